@@ -7,19 +7,15 @@ import (
 	"slices"
 )
 
-// Calibration is what a model's real prompt sizes taught about the estimate of
-// them: size = fixed + slope · estimate. The fixed part is what every request
-// holds and the estimate does not see (tools and system prompt of a recorded
-// session, the provider's own preamble). The zero value knows nothing: size is the
-// estimate.
+// Calibration learns from a model's real prompt sizes how to correct the estimate: size = fixed + slope · estimate. The fixed part
+// is in every request but not in the estimate (tools and system prompt of a recorded session, the provider's own preamble). The
+// zero value does not change the estimate.
 //
-// The slope is the weighted median of how much the real size grew for a token
-// of estimated growth between two requests of one conversation, where the fixed
-// part cancels out; the fixed part is the median of what then remains. Both look at
-// the newest observations only, and one odd observation moves neither. The
-// same observations in the same order give the same calibration.
+// The slope is the weighted median of the real growth for one token of estimated growth between two requests of one conversation,
+// in which the fixed part cancels out. The fixed part is the median of the remaining difference. Both use only the newest
+// observations, and one odd observation changes neither. The same observations in the same order give the same calibration.
 //
-// A Calibration is not for concurrent use.
+// A Calibration must not be used concurrently.
 type Calibration struct {
 	growth []pair // estimated and real growth, the newest last
 	sizes  []pair // estimated and real size
@@ -27,15 +23,14 @@ type Calibration struct {
 
 type pair struct{ Estimate, Real int }
 
-// Bounds of a Calibration: how many observations it looks at, how small a
-// growth is too small to say anything, and which slopes are believed.
+// Limits of a Calibration: the number of observations, the smallest useful growth, and the allowed slopes.
 const (
 	maxGrowth   = 64
 	maxSizes    = 32
 	minGrowth   = 64
 	minSlope    = 0.5
 	maxSlope    = 3.0
-	priorWeight = 1000 // tokens of growth that speak for a slope of 1
+	priorWeight = 1000 // weight of the initial slope 1, in tokens of growth
 )
 
 // Grow records that the real size of a conversation's prompt grew by real
@@ -63,7 +58,7 @@ func push(list []pair, p pair, limit int) []pair {
 	return append(list, p)
 }
 
-// Slope returns how many real tokens one estimated token stands for.
+// Slope returns the number of real tokens for one estimated token.
 func (c *Calibration) Slope() float64 {
 	type sample struct {
 		ratio  float64
@@ -75,7 +70,7 @@ func (c *Calibration) Slope() float64 {
 		samples = append(samples, sample{float64(p.Real) / float64(p.Estimate), p.Estimate})
 		total += p.Estimate
 	}
-	if len(c.growth) >= 8 { // enough to do without the prior
+	if len(c.growth) >= 8 { // enough to ignore the initial slope
 		samples = samples[1:]
 		total -= priorWeight
 	}
@@ -89,8 +84,7 @@ func (c *Calibration) Slope() float64 {
 	return 1
 }
 
-// Fixed returns the part of a prompt's size that the estimate does not see,
-// in tokens; never negative.
+// Fixed returns the part of a prompt's size that is not in the estimate, in tokens; never negative.
 func (c *Calibration) Fixed() int {
 	if len(c.sizes) == 0 {
 		return 0
@@ -130,8 +124,7 @@ func (c Calibration) MarshalJSON() ([]byte, error) {
 	return json.Marshal(out)
 }
 
-// UnmarshalJSON reads what MarshalJSON wrote. Observations that Grow and Observe
-// would not take are left out.
+// UnmarshalJSON reads the output of MarshalJSON. Observations that Grow and Observe would ignore are left out.
 func (c *Calibration) UnmarshalJSON(data []byte) error {
 	var in calibrationJSON
 	if err := json.Unmarshal(data, &in); err != nil {
@@ -147,12 +140,12 @@ func (c *Calibration) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// Meter follows the size of one conversation. After the first answer it goes
-// out from the size last reported and estimates only what has come since.
+// Meter follows the size of one conversation. After the first answer it starts from the last reported size and estimates only what
+// is new.
 type Meter struct {
-	Calibration *Calibration // the model's, shared by its conversations; nil: estimates as they are
+	Calibration *Calibration // the model's calibration, shared by its conversations; nil: plain estimates
 
-	estimate, real int // of the last prompt reported; 0, 0: none
+	estimate, real int // of the last reported prompt; 0, 0: none
 }
 
 // Observe records that a prompt estimated at estimate tokens was real tokens

@@ -7,9 +7,8 @@ import (
 	"testing"
 )
 
-// CTX-1: the estimate is calibrated by the usage seen. A model that takes 1.3
-// tokens where the estimate says one, behind 17,000 of tools, with noise and
-// some odd reports.
+// CTX-1: the estimate is calibrated by the reported usage. The model takes 1.3 tokens for one estimated token, after 17,000 tokens
+// of tools, with noise and some odd reports.
 func TestCalibrationLearns(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	var c Calibration
@@ -20,7 +19,7 @@ func TestCalibrationLearns(t *testing.T) {
 		estimate += 200 + rng.IntN(2000)
 		r := real(estimate) + rng.IntN(41) - 20
 		if i%10 == 9 {
-			r *= 3 // a report that has nothing to do with it
+			r *= 3 // a wrong report
 		}
 		if i > 20 && i%10 > 1 {
 			want := float64(r)
@@ -39,7 +38,7 @@ func TestCalibrationLearns(t *testing.T) {
 	if f := c.Fixed(); f < 15500 || f > 18500 {
 		t.Errorf("fixed part %d, want 17000", f)
 	}
-	// A new conversation starts from what the model's others taught.
+	// A new conversation starts from what the model's other conversations taught.
 	fresh := Meter{Calibration: &c}
 	if off := float64(fresh.Size(20000))/float64(real(20000)) - 1; math.Abs(off) > 0.05 {
 		t.Errorf("a new conversation is off by %.1f %%", 100*off)
@@ -56,7 +55,7 @@ func TestCalibrationZero(t *testing.T) {
 	if got := m.Size(180); got != 230 {
 		t.Errorf("Size = %d, want 230", got)
 	}
-	m.Observe(0, 0) // nothing was said
+	m.Observe(0, 0) // no usage was reported
 	if got := m.Size(100); got != 150 {
 		t.Errorf("Size = %d, want 150", got)
 	}

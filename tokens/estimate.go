@@ -1,15 +1,14 @@
 package tokens
 
-// Estimate counts by the characters alone, without a vocabulary: a table of
-// how many tokens pieces of text of each kind and length have on average
-// (estimate_table.go, fitted by fit_test.go). The zero value estimates for
-// o200k_base, whose counts are the nearest to most models'.
+// Estimate counts by the characters only, without a vocabulary. A table has the average number of tokens of text pieces of each
+// kind and length (estimate_table.go, fitted by fit_test.go). The zero value estimates for o200k_base, whose counts are closest to
+// those of most models.
 type Estimate struct {
 	CL100k bool    // estimate for cl100k_base
-	Scale  float64 // tokens for one estimated; 0 is 1
+	Scale  float64 // real tokens for one estimated token; 0: 1
 }
 
-// unit is the table's: a token is so many.
+// unit is the table's value for one token.
 const unit = 1024
 
 // Count implements Counter. A text that is not empty has at least one token.

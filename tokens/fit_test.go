@@ -54,7 +54,7 @@ func domains(t *testing.T) (names []string, texts map[string][]string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// Files from all over the tree, the same ones every time.
+		// Files from all parts of the tree, the same files every time.
 		slices.SortFunc(files, func(a, b string) int { return strings.Compare(mix(a), mix(b)) })
 		size := 0
 		for _, f := range files {
@@ -78,7 +78,7 @@ func domains(t *testing.T) (names []string, texts map[string][]string) {
 	return names, texts
 }
 
-// mix turns a path into an order that has nothing to do with the tree's.
+// mix maps a path to a sort key that is independent of the tree's order.
 func mix(p string) string {
 	h := uint64(14695981039346656037)
 	for _, b := range []byte(filepath.Base(p)) {
@@ -119,9 +119,8 @@ func TestFit(t *testing.T) {
 	}
 }
 
-// fitTable returns the mean number of tokens of the pieces in each cell. A
-// cell of which little is seen leans on the same kind and length with any lead,
-// and that on the next shorter length.
+// fitTable returns the mean number of tokens of the pieces in each cell. A cell with few observations is mixed with the same kind
+// and length with any lead, and that with the next shorter length.
 func fitTable(names []string, texts map[string][]string, exact Counter, humps bool) (table [cells]uint16) {
 	type mean struct{ sum, n float64 }
 	var cellsSeen [cells]mean
@@ -161,7 +160,7 @@ func fitTable(names []string, texts map[string][]string, exact Counter, humps bo
 				any.sum += cellsSeen[cell(kind, lead, n)].sum
 				any.n += cellsSeen[cell(kind, lead, n)].n
 			}
-			step := 0.12 // tokens for one character more, where nothing is known
+			step := 0.12 // tokens for one more character, if there is no data
 			if kind >= punctMixed {
 				step = 0
 			}

@@ -5,12 +5,11 @@ import (
 	"sync"
 )
 
-// Memo is a Counter that remembers what it counted, by hash of the text, so
-// that a conversation sent again costs a hash of its messages. Its methods may
-// be called concurrently.
+// Memo is a Counter that caches its results by hash of the text. So a conversation that is sent again costs only a hash of its
+// messages. Its methods may be called concurrently.
 type Memo struct {
-	Counter Counter // nil is Estimate{}
-	Entries int     // kept at most, twice that for a moment; 0 is 65,536
+	Counter Counter // nil: Estimate{}
+	Entries int     // limit of entries, briefly twice that; 0: 65,536
 
 	mu       sync.Mutex
 	seed     maphash.Seed
@@ -22,8 +21,7 @@ type memoKey struct {
 	length int
 }
 
-// memoMin is the length in bytes from which remembering is cheaper than
-// estimating.
+// memoMin is the text length, in bytes, from which caching is faster than estimating.
 const memoMin = 128
 
 // Count implements Counter.
@@ -70,8 +68,8 @@ func (m *Memo) put(key memoKey, n int) {
 	m.keep(key, n)
 }
 
-// keep stores n; when the map is full it becomes the old one, and what was not
-// asked for since is forgotten with the one before it.
+// keep stores n. When the map is full, it becomes the old map, and the entries of the previous old map that were not used since are
+// dropped.
 func (m *Memo) keep(key memoKey, n int) {
 	limit := m.Entries
 	if limit == 0 {

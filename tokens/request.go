@@ -2,23 +2,20 @@ package tokens
 
 import "github.com/stet-dev/stet/llm"
 
-// What stands around the strings of a request, in tokens: about what the
-// public chat formats use. Calibration corrects the rest.
+// Tokens around the strings of a request: about the values of the public chat formats. Calibration corrects the difference.
 const (
 	perMessage = 4  // role and separators
-	perCall    = 8  // the frame of a tool call, its id included
+	perCall    = 8  // the frame of a tool call with its id
 	perResult  = 6  // the frame of a tool result
 	perTool    = 12 // the frame of a tool's description
 
-	// An opaque part longer than opaqueText bytes is taken for an image or a
-	// document, whose size in bytes says little.
+	// An opaque part longer than opaqueText bytes counts as an image or a document, whose size in bytes says little.
 	opaqueText = 4096
 	opaqueSize = 1600
 )
 
-// CountRequest returns the tokens of a request: its decoded strings, its
-// tools' schemas, and a little for every message. Thinking counts as far as it is
-// readable; a long opaque part (an image) counts as 1,600.
+// CountRequest returns the tokens of a request: its decoded strings, its tools' schemas, and a few tokens for every message.
+// Readable thinking counts; a long opaque part (an image) counts as 1,600.
 func CountRequest(r *llm.Request, c Counter) int {
 	n := 0
 	for _, t := range r.Tools {
@@ -27,8 +24,7 @@ func CountRequest(r *llm.Request, c Counter) int {
 	return n + CountMessages(r.Messages, c)
 }
 
-// CountMessages returns the tokens of messages as they are sent; local ones
-// are not.
+// CountMessages returns the tokens of the sent messages; local ones do not count.
 func CountMessages(messages []llm.Message, c Counter) int {
 	n := 0
 	for i := range messages {

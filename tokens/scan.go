@@ -5,11 +5,9 @@ import (
 	"unicode/utf8"
 )
 
-// The estimate walks over a text in pieces, as byte-pair tokenizers cut it
-// before they look anything up: a word with the one character before it, up to
-// three digits, a run of punctuation with the line ends behind it, a run of
-// white space. A piece falls into a cell by its kind, what leads it and its
-// length, and the cell holds how many tokens such pieces have on average.
+// The estimate splits a text into pieces in a similar way as byte-pair tokenizers: a word with the one character before it, up to
+// three digits, a run of punctuation with the following line ends, a run of white space. The kind of a piece, the character before
+// it and its length select a cell of the table. The cell has the average number of tokens of such pieces.
 
 // Kinds of pieces.
 const (
@@ -32,11 +30,11 @@ const (
 	symbolBMP   // arrows, box drawing, …: one
 	symbolWide  // full-width and CJK punctuation: one
 	symbolEmoji // beyond the basic plane: one
-	invalid     // a byte that is no text
+	invalid     // a byte of invalid UTF-8
 	kinds
 )
 
-// Leads: what stands before a word, or before punctuation.
+// The character before a word, or before punctuation.
 const (
 	leadNone = iota
 	leadSpace
@@ -48,8 +46,7 @@ const (
 // lengths is the number of length cells, for lengths 0..lengths-1.
 const lengths = 33
 
-// maxWord and maxRun bound the pieces: longer ones are cut, so that what is
-// added to a text changes the count of what was there by a little only.
+// maxWord and maxRun limit the pieces: longer ones are cut, so that added text changes the count of the earlier text only a little.
 const (
 	maxWord = lengths - 1
 	maxRun  = 64
@@ -59,8 +56,7 @@ const cells = kinds * leads * lengths
 
 func cell(kind, lead, length int) int { return (kind*leads+lead)*lengths + length }
 
-// runLength squeezes the length of a run, up to maxRun, into the cells: exact
-// up to 16, then by fours.
+// runLength maps the length of a run, up to maxRun, to the length cells: exact up to 16, then in steps of four.
 func runLength(n int) int {
 	if n <= 16 {
 		return n
@@ -74,10 +70,10 @@ const (
 	cLower
 	cUpper
 	cDigit
-	cSpace // the space alone
+	cSpace // the space
 	cBlank // tab, vertical tab, form feed
 	cBreak // carriage return, line feed
-	cHigh  // part of a character beyond ASCII
+	cHigh  // part of a non-ASCII character
 )
 
 var class = func() (t [256]uint8) {
@@ -102,8 +98,7 @@ var class = func() (t [256]uint8) {
 	return t
 }()
 
-// scanner cuts a text. humps says that the vocabulary cuts words where a small
-// letter is followed by a capital.
+// scanner splits a text. humps says that the vocabulary splits words at a capital after a small letter.
 type scanner struct {
 	s     string
 	humps bool
@@ -162,7 +157,7 @@ func (sc *scanner) next(i int) (c, end int) {
 	return sc.high(i, leadNone)
 }
 
-// word cuts the letters at s[i:], ASCII ones as far as they go.
+// word splits off the letters at s[i:], which begin with ASCII letters.
 func (sc *scanner) word(i, lead int) (c, end int) {
 	s := sc.s
 	stop := min(len(s), i+maxWord)
@@ -198,7 +193,7 @@ func (sc *scanner) word(i, lead int) (c, end int) {
 	return cell(kind, lead, end-i), end
 }
 
-// marks cuts a run of ASCII punctuation from i on and the line ends behind it.
+// marks splits off a run of ASCII punctuation from i on, with the following line ends.
 func (sc *scanner) marks(i, lead int) (c, end int) {
 	s := sc.s
 	stop := min(len(s), i+maxRun)
@@ -220,8 +215,8 @@ func (sc *scanner) marks(i, lead int) (c, end int) {
 	return cell(kind, lead, n), end
 }
 
-// blanks cuts a run of white space. Up to its last line end it is one piece;
-// what then stands before a word or a mark leaves its last blank to it.
+// blanks splits off a run of white space. Up to its last line end it is one piece. If a word or a mark follows, the last blank
+// belongs to that.
 func (sc *scanner) blanks(i int) (c, end int) {
 	s := sc.s
 	stop := min(len(s), i+maxRun)
@@ -247,7 +242,7 @@ func (sc *scanner) blanks(i int) (c, end int) {
 	return cell(kind, 0, runLength(end-i)), end
 }
 
-// high cuts what begins at s[i:] with a character beyond ASCII.
+// high splits off a piece that begins with a non-ASCII character.
 func (sc *scanner) high(i, lead int) (c, end int) {
 	kind, size := runeKind(sc.s[i:])
 	switch {
@@ -256,7 +251,7 @@ func (sc *scanner) high(i, lead int) (c, end int) {
 	case kind == spaceRun:
 		return cell(spaceRun, 0, 2), i + size
 	}
-	// A mark: it may lead a word.
+	// A mark may lead a word.
 	if end = i + size; end < len(sc.s) && kind != invalid && lead == leadNone {
 		switch class[sc.s[end]] {
 		case cLower, cUpper:
@@ -270,8 +265,7 @@ func (sc *scanner) high(i, lead int) (c, end int) {
 	return cell(kind, lead, 1), i + size
 }
 
-// script cuts letters of one script. Latin takes ASCII letters as well, and
-// cuts at humps like word.
+// script splits off letters of one script. Latin includes ASCII letters, and is split at humps as in word.
 func (sc *scanner) script(i, lead, kind int) (c, end int) {
 	s := sc.s
 	n, lower := 0, false

@@ -7,12 +7,12 @@ import (
 	"github.com/stet-dev/stet/llm"
 )
 
-// Share is what all parts of one kind in messages of one role come to.
+// Share is the total of all parts of one kind in messages of one role.
 type Share struct {
 	Role   llm.Role
 	Kind   llm.Kind
 	Parts  int
-	Tokens int // with what stands around the parts and their messages
+	Tokens int // with the tokens around the parts and their messages
 }
 
 // Shares divides messages by role and kind, in the order system, user,

@@ -7,7 +7,7 @@ import (
 	"github.com/stet-dev/stet/llm"
 )
 
-// CTX-1: what is counted by role and kind is what is counted in all.
+// CTX-1: the shares by role and kind add up to the whole count.
 func TestShares(t *testing.T) {
 	messages := []llm.Message{
 		{Role: llm.User, Parts: []llm.Part{{Text: "go"}}},

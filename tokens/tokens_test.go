@@ -51,8 +51,8 @@ was broken for forty years can wait another week until the right spring has been
 	"ru": `Программа читает файл построчно и возвращает модели только те строки, которые она ещё не видела. Если содержимое не изменилось, повторное чтение заменяется короткой пометкой. Благодаря этому окно контекста заполняется медленнее, а стоимость запросов снижается.`,
 }
 
-// CTX-1: the estimate against the real count, over each kind of text. The
-// samples are short: 15 % for one, 5 % for all together.
+// CTX-1: the estimate is compared with the exact count for each kind of text. The samples are short: the limits are 15 % for one, 5
+// % for all together.
 func TestEstimateAgainstExact(t *testing.T) {
 	for _, v := range []struct {
 		exact Counter
@@ -101,11 +101,11 @@ func TestFromUsage(t *testing.T) {
 		t.Errorf("FromUsage = %d, want 12548", got)
 	}
 	if got := FromUsage(llm.Usage{}); got != 0 {
-		t.Errorf("FromUsage of nothing = %d", got)
+		t.Errorf("FromUsage of zero usage = %d", got)
 	}
 }
 
-// perByte counts bytes, so that sums can be told by hand.
+// perByte counts bytes, so that expected sums are easy to compute.
 type perByte struct{}
 
 func (perByte) Count(text string) int { return len(text) }
@@ -165,7 +165,7 @@ func checkBounds(t *testing.T, e Estimate, a, b string) {
 	if na > len(a) || nb > len(b) {
 		t.Fatalf("more tokens than bytes: %d for %q, %d for %q", na, a, nb, b)
 	}
-	// A seam changes the pieces it touches, and those hold a few tokens each.
+	// Joining two texts changes only the pieces at the join, which have a few tokens each.
 	const seam = 24
 	if ab > na+nb+seam || ab < na-seam || ab < nb-seam || ab < na+nb-2*seam {
 		t.Fatalf("%q + %q: %d + %d gives %d", a, b, na, nb, ab)
@@ -189,7 +189,7 @@ func FuzzEstimate(f *testing.F) {
 	})
 }
 
-// The pieces cover the text without gaps, whatever it is.
+// The pieces cover any text without gaps.
 func FuzzScan(f *testing.F) {
 	for _, s := range samples {
 		f.Add(s)
@@ -224,8 +224,8 @@ func BenchmarkEstimate(b *testing.B) {
 	}
 }
 
-// A request of 4 MB and 1,000 messages, counted in full, and again when one
-// message has come to it: of the others only hashes are made.
+// A request of 4 MB and 1,000 messages is counted in full, and again with one more message: then only hashes of the other messages
+// are computed.
 func BenchmarkRecount(b *testing.B) {
 	r := &llm.Request{}
 	size := 0

@@ -9,8 +9,8 @@ import (
 	"github.com/stet-dev/stet/tokens"
 )
 
-// CTX-1, count_tokens_from_usage: each provider's own usage object, by its own
-// inclusion rules, comes to the tokens the conversation holds.
+// CTX-1, count_tokens_from_usage: each provider's usage object, by its own inclusion rules, gives the number of tokens of the
+// conversation.
 func TestFromUsagePerProvider(t *testing.T) {
 	for _, test := range []struct {
 		name         string
@@ -32,7 +32,7 @@ func TestFromUsagePerProvider(t *testing.T) {
 			continue
 		}
 		if got := tokens.FromUsage(u); got != test.want || u.Prompt() != test.prompt {
-			t.Errorf("%s: %d of which prompt %d, want %d and %d", test.name, got, u.Prompt(), test.want, test.prompt)
+			t.Errorf("%s: %d tokens, %d of them prompt, want %d and %d", test.name, got, u.Prompt(), test.want, test.prompt)
 		}
 	}
 }

@@ -3,8 +3,8 @@ package tool
 // Code names why a file operation failed (FILE-5).
 type Code string
 
-// The codes of FILE-5, as the file tools and the gateway say them. The Read
-// tool says the same things in upper case; the pairs are in the specification.
+// The codes of FILE-5, as used by the file tools and the gateway. The Read tool uses the same codes in upper case; the
+// specification lists the pairs.
 const (
 	FileNotFound           Code = "file_not_found"
 	PermissionDenied       Code = "permission_denied"
@@ -23,5 +23,5 @@ const (
 	DiskFull               Code = "disk_full"
 )
 
-// ToolError is what a tool that is not ours says of its own failures.
+// ToolError is the code for a failure of a tool that is not stet's own.
 const ToolError Code = "tool_error"

@@ -13,25 +13,22 @@ type (
 	Line     = diff.Line
 )
 
-// CompareTexts is the change of a file from one text to another.
+// CompareTexts returns the change of a file from one text to another.
 func CompareTexts(path, before, after string) FileDiff {
 	return FileDiff{Path: path, Diff: diff.Lines(before, after, diff.Options{})}
 }
 
-// Diff is what a call would change, as a person is shown it. It is made once,
-// with the plan. The zero Diff shows nothing.
+// Diff has what a call would change, as it is shown to a person. It is made once, with the plan. The zero Diff shows nothing.
 type Diff struct {
 	Files []FileDiff
 
-	// Other is a text that is shown where Files are nil: the arguments of a
-	// call to a tool whose effect is not known, or a change that came as text
-	// and is no unified diff.
+	// Other is a text that is shown if Files is nil: the arguments of a call to a tool with an unknown effect, or a change whose
+	// text is not a unified diff.
 	Other string
 }
 
-// ParseDiff reads a Diff from its text form. It is for the borders where only
-// text travels: the JSON of questions, and the results of earlier calls. A text
-// that [Diff.Text] has not made becomes Other, so no byte of it is lost.
+// ParseDiff reads a Diff from its text form, which is used in the JSON of questions and in stored results. A text that [Diff.Text]
+// has not made becomes Other, so no byte of it is lost.
 func ParseDiff(text string) Diff {
 	if files, ok := diff.Parse(text); ok {
 		return Diff{Files: files}
@@ -39,7 +36,7 @@ func ParseDiff(text string) Diff {
 	return Diff{Other: text}
 }
 
-// Text is the diff as one text: a unified diff of all files, or Other.
+// Text returns the diff as text: a unified diff of all files, or Other.
 func (d Diff) Text() string {
 	switch len(d.Files) {
 	case 0:
@@ -57,10 +54,10 @@ func (d Diff) Text() string {
 // Empty reports whether the diff shows nothing.
 func (d Diff) Empty() bool { return len(d.Files) == 0 && d.Other == "" }
 
-// IsZero has the member of a JSON object left out where the diff shows nothing.
+// IsZero makes encoding/json omit an empty diff.
 func (d Diff) IsZero() bool { return d.Empty() }
 
-// MarshalText makes the diff a string in JSON: its text.
+// MarshalText encodes the diff in JSON as a string: its text.
 func (d Diff) MarshalText() ([]byte, error) { return []byte(d.Text()), nil }
 
 // UnmarshalText is ParseDiff.
@@ -69,7 +66,7 @@ func (d *Diff) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// Memory is about how many bytes the diff takes in memory.
+// Memory returns approximately how many bytes of memory the diff takes.
 func (d Diff) Memory() int64 {
 	const perLine = 24 // beside its text
 	n := int64(2 * len(d.Other))

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// In JSON a diff is its text, byte for byte, as it was when it was nothing else. A text
-// of an older program is read, and one that is no diff is kept as it is.
+// In JSON a diff is its text, byte for byte, as in older versions. A text of an older program can be read, and a text that is not a
+// diff is kept unchanged.
 func TestDiffJSON(t *testing.T) {
 	type frame struct {
 		Diff Diff `json:"diff,omitzero"`

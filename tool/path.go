@@ -6,9 +6,8 @@ import (
 	"strings"
 )
 
-// PathIn is the path that a call's arguments name: the member "path", as the call
-// writes it. It is "" where they name none, and the beginning of one that is very
-// long. What stands behind the member, which may be megabytes, is not read.
+// PathIn returns the path in a call's arguments: the member "path", as the call writes it. It returns "" if there is none, and only
+// the beginning of a very long path. The rest of the arguments, which may be megabytes, is not read.
 func PathIn(arguments json.RawMessage) string {
 	d := json.NewDecoder(bytes.NewReader(arguments))
 	if t, err := d.Token(); err != nil || t != json.Delim('{') {
@@ -35,7 +34,7 @@ func pathOf(value json.RawMessage) string {
 	if json.Unmarshal(value, &path) != nil {
 		return ""
 	}
-	const most = 4096 // bytes
+	const most = 4096 // in bytes
 	if len(path) > most {
 		path = strings.ToValidUTF8(path[:most], "") + "…"
 	}

@@ -5,73 +5,65 @@ import (
 	"errors"
 )
 
-// ErrChanged is what Apply returns when the file is no longer the one that was
-// planned on. Nothing has been written.
+// ErrChanged is the error of Apply if the file has changed since the plan. Nothing was written.
 var ErrChanged = errors.New("changed since the plan was made")
 
-// Plan is what one call would do. A plan that is done already, because it only
-// read or because it was refused, has Done and nothing else to apply.
+// Plan is what one call would do. A plan that is already done, because it only read or was refused, has Done and nothing to apply.
 type Plan struct {
 	Call Call
 	Done *Result
 
-	// Deliver makes the result of a plan that is done, when it is handed to
-	// the caller: what it shows counts as shown from then on, and not while a
-	// person still decides. Done has the code then, and may have no text. Nil:
-	// the result is Done.
+	// Deliver makes the result of a done plan at the time when it is given to the caller. Only then does its content count as
+	// shown, not while a person still decides. Done then has the code, and may have no text. nil: the result is Done.
 	Deliver func() Result
 
 	Path   string // the file, relative to the workspace, links resolved
-	Before string // its content hash now; "" where there is no file
+	Before string // its content hash now; "": no file
 	After  string // its content hash once applied
 	Size   int64  // bytes once applied
-	Dirs   int    // directories that are made for it: the last so many of Path's
-	Diff   Diff   // of the decoded texts; empty where they cannot be shown; see also Outside
-	Notes  []Note // what whoever decides has to know
+	Dirs   int    // number of directories to make for it: the last ones of Path
+	Diff   Diff   // of the decoded texts; empty if they cannot be shown; see also Outside
+	Notes  []Note // what the person or policy that decides must know
 
-	// Grown is set in an edit that was planned again: to Before of the plan it
-	// comes from, where the file has only grown at its end since then; else "".
+	// Grown is set in an edit that was planned again, if the file has since only grown at its end. It is then Before of the earlier
+	// plan; otherwise "".
 	Grown string
 
-	// Files are the files of a plan that writes to several, else nil. Path is
-	// then a directory that holds them all, Size their sum, and Before and
-	// After are hashes over theirs.
+	// Files are the files of a plan that writes to several; otherwise nil. Path is then a directory that contains them all, Size
+	// their sum, and Before and After are hashes over their hashes.
 	Files []File
 
-	// Content is the whole text once applied, for a person who edits before
-	// approving; nil where it is not text.
+	// Content is the whole new text, for a person who edits it before approving; nil if it is not text.
 	Content []byte
 
-	// Numbers are those of the writes in the audit trail, one for each of Files, or the one of
-	// Path. They are set before Apply; nil: there is no trail.
+	// Numbers are the numbers of the writes in the audit trail: one for each of Files, or one for Path. They are set before Apply;
+	// nil: no trail.
 	Numbers []uint64
 
-	// Apply does what was planned if the file is still the one of Before,
-	// else it returns ErrChanged. It is called once at most.
+	// Apply applies the plan if the file's hash is still Before; otherwise it returns ErrChanged. It is called at most once.
 	Apply func(ctx context.Context) (Result, error)
 
-	// Replan plans again from the content that was approved, on the file as
-	// it is now: edited by the person, or merged with what others have
-	// written meanwhile. A conflict is a Plan that is Done.
+	// Replan plans again with the approved content on the current file. The content was edited by the person, or is merged with
+	// other changes. A conflict gives a Plan that is Done.
 	Replan func(ctx context.Context, approved []byte) (*Plan, error)
 }
 
 // File is one of several files that a plan writes to.
 type File struct {
 	Path          string
-	Before, After string // content hashes, "" where there is no file
+	Before, After string // content hashes; "": no file
 	Size          int64  // bytes once applied
 	Dirs          int    // as in Plan
 }
 
-// Note is something about a plan that policy and people decide by.
+// Note is a fact about a plan on which policy and people decide.
 type Note string
 
 // The notes.
 const (
-	Unread     Note = "unread"      // the file is there, and this session never read it
-	PartRead   Note = "part_read"   // the file is overwritten, and this session does not know all of it
-	Stale      Note = "stale"       // the file changed since this session read it, and the plan is not merged with what it read
+	Unread     Note = "unread"      // the file exists, and this session did not read it
+	PartRead   Note = "part_read"   // the file is overwritten, and this session has not read all of it
+	Stale      Note = "stale"       // the file changed since this session read it, and the plan is not merged with the change
 	Control    Note = "control"     // it makes something run, or says what may
 	Build      Note = "build"       // building, testing or installing runs what the file says
 	Executable Note = "executable"  // its mode lets it be executed

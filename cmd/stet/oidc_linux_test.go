@@ -368,7 +368,7 @@ func TestServeOIDCRefuses(t *testing.T) {
 		}
 	}
 	for name, says := range map[string]string{
-		"carl": "none of the groups of carl@example.org has a role here", "dora": `says nothing of "groups"`, "emil": "is no text and no list",
+		"carl": "none of the groups of carl@example.org has a role here", "dora": `says nothing of "groups"`, "emil": "is neither a string nor a list",
 	} {
 		b := fresh()
 		res, text := b.signIn(s.base, i.url, name)

@@ -16,8 +16,7 @@ const (
 	notFound      = 127
 )
 
-// NotStarted is the error of a program that was not started. Code is what a shell
-// would end with.
+// NotStarted is the error of a program that was not started. Code is the exit code that a shell would return.
 type NotStarted struct {
 	Code int
 	err  error
@@ -44,7 +43,7 @@ func Run(ctx context.Context, cmd *exec.Cmd, signals <-chan os.Signal) (int, err
 			select {
 			case s := <-signals:
 				if sharesTerminal(s) {
-					continue // the terminal has sent it to the child too
+					continue // the terminal has also sent it to the child
 				}
 				_ = cmd.Process.Signal(s) // the child may just have ended
 			case <-ctx.Done():
@@ -59,7 +58,7 @@ func Run(ctx context.Context, cmd *exec.Cmd, signals <-chan os.Signal) (int, err
 	err := cmd.Wait()
 	close(ended)
 	<-forwarding
-	pending(signals) // what is left was the child's
+	pending(signals) // signals that are left were for the child
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) {
 		return 0, fmt.Errorf("%s: %w", cmd.Args[0], err)
@@ -67,8 +66,7 @@ func Run(ctx context.Context, cmd *exec.Cmd, signals <-chan os.Signal) (int, err
 	return exitStatus(cmd.ProcessState), nil
 }
 
-// LookPath finds a command as a shell would, in the PATH of this process, and
-// says why when it does not.
+// LookPath finds a command in the PATH of this process, as a shell does. The error says why there is none.
 func LookPath(name string) (string, error) {
 	path, err := exec.LookPath(name)
 	switch {

@@ -9,8 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Forwarded are the signals that reach the child through us. Stopping and
-// continuing are left to the terminal: both stop.
+// Forwarded are the signals that are forwarded to the child. Stop and continue are not among them: the terminal sends them to both.
 var Forwarded = []os.Signal{
 	syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGWINCH,
 }
@@ -18,16 +17,15 @@ var Forwarded = []os.Signal{
 // EndSignals are those that ask the program to end.
 var EndSignals = []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP}
 
-// sharesTerminal reports whether s is a signal that the terminal sends to all
-// of its foreground processes, and we are among these. Sent on, an agent
-// would see Ctrl-C twice, which for many of them means to quit.
+// sharesTerminal reports whether the terminal sends s to all its foreground processes, including this one. If such a signal were
+// forwarded, an agent would get Ctrl-C twice, and many agents quit then.
 func sharesTerminal(s os.Signal) bool {
 	if s != syscall.SIGINT && s != syscall.SIGQUIT && s != syscall.SIGWINCH {
 		return false
 	}
 	tty, err := os.OpenFile("/dev/tty", os.O_RDONLY|syscall.O_NOCTTY, 0)
 	if err != nil {
-		return false // we have no terminal
+		return false // this process has no terminal
 	}
 	defer tty.Close()
 	foreground, err := unix.IoctlGetInt(int(tty.Fd()), unix.TIOCGPGRP)

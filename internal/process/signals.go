@@ -1,5 +1,4 @@
-// Package process is what a program does with signals, and how it runs another program
-// in its place in the foreground.
+// Package process handles a program's signals, and runs another program in the foreground.
 package process
 
 import (
@@ -16,25 +15,24 @@ type Interrupted struct{ Signal os.Signal }
 
 func (e *Interrupted) Error() string { return fmt.Sprintf("interrupted (%v)", e.Signal) }
 
-// Notify relays signals to a channel, except those that were ignored when the program
-// was started: under nohup a hang-up ends nothing.
+// Notify relays signals to a channel, except those that were ignored when the program was started: under nohup a hang-up ends
+// nothing.
 func Notify(signals []os.Signal) chan os.Signal {
 	c := make(chan os.Signal, 16)
 	heard := slices.DeleteFunc(slices.Clone(signals), signal.Ignored)
-	if len(heard) > 0 { // with none, Notify would relay all
+	if len(heard) > 0 { // without a signal, Notify would relay all
 		signal.Notify(c, heard...)
 	}
 	return c
 }
 
-// OutliveReader makes a write to a pipe without a reader an error of that write, where
-// it would end the program: the program still has to write down what it did. Programs
-// that it starts are not concerned. stop ends that.
+// OutliveReader makes a write to a pipe without a reader return an error. Otherwise the signal would end the program, which still
+// has to store what it did. Child programs are not affected. stop undoes this.
 func OutliveReader() (stop func()) {
 	if signal.Ignored(syscall.SIGPIPE) {
 		return func() {}
 	}
-	c := make(chan os.Signal, 1) // it is not read
+	c := make(chan os.Signal, 1) // no goroutine reads it
 	signal.Notify(c, syscall.SIGPIPE)
 	return func() { signal.Stop(c) }
 }
@@ -78,16 +76,14 @@ func UntilSignal(ctx context.Context, c <-chan os.Signal) (_ context.Context, st
 	}
 }
 
-// LastCall is UntilSignal for work that is the last: a second signal ends the
-// program as if it were not caught.
+// LastCall is UntilSignal for a program's last work: a second signal ends the program as if it were not caught.
 func LastCall(ctx context.Context, c chan os.Signal) (_ context.Context, stop func()) {
 	ctx, end := UntilSignal(ctx, c)
 	context.AfterFunc(ctx, func() { signal.Stop(c) })
 	return ctx, end
 }
 
-// UntilEndedLast is UntilEnded for work that is the last: a second signal ends the
-// program as if it were not caught.
+// UntilEndedLast is UntilEnded for a program's last work: a second signal ends the program as if it were not caught.
 func UntilEndedLast(ctx context.Context) (_ context.Context, stop func()) {
 	outlived := OutliveReader()
 	signals := Notify(EndSignals)
@@ -99,8 +95,7 @@ func UntilEndedLast(ctx context.Context) (_ context.Context, stop func()) {
 	}
 }
 
-// pending takes what waits in c, and returns the first of it that asks the program to
-// end; nil if there is none.
+// pending takes all signals that wait in c. It returns the first one that asks the program to end, or nil.
 func pending(c <-chan os.Signal) os.Signal {
 	for {
 		select {

@@ -9,7 +9,7 @@ import (
 	"syscall"
 )
 
-// Loopback reports whether host stands for this machine alone.
+// Loopback reports whether host means only this machine.
 func Loopback(host string) bool {
 	ip := net.ParseIP(host)
 	return host == "localhost" || ip != nil && ip.IsLoopback()
@@ -27,7 +27,7 @@ func Host(address string) (string, error) {
 	return host, nil
 }
 
-// Listen opens a port, and says plainly why when it cannot.
+// Listen opens a port. Its error says what to do.
 func Listen(ctx context.Context, address string) (net.Listener, error) {
 	l, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
 	switch {

@@ -4,5 +4,5 @@ package proxyserver
 
 import "net"
 
-// Inherited is the listener that the system opened and handed to this process: none here.
+// Inherited returns nil: this system hands over no listeners.
 func Inherited() (net.Listener, error) { return nil, nil }

@@ -10,8 +10,8 @@ import (
 	"syscall"
 )
 
-// Inherited is the listener that the system opened and handed to this process (sd_listen_fds(3)); nil: there is none. The variables that say so are
-// removed: they are not for this process's own children.
+// Inherited returns the listener that the system opened for this process (sd_listen_fds(3)), or nil. It removes the environment
+// variables for it, because they must not reach child processes.
 func Inherited() (net.Listener, error) {
 	const first = 3 // SD_LISTEN_FDS_START
 	pid, count := os.Getenv("LISTEN_PID"), os.Getenv("LISTEN_FDS")

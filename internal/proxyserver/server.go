@@ -18,40 +18,40 @@ import (
 	"github.com/stet-dev/stet/proxy"
 )
 
-// writeWait is how long writing down the last requests may take.
+// writeWait is how long storing the last requests may take.
 const writeWait = 3 * time.Second
 
-// requestShare is the part of the memory that the newest requests may take. The rest is for what the proxy does at once, and for
-// the garbage between two collections.
+// requestShare is the part of the memory for the newest requests. The rest is for running requests and for garbage between two
+// collections.
 const requestShare = 0.5
 
-// Config says what the proxy goes by.
+// Config configures a Server.
 type Config struct {
 	Settings *config.Config
-	Root     string   // the workspace; empty if it is to be learned from the requests
+	Root     string   // the workspace; empty: learned from the requests
 	Hosts    []string // names, besides those of the loopback, under which it may be asked
-	Store    string   // where the store of requests is, as store.Open has it; empty: there is no home for one
+	Store    string   // address of the store of requests, as in store.Open; empty: no home for one
 	Log      string   // file of the log; empty: none
 	Models   *prices.Catalog
-	Folds    proxy.Folds // where outputs are kept that are folded; nil: none are
-	// Agents returns the upstreams of an agent that has its own; nil: none has.
+	Folds    proxy.Folds // where folded outputs are kept; nil: not kept
+	// Agents returns the upstreams of an agent with its own upstreams; nil: no agent has its own.
 	Agents func(name string) (config.Upstreams, error)
 	// Say tells the person something.
 	Say func(format string, args ...any)
 }
 
-// Server is a proxy, and what listens for it.
+// Server is a proxy with its listener.
 type Server struct {
 	Base  string // "http://127.0.0.1:4141"
 	Proxy *proxy.Proxy
-	HTTP  *http.Server // what listens; its handler may be the proxy, or have it inside
+	HTTP  *http.Server // the HTTP server; its handler is the proxy, or contains it
 	Log   *slog.Logger
-	Ended chan struct{} // closed when it listens no more
+	Ended chan struct{} // closed when it no longer listens
 
 	settings *config.Config
 	store    *watchedStore
 	logFile  io.Closer
-	err      error // why it ended before it was told to; set when Ended is closed
+	err      error // why it ended by itself; valid when Ended is closed
 }
 
 // Open makes a proxy that does not listen yet. HTTP may be replaced before Serve.
@@ -111,14 +111,13 @@ func (s *Server) Serve(listener net.Listener) {
 	}()
 }
 
-// Summary is what came of the requests.
+// Summary returns the totals of the requests.
 func (s *Server) Summary() report.Summary {
 	return report.Summary{Totals: s.Proxy.Totals(), Policy: s.settings.Policy, Observe: s.settings.Observe}
 }
 
-// Close stops listening, lets the requests in flight end for at most grace or
-// until ctx ends, cuts the rest off, and waits until all is written down. Its
-// error is what ended the server before, or what is missing in the store.
+// Close stops listening, and lets running requests end for at most grace or until ctx ends. It cuts off the rest, and waits until
+// everything is stored. It returns the error that ended the server before, or what is missing in the store.
 func (s *Server) Close(ctx context.Context, grace time.Duration) error {
 	if s.Base != "" { // it listens
 		draining, cancel := context.WithTimeout(ctx, grace)

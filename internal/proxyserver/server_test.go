@@ -17,7 +17,7 @@ import (
 	"github.com/stet-dev/stet/internal/config"
 )
 
-// An agent does not wait for ever for the account to open.
+// An agent waits a limited time for the store to open.
 func TestAccountLockedAtStart(t *testing.T) {
 	t.Parallel()
 	db := filepath.Join(t.TempDir(), "stet.db")
@@ -58,7 +58,7 @@ func TestServerEnds(t *testing.T) {
 	}
 }
 
-// WIRE-3: the key threads says what becomes of a request that goes on with a message thread.
+// WIRE-3: the key threads decides how a request that continues a message thread is handled.
 func TestThreads(t *testing.T) {
 	const body = `{"model":"m","thread":{"type":"continue","previous_message_id":"msg_1"},"messages":[{"role":"user","content":"hi"}]}`
 	for threads, want := range map[string]int{"follow": http.StatusTeapot, config.RefuseThreads: http.StatusBadRequest} {

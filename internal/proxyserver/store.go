@@ -13,8 +13,8 @@ import (
 // openWait is how long the store may take to open: an agent waits for it.
 const openWait = 2 * time.Second
 
-// openStore opens the store of requests; nil where it cannot be kept: a proxy that
-// forgets is better than no agent. note is what the person should know of it.
+// openStore opens the store of requests. It returns nil if there can be none: a proxy without a store is better than no proxy. note
+// is a message for the person.
 func openStore(ctx context.Context, where string) (kept record.Store, note string) {
 	if where == "" {
 		return nil, "no record is kept: there is no home directory (HOME)"
@@ -28,8 +28,7 @@ func openStore(ctx context.Context, where string) (kept record.Store, note strin
 	return opened, ""
 }
 
-// watchedStore is a store, which may be nil, that remembers how the last write to it
-// went: the proxy writes in the background.
+// watchedStore is a store, which may be nil. It remembers the result of the last write, because the proxy writes in the background.
 type watchedStore struct {
 	record.Store
 	mu   sync.Mutex
@@ -45,7 +44,7 @@ func (w *watchedStore) Append(ctx context.Context, b record.Batch) error {
 	return err
 }
 
-// failure says what is missing in the store, nil when nothing is.
+// failure returns what is missing in the store, or nil.
 func (w *watchedStore) failure() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -5,11 +5,11 @@ import (
 	"time"
 )
 
-// A clock that is put back or jumps ahead neither holds up a caller for longer
-// than its rate does, nor gives it more than a minute's calls. (FILE-10)
+// A clock that is set back or jumps ahead does not delay a caller longer than its rate, and does not allow more than a minute's
+// calls. (FILE-10)
 func TestRateAfterClockJump(t *testing.T) {
 	const perMinute = 60
-	start := time.Unix(1_700_000_000, 0) // without the reading that no one can set
+	start := time.Unix(1_700_000_000, 0) // without the monotonic reading
 	for _, jump := range []time.Duration{-365 * 24 * time.Hour, -time.Second, 365 * 24 * time.Hour} {
 		l := New(perMinute)
 		use := func(now time.Time) (calls int, wait time.Duration) {

@@ -1,7 +1,7 @@
-// Package ratelimit limits how often something may happen in a minute. The allowance
-// comes back bit by bit: after a minute of rest all of it is there again.
+// Package ratelimit limits how often something may happen in a minute. The allowance grows steadily, and is full again after a
+// minute of rest.
 //
-// Who would be one too many is told how long to wait, and does not count.
+// A caller above the limit is told how long to wait, and its event does not count.
 package ratelimit
 
 import (
@@ -12,16 +12,15 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// Limiter allows a number of events a minute. A nil *Limiter allows any number. It may
-// be used concurrently.
+// Limiter allows a number of events in a minute. A nil *Limiter has no limit. It may be used concurrently.
 type Limiter struct {
 	mu      sync.Mutex
 	rate    *rate.Limiter
-	refused int // events in a row
+	refused int // refused events in a row
 	last    time.Time
 }
 
-// New returns a Limiter of so many events a minute; nil if that is not above 0.
+// New returns a Limiter of perMinute events in a minute; nil if perMinute is not above 0.
 func New(perMinute int) *Limiter {
 	if perMinute <= 0 {
 		return nil
@@ -29,12 +28,11 @@ func New(perMinute int) *Limiter {
 	return &Limiter{rate: rate.NewLimiter(rate.Limit(perMinute)/60, perMinute)}
 }
 
-// Take counts an event, if wait is 0. Else it is one too many, and may come in wait.
-// before is how many events right before it were too many.
+// Take counts an event if it returns wait 0. Otherwise the event is above the limit, and may be tried again after wait. before is
+// the number of events refused directly before it.
 func (l *Limiter) Take(now time.Time) (wait time.Duration, before int) { return l.TakeAll(now, 1) }
 
-// TakeAll is Take for n events at once: all of them count, or none. n is not above what
-// is allowed in a minute.
+// TakeAll is Take for n events: all of them count, or none. n must not be above the limit of a minute.
 func (l *Limiter) TakeAll(now time.Time, n int) (wait time.Duration, before int) {
 	if l == nil {
 		return 0, 0
@@ -67,9 +65,8 @@ type Keyed struct {
 	of map[string]*Limiter
 }
 
-// manyKeys is how many limiters are kept. Beyond that, those are dropped that have
-// rested for a minute: they have all of their allowance again. If there are none, all
-// are dropped: so keys that a client chooses take no more memory.
+// manyKeys is the number of kept limiters. When it is exceeded, limiters that have rested for a minute are dropped: their allowance
+// is full. If there are none, all are dropped. So keys that a client chooses take bounded memory.
 const manyKeys = 4096
 
 // Take is Limiter.Take for a key.

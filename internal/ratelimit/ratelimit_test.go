@@ -6,8 +6,7 @@ import (
 	"time"
 )
 
-// A hundred at once, then one as often as a hundred a minute allow; the wait is the
-// exact one. (FILE-10)
+// A hundred events at once, then one at a time at the rate of a hundred a minute. The wait is exact. (FILE-10)
 func TestLimiter(t *testing.T) {
 	now := time.Now()
 	l := New(100)

@@ -5,12 +5,11 @@ import (
 	"strings"
 )
 
-// Decoder decodes values at places in one body, which a Scanner found. The
-// zero Span is no value and decodes to "". The first error holds; what is
-// decoded after it means nothing.
+// Decoder decodes values at places in one body, which a Scanner found. The zero Span means no value and decodes to "". After the
+// first error the decoded values are invalid.
 type Decoder struct {
 	Body  []byte
-	begin int // where the value stands that Walk walks
+	begin int // start of the value that Walk walks
 	texts texts
 	err   error
 }
@@ -23,8 +22,7 @@ func NewDecoderAt(body []byte, at Span) Decoder {
 	return Decoder{Body: body[:at.End], begin: at.Start, texts: newTexts(at.size())}
 }
 
-// Few says that few strings will be decoded, and that these are kept for long:
-// they share little memory then.
+// Few says that few strings will be decoded and kept for long. Then they share little memory.
 func (d *Decoder) Few() { d.texts = newTexts(fewBytes) }
 
 const fewBytes = 4 << 10
@@ -32,7 +30,7 @@ const fewBytes = 4 << 10
 // Err is the first error.
 func (d *Decoder) Err() error { return d.err }
 
-// Fail makes err the error, unless it is nil or there is one already.
+// Fail sets the error, unless err is nil or there is an error already.
 func (d *Decoder) Fail(err error) {
 	if d.err == nil {
 		d.err = err
@@ -49,7 +47,7 @@ func (d *Decoder) FailAt(at Span, what string) {
 // Word is the string at span as it is written, as [Word] has it: to compare with.
 func (d *Decoder) Word(at Span) string { return string(Word(d.Body, at)) }
 
-// OneOf reports whether the value at span is one of words, written plainly.
+// OneOf reports whether the value at span is one of words, written without escapes.
 func (d *Decoder) OneOf(at Span, words ...string) bool {
 	for _, word := range words {
 		if Is(d.Body, at, word) {
@@ -59,7 +57,7 @@ func (d *Decoder) OneOf(at Span, words ...string) bool {
 	return false
 }
 
-// Raw copies the value at span as it stands.
+// Raw returns a copy of the raw value at span.
 func (d *Decoder) Raw(at Span) string { return d.texts.Copy(at.Of(d.Body)) }
 
 // String decodes the string at span.
@@ -68,8 +66,8 @@ func (d *Decoder) String(at Span) string {
 	return text
 }
 
-// Text decodes the string at span, and returns its place again if text says
-// exactly what the body does: no place if something was lost in decoding.
+// Text decodes the string at span. It also returns the span, if text is exactly the string in the body; the zero Span if decoding
+// lost something.
 func (d *Decoder) Text(at Span) (text string, place Span) {
 	if at.IsZero() {
 		return "", Span{}
@@ -102,9 +100,8 @@ func (d *Decoder) Own(at Span) string {
 
 var textKeys = [2]string{"type", "text"}
 
-// Joined decodes a text given as a string, or as a list of objects of which
-// those whose "type" is one of types have a "text": these, joined by line
-// breaks. The place is that of the one string that is all there is.
+// Joined decodes a text that is a string, or a list of objects. In a list, the "text" members of the objects whose "type" is in
+// types are joined by line breaks. If there is only one string, place is its span.
 func (d *Decoder) Joined(at Span, types ...string) (text string, place Span) {
 	if at.KindOf(d.Body) != '[' {
 		return d.Text(at)
@@ -130,11 +127,11 @@ func (d *Decoder) Joined(at Span, types ...string) (text string, place Span) {
 	return strings.Join(found, "\n"), place
 }
 
-// maxHead is how many bytes the texts before the last one of a list have at most for it to count as the one text.
+// maxHead is the limit in bytes of the texts before the last one in a list, if only the last one should count as the text.
 const maxHead = 200
 
-// Headed is Joined for a list whose last text is the one that counts, behind short ones: head is what these are in text, with
-// the line break behind them, and the place is that of the last one.
+// Headed is Joined for a list in which the last text counts and short texts precede it. head is those texts with a line break after
+// them, and place is the span of the last text.
 func (d *Decoder) Headed(at Span, types ...string) (text, head string, place Span) {
 	text, place = d.Joined(at, types...)
 	if d.err != nil || !place.IsZero() || at.KindOf(d.Body) != '[' {

@@ -2,10 +2,8 @@ package rawjson
 
 import "encoding/json"
 
-// Merge returns the object body with the members of the object extra in place
-// of those of the same name, and the others behind; a member that extra has as
-// null is left out. What stays of body stays byte for byte. Keys are compared
-// as they are written.
+// Merge returns the object body with the members of the object extra. A member of the same name is replaced; the others are
+// appended; a null member in extra removes it. Kept bytes of body do not change. Keys are compared as they are written.
 func Merge(body, extra []byte) ([]byte, error) {
 	if !json.Valid(extra) {
 		return nil, errSyntax
@@ -29,7 +27,7 @@ func Merge(body, extra []byte) ([]byte, error) {
 	return append(out, '}'), nil
 }
 
-// appendMembers appends those members of object that keep wants.
+// appendMembers appends those members of object that keep accepts.
 func appendMembers(out, object []byte, keep func(key string, k Kind) bool) ([]byte, error) {
 	s := New(object)
 	for s.Enter('{'); s.Next(); {

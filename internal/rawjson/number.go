@@ -6,8 +6,7 @@ import (
 	"strconv"
 )
 
-// Int reads the whole number at span; false if there is none there, or it has
-// a fraction or does not fit.
+// Int reads the whole number at span; false if there is none, or it has a fraction or does not fit.
 func Int(body []byte, span Span) (int, bool) {
 	if span.KindOf(body) != '0' {
 		return 0, false
@@ -29,8 +28,8 @@ func Int(body []byte, span Span) (int, bool) {
 
 var errCount = errors.New("not a count")
 
-// Count stores the number at span in *n. It leaves *n alone where span is
-// zero; a number below zero, with a fraction, or no number is an error.
+// Count stores the number at span in *n. If span is zero, it leaves *n alone. A number below zero, with a fraction, or another
+// value is an error.
 func Count(body []byte, span Span, n *int) error {
 	if span.IsZero() {
 		return nil
@@ -43,8 +42,7 @@ func Count(body []byte, span Span, n *int) error {
 	return nil
 }
 
-// Said stores the string at span in *text. It leaves *text alone where there is
-// no string, or one that cannot be decoded.
+// Said stores the string at span in *text. It leaves *text alone if there is no string, or it cannot be decoded.
 func Said(body []byte, span Span, text *string) {
 	if span.KindOf(body) != '"' {
 		return
@@ -54,14 +52,14 @@ func Said(body []byte, span Span, text *string) {
 	}
 }
 
-// Is reports whether the value at span is the string word, written plainly.
+// Is reports whether the value at span is the string word, written without escapes.
 func Is(body []byte, span Span, word string) bool {
 	return span.size() == len(word)+2 && body[span.Start] == '"' &&
 		string(body[span.Start+1:span.End-1]) == word
 }
 
-// Word returns the inside of the string at span as it is written, nil if the
-// value is no string. It serves to compare with words that need no escapes.
+// Word returns the raw inside of the string at span; nil if the value is not a string. Use it to compare with words that need no
+// escapes.
 func Word(body []byte, span Span) []byte {
 	if span.KindOf(body) != '"' {
 		return nil

@@ -7,17 +7,15 @@ import (
 
 var errObject = errors.New("not a JSON object")
 
-// Patch replaces the string literal at Span by one that says Text, or the
-// object at Span by Text, which is one.
+// Patch replaces the string literal at Span by the string Text, or the object at Span by the object Text.
 type Patch struct {
 	Span Span
 	Text string
 }
 
-// AppendPatched appends body to dst with the patches made, every other byte as
-// it is. The patches must be in the order of their places, each exactly one
-// string literal or object of body; otherwise dst comes back as it was, with an
-// error. The structure of an object's text is checked, not what is inside its strings.
+// AppendPatched appends body with the patches to dst; every other byte stays. The patches must be in order, and each must cover
+// exactly one string literal or object of body. Otherwise dst is returned unchanged, with an error. The structure of an object's
+// text is checked, but not the inside of its strings.
 func AppendPatched(dst, body []byte, patches []Patch) ([]byte, error) {
 	size, at := len(body), 0
 	for _, p := range patches {
@@ -60,7 +58,7 @@ func check(body []byte, at int, patch Patch) error {
 	return nil
 }
 
-// isObject reports whether body from start on is one object and nothing else.
+// isObject reports whether body from start on is exactly one object.
 func isObject(body []byte, start int) bool {
 	if start == len(body) || body[start] != '{' {
 		return false

@@ -51,7 +51,7 @@ func FuzzPatch(f *testing.F) {
 		if !json.Valid(out) {
 			t.Fatalf("%q became %q", body, out)
 		}
-		// Patched back, the body is what it was, and nothing else moved.
+		// Patched back, the body is the original.
 		var now []Span
 		s = New(out)
 		walk(&s, out, &now)
@@ -137,7 +137,7 @@ func TestWriter(t *testing.T) {
 	}
 }
 
-// An object is replaced by one, as it is written.
+// An object is replaced by another object, byte for byte.
 func TestPatchObject(t *testing.T) {
 	body := []byte(`{"a": {"b": "}"} , "c":"d"}`)
 	at := Span{6, 16}

@@ -7,15 +7,13 @@ import (
 
 const hexDigits = "0123456789abcdef"
 
-// appendQuoted appends text as a JSON string literal. It is valid JSON for any
-// text: bytes that are not UTF-8 become U+FFFD. Nothing is escaped that need
-// not be.
+// appendQuoted appends text as a JSON string literal. It is valid JSON for any text: bytes that are not UTF-8 become U+FFFD. Only
+// necessary escapes are used.
 func appendQuoted(dst []byte, text string) []byte {
 	return append(AppendText(append(dst, '"'), text), '"')
 }
 
-// AppendText appends what stands between the quotes of a JSON string literal of text.
-// A text may be appended in pieces that end with whole characters.
+// AppendText appends the inside of a JSON string literal of text. A text may be appended in pieces that end with whole characters.
 func AppendText(dst []byte, text string) []byte {
 	for len(text) > 0 {
 		n := plain(text)
@@ -50,7 +48,7 @@ func AppendText(dst []byte, text string) []byte {
 	return dst
 }
 
-// WholeRunes is how many bytes of b do not belong to a character that goes on behind b.
+// WholeRunes returns how many bytes of b are whole characters: the start of a character that continues after b does not count.
 func WholeRunes(b []byte) int {
 	for i := 1; i <= min(len(b), utf8.UTFMax-1); i++ {
 		if c := b[len(b)-i]; utf8.RuneStart(c) {
@@ -63,8 +61,8 @@ func WholeRunes(b []byte) int {
 	return len(b)
 }
 
-// plain returns how many bytes at the beginning of text can be copied: ASCII
-// without quotes, backslashes and control characters.
+// plain returns the number of bytes at the beginning of text that can be copied: ASCII without quotes, backslashes and control
+// characters.
 func plain(text string) int {
 	i := 0
 	for ; i+8 <= len(text); i += 8 {

@@ -1,12 +1,9 @@
-// Package rawjson finds places in a JSON body and replaces strings there, and
-// leaves every other byte as it is.
+// Package rawjson finds places in a JSON body and replaces strings there. Every other byte stays.
 //
-// A [Scanner] walks a body without allocating. It checks the structure of
-// everything it passes: brackets, commas, colons, literals, numbers, depth. It
-// does not look inside strings nobody asks for; [Decoder] and [Unquote] do, for
-// those they decode. So a body that was walked and whose strings were all
-// decoded is valid JSON, and a valid body with strings spliced in by
-// [AppendPatched] stays valid.
+// A [Scanner] walks a body without allocating. It checks the structure of everything that it passes: brackets, commas, colons,
+// literals, numbers, depth. It does not check the inside of strings; [Decoder] and [Unquote] check the strings that they decode. So
+// a body that was walked and whose strings were all decoded is valid JSON, and a valid body stays valid with the strings of
+// [AppendPatched].
 package rawjson
 
 import (
@@ -14,20 +11,19 @@ import (
 	"fmt"
 )
 
-// maxDepth is how deep arrays and objects may nest.
+// maxDepth is the limit of nested arrays and objects.
 const maxDepth = 512
 
-// Span is a range of bytes, [Start, End). The span of a value is the value
-// alone, without the space around it; that of a string includes its quotes.
+// Span is a range of bytes, [Start, End). The span of a value has no space around it; the span of a string includes its quotes.
 type Span struct{ Start, End int }
 
 // size is the number of bytes in s.
 func (s Span) size() int { return s.End - s.Start }
 
-// IsZero reports whether s is no place at all.
+// IsZero reports whether s is the zero Span, which means no place.
 func (s Span) IsZero() bool { return s == Span{} }
 
-// Of returns the bytes of s in body, nil for no place.
+// Of returns the bytes of s in body; nil for the zero Span.
 func (s Span) Of(body []byte) []byte {
 	if s.IsZero() {
 		return nil
@@ -35,8 +31,8 @@ func (s Span) Of(body []byte) []byte {
 	return body[s.Start:s.End]
 }
 
-// Kind says what a value is, by its first byte: '{', '[', '"', 't' and 'f'
-// (true, false), 'n' (null), '0' (any number). 0 is no value.
+// Kind is the kind of a value, named by its first byte: '{', '[', '"', 't' and 'f' (true, false), 'n' (null), '0' (any number). 0
+// means no value.
 type Kind byte
 
 // KindOf returns the kind of the value at s. The zero Span has kind 0.
@@ -67,9 +63,8 @@ var (
 	errTrailing  = errors.New("data after the JSON value")
 )
 
-// Scanner is a cursor in a JSON body. After the first error every method
-// reports nothing more and Err returns it. The zero Scanner is at the start
-// of an empty body.
+// Scanner is a cursor in a JSON body. After the first error every method returns nothing more, and Err returns the error. The zero
+// Scanner is at the start of an empty body.
 //
 // A value is consumed by Skip, or by Enter and as many Next as there are
 // members:
@@ -123,7 +118,7 @@ func (s *Scanner) space() byte {
 	return 0
 }
 
-// Kind tells what the next value is, without consuming it.
+// Kind returns the kind of the next value without consuming it.
 func (s *Scanner) Kind() Kind {
 	if s.err != nil {
 		return 0
@@ -131,8 +126,7 @@ func (s *Scanner) Kind() Kind {
 	return kindOf(s.space())
 }
 
-// Enter begins the object ('{') or array ('[') that is next. Anything else
-// there is an error.
+// Enter begins the next value, which must be an object ('{') or array ('[').
 func (s *Scanner) Enter(k Kind) {
 	if s.err != nil {
 		return
@@ -217,8 +211,7 @@ func (s *Scanner) missing() error {
 	return errSyntax
 }
 
-// Key returns the current member's key as it is written, without quotes. A
-// key with escapes in it is an error, since it could be any of those the
+// Key returns the current member's raw key, without quotes. A key with escapes is an error, because it could equal a key that the
 // caller looks for.
 func (s *Scanner) Key() []byte {
 	if s.err != nil {
@@ -251,9 +244,8 @@ func (s *Scanner) Skip() Span {
 	return Span{start, end}
 }
 
-// Take is Skip for a value that may stand only once: it stores the value's
-// place in *at, and fails if there is one already. Null counts as a value but
-// leaves *at zero unless something follows it.
+// Take is Skip for a value that may occur only once: it stores the value's place in *at, and fails if *at is set already. A null is
+// consumed, but leaves *at zero.
 func (s *Scanner) Take(at *Span) {
 	if !at.IsZero() {
 		s.fail(errDuplicate, s.key.Start)

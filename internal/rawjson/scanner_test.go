@@ -73,7 +73,7 @@ func agree(t *testing.T, body []byte) {
 		t.Fatalf("skip %q: span %q", body, at.Of(body))
 	}
 	if err == nil && !valid {
-		// Skip does not look into strings; nothing else may escape it.
+		// Skip does not check strings; it must check everything else.
 		hollow := hollowed(body)
 		if !json.Valid(hollow) {
 			t.Fatalf("skip passed %q", body)
@@ -81,7 +81,7 @@ func agree(t *testing.T, body []byte) {
 	}
 }
 
-// hollowed is body with the insides of its strings taken out.
+// hollowed returns body with empty strings.
 func hollowed(body []byte) []byte {
 	var out []byte
 	for i := 0; i < len(body); {

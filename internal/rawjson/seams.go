@@ -6,18 +6,17 @@ import (
 	"sort"
 )
 
-// Seam is a place between two elements of an array, and what had been made of the
-// elements before it.
+// Seam is a place between two elements of an array, with the counts of what the elements before it were decoded to.
 type Seam struct {
 	At              int // offset of the end of the element before
 	Messages, Parts int
 }
 
-// Walk is how a body was walked whose largest member is an array: a body that
-// begins alike can be walked from one of its seams. It holds nothing of the body.
+// Walk records how a body, whose largest member is an array, was walked. A body with the same beginning can be walked from a seam.
+// A Walk does not refer to the body.
 type Walk struct {
-	before Scanner // that has just entered the array
-	Fields []Span  // of the members before the array, as the caller took them
+	before Scanner // directly after it entered the array
+	Fields []Span  // spans of the members before the array, as the caller took them
 	Seams  []Seam  // in order
 }
 
@@ -28,10 +27,9 @@ func (s *Scanner) Walk(fields []Span) Walk {
 	return Walk{before: before, Fields: append([]Span(nil), fields...)}
 }
 
-// Walk walks the body, an object, into w: elements is called once, with a Scanner
-// that has just entered the array called list, and goes to its end; what keys name
-// beside it is taken into fields. If s is not nil it goes on from there, a seam
-// of w. It reports whether there was an array; one too many is an error.
+// Walk walks the body, an object, into w. It calls elements once, with a Scanner that has just entered the array called list;
+// elements must walk to its end. The other members named in keys are taken into fields. If s is not nil, the walk continues from s,
+// a seam of w. Walk reports whether there was an array; a second one is an error.
 func (d *Decoder) Walk(w *Walk, s *Scanner, list string, keys []string, fields []Span, elements func(*Scanner)) (found bool) {
 	if found = s != nil; found {
 		copy(fields, w.Fields)
@@ -60,14 +58,13 @@ func (d *Decoder) Walk(w *Walk, s *Scanner, list string, keys []string, fields [
 	return found
 }
 
-// Cut notes that s stands at a seam.
+// Cut records a seam at s.
 func (w *Walk) Cut(s *Scanner, messages, parts int) {
 	w.Seams = append(w.Seams, Seam{s.pos, messages, parts})
 }
 
-// Resume returns a Scanner of body at the last seam of w up to which body
-// is what earlier was, the body that w is of; and the walk up to there. It is
-// false if there is no such seam. What w knows is not changed.
+// Resume returns a Scanner of body at the last seam of w up to which body equals earlier, the body of w. It also returns the walk
+// up to there. It returns false if there is no such seam. w does not change.
 func (w *Walk) Resume(body, earlier []byte) (Scanner, Walk, bool) {
 	same := common(body, earlier)
 	n := sort.Search(len(w.Seams), func(i int) bool { return w.Seams[i].At > same })
@@ -79,10 +76,10 @@ func (w *Walk) Resume(body, earlier []byte) (Scanner, Walk, bool) {
 	return s, Walk{before: w.before, Fields: w.Fields, Seams: w.Seams[:n:n]}, true
 }
 
-// Last is the last seam.
+// Last returns the last seam.
 func (w *Walk) Last() Seam { return w.Seams[len(w.Seams)-1] }
 
-// common is the length of what a and b begin with alike.
+// common returns the length of the common beginning of a and b.
 func common(a, b []byte) int {
 	const step = 4 << 10
 	n, i := min(len(a), len(b)), 0

@@ -25,9 +25,8 @@ func stringEnd(body []byte, start int) int {
 	}
 }
 
-// skip returns the end of the value that begins at body[i], where there is no
-// space. depth is how many containers are open around it. After an error the
-// place returned is that of the error.
+// skip returns the end of the value that begins at body[i], which must not be space. depth is the number of open containers around
+// it. On an error, the returned place is that of the error.
 func skip(body []byte, i, depth int) (int, error) {
 	if i >= len(body) {
 		return i, errEnd
@@ -45,14 +44,13 @@ func skip(body []byte, i, depth int) (int, error) {
 	return skipScalar(body, i)
 }
 
-// skipContainer is skip for an object or an array. It hops from quote to
-// quote and looks at what lies between.
+// skipContainer is skip for an object or an array. It moves from quote to quote and checks the bytes between.
 func skipContainer(body []byte, i, depth int) (int, error) {
 	var objects [maxDepth / 64]uint64
 	base := depth
 	object := false // the container we are in
 	for i < len(body) {
-		// Here a value begins, or a container may end that just began.
+		// A value begins here, or an empty container ends.
 		c := body[i]
 		switch {
 		case c == '"':
@@ -98,7 +96,7 @@ func skipContainer(body []byte, i, depth int) (int, error) {
 			}
 			i = end
 		}
-		// Here a value has ended, or stands the end of an empty container.
+		// A value has ended here, or an empty container ends.
 	after:
 		for {
 			if i >= len(body) {

@@ -15,12 +15,11 @@ var (
 	errControl = errors.New("control character in a JSON string")
 )
 
-// texts decodes strings out of bodies. Strings share pieces of memory, at most
-// 64 KB each, and nothing with the bodies; while one of them is in use its
-// piece stays. Large strings have memory of their own.
+// texts decodes strings from bodies. Strings share pieces of memory of at most 64 KB, and no memory with the bodies. A piece is
+// kept while one of its strings is in use. A large string has separate memory.
 type texts struct {
 	piece int
-	free  []byte // len 0: the rest of the piece in use, behind all strings
+	free  []byte // len 0: the rest of the current piece, after all strings
 }
 
 const (
@@ -28,8 +27,7 @@ const (
 	slack    = 8 // unquote writes whole words
 )
 
-// newTexts returns a texts for strings that are size bytes together, or less.
-// The zero texts takes whole pieces.
+// newTexts returns a texts for strings of at most size bytes together. The zero texts uses whole pieces.
 func newTexts(size int) texts { return texts{piece: min(size+slack, maxPiece)} }
 
 // room returns an empty slice with at least n bytes of capacity.
@@ -40,7 +38,7 @@ func (t *texts) room(n int) []byte {
 	switch {
 	case n <= cap(t.free):
 	case n > t.piece, n > t.piece/4 && cap(t.free) > t.piece/8:
-		return make([]byte, 0, n) // no string behind it keeps this one in use
+		return make([]byte, 0, n) // separate memory, not kept in use by later strings
 	default:
 		t.free = make([]byte, 0, t.piece)
 	}
@@ -54,17 +52,16 @@ func (t *texts) keep(b []byte) string {
 	}
 	if unsafe.SliceData(b) == unsafe.SliceData(t.free) {
 		t.free = b[len(b):]
-	} // else b has memory of its own
-	// These bytes are not written again: free begins behind them.
+	} // otherwise b has separate memory
+	// These bytes are not written again: free begins after them.
 	return unsafe.String(unsafe.SliceData(b), len(b))
 }
 
 // Copy returns a copy of b.
 func (t *texts) Copy(b []byte) string { return t.keep(append(t.room(len(b)), b...)) }
 
-// String decodes the string literal at span. exact is false if something in
-// it has no form as UTF-8 (half of a surrogate pair, invalid bytes) and was
-// replaced by U+FFFD.
+// String decodes the string literal at span. exact is false if a part of it cannot be written as UTF-8 (half of a surrogate pair,
+// invalid bytes) and was replaced by U+FFFD.
 func (t *texts) String(body []byte, span Span) (text string, exact bool, err error) {
 	lit := span.Of(body)
 	if len(lit) < 2 || lit[0] != '"' || lit[len(lit)-1] != '"' {
@@ -89,12 +86,11 @@ func Unquote(lit []byte) (string, error) {
 	return string(b), nil
 }
 
-// unquote decodes the inside of a string literal into dst, which is empty and
-// has room for in and slack more. It copies eight bytes at a time up to the next
-// backslash.
+// unquote decodes the inside of a string literal into dst, which is empty and has room for in and slack more bytes. It copies eight
+// bytes at a time up to the next backslash.
 func unquote(dst, in []byte) (_ []byte, exact bool, err error) {
 	buf := dst[:cap(dst)]
-	var seen uint64 // all bytes seen, joined: tells whether any was not ASCII
+	var seen uint64 // all bytes ORed: shows whether one was not ASCII
 	exact = true
 	i, o := 0, 0
 	for i < len(in) {
@@ -142,21 +138,19 @@ func unquote(dst, in []byte) (_ []byte, exact bool, err error) {
 		i += 2 + n
 	}
 	if seen&highs != 0 && !utf8.Valid(buf[:o]) {
-		// A rune that stands for each byte that belongs to none. It takes
-		// more room, so not in dst.
+		// Each invalid byte becomes one rune. That takes more room, so dst cannot be used.
 		return []byte(string([]rune(string(buf[:o])))), false, nil
 	}
 	return buf[:o], exact, nil
 }
 
-// escapes maps the letter of an escape to what it stands for.
+// escapes maps the letter of an escape to its character.
 var escapes = [256]byte{
 	'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t',
 }
 
-// unicodeEscape decodes the digits of a \u escape, and the second half of a
-// surrogate pair where one follows. It returns the number of bytes used, 0 if
-// the escape is malformed, and -1 for half a pair.
+// unicodeEscape decodes the digits of a \u escape, and the second half of a surrogate pair if one follows. It returns the number of
+// bytes used, 0 for a malformed escape, and -1 for half a pair.
 func unicodeEscape(in []byte) (rune, int) {
 	r := hex4(in)
 	if r < 0 {
@@ -203,7 +197,6 @@ const (
 // stops marks, with its highest bit, every byte of w that is below 0x20, and the
 // lowest byte of x that is zero (higher ones may be marked wrongly).
 func stops(w, x uint64) uint64 {
-	// A byte below 0x20 has none of its upper three bits set: moved up and
-	// joined, they leave the highest bit clear.
+	// A byte below 0x20 has none of its upper three bits set: shifted and ORed, they leave the highest bit clear.
 	return ((x-ones)&^x | ^(w | w<<1 | w<<2)) & highs
 }

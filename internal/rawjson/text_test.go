@@ -32,7 +32,7 @@ func FuzzUnquote(f *testing.F) {
 			t.Fatalf("%q: bytes lost without a word", lit)
 		}
 		if !strings.ContainsRune(want, utf8.RuneError) && !exact {
-			t.Fatalf("%q: nothing was lost", lit)
+			t.Fatalf("%q: exact is false, but the text is complete", lit)
 		}
 	})
 }
@@ -64,7 +64,7 @@ func TestQuoteEscapesNoMoreThanItMust(t *testing.T) {
 	}
 }
 
-// Strings out of one texts must not run into one another.
+// Strings from one texts must not overlap.
 func TestTextsKeepsStringsApart(t *testing.T) {
 	list := newTexts(100)
 	var got, want []string
@@ -97,7 +97,7 @@ func TestTextsKeepsStringsApart(t *testing.T) {
 	}
 }
 
-// A short string that stays does not keep a long one that was decoded before it.
+// A short string in use does not keep the memory of a long one that was decoded before it.
 func TestLargeStringsHaveTheirOwnMemory(t *testing.T) {
 	body := []byte(`["` + strings.Repeat(`a line\n`, 100_000) + `","id"]`)
 	var spans []Span

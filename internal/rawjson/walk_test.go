@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Walk finds the one array of that name, whatever stands around it.
+// Walk finds the array of that name among other members.
 func TestWalk(t *testing.T) {
 	for body, want := range map[string]string{
 		`{"b":1,"list":["x","y"],"a":2}`: "x y, a 2 b 1",

@@ -7,11 +7,10 @@ import (
 	"strconv"
 )
 
-// Writer builds a JSON document from calls in the order of its parts; it puts
-// the commas. The zero Writer is ready.
+// Writer builds a JSON document from calls in the order of its parts, and writes the commas. The zero Writer is ready to use.
 type Writer struct {
 	buf   []byte
-	comma bool // something stands before the next value
+	comma bool // the next value needs a comma before it
 	err   error
 }
 
@@ -73,8 +72,7 @@ func (w *Writer) Null() {
 	w.buf = append(w.buf, "null"...)
 }
 
-// Raw writes a value that is JSON already; if it is not, Bytes returns an
-// error that says what it is.
+// Raw writes a JSON value. If it is not valid, Bytes returns an error that names what.
 func (w *Writer) Raw(value, what string) {
 	w.next()
 	from := len(w.buf)

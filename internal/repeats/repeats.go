@@ -1,4 +1,4 @@
-// Package repeats keeps a log from saying one thing again and again.
+// Package repeats filters repeated messages in a log.
 package repeats
 
 import (
@@ -6,14 +6,14 @@ import (
 	"time"
 )
 
-// The time between two messages of a run, at first and at most. It doubles each time.
+// The first and the longest time between two logged messages of a run. The time doubles each time.
 const (
 	first = 10 * time.Second
 	most  = time.Hour
 )
 
-// Filter tells which messages of a run are to be logged. A run is one message that comes
-// again and again. The zero Filter is ready. It may be used concurrently.
+// Filter decides which messages of a run are logged. A run is a sequence of equal messages. The zero Filter is ready to use. It may
+// be used concurrently.
 type Filter struct {
 	// First is the time between the first two messages of a run that are logged;
 	// 0 is ten seconds.
@@ -25,11 +25,10 @@ type Filter struct {
 	next   time.Time     // when the message may be logged again
 	gap    time.Duration // from when it was logged last
 	count  int           // messages in the run
-	hidden int           // of these, those that came since one was logged
+	hidden int           // messages since the last logged one
 }
 
-// Say reports whether text is to be logged now, and how many messages like it were
-// left out since it was logged last.
+// Say reports whether text should be logged now, and how many equal messages were skipped since the last logged one.
 func (f *Filter) Say(text string) (left int, ok bool) {
 	now := time.Now()
 	f.mu.Lock()
@@ -53,7 +52,7 @@ func (f *Filter) Say(text string) (left int, ok bool) {
 	return left, true
 }
 
-// Run is how many messages came in this run, and how long ago the first one was.
+// Run returns the number of messages in this run, and how long ago the first one came.
 func (f *Filter) Run() (count int, ago time.Duration) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -63,7 +62,7 @@ func (f *Filter) Run() (count int, ago time.Duration) {
 	return f.count, time.Since(f.began)
 }
 
-// Over ends a run: what comes next is new. It returns what Run does.
+// Over ends a run: the next message begins a new one. It returns what Run returns.
 func (f *Filter) Over() (count int, ago time.Duration) {
 	count, ago = f.Run()
 	f.mu.Lock()

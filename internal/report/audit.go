@@ -12,7 +12,7 @@ import (
 	"github.com/stet-dev/stet/workspace"
 )
 
-// EntryLine is an entry for people to read.
+// EntryLine returns an entry as text for people.
 func EntryLine(e record.Entry) string {
 	what := cmp.Or(e.Outcome, string(e.Kind))
 	if e.Kind != record.Call && e.Kind != record.Outcome && e.Kind != record.Intent {
@@ -43,7 +43,7 @@ func shortHash(hash string) string {
 	return hash[:min(12, len(hash))]
 }
 
-// Verification writes what came of following the chain of the audit trail.
+// Verification writes the result of checking the chain of the audit trail.
 func Verification(w io.Writer, v record.Verdict) {
 	entries := "1 entry holds"
 	if v.Entries != 1 {

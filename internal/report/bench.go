@@ -12,11 +12,10 @@ import (
 	"github.com/stet-dev/stet/replay/bench"
 )
 
-// A table writes rows of cells. The first row has the heads of the columns. All columns
-// but the first hold figures.
+// A table writes rows of cells. The first row has the column heads. All columns but the first have numbers.
 type table func(w io.Writer, title string, rows [][]string)
 
-// Bench writes all tables of a bench for a screen of so many columns; 0 is any.
+// Bench writes all tables of a bench for a screen of width columns; 0: any width.
 func Bench(w io.Writer, width int, b *bench.Bench) {
 	if b.Sessions > 0 {
 		benchTables(w, alignedTable(width), b)
@@ -55,8 +54,8 @@ func benchTables(w io.Writer, t table, b *bench.Bench) {
 	benchNotes(w, b)
 }
 
-// cacheRows says how well the caches are simulated: as the figures are made,
-// and with breakpoints, least lengths, steps and lookback.
+// cacheRows shows how accurate the simulated caches are: with the rules used for the figures, and with breakpoints, minimum
+// lengths, steps and lookback.
 func cacheRows(b *bench.Bench) [][]string {
 	rows := [][]string{{
 		"cache", "requests", "prompt", "read", "simulated", "within 5 %", "hit, missed", "missed, hit", "exact", "within 5 %", "hit, missed", "missed, hit",
@@ -72,7 +71,7 @@ func cacheRows(b *bench.Bench) [][]string {
 	return rows
 }
 
-// policyRows is the table of the policies of some sessions.
+// policyRows returns the table of the policies over some sessions.
 func policyRows(g *bench.Group) [][]string {
 	head := []string{"policy", "tokens"}
 	rules := benchRules()
@@ -109,7 +108,7 @@ func benchRules() []string {
 	return append(names, bench.OwnRule, bench.RecordedRule)
 }
 
-// interval shows the ends of an interval in per cent.
+// interval returns an interval in per cent.
 func interval(ends [2]float64) string {
 	if ends[0] == ends[1] {
 		return signed(ends[0])
@@ -117,7 +116,7 @@ func interval(ends [2]float64) string {
 	return signed(ends[0]) + " to " + signed(ends[1])
 }
 
-// boundRows is the table of the policies that can run where thinking is checked.
+// boundRows returns the table of the policies that can run if thinking is checked.
 func boundRows(policies []bench.Figures) [][]string {
 	rows := [][]string{{"policy", "tokens", "5m", "own", "recorded", "median", "worst", "recall", "recalled", "by name", "bill", "95 % of draws", "lost", "dangling"}}
 	for i := range policies {
@@ -134,7 +133,7 @@ func boundRows(policies []bench.Figures) [][]string {
 	return rows
 }
 
-// repositoryRows is the cost of every policy on each repository, and where thinking is checked.
+// repositoryRows returns the cost of every policy on each repository, and if thinking is checked.
 func repositoryRows(b *bench.Bench) [][]string {
 	head := []string{"repository", "sessions"}
 	for _, f := range b.Policies[1:] {
@@ -158,7 +157,7 @@ func repositoryRows(b *bench.Bench) [][]string {
 	return rows
 }
 
-// formatRows is the cost of every policy on each format.
+// formatRows returns the cost of every policy on each format.
 func formatRows(b *bench.Bench) [][]string {
 	formats := slices.Sorted(maps.Keys(b.ByFormat))
 	head := []string{"policy"}
@@ -179,7 +178,7 @@ func formatRows(b *bench.Bench) [][]string {
 	return rows
 }
 
-// benchNotes says how the figures were made, and how far they can be trusted.
+// benchNotes describes how the figures were made, and how reliable they are.
 func benchNotes(w io.Writer, b *bench.Bench) {
 	fmt.Fprintf(w, "Per cent of off; costs in plain input tokens, median and worst of the sessions under %s.\n", prices.Anthropic5m)
 	fmt.Fprintf(w, "Under %s each session has the cache that its usage shows, or its provider's: %s.\n", bench.OwnRule, ownCaches(b))
@@ -202,7 +201,7 @@ func benchNotes(w io.Writer, b *bench.Bench) {
 	}
 }
 
-// ownCaches says how many sessions each cache was the own one of.
+// ownCaches says how many sessions used each cache as their own.
 func ownCaches(b *bench.Bench) string {
 	var out []string
 	for _, name := range slices.Sorted(maps.Keys(b.Own)) {
@@ -211,8 +210,8 @@ func ownCaches(b *bench.Bench) string {
 	return strings.Join(out, ", ")
 }
 
-// alignedTable returns a table for a terminal of so many columns; 0 is any
-// number. What is too wide goes on below, with the first column again.
+// alignedTable returns a table for a terminal of a number of columns; 0: any. Columns that do not fit follow below, with the first
+// column repeated.
 func alignedTable(columns int) table {
 	return func(w io.Writer, title string, rows [][]string) {
 		fmt.Fprintln(w, Bold(title))
@@ -261,7 +260,7 @@ func portion(part, whole int) string {
 	return fmt.Sprintf("%.1f %%", 100*float64(part)/float64(max(whole, 1)))
 }
 
-// columnName is a price rule's name as a column has room for it.
+// columnName returns a price rule's name, short enough for a column.
 func columnName(name string) string {
 	return strings.ReplaceAll(name, "anthropic-", "")
 }

@@ -8,8 +8,7 @@ import (
 	"github.com/charmbracelet/colorprofile"
 )
 
-// However narrow the terminal, no row of a table is wrapped, and no figure is
-// missing.
+// On a terminal of any width, no row of a table is wrapped, and no number is missing.
 func TestAlignedTable(t *testing.T) {
 	rows := [][]string{{"policy", "tokens", "5m", "dearest"}, {"off", "1.0 M", "2.0 M", "0.0"}, {"bound-lossless", "−18.1", "+5.0", "−1,234.5"}}
 	for width, parts := range map[int]int{0: 1, 23: 3, 29: 2, 39: 1, 200: 1} {

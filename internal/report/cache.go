@@ -16,8 +16,7 @@ import (
 	"github.com/stet-dev/stet/transcript"
 )
 
-// Cache is what `stet cache --json` prints. Prices are in USD, 0 where
-// they are unknown.
+// Cache is the output of `stet cache --json`. Prices are in USD; 0: unknown.
 type Cache struct {
 	Source   string         `json:"prices_source"`
 	Date     string         `json:"prices_date"`
@@ -40,13 +39,13 @@ type cacheRequest struct {
 	Written int       `json:"written"`
 	Plain   int       `json:"plain"`
 	Output  int       `json:"output"`
-	Kept    int       `json:"kept"`           // what the request before had left in the cache
-	Lost    int       `json:"lost,omitempty"` // what of it was not read
+	Kept    int       `json:"kept"`           // tokens that the previous request left in the cache
+	Lost    int       `json:"lost,omitempty"` // tokens of Kept that were not read
 	Broke   string    `json:"broke,omitempty"`
-	Message *int      `json:"message,omitempty"` // where it broke at a message: which, from 0
-	Fewer   int       `json:"fewer,omitempty"`   // where stet broke it: tokens that each request from then on has fewer
+	Message *int      `json:"message,omitempty"` // if it broke at a message: its index, from 0
+	Fewer   int       `json:"fewer,omitempty"`   // if stet broke it: how many tokens fewer each later request has
 	Cost    float64   `json:"cost"`
-	Extra   float64   `json:"extra,omitempty"` // what the lost tokens cost more than reading them had
+	Extra   float64   `json:"extra,omitempty"` // extra cost of the lost tokens compared with reading them
 }
 
 type cacheTotals struct {
@@ -56,7 +55,7 @@ type cacheTotals struct {
 	Plain    int          `json:"plain"`
 	Output   int          `json:"output"`
 	Cost     float64      `json:"cost"`
-	Breaks   []cacheBreak `json:"breaks"` // the dearest first
+	Breaks   []cacheBreak `json:"breaks"` // the most expensive first
 }
 
 type cacheBreak struct {
@@ -64,18 +63,16 @@ type cacheBreak struct {
 	Count int     `json:"count"`
 	Lost  int     `json:"lost"`
 	Extra float64 `json:"extra"`
-	Fewer int     `json:"fewer,omitempty"` // as cacheRequest.Fewer, of all breaks
+	Fewer int     `json:"fewer,omitempty"` // as cacheRequest.Fewer, for all breaks
 }
 
-// AddRecording adds the account of a recorded session, if the recording carries
-// usage.
+// AddRecording adds the account of a recorded session, if it contains usage.
 func (r *Cache) AddRecording(s *transcript.Session, c *prices.Catalog) {
 	counter := &tokens.Memo{Counter: tokens.EstimateFor(s.Model)}
 	r.add(s.ID, "", replay.Account(replay.BilledRequests(s, counter), c.Lookup))
 }
 
-// AddRequests adds the account of each conversation, and of each sub-agent in it,
-// of requests that the proxy has recorded.
+// AddRequests adds the account of each conversation and sub-agent in the requests that the proxy recorded.
 func (r *Cache) AddRequests(rows []record.Request, c *prices.Catalog) {
 	type name struct{ conversation, agent string }
 	asked := make(map[name][]replay.BilledRequest)
@@ -142,7 +139,7 @@ func (t *cacheTotals) add(o cacheTotals) {
 	}
 }
 
-// sort brings the dearest breaks to the front.
+// sort sorts the breaks, the most expensive first.
 func (t *cacheTotals) sort() {
 	if t.Breaks == nil {
 		t.Breaks = []cacheBreak{}
@@ -152,7 +149,7 @@ func (t *cacheTotals) sort() {
 	})
 }
 
-// Sum adds up the sessions, and names where the prices are from.
+// Sum adds up the sessions, and names the source of the prices.
 func (r *Cache) Sum(c *prices.Catalog) {
 	r.Source, r.Date = c.Source, c.Date
 	for _, s := range r.Sessions {
@@ -192,7 +189,7 @@ func (s *cacheSession) print(w io.Writer) {
 	s.Totals.print(w)
 }
 
-// place says where the prefix broke.
+// place returns where the prefix broke.
 func (r *cacheRequest) place() string {
 	if r.Message == nil {
 		return r.Broke
@@ -214,7 +211,7 @@ func (t *cacheTotals) print(w io.Writer) {
 	}
 }
 
-// fewer says what a break of stet's own brings; "": the break is no such one.
+// fewer describes the benefit of a break by stet; "": stet did not break it.
 func fewer(tokens int) string {
 	if tokens == 0 {
 		return ""
@@ -222,7 +219,7 @@ func fewer(tokens int) string {
 	return fmt.Sprintf("; %s tokens fewer from then on", Grouped(tokens))
 }
 
-// dollars writes a price, a dash where it is unknown.
+// dollars returns a price, or a dash if it is unknown.
 func dollars(usd float64) string {
 	if usd == 0 {
 		return "-"
@@ -230,18 +227,17 @@ func dollars(usd float64) string {
 	return fmt.Sprintf("$%.4f", usd)
 }
 
-// partDropped is where nothing broke: the provider kept no cache, or not for as long
-// as it is taken to.
+// partDropped means that no part changed: the provider kept no cache, or kept it shorter than assumed.
 const partDropped replay.Part = "dropped"
 
-// coldParts are the parts to which a cold point of a record belongs.
+// coldParts has the part for each cold point of a record.
 var coldParts = map[string]replay.Part{
 	string(history.Gap): replay.PartGap, string(history.Model): replay.PartModel,
 	string(history.Tools): replay.PartTools, string(history.Compaction): replay.PartContext,
 }
 
-// askedOf turns a recorded request into one of the account. before are the earlier
-// requests of its conversation, last is the record of the newest; nil: there is none.
+// askedOf converts a recorded request for the account. before are the earlier requests of its conversation, last is the newest
+// record, or nil.
 func askedOf(r, last *record.Request, before []replay.BilledRequest) replay.BilledRequest {
 	a := replay.BilledRequest{
 		Number: len(before) + 1, Time: r.Time, Gap: r.Cache.Gap, Model: r.Model, Usage: llm.Usage(r.Usage), Lifetime: r.Cache.Lifetime,
@@ -249,13 +245,13 @@ func askedOf(r, last *record.Request, before []replay.BilledRequest) replay.Bill
 	}
 	switch {
 	case a.Part == replay.PartStet:
-		// At a cold point the cache was gone before stet changed anything, unless the answer showed that it was alive.
+		// At a cold point the cache was gone before stet changed the request, unless the answer showed that it was warm.
 		if cold := coldParts[r.Cache.Moment]; cold != "" && !r.Cache.Alive {
 			a.Part, a.At = cold, 0
 		} else if last != nil {
 			a.Fewer = max(0, (r.TokensOff-r.Tokens)-(last.TokensOff-last.Tokens))
 		}
-	case a.Part != "" || r.Cache.Gap == 0: // it is known, or no earlier request is
+	case a.Part != "" || r.Cache.Gap == 0: // it is known, or there is no earlier request
 	case r.Cache.Gap > r.Cache.Lifetime:
 		a.Part = replay.PartGap
 	case len(before) > 0 && before[len(before)-1].Model == r.Model:
@@ -264,7 +260,7 @@ func askedOf(r, last *record.Request, before []replay.BilledRequest) replay.Bill
 	return a
 }
 
-// clock writes the time of a request for people.
+// clock returns the time of a request as text.
 func clock(t time.Time) string {
 	if t.IsZero() {
 		return ""

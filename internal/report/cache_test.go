@@ -12,9 +12,8 @@ import (
 	"github.com/stet-dev/stet/replay"
 )
 
-// Of recorded requests it is known what was sent in another way: where nothing was,
-// tools and system text are not to blame. What stet changes at a cold point breaks
-// nothing, unless the cache was alive.
+// A recorded request says which parts were sent changed. If there are none, tools and system text are not the cause of a break. A
+// change by stet at a cold point breaks nothing, unless the cache was warm.
 func TestAskedOf(t *testing.T) {
 	before := []replay.BilledRequest{{Model: "a"}}
 	last := &record.Request{TokensOff: 900, Tokens: 800}
@@ -50,8 +49,7 @@ func TestAskedOf(t *testing.T) {
 	}
 }
 
-// A break of stet's own is shown as one, with what it brings; and a message that the provider
-// alone names has no number.
+// A break by stet is marked, with its benefit. A message that only the provider names has no index.
 func TestCacheOfRequests(t *testing.T) {
 	begin := time.Date(2026, 11, 1, 9, 0, 0, 0, time.UTC)
 	row := func(minute int, u record.Usage, c record.Cache, off, left int) record.Request {

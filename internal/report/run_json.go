@@ -25,16 +25,16 @@ func (r *RunJSON) write(kind, task string, f fields) {
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(f); err != nil {
-		return // there is nothing in it that cannot be written
+		return // the fields always marshal
 	}
 	line := append([]byte(`{"type":"`+kind+`",`), b.Bytes()[1:]...)
-	_, _ = r.Out.Write(line) // a reader that has gone misses nothing: what was done is stored
+	_, _ = r.Out.Write(line) // if the reader has gone, the work is still stored
 }
 
 // fields are a line of the report.
 type fields map[string]any
 
-// Note writes what a person might want to know.
+// Note writes a message for a person.
 func (r *RunJSON) Note(text string) { r.write("note", "", fields{"text": text}) }
 
 // Tell writes an event.
@@ -89,7 +89,7 @@ func (r *RunJSON) piece(e agent.Event) {
 	}
 }
 
-// arguments are a call's as JSON, or as a string where they are none.
+// arguments returns a call's arguments as JSON, or as a string if they are not JSON.
 func arguments(args string) any {
 	if json.Valid([]byte(args)) {
 		return json.RawMessage(args)
@@ -97,7 +97,7 @@ func arguments(args string) any {
 	return args
 }
 
-// textIn is what a message says in words.
+// textIn returns the text of a message.
 func textIn(m llm.Message) string {
 	text := ""
 	for _, p := range m.Parts {

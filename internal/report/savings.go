@@ -14,11 +14,11 @@ import (
 const (
 	skippedShown  = 10 // files that are named; --json names all
 	sessionsShown = 20 // sessions that have a line; --json has all
-	daysShown     = 14 // more dates than these become months
+	daysShown     = 14 // more days than this are shown as months
 )
 
-// Savings writes what sessions cost without stet and with it: all together, then by date,
-// agent and session. width is the screen's, in columns; 0 is any.
+// Savings writes the cost of sessions without stet and with it: the total, then by date, agent and session. width is the screen's
+// number of columns; 0: any.
 func Savings(w io.Writer, width int, rep replay.Report) {
 	defer printFiles(w, "skipped ", rep.Skipped)
 	if len(rep.Sessions) == 0 {
@@ -79,7 +79,7 @@ func (s savingsTable) row(name string, t replay.Sums) {
 	fmt.Fprintln(s.w, strings.TrimRight(line, " "))
 }
 
-// group is the sums of sessions that have something in common.
+// group has the sums of a group of sessions.
 type group struct {
 	name string
 	sums replay.Sums
@@ -128,7 +128,7 @@ func sessionName(r replay.Row) string {
 	return tail(r.File, 24)
 }
 
-// byDate adds sessions up by day, or by month where the days are many, the newest last.
+// byDate sums sessions by day, or by month if there are many days, the newest last.
 func byDate(rows []replay.Row) []group {
 	layout, days := "2006-01-02", map[string]bool{}
 	for _, r := range rows {
@@ -147,7 +147,7 @@ func byDate(rows []replay.Row) []group {
 	}, func(a, b group) int { return strings.Compare(a.name, b.name) })
 }
 
-// byAgent adds sessions up by the agent, the dearest first.
+// byAgent sums sessions by agent, the most expensive first.
 func byAgent(rows []replay.Row) []group {
 	return grouped(rows, func(r replay.Row) string { return r.Agent }, func(a, b group) int {
 		return cmp.Or(cmp.Compare(bill(b.sums), bill(a.sums)), strings.Compare(a.name, b.name))
@@ -175,7 +175,7 @@ func grouped(rows []replay.Row, name func(replay.Row) string, order func(a, b gr
 	return all
 }
 
-// printWhy says what was left out, and what it cost to leave it out in vain.
+// printWhy prints what was left out, and what unnecessary omissions cost.
 func printWhy(w io.Writer, t replay.Sums) {
 	var repeats, folds, evictions int64
 	for why, n := range t.Why {
@@ -214,7 +214,7 @@ func printWhy(w io.Writer, t replay.Sums) {
 	fmt.Fprintf(w, "in \"with\": %s for asking again, %s where the cache was not cold\n", recalled, wrong)
 }
 
-// printNotes says what the figures rest on.
+// printNotes prints how the figures were made.
 func printNotes(w io.Writer, rep replay.Report) {
 	through, unpriced, estimated := 0, []string{}, 0
 	for _, r := range rep.Sessions {
@@ -246,7 +246,7 @@ func printNotes(w io.Writer, rep replay.Report) {
 	}
 }
 
-// printDamage says what of the sessions could not be read.
+// printDamage prints which sessions could not be read completely.
 func printDamage(w io.Writer, rows []replay.Row) {
 	var damaged []replay.Skip
 	for _, r := range rows {
@@ -257,7 +257,7 @@ func printDamage(w io.Writer, rows []replay.Row) {
 	printFiles(w, "not read whole: ", damaged)
 }
 
-// printFiles names files, and why each is named; no more than skippedShown.
+// printFiles prints at most skippedShown file names with their reasons.
 func printFiles(w io.Writer, what string, files []replay.Skip) {
 	if len(files) == 0 {
 		return
@@ -271,7 +271,7 @@ func printFiles(w io.Writer, what string, files []replay.Skip) {
 	}
 }
 
-// inDollars writes a price that is known: cents, and more digits below ten cents.
+// inDollars returns a known price: in cents, and with more digits below ten cents.
 func inDollars(v float64) string {
 	sign := ""
 	if v < 0 {
@@ -288,7 +288,7 @@ func inDollars(v float64) string {
 	return sign + "$" + Grouped(int64(v+0.5))
 }
 
-// wholeChange writes how b differs from a, in whole per cent where it is large.
+// wholeChange returns the change from a to b, in whole per cent if it is large.
 func wholeChange(a, b float64) string {
 	c := Change(a, b)
 	if len(c) > 7 {

@@ -13,7 +13,7 @@ import (
 	"github.com/stet-dev/stet/replay"
 )
 
-// However narrow the terminal, no line of the tables is wrapped; 80 columns are enough for all of them.
+// On a terminal of any width, no line of the tables is wrapped. 80 columns are enough for all of them.
 func TestSavingsWidth(t *testing.T) {
 	rep := replay.Report{Totals: replay.Sums{CostOff: map[string]float64{}, Cost: map[string]float64{}}}
 	for i, name := range []string{"rename the flag", strings.Repeat("a long title ", 9), ""} {
@@ -42,7 +42,7 @@ func TestSavingsWidth(t *testing.T) {
 	}
 }
 
-// What is not known is a question mark, and never a price of zero.
+// An unknown price is a question mark, not zero.
 func TestSavingsUnknown(t *testing.T) {
 	sums := replay.Sums{Requests: 3, LeftOut: 1, Unpriced: 1}
 	var b bytes.Buffer
@@ -60,7 +60,7 @@ func TestDollars(t *testing.T) {
 	}
 }
 
-// A bar fits whatever there is.
+// A bar fits any width.
 func TestProgressWidth(t *testing.T) {
 	for width, most := range map[int]int{0: 0, 1: 0, 2: 1, 20: 19} {
 		var out bytes.Buffer

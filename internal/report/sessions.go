@@ -12,8 +12,7 @@ import (
 	"github.com/stet-dev/stet/workspace"
 )
 
-// Sessions writes two lines for each session. all are those of the store, among which the ids
-// that are written are unique.
+// Sessions writes two lines for each session. all has all sessions of the store; the written ids are unique among them.
 func Sessions(w io.Writer, found, all []session.Info) {
 	short := shortIDs(all)
 	for _, i := range found {
@@ -33,8 +32,7 @@ func Sessions(w io.Writer, found, all []session.Info) {
 	}
 }
 
-// shortIDs returns for each session the beginning of its id that no other one has: 8 characters
-// or more.
+// shortIDs returns for each session the shortest unique prefix of its id, at least 8 characters.
 func shortIDs(all []session.Info) map[string]string {
 	ids := make([]string, len(all))
 	for i := range all {
@@ -57,7 +55,7 @@ func shortIDs(all []session.Info) map[string]string {
 	return short
 }
 
-// common returns how many bytes a and b begin with alike.
+// common returns the length of the common beginning of a and b.
 func common(a, b string) int {
 	n := 0
 	for n < min(len(a), len(b)) && a[n] == b[n] {
@@ -77,7 +75,7 @@ func SessionsJSON(w io.Writer, found []session.Info) error {
 	return nil
 }
 
-// headline is what a person knows a session by.
+// headline returns the text by which a person recognises a session.
 func headline(i session.Info) string {
 	const most = 100
 	s := i.Title
@@ -118,8 +116,7 @@ func jsonInfoOf(i session.Info) jsonInfo {
 	}
 }
 
-// SessionState writes the conversation in force as one JSON object. The messages are
-// as they are stored.
+// SessionState writes the current conversation as one JSON object. The messages are written as they are stored.
 func SessionState(w io.Writer, st session.State) error {
 	type message struct {
 		Event uint64          `json:"event"`
@@ -184,7 +181,7 @@ func HitsJSON(w io.Writer, hits []session.Hit, words []string) error {
 	return nil
 }
 
-// speaker is whose words an event holds.
+// speaker returns who wrote the text of an event.
 func speaker(h session.Hit) string {
 	if m, ok := h.Event.Body.(session.Message); ok {
 		return string(m.Role)

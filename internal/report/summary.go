@@ -11,11 +11,11 @@ import (
 	"github.com/stet-dev/stet/proxy"
 )
 
-// Summary says what came of a run.
+// Summary has the totals of a run.
 type Summary struct {
 	proxy.Totals
 	Policy  history.Policy
-	Observe bool // nothing was left out, it was only planned
+	Observe bool // the omissions were only planned
 }
 
 // Print writes the summary, a few lines that begin with "stet: ".
@@ -27,7 +27,7 @@ func (s Summary) Print(w io.Writer) {
 	seen := fmt.Sprintf("%s, %s of files", Count(s.Requests, "request"), Count(s.Reads, "read"))
 	left := LeftOut(s.Shortened)
 	if left == "" && s.Tokens < s.TokensOff {
-		left = "tools" // by [tools] drop
+		left = "tools" // because of [tools] drop
 	}
 	switch {
 	case left == "" && s.Policy == history.Off:
@@ -60,7 +60,7 @@ func (s Summary) Print(w io.Writer) {
 	}
 }
 
-// nothing says what came where no request to a model did.
+// nothing describes the requests if there was none to a model.
 func (s Summary) nothing() string {
 	var other []string
 	n := 0
@@ -70,7 +70,7 @@ func (s Summary) nothing() string {
 			other = append(other, path)
 		}
 	}
-	for _, counted := range s.ByAPI { // of tokens, which is no request to a model
+	for _, counted := range s.ByAPI { // counting tokens is not a request to a model
 		n += counted
 	}
 	switch {
@@ -84,8 +84,8 @@ func (s Summary) nothing() string {
 	return fmt.Sprintf("no request to a model came through that stet knows, but %s to others: %s", Count(n, "request"), strings.Join(other, ", "))
 }
 
-// LeftOut says what was shortened: "3 repeats", "5 older reads and 1 older
-// command output"; empty if nothing was. It takes Totals.Shortened.
+// LeftOut describes what was shortened: "3 repeats", "5 older reads and 1 older command output"; empty: nothing. It takes
+// Totals.Shortened.
 func LeftOut(shortened map[string]int) string {
 	var parts []string
 	for _, kind := range []struct {
@@ -108,8 +108,7 @@ func LeftOut(shortened map[string]int) string {
 	return strings.Join(parts, " and ")
 }
 
-// passedOn says why how many requests were passed on untouched; empty if none
-// were. It takes Totals.Passed.
+// passedOn describes which requests were passed on untouched, and why; empty: none. It takes Totals.Passed.
 func passedOn(passed map[string]int) string {
 	words := map[string]string{
 		"encoded": "with a compressed body", "large": "too large to look at",

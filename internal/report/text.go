@@ -1,6 +1,5 @@
-// Package report turns figures into what commands print: tables, lines and JSON
-// for people and for programs. It gets data and an io.Writer, and does no other
-// input or output.
+// Package report formats figures for commands: tables, lines and JSON, for people and for programs. It gets data and an io.Writer,
+// and does no other input or output.
 package report
 
 import (
@@ -11,14 +10,13 @@ import (
 	"charm.land/lipgloss/v2"
 )
 
-// Faint, Bold and Good are styles of a report. They vanish where the screen has
-// none.
+// Faint, Bold and Good are text styles. They have no effect on a screen without styles.
 func Faint(s string) string { return lipgloss.NewStyle().Faint(true).Render(s) }
 
-// Bold is for what matters most.
+// Bold is for the most important text.
 func Bold(s string) string { return lipgloss.NewStyle().Bold(true).Render(s) }
 
-// Good is for what stet has done.
+// Good is for results of stet.
 func Good(s string) string { return lipgloss.NewStyle().Foreground(lipgloss.Green).Render(s) }
 
 // Count is a number and its noun: "1 read", "2 reads".
@@ -50,7 +48,7 @@ func Change[N int | int64 | float64](a, b N) string {
 	return fmt.Sprintf("%+.1f %%", 100*(float64(b)-float64(a))/float64(a))
 }
 
-// share writes n as a part of all.
+// share returns n as a percentage of all.
 func share(n, all int) string {
 	if all == 0 {
 		return ""
@@ -58,7 +56,7 @@ func share(n, all int) string {
 	return fmt.Sprintf("%.0f %%", 100*float64(n)/float64(all))
 }
 
-// tail keeps the end of a path, which tells files apart.
+// tail returns the end of a path, which distinguishes files.
 func tail(path string, n int) string {
 	r := []rune(path)
 	if len(r) <= n {

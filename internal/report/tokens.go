@@ -9,7 +9,7 @@ import (
 	"github.com/stet-dev/stet/llm"
 )
 
-// Tokens is what `stet tokens --json` prints.
+// Tokens is the output of `stet tokens --json`.
 type Tokens struct {
 	File     string         `json:"file"`
 	Kind     string         `json:"kind"` // text, request, session
@@ -17,7 +17,7 @@ type Tokens struct {
 	Sessions []sessionTally `json:"sessions,omitempty"`
 }
 
-// tally is a count of tokens, and of its shares.
+// tally is a count of tokens with its shares.
 type tally struct {
 	Model  string       `json:"model,omitempty"`
 	Method string       `json:"method"`        // the exact vocabulary's name, or estimate
@@ -54,7 +54,7 @@ func (c *Tokens) Print(w io.Writer) {
 	}
 }
 
-// by says for which model the tokens were counted, and how.
+// by returns the model for which the tokens were counted, and the method.
 func (t *tally) by() string {
 	how := t.Method
 	if how == "estimate" {
@@ -95,5 +95,5 @@ func (s *sessionTally) print(w io.Writer) {
 	}
 }
 
-// expected is the size that was reported, else the expected one.
+// expected returns the reported size, or else the expected one.
 func (r requestSize) expected() int { return cmp.Or(r.Reported, r.Expected) }

@@ -14,21 +14,20 @@ import (
 	"github.com/stet-dev/stet/tokens/exact"
 )
 
-// bodyMarks are the members that tell the body of a request from other JSON, and its
-// API.
+// bodyMarks has the members that distinguish a request body from other JSON, and show its API.
 type bodyMarks struct {
 	Model    *string           `json:"model"`
 	Input    json.RawMessage   `json:"input"`
 	System   json.RawMessage   `json:"system"`
 	Messages []json.RawMessage `json:"messages"`
-	Contents []json.RawMessage `json:"contents"` // whose model stands in the path
+	Contents []json.RawMessage `json:"contents"` // its model is in the path
 	Tools    []struct {
 		Schema   json.RawMessage `json:"input_schema"`
 		Function json.RawMessage `json:"function"`
 	} `json:"tools"`
 }
 
-// CountBody counts the body of a request; false if b is none.
+// CountBody counts the body of a request; false if b is not one.
 func CountBody(name string, b []byte, model string) (*Tokens, bool, error) {
 	var marks bodyMarks
 	if err := json.Unmarshal(b, &marks); err != nil || marks.Contents == nil && (marks.Model == nil || marks.Messages == nil && marks.Input == nil) {
@@ -50,8 +49,7 @@ func CountBody(name string, b []byte, model string) (*Tokens, bool, error) {
 	}}, true, nil
 }
 
-// codec tells the API: by the members that only one has, then by what the
-// messages hold, last by who makes the model.
+// codec finds the API: by members that only one API has, then by the content of the messages, then by the maker of the model.
 func (b *bodyMarks) codec() (string, llm.Codec) {
 	switch {
 	case b.Contents != nil:
@@ -107,8 +105,7 @@ func CountText(name string, b []byte, model string) (*Tokens, error) {
 	return &Tokens{File: name, Kind: "text", tally: &tally{Model: model, Method: method, Bytes: len(b), Tokens: counter.Count(string(b))}}, nil
 }
 
-// counterFor returns the best counter for a model and how it counts. Without a
-// model the exact one of o200k_base is it.
+// counterFor returns the best counter for a model and its method. Without a model it is the exact one of o200k_base.
 func counterFor(model string) (tokens.Counter, string) {
 	vocabulary := prices.VocabularyO200k
 	if model != "" {

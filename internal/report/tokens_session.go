@@ -15,7 +15,7 @@ type sessionTally struct {
 	Format string `json:"format"`
 	tally
 	Requests []requestSize `json:"requests"`
-	Error    *sizeError    `json:"error,omitempty"` // where the recording carries usage
+	Error    *sizeError    `json:"error,omitempty"` // if the recording contains usage
 }
 
 type requestSize struct {
@@ -25,14 +25,13 @@ type requestSize struct {
 	Reported int `json:"reported,omitempty"`
 }
 
-// sizeError is how far what was expected of a request is from what the
-// provider reported, as shares of it.
+// sizeError is the error of the expected request sizes, relative to the sizes that the provider reported.
 type sizeError struct {
-	Requests int     `json:"requests"` // those after one that was reported as well
+	Requests int     `json:"requests"` // requests after another request with a reported size
 	Median   float64 `json:"median"`
 	P90      float64 `json:"p90"`
-	Slope    float64 `json:"slope"` // real tokens for one estimated
-	Fixed    int     `json:"fixed"` // tokens of what the recording does not hold
+	Slope    float64 `json:"slope"` // real tokens for one estimated token
+	Fixed    int     `json:"fixed"` // tokens that are not in the recording
 }
 
 func CountSessions(name string, sessions []*transcript.Session, model string) *Tokens {

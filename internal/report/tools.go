@@ -10,7 +10,7 @@ import (
 	"github.com/stet-dev/stet/record"
 )
 
-// Tools is what `stet tools --json` prints: what the descriptions of tools cost, and how often the tools were called.
+// Tools is the output of `stet tools --json`: the cost of tool descriptions, and how often the tools were called.
 type Tools struct {
 	Agents []toolAgent `json:"agents"`
 }
@@ -18,13 +18,13 @@ type Tools struct {
 // toolAgent is what one agent offered to models.
 type toolAgent struct {
 	Agent    string       `json:"agent"`
-	Requests int          `json:"requests"` // that offer tools
-	Tokens   int          `json:"tokens"`   // of the tools in all of them
-	Unused   int          `json:"unused"`   // of these, of tools that were never called
+	Requests int          `json:"requests"` // requests that offer tools
+	Tokens   int          `json:"tokens"`   // tokens of the tools in all of them
+	Unused   int          `json:"unused"`   // part of Tokens for tools that were never called
 	Servers  []toolServer `json:"servers"`
 }
 
-// toolServer is the tools of one MCP server, or those that the agent itself has.
+// toolServer has the tools of one MCP server, or the agent's own tools.
 type toolServer struct {
 	Server string     `json:"server"` // empty: the agent's own
 	Tokens int        `json:"tokens"`
@@ -34,7 +34,7 @@ type toolServer struct {
 
 type toolCost struct {
 	Tool     string `json:"tool"`
-	Requests int    `json:"requests"` // that offer it
+	Requests int    `json:"requests"` // requests that offer it
 	Tokens   int    `json:"tokens"`   // in all of them
 	Calls    int    `json:"calls"`
 }
@@ -108,7 +108,7 @@ func (a *toolAgent) add(c toolCost) {
 	s.Tools = append(s.Tools, c)
 }
 
-// sort puts what costs most first.
+// sort sorts by cost, the most expensive first.
 func (a *toolAgent) sort() {
 	slices.SortFunc(a.Servers, func(s, t toolServer) int {
 		return cmp.Or(cmp.Compare(t.Tokens, s.Tokens), cmp.Compare(s.Server, t.Server))
@@ -120,7 +120,7 @@ func (a *toolAgent) sort() {
 	}
 }
 
-// serverOf is the MCP server in the name of a tool, as agents write it: mcp__SERVER__TOOL.
+// serverOf returns the MCP server in a tool's name: mcp__SERVER__TOOL.
 func serverOf(tool string) string {
 	rest, ok := strings.CutPrefix(tool, "mcp__")
 	if server, _, found := strings.Cut(rest, "__"); ok && found {
@@ -129,7 +129,7 @@ func serverOf(tool string) string {
 	return ""
 }
 
-// Print writes the tools for people. days is the time that was looked at; 0: all.
+// Print writes the tools as text. days is the number of days covered; 0: all.
 func (t *Tools) Print(w io.Writer, days int) {
 	const columns = "%-40s %8s %8s %12s %7s\n"
 	for i, a := range t.Agents {

@@ -5,17 +5,16 @@ import (
 	"encoding/json"
 )
 
-// longLine finds the id of a request that is too long to be kept. It is read
-// part by part; the zero longLine has read nothing.
+// longLine finds the id of a request that is too long to be kept. It reads the line in parts; the zero longLine is ready to use.
 type longLine struct {
-	depth           int  // of objects and arrays
-	quoted, escaped bool // inside a string; behind a backslash in it
-	value           bool // a member's value is read, no longer its name
+	depth           int  // number of open objects and arrays
+	quoted, escaped bool // in a string; after a backslash in it
+	value           bool // reading a member's value, not its name
 	word            []byte
-	name            string // of the member that is read
+	name            string // name of the current member
 
-	id   json.RawMessage // nil: none that can be used
-	call bool            // there is a method: the sender waits for an answer
+	id   json.RawMessage // nil: no usable id
+	call bool            // it has a method: the sender waits for an answer
 }
 
 // longestID is the size of the largest id that is kept, in bytes.
@@ -51,7 +50,7 @@ func (l *longLine) read(part []byte) {
 	}
 }
 
-// member takes note of a member whose value has just been read.
+// member handles a member whose value was just read.
 func (l *longLine) member() {
 	if !l.value {
 		return

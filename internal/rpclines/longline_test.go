@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// What is found of a long request is what decoding it gives, in whatever parts it is
-// read; of any other line, it is an id.
+// For a long request, read in any parts, longLine finds the same id as decoding does. For any other line, the result is nil or an
+// id.
 func FuzzLongLine(f *testing.F) {
 	for _, s := range []string{
 		`{"jsonrpc":"2.0","id":7,"method":"x","params":{"id":8}}`, `{"id":"a\"\\","method":"x"}`, `{"i":[1,{"id":2}],"id":-3,"method":""}`,

@@ -1,7 +1,5 @@
-// Package rpclines reads JSON-RPC 2.0 messages, one a line, from a client that
-// may send anything. Protocol SDKs end the connection over a line that is no
-// message, or pass over it in silence. With a Reader before the SDK, such a line
-// gets an answer, and the connection goes on.
+// Package rpclines reads JSON-RPC 2.0 messages, one on each line, from any client. Protocol SDKs end the connection at an invalid
+// line, or ignore it silently. With a Reader before the SDK, such a line gets an error answer, and the connection continues.
 package rpclines
 
 import (
@@ -13,7 +11,7 @@ import (
 	"io"
 )
 
-// The codes of JSON-RPC for lines that are no messages.
+// JSON-RPC error codes for invalid lines.
 const (
 	ParseError     = -32700
 	InvalidRequest = -32600
@@ -21,16 +19,15 @@ const (
 
 // Message is a line that is a request, a notification or a response.
 type Message struct {
-	Line   []byte          // without a line end; the caller's
-	ID     json.RawMessage // nil: it is a notification
-	Method string          // "": it is a response
+	Line   []byte          // without a line end; the caller owns it
+	ID     json.RawMessage // nil: the message is a notification
+	Method string          // "": the message is a response
 	Params json.RawMessage
 }
 
-// Refusal is the error for a line that is no message, or one that is too long.
-// It implements error.
+// Refusal is the error for a line that is not a message or is too long.
 type Refusal struct {
-	ID   json.RawMessage // to answer under: "null" if the line has none
+	ID   json.RawMessage // the id for the answer: "null" if the line has none
 	Code int
 	Why  string
 }
@@ -55,9 +52,8 @@ func NewReader(in io.Reader, maxLength int) *Reader {
 	return &Reader{in: bufio.NewReaderSize(in, 64<<10), max: maxLength}
 }
 
-// Next returns the next message. Empty lines are skipped; the last line may have
-// no line end. After a *Refusal the next line can be read; every other error is
-// the end, io.EOF included.
+// Next returns the next message. It skips empty lines; the last line may have no line end. After a *Refusal the next line can be
+// read. Every other error is final, including io.EOF.
 func (r *Reader) Next() (Message, error) {
 	for {
 		line, refused, err := r.line()
@@ -85,7 +81,7 @@ func (r *Reader) line() (line []byte, refused *Refusal, _ error) {
 		if long != nil {
 			long.read(part)
 		} else {
-			line = append(line, part...) // the bytes of part are the bufio.Reader's
+			line = append(line, part...) // the bufio.Reader owns the bytes of part
 		}
 		switch {
 		case errors.Is(err, bufio.ErrBufferFull):

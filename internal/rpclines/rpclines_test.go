@@ -7,8 +7,7 @@ import (
 	"testing"
 )
 
-// A line that takes many reads, one that is too long, and a last one without an
-// end.
+// A line that needs several reads, a line that is too long, and a last line without a line end.
 func TestNext(t *testing.T) {
 	fits := `{"id":1,"method":"` + strings.Repeat("x", 200_000) + `"}`
 	long := `{"id":2,"method":"` + strings.Repeat("x", 200_001) + `"}`

@@ -1,9 +1,8 @@
-// Package sameorigin tells HTTP requests that a program on this machine makes, or
-// a page that came from here, from those that a page of another site has a browser
-// make: by a name that was rebound to this address (its Host), or across origins
-// (its Origin, or what the browser says in Sec-Fetch-Site).
+// Package sameorigin checks where an HTTP request comes from. It accepts requests of programs on this machine and of pages from
+// this server. It refuses requests that another site's page makes a browser send: under a name that was rebound to this address
+// (Host), or across origins (Origin, or the browser's Sec-Fetch-Site).
 //
-// It is not authentication: a program that is no browser can send any header.
+// It is not authentication: a program other than a browser can send any header.
 package sameorigin
 
 import (
@@ -15,21 +14,18 @@ import (
 	"strings"
 )
 
-// Check says which requests are served. The zero Check serves those to the
-// loopback's names, localhost and its addresses, under any port. It may be used
-// concurrently.
+// Check says which requests are served. The zero Check serves requests to the loopback's names: localhost and its addresses, at any
+// port. It may be used concurrently.
 type Check struct {
-	// Hosts are further names that requests may call the server by. With a port,
-	// a name is allowed with that port alone.
+	// Hosts are further allowed host names. A name with a port is allowed only with that port.
 	Hosts []string
 
-	// Links lets a link of another site open a page here: a GET whose answer
-	// becomes what a tab shows, and which no other page can read.
+	// Links allows a link on another site to open a page here: a GET whose answer a tab shows. Other pages cannot read it.
 	Links bool
 }
 
-// Refusal says in words for people why a request may not be served; it is empty
-// when it may. All methods are looked at alike: a GET opens a WebSocket.
+// Refusal says why a request is refused, in words for people; "" if it is allowed. All methods are checked, because a GET opens a
+// WebSocket.
 func (c Check) Refusal(r *http.Request) string {
 	name := hostname(r.Host)
 	switch {
@@ -51,20 +47,18 @@ func (c Check) Refusal(r *http.Request) string {
 	return ""
 }
 
-// own reports whether an Origin is that of the request's own server. Where the
-// request came in clear, a proxy in front may have taken TLS off it.
+// own reports whether an Origin is the request's own server. For a request without TLS, a proxy in front may have removed TLS.
 func own(origin string, r *http.Request) bool {
 	scheme, host, _ := strings.Cut(origin, "://")
 	return (scheme == "https" || scheme == "http" && r.TLS == nil) && strings.EqualFold(host, r.Host)
 }
 
-// isLink reports whether the answer becomes what a tab shows.
+// isLink reports whether a tab shows the answer.
 func isLink(r *http.Request) bool {
 	return r.Method == http.MethodGet && r.Header.Get("Sec-Fetch-Mode") == "navigate" && r.Header.Get("Sec-Fetch-Dest") == "document"
 }
 
-// loopback reports whether name is this machine for every resolver: localhost, or
-// an address of the loopback, which no name can be rebound to.
+// loopback reports whether name always means this machine: localhost, or a loopback address. No name can be rebound to these.
 func loopback(name string) bool {
 	ip, err := netip.ParseAddr(name)
 	return name == "localhost" || err == nil && ip.IsLoopback() && ip.Zone() == ""
@@ -77,8 +71,7 @@ func (c Check) allows(host, name string) bool {
 	})
 }
 
-// hostname is the name in a Host header: without port and brackets, in lower case;
-// empty if the header is not as it should be.
+// hostname returns the name in a Host header, without port and brackets, in lower case; "" for an invalid header.
 func hostname(host string) string {
 	u, err := url.Parse("http://" + host)
 	if err != nil || u.Host != host {

@@ -8,8 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// asked is a request as a server gets it. header are names and values in turn; a
-// name that comes again is a header that stands there again.
+// asked returns a request as a server gets it. header has names and values in turn; a repeated name is a repeated header.
 func asked(host string, header ...string) *http.Request {
 	r := &http.Request{Method: http.MethodGet, Host: host, Header: http.Header{}}
 	for i := 0; i < len(header); i += 2 {
@@ -18,7 +17,7 @@ func asked(host string, header ...string) *http.Request {
 	return r
 }
 
-// A name that was rebound to this address is not served, whatever it looks like.
+// A name that was rebound to this address is refused, whatever its form.
 func TestHost(t *testing.T) {
 	c := Check{Hosts: []string{"box.example", "port.example:8443", "2001:db8::1", "[2001:db8::2]:80", "10.0.0.5"}}
 	for host, want := range map[string]bool{
@@ -46,8 +45,7 @@ func TestHost(t *testing.T) {
 	}
 }
 
-// A page of another origin is refused, also where one header hides it behind
-// another. (hazards)
+// A page of another origin is refused, also if one header hides another. (hazards)
 func TestOrigin(t *testing.T) {
 	c := Check{Hosts: []string{"box.example"}}
 	for _, test := range []struct {
@@ -91,11 +89,11 @@ func TestOrigin(t *testing.T) {
 	}
 }
 
-// What a browser says of the page that makes it ask.
+// The browser's header about the page that caused the request.
 func TestSite(t *testing.T) {
 	link := []string{"Sec-Fetch-Mode", "navigate", "Sec-Fetch-Dest", "document"}
 	for site, want := range map[string]bool{
-		"": true, "same-origin": true, "none": true, "cross-site": false, "same-site": false, "what is to come": false,
+		"": true, "same-origin": true, "none": true, "cross-site": false, "same-site": false, "unknown": false,
 	} {
 		r := asked("localhost", "Sec-Fetch-Site", site)
 		if why := (Check{}).Refusal(r); (why == "") != want {
@@ -131,7 +129,7 @@ func TestSite(t *testing.T) {
 	}
 }
 
-// Whatever the headers hold, nothing but our own is served.
+// For any headers, only our own pages and programs are served.
 func FuzzRefusal(f *testing.F) {
 	f.Add("localhost", "http://localhost", "same-origin")
 	f.Add("[::1]:1", "null", "none")

@@ -6,7 +6,8 @@ import (
 	"github.com/stet-dev/stet/record"
 )
 
-// WIRE-2: a form says of how many calls results were cleared, after a restart too. What clears nothing more adds nothing to it.
+// WIRE-2: a form records for how many calls results were cleared, also after a restart. A request that clears no more calls adds
+// nothing to the form.
 func TestClearedIsRemembered(t *testing.T) {
 	store := new(record.Memory)
 	m := NewMemory(store)
@@ -15,7 +16,7 @@ func TestClearedIsRemembered(t *testing.T) {
 	ask(t, m, first, c, "one", noon)
 	longer := first.Extend(talk(12, ""), 20, nil, 1, 3)
 	if again := longer.Extend(talk(12, ""), 26, nil, 1, 0); again != longer || first.Extend(c, 20, nil, 1, 0) != first {
-		t.Error("a form that says nothing more is another one")
+		t.Error("a form without new edits was stored as a new one")
 	}
 	ask(t, m, longer, talk(12, ""), "two", noon)
 	for _, m := range []*Memory{m, NewMemory(store)} {

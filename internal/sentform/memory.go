@@ -13,50 +13,49 @@ import (
 )
 
 const (
-	maxMemory = 16 << 20 // bytes of forms and places that are held
+	maxMemory = 16 << 20 // limit of bytes of forms and places
 	placeSize = 250      // bytes of a place
-	maxPlaces = 4000     // of a request, the newest, that a store is asked for at once
+	maxPlaces = 4000     // limit of a request's places, the newest, that a store is asked for at once
 )
 
-// Memory holds the newest forms. Its methods may be called concurrently.
+// Memory has the newest forms. Its methods may be called concurrently.
 type Memory struct {
-	store record.Store // that others are looked up in; nil: there is none
+	store record.Store // for forms that are not in memory; nil: none
 
 	mu     sync.Mutex
 	size   int64
 	places map[uint64][]*placed // the newest first
-	order  *list.List           // of *placed, the newest used first
+	order  *list.List           // of *placed, the most recently used first
 }
 
-// placed is a place with one of the forms that it was sent in.
+// placed is a place with one of the forms in which its messages were sent.
 type placed struct {
 	record.SentPlace
 	form *Form
 	at   *list.Element
 }
 
-// NewMemory returns a Memory that holds nothing yet.
+// NewMemory returns an empty Memory.
 func NewMemory(store record.Store) *Memory {
 	return &Memory{store: store, places: map[uint64][]*placed{}, order: list.New()}
 }
 
-// Known says that the first Messages of a request were sent in a form.
+// Known says in which form the first Messages of a request were sent.
 type Known struct {
 	Messages int
 	Form     *Form
-	Signed   bool // it is known by a signature
-	Bound    bool // there was thinking among the messages, or right behind them
-	Drops    bool // they were sent with thinking dropped that was bound to something else
+	Signed   bool // a signature identified it
+	Bound    bool // there was thinking in these messages, or directly after them
+	Drops    bool // they were sent with a request to drop thinking that is bound to other content
 }
 
-// known is what a place says of the messages before it.
+// known returns what a place says about the messages before it.
 func (p *placed) known(messages int, signed bool) Known {
 	return Known{Messages: messages, Form: p.form, Signed: signed, Bound: p.Bound || signed, Drops: p.Drops}
 }
 
-// Find returns in which forms the beginning of a request may have been sent, the likeliest first. They are of
-// the last answer in it that is known. There are none if no answer is. An error says that not all was
-// looked up.
+// Find returns the forms in which the beginning of a request may have been sent, the most likely first. They are the forms of the
+// last known answer in it; none if no answer is known. An error says that the lookup was incomplete.
 func (m *Memory) Find(ctx context.Context, c *Conversation) ([]Known, error) {
 	var answers []int
 	for i := len(c.messages) - 1; i > c.chain.Skip; i-- {
@@ -72,7 +71,7 @@ func (m *Memory) Find(ctx context.Context, c *Conversation) ([]Known, error) {
 		return found, nil
 	}
 	if signed, _ := c.places(answers[0]); len(signed) == 0 && len(found) == 1 && found[0].Messages == answers[0] {
-		return found, nil // no signature could say more
+		return found, nil // no signature could add information
 	}
 	err := m.load(ctx, c, answers)
 	if err != nil {
@@ -81,7 +80,7 @@ func (m *Memory) Find(ctx context.Context, c *Conversation) ([]Known, error) {
 	return m.find(c, answers), err
 }
 
-// find looks in memory. answers are in the order of looking: the last one first.
+// find searches memory. answers are in search order: the last answer first.
 func (m *Memory) find(c *Conversation, answers []int) (found []Known) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -93,7 +92,7 @@ func (m *Memory) find(c *Conversation, answers []int) (found []Known) {
 			if len(same) == 0 {
 				continue
 			}
-			if len(found) > 0 { // an older answer tells which forms of a newer one can be
+			if len(found) > 0 { // an older answer decides between the forms of a newer one
 				found = likeliest(found, same[0].form)
 				return found
 			}
@@ -101,7 +100,7 @@ func (m *Memory) find(c *Conversation, answers []int) (found []Known) {
 				m.order.MoveToFront(p.at)
 				found = append(found, p.known(i, true))
 			}
-			if len(found) > 1 { // a signature that is not unique
+			if len(found) > 1 { // the signature is not unique
 				slices.SortStableFunc(found, func(a, b Known) int { return rank(a, asked) - rank(b, asked) })
 			}
 			return found
@@ -119,7 +118,7 @@ func (m *Memory) find(c *Conversation, answers []int) (found []Known) {
 	return found
 }
 
-// rank orders a form that the request was sent in before others.
+// rank returns 0 for a form in which the request itself was sent, so that it sorts before others.
 func rank(k Known, asked []*placed) int {
 	if slices.ContainsFunc(asked, func(p *placed) bool { return p.form.identity() == k.Form.identity() }) {
 		return 0
@@ -127,7 +126,7 @@ func rank(k Known, asked []*placed) int {
 	return 1
 }
 
-// identity is the id of a form, 0 for nil.
+// identity returns the id of a form; 0 for nil.
 func (f *Form) identity() uint64 {
 	if f == nil {
 		return 0
@@ -135,7 +134,7 @@ func (f *Form) identity() uint64 {
 	return f.id
 }
 
-// likeliest orders those that add to a form before others.
+// likeliest sorts forms that add to a form before others.
 func likeliest(found []Known, to *Form) []Known {
 	slices.SortStableFunc(found, func(a, b Known) int {
 		switch x, y := a.Form.adds(to), b.Form.adds(to); {
@@ -149,7 +148,7 @@ func likeliest(found []Known, to *Form) []Known {
 	return found
 }
 
-// load takes in what the store has of some answers' places.
+// load loads the places of some answers from the store.
 func (m *Memory) load(ctx context.Context, c *Conversation, answers []int) error {
 	var all []uint64
 	exact := map[uint64]bool{}
@@ -173,7 +172,7 @@ func (m *Memory) load(ctx context.Context, c *Conversation, answers []int) error
 	}
 	forms := map[uint64]*Form{}
 	slices.SortStableFunc(at, func(a, b record.SentPlace) int {
-		if exact[a.Place] != exact[b.Place] { // what is put last is held longest
+		if exact[a.Place] != exact[b.Place] { // the place that is added last is kept longest
 			if exact[a.Place] {
 				return -1
 			}
@@ -183,10 +182,10 @@ func (m *Memory) load(ctx context.Context, c *Conversation, answers []int) error
 	})
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for _, p := range slices.Backward(at) { // the oldest first, and those of signatures last
+	for _, p := range slices.Backward(at) { // the oldest first, and places of signatures last
 		form, broken := chained(p.Form, byID, forms)
 		if broken != nil {
-			err = broken // of what else was found, all counts
+			err = broken // the other places still count
 			continue
 		}
 		m.put(p, form)
@@ -194,7 +193,7 @@ func (m *Memory) load(ctx context.Context, c *Conversation, answers []int) error
 	return err
 }
 
-// chained makes a form of its rows, and those that it adds to.
+// chained builds a form and its parents from their rows.
 func chained(id uint64, rows map[uint64]record.SentForm, made map[uint64]*Form) (*Form, error) {
 	var todo []record.SentForm
 	for id != 0 && made[id] == nil {
@@ -217,7 +216,7 @@ func chained(id uint64, rows map[uint64]record.SentForm, made map[uint64]*Form) 
 	return parent, nil
 }
 
-// put notes a place. The caller holds the lock.
+// put adds a place. The caller holds the lock.
 func (m *Memory) put(p record.SentPlace, form *Form) {
 	same := m.places[p.Place]
 	for i, old := range same {
@@ -263,7 +262,7 @@ func (m *Memory) drop(p *placed) {
 	m.release(p.form)
 }
 
-// retain counts a user of a form, and release one less. The caller holds the lock.
+// retain increments the users of a form; release decrements them. The caller holds the lock.
 func (m *Memory) retain(f *Form) {
 	for ; f != nil; f = f.parent {
 		if f.users++; f.users > 1 {
@@ -282,8 +281,8 @@ func (m *Memory) release(f *Form) {
 	}
 }
 
-// Edits returns the edits of a form in the first n messages, in their order, and of how many calls the provider was asked to clear
-// the results there. An edit that cannot be read is an error: its part would go otherwise than it was sent.
+// Edits returns the edits of a form in the first n messages, in order, and for how many calls the provider was asked to clear the
+// results. If an edit cannot be read, Edits returns an error, because its part would be sent in another way than before.
 func (m *Memory) Edits(f *Form, c *Conversation, n int) (out []Edit, cleared int, err error) {
 	if f == nil {
 		return nil, 0, nil
@@ -291,7 +290,7 @@ func (m *Memory) Edits(f *Form, c *Conversation, n int) (out []Edit, cleared int
 	parts := c.listed()
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	all := map[uint64]*Form{} // the newest form that has an edit of the part
+	all := map[uint64]*Form{} // the newest form with an edit of the part
 	for ; f != nil; f = f.parent {
 		for key := range f.edits {
 			if all[key] == nil {
@@ -325,18 +324,18 @@ func (m *Memory) Edits(f *Form, c *Conversation, n int) (out []Edit, cleared int
 	return out, cleared, nil
 }
 
-// Sent is a request that goes upstream in a form.
+// Sent is a request that is sent upstream in a form.
 type Sent struct {
 	Form  *Form
-	Bound bool // there is thinking in it
-	Drops bool // it asks for thinking to be dropped that is bound to something else
+	Bound bool // it contains thinking
+	Drops bool // it asks to drop thinking that is bound to other content
 
-	place  uint64   // of the answer to it
+	place  uint64   // the place of its answer
 	before []uint64 // places of the last answer in it
 }
 
-// Note remembers, from now on, how all messages of a request go upstream. It returns what a store is to
-// keep of it, and the function to be called once the store has it.
+// Note records how all messages of a request are sent upstream. It returns the rows to store, and a function to call once they are
+// stored.
 func (m *Memory) Note(s *Sent, c *Conversation, now time.Time) (b record.Batch, kept func()) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -358,7 +357,7 @@ func (m *Memory) Note(s *Sent, c *Conversation, now time.Time) (b record.Batch, 
 	for _, f := range slices.Backward(forms) {
 		row, err := f.row(keys)
 		if err != nil {
-			return record.Batch{}, func() {} // it cannot be stored; memory has it
+			return record.Batch{}, func() {} // it cannot be stored, but memory has it
 		}
 		b.Forms = append(b.Forms, row)
 	}
@@ -372,7 +371,7 @@ func (m *Memory) Note(s *Sent, c *Conversation, now time.Time) (b record.Batch, 
 	}
 }
 
-// row is a form as it is stored.
+// row returns a form in its stored form.
 func (f *Form) row(parts map[uint64]*llm.Part) (record.SentForm, error) {
 	row := record.SentForm{ID: f.id, Parent: f.parent.identity(), Rules: f.rules}
 	for _, key := range f.sorted() {
@@ -391,8 +390,7 @@ func (f *Form) row(parts map[uint64]*llm.Part) (record.SentForm, error) {
 	return row, nil
 }
 
-// Answered notes that thinking with a signature was made by the answer to a request. It returns what a store is to
-// keep of it.
+// Answered records that the answer to a request made thinking with this signature. It returns the rows to store.
 func (m *Memory) Answered(s *Sent, signature string, now time.Time) (rows []record.SentPlace) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -406,9 +404,9 @@ func (m *Memory) Answered(s *Sent, signature string, now time.Time) (rows []reco
 	return rows
 }
 
-// Taken notes that the provider took a request, after it had refused the same messages in another form. drops says that it
-// asked for thinking to be dropped. A request that goes on from the same answer goes likewise then. It returns what a store is
-// to keep of it.
+// Taken records that the provider accepted a request after it had refused the same messages in another form. drops says that the
+// request asked to drop thinking. A request that continues from the same answer is then sent in the same way. It returns the rows
+// to store.
 func (m *Memory) Taken(s *Sent, drops bool, now time.Time) (rows []record.SentPlace) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -419,8 +417,8 @@ func (m *Memory) Taken(s *Sent, drops bool, now time.Time) (rows []record.SentPl
 	return rows
 }
 
-// note notes a place of a request. What goes out last is the newest, also within a tick of the clock, and where that was
-// put back. The caller holds the lock.
+// note records a place of a request. The last sent request is the newest, even within one clock tick or after the clock was set
+// back. The caller holds the lock.
 func (m *Memory) note(s *Sent, place uint64, now time.Time) record.SentPlace {
 	p := record.SentPlace{Place: place, Form: s.Form.identity(), Time: now, Bound: s.Bound, Drops: s.Drops}
 	for _, other := range m.places[place] {

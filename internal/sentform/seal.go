@@ -14,7 +14,7 @@ import (
 
 var errSealed = errors.New("a sent form cannot be read")
 
-// sealer encrypts with a key that is made of the text of a part.
+// sealer encrypts with a key made from the text of a part.
 func sealer(p *llm.Part) (cipher.AEAD, error) {
 	key := sha256.Sum256([]byte("stet sent form\x00" + p.CallID + "\x00" + original(p)))
 	block, err := aes.NewCipher(key[:])
@@ -57,7 +57,7 @@ func pack(dst []byte, key uint64, sealed []byte) []byte {
 	return append(dst, sealed...)
 }
 
-// unpack is the reverse of pack.
+// unpack reverses pack.
 func unpack(b []byte) (map[uint64]value, error) {
 	edits := map[uint64]value{}
 	for len(b) > 0 {
@@ -77,7 +77,7 @@ func unpack(b []byte) (map[uint64]value, error) {
 
 var signatureKeys = [2]string{"signature", "data"}
 
-// signature is that of a block of thinking, or the data of a redacted one.
+// signature returns the signature of a thinking block, or the data of a redacted one.
 func signature(raw string) (text string) {
 	var at [2]rawjson.Span
 	body := []byte(raw)

@@ -1,22 +1,22 @@
-// Package sentform remembers how conversations were changed on their way to the provider, so that what
-// was sent once is sent the same way again.
+// Package sentform remembers how conversations were changed on their way to the provider, so that the same messages are sent in the
+// same way again.
 //
-// Some providers check what stands before a block of thinking: a request is refused where it is not as it was
-// when the block was made. So a form is never computed anew. It is repeated.
+// Some providers check what comes before a thinking block: they refuse a request in which it has changed since the block was made.
+// So a form is repeated, and never computed again.
 //
-//   - A form is the set of edits with which the messages of a request went upstream: placeholders, and texts
-//     that were shortened. All other messages went as they came. A form adds edits to another one, its parent.
-//   - A place is a point in a conversation whose messages before it are known to have one form. It is found by
-//     the signature of thinking that was made there (ofSignature), or else by the hash of the messages before
-//     it (package prefix). The messages may have been sent in several forms; a signature tells which it was.
+//   - A form is the set of edits with which the messages of a request were sent upstream: placeholders, and shortened
+//     texts. All other messages were sent unchanged. A form adds edits to another form, its parent.
+//   - A place is a point in a conversation at which the form of the earlier messages is known. It is found by
+//     the signature of thinking that was made there (ofSignature), or by the hash of the earlier messages
+//     (package prefix). The messages may have been sent in several forms; a signature shows in which one.
 //
-// A form also says up to which result the provider was asked to clear what stands before.
+// A form also records up to which result the provider was asked to clear earlier results.
 //
-// An edit is kept by the part that it replaces: its call, whether it is the result or the arguments, and a hash of its
-// text. So it applies to the part wherever it stands. What goes to a store is sealed with a key that is made
-// of the replaced text: only a process that has the conversation can read it.
+// An edit is stored by the part that it replaces: the part's call, whether it is the result or the arguments, and a hash of its
+// text. So it applies to the part at any position. What is written to a store is encrypted with a key made from the replaced text:
+// only a process that has the conversation can read it.
 //
-// [Memory] holds the newest forms, in bounded memory, and asks a record.Store for others.
+// [Memory] has the newest forms, in bounded memory, and reads others from a record.Store.
 package sentform
 
 import (
@@ -30,32 +30,32 @@ import (
 	"github.com/stet-dev/stet/record"
 )
 
-// Edit is an edit of a request, with what was said about it.
+// Edit is an edit of a request, with its reason.
 type Edit struct {
 	llm.Edit
 	Reason string // a history.Reason
 }
 
-// Form says how messages were sent. It never changes. nil is the form of messages that went as they came.
+// Form says how messages were sent. It never changes. nil means that all messages were sent unchanged.
 type Form struct {
 	id     uint64
 	parent *Form
 	rules  int
-	edits  map[uint64]value // of this form alone, by the key of the part
+	edits  map[uint64]value // only of this form, by the key of the part
 	size   int64            // bytes of edits
 
-	// These belong to the lock of Memory.
-	users  int  // places and forms that name it
-	stored bool // a store has it
+	// Memory's lock guards these.
+	users  int  // places and forms that refer to it
+	stored bool // it is in a store
 }
 
-// value is what took the place of a part.
+// value is the replacement of a part.
 type value struct {
 	text, reason string
-	sealed       []byte // not nil: text and reason are in it
+	sealed       []byte // not nil: text and reason are in it, encrypted
 }
 
-// Rules is the number of the rules that the form was made by.
+// Rules returns the number of the rules with which the form was made.
 func (f *Form) Rules() int {
 	if f == nil {
 		return 0
@@ -63,10 +63,10 @@ func (f *Form) Rules() int {
 	return f.rules
 }
 
-// Empty reports whether all messages went as they came.
+// Empty reports whether all messages were sent unchanged.
 func (f *Form) Empty() bool { return f == nil }
 
-// adds reports whether f is other, or adds to it.
+// adds reports whether f is other or is based on it.
 func (f *Form) adds(other *Form) bool {
 	for ; f != nil; f = f.parent {
 		if other != nil && f.id == other.id {
@@ -76,19 +76,19 @@ func (f *Form) adds(other *Form) bool {
 	return other == nil
 }
 
-// Conversation is the messages of a request.
+// Conversation has the messages of a request.
 type Conversation struct {
 	messages []llm.Message
 	chain    *prefix.Chain // of them
-	parts    []part        // of them; nil: they are not listed yet
+	parts    []part        // their parts; nil: not listed yet
 }
 
-// Of returns the conversation of messages. It serves one goroutine.
+// Of returns the conversation of messages. It must be used by one goroutine.
 func Of(messages []llm.Message, chain *prefix.Chain) *Conversation {
 	return &Conversation{messages: messages, chain: chain}
 }
 
-// Last is the index of the model's last message, and 0 if there is none.
+// Last returns the index of the model's last message, or 0.
 func (c *Conversation) Last() int {
 	i := len(c.messages) - 1
 	for i > 0 && c.messages[i].Role != llm.Assistant {
@@ -97,7 +97,7 @@ func (c *Conversation) Last() int {
 	return max(0, i)
 }
 
-// listed are the parts of the conversation.
+// listed returns the parts of the conversation.
 func (c *Conversation) listed() []part {
 	if c.parts == nil {
 		c.parts = partsOf(c.messages)
@@ -105,16 +105,16 @@ func (c *Conversation) listed() []part {
 	return c.parts
 }
 
-// at is what stands at a place in the conversation.
+// at returns the part at a place in the conversation.
 func (c *Conversation) at(p part) *llm.Part { return &c.messages[p.message].Parts[p.part] }
 
-// part is a result, or the arguments of a call, in a request.
+// part is the place of a result, or of a call's arguments, in a request.
 type part struct {
 	key           uint64
 	message, part int
 }
 
-// partsOf lists what can have been edited in messages. A part that comes several times has a key for each time.
+// partsOf lists the parts that may have been edited. A repeated part has a different key for each occurrence.
 func partsOf(messages []llm.Message) (out []part) {
 	times := map[uint64]uint64{}
 	var h prefix.Hasher
@@ -136,7 +136,7 @@ func partsOf(messages []llm.Message) (out []part) {
 	return out
 }
 
-// original is the text of a part that an edit replaces; of arguments, whoever wrote them.
+// original returns the text that an edit replaces; arguments are normalised.
 func original(p *llm.Part) string {
 	if p.Kind == llm.ToolCall {
 		return prefix.Arguments(p.Args)
@@ -144,9 +144,9 @@ func original(p *llm.Part) string {
 	return p.Text
 }
 
-// Extend returns the form of a conversation whose messages before from went in form f, and the others with edits. Those
-// of messages before from do not count. cleared is of how many calls the provider was asked to clear the results, if
-// f does not say it yet; else 0.
+// Extend returns the form of a conversation whose messages before from were sent in form f, and the others with edits. Edits of
+// messages before from are ignored. cleared is the number of calls whose results the provider was asked to clear, if f does not
+// have it yet; otherwise 0.
 func (f *Form) Extend(c *Conversation, from int, edits []Edit, rules, cleared int) *Form {
 	mark, clears := c.lastResult(cleared)
 	if len(edits) == 0 && !clears {
@@ -184,13 +184,13 @@ func (f *Form) Extend(c *Conversation, from int, edits []Edit, rules, cleared in
 }
 
 const (
-	clearedMark   = 0x2b7e151628aed2a6 // tells the key of a result, up to which results were cleared, from that of its edit
+	clearedMark   = 0x2b7e151628aed2a6 // separates the key of the clear mark at a result from the key of the result's edit
 	clearedReason = "cleared up to here"
 )
 
-// lastResult is the mark of the last one among the results of the first calls. ok is false where there is none.
+// lastResult returns the mark of the last result of the first calls. ok is false if there is none.
 func (c *Conversation) lastResult(calls int) (mark uint64, ok bool) {
-	n, last := 0, -1 // calls so far; the message of the model that has the last of them
+	n, last := 0, -1 // calls so far; index of the model's message with the last of them
 	for _, at := range c.listed() {
 		switch {
 		case c.at(at).Kind == llm.ToolCall && n < calls:
@@ -204,17 +204,17 @@ func (c *Conversation) lastResult(calls int) (mark uint64, ok bool) {
 	return mark, ok
 }
 
-// ofSignature is the place of an answer that has a block of thinking with this signature. ok is false for one
-// that tells nothing.
+// ofSignature returns the place of an answer that has a thinking block with this signature. ok is false if the signature is too
+// short to be unique.
 func ofSignature(signature string) (place uint64, ok bool) {
-	const least = 16 // bytes; what is shorter may be a constant
+	const least = 16 // in bytes; a shorter one may be a constant
 	return xxh3.HashString("signature\x00" + signature), len(signature) >= least
 }
 
-// ofRequest is the place of an answer to a request, by the hash of its messages.
+// ofRequest returns the place of the answer to a request, by the hash of its messages.
 func ofRequest(chain uint64) uint64 { return chain ^ 0x5e27f0a1c3d98b64 }
 
-// places are those of the answer that is message i of a conversation: of its signatures, and of the request.
+// places returns the places of the answer in message i: of its signatures, and of its request.
 func (c *Conversation) places(i int) (signed []uint64, request uint64) {
 	for j := range c.messages[i].Parts {
 		if p := &c.messages[i].Parts[j]; p.Kind == llm.Thinking {
@@ -226,7 +226,7 @@ func (c *Conversation) places(i int) (signed []uint64, request uint64) {
 	return signed, ofRequest(c.chain.Links[i-c.chain.Skip-1])
 }
 
-// sorted are the keys of a form's own edits.
+// sorted returns the keys of a form's own edits.
 func (f *Form) sorted() []uint64 {
 	keys := make([]uint64, 0, len(f.edits))
 	for key := range f.edits {
@@ -236,7 +236,7 @@ func (f *Form) sorted() []uint64 {
 	return keys
 }
 
-// newestFirst orders places.
+// newestFirst compares places by time, the newest first.
 func newestFirst(a, b record.SentPlace) int {
 	return cmp.Or(b.Time.Compare(a.Time), cmp.Compare(a.Form, b.Form))
 }

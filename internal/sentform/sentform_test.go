@@ -17,7 +17,7 @@ import (
 
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// talk is a conversation of so many rounds of a call and its result. The answers' signatures begin with by.
+// talk returns a conversation of rounds calls with results. The answers' signatures begin with by.
 func talk(rounds int, by string) *Conversation {
 	messages := []llm.Message{{Role: llm.System, Parts: []llm.Part{{Text: "You help."}}}, {Role: llm.User, Parts: []llm.Part{{Text: "go on"}}}}
 	for i := range rounds {
@@ -35,12 +35,12 @@ func talk(rounds int, by string) *Conversation {
 
 const result = "a result that is long enough to be worth leaving out"
 
-// cut is an edit of the result of a round.
+// cut returns an edit of the result of a round.
 func cut(round int, text string) Edit {
 	return Edit{llm.Edit{Message: 3 + 2*round, Text: text}, "repeat"}
 }
 
-// ask notes that a conversation is sent in a form, and answered by thinking.
+// ask records that a conversation was sent in a form and answered with thinking.
 func ask(t *testing.T, m *Memory, f *Form, c *Conversation, by string, at time.Time) {
 	t.Helper()
 	sent := &Sent{Form: f}
@@ -56,7 +56,7 @@ func ask(t *testing.T, m *Memory, f *Form, c *Conversation, by string, at time.T
 
 func signatureOf(by string, answer int) string { return fmt.Sprintf("%s of the answer %d", by, answer) }
 
-// edits are those of a request's beginning, by the likeliest form.
+// edits returns the edits of a request's beginning, by the most likely form.
 func edits(t *testing.T, m *Memory, c *Conversation) (known Known, out []Edit) {
 	t.Helper()
 	found, err := m.Find(t.Context(), c)
@@ -72,8 +72,8 @@ func edits(t *testing.T, m *Memory, c *Conversation) (known Known, out []Edit) {
 	return found[0], out
 }
 
-// What was sent is found by the signature of its answer, in this process and, by the store, in another; only
-// parts of the same place and text are edited (WIRE-2).
+// The sent form is found by the signature of its answer, in this process and, through the store, in another one. Only parts with
+// the same place and text are edited (WIRE-2).
 func TestFindBySignature(t *testing.T) {
 	store := new(record.Memory)
 	m := NewMemory(store)
@@ -102,8 +102,8 @@ func TestFindBySignature(t *testing.T) {
 	}
 }
 
-// The same messages may go out in several forms. A signature tells which; without one the newest is the likeliest,
-// but one that adds to what is known of an older answer goes before.
+// The same messages may be sent in several forms. A signature shows which one. Without a signature the newest form is the most
+// likely, but a form based on the known form of an older answer has priority.
 func TestSeveralForms(t *testing.T) {
 	m := NewMemory(nil)
 	c := talk(2, "one")
@@ -137,7 +137,7 @@ func TestSeveralForms(t *testing.T) {
 	}
 }
 
-// A store has nothing that can be read without the conversation.
+// A store's rows cannot be read without the conversation.
 func TestSealed(t *testing.T) {
 	store := new(record.Memory)
 	c := talk(2, "one")
@@ -172,7 +172,7 @@ func TestSealed(t *testing.T) {
 	}
 }
 
-// A store that fails leaves what memory knows.
+// If the store fails, Memory's forms remain.
 func TestStoreFails(t *testing.T) {
 	store := new(record.Memory)
 	m := NewMemory(store)
@@ -187,7 +187,7 @@ func TestStoreFails(t *testing.T) {
 	}
 }
 
-// What was taken last is the likeliest, also where the clock was put back meanwhile.
+// The form that was accepted last is the most likely, even if the clock was set back meanwhile.
 func TestClockPutBack(t *testing.T) {
 	store := new(record.Memory)
 	m := NewMemory(store)
@@ -209,7 +209,7 @@ func TestClockPutBack(t *testing.T) {
 	}
 }
 
-// A form hides no other form where a part of it is missing in the store.
+// A form with a missing part in the store does not hide other forms.
 func TestPartMissing(t *testing.T) {
 	store := new(record.Memory)
 	c := talk(2, "one")
@@ -225,7 +225,7 @@ func TestPartMissing(t *testing.T) {
 	}
 }
 
-// Memory is bounded, and what is forgotten is in the store.
+// Memory is bounded; removed forms are in the store.
 func TestBounded(t *testing.T) {
 	store := new(record.Memory)
 	m := NewMemory(store)

@@ -15,8 +15,7 @@ import (
 	"github.com/stet-dev/stet/web"
 )
 
-// identify says who has come back from the issuer. begun says whether this browser began
-// the login t.
+// identify returns the person who has come back from the issuer. begun says whether this browser began the login t.
 func (s *SignIn) identify(r *http.Request, t transit, begun bool) (web.Person, error) {
 	query := r.URL.Query()
 	switch {
@@ -58,8 +57,7 @@ func (s *SignIn) identify(r *http.Request, t transit, begun bool) (web.Person, e
 	return s.personOf(id.Subject, claims)
 }
 
-// addUserInfo adds the claims that the issuer tells when it is asked, and not in the ID
-// token. What the ID token has stays.
+// addUserInfo adds claims from the issuer's user info endpoint. The ID token's claims have priority.
 func (s *SignIn) addUserInfo(ctx context.Context, p *oidc.Provider, token *oauth2.Token, subject string, claims map[string]any) error {
 	info, err := p.UserInfo(ctx, oauth2.StaticTokenSource(token))
 	if err != nil {
@@ -85,7 +83,7 @@ func (s *SignIn) addUserInfo(ctx context.Context, p *oidc.Provider, token *oauth
 	return nil
 }
 
-// personOf is who has an account with these claims.
+// personOf returns the person whose account has these claims.
 func (s *SignIn) personOf(subject string, claims map[string]any) (web.Person, error) {
 	name := nameOf(subject, claims)
 	claim, ok := claims[s.config.Claim]
@@ -95,7 +93,7 @@ func (s *SignIn) personOf(subject string, claims map[string]any) (web.Person, er
 	}
 	groups, ok := groupsOf(claim)
 	if !ok {
-		return web.Person{}, refusal{http.StatusForbidden, fmt.Sprintf("the claim %q of %s is no text and no list of texts", s.config.Claim, name)}
+		return web.Person{}, refusal{http.StatusForbidden, fmt.Sprintf("the claim %q of %s is neither a string nor a list of strings", s.config.Claim, name)}
 	}
 	role := s.config.roleOf(groups)
 	if role == "" {
@@ -105,8 +103,8 @@ func (s *SignIn) personOf(subject string, claims map[string]any) (web.Person, er
 	return web.Person{Name: name, Admin: role == gateway.Admins}, nil
 }
 
-// nameOf is the name for the audit trail: the address that the issuer has verified, or
-// else the subject, which nobody can choose.
+// nameOf returns the name for the audit trail: the address that the issuer has verified, or else the subject, which a person cannot
+// choose.
 func nameOf(subject string, claims map[string]any) string {
 	name := subject
 	if email, ok := claims["email"].(string); ok && claims["email_verified"] == true && email != "" {

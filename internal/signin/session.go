@@ -15,9 +15,8 @@ import (
 	"github.com/stet-dev/stet/web"
 )
 
-// Cookies are for this host alone, and go over TLS alone (browsers take the loopback for
-// that, too). Lax: a link elsewhere opens the page, and another site's page posts
-// nothing with them.
+// Cookies are for this host and need TLS (browsers make an exception for the loopback). SameSite Lax: a link on another site opens
+// the page with the cookie, but a POST from another site's page has no cookie.
 const (
 	transitCookie = "__Host-stet-login"
 	sessionCookie = "__Host-stet-session"
@@ -29,14 +28,14 @@ func setCookie(w http.ResponseWriter, name, value string, lasts time.Duration) {
 	})
 }
 
-// forget removes a cookie.
+// forget deletes a cookie.
 func forget(w http.ResponseWriter, name string) { setCookie(w, name, "", -time.Second) }
 
-// transit is what a browser keeps of a login while it is at the issuer.
+// transit is the state of a login that the browser keeps while it is at the issuer.
 type transit struct {
 	State    string    `json:"state"`
 	Nonce    string    `json:"nonce"`
-	Verifier string    `json:"verifier"` // of PKCE
+	Verifier string    `json:"verifier"` // for PKCE
 	Until    time.Time `json:"until"`
 }
 
@@ -48,11 +47,11 @@ func newTransit() transit {
 }
 
 func (t transit) keep(w http.ResponseWriter) {
-	data, _ := json.Marshal(t) // texts and a time
+	data, _ := json.Marshal(t) // strings and a time always marshal
 	setCookie(w, transitCookie, base64.RawURLEncoding.EncodeToString(data), transitLasts)
 }
 
-// transitOf is the login that this browser began.
+// transitOf returns the login that this browser began.
 func transitOf(r *http.Request) (t transit, ok bool) {
 	c, err := r.Cookie(transitCookie)
 	if err != nil {
@@ -65,28 +64,27 @@ func transitOf(r *http.Request) (t transit, ok bool) {
 	return t, t.State != "" && t.Nonce != "" && t.Verifier != "" && time.Now().Before(t.Until)
 }
 
-// most is how many sessions are kept. Beyond that, the one that ends first is ended.
+// most is the limit of sessions. When it is exceeded, the session with the earliest end is ended.
 const most = 4096
 
-// session is a person who has logged in.
+// session is the session of a person who has logged in.
 type session struct {
 	person web.Person
 	until  time.Time
-	enter  time.Time // until when the page may take the session by its cookie; zero: it has
+	enter  time.Time // until when the page may take the session with its cookie; zero: it has taken it
 }
 
-// enterLasts is how long the cookie of a session is good, until the page has taken the
-// session. A browser sends it to every port of this host, so it is good once.
+// enterLasts is how long a session's cookie is valid until the page takes the session. A browser sends the cookie to every port of
+// this host, so it can be used only once.
 const enterLasts = 5 * time.Minute
 
-// sessions are those of this process, by the ID of the person in them. The zero sessions
-// is ready.
+// sessions has the sessions of this process, by the ID of the person. Its zero value is ready to use.
 type sessions struct {
 	mu sync.Mutex
 	by map[string]session
 }
 
-// idOf is the name of a session, which is no secret.
+// idOf returns the name of a session, which is not secret.
 func idOf(secret string) string {
 	sum := sha256.Sum256([]byte(secret))
 	return "oidc-" + hex.EncodeToString(sum[:12])
@@ -117,7 +115,7 @@ func (s *sessions) begin(w http.ResponseWriter, p web.Person, lasts time.Duratio
 	setCookie(w, sessionCookie, secret, min(lasts, enterLasts))
 }
 
-// Waits reports whether a request has the cookie of a session that the page may take.
+// Waits reports whether a request has the cookie of a session that the page has not yet taken.
 func (s *SignIn) Waits(r *http.Request) bool {
 	c, err := r.Cookie(sessionCookie)
 	if err != nil {
@@ -129,8 +127,7 @@ func (s *SignIn) Waits(r *http.Request) bool {
 	return ok && time.Now().Before(one.enter)
 }
 
-// Take is the person whose session cookie a request has, and when the session ends. A
-// session is taken once.
+// Take returns the person whose session cookie a request has, and the end of the session. A session can be taken once.
 func (s *SignIn) Take(r *http.Request) (p web.Person, until time.Time, ok bool) {
 	c, err := r.Cookie(sessionCookie)
 	if err != nil {
@@ -148,7 +145,7 @@ func (s *SignIn) Take(r *http.Request) (p web.Person, until time.Time, ok bool) 
 	return one.person, one.until, true
 }
 
-// Holds is the person in the session of that ID, if it has not ended.
+// Holds returns the person of the session with that ID, if it has not ended.
 func (s *SignIn) Holds(id string) (p web.Person, ok bool) {
 	s.sessions.mu.Lock()
 	defer s.sessions.mu.Unlock()
@@ -156,7 +153,7 @@ func (s *SignIn) Holds(id string) (p web.Person, ok bool) {
 	return one.person, ok
 }
 
-// find is the session of that ID, if it has not ended. The caller holds mu.
+// find returns the session with that ID, if it has not ended. The caller holds mu.
 func (s *sessions) find(id string) (one session, ok bool) {
 	if one, ok = s.by[id]; !ok || !time.Now().Before(one.until) {
 		return session{}, false
@@ -164,7 +161,7 @@ func (s *sessions) find(id string) (one session, ok bool) {
 	return one, true
 }
 
-// End ends a session, and takes its cookie away.
+// End ends a session, and deletes its cookie.
 func (s *SignIn) End(w http.ResponseWriter, id string) {
 	s.sessions.mu.Lock()
 	delete(s.sessions.by, id)

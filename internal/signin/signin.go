@@ -1,7 +1,6 @@
-// Package signin lets people log in to the page with an account elsewhere, by OpenID
-// Connect: the authorization code flow with PKCE, a state and a nonce. A claim of the
-// account says which role the person has. The session that follows is in this
-// process's memory, and its secret in a cookie that no script can read.
+// Package signin lets people log in to the page with an OpenID Connect account: the authorization code flow with PKCE, a state and
+// a nonce. A claim of the account gives the person's role. The session is kept in this process's memory, and its secret in a cookie
+// that scripts cannot read.
 package signin
 
 import (
@@ -25,20 +24,19 @@ import (
 	"github.com/stet-dev/stet/web"
 )
 
-// Config says whose accounts count, and what they are for. All but Claim, Scopes, Lasts,
-// Log and Refused is needed.
+// Config names the issuer, and the roles of its accounts. Only Claim, Scopes, Lasts, Log and Refused are optional.
 type Config struct {
-	Issuer   string            // https://login.example.org; http on the loopback alone
-	ClientID string            // of stet at the issuer
+	Issuer   string            // https://login.example.org; http only on the loopback
+	ClientID string            // stet's client ID at the issuer
 	Secret   string            // of the client
-	URL      string            // where browsers reach the server: https://gateway.example.org
-	Claim    string            // that has the person's groups; "": groups
-	Roles    map[string]string // by the value of the claim: gateway.Approvers or gateway.Admins
-	Scopes   []string          // asked for besides openid, profile and email
+	URL      string            // the server's URL for browsers: https://gateway.example.org
+	Claim    string            // the claim with the person's groups; "": groups
+	Roles    map[string]string // by group: gateway.Approvers or gateway.Admins
+	Scopes   []string          // requested in addition to openid, profile and email
 
 	Lasts   time.Duration                     // of a session; 0: 12 h
-	Log     *slog.Logger                      // nil: silence
-	Refused func(r *http.Request, why string) // told of logins that failed; nil: nobody is
+	Log     *slog.Logger                      // nil: no logging
+	Refused func(r *http.Request, why string) // called for a failed login; may be nil
 }
 
 // Paths that SignIn serves.
@@ -47,14 +45,13 @@ const (
 	callbackPath = "/login/callback"
 )
 
-// usualLast is Config.Lasts where nothing else is said.
+// usualLast is the default of Config.Lasts.
 const usualLast = 12 * time.Hour
 
 // askTime is how long the issuer may take to answer.
 const askTime = 15 * time.Second
 
-// callbacksOfOne is how many logins may come back from one address in a minute: each
-// makes a request to the issuer.
+// callbacksOfOne limits the callbacks from one address in a minute, because each makes a request to the issuer.
 const callbacksOfOne = 20
 
 // SignIn serves logins below /login/, and knows the sessions. It may be used
@@ -65,14 +62,14 @@ type SignIn struct {
 	sessions sessions
 	attempts ratelimit.Keyed // by address
 
-	asking   chan struct{}  // of capacity 1; full while one of the following is in use
+	asking   chan struct{}  // capacity 1; full while one of the following fields is in use
 	provider *oidc.Provider // nil: the issuer was not reached yet
-	failed   error          // why it was not, when it was asked last
+	failed   error          // why the last request to it failed
 	asked    time.Time      // when that was
 }
 
-// Open looks at the configuration, and at what the issuer says of itself. An issuer that
-// is not reached is no error: it is asked again at the next login.
+// Open checks the configuration, and reads the issuer's metadata. If the issuer cannot be reached, Open returns no error: the next
+// login tries again.
 func Open(ctx context.Context, c Config) (*SignIn, error) {
 	if err := c.check(); err != nil {
 		return nil, err
@@ -95,13 +92,13 @@ func Open(ctx context.Context, c Config) (*SignIn, error) {
 	return s, nil
 }
 
-// check says what is wrong with the configuration, by the names of the flags.
+// check validates the configuration. Its errors use the names of the flags.
 func (c *Config) check() error {
 	switch {
 	case c.ClientID == "" || c.Secret == "" || c.URL == "":
 		return errors.New("--oidc-issuer needs --oidc-client-id, --oidc-secret and --oidc-url")
 	case len(c.Roles) == 0:
-		return errors.New("--oidc-issuer needs --oidc-role GROUP=ROLE: without it nobody has a role")
+		return errors.New("--oidc-issuer needs --oidc-role GROUP=ROLE: without it no person has a role")
 	case c.Lasts < 0:
 		return errors.New("--oidc-session: want a time above 0")
 	}
@@ -124,14 +121,13 @@ func loopback(host string) bool {
 	return host == "localhost" || err == nil && ip.IsLoopback()
 }
 
-// client is what the issuer is asked with. Also what goes on without a request, as
-// fetching its keys does, ends in time.
+// client is the HTTP client for the issuer. Requests in the background, such as fetching its keys, also have a time limit.
 var client = &http.Client{Timeout: askTime, Transport: short{}}
 
-// mostAnswer is how many bytes an answer of the issuer may have.
+// mostAnswer is the limit of an issuer's answer, in bytes.
 const mostAnswer = 1 << 20
 
-// short is http.DefaultTransport for answers that are not longer.
+// short is http.DefaultTransport with that limit.
 type short struct{}
 
 func (short) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -142,11 +138,11 @@ func (short) RoundTrip(r *http.Request) (*http.Response, error) {
 	return res, err
 }
 
-// askAgain is how long after the issuer was not reached it is asked again: everybody can
-// begin a login.
+// askAgain is the pause before the issuer is asked again after a failure. Without it, anyone who begins a login would cause a
+// request.
 const askAgain = 2 * time.Second
 
-// discover returns what the issuer says of itself, which is asked for once.
+// discover returns the issuer's metadata, which is requested once.
 func (s *SignIn) discover(ctx context.Context) (*oidc.Provider, error) {
 	select {
 	case s.asking <- struct{}{}:
@@ -157,7 +153,7 @@ func (s *SignIn) discover(ctx context.Context) (*oidc.Provider, error) {
 	if s.provider != nil || s.failed != nil && time.Since(s.asked) < askAgain {
 		return s.provider, s.failed
 	}
-	// A person who gives up does not make it fail for others.
+	// A person who cancels must not make it fail for others.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), askTime)
 	defer cancel()
 	s.provider, s.failed = oidc.NewProvider(oidc.ClientContext(ctx, client), s.config.Issuer)
@@ -173,7 +169,7 @@ func (s *SignIn) clientOf(p *oidc.Provider) *oauth2.Config {
 	}
 }
 
-// Name is what people log in to.
+// Name returns the issuer's name for people.
 func (s *SignIn) Name() string {
 	u, _ := url.Parse(s.config.Issuer) // check has parsed it
 	return u.Host
@@ -196,7 +192,7 @@ func (s *SignIn) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // start sends the browser to the issuer.
 func (s *SignIn) start(w http.ResponseWriter, r *http.Request) {
-	// The cookie has to come back to the name that the issuer sends the browser to.
+	// The cookie must be set for the host name to which the issuer sends the browser back.
 	if at, _ := url.Parse(s.config.URL); !strings.EqualFold(r.Host, at.Host) {
 		http.Redirect(w, r, s.config.URL+startPath, http.StatusSeeOther)
 		return
@@ -212,7 +208,7 @@ func (s *SignIn) start(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, s.clientOf(p).AuthCodeURL(t.State, oidc.Nonce(t.Nonce), oauth2.S256ChallengeOption(t.Verifier)), http.StatusSeeOther)
 }
 
-// refusal is why a login fails, in words for the person.
+// refusal is the reason for a failed login, in words for the person.
 type refusal struct {
 	status int
 	why    string
@@ -220,7 +216,7 @@ type refusal struct {
 
 func (r refusal) Error() string { return r.why }
 
-// callback takes the browser back from the issuer.
+// callback handles the browser's return from the issuer.
 func (s *SignIn) callback(w http.ResponseWriter, r *http.Request) {
 	if wait, _ := s.attempts.Take(web.AddressOf(r), time.Now()); wait > 0 {
 		w.Header().Set("Retry-After", fmt.Sprint(int(wait.Seconds())+1))
@@ -249,7 +245,7 @@ func fail(w http.ResponseWriter, status int, why string) {
 	http.Error(w, why+"\n\nTo begin again, open "+startPath+" here.", status)
 }
 
-// roleOf is the highest role that the groups of a person have.
+// roleOf returns the highest role of a person's groups.
 func (c *Config) roleOf(groups []string) (role string) {
 	for _, g := range groups {
 		if of := c.Roles[g]; of == gateway.Admins || role == "" {
@@ -259,7 +255,7 @@ func (c *Config) roleOf(groups []string) (role string) {
 	return role
 }
 
-// groupsOf are the texts of a claim: one text, or a list of them.
+// groupsOf returns the strings of a claim: one string, or a list.
 func groupsOf(claim any) ([]string, bool) {
 	if one, ok := claim.(string); ok {
 		return []string{one}, true

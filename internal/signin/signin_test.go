@@ -9,9 +9,9 @@ import (
 	"github.com/stet-dev/stet/gateway"
 )
 
-// An issuer whose answer does not end takes no more memory than an answer may have.
+// An issuer's endless answer takes no more memory than the limit.
 func TestEndlessAnswer(t *testing.T) {
-	var read int // bytes; it may be looked at when the server is closed
+	var read int // in bytes; valid after the server is closed
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		for piece := make([]byte, 64<<10); ; read += len(piece) {
 			if _, err := w.Write(piece); err != nil {
@@ -23,7 +23,7 @@ func TestEndlessAnswer(t *testing.T) {
 		Issuer: s.URL, ClientID: "stet", Secret: "secret", URL: "http://localhost:4141", Roles: map[string]string{"a": gateway.Approvers},
 	})
 	s.Close()
-	const buffered = 32 << 20 // on its way, in both systems
+	const buffered = 32 << 20 // buffered by both systems
 	if err == nil || !strings.Contains(err.Error(), "too large") || read > mostAnswer+buffered {
 		t.Errorf("after %d bytes: %v", read, err)
 	}

@@ -9,8 +9,7 @@ import (
 	"strings"
 )
 
-// Proxies are the addresses of proxies in front of the server. What they say about
-// where a request comes from counts.
+// Proxies are the addresses of proxies in front of the server. Their headers about the client's address are trusted.
 type Proxies []netip.Prefix
 
 // ParseProxies reads addresses and networks (192.0.2.1, 10.0.0.0/8).
@@ -33,11 +32,10 @@ func (p Proxies) have(ip netip.Addr) bool {
 	return slices.ContainsFunc(p, func(of netip.Prefix) bool { return of.Contains(ip) })
 }
 
-// forwardings are the headers in which proxies say for whom they ask.
+// forwardings are the headers in which proxies name the client.
 var forwardings = []string{"Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Port", "X-Forwarded-Proto", "X-Forwarded-Server", "X-Real-Ip"}
 
-// behind has next see in RemoteAddr where a request came from to the outermost of
-// the proxies. The headers that say so are removed.
+// behind sets RemoteAddr to the address of the client of the outermost proxy, and removes the headers.
 func (p Proxies) behind(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		from := r.RemoteAddr
@@ -53,14 +51,14 @@ func (p Proxies) behind(next http.Handler) http.Handler {
 	})
 }
 
-// client is the address that asked the first of our own proxies: the last one in the
-// headers that is not a proxy of ours. Any client may have written what stands before it.
+// client returns the address of the client of our outermost proxy: the last address in the headers that is not one of our proxies.
+// Any client can write the addresses before it.
 func (p Proxies) client(headers []string, peer string) string {
 	hops := strings.Split(strings.Join(headers, ","), ",")
 	for _, hop := range slices.Backward(hops) {
 		ip, err := netip.ParseAddr(strings.Trim(strings.TrimSpace(hop), "[]"))
 		if err != nil {
-			break // a proxy that says nothing of use
+			break // the proxy named no usable address
 		}
 		peer = net.JoinHostPort(ip.Unmap().String(), "0")
 		if !p.have(ip.Unmap()) {

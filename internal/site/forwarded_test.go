@@ -6,8 +6,7 @@ import (
 	"testing"
 )
 
-// Where a request comes from is what the proxies say that are trusted. What others say
-// is not passed on.
+// A request's address comes from the headers of trusted proxies. Headers of other clients are removed.
 func TestForwarded(t *testing.T) {
 	trusted, err := ParseProxies([]string{"10.0.0.0/8", "127.0.0.1", "2001:db8::1"})
 	if err != nil {
@@ -26,8 +25,8 @@ func TestForwarded(t *testing.T) {
 		{"IPv6", "[2001:db8::1]:5", "2001:db8::7", "[2001:db8::7]:0"},
 		{"IPv6 in brackets", "[::ffff:127.0.0.1]:5", "[2001:db8::7]", "[2001:db8::7]:0"},
 		{"another of its network", "[2001:db8::2]:5", "2001:db8::7", "[2001:db8::2]:5"},
-		{"nothing of use", "10.9.9.9:5", "unknown", "10.9.9.9:5"},
-		{"nothing of use at its end", "10.9.9.9:5", "198.51.100.7, _hidden", "10.9.9.9:5"},
+		{"no usable address", "10.9.9.9:5", "unknown", "10.9.9.9:5"},
+		{"no usable address at its end", "10.9.9.9:5", "198.51.100.7, _hidden", "10.9.9.9:5"},
 	} {
 		r := httptest.NewRequest(http.MethodGet, "/", nil)
 		r.RemoteAddr = c.peer

@@ -12,11 +12,10 @@ import (
 	"github.com/stet-dev/stet/record"
 )
 
-// healthz answers that the process does.
+// healthz answers that the process is running.
 func healthz(w http.ResponseWriter, _ *http.Request) { healthAnswer(w, nil) }
 
-// healthAnswer answers a question about the server's health. Everyone who can reach the
-// port may read the text, so it names no files.
+// healthAnswer answers a health request. Every client of the port can read the text, so it names no files.
 func healthAnswer(w http.ResponseWriter, err error) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	if err != nil {
@@ -27,8 +26,7 @@ func healthAnswer(w http.ResponseWriter, err error) {
 	fmt.Fprintln(w, "ok")
 }
 
-// readiness answers whether the server can do its work. It needs no token, so it looks
-// at most once a second, however often it is asked.
+// readiness answers whether the server can do its work. It needs no token, so it checks at most once a second.
 type readiness struct {
 	site *Site
 
@@ -38,7 +36,7 @@ type readiness struct {
 }
 
 func (q *readiness) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	err := q.site.hub.Ready() // costs nothing, and is to be told at once
+	err := q.site.hub.Ready() // this check is cheap, and its result is needed at once
 	if err == nil {
 		q.mu.Lock()
 		defer q.mu.Unlock()
@@ -54,7 +52,7 @@ func (q *readiness) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // readyWait is how long other writers may keep the stores busy.
 const readyWait = 3 * time.Second
 
-// ready says what keeps the server from its work. Details are in the log.
+// ready returns what prevents the server from working. Details are in the log.
 func (s *Site) ready(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, readyWait)
 	defer cancel()
@@ -75,7 +73,7 @@ func (s *Site) ready(ctx context.Context) error {
 	return nil
 }
 
-// onlyLost leaves other errors to the check after it.
+// onlyLost returns only that error; the next check handles others.
 func onlyLost(err error) error {
 	if errors.Is(err, record.ErrLost) {
 		return err

@@ -11,9 +11,8 @@ import (
 	"github.com/stet-dev/stet/internal/config"
 )
 
-// lockSite makes the state directory this process's, as far as stet serve goes: a
-// second one would ask other people, by other tokens, about the same files. The
-// lock goes with the process, however that ends.
+// lockSite locks the state directory for this stet serve. A second one would ask other people, with other tokens, about the same
+// files. The lock ends with the process, also if it is killed.
 func lockSite(state string) (io.Closer, error) {
 	if err := os.MkdirAll(state, 0o700); err != nil {
 		return nil, &config.Error{Err: config.StateError(err)}

@@ -6,8 +6,7 @@ import (
 	"strings"
 )
 
-// WorkspaceName is what a workspace is called: what is given, or the directory's
-// name as far as it is one.
+// WorkspaceName returns the name of a workspace: the given one, or one made from the directory's name.
 func WorkspaceName(given, root string) (string, error) {
 	name := given
 	if name == "" {

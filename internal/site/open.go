@@ -21,7 +21,7 @@ import (
 	"github.com/stet-dev/stet/store"
 )
 
-// Open makes everything, and listens to nothing yet.
+// Open makes the site without listening yet.
 func Open(ctx context.Context, c Config) (_ *Site, err error) {
 	s := &Site{config: c, Queue: &approval.Queue{Bytes: c.QuestionBytes}, join: func() {}, streams: func() {}}
 	defer func() {
@@ -29,7 +29,7 @@ func Open(ctx context.Context, c Config) (_ *Site, err error) {
 			err = errors.Join(err, s.Close(ctx))
 		}
 	}()
-	s.config.Tools.Dedupe = false // it is for one client: over HTTP several may share a session
+	s.config.Tools.Dedupe = false // it is for one client, but over HTTP several clients may share a session
 	if s.lock, err = lockSite(c.Tools.State); err != nil {
 		return nil, err
 	}
@@ -54,7 +54,7 @@ func Open(ctx context.Context, c Config) (_ *Site, err error) {
 	return s, s.openHub(ctx)
 }
 
-// openKeys makes the tokens of this process, and reads what logins are proved by.
+// openKeys makes the tokens of this process, and reads the secret for logins.
 func (s *Site) openKeys() (err error) {
 	if s.secret, err = tokenfile.LoginSecret(s.config.Tools.State); err != nil {
 		return err
@@ -67,7 +67,7 @@ func (s *Site) openKeys() (err error) {
 	return err
 }
 
-// openSessions opens the stored conversations, which the UI shows.
+// openSessions opens the stored conversations for the UI.
 func (s *Site) openSessions(ctx context.Context) error {
 	opening, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
@@ -80,7 +80,7 @@ func (s *Site) openSessions(ctx context.Context) error {
 	return err
 }
 
-// openHub makes the gateway, and what the port has.
+// openHub makes the gateway, and the handlers of the port.
 func (s *Site) openHub(ctx context.Context) (err error) {
 	c := &s.config
 	s.quotas = &gateway.Quotas{Usual: c.Quota}
@@ -112,7 +112,7 @@ func (s *Site) openHub(ctx context.Context) (err error) {
 	return nil
 }
 
-// openTrail opens the audit trail where no workspace does.
+// openTrail opens the audit trail if there is no workspace, which would open it.
 func (s *Site) openTrail(ctx context.Context) (err error) {
 	opening, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
@@ -127,11 +127,11 @@ func (s *Site) openTrail(ctx context.Context) (err error) {
 	return nil
 }
 
-// openTools opens the workspace. The person who decides is asked at the UI, in the
-// client where policy lets that suffice, or by "stet approve".
+// openTools opens the workspace. The person who decides is asked in the UI, in the client if policy allows that, or by "stet
+// approve".
 func (s *Site) openTools(ctx context.Context) (err error) {
 	options := s.config.Tools
-	s.config.Tools.LogFile = nil // it is the set's to close
+	s.config.Tools.LogFile = nil // the set closes it
 	if s.Tools, err = toolset.Open(ctx, s.config.Root, options); err != nil {
 		return err
 	}
@@ -147,8 +147,8 @@ func (s *Site) openTools(ctx context.Context) (err error) {
 	return err
 }
 
-// joinHub gives the workspace to the gateway, and waits until calls reach it: a call
-// that comes as soon as the address is known must not find the workspace missing.
+// joinHub connects the workspace to the gateway, and waits until calls reach it. Otherwise a call that comes as soon as the address
+// is known would fail.
 func (s *Site) joinHub(ctx context.Context) {
 	joining, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	s.join = cancel

@@ -14,15 +14,15 @@ import (
 	"github.com/stet-dev/stet/tool"
 )
 
-// remotes serves the tools of workspaces elsewhere over MCP, at /mcp/WORKSPACE. Each
-// has a server of its own, made at the first request while its host is connected. It stays when the host goes: calls then fail with
-// host_unavailable, and succeed again once it is back.
+// remotes serves the tools of remote workspaces over MCP, at /mcp/WORKSPACE. Each has a separate server, made at the first request
+// while its host is connected. The server stays when the host disconnects: calls then fail with host_unavailable, and succeed again
+// when the host is back.
 type remotes struct {
 	hub     *gateway.Hub
 	keys    *tokenfile.Keyring
 	quotas  *gateway.Quotas
-	allowed []string // names for Host headers
-	several bool     // servers are one gateway
+	allowed []string // allowed Host headers
+	several bool     // several servers form one gateway
 	version string
 	log     *slog.Logger
 
@@ -31,8 +31,7 @@ type remotes struct {
 	of     map[string]*remote
 }
 
-// remote is the MCP server of a workspace elsewhere, for the tools that it had when
-// the server was made.
+// remote is the MCP server of a remote workspace, with the tools at the time when the server was made.
 type remote struct {
 	tools   []tool.Spec
 	server  *mcpserver.Server
@@ -51,11 +50,11 @@ func (m *remotes) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	within(m.hub, m.quotas, w, r, who, http.HandlerFunc(m.serve))
 }
 
-// serve serves a request that may be made.
+// serve serves an authorised request.
 func (m *remotes) serve(w http.ResponseWriter, r *http.Request) {
 	to, old, err := m.find(r.PathValue("workspace"))
 	if old != nil {
-		_ = old.Close() // it never fails; its clients begin anew
+		_ = old.Close() // Close returns no error; its clients start again
 	}
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusServiceUnavailable)
@@ -64,8 +63,7 @@ func (m *remotes) serve(w http.ResponseWriter, r *http.Request) {
 	to.ServeHTTP(w, r)
 }
 
-// find returns what serves a workspace. old is a server that had other tools than
-// the host has now, and is to be closed.
+// find returns the handler of a workspace. old is a server with outdated tools; the caller must close it.
 func (m *remotes) find(name string) (_ http.Handler, old *mcpserver.Server, err error) {
 	caller := m.hub.Caller(name)
 	tools := caller.Specs()
@@ -92,7 +90,7 @@ func (m *remotes) find(name string) (_ http.Handler, old *mcpserver.Server, err 
 	return is.handler, old, nil
 }
 
-// sameTool reports whether a client would see no difference.
+// sameTool reports whether two tools are the same for a client.
 func sameTool(a, b tool.Spec) bool {
 	return a.Name == b.Name && a.Description == b.Description && string(a.Schema) == string(b.Schema) &&
 		a.ReadOnly == b.ReadOnly && a.Destructive == b.Destructive

@@ -11,9 +11,8 @@ import (
 	"github.com/stet-dev/stet/gateway/wire"
 )
 
-// openTLS reads the files for TLS; nil is without. Certificates of clients are asked
-// for and not looked at in the handshake: a client with one that is not good is told
-// why, by certified.
+// openTLS reads the TLS files; nil: no TLS. The handshake requests a client certificate but does not verify it. certified verifies
+// it, so that a client with an invalid certificate gets the reason.
 func (s *Site) openTLS() (*tls.Config, error) {
 	c := &s.config
 	if c.Cert == "" {
@@ -46,9 +45,8 @@ func readSigners(file string) (*x509.CertPool, error) {
 	return pool, nil
 }
 
-// certified gives a request that has no token, and whose client has shown a
-// certificate, the token that stands for the certificate. A token that was sent counts
-// alone. A certificate is checked at every request, so that no connection outlives it.
+// certified adds the token for a client certificate to a request without a token. A token in the request has priority. It verifies
+// the certificate for every request, so that no connection outlives it.
 func (s *Site) certified(next http.Handler) http.Handler {
 	if s.signers == nil {
 		return next
@@ -61,7 +59,7 @@ func (s *Site) certified(next http.Handler) http.Handler {
 		token, err := s.keys.Certified(r.TLS.PeerCertificates, s.signers)
 		if err != nil {
 			s.Log.Warn("refused", "why", err, "remote", r.RemoteAddr)
-			s.hub.Refused(r, "the client certificate is not good") // the client chose what its certificate says
+			s.hub.Refused(r, "the client certificate is not good") // the client chose the certificate's text, so it is not recorded
 			gateway.Fail(w, http.StatusForbidden, wire.Forbidden, err.Error())
 			return
 		}

@@ -1,5 +1,5 @@
-// Package site is everything that stet serve has on its one port: the gateway, the file
-// tools over MCP, the proxy, and the page for people.
+// Package site has everything that stet serve offers on its one port: the gateway, the file tools over MCP, the proxy, and the page
+// for people.
 package site
 
 import (
@@ -31,70 +31,68 @@ import (
 	"github.com/stet-dev/stet/web"
 )
 
-// Drain is how long requests in flight may take after the site was told to end.
+// Drain is the time limit for running requests after the site was told to end.
 const Drain = 30 * time.Second
 
-// Config says what a site has.
+// Config configures a site.
 type Config struct {
 	Settings    *config.Config
 	Proxy       proxyserver.Config
 	Tools       toolset.Options
-	Root        string         // directory of the workspace here
-	Name        string         // what it is called at the gateway
-	NoWorkspace bool           // there is none here, only those of hosts elsewhere
+	Root        string         // directory of the local workspace
+	Name        string         // its name at the gateway
+	NoWorkspace bool           // there is no local workspace, only those of hosts
 	Cert, Key   string         // files for TLS; both or none
-	ClientCA    string         // file of certificates that may sign those of clients; "": none count
-	SignIn      *signin.Config // of people with an account elsewhere; nil: they have tokens
-	Quota       gateway.Quota  // of tokens that have none of their own
+	ClientCA    string         // file of CAs for client certificates; "": no client certificates
+	SignIn      *signin.Config // for people's OpenID Connect logins; nil: they use tokens
+	Quota       gateway.Quota  // default for tokens without a quota
 	Hosts       []string
 	Proxies     Proxies // in front of the server
 
-	Calls, Answers *budget.Budget // memory of calls that are done here, and of what passes through the gateway
+	Calls, Answers *budget.Budget // memory of local calls, and of data that the gateway forwards
 	QuestionBytes  int64          // memory of open questions
 
-	Bus gateway.Bus // to other processes; nil: there are none
+	Bus gateway.Bus // to other processes; nil: none
 
 	Version string
 	Exports map[string]web.Export
-	// Compact returns what has a session of the store summed up; nil where no model
-	// can be asked.
+	// Compact returns a function that compacts a stored session; nil if there is no model.
 	Compact func(session.Store) (func(ctx context.Context, id string) (next string, err error), error)
 }
 
-// Site is all that stet serve has on its one port.
+// Site is everything that stet serve offers on its one port.
 type Site struct {
-	Server   *proxyserver.Server // the proxy, and what listens
-	Tools    *toolset.Set        // of the workspace here; nil: there is none
+	Server   *proxyserver.Server // the proxy and its listener
+	Tools    *toolset.Set        // of the local workspace; nil: none
 	Queue    *approval.Queue
 	Sessions *session.Hub
 	Log      *slog.Logger
-	// Tokens for this process: of the person who started it, and of agents on this
-	// machine.
+	// Tokens of this process: for the person who started it, and for agents on this machine.
 	PersonToken, AgentToken string
 
 	config  Config
 	mcp     *mcpserver.Server
 	hub     *gateway.Hub
-	remotes *remotes // workspaces elsewhere, over MCP
+	remotes *remotes // remote workspaces over MCP
 	keys    *tokenfile.Keyring
-	quotas  *gateway.Quotas // what is counted for each token
+	quotas  *gateway.Quotas // counts the use of each token
 	lock    io.Closer
-	trail   store.Store     // where there is no workspace here, which has one
-	journal *record.Journal // likewise
-	keeping sync.WaitGroup  // what prunes that trail
+	trail   store.Store     // if there is no local workspace, whose tools open it
+	journal *record.Journal // the same
+	keeping sync.WaitGroup  // the goroutine that prunes that trail
 	unkeep  context.CancelFunc
 	models  *prices.Catalog
 	compact func(ctx context.Context, id string) (next string, err error) // nil: no model is configured
-	signIn  *signin.SignIn                                                // nil: people have tokens
-	signers *x509.CertPool                                                // of clients' certificates; nil: none count
-	secret  []byte                                                        // what the keys of logins are made of
+	signIn  *signin.SignIn                                                // nil: people use tokens
+	signers *x509.CertPool                                                // CAs of client certificates; nil: none
+	secret  []byte                                                        // for the keys of logins
 
-	join    context.CancelFunc // ends the host of the workspace here
-	streams context.CancelFunc // ends what the UI follows
+	join    context.CancelFunc // ends the host of the local workspace
+	streams context.CancelFunc // ends the UI's event streams
 	joined  sync.WaitGroup
 }
 
-// account is the store of the audit trail and of requests.
+// account returns the store of the audit trail and of requests.
 func (s *Site) account() store.Store {
 	if s.Tools != nil {
 		return s.Tools.Trail
@@ -102,7 +100,7 @@ func (s *Site) account() store.Store {
 	return s.trail
 }
 
-// routes are what the port has.
+// routes returns the handlers of the port.
 func (s *Site) routes(streams context.Context, allowed []string) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("/v1/", s.certified(s.hub.Handler()))
@@ -121,8 +119,7 @@ func (s *Site) routes(streams context.Context, allowed []string) http.Handler {
 	return mux
 }
 
-// agents lets requests for the workspace here in that have a token for it. Others are
-// written down. (FILE-11)
+// agents accepts only requests with a token for the local workspace. Refused requests are recorded. (FILE-11)
 func (s *Site) agents(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		who, err := s.keys.Lets(gateway.Bearer(r), s.config.Name)
@@ -135,8 +132,8 @@ func (s *Site) agents(next http.Handler) http.Handler {
 	})
 }
 
-// within serves a request of MCP within the quota of its token, or answers that it is
-// over. Each message of a batch counts.
+// within serves an MCP request if the quota of its token allows it; otherwise it answers with an error. Each message of a batch
+// counts.
 func within(hub *gateway.Hub, quotas *gateway.Quotas, w http.ResponseWriter, r *http.Request, who gateway.Identity, next http.Handler) {
 	refuse := func(over *gateway.OverQuota) {
 		hub.Refused(r, "over the quota of its token")
@@ -160,7 +157,7 @@ func within(hub *gateway.Hub, quotas *gateway.Quotas, w http.ResponseWriter, r *
 	}), slowbody.Usual).ServeHTTP(w, r)
 }
 
-// refuseToken answers a request whose token is not good for it; err says why.
+// refuseToken answers a request whose token is not valid for it; err says why.
 func refuseToken(w http.ResponseWriter, err error) {
 	var forbidden *tokenfile.Forbidden
 	if errors.As(err, &forbidden) {
@@ -171,8 +168,7 @@ func refuseToken(w http.ResponseWriter, err error) {
 	http.Error(w, err.Error(), http.StatusUnauthorized)
 }
 
-// toProxy has a request to a model go through the proxy. Its token stands in the
-// path, since the Authorization header is the provider's.
+// toProxy passes a model request to the proxy. The token is in the path, because the Authorization header is for the provider.
 func (s *Site) toProxy(w http.ResponseWriter, r *http.Request) {
 	token := r.PathValue("token")
 	who, err := s.keys.Lets(token, "")
@@ -192,7 +188,7 @@ func (s *Site) toProxy(w http.ResponseWriter, r *http.Request) {
 		s.hub.Refused(r, "over the quota of its token")
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(over.Status())
-		_ = json.NewEncoder(w).Encode(map[string]any{ // as the providers do; the client may be gone
+		_ = json.NewEncoder(w).Encode(map[string]any{ // in the providers' format; the client may be gone
 			"type": "error", "error": map[string]string{"type": "rate_limit_error", "message": over.Error()},
 		})
 		return
@@ -201,7 +197,7 @@ func (s *Site) toProxy(w http.ResponseWriter, r *http.Request) {
 	http.StripPrefix("/p/"+token, s.Server.Proxy).ServeHTTP(w, r)
 }
 
-// at has all requests ask for one path.
+// at replaces the path of all requests.
 func at(path string, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		to := *r.URL
@@ -212,12 +208,12 @@ func at(path string, next http.Handler) http.Handler {
 	})
 }
 
-// noWorkspace answers requests for the workspace here, where there is none.
+// noWorkspace answers requests for a local workspace if there is none.
 func noWorkspace(w http.ResponseWriter, _ *http.Request) {
 	http.Error(w, "there is no workspace here: name that of a host, as /mcp/WORKSPACE", http.StatusNotFound)
 }
 
-// endedBy ends requests when ctx ends, which streams of events wait for.
+// endedBy ends requests when ctx ends; event streams need that.
 func endedBy(ctx context.Context, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		own, cancel := context.WithCancel(r.Context())
@@ -227,14 +223,13 @@ func endedBy(ctx context.Context, next http.Handler) http.Handler {
 	})
 }
 
-// Close takes no more calls, lets those under way end for a while or until ctx
-// ends, and closes everything.
+// Close accepts no more calls, lets running calls end for a while or until ctx ends, and closes everything.
 func (s *Site) Close(ctx context.Context) error {
 	draining, cancel := context.WithTimeout(ctx, Drain)
 	defer cancel()
 	var errs []error
 	if s.hub != nil {
-		_ = s.hub.Drain(draining) // what is left is cut off
+		_ = s.hub.Drain(draining) // the remaining calls are cut off
 		s.join()
 		s.joined.Wait()
 		errs = append(errs, s.hub.Close())
@@ -260,7 +255,7 @@ func (s *Site) Close(ctx context.Context) error {
 	if s.Sessions != nil {
 		errs = append(errs, s.Sessions.Close())
 	}
-	if log := s.config.Tools.LogFile; log != nil { // where there is no workspace here
+	if log := s.config.Tools.LogFile; log != nil { // if there is no local workspace
 		errs = append(errs, log.Close())
 	}
 	if s.lock != nil {

@@ -25,7 +25,7 @@ import (
 	"github.com/stet-dev/stet/workspace"
 )
 
-// ui is what is served to people in a browser.
+// ui returns the handler for people's browsers.
 func (s *Site) ui(allowed []string) http.Handler {
 	h := &web.Handler{
 		Queue: s.Queue, Hosts: allowed, Trail: s.account(), Records: s.account(), Sessions: s.Sessions,
@@ -56,7 +56,7 @@ func (s *Site) ui(allowed []string) http.Handler {
 	return h
 }
 
-// openSignIn makes what lets people log in with an account elsewhere.
+// openSignIn makes the OpenID Connect login.
 func (s *Site) openSignIn(ctx context.Context) (err error) {
 	if s.config.SignIn == nil {
 		return nil
@@ -74,7 +74,7 @@ func personOf(who gateway.Identity) web.Person {
 	return web.Person{ID: who.ID, Name: who.Name, Admin: who.May(gateway.Admins)}
 }
 
-// settings are what the UI shows: the place, and what is in force.
+// settings returns the settings that the UI shows.
 func (s *Site) settings() []web.Setting {
 	all := []web.Setting{{Name: "address", Value: s.Server.Base}}
 	if s.Tools != nil {
@@ -82,14 +82,14 @@ func (s *Site) settings() []web.Setting {
 	}
 	all = append(all, web.Setting{Name: "state", Value: filepath.Clean(s.config.Tools.State)})
 	for _, set := range s.config.Settings.Settings() {
-		if set.Key != "dedupe" { // which stet serve does not go by
+		if set.Key != "dedupe" { // stet serve does not use it
 			all = append(all, web.Setting{Name: set.Key, Value: set.Value, Note: set.From})
 		}
 	}
 	return all
 }
 
-// refused writes down a login to the UI with a token that is not valid.
+// refused records a login to the UI with an invalid token.
 func (s *Site) refused(_ context.Context, address string) {
 	e := record.Entry{
 		Kind: record.Call, Time: time.Now(), Root: "gateway", Session: "ui-" + address, Client: "browser at " + address, Tool: "login",
@@ -100,7 +100,7 @@ func (s *Site) refused(_ context.Context, address string) {
 	}
 }
 
-// costOf prices requests, where the model's prices are known.
+// costOf returns a function that prices requests, if the model's prices are known.
 func costOf(c *prices.Catalog) func(string, record.Usage) (float64, bool) {
 	return func(model string, used record.Usage) (float64, bool) {
 		m, ok := c.Lookup(model)
@@ -111,7 +111,7 @@ func costOf(c *prices.Catalog) func(string, record.Usage) (float64, bool) {
 	}
 }
 
-// commandToResume is what to type, anywhere, to go on with a session.
+// commandToResume returns the command that resumes a session from any directory.
 func commandToResume(i session.Info) string {
 	command := "stet chat --resume " + i.ID
 	if i.Dir != "" {
@@ -120,8 +120,7 @@ func commandToResume(i session.Info) string {
 	return command
 }
 
-// undo has writes taken back for a person, who sees in the queue what would
-// change, workspace by workspace. (FILE-11)
+// undo undoes writes for a person, workspace by workspace. The person sees each change in the queue. (FILE-11)
 func (s *Site) undo(ctx context.Context, writes []record.Write, person string) error {
 	var failed []error
 	for _, ws := range toolset.WritesBy(writes, func(w record.Write) string { return w.Root }) {
@@ -145,15 +144,14 @@ func (s *Site) undoIn(ctx context.Context, dir string, writes []record.Write, pe
 		}
 	}
 	h := &approval.Handler{Approver: s.Queue, Root: dir, Rate: -1, Journal: s.journal, Log: s.Log}
-	// A session of its own: an answer for the session is for this undo alone.
+	// A new session, so that a grant for the session is for this undo only.
 	return toolset.Undo(ctx, h, tools, writes, tool.Call{Session: "undo-" + rand.Text(), Client: "undo for " + person})
 }
 
-// largestLook is the size up to which a file is read to see whether it changed.
+// largestLook is the largest file that is read to detect changes.
 const largestLook = 64 << 20
 
-// disk looks at files of a workspace on this machine: what they hold now, by
-// content hash, "" where there is no file. The others are left out.
+// disk returns the content hashes of files of a local workspace; "" if there is no file. Other files are left out.
 func (s *Site) disk(ctx context.Context, dir string, paths []string) (map[string]string, error) {
 	root := (*workspace.Root)(nil)
 	if s.Tools != nil && s.Tools.Root.Dir() == dir {
@@ -181,7 +179,7 @@ func (s *Site) disk(ctx context.Context, dir string, paths []string) (map[string
 	return all, ctx.Err()
 }
 
-// lift lets a suspended client session go on, in whichever process it is.
+// lift resumes a suspended client session in any process.
 func (s *Site) lift(ctx context.Context, name, person string) error {
 	left, err := record.Suspended(ctx, s.account())
 	if err != nil {

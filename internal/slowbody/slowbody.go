@@ -1,5 +1,4 @@
-// Package slowbody ends HTTP requests whose body stands still. A body that is slow
-// but goes on coming may take as long as it needs.
+// Package slowbody ends HTTP requests whose body stops arriving. A body that is slow but continues may take any time.
 package slowbody
 
 import (
@@ -10,11 +9,10 @@ import (
 	"time"
 )
 
-// Usual is how long a body may stand still.
+// Usual is the default limit for a pause in a body.
 const Usual = 30 * time.Second
 
-// Limit returns next with bodies that must not stand still for longer than wait. A read
-// that waits longer fails with os.ErrDeadlineExceeded.
+// Limit returns next with bodies whose pauses must not exceed wait. A read that waits longer fails with os.ErrDeadlineExceeded.
 func Limit(next http.Handler, wait time.Duration) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Body == nil || r.Body == http.NoBody {
@@ -26,31 +24,29 @@ func Limit(next http.Handler, wait time.Duration) http.Handler {
 		own := r.WithContext(r.Context())
 		own.Body = b
 		next.ServeHTTP(w, own)
-		if !b.ended { // the server reads what is left of it
+		if !b.ended { // the server reads the rest of it
 			b.allow(wait)
 		}
 	})
 }
 
-// Body is a request's body that must not stand still. Like every body it is read by one
-// goroutine at a time.
+// Body is a request's body with a limit for pauses. One goroutine may read it at a time.
 type Body struct {
 	io.ReadCloser
 	server context.Context
 	conn   *http.ResponseController
 	wait   time.Duration
-	ended  bool // by its end, or by an error
+	ended  bool // by its end or by an error
 }
 
-// New returns the body of a request to w that must not stand still for longer than wait. A
-// read that waits longer, or that waits when server has ended, fails with os.ErrDeadlineExceeded.
+// New returns the body of a request to w, whose pauses must not exceed wait. A read that waits longer, or that waits when server
+// has ended, fails with os.ErrDeadlineExceeded.
 func New(server context.Context, w http.ResponseWriter, body io.ReadCloser, wait time.Duration) *Body {
 	return &Body{ReadCloser: body, server: server, conn: http.NewResponseController(w), wait: wait}
 }
 
-// Read implements io.Reader. At the end of the body no deadline is left: from then on
-// the server reads the connection to learn that the client is gone. After an error it
-// stays, so that the server does not wait for the rest.
+// Read implements io.Reader. At the end of the body it removes the deadline, because the server then reads the connection to detect
+// that the client has gone. After an error the deadline stays, so that the server does not wait for the rest.
 func (b *Body) Read(p []byte) (int, error) {
 	if !b.ended {
 		b.allow(b.wait)
@@ -62,7 +58,7 @@ func (b *Body) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// allow sets how long a read of the connection may wait.
+// allow sets the deadline for a read of the connection.
 func (b *Body) allow(wait time.Duration) {
 	b.set(time.Now().Add(wait))
 	if b.server.Err() != nil { // its own deadline may have been set before ours
@@ -71,5 +67,5 @@ func (b *Body) allow(wait time.Duration) {
 }
 
 func (b *Body) set(deadline time.Time) {
-	_ = b.conn.SetReadDeadline(deadline) // a connection without deadlines is no server's
+	_ = b.conn.SetReadDeadline(deadline) // a connection without deadlines is not a server's
 }

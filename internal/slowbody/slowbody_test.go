@@ -34,7 +34,7 @@ func (p *pipes) Accept() (net.Conn, error) {
 func (p *pipes) Close() error   { close(p.closed); return nil }
 func (p *pipes) Addr() net.Addr { return &net.UnixAddr{Name: "memory"} }
 
-// serve runs f with a connection to a server that reads bodies, or does not.
+// serve runs f with a connection to a server. reads says whether its handler reads bodies.
 func serve(t *testing.T, reads bool, f func(c net.Conn)) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &pipes{make(chan net.Conn), make(chan struct{})}
@@ -98,7 +98,7 @@ func TestSlow(t *testing.T) {
 	})
 }
 
-// What a handler leaves of a body the server reads, and waits no longer for it.
+// The server reads the rest of a body that a handler left, and waits no longer for it.
 func TestLeft(t *testing.T) {
 	serve(t, false, func(c net.Conn) {
 		began := time.Now()

@@ -5,33 +5,31 @@ import "bytes"
 
 const mark = "\ufeff" // byte order mark
 
-// maxEvent is the default bound on the size of an event, in bytes.
+// maxEvent is the default limit of an event, in bytes.
 const maxEvent = 8 << 20
 
-// Parser reads a stream of server-sent events as its bytes pass by. Event is
-// called for each whole event that has data. What follows the last empty line
-// is not an event: a stream that was cut ends with the last whole one.
+// Parser reads a stream of server-sent events while its bytes pass. It calls Event for each complete event with data. Bytes after
+// the last empty line are not an event, so a stream that was cut ends with its last complete event.
 //
-// A Parser holds at most one event. One larger than Max bytes is skipped and
-// the stream goes on. It is for one goroutine at a time.
+// A Parser holds at most one event. It skips an event larger than Max bytes and continues. It must be used by one goroutine at a
+// time.
 type Parser struct {
-	// Event gets an event's name, empty where it has none, and its data, the
-	// lines joined with \n. Both are valid during the call only.
+	// Event gets an event's name, or an empty one, and its data lines joined with \n. Both are valid only during the call.
 	Event func(name, data []byte)
-	Max   int // bytes of an event; 0 is maxEvent
+	Max   int // limit of an event in bytes; 0: maxEvent
 	Lost  int // events skipped so far
 
-	line    []byte // the beginning of a line whose end is yet to come
+	line    []byte // the beginning of an incomplete line
 	name    []byte
 	data    []byte
-	size    int  // bytes of the event's whole lines
-	lines   int  // of data
+	size    int  // bytes of the event's complete lines
+	lines   int  // data lines
 	skip    bool // the event is too large
-	cr      bool // the last byte was \r: a \n that follows belongs to it
-	started bool // the first line is past, and with it a byte order mark
+	cr      bool // the last byte was \r: a following \n belongs to it
+	started bool // the first line, which may have a byte order mark, was read
 }
 
-// Write takes all of p and returns no error.
+// Write reads all of p and returns no error.
 func (p *Parser) Write(chunk []byte) (int, error) {
 	rest := chunk
 	for len(rest) > 0 {
@@ -60,8 +58,8 @@ func (p *Parser) Write(chunk []byte) (int, error) {
 	return len(chunk), nil
 }
 
-// lineEnd returns the place of the first \r or \n, -1 where there is none. It
-// looks in steps, so that many short lines do not each cost a look at all.
+// lineEnd returns the place of the first \r or \n, or -1. It searches in steps, so that many short lines do not each cost a search
+// of the whole buffer.
 func lineEnd(b []byte) int {
 	const step = 1 << 10
 	for from := 0; from < len(b); from += step {
@@ -87,8 +85,7 @@ func (p *Parser) max() int {
 	return maxEvent
 }
 
-// hold keeps the beginning of a line. Of one that is too long enough is kept
-// to tell that it is not empty.
+// hold keeps the beginning of a line. Of a line that is too long, it keeps only enough to know that it is not empty.
 func (p *Parser) hold(b []byte) {
 	if p.size+len(p.line)+len(b) > p.max() {
 		p.skip = true
@@ -97,7 +94,7 @@ func (p *Parser) hold(b []byte) {
 	p.line = append(p.line, b...)
 }
 
-// field takes one whole line.
+// field handles one complete line.
 func (p *Parser) field(line []byte) {
 	if p.size += len(line); p.size > p.max() {
 		p.skip = true
@@ -135,7 +132,7 @@ func (p *Parser) dispatch() {
 		p.Event(p.name, p.data)
 	}
 	p.name, p.data = p.name[:0], p.data[:0]
-	if cap(p.data) > 1<<20 { // one large event is no reason to keep so much
+	if cap(p.data) > 1<<20 { // do not keep the memory of one large event
 		p.data, p.line = nil, nil
 	}
 	p.size, p.lines, p.skip = 0, 0, false

@@ -10,7 +10,7 @@ import (
 
 type event struct{ name, data string }
 
-// read parses stream in chunks as long as the bytes of cuts say.
+// read parses stream in chunks whose lengths are the bytes of cuts.
 func read(stream, cuts []byte, max int) []event {
 	var got []event
 	p := Parser{Max: max, Event: func(name, data []byte) { got = append(got, event{string(name), string(data)}) }}
@@ -23,7 +23,7 @@ func read(stream, cuts []byte, max int) []event {
 		if taken, err := p.Write(chunk); taken != n || err != nil {
 			panic("write must take all")
 		}
-		clear(chunk) // the parser must not hold on to it
+		clear(chunk) // the parser must not keep a reference to it
 		stream = stream[n:]
 	}
 	return got

@@ -5,23 +5,21 @@ import (
 	"strings"
 )
 
-// Tap cuts the body of a response into documents as its bytes pass by: the
-// data of each event of an event stream, or else the body as a whole. It is
-// for one goroutine at a time.
+// Tap splits a response body into documents while its bytes pass: the data of each event of an event stream, or otherwise the whole
+// body. It must be used by one goroutine at a time.
 type Tap struct {
 	parser Parser
 	each   func(name, data []byte)
 	stream bool
-	known  bool // stream is decided
+	known  bool // stream is known
 	whole  []byte
-	over   bool // whole would have outgrown its bound
-	told   int  // the length of whole that each was last called with
+	over   bool // whole would have exceeded its limit
+	told   int  // the length of whole at the last call of each
 }
 
-// NewTap returns a Tap for a response with this Content-Type, which calls each
-// with every document and, in an event stream, its event's name. Both are
-// valid during the call only. Where the Content-Type says neither JSON nor event
-// stream, the first byte decides.
+// NewTap returns a Tap for a response with this Content-Type. It calls each with every document and, in an event stream, the
+// event's name. Both are valid only during the call. If the Content-Type is neither JSON nor an event stream, the first byte
+// decides.
 func NewTap(contentType string, each func(name, data []byte)) *Tap {
 	t := &Tap{each: each, parser: Parser{Event: each}}
 	ct := strings.ToLower(contentType)
@@ -30,7 +28,7 @@ func NewTap(contentType string, each func(name, data []byte)) *Tap {
 	return t
 }
 
-// Write takes all of p and returns no error.
+// Write reads all of p and returns no error.
 func (t *Tap) Write(p []byte) (int, error) {
 	if !t.known {
 		first := bytes.TrimLeft(p, " \t\r\n")
@@ -50,8 +48,7 @@ func (t *Tap) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Flush delivers what there is of a body that is no event stream, unless it
-// was delivered already. It may be a part only: the receiver must bear that.
+// Flush delivers the received part of a body that is not an event stream, unless it was delivered. The document may be incomplete.
 func (t *Tap) Flush() {
 	if len(t.whole) > t.told {
 		t.told = len(t.whole)

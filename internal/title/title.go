@@ -1,4 +1,4 @@
-// Package title makes the title of a session from what a person said first.
+// Package title makes the title of a session from a person's first prompt.
 package title
 
 import (
@@ -6,11 +6,10 @@ import (
 	"strings"
 )
 
-// longest is the number of characters of a title.
+// longest is the limit of a title, in characters.
 const longest = 80
 
-// context lists the tags of text that agents put before a person's words, or in place of them.
-// What stands between such a tag and its end is left out.
+// context lists the tags of text that agents put before a person's words, or instead of them. Text inside such a tag is left out.
 var context = map[string]bool{
 	"system-reminder": true, "environment_context": true, "environment_details": true, "user_instructions": true,
 	"user_info": true, "instructions": true, "recommended_plugins": true, "skill-context": true, "skills_instructions": true,
@@ -20,19 +19,19 @@ var context = map[string]bool{
 	"extremely_important": true, "ide_opened_file": true, "ide_selection": true, "ide_diagnostics": true,
 }
 
-// openings are how texts begin that a person did not write.
+// openings are beginnings of texts that a person did not write.
 var openings = []string{
 	"# AGENTS.md instructions for", "Caveat: The messages below", "[Request interrupted by user",
 	"Base directory for this skill: ", "This session is being continued from a previous conversation", "The user opened the file ",
 }
 
-// lead are lines before which a tool says what follows.
+// lead has lines that a tool puts before the task.
 var lead = []string{"Consider the following PR description:", "I've uploaded a ", "Implement the following plan:"}
 
-// slashCommand is how an agent writes a command that a person gave it, such as /review.
+// slashCommand matches the form in which an agent writes a person's command, such as /review.
 var slashCommand = regexp.MustCompile(`<command-name>(/[^<]+)</command-name>(?:\s*<command-args>([^<]*)</command-args>)?`)
 
-// housekeeping are such commands that say nothing of the work.
+// housekeeping are commands that say nothing about the work.
 var housekeeping = map[string]bool{
 	"/clear": true, "/compact": true, "/config": true, "/context": true, "/exit": true, "/help": true, "/login": true, "/logout": true,
 	"/effort": true, "/mcp": true, "/mode": true, "/model": true, "/plugin": true, "/resume": true, "/status": true,
@@ -43,8 +42,7 @@ var names = regexp.MustCompile(`^[A-Z][A-Za-z]+(\n[A-Z][A-Za-z]+)*$`)
 
 var tag = regexp.MustCompile(`^<([A-Za-z][A-Za-z0-9_-]*)(?:\s[^<>]*)?>`)
 
-// Of returns the title that a prompt gives: its first line that a person wrote, cut to
-// 80 characters. It is empty where there is none.
+// Of returns the title from a prompt: its first line that a person wrote, cut to 80 characters; "" if there is none.
 func Of(prompt string) string {
 	line := firstLine(strings.ToValidUTF8(prompt, "\uFFFD"))
 	if r := []rune(line); len(r) > longest {
@@ -70,7 +68,7 @@ func firstLine(text string) string {
 		if m := tag.FindStringSubmatch(text); m != nil {
 			text = text[len(m[0]):]
 			inside, behind, closed := strings.Cut(text, "</"+m[1]+">")
-			if context[strings.ToLower(m[1])] || closed && !strings.Contains(inside, "\n") { // a field, no words
+			if context[strings.ToLower(m[1])] || closed && !strings.Contains(inside, "\n") { // a field, not a person's text
 				text = behind
 			}
 			continue

@@ -13,28 +13,25 @@ import (
 	"github.com/stet-dev/stet/gateway"
 )
 
-// scheme begins the URI of a certificate that says what its owner may do.
+// scheme is the scheme of the URI in a certificate that gives its owner's rights.
 const scheme = "stet"
 
-// certified is a certificate that was found good.
+// certified is a certificate that was verified.
 type certified struct {
-	token string    // of this process, which stands for it
-	until time.Time // the first end in its chain
+	token string    // the token of this process for it
+	until time.Time // the earliest end in its chain
 }
 
-// Certified returns the token that stands for a client's certificate in this process.
-// chain begins with the client's own certificate, and signers are who may sign it. The
-// certificate has a common name, which is the name of the token, and one URI
-// stet://ROLE/WORKSPACE, where ROLE is agent or host. No WORKSPACE is all of them.
-// The error says what is wrong with the certificate, in words that the client may be
-// told.
+// Certified returns this process's token for a client's certificate. chain begins with the client's own certificate; signers are
+// the CAs. The certificate must have a common name, which becomes the token's name, and one URI stet://ROLE/WORKSPACE, where ROLE
+// is agent or host. No WORKSPACE means all of them. The error says what is wrong with the certificate, in words for the client.
 func (k *Keyring) Certified(chain []*x509.Certificate, signers *x509.CertPool) (token string, err error) {
 	own, now := chain[0], time.Now()
 	print := sha256.Sum256(own.Raw)
 	if token, ok := k.certifiedBefore(print, own, now); ok {
 		return token, nil
 	}
-	// A client may send a chain that takes long to verify: nobody waits for that.
+	// A client's chain may take long to verify, so this runs without the lock.
 	until, err := verify(chain, signers, now)
 	if err != nil {
 		return "", fmt.Errorf("the client certificate of %.64q %w", own.Subject.CommonName, err)
@@ -62,7 +59,7 @@ func (k *Keyring) Certified(chain []*x509.Certificate, signers *x509.CertPool) (
 	return token, nil
 }
 
-// certifiedBefore is the token of a certificate that was found good before.
+// certifiedBefore returns the token of a certificate that was verified before.
 func (k *Keyring) certifiedBefore(print [sha256.Size]byte, own *x509.Certificate, now time.Time) (token string, ok bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -70,10 +67,10 @@ func (k *Keyring) certifiedBefore(print [sha256.Size]byte, own *x509.Certificate
 	return c.token, ok && now.Before(c.until) && !now.Before(own.NotBefore)
 }
 
-// longestChain is how many certificates of a client are looked at.
+// longestChain is the limit of a client's certificates that are checked.
 const longestChain = 8
 
-// verify looks whether a certificate is good now, and returns when that ends.
+// verify checks whether a certificate is valid now, and returns the end of its validity.
 func verify(chain []*x509.Certificate, signers *x509.CertPool, now time.Time) (until time.Time, err error) {
 	between := x509.NewCertPool()
 	for _, c := range chain[1:min(len(chain), longestChain)] {
@@ -105,9 +102,8 @@ func verify(chain []*x509.Certificate, signers *x509.CertPool, now time.Time) (u
 	return until, nil
 }
 
-// tokenOf is the token that a certificate stands for. Its ID is the same for all
-// certificates of one issuer with the same name and URI: a client goes on with its
-// sessions after its certificate was renewed.
+// tokenOf returns the token for a certificate. Its ID is the same for all certificates of one issuer with the same name and URI, so
+// a client keeps its sessions after its certificate was renewed.
 func tokenOf(c *x509.Certificate) (gateway.NewToken, error) {
 	var of []*url.URL
 	for _, u := range c.URIs {

@@ -13,8 +13,7 @@ import (
 	"time"
 )
 
-// While the certificate of one client is verified, whose chain may take long, tokens of
-// others are looked up.
+// While the certificate of one client is verified, which may take long, other clients' tokens can be looked up.
 func TestVerifyingHoldsNobodyUp(t *testing.T) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

@@ -14,20 +14,19 @@ import (
 	"github.com/stet-dev/stet/internal/repeats"
 )
 
-// Keyring is the gateway.Authority of a server: the tokens of the file, and those
-// that were made for this one process.
+// Keyring is the gateway.Authority of a server. It has the tokens of the file, and those made for this process only.
 type Keyring struct {
 	file string
 	log  *slog.Logger
 
 	mu       sync.Mutex
 	own      gateway.Tokens
-	read     *gateway.Tokens // of the file, when it was read last
-	readFrom fs.FileInfo     // the file as it was then; nil: there was none
+	read     *gateway.Tokens // of the file, as read last
+	readFrom fs.FileInfo     // the file at that time; nil: there was none
 
 	certified map[[sha256.Size]byte]certified // by the hash of the certificate
 
-	trouble repeats.Filter // of the file that cannot be read
+	trouble repeats.Filter // filters messages about an unreadable file
 }
 
 // NewKeyring returns the keyring of a state directory.
@@ -35,8 +34,7 @@ func NewKeyring(state string, log *slog.Logger) *Keyring {
 	return &Keyring{file: filepath.Join(state, fileName), log: log}
 }
 
-// tokens are those of the file as it is now: a change counts at once. If it
-// cannot be read, none count.
+// tokens returns the tokens of the current file, so a change counts at once. If the file cannot be read, there are none.
 func (k *Keyring) tokens() *gateway.Tokens {
 	now, err := os.Stat(k.file)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -53,15 +51,15 @@ func (k *Keyring) tokens() *gateway.Tokens {
 		if left, ok := k.trouble.Say(err.Error()); ok {
 			k.log.Error("tokens", "err", err, "repeated", left)
 		}
-		return &gateway.Tokens{} // the next one tries again
+		return &gateway.Tokens{} // the next call tries again
 	}
 	k.read, k.readFrom = t, now
 	k.trouble.Over()
 	return k.read
 }
 
-// sameState reports whether a file is as it was. Changes of ours replace it, and
-// those by hand show in its time or its size; nil is a file that is not there.
+// sameState reports whether a file is unchanged. Our changes replace the file, and manual changes show in its time or size; nil
+// means no file.
 func sameState(a, b fs.FileInfo) bool {
 	if a == nil || b == nil {
 		return a == nil && b == nil
@@ -87,7 +85,7 @@ func (k *Keyring) Holds(who gateway.Identity) bool {
 	return k.own.Holds(who.ID, time.Now()) || k.tokens().Holds(who.ID, time.Now())
 }
 
-// Person is who has the token of this ID, if it is good and a person's.
+// Person returns the person with the token of this ID, if it is valid.
 func (k *Keyring) Person(id string) (who gateway.Identity, ok bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -115,8 +113,7 @@ func (k *Keyring) May(token, role string) (gateway.Identity, bool) {
 	return who, err == nil && who.May(role)
 }
 
-// Lets says whose token it is, if it is an agent's and for a workspace. If not, the
-// error says why, and what to do.
+// Lets returns the identity of a token, if it is an agent's token for a workspace. Otherwise the error says why, and what to do.
 func (k *Keyring) Lets(token, workspace string) (gateway.Identity, error) {
 	if token == "" {
 		return gateway.Identity{}, errors.New("an agent's token for this workspace is needed: send it as \"Authorization: Bearer TOKEN\"")
@@ -131,7 +128,7 @@ func (k *Keyring) Lets(token, workspace string) (gateway.Identity, error) {
 	return who, nil
 }
 
-// Allow is Lets for those who need to know no more than whether it does.
+// Allow is Lets for callers that only need to know whether the token is accepted.
 func (k *Keyring) Allow(workspace string) func(token string) bool {
 	return func(token string) bool {
 		_, err := k.Lets(token, workspace)
@@ -139,7 +136,7 @@ func (k *Keyring) Allow(workspace string) func(token string) bool {
 	}
 }
 
-// Forbidden is the error for a token that is good, and not for what it was used for.
+// Forbidden is the error for a valid token without the needed right.
 type Forbidden struct{ why string }
 
 func (f *Forbidden) Error() string { return f.why }

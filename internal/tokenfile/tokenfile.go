@@ -1,5 +1,4 @@
-// Package tokenfile keeps the gateway's tokens in a file of the state directory,
-// and says which tokens a server takes.
+// Package tokenfile stores the gateway's tokens in a file of the state directory, and decides which tokens a server accepts.
 package tokenfile
 
 import (
@@ -17,17 +16,16 @@ import (
 	"github.com/stet-dev/stet/internal/config"
 )
 
-// fileName is the file of the tokens in the state directory, of mode 0600.
+// fileName is the file of the tokens in the state directory, with mode 0600.
 const fileName = "tokens.json"
 
-// ListedFor is how long tokens are kept that are of no use any more.
+// ListedFor is how long invalid tokens are kept in the list.
 const ListedFor = 30 * 24 * time.Hour
 
 // Read reads the tokens of a state directory.
 func Read(state string) (*gateway.Tokens, error) { return readFile(filepath.Join(state, fileName)) }
 
-// readFile reads a file of tokens. A missing file has none; one that other users may
-// write to is an error.
+// readFile reads a file of tokens. A missing file has no tokens. If other users may write to the file, it returns an error.
 func readFile(file string) (*gateway.Tokens, error) {
 	info, err := os.Stat(file)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -46,7 +44,7 @@ func readFile(file string) (*gateway.Tokens, error) {
 	return gateway.ParseTokens(b)
 }
 
-// Change changes the tokens of a state directory, one process after the other.
+// Change changes the tokens of a state directory, by one process at a time.
 func Change(state string, change func(*gateway.Tokens) error) error {
 	if err := os.MkdirAll(state, 0o700); err != nil {
 		return config.StateError(err)
@@ -75,15 +73,15 @@ func Change(state string, change func(*gateway.Tokens) error) error {
 	return nil
 }
 
-// replace puts a file of mode 0600 in place of another, whole or not at all.
+// replace replaces a file atomically by a new one with mode 0600.
 func replace(file string, b []byte) (err error) {
-	f, err := os.CreateTemp(filepath.Dir(file), filepath.Base(file)+".*") // of mode 0600
+	f, err := os.CreateTemp(filepath.Dir(file), filepath.Base(file)+".*") // with mode 0600
 	if err != nil {
 		return err
 	}
 	defer func() {
 		if err != nil {
-			_ = os.Remove(f.Name()) // it may be renamed already
+			_ = os.Remove(f.Name()) // it may already be renamed
 		}
 	}()
 	if _, err = f.Write(b); err == nil {
@@ -95,18 +93,16 @@ func replace(file string, b []byte) (err error) {
 	return os.Rename(f.Name(), file)
 }
 
-// loginFile is the file of the secret that the keys of logins to the UI are made of,
-// of mode 0600. Deleting it ends all logins.
+// loginFile has the secret for the keys of UI logins, with mode 0600. Deleting it ends all logins.
 const loginFile = "web-secret"
 
-// LoginSecret reads that file, and makes it where there is none. The caller has the
-// lock of the state directory.
+// LoginSecret reads that file, and makes it if there is none. The caller has the lock of the state directory.
 func LoginSecret(state string) ([]byte, error) {
 	file := filepath.Join(state, loginFile)
 	b, err := os.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {
 		b = make([]byte, 32)
-		_, _ = rand.Read(b) // it never fails
+		_, _ = rand.Read(b) // Read does not fail
 		err = replace(file, b)
 	}
 	switch {

@@ -6,10 +6,8 @@ import (
 	"github.com/stet-dev/stet/workspace"
 )
 
-// agentFiles are the agents' own files that make something run or say what an
-// agent may do: hooks, servers, permissions, plugins. A write to one is always
-// asked for (FILE-13). Names as in workspace.Options.Control, beside those that
-// workspace knows.
+// agentFiles are the agents' own files that run something or give an agent rights: hooks, servers, permissions, plugins. A person
+// is always asked about a write to one (FILE-13). Names are as in workspace.Options.Control, and in addition to those of workspace.
 func agentFiles() []string {
 	return []string{
 		".claude/", ".claude.json", ".claude-plugin/", ".agents/", ".agent/",
@@ -23,7 +21,7 @@ func agentFiles() []string {
 	}
 }
 
-// OpenWorkspace opens a directory as every command does that writes to it.
+// OpenWorkspace opens a directory in the way of every command that writes to it.
 func OpenWorkspace(dir, state string, log *slog.Logger) (*workspace.Root, error) {
 	return workspace.Open(dir, workspace.Options{State: state, WriteLimit: writeLimit, Control: agentFiles(), Log: log})
 }

@@ -6,8 +6,7 @@ import (
 	"github.com/stet-dev/stet/workspace"
 )
 
-// FILE-13: the agents' own configuration makes something run, so a write to it
-// is always asked for; whatever their case.
+// FILE-13: the agents' own configuration runs programs, so a person is always asked about a write to it, in any letter case.
 func TestAgentFilesAreControl(t *testing.T) {
 	root, err := OpenWorkspace(t.TempDir(), t.TempDir(), nil)
 	if err != nil {

@@ -1,6 +1,5 @@
-// Package toolset puts the file tools over a workspace together with everything that
-// watches over them: policy, approvals, the audit trail and undo. Each command that
-// gives out tools opens a [Set].
+// Package toolset builds the file tools over a workspace, with policy, approvals, the audit trail and undo. Each command that
+// offers tools opens a [Set].
 package toolset
 
 import (
@@ -28,30 +27,29 @@ import (
 	"github.com/stet-dev/stet/workspace"
 )
 
-// writeLimit is the size of the largest file that is written, in bytes.
+// writeLimit is the largest file that can be written, in bytes.
 const writeLimit = 5 << 20
 
-// Options are what the tools go by.
+// Options configure the tools.
 type Options struct {
 	Policy    policy.Policy
 	Suspicion policy.Suspicion
-	Rate      int // calls a minute; negative is any number
+	Rate      int // calls in a minute; negative: no limit
 	Dedupe    bool
 	Notify    notify.Config
-	AuditDays int // how long entries of the trail are kept; 0 is for ever
+	AuditDays int // how long entries of the trail are kept; 0: without limit
 
 	State   string // the state directory
-	Trail   string // where the audit trail and the sessions are, as store.Open has it
+	Trail   string // address of the audit trail and the sessions, as in store.Open
 	Log     *slog.Logger
-	LogFile io.Closer // is closed with the set; nil: there is none
-	Version string    // of the program
+	LogFile io.Closer // closed with the set; may be nil
+	Version string    // version of the program
 
-	// Elsewhere says that the caller sets whom the tools ask. No socket is made for
-	// answers.
+	// Elsewhere says that the caller sets the approver. Then no socket for answers is made.
 	Elsewhere bool
 }
 
-// FromConfig returns the options that the configuration says.
+// FromConfig returns the configured options.
 func FromConfig(c *config.Config) (Options, error) {
 	rules, err := c.FilePolicy()
 	return Options{
@@ -60,20 +58,20 @@ func FromConfig(c *config.Config) (Options, error) {
 	}, err
 }
 
-// Set is the file tools over one workspace.
+// Set has the file tools over one workspace.
 type Set struct {
 	Root    *workspace.Root
 	Files   *filetools.Tools
 	Handler *approval.Handler
-	Memory  *budget.Budget  // of the calls; nil: each front end has one of its own
-	Queue   *approval.Queue // of what a person decides; nil: no person is asked
+	Memory  *budget.Budget  // of the calls; nil: each front end has its own
+	Queue   *approval.Queue // for a person's decisions; nil: no person is asked
 	Trail   store.Store
 	Plain   bool // results are plain text
 	Log     *slog.Logger
 
 	logFile io.Closer
 	version string
-	stop    context.CancelFunc // ends what serves the approvals
+	stop    context.CancelFunc // ends the approval server
 	serving sync.WaitGroup
 }
 
@@ -145,7 +143,7 @@ func (s *Set) openTree(ctx context.Context, dir string, o Options) (err error) {
 	return err
 }
 
-// Server makes an MCP server that gives out the tools.
+// Server makes an MCP server for the tools.
 func (s *Set) Server(over mcpserver.HTTP) (*mcpserver.Server, error) {
 	var caller tool.Starter = s.Handler
 	if s.Plain {
@@ -163,8 +161,7 @@ func (s *Set) End(session string) {
 	s.Files.End(session)
 }
 
-// Close writes down the outcomes of the calls, and closes everything. No call is
-// under way any more.
+// Close stores the outcomes of the calls, and closes everything. No call may be running.
 func (s *Set) Close() error {
 	var errs []error
 	if s.Handler != nil {

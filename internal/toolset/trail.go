@@ -10,12 +10,11 @@ import (
 	"github.com/stet-dev/stet/store"
 )
 
-// NewestEntries of the audit trail stay whatever their age, so that a clock that
-// jumps forward does not empty the trail.
+// NewestEntries is the number of the trail's newest entries that are kept at any age, so that a clock that jumps forward does not
+// empty the trail.
 const NewestEntries = 10_000
 
-// KeepTrail says where the trail has lost entries, and prunes it, now and once a
-// day until ctx ends.
+// KeepTrail logs where the trail has lost entries. It prunes the trail now and once a day until ctx ends.
 func KeepTrail(ctx context.Context, trail store.Store, days int, log *slog.Logger) {
 	if err := trail.CheckTrail(ctx); err != nil && ctx.Err() == nil {
 		log.Error("audit trail", "err", err)
@@ -40,11 +39,11 @@ func KeepTrail(ctx context.Context, trail store.Store, days int, log *slog.Logge
 	}
 }
 
-// believeAfter is how long the clock must have shown a time before entries are
-// removed by it: one that jumps ahead must not make the whole trail old.
+// believeAfter is how long the clock must have shown a time before entries are pruned by it. Otherwise a clock that jumps ahead
+// would make the whole trail old.
 const believeAfter = 24 * time.Hour
 
-// pruneTrail prunes by the newest time that an entry has shown a day ago.
+// pruneTrail prunes by the newest entry that is at least a day old.
 func pruneTrail(ctx context.Context, trail store.Store, days int) (removed int, err error) {
 	newest, err := trail.Entries(ctx, record.TrailQuery{To: time.Now().Add(-believeAfter), Limit: 1, Last: true})
 	if err != nil || len(newest) == 0 {

@@ -10,8 +10,7 @@ import (
 	"github.com/stet-dev/stet/store/sqlite"
 )
 
-// A clock that jumps ahead does not have servers prune the trail, before entries
-// have shown the new time for a day. (FILE-11)
+// After a clock has jumped ahead, servers do not prune the trail until entries have shown the new time for a day. (FILE-11)
 func TestTrailAfterClockJump(t *testing.T) {
 	trail, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "stet.db"))
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/stet-dev/stet/workspace"
 )
 
-// WritesBy groups writes by key. The groups stand in the order of their first writes.
+// WritesBy groups writes by key, in the order of the groups' first writes.
 func WritesBy(writes []record.Write, key func(record.Write) string) [][]record.Write {
 	var groups [][]record.Write
 	at := map[string]int{}
@@ -30,8 +30,8 @@ func WritesBy(writes []record.Write, key func(record.Write) string) [][]record.W
 	return groups
 }
 
-// Undo takes writes in the workspace of tools back in the name of c. The handler says
-// who decides; its tools are set here, to one that no agent has.
+// Undo undoes writes in the workspace of tools, as the call c. The handler's approver decides; its tools are replaced by one that
+// no agent has.
 func Undo(ctx context.Context, h *approval.Handler, tools *filetools.Tools, writes []record.Write, c tool.Call) error {
 	h.Tools = new(tool.Set)
 	if err := h.Tools.Add(filetools.TakeBack{Tools: tools, Writes: writes}); err != nil {
@@ -45,7 +45,7 @@ func Undo(ctx context.Context, h *approval.Handler, tools *filetools.Tools, writ
 	return err
 }
 
-// whatFailed is the error in a result's text.
+// whatFailed returns the error in a result's text.
 func whatFailed(r tool.Result) string {
 	var said struct {
 		Error string `json:"error"`
@@ -56,9 +56,8 @@ func whatFailed(r tool.Result) string {
 	return workspace.Quote(said.Error)
 }
 
-// rollBack undoes what a session wrote, file by file, for policy: each undo is
-// recorded like one that a person asks for. What cannot be undone stays, and
-// the error names it. (FILE-11)
+// rollBack undoes a session's writes, file by file, for policy. Each undo is recorded like a person's undo. A write that cannot be
+// undone stays, and the error names it. (FILE-11)
 func (s *Set) rollBack(ctx context.Context, session string) error {
 	all, err := record.Writes(ctx, s.Trail, session, 0)
 	if err != nil {

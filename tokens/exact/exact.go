@@ -1,6 +1,5 @@
-// Package exact counts tokens exactly, in the vocabularies that are public. It is
-// apart from package tokens because the vocabularies add two megabytes to a
-// program that imports them.
+// Package exact counts tokens exactly, in the public vocabularies. It is separate from package tokens because the vocabularies add
+// two megabytes to a program.
 package exact
 
 import (
@@ -24,8 +23,7 @@ func Counter(vocabulary string) (tokens.Counter, error) {
 	return nil, fmt.Errorf("no public vocabulary %q", vocabulary)
 }
 
-// ForModel returns the best counter for the model of that name (CTX-1): the exact
-// one where its vocabulary is public, else the estimate.
+// ForModel returns the best counter for the named model (CTX-1): the exact one if its vocabulary is public, otherwise the estimate.
 func ForModel(model string) tokens.Counter {
 	m, _ := prices.Lookup(model)
 	if c, err := Counter(m.Vocabulary); err == nil {

@@ -8,8 +8,7 @@ import (
 	"github.com/stet-dev/stet/tokens/exact"
 )
 
-// CTX-1: the exact counters agree with the published vocabularies on texts
-// whose tokens can be told by hand.
+// CTX-1: the exact counters agree with the published vocabularies on texts whose tokens can be found by hand.
 func TestExact(t *testing.T) {
 	for _, v := range []string{"o200k_base", "cl100k_base"} {
 		c, err := exact.Counter(v)
