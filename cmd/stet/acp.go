@@ -93,8 +93,7 @@ func (c *acpCommand) Run(ctx context.Context) (err error) {
 	return errors.Join(err, sessions.Close(), file.Close())
 }
 
-// image makes parts of images for the model that is asked for; nil where that one
-// takes none.
+// image returns a function that makes image parts for the configured model; nil if the model accepts no images.
 func (c *acpCommand) image() func(mime, data string) (llm.Part, bool) {
 	s, err := c.settings("")
 	if err != nil {
@@ -130,7 +129,7 @@ func (c *acpCommand) openWorkspace(ctx context.Context, dir string) (*acp.Worksp
 		if err != nil {
 			return nil, errors.Join(err, h.Close())
 		}
-		h.Handler.Policy.Relay = []policy.Pattern{all} // never where a caution made us ask
+		h.Handler.Policy.Relay = []policy.Pattern{all} // it does not hold if a caution made stet ask
 	}
 	return &acp.Workspace{
 		Agent: h.Agent, Close: h.Close, Text: textOf(h.Root), With: h.Handler.With,
@@ -138,7 +137,7 @@ func (c *acpCommand) openWorkspace(ctx context.Context, dir string) (*acp.Worksp
 	}, nil
 }
 
-// textOf tells the text of a file as it is on disk.
+// textOf returns a function that reads the text of a file on disk.
 func textOf(root *workspace.Root) func(context.Context, string) (string, error) {
 	return func(ctx context.Context, name string) (string, error) {
 		path, err := root.Path(name)

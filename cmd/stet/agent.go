@@ -12,8 +12,7 @@ import (
 	"github.com/stet-dev/stet/mcpclient"
 )
 
-// agentFlags are the flags of stet chat, stet run and stet acp that are no
-// settings.
+// agentFlags are the flags of stet chat, stet run and stet acp that are not configuration keys.
 type agentFlags struct {
 	root      string
 	window    int
@@ -22,8 +21,7 @@ type agentFlags struct {
 	servers   bool // the agent gets the tools of the MCP servers in the configuration; no flag
 }
 
-// leastWindow is the smallest --window, in tokens. In a smaller one hardly
-// anything fits beside the descriptions of the tools.
+// leastWindow is the smallest --window, in tokens. A smaller window has hardly any room beside the descriptions of the tools.
 const leastWindow = 4096
 
 // addAgentFlags adds the flags that the commands share which run the agent.
@@ -36,7 +34,7 @@ func addAgentFlags(f *pflag.FlagSet, a *agentFlags) {
 	f.Lookup("policy").Usage = "what may be left out of requests: off, keep-latest, lossless, adaptive, bold"
 }
 
-// openAgent puts the agent together.
+// openAgent opens the agent with its workspace and model.
 func (c *command) openAgent(ctx context.Context, f agentFlags) (*localagent.Agent, error) {
 	if f.window < 0 || f.window > 0 && f.window < leastWindow {
 		return nil, c.usage(fmt.Errorf("--window %d: the least is %d tokens, and 0 is what is known of the model", f.window, leastWindow))
@@ -67,8 +65,7 @@ func (c *command) openAgent(ctx context.Context, f agentFlags) (*localagent.Agen
 	return localagent.Open(ctx, o)
 }
 
-// model is the model that the configuration names. It can be asked: there is a key,
-// or an endpoint that may need none.
+// model returns the configured model. It checks that there is a key, or an endpoint that may need none.
 func (c *command) model(s *config.Config) (localagent.Model, error) {
 	m, err := localagent.ChooseModel(s)
 	if err != nil {
@@ -82,7 +79,7 @@ func (c *command) model(s *config.Config) (localagent.Model, error) {
 	return m, nil
 }
 
-// modelReady says what is missing before the model can be asked.
+// modelReady returns what is missing before the model can be used.
 func (c *command) modelReady() error {
 	s, err := c.settings("")
 	if err == nil {
@@ -91,5 +88,5 @@ func (c *command) modelReady() error {
 	return err
 }
 
-// said is what a person typed, as the agent takes it.
+// said returns a person's text as message parts.
 func said(text string) []llm.Part { return []llm.Part{{Kind: llm.Text, Text: text}} }

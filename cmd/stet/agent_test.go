@@ -18,8 +18,7 @@ import (
 	"github.com/stet-dev/stet/tool"
 )
 
-// The scripted model in a real workspace: it makes a file, changes it, and goes
-// on after a restart.
+// The scripted model in a real workspace: it makes a file, changes it, and continues after a restart.
 func TestHouseScripted(t *testing.T) {
 	dir, home := t.TempDir(), t.TempDir()
 	ask := func(resume, text string) (string, agent.Outcome) {
@@ -67,7 +66,7 @@ func TestHouseScripted(t *testing.T) {
 	}
 }
 
-// The agent has the tools of the MCP servers that the configuration names, and works without one that does not start.
+// The agent has the tools of the configured MCP servers. It also works if one of them does not start.
 func TestMCPServers(t *testing.T) {
 	dir, home, other := t.TempDir(), t.TempDir(), t.TempDir()
 	write(t, filepath.Join(other, "o.txt"), "from elsewhere\n")
@@ -101,7 +100,7 @@ func TestMCPServers(t *testing.T) {
 	}
 }
 
-// A window in which nothing would fit is a wrong command line.
+// A window that is too small is a usage error.
 func TestLeastWindow(t *testing.T) {
 	for window, ok := range map[string]bool{"-1": false, "1": false, "4095": false, "4096": true, "0": true} {
 		p := &program{in: strings.NewReader(""), out: io.Discard, err: io.Discard, env: []string{"HOME=" + t.TempDir()}, dir: t.TempDir()}

@@ -23,8 +23,8 @@ type approveCommand struct {
 	root string
 	wait bool
 
-	pid int    // of the server that is meant; 0 is any
-	dir string // of the workspace that is meant; empty is any
+	pid int    // process of the server; 0: any
+	dir string // workspace of the server; "": any
 }
 
 func newApprove(p *program) *cobra.Command {
@@ -80,7 +80,7 @@ func (c *approveCommand) Run(ctx context.Context) error {
 	server, err := c.find(ctx, state)
 	if err != nil {
 		if ctx.Err() != nil {
-			return nil // Ctrl-C while it waited
+			return nil // Ctrl-C during the wait
 		}
 		return err
 	}
@@ -89,19 +89,19 @@ func (c *approveCommand) Run(ctx context.Context) error {
 	err = c.dialog().Approve(ctx, server.Client)
 	switch {
 	case ctx.Err() != nil:
-		return nil // Ctrl-C is how one leaves
+		return nil // Ctrl-C is the usual way to leave
 	case errors.Is(err, approval.ErrClosed):
 		c.say("the server has ended")
 		return nil
 	case errors.Is(err, io.EOF) && isTerminal(c.in):
-		return nil // so is Ctrl-D
+		return nil // Ctrl-D is the other one
 	case errors.Is(err, io.EOF):
 		return errors.New("standard input has ended: no one can answer here")
 	}
 	return err
 }
 
-// find connects to the server that is meant.
+// find connects to the server that the flags choose.
 func (c *approveCommand) find(ctx context.Context, state string) (socket.Server, error) {
 	none := socket.Server{}
 	for told := false; ; {
@@ -156,6 +156,6 @@ func (c *approveCommand) list(all []socket.Server) {
 
 func closeAll(all []socket.Server) {
 	for _, s := range all {
-		_ = s.Client.Close() // nothing was asked of it
+		_ = s.Client.Close() // no request was sent to it
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/stet-dev/stet/tui"
 )
 
-// agreed approves what the person has agreed to on the command line.
+// agreed approves changes that the person has agreed to on the command line.
 type agreed struct{}
 
 // Ask implements approval.Approver.
@@ -18,8 +18,7 @@ func (agreed) Ask(_ context.Context, q approval.Question) (approval.Answer, erro
 	return approval.Answer{Verdict: approval.Approve, Seal: q.Seal, By: "on the command line"}, nil
 }
 
-// here puts questions to the person at this terminal, and offers no answers
-// that hold for longer.
+// here asks the person at this terminal, and does not offer answers for later calls.
 type here struct{ approval.Approver }
 
 // Ask implements approval.Approver.
@@ -44,8 +43,7 @@ func (p *program) movesCursor() bool {
 	return runtime.GOOS == "windows" || term != "" && term != "dumb"
 }
 
-// editor is the shell command for a person's editor: theirs, or else one that is
-// installed; "" where there is none.
+// editor returns the shell command of a person's editor: the configured one, or else an installed one; "" if there is none.
 func (p *program) editor() string {
 	if own := cmp.Or(p.getenv("VISUAL"), p.getenv("EDITOR")); own != "" {
 		return own

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// The editor is the person's own, or else one that is installed.
+// The editor is the configured one, or else an installed one.
 func TestEditor(t *testing.T) {
 	bin := t.TempDir()
 	t.Setenv("PATH", bin)

@@ -115,7 +115,7 @@ func (c *auditCommand) print(ctx context.Context, trail record.Trail) error {
 	return nil
 }
 
-// verifyTrail follows the chain, and fails where it does not hold.
+// verifyTrail checks the chain, and fails if it is broken.
 func (c *auditCommand) verifyTrail(ctx context.Context, trail record.Trail, known []record.Link) error {
 	v, err := record.Verify(ctx, trail, known...)
 	if err != nil {

@@ -10,8 +10,7 @@ import (
 	"github.com/stet-dev/stet/record"
 )
 
-// A trail in which somebody has changed an entry does not verify, and the
-// command fails and says where. (FILE-11)
+// If an entry of the trail was changed, verification fails and names the entry. (FILE-11)
 func TestAuditFindsTampering(t *testing.T) {
 	home := t.TempDir()
 	var out, errs bytes.Buffer

@@ -96,14 +96,14 @@ func (c *benchCommand) Run(ctx context.Context) error {
 	})
 }
 
-// index knows what is said of each session file, in the index.json beside it or in the directory above.
+// index has the data about session files in an index.json, in the same or the parent directory.
 type index struct {
 	read map[string]map[string]bench.About // by directory and path
 }
 
 func newIndex() *index { return &index{read: make(map[string]map[string]bench.About)} }
 
-// of returns what is said of a session file; nothing where no index names it.
+// of returns the data about a session file; the zero value if there is none.
 func (x *index) of(file string) bench.About {
 	dir := filepath.Dir(file)
 	for range 2 {
@@ -118,8 +118,8 @@ func (x *index) of(file string) bench.About {
 	return bench.About{}
 }
 
-// readIndex reads the index of a directory: a list of objects that have the
-// path of a file, its stratum and its repository. What is not that is no index.
+// readIndex reads the index of a directory: a list of objects with a file's path, stratum and repository. Another format counts as
+// no index.
 func readIndex(dir string) map[string]bench.About {
 	out := make(map[string]bench.About)
 	f, err := os.Open(filepath.Join(dir, "index.json"))

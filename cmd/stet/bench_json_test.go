@@ -10,8 +10,7 @@ import (
 	"testing"
 )
 
-// benchShape is what programs read of `stet bench --json`. Every member must be
-// there, in this type; there may be others.
+// benchShape has the members that programs read from `stet bench --json`. All must be present with these types. There may be more.
 type benchShape struct {
 	benchGroup
 	ByFormat  map[string]benchGroup `json:"by_format"`
@@ -35,7 +34,7 @@ type benchFigures struct {
 	WorstSession   *float64            `json:"worst_session"`
 }
 
-// check checks a group: nothing missing, off first, the relative figures beside it.
+// check checks a group: all members are present, off comes first, and each policy has its relative values.
 func (g benchGroup) check(t *testing.T, where string) {
 	t.Helper()
 	if len(g.Policies) == 0 || g.Policies[0].Name != "off" {
@@ -62,7 +61,7 @@ func (g benchGroup) check(t *testing.T, where string) {
 			t.Errorf("%s: %s: all sessions are dearer (%v) than the dearest (%v)", where, f.Name, *f.Rel, *f.WorstSession)
 		}
 		if *f.Tokens < *f.Peak || *f.Cost["none"] != float64(*f.Tokens) {
-			t.Errorf("%s: %s: %d tokens, %d at most, cost %v where nothing is cached", where, f.Name, *f.Tokens, *f.Peak, *f.Cost["none"])
+			t.Errorf("%s: %s: %d tokens, %d at most, cost %v without a cache", where, f.Name, *f.Tokens, *f.Peak, *f.Cost["none"])
 		}
 	}
 }
@@ -77,8 +76,7 @@ func recordedSession(lines int) string {
 		strings.Split(strings.NewReplacer("%a", "three", "%p", "rtwo").Replace(read), "\n")[0] + "\n"
 }
 
-// The JSON of the bench has the shape that programs go by, wherever the flag
-// stands and whatever the paths are; nothing else is on the standard output.
+// The JSON has the expected shape, with the flag at any place and for any paths. Standard output has nothing else.
 func TestBenchJSON(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{

@@ -8,13 +8,12 @@ import (
 	"github.com/stet-dev/stet/replay/bench"
 )
 
-// benchPolicies are the policies that are compared: our own, those of other
-// tools by their documented rules, and two bounds.
+// benchPolicies are the compared policies: stet's own, those of other tools by their documented rules, and two bounds.
 func benchPolicies() []bench.Policy {
 	var all []bench.Policy
 	for _, p := range history.Policies() {
-		// The agents of most recordings have a shell, so bold may fold. That "stet show" would have worked for
-		// them is assumed; what they would have used of a fold is charged as recall.
+		// The agents of most recordings have a shell, so bold may fold. It is assumed that "stet show" would have worked for them.
+		// The parts of a fold that they would have needed are charged as recall.
 		if ours, err := bench.Ours(history.Config{Policy: p, Fold: true}); err == nil && p != history.Off {
 			all = append(all, ours)
 		}
@@ -57,8 +56,7 @@ func benchPolicies() []bench.Policy {
 	}...)
 }
 
-// chosenPolicies returns the policies of these names, in the order of the
-// table; without names all.
+// chosenPolicies returns the policies of these names in the order of the table; without names, all.
 func chosenPolicies(names []string) ([]bench.Policy, error) {
 	all := benchPolicies()
 	if len(names) == 0 {
@@ -68,7 +66,7 @@ func chosenPolicies(names []string) ([]bench.Policy, error) {
 	for _, name := range names {
 		asked[name] = true
 	}
-	delete(asked, string(history.Off)) // always there
+	delete(asked, string(history.Off)) // it is always included
 	var chosen []bench.Policy
 	known := []string{string(history.Off)}
 	for _, p := range all {

@@ -5,8 +5,7 @@ import (
 	"testing"
 )
 
-// Every policy of others says where its rule is from, and has a name of its
-// own.
+// Every policy of another tool names its source, and has a unique name.
 func TestBenchPolicies(t *testing.T) {
 	seen := make(map[string]bool)
 	for i, p := range benchPolicies() {

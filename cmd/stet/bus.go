@@ -24,8 +24,7 @@ import (
 	"github.com/stet-dev/stet/internal/proxyserver"
 )
 
-// busFlags say how several stet serve find each other: over NATS servers, or over one
-// in each process.
+// busFlags say how several stet serve connect: over NATS servers, or over one NATS server in each process.
 type busFlags struct {
 	bus    string
 	listen string
@@ -33,10 +32,10 @@ type busFlags struct {
 	secret string // file
 	tls    busTLS
 
-	user, password string // of this process at its own server
+	user, password string // of this process at its own NATS server
 }
 
-// embedded is the value of --bus for a server in each process.
+// embedded is the value of --bus for a NATS server in each process.
 const embedded = "embed"
 
 func (f *busFlags) add(flags *pflag.FlagSet) {
@@ -49,8 +48,7 @@ func (f *busFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&f.tls.ca, "bus-ca", "", "file of certificates, PEM, that sign those of the others")
 }
 
-// check says what is wrong with the flags. beyond says that other machines may be
-// reached without TLS.
+// check validates the flags. beyond says that other machines may be reached without TLS.
 func (f *busFlags) check(beyond bool) error {
 	if err := f.tls.check(f); err != nil {
 		return err
@@ -93,7 +91,7 @@ func (f *busFlags) check(beyond bool) error {
 	return nil
 }
 
-// open connects the bus; it is nil where none is wanted.
+// open connects the bus; nil if the flags name none.
 func (f *busFlags) open(ctx context.Context, state string, say func(string, ...any)) (_ gateway.Bus, end func() error, err error) {
 	if f.bus == "" {
 		return nil, func() error { return nil }, nil
@@ -112,7 +110,7 @@ func (f *busFlags) open(ctx context.Context, state string, say func(string, ...a
 		}
 		stop = func() {
 			if len(f.peers) > 0 {
-				s.LameDuckShutdown() // what it leads has another leader before it ends
+				s.LameDuckShutdown() // its leader roles move to another server before it ends
 			}
 			s.Shutdown()
 			s.WaitForShutdown()
@@ -145,11 +143,11 @@ func (f *busFlags) open(ctx context.Context, state string, say func(string, ...a
 	}, nil
 }
 
-// copiesTime is how long a server that starts waits for its copies of the buckets.
+// copiesTime is how long a starting server waits for its copies of the buckets.
 const copiesTime = 15 * time.Second
 
-// awaitCopies waits until this server has its copies of the buckets, which are in memory. Until
-// then it is not ready: if another server ended, this one could neither lead nor elect a leader.
+// awaitCopies waits until this server has its copies of the buckets, which are in memory. Until then it is not ready: if another
+// server ended, this one could neither lead nor elect a leader.
 func awaitCopies(ctx context.Context, s *server.Server, log *slog.Logger) {
 	ctx, cancel := context.WithTimeout(ctx, copiesTime)
 	defer cancel()
@@ -167,8 +165,7 @@ func awaitCopies(ctx context.Context, s *server.Server, log *slog.Logger) {
 	}
 }
 
-// startServer starts the NATS server of this process, to which this process alone can
-// connect as a client.
+// startServer starts the NATS server of this process. Only this process can connect to it as a client.
 func (f *busFlags) startServer(state string, log *slog.Logger) (*server.Server, error) {
 	o := &server.Options{
 		ServerName: "stet-" + nuid.Next(), DontListen: true, JetStream: true, StoreDir: filepath.Join(state, "bus"),
@@ -194,9 +191,9 @@ func (f *busFlags) startServer(state string, log *slog.Logger) (*server.Server, 
 			return nil, &config.Error{Err: err}
 		}
 		o.Cluster.TLSTimeout = 5 // seconds
-		// For clients that are there still when it ends; the one of this process is not.
+		// For clients that are still connected when it ends; this process's own client is not.
 		o.LameDuckDuration, o.LameDuckGracePeriod = 200*time.Millisecond, 100*time.Millisecond
-		// A server of a cluster does not start without a port for clients.
+		// A NATS server of a cluster needs a port for clients.
 		f.user, f.password = "stet", rand.Text()
 		o.DontListen, o.Host, o.Port, o.Username, o.Password = false, "127.0.0.1", server.RANDOM_PORT, f.user, f.password
 		o.ServerName = "stet-" + strings.NewReplacer(":", "-", ".", "-").Replace(f.listen) // the same after a restart

@@ -13,11 +13,10 @@ import (
 	"github.com/stet-dev/stet/internal/repeats"
 )
 
-// busTLS are the files by which servers that work together, or NATS servers, prove to
-// each other who they are.
+// busTLS has the certificate files with which connected servers, or NATS servers, authenticate each other.
 type busTLS struct{ cert, key, ca string }
 
-// check says what is wrong with the flags. f says what else there is.
+// check validates the flags. f has the other flags.
 func (s *busTLS) check(f *busFlags) error {
 	switch {
 	case s.cert == "" && s.key == "" && s.ca == "":
@@ -32,7 +31,7 @@ func (s *busTLS) check(f *busFlags) error {
 	return nil
 }
 
-// open reads the files; nil is without TLS.
+// open reads the files; nil: no TLS.
 func (s *busTLS) open() (*tls.Config, error) {
 	if s.cert == "" && s.ca == "" {
 		return nil, nil
@@ -58,8 +57,8 @@ func (s *busTLS) open() (*tls.Config, error) {
 	return c, nil
 }
 
-// mutual is open for servers that connect to each other. A certificate that the others
-// would refuse is an error here, where it can be told why.
+// mutual is open for servers that connect to each other. A certificate that the others would refuse is an error here, because here
+// the reason can be shown.
 func (s *busTLS) mutual() (*tls.Config, error) {
 	c, err := s.open()
 	if err != nil || c == nil {
@@ -88,7 +87,7 @@ func (s *busTLS) mutual() (*tls.Config, error) {
 	return c, nil
 }
 
-// natsLog has what the NATS server of this process complains of logged.
+// natsLog logs the messages of this process's NATS server.
 type natsLog struct {
 	log     *slog.Logger
 	trouble repeats.Filter
@@ -102,7 +101,7 @@ func (l *natsLog) Debugf(string, ...any)             {}
 func (l *natsLog) Tracef(string, ...any)             {}
 
 func (l *natsLog) say(format string, args []any) {
-	if left, ok := l.trouble.Say(format); ok { // what comes again differs by a port or a number alone
+	if left, ok := l.trouble.Say(format); ok { // repeated messages differ only in a port or a number
 		l.log.Error("nats: "+fmt.Sprintf(format, args...), "repeated", left)
 	}
 }

@@ -93,7 +93,7 @@ func (c *cacheCommand) Run(ctx context.Context) error {
 	return nil
 }
 
-// models returns the models of a file, which may be "", and those that stet knows.
+// models returns the models of a file, which may be "", and the built-in models.
 func (p *program) models(file string) (*prices.Catalog, error) {
 	c, err := prices.Embedded()
 	if err != nil || file == "" {
@@ -124,7 +124,7 @@ func addRecordings(path string, catalog *prices.Catalog, to *report.Cache) error
 	return nil
 }
 
-// addRecorded adds the account of what the proxy has recorded.
+// addRecorded adds the account of the proxy's record.
 func (c *cacheCommand) addRecorded(ctx context.Context, catalog *prices.Catalog, to *report.Cache) error {
 	where, err := c.storeThere()
 	if err != nil {

@@ -40,7 +40,7 @@ func newSigner(t *testing.T, name string) *signer {
 	return s
 }
 
-// sign makes a key, and a certificate for it. The signer's own is made first.
+// sign makes a key and a certificate for it. The signer's own certificate is made first.
 func (s *signer) sign(c *x509.Certificate) ([]byte, *ecdsa.PrivateKey) {
 	s.t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -58,7 +58,7 @@ func (s *signer) sign(c *x509.Certificate) ([]byte, *ecdsa.PrivateKey) {
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), key
 }
 
-// client is a certificate for a client, as change leaves it, with its key.
+// client makes a certificate for a client, modified by change, with its key.
 func (s *signer) client(name, uri string, change func(*x509.Certificate)) (cert, key []byte) {
 	s.t.Helper()
 	c := &x509.Certificate{
@@ -83,7 +83,7 @@ func (s *signer) client(name, uri string, change func(*x509.Certificate)) (cert,
 	return cert, pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: der})
 }
 
-// node is a certificate for a server on this machine that is a client of the others too.
+// node makes a certificate for a server on this machine that is also a client of the others.
 func (s *signer) node(name string, change func(*x509.Certificate)) (cert, key []byte) {
 	return s.client(name, "", func(c *x509.Certificate) {
 		c.ExtKeyUsage = append(c.ExtKeyUsage, x509.ExtKeyUsageServerAuth)
@@ -94,7 +94,7 @@ func (s *signer) node(name string, change func(*x509.Certificate)) (cert, key []
 	})
 }
 
-// files writes a certificate and its key into a directory of their own.
+// files writes a certificate and its key into a new directory.
 func files(t *testing.T, cert, key []byte) (certFile, keyFile string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -104,7 +104,7 @@ func files(t *testing.T, cert, key []byte) (certFile, keyFile string) {
 	return certFile, keyFile
 }
 
-// with is trusting, for a client that shows a certificate.
+// with returns trusting for a client with a certificate.
 func with(t *testing.T, trusting *tls.Config, cert, key []byte) *tls.Config {
 	t.Helper()
 	pair, err := tls.X509KeyPair(cert, key)
@@ -139,8 +139,8 @@ func askOver(t *testing.T, c *tls.Config, method, url, body string, headers ...s
 	return res.StatusCode, string(b)
 }
 
-// Hosts and agents come in by certificates that --client-ca signed, at every door for
-// agents, and only as what the certificate says. The trail has their names.
+// Hosts and agents log in with certificates that --client-ca signed, at every endpoint for agents, and only in the role of the
+// certificate. The trail has their names.
 func TestClientCertificates(t *testing.T) {
 	h, there := newHome(t), newHome(t)
 	trusting := certified(t, h.dir)
@@ -175,7 +175,7 @@ func TestClientCertificates(t *testing.T) {
 		t.Errorf("over MCP: %d %s", status, text)
 	}
 
-	// Only as what it says.
+	// Only in the role of the certificate.
 	if status, text := askOver(t, asBuilder, http.MethodPost, s.base+"/mcp/elsewhere", beginMCP, mcp...); status != http.StatusForbidden || !strings.Contains(text, `for workspace "there" alone`) {
 		t.Errorf("another workspace over MCP: %d %s", status, text)
 	}
@@ -218,7 +218,7 @@ func TestClientCertificates(t *testing.T) {
 		}
 	}
 
-	if err := s.cmd.Process.Signal(syscall.SIGINT); err != nil { // the trail is written to its end
+	if err := s.cmd.Process.Signal(syscall.SIGINT); err != nil { // the trail is written completely
 		t.Fatal(err)
 	}
 	<-s.ended
@@ -233,13 +233,12 @@ func clientFiles(t *testing.T, by *signer, name, uri string) (certFile, keyFile 
 	return files(t, cert, key)
 }
 
-// bad makes a certificate that is not good.
+// bad makes an invalid certificate.
 func (s *signer) bad(uri string, change func(*x509.Certificate)) func() ([]byte, []byte) {
 	return func() ([]byte, []byte) { return s.client("bad", uri, change) }
 }
 
-// A connection ends with the certificate that it was made with, and a host goes on with
-// the one that replaced it.
+// A connection ends when its certificate expires, and a host continues with a renewed certificate.
 func TestCertificateEnds(t *testing.T) {
 	h, there := newHome(t), newHome(t)
 	certified(t, h.dir)

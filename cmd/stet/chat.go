@@ -34,7 +34,7 @@ type chatCommand struct {
 // chooseSession is --resume without a session.
 const chooseSession = "?"
 
-// mostNames is how many files of the workspace can be completed.
+// mostNames is the limit of the workspace's files that can be completed.
 const mostNames = 50_000
 
 func newChat(p *program) *cobra.Command {
@@ -77,7 +77,7 @@ stet chat --resume`,
 	return cmd
 }
 
-// toolsInWords says what the agent can do here, and what it cannot.
+// toolsInWords describes which tools the agent has.
 func toolsInWords(h *localagent.Agent) string {
 	said := "has tools for files, none for commands or the web ([[mcp]] adds some)"
 	if h.More > 0 {
@@ -107,7 +107,7 @@ func (c *chatCommand) Run(ctx context.Context) (err error) {
 	ctx, stop := process.UntilEnded(ctx)
 	defer stop()
 	opening, told := c.command, &later{}
-	if attended && isTerminal(c.out) { // what is logged meanwhile would be in the way
+	if attended && isTerminal(c.out) { // log output would disturb the display
 		quiet := *c.program
 		quiet.err = told
 		opening.program = &quiet
@@ -150,7 +150,7 @@ func (c *chatCommand) Run(ctx context.Context) (err error) {
 		sub := h.Queue.Subscribe()
 		defer sub.Close()
 		chat.Questions = sub
-		h.Handler.Timeout = -1 // the person is here
+		h.Handler.Timeout = -1 // the person is at the terminal
 	} else if h.Queue != nil {
 		h.Handler.Approver = alone
 	}
@@ -159,7 +159,7 @@ func (c *chatCommand) Run(ctx context.Context) (err error) {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	case errors.Is(err, tui.ErrInterrupted):
-		return &exitError{code: exitSignal + int(syscall.SIGINT)} // the person knows
+		return &exitError{code: exitSignal + int(syscall.SIGINT)} // the person knows the reason
 	}
 	if err == nil && alone.asked() {
 		return errAlone
@@ -167,7 +167,7 @@ func (c *chatCommand) Run(ctx context.Context) (err error) {
 	return err
 }
 
-// begin returns the conversation to begin with.
+// begin returns the conversation with which chat begins.
 func begin(ctx context.Context, h *localagent.Agent, resume string) (*agent.Conversation, error) {
 	if resume == "" || resume == chooseSession {
 		return h.Agent.New(ctx)
@@ -179,7 +179,7 @@ func begin(ctx context.Context, h *localagent.Agent, resume string) (*agent.Conv
 	return c, err
 }
 
-// asksAbout says in a few words what a person decides.
+// asksAbout describes what a person decides.
 func asksAbout(p *policy.Policy) string {
 	switch {
 	case p.Unattended:
@@ -190,7 +190,7 @@ func asksAbout(p *policy.Policy) string {
 	return "asks before it writes"
 }
 
-// later keeps what is written until it can be shown.
+// later buffers written text until it can be shown.
 type later struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -202,7 +202,7 @@ func (l *later) Write(b []byte) (int, error) {
 	return l.text.Write(b)
 }
 
-// allow has writes to such paths done without asking.
+// allow lets writes to these paths run without a question.
 func (c *command) allow(h *localagent.Agent, patterns []string) error {
 	if len(patterns) == 0 {
 		return nil
@@ -215,7 +215,7 @@ func (c *command) allow(h *localagent.Agent, patterns []string) error {
 	return nil
 }
 
-// allowing is a rule that allows writes to such paths.
+// allowing returns a rule that allows writes to these paths.
 func allowing(patterns []string) (policy.Rule, error) {
 	r := policy.Rule{On: policy.Write, Do: policy.Allow}
 	for _, text := range patterns {
@@ -228,7 +228,7 @@ func allowing(patterns []string) (policy.Rule, error) {
 	return r, nil
 }
 
-// unattended refuses what a person would be asked about, and remembers that it did.
+// unattended refuses what a person would be asked about, and records that it did.
 type unattended struct {
 	mu    sync.Mutex
 	paths []string
@@ -248,6 +248,6 @@ func (n *unattended) asked() bool {
 	return len(n.paths) > 0
 }
 
-// errAlone is the error of writes that were refused because no person could be asked.
+// errAlone says that writes were refused because there was no person to ask.
 var errAlone = &exitError{code: exitAlone, err: errors.New("not everything was written: a person had to decide, and there was none; " +
 	"run it on a terminal, or name by --allow what may be written")}

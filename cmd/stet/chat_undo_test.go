@@ -16,8 +16,7 @@ import (
 	"github.com/stet-dev/stet/session"
 )
 
-// Who goes back, the files too, takes back what tasks wrote as well, also those
-// that were given out before or after a compaction.
+// A rewind that includes files also undoes the writes of tasks, including tasks given before or after a compaction.
 func TestUndoOfTasks(t *testing.T) {
 	for _, compacted := range []bool{false, true} {
 		dir := t.TempDir()
@@ -62,7 +61,7 @@ func TestUndoOfTasks(t *testing.T) {
 		if _, err := sub.Run(t.Context(), said("write"), nil); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := talk.Run(t.Context(), said("change it"), nil); err != nil { // the script finds the file there and edits it
+		if _, err := talk.Run(t.Context(), said("change it"), nil); err != nil { // the script finds the file and edits it
 			t.Fatal(err)
 		}
 		if _, err := os.Stat(filepath.Join(dir, demo.NotesFile)); err != nil {

@@ -13,8 +13,8 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 )
 
-// Servers of a cluster speak TLS with each other, and each shows a certificate: who has
-// the secret and no certificate of the signer does not get in.
+// Servers of a cluster use TLS between them, with a certificate each. A client with the secret but without a certificate of the
+// signer is refused.
 func TestServeClusterTLS(t *testing.T) {
 	ours, others := newSigner(t, "cluster"), newSigner(t, "another signer")
 	ca := filepath.Join(t.TempDir(), "ca.pem")
@@ -66,7 +66,7 @@ func TestServeClusterTLS(t *testing.T) {
 	}
 }
 
-// knockAtRoute comes as another server of the cluster, and returns why it is not let in.
+// knockAtRoute connects like another server of the cluster, and returns why it is refused.
 func knockAtRoute(t *testing.T, address string, c *tls.Config) error {
 	t.Helper()
 	plain, err := net.Dial("tcp", address)
@@ -77,12 +77,12 @@ func knockAtRoute(t *testing.T, address string, c *tls.Config) error {
 	if err := plain.SetDeadline(time.Now().Add(time.Minute)); err != nil {
 		t.Fatal(err)
 	}
-	_, err = tls.Client(plain, c).Read(make([]byte, 1)) // the server says who it is, or why not
+	_, err = tls.Client(plain, c).Read(make([]byte, 1)) // the server sends its information, or the refusal
 	return err
 }
 
-// What is wrong with the certificates of a cluster is said: by the server itself where it
-// can know, and else by those who refuse it.
+// An error in the certificates of a cluster is reported: by the server itself if it can know it, otherwise by the servers that
+// refuse it.
 func TestServeClusterTLSFiles(t *testing.T) {
 	ours, others := newSigner(t, "cluster"), newSigner(t, "another signer")
 	dir := t.TempDir()
@@ -122,7 +122,7 @@ func TestServeClusterTLSFiles(t *testing.T) {
 	stranger.tells(t, `TLS route handshake error: .*certificate`)
 }
 
-// A NATS server elsewhere is reached over TLS, and is shown a certificate.
+// A remote NATS server is reached over TLS, with a client certificate.
 func TestServeBusTLS(t *testing.T) {
 	ours := newSigner(t, "cluster")
 	dir := t.TempDir()

@@ -10,16 +10,15 @@ import (
 	"github.com/stet-dev/stet/internal/process"
 )
 
-// command is what the struct of each command embeds: the program's surroundings,
-// and the command line it was given. The struct's fields are the command's flags,
-// and its method Run does the work.
+// command is embedded in the struct of each command: the program's environment, and the command line. The struct's fields are the
+// command's flags, and its method Run does the work.
 type command struct {
 	*program
 	cmd  *cobra.Command
 	args []string
 }
 
-// runs makes cmd the command line of c, and do what it runs.
+// runs sets up cmd so that it runs do with the command line in c.
 func (p *program) runs(cmd *cobra.Command, c *command, do func(context.Context) error) *cobra.Command {
 	c.program, c.cmd = p, cmd
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -37,11 +36,11 @@ func (c *command) arg(i int) string {
 	return ""
 }
 
-// usage makes err an error in how the command was called.
+// usage marks err as a usage error.
 func (c *command) usage(err error) error { return usage(c.cmd, err) }
 
-// settings reads the configuration, the command's flags above all. workspace is
-// the directory whose rules count; empty is for commands without file tools.
+// settings reads the configuration; the command's flags have priority. workspace is the directory whose rules apply; "" for
+// commands without file tools.
 func (c *command) settings(workspace string) (*config.Config, error) {
 	return c.config(c.cmd, c.dir, workspace)
 }

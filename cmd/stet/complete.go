@@ -14,11 +14,11 @@ import (
 	"github.com/stet-dev/stet/store"
 )
 
-// completionTime is how long the shell waits for what a command's argument may be.
+// completionTime is the time limit for listing an argument's possible values.
 const completionTime = 2 * time.Second
 
-// completes makes the shell offer what list returns for the first argument of a command.
-// An error offers nothing: a shell has no place to show it.
+// completes adds shell completion with the values from list for a command's first argument. An error gives no values, because a
+// shell cannot show it.
 func completes(cmd *cobra.Command, list func(context.Context) ([]string, error)) *cobra.Command {
 	cmd.ValidArgsFunction = func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 		if len(args) > 0 {
@@ -53,7 +53,7 @@ func (p *program) undoable(ctx context.Context) (out []string, err error) {
 	return out, err
 }
 
-// suspended lists the sessions that "stet resume" lets go on.
+// suspended lists the sessions that "stet resume" can resume.
 func (p *program) suspended(ctx context.Context) (out []string, err error) {
 	err = p.withTrail(ctx, func(trail store.Store) error {
 		left, err := record.Suspended(ctx, trail)

@@ -17,7 +17,7 @@ type configCommand struct {
 	origin bool
 }
 
-// shownKeys are the keys beside proxyKeys that are flags of a command.
+// shownKeys are the keys, besides proxyKeys, that are flags of a command.
 var shownKeys = []string{
 	"fold", "listen", "rate", "dedupe", "model", "base-url", "api", "project-notes",
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/stet-dev/stet/internal/config"
 )
 
-// Each flag of a command that sets a key is a flag of stet config show.
+// Each flag that sets a key is also a flag of stet config show.
 func TestConfigShowFlags(t *testing.T) {
 	root := (&program{}).root()
 	show, _, err := root.Find([]string{"config", "show"})

@@ -15,8 +15,8 @@ import (
 	"github.com/stet-dev/stet/tool"
 )
 
-// A trail that somebody changed by hand is said to be broken, and undo does
-// nothing outside its workspace, nor unseen, whatever the trail says. (FILE-12)
+// A manually changed trail is reported as broken. Undo then writes nothing outside its workspace, and nothing that a person has not
+// seen, whatever the trail contains. (FILE-12)
 func TestDamagedTrail(t *testing.T) {
 	for change, want := range map[string]struct{ verify, undo, seen string }{
 		"path = '../../escape'":   {"broken at entry 1: the entry was changed", "without --yes", "invalid_path"},

@@ -34,7 +34,7 @@ type debugCommand struct {
 // bundleLog is how many of the last bytes of a log a bundle has.
 const bundleLog = 200 << 10
 
-// secretLike is what looks like a key, a token, or a password in a URL.
+// secretLike matches keys, tokens, and passwords in URLs.
 var secretLike = regexp.MustCompile(`\b(?:sk|pk|rk|xox[abp]|gh[pousr]|github_pat|glpat|stet)[-_][A-Za-z0-9_\-]{12,}|\bAIza[A-Za-z0-9_\-]{20,}|\bAKIA[A-Z0-9]{12,}|` +
 	`\beyJ[A-Za-z0-9_\-]{10,}\.[A-Za-z0-9_\-.]+|(?i:bearer) +[A-Za-z0-9._\-]{8,}|://[^/\s]*@`)
 
@@ -122,7 +122,7 @@ func (c *debugCommand) collect(ctx context.Context) ([]bundled, error) {
 		if err != nil {
 			return nil, err
 		}
-		if len(text) > bundleLog { // whole lines: half a key does not look like one
+		if len(text) > bundleLog { // only whole lines: a part of a key would not be recognised
 			_, text, _ = bytes.Cut(text[len(text)-bundleLog:], []byte("\n"))
 		}
 		files = append(files, bundled{"log.txt", string(bytes.ToValidUTF8(text, []byte("?")))})
@@ -133,7 +133,7 @@ func (c *debugCommand) collect(ctx context.Context) ([]bundled, error) {
 	return files, nil
 }
 
-// recordCounts says how many rows each table of the store has.
+// recordCounts returns the number of rows of each table.
 func (c *debugCommand) recordCounts(ctx context.Context) string {
 	where, err := c.storeThere()
 	if errors.Is(err, fs.ErrNotExist) {
@@ -155,8 +155,8 @@ func (c *debugCommand) recordCounts(ctx context.Context) string {
 	return text
 }
 
-// redacted is text without what the environment holds under names of keys, tokens and passwords, without what looks like one, and
-// without the home directory.
+// redacted removes from text the values of environment variables that are named like keys, tokens or passwords, text that looks
+// like a secret, and the home directory.
 func (c *debugCommand) redacted(text string) string {
 	var secrets []string
 	for _, v := range c.env {
@@ -166,7 +166,7 @@ func (c *debugCommand) redacted(text string) string {
 			secrets = append(secrets, value)
 		}
 	}
-	slices.SortFunc(secrets, func(a, b string) int { return len(b) - len(a) }) // one may be the beginning of another
+	slices.SortFunc(secrets, func(a, b string) int { return len(b) - len(a) }) // one secret may be the beginning of another
 	for _, secret := range secrets {
 		text = strings.ReplaceAll(text, secret, "[redacted]")
 	}

@@ -33,8 +33,7 @@ temporary directory. Nothing leaves this machine, and no key is needed.`,
 	return cmd
 }
 
-// Run has the session first and prints then: a reader that does not read to the end,
-// as in "stet demo | head", ends the program there.
+// Run runs the whole session before it prints: if the reader stops early, as in "stet demo | head", the program ends there.
 func (c *demoCommand) Run(ctx context.Context) error {
 	o, err := c.settings("")
 	if err != nil {
@@ -49,7 +48,7 @@ func (c *demoCommand) Run(ctx context.Context) error {
 	})
 }
 
-// session has the demo's session, and leaves nothing behind.
+// session runs the demo's session, and leaves no files.
 func (c *demoCommand) session(ctx context.Context, o *config.Config) (_ *demo.Report, err error) {
 	d, err := demo.OpenSession()
 	defer func() { err = errors.Join(err, d.Close()) }()

@@ -10,8 +10,8 @@ import (
 	"github.com/stet-dev/stet/web"
 )
 
-// stet serve --demo has everything to look at, made by the tools and the proxy as
-// they are, and goes on when a person decides. It leaves nothing behind.
+// stet serve --demo has example data made by the real tools and proxy. Its second agent continues when a person decides. It leaves
+// no files.
 func TestServeDemo(t *testing.T) {
 	h := newHome(t)
 	tmp := filepath.Join(h.dir, "tmp")
@@ -67,7 +67,7 @@ func TestServeDemo(t *testing.T) {
 	}
 }
 
-// A demo has a workspace of its own.
+// A demo has its own workspace.
 func TestServeDemoFlags(t *testing.T) {
 	h := newHome(t)
 	for _, flags := range [][]string{{"--demo", "--root", h.tree}, {"--demo", "--no-workspace"}, {"--for", "-1s"}} {

@@ -12,8 +12,8 @@ import (
 
 var shBlocks = regexp.MustCompile("(?ms)^```sh\n(.*?)^```")
 
-// TestDocs runs the blocks of README and docs that are marked sh: each in a project of its own,
-// after stet's own agent has written a file elsewhere, with agents that end at once.
+// TestDocs runs the blocks of README and docs that are marked sh. Each runs in a new project, after stet's own agent has written a
+// file in another directory, with agents that end at once.
 func TestDocs(t *testing.T) {
 	t.Parallel()
 	pages := []string{"../../README.md"}

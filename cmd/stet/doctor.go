@@ -23,12 +23,12 @@ type doctorCommand struct {
 	checks []check
 }
 
-// check is one thing that doctor looked at.
+// check is the result of one check by doctor.
 type check struct {
 	Name  string `json:"check"`
 	State string `json:"state"` // checkOK, checkWarning or checkProblem
 	Found string `json:"found"`
-	Do    string `json:"do,omitempty"` // what the person should do
+	Do    string `json:"do,omitempty"` // advice for the person
 }
 
 const (
@@ -37,10 +37,10 @@ const (
 	checkProblem = "problem"
 )
 
-// checkTime is how long doctor waits for an answer.
+// checkTime is the time limit for an answer.
 const checkTime = 5 * time.Second
 
-// recordedDays is how many days of the record doctor looks at.
+// recordedDays is the number of recorded days that doctor checks.
 const recordedDays = 7
 
 func newDoctor(p *program) *cobra.Command {
@@ -111,7 +111,7 @@ func (c *doctorCommand) found(state, name, do, format string, args ...any) {
 	c.checks = append(c.checks, check{Name: name, State: state, Found: fmt.Sprintf(format, args...), Do: do})
 }
 
-// thisProgram looks at this program, and at others of its name.
+// thisProgram checks this program, and finds others of its name.
 func (c *doctorCommand) thisProgram() {
 	self, err := os.Executable()
 	if err != nil {
@@ -134,7 +134,8 @@ func (c *doctorCommand) thisProgram() {
 	c.found(checkOK, "program", "", "stet %s at %s", longVersion(), self)
 }
 
-// npmLauncher reports whether path is the launcher of npm's package, which starts the program self: that one is in a package beside it or below it.
+// npmLauncher reports whether path is the launcher of npm's package, which starts the program self. The package's own program is
+// beside or below it.
 func npmLauncher(path, self string) bool {
 	file, err := filepath.EvalSymlinks(path)
 	if err != nil || filepath.Base(file) != "stet.js" {
@@ -163,7 +164,7 @@ func (c *doctorCommand) configuration() *config.Config {
 	return o
 }
 
-// stateDirectory looks at where stet keeps what it knows.
+// stateDirectory checks stet's state directory.
 func (c *doctorCommand) stateDirectory() {
 	dir, err := c.stateDir()
 	if err != nil {

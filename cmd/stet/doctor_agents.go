@@ -27,10 +27,11 @@ func (f *firstBytes) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// versionNumber is what looks like a version.
+// versionNumber matches a version.
 var versionNumber = regexp.MustCompile(`\d+\.\d+[\w.+-]*`)
 
-// versions asks programs for their versions, all at once. The result is in the order of paths, and empty where none was said.
+// versions asks programs for their versions, concurrently. The result is in the order of paths, with "" if a program printed no
+// version.
 func (c *doctorCommand) versions(ctx context.Context, paths []string) []string {
 	ctx, cancel := context.WithTimeout(ctx, checkTime)
 	defer cancel()
@@ -44,7 +45,7 @@ func (c *doctorCommand) versions(ctx context.Context, paths []string) []string {
 			var said firstBytes
 			cmd := exec.CommandContext(ctx, path, "--version")
 			cmd.Env, cmd.Dir, cmd.Stdout, cmd.WaitDelay = c.environForOthers(), c.dir, &said, time.Second
-			_ = cmd.Run() // what it said counts
+			_ = cmd.Run() // only its output matters
 			found[i] = string(versionNumber.Find(said))
 		})
 	}
@@ -52,7 +53,7 @@ func (c *doctorCommand) versions(ctx context.Context, paths []string) []string {
 	return found
 }
 
-// agents looks for agents, and how their requests go.
+// agents finds agents, and checks where their requests go.
 func (c *doctorCommand) agents(ctx context.Context) {
 	lasting, err := c.lasting()
 	if err != nil {
@@ -64,7 +65,7 @@ func (c *doctorCommand) agents(ctx context.Context) {
 	names := agentconfig.Programs()
 	paths := make([]string, len(names))
 	for i, name := range names {
-		paths[i], _ = exec.LookPath(name) // empty where it is not on the PATH
+		paths[i], _ = exec.LookPath(name) // "" if it is not on the PATH
 	}
 	versions := c.versions(ctx, paths)
 	for i, name := range names {

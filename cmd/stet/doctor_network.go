@@ -13,14 +13,14 @@ import (
 	"github.com/stet-dev/stet/internal/config"
 )
 
-// proxy looks at the service, and whether a proxy answers where agents are sent for good.
+// proxy checks the service, and whether a proxy answers at the address that agents are configured for.
 func (c *doctorCommand) proxy(ctx context.Context, o *config.Config) {
 	s, err := c.service(o.Listen)
 	if err != nil {
 		c.found(checkProblem, "proxy", "", "%v", err)
 		return
 	}
-	lasting, _ := c.lasting() // agents has said what is wrong with it
+	lasting, _ := c.lasting() // the check agents has reported the error
 	at := cmp.Or(s.Address(), o.Listen)
 	answering := answers(ctx, at)
 	if answering {
@@ -51,7 +51,7 @@ func (c *doctorCommand) proxy(ctx context.Context, o *config.Config) {
 	}
 }
 
-// ready says why a proxy at an address cannot work.
+// ready returns why a proxy at an address cannot work.
 func ready(ctx context.Context, address string) error {
 	status, text, err := get(ctx, "http://"+address+"/readyz")
 	if err == nil && status != http.StatusOK {
@@ -60,7 +60,7 @@ func ready(ctx context.Context, address string) error {
 	return err
 }
 
-// get asks for a page.
+// get requests a page.
 func get(ctx context.Context, url string) (status int, text string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, checkTime)
 	defer cancel()
@@ -73,7 +73,7 @@ func get(ctx context.Context, url string) (status int, text string, err error) {
 		if name := new(net.DNSError); errors.As(err, &name) {
 			return 0, "", errors.New(name.Err)
 		}
-		for errors.Unwrap(err) != nil { // the URL and the address say nothing to a person
+		for errors.Unwrap(err) != nil { // the URL and the address do not help a person
 			err = errors.Unwrap(err)
 		}
 		return 0, "", err
@@ -83,7 +83,7 @@ func get(ctx context.Context, url string) (status int, text string, err error) {
 	return resp.StatusCode, string(b), err
 }
 
-// providers asks each provider without a key: any answer shows that requests get there.
+// providers sends each provider a request without a key: any answer shows that requests reach it.
 func (c *doctorCommand) providers(ctx context.Context, o *config.Config) {
 	o.Route(config.Upstreams{})
 	type asked struct {
@@ -107,7 +107,7 @@ func (c *doctorCommand) providers(ctx context.Context, o *config.Config) {
 		<-done
 	}
 	var reached, reasons []string
-	failed := map[string][]string{} // by the reason
+	failed := map[string][]string{} // by reason
 	for _, a := range all {
 		where := a.name + " at " + hostOf(a.url)
 		if a.err == nil {

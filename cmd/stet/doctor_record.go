@@ -16,7 +16,7 @@ import (
 	"github.com/stet-dev/stet/store"
 )
 
-// recorded looks at what the proxy has recorded in the last days.
+// recorded checks what the proxy recorded in the last days.
 func (c *doctorCommand) recorded(ctx context.Context, o *config.Config) {
 	if !o.Record {
 		c.found(checkWarning, "record", "set record = true: \"stet savings\" and this check need it", "nothing is recorded (record = false)")
@@ -47,7 +47,7 @@ func (c *doctorCommand) recorded(ctx context.Context, o *config.Config) {
 	c.tellRecorded(&f)
 }
 
-// database looks at the store, and returns the requests of the last days; ok is false where it cannot be read.
+// database checks the store, and returns the requests of the last days; ok is false if it cannot be read.
 func (c *doctorCommand) database(ctx context.Context, where string) (requests []record.Request, ok bool) {
 	ctx, cancel := context.WithTimeout(ctx, checkTime)
 	defer cancel()
@@ -83,7 +83,7 @@ func (c *doctorCommand) database(ctx context.Context, where string) (requests []
 	return nil, false
 }
 
-// recordedFacts are what doctor tells of recorded requests.
+// recordedFacts has doctor's results about recorded requests.
 type recordedFacts struct {
 	requests, refused, failed, checked, prompt, read, own int
 	passed                                                map[string]int

@@ -13,7 +13,7 @@ import (
 	"github.com/stet-dev/stet/store/sqlite"
 )
 
-// Doctor says which schema the database has, and leaves it as it is.
+// Doctor reports the schema of the database, and does not change it.
 func TestDoctorDatabase(t *testing.T) {
 	p := place(t, "STET_UPSTREAM=http://127.0.0.1:9", "PATH=")
 	s, err := sqlite.Open(t.Context(), p.trailFile())
@@ -63,7 +63,7 @@ func TestDoctorDatabase(t *testing.T) {
 	}
 }
 
-// npm's launcher is not another stet, in either layout that npm has; that of another installation is.
+// npm's launcher does not count as another stet, in either of npm's layouts. A launcher of another installation does.
 func TestNPMLauncher(t *testing.T) {
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {

@@ -14,20 +14,19 @@ import (
 	"github.com/stet-dev/stet/internal/process"
 )
 
-// The exit codes that are stet's own.
+// Exit codes of stet itself.
 const (
 	exitFailed = 1
 	exitUsage  = 2
-	exitAlone  = 3   // of stet run and stet chat: the model refused, or a person would have had to decide
-	exitSignal = 128 // and the signal's number
+	exitAlone  = 3   // of stet run and stet chat: the model refused, or a person was needed
+	exitSignal = 128 // plus the signal's number
 )
 
-// exitError ends the program with a code. Without an error it does so in
-// silence: what there was to say has been said, by the agent.
+// exitError ends the program with a code. Without an error it prints no message, because the agent has printed it.
 type exitError struct {
 	code int
 	err  error
-	help string // the command whose help tells how it is used; empty: none
+	help string // the command whose help shows the usage; "": none
 }
 
 func (e *exitError) Error() string {
@@ -39,15 +38,15 @@ func (e *exitError) Error() string {
 
 func (e *exitError) Unwrap() error { return e.err }
 
-// usage makes err an error in how cmd was called.
+// usage marks err as an error in the use of cmd.
 func usage(cmd *cobra.Command, err error) error {
 	return &exitError{code: exitUsage, err: err, help: cmd.CommandPath()}
 }
 
-// misconfigured makes err an error in the configuration.
+// misconfigured marks err as an error in the configuration.
 func misconfigured(err error) error { return &config.Error{Err: err} }
 
-// badFlag says what is wrong with a flag, in words of the person's.
+// badFlag describes an error in a flag.
 func badFlag(cmd *cobra.Command, err error) error {
 	var invalid *pflag.InvalidValueError
 	if errors.As(err, &invalid) {
@@ -66,7 +65,7 @@ func badFlag(cmd *cobra.Command, err error) error {
 	return usage(cmd, err)
 }
 
-// group makes cmd a command that only has other commands: by itself it prints its help.
+// group makes cmd a command with only subcommands: without one it prints its help.
 func group(cmd *cobra.Command) *cobra.Command {
 	cmd.Args = func(cmd *cobra.Command, args []string) error {
 		if len(args) == 0 {
@@ -95,7 +94,7 @@ func noArgs(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// oneArg wants one argument.
+// oneArg requires one argument.
 func oneArg(name string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) == 0 || args[0] == "" {
@@ -105,7 +104,7 @@ func oneArg(name string) cobra.PositionalArgs {
 	}
 }
 
-// nArgs wants from least to most arguments, and says which are missing.
+// nArgs requires from least to most arguments, and says which are missing.
 func nArgs(least, most int, what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		switch {
@@ -148,7 +147,7 @@ func exitCode(err error) int {
 	return exitFailed
 }
 
-// printError says in plain words what went wrong.
+// printError prints an error for a person.
 func printError(w io.Writer, err error) {
 	var e *exitError
 	if errors.As(err, &e) && e.err == nil {

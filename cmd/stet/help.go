@@ -7,8 +7,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// addHelp adds the commands that speak of other commands. Unlike cobra's own
-// they fail when asked about one that there is not.
+// addHelp adds the help and completion commands. Unlike cobra's own, they fail for an unknown command.
 func addHelp(root *cobra.Command) {
 	help := &cobra.Command{
 		Use:               "help [COMMAND]",
@@ -45,7 +44,7 @@ func addHelp(root *cobra.Command) {
 	}
 }
 
-// groups says under which heading of the help a command stands. The others stand at its end.
+// groups has the help's headings with their commands. Other commands come last.
 var groups = []struct {
 	title    string
 	commands []string
@@ -90,7 +89,7 @@ func commandNames(cmd *cobra.Command, args []string, _ string) ([]string, cobra.
 	return names, cobra.ShellCompDirectiveNoFileComp
 }
 
-// indented moves lines of text to the right, empty ones excepted.
+// indented indents the non-empty lines of text.
 func indented(text string) string {
 	lines := strings.Split(text, "\n")
 	for i, line := range lines {

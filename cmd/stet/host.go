@@ -32,7 +32,7 @@ type hostCommand struct {
 	tokenFile string
 	ca        string // file
 	cert, key string // files of this host's own certificate; both or none
-	here      bool   // this terminal's person decides
+	here      bool   // the person at this terminal decides
 	memory    memory
 }
 
@@ -125,7 +125,7 @@ func (c *hostCommand) Run(ctx context.Context) error {
 	return errors.Join(err, h.Close())
 }
 
-// decideHere runs the host, and has the person at this terminal decide.
+// decideHere runs the host, and asks the person at this terminal.
 func (c *hostCommand) decideHere(ctx context.Context, h *toolset.Set, host *gateway.Host) error {
 	queue := new(approval.Queue)
 	h.Handler.Approver = gateway.Relay{Next: queue}
@@ -141,7 +141,7 @@ func (c *hostCommand) decideHere(ctx context.Context, h *toolset.Set, host *gate
 		switch {
 		case ctx.Err() != nil:
 		case err == nil:
-			cancel() // the person has had enough
+			cancel() // the person has quit
 		case errors.Is(err, io.EOF):
 			c.say("standard input has ended: no one can decide here, and questions will time out")
 		default:
@@ -151,7 +151,7 @@ func (c *hostCommand) decideHere(ctx context.Context, h *toolset.Set, host *gate
 	return host.Run(ctx)
 }
 
-// byTerminal answers questions in the name of the person at the terminal.
+// byTerminal answers questions as the person at the terminal.
 type byTerminal struct{ *approval.Subscription }
 
 // Answer implements tui.Source.
@@ -160,8 +160,7 @@ func (b byTerminal) Answer(ctx context.Context, id string, a approval.Answer) er
 	return b.Subscription.Answer(ctx, id, a)
 }
 
-// checkGateway says what is wrong with a gateway's URL. Over plain HTTP the token
-// and all files could be read on the way.
+// checkGateway validates a gateway's URL. Over plain HTTP other machines could read the token and all files.
 func checkGateway(address string) error {
 	u, err := url.Parse(address)
 	switch {
@@ -175,8 +174,7 @@ func checkGateway(address string) error {
 	return fmt.Errorf("%s: want http or https", address)
 }
 
-// secure is how the host and the gateway look at each other's certificates; nil is by
-// the system's signers, and without a certificate of the host.
+// secure returns the TLS configuration for the gateway; nil: the system's CAs, and no client certificate.
 func (c *hostCommand) secure(address string) (*tls.Config, error) {
 	if c.ca == "" && c.cert == "" && c.key == "" {
 		return nil, nil
@@ -188,7 +186,7 @@ func (c *hostCommand) secure(address string) (*tls.Config, error) {
 			return nil, misconfigured(fmt.Errorf("--ca: %w", err))
 		}
 		if t.RootCAs, err = x509.SystemCertPool(); err != nil {
-			t.RootCAs = x509.NewCertPool() // there is none on this system
+			t.RootCAs = x509.NewCertPool() // the system has none
 		}
 		if !t.RootCAs.AppendCertsFromPEM(b) {
 			return nil, misconfigured(fmt.Errorf("--ca: %s has no certificate in it", c.ca))
@@ -217,7 +215,7 @@ func (c *hostCommand) secure(address string) (*tls.Config, error) {
 	return t, nil
 }
 
-// hostToken is the token, from a file or the environment.
+// hostToken returns the token from a file or the environment.
 func (c *hostCommand) hostToken(file string) (string, error) {
 	token := c.getenv("STET_TOKEN")
 	if file != "" {

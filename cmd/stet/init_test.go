@@ -10,13 +10,12 @@ import (
 	"testing"
 )
 
-// maxInit is how many bytes the initialisation of a package may allocate: each command pays for it, stet --version
-// too.
+// maxInit limits the bytes that the initialisation of packages may allocate: every command needs it, also stet --version.
 const maxInit = 256 << 10
 
 var initLine = regexp.MustCompile(`(?m)^init (\S+) .* (\d+) bytes, \d+ allocs$`)
 
-// What packages initialise before main runs stays small. The log lists the largest.
+// Package initialisation before main stays small. The log lists the largest.
 func TestInit(t *testing.T) {
 	cmd := exec.Command(os.Args[0], "-test.run=^$")
 	cmd.Env = append(os.Environ(), "GODEBUG=inittrace=1")

@@ -9,8 +9,8 @@ import (
 	"github.com/stet-dev/stet/llm/llmtest"
 )
 
-// stuckModel calls write_file, is killed at its second request, and answers the rest
-// with what it was told of its call. asked gets a value at the second request.
+// stuckModel calls write_file, blocks at its second request until it is killed, and answers later requests with the result of its
+// call. asked gets a value at the second request.
 func stuckModel(t *testing.T) (url string, asked <-chan struct{}) {
 	t.Helper()
 	stuck, second := make(chan struct{}), make(chan struct{}, 1)
@@ -39,19 +39,18 @@ func stuckModel(t *testing.T) (url string, asked <-chan struct{}) {
 	}
 	t.Cleanup(func() {
 		close(stuck)
-		_ = m.Close() // nothing of it is left to lose
+		_ = m.Close() // there is no state to lose
 	})
 	return m.URL, second
 }
 
-// stet run and stet chat are killed while the model answers. What was done is stored
-// and can be taken back, the next start says that the session ended early, and the
-// agent goes on with the result of its call.
+// stet run and stet chat are killed while the model answers. Their writes are stored and can be undone. The next start says that
+// the session ended early, and the agent continues with the result of its call.
 func TestKilledAgent(t *testing.T) {
 	const ended = "ended before the agent was done: it goes on from what is stored"
 	for name, c := range map[string]struct {
 		begin, goOn []string
-		said        string // on standard input, to go on
+		said        string // on standard input, to continue
 	}{
 		"run":      {[]string{"run", "do it"}, []string{"run", "--resume", "latest", "go on"}, ""},
 		"run json": {[]string{"run", "--json", "do it"}, []string{"run", "--json", "--resume", "latest", "go on"}, ""},

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// manCommand is stet man. It is hidden: packages are made with it.
+// manCommand is stet man. It is hidden: only packaging uses it.
 type manCommand struct{ command }
 
 func newMan(p *program) *cobra.Command {
@@ -55,7 +55,7 @@ func manOf(b *strings.Builder, cmd *cobra.Command) {
 	}
 }
 
-// manExample adds the example as it stands in the help, without its indentation.
+// manExample adds the example from the help without its indentation.
 func manExample(b *strings.Builder, cmd *cobra.Command) {
 	if cmd.Example == "" {
 		return
@@ -67,7 +67,7 @@ func manExample(b *strings.Builder, cmd *cobra.Command) {
 	b.WriteString(".fi\n.RE\n")
 }
 
-// roffText is text as lines of a manual page; an empty line begins a paragraph.
+// roffText returns text as lines of a manual page; an empty line begins a paragraph.
 func roffText(text string) string {
 	var b strings.Builder
 	for line := range strings.Lines(strings.TrimRight(text, "\n") + "\n") {
@@ -83,7 +83,7 @@ func roffText(text string) string {
 	return b.String()
 }
 
-// roff is a text that holds no instruction of the page's language.
+// roff escapes a text so that it contains no roff instruction.
 func roff(text string) string {
 	return strings.NewReplacer(`\`, `\e`, "-", `\-`).Replace(text)
 }

@@ -99,8 +99,7 @@ func (c *mcpCommand) Run(ctx context.Context) error {
 	return errors.Join(err, h.Close())
 }
 
-// workspaceDir is the directory that is meant by --root: an absolute path to a
-// directory that is there and can be read.
+// workspaceDir returns the directory of --root: an absolute path to an existing, readable directory.
 func (p *program) workspaceDir(given string) (string, error) {
 	if given == "" {
 		return "", errors.New("--root: the name of the directory is empty; . is the working directory")

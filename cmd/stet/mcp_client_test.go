@@ -13,9 +13,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// clientMain is an MCP client: it makes the calls that come on standard input,
-// a line "TOOL ARGUMENTS" each, and prints what they come to. Its arguments
-// are a server's command line, or the URL of one, whose token is in TOKEN.
+// clientMain is an MCP client: it makes the calls on standard input, one line "TOOL ARGUMENTS" each, and prints their results. Its
+// arguments are a server's command line, or a server's URL; then the token is in TOKEN.
 func clientMain() {
 	ctx := context.Background()
 	var transport mcp.Transport
@@ -56,8 +55,7 @@ func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
 	return http.DefaultTransport.RoundTrip(r)
 }
 
-// callTool calls a tool, waits for the person where it has to, and returns the
-// result's text.
+// callTool calls a tool, waits for the person if needed, and returns the result's text.
 func callTool(ctx context.Context, s *mcp.ClientSession, name, args string) (string, error) {
 	for {
 		res, err := s.CallTool(ctx, &mcp.CallToolParams{Name: name, Arguments: json.RawMessage(args)})
@@ -73,12 +71,11 @@ func callTool(ctx context.Context, s *mcp.ClientSession, name, args string) (str
 	}
 }
 
-// pendingID is the id of the call that waits for a person; empty when it has
-// ended.
+// pendingID returns the id of a call that waits for a person; "" if the call has ended.
 func pendingID(text string) string {
 	var r struct {
 		Pending string `json:"pending"`
 	}
-	_ = json.Unmarshal([]byte(text), &r) // what is no object is not pending
+	_ = json.Unmarshal([]byte(text), &r) // text that is not an object is not pending
 	return r.Pending
 }

@@ -16,13 +16,13 @@ import (
 	"github.com/stet-dev/stet/mcpserver"
 )
 
-// leastToken is how short a token may be.
+// leastToken is the minimum length of a token.
 const leastToken = 16
 
-// idle is how long a connection without a request is kept.
+// idle is how long a connection without a request is kept open.
 const idle = 5 * time.Minute
 
-// checkHTTP says what is wrong with the flags for HTTP.
+// checkHTTP validates the flags for HTTP.
 func (c *mcpCommand) checkHTTP(o toolset.Options) error {
 	host, err := proxyserver.Host(c.http)
 	if err != nil {

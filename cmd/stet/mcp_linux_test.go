@@ -25,7 +25,7 @@ import (
 type home struct {
 	dir, tree string
 	env       []string
-	as        *syscall.Credential // whose programs they are; nil: the test's own
+	as        *syscall.Credential // the user of its programs; nil: the test's user
 }
 
 func newHome(t *testing.T) *home {
@@ -67,8 +67,7 @@ func (h *home) run(t *testing.T, args ...string) string {
 	return string(out)
 }
 
-// A session over stdio: a read, an edit that a person approves at another
-// terminal, the undo of it, and a trail that holds together. (FILE-4, FILE-6,
+// A session over stdio: a read, an edit that a person approves at another terminal, its undo, and a valid trail. (FILE-4, FILE-6,
 // FILE-11, FILE-12)
 func TestMCPWithAPersonAtATerminal(t *testing.T) {
 	h := newHome(t)
@@ -93,7 +92,7 @@ func TestMCPWithAPersonAtATerminal(t *testing.T) {
 		for !strings.Contains(shown(), "[q]uit > ") {
 			time.Sleep(5 * time.Millisecond)
 		}
-		_, _ = io.WriteString(term.keyboard, "a") // the call tells whether it was heard
+		_, _ = io.WriteString(term.keyboard, "a") // the call shows whether it was received
 	}()
 	got, err := callTool(t.Context(), s, "edit_file", `{"path":"a.txt","edits":[{"old_text":"one","new_text":"two"}]}`)
 	if err != nil || !strings.Contains(got, `"success":true`) {
@@ -125,8 +124,7 @@ func TestMCPWithAPersonAtATerminal(t *testing.T) {
 	}
 }
 
-// A client that dies while an answer is owed does not take the account of what
-// was done with it. (FILE-11)
+// If a client is killed before it has its answer, the trail still has its call. (FILE-11)
 func TestMCPClientDies(t *testing.T) {
 	h := newHome(t)
 	cmd := h.stet("mcp", "--root", h.tree, "--write-without-asking")
@@ -156,7 +154,7 @@ func TestMCPClientDies(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	waitFor(t, func() bool { // the call has come through
+	waitFor(t, func() bool { // the call has arrived
 		_, err := os.Stat(filepath.Join(h.tree, "b.txt"))
 		return err == nil
 	})
@@ -175,8 +173,7 @@ func TestMCPClientDies(t *testing.T) {
 	}
 }
 
-// A full disk is named in the result, and on standard error, which is all there
-// is of a log.
+// A full disk is named in the result, and on standard error, because there is no other log.
 func TestMCPFullDisk(t *testing.T) {
 	h := newHome(t)
 	state := filepath.Join(h.dir, "state")
@@ -209,7 +206,7 @@ func TestMCPFullDisk(t *testing.T) {
 	if !strings.Contains(got, "disk_full") || !strings.Contains(got, "stet's state directory is full") || strings.Contains(got, state) {
 		t.Error(got)
 	}
-	_ = s.Close() // what could not be recorded is an error
+	_ = s.Close() // the missing record is an error
 	if out := said.String(); !strings.Contains(out, "full") && !strings.Contains(out, "no space left") {
 		t.Errorf("said: %s", out)
 	}
@@ -218,9 +215,8 @@ func TestMCPFullDisk(t *testing.T) {
 	}
 }
 
-// A client's answer suffices for nothing unless the person's configuration says
-// so, lest a client that accepts whatever comes approves its own writes; then it
-// suffices for ordinary files. For control files it is not even asked for.
+// A client's answer does not count unless the person's configuration says so. Otherwise a client that accepts everything would
+// approve its own writes. With that configuration it counts for ordinary files. For control files the client is not asked.
 func TestMCPElicitation(t *testing.T) {
 	const ordinary = "elicitation = \"ordinary\"\n"
 	for _, config := range []string{"", "elicitation = \"none\"\n", ordinary} {
@@ -252,8 +248,8 @@ func callOnce(t *testing.T, s *mcp.ClientSession, name, args string) string {
 	return res.Content[0].(*mcp.TextContent).Text
 }
 
-// Of two sessions with one server neither answers the other's questions, nor
-// its own, nor hears what the other's call came to.
+// Two sessions with one server: neither can answer the questions of the other, or its own, and neither gets the results of the
+// other.
 func TestMCPSecondSession(t *testing.T) {
 	h := newHome(t)
 	server := h.stet("mcp", "--root", h.tree, "--http", "127.0.0.1:0")
@@ -320,7 +316,7 @@ func TestMCPSecondSession(t *testing.T) {
 	}
 	defer func() {
 		_ = approve.Process.Signal(syscall.SIGTERM)
-		_ = approve.Wait() // it may have been ended before it heard
+		_ = approve.Wait() // it may have ended before the signal
 	}()
 	if got, err := callTool(t.Context(), first, "await_result", `{"pending":"`+id+`"}`); err != nil || !strings.Contains(got, `"success":true`) {
 		t.Errorf("%v: %s", err, got)

@@ -9,8 +9,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// TRK-12: with --results plain the results are plain text, in the words of the
-// source.
+// TRK-12: with --results plain the results are plain text, in the specification's words.
 func TestMCPPlainResults(t *testing.T) {
 	h := newHome(t)
 	s, err := newClient(nil).Connect(t.Context(), &mcp.CommandTransport{

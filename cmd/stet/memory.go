@@ -10,14 +10,13 @@ import (
 	"github.com/stet-dev/stet/internal/budget"
 )
 
-// memory is how much memory a server is to have, in megabytes, and how its parts share
-// that. The rest is for the program itself, and for what its parts do not count.
+// memory is the memory of a server in megabytes. Its parts share it. The rest is for the program itself and for uncounted data.
 type memory int
 
 const (
 	usualMemory   memory = 320
-	leastMemory   memory = 200 // one call on the largest file has room
-	programMemory memory = 30  // of the program itself, which a limit of the garbage collector does not count
+	leastMemory   memory = 200 // enough for one call on the largest file
+	programMemory memory = 30  // of the program itself; the garbage collector's limit does not include it
 )
 
 func (m *memory) add(flags *pflag.FlagSet) {
@@ -31,22 +30,21 @@ func (m memory) check() error {
 	return nil
 }
 
-// keep has the garbage collector work harder when that much is in use, unless the
-// environment says when.
+// keep sets the garbage collector's soft limit, unless the environment sets it.
 func (m memory) keep() {
 	if os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetMemoryLimit(int64(m) << 20)
 	}
 }
 
-// part is a budget of so many tenths.
+// part returns a budget of that many tenths.
 func (m memory) part(tenths int64) *budget.Budget {
 	return budget.New(budget.Process, int64(m)<<20*tenths/10)
 }
 
 // Shares of the memory, in tenths.
 const (
-	callShare     = 3 // calls that are being done here
-	answerShare   = 3 // calls and answers that pass through the gateway
+	callShare     = 3 // calls that run in this process
+	answerShare   = 3 // calls and answers that the gateway forwards
 	questionShare = 3 // open questions
 )

@@ -76,7 +76,7 @@ func (c *migrateCommand) Run(ctx context.Context) error {
 	return err
 }
 
-// place is a database, or a file by its absolute path.
+// place returns a database address, or a file's absolute path.
 func (c *migrateCommand) place(where string) string {
 	if store.IsDatabase(where) {
 		return where

@@ -13,7 +13,7 @@ import (
 	"github.com/stet-dev/stet/store/postgrestest"
 )
 
-// The records move to PostgreSQL, where every command finds them, and back. No output has the password.
+// The records are copied to PostgreSQL, where every command finds them, and back. No output contains the password.
 func TestMigrate(t *testing.T) {
 	var server postgrestest.Server
 	t.Cleanup(server.Stop)

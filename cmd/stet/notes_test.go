@@ -13,7 +13,7 @@ import (
 	"github.com/stet-dev/stet/internal/localagent"
 )
 
-// houseIn opens an agent's house in a directory.
+// houseIn opens an agent in a directory.
 func houseIn(t *testing.T, dir string, flags ...string) (h *localagent.Agent, said string) {
 	t.Helper()
 	var err bytes.Buffer
@@ -36,8 +36,8 @@ func houseIn(t *testing.T, dir string, flags ...string) (h *localagent.Agent, sa
 	return h, err.String()
 }
 
-// The notes of a project stand in the prompt before what changes: AGENTS.md, or
-// else CLAUDE.md, as they are on disk, and not more of them than fits. (CTX-5)
+// The notes of a project are in the prompt before the parts that change: the current AGENTS.md, or else CLAUDE.md, up to a limit.
+// (CTX-5)
 func TestProjectNotes(t *testing.T) {
 	dir := t.TempDir()
 	put := func(name, content string) {
@@ -74,7 +74,7 @@ func TestProjectNotes(t *testing.T) {
 		t.Fatal(text)
 	}
 
-	// Too long: the beginning, and that it is. In a small window less.
+	// Too long: the prompt has the beginning, and says so. In a small window it has less.
 	put("AGENTS.md", strings.Repeat("a line of fifty characters, with its line break.\n\n", 2000))
 	text, shows, _ = prompt()
 	if n := strings.Count(text, "a line of fifty"); n < 600 || n > 660 || !strings.Contains(text, "[AGENTS.md is long: this is its beginning, to line 1") {
@@ -87,7 +87,7 @@ func TestProjectNotes(t *testing.T) {
 		t.Fatal(text)
 	}
 
-	// What is no text, and what leads out of the directory, is said and not used.
+	// A file that is not text, or outside of the directory, is reported and not used.
 	put("AGENTS.md", "\x00\x01\x02")
 	if text, _, said := prompt(); strings.Contains(text, "<AGENTS.md>") || !strings.Contains(said, "the agent does not get the text of AGENTS.md: ") {
 		t.Fatal(said)
@@ -107,7 +107,7 @@ func TestProjectNotes(t *testing.T) {
 	}
 }
 
-// Notes that a project's rules hold back are not told.
+// Notes that a project's rules hide are not used.
 func TestProjectNotesHidden(t *testing.T) {
 	dir := t.TempDir()
 	for name, content := range map[string]string{

@@ -12,7 +12,7 @@ import (
 	"github.com/stet-dev/stet/internal/signin"
 )
 
-// oidcFlags say with which accounts people log in to the page.
+// oidcFlags configure the OpenID Connect accounts with which people log in to the page.
 type oidcFlags struct {
 	issuer, client, secret, url, claim string
 	scopes                             []string
@@ -44,7 +44,7 @@ func (f *oidcFlags) check() error {
 	return nil
 }
 
-// config is nil where people log in by tokens alone. absolute is for names of files.
+// config returns nil if people log in with tokens only. absolute makes file names absolute.
 func (f *oidcFlags) config(absolute func(string) string) (*signin.Config, error) {
 	if f.issuer == "" {
 		return nil, nil

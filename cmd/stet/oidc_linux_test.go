@@ -30,13 +30,13 @@ import (
 	"github.com/stet-dev/stet/web/webtest"
 )
 
-// accounts are the people that the issuer of a test knows. Their password is "right".
+// accounts are the test issuer's accounts. Their password is "right".
 type accounts map[string]*account
 
 type account struct {
 	storage.User
-	groups any  // of the claim; nil: it is missing
-	early  bool // the claim is in the ID token, and not first in the user info
+	groups any  // value of the claim; nil: missing
+	early  bool // the claim is in the ID token, not only in the user info
 }
 
 func (a accounts) GetUserByID(id string) *storage.User {
@@ -68,7 +68,7 @@ func (s *issuerStore) SetUserinfoFromToken(ctx context.Context, info *oidc.UserI
 	return s.Storage.SetUserinfoFromToken(ctx, info, tokenID, subject, origin)
 }
 
-// issuer is a real OpenID Connect issuer. change may change its answers.
+// issuer is a real OpenID Connect issuer. change may modify its answers.
 type issuer struct {
 	url, client string
 	change      atomic.Pointer[func(path string, body []byte) []byte]
@@ -134,7 +134,7 @@ func (b *browser) read(res *http.Response, err error) (*http.Response, string) {
 
 var requestID = regexp.MustCompile(`name="id" value="([^"]+)"`)
 
-// signIn goes through the issuer's page, and returns where that ends.
+// signIn goes through the issuer's pages, and returns the final response.
 func (b *browser) signIn(base, issuer, name string) (*http.Response, string) {
 	b.t.Helper()
 	_, page := b.read(b.Get(base + "/login/start"))
@@ -182,9 +182,8 @@ func oidcServe(t *testing.T, h *home, more ...string) (s *serving, i *issuer, b 
 	return h.start(t, args...).serving(t), i, b
 }
 
-// People log in with an account elsewhere, and have the role that their groups give
-// them. They are in the trail by the address that the issuer has verified. A logout ends
-// the session.
+// People log in with an OpenID Connect account, and get the role of their groups. The trail has the address that the issuer
+// verified. A logout ends the session.
 func TestServeOIDC(t *testing.T) {
 	h := newHome(t)
 	s, i, anna := oidcServe(t, h)
@@ -231,7 +230,7 @@ func TestServeOIDC(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	thief := &browser{&http.Client{Transport: anna.Transport}, t} // another server at a port of this host was sent the cookie
+	thief := &browser{&http.Client{Transport: anna.Transport}, t} // another server on this host got the cookie
 	for _, c := range cookies {
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.base+"/api/login", strings.NewReader(`{"token":""}`))
 		if err != nil {
@@ -287,7 +286,7 @@ func TestServeOIDC(t *testing.T) {
 		t.Error(err)
 	} else {
 		var me struct{ Person string }
-		if p.get("/api/me", &me); me.Person != "fritz" { // the subject: the address is not verified
+		if p.get("/api/me", &me); me.Person != "fritz" { // the subject, because the address is not verified
 			t.Errorf("%+v", me)
 		}
 	}
@@ -298,7 +297,7 @@ func TestServeOIDC(t *testing.T) {
 	if look(anna); ways.Session {
 		t.Error("the session is still there")
 	}
-	for _, c := range cookies { // a copy of the cookie is of no use either
+	for _, c := range cookies { // a copy of the cookie does not work either
 		anna.Jar.SetCookies(anna.mustParse(s.base), []*http.Cookie{c})
 	}
 	if look(anna); ways.Session {
@@ -309,7 +308,7 @@ func TestServeOIDC(t *testing.T) {
 	}
 	boss.get("/api/me", nil)
 
-	if err := s.cmd.Process.Signal(syscall.SIGINT); err != nil { // the trail is written to its end
+	if err := s.cmd.Process.Signal(syscall.SIGINT); err != nil { // the trail is written completely
 		t.Fatal(err)
 	}
 	<-s.ended
@@ -327,7 +326,7 @@ func (b *browser) mustParse(s string) *url.URL {
 	return u
 }
 
-// A session ends by itself, and its login with it.
+// A session expires, and its login with it.
 func TestServeOIDCExpiry(t *testing.T) {
 	h := newHome(t)
 	s, i, b := oidcServe(t, h, "--oidc-session", "5s")
@@ -346,8 +345,7 @@ func TestServeOIDCExpiry(t *testing.T) {
 	}
 }
 
-// What is wrong with an account, or with what the issuer sends, is said, and nobody is
-// let in.
+// An error in an account or in the issuer's answers is reported, and the login fails.
 func TestServeOIDCRefuses(t *testing.T) {
 	h := newHome(t)
 	s, i, first := oidcServe(t, h)
@@ -375,7 +373,7 @@ func TestServeOIDCRefuses(t *testing.T) {
 		refused(name, b, res, text, http.StatusForbidden, says)
 	}
 
-	// An answer that this browser has not asked for.
+	// An answer that this browser did not request.
 	b, stolen := fresh(), ""
 	b.CheckRedirect = func(r *http.Request, _ []*http.Request) error {
 		if r.URL.Path == "/login/callback" {
@@ -388,7 +386,7 @@ func TestServeOIDCRefuses(t *testing.T) {
 	other := fresh()
 	res, text := other.read(other.Get(stolen))
 	refused("another browser", other, res, text, http.StatusBadRequest, "another browser")
-	_, _ = other.read(other.Get(s.base + "/login/start")) // it has begun one of its own
+	_, _ = other.read(other.Get(s.base + "/login/start")) // it has begun its own login
 	res, text = other.read(other.Get(stolen))
 	refused("another login", other, res, text, http.StatusBadRequest, "another browser")
 	b.CheckRedirect = nil
@@ -404,7 +402,7 @@ func TestServeOIDCRefuses(t *testing.T) {
 	res, text = b.read(b.Get(at.String()))
 	refused("the issuer refuses", b, res, text, http.StatusForbidden, `"access_denied" "no\x1b[31m"`)
 
-	// A code is good once, and with its verifier.
+	// A code can be used once, and only with its verifier.
 	b = fresh()
 	b.CheckRedirect = func(r *http.Request, _ []*http.Request) error {
 		if r.URL.Path == "/login/callback" {
@@ -419,12 +417,12 @@ func TestServeOIDCRefuses(t *testing.T) {
 	res, text = b.read(b.Get(stolen))
 	refused("a wrong code", b, res, text, http.StatusBadGateway, "could not be checked")
 
-	// What the issuer does not sign, or signs for another client, another login or another time.
+	// Tokens that the issuer did not sign, or signed for another client, another login or another time.
 	key, err := rsa.GenerateKey(rand.Reader, 2048)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for says, change := range map[string]func(claims map[string]any) bool{ // and whether it is signed anew
+	for says, change := range map[string]func(claims map[string]any) bool{ // the result says whether it is signed again
 		"sends no ID token":             nil,
 		"is not good: failed to verify": func(map[string]any) bool { return false },
 		"token is expired":              func(c map[string]any) bool { c["exp"] = time.Now().Add(-time.Hour).Unix(); return true },
@@ -440,7 +438,7 @@ func TestServeOIDCRefuses(t *testing.T) {
 		switch says {
 		case "belongs to another login":
 			status = http.StatusBadRequest
-		case "is about": // it says more in its log
+		case "is about": // the log has more details
 			says = "could not be checked"
 		}
 		refused(says, b, res, text, status, says)
@@ -452,12 +450,12 @@ func TestServeOIDCRefuses(t *testing.T) {
 	})
 }
 
-// forge has the issuer's ID tokens be others: without change none, else as it leaves the
-// claims. If it says so, key signs them, which the issuer then says is its own.
+// forge replaces the issuer's ID tokens: without change there is none, otherwise it modifies the claims. If change returns true,
+// key signs them, and the issuer publishes key as its own.
 func (i *issuer) forge(key *rsa.PrivateKey, change func(claims map[string]any) bool) {
 	encode := base64.RawURLEncoding.EncodeToString
 	asJSON := func(v any) []byte {
-		b, _ := json.Marshal(v) // texts and numbers
+		b, _ := json.Marshal(v) // strings and numbers always marshal
 		return b
 	}
 	changing := func(path string, body []byte) []byte {
@@ -477,7 +475,7 @@ func (i *issuer) forge(key *rsa.PrivateKey, change func(claims map[string]any) b
 		parts := strings.Split(answer["id_token"].(string), ".")
 		data, _ := base64.RawURLEncoding.DecodeString(parts[1])
 		claims := map[string]any{}
-		_ = json.Unmarshal(data, &claims) // an ID token can be read
+		_ = json.Unmarshal(data, &claims) // the ID token is valid JSON
 		if change(claims) {
 			parts[0], parts[1] = encode(asJSON(map[string]string{"alg": "RS256", "kid": "forged"})), encode(asJSON(claims))
 			sum := sha256.Sum256([]byte(parts[0] + "." + parts[1]))
@@ -492,8 +490,7 @@ func (i *issuer) forge(key *rsa.PrivateKey, change func(claims map[string]any) b
 	i.change.Store(&changing)
 }
 
-// What is wrong with the configuration is said at the start: also an issuer that calls
-// itself by another name.
+// A wrong configuration is reported at the start, also an issuer that uses another name for itself.
 func TestServeOIDCFlags(t *testing.T) {
 	h := newHome(t)
 	i := startIssuer(t, "https://127.0.0.1:1/login/callback", someAccounts())
@@ -521,7 +518,7 @@ func TestServeOIDCFlags(t *testing.T) {
 		"--oidc-issuer: want https": all(func(m map[string]string) { m["issuer"] = "http://login.example.org" }),
 		"--oidc-url: want https":    all(func(m map[string]string) { m["url"] = "http://gateway.example.org" }),
 		"the roles of people are":   all(func(m map[string]string) { m["role"] = "a=agent" }),
-		"without it nobody has":     all(func(m map[string]string) { delete(m, "role") }),
+		"without it no person has":  all(func(m map[string]string) { delete(m, "role") }),
 		"needs --oidc-secret FILE":  all(func(m map[string]string) { delete(m, "secret") }),
 		"no such file":              all(func(m map[string]string) { m["secret"] = filepath.Join(h.dir, "none") }),
 		"is empty":                  all(func(m map[string]string) { m["secret"] = empty }),
@@ -534,13 +531,13 @@ func TestServeOIDCFlags(t *testing.T) {
 			t.Errorf("%s: %d: %s", says, cmd.ProcessState.ExitCode(), out)
 		}
 	}
-	// An issuer that is not reached stops nobody: tokens still work.
+	// An issuer that cannot be reached does not prevent the start: tokens still work.
 	s := h.serve(t, append([]string{"--no-workspace"}, all(func(m map[string]string) { m["issuer"] = "http://127.0.0.1:1"; m["url"] = "http://127.0.0.1:1" })...)...)
 	login(t, s.base, s.person).get("/api/me", nil)
 }
 
-// Everybody can begin a login, and come back from one. What that makes the server ask of
-// the issuer is limited: for each network, also of IPv6, and while it does not answer.
+// Anyone can begin a login and return from one. The requests to the issuer that this causes are limited: for each network, also for
+// IPv6, and while the issuer does not answer.
 func TestServeOIDCAttempts(t *testing.T) {
 	var asked atomic.Int64
 	down := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {

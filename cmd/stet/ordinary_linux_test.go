@@ -11,17 +11,17 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// nobody is a user without any rights of their own.
+// nobody is the user id of a user without special rights.
 const nobody = 65534
 
-// asNobody makes the home that of an ordinary user, whose programs run as such,
-// for the rest of the test. That takes root.
+// asNobody makes the home directory that of an ordinary user, and runs its programs as that user, for the rest of the test. It
+// needs root.
 func asNobody(t *testing.T) *home {
 	t.Helper()
 	if os.Getuid() != 0 {
 		t.Skip("only root can become somebody else; the other tests ran as an ordinary user anyway")
 	}
-	dir, err := os.MkdirTemp("/tmp", "stet-ordinary") // TempDir's is closed to others
+	dir, err := os.MkdirTemp("/tmp", "stet-ordinary") // TempDir's directory is closed to other users
 	if err != nil {
 		t.Skip(err)
 	}
@@ -56,8 +56,8 @@ func asNobody(t *testing.T) *home {
 	return h
 }
 
-// What matters works for somebody who is not root: a write that a person
-// approves, the trail, undo; and what belongs to others is refused with a reason.
+// The main functions work for a user who is not root: a write that a person approves, the trail, undo. Files of other users are
+// refused with a reason.
 func TestOrdinaryUser(t *testing.T) {
 	h := asNobody(t)
 	write(t, filepath.Join(h.tree, "roots.txt"), "root's\n")
@@ -114,8 +114,7 @@ func TestOrdinaryUser(t *testing.T) {
 	}
 }
 
-// Nobody else answers, though the way to the socket be open: the system says who
-// is at the other end.
+// Another user cannot answer questions, even if the socket is reachable: the system reports the user at the other end.
 func TestAnotherUserCannotAnswer(t *testing.T) {
 	h := asNobody(t)
 	s := h.connect(t, &mcp.ClientOptions{})

@@ -9,9 +9,8 @@ import (
 	"syscall"
 )
 
-// output is standard output that remembers its first failure, so that a command whose
-// output is not whole does not end as if it were. After a failure nothing is written.
-// It may be used concurrently.
+// output is standard output that remembers its first error. So a command with incomplete output does not exit with success. After
+// an error nothing is written. It may be used concurrently.
 type output struct {
 	to io.Writer
 
@@ -19,7 +18,7 @@ type output struct {
 	failed error
 }
 
-// checked returns out, watched; a terminal is returned as it is.
+// checked returns out with error tracking; a terminal is returned unchanged.
 func checked(out io.Writer) io.Writer {
 	if isTerminal(out) {
 		return out
@@ -37,7 +36,7 @@ func (o *output) Write(b []byte) (int, error) {
 	if err != nil {
 		var of *fs.PathError
 		if errors.As(err, &of) {
-			err = of.Err // its name is /dev/stdout, whatever it is
+			err = of.Err // it would be named /dev/stdout
 		}
 		o.failed = fmt.Errorf("standard output: %w", err)
 		return n, o.failed
@@ -45,8 +44,8 @@ func (o *output) Write(b []byte) (int, error) {
 	return n, nil
 }
 
-// settle is the error of a command that ended with err and wrote to w. Where the reader
-// of the output has gone, the command ends as SIGPIPE would end it, without a message.
+// settle returns the error of a command that ended with err and wrote to w. If the reader of the output has gone, the command ends
+// as SIGPIPE would end it, without a message.
 func settle(w io.Writer, err error) error {
 	o, ok := w.(*output)
 	if !ok {
@@ -57,7 +56,7 @@ func settle(w io.Writer, err error) error {
 	switch {
 	case o.failed == nil:
 		return err
-	case err != nil && !errors.Is(err, o.failed): // it ended for another reason too
+	case err != nil && !errors.Is(err, o.failed): // it also ended for another reason
 		if errors.Is(o.failed, syscall.EPIPE) {
 			return err
 		}
@@ -68,7 +67,7 @@ func settle(w io.Writer, err error) error {
 	return o.failed
 }
 
-// unchecked is the file behind an output, which programs that stet starts write to.
+// unchecked returns the file behind an output, for programs that stet starts.
 func unchecked(w io.Writer) io.Writer {
 	if o, ok := w.(*output); ok {
 		return o.to

@@ -16,14 +16,13 @@ import (
 	"github.com/stet-dev/stet/internal/toolset"
 )
 
-// userConfig returns where the user's file is, or would be.
+// userConfig returns the path of the user's file, which may not exist.
 func (p *program) userConfig() string {
 	return p.xdg("XDG_CONFIG_HOME", ".config", "config.toml")
 }
 
-// xdg returns stet's file of that name under an XDG base directory, empty
-// when there is no home to put it in. A relative base is ignored, as the XDG
-// specification wants it.
+// xdg returns the path of stet's file under an XDG base directory; "" if there is no home. A relative base is ignored, as the XDG
+// specification requires.
 func (p *program) xdg(variable, fallback, name string) string {
 	base := p.getenv(variable)
 	if !filepath.IsAbs(base) {
@@ -35,18 +34,18 @@ func (p *program) xdg(variable, fallback, name string) string {
 	return filepath.Join(base, "stet", name)
 }
 
-// machine is where agents run: here.
+// machine returns the environment in which agents run: this machine.
 func (p *program) machine() agentconfig.Machine { return agentconfig.Machine{Env: p.env, Dir: p.dir} }
 
-// setupFile says which agents go through the proxy for good.
+// setupFile records which agents always go through the proxy.
 func (p *program) setupFile() string { return p.xdg("XDG_STATE_HOME", ".local/state", "setup.json") }
 
-// serversFile says where stet setup has put the file tools.
+// serversFile records where stet setup has added the file tools.
 func (p *program) serversFile() string {
 	return p.xdg("XDG_STATE_HOME", ".local/state", "servers.json")
 }
 
-// lasting are the agents that go through the proxy for good.
+// lasting returns the agents that always go through the proxy.
 func (p *program) lasting() (agentconfig.Lasting, error) {
 	return agentconfig.ReadLasting(p.setupFile())
 }
@@ -57,12 +56,11 @@ func (p *program) home() string { return p.machine().Home() }
 // below returns a path in the home directory, empty when there is no home.
 func (p *program) below(names ...string) string { return p.machine().BelowHome(names...) }
 
-// absolute returns a path as one that begins at the working directory.
+// absolute makes a path absolute, relative to the working directory.
 func (p *program) absolute(path string) string { return p.machine().Absolute(path) }
 
-// config reads the configuration, the flags given to cmd above all. dir is where
-// the project's file is looked for. workspace is the directory whose rules count;
-// empty is for commands that have no file tools.
+// config reads the configuration; the flags of cmd have priority. dir is where the search for the project's file begins. workspace
+// is the directory whose rules apply; "" for commands without file tools.
 func (p *program) config(cmd *cobra.Command, dir, workspace string) (*config.Config, error) {
 	c, err := config.Load(config.Source{
 		Dir: dir, Workspace: workspace, Home: p.home(), User: p.userConfig(),
@@ -81,8 +79,7 @@ func (p *program) config(cmd *cobra.Command, dir, workspace string) (*config.Con
 // keyVariables hold secrets for a model's provider, a gateway or a database.
 var keyVariables = []string{"ANTHROPIC_API_KEY", "OPENAI_API_KEY", "STET_TOKEN", "STET_STORE"}
 
-// environForOthers is the environment for programs of others, which get no key of
-// ours. One that needs a key is given it by name.
+// environForOthers returns the environment for other programs, without stet's keys. A program that needs a key gets it explicitly.
 func (p *program) environForOthers() []string {
 	return slices.DeleteFunc(slices.Clone(p.env), func(v string) bool {
 		name, _, _ := strings.Cut(v, "=")
@@ -90,20 +87,20 @@ func (p *program) environForOthers() []string {
 	})
 }
 
-// realPath is path with its links resolved, as far as it is there.
+// realPath resolves the links in the existing part of path.
 func (p *program) realPath(path string) string {
 	if dir, err := p.workspaceDir(path); err == nil {
 		return dir
 	}
-	return p.absolute(path) // what is gone may still be in the trail
+	return p.absolute(path) // a removed directory may still be in the trail
 }
 
-// say tells the person something, on standard error.
+// say prints a message for the person on standard error.
 func (p *program) say(format string, args ...any) {
 	fmt.Fprintf(p.err, "stet: "+format+"\n", args...)
 }
 
-// logFile is where the log is written to; empty for none.
+// logFile returns the path of the log; "": none.
 func (p *program) logFile(name string) string {
 	if name == "" {
 		return ""
@@ -111,7 +108,7 @@ func (p *program) logFile(name string) string {
 	return p.absolute(name)
 }
 
-// openLog opens the log of --log; without it, standard error is told what breaks.
+// openLog opens the log of --log; without it, errors go to standard error.
 func (p *program) openLog(name string) (*slog.Logger, io.Closer, error) {
 	if name == "" {
 		return slog.New(slog.NewTextHandler(p.err, &slog.HandlerOptions{Level: slog.LevelError})), io.NopCloser(nil), nil
@@ -123,7 +120,7 @@ func (p *program) openLog(name string) (*slog.Logger, io.Closer, error) {
 	return log, file, nil
 }
 
-// stateDir is where stet keeps what it knows.
+// stateDir returns stet's state directory.
 func (p *program) stateDir() (string, error) {
 	dir := p.xdg("XDG_STATE_HOME", ".local/state", "")
 	if dir == "" {
@@ -132,11 +129,10 @@ func (p *program) stateDir() (string, error) {
 	return dir, nil
 }
 
-// trailFile is the file of the audit trail, empty when there is no home.
+// trailFile returns the file of the audit trail; "" if there is no home.
 func (p *program) trailFile() string { return p.xdg("XDG_STATE_HOME", ".local/state", "stet.db") }
 
-// toolOptions are the options of file tools that the configuration says, with the
-// program's own files.
+// toolOptions returns the configured options of the file tools, with the program's own files.
 func (p *program) toolOptions(c *config.Config) (o toolset.Options, err error) {
 	if o, err = toolset.FromConfig(c); err != nil {
 		return o, misconfigured(err)

@@ -9,7 +9,7 @@ import (
 	"github.com/stet-dev/stet/internal/config"
 )
 
-// program is stet with everything it touches given to it.
+// program is stet with everything that it uses as fields.
 type program struct {
 	in       io.Reader
 	out, err io.Writer

@@ -23,8 +23,7 @@ var proxyKeys = []string{
 	"upstream-vertex", "upstream-azure", "upstream-bedrock",
 }
 
-// drain is how long requests in flight may take after the proxy was told to
-// end.
+// drain is the time limit for running requests after the proxy was told to end.
 const drain = 30 * time.Second
 
 // proxyCommand is stet proxy.
@@ -120,7 +119,7 @@ func (c *proxyCommand) Run(ctx context.Context) error {
 	return err
 }
 
-// startProxy starts the proxy on listener. What c does not say is filled in from the configuration o.
+// startProxy starts the proxy on listener. Fields missing in c come from the configuration o.
 func (p *program) startProxy(ctx context.Context, o *config.Config, listener net.Listener, c proxyserver.Config) (*proxyserver.Server, error) {
 	(memory(o.ProxyMemory) - programMemory).keep()
 	c, err := p.proxyConfig(o, c)
@@ -135,15 +134,15 @@ func (p *program) startProxy(ctx context.Context, o *config.Config, listener net
 	return s, nil
 }
 
-// proxyConfig returns c with all that the configuration o says.
+// proxyConfig returns c completed from the configuration o.
 func (p *program) proxyConfig(o *config.Config, c proxyserver.Config) (_ proxyserver.Config, err error) {
 	c.Settings, c.Store, c.Log, c.Say = o, p.storeOf(o), p.logFile(o.Log), p.say
 	c.Models, err = p.models(o.Prices)
 	return c, err
 }
 
-// agentUpstreams returns where the requests of an agent go that "stet setup --proxy" found another base URL at. It is read for each
-// request: the agent may be set up, or set up again, while the proxy runs.
+// agentUpstreams returns a function for the upstreams of an agent that had another base URL before "stet setup --proxy". The file
+// is read for each request, because the agent may be set up while the proxy runs.
 func (p *program) agentUpstreams(o *config.Config) func(name string) (config.Upstreams, error) {
 	return func(name string) (config.Upstreams, error) {
 		all, err := p.lasting()

@@ -8,14 +8,14 @@ import (
 	"github.com/stet-dev/stet/llm/llmtest"
 )
 
-// A token has its quota at every door, counted together: over it the answer is 429, says
-// the limit and when to come again. Other tokens are not held up.
+// A token has one quota for all endpoints together. Above it the answer is 429, with the limit and when to retry. Other tokens are
+// not delayed.
 func TestServeQuotas(t *testing.T) {
 	upstream, err := llmtest.Start(llmtest.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = upstream.Close() }() // nothing of it is left to lose
+	defer func() { _ = upstream.Close() }() // there is no state to lose
 	h := newHome(t)
 	s := h.serve(t, "--root", h.tree, "--upstream", upstream.URL, "--token-requests", "2")
 	own, err := h.stet("token", "create", "own", "--scope", "agent", "--requests", "3", "--megabytes", "1").Output()
@@ -80,7 +80,7 @@ func TestServeQuotas(t *testing.T) {
 			t.Errorf("%s, the fourth: %s %v %s", name, res.Status, res.Header, said)
 		}
 	}
-	for i, want := range []int{200, 200, 429} { // a token without a quota of its own
+	for i, want := range []int{200, 200, 429} { // a token without its own quota
 		res := knocks["plain HTTP"](s.agent, "")
 		if said := text(res); res.StatusCode != want || want == 429 && !strings.Contains(said, "quota is 2 requests a minute") {
 			t.Errorf("%d: %s %s", i, res.Status, said)
@@ -101,7 +101,7 @@ func TestServeQuotas(t *testing.T) {
 	}
 }
 
-// Each message of a batch counts, and a batch that is refused counts as one request.
+// Each message of a batch counts. A refused batch counts as one request.
 func TestServeQuotaOfBatches(t *testing.T) {
 	h := newHome(t)
 	s := h.serve(t, "--root", h.tree, "--token-requests", "6")
@@ -115,7 +115,7 @@ func TestServeQuotaOfBatches(t *testing.T) {
 	}{
 		{7, http.StatusRequestEntityTooLarge, "the batch has 7 messages, and this token's quota is 6 requests a minute"},
 		{3, http.StatusOK, ""},
-		{3, http.StatusTooManyRequests, "the batch has 3 messages"}, // the first counted as one request
+		{3, http.StatusTooManyRequests, "the batch has 3 messages"}, // the first message counted as one request
 	} {
 		status, text := ask(t, http.MethodPost, s.base+"/mcp", " \n"+call(c.n), headers...)
 		if c.status != http.StatusOK && (status != c.status || !strings.Contains(text, c.says)) || c.status == http.StatusOK && (status == http.StatusTooManyRequests || status == http.StatusRequestEntityTooLarge) {

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// The state directory cannot be written to, for a user who is not root: commands that
-// need it say so, and claim nothing; the others work. None panics.
+// The state directory is read-only for a user who is not root: commands that need to write report this, and do not claim success.
+// The others work. None panics.
 func TestReadOnlyState(t *testing.T) {
 	const trail = "check that the file and its directory can be written"
 	const state = "XDG_STATE_HOME says where else it may be"
@@ -41,7 +41,7 @@ func TestReadOnlyState(t *testing.T) {
 				}
 			}
 			t.Cleanup(func() {
-				_ = os.Chmod(dir, 0o700) // or what is below it cannot be removed
+				_ = os.Chmod(dir, 0o700) // otherwise its content cannot be removed
 				_ = os.Chmod(filepath.Join(dir, "stet"), 0o700)
 			})
 			for _, c := range []struct{ args, says string }{ // "": it works

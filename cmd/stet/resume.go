@@ -66,7 +66,7 @@ func (c *resumeCommand) list(ctx context.Context, trail record.Trail) error {
 	return nil
 }
 
-// resume lets a session go on, in whichever process it is.
+// resume resumes a session in any process.
 func (c *resumeCommand) resume(ctx context.Context, trail record.Trail, session string) error {
 	left, err := record.Suspended(ctx, trail)
 	if err != nil {

@@ -9,9 +9,8 @@ import (
 	"testing"
 )
 
-// Tokens are for a role: an approver answers questions and sees nothing that is stored,
-// an admin does both, and agents and hosts neither. A refusal says what to do. Who
-// approved is in the trail.
+// Tokens have a role: an approver answers questions and does not see stored data, an admin does both, and agents and hosts do
+// neither. A refusal says what to do. The trail says who approved.
 func TestServeRoles(t *testing.T) {
 	h := newHome(t)
 	s := h.serve(t, "--root", h.tree)
@@ -56,7 +55,7 @@ func TestServeRoles(t *testing.T) {
 			t.Errorf("%s at the page: %d %s", scope, status, text)
 		}
 	}
-	if err := s.cmd.Process.Signal(syscall.SIGINT); err != nil { // the trail is written to its end
+	if err := s.cmd.Process.Signal(syscall.SIGINT); err != nil { // the trail is written completely
 		t.Fatal(err)
 	}
 	<-s.ended

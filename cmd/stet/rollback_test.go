@@ -15,8 +15,8 @@ import (
 	"github.com/stet-dev/stet/tool"
 )
 
-// FILE-11: under suspicion = "roll back" a session that keeps trying to get
-// out is suspended, its writes are undone, and the undoing is in the trail.
+// FILE-11: with suspicion = "roll back", a session that repeatedly tries to leave the workspace is suspended, its writes are
+// undone, and the trail records it.
 func TestRollBack(t *testing.T) {
 	home, tree := t.TempDir(), t.TempDir()
 	kept := filepath.Join(tree, "kept.txt")

@@ -124,7 +124,7 @@ func (c *runCommand) Run(ctx context.Context) (err error) {
 	return err
 }
 
-// status is how a run ended, in the word that stet run --json has for it.
+// status returns how a run ended, in the words of stet run --json.
 func status(err error) string {
 	switch code := exitCode(err); {
 	case code == 0:
@@ -137,7 +137,7 @@ func status(err error) string {
 	return "failed"
 }
 
-// verdict is the error that a run ends with.
+// verdict returns the error of a run.
 func verdict(ctx context.Context, out agent.Outcome, err error, alone *unattended) error {
 	switch {
 	case ctx.Err() != nil:
@@ -154,8 +154,7 @@ func verdict(ctx context.Context, out agent.Outcome, err error, alone *unattende
 	return nil
 }
 
-// cutOffNote says that a session that is gone on with ended before the agent was done,
-// by SIGKILL for instance; "" where it did not.
+// cutOffNote says that a resumed session ended before the agent was done, for instance by SIGKILL; "" if it did not.
 func cutOffNote(talk *agent.Conversation) string {
 	if !tui.CutOff(talk.State().Messages) {
 		return ""
@@ -163,7 +162,7 @@ func cutOffNote(talk *agent.Conversation) string {
 	return fmt.Sprintf("session %s ended before the agent was done: it goes on from what is stored", talk.ID())
 }
 
-// teller tells what a run does, in lines for people or for programs.
+// teller reports what a run does, as text or as JSON.
 type teller interface {
 	Note(text string)
 	Tell(agent.Event)
@@ -177,7 +176,7 @@ func (c *runCommand) teller(talk *agent.Conversation) teller {
 	return plainTeller{&tui.Lines{Out: c.out, Err: c.err, Color: c.colors(c.err)}, c.program, talk}
 }
 
-// plainTeller tells it to people.
+// plainTeller reports as text.
 type plainTeller struct {
 	*tui.Lines
 	p    *program

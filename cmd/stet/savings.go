@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	_ "modernc.org/sqlite" // opencode keeps its sessions in such a file
+	_ "modernc.org/sqlite" // for opencode's session database
 
 	"github.com/stet-dev/stet/internal/config"
 	"github.com/stet-dev/stet/internal/report"
@@ -98,12 +98,12 @@ func (c *savingsCommand) Run(ctx context.Context) error {
 	})
 }
 
-// throughStet returns a function that reports whether the proxy has shortened requests of a
-// session, by the name that the agent gives it.
+// throughStet returns a function that reports whether the proxy shortened requests of a session, by the agent's name for the
+// session.
 func (c *savingsCommand) throughStet(ctx context.Context) (func(session string) bool, error) {
 	where, err := c.storeThere()
 	if err != nil {
-		return nil, nil // nothing is recorded
+		return nil, nil // there is no record
 	}
 	opened, err := store.Open(ctx, where)
 	if err != nil {
@@ -122,7 +122,7 @@ func (c *savingsCommand) throughStet(ctx context.Context) (func(session string) 
 	return func(session string) bool { return shortened[session] }, nil
 }
 
-// unread is the error of session files that could not be read; nil where all could.
+// unread returns an error for session files that could not be read, or nil.
 func unread(skipped []replay.Skip) error {
 	if i := slices.IndexFunc(skipped, func(s replay.Skip) bool { return s.Unread }); i >= 0 {
 		return fmt.Errorf("nothing could be read: %s: %s", skipped[i].File, skipped[i].Reason)
@@ -137,8 +137,7 @@ func (p *program) printJSON(v any) error {
 	return enc.Encode(v)
 }
 
-// newProgress returns a bar for the files in paths, nil where standard error
-// is no terminal, or one that does not know how wide it is.
+// newProgress returns a progress bar for the files in paths; nil if standard error is not a terminal of known width.
 func (p *program) newProgress(ctx context.Context, paths []string) *report.Progress {
 	b := p.newBar()
 	if b == nil {
@@ -182,7 +181,7 @@ func (p *program) sessionPaths(args []string) ([]string, error) {
 	return paths, nil
 }
 
-// openReadOnly opens an SQLite file that another program may be writing.
+// openReadOnly opens an SQLite file that another program may be writing to.
 func openReadOnly(path string) (*sql.DB, error) {
 	name, err := filepath.Abs(path)
 	if err != nil {

@@ -14,14 +14,12 @@ func isTerminal(v any) bool {
 	return ok && term.IsTerminal(f.Fd())
 }
 
-// screen returns w with styles and colours as w can show them: none where it
-// is no terminal, or where NO_COLOR asks for none.
+// screen returns w with the styles and colours that w supports: none if it is not a terminal or NO_COLOR is set.
 func (p *program) screen(w io.Writer) io.Writer {
 	return colorprofile.NewWriter(w, p.env)
 }
 
-// columns is the width of the terminal w; 0 where it is none, and lines may be
-// as long as they like.
+// columns returns the width of the terminal w; 0: it is not a terminal, and lines may have any length.
 func columns(w io.Writer) int {
 	if f, ok := w.(*os.File); ok {
 		if width, _, err := term.GetSize(f.Fd()); err == nil && width > 0 {

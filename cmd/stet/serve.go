@@ -28,20 +28,20 @@ type serveCommand struct {
 	command
 	root      string
 	name      string // of the workspace, at the gateway
-	none      bool   // there is no workspace here
+	none      bool   // there is no local workspace
 	cert, key string // files for TLS; both or none
 	clientCA  string // file
 	beyond    bool
 	allowed   []string
-	trusted   []string     // addresses of proxies
-	proxies   site.Proxies // the same, read
+	trusted   []string     // addresses of trusted proxies
+	proxies   site.Proxies // the same, parsed
 	demo      bool
 	lasts     time.Duration // 0: until it is told to end
 	memory    memory
 	bus       busFlags
 	oidc      oidcFlags
-	requests  int   // a minute, of a token
-	mb        int64 // megabytes of a token at once
+	requests  int   // requests in a minute, for a token
+	mb        int64 // unanswered megabytes of a token
 }
 
 func newServe(p *program) *cobra.Command {
@@ -129,7 +129,7 @@ func (c *serveCommand) Run(ctx context.Context) (err error) {
 	defer stop()
 	listener, err := proxyserver.Listen(running, o.Listen)
 	if err != nil && c.demo && !c.cmd.Flags().Changed("listen") {
-		listener, err = proxyserver.Listen(running, "127.0.0.1:0") // any port will do to look around
+		listener, err = proxyserver.Listen(running, "127.0.0.1:0") // any port is fine for a demo
 	}
 	if err != nil {
 		return err
@@ -159,7 +159,7 @@ func (c *serveCommand) Run(ctx context.Context) (err error) {
 		c.tell(s)
 		c.wait(running, s)
 	} else if running.Err() != nil {
-		err = nil // it was told to end before it was up
+		err = nil // it was told to end before it was ready
 	}
 	stop()
 	if show != nil {
@@ -168,8 +168,7 @@ func (c *serveCommand) Run(ctx context.Context) (err error) {
 	return errors.Join(err, c.closeSite(ctx, s, signals))
 }
 
-// openShow opens the demo, and has the command run in its workspace, with its
-// environment.
+// openShow opens the demo, and makes the command use the demo's workspace and environment.
 func (c *serveCommand) openShow() (*demo.Show, error) {
 	show, err := demo.OpenShow()
 	if err != nil {
@@ -182,7 +181,7 @@ func (c *serveCommand) openShow() (*demo.Show, error) {
 	return show, nil
 }
 
-// forShow is what the demo's agents work with.
+// forShow returns what the demo's agents use.
 func (c *serveCommand) forShow(s *site.Site, dir string) demo.Site {
 	return demo.Site{
 		ModelURL: s.Server.Base + "/p/" + url.PathEscape(s.AgentToken), Handler: s.Tools.Handler, Files: s.Tools.Files, Queue: s.Queue,
@@ -190,7 +189,7 @@ func (c *serveCommand) forShow(s *site.Site, dir string) demo.Site {
 	}
 }
 
-// open makes everything that is on the port.
+// open makes everything that the port serves.
 func (c *serveCommand) open(ctx context.Context, o *config.Config, root string, bus gateway.Bus) (*site.Site, error) {
 	tools, err := c.toolOptions(o)
 	if err != nil {
@@ -221,8 +220,8 @@ func (c *serveCommand) open(ctx context.Context, o *config.Config, root string, 
 	return site.Open(ctx, all)
 }
 
-// compacting returns a function that has the configured model sum a session up. It
-// returns nil where no model can be asked, which is an error if the flags name one.
+// compacting returns a function that compacts a session with the configured model. It returns nil if there is no model; if the
+// flags name a model, that is an error.
 func (c *serveCommand) compacting(store session.Store) (func(context.Context, string) (string, error), error) {
 	if err := c.modelReady(); err != nil {
 		if c.cmd.Flags().Changed("model") {
@@ -240,7 +239,7 @@ func (c *serveCommand) compacting(store session.Store) (func(context.Context, st
 			return "", err
 		}
 		defer func() { err = errors.Join(err, h.Close()) }()
-		h.Agent.Store = store // the page that shows the session hears of it
+		h.Agent.Store = store // so that the page gets the session's events
 		talk, err := h.Resume(ctx, info.ID)
 		if err != nil {
 			return "", err
@@ -252,7 +251,7 @@ func (c *serveCommand) compacting(store session.Store) (func(context.Context, st
 	}, nil
 }
 
-// wait waits until the server is to end: told so, by itself, or after a time.
+// wait waits until the server should end: on a signal, an error, or after a time.
 func (c *serveCommand) wait(running context.Context, s *site.Site) {
 	var over <-chan time.Time
 	if c.lasts > 0 {
@@ -265,7 +264,7 @@ func (c *serveCommand) wait(running context.Context, s *site.Site) {
 	}
 }
 
-// closeSite lets what is in flight end, until a second signal cuts it off.
+// closeSite lets running work end, until a second signal cuts it off.
 func (c *serveCommand) closeSite(ctx context.Context, s *site.Site, signals chan os.Signal) error {
 	slow := time.AfterFunc(time.Second, func() {
 		c.say("waiting up to %s for calls and requests that are running; Ctrl-C ends them", site.Drain)
@@ -317,7 +316,7 @@ func (c *serveCommand) check(address string) error {
 	return nil
 }
 
-// tell says where everything is.
+// tell prints the addresses.
 func (c *serveCommand) tell(s *site.Site) {
 	base := s.Server.Base
 	c.say("listening on %s; open this to decide what is written:", base)

@@ -15,9 +15,8 @@ import (
 	"github.com/stet-dev/stet/web"
 )
 
-// Three servers are one gateway: an agent at the first reads a file of the host at the
-// second, and a person at the third approves a write. Then the second is killed: calls
-// end, and the others work on.
+// Three servers form one gateway: an agent at the first reads a file of the host at the second, and a person at the third approves
+// a write. Then the second is killed: its calls end, and the others keep working.
 func TestServeCluster(t *testing.T) {
 	addresses := freeAddresses(t)
 	homes, nodes := make([]*home, 3), make([]*background, 3)
@@ -77,7 +76,8 @@ func TestServeCluster(t *testing.T) {
 	}
 }
 
-// mcpAtEach has the requests of one MCP session go to another server each, with a token of the first one whose file the others have.
+// mcpAtEach sends the requests of one MCP session to a different server each, with a token of the first one. The others have the
+// same token file.
 func mcpAtEach(t *testing.T, homes []*home, up []*serving) {
 	t.Helper()
 	token := homes[0].token(t, "moves", "agent")
@@ -113,7 +113,7 @@ func mcpAtEach(t *testing.T, homes []*home, up []*serving) {
 	}
 }
 
-// inTurn sends each request to another host.
+// inTurn sends each request to the next server.
 type inTurn struct {
 	token string
 	hosts []string
@@ -128,7 +128,7 @@ func (b *inTurn) RoundTrip(r *http.Request) (*http.Response, error) {
 	return http.DefaultTransport.RoundTrip(r)
 }
 
-// freeAddresses are three addresses of this machine at which nothing listens.
+// freeAddresses returns three unused addresses of this machine.
 func freeAddresses(t *testing.T) []string {
 	t.Helper()
 	addresses := make([]string, 3)
@@ -145,7 +145,7 @@ func freeAddresses(t *testing.T) []string {
 	return addresses
 }
 
-// clusterFlags are the arguments of three servers that are one gateway.
+// clusterFlags returns the arguments of three servers that form one gateway.
 func clusterFlags(t *testing.T, addresses []string) [3][]string {
 	t.Helper()
 	secret := filepath.Join(t.TempDir(), "secret")

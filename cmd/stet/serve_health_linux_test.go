@@ -12,8 +12,8 @@ import (
 	"github.com/stet-dev/stet/web"
 )
 
-// /healthz and /readyz need no token, refuse other hosts, and say why the server
-// cannot work: while it ends, and when what it writes to is gone.
+// /healthz and /readyz need no token, refuse other host names, and say why the server cannot work: while it ends, and when a file
+// that it writes to is gone.
 func TestServeHealth(t *testing.T) {
 	h := newHome(t)
 	s := h.serve(t, "--root", h.tree)
@@ -35,7 +35,7 @@ func TestServeHealth(t *testing.T) {
 		return text, nil
 	})
 	q := desk.question("b.txt")
-	if err := s.cmd.Process.Signal(syscall.SIGINT); err != nil { // the call is waited for
+	if err := s.cmd.Process.Signal(syscall.SIGINT); err != nil { // it waits for the call
 		t.Fatal(err)
 	}
 	waitFor(t, func() bool {
@@ -48,7 +48,7 @@ func TestServeHealth(t *testing.T) {
 	<-s.ended
 }
 
-// What the server writes to is gone: it is not ready, and says what.
+// A file that the server writes to is gone: it is not ready, and says which.
 func TestServeNotReady(t *testing.T) {
 	h := newHome(t)
 	s := h.serve(t, "--root", h.tree)
@@ -71,8 +71,7 @@ func TestServeNotReady(t *testing.T) {
 	})
 }
 
-// A trail that was emptied while the server runs: it is not ready, and a call over
-// HTTP is refused in words and does nothing. (FILE-11)
+// The trail is emptied while the server runs: it is not ready, and a call over HTTP is refused and does nothing. (FILE-11)
 func TestServeLostTrail(t *testing.T) {
 	h := newHome(t)
 	s := h.serve(t, "--root", h.tree)
@@ -86,7 +85,7 @@ func TestServeLostTrail(t *testing.T) {
 	}
 	defer db.Close()
 	read()
-	waitFor(t, func() bool { // reads are written down a little later
+	waitFor(t, func() bool { // reads are recorded a little later
 		var n int
 		err := db.QueryRow("SELECT count(*) FROM trail").Scan(&n)
 		return err == nil && n > 0

@@ -23,13 +23,13 @@ import (
 	"github.com/stet-dev/stet/web"
 )
 
-// result is what a call came to, for who waits for it elsewhere.
+// result is the result of a call that runs in the background.
 type result struct {
 	text string
 	err  error
 }
 
-// apart does something in the background.
+// apart runs a function in the background.
 func apart(do func() (string, error)) <-chan result {
 	c := make(chan result, 1)
 	go func() {
@@ -39,7 +39,7 @@ func apart(do func() (string, error)) <-chan result {
 	return c
 }
 
-// holds wants a file's text.
+// holds checks the text of a file.
 func holds(t *testing.T, file, want string) {
 	t.Helper()
 	if b, err := os.ReadFile(file); string(b) != want {
@@ -47,8 +47,8 @@ func holds(t *testing.T, file, want string) {
 	}
 }
 
-// One stet serve, and nothing else: an agent's write over MCP is a question in
-// the UI, which a person answers, and takes back. (FILE-4, FILE-6, FILE-11)
+// With one stet serve, an agent's write over MCP becomes a question in the UI. A person approves it there, and undoes it. (FILE-4,
+// FILE-6, FILE-11)
 func TestServeMCPToUI(t *testing.T) {
 	h := newHome(t)
 	s := h.serve(t, "--root", h.tree)
@@ -98,14 +98,13 @@ func TestServeMCPToUI(t *testing.T) {
 	h.verified(t, 2)
 }
 
-// What goes through the proxy is in the UI with its price; so are the stored
-// sessions, and what is in force, without what is secret. (CTX-4)
+// The UI shows requests through the proxy with their price, stored sessions, and the settings without secrets. (CTX-4)
 func TestServeShows(t *testing.T) {
 	upstream, err := llmtest.Start(llmtest.Config{Script: llmtest.Script{Turns: []llmtest.Turn{llmtest.Say("Hello.")}}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = upstream.Close() }() // nothing of it is left to lose
+	defer func() { _ = upstream.Close() }() // there is no state to lose
 	h := newHome(t)
 	h.env = append(h.env, "STET_KEEP=7", "XDG_CONFIG_HOME="+filepath.Join(h.dir, "config"))
 	own, project := filepath.Join(h.dir, "config", "stet", "config.toml"), filepath.Join(h.tree, config.ProjectFile)
@@ -174,7 +173,7 @@ func TestServeShows(t *testing.T) {
 	}
 }
 
-// A token that was revoked is refused from then on, wherever it is for.
+// A revoked token is refused at every endpoint.
 func TestServeRevoked(t *testing.T) {
 	h := newHome(t)
 	s := h.serve(t, "--root", h.tree)
@@ -213,7 +212,7 @@ func TestServeRevoked(t *testing.T) {
 	}
 }
 
-// Ctrl-C lets what is in flight end, and takes nothing new.
+// Ctrl-C lets running work end, and accepts nothing new.
 func TestServeDrains(t *testing.T) {
 	asked, goOn := make(chan struct{}), make(chan struct{})
 	upstream, err := llmtest.Start(llmtest.Config{Handler: func(*llm.Request) (llm.Response, error) {
@@ -224,7 +223,7 @@ func TestServeDrains(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = upstream.Close() }() // nothing of it is left to lose
+	defer func() { _ = upstream.Close() }() // there is no state to lose
 	h := newHome(t)
 	s := h.serve(t, "--root", h.tree, "--upstream", upstream.URL)
 	answer := apart(func() (string, error) {
@@ -252,7 +251,7 @@ func TestServeDrains(t *testing.T) {
 	}
 }
 
-// A suspended session goes on when a person in the UI says so. (FILE-11)
+// A suspended session continues when a person resumes it in the UI. (FILE-11)
 func TestServeLifts(t *testing.T) {
 	h := newHome(t)
 	write(t, filepath.Join(h.dir, "config", "stet", "config.toml"), "suspicion = \"suspend\"\n")
@@ -284,8 +283,7 @@ func TestServeLifts(t *testing.T) {
 	}
 }
 
-// What another process wrote, in another workspace, can be taken back here, and
-// is left alone where the person says so. (FILE-11)
+// A write of another process in another workspace can be undone here, and is left alone if the person rejects the undo. (FILE-11)
 func TestServeUndoesElsewhere(t *testing.T) {
 	h := newHome(t)
 	other := filepath.Join(h.dir, "other")
@@ -325,7 +323,7 @@ func TestServeUndoesElsewhere(t *testing.T) {
 	h.verified(t, 3)
 }
 
-// agentAt is an agent on the WebSocket, for the workspace of a stet host.
+// agentAt connects an agent over WebSocket, for the workspace of a stet host.
 func agentAt(t *testing.T, url, token string) *gatewaytest.Agent {
 	t.Helper()
 	a, err := gatewaytest.Connect(t.Context(), url, token, "there", nil)
@@ -339,7 +337,7 @@ func agentAt(t *testing.T, url, token string) *gatewaytest.Agent {
 	return a
 }
 
-// writes has an agent write b.txt, in the background.
+// writes lets an agent write b.txt in the background.
 func writes(ctx context.Context, a *gatewaytest.Agent, content string) <-chan result {
 	return apart(func() (string, error) {
 		args, err := json.Marshal(map[string]string{"path": "b.txt", "content": content})
@@ -354,7 +352,7 @@ func writes(ctx context.Context, a *gatewaytest.Agent, content string) <-chan re
 	})
 }
 
-// written answers the question about b.txt, and wants the write done.
+// written approves the question about b.txt, and checks the write.
 func written(t *testing.T, p *page, call <-chan result, there *home, content string) {
 	t.Helper()
 	q := p.question("b.txt")
@@ -368,8 +366,8 @@ func written(t *testing.T, p *page, call <-chan result, there *home, content str
 	holds(t, filepath.Join(there.tree, "b.txt"), content)
 }
 
-// A workspace of another process, directory and state: its questions are in the
-// UI, and both trails say who decided. (FILE-3, FILE-4, FILE-11)
+// A workspace with its own process, directory and state: its questions are in the UI, and both trails say who decided. (FILE-3,
+// FILE-4, FILE-11)
 func TestServeHost(t *testing.T) {
 	h, there := newHome(t), newHome(t)
 	s := h.serve(t, "--root", h.tree)
@@ -386,9 +384,8 @@ func TestServeHost(t *testing.T) {
 	}
 }
 
-// A host that is killed while a person is asked: the call waits for it to come
-// back; who comes is another host, so the call fails, the question goes, and
-// nothing is written until it is asked for again. (FILE-4)
+// A host is killed while a person is asked: the call waits for it to return. The new process is another host, so the call fails,
+// the question is withdrawn, and nothing is written until the agent asks again. (FILE-4)
 func TestServeHostKilled(t *testing.T) {
 	h, there := newHome(t), newHome(t)
 	s := h.serve(t, "--root", h.tree)
@@ -419,8 +416,8 @@ func TestServeHostKilled(t *testing.T) {
 	h.verified(t, 0)
 }
 
-// A serve that is killed while a person is asked: the call is over, and nothing
-// is written; the host connects to the next serve by itself. (FILE-4)
+// A serve is killed while a person is asked: the call ends, and nothing is written. The host connects to the next serve by itself.
+// (FILE-4)
 func TestServeKilled(t *testing.T) {
 	h, there := newHome(t), newHome(t)
 	j := newJunction(t)

@@ -25,8 +25,7 @@ func mcpAt(t *testing.T, url, token string) *mcp.ClientSession {
 	return session
 }
 
-// ask makes a request, and returns the status and the answer. headers are names and
-// values in turn.
+// ask makes a request, and returns the status and the answer. headers has names and values in turn.
 func ask(t *testing.T, method, url, body string, headers ...string) (int, string) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
@@ -52,8 +51,8 @@ func ask(t *testing.T, method, url, body string, headers ...string) (int, string
 	return res.StatusCode, string(b)
 }
 
-// The tools of a workspace elsewhere over MCP: they are listed, read there, and
-// write there when a person here says so. (FILE-3, FILE-4)
+// The tools of a remote workspace over MCP: they can be listed, read there, and write there when a person here approves. (FILE-3,
+// FILE-4)
 func TestServeMCPElsewhere(t *testing.T) {
 	h, there := newHome(t), newHome(t)
 	s := h.serve(t, "--root", h.tree, "--workspace", "here", "--rate", "0")
@@ -63,7 +62,7 @@ func TestServeMCPElsewhere(t *testing.T) {
 	write(t, filepath.Join(there.tree, "there.txt"), "elsewhere\n")
 
 	client := mcpAt(t, s.base+"/mcp/there", s.agent)
-	own := mcpAt(t, s.base+"/mcp/here", s.agent) // its name leads to the workspace here too
+	own := mcpAt(t, s.base+"/mcp/here", s.agent) // the local workspace's name also works
 	listed := func(c *mcp.ClientSession) (names []string) {
 		tools, err := c.ListTools(t.Context(), nil)
 		if err != nil {
@@ -105,7 +104,7 @@ func TestServeMCPElsewhere(t *testing.T) {
 	there.verified(t, 1)
 	h.verified(t, 0)
 
-	host.kill() // whoever it served is told so, and goes on when it is back
+	host.kill() // its clients get an error, and continue when it is back
 	waitFor(t, func() bool {
 		text, err := callTool(t.Context(), client, "read_file", reads)
 		if err != nil {
@@ -120,8 +119,7 @@ func TestServeMCPElsewhere(t *testing.T) {
 	})
 }
 
-// What is asked for by nobody who may, or about a workspace that has no host, is
-// told so.
+// A request without the right token, or about a workspace without a host, gets an error that says so.
 func TestServeMCPRefuses(t *testing.T) {
 	h, there := newHome(t), newHome(t)
 	s := h.serve(t, "--no-workspace", "--allow-host", "box.example")
@@ -145,7 +143,7 @@ func TestServeMCPRefuses(t *testing.T) {
 		for _, c := range []struct {
 			what, path, token string
 			headers           []string
-			before, after     int // what is answered until the host is there, and then
+			before, after     int // status before the host is connected, and after
 			says              string
 		}{
 			{"as it should be", "/mcp/there", s.agent, nil, 503, 200, ""},

@@ -14,12 +14,12 @@ import (
 // beginMCP opens an MCP session.
 const beginMCP = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}`
 
-// entrance is a way into stet serve.
+// entrance is an endpoint of stet serve.
 type entrance struct {
 	name, scope        string
-	method, path, body string // with TOKEN where the token goes, if it is not in the Authorization header
+	method, path, body string // with TOKEN in the place of the token, if it is not in the Authorization header
 	headers            []string
-	in                 int // the status for who is let in
+	in                 int // the status for an accepted request
 }
 
 var entrances = []entrance{
@@ -34,20 +34,20 @@ var entrances = []entrance{
 	{"the proxy", "agent", http.MethodPost, "/p/TOKEN/v1/messages", `{"model":"m","max_tokens":9,"messages":[{"role":"user","content":"hello"}]}`, nil, 200},
 }
 
-// knock asks to be let in.
+// knock makes the request.
 func (e entrance) knock(t *testing.T, base, token string, headers ...string) (int, string) {
 	t.Helper()
 	put := strings.NewReplacer("TOKEN", token)
 	if token != "" {
 		headers = append(headers, "Authorization", "Bearer "+token)
 	}
-	if e.in == http.StatusSwitchingProtocols { // what is let in stays open, and has no body to read
+	if e.in == http.StatusSwitchingProtocols { // an accepted WebSocket stays open, and has no body
 		return upgraded(t, base+e.path, append(headers, e.headers...))
 	}
 	return ask(t, e.method, base+put.Replace(e.path), put.Replace(e.body), append(headers, e.headers...)...)
 }
 
-// upgraded asks for a WebSocket, and leaves it again.
+// upgraded opens a WebSocket, and closes it again.
 func upgraded(t *testing.T, url string, headers []string) (int, string) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
@@ -75,15 +75,14 @@ func upgraded(t *testing.T, url string, headers []string) (int, string) {
 	return res.StatusCode, string(b[:n])
 }
 
-// Whoever has no token, or one that is for something else, has ended, was revoked or
-// replaced, is refused at every door; so are a page of another site and a name that
-// was rebound, with the right token too.
+// Every endpoint refuses a request without a token, with a token for another use, or with an expired, revoked or replaced token. It
+// also refuses a page of another site and a rebound name, even with the right token.
 func TestServeRefuses(t *testing.T) {
 	upstream, err := llmtest.Start(llmtest.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = upstream.Close() }() // nothing of it is left to lose
+	defer func() { _ = upstream.Close() }() // there is no state to lose
 	h := newHome(t)
 	s := h.serve(t, "--root", h.tree, "--rate", "0", "--upstream", upstream.URL, "--allow-host", "box.example", "--trust-proxy", "127.0.0.1")
 	made := func(args ...string) string {
@@ -94,7 +93,7 @@ func TestServeRefuses(t *testing.T) {
 		return strings.TrimSpace(string(out))
 	}
 	good := map[string]string{"person": s.person, "agent": s.agent}
-	bad := map[string]map[string]string{} // by scope, then by what is wrong
+	bad := map[string]map[string]string{} // by scope, then by the error
 	host := made("create", "laptop", "--scope", "host")
 	narrow := made("create", "narrow", "--scope", "agent", "--workspace", "elsewhere")
 	for scope, other := range map[string]string{"person": "agent", "agent": "person"} {
@@ -104,11 +103,11 @@ func TestServeRefuses(t *testing.T) {
 		old := made("create", "old-"+scope, "--scope", scope)
 		good["a new "+scope] = made("rotate", "old-"+scope, "--grace", "0s")
 		bad[scope] = map[string]string{
-			"nobody's": "stet_nobodys", "of one that has ended": late, "that was revoked": lost, "that was replaced": old,
+			"unknown": "stet_nobodys", "expired": late, "that was revoked": lost, "that was replaced": old,
 			"of another scope": good[other], "of a host": host, "cut short": good[scope][:len(good[scope])-1], "and more": good[scope] + "x",
 		}
 	}
-	from := 0 // each at the UI comes from an address of its own, of which a few may fail
+	from := 0 // each login to the UI uses a different address, because an address may fail only a few times
 	address := func() []string {
 		from++
 		return []string{"X-Forwarded-For", "192.0.2." + string(rune('0'+from%10)) + string(rune('0'+from/10%10))}
@@ -169,7 +168,7 @@ func TestServeRefuses(t *testing.T) {
 	h.verified(t, 0)
 }
 
-// What is too large is refused, and the server goes on.
+// A request that is too large is refused, and the server continues.
 func TestServeRefusesLarge(t *testing.T) {
 	h := newHome(t)
 	s := h.serve(t, "--root", h.tree)
@@ -223,7 +222,7 @@ func TestServeRefusesLarge(t *testing.T) {
 	h.verified(t, 0)
 }
 
-// Who is refused, at whatever door, is in the audit trail. (FILE-11)
+// Refused requests at any endpoint are in the audit trail. (FILE-11)
 func TestServeRefusalsAreRecorded(t *testing.T) {
 	for _, e := range entrances {
 		t.Run(e.name, func(t *testing.T) {

@@ -22,16 +22,16 @@ import (
 	"github.com/stet-dev/stet/web/webtest"
 )
 
-// background is stet at work, and what it says.
+// background is a running stet with its output.
 type background struct {
 	cmd   *exec.Cmd
-	ended chan struct{} // closed when the process has
+	ended chan struct{} // closed when the process has ended
 
 	mu   sync.Mutex
 	said strings.Builder
 }
 
-// start starts stet, which the test's end kills if nothing else did.
+// start starts stet. The end of the test kills it if it still runs.
 func (h *home) start(t *testing.T, args ...string) *background {
 	t.Helper()
 	b := &background{cmd: h.stet(args...), ended: make(chan struct{})}
@@ -49,13 +49,13 @@ func (h *home) start(t *testing.T, args ...string) *background {
 			b.said.WriteString(lines.Text() + "\n")
 			b.mu.Unlock()
 		}
-		_ = b.cmd.Wait() // its state says how it ended
+		_ = b.cmd.Wait() // its state has the exit code
 	}()
 	t.Cleanup(b.kill)
 	return b
 }
 
-// kill is SIGKILL, and returns when the process is no more.
+// kill sends SIGKILL, and waits until the process has ended.
 func (b *background) kill() {
 	_ = b.cmd.Process.Kill() // it may have ended
 	<-b.ended
@@ -67,7 +67,7 @@ func (b *background) text() string {
 	return b.said.String()
 }
 
-// tells waits until something was said, and returns its first group.
+// tells waits until the output matches, and returns the first group.
 func (b *background) tells(t *testing.T, what string) string {
 	t.Helper()
 	re := regexp.MustCompile(what)
@@ -82,7 +82,7 @@ func (b *background) tells(t *testing.T, what string) string {
 		}
 	})
 	if found == nil {
-		t.Fatalf("it has ended, and never said %q: %s", what, b.text())
+		t.Fatalf("it has ended without the output %q: %s", what, b.text())
 	}
 	return found[len(found)-1]
 }
@@ -90,7 +90,7 @@ func (b *background) tells(t *testing.T, what string) string {
 // serving is stet serve.
 type serving struct {
 	*background
-	base, person, agent string // where it is, and the tokens that it printed
+	base, person, agent string // its address, and the tokens that it printed
 }
 
 func (h *home) serve(t *testing.T, args ...string) *serving {
@@ -98,7 +98,7 @@ func (h *home) serve(t *testing.T, args ...string) *serving {
 	return h.start(t, append([]string{"serve", "--listen", "127.0.0.1:0"}, args...)...).serving(t)
 }
 
-// serving waits until stet serve is up.
+// serving waits until stet serve is ready.
 func (b *background) serving(t *testing.T) *serving {
 	t.Helper()
 	s := &serving{background: b}
@@ -112,7 +112,7 @@ func (b *background) serving(t *testing.T) *serving {
 	return s
 }
 
-// token makes a token that lasts.
+// token makes a token without expiry.
 func (h *home) token(t *testing.T, name, scope string) string {
 	t.Helper()
 	out, err := h.stet("token", "create", name, "--scope", scope).Output()
@@ -122,7 +122,7 @@ func (h *home) token(t *testing.T, name, scope string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// verified wants a chain that holds together, with as many writes done as said.
+// verified checks that the chain is valid and has this number of writes.
 func (h *home) verified(t *testing.T, writes int) {
 	t.Helper()
 	out := h.run(t, "audit", "--verify")
@@ -145,13 +145,13 @@ func (h *home) verified(t *testing.T, writes int) {
 	}
 }
 
-// page is the UI in a browser, without the browser.
+// page uses the UI's HTTP interface without a browser.
 type page struct {
 	*webtest.Page
 	t *testing.T
 }
 
-// login comes in by a token, as the link does.
+// login logs in with a token, as the link does.
 func login(t *testing.T, base, token string) *page {
 	t.Helper()
 	p, err := webtest.Enter(t.Context(), nil, base, token)
@@ -161,7 +161,7 @@ func login(t *testing.T, base, token string) *page {
 	return &page{p, t}
 }
 
-// do makes a request, and reads the answer into what is not nil.
+// do makes a request, and decodes the answer into into if it is not nil.
 func (p *page) do(method, path string, body, into any) *http.Response {
 	p.t.Helper()
 	res, err := p.try(method, path, body, into)
@@ -171,7 +171,7 @@ func (p *page) do(method, path string, body, into any) *http.Response {
 	return res
 }
 
-// try is do for other goroutines than the test's.
+// try is do for goroutines other than the test's.
 func (p *page) try(method, path string, body, into any) (*http.Response, error) {
 	res, err := p.Do(p.t.Context(), method, path, body)
 	if err != nil {
@@ -186,8 +186,7 @@ func (p *page) try(method, path string, body, into any) (*http.Response, error) 
 	return res, err
 }
 
-// undo has writes taken back, in the background: it is asked about first. The
-// answer begins with the status.
+// undo requests the undo of writes in the background; a person must answer a question first. The result begins with the status.
 func (p *page) undo(u web.Undo) <-chan result {
 	return apart(func() (string, error) {
 		res, err := p.try(http.MethodPost, "/api/undo", u, nil)
@@ -217,7 +216,7 @@ func (p *page) must(res *http.Response) {
 	}
 }
 
-// question waits for the question about a path, and returns all of it.
+// question waits for the question about a path, and returns its details.
 func (p *page) question(path string) web.Detail {
 	p.t.Helper()
 	var d web.Detail
@@ -240,7 +239,7 @@ func (p *page) approve(d web.Detail) {
 	p.post("/api/questions/"+d.ID+"/answer", web.Answer{Verdict: "approve", Seal: d.Seal}, nil)
 }
 
-// plus are the lines that a question would add.
+// plus returns the lines that a question would add.
 func plus(d web.Detail) string {
 	var s strings.Builder
 	for _, f := range d.Diff {
@@ -255,7 +254,7 @@ func plus(d web.Detail) string {
 	return s.String()
 }
 
-// junction is a port that stays, whatever serve is behind it.
+// junction is a port that stays the same while the serve behind it changes.
 type junction struct {
 	url    string
 	behind atomic.Pointer[string] // HOST:PORT
@@ -278,7 +277,7 @@ func newJunction(t *testing.T) *junction {
 			lines.Go(func() { j.carry(c) })
 		}
 	})
-	t.Cleanup(func() { // what is connected ends with its ends, which were killed before
+	t.Cleanup(func() { // connections end with their ends, which were killed before
 		_ = l.Close()
 		lines.Wait()
 	})
@@ -290,7 +289,7 @@ func (j *junction) lead(s *serving) {
 	j.behind.Store(&address)
 }
 
-// carry connects a connection with what is behind now, until either ends.
+// carry connects a connection with the current target, until either end closes.
 func (j *junction) carry(c net.Conn) {
 	defer c.Close()
 	on, err := net.Dial("tcp", *j.behind.Load())
@@ -304,7 +303,7 @@ func (j *junction) carry(c net.Conn) {
 	both.Wait()
 }
 
-// hosting starts stet host on the tree of h, and waits until it is connected.
+// hosting starts stet host on the directory of h, and waits until it is connected.
 func (h *home) hosting(t *testing.T, url, token string) *background {
 	t.Helper()
 	file := filepath.Join(h.dir, "token")

@@ -23,8 +23,8 @@ import (
 	"github.com/stet-dev/stet/gateway/gatewaytest"
 )
 
-// certified writes a certificate for 127.0.0.1 and its key below a directory, and
-// returns who trusts whoever signed it, whose certificate is in ca.pem.
+// certified writes a certificate for 127.0.0.1 and its key below a directory. It returns a configuration that trusts the signer,
+// whose certificate is in ca.pem.
 func certified(t *testing.T, dir string) *tls.Config {
 	t.Helper()
 	signerKey, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -63,9 +63,8 @@ func certified(t *testing.T, dir string) *tls.Config {
 	return &tls.Config{RootCAs: roots}
 }
 
-// Over TLS: a host and an agent connect who trust the certificate's signer, and
-// those who do not are told why; a page of the server in clear is refused; who speaks no
-// TLS gets an answer that says so.
+// Over TLS: a host and an agent that trust the signer connect, and those that do not get the reason. Plain HTTP requests are
+// refused with an answer that says so.
 func TestServeTLS(t *testing.T) {
 	h, there := newHome(t), newHome(t)
 	trusting := certified(t, h.dir)
@@ -134,7 +133,7 @@ func TestServeTLS(t *testing.T) {
 	}
 }
 
-// What is wrong with the files is said at once, as is a certificate without its key.
+// An error in the files is reported at once, also a certificate without its key.
 func TestServeTLSFiles(t *testing.T) {
 	h := newHome(t)
 	certified(t, h.dir)
@@ -162,7 +161,7 @@ func TestServeTLSFiles(t *testing.T) {
 	}
 }
 
-// Where a browser is, is what a trusted proxy says. What others say does not count.
+// The browser's address comes from a trusted proxy. Headers of others are ignored.
 func TestServeBehindProxy(t *testing.T) {
 	for _, trusted := range []bool{true, false} {
 		h := newHome(t)
@@ -192,14 +191,14 @@ func TestServeBehindProxy(t *testing.T) {
 		for i := range 10 {
 			login("198.51.100."+string(rune('0'+i)), "guess")
 		}
-		want := http.StatusTooManyRequests // it is one address, whatever it says
+		want := http.StatusTooManyRequests // it counts as one address, whatever its headers say
 		if trusted {
 			want = http.StatusUnauthorized
 		}
 		if res := login("203.0.113.1", "guess"); res.StatusCode != want {
 			t.Errorf("trusted %v: %s", trusted, res.Status)
 		}
-		if err := s.cmd.Process.Signal(syscall.SIGINT); err != nil { // the trail is written to its end
+		if err := s.cmd.Process.Signal(syscall.SIGINT); err != nil { // the trail is written completely
 			t.Fatal(err)
 		}
 		<-s.ended

@@ -47,19 +47,19 @@ one if it ended; launchd and Windows start it when you log in. So the agents tha
 	return parent
 }
 
-// serviceVariables are those that the proxy needs as the system starts it: where its files are, and the way to the providers.
+// serviceVariables are the variables that the proxy needs as a service: the places of its files, and the way to the providers.
 var serviceVariables = []string{
 	"XDG_CONFIG_HOME", "XDG_STATE_HOME", "HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "NO_PROXY", "no_proxy", "SSL_CERT_FILE", "SSL_CERT_DIR",
 }
 
-// sayLogout says that the service ends when the person logs out, if it does.
+// sayLogout tells the person if the service ends at logout.
 func (p *program) sayLogout(s *autostart.Service) {
 	if s.System == "linux" && !s.Lingers() {
 		p.say(`the proxy ends when you log out; if agents run after that, say "loginctl enable-linger"`)
 	}
 }
 
-// service is the proxy as the system starts it, or would.
+// service returns the proxy as a service of the system, installed or not.
 func (p *program) service(listen string) (*autostart.Service, error) {
 	state, err := p.stateDir()
 	if err != nil {
@@ -69,7 +69,7 @@ func (p *program) service(listen string) (*autostart.Service, error) {
 	if err != nil {
 		return nil, err
 	}
-	if port, is := strings.CutPrefix(listen, "localhost:"); is { // systemd takes addresses alone
+	if port, is := strings.CutPrefix(listen, "localhost:"); is { // systemd accepts only addresses
 		listen = "127.0.0.1:" + port
 	}
 	s := &autostart.Service{System: runtime.GOOS, Program: ownPath(self), Listen: listen, Home: p.home(), State: state, User: os.Getuid()}
@@ -85,7 +85,7 @@ func (p *program) service(listen string) (*autostart.Service, error) {
 	return s, nil
 }
 
-// serviceAsConfigured is the service at the address that the configuration names.
+// serviceAsConfigured returns the service at the configured address.
 func (c *command) serviceAsConfigured() (*autostart.Service, *config.Config, error) {
 	o, err := c.settings("")
 	if err != nil {

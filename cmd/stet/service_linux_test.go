@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// systemd listens, and starts the proxy when a request comes; the proxy takes that socket, whatever address its configuration has.
+// systemd listens, and starts the proxy at the first request. The proxy uses that socket, whatever address is configured.
 func TestSocketActivation(t *testing.T) {
 	activate, err := exec.LookPath("systemd-socket-activate")
 	if err != nil {
@@ -31,7 +31,7 @@ func TestSocketActivation(t *testing.T) {
 	}
 	proxy := h.stet("proxy", "--listen", "127.0.0.1:1")
 	cmd := exec.CommandContext(t.Context(), activate, "--listen="+address, proxy.Path, "proxy", "--listen", "127.0.0.1:1")
-	for _, v := range proxy.Env { // it hands on no others
+	for _, v := range proxy.Env { // systemd passes on no other variables
 		name, _, _ := strings.Cut(v, "=")
 		cmd.Args = append(cmd.Args[:2:2], append([]string{"--setenv=" + name}, cmd.Args[2:]...)...)
 	}

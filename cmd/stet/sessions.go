@@ -38,8 +38,7 @@ stet sessions import ~/.codex/sessions`,
 	return cmd
 }
 
-// withSessions opens the store and hands it to fn. Where there is none, none is
-// made, and that is an error.
+// withSessions opens the store and passes it to fn. A missing store is an error, and is not made.
 func (p *program) withSessions(ctx context.Context, fn func(session.Store) error) error {
 	if where, err := p.storeThere(); errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("no session is stored yet: there is no %s", where)
@@ -47,7 +46,7 @@ func (p *program) withSessions(ctx context.Context, fn func(session.Store) error
 	return p.makingSessions(ctx, fn)
 }
 
-// makingSessions is withSessions that makes the store if there is none.
+// makingSessions is withSessions, but makes a missing store.
 func (p *program) makingSessions(ctx context.Context, fn func(session.Store) error) error {
 	where, err := p.store()
 	if err != nil {
@@ -60,7 +59,7 @@ func (p *program) makingSessions(ctx context.Context, fn func(session.Store) err
 	return errors.Join(fn(sessions), sessions.Close())
 }
 
-// eventNumber reads the number of an event.
+// eventNumber parses the number of an event.
 func (c *command) eventNumber(arg string) (uint64, error) {
 	n, err := strconv.ParseUint(arg, 10, 64)
 	if err != nil || n == 0 {
@@ -69,8 +68,7 @@ func (c *command) eventNumber(arg string) (uint64, error) {
 	return n, nil
 }
 
-// withState hands the state and the events of a session to fn, and says what of
-// it is damaged.
+// withState passes the state and the events of a session to fn, and reports damage.
 func (p *program) withState(ctx context.Context, name string, fn func(session.State, []session.Event) error) error {
 	return p.withSessions(ctx, func(store session.Store) error {
 		found, err := localagent.FindSession(ctx, store, name, "")
@@ -93,7 +91,7 @@ func (p *program) withState(ctx context.Context, name string, fn func(session.St
 	})
 }
 
-// withSession resumes a session and hands it to fn.
+// withSession resumes a session and passes it to fn.
 func (p *program) withSession(ctx context.Context, name string, fn func(*session.Session) error) error {
 	return p.withSessions(ctx, func(store session.Store) error {
 		found, err := localagent.FindSession(ctx, store, name, "")

@@ -59,8 +59,7 @@ func (c *sessionsCompactCommand) Run(ctx context.Context) (err error) {
 	return err
 }
 
-// openSession finds the session that the first argument names. Unless --root says
-// another, the agent works in the directory of the session.
+// openSession finds the session named by the first argument. Unless --root is set, the agent works in the directory of the session.
 func (c *command) openSession(ctx context.Context, f *agentFlags) (id string, err error) {
 	err = c.withSessions(ctx, func(store session.Store) error {
 		found, err := localagent.FindSession(ctx, store, c.args[0], "")

@@ -14,7 +14,7 @@ import (
 	"github.com/stet-dev/stet/workspace"
 )
 
-// exporters write a session in a format.
+// exporters write a session in each format.
 var exporters = map[string]func(io.Writer, session.State, []session.Event) error{
 	"json": func(w io.Writer, st session.State, events []session.Event) error {
 		return session.WriteJSON(w, st.ID, events)
@@ -63,8 +63,7 @@ func (c *sessionsExportCommand) Run(ctx context.Context) error {
 	})
 }
 
-// writeNew makes a file that only its owner can read. What could not be written
-// whole is removed.
+// writeNew makes a file that only its owner can read. If it cannot be written completely, it is removed.
 func (p *program) writeNew(path string, write func(io.Writer) error) error {
 	path = p.absolute(path)
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)

@@ -22,7 +22,7 @@ type sessionsImportCommand struct {
 	json bool
 
 	store         session.Store
-	added, before int // sessions brought in now, and those brought in before
+	added, before int // sessions imported now, and those imported before
 	failed        []error
 }
 
@@ -69,7 +69,7 @@ func (c *sessionsImportCommand) bringIn(ctx context.Context, paths []string) err
 			}
 		}
 		if named := slices.Contains(paths, path); err != nil && (named || !transcript.Skipped(err)) {
-			c.failed = append(c.failed, err) // what else is in a directory is no trouble
+			c.failed = append(c.failed, err) // other files in a directory are not an error
 		}
 		return nil
 	})
@@ -82,7 +82,7 @@ func (c *sessionsImportCommand) bringIn(ctx context.Context, paths []string) err
 	return errors.Join(c.failed...)
 }
 
-// recorded brings in a session of another agent.
+// recorded imports a session of another agent.
 func (c *sessionsImportCommand) recorded(ctx context.Context, s *transcript.Session) error {
 	r := session.Recording{Dir: s.Dir, Source: s.Format + ":" + s.ID, Messages: s.Messages, Starts: s.Starts}
 	if s.Parent != "" {
@@ -99,8 +99,7 @@ func (c *sessionsImportCommand) recorded(ctx context.Context, s *transcript.Sess
 	return c.tell(id, s.File, len(s.Damaged), err)
 }
 
-// exported brings in a session that stet wrote. A file that is none has failed
-// for the reason given.
+// exported imports a session that stet exported. If the file is not one, the error is reason.
 func (c *sessionsImportCommand) exported(ctx context.Context, path string, reason error) error {
 	f, err := os.Open(path)
 	if err != nil {
@@ -117,7 +116,7 @@ func (c *sessionsImportCommand) exported(ctx context.Context, path string, reaso
 	return c.tell(id, path, len(damaged), err)
 }
 
-// tell says what came of a session.
+// tell prints the result for a session.
 func (c *sessionsImportCommand) tell(id, path string, damaged int, err error) error {
 	if errors.Is(err, session.ErrImported) {
 		c.before++

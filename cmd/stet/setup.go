@@ -117,8 +117,7 @@ func (c *setupCommand) Run(context.Context) error {
 	return nil
 }
 
-// ownCommand is how an agent is to start this program: by its name alone where
-// that finds it.
+// ownCommand returns the command with which an agent should start this program: only its name if that finds it.
 func ownCommand() string {
 	self, err := os.Executable()
 	if err != nil || ownPath(self) != self {
@@ -127,7 +126,8 @@ func ownCommand() string {
 	return self
 }
 
-// ownPath is the path by which the system finds this program, whose file is self. It stays the same when another version is installed.
+// ownPath returns a path at which the system finds this program, whose file is self. The path stays the same when another version
+// is installed.
 func ownPath(self string) string {
 	if found, err := exec.LookPath("stet"); err == nil && filepath.IsAbs(found) {
 		a, errA := os.Stat(found)

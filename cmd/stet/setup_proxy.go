@@ -50,7 +50,7 @@ func (c *setupCommand) runProxy() error {
 	return nil
 }
 
-// sayHTTPProxy says what to do where agents would ask an HTTP proxy for stet's.
+// sayHTTPProxy says what to do if agents would use an HTTP proxy to reach stet.
 func (c *setupCommand) sayHTTPProxy() {
 	m := c.machine()
 	if cmp.Or(m.Getenv("HTTP_PROXY"), m.Getenv("http_proxy")) == "" || strings.Contains(cmp.Or(m.Getenv("NO_PROXY"), m.Getenv("no_proxy")), "127.0.0.1") {
@@ -59,7 +59,7 @@ func (c *setupCommand) sayHTTPProxy() {
 	c.say("HTTP_PROXY is set, and the agent may ask that for stet's address: add 127.0.0.1 to NO_PROXY")
 }
 
-// tell says what became of an agent's configuration.
+// tell prints the changes in an agent's configuration.
 func (c *setupCommand) tell(done agentconfig.Proxied, would, did string) {
 	switch {
 	case len(done.Changes) == 0:

@@ -68,7 +68,7 @@ func (c *showCommand) Run(context.Context) error {
 	return err
 }
 
-// lineRange reads a range of lines, both inclusive. Empty is all.
+// lineRange parses a range of lines, both inclusive. Empty means all.
 func lineRange(s string) (first, last int, err error) {
 	if s == "" {
 		return 1, int(^uint(0) >> 1), nil
@@ -85,17 +85,17 @@ func lineRange(s string) (first, last int, err error) {
 	return first, last, nil
 }
 
-// foldDir is where the texts of folded outputs are kept, empty when there is no home.
+// foldDir returns the directory of folded outputs' texts; "" if there is no home.
 func (p *program) foldDir() string { return p.xdg("XDG_STATE_HOME", ".local/state", "folds") }
 
-// keptFor is how long records are kept.
+// keptFor returns how long records are kept.
 func keptFor(o *config.Config) time.Duration { return time.Duration(o.RecordDays) * 24 * time.Hour }
 
-// showWait is how long trying stet show may take.
+// showWait is the time limit for trying stet show.
 const showWait = 5 * time.Second
 
-// folds returns where outputs are kept that are folded for an agent; nil where none may
-// be: the agent must be able to run "stet show", which is tried in its environment.
+// folds returns the store for an agent's folded outputs; nil if outputs must not be folded. The agent must be able to run "stet
+// show", which is tried in its environment.
 func (p *program) folds(ctx context.Context, o *config.Config, env []string) *foldstore.Dir {
 	if !o.Fold || o.Policy != history.Bold || o.Observe {
 		return nil
@@ -107,7 +107,7 @@ func (p *program) folds(ctx context.Context, o *config.Config, env []string) *fo
 	return foldstore.New(p.foldDir(), keptFor(o))
 }
 
-// tryShow has the shells that agents use print an output that is kept.
+// tryShow lets the shells that agents use print a stored output.
 func (p *program) tryShow(ctx context.Context, o *config.Config, env []string) error {
 	dir := p.foldDir()
 	if dir == "" {
@@ -130,7 +130,7 @@ func (p *program) tryShow(ctx context.Context, o *config.Config, env []string) e
 	return nil
 }
 
-// tryShowIn has one shell print the output that is kept.
+// tryShowIn lets one shell print the stored output.
 func (p *program) tryShowIn(ctx context.Context, shell []string, id, text string, env []string) error {
 	ctx, cancel := context.WithTimeout(ctx, showWait)
 	defer cancel()

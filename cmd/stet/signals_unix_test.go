@@ -19,8 +19,7 @@ import (
 	"github.com/stet-dev/stet/internal/process"
 )
 
-// endless is a model whose answer does not end; started is closed when it has
-// been asked, gone when it is asked no more.
+// endless is a model whose answer does not end. started is closed at its first request, gone when the request ends.
 func endless(t *testing.T) (url string, started, gone chan struct{}) {
 	started, gone = make(chan struct{}), make(chan struct{})
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -34,7 +33,7 @@ func endless(t *testing.T) (url string, started, gone chan struct{}) {
 	return s.URL, started, gone
 }
 
-// stetCommand is a stet with an empty home that writes to out.
+// stetCommand returns a stet with an empty home that writes to out.
 func stetCommand(t *testing.T, out *os.File, env []string, args ...string) *exec.Cmd {
 	cmd := exec.Command("stet", args...)
 	home := t.TempDir()
@@ -42,7 +41,7 @@ func stetCommand(t *testing.T, out *os.File, env []string, args ...string) *exec
 	cmd.Env = append(cmd.Env, env...)
 	cmd.Stdout, cmd.Stderr = out, out
 	t.Cleanup(func() {
-		if cmd.Process != nil && cmd.ProcessState == nil { // the test broke off
+		if cmd.Process != nil && cmd.ProcessState == nil { // the test failed early
 			_ = cmd.Process.Kill()
 			_ = cmd.Wait()
 		}
@@ -50,9 +49,8 @@ func stetCommand(t *testing.T, out *os.File, env []string, args ...string) *exec
 	return cmd
 }
 
-// A signal while wrap closes cuts the requests off that the agent left behind;
-// the exit code and the summary are there, and the copy of the configuration
-// with its key is gone before.
+// A signal while wrap closes cuts off the requests that the agent left behind. The exit code and the summary are correct, and the
+// copy of the configuration with its key was already removed.
 func TestSignalWhileClosing(t *testing.T) {
 	t.Parallel()
 	model, started, gone := endless(t)
@@ -98,7 +96,7 @@ func TestSignalWhileClosing(t *testing.T) {
 	}
 }
 
-// The second signal cuts the requests in flight off, and they are told of.
+// The second signal cuts off running requests, and they are reported.
 func TestSecondSignal(t *testing.T) {
 	t.Parallel()
 	model, started, _ := endless(t)
@@ -126,7 +124,7 @@ func TestSecondSignal(t *testing.T) {
 	if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
 		t.Fatal(err)
 	}
-	waitFor(t, func() bool { // the first signal has closed the door
+	waitFor(t, func() bool { // after the first signal it no longer accepts connections
 		c, err := net.Dial("tcp", address)
 		if err == nil {
 			_ = c.Close()
@@ -142,7 +140,7 @@ func TestSecondSignal(t *testing.T) {
 	_ = client.Wait()
 }
 
-// Signals that stet was started with ignored stay ignored: nohup.
+// Signals that were ignored when stet started stay ignored: nohup.
 func TestIgnoredSignals(t *testing.T) {
 	signal.Ignore(syscall.SIGHUP)
 	defer func() {
@@ -163,11 +161,11 @@ func TestIgnoredSignals(t *testing.T) {
 	}
 	defer signal.Stop(process.Notify([]os.Signal{syscall.SIGHUP}))
 	if !signal.Ignored(syscall.SIGHUP) {
-		t.Error("with nothing to hear, all is heard")
+		t.Error("without signals to relay, all signals are relayed")
 	}
 }
 
-// Work that a signal ends has the code that a shell gives it.
+// Work that a signal ends has the exit code that a shell uses.
 func TestInterrupted(t *testing.T) {
 	c := make(chan os.Signal, 2)
 	ctx, stop := process.UntilSignal(context.Background(), c)
@@ -185,7 +183,7 @@ func TestInterrupted(t *testing.T) {
 	}
 }
 
-// waitFor waits until something is so.
+// waitFor waits until so returns true.
 func waitFor(t *testing.T, so func() bool) {
 	t.Helper()
 	for range 12_000 { // a minute
@@ -194,5 +192,5 @@ func waitFor(t *testing.T, so func() bool) {
 		}
 		time.Sleep(5 * time.Millisecond)
 	}
-	t.Fatal("it never came to that")
+	t.Fatal("the condition did not become true")
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/stet-dev/stet/store/sqlite"
 )
 
-// What came of the run is told although it cannot be written down.
+// The result of the run is printed although it cannot be stored.
 func TestAccountLockedAtEnd(t *testing.T) {
 	t.Parallel()
 	p := place(t, "XDG_STATE_HOME=", "XDG_CONFIG_HOME=", "GORACE=atexit_sleep_ms=0")

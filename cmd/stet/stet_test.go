@@ -18,14 +18,14 @@ import (
 	"github.com/stet-dev/stet/llm/llmtest"
 )
 
-// programs are what the tests can run besides what the system has.
+// programs are extra programs that the tests can run.
 var programs = map[string]func(){"stet": main, "agent": agentMain, "ask": askMain, "counter": counterMain, "client": clientMain, "ask-gateway": askGatewayMain}
 
 func TestMain(m *testing.M) {
 	testscript.Main(hearing{m}, programs)
 }
 
-// hearing is the tests, run where signals are heard.
+// hearing runs the tests with signals enabled.
 type hearing struct{ *testing.M }
 
 func (h hearing) Run() int {
@@ -33,8 +33,7 @@ func (h hearing) Run() int {
 	return h.M.Run()
 }
 
-// hear undoes it when this was started with signals ignored, as nohup does and
-// a shell in the background: what the tests start would ignore them too.
+// hear undoes ignored signals, which nohup and a background shell set: the programs that the tests start would inherit them.
 func hear() {
 	for _, s := range []os.Signal{os.Interrupt, syscall.SIGHUP, syscall.SIGQUIT} {
 		if signal.Ignored(s) {
@@ -43,8 +42,7 @@ func hear() {
 	}
 }
 
-// TestScripts runs the command line as people do: a script per file in
-// testdata/script.
+// TestScripts runs the scripts in testdata/script, as people use the command line.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:           "testdata/script",
@@ -54,7 +52,7 @@ func TestScripts(t *testing.T) {
 			e.Setenv("HOME", home)
 			e.Setenv("XDG_STATE_HOME", filepath.Join(home, "state"))
 			e.Setenv("XDG_CONFIG_HOME", filepath.Join(home, "config"))
-			e.Setenv("GORACE", "atexit_sleep_ms=0") // the race detector's own second at each exit
+			e.Setenv("GORACE", "atexit_sleep_ms=0") // the race detector waits a second at each exit
 			return os.MkdirAll(home, 0o700)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
@@ -73,7 +71,7 @@ func startModel(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Setenv("MODEL", m.URL)
 }
 
-// twoFiles is a script in which a model has a.txt and b.txt read and edited. a is the first one's text.
+// twoFiles is a script in which a model reads and edits a.txt and b.txt. a is the first one's text.
 func twoFiles(a string) llmtest.Script {
 	line := ""
 	for l := range strings.Lines(a) {
@@ -96,7 +94,7 @@ func twoFiles(a string) llmtest.Script {
 	}
 }
 
-// await waits until a file holds a text: what a background command writes.
+// await waits until a background command has written a text to a file.
 func await(ts *testscript.TestScript, _ bool, args []string) {
 	for range 6000 { // a minute
 		b, _ := os.ReadFile(ts.MkAbs(args[0]))
@@ -117,8 +115,7 @@ func perm(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// agentMain is a real agent, though a small one: it works on the files of its
-// directory with the model at ANTHROPIC_BASE_URL.
+// agentMain is a small but real agent: it works on the files of its directory with the model at ANTHROPIC_BASE_URL.
 func agentMain() {
 	root, err := os.OpenRoot(".")
 	if err != nil {
@@ -133,8 +130,7 @@ func agentMain() {
 	fmt.Println(words)
 }
 
-// counterMain is an agent that writes down, in the file named, its number, its
-// parent's, and the signals that it hears. SIGTERM ends it.
+// counterMain is an agent that writes its process id, its parent's, and the received signals to the named file. SIGTERM ends it.
 func counterMain() {
 	f, err := os.Create(os.Args[1])
 	if err != nil {
@@ -151,7 +147,7 @@ func counterMain() {
 	}
 }
 
-// askMain is a program that an agent leaves behind: it asks a model and waits.
+// askMain is a program that an agent leaves running: it asks a model and waits.
 func askMain() {
 	resp, err := http.Post(os.Args[1]+"/chat/completions", "application/json", strings.NewReader(`{"model":"m","messages":[]}`))
 	if err == nil {

@@ -16,10 +16,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// terminal is a terminal that answers no question, and has no columns.
+// terminal is a terminal that does not answer queries, and has no columns.
 type terminal struct {
 	keyboard *os.File
-	side     *os.File // the programs'
+	side     *os.File // the programs' end
 	mu       sync.Mutex
 	shown    bytes.Buffer
 	drained  chan struct{}
@@ -31,7 +31,7 @@ func openTerminal(t *testing.T) *terminal {
 	if err != nil {
 		t.Skip("no terminals here: ", err)
 	}
-	raw, err := master.SyscallConn() // Fd would make reading block, whatever is closed
+	raw, err := master.SyscallConn() // Fd would make reads block, even after a close
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,7 +71,7 @@ func openTerminal(t *testing.T) *terminal {
 	return term
 }
 
-// start starts a program on the terminal, in a session of its own.
+// start starts a program on the terminal, in a new session.
 func (term *terminal) start(t *testing.T, name string, args ...string) *exec.Cmd {
 	t.Helper()
 	cmd := exec.Command(name, args...)
@@ -84,7 +84,7 @@ func (term *terminal) start(t *testing.T, name string, args ...string) *exec.Cmd
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if cmd.ProcessState == nil { // the test broke off
+		if cmd.ProcessState == nil { // the test failed early
 			_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
 			_ = cmd.Wait()
 		}
@@ -92,15 +92,14 @@ func (term *terminal) start(t *testing.T, name string, args ...string) *exec.Cmd
 	return cmd
 }
 
-// text is what was shown until the programs ended.
+// text returns the output until the programs ended.
 func (term *terminal) text() string {
-	_ = term.side.Close() // the last of them: reading ends when all is read
+	_ = term.side.Close() // the last open end: reading ends after all output
 	<-term.drained
 	return term.shown.String()
 }
 
-// Nothing asks the terminal for its colours: the answer would be waited for,
-// and what is typed meanwhile would be lost.
+// Programs do not query the terminal for its colours: they would wait for the answer, and typed input would be lost meanwhile.
 func TestTerminalIsNotAsked(t *testing.T) {
 	for _, args := range [][]string{
 		{"wrap", "--", "sh", "-c", "exit 3"}, {"wrpa"}, {"--help"}, {"help", "wrap"}, {"savings", "--policy", "none"},
@@ -114,7 +113,7 @@ func TestTerminalIsNotAsked(t *testing.T) {
 	}
 }
 
-// A terminal of no columns gets a report all the same.
+// A terminal without columns also gets a report.
 func TestTerminalWithoutColumns(t *testing.T) {
 	term := openTerminal(t)
 	if err := term.start(t, "stet", "savings").Wait(); err != nil || !strings.Contains(term.text(), "nothing to save") {
@@ -122,10 +121,8 @@ func TestTerminalWithoutColumns(t *testing.T) {
 	}
 }
 
-// The terminal sends Ctrl-C to the agent, so stet does not, also where its
-// standard input is a pipe. The agent here is out of the terminal's reach, so
-// that all it hears is from stet; another program tells when the terminal has
-// sent it.
+// The terminal sends Ctrl-C to the agent, so stet does not, even if stet's standard input is a pipe. The agent here is not in the
+// terminal's process group, so it receives signals only from stet. Another program shows when the terminal has sent the signal.
 func TestTerminalInterruptsOnce(t *testing.T) {
 	if _, err := exec.LookPath("setsid"); err != nil {
 		t.Skip(err)
@@ -142,7 +139,7 @@ func TestTerminalInterruptsOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 		waitFor(t, func() bool { return strings.Contains(heard("other"), "interrupt") })
-		for _, name := range []string{"agent", "other"} { // what stet sends on comes after an interrupt
+		for _, name := range []string{"agent", "other"} { // signals that stet forwards come after an interrupt
 			var pid, parent int
 			if _, err := fmt.Sscan(heard(name), &pid, &parent); err != nil {
 				t.Fatal(err)

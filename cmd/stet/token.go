@@ -44,7 +44,7 @@ func (p *program) changeTokens(change func(*gateway.Tokens) error) error {
 	return tokenfile.Change(state, change)
 }
 
-// printToken prints a token that was made: its secret alone on standard output.
+// printToken prints a new token: only its secret goes to standard output.
 func (p *program) printToken(made gateway.Token, secret string) error {
 	p.say("token %s for %s (%s), %s", made.ID, made.Name, strings.Join(made.Scopes, ", "), until(made.Expires))
 	_, err := fmt.Fprintln(p.out, secret)
@@ -104,7 +104,7 @@ func (c *tokenCreateCommand) Run(context.Context) (err error) {
 	return c.printToken(made, secret)
 }
 
-// expiry reads when something ends; the zero time is never.
+// expiry parses an expiry time; the zero time means never.
 func expiry(s string, now time.Time) (time.Time, error) {
 	if s == "never" {
 		return time.Time{}, nil

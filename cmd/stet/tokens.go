@@ -15,7 +15,7 @@ import (
 	"github.com/stet-dev/stet/transcript"
 )
 
-// countedMax is how large a file may be that is counted as one text or body.
+// countedMax is the largest file that is counted as one text or body.
 const countedMax = 256 << 20
 
 // tokensCommand is stet tokens.
@@ -65,7 +65,7 @@ func (c *tokensCommand) Run(context.Context) error {
 	return nil
 }
 
-// count counts a file, by what it holds.
+// count counts a file according to its content.
 func (c *tokensCommand) count(file string) (*report.Tokens, error) {
 	if file == "-" {
 		b, err := io.ReadAll(io.LimitReader(c.in, countedMax+1))
@@ -103,8 +103,7 @@ func (c *tokensCommand) count(file string) (*report.Tokens, error) {
 	return report.CountText(file, b, c.model)
 }
 
-// wholeObject returns the file at path if it begins like a JSON object and is
-// not too large for a request; nil otherwise.
+// wholeObject returns the file at path if it begins like a JSON object and is not too large for a request; otherwise nil.
 func wholeObject(path string, info os.FileInfo) ([]byte, error) {
 	if !info.Mode().IsRegular() || info.Size() > countedMax {
 		return nil, nil

@@ -70,7 +70,7 @@ func (c *toolsCommand) Run(ctx context.Context) error {
 	return nil
 }
 
-// recorded counts the tools of what the proxy has recorded since a time.
+// recorded counts the tools in the proxy's record since a time.
 func (c *toolsCommand) recorded(ctx context.Context, since time.Time) (*report.Tools, error) {
 	where, err := c.storeThere()
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/stet-dev/stet/store/sqlite"
 )
 
-// store is where the records are for commands that have no flag for it. A project has no say in that.
+// store returns the address of the records, for commands without a flag for it. A project cannot set it.
 func (p *program) store() (string, error) {
 	c, err := config.Load(config.Source{Home: p.home(), User: p.userConfig(), Getenv: p.getenv})
 	if err != nil {
@@ -26,11 +26,10 @@ func (p *program) store() (string, error) {
 	return p.trailFile(), err
 }
 
-// storeOf is where the records are by a configuration: in its database, else in the file of the audit
-// trail. It is empty when there is no home.
+// storeOf returns the configured address of the records: a database, or else the file of the audit trail; "" if there is no home.
 func (p *program) storeOf(c *config.Config) string { return cmp.Or(c.Store, p.trailFile()) }
 
-// storeThere is store, and fs.ErrNotExist where that is a file that is not there.
+// storeThere is store; the error is fs.ErrNotExist if the file does not exist.
 func (p *program) storeThere() (string, error) {
 	where, err := p.store()
 	if err == nil && !store.IsDatabase(where) {
@@ -39,7 +38,7 @@ func (p *program) storeThere() (string, error) {
 	return where, err
 }
 
-// openTrail opens the audit trail. Where there is none, none is made.
+// openTrail opens the audit trail, and does not make a missing one.
 func (p *program) openTrail(ctx context.Context) (store.Store, error) {
 	where, err := p.storeThere()
 	if errors.Is(err, os.ErrNotExist) {

@@ -11,8 +11,7 @@ import (
 	"github.com/stet-dev/stet/store/sqlite"
 )
 
-// A trail that is gone is said to be gone, until a person takes note of it; old
-// entries go by "stet audit prune". (FILE-11)
+// A lost trail is reported until a person accepts the loss. "stet audit prune" removes old entries. (FILE-11)
 func TestAuditAcceptAndPrune(t *testing.T) {
 	home := t.TempDir()
 	var out, errs bytes.Buffer

@@ -88,8 +88,7 @@ func (c *undoCommand) undo(ctx context.Context, trail record.Trail, what string)
 	return errors.Join(failed...)
 }
 
-// trust warns where the trail was changed: what it says of earlier content may be
-// forged, so a person has to look.
+// trust warns if the trail was changed: its record of earlier content may be forged, so a person must look.
 func (c *undoCommand) trust(ctx context.Context, trail record.Trail) error {
 	v, err := record.Verify(ctx, trail)
 	if err != nil || v.Broken == nil {
@@ -103,7 +102,7 @@ func (c *undoCommand) trust(ctx context.Context, trail record.Trail) error {
 	return nil
 }
 
-// chooseWrites returns the writes of a session, or the one of a number.
+// chooseWrites returns the writes of a session, or the write of a number.
 func chooseWrites(all, left []record.Write, what string) ([]record.Write, error) {
 	id, err := strconv.ParseUint(what, 10, 64)
 	means := func(w record.Write) bool { return w.Session == what }

@@ -84,7 +84,7 @@ func (c *uninstallCommand) Run(ctx context.Context) error {
 		undone(c.machine().RemoveServer(added, c.serversFile(), c.dry))
 	}
 	if failed != nil {
-		return failed // the service stays: an agent may still ask there
+		return failed // the service stays: an agent may still use it
 	}
 	if c.dry {
 		if at := s.Address(); at != "" {

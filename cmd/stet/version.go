@@ -11,9 +11,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// release is the version of a build that is not made from a module at a
-// version. The linker sets it, commit and date in packages that are released (.goreleaser.yaml);
-// nothing else writes to them.
+// release is the version of a build that is not made from a module at a version. The linker sets it, commit and date in released
+// packages (.goreleaser.yaml). No code writes them.
 var (
 	release = "0.1.0-dev"
 	commit  string // the revision's hash

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// A build for a release says its version, the commit and the day of the commit.
+// A release build prints its version, the commit and the commit's day.
 func TestReleaseVersion(t *testing.T) {
 	bin := filepath.Join(t.TempDir(), "stet.exe")
 	stamp := "-X main.release=1.2.3 -X main.commit=0123456789abcdef -X main.date=2026-01-05T10:00:00Z"

@@ -18,7 +18,7 @@ import (
 	"github.com/stet-dev/stet/internal/proxyserver"
 )
 
-// lingering is how long requests may take that an agent has left behind.
+// lingering is the time limit for requests that an agent has left behind.
 const lingering = 2 * time.Second
 
 // wrapCommand is stet wrap.
@@ -53,7 +53,7 @@ stet wrap --upstream http://127.0.0.1:11434/v1 -- qwen`,
 		},
 	}, &c.command, c.Run)
 	f := cmd.Flags()
-	f.SetInterspersed(false) // what stands behind the command is the command's
+	f.SetInterspersed(false) // arguments after the command belong to the command
 	config.AddFlags(f, append(proxyKeys, "fold")...)
 	return cmd
 }
@@ -67,7 +67,7 @@ func (c *wrapCommand) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// From here on to the end no signal ends stet before it has cleaned up.
+	// From here to the end no signal ends stet before it has cleaned up.
 	defer process.OutliveReader()()
 	signals := process.Notify(process.Forwarded)
 	defer signal.Stop(signals)
@@ -77,7 +77,7 @@ func (c *wrapCommand) Run(ctx context.Context) error {
 	}
 	m := c.machine()
 	if m.Lasting, err = c.lasting(); err != nil {
-		c.say("%v", err) // an agent that goes through another proxy too is no reason not to start
+		c.say("%v", err) // if the agent also uses another proxy, it is started anyway
 	}
 	r := m.Redirect(c.args, "http://"+listener.Addr().String())
 	defer r.Clean()
@@ -123,7 +123,7 @@ func (c *wrapCommand) runAgent(ctx context.Context, path string, args, env []str
 	return process.Run(ctx, cmd, signals)
 }
 
-// foundUpstreams are the base URLs that an agent's own configuration names.
+// foundUpstreams returns the base URLs in an agent's own configuration.
 func foundUpstreams(found map[agentconfig.API]string) config.Upstreams {
 	return config.Upstreams{
 		Messages: found[agentconfig.Messages], Chat: found[agentconfig.Chat], Responses: found[agentconfig.Responses],
@@ -132,8 +132,8 @@ func foundUpstreams(found map[agentconfig.API]string) config.Upstreams {
 	}
 }
 
-// checkFound returns an error where one of the base URLs found is none, of those that
-// count: what is given for an API goes before what is found.
+// checkFound returns an error if one of the base URLs found is invalid and used. A given URL for an API has priority over a found
+// one.
 func checkFound(r *agentconfig.Redirect, given config.Upstreams) error {
 	byAPI := map[agentconfig.API]string{
 		agentconfig.Messages: given.Messages, agentconfig.Chat: given.Chat, agentconfig.Responses: given.Responses,
