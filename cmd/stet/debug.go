@@ -31,7 +31,7 @@ type debugCommand struct {
 	log string
 }
 
-// bundleLog is how many of the last bytes of a log a bundle has.
+// bundleLog is the limit of a bundle's log in bytes, from its end.
 const bundleLog = 200 << 10
 
 // secretLike matches keys, tokens, and passwords in URLs.
