@@ -21,7 +21,8 @@ type Index struct {
 	parts   [][]int32        // by line: the parts that show it
 	size    []int            // by line: its bytes
 	content map[int][][]int32
-	counted map[int]*excerpts // by part; made when they are first asked for
+	within  map[string][]int32 // by line: the parts that show it, also within a longer line; made when it is first asked for
+	counted map[int]*excerpts  // by part; made when they are first asked for
 	names   *names
 	edits   []edit // in the order of the requests
 	stubs   []stub // in the order of the parts
@@ -31,7 +32,7 @@ type Index struct {
 func NewIndex(rec *recording.Recording) *Index {
 	x := &Index{
 		rec: rec, ids: make(map[string]int32), lines: make([][]int32, len(rec.Parts)), texts: make([][]string, len(rec.Parts)),
-		content: make(map[int][][]int32), counted: make(map[int]*excerpts),
+		content: make(map[int][][]int32), within: make(map[string][]int32), counted: make(map[int]*excerpts),
 	}
 	for i, p := range rec.Parts {
 		x.texts[i] = visible(p.Part)

@@ -29,7 +29,7 @@ func (v *View) Recalls(i int) (recalls []Recall) {
 	var out []int
 	need := func(in []int32) {
 		for _, part := range slices.Backward(in) {
-			if _, replaced := v.replaced[int(part)]; replaced && int(part) >= v.begin && int(part) < v.end {
+			if v.isReplaced(part) {
 				out = append(out, int(part))
 				return
 			}
@@ -71,21 +71,41 @@ func (v *View) missing(line string, patch bool) []int32 {
 		return nil
 	}
 	var in []int32
-	var pieces []string
 	shown := false
 	forms(line, patch, func(form string) {
 		if id, ok := v.x.ids[form]; ok {
 			shown = shown || v.count[id] > 0 || v.recalled[id]
-			if len(form) >= minQuote {
+			if len(form) >= minQuote && !shown && slices.ContainsFunc(v.x.parts[id], v.isReplaced) {
 				in = append(in, v.x.parts[id]...)
-				pieces = append(pieces, form)
+				shown = v.showsWithin(form)
 			}
 		}
 	})
-	shown = shown || slices.ContainsFunc(pieces, v.showsPiece)
 	if shown {
 		return nil
 	}
 	slices.Sort(in)
 	return in
+}
+
+// isReplaced reports whether a part is in the request, with a placeholder in its place.
+func (v *View) isReplaced(part int32) bool {
+	_, replaced := v.replaced[int(part)]
+	return replaced && int(part) >= v.begin && int(part) < v.end
+}
+
+// showsWithin reports whether the request shows a line within a longer one.
+func (v *View) showsWithin(line string) bool {
+	in, ok := v.x.within[line]
+	if !ok {
+		for part, texts := range v.x.texts {
+			if anyContains(texts, line) {
+				in = append(in, int32(part))
+			}
+		}
+		v.x.within[line] = in
+	}
+	return slices.ContainsFunc(in, func(part int32) bool {
+		return int(part) >= v.begin && int(part) < v.end && !v.isReplaced(part)
+	}) || v.anyPlaceholder(func(texts []string) bool { return anyContains(texts, line) })
 }
