@@ -129,8 +129,7 @@ func TestAuth(t *testing.T) {
 	}
 }
 
-// What the model's endpoint says is an error of the prompt, and the session
-// lives on.
+// An error of the model's endpoint is an error of the prompt, and the session continues.
 func TestModelError(t *testing.T) {
 	broken := true
 	r := newRig(t, func(*llm.Request) (llm.Response, error) {

@@ -8,7 +8,7 @@ import (
 	"github.com/stet-dev/stet/tool"
 )
 
-// What an editor is shown of each hunk leads from one text to the other.
+// The hunks shown by an editor lead from the old text to the new one.
 func TestSides(t *testing.T) {
 	for _, c := range []struct{ before, after string }{
 		{"a\nb\n", "a\nc\n"}, {"", "new\n"}, {"gone\n", ""}, {"no end", "no end\n"}, {"a\n", "a"}, {"-- x\n++ y\n", "@@ -1 +1 @@\n\\ z\n"},

@@ -127,8 +127,7 @@ func TestServers(t *testing.T) {
 	}
 }
 
-// What is allowed of one tool is allowed of no other, and to accept edits is
-// not to accept what is no edit.
+// A grant for one tool does not allow another tool. A grant for edits does not allow other calls.
 func TestServersGrants(t *testing.T) {
 	drop := using("c3", "mcp__notes__drop", `{"path":"n.txt","text":""}`)
 	write := using("c4", "write_file", `{"path":"w.txt","content":"1\n"}`)
@@ -174,8 +173,8 @@ func TestServersGrants(t *testing.T) {
 	}
 }
 
-// What is rejected is not done; a server that dies is told of, and what else
-// there is works on; a session that is closed ends its servers.
+// A rejected call is not done. A server that dies is reported, and the other servers keep working. Closing a session ends its
+// servers.
 func TestServersEnd(t *testing.T) {
 	r := newRig(t, script(
 		[]llm.Part{note("c1", "no")}, []llm.Part{using("c2", "mcp__notes__die", `{"path":"","text":""}`)},

@@ -104,8 +104,7 @@ func TestAllowForSession(t *testing.T) {
 	}
 }
 
-// What makes something run cannot be allowed in the editor: it waits for the
-// queue, whatever the mode, and the editor says so.
+// A file that makes something run cannot be allowed in the editor. In every mode it waits for the queue, and the editor says so.
 func TestControlFile(t *testing.T) {
 	r := newRig(t, script([]llm.Part{using("c1", "write_file", `{"path":".envrc","content":"x\n"}`)}))
 	events := r.queue.Subscribe()
@@ -274,8 +273,7 @@ func TestTwoPrompts(t *testing.T) {
 	}
 }
 
-// What a sub-agent does is shown and asked about as the agent's own, under names
-// that belong to it alone; what it says is not.
+// A sub-agent's calls are shown and asked about like the agent's own, under separate names. Its text is not shown.
 func TestSubAgent(t *testing.T) {
 	of := func(text string, turns ...[]llm.Part) func(*llm.Request) (llm.Response, bool) {
 		answer := script(turns...)
@@ -312,8 +310,7 @@ func TestSubAgent(t *testing.T) {
 	}
 }
 
-// An endpoint that numbers the calls of each answer anew: an editor is told of
-// two calls, not twice of one.
+// An endpoint restarts the numbers of calls in each answer: an editor is told of two calls, not twice of one.
 func TestSameCallID(t *testing.T) {
 	r := newRig(t, script(
 		[]llm.Part{using("call_0", "list_files", `{"path":"."}`)},

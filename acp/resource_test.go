@@ -94,7 +94,7 @@ func FuzzNamed(f *testing.F) {
 	})
 }
 
-// What a title shows cannot pass for something else.
+// A title cannot be mistaken for something else.
 func TestPlain(t *testing.T) {
 	if got := plain("a\u202eb\nc\x00"); got != "a<U+202E>b c<U+0000>" {
 		t.Errorf("%q", got)

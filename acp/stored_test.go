@@ -46,8 +46,7 @@ func TestLoad(t *testing.T) {
 	}
 }
 
-// What was said before a compaction is shown when the session is loaded by its
-// first name, and the summary is not.
+// Messages before a compaction are shown when the session is loaded by its first name. The summary is not shown.
 func TestLoadCompacted(t *testing.T) {
 	r := newRig(t, func(req *llm.Request) (llm.Response, error) {
 		text := "An answer." + strings.Repeat(" Very long.", 300)

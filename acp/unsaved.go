@@ -16,8 +16,7 @@ import (
 const maxUnsaved = 64 << 10
 
 // withUnsaved returns the result of a read with what the editor has not saved.
-// What the result says of the disk stays as it is: the agent has seen that
-// version, and its writes are compared with it.
+// The result still describes the file on disk: the agent has seen that version, and its writes are compared with it.
 func (st *sessionTools) withUnsaved(ctx context.Context, t *turn, c tool.Call, result string) string {
 	body, whole := strings.CutSuffix(strings.TrimSpace(result), "}")
 	u, ok := st.unsaved(ctx, t, argumentsOf(string(c.Arguments)).Path)

@@ -141,7 +141,7 @@ func TestLooksAreNotStored(t *testing.T) {
 	r.run(c, "Well?")
 	f, _ := r.tools.Tracker(c.ID()).File("a.txt", workspace.Stamp{})
 	if f.Stamp.Mtime != touched.UnixNano() {
-		t.Fatalf("nobody looked: %+v", f)
+		t.Fatalf("the file was not checked: %+v", f)
 	}
 	for _, e := range r.stored(c.ID()) {
 		if o, ok := e.Body.(session.File); ok && o.Kind == freshness.Seen {

@@ -85,7 +85,7 @@ func TestEveryWriteHasItsApproval(t *testing.T) {
 		for _, w := range writes {
 			byEdit := edited[[3]string{w.Session, w.Path, w.Before}]
 			if w.Open || !approved[key{w.Session, w.Path, w.Before, w.After}] && !byEdit {
-				rt.Fatalf("nobody approved %+v", w)
+				rt.Fatalf("no person approved %+v", w)
 			}
 		}
 		for _, path := range []string{"a", "b"} {

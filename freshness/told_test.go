@@ -32,7 +32,7 @@ func TestTold(t *testing.T) {
 	if f, _ := s.File("b", workspace.Stamp{}); f.Whole || f.Version != "w" {
 		t.Fatalf("%+v", f)
 	}
-	// What was found out before the session's own last access says nothing.
+	// An observation from before the session's own last access does not count.
 	s.Observe(Observation{Kind: Edited, Path: "b", Version: "own", Time: at(20)})
 	s.Observe(Observation{Kind: Told, Path: "b", Version: "w", Time: at(19)})
 	s.Observe(Observation{Kind: Told, Path: "b", Gone: true, Time: at(19)})

@@ -23,8 +23,8 @@ type Reading struct {
 	Missed            string // why the prompt cache was missed
 }
 
-// TapMeter is a Meter, apart from what the documents of a response mean: Tap
-// cuts them out of what is written and hands them to whoever keeps Reading.
+// TapMeter is the part of a Meter that does not depend on the API. Tap splits the written bytes into documents, and passes them to
+// the code that updates Reading.
 type TapMeter struct {
 	Tap interface {
 		io.Writer

@@ -101,7 +101,7 @@ func TestCalls(t *testing.T) {
 	}
 }
 
-// What a person is asked about is what is sent, and looks like it.
+// A person is asked about exactly the arguments that are sent.
 func TestPlanShowsArguments(t *testing.T) {
 	_, set, _ := open(t, Config{}, self(t, "server"))
 	greet, _ := set.Get("mcp__tester__greet")
@@ -166,7 +166,7 @@ func TestWaiting(t *testing.T) {
 	}
 }
 
-// Who waits for tools can stop to, and a group that connects can be closed.
+// A wait for tools can be cancelled, and a connecting group can be closed.
 func TestGivenUp(t *testing.T) {
 	g := Open(Config{Environ: os.Environ()}, []Server{self(t, "mute")})
 	ctx, cancel := context.WithCancel(t.Context())

@@ -16,8 +16,7 @@ import (
 	"go.uber.org/goleak"
 )
 
-// What this test binary is when it is started by a test: a server, or something
-// that is none.
+// What this test binary does when a test starts it: it is a server, or a program that is not one.
 const role = "STET_TEST_MCP"
 
 func TestMain(m *testing.M) {

@@ -176,7 +176,7 @@ func TestResume(t *testing.T) {
 		if _, err := c.CallTool(context.Background(), again); err == nil {
 			t.Error("the same answer was taken twice")
 		}
-		// What is no decision goes to the person elsewhere.
+		// An answer that is not a decision leaves the question to the person at another front end.
 		for _, unclear := range []mcp.InputResponse{
 			&mcp.ElicitResult{Action: "accept"}, &mcp.ElicitResult{Action: "perhaps"},
 		} {

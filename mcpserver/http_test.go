@@ -257,7 +257,7 @@ func TestGuard(t *testing.T) {
 	}
 }
 
-// Whoever began an MCP session goes on with the same token.
+// An MCP session can be continued only with the token that began it.
 func TestStolenSession(t *testing.T) {
 	n := newNotes()
 	s := newServer(t, Config{Caller: n.handler, Await: true, HTTP: HTTP{Tokens: []string{tokenA, tokenB}}})

@@ -36,7 +36,7 @@ func exchange(t testing.TB, s *Server, lines ...string) []string {
 	return answers
 }
 
-// What is no JSON is told so, and the session goes on.
+// A line that is not JSON gets an error, and the session continues.
 func TestLines(t *testing.T) {
 	n := newNotes()
 	n.notes["a"] = "x"

@@ -12,7 +12,7 @@ type worded struct{ error }
 
 func (worded) Reason() string { return "the trail is full" }
 
-// What broke is told as far as it names nothing that is not the client's.
+// An internal error is reported without names that do not come from the client.
 func TestReason(t *testing.T) {
 	for want, err := range map[string]error{
 		": the trail is full":         fmt.Errorf("write: %w", worded{errors.New("/home/me/stet.db is full")}),

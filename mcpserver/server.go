@@ -66,8 +66,8 @@ type HTTP struct {
 	// AllowedHosts are further names, with or without a port, that may stand
 	// in the Host header. The loopback names always may.
 	AllowedHosts []string
-	// Elsewhere says that sessions may have been begun at another server: a request of one that is not known
-	// here is served by itself, as those of revisions without sessions are. Without it the client has to begin anew.
+	// Elsewhere says that another server may have begun a session: a request of an unknown session is served by itself, like
+	// requests of protocol revisions without sessions. Without Elsewhere the client has to start again.
 	Elsewhere bool
 }
 

@@ -184,7 +184,7 @@ func TestPatience(t *testing.T) {
 	})
 }
 
-// What the client cancels ends; what it no longer awaits goes on.
+// A call that the client cancels ends. A call that the client no longer awaits continues.
 func TestCancel(t *testing.T) {
 	for _, revision := range revisions {
 		t.Run(revision, func(t *testing.T) {

@@ -149,8 +149,8 @@ func TestSendBeforeRead(t *testing.T) {
 	})
 }
 
-// Calls wait when the client is owed much, and the more so when there are many.
-// What waits is done in order, or not at all once it is cancelled.
+// Calls wait when many bytes of answers wait for the client to read, and earlier when there are many calls.
+// Waiting calls run in order, and cancelled ones do not run.
 func TestCallsWaitForReader(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := &heavy{fixed: aPiece}
@@ -208,7 +208,7 @@ func TestCallsAtWork(t *testing.T) {
 	})
 }
 
-// What waits is bounded too: then nothing more is read, until the client reads.
+// The number of waiting calls is bounded: beyond it nothing is read until the client reads.
 func TestReadingStops(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		k := newTalk(t, aPiece)

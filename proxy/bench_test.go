@@ -176,7 +176,7 @@ func BenchmarkConversations(b *testing.B) {
 				resp.Body.Close()
 			}
 			for n := 0; b.Loop(); n = (n + 1) % rounds {
-				if n == 0 { // all begin anew
+				if n == 0 { // all start again
 					b.StopTimer()
 				}
 				var wg sync.WaitGroup

@@ -10,8 +10,7 @@ import (
 	"github.com/stet-dev/stet/record"
 )
 
-// What is believed of the provider's cache is package cachestate's. This file says to it
-// what a request asks for, and stores what it returns.
+// Package cachestate models the provider's cache. This file tells it what a request asks for, and stores what it returns.
 
 // evicts reports whether the policy leaves out, at cold points, what was sent before.
 func evicts(policy history.Policy) bool {

@@ -78,9 +78,8 @@ func lines(t *testing.T, file string) [][]byte {
 	return out
 }
 
-// What real agents sent passes byte for byte under off. Under the others it
-// stays valid, nothing but results of tools and arguments of calls changes, and
-// nothing is passed for want of understanding.
+// Requests of real agents pass byte for byte under off. Under the other policies they stay valid, only results of tools and
+// arguments of calls change, and no request is passed because it was not understood.
 func TestCaptures(t *testing.T) {
 	for name, requests := range captures(t) {
 		for _, policy := range []history.Policy{history.Off, history.KeepLatest, history.Lossless, history.Adaptive} {

@@ -184,8 +184,8 @@ func TestClearsWhereItIsNotKnown(t *testing.T) {
 	}
 }
 
-// What is not to be cleared is not: under other policies, where it is turned off, in a conversation with tools of the
-// server, and where the request manages its context itself.
+// Results that must not be cleared are not: under other policies, if clearing is turned off, in a conversation with tools of the
+// server, and if the request manages its context itself.
 func TestClearsOnlyThere(t *testing.T) {
 	for name, set := range map[string]func(s *strict, a *session){
 		"lossless":          func(s *strict, _ *session) { s.config.History.Policy = history.Lossless },

@@ -255,7 +255,7 @@ func TestUnanswered(t *testing.T) {
 	}
 }
 
-// Going back to where no request ended is no compaction, as beginning anew is.
+// A conversation that goes back to a place where no request ended is not a compaction. A restarted conversation is.
 func TestGoingBack(t *testing.T) {
 	for _, test := range []struct {
 		body   []byte
@@ -288,7 +288,7 @@ func TestTitle(t *testing.T) {
 	}
 }
 
-// What the provider drops by itself is not pointed at.
+// No pointer is made to content that the provider may drop by itself.
 func TestManaged(t *testing.T) {
 	p := newProxy(t)
 	summedUp := bytes.Replace(talk{rounds: 2}.body(), []byte(`],"tools":`),
@@ -313,7 +313,7 @@ func TestManaged(t *testing.T) {
 	}
 }
 
-// What is remembered of a full store, and what is not kept any more.
+// What is remembered of a full store, and what is removed.
 func TestRecall(t *testing.T) {
 	store := new(record.Memory)
 	req, err := newProxy(t).endpoints.messages.codec.Decode(talk{rounds: 5}.body())
@@ -345,7 +345,7 @@ func TestRecall(t *testing.T) {
 	}
 }
 
-// What a conversation owes, it owes in another process too.
+// A conversation's debt also holds in another process.
 func TestRecallAccount(t *testing.T) {
 	req, err := newProxy(t).endpoints.messages.codec.Decode(talk{rounds: 20}.body())
 	if err != nil {

@@ -133,7 +133,7 @@ func TestBounded(t *testing.T) {
 	}
 }
 
-// What is kept of a request does not keep its texts.
+// The record kept of a request does not contain its texts.
 func TestNothingPinned(t *testing.T) {
 	tab := newConversations(5)
 	text := strings.Repeat("call_1/home/me/project/a.go", 10_000)

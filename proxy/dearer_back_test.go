@@ -249,7 +249,7 @@ func TestGoneThroughAnother(t *testing.T) {
 	k.verdict(0.1)
 }
 
-// What is asked at a cold point again and again is held once.
+// A request that is repeated at a cold point is held once.
 func TestAskedAgainIsHeldOnce(t *testing.T) {
 	k := newLong(t)
 	k.at = k.at.Add(20 * time.Minute)

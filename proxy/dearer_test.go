@@ -265,8 +265,8 @@ func TestCooled(t *testing.T) {
 	}
 }
 
-// What is asked at a cold point may be taken back, go on in the same message or lose
-// the agent's reminder: what was sent at the cold point is sent again.
+// A prompt at a cold point may be taken back, continue in the same message or lose the agent's reminder: what was sent at the cold
+// point is sent again.
 func TestRetyped(t *testing.T) {
 	for _, test := range []struct {
 		name        string

@@ -28,9 +28,9 @@
 // type cause). Messages that were sent before thinking that is checked go out as they were sent even then
 // (sentform.go): for them the original is the change.
 //
-// What was sent once is sent the same way again, unless the cache is gone: else the provider would have
-// to write its cache anew. Where the provider checks what stands before thinking, nothing that was sent
-// ever changes. What is needed for that is stored before any of an answer is passed on.
+// Messages that were sent once are sent the same way again, unless the cache is gone. Otherwise the provider would have to write
+// its cache again. If the provider checks what comes before thinking, nothing that was sent ever changes. The data needed for that
+// is stored before any byte of an answer is forwarded.
 //
 // Requests of one conversation are told by the key that the agent sends, or else by their beginning:
 // a request belongs to the conversation whose last request is the longest beginning of this one.

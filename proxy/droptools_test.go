@@ -153,7 +153,7 @@ func TestToolsAreLeftOut(t *testing.T) {
 	}
 }
 
-// What tools take that are left out counts as saved, and they cost nothing in the record.
+// Tokens of left-out tools count as saved, and cost nothing in the record.
 func TestToolsLeftOutAreRecorded(t *testing.T) {
 	strictly(t, func(s *strict) {
 		s.config.DropTools = []string{"Read"}

@@ -116,7 +116,7 @@ func TestEncodings(t *testing.T) {
 	}
 }
 
-// What cannot be decoded in bounded memory goes untouched, and is no error of the proxy's (WIRE-5).
+// A body that cannot be decoded in bounded memory is sent untouched, and is not an error of the proxy (WIRE-5).
 func TestBombs(t *testing.T) {
 	up := &recorder{}
 	r := newRig(t, up, func(c *proxy.Config) { c.MaxBody = 1 << 20 })

@@ -68,8 +68,7 @@ func TestEnginesAreFew(t *testing.T) {
 	}
 }
 
-// What stands further back than half of the model's window is sent again, and
-// that is so for each model of a conversation, in whatever turn it is asked.
+// Content further back than half of the model's window is sent again, for each model of a conversation, in any turn.
 func TestWindowOfModel(t *testing.T) {
 	k := newTrial(t, 5*time.Minute)
 	reads := func(id string) {

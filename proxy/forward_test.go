@@ -112,7 +112,7 @@ func TestOtherPaths(t *testing.T) {
 	}
 }
 
-// What cannot be planned on goes as it came, and the reason is recorded.
+// A request that cannot be planned is sent unchanged, and the reason is recorded.
 func TestPassed(t *testing.T) {
 	long := conversation(strings.Repeat("x", 5000), 3)
 	for _, test := range []struct {

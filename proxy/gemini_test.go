@@ -169,7 +169,7 @@ func TestGemini(t *testing.T) {
 	}
 }
 
-// What goes wrong is said in the words of the API, and without the key.
+// An error is reported in the API's format, without the key.
 func TestGeminiFailures(t *testing.T) {
 	r := newRig(t, http.NotFoundHandler(), func(c *proxy.Config) { c.Upstreams.Gemini = "http://127.0.0.1:1" })
 	for _, test := range []struct {
@@ -199,8 +199,8 @@ func TestGeminiFailures(t *testing.T) {
 	}
 }
 
-// What is not understood of this provider's API goes as it came: other methods, bodies of those
-// who are logged in with an account, and conversations that the provider keeps.
+// Unknown requests of this provider's API are sent unchanged: other methods, bodies of account logins, and conversations that the
+// provider keeps.
 func TestGeminiPasses(t *testing.T) {
 	for _, test := range []struct{ path, body, api, passed string }{
 		{"/v1internal:streamGenerateContent?alt=sse", `{"model":"m","request":{"contents":[]}}`, "", ""},

@@ -12,7 +12,7 @@ import (
 	"github.com/stet-dev/stet/record"
 )
 
-// What waits to be written late is bounded by its bytes. The newest stays, since it holds the forms before it.
+// Rows that wait to be written are bounded in bytes. The newest row stays, because it contains the forms before it.
 func TestLateIsBounded(t *testing.T) {
 	counts, err := newMetrics(prometheus.NewRegistry())
 	if err != nil {

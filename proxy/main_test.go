@@ -213,8 +213,8 @@ func content(lines int) string {
 // rules are a system text that is long enough for a cache.
 var rules = strings.Repeat("Follow the rule. ", 320)
 
-// conversation is a Messages body in which one file is read `reads` times.
-// Odd spacing and an unknown field show whether it was written anew.
+// conversation is a Messages body in which one file is read `reads` times. Its odd spacing and an unknown field show whether the
+// body was encoded again.
 func conversation(first string, reads int) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, `{ "model":"model-a" ,"max_tokens":1e2,"x_unknown":{"a":[1.0,2]},"system":%q,"messages":[{"role":"user","content":%q}`, rules, first)

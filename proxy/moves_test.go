@@ -12,8 +12,9 @@ import (
 	"github.com/stet-dev/stet/record"
 )
 
-// What left at a cold point stays away at every process that has the same store, also where the conversation is at another one at
-// once, and where others have asked so much since that the turn is not among the newest (WIRE-2).
+// A result that was left out at a cold point stays left out in every process with the same store, also if the conversation moves to
+// another process at once, and if other conversations have sent so many requests since that the turn is not among the newest
+// (WIRE-2).
 func TestMovesUnchecked(t *testing.T) {
 	for name, crowd := range map[string]int{"at once": 0, "later": 2 * caughtUp} {
 		t.Run(name, func(t *testing.T) {

@@ -16,7 +16,7 @@ const (
 	defaultMemory = 64 << 20 // bytes
 	marked        = 4        // so many of the newest messages may have cache markers, which agents move on
 
-	// What a held request takes besides its body, in bytes. Measured on recorded requests.
+	// Bytes of a held request besides its body, measured on recorded requests.
 	indexed    = 3       // for each byte of a text: itself, its lines, and where they stand
 	perMessage = 300     // for each message
 	perRequest = 8 << 10 // for each request

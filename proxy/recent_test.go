@@ -148,8 +148,8 @@ func comesBack(p *Proxy, x *exchange, at time.Time) (row record.Request, account
 	return x.row, account
 }
 
-// What is planned in its new parts alone is what is planned as a whole, byte
-// for byte, over conversations that go on, fork, go back and change.
+// A plan made only for a request's new parts equals a plan for the whole request, byte for byte, over conversations that continue,
+// fork, go back and change.
 func TestIncremental(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		config := history.Config{
@@ -233,17 +233,17 @@ func TestGoesOn(t *testing.T) {
 	state := first.plan.state
 	second := newest(8, p.endpoints.messages, 1)
 	if second.plan.state != state || state == nil || first.held {
-		t.Error("the state began anew")
+		t.Error("the state was made again")
 	}
 	if n := commonMessages(second.request.Messages, first.request.Messages); n != len(first.request.Messages) ||
 		&second.request.Messages[3].Parts[0] != &first.request.Messages[3].Parts[0] {
 		t.Errorf("%d messages in common", n)
 	}
 	if counted := newest(9, p.endpoints.count, 1); counted.plan.state != state {
-		t.Error("a request to count tokens began anew")
+		t.Error("a request to count tokens was decoded from its start")
 	}
 	if again := newest(9, p.endpoints.messages, 1); again.plan.state != state {
-		t.Error("the request after it began anew")
+		t.Error("the request after it was decoded from its start")
 	}
 	if back := newest(6, p.endpoints.messages, 2); back.plan.state == state || back.plan.state == nil {
 		t.Error("going back went on with a state of more")

@@ -52,7 +52,7 @@ func (p *Proxy) recoveryOf(d *reading) *recovery {
 	for _, known := range d.forms.known {
 		c.others = append(c.others, candidate{"sent form", func() (*history.Plan, error) { return p.asSent(d, known) }, known})
 	}
-	// What is behind the newest form that is known may have been sent by a process that has not stored it.
+	// Messages after the newest known form may have been sent by a process that has not stored it.
 	if likeliest := d.forms.likeliest(); likeliest.Messages < d.forms.before && !d.forms.formless && !p.unchanged {
 		c.others = append(c.others, candidate{"computed", func() (*history.Plan, error) { return p.computed(d) }, likeliest})
 	}

@@ -159,8 +159,8 @@ func TestMetInTheMiddle(t *testing.T) {
 	})
 }
 
-// What is recorded of a request that was refused is what the provider took at last, and so is what later requests are compared
-// with: as of a session whose form was known all the time (WIRE-2).
+// The record of a refused request has the form that the provider finally accepted, and later requests are compared with that form,
+// as in a session whose form was always known (WIRE-2).
 func TestRecordOfWhatWasTaken(t *testing.T) {
 	for name, config := range map[string]Config{
 		"a lost store": {History: history.Config{Policy: history.Adaptive}, KeepResults: true}, // a refused request has nothing new cleared
@@ -306,8 +306,8 @@ func TestOrderOfTries(t *testing.T) {
 	}
 }
 
-// What no form helps against is the provider's first error, unchanged, after three tries at most. Other errors are
-// no reason to try again.
+// If no form helps, the client gets the provider's first error unchanged, after at most three tries. Other errors are not tried
+// again.
 func TestFirstErrorIsPassed(t *testing.T) {
 	const bound, other = "The block is bound to a different conversation.", "Invalid `signature` in `thinking` block"
 	strictly(t, func(s *strict) {

@@ -72,8 +72,8 @@ func (p *Proxy) lookUp(x *exchange, d *reading) {
 // goes as it would have been shortened.
 func (d *reading) repeats() bool { return d.forms.bound && !d.forms.formless }
 
-// goAsSent has a request, of which nothing new may be shortened, go out in the form that its beginning was sent in. why is the
-// reason. It returns why the request goes untouched all the same, if it does.
+// goAsSent sends a request, whose new part must not be shortened, in the form in which its beginning was sent. why is the reason.
+// It returns why the request is sent untouched instead, if it is.
 func (p *Proxy) goAsSent(x *exchange, d *reading, why cause) cause {
 	failed := p.safely(x, func() cause {
 		plan, err := p.asSent(d, d.forms.likeliest())

@@ -264,7 +264,7 @@ func TestTotalsAreBound(t *testing.T) {
 	})
 }
 
-// What is planned behind messages that were sent is planned once: later requests go on from there.
+// New messages after sent ones are planned once: later requests continue from there.
 func TestGoesOnBehind(t *testing.T) {
 	strictly(t, func(s *strict) {
 		s.rush = true

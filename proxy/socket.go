@@ -194,7 +194,7 @@ func (s *socket) ask(ctx context.Context, r io.Reader) error {
 	return s.upstream.Write(ctx, websocket.MessageText, sent)
 }
 
-// carry carries a message of which head was read.
+// carry forwards a message whose first bytes head were already read.
 func carry(ctx context.Context, to *websocket.Conn, kind websocket.MessageType, head []byte, rest io.Reader) error {
 	w, err := to.Writer(ctx, kind)
 	if err != nil {

@@ -200,7 +200,7 @@ func TestSocketBeginsWithNothing(t *testing.T) {
 	}
 }
 
-// What is not held here passes untouched, and so does the provider's refusal of what it does not hold (WIRE-4).
+// A request that continues an unknown conversation passes untouched, and so does the provider's refusal of an unknown one (WIRE-4).
 func TestSocketUnknown(t *testing.T) {
 	model := reader(t)
 	r := newRig(t, nil, func(c *proxy.Config) { c.Upstreams.Responses = model.URL })

@@ -112,7 +112,7 @@ type bind struct {
 	second   *Proxy
 	secondOf *cutStore
 	policies []history.Policy
-	drops    [][]string // patterns of tools that are left out, of which a proxy has one; none: no tools are
+	drops    [][]string // patterns of tools that are left out; each proxy uses one of them; none: no tools are left out
 	did      []string
 	lose     bool // the answer to the next request does not come back
 	failed   bool

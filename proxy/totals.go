@@ -39,9 +39,8 @@ type Totals struct {
 	// Shortened counts results that were shortened by reason (record.Trim.Reason),
 	// each once, in however many requests it stood.
 	Shortened map[string]int
-	// Moments counts requests that were planned anew because the provider's cache
-	// was taken for cold, by why (record.Cache.Moment); Alive those of them whose
-	// answer showed that it was not.
+	// Moments counts requests that were planned again because the provider's cache was assumed to be cold, by reason
+	// (record.Cache.Moment). Alive counts those of them whose answer showed that it was warm.
 	Moments map[string]int
 	Alive   int
 	// Bound: a conversation was shortened before thinking that the provider checks. It may be refused

@@ -80,8 +80,8 @@ func (p *Proxy) mayTry(x *exchange, d *reading, h http.Header) bool {
 // tries reports whether a request changes what was sent before thinking.
 func (d *reading) tries() bool { return d.asked.Tries && !d.clears && d.verdict.New != "" }
 
-// giveUp is for a request whose try was refused: it is decided anew, without one. The account is remembered. It reports
-// whether the request now goes in another form.
+// giveUp handles a request whose try was refused: it is decided again without a try. The account is remembered. It reports whether
+// the request is now sent in another form.
 func (p *Proxy) giveUp(x *exchange, d *reading) bool {
 	p.log.Info("the provider lets nothing change before thinking: with this account nothing more is tried", "upstream", x.upstream.Host, "model", x.row.Model)
 	p.accounts.set(x.account, true)

@@ -206,7 +206,7 @@ func TestTriesAtRandom(t *testing.T) {
 	}
 }
 
-// What is told apart is the key and the upstream.
+// The key and the upstream distinguish accounts.
 func TestAccountOf(t *testing.T) {
 	p, err := New(Config{})
 	if err != nil {

@@ -133,8 +133,8 @@ func (u *upload) send(out *http.Request) {
 // continues reports whether the body has only what is new in a conversation that is held.
 func (u *upload) continues() bool { return u.turn != nil && u.turn.Continues() }
 
-// patch makes the edits in a whole body as it came, of which view is what req was decoded from. Unless they are
-// proven right, the body goes as it came.
+// patch makes the edits in the whole original body; view is the part from which req was decoded. Unless the edits are proven
+// correct, the body is sent unchanged.
 func (u *upload) patch(codec llm.Codec, view []byte, req *llm.Request, edits []llm.Edit, pool *buffers) error {
 	u.patched, u.dropping, u.clearing = nil, false, false
 	if len(edits) == 0 && !u.continues() {

@@ -60,8 +60,7 @@ func TestJournalBatches(t *testing.T) {
 	})
 }
 
-// Many entries do not wait for the delay, nor does whoever brings them for the
-// trail.
+// Many entries are written without the delay, and the caller that adds them does not wait for the trail.
 func TestJournalHurries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var m record.Memory

@@ -69,8 +69,7 @@ func TestReadsVersion1(t *testing.T) {
 	}
 }
 
-// What a newer version wrote is kept as it is, and the state says that it is
-// not part of it.
+// Data of a newer version is kept unchanged, and the state says that it is not included.
 func TestNewerVersions(t *testing.T) {
 	for _, test := range []struct {
 		kind    session.Kind
@@ -123,7 +122,7 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// What is exported is read again, and stored elsewhere, as it was.
+// An exported session can be read again, and stored in another store, unchanged.
 func TestJSON(t *testing.T) {
 	var from, to session.Memory
 	h, err := session.Create(t.Context(), &from, session.Opening{Dir: "/p"}, sessiontest.Bodies()[1:]...)
@@ -153,7 +152,7 @@ func TestJSON(t *testing.T) {
 		t.Errorf("again: %v", err)
 	}
 
-	// What it has got since is added; where it has gone another way, that is said.
+	// Events added since are imported; a session that was forked is reported.
 	if err := h.Append(t.Context(), session.Title("later")); err != nil {
 		t.Fatal(err)
 	}

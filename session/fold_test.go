@@ -136,8 +136,7 @@ func TestFoldUsage(t *testing.T) {
 	}
 }
 
-// A recording is imported once; where its context began anew a session is
-// compacted into the next.
+// A recording is imported once. Where its context was restarted, a session is compacted into the next one.
 func TestImport(t *testing.T) {
 	store := &session.Memory{}
 	at := sessiontest.Start

@@ -12,8 +12,7 @@ import (
 	"github.com/stet-dev/stet/session/sessiontest"
 )
 
-// What another process adds is found by who waits for it, once and in order, and
-// without a poll it is not.
+// A waiting reader gets another process's events, once and in order. Without a poll it gets none.
 func TestHubPolls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var store session.Memory

@@ -15,15 +15,14 @@ type Recording struct {
 	Source   string // names it, so that it is imported once
 	From     Link   // of a sub-agent's: the session that started it
 	Messages []llm.Message
-	Starts   []int // indexes of Messages at which the context began anew
+	Starts   []int // indexes of Messages at which the context was restarted
 }
 
 // ErrImported says that a recording was imported before.
 var ErrImported = errors.New("imported already")
 
-// Import stores a recording: as a session, or, where the context began anew, as
-// several, each compacted into the next. It returns the last one's ID. With
-// ErrImported that is the ID of the session that is there.
+// Import stores a recording: as one session, or, if the context was restarted, as several, each compacted into the next. It returns
+// the last one's ID. With ErrImported that is the ID of the existing session.
 func Import(ctx context.Context, store Store, r Recording) (string, error) {
 	if len(r.Messages) == 0 {
 		return "", fmt.Errorf("import %s: no messages", r.Source)

@@ -78,9 +78,8 @@ func (g *claudeConversation) sidechains() []*Session {
 	return all
 }
 
-// build makes the messages of the active branch of every tree, or of the one
-// with the given root. A tree without a link to an earlier one is a context
-// begun anew.
+// build makes the messages of the active branch of every tree, or of the tree with the given root. A tree without a link to an
+// earlier one is a restarted context.
 func (g *claudeConversation) build(s *Session, only *int) {
 	var roots []int
 	leaf := map[int]int{}

@@ -13,8 +13,7 @@ import (
 	"github.com/stet-dev/stet/llm"
 )
 
-// What is written is read again as it was, but for what the format has no place
-// for.
+// A written session can be read again unchanged, except for data without a place in the format.
 func TestWriteClaudeCode(t *testing.T) {
 	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	opaque := llm.Part{Kind: llm.Opaque, Raw: `{"type":"image","source":{"data":"eA=="}}`}

@@ -21,8 +21,7 @@ func (s *Session) addUser(words, id string, t time.Time) {
 	s.add(llm.Message{Role: llm.User, ID: id, Time: t, Parts: text(words)})
 }
 
-// start notes that the next message begins the context anew. The system text
-// at the head of the conversation is repeated there.
+// start records that the next message restarts the context. The system text at the head of the conversation is repeated there.
 func (s *Session) start() {
 	n := len(s.Messages)
 	if n == 0 || len(s.Starts) > 0 && s.Starts[len(s.Starts)-1] >= n {

@@ -43,10 +43,9 @@ type Session struct {
 	// Messages[s:i] without the Local ones, s being the last of Starts ≤ i.
 	Messages []llm.Message
 
-	// Starts holds the indexes of Messages at which the agent began its
-	// context anew (its own compaction): the request whose answer is
-	// Messages[i] held Messages[s:i], s being the last of Starts that is
-	// ≤ i, or 0. System text recorded at the head is repeated after a start.
+	// Starts has the indexes of Messages at which the agent restarted its context (its own compaction): the request whose answer is
+	// Messages[i] held Messages[s:i], where s is the last of Starts that is ≤ i, or 0. System text recorded at the head is repeated
+	// after a start.
 	Starts []int
 
 	// Carried holds the indexes of Assistant messages that the agent took

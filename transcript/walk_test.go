@@ -45,7 +45,7 @@ func TestWalk(t *testing.T) {
 		got = append(got, line)
 		return nil
 	}
-	// What is named twice comes once, by whatever name.
+	// A file that is named twice is read once, under any name.
 	link := filepath.Join(t.TempDir(), "link")
 	if err := os.Symlink(dir, link); err != nil {
 		t.Fatal(err)

@@ -63,8 +63,7 @@ func (m *chat) mention() (string, bool) {
 	return strings.CutPrefix(before[strings.LastIndexAny(before, " \t")+1:], "@")
 }
 
-// suggestFiles offers the files that a word may mean. They are listed anew for each
-// mention; until then there are those of the last one.
+// suggestFiles offers the files that a word may mean. The list is read again for each mention; until then the last list is used.
 func (m *chat) suggestFiles(word string) {
 	if word == "" && !m.listing {
 		m.listing = true

@@ -172,12 +172,11 @@ func (m *chat) update(msg tea.Msg) tea.Cmd {
 	return nil
 }
 
-// settleTime is how long a terminal's size has to stay the same before the screen
-// is drawn anew. A drawing during the change may leave lines behind: no program
-// knows where a terminal puts lines that do not fit any more.
+// settleTime is how long a terminal's size must stay the same before the screen is drawn again. Drawing during the change may leave
+// lines behind: no program knows where a terminal puts lines that no longer fit.
 const settleTime = 100 * time.Millisecond
 
-// redrawLater has the screen drawn anew when the size has settled.
+// redrawLater draws the screen again when the size has settled.
 func (m *chat) redrawLater() tea.Cmd {
 	m.resized++
 	m.settled = false

@@ -16,7 +16,7 @@ type decision struct {
 	editor bool   // Edit is offered
 	unseen string // what of the question was not shown; "" if all was
 
-	open func() int // counts the open questions, of which a list can be had; nil: no list
+	open func() int // counts the open questions if they can be listed; nil: no list
 
 	stage   stage
 	pending approval.Answer // the one that the next line confirms

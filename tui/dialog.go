@@ -56,9 +56,8 @@ func (d *Dialog) Ask(ctx context.Context, q approval.Question) (approval.Answer,
 	return a, err
 }
 
-// ask shows a question and waits for the answer, or the end of ctx. open counts the open
-// questions, of which a list can be had; nil: there is no list. content returns the text
-// that Edit begins with.
+// ask shows a question and waits for the answer or the end of ctx. open counts the open questions that can be listed; nil: there is
+// no list. content returns the text with which Edit begins.
 func (d *Dialog) ask(ctx context.Context, q approval.Question, open func() int, content func() ([]byte, error)) (approval.Answer, error) {
 	d.input().discard()
 	c := &decision{q: q, open: open, editor: d.Editor != "", unseen: d.show(q, d.lines())}

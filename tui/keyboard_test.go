@@ -12,7 +12,7 @@ import (
 	"github.com/stet-dev/stet/llm"
 )
 
-// What is typed and is no UTF-8 comes as escapes, wherever it is cut.
+// Typed bytes that are not UTF-8 become escapes, wherever the input is cut.
 func FuzzKeyboard(f *testing.F) {
 	f.Add([]byte("a\xff\xfe日本\xe6\x97"), 3)
 	f.Fuzz(func(t *testing.T, typed []byte, cut int) {

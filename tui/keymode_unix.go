@@ -11,9 +11,8 @@ import (
 )
 
 // keyMode has a terminal hand over each key as it is pressed, and show none of them.
-// What was typed before is dropped. Ctrl-C and Ctrl-Z stay signals, and output is not
-// changed. leave puts back what was; it may be called more than once, and by another
-// goroutine.
+// Earlier input is dropped. Ctrl-C and Ctrl-Z stay signals, and output is not changed. leave restores the old mode; it may be
+// called more than once, and by another goroutine.
 func keyMode(f *os.File) (leave func(), err error) {
 	fd := int(f.Fd())
 	before, err := unix.IoctlGetTermios(fd, getMode)

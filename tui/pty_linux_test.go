@@ -195,7 +195,7 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// What comes at once, or in a paste, or before the question is shown, is no answer.
+// Input that comes at once, in a paste, or before the question is shown does not count as an answer.
 func TestKeysPaste(t *testing.T) {
 	var q approval.Queue
 	p := sitWithKeys(t, &q, "")
@@ -225,7 +225,7 @@ func TestKeysPaste(t *testing.T) {
 	second.wait(t)
 }
 
-// What was not shown is approved by a word, and not by the rest of a paste.
+// A change that was not shown is approved by a typed word, not by the rest of a paste.
 func TestKeysUnseen(t *testing.T) {
 	var q approval.Queue
 	p := sitWithKeys(t, &q, "")

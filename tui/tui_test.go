@@ -289,7 +289,7 @@ func TestEditor(t *testing.T) {
 	}
 }
 
-// What cannot be granted or edited is not offered, and not taken.
+// Answers that are not possible for a question are not offered, and not accepted.
 func TestNarrow(t *testing.T) {
 	var q approval.Queue
 	p := sit(t, &q, func(d *tui.Dialog) { d.Editor = "false" })
@@ -394,7 +394,7 @@ func TestLongDiff(t *testing.T) {
 		!strings.Contains(text, "\x1b[31m-old") {
 		t.Errorf("shown:\n%s", text)
 	}
-	// What was not shown is not approved by a key. (FILE-6)
+	// A change that was not shown completely is not approved by a key. (FILE-6)
 	for _, word := range []string{"", "y", "a"} {
 		p.types("a")
 		p.expect("Not shown: 19 more lines, 709 bytes of long lines. Type yes")
@@ -416,7 +416,7 @@ func TestLongDiff(t *testing.T) {
 	}
 }
 
-// What cannot be shown is approved by a word alone, and the word suffices.
+// A change that cannot be shown is approved only by a typed word, and the word suffices.
 func TestTooLargeToShow(t *testing.T) {
 	var q approval.Queue
 	p := sit(t, &q, nil)

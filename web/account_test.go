@@ -100,8 +100,7 @@ func (h *house) log(t *testing.T, entries ...record.Entry) {
 	}
 }
 
-// What was read, edited and refused is told by file; writes that can be undone
-// are, by whom it is asked. (FILE-12)
+// Reads, edits and refusals are listed by file. Writes that can be undone are undone for the person who asks. (FILE-12)
 func TestFilesAndUndo(t *testing.T) {
 	h, _ := newHouse(t)
 	h.log(t,

@@ -60,8 +60,7 @@ var (
 	inline = regexp.MustCompile(`(?i)<script(?:>| [^>]*>)[^<]|<style| on[a-z]+=| style=`)
 )
 
-// What a browser loads before anything lazy is at most 150 KB, and the page needs
-// nothing that its policy forbids.
+// A browser first loads at most 150 KB, and the page needs nothing that its policy forbids.
 func TestWeightOfPage(t *testing.T) {
 	index := assets()["/"]
 	if found := inline.Find(index.plain); found != nil {

@@ -12,9 +12,8 @@
 // of a server that has ended learns nothing that it could use. The protocol stands
 // in proof.go and in docs/web.md.
 //
-// What agents and files contain is data to the UI, never markup: the content
-// security policy allows no script, style or request from elsewhere, and no text
-// becomes HTML.
+// Content from agents and files is data to the UI, never markup: the content security policy allows no script, style or request
+// from another place, and no text becomes HTML.
 package web
 
 import (

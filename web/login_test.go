@@ -62,7 +62,7 @@ func TestLogin(t *testing.T) {
 	}
 }
 
-// Whoever logs out is out in every tab; other logins of the same person hold.
+// A logout ends the login in every tab. Other logins of the same person stay valid.
 func TestLogout(t *testing.T) {
 	h, _ := newHouse(t)
 	p, other := h.enter(t, "A"), h.enter(t, "A")

@@ -124,7 +124,7 @@ func TestAnswerInParts(t *testing.T) {
 	}
 }
 
-// What was edited is written as it is, also when it is empty.
+// An edited text is written exactly, also if it is empty.
 func TestAnswerEdited(t *testing.T) {
 	h, _ := newHouse(t)
 	p := h.enter(t, "B")
@@ -162,7 +162,7 @@ func TestEvents(t *testing.T) {
 	}
 }
 
-// What a person has to know of a question is there, of several files too.
+// A question has everything that a person must know, also for several files.
 func TestSeveral(t *testing.T) {
 	q := approval.Question{
 		Write: true, Path: "dir", Size: 9, Notes: []tool.Note{tool.Control, tool.Large},

@@ -113,8 +113,7 @@ func TestRewindAndFork(t *testing.T) {
 	p.post(path+"/compact", struct{}{}, http.StatusNotImplemented)
 }
 
-// Who follows a session gets what comes, and after a lost connection what it has
-// missed, once and in order.
+// A follower of a session gets new events, and after a lost connection the missed ones, once and in order.
 func TestFollow(t *testing.T) {
 	h, _ := newHouse(t)
 	s := h.talk(t)

@@ -143,7 +143,7 @@ func TestLookAtUndo(t *testing.T) {
 	}
 }
 
-// bent is a trail of which somebody has changed the second entry.
+// bent is a trail whose second entry was changed.
 type bent struct{ record.Trail }
 
 func (b bent) Entries(ctx context.Context, q record.TrailQuery) ([]record.Entry, error) {

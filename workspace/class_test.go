@@ -32,8 +32,7 @@ func TestControlFilesByName(t *testing.T) {
 	}
 }
 
-// What stands beside a control file and does the same is one too, in every
-// format that its program reads. (FILE-13)
+// A file beside a control file with the same effect is also one, in every format that its program reads. (FILE-13)
 func TestControlFilesBesideOthers(t *testing.T) {
 	c := newClasses(nil, nil)
 	control := strings.Fields(`

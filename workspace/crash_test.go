@@ -53,7 +53,7 @@ func TestKilledWhileWriting(t *testing.T) {
 			t.Fatal(err)
 		}
 		tr.noLitter()
-		// What was there before can be had again.
+		// The earlier content can be restored.
 		if acknowledged > 0 {
 			if _, err := tr.Kept(VersionOf([]byte(crashText(acknowledged - 1)))); err != nil {
 				t.Errorf("version %d is not kept: %v", acknowledged-1, err)
@@ -98,7 +98,7 @@ func killOne(t *testing.T, tr *tree, after time.Duration) int {
 	_ = cmd.Wait()
 	all := bytes.Split([]byte(first+string(rest)), []byte("\n"))
 	var n int
-	// What follows the last line feed was not said to the end.
+	// Text after the last line feed is incomplete.
 	if _, err := fmt.Sscanf(string(all[len(all)-2]), "done %d", &n); err != nil {
 		t.Fatalf("%q: %v", all, err)
 	}

@@ -199,8 +199,8 @@ func FuzzDecode(f *testing.F) {
 		if err != nil || found.stateful() {
 			return
 		}
-		// What is decoded without complaint can be encoded, and means the
-		// same; several bytes may stand for one character.
+		// Text that was decoded without an error can be encoded, and means the same; several byte sequences may stand for one
+		// character.
 		back, err := found.Encode(text)
 		if err != nil {
 			return

@@ -11,8 +11,7 @@ import (
 	"github.com/stet-dev/stet/internal/invisible"
 )
 
-// What can be wrong with a file. An error that a model can act on is an *Error with one
-// of these. Any other error is a failure of the system.
+// Errors about a file. An error that a model can act on is an *Error with one of these. Any other error is a failure of the system.
 var (
 	ErrNotFound    = errors.New("no such file or directory")
 	ErrPermission  = errors.New("permission denied")

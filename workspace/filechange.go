@@ -124,7 +124,7 @@ func (fc *fileChange) mayReplace() error {
 	asks, detail := t.Cautions()&^fc.mode.Agreed, ""
 	switch {
 	case asks&OtherNames != 0:
-		detail = fmt.Sprintf("the file has %d names, and nobody was asked", t.Links)
+		detail = fmt.Sprintf("the file has %d names, and no person was asked", t.Links)
 	case asks&ExecutableFile != 0:
 		detail = "the file is executable, and no person was asked"
 	}

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestInspectWhileReplaced: another program removes a file and makes it anew, as a
+// TestInspectWhileReplaced: another program removes a file and makes it again, as a
 // checkout does. Inspect finds a file that can be written to, or none; never a file
 // without permission.
 func TestInspectWhileReplaced(t *testing.T) {

@@ -377,8 +377,7 @@ func oneMoment(s string) bool {
 	return false
 }
 
-// versionsIn is what stands in s of versions, in their order. A piece in the
-// middle of which one ends and another begins counts as that of either.
+// versionsIn returns the versions that s contains, in their order. A piece across the border of two versions counts as either.
 func versionsIn(s string) []string {
 	var seen []string
 	for i := 0; i+5 <= len(s); i += 5 {

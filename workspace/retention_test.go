@@ -51,7 +51,7 @@ func TestKeptAfterClockJump(t *testing.T) {
 	}
 }
 
-// What the clock has shown is trusted a day later.
+// A time that the clock has shown is trusted a day later.
 func TestClockTimes(t *testing.T) {
 	start := time.Unix(1_700_000_000, 0)
 	var mark string

@@ -54,7 +54,7 @@ func TestEveryVersionIsKept(t *testing.T) {
 	}
 }
 
-// A kept copy that was damaged is not handed out, and is made anew.
+// A damaged kept copy is not returned, and is made again.
 func TestDamagedVersion(t *testing.T) {
 	tr := newTree(t, Options{})
 	v, err := keep(tr.Root, "content")

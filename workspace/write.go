@@ -25,7 +25,7 @@ func (m WriteMode) allows(c Class) error {
 	case c == Repository:
 		return because(ErrProtected, "files of the repository are not written to")
 	case c == Control && m.Agreed&ControlFile == 0:
-		return &Error{Err: ErrProtected, Detail: "it is a control file, and nobody was asked", Asks: ControlFile}
+		return &Error{Err: ErrProtected, Detail: "it is a control file, and no person was asked", Asks: ControlFile}
 	}
 	return nil
 }

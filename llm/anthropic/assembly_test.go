@@ -113,7 +113,7 @@ func plain(t testing.TB, text string) string {
 	return string(out)
 }
 
-// What is not whole, or not understood, is no message.
+// An answer that is incomplete or not understood gives no message.
 func TestAssemblyDoesNotGuess(t *testing.T) {
 	text := started(0, `{"type":"text","text":""}`)
 	for name, stream := range map[string]string{

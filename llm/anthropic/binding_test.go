@@ -29,7 +29,7 @@ func TestAppendDropping(t *testing.T) {
 		`{"thinking":{}}`: `{"thinking":{"block_binding":{"prefix_mismatch_behavior":"drop_block"}}}`,
 		`{"a":1 }`:        `{"a":1 ,"thinking":{"type":"adaptive","block_binding":{"prefix_mismatch_behavior":"drop_block"}}}`,
 		`{}`:              `{"thinking":{"type":"adaptive","block_binding":{"prefix_mismatch_behavior":"drop_block"}}}`,
-		// What the client says itself, and what cannot be.
+		// Members that the client sets itself, and invalid requests.
 		`{"thinking":{"type":"adaptive","block_binding":{"prefix_mismatch_behavior":"error"}}}`: "",
 		`{"thinking":{"type":"disabled"}}`: "",
 		`{"thinking":null}`:                "",

@@ -62,7 +62,7 @@ func TestOverTCP(t *testing.T) { // CTX-11
 	}
 	_ = server.Close()
 	if _, err := model.Complete(t.Context(), &llm.Request{}); !errors.Is(err, syscall.ECONNREFUSED) {
-		t.Errorf("nobody there: %v", err)
+		t.Errorf("no endpoint there: %v", err)
 	}
 }
 

@@ -7,8 +7,7 @@ import (
 	"github.com/stet-dev/stet/llm"
 )
 
-// What another API wrote is sent as an image or in words, and what is this
-// one's own as it is, byte for byte.
+// A part of another API is sent as an image or as text. A part of this API is sent unchanged, byte for byte.
 func TestEncodeForeignParts(t *testing.T) { // CTX-3
 	const url = `{"type":"image","source":{"type":"url","url":"https://example.test/a.png"}}`
 	const png = `{"type":"image","source":{"type":"base64","media_type":"image/png","data":"AA=="}}`

@@ -62,8 +62,7 @@ func bodies(data []byte) [][]byte {
 	return lines
 }
 
-// PatchResults patches all results of each body that can be edited, of which
-// there must be some, and returns the others.
+// PatchResults patches all editable results of each body, and returns the other results. There must be some editable ones.
 func PatchResults(t testing.TB, c llm.Codec, bodies [][]byte) (fixed []llm.Part) {
 	t.Helper()
 	edited := 0

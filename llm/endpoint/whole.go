@@ -72,11 +72,9 @@ func clean(res *llm.Response) *llm.Response {
 // maxName is the longest name of a tool that an API takes, in bytes.
 const maxName = 128
 
-// Named returns the call p as it can be sent back: with an identity, made of
-// the answer's own and the part's place where the endpoint gave none, or that of
-// another call in others, which are parts of the same answer; with a name that a
-// tool may have; and with arguments, of which some endpoints leave out an empty
-// object.
+// Named returns the call p in a form that can be sent back. If the endpoint gave no identity, or one that another call in others
+// has, the call gets an identity made of the answer's and the part's index; others are parts of the same answer. The name becomes
+// one that a tool may have. Missing arguments become an empty object, because some endpoints leave that out.
 func Named(p llm.Part, response string, index int, others []llm.Part) llm.Part {
 	taken := func() bool {
 		return slices.ContainsFunc(others, func(o llm.Part) bool { return o.Kind == llm.ToolCall && o.CallID == p.CallID })

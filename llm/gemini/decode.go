@@ -90,7 +90,7 @@ func (d *decoder) request(earlier *llm.Request, earlierBody []byte) (*llm.Reques
 		req.MaxTokens, _ = rawjson.Int(d.Body, either(c[0], c[1]))
 	}
 	d.tools(req, f[reqTools])
-	// What the provider keeps under a name stands before the contents, and is not seen here.
+	// Content that the provider keeps under a name comes before the contents, and is not seen here.
 	req.Chained = d.Own(either(f[reqCached], f[reqCachedOther])) != ""
 	req.Messages = d.Messages()
 	layout := d.layout // alone: the decoder has the body

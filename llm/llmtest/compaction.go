@@ -8,10 +8,9 @@ import (
 	"github.com/stet-dev/stet/llm"
 )
 
-// What the provider does to a conversation itself: it clears results and thinking
-// ("Context editing"), or replaces what is old by a summary ("Compaction at a token
-// threshold", "Compaction on demand"). None of it is an edit to the check of thinking:
-// that compares what the client sends.
+// Changes that the provider makes to a conversation itself: it clears results and thinking ("Context editing"), or replaces old
+// messages by a summary ("Compaction at a token threshold", "Compaction on demand"). For the check of thinking none of them is an
+// edit: the check compares what the client sends.
 
 const clearsTools = "clear_tool_uses_20250919"
 

@@ -5,8 +5,7 @@ import (
 	"strings"
 )
 
-// What the provider's page "Preserved thinking" says of models. A name that stands in
-// neither list is taken for one of the newest.
+// Rules of the provider's page "Preserved thinking" about models. A name in neither list counts as one of the newest models.
 
 // unchecked are the models that do not look at what stands before a block of thinking.
 var unchecked = []string{

@@ -134,9 +134,8 @@ const (
 	forged = "Invalid `signature` in `thinking` block\""
 )
 
-// What stands before a block of thinking (WIRE-1). The rows are those of the page
-// "Preserved thinking", "What counts as an edit", and of its page "Prefix checks on
-// thinking blocks".
+// The content before a block of thinking is checked (WIRE-1). The rows are those of the page "Preserved thinking", "What counts as
+// an edit", and of its page "Prefix checks on thinking blocks".
 func TestPrefixOfThinking(t *testing.T) {
 	p := startProvider(t, "")
 	c := p.talk(opus)
@@ -228,8 +227,8 @@ func TestPrefixOfThinking(t *testing.T) {
 // that a reader sees.
 func unquoted(text string) string { return strings.ReplaceAll(text, `\"`, `"`) }
 
-// What becomes of a block that is bound to something else: page "Preserved thinking",
-// "What the API does with an invalid block" and "When the API enforces the check".
+// How a block that is bound to other content is handled: page "Preserved thinking", "What the API does with an invalid block" and
+// "When the API enforces the check".
 func TestMismatch(t *testing.T) {
 	const unset, failing, dropping, odd = "", `"error"`, `"drop_block"`, `"ignore"`
 	// The thinking of message 1 stands before the edit; every later block is dropped.

@@ -135,7 +135,7 @@ func TestThreadRules(t *testing.T) {
 			r.now = r.now.Add(5*time.Minute + time.Second)
 			return r.post(threadHead + threadContinue(first) + said("two"))
 		}, threadAnswer{status: 404, code: "thread_not_found"}},
-		{"each answer begins the five minutes anew", func(r *threadRig, first string) threadAnswer {
+		{"each answer restarts the five minutes", func(r *threadRig, first string) threadAnswer {
 			for i := range 5 {
 				r.now = r.now.Add(4 * time.Minute)
 				first = r.post(threadHead + threadContinue(first) + said(fmt.Sprint(i))).id

@@ -20,10 +20,8 @@ type ChatClient struct {
 	// "" does not say.
 	Effort string
 
-	// Limit is the member that Request.MaxTokens goes into. "" is
-	// max_completion_tokens for the provider itself, whose newer models refuse
-	// the other, and max_tokens for compatible endpoints, of which some know
-	// no other.
+	// Limit is the member for Request.MaxTokens. "" means max_completion_tokens for the provider itself, whose newer models refuse
+	// max_tokens, and max_tokens for compatible endpoints, because some of them know only that.
 	Limit string
 }
 

@@ -9,7 +9,7 @@ import (
 	"github.com/stet-dev/stet/llm"
 )
 
-// What the APIs take back of names and of calls' identities, in bytes.
+// Limits of the APIs for names and call identities, in bytes.
 const (
 	maxName        = 64
 	maxChatID      = 40

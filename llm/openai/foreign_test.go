@@ -41,8 +41,7 @@ func encodeForeign(t *testing.T, codec llm.Codec, cases []foreignCase) {
 	}
 }
 
-// What another API wrote is sent as an image or in words, and what is this
-// one's own as it is, byte for byte.
+// A part of another API is sent as an image or as text. A part of this API is sent unchanged, byte for byte.
 func TestEncodeChatForeignParts(t *testing.T) { // CTX-3
 	encodeForeign(t, Chat{}, []foreignCase{
 		{llm.User, `{"type":"image_url", "image_url":{"url":"x","detail":"low"}}`, ""},

@@ -11,10 +11,8 @@ import (
 // Responses is the codec of the Responses API (POST /v1/responses). The zero
 // value is ready.
 //
-// What the model did in one go, items of reasoning, messages and calls that
-// follow one another, is one message of role Assistant. Every output of a tool is
-// a message of role Tool. So items that are added leave all messages before
-// them as they were, but may make the last one longer.
+// Items of reasoning, messages and calls that follow one another are one message of role Assistant. Every output of a tool is a
+// message of role Tool. So added items leave all earlier messages unchanged, but may extend the last one.
 type Responses struct{}
 
 var _ llm.Codec = Responses{}

@@ -57,7 +57,7 @@ func forms(t *testing.T, s record.Store) {
 	same(t, at, []record.SentPlace{{Place: 10, Form: 3, Time: minute(5), Bound: true}, {Place: 10, Form: high, Time: minute(2), Drops: true}})
 	same(t, list[2], two)
 
-	// What no place needs any more goes; what a newer form adds to stays.
+	// A form without places is removed. A form that a newer form is based on stays.
 	_, err := s.Prune(t.Context(), record.Limits{Since: minute(4)})
 	must(t, err)
 	at, list = find(10, high)

@@ -109,7 +109,7 @@ func large(t *testing.T, s session.Store) {
 	}
 }
 
-// What was handed in and what comes out belongs to the caller.
+// The caller owns the passed and the returned values.
 func ownership(t *testing.T, s session.Store) {
 	m := Text(llm.User, "kept")
 	m.Usage = &llm.Usage{Input: 1}

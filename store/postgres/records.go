@@ -49,8 +49,8 @@ func (s *Store) explain(op string, err error) error {
 	return s.database.explain(op, err)
 }
 
-// Changes returns a number that is another one when something was written to the database since the last call,
-// by whatever process, sessions too. It reads no table: the number is a hash of which transactions are seen.
+// Changes returns a number that changes when any process has written to the database since the last call, sessions included. It
+// reads no table: the number is a hash of the visible transactions.
 func (s *Store) Changes(ctx context.Context) (n int64, err error) {
 	err = s.pool.QueryRow(ctx, "SELECT hashtextextended(pg_current_snapshot()::text, 0)").Scan(&n)
 	return n, s.explain("look at", err)

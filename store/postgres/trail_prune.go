@@ -21,10 +21,9 @@ const pruneStep = 10_000
 // the clock was wrong, holds nothing up. It returns how many were removed. by says
 // who wants it.
 //
-// What is removed leaves a checkpoint, record.PruneEntry, from which the chain is
-// followed on. Before that, the chain is followed as a whole: a trail that is broken
-// is not pruned, since that would remove the evidence. The entry that suspended a
-// session that is suspended still is written again, with its own time.
+// The removed part is replaced by a checkpoint, record.PruneEntry, from which the chain continues. Before that, the whole chain is
+// checked: a broken trail is not pruned, because that would remove the evidence. The entry of a suspension that still holds is
+// written again, with its own time.
 func (s *Store) PruneTrail(ctx context.Context, before time.Time, newest int, by string) (removed int, err error) {
 	if _, due, err := lastPruned(ctx, s.pool, before, newest); err != nil || due == 0 {
 		return 0, s.explain("prune", err)

@@ -15,8 +15,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Bouncer starts PgBouncer before a database of the server, and returns the URL there. Each transaction may
-// get another connection to the server, of which there are few.
+// Bouncer starts PgBouncer in front of a database of the server, and returns its URL. Each transaction may get another of the few
+// connections to the server.
 func (s *Server) Bouncer(t testing.TB, database string) string {
 	t.Helper()
 	bin, err := exec.LookPath("pgbouncer")

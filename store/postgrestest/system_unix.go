@@ -24,7 +24,7 @@ func unprivileged(c *exec.Cmd, paths ...string) error {
 	}
 	u, err := user.Lookup("postgres")
 	if err != nil {
-		if u, err = user.LookupId("65534"); err != nil { // nobody
+		if u, err = user.LookupId("65534"); err != nil { // the user nobody
 			return err
 		}
 	}
@@ -46,8 +46,8 @@ func unprivileged(c *exec.Cmd, paths ...string) error {
 	return nil
 }
 
-// kill ends a server at once, and its children, each of which is in a process group of its own, and waits until they
-// hold nothing that a new server needs.
+// kill ends a server and its children at once. Each child has its own process group. It waits until they hold nothing that a new
+// server needs.
 func kill(pid int) error {
 	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil { // it starts no more children
 		return err

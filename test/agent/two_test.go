@@ -15,9 +15,8 @@ import (
 	"github.com/stet-dev/stet/store/sqlite"
 )
 
-// Two processes work in one session: whoever comes second is told so, and nothing
-// is mixed up or lost, neither what was acknowledged nor what was done. One that
-// was killed blocks no other process.
+// Two processes use one session: the second one is told so, and nothing is mixed up or lost, neither acknowledged events nor done
+// calls. A killed process blocks no other process.
 func TestTwoProcesses(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.Mkdir(filepath.Join(dir, "tree"), 0o755); err != nil {

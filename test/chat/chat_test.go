@@ -168,7 +168,7 @@ func TestCommands(t *testing.T) {
 	term.wait("goes on with this")
 }
 
-// What is no UTF-8, and what speaks to a terminal, is seen.
+// Invalid UTF-8 and terminal control sequences are shown as escapes.
 func TestBytes(t *testing.T) {
 	model, err := llmtest.Start(llmtest.Config{Handler: func(req *llm.Request) (llm.Response, error) {
 		last := req.Messages[len(req.Messages)-1]

@@ -89,7 +89,7 @@ func TestResizeWhileSpeaking(t *testing.T) {
 	term.gone("working")
 	term.resize(70, 20)
 	var want string
-	term.until("the end, drawn anew", term.screen, func(screen string) bool {
+	term.until("the end, drawn again", term.screen, func(screen string) bool {
 		want = screen
 		return inOrder(screen, said) && strings.Count(screen, "\n") == 20
 	})
@@ -103,8 +103,7 @@ func TestResizeWhileSpeaking(t *testing.T) {
 	term.until("as before:\n"+want, term.screen, func(screen string) bool { return tail(screen, ending) == tail(want, ending) })
 }
 
-// What stood on the screen before the chat is not lost, and a screen that is read
-// in full meanwhile is drawn anew when it is back.
+// The screen content before the chat is kept, and a screen that is read in full meanwhile is drawn again afterwards.
 func TestResizeKeeps(t *testing.T) {
 	term := open(t, 80, 24)
 	term.types("clear; echo before the chat", "Enter")

@@ -6,6 +6,5 @@
 // compiled and run by Node, each with gateways of its own. Its types are made of
 // the Go types here, too: go test ./test/clients -run TestGenerated -update.
 //
-// What comes from npm is installed as package npm says; STET_E2E=require makes it a
-// failure when it cannot be had.
+// npm packages are installed as package npm says. With STET_E2E=require a failed installation fails the test.
 package clients

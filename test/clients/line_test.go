@@ -68,7 +68,7 @@ func (l *line) pass(w *pair, to, from net.Conn) {
 		select {
 		case <-w.frozen:
 			if err == nil {
-				continue // it is lost, and nobody is told
+				continue // it is lost without an error
 			}
 		default:
 			if _, failed := to.Write(buf[:n]); failed != nil {

@@ -146,8 +146,8 @@ models:
 	return agent{name: "continue", wire: wire, configure: configure, command: command}
 }
 
-// qwen asks a model that does not check thinking: its first message lists the files, anew
-// in each process, so one that checks would refuse the second prompt, without stet too.
+// qwen asks a model that does not check thinking. Its first message lists the files again in each process, so a model that checks
+// would refuse the second prompt, also without stet.
 func qwen(wire, auth string) agent {
 	configure := func(t *testing.T, home, base string) []string {
 		write(t, filepath.Join(home, ".qwen/settings.json"), `{

@@ -238,7 +238,7 @@ func sitDown(t *testing.T, repo string, env []string) *person {
 	go func() {
 		shown := bufio.NewReader(screen)
 		var err error
-		// What is typed before the person is asked counts for nothing.
+		// Input that is typed before the question is ignored.
 		step := func(mark, keyed string) (text string) {
 			if err == nil {
 				text, err = until(shown, mark)

@@ -13,9 +13,9 @@ import (
 	"github.com/stet-dev/stet/test/npm"
 )
 
-// What a person does in the first five minutes: install the program, look whether all is well, send an agent through the proxy for
-// good, work with it, see what was saved, and take all of it out again. The model is "stet model"; systemd starts the proxy with
-// the agent's first request. How long each step takes is in the test's log.
+// A person's first five minutes: install the program, check it, send an agent permanently through the proxy, work with it, see what
+// was saved, and uninstall everything. The model is "stet model"; systemd starts the proxy with the agent's first request. The
+// test's log has the time of each step.
 func TestNewcomer(t *testing.T) {
 	need(t)
 	packages := packed(t)

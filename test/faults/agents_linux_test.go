@@ -191,7 +191,7 @@ func (a *agents) call(node int, session, tool, id string, arguments any, patienc
 			a.hung = append(a.hung, fmt.Sprintf("%s of %s, at server %d, begun at %s, did not end within %v", id, session, node, begin.Format("05.000"), limit))
 		}
 	}()
-	base, wait := "http://"+a.c.front.address(), 60 // whoever waits again may come to another server, which does not know the call
+	base, wait := "http://"+a.c.front.address(), 60 // a repeated wait may reach another server, which does not know the call
 	if node != balanced {
 		base, wait = a.c.base[node], 5
 	}

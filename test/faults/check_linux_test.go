@@ -45,9 +45,8 @@ func joined(values []string) string {
 	return s.String()
 }
 
-// linearizable says why the history of a session is none of a log, of which final are
-// the values at the end. An append that is not known to be made was made, at
-// some time after it was begun, if its value is in the end's.
+// linearizable returns why the history of a session is not a history of a log whose final values are final. An append with unknown
+// result counts as made, at some time after its start, if its value is in final.
 func linearizable(history []operation, final []string) error {
 	if len(history) == 0 {
 		return nil
@@ -108,8 +107,7 @@ var fileModel = porcupine.Model{
 	DescribeOperation: func(input, _ any) string { return fmt.Sprintf("%+v", input) },
 }
 
-// ordered says why the history of a file is none of a file, of which final are the lines at the
-// end.
+// ordered returns why the history of a file is not a history of a file whose final lines are final.
 func ordered(writes []*write, reads []reading, final []string) error {
 	var operations []porcupine.Operation
 	begin := time.Time{}

@@ -8,7 +8,7 @@ import (
 // at is a time of a made-up history, in seconds.
 func at(seconds int) time.Time { return time.Unix(int64(seconds), 0) }
 
-// What the checks are to find, they find.
+// The checks find the errors that they must find.
 func TestChecks(t *testing.T) {
 	add := func(from, to int, after uint64, value string, s status) operation {
 		return operation{append: true, after: after, value: value, status: s, begin: at(from), end: at(to)}

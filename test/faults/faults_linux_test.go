@@ -235,7 +235,7 @@ func TestFaults(t *testing.T) {
 		}
 		t.Run(fmt.Sprint("seed", seed), func(t *testing.T) { run(t, seed, randomPlan(rand.New(rand.NewPCG(seed, 0))), &f) })
 	}
-	t.Logf("%d runs, %d faults, %d writes of which %d were acknowledged, in %d attempts, %d operations on sessions; "+
+	t.Logf("%d runs, %d faults, %d writes (%d acknowledged), in %d attempts, %d operations on sessions; "+
 		"longest time without a write %v, longest attempt %v, longest operation on a session %v, longest time until all was ready again %v",
 		f.runs, f.faults, f.writes, f.acknowledged, f.attempts, f.operations, f.stall, f.attempt, f.operation, f.recovery)
 }

@@ -288,7 +288,7 @@ func (b *balancer) carry(c net.Conn) {
 	both.Wait()
 }
 
-// reset ends all connections: who makes them anew gets another server.
+// reset ends all connections: a client that connects again gets another server.
 func (b *balancer) reset() {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -245,7 +245,7 @@ func TestApproveCommand(t *testing.T) {
 	}
 	stuck := time.AfterFunc(patience, func() { _ = cmd.Process.Kill() })
 	r := a.do("write_file", args{"path": "f", "content": "hello\n"})
-	// What is typed before the person is asked counts for nothing.
+	// Input that is typed before the person is asked is ignored.
 	var shown []byte
 	for keys := bufio.NewReader(out); !bytes.HasSuffix(shown, []byte("[q]uit >")); {
 		b, err := keys.ReadByte()

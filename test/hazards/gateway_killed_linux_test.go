@@ -56,8 +56,8 @@ func (k *socket) end() error {
 	}
 }
 
-// What an agent hears when its gateway is killed while a call waits for a person, and
-// what the next gateway says to it: docs/gateway.md has it. (FILE-4)
+// The results that an agent gets when its gateway is killed while a call waits for a person, and from the next gateway:
+// docs/gateway.md describes them. (FILE-4)
 func TestAgentOfKilledGateway(t *testing.T) {
 	g := newGatewayAt(t, "")
 	g.far.put("a.txt", "one\n")

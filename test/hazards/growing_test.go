@@ -104,8 +104,8 @@ func TestGrowingLog(t *testing.T) {
 	w.wholeBut("log", 1+rounds/100)
 }
 
-// What the session wrote is known to it as what it read is: a log that has grown
-// since is edited by merge, without another read. (FILE-15)
+// The session knows what it wrote in the same way as what it read: a log that has grown since is edited by merge, without another
+// read. (FILE-15)
 func TestGrowingLogWritten(t *testing.T) {
 	w := newWorld(t)
 	w.put("log", logHead)
@@ -121,8 +121,8 @@ func TestGrowingLogWritten(t *testing.T) {
 	w.whole("log")
 }
 
-// What was read while the file was written to without a pause may be of no one
-// moment. It was read all the same, and an edit of it is merged.
+// Content that was read while the file was being written may mix several moments. It still counts as read, and an edit of it is
+// merged.
 func TestGrowingLogUnstable(t *testing.T) {
 	w := newWorld(t)
 	w.put("log", logHead)

@@ -300,7 +300,7 @@ func edits(pairs ...string) []args {
 	return all
 }
 
-// person is whoever answers: by the socket that "stet approve" uses.
+// person is a client that answers questions, through the socket that "stet approve" uses.
 func (w *world) person() *approval.Client {
 	w.t.Helper()
 	dir := filepath.Join(w.home, "state", "stet", "approve")

@@ -370,7 +370,7 @@ func TestManyNames(t *testing.T) {
 			note("read", s, err)
 		}
 	})
-	// What the token had left after the questions, and what was added since.
+	// The token's rest after the questions, and what was added since.
 	most := 1000 + int(time.Since(began).Minutes()*1000) + 1
 	if n := outcomes["question asked"]; n == 0 || n > 64 {
 		t.Errorf("%d questions", n)

@@ -75,7 +75,7 @@ func TestBytesOutsideTheEdit(t *testing.T) {
 			t.Errorf("%d: %q, want %q", i, got, c.after)
 		}
 	}
-	// What cannot be written in the file's encoding is said, not replaced.
+	// Text that the file's encoding cannot represent is reported, not replaced.
 	w.put("latin", "caf\xe9\n")
 	a := w.agent()
 	a.works("read_file", args{"path": "latin", "encoding": "iso-8859-1"})
@@ -229,7 +229,7 @@ func TestChangedWhileRead(t *testing.T) {
 			default:
 			}
 			if i%5 == 4 {
-				_ = os.Remove(w.abs("f")) // and made anew
+				_ = os.Remove(w.abs("f")) // and made again
 			}
 			_ = os.WriteFile(w.abs("f"), []byte(texts[i%3]), 0o644)
 			time.Sleep(time.Duration(i%7) * 100 * time.Microsecond)

@@ -32,8 +32,7 @@ type cached struct {
 	lives time.Duration
 }
 
-// What a token costs that is read, and one that is written to live five minutes
-// or an hour.
+// The cost of a token that is read, and of one that is written with a lifetime of five minutes or an hour.
 const read, write, writeHour = 0.1, 1.25, 2
 
 func newUpstream(s *transcript.Session) *upstream {

@@ -14,9 +14,8 @@ import (
 	"time"
 )
 
-// envRoot makes this test binary stet's file tools over stdio for that
-// directory, nobody being asked. STET_E2E_STET names a stet to measure in its
-// place.
+// envRoot makes this test binary stet's file tools over stdio for that directory; no person is asked. STET_E2E_STET names another
+// stet to measure.
 const envRoot = "STET_TEST_MCP_ROOT"
 
 // peer is a file server under test: its command, and how it names things.

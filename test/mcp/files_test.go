@@ -223,8 +223,7 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-// What the client cancels while a person is asked is not written, and the
-// question is withdrawn.
+// A call that the client cancels while a person is asked does not write, and its question is withdrawn.
 func TestCancelled(t *testing.T) {
 	for _, revision := range []string{"2025-11-25", "2026-07-28"} {
 		t.Run(revision, func(t *testing.T) {

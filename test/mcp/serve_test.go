@@ -155,7 +155,7 @@ type waited struct {
 	Progress          int
 }
 
-// waiter has a file written, whoever it asks to do so.
+// waiter lets a client have a file written.
 type waiter struct {
 	name string
 	run  func(ctx context.Context, path string) (waited, error)
@@ -322,7 +322,7 @@ func byGo(url, token string, hears bool) func(context.Context, string) (waited, 
 	}
 }
 
-// byHTTP waits with plain requests, none of which may take a minute.
+// byHTTP waits with plain requests that each take less than a minute.
 func byHTTP(base, token string) func(context.Context, string) (waited, error) {
 	client := &http.Client{Transport: authorised(token), Timeout: time.Minute}
 	return func(ctx context.Context, path string) (saw waited, err error) {

@@ -2,7 +2,7 @@ package web
 
 import "testing"
 
-// What people do with questions. (FILE-6)
+// How people answer questions. (FILE-6)
 func TestQueue(t *testing.T) {
 	for _, name := range []string{
 		"approve", "reject", "hunks", "edit", "discard", "pattern", "badPattern", "session", "people", "reconnect", "missed", "late", "tabs",

@@ -181,7 +181,7 @@ func (h *house) link(token string) string {
 	return strings.TrimSuffix(h.ui.URL, "/") + "/#token=" + token
 }
 
-// ask opens some questions, as an agent would, whose results nobody waits for.
+// ask opens some questions, as an agent would, without waiting for the results.
 func (h *house) ask(ctx context.Context) {
 	for _, c := range []struct{ path, before, after string }{
 		{"internal/upload/retry.go", longText(60), strings.ReplaceAll(longText(62), "step7()", "retry7(budget int)")},

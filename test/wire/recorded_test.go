@@ -181,7 +181,7 @@ func (r *replayed) play(s *transcript.Session) {
 	}
 }
 
-// begin begins a context anew.
+// begin restarts the context.
 func (r *replayed) begin() {
 	if r.thread != nil {
 		r.thread.previous = ""
@@ -349,8 +349,7 @@ func playAll(t *testing.T, policy history.Policy, set setting, before, after fun
 	}
 }
 
-// WIRE-1: a recorded session passes as one whose thinking is bound, through a proxy that
-// is started anew now and then.
+// WIRE-1: a recorded session passes as one whose thinking is bound, through a proxy that is restarted from time to time.
 func TestRecorded(t *testing.T) { replay(t, setting{policies: history.Policies(), proxies: 1}) }
 
 var adaptive = []history.Policy{history.Adaptive}

@@ -42,9 +42,8 @@ func (i *Impostor) Seen() []Sent {
 	return append([]Sent(nil), i.seen...)
 }
 
-// Replay sends what the impostor was sent to the API of a server, and returns what the
-// server answered with another status than 401. A hello is answered: its answer is of
-// use only to whoever has the key. The page itself is for everyone.
+// Replay sends the requests that the impostor collected to the API of a server. It returns those that the server answered with
+// another status than 401. A hello is answered, but its answer is useful only with the key. The page itself is open to everyone.
 func (i *Impostor) Replay(ctx context.Context, base string) (taken []string, err error) {
 	for _, s := range i.Seen() {
 		if !strings.HasPrefix(s.URI, "/api/") {

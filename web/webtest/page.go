@@ -139,8 +139,8 @@ func (p *Page) Request(ctx context.Context, method, path string, body any) (*htt
 	return r, nil
 }
 
-// Do makes a request, and says hello again where the server has begun anew. Its
-// answer has proved itself; the error is ErrStranger where it has not.
+// Do makes a request, and says hello again if the server was restarted. The answer has proved itself; otherwise the error is
+// ErrStranger.
 func (p *Page) Do(ctx context.Context, method, path string, body any) (*http.Response, error) {
 	for again := false; ; again = true {
 		r, err := p.Request(ctx, method, path, body)
