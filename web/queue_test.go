@@ -72,8 +72,8 @@ func TestAnswer(t *testing.T) {
 		body any
 		want string
 	}{
-		{Answer{Verdict: "approve", Seal: "another"}, "something else"},
-		{Answer{Verdict: "approve"}, "something else"},
+		{Answer{Verdict: "approve", Seal: "another"}, "another question"},
+		{Answer{Verdict: "approve"}, "another question"},
 		{Answer{Verdict: "yes", Seal: d.Seal}, "unknown verdict"},
 		{"x", "not what is wanted"},
 	} {
