@@ -11,23 +11,22 @@ import (
 	"github.com/stet-dev/stet/internal/ratelimit"
 )
 
-// How many wrong tokens are noted, at once and then every minute: from one address,
-// and from all together. More are answered with 429, and neither logged nor recorded.
-// A right token gets in, also after many wrong ones: tokens are too long to be guessed.
+// Limits of recorded wrong tokens, at once and then in every minute: from one address, and from all addresses. Further wrong tokens
+// get status 429, and are neither logged nor recorded. A right token is accepted even after many wrong ones: tokens are too long to
+// be guessed.
 const (
 	badOfOne = 10
 	badOfAll = 100
 )
 
-// attempts limits how many wrong tokens are noted. The zero attempts is ready.
+// attempts limits the recorded wrong tokens. Its zero value is ready to use.
 type attempts struct {
 	once sync.Once
 	all  *ratelimit.Limiter
 	of   ratelimit.Keyed // by address
 }
 
-// fail counts a wrong token from an address. wait is above 0 where there were too many
-// from it, or from all.
+// fail counts a wrong token from an address. wait is above 0 if there were too many from this address, or from all.
 func (a *attempts) fail(address string) (wait time.Duration) {
 	a.once.Do(func() { a.all, a.of.PerMinute = ratelimit.New(badOfAll), badOfOne })
 	now := time.Now()
@@ -37,7 +36,7 @@ func (a *attempts) fail(address string) (wait time.Duration) {
 	return wait
 }
 
-// check says whose token it is.
+// check returns the person of a token.
 func (h *Handler) check(r *http.Request, token string) (Person, error) {
 	if person, ok := h.Authenticate(token); ok {
 		return person, nil
@@ -62,8 +61,8 @@ func (t tooMany) Error() string {
 
 func (t tooMany) seconds() int { return int(time.Duration(t).Seconds()) + 1 }
 
-// AddressOf is where a request comes from; of IPv6 the network, all addresses of
-// which may be one machine's.
+// AddressOf returns the address of a request's client. For IPv6 it returns the network, because one machine may have all its
+// addresses.
 func AddressOf(r *http.Request) string {
 	host, _, err := net.SplitHostPort(r.RemoteAddr)
 	if err != nil {

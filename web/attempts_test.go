@@ -14,7 +14,7 @@ import (
 	"github.com/stet-dev/stet/approval"
 )
 
-// door is a handler without a network, to try tokens on. It lets desk in by "A".
+// door returns a handler without a network, for trying tokens. It accepts "A" as the token of desk.
 func door() (h *Handler, refused *[]string) {
 	refused = new([]string)
 	return &Handler{
@@ -34,8 +34,8 @@ func try(h *Handler, address, token string) *httptest.ResponseRecorder {
 	return w
 }
 
-// Wrong tokens are noted so many times from one address, and then so many a minute. A
-// right one gets in all the same. (FILE-6)
+// A number of wrong tokens from one address is recorded at once, and then a number in every minute. A right token is always
+// accepted. (FILE-6)
 func TestGuessing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h, refused := door()
@@ -72,7 +72,7 @@ func TestGuessing(t *testing.T) {
 	})
 }
 
-// Many addresses are no way around it.
+// Using many addresses does not avoid the limit.
 func TestGuessingFromEverywhere(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h, refused := door()
@@ -86,7 +86,7 @@ func TestGuessingFromEverywhere(t *testing.T) {
 			t.Errorf("a right token: %d", w.Code)
 		}
 		time.Sleep(time.Minute)
-		for i := range badOfOne + 1 { // all addresses of a network are one
+		for i := range badOfOne + 1 { // all addresses of a network count as one
 			want := http.StatusUnauthorized
 			if i == badOfOne {
 				want = http.StatusTooManyRequests
@@ -98,7 +98,7 @@ func TestGuessingFromEverywhere(t *testing.T) {
 	})
 }
 
-// A login is short.
+// The body of a login is limited.
 func TestLongLogin(t *testing.T) {
 	h, _ := door()
 	if w := try(h, "192.0.2.1:1", strings.Repeat("A", maxOpen)); w.Code != http.StatusBadRequest {

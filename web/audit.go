@@ -11,14 +11,14 @@ import (
 
 // Verify is the body of POST /api/audit/verify.
 type Verify struct {
-	Known string `json:"known,omitempty"` // NUMBER:HASH of an entry that must be there
+	Known string `json:"known,omitempty"` // NUMBER:HASH of an entry that the trail must have
 }
 
-// Verdict is what following the chain of the trail has found.
+// Verdict is the result of checking the chain of the trail.
 type Verdict struct {
-	Entries int      `json:"entries"` // that hold together
-	Head    string   `json:"head"`    // NUMBER:HASH of the last of them
-	Broken  uint64   `json:"broken"`  // the first entry that does not follow; 0: none
+	Entries int      `json:"entries"` // number of valid entries
+	Head    string   `json:"head"`    // NUMBER:HASH of the last valid entry
+	Broken  uint64   `json:"broken"`  // the first entry that breaks the chain; 0: none
 	Why     string   `json:"why"`
 	Open    []uint64 `json:"open"` // intents of writes without an outcome
 }
@@ -30,7 +30,7 @@ type Suspended struct {
 	Root    string    `json:"root"`
 	Since   time.Time `json:"since"`
 	Flags   []string  `json:"flags"`
-	Lift    bool      `json:"lift"` // letting it go on is offered
+	Lift    bool      `json:"lift"` // resuming it is offered
 }
 
 // Lift is the body of POST /api/suspended/lift.

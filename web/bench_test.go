@@ -74,7 +74,7 @@ func BenchmarkPage(b *testing.B) {
 	}
 }
 
-// openQuestions opens so many questions, which stay open until the test ends.
+// openQuestions opens n questions until the test ends.
 func (h *house) openQuestions(t testing.TB, n int) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())

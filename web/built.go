@@ -18,9 +18,8 @@ import (
 //go:generate go test -run TestTypes . -update
 //go:generate npm --prefix ui run build
 
-// dist is the UI as "npm run build" in ui has made it. It is committed, so that
-// "go build" and "go install" need no npm; a test tells when it is not of the
-// sources beside it.
+// dist is the UI built by "npm run build" in ui. It is committed, so that "go build" and "go install" need no npm. A test fails if
+// it was not built from the sources beside it.
 //
 //go:embed dist
 var dist embed.FS
@@ -69,14 +68,13 @@ func kindOf(name string) string {
 
 func pack(data []byte) []byte {
 	var b bytes.Buffer
-	w, _ := gzip.NewWriterLevel(&b, gzip.BestCompression) // the level is one
-	_, _ = w.Write(data)                                  // nor can a buffer fail
+	w, _ := gzip.NewWriterLevel(&b, gzip.BestCompression) // the level is valid
+	_, _ = w.Write(data)                                  // a buffer does not fail
 	_ = w.Close()
 	return b.Bytes()
 }
 
-// built serves the UI. There is one page; where in it the person is stands in the
-// fragment, which is never sent.
+// built serves the UI. There is one page. The place in it is in the fragment, which is never sent.
 func built() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		a, ok := assets()[r.URL.Path]
@@ -101,6 +99,6 @@ func built() http.Handler {
 			head.Set("Content-Encoding", "gzip")
 			body = a.packed
 		}
-		_, _ = w.Write(body) // who has gone needs no answer
+		_, _ = w.Write(body) // a client that has gone needs no answer
 	})
 }

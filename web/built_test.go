@@ -13,8 +13,7 @@ import (
 	"testing"
 )
 
-// The UI that is committed was built of the sources beside it, and not changed
-// since.
+// The committed UI was built from the sources beside it, and not changed since.
 func TestBuilt(t *testing.T) {
 	noted, err := os.ReadFile("ui/built.sum")
 	if err != nil {
@@ -27,7 +26,7 @@ func TestBuilt(t *testing.T) {
 	}
 }
 
-// sum is what vite.config.ts notes: a hash over the names and contents of files.
+// sum returns the hash in vite.config.ts: over the names and contents of files.
 func sum(t *testing.T, dir string, roots ...string) string {
 	t.Helper()
 	var names []string
@@ -80,8 +79,8 @@ func TestWeightOfPage(t *testing.T) {
 	t.Logf("%d bytes in gzip", weight)
 }
 
-// Files whose names have a hash may be kept for ever, the page never; both are
-// sent packed, and not at all to who has them.
+// Files with a hash in their names may be cached without limit, the page never. Both are compressed, and not sent to a client that
+// has them.
 func TestCaching(t *testing.T) {
 	h, _ := newHouse(t)
 	p := h.enter(t, "A")

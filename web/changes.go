@@ -8,24 +8,22 @@ import (
 	"github.com/stet-dev/stet/session"
 )
 
-// Rewind is the body of POST /api/sessions/{id}/rewind: the session is then what
-// it was after that event.
+// Rewind is the body of POST /api/sessions/{id}/rewind: it takes the session back to its state after that event.
 type Rewind struct {
 	To uint64 `json:"to"`
 }
 
-// Fork is the body of POST /api/sessions/{id}/fork: a session begins that goes
-// another way after that event.
+// Fork is the body of POST /api/sessions/{id}/fork: it begins a new session that continues after that event.
 type Fork struct {
 	At uint64 `json:"at"` // 0: the newest
 }
 
-// Went names the session that goes on.
+// Went names the session that continues.
 type Went struct {
 	Session string `json:"session"`
 }
 
-// resumed opens the session that a request names.
+// resumed opens the session of a request.
 func (h *Handler) resumed(r *http.Request) (*session.Session, error) {
 	return session.Resume(r.Context(), h.Sessions, r.PathValue("id"))
 }
@@ -68,21 +66,20 @@ func (h *Handler) compact(r *http.Request) (any, error) {
 	return Went{next}, nil
 }
 
-// SessionEvent tells that a session has gone on.
+// SessionEvent reports a new event of a session.
 type SessionEvent struct {
 	Seq     uint64   `json:"seq"`
 	Kind    string   `json:"kind"` // of the event; see package session
 	Message *Message `json:"message,omitempty"`
 }
 
-// live reports whether sessions can be followed.
+// live reports whether pages can follow sessions.
 func (h *Handler) live() bool {
 	_, ok := h.Sessions.(*session.Hub)
 	return ok
 }
 
-// sessionEvents follows a session from the event after number "after" on; a page
-// that lost the connection says what it had last.
+// sessionEvents streams a session's events after the number "after". A page that lost the connection passes its last number.
 func (h *Handler) sessionEvents(w http.ResponseWriter, r *http.Request) error {
 	if !h.live() {
 		return absent("following a session")
@@ -98,7 +95,7 @@ func (h *Handler) sessionEvents(w http.ResponseWriter, r *http.Request) error {
 	defer sub.Close()
 	s, err := h.personStream(w, r)
 	if err != nil {
-		return nil // it has gone
+		return nil // the page has gone
 	}
 	follow(r.Context(), s, sub.Next, func(e session.Event) error {
 		out := SessionEvent{Seq: e.Seq, Kind: string(e.Kind())}

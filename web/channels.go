@@ -7,25 +7,24 @@ import (
 )
 
 const (
-	window      = 256  // numbers of a channel that may be under way at once
-	maxChannels = 1024 // that are remembered
+	window      = 256  // numbers of a channel that may be in use at once
+	maxChannels = 1024 // limit of channels
 )
 
-// channel is what a page and this process have agreed on by a hello.
+// channel is opened by a page's hello.
 type channel struct {
 	id, login string
 	key       []byte
 
 	// guarded by channels.mu
-	last   time.Time // when it was in use
-	proved bool      // its page has the key; a hello that is sent a second time opens a channel too
+	last   time.Time // time of the last use
+	proved bool      // its page has proved that it has the key; a replayed hello also opens a channel
 
 	mu   sync.Mutex
-	used [window]uint64 // by remainder: the highest number so far
+	used [window]uint64 // by remainder: the highest number used
 }
 
-// useOnce reports whether a number is used for the first time, and notes it. A number
-// that is far behind the highest counts as used.
+// useOnce reports whether a number is used for the first time, and records it. A number far below the highest counts as used.
 func (c *channel) useOnce(n uint64) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -37,9 +36,8 @@ func (c *channel) useOnce(n uint64) bool {
 	return true
 }
 
-// channels are the channels of this process. The zero channels is ready. Where there
-// are too many, one is forgotten: one whose page has proved nothing, or else the one
-// that was not in use for the longest time. Its page then says hello again.
+// channels are the channels of this process. The zero value is ready to use. When there are too many, one is dropped: one whose
+// page has proved nothing, or else the least recently used one. Its page then says hello again.
 type channels struct {
 	mu sync.Mutex
 	by map[string]*channel
@@ -66,15 +64,14 @@ func (cs *channels) open(login string, key []byte) (id string) {
 	return id
 }
 
-// find is the channel of that id, nil if there is none.
+// find returns the channel with that id, or nil.
 func (cs *channels) find(id string) *channel {
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
 	return cs.by[id]
 }
 
-// use notes that the page of c, which has proved itself, uses it. It is false where
-// the channel is forgotten.
+// use records that the page of c, which has proved itself, uses it. It returns false if the channel was dropped.
 func (cs *channels) use(c *channel) bool {
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
@@ -82,7 +79,7 @@ func (cs *channels) use(c *channel) bool {
 	return cs.by[c.id] == c
 }
 
-// end forgets the channels of a login.
+// end drops the channels of a login.
 func (cs *channels) end(login string) {
 	cs.mu.Lock()
 	defer cs.mu.Unlock()

@@ -11,14 +11,13 @@ import (
 	"github.com/stet-dev/stet/tool"
 )
 
-// FileDiff is what changes in one file.
+// FileDiff has the changes of one file.
 type FileDiff struct {
 	Path  string `json:"path"`
 	Hunks []Hunk `json:"hunks"`
 }
 
-// Hunk is a run of changes in a file, with what stands around it. Starts count
-// from 1.
+// Hunk is a run of changes in a file, with context. Starts count from 1.
 type Hunk struct {
 	OldStart int    `json:"old_start"`
 	NewStart int    `json:"new_start"`
@@ -27,12 +26,12 @@ type Hunk struct {
 
 // Line is a line of a hunk.
 type Line struct {
-	Kind string `json:"kind"` // " " (as it was), "+" or "-"
+	Kind string `json:"kind"` // " " (unchanged), "+" or "-"
 	Text string `json:"text"` // with its end, if it has one
 }
 
-// diffOf is what a question would change. A text that has no diff, since what is
-// there now is none, is shown as all new.
+// diffOf returns the change of a question. If there is no diff because the current content is not text, the new text is shown as
+// added.
 func diffOf(q approval.Question) []FileDiff {
 	all := []FileDiff{}
 	if q.Outside() {
@@ -59,11 +58,11 @@ func diffOf(q approval.Question) []FileDiff {
 	return all
 }
 
-// errOtherText is for a diff that does not lead to the text beside it.
+// errOtherText says that the diff does not lead to the text beside it.
 var errOtherText = errors.New("the diff is of another text")
 
-// keep is the text after a change if only the hunks of those numbers are made: all
-// other lines are as they were before. after is the text with all of them.
+// keep returns the text with only the chosen hunks applied: all other lines are as before. after is the text with all hunks
+// applied.
 func keep(after string, hunks []tool.Hunk, kept []int) (string, error) {
 	for _, k := range kept {
 		if k < 0 || k >= len(hunks) {
@@ -75,7 +74,7 @@ func keep(after string, hunks []tool.Hunk, kept []int) (string, error) {
 	at := 0 // the next line of after
 	for n, h := range hunks {
 		start := h.NewStart
-		if h.NewLines > 0 { // else it is the line before the hunk
+		if h.NewLines > 0 { // otherwise it is the line before the hunk
 			start--
 		}
 		if start < at || start > len(lines) {

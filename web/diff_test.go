@@ -11,7 +11,7 @@ import (
 	"github.com/stet-dev/stet/tool"
 )
 
-// texts are made of few different lines, so that they have much in common.
+// texts have few different lines, so that they have much in common.
 func texts() *rapid.Generator[string] {
 	return rapid.Custom(func(t *rapid.T) string {
 		lines := rapid.SliceOfN(rapid.SampledFrom([]string{"a", "b", "c", "", "-- x", "++ y", `\ No newline at end of file`, "@@ -1 +1 @@", "d\r"}), 0, 40).Draw(t, "lines")
@@ -23,8 +23,7 @@ func texts() *rapid.Generator[string] {
 	})
 }
 
-// apply makes the chosen changes to the text before: what keep does, from the
-// other side.
+// apply applies the chosen hunks to the text before. The result must equal that of keep.
 func apply(before string, hunks []diff.Hunk, kept []int) string {
 	lines := slices.Collect(strings.Lines(before))
 	var b strings.Builder
@@ -50,8 +49,7 @@ func apply(before string, hunks []diff.Hunk, kept []int) string {
 	return b.String()
 }
 
-// Any choice of changes gives the text that has them and no others, byte for
-// byte. (FILE-6)
+// Any choice of changes gives the text with exactly these changes, byte for byte. (FILE-6)
 func TestKeep(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		before, after := texts().Draw(t, "before"), texts().Draw(t, "after")
@@ -73,7 +71,7 @@ func TestKeep(t *testing.T) {
 	})
 }
 
-// A text that is not the one of the diff is refused, never written wrong.
+// A text that does not belong to the diff is refused, and never written wrong.
 func TestKeepOther(t *testing.T) {
 	hunks := diff.Lines("a\nb\nc\n", "a\nB\nc\n", diff.Options{}).Hunks
 	for _, other := range []string{"", "a\n", "a\nb\nc\n", "x\na\nB\nc\n"} {
@@ -88,7 +86,7 @@ func TestKeepOther(t *testing.T) {
 	}
 }
 
-// Hunks come from other processes too: none of them, and no text, makes keep panic.
+// Hunks also come from other processes: no hunk and no text makes keep panic.
 func FuzzKeep(f *testing.F) {
 	f.Add(diff.Lines("a\nb", "a\nc\n", diff.Options{}).Unified("a/x", "b/x"), "a\nc\n")
 	f.Add("--- a/x\n+++ b/x\n@@ -0,0 +9,2 @@\n+a\n+b\n", "x\n")

@@ -9,11 +9,11 @@ import (
 	"github.com/stet-dev/stet/record"
 )
 
-// Files is what was done to files, as the audit trail has it.
+// Files has what was done to files, from the audit trail.
 type Files struct {
-	Files  []TouchedFile `json:"files"`  // the one touched last first
-	Writes []Write       `json:"writes"` // that can be undone, the newest first
-	Undo   bool          `json:"undo"`   // undoing is offered
+	Files  []TouchedFile `json:"files"`  // the file touched last first
+	Writes []Write       `json:"writes"` // writes that can be undone, the newest first
+	Undo   bool          `json:"undo"`   // undo is offered
 }
 
 // TouchedFile is a file that calls were about.
@@ -23,8 +23,8 @@ type TouchedFile struct {
 	Last      time.Time `json:"last"`
 	Reads     int       `json:"reads"`
 	Writes    int       `json:"writes"`
-	Conflicts int       `json:"conflicts"` // calls that were not done because others had changed it
-	Refused   int       `json:"refused"`   // others that were not done
+	Conflicts int       `json:"conflicts"` // calls that were not done because the file had changed
+	Refused   int       `json:"refused"`   // other calls that were not done
 	Sessions  []string  `json:"sessions"`
 }
 
@@ -39,10 +39,10 @@ type Write struct {
 	Path    string    `json:"path"`
 	Action  string    `json:"action"` // "create", "change", "remove"
 	Bytes   int64     `json:"bytes"`
-	Open    bool      `json:"open,omitempty"` // whether it was done is not known
+	Open    bool      `json:"open,omitempty"` // it is not known whether it was done
 }
 
-// maxEntries is how many entries of the trail, the newest, an answer is made of.
+// maxEntries is the limit of the trail's newest entries that are read for an answer.
 const maxEntries = 50_000
 
 func (h *Handler) files(r *http.Request) (any, error) {
@@ -69,14 +69,14 @@ func (h *Handler) files(r *http.Request) (any, error) {
 // fileName is a file in some workspace.
 type fileName struct{ root, path string }
 
-// known is a file, and what the trail knows of its content.
+// known is a file with the trail's knowledge of its content.
 type known struct {
 	TouchedFile
-	seen  bool   // an agent has seen its content, all or some of it
-	holds string // what it held then, by content hash; "" where there was no file
+	seen  bool   // an agent has seen its content or a part of it
+	holds string // its content hash then; "": there was no file
 }
 
-// touched are the files that the trail is about, the one touched last first.
+// touched returns the files in the trail, the one touched last first.
 func (h *Handler) touched(ctx context.Context) ([]*known, error) {
 	entries, err := h.Trail.Entries(ctx, record.TrailQuery{
 		Kinds: []record.Kind{record.Call, record.Outcome}, Limit: maxEntries, Last: true,
@@ -102,7 +102,7 @@ func (h *Handler) touched(ctx context.Context) ([]*known, error) {
 	return order, nil
 }
 
-// add counts what an entry says of the file.
+// add counts an entry about the file.
 func (f *known) add(e record.Entry) {
 	f.Last = e.Time
 	if !slices.Contains(f.Sessions, e.Session) {
@@ -124,22 +124,20 @@ func (f *known) add(e record.Entry) {
 	}
 }
 
-// OnDisk says whether a file is still as an agent has seen it last.
+// OnDisk says whether a file is still as an agent saw it last.
 type OnDisk struct {
 	Root  string `json:"root"`
 	Path  string `json:"path"`
 	State string `json:"state"` // "same", "changed", "gone"
 }
 
-// For one answer at most so many files are looked at, those that were touched last,
-// and for so long.
+// Limits of the files that are checked for one answer, those touched last first, and of the time for that.
 const (
 	maxLooked = 300
 	lookFor   = 5 * time.Second
 )
 
-// disk looks at the files that were touched last. It leaves out files whose content no
-// agent has seen, and files that cannot be looked at.
+// disk checks the files that were touched last. It leaves out files whose content no agent has seen, and files that cannot be read.
 func (h *Handler) disk(r *http.Request) (any, error) {
 	all, err := h.touched(r.Context())
 	if err != nil {
@@ -162,7 +160,7 @@ func (h *Handler) disk(r *http.Request) (any, error) {
 	return out, nil
 }
 
-// compared says how what a file holds is to what it should.
+// compared compares a file's content hash with the expected one.
 func compared(holds, should string) string {
 	switch {
 	case holds == should:
@@ -173,8 +171,7 @@ func compared(holds, should string) string {
 	return "changed"
 }
 
-// look is what files hold now, by content hash. Those that cannot be looked at
-// are left out.
+// look returns the current content hashes of files. Files that cannot be read are left out.
 func (h *Handler) look(ctx context.Context, names []fileName) map[fileName]string {
 	all := map[fileName]string{}
 	if h.Disk == nil {
@@ -188,7 +185,7 @@ func (h *Handler) look(ctx context.Context, names []fileName) map[fileName]strin
 	}
 	for root, paths := range by {
 		found, err := h.Disk(ctx, root, paths)
-		if err != nil { // a workspace that is gone, or on another machine
+		if err != nil { // the workspace is gone, or on another machine
 			h.log().Debug("look at files", "root", root, "err", err)
 		}
 		for path, holds := range found {

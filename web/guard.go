@@ -6,15 +6,14 @@ import (
 	"github.com/stet-dev/stet/internal/sameorigin"
 )
 
-// csp is what a page may do: run and show what came with it, ask this host, and
-// make no text into markup. Nothing may frame it.
+// csp is the page's content security policy: it may run and show only its own files and connect to this host, and cannot make
+// markup from text. No other page may frame it.
 const csp = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
 	"font-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; " +
 	"require-trusted-types-for 'script'; trusted-types svelte-trusted-html"
 
-// guard refuses what may come from another page: a Host that is none of ours (a
-// name that was rebound to this address), and requests across origins. A link
-// elsewhere may open the UI.
+// guard refuses requests that may come from another page: an unknown Host (a rebound name), and requests across origins. A link on
+// another site may open the UI.
 func (h *Handler) guard(next http.Handler) http.Handler {
 	check := sameorigin.Check{Hosts: h.Hosts, Links: true}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

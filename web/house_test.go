@@ -25,7 +25,7 @@ type house struct {
 	server  *httptest.Server
 }
 
-// people may be revoked. All but the guest are admins.
+// people are tokens that can be revoked. All but the guest are admins.
 type people struct {
 	mu sync.Mutex
 	by map[string]string
@@ -58,7 +58,7 @@ func newHouse(t testing.TB) (*house, *people) {
 	return h, known
 }
 
-// page is a page that is logged in, or that is not.
+// page is a page, logged in or not.
 type page struct {
 	*webtest.Page
 	t testing.TB
@@ -86,7 +86,7 @@ func (p *page) request(ctx context.Context, method, path string, body any, chang
 	return r
 }
 
-// do makes a request. What the API answers to one that was not changed has a proof.
+// do makes a request. For an unchanged request the API's answer must have a proof.
 func (p *page) do(method, path string, body any, change func(*http.Request)) *http.Response {
 	p.t.Helper()
 	r := p.request(p.t.Context(), method, path, body, change)
@@ -113,7 +113,7 @@ func decode(t testing.TB, r *http.Response, into any) {
 	}
 }
 
-// get reads what must be there.
+// get reads a resource that must exist.
 func get[T any](p *page, path string) T {
 	p.t.Helper()
 	r := p.do(http.MethodGet, path, nil, nil)
@@ -126,7 +126,7 @@ func get[T any](p *page, path string) T {
 	return v
 }
 
-// post wants a status, and returns the error that was said.
+// post expects a status, and returns the error text.
 func (p *page) post(path string, body any, want int) string {
 	p.t.Helper()
 	r := p.do(http.MethodPost, path, body, nil)

@@ -11,36 +11,34 @@ import (
 	"time"
 )
 
-// loginLasts is how long a login holds. The token may end before.
+// loginLasts is how long a login is valid. The token may expire earlier.
 const loginLasts = 30 * 24 * time.Hour
 
 // Person is a person who may log in.
 type Person struct {
-	ID    string // of the token; it is no secret
+	ID    string // of the token; it is not secret
 	Name  string
-	Admin bool // sees and changes what is stored, besides answering questions
+	Admin bool // may see and change stored data, besides answering questions
 }
 
-// SignIn lets people log in with an account elsewhere: it serves /login/, where
-// /login/start is, and begins a session there. The secret in its cookie is good for one
-// login: a browser sends it to all ports of the host. It may be used concurrently.
+// SignIn lets people log in with an OpenID Connect account: it serves /login/ with /login/start, and begins a session there. The
+// secret in its cookie is valid for one login, because a browser sends it to all ports of the host. It may be used concurrently.
 type SignIn interface {
 	http.Handler
-	// Name is what people log in to.
+	// Name returns the name of the issuer.
 	Name() string
-	// Waits reports whether a request's cookie is of a session that was not taken yet.
+	// Waits reports whether a request's cookie belongs to a session that was not yet taken.
 	Waits(r *http.Request) bool
-	// Take is the person of that session, which is taken from then on, and when it ends.
+	// Take returns the person of that session and its end. The session is then taken.
 	Take(r *http.Request) (p Person, until time.Time, ok bool)
-	// End ends the session of the person with this ID, if there is one, and takes the
-	// cookie away.
+	// End ends the session of the person with this ID, if there is one, and deletes the cookie.
 	End(w http.ResponseWriter, id string)
 }
 
-// Ways says how people can log in, besides by a token.
+// Ways says how people can log in, besides with a token.
 type Ways struct {
-	SignIn  string `json:"sign_in"` // what an account is of; "": there is no such way
-	Session bool   `json:"session"` // a session has begun in this browser: a login without a token takes it
+	SignIn  string `json:"sign_in"` // name of the issuer; "": not available
+	Session bool   `json:"session"` // this browser has a session: a login without a token takes it
 }
 
 func (h *Handler) ways(r *http.Request) (any, error) {
@@ -52,23 +50,22 @@ func (h *Handler) ways(r *http.Request) (any, error) {
 
 // Login is the body of POST /api/login.
 type Login struct {
-	Token string `json:"token"` // "": the session of the request's cookie counts
+	Token string `json:"token"` // "": the session of the request's cookie is used
 }
 
 // LoggedIn is the answer. The page keeps Login and Key.
 type LoggedIn struct {
 	Person string `json:"person"`
-	Login  string `json:"login"` // names this login; it is no secret
-	Key    string `json:"key"`   // what the page and the server prove themselves by; it is never sent again
+	Login  string `json:"login"` // name of this login; it is not secret
+	Key    string `json:"key"`   // the key for the proofs of page and server; it is never sent again
 }
 
-// ticket is what LoggedIn.Login says, as JSON in base64. The server stores no logins:
-// it computes the key of a login from the ticket and its secret. A page that made up
-// its own ticket would not know the key.
+// ticket is the content of LoggedIn.Login, as JSON in base64. The server stores no logins: it computes the key of a login from the
+// ticket and its secret. A page that made up a ticket would not know the key.
 type ticket struct {
-	Token  string    `json:"token"` // its ID, or that of the session
+	Token  string    `json:"token"` // the token's ID, or that of the session
 	Until  time.Time `json:"until"`
-	Random string    `json:"random"` // no two logins are equal
+	Random string    `json:"random"` // makes logins different
 }
 
 func (h *Handler) login(r *http.Request, in Login) (any, error) {
@@ -91,7 +88,7 @@ func (h *Handler) login(r *http.Request, in Login) (any, error) {
 	return LoggedIn{Person: person.Name, Login: login, Key: encode(h.keyOf(r, login))}, nil
 }
 
-// signedIn takes the session of the request's cookie, where a login has no token.
+// signedIn takes the session of the request's cookie, for a login without a token.
 func (h *Handler) signedIn(r *http.Request, token string) (p Person, until time.Time, ok bool) {
 	if token != "" || h.SignIn == nil {
 		return p, until, false
@@ -99,7 +96,7 @@ func (h *Handler) signedIn(r *http.Request, token string) (p Person, until time.
 	return h.SignIn.Take(r)
 }
 
-// logout ends the channels of the login, in every tab, and the session that it came of.
+// logout ends the channels of the login in every tab, and the session that it came from.
 func (h *Handler) logout(w http.ResponseWriter, r *http.Request) error {
 	by := callerOf(r.Context())
 	h.channels.end(by.channel.login)
@@ -109,8 +106,8 @@ func (h *Handler) logout(w http.ResponseWriter, r *http.Request) error {
 	return h.answered(func(*http.Request) (any, error) { return nothing{}, nil })(w, r)
 }
 
-// keyOf is the key of a login. The port is a part of it: a program that takes over the
-// port of a server that has moved cannot pass on what the moved server proves.
+// keyOf returns the key of a login. The port is part of it: a program that takes over the port of a server that has moved cannot
+// reuse the moved server's proofs.
 func (h *Handler) keyOf(r *http.Request, login string) []byte {
 	port := ""
 	if address, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr); ok {
@@ -119,7 +116,7 @@ func (h *Handler) keyOf(r *http.Request, login string) []byte {
 	return macOf(h.secret, "key", port, login)
 }
 
-// holds is the person whose login it is, if the login still holds.
+// holds returns the person of a login, if it is still valid.
 func (h *Handler) holds(login string) (p Person, ok bool) {
 	data, err := base64.RawURLEncoding.DecodeString(login)
 	if err != nil {
@@ -132,7 +129,7 @@ func (h *Handler) holds(login string) (p Person, ok bool) {
 	return h.Holds(t.Token)
 }
 
-// macOf is the MAC over parts without line ends.
+// macOf returns the MAC over parts, which must not contain line ends.
 func macOf(key []byte, parts ...string) []byte {
 	m := hmac.New(sha256.New, key)
 	for i, p := range parts {

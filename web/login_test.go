@@ -8,8 +8,7 @@ import (
 	"testing"
 )
 
-// A request is let in by the proof that was made for it, once, and by nothing else.
-// No cookie is set. (FILE-6)
+// A request is accepted only with its own proof, once. No cookie is set. (FILE-6)
 func TestLogin(t *testing.T) {
 	h, known := newHouse(t)
 	p := h.enter(t, "A")
@@ -80,7 +79,7 @@ func TestLogout(t *testing.T) {
 	get[Me](other, "/api/me")
 }
 
-// A stream tells nothing more to who is not let in any more.
+// A stream sends nothing more after the token was revoked.
 func TestRevokedStream(t *testing.T) {
 	h, known := newHouse(t)
 	p := h.enter(t, "A")
@@ -90,7 +89,7 @@ func TestRevokedStream(t *testing.T) {
 	}
 	defer res.Body.Close()
 	lines := bufio.NewReader(res.Body)
-	for line := ""; !strings.HasPrefix(line, "data: "); { // what is open: nothing
+	for line := ""; !strings.HasPrefix(line, "data: "); { // the open questions: none
 		if line, err = lines.ReadString('\n'); err != nil {
 			t.Fatal(err)
 		}
@@ -124,7 +123,7 @@ func TestNobody(t *testing.T) {
 	}
 }
 
-// Hosts that are not ours, and other origins, are refused.
+// Unknown hosts and other origins are refused.
 func TestGuard(t *testing.T) {
 	h, _ := newHouse(t)
 	port := h.server.URL[strings.LastIndexByte(h.server.URL, ':'):]

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// Me is who is logged in, and what there is to see.
+// Me describes the person and the available views.
 type Me struct {
 	Person   string    `json:"person"`
 	Version  string    `json:"version"`
@@ -19,7 +19,7 @@ type Me struct {
 	Settings []Setting `json:"settings"`
 }
 
-// Setting is something that the server runs with.
+// Setting is a setting of the server.
 type Setting struct {
 	Name  string `json:"name"`
 	Value string `json:"value"`
@@ -30,7 +30,7 @@ func (h *Handler) me(r *http.Request) (any, error) {
 	p := callerOf(r.Context()).person
 	out := Me{Person: p.Name, Version: h.Version, Formats: []string{}, Settings: []Setting{}}
 	if !p.Admin {
-		return out, nil // the rest is not for an approver to see
+		return out, nil // the rest is not for an approver
 	}
 	out.Compact, out.Sessions, out.Live = h.Compact != nil, h.Sessions != nil, h.live()
 	out.Records, out.Trail = h.Records != nil, h.Trail != nil

@@ -30,7 +30,7 @@ func message(seq uint64, m llm.Message) Message {
 	return out
 }
 
-// cut is the beginning of a text that is too long to be sent.
+// cut returns the beginning of a text that is too long.
 func cut(s string) string {
 	if len(s) <= maxText {
 		return s
@@ -38,7 +38,7 @@ func cut(s string) string {
 	return strings.ToValidUTF8(s[:maxText], "")
 }
 
-// shares is what messages are made of, by bytes.
+// shares returns the parts of messages by bytes.
 func shares(all []llm.Message) []Share {
 	bytes, tools := map[string]int{}, map[string]string{}
 	for _, m := range all {

@@ -59,7 +59,7 @@ func proves(mac string, key []byte, parts ...string) bool {
 	return hmac.Equal([]byte(mac), []byte(encode(macOf(key, parts...))))
 }
 
-// caller is the person who makes a request, and the channel of their page.
+// caller is the person of a request, and the channel of their page.
 type caller struct {
 	person  Person
 	channel *channel
@@ -72,13 +72,13 @@ func callerOf(ctx context.Context) caller {
 	return c
 }
 
-// who is the name of the person whose request it is.
+// who returns the name of the person of a request.
 func who(ctx context.Context) string { return callerOf(ctx).person.Name }
 
 // personal serves a request of a person who is logged in.
 type personal func(w http.ResponseWriter, r *http.Request) error
 
-// person lets those in who are logged in.
+// person accepts requests of people who are logged in.
 func (h *Handler) person(next personal) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w, by, err := h.prove(w, r)
@@ -91,7 +91,7 @@ func (h *Handler) person(next personal) http.Handler {
 	})
 }
 
-// admin lets those in who are logged in as an admin.
+// admin accepts requests of admins.
 func (h *Handler) admin(next personal) http.Handler {
 	return h.person(func(w http.ResponseWriter, r *http.Request) error {
 		if p := callerOf(r.Context()).person; !p.Admin {
@@ -101,7 +101,7 @@ func (h *Handler) admin(next personal) http.Handler {
 	})
 }
 
-// open serves a request that needs no login. Its body is short.
+// open serves a request without a login. Its body is short.
 func (h *Handler) open(serve endpoint) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		r.Body = http.MaxBytesReader(w, r.Body, maxOpen)
@@ -111,7 +111,7 @@ func (h *Handler) open(serve endpoint) http.Handler {
 	})
 }
 
-// proved is the writer of an answer to a request that has proved itself.
+// proved is the writer of an answer to a proved request.
 type proved struct {
 	http.ResponseWriter
 	key []byte
@@ -121,7 +121,7 @@ type proved struct {
 // Unwrap is for http.ResponseController.
 func (p *proved) Unwrap() http.ResponseWriter { return p.ResponseWriter }
 
-// sign puts the proof of an answer into its header, where the request had one.
+// sign adds the proof of an answer, if the request had one.
 func sign(w http.ResponseWriter, status int, body []byte) {
 	if p, ok := w.(*proved); ok {
 		p.Header().Set(proofHeader, encode(macOf(p.key, "answer", p.mac, strconv.Itoa(status), hashOf(body))))
@@ -133,8 +133,8 @@ func hashOf(body []byte) string {
 	return encode(sum[:])
 }
 
-// prove checks the proof of a request, and returns the writer that proves its answer.
-// The proof has the hash of the body, so the body is read only after the proof holds.
+// prove checks the proof of a request, and returns the writer that proves its answer. The proof contains the hash of the body, so
+// the body is read only after the proof is valid.
 func (h *Handler) prove(w http.ResponseWriter, r *http.Request) (http.ResponseWriter, caller, error) {
 	refused := problem{http.StatusUnauthorized, "log in by the link that stet printed"}
 	parts := strings.Split(r.Header.Get(proofHeader), ".")
@@ -149,7 +149,7 @@ func (h *Handler) prove(w http.ResponseWriter, r *http.Request) (http.ResponseWr
 	if n, err := strconv.ParseUint(number, 10, 64); err != nil || !c.useOnce(n) || !h.channels.use(c) {
 		return w, caller{}, refused
 	}
-	w.Header().Set(proofHeader, encode(macOf(c.key, "stream", mac))) // unless it is signed
+	w.Header().Set(proofHeader, encode(macOf(c.key, "stream", mac))) // for a stream; sign replaces it for other answers
 	direct := w
 	w = &proved{w, c.key, mac}
 	person, ok := h.holds(c.login)
@@ -167,8 +167,7 @@ func (h *Handler) prove(w http.ResponseWriter, r *http.Request) (http.ResponseWr
 	return w, caller{person, c}, nil
 }
 
-// How long a request's body may be, in bytes: that of a person has room for a text of
-// the size that may be written, and its escapes.
+// Limits of a request's body in bytes. A person's body has room for the largest text that can be written, with its escapes.
 const (
 	maxBody = 32 << 20
 	maxOpen = 4 << 10

@@ -15,7 +15,7 @@ import (
 	"github.com/stet-dev/stet/web/webtest"
 )
 
-// on serves a handler on an address, until what it returns is called.
+// on serves a handler at an address until end is called.
 func on(t *testing.T, address string, h http.Handler) (url string, end func()) {
 	t.Helper()
 	l, err := net.Listen("tcp", address)
@@ -32,12 +32,11 @@ func on(t *testing.T, address string, h http.Handler) (url string, end func()) {
 	}
 }
 
-// A server ends, and another program takes its port. What the page sends there is of
-// no use at the server, which then begins again: the page goes on with it, and all
-// that was collected is refused. (FILE-6)
+// A server ends, and another program takes its port. The requests that the page sends there are useless at the server when it is
+// restarted: the page continues with it, and all collected requests are refused. (FILE-6)
 func TestImpostor(t *testing.T) {
 	known := &people{by: map[string]string{"A": "desk"}}
-	server := func() *Handler { // the same server, begun again
+	server := func() *Handler { // the same server, restarted
 		return &Handler{Queue: new(approval.Queue), Authenticate: known.who, Holds: known.holds, Secret: bytes.Repeat([]byte{7}, 32)}
 	}
 	url, end := on(t, "127.0.0.1:0", server())
@@ -60,7 +59,7 @@ func TestImpostor(t *testing.T) {
 
 	thief := new(webtest.Impostor)
 	_, end = on(t, address, thief)
-	for range 3 { // the first goes out before the page knows; then only hellos do
+	for range 3 { // the first request is sent before the page notices; then only hellos
 		if err := asks(http.MethodGet, "/api/questions", nil); !errors.Is(err, webtest.ErrStranger) {
 			t.Errorf("at the impostor: %v", err)
 		}
@@ -92,8 +91,8 @@ func TestImpostor(t *testing.T) {
 	}
 }
 
-// A login is for the port of its server: who has the port passes a hello on to the
-// server, which now listens on another one, and does not get the proof.
+// A login is valid for the port of its server. A program at that port can forward a hello to the server at its new port, but does
+// not get a valid proof.
 func TestMovedServer(t *testing.T) {
 	h, _ := newHouse(t)
 	p := h.enter(t, "A")
@@ -105,7 +104,7 @@ func TestMovedServer(t *testing.T) {
 	}
 }
 
-// changing passes requests on, and changes the answers.
+// changing forwards requests, and changes the answers.
 type changing struct {
 	change func(r *http.Response, body []byte) []byte
 }
@@ -121,8 +120,8 @@ func (c changing) RoundTrip(r *http.Request) (*http.Response, error) {
 	return res, err
 }
 
-// A program that had the port holds a connection of the page, and passes on what goes
-// over it when the server is there again. An answer that it changes has no proof.
+// A program that had the port keeps a connection of the page, and forwards its bytes when the server is back. An answer that it
+// changes has no valid proof.
 func TestChangedAnswer(t *testing.T) {
 	h, _ := newHouse(t)
 	p := h.enter(t, "A")
@@ -152,7 +151,7 @@ func TestChangedAnswer(t *testing.T) {
 	}
 }
 
-// A request is taken once, also when others overtook it.
+// A request is accepted once, also if others overtook it.
 func TestOnce(t *testing.T) {
 	h, _ := newHouse(t)
 	p := h.enter(t, "A")
@@ -184,7 +183,7 @@ func TestOnce(t *testing.T) {
 	}
 }
 
-// A body is the one that was proved.
+// The body must be the one in the proof.
 func TestBody(t *testing.T) {
 	h, _ := newHouse(t)
 	p := h.enter(t, "A")
@@ -196,8 +195,8 @@ func TestBody(t *testing.T) {
 	}
 }
 
-// Channels do not pile up: of too many one goes that no page has proved, as those are
-// of a hello that is sent again and again; then the one that was not in use for longest.
+// The number of channels is limited. First a channel without a proving page is dropped, such as those of replayed hellos, then the
+// least recently used one.
 func TestManyChannels(t *testing.T) {
 	var cs channels
 	first := cs.find(cs.open("login", nil))

@@ -8,7 +8,7 @@ import (
 	"github.com/stet-dev/stet/approval"
 )
 
-// Question is an open question as a list shows it.
+// Question is an open question in a list.
 type Question struct {
 	ID      string    `json:"id"`
 	Asked   time.Time `json:"asked"`
@@ -18,18 +18,18 @@ type Question struct {
 	Client  string `json:"client,omitempty"`
 	Tool    string `json:"tool"`
 
-	Path    string `json:"path"`   // "" where it is about no file that is known here
-	Action  string `json:"action"` // "read", "create", "change", "remove", or "run", of a tool that is not stet's
-	Size    int64  `json:"size"`   // bytes, once it is done
+	Path    string `json:"path"`   // "": it is about no known file
+	Action  string `json:"action"` // "read", "create", "change", "remove", or "run" for a tool that is not stet's
+	Size    int64  `json:"size"`   // bytes after the change
 	Files   []File `json:"files,omitempty"`
 	Added   int    `json:"added"` // lines
 	Removed int    `json:"removed"`
 
 	Warnings  []string `json:"warnings,omitempty"`
 	Why       string   `json:"why"`
-	Grantable bool     `json:"grantable"` // "session" and "pattern" are answers
-	Editable  bool     `json:"editable"`  // "edit" is one, and so are single changes
-	Partial   bool     `json:"partial"`   // the diff does not show all, or is too large to be read at a glance
+	Grantable bool     `json:"grantable"` // the answers "session" and "pattern" are possible
+	Editable  bool     `json:"editable"`  // the answer "edit" and single changes are possible
+	Partial   bool     `json:"partial"`   // the diff is incomplete, or too large to read quickly
 	Seal      string   `json:"seal"`
 }
 
@@ -40,14 +40,14 @@ type File struct {
 	Size   int64  `json:"size"`
 }
 
-// Detail is a question with all that it would do.
+// Detail is a question with its whole change.
 type Detail struct {
 	Question
 	Diff      []FileDiff `json:"diff"`
 	Arguments string     `json:"arguments,omitempty"` // of a tool to run
 }
 
-// Content is the text of a question's file: as it is, and as it would be.
+// Content is the text of a question's file, before and after.
 type Content struct {
 	Before string `json:"before"`
 	After  string `json:"after"`
@@ -56,35 +56,34 @@ type Content struct {
 // Answer is the body of POST /api/questions/{id}/answer.
 type Answer struct {
 	Verdict string  `json:"verdict"`           // approve, session, pattern, edit, reject, cancel
-	Seal    string  `json:"seal"`              // of the question that was seen
+	Seal    string  `json:"seal"`              // of the shown question
 	Words   string  `json:"words,omitempty"`   // with reject
 	Pattern string  `json:"pattern,omitempty"` // with pattern
 	Content *string `json:"content,omitempty"` // with edit: the whole text
 	Keep    []int   `json:"keep,omitempty"`    // with edit, without content: the changes to make, counted from 0
 }
 
-// Closed says how a question came to its end.
+// Closed says how a question ended.
 type Closed struct {
 	ID   string    `json:"id"`
 	How  string    `json:"how"`  // the verdict, "expired" or "withdrawn"
 	By   string    `json:"by"`   // who answered
-	Text string    `json:"text"` // in words
+	Text string    `json:"text"` // as a sentence
 	Path string    `json:"path,omitempty"`
 	At   time.Time `json:"at,omitzero"`
 }
 
-// QueueEvent is what GET /api/events tells: first a snapshot, then what happens.
-// A page that connects again begins with a snapshot too, and takes it for all it
-// knew. Open is set, or one of the others.
+// QueueEvent is an event of GET /api/events: first a snapshot, then changes. A page that connects again also gets a snapshot first,
+// and replaces its state by it. Either Open or one of the other fields is set.
 type QueueEvent struct {
-	Open   []Question `json:"open,omitzero"`  // all of them
-	Ended  []Closed   `json:"ended,omitzero"` // with Open: the newest that are not open any more, the oldest first
+	Open   []Question `json:"open,omitzero"`  // all open questions
+	Ended  []Closed   `json:"ended,omitzero"` // with Open: the newest ended questions, the oldest first
 	Opened *Question  `json:"opened,omitempty"`
 	Closed *Closed    `json:"closed,omitempty"`
-	Stored bool       `json:"stored,omitempty"` // something was stored: what was read of that may be old
+	Stored bool       `json:"stored,omitempty"` // data was stored: shown data may be outdated
 }
 
-// told is how many questions that have ended a snapshot has.
+// told is the number of ended questions in a snapshot.
 const told = 200
 
 func (h *Handler) questions(_ *http.Request) (any, error) {
@@ -93,7 +92,7 @@ func (h *Handler) questions(_ *http.Request) (any, error) {
 	return snapshot, nil
 }
 
-// watch is a snapshot of the queue, and what follows on it.
+// watch returns a snapshot of the queue, and a subscription that continues it.
 func (h *Handler) watch() (QueueEvent, *approval.Subscription) {
 	open, ended, sub := h.Queue.Watch(told)
 	snapshot := QueueEvent{Open: []Question{}, Ended: []Closed{}}
@@ -145,7 +144,7 @@ func (h *Handler) content(r *http.Request) (any, error) {
 	}
 	c := Content{After: string(q.Content)}
 	if files := q.Diff.Files; len(files) == 1 {
-		c.Before, _ = keep(c.After, files[0].Hunks, nil) // else it is not known
+		c.Before, _ = keep(c.After, files[0].Hunks, nil) // otherwise it is not known
 	}
 	return c, nil
 }
@@ -166,13 +165,13 @@ func (h *Handler) answer(r *http.Request, in Answer) (any, error) {
 			return nil, invalid("%v", err)
 		}
 	}
-	if err := h.Queue.Answer(id, a); err != nil { // it says how one that is closed ended
+	if err := h.Queue.Answer(id, a); err != nil { // the error says how a closed question ended
 		return nil, err
 	}
 	return nothing{}, nil
 }
 
-// edited is the text that a person wants written.
+// edited returns the text that a person wants to write.
 func edited(q approval.Question, in Answer) ([]byte, error) {
 	if in.Content != nil {
 		return []byte(*in.Content), nil
@@ -207,7 +206,7 @@ func briefly(q approval.Question) Question {
 	return out
 }
 
-// action is what becomes of a file.
+// action returns what happens to a file.
 func action(write bool, before, after string) string {
 	switch {
 	case !write:

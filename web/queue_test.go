@@ -15,8 +15,7 @@ import (
 	"github.com/stet-dev/stet/tool"
 )
 
-// ask opens a question that would change a file, and returns its id and where its
-// answer comes.
+// ask opens a question about a file, and returns its id and the channel of its answer.
 func (h *house) ask(t *testing.T, session, path, before, after string) (string, <-chan approval.Answer) {
 	t.Helper()
 	sub := h.Queue.Subscribe()
@@ -58,7 +57,7 @@ func numbered(n int, change func(i int) string) string {
 	return b.String()
 }
 
-// The person who is logged in decides, whatever the page says of it. (FILE-6, FILE-11)
+// The decision is recorded for the person who is logged in, whatever the page claims. (FILE-6, FILE-11)
 func TestAnswer(t *testing.T) {
 	h, _ := newHouse(t)
 	p := h.enter(t, "A")
@@ -94,7 +93,7 @@ func TestAnswer(t *testing.T) {
 	p.post("/api/questions/nothing/answer", Answer{Verdict: "reject"}, http.StatusNotFound)
 }
 
-// Some of the changes are approved: what is written has them and no others.
+// Some of the changes are approved: exactly these are written.
 func TestAnswerInParts(t *testing.T) {
 	h, _ := newHouse(t)
 	p := h.enter(t, "A")
@@ -137,8 +136,7 @@ func TestAnswerEdited(t *testing.T) {
 	}
 }
 
-// Two people follow one queue: both see what opens, and who has closed it. Who
-// comes later begins with what is open.
+// Two people follow one queue: both see new questions and who closed them. A person who connects later first gets the open ones.
 func TestEvents(t *testing.T) {
 	h, _ := newHouse(t)
 	desk, lab := h.enter(t, "A"), h.enter(t, "B")
@@ -188,7 +186,7 @@ func TestSeveral(t *testing.T) {
 	}
 }
 
-// A stream that has nothing to say shows that it is alive, and ends with its page.
+// A stream without events sends heartbeats, and ends with its page.
 func TestHeartbeat(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := httptest.NewRecorder()

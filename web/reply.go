@@ -24,8 +24,7 @@ type problem struct {
 
 func (p problem) Error() string { return p.text }
 
-// endpoint serves a request of the API. What it returns is sent as JSON; an error of
-// type problem says what to answer instead.
+// endpoint serves a request of the API. Its result is sent as JSON. An error of type problem is the answer.
 type endpoint func(r *http.Request) (answer any, err error)
 
 // posted is an endpoint that gets the request's body, a T in JSON.
@@ -39,7 +38,7 @@ func posted[T any](serve func(r *http.Request, in T) (any, error)) endpoint {
 	}
 }
 
-// needs makes endpoints of what the server may not have.
+// needs wraps endpoints for features that the server may not have.
 func needs(what string, has func() bool) func(endpoint) endpoint {
 	return func(serve endpoint) endpoint {
 		return func(r *http.Request) (any, error) {
@@ -51,7 +50,7 @@ func needs(what string, has func() bool) func(endpoint) endpoint {
 	}
 }
 
-// answered sends what an endpoint answers.
+// answered sends the result of an endpoint.
 func (h *Handler) answered(serve endpoint) personal {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		answer, err := serve(r)
@@ -67,7 +66,7 @@ func (h *Handler) answered(serve endpoint) personal {
 	}
 }
 
-// nothing is the answer where there is nothing to tell.
+// nothing is an empty answer.
 type nothing struct{}
 
 // send sends JSON.
@@ -79,8 +78,7 @@ func send(w http.ResponseWriter, status int, data []byte) {
 	_, _ = w.Write(data) // an error says that the page has gone
 }
 
-// fail answers with an error. The text of one that is not meant for the page is
-// logged, and not sent.
+// fail answers with an error. The text of an internal error is logged, and not sent.
 func (h *Handler) fail(w http.ResponseWriter, r *http.Request, err error) {
 	if r.Context().Err() != nil {
 		return // the page has gone
@@ -101,21 +99,21 @@ func (h *Handler) fail(w http.ResponseWriter, r *http.Request, err error) {
 	default:
 		h.log().Error("web", "method", r.Method, "path", r.URL.Path, "err", err)
 	}
-	data, _ := json.Marshal(Problem{text}) // a text can always be encoded
+	data, _ := json.Marshal(Problem{text}) // a text always marshals
 	send(w, status, append(data, '\n'))
 }
 
-// invalid is what the person, or the page, did wrong.
+// invalid returns an error about the request.
 func invalid(format string, args ...any) error {
 	return problem{http.StatusBadRequest, fmt.Sprintf(format, args...)}
 }
 
-// absent is for what this server does not offer.
+// absent returns the error for a feature that this server does not have.
 func absent(what string) error {
 	return problem{http.StatusNotImplemented, what + " is not offered here"}
 }
 
-// number is a parameter of the query, otherwise what stands for none.
+// number returns a number from the query, or otherwise.
 func number(r *http.Request, name string, otherwise int) (int, error) {
 	s := r.URL.Query().Get(name)
 	if s == "" {

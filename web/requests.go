@@ -9,7 +9,7 @@ import (
 	"github.com/stet-dev/stet/record"
 )
 
-// Conversation is what the proxy has recorded of one.
+// Conversation has the proxy's record of a conversation.
 type Conversation struct {
 	ID        string    `json:"id"`
 	Client    string    `json:"client,omitempty"`
@@ -17,8 +17,8 @@ type Conversation struct {
 	First     time.Time `json:"first"`
 	Last      time.Time `json:"last"`
 	Requests  int       `json:"requests"`
-	TokensOff int       `json:"tokens_off"` // estimated prompt tokens of all requests, as the client sent them
-	Tokens    int       `json:"tokens"`     // and as they went upstream
+	TokensOff int       `json:"tokens_off"` // estimated prompt tokens of all requests as the client sent them
+	Tokens    int       `json:"tokens"`     // the same as they were sent upstream
 }
 
 // Request is a request of a conversation, and what was left out of it.
@@ -29,8 +29,8 @@ type Request struct {
 	Model     string    `json:"model"`
 	Status    int       `json:"status"`
 	Policy    string    `json:"policy"`
-	Observe   bool      `json:"observe,omitempty"` // it was only planned, all was sent
-	Passed    string    `json:"passed,omitempty"`  // why nothing was planned
+	Observe   bool      `json:"observe,omitempty"` // only planned; everything was sent
+	Passed    string    `json:"passed,omitempty"`  // why there was no plan
 	BytesIn   int64     `json:"bytes_in"`
 	BytesOut  int64     `json:"bytes_out"`
 	TokensOff int       `json:"tokens_off"`
@@ -38,13 +38,13 @@ type Request struct {
 	Used      Tokens    `json:"used"`
 	USD       *float64  `json:"usd,omitempty"`
 	Added     int64     `json:"added"`           // stet's own time, in microseconds
-	Cold      string    `json:"cold,omitempty"`  // why the provider's cache was taken for cold
-	Broke     string    `json:"broke,omitempty"` // where the prompt departed from the one before
-	Limit     int       `json:"limit,omitempty"` // tokens that fit into the model's window
+	Cold      string    `json:"cold,omitempty"`  // why the provider's cache was assumed to be cold
+	Broke     string    `json:"broke,omitempty"` // where the prompt differed from the one before
+	Limit     int       `json:"limit,omitempty"` // the model's window in tokens
 	Trims     []Trim    `json:"trims"`
 }
 
-// Trim is a text that was left out from this request on.
+// Trim is a text that is left out from this request on.
 type Trim struct {
 	Call   string   `json:"call"`
 	Paths  []string `json:"paths,omitempty"`
@@ -53,7 +53,7 @@ type Trim struct {
 	After  int      `json:"after"`
 }
 
-// recorded are the requests that a page asks for, of at most so many days.
+// recorded returns the requests that a page asks for, of a limited number of days.
 func (h *Handler) recorded(r *http.Request, q record.Query) ([]record.Request, error) {
 	days, err := number(r, "days", 30)
 	if err != nil {
@@ -91,7 +91,7 @@ func (h *Handler) conversations(r *http.Request) (any, error) {
 	return all, nil
 }
 
-// maxRows is how many requests, the newest, an answer is made of.
+// maxRows is the limit of newest requests that are read for an answer.
 const maxRows = 100_000
 
 func (h *Handler) requests(r *http.Request) (any, error) {

@@ -8,8 +8,7 @@ import (
 	"testing"
 )
 
-// An approver gets at the questions, and at nothing else that is stored here; an admin
-// gets at all of it.
+// An approver can use only the questions; an admin can use everything.
 func TestRoles(t *testing.T) {
 	h, _ := newHouse(t)
 	guest, desk := h.enter(t, "G"), h.enter(t, "A")

@@ -10,11 +10,11 @@ import (
 	"github.com/stet-dev/stet/record"
 )
 
-// Savings is what recorded requests used, and what was left out of them.
+// Savings has the usage of recorded requests, and what was left out of them.
 type Savings struct {
 	Total  Sums    `json:"total"`
 	Times  []Point `json:"times"`  // by day or by hour, without gaps
-	Hourly bool    `json:"hourly"` // Times are hours: all is of two days or less
+	Hourly bool    `json:"hourly"` // Times are hours, because all requests are within two days
 	Client []Group `json:"client"`
 	Model  []Group `json:"model"`
 	Policy []Group `json:"policy"`
@@ -25,20 +25,20 @@ type Sums struct {
 	Requests  int     `json:"requests"`
 	Failed    int     `json:"failed"`
 	TokensOff int     `json:"tokens_off"` // estimated prompt tokens as the clients sent them
-	Tokens    int     `json:"tokens"`     // and as they went upstream
+	Tokens    int     `json:"tokens"`     // the same as they were sent upstream
 	Used      Tokens  `json:"used"`       // as the providers reported it
 	USD       float64 `json:"usd"`
-	Saved     float64 `json:"saved"`    // US dollars that the tokens left out would have cost, estimated: see saved
-	Unpriced  int     `json:"unpriced"` // requests whose cost is not known, and not in USD
+	Saved     float64 `json:"saved"`    // estimated cost in US dollars of the tokens left out: see saved
+	Unpriced  int     `json:"unpriced"` // requests without a known cost, which are not in USD
 }
 
-// Point is the sums of some time.
+// Point has the sums of a day or an hour.
 type Point struct {
 	Start time.Time `json:"start"`
 	Sums
 }
 
-// Group is the sums of requests that have something in common.
+// Group has the sums of requests with a common property.
 type Group struct {
 	Name string `json:"name"`
 	Sums
@@ -65,7 +65,7 @@ func (h *Handler) savings(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	ahead, err := number(r, "offset", 0) // minutes, of the person's clock before UTC
+	ahead, err := number(r, "offset", 0) // minutes by which the person's clock is behind UTC
 	if err != nil {
 		return nil, err
 	}
@@ -100,9 +100,8 @@ func (h *Handler) savings(r *http.Request) (any, error) {
 	return out, nil
 }
 
-// cost is what a request cost, and what the tokens that were left out of it would have
-// cost besides: the price of reading them from the provider's cache, or of input where
-// the provider read nothing from one. A request that failed cost nothing.
+// cost returns the cost of a request, and the additional cost that the left-out tokens would have had: the price of reading them
+// from the provider's cache, or of input if the provider read nothing from a cache. A failed request cost nothing.
 func (h *Handler) cost(r record.Request) (usd, saved float64, known bool) {
 	if h.Cost == nil {
 		return 0, 0, false
@@ -118,7 +117,7 @@ func (h *Handler) cost(r record.Request) (usd, saved float64, known bool) {
 	return usd, saved, known
 }
 
-// points are the beginnings of the days, or hours, from first to last.
+// points returns the starts of the days or hours from first to last.
 func points(first, last time.Time, hourly bool) []Point {
 	y, m, d := first.Date()
 	start, next := time.Date(y, m, d, 0, 0, 0, 0, first.Location()), func(t time.Time) time.Time { return t.AddDate(0, 0, 1) }
@@ -139,7 +138,7 @@ func named(all map[string]*Sums, name string) *Sums {
 	return all[name]
 }
 
-// groups are the sums, those of the largest prompts first.
+// groups returns the sums, those with the largest prompts first.
 func groups(all map[string]*Sums) []Group {
 	out := []Group{}
 	for _, name := range slices.Sorted(maps.Keys(all)) {

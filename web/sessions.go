@@ -10,37 +10,36 @@ import (
 	"github.com/stet-dev/stet/session"
 )
 
-// Session is a stored session as a list shows it.
+// Session is a stored session in a list.
 type Session struct {
 	ID       string    `json:"id"`
 	Dir      string    `json:"dir,omitempty"`
-	Title    string    `json:"title"` // or how it begins
+	Title    string    `json:"title"` // or its beginning
 	Model    string    `json:"model,omitempty"`
 	Source   string    `json:"source,omitempty"`
 	From     string    `json:"from,omitempty"`
 	Relation string    `json:"relation,omitempty"` // to From: "forked", "compacted", "started"
-	Next     string    `json:"next,omitempty"`     // the one that goes on after a compaction
+	Next     string    `json:"next,omitempty"`     // the session that continues after a compaction
 	Created  time.Time `json:"created"`
 	Updated  time.Time `json:"updated"`
 	Events   uint64    `json:"events"`
 	Messages int       `json:"messages"`
 }
 
-// SessionDetail is what a stored session has come to.
+// SessionDetail is the state of a stored session.
 type SessionDetail struct {
 	Session
 	Conversation []Message `json:"conversation"`
-	Window       []Share   `json:"window"` // what fills it, the largest first
+	Window       []Share   `json:"window"` // the parts that fill it, the largest first
 	Context      Tokens    `json:"context"`
-	Limit        int       `json:"limit,omitempty"` // tokens that fit into the model's window; 0: unknown
+	Limit        int       `json:"limit,omitempty"` // the model's window in tokens; 0: unknown
 	Spent        Tokens    `json:"spent"`
 	Rewinds      []Rewound `json:"rewinds"`
 	Damaged      []string  `json:"damaged,omitempty"`
-	Resume       string    `json:"resume,omitempty"` // what to type to go on with it
+	Resume       string    `json:"resume,omitempty"` // the command that resumes it
 }
 
-// Rewound is a rewind that was made. What it took away is there again after a
-// rewind to the event before it.
+// Rewound is a rewind. A rewind to the event before it restores what it removed.
 type Rewound struct {
 	Seq  uint64    `json:"seq"` // of the rewind itself
 	To   uint64    `json:"to"`
@@ -49,11 +48,11 @@ type Rewound struct {
 
 // Message is a message of a conversation.
 type Message struct {
-	Seq   uint64    `json:"seq"` // the number of its event: a rewind goes to it
+	Seq   uint64    `json:"seq"` // number of its event, to which a rewind can go
 	Role  string    `json:"role"`
 	Time  time.Time `json:"time,omitzero"`
 	Model string    `json:"model,omitempty"`
-	Local bool      `json:"local,omitempty"` // a note that no model sees
+	Local bool      `json:"local,omitempty"` // a note that is not sent to the model
 	Parts []Part    `json:"parts"`
 	Used  *Tokens   `json:"used,omitempty"`
 }
@@ -74,14 +73,14 @@ type Share struct {
 	Bytes int    `json:"bytes"`
 }
 
-// Tokens is what requests used.
+// Tokens has the usage of requests.
 type Tokens struct {
 	Input        int `json:"input"` // not cached
 	CacheRead    int `json:"cache_read"`
 	CacheWrite   int `json:"cache_write"`
-	CacheWrite1h int `json:"cache_write_1h"` // of CacheWrite
+	CacheWrite1h int `json:"cache_write_1h"` // part of CacheWrite
 	Output       int `json:"output"`
-	Reasoning    int `json:"reasoning"` // of Output
+	Reasoning    int `json:"reasoning"` // part of Output
 }
 
 // Hit is a message that a search found.
@@ -92,7 +91,7 @@ type Hit struct {
 	Text    string    `json:"text"`
 }
 
-// maxText is how many bytes of a part are sent.
+// maxText is the limit of sent bytes of a part.
 const maxText = 32 << 10
 
 func (h *Handler) sessions(r *http.Request) (any, error) {
@@ -135,7 +134,7 @@ func (h *Handler) search(r *http.Request) (any, error) {
 	return all, nil
 }
 
-// load reads a session by its whole name.
+// load reads a session by its full id.
 func (h *Handler) load(ctx context.Context, id string) (session.State, []session.Event, error) {
 	if h.Sessions == nil {
 		return session.State{}, nil, absent("a stored session")
@@ -181,7 +180,7 @@ func (h *Handler) session(r *http.Request) (any, error) {
 	return d, nil
 }
 
-// formats are the formats that every server has.
+// formats are the formats of every server.
 var formats = map[string]Export{
 	"json": func(w io.Writer, s session.State, events []session.Event) error {
 		return session.WriteJSON(w, s.ID, events)
@@ -189,7 +188,7 @@ var formats = map[string]Export{
 	"markdown": func(w io.Writer, s session.State, _ []session.Event) error { return session.WriteMarkdown(w, s) },
 }
 
-// format returns a format by its name; nil: there is none.
+// format returns a format by its name, or nil.
 func (h *Handler) format(name string) Export {
 	if f := h.Exports[name]; f != nil {
 		return f
@@ -207,11 +206,11 @@ func (h *Handler) export(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	w.Header().Set("Content-Type", "application/octet-stream") // a browser shows none of it
+	w.Header().Set("Content-Type", "application/octet-stream") // so that a browser does not show it
 	w.Header().Set("Cache-Control", "no-store")
 	if err := write(w, st, events); err != nil {
 		h.log().Error("export", "session", st.ID, "format", name, "err", err)
-		panic(http.ErrAbortHandler) // what was sent is not whole, and must not look so
+		panic(http.ErrAbortHandler) // the sent data is incomplete, and the client must notice
 	}
 	return nil
 }

@@ -34,7 +34,7 @@ func (h *house) talk(t *testing.T) *session.Session {
 	return s
 }
 
-// A stored session is listed, found and shown, with what fills its window.
+// A stored session is listed, found and shown, with the parts that fill its window.
 func TestSession(t *testing.T) {
 	h, _ := newHouse(t)
 	h.Window = func(string) int { return 1000 }
@@ -63,7 +63,7 @@ func TestSession(t *testing.T) {
 	}
 }
 
-// A session is exported whole, as it is imported.
+// An export is complete, and can be imported.
 func TestExport(t *testing.T) {
 	h, _ := newHouse(t)
 	h.Exports = map[string]Export{"short": func(w io.Writer, s session.State, _ []session.Event) error {
@@ -88,7 +88,7 @@ func TestExport(t *testing.T) {
 	}
 }
 
-// Going back and going another way are events; nothing is lost.
+// Rewind and fork are events; no event is lost.
 func TestRewindAndFork(t *testing.T) {
 	h, _ := newHouse(t)
 	id := h.talk(t).ID()

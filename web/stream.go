@@ -11,21 +11,20 @@ import (
 	"github.com/stet-dev/stet/approval"
 )
 
-// heartbeat is how often a stream that has nothing to say shows that it is alive.
+// heartbeat is how often a stream without events sends a sign of life.
 const heartbeat = 15 * time.Second
 
-// stream is server-sent events on their way to a page.
+// stream sends server-sent events to a page.
 type stream struct {
 	w    http.ResponseWriter
 	sent *http.ResponseController
-	in   func() bool // whether the reader is still let in; nil: every reader is
+	in   func() bool // whether the reader is still allowed; nil: always
 }
 
-// errOut ends the stream of a person who is not let in any more.
+// errOut ends the stream of a person without a valid login.
 var errOut = errors.New("no longer let in")
 
-// personStream begins a stream that ends when the person's token does, at its
-// next event or sign of life.
+// personStream begins a stream that ends when the person's token ends, at its next event or heartbeat.
 func (h *Handler) personStream(w http.ResponseWriter, r *http.Request) (*stream, error) {
 	s, err := newStream(w)
 	if err == nil {
@@ -41,9 +40,9 @@ func (h *Handler) personStream(w http.ResponseWriter, r *http.Request) (*stream,
 func newStream(w http.ResponseWriter) (*stream, error) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("Cache-Control", "no-store")
-	w.Header().Set("X-Accel-Buffering", "no") // proxies must not hold back what we send
+	w.Header().Set("X-Accel-Buffering", "no") // proxies must not buffer the stream
 	s := &stream{w: w, sent: http.NewResponseController(w)}
-	_ = s.sent.SetWriteDeadline(time.Time{}) // of the server's WriteTimeout; a writer without one has none
+	_ = s.sent.SetWriteDeadline(time.Time{}) // removes the server's WriteTimeout; a writer without deadlines needs nothing
 	_, err := fmt.Fprint(w, ": stet\n\n")
 	return s, s.flush(err)
 }
@@ -55,12 +54,12 @@ func (s *stream) flush(err error) error {
 	return s.sent.Flush()
 }
 
-// send sends an event. id is its number, 0: it has none.
+// send sends an event. id is its number; 0: none.
 func (s *stream) send(id uint64, event any) error {
 	if s.in != nil && !s.in() {
 		return errOut
 	}
-	data, err := json.Marshal(event) // in one line
+	data, err := json.Marshal(event) // one line
 	if err != nil {
 		return err
 	}
@@ -73,7 +72,7 @@ func (s *stream) send(id uint64, event any) error {
 	return s.flush(err)
 }
 
-// alive sends a sign of life.
+// alive sends a heartbeat.
 func (s *stream) alive() error {
 	if s.in != nil && !s.in() {
 		return errOut
@@ -82,7 +81,7 @@ func (s *stream) alive() error {
 	return s.flush(err)
 }
 
-// follow sends what next returns, until the page has gone or there is no more.
+// follow sends the results of next until the page has gone or there are no more.
 func follow[E any](ctx context.Context, s *stream, next func(context.Context) (E, error), send func(E) error) {
 	for {
 		waiting, stop := context.WithTimeout(ctx, heartbeat)
@@ -100,19 +99,19 @@ func follow[E any](ctx context.Context, s *stream, next func(context.Context) (E
 	}
 }
 
-// lookEvery is how often a stream looks whether something was stored.
+// lookEvery is how often a stream checks whether data was stored.
 const lookEvery = time.Second
 
-// events tells what happens to the queue, and that something was stored.
+// events streams the queue's events, and reports that data was stored.
 func (h *Handler) events(w http.ResponseWriter, r *http.Request) error {
 	s, err := h.personStream(w, r)
 	if err != nil {
-		return nil // it has gone
+		return nil // the page has gone
 	}
 	snapshot, sub := h.watch()
 	defer func() { _ = sub.Close() }()
 	n := news{h: h, sub: sub}
-	n.stored(r.Context()) // what was stored until now is no news
+	n.stored(r.Context()) // data stored until now is not reported
 	if s.send(0, snapshot) != nil {
 		return nil
 	}
@@ -120,12 +119,12 @@ func (h *Handler) events(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// news is what a page is told of the queue and of the store.
+// news has a page's state of the queue and the store.
 type news struct {
 	h      *Handler
 	sub    *approval.Subscription
-	look   time.Time // when to look at the store next
-	number int64     // of the store, when it was looked at
+	look   time.Time // time of the next check of the store
+	number int64     // the store's number at the last check
 }
 
 // next waits for the next event.
@@ -150,12 +149,11 @@ func (n *news) next(ctx context.Context) (QueueEvent, error) {
 	}
 }
 
-// stored looks whether something was stored since the last look. If the store cannot
-// be looked at, that is logged, and the queue is followed all the same.
+// stored reports whether data was stored since the last check. An error of the store is logged, and the queue is still followed.
 func (n *news) stored(ctx context.Context) bool {
 	n.look = time.Now().Add(lookEvery)
 	if n.h.Changes == nil {
-		n.look = n.look.Add(heartbeat) // there is nothing to look at
+		n.look = n.look.Add(heartbeat) // there is no store
 		return false
 	}
 	number, err := n.h.Changes(ctx)

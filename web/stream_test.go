@@ -9,8 +9,7 @@ import (
 	"testing"
 )
 
-// The connection is killed, and what happened meanwhile is told by the next one:
-// what is open, how the others ended, nothing twice.
+// The connection is killed. The next one reports what happened meanwhile: the open questions and how others ended, each once.
 func TestKilledConnection(t *testing.T) {
 	h, _ := newHouse(t)
 	p, lab := h.enter(t, "A"), h.enter(t, "B")
@@ -49,7 +48,7 @@ func TestKilledConnection(t *testing.T) {
 	}
 }
 
-// A page hears that something was stored, once.
+// A page is told once that data was stored.
 func TestStored(t *testing.T) {
 	h, _ := newHouse(t)
 	var number atomic.Int64
@@ -71,14 +70,14 @@ func TestStored(t *testing.T) {
 	for len(asked) > 0 {
 		<-asked
 	}
-	<-asked // it has looked again, and found nothing
+	<-asked // it has checked again, and found no change
 	h.ask(t, "s", "a.txt", "", "a\n")
 	if e := next(); e.Opened == nil {
 		t.Errorf("event %+v", e)
 	}
 }
 
-// A store that cannot be looked at takes nothing away from the queue.
+// An unreadable store does not affect the queue.
 func TestStoreBroken(t *testing.T) {
 	h, _ := newHouse(t)
 	asked := make(chan struct{}, 100)

@@ -14,8 +14,7 @@ import (
 
 var update = flag.Bool("update", false, "write ui/src/api.gen.ts")
 
-// api are the types of the API: what is sent, what is answered, and what those
-// are made of.
+// api has the types of the API: requests, answers, and the types in them.
 var api = []any{
 	Problem{}, Login{}, LoggedIn{}, Ways{}, Hello{}, Welcome{}, Me{}, Setting{},
 	QueueEvent{}, Question{}, File{}, Closed{}, Detail{}, FileDiff{}, Hunk{}, Line{}, Content{}, Answer{},
@@ -24,7 +23,7 @@ var api = []any{
 	Files{}, TouchedFile{}, Write{}, OnDisk{}, Undo{}, UndoLook{}, UndoFile{}, record.Entry{}, Verify{}, Verdict{}, Suspended{}, Lift{},
 }
 
-// The page's types are those of this package.
+// The page's types match this package.
 func TestTypes(t *testing.T) {
 	const file = "ui/src/api.gen.ts"
 	var b strings.Builder

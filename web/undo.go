@@ -9,31 +9,30 @@ import (
 	"github.com/stet-dev/stet/record"
 )
 
-// Undo is the body of POST /api/undo and POST /api/undo/look: writes by their
-// numbers, or all of a session.
+// Undo is the body of POST /api/undo and POST /api/undo/look: the numbers of writes, or a session for all its writes.
 type Undo struct {
 	Writes  []uint64 `json:"writes,omitempty"`
 	Session string   `json:"session,omitempty"`
 }
 
-// UndoLook is what stands in the way of an undo, before it is begun.
+// UndoLook says what would prevent an undo, before it begins.
 type UndoLook struct {
-	Broken uint64     `json:"broken"` // the first entry of the trail that does not follow; 0: none
+	Broken uint64     `json:"broken"` // the first entry that breaks the trail's chain; 0: none
 	Why    string     `json:"why"`
 	Files  []UndoFile `json:"files"`
 }
 
-// UndoFile is a file that would go back.
+// UndoFile is a file that an undo would change.
 type UndoFile struct {
 	Root   string   `json:"root"`
 	Path   string   `json:"path"`
-	Writes []uint64 `json:"writes"`         // that are undone, the first one first
-	Back   string   `json:"back"`           // "create", "change" or "remove": what becomes of the file
-	Disk   string   `json:"disk"`           // "same" as the last of the writes left it, "changed", "gone" or "unknown"
+	Writes []uint64 `json:"writes"`         // the undone writes, in order
+	Back   string   `json:"back"`           // "create", "change" or "remove": the effect on the file
+	Disk   string   `json:"disk"`           // "same" as after the last of the writes, "changed", "gone" or "unknown"
 	Stop   string   `json:"stop,omitempty"` // why it cannot be undone
 }
 
-// chosen are the writes that an undo names, oldest first, and all that were made.
+// chosen returns the writes that an undo names, the oldest first, and all writes.
 func (h *Handler) chosen(ctx context.Context, in Undo) (chosen, all []record.Write, err error) {
 	if all, err = record.Writes(ctx, h.Trail, "", 0); err != nil {
 		return nil, nil, err
@@ -60,7 +59,7 @@ func (h *Handler) undo(r *http.Request, in Undo) (any, error) {
 	return nothing{}, nil
 }
 
-// lookAtUndo says what an undo would meet. It changes nothing.
+// lookAtUndo returns what an undo would meet. It changes nothing.
 func (h *Handler) lookAtUndo(r *http.Request, in Undo) (any, error) {
 	chosen, all, err := h.chosen(r.Context(), in)
 	if err != nil {
@@ -91,8 +90,7 @@ func (h *Handler) lookAtUndo(r *http.Request, in Undo) (any, error) {
 	return out, nil
 }
 
-// undoFile is what becomes of a file when writes are undone, where it holds what
-// it does, if that is known.
+// undoFile returns the effect of undoing writes on a file. holds is its current content hash, if known.
 func undoFile(n fileName, writes, all []record.Write, holds string, known bool) UndoFile {
 	first, last := writes[0], writes[len(writes)-1]
 	f := UndoFile{Root: n.root, Path: n.path, Back: action(true, last.After, first.Before), Disk: "unknown"}

@@ -12,7 +12,7 @@ import (
 	"github.com/stet-dev/stet/record"
 )
 
-// onDisk is a workspace whose files are looked at.
+// onDisk makes a workspace whose files can be checked.
 func (h *house) onDisk(t *testing.T) (write func(name, text string) (hash string)) {
 	t.Helper()
 	dir := t.TempDir()
@@ -44,7 +44,7 @@ func (h *house) onDisk(t *testing.T) (write func(name, text string) (hash string
 	}
 }
 
-// wrote puts a write into the trail, and returns its number.
+// wrote adds a write to the trail, and returns its number.
 func (h *house) wrote(t *testing.T, session, path, before, after string) uint64 {
 	t.Helper()
 	h.log(t, record.Entry{Kind: record.Intent, Session: session, Path: path, Tool: "write_file", Before: before, After: after})
@@ -57,7 +57,7 @@ func (h *house) wrote(t *testing.T, session, path, before, after string) uint64 
 	return n
 }
 
-// Of every file that an agent has seen it is said whether it is still so. (CTX-8)
+// For every file that an agent has seen, disk says whether it is unchanged. (CTX-8)
 func TestDisk(t *testing.T) {
 	h, _ := newHouse(t)
 	p := h.enter(t, "A")
@@ -88,7 +88,7 @@ func TestDisk(t *testing.T) {
 	}
 }
 
-// Before an undo is begun it is said what stands in its way. (FILE-12)
+// Before an undo begins, lookAtUndo says what would prevent it. (FILE-12)
 func TestLookAtUndo(t *testing.T) {
 	h, _ := newHouse(t)
 	p := h.enter(t, "A")

@@ -10,15 +10,14 @@ import (
 	"sync"
 )
 
-// Sent is a request as an impostor saw it.
+// Sent is a request that an impostor received.
 type Sent struct {
 	Method, URI string
 	Header      http.Header
 	Body        []byte
 }
 
-// Impostor is a program that has taken the port of a server that has ended. It
-// collects what it is sent, and answers as well as it can.
+// Impostor is a program at the port of a server that has ended. It collects the received requests, and answers as well as it can.
 type Impostor struct {
 	mu   sync.Mutex
 	seen []Sent
@@ -26,7 +25,7 @@ type Impostor struct {
 
 // ServeHTTP implements http.Handler.
 func (i *Impostor) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	body, _ := io.ReadAll(r.Body) // what came is what there is
+	body, _ := io.ReadAll(r.Body) // a part of the body is fine
 	i.mu.Lock()
 	i.seen = append(i.seen, Sent{r.Method, r.URL.RequestURI(), r.Header.Clone(), body})
 	i.mu.Unlock()
@@ -35,7 +34,7 @@ func (i *Impostor) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.WriteString(w, `{"person":"desk","channel":"mine","mac":"mine","open":[],"ended":[]}`)
 }
 
-// Seen is what it was sent so far.
+// Seen returns the received requests.
 func (i *Impostor) Seen() []Sent {
 	i.mu.Lock()
 	defer i.mu.Unlock()

@@ -1,6 +1,5 @@
-// Package webtest is the page of package web without a browser, for tests: it logs
-// in, proves its requests, and wants the proof of each answer, as ui/src/lib/api.ts
-// does.
+// Package webtest has a client for tests that acts like the page of package web: it logs in, proves its requests, and checks the
+// proof of each answer, as ui/src/lib/api.ts does.
 package webtest
 
 import (
@@ -20,8 +19,7 @@ import (
 	"sync"
 )
 
-// ErrStranger is the error of a server that cannot prove that it is the one of the
-// login.
+// ErrStranger says that a server cannot prove that it is the server of the login.
 var ErrStranger = errors.New("this is not the server that the page logged in to")
 
 // Page is a page that is logged in. Its methods may be called concurrently.
@@ -29,15 +27,15 @@ type Page struct {
 	Base   string       // URL of the server
 	Client *http.Client // nil: the default
 
-	Login string // names the login
-	Key   []byte // and is what it is proved by
+	Login string // name of the login
+	Key   []byte // key of the login
 
 	mu      sync.Mutex
 	channel string
 	number  uint64
 }
 
-// Enter logs in by a token.
+// Enter logs in with a token.
 func Enter(ctx context.Context, client *http.Client, base, token string) (*Page, error) {
 	p := &Page{Base: base, Client: client}
 	var in struct{ Login, Key string }
@@ -49,7 +47,7 @@ func Enter(ctx context.Context, client *http.Client, base, token string) (*Page,
 	return p, err
 }
 
-// plain posts without a proof.
+// plain makes a POST request without a proof.
 func (p *Page) plain(ctx context.Context, path string, body, into any) error {
 	data, err := json.Marshal(body)
 	if err != nil {
@@ -79,8 +77,7 @@ func (p *Page) client() *http.Client {
 	return p.Client
 }
 
-// Hello opens another channel. The error is ErrStranger where the server cannot
-// prove itself.
+// Hello opens another channel. The error is ErrStranger if the server cannot prove itself.
 func (p *Page) Hello(ctx context.Context) error {
 	nonce := rand.Text()
 	var out struct{ Channel, MAC string }
@@ -100,14 +97,14 @@ func (p *Page) Hello(ctx context.Context) error {
 	return nil
 }
 
-// Forget has the next request say hello.
+// Forget makes the next request say hello.
 func (p *Page) Forget() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.channel = ""
 }
 
-// Request is a request with its proof. A body of nil is none.
+// Request returns a request with its proof. A nil body means none.
 func (p *Page) Request(ctx context.Context, method, path string, body any) (*http.Request, error) {
 	var data []byte
 	if body != nil {
@@ -163,8 +160,8 @@ func (p *Page) Do(ctx context.Context, method, path string, body any) (*http.Res
 	}
 }
 
-// Proved reports whether an answer has the proof that belongs to the request. It reads
-// the body, unless that is events or a file, and puts it back.
+// Proved reports whether an answer has the proof for the request. It reads the body and restores it, unless the body is events or a
+// file.
 func (p *Page) Proved(r *http.Request, res *http.Response) bool {
 	proof := r.Header.Get("Stet-Proof")
 	mac := proof[len(proof)-base64.RawURLEncoding.EncodedLen(sha256.Size):]
@@ -181,7 +178,7 @@ func (p *Page) Proved(r *http.Request, res *http.Response) bool {
 	return hmac.Equal([]byte(res.Header.Get("Stet-Proof")), []byte(want))
 }
 
-// streams are the paths where the body is events or a file.
+// streams matches the paths whose body is events or a file.
 var streams = regexp.MustCompile("/(events|export)$")
 
 func hashOf(body []byte) string {
