@@ -127,13 +127,20 @@ func printAssumptions(dir string, paths []string) error {
 	columns := []string{"lossless", "adaptive", "bold", "bold, checked"}
 	fmt.Println("| assumption | value | " + strings.Join(columns, " | ") + " |")
 	fmt.Println("|---|---|" + strings.Repeat("---|", len(columns)))
+	asWritten := make(map[string]map[string]cost) // by row
 	for _, c := range assumptions {
-		for _, value := range c.values {
+		for i, value := range c.values {
 			fmt.Printf("| %s | `%s` |", c.name, cmp.Or(value, "as written"))
 			for _, c.row = range columns {
-				costs, err := c.try(value, dir, paths)
-				if err != nil {
-					return fmt.Errorf("%s = %s: %w", c.name, value, err)
+				costs := asWritten[c.row]
+				if i > 0 || costs == nil {
+					var err error
+					if costs, err = c.try(value, dir, paths); err != nil {
+						return fmt.Errorf("%s = %s: %w", c.name, value, err)
+					}
+				}
+				if i == 0 {
+					asWritten[c.row] = costs
 				}
 				sum := total(costs, "")
 				fmt.Printf(" %s |", signed(sum.change()))
