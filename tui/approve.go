@@ -73,7 +73,7 @@ func (d *Dialog) approve(ctx context.Context, src Source, quiet bool) error {
 	}
 	ended := errors.Is(err, io.EOF)
 	if ended {
-		d.printf("the input has ended; what is asked stays open\n")
+		d.printf("the input has ended; the questions stay open\n")
 	}
 	if errors.Is(err, errQuit) || ended && a.answered {
 		return nil
@@ -118,7 +118,7 @@ func (a *approving) work(ctx context.Context) error {
 				if a.d.byKeys() {
 					ends = "q ends"
 				}
-				a.d.printf("nothing to approve; waiting (%s)\n", ends)
+				a.d.printf("waiting for questions (%s)\n", ends)
 				a.idle = true
 			}
 			if err := a.wait(ctx); err != nil {

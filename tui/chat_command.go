@@ -12,10 +12,10 @@ import (
 
 // commands are the lines that begin with a slash.
 var commands = []struct{ name, args, about string }{
-	{"/help", "", "what can be done here"},
+	{"/help", "", "list the commands and keys"},
 	{"/resume", "[ID]", "go on with another session"},
 	{"/rewind", "", "go back to before an earlier message (also Esc Esc; at a question Esc cancels the call)"},
-	{"/compact", "[FOCUS]", "sum the conversation up, to make room; FOCUS is kept above all"},
+	{"/compact", "[FOCUS]", "replace the conversation by a summary, to make room; FOCUS says what matters most"},
 	{"/continue", "", "let the agent go on where it was cut off"},
 	{"/context", "", "what fills the window"},
 	{"/cost", "", "what the session has used and cost"},
@@ -30,8 +30,8 @@ var keys = []struct{ name, about string }{
 	{"Ctrl-D", "leave"},
 	{"Ctrl-O", "everything in full: thinking, calls, results"},
 	{"/", "the list of commands; Tab completes"},
-	{"@", "the files here; Tab puts the name of one in"},
-	{"Tab", "decide on what waits"},
+	{"@", "the files here; Tab inserts a name"},
+	{"Tab", "answer the open question"},
 }
 
 // helpText lists the commands and the keys.
@@ -113,7 +113,7 @@ func (m *chat) tell(what shape) {
 
 // contextText says what fills the context window.
 func contextText(f agent.Fill, columns int) []string {
-	out := []string{fmt.Sprintf("%s of %s tokens (%s); summed up from %s on", thousands(f.Used), thousands(f.Window), share(f), thousands(f.Limit))}
+	out := []string{fmt.Sprintf("%s of %s tokens (%s); a summary is made at %s", thousands(f.Used), thousands(f.Window), share(f), thousands(f.Limit))}
 	all := fillings(f)
 	total, widest := 0, 0
 	for _, s := range all {

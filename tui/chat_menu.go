@@ -40,7 +40,7 @@ func (m *chat) suggest() {
 }
 
 func (m *chat) suggestCommands(text string) {
-	p := picker{title: "Tab completes, Enter does it, Esc closes"}
+	p := picker{title: "Tab completes, Enter runs it, Esc closes"}
 	for _, c := range commands {
 		if strings.HasPrefix(c.name, text) {
 			p.found = append(p.found, choice{text: fmt.Sprintf("%-16s", c.name+" "+c.args), note: c.about, id: c.name})

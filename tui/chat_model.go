@@ -114,7 +114,7 @@ func (m *chat) greet() {
 	if m.Tools != "" {
 		about += m.Tools + "\n"
 	}
-	m.print(blockNote, folded(m.paint(bold, "stet")+m.paint(dim, about+"/help says what can be done here")))
+	m.print(blockNote, folded(m.paint(bold, "stet")+m.paint(dim, about+"/help lists commands and keys")))
 }
 
 // Update implements tea.Model.

@@ -156,7 +156,7 @@ func fillings(f agent.Fill) []filling {
 			out = append(out, filling{what, n})
 		}
 	}
-	add("tools", f.Tools)
+	add("tool descriptions", f.Tools)
 	for _, s := range f.Shares {
 		add(shareWords(s.Role, s.Kind), s.Tokens)
 	}

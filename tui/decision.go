@@ -47,7 +47,7 @@ type step struct {
 func (c *decision) prompt() string {
 	switch c.stage {
 	case explaining:
-		return "what should the agent know? (Enter: nothing)"
+		return "a message for the agent? (Enter: none)"
 	case matching:
 		return fmt.Sprintf("pattern (Enter: %s)", suggestion(c.q.Path))
 	case confirming:
@@ -81,7 +81,7 @@ func (c *decision) typed(line string) step {
 		return step{answer: c.pending}
 	case writing:
 		if !strings.HasPrefix(strings.ToLower(line), "y") {
-			return step{}
+			return step{note: "not written; the question is still open"}
 		}
 		return c.decide(c.pending)
 	}
@@ -125,7 +125,7 @@ func (c *decision) chosen(key string) step {
 		return step{note: c.meanings()}
 	case "":
 	default:
-		return step{note: fmt.Sprintf("%q is none of them; ? says what each does", key)}
+		return step{note: fmt.Sprintf("%q is not one of these keys; ? explains them", key)}
 	}
 	return step{}
 }
@@ -201,12 +201,12 @@ func (c *decision) meanings() string {
 	if c.q.Editable && c.editor {
 		all = append(all, "e  change the text first, in an editor")
 	}
-	all = append(all, "r  reject, with words for the agent if you like", "c  cancel the call", "v  show all of it",
+	all = append(all, "r  reject, with a message for the agent if you like", "c  cancel the call", "v  show the whole change",
 		"n  decide later: the next question comes first")
 	if c.open != nil {
 		all = append(all, "l  list the open questions, and choose one")
 	}
-	return strings.Join(append(all, "q  leave; what is asked stays open"), "\n")
+	return strings.Join(append(all, "q  leave; the questions stay open"), "\n")
 }
 
 // suggestion returns the pattern that is offered for a path.

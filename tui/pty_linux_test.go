@@ -86,7 +86,7 @@ func TestTerminal(t *testing.T) {
 	if _, err := keys.WriteString("r\n"); err != nil {
 		t.Fatal(err)
 	}
-	p.expect("know? ")
+	p.expect("agent? ")
 	if _, err := keys.WriteString("no\n"); err != nil {
 		t.Fatal(err)
 	}
@@ -145,7 +145,7 @@ func (p *keyPerson) press(keys string) {
 func TestKeys(t *testing.T) {
 	var q approval.Queue
 	p := sitWithKeys(t, &q, "printf more >>")
-	p.expect("waiting (q ends)")
+	p.expect("waiting for questions (q ends)")
 	for _, step := range []struct {
 		do   func()
 		want approval.Answer
@@ -154,11 +154,11 @@ func TestKeys(t *testing.T) {
 		{func() { p.press("s") }, approval.Answer{Verdict: approval.ForSession}},
 		{func() {
 			p.press("?")
-			if said := p.expect("[q]uit >"); !strings.Contains(said, "r  reject, with words") {
+			if said := p.expect("[q]uit >"); !strings.Contains(said, "r  reject, with a message") {
 				t.Errorf("%q", said)
 			}
 			p.press("x")
-			p.expect(`"x" is none of them`)
+			p.expect(`"x" is not one of these keys`)
 			p.expect("[q]uit >")
 			p.press("v")
 			p.expect("-old")
@@ -166,7 +166,7 @@ func TestKeys(t *testing.T) {
 			p.press("n")
 			p.expect("[q]uit >")
 			p.press("r")
-			p.expect("know? ")
+			p.expect("agent? ")
 			p.press("two words\r")
 		}, approval.Answer{Verdict: approval.Reject, Words: "two words"}},
 		{func() {
@@ -191,7 +191,7 @@ func TestKeys(t *testing.T) {
 		if want := step.want; got.Verdict != want.Verdict || got.Pattern != want.Pattern || got.Words != want.Words || string(got.Content) != string(want.Content) {
 			t.Errorf("%+v, want %+v", got, want)
 		}
-		p.expect("waiting (q ends)")
+		p.expect("waiting for questions (q ends)")
 	}
 }
 

@@ -236,7 +236,7 @@ func TestDialog(t *testing.T) {
 				case key == "p":
 					p.expect("pattern (Enter: ")
 				case key == "r" || key == "reject":
-					p.expect("know? ")
+					p.expect("agent? ")
 				default:
 					p.expect(" >")
 				}
@@ -366,7 +366,7 @@ func TestCoveredIsNotShown(t *testing.T) {
 	}
 	p.expect(" >")
 	p.types("r")
-	p.expect("Enter: nothing")
+	p.expect("Enter: none")
 	p.types("")
 	for i, a := range all {
 		want := approval.ForSession
@@ -460,7 +460,7 @@ func TestPipedAnswers(t *testing.T) {
 		var q approval.Queue
 		ctx, cancel := context.WithCancel(t.Context())
 		p := sit(t, &q, nil)
-		p.expect("nothing to approve")
+		p.expect("waiting for questions")
 		if _, err := io.WriteString(p.keys, test.piped); err != nil {
 			t.Fatal(err)
 		}
@@ -587,7 +587,7 @@ func TestListAndHelp(t *testing.T) {
 	p.expect(" >")
 	b := ask(t.Context(), &q, other)
 	p.types("x")
-	p.expect("? says what each does")
+	p.expect("? explains them")
 	p.expect(" >")
 	p.types("?")
 	if said := p.expect(" >"); !strings.Contains(said, "p  approve all writes of this session to paths like this") || strings.Contains(said, "e  change") {
@@ -612,7 +612,7 @@ func TestListAndHelp(t *testing.T) {
 	}
 	p.expect(" >")
 	p.types("r")
-	p.expect("Enter: nothing")
+	p.expect("Enter: none")
 	p.types("")
 	if got := a.wait(t); got.Verdict != approval.Reject {
 		t.Errorf("%+v", got)

@@ -127,7 +127,7 @@ func (c *approveCommand) find(ctx context.Context, state string) (socket.Server,
 		defer closeAll(all)
 		if len(meant) > 1 {
 			c.list(meant)
-			return none, c.usage(errors.New("several servers are running: choose one by its number or by --root"))
+			return none, c.usage(errors.New("several servers are running: name one by its number, as in \"stet approve NUMBER\", or by --root"))
 		}
 		if !c.wait {
 			if len(all) > 0 {

@@ -79,7 +79,7 @@ stet chat --resume`,
 
 // toolsInWords describes which tools the agent has.
 func toolsInWords(h *localagent.Agent) string {
-	said := "has tools for files, none for commands or the web ([[mcp]] adds some)"
+	said := "has tools for files, none for commands or the web ([[mcp]] adds tools)"
 	if h.More > 0 {
 		said = fmt.Sprintf("has tools for files, and %d of MCP servers", h.More)
 	}

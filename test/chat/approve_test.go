@@ -68,7 +68,7 @@ func TestApproveKeys(t *testing.T) {
 	term.run("stet approve --wait")
 	term.wait("write_file wants to write", "[q]uit >")
 	term.types("?")
-	term.wait("r  reject, with words for the agent")
+	term.wait("r  reject, with a message for the agent")
 	term.asked()
 	term.types("l")
 	term.wait("Decide on which first?", "❯ 1", "3  write_file", "of some-agent")
@@ -100,7 +100,7 @@ func TestApproveKeys(t *testing.T) {
 		term.types("a")
 		term.until("one file more", func() string { return fmt.Sprint(len(written())) }, func(s string) bool { return s == fmt.Sprint(n+1) })
 	}
-	term.wait("waiting (q ends)")
+	term.wait("waiting for questions (q ends)")
 	for _, name := range []string{"one.txt", "two.txt", "three.txt"} {
 		if got := term.file(name); got != "hello\n" {
 			t.Errorf("%s holds %q", name, got)
@@ -141,9 +141,9 @@ func TestApproveEnds(t *testing.T) {
 	term.until("stet approve again", func() string { return term.do("display-message", "-p", "#{pane_current_command}") },
 		func(name string) bool { return strings.HasPrefix(name, "stet") })
 	term.types("r")
-	term.wait("know? ")
+	term.wait("agent? ")
 	term.types("no", "Enter")
-	term.wait("waiting (q ends)")
+	term.wait("waiting for questions (q ends)")
 	term.types("q")
 	if _, err := os.Stat(filepath.Join(term.dir, "one.txt")); err == nil {
 		t.Error("it was written")
@@ -182,7 +182,7 @@ func TestChatEnds(t *testing.T) {
 		}, 0},
 	} {
 		term.run("stet chat --model scripted")
-		term.wait("/help says what can be done here")
+		term.wait("/help lists commands and keys")
 		term.types("show me", "Enter")
 		term.wait("write_file wants to write", "[q]uit >")
 		term.sends("\x1b[200~a\na\n\x1b[201~")

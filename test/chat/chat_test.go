@@ -23,7 +23,7 @@ func TestApprove(t *testing.T) {
 	term.types("a")
 	term.wait("edit_file wants to write", "[q]uit >")
 	term.types("r")
-	term.wait("what should the agent know?")
+	term.wait("a message for the agent?")
 	term.types("two spaces, please", "Enter")
 	term.wait("says: two spaces, please", "Done:")
 	term.scrolled("rejected")

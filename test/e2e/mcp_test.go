@@ -254,7 +254,7 @@ func sitDown(t *testing.T, repo string, env []string) *person {
 		}
 		p.first = step(ask, "a")
 		p.second = step(ask, "r")
-		step("what should the agent know?", words)
+		step("a message for the agent?", words)
 		if err == nil {
 			_, err = shown.WriteTo(&bytes.Buffer{}) // to the end, which is the server's
 		}
