@@ -24,11 +24,11 @@ export function plural(n: number, noun: string): string {
   return n === 1 ? `1 ${noun}` : `${integer.format(n)} ${noun}s`
 }
 
-/** change says how b differs from a, in per cent. */
+/** change says how b differs from a, in per cent. No line breaks within it. */
 export function change(a: number, b: number): string {
-  if (a === 0 || a === b) return '0 %'
+  if (a === 0 || a === b) return '0\u00a0%'
   const p = (100 * (b - a)) / a
-  return `${p > 0 ? '+' : '−'}${Math.abs(p).toFixed(1)} %`
+  return `${p > 0 ? '+' : '−'}${Math.abs(p).toFixed(1)}\u00a0%`
 }
 
 /** ago says how long ago a time was. */

@@ -50,7 +50,7 @@ test('the pattern that is offered', () => {
 test('figures', () => {
   expect([bytes(1), bytes(999), bytes(20 << 10), bytes(50 << 20)]).toEqual(['1 byte', '999 bytes', '20 KB', '50 MB'])
   expect([short(9999), short(12_345)]).toEqual(['9,999', '12.3K'])
-  expect([change(100, 80), change(0, 5), change(100, 130)]).toEqual(['−20.0 %', '0 %', '+30.0 %'])
+  expect([change(100, 80), change(0, 5), change(100, 130)]).toEqual(['−20.0\u00a0%', '0\u00a0%', '+30.0\u00a0%'])
   expect([left('2026-01-01T00:02:05Z', Date.parse('2026-01-01T00:00:00Z')), left('2026-01-01T00:00:00Z', Date.parse('2026-01-02T00:00:00Z'))]).toEqual(['2:05 min', '0 s'])
 })
 
