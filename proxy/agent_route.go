@@ -5,11 +5,12 @@ import (
 	"strings"
 )
 
-// agentPath is what the path of a request begins with that names its agent: /stet/NAME/v1/messages. The agents that are set
-// up so are those that asked at a base URL of their own before; Config.Agents knows it.
+// The path of a request may name its agent: /stet/NAME/v1/messages begins with agentPath and the name. An agent gets such a path
+// when it used a base URL of its own before it was set up. Config.Agents returns its upstreams.
 const agentPath = "/stet/"
 
-// agentOf returns the endpoints for a request, and the request without its agent's name. A request that names none is returned as it is.
+// agentOf returns the endpoints for a request, and the request with the agent's name cut from its path.
+// If the path names no agent, the request is returned unchanged.
 func (p *Proxy) agentOf(r *http.Request) (*endpoints, *http.Request, error) {
 	rest, named := strings.CutPrefix(r.URL.Path, agentPath)
 	if !named || p.config.Agents == nil {

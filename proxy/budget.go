@@ -14,9 +14,9 @@ import (
 )
 
 const (
-	uploadsOfAll    = 160 << 20 // bytes of bodies that are held at once
-	uploadsOfClient = 112 << 20 // likewise, of one client
-	uploadStep      = 1 << 20   // of a body whose length is not said, what is taken at once
+	uploadsOfAll    = 160 << 20 // bytes of bodies held at once, for all clients together
+	uploadsOfClient = 112 << 20 // the same for one client
+	uploadStep      = 1 << 20   // bytes reserved at a time for a body of unknown length
 	retryAfter      = "2"       // seconds
 	standstill      = time.Minute
 )
@@ -27,7 +27,7 @@ type bodyBudget struct {
 	clients *budget.Family
 }
 
-// newBodyBudget returns room for bodies; each may have so many bytes.
+// newBodyBudget returns the budget. body is the largest size of one body in bytes.
 func newBodyBudget(body int64) bodyBudget {
 	return bodyBudget{budget.New(budget.Process, max(uploadsOfAll, 2*body)), budget.NewFamily(budget.Token, max(uploadsOfClient, body))}
 }
@@ -37,7 +37,7 @@ var (
 	errAllFull    = errors.New("the requests that are under way are as large together as is allowed")
 )
 
-// take takes room for n bytes of a client, and returns what gives it back.
+// take reserves n bytes for a client. release returns them.
 func (m *bodyBudget) take(client string, n int64) (release func(), err error) {
 	if m.all == nil {
 		return func() {}, nil
@@ -54,8 +54,7 @@ func (m *bodyBudget) take(client string, n int64) (release func(), err error) {
 	return func() { ofAll(); ofClient() }, nil
 }
 
-// senderOf tells the clients apart for whom there is room: by where they are and by
-// their key; a hash of it is kept.
+// senderOf identifies a client by its IP address and its provider key. Only a hash of the key is kept.
 func senderOf(r *http.Request) string {
 	host, _, err := net.SplitHostPort(r.RemoteAddr)
 	if err != nil {
@@ -65,7 +64,7 @@ func senderOf(r *http.Request) string {
 	return fmt.Sprintf("%s %x", host, key[:8])
 }
 
-// keyOf is the key for a provider that a client sends, whatever the header.
+// keyOf returns the provider key that a client sends, in whichever header.
 func keyOf(h http.Header) string {
 	var keys []string
 	for _, name := range []string{"Authorization", "X-Api-Key", "Api-Key", "X-Goog-Api-Key"} {
@@ -74,7 +73,7 @@ func keyOf(h http.Header) string {
 	return strings.Join(keys, "\x00")
 }
 
-// unread is what a request is answered with whose body could not be read.
+// unread returns the answer for a request whose body could not be read.
 func unread(err error) failure {
 	switch {
 	case errors.Is(err, errClientFull):

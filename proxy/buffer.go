@@ -7,11 +7,10 @@ import (
 	"sync/atomic"
 )
 
-// maxPooled is the size in bytes of the largest buffer that is kept for later.
+// maxPooled is the size in bytes of the largest buffer that is kept for reuse.
 const maxPooled = 8 << 20
 
-// buffers holds memory for bodies between requests: without it large bodies would keep the
-// garbage collector running.
+// buffers keeps memory for bodies between requests. Allocating every large body anew would keep the garbage collector busy.
 type buffers struct{ pool sync.Pool }
 
 // get returns an empty slice with room for size bytes at least.
@@ -22,11 +21,11 @@ func (p *buffers) get(size int) []byte {
 		}
 	}
 	const page = 16 << 10
-	size += size / 8 // the next one is a little larger
+	size += size / 8 // the next body of a conversation is a little larger
 	return make([]byte, 0, (size+page-1)/page*page)
 }
 
-// lease is a buffer that several use; the last one gives it back.
+// lease is a buffer with several users. The last user returns it to the pool.
 type lease struct {
 	b     []byte
 	users atomic.Int32
@@ -47,7 +46,7 @@ func (l *lease) drop(p *buffers) {
 	}
 }
 
-// put takes back a slice that is not in use any more.
+// put takes back a slice that is no longer in use.
 func (p *buffers) put(b []byte) {
 	if cap(b) > 0 && cap(b) <= maxPooled {
 		b = b[:0]
@@ -55,9 +54,8 @@ func (p *buffers) put(b []byte) {
 	}
 }
 
-// outgoing is a body on its way upstream. The transport may read it from
-// goroutines that outlive the request; after close none of them gets a byte of
-// it, so its memory can be used again.
+// outgoing is a body on its way upstream. The transport may still read it in goroutines that outlive the request.
+// After close they read nothing, so the memory can be reused.
 type outgoing struct {
 	mu     sync.Mutex
 	body   []byte
@@ -98,5 +96,5 @@ func (r *outgoingReader) Read(b []byte) (int, error) {
 	return n, nil
 }
 
-// Close leaves the body to its other readers.
+// Close does nothing: other readers may still need the body.
 func (r *outgoingReader) Close() error { return nil }

@@ -10,9 +10,9 @@ import (
 	"github.com/stet-dev/stet/record"
 )
 
-// Package cachestate models the provider's cache. This file tells it what a request asks for, and stores what it returns.
+// Package cachestate models the provider's cache. This file describes each request to it and stores the results.
 
-// evicts reports whether the policy leaves out, at cold points, what was sent before.
+// evicts reports whether the policy evicts at cold points, that is, leaves out content that was sent before.
 func evicts(policy history.Policy) bool {
 	switch policy {
 	case history.Lossless, history.Adaptive, history.Bold:
@@ -21,7 +21,7 @@ func evicts(policy history.Policy) bool {
 	return false
 }
 
-// cacheRequest is a request as package cachestate looks at it.
+// cacheRequest returns a request in the form that package cachestate uses.
 func (p *Proxy) cacheRequest(x *exchange, req *llm.Request, c *prefix.Chain) cachestate.Request {
 	return cachestate.Request{
 		Time: x.row.Time, API: apiOf(x), Key: cachestate.Key{Model: x.row.Model, Tools: prefix.Tools(req), System: c.System},
@@ -29,8 +29,7 @@ func (p *Proxy) cacheRequest(x *exchange, req *llm.Request, c *prefix.Chain) cac
 	}
 }
 
-// lifetimeOf is how long the provider keeps the prompt cached: as long as the
-// request asks, or as the provider does when it is not asked.
+// lifetimeOf returns how long the provider caches the prompt: the time that the request asks for, or else the provider's default.
 func (p *Proxy) lifetimeOf(x *exchange, req *llm.Request) time.Duration {
 	asked := req.Caching.Lifetime
 	for _, b := range req.Caching.Breakpoints {
@@ -44,13 +43,12 @@ func (p *Proxy) lifetimeOf(x *exchange, req *llm.Request) time.Duration {
 	return p.rules.of(x.api, x.row.Model).Lifetime
 }
 
-// vouches reports whether the provider keeps the prompt no longer than the markers of
-// the request ask for.
+// vouches reports whether the provider caches the prompt no longer than the cache markers of the request ask for.
 func (p *Proxy) vouches(x *exchange, req *llm.Request) bool {
 	return x.api == record.Messages && len(req.Caching.Breakpoints) > 0 && p.rules.of(x.api, x.row.Model).provider == "anthropic"
 }
 
-// missed is what each reason for a miss, as providers give them, says of the prompt.
+// missed maps the reasons that providers give for a cache miss to the part of the prompt that changed.
 var missed = map[string]string{
 	"model_changed": record.BrokeModel, "tools_changed": record.BrokeTools, "system_changed": record.BrokeSystem,
 	"messages_changed": record.BrokeMessage, "input_changed": record.BrokeMessage, "context_compacted": record.BrokeContext,
@@ -59,7 +57,7 @@ var missed = map[string]string{
 	"verbosity_changed": record.BrokeSettings,
 }
 
-// noteBreak notes where the prompt is not that of the request before: as stet compared the two, else as the provider says.
+// noteBreak records where the prompt differs from the previous request. stet's own comparison comes first, then the provider's reason.
 func noteBreak(x *exchange) {
 	c := &x.row.Cache
 	if c.Broke, c.BrokeAt = x.compared.Broke, x.compared.BrokeAt; c.Broke != "" || x.meter == nil {
@@ -70,8 +68,8 @@ func noteBreak(x *exchange) {
 	}
 }
 
-// settle takes in what the answer, which ended at a time, shows of the cache. It returns
-// what is to be stored of the request; nothing, if the request was not answered.
+// settle updates the cache state from an answer that ended at the given time. It returns the rows to be stored for the request.
+// If the request was not answered, there are none.
 func (p *Proxy) settle(x *exchange, at time.Time) (turns []record.Turn) {
 	noteBreak(x)
 	if x.sent == nil {

@@ -10,20 +10,20 @@ import (
 	"github.com/stet-dev/stet/record"
 )
 
-// Where a provider checks what stands before thinking, it can clear old results of tools itself: nothing changes in what is sent, so
-// nothing is refused. Under adaptive and bold, requests ask for that from a cold point on (history.Config.Clears). A server that does not know it
-// may refuse the request; then it goes without, before the client hears of it, and the account is remembered. So it is if the
-// answer does not say that results were cleared.
+// Some providers check what stands before thinking. They can clear old tool results themselves. The messages sent do not change then, so
+// the provider refuses nothing. Under adaptive and bold, requests ask for that from a cold point on (history.Config.Clears).
+// A server that does not know the option may refuse the request. Then the request is sent again without it, before the client gets an
+// answer, and the account is remembered. The account is also remembered if the answer does not say that results were cleared.
 
-// clearing is a request that asks the provider to clear results.
+// clearing describes what a request asks the provider to clear.
 type clearing struct {
-	calls   int    // whose results are to be cleared
+	calls   int    // number of calls whose results are to be cleared
 	account uint64 // by accountOf
-	without []byte // the body that does not ask for it; nil: as it came
+	without []byte // the body without the option; nil: the body as the client sent it
 }
 
-// mayClear reports whether the provider may be asked to clear results of a request: more of them by the policy, and what it was asked to
-// clear before by any.
+// mayClear reports whether the provider may be asked to clear results of a request. New results are cleared only if the policy allows
+// it. Results that it was asked to clear before are cleared under any policy.
 func (p *Proxy) mayClear(x *exchange, d *reading, h http.Header) bool {
 	more := !p.unchanged && p.policy.Clears()
 	if p.config.KeepResults || d.request == nil || d.api != record.Messages || !d.forms.bound || !more && d.forms.likeliest().Form.Empty() ||
@@ -36,12 +36,12 @@ func (p *Proxy) mayClear(x *exchange, d *reading, h http.Header) bool {
 	return !p.accounts.mayRefuse(ctx, x.clearing.account)
 }
 
-// hasServerTools reports whether a body has calls of tools that the provider runs. It counts them, and codecs do not.
+// hasServerTools reports whether a body has calls of tools that the provider runs. The provider counts these calls; the codecs do not.
 func hasServerTools(body []byte) bool {
 	return bytes.Contains(body, []byte(`"server_tool_use"`)) || bytes.Contains(body, []byte(`"mcp_tool_use"`))
 }
 
-// askToClear makes the body of a request ask for what its plan has cleared.
+// askToClear adds to the body the option to clear what the plan clears.
 func (p *Proxy) askToClear(x *exchange, d *reading) {
 	x.clearing.calls = 0
 	if d.plan == nil || d.plan.ClearedCalls == 0 || !d.asks {
@@ -64,8 +64,8 @@ func (p *Proxy) askToClear(x *exchange, d *reading) {
 	x.clearing.calls, x.clearing.without = d.plan.ClearedCalls, without
 }
 
-// sendWhole sends a refused request again, without asking for results to be cleared. What servers say that do not know that
-// differs. So if the request is taken now, that was the reason, and the account is remembered.
+// sendWhole sends a refused request again, without the option to clear results. Servers that do not know the option give different
+// error messages. So the error is not read: if the request is accepted now, the option was the reason, and the account is remembered.
 func (p *Proxy) sendWhole(r *http.Request, x *exchange) (*http.Response, error) {
 	if x.background != nil {
 		<-x.background
@@ -90,14 +90,14 @@ func (p *Proxy) sendWhole(r *http.Request, x *exchange) (*http.Response, error) 
 	return resp, err
 }
 
-// clearsNothing remembers that with an account nothing is cleared.
+// clearsNothing remembers that the provider clears nothing for this account.
 func (p *Proxy) clearsNothing(x *exchange) {
 	p.log.Info("the provider clears no results: with this account nothing more is asked for", "upstream", x.upstream.Host, "model", x.row.Model)
 	p.accounts.set(x.clearing.account, true)
 	p.writer.wait(p.store(record.Batch{Places: []record.SentPlace{{Place: x.clearing.account, Time: time.Now()}}}, nil))
 }
 
-// checkCleared looks whether the answer says that results were cleared.
+// checkCleared checks that the answer says that results were cleared.
 func (p *Proxy) checkCleared(x *exchange) {
 	m, ok := x.meter.(interface{ Cleared() int })
 	if !ok || x.clearing.calls == 0 || x.row.Status != http.StatusOK || x.row.Cut {

@@ -9,23 +9,22 @@ import (
 	"github.com/stet-dev/stet/llm/gemini"
 )
 
-// The clouds that serve the models of other providers: Google's Vertex AI, Azure (with
-// Foundry) and Amazon Bedrock. They speak the same APIs under paths of their own.
+// Clouds that serve the models of other providers: Google's Vertex AI, Azure (with Foundry) and Amazon Bedrock.
+// They use the same APIs under different paths.
 
 var (
 	vertexPath = regexp.MustCompile(`^/projects/[^/]+/locations/([a-z0-9-]+)/(.+)$`)
-	// vertexMessages is what follows the location. Counting tokens is a model there by name.
+	// vertexMessages matches the path after the location. Vertex names the counting of tokens as if it were a model.
 	vertexMessages  = regexp.MustCompile(`^publishers/anthropic/models/([^/:]+):(rawPredict|streamRawPredict)$`)
 	azureDeployment = regexp.MustCompile(`^/openai/deployments/([^/]+)(/.*)$`)
 )
 
-// cloud returns the endpoint for a path of a cloud, without a leading version. It reports
-// whether it is one.
+// cloud returns the endpoint for a path of a cloud. path has no leading version. The result is false if no cloud has this path.
 func (e *endpoints) cloud(method, path string) (endpoint, bool) {
 	switch top, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/"); top {
 	case "projects":
 		return e.onVertex(method, path)
-	case "publishers": // with a key in place of a project
+	case "publishers": // a request with an API key names no project
 		return e.onVertex(method, "/projects/-/locations/global"+path)
 	case "anthropic", "openai":
 		return e.onAzure(method, path), true
@@ -62,13 +61,13 @@ func (e *endpoints) onVertex(method, path string) (to endpoint, ok bool) {
 	}
 }
 
-// with is the endpoint for requests of an API. model is named by the path; empty: it is not.
+// with returns the endpoint with another API. model is the model that the path names; empty: the path names none.
 func (e endpoint) with(api endpoint, model string) endpoint {
 	e.api, e.counts, e.codec, e.model = api.api, api.counts, api.codec, model
 	return e
 }
 
-// vertexHost is where Google serves a location.
+// vertexHost returns the base URL at which Google serves a location.
 func vertexHost(location string) *url.URL {
 	host := location + "-aiplatform.googleapis.com"
 	switch location {
@@ -101,8 +100,7 @@ func (e *endpoints) onAzure(method, path string) endpoint {
 	return to
 }
 
-// azureResource is the base URL of an Azure resource, without the path of one of its APIs, which
-// Azure shows behind it.
+// azureResource returns the base URL of an Azure resource. Azure shows the URL with the path of one API at its end; that is cut off.
 func azureResource(base string) string {
 	base = strings.TrimRight(base, "/")
 	for _, api := range []string{"/openai/v1", "/openai", "/anthropic/v1", "/anthropic"} {

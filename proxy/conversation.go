@@ -12,14 +12,14 @@ import (
 
 const (
 	maxConversations = 1000
-	maxRemembered    = 20_000 // shortened results that a conversation remembers
+	maxRemembered    = 20_000 // shortened results that are remembered for each conversation
 )
 
-// conversation is what is known of one conversation. Its fields belong to the lock of
-// conversations; cache to that of the cache state.
+// conversation holds what is known of one conversation. The lock of conversations guards its fields. The lock of the cache state
+// guards the field cache.
 type conversation struct {
 	id  string
-	key string // by which the agent names it; empty: it is told by its beginning
+	key string // the agent's name for it; empty: it is recognised by its first messages
 
 	// Of the newest request:
 	end       uint64 // chain.last
@@ -28,18 +28,18 @@ type conversation struct {
 	hasAnswer bool
 
 	inFlight  int
-	asked     bool            // not only to count tokens
-	reads     int             // in the request that had most
-	shortened map[string]bool // by partOf: whose Trim is recorded
-	warned    map[cause]bool  // causes of passing through that were logged
-	toolSet   uint64          // record.ToolSet.ID that was recorded last
-	calls     map[string]int  // of each tool, as they were recorded
+	asked     bool            // it has a request that does more than count tokens
+	reads     int             // the most reads that one request had
+	shortened map[string]bool // by partOf: results whose Trim is recorded
+	warned    map[cause]bool  // causes that were already logged as a warning
+	toolSet   uint64          // record.ToolSet.ID recorded last
+	calls     map[string]int  // calls of each tool, as recorded
 	place     *list.Element
 
 	cache cachestate.Conversation
 }
 
-// partOf is a key that tells a call's result from its arguments.
+// partOf returns a key that differs for a call's result and for its arguments.
 func partOf(callID string, r history.Reason) string {
 	if r == history.Arguments {
 		return callID + "\x00arguments"
@@ -47,8 +47,7 @@ func partOf(callID string, r history.Reason) string {
 	return callID
 }
 
-// unrecorded returns those of trims that were not recorded before. They share no memory with the
-// request.
+// unrecorded returns the trims that were not recorded before. They share no memory with the request.
 func (v *conversation) unrecorded(trims []record.Trim) []record.Trim {
 	fresh := trims[:0]
 	for _, trim := range trims {

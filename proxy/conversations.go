@@ -10,15 +10,15 @@ import (
 	"github.com/stet-dev/stet/record"
 )
 
-// conversations holds the newest conversations, and finds the one that a request belongs to.
+// conversations holds the newest conversations and finds the conversation of a request.
 type conversations struct {
 	max int
 
 	mu     sync.Mutex
 	order  *list.List // of *conversation, newest first
 	byKey  map[string]*conversation
-	byEnd  map[uint64][]*conversation // those without a key, by the hash of their newest request
-	totals Totals                     // of all conversations, forgotten ones included
+	byEnd  map[uint64][]*conversation // conversations without a key, by the hash of their newest request
+	totals Totals                     // of all conversations, including forgotten ones
 }
 
 func newConversations(max int) *conversations {
@@ -28,10 +28,9 @@ func newConversations(max int) *conversations {
 	}
 }
 
-// enter returns the conversation that a request belongs to, and counts the request as being in
-// flight until leave is called. key is the agent's own name for the conversation, with API and
-// sub-agent, and id is the name alone; both are empty where the agent sends none. Then the name of
-// a conversation that is not known here is what earlier returns: an earlier process may have known it.
+// enter returns the conversation of a request and counts the request as in flight until leave is called. id is the agent's name
+// for the conversation, and key is this name with the API and the sub-agent. Both are empty if the agent sends no name.
+// Then a conversation that is new to this process gets its name from earlier: an earlier process may have known it.
 func (t *conversations) enter(key, id string, c *prefix.Chain, earlier func() string) *conversation {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -69,8 +68,7 @@ func (t *conversations) enter(key, id string, c *prefix.Chain, earlier func() st
 	return v
 }
 
-// find returns the conversation whose newest request is the longest beginning
-// of c, nil if there is none.
+// find returns the conversation whose newest request is the longest beginning of c, or nil.
 func (t *conversations) find(c *prefix.Chain) *conversation {
 	for i := len(c.Links) - 1; i >= c.User; i-- {
 		var other *conversation
@@ -78,8 +76,7 @@ func (t *conversations) find(c *prefix.Chain) *conversation {
 			switch {
 			case v.length != i+1:
 			case i == len(c.Links)-1 && v.inFlight > 0:
-				// The same request twice at once is no retry. Another conversation
-				// begins with the same words.
+				// Two equal requests in flight at once are no retry: they are two conversations that begin with the same words.
 			case v.system == c.System:
 				return v
 			case v.hasAnswer && other == nil:
@@ -93,7 +90,7 @@ func (t *conversations) find(c *prefix.Chain) *conversation {
 	return nil
 }
 
-// unlink takes v out of byEnd.
+// unlink removes v from byEnd.
 func (t *conversations) unlink(v *conversation) {
 	same := t.byEnd[v.end]
 	for i, w := range same {
@@ -109,7 +106,7 @@ func (t *conversations) unlink(v *conversation) {
 	}
 }
 
-// forget drops v. A request of it that is in flight is counted all the same.
+// forget drops v. Requests of v that are in flight are still counted when they end.
 func (t *conversations) forget(v *conversation) {
 	t.order.Remove(v.place)
 	t.unlink(v)
@@ -118,8 +115,7 @@ func (t *conversations) forget(v *conversation) {
 	}
 }
 
-// leave counts a request of v, which may be nil, as done. It returns those of trims that
-// were not recorded before.
+// leave counts a request of v as done. v may be nil. It returns the trims that were not recorded before.
 func (t *conversations) leave(v *conversation, row *record.Request, trims []record.Trim) []record.Trim {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -142,21 +138,21 @@ func (t *conversations) leave(v *conversation, row *record.Request, trims []reco
 	return fresh
 }
 
-// bind notes that a conversation was shortened before thinking that the provider checks.
+// bind records that a conversation was shortened before thinking that the provider checks.
 func (t *conversations) bind() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.totals.Bound = true
 }
 
-// through counts a request that is to no API, and passed through.
+// through counts a request that belongs to no known API and was passed through.
 func (t *conversations) through(path string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.totals.through(path)
 }
 
-// firstWarning reports whether v was not yet warned of why, and marks it.
+// firstWarning reports whether this is the first warning of v for this cause, and marks the cause as warned.
 func (t *conversations) firstWarning(v *conversation, why cause) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -1,40 +1,39 @@
-// Package proxy stands between coding agents and the endpoint of their model.
-// It is an http.Handler. A request is forwarded to the provider; what is left out of it on
-// the way is decided by package history. docs/proxy.md says all of it in plain words.
+// Package proxy is an http.Handler between coding agents and their model provider. It forwards requests to the provider.
+// Package history decides what is left out of them. docs/proxy.md explains everything in plain words.
 //
 // # The way of a request
 //
-//   - serve.go refuses what may not be asked here, and route.go finds the API and the upstream.
-//   - upload.go reads the body, as far as budget.go has room for it.
+//   - serve.go rejects requests that are not allowed. route.go finds the API and the upstream.
+//   - upload.go reads the body, if budget.go has room for it.
 //   - read.go decodes the body and finds its conversation (conversation.go, conversations.go). recent.go
-//     holds the newest requests, so that only what is new in a body is read and planned.
-//   - thread.go makes the whole conversation of a request that has only what is new in it.
-//   - sentform.go looks up how the conversation was sent, where the provider checks what stands before thinking.
-//   - cache.go asks package cachestate what is believed of the provider's cache. The verdict names the
-//     cold points: the requests before which that cache held nothing of the conversation.
-//   - plan.go has the engine of the model (engines.go) plan the request at the cold points, from the state that the
-//     request before has left (planstate.go). upload.go patches the body; verify.go proves that nothing else has changed.
-//   - forward.go carries the request upstream and the answer back, and reads the usage in it.
-//   - recover.go sends a request again, in another form, that is refused because of its thinking. try.go says when such a
+//     holds the newest requests, so that only the new part of a body is read and planned.
+//   - thread.go rebuilds the whole conversation of a request that carries only its new messages.
+//   - sentform.go looks up how the conversation was sent, if the provider checks what stands before thinking.
+//   - cache.go asks package cachestate for a verdict on the provider's cache. The verdict lists the
+//     cold points: the requests before which the cache held nothing of the conversation.
+//   - plan.go plans the request at the cold points, with the engine of the model (engines.go). It continues from the
+//     engine's state after the previous request (planstate.go). upload.go patches the body; verify.go proves that nothing else changed.
+//   - forward.go sends the request upstream, passes the answer back, and reads the usage in it.
+//   - recover.go sends a request again in another form if the provider refuses it because of its thinking. try.go says when such a
 //     refusal is risked.
-//   - exchange.go writes the row of the account, and writer.go stores it. What the answer shows of the
-//     cache is settled with it.
+//   - exchange.go makes the row of the request, and writer.go stores it. The cache state is then settled with the
+//     usage in the answer.
 //
-// # What is promised
+// # Guarantees
 //
-// In a body nothing changes but recognised tool results and arguments of calls. On any doubt nothing new is
-// changed: where the body is no valid request or too large, continues a conversation that the provider
-// stores and that is not held here, or where a plan or a patch fails. The row says why (record.Request.Passed;
-// type cause). Messages that were sent before thinking that is checked go out as they were sent even then
-// (sentform.go): for them the original is the change.
+// In a body nothing changes but recognised tool results and arguments of recognised calls. On any doubt nothing new is
+// changed. Doubts are: the body is not valid or too large; the request continues a conversation that the provider
+// stores and this proxy does not hold; a plan or a patch fails. The row says why (record.Request.Passed; type cause).
+// Messages before checked thinking are sent as they were sent before, even on a doubt (sentform.go): the provider would refuse
+// the client's original.
 //
-// Messages that were sent once are sent the same way again, unless the cache is gone. Otherwise the provider would have to write
-// its cache again. If the provider checks what comes before thinking, nothing that was sent ever changes. The data needed for that
-// is stored before any byte of an answer is forwarded.
+// Messages are sent again in the form in which they were sent first, unless the cache is cold. A change would make the provider
+// write its cache again. If the provider checks what comes before thinking, no message that was sent ever changes. The data needed
+// for that is stored before any byte of an answer is forwarded.
 //
-// Requests of one conversation are told by the key that the agent sends, or else by their beginning:
-// a request belongs to the conversation whose last request is the longest beginning of this one.
+// A conversation is recognised by the key that the agent sends, or else by its messages: a request belongs to the conversation
+// whose last request is the longest beginning of this one.
 //
-// Only requests to the loopback or to Config.AllowedHosts are served, and none that a web page of another
-// origin makes. Keys are passed through to the provider that they belong to; they are in no record and no log.
+// Only requests to the loopback or to Config.AllowedHosts are served. Requests made by a web page of another origin are refused.
+// A key is passed only to the provider it belongs to; no record and no log contains keys.
 package proxy

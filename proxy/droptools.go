@@ -14,26 +14,26 @@ import (
 	"github.com/stet-dev/stet/record"
 )
 
-// Config.DropTools leaves tools out of what requests offer to the model. The tools stand before everything else: a provider's cache
-// begins with them, and thinking is bound to them. So they are left out from the first request of a conversation on, by the
-// patterns of that time, whatever the configuration says later. A conversation that began with all its tools keeps them.
+// Config.DropTools leaves tools out of the list that a request offers to the model. The tools stand at the beginning of the prompt: the
+// provider's cache begins with them, and thinking is bound to them. So the decision is made at the first request of a conversation and is
+// kept, even if the configuration changes later. A conversation that began with all its tools keeps them.
 //
-// A conversation is known by its messages before the model's first call of a tool, and from then on by these together
-// with that answer: two conversations may begin with the same words.
+// Before the model's first tool call, a conversation is identified by its messages. From then on it is identified by these messages
+// together with that answer, because two conversations may begin with the same words.
 
-// maxToolPatterns is how many conversations are held. Others are looked up again.
+// maxToolPatterns is how many conversations are held in memory. Others are read from the store again.
 const maxToolPatterns = 4096
 
-// toolPatterns remembers by which patterns conversations leave out tools.
+// toolPatterns remembers the patterns by which each conversation leaves out tools.
 type toolPatterns struct {
-	store record.Store // nil: no conversation leaves out any
-	now   []string     // for conversations that begin
+	store record.Store // nil: no conversation leaves out tools
+	now   []string     // for new conversations
 
 	mu    sync.Mutex
-	known map[uint64][]string // by place; none: the conversation leaves out no tools
+	known map[uint64][]string // by place; empty: the conversation leaves out no tools
 }
 
-// of returns the patterns of a place. ok is false if nothing is known of it.
+// of returns the patterns for a place. ok is false if the place is not known.
 func (t *toolPatterns) of(ctx context.Context, place uint64) (patterns []string, ok bool, err error) {
 	t.mu.Lock()
 	patterns, ok = t.known[place]
@@ -63,7 +63,7 @@ func (t *toolPatterns) hold(place uint64, patterns []string) {
 	t.known[place] = patterns
 }
 
-// note remembers the patterns of a place, and returns what a store is to keep of that.
+// note remembers the patterns for a place and returns the rows to be stored.
 func (t *toolPatterns) note(place uint64, patterns []string, now time.Time) record.Batch {
 	t.hold(place, patterns)
 	var h prefix.Hasher
@@ -74,21 +74,21 @@ func (t *toolPatterns) note(place uint64, patterns []string, now time.Time) reco
 	return record.Batch{Forms: []record.SentForm{form}, Places: []record.SentPlace{{Place: place, Form: form.ID, Time: now}}}
 }
 
-// beginning is where a conversation's tools are decided: at its first request. An agent may write the first words of the model itself,
-// so a conversation begins until the model has called a tool.
+// beginning holds the places at which the tools of a conversation are decided and looked up. An agent may write the first words of the
+// model itself. So a conversation counts as beginning until the model has called a tool.
 type beginning struct {
-	thought uint64 // while it begins: the place before the model's first thinking; 0: it has not thought
-	before  uint64 // the place before the first answer that calls a tool; while it begins: behind all messages
-	behind  uint64 // the place behind that answer; 0: it begins
-	second  bool   // that answer is the only one
+	thought uint64 // while it begins: the place before the model's first thinking; 0: no thinking yet
+	before  uint64 // the place before the first answer that calls a tool; while it begins: after all messages
+	behind  uint64 // the place after that answer; 0: no tool was called yet
+	second  bool   // there is no later answer of the model
 }
 
-// toolPlace tells a place of tools from other places.
+// toolPlace makes the places of tools different from other places.
 const toolPlace = 0x7d0c4b1e92a5f386
 
 func beginningOf(d *reading) (b beginning) {
 	messages := d.request.Messages[d.chain.Skip:]
-	place := func(n int) uint64 { // behind n messages
+	place := func(n int) uint64 { // the place after n messages
 		if n == 0 {
 			return toolPlace
 		}
@@ -104,14 +104,14 @@ func beginningOf(d *reading) (b beginning) {
 		}
 		return b
 	}
-	for from > 0 && messages[from-1].Role == llm.Assistant { // an answer may be several messages
+	for from > 0 && messages[from-1].Role == llm.Assistant { // one answer may be several messages
 		from--
 	}
 	b.before = place(from)
 	var h prefix.Hasher
 	h.Number(b.before)
 	for messages = messages[from:]; len(messages) > 0 && messages[0].Role == llm.Assistant; messages = messages[1:] {
-		for i := range messages[0].Parts { // thinking may be left out later
+		for i := range messages[0].Parts { // a client may leave thinking out later
 			if p := &messages[0].Parts[i]; p.Kind != llm.Thinking {
 				h.Text(p.Text)
 				h.Text(p.CallID)
@@ -123,7 +123,7 @@ func beginningOf(d *reading) (b beginning) {
 	return b
 }
 
-// dropTools decides which tools are left out of a request, and has it stored before the request goes out.
+// dropTools decides which tools are left out of a request, and stores the decision before the request goes out.
 func (p *Proxy) dropTools(x *exchange, d *reading) {
 	if d.request == nil || len(d.request.Tools) == 0 || len(d.chain.Links) == 0 || p.tools.store == nil {
 		return
@@ -154,7 +154,7 @@ func (p *Proxy) dropTools(x *exchange, d *reading) {
 	}
 	names := matching(d.request, patterns)
 	if names == nil && b.behind == 0 {
-		return // it begins with all
+		return // the conversation begins with all its tools
 	}
 	if !known && x.api != record.CountTokens {
 		p.writer.wait(p.store(p.tools.note(place, patterns, x.row.Time), nil))
@@ -165,8 +165,8 @@ func (p *Proxy) dropTools(x *exchange, d *reading) {
 	}
 }
 
-// matching are the names of the tools that one of the patterns names. A tool that the model has to search for is no part of the prompt,
-// and stays. If no tool would be left, all stay: nil.
+// matching returns the names of the tools that match a pattern. A tool that the model has to search for is not in the prompt, so it
+// stays. If every tool would be left out, all stay and the result is nil.
 func matching(req *llm.Request, patterns []string) map[string]bool {
 	names, left := map[string]bool{}, 0
 	for i := range req.Tools {

@@ -10,21 +10,20 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// Bodies may come compressed. What is planned is the text in them. A body in which nothing is
-// changed goes upstream as it came, one that is changed in the same coding.
+// Bodies may be compressed. The decompressed text is planned. An unchanged body goes upstream with its original bytes; a changed
+// body is compressed again with the same coding.
 
-// coding is a way to compress a body, as Content-Encoding names it.
+// coding is a compression format, named by Content-Encoding.
 type coding struct {
-	// reader reads the text of a body. It takes bounded memory.
+	// reader decompresses a body in bounded memory.
 	reader func(io.Reader) (io.ReadCloser, error)
 	writer func(io.Writer) (io.WriteCloser, error)
 }
 
-// zstdWindow is how far back in the text a zstd body may point, in bytes: what every
-// decoder of the format has to take.
+// zstdWindow is the largest window of a zstd body in bytes. Every zstd decoder must support this size.
 const zstdWindow = 8 << 20
 
-// decodeRoom is the memory that a decoder takes besides the text.
+// decodeRoom is the memory in bytes that a decoder needs besides the text.
 const decodeRoom = 2 * zstdWindow
 
 var codings = map[string]coding{
@@ -52,8 +51,8 @@ var codings = map[string]coding{
 	},
 }
 
-// codingOf returns what a Content-Encoding names. None is named where plain; one that is not
-// known here, or more than one, is not ok.
+// codingOf returns the coding that a Content-Encoding names. plain: the body is not compressed. ok is false for an unknown coding
+// and for more than one.
 func codingOf(encoding string) (c *coding, plain, ok bool) {
 	encoding = strings.ToLower(strings.TrimSpace(encoding))
 	if encoding == "" || encoding == "identity" {
@@ -63,8 +62,8 @@ func codingOf(encoding string) (c *coding, plain, ok bool) {
 	return &found, false, ok
 }
 
-// decode makes the text of a whole body what is planned. Where that cannot be, or there is no room
-// for it, the body stays as it came, and the cause says why.
+// decode decompresses a whole body for planning. If that fails or there is no room for the text, the body stays as it came and
+// the cause says why.
 func (u *upload) decode(c *coding, max int64, budget *bodyBudget) cause {
 	working, err := budget.take(u.client, decodeRoom)
 	if err != nil {
@@ -75,7 +74,7 @@ func (u *upload) decode(c *coding, max int64, budget *bodyBudget) cause {
 	why, text := encoded, []byte(nil)
 	if r, err := c.reader(bytes.NewReader(u.head)); err == nil {
 		text, err = io.ReadAll(&metered{io.LimitReader(r, max+1), 0, func(n int64) error { return u.take(budget, u.client, n) }})
-		_ = r.Close() // all that it had is read, or not wanted
+		_ = r.Close() // the text is read, or not needed
 		switch {
 		case err != nil:
 		case int64(len(text)) > max:
@@ -96,7 +95,7 @@ func (u *upload) decode(c *coding, max int64, budget *bodyBudget) cause {
 	return planned
 }
 
-// outgoingBody is what goes upstream of a whole body, in the coding that it came in.
+// outgoingBody returns the bytes of a whole body that go upstream, in the coding of the client's body.
 func (u *upload) outgoingBody() []byte {
 	if u.coding == nil {
 		return u.text()
@@ -112,7 +111,7 @@ func (u *upload) outgoingBody() []byte {
 			return out.Bytes()
 		}
 	}
-	// Writing to memory has no errors. If it had one, the body as it came would have to do.
+	// Writing to memory cannot fail. If it did, the original body would be sent.
 	u.patched, u.goes = nil, 0
 	return u.came
 }

@@ -11,11 +11,11 @@ import (
 	"github.com/stet-dev/stet/record"
 )
 
-// maxEngines is how many engines are held; the models that are known need fewer.
+// maxEngines is how many engines are held. The known models need fewer.
 const maxEngines = 256
 
 // engines holds the engines of package history. Models with the same terms share one. A plan depends on
-// the engine, so all requests to one model have the same.
+// the engine, so all requests to one model use the same engine.
 type engines struct {
 	config history.Config
 	rules  *rules
@@ -24,20 +24,19 @@ type engines struct {
 	made map[terms]*history.Engine
 }
 
-// terms are what an engine goes by of a model.
+// terms are the properties of a model and a request that an engine depends on.
 type terms struct {
 	window int // tokens; 0: not known
 	price  history.Price
 	checks bool // the provider checks what stands before thinking
-	rules  int  // that the conversation is planned by; 0: the newest
-	kept   bool // the provider keeps the conversation: what was sent stays
+	rules  int  // rules number of the conversation; 0: the newest
+	kept   bool // the provider stores the conversation, so sent messages cannot change
 	clears bool // the provider may be asked to clear results
 }
 
-// of is the engine for a request to a model. asked has its checks, rules, kept and clears. Where the configuration names a
-// window or a price, they hold for all models. Where thinking is checked, all models
-// have the same engine: what was sent to one is sent to the next in the same way. Rules that a newer stet made are
-// not known here: then the newest that are known count.
+// of returns the engine for a request to a model. It uses the checks, rules, kept and clears of asked. A window or a price in the
+// configuration applies to all models. If the provider checks thinking, all models share an engine, so a conversation is sent to
+// the next model in the same form. A rules number of a newer stet is not known here; then the newest known rules apply.
 func (e *engines) of(api, model string, caching *llm.Caching, asked terms) (*history.Engine, error) {
 	k := e.rules.of(api, model)
 	t := terms{window: k.window, price: history.Price{Read: k.Read, Write: k.Write}, checks: asked.checks, kept: asked.kept, clears: asked.clears}
@@ -47,7 +46,7 @@ func (e *engines) of(api, model string, caching *llm.Caching, asked terms) (*his
 	if t.checks {
 		t.window, t.price = 0, history.Price{}
 	} else if api == record.Messages && caching.Lifetime >= time.Hour {
-		hour, _ := prices.RuleNamed(prices.Anthropic1h) // it is there
+		hour, _ := prices.RuleNamed(prices.Anthropic1h) // this rule always exists
 		t.price.Write = max(t.price.Write, hour.Write)
 	}
 	if e.config.Window != 0 {

@@ -8,8 +8,8 @@ import (
 	"github.com/stet-dev/stet/tokens"
 )
 
-// counters estimates tokens. What was counted is remembered by its hash, so that a conversation
-// that is sent again costs little. Models that count alike share a counter, so there are few.
+// counters estimates tokens. Counts are cached by the hash of the text, so counting a conversation again is cheap.
+// Models with the same estimate share a counter.
 type counters struct {
 	mu   sync.Mutex
 	made map[tokens.Counter]*tokens.Memo
@@ -30,7 +30,7 @@ func (c *counters) of(model string) *tokens.Memo {
 	return memo
 }
 
-// estimate estimates the tokens of a request as it came, and as it is planned, without the tools that are left out.
+// estimate estimates the tokens of a request as it came (off), and as planned (sent). without are the names of tools that are left out.
 func (c *counters) estimate(model string, req *llm.Request, plan *history.Plan, without map[string]bool) (off, sent int) {
 	counter := c.of(model)
 	for i := range req.Tools {

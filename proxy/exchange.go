@@ -14,12 +14,11 @@ import (
 	"github.com/stet-dev/stet/record"
 )
 
-// cause is why no plan was made for a request: a value of
-// record.Request.Passed. docs/proxy.md lists them.
+// cause says why no plan was made for a request. It is a value of record.Request.Passed. docs/proxy.md lists the values.
 type cause string
 
 const (
-	planned    cause = "" // none: a plan was made
+	planned    cause = "" // a plan was made
 	encoded    cause = "encoded"
 	large      cause = "large"
 	malformed  cause = "malformed"
@@ -31,38 +30,38 @@ const (
 	incomplete cause = "incomplete"
 )
 
-// exchange is one request and its answer on their way through the proxy.
+// exchange is a request and its answer on their way through the proxy.
 type exchange struct {
 	endpoint
-	path         string // that the client asked for
+	path         string // the client's path
 	row          record.Request
 	body         upload
-	keeps        bool             // the provider keeps the conversation, whatever the request says
-	account      uint64           // by accountOf, where something may be tried
+	keeps        bool             // the provider stores the conversation, even if the request does not ask for it
+	account      uint64           // by accountOf, if a change before thinking may be tried
 	conversation *conversation    // nil if it is not known
 	sent         *cachestate.Sent // nil if the request was not understood, or only counts tokens
 	compared     cachestate.Comparison
 	omissions    []history.Omission // what was left out, or would have been
-	stored       <-chan struct{}    // closed when the store has what is to be remembered of the request; nil: it need not be waited for
-	background   chan struct{}      // closed when nothing goes on beside the request; nil if nothing ever did
-	form         *sentform.Sent     // how it goes upstream; nil: that is not remembered
-	recovery     *recovery          // what can be done if the provider refuses its thinking; nil: nothing
+	stored       <-chan struct{}    // closed when the rows that later requests need are stored; nil: there is nothing to wait for
+	background   chan struct{}      // closed when the background work for the request ends; nil: there is none
+	form         *sentform.Sent     // the form sent upstream; nil: it is not remembered
+	recovery     *recovery          // what to do if the provider refuses the request's thinking; nil: nothing
 	meter        llm.Meter          // of the answer; nil if it is not read
-	assembly     assembly           // of the answer, until it is whole; nil if it is not put together
-	tools        toolUse            // that the request shows
+	assembly     assembly           // puts the answer together until it is whole; nil: it is not put together
+	tools        toolUse            // tools that the request offers, and calls in it
 	clearing     clearing           // what the provider is asked to clear
 	stopped      bool               // it did not go upstream
-	ended        bool               // the answer came to its end
-	broken       bool               // the upstream broke it off
+	ended        bool               // the answer was read to its end
+	broken       bool               // the upstream ended the answer early
 }
 
 type exchangeKey struct{}
 
-// wallClock is the time without a reading of the monotonic clock. That one stands still while the machine sleeps, and what
-// a provider has cached goes cold meanwhile.
+// wallClock returns the time without its monotonic reading. The monotonic clock stops while the machine sleeps, but the provider's
+// cache still expires during that time.
 func wallClock() time.Time { return time.Now().Round(0) }
 
-// newExchange begins the row of a request.
+// newExchange starts the row of a request.
 func (p *Proxy) newExchange(to endpoint, r *http.Request) *exchange {
 	return &exchange{
 		endpoint: to,
@@ -74,7 +73,7 @@ func (p *Proxy) newExchange(to endpoint, r *http.Request) *exchange {
 	}
 }
 
-// finish writes the row of x, once the answer is through and nothing goes on in the background.
+// finish writes the row of x once the answer is complete and no background work is left.
 func (p *Proxy) finish(x *exchange) {
 	if x.background == nil {
 		p.account(x)
@@ -135,9 +134,8 @@ func (p *Proxy) account(x *exchange) {
 		"output", row.Usage.Output, "added", row.Added, "took", time.Since(row.Time))
 }
 
-// clients are the agents that say who they are, by a header of their own or
-// the beginning of their User-Agent. It is a hint for reports alone: some say
-// that they are another.
+// clients lists the agents that identify themselves, by a header of their own or by the prefix of their User-Agent. The name is
+// used in reports only: some agents claim to be another.
 var clients = []struct{ header, prefix, name string }{
 	{"X-Claude-Code-Session-Id", "", "claude-code"},
 	{"Originator", "codex", "codex"},

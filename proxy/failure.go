@@ -7,24 +7,24 @@ import (
 	"github.com/stet-dev/stet/record"
 )
 
-// failure is an error that stet itself answers with.
+// failure is an error with which stet itself answers a request.
 type failure struct {
 	status  int
-	kind    string // "type" of the error, in the words of the wire format
-	code    string // "code", where the wire format has one
+	kind    string // "type" of the error in the wire format
+	code    string // "code" of the error, if the wire format has one
 	message string
 	retry   string // the Retry-After header, in seconds; empty: none
 	detail  string // "error_code" of the error's details, in the Messages API; empty: there are none
 }
 
-// geminiStatus are the names that the Gemini API has for a status.
+// geminiStatus maps an HTTP status to the name that the Gemini API uses.
 var geminiStatus = map[int]string{
 	http.StatusBadRequest: "INVALID_ARGUMENT", http.StatusForbidden: "PERMISSION_DENIED", http.StatusNotFound: "NOT_FOUND",
 	http.StatusMethodNotAllowed: "UNIMPLEMENTED", http.StatusRequestTimeout: "DEADLINE_EXCEEDED", http.StatusTooManyRequests: "RESOURCE_EXHAUSTED",
 	http.StatusBadGateway: "UNAVAILABLE", http.StatusServiceUnavailable: "UNAVAILABLE", http.StatusGatewayTimeout: "DEADLINE_EXCEEDED",
 }
 
-// write answers with f in the shape that clients of api read.
+// write sends f in the error format of api.
 func (f failure) write(w http.ResponseWriter, api string) {
 	var body any
 	switch api {
@@ -63,8 +63,8 @@ func badRequest(message string) failure {
 	return failure{status: http.StatusBadRequest, kind: "invalid_request_error", code: "bad_request", message: "stet: " + message}
 }
 
-// noThreads is what a server that keeps no threads answers: the client then sends the
-// whole conversation again, and no more threads.
+// noThreads is the answer of a server that keeps no message threads. The client then sends the whole conversation again and
+// uses no more threads.
 func noThreads() failure {
 	f := badRequest("no threads are kept here (capability_rejected: beta_header:message-threads-2026-08-12): send the whole conversation")
 	f.detail = "thread_unsupported_request"
@@ -80,13 +80,13 @@ func closing() failure {
 	return failure{status: http.StatusServiceUnavailable, kind: "api_error", code: "closing", message: "stet: the proxy is closing"}
 }
 
-// unknownAgent refuses a request whose path names an agent without upstreams of its own.
+// unknownAgent rejects a request whose path names an agent without upstreams of its own.
 func unknownAgent(err error) failure {
 	return failure{status: http.StatusNotFound, kind: "not_found_error", code: "unknown_agent", message: "stet: " + err.Error()}
 }
 
-// unknownProvider refuses a request that no upstream is known for. key is the configuration key that
-// would name it; empty: there is none.
+// unknownProvider rejects a request whose provider is not known. key is the configuration key that would set the
+// upstream; empty: no such key exists.
 func unknownProvider(path, key string) failure {
 	advice := "have the agent ask that provider itself"
 	if key != "" {

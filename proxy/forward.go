@@ -12,7 +12,7 @@ import (
 	"github.com/stet-dev/stet/record"
 )
 
-// newForwarder returns what carries requests upstream and answers back.
+// newForwarder returns the reverse proxy that sends requests upstream and answers back.
 func (p *Proxy) newForwarder() *httputil.ReverseProxy {
 	return &httputil.ReverseProxy{
 		Rewrite:        rewrite,
@@ -20,11 +20,11 @@ func (p *Proxy) newForwarder() *httputil.ReverseProxy {
 		ErrorHandler:   p.fail,
 		Transport:      transport{p},
 		FlushInterval:  -1,
-		ErrorLog:       log.New(io.Discard, "", 0), // what goes wrong is in the row
+		ErrorLog:       log.New(io.Discard, "", 0), // errors are recorded in the row
 	}
 }
 
-// transport is a RoundTripper whose answers say which request they are to.
+// transport is a RoundTripper that handles refused requests and sets the Request of each answer.
 type transport struct{ proxy *Proxy }
 
 func (t transport) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -38,11 +38,10 @@ func (t transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// forwarding are headers that ReverseProxy takes away and that are the
-// client's own business.
+// forwarding lists headers that ReverseProxy removes. They belong to the client, so rewrite restores them.
 var forwarding = []string{"Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto"}
 
-// rewrite turns the client's request into the one to the upstream.
+// rewrite turns the client's request into the request to the upstream.
 func rewrite(r *httputil.ProxyRequest) {
 	x := r.In.Context().Value(exchangeKey{}).(*exchange)
 	r.Out.URL = join(x.upstream, r.In.URL)
@@ -60,8 +59,8 @@ func rewrite(r *httputil.ProxyRequest) {
 	}
 }
 
-// watch looks at an answer when it begins, and has its bytes metered as they pass. Before any of it
-// is passed on, what later requests need to know of this one is stored.
+// watch sees an answer when it begins, and puts a meter on its body. Before any byte is passed on, the rows that later
+// requests need are stored.
 func (p *Proxy) watch(resp *http.Response) error {
 	x := resp.Request.Context().Value(exchangeKey{}).(*exchange)
 	x.row.Status = resp.StatusCode
@@ -78,15 +77,15 @@ func (p *Proxy) watch(resp *http.Response) error {
 	return nil
 }
 
-// answerBody is an answer's body on its way to the client.
+// answerBody is the body of an answer on its way to the client.
 type answerBody struct {
 	body     io.ReadCloser
 	exchange *exchange
-	context  context.Context // of the request: ended when the client is gone
+	context  context.Context // of the request; it ends when the client is gone
 	proxy    *Proxy
 }
 
-// Read hands on what came, at once, and shows it to the meter.
+// Read passes on the bytes at once and shows them to the meter.
 func (t *answerBody) Read(b []byte) (int, error) {
 	n, err := t.body.Read(b)
 	if t.exchange.meter != nil && n > 0 {
@@ -101,7 +100,7 @@ func (t *answerBody) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// show shows b to the meter. A panic in it costs the usage, not the answer.
+// show passes b to the meter. If that panics, the usage is lost, but the client still gets its answer.
 func (t *answerBody) show(b []byte) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -116,7 +115,7 @@ func (t *answerBody) show(b []byte) {
 
 func (t *answerBody) Close() error { return t.body.Close() }
 
-// fail answers a request that got no answer from the upstream.
+// fail answers a request for which the upstream sent no answer.
 func (p *Proxy) fail(w http.ResponseWriter, r *http.Request, err error) {
 	x := r.Context().Value(exchangeKey{}).(*exchange)
 	x.ended = true

@@ -8,12 +8,11 @@ import (
 	"github.com/stet-dev/stet/llm/gemini"
 )
 
-// The paths of the Gemini API, on its own host and on Vertex AI. Their versions are v1 and previews of it.
+// Paths of the Gemini API, on Google's own host and on Vertex AI. Their versions are v1 and its previews.
 
 var preview = regexp.MustCompile(`^/v1(?:alpha|beta)[0-9]*(/.*)$`)
 
-// google returns the endpoint for a path of this provider, whose leading /v1 may be missing. It reports
-// whether it is one.
+// google returns the endpoint for a path of Google. A leading /v1 may be missing. The result is false if the path is not one of Google's.
 func (e *endpoints) google(method, path string) (endpoint, bool) {
 	below := preview.FindStringSubmatch(path)
 	if below != nil && onGoogleCloud(below[1]) {
@@ -35,7 +34,7 @@ func onGoogleCloud(path string) bool {
 	return strings.HasPrefix(path, "/projects/") || strings.HasPrefix(path, "/publishers/")
 }
 
-// asked is the endpoint for what is asked of a model.
+// asked returns the endpoint for a method of a model.
 func (e *endpoints) asked(method gemini.Method, model string) endpoint {
 	to := e.gemini
 	if method == gemini.CountTokens {
@@ -45,7 +44,7 @@ func (e *endpoints) asked(method gemini.Method, model string) endpoint {
 	return to
 }
 
-// googleKey reports whether a request carries a key of this provider, which may stand in the query.
+// googleKey reports whether a request carries a key for Google, in a header or in the query.
 func googleKey(r *http.Request) bool {
 	return r.Header.Get("X-Goog-Api-Key") != "" || r.URL.Query().Has("key")
 }

@@ -8,8 +8,7 @@ import (
 	"github.com/stet-dev/stet/record"
 )
 
-// Keep says how much is recorded at most. It is looked after when the first row
-// is written, and every six hours.
+// Keep limits how much is recorded. Old rows are removed when the first row is written, and then every six hours.
 type Keep struct {
 	For      time.Duration // 0 is 180 days; negative: for ever
 	Requests int           // the newest; 0 is 500,000; negative: all
@@ -29,16 +28,16 @@ func (k Keep) limits(now time.Time) record.Limits {
 	return l
 }
 
-// maxFormBytes is how many bytes of sent forms are stored at most. A request of a long session takes some hundred bytes, so
-// that these are about a million requests: what has to be sent as before is found after months.
+// maxFormBytes limits the bytes of stored sent forms. A request of a long session takes some hundred bytes, so there is room for
+// about a million requests, that is, for months.
 const maxFormBytes = 256 << 20
 
-// believeAfter is how long the clock must have shown a time before old rows are
-// removed by it. So a clock that jumps ahead does not empty the store.
+// believeAfter is how long ago a time must have been seen before old rows are removed by it.
+// So a clock that jumps ahead does not empty the store.
 const believeAfter = 24 * time.Hour
 
-// believed is the time of the newest row that is so old; the zero time, by which
-// nothing is too old, if there is none.
+// believed returns the time of the newest row that is at least believeAfter old. Without such a row it returns the zero time, by
+// which nothing is too old.
 func believed(ctx context.Context, store record.Store) (time.Time, error) {
 	newest, err := store.Requests(ctx, record.Query{To: time.Now().Add(-believeAfter), Limit: 1})
 	if err != nil || len(newest) == 0 {

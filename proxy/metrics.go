@@ -9,7 +9,7 @@ import (
 	"github.com/stet-dev/stet/record"
 )
 
-// metrics are what /metrics shows.
+// metrics holds the metrics served at /metrics.
 type metrics struct {
 	requests *prometheus.CounterVec   // api, status
 	bytes    *prometheus.CounterVec   // api, side: client, upstream
@@ -65,7 +65,7 @@ func (m *metrics) request(api string, status int) {
 	m.requests.WithLabelValues(api, strconv.Itoa(status)).Inc()
 }
 
-// account counts a request with a row.
+// account counts a request that has a row.
 func (m *metrics) account(r *record.Request, trims []record.Trim) {
 	m.request(r.API, r.Status)
 	m.bytes.WithLabelValues(r.API, "client").Add(float64(r.BytesIn))

@@ -16,28 +16,27 @@ import (
 	"github.com/stet-dev/stet/record"
 )
 
-// reading is what was understood of a request, and what was decided on it.
+// reading is a decoded request and the decisions made on it.
 type reading struct {
-	api     string // counting tokens is no other
+	api     string // for counting tokens: the API whose tokens are counted
 	model   string
-	view    *lease       // the body that is planned: the request's own, or that of the whole conversation where the request has only what is new
+	view    *lease       // the body that is planned: the request's own, or the whole conversation if the request is a continuation
 	request *llm.Request // nil if it could not be decoded
-	chain   prefix.Chain // of its messages; empty if they tell no conversation
-	base    *heldRequest // that it goes on from; nil: from none that is held
-	now     *heldRequest // itself, for those that go on from it; nil: it is not held
-	common  int          // messages that it has in common with base
+	chain   prefix.Chain // of its messages; empty if they do not identify a conversation
+	base    *heldRequest // the held request that this one continues; nil: none
+	now     *heldRequest // this request, held for later requests; nil: it is not held
+	common  int          // number of messages shared with base
 	asked   cachestate.Request
 	verdict cachestate.Verdict
-	plan    *history.Plan // that the request goes out with; nil: it goes as it came
+	plan    *history.Plan // the plan that the request goes out with; nil: it goes out unchanged
 	forms   sentForms
-	asks    bool            // the provider may be asked to clear results, as it was before
-	clears  bool            // and more of them
+	asks    bool            // the provider may be asked to clear the results that it was asked to clear before
+	clears  bool            // it may be asked to clear more results
 	without map[string]bool // names of tools that are left out
 }
 
-// prepare decides what goes upstream for a body. why is the reason found so far why the body
-// cannot be planned; planned: there is none. Where nothing may change, the plan is made
-// beside the request, and so is all counting.
+// prepare decides what is sent upstream for a body. why is the reason, found earlier, not to plan the body; planned: no reason. Token
+// counting runs in the background. So does planning if the body may not be changed.
 func (p *Proxy) prepare(x *exchange, h http.Header, why cause) {
 	begin := time.Now()
 	var d reading
@@ -67,7 +66,7 @@ func (p *Proxy) prepare(x *exchange, h http.Header, why cause) {
 		return
 	}
 	x.background = make(chan struct{})
-	p.work.Add(1) // the request is counted already, so this is no race with Wait
+	p.work.Add(1) // the request is already counted, so Add does not race with Wait
 	go func() {
 		defer p.work.Done()
 		defer close(x.background)
@@ -75,8 +74,8 @@ func (p *Proxy) prepare(x *exchange, h http.Header, why cause) {
 	}()
 }
 
-// decide decides how a request goes upstream whose conversation is found, and notes that it does. It returns the
-// reason why it goes untouched; planned: there is none.
+// decide decides how a request goes upstream, once its conversation is found, and records that. It returns the
+// reason why the request goes untouched; planned: it does not.
 func (p *Proxy) decide(x *exchange, d *reading, why cause) cause {
 	if why == planned || why == managed {
 		if !p.guarded(x, func() { d.verdict = p.cache.Judge(d.asked) }) {
@@ -93,7 +92,7 @@ func (p *Proxy) decide(x *exchange, d *reading, why cause) cause {
 		why = p.goAsSent(x, d, why)
 	}
 	p.guarded(x, func() {
-		if d.forms.bound && !x.body.continues() && p.recovers(d) { // what a provider keeps is not sent again
+		if d.forms.bound && !x.body.continues() && p.recovers(d) { // a request to a provider that stores the conversation is not sent again
 			x.recovery = p.recoveryOf(d)
 		}
 		p.goesOut(x, d, d.forms.likeliest(), why == planned && d.asked.Decoded != nil && x.api != record.CountTokens)
@@ -102,8 +101,7 @@ func (p *Proxy) decide(x *exchange, d *reading, why cause) cause {
 	return why
 }
 
-// safely runs f, which works on the client's text. A panic in it costs the plan,
-// not the request.
+// safely runs f, which works on the client's text. If f panics, the request goes without a plan.
 func (p *Proxy) safely(x *exchange, f func() cause) (why cause) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -114,12 +112,12 @@ func (p *Proxy) safely(x *exchange, f func() cause) (why cause) {
 	return f()
 }
 
-// guarded runs f likewise, and reports whether it came to its end.
+// guarded runs f as safely does, and reports whether f returned without a panic.
 func (p *Proxy) guarded(x *exchange, f func()) bool {
 	return p.safely(x, func() cause { f(); return planned }) == planned
 }
 
-// passed notes that the request goes, or went, untouched.
+// passed records that the request goes, or went, untouched.
 func (p *Proxy) passed(x *exchange, why cause) {
 	x.row.Passed = string(why)
 	p.metrics.passed.WithLabelValues(x.row.Passed).Inc()
@@ -147,7 +145,7 @@ func (p *Proxy) change(x *exchange, d *reading) cause {
 	return planned
 }
 
-// apply has a request go out with a plan.
+// apply patches the body by a plan.
 func (p *Proxy) apply(x *exchange, d *reading, plan *history.Plan) error {
 	err := x.body.patch(x.codec, d.view.b, d.request, plan.Edits, &p.buffers)
 	if err == nil {
@@ -157,8 +155,8 @@ func (p *Proxy) apply(x *exchange, d *reading, plan *history.Plan) error {
 	return err
 }
 
-// planOf plans a request. Of the engine's plan it keeps what may be done in a body: edits of
-// results of tools, and of arguments of calls, that stand in the body as one value.
+// planOf plans a request. From the engine's plan it keeps the edits that can be made in a body: edits of
+// tool results and of call arguments that stand in the body as one JSON value.
 func (p *Proxy) planOf(x *exchange, d *reading) (*history.Plan, error) {
 	engine, err := p.engineOf(x, d)
 	if err != nil {
@@ -184,7 +182,7 @@ func (p *Proxy) planOf(x *exchange, d *reading) (*history.Plan, error) {
 	return plan, nil
 }
 
-// keepFolds keeps the texts of outputs that are folded. An output is folded whether or not its text can be kept: what is sent goes by
+// keepFolds stores the full texts of folded outputs. An output is folded even if its text cannot be stored: the request must depend on
 // the messages alone.
 func (p *Proxy) keepFolds(folds []history.Fold) {
 	if p.unchanged {
@@ -201,7 +199,7 @@ func (p *Proxy) keepFolds(folds []history.Fold) {
 	}
 }
 
-// within is the plan for a body: how messages were sent that the engine planned behind, and what may be done of its plan.
+// within returns the plan for a body: first the edits of messages that were already sent (behind), then the possible edits of full.
 func (p *Proxy) within(d *reading, full *history.Plan, behind sentPlan) (*history.Plan, error) {
 	req := d.request
 	if len(full.Omissions) != len(full.Edits) {
@@ -227,23 +225,21 @@ func (p *Proxy) within(d *reading, full *history.Plan, behind sentPlan) (*histor
 	return plan, nil
 }
 
-// bytesPerToken is more than a token has in a whole prompt.
+// bytesPerToken is an upper limit for the average bytes of a token in a whole prompt.
 const bytesPerToken = 5
 
-// usualMinimum is how many tokens the shortest prompt has that providers cache, for most
-// of their models.
+// usualMinimum is the smallest number of tokens that a prompt needs to be cached, for most models.
 const usualMinimum = 1024
 
-// head is how many messages stay as they are in any case: without them the prompt could become
-// too short to be cached. It goes by what stands before a message, which is the same in all
-// requests to come.
+// head is how many of the first messages always stay as they are. Without them the prompt could become too short to be cached.
+// It depends only on what stands before a message, so it is the same in all later requests.
 func (p *Proxy) head(d *reading) int {
 	if !evicts(p.policy) {
 		return 0
 	}
 	req := d.request
 	size, least := prefix.ToolsSize(req), bytesPerToken*p.rules.of(d.api, d.model).MinTokens
-	if d.forms.checks && !d.forms.late { // the same for all models
+	if d.forms.checks && !d.forms.late { // then the minimum must be the same for all models
 		least = bytesPerToken * usualMinimum
 	}
 	for i := range req.Tools {
@@ -271,8 +267,8 @@ func editable(role llm.Role, p *llm.Part) bool {
 	return false
 }
 
-// report does what need not be done before the request goes out: it makes the plan that a request would have had which
-// goes unchanged, compares the request with the one before, and counts tokens.
+// report does the work that can wait until the request has gone out. It makes the plan that an unchanged request would have had,
+// compares the request with the previous one, and counts tokens.
 func (p *Proxy) report(x *exchange, d *reading) {
 	plan := d.plan
 	if plan == nil {

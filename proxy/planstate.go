@@ -7,26 +7,24 @@ import (
 	"github.com/stet-dev/stet/llm"
 )
 
-// The engine's state of a request that was planned is held with the request (recent.go): the next request of the
-// conversation goes on from it.
+// The engine's state after a request is held with the request (recent.go). The next request of the conversation continues from it.
 
-// planState is the state of an engine that has planned a request.
+// planState is the engine's state after it planned a request.
 type planState struct {
 	state  *history.State
 	engine *history.Engine
 	points []history.Point // cold points that it was planned at
-	behind sentPlan        // what it was planned behind
+	behind sentPlan        // how the first messages were sent, if only the rest was planned
 }
 
-// sentPlan says how the first messages of a request were sent, where the others are planned behind them. The zero value is
-// that of a request that is planned as a whole.
+// sentPlan says how the first messages of a request were sent. Only the messages behind them are planned. The zero value means
+// that the whole request is planned.
 type sentPlan struct {
 	messages int
 	history.Plan
 }
 
-// plan plans a request. It goes on from the state of the request before, if planning as that was would
-// come to the same state there.
+// plan plans a request. It continues from the state of the previous request if planning from the beginning would give the same state.
 func (r *recent) plan(d *reading, engine *history.Engine) planState {
 	messages, points := d.request.Messages, d.verdict.Points
 	now := r.take(d.base, engine, d.common)
@@ -40,7 +38,7 @@ func (r *recent) plan(d *reading, engine *history.Engine) planState {
 	return now
 }
 
-// planBehind plans a request whose first messages go out as they were sent.
+// planBehind plans a request whose first messages go out as they were sent before.
 func planBehind(d *reading, engine *history.Engine, sent sentPlan) planState {
 	now := planState{engine.NewState(), engine, d.verdict.Points, sent}
 	messages := llm.Apply(d.request.Messages, sent.Seen().Edits)
@@ -49,9 +47,9 @@ func planBehind(d *reading, engine *history.Engine, sent sentPlan) planState {
 	return now
 }
 
-// reaches reports whether planning a request as a whole comes, after the first n messages, to a state
-// that was planned there at the cold points seen. The engine takes it that a request ended where the model
-// answers, and only there. So the n messages must end before an answer, and have the same points.
+// reaches reports whether planning the whole request would reach, after n messages, the same state that was planned there at the
+// cold points seen. The engine assumes that a request ends exactly where the model answers. So the n messages must end
+// before an answer, and the cold points up to there must be the same.
 func reaches(messages []llm.Message, n int, points, seen []history.Point) bool {
 	switch {
 	case n < len(messages) && messages[n].Role != llm.Assistant:

@@ -25,66 +25,59 @@ import (
 	"github.com/stet-dev/stet/record"
 )
 
-// Config sets a [Proxy] up. The zero value is the default.
+// Config configures a [Proxy]. The zero value is the default.
 type Config struct {
 	Upstreams Upstreams
-	// Agents returns the upstreams of requests whose path begins with /stet/NAME, for agents that have upstreams of their own. Its
-	// error refuses such a request; it does not go to Upstreams. nil: no path is special.
+	// Agents returns the upstreams of an agent that has its own. Such an agent sends requests whose path begins with /stet/NAME. If it
+	// returns an error, the request is refused and does not go to Upstreams. nil: no path is special.
 	Agents func(name string) (Upstreams, error)
 
-	// History says what is left out. If its Root is empty, the workspace is
-	// learned from what the agent says in each conversation; if its Window or
-	// its Price is zero, it is each model's own.
+	// History says what is left out. If its Root is empty, the workspace is learned in each conversation from what the agent
+	// says. If its Window or its Price is zero, each model's own is used.
 	History history.Config
-	// Prices are the models' windows and prices; nil: those that stet knows. It
-	// must not be changed any more.
+	// Prices are the models' windows and prices; nil: the prices built into stet. It must not be changed after New.
 	Prices *prices.Catalog
-	// Observe forwards every request as it is, and only reports what would
-	// have been left out.
+	// Observe forwards every request unchanged, and only reports what would have been left out.
 	Observe bool
 
-	// RefuseThreads answers a request that goes on with a message thread as a server does that
-	// keeps none: the client then sends its whole conversation with every request. Otherwise threads are followed.
+	// RefuseThreads rejects a request that continues a message thread, as a server without threads does. The client then sends
+	// its whole conversation with every request. If it is false, threads are followed.
 	RefuseThreads bool
 
-	// TryBound says that at a cold point something may change before thinking that the provider checks: some accounts let
-	// that pass. Where the provider refuses it, the request goes at once as it would have gone otherwise, and nothing more
-	// is tried with that account.
+	// TryBound allows changes before thinking that the provider checks, at cold points. Some accounts permit such changes.
+	// If the provider refuses the request, it is sent again at once without the change, and nothing more is tried with that account.
 	TryBound bool
 
-	// KeepResults says that the provider is not asked to clear old results of tools (history.Config.Clears).
+	// KeepResults turns off asking the provider to clear old tool results (history.Config.Clears).
 	KeepResults bool
 
-	// DropTools are patterns (path.Match) of names of tools that are not offered to the model. It holds for conversations that begin from now on, and
-	// needs a Store.
+	// DropTools are patterns (path.Match) of names of tools that are not offered to the model. They apply to conversations that begin from now
+	// on, and need a Store.
 	DropTools []string
 
-	// Folds keeps what leaves a long output when it is sent first (history.Config.Fold), so that the agent can ask for it; nil: such
-	// outputs are sent whole.
+	// DropTools are patterns (path.Match) of names of tools that are not offered to the model. They apply to conversations that begin
+	// from now on, and need a Store.
 	Folds Folds
 
-	// Memory is how many bytes may be held of the newest requests. Of a request that goes on
-	// from one of these, only the new part is read, hashed and planned. Half as many may be held
-	// besides of conversations that the provider keeps too. 0 is 64 MB; negative: none are held.
+	// Memory limits the bytes of the newest requests that are held. If a request continues a held one, only its new part is read, hashed
+	// and planned. Half as many bytes may also be held for conversations that the provider stores. 0 is 64 MB; negative: nothing is held.
 	Memory int64
 
-	// MaxBody is the size in bytes up to which a request is read; larger ones
-	// are streamed through. 0 is 64 MB.
+	// MaxBody is the size in bytes up to which a request is read. Larger requests are streamed through. 0 is 64 MB.
 	MaxBody int64
-	// AllowedHosts are names that a request's Host may have besides the
-	// loopback's, with a port or without.
+	// AllowedHosts are names that a request's Host may have besides the loopback's, with or without a port.
 	AllowedHosts []string
 
 	Store     record.Store         // where requests are recorded; nil: nowhere. Close does not close it
 	Keep      Keep                 // how much is recorded
 	Logger    *slog.Logger         // nil discards
-	Metrics   *prometheus.Registry // nil is one of the proxy's own, with the process's goroutines and memory
-	Transport http.RoundTripper    // to the upstreams; nil is one of the proxy's own. It must not decompress
+	Metrics   *prometheus.Registry // nil: a registry of the proxy's own, with the process's goroutines and memory
+	Transport http.RoundTripper    // to the upstreams; nil: a transport of the proxy's own. It must not decompress
 }
 
-// Folds keeps the texts of outputs that are folded.
+// Folds stores the texts of folded outputs.
 type Folds interface {
-	// Keep keeps a text, whose id is history.FoldID of it. It is called with the same text at every request that has it.
+	// Keep stores a text under its id, which is history.FoldID of the text. It is called at every request that has the text.
 	Keep(id, text string) error
 }
 
@@ -101,19 +94,19 @@ type Proxy struct {
 	cache         *cachestate.State
 	recall        *recall
 	forms         *sentform.Memory // how bound conversations were sent
-	accounts      accounts         // that refuse what TryBound tries
-	tools         toolPatterns     // which tools conversations leave out
-	unchanged     bool             // nothing is ever changed in a body
+	accounts      accounts         // accounts that refuse what TryBound tries
+	tools         toolPatterns     // which tools each conversation leaves out
+	unchanged     bool             // no body is ever changed
 	recent        *recent
-	continued     *continuation.Store // conversations that the provider keeps too
+	continued     *continuation.Store // conversations that the provider stores
 	writer        *writer
 	metrics       *metrics
 	buffers       buffers
 	budget        bodyBudget
 	gather        http.Handler
 	log           *slog.Logger
-	folding       repeats.Filter // of the folds that cannot be kept
-	untouched     sync.Once      // the log says that requests to Bedrock are
+	folding       repeats.Filter // limits the log lines about folds that cannot be stored
+	untouched     sync.Once      // logs once that requests to Bedrock pass untouched
 
 	base   context.Context // ends when Close gives up waiting
 	cancel context.CancelFunc
@@ -122,13 +115,12 @@ type Proxy struct {
 
 	mu      sync.Mutex
 	closing bool
-	work    sync.WaitGroup // requests, and what goes on beside them
+	work    sync.WaitGroup // requests and their background work
 	close   sync.Once
 	closed  chan struct{}
 }
 
-// New returns a proxy. An invalid upstream or history configuration is an
-// error.
+// New returns a proxy. It returns an error for an invalid upstream, history configuration or pattern of DropTools.
 func New(c Config) (*Proxy, error) {
 	if c.MaxBody == 0 {
 		c.MaxBody = 64 << 20
@@ -141,7 +133,7 @@ func New(c Config) (*Proxy, error) {
 	}
 	if c.Metrics == nil {
 		c.Metrics = prometheus.NewRegistry()
-		c.Metrics.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{})) // it is empty
+		c.Metrics.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{})) // the registry is empty, so this cannot fail
 	}
 	if c.Transport == nil {
 		c.Transport = newTransport()
@@ -157,7 +149,7 @@ func New(c Config) (*Proxy, error) {
 		return nil, err
 	}
 	c.History.Fold = c.Folds != nil
-	c.History.InPlace = true // only what stands in the body as one string can be replaced there
+	c.History.InPlace = true // a body edit can only replace a single string
 	engine, err := history.New(c.History)
 	if err != nil {
 		return nil, err
@@ -202,8 +194,7 @@ func New(c Config) (*Proxy, error) {
 	return p, nil
 }
 
-// newTransport returns a transport that waits as long as a model thinks, and
-// leaves bodies as they are.
+// newTransport returns a transport without a limit on the time of an answer, because models may think long. It does not decompress bodies.
 func newTransport() *http.Transport {
 	return &http.Transport{
 		Proxy:                 http.ProxyFromEnvironment,
@@ -217,13 +208,11 @@ func newTransport() *http.Transport {
 	}
 }
 
-// Totals returns sums over all requests since the start; those in flight are
-// not in them yet. What is returned is the caller's.
+// Totals returns sums over all finished requests since the start. The caller owns the result.
 func (p *Proxy) Totals() Totals { return p.conversations.sums() }
 
-// Close ends the proxy. Requests that come after it are refused; it waits for
-// those in flight and until all is recorded. When ctx ends first, the requests
-// in flight are cut off, and the error says so; another Close waits on.
+// Close ends the proxy. New requests are refused. Close waits until the requests in flight are finished and everything is recorded.
+// If ctx ends first, the requests in flight are cut off, and Close returns an error. Another call of Close then waits on.
 func (p *Proxy) Close(ctx context.Context) error {
 	p.mu.Lock()
 	p.closing = true
@@ -249,8 +238,7 @@ func (p *Proxy) Close(ctx context.Context) error {
 	}
 }
 
-// enter counts something as going on, unless the proxy is closing. The caller
-// calls p.work.Done at its end.
+// enter counts a request as going on, unless the proxy is closing. If it returns true, the caller must call p.work.Done at the end.
 func (p *Proxy) enter() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -260,7 +248,7 @@ func (p *Proxy) enter() bool {
 	return !p.closing
 }
 
-// Ready says what keeps the proxy from working; nil when nothing does.
+// Ready returns the reason why the proxy cannot work, or nil.
 func (p *Proxy) Ready() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -10,10 +10,10 @@ import (
 	"github.com/stet-dev/stet/record"
 )
 
-// unknownWindow is taken for the tokens of a window that is not known.
+// unknownWindow is the window in tokens that is assumed for an unknown model.
 const unknownWindow = 128_000
 
-// decode reads the body, and the conversation that it goes on with.
+// decode reads the body. For a continuation it also loads the conversation.
 func (p *Proxy) decode(x *exchange, d *reading) cause {
 	d.api, d.view = apiOf(x), x.body.borrowed[0]
 	if why := p.read(x, d); why != planned {
@@ -35,7 +35,7 @@ func (p *Proxy) decode(x *exchange, d *reading) cause {
 	return planned
 }
 
-// read decodes the body that is planned, from where it goes on from one that is held.
+// read decodes the body that is planned. If the body continues a held one, only the new part is decoded.
 func (p *Proxy) read(x *exchange, d *reading) cause {
 	var err error
 	if d.base = p.recent.find(d.api, d.view.b); d.base != nil {
@@ -71,14 +71,14 @@ func (p *Proxy) findConversation(x *exchange, d *reading, h http.Header) {
 		p.recall.catchUp(&d.asked)
 	}
 	if key == "" && (d.request == nil || req.Chained || x.api == record.CountTokens) {
-		return // nothing to tell it by, or it is about a request that is still to come
+		return // nothing identifies the conversation, or the request only counts tokens for a request that is still to come
 	}
 	x.conversation = p.conversations.enter(key, name, &d.chain, func() string { return p.cache.Named(&d.asked) })
 	x.row.Conversation = x.conversation.id
 	d.asked.Name, d.asked.Conversation = x.conversation.id, &x.conversation.cache
 }
 
-// link hashes the messages, and holds the request for those that go on from it.
+// link hashes the messages, and holds the request for later requests that continue it.
 func (p *Proxy) link(x *exchange, d *reading, req *llm.Request) {
 	var before *prefix.Chain
 	if d.base != nil {
@@ -93,12 +93,12 @@ func (p *Proxy) link(x *exchange, d *reading, req *llm.Request) {
 	}
 }
 
-// apiOf is the API of a request; counting tokens is no other.
+// apiOf returns the API of a request. For counting tokens it is the API whose tokens are counted.
 func apiOf(x *exchange) string {
 	return x.endpoint.format()
 }
 
-// clip cuts s to at most n bytes.
+// clip returns at most the first n bytes of s. If bytes were cut off, "…" follows.
 func clip(s string, n int) string {
 	if len(s) > n {
 		return s[:n] + "…"
@@ -106,6 +106,5 @@ func clip(s string, n int) string {
 	return s
 }
 
-// shortCopy is a copy of s, of 200 bytes at most. It keeps no body and no header in
-// memory.
+// shortCopy returns a copy of at most 200 bytes of s. The copy does not keep a body or a header in memory.
 func shortCopy(s string) string { return strings.Clone(clip(s, 200)) }

@@ -14,21 +14,21 @@ import (
 
 const (
 	defaultMemory = 64 << 20 // bytes
-	marked        = 4        // so many of the newest messages may have cache markers, which agents move on
+	marked        = 4        // how many of the newest messages may have cache markers; agents move these on
 
-	// Bytes of a held request besides its body, measured on recorded requests.
-	indexed    = 3       // for each byte of a text: itself, its lines, and where they stand
+	// Memory of a held request besides its body, in bytes, measured on recorded requests.
+	indexed    = 3       // for each byte of a text: the text, its lines, and their positions
 	perMessage = 300     // for each message
 	perRequest = 8 << 10 // for each request
 )
 
-// leastHeld is how many bytes a body has at least that is held. A smaller one is read whole in less time than it costs to hold it.
+// leastHeld is the size in bytes of the smallest body that is held. Reading a smaller body again is faster than holding it.
 var leastHeld = 8 << 10
 
-// recent holds the newest requests, decoded and planned, so that one that goes on
-// from another costs what is new in it. It may be used concurrently.
+// recent holds the newest decoded and planned requests. A request that continues a held one costs only its new part.
+// It may be used concurrently.
 type recent struct {
-	max  int64 // bytes; nothing is held if it is negative
+	max  int64 // bytes; negative: nothing is held
 	pool *buffers
 
 	mu      sync.Mutex
@@ -36,14 +36,14 @@ type recent struct {
 	entries []entry // oldest first
 }
 
-// entry is a held request with what says quickly that a body is not like it. There may be thousands of them.
+// entry is a held request with the fields for a quick test whether a body can be like it. There may be thousands of entries.
 type entry struct {
 	*heldRequest
 	most int
-	tail uint64 // the bytes of its body in front of most
+	tail uint64 // the last bytes of its body before offset most
 }
 
-// tailLen is how long the tail of an entry is, in bytes.
+// tailLen is the size in bytes of the tail of an entry.
 const tailLen = 8
 
 func entryOf(h *heldRequest) entry {
@@ -54,34 +54,33 @@ func entryOf(h *heldRequest) entry {
 	return e
 }
 
-// like reports whether body may be like e for most of e's messages.
+// like reports whether body may be equal to e's body in most messages. It compares only a few bytes.
 func (e *entry) like(body []byte) bool {
 	return e.most > 0 && len(body) >= e.most && binary.NativeEndian.Uint64(body[e.most-tailLen:]) == e.tail
 }
 
-// heldRequest is a request that was understood. Apart from its last fields it does not change.
+// heldRequest is a decoded request. Only its last fields change.
 type heldRequest struct {
 	api     string
 	body    *lease
 	request *llm.Request
 	chain   prefix.Chain
 	first   int // offset in the body of the first text of its messages
-	most    int // where a text ends behind which a quarter of the messages stand; 0: there is none
-	texts   int // bytes of texts and arguments
-	last    int // where the last text ends but for those of the newest messages, which lose their cache markers
+	most    int // end of a text with about three quarters of the messages before it; 0: no such text
+	texts   int // bytes of all texts and arguments
+	last    int // end of the last text, without the newest messages, which lose their cache markers later
 
-	// These belong to the lock of recent.
-	plan planState // of all its messages; without a state while that is in use
+	// The lock of recent guards these.
+	plan planState // of all its messages; without a state while another request uses that
 	held bool
 }
 
-// weight is about how many bytes h keeps in use: the body, its texts, and what the engine makes of
-// these. That is most of it: an index of all lines.
+// weight estimates the bytes of memory that h uses: the body, its texts, and the engine's index of all lines, which is the largest part.
 func (h *heldRequest) weight() int64 {
 	return int64(cap(h.body.b)) + indexed*int64(h.texts) + perMessage*int64(len(h.request.Messages)) + perRequest
 }
 
-// measure notes where the texts of the messages stand in the body, and how long they are.
+// measure records where the texts of the messages stand in the body, and how long they are.
 func (h *heldRequest) measure() {
 	all := h.request.Messages
 	for i := range all {
@@ -94,7 +93,7 @@ func (h *heldRequest) measure() {
 	h.last = max(h.most, spanOf(slices.Backward(all[:max(0, len(all)-marked)])).End)
 }
 
-// spanOf is the place of the first text of messages.
+// spanOf returns the place of the first text in messages, or the zero Span. It skips system messages.
 func spanOf(messages iter.Seq2[int, llm.Message]) llm.Span {
 	for _, m := range messages {
 		for _, p := range m.Parts {
@@ -106,8 +105,8 @@ func spanOf(messages iter.Seq2[int, llm.Message]) llm.Span {
 	return llm.Span{}
 }
 
-// common returns up to which byte body is like h from the first text of h's messages on. What stands before,
-// such as the system text, may differ.
+// common returns the offset up to which body equals h's body. It compares from the first text of h's messages on. The bytes before
+// that, such as the system text, may differ.
 func (h *heldRequest) common(body []byte) int {
 	const step = 4 << 10
 	have := h.body.b[:min(len(h.body.b), len(body))]
@@ -121,8 +120,8 @@ func (h *heldRequest) common(body []byte) int {
 	return n
 }
 
-// find returns the newest request that body goes on from, or else the one that body seems to fork from: it is like body
-// for longest, and at least for most of its own messages; nil if there is none. The caller drops its body.
+// find returns the newest held request that body continues. If there is none, it returns the request that body seems to fork from: the one
+// with the longest equal part, which must cover most of its messages. Otherwise it returns nil. The caller drops the body of the result.
 func (r *recent) find(api string, body []byte) *heldRequest {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -146,7 +145,7 @@ func (r *recent) find(api string, body []byte) *heldRequest {
 	return found
 }
 
-// add holds h, in place of before if h goes on from it. before may be nil.
+// add holds h. If h continues before, h replaces it. before may be nil.
 func (r *recent) add(h, before *heldRequest) {
 	if r.max < 0 || len(h.body.b) < leastHeld || h.weight() > r.max {
 		return
@@ -165,7 +164,7 @@ func (r *recent) add(h, before *heldRequest) {
 	}
 }
 
-// drop holds the request at i no more.
+// drop removes the request at index i.
 func (r *recent) drop(i int) {
 	h := r.entries[i].heldRequest
 	r.entries = slices.Delete(r.entries, i, i+1)
@@ -174,8 +173,8 @@ func (r *recent) drop(i int) {
 	h.body.drop(r.pool)
 }
 
-// take returns how h, which may be nil, was planned, if a request can go on from that which has so many messages in
-// common with it. The state is the caller's alone. One of another engine, for another model, stays where it is.
+// take returns the planState of h if a request that shares the first common messages with h can continue from it. h may be nil. The
+// caller then owns the state alone. A state of another engine stays with h.
 func (r *recent) take(h *heldRequest, engine *history.Engine, common int) (was planState) {
 	if h == nil {
 		return was
@@ -189,7 +188,7 @@ func (r *recent) take(h *heldRequest, engine *history.Engine, common int) (was p
 	return was
 }
 
-// give notes how h was planned.
+// give stores how h was planned.
 func (r *recent) give(h *heldRequest, now planState) {
 	if h == nil {
 		return
@@ -199,8 +198,7 @@ func (r *recent) give(h *heldRequest, now planState) {
 	h.plan = now
 }
 
-// commonMessages counts the equal messages at the beginning of a and b. Where they
-// stand in their bodies does not matter.
+// commonMessages counts the equal messages at the beginning of a and b. Their places in the bodies may differ.
 func commonMessages(a, b []llm.Message) int {
 	n := 0
 	for n < min(len(a), len(b)) && sameMessage(&a[n], &b[n]) {

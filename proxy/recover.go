@@ -15,31 +15,31 @@ import (
 	"github.com/stet-dev/stet/record"
 )
 
-// A provider that checks what stands before thinking may refuse a request whose form is not known, or is known
-// wrongly. Then the request goes in another form, before the client hears of it; and at last in the first one
-// again, with thinking dropped that is bound to something else. In that case later requests of the conversation ask for
-// the same: the provider does not remember it.
+// A provider that checks what stands before thinking may refuse a request if its sent form is unknown or known
+// wrongly. Then the request is sent again in another form, before the client gets an answer. The last try uses the first form
+// again, and asks the provider to drop thinking that is bound to something else. Later requests of the conversation must ask for
+// the same, because the provider does not remember it.
 
 const (
-	maxTries      = 3        // of a request, with the first one
-	maxBoundError = 64 << 10 // bytes of an error that is read
+	maxTries      = 3        // of a request, including the first
+	maxBoundError = 64 << 10 // bytes of an error body that are read
 )
 
-// recovery is what can be done with a request that the provider refuses.
+// recovery holds the other ways to send a request that the provider refuses.
 type recovery struct {
 	reading *reading
-	first   candidate   // as it went first
+	first   candidate   // how it was sent first
 	others  []candidate // the likeliest first
 }
 
-// candidate is one way in which a request may go upstream.
+// candidate is one body in which a request may go upstream.
 type candidate struct {
-	name string // for logs and figures
+	name string // for logs and metrics
 	plan func() (*history.Plan, error)
-	from sentform.Known // that the plan goes on from
+	from sentform.Known // the sent form that the plan continues
 }
 
-// recoveryOf lists the ways in which a bound request may go upstream besides the one that it is to go.
+// recoveryOf lists the other ways to send a bound request.
 func (p *Proxy) recoveryOf(d *reading) *recovery {
 	planIs := func(plan *history.Plan) func() (*history.Plan, error) {
 		return func() (*history.Plan, error) { return plan, nil }
@@ -52,7 +52,7 @@ func (p *Proxy) recoveryOf(d *reading) *recovery {
 	for _, known := range d.forms.known {
 		c.others = append(c.others, candidate{"sent form", func() (*history.Plan, error) { return p.asSent(d, known) }, known})
 	}
-	// Messages after the newest known form may have been sent by a process that has not stored it.
+	// A process that has not stored the form may have sent messages after the newest known form.
 	if likeliest := d.forms.likeliest(); likeliest.Messages < d.forms.before && !d.forms.formless && !p.unchanged {
 		c.others = append(c.others, candidate{"computed", func() (*history.Plan, error) { return p.computed(d) }, likeliest})
 	}
@@ -60,14 +60,14 @@ func (p *Proxy) recoveryOf(d *reading) *recovery {
 	return c
 }
 
-// recovers reports whether a refusal of a bound request may come from what stet changed. Under the policy off and
-// with observe that is so only where the conversation is known to have been shortened: the error is the client's own otherwise.
+// recovers reports whether stet's changes may have caused a refusal of a bound request. Under the policy off and
+// with Observe this is possible only if the conversation is known to be shortened. Otherwise the error is the client's own.
 func (p *Proxy) recovers(d *reading) bool {
 	return !p.unchanged || p.policy == history.Finish || !d.forms.likeliest().Form.Empty()
 }
 
-// computed is the plan of a request as the rules of its conversation would have shortened it behind the newest form that is
-// known, or from its beginning. It is a function of the messages and that form.
+// computed plans a request by the rules of its conversation, after the messages of the newest known form, or from the beginning.
+// It is a function of the messages and that form.
 func (p *Proxy) computed(d *reading) (*history.Plan, error) {
 	known := d.forms.likeliest()
 	sent, err := p.asSent(d, known)
@@ -82,8 +82,8 @@ func (p *Proxy) computed(d *reading) (*history.Plan, error) {
 	return p.within(d, now.state.Plan(), now.behind)
 }
 
-// recover sends a request again that was refused because of what stands before thinking. It returns the answer for
-// the client: the first one that is no such refusal; or, if there is none, the first refusal as it came.
+// recover sends a refused request again, if it was refused because of what stands before thinking. It returns the first answer that is
+// not such a refusal. If every try is refused, it returns the first refusal unchanged.
 func (p *Proxy) recover(r *http.Request, first *http.Response) (*http.Response, error) {
 	x := r.Context().Value(exchangeKey{}).(*exchange)
 	if x.recovery == nil {
@@ -119,7 +119,7 @@ func (p *Proxy) recover(r *http.Request, first *http.Response) (*http.Response, 
 		x.body.send(again)
 		resp, err := p.config.Transport.RoundTrip(again)
 		if err != nil {
-			_ = first.Body.Close() // it was read
+			_ = first.Body.Close() // its body was read already
 			return nil, err
 		}
 		if !refused(resp) {
@@ -133,13 +133,12 @@ func (p *Proxy) recover(r *http.Request, first *http.Response) (*http.Response, 
 	return first, nil
 }
 
-// refused reports whether a provider finds something wrong with a request itself.
+// refused reports whether the status says that the request itself is wrong.
 func refused(resp *http.Response) bool {
 	return resp.StatusCode == http.StatusBadRequest || resp.StatusCode == http.StatusUnprocessableEntity
 }
 
-// next makes the body of a request the next of the ways in which it may go upstream, and notes that it goes so. It
-// returns the name of the way; "": there is no other.
+// next changes the body of a request to its next candidate and records that. It returns the name of the candidate; "": none is left.
 func (p *Proxy) next(x *exchange) string {
 	d := x.recovery.reading
 	if d.tries() && p.giveUp(x, d) {
@@ -162,8 +161,8 @@ func (p *Proxy) next(x *exchange) string {
 	return ""
 }
 
-// drop makes the body of a request what it was first, and has it ask for thinking to be dropped that is bound to
-// something else. It returns the name of that; "": it cannot be.
+// drop restores the first body of a request, and adds the option to drop thinking that is bound to something else. It returns
+// the name of this candidate; "": it is not possible.
 func (p *Proxy) drop(x *exchange) string {
 	if x.body.dropping || x.recovery.reading.api != record.Messages {
 		return ""
@@ -188,7 +187,7 @@ func (p *Proxy) drop(x *exchange) string {
 	return first.name
 }
 
-// goAs makes the body of a request go upstream by another plan, and notes that it does: in place of how it went before.
+// goAs changes the body of a request to another plan, and records this in place of how it was sent before.
 func (p *Proxy) goAs(x *exchange, d *reading, plan *history.Plan, from sentform.Known) cause {
 	if p.apply(x, d, plan) != nil {
 		return misfit
@@ -196,7 +195,7 @@ func (p *Proxy) goAs(x *exchange, d *reading, plan *history.Plan, from sentform.
 	if len(plan.Edits) > 0 && cause(x.row.Passed) == managed {
 		x.row.Passed = ""
 	}
-	p.recent.give(d.now, planState{}) // requests that go on from this one do not go on from its first plan
+	p.recent.give(d.now, planState{}) // later requests must not continue from the first plan
 	judged := x.sent != nil
 	if judged {
 		p.cache.Rollback(x.sent)
@@ -208,8 +207,8 @@ func (p *Proxy) goAs(x *exchange, d *reading, plan *history.Plan, from sentform.
 	return planned
 }
 
-// refusesBound reads an answer that has status 400, and reports whether it refuses thinking because of what stands
-// before it. The answer can be read again.
+// refusesBound reports whether an answer with status 400 refuses thinking because of what stands before it. It reads the
+// body; the caller can read it again.
 func refusesBound(resp *http.Response) bool {
 	coding, plain, known := codingOf(resp.Header.Get("Content-Encoding"))
 	if resp.StatusCode != http.StatusBadRequest || !known {
@@ -224,7 +223,7 @@ func refusesBound(resp *http.Response) bool {
 		io.Reader
 		io.Closer
 	}{io.MultiReader(bytes.NewReader(body), rest), resp.Body}
-	if err == nil && !plain { // though identity was asked for
+	if err == nil && !plain { // although stet asked for an uncompressed answer
 		if body, err = coding.text(body); err != nil {
 			return false
 		}
@@ -232,7 +231,7 @@ func refusesBound(resp *http.Response) bool {
 	return err == nil && anthropic.RefusesBound(body)
 }
 
-// text is the text of a compressed body, as far as it is an error's.
+// text decompresses the body of an error, up to maxBoundError bytes.
 func (c *coding) text(body []byte) ([]byte, error) {
 	r, err := c.reader(bytes.NewReader(body))
 	if err != nil {
@@ -242,13 +241,12 @@ func (c *coding) text(body []byte) ([]byte, error) {
 	return text, errors.Join(err, r.Close())
 }
 
-// failing is a reader that fails.
+// failing is a reader that always returns an error.
 type failing struct{ err error }
 
 func (f failing) Read([]byte) (int, error) { return 0, f.err }
 
-// recovered logs and counts a request that went more than once. how is the form in which it was taken; empty: in
-// none.
+// recovered logs and counts a request that was sent more than once. how is the candidate that was accepted; empty: none was.
 func (p *Proxy) recovered(x *exchange, how string, status int) {
 	if how == "" {
 		p.metrics.refused.WithLabelValues("none").Inc()
@@ -263,7 +261,7 @@ func (p *Proxy) recovered(x *exchange, how string, status int) {
 		"model", x.row.Model, "form", how, "status", status)
 }
 
-// keepDropping has a request ask for what an earlier one of its conversation asked for at last.
+// keepDropping adds the option to drop bound thinking to a request, if an earlier request of its conversation needed it.
 func (p *Proxy) keepDropping(x *exchange, from sentform.Known) {
 	if !from.Drops {
 		return
@@ -273,7 +271,7 @@ func (p *Proxy) keepDropping(x *exchange, from sentform.Known) {
 	}
 }
 
-// countDropped counts what the answer says was dropped of the request.
+// countDropped counts the blocks of thinking that were dropped, as the answer reports them.
 func (p *Proxy) countDropped(x *exchange) {
 	m, ok := x.meter.(interface{ Dropped() int })
 	if !ok {
@@ -285,8 +283,8 @@ func (p *Proxy) countDropped(x *exchange) {
 	}
 }
 
-// sameBound reports whether a plan leaves what stands before the last thinking as it was sent. Then it is refused for
-// the same reason.
+// sameBound reports whether a plan makes the same edits before the last thinking as the plan that was sent. Then the provider would
+// refuse it for the same reason.
 func (d *reading) sameBound(plan *history.Plan) bool {
 	last := -1
 	for i, m := range d.request.Messages {

@@ -17,35 +17,35 @@ import (
 	"github.com/stet-dev/stet/record"
 )
 
-// Upstreams are the base URLs of the endpoints, one per API and one per cloud. How a path
-// joins one is in docs/proxy.md. An empty one is the provider's own.
+// Upstreams are the base URLs of the endpoints, one for each API and each cloud. docs/proxy.md explains how a path is joined to
+// one. An empty URL means the provider's own.
 type Upstreams struct {
 	Messages  string // "" is https://api.anthropic.com
 	Chat      string // "" is https://api.openai.com/v1
 	Responses string // "" is https://api.openai.com/v1
 	Gemini    string // "" is https://generativelanguage.googleapis.com
 
-	Vertex  string // "" is the host of the location that a path names
-	Azure   string // of the resource, for Azure OpenAI and Foundry; "": there is none
-	Bedrock string // "": there is none
+	Vertex  string // "" is the host of the location that the path names
+	Azure   string // base URL of the resource, for Azure OpenAI and Foundry; "": not configured
+	Bedrock string // "": not configured
 }
 
 // other is the API of requests that are only passed through.
 const other = "other"
 
-// endpoint is an API and where its requests go.
+// endpoint is an API and the upstream for its requests.
 type endpoint struct {
 	api      string
-	counts   string    // the API whose tokens are counted, where api is record.CountTokens; empty: Messages
+	counts   string    // the API whose tokens are counted, if api is record.CountTokens; empty: Messages
 	codec    llm.Codec // nil: passed through
-	upstream *url.URL  // nil: there is none
-	model    string    // that the path names; empty: the body alone does
-	direct   bool      // asked by the API's own paths, and not by those of a cloud
-	bedrock  bool      // of Amazon Bedrock, whose signatures cover the body
-	unset    string    // the configuration key that would name the upstream that there is none of
+	upstream *url.URL  // nil: not known
+	model    string    // the model that the path names; empty: only the body names it
+	direct   bool      // the path is the API's own, and not one of a cloud
+	bedrock  bool      // Amazon Bedrock, whose signatures cover the body
+	unset    string    // the configuration key that would set a missing upstream
 }
 
-// format is the API in whose words a request and its answer are.
+// format returns the API whose format a request and its answer have.
 func (e endpoint) format() string {
 	if e.api == record.CountTokens {
 		return cmp.Or(e.counts, record.Messages)
@@ -53,11 +53,11 @@ func (e endpoint) format() string {
 	return e.api
 }
 
-// endpoints are all there are, by API and by cloud.
+// endpoints lists all endpoints, by API and by cloud.
 type endpoints struct {
 	messages, count, chat, responses endpoint
 	gemini, geminiCount              endpoint
-	codeAssist                       endpoint // of those who are logged in with an account: passed through
+	codeAssist                       endpoint // for users who are logged in with an account: passed through
 	vertex, azure, bedrock           *url.URL // nil: not configured
 }
 
@@ -95,7 +95,7 @@ func parseBase(base string) (*url.URL, error) {
 	u, err := url.Parse(base)
 	switch {
 	case err != nil:
-		return nil, errors.New("it is not a URL") // which cannot be quoted without what may be a password in it
+		return nil, errors.New("it is not a URL") // the URL may hold a password, so it is not quoted
 	case u.Scheme != "http" && u.Scheme != "https", u.Host == "":
 		return nil, fmt.Errorf("%q is not an http:// or https:// URL", u.Redacted())
 	case u.User != nil:
@@ -104,32 +104,30 @@ func parseBase(base string) (*url.URL, error) {
 	return u, nil
 }
 
-// chatPaths are the top paths of the provider of the Chat API, for requests that are passed
-// through.
+// chatPaths are the top paths of the Chat API's provider, for requests that are passed through.
 var chatPaths = []string{
 	"/assistants", "/audio", "/batches", "/chat", "/chatkit", "/completions", "/containers", "/conversations", "/edits", "/embeddings", "/engines", "/evals", "/files",
 	"/fine_tuning", "/images", "/models", "/moderations", "/organization", "/realtime", "/threads", "/uploads", "/vector_stores", "/videos",
 }
 
-// messagesPaths are other paths of the provider of the Messages API, which its agents use.
+// messagesPaths are other paths of the Messages API's provider, which its agents use.
 var messagesPaths = []string{"/api/claude_cli", "/api/claude_code", "/api/event_logging", "/api/hello", "/api/oauth"}
 
-// foreign reports whether a request carries what only other providers ask for.
+// foreign reports whether a request carries a header that only other providers use.
 func foreign(r *http.Request) bool {
 	return r.Header.Get("Api-Key") != "" || signed(r)
 }
 
-// messagesKey reports whether a request carries what the provider of the Messages API alone asks for: its version, or its
-// key, where there is no other.
+// messagesKey reports whether a request carries a header that only the Messages API's provider uses: its version, or its key
+// if no other key is present.
 func messagesKey(r *http.Request) bool {
 	key := r.Header.Get("Authorization")
 	return r.Header.Get("Anthropic-Version") != "" || key == "" && r.Header.Get("X-Api-Key") != "" || strings.HasPrefix(key, "Bearer sk-ant-")
 }
 
-// of returns the endpoint for a request. Without an upstream it is of a provider that is
-// not known here.
+// of returns the endpoint for a request. If its upstream is nil, the provider is not known.
 func (e *endpoints) of(r *http.Request) endpoint {
-	path := slashes.ReplaceAllString(r.URL.Path, "/") // it goes upstream as it was asked for
+	path := slashes.ReplaceAllString(r.URL.Path, "/") // for matching only: the path goes upstream unchanged
 	if rest, ok := strings.CutPrefix(path, "/v1"); ok && strings.HasPrefix(rest, "/") {
 		path = rest
 	}
@@ -168,35 +166,34 @@ func (e *endpoints) of(r *http.Request) endpoint {
 	case slices.ContainsFunc(chatPaths, below):
 		return pass(e.chat)
 	case e.messages.upstream.Host == e.chat.upstream.Host && e.chat.upstream.Host == e.responses.upstream.Host:
-		return pass(e.chat) // there is one provider
+		return pass(e.chat) // all APIs have the same upstream host
 	}
 	return endpoint{api: other}
 }
 
-// pass is the endpoint for a request that only goes to where those of to go.
+// pass returns an endpoint that passes requests through to the upstream of to.
 func pass(to endpoint) endpoint { return endpoint{api: other, upstream: to.upstream} }
 
 var slashes = regexp.MustCompile(`//+`)
 
-// endsInVersion also takes the base URL of Codex with an account of ChatGPT, whose paths have no version.
+// endsInVersion also matches the base URL of Codex with a ChatGPT account, whose paths have no version.
 var endsInVersion = regexp.MustCompile(`/(v[0-9]+[a-z0-9]*|backend-api/codex)/*$`)
 
-// asksVersion is the version that a request begins with.
+// asksVersion matches the version at the beginning of a request's path.
 var asksVersion = regexp.MustCompile(`^/v1((alpha|beta)[0-9]*)?(/|$)`)
 
-// Versioned reports whether a base URL, or its path, ends in a version ("/v1"),
-// which then stands in place of that of the requests.
+// Versioned reports whether a base URL, or its path, ends in a version ("/v1"). This version then replaces the version of the requests.
 func Versioned(base string) bool {
 	path, _, _ := strings.Cut(base, "?")
 	return endsInVersion.MatchString(path)
 }
 
-// join makes u, a client's URL, one of the upstream base.
+// join returns the client's URL u on the upstream base.
 func join(base, u *url.URL) *url.URL {
 	prefix, path := strings.TrimRight(base.EscapedPath(), "/"), u.EscapedPath()
 	if asked := strings.TrimSuffix(asksVersion.FindString(path), "/"); asked != "" && Versioned(prefix) {
 		if rest, ok := strings.CutSuffix(prefix, "/v1"); ok && asked != "/v1" {
-			prefix = rest // what a preview has, v1 need not have
+			prefix = rest // a preview may have paths that v1 does not have
 		} else {
 			path = path[len(asked):]
 		}

@@ -11,11 +11,10 @@ import (
 	"github.com/stet-dev/stet/record"
 )
 
-// maxRules is how many models' rules are held: clients may name any.
+// maxRules is how many models' rules are held. The limit is needed because clients may name any model.
 const maxRules = 1000
 
-// rules finds how the provider of a model caches and bills. The zero value knows the models
-// that stet knows.
+// rules finds how the provider of a model caches and bills. The zero value uses the models that are built into stet.
 type rules struct {
 	catalog *prices.Catalog // nil: the embedded one
 
@@ -23,19 +22,17 @@ type rules struct {
 	byModel map[[2]string]rule // by API and model
 }
 
-// rule is the cache rule that a model is taken to be billed by, and what else is
-// known of it.
+// rule is the cache rule for a model, with other known facts about the model.
 type rule struct {
 	prices.Rule
 	window   int    // tokens; 0: not known
 	provider string // as prices.Model.Provider; "": not known
-	checks   bool   // what stands before thinking, and refuses a request where it has changed
-	mayCheck bool   // the name of the model does not say whether it does
+	checks   bool   // the provider checks what stands before thinking, and refuses a request if it changed
+	mayCheck bool   // the name of the model does not say whether the provider checks
 }
 
-// of is the rule of a model. Where the model is not known, or its provider is not known to have
-// a cache, the rule of the API's own provider is taken: there may be a cache all the same, and
-// what is left out against it would cost.
+// of returns the rule of a model. If the model is not known, or its provider is not known to have a cache, it returns the rule of the
+// API's own provider. There may be a cache all the same, and a change in cached messages would cost.
 func (r *rules) of(api, model string) rule {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -61,7 +58,7 @@ func (r *rules) lookUp(api, model string) rule {
 	named := strings.Contains(strings.ToLower(model), "claude") || m.Thinking == prices.ThinkingChecked
 	switch {
 	case api == record.GenerateContent || !checks(model):
-	case api == record.Messages || named: // gateways have other APIs to these models
+	case api == record.Messages || named: // gateways serve these models under other APIs too
 		found.checks = true
 	default:
 		found.mayCheck = true
@@ -74,15 +71,15 @@ func (r *rules) lookUp(api, model string) rule {
 		case record.GenerateContent:
 			name = prices.Gemini
 		}
-		found.Rule, _ = prices.RuleNamed(name) // these are there
+		found.Rule, _ = prices.RuleNamed(name) // these rules always exist
 	}
 	return found
 }
 
-// handedOn is where thinking, as a gateway hands it on, says that its provider knows it again.
+// handedOn matches the fields by which a gateway passes on the signature of a provider's thinking.
 var handedOn = regexp.MustCompile(`"signature"\s*:\s*"[^"]|"format"\s*:\s*"anthropic|"reasoning_opaque"`)
 
-// handsOn reports whether a request has thinking with a signature, in the form that gateways to models of other providers give it.
+// handsOn reports whether a request has thinking with a signature, in the form that gateways to models of other providers use.
 func handsOn(req *llm.Request) bool {
 	return slices.ContainsFunc(req.Messages, func(m llm.Message) bool {
 		return slices.ContainsFunc(m.Parts, func(p llm.Part) bool {

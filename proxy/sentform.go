@@ -15,25 +15,24 @@ import (
 	"github.com/stet-dev/stet/record"
 )
 
-// Where a provider checks what stands before thinking, messages that were sent once go out in the form in which
-// they were sent (package sentform). The engine plans as ever. If its plan has these messages in another
-// form, they go out in theirs, and what is new is planned behind them. If nothing can be planned, what is new stays
-// whole. So nothing depends on a plan being made twice in the same way.
+// If a provider checks what stands before thinking, messages that were sent once are sent again in the same form (package sentform).
+// The engine still plans the whole request. If its plan has another form for these messages, they go out in their old form, and only
+// the new messages are planned. If nothing can be planned, the new messages go out whole. So it never matters whether
+// a plan can be made twice in the same way.
 
-// maxLookUp is how long a request waits for the store to say how its conversation was sent.
+// maxLookUp is how long a request waits for the store to return the sent forms of its conversation.
 const maxLookUp = 2 * time.Second
 
-// sentForms is what is known of how a request's beginning was sent. The zero value is that of a request whose
-// provider checks nothing.
+// sentForms holds what is known of how the beginning of a request was sent. The zero value is for a provider that checks nothing.
 type sentForms struct {
-	checks       bool                   // the provider checks what stands before thinking: the form of the request is remembered
-	bound        bool                   // and there is thinking
+	checks       bool                   // the provider checks what stands before thinking, so the form of the request is remembered
+	bound        bool                   // checks holds, and the conversation has thinking
 	conversation *sentform.Conversation // the messages
-	known        []sentform.Known       // the likeliest first; none: nothing is known
-	formless     bool                   // the conversation is known, and no form of it
-	late         bool                   // likewise, and it was not known that the provider checks: it is planned as before
-	unsure       bool                   // not all could be looked up: another process may have sent more than is known
-	before       int                    // messages that were sent before: those up to the last message of the model, without it
+	known        []sentform.Known       // the likeliest first; empty: nothing is known
+	formless     bool                   // the conversation is known, but no form of it
+	late         bool                   // formless holds, and the provider was not known to check: the request is planned as before
+	unsure       bool                   // the store did not answer fully: another process may have sent more than is known
+	before       int                    // number of messages sent before: those before the last message of the model
 }
 
 // lookUp finds how the beginning of a request was sent.
@@ -41,7 +40,7 @@ func (p *Proxy) lookUp(x *exchange, d *reading) {
 	if d.request == nil || d.request.Chained || d.api == record.GenerateContent {
 		return
 	}
-	judged := d.asked.Decoded != nil // else finding the conversation broke off
+	judged := d.asked.Decoded != nil // false: finding the conversation failed
 	rule := p.rules.of(d.api, d.model)
 	if !rule.checks && !(rule.mayCheck && handsOn(d.request)) && !(judged && p.cache.Checks(&d.asked)) {
 		return
@@ -60,25 +59,24 @@ func (p *Proxy) lookUp(x *exchange, d *reading) {
 		d.forms.unsure = true
 		p.log.Warn("how a conversation was sent is not known for certain", "conversation", x.row.Conversation, "error", err)
 	}
-	// A client may leave its thinking out of some requests, and send it again later.
+	// A client may leave its thinking out of some requests and send it again later.
 	d.forms.bound = d.forms.likeliest().Bound || cachestate.FirstThinking(d.request) >= 0
 	d.asked.Bound = d.forms.bound
 	d.forms.formless = judged && len(d.forms.known) == 0 && p.cache.Known(&d.asked)
 	d.forms.late = d.forms.formless && rule.mayCheck
 }
 
-// repeats reports whether messages of a request must go out in the form that is the likeliest. It is that in which they
-// were sent; as they came, where nothing is known of the conversation. A conversation that is known without its form
-// goes as it would have been shortened.
+// repeats reports whether the messages of a request must go out in the likeliest form. This is the form in which they were sent, or,
+// for an unknown conversation, the form in which they came. A conversation that is known without a form is planned instead.
 func (d *reading) repeats() bool { return d.forms.bound && !d.forms.formless }
 
-// goAsSent sends a request, whose new part must not be shortened, in the form in which its beginning was sent. why is the reason.
-// It returns why the request is sent untouched instead, if it is.
+// goAsSent sends a request whose new part must not be shortened. Its beginning goes out in the form in which it was sent. why is the
+// reason. If the request goes untouched instead, goAsSent returns the cause.
 func (p *Proxy) goAsSent(x *exchange, d *reading, why cause) cause {
 	failed := p.safely(x, func() cause {
 		plan, err := p.asSent(d, d.forms.likeliest())
 		if err == nil && !plan.Empty() {
-			d.verdict = d.verdict.Continued() // nothing leaves
+			d.verdict = d.verdict.Continued() // nothing more is left out
 			err = p.apply(x, d, plan)
 		}
 		if err != nil {
@@ -98,9 +96,9 @@ func (p *Proxy) goAsSent(x *exchange, d *reading, why cause) cause {
 	return planned
 }
 
-// goesOut notes how a request goes upstream that goes on from a form, and has stored what later requests need to be sent alike,
-// before any of its answer is passed on: the process may end at any time. What was decided with the request is
-// stored before it goes out. judged says that there is a verdict on it.
+// goesOut records how a request goes upstream, continuing the form from. The rows that later requests need are stored before any byte of
+// the answer is passed on, because the process may end at any time. If the verdict decides something, it is stored before the request
+// goes out. judged says that there is a verdict.
 func (p *Proxy) goesOut(x *exchange, d *reading, from sentform.Known, judged bool) {
 	b, kept := p.formOf(x, d, from)
 	decides := judged && d.verdict.Decides()
@@ -117,9 +115,9 @@ func (p *Proxy) goesOut(x *exchange, d *reading, from sentform.Known, judged boo
 	p.keepDropping(x, from)
 }
 
-// sentBefore is how many messages are taken to have been sent in the form that is the likeliest: what is behind it was sent without
-// stet. Where a form is known here and the store did not answer, another process sent what is behind it, by the same rules: so
-// that is planned.
+// sentBefore is how many messages are assumed to be sent in the likeliest form; later ones were sent without stet. If a form is known here
+// and the store did not answer, another process may have sent the later messages by the same rules. Then only the messages of the known
+// form count, and the rest is planned.
 func (f *sentForms) sentBefore() int {
 	if f.unsure && len(f.known) > 0 {
 		return f.likeliest().Messages
@@ -127,7 +125,7 @@ func (f *sentForms) sentBefore() int {
 	return f.before
 }
 
-// likeliest is the first of the known forms; if there is none, the zero value: as the messages came.
+// likeliest returns the first known form. Without one it returns the zero value: the messages as they came.
 func (f *sentForms) likeliest() (known sentform.Known) {
 	if len(f.known) > 0 {
 		known = f.known[0]
@@ -135,8 +133,8 @@ func (f *sentForms) likeliest() (known sentform.Known) {
 	return known
 }
 
-// asSent returns the plan of a request that has the edits alone which its messages were sent with, and has the provider clear what it
-// was asked to clear.
+// asSent returns the plan that repeats only the edits with which the messages were sent. It also asks the provider to clear what it
+// was asked to clear before.
 func (p *Proxy) asSent(d *reading, known sentform.Known) (*history.Plan, error) {
 	edits, cleared, err := p.forms.Edits(known.Form, d.forms.conversation, known.Messages)
 	if err != nil {
@@ -161,14 +159,14 @@ func (p *Proxy) asSent(d *reading, known sentform.Known) (*history.Plan, error) 
 	return plan, nil
 }
 
-// engineOf is the engine that plans a request, by the rules that its conversation was planned by before.
+// engineOf returns the engine for a request, with the rules by which its conversation was planned before.
 func (p *Proxy) engineOf(x *exchange, d *reading) (*history.Engine, error) {
 	return p.engines.of(d.api, d.model, &d.request.Caching, terms{
 		checks: d.forms.checks && !d.forms.late, kept: x.body.turn != nil, clears: d.clears, rules: d.forms.likeliest().Form.Rules(),
 	})
 }
 
-// editsBefore are the edits of the first n messages.
+// editsBefore returns the edits of the first n messages.
 func editsBefore(edits []llm.Edit, n int) []llm.Edit {
 	i := 0
 	for i < len(edits) && edits[i].Message < n {
@@ -177,8 +175,8 @@ func editsBefore(edits []llm.Edit, n int) []llm.Edit {
 	return edits[:i]
 }
 
-// formOf remembers how a request goes upstream: in the form that its beginning was sent in, with the edits of what is new. It
-// returns what is to be stored of that, and the function to be called once it is; nil: none.
+// formOf remembers how a request goes upstream: the form of its beginning, and the edits of its new messages. It returns the rows to
+// be stored, and a function to be called once they are stored; nil: no call is needed.
 func (p *Proxy) formOf(x *exchange, d *reading, from sentform.Known) (b record.Batch, kept func()) {
 	if !d.forms.checks || x.api == record.CountTokens {
 		return b, nil
@@ -188,7 +186,7 @@ func (p *Proxy) formOf(x *exchange, d *reading, from sentform.Known) (b record.B
 		rules = known.Rules()
 	}
 	var edits []sentform.Edit
-	cleared := 0 // that the form does not say yet
+	cleared := 0 // calls that the form does not have as cleared yet
 	if plan := d.plan; plan != nil && (x.body.patched != nil || d.asks && plan.ClearedCalls > 0) {
 		sent, err := p.asSent(d, from)
 		if err != nil || !slices.Equal(editsBefore(plan.Edits, from.Messages), sent.Edits) {
@@ -202,11 +200,11 @@ func (p *Proxy) formOf(x *exchange, d *reading, from sentform.Known) (b record.B
 				edits = append(edits, sentform.Edit{Edit: e, Reason: string(plan.Omissions[i].Reason)})
 			}
 		}
-	} else if !x.body.continues() { // the provider keeps what it has, whatever is sent
+	} else if !x.body.continues() { // the provider keeps what it stored, whatever is sent
 		form = nil
 	}
 	x.form = &sentform.Sent{Form: form.Extend(d.forms.conversation, from.Messages, edits, rules, cleared), Bound: d.forms.bound, Drops: drops}
-	if d.api != record.Messages && x.form.Bound && !x.form.Form.Empty() { // no signature tells that in an answer
+	if d.api != record.Messages && x.form.Bound && !x.form.Form.Empty() { // here no signature in an answer shows this
 		p.conversations.bind()
 	}
 	b, kept = p.forms.Note(x.form, d.forms.conversation, x.row.Time)
@@ -216,23 +214,22 @@ func (p *Proxy) formOf(x *exchange, d *reading, from sentform.Known) (b record.B
 	return b, kept
 }
 
-// forgets reports whether the form of a request need not be stored: it goes as it came, and so do all
-// others here.
+// forgets reports whether the form of a request need not be stored: it is sent unchanged, and so are all other requests.
 func (p *Proxy) forgets(x *exchange) bool { return p.unchanged && x.form.Form.Empty() && !x.form.Drops }
 
-// store has rows stored at once.
+// store writes rows at once. The channel closes when they are written.
 func (p *Proxy) store(b record.Batch, kept func()) <-chan struct{} {
 	if p.writer == nil || b.Empty() {
 		return nil
 	}
-	p.work.Add(1) // the request is counted already, so this is no race with Wait
+	p.work.Add(1) // the request is already counted, so Add does not race with Wait
 	return p.writer.writeNow(b, kept, p.work.Done)
 }
 
-// signer is a meter that reads signatures of thinking.
+// signer is a meter that reads the signatures of thinking.
 type signer interface{ Signatures() []string }
 
-// sign remembers the signatures in b, a piece of an answer, before the client has it: it can go on from there.
+// sign remembers the signatures in b, a piece of an answer. It does so before the client gets b, because the client can then continue.
 func (p *Proxy) sign(x *exchange, b []byte) {
 	m, ok := x.meter.(signer)
 	if !ok || x.form == nil || !bytes.Contains(b, []byte("}")) {

@@ -56,7 +56,7 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer cancel()
 	defer context.AfterFunc(p.base, func() {
 		cancel()
-		_ = http.NewResponseController(w).SetReadDeadline(time.Unix(1, 0)) // an upload ends, where it can be ended
+		_ = http.NewResponseController(w).SetReadDeadline(time.Unix(1, 0)) // ends a running upload, if w supports it
 	})()
 
 	if r.Body != nil && r.Body != http.NoBody && r.Header.Get("Upgrade") == "" {
@@ -78,28 +78,26 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		p.prepare(x, r.Header, why)
 		if x.row.Passed == string(threaded) && p.config.RefuseThreads && !p.unchanged {
-			x.stop(w, noThreads()) // what is new could be shortened by nothing that is known here
+			x.stop(w, noThreads()) // nothing known here can be used to shorten the new messages
 			return
 		}
 	}
 	p.forwarder.ServeHTTP(w, r)
 }
 
-// stop answers a request with f; it does not go upstream.
+// stop answers a request with f, without sending it upstream.
 func (x *exchange) stop(w http.ResponseWriter, f failure) {
 	x.row.Status, x.stopped, x.ended = f.status, true, true
 	f.write(w, x.format())
 }
 
-// forbids says why r may not be served: its Host is none of ours (a name that
-// an attacker points at this machine), or a web page makes it. It is empty
-// when r may.
+// forbids returns the reason why r may not be served: its Host is not allowed (an attacker can point a name at this machine),
+// or a web page of another origin sent it. It returns "" if r is allowed.
 func (p *Proxy) forbids(r *http.Request) string {
 	return sameorigin.Check{Hosts: p.config.AllowedHosts}.Refusal(r)
 }
 
-// answersItself answers a request for an endpoint of stet's own. It reports whether
-// it was one.
+// answersItself answers a request for one of stet's own endpoints. It reports whether it did.
 func (p *Proxy) answersItself(w http.ResponseWriter, r *http.Request) bool {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		return false

@@ -16,36 +16,36 @@ import (
 	"github.com/stet-dev/stet/record"
 )
 
-// The Responses API can be spoken over a WebSocket. A message "response.create" of the client is a request with the body of a
-// POST; the messages of the provider are the events of its answer. Requests of one lane ("stream_id") are answered one after another, and
-// the events name the lane. Here each socket is bridged to one of the upstream. Requests are planned like those
-// of a POST; everything else passes as it is.
+// The Responses API can also be used over a WebSocket. A client's message "response.create" is a request with the body of a
+// POST. The provider's messages are the events of its answer. A lane ("stream_id") is a sequence of requests that are answered one
+// after another; events name their lane. This file connects each client socket to one upstream socket. Requests are planned like
+// those of a POST; all other messages pass unchanged.
 
 const (
-	maxSocketEvent = 32 << 20 // bytes of a message of the provider that is looked at
-	maxRefusal     = 1 << 20  // bytes of an answer that refuses a socket
+	maxSocketEvent = 32 << 20 // bytes of the largest provider message that is read
+	maxRefusal     = 1 << 20  // bytes of an answer that refuses the socket
 	eventStream    = "text/event-stream"
 )
 
-// socket is a WebSocket of a client and the one that it is bridged to.
+// socket is a client's WebSocket and the upstream socket that it is connected to.
 type socket struct {
 	proxy    *Proxy
 	to       endpoint
-	request  *http.Request // that asked for it
+	request  *http.Request // the request that opened it
 	client   *websocket.Conn
 	upstream *websocket.Conn
 
 	mu      sync.Mutex
-	waiting []*socketTurn // requests without the end of an answer, the oldest first
-	over    bool          // no more answers come
+	waiting []*socketTurn // requests whose answer has not ended, the oldest first
+	over    bool          // no more answers will come
 }
 
 // socketTurn is a request on a socket.
 type socketTurn struct {
 	exchange *exchange
 	lane     string
-	begun    bool // something of its answer came
-	doubted  bool // it is not known what the answer is to
+	begun    bool // a first event of its answer came
+	doubted  bool // it is not certain what request the answer belongs to
 	anywhere bool // its lane is not known
 }
 
@@ -55,7 +55,7 @@ func asksForSocket(r *http.Request) bool {
 	return r.Method == http.MethodGet && path == "/responses" && strings.EqualFold(r.Header.Get("Upgrade"), "websocket")
 }
 
-// bridge serves a WebSocket of the endpoint target. Where the upstream has none, its answer is passed on.
+// bridge serves a WebSocket of the endpoint target. If the upstream refuses the socket, its answer is passed on.
 func (p *Proxy) bridge(w http.ResponseWriter, r *http.Request, target endpoint) {
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
@@ -82,7 +82,7 @@ func (p *Proxy) bridge(w http.ResponseWriter, r *http.Request, target endpoint) 
 	}
 	defer func() { _ = upstream.CloseNow() }()
 	passHeader(w.Header(), resp.Header)
-	o := &websocket.AcceptOptions{InsecureSkipVerify: true} // the origin was looked at
+	o := &websocket.AcceptOptions{InsecureSkipVerify: true} // the origin is already checked
 	if name := upstream.Subprotocol(); name != "" {
 		o.Subprotocols = []string{name}
 	}
@@ -98,7 +98,7 @@ func (p *Proxy) bridge(w http.ResponseWriter, r *http.Request, target endpoint) 
 	s.run(ctx, cancel)
 }
 
-// run carries messages both ways until one side closes.
+// run forwards messages in both directions until one side closes.
 func (s *socket) run(ctx context.Context, cancel func()) {
 	var others sync.WaitGroup
 	others.Go(func() {
@@ -119,7 +119,7 @@ func (s *socket) run(ctx context.Context, cancel func()) {
 	s.leave(false)
 }
 
-// closeAs closes a socket as the other one was closed.
+// closeAs closes a socket with the close code of err, the error of the other socket.
 func closeAs(c *websocket.Conn, err error) {
 	if code := websocket.CloseStatus(err); code != -1 {
 		var closed websocket.CloseError
@@ -129,7 +129,7 @@ func closeAs(c *websocket.Conn, err error) {
 	_ = c.CloseNow()
 }
 
-// fromClient carries the client's messages. The error is that of its end.
+// fromClient forwards the client's messages. It returns the error that ended them.
 func (s *socket) fromClient(ctx context.Context) error {
 	for {
 		kind, r, err := s.client.Reader(ctx)
@@ -147,8 +147,8 @@ func (s *socket) fromClient(ctx context.Context) error {
 	}
 }
 
-// ask carries one text of the client. A request is planned. One that there is no room for is passed
-// on as it comes, and the client waits as the upstream reads.
+// ask forwards one text message of the client. A request is planned. If there is no room for a message, it is forwarded unplanned while
+// it is read, at the speed of the upstream.
 func (s *socket) ask(ctx context.Context, r io.Reader) error {
 	p := s.proxy
 	x := p.newExchange(s.to, s.request)
@@ -184,7 +184,7 @@ func (s *socket) ask(ctx context.Context, r io.Reader) error {
 	x.body.whole = true
 	p.prepare(x, s.request.Header, planned)
 	sent, buffers := x.body.text(), slices.Clone(x.body.borrowed)
-	for _, b := range buffers { // the answer may end the request before all of it is written
+	for _, b := range buffers { // the answer may end the request before its text is fully written
 		b.hold()
 		defer b.drop(&p.buffers)
 	}
@@ -194,7 +194,7 @@ func (s *socket) ask(ctx context.Context, r io.Reader) error {
 	return s.upstream.Write(ctx, websocket.MessageText, sent)
 }
 
-// carry forwards a message whose first bytes head were already read.
+// carry forwards a message. head holds the bytes that were already read.
 func carry(ctx context.Context, to *websocket.Conn, kind websocket.MessageType, head []byte, rest io.Reader) error {
 	w, err := to.Writer(ctx, kind)
 	if err != nil {
@@ -209,7 +209,7 @@ func carry(ctx context.Context, to *websocket.Conn, kind websocket.MessageType, 
 	return w.Close()
 }
 
-// fromUpstream carries the upstream's messages. The error is that of its end.
+// fromUpstream forwards the upstream's messages. It returns the error that ended them.
 func (s *socket) fromUpstream(ctx context.Context) error {
 	for {
 		kind, r, err := s.upstream.Reader(ctx)
@@ -246,7 +246,7 @@ func (s *socket) fromUpstream(ctx context.Context) error {
 	}
 }
 
-// await notes a request whose answer is to come. It is false where none can come any more.
+// await records a request that waits for an answer. It returns false if no answer can come any more.
 func (s *socket) await(t *socketTurn) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -260,7 +260,7 @@ func (s *socket) await(t *socketTurn) bool {
 	return true
 }
 
-// doubt has no answer that is under way continued: something went by that may change it.
+// doubt marks all open answers as uncertain: a message passed by that may affect them. Their conversations are not held for continuation.
 func (s *socket) doubt() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -269,7 +269,7 @@ func (s *socket) doubt() {
 	}
 }
 
-// answer shows an event to the request that it answers. It returns the exchange that ends with it; nil: none does.
+// answer shows an event to the request that it belongs to. It returns the exchange if this event ends it, or nil.
 func (s *socket) answer(text []byte) *exchange {
 	said := openai.ReadSocketEvent(text)
 	s.mu.Lock()
@@ -279,7 +279,7 @@ func (s *socket) answer(text []byte) *exchange {
 		at = slices.IndexFunc(s.waiting, func(t *socketTurn) bool { return t.anywhere })
 	}
 	if at < 0 && said.Type == "error" && said.Lane == "" && len(s.waiting) == 1 {
-		at = 0 // it can be about no other
+		at = 0 // only one request is waiting
 	}
 	if at < 0 {
 		return nil
@@ -294,7 +294,7 @@ func (s *socket) answer(text []byte) *exchange {
 			x.assembly = x.assemble(eventStream)
 		}
 	}
-	if bytes.ContainsAny(text, "\r\n") { // between the tokens of JSON
+	if bytes.ContainsAny(text, "\r\n") { // JSON may have line breaks between its tokens
 		text = bytes.Map(func(r rune) rune {
 			if r == '\r' || r == '\n' {
 				return ' '
@@ -334,7 +334,7 @@ func (s *socket) leave(broken bool) {
 	s.waiting = nil
 }
 
-// endIdle closes a socket that waits for no answer: the proxy is closing.
+// endIdle closes the socket if no request waits for an answer. It is called when the proxy is closing.
 func (s *socket) endIdle() {
 	s.mu.Lock()
 	idle := len(s.waiting) == 0
@@ -344,7 +344,7 @@ func (s *socket) endIdle() {
 	}
 }
 
-// handshake is a transport that keeps an answer which is no WebSocket.
+// handshake is a transport that keeps an answer that does not open a WebSocket.
 type handshake struct {
 	http.RoundTripper
 	answer *http.Response
@@ -358,19 +358,19 @@ func (t *handshake) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	t.answer = resp
 	if t.body, err = io.ReadAll(io.LimitReader(resp.Body, maxRefusal)); err != nil {
-		_ = resp.Body.Close() // what came of it is of no use
+		_ = resp.Body.Close() // an incomplete answer is of no use
 		return nil, err
 	}
 	return resp, nil
 }
 
-// hop are headers between two ends of one connection.
+// hop lists headers that apply to a single connection only.
 var hop = []string{
 	"Connection", "Keep-Alive", "Proxy-Authenticate", "Proxy-Authorization", "Proxy-Connection", "Te", "Trailer", "Transfer-Encoding", "Upgrade",
 	"Sec-Websocket-Accept", "Sec-Websocket-Extensions", "Sec-Websocket-Key", "Sec-Websocket-Protocol", "Sec-Websocket-Version",
 }
 
-// passHeader adds the headers of from that are not between two ends of one connection.
+// passHeader copies the headers of from that do not apply to a single connection only.
 func passHeader(to, from http.Header) {
 	for name, values := range from {
 		if !slices.Contains(hop, name) && name != "Content-Length" {
@@ -379,17 +379,17 @@ func passHeader(to, from http.Header) {
 	}
 }
 
-// socketHeader is what the client said, for the upstream.
+// socketHeader returns the client's headers for the upstream.
 func socketHeader(from http.Header) http.Header {
 	to := http.Header{}
 	passHeader(to, from)
 	if _, ok := to["User-Agent"]; !ok {
-		to["User-Agent"] = []string{""} // else there would be one
+		to["User-Agent"] = []string{""} // prevents Go's default User-Agent
 	}
 	return to
 }
 
-// subprotocols are those that a client asks for.
+// subprotocols returns the subprotocols that a client asks for.
 func subprotocols(h http.Header) (names []string) {
 	for _, name := range strings.Split(strings.Join(h.Values("Sec-Websocket-Protocol"), ","), ",") {
 		if name = strings.TrimSpace(name); name != "" {

@@ -10,20 +10,19 @@ import (
 	"github.com/stet-dev/stet/record"
 )
 
-// Some providers keep a conversation: a request then names an earlier answer and has only what is new since. Such a
-// request is planned as the whole conversation, which is held here (package continuation). Of the plan, the edits of new
-// messages are made in the request. The older messages are with the provider as they were sent: a plan
-// that would have them otherwise cannot be carried out, and the request goes untouched. So does one that goes on from an
-// answer that is not held.
+// Some providers store a conversation. A request then names an earlier answer and carries only the messages since. Such a
+// request is a continuation. It is planned as the whole conversation, which is held here (package continuation). Then only the edits
+// of its new messages are made in the request. The provider has the older messages as they were sent. If a plan needs another form of
+// them, the request goes untouched. If the earlier answer is not held here, the request also goes untouched.
 
-// messageThreads says where the messages stand in the bodies of the Messages API. A thread keeps the
-// system text, the tools and all that it was created with.
+// messageThreads says where the messages stand in bodies of the Messages API. A thread keeps the
+// system text, the tools and everything else that it was created with.
 var messageThreads = continuation.Shape{Items: "messages", Keeps: true}
 
-// assembly puts an answer together as it passes by.
+// assembly puts an answer together from its pieces.
 type assembly interface {
-	io.Writer // takes all, and returns no error
-	// Answer returns the answer's id and its items in the conversation; false: it is not whole yet, or not understood.
+	io.Writer // accepts all bytes, and returns no error
+	// Answer returns the answer's id and its items for the conversation. ok is false if the answer is incomplete or cannot be read.
 	Answer() (id string, items [][]byte, ok bool)
 }
 
@@ -35,13 +34,13 @@ func (m message) Answer() (id string, items [][]byte, ok bool) {
 	return id, [][]byte{item}, ok
 }
 
-// responseChains says where the items stand in the bodies of the Responses API. A request that goes on from a
-// response has instructions and tools of its own.
+// responseChains says where the items stand in bodies of the Responses API. A request that continues a response has its
+// own instructions and tools.
 var responseChains = continuation.Shape{Items: "input", Without: []string{"previous_response_id"}, Lone: func(text []byte) []byte {
 	return append(append([]byte(`{"role":"user","content":`), text...), '}')
 }}
 
-// notHeld is the cause for a request that goes on with what is not held here.
+// notHeld returns the cause for a request that continues an answer that is not held here.
 func (x *exchange) notHeld() cause {
 	if x.api == record.Responses {
 		return chained
@@ -49,7 +48,7 @@ func (x *exchange) notHeld() cause {
 	return threaded
 }
 
-// followResponse finds what a request of the Responses API goes on from.
+// followResponse loads the conversation that a request of the Responses API continues.
 func (p *Proxy) followResponse(x *exchange, d *reading) cause {
 	switch req := d.request; {
 	case req.Previous != "":
@@ -62,7 +61,7 @@ func (p *Proxy) followResponse(x *exchange, d *reading) cause {
 	return planned
 }
 
-// viewWhole makes the whole conversation the view of a request that goes on from the answer id.
+// viewWhole makes the whole conversation the planned body of a request that continues the answer id.
 func (p *Proxy) viewWhole(x *exchange, d *reading, shape continuation.Shape, id string) cause {
 	turn, err := p.continued.Continue(shape, answerKey(x, id), x.body.head)
 	if err != nil {
@@ -83,8 +82,8 @@ func (p *Proxy) viewWhole(x *exchange, d *reading, shape continuation.Shape, id 
 	return planned
 }
 
-// follow finds what the request is in its thread. For one that goes on with a thread, view becomes the
-// whole conversation; the cause says why that cannot be.
+// follow handles a request's thread. If the request continues a thread, the whole conversation becomes the planned body. If that fails, the
+// cause says why.
 func (p *Proxy) follow(x *exchange, d *reading) cause {
 	req := d.request
 	if x.api == record.Responses {
@@ -108,12 +107,12 @@ func (p *Proxy) follow(x *exchange, d *reading) cause {
 	return planned
 }
 
-// answerKey is what an answer is held by: ids of two providers may be equal.
+// answerKey returns the key under which an answer is held. It includes the upstream because two providers may use the same id.
 func answerKey(x *exchange, id string) string {
 	return x.api + "\x00" + x.upstream.Host + "\x00" + id
 }
 
-// assemble returns what puts the answer to a request of a thread together; nil: it is to no thread.
+// assemble returns the assembly for an answer; nil: the conversation is not stored by the provider.
 func (x *exchange) assemble(contentType string) assembly {
 	if x.body.turn == nil {
 		return nil
@@ -124,8 +123,8 @@ func (x *exchange) assemble(contentType string) assembly {
 	return message{anthropic.NewAssembly(contentType)}
 }
 
-// hear shows b, of an answer, to the assembly. Once the answer is whole, the conversation is held,
-// before the client can go on from it.
+// hear passes b, a piece of an answer, to the assembly. When the answer is complete, the conversation is held, before the client
+// can continue it.
 func (p *Proxy) hear(x *exchange, b []byte) {
 	if x.assembly == nil {
 		return

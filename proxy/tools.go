@@ -8,13 +8,13 @@ import (
 	"github.com/stet-dev/stet/record"
 )
 
-// toolUse is what a request shows of the tools: which ones it offers, and how often the conversation has called each.
+// toolUse holds the tools that a request offers, and how often the conversation has called each.
 type toolUse struct {
 	offered record.ToolSet
 	calls   map[string]int
 }
 
-// toolUseOf counts the tools of a request. Those that are left out of it take no tokens.
+// toolUseOf counts the tools of a request. Tools that are left out count as 0 tokens.
 func (c *counters) toolUseOf(model string, req *llm.Request, without map[string]bool) (u toolUse) {
 	counter := c.of(model)
 	var h prefix.Hasher
@@ -44,7 +44,7 @@ func (c *counters) toolUseOf(model string, req *llm.Request, without map[string]
 	return u
 }
 
-// newToolUse returns what of the tools of a request was not recorded before in its conversation, which may be nil. It shares
+// newToolUse returns the rows about tools that were not recorded before in the conversation v, which may be nil. They share
 // no memory with the request.
 func (t *conversations) newToolUse(v *conversation, row *record.Request, u toolUse) (b record.Batch) {
 	t.mu.Lock()

@@ -6,49 +6,43 @@ import (
 	"github.com/stet-dev/stet/record"
 )
 
-// maxThrough is how many paths Totals.Through tells apart.
+// maxThrough is the largest number of paths that Totals.Through counts separately.
 const maxThrough = 20
 
-// OtherPaths is the key of Totals.Through under which all paths count that came
-// when there were too many already.
+// OtherPaths is the key of Totals.Through for all paths beyond maxThrough.
 const OtherPaths = "other paths"
 
-// Totals are sums over what a [Proxy] did since its start.
+// Totals are sums over the work of a [Proxy] since its start.
 type Totals struct {
-	Requests      int            // to models: without counting of tokens, and without what was passed through
-	ByAPI         map[string]int // the same by record.Request.API, and those under record.CountTokens
-	Conversations int            // in which Requests were
-	Errors        int            // of Requests, with a status of 400 and above, or without an answer
+	Requests      int            // requests to models, without token counting and without requests passed through
+	ByAPI         map[string]int // the same by record.Request.API, and also record.CountTokens
+	Conversations int            // conversations of these Requests
+	Errors        int            // Requests with a status of 400 and above, or without an answer
 
-	// Passed counts, of Requests, those that no plan was made for, by cause
-	// (docs/proxy.md lists them). All but the "incomplete" went untouched.
+	// Passed counts the Requests without a plan, by cause (docs/proxy.md lists them). All but the "incomplete" went untouched.
 	Passed map[string]int
-	// Through counts requests that are to no API by their paths, without
-	// query: the first 20 paths, and the rest under OtherPaths.
+	// Through counts requests to no known API by path, without the query: the first 20 paths, and the rest under OtherPaths.
 	Through map[string]int
 
-	// TokensOff is the estimated size of all prompts as the clients sent them,
-	// Tokens as they were planned. A plan that was only observed counts as if
-	// it had been sent.
+	// TokensOff is the estimated size of all prompts as the clients sent them, and Tokens as planned. With Config.Observe, plans count
+	// as if they had been sent.
 	TokensOff, Tokens int
 	Usage             record.Usage // as the providers reported it
 
-	// Reads are successful reads of files, each counted once: the most that
-	// any request of a conversation had, summed over the conversations.
+	// Reads are successful reads of files, each counted once. Each conversation adds the largest number that one of its requests had.
 	Reads int
-	// Shortened counts results that were shortened by reason (record.Trim.Reason),
-	// each once, in however many requests it stood.
+	// Shortened counts shortened results by reason (record.Trim.Reason). Each result counts once, however many requests contain it.
 	Shortened map[string]int
 	// Moments counts requests that were planned again because the provider's cache was assumed to be cold, by reason
-	// (record.Cache.Moment). Alive counts those of them whose answer showed that it was warm.
+	// (record.Cache.Moment). Alive counts those whose answer showed that the cache was warm.
 	Moments map[string]int
 	Alive   int
-	// Bound: a conversation was shortened before thinking that the provider checks. It may be refused
+	// Bound: a conversation was shortened before thinking that the provider checks. The provider may refuse it
 	// when it is continued without stet.
 	Bound bool
 }
 
-// add counts a request in, and the trims that are new with it.
+// add counts a request and its new trims.
 func (t *Totals) add(row *record.Request, fresh []record.Trim) {
 	increase(&t.ByAPI, row.API)
 	for i := range fresh {
@@ -75,7 +69,7 @@ func (t *Totals) add(row *record.Request, fresh []record.Trim) {
 	t.Usage = t.Usage.Add(row.Usage)
 }
 
-// through counts a request to no API in.
+// through counts a request to no known API.
 func (t *Totals) through(path string) {
 	if path = clip(path, 200); t.Through[path] == 0 && len(t.Through) >= maxThrough {
 		path = OtherPaths

@@ -14,31 +14,30 @@ import (
 	"github.com/stet-dev/stet/record"
 )
 
-// Some providers let a request pass in which something before thinking has changed; that goes by the account. With
-// Config.TryBound it is tried, at cold points only: there it is worth most, and there a change costs no cache. The
-// provider says at once whether it takes it. If not, the request goes as it would have without the try, before
-// the client hears of it, and nothing more is tried with this account.
+// Some providers permit a change before thinking, depending on the account. With Config.TryBound such a change is tried, but only at
+// cold points: there it saves most, and costs no cache. The provider accepts or refuses at once. If it refuses, the request is sent as it
+// would have been without the try, before the client gets an answer. Nothing more is tried with this account.
 
-// maxAccounts is how many accounts are held. Others are looked up again.
+// maxAccounts is how many accounts are held in memory. Others are looked up in the store again.
 const maxAccounts = 1000
 
-// accounts remembers which accounts had something refused that was tried.
+// accounts remembers which accounts had a try refused.
 type accounts struct {
-	store record.Store // that remembers it after the end of the process; nil: none does
+	store record.Store // remembers it after the process ends; nil: it is forgotten then
 
 	mu      sync.Mutex
 	refuses map[uint64]bool // by accountOf
 }
 
-// accountOf is a hash that tells an account with an upstream from others: an HMAC whose key is the client's own
-// key for the provider. Without that key it says nothing. what names what the account refuses.
+// accountOf returns a hash that identifies an account at an upstream. It is an HMAC whose key is the client's own
+// key for the provider, so the hash reveals nothing without that key. what names the feature that the account refuses.
 func accountOf(what string, to endpoint, h http.Header) uint64 {
 	mac := hmac.New(sha256.New, []byte(keyOf(h)))
 	_, _ = mac.Write([]byte("stet: " + what + "\x00" + to.upstream.Scheme + "://" + to.upstream.Host)) // a hash returns no errors
 	return binary.LittleEndian.Uint64(mac.Sum(nil))
 }
 
-// mayRefuse reports whether an account is known to have refused a try. It does too where the store does not say.
+// mayRefuse reports whether an account may refuse a try: it has refused one before, or the store does not answer.
 func (a *accounts) mayRefuse(ctx context.Context, account uint64) bool {
 	a.mu.Lock()
 	refuses, known := a.refuses[account]
@@ -63,8 +62,8 @@ func (a *accounts) set(account uint64, refuses bool) {
 	a.refuses[account] = a.refuses[account] || refuses
 }
 
-// mayTry reports whether a request may change what was sent before its thinking, if it is a cold point. It must be one
-// that the provider refuses at once if it refuses such a change at all, and does not answer with thinking dropped.
+// mayTry reports whether a request, at a cold point, may change messages before its thinking. The provider must refuse such a request at
+// once if it refuses the change at all; it must not answer with thinking dropped.
 func (p *Proxy) mayTry(x *exchange, d *reading, h http.Header) bool {
 	if !p.config.TryBound || p.unchanged || d.request == nil || d.api != record.Messages || x.body.continues() ||
 		!p.rules.of(d.api, d.model).checks || cachestate.FirstThinking(d.request) < 0 || bytes.Contains(x.body.head, []byte(`"block_binding"`)) ||
@@ -77,10 +76,10 @@ func (p *Proxy) mayTry(x *exchange, d *reading, h http.Header) bool {
 	return !p.accounts.mayRefuse(ctx, x.account)
 }
 
-// tries reports whether a request changes what was sent before thinking.
+// tries reports whether a request changes messages that were sent before thinking.
 func (d *reading) tries() bool { return d.asked.Tries && !d.clears && d.verdict.New != "" }
 
-// giveUp handles a request whose try was refused: it is decided again without a try. The account is remembered. It reports whether
+// giveUp handles a request whose try was refused. It remembers the account and decides the request again without a try. It reports whether
 // the request is now sent in another form.
 func (p *Proxy) giveUp(x *exchange, d *reading) bool {
 	p.log.Info("the provider lets nothing change before thinking: with this account nothing more is tried", "upstream", x.upstream.Host, "model", x.row.Model)

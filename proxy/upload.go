@@ -12,28 +12,28 @@ import (
 	"github.com/stet-dev/stet/llm/toollist"
 )
 
-// upload is the body of a request on its way to the upstream. The zero value is streamed as it comes.
+// upload is the body of a request on its way upstream. The zero value is a body that is streamed as it comes.
 type upload struct {
-	head     []byte          // what was read of it
-	whole    bool            // head is all of it
-	coding   *coding         // that a whole one came in; head is its text. nil: none
-	came     []byte          // the whole one in its coding
-	patched  []byte          // what goes upstream instead of a whole one; nil: head
-	rest     atomic.Int64    // bytes that were streamed behind head
-	dropping bool            // thinking that is bound to something else is to be dropped: the request needs a header
-	clearing bool            // old results are to be cleared: likewise
-	without  map[string]bool // names of tools that are left out of it
-	goes     int             // bytes of its text that went upstream, if tools were left out
-	outgoing *outgoing       // a whole one, as it goes upstream; nil: it does not yet
-	borrowed []*lease        // buffers to give back at the end; a whole body is in the first
-	taken    []func()        // room to give back at the end
-	client   string          // whose room it is
+	head     []byte          // the bytes that were read
+	whole    bool            // head is the whole body
+	coding   *coding         // the coding of a whole body, whose decompressed text is head; nil: not compressed
+	came     []byte          // a whole body as it came, compressed
+	patched  []byte          // sent upstream instead of head; nil: head is sent
+	rest     atomic.Int64    // bytes that were streamed after head
+	dropping bool            // the request asks the provider to drop bound thinking, which needs a header
+	clearing bool            // it asks the provider to clear old results, which needs a header too
+	without  map[string]bool // names of tools that are left out
+	goes     int             // bytes of text sent upstream, if tools were left out
+	outgoing *outgoing       // a whole body that is being sent; nil: not yet
+	borrowed []*lease        // buffers to return at the end; the first holds a whole body
+	taken    []func()        // reserved room to release at the end
+	client   string          // the client that the room is reserved for
 
-	turn *continuation.Turn // what it is in a conversation that the provider keeps; nil: it is in none
+	turn *continuation.Turn // its place in a conversation that the provider stores; nil: there is no such conversation
 }
 
-// receive reads the body of r, as far as it is one to plan on; the cause says
-// why it is none. An error means that the client did not send a whole one.
+// receive reads the body of r if it can be planned; otherwise the cause says why not. An error means that the body could not be
+// read whole, or that the budget has no room for it.
 func (u *upload) receive(r *http.Request, max int64, pool *buffers, budget *bodyBudget) (cause, error) {
 	coding, plain, ok := codingOf(strings.Join(r.Header.Values("Content-Encoding"), ","))
 	if !ok {
@@ -69,7 +69,7 @@ func (u *upload) receive(r *http.Request, max int64, pool *buffers, budget *body
 	return u.decode(coding, max, budget), nil
 }
 
-// take takes room for n bytes of the body.
+// take reserves room for n bytes of the body.
 func (u *upload) take(budget *bodyBudget, client string, n int64) error {
 	if n <= 0 {
 		return nil
@@ -81,16 +81,16 @@ func (u *upload) take(budget *bodyBudget, client string, n int64) error {
 	return err
 }
 
-// metered is a body whose length is not known: room for it is taken as it comes.
+// metered reads a body of unknown length and reserves room for it in steps.
 type metered struct {
 	io.Reader
-	left int64 // of what was taken
+	left int64 // bytes left of the last step
 	take func(n int64) error
 }
 
 func (m *metered) Read(b []byte) (int, error) {
 	if m.left == 0 {
-		if err := m.take(2 * uploadStep); err != nil { // growing holds what was there as well
+		if err := m.take(2 * uploadStep); err != nil { // while the buffer grows, the old one is held too
 			return 0, err
 		}
 		m.left = uploadStep
@@ -100,10 +100,10 @@ func (m *metered) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// send makes the body of out, a copy of the client's request.
+// send sets the body of out, which is a copy of the client's request.
 func (u *upload) send(out *http.Request) {
 	if len(u.head) > 0 {
-		out.Header.Del("Expect") // the client was told to go on
+		out.Header.Del("Expect") // the proxy has already told the client to continue
 	}
 	if !u.whole {
 		if out.Body != nil {
@@ -111,7 +111,7 @@ func (u *upload) send(out *http.Request) {
 		}
 		return
 	}
-	u.outgoing.close() // of a try before: it reads nothing of this one
+	u.outgoing.close() // an earlier try must not read the new body
 	if u.dropping {
 		anthropic.AllowDropping(out.Header)
 	}
@@ -130,11 +130,11 @@ func (u *upload) send(out *http.Request) {
 	out.Body = going.open()
 }
 
-// continues reports whether the body has only what is new in a conversation that is held.
+// continues reports whether the body has only the new messages of a conversation that is held.
 func (u *upload) continues() bool { return u.turn != nil && u.turn.Continues() }
 
-// patch makes the edits in the whole original body; view is the part from which req was decoded. Unless the edits are proven
-// correct, the body is sent unchanged.
+// patch makes the edits in the body. req was decoded from view. The edits are used only if they are proven correct; on an error the
+// body stays unpatched.
 func (u *upload) patch(codec llm.Codec, view []byte, req *llm.Request, edits []llm.Edit, pool *buffers) error {
 	u.patched, u.dropping, u.clearing = nil, false, false
 	if len(edits) == 0 && !u.continues() {
@@ -155,7 +155,7 @@ func (u *upload) patch(codec llm.Codec, view []byte, req *llm.Request, edits []l
 	return err
 }
 
-// dropBound makes the body ask for thinking to be dropped that is bound to something else.
+// dropBound adds the option to drop thinking that is bound to something else.
 func (u *upload) dropBound(pool *buffers) error {
 	if u.dropping || !u.whole {
 		return nil
@@ -168,7 +168,7 @@ func (u *upload) dropBound(pool *buffers) error {
 	return err
 }
 
-// clear makes the body ask for the results of the first calls of tools to be cleared, and those of the last keep to stay.
+// clear adds the option to clear the results of the first calls, and to keep those of the last keep calls.
 func (u *upload) clear(calls, keep int, pool *buffers) error {
 	body, err := anthropic.AppendClearing(pool.get(len(u.sent())+200), u.sent(), calls, keep)
 	u.borrowed = append(u.borrowed, lend(body))
@@ -178,7 +178,7 @@ func (u *upload) clear(calls, keep int, pool *buffers) error {
 	return err
 }
 
-// sent is the text of what goes upstream of a whole body, with all tools.
+// sent returns the text of a whole body that goes upstream, before tools are left out.
 func (u *upload) sent() []byte {
 	if u.patched != nil {
 		return u.patched
@@ -186,7 +186,7 @@ func (u *upload) sent() []byte {
 	return u.head
 }
 
-// text is the text of what goes upstream of a whole body.
+// text returns the text of a whole body that goes upstream.
 func (u *upload) text() []byte {
 	if len(u.without) == 0 {
 		return u.sent()
@@ -197,7 +197,7 @@ func (u *upload) text() []byte {
 	return text
 }
 
-// sizes returns the bytes that came in and went upstream, of the text where it is known.
+// sizes returns the bytes that came in and that went upstream. They count the decompressed text, if that is known.
 func (u *upload) sizes() (in, out int64) {
 	in = int64(len(u.head)) + u.rest.Load()
 	switch {
@@ -209,7 +209,7 @@ func (u *upload) sizes() (in, out int64) {
 	return in, in
 }
 
-// release ends all use of the body and gives its memory back.
+// release ends all use of the body and returns its memory.
 func (u *upload) release(pool *buffers) {
 	u.outgoing.close()
 	u.head, u.patched, u.came = nil, nil, nil
@@ -223,11 +223,11 @@ func (u *upload) release(pool *buffers) {
 	u.taken = nil
 }
 
-// following reads the head of a body, and then the rest as it comes.
+// following reads the head of a body, and then streams the rest.
 type following struct {
-	head   []byte // what is left of it
+	head   []byte // the unread part of the head
 	rest   io.ReadCloser
-	passed *atomic.Int64 // bytes of rest
+	passed *atomic.Int64 // bytes read from rest
 }
 
 func (f *following) Read(b []byte) (int, error) {

@@ -9,8 +9,7 @@ import (
 	"github.com/stet-dev/stet/llm"
 )
 
-// verify proves that patched is body with the literals of the edited parts
-// replaced by those of the edits' texts, and every other byte the same.
+// verify proves that patched equals body, except that the literals of the edited parts are replaced by the texts of the edits.
 func verify(body, patched []byte, req *llm.Request, edits []llm.Edit) error {
 	type place struct {
 		llm.Span
@@ -22,7 +21,7 @@ func verify(body, patched []byte, req *llm.Request, edits []llm.Edit) error {
 		places[i] = place{part.Span, part.InPlace(e.Text)}
 	}
 	slices.SortFunc(places, func(a, b place) int { return a.Start - b.Start })
-	done := 0 // of body
+	done := 0 // bytes of body that are checked
 	rest := patched
 	for _, at := range places {
 		if at.Start < done || at.End > len(body) {
@@ -34,7 +33,7 @@ func verify(body, patched []byte, req *llm.Request, edits []llm.Edit) error {
 		}
 		rest = rest[len(same):]
 		literal := literalOf(rest)
-		if body[at.Start] == '{' { // arguments of a call, which stand there as they are
+		if body[at.Start] == '{' { // the arguments of a call are a JSON object, not a string
 			literal = rest[:min(len(rest), len(at.text))]
 		}
 		if !says(literal, at.text) {
@@ -48,7 +47,7 @@ func verify(body, patched []byte, req *llm.Request, edits []llm.Edit) error {
 	return nil
 }
 
-// says reports whether value is the JSON string text, or the object text itself.
+// says reports whether value is the JSON string for text, or is a JSON object equal to text.
 func says(value []byte, text string) bool {
 	if len(value) > 0 && value[0] == '{' {
 		return string(value) == text && json.Valid(value)
@@ -57,7 +56,7 @@ func says(value []byte, text string) bool {
 	return json.Unmarshal(value, &said) == nil && said == text
 }
 
-// literalOf is the JSON string literal that b begins with, nil if it does not.
+// literalOf returns the JSON string literal at the beginning of b, or nil.
 func literalOf(b []byte) []byte {
 	if len(b) == 0 || b[0] != '"' {
 		return nil

@@ -14,48 +14,47 @@ import (
 )
 
 const (
-	maxQueued   = 20_000           // rows that wait at most, of all kinds
-	maxWrite    = 15 * time.Second // time that one write may take
-	maxPrune    = 2 * time.Minute  // time that removing old rows may take
+	maxQueued   = 20_000           // rows of all kinds that may wait
+	maxWrite    = 15 * time.Second // time limit for one write
+	maxPrune    = 2 * time.Minute  // time limit for removing old rows
 	maxNow      = time.Second      // time that a request waits for a write
-	lateDelay   = 2 * time.Second  // between trials of writes that are late
-	maxLate     = 32 << 20         // bytes of forms that wait for such a trial
+	lateDelay   = 2 * time.Second  // time between tries to write late rows
+	maxLate     = 32 << 20         // bytes of forms that may wait for such a try
 	writeDelay  = 200 * time.Millisecond
 	writeTrials = 2
 	pruneEvery  = 6 * time.Hour
-	tellAfter   = 10 * time.Minute // between the first two times that a failure is logged
+	tellAfter   = 10 * time.Minute // time between the first two log lines about a failure
 )
 
-// writer appends rows to the store in a goroutine of its own, so that no
-// request waits for a disk.
+// writer appends rows to the store in its own goroutine, so that no request waits for a disk.
 type writer struct {
 	store   record.Store
 	keep    Keep
-	pruned  time.Time // when the store was pruned last; the goroutine's own
+	pruned  time.Time // when the store was last pruned; used by the goroutine only
 	log     *slog.Logger
 	metrics *metrics
 
 	mu      sync.Mutex
 	queue   record.Batch
-	failure error // of the last write
+	failure error // error of the last write
 	late    []lateWrite
 
-	failures repeats.Filter // writes that failed
-	lost     int            // requests that were not recorded since one was logged; the goroutine's own
-	hangs    atomic.Bool    // a write that a request waited for takes too long
+	failures repeats.Filter // limits the log lines about failed writes
+	lost     int            // requests not recorded since the last log line; used by the goroutine only
+	hangs    atomic.Bool    // a write that a request waits for takes too long
 
 	more    chan struct{} // holds a token when the queue is not empty
 	ending  chan struct{}
 	stopped chan struct{}
 }
 
-// lateWrite is what was to be written past the queue, and was not yet. kept may be nil.
+// lateWrite is a write past the queue that has not succeeded yet. kept may be nil.
 type lateWrite struct {
 	rows record.Batch
 	kept func()
 }
 
-// newWriter returns a running writer, nil without a store.
+// newWriter returns a running writer, or nil without a store.
 func newWriter(store record.Store, keep Keep, log *slog.Logger, m *metrics) *writer {
 	if store == nil {
 		return nil
@@ -68,12 +67,12 @@ func newWriter(store record.Store, keep Keep, log *slog.Logger, m *metrics) *wri
 	return w
 }
 
-// rowsOf counts the rows of a batch.
+// rowsOf counts the rows of a batch that have a place in the queue.
 func rowsOf(b record.Batch) int {
 	return len(b.Requests) + len(b.Trims) + len(b.Turns) + len(b.ToolSets) + len(b.ToolCalls)
 }
 
-// add queues rows. When too many wait already, they are dropped and counted.
+// add queues rows. If too many rows wait already, the new ones are dropped and counted.
 func (w *writer) add(b record.Batch) {
 	if w == nil || b.Empty() {
 		return
@@ -98,9 +97,9 @@ func (w *writer) add(b record.Batch) {
 	}
 }
 
-// writeNow writes rows at once, past the queue, in a goroutine that calls done at its
-// end, and kept, which may be nil, if they are written. The returned channel is closed when they are written or cannot be. It is nil if
-// an earlier such write hangs. What cannot be written now is written later.
+// writeNow writes rows at once, past the queue, in a goroutine. It calls kept, which may be nil, when they are written, and done at
+// the end. The returned channel is closed when the rows are written or the write failed. It is nil if an earlier write hangs. Rows that
+// cannot be written now are written later.
 func (w *writer) writeNow(b record.Batch, kept, done func()) <-chan struct{} {
 	if w.hangs.Load() {
 		w.later(lateWrite{b, kept})
@@ -113,7 +112,7 @@ func (w *writer) writeNow(b record.Batch, kept, done func()) <-chan struct{} {
 		err := w.append(b)
 		switch {
 		case err != nil:
-			w.log.Debug("turns are not written before their answers", "error", err) // what is queued tells
+			w.log.Debug("turns are not written before their answers", "error", err) // a failure of the queued writes is logged as an error
 			w.later(lateWrite{b, kept})
 		case kept != nil:
 			kept()
@@ -127,8 +126,8 @@ func (w *writer) writeNow(b record.Batch, kept, done func()) <-chan struct{} {
 	return written
 }
 
-// later keeps rows until they can be written. When too many wait, or too many bytes, the oldest are dropped and counted: a form that is
-// not written is in the later writes of its conversation too.
+// later keeps rows until they can be written. If there are too many rows or bytes, the oldest are dropped and counted. A dropped form is
+// not lost: later writes of its conversation contain it too.
 func (w *writer) later(late lateWrite) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -136,7 +135,7 @@ func (w *writer) later(late lateWrite) {
 	w.dropLate()
 }
 
-// dropLate drops the oldest of what is late, if it is too much. w.mu is held.
+// dropLate drops the oldest late writes if there are too many. The caller holds w.mu.
 func (w *writer) dropLate() {
 	bytes := 0
 	for i, l := range slices.Backward(w.late) {
@@ -153,7 +152,7 @@ func (w *writer) dropLate() {
 	}
 }
 
-// writeLate writes what is late: other processes look there for how conversations were sent.
+// writeLate writes the late rows. Other processes read there how conversations were sent.
 func (w *writer) writeLate() {
 	w.mu.Lock()
 	late := w.late
@@ -173,7 +172,7 @@ func (w *writer) writeLate() {
 	}
 }
 
-// wait waits for a write, but not for ever: a store that hangs holds up no requests.
+// wait waits for a write, at most maxNow. So a store that hangs does not hold up requests.
 func (w *writer) wait(written <-chan struct{}) {
 	if w == nil || written == nil || w.hangs.Load() {
 		return
@@ -185,7 +184,7 @@ func (w *writer) wait(written <-chan struct{}) {
 	case <-late.C:
 		w.hangs.Store(true)
 		select {
-		case <-written: // just now, and nothing else may clear the mark
+		case <-written: // it was written just now, and no one else would clear the mark
 			w.hangs.Store(false)
 			return
 		default:
@@ -194,7 +193,7 @@ func (w *writer) wait(written <-chan struct{}) {
 	}
 }
 
-// stop writes what is queued and ends the goroutine. It is called once.
+// stop writes the queued rows and ends the goroutine. It is called once.
 func (w *writer) stop() {
 	if w == nil {
 		return
@@ -203,7 +202,7 @@ func (w *writer) stop() {
 	<-w.stopped
 }
 
-// trouble is what went wrong with the last write, nil if nothing did.
+// trouble returns the error of the last write, or nil.
 func (w *writer) trouble() error {
 	if w == nil {
 		return nil
@@ -230,7 +229,7 @@ func (w *writer) run() {
 			continue
 		case <-w.more:
 		}
-		select { // let a few rows come together
+		select { // collect a few rows for one write
 		case <-w.ending:
 		case <-time.After(writeDelay):
 		}
@@ -238,7 +237,7 @@ func (w *writer) run() {
 	}
 }
 
-// write appends all that is queued.
+// write appends all queued rows.
 func (w *writer) write() {
 	w.mu.Lock()
 	b := w.queue
@@ -248,7 +247,7 @@ func (w *writer) write() {
 		return
 	}
 	var err error
-	for range writeTrials { // a second time changes nothing if the first came through
+	for range writeTrials { // appending the same rows twice has no effect
 		if err = w.append(b); err == nil {
 			break
 		}
@@ -281,11 +280,11 @@ func (w *writer) append(b record.Batch) error {
 	return w.store.Append(ctx, b)
 }
 
-// prune has the store forget what is not to be kept.
+// prune removes old rows from the store.
 func (w *writer) prune() {
 	ctx, cancel := context.WithTimeout(context.Background(), maxPrune)
 	defer cancel()
-	go func() { // the end of the process waits for it no longer than for a write
+	go func() { // when the process ends, pruning may take no longer than a write
 		select {
 		case <-w.ending:
 		case <-ctx.Done():
@@ -304,7 +303,7 @@ func (w *writer) prune() {
 	}
 	removed, err := w.store.Prune(ctx, w.keep.limits(now))
 	switch {
-	case errors.Is(err, context.Canceled): // another process does it
+	case errors.Is(err, context.Canceled): // the process is ending; another process will prune
 	case err != nil:
 		w.log.Warn("old records stay", "error", err)
 	case removed > 0:
