@@ -5,28 +5,26 @@ import (
 	"time"
 )
 
-// Builder puts messages together out of parts that come one by one. The parts
-// of all messages share one array, so a long conversation takes few
-// allocations. The zero Builder is ready.
+// Builder builds messages from parts that are added one by one. The parts of all messages share one array, so a long
+// conversation needs few allocations. The zero Builder is ready to use.
 type Builder struct {
-	// Before are messages that go before those built, but for the one of
-	// EndFirst. They are not changed.
+	// Before are messages that come before the built ones, but after the one of EndFirst. They are not changed.
 	Before []Message
 
-	Parts []Part // of all messages built, in order
+	Parts []Part // of all built messages, in order
 	ends  []end
-	first bool // the message ended last goes before the others
+	first bool // the message that was ended last goes before all others
 }
 
-// end is a message whose parts end before index at of Builder.Parts. The
-// parts are cut up only when all are there, since growing moves them.
+// end is a message whose parts end before index at of Builder.Parts. The parts are divided only at the end, because
+// growing the array moves them.
 type end struct {
 	role Role
 	at   int
 	time time.Time
 }
 
-// Add adds a part to the message that is not ended yet.
+// Add adds a part to the current message.
 func (b *Builder) Add(p Part) {
 	if n := len(b.Parts); n == cap(b.Parts) {
 		b.Parts = slices.Grow(b.Parts, max(n, 8)) // append alone would copy more often
@@ -34,35 +32,35 @@ func (b *Builder) Add(p Part) {
 	b.Parts = append(b.Parts, p)
 }
 
-// End ends a message with the parts added since the last one.
+// End ends the current message.
 func (b *Builder) End(role Role) { b.EndAt(role, len(b.Parts)) }
 
-// EndAt ends a message before Parts[n]; the parts from there are the next one's.
+// EndAt ends a message before Parts[n]. The parts from n on belong to the next message.
 func (b *Builder) EndAt(role Role, n int) { b.ends = append(b.ends, end{role: role, at: n}) }
 
-// At says when the message ended last was written.
+// At sets the time of the message that was ended last.
 func (b *Builder) At(t time.Time) { b.ends[len(b.ends)-1].time = t }
 
-// EndFirst is End for the last message of all, which goes before the others.
+// EndFirst is like End, but the message goes before all others. No message may follow it.
 func (b *Builder) EndFirst(role Role) {
 	b.End(role)
 	b.first = true
 }
 
-// Len is the number of messages ended so far, without those Before.
+// Len returns the number of ended messages, without those in Before.
 func (b *Builder) Len() int { return len(b.ends) }
 
-// Called reports whether a message before this place calls a tool.
+// Called reports whether a message so far calls a tool.
 func (b *Builder) Called() bool {
 	calls := func(p Part) bool { return p.Kind == ToolCall }
 	return slices.ContainsFunc(b.Parts, calls) ||
 		slices.ContainsFunc(b.Before, func(m Message) bool { return slices.ContainsFunc(m.Parts, calls) })
 }
 
-// Extend gives the parts added since to the message ended last.
+// Extend adds the parts since the last end to the message that was ended last.
 func (b *Builder) Extend() { b.ends[len(b.ends)-1].at = len(b.Parts) }
 
-// Messages returns the messages. Nothing may be added after it.
+// Messages returns the messages. Nothing may be added after the call.
 func (b *Builder) Messages() []Message {
 	out := append(make([]Message, 0, len(b.Before)+len(b.ends)), b.Before...)
 	from := 0

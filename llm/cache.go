@@ -2,23 +2,20 @@ package llm
 
 import "slices"
 
-// Cache tells a provider that wants to be told which beginnings of the request
-// to keep in its prompt cache: always tools and system text together, and the
-// messages up to some of them.
+// Cache tells a provider which beginnings of the request to keep in its prompt cache, for providers that need to be told. Tools and
+// system text are always kept together. The fields choose how many messages are kept.
 type Cache struct {
-	// Frontier is the number of messages at the beginning that stay as they
-	// are when what follows is changed, so that changing it leaves them in the
-	// cache. It is kept from one request to the next. 0 is none.
+	// Frontier is a number of messages at the beginning. They stay unchanged when later messages change, so they can stay in the
+	// cache. It is the same from one request to the next. 0 means none.
 	Frontier int
 
-	// Rolling are further numbers of messages, two at most, which move as the
-	// conversation grows. Nil is all of this request, and all of the one
-	// before it, which ended where the model last answered.
+	// Rolling are up to two more numbers of messages, which move as the conversation grows. Nil means: all messages of this
+	// request, and all messages of the previous request, which ended before the model's last answer.
 	Rolling []int
 }
 
-// Ends returns the numbers of messages up to which the request is to be kept,
-// three at most, ascending, each once, none 0.
+// Ends returns the numbers of messages up to which the request is to be cached. There are at most three, in ascending order,
+// without duplicates and without 0.
 func (c *Cache) Ends(messages []Message) []int {
 	rolling := c.Rolling
 	if rolling == nil {
@@ -34,7 +31,7 @@ func (c *Cache) Ends(messages []Message) []int {
 	return slices.Compact(out)
 }
 
-// asked is the number of messages that the model's last answer answered.
+// asked returns the number of messages before the model's last answer.
 func asked(messages []Message) int {
 	n := len(messages)
 	for n > 0 && messages[n-1].Role != Assistant {

@@ -2,21 +2,19 @@ package llm
 
 import "time"
 
-// Breakpoint is a mark up to which a request asks the provider to cache the prompt.
+// Breakpoint is a cache marker: the request asks the provider to cache the prompt up to it.
 type Breakpoint struct {
-	Lifetime time.Duration // that it asks for; 0: the provider's usual one
-	Blocks   int           // parts of the prompt up to and with the marked one; 0: the tools
+	Lifetime time.Duration // the lifetime that it asks for; 0: the provider's default
+	Blocks   int           // number of prompt parts up to and including the marked one; 0: the marker is on the tools
 }
 
-// Caching is what a request asks of the provider's prompt cache, and what the
-// provider may leave out by itself.
+// Caching is what a request asks of the provider's prompt cache, and what the provider may leave out itself.
 type Caching struct {
-	Breakpoints []Breakpoint  // in the order of the prompt; nil where the wire format has none
-	Lifetime    time.Duration // the longest that the request asks for; 0: the provider's usual one
+	Breakpoints []Breakpoint  // in the order of the prompt; nil if the wire format has no markers
+	Lifetime    time.Duration // the longest that the request asks for; 0: the provider's default
 
-	// Clears: the provider drops results of tools from the prompt by itself: it
-	// is told to once there are many of them, or has summed up what stands before
-	// a place in the conversation. Cuts: it may drop the beginning of the prompt
-	// where the window is too small for all.
+	// Clears: the provider drops tool results from the prompt itself. The request tells it to do so when there are
+	// many, or the provider has summarised the beginning of the conversation. Cuts: the provider may drop the beginning of the prompt
+	// if the window is too small.
 	Clears, Cuts bool
 }

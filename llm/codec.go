@@ -2,29 +2,24 @@ package llm
 
 import "github.com/stet-dev/stet/tool"
 
-// Codec knows one wire format: how a request and a response are written, where
-// usage stands, and how the agents that speak it tell their conversations
-// apart. Codecs have no state; all methods may be called concurrently.
+// Codec implements one wire format: the formats of requests, responses and usage, and the keys by which agents that use it
+// identify their conversations. Codecs have no state; all methods may be called concurrently.
 type Codec interface {
-	// Decode reads a request body. The spans of the parts are offsets into
-	// body. The request shares no memory with body: body may be reused once
-	// Decode returns. An error means that the body is not valid JSON or not
-	// of the expected shape; the caller then passes it on as it is.
+	// Decode reads a request body. The spans of the parts are offsets into body. The request shares no memory with body, so body may be
+	// reused afterwards. An error means that the body is not valid JSON or does not have the expected shape. The caller then
+	// passes the body on unchanged.
 	Decode(body []byte) (*Request, error)
 
-	// DecodeAfter is Decode of a body that may begin as an earlier one did, which
-	// it is then faster for. earlier is what Decode or DecodeAfter made of
-	// earlierBody. The request is the same that Decode makes, but shares memory with
-	// earlier: neither may be changed.
+	// DecodeAfter is like Decode, but faster for a body that begins like an earlier one. earlier is the result of Decode or
+	// DecodeAfter for earlierBody. The result equals that of Decode, but shares memory with earlier: neither may be changed.
 	DecodeAfter(body []byte, earlier *Request, earlierBody []byte) (*Request, error)
 
-	// Encode writes a request. The same request gives the same bytes.
+	// Encode writes a request. Equal requests give equal bytes.
 	Encode(req *Request) ([]byte, error)
 
-	// Patch appends to dst the body with the edits made, everything else byte
-	// for byte, and returns the extended dst. req is what Decode made of this
-	// very body. An edit of a part without a valid Span is an error, and so
-	// are two edits of one part; dst then comes back as it was.
+	// Patch appends body to dst with the edits made and all other bytes unchanged, and returns the extended dst. req must be
+	// the result of Decode for this body. An edit of a part without a valid Span is an error, and so are two edits of one
+	// part. On an error dst is returned unchanged.
 	Patch(dst, body []byte, req *Request, edits []Edit) ([]byte, error)
 
 	// DecodeResponse reads a whole answer that was not streamed.
@@ -36,15 +31,13 @@ type Codec interface {
 	// UsageOf reads a usage object of this wire format (CTX-1).
 	UsageOf(raw []byte) (Usage, error)
 
-	// Session returns the keys by which the agent itself tells its
-	// conversations apart, out of the request's headers and body: that of the
-	// conversation, and of the sub-agent within it. Empty where there is none.
-	// header returns the value of a header, empty where it is not set
-	// (http.Header.Get is one).
+	// Session returns the agent's own keys of the conversation and of the sub-agent in it, from the request's headers and body.
+	// A key is empty if the agent sends none. header returns the value of a header, or "" if it is not set
+	// (for example http.Header.Get).
 	Session(header func(name string) string, req *Request) (conversation, agent string)
 }
 
-// Offered holds the names of the tools that the request offers.
+// Offered returns the names of the tools that the request offers.
 func (r *Request) Offered() map[string]bool {
 	out := make(map[string]bool, len(r.Tools))
 	for _, t := range r.Tools {
@@ -53,8 +46,7 @@ func (r *Request) Offered() map[string]bool {
 	return out
 }
 
-// AddTool adds a tool to what the request offers. schema is a JSON Schema and
-// is kept, not copied.
+// AddTool adds a tool to the request. schema is a JSON Schema; it is kept without a copy.
 func (r *Request) AddTool(name, description string, schema []byte) {
 	r.Tools = append(r.Tools, tool.Spec{Name: name, Description: description, Schema: schema})
 }

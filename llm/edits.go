@@ -15,10 +15,8 @@ type Placed struct {
 	Text string
 }
 
-// Place returns the edits in the order of their places in the body that r was
-// decoded from. An edit of a part that is not there, or has no valid Span, or is
-// edited twice, is an error, and so is one that makes anything but an object of
-// a call's arguments that are one.
+// Place returns the edits in the order of their places in the body that r was decoded from. It is an error if a part does not
+// exist, has no valid Span, or is edited twice. It is also an error if a call's arguments are an object and the new ones are not.
 func (r *Request) Place(edits []Edit) ([]Placed, error) {
 	out := make([]Placed, 0, len(edits))
 	for _, e := range edits {
@@ -44,7 +42,7 @@ func (r *Request) Place(edits []Edit) ([]Placed, error) {
 	return out, nil
 }
 
-// isObject reports whether s is a JSON object, in UTF-8 and without space around.
+// isObject reports whether s is a JSON object in UTF-8, without surrounding space.
 func isObject(s string) bool {
 	return len(s) >= 2 && s[0] == '{' && s[len(s)-1] == '}' && utf8.ValidString(s) && json.Valid([]byte(s))
 }

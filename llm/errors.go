@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Why a model did not answer.
+// Reasons why a model did not answer.
 var (
 	ErrOverloaded = errors.New("model overloaded or rate limited")
 	ErrTooLong    = errors.New("request too long for the model")
@@ -16,16 +16,16 @@ var (
 	ErrBroken     = errors.New("answer broken off")
 )
 
-// Error is a failure as an endpoint told it. It never holds the key.
+// Error is a failure reported by an endpoint. It never contains the key.
 type Error struct {
 	Host       string        // of the endpoint
-	Status     int           // of HTTP; 0 where the failure was told in an answer
-	Code       string        // the provider's own name for it, may be empty
-	Message    string        // the provider's own words, may be empty
-	RequestID  string        // to ask the provider about it, may be empty
-	RetryAfter time.Duration // how long the endpoint asks to be left alone; 0 if it does not say
+	Status     int           // of HTTP; 0 if the failure was reported within an answer
+	Code       string        // the provider's name for the failure; may be empty
+	Message    string        // the provider's text; may be empty
+	RequestID  string        // for questions to the provider; may be empty
+	RetryAfter time.Duration // how long the endpoint asks to wait; 0: it does not say
 	Kind       error         // one of the sentinels, or nil
-	Temporary  bool          // the same request may be answered later
+	Temporary  bool          // the same request may succeed later
 }
 
 // Error implements error, in one line.

@@ -7,15 +7,15 @@ import (
 	"strings"
 )
 
-// Image is an image as a wire format holds it: its bytes, or where they are.
+// Image is an image in a wire format: its bytes, or its URL.
 type Image struct {
 	MediaType string // of Data: "image/png"
 	Data      string // base64
-	URL       string // http or https, where there is no Data
+	URL       string // http or https, if there is no Data
 }
 
-// ImageOf reads the image that an opaque part is, in whatever wire format; false
-// if raw is none, or one that only its own provider can find.
+// ImageOf reads the image in an opaque part of any wire format. It returns false if raw is no image, or an image that only its own
+// provider can load.
 func ImageOf(raw string) (Image, bool) {
 	var said struct {
 		Type   string
@@ -56,7 +56,7 @@ func (i Image) whole() bool {
 	return err == nil && strings.HasPrefix(i.MediaType, "image/")
 }
 
-// Link is the URL of the image; its bytes are in it where it has them.
+// Link returns the URL of the image. If the image has Data, it is a data URL.
 func (i Image) Link() string {
 	if i.Data == "" {
 		return i.URL
@@ -64,8 +64,7 @@ func (i Image) Link() string {
 	return "data:" + i.MediaType + ";base64," + i.Data
 }
 
-// InWords returns in place of an opaque part a text: what a model said that
-// refused, or that something was left out, which is of type typ.
+// InWords returns a text in place of an opaque part of type typ: the text of a refusal, or a note that a part was left out.
 func InWords(raw, typ string) Part {
 	var said struct{ Refusal string }
 	switch {

@@ -5,22 +5,20 @@ import (
 	"strings"
 )
 
-// CallIDs gives the calls of one request, and their results, the identities
-// under which they are sent. One that the API takes, and that no call before
-// bears, stays as it is; another is replaced, always by the same as long as
-// what comes before it is the same. Calls and results are to be asked for in
-// the order of the request.
+// CallIDs gives the calls of one request, and their results, the ids with which they are sent. An id stays the same if the API
+// accepts it and no earlier call has it. Otherwise it is replaced. The replacement depends only on the earlier calls and results.
+// Call and Result must be called in the order of the request.
 type CallIDs struct {
-	Max   int  // the longest that the API takes, in bytes; 0: any
-	Plain bool // it takes letters, digits, _ and - only
+	Max   int  // the longest id that the API accepts, in bytes; 0: any length
+	Plain bool // the API accepts only letters, digits, _ and -
 
 	sent map[string]bool
-	next map[string]int      // of what one was made of: the number to try
-	last map[string]string   // as what it was sent last
-	open map[string][]string // calls without a result
+	next map[string]int      // the next number to try for a base id
+	last map[string]string   // the id with which it was sent last
+	open map[string][]string // sent ids of calls without a result
 }
 
-// Call returns the identity of the next call, which bears id.
+// Call returns the id to send for the next call, whose own id is id.
 func (c *CallIDs) Call(id string) string {
 	if c.sent == nil {
 		c.sent, c.next = make(map[string]bool), make(map[string]int)
@@ -35,8 +33,8 @@ func (c *CallIDs) Call(id string) string {
 	return out
 }
 
-// Result returns the identity of the next result, of a call that bears id. Of
-// several calls alike the first without a result is meant.
+// Result returns the id to send for the next result, whose call has the id id. If several calls have it, it is the first call
+// without a result.
 func (c *CallIDs) Result(id string) string {
 	if open := c.open[id]; len(open) > 0 {
 		c.open[id] = open[1:]
@@ -55,7 +53,7 @@ func (c *CallIDs) takes(id string) bool {
 	return id != "" && (c.Max == 0 || len(id) <= c.Max) && (!c.Plain || isPlain(id))
 }
 
-// legal makes of id something that the API takes, with room for a number.
+// legal changes id to a form that the API accepts, with room for a number.
 func (c *CallIDs) legal(id string) string {
 	const room = 8
 	if id = plain(id); id == "" {
@@ -80,9 +78,8 @@ func (c *CallIDs) made(id string) string {
 	}
 }
 
-// LegalName returns the name of a tool as an API takes it back that allows max
-// bytes, at least 16: letters, digits, _ and -. What a model made up besides
-// becomes a name that no tool has, and that still shows what it was.
+// LegalName returns a tool name that an API accepts: at most max bytes of letters, digits, _ and -. max is at least 16. An invalid name
+// that a model made up becomes a name that no tool has and that still shows the original.
 func LegalName(name string, max int) string {
 	const head = "unknown__"
 	if name != "" && len(name) <= max && isPlain(name) {
@@ -98,7 +95,7 @@ func notPlain(r rune) bool {
 	return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '_' && r != '-'
 }
 
-// plain returns s with _ for every other character.
+// plain returns s with every other character replaced by _.
 func plain(s string) string {
 	return strings.Map(func(r rune) rune {
 		if notPlain(r) {

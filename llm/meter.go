@@ -2,25 +2,23 @@ package llm
 
 import "io"
 
-// Meter reads the usage out of a response as its bytes pass by. It holds a
-// bounded amount of memory, and Write always takes all bytes and returns no
-// error: what the meter does not understand it ignores. The results are
-// those of the bytes written so far, so a stream that was cut has what it said
-// until then. A Meter is for one goroutine at a time.
+// Meter reads the usage in a response from its bytes. It uses bounded memory. Write accepts all bytes and returns no error: bytes
+// that it cannot read are ignored. The results cover the bytes written so far, so they are also valid for a stream that was cut
+// off. A Meter may be used by one goroutine at a time.
 type Meter interface {
 	io.Writer
-	Usage() (Usage, bool) // false: none was said so far
-	Model() string        // the model that answered, empty if not said
-	StopReason() string   // as the provider says it, empty if not said
-	Missed() string       // why the prompt cache was missed, as the provider says it; empty if not said
+	Usage() (Usage, bool) // false: none was received so far
+	Model() string        // the model that answered; empty: not known
+	StopReason() string   // the provider's word; empty: not known
+	Missed() string       // the provider's reason for missing the prompt cache; empty: not known
 }
 
-// Reading is what a Meter shows.
+// Reading holds the results of a Meter.
 type Reading struct {
 	Usage             Usage
-	Counted           bool // usage was said
+	Counted           bool // usage was received
 	Model, StopReason string
-	Missed            string // why the prompt cache was missed
+	Missed            string // the reason for missing the prompt cache
 }
 
 // TapMeter is the part of a Meter that does not depend on the API. Tap splits the written bytes into documents, and passes them to
@@ -28,7 +26,7 @@ type Reading struct {
 type TapMeter struct {
 	Tap interface {
 		io.Writer
-		Flush() // hands over the document that has no end yet, if it can be read so
+		Flush() // passes on the last document, if it can be read without its end
 	}
 	Reading Reading
 }

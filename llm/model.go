@@ -6,46 +6,39 @@ import (
 	"time"
 )
 
-// Model answers requests. Its methods may be called concurrently and leave the
-// request as it is; Request.Stream plays no part.
+// Model answers requests. Its methods may be called concurrently and do not change the request. They ignore Request.Stream.
 //
-// An error that the endpoint gave wraps an *[Error] and, where it is one of
-// them, [ErrOverloaded], [ErrTooLong], [ErrAuth] or [ErrInvalid]. An answer
-// that ended before its end is [ErrBroken]. A context that ended is its own
-// error, at once. What may pass is tried again, with growing pauses, as long as
-// nothing of an answer was there to be seen; after that the caller decides.
+// An error from the endpoint wraps an *[Error] and, if one of them applies, [ErrOverloaded], [ErrTooLong], [ErrAuth] or
+// [ErrInvalid]. An answer that was cut off gives [ErrBroken]. When the context ends, its error is returned at once. Temporary
+// failures are retried, with growing pauses, until the first piece of an answer arrives. After that the caller decides.
 type Model interface {
 	// Complete returns the whole answer.
 	Complete(ctx context.Context, req *Request) (*Response, error)
 
-	// Stream calls each, in this goroutine, with every piece of the answer as
-	// it comes in, and returns the whole answer at its end. If each is nil,
-	// the pieces are not shown.
+	// Stream calls each with every piece of the answer as it arrives, in the caller's goroutine. It returns the whole
+	// answer at the end. each may be nil.
 	//
-	// Beside an error Response holds what was there of the answer, nil if
-	// nothing was: the parts that were whole, and the text so far. Calls and
-	// thinking that were not whole are not in it: neither could be sent back.
+	// On an error the Response holds what arrived: the complete parts, and the text so far. It is nil if nothing arrived. Incomplete
+	// calls and thinking are left out, because they cannot be sent back.
 	Stream(ctx context.Context, req *Request, each func(Event)) (*Response, error)
 }
 
-// ThinkingChecker is a Model of an API whose provider may refuse a request in which
-// something before a block of thinking is not what it was when the block was made.
-// Whether it does goes by the model.
+// ThinkingChecker is a Model whose provider may refuse a request if something before a block of thinking has changed since the block
+// was made. Whether it does depends on the model.
 type ThinkingChecker interface{ ChecksThinking() bool }
 
-// EventKind says what an Event tells.
+// EventKind is the kind of an Event.
 type EventKind uint8
 
-// The kinds of events. Those of one part come in order: deltas, then the whole
-// call. Index tells the parts apart.
+// The kinds of events. The events of one part come in order: deltas, then the whole call. Index identifies the part.
 const (
 	TextDelta     EventKind = iota // Text was added to the text at Index
-	ThinkingDelta                  // Text was added to the thinking at Index; there may be none to read
+	ThinkingDelta                  // Text was added to the thinking at Index; Text may be empty
 	CallDelta                      // Text was added to the arguments of the call at Index; Call has ID and name
-	CallDone                       // Call at Index is there; where the answer then stops at its limit, the last one may be cut
-	UsageSaid                      // Usage is what was said of it so far
-	Stopped                        // the answer is whole; Reason as the provider says it
-	Retrying                       // Err came before any answer; the next attempt is made after Wait
+	CallDone                       // the call at Index is complete, as Call; if the answer stops at its limit, the last call may be cut off
+	UsageSaid                      // Usage is the usage known so far
+	Stopped                        // the answer is complete; Reason is the provider's word
+	Retrying                       // Err came before any answer; the next attempt starts after Wait
 )
 
 // Event is one piece of an answer.
@@ -60,20 +53,20 @@ type Event struct {
 	Wait   time.Duration
 }
 
-// Stop says in words of our own why an answer ended.
+// Stop is the reason why an answer ended, the same for all providers.
 type Stop uint8
 
 const (
-	StopDone    Stop = iota // the model has said what it had to say
-	StopCalls               // it waits for the results of its calls
-	StopLimit               // the limit of tokens, or the window, cut it off: the last call may be half
-	StopRefused             // it, or a filter, refused to go on
-	StopPaused              // the provider paused a long turn: send the answer back to go on
-	StopOther               // for another reason
+	StopDone    Stop = iota // the model finished its answer
+	StopCalls               // the model waits for the results of its calls
+	StopLimit               // the token limit or the window cut it off: the last call may be incomplete
+	StopRefused             // the model or a filter refused to continue
+	StopPaused              // the provider paused a long turn: send the answer back to continue
+	StopOther               // another reason
 )
 
-// Stop says why the answer ended. Some providers name calls or a refusal as a
-// reason, and some do not: what the answer holds decides.
+// Stop returns why the answer ended. Some providers do not report calls or a refusal as the stop reason. So the content of
+// the answer is checked too.
 func (r *Response) Stop() Stop {
 	switch r.StopReason {
 	case "end_turn", "stop", "stop_sequence", "completed", "tool_use", "tool_calls", "function_call":

@@ -2,7 +2,7 @@ package llm
 
 import "github.com/stet-dev/stet/tool"
 
-// Request is what is sent to a model on one turn.
+// Request is one request to a model.
 type Request struct {
 	Model     string
 	Messages  []Message // system text first, as messages of role System
@@ -10,28 +10,24 @@ type Request struct {
 	MaxTokens int
 	Stream    bool
 
-	// Chained says that the request continues one the provider stores
-	// (previous_response_id): Messages holds only what is new.
+	// Chained means that the request continues a conversation that the provider stores (for example with previous_response_id).
+	// Messages then holds only the new messages.
 	Chained bool
-	// Thread says that the provider keeps the conversation for a while: it begins to with
-	// this request (ThreadCreate), or has it already (ThreadContinue, which is Chained).
-	// Empty: it does not.
+	// Thread says whether the provider keeps the conversation for a while. ThreadCreate: from this request on. ThreadContinue: it
+	// already does, and the request is Chained. Empty: it does not.
 	Thread string
-	// Previous is the id of the answer that a Chained request goes on from; empty: it names none.
+	// Previous is the id of the answer that a Chained request continues; empty: it names none.
 	Previous string
-	// SessionKey is the conversation's key that the body itself carries
-	// (prompt_cache_key, metadata), empty when there is none.
+	// SessionKey is the conversation's key in the body (prompt_cache_key, metadata); empty: there is none.
 	SessionKey string
 
-	// Cache asks for prompt caching where a provider wants to be asked; nil
-	// does not. Decode leaves it nil.
+	// Cache asks for prompt caching, for providers that need to be asked; nil asks for none. Decode leaves it nil.
 	Cache *Cache
 
-	// Layout is for the codec that decoded the request: where in the body it
-	// stands. It holds no part of the body.
+	// Layout is used by the codec that decoded the request: the places of its parts in the body. It does not hold the body.
 	Layout any
 
-	// Caching is known only of a request that was decoded, and not encoded.
+	// Caching is set by Decode and ignored by Encode.
 	Caching Caching
 }
 
@@ -41,24 +37,22 @@ const (
 	ThreadContinue = "continue"
 )
 
-// Response is a model's answer.
+// Response is the answer of a model.
 type Response struct {
 	ID         string
 	Model      string
 	Message    Message
-	StopReason string // as the provider says it
+	StopReason string // the provider's word
 	Usage      Usage
 }
 
-// Edit replaces the text of one part of a request: the result of a tool, the
-// arguments of a call, or another part with a valid Span.
+// Edit replaces the text of one part of a request: a tool result, the arguments of a call, or another part with a valid Span.
 type Edit struct {
 	Message, Part int    // indexes into Request.Messages and Message.Parts
-	Text          string // a call's: its new Args, a JSON object where they were one
+	Text          string // of a call: its new Args, which must be a JSON object if the old ones were
 }
 
-// Apply returns messages with the edits made. The messages given are not
-// changed; what is not edited is shared with them (TRIM-1).
+// Apply returns messages with the edits made. The given messages are not changed. Unedited parts are shared with them (TRIM-1).
 func Apply(messages []Message, edits []Edit) []Message {
 	if len(edits) == 0 {
 		return messages

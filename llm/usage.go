@@ -1,19 +1,17 @@
 package llm
 
-// Usage is what one request used, in tokens, with every token counted once:
-// Input excludes what was read from or written to the cache. Providers differ
-// in this (what some call input includes cached tokens, with others it does
-// not); the codecs bring all to this form (CTX-1).
+// Usage is the token usage of one request. Every token counts once: Input excludes tokens read from or written to the cache.
+// Providers differ: for some, input includes cached tokens. The codecs convert all usage to this form (CTX-1).
 type Usage struct {
 	Input        int // not cached
 	CacheRead    int
-	CacheWrite   int // all cache writes, whatever their lifetime
-	CacheWrite1h int // the part of CacheWrite that lives for an hour
-	Output       int // reasoning included
+	CacheWrite   int // all cache writes, of any lifetime
+	CacheWrite1h int // the part of CacheWrite with a lifetime of an hour
+	Output       int // including reasoning
 	Reasoning    int // the part of Output that was reasoning
 }
 
-// Prompt is the size of the request: everything the model read.
+// Prompt returns the size of the request: all tokens that the model read.
 func (u Usage) Prompt() int { return u.Input + u.CacheRead + u.CacheWrite }
 
 // Add returns the sum of u and v.
@@ -24,8 +22,8 @@ func (u Usage) Add(v Usage) Usage {
 	}
 }
 
-// Total is what the conversation holds after the answer: prompt and output.
+// Total returns the size of the conversation after the answer: prompt and output.
 func (u Usage) Total() int { return u.Prompt() + u.Output }
 
-// IsZero reports whether nothing was used, or nothing was said of it.
+// IsZero reports whether no tokens are counted, also if the usage is unknown.
 func (u Usage) IsZero() bool { return u == Usage{} }

@@ -11,32 +11,31 @@ import (
 	"github.com/stet-dev/stet/internal/sse"
 )
 
-// maxAssembly is how many bytes of an answer are put together at most.
+// maxAssembly limits the bytes of an answer that is put together.
 const maxAssembly = 32 << 20
 
-// Assembly puts the message of an answer together as its bytes pass by, streamed or not. Blocks of
-// any kind are kept as they come. What is not understood is not guessed: then there is no message. An Assembly is for
-// one goroutine at a time.
+// Assembly puts the message of an answer together from its bytes, streamed or not. Blocks of any kind are kept as they come. If an
+// event cannot be read, there is no message. An Assembly may be used by one goroutine at a time.
 type Assembly struct {
 	stream *sse.Parser // nil: the answer is one document
-	whole  []byte      // that document, as far as it came
+	whole  []byte      // the bytes of the document received so far
 	size   int
 	id     string
 	blocks []*assembled
 	begun  bool
-	done   bool  // the message is whole
-	err    error // it cannot be put together
+	done   bool  // the message is complete
+	err    error // why the message cannot be put together
 }
 
-// assembled is a content block, as far as it came.
+// assembled is a content block that may still be incomplete.
 type assembled struct {
-	start     []byte // the block as it was begun
-	text      []byte // added to its text
-	thinking  []byte // added to its thinking
-	input     []byte // in place of its input
-	signature []byte // in place of its signature; a JSON string
+	start     []byte // the block as it began
+	text      []byte // appended to its text
+	thinking  []byte // appended to its thinking
+	input     []byte // replaces its input
+	signature []byte // a JSON string that replaces its signature
 	citations [][]byte
-	compacted []byte // an object of members in place of its own
+	compacted []byte // an object whose members replace its own
 }
 
 // NewAssembly returns an Assembly for a response with this Content-Type.
@@ -71,8 +70,8 @@ func (a *Assembly) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Answer returns the id of the answer and its message, as it stands in the next request; false if it is not
-// whole or not understood.
+// Answer returns the id of the answer and its message in the form of the next request. ok is false if the answer is
+// incomplete or cannot be read.
 func (a *Assembly) Answer() (id string, message []byte, ok bool) {
 	if !a.done || a.err != nil || a.id == "" {
 		return "", nil, false
@@ -82,7 +81,7 @@ func (a *Assembly) Answer() (id string, message []byte, ok bool) {
 
 func (a *Assembly) fail(err error) { a.err, a.whole, a.blocks = err, nil, nil }
 
-// finish makes the message of its content.
+// finish makes the message from its content.
 func (a *Assembly) finish(content []byte) {
 	a.done, a.blocks = true, nil
 	a.whole = append(append([]byte(`{"role":"assistant","content":`), content...), '}')
@@ -103,7 +102,7 @@ func (a *Assembly) document() {
 	a.finish(bytes.Clone(f[1].Of(a.whole)))
 }
 
-// event reads an event of a stream.
+// event reads one event of a stream.
 func (a *Assembly) event(name, data []byte) {
 	if a.done || a.err != nil {
 		return
@@ -148,7 +147,7 @@ func (a *Assembly) event(name, data []byte) {
 	}
 }
 
-// begin reads the message that a stream begins with.
+// begin reads the message of the first event of a stream.
 func (a *Assembly) begin(message []byte) error {
 	var f [3]rawjson.Span
 	s := rawjson.New(message)
@@ -184,10 +183,10 @@ func (a *Assembly) stop() error {
 	return nil
 }
 
-// The members of a delta: those of deltaKeys, and others.
+// Members of a delta: those of deltaKeys and others.
 var assembledKeys = [8]string{"type", "text", "partial_json", "thinking", "signature", "citation", "content", "encrypted_content"}
 
-// add reads a delta of the block.
+// add appends a delta to the block.
 func (b *assembled) add(data []byte, at rawjson.Span) error {
 	if at.KindOf(data) != '{' {
 		return errors.New("no delta")
@@ -244,7 +243,7 @@ func (b *assembled) add(data []byte, at rawjson.Span) error {
 
 var startKeys = [4]string{"text", "thinking", "citations", "input"}
 
-// whole is the block as it would stand in an answer that is not streamed.
+// whole returns the block in the form of an answer that is not streamed.
 func (b *assembled) whole() ([]byte, error) {
 	var f [4]rawjson.Span
 	s := rawjson.New(b.start)

@@ -10,28 +10,28 @@ import (
 	"github.com/stet-dev/stet/internal/rawjson"
 )
 
-// Some models check what stands before a block of thinking that comes back to them. Where it has changed, the API refuses the
-// request, unless the request asks for such blocks to be dropped.
+// Some models check what stands before a block of thinking that is sent back. If it has changed, the API refuses the
+// request, unless the request has the option to drop such blocks.
 
 const (
 	bindingBeta = "thinking-binding-controls-2026-08-01"
 	dropBlock   = `"block_binding":{"prefix_mismatch_behavior":"drop_block"}`
 )
 
-// errDrop says that a request cannot ask for blocks to be dropped, or says itself what is to happen to them.
+// errDrop means that the option cannot be added to a request, or that the request already sets it.
 var errDrop = errors.New("blocks of thinking cannot be dropped")
 
-// RefusesBound reports whether body, of an answer with status 400, says that a block of thinking does not belong to what stands
-// before it. The documentation has one sentence for that. A gateway between may have put the provider's error into one of its
-// own, so the sentence counts wherever it stands.
+// RefusesBound reports whether body, from an answer with status 400, says that a block of thinking does not belong to what stands
+// before it. The API documentation has one sentence for this error. A gateway may wrap the provider's error in its own, so the sentence is
+// searched in the whole body.
 func RefusesBound(body []byte) bool {
 	return bytes.Contains(body, []byte("block is bound to a different conversation"))
 }
 
 var thinkingKeys = [1]string{"thinking"}
 
-// AppendDropping appends to dst the body of a request that asks for blocks of thinking to be dropped that do not belong to
-// what stands before them. All other bytes of body stay as they are.
+// AppendDropping appends body to dst, with the option to drop blocks of thinking that do not belong to what stands before them.
+// All other bytes of body stay the same.
 func AppendDropping(dst, body []byte) ([]byte, error) {
 	var at [1]rawjson.Span
 	s := rawjson.New(body)
@@ -40,9 +40,9 @@ func AppendDropping(dst, body []byte) ([]byte, error) {
 		return dst, errors.Join(errDrop, err)
 	}
 	if at[0].IsZero() && has(body, thinkingKeys[0]) {
-		return dst, errDrop // it is null
+		return dst, errDrop // the member is null
 	}
-	if at[0].IsZero() { // these models think unless they are told not to
+	if at[0].IsZero() { // by default these models think
 		return appendMember(dst, body, whole, `"thinking":{"type":"adaptive",`+dropBlock+`}`), nil
 	}
 	thinking := at[0].Of(body)
@@ -55,7 +55,7 @@ func AppendDropping(dst, body []byte) ([]byte, error) {
 	return appendMember(dst, body, at[0], dropBlock), nil
 }
 
-// has reports whether an object has a member of a name, whatever it is.
+// has reports whether an object has a member with this name, even if it is null.
 func has(object []byte, name string) bool {
 	found := false
 	s := rawjson.New(object)
@@ -65,7 +65,7 @@ func has(object []byte, name string) bool {
 	return found
 }
 
-// appendMember appends body to dst, with one more member in the object at a place.
+// appendMember appends body to dst, with one more member in the object at the given place.
 func appendMember(dst, body []byte, object rawjson.Span, member string) []byte {
 	inside := bytes.TrimSpace(body[object.Start+1 : object.End-1])
 	dst = append(dst, body[:object.End-1]...)
@@ -76,10 +76,10 @@ func appendMember(dst, body []byte, object rawjson.Span, member string) []byte {
 	return append(dst, body[object.End-1:]...)
 }
 
-// AllowDropping adds to the headers of a request what AppendDropping needs.
+// AllowDropping adds the header that a body of AppendDropping needs.
 func AllowDropping(h http.Header) { addBeta(h, bindingBeta) }
 
-// addBeta adds a feature to those that the headers of a request ask for.
+// addBeta adds a beta feature to the header of a request.
 func addBeta(h http.Header, beta string) {
 	const name = "Anthropic-Beta"
 	values := h.Values(name)

@@ -5,19 +5,17 @@ import (
 	"github.com/stet-dev/stet/llm"
 )
 
-// marker is what a marked part has.
+// marker is the value of a cache marker.
 const marker = `{"type":"ephemeral"}`
 
-// marks are the places up to which the request is to be cached: four at most,
-// which is what the API takes. A nil *marks has none.
+// marks are the places of cache markers in a request. The API accepts at most four. A nil *marks has none.
 type marks struct {
-	tools bool        // after the last tool, since there is no system text
-	parts map[int]int // in message i after part parts[i]
+	tools bool        // after the last tool, if there is no system text
+	parts map[int]int // message index to part index: a marker after this part
 }
 
-// marksOf places what cache asks for. The system text and with it the tools
-// are always marked; a place in it needs no mark of its own. Reasoning and
-// opaque parts cannot bear one: the nearest part before them does.
+// marksOf places the markers that cache asks for. The end of the system text is always marked, and with it the tools. So a place
+// within it needs no marker. Thinking and opaque parts cannot have a marker; the nearest part before them gets it.
 func marksOf(cache *llm.Cache, all []llm.Message, sent []sentMessage) *marks {
 	if cache == nil {
 		return nil
@@ -35,7 +33,7 @@ func marksOf(cache *llm.Cache, all []llm.Message, sent []sentMessage) *marks {
 	return m
 }
 
-// last marks the last part that can be marked in the messages before message n.
+// last marks the last possible part of messages. These end before message n.
 func (m *marks) last(messages []sentMessage, n int) bool {
 	for i := len(messages) - 1; i >= 0; i-- {
 		parts := messages[i].Parts
@@ -49,7 +47,7 @@ func (m *marks) last(messages []sentMessage, n int) bool {
 	return false
 }
 
-// write writes the marker if part j of message i bears it.
+// write writes the marker if part j of message i has one.
 func (m *marks) write(w *rawjson.Writer, i, j int) {
 	if m == nil {
 		return
@@ -60,7 +58,7 @@ func (m *marks) write(w *rawjson.Writer, i, j int) {
 	}
 }
 
-// writeTool writes the marker if tool i of n bears it.
+// writeTool writes the marker if tool i of n has one.
 func (m *marks) writeTool(w *rawjson.Writer, i, n int) {
 	if m != nil && m.tools && i == n-1 {
 		w.Key("cache_control")

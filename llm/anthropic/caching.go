@@ -10,20 +10,20 @@ import (
 	"github.com/stet-dev/stet/llm"
 )
 
-// marked is a cache marker and the index of the part it stands on, the messages'
-// before the system text's, or where else it stands.
+// marked is a cache marker, with the index of its part or one of the constants below. The parts of the messages come before
+// those of the system text.
 type marked struct {
 	at   rawjson.Span
 	part int
 }
 
-// The places of markers that stand on no part.
+// Places of markers that are not on a part.
 const (
 	onTool = -1
-	onAll  = -2 // on the request itself: the provider chooses the last part that it can
+	onAll  = -2 // on the request itself: the provider chooses the last possible part
 )
 
-// breakpoint notes the marker at a span, if there is one.
+// breakpoint records the marker at a span, if there is one.
 func (d *decoder) breakpoint(at rawjson.Span, part int) {
 	if at.KindOf(d.Body) == '{' {
 		d.marked = append(d.marked, marked{at, part})
@@ -32,7 +32,7 @@ func (d *decoder) breakpoint(at rawjson.Span, part int) {
 
 var markerKeys = [2]string{"type", "ttl"}
 
-// caching tells what was noted of the cache, once all parts are there.
+// caching sets req.Caching from the recorded markers, when all parts are decoded.
 func (d *decoder) caching(req *llm.Request, all, management rawjson.Span) {
 	d.breakpoint(all, onAll)
 	c := &req.Caching
@@ -59,8 +59,7 @@ var (
 	editKeys       = [1]string{"type"}
 )
 
-// manages reports whether the provider is told to change the prompt by itself:
-// in any way but that thoughts leave.
+// manages reports whether the request tells the provider to change the prompt itself, other than by removing thinking.
 func (d *decoder) manages(management rawjson.Span) bool {
 	if management.KindOf(d.Body) != '{' {
 		return false
@@ -81,8 +80,7 @@ func (d *decoder) manages(management rawjson.Span) bool {
 	return false
 }
 
-// blocks is how many parts the prompt has up to and with index part: the
-// system text goes before the messages.
+// blocks returns the number of prompt parts up to and including the given part. The system text comes before the messages.
 func (d *decoder) blocks(part int) int {
 	system := d.shared + len(d.Parts) - d.said
 	switch {

@@ -9,8 +9,8 @@ import (
 	"github.com/stet-dev/stet/internal/rawjson"
 )
 
-// The API can leave out the results of the oldest calls of tools itself, before the model sees the request ("Context editing",
-// clear_tool_uses_20250919). For the check of thinking, what the client sent counts.
+// The API can itself leave out the results of the oldest tool calls before the model sees the request ("Context editing",
+// clear_tool_uses_20250919). The check of thinking still uses what the client sent.
 
 const (
 	clearingBeta = "context-management-2025-06-27"
@@ -18,11 +18,11 @@ const (
 	clearsCalls  = "clear_tool_uses_20250919"
 )
 
-// errClear says that a request cannot ask for results to be cleared, or manages its context in a way of its own.
+// errClear means that the option cannot be added to a request, or that the request already manages its context.
 var errClear = errors.New("results of tools cannot be cleared")
 
-// AppendClearing appends to dst the body of a request that asks for the results of its first calls of tools to be cleared, and those
-// of the last keep calls to be kept. All other bytes of body stay as they are.
+// AppendClearing appends body to dst, with the option to clear the results of the first calls of tools and to keep those of the last keep
+// calls. All other bytes of body stay the same.
 func AppendClearing(dst, body []byte, calls, keep int) ([]byte, error) {
 	edit := fmt.Sprintf(`{"type":%q,"trigger":{"type":"tool_uses","value":%d},"keep":{"type":"tool_uses","value":%d}}`, clearsCalls, calls, keep)
 	var at [1]rawjson.Span
@@ -32,7 +32,7 @@ func AppendClearing(dst, body []byte, calls, keep int) ([]byte, error) {
 		return dst, errors.Join(errClear, err)
 	}
 	if at[0].IsZero() {
-		if has(body, management) { // it is null
+		if has(body, management) { // the member is null
 			return dst, errClear
 		}
 		return appendMember(dst, body, whole, `"`+management+`":{"edits":[`+edit+`]}`), nil
@@ -45,17 +45,17 @@ func AppendClearing(dst, body []byte, calls, keep int) ([]byte, error) {
 	s.Object(managementKeys[:], edits[:])
 	switch {
 	case edits[0].KindOf(body) == '[':
-		return appendMember(dst, body, edits[0], edit), nil // an array is closed like an object
+		return appendMember(dst, body, edits[0], edit), nil // appendMember works for an array too
 	case edits[0].IsZero() && !has(at[0].Of(body), managementKeys[0]):
 		return appendMember(dst, body, at[0], `"edits":[`+edit+`]`), nil
 	}
 	return dst, errClear
 }
 
-// AllowClearing adds to the headers of a request what AppendClearing needs.
+// AllowClearing adds the header that a body of AppendClearing needs.
 func AllowClearing(h http.Header) { addBeta(h, clearingBeta) }
 
-// Cleared is of how many calls of tools the answer says that their results were cleared.
+// Cleared returns the number of tool calls whose results were cleared, as the answer says.
 func (m *meter) Cleared() int {
 	m.Tap.Flush()
 	return m.cleared
@@ -66,7 +66,7 @@ var (
 	clearedKeys = [2]string{"type", "cleared_tool_uses"}
 )
 
-// countCleared reads what the answer says of the edits that were made.
+// countCleared reads the applied edits that the answer reports.
 func (m *meter) countCleared(data []byte, at rawjson.Span) {
 	if at.KindOf(data) != '{' {
 		return

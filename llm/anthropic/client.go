@@ -10,17 +10,16 @@ import (
 	"github.com/stet-dev/stet/llm/endpoint"
 )
 
-// version is that of the API, which it wants to be told.
+// version is the API version, a required header.
 const version = "2023-06-01"
 
 // Client is the model behind an endpoint of the Messages API.
 type Client struct {
 	Endpoint endpoint.Config
 
-	// Thinking is how many tokens the model may think before it answers; 0
-	// leaves thinking off. It counts towards Request.MaxTokens, which must be
-	// more; without MaxTokens it comes on top of the default. Models that
-	// choose for themselves are asked through Endpoint.Extra.
+	// Thinking is how many tokens the model may think before it answers. 0 turns thinking off. The tokens count towards
+	// Request.MaxTokens, which must be larger. Without MaxTokens, they are added to the default. For models that
+	// choose the number themselves, use Endpoint.Extra.
 	Thinking int
 }
 

@@ -11,8 +11,8 @@ import (
 
 // Decode implements llm.Codec.
 //
-// Strings of the messages share pieces of memory of up to 64 KB, apart from
-// Model and SessionKey: clone what is to outlive the request.
+// The strings of the messages share blocks of memory of up to 64 KB, except Model and SessionKey. Clone a string that
+// must outlive the request.
 func (c Messages) Decode(body []byte) (*llm.Request, error) { return c.DecodeAfter(body, nil, nil) }
 
 // DecodeAfter implements llm.Codec.
@@ -30,8 +30,8 @@ type decoder struct {
 	rawjson.Decoder
 	llm.Builder
 	layout
-	before layout // of the earlier request
-	shared int    // parts of Builder.Before
+	before layout // layout of the earlier request
+	shared int    // number of parts in Builder.Before
 }
 
 func newDecoder(body []byte) *decoder { return &decoder{Decoder: rawjson.NewDecoder(body)} }
@@ -78,12 +78,12 @@ func (d *decoder) request(earlier *llm.Request, earlierBody []byte) (*llm.Reques
 	req.Thread, req.Previous = d.thread(f[reqThread])
 	req.Chained = req.Thread == llm.ThreadContinue
 	req.Messages = d.Messages()
-	layout := d.layout // alone: the decoder has the body
+	layout := d.layout // a copy, so that the request does not keep the decoder and the body
 	req.Layout = &layout
 	return req, d.Err()
 }
 
-// system reads the system text, a string or a list of blocks.
+// system reads the system text, which is a string or a list of blocks.
 func (d *decoder) system(at rawjson.Span) {
 	switch at.KindOf(d.Body) {
 	case 0:
@@ -102,8 +102,7 @@ func (d *decoder) system(at rawjson.Span) {
 	d.EndFirst(llm.System)
 }
 
-// message reads one message of the wire, which becomes one turn, or several
-// where results of tools stand among other parts.
+// message reads one message of the wire format. It becomes one message, or several if tool results stand among other parts.
 func (d *decoder) message(s *rawjson.Scanner) {
 	var role, content rawjson.Span
 	from := len(d.Parts)
@@ -145,12 +144,12 @@ func (d *decoder) message(s *rawjson.Scanner) {
 		d.End(llm.Assistant)
 	case "":
 		d.FailAt(role, "a message without a role")
-	default: // "system", and roles to come: what they say stays as it is
+	default: // "system" and unknown roles: their text stays as it is
 		d.End(llm.System)
 	}
 }
 
-// split ends the turns of a user message that began at part from.
+// split ends the messages made from a user message whose first part is at index from.
 func (d *decoder) split(from int) {
 	roleOf := func(p *llm.Part) llm.Role {
 		if p.Kind == llm.ToolResult {
@@ -168,8 +167,7 @@ func (d *decoder) split(from int) {
 	}
 }
 
-// tools reads what the model may call. Tools that run at the provider have no
-// schema.
+// tools reads the offered tools. Tools that run at the provider have no schema.
 func (d *decoder) tools(req *llm.Request, at rawjson.Span) {
 	if at.IsZero() {
 		return

@@ -11,18 +11,19 @@ import (
 	"github.com/stet-dev/stet/llm"
 )
 
-// DefaultMaxTokens is what a request with MaxTokens 0 asks for: the API wants
-// a number, and every model takes this one.
+// DefaultMaxTokens is used for a request with MaxTokens 0. The API requires a number, and every model accepts this one.
 const DefaultMaxTokens = 4096
 
-// Encode implements llm.Codec. System messages at the beginning become the
-// system text, later ones messages; results of tools, and what the user says
-// right after them, share one message on the wire, and what stands beside the
-// results of a message comes behind them. Local messages are left out, and what the
-// API refuses: texts of nothing but space, reasoning that did not come from this
-// API, messages of nothing else. Opaque parts of other APIs are said in words, but
-// for images, and calls and tools get other names where theirs are none here. A
-// Chained request cannot be encoded. What Request.Cache asks for is marked.
+// Encode implements llm.Codec. It makes these changes:
+//   - System messages at the beginning become the system text. Later ones become messages.
+//   - Tool results, and a user message right after them, share one message on the wire. In a message with results, all other
+//     parts come after the results.
+//   - Local messages are left out. So is what the API refuses: blank texts, thinking of other APIs, and messages with nothing else.
+//   - Images of other APIs are converted. Other opaque parts of other APIs become text.
+//   - Names of calls and tools that the API does not accept are replaced.
+//   - The places of Request.Cache get markers.
+//
+// A Chained request cannot be encoded.
 func (Messages) Encode(req *llm.Request) ([]byte, error) {
 	var w rawjson.Writer
 	if req.Chained {
@@ -63,13 +64,13 @@ func (Messages) Encode(req *llm.Request) ([]byte, error) {
 	return body, nil
 }
 
-// sentMessage is what is sent of a message, and its place in the request.
+// sentMessage is the part of a message that is sent, with the index of the message in the request.
 type sentMessage struct {
 	llm.Message
 	index int
 }
 
-// sent returns the messages of req with what is sent of them.
+// sent returns the messages of req in the form in which they are sent.
 func sent(w *rawjson.Writer, req *llm.Request) []sentMessage {
 	out := make([]sentMessage, 0, len(req.Messages))
 	ids, offered := llm.CallIDs{Plain: true}, req.Offered()
@@ -100,7 +101,7 @@ func sent(w *rawjson.Writer, req *llm.Request) []sentMessage {
 			}
 			parts = append(parts, p)
 		}
-		if m.Role == llm.Tool { // the API wants all results before anything else
+		if m.Role == llm.Tool { // the API requires all results before other parts
 			slices.SortStableFunc(parts, func(a, b llm.Part) int { return cmp.Compare(notResult(a), notResult(b)) })
 		}
 		if len(parts) > 0 {
@@ -117,7 +118,7 @@ func notResult(p llm.Part) int {
 	return 1
 }
 
-// isThinking reports whether raw is thinking as this API writes it.
+// isThinking reports whether raw is thinking in the format of this API.
 func isThinking(raw string) bool {
 	var at [1]rawjson.Span
 	b := []byte(raw)
@@ -150,7 +151,7 @@ func writeTools(w *rawjson.Writer, req *llm.Request, m *marks) {
 	w.Close(']')
 }
 
-// systemEnd is the number of messages at the beginning that are system text.
+// systemEnd returns the number of system messages at the beginning.
 func systemEnd(messages []sentMessage) int {
 	n := 0
 	for n < len(messages) && messages[n].Role == llm.System {
@@ -230,8 +231,7 @@ func writeParts(w *rawjson.Writer, i int, parts []llm.Part, m *marks) {
 	}
 }
 
-// writeInput writes a call's arguments, which must be an object: those that
-// are none go into one.
+// writeInput writes the arguments of a call. They must be an object; other arguments are put into one.
 func writeInput(w *rawjson.Writer, args string) {
 	if rawjson.IsObject(args) {
 		w.Raw(args, "arguments")

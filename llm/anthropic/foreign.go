@@ -9,18 +9,18 @@ import (
 	"github.com/stet-dev/stet/llm"
 )
 
-// maxName is the length of a tool's name that the API takes, in bytes.
+// maxName is the longest tool name that the API accepts, in bytes.
 const maxName = 128
 
 var (
-	saidTypes   = []string{"document", "search_result", "container_upload"} // beside images
+	saidTypes   = []string{"document", "search_result", "container_upload"} // besides images
 	answerTypes = []string{"server_tool_use", "mcp_tool_use", "compaction", "container_upload", "fallback"}
 	imageTypes  = []string{"image/png", "image/jpeg", "image/gif", "image/webp"}
 	opaqueKeys  = [2]string{"type", "source"}
 )
 
-// native returns the opaque part p as this API takes it from role: as it is, as
-// an image of its own, or in words. What is no JSON stays.
+// native returns the opaque part p in a form that this API accepts from role: unchanged, as an image, or as text. A part that is
+// not JSON stays unchanged.
 func native(role llm.Role, p llm.Part) llm.Part {
 	var f [2]rawjson.Span
 	b := []byte(p.Raw)
@@ -59,6 +59,6 @@ func imageBlock(i llm.Image) string {
 	}
 	w.Close('}')
 	w.Close('}')
-	b, _ := w.Bytes() // strings alone
+	b, _ := w.Bytes() // it holds only strings, so there is no error
 	return string(b)
 }

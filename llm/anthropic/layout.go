@@ -7,21 +7,19 @@ import (
 	"github.com/stet-dev/stet/llm"
 )
 
-// layout is where a request stands in its body.
+// layout says where the parts of a request stand in its body.
 type layout struct {
 	walk     rawjson.Walk // of the messages
-	marked   []marked     // in the order in which they were found
+	marked   []marked     // in the order of decoding
 	toolsAt  rawjson.Span
 	systemAt rawjson.Span
-	said     int // parts of the messages; those of the system text follow
+	said     int // number of parts of the messages; the parts of the system text come after them
 
-	// summedUp is how many parts the messages have up to and with a summary that
-	// the provider made of them, calls of tools among them; 0: there is none.
+	// summedUp is the number of message parts up to and including a summary by the provider that covers tool calls; 0: no summary.
 	summedUp int
 }
 
-// resume goes on behind the messages that the body has in common with an
-// earlier one. It is nil if there are none.
+// resume starts decoding after the messages that the body shares with an earlier one. It returns nil if there are none.
 func (d *decoder) resume(earlier *llm.Request, earlierBody []byte) *rawjson.Scanner {
 	if earlier == nil {
 		return nil
@@ -54,7 +52,7 @@ func (d *decoder) resume(earlier *llm.Request, earlierBody []byte) *rawjson.Scan
 	return &s
 }
 
-// messages reads the messages that are left of the array that s is in.
+// messages reads the remaining messages of the array that s is in.
 func (d *decoder) messages(s *rawjson.Scanner) {
 	for s.Next() && d.Err() == nil {
 		d.message(s)
@@ -62,13 +60,13 @@ func (d *decoder) messages(s *rawjson.Scanner) {
 	}
 }
 
-// same returns what is to be added to the places of what stood at was in the
-// earlier body; false if it is not written the same way at is.
+// same compares the bytes at was in the earlier body with those at is. If they are equal, ok is true, and move is the
+// distance between the places.
 func (d *decoder) same(was, is rawjson.Span, earlierBody []byte) (move int, ok bool) {
 	return is.Start - was.Start, !was.IsZero() && bytes.Equal(was.Of(earlierBody), is.Of(d.Body))
 }
 
-// retake takes over the markers of the earlier request that pick chooses.
+// retake copies the markers of the earlier request for which pick returns true.
 func (d *decoder) retake(move, part int, pick func(m marked) bool) {
 	for _, m := range d.before.marked {
 		if pick(m) {
@@ -81,7 +79,7 @@ func (d *decoder) retake(move, part int, pick func(m marked) bool) {
 	}
 }
 
-// retakeTools takes over the earlier tools, if they are written the same way.
+// retakeTools reuses the markers of the earlier tools if the tools have the same bytes. It reports whether they have.
 func (d *decoder) retakeTools(earlierBody []byte) bool {
 	move, ok := d.same(d.before.toolsAt, d.toolsAt, earlierBody)
 	if ok {
@@ -90,8 +88,7 @@ func (d *decoder) retakeTools(earlierBody []byte) bool {
 	return ok
 }
 
-// retakeSystem takes over the earlier system text, if it is written the same
-// way. Its parts have other places.
+// retakeSystem reuses the earlier system text if it has the same bytes. The places of its parts are moved.
 func (d *decoder) retakeSystem(earlier *llm.Request, earlierBody []byte) bool {
 	move, ok := d.same(d.before.systemAt, d.systemAt, earlierBody)
 	if !ok {

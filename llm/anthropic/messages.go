@@ -1,5 +1,4 @@
-// Package anthropic speaks the Messages API: what a request and a response
-// look like on the wire, and what they say of usage and session.
+// Package anthropic implements the Messages API: the formats of requests and responses, their usage and session keys, and a client.
 package anthropic
 
 import (
@@ -7,13 +6,11 @@ import (
 	"github.com/stet-dev/stet/llm"
 )
 
-// Messages is the codec of the Messages API (POST /v1/messages and
-// /v1/messages/count_tokens). The zero value is ready.
+// Messages is the codec of the Messages API (POST /v1/messages and /v1/messages/count_tokens). The zero value is ready to use.
 //
-// One message on the wire may become several: the results of tools in a user
-// message form messages of role Tool, in the order in which they stand. A text
-// given as a string and the same text as a list of one block decode alike, and
-// cache_control plays no part.
+// One message on the wire may become several: the tool results in a user message become messages of role Tool, in the same
+// order. A text given as a string and the same text given as a list of one block are decoded to the same part.
+// cache_control does not change the parts.
 type Messages struct{}
 
 var _ llm.Codec = Messages{}

@@ -15,8 +15,8 @@ func (Messages) NewMeter(contentType string) llm.Meter {
 	return m
 }
 
-// meter reads message_start and message_delta of a stream, or a whole message; and of the content, the signatures
-// of thinking.
+// meter reads the usage from message_start and message_delta of a stream, or from a whole message. From the content it reads the
+// signatures of thinking.
 type meter struct {
 	llm.TapMeter
 	signatures []string
@@ -24,14 +24,14 @@ type meter struct {
 	cleared    int
 }
 
-// Dropped is how many blocks of thinking of the request the answer says were dropped, because they do not belong to what
-// stands before them.
+// Dropped returns how many blocks of thinking in the request the provider dropped, as the answer says, because they do not belong to
+// what stands before them.
 func (m *meter) Dropped() int {
 	m.Tap.Flush()
 	return m.dropped
 }
 
-// countDropped reads what the answer says of the blocks of the request.
+// countDropped counts the dropped blocks that the answer reports.
 func (m *meter) countDropped(data []byte, at rawjson.Span) {
 	if at.KindOf(data) != '[' {
 		return
@@ -52,8 +52,7 @@ func (m *meter) countDropped(data []byte, at rawjson.Span) {
 	m.dropped = max(m.dropped, n)
 }
 
-// Signatures returns the signatures of the blocks of thinking, and the data of redacted ones, that came since
-// the last call.
+// Signatures returns the signatures of thinking blocks, and the data of redacted ones, received since the last call.
 func (m *meter) Signatures() []string {
 	m.Tap.Flush()
 	out := m.signatures
@@ -61,7 +60,7 @@ func (m *meter) Signatures() []string {
 	return out
 }
 
-// sign notes the signature of a block or a delta.
+// sign records the signature of a block or a delta.
 func (m *meter) sign(data []byte, at rawjson.Span) {
 	if at.KindOf(data) != '{' {
 		return
@@ -89,7 +88,7 @@ var (
 	transformationKeys = [2]string{"type", "reason"}
 )
 
-// content reads an event of the content. Most of them are deltas of text.
+// content reads a content event. Most events are text deltas, so it first looks for the keywords.
 func (m *meter) content(data []byte) {
 	if !bytes.Contains(data, []byte(`thinking"`)) && !bytes.Contains(data, []byte(`"signature`)) {
 		return
@@ -101,9 +100,8 @@ func (m *meter) content(data []byte) {
 	m.sign(data, f[2])
 }
 
-// In a stream the model and the diagnostics stand in message_start's message, the
-// reason in message_delta's delta, and usage in both; in a whole message all stand at
-// the top.
+// In a stream, the model and the diagnostics are in the message of message_start, the stop reason is in the delta of
+// message_delta, and usage is in both. In a whole message all are at the top level.
 var documentKeys = [10]string{
 	"type", "message", "delta", "usage", "model", "stop_reason", "content", "input_transformations", management, "diagnostics",
 }
@@ -157,7 +155,7 @@ func (m *meter) document(name, data []byte) {
 	case "content_block_start", "content_block_delta":
 		m.content(data)
 	case "message":
-		m.signatures = nil // those of a document are read all at once
+		m.signatures = nil // a document is read as a whole, possibly more than once
 		if at[6].KindOf(data) == '[' {
 			s = rawjson.At(data, at[6])
 			for s.Enter('['); s.Next(); {
@@ -173,8 +171,8 @@ func (m *meter) document(name, data []byte) {
 	}
 }
 
-// count takes a usage object. Those of one stream each count from its
-// beginning, and may leave out what an earlier one said: the larger holds.
+// count reads a usage object. Each one in a stream counts from the start of the stream and may leave out numbers that came
+// earlier, so the larger number is kept.
 func (m *meter) count(data []byte, at rawjson.Span) {
 	if at.KindOf(data) != '{' {
 		return

@@ -5,7 +5,7 @@ import (
 	"github.com/stet-dev/stet/llm"
 )
 
-// The keys of content blocks, and their places in a fields.
+// Keys of content blocks, and their indexes in fields.
 const (
 	keyType = iota
 	keyText
@@ -28,7 +28,7 @@ var partKeys = [keyCount]string{
 
 type fields = [keyCount]rawjson.Span
 
-// addText adds a part for a text that is given as a plain string.
+// addText adds a part for a text that is a plain string.
 func (d *decoder) addText(at rawjson.Span) {
 	if at.IsZero() {
 		d.FailAt(at, "no content")
@@ -38,8 +38,7 @@ func (d *decoder) addText(at rawjson.Span) {
 	d.Add(llm.Part{Text: text, Span: llm.Span(place)})
 }
 
-// part adds the content block that is next. In the system text everything but
-// words is opaque.
+// part adds the next content block. In the system text, everything but text is opaque.
 func (d *decoder) part(s *rawjson.Scanner, role llm.Role) {
 	var f fields
 	whole := s.Object(partKeys[:], f[:])
@@ -91,7 +90,7 @@ func (d *decoder) part(s *rawjson.Scanner, role llm.Role) {
 
 var callerKeys = [1]string{"type"}
 
-// byCode reports whether a call's caller is another than the model itself.
+// byCode reports whether the caller of a call is not the model itself.
 func (d *decoder) byCode(caller rawjson.Span) bool {
 	if caller.KindOf(d.Body) != '{' {
 		return false
@@ -102,8 +101,8 @@ func (d *decoder) byCode(caller rawjson.Span) bool {
 	return !d.OneOf(f[0], "direct")
 }
 
-// result reads the content of a tool's result. It can be edited if it is one
-// string, or a list of one block of text. Of other lists the texts are joined.
+// result reads the content of a tool result. It can be edited if it is one string, or a list of one text block. The texts of other
+// lists are joined.
 func (d *decoder) result(p *llm.Part, at rawjson.Span) {
 	switch at.KindOf(d.Body) {
 	case 0, '"', '[':

@@ -7,8 +7,7 @@ import (
 	"github.com/stet-dev/stet/llm"
 )
 
-// Session implements llm.Codec. A header of the agent's own goes before the
-// key in the body.
+// Session implements llm.Codec. A header of the agent comes before the key in the body.
 func (Messages) Session(header func(string) string, req *llm.Request) (conversation, agent string) {
 	for _, name := range [...]string{"X-Claude-Code-Session-Id", "X-Session-Id", "X-Session-Affinity"} {
 		if conversation = header(name); conversation != "" {
@@ -23,9 +22,8 @@ func (Messages) Session(header func(string) string, req *llm.Request) (conversat
 
 var metadataKeys, userKeys = [1]string{"user_id"}, [1]string{"session_id"}
 
-// sessionKey finds the conversation's key in the request's metadata. user_id
-// is one only where it says so: user_…_session_KEY, or JSON with a session_id.
-// Otherwise it names a person, whose conversations are many.
+// sessionKey finds the conversation's key in the request's metadata. user_id holds one only in two formats:
+// user_…_session_KEY, or JSON with a session_id. Otherwise it names a person, who may have many conversations.
 func (d *decoder) sessionKey(meta rawjson.Span) string {
 	if meta.KindOf(d.Body) != '{' {
 		return ""
@@ -54,7 +52,7 @@ func (d *decoder) sessionKey(meta rawjson.Span) string {
 
 var threadKeys = [2]string{"type", "previous_message_id"}
 
-// thread reads what the request says of the thread that the provider keeps.
+// thread reads the request's message thread.
 func (d *decoder) thread(at rawjson.Span) (thread, previous string) {
 	if at.KindOf(d.Body) != '{' {
 		return "", ""

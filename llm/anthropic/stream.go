@@ -10,23 +10,22 @@ import (
 	"github.com/stet-dev/stet/llm/endpoint"
 )
 
-// reader reads a streamed answer. What the stream says of model, usage and
-// stop reason the meter reads.
+// reader reads a streamed answer. Its meter reads the model, usage and stop reason.
 type reader struct {
 	emit  func(llm.Event)
 	meter meter
 	id    string
-	parts []llm.Part // those that are whole
+	parts []llm.Part // complete parts
 	open  *block
 	done  bool
 }
 
-// block is a content block that is not whole yet.
+// block is a content block that is not complete yet.
 type block struct {
-	index int    // as the stream counts
-	start []byte // the block as it was begun, its words yet to come
+	index int    // in the stream
+	start []byte // the block as it began, before its deltas
 	kind  llm.Kind
-	call  llm.Part // of a ToolCall: identity and name
+	call  llm.Part // of a ToolCall: id and name
 	words []byte   // of a text, thinking, or a call's input
 	sig   []byte   // of thinking
 }
@@ -36,7 +35,7 @@ var eventKeys = [7]string{"type", "message", "index", "content_block", "delta", 
 // Done implements endpoint.Reader.
 func (r *reader) Done() bool { return r.done }
 
-// End implements endpoint.Reader. Not every endpoint says message_stop.
+// End implements endpoint.Reader. Some endpoints do not send message_stop.
 func (r *reader) End() bool {
 	if !r.done && r.open == nil && r.meter.Reading.StopReason != "" {
 		r.end()
@@ -95,7 +94,7 @@ func (r *reader) Event(name, data []byte) error {
 		r.end()
 	case "error", "":
 		if f[5].IsZero() && len(typ) == 0 {
-			break // nothing that we know
+			break // an unknown event
 		}
 		if failure := endpoint.FailureIn(data); failure != nil {
 			return failure
@@ -130,7 +129,7 @@ func (r *reader) start(data []byte, index, at rawjson.Span) error {
 		return errors.New("two blocks at once")
 	}
 	b := &block{start: append([]byte(nil), at.Of(data)...)}
-	if !json.Valid(b.start) { // it is kept, and must not spoil every later request
+	if !json.Valid(b.start) { // the block is stored; invalid JSON would break every later request
 		return errors.New("a block that is no JSON")
 	}
 	var ok bool
@@ -208,7 +207,7 @@ func (r *reader) delta(data []byte, index, at rawjson.Span) error {
 		b.sig = append(b.sig, text...)
 		return err
 	}
-	return nil // of a kind we do not know, citations among them
+	return nil // an unknown kind, for example citations
 }
 
 func words(data []byte, at rawjson.Span) (string, error) {
@@ -218,7 +217,7 @@ func words(data []byte, at rawjson.Span) (string, error) {
 	return rawjson.Unquote(at.Of(data))
 }
 
-// stop makes a part of the open block.
+// stop makes a part from the open block.
 func (r *reader) stop() error {
 	b := r.open
 	if b == nil {
@@ -244,15 +243,14 @@ func (r *reader) stop() error {
 	return nil
 }
 
-// whole is the block as it would stand in an answer that is not streamed: what
-// it was begun with, and what was added.
+// whole returns the block in the form of an answer that is not streamed: its start and the deltas.
 func (b *block) whole() ([]byte, error) {
 	var w rawjson.Writer
 	w.Open('{')
 	switch {
 	case b.kind == llm.Thinking && len(b.words) > 0:
 		w.Member("thinking", string(b.words))
-	case b.kind == llm.Opaque && len(b.words) > 0: // the call of a tool that runs at the provider
+	case b.kind == llm.Opaque && len(b.words) > 0: // a call of a tool that runs at the provider
 		w.Key("input")
 		w.Raw(string(b.words), "input")
 	}

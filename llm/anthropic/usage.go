@@ -13,8 +13,7 @@ var usageKeys = [5]string{
 
 var lifetimeKeys = [2]string{"ephemeral_5m_input_tokens", "ephemeral_1h_input_tokens"}
 
-// UsageOf implements llm.Codec: input_tokens are those neither read from nor
-// written to the cache.
+// UsageOf implements llm.Codec. input_tokens excludes tokens that were read from or written to the cache.
 func (Messages) UsageOf(raw []byte) (llm.Usage, error) {
 	var u llm.Usage
 	var at [5]rawjson.Span
