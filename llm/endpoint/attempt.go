@@ -15,21 +15,21 @@ import (
 	"github.com/stet-dev/stet/llm"
 )
 
-// Bounds on what is read, in bytes.
+// Limits on what is read, in bytes.
 const (
 	maxWhole   = 64 << 20 // of an answer that is not streamed
 	maxEvent   = 64 << 20 // of an event
 	maxFailure = 64 << 10 // of an error body
 )
 
-// linger is how long the end of the body is waited for when the answer is
-// whole: read to its end, the connection serves again.
+// linger is how long to wait for the end of the body after a complete answer. A connection can be reused only if its body was
+// read to the end.
 const linger = 100 * time.Millisecond
 
 var (
-	// errSilent is why an exchange ends in which nothing comes any more.
+	// errSilent ends an exchange in which no more bytes arrive.
 	errSilent = errors.New("endpoint silent for too long")
-	// errUnsent is that of an exchange without any response.
+	// errUnsent ends an exchange without any response.
 	errUnsent = errors.New("no response")
 )
 
@@ -40,8 +40,8 @@ type attempt struct {
 	body   []byte
 	stream bool
 	each   func(llm.Event)
-	began  bool   // something of an answer was there
-	id     string // the endpoint's of the request
+	began  bool   // a piece of an answer arrived
+	id     string // the endpoint's id of the request
 }
 
 // run sends the request and reads the answer.
@@ -103,8 +103,7 @@ func (a *attempt) send(ctx context.Context) (*http.Response, error) {
 	return a.Config.client().Do(req)
 }
 
-// unsent makes an error of a request that got no answer. Go's own quotes the
-// URL, which may hold a password or a key.
+// unsent returns the error for a request without an answer. Go's own error quotes the URL, which may hold a password or a key.
 func (a *attempt) unsent(err error) error {
 	var wrapped *url.Error
 	if errors.As(err, &wrapped) {
@@ -113,7 +112,7 @@ func (a *attempt) unsent(err error) error {
 	return fmt.Errorf("%s: %w: %w", a.Config.host(), errUnsent, err)
 }
 
-// read reads a streamed answer. Beside an error the answer is what came.
+// read reads a streamed answer. On an error it also returns what arrived of the answer.
 func (a *attempt) read(w *watch) (*llm.Response, error) {
 	reader := a.Format.Reader(a.emit)
 	var failed error
@@ -145,8 +144,7 @@ func (a *attempt) read(w *watch) (*llm.Response, error) {
 	}
 }
 
-// broken says that an answer ended early: told so by the stream, or because of
-// err.
+// broken returns the error for an answer that ended early, because of err or a failure that the stream reported.
 func (a *attempt) broken(err error) error {
 	var f *Failure
 	if errors.As(err, &f) {
@@ -167,7 +165,7 @@ func (a *attempt) emit(e llm.Event) {
 	a.each(e)
 }
 
-// watch reads a body and lets the timer run only while it waits for bytes.
+// watch reads a body. Its timer runs only while it waits for bytes.
 type watch struct {
 	patience time.Duration
 	timer    *time.Timer
@@ -182,8 +180,7 @@ func (w *watch) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// drain reads to the end of the body if it is near; err is what the last Read
-// returned.
+// drain reads to the end of the body if that arrives soon. err is the result of the last Read.
 func (w *watch) drain(err error) {
 	w.timer.Reset(linger)
 	for buf := make([]byte, 512); err == nil; {

@@ -10,39 +10,38 @@ import (
 	"github.com/stet-dev/stet/llm"
 )
 
-// Format is a wire format as a client needs it.
+// Format describes a wire format for a client.
 type Format struct {
-	Name string // in errors, "messages"
+	Name string // in error messages, for example "messages"
 	Path string // of the request, with the version: "/v1/messages"
 
-	// Based says that providers of this format give base URLs that hold the
-	// version, or have another path in its place.
+	// Based means that base URLs of this format contain the version, or another path instead of it.
 	Based bool
 
 	// Encode writes a request.
 	Encode func(*llm.Request) ([]byte, error)
-	// Decode reads an answer that was not streamed.
+	// Decode reads an answer that is not streamed.
 	Decode func(body []byte) (*llm.Response, error)
-	// Reader reads one that was; it tells emit what comes in.
+	// Reader returns a reader for a streamed answer. It passes each piece to emit.
 	Reader func(emit func(llm.Event)) Reader
-	// Sign puts the key and what else every request needs into its header.
+	// Sign sets the key and other required headers.
 	Sign func(h http.Header, key string)
 }
 
 // Reader reads the events of one streamed answer.
 type Reader interface {
-	// Event takes an event, whose name may be empty. What it cannot
-	// understand is an error, and a failure that the stream tells a *[Failure].
+	// Event reads an event, whose name may be empty. It returns an error if the event cannot be read. If the stream reports a
+	// failure, the error is a *[Failure].
 	Event(name, data []byte) error
-	// Done reports whether the answer is whole: what follows is not read.
+	// Done reports whether the answer is complete. Later events are not read.
 	Done() bool
-	// End says that nothing follows, and reports whether the answer is whole.
+	// End is called at the end of the stream. It reports whether the answer is complete.
 	End() bool
-	// Response is the answer, as far as it is there.
+	// Response returns the answer, or what has arrived of it.
 	Response() *llm.Response
 }
 
-// Client asks an endpoint in a format. It is an llm.Model.
+// Client sends requests to an endpoint in a format. It is an llm.Model.
 type Client struct {
 	Config Config
 	Format Format
@@ -75,8 +74,7 @@ func (c Client) ask(ctx context.Context, req *llm.Request, stream bool, each fun
 	return res, nil
 }
 
-// attempts asks until there is an answer, or the beginning of one, or an error
-// that stays.
+// attempts repeats the request until an answer begins or a permanent error occurs.
 func (c Client) attempts(ctx context.Context, req *llm.Request, stream bool, each func(llm.Event)) (*llm.Response, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -113,7 +111,7 @@ func (c Client) attempts(ctx context.Context, req *llm.Request, stream bool, eac
 	}
 }
 
-// body is the request on the wire.
+// body returns the request body.
 func (c Client) body(req *llm.Request, stream bool) ([]byte, error) {
 	if req == nil {
 		return nil, errors.New("no request")

@@ -1,7 +1,5 @@
-// Package endpoint asks a model over HTTP, whatever wire format it speaks: it
-// sends, tries again, watches for silence, gives up when told to, and makes
-// errors of what went wrong. An adapter gives it a [Format] and is an
-// llm.Model through a [Client].
+// Package endpoint sends requests to a model over HTTP, for any wire format. It retries failed requests, watches for silence, stops when
+// the context ends, and converts failures to errors. An adapter passes it a [Format] and becomes an llm.Model through a [Client].
 package endpoint
 
 import (
@@ -18,40 +16,39 @@ import (
 	"github.com/stet-dev/stet/llm"
 )
 
-// Config says where a model is and how it is asked. Only BaseURL must be set.
+// Config describes how to reach a model. Only BaseURL is required.
 type Config struct {
 	// BaseURL is the endpoint's address as its provider gives it, with or
 	// without the version ("https://host", "http://localhost:11434/v1"). A
 	// query is kept; a user and password in it are sent.
 	BaseURL string
-	Key     Secret      // sent as the provider wants it; "" sends none
-	Header  http.Header // sent with every request, in place of those of the same name
-	Model   string      // for requests that name none
+	Key     Secret      // sent in the form that the provider expects; "" sends none
+	Header  http.Header // sent with every request; replaces headers of the same name
+	Model   string      // for requests without a model
 
-	// Extra is a JSON object whose members go into every request body, in
-	// place of those of the same name; null takes one out.
+	// Extra is a JSON object whose members are added to every request body. They replace members of the same name; null removes
+	// a member.
 	Extra json.RawMessage
 
-	// HTTP sends the requests; nil is a client of its own that honours the
-	// environment's proxy. Redirects are never followed: they would carry the
-	// key elsewhere. It should have no Timeout, which long answers outlast.
+	// HTTP sends the requests. nil is a client of the package's own that uses the proxy of the environment. Redirects are never followed,
+	// because they would send the key elsewhere. It should have no Timeout, because answers may take long.
 	HTTP *http.Client
 
-	Retries  int           // attempts after the first; 0 is 6, below 0 none
-	Patience time.Duration // the longest pause an endpoint may ask for before the next attempt; 0 is a minute
-	Idle     time.Duration // the longest silence in a stream, and before it; 0 is 5 minutes
+	Retries  int           // attempts after the first; 0 is 6; negative: none
+	Patience time.Duration // the longest pause that an endpoint may ask for before the next attempt; 0 is one minute
+	Idle     time.Duration // the longest silence before and within a stream; 0 is 5 minutes
 	Whole    time.Duration // the longest wait for an answer that is not streamed; 0 is 15 minutes
 
-	Logger *slog.Logger // attempts, without content; nil discards
+	Logger *slog.Logger // logs attempts without content; nil discards
 }
 
-// String names the endpoint and nothing that is secret.
+// String names the endpoint without secrets.
 func (c Config) String() string { return "endpoint " + c.host() }
 
-// GoString is String.
+// GoString returns String.
 func (c Config) GoString() string { return c.String() }
 
-// Secret is a key. Printed, logged or marshalled it says nothing of itself.
+// Secret is a key. It is hidden when printed, logged or marshalled.
 type Secret string
 
 const hidden = "[key]"
@@ -68,8 +65,7 @@ func (Secret) MarshalText() ([]byte, error) { return []byte(hidden), nil }
 // LogValue hides the key.
 func (Secret) LogValue() slog.Value { return slog.StringValue(hidden) }
 
-// check refuses a key that no header can hold: a piece of a file, a shell's
-// prompt.
+// check rejects a key that cannot stand in a header, for example a piece of a file or a shell prompt.
 func (s Secret) check() error {
 	for _, c := range []byte(strings.TrimSpace(string(s))) {
 		if c <= ' ' || c >= 0x7f {
@@ -97,9 +93,8 @@ func (c Config) client() *http.Client {
 	return &client
 }
 
-// address is the URL of path, which begins with a version ("/v1/messages").
-// The base may end with a version already. If based, a base that has any path
-// at all has the version in it, or stands in its place.
+// address returns the URL for path, which begins with a version ("/v1/messages"). If the base URL ends with a version, the
+// version of path is left out. With based it is left out for any base URL that has a path.
 func (c Config) address(path string, based bool) (string, error) {
 	u, err := url.Parse(c.BaseURL)
 	if err != nil { // the error quotes the URL, which may hold a password
@@ -127,7 +122,7 @@ func (c Config) host() string {
 	return u.Host
 }
 
-// orElse is v, or def where v is zero.
+// orElse returns v, or def if v is zero.
 func orElse[T comparable](v, def T) T {
 	var zero T
 	if v == zero {

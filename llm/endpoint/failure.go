@@ -11,20 +11,19 @@ import (
 	"github.com/stet-dev/stet/llm"
 )
 
-// Failure is what an endpoint says of a request that it did not answer.
+// Failure is an endpoint's report that it did not answer a request.
 type Failure struct {
-	Code      string // its name for it, may be empty
+	Code      string // the endpoint's name for it; may be empty
 	Message   string
 	RequestID string // set by the client
 
 	retryAfter time.Duration
-	final      bool // the endpoint says that asking again is of no use
+	final      bool // the endpoint says that a retry is useless
 }
 
 func (f *Failure) Error() string { return f.Code + ": " + f.Message }
 
-// FailureIn reads an error body, in any of the shapes that endpoints give it,
-// nil if it is none: an object, or a text, called "error".
+// FailureIn reads an error body in any of the known shapes: an object or a text called "error". It returns nil for other bodies.
 func FailureIn(body []byte) *Failure {
 	var outer struct {
 		Error json.RawMessage `json:"error"`
@@ -39,8 +38,7 @@ func FailureIn(body []byte) *Failure {
 	return failureOf(outer.Error)
 }
 
-// failureOf reads an error object: a code, which may be a number, or a type,
-// and a message.
+// failureOf reads an error object: a code (which may be a number) or a type, and a message.
 func failureOf(object []byte) *Failure {
 	var said struct {
 		Code    any    `json:"code"`
@@ -59,9 +57,9 @@ func failureOf(object []byte) *Failure {
 	return f
 }
 
-// refused makes an error of a response that is no success.
+// refused returns the error for a response with an error status.
 func (c Config) refused(resp *http.Response, body io.Reader) error {
-	data, _ := io.ReadAll(io.LimitReader(body, maxFailure)) // half an error body is better than none
+	data, _ := io.ReadAll(io.LimitReader(body, maxFailure)) // an incomplete error body is better than none
 	f := FailureIn(data)
 	if f == nil && json.Valid(data) && len(data) > 0 && data[0] == '{' {
 		if f = failureOf(data); f.Message == "" {
@@ -88,7 +86,7 @@ func requestID(h http.Header) string {
 	return orElse(h.Get("Request-Id"), h.Get("X-Request-Id"))
 }
 
-// failure makes an error of f. status is 0 if an answer told it.
+// failure returns the error for f. status is 0 if an answer reported it.
 func (c Config) failure(status int, f *Failure) *llm.Error {
 	e := &llm.Error{
 		Host: c.host(), Status: status, Code: c.line(f.Code), Message: c.line(f.Message), RequestID: c.line(f.RequestID),
@@ -99,8 +97,7 @@ func (c Config) failure(status int, f *Failure) *llm.Error {
 	return e
 }
 
-// byCode says what the providers' names for errors mean. Those that stand here
-// go before the status.
+// byCode maps the providers' error codes to errors. A code in this table takes precedence over the status.
 var byCode = map[string]error{
 	"overloaded_error":          llm.ErrOverloaded,
 	"rate_limit_error":          llm.ErrOverloaded,
@@ -120,15 +117,14 @@ var byCode = map[string]error{
 	"invalid_prompt":            llm.ErrInvalid,
 }
 
-// tooLong are the words by which endpoints say that a request is longer than
-// the window, for want of a code of its own.
+// tooLong lists the words by which endpoints without their own error code say that a request exceeds the window.
 var tooLong = []string{
 	"prompt is too long", "exceed context limit", "maximum context length", "context length exceeded",
 	"exceeds the context window", "context window exceeds", "exceeds the available context size",
 	"input is too long", "exceeds the maximum number of tokens", "maximum prompt length", "input length exceeds",
 }
 
-// classify says what kind of failure it is, and whether it may pass.
+// classify returns the kind of a failure, and whether it is temporary.
 func classify(status int, code, message string) (kind error, temporary bool) {
 	if kind = byCode[code]; kind != nil {
 		return kind, kind == llm.ErrOverloaded
@@ -159,8 +155,7 @@ func classify(status int, code, message string) (kind error, temporary bool) {
 	return nil, status == 0 || status >= 500
 }
 
-// line makes one line of what an endpoint says, without its control
-// characters, without the secrets it was sent, and of bounded length.
+// line makes a single line of an endpoint's text, of limited length and without control characters and secrets.
 func (c Config) line(text string) string {
 	for _, secret := range c.secrets() {
 		text = strings.ReplaceAll(text, secret, hidden)
@@ -183,7 +178,7 @@ func (c Config) line(text string) string {
 	return text
 }
 
-// secrets are what must not come back in an error: the key, and the headers'.
+// secrets lists what must not appear in an error: the key and the values of headers.
 func (c Config) secrets() []string {
 	all := []string{strings.TrimSpace(string(c.Key))}
 	for name, values := range c.Header {

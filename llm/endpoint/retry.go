@@ -15,7 +15,7 @@ import (
 	"github.com/stet-dev/stet/llm"
 )
 
-// The pauses between attempts, if the endpoint does not ask for one.
+// Pauses between attempts, if the endpoint asks for none.
 const (
 	firstPause  = 500 * time.Millisecond
 	longestStep = 16 * time.Second
@@ -23,8 +23,7 @@ const (
 
 const levelRetry = slog.LevelInfo
 
-// pause says how long to wait after attempt n, counted from 0, which ended
-// with err, and whether to try again at all.
+// pause returns how long to wait after attempt n, which failed with err, and whether to try again. n counts from 0.
 func (c Config) pause(err error, n int) (time.Duration, bool) {
 	if n >= c.retries() || !passing(err) {
 		return 0, false
@@ -34,14 +33,14 @@ func (c Config) pause(err error, n int) (time.Duration, bool) {
 		if e.RetryAfter > orElse(c.Patience, time.Minute) {
 			return 0, false
 		}
-		return e.RetryAfter + rand.N(e.RetryAfter/10+1), true // never earlier
+		return e.RetryAfter + rand.N(e.RetryAfter/10+1), true // never earlier than asked
 	}
 	step := min(firstPause<<min(n, 10), longestStep)
 	return step/2 + rand.N(step/2+1), true
 }
 
-// passing reports whether err, which came before any answer, may not come
-// again. A refused connection, an unknown host and a wrong certificate are final.
+// passing reports whether err is temporary. err came before any answer. A refused connection, an unknown host and an
+// invalid certificate are permanent.
 func passing(err error) bool {
 	var api *llm.Error
 	if errors.As(err, &api) {
@@ -59,7 +58,7 @@ func passing(err error) bool {
 	return errors.Is(err, errUnsent) || errors.Is(err, errSilent) || errors.Is(err, llm.ErrBroken)
 }
 
-// retryAfter is how long a response asks to be left alone, 0 if it does not.
+// retryAfter returns how long a response asks to wait; 0: it does not say.
 func retryAfter(h http.Header, now time.Time) time.Duration {
 	if ms, err := strconv.ParseFloat(h.Get("Retry-After-Ms"), 64); err == nil {
 		return seconds(ms / 1000)
@@ -74,7 +73,7 @@ func retryAfter(h http.Header, now time.Time) time.Duration {
 	return 0
 }
 
-// seconds is s seconds, within bounds; what is no number is 0.
+// seconds converts s to a Duration with an upper limit. A value that is not a positive number gives 0.
 func seconds(s float64) time.Duration {
 	const most = 365 * 24 * 3600
 	if !(s > 0) {

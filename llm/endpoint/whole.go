@@ -11,8 +11,8 @@ import (
 	"github.com/stet-dev/stet/llm"
 )
 
-// readWhole reads an answer that is not streamed, and tells it as if it were:
-// some endpoints do not stream though they are asked to.
+// readWhole reads an answer that is not streamed, and emits its pieces as if it were. Some endpoints do not stream
+// even if asked to.
 func (a *attempt) readWhole(w *watch, contentType string) (*llm.Response, error) {
 	body, err := io.ReadAll(io.LimitReader(w, maxWhole+1))
 	switch {
@@ -27,7 +27,7 @@ func (a *attempt) readWhole(w *watch, contentType string) (*llm.Response, error)
 		return nil, a.Config.failure(0, f)
 	}
 	res, err := a.Format.Decode(body)
-	if err == nil && !json.Valid(body) { // pieces of it are kept as they are
+	if err == nil && !json.Valid(body) { // parts of it are stored unchanged
 		err = errors.New("invalid JSON")
 	}
 	if err != nil {
@@ -40,7 +40,7 @@ func (a *attempt) readWhole(w *watch, contentType string) (*llm.Response, error)
 	return res, nil
 }
 
-// tell emits an answer that came at once.
+// tell emits the pieces of a whole answer.
 func tell(res *llm.Response, emit func(llm.Event)) {
 	for i, p := range res.Message.Parts {
 		switch p.Kind {
@@ -56,8 +56,7 @@ func tell(res *llm.Response, emit func(llm.Event)) {
 	emit(llm.Event{Kind: llm.Stopped, Reason: res.StopReason})
 }
 
-// clean takes the places off the parts, which mean nothing without the body,
-// and makes its calls such as can be sent back.
+// clean removes the spans of the parts, which are useless without the body, and changes the calls so that they can be sent back.
 func clean(res *llm.Response) *llm.Response {
 	for i := range res.Message.Parts {
 		p := &res.Message.Parts[i]
@@ -69,12 +68,12 @@ func clean(res *llm.Response) *llm.Response {
 	return res
 }
 
-// maxName is the longest name of a tool that an API takes, in bytes.
+// maxName is the longest tool name that an API accepts, in bytes.
 const maxName = 128
 
-// Named returns the call p in a form that can be sent back. If the endpoint gave no identity, or one that another call in others
-// has, the call gets an identity made of the answer's and the part's index; others are parts of the same answer. The name becomes
-// one that a tool may have. Missing arguments become an empty object, because some endpoints leave that out.
+// Named returns the call p in a form that can be sent back. The call gets a new id, made from the answer's id and the part's index, if
+// it has none or one that a call in others has. others are parts of the same answer. The name becomes valid for a
+// tool. Missing arguments become an empty object, because some endpoints leave it out.
 func Named(p llm.Part, response string, index int, others []llm.Part) llm.Part {
 	taken := func() bool {
 		return slices.ContainsFunc(others, func(o llm.Part) bool { return o.Kind == llm.ToolCall && o.CallID == p.CallID })
@@ -94,7 +93,7 @@ func Named(p llm.Part, response string, index int, others []llm.Part) llm.Part {
 
 var errNoSuchEvent = errors.New("event is not JSON of the expected shape")
 
-// Malformed is the error of an event that is not what it should be.
+// Malformed returns the error for an event that is not valid.
 func Malformed(name []byte, err error) error {
 	if err == nil {
 		err = errNoSuchEvent

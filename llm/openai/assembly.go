@@ -8,18 +8,17 @@ import (
 	"github.com/stet-dev/stet/internal/sse"
 )
 
-// maxAssembly is how many bytes of an answer are put together at most.
+// maxAssembly limits the bytes of an answer that is put together.
 const maxAssembly = 32 << 20
 
-// Assembly finds the output items of a response as its bytes pass by, streamed or not. The items are
-// kept as they come. Of a response that failed, or that is not understood, there are none. An Assembly is for one
-// goroutine at a time.
+// Assembly collects the output items of a response from its bytes, streamed or not. Items are kept as they come. If the response
+// failed or cannot be read, there are none. An Assembly may be used by one goroutine at a time.
 type Assembly struct {
 	stream *sse.Parser // nil: the response is one document
-	whole  []byte      // that document, as far as it came
+	whole  []byte      // the bytes of the document received so far
 	size   int
 	items  [][]byte // by their index
-	id     string   // of the response, once it is whole
+	id     string   // of the response; set when it is complete
 	failed bool
 }
 
@@ -53,8 +52,8 @@ func (a *Assembly) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Answer returns the id of the response and its items, as they stand in the conversation; false if it is
-// not whole or not understood.
+// Answer returns the id of the response and its items in the form of the conversation. ok is false if the response is
+// incomplete or cannot be read.
 func (a *Assembly) Answer() (id string, items [][]byte, ok bool) {
 	if a.id == "" || a.failed {
 		return "", nil, false
@@ -87,7 +86,7 @@ func (a *Assembly) event(name, data []byte) {
 	}
 }
 
-// end reads the whole response. Some providers leave its items out where they were streamed.
+// end reads the whole response. Some providers leave out the items that were streamed.
 func (a *Assembly) end(response []byte) {
 	var said struct {
 		ID, Status string

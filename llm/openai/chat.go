@@ -10,8 +10,8 @@ import (
 	"github.com/stet-dev/stet/llm"
 )
 
-// Chat is the codec of Chat Completions (POST /v1/chat/completions). The zero
-// value is ready. Every message on the wire is one message here.
+// Chat is the codec of Chat Completions (POST /v1/chat/completions). The zero value is ready to use. Every message on the
+// wire becomes one message.
 type Chat struct{}
 
 var _ llm.Codec = Chat{}
@@ -21,8 +21,7 @@ func (Chat) Patch(dst, body []byte, req *llm.Request, edits []llm.Edit) ([]byte,
 	return patch(dst, body, req, edits)
 }
 
-// UsageOf implements llm.Codec: prompt_tokens include those read from and
-// written to the cache, completion_tokens include reasoning.
+// UsageOf implements llm.Codec. prompt_tokens include tokens read from and written to the cache; completion_tokens include reasoning.
 func (Chat) UsageOf(raw []byte) (llm.Usage, error) { return usageOf(raw) }
 
 // Session implements llm.Codec.
@@ -50,8 +49,8 @@ var chatKeys = [chatKeyCount]string{
 
 // Decode implements llm.Codec.
 //
-// Strings of the messages share pieces of memory of up to 64 KB, apart from
-// Model and SessionKey: clone what is to outlive the request.
+// The strings of the messages share blocks of memory of up to 64 KB, except Model and SessionKey. Clone a string that
+// must outlive the request.
 func (c Chat) Decode(body []byte) (*llm.Request, error) { return c.DecodeAfter(body, nil, nil) }
 
 // DecodeAfter implements llm.Codec.
@@ -102,7 +101,7 @@ const (
 	msgMessageStatus
 	msgStatus
 	msgTimestamp
-	msgSigned   // and the next ones: as signedThoughts
+	msgSigned   // this index and the next ones are for signedThoughts
 	msgKeyCount = msgSigned + len(signedThoughts)
 )
 
@@ -111,7 +110,7 @@ var msgKeys = [msgKeyCount]string{
 	"messageStatus", "status", "timestamp", signedThoughts[0], signedThoughts[1], signedThoughts[2],
 }
 
-// chatMessages reads the messages that are left of the array that s is in.
+// chatMessages reads the remaining messages of the array that s is in.
 func (d *decoder) chatMessages(s *rawjson.Scanner) {
 	for s.Next() && d.Err() == nil {
 		d.chatMessage(s)
@@ -134,7 +133,7 @@ func (d *decoder) chatMessage(s *rawjson.Scanner) {
 		d.content(f[msgContent])
 		d.End(llm.User)
 	case "tool", "function":
-		// Some agents add a member for their own use that says how the call ended.
+		// Some agents add a member of their own that says how the call ended.
 		failed := d.OneOf(f[msgMessageStatus], "error") || d.OneOf(f[msgStatus], "error")
 		d.result(d.String(f[msgToolCallID]), f[msgContent], failed)
 		d.End(llm.Tool)
@@ -150,8 +149,8 @@ func (d *decoder) chatMessage(s *rawjson.Scanner) {
 	}
 }
 
-// timestamp reads when a message was written, which some agents say in a member of their
-// own: a time as text, or milliseconds or seconds since 1970. Anything else is no time.
+// timestamp reads the time at which a message was written. Some agents add it as a member of their own: as a text, or as milliseconds or
+// seconds since 1970. Any other value gives the zero time.
 func (d *decoder) timestamp(at rawjson.Span) time.Time {
 	if at.KindOf(d.Body) == '"' {
 		t, err := time.Parse(time.RFC3339Nano, d.Word(at))
@@ -171,7 +170,7 @@ func (d *decoder) timestamp(at rawjson.Span) time.Time {
 	}
 }
 
-// chatAnswer adds the parts of a message of the model: reasoning, words, calls.
+// chatAnswer adds the parts of a message of the model: reasoning, text, calls.
 func (d *decoder) chatAnswer(f [msgKeyCount]rawjson.Span) {
 	if at := f[msgReasoning]; at.KindOf(d.Body) == '"' {
 		d.Add(llm.Part{Kind: llm.Thinking, Text: d.String(at), Raw: d.Raw(at)})
@@ -179,7 +178,7 @@ func (d *decoder) chatAnswer(f [msgKeyCount]rawjson.Span) {
 		d.Add(llm.Part{Kind: llm.Thinking, Text: d.String(at), Raw: thoughtNamed(thoughtOther, d.Raw(at))})
 	}
 	for i, name := range signedThoughts {
-		if value := f[msgSigned+i].Of(d.Body); bytes.ContainsAny(value, `{"`) { // else it is null, or a list of nothing
+		if value := f[msgSigned+i].Of(d.Body); bytes.ContainsAny(value, `{"`) { // otherwise it is null or an empty list
 			d.Add(llm.Part{Kind: llm.Thinking, Raw: thoughtNamed(name, string(value))})
 		}
 	}
@@ -223,7 +222,7 @@ func (d *decoder) chatCall(s *rawjson.Scanner) {
 
 var calledKeys = [3]string{"name", "arguments", "input"}
 
-// called reads what a call calls, and with what.
+// called reads the name and the arguments of a call.
 func (d *decoder) called(p *llm.Part, at rawjson.Span) {
 	var f [3]rawjson.Span
 	s := rawjson.At(d.Body, at)
@@ -263,7 +262,7 @@ func (d *decoder) chatTools(req *llm.Request, at rawjson.Span) {
 	d.Fail(s.Err())
 }
 
-// tool adds the function that is next; kind names it where it has no name.
+// tool adds the next function. If it has no name, kind is its name.
 func (d *decoder) tool(req *llm.Request, s *rawjson.Scanner, kind rawjson.Span) {
 	var f [3]rawjson.Span
 	if s.Object(functionKeys[:], f[:]).IsZero() {

@@ -9,12 +9,14 @@ import (
 	"github.com/stet-dev/stet/llm"
 )
 
-// Encode implements llm.Codec. Local messages are left out, and so is
-// reasoning that did not come from this API. Opaque parts of other APIs are said
-// in words, but for images, and calls and tools get other names where theirs are
-// none here. The wire has no error flag for results. Several results in one message
-// become several messages; what else stands among results is said by the user
-// after them. A Chained request cannot be encoded.
+// Encode implements llm.Codec. It makes these changes:
+//   - Local messages and reasoning of other APIs are left out.
+//   - Images of other APIs are converted. Other opaque parts of other APIs become text.
+//   - Names of calls and tools that the API does not accept are replaced.
+//   - Several results in one message become several messages. Other parts among results become a user message after them.
+//   - The error flag of results is left out, because the wire format has none.
+//
+// A Chained request cannot be encoded.
 func (Chat) Encode(req *llm.Request) ([]byte, error) {
 	var w rawjson.Writer
 	writeHead(&w, req, "max_tokens")
@@ -56,8 +58,7 @@ func (Chat) Encode(req *llm.Request) ([]byte, error) {
 	return body, nil
 }
 
-// writeHead begins a request with what both APIs say alike, but for the name
-// of the limit.
+// writeHead writes the first members of a request, which are the same in both APIs except for the name of the token limit.
 func writeHead(w *rawjson.Writer, req *llm.Request, limit string) {
 	if req.Chained {
 		w.Fail(errors.New("cannot continue a stored one"))
@@ -88,11 +89,11 @@ func writeFunction(w *rawjson.Writer, name, description string, schema []byte) {
 type chatWriter struct {
 	*rawjson.Writer
 	ids     llm.CallIDs
-	offered map[string]bool // tools
-	beside  []llm.Part      // what came with results and goes after the last
+	offered map[string]bool // names of the tools
+	beside  []llm.Part      // parts that stood among results and are written after the last result
 }
 
-// shown writes what came with results.
+// shown writes the parts in beside.
 func (w *chatWriter) shown() {
 	if len(w.beside) == 0 {
 		return
@@ -137,7 +138,7 @@ func (w *chatWriter) message(i int, m llm.Message) {
 	case len(content) == 0 && len(calls) > 0:
 		w.Null()
 	case len(content) == 0:
-		w.String("") // an empty list is refused, and so is null without calls
+		w.String("") // an empty list is refused; so is null without calls
 	case len(content) == 1 && content[0].Kind == llm.Text:
 		w.String(content[0].Text)
 	default:
@@ -162,18 +163,18 @@ func (w *chatWriter) message(i int, m llm.Message) {
 	w.Close('}')
 }
 
-// Reasoning has several names among compatible endpoints, and goes back under the
-// one it came with. Raw is the string alone, or for other names an object.
+// Compatible endpoints use several names for reasoning. It is sent back under the name with which it came. Raw is only the string, or an object
+// for other names.
 const (
 	thoughtKey   = "reasoning_content"
 	thoughtOther = "reasoning"
 )
 
-// signedThoughts are the members of a message in which gateways to models of other providers hand on thinking with what its
-// provider needs to take it back, a signature for one.
+// signedThoughts are members of a message in which gateways to other providers pass on thinking with the data that the
+// provider needs to accept it again, for example a signature.
 var signedThoughts = [...]string{"reasoning_details", "thinking_blocks", "reasoning_opaque"}
 
-// thoughtNamed is the Raw of reasoning that came under another name than the first.
+// thoughtNamed returns the Raw of reasoning under any name but the first.
 func thoughtNamed(name, value string) string { return `{"` + name + `":` + value + "}" }
 
 func writeThought(w *rawjson.Writer, raw string) {
@@ -190,8 +191,7 @@ func writeThought(w *rawjson.Writer, raw string) {
 	}
 }
 
-// writeParts writes a list of words and opaque parts; the words have the type
-// kind.
+// writeParts writes a list of texts and opaque parts. kind is the type of the texts.
 func writeParts(w *rawjson.Writer, kind string, parts []llm.Part) {
 	w.Open('[')
 	for _, p := range parts {

@@ -8,23 +8,22 @@ import (
 	"github.com/stet-dev/stet/llm/endpoint"
 )
 
-// chatReader reads the chunks of a streamed completion. What they say of
-// model, usage and stop reason the meter reads.
+// chatReader reads the chunks of a streamed completion. Its meter reads the model, usage and stop reason.
 type chatReader struct {
 	emit  func(llm.Event)
 	meter meter
 	id    string
-	parts []chatPart // in the order in which they began
-	calls []int      // the places of the calls among the parts
-	other bool       // reasoning comes under its second name
+	parts []chatPart // in the order of their first chunks
+	calls []int      // indexes of the calls in parts
+	other bool       // reasoning has its second name
 	done  bool
 }
 
-// chatPart is a part that grows.
+// chatPart is a part that is not complete yet.
 type chatPart struct {
 	llm.Part
-	words []byte // of a text, thinking, a refusal, or a call's arguments
-	index int    // of a call, as the stream counts; -1 where it does not
+	words []byte // of a text, thinking, a refusal, or arguments of a call
+	index int    // number of a call in the stream; -1: it has none
 }
 
 var chatChunkKeys = [4]string{"id", "choices", "error", "usage"}
@@ -33,7 +32,7 @@ var chatChoiceKeys = [3]string{"index", "delta", "finish_reason"}
 // Done implements endpoint.Reader.
 func (r *chatReader) Done() bool { return r.done }
 
-// End implements endpoint.Reader. Not every endpoint says [DONE].
+// End implements endpoint.Reader. Some endpoints do not send [DONE].
 func (r *chatReader) End() bool {
 	if !r.done && r.meter.Reading.StopReason != "" {
 		r.end()
@@ -71,7 +70,7 @@ func (r *chatReader) Event(name, data []byte) error {
 	return nil
 }
 
-// choices takes the delta of the first choice; others were not asked for.
+// choices reads the delta of the first choice. The request asks for one choice only.
 func (r *chatReader) choices(data []byte, at rawjson.Span) error {
 	if at.IsZero() {
 		return nil
@@ -134,7 +133,7 @@ func (r *chatReader) delta(data []byte, at rawjson.Span) error {
 	return s.Err()
 }
 
-// say adds words to the part of their kind.
+// say appends text to the part of this kind.
 func (r *chatReader) say(kind llm.Kind, text string) {
 	i := 0
 	for i < len(r.parts) && r.parts[i].Kind != kind {
@@ -172,7 +171,7 @@ func (r *chatReader) call(data []byte, s *rawjson.Scanner) error {
 	return r.called(data, index, id, inner)
 }
 
-// called adds to a call what is new of it.
+// called appends a delta to a call.
 func (r *chatReader) called(data []byte, index int, id string, at rawjson.Span) error {
 	var f [3]rawjson.Span
 	if !at.IsZero() {
@@ -188,7 +187,7 @@ func (r *chatReader) called(data []byte, index int, id string, at rawjson.Span) 
 		at = f[2]
 	}
 	switch at.KindOf(data) {
-	case '{': // some write the object itself
+	case '{': // some endpoints send the object itself
 		args = string(at.Of(data))
 	case '"':
 		var err error
@@ -209,9 +208,8 @@ func (r *chatReader) called(data []byte, index int, id string, at rawjson.Span) 
 	return nil
 }
 
-// find returns the place of the call that a delta belongs to. Some endpoints
-// do not number their calls, or number all alike: then another identity, or a
-// name without one, begins another call.
+// find returns the place of the call that a delta belongs to. Some endpoints do not number their calls, or give all the same number.
+// Then another id, or a name without an id, begins another call.
 func (r *chatReader) find(index int, id, name string) int {
 	for n := len(r.calls) - 1; n >= 0; n-- {
 		p := &r.parts[r.calls[n]]
@@ -270,6 +268,6 @@ func (r *chatReader) Response() *llm.Response {
 func quoted(text string) string {
 	var w rawjson.Writer
 	w.String(text)
-	b, _ := w.Bytes() // a string is a document
+	b, _ := w.Bytes() // a string is always valid
 	return string(b)
 }

@@ -11,13 +11,11 @@ import (
 	"github.com/stet-dev/stet/llm/endpoint"
 )
 
-// ChatClient is the model behind an endpoint of Chat Completions, the
-// provider's own or a compatible one.
+// ChatClient is the model behind an endpoint of Chat Completions: OpenAI's own or a compatible one.
 type ChatClient struct {
 	Endpoint endpoint.Config
 
-	// Effort is how much the model is to reason, in the provider's own word;
-	// "" does not say.
+	// Effort is how much the model should reason, in the provider's word; "" leaves it out.
 	Effort string
 
 	// Limit is the member for Request.MaxTokens. "" means max_completion_tokens for the provider itself, whose newer models refuse
@@ -25,14 +23,12 @@ type ChatClient struct {
 	Limit string
 }
 
-// ResponsesClient is the model behind an endpoint of the Responses API. The
-// provider is asked to store nothing; reasoning comes encrypted, and goes back
-// so, if Effort is set.
+// ResponsesClient is the model behind an endpoint of the Responses API. Requests ask the provider to store nothing. If Effort is
+// set, reasoning is received encrypted and sent back encrypted.
 type ResponsesClient struct {
 	Endpoint endpoint.Config
 
-	// Effort is how much the model is to reason, in the provider's own word;
-	// "" does not say.
+	// Effort is how much the model should reason, in the provider's word; "" leaves it out.
 	Effort string
 }
 
@@ -87,7 +83,7 @@ func sign(h http.Header, key string) {
 	}
 }
 
-// encode writes a request with what only a client knows.
+// encode writes a request and adds the members that only the client knows.
 func (c ChatClient) encode(req *llm.Request) ([]byte, error) {
 	sent := *req
 	sent.MaxTokens = 0

@@ -1,5 +1,5 @@
-// Package openai speaks Chat Completions and Responses: what requests and
-// responses look like on the wire, and what they say of usage and session.
+// Package openai implements Chat Completions and Responses: the formats of requests and responses, their usage and session keys, and
+// clients.
 package openai
 
 import (
@@ -14,7 +14,7 @@ type decoder struct {
 	rawjson.Decoder
 	llm.Builder
 	layout
-	before layout // of the earlier request
+	before layout // layout of the earlier request
 }
 
 func newDecoder(body []byte) *decoder { return &decoder{Decoder: rawjson.NewDecoder(body)} }
@@ -25,13 +25,12 @@ func (d *decoder) addText(at rawjson.Span) {
 	d.Add(llm.Part{Text: text, Span: llm.Span(place)})
 }
 
-// textTypes are the types of content parts whose text is words.
+// textTypes are the types of content parts that hold text.
 var textTypes = []string{"text", "input_text", "output_text"}
 
 var contentKeys = [2]string{"type", "text"}
 
-// content adds the parts of a message's content: a string, a list of parts,
-// or nothing.
+// content adds the parts of a message's content: a string, a list of parts, or nothing.
 func (d *decoder) content(at rawjson.Span) {
 	switch at.KindOf(d.Body) {
 	case 0:
@@ -57,16 +56,15 @@ func (d *decoder) content(at rawjson.Span) {
 	}
 }
 
-// result adds a part for the output of a tool. It can be edited if it is one
-// string, or a list of one part that is text, or of such parts where all but the last are short: Codex writes how a program
-// ended before its output. Of lists the texts are joined.
+// result adds a part for the output of a tool. It can be edited if it is one string or a list of one text part. A list of several text
+// parts can be edited if all but the last are short: Codex writes how a program ended before its output. The texts of lists are joined.
 func (d *decoder) result(callID string, at rawjson.Span, failed bool) {
 	p := llm.Part{Kind: llm.ToolResult, CallID: callID, IsError: failed}
 	switch at.KindOf(d.Body) {
 	case 0, '"', '[':
 		text, head, place := d.Headed(at, textTypes...)
 		p.Text, p.Head, p.Span = text, head, llm.Span(place)
-	case '{': // an output of a kind of its own
+	case '{': // an output of another format
 		p.Text = d.Raw(at)
 	default:
 		d.FailAt(at, "output is neither text nor parts")
@@ -76,14 +74,14 @@ func (d *decoder) result(callID string, at rawjson.Span, failed bool) {
 
 var cacheOptionKeys = [1]string{"ttl"}
 
-// retention is how long the request asks the provider to keep its prompt cached: by
-// "prompt_cache_options", or by "prompt_cache_retention", which it takes the place of.
+// retention returns how long the request asks the provider to cache its prompt. "prompt_cache_options" takes precedence over
+// "prompt_cache_retention".
 func (d *decoder) retention(at, options rawjson.Span) time.Duration {
 	if options.KindOf(d.Body) == '{' {
 		var f [1]rawjson.Span
 		s := rawjson.At(d.Body, options)
 		s.Object(cacheOptionKeys[:], f[:])
-		if d.OneOf(f[0], "12h") { // "30m" is what it does in any case, and it may keep it longer
+		if d.OneOf(f[0], "12h") { // "30m" is the default, and the provider may cache longer
 			return 12 * time.Hour
 		}
 	}
@@ -93,8 +91,7 @@ func (d *decoder) retention(at, options rawjson.Span) time.Duration {
 	return 0
 }
 
-// args reads the arguments of a call: text, mostly JSON. Some write the object
-// itself.
+// args reads the arguments of a call: a text, mostly JSON. Some agents send the object itself.
 func (d *decoder) args(p *llm.Part, at rawjson.Span) {
 	if at.KindOf(d.Body) == '{' {
 		p.Args, p.Span = d.Raw(at), llm.Span(at)

@@ -9,7 +9,7 @@ import (
 	"github.com/stet-dev/stet/llm"
 )
 
-// Limits of the APIs for names and call identities, in bytes.
+// Limits of the APIs for names and call ids, in bytes.
 const (
 	maxName        = 64
 	maxChatID      = 40
@@ -18,8 +18,7 @@ const (
 
 var imageKeys = [2]string{"type", "image_url"}
 
-// opaque reads what tells whether a part is the API's own: its type, and what
-// its image_url is. It is false if raw is no JSON.
+// opaque reads the type of a part and the kind of its image_url, which show whether the part is the API's own. ok is false if raw is not JSON.
 func opaque(raw string) (typ string, image rawjson.Kind, ok bool) {
 	var f [2]rawjson.Span
 	b := []byte(raw)
@@ -28,9 +27,8 @@ func opaque(raw string) (typ string, image rawjson.Kind, ok bool) {
 	return string(rawjson.Word(b, f[0])), f[1].KindOf(b), s.End() == nil || json.Valid(b)
 }
 
-// chatNative returns the parts of a message of role as Chat Completions take
-// them: an opaque one as it is, as an image of the API's own, or in words. What
-// is no JSON stays.
+// chatNative returns the parts of a message of role in a form that Chat Completions accepts: an opaque part stays, becomes an
+// image, or becomes text. A part that is not JSON stays.
 func chatNative(role llm.Role, parts []llm.Part) []llm.Part {
 	return translated(parts, func(p llm.Part) llm.Part {
 		typ, image, ok := opaque(p.Raw)
@@ -70,7 +68,7 @@ func responsesNative(role llm.Role, parts []llm.Part) []llm.Part {
 	})
 }
 
-// translated returns parts with what word makes of the opaque ones.
+// translated returns parts with word applied to the opaque ones.
 func translated(parts []llm.Part, word func(llm.Part) llm.Part) []llm.Part {
 	out := parts
 	for i, p := range parts {
@@ -87,25 +85,24 @@ func translated(parts []llm.Part, word func(llm.Part) llm.Part) []llm.Part {
 	return out
 }
 
-// isAnswered reports whether parts of type typ are content of an answer.
+// isAnswered reports whether a part of type typ is content of an answer.
 func isAnswered(typ string) bool { return typ == "refusal" || strings.HasPrefix(typ, "output_") }
 
 var itemTypes = []string{
 	"compaction", "compaction_summary", "context_compaction", "item_reference", "mcp_list_tools", "mcp_approval_request",
 }
 
-// isItem reports whether typ is that of an item of an answer.
+// isItem reports whether typ is the type of an answer's item.
 func isItem(typ string) bool {
 	return strings.HasSuffix(typ, "_call") || slices.Contains(itemTypes, typ) || isOutput(typ)
 }
 
-// isOutput reports whether typ is that of an item that answers another.
+// isOutput reports whether typ is the type of an item that answers another item.
 func isOutput(typ string) bool {
 	return strings.HasSuffix(typ, "_output") || typ == "mcp_approval_response"
 }
 
-// named returns the name of a tool that was called as it can be sent. What the
-// request offers is taken by the endpoint already.
+// named returns the name of a called tool in a form that can be sent. Names of offered tools stay, because the endpoint accepts them.
 func named(name string, offered map[string]bool) string {
 	if offered[name] {
 		return name

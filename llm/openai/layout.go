@@ -7,19 +7,17 @@ import (
 	"github.com/stet-dev/stet/llm"
 )
 
-// layout is where a request stands in its body.
+// layout says where the parts of a request stand in its body.
 type layout struct {
 	walk    rawjson.Walk // of the messages or items
-	first   int          // messages that go before those of the walk
+	first   int          // number of messages before those of the walk
 	toolsAt rawjson.Span
 
-	// summedUp is how many messages the walk has up to and with a summary that
-	// the provider made of them, calls of tools among them; 0: there is none.
+	// summedUp is the number of messages up to and including a summary by the provider that covers tool calls; 0: no summary.
 	summedUp int
 }
 
-// resume goes on behind the messages that the body has in common with an
-// earlier one. It is nil if there are none.
+// resume starts decoding after the messages that the body shares with an earlier one. It returns nil if there are none.
 func (d *decoder) resume(earlier *llm.Request, earlierBody []byte) *rawjson.Scanner {
 	if earlier == nil {
 		return nil
@@ -43,11 +41,10 @@ func (d *decoder) resume(earlier *llm.Request, earlierBody []byte) *rawjson.Scan
 	return &s
 }
 
-// cut notes that s stands between two messages.
+// cut records that s stands between two messages.
 func (d *decoder) cut(s *rawjson.Scanner) { d.walk.Cut(s, len(d.Before)+d.Len(), 0) }
 
-// retakeTools gives req the tools of the earlier request, if they are written
-// the same way.
+// retakeTools gives req the tools of the earlier request if they have the same bytes.
 func (d *decoder) retakeTools(req, earlier *llm.Request, earlierBody []byte) bool {
 	was := d.before.toolsAt
 	if was.IsZero() || !bytes.Equal(was.Of(earlierBody), d.toolsAt.Of(d.Body)) {
@@ -57,10 +54,9 @@ func (d *decoder) retakeTools(req, earlier *llm.Request, earlierBody []byte) boo
 	return true
 }
 
-// laidOut gives req its layout. first is how many messages go before those of
-// the walk.
+// laidOut sets the layout of req. first is the number of messages before those of the walk.
 func (d *decoder) laidOut(req *llm.Request, first int) {
-	layout := d.layout // alone: the decoder has the body
+	layout := d.layout // a copy, so that the request does not keep the decoder and the body
 	layout.first = first
 	req.Layout = &layout
 }

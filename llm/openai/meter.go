@@ -20,18 +20,17 @@ func (Responses) NewMeter(contentType string) llm.Meter {
 	return m
 }
 
-// meter reads a stream's events, or a whole response.
+// meter reads the events of a stream, or a whole response.
 type meter struct{ llm.TapMeter }
 
 var chunkKeys = [3]string{"model", "choices", "usage"}
 var choiceKeys = [1]string{"finish_reason"}
 
-// chat takes a chunk of a stream or a whole completion: both say these things
-// in the same places. Usage stands in the last chunk, if it was asked for.
+// chat reads a chunk of a stream or a whole completion, which have the same members. Usage is in the last chunk, if the request asked for it.
 func (m *meter) chat(_, data []byte) {
 	var at [3]rawjson.Span
 	s := rawjson.New(data)
-	if s.Object(chunkKeys[:], at[:]).IsZero() { // [DONE], among others
+	if s.Object(chunkKeys[:], at[:]).IsZero() { // for example [DONE]
 		return
 	}
 	if m.Reading.Model == "" {
@@ -54,8 +53,7 @@ var eventKeys = [8]string{
 }
 var detailKeys = [1]string{"reason"}
 
-// response takes an event of a stream that carries a response object, or a
-// whole response.
+// response reads a whole response, or an event that contains a response object.
 func (m *meter) response(name, data []byte) {
 	switch string(name) {
 	case "", "response.created", "response.in_progress", "response.queued",
@@ -80,7 +78,7 @@ func (m *meter) response(name, data []byte) {
 	rawjson.Said(data, at[3], &m.Reading.Model)
 	rawjson.Said(data, at[4], &m.Reading.StopReason)
 	m.count(data, at[5])
-	if at[7].KindOf(data) == '{' { // of a hit it has no reason
+	if at[7].KindOf(data) == '{' { // it has no reason if the cache was hit
 		var why [1]rawjson.Span
 		s = rawjson.At(data, at[7])
 		s.Object(detailKeys[:], why[:])
@@ -97,7 +95,7 @@ func (m *meter) response(name, data []byte) {
 	}
 }
 
-// count takes a usage object; of several the last holds.
+// count reads a usage object. The last one is kept.
 func (m *meter) count(data []byte, at rawjson.Span) {
 	if at.KindOf(data) != '{' {
 		return

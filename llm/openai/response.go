@@ -11,7 +11,7 @@ import (
 var completionKeys = [4]string{"id", "model", "choices", "usage"}
 var answerKeys = [2]string{"message", "finish_reason"}
 
-// DecodeResponse implements llm.Codec. Of several choices the first is read.
+// DecodeResponse implements llm.Codec. It reads the first choice.
 func (Chat) DecodeResponse(body []byte) (*llm.Response, error) {
 	d := newDecoder(body)
 	res, err := d.completion()
@@ -62,8 +62,7 @@ func (d *decoder) usage(res *llm.Response, at rawjson.Span) {
 
 var responseKeys = [7]string{"id", "object", "model", "status", "usage", "incomplete_details", "output"}
 
-// DecodeResponse implements llm.Codec. StopReason is the status, or why the
-// response is incomplete.
+// DecodeResponse implements llm.Codec. StopReason is the status, or the reason why the response is incomplete.
 func (Responses) DecodeResponse(body []byte) (*llm.Response, error) {
 	d := newDecoder(body)
 	res, err := d.response()

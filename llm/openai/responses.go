@@ -8,11 +8,10 @@ import (
 	"github.com/stet-dev/stet/llm"
 )
 
-// Responses is the codec of the Responses API (POST /v1/responses). The zero
-// value is ready.
+// Responses is the codec of the Responses API (POST /v1/responses). The zero value is ready to use.
 //
-// Items of reasoning, messages and calls that follow one another are one message of role Assistant. Every output of a tool is a
-// message of role Tool. So added items leave all earlier messages unchanged, but may extend the last one.
+// Consecutive items of reasoning, messages and calls become one message of role Assistant. Every tool output becomes a
+// message of role Tool. So new items do not change earlier messages, but may extend the last one.
 type Responses struct{}
 
 var _ llm.Codec = Responses{}
@@ -22,8 +21,7 @@ func (Responses) Patch(dst, body []byte, req *llm.Request, edits []llm.Edit) ([]
 	return patch(dst, body, req, edits)
 }
 
-// UsageOf implements llm.Codec: input_tokens include those read from and
-// written to the cache, output_tokens include reasoning.
+// UsageOf implements llm.Codec. input_tokens include tokens read from and written to the cache; output_tokens include reasoning.
 func (Responses) UsageOf(raw []byte) (llm.Usage, error) { return usageOf(raw) }
 
 // Session implements llm.Codec.
@@ -56,8 +54,8 @@ var resKeys = [resKeyCount]string{
 
 // Decode implements llm.Codec.
 //
-// Strings of the messages share pieces of memory of up to 64 KB, apart from
-// Model and SessionKey: clone what is to outlive the request.
+// The strings of the messages share blocks of memory of up to 64 KB, except Model and SessionKey. Clone a string that
+// must outlive the request.
 func (c Responses) Decode(body []byte) (*llm.Request, error) { return c.DecodeAfter(body, nil, nil) }
 
 // DecodeAfter implements llm.Codec.
@@ -114,7 +112,7 @@ func (d *decoder) responses(earlier *llm.Request, earlierBody []byte) (*llm.Requ
 	return req, d.Err()
 }
 
-// manages reports whether the provider is told to change the prompt by itself.
+// manages reports whether the request tells the provider to change the prompt itself.
 func (d *decoder) manages(at rawjson.Span) bool {
 	if at.KindOf(d.Body) != '[' {
 		return false
@@ -126,7 +124,7 @@ func (d *decoder) manages(at rawjson.Span) bool {
 
 var toolKinds = [2]string{"type", "tools"}
 
-// responsesTool adds the tool that is next, or those of the namespace that is.
+// responsesTool adds the next tool, or the tools of the next namespace.
 func (d *decoder) responsesTool(req *llm.Request, s *rawjson.Scanner) {
 	var f [2]rawjson.Span
 	whole := s.Object(toolKinds[:], f[:])
@@ -165,10 +163,9 @@ var itemKeys = [itemKeyCount]string{
 	"type", "role", "content", "call_id", "name", "arguments", "input", "output", "action", "summary", "id", "caller",
 }
 
-// items reads the items that are left of the array that s is in. What the model
-// did in one go cannot be cut.
+// items reads the remaining items of the array that s is in. A walk cannot be cut within a message of the model.
 func (d *decoder) items(s *rawjson.Scanner) {
-	open := false // the last turn is the model's and may go on
+	open := false // the last message is the model's and may continue
 	for s.Next() && d.Err() == nil {
 		var f [itemKeyCount]rawjson.Span
 		whole := s.Object(itemKeys[:], f[:])
@@ -195,7 +192,7 @@ func (d *decoder) items(s *rawjson.Scanner) {
 	d.Fail(s.Err())
 }
 
-// item adds the parts of one item and returns whose it is.
+// item adds the parts of one item and returns its role.
 func (d *decoder) item(whole rawjson.Span, f [itemKeyCount]rawjson.Span) llm.Role {
 	typ := d.Word(f[itemType])
 	if typ == "" && !f[itemRole].IsZero() {
@@ -257,7 +254,7 @@ func (d *decoder) call(typ string, f [itemKeyCount]rawjson.Span) llm.Part {
 
 var callerKeys = [1]string{"type"}
 
-// byCode reports whether a call's caller is another than the model itself.
+// byCode reports whether the caller of a call is not the model itself.
 func (d *decoder) byCode(caller rawjson.Span) bool {
 	if caller.KindOf(d.Body) != '{' {
 		return false

@@ -9,13 +9,16 @@ import (
 	"github.com/stet-dev/stet/llm"
 )
 
-// Encode implements llm.Codec. A system message of one text at the beginning
-// becomes the instructions. A call whose arguments are no object is one of a custom
-// tool, which takes text. Local messages are left out, and so is reasoning that did
-// not come from this API, or that cannot go back to it. Opaque parts of other APIs are said in words, but for
-// images, and calls and tools get other names where theirs are none here; what stands
-// among results and is none is said by the user. The wire has no error flag for
-// results. The request asks not to be stored. A Chained request cannot be encoded.
+// Encode implements llm.Codec. It makes these changes:
+//   - A system message of one text at the beginning becomes the instructions.
+//   - A call whose arguments are not an object becomes a call of a custom tool, which takes text.
+//   - Local messages are left out. So is reasoning of other APIs, or reasoning that cannot be sent back.
+//   - Images of other APIs are converted. Other opaque parts of other APIs become text.
+//   - Names of calls and tools that the API does not accept are replaced.
+//   - Other parts among results become a user message.
+//   - The error flag of results is left out, because the wire format has none.
+//
+// The request asks the provider not to store it. A Chained request cannot be encoded.
 func (Responses) Encode(req *llm.Request) ([]byte, error) {
 	var w rawjson.Writer
 	writeHead(&w, req, "max_output_tokens")
@@ -49,8 +52,8 @@ func (Responses) Encode(req *llm.Request) ([]byte, error) {
 type itemWriter struct {
 	*rawjson.Writer
 	ids     llm.CallIDs
-	offered map[string]bool // tools
-	custom  map[string]bool // identities, as sent, of calls whose tools take text
+	offered map[string]bool // names of the tools
+	custom  map[string]bool // ids, as sent, of calls of tools that take text
 }
 
 func writeInput(out *rawjson.Writer, req *llm.Request) {
@@ -97,8 +100,7 @@ func (w *itemWriter) said(role, kind string, parts []llm.Part) {
 	w.Close('}')
 }
 
-// isContent reports whether an opaque part of an assistant's message belongs
-// into a message item, and is not an item itself.
+// isContent reports whether an opaque part of an assistant's message belongs into a message item. Otherwise it is an item itself.
 func isContent(p llm.Part) bool {
 	if p.Kind != llm.Opaque {
 		return p.Kind == llm.Text
@@ -109,9 +111,8 @@ func isContent(p llm.Part) bool {
 
 var reasoningKeys = [3]string{"type", "encrypted_content", "content"}
 
-// goesBack reports whether raw is reasoning that can be sent back: with content
-// of its own, or encrypted. An item without is a mere reference to one that the
-// provider has not stored.
+// goesBack reports whether raw is reasoning that can be sent back: its content is readable or encrypted. Otherwise the item only
+// refers to one that the provider has not stored.
 func goesBack(raw string) bool {
 	var f [3]rawjson.Span
 	b := []byte(raw)
@@ -169,7 +170,7 @@ func (w *itemWriter) call(p llm.Part) {
 	w.Close('}')
 }
 
-// outputs writes results, and after them what else came with them.
+// outputs writes results, and then the other parts of their message.
 func (w *itemWriter) outputs(parts []llm.Part) {
 	var beside []llm.Part
 	for _, p := range parts {

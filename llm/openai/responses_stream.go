@@ -12,8 +12,7 @@ import (
 	"github.com/stet-dev/stet/llm/endpoint"
 )
 
-// responsesReader reads the events of a streamed response. What they say of
-// model, usage and stop reason the meter reads.
+// responsesReader reads the events of a streamed response. Its meter reads the model, usage and stop reason.
 type responsesReader struct {
 	emit  func(llm.Event)
 	meter meter
@@ -22,13 +21,12 @@ type responsesReader struct {
 	done  bool
 }
 
-// streamedItem is an item of the output. Its parts are those of the whole item
-// when that has come, and until then a call's identity and name, or one for each
-// of a message's texts.
+// streamedItem is an item of the output. When the item is complete, parts are its parts. Before that, they are the id and
+// name of a call, or one part for each text of a message.
 type streamedItem struct {
 	index int
 	parts []llm.Part
-	texts [][]byte // of parts, as far as they have come
+	texts [][]byte // of parts, as far as they arrived
 	whole bool
 }
 
@@ -44,7 +42,7 @@ func (r *responsesReader) End() bool { return r.done }
 
 // Event implements endpoint.Reader.
 func (r *responsesReader) Event(name, data []byte) error {
-	if string(data) == "[DONE]" { // some endpoints say it here too
+	if string(data) == "[DONE]" { // some endpoints send it here too
 		return nil
 	}
 	var f [10]rawjson.Span
@@ -71,7 +69,7 @@ func (r *responsesReader) Event(name, data []byte) error {
 	case "response.reasoning_summary_text.delta", "response.reasoning_text.delta":
 		err = r.delta(data, f[2], f[4], llm.ThinkingDelta)
 	case "response.reasoning_summary_part.added":
-		if n, _ := rawjson.Int(data, f[9]); n > 0 { // as the parts of a summary are joined
+		if n, _ := rawjson.Int(data, f[9]); n > 0 { // the parts of a summary are joined the same way
 			r.emit(llm.Event{Kind: llm.ThinkingDelta, Index: r.place(r.item(data, f[2])), Text: "\n"})
 		}
 	case "response.function_call_arguments.delta", "response.custom_tool_call_input.delta":
@@ -80,7 +78,7 @@ func (r *responsesReader) Event(name, data []byte) error {
 		return r.end(name, f[1].Of(data))
 	case "response.failed", "error", "":
 		if typ == "" && f[6].IsZero() {
-			break // nothing that we know
+			break // an unknown event
 		}
 		if failure := failureOf(data, f); failure != nil {
 			return failure
@@ -93,8 +91,7 @@ func (r *responsesReader) Event(name, data []byte) error {
 	return nil
 }
 
-// failureOf reads a failed response, or an event of type error, which holds
-// code and message itself or in an object.
+// failureOf reads a failed response, or an event of type error. The event has the code and message itself or in an object.
 func failureOf(data []byte, f [10]rawjson.Span) *endpoint.Failure {
 	if !f[1].IsZero() {
 		return endpoint.FailureIn(f[1].Of(data))
@@ -121,7 +118,7 @@ func (r *responsesReader) begin(response []byte) error {
 	return s.Err()
 }
 
-// item returns the item that an event is about.
+// item returns the item that an event belongs to.
 func (r *responsesReader) item(data []byte, at rawjson.Span) *streamedItem {
 	index, _ := rawjson.Int(data, at)
 	i, found := slices.BinarySearchFunc(r.items, index, func(it *streamedItem, index int) int { return cmp.Compare(it.index, index) })
@@ -131,8 +128,7 @@ func (r *responsesReader) item(data []byte, at rawjson.Span) *streamedItem {
 	return r.items[i]
 }
 
-// place is the place of the item's first part in the answer, as far as is
-// known: items come one after another.
+// place returns the index of the item's first part in the answer, as far as it is known. Items arrive one after another.
 func (r *responsesReader) place(it *streamedItem) int {
 	n := 0
 	for _, other := range r.items {
@@ -158,7 +154,7 @@ func (r *responsesReader) added(data []byte, index, at rawjson.Span) error {
 	return nil
 }
 
-// text adds to a text of a message.
+// text appends to a text of a message.
 func (r *responsesReader) text(data []byte, index, content, at rawjson.Span) error {
 	words, err := said(data, at)
 	if err != nil {
@@ -180,8 +176,7 @@ func (r *responsesReader) text(data []byte, index, content, at rawjson.Span) err
 	return nil
 }
 
-// delta tells what is added to thinking or a call; the item has it whole when
-// it is done.
+// delta emits an addition to thinking or a call. The item holds the whole value when it is done.
 func (r *responsesReader) delta(data []byte, index, at rawjson.Span, kind llm.EventKind) error {
 	words, err := said(data, at)
 	if err != nil {
@@ -227,9 +222,9 @@ func (r *responsesReader) finished(data []byte, index, at rawjson.Span) error {
 	return nil
 }
 
-// partsOf reads one item, which is copied.
+// partsOf reads one item. The parts are copies.
 func partsOf(item []byte) ([]llm.Part, error) {
-	if !json.Valid(item) { // it is kept, and must not spoil every later request
+	if !json.Valid(item) { // the item is stored; invalid JSON would break every later request
 		return nil, errors.New("an item that is no JSON")
 	}
 	d := newDecoder(bytes.Join([][]byte{{'['}, item, {']'}}, nil))
@@ -242,8 +237,7 @@ func partsOf(item []byte) ([]llm.Part, error) {
 	return d.Parts, d.Err()
 }
 
-// end takes the response as a whole. Where the stream showed no items the
-// response has them.
+// end reads the whole response. If the stream showed no items, they are taken from it.
 func (r *responsesReader) end(name, response []byte) error {
 	r.done = true
 	whole, err := Responses{}.DecodeResponse(response)
@@ -280,7 +274,7 @@ func (r *responsesReader) Response() *llm.Response {
 			res.Message.Parts = append(res.Message.Parts, it.parts...)
 			continue
 		}
-		for _, text := range it.texts { // of a call or reasoning nothing can be sent back before it is whole
+		for _, text := range it.texts { // incomplete calls and reasoning cannot be sent back
 			if len(text) > 0 {
 				res.Message.Parts = append(res.Message.Parts, llm.Part{Text: string(text)})
 			}

@@ -4,9 +4,8 @@ import (
 	"github.com/stet-dev/stet/llm"
 )
 
-// session finds the keys of conversation and sub-agent. A header of the
-// agent's own goes before the key in the body. Where a session has threads,
-// the thread that is not the session's own is the sub-agent.
+// session finds the keys of the conversation and the sub-agent. A header of the agent comes before the key in the body. If a
+// session has threads, a thread other than the session's own is the sub-agent.
 func session(header func(string) string, req *llm.Request) (conversation, agent string) {
 	for _, name := range [...]string{"Session-Id", "Session_id", "X-Session-Id", "X-Session-Affinity", "Conversation_id"} {
 		if conversation = header(name); conversation != "" {

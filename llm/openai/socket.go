@@ -2,10 +2,10 @@ package openai
 
 import "github.com/stet-dev/stet/internal/rawjson"
 
-// SocketEvent is what is read of a message on a WebSocket of the Responses API, of either side.
+// SocketEvent holds the fields read from a client's or provider's message on a WebSocket of the Responses API.
 type SocketEvent struct {
-	Type   string // empty: it is no JSON object, or has none
-	Lane   string // its "stream_id": a response's events are in the lane of its request
+	Type   string // empty: no JSON object, or no type
+	Lane   string // its "stream_id": a request and its response have the same lane
 	Status int    // of an error
 }
 
@@ -26,8 +26,7 @@ func ReadSocketEvent(text []byte) (e SocketEvent) {
 
 var storeKeys = [1]string{"store"}
 
-// Stored reports whether the provider stores the response to a request of the Responses API: it does unless it
-// is told not to.
+// Stored reports whether the provider stores the response to a request of the Responses API. It does so by default.
 func Stored(body []byte) bool {
 	var f [1]rawjson.Span
 	s := rawjson.New(body)

@@ -7,7 +7,7 @@ import (
 	"github.com/stet-dev/stet/llm"
 )
 
-// The two APIs say the same with other names.
+// The two APIs use different names for the same numbers.
 var usageKeys = [8]string{
 	"input_tokens", "prompt_tokens", "output_tokens", "completion_tokens",
 	"input_tokens_details", "prompt_tokens_details", "output_tokens_details", "completion_tokens_details",
@@ -47,7 +47,7 @@ func usageOf(raw []byte) (llm.Usage, error) {
 	return u, nil
 }
 
-// counts reads numbers out of the object at span, if there is one.
+// counts reads numbers from the object at the span, if there is one.
 func counts(raw []byte, at rawjson.Span, keys []string, to ...*int) error {
 	if at.KindOf(raw) != '{' {
 		return nil
