@@ -6,8 +6,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net/http"
+	"net/http/httptest"
+	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/stet-dev/stet/tool"
 )
@@ -71,5 +76,42 @@ func BenchmarkCall(b *testing.B) {
 			<-served
 			s.Close()
 		})
+	}
+}
+
+// What a connected agent takes: its session, its stream for messages of the server, and both ends of its connections.
+func BenchmarkAgents(b *testing.B) {
+	const agents = 500
+	for b.Loop() {
+		s, err := New(Config{Caller: fixed("{}"), Await: true, HTTP: HTTP{Tokens: []string{tokenA}}})
+		if err != nil {
+			b.Fatal(err)
+		}
+		h := httptest.NewServer(s.Handler())
+		memory := func() uint64 {
+			var m runtime.MemStats
+			runtime.GC()
+			runtime.ReadMemStats(&m)
+			return m.HeapInuse + m.StackInuse
+		}
+		before := memory()
+		var sessions []*mcp.ClientSession
+		for range agents {
+			transport := &mcp.StreamableClientTransport{Endpoint: h.URL + "/mcp", HTTPClient: &http.Client{Transport: bearer{tokenA, &http.Transport{}}}}
+			session, err := mcp.NewClient(&mcp.Implementation{Name: "agent", Version: "1"}, nil).Connect(b.Context(), transport, &mcp.ClientSessionOptions{ProtocolVersion: revisions[0]})
+			if err != nil {
+				b.Fatal(err)
+			}
+			if _, err := session.CallTool(b.Context(), &mcp.CallToolParams{Name: "get"}); err != nil {
+				b.Fatal(err)
+			}
+			sessions = append(sessions, session)
+		}
+		b.ReportMetric(float64(memory()-before)/agents/1024, "KB/agent")
+		for _, session := range sessions {
+			session.Close()
+		}
+		s.Close()
+		h.Close()
 	}
 }
