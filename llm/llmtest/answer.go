@@ -11,11 +11,10 @@ import (
 	"github.com/stet-dev/stet/llm/gemini"
 )
 
-// created is the time that answers carry: always the same, so that two runs
-// of a script are the same byte for byte.
+// created is the time in every answer. It is constant, so that two runs of a script give the same bytes.
 const created = 1_790_000_000
 
-// serveAnswer answers a request of one of the formats.
+// serveAnswer answers a request in one of the formats.
 func (s *Server) serveAnswer(w http.ResponseWriter, r *http.Request, wire *wire, body []byte, update func(func(*Request))) {
 	fault, err := s.nextFault(r.Header)
 	if err != nil {
@@ -108,8 +107,7 @@ func (s *Server) serveAnswer(w http.ResponseWriter, r *http.Request, wire *wire,
 	writeJSON(w, http.StatusOK, whole)
 }
 
-// answer asks the script or the handler, unless the answer is given, and fills in what
-// they left open.
+// answer returns the given answer, or gets one from the script or the handler. It fills in the fields that are left empty.
 func (s *Server) answer(wire *wire, req *llm.Request, body []byte, given *llm.Response, update func(func(*Request))) (answer, error) {
 	a := answer{body: body, created: created, thinks: s.cfg.Reasoning}
 	step, side := 0, false
@@ -186,7 +184,7 @@ func (s *Server) modelNames() []string {
 	return s.cfg.Models
 }
 
-// models lists the models in the form of the provider that is asked for.
+// models lists the models in the format of the provider.
 func (s *Server) models(anthropic bool) []byte {
 	names := s.modelNames()
 	data := []any{}
@@ -203,7 +201,7 @@ func (s *Server) models(anthropic bool) []byte {
 	}
 	b, err := json.Marshal(out)
 	if err != nil {
-		panic(err) // only values made here
+		panic(err) // the values are all made here
 	}
 	return b
 }

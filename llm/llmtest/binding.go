@@ -10,27 +10,27 @@ import (
 	"github.com/stet-dev/stet/llm"
 )
 
-// Account is the kind of account that a server plays for the Messages API.
+// Account is the kind of account that a server simulates for the Messages API.
 type Account string
 
 const (
-	// NewAccount was made on 2026-08-31 or later: thinking that is bound to something
-	// else is refused, unless the request asks for it to be dropped.
+	// NewAccount was made on 2026-08-31 or later. Thinking that is bound to something else is refused, unless the request asks to
+	// drop it.
 	NewAccount Account = "new"
-	// OldAccount is an earlier one: the same holds only for requests that say what is to
-	// happen; in others such thinking reaches the model.
+	// OldAccount is older. The same rule holds only for requests that say what should happen to such thinking. In other requests it
+	// reaches the model.
 	OldAccount Account = "old"
 )
 
 // Values of the beta header that the Messages API asks for.
 const (
-	BindingBeta   = "thinking-binding-controls-2026-08-01" // to say what happens to bound thinking
+	BindingBeta   = "thinking-binding-controls-2026-08-01" // to say what should happen to bound thinking
 	ManagingBeta  = "context-management-2025-06-27"        // to let the server edit the context
 	ThresholdBeta = "compact-2026-01-12"                   // to let it compact at a threshold
 	DemandBeta    = "compact-2026-09-04"                   // to ask for a compaction
 )
 
-// messagesRequest is what is checked of a request.
+// messagesRequest holds the checked fields of a request.
 type messagesRequest struct {
 	Model    string   `json:"model"`
 	System   any      `json:"system"`
@@ -46,18 +46,18 @@ type messagesRequest struct {
 	Compaction object `json:"compaction"`
 }
 
-// binding is what a strict server finds in a request that it takes.
+// binding holds the results of a strict server's check of an accepted request.
 type binding struct {
 	prefix  prefix // of the answer
 	changed []object
-	told    bool // the answer says what became of blocks
+	told    bool // the answer reports what happened to blocks
 	asked   messagesRequest
 
 	cleared       int // calls whose results the server cleared
 	clearedTokens int
 }
 
-// refusal is why a strict server does not take a request.
+// refusal says why a strict server refuses a request.
 type refusal struct{ message, code string }
 
 func (r *refusal) body() []byte {
@@ -72,7 +72,7 @@ func refuse(format string, args ...any) *refusal {
 	return &refusal{message: fmt.Sprintf(format, args...)}
 }
 
-// check looks at a request of the Messages API as the provider does.
+// check checks a request of the Messages API as the provider does.
 func check(account Account, h http.Header, body []byte) (*binding, *refusal) {
 	d := json.NewDecoder(bytes.NewReader(body))
 	d.UseNumber()
@@ -90,7 +90,7 @@ func check(account Account, h http.Header, body []byte) (*binding, *refusal) {
 	return req.bound(account, betas)
 }
 
-// bound reads the messages, and looks at every block of thinking.
+// bound reads the messages and checks every block of thinking.
 func (req *messagesRequest) bound(account Account, betas string) (*binding, *refusal) {
 	behavior, set := req.Thinking.Binding["prefix_mismatch_behavior"]
 	b := &binding{told: strings.Contains(betas, BindingBeta), asked: *req}
@@ -123,7 +123,7 @@ func (req *messagesRequest) bound(account Account, betas string) (*binding, *ref
 				return nil, why
 			}
 		}
-		for _, key := range []string{"clear_at", "output_config"} { // of this message alone
+		for _, key := range []string{"clear_at", "output_config"} { // they apply to this message only
 			if v, ok := m[key]; ok {
 				p.add(object{key: v})
 			}
@@ -133,7 +133,7 @@ func (req *messagesRequest) bound(account Account, betas string) (*binding, *ref
 	return b, nil
 }
 
-// thinking looks at a block of thinking at a place.
+// thinking checks a block of thinking at a place.
 func (b *binding) thinking(p *prefix, block object, at string, enforced, drop bool) *refusal {
 	field := signed(block)
 	signature, ok := block[field].(string)
@@ -143,7 +143,7 @@ func (b *binding) thinking(p *prefix, block object, at string, enforced, drop bo
 	text, _ := block["thinking"].(string)
 	s, ok := unseal(signature, text)
 	invalid := fmt.Sprintf("%s: Invalid `%s` in `%s` block", at, field, block["type"])
-	if !ok { // dropping does not help against this one
+	if !ok { // an invalid signature cannot be dropped
 		return refuse("%s", invalid)
 	}
 	change := func(kind, reason string) {
@@ -161,7 +161,7 @@ func (b *binding) thinking(p *prefix, block object, at string, enforced, drop bo
 		change("thinking_mismatch_allowed", "prefix_binding_mismatch")
 	case drop:
 		change("thinking_dropped", "prefix_binding_mismatch")
-		return nil // what the model thinks next does not follow it
+		return nil // the model's next thinking does not depend on it
 	default:
 		setting := ""
 		if !b.told {
@@ -174,14 +174,14 @@ func (b *binding) thinking(p *prefix, block object, at string, enforced, drop bo
 	return nil
 }
 
-// fields adds to an answer what it says of the request's blocks.
+// fields adds the report about the request's blocks to an answer.
 func (b *binding) fields(out object) {
 	if b != nil && b.told {
 		out["input_transformations"] = append([]object{}, b.changed...)
 	}
 }
 
-// blocks are the parts of an answer on the wire, where thinking is signed.
+// blocks returns the parts of an answer in the wire format, with signed thinking.
 func (b *binding) blocks(parts []llm.Part) (out []object) {
 	if b == nil {
 		for _, part := range parts {

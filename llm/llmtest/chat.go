@@ -2,8 +2,7 @@ package llmtest
 
 import "github.com/stet-dev/stet/llm"
 
-// chatUsage counts as OpenAI's Chat Completions do: prompt_tokens includes
-// what the cache read.
+// chatUsage counts as OpenAI's Chat Completions do: prompt_tokens includes tokens read from the cache.
 func chatUsage(u llm.Usage) object {
 	return object{
 		"prompt_tokens": u.Prompt(), "completion_tokens": u.Output, "total_tokens": u.Total(),

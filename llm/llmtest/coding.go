@@ -10,7 +10,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// plain returns the text of a body that came in a coding, as Content-Encoding names it.
+// plain decompresses a body. encoding is its Content-Encoding.
 func plain(encoding string, body []byte) ([]byte, error) {
 	var r io.Reader = bytes.NewReader(body)
 	switch encoding {

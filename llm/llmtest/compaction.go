@@ -8,13 +8,13 @@ import (
 	"github.com/stet-dev/stet/llm"
 )
 
-// Changes that the provider makes to a conversation itself: it clears results and thinking ("Context editing"), or replaces old
-// messages by a summary ("Compaction at a token threshold", "Compaction on demand"). For the check of thinking none of them is an
-// edit: the check compares what the client sends.
+// The provider can change a conversation itself: it clears results and thinking ("Context editing"), or replaces old
+// messages by a summary ("Compaction at a token threshold", "Compaction on demand"). The check of thinking ignores these changes,
+// because it compares what the client sends.
 
 const clearsTools = "clear_tool_uses_20250919"
 
-// mismanaged says why the provider refuses what a request asks of it here.
+// mismanaged returns why the provider refuses the requested changes; nil: it accepts them.
 func (req *messagesRequest) mismanaged(betas string) *refusal {
 	threshold := strings.Contains(betas, ThresholdBeta)
 	for i, e := range req.Managing.Edits {
@@ -54,10 +54,10 @@ func (req *messagesRequest) mismanaged(betas string) *refusal {
 	return nil
 }
 
-// compacted takes a compaction block at this place.
+// compacted adds a compaction block at this place.
 func (p *prefix) compacted(block object, at string, first bool, betas string) *refusal {
 	signature, ok := block["signature"].(string)
-	if !ok { // of a threshold
+	if !ok { // a compaction at a threshold
 		p.restart(block)
 		return nil
 	}
@@ -77,7 +77,7 @@ func (p *prefix) compacted(block object, at string, first bool, betas string) *r
 	return nil
 }
 
-// summary is the answer to a request for a compaction; nil: the request is none.
+// summary returns the answer to a request for a compaction; nil: the request asks for none.
 func (b *binding) summary() *llm.Response {
 	if b == nil || b.asked.Compaction == nil {
 		return nil
@@ -90,10 +90,10 @@ func (b *binding) summary() *llm.Response {
 	}}
 }
 
-// clearedText is what the model sees in the place of a result that was cleared.
+// clearedText is the text that the model sees in place of a cleared result.
 const clearedText = "[Old tool result content cleared]"
 
-// shown returns the request as the model sees it: without the results that the server is told to clear.
+// shown returns the request as the model sees it: without the results that the server clears.
 func (b *binding) shown(req *llm.Request) *llm.Request {
 	if b == nil {
 		return req
@@ -135,7 +135,7 @@ func (b *binding) shown(req *llm.Request) *llm.Request {
 	return &out
 }
 
-// managed adds to the end of an answer which of the server's edits applied.
+// managed adds the applied edits to the end of an answer.
 func (b *binding) managed(out object) {
 	if b == nil || len(b.asked.Managing.Edits) == 0 {
 		return
@@ -147,7 +147,7 @@ func (b *binding) managed(out object) {
 	out["context_management"] = object{"applied_edits": applied}
 }
 
-// amount is a number of something, as edits name it.
+// amount reads the kind and the number of an amount in an edit.
 func amount(v any, kind string, value int) (string, int) {
 	o, ok := v.(object)
 	if !ok {
@@ -156,6 +156,6 @@ func amount(v any, kind string, value int) (string, int) {
 	if k, ok := o["type"].(string); ok {
 		kind = k
 	}
-	_, _ = fmt.Sscan(fmt.Sprint(o["value"]), &value) // what is no number leaves the default
+	_, _ = fmt.Sscan(fmt.Sprint(o["value"]), &value) // for other values the default stays
 	return kind, value
 }

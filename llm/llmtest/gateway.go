@@ -8,11 +8,11 @@ import (
 	"github.com/stet-dev/stet/llm"
 )
 
-// A gateway speaks Chat Completions to its clients, and Messages to the provider of the model. It hands on thinking with its
-// signature in "reasoning_details", a member of messages of the model, and makes blocks of it again. So the provider's check holds for
-// its clients too. OpenRouter's page "Reasoning tokens" describes the member, and its page "Errors" how an error of the provider is handed on.
+// A gateway accepts Chat Completions from its clients and sends Messages to the model's provider. It passes thinking with its
+// signature to the client in "reasoning_details", a member of the model's messages, and later turns that back into blocks. So the provider's
+// check also applies to its clients. OpenRouter documents the member on its page "Reasoning tokens", and provider errors on its page "Errors".
 
-// behindGateway looks at a request of Chat Completions as the provider behind a gateway does.
+// behindGateway checks a request of Chat Completions as the provider behind a gateway does.
 func behindGateway(account Account, body []byte) (*binding, *refusal) {
 	d := json.NewDecoder(bytes.NewReader(body))
 	d.UseNumber()
@@ -45,14 +45,14 @@ func behindGateway(account Account, body []byte) (*binding, *refusal) {
 
 const detailsKey = "reasoning_details"
 
-// handedOn is the refusal as a gateway hands it on.
+// handedOn returns the refusal in the form in which a gateway passes it on.
 func (r *refusal) handedOn() []byte {
 	return []byte(encode(object{"error": object{
 		"message": "Provider returned error", "code": 400, "metadata": object{"provider_name": "Anthropic", "raw": string(r.body())},
 	}}))
 }
 
-// details is the thinking of an answer as a gateway hands it on.
+// details returns the thinking of an answer in the form in which a gateway passes it on.
 func (b *binding) details(parts []llm.Part) (out []any) {
 	if b == nil {
 		return nil

@@ -10,21 +10,20 @@ import (
 	"github.com/stet-dev/stet/llm/gemini"
 )
 
-// geminiWire is the API of the Gemini models. Its paths have the model in them.
+// geminiWire is the API of the Gemini models. Its paths contain the model.
 var geminiWire = &wire{
 	name: "gemini", idPrefix: "fc", codec: gemini.GenerateContent{},
 	whole: geminiWhole, events: geminiEvents, failure: geminiFailure, broken: geminiBroken,
 }
 
-// checksSignatures says which models sign calls and want the signatures back: those of the
-// generations from 3 on. Earlier ones give their calls no ids.
+// checksSignatures matches the models that sign calls and require the signatures back: generations 3 and later. Earlier models give
+// their calls no ids.
 var (
 	checksSignatures = regexp.MustCompile(`^gemini-([3-9]|[1-9][0-9])\b`)
 	givesNoIDs       = regexp.MustCompile(`^gemini-[12]\b`)
 )
 
-// geminiUsage counts as this API does: the prompt includes what the cache read, and thoughts
-// are beside what was said.
+// geminiUsage counts as this API does: the prompt includes tokens read from the cache, and thinking is not part of the output.
 func geminiUsage(u llm.Usage) object {
 	out := object{
 		"promptTokenCount": u.Prompt(), "candidatesTokenCount": u.Output - u.Reasoning, "totalTokenCount": u.Total(),
@@ -46,8 +45,7 @@ func geminiStop(a answer) string {
 	return "STOP"
 }
 
-// geminiSignature is the signature of a call: it is for this call alone. The order of keys in the
-// arguments does not count.
+// geminiSignature returns the signature of a single call. The order of keys in the arguments does not matter.
 func geminiSignature(name string, args []byte) string {
 	var v any
 	if json.Unmarshal(args, &v) == nil {
@@ -59,7 +57,7 @@ func geminiSignature(name string, args []byte) string {
 	return base64.StdEncoding.EncodeToString(sum[:12])
 }
 
-// geminiParts are the parts of an answer on the wire. The first call has the signature of the thoughts.
+// geminiParts returns the parts of an answer in the wire format. The first call has the signature of the thinking.
 func geminiParts(a answer) []any {
 	signs := checksSignatures.MatchString(a.Model)
 	out := []any{}
@@ -86,7 +84,7 @@ func geminiParts(a answer) []any {
 	return out
 }
 
-// geminiAnswer is an answer with these parts, or a chunk of one.
+// geminiAnswer returns an answer with these parts, or a chunk of one.
 func geminiAnswer(a answer, parts []any, stop string) object {
 	candidate := object{"content": object{"role": "model", "parts": parts}, "index": 0}
 	if stop != "" {
@@ -101,8 +99,8 @@ func geminiWhole(a answer) []byte {
 	return []byte(encode(geminiAnswer(a, geminiParts(a), geminiStop(a))))
 }
 
-// geminiEvents streams texts in pieces and everything else at once. Without alt=sse in the query the
-// stream is one JSON array of what the events would say.
+// geminiEvents streams texts in pieces and everything else at once. Without alt=sse in the query, the stream is one JSON array
+// of the chunks.
 func geminiEvents(a answer) []event {
 	var chunks []string
 	send := func(part object, stop string) { chunks = append(chunks, encode(geminiAnswer(a, []any{part}, stop))) }

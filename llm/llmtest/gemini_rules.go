@@ -9,7 +9,7 @@ import (
 	"github.com/stet-dev/stet/llm/gemini"
 )
 
-// geminiContent is a content of a request, as the rules of the provider see it.
+// geminiContent is a content of a request, with the fields that the provider's rules use.
 type geminiContent struct {
 	Role  string
 	Parts []struct {
@@ -41,16 +41,15 @@ func (c geminiContent) responses() (n int) {
 	return n
 }
 
-// geminiRefusal looks at a request as the provider does, and says why it is refused; empty: it
-// is not.
+// geminiRefusal checks a request as the provider does, and returns why it is refused; empty: it is accepted.
 //
-//   - There are contents, and these have parts ("Generating content"). The codec looks at their roles.
+//   - There are contents, and they have parts ("Generating content"). The codec checks their roles.
 //   - countTokens may have a whole request, with its model, in place of contents ("Counting tokens").
-//   - A function call follows something that the user said or a function response; function
-//     responses follow the calls that they answer, one for each ("Function calling").
-//   - In the current turn, which begins with what the user said last, the first call of each answer
-//     has its signature back, unchanged, where the model is of the generations that check it ("Thought
-//     signatures"). Two values are allowed in place of a signature that was never given.
+//   - A function call comes after a user's message or a function response. Function responses come after the calls that they
+//     answer, one for each ("Function calling").
+//   - The current turn begins with the user's last message. In it, the first call of each answer has its original
+//     signature, if the model's generation checks it ("Thought signatures"). Two values are allowed in place of a
+//     signature that was never given.
 func geminiRefusal(model string, method gemini.Method, body []byte) string {
 	type contents struct{ Contents []geminiContent }
 	var req struct {
@@ -92,7 +91,7 @@ func geminiRefusal(model string, method gemini.Method, body []byte) string {
 	return ""
 }
 
-// geminiOrder checks content i and the one before it.
+// geminiOrder checks the order of content i and the one before it.
 func geminiOrder(contents []geminiContent, i int) string {
 	c := contents[i]
 	var before geminiContent
@@ -115,8 +114,7 @@ func geminiOrder(contents []geminiContent, i int) string {
 	return ""
 }
 
-// asks reports whether a response of that id and name answers one of the calls. A call without
-// an id goes by its name.
+// asks reports whether a response with this id and name answers one of the calls. A call without an id is identified by its name.
 func (c geminiContent) asks(id, name string) bool {
 	for _, p := range c.Parts {
 		if f := p.FunctionCall; f != nil && f.Name == name && (f.ID == "" || f.ID == id) {
@@ -126,7 +124,7 @@ func (c geminiContent) asks(id, name string) bool {
 	return false
 }
 
-// unsigned are the values that stand for a signature that the model never gave.
+// unsigned lists the values that replace a signature that the model never gave.
 var unsigned = []string{"context_engineering_is_the_way_to_go", "skip_thought_signature_validator"}
 
 // geminiSigned checks the signatures of the current turn.
@@ -150,13 +148,13 @@ func geminiSigned(contents []geminiContent) string {
 			case p.ThoughtSignature != want && !slices.Contains(unsigned, p.ThoughtSignature):
 				return "Corrupted thought signature."
 			}
-			break // of parallel calls the first alone has one
+			break // of parallel calls, only the first has a signature
 		}
 	}
 	return ""
 }
 
-// geminiModels lists the models in the form of this provider.
+// geminiModels lists the models in the format of this provider.
 func (s *Server) geminiModels() []byte {
 	models := []any{}
 	for _, name := range s.modelNames() {
@@ -168,7 +166,7 @@ func (s *Server) geminiModels() []byte {
 	return []byte(encode(object{"models": models}))
 }
 
-// geminiCount is the answer to countTokens.
+// geminiCount returns the answer to countTokens.
 func geminiCount(req *llm.Request) []byte {
 	return []byte(encode(object{"totalTokens": tokens(len(promptText(req)))}))
 }

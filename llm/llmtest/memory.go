@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// Memory is a network of one listener, without sockets: for tests whose time
-// is not the real one, which must see every wait. The zero Memory is ready.
+// Memory is an in-memory network with one listener, without sockets. It is for tests with a fake clock, which must be able to observe
+// every wait. The zero Memory is ready to use.
 type Memory struct {
 	once   sync.Once
 	conns  chan net.Conn
@@ -19,7 +19,7 @@ func (m *Memory) init() {
 	m.once.Do(func() { m.conns, m.closed = make(chan net.Conn), make(chan struct{}) })
 }
 
-// DialContext connects to the listener, whatever address is asked for.
+// DialContext connects to the listener, for any address.
 func (m *Memory) DialContext(ctx context.Context, _, _ string) (net.Conn, error) {
 	m.init()
 	client, server := net.Pipe()

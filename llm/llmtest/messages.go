@@ -7,9 +7,8 @@ import (
 	"github.com/stet-dev/stet/llm"
 )
 
-// messagesUsage splits the prompt as Anthropic does: input_tokens excludes
-// what the cache read and wrote, and nothing is cached unless the request
-// marks it.
+// messagesUsage splits the prompt as Anthropic does: input_tokens excludes tokens that the cache read and wrote. Nothing is cached
+// without a cache marker.
 func messagesUsage(a answer) object {
 	u := a.Usage
 	if bytes.Contains(a.body, []byte(`"cache_control"`)) {
@@ -95,7 +94,7 @@ func messagesEvents(a answer) []event {
 				delta(object{"type": "input_json_delta", "partial_json": s})
 			}
 		case llm.Thinking:
-			if block["type"] != "thinking" { // redacted: comes at once
+			if block["type"] != "thinking" { // redacted thinking is sent as a whole
 				send("content_block_start", object{"index": i, "content_block": block})
 				break
 			}

@@ -5,20 +5,20 @@ import (
 	"strings"
 )
 
-// Rules of the provider's page "Preserved thinking" about models. A name in neither list counts as one of the newest models.
+// Model rules from the provider's page "Preserved thinking". A name that is in neither list counts as one of the newest models.
 
-// unchecked are the models that do not look at what stands before a block of thinking.
+// unchecked lists models that do not check what stands before a block of thinking.
 var unchecked = []string{
 	"claude-3", "claude-opus-4", "claude-sonnet-4", "claude-haiku-4", "claude-opus-5", "claude-sonnet-5", "claude-fable-5", "claude-mythos-preview",
 }
 
-// minor begins what stands behind the name of another model than the list's.
+// minor matches the rest of a name that belongs to another model than the entry of the list.
 var minor = regexp.MustCompile(`^-[0-9]{1,2}([^0-9]|$)`)
 
-// newest are the models with preserved thinking; most begin like an earlier one.
+// newest lists models with preserved thinking. Most of their names begin like the name of an earlier model.
 var newest = []string{"claude-opus-5-5", "claude-sonnet-5-5", "claude-haiku-5-5", "claude-fable-5-1", "claude-fable-5-2"}
 
-// family is the entry of the lists that a model's name belongs to; else the name itself.
+// family returns the list entry for a model's name, or else the name itself.
 func family(model string) string {
 	model = strings.ToLower(strings.ReplaceAll(model, ".", "-"))
 	for _, list := range [][]string{newest, {"claude-mythos-5"}, unchecked} {
@@ -32,8 +32,7 @@ func family(model string) string {
 	return model
 }
 
-// checks reports whether a model looks at what stands before a block of thinking. The
-// Mythos models record it, and do not look.
+// checks reports whether a model checks what stands before a block of thinking. The Mythos models record it without a check.
 func checks(model string) bool {
 	f := family(model)
 	if strings.HasPrefix(f, "claude-mythos") {
@@ -47,7 +46,7 @@ func checks(model string) bool {
 	return true
 }
 
-// records reports whether a model's signatures say what stood before the block.
+// records reports whether a model's signatures record what stood before the block.
 func records(model string) bool { return checks(model) || family(model) == "claude-mythos-5" }
 
 // reads reports whether a model can read the thinking of another one.
@@ -55,14 +54,14 @@ func reads(model, other string) bool {
 	to, from := family(model), family(other)
 	top := func(f string) bool { return strings.HasPrefix(f, "claude-fable-5-") || f == "claude-mythos-5" }
 	switch {
-	case to == from, from == "claude-haiku-5-5": // the thinking of Haiku 5.5 is not locked to it
+	case to == from, from == "claude-haiku-5-5": // thinking of Haiku 5.5 can be read by all models
 		return true
 	case top(to):
 		return true
 	case to == "claude-haiku-5-5":
 		return false
 	case !strings.HasPrefix(to, "claude-") || !strings.HasPrefix(from, "claude-"):
-		return true // a name of a test
+		return true // a model name made up by a test
 	}
 	return !records(from) && !strings.HasPrefix(from, "claude-fable")
 }

@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// turn is a run of messages of one role, which the provider takes for one message.
+// turn is a sequence of messages with the same role, which the provider treats as one message.
 type turn struct {
 	role   string
 	first  int // index of the first message
 	blocks []placed
 }
 
-// placed is a block and its place in the request.
+// placed is a block with its place in the request.
 type placed struct {
 	object
 	at string
@@ -36,11 +36,11 @@ func turns(messages []object) (out []turn) {
 	return out
 }
 
-// misordered says why the provider refuses the order of messages and blocks: pages
+// misordered returns why the provider refuses the order of messages and blocks. The rules are on the pages
 // "Handle tool calls" and "Tool and multi-turn workflows" (of thinking).
 func misordered(messages []object) *refusal {
-	seen := map[string]bool{} // identities of calls
-	var calls []string        // of the turn before
+	seen := map[string]bool{} // ids of calls
+	var calls []string        // of the previous turn
 	for _, t := range turns(messages) {
 		if t.role != "assistant" {
 			if why := t.results(calls); why != nil {
@@ -74,7 +74,7 @@ func unanswered(calls []string, message int) *refusal {
 		"Each `tool_use` block must have a corresponding `tool_result` block in the next message.", message, strings.Join(calls, ", "))
 }
 
-// results looks for the results of the calls before, which stand before everything else.
+// results checks that the results of the previous calls come before everything else.
 func (t turn) results(calls []string) *refusal {
 	open, leading := slices.Clone(calls), true
 	for _, b := range t.blocks {
@@ -102,7 +102,7 @@ func (t turn) results(calls []string) *refusal {
 	return nil
 }
 
-// thinkingFirst looks for thinking that comes late in an assistant's turn, or ends it.
+// thinkingFirst checks that thinking does not come late in an assistant's turn, and does not end it.
 func (t turn) thinkingFirst() *refusal {
 	thinking := func(b placed) bool { return signed(b.object) != "" }
 	if !slices.ContainsFunc(t.blocks, thinking) {

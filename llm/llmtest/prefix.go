@@ -12,22 +12,20 @@ import (
 	"strings"
 )
 
-// prefix is what stands before a place in a request: the top-level instructions, the set
-// of tools and the messages, without cache markers and without thinking; and which block
-// of thinking came last. So a change before a block of thinking is found, and a block
-// that is missing between two others; but not that the first blocks are missing, or the
-// last ones, or all.
+// prefix describes what stands before a place in a request: the top-level instructions, the tools and the messages, without cache markers and
+// thinking. It also holds the last block of thinking. So the check finds a change before a block of thinking, and a block
+// that is missing between two others. It does not find out if the first blocks are missing, or the last ones, or all.
 type prefix struct {
 	model    string
 	system   string            // a hash of the top-level instructions
 	head     [sha256.Size]byte // of instructions and tools
-	sum      [sha256.Size]byte // of everything but thinking
-	last     string            // the Own of the block of thinking before; "": there is none
+	sum      [sha256.Size]byte // of everything except thinking
+	last     string            // the Own of the previous block of thinking; "": none
 	role     string            // of the message at this place
-	deferred map[string]object // tools that nothing has referred to yet
+	deferred map[string]object // tools that no block has referred to yet
 }
 
-// before is the prefix of the first message.
+// before returns the prefix of the first message.
 func before(model string, system any, tools []object) *prefix {
 	p := &prefix{model: model, deferred: map[string]object{}}
 	p.add(blocksOf(system))
@@ -48,11 +46,10 @@ func before(model string, system any, tools []object) *prefix {
 	return p
 }
 
-// add takes in a value that stands at this place. The order of keys does not count, and
-// a key without a value counts as none.
+// add adds a value at this place. The order of keys does not matter. A key with a null value counts as missing.
 func (p *prefix) add(v any) {
 	text, err := json.Marshal(v)
-	if err != nil { // a call that is made wrong on purpose
+	if err != nil { // a call that a test made invalid on purpose
 		text = fmt.Append(nil, v)
 	}
 	d := json.NewDecoder(bytes.NewReader(text))
@@ -69,8 +66,7 @@ func (p *prefix) add(v any) {
 	p.sum = sha256.Sum256(append(p.sum[:], text...))
 }
 
-// block takes in a block of a message. A deferred tool counts from the place where it is
-// named first.
+// block adds a block of a message. A deferred tool counts from the place where it is first named.
 func (p *prefix) block(b object) {
 	p.add(b)
 	if len(p.deferred) == 0 {
@@ -88,7 +84,7 @@ func (p *prefix) block(b object) {
 	}
 }
 
-// speak begins a message. Messages of one role in a row count as one.
+// speak begins a message. Consecutive messages of one role count as one.
 func (p *prefix) speak(role string) {
 	if p.role != role {
 		p.role = role
@@ -96,7 +92,7 @@ func (p *prefix) speak(role string) {
 	}
 }
 
-// seal is the seal of a block of thinking at this place.
+// seal returns the seal for a block of thinking at this place.
 func (p *prefix) seal() seal {
 	s := seal{Model: p.model, Before: p.last}
 	if records(p.model) {
@@ -105,8 +101,7 @@ func (p *prefix) seal() seal {
 	return s
 }
 
-// differs says in the provider's words why a block that was sealed so may not stand at
-// this place; "": it may.
+// differs returns, in the provider's words, why a block with this seal may not stand at this place; "": it may.
 func (p *prefix) differs(s seal) string {
 	switch {
 	case s.Prefix == "" || s.Prefix == hex.EncodeToString(p.sum[:8]) && (p.last == "" || s.Before == p.last):
@@ -117,15 +112,13 @@ func (p *prefix) differs(s seal) string {
 	return "Content before this block differs from when it was created."
 }
 
-// restart lets the prefix begin with a compaction that a server made at a threshold: what
-// stands before it does not count.
+// restart begins the prefix anew with a compaction that a server made at a threshold. Everything before it is ignored.
 func (p *prefix) restart(compaction object) {
 	p.sum = p.head
 	p.add(compaction)
 }
 
-// replace puts a compaction that was made on demand in place of the messages that it
-// replaces.
+// replace puts a compaction that was made on demand in place of the messages that it covers.
 func (p *prefix) replace(s seal) {
 	p.last, p.role = s.Before, s.Role
 	sum, err := hex.DecodeString(s.Prefix)
@@ -135,16 +128,16 @@ func (p *prefix) replace(s seal) {
 	head := p.head
 	copy(p.sum[:], sum)
 	if hex.EncodeToString(head[:8]) != s.System {
-		p.add(hex.EncodeToString(head[:])) // the instructions or tools are not those of then
+		p.add(hex.EncodeToString(head[:])) // the instructions or tools changed since then
 	}
 }
 
-// compaction is the seal of a compaction of all that stands before this place.
+// compaction returns the seal for a compaction of everything before this place.
 func (p *prefix) compaction() seal {
 	return seal{Model: p.model, Before: p.last, System: hex.EncodeToString(p.head[:8]), Prefix: hex.EncodeToString(p.sum[:]), Role: p.role}
 }
 
-// signed is where a block of thinking has its signature; "" for another block.
+// signed returns the name of the field with a thinking block's signature; "" for other blocks.
 func signed(block object) string {
 	switch block["type"] {
 	case "thinking":
@@ -155,7 +148,7 @@ func signed(block object) string {
 	return ""
 }
 
-// blocksOf is content as a list of blocks, without cache markers.
+// blocksOf returns content as a list of blocks, without cache markers.
 func blocksOf(content any) []any {
 	if text, ok := content.(string); ok {
 		return []any{object{"type": "text", "text": text}}

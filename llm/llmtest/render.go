@@ -9,9 +9,8 @@ import (
 	"github.com/stet-dev/stet/llm"
 )
 
-// toolNames lists, per Op, the names under which agents offer such a tool, in
-// the order of preference. What stands behind the shells is written as a
-// command line.
+// toolNames lists for each Op the names under which agents offer such a tool, in order of preference. For names after the shells
+// the action is written as a command line.
 var toolNames = map[Op][]string{
 	OpRead:  {"Read", "read", "read_file", "read_files"},
 	OpEdit:  {"Edit", "edit", "edit_file", "replace", "MultiEdit", "apply_patch", "editor"},
@@ -19,8 +18,7 @@ var toolNames = map[Op][]string{
 	OpShell: {"Bash", "bash", "run_shell_command", "run_commands", "exec_command", "shell", "shell_command", "exec"},
 }
 
-// render turns a into the call of a tool that req offers. Where none fits it
-// names a shell, which the agent answers with an error.
+// render turns a into a call of a tool that req offers. If no tool fits, it names a shell, and the agent answers with an error.
 func render(a Action, root string, req *llm.Request) (name, args string) {
 	if a.Op == OpCall {
 		return a.Tool, a.Args
@@ -44,8 +42,7 @@ type offer struct {
 	Schema json.RawMessage
 }
 
-// offered lists the tools that a request offers: in its list, or, as newer versions of Codex do, in an item of the
-// conversation.
+// offered lists the tools that a request offers. Newer versions of Codex offer tools in an item of the conversation instead of the list.
 func offered(req *llm.Request) (out []offer) {
 	for _, t := range req.Tools {
 		out = append(out, offer{t.Name, t.Schema})
@@ -66,7 +63,7 @@ func offered(req *llm.Request) (out []offer) {
 					}
 				}
 			}
-			_ = json.Unmarshal([]byte(p.Raw), &item) // what cannot be read offers nothing
+			_ = json.Unmarshal([]byte(p.Raw), &item) // an invalid item offers no tools
 			for _, space := range item.Tools {
 				for _, t := range space.Tools {
 					out = append(out, offer{t.Name, t.Parameters})
@@ -77,7 +74,7 @@ func offered(req *llm.Request) (out []offer) {
 	return out
 }
 
-// schema is what the arguments are chosen by.
+// schema holds the fields of a JSON Schema that the choice of arguments uses.
 type schema struct {
 	Properties map[string]struct {
 		Type  any
@@ -88,7 +85,7 @@ type schema struct {
 
 func (s schema) has(key string) bool { _, ok := s.Properties[key]; return ok }
 
-// first returns the first of keys that the schema knows, and else keys[0].
+// first returns the first of keys that the schema has, or else keys[0].
 func (s schema) first(keys ...string) string {
 	for _, k := range keys {
 		if s.has(k) {
@@ -98,11 +95,10 @@ func (s schema) first(keys ...string) string {
 	return keys[0]
 }
 
-// arguments writes a as the arguments of the tool name, in the words of its
-// JSON Schema.
+// arguments writes a as the arguments of the tool name, by its JSON Schema.
 func arguments(a Action, root, name string, described []byte) string {
 	var s schema
-	_ = json.Unmarshal(described, &s) // what cannot be read has no properties: the defaults below
+	_ = json.Unmarshal(described, &s) // an invalid schema has no properties; then the defaults below apply
 	if name == "apply_patch" {
 		if len(s.Properties) == 0 {
 			return patch(a) // a custom tool: free text
@@ -176,7 +172,7 @@ func fileArguments(args map[string]any, a Action, root, name string, s schema) {
 	}
 }
 
-// zero is a value for a required argument that the script does not speak of.
+// zero returns a value for a required argument that the script does not set.
 func zero(typ any) any {
 	switch typ {
 	case "boolean":
@@ -191,7 +187,7 @@ func zero(typ any) any {
 	return "scripted"
 }
 
-// patch writes an edit or a write in the patch language of apply_patch.
+// patch writes an edit or a write in the patch format of apply_patch.
 func patch(a Action) string {
 	if a.Op == OpWrite {
 		return "*** Begin Patch\n*** Add File: " + a.Path + "\n" + prefixed("+", a.Content) + "*** End Patch\n"
@@ -208,7 +204,7 @@ func prefixed(prefix, text string) string {
 	return b.String()
 }
 
-// commandLine writes an action for an agent that has a shell only.
+// commandLine writes an action for an agent that has only a shell.
 func commandLine(a Action) string {
 	switch {
 	case a.Op == OpRead && a.First > 0:
@@ -223,7 +219,7 @@ func commandLine(a Action) string {
 func encode(v any) string {
 	b, err := json.Marshal(v)
 	if err != nil {
-		panic(err) // only values made in this package
+		panic(err) // the values are all made in this package
 	}
 	return string(b)
 }

@@ -7,8 +7,7 @@ import (
 	"github.com/stet-dev/stet/llm"
 )
 
-// responsesUsage counts as OpenAI's Responses do: input_tokens includes what
-// the cache read.
+// responsesUsage counts as OpenAI's Responses do: input_tokens includes tokens read from the cache.
 func responsesUsage(u llm.Usage) object {
 	return object{
 		"input_tokens": u.Prompt(), "output_tokens": u.Output, "total_tokens": u.Total(),
@@ -27,20 +26,20 @@ func responsesEnvelope(a answer, status string, output []any) object {
 	}
 }
 
-// customTools are the names of the tools that take text, not JSON.
+// customTools returns the names of the tools that take text instead of JSON.
 func customTools(body []byte) map[string]bool {
 	var req struct {
 		Tools []struct{ Type, Name string }
 	}
-	_ = json.Unmarshal(body, &req)       // the body was decoded once already
-	out := map[string]bool{"exec": true} // where an item of the conversation offers it
+	_ = json.Unmarshal(body, &req)       // the body was already decoded once
+	out := map[string]bool{"exec": true} // if an item of the conversation offers it
 	for _, t := range req.Tools {
 		out[t.Name] = t.Type == "custom"
 	}
 	return out
 }
 
-// responsesItem is part i of the answer as an output item.
+// responsesItem returns part i of the answer as an output item.
 func responsesItem(a answer, i int, custom map[string]bool) object {
 	p, id := a.Message.Parts[i], fmt.Sprintf("%s_%d", a.ID, i)
 	switch {
@@ -85,8 +84,7 @@ func responsesWhole(a answer) []byte {
 	return []byte(encode(out))
 }
 
-// responsesEnd is the whole response and the status in which it ended. A stop
-// reason is why it is incomplete.
+// responsesEnd returns the whole response and its final status. A stop reason says why the response is incomplete.
 func responsesEnd(a answer, items []any) (status string, out object) {
 	status = "completed"
 	if a.StopReason != "" && a.StopReason != status {
@@ -121,8 +119,7 @@ func responsesEvents(a answer) []event {
 	return s.out
 }
 
-// item sends one output item: its head with nothing in it, its deltas, and
-// the whole of it.
+// item sends one output item: an empty item, its deltas, and the whole item.
 func (s *responsesStream) item(i int, item object, p llm.Part) {
 	empty := object{}
 	for k, v := range item {
@@ -166,7 +163,7 @@ func (s *responsesStream) item(i int, item object, p llm.Part) {
 			s.send(event+".delta", at(object{"delta": d}))
 		}
 		s.send(event+".done", at(object{field: p.Args, "name": p.Name}))
-	default: // comes at once
+	default: // sent as a whole
 		s.send("response.output_item.added", object{"output_index": i, "item": item})
 	}
 	s.send("response.output_item.done", object{"output_index": i, "item": item})

@@ -9,30 +9,28 @@ import (
 	"github.com/stet-dev/stet/llm"
 )
 
-// Script is what the model says, turn by turn. It is written once and drives
-// every agent: the server picks, among the tools that the request offers, the
-// agent's own one for each [Action].
+// Script lists the model's answers, turn by turn. The same script works with every agent: for each [Action], the server picks the agent's own
+// tool among those that the request offers.
 type Script struct {
-	// Root is the absolute path of the workspace. It is put before relative
-	// paths for tools that want absolute ones. Empty: paths stay relative.
+	// Root is the absolute path of the workspace. It is put before relative paths for tools that require absolute ones. Empty: paths
+	// stay relative.
 	Root  string
 	Turns []Turn
-	// End is the answer when all turns are over; "" is "Done.".
+	// End is the answer after all turns; "" is "Done.".
 	End string
-	// Side is the answer to requests beside the conversation (a title, a
-	// summary); "" is "A scripted session".
+	// Side is the answer to requests outside the conversation (for a title or a summary); "" is "A scripted session".
 	Side string
 }
 
-// Turn is one answer of the model. A turn without actions ends the agent's
-// run; the turns behind it answer the next prompt of the same conversation.
+// Turn is one answer of the model. A turn without actions ends the agent's run. The turns after it answer the next prompt of the same
+// conversation.
 type Turn struct {
-	Thinking string // said before the text, where the wire format has a place for it
+	Thinking string // sent before the text, if the wire format supports it
 	Text     string
 	Do       []Action
 }
 
-// Op says what an Action does.
+// Op is the operation of an Action.
 type Op uint8
 
 const (
@@ -40,10 +38,10 @@ const (
 	OpEdit            // Path, Old, New
 	OpWrite           // Path, Content
 	OpShell           // Command
-	OpCall            // Tool, Args: exactly this call
+	OpCall            // Tool, Args: this exact call
 )
 
-// Action is something that a turn does with one tool call.
+// Action is an operation that a turn does with one tool call.
 type Action struct {
 	Op          Op
 	Path        string // relative to the workspace, or absolute
@@ -57,14 +55,12 @@ type Action struct {
 // Read reads a whole file.
 func Read(path string) Action { return Action{Op: OpRead, Path: path} }
 
-// ReadLines reads the lines first to last. An agent without ranges reads the
-// whole file.
+// ReadLines reads the lines first to last. An agent without line ranges reads the whole file.
 func ReadLines(path string, first, last int) Action {
 	return Action{Op: OpRead, Path: path, First: first, Last: last}
 }
 
-// Edit replaces old, which must stand in the file once, by new. Both are
-// whole lines for agents that edit by patches.
+// Edit replaces old by new. old must occur once in the file. For agents that edit by patches, both must be whole lines.
 func Edit(path, old, new string) Action {
 	return Action{Op: OpEdit, Path: path, Old: old, New: new}
 }
@@ -78,20 +74,17 @@ func Shell(command string) Action { return Action{Op: OpShell, Command: command}
 // Call calls the named tool with a JSON object of arguments.
 func Call(tool, args string) Action { return Action{Op: OpCall, Tool: tool, Args: args} }
 
-// Say is a turn of text with actions.
+// Say returns a turn with text and actions.
 func Say(text string, do ...Action) Turn { return Turn{Text: text, Do: do} }
 
-// callID is the identity of call c of turn s. Agents keep it, so the next
-// request says by itself how far the conversation is.
+// callID returns the id of call c of turn s. Agents keep it, so the next request shows how far the conversation is.
 func callID(prefix string, s, c int) string { return fmt.Sprintf("%s_s%02dc%d", prefix, s, c) }
 
 var callIDPattern = regexp.MustCompile(`_s(\d+)c\d+$`)
 
-// Step returns how many turns of calls req has behind it: one more than the
-// highest turn among the calls it answers, known by their identities, or,
-// where these are not of this package, the number of runs of tool results. It
-// depends on req alone, so that retries and concurrent conversations do not
-// disturb each other.
+// Step returns the number of finished turns with calls in req. This is one more than the highest turn among the answered calls, which their
+// ids show. If no id is from this package, it is the number of groups of tool results. It depends only on req, so retries
+// and concurrent conversations do not affect each other.
 func Step(req *llm.Request) int {
 	step, runs := 0, 0
 	var last llm.Role
@@ -113,8 +106,7 @@ func Step(req *llm.Request) int {
 	return step
 }
 
-// step is the index of the turn that req asks for: behind the turns of calls
-// also those without, which the user has answered by another prompt.
+// step returns the index of the turn that req asks for. It also counts turns without calls, which the user answered by another prompt.
 func (s Script) step(req *llm.Request) int {
 	step := Step(req)
 	tail := req.Messages
@@ -130,15 +122,14 @@ func (s Script) step(req *llm.Request) int {
 		for _, p := range m.Parts {
 			if p.Kind == llm.Text && p.Text == s.Turns[step].Text {
 				step++
-				break // the rest of the message is of the same turn
+				break // the rest of the message belongs to the same turn
 			}
 		}
 	}
 	return step
 }
 
-// answer is the scripted response to req; side reports whether req stands
-// beside the conversation.
+// answer returns the scripted response to req. side reports whether req is outside the conversation.
 func (s Script) answer(req *llm.Request, prefix string) (resp llm.Response, step int, side bool) {
 	step = s.step(req)
 	turn := Turn{Text: s.End}
@@ -173,8 +164,7 @@ var summaryPhrases = []string{
 	"summarize our conversation", "generate a title", "title for this conversation", "checkpoint compaction",
 }
 
-// asksForSummary reports whether the last words of req are an agent's own
-// demand for a title or a summary.
+// asksForSummary reports whether the last message of req is the agent's own request for a title or a summary.
 func asksForSummary(req *llm.Request) bool {
 	for i := len(req.Messages) - 1; i >= 0; i-- {
 		m := req.Messages[i]

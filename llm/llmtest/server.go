@@ -1,14 +1,12 @@
-// Package llmtest is a scripted model: a real HTTP server on loopback that
-// speaks Anthropic's Messages, OpenAI's Chat Completions and Responses, and
-// Gemini's generateContent, streamed and not, with usage, a prompt cache that is
-// played, and failures on demand. What it says is a [Script] or a handler; what it was sent is kept
-// byte for byte.
+// Package llmtest is a scripted model. It is a real HTTP server on loopback with the APIs Messages (Anthropic), Chat
+// Completions and Responses (OpenAI), and generateContent (Gemini), streamed and not. It reports usage, simulates a prompt
+// cache, and fails on demand. A [Script] or a handler gives the answers. Received requests are kept byte for byte.
 //
 // Unless [Config].Lax is set, the Messages API refuses what the provider refuses: blocks
 // in a wrong order (order.go), thinking that is bound to another conversation (prefix.go,
-// binding.go, models.go), and what asks for the server's own edits in a wrong way
-// (compaction.go). A signature holds all that the check needs (seal.go), so servers of one
-// test know each other's.
+// binding.go, models.go), and invalid requests for the server's own edits
+// (compaction.go). A signature contains all data for the check (seal.go), so the servers of one
+// test accept each other's signatures.
 package llmtest
 
 import (
@@ -26,55 +24,51 @@ import (
 	"github.com/stet-dev/stet/llm/gemini"
 )
 
-// Config sets a Server up. The zero value answers every request with "Done."
+// Config configures a Server. The zero value answers every request with "Done."
 type Config struct {
 	Script Script
-	// Handler, if set, answers in place of Script. It may be called
-	// concurrently. Identities, stop reason and usage that it leaves empty
-	// are filled in. A *Fault or Fault as the error makes that failure, any
-	// other error a 500.
+	// Handler, if set, answers in place of Script. It may be called concurrently. Ids, stop reason and usage that it leaves empty are
+	// filled in. If the error is a *Fault or Fault, that failure happens; any other error gives a 500.
 	Handler func(*llm.Request) (llm.Response, error)
-	// Addr is where to listen; "" is a free port on loopback.
+	// Addr is the address to listen on; "" is a free port on loopback.
 	Addr string
-	// Listener is where to listen, in place of Addr: a *[Memory], say.
+	// Listener replaces Addr, for example with a *[Memory].
 	Listener net.Listener
-	// Reasoning lets Chat Completions say the model's thinking, as compatible
-	// endpoints do ("reasoning_content").
+	// Reasoning adds the model's thinking to Chat Completions, as compatible endpoints do ("reasoning_content").
 	Reasoning bool
-	// Account is what the Messages API binds thinking for; "" is NewAccount.
+	// Account is the kind of account for the Messages API; "" is NewAccount.
 	Account Account
-	// Gateway has Chat Completions be those of a gateway to a provider of the Messages API, which binds thinking (gateway.go).
+	// Gateway makes Chat Completions behave like a gateway to a provider of the Messages API that binds thinking (gateway.go).
 	Gateway bool
-	// Lax lets the Messages API take every request that can be read: no thinking is bound,
-	// and blocks may come in any order. Other servers refuse what the provider refuses, by
-	// the model's name; a name that is not known is taken for one of the newest models.
-	// count_tokens refuses the same.
+	// Lax makes the Messages API accept every readable request: no thinking is bound, and blocks may come in any order. Otherwise the
+	// server refuses what the provider refuses for the model's name. An unknown name counts as one of the newest
+	// models. count_tokens refuses the same.
 	Lax bool
-	// Now is the time that message threads go by; nil is time.Now.
+	// Now is the clock for message threads; nil is time.Now.
 	Now func() time.Time
-	// NoSockets answers 426 to who asks for a WebSocket.
+	// NoSockets answers requests for a WebSocket with 426.
 	NoSockets bool
-	// Models are the names that /v1/models lists; none lists "scripted".
+	// Models are the names that /v1/models lists; nil lists "scripted".
 	Models []string
-	// Forget lets Requests return nothing, so that a server may run for days.
+	// Forget makes Requests return nothing, so that a server can run for days.
 	Forget bool
 	Logger *slog.Logger // nil discards
 }
 
-// Request is one request as it was received.
+// Request is a received request.
 type Request struct {
 	Method, Path, Query string
 	Header              http.Header
-	Body                []byte       // its text, where it came compressed
+	Body                []byte       // decompressed
 	Wire                string       // "messages", "chat", "responses", "gemini"; "" for other paths
-	Decoded             *llm.Request // nil if the body is none
-	Step                int          // the turn that answered; -1 for none
-	Side                bool         // answered beside the conversation
+	Decoded             *llm.Request // nil if the body is not a valid request
+	Step                int          // index of the turn that answered; -1: none
+	Side                bool         // it was answered outside the conversation
 	Socket              bool         // it came over a WebSocket; Body is the message
 	Status              int          // of the answer
 }
 
-// Server is a running model. Its methods may be called concurrently.
+// Server is a running scripted model. Its methods may be called concurrently.
 type Server struct {
 	URL string // "http://127.0.0.1:PORT", without a slash at the end
 
@@ -91,8 +85,7 @@ type Server struct {
 	faults   []Fault
 }
 
-// New starts a server for a script. It panics if it cannot listen, as
-// httptest does.
+// New starts a server for a script. Like httptest, it panics if it cannot listen.
 func New(script Script) *Server {
 	s, err := Start(Config{Script: script})
 	if err != nil {
@@ -125,15 +118,14 @@ func Start(cfg Config) (*Server, error) {
 	return s, nil
 }
 
-// Close ends the server and every connection, and waits.
+// Close ends the server and every connection, and waits for the end.
 func (s *Server) Close() error {
 	err := s.http.Close()
 	<-s.done
 	return err
 }
 
-// Requests returns what was received so far, in the order of arrival. The
-// values must not be changed.
+// Requests returns the requests received so far, in the order of arrival. The caller must not change them.
 func (s *Server) Requests() []Request {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -144,7 +136,7 @@ func (s *Server) Requests() []Request {
 	return out
 }
 
-// Fail lets the next requests for an answer fail, one fault each, in order.
+// Fail makes the next requests for an answer fail, one fault each, in order.
 func (s *Server) Fail(faults ...Fault) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -165,7 +157,7 @@ func (s *Server) nextFault(h http.Header) (Fault, error) {
 	return f, nil
 }
 
-// record keeps a request and returns a function that completes it.
+// record stores a request and returns a function that completes it.
 func (s *Server) record(r *Request) (update func(func(*Request))) {
 	s.mu.Lock()
 	if !s.cfg.Forget {
@@ -222,7 +214,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// statusWriter notes the status of an answer.
+// statusWriter records the status of an answer.
 type statusWriter struct {
 	http.ResponseWriter
 	update func(func(*Request))
@@ -238,7 +230,7 @@ func (w *statusWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 func writeJSON(w http.ResponseWriter, status int, body []byte) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_, _ = w.Write(body) // a client that is gone is no concern of the model
+	_, _ = w.Write(body) // a client that is gone needs no answer
 }
 
 func wait(ctx context.Context, d time.Duration) {
@@ -253,7 +245,7 @@ func wait(ctx context.Context, d time.Duration) {
 	}
 }
 
-// asFault returns the fault that a handler's error stands for.
+// asFault returns the fault for a handler's error.
 func asFault(err error) Fault {
 	var f Fault
 	var p *Fault

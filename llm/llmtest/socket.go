@@ -11,12 +11,12 @@ import (
 	"github.com/coder/websocket"
 )
 
-// The Responses API over a WebSocket, as the page "WebSocket mode" of its documentation has it: each message
-// "response.create" is the body of a POST, and its answer is the events of a stream. A request that names an earlier response has
-// the new items alone. What a socket answered last it knows itself, also with "store": false; of other sockets
-// and of POST it knows what was stored.
+// The Responses API over a WebSocket, as in the page "WebSocket mode" of its documentation. Each message
+// "response.create" is the body of a POST; its answer is a sequence of events. A request that names an earlier response has
+// only the new items. A socket knows its own last response, even with "store": false. It knows the responses of other sockets and of POST only
+// if they were stored.
 
-// maxResponses is how many responses are held at most.
+// maxResponses limits the number of responses that are held.
 const maxResponses = 1000
 
 // responses holds conversations by the ids of their responses.
@@ -25,14 +25,14 @@ type responses struct {
 	items map[string][]json.RawMessage
 }
 
-// chain is a request's place in its conversation. A nil chain is that of another API.
+// chain is a request's place in its conversation. It is nil for other APIs.
 type chain struct {
 	items  []json.RawMessage
 	stored bool
 	named  bool // the response needs an id of its own
 }
 
-// responseError is a refusal in the shape of the API.
+// responseError is a refusal in the format of the API.
 type responseError struct {
 	status        int
 	code, message string
@@ -42,14 +42,14 @@ func (e *responseError) object() object {
 	return object{"type": "invalid_request_error", "code": e.code, "message": e.message, "param": "previous_response_id"}
 }
 
-// enter makes body one that has all items. own are the conversations of the socket.
+// enter replaces a body's new items by all items of the conversation. own holds the conversations of the socket.
 func (s *responses) enter(body []byte, own map[string][]json.RawMessage) ([]byte, *chain, *responseError) {
 	var fields map[string]json.RawMessage
 	if json.Unmarshal(body, &fields) != nil {
-		return body, nil, nil // the codec says what is wrong
+		return body, nil, nil // the codec reports the error
 	}
 	var previous, text string
-	_ = json.Unmarshal(fields["previous_response_id"], &previous) // null is none
+	_ = json.Unmarshal(fields["previous_response_id"], &previous) // null means none
 	c := &chain{stored: string(fields["store"]) != "false", named: own != nil || previous != "" || string(fields["store"]) == "true"}
 	var fresh []json.RawMessage
 	if json.Unmarshal(fields["input"], &fresh) != nil && json.Unmarshal(fields["input"], &text) == nil {
@@ -74,16 +74,16 @@ func (s *responses) enter(body []byte, own map[string][]json.RawMessage) ([]byte
 	return []byte(encode(fields)), c, nil
 }
 
-// keep gives the answer an id of its own, and holds the conversation by it.
+// keep gives the answer an id and holds the conversation under it.
 func (s *responses) keep(c *chain, a *answer, own map[string][]json.RawMessage) {
 	if c == nil {
 		return
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if c.named { // by what it answers: the same conversation has the same ids in every run
+	if c.named { // the id is made from the conversation, so that it is the same in every run
 		h := fnv.New64a()
-		_, _ = io.WriteString(h, encode(c.items)) // a hash takes all
+		_, _ = io.WriteString(h, encode(c.items)) // a hash returns no errors
 		a.ID = fmt.Sprintf("r%016x", h.Sum64())
 	}
 	items := c.items[:len(c.items):len(c.items)]
@@ -92,7 +92,7 @@ func (s *responses) keep(c *chain, a *answer, own map[string][]json.RawMessage) 
 	}
 	id := "resp_" + a.ID
 	if own != nil {
-		clear(own) // a socket knows its last response
+		clear(own) // a socket knows only its last response
 		own[id] = items
 	}
 	if c.stored {
@@ -107,7 +107,7 @@ func (s *responses) keep(c *chain, a *answer, own map[string][]json.RawMessage) 
 func (s *Server) serveSocket(w http.ResponseWriter, r *http.Request) {
 	c, err := websocket.Accept(w, r, &websocket.AcceptOptions{InsecureSkipVerify: true})
 	if err != nil {
-		return // it is answered
+		return // Accept has sent an answer
 	}
 	defer func() { _ = c.CloseNow() }()
 	c.SetReadLimit(-1)
@@ -127,7 +127,7 @@ func (s *Server) serveSocket(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// serveEvent answers one message. It is false where the socket ends.
+// serveEvent answers one message. It returns false if the socket ends.
 func (s *Server) serveEvent(c *websocket.Conn, r *http.Request, text []byte, lanes map[string]map[string][]json.RawMessage) bool {
 	wire := wires["/v1/responses"]
 	var said struct {
@@ -138,7 +138,7 @@ func (s *Server) serveEvent(c *websocket.Conn, r *http.Request, text []byte, lan
 	send := func(data string) bool {
 		if said.Lane != "" {
 			var o object
-			_ = json.Unmarshal([]byte(data), &o) // made here
+			_ = json.Unmarshal([]byte(data), &o) // it was made here
 			o["stream_id"] = said.Lane
 			data = encode(o)
 		}
@@ -163,7 +163,7 @@ func (s *Server) serveEvent(c *websocket.Conn, r *http.Request, text []byte, lan
 	if lanes[said.Lane] == nil {
 		lanes[said.Lane] = map[string][]json.RawMessage{}
 	}
-	own := map[string][]json.RawMessage{} // a lane may go on from what another one answered
+	own := map[string][]json.RawMessage{} // a lane may continue the response of another lane
 	for _, known := range lanes {
 		for id, items := range known {
 			own[id] = items

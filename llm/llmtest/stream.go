@@ -5,7 +5,7 @@ import (
 	"net/http"
 )
 
-// stream sends the answer event by event, as far as the fault lets it.
+// stream sends the answer event by event, until the fault stops it.
 func stream(w http.ResponseWriter, r *http.Request, wire *wire, a answer, f Fault) {
 	w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
 	if a.array {
@@ -13,7 +13,7 @@ func stream(w http.ResponseWriter, r *http.Request, wire *wire, a answer, f Faul
 	}
 	w.Header().Set("Cache-Control", "no-cache")
 	w.WriteHeader(http.StatusOK)
-	var held []byte // what a chunk does not fill yet
+	var held []byte // bytes that do not fill a chunk yet
 	for i, e := range wire.events(a) {
 		if f.CutAfter > 0 && i == f.CutAfter {
 			send(w, held)

@@ -13,11 +13,11 @@ import (
 	"github.com/stet-dev/stet/llm/anthropic"
 )
 
-// Message threads, as the page "Message threads" of the Messages API has them, and the errors that its SDK names: a
-// request begins a thread with the whole conversation, and the next ones have the new messages alone. The server holds
-// the conversation by the id of each answer. Each answer can be continued once.
+// Message threads, as in the page "Message threads" of the Messages API, with the errors that its SDK names. A request
+// begins a thread with the whole conversation, and the next ones have only the new messages. The server holds
+// the conversation under the id of each answer. Each answer can be continued once.
 
-// ThreadsBeta is the beta header's value that allows a request to have a thread.
+// ThreadsBeta is the value of the beta header that allows threads.
 const ThreadsBeta = "message-threads-2026-08-12"
 
 // ThreadIdle is how long a thread lives after its last answer.
@@ -25,13 +25,13 @@ const ThreadIdle = 5 * time.Minute
 
 const (
 	maxThreads = 1000 // answers that are held
-	maxMarkers = 4    // cache markers that a request of a thread may have, the one at the top included
+	maxMarkers = 4    // cache markers that a request of a thread may have, including the one at the top level
 )
 
-// fixedFields are the members of a body that stay the same in a thread. So does the set of betas.
+// fixedFields are the members of a body that must stay the same in a thread. The set of betas must stay the same too.
 var fixedFields = []string{"model", "thinking", "tool_choice", "cache_control", "output_config"}
 
-// keptFields are the members that a thread has from the request that began it, and that the others leave out.
+// keptFields are the members that a thread keeps from its first request. Later requests leave them out.
 var keptFields = []string{"system", "tools"}
 
 // unthreaded are the members of a body that threads do not support.
@@ -47,24 +47,24 @@ type threads struct {
 
 // threadState is a conversation up to an answer.
 type threadState struct {
-	fields    map[string]json.RawMessage // of the body that the thread began with
+	fields    map[string]json.RawMessage // of the first body of the thread
 	betas     string
 	messages  []json.RawMessage // without cache markers
 	last      time.Time
-	continued bool // another request went on from it and was answered
-	busy      bool // another request goes on from it now
+	continued bool // another request continued it and was answered
+	busy      bool // another request is continuing it now
 }
 
-// threadTurn is a request of a thread. A nil threadTurn is a request without one.
+// threadTurn is a request of a thread. It is nil for a request without a thread.
 type threadTurn struct {
 	of       *threads
-	before   *threadState // nil: the thread begins
+	before   *threadState // nil: the request begins the thread
 	fields   map[string]json.RawMessage
 	betas    string
 	messages []json.RawMessage
 }
 
-// threadError is a refusal.
+// threadError says why a request is refused.
 type threadError struct {
 	status        int
 	code, message string
@@ -83,7 +83,7 @@ func (e *threadError) body() []byte {
 	return []byte(encode(object{"type": "error", "error": failure}))
 }
 
-// enter reads what a request of the Messages API says of a thread. The caller calls leave at its end.
+// enter reads the thread of a Messages request. The caller must call leave at the end.
 func (t *threads) enter(now time.Time, h http.Header, body []byte) (*threadTurn, *threadError) {
 	fields := map[string]json.RawMessage{}
 	var said struct {
@@ -124,7 +124,7 @@ func (t *threads) enter(now time.Time, h http.Header, body []byte) (*threadTurn,
 	return invalid("thread.type: Input should be 'create' or 'continue'")
 }
 
-// goOn finds the conversation that a request goes on with.
+// goOn finds the conversation that a request continues.
 func (t *threads) goOn(now time.Time, turn *threadTurn, id string) (*threadTurn, *threadError) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -169,7 +169,7 @@ func (t *threads) goOn(now time.Time, turn *threadTurn, id string) (*threadTurn,
 	return turn, nil
 }
 
-// whole is the body of the request as it is without a thread; body, if it has none.
+// whole returns the body of the whole conversation, without a thread. Without a thread it returns body.
 func (t *threadTurn) whole(body []byte) []byte {
 	if t == nil {
 		return body
@@ -184,8 +184,7 @@ func (t *threadTurn) whole(body []byte) []byte {
 	return []byte(encode(fields))
 }
 
-// keep gives the answer an id of its own, and holds the conversation by it, unless the client will not get all of the
-// answer.
+// keep gives the answer an id and holds the conversation under it, unless a fault cuts off the answer.
 func (t *threadTurn) keep(now time.Time, a *answer, fault Fault) {
 	if t == nil {
 		return
@@ -225,14 +224,14 @@ func (t *threadTurn) leave() {
 	t.before.busy = false
 }
 
-// ForgetThreads forgets every conversation: a thread may be gone at any time.
+// ForgetThreads forgets every conversation, because a real thread may also disappear at any time.
 func (s *Server) ForgetThreads() {
 	s.threads.mu.Lock()
 	defer s.threads.mu.Unlock()
 	s.threads.byID, s.threads.order = nil, nil
 }
 
-// now is the time that threads go by.
+// now returns the time for message threads.
 func (s *Server) now() time.Time {
 	if s.cfg.Now != nil {
 		return s.cfg.Now()
@@ -240,7 +239,7 @@ func (s *Server) now() time.Time {
 	return time.Now()
 }
 
-// betasOf is the set of betas that a request asks for.
+// betasOf returns the set of betas that a request asks for.
 func betasOf(h http.Header) (betas []string) {
 	for _, line := range h.Values("Anthropic-Beta") {
 		for name := range strings.SplitSeq(line, ",") {
@@ -253,7 +252,7 @@ func betasOf(h http.Header) (betas []string) {
 	return slices.Compact(betas)
 }
 
-// plainly is a value with its keys in order.
+// plainly returns a value with its keys in order.
 func plainly(value json.RawMessage) string {
 	if len(value) == 0 {
 		return ""
@@ -265,7 +264,7 @@ func plainly(value json.RawMessage) string {
 	return encode(v)
 }
 
-// accounting reports whether a system text is the provider's own accounting header alone, which is new in each request.
+// accounting reports whether a system text is only the provider's accounting header, which differs in each request.
 func accounting(system json.RawMessage) bool {
 	var blocks []struct{ Text string }
 	if json.Unmarshal(system, &blocks) != nil || len(blocks) == 0 {
@@ -288,7 +287,7 @@ func markers(body []byte) int {
 	return len(req.Caching.Breakpoints)
 }
 
-// unmarked is a message without cache markers.
+// unmarked returns a message without cache markers.
 func unmarked(message json.RawMessage) json.RawMessage {
 	if !bytes.Contains(message, []byte(`"cache_control"`)) {
 		return message

@@ -7,8 +7,8 @@ import (
 	"github.com/stet-dev/stet/llm"
 )
 
-// prefixCache plays a provider's prompt cache: it keeps the latest prompts
-// and tells how much of a new one was seen before. Four bytes are a token.
+// prefixCache simulates a provider's prompt cache. It keeps the latest prompts, and tells how much of a new prompt was seen before.
+// Four bytes count as a token.
 type prefixCache struct {
 	mu      sync.Mutex
 	prompts []string // the oldest first
@@ -16,11 +16,11 @@ type prefixCache struct {
 
 const (
 	cachedPrompts = 64
-	cacheBlock    = 128  // cached prefixes are whole blocks
-	cacheMinimum  = 1024 // and at least this long, in tokens
+	cacheBlock    = 128  // cached prefixes consist of whole blocks
+	cacheMinimum  = 1024 // minimum length of a cached prefix, in tokens
 )
 
-// usage counts a prompt and an answer, and keeps the prompt.
+// usage counts the tokens of a prompt and an answer, and stores the prompt.
 func (c *prefixCache) usage(req *llm.Request, answer llm.Message) llm.Usage {
 	prompt := promptText(req)
 	c.mu.Lock()
@@ -52,8 +52,7 @@ func (c *prefixCache) usage(req *llm.Request, answer llm.Message) llm.Usage {
 
 func tokens(bytes int) int { return (bytes + 3) / 4 }
 
-// promptText is all that the model reads, in the order in which caches hash
-// it: tools, system, messages.
+// promptText returns everything that the model reads, in the order in which caches hash it: tools, system, messages.
 func promptText(req *llm.Request) string {
 	var b strings.Builder
 	for _, t := range req.Tools {

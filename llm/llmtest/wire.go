@@ -11,10 +11,10 @@ import (
 	"github.com/stet-dev/stet/llm/openai"
 )
 
-// wire is one of the wire formats, from the provider's side.
+// wire is a wire format, from the provider's side.
 type wire struct {
 	name     string
-	idPrefix string // of call identities
+	idPrefix string // prefix of call ids
 	codec    llm.Codec
 	// whole writes an answer that is not streamed.
 	whole func(a answer) []byte
@@ -22,14 +22,14 @@ type wire struct {
 	events func(a answer) []event
 	// failure writes an error body.
 	failure func(status int, message string) []byte
-	// broken writes the event by which a stream says that it failed.
+	// broken writes the event by which a stream reports a failure.
 	broken func(message string) event
 }
 
 // event is a server-sent event, or a piece of another stream.
 type event struct {
 	name, data string
-	raw        string // all of it, where the stream is not of events
+	raw        string // the whole piece, if the stream does not consist of events
 }
 
 func (e event) append(dst []byte) []byte {
@@ -45,14 +45,14 @@ func (e event) append(dst []byte) []byte {
 // answer is a response on its way to one client.
 type answer struct {
 	llm.Response
-	body    []byte   // the request's
+	body    []byte   // body of the request
 	created int64    // seconds since 1970
-	thinks  bool     // Chat Completions say thinking too
-	binding *binding // nil: the server is lax, or the format another one
-	array   bool     // its stream is one JSON array, not of events
+	thinks  bool     // Chat Completions contain thinking too
+	binding *binding // nil: the server is lax, or the format has no binding
+	array   bool     // the stream is one JSON array instead of events
 }
 
-// wires maps the paths that answer to their formats. Those of geminiWire name models.
+// wires maps the paths for answers to their formats. The paths of geminiWire contain model names, so they are not in it.
 var wires = map[string]*wire{
 	"/v1/messages": {
 		name: "messages", idPrefix: "toolu", codec: anthropic.Messages{},
@@ -78,8 +78,7 @@ func (a answer) calls() bool {
 	return false
 }
 
-// flag reports whether field is true in the object of that name at the top of
-// the request's body.
+// flag reports whether field is true in the named object at the top level of the request's body.
 func (a answer) flag(object, field string) bool {
 	var top map[string]json.RawMessage
 	if json.Unmarshal(a.body, &top) != nil {
@@ -89,8 +88,7 @@ func (a answer) flag(object, field string) bool {
 	return json.Unmarshal(top[object], &in) == nil && bytes.Equal(in[field], []byte("true"))
 }
 
-// pieces cuts text into the deltas of a stream: n bytes at most, n > 4, never
-// within a character.
+// pieces cuts text into the deltas of a stream. Each has at most n bytes, n > 4, and characters are not cut.
 func pieces(text string, n int) []string {
 	var out []string
 	for len(text) > n {
@@ -106,7 +104,7 @@ func pieces(text string, n int) []string {
 
 type object = map[string]any
 
-// rawObject is a part's JSON as the handler gave it.
+// rawObject parses a part's JSON, as the handler gave it.
 func rawObject(raw string) object {
 	var o object
 	if err := json.Unmarshal([]byte(raw), &o); err != nil {
