@@ -15,19 +15,18 @@ type coding struct {
 
 func (c *coding) written() *coding { return c }
 
-// asBytes: every character of a string stands for a byte.
+// asBytes means that every character of a string stands for one byte.
 const asBytes = "bytes"
 
-// wire is a body as it is written.
+// wire is a body in its written form.
 type wire interface {
 	written() *coding
-	each(fn func(*string)) // all strings that may hold any bytes
+	each(fn func(*string)) // calls fn with all strings that may hold any bytes
 	body() (Body, error)
 }
 
-// Encode returns the body of an event as JSON, on one line. It is valid UTF-8
-// without NUL. What the format has no words for (a kind of part that is
-// unknown, a year after 9999) is an error.
+// Encode returns the body of an event as JSON, on one line. It is valid UTF-8 without NUL. It is an error if the format cannot express
+// the body (for example an unknown kind of part, or a year after 9999).
 func Encode(b Body) ([]byte, error) {
 	if u, ok := b.(Unknown); ok {
 		return []byte(u.JSON), nil
@@ -51,9 +50,8 @@ func Encode(b Body) ([]byte, error) {
 	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), nil
 }
 
-// Decode reads the body of an event of a kind and version of the format. What a
-// newer version wrote comes back as Unknown. The error says that the body is
-// damaged.
+// Decode reads the body of an event with the given kind and version of the format. A body of a newer version is returned as Unknown. An
+// error means that the body is damaged.
 func Decode(kind Kind, version int, raw []byte) (Body, error) {
 	w := wireFor(kind)
 	if w == nil || version > Format {
@@ -72,8 +70,7 @@ func Decode(kind Kind, version int, raw []byte) (Body, error) {
 	return w.body()
 }
 
-// wireOf returns a body as it is to be written. It shares no memory with b that
-// each changes.
+// wireOf returns a body in its written form. Its strings that each changes are not shared with b.
 func wireOf(b Body) (wire, error) {
 	switch b := b.(type) {
 	case Opening:
@@ -101,8 +98,7 @@ func wireOf(b Body) (wire, error) {
 	return nil, errors.New("no event has such a body")
 }
 
-// wireFor returns an empty body of a kind to read into, nil for a kind that is
-// not known.
+// wireFor returns an empty body of a kind to decode into, or nil for an unknown kind.
 func wireFor(kind Kind) wire {
 	switch kind {
 	case KindOpening:
@@ -125,7 +121,7 @@ func wireFor(kind Kind) wire {
 	return nil
 }
 
-// spread returns a character for each byte of s.
+// spread returns a string with one character for each byte of s.
 func spread(s string) string {
 	out := make([]byte, 0, 2*len(s))
 	for i := range len(s) {
@@ -134,7 +130,7 @@ func spread(s string) string {
 	return string(out)
 }
 
-// gather is the opposite of spread.
+// gather reverses spread.
 func gather(s string) string {
 	out := make([]byte, 0, len(s))
 	for _, r := range s {

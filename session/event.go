@@ -11,15 +11,15 @@ import (
 // Format is the version of the format in which bodies are written.
 const Format = 1
 
-// Event is one thing that happened in a session.
+// Event is one event of a session.
 type Event struct {
-	Seq     uint64    // its number in the session, from 1; Append gives it
-	Time    time.Time // UTC, in microseconds; Append takes the clock's where it is zero
-	Version int       // of the format; Append gives it
+	Seq     uint64    // number in the session, from 1; set by Append
+	Time    time.Time // UTC, in microseconds; Append sets the current time if it is zero
+	Version int       // of the format; set by Append
 	Body    Body
 }
 
-// Body says what happened. It is one of the types below.
+// Body is the content of an event. It is one of the types below.
 type Body interface{ kind() Kind }
 
 // Kind is the name of a type of Body.
@@ -41,50 +41,47 @@ const (
 type Opening struct {
 	Dir     string // the workspace
 	Source  string // where the session was imported from, in the importer's words; empty: it began here
-	From    Link   // the session it comes from, zero if none
-	Carried uint64 // so many events after this one were taken along from there
+	From    Link   // the session it comes from; zero: none
+	Carried uint64 // number of events after this one that were copied from there
 }
 
-// Link is a place in another session, and why it is named.
+// Link is a place in another session, and the relation to it.
 type Link struct {
 	Session  string
 	Seq      uint64
 	Relation Relation
 }
 
-// Relation says why a session comes from another one.
+// Relation says how a session comes from another one.
 type Relation string
 
 // The relations.
 const (
-	Forked    Relation = "forked"    // it goes another way from there
-	Compacted Relation = "compacted" // it goes on with a summary
-	Started   Relation = "started"   // a sub-agent's, which the other one started
+	Forked    Relation = "forked"    // it continues differently from there
+	Compacted Relation = "compacted" // it continues with a summary
+	Started   Relation = "started"   // it is a sub-agent's session, started by the other one
 )
 
-// Message is a message of the conversation. One that is Local is a note for the
-// person and never goes to a model. The spans of its parts are not stored: they
-// are places in a body that is not there.
+// Message is a message of the conversation. A Local message is a note for the person and is never sent to a model. The spans of its parts
+// are not stored, because they refer to a body that is not stored.
 type Message llm.Message
 
-// Usage is what a request used whose answer is no message of the session, such
-// as one that asked for a summary.
+// Usage is the usage of a request whose answer is not a message of the session, such as a request for a summary.
 type Usage struct {
 	Model string
 	Used  llm.Usage
 }
 
-// Rewind sets the state to what it was after an earlier event. That event may
-// itself have been rewound.
+// Rewind sets the state to the state after an earlier event. That event may itself have been rewound.
 type Rewind struct{ To uint64 }
 
-// Compaction closes the session: the one that it names goes on.
+// Compaction closes the session. The session that it names continues.
 type Compaction struct{ To string }
 
-// Title names the session for people.
+// Title is a name of the session for people.
 type Title string
 
-// File is what was seen of a file.
+// File is an observation of a file.
 type File freshness.Observation
 
 // Approval is a decision on a tool call.
@@ -92,10 +89,10 @@ type Approval struct {
 	CallID   string
 	Tool     string
 	Path     string
-	Decision string // "approved", "rejected", "cancelled", …: the decider's word
+	Decision string // "approved", "rejected", "cancelled", …: the word of whoever decided
 	By       string // who decided
-	Grant    string // the pattern for which it also holds from now on; empty: this call alone
-	Words    string // what the person said
+	Grant    string // pattern of later calls that the decision also covers; empty: only this call
+	Words    string // the person's text
 }
 
 // Unknown is an event that this version cannot read.
@@ -122,17 +119,14 @@ func (e Event) Kind() Kind {
 	return e.Body.kind()
 }
 
-// resultText is how much of a tool's result can be searched, in bytes. The rest
-// is files and output that stand elsewhere.
+// resultText limits the searched bytes of a tool result. The rest is file content and output that also exists elsewhere.
 const resultText = 16 << 10
 
-// Text returns what a search looks at, in lower case and without NUL: titles,
-// the texts of messages, calls with their arguments, and the beginnings of
-// results. Reasoning is not among it. It is valid UTF-8, and empty for events
-// that say nothing.
+// Text returns the text that a search looks at, in lower case and without NUL: titles, the texts of messages, calls with their arguments,
+// and the beginnings of results. Reasoning is not included. The text is valid UTF-8. It is empty for events without text.
 func (e Event) Text() string { return Folded(strings.Join(e.texts(), "\n")) }
 
-// Folded is s as searches compare it: valid UTF-8 in lower case without NUL.
+// Folded returns s in the form that searches compare: valid UTF-8 in lower case without NUL.
 func Folded(s string) string {
 	return strings.ReplaceAll(strings.ToLower(strings.ToValidUTF8(s, "\uFFFD")), "\x00", " ")
 }

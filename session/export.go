@@ -10,12 +10,12 @@ import (
 	"time"
 )
 
-// exported is the first line of an export; an event a line follows.
+// exported is the first line of an export. Each following line is an event.
 type exported struct {
 	Session string `json:"stet_session"`
 }
 
-// line is an event of an export. It has what a store has.
+// line is an event of an export, with the same fields as in a store.
 type line struct {
 	Seq     uint64          `json:"seq"`
 	Time    time.Time       `json:"time"`
@@ -24,8 +24,7 @@ type line struct {
 	Body    json.RawMessage `json:"body"`
 }
 
-// WriteJSON writes a session's events, a JSON object a line after one that names
-// the session. Nothing is lost: ReadJSON reads it.
+// WriteJSON writes a session as lines of JSON: first its name, then its events. Nothing is lost. ReadJSON reads the result.
 func WriteJSON(w io.Writer, id string, events []Event) error {
 	out := bufio.NewWriter(w)
 	enc := json.NewEncoder(out)
@@ -45,14 +44,13 @@ func WriteJSON(w io.Writer, id string, events []Event) error {
 	return out.Flush()
 }
 
-// plainID is what an ID from elsewhere may be: it is shown as it is.
+// plainID matches an ID from outside that can be shown unchanged.
 var plainID = regexp.MustCompile(`^[A-Za-z0-9._-]{1,128}$`)
 
-// ErrExport says that what was read is no export of a session.
+// ErrExport means that the input is not an export of a session.
 var ErrExport = errors.New("not an exported session")
 
-// ReadJSON reads what WriteJSON wrote. Events that are damaged, and what follows a
-// line that breaks off, are left out and said.
+// ReadJSON reads the output of WriteJSON. It skips damaged events and everything after an incomplete line, and reports them as damaged.
 func ReadJSON(r io.Reader) (id string, events []Event, damaged []Damage, err error) {
 	in := bufio.NewReader(r)
 	first, err := in.ReadBytes('\n')

@@ -5,8 +5,7 @@ import (
 	"fmt"
 )
 
-// Latest returns the session that was used last in a workspace (""; in any) and
-// is open.
+// Latest returns the most recently used open session of a workspace. With dir "" it searches all workspaces.
 func Latest(ctx context.Context, store Store, dir string) (Info, error) {
 	found, err := store.List(ctx, Query{Dir: dir, Open: true, Limit: 1})
 	if err != nil {
@@ -18,7 +17,7 @@ func Latest(ctx context.Context, store Store, dir string) (Info, error) {
 	return found[0], nil
 }
 
-// Find returns the session whose ID is, or begins with, id. More than one is an error.
+// Find returns the session whose ID is id or begins with id. It is an error if several sessions match.
 func Find(ctx context.Context, store Store, id string) (Info, error) {
 	found, err := store.List(ctx, Query{ID: id})
 	if err != nil {
@@ -38,8 +37,7 @@ func Find(ctx context.Context, store Store, id string) (Info, error) {
 	return found[0], nil
 }
 
-// Follow returns the session that goes on after the one named, through all
-// compactions; the named one itself when it is open.
+// Follow returns the open session that continues the named one, through all compactions. If the named session is open, it returns that.
 func Follow(ctx context.Context, store Store, id string) (Info, error) {
 	seen := map[string]bool{}
 	for {

@@ -8,48 +8,46 @@ import (
 	"github.com/stet-dev/stet/llm"
 )
 
-// State is the state of a session. Its slices must not be changed, and do not
-// change when events are added later.
+// State is the state of a session. Its slices must not be changed. They do not change when events are added later.
 type State struct {
 	Info
 	Carried uint64 // the number of events after the first that were copied from Info.From
 
-	// Messages is the conversation after all rewinds, with its Local messages.
+	// Messages is the conversation after all rewinds, including its Local messages.
 	// Marks has the event number of each.
 	Messages []llm.Message
 	Marks    []uint64
 
-	Files     []freshness.Observation // that were not rewound, for freshness.Fold
-	Approvals []Approval              // that were not rewound
+	Files     []freshness.Observation // observations that were not rewound, for freshness.Fold
+	Approvals []Approval              // approvals that were not rewound
 	Decided   []uint64                // the event number of each approval
-	Rewound   bool                    // the last event that matters is a rewind or a fork: no message came since
-	Context   llm.Usage               // of the newest message that has one: the size of the window
+	Rewound   bool                    // since the last rewind or fork there was no message
+	Context   llm.Usage               // usage of the newest message that has one: the size of the context
 
-	// Paid is the usage of each answered request of this session, also of rewound
-	// ones, and Spent their sum. The usage of sub-agents is in their sessions.
+	// Paid is the usage of each answered request of this session, including rewound ones. Spent is their sum. The usage of
+	// sub-agents is in their own sessions.
 	Paid  []Usage
 	Spent llm.Usage
 
-	Damaged []Damage // the events that are missing in the state
+	Damaged []Damage // events that are missing from the state
 }
 
-// Fold makes the state of a session from its events, one after the other. It
-// serves one goroutine. The zero Fold has no events.
+// Fold computes the state of a session from its events, one by one. It may be used by one goroutine. The zero Fold has no events.
 //
-// The events form a tree: every event names the one before it in its branch. A
+// The events form a tree: every event names the previous one in its branch. A
 // rewind moves the end of the branch to an earlier event and removes nothing.
 type Fold struct {
 	state State
-	items []item // the events that make up states
-	ends  []int  // by event number, from 1: index of the last item of the branch after it; -1: none
+	items []item // the events that states are made of
+	ends  []int  // by event number, from 1: index of the last item of the branch after the event; -1: none
 }
 
 type item struct {
 	event  Event
-	before int // index of the item before this one in the branch, or -1
+	before int // index of the previous item in the branch, or -1
 }
 
-// FoldEvents returns the state that events lead to.
+// FoldEvents returns the state after the given events.
 func FoldEvents(id string, events []Event) State {
 	var f Fold
 	f.state.ID = id
@@ -57,8 +55,7 @@ func FoldEvents(id string, events []Event) State {
 	return f.State()
 }
 
-// Add folds events, which must follow those that were added. If a number is
-// missing, the state names it as damaged.
+// Add adds events, in their order. If a number is missing, the state lists it as damaged.
 func (f *Fold) Add(events ...Event) {
 	for _, e := range events {
 		next := uint64(len(f.ends)) + 1
@@ -73,8 +70,7 @@ func (f *Fold) Add(events ...Event) {
 	}
 }
 
-// Miss notes events that could not be read. It is called before the events behind
-// them are added.
+// Miss records events that could not be read. It must be called before later events are added.
 func (f *Fold) Miss(damaged ...Damage) {
 	for _, d := range damaged {
 		f.damage(d)
@@ -82,8 +78,7 @@ func (f *Fold) Miss(damaged ...Damage) {
 	}
 }
 
-// gap goes on without the events first to last. Those that are not known to be
-// damaged are called missing.
+// gap skips the events first to last. Events that are not known to be damaged are listed as missing.
 func (f *Fold) gap(first, last uint64) {
 	for seq := first; seq <= last; seq++ {
 		f.ends = append(f.ends, f.end())
@@ -96,7 +91,7 @@ func (f *Fold) gap(first, last uint64) {
 
 func (f *Fold) damage(d Damage) { f.state.Damaged = append(slices.Clip(f.state.Damaged), d) }
 
-// end is the index of the last item of the branch, or -1.
+// end returns the index of the last item of the branch, or -1.
 func (f *Fold) end() int {
 	if len(f.ends) == 0 {
 		return -1
@@ -134,8 +129,7 @@ func (f *Fold) add(e Event) {
 	f.ends = append(f.ends, end)
 }
 
-// spend counts the usage of a request. Copied events were counted in their own
-// session.
+// spend counts the usage of a request. Copied events are counted only in their own session.
 func (f *Fold) spend(seq uint64, model string, u *llm.Usage) {
 	if u == nil || seq <= f.state.Carried+1 {
 		return
@@ -162,7 +156,7 @@ func (f *Fold) apply(e Event) {
 	}
 }
 
-// rebuild makes the state from the branch that ends with item end.
+// rebuild computes the state from the branch that ends with item end.
 func (f *Fold) rebuild(end int) {
 	s := &f.state
 	s.Messages, s.Marks, s.Files, s.Context = nil, nil, nil, llm.Usage{}
@@ -191,9 +185,8 @@ func (f *Fold) State() State {
 	return s
 }
 
-// InForce returns the events that make up the conversation as it was after the
-// event numbered seq: messages, observations of files and approvals. Any later
-// seq is the newest.
+// InForce returns the events of the conversation after the event number seq: messages, observations of files and
+// approvals. If seq is after the newest event, that event is used.
 func (f *Fold) InForce(seq uint64) []Event {
 	if seq == 0 || len(f.ends) == 0 {
 		return nil

@@ -14,8 +14,7 @@ import (
 	"github.com/stet-dev/stet/llm"
 )
 
-// Session is a handle on a stored session. Its methods may be called
-// concurrently; Appends wait for each other.
+// Session is a handle for a stored session. Its methods may be called concurrently; calls of Append wait for each other.
 type Session struct {
 	id    string
 	store Store
@@ -31,7 +30,7 @@ func handle(store Store, id string) *Session {
 	return s
 }
 
-// newID returns an ID that sorts by the time at which it was created.
+// newID returns an ID. IDs sort by the time of their creation.
 func newID() (string, error) {
 	id, err := uuid.NewV7()
 	return id.String(), err
@@ -50,8 +49,7 @@ func Create(ctx context.Context, store Store, opening Opening, more ...Body) (*S
 	return s, nil
 }
 
-// Resume opens a stored session. What is damaged in it is left out, and State
-// says so; it is never a reason not to resume.
+// Resume opens a stored session. Damaged events are skipped and listed in the State. They never prevent a resume.
 func Resume(ctx context.Context, store Store, id string) (*Session, error) {
 	s := handle(store, id)
 	if err := s.Refresh(ctx); err != nil {
@@ -63,16 +61,15 @@ func Resume(ctx context.Context, store Store, id string) (*Session, error) {
 // ID returns the session's name in the store.
 func (s *Session) ID() string { return s.id }
 
-// State returns the state of the session, as far as this handle has read it.
+// State returns the state of the session after the events that this handle has read.
 func (s *Session) State() State {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.fold.State()
 }
 
-// Append adds events. They are durable when it returns nil. ErrStale means that
-// another handle, here or in another process, was faster: call Refresh, look at
-// the state, and append again. ErrCompacted means that another session goes on.
+// Append adds events. They are durable when it returns nil. ErrStale means that another handle, in this or another process, was faster.
+// Then call Refresh, check the state, and append again. ErrCompacted means that another session continues this one.
 func (s *Session) Append(ctx context.Context, bodies ...Body) error {
 	if err := s.turn.Lock(ctx); err != nil {
 		return err
@@ -93,13 +90,12 @@ func reopens(b Body) bool {
 	return false
 }
 
-// Rewind sets the state to what it was after event number to. Nothing is deleted,
-// so a rewind can be rewound.
+// Rewind sets the state to the state after event number to. Nothing is deleted, so a rewind can be rewound.
 func (s *Session) Rewind(ctx context.Context, to uint64) error {
 	return s.Append(ctx, Rewind{To: to})
 }
 
-// Refresh reads the events that others have added.
+// Refresh reads new events of other handles.
 func (s *Session) Refresh(ctx context.Context) error {
 	if err := s.turn.Lock(ctx); err != nil {
 		return err
@@ -116,7 +112,7 @@ func (s *Session) Refresh(ctx context.Context) error {
 	return nil
 }
 
-// Fork begins a new session with the state after event number at; 0 is the newest.
+// Fork begins a new session with the state after event number at; 0 means the newest event.
 func (s *Session) Fork(ctx context.Context, at uint64) (*Session, error) {
 	s.mu.Lock()
 	st := s.fold.State()
@@ -145,9 +141,8 @@ func (s *Session) Fork(ctx context.Context, at uint64) (*Session, error) {
 	return fork, nil
 }
 
-// Compact closes the session and begins the one that goes on. taken are its first
-// events: the summary, and files that were attached again. It has the same title;
-// if there was none, the first prompt becomes the title, because all summaries
+// Compact closes the session and begins the session that continues it. taken are its first events: the summary, and files that were
+// attached again. The new session has the same title. Without a title, the first prompt becomes the title, because all summaries
 // begin with the same words. Both sessions are written together or not at all.
 func (s *Session) Compact(ctx context.Context, taken ...Body) (*Session, error) {
 	if err := s.turn.Lock(ctx); err != nil {
@@ -177,8 +172,7 @@ func (s *Session) Compact(ctx context.Context, taken ...Body) (*Session, error) 
 	return next, nil
 }
 
-// append adds events after the last known one. The caller holds turn, or is the
-// only user of the handle.
+// append adds events after the last known one. The caller holds turn, or is the only user of the handle.
 func (s *Session) append(ctx context.Context, all []Event) error {
 	b := Batch{Session: s.id, After: s.State().Last, Events: all}
 	if err := s.store.Append(ctx, b); err != nil {
@@ -188,11 +182,11 @@ func (s *Session) append(ctx context.Context, all []Event) error {
 	return nil
 }
 
-// added folds what the store has accepted.
+// added adds accepted events to the fold.
 func (s *Session) added(b Batch) {
 	now, err := b.Prepared(time.Time{})
 	if err != nil {
-		return // the store would not have accepted it
+		return // the store would have rejected the batch
 	}
 	for i := range now {
 		now[i].Body = own(now[i].Body)
@@ -202,7 +196,7 @@ func (s *Session) added(b Batch) {
 	s.fold.Add(now...)
 }
 
-// own returns a copy of a body, as it would come out of a store.
+// own returns a copy of a body, in the form in which a store returns it.
 func own(b Body) Body {
 	if f, ok := b.(File); ok {
 		f.Time = f.Time.UTC().Round(0)

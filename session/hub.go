@@ -8,28 +8,26 @@ import (
 	"time"
 )
 
-// Hub is a Store that tells subscribers what is added through it. It may be
-// used concurrently. What other processes add is told when it is found, in its
-// place: at the latest with the next event that comes through here.
+// Hub is a Store that tells subscribers about events appended through it. It may be used concurrently. Events of other processes are
+// reported in their order when they are found, at the latest with the next event that is appended here.
 type Hub struct {
 	Store
 	Limit int // events that may wait for a subscriber; 0: 1024
-	// Poll is how often a subscriber that waits looks for what other processes
-	// have added; 0: never. A look reads the events after the last one; mostly
-	// there are none.
+	// Poll is how often a waiting subscriber looks for events of other processes; 0: never. Each time it reads the
+	// events after the last one, which are mostly none.
 	Poll time.Duration
 
 	mu   sync.Mutex
 	subs map[*Subscription]struct{}
 }
 
-// Subscription reads a session while events are added. Next serves one goroutine.
+// Subscription reads a session while events are added. Only one goroutine may call Next.
 type Subscription struct {
 	hub  *Hub
 	id   string
-	next uint64 // number of the event that Next returns
+	next uint64 // number of the event that Next returns next
 
-	read []Event // from the store, in order: what came before anything was told
+	read []Event // read from the store, in order: earlier than the events told by the hub
 
 	mu      sync.Mutex
 	waiting []Event
@@ -59,8 +57,7 @@ func (h *Hub) Append(ctx context.Context, batches ...Batch) error {
 	return nil
 }
 
-// timed returns the events with a time each, so that subscribers see the time
-// that is stored.
+// timed returns the events with their times set, so that subscribers see the stored time.
 func timed(events []Event, now time.Time) []Event {
 	events = slices.Clone(events)
 	for i := range events {
@@ -78,8 +75,7 @@ func (h *Hub) limit() int {
 	return 1024
 }
 
-// Subscribe reads a session from the event after number after on: first what is
-// stored, then what is added. Close ends it.
+// Subscribe reads the events of a session after number after: first the stored ones, then new ones. Close ends the subscription.
 func (h *Hub) Subscribe(ctx context.Context, id string, after uint64) (*Subscription, error) {
 	s := &Subscription{hub: h, id: id, next: after + 1, news: make(chan struct{}, 1)}
 	h.mu.Lock()
@@ -96,7 +92,7 @@ func (h *Hub) Subscribe(ctx context.Context, id string, after uint64) (*Subscrip
 	return s, nil
 }
 
-// tell adds events to those that wait, or cuts the subscriber off.
+// tell queues events for the subscriber, or cuts it off if too many wait.
 func (s *Subscription) tell(b Batch, limit int) {
 	events, err := b.Prepared(time.Time{})
 	s.mu.Lock()
@@ -119,9 +115,8 @@ func (s *Subscription) tell(b Batch, limit int) {
 	}
 }
 
-// Next waits for the next event. ErrSlow says that the subscriber was cut off;
-// it has had all events up to the one that Next returned last, and can subscribe
-// again from there. Damaged events are passed over.
+// Next waits for the next event. ErrSlow means that the subscriber was cut off. It has received all events up to the last one that Next
+// returned, and can subscribe again from there. Damaged events are skipped.
 func (s *Subscription) Next(ctx context.Context) (Event, error) {
 	var look <-chan time.Time
 	if s.hub.Poll > 0 {
@@ -146,7 +141,7 @@ func (s *Subscription) Next(ctx context.Context) (Event, error) {
 		case ok && e.Seq == s.next:
 			s.next++
 			return e, nil
-		case ok && e.Seq > s.next: // others were told first, or wrote elsewhere
+		case ok && e.Seq > s.next: // events were told in another order, or another process wrote some
 			if err := s.catchUp(ctx); err != nil {
 				return Event{}, err
 			}
@@ -166,13 +161,13 @@ func (s *Subscription) Next(ctx context.Context) (Event, error) {
 	}
 }
 
-// catchUp reads what is stored and has not been returned.
+// catchUp reads the stored events that Next has not returned yet.
 func (s *Subscription) catchUp(ctx context.Context) (err error) {
 	s.read, _, err = s.hub.Store.Events(ctx, s.id, s.next-1)
 	return err
 }
 
-// take returns the oldest event that waits. After a cut there is none.
+// take returns the oldest waiting event. ok is false if there is none.
 func (s *Subscription) take() (Event, bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -9,20 +9,20 @@ import (
 	"github.com/stet-dev/stet/llm"
 )
 
-// Recording is a conversation that was held elsewhere.
+// Recording is a conversation that was recorded elsewhere.
 type Recording struct {
 	Dir      string
-	Source   string // names it, so that it is imported once
-	From     Link   // of a sub-agent's: the session that started it
+	Source   string // identifies the recording, so that it is imported only once
+	From     Link   // for a sub-agent: the session that started it
 	Messages []llm.Message
 	Starts   []int // indexes of Messages at which the context was restarted
 }
 
-// ErrImported says that a recording was imported before.
+// ErrImported means that a recording was imported before.
 var ErrImported = errors.New("imported already")
 
-// Import stores a recording: as one session, or, if the context was restarted, as several, each compacted into the next. It returns
-// the last one's ID. With ErrImported that is the ID of the existing session.
+// Import stores a recording as one session. If the context was restarted, it stores several sessions, each compacted into the next. It
+// returns the ID of the last one. With ErrImported this is the ID of the existing session.
 func Import(ctx context.Context, store Store, r Recording) (string, error) {
 	if len(r.Messages) == 0 {
 		return "", fmt.Errorf("import %s: no messages", r.Source)
@@ -63,7 +63,7 @@ func Import(ctx context.Context, store Store, r Recording) (string, error) {
 	return batches[len(batches)-1].Session, nil
 }
 
-// contexts cuts the messages up where a context begins.
+// contexts splits the messages where a context begins.
 func contexts(r Recording) [][]llm.Message {
 	var out [][]llm.Message
 	from := 0
@@ -76,7 +76,7 @@ func contexts(r Recording) [][]llm.Message {
 	return append(out, r.Messages[from:])
 }
 
-// begun is the time of the first message that has one, or else.
+// begun returns the time of the first message that has one, or else or.
 func begun(messages []llm.Message, or time.Time) time.Time {
 	for _, m := range messages {
 		if !m.Time.IsZero() {
@@ -86,10 +86,8 @@ func begun(messages []llm.Message, or time.Time) time.Time {
 	return or
 }
 
-// Restore stores a session that was exported, under its own ID, and returns the
-// number of its last event. Events that are missing are replaced by a note, so
-// that the others keep their numbers. Of a session that is there what it has not
-// got yet is added; ErrImported says that it has got all.
+// Restore stores an exported session under its own ID, and returns the number of its last event. Missing events are replaced by a note, so
+// that the others keep their numbers. If the session exists, only the events that it lacks are added. ErrImported means that it has all.
 func Restore(ctx context.Context, store Store, id string, events []Event) (uint64, error) {
 	b := Batch{Session: id}
 	most := 2*uint64(len(events)) + 1000
@@ -112,7 +110,7 @@ func Restore(ctx context.Context, store Store, id string, events []Event) (uint6
 	return uint64(len(b.Events)), nil
 }
 
-// goOn stores what a session that is there has not got yet.
+// goOn stores the events that an existing session lacks.
 func goOn(ctx context.Context, store Store, b Batch) error {
 	have, damaged, err := store.Events(ctx, b.Session, 0)
 	if err != nil {
@@ -140,7 +138,7 @@ func goOn(ctx context.Context, store Store, b Batch) error {
 	return store.Append(ctx, Batch{Session: b.Session, After: uint64(len(have)), Events: events[len(have):]})
 }
 
-// sameEvent reports whether two events are the same one.
+// sameEvent reports whether two events are equal.
 func sameEvent(a, b Event) (bool, error) {
 	first, err := Encode(a.Body)
 	if err != nil {

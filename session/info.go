@@ -10,27 +10,27 @@ import (
 	"github.com/stet-dev/stet/llm"
 )
 
-// Info is what a list shows of a session.
+// Info is the information about a session that a list shows.
 type Info struct {
 	ID      string
 	Dir     string
 	Source  string
 	Title   string
-	First   string // the beginning of the first message that a person wrote, one line
-	Model   string // that answered last
+	First   string // the beginning of the first message by a person, on one line
+	Model   string // model of the last answer
 	From    Link
-	Next    string // the session that goes on after a compaction; empty: this one is open
-	Closed  uint64 // the number of that compaction
+	Next    string // the session that continues after a compaction; empty: this session is open
+	Closed  uint64 // event number of that compaction
 	Created time.Time
 	Updated time.Time // of the last event
 	Last    uint64    // number of the last event
-	Count   int       // of messages that are not Local, also those that were rewound
+	Count   int       // number of messages that are not Local, including rewound ones
 }
 
-// firstWords is the length of Info.First, in bytes.
+// firstWords is the maximum length of Info.First, in bytes.
 const firstWords = 200
 
-// Add folds the next event of the session into i.
+// Add updates i with the next event of the session.
 func (i *Info) Add(e Event) {
 	i.Last, i.Updated = max(i.Last, e.Seq), e.Time
 	if e.Seq == 1 {
@@ -71,8 +71,7 @@ func (i *Info) message(m Message) {
 	}
 }
 
-// oneLine is the beginning of s, at most n bytes, without line breaks and what
-// is not UTF-8.
+// oneLine returns the beginning of s, at most n bytes, without line breaks and invalid UTF-8.
 func oneLine(s string, n int) string {
 	s = s[:min(len(s), 4*n)]
 	s = strings.Join(strings.Fields(strings.ToValidUTF8(s, "")), " ")
@@ -85,7 +84,7 @@ func oneLine(s string, n int) string {
 	return s[:n]
 }
 
-// chosen reports whether q chooses the session. Limit is not looked at.
+// chosen reports whether q selects the session. It ignores Limit.
 func (q Query) chosen(i Info) bool {
 	switch {
 	case !strings.HasPrefix(i.ID, q.ID),

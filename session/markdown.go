@@ -11,9 +11,8 @@ import (
 	"github.com/stet-dev/stet/llm"
 )
 
-// WriteMarkdown writes the conversation in force for people to read. Every
-// message is headed by the number of its event, which a rewind can name.
-// Control characters are shown as U+FFFD.
+// WriteMarkdown writes the current conversation for people to read. The heading of every message has its event number, which
+// can be used for a rewind. Control characters are shown as U+FFFD.
 func WriteMarkdown(w io.Writer, s State) error {
 	m := markdown{bufio.NewWriter(w)}
 	m.head(s)
@@ -68,7 +67,7 @@ func (m markdown) head(s State) {
 	}
 }
 
-// speakers are the roles as headings have them.
+// speakers maps roles to the names in headings.
 var speakers = map[llm.Role]string{llm.System: "System", llm.User: "User", llm.Assistant: "Assistant", llm.Tool: "Tool results"}
 
 func (m markdown) message(seq uint64, message llm.Message) {
@@ -104,7 +103,7 @@ func (m markdown) message(seq uint64, message llm.Message) {
 	}
 }
 
-// approval writes what was decided about a call.
+// approval writes the decision on a call.
 func (m markdown) approval(seq uint64, a Approval) {
 	line := func(s string) string { return oneLine(plain(s), 4096) }
 	m.printf("\n## Decision (%d)\n\n%s: %s", seq, line(a.Decision), line(a.Tool))
@@ -124,7 +123,7 @@ func (m markdown) approval(seq uint64, a Approval) {
 	}
 }
 
-// fenced writes a block of code. The fence is longer than any in the text.
+// fenced writes a code block. Its fence is longer than any fence in the text.
 func (m markdown) fenced(text string) {
 	fence := "```"
 	for strings.Contains(text, fence) {
@@ -133,8 +132,7 @@ func (m markdown) fenced(text string) {
 	m.printf("\n%s\n%s\n%s\n", fence, strings.TrimSuffix(plain(text), "\n"), fence)
 }
 
-// plain is s as a terminal can show it: UTF-8, no control characters but line
-// breaks and tabs.
+// plain returns s in a form that a terminal can show: UTF-8 without control characters except line breaks and tabs.
 func plain(s string) string {
 	s = strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\r\n", "\n")
 	return strings.Map(func(r rune) rune {

@@ -9,8 +9,7 @@ import (
 	"time"
 )
 
-// Memory is a Store that forgets everything at the end of the process. The zero
-// value is empty and ready.
+// Memory is a Store in memory. Its content is lost when the process ends. The zero value is empty and ready to use.
 type Memory struct {
 	mu       sync.Mutex
 	sessions map[string]*kept
@@ -19,8 +18,7 @@ type Memory struct {
 
 var _ Store = (*Memory)(nil)
 
-// kept is a session in memory. Events are kept encoded, so that callers never share
-// them.
+// kept is a session in memory. Events are kept encoded, so that callers share no memory with them.
 type kept struct {
 	info   Info
 	events []encoded
@@ -38,7 +36,7 @@ func encode(e Event) (encoded, error) {
 	return encoded{e.Time, e.Version, e.Kind(), body}, err
 }
 
-// event is what was encoded; a body that Encode made can be decoded.
+// event decodes a stored event. A body made by Encode can always be decoded.
 func (k *kept) event(seq uint64) (Event, error) {
 	e := k.events[seq-1]
 	body, err := Decode(e.kind, e.version, e.body)
@@ -53,7 +51,7 @@ func (m *Memory) Append(ctx context.Context, batches ...Batch) error {
 		return err
 	}
 	now := time.Now()
-	next := map[string]*kept{} // the sessions as they will be
+	next := map[string]*kept{} // the new versions of the sessions
 	for _, b := range batches {
 		events, err := b.Prepared(now)
 		if err != nil {

@@ -7,17 +7,15 @@ import (
 	"github.com/stet-dev/stet/llm"
 )
 
-// around is how much of a text a snippet shows before and after a word, in
-// bytes.
+// around is how many bytes a snippet shows before and after a word.
 const around = 60
 
-// Snippet is a line of the event's text with the first of the words in it, for
-// people to see what was found.
+// Snippet returns a line of the event's text with one of the words, to show to people what was found.
 func (h Hit) Snippet(words []string) string {
 	for _, text := range h.Event.texts() {
 		lower := Folded(text)
 		if len(lower) != len(text) {
-			text = lower // letters of another size: places are not the same
+			text = lower // lower case changed the length, so offsets would differ
 		}
 		for _, w := range words {
 			if i := strings.Index(lower, Folded(w)); i >= 0 {
@@ -28,8 +26,7 @@ func (h Hit) Snippet(words []string) string {
 	return ""
 }
 
-// cut is s from byte from to byte to, as far as there is such, on one line, with
-// dots where something is left out.
+// cut returns the bytes from to to of s, limited to the length of s, on one line. Dots mark omitted text.
 func cut(s string, from, to int) string {
 	before, after := "", ""
 	if from > 0 {
@@ -48,7 +45,7 @@ func cut(s string, from, to int) string {
 	return before + strings.Join(strings.Fields(plain(s[from:max(from, to)])), " ") + after
 }
 
-// texts are the texts of an event that a search looks at.
+// texts returns the texts of an event that a search looks at.
 func (e Event) texts() []string {
 	switch body := e.Body.(type) {
 	case Title:

@@ -10,57 +10,50 @@ import (
 	"unicode/utf8"
 )
 
-// The sentinels. They come wrapped, with the session's name.
+// Error values. They are wrapped with the session's name.
 var (
-	// ErrStale says that the session has other events than the writer knew of.
-	// Nothing was written.
+	// ErrStale means that the session has events that the writer did not know. Nothing was written.
 	ErrStale = errors.New("the session has gone on elsewhere")
-	// ErrNotFound says that there is no such session.
+	// ErrNotFound means that the session does not exist.
 	ErrNotFound = errors.New("no such session")
-	// ErrCompacted says that the session is closed: another one goes on.
+	// ErrCompacted means that the session is closed and another one continues.
 	ErrCompacted = errors.New("the session was compacted and is closed")
-	// ErrSlow says that a subscriber was cut off: too much waits for it.
+	// ErrSlow means that a subscriber was cut off because too many events waited for it.
 	ErrSlow = errors.New("subscriber is too slow")
-	// ErrClosed is what a closed store answers.
+	// ErrClosed is the error of a closed store.
 	ErrClosed = errors.New("session store is closed")
 )
 
-// Store keeps events. All methods may be called concurrently; several processes
-// may have the same store open at once. What is returned is the caller's, and
-// what is handed in stays the caller's.
+// Store keeps events. All methods may be called concurrently. Several processes may open the same store. The caller owns the results
+// and keeps its arguments.
 type Store interface {
-	// Append adds the batches, all of them or none, and is durable when it
-	// returns nil. A batch whose After is not the number of the session's last
-	// event is ErrStale; the batch that begins a session has After 0 and an
-	// Opening first. When ctx ends while the batches are being written, Append
-	// still waits to learn whether they were.
+	// Append adds all batches or none. They are durable when it returns nil. It returns ErrStale if the After of a batch is not the
+	// number of the session's last event. A batch that begins a session has After 0 and an Opening as its first event. If ctx
+	// ends during the write, Append still waits for the result.
 	Append(ctx context.Context, batches ...Batch) error
 
-	// Events returns the events of a session from the one after number after
-	// on, in their order, without those that are damaged, and what is damaged.
+	// Events returns the events of a session after number after, in order and without damaged ones, and the damage.
 	Events(ctx context.Context, id string, after uint64) ([]Event, []Damage, error)
 
-	// List returns the sessions that q chooses, the one used last first.
+	// List returns the sessions that q selects, the most recently used first.
 	List(ctx context.Context, q Query) ([]Info, error)
 
-	// Search returns the events in whose Text all words are, in any case of
-	// letters, the newest first, and limit at most (0: all). No words find
-	// nothing.
+	// Search returns the events whose Text contains all words, ignoring case, the newest first. limit is the maximum number
+	// (0: all). No words find nothing.
 	Search(ctx context.Context, words []string, limit int) ([]Hit, error)
 
-	// Close releases what the store holds. It may be called more than once;
-	// every other call after it fails with ErrClosed.
+	// Close releases the store's resources. It may be called more than once. All later calls of other methods fail with ErrClosed.
 	Close() error
 }
 
-// Batch is what one Append adds to one session.
+// Batch is a list of events that one Append adds to a session.
 type Batch struct {
 	Session string
-	After   uint64 // the number of the session's last event; 0: there is none
+	After   uint64 // the number of the session's last event; 0: the session is new
 	Events  []Event
 }
 
-// Damage is what could not be read of a session: the events First to Last.
+// Damage is a range of events, First to Last, that could not be read.
 type Damage struct {
 	First, Last uint64
 	Why         string
@@ -73,25 +66,24 @@ func (d Damage) String() string {
 	return fmt.Sprintf("events %d to %d: %s", d.First, d.Last, d.Why)
 }
 
-// Query chooses sessions. The zero value chooses all.
+// Query selects sessions. The zero value selects all.
 type Query struct {
-	ID     string // sessions whose ID begins so
-	Dir    string // of this workspace
-	Source string // imported from there
-	Parent string // that come from this session
-	Open   bool   // not those that were compacted, nor those of sub-agents
-	Limit  int    // so many at most; 0: all
+	ID     string // sessions whose ID begins with this
+	Dir    string // sessions of this workspace
+	Source string // sessions imported from there
+	Parent string // sessions that come from this one
+	Open   bool   // only sessions that are neither compacted nor of sub-agents
+	Limit  int    // the maximum number; 0: all
 }
 
-// Hit is an event that a search found.
+// Hit is an event found by a search.
 type Hit struct {
 	Session string
 	Event   Event
 }
 
-// Prepared returns the events of a batch as a store keeps them: with number,
-// version, and time, which is now where it is zero. A batch that no session can
-// take is an error.
+// Prepared returns the events of a batch as a store keeps them: with number, version and time. A zero time becomes now. It is an
+// error if no session can accept the batch.
 func (b Batch) Prepared(now time.Time) ([]Event, error) {
 	if b.Session == "" || len(b.Events) == 0 {
 		return nil, errors.New("a batch needs a session and events")
@@ -121,13 +113,13 @@ func (b Batch) Prepared(now time.Time) ([]Event, error) {
 	return out, nil
 }
 
-// Matches reports whether all words, which are Folded, are in the event's text.
+// Matches reports whether the event's text contains all words. The words must be Folded.
 func (e Event) Matches(words []string) bool {
 	return len(words) > 0 && containsAll(e.Text(), words)
 }
 
-// MayMatch is false only for the body of an event, as Encode writes it, that does not match the
-// words, which are Folded. It is many times as fast as to decode the body.
+// MayMatch reports whether the body of an event, as Encode writes it, may match the words. If it is false, the event does not match.
+// The words must be Folded. It is many times faster than decoding the body.
 func MayMatch(body string, words []string) bool {
 	for _, sign := range []string{`"strings":"` + asBytes, "\u0130", "\u212a", `\u0000`} { // two letters whose lower case is ASCII, and what counts as a space
 		if strings.Contains(body, sign) {
@@ -152,7 +144,7 @@ func MayMatch(body string, words []string) bool {
 	return true
 }
 
-// escapes reports whether a character of a word may be written in another way in a body.
+// escapes reports whether a body may contain a character of a word in an escaped form.
 func escapes(r rune) bool { return r < ' ' || r == '"' || r == '\\' || r >= utf8.RuneSelf }
 
 // Stale is the error for a batch that does not follow the last event.

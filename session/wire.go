@@ -53,8 +53,7 @@ type wirePart struct {
 	Raw   string `json:"raw,omitempty"`
 }
 
-// wireUsed has the fields of llm.Usage in the same order, so that one converts
-// to the other.
+// wireUsed has the fields of llm.Usage in the same order, so that the types can be converted to each other.
 type wireUsed struct {
 	Input        int `json:"input,omitempty"`
 	CacheRead    int `json:"cache_read,omitempty"`
@@ -64,7 +63,7 @@ type wireUsed struct {
 	Reasoning    int `json:"reasoning,omitempty"`
 }
 
-// partKinds are the names of the kinds of parts, by llm.Kind.
+// partKinds maps llm.Kind to the name of the kind.
 var partKinds = [...]string{llm.Text: "", llm.Thinking: "thinking", llm.ToolCall: "call", llm.ToolResult: "result", llm.Opaque: "opaque"}
 
 func wireOfMessage(m Message) (wire, error) {
@@ -180,7 +179,7 @@ func (w *wireFile) each(fn func(*string)) {
 	change(&w.File.Version, fn)
 }
 
-// change calls fn with a string of a type of its own.
+// change calls fn with a string of any string type.
 func change[S ~string](p *S, fn func(*string)) {
 	s := string(*p)
 	fn(&s)
