@@ -17,20 +17,16 @@
 // object. Numbers start at 1 in each session and have no gaps. This is version 1. A reader ignores unknown members. Missing
 // members are zero. Times in bodies are RFC 3339 in UTC, with nanoseconds.
 //
-// opening     dir, source; session, seq, relation: where it comes from ("forked",
-//
-//	"compacted", "started"); carried: number of events after it that were copied from there
-//
-// message     role, id, time, model, local, usage, parts; of a part: kind (missing: text;
-//
-//	"thinking", "call", "result", "opaque"), text, call, name, args, error, raw
-//
-// usage       model, usage: of a request whose answer is not a message of the session
-// rewind      to: the state becomes the state after the event with this number
-// compaction  to: the session that continues; this one is closed, unless it is rewound
-// title       title
-// file        file: an observation, as package freshness writes it
-// approval    call, tool, path, decision, by, grant, words
+//	opening     dir, source; session, seq, relation: where it comes from ("forked",
+//	            "compacted", "started"); carried: number of events after it that were copied from there
+//	message     role, id, time, model, local, usage, parts; of a part: kind (missing: text;
+//	            "thinking", "call", "result", "opaque"), text, call, name, args, error, raw
+//	usage       model, usage: of a request whose answer is not a message of the session
+//	rewind      to: the state becomes the state after the event with this number
+//	compaction  to: the session that continues; this one is closed, unless it is rewound
+//	title       title
+//	file        file: an observation, as package freshness writes it
+//	approval    call, tool, path, decision, by, grant, words
 //
 // usage is an object of input, cache_read, cache_write, cache_write_1h, output and
 // reasoning: tokens, as llm.Usage counts them. The first event is an opening, and
