@@ -2,8 +2,7 @@ package workspace
 
 import "strings"
 
-// aliases are names of encodings that are in use and that neither register has, in the
-// form that squeeze gives them. Each stands for a name that a register has.
+// aliases are common names of encodings that are in neither register, in the form that squeeze returns. Each maps to a registered name.
 var aliases = map[string]string{
 	"u8": "utf-8", "cp65001": "utf-8", "utf8sig": "utf-8-sig", "utf8bom": "utf-8-sig", "utf8withbom": "utf-8-sig",
 	"646": "us-ascii", "ucs2": "utf-16le", "ucs2le": "utf-16le", "ucs2be": "utf-16be",
@@ -21,9 +20,8 @@ var aliases = map[string]string{
 	"cp950": "big5", "big5": "big5",
 }
 
-// aliasOf returns the registered name of an encoding that was named in another way:
-// without hyphens, with other ones, or as Python and Windows name it. It is "" where
-// there is none.
+// aliasOf returns the registered name of an encoding for another spelling: without hyphens, with other hyphens, or as Python and Windows
+// name it. It returns "" if there is none.
 func aliasOf(name string) string {
 	s := squeeze(name)
 	for _, prefix := range []string{"codepage", "windows", "win", "ms", "ibm"} {
@@ -49,7 +47,7 @@ func aliasOf(name string) string {
 	return ""
 }
 
-// squeeze drops all of a name but letters and digits, and makes it lower case.
+// squeeze returns only the letters and digits of a name, in lower case.
 func squeeze(name string) string {
 	return strings.Map(func(c rune) rune {
 		switch {

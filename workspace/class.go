@@ -10,22 +10,21 @@ import (
 	"github.com/stet-dev/stet/internal/atomicfile"
 )
 
-// Class says how careful a write to a file has to be.
+// Class says how careful a write to a file must be.
 type Class int
 
-// The classes, by rising caution.
+// The classes, from least to most caution.
 const (
 	Ordinary Class = iota
 
-	// Control files make something run, or say what may run: editor settings,
-	// shell start files, continuous integration. A person is asked before each
-	// write: Write refuses it unless WriteMode.Agreed has ControlFile.
+	// Control files make programs run, or say which may run: editor settings, shell start files, continuous integration. A person is asked
+	// before each write: Write refuses it unless WriteMode.Agreed has ControlFile.
 	Control
 
-	// Repository is what lies in .git: never written to.
+	// Repository is everything in .git. It is never written to.
 	Repository
 
-	// Own is stet's own state: neither written to nor read.
+	// Own is stet's own state. It is neither written nor read.
 	Own
 )
 
@@ -41,14 +40,13 @@ func (c Class) String() string {
 	return "ordinary"
 }
 
-// atRoot are names below the root whose files are also known by inode, so that a
-// second name for one of them is recognized.
+// atRoot are names below the root whose files are also recognised by inode, so that a second name of such a file is recognised.
 var atRoot = []string{
 	".git", ".git/config", ".git/hooks", ".git/info", ".vscode", ".idea", ".zed", ".devcontainer",
 	".github/workflows", ".circleci", ".husky", ".mvn", ".envrc", ".mcp.json", ".gitlab-ci.yml", ".gitmodules", ".gitattributes",
 }
 
-// classes knows files by name. It is not changed once made.
+// classes knows files by name. It does not change after it is made.
 type classes struct {
 	files map[string]bool
 	ends  []string // "/dir/name"
@@ -84,9 +82,8 @@ func newClasses(more, state []string) classes {
 	return c
 }
 
-// fold makes paths equal that some file system takes for the same: it drops letter
-// case, Unicode composition, characters that some file systems ignore, and dots,
-// spaces and streams at the end of names.
+// fold makes paths equal that some file system treats as the same. It removes letter case, Unicode composition, characters that some file
+// systems ignore, and dots, spaces and streams at the end of names.
 func fold(p string) string {
 	parts := strings.Split(cases.Fold().String(norm.NFC.String(p)), "/")
 	for i, c := range parts {
@@ -113,7 +110,7 @@ func dropIgnored(c rune) rune {
 	return c
 }
 
-// byName is the class of a canonical path by its name alone.
+// byName returns the class of a canonical path by its name only.
 func (c *classes) byName(canonical string) Class {
 	p := fold(canonical)
 	if c.isStateFolded(p) {
@@ -176,13 +173,12 @@ func (c *classes) isStateFolded(p string) bool {
 	return false
 }
 
-// fileID is a file's identity.
+// fileID identifies a file.
 type fileID struct{ dev, ino uint64 }
 
 func idOf(st atomicfile.Stat) fileID { return fileID{st.Dev, st.Ino} }
 
-// classOf is the class of a place by its canonical name, and by the files that are
-// there, the directories above it included.
+// classOf returns the class of a place, by its canonical name and by the existing file and the directories above it.
 func (r *Root) classOf(pl *place, leaf *atomicfile.Stat) Class {
 	found := r.class(pl.path, pl.stack)
 	if found >= Repository {
@@ -203,7 +199,7 @@ func (r *Root) classOf(pl *place, leaf *atomicfile.Stat) Class {
 	return found
 }
 
-// known are the files named by atRoot that are there now, and the state directory.
+// known returns the existing files named by atRoot, and the state directory.
 func (r *Root) known() map[fileID]Class {
 	m := map[fileID]Class{}
 	for _, name := range atRoot {
@@ -223,7 +219,7 @@ func (r *Root) known() map[fileID]Class {
 	return m
 }
 
-// gitDir finds the repository that a .git file points to, if it is inside.
+// gitDir returns the repository that a .git file points to, if it is inside the tree.
 func (r *Root) gitDir() (atomicfile.Stat, bool) {
 	f, err := r.dir.Open(".git")
 	if err != nil {

@@ -51,9 +51,8 @@ func (s *seams) step(what string) {
 	}
 }
 
-// commit calls do while no other stet process commits to the same file, and only if
-// the file that was looked at is still in its place. If it is not, commit returns
-// errMoved, and the caller looks again. temp is the name of the temporary file.
+// commit calls do while no other stet process commits to the same file. It does so only if the examined file is still in its
+// place. Otherwise it returns errMoved, and the caller looks again. temp is the name of the temporary file.
 func (fc *fileChange) commit(temp string, do func() error) error {
 	unlock, err := fc.lockDir()
 	if err != nil && !errors.Is(err, errors.ErrUnsupported) {
@@ -94,8 +93,8 @@ func (fc *fileChange) leaveAsIs() error {
 	return fc.explain(fc.commit(name, func() error { return nil }))
 }
 
-// lockDir takes the lock of the directory. errors.ErrUnsupported says that there is
-// none, or that it is not free in time: another program may hold it.
+// lockDir takes the lock of the directory. errors.ErrUnsupported means that locks are not supported, or that the lock is not free in time:
+// another program may hold it.
 func (fc *fileChange) lockDir() (unlock func(), err error) {
 	if fc.r.seams.unlocked {
 		return nil, errors.ErrUnsupported
@@ -124,7 +123,7 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// claimName is the name of the claim to a file in its directory.
+// claimName returns the name of the claim to a file in its directory.
 func claimName(name string) string {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(fold(name)))
@@ -171,8 +170,7 @@ func (fc *fileChange) claim(text string) (release func(), err error) {
 	}
 }
 
-// noLinks reports whether symbolic links cannot be made: by the file system, or,
-// on some systems, by this user.
+// noLinks reports whether symbolic links cannot be made, because the file system does not support them or the user may not make them.
 func noLinks(err error) bool {
 	return errors.Is(err, errors.ErrUnsupported) || errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS)
 }

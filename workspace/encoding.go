@@ -13,8 +13,7 @@ import (
 	"golang.org/x/text/transform"
 )
 
-// Encoding is a way to write text as bytes. The zero Encoding is UTF-8 without a
-// byte-order mark. Encodings can be compared.
+// Encoding is a character encoding of a file. The zero Encoding is UTF-8 without a byte-order mark. Encodings can be compared.
 type Encoding struct {
 	name string // canonical, "" for utf-8
 	bom  bool   // the file begins with a byte-order mark
@@ -37,9 +36,8 @@ func (e Encoding) WithBOM(bom bool) Encoding {
 	return e
 }
 
-// FindEncoding returns the encoding of an IANA name or one of its aliases, in
-// any case, or of what Python, Windows or browsers call it; "" is UTF-8. A name
-// that is not known is ErrEncoding. (FILE-16)
+// FindEncoding returns the encoding with an IANA name or alias, in any case, or with a name that Python, Windows or browsers use. "" is
+// UTF-8. An unknown name gives ErrEncoding. (FILE-16)
 func FindEncoding(name string) (Encoding, error) {
 	switch n := strings.ToLower(strings.ReplaceAll(strings.TrimSpace(name), "_", "-")); n {
 	case "", "utf-8", "utf8", "unicode-1-1-utf-8":
@@ -89,7 +87,7 @@ var marks = []struct {
 	{"\xfe\xff", "utf-16be"},
 }
 
-// mark returns the encoding's byte-order mark, "" when it has none.
+// mark returns the encoding's byte-order mark, or "".
 func (e Encoding) mark() string {
 	for _, m := range marks {
 		if m.name == e.name {
@@ -107,8 +105,7 @@ func (e Encoding) markIn(data []byte) int {
 	return 0
 }
 
-// sniff returns the encoding of a file that begins with head: that of its byte-order
-// mark, else the one that was asked for. (FILE-16, READ-9)
+// sniff returns the encoding of a file that begins with head: the one of its byte-order mark, or else asked. (FILE-16, READ-9)
 func sniff(head []byte, asked Encoding) Encoding {
 	for _, m := range marks {
 		if bytes.HasPrefix(head, []byte(m.bytes)) {
@@ -119,14 +116,13 @@ func sniff(head []byte, asked Encoding) Encoding {
 	return asked
 }
 
-// binaryWithin is the number of bytes in which a NUL is looked for.
+// binaryWithin is the number of first bytes that are searched for a NUL.
 const binaryWithin = 8 << 10
 
-// Binary reports whether a file that begins with head is no text.
+// Binary reports whether a file that begins with head is binary.
 func Binary(head []byte) bool { return isBinary(head, sniff(head, Encoding{})) }
 
-// isBinary reports whether a file that begins with head is no text in the
-// encoding. (READ-9)
+// isBinary reports whether a file that begins with head is not text in the encoding. (READ-9)
 func isBinary(head []byte, e Encoding) bool {
 	if strings.HasPrefix(e.name, "utf-16") || strings.HasPrefix(e.name, "utf-32") {
 		return false
@@ -155,9 +151,8 @@ func (e Encoding) coder() encoding.Encoding {
 	return enc
 }
 
-// newline returns the bytes of a line feed, which are found at multiples of
-// their length. Where a file cannot be split into lines by them, splits is
-// false.
+// newline returns the bytes of a line feed. They occur only at multiples of their length. splits is false if they cannot be used
+// to split a file into lines.
 func (e Encoding) newline() (nl string, splits bool) {
 	switch e.name {
 	case "utf-16le":
@@ -176,9 +171,8 @@ func (e Encoding) newline() (nl string, splits bool) {
 	return "\n", true
 }
 
-// Decode returns the text of a whole file's bytes, the byte-order mark left
-// out, and the encoding it was found in: a mark decides, else it is e. What is
-// not valid is ErrEncoding. (FILE-16)
+// Decode returns the text of a whole file without its byte-order mark, and its encoding: the one of the mark, or else e. Invalid bytes give
+// ErrEncoding. (FILE-16)
 func (e Encoding) Decode(data []byte) (string, Encoding, error) {
 	found := sniff(data, e)
 	text, ok := found.decode(data[found.markIn(data):], false)
@@ -188,8 +182,7 @@ func (e Encoding) Decode(data []byte) (string, Encoding, error) {
 	return text, found, nil
 }
 
-// decode decodes a part of a text. ok says that all of it was valid. With replace, what
-// is not valid becomes U+FFFD.
+// decode decodes a part of a text. ok says that all bytes were valid. With replace, invalid bytes become U+FFFD.
 func (e Encoding) decode(b []byte, replace bool) (text string, ok bool) {
 	c := e.coder()
 	if c == nil {
@@ -212,7 +205,7 @@ func (e Encoding) decode(b []byte, replace bool) (text string, ok bool) {
 	return text, err == nil && bytes.Equal(back, b)
 }
 
-// replaceInvalid makes each byte that is not text a replacement character.
+// replaceInvalid replaces each invalid byte by a replacement character.
 func replaceInvalid(b []byte, ascii bool) string {
 	var s strings.Builder
 	s.Grow(len(b) + 16)
@@ -227,9 +220,8 @@ func replaceInvalid(b []byte, ascii bool) string {
 	return s.String()
 }
 
-// Encode returns a whole file's bytes for a text, the byte-order mark first
-// where the encoding has one. What the encoding has no characters for is
-// ErrEncoding. (FILE-16)
+// Encode returns the bytes of a whole file with this text. They begin with the byte-order mark, if the encoding has one. A character that the
+// encoding cannot express gives ErrEncoding. (FILE-16)
 func (e Encoding) Encode(text string) ([]byte, error) {
 	if c := e.coder(); e.stateful() && c != nil && utf8.ValidString(text) {
 		return e.encodeWith(c, text)
@@ -241,8 +233,7 @@ func (e Encoding) Encode(text string) ([]byte, error) {
 	return append([]byte(e.mark()), b...), nil
 }
 
-// EncodePart returns the bytes of a text inside a file: the new text of an edit, or the
-// old text to be found. There is no byte-order mark in them.
+// EncodePart returns the bytes of a text inside a file: the new text of an edit, or the old text to find. They have no byte-order mark.
 func (e Encoding) EncodePart(text string) ([]byte, error) {
 	c := e.coder()
 	if !utf8.ValidString(text) || e.name == "us-ascii" && !isASCII(text) {
@@ -257,7 +248,7 @@ func (e Encoding) EncodePart(text string) ([]byte, error) {
 	return e.encodeWith(c, text)
 }
 
-// stateful reports whether escape sequences change what the bytes after them mean.
+// stateful reports whether escape sequences change the meaning of the bytes after them.
 func (e Encoding) stateful() bool {
 	return strings.HasPrefix(e.name, "iso-2022") || strings.HasPrefix(e.name, "hz-")
 }

@@ -12,17 +12,16 @@ import (
 	"github.com/stet-dev/stet/internal/atomicfile"
 )
 
-// Content is a file read whole.
+// Content is the content of a whole file.
 type Content struct {
 	Info     Info
-	Data     []byte // all bytes, the caller's own
+	Data     []byte // all bytes; the caller owns them
 	Version  Version
-	Unstable bool // the file was written to while it was read: Data may mix old and new
+	Unstable bool // the file was written to during the read: Data may mix old and new bytes
 }
 
-// Text returns the content as text: ErrBinary where it is none, ErrEncoding where it
-// is not valid. The encoding is that of the byte-order mark, else asked. The one that
-// is returned is to be used for writing the text back.
+// Text returns the content as text, and its encoding: the one of the byte-order mark, or else asked. Use this encoding to write the text
+// back. It returns ErrBinary for a binary file, and ErrEncoding for invalid bytes.
 // (FILE-16, READ-9)
 func (c Content) Text(asked Encoding) (string, Encoding, error) {
 	found := sniff(c.Data, asked)
@@ -36,9 +35,8 @@ func (c Content) Text(asked Encoding) (string, Encoding, error) {
 	return text, found, nil
 }
 
-// Stream opens a file of any size for reading from its beginning, for a search or to
-// pass it on. Nothing of it is kept, and changes meanwhile are not noticed. The file
-// stays open after the root is closed. A read that has to wait fails after a second.
+// Stream opens a file of any size for reading from its beginning, for a search or to pass it on. Nothing is kept, and changes during the
+// read are not detected. The file stays open after the root is closed. A read that has to wait fails after a second.
 func (r *Root) Stream(p Path) (io.ReadCloser, Info, error) {
 	var info Info
 	file, err := do(r, "read", p.name, func() (io.ReadCloser, error) {
@@ -54,21 +52,18 @@ func (r *Root) Stream(p Path) (io.ReadCloser, Info, error) {
 
 // stream is the file of f, to be read from its beginning.
 func (f *opened) stream() io.ReadCloser {
-	// Some files of procfs make readers wait. For files on a disk this is an error,
-	// which means nothing.
+	// Some files of procfs make readers wait. For files on a disk the deadline is not supported; that error is ignored.
 	_ = f.SetReadDeadline(time.Now().Add(time.Second))
 	return f.File
 }
 
-// ReadAll reads a file of up to ReadLimit bytes, as bytes: see Content.Text. Where the
-// file changes meanwhile it is read again. What is read is kept as a version, since a
-// write may be based on it. (FILE-8, FILE-15)
+// ReadAll reads a file of up to ReadLimit bytes as bytes; for text see Content.Text. If the file changes during the read, it is read
+// again. The content is kept as a version, because a write may be based on it. (FILE-8, FILE-15)
 func (r *Root) ReadAll(ctx context.Context, p Path) (Content, error) {
 	return r.readUpTo(ctx, p, r.opt.ReadLimit)
 }
 
-// ReadLarge is ReadAll with the limit PartsLimit, for a caller that passes the content
-// on in parts. (FILE-9)
+// ReadLarge is ReadAll with the limit PartsLimit, for callers that pass the content on in parts. (FILE-9)
 func (r *Root) ReadLarge(ctx context.Context, p Path) (Content, error) {
 	return r.readUpTo(ctx, p, max(r.opt.ReadLimit, r.opt.PartsLimit))
 }
@@ -87,12 +82,11 @@ func (r *Root) readUpTo(ctx context.Context, p Path, limit int64) (Content, erro
 	})
 }
 
-// readTries is how often a file that changes under the reader is read.
+// readTries limits how often a changing file is read.
 const readTries = 4
 
-// readWhole reads all of f, again if it changed meanwhile, and updates f.stat. Equal
-// times before and after prove nothing while the file is unsettled: then a second
-// reading has to give the same bytes.
+// readWhole reads all of f, again if it changed meanwhile, and updates f.stat. While the file is unsettled, equal times before
+// and after prove nothing. Then a second read must give the same bytes.
 func (r *Root) readWhole(ctx context.Context, f *opened, limit int64) (Content, error) {
 	var c Content
 	var before Version
@@ -120,13 +114,13 @@ func (r *Root) readWhole(ctx context.Context, f *opened, limit int64) (Content, 
 		}
 		c.Unstable = try == readTries-1
 	}
-	// An unstable content is kept too: it is shown, and so a later edit is based on it.
+	// An unstable content is kept too, because it is shown and a later edit may be based on it.
 	r.keepShown(contentOf(c.Data, c.Version))
 	return c, nil
 }
 
-// keepShown keeps a content that a caller was shown or has written, since a later write
-// may be based on it. Where that fails, the content is shown or written all the same.
+// keepShown keeps a content that a caller was shown or has written, because a later write may be based on it. If that fails, the
+// content is shown or written all the same.
 func (r *Root) keepShown(c content) {
 	if c.size > r.opt.WriteLimit {
 		return
@@ -136,9 +130,8 @@ func (r *Root) keepShown(c content) {
 	}
 }
 
-// readFull reads size bytes of f from its beginning, or fewer where it has fewer. It
-// reads to the end where size is 0, since some files do not tell their size, or above
-// the limit. The caller sees by the size afterwards whether f has grown.
+// readFull reads size bytes of f from its beginning, or fewer if f is shorter. If size is 0 or above the limit, it reads to
+// the end, because some files do not report their size. The caller checks the size afterwards to see if f has grown.
 func readFull(ctx context.Context, f io.ReaderAt, size, limit int64) ([]byte, error) {
 	most := limit + 1
 	if size > 0 && size <= limit {

@@ -10,10 +10,9 @@ import (
 	"sync"
 )
 
-// Staged is a large write that comes in parts. The parts are collected outside of the
-// tree, and Commit writes them at once or not at all. Abort has to be called in the
-// end, after a Commit too. A Staged may be used by several goroutines; parts are added
-// in the order of the calls. (FILE-9)
+// Staged is a large write that comes in parts. The parts are collected outside of the tree. Commit writes all of them at once or nothing.
+// Abort must be called at the end, also after Commit. A Staged may be used by several goroutines. Parts are added in the order of the
+// calls. (FILE-9)
 type Staged struct {
 	root *Root
 	path Path
@@ -22,11 +21,10 @@ type Staged struct {
 	file  *os.File
 	sum   hash.Hash
 	size  int64
-	fault error // stays: a write that lost a part is never committed
+	fault error // permanent: a write that lost a part is never committed
 }
 
-// Stage begins a write in parts. Commit decides whether the file may be written; see
-// Inspect.
+// Stage begins a write in parts. Commit decides whether the file may be written; see Inspect.
 func (r *Root) Stage(p Path) (*Staged, error) {
 	return do(r, "stage", p.name, func() (*Staged, error) {
 		name, err := r.state.tempName(".")
@@ -43,8 +41,7 @@ func (r *Root) Stage(p Path) (*Staged, error) {
 	})
 }
 
-// Write adds a part. ErrTooLarge says that the parts pass the limit: then they cannot
-// be committed.
+// Write adds a part. ErrTooLarge means that the parts exceed the limit, so they cannot be committed.
 func (s *Staged) Write(part []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -81,7 +78,7 @@ func (s *Staged) Version() Version {
 // Sum implements tool.Staged: it is the Version as a string.
 func (s *Staged) Sum() string { return string(s.Version()) }
 
-// Bytes returns the parts so far, for a diff, or the error of the part that failed.
+// Bytes returns the parts so far, for a diff. If a part failed, it returns that error.
 func (s *Staged) Bytes() ([]byte, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -96,7 +93,7 @@ func (s *Staged) Bytes() ([]byte, error) {
 	return buf, wrap("stage", s.path.name, err)
 }
 
-// Commit writes what is staged, as Write does.
+// Commit writes the staged parts, as Write does.
 func (s *Staged) Commit(ctx context.Context, was Version, o WriteMode) (Written, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -9,12 +9,11 @@ import (
 	"time"
 )
 
-// WriteMode says what a write may do beyond replacing an ordinary file. The
-// zero value does the least.
+// WriteMode says what a write may do besides replacing an ordinary file. The zero value allows the least.
 type WriteMode struct {
 	CreateDirs bool    // make missing directories
-	Backup     bool    // leave a copy of what is overwritten among the backups (FILE-17)
-	Agreed     Caution // the reasons to ask that a person has agreed to
+	Backup     bool    // keep a copy of the overwritten content among the backups (FILE-17)
+	Agreed     Caution // the cautions that a person has agreed to
 }
 
 // allows says whether a file of this class may be written to.
@@ -30,34 +29,33 @@ func (m WriteMode) allows(c Class) error {
 	return nil
 }
 
-// Written is what a write has done.
+// Written is the result of a write.
 type Written struct {
-	Path      Path    // canonical: the file that was written, links resolved
-	Was, Now  Version // "" where there was, or is, no file
+	Path      Path    // canonical: the written file, with links resolved
+	Was, Now  Version // "" if there was, or is, no file
 	Bytes     int64
 	Created   bool
-	Dirs      int      // directories that were made for it: the last so many of Path's
-	Unchanged bool     // the file held these bytes already and was left alone
+	Dirs      int      // number of directories that were made for it: the last ones of Path
+	Unchanged bool     // the file already had these bytes and was not written
 	Backup    string   // absolute path of the backup, if one was made
-	Lost      []string // what of the old file could not be kept, in words
-	Info      Info     // of the file as it is now
+	Lost      []string // what could not be kept of the old file, in words
+	Info      Info     // of the file after the write
 }
 
-// content is what is to be written or kept.
+// content is a content to be written or kept.
 type content struct {
 	r       io.ReadSeeker
 	size    int64
 	version Version
 }
 
-// Write replaces a file's content by data, whole or not at all, if the file's version
-// is was; "" makes a new file, where there must be none. Another version there is
-// ErrChanged, and Error.Now says which. When Write returns, the content is durable.
+// Write replaces a file's content by data, whole or not at all, if the file's version is was. If was is "", it makes a new file, and
+// no file may exist there. If the file has another version, the error is ErrChanged, and Error.Now is that version. When Write
+// returns, the content is durable.
 //
-// Mode, owner and attributes stay, or Lost says what did not. Bytes are written as
-// they are: line ends and encoding are up to the caller. What is overwritten is kept
-// as a version, and so is data. Write may be called concurrently, by several
-// processes too: for one file one call succeeds, the others get ErrChanged.
+// Mode, owner and attributes are kept; Lost lists those that could not be. Bytes are written unchanged: the caller decides on line
+// ends and encoding. The overwritten content is kept as a version, and so is data. Write may be called concurrently, also by several
+// processes: for one file one call succeeds, and the others get ErrChanged.
 // (FILE-14, FILE-15)
 func (r *Root) Write(ctx context.Context, p Path, data []byte, was Version, mode WriteMode) (Written, error) {
 	if int64(len(data)) > r.opt.WriteLimit {
@@ -80,12 +78,10 @@ func (r *Root) write(ctx context.Context, p Path, c content, was Version, mode W
 	})
 }
 
-// errMoved says that a path leads to another place, or another file, than it did when
-// the write began.
+// errMoved means that a path leads to another place or file than when the write began.
 var errMoved = errors.New("the path leads elsewhere now")
 
-// retrying does a write or a removal, and tries again what fails for the moment.
-// (FILE-15)
+// retrying does a write or a removal, and repeats it after a temporary failure. (FILE-15)
 func retrying(ctx context.Context, p Path, once func() (Written, error)) (Written, error) {
 	if p.name == "." || p.name == "" || p.dir {
 		return Written{}, because(ErrPath, "it names a directory")
@@ -134,10 +130,10 @@ func (r *Root) writeOnce(ctx context.Context, p Path, c content, was Version, mo
 	return fc.out, nil
 }
 
-// errOther says that a content does not have the version that it was said to have.
+// errOther means that a content does not have the version it should have.
 var errOther = errors.New("another version")
 
-// copyHashed copies c to w. It is errOther where the bytes are not of c's version.
+// copyHashed copies c to w. It returns errOther if the bytes do not have c's version.
 func copyHashed(ctx context.Context, w io.Writer, c content) error {
 	h := sha256.New()
 	if _, err := c.r.Seek(0, io.SeekStart); err != nil {
