@@ -48,6 +48,9 @@ func TestRepeatable(t *testing.T) {
 		"sed -f script a": false, "find . | xargs sed -i s/a/b/": false, "timeout 5 sed 'W out' a": false, "find . | xargs sed -n 5p": true,
 		"awk '$1 > 5 {print $2}' a": true, "awk -F'|' '/a|b/ || $2 {printf \"> %s\\n\", $1}' a": true, "awk -v n=3 'NR==n' a": true,
 		"awk '{system($1)}' a": false, "awk '{print $1 > \"out\"}' a": false, "awk '{print | \"sort\"}' a": false, "awk -f a.awk b": false, "awk -i inplace 1 a": false, "xargs awk '{ print >> f }'": false, "sort -o a a": false,
+		"sort -ro a a": false, "sort --out=a a": false, "sort -t: -k2,2n a": true, "find . -fls a": false, "find . -follow -name a": true, "tree -o a": false, "tree -L 2": true,
+		"uniq a b": false, "uniq -c a": true, "xxd -l 9 a": true, "date -s 12:00": false, "date +%F": true, "git diff --output=a": false, "sed --in s/a/b/ a": false, "sed --expr='w a' b": false, "sed --quiet 5p a": true,
+		`awk '{gsub(/"/, ""); print > "out"}' a`: false, `awk '{print a/b > "x" c/d}' a`: false, "awk '{print $1,\n $2 > \"x\"}' a": false, `awk '/"/ {print $1}' a`: true, "awk '{print $1/2, $3/4}' a": true,
 	} {
 		if a := (Action{Op: Shell, Command: command}); a.Repeatable() != want {
 			t.Errorf("%s: %v", command, !want)

@@ -8,28 +8,60 @@ import (
 
 // looking reports whether a command only looks.
 func looking(words []string) bool {
-	name := words[0]
-	for i, w := range words[1:] {
+	name, operands := words[0], 0
+	for _, w := range words[1:] {
+		group := len(w) > 1 && w[0] == '-' && w[1] != '-' // of options of one letter
 		switch {
-		case name == "find" && (strings.HasPrefix(w, "-exec") || strings.HasPrefix(w, "-ok") || strings.HasPrefix(w, "-fprint") || w == "-delete"),
-			name == "sort" && (strings.HasPrefix(w, "-o") || strings.HasPrefix(w, "--output")):
+		case !strings.HasPrefix(w, "-"):
+			operands++
+		case name == "find" && (strings.HasPrefix(w, "-exec") || strings.HasPrefix(w, "-ok") || strings.HasPrefix(w, "-fprint") || w == "-fls" || w == "-delete"),
+			name == "sort" && (group && strings.Contains(w, "o") || strings.HasPrefix(w, "--o")),
+			name == "tree" && group && strings.Contains(w, "o"),
+			name == "date" && (group && strings.Contains(w, "s") || strings.HasPrefix(w, "--s")),
+			name == "git" && strings.HasPrefix(w, "--output"):
 			return false
-		case name == "git" && w != unknown && w[0] != '-' && words[i] != "-C" && words[i] != "-c":
-			return slices.Contains([]string{"log", "show", "diff", "status", "blame", "grep", "ls-files", "rev-parse"}, w)
 		}
 	}
 	switch name {
+	case "git":
+		return gitLooks(words)
 	case "sed":
-		return !scriptMay(words[1:], "i", []string{"--in-place", "--file"}, sedWrites)
+		return !scriptMay(words[1:], sedWrites)
 	case "awk":
-		return !scriptMay(words[1:], "i", []string{"--include", "--file"}, awkWrites)
+		return !scriptMay(words[1:], awkWrites)
+	case "uniq":
+		return operands < 2 // the second one is written
 	}
 	return lookers[name]
 }
 
-// scriptMay reports whether sed or awk may change something: by one of its options (letters, and long ones), by its
+// gitLooks reports whether a command of git only looks.
+func gitLooks(words []string) bool {
+	for i, w := range words[1:] {
+		if w != unknown && w[0] != '-' && words[i] != "-C" && words[i] != "-c" {
+			return slices.Contains([]string{"log", "show", "diff", "status", "blame", "grep", "ls-files", "rev-parse"}, w)
+		}
+	}
+	return lookers["git"]
+}
+
+// lookingBefore is looking as it was before rules number 3: plans by older rules stay as they are.
+func lookingBefore(words []string) bool {
+	name := words[0]
+	for _, w := range words[1:] {
+		if name == "sed" && strings.HasPrefix(w, "-i") || name == "find" && (strings.HasPrefix(w, "-exec") || w == "-delete") {
+			return false
+		}
+	}
+	if name == "git" {
+		return gitLooks(words)
+	}
+	return lookers[name]
+}
+
+// scriptMay reports whether sed or awk may change something: by one of its options, by its
 // program, or by one that stands in a file. A program with variables of the shell in it is taken not to.
-func scriptMay(words []string, letters string, options []string, may func(script string) bool) bool {
+func scriptMay(words []string, may func(script string) bool) bool {
 	given := false // the program, as the value of an option
 	for i := 0; i < len(words); i++ {
 		w := words[i]
@@ -38,16 +70,16 @@ func scriptMay(words []string, letters string, options []string, may func(script
 		case long:
 			given = true
 		case strings.HasPrefix(w, "--"):
-			if slices.ContainsFunc(options, func(o string) bool { return strings.HasPrefix(w, o) }) {
+			if len(w) > 2 && strings.IndexByte("efil", w[2]) >= 0 { // --in-place, --file, --include and the like, which may be cut short
 				return true
 			}
 			continue
 		case len(w) > 1 && w[0] == '-':
-			at := strings.IndexAny(w, "efFv"+letters) // what follows is the value of the option
+			at := strings.IndexAny(w, "efFvi") // what follows is the value of the option
 			if at < 0 {
 				continue
 			}
-			if w[at] == 'f' || strings.IndexByte(letters, w[at]) >= 0 {
+			if w[at] == 'f' || w[at] == 'i' {
 				return true
 			}
 			value := w[at+1:]
@@ -112,10 +144,15 @@ func sedWrites(script string) bool {
 var (
 	awkText    = regexp.MustCompile(`"(?:\\.|[^"\\])*"`)
 	awkPattern = regexp.MustCompile(`/(?:\\.|[^/\\\n])*/`)
-	awkWriting = regexp.MustCompile(`\bsystem\s*\(|(?:^|[^|])\|(?:[^|]|$)|\bprintf?\b[^;}\n]*>`)
+	awkPrints  = regexp.MustCompile(`\bprintf?\b(?:[^;}\n]|,\s*\n)*(?:>|[^|]\|[^|])`)
+	awkRuns    = regexp.MustCompile(`\bsystem\s*\(|(?:^|[^|])\|(?:[^|]|$)`)
 )
 
 // awkWrites reports whether a program of awk writes to a file or runs a command: by system, a bar, or print with a redirection.
+// A slash may begin a pattern or divide, and a quote may stand in a pattern: what one reading of them finds is enough.
 func awkWrites(script string) bool {
-	return awkWriting.MatchString(awkPattern.ReplaceAllString(awkText.ReplaceAllString(script, `""`), `""`))
+	noTexts := awkText.ReplaceAllString(script, `""`)
+	noPatterns := awkText.ReplaceAllString(awkPattern.ReplaceAllString(script, `""`), `""`)
+	both := awkPattern.ReplaceAllString(noTexts, `""`)
+	return awkPrints.MatchString(noTexts) || awkPrints.MatchString(noPatterns) || awkRuns.MatchString(both) || awkRuns.MatchString(noPatterns)
 }

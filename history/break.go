@@ -66,7 +66,7 @@ func (st *State) considerBreak() {
 		if n != 0 {
 			leaves, from = leaves+n, res.call.at.Message
 		}
-		if n > 0 {
+		if n > 0 && c.Rules >= groupingRules {
 			recalls += evictedAgain * st.recallCost(price, float64(n))
 		}
 	}
@@ -96,12 +96,14 @@ func (st *State) planBreak(scan *evictionScan) bool {
 var dearest = Price{0.1, 2}
 
 // breakPrice is the price by which a warm break is judged. Where none is known, it is the one by which a break costs most. (Where
-// thinking is checked, a proxy tells none: it plans alike for all models and lifetimes.)
+// thinking is checked, a proxy tells none: it plans alike for all models and lifetimes.) Before rules number 3 this was so only
+// where thinking is checked.
 func (st *State) breakPrice() Price {
-	if p := st.engine.config.Price; p != (Price{}) {
-		return p
+	c := &st.engine.config
+	if c.Price == (Price{}) && (c.Rules >= groupingRules || st.engine.Clears()) {
+		return dearest
 	}
-	return dearest
+	return st.price()
 }
 
 // paysBreak reports whether a break pays that gains so much, in plain input bytes, and may be risked. Then the account pays

@@ -2,7 +2,6 @@ package proxy
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"sync"
 	"time"
@@ -12,12 +11,12 @@ import (
 )
 
 const (
-	caughtUp  = 500             // turns loaded when another process seems to have sent requests
-	maxRecall = 2 * time.Second // time limit for a load
-	storeRest = 5 * time.Second // after a load that took too long, requests do not use the store for this time
+	caughtUp  = 500             // turns that are loaded when another process seems to have asked
+	maxRecall = 2 * time.Second // time that loading may take
 )
 
-// recall loads answered requests from the store that earlier processes, or other running ones, have recorded.
+// recall loads from the store what earlier processes, and others of now, knew of the
+// requests that were answered.
 type recall struct {
 	state *cachestate.State
 	store record.Store // nil: there is nothing to load
@@ -25,17 +24,16 @@ type recall struct {
 	once  sync.Once
 
 	mu     sync.Mutex
-	looked time.Time // when catchUp last loaded the newest turns
-	slow   time.Time // when a load last took too long
+	looked time.Time // when catchUp last loaded something
 }
 
-// begin loads the newest turns, once.
+// begin loads all that is remembered, once.
 func (c *recall) begin() { c.once.Do(func() { c.load(cachestate.MaxTurns) }) }
 
-// catchUp loads the stored turns of a conversation that another process may have begun. If some answers are still unknown, it loads the
-// newest turns of the store. It does so at most once a second, because some conversations stay unknown for ever.
+// catchUp loads what the store has of a request that another process may have asked the beginning of. Where answers stay unknown, it
+// loads what is new in the store: once a second at most, because some conversations stay unknown for ever.
 func (c *recall) catchUp(r *cachestate.Request) {
-	if c.begin(); c.store == nil || !r.Chain.Answered() || c.rests() {
+	if c.begin(); c.store == nil || !r.Chain.Answered() {
 		return
 	}
 	if wanted := c.state.Wants(r); len(wanted) > 0 {
@@ -43,34 +41,17 @@ func (c *recall) catchUp(r *cachestate.Request) {
 		defer cancel()
 		turns, err := c.store.TurnsAt(ctx, wanted)
 		if err != nil {
-			c.fail(err)
-			return
+			c.log.Warn("earlier moments of a conversation are not recalled", "error", err)
+			return // it would not answer now either
 		}
 		c.state.TakeOf(r, turns)
 	}
-	if c.state.Unknown(r) > 1 && c.due(r.Time) { // one unknown answer is normal: the answer to the previous request
+	if c.state.Unknown(r) > 1 && c.due(r.Time) { // one is the answer to the request before
 		c.load(caughtUp)
 	}
 }
 
-// fail logs an error of the store, and remembers a timeout.
-func (c *recall) fail(err error) {
-	c.log.Warn("earlier moments are not recalled", "error", err)
-	if errors.Is(err, context.DeadlineExceeded) {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		c.slow = time.Now()
-	}
-}
-
-// rests reports whether the store did not answer in time a short while ago.
-func (c *recall) rests() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return !c.slow.IsZero() && time.Since(c.slow) < storeRest
-}
-
-// due reports whether it is time to load, and if so records the time. It is also time if the clock was set back.
+// due reports whether it is time to load, and notes that it is done. It is, too, where the clock was put back.
 func (c *recall) due(now time.Time) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -82,7 +63,7 @@ func (c *recall) due(now time.Time) bool {
 	return due
 }
 
-// load reads the newest turns of the store: up to limit with a cold point, and up to limit without.
+// load takes in the newest turns of the store: so many with a cold point, and as many without.
 func (c *recall) load(limit int) {
 	if c.store == nil {
 		return
@@ -91,7 +72,7 @@ func (c *recall) load(limit int) {
 	defer cancel()
 	turns, err := c.store.Turns(ctx, limit)
 	if err != nil {
-		c.fail(err)
+		c.log.Warn("earlier moments are not recalled", "error", err)
 		return
 	}
 	c.state.Take(turns)

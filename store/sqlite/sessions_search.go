@@ -24,7 +24,7 @@ func (s *Sessions) Search(ctx context.Context, words []string, limit int) ([]ses
 	if s.broken != nil {
 		return nil, s.broken // the filters may be what is broken
 	}
-	if err := s.Index(ctx, nil); err != nil {
+	if err := s.Index(ctx, nil); err != nil && !damaged(err) {
 		return nil, err
 	}
 	out, err := s.search(ctx, words, limit)
@@ -79,13 +79,30 @@ func newestFirst(a, b found) int {
 	return cmp.Or(cmp.Compare(b.micro, a.micro), cmp.Compare(b.place, a.place))
 }
 
-// stretches returns where texts with these hashes may be, those with the newest messages first.
+// stretches returns where texts with these hashes may be, those with the newest messages first. Where the filters are
+// damaged, that is everywhere.
 func (s *Sessions) stretches(ctx context.Context, of []uint32) ([]stretch, error) {
-	var out []stretch
-	var end int64
-	segments, err := s.file.db.QueryContext(ctx, asking(of))
+	out, end, err := s.filtered(ctx, of)
+	if damaged(err) {
+		out, end, err = nil, 0, nil
+	}
 	if err != nil {
 		return nil, err
+	}
+	var last int64
+	if err := s.file.db.QueryRowContext(ctx, "SELECT ifnull(max(place), 0) FROM events").Scan(&last); err != nil {
+		return nil, err
+	}
+	out = append(out, stretch{end, last, math.MaxInt64}) // what is in no segment yet
+	slices.SortStableFunc(out, func(a, b stretch) int { return cmp.Compare(b.newest, a.newest) })
+	return out, nil
+}
+
+// filtered returns the blocks that may have texts with these hashes, and the place at which the last block ends.
+func (s *Sessions) filtered(ctx context.Context, of []uint32) (out []stretch, end int64, err error) {
+	segments, err := s.file.db.QueryContext(ctx, asking(of))
+	if err != nil {
+		return nil, 0, err
 	}
 	defer segments.Close()
 	for segments.Next() {
@@ -96,7 +113,7 @@ func (s *Sessions) stretches(ctx context.Context, of []uint32) ([]stretch, error
 			to = append(to, &bits[i])
 		}
 		if err := segments.Scan(to...); err != nil {
-			return nil, err
+			return nil, 0, err
 		}
 		blocks := unpackBlocks(packed)
 		for _, i := range inAll(bits, len(blocks)) {
@@ -110,16 +127,7 @@ func (s *Sessions) stretches(ctx context.Context, of []uint32) ([]stretch, error
 			end = blocks[len(blocks)-1].until
 		}
 	}
-	if err := segments.Err(); err != nil {
-		return nil, err
-	}
-	var last int64
-	if err := s.file.db.QueryRowContext(ctx, "SELECT ifnull(max(place), 0) FROM events").Scan(&last); err != nil {
-		return nil, err
-	}
-	out = append(out, stretch{end, last, math.MaxInt64}) // what is in no segment yet
-	slices.SortStableFunc(out, func(a, b stretch) int { return cmp.Compare(b.newest, a.newest) })
-	return out, nil
+	return out, end, segments.Err()
 }
 
 // hits names the sessions of what was found.

@@ -105,6 +105,9 @@ func asking(of []uint32) string {
 func inAll[R ~[]byte](rows []R, blocks int) []int {
 	all := slices.Repeat([]byte{math.MaxUint8}, rowBytes)
 	for _, row := range rows {
+		if len(row) < rowBytes {
+			continue // it is missing: every block may have it
+		}
 		for i := range all {
 			all[i] &= row[i]
 		}
