@@ -192,7 +192,7 @@ func (v *View) showsAny(parts []int32) bool {
 // anyPlaceholder reports whether the texts of any placeholder fulfil a condition.
 func (v *View) anyPlaceholder(holds func(texts []string) bool) bool {
 	for part, text := range v.replaced {
-		if holds(v.visibleAs(part, text)) {
+		if part >= v.begin && part < v.end && holds(v.visibleAs(part, text)) {
 			return true
 		}
 	}
