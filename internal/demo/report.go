@@ -133,7 +133,7 @@ func (r *Report) Print(w io.Writer, width int) {
 			}
 			left := ""
 			if row.after.bytes < row.before.bytes {
-				left = report.Good("  " + report.Change(row.before.bytes, row.after.bytes))
+				left = report.Good("  " + report.Change(row.before.tokens, row.after.tokens))
 			}
 			fmt.Fprintf(w, "%3d  %-*s  %10s B  %10s B  %6s -> %5s%s\n", i+1, call, report.Cropped(c, call),
 				report.Grouped(row.before.bytes), report.Grouped(row.after.bytes), report.Grouped(row.before.tokens), report.Grouped(row.after.tokens), left)
