@@ -470,7 +470,7 @@ func TestDecisionsAreRecorded(t *testing.T) {
 		}
 		time.Sleep(59 * time.Second)
 		person.send(&wire.Approval{ID: q.ID, Answer: &wire.Answer{Verdict: "approve", Seal: "another"}})
-		if r := want[*wire.Approval](person); r.Done || !strings.Contains(r.Error, "something else") || r.Code != string(tool.InvalidArgument) {
+		if r := want[*wire.Approval](person); r.Done || !strings.Contains(r.Error, "another question") || r.Code != string(tool.InvalidArgument) {
 			t.Errorf("%+v", r)
 		}
 		person.send(&wire.Approval{ID: q.ID, Answer: &wire.Answer{Verdict: "approve", Seal: "seal", By: "somebody else"}})
