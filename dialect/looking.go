@@ -42,7 +42,7 @@ func gitLooks(words []string) bool {
 			return slices.Contains([]string{"log", "show", "diff", "status", "blame", "grep", "ls-files", "rev-parse"}, w)
 		}
 	}
-	return lookers["git"]
+	return false
 }
 
 // lookingBefore is looking as it was before rules number 3: plans by older rules stay as they are.

@@ -60,6 +60,14 @@ func (e *Engine) deduplicates() bool {
 	return e.config.Policy == Lossless || e.config.Policy == Adaptive || e.config.Policy == Bold
 }
 
+// changes reports whether a command may change something, as the rules of this engine judge it.
+func (e *Engine) changes(a *dialect.Action) bool {
+	if e.config.Rules < groupingRules {
+		return a.ChangesBefore()
+	}
+	return a.Changes()
+}
+
 // Plan decides what is left out of a request made of messages, and logs it
 // (TRIM-14). The messages are not changed (TRIM-1). The points are those of the
 // conversation so far, in order. A point after the last message has no effect.

@@ -78,11 +78,7 @@ func (st *State) addResult(at PartRef, p *llm.Part, when time.Time) {
 	case dialect.Shell, dialect.Output, dialect.Agent:
 		res.placeholder = isPlaceholder(p.Text)
 		res.normal, res.sources = normalOutput(&c.action, p.Text, st.engine.config.Rules)
-		changes := c.action.Changes()
-		if st.engine.config.Rules < groupingRules {
-			changes = c.action.ChangesBefore()
-		}
-		if c.action.Op == dialect.Shell && changes && st.engine.deduplicates() {
+		if c.action.Op == dialect.Shell && st.engine.changes(&c.action) && st.engine.deduplicates() {
 			st.named.byCommand(c.action.Command)
 			st.named.byCommand(strings.ReplaceAll(c.args, `\`, " "))
 		}

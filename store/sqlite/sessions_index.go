@@ -13,12 +13,17 @@ import (
 )
 
 // Index makes the filters of what was appended since the last time, as far as it fills whole
-// segments. A search does so first. Progress is told how many events are done, and of how many; it may be nil.
+// segments. A search does so first. Where filters are damaged it makes none: a search reads everything
+// then. Progress is told how many events are done, and of how many; it may be nil.
 func (s *Sessions) Index(ctx context.Context, progress func(done, of int64)) error {
 	if s.broken != nil {
 		return nil // nothing can be written
 	}
-	return s.explain("index", s.index(ctx, progress))
+	err := s.index(ctx, progress)
+	if damaged(err) {
+		return nil
+	}
+	return s.explain("index", err)
 }
 
 func (s *Sessions) index(ctx context.Context, progress func(done, of int64)) error {

@@ -24,7 +24,7 @@ func (s *Sessions) Search(ctx context.Context, words []string, limit int) ([]ses
 	if s.broken != nil {
 		return nil, s.broken // the filters may be what is broken
 	}
-	if err := s.Index(ctx, nil); err != nil && !damaged(err) {
+	if err := s.Index(ctx, nil); err != nil {
 		return nil, err
 	}
 	out, err := s.search(ctx, words, limit)

@@ -4,8 +4,10 @@ import (
 	"context"
 	"database/sql"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -113,6 +115,66 @@ func TestSearchFindsAll(t *testing.T) {
 	}
 	if found < 50 {
 		t.Errorf("%d were found", found)
+	}
+}
+
+// A search reads everything where the filters are damaged.
+func TestSearchWithDamagedFilters(t *testing.T) {
+	for _, table := range []string{"words_blocks", "words_bits"} {
+		path := filepath.Join(t.TempDir(), "stet.db")
+		s := openSessions(t, path)
+		h, err := session.Create(t.Context(), s, session.Opening{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range 8 {
+			if err := h.Append(t.Context(), sessiontest.Text(llm.User, fmt.Sprint("rarest ", i, strings.Repeat(" and so on", 100_000)))); err != nil {
+				t.Fatal(err)
+			}
+		}
+		search := func() {
+			if err := s.Index(t.Context(), nil); err != nil {
+				t.Error(table, err)
+			}
+			if hits, err := s.Search(t.Context(), []string{"rarest"}, 0); err != nil || len(hits) != 8 {
+				t.Errorf("%s: %d hits, %v", table, len(hits), err)
+			}
+		}
+		search()
+		if n := segments(t, path); n == 0 {
+			t.Error("no filters were made")
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		overwriteRoot(t, path, table)
+		s = openSessions(t, path)
+		search()
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// overwriteRoot makes the first page of a table unreadable.
+func overwriteRoot(t *testing.T, path, table string) {
+	t.Helper()
+	db, err := sql.Open("sqlite", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var page, size int64
+	err = db.QueryRow("SELECT rootpage, page_size FROM sqlite_schema, pragma_page_size WHERE name = ?", table).Scan(&page, &size)
+	if err := errors.Join(err, db.Close()); err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = f.WriteAt([]byte(strings.Repeat("\xee", 100)), (page-1)*size)
+	if err := errors.Join(err, f.Close()); err != nil {
+		t.Fatal(err)
 	}
 }
 
