@@ -222,7 +222,7 @@ func (b *bench) do(j job) error {
 	return nil
 }
 
-// again starts a server anew whose call came to nothing.
+// again restarts a server after a call without an answer.
 func (b *bench) again(s *side) error {
 	s.server.stop()
 	var err error

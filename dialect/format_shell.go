@@ -254,7 +254,7 @@ func split(excerpts []excerpt, o output) []Section {
 	return out
 }
 
-// splitNumbered tells numbered outputs apart by where the numbers begin anew.
+// splitNumbered separates numbered outputs. A new one begins where the line numbers start again.
 func splitNumbered(excerpts []excerpt, o output) []Section {
 	out := make([]Section, 0, len(excerpts))
 	body, at := o.body, o.at

@@ -54,7 +54,7 @@ func TestLikeRipgrep(t *testing.T) {
 	}
 }
 
-// makeSearched makes files, a few of which have a line with the word "needle", and ignore rules.
+// makeSearched makes files and ignore rules. A few files have a line with the word "needle".
 func makeSearched(b *bench, r *rand.Rand, files int) {
 	pick := func(of ...string) string { return of[r.IntN(len(of))] }
 	words := []string{"alpha", "beta", "return", "x", "naïve", "日本語", "needl", "eedle", "func", "{", "}"}

@@ -141,7 +141,7 @@ func firstChange(a, b []llm.Edit) int {
 
 // keepOut has what left a result and its call stay away, even if it would not leave now. At a
 // warm break it would be written once more. A placeholder that names another text is
-// chosen anew: that text may leave.
+// chosen again: that text may leave.
 func (s *evictionScan) keepOut(res *toolResult, before eviction) {
 	now := &res.eviction
 	if now.text == "" && (before.why == Idle || before.why == Command) {

@@ -16,7 +16,7 @@ type call struct {
 	editable bool // the arguments can be replaced
 }
 
-// callsOfID are the calls of one id. Most agents use an id once. Some begin anew
+// callsOfID are the calls of one id. Most agents use an id once. Some use the same ids again
 // in each turn, or give two calls of a turn the same id.
 type callsOfID struct {
 	uses    int     // calls of this id so far

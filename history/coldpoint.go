@@ -3,7 +3,7 @@ package history
 import "github.com/stet-dev/stet/llm"
 
 // Point is a cold point of a conversation: the provider's cache holds nothing of the
-// first After messages, so they may be planned anew. What follows them is not taken
+// first After messages, so they may be planned again. What follows them is not taken
 // into account.
 type Point struct {
 	After int // messages
@@ -23,7 +23,7 @@ const (
 	Model      Cause = "model"      // another model is asked
 	Tools      Cause = "tools"      // tools or system text are others
 	Resume     Cause = "resume"     // a stored session goes on
-	Compaction Cause = "compaction" // the context began anew
+	Compaction Cause = "compaction" // the agent began a new context
 )
 
 // Omitted is what was omitted from the beginning of a conversation when it was
@@ -66,7 +66,7 @@ func (st *State) AddSent(messages ...llm.Message) {
 }
 
 // Cold says that the messages added so far are about to be sent at a cold point.
-// What was decided before may be decided anew. It is called before Plan. Off and
+// Earlier decisions may change. It is called before Plan. Off and
 // KeepLatest have no use for it.
 func (st *State) Cold(why Cause) { st.take(Point{After: st.messages, Why: why}) }
 

@@ -6,7 +6,7 @@ import (
 	"github.com/stet-dev/stet/dialect"
 )
 
-// At a cold point, and at a warm break (see break.go), all is decided anew. The eviction
+// At a cold point, and at a warm break (see break.go), all is decided again. The eviction
 // scan goes over the results, newest first, and chooses what leaves:
 //
 //   - listings that a newer one of the same kind follows (lossless),
@@ -37,8 +37,8 @@ type eviction struct {
 	paths []string
 }
 
-// evict decides anew what leaves of the request. Of a beginning that was sent before,
-// what was omitted then is omitted again.
+// evict decides again what leaves the request. What was omitted from a beginning that was sent
+// before is omitted again.
 func (st *State) evict(omitted *Omitted) {
 	scan := newEvictionScan(st, omitted)
 	scan.chooseAll()
@@ -49,14 +49,14 @@ func (st *State) evict(omitted *Omitted) {
 	st.planBy(scan)
 }
 
-// planBy makes the plan anew with what a scan has chosen.
+// planBy makes a new plan with what a scan has chosen.
 func (st *State) planBy(scan *evictionScan) {
 	st.planAgain()
 	scan.replacedTexts()
 	st.plan.sort()
 }
 
-// planAgain makes the plan and the ledger anew: what was chosen leaves, and what stays
+// planAgain makes a new plan and a new ledger: what was chosen leaves, and what stays
 // is deduplicated in order.
 func (st *State) planAgain() {
 	st.plan = Plan{Stats: Stats{Reads: st.plan.Reads, Breaks: st.plan.Breaks}}

@@ -13,7 +13,7 @@ import (
 // does, at whatever number and in whichever file (see match). So after an edit a
 // file is in view as the older read around the edit and the edit's new text.
 //
-// At a cold point it is made anew: everything that stays is deduplicated once more,
+// At a cold point a new one is made: everything that stays is deduplicated once more,
 // in order.
 type ledger struct {
 	passages []passage // oldest first

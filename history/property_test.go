@@ -117,7 +117,7 @@ func (w *world) run(t *rapid.T) {
 	w.truth[at] = []exposure{{path: outputName, first: 1, lines: splitLines(b.String())}}
 }
 
-// write writes a file anew.
+// write writes a whole file.
 func (w *world) write(t *rapid.T, name string) {
 	w.edits++
 	var lines []string

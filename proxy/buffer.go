@@ -10,7 +10,7 @@ import (
 // maxPooled is the size in bytes of the largest buffer that is kept for reuse.
 const maxPooled = 8 << 20
 
-// buffers keeps memory for bodies between requests. Allocating every large body anew would keep the garbage collector busy.
+// buffers keeps memory for bodies between requests. Without it the garbage collector would be busy with large bodies.
 type buffers struct{ pool sync.Pool }
 
 // get returns an empty slice with room for size bytes at least.

@@ -11,12 +11,11 @@ import (
 )
 
 const (
-	caughtUp  = 500             // turns that are loaded when another process seems to have asked
-	maxRecall = 2 * time.Second // time that loading may take
+	caughtUp  = 500             // turns loaded when another process seems to have sent requests
+	maxRecall = 2 * time.Second // time limit for a load
 )
 
-// recall loads from the store what earlier processes, and others of now, knew of the
-// requests that were answered.
+// recall loads answered requests from the store that earlier processes, or other running ones, have recorded.
 type recall struct {
 	state *cachestate.State
 	store record.Store // nil: there is nothing to load
@@ -24,14 +23,14 @@ type recall struct {
 	once  sync.Once
 
 	mu     sync.Mutex
-	looked time.Time // when catchUp last loaded something
+	looked time.Time // when catchUp last loaded the newest turns
 }
 
-// begin loads all that is remembered, once.
+// begin loads the newest turns, once.
 func (c *recall) begin() { c.once.Do(func() { c.load(cachestate.MaxTurns) }) }
 
-// catchUp loads what the store has of a request that another process may have asked the beginning of. Where answers stay unknown, it
-// loads what is new in the store: once a second at most, because some conversations stay unknown for ever.
+// catchUp loads the stored turns of a conversation that another process may have begun. If some answers are still unknown, it loads the
+// newest turns of the store. It does so at most once a second, because some conversations stay unknown for ever.
 func (c *recall) catchUp(r *cachestate.Request) {
 	if c.begin(); c.store == nil || !r.Chain.Answered() {
 		return
@@ -42,16 +41,16 @@ func (c *recall) catchUp(r *cachestate.Request) {
 		turns, err := c.store.TurnsAt(ctx, wanted)
 		if err != nil {
 			c.log.Warn("earlier moments of a conversation are not recalled", "error", err)
-			return // it would not answer now either
+			return // the store would not answer the next question either
 		}
 		c.state.TakeOf(r, turns)
 	}
-	if c.state.Unknown(r) > 1 && c.due(r.Time) { // one is the answer to the request before
+	if c.state.Unknown(r) > 1 && c.due(r.Time) { // one unknown answer is normal: the answer to the previous request
 		c.load(caughtUp)
 	}
 }
 
-// due reports whether it is time to load, and notes that it is done. It is, too, where the clock was put back.
+// due reports whether it is time to load, and if so records the time. It is also time if the clock was set back.
 func (c *recall) due(now time.Time) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -63,7 +62,7 @@ func (c *recall) due(now time.Time) bool {
 	return due
 }
 
-// load takes in the newest turns of the store: so many with a cold point, and as many without.
+// load reads the newest turns of the store: up to limit with a cold point, and up to limit without.
 func (c *recall) load(limit int) {
 	if c.store == nil {
 		return

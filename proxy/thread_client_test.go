@@ -182,7 +182,7 @@ func (a *threadClient) hear(answer []byte) bool {
 	return true
 }
 
-// contentOf reads an answer as a client does, streamed or not: it parses all and writes it anew.
+// contentOf reads an answer as a client does, streamed or not: it parses the answer and encodes it again.
 func contentOf(t *testing.T, answer []byte) (id string, content []string, ok bool) {
 	t.Helper()
 	write := func(block map[string]json.RawMessage) string {

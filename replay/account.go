@@ -36,7 +36,7 @@ type Part string
 const (
 	PartGap     Part = "gap"     // the cache had outlived its time
 	PartModel   Part = "model"   // another one answered
-	PartContext Part = "context" // the agent began its context anew: a compaction
+	PartContext Part = "context" // the agent began a new context: a compaction
 	PartHead    Part = "tools or system"
 	PartTools   Part = "tools"
 	PartSystem  Part = "system"

@@ -12,7 +12,7 @@ import (
 // they are planned as that request was.
 type coldPoint struct {
 	request int // index into Requests
-	after   int // the messages before this one may be planned anew
+	after   int // the messages before this one may be planned again
 	why     history.Cause
 }
 

@@ -211,7 +211,7 @@ func (r *Replay) newBilling(m *Measure, rules []Rule, caches []Cache) *billing {
 	}
 }
 
-// send prices request i, of which reasons has a reason for each omission.
+// send prices request i. reasons has a reason for each omission.
 func (b *billing) send(i int, omissions []check.Omission, reasons []history.Reason, isCold bool, recalled, byName []check.Recall) {
 	sent := b.sender.Send(i, omissions)
 	if sent.Changed && !isCold {

@@ -117,7 +117,7 @@ func TestLosslessByHand(t *testing.T) {
 }
 
 // TRIM-2 breaks the cache: with K = 1 the second read replaces the first, and
-// everything behind the first is written anew.
+// everything behind the first is written to the cache again.
 func TestKeepLatestByHand(t *testing.T) {
 	s := readingSession(2)
 	c := Config{Counter: bytes{}, Overhead: -1, History: history.Config{Policy: history.KeepLatest, KeepReads: 1}}

@@ -18,7 +18,7 @@ type bytesCounter struct{}
 func (bytesCounter) Count(text string) int { return len(text) }
 
 // CTX-1: the size expected of a request is the one reported last and the
-// estimate of what came since; a new context begins anew.
+// estimate of what came since; a new context starts without them.
 func TestSizes(t *testing.T) {
 	say := func(role llm.Role, bytes int) llm.Message {
 		return llm.Message{Role: role, Parts: []llm.Part{{Text: strings.Repeat("x", bytes-4)}}} // a message is 4 tokens beside

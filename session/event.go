@@ -89,7 +89,7 @@ type Approval struct {
 	CallID   string
 	Tool     string
 	Path     string
-	Decision string // "approved", "rejected", "cancelled", …: the word of whoever decided
+	Decision string // "approved", "rejected", "cancelled", …: the word of the person or program that decided
 	By       string // who decided
 	Grant    string // pattern of later calls that the decision also covers; empty: only this call
 	Words    string // the person's text

@@ -50,7 +50,7 @@ func run(in io.Reader, out io.Writer) error {
 	return nil
 }
 
-// table writes rows, of which the first is the head.
+// table writes rows. The first row is the head.
 func table(out io.Writer, rows [][]string) {
 	fmt.Fprintln(out)
 	for i, row := range rows {

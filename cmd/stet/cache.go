@@ -35,7 +35,7 @@ the one that the provider's own diagnostics name. The causes:
 
   gap       more time had passed than the cache lives
   model     another model answered
-  context   the agent began its context anew
+  context   the agent began a new context
   tools     the descriptions of tools changed; also: system, message
   stet      stet left out what had been sent, so that later requests are shorter
   marker    the request had no marker that the provider found

@@ -11,7 +11,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// nobody is the user id of a user without special rights.
+// nobody is the number of the system's user "nobody", which has no special rights.
 const nobody = 65534
 
 // asNobody makes the home directory that of an ordinary user, and runs its programs as that user, for the rest of the test. It

@@ -2,7 +2,8 @@ package merge3
 
 import "strings"
 
-// write builds the text: ours, with theirs for a hunk of theirs, and both between markers for a conflict.
+// write builds the merged text. It starts from our text. A part that only they changed is taken from their text. In a conflict both
+// versions are written, between markers.
 func (m *merger) write(o Options) Result {
 	w := writer{}
 	r := Result{Hunks: m.hunks}

@@ -31,8 +31,8 @@ func after(t interface {
 	return got
 }
 
-// beginsAlike decodes bodies each of which begins like the one before: by as
-// much of a conversation, or by as many bytes.
+// beginsAlike decodes a series of bodies. Each begins like the one before: with the same part
+// of a conversation, or with the same bytes.
 func beginsAlike(t *testing.T, f Format) {
 	rapid.Check(t, func(t *rapid.T) {
 		body := []byte(f.Sample)

@@ -112,7 +112,7 @@ func (p *prefix) differs(s seal) string {
 	return "Content before this block differs from when it was created."
 }
 
-// restart begins the prefix anew with a compaction that a server made at a threshold. Everything before it is ignored.
+// restart begins a new prefix with a compaction that a server made at a threshold. Everything before it is ignored.
 func (p *prefix) restart(compaction object) {
 	p.sum = p.head
 	p.add(compaction)

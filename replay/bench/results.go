@@ -18,7 +18,7 @@ type results struct {
 	all      []result
 	calls    map[string]*llm.Part
 	leftOut  map[int]replay.Omission // by index of all
-	sorted   []replay.Omission       // of leftOut; nil: to be made anew
+	sorted   []replay.Omission       // of leftOut; nil: it must be made again
 	tokens   int                     // of all parts, before anything is left out
 	saved    int                     // tokens that the omissions save
 }

@@ -24,7 +24,7 @@ func unprivileged(c *exec.Cmd, paths ...string) error {
 	}
 	u, err := user.Lookup("postgres")
 	if err != nil {
-		if u, err = user.LookupId("65534"); err != nil { // the user nobody
+		if u, err = user.LookupId("65534"); err != nil { // the system's user "nobody"
 			return err
 		}
 	}

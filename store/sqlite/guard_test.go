@@ -202,7 +202,7 @@ func TestLostBetweenRuns(t *testing.T) {
 	}
 }
 
-// A damaged anchor is said to be so, and a person can have it made anew.
+// stet reports a damaged anchor, and a person can have a new one made.
 func TestDamagedAnchor(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "stet.db")
 	s := open(t, path)

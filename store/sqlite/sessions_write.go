@@ -105,7 +105,7 @@ func (s *Sessions) transaction(jobs []*job) (err error) {
 	}
 	defer func() {
 		if err != nil {
-			_ = w.close() // what it is in is not known: the next one connects anew
+			_ = w.close() // its state is unknown: the next write opens a new connection
 		}
 	}()
 	if err := w.prepare(ctx, s.db); err != nil {

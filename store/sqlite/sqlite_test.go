@@ -38,7 +38,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// write opens the file anew for every row, as short processes do.
+// write opens the file again for every row, as short processes do.
 func write(path, name string, rows int) error {
 	for i := range rows {
 		ctx := context.Background()

@@ -12,8 +12,7 @@ import (
 	"github.com/stet-dev/stet/record/recordtest"
 )
 
-// FILE-11: whoever changes the file by hand is found out, at the first entry
-// that he touched.
+// FILE-11: a change of the file by hand is found, at the first entry that was changed.
 func TestTampering(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "stet.db")
 	s := open(t, path)

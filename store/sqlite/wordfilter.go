@@ -10,9 +10,10 @@ import (
 )
 
 // The messages are divided into blocks in the order of arrival, and the blocks into
-// segments. A segment has a table of bits: a row for each hash of two, three or five bytes, and in it a
-// bit for each block. It is set where bytes of such a hash follow each other in a text of the block. So a block in which a word stands has all bits of the word. One that has all
-// bits may hold the word, and its texts decide.
+// segments. A segment has a table of bits. The table has a row for each hash of two, three or five
+// bytes, and a row has a bit for each block. The bit is set if a text of the block has bytes with that
+// hash. So a block with a word has all bits of the word. A block that has all bits may hold the
+// word: then its texts are read.
 const (
 	blockBytes    = 24 << 10 // bodies of a block, at least; the last one of a segment may have fewer
 	segmentBlocks = 256      // at most

@@ -8,10 +8,9 @@ import type { Frame, Part, Tool, ToolCall, ToolResult } from './wire.gen.ts'
 
 /**
  * Does a call, and returns its result: `{ success: true, … }`. It throws a ToolError
- * for what the agent can act on. The signal aborts when nobody waits for the result
- * any more; who gives up then, with nothing done, throws its reason
- * (`signal.throwIfAborted()`); who has done it returns the result. Calls run side by
- * side.
+ * for what the agent can act on. The signal aborts when the result is no longer
+ * needed. If nothing was done by then, throw its reason (`signal.throwIfAborted()`); if the
+ * call was done, return the result. Calls run at the same time.
  */
 export type Handler<A> = (call: Call<A>, signal: AbortSignal) => object | Promise<object>
 
@@ -35,7 +34,7 @@ export interface HostOptions extends Dial {
 
 /** How long calls that wait for a person go on without a connection, in ms. */
 const away = 30_000
-/** How many calls are remembered, lest one be done twice. */
+/** How many calls are remembered, so that none is done twice. */
 const remembered = 8192
 
 /** A call under way. */
@@ -47,7 +46,7 @@ interface Task {
   sent: Window
   /** Its caller takes parts. */
   takesParts: boolean
-  /** Nobody waits for its result any more. */
+  /** Its result is no longer needed. */
   lost: boolean
 }
 

@@ -96,7 +96,7 @@ export function fromBase64(text: string): Uint8Array {
   return Uint8Array.from(atob(text), c => c.charCodeAt(0))
 }
 
-/** A name that nobody guesses. */
+/** A name that cannot be guessed. */
 export function newID(): string {
   return Array.from(crypto.getRandomValues(new Uint8Array(12)), b => b.toString(16).padStart(2, '0')).join('')
 }
