@@ -10,20 +10,20 @@ import (
 	"github.com/stet-dev/stet/store/sqlite"
 )
 
-// copyPage is how many rows are copied in one transaction.
+// copyPage is the number of rows that are copied in one transaction.
 const copyPage = 500
 
-// Copied is how far a copy has come in one table.
+// Copied is the progress of a copy in one table.
 type Copied struct {
 	Table     string
 	Rows, All int64
-	Sum       string // SHA-256 of the table, once it is known to be the same in both
+	Sum       string // SHA-256 of the table; set when it is known to be the same in both
 }
 
-// Copy copies all records from one place to another, a file or a database each, and then compares a hash of each
-// table. from is only read, and what is written to it meanwhile may be missing in the copy. to must be new or
-// empty, or have an unfinished copy, which is gone on with; nothing else can open it before the copy is complete. told, if
-// it is not nil, is told how far it has come.
+// Copy copies all records from one place to another. Each place is a file or a database. Then Copy compares a hash of each table.
+// from is only read. Records that are written to from during the copy may be missing in the copy. to must be new or empty, or
+// have an unfinished copy, which is then continued. to cannot be opened in any other way before the copy is complete. told, if it
+// is not nil, is called with the progress.
 func Copy(ctx context.Context, from, to string, told func(Copied)) (err error) {
 	if told == nil {
 		told = func(Copied) {}
@@ -63,7 +63,7 @@ func openTarget(ctx context.Context, to string) (rows.Target, error) {
 	return sqlite.OpenTarget(ctx, to)
 }
 
-// copyTable copies the rows that are not there yet.
+// copyTable copies the rows that are not in the target yet.
 func copyTable(ctx context.Context, source rows.Source, target rows.Target, t rows.Table, told func(Copied)) error {
 	all, err := source.Count(ctx, t)
 	if err != nil {
@@ -79,7 +79,7 @@ func copyTable(ctx context.Context, source rows.Source, target rows.Target, t ro
 		return err
 	}
 	var after []any
-	skip := done // of the first page: what an earlier copy has written
+	skip := done // applies to the first page: rows that an earlier copy has written
 	for done < all {
 		page, err := source.Page(ctx, t, after, skip, copyPage)
 		if err != nil {
@@ -101,7 +101,7 @@ func copyTable(ctx context.Context, source rows.Source, target rows.Target, t ro
 	return nil
 }
 
-// compare returns an error if a table of the copy is not the same.
+// compare returns an error if a table of the copy differs from the source.
 func compare(ctx context.Context, source rows.Source, target rows.Target, told func(Copied)) (err error) {
 	made, err := target.Read(ctx)
 	if err != nil {
@@ -126,7 +126,7 @@ func compare(ctx context.Context, source rows.Source, target rows.Target, told f
 	return nil
 }
 
-// sum is the hash of a table, and how many rows it has.
+// sum returns the hash of a table, and the number of its rows.
 func sum(ctx context.Context, s rows.Source, t rows.Table) (string, int64, error) {
 	total := rows.NewSum()
 	var n int64

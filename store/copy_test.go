@@ -26,7 +26,7 @@ import (
 
 var server postgrestest.Server
 
-// copyEnv makes the test binary a process that copies from the place that it names.
+// copyEnv is an environment variable. If it names a place, the test binary runs as a process that copies from there.
 const copyEnv = "STET_TEST_COPY"
 
 func TestMain(m *testing.M) {
@@ -43,7 +43,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// contents is all that a store has.
+// contents is the whole content of a store.
 type contents struct {
 	Infos    []session.Info
 	Events   map[string][]session.Event
@@ -67,7 +67,7 @@ func must(t *testing.T, err error) {
 
 const rowsEach = 1300 // more than two pages
 
-// fill makes a store with rows of every kind.
+// fill writes rows of every kind to a new store.
 func fill(t *testing.T, where string) {
 	t.Helper()
 	ctx := t.Context()
@@ -170,7 +170,7 @@ func same(t *testing.T, want, got contents) {
 	}
 }
 
-// goesOn checks that a copy takes what comes after it.
+// goesOn checks that a finished copy accepts new records.
 func goesOn(t *testing.T, where string) {
 	t.Helper()
 	ctx := t.Context()
@@ -194,7 +194,7 @@ func goesOn(t *testing.T, where string) {
 	}
 }
 
-// From a file to a database and back to a file, nothing is lost and the first file is not changed.
+// A copy from a file to a database and back to a file loses nothing, and does not change the first file.
 func TestCopy(t *testing.T) {
 	dir := t.TempDir()
 	file, back, database := filepath.Join(dir, "stet.db"), filepath.Join(dir, "back.db"), server.Database(t)
@@ -227,7 +227,7 @@ func TestCopy(t *testing.T) {
 	}
 }
 
-// A copy that is killed again and again goes on where it was, both ways; until it is complete nothing opens it.
+// A copy that is killed repeatedly continues where it was, in both directions. Until the copy is complete, opening it fails.
 func TestCopyKilled(t *testing.T) {
 	dir := t.TempDir()
 	file, back, database := filepath.Join(dir, "stet.db"), filepath.Join(dir, "back.db"), server.Database(t)
@@ -236,7 +236,7 @@ func TestCopyKilled(t *testing.T) {
 	for _, way := range []struct{ from, to string }{{file, database}, {database, back}} {
 		kills := 0
 		for complete := false; !complete; kills++ {
-			complete = copyUntil(t, way.from, way.to, 1+3*kills) || opens(t, way.to) // it may end just before it is killed
+			complete = copyUntil(t, way.from, way.to, 1+3*kills) || opens(t, way.to) // the copy may complete just before it is killed
 		}
 		if kills < 4 {
 			t.Errorf("it was killed only %d times", kills)
@@ -245,7 +245,7 @@ func TestCopyKilled(t *testing.T) {
 	}
 }
 
-// opens reports whether there is a whole store.
+// opens reports whether where has a complete store.
 func opens(t *testing.T, where string) bool {
 	t.Helper()
 	if _, err := os.Stat(where); !store.IsDatabase(where) && errors.Is(err, os.ErrNotExist) {
@@ -262,8 +262,8 @@ func opens(t *testing.T, where string) bool {
 	return true
 }
 
-// copyUntil copies in a process of its own, and kills it after so many lines of progress. It reports whether the copy
-// was complete before.
+// copyUntil copies in a separate process, and kills that process after the given number of lines of progress. It reports whether
+// the copy was complete before that.
 func copyUntil(t *testing.T, from, to string, lines int) bool {
 	t.Helper()
 	c := exec.Command(os.Args[0])
@@ -280,11 +280,11 @@ func copyUntil(t *testing.T, from, to string, lines int) bool {
 		}
 	}
 	must(t, c.Process.Kill())
-	_ = c.Wait() // it was killed
+	_ = c.Wait() // the error says that the process was killed
 	return false
 }
 
-// A copy that is not the same is said to be so: here of rows that were changed between two attempts.
+// A copy that differs from its source is reported. Here rows were changed between two attempts.
 func TestCopyCompared(t *testing.T) {
 	dir := t.TempDir()
 	file, other, database := filepath.Join(dir, "stet.db"), filepath.Join(dir, "other.db"), server.Database(t)
@@ -292,7 +292,7 @@ func TestCopyCompared(t *testing.T) {
 	for copyUntil(t, file, database, 12) {
 		t.Fatal("complete already")
 	}
-	fill(t, other) // with other sessions
+	fill(t, other) // other sessions than in file
 	err := store.Copy(t.Context(), other, database, nil)
 	if err == nil {
 		t.Fatal("two halves are taken for a whole")

@@ -1,4 +1,4 @@
-// Package store opens the records wherever they are kept: in a SQLite file or in a PostgreSQL database.
+// Package store opens the place where records are kept: a SQLite file or a PostgreSQL database.
 package store
 
 import (
@@ -12,29 +12,29 @@ import (
 	"github.com/stet-dev/stet/store/sqlite"
 )
 
-// Store keeps the account of requests, what the proxy remembers of conversations, and the audit trail.
+// Store keeps the account of requests, the proxy's knowledge of conversations, and the audit trail.
 type Store interface {
 	record.Store
 	record.Noter
 
-	// Changes returns a number that is another one when something was written since the last
-	// call, by whatever process, sessions too.
+	// Changes returns a number. It is a different one if any process has written to the store since the last call, also to
+	// sessions.
 	Changes(ctx context.Context) (int64, error)
-	// Ready says why nothing could be written now; nil: it could.
+	// Ready returns an error if the store cannot be written at the moment.
 	Ready(ctx context.Context) error
 
-	// CheckTrail is record.ErrLost where the audit trail has lost entries. It is quick.
+	// CheckTrail returns record.ErrLost if the audit trail has lost entries. It is quick.
 	CheckTrail(ctx context.Context) error
-	// AcceptLoss writes down that a person has taken note of a loss; the zero Entry: nothing is lost.
+	// AcceptLoss adds an entry which says that a person knows of lost entries. It returns the zero Entry if no entry is lost.
 	AcceptLoss(ctx context.Context, by string) (record.Entry, error)
-	// PruneTrail removes entries from before a time, but not the newest ones, and leaves a checkpoint.
+	// PruneTrail removes entries from before a time, but not the newest ones, and adds a checkpoint.
 	PruneTrail(ctx context.Context, before time.Time, newest int, by string) (removed int, err error)
 }
 
-// IsDatabase reports whether where is the URL of a database. Everything else is the path of a file.
+// IsDatabase reports whether where is the URL of a database. Any other value is the path of a file.
 func IsDatabase(where string) bool { return postgres.IsURL(where) }
 
-// Name is where, for messages: without a password.
+// Name returns where without its password, for messages.
 func Name(where string) string {
 	if IsDatabase(where) {
 		return postgres.Name(where)
@@ -58,7 +58,7 @@ func Open(ctx context.Context, where string) (Store, error) {
 	return s, nil
 }
 
-// OpenSessions opens the stored conversations, which are in the same place.
+// OpenSessions opens the stored sessions, which are in the same place as the records.
 func OpenSessions(ctx context.Context, where string) (session.Store, error) {
 	if IsDatabase(where) {
 		s, err := postgres.OpenSessions(ctx, where)
@@ -74,7 +74,8 @@ func OpenSessions(ctx context.Context, where string) (session.Store, error) {
 	return s, nil
 }
 
-// Index makes what a search needs, which else the search does, where the store has such. Progress is told how many events are done, and of how many.
+// Index builds the search index of a store that has one. Without Index, the first search builds it. progress gets the number of
+// events that are indexed, and the number of all events.
 func Index(ctx context.Context, s session.Store, progress func(done, of int64)) error {
 	if file, ok := s.(*sqlite.Sessions); ok {
 		return file.Index(ctx, progress)
@@ -82,8 +83,7 @@ func Index(ctx context.Context, s session.Store, progress func(done, of int64)) 
 	return nil
 }
 
-// Inspect looks at the store, and changes nothing, its schema neither. The requests of the result are those that
-// the query chooses.
+// Inspect reads the store and changes nothing, not even the schema. The result has the requests that q selects.
 func Inspect(ctx context.Context, where string, q record.Query) (rows.Inspection, error) {
 	if IsDatabase(where) {
 		return postgres.Inspect(ctx, where, q)

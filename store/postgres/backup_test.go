@@ -16,7 +16,7 @@ import (
 	"github.com/stet-dev/stet/store/postgres"
 )
 
-// held is what a database holds, as its readers see it.
+// held is the content of a database, as its readers return it.
 type held struct {
 	Sessions []session.Info
 	Events   []session.Event
@@ -41,8 +41,8 @@ func read(t *testing.T, s *postgres.Store, sessions *postgres.Sessions, id strin
 	return h
 }
 
-// FILE-11: what pg_dump has saved is whole once pg_restore has brought it back, and the trail goes on there. A process
-// that has written more than the backup has refuses the trail; any other finds that out by an entry that it knows.
+// FILE-11: a trail that pg_dump saved and pg_restore restored is complete, and takes new entries. A process that has written
+// entries after the backup refuses the restored trail. Any other process can detect the loss with an entry that it knows.
 func TestBackup(t *testing.T) {
 	url, file := server.Database(t), filepath.Join(t.TempDir(), "stet.dump")
 	s, sessions := open(t, url), openSessions(t, url)
@@ -82,7 +82,7 @@ func TestBackup(t *testing.T) {
 	server.Dump(t, url, file)
 	later := log(s, now)
 
-	// In an empty database all is there, and goes on.
+	// An empty database has all records after the restore, and takes new ones.
 	empty := server.Database(t)
 	server.Restore(t, file, empty)
 	again, sessionsAgain := open(t, empty), openSessions(t, empty)
@@ -108,7 +108,7 @@ func TestBackup(t *testing.T) {
 		t.Errorf("%+v, %v", v, err)
 	}
 
-	// Below a process that runs, the older state is noticed.
+	// A running process detects that an older state was restored.
 	server.Restore(t, file, url, "--clean", "--if-exists")
 	if _, err := s.Log(t.Context(), recordtest.FullEntry("s", "p", now)); !errors.Is(err, record.ErrLost) {
 		t.Errorf("log: %v", err)

@@ -17,16 +17,16 @@ import (
 	"github.com/stet-dev/stet/store/postgrestest"
 )
 
-// text2K is what a message says in the benchmarks, as in those of package sqlite.
+// text2K is the text of a message in the benchmarks. Those of package sqlite use the same.
 var text2K = strings.Repeat("the quick brown fox jumps over it. ", 57)
 
-// BenchmarkSessionAppend is one durable event of 2 KB at a time, by writers in sessions of their own. ns/op is
-// per event.
+// BenchmarkSessionAppend measures durable appends of one event of 2 KB. Each writer has its own session. ns/op is the time per
+// event.
 func BenchmarkSessionAppend(b *testing.B) {
 	several(b, appends)
 }
 
-// appends begins sessions, and returns a function that appends an event to one of them.
+// appends creates a session for each writer, and returns a function that appends an event to the session of a writer.
 func appends(b *testing.B, where string, writers int) func(int) error {
 	s := openSessions(b, where)
 	b.Cleanup(func() { _ = s.Close() })
@@ -41,14 +41,14 @@ func appends(b *testing.B, where string, writers int) func(int) error {
 	return func(i int) error { return handles[i].Append(b.Context(), sessiontest.Text(llm.User, text2K)) }
 }
 
-// BenchmarkSessionAppendFar is the same where the database is 5 ms away in each direction.
+// BenchmarkSessionAppendFar is BenchmarkSessionAppend with a database that is 5 ms away in each direction.
 func BenchmarkSessionAppendFar(b *testing.B) {
 	several(b, func(b *testing.B, where string, writers int) func(int) error {
 		return appends(b, distant(b, where, 5*time.Millisecond), writers)
 	})
 }
 
-// distant is the URL of a database through connections that take their time.
+// distant returns the URL of a database behind connections that delay everything by delay.
 func distant(b *testing.B, where string, delay time.Duration) string {
 	b.Helper()
 	u, err := url.Parse(where)
@@ -80,7 +80,7 @@ func distant(b *testing.B, where string, delay time.Duration) string {
 	return u.String()
 }
 
-// carry copies what comes from a connection to another one, some time later.
+// carry copies the bytes of one connection to another one, delayed by delay.
 func carry(to, from net.Conn, delay time.Duration) {
 	type piece struct {
 		bytes []byte
@@ -107,7 +107,7 @@ func carry(to, from net.Conn, delay time.Duration) {
 	}
 }
 
-// BenchmarkLog is one durable entry of the trail at a time.
+// BenchmarkLog measures durable appends of one entry to the trail.
 func BenchmarkLog(b *testing.B) {
 	several(b, func(b *testing.B, url string, _ int) func(int) error {
 		s := open(b, url)
@@ -121,7 +121,7 @@ func BenchmarkLog(b *testing.B) {
 	})
 }
 
-// several measures 1 and 32 writers, on a server that flushes each commit to the disk.
+// several runs a benchmark with 1 and with 32 writers, on a server that flushes each commit to the disk.
 func several(b *testing.B, begin func(b *testing.B, url string, writers int) func(writer int) error) {
 	server := postgrestest.Server{Sync: true}
 	defer server.Stop()

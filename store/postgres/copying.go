@@ -11,19 +11,20 @@ import (
 	"github.com/stet-dev/stet/store/rows"
 )
 
-// copying is a table that is there as long as a copy into the database is not complete.
+// copying is the name of a table that exists while a copy into the database is not complete.
 const copying = "stet_copying"
 
 // errCopying is the error of a database with an incomplete copy.
 var errCopying = errors.New("a copy into this database is not complete: run stet migrate again")
 
-// source is a database that is read to be copied, in one transaction.
+// source is a database that is read for a copy, in one transaction.
 type source struct {
 	d  *database
 	tx pgx.Tx
 }
 
-// OpenSource opens the database at a URL to be copied elsewhere. Nothing of it changes but its schema, if that is not the newest.
+// OpenSource opens the database at a URL as the source of a copy. The only change to the database is an upgrade of its schema, if
+// the schema is not the newest.
 func OpenSource(ctx context.Context, where string) (rows.Source, error) {
 	d, err := connect(ctx, where, false)
 	if err != nil {
@@ -86,10 +87,10 @@ func (s *source) Close() error {
 	return err
 }
 
-// target is a database that is made by copying.
+// target is a database that a copy is written to.
 type target struct{ *database }
 
-// OpenTarget opens an empty database to copy into, or one whose copy is not complete.
+// OpenTarget opens an empty database to copy into, or a database with an incomplete copy. Any other database is an error.
 func OpenTarget(ctx context.Context, where string) (rows.Target, error) {
 	d, err := connect(ctx, where, true)
 	if err != nil {
@@ -103,7 +104,7 @@ func OpenTarget(ctx context.Context, where string) (rows.Target, error) {
 	return t, nil
 }
 
-// begin notes that the database is being copied into. One that has rows and is not is refused.
+// begin marks the database as the target of a copy. It returns an error if the database has rows but no such mark.
 func (t *target) begin(ctx context.Context) error {
 	return pgx.BeginFunc(ctx, t.pool, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, "SELECT pg_advisory_xact_lock($1)", schemaLock); err != nil {
@@ -139,7 +140,7 @@ func (t *target) Clear(ctx context.Context, of rows.Table) error {
 	return err
 }
 
-// booleans are the columns that are numbers in SQLite.
+// booleans are the columns that are boolean in PostgreSQL and numbers in SQLite.
 var booleans = []string{"observe", "cut", "alive", "bound", "drops"}
 
 // Write implements rows.Target.

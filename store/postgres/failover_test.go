@@ -14,7 +14,7 @@ import (
 	"github.com/stet-dev/stet/store/postgrestest"
 )
 
-// Behind PgBouncer, where each transaction may get another connection, the suites pass all the same.
+// The suites also pass behind PgBouncer, where each transaction may get another connection.
 func TestBehindPgBouncer(t *testing.T) {
 	behind := func(t *testing.T) string { return server.Bouncer(t, server.Database(t)) }
 	t.Run("sessions", func(t *testing.T) {
@@ -28,8 +28,8 @@ func TestBehindPgBouncer(t *testing.T) {
 	})
 }
 
-// PostgreSQL is killed and started again while events and entries are appended: no append fails, each is there, and
-// none is there twice.
+// PostgreSQL is killed and started again while events and entries are appended. No append fails. Each event and entry is stored
+// exactly once.
 func TestServerKilled(t *testing.T) {
 	var own postgrestest.Server
 	defer own.Stop()
@@ -61,7 +61,7 @@ func TestServerKilled(t *testing.T) {
 		}
 	}
 	const each = 100
-	begin := make(chan struct{}) // closed once all is open
+	begin := make(chan struct{}) // closed when all stores are open
 	ids := make([]string, nodes*writers)
 	for n := range nodes {
 		sessions, trail := openSessions(t, url), open(t, url)

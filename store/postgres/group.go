@@ -7,29 +7,30 @@ import (
 	"sync"
 )
 
-// group lets many goroutines share commits. One that finds the right to commit free writes
-// what waits, its own and the others'; who comes meanwhile waits for the next commit.
-// So one commit serves many, and none waits for more than two.
+// group lets many goroutines share commits. Only the goroutine that holds the right to commit writes. It writes all waiting jobs:
+// its own and those of other goroutines. A job that is added during a commit waits for the next commit. So one commit writes many
+// jobs, and a job waits for at most two commits.
 type group[T any] struct {
-	right chan struct{} // of capacity 1: held by who writes
+	right chan struct{} // has capacity 1; the goroutine that writes holds its one slot
 
 	mu      sync.Mutex
 	waiting []*job[T]
 
-	last int // jobs of the last commit; its owner has the right to commit
+	last int // number of jobs in the last commit; only the holder of right uses it
 }
 
-// job is what one goroutine wants written.
+// job is a value that one goroutine wants written.
 type job[T any] struct {
 	value T
-	done  chan struct{} // closed once err is what came of it
+	done  chan struct{} // closed when err is final
 	err   error
 }
 
 func newGroup[T any]() *group[T] { return &group[T]{right: make(chan struct{}, 1)} }
 
-// do hands value in and returns what came of it. write gets the jobs of one commit and sets their errors.
-// When ctx ends before anything was begun, value is taken back.
+// do adds value as a job, and returns when the job is written. The result is the value as write has changed it, and the error
+// that write has set. write gets all jobs of one commit and sets their errors. If ctx ends before the job is in a commit, the job
+// is removed and do returns the error of ctx.
 func (g *group[T]) do(ctx context.Context, value T, write func([]*job[T])) (T, error) {
 	if err := ctx.Err(); err != nil {
 		return value, err
@@ -60,8 +61,8 @@ func (g *group[T]) do(ctx context.Context, value T, write func([]*job[T])) (T, e
 	return j.value, j.err
 }
 
-// gather lets those come who were served by the commit before and are about to
-// append again. Else the first of them would write alone, and the others wait.
+// gather yields the processor, so that the goroutines of the last commit can add their next jobs to this commit. Without it the
+// first of them would write alone, and the others would wait.
 func (g *group[T]) gather() {
 	for range g.last {
 		g.mu.Lock()
@@ -74,7 +75,7 @@ func (g *group[T]) gather() {
 	}
 }
 
-// take returns what waits, which is then the caller's to write.
+// take removes and returns all waiting jobs. The caller must write them.
 func (g *group[T]) take() []*job[T] {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -83,7 +84,7 @@ func (g *group[T]) take() []*job[T] {
 	return jobs
 }
 
-// withdraw takes j back, if it was not begun.
+// withdraw removes j if it is still waiting, and reports whether it was.
 func (g *group[T]) withdraw(j *job[T]) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -94,7 +95,7 @@ func (g *group[T]) withdraw(j *job[T]) bool {
 	return i >= 0
 }
 
-// failAll gives err to the jobs that have no error yet.
+// failAll sets err for the jobs that have no error yet.
 func failAll[T any](jobs []*job[T], err error) {
 	for _, j := range jobs {
 		if j.err == nil {

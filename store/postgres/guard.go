@@ -12,18 +12,18 @@ import (
 	"github.com/stet-dev/stet/record"
 )
 
-// guard notices that the trail has lost entries. (FILE-11)
+// guard detects that the trail has lost entries. (FILE-11)
 //
-// A chain of hashes cannot show that its end is missing. So the newest link is kept in two other places: in the
-// table trail_head, and in the memory of each process that has written to the trail. Both must be in the trail
-// whenever an entry is added to it. The memory also notices that a replica took over which did not have all that
-// was committed, or that an old backup was restored below a running process.
+// A chain of hashes cannot show that entries at its end are missing. So the newest link is also kept in two other places: in the
+// table trail_head, and in the memory of each process that has written to the trail. Before an entry is added, both links must be
+// in the trail. The link in memory also detects two more cases: a replica took over that did not have all committed entries, or
+// an old backup was restored while the process was running.
 //
-// Pruning may remove the entry that a process remembers, but only a day later.
+// Pruning may remove the entry that a process remembers, but not within a day after that entry was written.
 type guard struct {
 	mu      sync.Mutex
 	known   record.Link // the newest entry that this process has written
-	knownAt time.Time   // when that was, by the wall clock, which counts a machine's sleep too
+	knownAt time.Time   // when known was set, by the wall clock: it counts the time in which the machine sleeps
 }
 
 func (g *guard) wrote(l record.Link) {
@@ -34,27 +34,27 @@ func (g *guard) wrote(l record.Link) {
 	}
 }
 
-// accept takes l for the end of the trail, whatever was known of it.
+// accept sets l as the newest known entry, even if its number is smaller than that of the known one.
 func (g *guard) accept(l record.Link) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.known, g.knownAt = l, time.Now().Round(0)
 }
 
-// last is what this process has written last, and whether pruning may have removed it.
+// last returns the newest entry that this process has written, and whether pruning may have removed it.
 func (g *guard) last() (known record.Link, prunable bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.known, time.Now().Round(0).Sub(g.knownAt) > 24*time.Hour
 }
 
-// lost is the error of a trail that has lost entries; why says how that shows.
+// lost returns the error for a trail that has lost entries. why says how the loss was detected.
 func lost(why string) error {
 	return fmt.Errorf("%w: %s; the file tools do nothing until a person has run \"stet audit accept\" and started stet again",
 		record.ErrLost, why)
 }
 
-// hasLink reports whether an entry is in the trail. Another one with its number is ErrLost.
+// hasLink reports whether an entry is in the trail. If another entry has its number, the error is record.ErrLost.
 func hasLink(ctx context.Context, q queryer, l record.Link) (bool, error) {
 	var hash string
 	err := q.QueryRow(ctx, "SELECT hash FROM trail WHERE seq = $1", int64(l.Seq)).Scan(&hash)
@@ -67,7 +67,7 @@ func hasLink(ctx context.Context, q queryer, l record.Link) (bool, error) {
 	return err == nil, err
 }
 
-// whole reports ErrLost if an entry that must be in the trail is not.
+// whole returns record.ErrLost if an entry that must be in the trail is missing.
 func (s *Store) whole(ctx context.Context, q queryer, head record.Link) error {
 	known, prunable := s.guard.last()
 	if prunable && known.Seq > 0 {
@@ -99,8 +99,8 @@ func (s *Store) whole(ctx context.Context, q queryer, head record.Link) error {
 	return nil
 }
 
-// CheckTrail says whether entries can be added to the trail as far as that shows
-// without adding one: record.ErrLost if it has lost some. It is quick.
+// CheckTrail returns record.ErrLost if the trail has lost entries. It adds no entry, and therefore does not find every reason why
+// adding one could fail. It is quick.
 func (s *Store) CheckTrail(ctx context.Context) error {
 	_, err := s.Noted(ctx)
 	return err
@@ -128,10 +128,10 @@ func (s *Store) Noted(ctx context.Context) (links []record.Link, err error) {
 	return links, s.explain("look at", err)
 }
 
-// snapshot is a transaction in which all statements see the same.
+// snapshot are the options of a read-only transaction in which all statements see the same state of the database.
 var snapshot = pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}
 
-// Ready says why nothing could be written now, also where the trail has lost entries; nil: it could. It changes nothing.
+// Ready returns an error if the store cannot be written at the moment, also if the trail has lost entries. It changes nothing.
 func (s *Store) Ready(ctx context.Context) error {
 	var readOnly bool
 	if err := s.pool.QueryRow(ctx, "SELECT pg_is_in_recovery()").Scan(&readOnly); err != nil {
@@ -143,10 +143,9 @@ func (s *Store) Ready(ctx context.Context) error {
 	return s.CheckTrail(ctx)
 }
 
-// AcceptLoss writes down that a person, by, has taken note that entries are
-// lost, and returns the entry. From there on the trail takes entries again; other
-// processes that have it open must be started again. Where nothing is lost it
-// writes nothing, and returns the zero Entry.
+// AcceptLoss adds an entry to the trail which says that a person knows of lost entries, and returns that entry. by names the
+// person. After that the trail takes entries again. Other processes that have the trail open must be restarted. If no entry is
+// lost, AcceptLoss writes nothing and returns the zero Entry.
 func (s *Store) AcceptLoss(ctx context.Context, by string) (e record.Entry, err error) {
 	err = s.transact(ctx, func(tx pgx.Tx) error {
 		e = record.Entry{}

@@ -8,7 +8,7 @@ import (
 	"github.com/stet-dev/stet/store/rows"
 )
 
-// Inspect looks at the database at a URL, and changes nothing. The requests of the result are those that q chooses.
+// Inspect reads the database at a URL and changes nothing. The result has the requests that q selects.
 func Inspect(ctx context.Context, where string, q record.Query) (out rows.Inspection, err error) {
 	all, err := allMigrations()
 	if err != nil {

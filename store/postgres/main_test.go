@@ -9,7 +9,7 @@ import (
 	"github.com/stet-dev/stet/store/postgrestest"
 )
 
-// server is what the tests of this package have their databases in.
+// server has the databases of all tests of this package.
 var server postgrestest.Server
 
 func TestMain(m *testing.M) {

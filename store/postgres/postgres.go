@@ -1,28 +1,32 @@
-// Package postgres keeps stet's records in a PostgreSQL database, which several machines
-// may have open at once.
+// Package postgres keeps stet's records in a PostgreSQL database. Several machines may use the database at the same time.
 //
 // # In the database
 //
-// The tables are those of the migrations directory, one numbered SQL file for each change of the
-// schema; stet_schema has the numbers of those that were made. They have the columns of the SQLite file, with
-// the same units: see package sqlite. Two things differ. Yes and no are boolean. And a text that is not UTF-8,
-// or has a NUL, which PostgreSQL cannot keep in a text column, is kept as U+0001 and its bytes in hexadecimal digits.
+// The directory migrations defines the tables. It has one numbered SQL file for each change of the schema. The table stet_schema
+// has the numbers of the files that were executed. The tables have the columns of the SQLite file, with the same units: see
+// package sqlite. There are two differences. Yes/no columns are boolean. A text that is not UTF-8 or that contains NUL cannot be
+// stored in a text column of PostgreSQL. It is stored as U+0001 and the hexadecimal digits of its bytes.
 //
-// The database is encoded in UTF-8. The tables are made in the first schema of the role's search_path.
+// The database is encoded in UTF-8. The tables are created in the first schema of the role's search_path.
 //
 // # Commits
 //
-// What waits to be appended is written together, in one commit, by one goroutine of the process; processes wait
-// for each other at the rows that they change. Events of sessions that this process has written before are one statement, which
-// writes nothing where another process has gone on with one of them: then the sessions are locked and read first. A commit returns when PostgreSQL says that it is durable: so
-// synchronous_commit decides what survives the loss of a server. While PostgreSQL restarts or a replica takes its place, appends wait and are
-// tried again, for Patience. Before that it is looked up whether the commit that was interrupted was made.
+// One goroutine of the process writes all waiting appends together, in one commit. Processes wait for each other at the rows that
+// they change.
+//
+// If this process has written all the sessions of a commit before, it sends one statement. That statement writes nothing if
+// another process has added events to one of the sessions. In that case the process locks the sessions, reads them, and writes
+// then.
+//
+// A commit returns when PostgreSQL reports it as durable. So the setting synchronous_commit decides what survives the loss of a
+// server. While PostgreSQL restarts or a replica takes over, appends wait and are tried again, for the time Patience. A
+// second attempt first looks up whether the interrupted commit was made.
 //
 // # PgBouncer
 //
-// Nothing depends on the connection between transactions: there is no LISTEN, no lock of a session, no
-// prepared statement with a name. So the database may be behind PgBouncer, also where it pools transactions. Without
-// PgBouncer, default_query_exec_mode=cache_statement in the URL spares PostgreSQL some work.
+// Nothing depends on the connection between transactions: stet uses no LISTEN, no session-level lock and no named prepared
+// statement. So the database may be behind PgBouncer, also in its mode "transaction pooling". Without PgBouncer,
+// default_query_exec_mode=cache_statement in the URL saves PostgreSQL some work.
 package postgres
 
 import (
@@ -42,15 +46,15 @@ import (
 	"github.com/stet-dev/stet/record"
 )
 
-// Patience is how long an append tries again while the database cannot be reached.
+// Patience is how long an append is tried again while the database cannot be reached.
 const Patience = 30 * time.Second
 
 const (
-	attemptTime = 10 * time.Second // of a write
-	idleTime    = 4 * time.Second  // that a transaction waits for its process
+	attemptTime = 10 * time.Second // limit for one attempt to write
+	idleTime    = 4 * time.Second  // limit for a transaction whose process sends nothing
 )
 
-// connectTimeout bounds one attempt to connect, where the URL says nothing else.
+// connectTimeout limits one attempt to connect, if the URL gives no other limit.
 const connectTimeout = 5 * time.Second
 
 // IsURL reports whether where names a PostgreSQL database.
@@ -58,7 +62,7 @@ func IsURL(where string) bool {
 	return strings.HasPrefix(where, "postgres://") || strings.HasPrefix(where, "postgresql://")
 }
 
-// Name is the URL without its password, for messages.
+// Name returns the URL without its passwords, for messages.
 func Name(where string) string {
 	u, err := url.Parse(where)
 	if err != nil {
@@ -82,8 +86,8 @@ type database struct {
 	closed atomic.Bool
 }
 
-// connect opens the database at a URL and brings its schema up to date. One into which a copy is not complete is
-// refused, except by who goes on with the copy.
+// connect opens the database at a URL and brings its schema up to date. A database with an incomplete copy is refused, unless
+// toCopy is set.
 func connect(ctx context.Context, where string, toCopy bool) (*database, error) {
 	d, err := dial(ctx, where)
 	if err != nil {
@@ -96,7 +100,7 @@ func connect(ctx context.Context, where string, toCopy bool) (*database, error) 
 	return d, nil
 }
 
-// dial opens the database at a URL as it is.
+// dial opens the database at a URL and changes nothing in it.
 func dial(ctx context.Context, where string) (*database, error) {
 	d := &database{name: Name(where)}
 	config, err := pgxpool.ParseConfig(where)
@@ -118,7 +122,7 @@ func dial(ctx context.Context, where string) (*database, error) {
 	return d, nil
 }
 
-// reason says what is wrong with a URL that cannot be used. It never has a part of it that may be the password.
+// reason says why a URL cannot be used. The text never contains a part of the URL that may be the password.
 func reason(where string, err error) string {
 	for inner := errors.Unwrap(err); inner != nil; inner = errors.Unwrap(err) {
 		err = inner
@@ -135,14 +139,14 @@ func reason(where string, err error) string {
 	return err.Error()
 }
 
-// close waits for what uses the database. It may be called more than once.
+// close waits until the database is not in use. It may be called more than once.
 func (d *database) close() {
 	if !d.closed.Swap(true) {
 		d.pool.Close()
 	}
 }
 
-// explain says what op was doing, and what can be done.
+// explain adds to err the operation that failed, and a reason that a person can act on.
 func (d *database) explain(op string, err error) error {
 	if err == nil {
 		return nil
@@ -164,19 +168,19 @@ func (d *database) explain(op string, err error) error {
 	return &trouble{wrapped, "the database cannot be reached"}
 }
 
-// trouble is an error of the database.
+// trouble is an error of the database with a text for people.
 type trouble struct {
 	error
-	what string // it says, without the URL
+	what string // the text, without the URL
 }
 
 func (t *trouble) Unwrap() error { return t.error }
 
-// Reason is for those who must not hear where the database is.
+// Reason is the text for readers who must not learn the address of the database.
 func (t *trouble) Reason() string { return "stet's record: " + t.what }
 
-// passing reports whether err may be gone at the next attempt: the connection was lost, or
-// PostgreSQL is being started or stopped, or two transactions were in each other's way.
+// passing reports whether the next attempt may succeed after err: the connection was lost, PostgreSQL is starting or stopping, or
+// two transactions were in conflict.
 func passing(err error) bool {
 	var pg *pgconn.PgError
 	if errors.As(err, new(unreadable)) || errors.Is(err, pgx.ErrNoRows) {
@@ -186,19 +190,19 @@ func passing(err error) bool {
 		return err != nil && !errors.Is(err, context.Canceled) && !errors.Is(err, record.ErrLost)
 	}
 	switch pg.Code {
-	case "57P01", "57P02", "57P03", // it is going down, crashed, or not up yet
-		"25P03",          // the process was silent in a transaction
-		"25006",          // it is a replica, which may be promoted
-		"40001", "40P01", // in each other's way
-		"23505", // a number was taken meanwhile
+	case "57P01", "57P02", "57P03", // shutting down, crashed, or not started yet
+		"25P03",          // the process sent nothing for too long in a transaction
+		"25006",          // the server is a replica, which may be promoted
+		"40001", "40P01", // conflict of two transactions
+		"23505", // another transaction took the number
 		"53300": // too many connections
 		return true
 	}
 	return strings.HasPrefix(pg.Code, "08")
 }
 
-// again calls try until it succeeds, fails for good, or Patience has passed. first is false from the
-// second attempt on. An attempt that takes longer than attemptTime has lost its connection and does not know it.
+// again calls try until it succeeds, until it fails with an error that is not passing, or until Patience is over. first is true
+// at the first attempt only. An attempt ends after attemptTime: its connection may be lost without a notice.
 func (d *database) again(ctx context.Context, try func(ctx context.Context, first bool) error) error {
 	ctx, cancel := context.WithTimeout(ctx, Patience)
 	defer cancel()
@@ -209,7 +213,7 @@ func (d *database) again(ctx context.Context, try func(ctx context.Context, firs
 	})
 }
 
-// repeat is again where an attempt may take as long as ctx allows: a large result takes its time.
+// repeat is like again, but an attempt may take as long as ctx allows. It is for reads with large results.
 func (d *database) repeat(ctx context.Context, try func(ctx context.Context, first bool) error) error {
 	end := time.Now().Add(Patience)
 	err := try(ctx, true)
@@ -224,8 +228,9 @@ func (d *database) repeat(ctx context.Context, try func(ctx context.Context, fir
 	return err
 }
 
-// transact runs do in a transaction. PostgreSQL ends one whose process says nothing more, since it was paused or cut
-// off: others would wait for its locks until the operating system gives the connection up, which takes hours.
+// transact runs do in a transaction. PostgreSQL ends the transaction if the process sends nothing for idleTime, because it is
+// paused or disconnected. Otherwise other processes would wait for its locks until the operating system closes the connection,
+// which takes hours.
 func (d *database) transact(ctx context.Context, do func(pgx.Tx) error) error {
 	return pgx.BeginTxFunc(ctx, d.pool, pgx.TxOptions{BeginQuery: beginQuery}, do)
 }

@@ -12,14 +12,14 @@ import (
 	"github.com/stet-dev/stet/store/rows"
 )
 
-// No error has the password, however it is written.
+// No error contains the password, in any of its spellings.
 func TestPassword(t *testing.T) {
 	good := server.Database(t)
 	escaped := url.QueryEscape(postgrestest.Password)
 	wrong := strings.Replace(good, "pass", "fail", 1)
 	for _, where := range []string{
 		wrong,
-		strings.Replace(wrong, "@127.0.0.1:", "@127.0.0.1:1", 1), // no port, or none that answers
+		strings.Replace(wrong, "@127.0.0.1:", "@127.0.0.1:1", 1), // a port that is no valid number, or a port without a server
 		"postgres://stet:" + escaped + "@nowhere.invalid/x?connect_timeout=1",
 		"postgres://127.0.0.1/x?user=stet&connect_timeout=1&password=" + escaped,
 		"postgres://stet:" + postgrestest.Password + "@127.0.0.1/x", // not escaped
@@ -40,8 +40,8 @@ func TestPassword(t *testing.T) {
 	}
 }
 
-// A database of a newer stet is refused and not changed; one that is opened again stays as it is. Looking at one
-// changes nothing, its schema neither.
+// A database of a newer stet is refused and not changed. Opening an up-to-date database again does not change it. Inspect changes
+// nothing, not even the schema.
 func TestNewerSchema(t *testing.T) {
 	where := server.Database(t)
 	look := func() rows.Inspection {
@@ -79,7 +79,7 @@ func TestNewerSchema(t *testing.T) {
 	}
 }
 
-// Several processes that open an empty database at once make its schema once.
+// Several processes open an empty database at the same time. The schema is created once.
 func TestOpenAtOnce(t *testing.T) {
 	where := server.Database(t)
 	errs := make(chan error)
@@ -99,11 +99,11 @@ func TestOpenAtOnce(t *testing.T) {
 	}
 }
 
-// Every table is copied by stet migrate, and every migration has a number of its own.
+// stet migrate copies every table, and every migration has a unique number.
 func TestTablesAreCopied(t *testing.T) {
 	s := open(t, server.Database(t))
 	defer s.Close()
-	known := map[string]bool{"stet_schema": true, "trail_head": true} // what follows from the others
+	known := map[string]bool{"stet_schema": true, "trail_head": true} // derived from the other tables
 	for _, table := range rows.Tables {
 		known[table.Name] = true
 	}

@@ -11,8 +11,8 @@ import (
 	"github.com/stet-dev/stet/store/rows"
 )
 
-// Store keeps the account of requests, what the proxy remembers of conversations, and the audit trail. Its
-// methods may be called concurrently.
+// Store keeps the account of requests, the proxy's knowledge of conversations, and the audit trail. Its methods may be called
+// concurrently.
 type Store struct {
 	*database
 	logs  *group[logging]
@@ -33,7 +33,7 @@ func Open(ctx context.Context, where string) (*Store, error) {
 	return &Store{database: d, logs: newGroup[logging]()}, nil
 }
 
-// Close implements record.Store. It waits for what is being written.
+// Close implements record.Store. It waits until running writes have ended.
 func (s *Store) Close() error {
 	s.logs.right <- struct{}{}
 	defer func() { <-s.logs.right }()
@@ -41,7 +41,7 @@ func (s *Store) Close() error {
 	return nil
 }
 
-// explain makes the errors of a closed store the seam's.
+// explain returns record.ErrClosed for errors of a closed store.
 func (s *Store) explain(op string, err error) error {
 	if err != nil && s.closed.Load() {
 		return fmt.Errorf("%s records %s: %w", op, s.name, record.ErrClosed)
@@ -49,8 +49,8 @@ func (s *Store) explain(op string, err error) error {
 	return s.database.explain(op, err)
 }
 
-// Changes returns a number that changes when any process has written to the database since the last call, sessions included. It
-// reads no table: the number is a hash of the visible transactions.
+// Changes returns a number. It is a different one if any process has written to the database since the last call, also to
+// sessions. The call reads no table: the number is a hash of the visible transactions.
 func (s *Store) Changes(ctx context.Context) (n int64, err error) {
 	err = s.pool.QueryRow(ctx, "SELECT hashtextextended(pg_current_snapshot()::text, 0)").Scan(&n)
 	return n, s.explain("look at", err)
@@ -71,14 +71,14 @@ var (
 		bound = sent_places.bound OR excluded.bound, drops = sent_places.drops OR excluded.drops`
 )
 
-// Append implements record.Store. The batch is one transaction, and can be written twice.
+// Append implements record.Store. The batch is one transaction. Writing the same batch twice has the effect of writing it once.
 func (s *Store) Append(ctx context.Context, b record.Batch) error {
 	if b.Empty() && !s.closed.Load() {
 		return ctx.Err()
 	}
 	err := s.again(ctx, func(ctx context.Context, _ bool) error {
 		var all pgx.Batch
-		all.Queue("SELECT pg_advisory_xact_lock_shared($1)", pruneLock) // a form that a place names is not pruned meanwhile
+		all.Queue("SELECT pg_advisory_xact_lock_shared($1)", pruneLock) // while this lock is held, pruning cannot remove a form that a place names
 		queue(&all, putRequest, b.Requests, rows.RequestValues)
 		queue(&all, putTrim, b.Trims, rows.TrimValues)
 		queue(&all, putTurn, b.Turns, rows.TurnValues)
@@ -107,7 +107,7 @@ func (s *Store) Trims(ctx context.Context, q record.Query) ([]record.Trim, error
 	return list(ctx, s, rows.TrimColumns, "trims", q, rows.ScanTrim)
 }
 
-// list reads the rows of a table that q chooses, oldest first.
+// list reads the rows of a table that q selects, oldest first.
 func list[T any](ctx context.Context, s *Store, columns, table string, q record.Query, scan func(rows.Row) (T, error)) ([]T, error) {
 	condition := rows.Where(q)
 	statement := "SELECT " + columns + " FROM " + table + " WHERE " + condition.String() + " ORDER BY time_us DESC, seq DESC"
@@ -136,7 +136,7 @@ func (s *Store) TurnsAt(ctx context.Context, prefixes []uint64) ([]record.Turn, 
 	return out, s.explain("read", err)
 }
 
-// signed are numbers as the database keeps them.
+// signed converts numbers to the type of the columns.
 func signed(numbers []uint64) []int64 {
 	out := make([]int64, len(numbers))
 	for i, n := range numbers {
@@ -145,7 +145,7 @@ func signed(numbers []uint64) []int64 {
 	return out
 }
 
-// SentForms implements record.Store. Places are read first: a form is there before a place names it.
+// SentForms implements record.Store. It reads places before forms, because a form is written before a place that names it.
 func (s *Store) SentForms(ctx context.Context, places []uint64) ([]record.SentPlace, []record.SentForm, error) {
 	numbers := signed(places)
 	at, err := fetch(ctx, s.database, rows.ScanPlace, "SELECT "+rows.PlaceColumns+

@@ -9,7 +9,7 @@ import (
 	"github.com/stet-dev/stet/store/rows"
 )
 
-// pruneLock is the advisory lock that pruning does not share with others: "prun" in ASCII.
+// pruneLock is the advisory lock that pruning holds exclusively: "prun" in ASCII.
 const pruneLock = 0x7072756e
 
 // Prune implements record.Store. It is one transaction.
@@ -32,7 +32,7 @@ func prune(ctx context.Context, tx pgx.Tx, l record.Limits) (removed int, err er
 	if !l.Since.IsZero() {
 		since = rows.CeilMicro(l.Since)
 	}
-	first := since // of the requests that stay
+	first := since // time of the oldest request that stays
 	if l.Requests > 0 {
 		err := tx.QueryRow(ctx, `SELECT coalesce(max(time_us), $1) FROM (
 			SELECT time_us FROM requests ORDER BY time_us DESC, seq DESC LIMIT 1 OFFSET $2) AS oldest`, since, l.Requests-1).Scan(&first)
@@ -63,7 +63,7 @@ func prune(ctx context.Context, tx pgx.Tx, l record.Limits) (removed int, err er
 	}
 	b.Queue("DELETE FROM tool_calls WHERE time_us < $1", first)
 	b.Queue("DELETE FROM tool_sets WHERE id NOT IN (SELECT tool_set FROM requests)")
-	// Forms go once no place needs them.
+	// A form is removed when no place needs it.
 	b.Queue(`WITH RECURSIVE used (id) AS (
 			SELECT form FROM sent_places
 			UNION SELECT parent FROM sent_forms JOIN used USING (id))

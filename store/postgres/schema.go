@@ -16,7 +16,7 @@ import (
 //go:embed migrations/*.sql
 var migrations embed.FS
 
-// schemaLock is the advisory lock under which the schema is changed: "stet" in ASCII.
+// schemaLock is the advisory lock for changes of the schema: "stet" in ASCII.
 const schemaLock = 0x73746574
 
 // migration is one file of the migrations directory.
@@ -49,8 +49,8 @@ func allMigrations() ([]migration, error) {
 	return all, nil
 }
 
-// upgrade brings the schema up to date, in one transaction. Processes that start at once wait for
-// each other. A database that needs nothing is only read.
+// upgrade brings the schema up to date, in one transaction. Processes that start at the same time wait for each other. If the
+// schema is up to date, upgrade only reads.
 func (d *database) upgrade(ctx context.Context, toCopy bool) error {
 	all, err := allMigrations()
 	if err != nil {

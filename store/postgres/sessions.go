@@ -12,11 +12,11 @@ import (
 	"github.com/stet-dev/stet/store/rows"
 )
 
-// Sessions keeps sessions. Its methods may be called concurrently.
+// Sessions is a session.Store in the database. Its methods may be called concurrently.
 type Sessions struct {
 	*database
 	appends *group[[]addition]
-	mind    map[string]known // by id, as the last commit left them; used only with the right to commit (see group)
+	mind    map[string]known // by session id, as they were after the last commit of this process; used only with the right to commit (see group)
 }
 
 var _ session.Store = (*Sessions)(nil)
@@ -30,7 +30,7 @@ func OpenSessions(ctx context.Context, where string) (*Sessions, error) {
 	return &Sessions{database: d, appends: newGroup[[]addition]()}, nil
 }
 
-// Close implements session.Store. It waits for what is being written.
+// Close implements session.Store. It waits until running writes have ended.
 func (s *Sessions) Close() error {
 	s.appends.right <- struct{}{}
 	defer func() { <-s.appends.right }()
@@ -38,7 +38,7 @@ func (s *Sessions) Close() error {
 	return nil
 }
 
-// explain makes the errors of a closed store the seam's.
+// explain returns session.ErrClosed for errors of a closed store.
 func (s *Sessions) explain(op string, err error) error {
 	if err != nil && s.closed.Load() {
 		return fmt.Errorf("%s sessions %s: %w", op, s.name, session.ErrClosed)
@@ -99,10 +99,10 @@ func (s *Sessions) Events(ctx context.Context, id string, after uint64) ([]sessi
 	return out.Events, out.Damage, nil
 }
 
-// searchPage is how many events a search looks at at once.
+// searchPage is the number of events that a search reads at once.
 const searchPage = 500
 
-// Search implements session.Store. It looks at the texts of all events, the newest first.
+// Search implements session.Store. It reads the texts of all events, newest first.
 func (s *Sessions) Search(ctx context.Context, words []string, limit int) ([]session.Hit, error) {
 	words = slices.Clone(words)
 	for i := range words {
@@ -112,7 +112,7 @@ func (s *Sessions) Search(ctx context.Context, words []string, limit int) ([]ses
 		return nil, ctx.Err()
 	}
 	var out []session.Hit
-	var from []any // time and place of the last event that was looked at
+	var from []any // time and place of the last event that was read
 	for {
 		statement := "SELECT id, " + rows.EventColumns + " FROM events JOIN sessions ON key = session WHERE kind IN ('message', 'title')"
 		if from != nil {
@@ -150,7 +150,7 @@ func scanHit(r rows.Row) (f foundEvent, err error) {
 	return f, err
 }
 
-// withFirst reads one more column, before the others.
+// withFirst reads an additional column before the others.
 type withFirst struct {
 	row   rows.Row
 	first any

@@ -14,14 +14,13 @@ import (
 	"github.com/stet-dev/stet/store/rows"
 )
 
-// addition is a batch on its way into the database.
+// addition is a batch together with its rows, which are to be written.
 type addition struct {
 	session.Batch
 	rows []rows.Event
 }
 
-// Append implements session.Store. Appends that come while another one is being
-// written are written together, in one commit.
+// Append implements session.Store. Appends that are called during a commit are written together, in the next commit.
 func (s *Sessions) Append(ctx context.Context, batches ...session.Batch) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -44,8 +43,8 @@ func (s *Sessions) Append(ctx context.Context, batches ...session.Batch) error {
 	return err
 }
 
-// write writes jobs in one transaction: in one statement where that can be. A job that the sessions cannot take fails alone; an
-// error of the database fails all.
+// write writes jobs in one transaction, and with one statement if possible. A job that does not fit its sessions fails alone. An
+// error of the database fails all jobs.
 func (s *Sessions) write(jobs []*job[[]addition]) {
 	if s.closed.Load() {
 		failAll(jobs, s.explain("append to", session.ErrClosed))
@@ -75,17 +74,17 @@ func (s *Sessions) write(jobs []*job[[]addition]) {
 	}
 }
 
-// known is a session as the database has it.
+// known is a session as it is in the database.
 type known struct {
 	key  int64
 	info session.Info
 }
 
-// errTaken says that another process has begun a session meanwhile.
+// errTaken is the error if another process has created the session in the meantime.
 var errTaken = errors.New("the session was begun elsewhere meanwhile")
 
-// writeEvents writes what the sessions can take, and returns the sessions as they are then. interrupted says that a commit of the same
-// jobs may have been made.
+// writeEvents writes the jobs that fit their sessions, and returns the sessions with these events. interrupted says that an
+// earlier commit of the same jobs may have succeeded.
 func writeEvents(ctx context.Context, tx pgx.Tx, jobs []*job[[]addition], interrupted bool) (map[string]known, error) {
 	sessions, err := lockSessions(ctx, tx, jobs)
 	if err != nil {
@@ -126,7 +125,7 @@ func writeEvents(ctx context.Context, tx pgx.Tx, jobs []*job[[]addition], interr
 	return sessions, nil
 }
 
-// appendRows adds the rows of additions to their sessions, with the keys of these.
+// appendRows appends the rows of additions to events. It sets the key of the session and the checksum of each row.
 func appendRows(events []rows.Event, sessions map[string]known, additions []addition) []rows.Event {
 	for _, a := range additions {
 		for _, r := range a.rows {
@@ -138,8 +137,8 @@ func appendRows(events []rows.Event, sessions map[string]known, additions []addi
 	return events
 }
 
-// lockSessions returns the sessions that jobs name and that are there. No other process can change them before the
-// transaction ends.
+// lockSessions returns the existing sessions that jobs name. No other process can change these sessions before the transaction
+// ends.
 func lockSessions(ctx context.Context, tx pgx.Tx, jobs []*job[[]addition]) (map[string]known, error) {
 	var ids []string
 	for _, j := range jobs {
@@ -158,7 +157,8 @@ func lockSessions(ctx context.Context, tx pgx.Tx, jobs []*job[[]addition]) (map[
 	return sessions, err
 }
 
-// after returns the sessions of a job as they will be with it. The error says that one of them has gone on.
+// after returns the sessions of a job with the job's events added. It returns an error if a session has other events than the job
+// expects.
 func after(sessions map[string]known, job []addition) (map[string]known, error) {
 	mine := map[string]known{}
 	for _, a := range job {
@@ -178,7 +178,7 @@ func after(sessions map[string]known, job []addition) (map[string]known, error) 
 	return mine, nil
 }
 
-// stored reports whether a job is in the database already: its first events are there, as they would be written.
+// stored reports whether a job is already in the database: the events of its first batch are there with the same checksums.
 func stored(ctx context.Context, tx pgx.Tx, sessions map[string]known, job []addition) (bool, error) {
 	if len(job) == 0 {
 		return false, nil
@@ -211,7 +211,7 @@ func createSession(ctx context.Context, tx pgx.Tx, i session.Info) (key int64, e
 	return key, err
 }
 
-// eventColumns are events as arrays of columns.
+// eventColumns returns the columns of events, each as an array.
 func eventColumns(events []rows.Event) []any {
 	var keys, seqs, times, sums []int64
 	var versions []int32
@@ -224,7 +224,7 @@ func eventColumns(events []rows.Event) []any {
 	return []any{keys, seqs, times, kinds, versions, sums, bodies}
 }
 
-// infoColumns are what events change in the rows of sessions, as arrays of columns.
+// infoColumns returns the columns of sessions that events change, each as an array.
 func infoColumns(sessions map[string]known, ids []string) []any {
 	var keys, closed, updated, last, count []int64
 	var titles, firsts, models, next []string
@@ -238,7 +238,7 @@ func infoColumns(sessions map[string]known, ids []string) []any {
 	return []any{keys, titles, firsts, models, next, closed, updated, last, count}
 }
 
-// insertEvents writes events, and the rows of the sessions that they change.
+// insertEvents writes events, and updates the rows of the changed sessions.
 func insertEvents(ctx context.Context, tx pgx.Tx, events []rows.Event, sessions map[string]known, changed []string) error {
 	b := &pgx.Batch{}
 	b.Queue(`INSERT INTO events (session, seq, time_us, kind, version, sum, body)

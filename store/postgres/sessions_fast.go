@@ -10,10 +10,10 @@ import (
 	"github.com/stet-dev/stet/store/rows"
 )
 
-// remembered is how many sessions are kept in mind.
+// remembered is how many sessions are kept in memory.
 const remembered = 1000
 
-// remember keeps sessions in mind as the database has them after a commit. The caller has the right to commit (see group).
+// remember keeps sessions in memory, as they are in the database after a commit. The caller has the right to commit (see group).
 func (s *Sessions) remember(sessions map[string]known) {
 	if s.mind == nil || len(s.mind)+len(sessions) > remembered {
 		s.mind = map[string]known{}
@@ -21,8 +21,8 @@ func (s *Sessions) remember(sessions map[string]known) {
 	maps.Copy(s.mind, sessions)
 }
 
-// appendKnown changes the sessions that are given, and adds events, if every session is as it was remembered: else it divides by zero. It
-// is one statement, so one transaction, one trip to the database and back.
+// appendKnown changes the given sessions and adds events, if every session in the database is as the process remembers it.
+// Otherwise the statement fails with a division by zero. It is one statement, so it needs one transaction and one round trip.
 const appendKnown = `WITH given AS (
 		SELECT * FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::text[], $6::bigint[], $7::bigint[], $8::bigint[], $9::bigint[],
 			$10::bigint[], $11::bigint[]) AS u (key, title, first, model, next, closed, updated_us, last, count, was_us, was_last)
@@ -36,8 +36,8 @@ const appendKnown = `WITH given AS (
 	SELECT e.* FROM unnest($12::bigint[], $13::bigint[], $14::bigint[], $15::text[], $16::integer[], $17::bigint[], $18::text[]) AS e
 	WHERE 1 / (CASE WHEN (SELECT count(*) FROM changed) = cardinality($1::bigint[]) THEN 1 ELSE 0 END) = 1`
 
-// writeKnown writes jobs that go on from sessions as they are remembered. It reports false, and has written nothing, where one
-// does not, or another process has gone on with its session.
+// writeKnown writes jobs whose sessions are all in memory. It returns false, and has written nothing, in three cases: a session
+// is not in memory, a job does not fit its session, or another process has added events to a session.
 func (s *Sessions) writeKnown(ctx context.Context, jobs []*job[[]addition]) (bool, error) {
 	sessions := map[string]known{}
 	var events []rows.Event
@@ -74,7 +74,7 @@ func (s *Sessions) writeKnown(ctx context.Context, jobs []*job[[]addition]) (boo
 	case err == nil:
 		s.remember(sessions)
 		return true, nil
-	case errors.As(err, &pg) && (pg.Code == "22012" || pg.Code == "23505"): // another process has gone on with a session
+	case errors.As(err, &pg) && (pg.Code == "22012" || pg.Code == "23505"): // another process has added events to a session
 		return false, nil
 	}
 	return false, err

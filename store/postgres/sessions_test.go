@@ -25,8 +25,8 @@ func openSessions(t testing.TB, url string) *postgres.Sessions {
 	return s
 }
 
-// Two processes append to the same sessions at once, each with several appends in a commit: every number is given once, and what
-// the sessions say of themselves is the fold of their events.
+// Two processes append to the same sessions at the same time, with several appends in a commit. Every number is given once. The
+// row of each session is the fold of its events.
 func TestSessionsOfSeveral(t *testing.T) {
 	url := server.Database(t)
 	nodes := []*postgres.Sessions{openSessions(t, url), openSessions(t, url)}

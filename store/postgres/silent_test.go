@@ -11,7 +11,7 @@ import (
 	"github.com/stet-dev/stet/store/postgrestest"
 )
 
-// A process that says nothing more in a transaction, with the end of the trail locked, does not stop the others.
+// A process stops responding in a transaction that has locked the end of the trail. It does not stop the other processes.
 func TestSilentInTransaction(t *testing.T) {
 	url := server.Database(t)
 	silent, other := open(t, url), open(t, url)
@@ -37,7 +37,7 @@ func TestSilentInTransaction(t *testing.T) {
 	}
 }
 
-// Reads wait while PostgreSQL is started again.
+// Reads wait while PostgreSQL restarts.
 func TestReadsWait(t *testing.T) {
 	var own postgrestest.Server
 	defer own.Stop()

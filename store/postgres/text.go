@@ -10,10 +10,10 @@ import (
 	"github.com/stet-dev/stet/store/rows"
 )
 
-// bytesMark begins a text that is kept as the hexadecimal digits of its bytes.
+// bytesMark is the first character of a text that is stored as the hexadecimal digits of its bytes.
 const bytesMark = "\x01"
 
-// keep is s as a text column has it.
+// keep returns the form in which s is stored in a text column.
 func keep(s string) string {
 	if utf8.ValidString(s) && !strings.ContainsRune(s, 0) && !strings.HasPrefix(s, bytesMark) {
 		return s
@@ -21,7 +21,7 @@ func keep(s string) string {
 	return bytesMark + hex.EncodeToString([]byte(s))
 }
 
-// kept is the opposite of keep.
+// kept is the reverse of keep.
 func kept(s string) string {
 	if digits, ok := strings.CutPrefix(s, bytesMark); ok {
 		if b, err := hex.DecodeString(digits); err == nil {
@@ -31,7 +31,7 @@ func kept(s string) string {
 	return s
 }
 
-// keepAll replaces the texts among values by what a column has.
+// keepAll replaces the texts among values by the form in which they are stored. It changes values itself.
 func keepAll(values []any) []any {
 	for i, v := range values {
 		if s, ok := v.(string); ok {
@@ -41,7 +41,7 @@ func keepAll(values []any) []any {
 	return values
 }
 
-// textRow reads texts as they were before keep.
+// textRow is a row whose texts are converted by kept when they are read.
 type textRow struct{ row rows.Row }
 
 func (r textRow) Scan(dest ...any) error {
@@ -56,9 +56,7 @@ func (r textRow) Scan(dest ...any) error {
 	return nil
 }
 
-// each reads all rows of a result.
-//
-// Its statement has question marks for args; texts among args are as they were before keep.
+// each reads all rows of a result. The statement has a question mark for each of args. Texts among args are converted by keep.
 func each[T any](ctx context.Context, q queryer, scan func(rows.Row) (T, error), statement string, args ...any) ([]T, error) {
 	found, err := q.Query(ctx, numbered(statement), keepAll(args)...)
 	if err != nil {
@@ -81,7 +79,7 @@ type unreadable struct{ error }
 
 func (u unreadable) Unwrap() error { return u.error }
 
-// fetch is each outside of a transaction, tried again while the database cannot be reached.
+// fetch is like each, but outside of a transaction. It tries again while the database cannot be reached.
 func fetch[T any](ctx context.Context, d *database, scan func(rows.Row) (T, error), statement string, args ...any) (out []T, err error) {
 	err = d.repeat(ctx, func(ctx context.Context, _ bool) (err error) {
 		out, err = each(ctx, d.pool, scan, statement, args...)
@@ -90,7 +88,7 @@ func fetch[T any](ctx context.Context, d *database, scan func(rows.Row) (T, erro
 	return out, err
 }
 
-// numbered replaces each question mark by $1, $2, …, as PostgreSQL has them.
+// numbered replaces the question marks by $1, $2, …, the form that PostgreSQL expects.
 func numbered(statement string) string {
 	var b strings.Builder
 	for i, part := range strings.Split(statement, "?") {
@@ -102,7 +100,7 @@ func numbered(statement string) string {
 	return b.String()
 }
 
-// insertInto is the statement that inserts a row of all columns.
+// insertInto returns the statement that inserts a row into table. columns are the names of its columns.
 func insertInto(table, columns string) string {
 	return numbered("INSERT INTO " + table + " (" + columns + ") VALUES (" + rows.Marks(columns) + ")")
 }

@@ -12,14 +12,14 @@ import (
 	"github.com/stet-dev/stet/store/rows"
 )
 
-// logging is one Log on its way into the trail.
+// logging is the job of one call of Log.
 type logging struct {
 	entries []record.Entry
-	chained []record.Entry // as they were written, or would have been
+	chained []record.Entry // entries with their numbers and hashes, set when they are written or at an attempt to write them
 }
 
-// Log implements record.Trail. Entries that come while others are being written are written together, in one
-// commit. The end of the chain is locked meanwhile, so that the chain has one writer.
+// Log implements record.Trail. Entries that are added during a commit are written together, in the next commit. During a commit
+// the end of the chain is locked, so the chain has one writer at a time.
 func (s *Store) Log(ctx context.Context, entries ...record.Entry) ([]record.Entry, error) {
 	if len(entries) == 0 && !s.closed.Load() {
 		return nil, ctx.Err()
@@ -48,7 +48,7 @@ func (s *Store) log(jobs []*job[logging]) {
 	s.guard.wrote(last[len(last)-1].Link())
 }
 
-// logIn adds the entries of jobs to the chain. interrupted says that a commit of the same jobs may have been made.
+// logIn adds the entries of jobs to the chain. interrupted says that an earlier commit of the same jobs may have succeeded.
 func (s *Store) logIn(ctx context.Context, tx pgx.Tx, jobs []*job[logging], interrupted bool) error {
 	head, err := lockHead(ctx, tx)
 	if err != nil {
@@ -84,7 +84,7 @@ func lockHead(ctx context.Context, tx pgx.Tx) (head record.Link, err error) {
 
 var insertEntry = insertInto("trail", rows.TrailColumns)
 
-// extend writes entries that were chained to the head, and moves the head.
+// extend writes entries that are chained already, and updates trail_head.
 func extend(ctx context.Context, tx pgx.Tx, chained []record.Entry) error {
 	var b pgx.Batch
 	queue(&b, insertEntry, chained, rows.TrailValues)

@@ -16,7 +16,7 @@ import (
 	"github.com/stet-dev/stet/store/postgres"
 )
 
-// FILE-11: several processes add to one chain, which stays one.
+// FILE-11: several processes add to the trail at the same time. The result is one chain.
 func TestTrailOfSeveral(t *testing.T) {
 	url := server.Database(t)
 	var wg sync.WaitGroup
@@ -58,7 +58,7 @@ func TestTrailOfSeveral(t *testing.T) {
 	}
 }
 
-// change changes the database with another program, past the triggers.
+// change executes statements on the database like another program would, without the triggers.
 func change(t *testing.T, url, statements string) {
 	t.Helper()
 	c, err := pgx.Connect(t.Context(), url)
@@ -71,11 +71,11 @@ func change(t *testing.T, url, statements string) {
 	}
 }
 
-// FILE-11: a trail that was cut, changed or emptied takes no entry any more, until a person takes note of it.
+// FILE-11: a trail that was cut, changed or emptied refuses new entries until a person accepts the loss.
 func TestTrailLost(t *testing.T) {
 	for name, test := range map[string]struct {
 		damage    string
-		whileOpen bool // only a process that has written knows
+		whileOpen bool // only a process that has written to the trail can detect the damage
 	}{
 		"the end is missing":     {damage: "DELETE FROM trail WHERE seq > 3"},
 		"emptied":                {damage: "DELETE FROM trail"},
@@ -127,7 +127,7 @@ func TestTrailLost(t *testing.T) {
 	}
 }
 
-// FILE-11: nothing of the trail or of a session is changed or removed by mistake.
+// FILE-11: entries of the trail and events of sessions cannot be changed or removed by mistake.
 func TestAppendOnly(t *testing.T) {
 	url := server.Database(t)
 	s := open(t, url)
@@ -147,7 +147,7 @@ func TestAppendOnly(t *testing.T) {
 	}
 }
 
-// FILE-11: what is old goes from the trail and leaves a checkpoint; a suspension that holds stays.
+// FILE-11: pruning removes old entries from the trail and leaves a checkpoint. A suspension that is in force stays.
 func TestPruneTrail(t *testing.T) {
 	s := open(t, server.Database(t))
 	defer s.Close()

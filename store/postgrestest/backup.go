@@ -7,19 +7,19 @@ import (
 	"testing"
 )
 
-// Dump writes a database to a file, as a backup does.
+// Dump writes a database to a file, with pg_dump.
 func (s *Server) Dump(t testing.TB, database, file string) {
 	t.Helper()
 	run(t, "pg_dump", "-Fc", "-f", file, "-d", database)
 }
 
-// Restore brings a file of Dump back into a database, with the options of pg_restore.
+// Restore restores a file of Dump into a database. options are options of pg_restore.
 func (s *Server) Restore(t testing.TB, file, database string, options ...string) {
 	t.Helper()
 	run(t, "pg_restore", append(options, "--exit-on-error", "-d", database, file)...)
 }
 
-// run runs a program of PostgreSQL to its end.
+// run runs a program of PostgreSQL, and waits until it ends.
 func run(t testing.TB, name string, a ...string) {
 	t.Helper()
 	bin, err := programs()
@@ -38,10 +38,10 @@ func run(t testing.TB, name string, a ...string) {
 	}
 }
 
-// program is the path of a program beside initdb.
+// program returns the path of a program in the directory of initdb.
 func program(bin, name string) string {
 	if real, err := filepath.EvalSymlinks(filepath.Join(bin, "initdb")); err == nil {
-		bin = filepath.Dir(real) // the rest may have no link
+		bin = filepath.Dir(real) // only initdb may have a link in bin; the other programs are beside its target
 	}
 	return filepath.Join(bin, name)
 }

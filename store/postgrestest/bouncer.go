@@ -15,13 +15,13 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Bouncer starts PgBouncer in front of a database of the server, and returns its URL. Each transaction may get another of the few
-// connections to the server.
+// Bouncer starts PgBouncer in front of a database of the server, and returns the URL of PgBouncer. It has few connections to the
+// server, and each transaction may get a different one.
 func (s *Server) Bouncer(t testing.TB, database string) string {
 	t.Helper()
 	bin, err := exec.LookPath("pgbouncer")
 	if err != nil {
-		bin, err = exec.LookPath("/usr/sbin/pgbouncer") // where Debian has it
+		bin, err = exec.LookPath("/usr/sbin/pgbouncer") // the path on Debian
 	}
 	if err != nil {
 		if os.Getenv("STET_E2E") == "require" {
@@ -69,7 +69,7 @@ logfile = %s
 	}
 	t.Cleanup(func() {
 		_ = run.Process.Kill()
-		_ = run.Wait() // it was killed
+		_ = run.Wait() // the error says that the process was killed
 	})
 	u.Host = net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {

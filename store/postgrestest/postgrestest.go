@@ -1,5 +1,5 @@
-// Package postgrestest starts PostgreSQL for tests: one cluster for each test package, and one database for
-// each test. It needs Debian's package postgresql, or PostgreSQL's programs on the PATH.
+// Package postgrestest starts PostgreSQL for tests. Each test package has its own cluster, and each test its own database. It
+// needs Debian's package postgresql, or the programs of PostgreSQL on the PATH.
 package postgrestest
 
 import (
@@ -19,13 +19,13 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Password is that of the role "stet", who owns all databases.
+// Password is the password of the role "stet", which owns all databases.
 const Password = "pass word:/?#%&"
 
-// Server is a PostgreSQL server on this machine, which is started when a test first needs it. The zero value is
-// ready. TestMain calls Stop.
+// Server is a PostgreSQL server on this machine. The first test that needs it starts it. The zero value is ready to use. TestMain
+// calls Stop.
 type Server struct {
-	Sync bool // commits are flushed to the disk, as they are outside of tests
+	Sync bool // commits are flushed to the disk, as in production
 
 	mu        sync.Mutex
 	dir       string
@@ -35,8 +35,8 @@ type Server struct {
 	databases int
 }
 
-// Database makes a new, empty database, and returns its URL. Where PostgreSQL is not installed the test is
-// skipped, or fails if STET_E2E is "require".
+// Database creates an empty database, and returns its URL. If PostgreSQL is not installed, the test is skipped, or fails if
+// STET_E2E is "require".
 func (s *Server) Database(t testing.TB) string {
 	t.Helper()
 	bin, err := programs()
@@ -66,7 +66,7 @@ func (s *Server) Database(t testing.TB) string {
 	return s.url(name)
 }
 
-// Kill ends the server as a power cut would, without a word to its clients.
+// Kill ends the server at once, like a power failure. Clients get no notice.
 func (s *Server) Kill(t testing.TB) {
 	t.Helper()
 	s.mu.Lock()
@@ -100,7 +100,7 @@ func (s *Server) Start(t testing.TB) {
 	}
 }
 
-// Stop ends the server and removes what it has stored.
+// Stop ends the server and removes its files.
 func (s *Server) Stop() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -112,16 +112,16 @@ func (s *Server) Stop() {
 	}
 }
 
-// wait lets go of the leash and waits for the end of the server.
+// wait closes the pipe to the server's shell, which ends the server, and waits for the end.
 func (s *Server) wait() {
 	_ = s.leash.Close()
-	_ = s.process.Wait() // it says how the server ended
+	_ = s.process.Wait() // the error says how the server ended
 	s.process = nil
 }
 
-// programs is the directory of initdb and postgres.
+// programs returns the directory of initdb and postgres.
 func programs() (string, error) {
-	found, err := filepath.Glob("/usr/lib/postgresql/*/bin/initdb") // where Debian has them
+	found, err := filepath.Glob("/usr/lib/postgresql/*/bin/initdb") // the path on Debian
 	if err != nil {
 		return "", err
 	}
@@ -134,7 +134,7 @@ func programs() (string, error) {
 	return filepath.Dir(found[len(found)-1]), nil
 }
 
-// create makes the cluster, and chooses a port.
+// create creates the cluster, and chooses a port.
 func (s *Server) create(bin string) (err error) {
 	if s.dir, err = os.MkdirTemp("", "stet-postgres"); err != nil {
 		return err
@@ -159,7 +159,8 @@ func (s *Server) create(bin string) (err error) {
 	return l.Close()
 }
 
-// start starts the server below a shell that ends it once its input ends, so that it never outlives the test.
+// start starts the server as a child of a shell. The shell ends the server when the shell's input ends. So the server always ends
+// with the test.
 func (s *Server) start(bin string) error {
 	input, leash, err := os.Pipe()
 	if err != nil {
@@ -190,7 +191,7 @@ func (s *Server) start(bin string) error {
 	return s.answers()
 }
 
-// answers waits until the server takes connections.
+// answers waits until the server accepts connections.
 func (s *Server) answers() (err error) {
 	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
 		if err = s.sql(context.Background(), "SELECT 1"); err == nil {

@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// Replica starts another server, which follows this one. From then on a commit here waits until it
-// is there too. The replica is to be stopped.
+// Replica starts another server as a replica of this one. After that, a commit on this server waits until the replica has it too.
+// The caller must stop the replica.
 func (s *Server) Replica(t testing.TB) *Server {
 	t.Helper()
 	bin, err := programs()
@@ -33,7 +33,7 @@ func (s *Server) Replica(t testing.TB) *Server {
 	return r
 }
 
-// follow copies the server at a port, and starts with that.
+// follow copies the server at a port, and starts as its replica.
 func (s *Server) follow(bin string, port int) (err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -60,7 +60,7 @@ func (s *Server) follow(bin string, port int) (err error) {
 	return s.start(bin)
 }
 
-// Promote ends the following of a replica: it takes writes.
+// Promote makes a replica a server that accepts writes.
 func (s *Server) Promote(t testing.TB) {
 	t.Helper()
 	if err := s.sql(t.Context(), "SELECT pg_promote()"); err != nil {
@@ -68,7 +68,7 @@ func (s *Server) Promote(t testing.TB) {
 	}
 }
 
-// On is the URL of a database of another server, as this server has it.
+// On returns the URL that a database of another server has on this server.
 func (s *Server) On(t testing.TB, database string) string {
 	t.Helper()
 	u, err := url.Parse(database)

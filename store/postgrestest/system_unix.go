@@ -15,10 +15,10 @@ import (
 	"time"
 )
 
-// unprivileged makes a command run as another user where this process is root's, since PostgreSQL
-// refuses root. The paths become that user's.
+// unprivileged makes a command run as another user if this process runs as root, because PostgreSQL refuses to run as root. The
+// paths are given to that user.
 func unprivileged(c *exec.Cmd, paths ...string) error {
-	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // Ctrl-C at a terminal ends the test, which ends the server
+	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // Ctrl-C at a terminal then ends only the test, and the test ends the server
 	if os.Getuid() != 0 {
 		return nil
 	}
@@ -46,10 +46,10 @@ func unprivileged(c *exec.Cmd, paths ...string) error {
 	return nil
 }
 
-// kill ends a server and its children at once. Each child has its own process group. It waits until they hold nothing that a new
-// server needs.
+// kill ends a server and its children at once. Each child has its own process group. kill returns when they hold nothing that a
+// new server needs.
 func kill(pid int) error {
-	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil { // it starts no more children
+	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil { // the server cannot start more children
 		return err
 	}
 	listed, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", pid, pid))
@@ -59,7 +59,7 @@ func kill(pid int) error {
 	children := strings.Fields(string(listed))
 	for _, child := range append([]string{strconv.Itoa(pid)}, children...) {
 		if n, err := strconv.Atoi(child); err == nil {
-			_ = syscall.Kill(n, syscall.SIGKILL) // it may have ended
+			_ = syscall.Kill(n, syscall.SIGKILL) // the process may have ended already
 		}
 	}
 	for deadline := time.Now().Add(10 * time.Second); slices.ContainsFunc(children, runs); time.Sleep(5 * time.Millisecond) {
@@ -70,7 +70,7 @@ func kill(pid int) error {
 	return nil
 }
 
-// runs reports whether a process is there and no zombie.
+// runs reports whether a process exists and is not a zombie.
 func runs(pid string) bool {
 	stat, err := os.ReadFile("/proc/" + pid + "/stat")
 	_, state, ok := strings.Cut(string(stat), ") ")

@@ -119,7 +119,7 @@ func ScanPlace(row Row) (p record.SentPlace, err error) {
 	return p, err
 }
 
-// texts is a column that holds several.
+// texts encodes a list of texts for one column, as a JSON array.
 func texts(list []string) string {
 	b, err := json.Marshal(list)
 	if err != nil || len(list) == 0 {
@@ -128,7 +128,7 @@ func texts(list []string) string {
 	return string(b)
 }
 
-// packed is hashes as they are stored.
+// packed encodes hashes for a column: 8 bytes each, little-endian.
 func packed(hashes []uint64) []byte {
 	out := make([]byte, 0, 8*len(hashes))
 	for _, h := range hashes {
@@ -137,7 +137,7 @@ func packed(hashes []uint64) []byte {
 	return out
 }
 
-// unpacked is the reverse of packed; nil where there is nothing.
+// unpacked is the reverse of packed. It returns nil for an empty column.
 func unpacked(b []byte) (out []uint64) {
 	for ; len(b) >= 8; b = b[8:] {
 		out = append(out, binary.LittleEndian.Uint64(b))

@@ -1,7 +1,6 @@
-// Package rows has what the stores in databases share: the columns of each table,
-// the values that go into them, and how they are read. The tables have the same columns in
-// every database.
+// Package rows has the code that the stores in databases share: the columns of each table, the values for them, and the functions
+// that read them. The tables have the same columns in every database.
 package rows
 
-// Row is a row of a result. [database/sql] and pgx have it.
+// Row is a row of a result. The rows of [database/sql] and of pgx implement it.
 type Row interface{ Scan(dest ...any) error }

@@ -9,8 +9,7 @@ import (
 	"github.com/stet-dev/stet/session"
 )
 
-// InfoColumns are the columns of sessions that make an Info, in the order of
-// InfoValues.
+// InfoColumns are the columns of sessions that make a session.Info, in the order of InfoValues.
 const InfoColumns = `id, dir, source, title, first, model, parent, parent_seq, relation, next, closed, created_us, updated_us,
 	last, count`
 
@@ -22,7 +21,7 @@ func InfoValues(i session.Info) []any {
 	}
 }
 
-// ScanInfo reads key and InfoColumns.
+// ScanInfo reads the column key, and then InfoColumns.
 func ScanInfo(r Row) (key int64, i session.Info, err error) {
 	var created, updated int64
 	var relation string
@@ -33,16 +32,16 @@ func ScanInfo(r Row) (key int64, i session.Info, err error) {
 	return key, i, err
 }
 
-// Event is an event as it is kept.
+// Event is an event in its stored form.
 type Event struct {
-	Place   int64 // order of arrival
-	Key     int64 // of the session
+	Place   int64 // position in the order in which events were stored
+	Key     int64 // key of the session
 	Seq     uint64
 	Micro   int64
 	Kind    string
 	Version int
 	Body    string
-	Sum     uint32 // as it is stored
+	Sum     uint32 // the stored checksum
 }
 
 // EventColumns are the columns of events, in the order of ScanEvent.
@@ -56,8 +55,7 @@ func ScanEvent(r Row) (e Event, err error) {
 	return e, err
 }
 
-// EncodeEvents returns the events of a batch, which are Prepared, as they are kept. Key and
-// Sum are not set.
+// EncodeEvents converts the events of a batch, which are Prepared, to their stored form. It does not set Key and Sum.
 func EncodeEvents(id string, events []session.Event) ([]Event, error) {
 	out := make([]Event, len(events))
 	for i, e := range events {
@@ -72,15 +70,14 @@ func EncodeEvents(id string, events []session.Event) ([]Event, error) {
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// Checksum is CRC-32C of session, seq, time_us, kind and version, with a line
-// break after each, and of body.
+// Checksum returns the CRC-32C of session, seq, time_us, kind and version, with a newline after each, and of body.
 func (e Event) Checksum() uint32 {
 	var head [96]byte
 	b := fmt.Appendf(head[:0], "%d\n%d\n%d\n%s\n%d\n", e.Key, e.Seq, e.Micro, e.Kind, e.Version)
 	return crc32.Update(crc32.Checksum(b, castagnoli), castagnoli, []byte(e.Body))
 }
 
-// Decode reads the event. The error says that it is damaged.
+// Decode returns the event. An error means that the event is damaged.
 func (e Event) Decode() (session.Event, error) {
 	out := session.Event{Seq: e.Seq, Time: at(e.Micro), Version: e.Version}
 	if e.Sum != e.Checksum() {
@@ -91,14 +88,14 @@ func (e Event) Decode() (session.Event, error) {
 	return out, err
 }
 
-// Reading is what was read of a session so far.
+// Reading is the part of a session that was read so far.
 type Reading struct {
-	Next   uint64 // number of the event that comes
+	Next   uint64 // number of the next event
 	Events []session.Event
 	Damage []session.Damage
 }
 
-// Add adds the next event that could be read.
+// Add adds the next event that was found. A damaged event is added to Damage.
 func (g *Reading) Add(r Event) {
 	e, err := r.Decode()
 	g.Gap(e.Seq, "missing")
@@ -110,7 +107,7 @@ func (g *Reading) Add(r Event) {
 	g.Next = e.Seq + 1
 }
 
-// Gap notes that the events before next could not be read.
+// Gap records that the events before next could not be read, and why.
 func (g *Reading) Gap(next uint64, why string) {
 	if next <= g.Next {
 		return

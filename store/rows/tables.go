@@ -11,17 +11,17 @@ import (
 	"github.com/stet-dev/stet/record"
 )
 
-// Table is a table as it is copied from one database to another.
+// Table describes a table for copying it from one database to another.
 type Table struct {
 	Name    string
-	Order   string // the columns by which its rows are ordered; no two rows have the same
-	Columns string // what is copied
-	Key     string // the columns by which a row takes the place of one that is there; empty: rows are only added
+	Order   string // the columns that order the rows; no two rows have the same values in them
+	Columns string // the columns that are copied
+	Key     string // the columns that identify a row: a copied row replaces an existing row with the same values; empty: rows are only added
 	Shrinks bool   // rows may have been removed since the last copy
 }
 
-// Tables are all tables, in the order in which they are copied. What numbers the order of arrival, and nothing else, is not
-// copied: the database that gets the rows gives its own numbers.
+// Tables are all tables, in the order in which they are copied. A column that only numbers the rows in the order in which they
+// were stored is not copied: the target gives its own numbers.
 var Tables = []Table{
 	{Name: "sessions", Order: "key", Columns: "key, " + InfoColumns, Key: "key"},
 	{Name: "events", Order: "place", Columns: "session, seq, time_us, kind, version, sum, body"},
@@ -35,14 +35,14 @@ var Tables = []Table{
 	{Name: "trail", Order: "seq", Columns: TrailColumns},
 }
 
-// Inspection is what a database has, as it is seen without changing it.
+// Inspection is what Inspect found in a database. It is read without a change to the database.
 type Inspection struct {
-	Schema, Newest int64 // the number of its schema, and that of this program's
-	// Rows is how many rows each table has, by name; nil where the schema is another one.
+	Schema, Newest int64 // schema number of the database, and the newest one that this program knows
+	// Rows is the number of rows of each table, by name. It is nil if Schema is not Newest.
 	Rows map[string]int64
-	// Requests are those that were asked for; nil where the schema is another one.
+	// Requests are the selected requests. They are nil if Schema is not Newest.
 	Requests []record.Request
-	// Copies are the files with the database as it was before its schema changed, the newest schema first.
+	// Copies are the files with copies of the database from before changes of its schema, newest schema first.
 	Copies []string
 }
 
@@ -59,35 +59,36 @@ func CountAll(ctx context.Context, s Source) (map[string]int64, error) {
 	return counts, nil
 }
 
-// Source is a database that is copied. What it has does not change while it is open. Values of rows are int64, string
-// and []byte.
+// Source is a database that is copied. Its content does not change while it is open. The values of its rows are int64, string or
+// []byte.
 type Source interface {
 	Count(ctx context.Context, t Table) (int64, error)
-	// Page returns up to limit rows: those behind the row whose Order has the values after and, if skip is not 0, so many
-	// rows later. Each has the values of Order and then those of Columns.
+	// Page returns up to limit rows, in the order of t.Order. They come after the row whose Order columns have the values after;
+	// nil: from the first row. skip is a number of rows to leave out at the beginning. Each row has the values of Order and then
+	// those of Columns.
 	Page(ctx context.Context, t Table, after []any, skip int64, limit int) ([][]any, error)
 	Close() error
 }
 
-// Target is a database that is made by copying. Until Finish nothing else can open it.
+// Target is a database that a copy is written to. Before Finish it cannot be opened in any other way.
 type Target interface {
 	Count(ctx context.Context, t Table) (int64, error)
-	// Clear removes all rows of a table that Shrinks.
+	// Clear removes all rows of a table. It is called for tables that Shrink.
 	Clear(ctx context.Context, t Table) error
-	// Write adds rows, which have the values of Columns, in their order: all or none.
+	// Write adds rows, all or none. Each has the values of Columns, in their order.
 	Write(ctx context.Context, t Table, rows [][]any) error
-	// Read opens what was written.
+	// Read opens the rows that were written.
 	Read(ctx context.Context) (Source, error)
-	// Finish makes the database one that stet can open.
+	// Finish completes the copy, so that stet can open the database.
 	Finish(ctx context.Context) error
-	// Close leaves the copy as it is, to be gone on with.
+	// Close keeps an unfinished copy. It can be continued later.
 	Close() error
 }
 
-// CountRows is the statement for Count.
+// CountRows returns the statement for Count.
 func (t Table) CountRows() string { return "SELECT count(*) FROM " + t.Name }
 
-// SelectPage is the statement for Page, with a question mark for each of after.
+// SelectPage returns the statement for Page, with a question mark for each of after.
 func (t Table) SelectPage(after []any, skip int64, limit int) string {
 	where := ""
 	if after != nil {
@@ -96,7 +97,7 @@ func (t Table) SelectPage(after []any, skip int64, limit int) string {
 	return fmt.Sprintf("SELECT %s, %s FROM %s%s ORDER BY %s LIMIT %d OFFSET %d", t.Order, t.Columns, t.Name, where, t.Order, limit, skip)
 }
 
-// Insert is the statement for Write, with a question mark for each column.
+// Insert returns the statement for Write, with a question mark for each column.
 func (t Table) Insert() string {
 	s := "INSERT INTO " + t.Name + " (" + t.Columns + ") VALUES (" + Marks(t.Columns) + ")"
 	if t.Key == "" {
@@ -109,18 +110,18 @@ func (t Table) Insert() string {
 	return s + " ON CONFLICT (" + t.Key + ") DO UPDATE SET " + strings.Join(set, ", ")
 }
 
-// Names are the names of Columns.
+// Names returns the names of Columns.
 func (t Table) Names() []string {
 	return strings.FieldsFunc(t.Columns, func(r rune) bool { return r == ',' || r == ' ' || r == '\n' || r == '\t' })
 }
 
-// Ordered is how many columns Order has.
+// Ordered returns the number of columns in Order.
 func (t Table) Ordered() int { return strings.Count(t.Order, ",") + 1 }
 
-// Sum is a hash of a table: of all values of Columns, in the order of the rows.
+// Sum is a hash of a table: SHA-256 over all values of Columns, in the order of the rows.
 type Sum struct{ hash hash.Hash }
 
-// NewSum begins a hash.
+// NewSum returns the Sum of a table without rows.
 func NewSum() Sum { return Sum{sha256.New()} }
 
 // Add adds the values of a row, each with its type and length.
@@ -144,5 +145,5 @@ func (s Sum) Add(row []any) error {
 	return nil
 }
 
-// String is the hash in hexadecimal digits.
+// String returns the hash in hexadecimal digits.
 func (s Sum) String() string { return fmt.Sprintf("%x", s.hash.Sum(nil)) }

@@ -28,7 +28,7 @@ func ScanEntry(row Row) (e record.Entry, err error) {
 	}
 	e.Time, e.Kind = at(micro), record.Kind(kind)
 	if flags != "[]" && json.Unmarshal([]byte(flags), &e.Flags) != nil {
-		e.Flags = []string{flags} // it was changed by another program: the hash shows that, and the rest can be read
+		e.Flags = []string{flags} // another program has changed the column: the hash shows the change, and the other columns can be read
 	}
 	return e, nil
 }

@@ -7,18 +7,18 @@ import (
 	"github.com/stet-dev/stet/record"
 )
 
-// Condition is the condition of a query, with a question mark for each of Args.
+// Condition is the condition of an SQL query. It has a question mark for each of Args.
 type Condition struct {
 	text []string
 	Args []any
 }
 
-// Add adds a part that must hold too.
+// Add adds a part. All parts must hold.
 func (c *Condition) Add(part string, args ...any) {
 	c.text, c.Args = append(c.text, part), append(c.Args, args...)
 }
 
-// String is what follows WHERE.
+// String returns the text that follows WHERE.
 func (c *Condition) String() string {
 	if len(c.text) == 0 {
 		return "1 = 1"
@@ -26,7 +26,7 @@ func (c *Condition) String() string {
 	return strings.Join(c.text, " AND ")
 }
 
-// Where is q as a condition on requests or trims. Limit is not part of it.
+// Where returns q as a condition on requests or trims. It does not include Limit.
 func Where(q record.Query) *Condition {
 	c := &Condition{}
 	c.between(q.From, q.To)
@@ -39,7 +39,7 @@ func Where(q record.Query) *Condition {
 	return c
 }
 
-// TrailWhere is q as a condition on trail. Limit and Last are not part of it.
+// TrailWhere returns q as a condition on trail. It does not include Limit and Last.
 func TrailWhere(q record.TrailQuery) *Condition {
 	c := &Condition{}
 	c.Add("seq > ?", int64(q.After))
@@ -72,10 +72,10 @@ func (c *Condition) between(from, to time.Time) {
 	}
 }
 
-// CeilMicro is the first whole microsecond that is not before t.
+// CeilMicro returns the first whole microsecond that is not before t, as Unix time.
 func CeilMicro(t time.Time) int64 { return t.Add(time.Microsecond - time.Nanosecond).UnixMicro() }
 
-// Marks is a question mark for each of the columns.
+// Marks returns a question mark for each of the columns.
 func Marks(columns string) string {
 	return "?" + strings.Repeat(", ?", strings.Count(columns, ","))
 }
