@@ -12,8 +12,8 @@ import (
 	"github.com/stet-dev/stet/proxy"
 )
 
-// A request whose path names an agent goes to where that agent asks, and is shortened and recorded like others. Where it is not
-// known it goes nowhere.
+// A request whose path names an agent goes to the upstream of that agent. It is shortened and recorded like other requests. If
+// the agent is unknown or its upstream is not valid, the request goes nowhere.
 func TestAgentRoute(t *testing.T) {
 	var own, others recorder
 	gateway := httptest.NewServer(&own)
@@ -31,7 +31,7 @@ func TestAgentRoute(t *testing.T) {
 	})
 	for _, tt := range []struct {
 		method, path string
-		want         string // what the gateway is asked for
+		want         string // what the gateway must be asked for
 		upgrade      []string
 	}{
 		{"POST", "/stet/one/v1/messages?beta=true", "/gate/v1/messages?beta=true", nil},

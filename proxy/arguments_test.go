@@ -13,8 +13,7 @@ import (
 	"github.com/stet-dev/stet/record"
 )
 
-// edits is a conversation in which so many files are written and edited, each
-// with much text.
+// edits returns a conversation in which n files are written and edited. Each file has much text.
 func edits(n int) *llm.Request {
 	req := &llm.Request{Model: "m", MaxTokens: 9, Messages: []llm.Message{
 		{Role: llm.System, Parts: []llm.Part{{Text: "You work in /home/me/project."}}},
@@ -27,7 +26,7 @@ func edits(n int) *llm.Request {
 		for line := range 60 {
 			fmt.Fprintf(&text, "a \"line\" of file %d, number %d\n", i, line)
 		}
-		was, _ := json.Marshal(text.String()) // a string
+		was, _ := json.Marshal(text.String()) // as a JSON string
 		is, _ := json.Marshal(text.String() + "and one more\n")
 		args := fmt.Sprintf(`{"file_path":"/home/me/project/%d.go","old_string":%s,"new_string":%s}`, i, was, is)
 		req.Messages = append(req.Messages,
@@ -37,8 +36,7 @@ func edits(n int) *llm.Request {
 	return req
 }
 
-// The arguments of old edits leave a request at a cold moment, in every wire
-// format, and stay valid arguments (TRIM-13).
+// At a cold point the arguments of old edits leave a request, in every wire format. What stays are valid arguments (TRIM-13).
 func TestArguments(t *testing.T) {
 	for i := range 3 {
 		p := newProxy(t)
@@ -82,7 +80,7 @@ func TestArguments(t *testing.T) {
 	}
 }
 
-// verify is not content with anything but the object that was meant.
+// verify accepts only the object that was meant.
 func TestVerifyArguments(t *testing.T) {
 	body := []byte(`{"messages":[{"role":"assistant","content":[{"type":"tool_use","id":"t","name":"Edit","input":{"a":"long"}}]}]}`)
 	c := newProxy(t).endpoints.messages.codec

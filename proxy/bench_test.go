@@ -15,8 +15,7 @@ import (
 	"github.com/stet-dev/stet/proxy"
 )
 
-// session is a Messages body of about size bytes: files of 4 KB, each read
-// once, every tenth read twice.
+// session returns a Messages body of about size bytes: files of 4 KB, each read once, and every tenth read twice.
 func session(size int) string {
 	var b strings.Builder
 	b.WriteString(`{"model":"model-a","max_tokens":1024,"stream":true,"messages":[{"role":"user","content":"look around"}`)
@@ -33,7 +32,8 @@ func session(size int) string {
 	return b.String() + "]}"
 }
 
-// One hop: client, proxy, upstream, and back, against a bare ReverseProxy.
+// BenchmarkHop measures one hop: from the client through the proxy to the upstream, and back. It compares the proxy with a plain
+// ReverseProxy.
 func BenchmarkHop(b *testing.B) {
 	up := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
@@ -66,8 +66,8 @@ func BenchmarkHop(b *testing.B) {
 	hops(b, "1024KB-grows", growing(1<<20, 50), bare, stet)
 }
 
-// growing are n bodies of about size bytes, each with one more read than the one
-// before, and a cache marker on the last.
+// growing returns n bodies of about size bytes. Each has one more read than the one before, and a cache marker on the last
+// message.
 func growing(size, n int) []string {
 	var out []string
 	whole := strings.TrimSuffix(session(size), "]}")
@@ -82,8 +82,8 @@ func growing(size, n int) []string {
 	return out
 }
 
-// hops sends the bodies in turn through each handler. Where there are several,
-// the first, which goes back to the beginning, is not timed.
+// hops sends the bodies in turn through each handler. If there are several, the first one is not timed, because it goes back to
+// the beginning of the conversation.
 func hops(b *testing.B, name string, bodies []string, bare http.Handler, stet func(*testing.B, history.Config, bool, int64) http.Handler) {
 	policy := func(p history.Policy, observe bool, memory int64) func(b *testing.B) http.Handler {
 		return func(b *testing.B) http.Handler { return stet(b, history.Config{Policy: p}, observe, memory) }
@@ -129,8 +129,8 @@ func hops(b *testing.B, name string, bodies []string, bare http.Handler, stet fu
 	}
 }
 
-// Sixteen conversations at once. Where they share text they read the same files, as sub-agents do: only their
-// first messages differ.
+// BenchmarkConversations measures sixteen conversations at once. If they share text, they read the same files, as sub-agents do,
+// and only their first messages differ.
 func BenchmarkConversations(b *testing.B) {
 	up := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
@@ -176,7 +176,7 @@ func BenchmarkConversations(b *testing.B) {
 				resp.Body.Close()
 			}
 			for n := 0; b.Loop(); n = (n + 1) % rounds {
-				if n == 0 { // all start again
+				if n == 0 { // all conversations begin again
 					b.StopTimer()
 				}
 				var wg sync.WaitGroup

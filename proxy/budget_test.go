@@ -17,8 +17,8 @@ import (
 	"github.com/stet-dev/stet/record"
 )
 
-// Bodies that are held together are as large as there is room, for a client and for all;
-// what is more is refused and may be sent again, and room that was held comes back.
+// The proxy holds bodies as long as they fit into the limit of their client and into the limit for all clients together. A larger
+// body is refused, and the client may send it again. The room of a body is free again after its request.
 func TestRoom(t *testing.T) { synctest.Test(t, testRoom) }
 
 func testRoom(t *testing.T) {
@@ -36,7 +36,7 @@ func testRoom(t *testing.T) {
 		}
 		w := httptest.NewRecorder()
 		p.ServeHTTP(w, r)
-		synctest.Wait() // its room is given back beside it
+		synctest.Wait() // a goroutine gives the room back
 		return w
 	}
 	hold := func(key string, n int64) func() {
@@ -64,7 +64,7 @@ func testRoom(t *testing.T) {
 	}
 	releaseA()
 	releaseB()
-	for range 2 { // what was refused holds nothing
+	for range 2 { // refused bodies hold no room
 		for _, chunked := range []bool{false, true} {
 			if w := ask("a", 40<<20, chunked); w.Code != 200 {
 				t.Errorf("with room again, chunked %v: %d %s", chunked, w.Code, w.Body)
@@ -77,7 +77,7 @@ type roundTrip func(*http.Request) (*http.Response, error)
 
 func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// still is a connection's body with a deadline.
+// still is the body of a connection on which a read deadline can be set.
 type still struct {
 	pause    time.Duration // before each byte
 	left     int
@@ -105,8 +105,7 @@ func (s *still) Read(b []byte) (int, error) {
 
 func (*still) Close() error { return nil }
 
-// A body that stands still is ended; one that moves slowly is not, however long it
-// takes, and has no deadline behind it.
+// A body that stands still is ended. A slow body is not ended, however long it takes, and after it no deadline is set.
 func TestStandstill(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for pause, ends := range map[time.Duration]bool{standstill - time.Second: false, standstill + time.Second: true} {
@@ -124,7 +123,7 @@ func TestStandstill(t *testing.T) {
 	})
 }
 
-// A failure of the store that lasts is logged once in ten minutes, and its end.
+// A failure of the store that lasts is logged once in ten minutes. Its end is logged too.
 func TestOneFailureIsLoggedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log strings.Builder

@@ -15,8 +15,8 @@ import (
 	"github.com/stet-dev/stet/proxy"
 )
 
-// Bodies do not run into each other, however requests end: read whole, not
-// read at all, answered early, broken off.
+// The bodies of different requests never mix, however the upstream ends a request: it reads the body whole or not at all, it
+// answers early, or it breaks off.
 func TestBodiesApart(t *testing.T) {
 	up := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.Header.Get("X-Way") {

@@ -9,8 +9,7 @@ import (
 	"github.com/stet-dev/stet/proxy"
 )
 
-// WIRE-7: a result that code asked for is neither shortened nor counted as shown: the
-// model does not see it.
+// WIRE-7: the model does not see a result that code asked for. Such a result is not shortened, and is not counted as shown.
 func TestCaller(t *testing.T) {
 	const code, direct = `,"caller":{"type":"code_execution_20260120","tool_id":"srvtoolu_1"}`, `,"caller":{"type":"direct"}`
 	for name, c := range map[string]struct {
@@ -41,7 +40,7 @@ func TestCaller(t *testing.T) {
 	}
 }
 
-// WIRE-7: the same of a program that the Responses API runs.
+// WIRE-7: the same holds for a program that the Responses API runs.
 func TestProgramCaller(t *testing.T) {
 	const program, direct = `,"caller":{"type":"program","caller_id":"prog_1"}`, `,"caller":{"type":"direct"}`
 	for name, c := range map[string]struct {
@@ -68,7 +67,7 @@ func TestProgramCaller(t *testing.T) {
 	}
 }
 
-// TRIM-10: the newest reads are the newest by the times that an agent says in the body.
+// TRIM-10: which reads are the newest depends on the times that the agent gives in the body.
 func TestTimestamps(t *testing.T) {
 	up := &recorder{}
 	r := newRig(t, up)

@@ -21,8 +21,7 @@ type capture struct {
 	body string
 }
 
-// captures returns the recorded requests by name of the recording, and skips
-// the test where there are none.
+// captures returns the recorded requests, by name of the recording. It skips the test if there are none.
 func captures(t *testing.T) map[string][]capture {
 	t.Helper()
 	dir := os.Getenv("STET_CAPTURES")
@@ -78,8 +77,8 @@ func lines(t *testing.T, file string) [][]byte {
 	return out
 }
 
-// Requests of real agents pass byte for byte under off. Under the other policies they stay valid, only results of tools and
-// arguments of calls change, and no request is passed because it was not understood.
+// Requests of real agents pass byte for byte under off. Under the other policies they stay valid, only tool results and arguments
+// of calls change, and the proxy understands every request.
 func TestCaptures(t *testing.T) {
 	for name, requests := range captures(t) {
 		for _, policy := range []history.Policy{history.Off, history.KeepLatest, history.Lossless, history.Adaptive} {
@@ -132,7 +131,7 @@ func sizes(m map[string]int) []int {
 	return out
 }
 
-// differs returns where a and b differ outside the results of tools.
+// differs returns the place where a and b differ outside of tool results, or "".
 func differs(a, b any, at string, result bool) string {
 	switch a := a.(type) {
 	case map[string]any:

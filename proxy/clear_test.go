@@ -18,7 +18,7 @@ import (
 	"github.com/stet-dev/stet/record"
 )
 
-// clearedCalls is of how many calls each request for an answer has the provider clear the results.
+// clearedCalls returns, for each request, the number of calls whose results the provider is asked to clear.
 func (s *strict) clearedCalls(requests []llmtest.Request) (out []int) {
 	s.t.Helper()
 	for _, r := range requests {
@@ -49,7 +49,7 @@ func (s *strict) clearedCalls(requests []llmtest.Request) (out []int) {
 	return out
 }
 
-// builds has the model run commands, and the session sends no header of its own.
+// builds makes the model run commands, and returns a session that sends no beta header of its own.
 func (s *strict) builds() *session {
 	s.config.History, s.lines = history.Config{Policy: history.Bold}, 60
 	s.does = func(req *llm.Request) (llm.Response, error) {
@@ -69,8 +69,8 @@ func (s *strict) builds() *session {
 	return a
 }
 
-// WIRE-2: where thinking is checked, bold has the provider clear old results from a cold point on: in each request the same ones,
-// after a restart too, and more behind the next cold point. Nothing is refused.
+// WIRE-2: if thinking is checked, bold asks the provider to clear old results from a cold point on. Each request clears the same
+// results, also after a restart. At the next cold point more are cleared. The provider refuses nothing.
 func TestClears(t *testing.T) {
 	strictly(t, func(s *strict) {
 		a, p := s.builds(), s.proxy()
@@ -84,7 +84,7 @@ func TestClears(t *testing.T) {
 		pause()
 		a.rounds(2, s.proxy())
 		got := s.clearedCalls(s.model.Requests())
-		// Tokens are counted before each request. No cold point begins with that.
+		// Before each request its tokens are counted. Counting does not begin a cold point.
 		first, second := got[29], got[45]
 		want := slices.Concat(slices.Repeat([]int{0}, 29), slices.Repeat([]int{first}, 16), slices.Repeat([]int{second}, 3))
 		if !slices.Equal(got, want) || first < 6 || second <= first {
@@ -105,8 +105,8 @@ func TestClears(t *testing.T) {
 	})
 }
 
-// WIRE-2: in a long session results are cleared at warm breaks too, without a pause. There are few breaks. Between two of them, and
-// after a restart, the same results are cleared. Nothing is refused.
+// WIRE-2: in a long session results are cleared at warm breaks too, without a pause. There are few breaks. Between two breaks,
+// and after a restart, the same results are cleared. The provider refuses nothing.
 func TestClearsAtWarmBreaks(t *testing.T) {
 	strictly(t, func(s *strict) {
 		a, p := s.builds(), s.proxy()
@@ -129,8 +129,8 @@ func TestClearsAtWarmBreaks(t *testing.T) {
 	})
 }
 
-// An account whose server does not know the member has one request refused, which the agent does not see; one whose server passes over
-// it asks once. Nothing more is asked for then, after a restart neither (WIRE-1).
+// Some servers do not know the member context_management. A server that refuses it refuses one request, and the agent does not
+// see that. A server that ignores it gets it once. After that the member is not sent again, not even after a restart (WIRE-1).
 func TestClearsWhereItIsNotKnown(t *testing.T) {
 	const refusal = `{"type":"error","error":{"type":"invalid_request_error","message":"context_management: Extra inputs are not permitted"}}`
 	for name, before := range map[string]func(body []byte, r *http.Request) *http.Response{
@@ -184,8 +184,8 @@ func TestClearsWhereItIsNotKnown(t *testing.T) {
 	}
 }
 
-// Results that must not be cleared are not: under other policies, if clearing is turned off, in a conversation with tools of the
-// server, and if the request manages its context itself.
+// Nothing is cleared under other policies, if clearing is turned off, if the proxy only observes, in a conversation with tools of
+// a server, and where thinking is not checked.
 func TestClearsOnlyThere(t *testing.T) {
 	for name, set := range map[string]func(s *strict, a *session){
 		"lossless":          func(s *strict, _ *session) { s.config.History.Policy = history.Lossless },
@@ -213,13 +213,13 @@ func TestClearsOnlyThere(t *testing.T) {
 	}
 }
 
-// turnless is a store that has forgotten all turns, and with them the cold points.
+// turnless is a store that has lost all turns, and the cold points with them.
 type turnless struct{ *record.Memory }
 
 func (turnless) Turns(context.Context, int) ([]record.Turn, error) { return nil, nil }
 
-// WIRE-2: what the provider was asked to clear is cleared in each later request, under every policy, and where nothing is known of cold points
-// any more. Later results do not point to it then.
+// WIRE-2: what the provider was asked to clear is cleared in each later request, under every policy, and also if the cold points
+// are lost. Later results do not point to it.
 func TestClearsStay(t *testing.T) {
 	for name, set := range map[string]func(c *Config){
 		"lossless":    func(c *Config) { c.History.Policy = history.Lossless },
@@ -243,8 +243,8 @@ func TestClearsStay(t *testing.T) {
 				c := s.config
 				c.Store, c.Transport, c.Upstreams.Messages = s.store, s, "http://model.test"
 				set(&c)
-				a.answers = 0 // commands print again what was cleared
-				for range 2 { // the second one goes on with what the first one stored
+				a.answers = 0 // the commands print again what was cleared
+				for range 2 { // the second proxy goes on with what the first one stored
 					p, err := New(c)
 					if err != nil {
 						s.t.Fatal(err)

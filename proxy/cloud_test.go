@@ -10,14 +10,13 @@ import (
 	"github.com/stet-dev/stet/record"
 )
 
-// clouds has the clouds' requests go where all others do.
+// clouds sets the upstream of the Messages API for all clouds.
 func clouds(c *proxy.Config) {
 	base := c.Upstreams.Messages
 	c.Upstreams.Vertex, c.Upstreams.Azure, c.Upstreams.Bedrock = base, base, base
 }
 
-// The APIs on the paths of clouds are planned like the others. Where the body names no model, the path
-// does.
+// Requests on the paths of clouds are planned like others. If the body names no model, the path does.
 func TestClouds(t *testing.T) {
 	messages := conversation("hello", 3)
 	nameless := strings.Replace(messages, `"model":"model-a" ,`, `"anthropic_version":"vertex-2023-10-16",`, 1)
@@ -54,7 +53,7 @@ func TestClouds(t *testing.T) {
 	}
 }
 
-// A request to Bedrock goes as it is, with the Host that its signature covers. The log says so once.
+// A request to Bedrock goes out unchanged, with the Host that its signature covers. The log says so once.
 func TestBedrock(t *testing.T) {
 	up := &recorder{}
 	r := newRig(t, up, clouds)
@@ -84,7 +83,7 @@ func TestBedrock(t *testing.T) {
 	}
 }
 
-// WIRE-6: without an upstream for a cloud, its requests go nowhere, and the answer says what to do.
+// WIRE-6: if a cloud has no upstream, its requests go nowhere, and the answer says what to do.
 func TestCloudUnset(t *testing.T) {
 	up := &recorder{}
 	r := newRig(t, up)

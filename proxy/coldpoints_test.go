@@ -20,12 +20,12 @@ import (
 	"github.com/stet-dev/stet/record/recordtest"
 )
 
-// talk is a Messages conversation: body makes one of its requests.
+// talk is a Messages conversation. Its method body makes one of its requests.
 type talk struct {
 	model, system, tools string
-	ttl                  string // of the marker on the last result; "": it says none, "-": there is no marker
+	ttl                  string // of the marker on the last result; "": the marker names none; "-": there is no marker
 	rounds               int
-	begun                string // what the user said first
+	begun                string // what the user said first; "": a default
 	extra                string // more members of the body
 }
 
@@ -52,7 +52,7 @@ func (k talk) body() []byte {
 	return []byte(b.String())
 }
 
-// batches is a store that keeps what it is given, as it is given.
+// batches is a store that also keeps every batch it was given.
 type batches struct {
 	record.Memory
 	mu  sync.Mutex
@@ -66,7 +66,7 @@ func (b *batches) Append(ctx context.Context, rows record.Batch) error {
 	return b.Memory.Append(ctx, rows)
 }
 
-// Pauses are told by the wall clock. The monotonic clock stands still while the machine sleeps.
+// Pauses are measured with the wall clock, because the monotonic clock stands still while the machine sleeps.
 func TestWallClock(t *testing.T) {
 	store := new(batches)
 	p := newProxy(t, func(c *Config) {
@@ -83,7 +83,7 @@ func TestWallClock(t *testing.T) {
 	if err := p.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	var times []time.Time // by which the next request is judged
+	var times []time.Time // the times by which the next request is judged
 	for _, b := range store.all {
 		for _, row := range b.Requests {
 			times = append(times, row.Time)
@@ -104,7 +104,7 @@ func TestWallClock(t *testing.T) {
 
 func newProxy(t *testing.T, change ...func(*Config)) *Proxy {
 	t.Helper()
-	c := Config{Keep: Keep{For: -1}} // what is of noon would be old
+	c := Config{Keep: Keep{For: -1}} // -1 keeps all rows: those of noon would be too old
 	for _, f := range change {
 		f(&c)
 	}
@@ -122,8 +122,8 @@ func newProxy(t *testing.T, change ...func(*Config)) *Proxy {
 
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// TRIM-17: the cache is taken for cold after its lifetime, and where model, tools
-// or system text are others; by the markers' lifetime where they name one.
+// TRIM-17: the cache counts as cold after its lifetime, and if the model, the tools or the system text differ. If a marker names
+// a lifetime, that one counts.
 func TestMoments(t *testing.T) {
 	for _, test := range []struct {
 		name        string
@@ -165,9 +165,8 @@ func TestMoments(t *testing.T) {
 	}
 }
 
-// A cold point stays one for all requests that go on from it: for those after it, for
-// the same one again, for forks, and in another process; what was sent then is
-// sent again, and counting tokens sees it too.
+// A cold point stays one for all requests that go on from it: later ones, a repeated one, and forks. What was sent at it is sent
+// again. Counting tokens sees the same request.
 func TestMomentsStay(t *testing.T) {
 	store := new(record.Memory)
 	with := func(c *Config) { c.Store = store }
@@ -186,7 +185,7 @@ func TestMomentsStay(t *testing.T) {
 		c := prefix.ChainOf(req.Messages, nil, 0)
 		again := p.cacheRequest(&exchange{endpoint: to, row: record.Request{Time: at, Model: req.Model}}, req, &c)
 		v := p.cache.Judge(again)
-		if v.New != "" { // it was not noted
+		if v.New != "" { // the cold point was not recorded
 			return sent, v.Points[:len(v.Points)-1]
 		}
 		return sent, v.Points
@@ -213,7 +212,7 @@ func TestMomentsStay(t *testing.T) {
 	if fmt.Sprint(breaks) != fmt.Sprint(want) || !beginsLike(back, cold) {
 		t.Errorf("going back: %v", breaks)
 	}
-	if err := p.Close(t.Context()); err != nil { // all is written
+	if err := p.Close(t.Context()); err != nil { // writes all rows
 		t.Fatal(err)
 	}
 	rows, err := store.Turns(t.Context(), 10)
@@ -223,8 +222,7 @@ func TestMomentsStay(t *testing.T) {
 	}
 }
 
-// beginsLike reports whether the messages of b, apart from the last of them and
-// its marker, stand in a too.
+// beginsLike reports whether a begins with the messages of b, without their cache markers.
 func beginsLike(a, b []byte) bool {
 	strip := func(body []byte) []byte {
 		return bytes.ReplaceAll(body, []byte(`"cache_control":{"type":"ephemeral"},`), nil)
@@ -234,7 +232,7 @@ func beginsLike(a, b []byte) bool {
 	return bytes.HasPrefix(a, b[:end])
 }
 
-// Where a request is not answered, nothing of it is remembered.
+// A request without an answer leaves nothing in the cache state.
 func TestUnanswered(t *testing.T) {
 	p := newProxy(t)
 	send(t, p, p.endpoints.messages, talk{rounds: 9}.body(), noon, record.Usage{})
@@ -255,7 +253,7 @@ func TestUnanswered(t *testing.T) {
 	}
 }
 
-// A conversation that goes back to a place where no request ended is not a compaction. A restarted conversation is.
+// Going back to a place where no request ended is not a compaction. A new beginning of the same session is one.
 func TestGoingBack(t *testing.T) {
 	for _, test := range []struct {
 		body   []byte
@@ -276,7 +274,7 @@ func TestGoingBack(t *testing.T) {
 	}
 }
 
-// A title asked of the first words is no turn of the conversation.
+// A request for a title that sends the first words of a conversation is no turn of it.
 func TestTitle(t *testing.T) {
 	p := newProxy(t)
 	send(t, p, p.endpoints.messages, talk{}.body(), noon, record.Usage{})
@@ -288,7 +286,7 @@ func TestTitle(t *testing.T) {
 	}
 }
 
-// No pointer is made to content that the provider may drop by itself.
+// stet makes no pointer to content that the provider may drop by itself.
 func TestManaged(t *testing.T) {
 	p := newProxy(t)
 	summedUp := bytes.Replace(talk{rounds: 2}.body(), []byte(`],"tools":`),
@@ -313,7 +311,7 @@ func TestManaged(t *testing.T) {
 	}
 }
 
-// What is remembered of a full store, and what is removed.
+// TestRecall checks what is read back from a full store, and what is removed from it.
 func TestRecall(t *testing.T) {
 	store := new(record.Memory)
 	req, err := newProxy(t).endpoints.messages.codec.Decode(talk{rounds: 5}.body())
@@ -327,7 +325,7 @@ func TestRecall(t *testing.T) {
 	turn.Prefix = c.End() ^ cachestate.Key{Model: turn.Model, Tools: turn.Tools, System: turn.System}.Hash()
 	turn.Account = 0
 	old := recordtest.Full("old", "c", time.Now().Add(-400*24*time.Hour))
-	believed := recordtest.Full("believed", "c", time.Now().Add(-believeAfter-time.Hour)) // by which what is old is removed
+	believed := recordtest.Full("believed", "c", time.Now().Add(-believeAfter-time.Hour)) // the time by which old rows are removed
 	if err := store.Append(t.Context(), record.Batch{Turns: []record.Turn{turn}, Requests: []record.Request{old, believed}}); err != nil {
 		t.Fatal(err)
 	}
@@ -345,7 +343,7 @@ func TestRecall(t *testing.T) {
 	}
 }
 
-// A conversation's debt also holds in another process.
+// The debt of a conversation also holds in another process.
 func TestRecallAccount(t *testing.T) {
 	req, err := newProxy(t).endpoints.messages.codec.Decode(talk{rounds: 20}.body())
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/stet-dev/stet/tokens"
 )
 
-// say makes messages of words; the first letter is the role.
+// say makes a message of each word. The first letter is the role.
 func say(words ...string) []llm.Message {
 	roles := map[byte]llm.Role{'s': llm.System, 'u': llm.User, 'a': llm.Assistant, 't': llm.Tool}
 	var out []llm.Message
@@ -26,7 +26,7 @@ func say(words ...string) []llm.Message {
 	return out
 }
 
-// nowhere is an earlier process that knows no conversation.
+// nowhere stands for an earlier process that knows no conversation.
 func nowhere() string { return "" }
 
 func (t *conversations) pass(key string, messages []llm.Message) *conversation {
@@ -80,8 +80,7 @@ func TestByKey(t *testing.T) {
 	}
 }
 
-// Conversations that begin with the same words at the same time do not mix,
-// however their requests interleave.
+// Conversations that begin with the same words at the same time do not mix, in whatever order their requests come.
 func TestTwins(t *testing.T) {
 	const twins, turns = 6, 12
 	for seed := range uint64(30) {
@@ -97,7 +96,7 @@ func TestTwins(t *testing.T) {
 			first = append(first, c)
 			of[i] = tab.enter("", "", &c, nowhere)
 		}
-		for i := range twins { // all are in flight together
+		for i := range twins { // all requests are in flight together
 			tab.leave(of[i], new(record.Request), nil)
 		}
 		_ = first
@@ -133,7 +132,7 @@ func TestBounded(t *testing.T) {
 	}
 }
 
-// The record kept of a request does not contain its texts.
+// What is remembered of a request does not hold its texts in memory.
 func TestNothingPinned(t *testing.T) {
 	tab := newConversations(5)
 	text := strings.Repeat("call_1/home/me/project/a.go", 10_000)
@@ -153,8 +152,8 @@ func TestNothingPinned(t *testing.T) {
 	runtime.KeepAlive(tab)
 }
 
-// The estimate of a request is the sum over all its texts, however often these were counted
-// before; of what is planned, the texts that stand in their place count.
+// The estimate of a request is the sum over all its texts, also if some were counted before. For a shortened text its replacement
+// counts.
 func TestEstimate(t *testing.T) {
 	long := strings.Repeat("func add(a, b int) int { return a + b }\n", 30)
 	req := &llm.Request{Messages: []llm.Message{

@@ -12,8 +12,8 @@ import (
 	"github.com/stet-dev/stet/proxy"
 )
 
-// A request in the shape of Copilot CLI's, made by hand: its view shows lines without numbers, and
-// read_bash what a command has printed so far. What was shown already gives way, and nothing else.
+// A request in the form of Copilot CLI's, made by hand. Its tool view shows lines without numbers, and read_bash shows what a
+// command has printed so far. What was shown before is left out, and nothing else.
 func TestCopilot(t *testing.T) {
 	body, err := os.ReadFile("testdata/copilot.json")
 	if err != nil {
@@ -36,7 +36,7 @@ func TestCopilot(t *testing.T) {
 	}
 }
 
-// resultsOf are the texts of the results in a body, by the id of the call.
+// resultsOf returns the texts of the results in a body, by the id of the call.
 func resultsOf(t *testing.T, body []byte) map[string]string {
 	t.Helper()
 	var request struct {

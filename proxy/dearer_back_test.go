@@ -11,11 +11,11 @@ import (
 	"github.com/stet-dev/stet/record"
 )
 
-// back goes on from an earlier message, otherwise than before.
+// back goes on from an earlier message, with other words than before.
 func (k *trial) back(to int) { k.said = append(k.said[:to:to], words(llm.User, "No, otherwise.")) }
 
-// A conversation that goes far back, and returns, is sent as it was sent last, while
-// the cache has that.
+// A conversation that goes far back, and later returns, is sent in the form in which it was sent last, as long as the cache holds
+// that form.
 func TestGoneBack(t *testing.T) {
 	for _, test := range []struct {
 		name  string
@@ -130,7 +130,7 @@ func TestGoneBack(t *testing.T) {
 	}
 }
 
-// Back at an earlier cold point, what the later one made of it counts.
+// If a conversation goes back to an earlier cold point, the form counts that a later cold point gave it.
 func TestGoneBackToMoment(t *testing.T) {
 	k := newTrial(t, 5*time.Minute)
 	k.marked, k.said = true, []llm.Message{words(llm.User, "go")}
@@ -148,7 +148,7 @@ func TestGoneBackToMoment(t *testing.T) {
 	}
 }
 
-// So it is in another process.
+// The same holds after a restart.
 func TestGoneBackRestart(t *testing.T) {
 	for _, to := range []int{31, 41} {
 		t.Run(fmt.Sprint(to), func(t *testing.T) {
@@ -168,8 +168,7 @@ func TestGoneBackRestart(t *testing.T) {
 	}
 }
 
-// Whatever forks there are, in whatever order they go on and pause, and through however
-// many processes, the bill is not higher than without stet.
+// Forks go on and pause in any order, through several processes. The bill is never higher than without stet.
 func TestForks(t *testing.T) {
 	for _, seed := range []uint64{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 68, 114, 116, 118, 238, 256} {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
@@ -204,7 +203,8 @@ func TestForks(t *testing.T) {
 	}
 }
 
-// It need not be where a request ended, after what came before was changed.
+// The bill is not higher either if something early was changed before, so that the conversation goes back to a place where no
+// request ended.
 func TestGoneBackRestartChanged(t *testing.T) {
 	for _, test := range []struct {
 		name   string
@@ -230,8 +230,8 @@ func TestGoneBackRestartChanged(t *testing.T) {
 	}
 }
 
-// A conversation that goes on through another process of the same store, and back,
-// is sent as it was sent last.
+// A conversation that goes on through another process with the same store, and comes back, is sent in the form in which it was
+// sent last.
 func TestGoneThroughAnother(t *testing.T) {
 	store := new(record.Memory)
 	k := newLong(t, func(c *Config) { c.Store = store })
@@ -249,7 +249,7 @@ func TestGoneThroughAnother(t *testing.T) {
 	k.verdict(0.1)
 }
 
-// A request that is repeated at a cold point is held once.
+// A conversation that asks several things from one cold point has one cold point.
 func TestAskedAgainIsHeldOnce(t *testing.T) {
 	k := newLong(t)
 	k.at = k.at.Add(20 * time.Minute)

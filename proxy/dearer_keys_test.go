@@ -11,7 +11,7 @@ import (
 	"github.com/stet-dev/stet/record"
 )
 
-// steps asks, and runs a command with an output of so many lines, n times.
+// steps does this n times: it sends the conversation, and adds a command with an output of so many lines.
 func (k *trial) steps(n, lines int) {
 	k.Helper()
 	for range n {
@@ -21,7 +21,7 @@ func (k *trial) steps(n, lines int) {
 	}
 }
 
-// reads adds a read of a file that was not seen before.
+// reads adds a read of a file that was not read before.
 func (k *trial) reads(lines int) {
 	i := len(k.said)
 	var text strings.Builder
@@ -34,7 +34,7 @@ func (k *trial) reads(lines int) {
 		llm.Message{Role: llm.Tool, Parts: []llm.Part{{Kind: llm.ToolResult, CallID: id, Text: text.String()}}})
 }
 
-// aside asks something that the conversation does not go on from.
+// aside asks something after which the conversation goes on without it.
 func (k *trial) aside(says string) {
 	k.Helper()
 	said := k.said
@@ -52,15 +52,14 @@ func (k *trial) restart(store record.Store) {
 	k.proxy = newProxy(k.T, func(c *Config) { c.History.Policy, c.Store = history.Adaptive, store })
 }
 
-// clear is the agent's: it takes the text out of a result.
+// clear takes the text out of a result, as agents do.
 func (k *trial) clear(at int) {
 	p := k.said[at].Parts[0]
 	p.Text = "[Old tool result content cleared]"
 	k.said[at] = llm.Message{Role: k.said[at].Role, Parts: []llm.Part{p}}
 }
 
-// verdict fails if the bill was ever higher than without the proxy, or not lower by
-// the share saved in the end.
+// verdict fails if the bill was ever higher than without the proxy, or if less than the share saved was saved at the end.
 func (k *trial) verdict(saved float64) {
 	k.Helper()
 	end := k.with.cost/k.past.cost - 1
@@ -70,8 +69,7 @@ func (k *trial) verdict(saved float64) {
 	}
 }
 
-// newLong is a trial of a conversation in which little can be left out, early, and
-// much stands behind it.
+// newLong returns a trial of a long conversation. Little can be left out of it, that stands early, and much stands behind it.
 func newLong(t *testing.T, change ...func(*Config)) *trial {
 	k := newTrial(t, 5*time.Minute, change...)
 	k.marked, k.said = true, []llm.Message{words(llm.User, "go")}
@@ -85,8 +83,8 @@ func newLong(t *testing.T, change ...func(*Config)) *trial {
 	return k
 }
 
-// A request with other tools or system text has a cold cache, and the one after it,
-// with those from before, has not.
+// A request with other tools or another system text has a cold cache. The request after it, with the earlier tools and system
+// text, has a warm one.
 func TestBeside(t *testing.T) {
 	for _, test := range []struct {
 		name  string
@@ -146,8 +144,8 @@ func TestBeside(t *testing.T) {
 	})
 }
 
-// An agent that changes what was sent before a cold point, or goes back to before it,
-// finds that what comes before the change is sent as it was.
+// If an agent changes what was sent before a cold point, or goes back to before it, everything before the change is sent in the
+// form in which it was sent.
 func TestChangedInPlace(t *testing.T) {
 	for _, after := range []int{0, 3, 10, 20} {
 		t.Run(fmt.Sprint("cleared after ", after), func(t *testing.T) {
@@ -204,7 +202,7 @@ func TestChangedInPlace(t *testing.T) {
 	})
 }
 
-// So it is in another process: the cold points are known to it where they stand now.
+// The same holds after a restart: the new process knows where the cold points stand after the change.
 func TestChangedRestart(t *testing.T) {
 	store := new(record.Memory)
 	k := newLong(t, func(c *Config) { c.Store = store })

@@ -14,21 +14,21 @@ import (
 	"github.com/stet-dev/stet/record"
 )
 
-// fork is one of the conversations that a random session has.
+// fork is one of the conversations of a random session.
 type fork struct {
 	said         []llm.Message
 	model, tools string
 	system       []string
 }
 
-// anything is a session in which anything may happen.
+// anything is a random session.
 type anything struct {
 	*trial
 	*rand.Rand
 	config func(*Config)
 	store  *record.Memory
 	forks  []fork
-	other  *Proxy // on the same store
+	other  *Proxy // with the same store
 	did    []string
 }
 
@@ -41,7 +41,7 @@ func newAnything(t *testing.T, seed uint64) *anything {
 	return a
 }
 
-// some is how many of the messages come first, up to a result.
+// some returns a random number of messages from the beginning, up to a result.
 func (a *anything) some() int { return min(len(a.said), 1+2*a.IntN(len(a.said)/2+1)) }
 
 func (a *anything) now() fork { return fork{a.said, a.model, a.tools, a.system} }
@@ -84,7 +84,7 @@ func (a *anything) restart() {
 	a.proxy = newProxy(a.T, a.config)
 }
 
-// through goes on through the other proxy on the same store.
+// through goes on through the other proxy with the same store.
 func (a *anything) through() {
 	if a.other == nil {
 		a.other = newProxy(a.T, a.config)
@@ -99,7 +99,7 @@ func (a *anything) changeModel() {
 
 func (a *anything) changeTools() { a.tools = []string{"", "more", "plan"}[a.IntN(3)] }
 
-// delegate begins a sub-agent that shares a beginning with the agent.
+// delegate begins a sub-agent that shares its first messages with the agent.
 func (a *anything) delegate() {
 	a.leave()
 	n := []int{1, a.some()}[a.IntN(2)]
@@ -125,7 +125,7 @@ func (a *anything) compact() {
 	}
 }
 
-// both sends two requests at once: one, and an aside or a fork.
+// both sends two requests at once: one of the conversation, and an aside or a fork.
 func (a *anything) both() {
 	n := []int{len(a.said), a.some()}[a.IntN(2)]
 	bodies := [][]byte{a.body()}
@@ -151,7 +151,7 @@ func (a *anything) both() {
 	a.dearest = max(a.dearest, a.with.cost/a.past.cost-1)
 }
 
-// again reads or runs something once more.
+// again repeats an earlier read or command.
 func (a *anything) again() {
 	i := a.some()
 	if i+1 >= len(a.said) || a.said[i].Role != llm.Assistant || a.said[i+1].Role != llm.Tool {
@@ -172,7 +172,7 @@ func (a *anything) work() {
 	a.trial.reads(20 + a.IntN(100))
 }
 
-// does plays n of what may happen, of the kinds named.
+// does plays n random actions of the named kinds.
 func (a *anything) does(n int, kinds string) {
 	all := []struct {
 		name string
@@ -192,7 +192,7 @@ func (a *anything) does(n int, kinds string) {
 	}
 }
 
-// Whatever happens in a session, in whatever order, it is never dearer than without stet.
+// Random sessions are never dearer than without stet.
 func TestAnything(t *testing.T) {
 	from, seeds := uint64(1), uint64(2)
 	if os.Getenv("STET_SOAK") != "" {

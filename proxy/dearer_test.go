@@ -13,20 +13,19 @@ import (
 	"github.com/stet-dev/stet/record"
 )
 
-// cache is a provider's cache: it reads the longest beginning of a request that was
-// asked within its lifetime, at 0.1, and writes the rest, at 1.25, or at 2 to live for
-// an hour.
+// cache models a provider's cache. It reads the longest beginning of a request that was sent within its lifetime, at a price of
+// 0.1, and writes the rest, at 1.25, or at 2 if it is to live for an hour.
 type cache struct {
 	lifetime time.Duration
 	used     map[uint64]use // beginnings of prompts, by their hash
 	cost     float64
-	toolless bool // it does not go by the tools
-	headless bool // it does not go by the system text, but for its length
-	ends     bool // it finds the ends of earlier requests alone
-	least    int  // tokens; it keeps no shorter prompt
+	toolless bool // the tools are not part of its key
+	headless bool // of the system text only the length is part of its key
+	ends     bool // it only finds the ends of earlier requests
+	least    int  // in tokens; it keeps no shorter prompt
 }
 
-// use is when something was read or written last, and how long it lives.
+// use says when something was read or written last, and how long it lives.
 type use struct {
 	at    time.Time
 	lives time.Duration
@@ -34,7 +33,7 @@ type use struct {
 
 func (u use) alive(at time.Time) bool { return u.lives > 0 && at.Sub(u.at) <= u.lives }
 
-// keep notes that a beginning is read or written.
+// keep records that a beginning is read or written.
 func (c *cache) keep(key uint64, at time.Time, lives time.Duration) {
 	if was := c.used[key]; was.alive(at) {
 		lives = was.lives
@@ -85,8 +84,7 @@ func (c *cache) ask(req *llm.Request, at time.Time) (u record.Usage) {
 	return u
 }
 
-// trial is a conversation that goes through a proxy to one cache, and past it to
-// another of the same kind.
+// trial is a conversation that is sent twice: through a proxy to one cache, and past the proxy to another cache of the same kind.
 type trial struct {
 	*testing.T
 	proxy      *Proxy
@@ -95,13 +93,13 @@ type trial struct {
 	model      string
 	system     []string
 	tools      string
-	later      string // a tool that the model has to search for; "": there is none
+	later      string // a tool that the model must search for; "": there is none
 	marked     bool
-	responses  bool // it speaks that API, not Messages
-	forks      bool // so many that the account, which goes by the request before, may say too much
+	responses  bool // uses the Responses API, not Messages
+	forks      bool // there are so many forks that the account may say too much, because it goes by the request before
 	said       []llm.Message
 	rows       []record.Request
-	dearest    float64 // the most that the bill through the proxy was above the other, as a share of it
+	dearest    float64 // the most that the bill through the proxy was above the other one, as a share of that
 }
 
 func newTrial(t *testing.T, lifetime time.Duration, change ...func(*Config)) *trial {
@@ -110,7 +108,7 @@ func newTrial(t *testing.T, lifetime time.Duration, change ...func(*Config)) *tr
 	return &trial{T: t, proxy: p, with: c(), past: c(), at: noon, model: "claude-sonnet-4-5", system: []string{"You help. " + strings.Repeat("rule ", 1100)}}
 }
 
-// body is a request of the conversation with what is said at its end.
+// body returns a request of the conversation with says as the last message.
 func (k *trial) body(says ...string) []byte {
 	k.Helper()
 	req := &llm.Request{Model: k.model, MaxTokens: 9, Messages: []llm.Message{{Role: llm.System}}}
@@ -142,7 +140,7 @@ func (k *trial) to() endpoint {
 	return k.proxy.endpoints.messages
 }
 
-// sees is what the provider makes of a body.
+// sees returns what the provider decodes from a body.
 func (k *trial) sees(body []byte) *llm.Request {
 	k.Helper()
 	req, err := k.to().codec.Decode(body)
@@ -152,7 +150,7 @@ func (k *trial) sees(body []byte) *llm.Request {
 	return req
 }
 
-// ask sends the conversation with what is said at its end.
+// ask sends the conversation with says as the last message.
 func (k *trial) ask(says ...string) {
 	k.Helper()
 	body := k.body(says...)
@@ -197,9 +195,8 @@ func (k *trial) coldPoints() (n int) {
 	return n
 }
 
-// Whatever an agent does between its requests, the bill is not higher than without
-// stet: at no point by more than the share that is allowed for finding out how the
-// provider's cache behaves, and not at the end.
+// An agent may do various things between its requests. The bill is not higher than without stet at the end. At no request is it
+// higher by more than the share that is allowed for finding out how the provider's cache behaves.
 func TestNeverDearer(t *testing.T) {
 	for _, test := range []struct {
 		name     string
@@ -245,8 +242,8 @@ func TestNeverDearer(t *testing.T) {
 	}
 }
 
-// TRIM-17: where nothing vouches for the cache's end, the first pause that it does
-// not outlive is only looked at; those after it are cold points.
+// TRIM-17: if nothing says for sure how long the cache lives, the first pause that it does not outlive is only observed. The
+// later ones are cold points.
 func TestCooled(t *testing.T) {
 	k := newTrial(t, 5*time.Minute)
 	k.said = []llm.Message{words(llm.User, "go")}
@@ -265,8 +262,8 @@ func TestCooled(t *testing.T) {
 	}
 }
 
-// A prompt at a cold point may be taken back, continue in the same message or lose the agent's reminder: what was sent at the cold
-// point is sent again.
+// A prompt at a cold point may be taken back, continue in the same message, or lose the agent's reminder. What was sent at the
+// cold point is sent again.
 func TestRetyped(t *testing.T) {
 	for _, test := range []struct {
 		name        string
@@ -305,7 +302,7 @@ func TestRetyped(t *testing.T) {
 	}
 }
 
-// A change of the tools or the system text is a cold point, until the cache has outlived one.
+// A change of the tools or the system text is a cold point, until the cache has outlived such a change once.
 func TestRenewed(t *testing.T) {
 	for _, test := range []struct {
 		name   string
@@ -334,8 +331,8 @@ func TestRenewed(t *testing.T) {
 	}
 }
 
-// TRIM-17: a model that was not asked for longer than its cache lives has a cold one,
-// whatever the provider promises, if another was asked meanwhile.
+// TRIM-17: if another model was asked meanwhile, the cache of a model is cold once that model was not asked for longer than its
+// cache lives, even where the provider promises more.
 func TestBackToModel(t *testing.T) {
 	k := newTrial(t, 5*time.Minute)
 	k.said = []llm.Message{words(llm.User, "go")}
@@ -350,7 +347,7 @@ func TestBackToModel(t *testing.T) {
 	k.verdict(0.1)
 }
 
-// The shortest pause that the cache was seen not to outlive counts.
+// If the cache did not outlive several pauses, the shortest of them counts.
 func TestCooledShortest(t *testing.T) {
 	k := newTrial(t, 5*time.Minute)
 	k.said = []llm.Message{words(llm.User, "go")}
@@ -368,7 +365,7 @@ func TestCooledShortest(t *testing.T) {
 	}
 }
 
-// Tools that the model has to search for stand in no prompt: another one is no cold point.
+// Tools that the model must search for are not part of the prompt. A change of them is no cold point.
 func TestDeferredTools(t *testing.T) {
 	k := newTrial(t, 5*time.Minute)
 	k.marked, k.said = true, []llm.Message{words(llm.User, "go")}
@@ -384,8 +381,8 @@ func TestDeferredTools(t *testing.T) {
 	}
 }
 
-// A prompt that the provider's cache would keep is not shortened to one that it does
-// not: the first messages stay as they are.
+// A prompt that the provider's cache would keep is not made so short that the cache does not keep it: the first messages stay
+// whole.
 func TestLeastCacheable(t *testing.T) {
 	k := newTrial(t, 5*time.Minute)
 	k.marked, k.model, k.system = true, "claude-haiku-4-5", []string{"You help."}
@@ -402,7 +399,7 @@ func TestLeastCacheable(t *testing.T) {
 		k.at = k.at.Add(20 * time.Second)
 	}
 	k.verdict(0)
-	k.reads(100) // by now, enough stands before it
+	k.reads(100) // enough stands before it
 	again = k.said[len(k.said)-2:]
 	k.ask()
 	k.said = append(k.said, again...)

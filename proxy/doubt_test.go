@@ -25,7 +25,7 @@ const twoReads = `{"model":"m","messages":[{"role":"user","content":"go"},` +
 	`{"role":"assistant","content":[{"type":"tool_use","id":"c2","name":"Read","input":{"file_path":"a.go"}}]},` +
 	`{"role":"user","content":[{"type":"tool_result","tool_use_id":"c2","content":"     1\tpackage a // and a long line of words\n     2\tfunc F() {}"}]}]}`
 
-// faulty is the codec of Messages with one thing wrong.
+// faulty is the codec of Messages with one fault.
 type faulty struct {
 	anthropic.Messages
 	fault string
@@ -79,7 +79,7 @@ type brokenMeter struct{ llm.Meter }
 
 func (brokenMeter) Write([]byte) (int, error) { panic("broken") }
 
-// Whatever goes wrong in our own code, the request goes as it came.
+// If stet's own code fails, the request goes out as it came.
 func TestDoubt(t *testing.T) {
 	for _, fault := range []string{
 		"", "decode panics", "session panics", "patch panics", "patch fails", "patch is not JSON", "patch has another text",
@@ -135,7 +135,7 @@ func TestDoubt(t *testing.T) {
 	}
 }
 
-// badStore fails as it is told.
+// badStore fails with err, if that is set.
 type badStore struct {
 	record.Memory
 	err  error
@@ -167,7 +167,7 @@ func ask(p *Proxy) *httptest.ResponseRecorder {
 	return w
 }
 
-// A store that fails costs the record, not the request.
+// If the store fails, the record is lost, and the request is answered.
 func TestStoreFails(t *testing.T) {
 	up := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "{}") }))
 	defer up.Close()
@@ -189,10 +189,10 @@ func TestStoreFails(t *testing.T) {
 	}
 }
 
-// Turns that wait to be written are counted and bounded as other rows are.
+// Turns that wait to be written are counted and bounded like other rows.
 func TestQueueBounded(t *testing.T) {
 	p := newProxy(t)
-	w := &writer{metrics: p.metrics, more: make(chan struct{}, 1)} // that writes nothing
+	w := &writer{metrics: p.metrics, more: make(chan struct{}, 1)} // it has no goroutine that writes
 	w.add(record.Batch{Turns: make([]record.Turn, maxQueued)})
 	w.add(record.Batch{Turns: make([]record.Turn, 3)})
 	if len(w.queue.Turns) != maxQueued {
@@ -205,7 +205,7 @@ func TestQueueBounded(t *testing.T) {
 	}
 }
 
-// A store that hangs holds up Close, not the request.
+// A store that does not return delays Close, and no request.
 func TestStoreHangs(t *testing.T) {
 	up := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "{}") }))
 	defer up.Close()
@@ -232,8 +232,7 @@ func TestStoreHangs(t *testing.T) {
 	}
 }
 
-// Close waits for what is in flight, cuts it off when it may wait no longer,
-// and serves nothing after.
+// Close waits for requests in flight, cuts them off when its time is over, and serves nothing after that.
 func TestClose(t *testing.T) {
 	begun := make(chan struct{})
 	up := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -18,10 +18,11 @@ func TestPatternOfToolsIsWrong(t *testing.T) {
 	}
 }
 
-// offersRead reports whether the model was offered the tool Read last.
+// offersRead reports whether the last request offered the tool Read to the model.
 func (s *strict) offersRead() bool { return strings.Contains(s.sent(), `"name":"Read","input_schema"`) }
 
-// A conversation leaves out the same tools in all its requests, whatever comes: thinking is bound to them (WIRE-1, WIRE-2).
+// A conversation leaves out the same tools in all its requests, whatever happens to it, because thinking is bound to the tools
+// (WIRE-1, WIRE-2).
 func TestToolsAreLeftOut(t *testing.T) {
 	var drop = []string{"R*"}
 	tests := map[string]func(s *strict, check func(offered bool)){
@@ -64,7 +65,7 @@ func TestToolsAreLeftOut(t *testing.T) {
 		"though another begins with the same words": func(s *strict, check func(bool)) {
 			a, b, c := s.session("claude-opus-5-5"), s.session("claude-opus-5-5"), s.session("claude-opus-5-5")
 			calls := 0
-			s.does = func(*llm.Request) (llm.Response, error) { // a call has an id of its own
+			s.does = func(*llm.Request) (llm.Response, error) { // each call has an id of its own
 				calls++
 				parts := []llm.Part{{Kind: llm.Thinking, Text: "so be it"}, {Kind: llm.ToolCall, CallID: fmt.Sprint("c", calls), Name: "Bash", Args: `{}`}}
 				return llm.Response{Message: llm.Message{Role: llm.Assistant, Parts: parts}}, nil
@@ -173,7 +174,7 @@ func TestToolsLeftOutAreRecorded(t *testing.T) {
 	})
 }
 
-// WIRE-1, WIRE-2: each proxy leaves out other tools, in sessions in which anything may happen.
+// WIRE-1, WIRE-2: the sessions are random, and each proxy leaves out other tools.
 func TestToolsLeftOutAtRandom(t *testing.T) {
 	kinds := strings.Fields("pause restart kill lost fork turn back again new edit model tools strip forget quiet direct through compact")
 	for seed := range uint64(30) {

@@ -18,7 +18,7 @@ import (
 	"github.com/stet-dev/stet/proxy"
 )
 
-// codings compress and read a text.
+// codings has a writer and a reader for each content coding.
 var codings = map[string]struct {
 	writer func(io.Writer) io.WriteCloser
 	reader func(io.Reader) (io.Reader, error)
@@ -63,7 +63,7 @@ func decompress(t testing.TB, coding string, body []byte) string {
 	return string(text)
 }
 
-// zeros is an endless text of one byte.
+// zeros is an endless text of one repeated byte.
 type zeros struct{}
 
 func (zeros) Read(b []byte) (int, error) {
@@ -71,7 +71,7 @@ func (zeros) Read(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// A compressed body is planned as its text. Unchanged it goes upstream byte for byte, changed in its coding (WIRE-5).
+// A compressed body is planned like its text. Unchanged, it goes upstream byte for byte; changed, in the same coding (WIRE-5).
 func TestEncodings(t *testing.T) {
 	up := &recorder{}
 	r := newRig(t, up)
@@ -120,10 +120,10 @@ func TestEncodings(t *testing.T) {
 func TestBombs(t *testing.T) {
 	up := &recorder{}
 	r := newRig(t, up, func(c *proxy.Config) { c.MaxBody = 1 << 20 })
-	var wide bytes.Buffer // may point far back
+	var wide bytes.Buffer // its references may point far back
 	z, _ := zstd.NewWriter(&wide, zstd.WithWindowSize(64<<20), zstd.WithSingleSegment(false))
 	_, _ = io.WriteString(z, conversation("hi", 3))
-	_ = z.Flush() // else the frame names its size
+	_ = z.Flush() // otherwise the frame would state its size
 	_ = z.Close()
 	whole := compress(t, "gzip", strings.NewReader(conversation("hi", 3)))
 	want := map[string]int{}
@@ -153,7 +153,8 @@ func TestBombs(t *testing.T) {
 	}
 }
 
-// Many at once, whole, cut and changed at random: each is answered, and arrives as text that it was sent as or planned to.
+// Many compressed bodies are sent at once: whole, cut, and changed at random. Each is answered. What arrives has the text that
+// was sent, or the planned text.
 func TestEncodingsAtOnce(t *testing.T) {
 	var mu sync.Mutex
 	bad := 0

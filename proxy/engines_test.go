@@ -12,8 +12,7 @@ import (
 	"github.com/stet-dev/stet/record"
 )
 
-// Models that are alike to the engine share one; what the configuration says
-// holds for all of them; a user's own prices go before.
+// Models with the same rules share one engine. What the configuration says holds for all of them. A user's own prices come first.
 func TestEngines(t *testing.T) {
 	catalog, err := prices.Embedded()
 	if err != nil {
@@ -55,7 +54,7 @@ func TestEngines(t *testing.T) {
 	}
 }
 
-// Clients may name any model: the engines do not grow with their names.
+// Clients may name any model. The number of engines does not grow with the number of names.
 func TestEnginesAreFew(t *testing.T) {
 	p := newProxy(t)
 	for i := range 2 * maxRules {
@@ -68,7 +67,7 @@ func TestEnginesAreFew(t *testing.T) {
 	}
 }
 
-// Content further back than half of the model's window is sent again, for each model of a conversation, in any turn.
+// For each model of a conversation, content that stands further back than half of the model's window is sent again.
 func TestWindowOfModel(t *testing.T) {
 	k := newTrial(t, 5*time.Minute)
 	reads := func(id string) {

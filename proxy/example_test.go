@@ -11,11 +11,10 @@ import (
 	"github.com/stet-dev/stet/proxy"
 )
 
-// An agent that reads a file twice sends its content twice. The second one goes
-// to the provider as one line.
+// An agent that reads a file twice sends its content twice. stet sends the second one to the provider as one line.
 func Example() {
 	provider := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		body, _ := io.ReadAll(r.Body) // of a server in this process
+		body, _ := io.ReadAll(r.Body) // memory of this process has no read errors
 		fmt.Println("the content reached the provider times:", strings.Count(string(body), "line 5 of main.go"))
 		w.Header().Set("Content-Type", "application/json")
 		fmt.Fprint(w, `{"choices":[{"message":{"role":"assistant","content":"Done."},"finish_reason":"stop"}]}`)

@@ -12,7 +12,7 @@ import (
 	"github.com/stet-dev/stet/record"
 )
 
-// kept is a place for folded outputs.
+// kept is a store of folded outputs.
 type kept struct {
 	texts map[string]string
 	full  bool // no more can be kept
@@ -28,8 +28,8 @@ func (k *kept) Keep(id, text string) error {
 
 var foldLine = regexp.MustCompile(`\[stet: \d+ of \d+ lines left out; run \\"stet show ([0-9a-f]{16}) \d+-\d+\\" to see them\]`)
 
-// Long outputs are folded when they are sent first, and what they leave out is kept before they are sent. They go on the
-// same way in front of thinking that is checked: after a restart, when nothing more can be kept, and when folds are turned
+// Long outputs are folded when they are sent for the first time. What a fold leaves out is kept before the request goes out. In
+// front of thinking that is checked, the folds stay after a restart, when nothing more can be kept, and when folding is turned
 // off (WIRE-1, WIRE-2).
 func TestFolds(t *testing.T) {
 	strictly(t, func(s *strict) {
@@ -39,7 +39,7 @@ func TestFolds(t *testing.T) {
 		s.config.History = history.Config{Policy: history.Bold}
 		s.config.Folds, s.config.Logger = k, slog.New(slog.NewTextHandler(&log, nil))
 		s.asked = func() {
-			for _, m := range foldLine.FindAllStringSubmatch(s.sent(), -1) { // of the request before, the first time
+			for _, m := range foldLine.FindAllStringSubmatch(s.sent(), -1) { // at the first call, that is the request before
 				if history.FoldID(k.texts[m[1]]) != m[1] {
 					t.Errorf("what %s left out is not kept", m[0])
 				}
@@ -47,7 +47,7 @@ func TestFolds(t *testing.T) {
 		}
 		folds := func() int { return len(foldLine.FindAllString(s.sent(), -1)) }
 		a := s.session("claude-opus-5-5")
-		a.rounds(10, s.proxy()) // the last request has 9 outputs, 3 of them of reads
+		a.rounds(10, s.proxy()) // the last request has 9 outputs, 3 of them from reads
 		if n := folds(); n != 6 || len(k.texts) != 6 {
 			t.Errorf("%d outputs were folded, %d kept", n, len(k.texts))
 		}
@@ -77,7 +77,7 @@ func TestFolds(t *testing.T) {
 	})
 }
 
-// A conversation with folds goes on after all memory of it is lost.
+// A conversation with folds goes on after the store is lost.
 func TestFoldsAreForgotten(t *testing.T) {
 	strictly(t, func(s *strict) {
 		s.lines = 300
@@ -93,8 +93,8 @@ func TestFoldsAreForgotten(t *testing.T) {
 	})
 }
 
-// A conversation that began under older rules goes on by them under newer ones, to its end: what is new in it is not folded
-// either. New conversations are (WIRE-2).
+// A conversation keeps the rules that it began with. Under older rules its new outputs are not folded, also if the configuration
+// has newer rules. Outputs of new conversations are folded (WIRE-2).
 func TestNewerRules(t *testing.T) {
 	strictly(t, func(s *strict) {
 		s.lines = 300
@@ -103,7 +103,7 @@ func TestNewerRules(t *testing.T) {
 		folds := func() int { return len(foldLine.FindAllString(s.sent(), -1)) }
 		a := s.session("claude-opus-5-5")
 		a.rounds(8, s.proxy())
-		s.config.History.Rules = 0 // the newest
+		s.config.History.Rules = 0 // 0 is the newest
 		p := s.proxy()
 		a.rounds(8, p)
 		if repeats, _ := s.shortened(); folds() != 0 || repeats < 2 {

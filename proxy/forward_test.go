@@ -21,7 +21,7 @@ import (
 
 func off(c *proxy.Config) { c.History = history.Config{Policy: history.Off} }
 
-// Headers, query, body and answer pass as they are.
+// Headers, query, body and answer pass unchanged.
 func TestUntouched(t *testing.T) {
 	for _, api := range apis {
 		t.Run(api.api, func(t *testing.T) {
@@ -70,7 +70,7 @@ func TestUntouched(t *testing.T) {
 	}
 }
 
-// A client that says little about itself stays that way.
+// The proxy adds no headers to a request that has few.
 func TestNothingAdded(t *testing.T) {
 	up := &recorder{}
 	r := newRig(t, up)
@@ -155,7 +155,7 @@ func TestStreaming(t *testing.T) {
 				up := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 					w.Header().Set("Content-Type", kind)
 					flush := http.NewResponseController(w).Flush
-					_ = flush() // the headers alone
+					_ = flush() // sends only the headers
 					for i := range 5 {
 						select {
 						case <-received:
@@ -193,7 +193,7 @@ data: {"type":"message_start","message":{"id":"m","type":"message","role":"assis
 
 `
 
-// An upstream that is gone in mid-stream is seen as that.
+// If the upstream breaks off in the middle of a stream, the client sees a broken stream.
 func TestUpstreamGone(t *testing.T) {
 	up := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
@@ -217,7 +217,7 @@ func TestUpstreamGone(t *testing.T) {
 	}
 }
 
-// A client that is gone takes the upstream's request with it.
+// If the client ends its request, the request to the upstream ends too.
 func TestClientGone(t *testing.T) {
 	for _, early := range []bool{true, false} {
 		t.Run(fmt.Sprintf("before the answer: %v", early), func(t *testing.T) {
@@ -264,7 +264,7 @@ func TestClientGone(t *testing.T) {
 	}
 }
 
-// A client that does not send what it promised is no request.
+// An upload with broken chunks is answered with 400, and goes nowhere.
 func TestClientGoneInBody(t *testing.T) {
 	up := &recorder{}
 	r := newRig(t, up)
@@ -320,7 +320,7 @@ func TestUnreachable(t *testing.T) {
 			t.Errorf("row %+v", row)
 		}
 	}
-	// The wrong kind of server behind the port.
+	// A server of another protocol listens on the port.
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -342,7 +342,7 @@ func TestUnreachable(t *testing.T) {
 	<-served
 }
 
-// A client that hangs up once it has the whole answer did not lose any of it.
+// If the client hangs up after it has the whole answer, the request is not recorded as cut.
 func TestClientDone(t *testing.T) {
 	const stopped = started + "event: message_delta\ndata: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"end_turn\"}," +
 		"\"usage\":{\"output_tokens\":44}}\n\nevent: message_stop\ndata: {\"type\":\"message_stop\"}\n\n"

@@ -10,8 +10,7 @@ import (
 	"github.com/stet-dev/stet/record"
 )
 
-// Whatever a client sends, it goes on as it is, or as valid JSON that proved
-// right; and our own code does not fail on it.
+// Any body goes on as it is, or as valid JSON that passed the proof. stet's own code does not fail on it.
 func FuzzBody(f *testing.F) {
 	f.Add(uint8(0), []byte(twoReads))
 	f.Add(uint8(1), []byte(`{"model":"m","messages":[{"role":"user","content":"go"},{"role":"assistant","tool_calls":[`+

@@ -17,19 +17,19 @@ import (
 	"github.com/stet-dev/stet/llm/llmtest"
 )
 
-// gatewaySession is an agent's conversation over Chat Completions, with a gateway that hands on thinking.
+// gatewaySession is an agent's conversation over Chat Completions, with a gateway that passes thinking on.
 type gatewaySession struct {
 	s        *strict
 	model    string
 	messages []string
-	strips   bool // it sends no thinking
-	lines    int  // of a command's output, each another; 0: 60 that are the same
+	strips   bool // the client sends no thinking
+	lines    int  // of a command's output, each different; 0: 60 equal lines
 }
 
-// behindGateway has the provider be behind a gateway with Chat Completions.
+// behindGateway puts a gateway with Chat Completions in front of the provider.
 func (s *strict) behindGateway() {
 	s.t.Helper()
-	_ = s.model.Close() // nothing was asked of it
+	_ = s.model.Close() // the model got no requests
 	var err error
 	if s.model, err = llmtest.Start(llmtest.Config{Listener: new(llmtest.Memory), Handler: s.answer, Gateway: true}); err != nil {
 		s.t.Fatal(err)
@@ -53,7 +53,7 @@ func (a *gatewaySession) body() string {
 		a.model, "Bash", "Read", "You help. "+strings.Repeat("Follow the rule. ", 400), messages)
 }
 
-// rounds asks so many times over h, and does what the model asks for.
+// rounds sends n requests to h, and does what the model asks for.
 func (a *gatewaySession) rounds(n int, h http.Handler) {
 	a.s.t.Helper()
 	for range n {
@@ -93,8 +93,8 @@ func (a *gatewaySession) rounds(n int, h http.Handler) {
 	}
 }
 
-// WIRE-1, WIRE-2: a gateway with Chat Completions in front of a provider that checks what stands before thinking has its requests
-// refused like any other client. So with it, too, what was sent is sent the same way ever after.
+// WIRE-1, WIRE-2: a gateway with Chat Completions is a client of a provider that checks what stands before thinking. Its requests
+// are refused like those of others. So messages that were sent through it are sent in the same form in every later request.
 func TestGatewayBinds(t *testing.T) {
 	for _, model := range []string{"anthropic/claude-opus-5.5", "my-alias"} {
 		for _, policy := range []history.Policy{history.Adaptive, history.Bold, history.KeepLatest} {
@@ -139,8 +139,8 @@ func TestGatewayBinds(t *testing.T) {
 	}
 }
 
-// WIRE-1: it may be known late that a provider checks: a model of another name begins to think when much has been sent, and old
-// results have left.
+// WIRE-1: stet may learn late that a provider checks thinking. A model with an unknown name begins to think when much was sent
+// and old results have left.
 func TestGatewayBindsLate(t *testing.T) {
 	strictly(t, func(s *strict) {
 		s.behindGateway()
@@ -158,8 +158,8 @@ func TestGatewayBindsLate(t *testing.T) {
 	})
 }
 
-// WIRE-2: it is the same over the Responses API: where the model's name says that its provider checks, a request begins with what
-// the one before had, as it was sent. Other models have old outputs leave at a cold point.
+// WIRE-2: the same holds for the Responses API. If the model's name says that its provider checks thinking, a request begins with
+// the messages of the request before, in the form in which they were sent. With other models old outputs leave at a cold point.
 func TestGatewayBindsResponses(t *testing.T) {
 	for model, binds := range map[string]bool{"anthropic/claude-opus-5.5": true, "gpt-5": false} {
 		t.Run(model, func(t *testing.T) {

@@ -16,7 +16,7 @@ import (
 	"github.com/stet-dev/stet/record"
 )
 
-// geminiSession is what an agent has of a conversation: the contents that it sends each time.
+// geminiSession has the contents that an agent sends with each request.
 type geminiSession struct {
 	t        *testing.T
 	rig      *rig
@@ -33,8 +33,7 @@ func (s *geminiSession) body() string {
 		`{"name":"read_file","parametersJsonSchema":{"type":"object","properties":{"file_path":{"type":"string"}}}}]}] }`, contents, strings.Repeat(rules, 4))
 }
 
-// ask sends the conversation, adds the answer to it as it came, and then a result for each call. It reports
-// whether there was one.
+// ask sends the conversation, adds the answer unchanged, and then a result for each call. It reports whether there was a call.
 func (s *geminiSession) ask(method string) bool {
 	s.t.Helper()
 	status, answer := s.rig.post("/v1beta/models/"+s.model+":"+method, s.body(), "X-Goog-Api-Key", "the-key")
@@ -87,9 +86,9 @@ func (s *geminiSession) ask(method string) bool {
 	return len(results) > 0
 }
 
-// A conversation with calls that are signed, with and without ids, streamed in both forms and not, goes
-// through without an error that would not have come; what is read again is left out; the usage is
-// counted; what was sent is sent the same way again; and the key stays between the two (WIRE-8, SEC-1).
+// A conversation has signed calls, with and without ids, streamed in both forms and not streamed. No request fails that would
+// pass without stet. Repeated reads are left out, and the usage is counted. What was sent is sent in the same form again. The key
+// reaches only the provider (WIRE-8, SEC-1).
 func TestGemini(t *testing.T) {
 	for _, test := range []struct{ model, method string }{
 		{"gemini-3-pro-preview", "streamGenerateContent?alt=sse"},
@@ -135,7 +134,7 @@ func TestGemini(t *testing.T) {
 				}
 				sent = append(sent, string(got.Body))
 			}
-			for i, body := range sent { // those of an answer, and of counting what follows it
+			for i, body := range sent { // each pair has the body of a request for an answer, and of a count after it
 				until := strings.Index(body, `],"systemInstruction"`)
 				if i > 0 && !strings.HasPrefix(body, sent[i-1][:strings.Index(sent[i-1], `],"systemInstruction"`)]) {
 					t.Errorf("request %d does not begin with the one before", i)
@@ -199,7 +198,7 @@ func TestGeminiFailures(t *testing.T) {
 	}
 }
 
-// Unknown requests of this provider's API are sent unchanged: other methods, bodies of account logins, and conversations that the
+// Other requests of this provider's API are sent unchanged: other methods, bodies of account logins, and conversations that the
 // provider keeps.
 func TestGeminiPasses(t *testing.T) {
 	for _, test := range []struct{ path, body, api, passed string }{

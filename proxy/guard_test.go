@@ -14,7 +14,7 @@ func TestHosts(t *testing.T) {
 	r := newRig(t, up, func(c *proxy.Config) { c.AllowedHosts = []string{"stet.example", "10.0.0.5:8080"} })
 	for host, want := range map[string]int{
 		"127.0.0.1": 200, "127.0.0.1:99": 200, "localhost": 200, "LOCALHOST:7": 200, "[::1]": 200, "[::1]:7": 200,
-		"127.0.0.2:8080": 200, "127.255.1.9": 200, "[::ffff:127.0.0.1]:7": 200, // what one can listen on
+		"127.0.0.2:8080": 200, "127.255.1.9": 200, "[::ffff:127.0.0.1]:7": 200, // loopback addresses that a server can listen on
 		"128.0.0.1": 403, "127.0.0.1.": 403, "[::2]": 403, "127.1": 403,
 		"stet.example": 200, "Stet.Example:443": 200, "10.0.0.5:8080": 200,
 		"10.0.0.5": 403, "evil.example": 403, "127.0.0.1.evil.example": 403, "localhost.evil.example:80": 403,

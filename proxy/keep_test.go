@@ -11,8 +11,7 @@ import (
 	"github.com/stet-dev/stet/record"
 )
 
-// A clock that jumps ahead by a year does not empty the account: a time is
-// believed once rows of a day ago show it.
+// A clock that jumps ahead by a year does not delete the record. stet only believes a time if there is a row that is a day older.
 func TestKeepAfterClockJump(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var m record.Memory
@@ -32,7 +31,7 @@ func TestKeepAfterClockJump(t *testing.T) {
 				t.Errorf("%d rows are left, want %d, %v", len(rows), want, err)
 			}
 		}
-		add("before the jump", time.Now().AddDate(-1, 0, 0)) // the clock was a year behind
+		add("before the jump", time.Now().AddDate(-1, 0, 0)) // before the jump the clock was a year behind
 		add("after it", time.Now())
 		left(2)
 		time.Sleep(believeAfter)

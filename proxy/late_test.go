@@ -12,7 +12,7 @@ import (
 	"github.com/stet-dev/stet/record"
 )
 
-// Rows that wait to be written are bounded in bytes. The newest row stays, because it contains the forms before it.
+// The rows that wait to be written are bounded in bytes. The newest row stays, because it contains the forms before it.
 func TestLateIsBounded(t *testing.T) {
 	counts, err := newMetrics(prometheus.NewRegistry())
 	if err != nil {
@@ -27,7 +27,7 @@ func TestLateIsBounded(t *testing.T) {
 	}
 }
 
-// slowStore takes as long for a write as a request waits for it.
+// slowStore needs exactly as long for a write as a request waits for it.
 type slowStore struct{ record.Memory }
 
 func (s *slowStore) Append(ctx context.Context, b record.Batch) error {
@@ -35,7 +35,8 @@ func (s *slowStore) Append(ctx context.Context, b record.Batch) error {
 	return s.Memory.Append(ctx, b)
 }
 
-// A write that ends at the moment when a request gives up waiting is not taken for one that hangs. Nothing would be written any more.
+// If a write ends at the moment when a request stops waiting for it, the store does not count as one that hangs. Otherwise
+// nothing more would be written.
 func TestWriteEndsInTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		counts, err := newMetrics(prometheus.NewRegistry())

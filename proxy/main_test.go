@@ -32,8 +32,7 @@ type rig struct {
 	log    *logBuffer
 }
 
-// newRig starts a proxy in front of upstream. Everything is closed at the end
-// of the test.
+// newRig starts a proxy in front of upstream. The end of the test closes everything.
 func newRig(t *testing.T, upstream http.Handler, change ...func(*proxy.Config)) *rig {
 	t.Helper()
 	back := httptest.NewServer(upstream)
@@ -64,7 +63,7 @@ func newRig(t *testing.T, upstream http.Handler, change ...func(*proxy.Config)) 
 	return r
 }
 
-// close closes the proxy, so that everything is recorded.
+// close closes the proxy, after which all rows are recorded.
 func (r *rig) close() {
 	r.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
@@ -85,7 +84,7 @@ func (r *rig) rows() []record.Request {
 	return rows
 }
 
-// row is the one row that was recorded.
+// row returns the only recorded row.
 func (r *rig) row() record.Request {
 	r.t.Helper()
 	rows := r.rows()
@@ -95,8 +94,7 @@ func (r *rig) row() record.Request {
 	return rows[0]
 }
 
-// post sends body and returns status and body of the answer. headers are
-// names and values in turn.
+// post sends body, and returns status and body of the answer. In headers, names and values alternate.
 func (r *rig) post(path, body string, headers ...string) (int, string) {
 	r.t.Helper()
 	status, _, answer := r.do(http.MethodPost, path, strings.NewReader(body), headers...)
@@ -128,8 +126,7 @@ func (r *rig) do(method, path string, body io.Reader, headers ...string) (int, h
 	return resp.StatusCode, resp.Header, string(answer)
 }
 
-// recorder is an upstream that keeps what it gets, and answers every request
-// with answer, "{}" if it is nil.
+// recorder is an upstream that keeps the requests it gets. It answers each with answer, or with "{}" if that is nil.
 type recorder struct {
 	mu     sync.Mutex
 	got    []received
@@ -156,7 +153,7 @@ func (u *recorder) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.WriteString(w, "{}")
 }
 
-// last is what came last.
+// last returns the last request.
 func (u *recorder) last(t *testing.T) received {
 	t.Helper()
 	u.mu.Lock()
@@ -191,7 +188,7 @@ func (l *logBuffer) String() string {
 	return l.b.String()
 }
 
-// The APIs, and a body for each.
+// apis are the APIs, with a body for each.
 var apis = []struct {
 	api, path, body string
 }{
@@ -201,7 +198,7 @@ var apis = []struct {
 	{record.GenerateContent, "/v1beta/models/model-a:generateContent", `{"contents":[{"role":"user","parts":[{"text":"hello"}]}]}`},
 }
 
-// content is a file of a few lines.
+// content returns a file of so many lines.
 func content(lines int) string {
 	var b strings.Builder
 	for i := range lines {
@@ -210,11 +207,11 @@ func content(lines int) string {
 	return b.String()
 }
 
-// rules are a system text that is long enough for a cache.
+// rules is a system text that is long enough for a prompt cache.
 var rules = strings.Repeat("Follow the rule. ", 320)
 
-// conversation is a Messages body in which one file is read `reads` times. Its odd spacing and an unknown field show whether the
-// body was encoded again.
+// conversation returns a Messages body in which one file is read `reads` times. Its odd spacing and an unknown field show whether
+// the proxy encoded the body again.
 func conversation(first string, reads int) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, `{ "model":"model-a" ,"max_tokens":1e2,"x_unknown":{"a":[1.0,2]},"system":%q,"messages":[{"role":"user","content":%q}`, rules, first)

@@ -12,8 +12,8 @@ import (
 	"github.com/stet-dev/stet/proxy"
 )
 
-// Members and blocks that stet does not work on pass byte for byte, wherever they stand, and a repeated read is left out
-// all the same, but where what it points at may be gone: the answers of the provider pass too, with what they say of the
+// Members and blocks that stet does not change pass byte for byte, in any position. A repeated read beside them is still left
+// out, except where the content it would point to may be gone. The provider's answers pass too, with their members about the
 // cache (WIRE-7).
 func TestMembersPass(t *testing.T) {
 	read := func(n int) string {
@@ -64,7 +64,7 @@ func TestMembersPass(t *testing.T) {
 			if status != http.StatusOK || said != answer {
 				t.Errorf("the answer is %d %s", status, said)
 			}
-			// The body differs in the second read alone.
+			// The body differs only in the second read.
 			second := strings.LastIndex(tt.body, strconv.Quote(content(20)))
 			before, after := tt.body[:second], tt.body[second+len(strconv.Quote(content(20))):]
 			switch {

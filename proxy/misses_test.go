@@ -11,7 +11,7 @@ import (
 	"github.com/stet-dev/stet/record"
 )
 
-// Where stet knows no reason for a miss, the record has that of the provider's diagnostics.
+// If stet knows no reason for a cache miss, it records the reason that the provider's diagnostics give.
 func TestProvidersReason(t *testing.T) {
 	const messages = `{"type":"message","id":"msg_1","model":"model-a","content":[],"stop_reason":"end_turn","usage":{"input_tokens":3,"output_tokens":1},` +
 		`"diagnostics":{"cache_miss_reason":{"type":%q,"cache_missed_input_tokens":2000}}}`
@@ -19,7 +19,7 @@ func TestProvidersReason(t *testing.T) {
 		`"prompt_cache_diagnostics":{"type":"cache_miss","reason":%q,"cache_missed_tokens":2000}}`
 	for _, test := range []struct {
 		path, answer, reason string
-		want                 record.Cache // the members that say where the prompt broke
+		want                 record.Cache // the members that say why the cache missed
 	}{
 		{"/v1/messages", messages, "tools_changed", record.Cache{Broke: record.BrokeTools}},
 		{"/v1/messages", messages, "messages_changed", record.Cache{Broke: record.BrokeMessage, BrokeAt: -1}},

@@ -12,9 +12,9 @@ import (
 	"github.com/stet-dev/stet/record"
 )
 
-// A result that was left out at a cold point stays left out in every process with the same store, also if the conversation moves to
-// another process at once, and if other conversations have sent so many requests since that the turn is not among the newest
-// (WIRE-2).
+// A result that was left out at a cold point stays left out in every process with the same store. That holds if the conversation
+// moves to another process at once, and also if other conversations have sent so many requests that its turn is not among the
+// newest (WIRE-2).
 func TestMovesUnchecked(t *testing.T) {
 	for name, crowd := range map[string]int{"at once": 0, "later": 2 * caughtUp} {
 		t.Run(name, func(t *testing.T) {
@@ -36,7 +36,7 @@ func TestMovesUnchecked(t *testing.T) {
 				time.Sleep(310 * time.Second)
 				var sent [][]json.RawMessage
 				for i := range 9 {
-					if crowd == 0 { // another conversation has just been looked for in vain
+					if crowd == 0 { // the process has just searched the store for another conversation, without success
 						nodes[i%3].recall.looked = time.Now()
 					}
 					a.rounds(1, nodes[i%3])
@@ -60,7 +60,7 @@ func TestMovesUnchecked(t *testing.T) {
 					t.Errorf("%d evicted", evicted)
 				}
 				for i := 1; i < len(sent); i++ {
-					for m := range sent[i-1][:len(sent[i-1])-1] { // the last one has a marker of the cache
+					for m := range sent[i-1][:len(sent[i-1])-1] { // the last message has a cache marker
 						if !bytes.Equal(sent[i][m], sent[i-1][m]) {
 							t.Errorf("request %d has another message %d", i, m)
 							break

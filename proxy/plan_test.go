@@ -12,7 +12,7 @@ import (
 	"github.com/stet-dev/stet/record"
 )
 
-// shortened counts the results in a Messages body that do not hold the file.
+// shortened counts the results in a Messages body: n that do not hold the file, and whole ones that do.
 func shortened(t *testing.T, body []byte) (n, whole int) {
 	t.Helper()
 	var b struct {
@@ -39,8 +39,7 @@ func shortened(t *testing.T, body []byte) (n, whole int) {
 	return n, whole
 }
 
-// Old reads leave the request, and nothing else in it changes; the count of
-// tokens sees the same request (TRIM-1, TRIM-2, TRIM-12).
+// Old reads leave the request, and nothing else in it changes. A count of tokens gets the same request (TRIM-1, TRIM-2, TRIM-12).
 func TestTrimmed(t *testing.T) {
 	for _, path := range []string{"/v1/messages", "/v1/messages/count_tokens"} {
 		up := &recorder{}
@@ -78,8 +77,8 @@ func TestTrimmed(t *testing.T) {
 	}
 }
 
-// Repeats leave the request under lossless; a trim that stays is recorded
-// once, logged and counted each time (TRIM-14).
+// Under lossless, repeats leave the request. A result that stays shortened is recorded once, and is logged and counted in each
+// request (TRIM-14).
 func TestRepeats(t *testing.T) {
 	up := &recorder{}
 	r := newRig(t, up, func(c *proxy.Config) { c.History = history.Config{Policy: history.Lossless} })
@@ -90,7 +89,7 @@ func TestRepeats(t *testing.T) {
 		t.Errorf("%d shortened, %d whole", n, whole)
 	}
 	rows := r.rows()
-	_, _, metrics := r.do("GET", "/metrics", nil) // of all requests, once they are recorded
+	_, _, metrics := r.do("GET", "/metrics", nil) // the metrics of all requests, which rows has recorded
 	if len(rows) != 3 || rows[0].Conversation != rows[2].Conversation || rows[0].Trimmed != 0 || rows[2].Trimmed == 0 {
 		t.Errorf("rows %+v", rows)
 	}
@@ -114,7 +113,7 @@ func TestRepeats(t *testing.T) {
 	}
 }
 
-// Observing changes nothing and reports everything.
+// With Observe, the proxy changes nothing and reports everything.
 func TestObserve(t *testing.T) {
 	up := &recorder{}
 	r := newRig(t, up, func(c *proxy.Config) { c.Observe = true })
@@ -133,7 +132,7 @@ func TestObserve(t *testing.T) {
 	}
 }
 
-// Usage is read as the answer passes, streamed or not.
+// Usage is read while the answer passes, streamed or not.
 func TestUsage(t *testing.T) {
 	answers := map[string][2]string{
 		record.Messages: {
@@ -170,7 +169,7 @@ func TestUsage(t *testing.T) {
 	}
 }
 
-// A conversation of 10,000 messages, and a body of 50 MB.
+// The proxy handles a conversation of 10,000 messages, and a body of 50 MB.
 func TestLarge(t *testing.T) {
 	up := &recorder{}
 	r := newRig(t, up)
@@ -195,7 +194,7 @@ func TestLarge(t *testing.T) {
 	}
 }
 
-// The metrics of every kind are there.
+// There are metrics of every kind.
 func TestMetrics(t *testing.T) {
 	r := newRig(t, &recorder{})
 	r.post("/v1/messages", conversation("look at a.go", 3))

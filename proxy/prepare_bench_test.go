@@ -12,8 +12,8 @@ import (
 	"github.com/stet-dev/stet/record"
 )
 
-// Reading, hashing, judging and planning a body of 1 MB and 1,000 messages,
-// and patching it, without the hop: where its tail is new, and as a whole.
+// BenchmarkPrepare decodes, hashes, judges, plans and patches a body of 1 MB and 1,000 messages, without the network. It measures
+// the whole body, and a body of which only the tail is new.
 func BenchmarkPrepare(b *testing.B) {
 	var whole strings.Builder
 	whole.WriteString(`{"model":"claude-sonnet-4-5","max_tokens":9,"messages":[{"role":"user","content":"go on"}`)
@@ -47,7 +47,7 @@ func BenchmarkPrepare(b *testing.B) {
 			defer p.Close(b.Context())
 			b.SetBytes(int64(len(bodies[0])))
 			b.ReportAllocs()
-			var added []time.Duration // but of the first body, which goes back to the beginning
+			var added []time.Duration // without the first body, which goes back to the beginning
 			for i := 0; b.Loop(); i++ {
 				b.StopTimer()
 				body := bodies[i%len(bodies)]

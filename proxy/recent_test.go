@@ -17,19 +17,17 @@ import (
 	"github.com/stet-dev/stet/record"
 )
 
-// dialogues are some that go on, fork, go back and change, and the time
-// that passes meanwhile.
+// dialogues are conversations that go on, fork, go back and change while time passes.
 type dialogues struct {
 	all   []*llm.Request
 	calls int
 	now   time.Time
 }
 
-// models are some whose windows and prices are known, and one that is not.
+// models are three models whose windows and prices are known, and one unknown model.
 var models = []string{"m", "gpt-4", "claude-opus-4-6", "gpt-5.4"}
 
-// next draws a request that goes on from one of the conversations, or forks
-// from it.
+// next draws a request that continues or forks one of the conversations.
 func (c *dialogues) next(t *rapid.T) *llm.Request {
 	if len(c.all) == 0 || len(c.all) < 4 && rapid.IntRange(0, 9).Draw(t, "new") == 0 {
 		req := &llm.Request{Model: "m", MaxTokens: 9, Messages: []llm.Message{
@@ -48,7 +46,7 @@ func (c *dialogues) next(t *rapid.T) *llm.Request {
 		fork := *req
 		c.all = append(c.all, &fork)
 		req, messages = &fork, messages[:rapid.IntRange(2, len(messages)).Draw(t, "to")]
-	case 2: // something said before is another thing now
+	case 2: // change an earlier message
 		i := rapid.IntRange(0, len(messages)-1).Draw(t, "message")
 		messages[i].Parts = slices.Clone(messages[i].Parts)
 		messages[i].Parts[0].Text += "!"
@@ -58,7 +56,7 @@ func (c *dialogues) next(t *rapid.T) *llm.Request {
 		req.AddTool(fmt.Sprint("t", len(req.Tools)), "", []byte(`{}`))
 	case 5:
 		c.now = c.now.Add(2 * time.Hour)
-	case 6: // asked again
+	case 6: // repeat the last request
 		return req
 	}
 	for range rapid.IntRange(1, 3).Draw(t, "turns") {
@@ -71,7 +69,7 @@ func (c *dialogues) next(t *rapid.T) *llm.Request {
 	return req
 }
 
-// turn draws a turn of the model and its results.
+// turn draws a turn of the model and the results of its calls.
 func (c *dialogues) turn(t *rapid.T) []llm.Message {
 	c.calls++
 	id := fmt.Sprint("call_", c.calls)
@@ -101,8 +99,7 @@ func numbered(file string, version int) string {
 	return b.String()
 }
 
-// send has p prepare a body that comes at a time, as if it were answered, and
-// returns what goes upstream, and its row.
+// send lets p prepare a body at a given time, as if it was answered with usage. It returns what goes upstream, and its row.
 func send(t interface{ Fatalf(string, ...any) }, p *Proxy, to endpoint, body []byte, at time.Time, usage record.Usage) (sent []byte, row record.Request) {
 	row = sendTo(t, p, to, body, at, func(body []byte) record.Usage {
 		sent = body
@@ -111,7 +108,7 @@ func send(t interface{ Fatalf(string, ...any) }, p *Proxy, to endpoint, body []b
 	return sent, row
 }
 
-// sendTo is send to a provider that counts.
+// sendTo is like send, but count computes the usage from what goes upstream.
 func sendTo(t interface{ Fatalf(string, ...any) }, p *Proxy, to endpoint, body []byte, at time.Time, count func(sent []byte) record.Usage) record.Request {
 	x := goesOut(t, p, to, body, at)
 	x.row.Usage = count(bytes.Clone(x.body.sent()))
@@ -119,7 +116,7 @@ func sendTo(t interface{ Fatalf(string, ...any) }, p *Proxy, to endpoint, body [
 	return row
 }
 
-// goesOut sends a body at a time.
+// goesOut lets p prepare a body at a given time.
 func goesOut(t interface{ Fatalf(string, ...any) }, p *Proxy, to endpoint, body []byte, at time.Time) *exchange {
 	head := bytes.Clone(body)
 	x := &exchange{
@@ -136,7 +133,7 @@ func goesOut(t interface{ Fatalf(string, ...any) }, p *Proxy, to endpoint, body 
 	return x
 }
 
-// comesBack takes in the answer to x, and returns what the account of the conversation says then.
+// comesBack settles the answer to x. It also returns the account of the conversation after that.
 func comesBack(p *Proxy, x *exchange, at time.Time) (row record.Request, account int) {
 	turns := p.settle(x, at)
 	if len(turns) > 0 {
@@ -148,8 +145,8 @@ func comesBack(p *Proxy, x *exchange, at time.Time) (row record.Request, account
 	return x.row, account
 }
 
-// A plan made only for a request's new parts equals a plan for the whole request, byte for byte, over conversations that continue,
-// fork, go back and change.
+// A plan that is made only for the new parts of a request equals a plan for the whole request, byte for byte. The conversations
+// continue, fork, go back and change.
 func TestIncremental(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		config := history.Config{
@@ -190,7 +187,7 @@ func TestIncremental(t *testing.T) {
 				t.Fatalf("%+v sent\n%s\nwant\n%s", config, got[0], got[1])
 			}
 			rows[0].Added, rows[1].Added = 0, 0
-			rows[0].Conversation, rows[1].Conversation = "", "" // named by chance
+			rows[0].Conversation, rows[1].Conversation = "", "" // the names are random
 			if rows[0] != rows[1] {
 				t.Fatalf("%+v\n%+v\nwant\n%+v", config, rows[0], rows[1])
 			}
@@ -211,8 +208,8 @@ func markLast(body []byte) []byte {
 	return slices.Concat(body[:i], []byte(`"cache_control":{"type":"ephemeral"},`), body[i:])
 }
 
-// A request that goes on from another takes over its messages and its fold, and
-// its place; a fork leaves it there; counting tokens helps the request after it.
+// A request that continues another one takes over its decoded messages and its plan state, and replaces it in memory. A fork does
+// not replace it. A count of tokens also helps the request after it.
 func TestGoesOn(t *testing.T) {
 	p, err := New(Config{History: history.Config{Policy: history.Lossless}})
 	if err != nil {
@@ -250,10 +247,10 @@ func TestGoesOn(t *testing.T) {
 	}
 }
 
-// The tests hold small requests too: most of theirs are.
+// The tests hold small requests too, because most of their requests are small.
 func init() { leastHeld = 0 }
 
-// rounded is a Messages body of a conversation of so many reads.
+// rounded returns a Messages body of a conversation with so many reads.
 func rounded(rounds int) []byte {
 	var b strings.Builder
 	b.WriteString(`{"model":"m","max_tokens":9,"messages":[{"role":"user","content":"go"}`)
@@ -265,8 +262,8 @@ func rounded(rounds int) []byte {
 	return []byte(b.String())
 }
 
-// A request goes on from the newest one of its own conversation, though others have the same texts at the same
-// places, and though the agent moves its cache marker on. A fork goes on from the one that it has most in common with.
+// A request continues the newest one of its own conversation, although others have the same texts at the same places, and
+// although the agent moves its cache marker. A fork continues the request with which it has most messages in common.
 func TestFind(t *testing.T) {
 	r := &recent{max: 64 << 20, pool: new(buffers)}
 	body := func(name string, rounds int) []byte {

@@ -30,7 +30,7 @@ func (s *strict) refusals(path string) (n int) {
 	return n
 }
 
-// Where the store is lost in the middle of a session, no error reaches the agent. The provider refuses one request (WIRE-1).
+// If the store is lost in the middle of a session, the agent gets no error. The provider refuses at most one request (WIRE-1).
 func TestStoreIsLost(t *testing.T) {
 	for _, policy := range append(history.Policies(), history.Finish) {
 		t.Run(string(policy), func(t *testing.T) {
@@ -57,14 +57,15 @@ func TestStoreIsLost(t *testing.T) {
 	}
 }
 
-// Where no known form is right, thinking is dropped, once and for all of the session; and counted (WIRE-1).
+// If no known form is right, stet asks the provider to drop thinking. It decides that once for the session, and counts it
+// (WIRE-1).
 func TestThinkingIsDropped(t *testing.T) {
 	for _, stream := range []string{"", `,"stream":true`} {
 		strictly(t, func(s *strict) {
 			s.rush = true
 			a := s.session("claude-opus-5-5")
 			a.rounds(9, s.proxy())
-			s.store, s.config.History.Policy = new(record.Memory), history.Finish // no form is known, and none is computed
+			s.store, s.config.History.Policy = new(record.Memory), history.Finish // no form is known, and finish computes none
 			p := s.proxy()
 			if stream != "" {
 				a.extra = stream
@@ -92,7 +93,7 @@ func TestThinkingIsDropped(t *testing.T) {
 	}
 }
 
-// A refusal that comes compressed, though that was not asked for, is read all the same.
+// A refusal that comes compressed is read, although no compression was asked for.
 func TestRefusalIsCompressed(t *testing.T) {
 	strictly(t, func(s *strict) {
 		s.rush = true
@@ -106,7 +107,7 @@ func TestRefusalIsCompressed(t *testing.T) {
 			if resp.StatusCode == http.StatusBadRequest {
 				var b bytes.Buffer
 				z := gzip.NewWriter(&b)
-				_, _ = z.Write(w.Body.Bytes()) // memory has no errors
+				_, _ = z.Write(w.Body.Bytes()) // a write to memory does not fail
 				_ = z.Close()
 				resp.Header.Set("Content-Encoding", "gzip")
 				resp.Body, resp.ContentLength = io.NopCloser(&b), int64(b.Len())
@@ -120,7 +121,7 @@ func TestRefusalIsCompressed(t *testing.T) {
 	})
 }
 
-// Where stet changes nothing, an error about thinking is the client's own, and is passed on.
+// If stet changes nothing, an error about thinking is the client's own, and is passed on.
 func TestOwnErrorIsPassed(t *testing.T) {
 	const message = "The block is bound to a different conversation."
 	for name, c := range map[string]Config{"off": {History: history.Config{Policy: history.Off}}, "observe": {Observe: true}} {
@@ -146,7 +147,7 @@ func TestOwnErrorIsPassed(t *testing.T) {
 	}
 }
 
-// A session that stet meets in the middle goes as it came.
+// If a session began without stet, its messages go out as they came.
 func TestMetInTheMiddle(t *testing.T) {
 	strictly(t, func(s *strict) {
 		s.rush = true
@@ -159,11 +160,11 @@ func TestMetInTheMiddle(t *testing.T) {
 	})
 }
 
-// The record of a refused request has the form that the provider finally accepted, and later requests are compared with that form,
-// as in a session whose form was always known (WIRE-2).
+// The record of a refused request has the form that the provider accepted at last. Later requests are compared with that form, as
+// in a session whose form was always known (WIRE-2).
 func TestRecordOfWhatWasTaken(t *testing.T) {
 	for name, config := range map[string]Config{
-		"a lost store": {History: history.Config{Policy: history.Adaptive}, KeepResults: true}, // a refused request has nothing new cleared
+		"a lost store": {History: history.Config{Policy: history.Adaptive}, KeepResults: true}, // KeepResults: a refused request clears no new results
 		"a try":        {History: history.Config{Policy: history.Adaptive}, KeepResults: true, TryBound: true},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -195,10 +196,10 @@ func TestRecordOfWhatWasTaken(t *testing.T) {
 					}
 					for _, r := range rows[len(rows)-6:] {
 						r.ID, r.Added, r.Conversation = "", 0, ""
-						r.Cache.Gap, r.Cache.Lifetime = 0, 0 // a new store knows no answer before, and not what was seen of the cache
+						r.Cache.Gap, r.Cache.Lifetime = 0, 0 // a new store does not know the answer before, nor how long the cache lived
 						all[i] = append(all[i], r)
 					}
-					// Two requests of one moment are recorded in any order.
+					// Two requests of the same time may be recorded in any order.
 					slices.SortFunc(all[i], func(a, b record.Request) int {
 						if c := a.Time.Compare(b.Time); c != 0 {
 							return c
@@ -214,7 +215,7 @@ func TestRecordOfWhatWasTaken(t *testing.T) {
 	}
 }
 
-// refuser is a provider that takes no request; its n-th answer says so.
+// refuser is a provider that refuses every request. The error of its n-th answer begins with n.
 type refuser struct {
 	message string
 	betas   []string // of each request
@@ -234,8 +235,8 @@ func (f *refuser) RoundTrip(r *http.Request) (*http.Response, error) {
 	return w.Result(), nil
 }
 
-// The forms in which a request goes to a provider that refuses each: what is likeliest first, then the other one, and at last
-// the first again with thinking dropped. There are three at most, and no form twice (WIRE-1).
+// If a provider refuses every form of a request, stet tries them in this order: the most likely form, then the other one, then
+// the first one again with thinking dropped. It tries three at most, and no form twice (WIRE-1).
 func TestOrderOfTries(t *testing.T) {
 	const original, shortened, drops = "as it came", "shortened", ", thinking dropped" // the messages before the newest
 	for name, test := range map[string]struct {
@@ -306,8 +307,8 @@ func TestOrderOfTries(t *testing.T) {
 	}
 }
 
-// If no form helps, the client gets the provider's first error unchanged, after at most three tries. Other errors are not tried
-// again.
+// If no form helps, the client gets the provider's first error unchanged, after at most three tries. After other errors stet does
+// not try again.
 func TestFirstErrorIsPassed(t *testing.T) {
 	const bound, other = "The block is bound to a different conversation.", "Invalid `signature` in `thinking` block"
 	strictly(t, func(s *strict) {

@@ -15,7 +15,7 @@ import (
 	"github.com/stet-dev/stet/record"
 )
 
-// upstream answers every request with a usage, and keeps the last body.
+// upstream answers every request with the same usage, and keeps the last body.
 type upstream struct {
 	body  []byte
 	usage string
@@ -32,9 +32,8 @@ func (u *upstream) RoundTrip(r *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// The proxy's decisions outlive it: what a cold point changed stays changed when
-// the conversation goes on through another proxy with the same store. Where they
-// are lost, the bytes are those of a conversation without such cold points.
+// What the proxy decided stays after a restart. What a cold point changed stays changed if the conversation goes on through
+// another proxy with the same store. If the store is lost, the bytes are those of a conversation without cold points.
 func TestRestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, up := new(record.Memory), &upstream{usage: `{"input_tokens":10,"cache_read_input_tokens":0,"cache_creation_input_tokens":9000,"output_tokens":5}`}
@@ -57,7 +56,7 @@ func TestRestart(t *testing.T) {
 			if w.Code != 200 {
 				t.Fatal(w.Code, w.Body)
 			}
-			synctest.Wait() // all is accounted
+			synctest.Wait() // until the answer is settled
 			return bytes.Clone(up.body)
 		}
 		p := start(store)
@@ -87,7 +86,7 @@ func TestRestart(t *testing.T) {
 		p = start(nil)
 		lost := ask(p, 22)
 		end(p)
-		p = start(nil) // one that never had a gap
+		p = start(nil) // a process that has seen no pause
 		for rounds := range 22 {
 			ask(p, rounds)
 		}
@@ -101,7 +100,7 @@ func TestRestart(t *testing.T) {
 		for _, r := range rows {
 			moments, gaps = append(moments, r.Cache.Moment), append(gaps, r.Cache.Gap.String())
 		}
-		for _, r := range rows[:len(rows)-1] { // the last is a fork
+		for _, r := range rows[:len(rows)-1] { // the last one is a fork
 			if r.Conversation != rows[0].Conversation || r.Cache.Broke != "" && r.Cache.Moment == "" {
 				t.Errorf("%s: %+v, the first is of %s", r.Conversation, r.Cache, rows[0].Conversation)
 			}

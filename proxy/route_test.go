@@ -65,7 +65,7 @@ func TestVersioned(t *testing.T) {
 	}
 }
 
-// WIRE-6: a request goes where its provider is, or nowhere.
+// WIRE-6: a request goes to the provider of its API, or nowhere.
 func TestEndpoints(t *testing.T) {
 	e, err := Upstreams{Messages: "http://messages", Chat: "http://chat", Responses: "http://responses", Gemini: "http://gemini"}.endpoints()
 	if err != nil {

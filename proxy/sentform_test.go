@@ -14,8 +14,8 @@ import (
 	"github.com/stet-dev/stet/record"
 )
 
-// A proxy with another policy, other words in its placeholders, or that only observes, sends what was sent as it
-// was sent (WIRE-1, WIRE-2).
+// A proxy with another policy, or with placeholders in another language, or one that only observes, sends earlier messages in the
+// form in which they were sent (WIRE-1, WIRE-2).
 func TestAnotherPolicyGoesOnAsSent(t *testing.T) {
 	policies := append(history.Policies(), history.Finish)
 	for _, first := range policies {
@@ -48,7 +48,7 @@ func TestAnotherPolicyGoesOnAsSent(t *testing.T) {
 	}
 }
 
-// On any doubt what was sent goes out as it was sent, and only what is new goes untouched (WIRE-1).
+// On any doubt, earlier messages go out in the form in which they were sent, and only new messages go out unchanged (WIRE-1).
 func TestDoubtGoesOnAsSent(t *testing.T) {
 	for name, doubt := range map[string]func(s *strict, a *session, p *Proxy){
 		"managed": func(_ *strict, a *session, _ *Proxy) {
@@ -78,22 +78,22 @@ func TestDoubtGoesOnAsSent(t *testing.T) {
 	}
 }
 
-// A session that goes back, and has the provider manage its context for a while, behind proxies that are killed.
+// A session goes back and asks the provider to manage its context for a while, and its proxies are killed.
 func TestManagedBackAndKilled(t *testing.T) {
 	for seed := range uint64(50) {
 		playBound(t, seed, 14, strings.Fields("again back manage manage again kill restart"), history.Adaptive)
 	}
 }
 
-// WIRE-2: each proxy has another policy and other words, and some only observe.
+// WIRE-2: each proxy has a random policy.
 func TestOtherPoliciesAtRandom(t *testing.T) {
 	for seed := range uint64(12) {
 		playBound(t, seed, 12, strings.Fields("pause restart kill midkill through fork turn back again manage strip"), append(history.Policies(), history.Finish)...)
 	}
 }
 
-// A session whose turns are forgotten, because so many came since, goes on as it was sent: the forms of the conversation
-// are kept apart from them.
+// A session goes on in its sent form although its turns were removed from the store: the sent forms are kept apart from the
+// turns.
 func TestTurnsAreForgotten(t *testing.T) {
 	for _, policy := range history.Policies() {
 		t.Run(string(policy), func(t *testing.T) {
@@ -108,7 +108,7 @@ func TestTurnsAreForgotten(t *testing.T) {
 				}
 				time.Sleep(30 * 24 * time.Hour)
 				b, c := a.fork(), a.fork()
-				for i, m := range c.messages { // the first request has no thinking
+				for i, m := range c.messages { // the first request is one without thinking
 					c.messages[i] = string(withoutThinking([]byte(m)))
 				}
 				s.quiet = true
@@ -130,7 +130,7 @@ func TestTurnsAreForgotten(t *testing.T) {
 	}
 }
 
-// silentStore is a store that does not say how conversations were sent.
+// silentStore is a store that never answers how conversations were sent.
 type silentStore struct{ record.Store }
 
 func (silentStore) SentForms(ctx context.Context, _ []uint64) ([]record.SentPlace, []record.SentForm, error) {
@@ -138,13 +138,13 @@ func (silentStore) SentForms(ctx context.Context, _ []uint64) ([]record.SentPlac
 	return nil, nil, ctx.Err()
 }
 
-// A store that does not answer costs a session nothing that this process knows.
+// If the store does not answer, a session keeps what this process knows.
 func TestStoreIsSilent(t *testing.T) {
 	strictly(t, func(s *strict) {
 		a, p := s.session("claude-opus-5-5"), s.proxy()
 		p.forms = sentform.NewMemory(silentStore{s.store})
 		a.rounds(2, p)
-		a.rounds(2, s.model) // what is not known stays as it went
+		a.rounds(2, s.model) // the proxy does not know these messages, and sends them unchanged
 		a.rounds(10, p)
 		if repeats, _ := s.shortened(); repeats == 0 {
 			t.Errorf("%d results are shortened", repeats)
@@ -156,7 +156,7 @@ func TestStoreIsSilent(t *testing.T) {
 type heldStore struct {
 	record.Store
 	mu   sync.Mutex
-	over chan struct{} // closed when it answers again; nil: it answers
+	over chan struct{} // closed when the store answers again; nil: it answers
 }
 
 func (h *heldStore) wait(ctx context.Context) error {
@@ -194,10 +194,11 @@ func (h *heldStore) Append(ctx context.Context, b record.Batch) error {
 	return h.Store.Append(ctx, b)
 }
 
-// A conversation that is at another process at every turn keeps its form while the store they share does not answer: what the other
-// one sent is planned as it was there. What was sent meanwhile is stored later, for a process that comes then (WIRE-1, WIRE-2).
+// A conversation changes between two processes at every turn, and the store that they share does not answer for a while. It keeps
+// its form: each process plans what the other one sent in the same way. What was sent meanwhile is stored later, for other
+// processes (WIRE-1, WIRE-2).
 func TestStoreIsHeld(t *testing.T) {
-	for _, rounds := range []int{2, 9} { // a write waits for less, or gives up
+	for _, rounds := range []int{2, 9} { // with 2, the writes end when the store answers; with 9, they give up before
 		strictly(t, func(s *strict) {
 			s.rush = true
 			held := &heldStore{Store: s.store}
@@ -230,8 +231,8 @@ func TestStoreIsHeld(t *testing.T) {
 	}
 }
 
-// The signature of an answer is in the store before the client has it: a proxy may be killed at any time. What was
-// asked in two forms is told apart by it (WIRE-1).
+// The signature of an answer is stored before the client gets the answer, because a proxy may be killed at any time. It tells
+// apart two forms of the same messages (WIRE-1).
 func TestKilledBehindAnAnswer(t *testing.T) {
 	strictly(t, func(s *strict) {
 		s.rush = true
@@ -239,8 +240,8 @@ func TestKilledBehindAnAnswer(t *testing.T) {
 		a.rounds(6, p)
 		b := a.fork()
 		a.extra = `,"context_management":{"edits":[{"type":"clear_tool_uses_20250919"}]}`
-		a.rounds(1, p) // the newest result goes whole
-		b.rounds(1, p) // and here it is shortened
+		a.rounds(1, p) // sends the newest result whole
+		b.rounds(1, p) // sends it shortened
 		a.extra = ""
 		for range 3 {
 			a.rounds(1, s.proxy())
@@ -249,7 +250,7 @@ func TestKilledBehindAnAnswer(t *testing.T) {
 	})
 }
 
-// A session that was shortened before thinking may not go on without stet.
+// Totals says that a session must go on with stet, if something before its thinking was shortened.
 func TestTotalsAreBound(t *testing.T) {
 	strictly(t, func(s *strict) {
 		a, p := s.session("claude-opus-5-5"), s.proxy()
@@ -264,7 +265,7 @@ func TestTotalsAreBound(t *testing.T) {
 	})
 }
 
-// New messages after sent ones are planned once: later requests continue from there.
+// New messages after sent ones are planned once. Later requests continue from that plan.
 func TestGoesOnBehind(t *testing.T) {
 	strictly(t, func(s *strict) {
 		s.rush = true
@@ -283,7 +284,7 @@ func TestGoesOnBehind(t *testing.T) {
 		if repeats, _ := s.shortened(); repeats == 0 {
 			t.Error("nothing new is shortened")
 		}
-		a.rounds(3, s.proxy()) // and after a restart
+		a.rounds(3, s.proxy()) // after a restart
 		if s.refused() > 0 {
 			t.Errorf("%d requests were refused", s.refused())
 		}

@@ -23,8 +23,7 @@ var codecs = map[string]llm.Codec{
 	record.GenerateContent: gemini.GenerateContent{},
 }
 
-// agent is a small agent: it reads what the model asks for, and keeps its
-// conversation as a list.
+// agent is a small agent. It does the reads that the model asks for, and keeps its conversation as a list.
 type agent struct {
 	rig   *rig
 	api   string
@@ -43,7 +42,7 @@ func newAgent(t *testing.T, i int, script llmtest.Script, change ...func(*proxy.
 	}}, change...)...)
 	a := &agent{rig: r, api: apis[i].api, path: apis[i].path, codec: codecs[apis[i].api], model: model}
 	system := rules
-	if a.api == record.GenerateContent { // its provider caches longer prompts only
+	if a.api == record.GenerateContent { // the provider's cache only keeps longer prompts
 		system = strings.Repeat(rules, 4)
 	}
 	a.req = llm.Request{
@@ -58,8 +57,7 @@ func newAgent(t *testing.T, i int, script llmtest.Script, change ...func(*proxy.
 	return a
 }
 
-// turn makes one request, and does what the answer asks for. It reports
-// whether it asked for anything.
+// turn makes one request, and does what the answer asks for. It reports whether the answer asked for anything.
 func (a *agent) turn(t *testing.T) (more bool) {
 	t.Helper()
 	body, err := a.codec.Encode(&a.req)
@@ -87,7 +85,7 @@ func (a *agent) turn(t *testing.T) (more bool) {
 	return len(results.Parts) > 0
 }
 
-// results are the texts of the results in a request.
+// results returns the texts of the results in a request.
 func results(req *llm.Request) (texts []string) {
 	for _, m := range req.Messages {
 		for _, p := range m.Parts {
@@ -99,9 +97,8 @@ func results(req *llm.Request) (texts []string) {
 	return texts
 }
 
-// A session over each API: repeated reads leave the requests, what the
-// agent keeps is its own, and the model's usage is what was recorded (TRIM-1,
-// TRIM-12, TRIM-14).
+// A session over each API: repeated reads leave the requests, the agent's own list is not changed, and the usage that the model
+// counted is recorded (TRIM-1, TRIM-12, TRIM-14).
 func TestSession(t *testing.T) {
 	again := llmtest.Say("again", llmtest.Read("a.go"))
 	script := llmtest.Script{Root: "/home/me/project", Turns: []llmtest.Turn{again, again, again, again}}
@@ -149,15 +146,14 @@ func TestSession(t *testing.T) {
 	}
 }
 
-// Streams of each API, whole and cut: the client sees what the model sent, and
-// usage is recorded.
+// Streams of each API, whole and cut: the client sees what the model sent, and the usage is recorded.
 func TestStreams(t *testing.T) {
 	for i, api := range apis {
 		for _, cut := range []int{0, 2} {
 			t.Run(fmt.Sprintf("%s, cut after %d", api.api, cut), func(t *testing.T) {
 				a := newAgent(t, i, llmtest.Script{End: "All of it is done, and there are three pieces."})
 				a.req.Stream = true
-				if a.api == record.GenerateContent { // whose bodies do not say it
+				if a.api == record.GenerateContent { // the body does not say that it streams
 					a.path = strings.Replace(a.path, ":generateContent", ":streamGenerateContent?alt=sse", 1)
 				}
 				body, err := a.codec.Encode(&a.req)
@@ -186,7 +182,7 @@ func TestStreams(t *testing.T) {
 	}
 }
 
-// Failures of the model reach the client as they are, in each API.
+// Errors of the model reach the client unchanged, in each API.
 func TestFailures(t *testing.T) {
 	for i, api := range apis {
 		for _, status := range []int{400, 401, 429, 500, 529} {
@@ -198,7 +194,7 @@ func TestFailures(t *testing.T) {
 				t.Fatal(err)
 			}
 			gotStatus, gotHeader, got := a.rig.do("POST", a.path, strings.NewReader(string(body)))
-			a.rig.url = a.model.URL // and without the proxy
+			a.rig.url = a.model.URL // the same request without the proxy
 			wantStatus, wantHeader, want := a.rig.do("POST", a.path, strings.NewReader(string(body)))
 			if gotStatus != wantStatus || got != want || gotHeader.Get("Retry-After") != wantHeader.Get("Retry-After") {
 				t.Errorf("%s: %d %v %s, directly %d %v %s", api.api, gotStatus, gotHeader, got, wantStatus, wantHeader, want)

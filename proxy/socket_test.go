@@ -37,7 +37,7 @@ func (r *rig) open(o *websocket.DialOptions) *websocket.Conn {
 	return c
 }
 
-// said is an event of an answer.
+// said is one event of an answer.
 type said struct {
 	Type, Lane string
 	Status     int
@@ -75,7 +75,7 @@ func ask(t *testing.T, c *websocket.Conn, body string) said {
 	}
 }
 
-// reads are the items of a call that reads a file, without the result of the last one.
+// readCall returns the item of a call that reads a file.
 func readCall(i int) string {
 	return fmt.Sprintf(`{"type":"function_call","call_id":"call_%d","name":"Read","arguments":"{\"file_path\":\"/home/me/project/a.go\"}"}`, i)
 }
@@ -85,7 +85,7 @@ func readOutput(id string) string {
 	return fmt.Sprintf(`{"type":"function_call_output","call_id":%q,"output":%s}`, id, text)
 }
 
-// reader is a scripted model that reads one file again and again.
+// reader starts a scripted model that reads one file again and again.
 func reader(t *testing.T) *llmtest.Server {
 	t.Helper()
 	s, err := llmtest.Start(llmtest.Config{Handler: func(req *llm.Request) (llm.Response, error) {
@@ -100,7 +100,7 @@ func reader(t *testing.T) *llmtest.Server {
 	return s
 }
 
-// asked are the requests that the model got.
+// asked returns the requests that the model got.
 func asked(model *llmtest.Server) (got []llmtest.Request) {
 	for _, r := range model.Requests() {
 		if r.Method == http.MethodPost {
@@ -121,7 +121,7 @@ func callOf(t *testing.T, e said) string {
 	return item.CallID
 }
 
-// Requests that go on from a response, on a socket and by POST, are shortened like whole ones; the model sees the same
+// Requests that continue a response, on a socket and by POST, are shortened like whole ones. The model sees the same
 // conversation, and every request is recorded (WIRE-4).
 func TestSocketFollowed(t *testing.T) {
 	for _, way := range []string{"socket", "POST"} {
@@ -159,7 +159,7 @@ func TestSocketFollowed(t *testing.T) {
 					shortened++
 				}
 			}
-			if shortened != 2 { // one that is asked for again is answered in full
+			if shortened != 2 { // a repeat that is asked for again is answered in full
 				t.Errorf("%d requests are shortened", shortened)
 			}
 			if open != nil {
@@ -178,7 +178,8 @@ func TestSocketFollowed(t *testing.T) {
 	}
 }
 
-// A client may open its conversation with no items and no answer, and go on from there: newer ones of Codex do (WIRE-4).
+// A client may open its conversation with a request that has no items and asks for no answer, and continue from there. Newer versions
+// of Codex do (WIRE-4).
 func TestSocketBeginsWithNothing(t *testing.T) {
 	model := reader(t)
 	r := newRig(t, nil, func(c *proxy.Config) { c.Upstreams.Responses, c.History = model.URL, history.Config{} })
@@ -200,7 +201,8 @@ func TestSocketBeginsWithNothing(t *testing.T) {
 	}
 }
 
-// A request that continues an unknown conversation passes untouched, and so does the provider's refusal of an unknown one (WIRE-4).
+// A request that continues an unknown conversation passes unchanged. If the provider does not know it either, its refusal passes
+// too (WIRE-4).
 func TestSocketUnknown(t *testing.T) {
 	model := reader(t)
 	r := newRig(t, nil, func(c *proxy.Config) { c.Upstreams.Responses = model.URL })
@@ -223,7 +225,7 @@ func TestSocketUnknown(t *testing.T) {
 	}
 }
 
-// echo is an upstream that sends back what it gets and closes as it is told.
+// echo is an upstream that sends back what it gets. It closes the socket as the message says.
 func echo(t *testing.T, seen func(*http.Request)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		seen(r)
@@ -291,7 +293,7 @@ func TestSocketTransparent(t *testing.T) {
 	}
 }
 
-// An upstream without sockets answers for itself; an address that is not allowed, or a page of another origin, gets none.
+// If the upstream refuses a socket, its answer passes. A host that is not allowed, and a page of another origin, get no socket.
 func TestSocketRefused(t *testing.T) {
 	for _, status := range []int{426, 401, 404, 500} {
 		up := &recorder{answer: func(w http.ResponseWriter, r *http.Request) {
@@ -324,7 +326,7 @@ func TestSocketRefused(t *testing.T) {
 	}
 }
 
-// Where the upstream breaks off, so does the client's socket, and the request is recorded as cut.
+// If the upstream breaks off, the client's socket breaks off too, and the request is recorded as cut.
 func TestSocketBroken(t *testing.T) {
 	model := reader(t)
 	model.Fail(llmtest.Fault{CutAfter: 3}, llmtest.Fault{Reset: true})
@@ -344,7 +346,7 @@ func TestSocketBroken(t *testing.T) {
 	}
 }
 
-// An error that names no lane is the answer to the only request that waits.
+// An error without a lane is the answer to the only request that waits.
 func TestSocketErrorWithoutLane(t *testing.T) {
 	r := newRig(t, echo(t, func(*http.Request) {}))
 	c := r.open(nil)
@@ -361,7 +363,7 @@ func TestSocketErrorWithoutLane(t *testing.T) {
 	}
 }
 
-// A proxy that closes lets an answer end, and closes sockets that wait for none.
+// A proxy that closes lets an answer end, and closes sockets on which no request waits.
 func TestSocketClosing(t *testing.T) {
 	model := reader(t)
 	r := newRig(t, nil, func(c *proxy.Config) { c.Upstreams.Responses = model.URL })
@@ -378,7 +380,8 @@ func TestSocketClosing(t *testing.T) {
 	}
 }
 
-// Many sockets, with lanes, hostile messages and clients that go at any time: each answer comes in its lane, and all ends.
+// Many sockets, with lanes, hostile messages and clients that go away at any time: each answer comes in its lane, and everything
+// ends.
 func TestSocketsAtOnce(t *testing.T) {
 	model := reader(t)
 	r := newRig(t, nil, func(c *proxy.Config) { c.Upstreams.Responses, c.MaxBody = model.URL, 1<<20 })
@@ -399,7 +402,7 @@ func TestSocketsAtOnce(t *testing.T) {
 				body := fmt.Sprintf(`{"type":"response.create","stream_id":%q,"model":"m","store":false,"input":"%d %d"}`, lane, i, n)
 				switch random.IntN(6) {
 				case 0:
-					body = body[:len(body)/2] // refused without a lane
+					body = body[:len(body)/2] // such a message is refused without a lane
 					lane = ""
 				case 1:
 					body = strings.Replace(body, `"input":"`, `"input":"`+strings.Repeat("y", 2<<20), 1)

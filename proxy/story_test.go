@@ -18,8 +18,7 @@ import (
 	"github.com/stet-dev/stet/store/sqlite"
 )
 
-// Two conversations at once on one model never mix, with the agents' own keys
-// and without, and neither do a session's sub-agents.
+// Conversations at the same time on one model never mix, with keys of the agents and without. Nor do the sub-agents of a session.
 func TestConversationsApart(t *testing.T) {
 	for _, test := range []struct {
 		name    string
@@ -49,7 +48,7 @@ func TestConversationsApart(t *testing.T) {
 			}
 			wg.Wait()
 			rows := r.rows()
-			per := map[string][]int{} // reads in each request, per conversation and agent
+			per := map[string][]int{} // the number of reads in each request, by conversation and agent
 			for _, row := range rows {
 				key := row.Conversation + "/" + row.Agent
 				per[key] = append(per[key], row.Reads)
@@ -76,7 +75,7 @@ func TestConversationsApart(t *testing.T) {
 	}
 }
 
-// Keys, and what is said and read, are in no record and no log.
+// No record and no log contains keys, messages or file contents.
 func TestNothingLeaks(t *testing.T) {
 	up := &recorder{answer: func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Set-Cookie", "session=secret-cookie-1")

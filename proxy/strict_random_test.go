@@ -23,7 +23,7 @@ import (
 	"github.com/stet-dev/stet/record"
 )
 
-// cutStore is a store that a killed process cannot write to any more.
+// cutStore refuses the writes of a killed process.
 type cutStore struct {
 	*record.Memory
 	killed atomic.Bool
@@ -36,14 +36,14 @@ func (c *cutStore) Append(ctx context.Context, b record.Batch) error {
 	return c.Memory.Append(ctx, b)
 }
 
-// twin is the same conversation twice: through proxies, and without any.
+// twin is the same conversation twice: through proxies, and without a proxy.
 type twin struct {
 	with, without []json.RawMessage // messages
 	model         string
-	deferred      int    // tools that are deferred
+	deferred      int    // number of tools that are deferred
 	extra         string // more members of the body
-	strips        bool   // the client sends no thinking, though it has it
-	name          string // by which the client tells its conversations apart; "": it does not
+	strips        bool   // the client sends no thinking, although it has it
+	name          string // the id by which the client tells its conversations apart; "": it sends none
 }
 
 func (w *twin) clone() *twin {
@@ -59,7 +59,7 @@ func (w *twin) say(text string) {
 
 func (w *twin) cut(n int) { w.with, w.without = w.with[:n:n], w.without[:n:n] }
 
-// withoutThinking is a message without its thinking.
+// withoutThinking returns a message without its thinking.
 func withoutThinking(m json.RawMessage) json.RawMessage {
 	var v struct {
 		Role    string            `json:"role"`
@@ -69,11 +69,11 @@ func withoutThinking(m json.RawMessage) json.RawMessage {
 		return m
 	}
 	v.Content = slices.DeleteFunc(v.Content, func(b json.RawMessage) bool { return strings.Contains(string(b), `"type":"thinking"`) })
-	out, _ := json.Marshal(v) // it was JSON
+	out, _ := json.Marshal(v) // it was decoded from JSON
 	return out
 }
 
-// forget removes the first n messages' thinking for good.
+// forget removes the thinking of the first n messages from the client's copy.
 func (w *twin) forget(n int) {
 	for i := range n {
 		w.with[i], w.without[i] = withoutThinking(w.with[i]), withoutThinking(w.without[i])
@@ -100,21 +100,21 @@ func (w *twin) body(messages []json.RawMessage) string {
 		w.model, extra, "You help in /home/me/project. "+strings.Repeat("Follow the rule. ", 100), tools, strings.Join(said, ","))
 }
 
-// bind is a session in which anything may happen, against a provider that binds thinking.
+// bind is a random session with a provider that binds thinking.
 type bind struct {
 	*strict
 	*rand.Rand
 	seed     uint64
 	now      *twin
 	others   []*twin
-	stores   *cutStore // of the proxy
+	stores   *cutStore // the store of the proxy
 	proxy    *Proxy
 	second   *Proxy
 	secondOf *cutStore
 	policies []history.Policy
-	drops    [][]string // patterns of tools that are left out; each proxy uses one of them; none: no tools are left out
+	drops    [][]string // patterns of tools to leave out; each proxy uses one set; empty: no tools are left out
 	did      []string
-	lose     bool // the answer to the next request does not come back
+	lose     bool // the answer to the next request is lost on its way
 	failed   bool
 }
 
@@ -135,7 +135,7 @@ func (b *bind) start() (*Proxy, *cutStore) {
 	return p, store
 }
 
-// RoundTrip implements http.RoundTripper: it asks the model, and may lose the answer.
+// RoundTrip implements http.RoundTripper: it asks the model, and loses the answer if lose is set.
 func (b *bind) RoundTrip(r *http.Request) (*http.Response, error) {
 	resp, err := b.strict.RoundTrip(r)
 	if b.lose && r.URL.Path == "/v1/messages" {
@@ -153,7 +153,7 @@ func (b *bind) post(h http.Handler, path, body string) (int, string) {
 	return w.Code, w.Body.String()
 }
 
-// ask sends the conversation both ways. It reports whether it passed without a proxy.
+// ask sends the conversation through the proxy and without it. It reports whether it passed without a proxy.
 func (b *bind) ask(h http.Handler) bool {
 	w := b.now
 	plain := w.body(w.without)
@@ -210,7 +210,7 @@ func (b *bind) hear(messages []json.RawMessage, answer string) []json.RawMessage
 	return append(messages, json.RawMessage(`{"role":"user","content":[`+strings.Join(results, ",")+`]}`))
 }
 
-// resultOf is what a call prints at a time.
+// resultOf returns what a call prints at a point of the conversation.
 func resultOf(name, args string, at int) string {
 	var b strings.Builder
 	switch name {
@@ -228,7 +228,7 @@ func resultOf(name, args string, at int) string {
 	return b.String()
 }
 
-// does is what the model does: it goes by the conversation's length and words alone.
+// does is the model. Its answer depends only on the length and the words of the conversation.
 func (b *bind) does(req *llm.Request) (llm.Response, error) {
 	h := fnv.New64a()
 	n := 0
@@ -265,7 +265,7 @@ func (b *bind) does(req *llm.Request) (llm.Response, error) {
 	return llm.Response{Message: llm.Message{Role: llm.Assistant, Parts: parts}}, nil
 }
 
-// turn is where the conversation can be cut: behind a message of the user.
+// turn returns a random place at which the conversation can be cut: behind a message of the user.
 func (b *bind) turn() int { return 1 + 2*b.IntN((len(b.now.with)+1)/2) }
 
 func (b *bind) all() map[string]func() {
@@ -312,7 +312,7 @@ func (b *bind) all() map[string]func() {
 		},
 		"back":  func() { b.now.cut(b.turn()); b.now.say(fmt.Sprint("in other words: ", b.Int())) },
 		"again": func() { b.now.cut(b.turn()) },
-		"edit": func() { // an older message, and all thinking from there on goes
+		"edit": func() { // changes an older message, and removes all thinking from there on
 			n := b.turn() - 1
 			w := b.now
 			m := json.RawMessage(fmt.Sprintf(`{"role":"user","content":%q}`, fmt.Sprint("cleared ", b.Int())))
@@ -338,7 +338,7 @@ func (b *bind) all() map[string]func() {
 				b.now.extra = ""
 			}
 		},
-		"direct": func() { // for as long as it is not refused
+		"direct": func() { // goes past the proxy, as long as the provider accepts it
 			for range 1 + b.IntN(3) {
 				w := b.now
 				if code, _ := b.post(b.strict.model, "/v1/messages/count_tokens", w.body(w.with)); code == 200 {
@@ -349,7 +349,7 @@ func (b *bind) all() map[string]func() {
 	}
 }
 
-// plays n of what may happen, of the kinds named.
+// plays does n random actions of the named kinds.
 func (b *bind) plays(n int, kinds []string) {
 	all := b.all()
 	for range n {
@@ -376,8 +376,7 @@ func (b *bind) plays(n int, kinds []string) {
 	}
 }
 
-// WIRE-1, WIRE-2: whatever happens in a session, in whatever order, no request of it is
-// refused that is not refused without stet.
+// WIRE-1, WIRE-2: in random sessions no request is refused that would pass without stet.
 func TestNothingIsRefusedAtRandom(t *testing.T) {
 	from, seeds, steps, policies := uint64(1), uint64(1), 10, []history.Policy{history.Adaptive, history.Bold}
 	if os.Getenv("STET_SOAK") != "" {
@@ -413,8 +412,8 @@ func playBoundBy(s *strict, seed uint64, steps int, kinds []string, drops [][]st
 	synctest.Wait()
 }
 
-// WIRE-1, WIRE-2: the agent takes answers back, has the provider manage its context, and gets the same
-// answers again. What it then sends was sent before.
+// WIRE-1, WIRE-2: the agent takes answers back, lets the provider manage its context, and gets the same answers again. After that
+// it sends messages that were sent before.
 func TestManagedAgain(t *testing.T) {
 	kinds := strings.Fields("pause restart kill midkill lost fork turn back again new edit model tools strip forget quiet manage direct through compact")
 	for _, policy := range history.Policies() {

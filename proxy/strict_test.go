@@ -27,14 +27,14 @@ type strict struct {
 	config  Config
 	proxies []*Proxy
 	quiet   bool                                     // the model does not think
-	asked   func()                                   // before each request for an answer; may be nil
+	asked   func()                                   // called before each request for an answer; may be nil
 	rush    bool                                     // no time passes between rounds
-	lines   int                                      // of a command's output, each another; 0: 60 that are the same
-	does    func(*llm.Request) (llm.Response, error) // in place of what the model does; may be nil
-	before  func(*http.Request) *http.Response       // a server before the model, which answers itself where this is not nil; may be nil
+	lines   int                                      // of a command's output, each different; 0: 60 equal lines
+	does    func(*llm.Request) (llm.Response, error) // replaces the scripted answers; may be nil
+	before  func(*http.Request) *http.Response       // a server in front of the model, which answers itself if it returns an answer; may be nil
 }
 
-// strictly runs a test against a strict provider, in a time of its own.
+// strictly runs a test with a strict provider, in a synctest bubble, which has its own time.
 func strictly(t *testing.T, test func(s *strict)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -56,8 +56,8 @@ func strictly(t *testing.T, test func(s *strict)) {
 	})
 }
 
-// answer is what the model does: it thinks, and reads one file or runs a command. What
-// it does goes by the number of its answers.
+// answer is the model: it thinks, and reads one file or runs a command. Which of the two depends on the number of earlier
+// answers.
 func (s *strict) answer(req *llm.Request) (llm.Response, error) {
 	if s.does != nil {
 		return s.does(req)
@@ -94,17 +94,17 @@ func (s *strict) RoundTrip(r *http.Request) (*http.Response, error) {
 	return w.Result(), nil
 }
 
-// of has the provider be one with another kind of account.
+// of replaces the provider by one for another kind of account.
 func (s *strict) of(account llmtest.Account) {
 	s.t.Helper()
-	_ = s.model.Close() // nothing was asked of it
+	_ = s.model.Close() // it got no requests
 	var err error
 	if s.model, err = llmtest.Start(llmtest.Config{Listener: new(llmtest.Memory), Handler: s.answer, Account: account}); err != nil {
 		s.t.Fatal(err)
 	}
 }
 
-// proxy starts another proxy with the same store, as after the end of the one before.
+// proxy starts another proxy with the same store, as after a restart.
 func (s *strict) proxy() *Proxy {
 	s.t.Helper()
 	c := s.config
@@ -125,7 +125,7 @@ type session struct {
 	key      string // of the account; "": the client sends none
 	betas    string // more values of the beta header
 	plain    bool   // it sends no beta header
-	system   string // in place of a long one
+	system   string // replaces a long default
 	messages []string
 	answers  int
 }
@@ -134,7 +134,7 @@ func (s *strict) session(model string) *session {
 	return &session{s: s, model: model, messages: []string{`{"role":"user","content":"go on"}`}}
 }
 
-// fork is another conversation that began as this one.
+// fork returns a second conversation with the same messages.
 func (a *session) fork() *session {
 	b := *a
 	b.messages = slices.Clone(a.messages)
@@ -146,8 +146,8 @@ func (a *session) body() string {
 		a.model, a.extra, cmp.Or(a.system, "You help. "+strings.Repeat("Follow the rule. ", 400)), strings.Join(a.messages, ","))
 }
 
-// rounds asks so many times over h, a proxy or the provider itself, and does what the
-// model asks for. What is about to be sent is counted before.
+// rounds sends n requests to h, a proxy or the provider itself, and does what the model asks for. Before each request it counts
+// its tokens.
 func (a *session) rounds(n int, h http.Handler) {
 	a.s.t.Helper()
 	for range n {
@@ -214,20 +214,19 @@ func (a *session) hear(answer []byte) {
 	a.answers++
 }
 
-// sent is the last body that the model got.
+// sent returns the last body that the model got.
 func (s *strict) sent() string {
 	all := s.model.Requests()
 	return string(all[len(all)-1].Body)
 }
 
-// shortened counts the lines in what the model got last: of repeats, and of what left
-// at a cold point.
+// shortened counts the placeholders in the last body: of repeats, and of old outputs that left at a cold point.
 func (s *strict) shortened() (repeats, evicted int) {
 	return strings.Count(s.sent(), "unchanged: shown above"), strings.Count(s.sent(), "output of an older command left out")
 }
 
-// WIRE-1, WIRE-2: whatever comes, no request that would pass without stet is refused
-// because of what was left out of it; and what was shortened stays so.
+// WIRE-1, WIRE-2: no request that would pass without stet is refused because something was left out of it, in all these cases.
+// What was shortened stays shortened.
 func TestNothingIsRefused(t *testing.T) {
 	const checked, alsoChecked, unchecked = "claude-opus-5-5", "claude-fable-5-1", "claude-sonnet-4-5"
 	pause := func() { time.Sleep(310 * time.Second) }
@@ -261,7 +260,7 @@ func TestNothingIsRefused(t *testing.T) {
 		},
 		"without stet in between": func(s *strict) {
 			a, p := s.session(checked), s.proxy()
-			a.rounds(2, p) // nothing is shortened yet
+			a.rounds(2, p) // nothing is shortened by then
 			a.rounds(8, s.model)
 			a.rounds(8, p)
 			synctest.Wait()
@@ -445,7 +444,7 @@ func TestNothingIsRefused(t *testing.T) {
 			a := s.session(checked)
 			s.rush = true
 			for range 12 {
-				a.rounds(1, s.proxy()) // the one before has not written its queue yet
+				a.rounds(1, s.proxy()) // the proxy before it has not yet written its queue
 			}
 		},
 	} {
@@ -460,8 +459,7 @@ func TestNothingIsRefused(t *testing.T) {
 	}
 }
 
-// A model that is known not to check gets what it got before: at a cold point old
-// outputs leave.
+// With a model that is known not to check thinking, old outputs leave at a cold point.
 func TestUncheckedIsEvicted(t *testing.T) {
 	strictly(t, func(s *strict) {
 		s.model.Close()
@@ -484,7 +482,7 @@ func TestUncheckedIsEvicted(t *testing.T) {
 	})
 }
 
-// A cold point is in the store when its request goes out: the process may be killed.
+// A cold point is in the store before its request goes out, because the process may be killed after that.
 func TestDecidedIsStored(t *testing.T) {
 	strictly(t, func(s *strict) {
 		moments := func() (of []string) {
@@ -499,7 +497,7 @@ func TestDecidedIsStored(t *testing.T) {
 			}
 			return of
 		}
-		s.config.History.Policy = history.Lossless // which leaves nothing out here
+		s.config.History.Policy = history.Lossless // lossless leaves nothing out here
 		a, p := s.session("claude-sonnet-4-5"), s.proxy()
 		a.rounds(14, p)
 		pause()

@@ -20,40 +20,40 @@ import (
 	"github.com/stet-dev/stet/llm/llmtest"
 )
 
-// threadClient is an agent that keeps its conversation in message threads. It has its own copy of all messages,
-// and sends all of them again where the provider has lost them.
+// threadClient is an agent that keeps its conversation in message threads. It has its own copy of all messages, and sends all of
+// them again if the provider has lost them.
 type threadClient struct {
 	s        *strict
 	model    string
-	name     string // of its session; "": it sends none
+	name     string // the session's id; "": the client sends none
 	stream   bool
-	alone    bool     // it uses no threads
-	marks    bool     // the last message bears a cache marker
+	alone    bool     // the client uses no threads
+	marks    bool     // the last message has a cache marker
 	messages []string // raw
-	held     int      // messages that the provider holds
-	previous string   // the answer that the next request goes on from; "": all is sent again
+	held     int      // number of messages that the provider holds
+	previous string   // the answer that the next request continues; "": all messages are sent
 	answers  int
-	saved    int            // bytes that the proxy left out of requests that continue
-	replays  map[string]int // by the code of the error
+	saved    int            // bytes that the proxy left out of requests that continue an answer
+	replays  map[string]int // how often all was sent again, by the code of the error
 }
 
 func (s *strict) threadClient(model string) *threadClient {
 	return &threadClient{s: s, model: model, stream: true, messages: []string{`{"role":"user","content":"go on"}`}, replays: map[string]int{}}
 }
 
-// fork is another client that began as this one, and has no thread yet.
+// fork returns another client with the same messages, and without a thread.
 func (a *threadClient) fork() *threadClient {
 	b := *a
 	b.messages, b.previous, b.held, b.replays = slices.Clone(a.messages), "", 0, map[string]int{}
 	return &b
 }
 
-// uncheckedModel is one whose thinking is not bound.
+// uncheckedModel is a model whose thinking is not bound.
 const uncheckedModel = "claude-sonnet-4-5"
 
 const systemOfThreads = `"system":[{"type":"text","text":%q}],"tools":[{"name":"Bash","input_schema":{}},{"name":"Read","input_schema":{}}],`
 
-// body is the next request.
+// body returns the next request.
 func (a *threadClient) body() string {
 	head := fmt.Sprintf(`{"model":%q,"max_tokens":99,"stream":%v,"thinking":{"type":"adaptive"},`, a.model, a.stream)
 	messages, thread := slices.Clone(a.messages), `"thread":{"type":"create"},`
@@ -71,12 +71,12 @@ func (a *threadClient) body() string {
 	return head + thread + `"x_unknown": {"kept" : [1, 2]},"messages":[` + strings.Join(messages, ", ") + `]}`
 }
 
-// ask sends the next request over h, and checks what became of it on the way. A refusal that has to do with the
-// thread makes the client send all again. It reports whether there was an answer.
+// ask sends the next request to h, and checks what the proxy changed in it. If the thread is refused, the client sends all again.
+// ask reports whether there was an answer.
 func (a *threadClient) ask(h http.Handler) bool {
 	a.s.t.Helper()
 	if a.s.t.Failed() {
-		return false // one failure tells enough
+		return false // the first failure is enough
 	}
 	for range 3 {
 		body := a.body()
@@ -119,8 +119,7 @@ func (a *threadClient) ask(h http.Handler) bool {
 	return false
 }
 
-// compare proves that what went upstream is the client's body with other results and arguments, and
-// nothing else.
+// compare checks that what went upstream differs from the client's body only in results and arguments.
 func (a *threadClient) compare(body string, h http.Header, got llmtest.Request) {
 	a.s.t.Helper()
 	if was, is := unedited(a.s.t, []byte(body)), unedited(a.s.t, got.Body); was != is {
@@ -136,7 +135,7 @@ func (a *threadClient) compare(body string, h http.Header, got llmtest.Request) 
 	}
 }
 
-// unedited is a body without its results and arguments.
+// unedited returns a body without its results and arguments.
 func unedited(t *testing.T, body []byte) string {
 	t.Helper()
 	req, err := anthropic.Messages{}.Decode(body)
@@ -160,7 +159,7 @@ func (a *threadClient) hear(answer []byte) bool {
 	a.s.t.Helper()
 	id, content, ok := contentOf(a.s.t, answer)
 	if !ok {
-		a.previous = "" // it broke off: all is sent again
+		a.previous = "" // the answer broke off, so all messages are sent again
 		return false
 	}
 	a.messages = append(a.messages, `{"role":"assistant","content":[`+strings.Join(content, ",")+`]}`)
@@ -265,9 +264,9 @@ func contentOf(t *testing.T, answer []byte) (id string, content []string, ok boo
 	return id, nil, false
 }
 
-// WIRE-3: a client with threads is served as one without. Results in a request that continues are
-// deduplicated against the whole conversation, nothing is refused because of it, and when the thread is gone the whole is
-// sent again as the provider had it.
+// WIRE-3: a client with threads is served like one without. Results in a request that continues a thread are deduplicated against
+// the whole conversation. The provider refuses nothing because of that. If the thread is gone, all is sent again in the form that
+// the provider had.
 func TestThreadsAreFollowed(t *testing.T) {
 	rounds := func(a *threadClient, h http.Handler, n int) {
 		for range n {
@@ -278,7 +277,7 @@ func TestThreadsAreFollowed(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		test func(s *strict, a *threadClient)
-		want map[string]int // replays
+		want map[string]int // replays, by the code of the error
 	}{
 		{"goes on", func(s *strict, a *threadClient) { rounds(a, s.proxy(), 20) }, nil},
 		{"not streamed", func(s *strict, a *threadClient) {
@@ -337,7 +336,7 @@ func TestThreadsAreFollowed(t *testing.T) {
 		{"a restart", func(s *strict, a *threadClient) {
 			rounds(a, s.proxy(), 10)
 			synctest.Wait()
-			p := s.proxy() // what it does not hold passes
+			p := s.proxy() // what this proxy does not hold passes
 			rounds(a, p, 5)
 			s.model.ForgetThreads()
 			rounds(a, p, 12)
@@ -367,7 +366,7 @@ func TestThreadsAreFollowed(t *testing.T) {
 					a.previous = ""
 				}
 			}
-			a.saved = 1 // of requests that continue there were none
+			a.saved = 1 // no request continued an answer
 		}, map[string]int{"thread_unsupported_request": 1}},
 	} {
 		for _, model := range []string{"claude-opus-5-5", uncheckedModel} {
@@ -393,7 +392,7 @@ func TestThreadsAreFollowed(t *testing.T) {
 	}
 }
 
-// WIRE-3: whatever clients with threads do, in whatever order.
+// WIRE-3: clients with threads do random things in random order.
 func TestRandomThreads(t *testing.T) {
 	saved := 0
 	for seed := range uint64(30) {
@@ -430,7 +429,7 @@ func TestRandomThreads(t *testing.T) {
 							b.messages = append(b.messages, fmt.Sprintf(`{"role":"user","content":"another way: %d"}`, step))
 							clients = append(clients, b)
 						}
-					case 6: // it goes back
+					case 6: // the client goes back
 						if n := len(a.messages); n > 6 {
 							for n -= 4; n > 0 && strings.HasPrefix(a.messages[n-1], `{"role":"user"`); {
 								n--
@@ -459,9 +458,8 @@ func TestRandomThreads(t *testing.T) {
 	}
 }
 
-// WIRE-3: a request that continues goes untouched on any doubt, and so do those that go on from it, as far as the
-// provider has older messages otherwise than they would be planned. When all is sent again, it is as the
-// provider had it.
+// WIRE-3: on any doubt a request that continues a thread goes out unchanged. So do the requests after it, if the provider has
+// older messages in another form than the plan. When all is sent again, it goes out in the form that the provider had.
 func TestThreadsInDoubt(t *testing.T) {
 	for _, fault := range []string{"decode panics", "session panics", "patch panics", "patch fails", "patch has another text", "patch has more", "patch changes what stands before", "meter panics"} {
 		for _, begins := range []bool{false, true} {

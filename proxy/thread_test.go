@@ -9,10 +9,9 @@ import (
 	"github.com/stet-dev/stet/proxy"
 )
 
-// WIRE-3: where threads are refused, a request that continues one is answered as by a server that keeps none,
-// and never taken for a whole conversation. One that begins a thread is a request like
-// others. Where nothing is changed, both pass byte for byte. So does one that goes on from an answer
-// that is not held.
+// WIRE-3: if RefuseThreads is set, a request that continues a thread is answered like by a server that keeps no threads. It is
+// never treated as a whole conversation. A request that begins a thread is a request like others. If nothing is changed, both
+// pass byte for byte. So does a request that continues an answer which the proxy does not hold.
 func TestRefuseThreads(t *testing.T) {
 	create := strings.Replace(conversation("hello", 3), `"x_unknown"`, `"thread":{"type":"create"},"x_unknown"`, 1)
 	next := `{"model":"claude-opus-5-5","max_tokens":9,"thread":{"type":"continue","previous_message_id":"msg_1"},"messages":[{"role":"user","content":"and now?"}]}`

@@ -10,7 +10,7 @@ import (
 	"github.com/stet-dev/stet/record"
 )
 
-// Which tools a conversation's requests offer is recorded, with names and sizes alone, and how often each was called.
+// The record says which tools the requests of a conversation offer, with only names and sizes, and how often each was called.
 func TestToolUse(t *testing.T) {
 	const tools = `[{"name":"Read","description":"Reads a file.","input_schema":{"type":"object"}},` +
 		`{"name":"mcp__notes__save","defer_loading":true,"input_schema":{"type":"object"}}]`

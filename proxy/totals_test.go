@@ -11,8 +11,7 @@ import (
 	"github.com/stet-dev/stet/record"
 )
 
-// The proxy's own account of a run: a read and a shortened result count once,
-// in however many requests of their conversation they stand.
+// The totals of a run count a read and a shortened result once, although they stand in many requests of their conversation.
 func TestTotals(t *testing.T) {
 	r := newRig(t, &recorder{}, func(c *proxy.Config) { c.History = history.Config{Policy: history.Lossless} })
 	for _, first := range []string{"task 1", "task 2"} {
@@ -35,7 +34,7 @@ func TestTotals(t *testing.T) {
 		Passed:    map[string]int{"malformed": 1, "chained": 1},
 		Through:   map[string]int{"/": 1, "/v1/models": 2},
 		Reads:     3 + 3 + 4,
-		Shortened: map[string]int{"repeat": 1 + 1 + 2}, // who insists gets the full text
+		Shortened: map[string]int{"repeat": 1 + 1 + 2}, // a repeated read that is asked for again gets the full text
 	}
 	for _, row := range rows {
 		want.TokensOff, want.Tokens = want.TokensOff+row.TokensOff, want.Tokens+row.Tokens
@@ -49,7 +48,7 @@ func TestTotals(t *testing.T) {
 	}
 }
 
-// However many paths are asked for, few are remembered.
+// Requests for many different paths do not grow the memory of the totals.
 func TestTotalsBounded(t *testing.T) {
 	r := newRig(t, &recorder{})
 	for i := range 30 {

@@ -37,11 +37,11 @@ func (s *strict) dropped() (n int) {
 	return n
 }
 
-// pause outlives the provider's cache.
+// pause is longer than the provider's cache lives.
 func pause() { time.Sleep(310 * time.Second) }
 
-// An account that lets edits pass saves what one saves whose thinking is not checked: old outputs leave at a cold point, and
-// stay away after a restart, in a fork and behind the next cold point.
+// If an account allows edits before thinking, a session saves as much as one whose thinking is not checked. Old outputs leave at
+// a cold point, and stay away after a restart, in a fork, and after the next cold point.
 func TestTryWhereItPasses(t *testing.T) {
 	strictly(t, func(s *strict) {
 		s.of(llmtest.OldAccount)
@@ -77,7 +77,7 @@ func TestTryWhereItPasses(t *testing.T) {
 	})
 }
 
-// An account that lets nothing pass has one request refused, which the agent does not see. Then it is remembered: in other
+// If an account allows no edits, one request is refused, and the agent does not see that. stet remembers the account: in other
 // sessions, and after a restart. Another key is another account (WIRE-1).
 func TestTryWhereItIsRefused(t *testing.T) {
 	strictly(t, func(s *strict) {
@@ -106,7 +106,7 @@ func TestTryWhereItIsRefused(t *testing.T) {
 			synctest.Wait()
 			play(b, p)
 			c := a.fork()
-			play(c, s.proxy()) // after the end of the first one, as far as the store tells
+			play(c, s.proxy()) // the store has no rows yet that the first proxy writes at its end
 			if got := s.refused(); got != want {
 				t.Errorf("%d requests of %d accounts were refused", got, want)
 			}
@@ -125,7 +125,7 @@ func TestTryWhereItIsRefused(t *testing.T) {
 	})
 }
 
-// A try that is refused leaves no trace: the sessions go on as without it, and what was sent stays so (WIRE-2).
+// After a refused try, sessions go on as if there was none, and what was sent stays (WIRE-2).
 func TestRefusedTryLeavesNoTrace(t *testing.T) {
 	for _, policy := range history.Policies() {
 		t.Run(string(policy), func(t *testing.T) {
@@ -154,7 +154,7 @@ func TestRefusedTryLeavesNoTrace(t *testing.T) {
 	}
 }
 
-// Nothing is tried where the provider would not refuse it at once, or would drop thinking for it.
+// Nothing is tried if the provider would not refuse it at once, or would drop thinking because of it.
 func TestNothingIsTried(t *testing.T) {
 	for name, prepare := range map[string]func(s *strict, a *session){
 		"the client says what is to happen": func(_ *strict, a *session) {
@@ -193,7 +193,7 @@ func TestNothingIsTried(t *testing.T) {
 	}
 }
 
-// WIRE-1: whatever happens in a session of an account that lets nothing pass, no thinking is lost by a try.
+// WIRE-1: with an account that allows no edits, no thinking is lost by a try, in random sessions.
 func TestTriesAtRandom(t *testing.T) {
 	for seed := range uint64(12) {
 		strictly(t, func(s *strict) {
@@ -225,7 +225,7 @@ func TestAccountOf(t *testing.T) {
 	}
 }
 
-// Accounts that are forgotten are looked up again.
+// Forgotten accounts are looked up in the store again.
 func TestAccountsAreBounded(t *testing.T) {
 	a := accounts{store: new(record.Memory)}
 	if err := a.store.Append(t.Context(), record.Batch{Places: []record.SentPlace{{Place: 7, Time: time.Now()}}}); err != nil {

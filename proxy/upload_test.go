@@ -35,7 +35,7 @@ func (r *rig) dial(text string) wire {
 	return wire{conn.(*net.TCPConn), bufio.NewReader(conn)}
 }
 
-// answerOf reads an answer.
+// answerOf reads an answer from conn.
 func (r *rig) answerOf(conn wire) (int, string) {
 	r.t.Helper()
 	resp, err := http.ReadResponse(conn.answers, nil)
@@ -50,7 +50,7 @@ func (r *rig) answerOf(conn wire) (int, string) {
 	return resp.StatusCode, string(body)
 }
 
-// An upload that is cut off goes nowhere, and is told and recorded as what it is.
+// An upload that breaks off goes nowhere. Its answer and its record name the reason.
 func TestCutUpload(t *testing.T) {
 	for name, head := range map[string]string{
 		"length": "Content-Length: 50\r\n\r\n{\"mod", "chunked": "Transfer-Encoding: chunked\r\n\r\n32\r\n{\"mod",
@@ -79,11 +79,11 @@ func TestCutUpload(t *testing.T) {
 	}
 }
 
-// An upload that stands still does not hold up the end of the proxy.
+// An upload that stands still does not delay the end of the proxy.
 func TestCloseDuringUpload(t *testing.T) {
 	r := newRig(t, &recorder{})
 	conn := r.dial("POST /v1/messages HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\nContent-Length: 50\r\n\r\n")
-	if status, _ := r.answerOf(conn); status != 100 { // the proxy reads the body
+	if status, _ := r.answerOf(conn); status != 100 { // 100 says that the proxy reads the body
 		t.Fatalf("status %d", status)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -99,8 +99,8 @@ func TestCloseDuringUpload(t *testing.T) {
 	}
 }
 
-// The client's Expect ends where the proxy has read the body: an upstream that
-// says no 100 would cost a second.
+// Expect: 100-continue is answered by the proxy, and not passed on if the proxy has read the body: an upstream that does not send
+// 100 would delay the request by a second.
 func TestExpect(t *testing.T) {
 	up := &recorder{}
 	r := newRig(t, up, func(c *proxy.Config) { c.MaxBody = 1000 })
@@ -114,14 +114,14 @@ func TestExpect(t *testing.T) {
 				t.Fatalf("status %d", status)
 			}
 			status, text := r.answerOf(conn)
-			if status == 100 { // the upstream's own comes after the proxy's where the upstream is slow
+			if status == 100 { // if the upstream is slow, its own 100 comes after the one of the proxy
 				status, text = r.answerOf(conn)
 			}
 			if status != 200 {
 				t.Errorf("%d %s", status, text)
 			}
 			got := up.last(t)
-			streamed := len(body) > 1000 && strings.HasPrefix(length, "Content") // not read by the proxy
+			streamed := len(body) > 1000 && strings.HasPrefix(length, "Content") // the proxy does not read this body
 			if string(got.body) != body || (got.header.Get("Expect") != "") != streamed {
 				t.Errorf("upstream got %v, %d bytes", got.header, len(got.body))
 			}
@@ -129,7 +129,7 @@ func TestExpect(t *testing.T) {
 	}
 }
 
-// Trailers of a body that was read whole are dropped, as the package says.
+// Trailers of a body that the proxy read whole are dropped, as the package comment says.
 func TestTrailers(t *testing.T) {
 	trailer := make(chan http.Header, 1)
 	r := newRig(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -147,7 +147,7 @@ func TestTrailers(t *testing.T) {
 	}
 }
 
-// Methods that would make the proxy a tunnel or an echo of headers are refused.
+// Methods that would make the proxy a tunnel, or would echo headers, are refused.
 func TestMethods(t *testing.T) {
 	up := &recorder{}
 	r := newRig(t, up)
