@@ -12,21 +12,20 @@ import (
 	"strings"
 )
 
-// Link is a place in the chain. A chain alone cannot show that its end is missing. A
-// person who notes the newest link elsewhere can tell later that nothing up to it was
-// cut off.
+// Link is a place in the chain. A chain alone cannot show that its end is missing. A person can note the newest link
+// elsewhere. The note shows later whether an entry up to that link is missing.
 type Link struct {
 	Seq  uint64
 	Hash string
 }
 
-// Link is the entry's place in the chain.
+// Link returns the entry's place in the chain.
 func (e Entry) Link() Link { return Link{e.Seq, e.Hash} }
 
-// String is the place as NUMBER:HASH.
+// String returns the place as NUMBER:HASH.
 func (l Link) String() string { return fmt.Sprintf("%d:%s", l.Seq, l.Hash) }
 
-// ParseLink reads what String has written.
+// ParseLink parses the form that String returns. Any other string is an error.
 func ParseLink(s string) (Link, error) {
 	number, hash, ok := strings.Cut(s, ":")
 	seq, err := strconv.ParseUint(number, 10, 63) // stores have signed numbers
@@ -36,15 +35,13 @@ func ParseLink(s string) (Link, error) {
 	return Link{Seq: seq, Hash: hash}, nil
 }
 
-// Chain returns the entries as they follow after last, the zero Link where
-// they are the first: numbered, with times as a trail keeps them, and hashed.
+// Chain returns copies of entries as they follow the entry at last: with their numbers and hashes, and with times as a
+// trail keeps them. The zero Link means that they are the first entries of the chain.
 //
-// Hash is the SHA-256, in lower-case hex, of "stet trail 1\n" and the fields in
-// the order Seq, Time (microseconds since 1970), Prev, Kind, Intent, Root,
-// Session, Client, CallID, Tool, Path, Bytes, Before, After, Decision, By,
-// Outcome, the number of flags, the flags, and Request if it is not empty. Each
-// field is written as its length in bytes, a colon, its bytes, and a comma; numbers
-// in decimal.
+// Hash is a SHA-256 in lower-case hex. It covers "stet trail 1\n" and the fields in this order: Seq, Time (microseconds
+// since 1970), Prev, Kind, Intent, Root, Session, Client, CallID, Tool, Path, Bytes, Before, After, Decision, By, Outcome,
+// the number of flags, the flags, and Request if it is not empty. Each field is written as its length in bytes, a colon,
+// its bytes, and a comma. Numbers are in decimal.
 func Chain(last Link, entries []Entry) []Entry {
 	out := make([]Entry, len(entries))
 	for i, e := range entries {
@@ -94,32 +91,30 @@ func (e Entry) hash() string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Verdict is what Verify found.
+// Verdict is the result of Verify.
 type Verdict struct {
-	Entries int  // that hold together, from the first
-	Head    Link // the last of these
-	Pruned  Link // the newest entry that pruning has removed; zero: none was
+	Entries int  // number of valid entries, counted from the first
+	Head    Link // the last valid entry
+	Pruned  Link // the newest entry that pruning has removed; zero: none
 	Broken  *Break
-	// Open are the intents without an outcome: of writes that are under way,
-	// or of a process that ended in the middle of one.
+	// Open are the intents without an outcome. Such a write is under way, or its process ended before it wrote the outcome.
 	Open []Entry
-	// Losses are the entries in which a person noted a loss.
+	// Losses are the entries in which a person has accepted a loss.
 	Losses []Entry
 }
 
-// Break is the first place where the chain does not hold.
+// Break is the first place where the chain is not valid.
 type Break struct {
 	Seq uint64
 	Why string
 }
 
-// page is how many entries are looked at at once.
+// page is the number of entries that are read from a trail at once.
 const page = 1000
 
-// Verify follows the chain from its first entry, or from where it was pruned, to
-// its end, or to where it is broken. known are links that were noted earlier: they must
-// be in it, and so must those that the trail itself has noted (Noter). Links before the
-// place where the trail was pruned cannot be checked.
+// Verify checks the chain from its first entry, or from where it was pruned, to its end or to its first break. known are
+// links that were noted earlier. They must be in the chain, and so must the links that the trail itself has noted (Noter).
+// Links before the place where the trail was pruned cannot be checked. The error is one of reading the trail.
 func Verify(ctx context.Context, t Trail, known ...Link) (Verdict, error) {
 	own, lost := noted(ctx, t)
 	if lost != nil && !errors.Is(lost, ErrLost) {
@@ -166,7 +161,7 @@ func Verify(ctx context.Context, t Trail, known ...Link) (Verdict, error) {
 	return w.end(), nil
 }
 
-// walk is how far Verify has come.
+// walk is the state of Verify.
 type walk struct {
 	Verdict
 	open   map[uint64]Entry
@@ -180,8 +175,8 @@ func (w *walk) end() Verdict {
 	return w.Verdict
 }
 
-// begin looks at the first entry there is. Where that is not number 1, an entry
-// must say that those before it were pruned.
+// begin checks the first entry of the trail. If its number is not 1, a Prune entry must say that the entries before it were
+// removed.
 func (w *walk) begin(ctx context.Context, t Trail, first Entry) (*Break, error) {
 	if first.Seq <= 1 {
 		return nil, nil
@@ -202,8 +197,8 @@ func (w *walk) begin(ctx context.Context, t Trail, first Entry) (*Break, error) 
 	return nil, nil
 }
 
-// follow says what is wrong with e after the last entry, "" if nothing is, and takes
-// note of open intents.
+// follow checks e against the entry before it. It returns what is wrong, or "". It also updates the open intents and the
+// losses.
 func (w *walk) follow(e Entry) string {
 	switch {
 	case e.Seq != w.Head.Seq+1:

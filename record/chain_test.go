@@ -7,8 +7,7 @@ import (
 	"github.com/stet-dev/stet/record"
 )
 
-// The encoding is written down in Chain: this is a chain that another program
-// computed by it.
+// The comment of Chain defines the encoding. Another program computed these hashes by that definition.
 func TestChainFormat(t *testing.T) {
 	at := time.UnixMicro(1700000000123456)
 	got := record.Chain(record.Link{}, []record.Entry{
@@ -26,8 +25,7 @@ func TestChainFormat(t *testing.T) {
 	}
 }
 
-// An outcome without its intent is a broken chain too: it is not written down what
-// was about to happen.
+// An outcome without its intent breaks the chain, too: the trail does not say what was about to happen.
 func TestStrayOutcome(t *testing.T) {
 	for _, stray := range [][]record.Entry{
 		{{Kind: record.Outcome, Intent: 7}},

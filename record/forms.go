@@ -6,29 +6,29 @@ import (
 	"time"
 )
 
-// SentForm says how messages of a request were changed on their way to the provider. A later request
-// that goes on from it is sent in the same form. A form never changes: its ID is a hash of its content.
+// SentForm says how messages of a request were changed on their way to the provider. A later request that continues it is
+// sent in the same form. A form never changes: its ID is a hash of its content.
 type SentForm struct {
-	ID     uint64 // never 0: that is the form of messages that were sent as they came
+	ID     uint64 // never 0: 0 is the form of messages that were sent unchanged
 	Parent uint64 // the form that this one adds to; 0: none
-	Rules  int    // the number of the rules that its edits were made by (history.Config.Rules)
-	// Edits are opaque to the store. They can be read only by a process that has the conversation.
+	Rules  int    // the number of the rules that made its edits (history.Config.Rules)
+	// Edits are opaque to the store. Only a process that has the conversation can read them.
 	Edits []byte
 }
 
-// SentPlace says in which form the messages before a place in a conversation were sent. The key is
-// Place and Form together: the same messages may have been sent in several forms.
+// SentPlace says in which form the messages before a place in a conversation were sent. The key is Place and Form together:
+// the same messages may have been sent in several forms.
 type SentPlace struct {
 	Place uint64 // a hash of a request's messages, or of the signature of thinking that answered it
 	Form  uint64
-	Time  time.Time // when it was noted last; stores keep microseconds, in UTC
+	Time  time.Time // the newest time at which it was stored; stores keep microseconds, in UTC
 
-	// Once one of these is noted of a place and a form, it stays.
+	// Once one of these is stored for a place and a form, it stays set.
 	Bound bool // the messages have thinking, or the answer to them has
 	Drops bool // the provider was asked to drop thinking that is bound to something else
 }
 
-// Add adds to p what was noted of the same place and form before.
+// Add merges into p an earlier record of the same place and form.
 func (p *SentPlace) Add(before SentPlace) {
 	p.Bound, p.Drops = p.Bound || before.Bound, p.Drops || before.Drops
 	if before.Time.After(p.Time) {
@@ -36,7 +36,7 @@ func (p *SentPlace) Add(before SentPlace) {
 	}
 }
 
-// sentPlaceBytes is about what a place takes in a store.
+// sentPlaceBytes is the approximate size of a place in a store, in bytes.
 const sentPlaceBytes = 64
 
 // SentForms implements Store.
@@ -66,7 +66,7 @@ func (m *Memory) SentForms(ctx context.Context, places []uint64) (at []SentPlace
 	return at, forms, nil
 }
 
-// putForms stores forms and places.
+// putForms stores the forms and places of b.
 func (m *Memory) putForms(b Batch) {
 	if m.forms == nil {
 		m.forms = map[uint64]SentForm{}
@@ -90,7 +90,8 @@ func (m *Memory) putForms(b Batch) {
 	}
 }
 
-// pruneForms keeps the newest places with their forms, up to so many bytes, and none older than since.
+// pruneForms removes places older than since, and the oldest places until the rest takes at most limit bytes (0: no limit).
+// It also removes forms that no place needs.
 func (m *Memory) pruneForms(since time.Time, limit int64) {
 	slices.SortStableFunc(m.places, func(a, b SentPlace) int { return b.Time.Compare(a.Time) })
 	size := int64(0)

@@ -11,45 +11,44 @@ import (
 	"github.com/stet-dev/stet/internal/repeats"
 )
 
-// Journal writes to a trail. Now writes at once what must be there before something
-// happens; Later collects other entries, and writes them together a little later. The
-// zero Journal records nothing. It may be used concurrently.
+// Journal writes to a trail. Now writes an entry that must be in the trail before something happens. Later collects other
+// entries, and writes them together a little later. The zero Journal records nothing. A Journal may be used concurrently.
 type Journal struct {
 	Trail Trail         // nil: nothing is recorded
 	Delay time.Duration // how long an entry may wait for others; 0: 500 ms
-	Log   *slog.Logger  // nil: silence
+	Log   *slog.Logger  // nil: nothing is logged
 
 	mu      sync.Mutex
 	waiting []Entry
-	writer  bool  // a goroutine will write what is waiting
-	failed  error // of the newest try to write to the trail; nil: it can be written
+	writer  bool  // a goroutine will write the waiting entries
+	failed  error // the error of the newest attempt to write to the trail; nil: the trail can be written
 	trouble repeats.Filter
-	now     chan struct{} // of capacity 1: to write without more delay
+	now     chan struct{} // of capacity 1: tells the goroutine to write without more delay
 	closed  chan struct{}
 	done    bool
 	wg      sync.WaitGroup
 }
 
-// maxDelay is how long entries wait at most, after tries that failed.
+// maxDelay is the longest delay of waiting entries after failed attempts.
 const maxDelay = 5 * time.Second
 
-// From many waiting entries on, they are written without more delay. From tooMany on,
-// the call that brings another entry writes them. Neither is so if the last try failed.
-// From most on, no more entries are taken.
+// These are numbers of waiting entries. At many, the entries are written without more delay. From tooMany on, the call that
+// adds an entry also writes them. Both apply only if the last attempt to write succeeded. At most, Later takes no more
+// entries.
 const (
 	many    = 250
 	tooMany = 5_000
 	most    = 10_000
 )
 
-// patience is how long one write to the trail may take.
+// patience is the time limit of one write to the trail.
 const patience = 15 * time.Second
 
 var errMany = errors.New("the audit trail cannot be written: too many entries wait")
 
-// Later takes an entry that is to be written within Delay. An error says that
-// the trail has not been writable for a while, has lost entries (ErrLost), or is
-// closed: what the entry is about should not be done.
+// Later takes an entry that is to be written within Delay. It returns an error if the trail could not be written for a
+// while, if the trail has lost entries (ErrLost), or if the journal is closed (ErrClosed). After an error the caller should
+// not do what the entry describes.
 func (j *Journal) Later(e Entry) error {
 	if j.Trail == nil {
 		return nil
@@ -61,15 +60,15 @@ func (j *Journal) Later(e Entry) error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	if err != nil { // unless the trail was put back meanwhile
+	if err != nil { // the trail may have been restored meanwhile: try again
 		_, err = j.Now(ctx, e)
 		return err
 	}
-	_ = j.Flush(ctx) // which has reported the error, and keeps the entries
+	_ = j.Flush(ctx) // log has reported the error, and the entries still wait
 	return nil
 }
 
-// add returns how many entries wait then, if it is of use to write them now.
+// add adds an entry to the waiting ones. It returns their number, or 0 if the last attempt to write failed.
 func (j *Journal) add(e Entry) (int, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -92,12 +91,11 @@ func (j *Journal) add(e Entry) (int, error) {
 	return len(j.waiting), nil
 }
 
-// log writes to the trail, and reports when that begins to fail, that it still
-// fails, and when it succeeds again.
+// log writes to the trail. It logs when writing begins to fail, that it still fails, and when it succeeds again.
 func (j *Journal) log(ctx context.Context, entries []Entry) ([]Entry, error) {
 	chained, err := j.Trail.Log(ctx, entries...)
 	if err != nil && errors.Is(ctx.Err(), context.Canceled) {
-		return chained, err // the caller gave up, which says nothing about the trail
+		return chained, err // the caller gave up: that says nothing about the trail
 	}
 	j.mu.Lock()
 	waiting := len(j.waiting)
@@ -106,7 +104,7 @@ func (j *Journal) log(ctx context.Context, entries []Entry) ([]Entry, error) {
 	after = after.Round(time.Millisecond)
 	switch {
 	case j.Log == nil || !report:
-	case err == nil: // at the level of the failures, so that both are heard
+	case err == nil: // the same level as the failures, so that both are logged
 		j.Log.Error("audit trail: it can be written again", "failures", failures, "after", after)
 	case failures == 1:
 		j.Log.Error("audit trail", "err", err)
@@ -116,8 +114,8 @@ func (j *Journal) log(ctx context.Context, entries []Entry) ([]Entry, error) {
 	return chained, err
 }
 
-// tried notes how a try to write to the trail has ended: how many have failed one after
-// the other, since when, and whether that is to be reported. The caller holds mu.
+// tried records the result of an attempt to write to the trail. It returns how many attempts have failed in a row, for how
+// long, and whether to log that. The caller holds mu.
 func (j *Journal) tried(err error) (failures int, after time.Duration, report bool) {
 	j.failed = err
 	if err == nil {
@@ -130,8 +128,8 @@ func (j *Journal) tried(err error) (failures int, after time.Duration, report bo
 	return failures, after, report
 }
 
-// Now writes entries, all or none, after those that wait, and returns them as
-// they are in the trail.
+// Now writes entries, all or none, after the waiting ones. It returns them as they are in the trail. If it returns an
+// error, the waiting entries still wait.
 func (j *Journal) Now(ctx context.Context, entries ...Entry) ([]Entry, error) {
 	if j.Trail == nil {
 		return entries, ctx.Err()
@@ -149,7 +147,7 @@ func (j *Journal) Now(ctx context.Context, entries ...Entry) ([]Entry, error) {
 	return chained[len(before):], nil
 }
 
-// Flush writes what waits.
+// Flush writes the waiting entries. If it returns an error, they still wait.
 func (j *Journal) Flush(ctx context.Context) error {
 	entries := j.take()
 	if len(entries) == 0 {
@@ -162,7 +160,7 @@ func (j *Journal) Flush(ctx context.Context) error {
 	return err
 }
 
-// Close writes what waits. Nothing is taken after it. More calls do nothing.
+// Close writes the waiting entries. Later returns ErrClosed after it. More calls of Close do nothing.
 func (j *Journal) Close() error {
 	j.mu.Lock()
 	if j.done {
@@ -188,7 +186,7 @@ func (j *Journal) take() []Entry {
 	return entries
 }
 
-// giveBack puts entries that could not be written before those that wait.
+// giveBack puts entries that could not be written back before the waiting ones.
 func (j *Journal) giveBack(entries []Entry) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -198,7 +196,7 @@ func (j *Journal) giveBack(entries []Entry) {
 	}
 }
 
-// schedule sees to it that what waits is written. The caller holds mu.
+// schedule starts a goroutine that writes the waiting entries, if there is none. The caller holds mu.
 func (j *Journal) schedule() {
 	if j.writer || j.done {
 		return
@@ -217,7 +215,7 @@ func (j *Journal) schedule() {
 	j.wg.Go(func() { j.write(delay) })
 }
 
-// hurry has what waits written at once. The caller holds mu.
+// hurry makes the goroutine write without more delay. The caller holds mu.
 func (j *Journal) hurry() {
 	select {
 	case j.now <- struct{}{}:
@@ -231,7 +229,7 @@ func (j *Journal) write(delay time.Duration) {
 	select {
 	case <-timer.C:
 	case <-j.now:
-	case <-j.closed: // Close writes the rest
+	case <-j.closed: // Close writes the waiting entries
 		return
 	}
 	j.mu.Lock()
@@ -239,7 +237,7 @@ func (j *Journal) write(delay time.Duration) {
 	j.mu.Unlock()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	_ = j.Flush(ctx) // which has reported the error, and keeps the entries
+	_ = j.Flush(ctx) // log has reported the error, and the entries still wait
 }
 
 func stamp(e *Entry) {

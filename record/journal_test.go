@@ -60,7 +60,7 @@ func TestJournalBatches(t *testing.T) {
 	})
 }
 
-// Many entries are written without the delay, and the caller that adds them does not wait for the trail.
+// Many entries are written without the delay. The caller that adds them does not wait for the trail.
 func TestJournalHurries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var m record.Memory
@@ -81,8 +81,7 @@ func TestJournalHurries(t *testing.T) {
 	})
 }
 
-// FILE-11: what must be there before something happens is there at once, and
-// what happened before it is before it.
+// FILE-11: Now writes its entry at once, and after the entries that waited.
 func TestJournalNow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var m record.Memory
@@ -107,7 +106,7 @@ func TestJournalNow(t *testing.T) {
 	})
 }
 
-// flaky is a trail on a disk that is full at times.
+// flaky is a trail that cannot be written while full or lost is set.
 type flaky struct {
 	record.Memory
 	full atomic.Bool
@@ -126,7 +125,7 @@ func (f *flaky) Log(ctx context.Context, e ...record.Entry) ([]record.Entry, err
 	return f.Memory.Log(ctx, e...)
 }
 
-// A trail that cannot be written loses nothing, and after a while takes nothing.
+// While the trail cannot be written, waiting entries are kept. After a while no more entries are taken.
 func TestJournalKeeps(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var f flaky
@@ -156,8 +155,8 @@ func TestJournalKeeps(t *testing.T) {
 	})
 }
 
-// A trail that cannot be written for an hour is reported a few times, with how
-// often it failed, and once more when it can be written again.
+// If a trail cannot be written for an hour, that is logged a few times, with the number of failures. It is logged once more
+// when the trail can be written again.
 func TestJournalReports(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var f flaky
@@ -192,8 +191,7 @@ func TestJournalReports(t *testing.T) {
 	})
 }
 
-// FILE-11: once the trail has lost entries no call goes on, not even one whose
-// entry could wait; until the trail is there again.
+// FILE-11: after the trail has lost entries, Later refuses entries too, until the trail is restored.
 func TestJournalLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var f flaky

@@ -6,21 +6,19 @@ import (
 	"fmt"
 )
 
-// ErrLost is the error of a trail that no longer has an entry that was in it:
-// its file was removed, replaced or emptied, or its end was cut off. Nothing is
-// written to such a trail, so what needs an entry in it is not done. (FILE-11)
+// ErrLost is the error of a trail that has lost an entry: its file was removed, replaced or emptied, or its end was cut
+// off. Nothing is written to such a trail. So stet does nothing that needs an entry in it. (FILE-11)
 var ErrLost = errors.New("the audit trail has lost entries")
 
-// Noter is a Trail that keeps a note, apart from the entries, of how far the
-// chain has reached.
+// Noter is a Trail that also stores, apart from the entries, how far the chain has reached.
 type Noter interface {
 	Trail
-	// Noted returns the links that must be in the trail, or ErrLost if the
-	// trail is known to be another one than it was.
+	// Noted returns the links that must be in the trail. It returns ErrLost if the trail is known to be a different one
+	// than before.
 	Noted(ctx context.Context) ([]Link, error)
 }
 
-// noted returns what t itself has noted.
+// noted returns the links that t itself has noted.
 func noted(ctx context.Context, t Trail) ([]Link, error) {
 	if n, ok := t.(Noter); ok {
 		return n.Noted(ctx)
@@ -28,17 +26,16 @@ func noted(ctx context.Context, t Trail) ([]Link, error) {
 	return nil, nil
 }
 
-// LossEntry is the entry with which a person takes note that the entries up to
-// lost are gone. The chain goes on after it.
+// LossEntry returns the entry with which a person accepts that the entries up to lost are gone. The chain continues after
+// it.
 func LossEntry(lost Link, by string) Entry {
 	return Entry{
 		Kind: Loss, Intent: lost.Seq, Before: lost.Hash, Decision: "accepted", By: "person " + by, Outcome: OK,
 	}
 }
 
-// PruneEntry is the checkpoint that pruning leaves: last is the newest entry
-// that was removed, and removed is how many were. The chain is followed from
-// there on.
+// PruneEntry returns the entry that pruning adds. last is the newest entry that was removed. removed is the number of
+// removed entries. Verify starts after last.
 func PruneEntry(last Link, removed int, by string) Entry {
 	return Entry{
 		Kind: Prune, Intent: last.Seq, Before: last.Hash, Decision: "allowed", By: by, Outcome: OK,

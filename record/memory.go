@@ -8,15 +8,13 @@ import (
 	"time"
 )
 
-// ErrClosed is what a closed store answers.
+// ErrClosed is returned by every call on a closed store or trail.
 var ErrClosed = errors.New("record store is closed")
 
-// ErrFull says that a store has no room: its disk, or the user's quota on it, is
-// full. Nothing of what was to be stored is.
+// ErrFull says that a store has no room: its disk is full, or the user's quota on it. Nothing was stored.
 var ErrFull = errors.New("no space left for stet's record")
 
-// Memory is a [Store] and a [Trail] that forgets everything at the end of the process. The
-// zero value is empty and ready.
+// Memory is a [Store] and a [Trail] in memory. Its content ends with the process. The zero value is empty and ready.
 type Memory struct {
 	mu       sync.Mutex
 	requests []Request
@@ -29,7 +27,7 @@ type Memory struct {
 	toolSets  map[uint64][]OfferedTool
 	toolCalls map[toolUser]ToolCalls
 
-	seen   map[[3]string]bool // request ids, and {request, call, reason}: what must not be written twice
+	seen   map[[3]string]bool // keys of stored rows, which must not be stored twice: request ids, and {request, call, reason}
 	closed bool
 }
 
@@ -138,7 +136,7 @@ func newest[T any](rows []T, limit int) []T {
 	return rows
 }
 
-// stored is t as every store keeps it.
+// stored returns t as every store keeps it: in UTC, with microseconds.
 func stored(t time.Time) time.Time { return t.UTC().Truncate(time.Microsecond) }
 
 func clonePaths(paths []string) []string {

@@ -1,15 +1,14 @@
-// Package record has what stet writes down about its own work. A [Store] keeps a row
-// for each request that went through the proxy: what it used, and what was left out of
-// it and why. A [Trail] is the audit trail of what was done to files, and who decided
-// it; a [Journal] writes to it.
+// Package record keeps the account of stet's own work. A [Store] keeps a row for each request that went through the proxy:
+// its usage, what was left out of it, and why. A [Trail] is the audit trail: what was done to files, and who decided it. A
+// [Journal] writes to it.
 //
-// No key, no content of a message and no content of a file is ever in a row. Rows have
-// the names and hashes of files, and hashes of conversations. They have the names that
-// agents put into headers for the session and the sub-agent, and which known agent a
-// client seems to be. They have names and sizes of tools. Of a call's arguments they have the paths of the files.
+// A row never holds a key, the content of a message or the content of a file. Rows hold names and hashes of files, and
+// hashes of conversations. They hold the names that agents put into headers for the session and the sub-agent, and which
+// known agent a client seems to be. They hold names and sizes of tools. From a call's arguments they hold the paths of the
+// files only.
 //
-// [Memory] keeps all of it in memory; drivers live in store/*. Package recordtest has
-// the suites that every driver passes.
+// [Memory] keeps all of it in memory. The drivers are in store/*. Package recordtest has the suites that every driver
+// passes.
 package record
 
 import (
@@ -21,7 +20,7 @@ import (
 // The values of [Request.API].
 const (
 	Messages    = "messages"     // POST /v1/messages
-	CountTokens = "count_tokens" // POST /v1/messages/count_tokens, and /v1beta/models/MODEL:countTokens: nothing is used by it
+	CountTokens = "count_tokens" // POST /v1/messages/count_tokens, and /v1beta/models/MODEL:countTokens; it has no usage
 	Chat        = "chat"         // POST /v1/chat/completions
 	Responses   = "responses"    // POST /v1/responses
 
@@ -30,62 +29,59 @@ const (
 
 // Request is one request to a model's endpoint.
 type Request struct {
-	// ID is the row's key, chosen by the writer and never used twice. Rows
-	// that are appended again under the same ID are dropped, so that an
-	// Append whose outcome is unknown can be repeated.
+	// ID is the row's key. The writer chooses it, and never uses it twice. Append drops a row whose ID is stored already.
+	// So an Append whose outcome is unknown can be repeated.
 	ID   string
-	Time time.Time // when it arrived; stores keep microseconds, in UTC
+	Time time.Time // when the request arrived; stores keep microseconds, in UTC
 
-	Conversation string // the agent's name for the session, else the writer's for the conversation; never empty
-	Agent        string // the agent's name for the sub-agent; empty is the main agent
-	Client       string // who seems to be asking; a hint, may be empty
+	Conversation string // the agent's name for the session, or else the writer's name for the conversation; never empty
+	Agent        string // the agent's name for the sub-agent; empty: the main agent
+	Client       string // which agent the client seems to be; a guess; may be empty
 	API          string // Messages, CountTokens, Chat, Responses or GenerateContent
 	Model        string // as the request named it
 	Upstream     string // host (and port) that answered
 
-	Status  int    // HTTP status that the client got; 0 when it went away before
+	Status  int    // HTTP status that the client got; 0 if the client went away before
 	Policy  string // the trimming policy
-	Observe bool   // the plan was only made, the request went out untouched
-	Passed  string // why nothing was planned at all ("malformed", "incomplete", …); empty when a plan was made
-	Cut     bool   // the response ended before its end
+	Observe bool   // a plan was made, but the request was sent unchanged
+	Passed  string // why no plan was made ("malformed", "incomplete", …); empty: a plan was made
+	Cut     bool   // the response ended before it was complete
 
-	BytesIn  int64 // the request's body as the client sent it
-	BytesOut int64 // as it was sent upstream
+	BytesIn  int64 // size of the body that the client sent
+	BytesOut int64 // size of the body that was sent upstream
 
-	// TokensOff is the estimated size of the prompt as the client sent it, Tokens
-	// as the plan leaves it. They are equal where nothing was left out,
-	// and zero under CountTokens and where no plan was made.
+	// TokensOff is the estimated size in tokens of the prompt that the client sent. Tokens is the estimate after the plan.
+	// They are equal if nothing was left out. Both are zero for CountTokens and if no plan was made.
 	TokensOff, Tokens int
 
-	Usage Usage // as the provider reported it; zero when it said nothing
+	Usage Usage // as the provider reported it; zero: the provider reported none
 
 	Reads    int // successful reads of files in the request
-	Repeats  int // of these, whose lines were all in view already
-	Dangling int // lines that stand for content found nowhere in the request
+	Repeats  int // those reads whose lines were all in the request already
+	Dangling int // lines that stand for content which is nowhere in the request
 	Trimmed  int // results that were shortened
 
-	Added time.Duration // stet's own time before the request went upstream
+	Added time.Duration // time that stet itself took before the request went upstream
 
-	ToolSet uint64 // the ID of its ToolSet; 0: it offers no tools, or they were not read
+	ToolSet uint64 // the ID of the request's ToolSet; 0: it offers no tools, or they were not read
 
 	Cache Cache
 }
 
-// Cache is what is known of the provider's prompt cache at a request.
+// Cache is what is known about the provider's prompt cache at a request.
 type Cache struct {
-	Gap      time.Duration // since the last answer in the conversation; 0 for its first request
-	Lifetime time.Duration // that the cache was taken to have, by the request's own markers or the provider's default
-	Moment   string        // why the cache was taken for cold ("gap", "model", "tools", …); empty: it was not
-	// Alive: the answer showed that the cache was alive at a "gap".
+	Gap      time.Duration // time since the last answer in the conversation; 0 for its first request
+	Lifetime time.Duration // assumed lifetime of the cache, by the request's own markers or the provider's default
+	Moment   string        // why stet assumed that the cache was cold ("gap", "model", "tools", …); empty: it did not
+	// Alive says that Moment is "gap", but the answer showed that the cache was still there.
 	Alive bool
 
-	// Broke is the first part of the prompt, in the provider's order, that is not
-	// what the conversation's last request had there as it was sent: one of the
-	// Broke constants. Where stet sees no difference, or knows no earlier request,
-	// it is what the provider's answer gives as the reason of a miss; empty: none.
+	// Broke is the first part of the prompt, in the provider's order, that differs from what the conversation's last
+	// request sent there. It is one of the Broke constants. If stet sees no difference, or knows no earlier request, it is
+	// the provider's reason for the miss. Empty: none.
 	Broke string
-	// BrokeAt is the message, counted from 0 with the system text, where Broke is
-	// BrokeMessage or BrokeStet; -1 where the provider does not say which.
+	// BrokeAt is the number of the message, counted from 0 with the system text, if Broke is BrokeMessage or BrokeStet. It
+	// is -1 if the provider does not say which message.
 	BrokeAt int
 }
 
@@ -95,52 +91,51 @@ const (
 	BrokeTools   = "tools"
 	BrokeSystem  = "system"
 	BrokeMessage = "message"
-	BrokeStet    = "stet"   // a message as before, which stet sent in another way: at a cold point or a warm break
-	BrokeMarker  = "marker" // no marker from which the provider would find what the last request's markers had stored
+	BrokeStet    = "stet"   // an unchanged message that stet sent in another way: at a cold point or a warm break
+	BrokeMarker  = "marker" // no marker is at a place where the provider would find what the last request's markers had stored
 
-	// These two are said by a provider alone.
+	// Only a provider gives these two.
 	BrokeContext  = "context"  // the context was compacted
 	BrokeSettings = "settings" // the cache key, the service tier, the effort, or another setting
 )
 
-// Usage is what a request used, in tokens.
+// Usage is the usage of a request, in tokens.
 type Usage = llm.Usage
 
-// Turn is a request that was answered, known again by what it was made of, and
-// what is needed to plan the requests that begin like it.
+// Turn is a request that was answered. It holds what is needed to recognise and plan later requests that begin with its
+// messages.
 type Turn struct {
-	// Prefix is the key: a hash of the conversation's messages, up to the newest of
-	// the model's in the request, and of Model; the same in every process.
+	// Prefix is the key: a hash of Model and of the conversation's messages, up to the model's newest message in the
+	// request. It is the same in every process.
 	Prefix       uint64
 	Conversation string    // as Request.Conversation
-	Thread       uint64    // the Prefix of the first that it goes on from, or forks from; 0: it is not known
-	Time         time.Time // of the end of the answer; stores keep microseconds, in UTC
-	// Moment is why the provider's cache was taken for cold; empty: it was not. Once set it
-	// stays.
+	Thread       uint64    // the Prefix of the first turn of the conversation that this one continues or forks; 0: not known
+	Time         time.Time // when the answer ended; stores keep microseconds, in UTC
+	// Moment is why the provider's cache was assumed to be cold; empty: it was not. Once set it stays set.
 	Moment string
 
 	Model         string
-	System, Tools uint64        // hashes; of a request before, whose cache this one reads all the same
-	Lifetime      time.Duration // of the cache, as Cache.Lifetime
-	// Account is what planning at such moments has brought the conversation so
-	// far, in plain input tokens; negative: it cost more than it saved.
+	System, Tools uint64        // hashes; of an earlier request, if this one can still read that request's cache
+	Lifetime      time.Duration // of the cache, see Cache.Lifetime
+	// Account is what planning at cold points has saved in the conversation so far, in plain input tokens. A negative value
+	// is a cost.
 	Account int
-	// Elided says what such moments have left out, where that changed with this request;
-	// nil: it did not. They are hashes of results and of calls' arguments, and of some of
-	// the messages, up to which all else was sent whole. Once set they stay, but for others.
+	// Elided says what was left out at cold points. nil: this request did not change it. The values are hashes of results
+	// and of calls' arguments that were left out. There are also hashes of some messages: all other content up to such a
+	// message was sent whole. Append replaces stored values, but not by nil.
 	Elided []uint64
 }
 
-// Trim is one result, or a call's arguments, that was shortened. What stays
-// shortened in the requests after is written once, with the request that began it.
+// Trim is one result, or a call's arguments, that was shortened. It is written once, with the first request in which it was
+// shortened. Later requests in which it stays shortened add no row.
 type Trim struct {
 	Request      string // Request.ID
 	Time         time.Time
 	Conversation string
-	CallID       string   // the tool call whose result, or whose arguments, it is
-	Paths        []string // the files whose content was left out; nil when none is known
+	CallID       string   // the tool call whose result or arguments were shortened
+	Paths        []string // the files whose content was left out; nil: none is known
 	Reason       string   // a history.Reason
-	Before       int      // bytes of the text
+	Before       int      // size of the text in bytes
 	After        int
-	Observe      bool // it was only planned
+	Observe      bool // the plan was only made, and not applied
 }

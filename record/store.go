@@ -5,35 +5,34 @@ import (
 	"time"
 )
 
-// Batch is what is appended at once.
+// Batch is a set of rows that are appended together.
 type Batch struct {
 	Requests []Request
 	Trims    []Trim
 	Turns    []Turn
 	Forms    []SentForm
-	Places   []SentPlace // after the forms that they name
+	Places   []SentPlace // their forms are in Forms, or were appended before
 
 	ToolSets  []ToolSet
 	ToolCalls []ToolCalls
 }
 
-// Empty reports whether there is nothing in b.
+// Empty reports whether b has no rows.
 func (b Batch) Empty() bool {
 	return len(b.Requests) == 0 && len(b.Trims) == 0 && len(b.Turns) == 0 && len(b.Forms) == 0 && len(b.Places) == 0 &&
 		len(b.ToolSets) == 0 && len(b.ToolCalls) == 0
 }
 
-// Query chooses rows. The zero value chooses all.
+// Query selects rows. The zero value selects all.
 type Query struct {
 	From, To     time.Time // From ≤ time < To; zero is open
 	Conversation string
 	Mode         Mode
-	// Limit keeps the newest Limit rows; 0 keeps all.
+	// Limit selects the newest rows; 0: all.
 	Limit int
 }
 
-// Mode chooses between requests that were changed and requests that were only
-// observed.
+// Mode selects between requests to which the plan was applied and requests for which it was only made.
 type Mode uint8
 
 // The modes.
@@ -43,53 +42,54 @@ const (
 	Observed      // Observe is true
 )
 
-// Store keeps the rows. All methods may be called concurrently; several
-// processes may have the same store open at once.
+// Store keeps the rows. All methods may be called concurrently. Several processes may have the same store open at once.
 //
-// Lists come oldest first; rows of the same time in the order in which they
-// were appended. What is returned is the caller's.
+// Lists are ordered by time, the oldest first, if a method does not say otherwise. Rows with the same time are in the order
+// in which they were appended. The caller owns what is returned.
 type Store interface {
-	// Append adds all of b or nothing. It is durable against the end of the
-	// process when it returns nil. Rows whose key is there already are dropped:
-	// a Request's ID; a Trim's Request, CallID and Reason together. A Turn takes
-	// the place of the one with its Prefix, whose Moment it keeps. A SentForm whose ID is
-	// there is dropped; a SentPlace takes the place of the one with its Place and Form. A ToolSet whose
-	// ID is there is dropped; ToolCalls take the place of those with their key, whose Calls stay if they are more.
+	// Append adds all of b or nothing. When it returns nil, the rows survive the end of the process. For a row whose key is
+	// stored already:
+	//
+	//   - A Request (key: ID) is dropped.
+	//   - A Trim (key: Request, CallID and Reason) is dropped.
+	//   - A Turn (key: Prefix) replaces the stored one. A stored Moment stays. Stored Elided stay if the new ones are nil.
+	//   - A SentForm (key: ID) is dropped.
+	//   - A SentPlace (key: Place and Form) replaces the stored one. See SentPlace.Add.
+	//   - A ToolSet (key: ID) is dropped.
+	//   - ToolCalls (key: Conversation, Agent and Tool) replace the stored ones. The larger Calls stays.
 	Append(ctx context.Context, b Batch) error
 
 	Requests(ctx context.Context, q Query) ([]Request, error)
 	Trims(ctx context.Context, q Query) ([]Trim, error)
-	// Turns returns the limit newest turns, newest first; those with a Moment
-	// have a limit of their own, so that they are not crowded out.
+	// Turns returns the newest turns, the newest first: up to limit with a Moment, and up to limit without.
 	Turns(ctx context.Context, limit int) ([]Turn, error)
 
-	// TurnsAt returns the turns that have one of these prefixes, newest first.
+	// TurnsAt returns the turns with one of these prefixes, the newest first.
 	TurnsAt(ctx context.Context, prefixes []uint64) ([]Turn, error)
 
-	// SentForms returns what is known of places, newest first, and the forms that they
-	// name, with all that these add to.
+	// SentForms returns what is stored for places, the newest first, and the forms that they name. It also returns the
+	// forms that these forms add to.
 	SentForms(ctx context.Context, places []uint64) ([]SentPlace, []SentForm, error)
 
-	// Tools returns the sets of tools, in no order, and the calls that were counted at since or later.
+	// Tools returns the sets of tools, in no order, and the calls that were counted at or after since.
 	Tools(ctx context.Context, since time.Time) ([]ToolSet, []ToolCalls, error)
 
-	// Prune removes what l does not keep, and returns how many requests
-	// that were.
+	// Prune removes the rows that exceed l. It returns the number of removed requests.
 	Prune(ctx context.Context, l Limits) (removed int, err error)
 
-	// Close releases what the store holds. It may be called more than once;
-	// every other call after it fails with ErrClosed.
+	// Close releases the store's resources. It may be called more than once. After it, every other call fails with
+	// ErrClosed.
 	Close() error
 }
 
-// Limits say how much a store keeps. A zero field has no limit.
+// Limits says how much a store keeps. A zero field means no limit.
 type Limits struct {
-	Since time.Time // what is older goes
-	// Requests and Turns are how many of the newest rows stay; turns with a
-	// Moment are counted apart. A trim goes with the requests of its time, and
-	// so do calls of tools; a set of tools goes once no request names it.
+	Since time.Time // rows older than this are removed
+	// Requests and Turns are the numbers of the newest rows that stay. Turns with a Moment are counted separately. Trims
+	// and tool calls that are older than the oldest request that stays are removed. A set of tools is removed if no request
+	// names it.
 	Requests, Turns int
-	// FormBytes is how many bytes the newest places and their forms may take, each form for each place that names it. A store may let
-	// a little more stay. A form stays as long as a place names it, or a form that adds to it.
+	// FormBytes is the number of bytes that the newest places and their forms may take. A form counts once for each place
+	// that names it. A store may keep a little more. A form stays as long as a place or another form refers to it.
 	FormBytes int64
 }

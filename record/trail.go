@@ -6,46 +6,45 @@ import (
 	"time"
 )
 
-// Kind is what an entry of the audit trail is.
+// Kind is the kind of an entry of the audit trail.
 type Kind string
 
-// The kinds. A write has two entries, an intent before it happens and an
-// outcome after; everything else has one. (FILE-11)
+// The kinds. A write has two entries: an intent before it happens, and an outcome after it. Everything else has one entry.
+// (FILE-11)
 const (
 	Call    Kind = "call"    // an operation that changed nothing, or was refused
 	Intent  Kind = "intent"  // a write that is about to be done
-	Outcome Kind = "outcome" // what the write of Entry.Intent came to
-	Alarm   Kind = "alarm"   // a session's calls look like an attempt to get out
-	Suspend Kind = "suspend" // the session's calls are refused from here on
-	Resume  Kind = "resume"  // and no longer
+	Outcome Kind = "outcome" // the outcome of the write whose intent is Entry.Intent
+	Alarm   Kind = "alarm"   // a session's calls look like an attempt to leave the workspace
+	Suspend Kind = "suspend" // the session's calls are refused from this entry on
+	Resume  Kind = "resume"  // the session's calls are allowed again
 	Prune   Kind = "prune"   // the oldest entries, up to Entry.Intent with the hash Entry.Before, were removed
-	Loss    Kind = "loss"    // a person has noted that the entries up to Entry.Intent, with the hash Entry.Before, are gone
+	Loss    Kind = "loss"    // a person has accepted that the entries up to Entry.Intent, with the hash Entry.Before, are gone
 )
 
-// Outcomes. The others are codes (FILE-5), of what was not done.
+// Outcomes. Any other outcome is an error code (FILE-5): the operation was not done.
 const (
 	OK    = "ok"
-	Broke = "error" // something broke
+	Broke = "error" // an error without a code; a write may have been done
 )
 
-// Entry is one entry of the audit trail. Like every row of this package it has
-// no content: of files it has names and hashes. Its JSON is what "stet audit
-// --json" prints and the web UI shows.
+// Entry is one entry of the audit trail. Like every row of this package it has no content: it has names and hashes of
+// files. "stet audit --json" prints its JSON, and the web UI shows it.
 type Entry struct {
-	Seq  uint64    `json:"seq"`  // without gaps, from 1 or from behind what was pruned; given by the trail
+	Seq  uint64    `json:"seq"`  // numbers without gaps, from 1, or from after the pruned entries; set by the trail
 	Time time.Time `json:"time"` // trails keep microseconds, in UTC
 
 	Kind   Kind   `json:"kind"`
-	Intent uint64 `json:"intent,omitempty"` // with Outcome: the Seq of the intent; with Prune and Loss: of the last entry that is gone
+	Intent uint64 `json:"intent,omitempty"` // for Outcome: the Seq of the intent; for Prune and Loss: the Seq of the last entry that is gone
 
 	Root    string `json:"root,omitempty"`    // the workspace, as an absolute path
 	Session string `json:"session,omitempty"` // the client session
-	Client  string `json:"client,omitempty"`  // who called, as it calls itself
+	Client  string `json:"client,omitempty"`  // the name that the caller gives itself
 	CallID  string `json:"call_id,omitempty"`
 	Tool    string `json:"tool,omitempty"`
-	Path    string `json:"path,omitempty"`   // relative to the root; as it was given, where it led nowhere
-	Bytes   int64  `json:"bytes"`            // of the file as written; of the result, where nothing is written
-	Before  string `json:"before,omitempty"` // content hash before, or of what was read; "" where there was no file
+	Path    string `json:"path,omitempty"`   // relative to the root; if the path could not be resolved, as the call gave it
+	Bytes   int64  `json:"bytes"`            // size of the written file, or of the result if nothing is written
+	Before  string `json:"before,omitempty"` // content hash before the write, or of what was read; "": there was no file
 	After   string `json:"after,omitempty"`  // content hash after a write
 
 	Decision string   `json:"decision,omitempty"` // "allowed", "approved", "edited", "rejected", …
@@ -53,15 +52,15 @@ type Entry struct {
 	Outcome  string   `json:"outcome,omitempty"`  // OK, Broke, or a code; "" with Intent
 	Flags    []string `json:"flags,omitempty"`
 
-	// Request is a hash of the tool's name and the call's arguments, where the call
-	// must not be done twice under its CallID: see tool.Call.Once.
+	// Request is a hash of the tool's name and the call's arguments. It is set if the call must not be done twice under its
+	// CallID: see tool.Call.Once.
 	Request string `json:"request,omitempty"`
 
-	Prev string `json:"prev"` // Hash of the entry before, "" for the first; given by the trail
-	Hash string `json:"hash"` // see Chain; given by the trail
+	Prev string `json:"prev"` // Hash of the entry before; "" for the first; set by the trail
+	Hash string `json:"hash"` // see Chain; set by the trail
 }
 
-// TrailQuery chooses entries. The zero value chooses all.
+// TrailQuery selects entries. The zero value selects all.
 type TrailQuery struct {
 	After    uint64    // Seq > After
 	From, To time.Time // From ≤ Time < To; zero is open
@@ -69,24 +68,19 @@ type TrailQuery struct {
 	Session  string
 	Kinds    []Kind // none: all
 	CallID   string // only entries with a Request and this CallID
-	// Limit keeps at most so many, the first ones or, with Last, the last
-	// ones; 0 keeps all.
+	// Limit is the largest number of entries: the first ones, or the last ones if Last is set; 0: all.
 	Limit int
 	Last  bool
 }
 
-// Trail is an append-only audit trail, whose entries are chained by hash. Its
-// methods may be called concurrently; several processes may have the same
-// trail open at once.
+// Trail is an append-only audit trail. Its entries are chained by hash. Its methods may be called concurrently. Several
+// processes may have the same trail open at once.
 type Trail interface {
-	// Log appends entries, all or none, in their order, and returns them with
-	// Seq, Prev and Hash. When it returns nil they are durable against the end
-	// of the process; if an Intent or a Suspend is among them, against the loss
-	// of power too.
+	// Log appends entries in their order, all or none, and returns them with Seq, Prev and Hash. When it returns nil, they
+	// survive the end of the process. If one of them is Durable, they survive a loss of power, too.
 	Log(ctx context.Context, entries ...Entry) ([]Entry, error)
 
-	// Entries lists what q chooses, by rising Seq. What is returned is the
-	// caller's.
+	// Entries returns the selected entries, by rising Seq. The caller owns what is returned.
 	Entries(ctx context.Context, q TrailQuery) ([]Entry, error)
 }
 
@@ -153,8 +147,7 @@ func (m *Memory) Entries(ctx context.Context, q TrailQuery) ([]Entry, error) {
 	return out, nil
 }
 
-// Suspended are the entries that suspended the sessions that still are,
-// oldest first.
+// Suspended returns the Suspend entries of the sessions that are still suspended, the oldest first.
 func Suspended(ctx context.Context, t Trail) ([]Entry, error) {
 	all, err := t.Entries(ctx, TrailQuery{Kinds: []Kind{Suspend, Resume}})
 	if err != nil {

@@ -50,7 +50,7 @@ func (m *Memory) Prune(ctx context.Context, l Limits) (removed int, err error) {
 	return before - len(m.requests), nil
 }
 
-// newestTurns are copies, newest first.
+// newestTurns returns copies, the newest first: up to limit with a Moment, and up to limit without.
 func (m *Memory) newestTurns(limit int) []Turn {
 	all := slices.Clone(m.turns)
 	slices.SortStableFunc(all, func(a, b Turn) int { return b.Time.Compare(a.Time) })
@@ -65,7 +65,7 @@ func (m *Memory) newestTurns(limit int) []Turn {
 	})
 }
 
-// putTurn stores t in place of the one with its prefix.
+// putTurn stores t. It replaces the turn with the same prefix.
 func (m *Memory) putTurn(t Turn) {
 	t.Time, t.Elided = stored(t.Time), slices.Clone(t.Elided)
 	i := slices.IndexFunc(m.turns, func(u Turn) bool { return u.Prefix == t.Prefix })

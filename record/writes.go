@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// Write is a write that was done, or may have been.
+// Write is a write that was done, or may have been done.
 type Write struct {
-	Seq     uint64 // of its intent
+	Seq     uint64 // the Seq of the intent
 	Time    time.Time
 	Root    string
 	Session string
@@ -20,14 +20,14 @@ type Write struct {
 	Tool    string
 	Path    string
 	Bytes   int64
-	Before  string // what undoing goes back to; "": there was no file
-	After   string // what the file must still hold for that
-	Dirs    int    // directories that were made for it: the last so many of Path's
-	Open    bool   // whether it was done is not known: it is under way, or it broke, or its process ended in the middle
+	Before  string // the content hash that undoing restores; "": there was no file
+	After   string // the content hash that the file must still have for undoing
+	Dirs    int    // number of directories that were made for the file: the last ones in Path
+	Open    bool   // not known whether it was done: it is under way, it failed with an error, or its process ended before the outcome
 }
 
-// Writes lists a session's writes ("": of all sessions), oldest first, from
-// the one of that number on. Writes that were refused are not among them. (FILE-12)
+// Writes lists the writes of a session, the oldest first, from the intent with the number since on. Session "" means all
+// sessions. Refused writes are not listed. (FILE-12)
 func Writes(ctx context.Context, t Trail, session string, since uint64) ([]Write, error) {
 	q := TrailQuery{Session: session, Kinds: []Kind{Intent, Outcome}, Limit: page}
 	if since > 0 {
@@ -43,7 +43,7 @@ func Writes(ctx context.Context, t Trail, session string, since uint64) ([]Write
 		for _, e := range entries {
 			q.After = e.Seq
 			if e.Kind == Intent && e.Path == "" {
-				continue // done outside, and to no file that is known
+				continue // done by a tool of another server; the file is not known
 			}
 			if e.Kind == Intent {
 				at[e.Seq] = len(out)
@@ -55,12 +55,12 @@ func Writes(ctx context.Context, t Trail, session string, since uint64) ([]Write
 			}
 			i, ok := at[e.Intent]
 			if !ok {
-				continue // of a write before since
+				continue // its intent is before since
 			}
 			switch e.Outcome {
 			case OK:
 				out[i].Open = false
-			case Broke: // at a place where the file may have been written already
+			case Broke: // it may have failed after the file was written
 			default:
 				out[i].Seq = 0
 			}
@@ -71,10 +71,10 @@ func Writes(ctx context.Context, t Trail, session string, since uint64) ([]Write
 	}
 }
 
-// NewDirs is the flag of an intent that makes so many directories for its file.
+// NewDirs returns the flag of an intent that makes n directories for its file.
 func NewDirs(n int) string { return fmt.Sprintf("%d new directories", n) }
 
-// newDirs reads the flag of NewDirs; 0 where it is missing.
+// newDirs returns the number in the flag of NewDirs, or 0 if there is none.
 func newDirs(flags []string) int {
 	for _, f := range flags {
 		if s, ok := strings.CutSuffix(f, " new directories"); ok {
@@ -86,7 +86,7 @@ func newDirs(flags []string) int {
 	return 0
 }
 
-// Undoable are the writes that have not been undone, oldest first as in all. (FILE-12)
+// Undoable returns the writes that have not been undone, the oldest first as in all. (FILE-12)
 func Undoable(all []Write) []Write {
 	type file struct{ root, path string }
 	undone := map[uint64]bool{}
@@ -103,7 +103,7 @@ func Undoable(all []Write) []Write {
 					undone[u.Seq] = true
 				}
 				stack = stack[:i]
-				undone[w.Seq] = true // it is no step on the way there any more
+				undone[w.Seq] = true // an undo that was matched is itself not a write to undo
 				break
 			}
 		}

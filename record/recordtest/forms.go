@@ -47,10 +47,10 @@ func forms(t *testing.T, s record.Store) {
 		t.Errorf("a place without a form: %v, %v", at, list)
 	}
 
-	// A form stays as it is. A place that comes again is the newer one, with the marks of both.
+	// A stored form does not change. A place that is stored again gets the newer time, and the marks of both.
 	must(t, s.Append(t.Context(), record.Batch{
 		Forms:  []record.SentForm{{ID: 2, Rules: 9, Edits: []byte("other")}},
-		Places: []record.SentPlace{{Place: 10, Form: 3, Time: minute(4), Bound: true}, {Place: 10, Form: high, Time: minute(1)}}, // the second is written late
+		Places: []record.SentPlace{{Place: 10, Form: 3, Time: minute(4), Bound: true}, {Place: 10, Form: high, Time: minute(1)}}, // the second one has an older time than the stored one
 	}))
 	must(t, s.Append(t.Context(), record.Batch{Places: []record.SentPlace{{Place: 10, Form: 3, Time: minute(5)}}}))
 	at, list = find(10)

@@ -1,5 +1,4 @@
-// Package recordtest has the suites that every implementation of record.Store
-// and of record.Trail passes.
+// Package recordtest has the suites that every implementation of record.Store and of record.Trail passes.
 package recordtest
 
 import (
@@ -17,8 +16,7 @@ import (
 // Start is the time of the first row that the suite writes.
 var Start = time.Date(2026, 3, 1, 12, 0, 0, 123456000, time.UTC)
 
-// Run runs the suite. open returns a new, empty store, and is called once per
-// test; the suite closes what it opens.
+// Run runs the suite. It calls open once for each test. open returns a new, empty store, which the suite closes.
 func Run(t *testing.T, open func(t *testing.T) record.Store) {
 	for _, test := range []struct {
 		name string

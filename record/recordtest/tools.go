@@ -36,7 +36,7 @@ func tools(t *testing.T, s record.Store) {
 		ToolSets:  []record.ToolSet{{ID: high, Tools: offered}, {ID: 7}},
 		ToolCalls: []record.ToolCalls{calls("c1", "", 3, 0), calls("c1", "a", 1, 61), calls("c2", "", 9, 1)},
 	}))
-	// A set stays as it is. The larger number of calls holds.
+	// A stored set does not change. The larger number of calls stays.
 	must(t, s.Append(t.Context(), record.Batch{
 		ToolSets:  []record.ToolSet{{ID: high}},
 		ToolCalls: []record.ToolCalls{calls("c1", "", 5, 2), calls("c2", "", 2, 62)},
@@ -50,7 +50,7 @@ func tools(t *testing.T, s record.Store) {
 	_, recent := find(Start.Add(time.Hour))
 	same(t, recent, all[1:])
 
-	// Both go with the requests.
+	// Both are removed with their requests.
 	_, err := s.Prune(t.Context(), record.Limits{Requests: 1})
 	must(t, err)
 	sets, left := find(time.Time{})

@@ -13,8 +13,8 @@ import (
 	"github.com/stet-dev/stet/record"
 )
 
-// RunTrail runs the suite of record.Trail. open returns a new, empty trail,
-// and is called once per test. What it returns is closed if it is an io.Closer.
+// RunTrail runs the suite of record.Trail. It calls open once for each test. open returns a new, empty trail. The suite
+// closes it if it is an io.Closer.
 func RunTrail(t *testing.T, open func(t *testing.T) record.Trail) {
 	for _, test := range []struct {
 		name string
@@ -44,7 +44,7 @@ func RunTrail(t *testing.T, open func(t *testing.T) record.Trail) {
 	}
 }
 
-// FullEntry returns an entry in which no field of the caller's is zero.
+// FullEntry returns an entry in which no field is zero that the caller sets.
 func FullEntry(session, path string, at time.Time) record.Entry {
 	return record.Entry{
 		Time: at, Kind: record.Call, Intent: 1 << 40, Root: "/home/me/project", Session: session, Client: "some-agent 1.2",
@@ -129,7 +129,7 @@ func trailQuery(t *testing.T, trail record.Trail) {
 		{record.TrailQuery{Root: "/r1"}, []uint64{4, 5, 6}},
 		{record.TrailQuery{Kinds: []record.Kind{record.Intent, record.Outcome}}, []uint64{2, 3, 5, 6}},
 		{record.TrailQuery{CallID: "c0"}, []uint64{1, 2}},
-		{record.TrailQuery{CallID: "c1"}, []uint64{4}}, // the other one has no Request
+		{record.TrailQuery{CallID: "c1"}, []uint64{4}}, // the other entry has no Request
 		{record.TrailQuery{CallID: "c2", Session: "s1", Root: "/r1"}, []uint64{6}},
 		{record.TrailQuery{Limit: 2}, []uint64{1, 2}},
 		{record.TrailQuery{Limit: 2, Last: true}, []uint64{5, 6}},
@@ -195,7 +195,7 @@ func trailWrites(t *testing.T, trail record.Trail) {
 	}
 }
 
-// trailPages goes over more entries than are looked at at once.
+// trailPages uses more entries than are read at once.
 func trailPages(t *testing.T, trail record.Trail) {
 	var batch []record.Entry
 	for i := range 2500 {
@@ -292,8 +292,8 @@ func entries(t *testing.T, trail record.Trail, q record.TrailQuery) []record.Ent
 	return list
 }
 
-// sound wants the chain whole and of that length. The suite's entries of other
-// kinds than Outcome may name any intent.
+// sound checks that the chain is valid and has that length. The suite's entries of other kinds than Outcome may name any
+// intent.
 func sound(t *testing.T, trail record.Trail, length int) record.Verdict {
 	t.Helper()
 	v, err := record.Verify(t.Context(), trail)

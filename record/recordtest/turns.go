@@ -40,22 +40,22 @@ func turns(t *testing.T, s record.Store) {
 	must(t, s.Append(t.Context(), record.Batch{Turns: []record.Turn{elsewhere, plain}}))
 	same(t, list(10), []record.Turn{plain, FullTurn(math.MaxUint64, Start)})
 
-	// One that comes again is the newer one, but its moment stays, and so does what had left.
+	// A turn that is stored again replaces the old one, but the Moment and Elided of the old one stay.
 	again, cold := FullTurn(math.MaxUint64, minute(3)), FullTurn(7, minute(4))
 	again.Moment, again.Account, again.Elided, cold.Moment, cold.Elided = "", 99, nil, "tools", []uint64{3}
 	must(t, s.Append(t.Context(), record.Batch{Turns: []record.Turn{again, cold}}))
 	again.Moment, again.Elided = "gap", []uint64{1, math.MaxUint64}
 	same(t, list(10), []record.Turn{cold, again})
 
-	// One that is written late does not set the time back.
+	// A turn with an older time does not change the stored time.
 	late := FullTurn(7, minute(1))
 	late.Moment, late.Elided = "", nil
 	must(t, s.Append(t.Context(), record.Batch{Turns: []record.Turn{late}}))
 	late.Time, late.Moment, late.Elided = minute(4), "tools", []uint64{3}
-	cold = late // its other members are the last ones written
+	cold = late // its other fields are the ones written last
 	same(t, list(10), []record.Turn{cold, again})
 
-	// Those with a moment and those without do not crowd each other out.
+	// Turns with a Moment and turns without have separate limits.
 	var b record.Batch
 	for i := range 5 {
 		b.Turns = append(b.Turns, record.Turn{Prefix: uint64(100 + i), Time: minute(10 + i)})
