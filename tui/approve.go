@@ -14,15 +14,15 @@ import (
 	"github.com/stet-dev/stet/approval"
 )
 
-// Source has the questions, and takes the answers: an approval.Client, or an
-// approval.Subscription in the same process.
+// Source delivers the questions and receives the answers. It is an approval.Client, or an approval.Subscription in the same
+// process.
 type Source interface {
 	Next(ctx context.Context) (approval.Event, error)
 	Content(ctx context.Context, id string) ([]byte, error)
 	Answer(ctx context.Context, id string, a approval.Answer) error
 }
 
-// questions are those before a person, in their order.
+// questions are the open questions, in the order in which the person is asked.
 type questions []approval.Question
 
 // find returns the index of a question, or -1.
@@ -34,13 +34,12 @@ func (qs *questions) remove(id string) {
 	*qs = slices.DeleteFunc(*qs, func(q approval.Question) bool { return q.ID == id })
 }
 
-// rotate puts the first question behind the others.
+// rotate moves the first question to the end.
 func (qs *questions) rotate() { *qs = append((*qs)[1:], (*qs)[0]) }
 
-// Approve asks the person about each question as it comes, until ctx ends, the
-// source ends, or the person quits, which is no error. A question that was answered
-// elsewhere is taken off the screen. The end of the input ends Approve too: with
-// io.EOF if there was no answer.
+// Approve asks the person about each question as it comes. It ends if ctx ends, if the source ends, if the person quits, or
+// if the input ends. Quitting is not an error. The end of the input is io.EOF if there was no answer, and otherwise not an
+// error. If a question is answered elsewhere, its prompt ends.
 func (d *Dialog) Approve(ctx context.Context, src Source) error {
 	return d.approve(ctx, src, false)
 }
@@ -68,7 +67,7 @@ func (d *Dialog) approve(ctx context.Context, src Source, quiet bool) error {
 		}
 	}()
 	err := a.work(ctx)
-	if errors.Is(err, approval.ErrClosed) { // its cause may be an io.EOF, of the source
+	if errors.Is(err, approval.ErrClosed) { // it may wrap an io.EOF of the source
 		return err
 	}
 	ended := errors.Is(err, io.EOF)
@@ -81,33 +80,33 @@ func (d *Dialog) approve(ctx context.Context, src Source, quiet bool) error {
 	return err
 }
 
-// During calls do, and meanwhile asks the person about each question. When they
-// quit, or the input ends, do is cancelled.
+// During calls do, and meanwhile asks the person about each question. The context of do is cancelled if the person quits,
+// or if the input or src ends. During returns the error of do.
 func (d *Dialog) During(ctx context.Context, src Source, do func(context.Context) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	asking, stopAsking := context.WithCancel(ctx)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		_ = d.approve(asking, src, true) // the person has quit, or do has ended
+		_ = d.approve(asking, src, true) // the person has quit, the input has ended, or do has ended
 		cancel()
 	}()
 	defer func() { stopAsking(); <-done }()
 	return do(ctx)
 }
 
-// approving is the work of Approve.
+// approving is the state of Approve.
 type approving struct {
 	d      *Dialog
 	src    Source
 	events chan approval.Event
 	failed chan error
 	open   questions
-	idle   bool         // the person was told that there is nothing to approve
-	quiet  bool         // they are not told so
-	count  atomic.Int64 // of the open ones
+	idle   bool         // the message that there are no questions was printed
+	quiet  bool         // this message is not printed
+	count  atomic.Int64 // number of open questions
 
-	answered bool // one question at least
+	answered bool // at least one question was answered
 }
 
 func (a *approving) work(ctx context.Context) error {
@@ -149,13 +148,13 @@ func (a *approving) wait(ctx context.Context) error {
 	case e := <-a.events:
 		a.take(e)
 		cancel()
-		<-ended // the input has one reader at a time
+		<-ended // only one goroutine may read the input
 		return nil
 	case err := <-a.failed:
 		cancel()
 		<-ended
 		return err
-	case err := <-ended: // of the input, or of ctx
+	case err := <-ended: // the input or ctx has ended
 		cancel()
 		return err
 	}
@@ -176,8 +175,7 @@ func (a *approving) take(e approval.Event) {
 	}
 }
 
-// askFirst asks about the first question, and takes the events that come
-// meanwhile.
+// askFirst asks about the first question. Meanwhile it processes the events that arrive.
 func (a *approving) askFirst(ctx context.Context) error {
 	q := a.open[0]
 	asking, cancel := context.WithCancel(ctx)
@@ -221,8 +219,8 @@ func (a *approving) askFirst(ctx context.Context) error {
 	}
 }
 
-// choose lists the open questions, and brings the one that the person chooses to the
-// front. It is shown again, and so is the first one if they choose none.
+// choose lists the open questions, and moves the one that the person chooses to the front. If they choose none, the first
+// one stays in front. The question in front is then shown again.
 func (a *approving) choose(ctx context.Context) error {
 	var lines []string
 	for _, q := range a.open {
@@ -236,7 +234,7 @@ func (a *approving) choose(ctx context.Context) error {
 	return err
 }
 
-// choose lets the person choose one of the lines, and returns its index; -1: none.
+// choose lets the person choose one of the lines, and returns its index, or -1.
 func (d *Dialog) choose(ctx context.Context, lines []string) (int, error) {
 	if d.byKeys() {
 		return d.pick(ctx, "Decide on which first?", lines)
@@ -254,8 +252,8 @@ func (d *Dialog) choose(ctx context.Context, lines []string) (int, error) {
 	return -1, nil
 }
 
-// tellClosed says how the question on the screen was closed. What the person types
-// before they have seen that is no answer to the next one.
+// tellClosed says how the question on the screen was closed. It waits for Enter, so that input which the person typed
+// before they saw this does not answer the next question.
 func (a *approving) tellClosed(ctx context.Context, c approval.Closing) error {
 	a.d.say(yellow, "no longer open: "+c.String())
 	if a.d.byKeys() {
@@ -285,8 +283,8 @@ func (a *approving) answer(ctx context.Context, q approval.Question, answer appr
 	return a.removeCovered(ctx, q.ID)
 }
 
-// removeCovered removes the questions that the answer to another one, id, covers
-// too: they are closed before it.
+// removeCovered removes the questions that the answer to question id also covers. Their closing events come before the one
+// of id.
 func (a *approving) removeCovered(ctx context.Context, id string) error {
 	for others := 0; ; {
 		select {

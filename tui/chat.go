@@ -30,43 +30,42 @@ type Talk interface {
 
 var _ Talk = (*agent.Conversation)(nil)
 
-// Chat is a person's conversation with an agent. On a terminal, finished text is
-// printed above a few lines that change. So the terminal's own scrolling, searching
-// and copying work, and the text stays when the chat ends or is killed. If In or Out
-// is no terminal, or one that cannot move its cursor, it is lines in, lines out.
+// Chat is a person's conversation with an agent. On a terminal, finished text is printed above a few lines that change. So
+// scrolling, searching and copying in the terminal work, and the text stays when the chat ends or is killed. If In or Out
+// is not a terminal, or its cursor cannot be moved, the chat reads lines and prints lines.
 type Chat struct {
 	In     io.Reader
 	Out    io.Writer
-	Err    io.Writer // without a terminal: for everything but the answers
-	Env    []string  // as os.Environ has it: TERM and NO_COLOR count
-	Editor string    // a shell command for Edit, as in $EDITOR; "": it is not offered
+	Err    io.Writer // if the chat has no terminal: for everything except the answers
+	Env    []string  // in the form of os.Environ; TERM and NO_COLOR are used
+	Editor string    // a shell command for Edit, as in $EDITOR; "": Edit is not offered
 
-	Talk   Talk   // the conversation to begin with
-	Model  string // its name, for the person
+	Talk   Talk   // the first conversation
+	Model  string // the model's name, for the person
 	Policy string // what the person is asked about, in a few words
-	Tools  string // what the agent has tools for, and for what not, in a line, or several
+	Tools  string // for what the agent has tools, and for what not; one line or more
 
-	// Questions has the questions for the person; nil: none are asked here.
+	// Questions delivers the questions for the person; nil: no questions are asked here.
 	Questions Source
 
-	// Sessions lists the sessions that can be resumed, the newest first, and Resume
-	// resumes one. Nil: neither is offered.
+	// Sessions lists the sessions that can be resumed, the newest first. Resume resumes one. If one of the two is nil,
+	// resuming is not offered.
 	Sessions func(ctx context.Context) ([]session.Info, error)
 	Resume   func(ctx context.Context, id string) (Talk, error)
-	Choose   bool // begin by choosing a session
+	Choose   bool // begin with the list of sessions
 
-	// Files lists the files that the person may name, for @. Nil: there is no list.
+	// Files lists the files that the person may name with @; nil: they are not offered.
 	Files func(ctx context.Context) ([]string, error)
 
-	// Undo undoes the conversation's writes to files since a time, after it has asked
-	// the person, and says what it did. Nil: it is not offered.
+	// Undo undoes the conversation's writes to files since a time, after it has asked the person. It returns a description
+	// of what it did. nil: undoing is not offered.
 	Undo func(ctx context.Context, t Talk, since time.Time) (string, error)
 }
 
 // ErrInterrupted is returned by Run if Ctrl-C ended the conversation.
 var ErrInterrupted = errors.New("interrupted")
 
-// Run has the conversation until the person quits, or ctx ends.
+// Run runs the chat until the person quits, ctx ends, or there is an error. It returns ErrInterrupted after Ctrl-C.
 func (c *Chat) Run(ctx context.Context) error {
 	if !c.moves() {
 		return c.runPlain(ctx)
@@ -82,7 +81,7 @@ func (c *Chat) Run(ctx context.Context) error {
 	}
 	p := tea.NewProgram(m, options...)
 	m.send = p.Send
-	rescue := func() { // a panic there would end the program with the terminal as the chat needs it
+	rescue := func() { // resets the terminal if f panics in another goroutine
 		if r := recover(); r != nil {
 			_ = p.ReleaseTerminal()
 			panic(r)
@@ -105,10 +104,10 @@ func (c *Chat) Run(ctx context.Context) error {
 	cancel()
 	working.Wait()
 	for _, line := range m.printer.rest() {
-		_, _ = io.WriteString(c.Out, line+"\r\n") // a terminal that is gone fails when it is read
+		_, _ = io.WriteString(c.Out, line+"\r\n") // if the terminal is closed, the next read fails
 	}
 	if errors.Is(err, tea.ErrProgramKilled) && ctx.Err() != nil && !errors.Is(err, tea.ErrProgramPanic) {
-		return nil // ctx has ended it
+		return nil // ctx has ended the chat
 	}
 	if err == nil && m.interrupted {
 		return ErrInterrupted
@@ -135,7 +134,7 @@ func (c *Chat) getenv(name string) string {
 	return value
 }
 
-// forward sends the events of the questions until ctx or the source ends.
+// forward sends the events of src until ctx or src ends.
 func forward(ctx context.Context, src Source, send func(tea.Msg)) {
 	for {
 		e, err := src.Next(ctx)

@@ -8,7 +8,7 @@ import (
 	"github.com/stet-dev/stet/llm"
 )
 
-// block is a kind of printed text. There is an empty line between different kinds.
+// block is a kind of printed text. An empty line separates different kinds.
 type block uint8
 
 const (
@@ -22,7 +22,7 @@ const (
 	blockReplay
 )
 
-// print prints lines of a kind. They have been made safe.
+// print prints lines of a kind. The lines must be safe for a terminal.
 func (m *chat) print(kind block, what shape) {
 	if m.last != blockNone && (m.last != kind || kind == blockUser || kind == blockQuestion) {
 		m.printer.gap()
@@ -64,7 +64,7 @@ func (m *chat) note(n note) {
 	m.print(blockNote, folded(all...))
 }
 
-// thought returns thinking in one line, or whole.
+// thought returns thinking in one line, or completely.
 func (pt painter) thought(text string, columns int, whole bool) []string {
 	lines := strings.Split(strings.TrimSpace(text), "\n")
 	if strings.TrimSpace(text) == "" {
@@ -103,7 +103,7 @@ func (pt painter) call(p llm.Part, result string, failed bool, time string, colu
 	}
 	out := []string{clip(head, columns)}
 	if failed || columns < 40 {
-		out = fold(head, columns) // the reason of a failure is shown whole
+		out = fold(head, columns) // the reason of a failure is never shortened
 	}
 	if whole {
 		for _, text := range []string{p.Args, result} {
@@ -115,8 +115,7 @@ func (pt painter) call(p llm.Part, result string, failed bool, time string, colu
 	return out
 }
 
-// conversation returns the messages of a session, with thinking and calls in one
-// line each, or whole.
+// conversation returns the messages of a session. Thinking and calls take one line each, or are shown completely.
 func (pt painter) conversation(messages []llm.Message, columns int, whole bool) []string {
 	results := map[string]llm.Part{}
 	for _, msg := range messages {
@@ -133,7 +132,7 @@ func (pt painter) conversation(messages []llm.Message, columns int, whole bool) 
 		}
 		out = append(out, lines...)
 	}
-	calls := false // the block before was a call
+	calls := false // the previous block was a call
 	for _, msg := range messages {
 		for _, p := range msg.Parts {
 			switch {
@@ -177,7 +176,7 @@ func (pt painter) proseLines(text string, columns int) []string {
 	return out
 }
 
-// maxReplayed is how many lines of a resumed conversation are shown.
+// maxReplayed is the largest number of lines of a resumed conversation that are shown.
 const maxReplayed = 200
 
 // replay prints the conversation so far.

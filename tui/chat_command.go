@@ -10,7 +10,7 @@ import (
 	"github.com/stet-dev/stet/agent"
 )
 
-// commands are the lines that begin with a slash.
+// commands are the commands of the chat. A line that begins with a slash is a command.
 var commands = []struct{ name, args, about string }{
 	{"/help", "", "list the commands and keys"},
 	{"/resume", "[ID]", "go on with another session"},
@@ -54,7 +54,7 @@ func helpText(columns int) []string {
 	return out
 }
 
-// command does the command of a line.
+// command runs the command in a line.
 func (m *chat) command(line string) tea.Cmd {
 	name, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
 	rest = strings.TrimSpace(rest)

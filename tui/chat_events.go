@@ -14,12 +14,12 @@ import (
 type partialAnswer struct {
 	index   int
 	kind    llm.EventKind // TextDelta, ThinkingDelta or CallDelta
-	text    string        // what is not printed yet; of an answer's text, its last line
-	call    string        // the name of the call
+	text    string        // text that is not printed yet; of an answer's text, the last line
+	call    string        // the name of the called tool
 	written bool          // some of the text was printed
 }
 
-// runningCall is a call at work.
+// runningCall is a call that has begun and not ended.
 type runningCall struct {
 	call  llm.Part
 	since time.Time
@@ -29,7 +29,7 @@ type runningCall struct {
 // happen shows an event of the agent.
 func (m *chat) happen(e agent.Event) {
 	if e.Task != "" && e.Kind != agent.CallBegins && e.Kind != agent.CallEnds {
-		return // what a sub-agent says is for its agent
+		return // the output of a sub-agent is for its parent agent
 	}
 	switch e.Kind {
 	case agent.Asking:
@@ -74,7 +74,7 @@ func pathTexts(paths []string) []string {
 	return out
 }
 
-// piece takes a piece of the answer.
+// piece adds a piece of the answer.
 func (m *chat) piece(e llm.Event) {
 	switch e.Kind {
 	case llm.TextDelta, llm.ThinkingDelta, llm.CallDelta:
@@ -99,7 +99,7 @@ func (m *chat) piece(e llm.Event) {
 	}
 }
 
-// printWholeLines prints the lines of the text that have ended.
+// printWholeLines prints the complete lines of the text.
 func (m *chat) printWholeLines() {
 	s := &m.answer
 	for {
@@ -151,8 +151,7 @@ func (m *chat) callEnded(e agent.Event) {
 	})
 }
 
-// working shows the part that the model is writing and the calls at work, in at most
-// so many lines.
+// working shows the part that the model is writing and the running calls, in at most that many lines.
 func (m *chat) working(most int) []string {
 	var out []string
 	s := m.answer
@@ -181,7 +180,7 @@ func (m *chat) working(most int) []string {
 	return out
 }
 
-// share says how full the window is.
+// share returns how full the context window is.
 func share(f agent.Fill) string {
 	if f.Window == 0 {
 		return "0%"

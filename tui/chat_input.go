@@ -29,19 +29,19 @@ func newInput() textarea.Model {
 	in.SetVirtualCursor(false)
 	in.SetStyles(textarea.Styles{}) // the terminal's own colours
 	in.KeyMap.InsertNewline = key.NewBinding(key.WithKeys("shift+enter", "alt+enter", "ctrl+j"))
-	in.KeyMap.Paste = key.NewBinding() // the terminal pastes by itself
+	in.KeyMap.Paste = key.NewBinding() // the terminal itself pastes
 	in.SetWidth(79)
 	return in
 }
 
-// inputHistory has what the person said before, for the arrow keys.
+// inputHistory holds the person's earlier messages, for the arrow keys.
 type inputHistory struct {
 	all   []string
 	at    int    // index in all; len(all) is the draft
-	draft string // the text that was not sent yet
+	draft string // the text that was not sent
 }
 
-// load adds what was said in a conversation.
+// load adds the person's messages of a conversation.
 func (r *inputHistory) load(t Talk) {
 	for _, m := range t.State().Messages {
 		if text := personText(m); text != "" {
@@ -50,7 +50,7 @@ func (r *inputHistory) load(t Talk) {
 	}
 }
 
-// personText returns the person's words in a message; "" if there are none.
+// personText returns the person's text in a message, or "".
 func personText(m llm.Message) string {
 	if m.Role != llm.User || m.Local {
 		return ""
@@ -71,7 +71,7 @@ func (r *inputHistory) add(text string) {
 	r.at = len(r.all)
 }
 
-// move goes back or forth. It reports whether there is such an entry.
+// move goes back or forward by so many entries. It returns the entry, and whether there is one.
 func (r *inputHistory) move(by int, now string) (string, bool) {
 	to := r.at + by
 	if to < 0 || to > len(r.all) {
@@ -87,8 +87,7 @@ func (r *inputHistory) move(by int, now string) (string, bool) {
 	return r.all[to], true
 }
 
-// paste puts text into the input. Control characters appear as escapes: the person
-// sees what the agent will get.
+// paste puts text into the input. Control characters become escapes, so that the person sees what the agent will receive.
 func (m *chat) paste(text string) tea.Cmd {
 	text = strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\r", "\n")
 	lines := strings.Split(text, "\n")
@@ -116,7 +115,7 @@ func (m *chat) paste(text string) tea.Cmd {
 // isControl reports whether r is a control character of terminals.
 func isControl(r rune) bool { return r < ' ' && r != '\t' || r >= 0x7f && r < 0xa0 }
 
-// key takes a key.
+// key processes a key.
 func (m *chat) key(k tea.KeyPressMsg) tea.Cmd {
 	name := k.String()
 	again := m.again
@@ -154,7 +153,7 @@ func (m *chat) key(k tea.KeyPressMsg) tea.Cmd {
 	return m.writeKey(k, again)
 }
 
-// ctrlC interrupts the agent, or clears the input; twice it quits.
+// ctrlC interrupts the agent, or clears the input. Pressed twice, it quits.
 func (m *chat) ctrlC(again bool) tea.Cmd {
 	switch {
 	case again:
@@ -176,7 +175,7 @@ func (m *chat) ctrlC(again bool) tea.Cmd {
 	return nil
 }
 
-// writeKey takes a key of a message to the agent.
+// writeKey processes a key while the person writes a message to the agent.
 func (m *chat) writeKey(k tea.KeyPressMsg, again string) tea.Cmd {
 	name := k.String()
 	if m.menu != nil && m.menuKey(name) {
@@ -213,7 +212,7 @@ func (m *chat) writeKey(k tea.KeyPressMsg, again string) tea.Cmd {
 	return m.edit(k)
 }
 
-// edit hands a key to the input.
+// edit passes a key to the input.
 func (m *chat) edit(k tea.KeyPressMsg) tea.Cmd {
 	var cmd tea.Cmd
 	m.input, cmd = m.input.Update(k)
@@ -233,7 +232,7 @@ func (m *chat) recall(by int) {
 	}
 }
 
-// escape goes back: once it interrupts, twice it goes to an earlier message.
+// escape interrupts the agent. Pressed twice, it offers to go back to an earlier message.
 func (m *chat) escape(twice bool) tea.Cmd {
 	switch {
 	case m.turn != nil:
@@ -246,7 +245,7 @@ func (m *chat) escape(twice bool) tea.Cmd {
 	return nil
 }
 
-// enter sends the input, unless it ends in a backslash.
+// enter sends the input. If the input ends with a backslash, it begins a new line instead.
 func (m *chat) enter() tea.Cmd {
 	text := m.input.Value()
 	if before, ok := strings.CutSuffix(text, `\`); ok && !strings.HasSuffix(before, `\`) {

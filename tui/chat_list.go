@@ -16,16 +16,16 @@ import (
 type picker struct {
 	title  string
 	all    []choice
-	found  []choice // those that match the text in the input
+	found  []choice // the choices that match the text in the input
 	at     int
 	chosen func(choice) tea.Cmd
-	left   func() // the person leaves without choosing; nil: nothing is to be done
+	left   func() // called if the person leaves without a choice; nil: nothing to do
 }
 
 // choice is a line of a picker: a session, or a message to rewind to.
 type choice struct {
 	text string
-	note string // dim, behind the text
+	note string // printed dim, after the text
 	id   string // of the session
 
 	to   uint64    // the event to rewind to
@@ -33,7 +33,7 @@ type choice struct {
 	said string    // the message
 }
 
-// narrow finds the choices that contain all the words.
+// narrow sets found to the choices that contain all the words.
 func (p *picker) narrow(words string) {
 	p.found = nil
 	for _, c := range p.all {
@@ -72,7 +72,7 @@ func (p *picker) view(pt painter, columns, most int) []string {
 	return out
 }
 
-// open shows a list. The input narrows it.
+// open shows a list. The text in the input filters it.
 func (m *chat) open(p *picker) {
 	m.draft = m.input.Value()
 	m.empty()
@@ -97,14 +97,14 @@ func (m *chat) leaveList() {
 	m.decideNext()
 }
 
-// decideNext puts a question before a person who does nothing else.
+// decideNext shows the next question, if the person is not busy with something else.
 func (m *chat) decideNext() {
 	if len(m.asked) > 0 && m.deciding == nil && m.closedWhileTyping == "" && m.list == nil && m.input.Value() == "" {
 		m.decide()
 	}
 }
 
-// filter follows a change of the input.
+// filter updates the list or the menu after a change of the input.
 func (m *chat) filter() {
 	if m.list != nil {
 		m.list.narrow(m.input.Value())
@@ -200,7 +200,7 @@ func (m *chat) resumed(t Talk, err error) tea.Cmd {
 	return nil
 }
 
-// busy reports whether the agent works, and says so.
+// busy reports whether the agent is working. If so, it also prints a note.
 func (m *chat) busy() bool {
 	if m.turn != nil {
 		m.note(note{"not while the agent works; Ctrl-C interrupts it", true})
@@ -228,7 +228,7 @@ func (m *chat) listMessages() tea.Cmd {
 	return nil
 }
 
-// rewindTo asks about the files, and rewinds.
+// rewindTo asks whether to undo the writes to files, too, and rewinds.
 func (m *chat) rewindTo(c choice) tea.Cmd {
 	if m.Undo == nil {
 		return m.rewind(c, false)
@@ -261,8 +261,7 @@ func (m *chat) rewind(c choice, files bool) tea.Cmd {
 	})
 }
 
-// rewound shows the conversation as it is before the message said. undone says what
-// was undone.
+// rewound shows the conversation as it was before the message said. undone describes what was undone.
 func (m *chat) rewound(said, undone string, err error) tea.Cmd {
 	if err != nil {
 		m.note(note{"not gone back: " + err.Error(), true})

@@ -13,14 +13,14 @@ import (
 	"github.com/stet-dev/stet/session"
 )
 
-// menu offers what the text before the cursor may become: a command, or a file's name.
+// menu offers completions of the text before the cursor: commands, or names of files.
 type menu struct {
 	picker
-	typed int // how many characters before the cursor it replaces
+	typed int // number of characters before the cursor that a choice replaces
 	files bool
 }
 
-// maxFound is how many files a menu offers.
+// maxFound is the largest number of files in a menu.
 const maxFound = 50
 
 // suggest opens the menu for the text before the cursor, or closes it.
@@ -98,8 +98,8 @@ func (m *chat) offerFiles(word string) {
 	}
 }
 
-// matchFile says how well a file's path, folded, fits to a word: the smaller the better; -1: not
-// at all.
+// matchFile returns how well a file's path matches a word: 0 is the best, -1 is no match. Both are in the form that
+// session.Folded returns.
 func matchFile(name, word string) int {
 	base := path.Base(name)
 	switch {
@@ -123,8 +123,7 @@ func matchFile(name, word string) int {
 	return 4
 }
 
-// matchFiles returns the files that a word may mean, the best first. Names that cannot be
-// shown as they are are left out.
+// matchFiles returns the files that match a word, the best first. It omits names that cannot be displayed unchanged.
 func matchFiles(names []string, word string) []string {
 	type found struct {
 		name string
@@ -145,8 +144,7 @@ func matchFiles(names []string, word string) []string {
 	return out
 }
 
-// menuKey takes a key while the menu is open, and reports whether that is all that the
-// key does.
+// menuKey processes a key while the menu is open. It reports whether the key needs no other processing.
 func (m *chat) menuKey(name string) bool {
 	switch name {
 	case "up", "ctrl+p":
@@ -168,14 +166,14 @@ func (m *chat) menuKey(name string) bool {
 			m.take()
 		}
 		m.menu = nil
-		return !exact && (!command || strings.TrimSpace(c.text) != c.id) // a command without arguments is done
+		return !exact && (!command || strings.TrimSpace(c.text) != c.id) // a command without arguments is run at once
 	default:
 		return false
 	}
 	return true
 }
 
-// take puts what is chosen in the menu into the input.
+// take replaces the text before the cursor by the choice.
 func (m *chat) take() {
 	chosen := m.menu.found[m.menu.at].id
 	if m.menu.files {
@@ -188,7 +186,7 @@ func (m *chat) take() {
 	m.menu = nil
 }
 
-// empty empties the input.
+// empty clears the input.
 func (m *chat) empty() {
 	m.input.Reset()
 	m.menu = nil

@@ -14,65 +14,65 @@ import (
 	"github.com/stet-dev/stet/llm"
 )
 
-// chat is the state of a Chat on a terminal. It is changed by Update alone.
+// chat is the state of a Chat on a terminal. Only Update changes it.
 type chat struct {
 	*Chat
 	painter
 	ctx   context.Context
 	start func(func() then) tea.Cmd // calls a function outside Update; Chat.Run waits for it
-	send  func(tea.Msg)             // from outside Update
+	send  func(tea.Msg)             // sends a message to Update from outside
 
 	width, height int
 	resized       int  // how often the size changed since the screen was drawn
-	settled       bool // the size has not changed for a moment
+	settled       bool // the size has not changed for settleTime
 	input         textarea.Model
-	hint          string // below the input, until the next key
-	again         string // the key that has an effect if it is pressed once more
+	hint          string // text below the input, until the next key
+	again         string // the key that has an effect if it is pressed again
 	said          inputHistory
-	queue         []string // said while the agent worked
+	queue         []string // messages that the person sent while the agent worked
 
 	printer printer
-	last    block // kind of what was printed last
+	last    block // kind of the last printed text
 	prose   prose
 	answer  partialAnswer
 	calls   []runningCall
 	turn    *turn      // nil: the agent does not work
-	fill    agent.Fill // as of the last request
+	fill    agent.Fill // at the last request
 
 	asked    questions
-	deciding *decision // about asked[0]; nil: it is not before the person
-	draft    string    // the text in the input before the question or the list
+	deciding *decision // about asked[0]; nil: no question is shown
+	draft    string    // the text in the input before the question or the list was shown
 
-	ready   bool    // the question takes keys: none was pressed for a moment
-	unasked bool    // the question came by itself, and not by Tab or after an answer
-	waits   int     // how often the question began to wait for that moment
-	later   tea.Cmd // to be done after this update
+	ready   bool    // keys are accepted as answers: no key was pressed for quietTime
+	unasked bool    // the question appeared by itself, and not by Tab or after an answer
+	waits   int     // number of waits for quietTime so far
+	later   tea.Cmd // commands to run after this update
 
-	closedWhileTyping string // how the question was closed whose answer is in the input; "": none
+	closedWhileTyping string // how the question was closed while its answer was being typed; "": none was
 
 	menu    *menu    // nil: there is no menu
-	files   []string // as they were listed last
-	listing bool     // they are being listed
+	files   []string // the last list of files
+	listing bool     // a new list is being made
 
 	list *picker // nil: there is no list
 	full *pager  // nil: the chat is on the screen
-	bye  bool    // the chat ends
+	bye  bool    // the chat is ending
 
 	interrupted bool // Ctrl-C ended it
 }
 
-// turn is work of the agent.
+// turn is a running task of the agent.
 type turn struct {
 	what    string // "working", "compacting"
 	since   time.Time
 	cancel  context.CancelFunc
-	stopped bool // by the person
+	stopped bool // the person has interrupted it
 	frame   int  // of the spinner
 }
 
 // The messages of this package to Update.
 type (
-	// then is called by Update after work outside it, with the results of that work.
+	// then is the result of work outside Update. Update calls it.
 	then func() tea.Cmd
 
 	agentEvent struct{ agent.Event }
@@ -103,7 +103,7 @@ func (m *chat) Init() tea.Cmd {
 	return tea.Batch(cmds...)
 }
 
-// greet shows the conversation so far, or a greeting.
+// greet shows the conversation, or a greeting if it is empty.
 func (m *chat) greet() {
 	m.fill = m.Talk.Fill()
 	if len(m.Talk.State().Messages) > 0 {
@@ -129,7 +129,7 @@ func (m *chat) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	switch {
 	case m.bye && m.printer.idle():
 		return m, tea.Quit
-	case m.full != nil: // finished lines wait until the screen is back
+	case m.full != nil: // finished lines wait until the pager is closed
 		return m, cmd
 	case m.settled && m.printer.idle():
 		m.resized, m.settled = 0, false
@@ -189,8 +189,8 @@ func (m *chat) redrawLater() tea.Cmd {
 	})
 }
 
-// columns returns how wide lines may be. The last column stays free: terminals
-// differ in where the cursor is after it.
+// columns returns the largest width of lines. The last column stays free: after a character in it, terminals put the cursor
+// at different places.
 func (m *chat) columns() int { return max(m.width-1, 1) }
 
 // say sends a message to the agent, or queues it while the agent works.
@@ -203,7 +203,7 @@ func (m *chat) say(text string) tea.Cmd {
 	return m.run([]llm.Part{{Kind: llm.Text, Text: text}})
 }
 
-// run lets the agent work.
+// run starts the agent.
 func (m *chat) run(said []llm.Part) tea.Cmd {
 	talk := m.Talk
 	return m.work("working", func(ctx context.Context, tell func(agent.Event)) (agent.Outcome, error) {
@@ -221,7 +221,7 @@ func (m *chat) work(what string, f func(context.Context, func(agent.Event)) (age
 	}))
 }
 
-// end takes the end of the agent's work.
+// end processes the end of the agent's work.
 func (m *chat) end(out agent.Outcome, err error) tea.Cmd {
 	stopped := m.turn.stopped
 	m.turn.cancel()
@@ -239,7 +239,7 @@ func (m *chat) end(out agent.Outcome, err error) tea.Cmd {
 	switch {
 	case len(m.queue) == 0:
 		return nil
-	case err != nil: // the person decides again what is sent
+	case err != nil: // the person decides what is sent next
 		m.setInput(strings.Join(append(m.queue, m.input.Value()), "\n"))
 		m.queue = nil
 		return nil
@@ -249,7 +249,7 @@ func (m *chat) end(out agent.Outcome, err error) tea.Cmd {
 	return m.say(next)
 }
 
-// endWords says why an agent stopped before it was done.
+// endWords returns the reason why an agent stopped before it had finished.
 func endWords(e agent.End) string {
 	switch e {
 	case agent.Refused:
@@ -264,7 +264,7 @@ func endWords(e agent.End) string {
 	return "stopped: " + string(e)
 }
 
-// interrupt ends the work, if there is any.
+// interrupt cancels the agent's work, if there is any.
 func (m *chat) interrupt() {
 	if m.turn != nil && !m.turn.stopped {
 		m.turn.stopped = true

@@ -7,8 +7,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-// pager shows the whole conversation on a screen of its own, with thinking,
-// arguments and results in full.
+// pager shows the whole conversation on a separate screen, with all thinking, arguments and results.
 type pager struct {
 	shape shape // of the conversation
 	view  viewport.Model
@@ -23,7 +22,7 @@ func (m *chat) openPager() {
 	m.full.view.GotoBottom()
 }
 
-// resize fits the pager to a screen, whose last line and column stay free.
+// resize fits the pager to a screen. The last line and the last column stay free.
 func (p *pager) resize(width, height int) {
 	p.view.SetHeight(max(height-1, 1))
 	if columns := max(width-1, 1); columns != p.view.Width() {
@@ -33,7 +32,7 @@ func (p *pager) resize(width, height int) {
 	p.view.SetYOffset(p.view.YOffset()) // within the new bounds
 }
 
-// key takes a key, and reports whether the person leaves the pager.
+// key processes a key, and reports whether the person leaves the pager.
 func (p *pager) key(k tea.KeyPressMsg) bool {
 	switch k.String() {
 	case "q", "esc", "ctrl+o", "ctrl+c", "enter":
@@ -48,7 +47,7 @@ func (p *pager) key(k tea.KeyPressMsg) bool {
 	return false
 }
 
-// screen returns the lines of the screen. The last one says where they stand.
+// screen returns the lines of the screen. The last line shows the position in the conversation.
 func (p *pager) screen(pt painter) string {
 	first, total := p.view.YOffset(), p.view.TotalLineCount()
 	last := min(first+p.view.Height(), total)

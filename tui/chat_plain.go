@@ -11,8 +11,8 @@ import (
 	"github.com/stet-dev/stet/llm"
 )
 
-// runPlain is Run for In and Out that are no terminal whose cursor moves. A pipe is
-// one prompt; at a terminal each line is one.
+// runPlain is Run without a terminal whose cursor can be moved. The whole content of a pipe is one prompt. At a terminal,
+// each line is one prompt.
 func (c *Chat) runPlain(ctx context.Context) error {
 	if !isTerminal(c.In) {
 		text, err := io.ReadAll(c.In)
@@ -51,8 +51,7 @@ func (c *Chat) runPlain(ctx context.Context) error {
 	}
 }
 
-// plainTurn has the agent work on a prompt. d asks the person; nil: no person is
-// asked.
+// plainTurn runs the agent with a prompt. d asks the person; nil: no questions are asked.
 func (c *Chat) plainTurn(ctx context.Context, d *Dialog, text string) error {
 	var said []llm.Part
 	if text != "" {
@@ -91,7 +90,7 @@ func (c *Chat) plainCommand(ctx context.Context, line string) error {
 		return fmt.Errorf("there is no %s here; /help says what there is", name)
 	}
 	for _, l := range out {
-		_, _ = fmt.Fprintln(c.Out, painter{}.words("", l)) // as in Lines
+		_, _ = fmt.Fprintln(c.Out, painter{}.words("", l)) // an error is ignored, as in Lines
 	}
 	return nil
 }

@@ -8,23 +8,23 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// printer prints finished lines above the view, in their order. It prints one piece
-// at a time: commands run concurrently. No piece has more lines than are free
-// beside the view: else the view would scroll away.
+// printer prints finished lines above the view, in their order. It prints only one piece at a time, because commands run
+// concurrently. A piece has at most as many lines as are free beside the view. Otherwise the view would scroll off the
+// screen.
 type printer struct {
-	lines    []string // still to be printed
+	lines    []string // not printed yet
 	printing bool     // a piece is being printed
 	shown    []shape  // everything that was or will be printed, the newest last
 
-	waiting bool // for the terminal, and not for a piece
-	waits   int  // how many waits there were
-	alone   bool // nothing else is on the screen
+	waiting bool // printing waits for the terminal, and not for a piece
+	waits   int  // number of waits so far
+	alone   bool // only the chat is on the screen
 }
 
-// shape returns the lines of something, each of at most so many columns.
+// shape returns the lines of a text, each at most so many columns wide.
 type shape func(columns int) []string
 
-// folded is the shape of lines that are broken between words.
+// folded returns the shape of lines that are broken between words.
 func folded(lines ...string) shape {
 	return func(columns int) []string {
 		var out []string
@@ -35,11 +35,11 @@ func folded(lines ...string) shape {
 	}
 }
 
-// maxShown is how many shapes are kept, to be printed again on a screen of another
-// size. No screen has so many lines.
+// maxShown is the number of shapes that are kept, to be printed again when the size of the screen changes. It is larger
+// than the number of lines of any screen.
 const maxShown = 500
 
-// printed is the message that a piece is on the screen.
+// printed is the message that a piece was printed.
 type printed struct{}
 
 func (p *printer) print(what shape, columns int) {
@@ -53,9 +53,9 @@ func (p *printer) print(what shape, columns int) {
 // gap prints an empty line.
 func (p *printer) gap() { p.print(folded(""), 1) }
 
-// again returns the command that clears a screen of so many lines, and prints the
-// newest shapes again, with room for a view of so many lines below them. The printer
-// is idle. What was on the screen before the chat goes to the terminal's scrollback.
+// again returns the command that clears a screen of that height, and prints the newest shapes again. view is the number of
+// lines that stay free below them. The printer must be idle. If the screen has text from before the chat, that text moves
+// to the terminal's scrollback.
 func (p *printer) again(columns, height, view int) tea.Cmd {
 	room := max(height-view, 0)
 	for i := len(p.shown) - 1; i >= 0 && len(p.lines) < room; i-- {
@@ -74,10 +74,9 @@ func (p *printer) again(columns, height, view int) tea.Cmd {
 	return p.wait(tea.Raw(out.String()), tea.ClearScreen)
 }
 
-// wait returns the commands for the renderer, after which printing goes on. What is
-// printed does not go through the renderer, and the cursor has to be where the
-// renderer left it. The terminal's answer to the question for its cursor says that
-// it has come so far.
+// wait pauses printing until the renderer has written everything so far. Printed lines do not go through the renderer, and
+// they need the cursor where the renderer left it. wait returns the commands before, and a request for the cursor position.
+// The terminal's answer shows that it has processed everything before the request.
 func (p *printer) wait(before ...tea.Cmd) tea.Cmd {
 	p.printing, p.waiting = true, true
 	p.waits++
@@ -93,15 +92,15 @@ func (p *printer) wait(before ...tea.Cmd) tea.Cmd {
 	)
 }
 
-// waited ends the wait with that number, if it is the last one.
+// waited ends the wait with that number. It does nothing if a later wait has begun.
 func (p *printer) waited(number int) {
 	if p.waiting && number == p.waits {
 		p.printing, p.waiting = false, false
 	}
 }
 
-// next returns the command that prints the next piece, of at most so many lines; nil
-// if there is none, or one is being printed.
+// next returns the command that prints the next piece, of at most that many lines. It returns nil if there is none, or if a
+// piece is being printed.
 func (p *printer) next(most int) tea.Cmd {
 	if p.printing || len(p.lines) == 0 {
 		return nil
@@ -110,15 +109,15 @@ func (p *printer) next(most int) tea.Cmd {
 	piece := strings.Join(p.lines[:n], "\n")
 	p.lines, p.printing = p.lines[n:], true
 	if piece == "" {
-		piece = " " // an empty one is not printed
+		piece = " " // tea.Println does not print an empty piece
 	}
 	return tea.Sequence(tea.Println(piece), func() tea.Msg { return printed{} })
 }
 
-// idle reports whether everything is on the screen.
+// idle reports whether everything is printed.
 func (p *printer) idle() bool { return !p.printing && len(p.lines) == 0 }
 
-// rest returns the lines that were not printed yet, and forgets them.
+// rest returns the lines that are not printed yet, and removes them.
 func (p *printer) rest() []string {
 	lines := p.lines
 	p.lines = nil

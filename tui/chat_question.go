@@ -14,13 +14,13 @@ import (
 	"github.com/stet-dev/stet/approval"
 )
 
-// question takes an event of the questions.
+// question processes an event of the questions.
 func (m *chat) question(e approval.Event) {
 	switch {
 	case e.Opened != nil:
 		m.asked = append(m.asked, *e.Opened)
 		if m.deciding == nil && m.closedWhileTyping == "" && m.list == nil && m.input.Value() == "" {
-			m.decide() // else the person is busy, and comes to it by Tab
+			m.decide() // otherwise the person is busy, and opens the question with Tab
 			m.unasked = true
 		}
 	case e.Closed != nil:
@@ -28,7 +28,7 @@ func (m *chat) question(e approval.Event) {
 	}
 }
 
-// questionClosed takes a question that is closed, here or elsewhere.
+// questionClosed processes the closing of a question, here or elsewhere.
 func (m *chat) questionClosed(c approval.Closing) {
 	if m.asked.find(c.ID) < 0 {
 		return // it was answered here
@@ -40,13 +40,13 @@ func (m *chat) questionClosed(c approval.Closing) {
 	m.deciding = nil
 	m.note(note{text: "no longer open: " + c.String()})
 	if m.input.Value() != "" {
-		m.closedWhileTyping = c.String() // the text is no answer to the next question
+		m.closedWhileTyping = c.String() // what was typed must not answer the next question
 		return
 	}
 	m.leaveQuestion(true)
 }
 
-// decide puts the first question before the person.
+// decide shows the first question.
 func (m *chat) decide() {
 	m.draft = m.input.Value()
 	m.empty()
@@ -56,8 +56,8 @@ func (m *chat) decide() {
 	m.showQuestion(100)
 }
 
-// waitForQuiet has the question take keys when none was pressed for a moment: a key that
-// is held down, or was meant for something else, is no answer.
+// waitForQuiet makes the question accept keys only after no key was pressed for quietTime. A key that is held down, or was
+// meant for something else, must not answer it.
 func (m *chat) waitForQuiet() {
 	m.ready = false
 	m.waits++
@@ -70,8 +70,8 @@ func (m *chat) waitForQuiet() {
 	}))
 }
 
-// tooEarly takes a key that is pressed before the question takes any. Who began to write
-// as it came goes on writing.
+// tooEarly processes a key that is pressed before the question accepts keys. If the person was beginning to write when the
+// question appeared, the key goes to the input, and the question is put aside.
 func (m *chat) tooEarly(k tea.KeyPressMsg) tea.Cmd {
 	if m.unasked && k.Text != "" {
 		m.deciding = nil
@@ -83,7 +83,7 @@ func (m *chat) tooEarly(k tea.KeyPressMsg) tea.Cmd {
 	return nil
 }
 
-// showQuestion prints the question, and at most so many lines of its diff.
+// showQuestion prints the question, and at most that many lines of its diff; -1: all of them.
 func (m *chat) showQuestion(most int) {
 	q := m.deciding.q
 	q.Client, q.Session = "", "" // the person knows who asks
@@ -95,7 +95,7 @@ func (m *chat) showQuestion(most int) {
 		for _, line := range lines {
 			line = strings.ReplaceAll(line, "\t", "    ")
 			inDiff = inDiff || strings.HasPrefix(ansi.Strip(line), "--- ")
-			if inDiff { // its blanks stay
+			if inDiff { // the spaces of a diff must stay
 				out = append(out, chop(line, columns)...)
 			} else {
 				out = append(out, fold(line, columns)...)
@@ -105,7 +105,7 @@ func (m *chat) showQuestion(most int) {
 	})
 }
 
-// questionPrompt asks for the next line of a decision.
+// questionPrompt returns the prompt of the next line of a decision.
 func (m *chat) questionPrompt() []string {
 	text := "Enter goes on"
 	switch {
@@ -121,7 +121,7 @@ func (m *chat) questionPrompt() []string {
 	return out
 }
 
-// questionKey takes a key while a question is before the person.
+// questionKey processes a key while a question is shown.
 func (m *chat) questionKey(k tea.KeyPressMsg) tea.Cmd {
 	byKey := m.deciding != nil && m.deciding.byKey()
 	switch {
@@ -145,7 +145,7 @@ func (m *chat) questionKey(k tea.KeyPressMsg) tea.Cmd {
 		switch {
 		case m.deciding == nil:
 			m.leaveQuestion(true)
-		case !typed || m.deciding.stage != choosing: // else Esc clears the line
+		case !typed || m.deciding.stage != choosing: // if there is typed text, Esc only clears it
 			return m.follow(m.deciding.escaped())
 		}
 		return nil
@@ -158,7 +158,7 @@ func (m *chat) questionKey(k tea.KeyPressMsg) tea.Cmd {
 	return m.edit(k)
 }
 
-// follow does the next step of a decision.
+// follow performs the next step of a decision.
 func (m *chat) follow(next step) tea.Cmd {
 	switch {
 	case next.answer.Verdict != "":
@@ -189,7 +189,7 @@ func (m *chat) listQuestions() {
 		p.all = append(p.all, choice{text: q.Tool + " wants to " + wish(q), id: q.ID})
 	}
 	p.chosen = func(c choice) tea.Cmd {
-		if i := m.asked.find(c.id); i >= 0 { // else it was answered elsewhere
+		if i := m.asked.find(c.id); i >= 0 { // otherwise it was answered elsewhere
 			q := m.asked[i]
 			m.asked = slices.Insert(slices.Delete(m.asked, i, i+1), 0, q)
 		}
@@ -207,8 +207,7 @@ func (m *chat) listQuestions() {
 	m.draft = draft
 }
 
-// leaveQuestion takes the question off the screen. It shows the next one, or puts
-// back what stood in the input before.
+// leaveQuestion closes the question on the screen. It shows the next one, or restores the text that was in the input.
 func (m *chat) leaveQuestion(showNext bool) {
 	m.deciding, m.closedWhileTyping = nil, ""
 	if showNext && len(m.asked) > 0 {
@@ -221,7 +220,7 @@ func (m *chat) leaveQuestion(showNext bool) {
 	m.draft = ""
 }
 
-// answerWith hands an answer over.
+// answerWith sends an answer.
 func (m *chat) answerWith(a approval.Answer) tea.Cmd {
 	q := m.deciding.q
 	m.asked.remove(q.ID)
@@ -233,7 +232,7 @@ func (m *chat) answerWith(a approval.Answer) tea.Cmd {
 	})
 }
 
-// answered says whether an answer was taken.
+// answered shows whether an answer was accepted.
 func (m *chat) answered(q approval.Question, a approval.Answer, err error) tea.Cmd {
 	switch {
 	case err == nil:
@@ -242,7 +241,7 @@ func (m *chat) answered(q approval.Question, a approval.Answer, err error) tea.C
 		m.note(note{err.Error(), true})
 	default:
 		m.note(note{err.Error(), true})
-		m.asked = append(questions{q}, m.asked...) // it is still open
+		m.asked = append(questions{q}, m.asked...) // the question is still open
 	}
 	if m.deciding == nil && m.closedWhileTyping == "" && m.list == nil {
 		m.leaveQuestion(true)
@@ -250,7 +249,7 @@ func (m *chat) answered(q approval.Question, a approval.Answer, err error) tea.C
 	return nil
 }
 
-// openEditor has the person edit the text of the question.
+// openEditor opens the text of the question in the person's editor.
 func (m *chat) openEditor() tea.Cmd {
 	q, chat, src, ctx := m.deciding.q, m.Chat, m.Questions, m.ctx
 	return m.start(func() then {
@@ -267,17 +266,16 @@ func (m *chat) openEditor() tea.Cmd {
 	})
 }
 
-// edited takes the text of a question before and after it was in the editor.
+// edited processes the result of the editor: the text before and after.
 func (m *chat) edited(id string, before, after []byte, err error) tea.Cmd {
 	if m.deciding == nil || m.deciding.q.ID != id {
 		return nil // it was answered elsewhere meanwhile
 	}
-	m.waitForQuiet() // what was typed in the editor is no answer
+	m.waitForQuiet() // keys that were typed in the editor must not answer the question
 	return m.follow(m.deciding.edited(before, after, err))
 }
 
-// editorCommand is an editor on the text of a question. It has the terminal while
-// it runs.
+// editorCommand runs an editor on the text of a question. The editor has the terminal while it runs.
 type editorCommand struct {
 	command, name string
 	before, after []byte
@@ -285,8 +283,7 @@ type editorCommand struct {
 	out           io.Writer
 }
 
-// SetStdin and the other two implement tea.ExecCommand: the editor gets the chat's
-// own files.
+// SetStdin, SetStdout and SetStderr implement tea.ExecCommand. They do nothing: the editor gets the chat's own files.
 func (e *editorCommand) SetStdin(io.Reader)  {}
 func (e *editorCommand) SetStdout(io.Writer) {}
 func (e *editorCommand) SetStderr(io.Writer) {}

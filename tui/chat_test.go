@@ -26,20 +26,18 @@ import (
 
 var update = flag.Bool("update", false, "write what the screens are into testdata")
 
-// rig is a chat without a terminal: what comes in is told by a script, and
-// what it would do beside its screen is left out.
+// rig is a chat without a terminal. A script provides its input. Commands with effects outside the screen are not run.
 type rig struct {
 	t     *testing.T
 	m     *chat
 	above []string // printed since the last screen
 	out   strings.Builder
 	calls map[string]llm.Part
-	early bool // questions do not take keys yet
+	early bool // questions do not accept keys yet
 }
 
-// TestScreens plays scripts, and compares the screens that they ask for. Each
-// archive in testdata/chat has a script, which may begin with "said" lines, and
-// the screens. Time stands still.
+// TestScreens runs scripts and compares the screens that they request. Each archive in testdata/chat has a script and the
+// screens. A script may begin with "said" lines. The clock does not move.
 func TestScreens(t *testing.T) {
 	names, err := filepath.Glob("testdata/chat/*.txtar")
 	if err != nil || len(names) == 0 {
@@ -94,7 +92,7 @@ func play(t *testing.T, script string) string {
 			c.Talk = talkOf(t, said)
 			s.m = newChat(t.Context(), c)
 			s.m.start = func(f func() then) tea.Cmd {
-				if s.m.listing { // the other work is told by the script
+				if s.m.listing { // the script provides the results of other work
 					f()()
 				}
 				return nil
@@ -112,7 +110,7 @@ func play(t *testing.T, script string) string {
 	return s.out.String()
 }
 
-// words splits a line at blanks; what is quoted is one word.
+// words splits a line at spaces. A quoted text is one word.
 func words(t *testing.T, line string) []string {
 	var out []string
 	for line = strings.TrimSpace(line); line != ""; line = strings.TrimSpace(line) {
@@ -131,7 +129,7 @@ func words(t *testing.T, line string) []string {
 	return out
 }
 
-// talkOf is a conversation in which something was said already.
+// talkOf returns a conversation that already has messages.
 func talkOf(t *testing.T, said []session.Body) Talk {
 	store := new(session.Memory)
 	a := &agent.Agent{Model: openai.ChatClient{}, Name: "a-model", Store: store, Limits: agent.Limits{Window: 10_000}}
@@ -153,12 +151,12 @@ func talkOf(t *testing.T, said []session.Body) Talk {
 	return fixed{c}
 }
 
-// fixed is a conversation whose ID is the same every time.
+// fixed is a conversation with a constant ID.
 type fixed struct{ *agent.Conversation }
 
 func (fixed) ID() string { return "0199-fixed" }
 
-// screenVerb does what a person and a terminal do.
+// screenVerb performs actions of a person or a terminal.
 func (s *rig) screenVerb(verb string, args []string) bool {
 	switch verb {
 	case "size":
@@ -209,7 +207,7 @@ func keyNamed(t *testing.T, name string) tea.KeyPressMsg {
 	return tea.KeyPressMsg(k)
 }
 
-// screen writes down what was printed since the last time, and the view below.
+// screen writes what was printed since the last time, and the view below it.
 func (s *rig) screen(args []string) {
 	fmt.Fprintf(&s.out, "== %s\n", strings.Join(args, " "))
 	view := s.m.View()
@@ -227,7 +225,7 @@ func (s *rig) screen(args []string) {
 	s.above = nil
 }
 
-// eventVerb does what an agent does, and who asks.
+// eventVerb performs actions of an agent, and of a source of questions.
 func (s *rig) eventVerb(verb string, args []string) bool {
 	tell := func(e agent.Event) { s.m.update(agentEvent{e}) }
 	piece := func(e llm.Event) { tell(agent.Event{Kind: agent.Piece, Piece: e}) }

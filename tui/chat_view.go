@@ -20,7 +20,7 @@ func (m *chat) View() tea.View {
 	if m.bye || m.width == 0 { // the first message is the size
 		return tea.NewView("")
 	}
-	if m.full != nil && !m.printer.printing { // a piece would be printed on that screen
+	if m.full != nil && !m.printer.printing { // a piece would be printed on the pager's screen
 		v := tea.NewView(m.full.screen(m.painter))
 		v.AltScreen = true
 		return v
@@ -31,12 +31,11 @@ func (m *chat) View() tea.View {
 	return v
 }
 
-// reserve returns how many lines of the screen no view takes. So many lines can be
-// printed above any view, also above one that is not the newest.
+// reserve returns the number of lines of the screen that no view uses. So many lines can always be printed above the view.
+// This is also true for a view that is being replaced.
 func (m *chat) reserve() int { return max(m.height/4, 1) }
 
-// screen returns the lines of the view, which leave the reserve free, and the
-// cursor.
+// screen returns the lines of the view and the cursor. The view leaves the reserve free.
 func (m *chat) screen() ([]string, *tea.Cursor) {
 	status := []string{m.status()}
 	if m.height < 4 {
@@ -98,8 +97,8 @@ func (m *chat) progress() []string {
 	return append([]string{""}, out...)
 }
 
-// status returns the last line: how full the window is and of what, model, cost,
-// policy and session, as far as there is room.
+// status returns the last line: the fill of the window, the largest part of it, model, cost, policy and session. It omits
+// the parts for which there is no room.
 func (m *chat) status() string {
 	id := m.Talk.ID()
 	parts := []string{m.meter(), m.most(), m.Model, cost(m.Talk.Spent()), m.Policy, id[:min(len(id), 13)]}
@@ -122,7 +121,7 @@ func (m *chat) status() string {
 	return clip(m.words(dim, strings.Join(out, between)), m.columns())
 }
 
-// meter shows how full the window is.
+// meter returns a bar that shows how full the window is.
 func (m *chat) meter() string {
 	f := m.fill
 	if f.Window == 0 {
@@ -133,7 +132,7 @@ func (m *chat) meter() string {
 	return strings.Repeat("▰", full) + strings.Repeat("▱", cells-full) + " " + share(f) + " of " + thousands(f.Window)
 }
 
-// most says what fills most of the window.
+// most returns the largest part of the window's content.
 func (m *chat) most() string {
 	all := fillings(m.fill)
 	if len(all) == 0 {
@@ -142,13 +141,13 @@ func (m *chat) most() string {
 	return "mostly " + all[0].what
 }
 
-// filling is something that fills the window.
+// filling is a part of the window's content.
 type filling struct {
 	what   string
 	tokens int
 }
 
-// fillings returns what fills the window, the largest first.
+// fillings returns the parts of the window's content, the largest first.
 func fillings(f agent.Fill) []filling {
 	var out []filling
 	add := func(what string, n int) {

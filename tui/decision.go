@@ -9,41 +9,40 @@ import (
 	"github.com/stet-dev/stet/approval"
 )
 
-// decision takes a person through a question. The lines or keys that they type go in, and
-// the next step comes out. It neither reads nor writes the terminal.
+// decision is the state machine of one answer. Its input is the lines or keys that the person types. Its output is the next
+// step. It neither reads nor writes the terminal.
 type decision struct {
 	q      approval.Question
-	editor bool   // Edit is offered
-	unseen string // what of the question was not shown; "" if all was
+	editor bool   // the choice Edit is offered
+	unseen string // a sentence on what was not shown of the question; "": all was shown
 
-	open func() int // counts the open questions if they can be listed; nil: no list
+	open func() int // returns the number of open questions; nil: they cannot be listed
 
 	stage   stage
-	pending approval.Answer // the one that the next line confirms
+	pending approval.Answer // the answer that the next line confirms
 }
 
-// stage says what the next line means.
+// stage says how the next line is interpreted.
 type stage uint8
 
 const (
 	choosing   stage = iota // one of the choices
-	explaining              // the words of a rejection
+	explaining              // a message for the agent, with a rejection
 	matching                // a pattern
-	confirming              // "yes" approves what was not shown whole
+	confirming              // "yes" approves what was not shown completely
 	writing                 // "y" writes the edited text
 )
 
-// step is what follows from a line. One field is set at most; after the zero step
-// the next line is asked for.
+// step is the result of a line or key. At most one field is set. After the zero step, the next line is requested.
 type step struct {
-	answer     approval.Answer // with a verdict: the decision
+	answer     approval.Answer // the decision, if it has a verdict
 	note       string          // for the person
 	err        error           // what is wrong with the line
-	show, edit bool            // show the question whole, or edit its text
+	show, edit bool            // show the question completely, or edit its text
 	leave      error           // errNext, errList or errQuit
 }
 
-// prompt returns the words that ask for the next line.
+// prompt returns the prompt of the next line.
 func (c *decision) prompt() string {
 	switch c.stage {
 	case explaining:
@@ -58,10 +57,10 @@ func (c *decision) prompt() string {
 	return c.choices()
 }
 
-// byKey reports whether one key says all that is asked for.
+// byKey reports whether a single key can answer the prompt.
 func (c *decision) byKey() bool { return c.stage == choosing || c.stage == writing }
 
-// typed takes a line.
+// typed processes a line.
 func (c *decision) typed(line string) step {
 	line = strings.TrimSpace(line)
 	stage := c.stage
@@ -88,7 +87,7 @@ func (c *decision) typed(line string) step {
 	return c.chosen(strings.ToLower(line))
 }
 
-// chosen takes one of the choices.
+// chosen processes one of the choices.
 func (c *decision) chosen(key string) step {
 	if c.open != nil && (key == "l" || key == "list") {
 		return step{leave: errList}
@@ -130,8 +129,7 @@ func (c *decision) chosen(key string) step {
 	return step{}
 }
 
-// escaped takes the Escape key: it goes back to the choices, and from there
-// cancels.
+// escaped processes the Escape key. It returns to the choices. At the choices, it cancels the call.
 func (c *decision) escaped() step {
 	if c.stage == choosing {
 		return c.chosen("cancel")
@@ -140,7 +138,7 @@ func (c *decision) escaped() step {
 	return step{}
 }
 
-// edited takes the text before and after it was in the editor.
+// edited processes the result of the editor: the text before and after.
 func (c *decision) edited(before, after []byte, err error) step {
 	switch {
 	case err != nil:
@@ -152,9 +150,8 @@ func (c *decision) edited(before, after []byte, err error) step {
 	return step{}
 }
 
-// decide makes an answer the decision, if it is valid. To approve a question that
-// was not shown whole the person types a word: a key is pressed by habit. An
-// edited text was seen in the editor.
+// decide returns an answer as the decision, if it is valid. To approve a question that was not shown completely, the person
+// must type a word, because people press keys by habit. This is not so for an edited text: the person saw it in the editor.
 func (c *decision) decide(a approval.Answer) step {
 	a.Seal = c.q.Seal
 	if err := c.q.Check(a); err != nil {
@@ -174,7 +171,7 @@ func (c *decision) choices() string {
 	if q.Grantable {
 		keys = append(keys, "[s]ession")
 	}
-	if q.Grantable && !q.Outside() { // a call outside has no path
+	if q.Grantable && !q.Outside() { // the call of an outside tool has no path
 		keys = append(keys, "[p]attern")
 	}
 	if q.Editable && c.editor {
@@ -190,7 +187,7 @@ func (c *decision) choices() string {
 	return strings.Join(keys, " ") + " >"
 }
 
-// meanings says what each choice does, one a line.
+// meanings returns an explanation of each choice, one per line.
 func (c *decision) meanings() string {
 	all := []string{"a  approve this once"}
 	if c.q.Grantable && c.q.Outside() {
@@ -209,7 +206,7 @@ func (c *decision) meanings() string {
 	return strings.Join(append(all, "q  leave; the questions stay open"), "\n")
 }
 
-// suggestion returns the pattern that is offered for a path.
+// suggestion returns the suggested pattern for a path.
 func suggestion(p string) string {
 	if dir := path.Dir(p); dir != "." {
 		return escape(dir) + "/**"
@@ -220,7 +217,7 @@ func suggestion(p string) string {
 	return escape(p)
 }
 
-// escape returns a pattern that matches this name alone.
+// escape returns a pattern that matches only this name.
 func escape(name string) string {
 	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`, "{", `\{`, "}", `\}`, ",", `\,`).Replace(name)
 }

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// callWords says in one line what a call is about.
+// callWords describes a call in one line.
 func callWords(name, args string) string {
 	var in map[string]json.RawMessage
 	if json.Unmarshal([]byte(args), &in) == nil {
@@ -33,8 +33,7 @@ func short(s string, most int) string {
 	return s
 }
 
-// toolResult has the members that results of tools have in common, our own and most
-// others.
+// toolResult has the common members of tool results, of our own tools and of most others.
 type toolResult struct {
 	Content   *string         `json:"content"`
 	LinesRead *int            `json:"lines_read"`
@@ -50,7 +49,7 @@ type toolResult struct {
 	} `json:"stats"`
 }
 
-// outcome says in a few words what the result of a call is.
+// outcome describes the result of a call in a few words.
 func outcome(text string, failed bool) string {
 	var a toolResult
 	switch {
@@ -130,7 +129,7 @@ func thousands(n int) string {
 	return fmt.Sprint(n)
 }
 
-// took returns a duration; "" if it is below a second.
+// took returns a duration, or "" if it is below a second.
 func took(d time.Duration) string {
 	if d < time.Second {
 		return ""

@@ -1,11 +1,9 @@
-// Package tui asks people questions on a terminal, and shows what an agent says.
-// [Dialog] asks one question after the other: lines in, lines out, and single keys on
-// a terminal. [Chat] is a
-// conversation with an agent. Both take a person through a question by the same
-// state machine, decision.
+// Package tui asks people questions on a terminal, and shows the output of an agent. [Dialog] asks one question after the
+// other. Its input is lines, or single keys on a terminal. Its output is lines. [Chat] is a conversation with an agent.
+// Both use the same state machine for a question, decision.
 //
-// Text of an agent or of a file is never written to the terminal as it is: a
-// painter writes control characters and bidirectional ones as escapes.
+// Text of an agent or of a file is never written to the terminal unchanged: a painter replaces control characters and
+// bidirectional characters by escapes.
 package tui
 
 import (
@@ -25,29 +23,26 @@ type Dialog struct {
 	In     io.Reader // a terminal, or another source of lines
 	Out    io.Writer
 	Color  bool
-	Lines  int    // how many lines of a diff are shown before the person asks for the rest; 0: 100
-	Editor string // a shell command for Edit, as in $EDITOR; "": it is not offered
+	Lines  int    // number of lines of a diff that are shown first; the person can ask for the rest; 0: 100
+	Editor string // a shell command for Edit, as in $EDITOR; "": Edit is not offered
 
-	// Keys takes a choice by its key, without Enter, where In and Out are a terminal that
-	// can move its cursor. Otherwise a choice is a line.
+	// Keys accepts choices as single keys, without Enter, if In and Out are terminals. Otherwise a choice is a line.
 	Keys bool
 
 	in *input
 
 	mu        sync.Mutex
-	leaveKeys func() // puts the terminal back; nil: it was not changed
+	leaveKeys func() // resets the terminal; nil: its mode was not changed
 }
 
-// A person leaves a question without an answer: for the next one, for one of the list,
-// or for good.
+// These errors mean that a person leaves a question without an answer: for the next question, for the list, or to quit.
 var (
 	errNext = errors.New("left for later")
 	errList = errors.New("left for the list")
 	errQuit = errors.New("enough")
 )
 
-// Ask implements approval.Approver. A person who leaves without an answer has
-// cancelled.
+// Ask implements approval.Approver. If the person leaves without an answer, the answer is Cancel.
 func (d *Dialog) Ask(ctx context.Context, q approval.Question) (approval.Answer, error) {
 	a, err := d.ask(ctx, q, nil, func() ([]byte, error) { return append([]byte(nil), q.Content...), nil })
 	if errors.Is(err, errNext) || errors.Is(err, errQuit) || errors.Is(err, io.EOF) {
@@ -90,7 +85,7 @@ func (d *Dialog) ask(ctx context.Context, q approval.Question, open func() int, 
 	}
 }
 
-// next waits for what the person says next: a key where that is enough, else a line.
+// next waits for the next input: a key if one is enough, otherwise a line.
 func (d *Dialog) next(ctx context.Context, c *decision) (string, error) {
 	if !d.byKeys() {
 		return d.prompt(ctx, c.prompt()+" ")
@@ -98,7 +93,7 @@ func (d *Dialog) next(ctx context.Context, c *decision) (string, error) {
 	if c.byKey() {
 		return d.promptKey(ctx, c.prompt())
 	}
-	if c.stage == confirming { // the rest of what was pasted as a pattern approves nothing
+	if c.stage == confirming { // the rest of a paste must not approve anything
 		if err := d.settle(ctx); err != nil {
 			return "", err
 		}
@@ -106,16 +101,15 @@ func (d *Dialog) next(ctx context.Context, c *decision) (string, error) {
 	return d.prompt(ctx, c.prompt()+" ")
 }
 
-// show shows a question, and at most so many lines of its diff; -1: all of it. It
-// returns a sentence on what is not shown; "" if all is shown.
+// show prints a question, and at most that many lines of its diff; -1: all of them. It returns a sentence on what is not
+// shown, or "".
 func (d *Dialog) show(q approval.Question, most int) (unseen string) {
 	lines, unseen := d.painter().question(q, most)
 	d.printf("\n%s\n", strings.Join(lines, "\n"))
 	return unseen
 }
 
-// edit lets the person change the text. What they typed while the editor had the
-// terminal is no answer.
+// edit lets the person change the text. Keys that they typed while the editor had the terminal are dropped.
 func (d *Dialog) edit(c *decision, content func() ([]byte, error)) step {
 	before, err := content()
 	if err != nil {
@@ -132,7 +126,7 @@ func (d *Dialog) edit(c *decision, content func() ([]byte, error)) step {
 func (d *Dialog) painter() painter { return painter{d.Color} }
 
 func (d *Dialog) printf(format string, args ...any) {
-	_, _ = fmt.Fprintf(d.Out, format, args...) // a terminal that is gone fails when it is read
+	_, _ = fmt.Fprintf(d.Out, format, args...) // if the terminal is closed, the next read fails
 }
 
 // say writes a line in a style.

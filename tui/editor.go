@@ -9,9 +9,8 @@ import (
 	"strings"
 )
 
-// runEditor has a shell command change a text, in a file of that name which no other
-// user can read, and returns the new text. The command is never killed: the
-// terminal would stay in the state that the editor had set.
+// runEditor runs a shell command on a file with this text and name, and returns the new text. Only this user can read the
+// file. The command is never killed, because the terminal would stay in the mode that the editor had set.
 func runEditor(command, name string, text []byte, in io.Reader, out io.Writer) (edited []byte, err error) {
 	dir, err := os.MkdirTemp("", "stet-edit-") // mode 0700
 	if err != nil {
@@ -33,8 +32,8 @@ func runEditor(command, name string, text []byte, in io.Reader, out io.Writer) (
 	return os.ReadFile(file)
 }
 
-// harmless returns a file name of letters, digits, dots and the like. An editor
-// still knows the language by it, and nothing in it has another meaning.
+// harmless returns a file name of letters, digits, ".", "_" and "-". It keeps the extension, so that an editor recognises
+// the language. It has no characters that are special in a shell.
 func harmless(name string) string {
 	name = strings.Map(func(r rune) rune {
 		if r < 0x80 && (r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("._-", r)) {

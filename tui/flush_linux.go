@@ -6,8 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// flush drops what a terminal holds that was not read yet. Other files are left
-// alone.
+// flush drops the input of a terminal that was not read yet. It does nothing for other files.
 func flush(f *os.File) {
-	_ = unix.IoctlSetInt(int(f.Fd()), unix.TCFLSH, unix.TCIFLUSH) // no terminal: nothing to drop
+	_ = unix.IoctlSetInt(int(f.Fd()), unix.TCFLSH, unix.TCIFLUSH) // an error means that f is not a terminal
 }

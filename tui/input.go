@@ -12,13 +12,12 @@ import (
 	"github.com/muesli/cancelreader"
 )
 
-// input reads lines when they are asked for, and only then: in between, an
-// editor may have the terminal.
+// input reads lines. It reads only while a caller waits for a line, because an editor may use the terminal at other times.
 type input struct {
 	r       io.Reader
 	rest    []byte
 	err     error
-	pending chan chunk // of a Read that was given up, and could not be stopped
+	pending chan chunk // result of a Read that could not be stopped when its caller gave up
 }
 
 type chunk struct {
@@ -26,11 +25,10 @@ type chunk struct {
 	err  error
 }
 
-// maxTyped is the size of the longest line, in bytes.
+// maxTyped is the size limit of a line, in bytes.
 const maxTyped = 64 << 10
 
-// line waits for a line, and returns it without its end. The end of the input
-// is io.EOF.
+// line waits for a line, and returns it without its line end. The error at the end of the input is io.EOF.
 func (in *input) line(ctx context.Context) (string, error) {
 	for {
 		if i := bytes.IndexByte(in.rest, '\n'); i >= 0 || len(in.rest) > maxTyped {
@@ -52,13 +50,13 @@ func (in *input) line(ctx context.Context) (string, error) {
 	}
 }
 
-// read waits for one Read of the reader, or the end of ctx.
+// read waits for one Read of the reader, or for the end of ctx.
 func (in *input) read(ctx context.Context) (chunk, error) {
 	pending, stop := in.pending, func() bool { return false }
 	if pending == nil {
 		r := in.r
 		if f, ok := r.(*os.File); ok {
-			if c, err := cancelreader.NewReader(f); err == nil { // else it cannot be stopped
+			if c, err := cancelreader.NewReader(f); err == nil { // otherwise the Read cannot be stopped
 				r, stop = c, c.Cancel
 				defer c.Close()
 			}
@@ -77,7 +75,7 @@ func (in *input) read(ctx context.Context) (chunk, error) {
 	case <-ctx.Done():
 	}
 	if stop() {
-		c := <-pending // the data may have come before
+		c := <-pending // data may have arrived before the Read was stopped
 		in.rest = append(in.rest, c.data...)
 		if !errors.Is(c.err, cancelreader.ErrCanceled) {
 			in.err = c.err
@@ -88,8 +86,8 @@ func (in *input) read(ctx context.Context) (chunk, error) {
 	return chunk{}, ctx.Err()
 }
 
-// end waits for the end of the input, or of ctx, and returns its error. Lines that
-// come meanwhile are kept for line; the input does not end before they are taken.
+// end waits for the end of the input or of ctx, and returns its error. It keeps lines that arrive meanwhile for the method
+// line. While there are such lines, end does not report the end of the input.
 func (in *input) end(ctx context.Context) error {
 	for in.err == nil && len(in.rest) <= maxTyped {
 		c, err := in.read(ctx)
@@ -105,8 +103,8 @@ func (in *input) end(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// discard forgets what was typed at a terminal before a question was shown. Input
-// from a file or a pipe was written as answers, and stays.
+// discard drops what was typed at a terminal before a question was shown. Input from a file or a pipe is kept, because it
+// was written as answers.
 func (in *input) discard() {
 	f, ok := in.r.(*os.File)
 	if !ok || !term.IsTerminal(f.Fd()) {

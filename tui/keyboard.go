@@ -7,14 +7,14 @@ import (
 	"unicode/utf8"
 )
 
-// keyboard is a terminal's input. Bytes that are no UTF-8 become escapes, such as
-// \xff: the person sees them, and they are not lost.
+// keyboard is a terminal's input. Bytes that are not UTF-8 become escapes, such as \xff. So they are not lost, and the
+// person sees them.
 type keyboard struct {
 	*os.File
-	held []byte // the beginning of a character whose end has not come
+	held []byte // the first bytes of an incomplete character
 }
 
-// Read implements io.Reader. p needs room for escapes: 16 bytes.
+// Read implements io.Reader. p must have room for escapes: at least 16 bytes.
 func (k *keyboard) Read(p []byte) (int, error) {
 	if len(p) < 4*utf8.UTFMax {
 		return 0, io.ErrShortBuffer
@@ -37,8 +37,7 @@ func (k *keyboard) Read(p []byte) (int, error) {
 	}
 }
 
-// escaped appends b to out with escapes, and returns what is left of b: the
-// beginning of a character.
+// escaped appends b to out, with escapes for invalid bytes. rest is an incomplete character at the end of b.
 func escaped(out, b []byte) (_, rest []byte) {
 	for len(b) > 0 {
 		if !utf8.FullRune(b) {

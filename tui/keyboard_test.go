@@ -12,7 +12,7 @@ import (
 	"github.com/stet-dev/stet/llm"
 )
 
-// Typed bytes that are not UTF-8 become escapes, wherever the input is cut.
+// Typed bytes that are not UTF-8 become escapes, for every division of the input into reads.
 func FuzzKeyboard(f *testing.F) {
 	f.Add([]byte("a\xff\xfe日本\xe6\x97"), 3)
 	f.Fuzz(func(t *testing.T, typed []byte, cut int) {
@@ -24,7 +24,7 @@ func FuzzKeyboard(f *testing.F) {
 		cut = max(0, min(cut, len(typed)))
 		go func() {
 			defer w.Close()
-			_, _ = w.Write(typed[:cut]) // a reader that has gone has failed already
+			_, _ = w.Write(typed[:cut]) // an error means that the reader has failed before
 			_, _ = w.Write(typed[cut:])
 		}()
 		got, err := readAll(&keyboard{File: r})
@@ -57,7 +57,7 @@ func readAll(r io.Reader) (all []byte, err error) {
 	}
 }
 
-// A character that comes in two pieces is one, and nothing speaks to a terminal.
+// A character that arrives in two pieces is written as one. No text can send escape sequences to a terminal.
 func TestLinesSafe(t *testing.T) {
 	var l Lines
 	got := ""
@@ -72,8 +72,7 @@ func TestLinesSafe(t *testing.T) {
 	}
 }
 
-// Where the output is no terminal the text is what the model said, and the rest
-// goes elsewhere.
+// If the output is not a terminal, it gets the model's text unchanged, and everything else goes to Err.
 func TestLines(t *testing.T) {
 	var out, told strings.Builder
 	l := &Lines{Out: &out, Err: &told}
@@ -91,7 +90,7 @@ func TestLines(t *testing.T) {
 	}
 }
 
-// Whatever a terminal sends, it is keys or a paste, and one byte is one key at most.
+// Every input of a terminal is keys or a paste. One byte is at most one key.
 func FuzzKeyNames(f *testing.F) {
 	for _, typed := range []string{"a", "\x1b[A", "\x1b", "\x1b[200~a\x1b[201~", "\x1b]11;rgb:0/0/0\x07", "\x1bP>|x\x1b\\", "\xff", "日"} {
 		f.Add([]byte(typed))

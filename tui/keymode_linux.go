@@ -2,8 +2,7 @@ package tui
 
 import "golang.org/x/sys/unix"
 
-// The calls that get and set the mode of a terminal; setModeDrop also drops what was
-// typed.
+// The requests that get and set the mode of a terminal. setModeDrop also drops typed input.
 const (
 	getMode     = unix.TCGETS
 	setMode     = unix.TCSETSW

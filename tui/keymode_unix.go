@@ -10,9 +10,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// keyMode has a terminal hand over each key as it is pressed, and show none of them.
-// Earlier input is dropped. Ctrl-C and Ctrl-Z stay signals, and output is not changed. leave restores the old mode; it may be
-// called more than once, and by another goroutine.
+// keyMode makes a terminal deliver each key when it is pressed, without echo. It drops earlier input. Ctrl-C and Ctrl-Z
+// still send signals, and output is not changed. leave restores the old mode. It may be called more than once, and by
+// another goroutine.
 func keyMode(f *os.File) (leave func(), err error) {
 	fd := int(f.Fd())
 	before, err := unix.IoctlGetTermios(fd, getMode)
@@ -25,7 +25,7 @@ func keyMode(f *os.File) (leave func(), err error) {
 	if err := unix.IoctlSetTermios(fd, setModeDrop, &keys); err != nil {
 		return nil, err
 	}
-	// While the program is stopped by Ctrl-Z the shell gets the terminal as it was.
+	// While the program is stopped by Ctrl-Z, the shell gets the terminal in its old mode.
 	stops, goesOn := make(chan os.Signal, 1), make(chan os.Signal, 1)
 	if !signal.Ignored(unix.SIGTSTP) {
 		signal.Notify(stops, unix.SIGTSTP)
@@ -41,11 +41,11 @@ func keyMode(f *os.File) (leave func(), err error) {
 			case <-stops:
 				_ = unix.IoctlSetTermios(fd, setMode, before)
 				select {
-				case <-goesOn: // of another time
+				case <-goesOn: // a signal from an earlier stop
 				default:
 				}
 				_ = syscall.Kill(syscall.Getpid(), unix.SIGSTOP)
-				select { // the signal takes a moment
+				select { // SIGSTOP needs a moment to take effect
 				case <-goesOn:
 				case <-end:
 					return
@@ -59,11 +59,11 @@ func keyMode(f *os.File) (leave func(), err error) {
 		signal.Stop(goesOn)
 		close(end)
 		<-ended
-		_ = unix.IoctlSetTermios(fd, setMode, before) // a terminal that is gone needs nothing
+		_ = unix.IoctlSetTermios(fd, setMode, before) // an error means that the terminal is closed
 	}), nil
 }
 
-// resizes relays changes of the terminal's size, until stop.
+// resizes returns a channel that reports changes of the terminal's size, until stop is called.
 func resizes() (_ <-chan os.Signal, stop func()) {
 	c := make(chan os.Signal, 1)
 	signal.Notify(c, unix.SIGWINCH)

@@ -17,21 +17,21 @@ import (
 )
 
 const (
-	// keyGap is how soon bytes follow each other that are one key, or a paste.
+	// keyGap is the longest time between the bytes of one key or of a paste.
 	keyGap = 25 * time.Millisecond
 
-	// pasteTime is how soon the pieces of a paste follow each other.
+	// pasteTime is the longest time between the pieces of a paste.
 	pasteTime = time.Second
 
-	// quietTime is how long no key may be pressed before a question takes one: a key that
-	// is held down, or was meant for the question before, is no answer.
+	// quietTime is the time without keys after which a question accepts a key. A key that is held down, or was meant for
+	// the previous question, must not answer it.
 	quietTime = 300 * time.Millisecond
 )
 
-// errSeveral is the error of keys that came at once.
+// errSeveral means that several keys arrived at once.
 var errSeveral = errors.New("several keys came at once: a paste is no answer; press one key")
 
-// once returns a function that calls f the first time only.
+// once returns a function whose first call calls f. Later calls do nothing.
 func once(f func()) func() {
 	var o sync.Once
 	return func() { o.Do(f) }
@@ -40,8 +40,7 @@ func once(f func()) func() {
 // byKeys reports whether the person answers with single keys.
 func (d *Dialog) byKeys() bool { return d.Keys && isTerminal(d.In) && isTerminal(d.Out) }
 
-// enterKeys lets the terminal hand over single keys, and mark what is pasted. The
-// terminal is put back by leave.
+// enterKeys makes the terminal deliver single keys, and mark pasted text. leave resets the terminal.
 func (d *Dialog) enterKeys() (leave func(), err error) {
 	d.input().rest = nil
 	mode, err := keyMode(d.In.(*os.File))
@@ -59,8 +58,7 @@ func (d *Dialog) enterKeys() (leave func(), err error) {
 	return leave, nil
 }
 
-// rescue is deferred where a panic would end the program with the terminal as the keys
-// need it.
+// rescue is deferred in goroutines. After a panic, it resets the terminal before the program ends.
 func (d *Dialog) rescue() {
 	if r := recover(); r != nil {
 		d.mu.Lock()
@@ -73,8 +71,8 @@ func (d *Dialog) rescue() {
 	}
 }
 
-// promptKey waits until no key is pressed, asks for one, waits for it, and shows it.
-// Ctrl-D is the end of the input.
+// promptKey waits until no key is pressed, prints a prompt, waits for a key, and prints the key. Ctrl-D is the end of the
+// input.
 func (d *Dialog) promptKey(ctx context.Context, text string) (string, error) {
 	leave, err := d.enterKeys()
 	if err != nil {
@@ -111,7 +109,7 @@ func (d *Dialog) promptKey(ctx context.Context, text string) (string, error) {
 	}
 }
 
-// settle drops what is typed, until no key was pressed for a moment.
+// settle drops typed keys until no key was pressed for quietTime.
 func (d *Dialog) settle(ctx context.Context) error {
 	leave, err := d.enterKeys()
 	if err != nil {
@@ -130,7 +128,7 @@ func (d *Dialog) promptEnter(ctx context.Context, text string) error {
 	}
 }
 
-// idle waits until the person leaves, or ctx ends.
+// idle reads keys until the person quits, or the input or ctx ends.
 func (d *Dialog) idle(ctx context.Context) error {
 	leave, err := d.enterKeys()
 	if err != nil {
@@ -151,8 +149,7 @@ func (d *Dialog) idle(ctx context.Context) error {
 	}
 }
 
-// pick lets the person choose one of the lines on a screen of its own, and returns its
-// index; -1: none.
+// pick lets the person choose one of the lines on a separate screen. It returns the index of the line, or -1.
 func (d *Dialog) pick(ctx context.Context, title string, lines []string) (int, error) {
 	leave, err := d.enterKeys()
 	if err != nil {
@@ -183,8 +180,8 @@ func (d *Dialog) pick(ctx context.Context, title string, lines []string) (int, e
 	}
 }
 
-// pressed takes a key in a list whose lines have numbers. number is the beginning of one
-// that was typed so far. When the person has done, it is the number of the line; 0: none.
+// pressed processes a key in a list with numbered lines. number is the first digits of a number, if the person has typed
+// some. It returns the new number. When done, this is the number of the chosen line, or 0 for none.
 func (p *picker) pressed(k string, number int) (_ int, done bool, err error) {
 	if len(k) == 1 && k[0] >= '0' && k[0] <= '9' {
 		if n := number*10 + int(k[0]-'0'); n > 0 && n <= len(p.found) {
@@ -214,7 +211,7 @@ func (p *picker) pressed(k string, number int) (_ int, done bool, err error) {
 	return 0, false, nil
 }
 
-// drawPicker draws a list on an empty screen.
+// drawPicker draws a list on a cleared screen.
 func (d *Dialog) drawPicker(p *picker) {
 	columns, height := d.size()
 	d.printf(ansi.EraseEntireScreen)
@@ -224,8 +221,8 @@ func (d *Dialog) drawPicker(p *picker) {
 	}
 }
 
-// size returns how wide lines may be, and how many there is room for. The last column
-// stays free: terminals differ in where the cursor is after it.
+// size returns the largest width of lines, and the number of lines on the screen. The last column stays free: after a
+// character in it, terminals put the cursor at different places.
 func (d *Dialog) size() (columns, height int) {
 	columns, height = 80, 24
 	if f, ok := d.Out.(*os.File); ok {
@@ -236,7 +233,7 @@ func (d *Dialog) size() (columns, height int) {
 	return max(columns-1, 1), height
 }
 
-// resizedOrKeys waits for keys, or for another size of the terminal: that is no key.
+// resizedOrKeys waits for keys or for a change of the terminal's size. A change of the size returns no keys.
 func (d *Dialog) resizedOrKeys(ctx context.Context, changes <-chan os.Signal) ([]string, error) {
 	either, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -257,7 +254,7 @@ func (d *Dialog) resizedOrKeys(ctx context.Context, changes <-chan os.Signal) ([
 	return keys, err
 }
 
-// quiet drops what is typed, until no key was pressed for a moment.
+// quiet drops typed keys until no key was pressed for quietTime.
 func (in *input) quiet(ctx context.Context) error {
 	in.rest = nil
 	for {
@@ -275,8 +272,7 @@ func (in *input) quiet(ctx context.Context) error {
 	}
 }
 
-// key waits for a key, and returns its name: the character, or "up", "enter" and the
-// like.
+// key waits for a key, and returns its name: the character, or for example "up" or "enter".
 func (in *input) key(ctx context.Context) (string, error) {
 	keys, err := in.keys(ctx)
 	if err != nil {
@@ -288,14 +284,14 @@ func (in *input) key(ctx context.Context) (string, error) {
 	return keys[0], nil
 }
 
-// keys waits for keys, and returns the names of those that came at once, one at least.
+// keys waits for keys, and returns the names of those that arrive at once. There is at least one.
 func (in *input) keys(ctx context.Context) ([]string, error) {
 	for {
 		typed := in.rest
 		in.rest = nil
 		for pasted := false; ; {
 			if len(typed) > maxTyped {
-				typed = typed[:maxTyped] // of more than one key, in any case
+				typed = typed[:maxTyped] // this is more than one key in any case
 			}
 			if in.err != nil && len(typed) == 0 {
 				return nil, in.err
@@ -329,14 +325,13 @@ func (in *input) keys(ctx context.Context) ([]string, error) {
 	}
 }
 
-// Terminals put these around what is pasted.
+// Terminals send these before and after pasted text.
 const (
 	pasteStart = "\x1b[200~"
 	pasteEnd   = "\x1b[201~"
 )
 
-// keyNames returns the keys that the bytes are: none for what a terminal answers, and
-// errSeveral for a paste.
+// keyNames returns the names of the keys in the bytes. A terminal's answers give no names. A paste gives errSeveral.
 func keyNames(typed []byte) ([]string, error) {
 	var decoder uv.EventDecoder
 	var found []string
@@ -353,16 +348,16 @@ func keyNames(typed []byte) ([]string, error) {
 	return found, nil
 }
 
-// errNothing is the error of a read in whose time nothing came.
+// errNothing is the error of a read that had no input in its time.
 var errNothing = errors.New("nothing was typed")
 
-// readFor is read for at most a time.
+// readFor is read with a time limit.
 func (in *input) readFor(ctx context.Context, most time.Duration) (chunk, error) {
 	limited, cancel := context.WithTimeout(ctx, most)
 	defer cancel()
 	c, err := in.read(limited)
 	if err != nil && ctx.Err() == nil {
-		if kept := in.rest; len(kept) > 0 || in.err != nil { // it came at the last moment
+		if kept := in.rest; len(kept) > 0 || in.err != nil { // input arrived at the last moment
 			in.rest = nil
 			return chunk{kept, in.err}, nil
 		}

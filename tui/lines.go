@@ -19,14 +19,14 @@ func isTerminal(v any) bool {
 	return ok && term.IsTerminal(f.Fd())
 }
 
-// Lines writes the events of an agent in lines. The model's answers go to Out, and
-// everything else to Err. If Out is no terminal, the answers are not changed.
+// Lines writes the events of an agent as lines. The model's answers go to Out, and everything else goes to Err. If Out is
+// not a terminal, the answers are not changed.
 type Lines struct {
 	Out, Err io.Writer
-	Color    bool // on Err
+	Color    bool // use colours on Err
 
-	open bool   // the last line of an answer has no end yet
-	held []byte // the beginning of a character whose end has not come
+	open bool   // the last line of an answer has no line end yet
+	held []byte // the first bytes of an incomplete character
 }
 
 // Tell writes an event. It is not safe for concurrent use.
@@ -46,7 +46,7 @@ func (l *Lines) Tell(e agent.Event) {
 		}
 		l.End()
 		for _, line := range pt.call(e.Call, text, failed, took(e.Took), 1000, false) {
-			_, _ = fmt.Fprintln(l.Err, line) // an error here does not end the agent's work
+			_, _ = fmt.Fprintln(l.Err, line) // an error must not end the agent's work
 		}
 	case e.Kind == agent.Changed:
 		l.note("changed by another program: " + strings.Join(pathTexts(e.Paths), ", "))
@@ -61,7 +61,7 @@ func (l *Lines) Tell(e agent.Event) {
 
 func (l *Lines) note(text string) {
 	l.End()
-	_, _ = fmt.Fprintln(l.Err, painter{l.Color}.words(dim, "· "+text)) // as above
+	_, _ = fmt.Fprintln(l.Err, painter{l.Color}.words(dim, "· "+text)) // an error must not end the agent's work
 }
 
 // write writes a piece of an answer.
@@ -75,10 +75,10 @@ func (l *Lines) write(text string) {
 	if text != "" {
 		l.open = !strings.HasSuffix(text, "\n")
 	}
-	_, _ = io.WriteString(l.Out, text) // an error here does not end the agent's work
+	_, _ = io.WriteString(l.Out, text) // an error must not end the agent's work
 }
 
-// safe returns text for a terminal. The beginning of a character waits for its end.
+// safe returns text that is safe for a terminal. An incomplete character at its end waits for the next piece.
 func (l *Lines) safe(text string) string {
 	text = string(l.held) + text
 	whole := rawjson.WholeRunes([]byte(text))
@@ -90,7 +90,7 @@ func (l *Lines) safe(text string) string {
 	return strings.Join(lines, "\n")
 }
 
-// End ends the last line of an answer.
+// End writes the line end of an answer's last line, if it is missing.
 func (l *Lines) End() {
 	if len(l.held) > 0 {
 		_, _ = io.WriteString(l.Out, painter{}.words("", string(l.held)))

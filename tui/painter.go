@@ -21,10 +21,10 @@ const (
 	reset   = "\x1b[0m"
 )
 
-// painter makes text safe for a terminal, with colours or without.
+// painter makes text safe for a terminal, with or without colours.
 type painter struct{ color bool }
 
-// paint returns s in a style. s has been made safe.
+// paint returns s in a style. s must be safe for a terminal.
 func (pt painter) paint(style, s string) string {
 	if !pt.color || style == "" || s == "" {
 		return s
@@ -32,9 +32,8 @@ func (pt painter) paint(style, s string) string {
 	return style + s + reset
 }
 
-// visible returns s on one line. Each character that does not print, or that moves
-// or hides others, is an escape, which is marked. Tabs stay. The style is the one
-// to go on with after a mark.
+// visible returns s on one line. A character that is not visible, or that moves or hides other characters, becomes a
+// highlighted escape. Tabs stay. style is the style of the text after an escape.
 func (pt painter) visible(style, s string) string {
 	return invisible.Escape(s, func(escape string) string {
 		if !pt.color {
@@ -44,29 +43,27 @@ func (pt painter) visible(style, s string) string {
 	})
 }
 
-// text returns s made visible, in a style.
+// text returns visible(s) in a style.
 func (pt painter) text(style, s string) string { return pt.paint(style, pt.visible(style, s)) }
 
-// line returns s made visible, in a style, with blanks for tabs.
+// line is text with spaces instead of tabs.
 func (pt painter) line(style, s string) string {
 	return strings.ReplaceAll(pt.text(style, s), "\t", "    ")
 }
 
-// harmlessBlanks are common in the text of people and models. There they are
-// replaced by a blank or by nothing; in a diff that is to be approved they are
-// shown as escapes.
+// harmlessBlanks are common in the text of people and models. In such text they are replaced by a space or removed. In a
+// diff that is to be approved they are shown as escapes.
 var harmlessBlanks = strings.NewReplacer("\u00a0", " ", "\u202f", " ", "\ufe0f", "", "\ufe0e", "", "\r\n", "\n")
 
-// words is line for the text of people and models.
+// words is line for text of people and models.
 func (pt painter) words(style, s string) string { return pt.line(style, harmlessBlanks.Replace(s)) }
 
-// fold breaks lines between words where they are wider than so many columns. A
-// style ends at a break.
+// fold breaks lines between words so that they are at most that many columns wide. A style ends at a break.
 func fold(s string, columns int) []string {
 	return strings.Split(lipgloss.Wrap(s, max(columns, 1), ""), "\n")
 }
 
-// chop breaks lines at any place, and keeps their blanks, for diffs.
+// chop breaks lines between any two characters, and keeps their spaces. It is used for diffs.
 func chop(s string, columns int) []string {
 	columns = max(columns, 1)
 	if ansi.StringWidth(s) <= columns {
@@ -77,7 +74,7 @@ func chop(s string, columns int) []string {
 		head := ansi.Truncate(s, columns, "")
 		out = append(out, head)
 		rest := ansi.TruncateLeft(s, ansi.StringWidth(head), "")
-		if ansi.StringWidth(rest) >= ansi.StringWidth(s) { // nothing fits
+		if ansi.StringWidth(rest) >= ansi.StringWidth(s) { // no character fits
 			break
 		}
 		s = rest
@@ -85,11 +82,11 @@ func chop(s string, columns int) []string {
 	return append(out, s)
 }
 
-// clip returns the beginning of a line that fits into so many columns.
+// clip returns the beginning of a line that fits into that many columns.
 func clip(s string, columns int) string { return ansi.Truncate(s, max(columns, 0), "…") }
 
-// prose paints a model's text, line by line. The marks of Markdown stay, so that a
-// person copies what the model wrote.
+// prose adds styles to a model's text, line by line. It keeps the marks of Markdown, so that a person who copies the text
+// gets what the model wrote.
 type prose struct {
 	painter
 	fenced bool // inside a block of code
@@ -109,7 +106,7 @@ func (p *prose) line(s string) string {
 	return p.inline(s)
 }
 
-// inline paints `code` and **bold**.
+// inline adds styles to `code` and **bold**.
 func (p *prose) inline(s string) string {
 	var b strings.Builder
 	for s != "" {

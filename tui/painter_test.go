@@ -2,7 +2,7 @@ package tui
 
 import "testing"
 
-// hazards: escape sequences, newlines and bidirectional controls are flagged.
+// hazards: escape sequences, newlines and bidirectional characters are shown as escapes.
 func TestVisible(t *testing.T) {
 	for _, test := range []struct{ in, want string }{
 		{"plain text\twith tab", "plain text\twith tab"},

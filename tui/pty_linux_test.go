@@ -19,8 +19,7 @@ import (
 	"github.com/stet-dev/stet/tui"
 )
 
-// openPTY opens a terminal: the side with the keyboard and the screen, and the side of
-// the programs.
+// openPTY opens a pseudo-terminal. keys is the side with keyboard and screen. tty is the side of the programs.
 func openPTY(t *testing.T) (keys, tty *os.File) {
 	t.Helper()
 	keys, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
@@ -28,7 +27,7 @@ func openPTY(t *testing.T) (keys, tty *os.File) {
 		t.Skip("no terminals here:", err)
 	}
 	t.Cleanup(func() { keys.Close() })
-	raw, err := keys.SyscallConn() // Fd would make reading block, whatever is closed
+	raw, err := keys.SyscallConn() // Fd would make reads block even after a close
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,11 +45,11 @@ func openPTY(t *testing.T) (keys, tty *os.File) {
 	if err != nil {
 		t.Skip("no terminals here:", err)
 	}
-	t.Cleanup(func() { tty.Close() }) // after the person has left it
+	t.Cleanup(func() { tty.Close() }) // after the end of the person's goroutine
 	return keys, tty
 }
 
-// typed waits until a terminal holds so many bytes that were not read yet.
+// typed waits until a terminal holds that many bytes that were not read yet.
 func typed(t *testing.T, tty *os.File, want int) {
 	t.Helper()
 	for got := 0; got < want; {
@@ -61,7 +60,7 @@ func typed(t *testing.T, tty *os.File, want int) {
 	}
 }
 
-// mode is how the terminal is set.
+// mode returns the mode of the terminal.
 func mode(t *testing.T, tty *os.File) unix.Termios {
 	t.Helper()
 	m, err := unix.IoctlGetTermios(int(tty.Fd()), unix.TCGETS)
@@ -71,8 +70,7 @@ func mode(t *testing.T, tty *os.File) unix.Termios {
 	return *m
 }
 
-// On a real terminal: what was typed before the question was shown is no answer
-// to it.
+// On a real terminal, input that was typed before the question was shown does not answer it.
 func TestTerminal(t *testing.T) {
 	keys, tty := openPTY(t)
 	if _, err := keys.WriteString("a\na\na\n"); err != nil {
@@ -95,14 +93,14 @@ func TestTerminal(t *testing.T) {
 	}
 }
 
-// keyPerson sits at a real terminal, and answers with single keys.
+// keyPerson is a person at a real terminal who answers with single keys.
 type keyPerson struct {
 	*person
 	tty    *os.File
 	before unix.Termios
 }
 
-// sitWithKeys begins to answer the questions of q on a terminal of 100 columns.
+// sitWithKeys starts to answer the questions of q on a terminal with 100 columns.
 func sitWithKeys(t *testing.T, q *approval.Queue, editor string) *keyPerson {
 	t.Helper()
 	keys, tty := openPTY(t)
@@ -133,7 +131,7 @@ func sitWithKeys(t *testing.T, q *approval.Queue, editor string) *keyPerson {
 	return &keyPerson{p, tty, before}
 }
 
-// press presses keys: they come to the program at once.
+// press types keys. They arrive at the program at once.
 func (p *keyPerson) press(keys string) {
 	p.t.Helper()
 	if _, err := io.WriteString(p.keys, keys); err != nil {
@@ -141,7 +139,7 @@ func (p *keyPerson) press(keys string) {
 	}
 }
 
-// Each choice is one key, and no Enter.
+// Each choice is one key, without Enter.
 func TestKeys(t *testing.T) {
 	var q approval.Queue
 	p := sitWithKeys(t, &q, "printf more >>")
@@ -195,7 +193,7 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// Input that comes at once, in a paste, or before the question is shown does not count as an answer.
+// Input that arrives at once, in a paste, or before the question is shown is not accepted as an answer.
 func TestKeysPaste(t *testing.T) {
 	var q approval.Queue
 	p := sitWithKeys(t, &q, "")
@@ -210,7 +208,7 @@ func TestKeysPaste(t *testing.T) {
 	}
 	p.press("p")
 	p.expect("pattern (Enter: ")
-	p.press("*.go\ryes\ra\r") // the first line is the pattern, and the others are nothing
+	p.press("*.go\ryes\ra\r") // the first line is the pattern; the other lines are dropped
 	if got := a.wait(t); got.Pattern != "*.go" {
 		t.Errorf("%+v", got)
 	}
@@ -225,7 +223,7 @@ func TestKeysPaste(t *testing.T) {
 	second.wait(t)
 }
 
-// A change that was not shown is approved by a typed word, not by the rest of a paste.
+// A change that was not shown is approved by a typed word. The rest of a paste does not approve it.
 func TestKeysUnseen(t *testing.T) {
 	var q approval.Queue
 	p := sitWithKeys(t, &q, "")
@@ -248,8 +246,7 @@ func TestKeysUnseen(t *testing.T) {
 	}
 }
 
-// The list of open questions: by arrows, letters and numbers, on a terminal that changes
-// its size meanwhile.
+// The list of open questions works with arrows, letters and numbers, and while the terminal changes its size.
 func TestKeysList(t *testing.T) {
 	var q approval.Queue
 	var all []*asked
@@ -274,7 +271,7 @@ func TestKeysList(t *testing.T) {
 				if err := unix.IoctlSetWinsize(int(p.tty.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Col: 30, Row: 8}); err != nil {
 					t.Fatal(err)
 				}
-				if err := syscall.Kill(syscall.Getpid(), unix.SIGWINCH); err != nil { // this terminal is not the tests' own
+				if err := syscall.Kill(syscall.Getpid(), unix.SIGWINCH); err != nil { // this terminal is not the controlling terminal of the test, so the kernel sends no signal
 					t.Fatal(err)
 				}
 			case "burst":
@@ -315,7 +312,7 @@ func TestKeysList(t *testing.T) {
 	}
 }
 
-// Ctrl-D leaves, while it waits and while it asks.
+// Ctrl-D quits, both while the program waits and while it asks.
 func TestKeysEnd(t *testing.T) {
 	for _, asks := range []bool{false, true} {
 		var q approval.Queue
@@ -340,7 +337,7 @@ func TestKeysEnd(t *testing.T) {
 	}
 }
 
-// A panic leaves the terminal as it was.
+// After a panic the terminal has its old mode.
 func TestKeysPanic(t *testing.T) {
 	for _, what := range []string{"approve", "chat"} {
 		t.Run(what, func(t *testing.T) { panicHere(t, what) })

@@ -7,12 +7,11 @@ import (
 	"github.com/stet-dev/stet/approval"
 )
 
-// maxLine is how many bytes of a line are shown before the person asks for the
-// rest.
+// maxLine is the number of bytes of a line that are shown before the person asks for the rest.
 const maxLine = 400
 
-// question returns a question in lines, with at most so many lines of its diff;
-// -1: all of it. unseen is a sentence on what is not shown; "" if all is shown.
+// question returns the lines of a question, with at most that many lines of its diff; -1: all of them. unseen is a sentence
+// on what is not shown, or "".
 func (pt painter) question(q approval.Question, most int) (lines []string, unseen string) {
 	lines = append(lines, pt.text(bold, q.Tool+" wants to "+wish(q)))
 	if from := origin(q); from != "" {
@@ -42,7 +41,7 @@ func (pt painter) question(q approval.Question, most int) (lines []string, unsee
 	return lines, unseen
 }
 
-// origin says who asks, why, and for how long.
+// origin says who asks, for which reason, and until when.
 func origin(q approval.Question) string {
 	var out []string
 	if q.Client != "" {
@@ -60,7 +59,7 @@ func origin(q approval.Question) string {
 	return strings.Join(out, ", ")
 }
 
-// about names what a question is about.
+// about returns the name of the tool or file in question.
 func about(q approval.Question) string {
 	if q.Outside() {
 		return q.Tool
@@ -68,7 +67,7 @@ func about(q approval.Question) string {
 	return pathText(q.Path)
 }
 
-// wish says what the call would do.
+// wish says what the call would do, after "wants to".
 func wish(q approval.Question) string {
 	switch {
 	case q.Outside():
@@ -92,7 +91,7 @@ func change(f approval.File) string {
 	return fmt.Sprintf("write %s (%s)", pathText(f.Path), size(f.Size))
 }
 
-// pathText returns a path, in quotes if its end would not be clear.
+// pathText returns a path. It has quotes if its ends would not be clear without them.
 func pathText(path string) string {
 	if path == "" || strings.ContainsAny(path, " \"'") {
 		return fmt.Sprintf("%q", path)
@@ -100,7 +99,7 @@ func pathText(path string) string {
 	return path
 }
 
-// diff returns at most so many lines of a diff, and what is missing from them.
+// diff returns at most that many lines of a diff. missing describes what is not shown.
 func (pt painter) diff(text string, most int) (lines, missing []string) {
 	if text == "" {
 		return nil, nil
@@ -128,7 +127,7 @@ func (pt painter) diff(text string, most int) (lines, missing []string) {
 	return lines, missing
 }
 
-// colorOf returns the colour of the i-th line of a unified diff.
+// colorOf returns the style of line i of a unified diff.
 func colorOf(line string, i int) string {
 	switch {
 	case i < 2 && (strings.HasPrefix(line, "--- ") || strings.HasPrefix(line, "+++ ")):

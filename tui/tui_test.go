@@ -30,7 +30,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// failing is a source of one question, which then panics.
+// failing is a source with one question. Its next call panics.
 type failing struct {
 	tui.Source
 	asked bool
@@ -48,7 +48,7 @@ func (f *failing) Next(context.Context) (approval.Event, error) {
 	return approval.Event{Opened: &q}, nil
 }
 
-// silent is a conversation in which nothing was said.
+// silent is a conversation without messages.
 type silent struct{ tui.Talk }
 
 func (silent) ID() string           { return "" }
@@ -56,8 +56,7 @@ func (silent) State() session.State { return session.State{} }
 func (silent) Fill() agent.Fill     { return agent.Fill{} }
 func (silent) Spent() agent.Spent   { return agent.Spent{} }
 
-// panicOnTerminal asks on the terminal that is the standard input and output, and panics
-// when something comes on the file 3.
+// panicOnTerminal asks a question on the terminal that is the standard input and output. It panics when file 3 has input.
 func panicOnTerminal(what string) {
 	then := make(chan struct{})
 	go func() {
@@ -74,7 +73,7 @@ func panicOnTerminal(what string) {
 	os.Exit(0)
 }
 
-// person sits at a terminal: reads what appears there, and types.
+// person is a person at a terminal, who reads its output and types.
 type person struct {
 	t      *testing.T
 	dialog *tui.Dialog
@@ -98,8 +97,7 @@ func (p *person) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// expect waits until the text appears after what was expected before, and
-// returns what is between.
+// expect waits for the text after the last expected text, and returns what is between them.
 func (p *person) expect(text string) string {
 	p.t.Helper()
 	timeout := time.After(time.Minute)
@@ -127,7 +125,7 @@ func (p *person) types(line string) {
 	}
 }
 
-// sit begins to answer the questions of q.
+// sit starts to answer the questions of q.
 func sit(t *testing.T, q *approval.Queue, change func(*tui.Dialog)) *person {
 	t.Helper()
 	sub := q.Subscribe()
@@ -193,7 +191,7 @@ func question() approval.Question {
 	}
 }
 
-// FILE-6: the dialog shows path, size and diff, and takes every kind of answer.
+// FILE-6: the dialog shows path, size and diff, and accepts every kind of answer.
 func TestDialog(t *testing.T) {
 	for _, test := range []struct {
 		keys []string
@@ -249,7 +247,7 @@ func TestDialog(t *testing.T) {
 	}
 }
 
-// FILE-6: edit the content before approving.
+// FILE-6: the person edits the content before approving it.
 func TestEditor(t *testing.T) {
 	script := filepath.Join(t.TempDir(), "editor")
 	if err := os.WriteFile(script, []byte("#!/bin/sh\ncase $2 in */a.go) ;; *) exit 3;; esac\nstat -c %a \"$2\"\n[ $1 = more ] && echo more >> \"$2\"\n[ $1 = fail ] && exit 1\nexit 0\n"), 0o755); err != nil {
@@ -289,7 +287,7 @@ func TestEditor(t *testing.T) {
 	}
 }
 
-// Answers that are not possible for a question are not offered, and not accepted.
+// Answers that are not possible for a question are not offered and not accepted.
 func TestNarrow(t *testing.T) {
 	var q approval.Queue
 	p := sit(t, &q, func(d *tui.Dialog) { d.Editor = "false" })
@@ -317,8 +315,7 @@ func TestNarrow(t *testing.T) {
 	}
 }
 
-// A question that another person answers leaves the screen, and what was being
-// typed is no answer to the next one.
+// When another person answers a question, it leaves the screen. What was being typed does not answer the next question.
 func TestAnsweredElsewhere(t *testing.T) {
 	var q approval.Queue
 	p := sit(t, &q, nil)
@@ -332,7 +329,7 @@ func TestAnsweredElsewhere(t *testing.T) {
 	}
 	first.wait(t)
 	p.expect("no longer open: rejected by lab")
-	p.types("a") // meant for the first
+	p.types("a") // meant for the first question
 	p.expect("write other.go")
 	p.expect(" >")
 	select {
@@ -344,7 +341,7 @@ func TestAnsweredElsewhere(t *testing.T) {
 	next.wait(t)
 }
 
-// FILE-6: what an answer for the session covers does not come to the screen.
+// FILE-6: questions that an answer for the session covers are not shown.
 func TestCoveredIsNotShown(t *testing.T) {
 	var q approval.Queue
 	var all []*asked
@@ -410,13 +407,13 @@ func TestLongDiff(t *testing.T) {
 	if text := p.expect(" >"); !strings.Contains(text, "line 19 "+strings.Repeat("x", 500)) || !strings.Contains(text, "\x1b[7m\\u202e\x1b[0m\x1b[32m") {
 		t.Errorf("shown:\n%s", text)
 	}
-	p.types("a") // it was shown
+	p.types("a") // the change was shown
 	if got := a.wait(t); got.Verdict != approval.Approve {
 		t.Errorf("%+v", got)
 	}
 }
 
-// A change that cannot be shown is approved only by a typed word, and the word suffices.
+// A change that cannot be shown is approved only by a typed word. The word is enough.
 func TestTooLargeToShow(t *testing.T) {
 	var q approval.Queue
 	p := sit(t, &q, nil)
@@ -443,8 +440,8 @@ func TestTooLargeToShow(t *testing.T) {
 	}
 }
 
-// Answers that come through a pipe are taken in their order, also where they
-// come before the questions; when they are used up, that is the end.
+// Answers from a pipe are used in their order, even if they arrive before the questions. After the last one, the dialog
+// ends.
 func TestPipedAnswers(t *testing.T) {
 	for _, test := range []struct {
 		piped            string
@@ -490,10 +487,10 @@ func TestPipedAnswers(t *testing.T) {
 	}
 }
 
-// From another terminal: over the socket, content and all.
+// From another terminal: over the socket, with the content.
 func TestOverSocket(t *testing.T) {
 	var q approval.Queue
-	const path = "s" // the address of a socket has to be short
+	const path = "s" // the address of a socket must be short
 	t.Chdir(t.TempDir())
 	ln, err := net.Listen("unix", path)
 	if err != nil {
@@ -530,7 +527,7 @@ func TestOverSocket(t *testing.T) {
 	p.expect("waiting")
 }
 
-// The person leaves: questions stay open for others.
+// The person quits. The questions stay open for others.
 func TestQuit(t *testing.T) {
 	for _, leave := range []struct {
 		how  func(p *person)
@@ -560,7 +557,7 @@ func TestQuit(t *testing.T) {
 func TestSourceEnds(t *testing.T) {
 	var q approval.Queue
 	sub := q.Subscribe()
-	in, keys := io.Pipe() // cannot be stopped in the middle of a Read
+	in, keys := io.Pipe() // its reads cannot be stopped
 	defer keys.Close()
 	p := &person{t: t, keys: keys, more: make(chan struct{}, 1)}
 	d := &tui.Dialog{In: in, Out: p}
@@ -577,7 +574,7 @@ func TestSourceEnds(t *testing.T) {
 	<-a.done
 }
 
-// The choices are explained, and one of several open questions can be taken first.
+// The choices are explained. A person can choose which open question comes first.
 func TestListAndHelp(t *testing.T) {
 	var q approval.Queue
 	p := sit(t, &q, nil)
@@ -593,7 +590,7 @@ func TestListAndHelp(t *testing.T) {
 	if said := p.expect(" >"); !strings.Contains(said, "p  approve all writes of this session to paths like this") || strings.Contains(said, "e  change") {
 		t.Errorf("%q", said)
 	}
-	for said := ""; !strings.Contains(said, "  2  edit_file src/"); { // the second one is heard of a little later
+	for said := ""; !strings.Contains(said, "  2  edit_file src/"); { // the event of the second question arrives later
 		p.types("l")
 		if said = p.expect("number (Enter: 1) "); strings.Contains(said, "\x1b[2J") {
 			t.Errorf("%q", said)
