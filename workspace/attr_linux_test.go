@@ -10,8 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestAttributesAreKept: extended attributes, access lists and owners stay with
-// a file that is written to, or are said to be lost.
+// TestAttributesAreKept checks that a write keeps extended attributes, access lists and owners, or reports them as lost.
 func TestAttributesAreKept(t *testing.T) {
 	tr := newTree(t, Options{})
 	tr.put("f", "old")
@@ -49,7 +48,7 @@ func aclEntry(tag, perm byte, id int32) string {
 	return string([]byte{tag, 0, perm, 0, byte(id), byte(id >> 8), byte(id >> 16), byte(id >> 24)})
 }
 
-// TestOwnerThatCannotBeKept runs as an ordinary user on files that are not his.
+// TestOwnerThatCannotBeKept runs as an ordinary user on files that another user owns.
 func TestOwnerThatCannotBeKept(t *testing.T) {
 	if dir := os.Getenv("STET_TEST_UNPRIVILEGED"); dir != "" {
 		unprivileged(t, dir)

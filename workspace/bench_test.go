@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// bigFile makes a file of 524 MB and 8,388,608 lines, once for all benchmarks.
+// bigFile makes a file of 524 MB with 8,388,608 lines. All benchmarks share it.
 func bigFile(b *testing.B) (*tree, string) {
 	b.Helper()
 	tr := newTree(b, Options{})
@@ -101,7 +101,7 @@ func BenchmarkSmallRead(b *testing.B) {
 	})
 }
 
-// BenchmarkOpen compares the ways into the tree.
+// BenchmarkOpen compares the ways to open a file in the tree.
 func BenchmarkOpen(b *testing.B) {
 	tr := newTree(b, Options{})
 	tr.put("src/a/b/small.txt", "x\n")
@@ -177,7 +177,7 @@ func BenchmarkRead9MB(b *testing.B) {
 	}
 }
 
-// BenchmarkWrite is a durable write of 4 KB over the version before.
+// BenchmarkWrite measures a durable write of 4 KB that replaces the previous version.
 func BenchmarkWrite(b *testing.B) {
 	tr := newTree(b, Options{})
 	tr.put("src/f.txt", "")
@@ -231,7 +231,7 @@ func plainDurable(b *testing.B, dir string, data []byte) {
 	}
 }
 
-// BenchmarkStat is what is asked before a person is: the class by inode too.
+// BenchmarkStat measures what is done before a person is asked. This includes finding the class by inode.
 func BenchmarkStat(b *testing.B) {
 	tr := newTree(b, Options{})
 	for _, f := range []string{"src/a/b/f.go", ".git/config", ".github/workflows/ci.yml", ".envrc"} {

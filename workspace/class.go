@@ -125,7 +125,7 @@ func (c *classes) byName(canonical string) Class {
 			return Own
 		}
 	}
-	under := "/" + p + "/" // a directory's own name counts as below it
+	under := "/" + p + "/" // a directory itself counts as below itself
 	for _, d := range c.dirs {
 		if strings.Contains(under, d) {
 			found = Control

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestControlFilesByName: .git is refused, what makes something run is asked
-// for, in every spelling that some file system takes for the same. (FILE-13)
+// TestControlFilesByName checks that .git is refused and that a control file needs a person's consent. This must be so in
+// every spelling that some file system treats as the same. (FILE-13)
 func TestControlFilesByName(t *testing.T) {
 	c := newClasses([]string{"Special.cfg", "deep/in.ini", ".tool/"}, []string{"var/state"})
 	tests := map[string]Class{
@@ -32,7 +32,8 @@ func TestControlFilesByName(t *testing.T) {
 	}
 }
 
-// A file beside a control file with the same effect is also one, in every format that its program reads. (FILE-13)
+// A file beside a control file with the same effect is also a control file, in every format that its program reads.
+// (FILE-13)
 func TestControlFilesBesideOthers(t *testing.T) {
 	c := newClasses(nil, nil)
 	control := strings.Fields(`
@@ -89,7 +90,7 @@ func TestControlFilesAreGuarded(t *testing.T) {
 		wantErr(t, s, err, ErrProtected)
 		tr.mustWrite(s, "x", was, WriteMode{Agreed: ControlFile})
 	}
-	// A file that is yet to be made is judged too.
+	// A file that does not exist yet has a class, too.
 	for _, s := range []string{".mcp.json", ".github/workflows/new.yml"} {
 		info, err := tr.Inspect(tr.path(s))
 		wantErr(t, s, err, ErrNotFound)
@@ -99,7 +100,7 @@ func TestControlFilesAreGuarded(t *testing.T) {
 	}
 }
 
-// TestControlFilesByInode: another name for the file does not help.
+// TestControlFilesByInode checks that another name of a control file has the same class.
 func TestControlFilesByInode(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("files have no identity here")
@@ -132,7 +133,7 @@ func TestControlFilesByInode(t *testing.T) {
 	}
 }
 
-// A work tree whose repository lies elsewhere in the root.
+// The repository of a work tree may be elsewhere in the root.
 func TestRepositoryElsewhere(t *testing.T) {
 	tr := newTree(t, Options{})
 	tr.put(".git", "gitdir: ./store\n")
@@ -144,8 +145,7 @@ func TestRepositoryElsewhere(t *testing.T) {
 	wantErr(t, "write", err, ErrProtected)
 }
 
-// TestOwnStateIsRefused for reading and writing, also where it lies in the
-// tree. (FILE-13)
+// TestOwnStateIsRefused checks that stet's state is neither read nor written, even if it is in the tree. (FILE-13)
 func TestOwnStateIsRefused(t *testing.T) {
 	dir := t.TempDir()
 	root, err := Open(dir, Options{State: filepath.Join(dir, "var", "stet")})

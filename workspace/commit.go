@@ -15,27 +15,26 @@ import (
 	"github.com/stet-dev/stet/internal/atomicfile"
 )
 
-// A commit puts the file of a write in place. Only one stet process at a time commits
-// to a file, also where each has a state directory of its own. docs/replacing-files.md says how, and why that
-// is enough.
+// A commit puts the new file of a write in place. Only one stet process at a time commits to a file. This is so even if the
+// processes have different state directories. docs/replacing-files.md describes the method and proves it.
 
 const (
-	lockPatience  = time.Second      // for the lock of a directory; a commit goes on without it
-	claimPatience = 10 * time.Second // for the claim of another process
-	claimDead     = 3 * time.Second  // after which the maker of a claim that stays the same is dead
+	lockPatience  = time.Second      // time to wait for the lock of a directory; without it a commit continues
+	claimPatience = 10 * time.Second // time to wait for the claim of another process
+	claimDead     = 3 * time.Second  // time after which the maker of an unchanged claim is considered dead
 	pollMin       = 100 * time.Microsecond
 	pollMax       = 5 * time.Millisecond
 
-	// unlockedEnd ends a claim that was made without the directory's lock.
+	// unlockedEnd is the end of a claim that was made without the directory's lock.
 	unlockedEnd = "-unlocked"
 )
 
-// seams are for tests: they slow a commit down, take the directory's lock from it,
-// and set the clock. The zero value does nothing.
+// seams are for tests: they pause a commit, disable the directory's lock, and replace the clock. The zero value does
+// nothing.
 type seams struct {
 	unlocked bool              // never take the lock of a directory
-	pause    func(what string) // called in the middle of a commit
-	now      func() time.Time  // while lines are counted; nil: time.Now
+	pause    func(what string) // called at several steps of a commit
+	now      func() time.Time  // the clock of the time limit of counting lines; nil: time.Now
 }
 
 func (s *seams) time() time.Time {
@@ -83,8 +82,8 @@ func (fc *fileChange) commit(temp string, do func() error) error {
 	return do()
 }
 
-// leaveAsIs checks that the file that was looked at is in its place, and is not
-// the file of a commit that may still be put back.
+// leaveAsIs checks that the examined file is in its place, and that no other commit holds the file's claim. A file of an
+// unfinished commit may still be removed again.
 func (fc *fileChange) leaveAsIs() error {
 	name, err := fc.tempName()
 	if err != nil {
@@ -130,8 +129,8 @@ func claimName(name string) string {
 	return fmt.Sprintf("%sclaim-%016x%s", tempPrefix, h.Sum64(), tempEnd)
 }
 
-// claim makes the claim to the file, a symbolic link that holds text, and returns the
-// function that removes it. Where links cannot be made claim does nothing.
+// claim makes the claim to the file, a symbolic link with the target text. It returns the function that removes the claim.
+// If links cannot be made, claim does nothing.
 func (fc *fileChange) claim(text string) (release func(), err error) {
 	dir, name := fc.pl.dir, claimName(fc.pl.name)
 	began := time.Now()
@@ -175,14 +174,13 @@ func noLinks(err error) bool {
 	return errors.Is(err, errors.ErrUnsupported) || errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS)
 }
 
-// tempNames are the names of temporary files, as tempName makes them.
+// tempNames matches the names that tempName returns.
 var tempNames = regexp.MustCompile(`^\.stet-[0-9a-f]{12}-[0-9]+\.tmp$`)
 
-// breakClaim removes the claim of a process that was killed. The caller holds the
-// lock of the directory, which that process held too, so that process is dead, unless
-// the locks of the file system do not reach from one machine to another. For that
-// case its temporary file is renamed first: without the file the process cannot
-// commit any more. The content of the file is kept as a version.
+// breakClaim removes the claim of a process that was killed. The caller holds the lock of the directory. That process held
+// the same lock, so it is dead, unless the file system does not share locks between machines. For that case breakClaim
+// first renames the process's temporary file: without it the process cannot commit. The content of the file is kept as a
+// version.
 func (fc *fileChange) breakClaim(name, temp string) error {
 	mine, err := fc.tempName()
 	if err != nil {

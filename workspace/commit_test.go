@@ -16,7 +16,7 @@ import (
 	"github.com/stet-dev/stet/internal/atomicfile"
 )
 
-// others opens more roots on the tree, each with a state directory of its own.
+// others opens n more roots on the tree, with separate state directories.
 func (tr *tree) others(n int) []*tree {
 	tr.t.Helper()
 	var all []*tree
@@ -35,11 +35,9 @@ func (tr *tree) others(n int) []*tree {
 	return all
 }
 
-// TestCommitsAreAlone: roots with separate states add lines to one file, with
-// delays in the middle of their commits: with the directory's lock, without it,
-// and some with it and some without. Every line that was acknowledged is in the
-// file, no line that was refused is, and no write's displaced content is lost.
-// (FILE-14, FILE-15)
+// TestCommitsAreAlone lets roots with separate states add lines to one file, with delays during their commits. It runs with
+// the directory's lock, without it, and with some roots of each kind. Every acknowledged line is in the file, no refused
+// line is, and no displaced content is lost. (FILE-14, FILE-15)
 func TestCommitsAreAlone(t *testing.T) {
 	rounds := 3
 	if soak() {
@@ -125,9 +123,8 @@ func addLines(t *testing.T, unlocked func(n int) bool) (acknowledged, refused in
 	return acknowledged, refused
 }
 
-// TestCreateAndRemoveAreAlone: roots with separate states make and remove one
-// file without the directory's lock. Of two that make it one does, and a removal
-// that is refused takes nothing away.
+// TestCreateAndRemoveAreAlone lets roots with separate states create and remove one file without the directory's lock. Of
+// two concurrent creations one succeeds. A refused removal removes nothing.
 func TestCreateAndRemoveAreAlone(t *testing.T) {
 	tr := newTree(t, Options{})
 	roots := tr.others(4)
@@ -136,7 +133,7 @@ func TestCreateAndRemoveAreAlone(t *testing.T) {
 		o.seams.pause = func(string) { time.Sleep(rand.N(time.Millisecond)) }
 	}
 	var mu sync.Mutex
-	there := 0 // creations less removals that were acknowledged
+	there := 0 // acknowledged creations minus acknowledged removals
 	var wg sync.WaitGroup
 	for n, o := range roots {
 		wg.Go(func() {
@@ -171,8 +168,8 @@ func TestCreateAndRemoveAreAlone(t *testing.T) {
 	tr.noLitter()
 }
 
-// TestForeignWriter: while a commit is under way another program renames its file
-// to the name. It is the newest and stays; the commit is refused.
+// TestForeignWriter lets another program rename its file to the name during a commit. That file is the newest, so it stays,
+// and the commit is refused.
 func TestForeignWriter(t *testing.T) {
 	for _, when := range []string{"claimed", "looked", "displaced", "looked and displaced"} {
 		t.Run(when, func(t *testing.T) {
@@ -190,8 +187,8 @@ func TestForeignWriter(t *testing.T) {
 				}
 			}
 			_, err := tr.write("f", "new\n", VersionOf([]byte("old\n")), WriteMode{})
-			// After the exchange the old file is already found to be the base: the
-			// write is done, and the foreign one comes after it.
+			// After the exchange the old file was already recognised as the base. So the write has succeeded, and the
+			// foreign one comes after it.
 			if when != "displaced" {
 				wantErr(t, "write", err, ErrChanged)
 			} else if err != nil {
@@ -205,10 +202,9 @@ func TestForeignWriter(t *testing.T) {
 	}
 }
 
-// TestDeadClaim: a process was killed in the middle of a commit, and its state
-// directory is not known here. Its claim is broken after a while, and what it
-// held is kept. A claim that was made without the directory's lock stays, and the
-// error names it.
+// TestDeadClaim checks a claim of a process that was killed during a commit, and whose state directory is not known here.
+// The claim is broken after a while, and its content is kept. A claim that was made without the directory's lock stays, and
+// the error names it.
 func TestDeadClaim(t *testing.T) {
 	for _, c := range []struct{ name, end string }{{"locked", ""}, {"unlocked", unlockedEnd}} {
 		t.Run(c.name, func(t *testing.T) {
@@ -251,8 +247,8 @@ func TestDeadClaim(t *testing.T) {
 	}
 }
 
-// TestForeignLock: another program holds the lock of the directory and does not give
-// it back. A write does not wait for that: its claim is enough.
+// TestForeignLock checks that a write does not wait for another program that holds the lock of the directory. The write's
+// claim is enough.
 func TestForeignLock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tr := newTree(t, Options{})
@@ -276,8 +272,8 @@ func TestForeignLock(t *testing.T) {
 	})
 }
 
-// TestSweepRemovesClaims: what a killed process claimed is free after the next
-// Open with its state directory; claims of others stay.
+// TestSweepRemovesClaims checks that the next Open with the state directory of a killed process removes the claims of that
+// process. Claims of others stay.
 func TestSweepRemovesClaims(t *testing.T) {
 	tr := newTree(t, Options{})
 	tr.put("sub/f", "old\n")

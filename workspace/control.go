@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// controlDirs are directories below which everything is a control file. A name
-// with a slash is found at the end of a directory's path.
+// controlDirs are directories in which every file is a control file. A name with a slash is compared with the end of a
+// directory's path.
 var controlDirs = []string{
 	".vscode", ".idea", ".run", ".zed", ".cursor", ".fleet", ".nova", ".helix", ".lapce", ".vs", ".devcontainer", ".externaltoolbuilders",
 	".vim", ".nvim", ".emacs.d", ".spacemacs.d", ".doom.d",
@@ -22,9 +22,9 @@ var controlDirs = []string{
 	".mvn", ".m2", ".gradle", "gradle/wrapper", ".yarn/releases", ".yarn/plugins", ".yarn/sdks", ".bundle", ".ipython", ".jupyter",
 }
 
-// controlFiles are control files by name, wherever they lie.
+// controlFiles are names of control files in any directory.
 var controlFiles = []string{
-	"head", // makes a directory a bare repository, whose config git obeys
+	"head", // makes its directory a bare repository; git obeys the config of one
 	".envrc", ".envrc.local", ".mcp.json", "mcp.json", ".stet.toml", "stet.toml",
 	".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".bash_aliases", ".bash_completion", ".profile",
 	".zshrc", ".zshenv", ".zprofile", ".zlogin", ".zlogout", ".kshrc", ".mkshrc", ".shrc", ".cshrc", ".tcshrc", ".login", ".logout",
@@ -40,8 +40,8 @@ var controlFiles = []string{
 	"jenkinsfile", ".drone.jsonnet", ".drone.star", "circle.yml", ".devcontainer.json",
 }
 
-// controlStems are control files in any format, with
-// more between the stem and the ending too: mise.toml, mise.local.toml.
+// A file whose name begins with one of controlStems and ends with one of formats is a control file. There may be more
+// between the two: mise.toml, mise.local.toml.
 var (
 	controlStems = []string{
 		".gitlab-ci", ".travis", "azure-pipelines", ".azure-pipelines", ".drone", "bitbucket-pipelines", ".woodpecker", "appveyor",
@@ -52,11 +52,10 @@ var (
 	formats = []string{".yml", ".yaml", ".toml", ".json", ".jsonc"}
 )
 
-// controlEnds are endings of control files' names.
+// controlEnds are ends of control files' names.
 var controlEnds = []string{".code-workspace", ".desktop", ".sublime-project", ".sublime-workspace", ".sublime-build"}
 
-// hasStem reports whether a folded name is a stem of controlStems in one of the
-// formats.
+// hasStem reports whether a folded name has a stem of controlStems and an end of formats.
 func hasStem(base string) bool {
 	if !slices.Contains(formats, path.Ext(base)) {
 		return false

@@ -16,11 +16,9 @@ import (
 	"time"
 )
 
-// TestKilledWhileWriting is the crash row of the hazards: a process that writes
-// without pause is killed at random moments. The file is one of the versions
-// that were written, whole, the one acknowledged last or the one after; what
-// lies about is gone after the next Open. Tens of kills, or, with STET_SOAK=1,
-// 500.
+// TestKilledWhileWriting is the crash row of the hazards. It kills a process that writes continuously, at random moments.
+// The file must have one complete version: the last acknowledged one, or the next one. The next Open removes the process's
+// temporary files. There are tens of kills, or 500 with STET_SOAK=1.
 func TestKilledWhileWriting(t *testing.T) {
 	if dir := os.Getenv("STET_TEST_WRITER"); dir != "" {
 		writeForEver(dir, os.Getenv("STET_TEST_STATE"))
@@ -72,8 +70,7 @@ func crashText(n int) string {
 	return fmt.Sprintf("version %d\n", n) + strings.Repeat(fmt.Sprintf("%08d\n", n), 20_000)
 }
 
-// killOne starts a writer, kills it, and returns the last version that it
-// said was written.
+// killOne starts a writer, kills it, and returns the last version that it acknowledged.
 func killOne(t *testing.T, tr *tree, after time.Duration) int {
 	t.Helper()
 	cmd := exec.Command(os.Args[0], "-test.run", "^TestKilledWhileWriting$")
@@ -105,7 +102,7 @@ func killOne(t *testing.T, tr *tree, after time.Duration) int {
 	return n
 }
 
-// writeForEver goes on from the version that is there, and says what is done.
+// writeForEver continues from the existing version, and prints each version that was written.
 func writeForEver(dir, state string) {
 	root, err := Open(dir, Options{State: state})
 	if err != nil {
@@ -128,7 +125,7 @@ func writeForEver(dir, state string) {
 	fmt.Printf("done %d\n", n)
 	for {
 		n++
-		// A staged write and a new file, to leave litter of every kind.
+		// A staged write and a new file, so that a kill leaves files of every kind.
 		s, err := root.Stage(p)
 		if err != nil {
 			panic(err)
@@ -162,8 +159,7 @@ func countLitter(t *testing.T, tr *tree) int {
 	return n
 }
 
-// TestSweepSparesTheLiving: what a process that is at work has lying about is
-// not swept.
+// TestSweepSparesTheLiving checks that temporary files of a running process are not removed.
 func TestSweepSparesTheLiving(t *testing.T) {
 	tr := newTree(t, Options{})
 	name, err := tr.state.tempName(".")
@@ -197,8 +193,8 @@ func TestSweepSparesTheLiving(t *testing.T) {
 	}
 }
 
-// TestSweptContentIsKept: a temporary file may hold the only copy of what
-// a process wrote before it died.
+// TestSweptContentIsKept checks that the content of a dead process's temporary file is kept. It may be the only copy of
+// what the process wrote.
 func TestSweptContentIsKept(t *testing.T) {
 	tr := newTree(t, Options{})
 	name, err := tr.state.tempName("sub")
@@ -206,7 +202,7 @@ func TestSweptContentIsKept(t *testing.T) {
 		t.Fatal(err)
 	}
 	tr.put("sub/"+name, "the only copy")
-	// The owner dies: its lock goes, its record stays.
+	// The owner dies: its lock is released, and its record stays.
 	o := tr.state.owner
 	if err := o.lock.Close(); err != nil {
 		t.Fatal(err)

@@ -15,8 +15,8 @@ func (tr *tree) has(name string, want bool) {
 	}
 }
 
-// TestFailedWriteRemovesDirs: a write that fails removes the directories that it
-// has made, and no others. (FILE-13, FILE-14)
+// TestFailedWriteRemovesDirs checks that a failed write removes the directories that it has made, and no others. (FILE-13,
+// FILE-14)
 func TestFailedWriteRemovesDirs(t *testing.T) {
 	tr := newTree(t, Options{})
 	wrong := VersionOf([]byte("what was never there"))
@@ -25,14 +25,14 @@ func TestFailedWriteRemovesDirs(t *testing.T) {
 		_, err := tr.write(name, "text", wrong, WriteMode{CreateDirs: true})
 		wantErr(t, name, err, ErrChanged)
 	}
-	// The walk itself ends early.
+	// The walk itself fails early.
 	if _, err := tr.write("new/"+strings.Repeat("x", 255)+"/.git/f", "text", "", WriteMode{CreateDirs: true}); err == nil {
 		t.Error("a file was made in .git")
 	}
 	tr.has("a", true)
 	tr.has("a/b", false)
 	tr.has("new", false)
-	// The commit fails: another program makes the file meanwhile. Its directories stay.
+	// The commit fails because another program makes the file meanwhile. The directories of that file stay.
 	tr.seams.pause = func(string) { tr.put("a/b/c/f", "foreign") }
 	_, err := tr.write("a/b/c/f", "text", "", WriteMode{CreateDirs: true})
 	wantErr(t, "write", err, ErrChanged)
@@ -41,8 +41,8 @@ func TestFailedWriteRemovesDirs(t *testing.T) {
 	}
 }
 
-// TestDirsOfAWrite: a write says which directories it has made, and RemoveDir
-// removes empty ones alone.
+// TestDirsOfAWrite checks that a write reports the directories that it has made, and that RemoveDir removes only empty
+// ones.
 func TestDirsOfAWrite(t *testing.T) {
 	tr := newTree(t, Options{})
 	for _, c := range []struct {

@@ -8,25 +8,22 @@ import (
 	"github.com/stet-dev/stet/internal/atomicfile"
 )
 
-// The content that a write replaces is kept as a version, without a copy where that
-// is possible: the displaced file itself is moved from the tree to the versions, and
-// the sync of the directory that makes the write durable makes the move durable too.
-// A copy is made and synced before the write where the state is on another file
-// system, where the file has other names or another owner, and where the system
-// cannot exchange files.
+// The content that a write replaces is kept as a version, if possible without a copy: the displaced file itself moves from
+// the tree to the versions. The sync of the directory makes both the write and the move durable. In these cases a copy is
+// made and synced before the write: the state directory is on another file system, or the file has other names or another
+// owner. If the system cannot exchange files, the copy is made during the commit.
 
-// movable reports whether the old file can become the kept version.
+// movable reports whether the old file itself can become the kept version.
 func (fc *fileChange) movable() bool {
 	st, err := fc.r.state.stat()
 	return err == nil && st.Ino != 0 && st.Dev == fc.info.Dev && fc.info.Links == 1 &&
 		fc.info.HasOwner && int(fc.info.UID) == os.Geteuid()
 }
 
-// tooLarge reports whether the old content is more than is ever kept.
+// tooLarge reports whether the old content exceeds PartsLimit. Such content is never kept.
 func (fc *fileChange) tooLarge() bool { return fc.info.Size > fc.r.opt.PartsLimit }
 
-// keepBefore keeps the old content before it is displaced, unless keepAfter can move
-// the file.
+// keepBefore keeps a copy of the old content before it is displaced. It does nothing if keepAfter can move the file.
 func (fc *fileChange) keepBefore() error {
 	if fc.old == nil || fc.tooLarge() || fc.movable() {
 		return nil
@@ -34,7 +31,7 @@ func (fc *fileChange) keepBefore() error {
 	return fc.copyOld(fc.old)
 }
 
-// keepAfter keeps the displaced content, unless keepBefore did.
+// keepAfter keeps the displaced content, if keepBefore did not.
 func (fc *fileChange) keepAfter(displaced *os.File, aside string) error {
 	if fc.kept {
 		return nil
@@ -74,7 +71,7 @@ func (fc *fileChange) moveOld(displaced *os.File, aside string) error {
 	if err != nil {
 		return err
 	}
-	// The file is where it belongs: nothing after this may fail.
+	// The file is in its final place: no error may be returned from here on.
 	now := time.Now()
 	if err := errors.Join(displaced.Chmod(0o600), os.Chtimes(to, now, now)); err != nil {
 		fc.r.opt.Log.Warn("a kept version has the mode or time of its file", "err", s.fault("keep", err))
@@ -83,7 +80,7 @@ func (fc *fileChange) moveOld(displaced *os.File, aside string) error {
 	return nil
 }
 
-// afterKeeping makes the backup, whose source is the kept version.
+// afterKeeping makes the backup from the kept version, if one is wanted.
 func (fc *fileChange) afterKeeping() {
 	fc.kept = true
 	if !fc.mode.Backup {
@@ -98,11 +95,10 @@ func (fc *fileChange) afterKeeping() {
 	fc.out.Backup = file
 }
 
-// lose notes what could not be kept. It is called in the commit, while out.Lost may
-// be written to.
+// lose records what could not be kept. It does not write to out.Lost, because fill may write to out.Lost at the same time.
 func (fc *fileChange) lose(what string) { fc.unkept = append(fc.unkept, what) }
 
-// version returns the version of the file that was opened, "" where there is none.
+// version returns the version of the opened file, or "" if there is none.
 func (fc *fileChange) version() (Version, error) {
 	if fc.old == nil {
 		return "", nil
@@ -112,8 +108,7 @@ func (fc *fileChange) version() (Version, error) {
 	return now, err
 }
 
-// versionNow returns the version of the file that is there now, as far as it can be
-// told.
+// versionNow returns the version of the existing file, or "" if that cannot be read.
 func (fc *fileChange) versionNow() Version {
 	f, err := fc.pl.dir.Open(fc.pl.name)
 	if err != nil {

@@ -130,7 +130,7 @@ func isBinary(head []byte, e Encoding) bool {
 	return bytes.IndexByte(head[:min(len(head), binaryWithin)], 0) >= 0
 }
 
-// coder returns the x/text encoding, nil for UTF-8.
+// coder returns the encoding of x/text, or nil for UTF-8.
 func (e Encoding) coder() encoding.Encoding {
 	switch e.name {
 	case "", "us-ascii":
@@ -167,7 +167,7 @@ func (e Encoding) newline() (nl string, splits bool) {
 	if strings.HasPrefix(e.name, "ibm037") || strings.HasPrefix(e.name, "ibm1047") || strings.HasPrefix(e.name, "ibm01140") {
 		return "", false // EBCDIC
 	}
-	// Stateful encodings go back to ASCII before a line ends.
+	// Stateful encodings return to ASCII before the end of a line.
 	return "\n", true
 }
 
@@ -200,7 +200,7 @@ func (e Encoding) decode(b []byte, replace bool) (text string, ok bool) {
 	if !strings.ContainsRune(text, utf8.RuneError) {
 		return text, true
 	}
-	// A replacement character that is in the file is text like any other.
+	// A replacement character that is in the file is valid text.
 	back, _, err := transform.Bytes(c.NewEncoder(), out)
 	return text, err == nil && bytes.Equal(back, b)
 }

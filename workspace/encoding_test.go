@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestEncodings is FILE-16: names, marks, strictness, and the way back.
+// TestEncodings is FILE-16: names, byte-order marks, strictness, and the conversion back.
 func TestEncodings(t *testing.T) {
 	tests := []struct{ name, bytes, text string }{
 		{"utf-8", "h\xc3\xa9\n", "hé\n"},
@@ -31,7 +31,7 @@ func TestEncodings(t *testing.T) {
 		{"utf-16", "\xff\xfeh\x00", "h"},
 		{"us-ascii", "plain", "plain"},
 		{"utf-8", "\xef\xbb\xbfx", "x"},
-		{"utf-8", "\xfe\xff\x00x\x4f\x60", "x你"}, // the mark decides
+		{"utf-8", "\xfe\xff\x00x\x4f\x60", "x你"}, // the byte-order mark decides
 		{"utf-8", "\xff\xfe\x00\x00x\x00\x00\x00", "x"},
 		{"gbk", "\xff\xfe\x3d\xd8\x00\xde", "😀"},
 	}
@@ -77,8 +77,8 @@ func TestEncodings(t *testing.T) {
 	}
 }
 
-// New text inside a file is encoded without a mark, and not at all where the
-// bytes before decide what it means.
+// New text inside a file is encoded without a byte-order mark. In an encoding in which earlier bytes decide the meaning, it
+// is refused.
 func TestEncodePart(t *testing.T) {
 	e, _ := FindEncoding("utf-16")
 	if b, err := e.EncodePart("a"); err != nil || string(b) != "a\x00" {
@@ -92,8 +92,7 @@ func TestEncodePart(t *testing.T) {
 	wantErr(t, "stateful", err, ErrEncoding)
 }
 
-// TestPagesInEncodings: pages of files that are not UTF-8, strictly and
-// replacing. (READ-9, FILE-16)
+// TestPagesInEncodings checks pages of files that are not UTF-8, with and without Replace. (READ-9, FILE-16)
 func TestPagesInEncodings(t *testing.T) {
 	tr := newTree(t, Options{})
 	ctx := context.Background()
@@ -135,14 +134,14 @@ func TestPagesInEncodings(t *testing.T) {
 	if err != nil || pg.Fallback {
 		t.Errorf("a page without the bad byte: %v", err)
 	}
-	// A character of replacement that is in the file is nothing bad.
+	// A replacement character that is in the file is not an invalid byte.
 	tr.put("has", "a\ufffdb")
 	if pg, err := tr.Page(ctx, tr.path("has"), PageRequest{Replace: true}); err != nil || pg.Fallback {
 		t.Errorf("%v, %v", pg.Fallback, err)
 	}
 }
 
-// TestBinary is READ-9: a NUL within 8 KB, and a mark comes first.
+// TestBinary is READ-9: a NUL in the first 8 KB means binary, but a byte-order mark has priority.
 func TestBinary(t *testing.T) {
 	tr := newTree(t, Options{})
 	ctx := context.Background()
@@ -199,8 +198,8 @@ func FuzzDecode(f *testing.F) {
 		if err != nil || found.stateful() {
 			return
 		}
-		// Text that was decoded without an error can be encoded, and means the same; several byte sequences may stand for one
-		// character.
+		// Text that was decoded without an error can be encoded, and decodes to the same text again. The bytes may differ,
+		// because several byte sequences may stand for one character.
 		back, err := found.Encode(text)
 		if err != nil {
 			return

@@ -25,21 +25,21 @@ var (
 	ErrProtected   = errors.New("protected")
 	ErrRange       = errors.New("no such line")
 	ErrFull        = errors.New("no space left")         // Error.Detail says on which file system
-	ErrRootGone    = errors.New("the workspace is gone") // Error.Detail says why and what to do
+	ErrRootGone    = errors.New("the workspace is gone") // Error.Detail has the reason and what to do
 )
 
 // Error is a failed operation on a file.
 type Error struct {
 	Op     string  // "read", "write", …
-	Path   string  // as it was given, or relative to the root
-	Err    error   // one of the package's errors, or what the system said, without its paths
-	Detail string  // more in words, may be empty
-	Asks   Caution // with ErrProtected: what a person has to agree to first
-	Now    Version // with ErrChanged: what is there now, "" when nothing is
-	Lines  int     // with ErrRange: how many lines there are
+	Path   string  // as the caller gave it, or relative to the root
+	Err    error   // one of the package's errors, or an error of the system without its paths
+	Detail string  // more about the error; may be empty
+	Asks   Caution // for ErrProtected: the cautions that a person must agree to first
+	Now    Version // for ErrChanged: the version of the existing file; "": there is none
+	Lines  int     // for ErrRange: number of lines in the file
 }
 
-// Error is one line: what the path holds beyond plain text is escaped.
+// Error returns the error on one line. Characters in the path that are not plain text are escaped.
 func (e *Error) Error() string {
 	s := e.Op + " " + Quote(e.Path) + ": " + e.Err.Error()
 	if e.Detail != "" {
@@ -51,8 +51,8 @@ func (e *Error) Error() string {
 // Unwrap returns Err.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Quote returns a name as it can be shown: as it is, or in quotes and with escapes
-// where it holds something that does not print.
+// Quote returns a name in a form that can be displayed: unchanged, or in quotes with escapes if a character is not
+// printable.
 func Quote(name string) string {
 	if name == "" {
 		return `""`
@@ -68,7 +68,7 @@ func fail(op, path string, err error, detail string) error {
 	return &Error{Op: op, Path: path, Err: err, Detail: detail}
 }
 
-// wrap makes an error of the system an *Error.
+// wrap makes an *Error of any other error.
 func wrap(op, path string, err error) error {
 	if err == nil {
 		return nil
@@ -84,10 +84,10 @@ func wrap(op, path string, err error) error {
 	return &Error{Op: op, Path: path, Err: sentinel, Detail: detail}
 }
 
-// because is an error without operation and path: wrap adds them.
+// because returns an error without operation and path. wrap adds them.
 func because(err error, detail string) error { return &Error{Err: err, Detail: detail} }
 
-// fault is a failure of stet's own state directory, which a model cannot act on.
+// fault is a failure of stet's own state directory. A model cannot act on it.
 type fault struct {
 	what string
 	dir  string // the state directory
@@ -98,10 +98,10 @@ func (f *fault) Error() string {
 	return f.what + ": " + plain(f.err).Error()
 }
 
-// Reason says the same to a model: there is no path in it.
+// Reason returns the text for a model. It has no path.
 func (f *fault) Reason() string { return f.Error() }
 
-// plain returns an error of the system without the paths in it.
+// plain returns an error of the system without its paths.
 func plain(err error) error {
 	var errno syscall.Errno
 	if errors.As(err, &errno) {
@@ -118,8 +118,7 @@ func plain(err error) error {
 	return err
 }
 
-// isFull reports whether a write failed because a file system, or the user's
-// quota on it, is full.
+// isFull reports whether a write failed because a file system, or the user's quota on it, is full.
 func isFull(err error) bool {
 	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || diskFull(err)
 }

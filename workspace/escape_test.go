@@ -12,8 +12,8 @@ import (
 
 const secret = "SECRET-OUTSIDE"
 
-// TestLinksThatLeave covers the hazard of symbolic links out of the workspace:
-// no operation reads, writes or makes anything there. (FILE-7)
+// TestLinksThatLeave covers the hazard of symbolic links out of the workspace: no operation reads, writes or makes anything
+// outside. (FILE-7)
 func TestLinksThatLeave(t *testing.T) {
 	tr := newTree(t, Options{})
 	if err := os.WriteFile(filepath.Join(tr.out, "file"), []byte(secret), 0o644); err != nil {
@@ -57,7 +57,7 @@ func TestLinksThatLeave(t *testing.T) {
 		wantErr(t, "list "+s, err, ErrPath)
 	}
 	tr.outsideIs("file")
-	// A walk shows the links and goes through none.
+	// A walk shows links and follows none of them.
 	err := tr.Walk(ctx, tr.path("."), ListOptions{}, func(e Entry) error {
 		if strings.Contains(e.Path.String(), "dir/") || e.Path.String() == "dir" && e.Kind != Link {
 			t.Errorf("walked into %v", e)
@@ -90,8 +90,7 @@ func (tr *tree) outsideIs(names ...string) {
 	}
 }
 
-// Links that stay inside work, absolute ones too, and the file they lead to is
-// the one that is written. (FILE-14)
+// Links that stay inside work, also absolute ones. The file at their end is written. (FILE-14)
 func TestLinksThatStay(t *testing.T) {
 	tr := newTree(t, Options{})
 	tr.put("real/f.txt", "one")
@@ -128,8 +127,7 @@ func TestLinksThatStay(t *testing.T) {
 	}
 }
 
-// TestRootByDescriptor: what takes the name of the directory that was opened is
-// neither read nor written.
+// TestRootByDescriptor checks that a directory that gets the name of the opened directory is neither read nor written.
 func TestRootByDescriptor(t *testing.T) {
 	tr := newTree(t, Options{})
 	tr.put("f", "mine")

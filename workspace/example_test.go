@@ -10,9 +10,8 @@ import (
 	"github.com/stet-dev/stet/workspace"
 )
 
-// A file is read, another program changes it, and the write that is based on the old
-// version is refused. The write that is based on the new one replaces it, and what it
-// has replaced can be had again.
+// A file is read, and then another program changes it. A write that is based on the old version is refused. A write that is
+// based on the new version succeeds. The content that it replaced can be read again.
 func Example() {
 	ctx := context.Background()
 	dir, err := os.MkdirTemp("", "example")

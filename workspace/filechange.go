@@ -11,25 +11,24 @@ import (
 	"github.com/stet-dev/stet/internal/atomicfile"
 )
 
-// fileChange is one write or removal under way.
+// fileChange is one write or removal in progress.
 type fileChange struct {
 	r      *Root
 	ctx    context.Context
 	mode   WriteMode
-	was    Version // the version to be replaced
+	was    Version // the version that is replaced
 	pl     *place
 	unlock func()
-	old    *os.File        // what is at the place, nil where there is nothing
+	old    *os.File        // the existing file; nil: there is none
 	info   atomicfile.Stat // of old
 	out    Written
 
-	done   bool     // the write has happened
-	kept   bool     // the old content is kept
-	unkept []string // or why it is not
+	done   bool     // the write was committed
+	kept   bool     // the old content was kept
+	unkept []string // what could not be kept
 }
 
-// begin finds the place, asks whether it may be written to, takes its lock, and opens
-// what is there.
+// begin resolves the path, checks that the file may be written, takes its lock, and opens the existing file.
 func (r *Root) begin(ctx context.Context, p Path, was Version, mode WriteMode) (*fileChange, error) {
 	how := resolving{stats: true}
 	if mode.CreateDirs {
@@ -64,8 +63,7 @@ func (fc *fileChange) open() error {
 	return fc.look()
 }
 
-// end gives back what the change holds. The directories that a failed write has made are
-// removed.
+// end releases the resources of the change. If the write failed, it removes the directories that the write made.
 func (fc *fileChange) end() {
 	if fc.unlock != nil {
 		fc.unlock()
@@ -79,7 +77,7 @@ func (fc *fileChange) end() {
 	fc.pl.close()
 }
 
-// look opens what is at the place, and checks that it may be replaced.
+// look opens the existing file, and checks that it may be replaced.
 func (fc *fileChange) look() error {
 	old, err := fc.pl.dir.Open(fc.pl.name)
 	switch {
@@ -105,8 +103,8 @@ func (fc *fileChange) look() error {
 		return because(ErrSpecial, "")
 	}
 	if err := fc.mayReplace(); err != nil {
-		// Another write may have displaced the file meanwhile. Then the file has the
-		// mode and the names of a kept version, and was judged by those.
+		// Another write may have displaced the file meanwhile. Then the mode and the number of names that were checked are
+		// those of a kept version.
 		if now, serr := fc.pl.dir.Stat(fc.pl.name); serr != nil || !now.Same(fc.info) {
 			return errMoved
 		}
@@ -115,7 +113,7 @@ func (fc *fileChange) look() error {
 	return nil
 }
 
-// mayReplace says whether the file that is there may be replaced.
+// mayReplace returns an error if the existing file may not be replaced.
 func (fc *fileChange) mayReplace() error {
 	t := Target{Info: infoOf(fc.pl.path, fc.info), Class: fc.r.classOf(fc.pl, &fc.info)}
 	if err := fc.mode.allows(t.Class); err != nil {
@@ -140,7 +138,7 @@ func (fc *fileChange) mayReplace() error {
 	return nil
 }
 
-// expect compares the version that is there with the one to be replaced.
+// expect returns ErrChanged if the existing version is not the one to be replaced.
 func (fc *fileChange) expect(now Version) error {
 	if now == fc.was {
 		fc.out.Created = fc.old == nil
@@ -156,7 +154,7 @@ func (fc *fileChange) expect(now Version) error {
 	return e
 }
 
-// tempName is a name for a temporary file beside the file.
+// tempName returns a name for a temporary file in the file's directory.
 func (fc *fileChange) tempName() (string, error) { return fc.r.state.tempName(path.Dir(fc.pl.path)) }
 
 // replace makes the new file and puts it in place.
@@ -178,7 +176,7 @@ func (fc *fileChange) replace(c content) error {
 	}
 	defer t.Close()
 	kept := make(chan error, 1)
-	go func() { kept <- fc.keepBefore() }() // at the same time, since both sync
+	go func() { kept <- fc.keepBefore() }() // concurrently, because both sync
 	err = fc.fill(t, c)
 	if kerr := <-kept; err == nil {
 		err = kerr
@@ -207,7 +205,7 @@ func (fc *fileChange) replace(c content) error {
 	if errors.Is(err, fs.ErrClosed) {
 		st, err = fc.pl.dir.Stat(fc.pl.name)
 	}
-	if err == nil { // the write is done, whether its file can be looked at or not
+	if err == nil { // the write has succeeded, even if Stat fails
 		fc.out.Info = infoOf(fc.pl.path, st)
 	}
 	return nil
@@ -222,8 +220,7 @@ func (fc *fileChange) finish() error {
 	return nil
 }
 
-// fill writes the content to the temporary file, makes the file like the old one, and
-// syncs it.
+// fill writes the content to the temporary file, copies mode, owner and attributes of the old file, and syncs the file.
 func (fc *fileChange) fill(t *atomicfile.Temp, c content) error {
 	err := copyHashed(fc.ctx, t, c)
 	if errors.Is(err, errOther) {
@@ -245,8 +242,8 @@ func (fc *fileChange) fill(t *atomicfile.Temp, c content) error {
 	return t.Sync()
 }
 
-// accept checks that the displaced file is the one to be replaced, and keeps its
-// content. An error from it puts the file back.
+// accept checks that the displaced file is the one to be replaced, and keeps its content. If it returns an error, the
+// commit puts the file back.
 func (fc *fileChange) accept(displaced *os.File, aside string) error {
 	fc.r.seams.step("displaced")
 	st, err := atomicfile.StatFile(displaced)
@@ -254,7 +251,7 @@ func (fc *fileChange) accept(displaced *os.File, aside string) error {
 		return err
 	}
 	if !st.Mode.IsRegular() || st.Mode != fc.info.Mode {
-		return errMoved // the new file has the mode that the old one had before
+		return errMoved // the new file has the mode that the old one had when it was examined
 	}
 	now, _, err := sum(context.WithoutCancel(fc.ctx), displaced)
 	if err != nil {
@@ -266,7 +263,7 @@ func (fc *fileChange) accept(displaced *os.File, aside string) error {
 	return fc.keepAfter(displaced, aside)
 }
 
-// explain gives the races that a commit meets their names.
+// explain translates the errors of a commit that lost a race.
 func (fc *fileChange) explain(err error) error {
 	switch {
 	case errors.Is(err, atomicfile.ErrLink):

@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestFullDisk: on a disk that is full the old file stays, whole, or the new
-// one is there, whole, and nothing lies about.
+// TestFullDisk checks writes to a full disk. Either the old file stays complete, or the new one is complete. No temporary
+// file is left.
 func TestFullDisk(t *testing.T) {
 	dir := t.TempDir()
 	if err := unix.Mount("tmpfs", dir, "tmpfs", 0, "size=1m"); err != nil {
@@ -82,7 +82,7 @@ func fillUp(t *testing.T, tr *tree, dir string) {
 	tr.noLitter()
 }
 
-// TestFullDiskIsNamed: the error says which file system is full.
+// TestFullDiskIsNamed checks that the error names the full file system.
 func TestFullDiskIsNamed(t *testing.T) {
 	disk := t.TempDir()
 	if err := unix.Mount("tmpfs", disk, "tmpfs", 0, "size=1m"); err != nil {
@@ -106,7 +106,7 @@ func TestFullDiskIsNamed(t *testing.T) {
 		}
 		tr := &tree{Root: root, t: t, dir: c.work}
 		old := strings.Repeat("old\n", 25_000)
-		tr.put("f", old) // not by a write: the version is not kept yet
+		tr.put("f", old) // not written by the Root, so the version is not kept yet
 		ballast := filepath.Join(disk, "ballast")
 		if err := os.WriteFile(ballast, make([]byte, 2<<20), 0o600); !errors.Is(err, syscall.ENOSPC) {
 			t.Fatal("the disk is not full:", err)

@@ -9,15 +9,13 @@ import (
 	"github.com/stet-dev/stet/internal/atomicfile"
 )
 
-// besideHead are the names that git obeys in a directory with a HEAD: what
-// they hold runs programs (hooks, filters, aliases), or says where else to look
-// for that.
+// besideHead are names that git obeys in a directory with a HEAD file. They configure programs that git runs (hooks,
+// filters, aliases), or they name another directory with such files.
 var besideHead = []string{"config", "config.worktree", "commondir", "gitdir", "hooks", "info"}
 
-// underHead reports whether a path leads through one of besideHead in a
-// directory that has a HEAD: a bare repository of any name, or what
-// a work tree's .git file points to. dirs are the root and the directories
-// entered on the way, as far as they are there.
+// underHead reports whether a path leads through one of besideHead in a directory that has a HEAD file. Such a directory is
+// a bare repository, or the directory that a work tree's .git file points to. dirs are the root and the existing
+// directories on the way.
 func underHead(canonical string, dirs []*atomicfile.Dir) bool {
 	parts := strings.Split(fold(canonical), "/")
 	for i, d := range dirs[:min(len(dirs), len(parts))] {
@@ -31,8 +29,7 @@ func underHead(canonical string, dirs []*atomicfile.Dir) bool {
 	return false
 }
 
-// class is the class of a canonical path by its name, and by the directories entered
-// on the way to it.
+// class returns the class of a canonical path, by its name and by the directories on the way.
 func (r *Root) class(canonical string, dirs []*atomicfile.Dir) Class {
 	found := r.rules.byName(canonical)
 	if found < Control && underHead(canonical, dirs) {

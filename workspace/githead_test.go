@@ -8,12 +8,11 @@ import (
 	"testing"
 )
 
-// TestBareRepository: what git obeys beside a HEAD is a control file, at any
-// depth, whatever the directory is called, and also where it is yet to be made.
-// (FILE-13)
+// TestBareRepository checks that files which git obeys beside a HEAD are control files. This is so at any depth, for any
+// name of the directory, and for files that do not exist yet. (FILE-13)
 func TestBareRepository(t *testing.T) {
 	tr := newTree(t, Options{})
-	tr.put("HEAD", "ref: refs/heads/main\n") // the root may be one itself
+	tr.put("HEAD", "ref: refs/heads/main\n") // the root itself may be a bare repository
 	tr.put("a/b/HEAD", "ref: refs/heads/main\n")
 	tr.put("a/b/config", "old")
 	tr.put("plain/config", "old")
@@ -22,7 +21,7 @@ func TestBareRepository(t *testing.T) {
 	if err := os.Mkdir(tr.abs("linked"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	tr.link("refs/heads/main", "linked/HEAD") // dangling, as git once made them
+	tr.link("refs/heads/main", "linked/HEAD") // a link without a target, as older versions of git make it
 	for s, want := range map[string]Class{
 		"config": Control, "hooks/pre-commit": Control, "info/attributes": Control, "CONFIG": Control,
 		"a/b/config": Control, "a/b/Config": Control, "a/b/config.worktree": Control, "a/b/commondir": Control, "a/b/gitdir": Control,
@@ -50,7 +49,7 @@ func TestBareRepository(t *testing.T) {
 	tr.mustWrite("a/b/hooks/pre-commit", "new", "", WriteMode{Agreed: ControlFile, CreateDirs: true})
 }
 
-// A bare repository with work trees beside it, as git lays them out.
+// TestWorkTrees checks a bare repository with work trees, in git's own layout.
 func TestWorkTrees(t *testing.T) {
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Skip(err)

@@ -11,9 +11,8 @@ import (
 	"testing"
 )
 
-// TestRootGone: the root's directory is renamed, replaced or deleted while it is
-// open. Every call says so, nothing is written, and the log says it once. When
-// the directory is back, work goes on.
+// TestRootGone renames, replaces or deletes the root's directory while the root is open. Every call reports that, nothing
+// is written, and the log has one entry. When the directory is back, calls succeed again.
 func TestRootGone(t *testing.T) {
 	var log bytes.Buffer
 	tr := newTree(t, Options{Log: slog.New(slog.NewTextHandler(&log, nil))})

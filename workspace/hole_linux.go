@@ -6,8 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// nextData returns where data begins at or after off in a sparse file, size
-// when only a hole follows. It moves the file's offset.
+// nextData returns the offset at or after off at which data begins in a sparse file. If only a hole follows, it returns
+// size. It changes the file's offset.
 func nextData(f *os.File, off, size int64) int64 {
 	c, err := f.SyscallConn()
 	if err != nil {

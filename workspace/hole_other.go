@@ -4,5 +4,5 @@ package workspace
 
 import "os"
 
-// nextData returns off: holes are read like data here.
+// nextData returns off. On this system holes are read like data.
 func nextData(_ *os.File, off, _ int64) int64 { return off }

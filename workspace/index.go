@@ -11,18 +11,18 @@ import (
 	"sync"
 )
 
-// text is the bytes of a file, which are read by offset.
+// text is the bytes of a file, read by offset.
 type text struct {
 	at     io.ReaderAt
 	size   int64
-	sparse *os.File // where holes can be skipped, else nil
-	nl     string   // a line feed
+	sparse *os.File // the file, if its holes can be skipped; otherwise nil
+	nl     string   // the bytes of a line feed
 }
 
-// stride is the number of bytes between two counts of an index.
+// stride is the default number of bytes between two marks of an index.
 const stride = 64 << 10
 
-// maxMarks bounds an index: 8 MB. A longer file gets a wider step.
+// maxMarks is the largest number of marks of an index: 8 MB. A longer file gets a larger step.
 const maxMarks = 1 << 20
 
 // stepFor returns the step for a file of that size.
@@ -34,18 +34,18 @@ func stepFor(size int64) int64 {
 	return step
 }
 
-// lineIndex tells roughly where lines begin: marks[i] is the number of line feeds in
-// the first (i+1)*step bytes. An index in the cache is not changed any more.
+// lineIndex says approximately where lines begin: marks[i] is the number of line feeds in the first (i+1)*step bytes. An
+// index in the cache is never changed.
 type lineIndex struct {
 	marks  []int64
 	step   int64
-	feeds  int64 // in all that was scanned
-	upTo   int64 // bytes scanned, a multiple of step or all
-	done   bool  // all was scanned
-	ragged bool  // and it does not end in a line feed
+	feeds  int64 // number of line feeds in the scanned bytes
+	upTo   int64 // number of scanned bytes: a multiple of step, or the size of the file
+	done   bool  // the whole file was scanned
+	ragged bool  // the scanned file does not end with a line feed
 }
 
-// lines returns how many lines there are in what was scanned.
+// lines returns the number of lines in the scanned bytes.
 func (x *lineIndex) lines() int64 {
 	if x.done && x.ragged {
 		return x.feeds + 1
@@ -53,8 +53,8 @@ func (x *lineIndex) lines() int64 {
 	return x.feeds
 }
 
-// scan counts on until there are want line feeds, or to the end, or until late says
-// so. A nil late never does.
+// scan continues to count until there are want line feeds, until the end of the file, or until late returns true. late may
+// be nil.
 func (x *lineIndex) scan(ctx context.Context, t *text, want int64, late func() bool, buf []byte) error {
 	for !x.done && x.feeds < want {
 		if err := ctx.Err(); err != nil {
@@ -81,7 +81,7 @@ func (x *lineIndex) scan(ctx context.Context, t *text, want int64, late func() b
 	return nil
 }
 
-// count adds a block's line feeds.
+// count counts the line feeds of a block.
 func (x *lineIndex) count(t *text, b []byte) {
 	for len(b) > 0 {
 		room := x.step - x.upTo%x.step
@@ -97,8 +97,7 @@ func (x *lineIndex) count(t *text, b []byte) {
 
 func (x *lineIndex) mark() { x.marks = append(x.marks, x.feeds) }
 
-// skipHole passes over whole blocks of a hole, in which there are no line
-// feeds, and reports whether it did.
+// skipHole skips whole blocks of a hole, which have no line feeds. It reports whether it skipped any.
 func (x *lineIndex) skipHole(t *text) bool {
 	data := nextData(t.sparse, x.upTo, t.size)
 	if data < t.size {
@@ -123,7 +122,7 @@ func (x *lineIndex) skipHole(t *text) bool {
 func (x *lineIndex) finish(t *text, last []byte) {
 	x.done = true
 	if len(last) == 0 && x.upTo > 0 {
-		// The end fell between two blocks.
+		// The end of the file is the end of the last full block.
 		tail := make([]byte, len(t.nl))
 		n, _ := t.at.ReadAt(tail, x.upTo-int64(len(tail)))
 		x.ragged = string(tail[:n]) != t.nl
@@ -132,18 +131,18 @@ func (x *lineIndex) finish(t *text, last []byte) {
 	x.ragged = len(last) > 0 && !bytes.HasSuffix(last, []byte(t.nl))
 }
 
-// cursor moves from line feed to line feed.
+// cursor finds the line feeds of a file in their order.
 type cursor struct {
 	x   *lineIndex
 	t   *text
-	buf []byte // stride bytes
-	off int64  // of buf in the file
-	b   []byte // the part of buf that was read
-	at  int    // behind the last line feed found, in b
+	buf []byte // of stride bytes
+	off int64  // offset of buf in the file
+	b   []byte // the bytes that were read into buf
+	at  int    // offset in b after the last line feed found
 }
 
-// next returns the offset of the k-th line feed, counted from 1. It must have been
-// scanned. Calls in which k rises by one are cheap.
+// next returns the offset of the k-th line feed, counted from 1. The line feed must have been scanned. k must be one more
+// than in the call before.
 func (c *cursor) next(ctx context.Context, k int64) (int64, error) {
 	if j := nextFeed(c.b[c.at:], c.t.nl); j >= 0 && c.b != nil {
 		c.at += j + len(c.t.nl)
@@ -189,7 +188,7 @@ func (c *cursor) seek(ctx context.Context, k int64) (int64, error) {
 	}
 }
 
-// errShrunk says that a file does not hold any more what its index was made from.
+// errShrunk means that the file no longer has the content of its index.
 var errShrunk = errors.New("changed while it was read")
 
 func countFeeds(b []byte, nl string) int {
@@ -207,7 +206,7 @@ func countFeeds(b []byte, nl string) int {
 	}
 }
 
-// nextFeed returns where the first line feed is, at a multiple of its length.
+// nextFeed returns the offset of the first line feed. The offset is a multiple of its length.
 func nextFeed(b []byte, nl string) int {
 	if len(nl) == 1 {
 		return bytes.IndexByte(b, nl[0])
@@ -224,19 +223,19 @@ func nextFeed(b []byte, nl string) int {
 	}
 }
 
-// indexes is a cache of the line indexes and versions of files that were read lately.
+// indexes is a cache of the line indexes and versions of recently read files.
 type indexes struct {
 	mu    sync.Mutex
-	known []*indexed // the latest used last
+	known []*indexed // the most recently used last
 }
 
-// indexed is what is known of a file as long as it has this stamp.
+// indexed is what is known about a file. It is valid as long as the file has this stamp.
 type indexed struct {
 	path    string
 	stamp   Stamp
 	nl      string
 	lines   lineIndex
-	version Version // "" when it was not asked for
+	version Version // "": it was not computed
 }
 
 const (
@@ -256,7 +255,7 @@ func (x *indexes) find(path string, stamp Stamp, nl string) (indexed, bool) {
 	return indexed{}, false
 }
 
-// store remembers e, which must not be changed afterwards.
+// store adds e to the cache. e must not be changed after that.
 func (x *indexes) store(e indexed) {
 	e.lines.marks = slices.Clip(e.lines.marks)
 	x.mu.Lock()

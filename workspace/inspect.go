@@ -9,7 +9,7 @@ import (
 	"github.com/stet-dev/stet/internal/atomicfile"
 )
 
-// Kind says what there is at a path.
+// Kind says what is at a path.
 type Kind int
 
 // The kinds.
@@ -17,8 +17,8 @@ const (
 	Missing Kind = iota
 	File
 	Directory
-	Link    // in listings only: elsewhere links are followed
-	Special // a device, a socket, a pipe: refused for everything
+	Link    // only in listings: all other operations follow links
+	Special // a device, a socket or a pipe: every operation refuses it
 )
 
 func (k Kind) String() string {
@@ -37,12 +37,11 @@ func kindOf(m fs.FileMode) Kind {
 	return Special
 }
 
-// Stamp is what the system says of a file, without its content. Two stamps that
-// differ mean that the file has to be looked at again. Two equal stamps mean the
-// same content only if the stamp was Settled when it was taken. Stamps can be
-// compared and be keys.
+// Stamp is the system's data about a file, without its content. If two stamps differ, the file must be examined again. Two
+// equal stamps mean the same content only if the stamp was Settled when it was taken. Stamps can be compared and used as
+// keys.
 type Stamp struct {
-	Dev, Ino     uint64 // 0 where the system tells no identity
+	Dev, Ino     uint64 // 0 if the system does not identify files
 	Size         int64  // bytes
 	Mtime, Ctime int64  // nanoseconds since 1970
 }
@@ -51,25 +50,24 @@ func stampOf(st atomicfile.Stat) Stamp {
 	return Stamp{st.Dev, st.Ino, st.Size, st.Mtime, st.Ctime}
 }
 
-// unsettled is the time after a change in which another change may leave the
-// file's times as they are.
+// unsettled is the time after a change in which another change may not change the file's times.
 const unsettled = 2 * time.Second
 
-// Settled reports whether the last change lies so far before now, the time at
-// which the stamp was taken, that every later change shows in the stamp.
+// Settled reports whether every later change will change the stamp, because the last change was long enough before now. now
+// is the time at which the stamp was taken.
 func (s Stamp) Settled(now time.Time) bool {
 	last := max(s.Mtime, s.Ctime)
 	return now.UnixNano()-last > int64(unsettled)
 }
 
-// Info is what the system says of something that is there.
+// Info is the system's data about something that exists.
 type Info struct {
-	Path    Path // canonical: links resolved, spelled as on disk
+	Path    Path // canonical: with links resolved, and spelled as on disk
 	Kind    Kind
 	Size    int64 // bytes
 	Mode    fs.FileMode
 	ModTime time.Time
-	Links   uint64 // names that the file has; more than 1 may be outside
+	Links   uint64 // number of names of the file; if it is more than 1, a name may be outside the tree
 	Stamp   Stamp
 }
 
@@ -80,38 +78,37 @@ func infoOf(canonical string, st atomicfile.Stat) Info {
 	}
 }
 
-// Target is the answer of Inspect: all that is known of a path before it is read
-// or written.
+// Target is the result of Inspect: what is known about a path before it is read or written.
 type Target struct {
-	Info // Kind is Missing where there is nothing, and Path says where it would be
+	Info // if nothing is at the path, Kind is Missing, and Path says where the file would be
 
 	Class    Class
-	Writable bool   // the file exists, and this process may write to it
-	Parent   Parent // of a file, or of a path where there is nothing
-	NewDirs  int    // missing directories: the last so many above Path's name
+	Writable bool   // the file exists, and this process may write it
+	Parent   Parent // of a file, or of a path at which nothing is
+	NewDirs  int    // number of missing directories: the last ones above Path's name
 }
 
-// Parent is the deepest entry above a path that is there.
+// Parent is the deepest existing entry above a path.
 type Parent struct {
 	Path     Path
-	Kind     Kind // Directory, or File where a file takes a directory's place
+	Kind     Kind // Directory, or File if a file is where a directory is needed
 	Writable bool // files can be made in it
 }
 
-// Exists reports whether there is something at the path.
+// Exists reports whether something is at the path.
 func (t Target) Exists() bool { return t.Kind != Missing }
 
-// Caution is a set of reasons to ask a person before a file is written to.
+// Caution is a set of reasons to ask a person before a file is written.
 type Caution uint8
 
 // The reasons.
 const (
 	ControlFile    Caution = 1 << iota // its Class is Control
-	OtherNames                         // it has more names, and they will keep the old content
-	ExecutableFile                     // it may be executed (FILE-13)
+	OtherNames                         // the file has other names, which will keep the old content
+	ExecutableFile                     // the file may be executed (FILE-13)
 )
 
-// Cautions returns the reasons to ask before the target is written to.
+// Cautions returns the reasons to ask before the target is written.
 func (t Target) Cautions() Caution {
 	var c Caution
 	if t.Class == Control {
@@ -126,10 +123,8 @@ func (t Target) Cautions() Caution {
 	return c
 }
 
-// Inspect says what there is at a path. Links are followed. Where there is
-// nothing the error is ErrNotFound, and the Target still says where the file
-// would be and what it would be. It is to be called before a person is asked
-// about a write. (FILE-6)
+// Inspect says what is at a path. It follows links. If nothing is there, the error is ErrNotFound, and the Target says
+// where the file would be, and its class. Callers use it before a person is asked about a write. (FILE-6)
 func (r *Root) Inspect(p Path) (Target, error) {
 	return do(r, "stat", p.name, func() (Target, error) { return r.inspect(p) })
 }
@@ -183,8 +178,7 @@ func (r *Root) inspectOnce(p Path) (Target, error) {
 	return t, nil
 }
 
-// withoutDirs is the target at a path whose directories are missing, except for
-// those that were entered, the root first.
+// withoutDirs returns the target of a path with missing directories. entered are the existing ones, the root first.
 func (r *Root) withoutDirs(canonical string, entered []*atomicfile.Dir) Target {
 	parts := split(path.Dir("/" + canonical))
 	above := min(len(entered)-1, len(parts))
@@ -198,7 +192,7 @@ func parentOf(canonical string, d *atomicfile.Dir) Parent {
 	return Parent{Path: Path{name: canonical}, Kind: Directory, Writable: d.Writable(".") == nil}
 }
 
-// statOwn looks at a path that the package itself names. It follows no links.
+// statOwn examines a path that the package itself names. It follows no links.
 func (r *Root) statOwn(name string) (atomicfile.Stat, error) {
 	parent, base := path.Split(name)
 	if parent == "" {

@@ -6,9 +6,8 @@ import (
 	"testing"
 )
 
-// TestInspectWhileReplaced: another program removes a file and makes it again, as a
-// checkout does. Inspect finds a file that can be written to, or none; never a file
-// without permission.
+// TestInspectWhileReplaced lets another program remove a file and make it again, as a git checkout does. Inspect returns a
+// writable file, or none. It never returns a file without permission.
 func TestInspectWhileReplaced(t *testing.T) {
 	tr := newTree(t, Options{})
 	tr.put("f", "text")
@@ -41,8 +40,8 @@ func TestInspectWhileReplaced(t *testing.T) {
 	<-done
 }
 
-// TestInspectWhatIsToBeMade: Inspect says which directories a write would make, and
-// what stands above them. (FILE-13)
+// TestInspectWhatIsToBeMade checks that Inspect says which directories a write would make, and what is above them.
+// (FILE-13)
 func TestInspectWhatIsToBeMade(t *testing.T) {
 	tr := newTree(t, Options{})
 	tr.put("dir/file", "text")

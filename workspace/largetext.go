@@ -13,21 +13,22 @@ import (
 	"github.com/stet-dev/stet/internal/rawjson"
 )
 
-// LargeText is a text file that was read once, in bounded memory, to check it and to
-// count its lines. Open reads its text again, piece by piece. (FILE-8, FILE-9)
+// LargeText is a text file that was read once, in bounded memory, to check it and to count its lines. Open reads its text
+// again, in pieces. (FILE-8, FILE-9)
 type LargeText struct {
 	Info     Info
 	Version  Version
-	Encoding Encoding // UTF-8, with a byte-order mark or without
-	Lines    int      // with the one after the last line end, if there is something
-	Text     int64    // bytes of the text: all but the mark
+	Encoding Encoding // UTF-8, with or without a byte-order mark
+	Lines    int      // number of lines; text after the last line end counts as a line
+	Text     int64    // size of the text in bytes, without the byte-order mark
 
 	root *Root
-	size int64 // bytes of the file
+	size int64 // size of the file in bytes
 }
 
-// LargeText reads a file of up to PartsLimit bytes once. It is nil, without an error,
-// for a text that is in another encoding than UTF-8, which ReadLarge reads.
+// LargeText reads a file of up to PartsLimit bytes once. The error is ErrTooLarge, ErrBinary or ErrEncoding if the file is
+// larger, binary or invalid. If the text is in another encoding than UTF-8, the result is nil without an error. Use
+// ReadLarge for such a file.
 func (r *Root) LargeText(ctx context.Context, p Path, asked Encoding) (*LargeText, error) {
 	return reading(r, p, func(f *opened) (*LargeText, error) {
 		if limit := max(r.opt.ReadLimit, r.opt.PartsLimit); f.stat.Size > limit {
@@ -45,13 +46,13 @@ func (r *Root) LargeText(ctx context.Context, p Path, asked Encoding) (*LargeTex
 	})
 }
 
-// checkText reads a file from its beginning to its end.
+// checkText reads the whole file.
 func checkText(ctx context.Context, f *opened, asked Encoding) (*LargeText, error) {
 	buf := buffers.Get().(*[]byte)
 	defer buffers.Put(buf)
 	s, h := &LargeText{}, sha256.New()
 	in := contextReader{ctx, io.NewSectionReader(f, 0, f.stat.Size)}
-	kept := 0 // bytes of a character whose rest is in the next block
+	kept := 0 // bytes of a character that continues in the next block
 	for {
 		n, err := io.ReadFull(in, (*buf)[kept:])
 		end := errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
@@ -89,7 +90,7 @@ func checkText(ctx context.Context, f *opened, asked Encoding) (*LargeText, erro
 	}
 }
 
-// mark is the length of the byte-order mark.
+// mark returns the length of the byte-order mark.
 func (s *LargeText) mark() int {
 	if !s.Encoding.bom {
 		return 0
@@ -97,8 +98,8 @@ func (s *LargeText) mark() int {
 	return len(s.Encoding.mark())
 }
 
-// Open opens the text for reading. Its end is ErrChanged where the file does not hold
-// the same bytes any more. The file stays open after the root is closed.
+// Open opens the text for reading. If the file has changed, the last Read returns ErrChanged. The file stays open after the
+// root is closed.
 func (s *LargeText) Open() (io.ReadCloser, error) {
 	file, _, err := s.root.Stream(s.Info.Path)
 	if err != nil {
@@ -112,13 +113,12 @@ func (s *LargeText) Open() (io.ReadCloser, error) {
 	return t, nil
 }
 
-// textReader reads the text of a file, and checks at the end that it is the one that
-// was checked.
+// textReader reads the text of a file. At the end it checks that the file has the version of the LargeText.
 type textReader struct {
 	file io.ReadCloser
 	text *LargeText
 	sum  hash.Hash
-	left int64 // bytes
+	left int64 // bytes still to read
 }
 
 func (t *textReader) changed() error {

@@ -11,8 +11,8 @@ import (
 	"golang.org/x/text/transform"
 )
 
-// span is the place of a line in a file: bytes start to end, where end is -1 if it was
-// not found, and the start of the next line.
+// span is the place of a line in a file: its first byte, its end, and the start of the next line. end is -1 if it was not
+// found.
 type span struct{ start, end, next int64 }
 
 // getter reads the text of lines.
@@ -21,14 +21,14 @@ type getter struct {
 	t        *text
 	enc      Encoding
 	replace  bool
-	width    int // -1 for none
+	width    int // in characters; -1: no limit
 	fellBack bool
 
-	win    []byte // bytes of the file at winOff
+	win    []byte // bytes of the file at offset winOff
 	winOff int64
 }
 
-// window returns up to n bytes at off: fewer only where the file ends.
+// window returns n bytes at off, or fewer if the file ends there.
 func (g *getter) window(off int64, n int) ([]byte, error) {
 	if m, ok := g.t.at.(memory); ok {
 		off = min(off, int64(len(m)))
@@ -49,8 +49,7 @@ func (g *getter) window(off int64, n int) ([]byte, error) {
 	return b[:min(len(b), n)], nil
 }
 
-// peek looks for the end of a line that the index does not reach, as far as a line
-// can be shown.
+// peek finds the end of a line that the index does not cover. It looks only at as many bytes as can be shown of a line.
 func (g *getter) peek(start int64, maxBytes int) (span, error) {
 	chars, size := g.most(maxBytes)
 	n := min(chars*utf8.UTFMax, size+utf8.UTFMax) + 2*len(g.t.nl)
@@ -68,8 +67,7 @@ func (g *getter) peek(start int64, maxBytes int) (span, error) {
 	return span{start: start, end: -1}, nil
 }
 
-// line reads a line from a column on, cut at the width and at maxBytes. It also returns
-// the size of the text in bytes.
+// line reads a line from a column on, cut at the width and at maxBytes. It also returns the size of the text in bytes.
 func (g *getter) line(s span, column, maxBytes int) (Line, int, error) {
 	g.fellBack = false
 	end := s.end
@@ -112,7 +110,7 @@ func (g *getter) line(s span, column, maxBytes int) (Line, int, error) {
 	return l, len(l.Text), nil
 }
 
-// isReturn reports whether b is a carriage return, written like a line feed.
+// isReturn reports whether b is a carriage return in the encoding of nl, a line feed.
 func isReturn(b []byte, nl string) bool {
 	if len(b) != len(nl) {
 		return false
@@ -125,7 +123,7 @@ func isReturn(b []byte, nl string) bool {
 	return true
 }
 
-// most is the most that is shown of a line: characters, and bytes.
+// most returns how much of a line is shown at most: characters, and bytes.
 func (g *getter) most(maxBytes int) (chars, size int) {
 	size = max(maxBytes, 1)
 	if g.width < 0 || g.width > size {
@@ -166,7 +164,7 @@ func (g *getter) plain(start, end int64, column, maxBytes int) (Line, error) {
 	return l, nil
 }
 
-// prefix cuts b after chars characters, or before the one that passes size bytes.
+// prefix cuts b after chars characters, or before the character that exceeds size bytes.
 func prefix(b []byte, chars, size int) ([]byte, int) {
 	if n := min(len(b), chars, size); asciiPrefix(b[:n]) == n {
 		return b[:n], n
@@ -183,8 +181,7 @@ func prefix(b []byte, chars, size int) ([]byte, int) {
 	return b[:at], n
 }
 
-// skip passes over n characters. It returns the offset after them, and how many there
-// were.
+// skip skips n characters. It returns the offset after them, and the number of skipped characters.
 func (g *getter) skip(start, end int64, n int) (int64, int, error) {
 	off, done := start, 0
 	for done < n && off < end {
@@ -218,7 +215,7 @@ func (g *getter) skip(start, end int64, n int) (int64, int, error) {
 	return off, done, nil
 }
 
-// asciiPrefix returns how many bytes at the beginning are ASCII.
+// asciiPrefix returns the number of ASCII bytes at the beginning of b.
 func asciiPrefix(b []byte) int {
 	n := 0
 	for len(b)-n >= 8 {
@@ -235,11 +232,11 @@ func asciiPrefix(b []byte) int {
 	return n
 }
 
-// wholeLine is the size, in bytes, up to which a line in another encoding is decoded at
-// once, and so checked in full.
+// wholeLine is the largest size, in bytes, of a line in another encoding that is decoded at once. Such a line is checked
+// completely.
 const wholeLine = mb
 
-// coded reads a line in another encoding.
+// coded reads a line in another encoding than UTF-8 or ASCII.
 func (g *getter) coded(start, end int64, column, maxBytes int) (Line, error) {
 	chars, size := g.most(maxBytes)
 	var src io.RuneReader
@@ -261,7 +258,7 @@ func (g *getter) coded(start, end int64, column, maxBytes int) (Line, error) {
 	return g.take(src, column, chars, size, end-start > wholeLine)
 }
 
-// take reads characters from a column on. unchecked says that they may be invalid.
+// take reads characters from a column on. unchecked means that the source may have invalid characters.
 func (g *getter) take(src io.RuneReader, column, chars, size int, unchecked bool) (Line, error) {
 	l := Line{Column: column}
 	var text strings.Builder

@@ -14,21 +14,22 @@ import (
 	"github.com/stet-dev/stet/internal/gitignore"
 )
 
-// Entry is what a directory holds under one name.
+// Entry is an entry of a directory.
 type Entry struct {
 	Path    Path
-	Kind    Kind // Link for a link, wherever it leads
-	Ignored bool // by git's rules; .git itself is
-	Depth   int  // below where the listing began, from 1
+	Kind    Kind // Link for a link, independent of its target
+	Ignored bool // by git's ignore rules; true for .git itself
+	Depth   int  // depth below the start of the walk, from 1
 
-	// Unreadable says why a directory could not be looked into.
+	// Unreadable is the error if a directory could not be read; otherwise nil.
 	Unreadable error
 
 	root *Root
-	dir  *atomicfile.Dir // that it is in
+	dir  *atomicfile.Dir // the directory of the entry
 }
 
-// Stream is Root.Stream for a file, while it is visited. It takes fewer steps, since the file's directory is open.
+// Stream is Root.Stream for a file. It may be called only while the entry is visited. It is faster, because the file's
+// directory is open.
 func (e Entry) Stream() (io.ReadCloser, Info, error) {
 	f, err := e.root.openIn(e.dir, path.Base(e.Path.name), e.Path)
 	if err != nil {
@@ -37,20 +38,18 @@ func (e Entry) Stream() (io.ReadCloser, Info, error) {
 	return f.stream(), infoOf(f.path, f.stat), nil
 }
 
-// ListOptions says what Walk shows. The zero value is what a person
-// working on the tree would look at.
+// ListOptions says what Walk visits. The zero value is everything that git's rules do not ignore.
 type ListOptions struct {
-	Ignored bool // also what git's rules leave out
-	Depth   int  // of Walk: how far down; 0: all the way
+	Ignored bool // also visit ignored entries
+	Depth   int  // number of levels that are visited; 0: all
 }
 
-// Walk visits what is below a directory, each directory before what is in it,
-// sorted by name. It does not follow links, and enters ignored directories only where
-// they are asked for. Temporary files of stet and its state directory are not visited.
-// visit may return fs.SkipDir to leave out the directory that it was given, or
-// fs.SkipAll to end; any other error ends the walk and is returned as it is. The ignore
-// rules are those of .gitignore files and .git/info/exclude. Files that git tracks
-// although they match count as ignored. No process is started. (FILE-11)
+// Walk visits the entries below a directory. Entries are sorted by name, and a directory comes before its entries. Walk
+// does not follow links. It enters ignored directories only if ListOptions.Ignored is set. It does not visit temporary
+// files of stet and its state directory. If visit returns fs.SkipDir for a directory, Walk does not enter it. fs.SkipAll
+// ends the walk. Any other error of visit ends the walk too, and is returned unchanged. The ignore rules are those of
+// .gitignore files and .git/info/exclude. A file that matches them is ignored even if git tracks it. Walk starts no
+// process. (FILE-11)
 func (r *Root) Walk(ctx context.Context, p Path, o ListOptions, visit func(Entry) error) error {
 	if err := r.enter(); err != nil {
 		return wrap("list", p.name, err)
@@ -76,11 +75,11 @@ func (r *Root) Walk(ctx context.Context, p Path, o ListOptions, visit func(Entry
 	return wrap("list", p.name, err)
 }
 
-// visitError is an error that visit returned.
+// visitError is an error of visit.
 type visitError struct{ error }
 
-// openDir opens a directory. It returns its canonical path, "" for the root, and the
-// ignore rules of the directories above it.
+// openDir opens a directory. It returns its canonical path, which is "" for the root, and the ignore rules of the
+// directories above it.
 func (r *Root) openDir(p Path) (*atomicfile.Dir, string, *gitignore.Rules, error) {
 	pl, err := r.resolve(p.name, resolving{})
 	if err != nil {
@@ -106,10 +105,10 @@ func (r *Root) openDir(p Path) (*atomicfile.Dir, string, *gitignore.Rules, error
 
 const ignoreFile = ".gitignore"
 
-// maxRules is the size of an ignore file beyond which it is not read.
+// maxRules is the size limit of an ignore file, in bytes. A larger file is not read.
 const maxRules = mb
 
-// exclude are the rules in .git/info/exclude.
+// exclude returns the rules in .git/info/exclude.
 func (r *Root) exclude() *gitignore.Rules {
 	f, err := r.openAny(Path{name: ".git/info/exclude"})
 	if err != nil {
@@ -147,7 +146,7 @@ type walker struct {
 	visit func(Entry) error
 }
 
-// dir visits the entries of one directory; name is its path, "" for the root.
+// dir visits the entries of one directory. name is its path, which is "" for the root.
 func (w *walker) dir(d *atomicfile.Dir, entries []fs.DirEntry, name string, rules *gitignore.Rules, depth int) error {
 	if err := w.ctx.Err(); err != nil {
 		return err
@@ -170,7 +169,7 @@ func (w *walker) dir(d *atomicfile.Dir, entries []fs.DirEntry, name string, rule
 	return nil
 }
 
-// shown decides whether an entry is to be visited.
+// shown reports whether an entry is visited.
 func (w *walker) shown(e *Entry, base string, rules *gitignore.Rules) bool {
 	if strings.HasPrefix(base, tempPrefix) && strings.HasSuffix(base, tempEnd) || w.r.rules.isState(e.Path.name) {
 		return false
@@ -209,7 +208,7 @@ func (w *walker) entry(d *atomicfile.Dir, de fs.DirEntry, e Entry, rules *gitign
 	return w.dir(sub, entries, e.Path.name, rules, e.Depth+1)
 }
 
-// readEntries returns a directory's entries, sorted.
+// readEntries returns a directory's entries, sorted by name.
 func readEntries(d *atomicfile.Dir) ([]fs.DirEntry, error) {
 	f, err := d.List()
 	if err != nil {
@@ -221,7 +220,7 @@ func readEntries(d *atomicfile.Dir) ([]fs.DirEntry, error) {
 	return entries, err
 }
 
-// Ignored reports whether git's rules leave out a path, or a directory above it.
+// Ignored reports whether git's rules ignore a path, or a directory above it.
 func (r *Root) Ignored(p Path) (bool, error) {
 	return do(r, "list", p.name, func() (bool, error) { return r.ignored(p), nil })
 }
@@ -243,7 +242,7 @@ func (r *Root) ignored(p Path) bool {
 			return true
 		}
 		if err != nil {
-			// It is a file, a link, or not there: below it there are no rules.
+			// c is a file, a link, or missing. Below it there are no more rules.
 			rest := path.Join(parts[i:]...)
 			return rules.Ignored(path.Join(path.Dir(name), rest), false)
 		}

@@ -31,7 +31,7 @@ func listing(t *testing.T, tr *tree, dir string, o ListOptions) []string {
 	return got
 }
 
-// TestWalkAsGit: files are those that git would list. (FILE-18)
+// TestWalkAsGit checks that Walk visits the files that git lists. (FILE-18)
 func TestWalkAsGit(t *testing.T) {
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Skip("git is not there")
@@ -121,7 +121,7 @@ func TestList(t *testing.T) {
 	wantErr(t, "nothing", err, ErrNotFound)
 }
 
-// Walks can be ended, cut short, and fail with the caller's own error.
+// A visitor can end a walk, skip directories, and return an error of its own.
 func TestWalkEnds(t *testing.T) {
 	tr := newTree(t, Options{})
 	for _, f := range []string{"a/1", "a/2", "b/1", "c"} {
@@ -150,8 +150,7 @@ func TestWalkEnds(t *testing.T) {
 	wantErr(t, "cancelled", tr.Walk(ctx, tr.path("."), ListOptions{}, func(Entry) error { return nil }), context.Canceled)
 }
 
-// TestSpelling: a name in another Unicode composition is the file that is
-// there, not a twin of it.
+// TestSpelling checks that a name in another Unicode composition means the existing file, and does not make a second one.
 func TestSpelling(t *testing.T) {
 	tr := newTree(t, Options{})
 	tr.put("cafe\u0301/re\u0301sume\u0301.txt", "old")
@@ -166,7 +165,7 @@ func TestSpelling(t *testing.T) {
 	}
 }
 
-// Close waits for a walk whose visitor asks for more, and does not hang.
+// Close waits for a walk whose visitor makes more calls, and does not block forever.
 func TestCloseDuringWalk(t *testing.T) {
 	tr := newTree(t, Options{})
 	tr.put("a", "x")

@@ -19,11 +19,10 @@ import (
 	"github.com/stet-dev/stet/internal/atomicfile"
 )
 
-// owner is a record of the temporary files of one process: a file below owners, which
-// is locked as long as the process lives. It begins with an empty line, which the
-// lock covers: Windows refuses to read and write what another handle has locked. The
-// other lines are JSON strings: the root's path, then every directory in which a
-// temporary file was made.
+// owner is a record of the temporary files of one process. It is a file in owners, and it is locked while the process
+// lives. Its first line is empty. The lock covers this line, because on Windows a process cannot read or write what another
+// handle has locked. The other lines are JSON strings: the root's path, then each directory in which a temporary file was
+// made.
 type owner struct {
 	id   string
 	path string
@@ -86,12 +85,12 @@ func (o *owner) record(dir string) error {
 	return nil
 }
 
-// close removes the record. There must be no temporary file any more.
+// close removes the record. There must be no temporary files left.
 func (o *owner) close() error {
 	return errors.Join(o.file.Close(), removeLocked(o.path, o.lock))
 }
 
-// removeLocked removes a file and ends the lock on it. Windows removes no file that is open.
+// removeLocked removes a file and releases the lock on it. Windows does not remove a file that is open.
 func removeLocked(path string, l *flock.Flock) error {
 	if runtime.GOOS == "windows" {
 		return errors.Join(l.Close(), os.Remove(path))
@@ -99,9 +98,8 @@ func removeLocked(path string, l *flock.Flock) error {
 	return errors.Join(os.Remove(path), l.Close())
 }
 
-// sweep removes what dead processes have left in this tree and among the staged
-// parts. The content of a temporary file is kept as a version: it may be the newest
-// content of a file, where the process died in the middle of a commit.
+// sweep removes the files of dead processes from this tree and from the staged parts. The content of a temporary file is
+// kept as a version. It may be the newest content of a file, if the process died during a commit.
 func (r *Root) sweep() {
 	s := r.state
 	entries, err := os.ReadDir(s.path("owners"))
@@ -125,7 +123,7 @@ func (r *Root) sweep() {
 	}
 }
 
-// sweepOwner removes what one owner has left. It reports whether all of it is removed.
+// sweepOwner removes the files of one owner. It reports whether all of them are removed.
 func (r *Root) sweepOwner(file, id string) bool {
 	staged, _ := filepath.Glob(r.state.path("staged", id+"-*"))
 	for _, f := range staged {
@@ -141,13 +139,13 @@ func (r *Root) sweepOwner(file, id string) bool {
 	for lines.Scan() {
 		var s string
 		if json.Unmarshal(lines.Bytes(), &s) != nil {
-			continue // cut off by the crash: nothing was made after it
+			continue // the crash cut this line off: no file was made after it
 		}
 		if first {
 			first = false
 			if s != r.prefixes[0] {
 				_, err := os.Stat(s)
-				return errors.Is(err, os.ErrNotExist) // what is in another tree is removed when that is opened
+				return errors.Is(err, os.ErrNotExist) // files in another tree are removed when that tree is opened
 			}
 			continue
 		}
@@ -178,7 +176,7 @@ func (r *Root) sweepDir(dir, prefix string) {
 	}
 	defer pl.close()
 	if unlock, err := pl.dir.TryLock(); err == nil {
-		defer unlock() // no other process may break the same claims meanwhile
+		defer unlock() // otherwise another process could break the same claims
 	}
 	list, err := pl.dir.List()
 	if err != nil {
@@ -201,7 +199,7 @@ func (r *Root) sweepDir(dir, prefix string) {
 	}
 }
 
-// claimOf reports whether a name is a claim for a temporary file of that prefix.
+// claimOf reports whether name is the claim of a temporary file with that prefix.
 func claimOf(dir *atomicfile.Dir, name, prefix string) bool {
 	temp, err := dir.Readlink(name)
 	return err == nil && strings.HasPrefix(temp, prefix)

@@ -12,43 +12,42 @@ import (
 	"github.com/stet-dev/stet/internal/atomicfile"
 )
 
-// PageRequest says which lines of a file are wanted. The zero value of each field
-// is its default.
+// PageRequest says which lines of a file to read. A zero field means the default.
 type PageRequest struct {
-	Line   int // the first line, from 1; default 1
-	Lines  int // at most so many; default 500
-	Column int // in characters, from 1: where in the first line to begin
-	Width  int // characters of a line at which it is cut; default 2000, -1: none
-	Bytes  int // in the whole page, line ends included; default 1 MB, at most ReadLimit
+	Line   int // number of the first line, from 1; default 1
+	Lines  int // largest number of lines; default 500
+	Column int // where the first line begins, in characters from 1; default 1
+	Width  int // largest number of characters of a line; default 2000; -1: no limit
+	Bytes  int // largest size of the page, with line ends; default 1 MB, at most ReadLimit
 
-	Encoding Encoding // where no byte-order mark says otherwise
-	Replace  bool     // invalid bytes become U+FFFD, instead of ErrEncoding
-	Version  bool     // the version is wanted of a large file too, of up to ReadLimit bytes
+	Encoding Encoding // if the file has no byte-order mark
+	Replace  bool     // replace invalid bytes by U+FFFD, instead of returning ErrEncoding
+	Version  bool     // compute the version of a large file, too, up to ReadLimit bytes
 }
 
 // Line is a line of a page.
 type Line struct {
 	Number int    // from 1
-	Column int    // where Text begins, in characters from 1
-	Text   string // without its end
-	End    string // "\n", "\r\n", or "" where the file ends or the line is cut
-	More   int    // the column at which the cut line goes on, 0 when it does not
+	Column int    // column of the first character of Text, from 1
+	Text   string // without the line end
+	End    string // "\n", "\r\n", or "" at the end of the file or if the line was cut
+	More   int    // the column at which the rest of a cut line begins; 0: the line was not cut
 }
 
 // Page is a part of a file, by lines.
 type Page struct {
 	Info     Info
 	Lines    []Line
-	Total    int // lines in the file; -1 when counting took too long
-	AtLeast  int // the lines that were counted, which is Total where that is known
-	Next     int // the line that follows the page; 0 at the end of the file
+	Total    int // number of lines in the file; -1 if counting took too long
+	AtLeast  int // number of counted lines; equal to Total if that is known
+	Next     int // number of the line after the page; 0: the page reaches the end of the file, or that line's start is not known
 	Encoding Encoding
-	Fallback bool    // Text has replacement characters for what was invalid
-	Version  Version // "" when it was not computed: a large file, or not asked for
-	Unstable bool    // the file was written to while it was read
+	Fallback bool    // invalid bytes were replaced in Text
+	Version  Version // "" if it was not computed: the file is large, and PageRequest.Version is not set
+	Unstable bool    // the file was written to during the read
 }
 
-// small is the size up to which a file is read whole for a page. (FILE-8)
+// small is the largest size of a file that is read completely for a page. (FILE-8)
 const small = mb
 
 func (q PageRequest) withDefaults(limit int64) (PageRequest, error) {
@@ -69,9 +68,9 @@ func (q PageRequest) withDefaults(limit int64) (PageRequest, error) {
 	return q, nil
 }
 
-// Page reads a part of a file of any size, in bounded memory. A line past the
-// end is ErrRange, and Error.Lines says how many there are; line 1 of an empty
-// file is an empty page. (READ-1, READ-4, READ-8, FILE-8)
+// Page reads a part of a file of any size, in bounded memory. If the first line is after the end of the file, the error is
+// ErrRange, and Error.Lines is the number of lines. Line 1 of an empty file gives an empty page. (READ-1, READ-4, READ-8,
+// FILE-8)
 func (r *Root) Page(ctx context.Context, p Path, q PageRequest) (Page, error) {
 	q, err := q.withDefaults(r.opt.ReadLimit)
 	if err != nil {
@@ -125,12 +124,12 @@ type pager struct {
 	ctx  context.Context
 	f    *opened
 	q    PageRequest
-	buf  []byte // block bytes
+	buf  []byte // of block bytes
 	text text
 	know indexed
 	page Page
 
-	began time.Time // before the first byte was read
+	began time.Time // a time before the first byte was read
 }
 
 func (b *pager) run() (Page, error) {
@@ -153,8 +152,8 @@ func (b *pager) run() (Page, error) {
 	return b.page, nil
 }
 
-// load decides where the bytes come from: from memory for a small file, whose version
-// is then known too, else from the file, whose index may be known.
+// load decides what is read. A small file is read into memory, and its version is known. Otherwise the bytes come from the
+// file, and its index may be in the cache.
 func (b *pager) load() error {
 	size, o := b.f.stat.Size, b.root.opt
 	b.know, _ = b.root.pages.find(b.f.path, stampOf(b.f.stat), b.text.nl)
@@ -188,7 +187,7 @@ func (b *pager) load() error {
 	return nil
 }
 
-// memory is a file's bytes.
+// memory is the content of a file.
 type memory []byte
 
 func (m memory) ReadAt(p []byte, off int64) (int, error) {
@@ -202,7 +201,7 @@ func (m memory) ReadAt(p []byte, off int64) (int, error) {
 	return n, nil
 }
 
-// count counts the lines up to the page, and then, for a limited time, the rest.
+// count counts the lines before the page, and then the other lines for a limited time.
 func (b *pager) count() error {
 	x := &b.know.lines
 	need := int64(b.q.Line - 1)
@@ -221,7 +220,7 @@ func (b *pager) count() error {
 	}
 	total := x.lines()
 	if b.mark() >= b.text.size {
-		total = 0 // nothing but a byte-order mark, or not even that
+		total = 0 // the file has at most a byte-order mark
 	}
 	b.page.Total, b.page.AtLeast = int(total), int(total)
 	if int64(b.q.Line) > max(total, 1) {
@@ -242,7 +241,7 @@ func (b *pager) mark() int64 {
 	return int64(len(b.page.Encoding.mark()))
 }
 
-// lines fetches the page's lines.
+// lines reads the page's lines.
 func (b *pager) lines() error {
 	if b.page.Total == 0 {
 		return nil
@@ -298,7 +297,7 @@ func (b *pager) lines() error {
 		left -= used
 		column, start = 1, s.next
 		if s.end < 0 {
-			b.page.Next = 0 // where the next line begins is not known
+			b.page.Next = 0 // it is not known where the next line begins
 			return nil
 		}
 		b.page.Next = n + 1
@@ -309,11 +308,10 @@ func (b *pager) lines() error {
 	return nil
 }
 
-// cut reports whether a line is not shown to its end.
+// cut reports whether a line is cut.
 func (p *Page) cut() bool {
 	return slices.ContainsFunc(p.Lines, func(l Line) bool { return l.More > 0 })
 }
 
-// Complete reports whether the page goes to the end of the file, from any
-// line on, with no line cut. (READ-6)
+// Complete reports whether the page reaches the end of the file and has no cut line. It may begin at any line. (READ-6)
 func (p *Page) Complete() bool { return p.Next == 0 && !p.cut() }

@@ -17,8 +17,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// naive is a page of a text as one would write it down: all lines, then the
-// ones that are wanted.
+// naive makes a page in the simplest way: it splits the text into all lines, and selects the wanted ones.
 func naive(text string, q PageRequest) (lines []Line, total int) {
 	all := strings.SplitAfter(text, "\n")
 	if all[len(all)-1] == "" {
@@ -47,8 +46,7 @@ func naive(text string, q PageRequest) (lines []Line, total int) {
 	return lines, len(all)
 }
 
-// TestPagesAgainstNaiveReader: from memory, from the file, with an index that
-// is known and one that is not.
+// TestPagesAgainstNaiveReader compares pages from memory, pages from the file, and pages with and without a cached index.
 func TestPagesAgainstNaiveReader(t *testing.T) {
 	t.Parallel()
 	tr := newTree(t, Options{})
@@ -153,8 +151,7 @@ func TestPageEnds(t *testing.T) {
 	}
 }
 
-// TestLongLineInColumns: a line of 10 MB is cut and can be paged through, and
-// what comes together is the line. (READ-1)
+// TestLongLineInColumns reads a line of 10 MB in pieces. The pieces together are the line. (READ-1)
 func TestLongLineInColumns(t *testing.T) {
 	tr := newTree(t, Options{})
 	line := strings.Repeat("0123456789", mb/2) + strings.Repeat("ü你", mb/2)
@@ -172,7 +169,7 @@ func TestLongLineInColumns(t *testing.T) {
 	if got.String() != line {
 		t.Errorf("%d bytes came together, of %d", got.Len(), len(line))
 	}
-	// The page's own bound cuts too, and says so.
+	// The byte limit of the page also cuts the line, and the page says so.
 	pg, err := tr.Page(context.Background(), tr.path("f"), PageRequest{Line: 2, Width: -1, Bytes: 1000})
 	if err != nil || len(pg.Lines) != 1 || len(pg.Lines[0].Text) != 1000 || pg.Lines[0].More != 1001 {
 		t.Errorf("%v, %v", len(pg.Lines), err)
@@ -183,7 +180,7 @@ func TestLongLineInColumns(t *testing.T) {
 	}
 }
 
-// TestSparseTerabytes: the page, in bounded memory. (FILE-8, READ-4)
+// TestSparseTerabytes reads a page of a huge sparse file in bounded memory. (FILE-8, READ-4)
 func TestSparseTerabytes(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("holes are read like data here")
@@ -220,8 +217,8 @@ func TestSparseTerabytes(t *testing.T) {
 	}
 }
 
-// TestTotalUnknown: where counting takes too long the page comes without the
-// total, and the next one goes on from what was counted. (READ-4)
+// TestTotalUnknown checks that a page has no total if counting takes too long. The next page continues counting from there.
+// (READ-4)
 func TestTotalUnknown(t *testing.T) {
 	t.Parallel() // it waits for the file to settle
 	tr := newTree(t, Options{CountTime: time.Nanosecond})
@@ -240,8 +237,7 @@ func TestTotalUnknown(t *testing.T) {
 	wantErr(t, "past the end", err, ErrRange)
 }
 
-// TestWideIndex: a file with more marks than an index may have gets a wider
-// step, and lines are still found.
+// TestWideIndex checks that a file with too many marks for an index gets a larger step. Its lines are still found.
 func TestWideIndex(t *testing.T) {
 	rng := rand.New(rand.NewSource(1))
 	b := make([]byte, 4*mb)
@@ -283,10 +279,9 @@ func TestWideIndex(t *testing.T) {
 	}
 }
 
-// TestUnstableReads: a file that is rewritten all the time, from its beginning
-// to its end. What ReadAll calls stable is what the file held at one moment,
-// however equal the times are: the beginning of one version, and the rest of
-// the one before.
+// TestUnstableReads reads a file that another program rewrites continuously, from its beginning to its end. If ReadAll
+// calls a content stable, the file had this content at one moment: the beginning of one version and the rest of the
+// previous one. This must be so even if the file's times are equal.
 func TestUnstableReads(t *testing.T) {
 	tr := newTree(t, Options{})
 	tr.put("f", version(0))
@@ -306,7 +301,7 @@ func TestUnstableReads(t *testing.T) {
 			default:
 			}
 			v := version(i)
-			// In two steps, so that a reader can come between.
+			// In two steps, so that a reader can read between them.
 			_, _ = f.WriteAt([]byte(v[:len(v)/2]), 0)
 			_, _ = f.WriteAt([]byte(v[len(v)/2:]), int64(len(v)/2))
 		}
@@ -333,8 +328,7 @@ func TestUnstableReads(t *testing.T) {
 	t.Logf("%d stable, %d said to be unstable", stable, unstable)
 }
 
-// A file that is rewritten under each reading of it, where nothing but luck
-// would come between them: the reader says so.
+// If a file is rewritten during each read of it, the reader says that the content is unstable.
 func TestUnstableIsSaid(t *testing.T) {
 	tr := newTree(t, Options{})
 	tr.put("f", version(0))
@@ -351,8 +345,7 @@ func TestUnstableIsSaid(t *testing.T) {
 	}
 }
 
-// everyErr is a context that does something whenever it is asked whether it has
-// ended, which readers do before each block.
+// everyErr is a context that calls a function each time its Err is called. Readers call Err before each block.
 type everyErr struct {
 	context.Context
 	do func()
@@ -363,7 +356,7 @@ func (e *everyErr) Err() error {
 	return e.Context.Err()
 }
 
-// oneMoment reports whether the file ever was so.
+// oneMoment reports whether the file ever had the content s.
 func oneMoment(s string) bool {
 	seen := versionsIn(s)
 	switch len(seen) {
@@ -377,7 +370,7 @@ func oneMoment(s string) bool {
 	return false
 }
 
-// versionsIn returns the versions that s contains, in their order. A piece across the border of two versions counts as either.
+// versionsIn returns the versions that s contains, in their order. A piece at the border of two versions counts as either.
 func versionsIn(s string) []string {
 	var seen []string
 	for i := 0; i+5 <= len(s); i += 5 {
@@ -386,7 +379,7 @@ func versionsIn(s string) []string {
 			seen = append(seen, piece)
 		}
 	}
-	if len(seen) == 3 { // was it cut inside of a piece?
+	if len(seen) == 3 { // a border may be inside of a piece
 		for cut := range 5 {
 			if seen[1] == seen[0][:cut]+seen[2][cut:] {
 				return []string{seen[0], seen[2]}
@@ -396,10 +389,11 @@ func versionsIn(s string) []string {
 	return seen
 }
 
-// version is 100 KB that all say the same.
+// version returns 100 KB that repeat the number i.
 func version(i int) string { return strings.Repeat(fmt.Sprintf("%04d\n", i%10_000), 20_000) }
 
-// TestTruncatedWhileRead: no panic, no hang, an error or a marked page.
+// TestTruncatedWhileRead checks that truncating a file during a read gives an error or an unstable page, without a panic or
+// a hang.
 func TestTruncatedWhileRead(t *testing.T) {
 	tr := newTree(t, Options{})
 	text := strings.Repeat("a line of text\n", 200_000)
@@ -426,8 +420,8 @@ func TestTruncatedWhileRead(t *testing.T) {
 	wg.Wait()
 }
 
-// TestCountingTime: by default the lines after a page are counted for 2 s. The
-// clock goes on by a quarter of a second with each block. (READ-4)
+// TestCountingTime checks that lines after a page are counted for 2 s by default. The clock advances by a quarter of a
+// second with each block. (READ-4)
 func TestCountingTime(t *testing.T) {
 	tr := newTree(t, Options{})
 	tr.put("f", strings.Repeat("a line\n", mb))
@@ -440,7 +434,7 @@ func TestCountingTime(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const blocks = 8 // in 2 s
+	const blocks = 8 // blocks that are counted in 2 s
 	if want := blocks * block / len("a line\n"); pg.Total != -1 || pg.AtLeast != want {
 		t.Errorf("total %d, at least %d, want at least %d", pg.Total, pg.AtLeast, want)
 	}

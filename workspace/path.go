@@ -10,15 +10,15 @@ import (
 	"unicode/utf8"
 )
 
-// Path names a file or directory in a workspace: relative to the root, with slashes,
-// cleaned. Only a Root makes one. Paths can be compared and be keys. Two paths may
-// lead to one file, whose Info.Path is then the same. The zero Path names nothing.
+// Path names a file or directory in a workspace. It is relative to the root, with slashes, and cleaned. Only a Root makes
+// one. Paths can be compared and used as keys. Two paths may lead to the same file. Then Info.Path is the same. The zero
+// Path names nothing.
 type Path struct {
 	name string
-	dir  bool // it ended in a slash: only a directory will do
+	dir  bool // the path ended with a slash: it must be a directory
 }
 
-// String returns the path as text, "." for the root.
+// String returns the path as text. The root is ".".
 func (p Path) String() string { return p.name }
 
 const (
@@ -32,9 +32,8 @@ var (
 	coded = regexp.MustCompile(`(?i)%(2f|5c|00)|%2e%2e`)
 )
 
-// Path parses a path as the file tools take it: relative, with slashes, without "..".
-// Anything else is ErrPath, with the path to use instead where there is one. The disk
-// is looked at for that path only. (FILE-7)
+// Path parses a path in the form that the file tools accept: relative, with slashes, without "..". Any other form gives
+// ErrPath. The error says which path to use instead, if there is one. The disk is read only to find that path. (FILE-7)
 func (r *Root) Path(s string) (Path, error) {
 	if why := r.illFormed(s); why != "" {
 		return Path{}, fail("open", short(s), ErrPath, why)
@@ -60,8 +59,8 @@ func (r *Root) Path(s string) (Path, error) {
 	return p, nil
 }
 
-// instead is the path to use instead of one that is absolute or holds "..": the
-// one it leads to, if that is inside.
+// instead says which path to use instead of an absolute path or one with "..". If the path leads outside, it says so in
+// general words.
 func (r *Root) instead(s string) string {
 	if p, err := r.Resolve(s); err == nil && short(p.name) == p.name {
 		return Quote(p.name)
@@ -69,7 +68,7 @@ func (r *Root) instead(s string) string {
 	return "a path relative to the workspace"
 }
 
-// illFormed says what is wrong with a path that no caller may use.
+// illFormed says what is wrong with a path that every caller must refuse, or returns "".
 func (r *Root) illFormed(s string) string {
 	switch {
 	case s == "":
@@ -94,7 +93,7 @@ func (r *Root) illFormed(s string) string {
 	return ""
 }
 
-// badName says what is wrong with a name that this system takes for another one.
+// badName says what is wrong with a name that this system treats as a different name, or returns "".
 func badName(c string, first bool) string {
 	onDrive := first && drive.MatchString(c)
 	if runtime.GOOS != "windows" || c == "" || c == "." || c == ".." {
@@ -118,8 +117,7 @@ func (r *Root) absolute(s string) string {
 	return "it is absolute; use " + r.instead(s)
 }
 
-// inside cuts the root off an absolute path with slashes. What is left may
-// hold "..": it is "." for the root itself.
+// inside removes the root from an absolute path with slashes. The rest may have "..". It is "." for the root itself.
 func (r *Root) inside(abs string) (string, bool) {
 	for _, root := range r.prefixes {
 		if rest, ok := cutRoot(abs, root); ok {
@@ -147,9 +145,8 @@ func cutRoot(abs, root string) (string, bool) {
 	return rest, ok
 }
 
-// Resolve parses a path as Read takes it: it may be absolute and have "..", if it leads
-// to something inside the root, which is looked for on the disk. The error does not
-// say what is outside. (FILE-7, READ-5)
+// Resolve parses a path for reading. The path may be absolute and have "..", if it leads to something inside the root.
+// Resolve reads the disk to find that out. The error does not say what is outside. (FILE-7, READ-5)
 func (r *Root) Resolve(s string) (Path, error) {
 	if why := r.illFormed(s); why != "" {
 		return Path{}, fail("open", short(s), ErrPath, why)
@@ -180,7 +177,7 @@ func (r *Root) Resolve(s string) (Path, error) {
 			defer pl.close()
 			return Path{name: pl.path}, nil
 		}
-		// ".." may leave the root, and the names after it may lead into it again.
+		// ".." may leave the root, and the next names may lead into it again.
 		if rel, ok := r.inside(path.Clean(r.prefixes[0] + "/" + name)); ok && !hasDotDot(rel) {
 			return clean(rel), nil
 		}
@@ -197,7 +194,7 @@ func clean(s string) Path {
 	return Path{name: c, dir: c != "." && (strings.HasSuffix(s, "/") || strings.HasSuffix(s, "/."))}
 }
 
-// short cuts a very long path, for an error.
+// short shortens a very long path for an error message.
 func short(s string) string {
 	if len(s) <= 200 {
 		return s

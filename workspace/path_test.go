@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// TestPathRules covers FILE-7 and the hazard of odd path arguments.
+// TestPathRules covers FILE-7 and the hazard of unusual path arguments.
 func TestPathRules(t *testing.T) {
 	tr := newTree(t, Options{})
 	good := map[string]string{
@@ -23,7 +23,7 @@ func TestPathRules(t *testing.T) {
 		"..a/b..":      "..a/b..",
 		"100%.txt":     "100%.txt",
 		"~x/y~":        "~x/y~",
-		"a:b.txt":      "", // a drive letter, it seems
+		"a:b.txt":      "", // it looks like a drive letter
 		"ab:c":         "ab:c",
 		"new\nline":    "new\nline",
 		"\u202ertl.go": "\u202ertl.go",
@@ -50,8 +50,7 @@ func TestPathRules(t *testing.T) {
 	}
 }
 
-// A path has up to 4096 characters, however many bytes they take, and can then be
-// used. (FILE-7)
+// A path may have up to 4096 characters, independent of their size in bytes. Such a path can be used. (FILE-7)
 func TestLongestPath(t *testing.T) {
 	tr := newTree(t, Options{})
 	dir := strings.Repeat(strings.Repeat("é", 100)+"/", 40)
@@ -70,7 +69,7 @@ func TestLongestPath(t *testing.T) {
 	}
 }
 
-// The refusal of an absolute path, or of "..", names the one to use. (FILE-7)
+// The error for an absolute path, or for "..", names the path to use. (FILE-7)
 func TestAbsolutePathIsTold(t *testing.T) {
 	tr := newTree(t, Options{})
 	_, err := tr.Root.Path(filepath.Join(tr.dir, "src", "a.go"))
@@ -97,7 +96,7 @@ func TestAbsolutePathIsTold(t *testing.T) {
 	}
 }
 
-// Names that do not print are escaped in errors.
+// Names with characters that are not printable are escaped in errors.
 func TestErrorsAreOneLine(t *testing.T) {
 	tr := newTree(t, Options{})
 	_, err := tr.read("a\x1b[31m\n\u202eb")
@@ -107,7 +106,7 @@ func TestErrorsAreOneLine(t *testing.T) {
 	}
 }
 
-// TestResolve is the lenient reading of paths. (FILE-7, READ-5)
+// TestResolve checks the paths that are accepted for reading. (FILE-7, READ-5)
 func TestResolve(t *testing.T) {
 	tr := newTree(t, Options{})
 	tr.put("src/a.go", "a")
@@ -166,7 +165,7 @@ func FuzzPath(f *testing.F) {
 	})
 }
 
-// known reports whether an error is one that a model can act on.
+// known reports whether a model can act on an error.
 func known(err error) bool {
 	for _, e := range []error{ErrNotFound, ErrPermission, ErrPath, ErrEncoding, ErrTooLarge, ErrChanged, ErrIsDirectory, ErrBinary, ErrSpecial, ErrProtected, ErrRange} {
 		if errors.Is(err, e) {

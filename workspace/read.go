@@ -50,7 +50,7 @@ func (r *Root) Stream(p Path) (io.ReadCloser, Info, error) {
 	return file, info, err
 }
 
-// stream is the file of f, to be read from its beginning.
+// stream returns the file of f for reading from its beginning.
 func (f *opened) stream() io.ReadCloser {
 	// Some files of procfs make readers wait. For files on a disk the deadline is not supported; that error is ignored.
 	_ = f.SetReadDeadline(time.Now().Add(time.Second))

@@ -6,8 +6,7 @@ import (
 	"testing"
 )
 
-// A file is read to the size that it had, and where that is not told to its end, but
-// never past the limit. (FILE-8)
+// A file is read up to its known size. If its size is not known, it is read to its end, but never past the limit. (FILE-8)
 func TestReadFull(t *testing.T) {
 	for _, c := range []struct {
 		data        string
@@ -16,10 +15,10 @@ func TestReadFull(t *testing.T) {
 		large       bool
 	}{
 		{"12345", 5, 9, "12345", false},
-		{"123", 5, 9, "123", false},        // it has shrunk
-		{"12345678", 5, 9, "12345", false}, // it has grown
+		{"123", 5, 9, "123", false},        // the file has shrunk
+		{"12345678", 5, 9, "12345", false}, // the file has grown
 		{"12345678", 5, 5, "12345", false},
-		{"12345", 0, 5, "12345", false}, // it does not tell its size
+		{"12345", 0, 5, "12345", false}, // the system does not report the size
 		{"123456", 0, 5, "", true},
 		{"123456", 6, 5, "", true},
 		{"", 0, 5, "", false},

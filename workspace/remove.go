@@ -8,9 +8,8 @@ import (
 	"github.com/stet-dev/stet/internal/atomicfile"
 )
 
-// Remove removes a file if its version is was. It undoes the making of a file, and
-// obeys the rules of Write. The content is kept. Directories that were made for the
-// file stay: see RemoveDir.
+// Remove removes a file if its version is was; otherwise it returns ErrChanged. It undoes the creation of a file, and has
+// the rules of Write. The content is kept. It does not remove directories that were made for the file: see RemoveDir.
 func (r *Root) Remove(ctx context.Context, p Path, was Version, mode WriteMode) (Written, error) {
 	mode.CreateDirs = false
 	return do(r, "remove", p.name, func() (Written, error) {
@@ -48,7 +47,7 @@ func (r *Root) removeOnce(ctx context.Context, p Path, was Version, mode WriteMo
 	return fc.out, fc.finish()
 }
 
-// RemoveDir removes a directory that is empty. It undoes the making of a directory.
+// RemoveDir removes an empty directory. It undoes the creation of a directory.
 func (r *Root) RemoveDir(p Path) error {
 	_, err := do(r, "remove", p.name, func() (struct{}, error) { return struct{}{}, r.removeDir(p) })
 	return err

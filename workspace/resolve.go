@@ -15,24 +15,24 @@ import (
 	"github.com/stet-dev/stet/internal/atomicfile"
 )
 
-// place is a name in an open directory: where an operation happens, after every link on
-// the way was followed. The name itself was no link when it was looked at.
+// place is a name in an open directory. It is where an operation happens, after all links on the way were followed. When
+// the name was examined, it was not a link.
 type place struct {
 	dir   *atomicfile.Dir
-	name  string // "." when the place is the directory itself
+	name  string // "." if the place is the directory itself
 	path  string // canonical: relative to the root, without links
 	stack []*atomicfile.Dir
 	above []atomicfile.Stat // of the directories on the way, without the root
-	made  []madeDir         // on the way, the one nearest to the root first
+	made  []madeDir         // the directories that were made on the way, from the root down
 }
 
 // madeDir is a directory that a walk has made.
 type madeDir struct {
-	at   int // which of the walk's directories it is in
+	at   int // index in the stack of the directory that it is in
 	name string
 }
 
-// lastMade counts the directories directly above the place that were made.
+// lastMade returns how many directories directly above the place were made.
 func (p *place) lastMade() int {
 	n := 0
 	for i, m := range slices.Backward(p.made) {
@@ -51,19 +51,17 @@ func (p *place) close() {
 	p.stack = p.stack[:1]
 }
 
-// resolving says how a path is to be walked.
+// resolving has the options of resolve.
 type resolving struct {
-	dotdot bool // ".." may occur in it
-	stats  bool // place.above is wanted
+	dotdot bool // ".." is allowed
+	stats  bool // fill place.above
 
-	// missing is called where a directory is not there. canonical is the path of
-	// what would be in it, entered are the directories on the way that are there,
-	// the root first. If it returns nil the directory is made. A nil function
-	// forbids that.
+	// missing is called if a directory is missing. canonical is the whole path. entered are the existing directories on the
+	// way, the root first. If missing returns nil, the directory is made. If missing is nil, the directory is not made.
 	missing func(canonical string, entered []*atomicfile.Dir) error
 }
 
-// notDirectory says that a path leads through something that is no directory.
+// notDirectory means that a path leads through something that is not a directory.
 type notDirectory struct{ path string }
 
 func (e *notDirectory) Error() string { return e.path + " is not a directory" }
@@ -72,14 +70,13 @@ func (e *notDirectory) Unwrap() error { return atomicfile.ErrNotDir }
 
 const (
 	maxLinks = 40
-	maxTries = 64 // of a step under which things keep changing
+	maxTries = 64 // of a step that fails because other programs change the names
 )
 
-// errOutside says that a link or ".." leaves the root.
+// errOutside means that a link or ".." leaves the root.
 var errOutside = errors.New("it leads outside the workspace")
 
-// walk is a path being resolved: the directories entered, their names, and the names
-// that are left.
+// walk is the state of resolve: the open directories on the way, their names, and the names that remain.
 type walk struct {
 	r     *Root
 	how   resolving
@@ -90,9 +87,8 @@ type walk struct {
 	made  []madeDir
 }
 
-// resolve walks name from the root, one component at a time, each by descriptor. The
-// system never follows a link: what a link holds is put in front of the names that
-// are left.
+// resolve walks name from the root, one component at a time, each by descriptor. The system never follows a link. Instead,
+// resolve puts the components of the link's target before the names that remain.
 func (r *Root) resolve(name string, how resolving) (*place, error) {
 	w := &walk{r: r, how: how, stack: []*atomicfile.Dir{r.dir}, todo: split(name)}
 	pl, err := w.run()
@@ -104,8 +100,7 @@ func (r *Root) resolve(name string, how resolving) (*place, error) {
 	return pl, nil
 }
 
-// unmake removes directories that were made, the deepest one first. A directory that is
-// not empty stays, and so do those above it.
+// unmake removes directories that were made, the deepest one first. It stops at a directory that is not empty.
 func unmake(stack []*atomicfile.Dir, made []madeDir) {
 	for _, m := range slices.Backward(made) {
 		if stack[m.at].RemoveDir(m.name) != nil {
@@ -144,8 +139,7 @@ func (w *walk) run() (*place, error) {
 	return w.place(".")
 }
 
-// step walks one component. For the last one, if it is no link, it returns the name by
-// which it is found.
+// step walks one component. If it is the last one and not a link, step returns the name under which it is found.
 func (w *walk) step(c string, last bool) (string, error) {
 	for range maxTries {
 		cur := w.stack[len(w.stack)-1]
@@ -189,7 +183,7 @@ func (w *walk) step(c string, last bool) (string, error) {
 			}
 		}
 		if errors.Is(err, atomicfile.ErrLink) {
-			continue // it has become something else: look again
+			continue // it has changed: examine it again
 		}
 		return "", err
 	}
@@ -212,7 +206,7 @@ func (w *walk) follow(cur *atomicfile.Dir, c string) error {
 	}
 	to, err := cur.Readlink(c)
 	if err != nil {
-		return atomicfile.ErrLink // no link any more
+		return atomicfile.ErrLink // it is not a link any more
 	}
 	to = filepath.ToSlash(to)
 	if strings.HasPrefix(to, "/") || filepath.IsAbs(filepath.FromSlash(to)) {
@@ -252,8 +246,7 @@ func (w *walk) place(name string) (*place, error) {
 	return p, nil
 }
 
-// respell finds a name in a directory that has the same letters as the given one, in
-// another Unicode composition. It returns "" where there is none.
+// respell finds a name in a directory that differs only in its Unicode composition. It returns "" if there is none.
 func respell(d *atomicfile.Dir, name string) string {
 	if isASCII(name) {
 		return ""
@@ -286,14 +279,14 @@ func isASCII(s string) bool {
 	return true
 }
 
-// opened is a file open for reading, regular, and where it was found.
+// opened is a regular file that is open for reading, and its path.
 type opened struct {
 	*os.File
 	stat atomicfile.Stat
 	path string
 }
 
-// open opens a regular file, in one step where no link is on the way.
+// open opens a regular file. It needs only one step if no link is on the way.
 func (r *Root) open(p Path) (*opened, error) {
 	if p.name == "" {
 		return nil, because(ErrPath, "it is empty")
@@ -310,7 +303,7 @@ func (r *Root) open(p Path) (*opened, error) {
 	return f, nil
 }
 
-// openIn opens the file of that name in dir, where p is its path.
+// openIn opens a file in dir by its name. p is the path of the file.
 func (r *Root) openIn(dir *atomicfile.Dir, name string, p Path) (*opened, error) {
 	file, err := dir.Open(name)
 	if err != nil {
@@ -347,7 +340,7 @@ func (r *Root) openAny(p Path) (*opened, error) {
 	switch {
 	case errors.Is(err, atomicfile.ErrLink), errors.Is(err, errors.ErrUnsupported), errors.Is(err, atomicfile.ErrNotDir):
 		f, where, err = r.openSlowly(p.name)
-	case errors.Is(err, fs.ErrNotExist) && !isASCII(p.name), errors.Is(err, syscall.ENAMETOOLONG): // the whole path may be too long, and no name in it
+	case errors.Is(err, fs.ErrNotExist) && !isASCII(p.name), errors.Is(err, syscall.ENAMETOOLONG): // the whole path may be too long, although no name in it is
 		f, where, err = r.openSlowly(p.name)
 	}
 	if err != nil {

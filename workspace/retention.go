@@ -14,14 +14,14 @@ import (
 
 const (
 	pruneEvery = 64 * mb        // bytes that are kept between two prunings
-	pruneAfter = time.Hour      // between the first prunings of two processes that share the state
+	pruneAfter = time.Hour      // time between the first prunings of two processes that share the state
 	maxKept    = 200_000        // files
-	abandoned  = time.Hour      // after which a version that is being written is litter
-	trustAfter = 24 * time.Hour // after which a time that the clock has shown is trusted
+	abandoned  = time.Hour      // age after which an incomplete version may be removed
+	trustAfter = 24 * time.Hour // age after which a time that the clock has shown is trusted
 )
 
-// prune holds kept versions and backups to their age and size. The oldest go first.
-// With skipRecent it does nothing if another process has just pruned.
+// prune removes old kept versions and backups until they are within the limits of age and size. With skipRecent it does
+// nothing if another process has pruned in the last hour.
 func (s *versions) prune(skipRecent bool) {
 	s.pruneMu.Lock()
 	defer s.pruneMu.Unlock()
@@ -30,7 +30,7 @@ func (s *versions) prune(skipRecent bool) {
 		return
 	}
 	now := time.Now()
-	was, _ := os.ReadFile(mark) // without it nothing is old yet
+	was, _ := os.ReadFile(mark) // without the file nothing is old yet
 	times := advance(string(was), now)
 	if err := os.WriteFile(mark, []byte(times.String()), 0o600); err != nil {
 		return
@@ -42,15 +42,14 @@ func (s *versions) prune(skipRecent bool) {
 	s.forget()
 }
 
-// clockTimes are times that the clock has shown at earlier prunings. Ages are
-// measured by the time that is trusted, so that a clock that jumps ahead does not
-// make everything old at once.
+// clockTimes are times that the clock has shown at earlier prunings. Ages are measured from the trusted time. So a clock
+// that jumps ahead does not make everything old at once.
 type clockTimes struct {
-	trusted time.Time // was shown at least trustAfter ago; zero: nothing is old
-	shown   time.Time // will be trusted next
+	trusted time.Time // the clock showed it at least trustAfter ago; zero: nothing is old
+	shown   time.Time // the next trusted time
 }
 
-// advance adds now to the times that stand in the mark.
+// advance adds now to the times in the mark file.
 func advance(mark string, now time.Time) clockTimes {
 	var trusted, shown int64
 	if n, err := fmt.Sscan(mark, &trusted, &shown); n < 2 || err != nil {
@@ -58,7 +57,7 @@ func advance(mark string, now time.Time) clockTimes {
 	}
 	t := clockTimes{time.Unix(trusted, 0), time.Unix(shown, 0)}
 	switch {
-	case t.shown.After(now): // the clock was put back
+	case t.shown.After(now): // the clock was set back
 		t.shown = now
 	case now.Sub(t.shown) >= trustAfter:
 		t.trusted, t.shown = t.shown, now
@@ -71,8 +70,8 @@ func advance(mark string, now time.Time) clockTimes {
 
 func (t clockTimes) String() string { return fmt.Sprintln(t.trusted.Unix(), t.shown.Unix()) }
 
-// pruneDir removes files below dir, except for one, that are too old at now, or too
-// many bytes, or too many.
+// pruneDir removes the oldest files below dir while they are too old at now, take too many bytes, or are too many. It never
+// removes the file except.
 func (s *versions) pruneDir(dir, except string, now time.Time) {
 	type keptFile struct {
 		path string
@@ -102,7 +101,7 @@ func (s *versions) pruneDir(dir, except string, now time.Time) {
 		if !old && total <= s.maxBytes && left <= maxKept || s.ctx.Err() != nil {
 			break
 		}
-		// Another process may prune too: what it has removed is not there either.
+		// Another process may prune at the same time. A file that it has removed counts as removed.
 		if err := os.Remove(f.path); err == nil || errors.Is(err, fs.ErrNotExist) {
 			total -= f.size
 			left--

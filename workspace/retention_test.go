@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Kept versions go by age only once the clock has shown a time for a day: one
-// that jumps ahead by a year does not take away what undo needs. (FILE-12, FILE-15)
+// Kept versions become old only after the clock has shown a time for a day. So a clock that jumps ahead by a year does not
+// remove what undo needs. (FILE-12, FILE-15)
 func TestKeptAfterClockJump(t *testing.T) {
 	const year = 365 * 24 * time.Hour
 	tr := newTree(t, Options{})
@@ -19,7 +19,7 @@ func TestKeptAfterClockJump(t *testing.T) {
 	tr.state.versions.pruning.Wait()
 	file, _ := tr.state.versions.file(v)
 	mark := tr.state.path("kept", "pruned")
-	jump := func(by time.Duration, shown time.Duration) { // a clock ahead makes what is there older
+	jump := func(by time.Duration, shown time.Duration) { // a clock ahead makes existing files older
 		t.Helper()
 		at := time.Now().Add(-by)
 		times := clockTimes{time.Now().Add(-by), time.Now().Add(-shown)}
@@ -51,7 +51,7 @@ func TestKeptAfterClockJump(t *testing.T) {
 	}
 }
 
-// A time that the clock has shown is trusted a day later.
+// A time that the clock has shown becomes trusted a day later.
 func TestClockTimes(t *testing.T) {
 	start := time.Unix(1_700_000_000, 0)
 	var mark string
@@ -60,8 +60,8 @@ func TestClockTimes(t *testing.T) {
 		trusted time.Duration // since the start; negative: nothing is old
 	}{
 		{0, -1}, {time.Hour, -1}, {25 * time.Hour, 0}, {30 * time.Hour, 0}, {50 * time.Hour, 25 * time.Hour},
-		{9000 * time.Hour, 50 * time.Hour}, {9001 * time.Hour, 50 * time.Hour}, // a jump, or a long pause
-		{60 * time.Hour, 50 * time.Hour}, {30 * time.Hour, 30 * time.Hour}, // put back
+		{9000 * time.Hour, 50 * time.Hour}, {9001 * time.Hour, 50 * time.Hour}, // the clock has jumped, or there was a long pause
+		{60 * time.Hour, 50 * time.Hour}, {30 * time.Hour, 30 * time.Hour}, // the clock was set back
 		{55 * time.Hour, 30 * time.Hour},
 	} {
 		got := advance(mark, start.Add(step.now))

@@ -14,28 +14,25 @@ import (
 
 // Options configures a Root. The zero value is the default.
 type Options struct {
-	// State is the directory for what the package stores for itself, made
-	// where it is missing. Empty: stet's under XDG_STATE_HOME, or under
-	// ~/.local/state. Several processes may share it.
+	// State is the directory for the package's own data. It is made if it is missing. Empty: stet's directory in
+	// XDG_STATE_HOME, or in ~/.local/state. Several processes may share it.
 	State string
 
-	ReadLimit  int64 // bytes of a file that is read whole; 0: 10 MB
-	WriteLimit int64 // bytes of a write; 0: 5 MB
-	PartsLimit int64 // bytes of a write that comes in parts; 0: 100 MB
+	ReadLimit  int64 // size limit in bytes of a file that is read completely; 0: 10 MB
+	WriteLimit int64 // size limit in bytes of a write; 0: 5 MB
+	PartsLimit int64 // size limit in bytes of a write that comes in parts; 0: 100 MB
 
-	KeepBytes int64         // of kept versions, and as much of backups; 0: 512 MB
-	KeepAge   time.Duration // of both; 0: 30 days
+	KeepBytes int64         // size limit in bytes of kept versions, and of backups; 0: 512 MB
+	KeepAge   time.Duration // age limit of both; 0: 30 days
 
-	// CountTime is how long a page may take to count the lines after it;
-	// 0: 2 s. (READ-4)
+	// CountTime is how long a page may take to count the lines after it; 0: 2 s. (READ-4)
 	CountTime time.Duration
 
-	// Control are more names that make something run, beside the known ones:
-	// "name" anywhere, or "dir/name" at the end of a path, or "dir/" for
-	// everything below. Case does not matter.
+	// Control are additional names of control files: "name" in any directory, "dir/name" at the end of a path, or "dir/"
+	// for everything below. Case does not matter.
 	Control []string
 
-	Log *slog.Logger // nil: silence
+	Log *slog.Logger // nil: nothing is logged
 }
 
 const mb = 1 << 20
@@ -62,26 +59,26 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Root is an open workspace. It may be used by several goroutines.
+// Root is an open workspace. Several goroutines may use it.
 type Root struct {
 	opt      Options
 	dir      *atomicfile.Dir
 	self     atomicfile.Stat
-	opened   fs.FileInfo // the root as it was opened
-	prefixes []string    // absolute paths of the root, with slashes: the real one, the one given
+	opened   fs.FileInfo // the root when it was opened
+	prefixes []string    // absolute paths of the root, with slashes: the real one, then the given one
 	state    *state
 	rules    classes
 	pages    indexes
 	seams    seams // for tests
 
 	mu      sync.Mutex
-	gone    bool           // guarded by mu: the root was not at its path when that was checked last
+	gone    bool           // guarded by mu: at the last check, the root was not at its path
 	closed  bool           // guarded by mu
-	running sync.WaitGroup // operations; added to under mu while not closed
+	running sync.WaitGroup // running operations; increased under mu while not closed
 	closing sync.Once
 }
 
-// Open opens the directory tree at dir.
+// Open opens the directory tree at dir. The caller must call Close.
 func Open(dir string, o Options) (*Root, error) {
 	o = o.withDefaults()
 	given, err := filepath.Abs(dir)
@@ -114,7 +111,7 @@ func Open(dir string, o Options) (*Root, error) {
 	return r, nil
 }
 
-// statePaths are the paths of the state directory inside the tree, if it is there.
+// statePaths returns the paths of the state directory in the tree, if it is inside.
 func (r *Root) statePaths() []string {
 	var inside []string
 	dirs := []string{string(r.state.stateDir)}
@@ -129,20 +126,18 @@ func (r *Root) statePaths() []string {
 	return inside
 }
 
-// Dir returns the real absolute path of the root, to show it and to start programs in
-// it. Files must not be opened by it.
+// Dir returns the real absolute path of the root, to display it and to start programs in it. It must not be used to open
+// files.
 func (r *Root) Dir() string { return filepath.FromSlash(r.prefixes[0]) }
 
-// WriteLimit and PartsLimit are those of the Root's Options, for callers that refuse
-// a write before a person is asked about it.
+// WriteLimit returns the limit in the Root's Options, for callers that refuse a larger write before a person is asked.
 func (r *Root) WriteLimit() int64 { return r.opt.WriteLimit }
 
-// PartsLimit is the limit of a write that comes in parts: see WriteLimit.
+// PartsLimit returns the limit of a write that comes in parts: see WriteLimit.
 func (r *Root) PartsLimit() int64 { return r.opt.PartsLimit }
 
-// Close waits for what is under way and closes the root. Calls after that fail with
-// fs.ErrClosed, and so do calls that the visitor of a walk makes meanwhile. A second
-// Close does nothing.
+// Close waits for running operations and closes the root. Calls after that fail with fs.ErrClosed, and so do calls of a
+// walk's visitor while Close waits. A second Close does nothing.
 func (r *Root) Close() error {
 	r.mu.Lock()
 	r.closed = true
@@ -155,7 +150,7 @@ func (r *Root) Close() error {
 	return err
 }
 
-// do runs an operation on a path while the root is open, and makes its error an *Error.
+// do runs an operation on a path, and makes its error an *Error. The root is not closed during the operation.
 func do[T any](r *Root, op, name string, run func() (T, error)) (T, error) {
 	if err := r.enter(); err != nil {
 		var none T
@@ -166,7 +161,7 @@ func do[T any](r *Root, op, name string, run func() (T, error)) (T, error) {
 	return t, wrap(op, name, err)
 }
 
-// reading is do for an operation on a file that is open for reading.
+// reading is do for an operation on a file that is opened for reading.
 func reading[T any](r *Root, p Path, run func(*opened) (T, error)) (T, error) {
 	return do(r, "read", p.name, func() (t T, err error) {
 		f, err := r.open(p)
@@ -178,7 +173,7 @@ func reading[T any](r *Root, p Path, run func(*opened) (T, error)) (T, error) {
 	})
 }
 
-// enter begins an operation; leave ends it.
+// enter begins an operation, and leave ends it.
 func (r *Root) enter() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -194,9 +189,8 @@ func (r *Root) enter() error {
 
 func (r *Root) leave() { r.running.Done() }
 
-// inPlace checks that the root's path still leads to the directory that was opened.
-// Otherwise files would be read and written that a user does not see at that path.
-// r.mu is held.
+// inPlace checks that the root's path still leads to the opened directory. Otherwise stet would read and write files that
+// the user does not see at that path. The caller holds r.mu.
 func (r *Root) inPlace() error {
 	was := r.gone
 	now, err := os.Stat(r.Dir())

@@ -8,7 +8,7 @@ import (
 	"github.com/stet-dev/stet/internal/atomicfile"
 )
 
-// settle waits until the file's times prove something.
+// settle waits until the file's stamp is settled.
 func settle(t testing.TB, file string) {
 	t.Helper()
 	f, err := os.Open(file)

@@ -14,14 +14,14 @@ import (
 	"time"
 )
 
-// TestSpecialFiles covers the hazard of pipes, sockets and devices: refused at
-// once, several together too. (FILE-13)
+// TestSpecialFiles covers the hazard of pipes, sockets and devices. They are refused without waiting, also several at once.
+// (FILE-13)
 func TestSpecialFiles(t *testing.T) {
 	tr := newTree(t, Options{})
 	if err := syscall.Mkfifo(tr.abs("pipe"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	// The name of a socket is short, so it is made from inside.
+	// A socket's path must be short, so a short path to the directory is used.
 	l, err := net.Listen("unix", shortSocket(t, tr.abs("socket")))
 	if err != nil {
 		t.Fatal(err)
@@ -60,7 +60,7 @@ func TestSpecialFiles(t *testing.T) {
 	}
 }
 
-// shortSocket returns a path for a socket whose real path may be too long.
+// shortSocket returns a short path for a socket in a directory whose real path may be too long.
 func shortSocket(t *testing.T, path string) string {
 	dir, err := os.MkdirTemp("/tmp", "s")
 	if err != nil {
@@ -73,7 +73,7 @@ func shortSocket(t *testing.T, path string) string {
 	return filepath.Join(dir, "d", filepath.Base(path))
 }
 
-// A hard link may lead outside: reading it is noted, writing asked for.
+// A hard link may have a name outside. Reading it reports the number of names. Writing it needs a person's consent.
 func TestHardLinks(t *testing.T) {
 	tr := newTree(t, Options{})
 	outside := filepath.Join(tr.out, "file")
@@ -116,7 +116,7 @@ func TestDirectoriesAndMissing(t *testing.T) {
 		_, err := tr.read(s)
 		wantErr(t, "read "+s, err, ErrNotFound)
 	}
-	// FILE-13: a missing parent is file_not_found unless it is to be made.
+	// FILE-13: a missing parent gives file_not_found, unless it is to be made.
 	_, err = tr.write("a/b/c", "x", "", WriteMode{})
 	wantErr(t, "missing parent", err, ErrNotFound)
 	tr.mustWrite("a/b/c", "x", "", WriteMode{CreateDirs: true})

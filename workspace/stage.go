@@ -21,7 +21,7 @@ type Staged struct {
 	file  *os.File
 	sum   hash.Hash
 	size  int64
-	fault error // permanent: a write that lost a part is never committed
+	fault error // permanent: after a lost part the write cannot be committed
 }
 
 // Stage begins a write in parts. Commit decides whether the file may be written; see Inspect.
@@ -31,7 +31,7 @@ func (r *Root) Stage(p Path) (*Staged, error) {
 		if err != nil {
 			return nil, err
 		}
-		// The name begins with the owner, so that the sweep finds it.
+		// The name begins with the owner, so that sweep finds the file.
 		name = r.state.path("staged", name[len(tempPrefix):])
 		f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 		if err != nil {

@@ -20,20 +20,19 @@ import (
 	"github.com/stet-dev/stet/internal/ctxlock"
 )
 
-// state is what the package stores outside of the tree: the versions, the locks of
-// files, and the owner, by whom temporary files are known after a crash. doc.go
-// lists the directories.
+// state is the package's data outside of the tree: the versions, the locks of files, and the owner. The owner's record is
+// used to find temporary files after a crash. doc.go lists the directories.
 type state struct {
 	stateDir
 	tree     string // the real path of the root
 	versions *versions
 
-	locks [lockCount]ctxlock.Lock // of this process; each is taken before its file's lock
+	locks [lockCount]ctxlock.Lock // locks of this process; each is taken before its lock file
 
 	ownerOnce sync.Once
 	owner     *owner
 	ownerErr  error
-	number    atomic.Int64 // of temporary files
+	number    atomic.Int64 // number of the last temporary file
 }
 
 const lockCount = 256
@@ -45,7 +44,7 @@ func (d stateDir) path(elem ...string) string {
 	return filepath.Join(append([]string{string(d)}, elem...)...)
 }
 
-// fault says that it was the state directory that failed.
+// fault makes an error of the state directory.
 func (d stateDir) fault(what string, err error) error {
 	if err == nil || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err
@@ -79,7 +78,7 @@ func openState(o Options, tree string) (*state, error) {
 	return s, nil
 }
 
-// defaultState is stet's directory below the XDG state directory.
+// defaultState returns stet's directory in the XDG state directory.
 func defaultState() (string, error) {
 	if dir := os.Getenv("XDG_STATE_HOME"); filepath.IsAbs(dir) {
 		return filepath.Join(dir, "stet"), nil
@@ -91,7 +90,7 @@ func defaultState() (string, error) {
 	return filepath.Join(home, ".local", "state", "stet"), nil
 }
 
-// stat looks at the directory itself.
+// stat returns the data of the directory itself.
 func (d stateDir) stat() (atomicfile.Stat, error) {
 	dir, err := atomicfile.OpenDir(string(d))
 	if err != nil {
@@ -109,11 +108,10 @@ func (s *state) close() error {
 	return s.owner.close()
 }
 
-// lock takes the advisory lock of a name in a directory, in this process and among
-// those that share the state directory. It returns the function that gives the lock
-// back. The lock is held while a write is prepared, so that of two writes to one file
-// the second one fails early; fileChange.commit is what keeps writes apart. Files share
-// 256 locks: who holds one may not ask for another. (FILE-14)
+// lock takes the advisory lock of a name in a directory. The lock works in this process and among the processes that share
+// the state directory. lock returns the function that releases it. The lock is held while a write is prepared, so that the
+// second of two writes to a file fails early. fileChange.commit is what makes concurrent writes safe. Files share 256
+// locks: a holder of one must not take another. (FILE-14)
 func (s *state) lock(ctx context.Context, dir atomicfile.Stat, name string) (func(), error) {
 	h := fnv.New32a()
 	fmt.Fprintf(h, "%d %d %s", dir.Dev, dir.Ino, fold(name))
@@ -136,15 +134,14 @@ func (s *state) lock(ctx context.Context, dir atomicfile.Stat, name string) (fun
 	}, nil
 }
 
-// Temporary files in the tree are called tempPrefix, the owner, a number, tempEnd.
+// The name of a temporary file in the tree is tempPrefix, the owner, "-", a number, and tempEnd.
 const (
 	tempPrefix = ".stet-"
 	tempEnd    = ".tmp"
 )
 
-// tempName returns a name for a temporary file in dir, a path relative to the root,
-// and records that the file may be there. After a crash the next Open finds it by
-// the record.
+// tempName returns a name for a temporary file in dir, a path relative to the root. It first records the directory, so that
+// the next Open finds the file after a crash.
 func (s *state) tempName(dir string) (string, error) {
 	s.ownerOnce.Do(func() { s.owner, s.ownerErr = newOwner(s.stateDir, s.tree) })
 	if s.ownerErr != nil {

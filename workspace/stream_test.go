@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// A stream shows the file and keeps nothing.
+// A stream returns the file's content. The content is not kept.
 func TestStream(t *testing.T) {
 	tr := newTree(t, Options{})
 	tr.put("f", "text")

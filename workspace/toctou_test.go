@@ -16,11 +16,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestSwappedForLinks is the race of the first row of the hazards: while a
-// directory and a file are exchanged with links that lead out, thousands of
-// times a second, nothing from outside is read, and nothing outside is made or
-// changed. It runs for a second, or, with STET_SOAK=1, for 80,000 calls and
-// more.
+// TestSwappedForLinks is the race in the first row of the hazards. A directory and a file are exchanged with links that
+// lead outside, thousands of times a second. Nothing from outside is read, and nothing outside is made or changed. The test
+// runs for a second, or for at least 80,000 calls with STET_SOAK=1.
 func TestSwappedForLinks(t *testing.T) {
 	for _, without := range []bool{false, true} {
 		t.Run(fmt.Sprintf("openat2=%v", !without), func(t *testing.T) { swapRace(t, without) })
@@ -61,7 +59,7 @@ func swapRace(t *testing.T, withoutOpenat2 bool) {
 		limit, until = 100_000, time.Now().Add(10*time.Minute)
 	}
 	last := time.Now().Add(time.Minute)
-	// Longer where it is slow, so that there is a race at all.
+	// It runs longer on a slow machine, so that the race happens at all.
 	more := func() bool {
 		now, raced := time.Now(), reads.Load() > 0 && writes.Load() > 0 && swaps.Load() > 0
 		return !raced && now.Before(last) || calls.Load() < limit && now.Before(until)

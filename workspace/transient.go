@@ -5,7 +5,7 @@ import (
 	"syscall"
 )
 
-// passing reports whether the same call may succeed in a moment.
+// passing reports whether the same call may succeed a moment later.
 func passing(err error) bool {
 	if errors.Is(err, errMoved) {
 		return true

@@ -17,29 +17,28 @@ import (
 	"time"
 )
 
-// versions is a store of file contents outside of the tree, by content hash, below
-// kept. A version in it is the base of a later merge, or what undo goes back to. A
-// backup is a second name of a kept version, below backups. Both are held to an age
-// and a size: see retention.go. (FILE-12, FILE-15, FILE-17)
+// versions is a store of file contents outside of the tree, by content hash, in the directory kept. A version in it may be
+// the base of a later merge, or may be restored by undo. A backup is a second name of a kept version, in the directory
+// backups. Both have limits of age and size: see retention.go. (FILE-12, FILE-15, FILE-17)
 type versions struct {
 	dir      stateDir
-	maxBytes int64         // of kept versions, and as much of backups
+	maxBytes int64         // of kept versions, and of backups
 	maxAge   time.Duration // of both
 
 	mu     sync.Mutex
-	known  map[Version]bool // versions that are kept, so that showing a file again costs nothing
-	looked bool             // whether to prune was asked once
-	grown  int64            // bytes since the last pruning
+	known  map[Version]bool // kept versions, so that keeping one again needs no system call
+	looked bool             // the first pruning was started
+	grown  int64            // bytes kept since the last pruning
 
-	pruneMu sync.Mutex     // one pruning at a time
-	pruning sync.WaitGroup // prunings under way
+	pruneMu sync.Mutex     // held by a running pruning
+	pruning sync.WaitGroup // running prunings
 	ctx     context.Context
 	stop    context.CancelFunc // ends pruning
 }
 
 const (
 	maxKnown = 10_000
-	newKept  = "new-" // begins the name of a version that is being written
+	newKept  = "new-" // begins the name of an incomplete version
 )
 
 func openVersions(dir stateDir, o Options) *versions {
@@ -53,15 +52,14 @@ func (s *versions) close() {
 	s.pruning.Wait()
 }
 
-// Kept returns a kept version's bytes, the caller's own. ErrNotFound says that it was
-// never kept, or is past the retention. Kept are: files of up to WriteLimit that were
-// shown whole by ReadAll or Page or were written, and files that were overwritten.
-// (FILE-12, FILE-15)
+// Kept returns the bytes of a kept version. The caller owns them. ErrNotFound means that it was never kept, that retention
+// has removed it, or that the copy is damaged. These contents are kept: files of up to WriteLimit that ReadAll or Page has
+// read completely or that were written, and files of up to PartsLimit that were overwritten. (FILE-12, FILE-15)
 func (r *Root) Kept(v Version) ([]byte, error) {
 	return do(r, "read version", string(v), func() ([]byte, error) { return r.state.versions.bytes(v) })
 }
 
-// file is the path of the file in which a version is kept.
+// file returns the path of the file of a kept version.
 func (s *versions) file(v Version) (string, error) {
 	if len(v) != 2*sha256.Size || strings.Trim(string(v), "0123456789abcdef") != "" {
 		return "", because(ErrNotFound, "not a version")
@@ -101,14 +99,13 @@ func (s *versions) keep(c content) error {
 			return err
 		}
 	} else if now := time.Now(); now.Sub(fi.ModTime()) > time.Hour {
-		_ = os.Chtimes(file, now, now) // its time begins again
+		_ = os.Chtimes(file, now, now) // its age begins again
 	}
 	s.note(c.version, c.size)
 	return nil
 }
 
-// copy writes a content to its file. It is errOther where the bytes are not those
-// of the version.
+// copy writes a content to its file. It returns errOther if the bytes do not have the version.
 func (s *versions) copy(c content) error {
 	temp := s.dir.path("kept", newKept+randomName(8))
 	f, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
@@ -128,8 +125,8 @@ func (s *versions) copy(c content) error {
 	return err
 }
 
-// place calls move with the path of a version's file. Where that fails, the directory
-// of the file may be missing: it is made, and move is called again.
+// place calls move with the path of a version's file. If move fails, the directory of the file may be missing. Then place
+// makes it and calls move again.
 func (s *versions) place(v Version, move func(file string) error) error {
 	file, err := s.file(v)
 	if err != nil || move(file) == nil {
@@ -141,8 +138,7 @@ func (s *versions) place(v Version, move func(file string) error) error {
 	return move(file)
 }
 
-// take makes a file that is not needed elsewhere the kept version. move gives it the
-// path of the version's file.
+// take makes an existing file the kept version. move gets the path of the version's file.
 func (s *versions) take(v Version, size int64, move func(file string) error) error {
 	if err := s.place(v, move); err != nil {
 		return err
@@ -164,7 +160,7 @@ func (s *versions) sync(v Version) error {
 	return errors.Join(f.Sync(), f.Close())
 }
 
-// note remembers that a version is kept, and starts pruning when it is time.
+// note records that a version is kept, and starts pruning if it is time.
 func (s *versions) note(v Version, size int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -188,8 +184,8 @@ func (s *versions) forget() {
 	s.known = nil
 }
 
-// backup makes a backup of a file in the tree from a kept version, and returns its
-// path. Where the file system has no links it is a copy.
+// backup makes a backup of a file in the tree from a kept version, and returns its path. If the file system has no links,
+// the backup is a copy.
 func (s *versions) backup(tree, canonical string, v Version) (string, error) {
 	kept, err := s.file(v)
 	if err != nil {
@@ -210,7 +206,7 @@ func (s *versions) backup(tree, canonical string, v Version) (string, error) {
 	return file, copyFile(file, kept)
 }
 
-// cutName cuts a name so that something can be added to it.
+// cutName shortens a name so that something can be added to it.
 func cutName(s string) string {
 	s = strings.Trim(s, "/")
 	return strings.ToValidUTF8(s[:min(len(s), 180)], "_")
@@ -230,7 +226,7 @@ func copyFile(to, from string) error {
 	return errors.Join(err, out.Sync(), out.Close())
 }
 
-// contentOf is a content in memory.
+// contentOf returns a content in memory.
 func contentOf(data []byte, v Version) content {
 	return content{r: bytes.NewReader(data), size: int64(len(data)), version: v}
 }

@@ -12,8 +12,7 @@ import (
 	"time"
 )
 
-// TestEveryVersionIsKept is FILE-15: what was shown and what was overwritten
-// can be had again, privately.
+// TestEveryVersionIsKept is FILE-15: contents that were shown or overwritten can be read again. The kept files are private.
 func TestEveryVersionIsKept(t *testing.T) {
 	tr := newTree(t, Options{})
 	ctx := context.Background()
@@ -54,7 +53,7 @@ func TestEveryVersionIsKept(t *testing.T) {
 	}
 }
 
-// A damaged kept copy is not returned, and is made again.
+// A damaged kept copy is not returned, and is replaced by the next keep.
 func TestDamagedVersion(t *testing.T) {
 	tr := newTree(t, Options{})
 	v, err := keep(tr.Root, "content")
@@ -76,8 +75,8 @@ func TestDamagedVersion(t *testing.T) {
 	}
 }
 
-// TestPruning holds kept versions and backups to size and age, the oldest
-// going first. (FILE-15, FILE-17)
+// TestPruning checks the limits of size and age of kept versions and backups. The oldest are removed first. (FILE-15,
+// FILE-17)
 func TestPruning(t *testing.T) {
 	tr := newTree(t, Options{KeepBytes: 100_000, KeepAge: time.Hour})
 	var versions []Version
@@ -175,7 +174,7 @@ func TestStagedParts(t *testing.T) {
 	_, err = s.Write([]byte("x"))
 	wantErr(t, "after the end", err, os.ErrClosed)
 
-	// The limit is looked at as the parts come, and nothing is committed.
+	// The limit is checked with each part. After an error nothing is committed.
 	s = stage("g")
 	_, err = s.Write(make([]byte, 990))
 	if err != nil {
@@ -188,7 +187,7 @@ func TestStagedParts(t *testing.T) {
 	if err := s.Abort(); err != nil {
 		t.Error(err)
 	}
-	// A version that is not there.
+	// A commit with a version that the file does not have.
 	s = stage("f")
 	_, err = s.Commit(ctx, "", WriteMode{})
 	wantErr(t, "commit", err, ErrChanged)
@@ -201,9 +200,8 @@ func TestStagedParts(t *testing.T) {
 	}
 }
 
-// TestRetention: by default kept versions, and backups likewise, stay for 30 days,
-// up to 512 MB, the newest ones. They go by what the clock has shown a day before.
-// (FILE-12, FILE-15)
+// TestRetention checks the defaults. Kept versions stay for 30 days, and only the newest 512 MB of them stay. The same
+// limits apply to backups. Ages are measured by the time that the clock had shown a day before. (FILE-12, FILE-15)
 func TestRetention(t *testing.T) {
 	const day = 24 * time.Hour
 	type file struct {
@@ -224,7 +222,7 @@ func TestRetention(t *testing.T) {
 				for name, f := range c.files {
 					file := tr.state.path(dir, name)
 					at := time.Now().Add(-f.age)
-					// The file has the size, and takes no room on the disk.
+					// The file has the size, but takes no space on the disk.
 					if err := errors.Join(os.WriteFile(file, nil, 0o600), os.Truncate(file, f.mb*mb), os.Chtimes(file, at, at)); err != nil {
 						t.Fatal(err)
 					}

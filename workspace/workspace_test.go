@@ -14,7 +14,7 @@ type tree struct {
 	*Root
 	t   testing.TB
 	dir string // of the root
-	out string // a directory beside the root, outside
+	out string // a directory beside the root, so outside of it
 }
 
 func newTree(t testing.TB, o Options) *tree {
@@ -42,7 +42,7 @@ func newTree(t testing.TB, o Options) *tree {
 	return tr
 }
 
-// put writes a file behind stet's back.
+// put writes a file directly, without the Root.
 func (tr *tree) put(name, text string) {
 	tr.t.Helper()
 	file := tr.abs(name)
@@ -54,7 +54,7 @@ func (tr *tree) put(name, text string) {
 	}
 }
 
-// get reads a file behind stet's back.
+// get reads a file directly, without the Root.
 func (tr *tree) get(name string) string {
 	tr.t.Helper()
 	b, err := os.ReadFile(tr.abs(name))
@@ -73,7 +73,7 @@ func (tr *tree) link(to, name string) {
 	}
 }
 
-// path parses a path that must be good.
+// path parses a path that must be valid.
 func (tr *tree) path(s string) Path {
 	tr.t.Helper()
 	p, err := tr.Root.Path(s)
@@ -92,7 +92,7 @@ func (tr *tree) write(name, text string, was Version, o WriteMode) (Written, err
 	return tr.Write(context.Background(), tr.path(name), []byte(text), was, o)
 }
 
-// mustWrite makes or replaces a file through stet.
+// mustWrite makes or replaces a file through the Root.
 func (tr *tree) mustWrite(name, text string, was Version, o WriteMode) Written {
 	tr.t.Helper()
 	w, err := tr.write(name, text, was, o)
@@ -115,7 +115,7 @@ func keep(r *Root, text string) (Version, error) {
 	return v, r.state.versions.keep(contentOf([]byte(text), v))
 }
 
-// noLitter checks that nothing of stet's is left in the tree.
+// noLitter checks that no temporary file is left in the tree.
 func (tr *tree) noLitter() {
 	tr.t.Helper()
 	err := filepath.WalkDir(tr.dir, func(p string, d os.DirEntry, err error) error {
@@ -129,5 +129,5 @@ func (tr *tree) noLitter() {
 	}
 }
 
-// soak reports whether the long way was asked for.
+// soak reports whether the long version of the tests is wanted.
 func soak() bool { return os.Getenv("STET_SOAK") != "" }

@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// TestCompareAndSwap covers FILE-15: a write based on another version is
-// refused, and says what is there.
+// TestCompareAndSwap covers FILE-15: a write that is based on another version is refused, and the error has the existing
+// version.
 func TestCompareAndSwap(t *testing.T) {
 	tr := newTree(t, Options{})
 	w := tr.mustWrite("f", "one", "", WriteMode{})
@@ -38,7 +38,7 @@ func TestCompareAndSwap(t *testing.T) {
 	if got := now(err); got != "" {
 		t.Errorf("a file that is gone: now %q", got)
 	}
-	// Somebody changes it, size and times as before.
+	// Another program changes the file, and keeps its size and times.
 	fi, err := os.Stat(tr.abs("f"))
 	if err != nil {
 		t.Fatal(err)
@@ -51,7 +51,7 @@ func TestCompareAndSwap(t *testing.T) {
 	if got := now(err); got != VersionOf([]byte("eno")) || tr.get("f") != "eno" {
 		t.Errorf("equal size and time: now %q, there is %q", got, tr.get("f"))
 	}
-	// The bytes that are wanted are there already: nothing is written.
+	// The file already has the wanted bytes: nothing is written.
 	before, _ := os.Stat(tr.abs("f"))
 	w = tr.mustWrite("f", "eno", w.Now, WriteMode{Backup: true})
 	after, _ := os.Stat(tr.abs("f"))
@@ -61,7 +61,7 @@ func TestCompareAndSwap(t *testing.T) {
 	tr.noLitter()
 }
 
-// TestBytesAreUntouched: line ends, marks, invalid text, no final newline.
+// TestBytesAreUntouched checks line ends, byte-order marks, invalid text, and a missing final newline.
 func TestBytesAreUntouched(t *testing.T) {
 	tr := newTree(t, Options{})
 	was := Version("")
@@ -94,8 +94,8 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// TestModeIsKept: and while the file is made no user can read it who could not
-// read the old one. (FILE-14)
+// TestModeIsKept checks the mode. Also, while the new file is made, only users who could read the old one can read it.
+// (FILE-14)
 func TestModeIsKept(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {
@@ -132,7 +132,7 @@ func TestModeIsKept(t *testing.T) {
 	}
 }
 
-// watchModes looks at every temporary file until stop.
+// watchModes checks the mode of every temporary file until stop is closed.
 func watchModes(t *testing.T, dir string, mode os.FileMode, stop chan struct{}) {
 	for {
 		select {
@@ -166,13 +166,13 @@ func TestBackup(t *testing.T) {
 	if strings.HasPrefix(w.Backup, tr.dir) {
 		t.Errorf("the backup is in the tree: %s", w.Backup)
 	}
-	// Without a backup the old version is kept all the same.
+	// The old version is kept even without a backup.
 	was := w.Now
 	w = tr.mustWrite("src/a.go", "newer", was, WriteMode{})
 	if kept, err := tr.Kept(was); err != nil || string(kept) != "new" || w.Backup != "" {
 		t.Errorf("kept %q, %v; backup %q", kept, err, w.Backup)
 	}
-	// A new file has nothing to back up.
+	// A new file has no old content for a backup.
 	if w := tr.mustWrite("new", "x", "", WriteMode{Backup: true}); w.Backup != "" {
 		t.Errorf("backup %q", w.Backup)
 	}
@@ -198,9 +198,8 @@ func TestRemove(t *testing.T) {
 	tr.noLitter()
 }
 
-// TestNothingIsLost: several writers of two roots on one tree, each adding a
-// line to what it read. Every line is there in the end. (two agents on one
-// tree)
+// TestNothingIsLost lets several writers of two roots on one tree add lines to a file. Each write is based on what the
+// writer has read. At the end every line is in the file. (two agents on one tree)
 func TestNothingIsLost(t *testing.T) {
 	t.Parallel()
 	tr := newTree(t, Options{})
@@ -242,9 +241,8 @@ func TestNothingIsLost(t *testing.T) {
 	tr.noLitter()
 }
 
-// TestStrangersAreNotOverwritten: a program that knows nothing of locks replaces
-// the file by rename all the time. Whatever he wrote last, or a write of stet
-// that saw it, is there: no write of his that stet did not see disappears.
+// TestStrangersAreNotOverwritten lets a program without locks replace the file by rename continuously. At the end, the file
+// has the last content of that program, or the content of a write of stet that is based on it.
 func TestStrangersAreNotOverwritten(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("there is a window here, and the package says so")
@@ -301,7 +299,7 @@ func TestStrangersAreNotOverwritten(t *testing.T) {
 	tr.noLitter()
 }
 
-// TestCancelled: a write that is given up leaves everything as it was.
+// TestCancelled checks that a cancelled write changes nothing.
 func TestCancelled(t *testing.T) {
 	tr := newTree(t, Options{})
 	tr.put("f", "old")
@@ -317,8 +315,7 @@ func TestCancelled(t *testing.T) {
 	tr.noLitter()
 }
 
-// A lock that another process holds is waited for, as long as the context
-// allows. (FILE-14)
+// A write waits for a lock that another process holds, until its context ends. (FILE-14)
 func TestLockIsWaitedFor(t *testing.T) {
 	tr := newTree(t, Options{})
 	second, err := openState(Options{State: string(tr.state.stateDir)}.withDefaults(), tr.Dir())
@@ -337,9 +334,8 @@ func TestLockIsWaitedFor(t *testing.T) {
 	tr.mustWrite("f", "x", "", WriteMode{})
 }
 
-// TestExecutableMeanwhile: a write that was not approved for an executable file is
-// refused, also when the file becomes one in the middle of the commit. A mode that
-// changes meanwhile stays. (FILE-13, FILE-14)
+// TestExecutableMeanwhile checks that a write without consent for an executable file is refused. This is so even if the
+// file becomes executable during the commit. A mode that changes meanwhile stays. (FILE-13, FILE-14)
 func TestExecutableMeanwhile(t *testing.T) {
 	for _, when := range []string{"", "claimed", "looked"} {
 		t.Run(when, func(t *testing.T) {
