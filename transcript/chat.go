@@ -9,8 +9,8 @@ import (
 	"github.com/stet-dev/stet/llm"
 )
 
-// chatMessage is a message of the Chat Completions API, as the research agents
-// store it, with what they add.
+// chatMessage is a message of the Chat Completions API in the form in which the research agents store it, with their own
+// members.
 type chatMessage struct {
 	Role       string          `json:"role"`
 	Content    json.RawMessage `json:"content"`
@@ -67,7 +67,7 @@ func (u *chatUsage) usage() *llm.Usage {
 	})
 }
 
-// parts returns the words, thoughts and calls of a message.
+// parts returns the text, the thinking and the calls of a message.
 func (m *chatMessage) parts() []llm.Part {
 	var parts []llm.Part
 	if m.Reasoning != "" {
@@ -84,16 +84,16 @@ func (m *chatMessage) parts() []llm.Part {
 	return parts
 }
 
-// words returns the content: a string, or a list of blocks.
+// words returns the parts of the content, which is a string or a list of blocks.
 func (m *chatMessage) words() []llm.Part {
 	parts, _ := blocks(m.Content)
 	return parts
 }
 
-// text returns the texts of the content, one after the other.
+// text returns the texts of the content, separated by line feeds.
 func (m *chatMessage) text() string { return strings.Join(texts(m.Content), "\n") }
 
-// completeAnswer adds to an answer what its response says.
+// completeAnswer adds the data of a response to its answer.
 func completeAnswer(m *llm.Message, r *chatResponse) {
 	if r == nil {
 		return
@@ -104,11 +104,10 @@ func completeAnswer(m *llm.Message, r *chatResponse) {
 	}
 }
 
-// bashBlock is how an agent without tools writes the command it wants run.
+// bashBlock is the form in which an agent without tools writes a command to run.
 var bashBlock = regexp.MustCompile("(?s)```(?:bash|sh|mswea_bash_command)[ \t]*\n(.*?)\n?```")
 
-// splitCommand finds the one command in an answer's text. ok is false unless there
-// is just one.
+// splitCommand finds the command in an answer's text. ok is false if there is not exactly one.
 func splitCommand(text string) (before, command, after string, ok bool) {
 	found := bashBlock.FindAllStringSubmatchIndex(text, 2)
 	if len(found) != 1 {
@@ -118,8 +117,7 @@ func splitCommand(text string) (before, command, after string, ok bool) {
 	return text[:at[0]], text[at[2]:at[3]], text[at[1]:], true
 }
 
-// textCalls makes calls of the commands that stand in the text of answers. The next
-// message of the user is the result.
+// textCalls makes calls from commands in the text of answers. The next message of the user is the result.
 type textCalls struct {
 	made    int
 	waiting string // the call that has no result yet
@@ -131,7 +129,7 @@ func (c *textCalls) call(command string) llm.Part {
 	return llm.Part{Kind: llm.ToolCall, CallID: c.waiting, Name: "bash", Args: object("command", command)}
 }
 
-// answered returns the call that has no result yet; "" where there is none.
+// answered returns the call that has no result yet, or "".
 func (c *textCalls) answered() string {
 	id := c.waiting
 	c.waiting = ""

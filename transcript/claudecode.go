@@ -10,10 +10,9 @@ import (
 	"github.com/stet-dev/stet/llm"
 )
 
-// Claude Code writes a line per content block, in a tree by parentUuid. One
-// answer of the API is spread over several lines of one message.id, and a
-// result of a tool is a user line. Each result stands twice, in
-// message.content and in toolUseResult; only the first was sent.
+// Claude Code writes a line for each content block, in a tree by parentUuid. One answer of the API may take several lines
+// with the same message.id. A result of a tool is a user line. Each result is there twice, in message.content and in
+// toolUseResult. Only the first was sent.
 
 func isClaudeCode(s shape) bool {
 	switch s["type"] {
@@ -56,14 +55,14 @@ type claudeLine struct {
 	Content    json.RawMessage `json:"content"`
 }
 
-// claudeRecord is what is kept of a line that stands in the tree.
+// claudeRecord is the data of a line in the tree.
 type claudeRecord struct {
 	uuid, parent, logical string
 
-	role     llm.Role // empty: nothing that is sent
+	role     llm.Role // empty: the line was not sent
 	parts    []llm.Part
 	results  []llm.Part
-	id       string // of the message: one answer of the API
+	id       string // of the message; all lines of one answer have the same
 	model    string
 	usage    *llm.Usage
 	time     time.Time
@@ -74,11 +73,11 @@ type claudeRecord struct {
 	tree int // index of the root
 }
 
-// claudeConversation is the records of one conversation: the main one, or a sub-agent's.
+// claudeConversation has the records of one conversation: the main one, or a sub-agent's.
 type claudeConversation struct {
 	session *Session
 	records []claudeRecord
-	index   map[string]int // by uuid
+	index   map[string]int // index in records by uuid
 }
 
 func newClaudeConversation() *claudeConversation {
@@ -95,7 +94,7 @@ func readClaudeCode(src *source) ([]*Session, error) {
 			return err
 		}
 		if l.UUID == "" {
-			return nil // titles, snapshots, modes: not in the tree
+			return nil // titles, snapshots and modes are not in the tree
 		}
 		g := main
 		if l.Side {
@@ -124,7 +123,7 @@ func readClaudeCode(src *source) ([]*Session, error) {
 	return all, nil
 }
 
-// take keeps a line.
+// take adds a line.
 func (g *claudeConversation) take(l *claudeLine) {
 	if _, twice := g.index[l.UUID]; twice {
 		return
@@ -153,7 +152,7 @@ func (g *claudeConversation) take(l *claudeLine) {
 		if l.Message.Usage != nil {
 			r.usage = l.Message.Usage.usage()
 		}
-		// Notes of the agent in the model's name: no request was answered.
+		// The agent wrote such a message itself: no request was answered.
 		r.local = l.APIError || r.model == "<synthetic>"
 	case "attachment":
 		if r.parts = text(attachmentText(l.Attachment)); r.parts != nil {
@@ -171,8 +170,8 @@ func (g *claudeConversation) take(l *claudeLine) {
 	g.records = append(g.records, r)
 }
 
-// attachmentText returns the words of an attachment that the agent puts into
-// the request as a reminder; empty for those that only its user sees.
+// attachmentText returns the text of an attachment that the agent adds to the request as a reminder. It returns "" for an
+// attachment that is only shown to the user.
 func attachmentText(raw json.RawMessage) string {
 	var a struct {
 		Type    string          `json:"type"`

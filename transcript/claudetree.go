@@ -7,10 +7,9 @@ import (
 	"github.com/stet-dev/stet/llm"
 )
 
-// link finds every record's parent and root. A parent that is not in the file
-// was in a damaged line: the record before stands in for it, if joined is set
-// and there is one. The root of a record whose parents form a circle is the
-// record at which the circle was noticed.
+// link finds every record's parent and root. A parent that is not in the file was in a damaged line. If joined is set, the
+// previous record is used as the parent then. If the parents of a record form a circle, its root is the record at which the
+// circle was found.
 func (g *claudeConversation) link(joined bool) {
 	for i := range g.records {
 		r := &g.records[i]
@@ -23,7 +22,7 @@ func (g *claudeConversation) link(joined bool) {
 			if at, known := g.index[r.logical]; known && r.logical != "" && at != i {
 				r.up = at
 			}
-			// A parent that is only meant opens a new context.
+			// A logical parent means that a new context begins here.
 			r.boundary = r.boundary || r.up >= 0
 		case joined && i > 0:
 			r.up = i - 1
@@ -34,7 +33,7 @@ func (g *claudeConversation) link(joined bool) {
 		path := []int{}
 		at := i
 		for at >= 0 && g.records[at].tree == -1 {
-			g.records[at].tree = -2 // on the way
+			g.records[at].tree = -2 // being visited
 			path = append(path, at)
 			at = g.records[at].up
 		}
@@ -55,11 +54,10 @@ func (g *claudeConversation) link(joined bool) {
 	}
 }
 
-// sidechains makes a session of every tree: conversations of sub-agents that
-// one file holds without naming the agents.
+// sidechains makes sessions of conversations of sub-agents. If the file does not name the agents, each tree is a session.
 func (g *claudeConversation) sidechains() []*Session {
 	g.link(false)
-	if g.session.Parent != "" { // the agent is named: one conversation
+	if g.session.Parent != "" { // the file names the agent, so this is one conversation
 		g.build(g.session, nil)
 		return []*Session{g.session}
 	}
@@ -78,8 +76,8 @@ func (g *claudeConversation) sidechains() []*Session {
 	return all
 }
 
-// build makes the messages of the active branch of every tree, or of the tree with the given root. A tree without a link to an
-// earlier one is a restarted context.
+// build makes the messages of the active branch of every tree, or only of the tree with the given root. A tree that is not
+// linked to an earlier one is a restarted context.
 func (g *claudeConversation) build(s *Session, only *int) {
 	var roots []int
 	leaf := map[int]int{}
@@ -104,7 +102,7 @@ func (g *claudeConversation) build(s *Session, only *int) {
 	}
 }
 
-// branch adds the messages from a leaf up to its root.
+// branch adds the messages from the root to a leaf.
 func (g *claudeConversation) branch(s *Session, root, leaf int) {
 	on := g.chosen(root, leaf)
 	at := map[string]int{} // message.id → index of the message
@@ -142,9 +140,8 @@ func (g *claudeConversation) branch(s *Session, root, leaf int) {
 	}
 }
 
-// results adds a record's results. Those of one answer are one message, right
-// after the answer: reminders that came between stand behind it, as they are
-// sent.
+// results adds a record's results. The results of one answer are one message, directly after the answer. Reminders that
+// were recorded between them come after that message, because they were sent in this order.
 func (g *claudeConversation) results(s *Session, r *claudeRecord) {
 	if len(r.results) == 0 {
 		return
@@ -163,15 +160,13 @@ func (g *claudeConversation) results(s *Session, r *claudeRecord) {
 		return
 	}
 	if at == first {
-		at = len(s.Messages) // the answer is not there
+		at = len(s.Messages) // the answer is missing
 	}
 	s.Messages = slices.Insert(s.Messages, at, llm.Message{Role: llm.Tool, ID: r.uuid, Time: r.time, Parts: r.results})
 }
 
-// chosen marks the records on the branch: the leaf and its parents; the other
-// lines of their answers; and the results of their calls. Where the model
-// made several calls at once, only one of the results is a parent of what
-// follows.
+// chosen marks the records on the branch: the leaf and its parents, the other lines of their answers, and the results of
+// their calls. If the model made several calls at once, only one of the results is a parent of the next record.
 func (g *claudeConversation) chosen(root, leaf int) []bool {
 	on := make([]bool, len(g.records))
 	for i := leaf; i >= 0 && !on[i]; i = g.records[i].up {
@@ -183,7 +178,7 @@ func (g *claudeConversation) chosen(root, leaf int) []bool {
 			answers[r.id] = true
 		}
 	}
-	calls := map[string]bool{} // true: answered on the branch
+	calls := map[string]bool{} // true: a result is on the branch
 	for i := range g.records {
 		r := &g.records[i]
 		if r.role == llm.Assistant && r.tree == root && answers[r.id] {

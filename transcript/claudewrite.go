@@ -12,7 +12,7 @@ import (
 	"github.com/stet-dev/stet/llm"
 )
 
-// claudeOutLine is a line of a Claude Code session as it is written.
+// claudeOutLine is a line of a Claude Code session in its written form.
 type claudeOutLine struct {
 	Parent    *string          `json:"parentUuid"`
 	Side      bool             `json:"isSidechain"`
@@ -45,10 +45,9 @@ type claudeOutUsage struct {
 	} `json:"cache_creation"`
 }
 
-// WriteClaudeCode writes a conversation as Claude Code stores its sessions: a
-// JSON object a line, a message each. What the format has no place for is left
-// out: system text, Local messages, reasoning and parts of other providers, bytes
-// that are not UTF-8. Of the session, ID, Dir and Messages count.
+// WriteClaudeCode writes a conversation in the format of Claude Code's sessions: one JSON object per line, one message per
+// object. It omits what the format cannot express: system text, Local messages, reasoning and parts of other providers, and
+// bytes that are not UTF-8. It uses only ID, Dir and Messages of the session.
 func WriteClaudeCode(w io.Writer, s *Session) error {
 	id, err := uuid.Parse(s.ID)
 	if err != nil {
@@ -81,7 +80,7 @@ func WriteClaudeCode(w io.Writer, s *Session) error {
 	return out.Flush()
 }
 
-// claudeOutMessageOf is the message of a line; one without content is not written.
+// claudeOutMessageOf returns the message of a line. A message without content is not written.
 func claudeOutMessageOf(m *llm.Message) claudeOutMessage {
 	words := claudeOutMessage{Role: "user"}
 	if m.Local || m.Role == llm.System {
@@ -102,7 +101,7 @@ func claudeOutMessageOf(m *llm.Message) claudeOutMessage {
 	return words
 }
 
-// claudeOutBlock is a part as a content block; nil where there is none for it.
+// claudeOutBlock returns a part as a content block, or nil if the format has none for it.
 func claudeOutBlock(p llm.Part) any {
 	switch p.Kind {
 	case llm.Text:
@@ -130,7 +129,7 @@ func claudeOutBlock(p llm.Part) any {
 	return nil
 }
 
-// claudeOutInput is a call's arguments as an object; free text is its member "input".
+// claudeOutInput returns a call's arguments as an object. Arguments that are not an object become its member "input".
 func claudeOutInput(args string) any {
 	var object map[string]json.RawMessage
 	if json.Unmarshal([]byte(args), &object) == nil && object != nil {

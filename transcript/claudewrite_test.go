@@ -59,7 +59,7 @@ func TestWriteClaudeCode(t *testing.T) {
 	if err != nil || len(got) != 1 || got[0].Format != "claude-code-jsonl" || got[0].Dir != "/home/me/project" || len(got[0].Damaged) > 0 {
 		t.Fatalf("%+v, %v", got, err)
 	}
-	// Lines of users get IDs, and every line a time.
+	// The reader gives IDs to user messages, and times to all messages.
 	for i := range got[0].Messages {
 		if m := &got[0].Messages[i]; m.Role != llm.Assistant {
 			m.ID = ""

@@ -7,9 +7,8 @@ import (
 	"github.com/stet-dev/stet/llm"
 )
 
-// Cline writes the messages of the Messages API as one JSON value: since 3.x
-// an object with the session's data, NAME.messages.json; before that the bare
-// list, api_conversation_history.json.
+// Cline writes the messages of the Messages API as one JSON value. Since 3.x it is an object with the session's data,
+// NAME.messages.json. Earlier versions write only the list, api_conversation_history.json.
 
 func isCline(s shape) bool {
 	return s.has("messages[].role") && (s.has("system_prompt") || s.has("sessionId") || s.has("messages[].modelInfo")) ||
@@ -26,7 +25,7 @@ type clineMessage struct {
 		Older string `json:"modelId"`
 	} `json:"modelInfo"`
 	Metrics *struct {
-		Input      int `json:"inputTokens"` // cached ones included
+		Input      int `json:"inputTokens"` // including cached tokens
 		Output     int `json:"outputTokens"`
 		CacheRead  int `json:"cacheReadTokens"`
 		CacheWrite int `json:"cacheWriteTokens"`

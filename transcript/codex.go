@@ -9,9 +9,8 @@ import (
 	"github.com/stet-dev/stet/llm"
 )
 
-// Codex writes a line per item of the Responses API, {timestamp, type,
-// payload}, with events of its own between them. Its first versions wrote the
-// items bare, after a line with the session's data.
+// Codex writes a line for each item of the Responses API, {timestamp, type, payload}, and lines with its own events. Its
+// first versions wrote only the item on a line, after a line with the session's data.
 
 func isCodex(s shape) bool {
 	switch s["type"] {
@@ -32,7 +31,7 @@ type codexLine struct {
 	Payload   json.RawMessage `json:"payload"`
 }
 
-// codexItem is an item of the Responses API, and the data of a session.
+// codexItem is an item of the Responses API, or the data of a session.
 type codexItem struct {
 	Type      string          `json:"type"`
 	ID        string          `json:"id"`
@@ -70,13 +69,13 @@ type codexUsage struct {
 	Reasoning int `json:"reasoning_output_tokens"`
 }
 
-// codexReader gathers items into messages.
+// codexReader makes messages from items.
 type codexReader struct {
 	s     *Session
 	model string
 	total codexUsage
-	base  int  // messages of the system prompt itself at the head: 0 or 1
-	open  bool // the newest message is an answer that may grow
+	base  int  // number of messages at the head that are the system prompt: 0 or 1
+	open  bool // the newest message is an answer to which items may be added
 }
 
 func readCodex(src *source) ([]*Session, error) {
@@ -88,7 +87,7 @@ func readCodex(src *source) ([]*Session, error) {
 		}
 		raw := []byte(l.Payload)
 		if len(raw) == 0 {
-			raw = line // the first versions
+			raw = line // the format of the first versions
 		}
 		var it codexItem
 		if err := decode(raw, &it); err != nil {
@@ -103,7 +102,7 @@ func readCodex(src *source) ([]*Session, error) {
 func (r *codexReader) line(kind string, t time.Time, it *codexItem, raw json.RawMessage) {
 	s := r.s
 	switch kind {
-	case "session_meta", "": // the empty one: the head of the first versions
+	case "session_meta", "": // "" is the head line of the first versions
 		if s.ID == "" && it.ID != "" {
 			s.ID, s.Dir, s.Agent = it.ID, it.Dir, it.Version
 			r.instructions(it, t)
@@ -117,13 +116,13 @@ func (r *codexReader) line(kind string, t time.Time, it *codexItem, raw json.Raw
 		if it.Type == "token_count" && it.Info != nil {
 			r.usage(it.Info)
 		}
-	default: // response_item, or the item itself
+	default: // response_item, or the type of an item
 		r.item(it, t, raw)
 	}
 }
 
-// instructions adds the system prompt of the session's head. In some versions
-// "instructions" holds it, in others the user's own, sent as a message too.
+// instructions adds the system prompt in the session's head. It does not read "instructions": in some versions this member
+// has the system prompt, in others the user's own instructions, which are also sent as a message.
 func (r *codexReader) instructions(it *codexItem, t time.Time) {
 	var base struct {
 		Text string `json:"text"`
@@ -157,7 +156,7 @@ func (r *codexReader) item(it *codexItem, t time.Time, raw json.RawMessage) {
 	r.open = len(m.Parts) > 0
 }
 
-// message makes a message of one item. It returns false for what is not sent.
+// message makes a message of one item. It returns false for an item that was not sent.
 func (r *codexReader) message(it *codexItem, raw json.RawMessage) (llm.Message, bool) {
 	part := llm.Part{CallID: it.CallID}
 	role := llm.Assistant
@@ -180,7 +179,7 @@ func (r *codexReader) message(it *codexItem, raw json.RawMessage) (llm.Message, 
 		part.Text, part.IsError = codexOutput(it.Output)
 	case "", "ghost_snapshot", "other":
 		return llm.Message{}, false
-	default: // web_search_call and the like
+	default: // for example web_search_call
 		part = opaque(raw)
 	}
 	return llm.Message{Role: role, Parts: []llm.Part{part}}, true
@@ -212,8 +211,7 @@ func codexWords(it *codexItem) (llm.Message, bool) {
 	return m, true
 }
 
-// codexOutput reads an output: a string as it is, a list of blocks as their
-// texts, or the {content, success} of some versions.
+// codexOutput reads an output: a string, a list of blocks, or the object {content, success} of some versions.
 func codexOutput(raw json.RawMessage) (text string, failed bool) {
 	if len(raw) == 0 || raw[0] == '"' {
 		return str(raw), false
@@ -228,8 +226,8 @@ func codexOutput(raw json.RawMessage) (text string, failed bool) {
 	return strings.Join(texts(raw), "\n"), false
 }
 
-// usage gives the newest answer its usage. The event comes after the answer,
-// before or after the results of its calls, and may be repeated.
+// usage sets the usage of the newest answer. The event comes after the answer, before or after the results of its calls. It
+// may be repeated.
 func (r *codexReader) usage(info *codexTokens) {
 	if info.Total == r.total {
 		return
@@ -251,7 +249,7 @@ func (r *codexReader) compacted(it *codexItem, t time.Time) {
 	r.open = false
 	r.s.start()
 	var kept []llm.Message
-	repeated := false // the developer's messages are among them
+	repeated := false // the history repeats the system messages
 	for _, raw := range list(it.Replacement) {
 		var old codexItem
 		if decode(raw, &old) != nil {

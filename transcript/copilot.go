@@ -9,8 +9,8 @@ import (
 	"github.com/stet-dev/stet/llm"
 )
 
-// Copilot CLI writes a line per event, {type, data, id, timestamp, parentId}.
-// Events of a sub-agent name the call that started it.
+// Copilot CLI writes a line for each event, {type, data, id, timestamp, parentId}. Events of a sub-agent name the call that
+// started it.
 
 func isCopilot(s shape) bool {
 	if !s.has("data", "id", "timestamp") {
@@ -41,7 +41,7 @@ type copilotData struct {
 	Selected string `json:"selectedModel"`
 
 	Content     string `json:"content"`
-	Transformed string `json:"transformedContent"` // what was sent in place of content
+	Transformed string `json:"transformedContent"` // sent instead of content
 	MessageID   string `json:"messageId"`
 	Model       string `json:"model"`
 	Output      int    `json:"outputTokens"`
@@ -132,7 +132,7 @@ func (s *Session) copilotEvent(l *copilotLine, model string) {
 	}
 }
 
-// copilotSystem adds the system prompt, once.
+// copilotSystem adds the system prompt if it is not there yet.
 func (s *Session) copilotSystem(prompt string, t time.Time) {
 	for _, m := range s.Messages {
 		if m.Role == llm.System && m.Parts[0].Text == prompt {
@@ -142,12 +142,12 @@ func (s *Session) copilotSystem(prompt string, t time.Time) {
 	s.add(llm.Message{Role: llm.System, Time: t, Parts: text(prompt)})
 }
 
-// copilotAnswer makes the message of an answer. The file says only how long
-// the answer was, not the request, so there is no usage.
+// copilotAnswer makes the message of an answer. The file has the size of the answer, but not of the request, so there is no
+// usage.
 func copilotAnswer(d *copilotData, t time.Time, model string) llm.Message {
 	m := llm.Message{Role: llm.Assistant, ID: d.MessageID, Time: t, Model: cmp.Or(d.Model, model)}
 	if d.Reasoning != "" || d.Opaque != "" || d.Encrypted != "" {
-		raw, _ := json.Marshal(d.Opaque + d.Encrypted) // a string always encodes
+		raw, _ := json.Marshal(d.Opaque + d.Encrypted) // encoding a string never fails
 		m.Parts = append(m.Parts, thinking(d.Reasoning, raw))
 	}
 	m.Parts = append(m.Parts, text(d.Content)...)

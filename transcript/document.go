@@ -7,12 +7,11 @@ import (
 	"io"
 )
 
-// Files that are one JSON value are taken apart by their brackets before any
-// of it is decoded, so that a damaged message costs that message only, and a
-// file that breaks off keeps what came before.
+// A file that is one JSON value is first split by its brackets, and then each piece is decoded. So a damaged message costs
+// only this message, and a file that is cut off keeps the messages before the cut.
 
-// document reads a file that is one JSON object: fn gets each member's value.
-// Where it is an array, the elements go to elem instead, which may be nil.
+// document reads a file that is one JSON object, and calls fn with the value of each member. If the file is an array, it
+// calls elem with each element instead. elem may be nil.
 func (src *source) document(fn func(key string, raw []byte) error, elem func(raw []byte) error) error {
 	b, err := src.all()
 	if err != nil {
@@ -27,21 +26,19 @@ func (src *source) document(fn func(key string, raw []byte) error, elem func(raw
 	return nil
 }
 
-// elements hands over the elements of an array. One for which fn returns an
-// error is damage.
+// elements calls fn with each element of an array. An element for which fn returns an error is recorded as damage.
 func (src *source) elements(raw []byte, fn func(raw []byte) error) {
 	src.split(raw, '[', func(_ string, raw []byte) error { return fn(raw) })
 }
 
-// split hands over the members of an object or the elements of an array. A
-// value without an end is handed over if it is itself an array or object, and
-// is damage if not; what is of another kind is passed over.
+// split calls fn with each member of an object or each element of an array. A value without an end is passed to fn if it is
+// a member that is an array or object. Otherwise it is damage. If raw does not begin with opening, split does nothing.
 func (src *source) split(raw []byte, opening byte, fn func(key string, raw []byte) error) {
 	i := space(raw, 0)
 	if i >= len(raw) || raw[i] != opening {
 		return
 	}
-	closing := opening + 2 // in ASCII
+	closing := opening + 2 // '{' + 2 is '}', and '[' + 2 is ']'
 	n := 0
 	for i++; ; i++ {
 		i = space(raw, i)
@@ -100,8 +97,8 @@ func space(b []byte, i int) int {
 	return i
 }
 
-// valueEnd returns where the value that begins at i ends, by its brackets and
-// quotes only; ok is false where it has no end, and end is then len(b).
+// valueEnd returns the end of the value that begins at i. It looks only at brackets and quotes. If the value has no end, ok
+// is false and end is len(b).
 func valueEnd(b []byte, i int) (end int, ok bool) {
 	depth := 0
 	for start := i; i < len(b); i++ {
@@ -137,8 +134,7 @@ func valueEnd(b []byte, i int) (end int, ok bool) {
 	return len(b), false
 }
 
-// stringEnd returns the index of the quote that ends the string at i, or
-// len(b).
+// stringEnd returns the index of the quote that ends the string at i, or len(b).
 func stringEnd(b []byte, i int) int {
 	for i++; i < len(b); i++ {
 		n := bytes.IndexByte(b[i:], '"')
@@ -157,8 +153,8 @@ func stringEnd(b []byte, i int) int {
 	return len(b)
 }
 
-// values hands over the JSON values of a file, whether each is a line or one
-// is spread over lines. It is for formats that have been both.
+// values calls fn with the JSON values of a file. Each value is a line, or one value takes the whole file. It is for
+// formats with both forms.
 func (src *source) values(fn func(raw []byte) error) error {
 	r := src.r
 	head := make([]byte, 4096)

@@ -12,8 +12,8 @@ type Source struct {
 	Path  string // a file or a directory, for Walk
 }
 
-// place is where an agent keeps sessions. The variable, if it is set, names
-// the directory in place of home/dir; below are patterns inside it.
+// place is where an agent keeps sessions. dir is relative to the home directory. If the environment variable is set, its
+// value is used instead. below are patterns in this directory.
 type place struct {
 	agent    string
 	variable string
@@ -21,7 +21,7 @@ type place struct {
 	below    []string
 }
 
-// places are the agents' own conventions, as of 2026.
+// places returns the default places of the agents, as of 2026.
 func places() []place {
 	cline := []string{"User/globalStorage/saoudrizwan.claude-dev/tasks"}
 	return []place{
@@ -40,11 +40,9 @@ func places() []place {
 	}
 }
 
-// Find returns the places on this machine where agents keep their sessions,
-// those that exist. home is the user's home directory, empty if there is none;
-// getenv is os.Getenv.
-// opencode's storage directory is left out where its database is: the
-// sessions were moved there.
+// Find returns the existing places on this machine where agents keep their sessions. home is the user's home directory, or
+// "" if there is none. getenv is os.Getenv. If opencode's database exists, its storage directory is not returned, because
+// opencode has moved the sessions to the database.
 func Find(home string, getenv func(string) string) []Source {
 	var found []Source
 	seen := map[string]bool{}
@@ -79,7 +77,7 @@ func Find(home string, getenv func(string) string) []Source {
 	return found
 }
 
-// existing returns the paths under dir that fit the pattern.
+// existing returns the existing paths below dir that match the pattern.
 func existing(dir, pattern string) []string {
 	path := filepath.Join(dir, filepath.FromSlash(pattern))
 	if _, err := os.Stat(path); err == nil {

@@ -3,13 +3,12 @@ package transcript
 // format is one kind of session file.
 type format struct {
 	name  string
-	agent string             // who writes it
-	match func(s shape) bool // is a value with this shape the format's?
+	agent string             // the agent that writes it
+	match func(s shape) bool // reports whether a value with this shape is in the format
 	read  func(src *source) ([]*Session, error)
 }
 
-// formats lists the kinds in the order in which they are tried: the ones with
-// the more telling marks first.
+// formats returns the formats in the order in which they are tried. Formats that are easier to recognise come first.
 func formats() []format {
 	return []format{
 		{"opencode-export", "opencode", isOpencodeExport, readOpencodeExport},
@@ -28,8 +27,7 @@ func formats() []format {
 	}
 }
 
-// formatNames returns the names of the formats that Open knows. The live database
-// of opencode is "opencode-db".
+// formatNames returns the names of the formats that Open reads. opencode's database has the format "opencode-db".
 func formatNames() []string {
 	var names []string
 	for _, f := range formats() {
@@ -38,8 +36,8 @@ func formatNames() []string {
 	return append(names, opencodeDBFormat)
 }
 
-// AgentOf returns the name of the agent whose sessions have a format, as people write it; the
-// format itself where that is not known.
+// AgentOf returns the name, for people, of the agent that writes a format. If the format is not known, it returns the
+// format's name.
 func AgentOf(name string) string {
 	for _, f := range formats() {
 		if f.name == name || name == opencodeDBFormat && f.agent == "opencode" {
@@ -49,7 +47,7 @@ func AgentOf(name string) string {
 	return name
 }
 
-// detect returns the format of a file by its first bytes, or false.
+// detect returns the format of a file, by its first bytes. ok is false if it is not known.
 func detect(head []byte) (format, bool) {
 	all := formats()
 	for _, s := range shapes(head, 64) {

@@ -7,10 +7,9 @@ import (
 	"github.com/stet-dev/stet/llm"
 )
 
-// Gemini CLI writes a conversation as one JSON object; since 0.40 as JSON
-// lines: the session's data, then messages, which a later line with the same
-// id replaces, {"$set": …} and {"$rewindTo": id}. The calls of an answer and
-// their results stand in the answer's "toolCalls".
+// Gemini CLI writes a conversation as one JSON object, or since 0.40 as JSON lines. The lines are the session's data, the
+// messages, {"$set": …} and {"$rewindTo": id}. A message replaces an earlier one with the same id. The calls of an answer
+// and their results are in the answer's "toolCalls".
 
 func isGemini(s shape) bool {
 	return s.has("sessionId", "projectHash")
@@ -52,7 +51,7 @@ type geminiCall struct {
 	Result json.RawMessage `json:"result"`
 }
 
-// geminiLine is a line of the newer form, or the head of the older one.
+// geminiLine is a line of the newer form, or the whole object of the older form.
 type geminiLine struct {
 	geminiMessage
 	geminiHead
@@ -121,7 +120,7 @@ func (s *Session) geminiMessage(g *geminiMessage) {
 		s.addUser(words, g.ID, t)
 		return
 	case "gemini":
-	default: // info, warning, error: shown to the user only
+	default: // info, warning and error are only shown to the user
 		s.add(llm.Message{Role: llm.User, Local: true, ID: g.ID, Time: t, Parts: text(words)})
 		return
 	}
@@ -148,9 +147,8 @@ func (s *Session) geminiMessage(g *geminiMessage) {
 	s.add(results)
 }
 
-// functionResponse returns the text of a result in the form of generateContent:
-// a functionResponse with "output" or "error", alone or in a list, followed
-// perhaps by other parts. ok is false where there is no result.
+// functionResponse returns the text of a result in the form of generateContent: a functionResponse with "output" or
+// "error", alone or in a list. Other parts may follow it. ok is false if there is no result.
 func functionResponse(raw json.RawMessage) (text string, failed, ok bool) {
 	parts := list(raw)
 	if len(raw) > 0 && raw[0] == '{' {
@@ -195,7 +193,7 @@ func functionResponse(raw json.RawMessage) (text string, failed, ok bool) {
 	return strings.Join(all, "\n"), failed, ok || len(all) > 0
 }
 
-// plain returns a string's text, and anything else as JSON.
+// plain returns the text of a JSON string, and any other value as JSON.
 func plain(raw json.RawMessage) string {
 	if len(raw) > 0 && raw[0] == '"' {
 		return str(raw)

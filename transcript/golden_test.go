@@ -15,8 +15,8 @@ import (
 
 var update = flag.Bool("update", false, "write what was read into the golden files")
 
-// TestGolden reads a small sample of every format. The sample is an archive:
-// the files, and under "want" what was read from them.
+// TestGolden reads a small sample of every format. A sample is an archive with the files and, under "want", the expected
+// sessions.
 func TestGolden(t *testing.T) {
 	names, err := filepath.Glob("testdata/golden/*.txtar")
 	if err != nil || len(names) == 0 {
@@ -75,7 +75,7 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// dump writes a session in a form to compare.
+// dump writes a session in a form that can be compared.
 func dump(b *strings.Builder, s *Session, dir string) {
 	file, err := filepath.Rel(dir, s.File)
 	if err != nil {

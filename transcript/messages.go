@@ -9,19 +9,19 @@ import (
 	"github.com/stet-dev/stet/llm"
 )
 
-// add appends a message. One without parts is dropped.
+// add appends a message. A message without parts is dropped.
 func (s *Session) add(m llm.Message) {
 	if len(m.Parts) > 0 {
 		s.Messages = append(s.Messages, m)
 	}
 }
 
-// addUser appends words to the model that are no result of a tool.
+// addUser appends a text to the model that is not a result of a tool.
 func (s *Session) addUser(words, id string, t time.Time) {
 	s.add(llm.Message{Role: llm.User, ID: id, Time: t, Parts: text(words)})
 }
 
-// start records that the next message restarts the context. The system text at the head of the conversation is repeated there.
+// start records that the next message begins a new context. It repeats the system text at the head of the conversation.
 func (s *Session) start() {
 	n := len(s.Messages)
 	if n == 0 || len(s.Starts) > 0 && s.Starts[len(s.Starts)-1] >= n {
@@ -38,7 +38,7 @@ func (s *Session) start() {
 	s.Messages = append(s.Messages, s.Messages[:head]...)
 }
 
-// carry appends a message that was taken along into a new context.
+// carry appends a message that the agent took along into a new context.
 func (s *Session) carry(m llm.Message) {
 	if m.Role == llm.Assistant && len(m.Parts) > 0 {
 		s.Carried = append(s.Carried, len(s.Messages))
@@ -47,7 +47,7 @@ func (s *Session) carry(m llm.Message) {
 	s.add(m)
 }
 
-// lastAssistant returns the newest message, if the model wrote it, or nil.
+// lastAssistant returns the newest message of the model, if only results follow it, or nil.
 func (s *Session) lastAssistant() *llm.Message {
 	for i := len(s.Messages) - 1; i >= 0; i-- {
 		m := &s.Messages[i]
@@ -61,8 +61,8 @@ func (s *Session) lastAssistant() *llm.Message {
 	return nil
 }
 
-// stamp reads a time: RFC 3339, or a number of seconds or milliseconds since
-// 1970. It returns the zero time for anything else.
+// stamp reads a time: an RFC 3339 string, or a number of seconds or milliseconds since 1970. It returns the zero time for
+// anything else.
 func stamp(raw json.RawMessage) time.Time {
 	if len(raw) == 0 {
 		return time.Time{}
@@ -80,7 +80,7 @@ func stamp(raw json.RawMessage) time.Time {
 	return clock(str(raw))
 }
 
-// clock reads an RFC 3339 time, with or without a zone.
+// clock reads an RFC 3339 time, with or without a time zone. It returns the zero time for anything else.
 func clock(s string) time.Time {
 	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05.999999999"} {
 		if t, err := time.Parse(layout, s); err == nil {
@@ -90,7 +90,7 @@ func clock(s string) time.Time {
 	return time.Time{}
 }
 
-// str returns the string that raw is, or "".
+// str returns the value of a JSON string, or "" for anything else.
 func str(raw json.RawMessage) string {
 	var s string
 	if len(raw) > 1 && raw[0] == '"' && json.Unmarshal(raw, &s) == nil {
@@ -99,7 +99,7 @@ func str(raw json.RawMessage) string {
 	return ""
 }
 
-// compact returns JSON without white space, as JavaScript writes it.
+// compact returns JSON without white space, which is the form that JavaScript writes.
 func compact(raw json.RawMessage) string {
 	var b bytes.Buffer
 	if json.Compact(&b, raw) != nil {
@@ -108,8 +108,7 @@ func compact(raw json.RawMessage) string {
 	return b.String()
 }
 
-// arguments returns a call's arguments as the model wrote them: a string as
-// its text, anything else as JSON.
+// arguments returns a call's arguments in the form in which the model wrote them: the text of a string, or JSON.
 func arguments(raw json.RawMessage) string {
 	raw = bytes.TrimSpace(raw)
 	switch {
@@ -121,16 +120,16 @@ func arguments(raw json.RawMessage) string {
 	return compact(raw)
 }
 
-// object returns the JSON of a map with one string in it.
+// object returns a JSON object with one string member.
 func object(key, value string) string {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
-	_ = enc.Encode(map[string]string{key: value}) // a map of strings always encodes
+	_ = enc.Encode(map[string]string{key: value}) // encoding a map of strings never fails
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// list returns the elements of an array, or nil.
+// list returns the elements of a JSON array, or nil.
 func list(raw json.RawMessage) []json.RawMessage {
 	var l []json.RawMessage
 	if len(raw) == 0 || raw[0] != '[' || json.Unmarshal(raw, &l) != nil {

@@ -7,9 +7,9 @@ import (
 	"github.com/stet-dev/stet/llm"
 )
 
-// mini-swe-agent writes one JSON object: info and messages, as sent. Its first
-// version has no tools: the model writes one bash block, and the user message
-// that follows is what came of it. The second version calls tools.
+// mini-swe-agent writes one JSON object with info and messages, in the form in which they were sent. Its first version has
+// no tools: the model writes one bash block, and the next user message is the result of the command. The second version
+// calls tools.
 
 func isMini(s shape) bool {
 	return strings.HasPrefix(s["trajectory_format"], "mini-swe-agent") || s.has("info.mini_version") ||
@@ -45,7 +45,7 @@ func readMini(src *source) ([]*Session, error) {
 			src.elements(raw, func(raw []byte) error {
 				var m chatMessage
 				if err := decode(raw, &m); err != nil {
-					calls.answered() // perhaps this was the result, and it is lost
+					calls.answered() // the damaged message may be the result of the last command
 					return err
 				}
 				s.miniMessage(&m, &calls)
@@ -54,7 +54,7 @@ func readMini(src *source) ([]*Session, error) {
 		}
 		return nil
 	}, nil)
-	if named := s.Model; named != "" { // each answer is by the one model
+	if named := s.Model; named != "" { // all answers are from one model
 		for i := range s.Messages {
 			if m := &s.Messages[i]; m.Role == llm.Assistant && m.Model == "" {
 				m.Model = named
@@ -83,13 +83,13 @@ func (s *Session) miniMessage(c *chatMessage, calls *textCalls) {
 		if id := calls.answered(); id != "" {
 			m.Role, m.Parts = llm.Tool, []llm.Part{result(id, c.text(), false)}
 		}
-	default: // "exit": a note of the agent
+	default: // "exit" is a note of the agent
 		return
 	}
 	s.add(m)
 }
 
-// words returns a part of text, or none where it is blank.
+// words returns a text part, or none for a blank text.
 func words(s string) []llm.Part {
 	if strings.TrimSpace(s) == "" {
 		return nil

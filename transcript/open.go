@@ -10,23 +10,21 @@ import (
 	"strings"
 )
 
-// headBytes is how much of a file is looked at to tell its format.
+// headBytes is the number of first bytes of a file by which its format is recognised.
 const headBytes = 256 << 10
 
 // Opener opens session files. The zero value is ready to use.
 type Opener struct {
-	// SQLite opens a database file for reading. opencode keeps its sessions
-	// in one; without SQLite these files are an error. The driver is the
-	// caller's: this package links none.
+	// SQLite opens a database file for reading. opencode keeps its sessions in such a file. If SQLite is nil, reading this
+	// file is an error. The caller chooses the driver: this package links none.
 	SQLite func(path string) (*sql.DB, error)
 }
 
-// Open reads the sessions in a file. The format is told by the content.
-// path may also be a directory that is one store: opencode's "storage".
+// Open reads the sessions in a file. It recognises the format by the content. path may also be a directory: opencode's
+// "storage".
 //
-// The error is ErrFormat (wrapped) for a file of none of the formats, and
-// ErrEmpty for one without a readable message. Damaged lines are no error:
-// they are in Session.Damaged of the first session.
+// The error is ErrFormat (wrapped) for a file in an unknown format, and ErrEmpty (wrapped) for a file without a readable
+// message. Damaged lines are not an error: Session.Damaged of the first session lists them.
 func (o Opener) Open(path string) ([]*Session, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -36,7 +34,7 @@ func (o Opener) Open(path string) ([]*Session, error) {
 	err = o.each(path, info.IsDir(), func(sessions []*Session, err error) error {
 		all = append(all, sessions...)
 		if info.IsDir() && Skipped(err) {
-			return nil // one file of a store
+			return nil // this is one of several files of the directory
 		}
 		return err
 	})
@@ -49,7 +47,7 @@ func (o Opener) Open(path string) ([]*Session, error) {
 	return all, nil
 }
 
-// each hands over the sessions of one file or store, a few at a time.
+// each calls fn with the sessions of one file or directory, a few at a time.
 func (o Opener) each(path string, dir bool, fn func([]*Session, error) error) error {
 	switch {
 	case dir && isOpencodeStore(path):
@@ -64,7 +62,7 @@ func (o Opener) each(path string, dir bool, fn func([]*Session, error) error) er
 		if err != nil {
 			return fmt.Errorf("read session: %w", err)
 		}
-		_ = f.Close() // it was only read
+		_ = f.Close() // an error of closing does not matter after reading
 		return fmt.Errorf("read session %s: %w: a directory", path, ErrFormat)
 	case isDatabase(path):
 		return o.database(path, fn)
@@ -72,7 +70,7 @@ func (o Opener) each(path string, dir bool, fn func([]*Session, error) error) er
 	return fn(openFile(path))
 }
 
-// database reads an SQLite file.
+// database reads the sessions in an SQLite file.
 func (o Opener) database(path string, fn func([]*Session, error) error) error {
 	if name := filepath.Base(path); !strings.HasPrefix(name, "opencode") {
 		return fmt.Errorf("read session %s: %w: an SQLite database that is not opencode's", path, ErrFormat)

@@ -30,7 +30,7 @@ const codexHead = `{"timestamp":"2026-01-02T03:00:00Z","type":"session_meta","pa
 
 const codexUser = `{"timestamp":"2026-01-02T03:00:01Z","type":"response_item","payload":{"type":"message","role":"user","content":[{"type":"input_text","text":"hi"}]}}`
 
-// TestOpenRefuses: what holds no session is an error that says why.
+// TestOpenRefuses checks that a file without a session gives an error with the reason.
 func TestOpenRefuses(t *testing.T) {
 	for name, c := range map[string]struct {
 		content string
@@ -67,12 +67,12 @@ func TestOpenRefuses(t *testing.T) {
 	}
 }
 
-// TestOpenMangled: the ways in which files come to be damaged by machines.
+// TestOpenMangled checks typical kinds of damage.
 func TestOpenMangled(t *testing.T) {
 	whole := codexHead + "\n" + codexUser + "\n"
 	for name, c := range map[string]struct {
 		content string
-		damaged []int // lines
+		damaged []int // the numbers of the damaged lines
 	}{
 		"whole":          {whole, nil},
 		"no last break":  {strings.TrimSuffix(whole, "\n"), nil},
@@ -105,8 +105,8 @@ func TestOpenMangled(t *testing.T) {
 	}
 }
 
-// TestOpenBrokenDocument cuts a document off at every byte: what stands before
-// the cut stays, and no cut makes messages that were not there.
+// TestOpenBrokenDocument cuts a document off at every byte. The messages before the cut are kept, and no message is made
+// that was not there.
 func TestOpenBrokenDocument(t *testing.T) {
 	ar, err := txtar.ParseFile("testdata/golden/mini2.txtar")
 	if err != nil {
@@ -140,7 +140,7 @@ func TestOpenBrokenDocument(t *testing.T) {
 	}
 }
 
-// TestOpenLongLine: a line has no length that is too long.
+// TestOpenLongLine checks that a line may have any length.
 func TestOpenLongLine(t *testing.T) {
 	long := strings.Repeat("0123456789abcdef", 1<<19) // 8 MB
 	line := `{"timestamp":"2026-01-02T03:00:02Z","type":"response_item","payload":{"type":"function_call_output","call_id":"c","output":"` + long + `"}}`
@@ -154,7 +154,7 @@ func TestOpenLongLine(t *testing.T) {
 	}
 }
 
-// TestOpenCircle: parents that form a circle do not hang the reader.
+// TestOpenCircle checks that parents in a circle do not block the reader.
 func TestOpenCircle(t *testing.T) {
 	line := func(id, parent string) string {
 		return fmt.Sprintf(`{"parentUuid":%q,"uuid":%q,"sessionId":"s","type":"user","message":{"role":"user","content":%q}}`+"\n", parent, id, id)
@@ -171,8 +171,8 @@ func TestOpenCircle(t *testing.T) {
 	}
 }
 
-// FuzzOpen reads damaged files of every format. Nothing panics, and what is
-// read keeps to the contract of Session.
+// FuzzOpen reads damaged files of every format. There must be no panic, and the sessions must have the properties that
+// Session describes.
 func FuzzOpen(f *testing.F) {
 	names, _ := filepath.Glob("testdata/golden/*.txtar")
 	for _, name := range names {
@@ -185,7 +185,7 @@ func FuzzOpen(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b []byte) {
 		for _, kind := range formats() {
 			if kind.name == "opencode-storage" {
-				continue // reads other files
+				continue // it reads other files
 			}
 			src := &source{path: "x", format: kind.name, r: bytes.NewReader(b)}
 			sessions, err := kind.read(src)

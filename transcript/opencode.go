@@ -8,9 +8,8 @@ import (
 	"github.com/stet-dev/stet/llm"
 )
 
-// opencode keeps a session as messages, and a message as parts. One assistant
-// message may hold several answers of the model, each ended by a
-// "step-finish" part; calls and their results are one part.
+// opencode keeps a session as messages, and a message as parts. One assistant message may hold several answers of the
+// model. A "step-finish" part ends each answer. A call and its result are one part.
 
 func isOpencodeExport(s shape) bool { return strings.HasPrefix(s["info.id"], "ses_") }
 
@@ -44,8 +43,8 @@ type opencodeTokens struct {
 	} `json:"cache"`
 }
 
-// usage brings the tokens to the common form: input is without the cached
-// ones, output without the reasoning.
+// usage converts the tokens. In opencode's form, input does not include cached tokens, and output does not include the
+// reasoning.
 func (t *opencodeTokens) usage() *llm.Usage {
 	if t == nil {
 		return nil
@@ -99,7 +98,7 @@ func readOpencodeExport(src *source) ([]*Session, error) {
 	return []*Session{r.s}, err
 }
 
-// opencodeReader makes messages of opencode's.
+// opencodeReader makes messages from opencode's messages.
 type opencodeReader struct {
 	s    *Session
 	seen map[string]bool // system texts
@@ -117,7 +116,7 @@ func (r *opencodeReader) message(info opencodeMessage, raw []json.RawMessage) {
 	t := stamp(info.Time.Created)
 	parts := make([]opencodePart, len(raw))
 	for i := range raw {
-		_ = decode(raw[i], &parts[i]) // a part that cannot be read has no type
+		_ = decode(raw[i], &parts[i]) // a part that cannot be decoded has no type
 	}
 	switch info.Role {
 	case "user":
@@ -145,8 +144,7 @@ func (r *opencodeReader) user(info opencodeMessage, parts []opencodePart, raw []
 	r.s.add(m)
 }
 
-// answers adds the answers in an assistant message, and the results of their
-// calls after each.
+// answers adds the answers in an assistant message, and after each answer the results of its calls.
 func (r *opencodeReader) answers(info opencodeMessage, parts []opencodePart, raw []json.RawMessage, t time.Time) {
 	fresh := func() (llm.Message, llm.Message) {
 		return llm.Message{Role: llm.Assistant, ID: info.ID, Time: t, Model: info.Model},
@@ -163,7 +161,7 @@ func (r *opencodeReader) answers(info opencodeMessage, parts []opencodePart, raw
 	for i, p := range parts {
 		switch p.Type {
 		case "step-start":
-			if len(m.Parts) > 0 { // the step before was cut off
+			if len(m.Parts) > 0 { // the previous step was cut off
 				end(nil)
 			}
 		case "text":
@@ -185,7 +183,7 @@ func (r *opencodeReader) answers(info opencodeMessage, parts []opencodePart, raw
 	end(rest)
 }
 
-// result returns the result of a call; none where it was cut off.
+// result returns the result of a call. There is none if the call was cut off.
 func (p *opencodePart) result() []llm.Part {
 	result := llm.Part{Kind: llm.ToolResult, CallID: p.CallID}
 	switch p.State.Status {
@@ -203,7 +201,7 @@ func (p *opencodePart) result() []llm.Part {
 	return all
 }
 
-// compacted begins a new context with the summary that was just answered.
+// compacted begins a new context with the summary in the last answer.
 func (r *opencodeReader) compacted(parts []opencodePart, t time.Time) {
 	var summary []string
 	for _, p := range parts {

@@ -12,7 +12,7 @@ import (
 	"github.com/stet-dev/stet/transcript"
 )
 
-// database makes a small database as opencode does.
+// database makes a small database in opencode's format.
 func database(t *testing.T, path string) {
 	t.Helper()
 	db, err := sql.Open("sqlite", path)
@@ -76,7 +76,7 @@ func TestOpencodeDB(t *testing.T) {
 		t.Errorf("result %+v", r)
 	}
 
-	// Walk gives them one at a time.
+	// Walk passes the sessions one at a time.
 	var calls int
 	err = o.Walk([]string{filepath.Dir(path)}, func(p string, sessions []*transcript.Session, err error) error {
 		calls++

@@ -12,24 +12,23 @@ import (
 	"strings"
 )
 
-// opencode's live storage. Until 1.1 it is a directory "storage" of JSON files:
+// opencode's own storage. Until 1.1 it is a directory "storage" of JSON files:
 //
 //	storage/session/PROJECT/ses_….json
 //	storage/message/ses_…/msg_….json
 //	storage/part/msg_…/prt_….json
 //
-// since then an SQLite database, opencode.db, with the tables session,
-// message and part; the latter two hold the same JSON, without the ids, in
-// "data". Ids sort by time.
+// Since then it is an SQLite database, opencode.db, with the tables session, message and part. The last two hold the same
+// JSON, without the ids, in "data". The order of the ids is the order of time.
 
 const opencodeDBFormat = "opencode-db"
 
-// isOpencodeSession knows a file of storage/session.
+// isOpencodeSession reports whether a file is one of storage/session.
 func isOpencodeSession(s shape) bool {
 	return strings.HasPrefix(s["id"], "ses_") && (s.has("directory") || s.has("projectID"))
 }
 
-// isOpencodeStore reports whether dir is a "storage" directory of opencode's.
+// isOpencodeStore reports whether dir is a "storage" directory of opencode.
 func isOpencodeStore(dir string) bool {
 	for _, sub := range []string{"session", "message", "part"} {
 		if info, err := os.Stat(filepath.Join(dir, sub)); err != nil || !info.IsDir() {
@@ -51,8 +50,7 @@ func opencodeSessionFiles(dir string) []string {
 	return files
 }
 
-// readOpencodeStorage reads a session file, and the messages and parts that
-// lie beside it in the storage directory.
+// readOpencodeStorage reads a session file, and the session's messages and parts in the same storage directory.
 func readOpencodeStorage(src *source) ([]*Session, error) {
 	b, err := src.all()
 	if err != nil {
@@ -106,8 +104,8 @@ func (src *source) dir(path string) []json.RawMessage {
 	return all
 }
 
-// opencodeDB reads the sessions of opencode's database, one after the other. path is
-// what Session.File says. An error ends it.
+// opencodeDB reads the sessions of opencode's database, one after the other. path is the value for Session.File. The
+// sequence ends after an error.
 func opencodeDB(db *sql.DB, path string) iter.Seq2[*Session, error] {
 	return func(yield func(*Session, error) bool) {
 		infos, err := opencodeSessions(db)
@@ -124,7 +122,7 @@ func opencodeDB(db *sql.DB, path string) iter.Seq2[*Session, error] {
 			}
 			done, err := src.finish([]*Session{s})
 			if err != nil {
-				continue // no messages
+				continue // it has no messages
 			}
 			if !yield(done[0], nil) {
 				return

@@ -8,9 +8,8 @@ import (
 	"github.com/stet-dev/stet/llm"
 )
 
-// OpenHands writes a line per task, output.jsonl, with the events of the run
-// in "history": actions, and observations that name their cause. An exported
-// trajectory is the bare list of events.
+// OpenHands writes a line for each task, output.jsonl. "history" has the events of the run: actions, and observations that
+// name the action that caused them. An exported trajectory is only the list of events.
 
 func isOpenHands(s shape) bool {
 	return s.has("instance_id") && (s.has("test_result") || s.has("metadata.agent_class")) ||
@@ -87,8 +86,8 @@ func readOpenHands(src *source) ([]*Session, error) {
 type openHandsReader struct {
 	s        *Session
 	model    string
-	response string         // the answer that the newest actions are from
-	calls    map[int]string // event → the call it made
+	response string         // id of the answer that the newest actions belong to
+	calls    map[int]string // id of the call that an event made, by the event's number
 }
 
 func (r *openHandsReader) event(e *openHandsEvent) {
@@ -127,7 +126,7 @@ func (r *openHandsReader) event(e *openHandsEvent) {
 	}
 }
 
-// answer adds the answer that an action is from, once for all its actions.
+// answer adds the answer that an action belongs to, once for all its actions.
 func (r *openHandsReader) answer(e *openHandsEvent, m *llm.Message) {
 	m.Model = r.model
 	if e.Call == nil || e.Call.Response == nil || len(e.Call.Response.Choices) == 0 {
@@ -150,8 +149,7 @@ func (r *openHandsReader) answer(e *openHandsEvent, m *llm.Message) {
 	m.Parts = e.Call.Response.Choices[0].Message.parts()
 }
 
-// observe makes a result of an observation; words of a user where no call is
-// its cause.
+// observe makes a result of an observation. If no call caused it, it becomes a user message.
 func (r *openHandsReader) observe(e *openHandsEvent, m *llm.Message) {
 	id := ""
 	if e.Call != nil {
@@ -168,9 +166,8 @@ func (r *openHandsReader) observe(e *openHandsEvent, m *llm.Message) {
 	m.Parts = []llm.Part{result(id, words, false)}
 }
 
-// shown is an observation as the model sees it: for a command, with the lines
-// that say where and how it ended. OpenHands cuts out the middle of long ones
-// (30,000 characters by default); that is not repeated here.
+// shown returns an observation in the form that the model sees. A command's output gets lines about its directory and its
+// exit code. OpenHands also removes the middle of long outputs (more than 30,000 characters by default). shown does not.
 func (e *openHandsEvent) shown() string {
 	md := e.Extras.Metadata
 	if md == nil || e.Observation != "run" {

@@ -7,10 +7,9 @@ import (
 	"github.com/stet-dev/stet/llm"
 )
 
-// The parts of messages. Several agents store the content of a message as blocks
-// of the Messages API.
+// This file makes the parts of messages. Several agents store the content of a message as blocks of the Messages API.
 
-// text returns a part of text, or none where it is empty.
+// text returns a text part, or none for an empty text.
 func text(s string) []llm.Part {
 	if s == "" {
 		return nil
@@ -34,7 +33,7 @@ func opaque(raw json.RawMessage) llm.Part {
 	return llm.Part{Kind: llm.Opaque, Raw: string(raw)}
 }
 
-// block is a content block of the Messages API, as several agents store it.
+// block is a content block of the Messages API, in the form in which several agents store it.
 type block struct {
 	Type      string          `json:"type"`
 	Text      string          `json:"text"`
@@ -48,8 +47,8 @@ type block struct {
 	IsError   bool            `json:"is_error"`
 }
 
-// blocks reads the content of a message: a string, or a list of blocks. The
-// results of tools come apart from the other parts, each in its order.
+// blocks reads the content of a message, which is a string or a list of blocks. It returns the results of tools separately
+// from the other parts.
 func blocks(content json.RawMessage) (parts, results []llm.Part) {
 	if len(content) == 0 {
 		return nil, nil
@@ -81,9 +80,9 @@ func blocks(content json.RawMessage) (parts, results []llm.Part) {
 	return parts, results
 }
 
-// resultParts reads the content of a tool's result. Its texts become one
-// ToolResult; images follow as Opaque. A list that is not of blocks is the
-// result's text as JSON: that is how it was sent.
+// resultParts reads the content of a tool's result. Its texts become one ToolResult. Images follow it as Opaque parts. If
+// the content is a list of something else than blocks, the result's text is the list as JSON, because it was sent in this
+// form.
 func resultParts(id string, content json.RawMessage, isError bool) []llm.Part {
 	if len(content) > 0 && content[0] == '"' {
 		return []llm.Part{result(id, str(content), isError)}
@@ -104,8 +103,8 @@ func resultParts(id string, content json.RawMessage, isError bool) []llm.Part {
 	return append([]llm.Part{result(id, strings.Join(texts, "\n"), isError)}, others...)
 }
 
-// texts returns the strings in a value: itself, the elements of a list, the
-// texts of blocks, the content of a file.
+// texts returns the strings in a value: the value itself, the elements of a list, the texts of blocks, and the content of a
+// file.
 func texts(raw json.RawMessage) []string {
 	if len(raw) == 0 {
 		return nil

@@ -9,8 +9,8 @@ import (
 	"github.com/stet-dev/stet/llm"
 )
 
-// pi writes a line per entry, in a tree by parentId (the first versions: a
-// list). The newest entry's branch is the conversation.
+// pi writes a line for each entry, in a tree by parentId. The first versions wrote a list. The branch of the newest entry
+// is the conversation.
 
 func isPi(s shape) bool {
 	return s["type"] == "session" && s.has("cwd") && s.has("timestamp") ||

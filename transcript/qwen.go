@@ -8,8 +8,8 @@ import (
 	"github.com/stet-dev/stet/llm"
 )
 
-// Qwen Code writes a line per record, in a tree by parentUuid; "message" is a
-// Content of generateContent, role and parts.
+// Qwen Code writes a line for each record, in a tree by parentUuid. "message" is a Content of generateContent, with role
+// and parts.
 
 func isQwen(s shape) bool {
 	return s.has("uuid", "sessionId") && (s.has("message.parts") || s.has("message.parts[]") || s.has("systemPayload") || s["type"] == "tool_result")
@@ -47,7 +47,7 @@ type qwenContent struct {
 func readQwen(src *source) ([]*Session, error) {
 	s := &Session{}
 	var entries []entry
-	history := map[string][]llm.Message{} // of compressions, by id
+	history := map[string][]llm.Message{} // the history in a compression, by its id
 	err := src.lines(func(line []byte) error {
 		var l qwenLine
 		if err := decode(line, &l); err != nil {
@@ -75,7 +75,7 @@ func readQwen(src *source) ([]*Session, error) {
 	return []*Session{s}, err
 }
 
-// newQwenEntry reads a record. A compression has the history that goes on from it.
+// newQwenEntry reads a record. If the record is a compression, history is the history after it.
 func newQwenEntry(l *qwenLine) (e entry, history []llm.Message) {
 	e = entry{id: l.UUID, parent: l.Parent}
 	t := clock(l.Timestamp)
@@ -98,7 +98,7 @@ func newQwenEntry(l *qwenLine) (e entry, history []llm.Message) {
 	e.message.Model = l.Model
 	if u := l.Usage; u != nil {
 		out := u.Output
-		if u.Total == u.Prompt+u.Output+u.Thoughts { // else output includes them
+		if u.Total == u.Prompt+u.Output+u.Thoughts { // otherwise output includes the thoughts
 			out += u.Thoughts
 		}
 		e.message.Usage = orNil(llm.Usage{

@@ -10,7 +10,7 @@ import (
 	"github.com/stet-dev/stet/llm"
 )
 
-// recordings returns the folder of recorded sessions, or skips the test.
+// recordings returns the directory of recorded sessions, or skips the test.
 func recordings(t testing.TB) string {
 	dir := os.Getenv("STET_TRANSCRIPTS")
 	if dir == "" {
@@ -22,13 +22,13 @@ func recordings(t testing.TB) string {
 	return dir
 }
 
-// indexed is an entry of the folder's index.json.
+// indexed is an entry of index.json in that directory.
 type indexed struct {
 	File        string `json:"file"`
 	Format      string `json:"format"`
-	Line        int    `json:"line"` // 1-based, of a file with several sessions
+	Line        int    `json:"line"` // from 1, in a file with several sessions
 	Turns       int    `json:"turns"`
-	ToolResults *int   `json:"tool_results"` // nil: the index does not say it
+	ToolResults *int   `json:"tool_results"` // nil: the index does not count them
 }
 
 func recordedIndex(t testing.TB, dir string) []indexed {
@@ -43,7 +43,7 @@ func recordedIndex(t testing.TB, dir string) []indexed {
 	return all
 }
 
-// tally counts what a session holds.
+// tally counts the contents of a session.
 type tally struct {
 	turns, calls, results, opaque int
 	stray                         int // results without a call before them
@@ -80,23 +80,20 @@ func count(s *Session) tally {
 	return n
 }
 
-// TestRecorded reads every recorded session and compares it with what the
-// folder's index says of it. The two count differently in a few places, and
-// only there may they differ:
+// TestRecorded reads every recorded session and compares it with its entry in the index. They may differ only in these
+// cases, in which the two count differently:
 //
 //   - a damaged line holds one message;
-//   - Codex: the index begins a new turn after each web search, which is an
-//     Opaque part of the same answer here;
-//   - mini-swe-agent: the index counts the words with which the agent answers
-//     a turn without just one command as a result;
-//   - OpenHands: the index counts as results the workspace context at the
-//     beginning and errors that no call caused: two at most.
+//   - Codex: the index begins a new turn after each web search. Here the search is an Opaque part of the same answer;
+//   - mini-swe-agent: if a turn does not have exactly one command, the agent answers with a text. The index counts this text
+//     as a result;
+//   - OpenHands: the index counts the workspace context at the beginning as a result, and errors that no call caused. These
+//     are at most two.
 //
-// An index that does not say the results counts turns in another way: the
-// demonstrations of SWE-agent are none, for instance. Of its files only the format is
-// compared.
+// If an entry has no number of results, its index also counts turns in another way. For example, it does not count the
+// demonstrations of SWE-agent. For such files only the format is compared.
 //
-// Whatever else lies in the folder is skipped, and nothing goes wrong.
+// All other files in the directory must be skipped without an error.
 func TestRecorded(t *testing.T) {
 	dir := recordings(t)
 	files := map[string][]indexed{}
@@ -137,7 +134,7 @@ func TestRecorded(t *testing.T) {
 	}
 }
 
-// compare holds a session against its entry in the index.
+// compare compares a session with its entry in the index.
 func compare(t *testing.T, e indexed, sessions []*Session) {
 	t.Helper()
 	s := sessions[max(e.Line-1, 0)]
@@ -169,15 +166,15 @@ func compare(t *testing.T, e indexed, sessions []*Session) {
 	}
 }
 
-// check tests what is true of every session, and that calls have results unless
-// answers in it may have been broken off.
+// check checks what is true of every session. It also checks that calls have results, if answered is set. Each damaged line
+// may have had one result.
 func check(t *testing.T, s *Session, damaged int, answered bool) {
 	t.Helper()
 	n := count(s)
 	if n.stray > 0 {
 		t.Errorf("%s: session %s: %d results without a call before them", s.File, s.ID, n.stray)
 	}
-	// The last call may have been cut off, or end the task.
+	// The last call may have been cut off, or may have ended the task.
 	if answered && n.unanswered > 1+damaged {
 		t.Errorf("%s: session %s: %d calls without a result", s.File, s.ID, n.unanswered)
 	}

@@ -7,9 +7,9 @@ import (
 	"io"
 )
 
-// shape is what a JSON value looks like: the paths in it, to a depth of six,
-// with the values of short strings. "messages[].role" → "user", "payload" → "".
-// The first value of a path stays.
+// shape describes a JSON value. It maps the paths in the value to the values of short strings. Other values are "". For
+// example: "messages[].role" → "user", "payload" → "". Paths are at most six levels deep. If a path occurs several times,
+// the first value is kept.
 type shape map[string]string
 
 func (s shape) has(paths ...string) bool {
@@ -21,9 +21,8 @@ func (s shape) has(paths ...string) bool {
 	return true
 }
 
-// shapes returns the shapes of the first JSON values in head, n at most. The
-// values stand one after the other, as in a file of JSON lines. The last may
-// be cut off; where one is damaged, the next line is tried.
+// shapes returns the shapes of the first JSON values in head, at most n. The values follow one another, as in a file of
+// JSON lines. The last one may be cut off. After a damaged value, shapes continues with the next line.
 func shapes(head []byte, n int) []shape {
 	var all []shape
 	for len(all) < n {
@@ -53,7 +52,7 @@ const (
 	shortString = 80 // the text of longer strings is not kept
 )
 
-// value reads one value. What stands before an error is in the shape.
+// value reads one value. If there is an error, the shape has what came before it.
 func (s shape) value(dec *json.Decoder, path string, depth int) error {
 	token, err := dec.Token()
 	if err != nil {
@@ -80,7 +79,7 @@ func (s shape) value(dec *json.Decoder, path string, depth int) error {
 			if err != nil {
 				return err
 			}
-			name := key.(string) // in an object the decoder gives names
+			name := key.(string) // the decoder returns the names of an object as strings
 			if path != "" {
 				name = path + "." + name
 			}

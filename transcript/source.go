@@ -18,20 +18,20 @@ type source struct {
 	path    string
 	format  string
 	r       io.Reader
-	size    int // in bytes, where it is known
+	size    int // in bytes; 0: not known
 	damaged []Damage
 }
 
 // all reads the rest of the file.
 func (src *source) all() ([]byte, error) {
 	var b bytes.Buffer
-	b.Grow(src.size + bytes.MinRead) // no second buffer while it grows
+	b.Grow(src.size + bytes.MinRead) // so the buffer need not grow
 	_, err := b.ReadFrom(src.r)
 	return b.Bytes(), err
 }
 
-// damage notes a line that was left out. A file that is wholly damaged does
-// not make a list of all its lines.
+// damage records a line that was skipped. It records at most 10,000 lines, so that a completely damaged file does not fill
+// the memory.
 func (src *source) damage(line int, reason string) {
 	const most = 10_000
 	if len(src.damaged) < most {
@@ -39,10 +39,9 @@ func (src *source) damage(line int, reason string) {
 	}
 }
 
-// lines hands over every line that is not blank. The bytes are fn's until it
-// returns. A line for which fn returns a syntax error is tried as several JSON
-// values that lost the line breaks between them; what remains unread, and any
-// other error, is damage. A line may be of any length.
+// lines calls fn with every line that is not blank. The slice is valid only during the call. If fn returns a syntax error,
+// the line may be several JSON values without line breaks between them: lines calls fn with each of them. A rest that
+// cannot be read, and any other error, is recorded as damage. A line may have any length.
 func (src *source) lines(fn func(line []byte) error) error {
 	in := bufio.NewScanner(src.r)
 	in.Buffer(make([]byte, 256<<10), math.MaxInt)
@@ -79,8 +78,8 @@ func (src *source) line(n int, line []byte, fn func([]byte) error) {
 	}
 }
 
-// decode reads JSON into v. A member of another type than expected stays zero:
-// formats change in small things, and one odd field must not lose a line.
+// decode reads JSON into v. A member with an unexpected type stays zero, so that small changes of a format do not lose a
+// whole line.
 func decode(b []byte, v any) error {
 	if err := json.Unmarshal(b, v); err != nil && !isTypeError(err) {
 		return err
@@ -93,7 +92,7 @@ func isTypeError(err error) bool {
 	return errors.As(err, &t)
 }
 
-// finish completes the sessions read from the file.
+// finish completes the sessions read from the file, and drops those without messages.
 func (src *source) finish(sessions []*Session) ([]*Session, error) {
 	var kept []*Session
 	for _, s := range sessions {
@@ -118,7 +117,7 @@ func (src *source) finish(sessions []*Session) ([]*Session, error) {
 	return nil, fmt.Errorf("read session %s: %w", src.path, ErrEmpty)
 }
 
-// complete fills in what is told by the messages.
+// complete sets the fields that follow from the messages, and a missing ID.
 func (s *Session) complete() {
 	count := map[string]int{}
 	for i := range s.Messages {

@@ -7,9 +7,8 @@ import (
 	"github.com/stet-dev/stet/llm"
 )
 
-// SWE-agent writes one JSON object, .traj: "trajectory" holds the steps, each
-// with all messages that were sent in it, and "history" the messages once.
-// Without function calling the model writes its action in the text, and a user
+// SWE-agent writes one JSON object, .traj. "trajectory" holds the steps, each with all messages that were sent in it.
+// "history" holds each message once. Without function calling the model writes its action in the text, and the next user
 // message holds the observation.
 
 func isSWEAgent(s shape) bool {
@@ -26,7 +25,7 @@ func readSWEAgent(src *source) ([]*Session, error) {
 			src.elements(raw, func(raw []byte) error {
 				var m chatMessage
 				if err := decode(raw, &m); err != nil {
-					w.calls.answered() // perhaps this was the result, and it is lost
+					w.calls.answered() // the damaged message may be the result of the last command
 					return err
 				}
 				w.message(&m)
@@ -69,7 +68,7 @@ func readSWEAgent(src *source) ([]*Session, error) {
 	return []*Session{s}, err
 }
 
-// sweStep is a step of a trajectory; of a recording without history.
+// sweStep is a step of a trajectory. It is used for a recording without history.
 type sweStep struct {
 	Action      string `json:"action"`
 	Observation string `json:"observation"`
@@ -86,7 +85,7 @@ type sweReader struct {
 	calls textCalls
 }
 
-// config reads the name of the model: the configuration is JSON in a string.
+// config reads the name of the model from the configuration, which is JSON in a string.
 func (w *sweReader) config(raw json.RawMessage) {
 	if text := str(raw); text != "" {
 		raw = json.RawMessage(text)

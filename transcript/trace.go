@@ -9,10 +9,9 @@ import (
 	"github.com/stet-dev/stet/llm"
 )
 
-// claude-trace records the requests of the Messages API, a line each: the
-// bare body, or {request: {body}, response: {body | body_raw}}. Every request
-// of a conversation repeats the ones before, so the longest is the
-// conversation; the others only add their usage.
+// claude-trace records the requests of the Messages API, one per line: only the body, or {request: {body}, response: {body
+// | body_raw}}. Every request of a conversation repeats the earlier ones. So the longest request is the conversation. The
+// others only add their usage.
 
 func isTrace(s shape) bool {
 	return s.has("messages[].role", "max_tokens") ||
@@ -38,10 +37,10 @@ type traceBody struct {
 	Tools    []json.RawMessage `json:"tools"`
 }
 
-// conversation is the requests that begin with the same words.
+// conversation is the requests that begin with the same text.
 type conversation struct {
 	longest *traceBody
-	answer  *llm.Message         // to the longest
+	answer  *llm.Message         // the answer to the longest request
 	answers map[int]*llm.Message // by the number of messages in the request
 	order   int
 }
@@ -86,11 +85,11 @@ func readTrace(src *source) ([]*Session, error) {
 	return sessions, err
 }
 
-// firstWords tells conversations apart: by the model and the first words of
-// the user's. Cache markers move, and reminders before them come and go.
+// firstWords returns a hash that identifies a conversation: of the model and the user's first text. It leaves out cache
+// markers and reminders, because they change between requests.
 func firstWords(b *traceBody) uint64 {
 	h := fnv.New64a()
-	_, _ = h.Write([]byte(b.Model)) // a hash takes all
+	_, _ = h.Write([]byte(b.Model)) // a hash never returns an error
 	for _, p := range b.Messages[0].words() {
 		if !strings.HasPrefix(p.Text, "<system-reminder>") {
 			_, _ = h.Write([]byte(p.Text))
@@ -100,8 +99,8 @@ func firstWords(b *traceBody) uint64 {
 	return h.Sum64()
 }
 
-// session makes the conversation. One without any answer is left empty: it is
-// a question of the agent's own (a quota check, a title).
+// session makes the conversation. A single request without an answer and without tools is left empty, because it is one of
+// the agent's own requests (a quota check, a title).
 func (c *conversation) session() *Session {
 	s := &Session{}
 	b := c.longest
@@ -135,7 +134,7 @@ func (c *conversation) session() *Session {
 	return s
 }
 
-// traceAnswer reads an answer: a message, or the events of a stream.
+// traceAnswer reads an answer, which is a message or the events of a stream. It returns nil if there is none.
 func traceAnswer(body json.RawMessage, raw string) *llm.Message {
 	var m struct {
 		ID      string          `json:"id"`
@@ -181,7 +180,7 @@ type streamEvent struct {
 	Usage *messagesUsage `json:"usage"`
 }
 
-// streamAnswer puts a streamed answer together; nil where there is none.
+// streamAnswer makes the message of a streamed answer. It returns nil if there is none.
 func streamAnswer(stream []byte) *llm.Message {
 	m := &llm.Message{Role: llm.Assistant}
 	var usage messagesUsage
@@ -202,7 +201,7 @@ func streamAnswer(stream []byte) *llm.Message {
 			parts, _ := blocks(append(append([]byte{'['}, e.Block...), ']'))
 			var b block
 			if len(parts) == 0 && len(e.Block) > 0 && decode(e.Block, &b) == nil && b.Type == "text" {
-				parts = []llm.Part{{}} // the text follows
+				parts = []llm.Part{{}} // its text follows in other events
 			}
 			m.Parts = append(m.Parts, parts...)
 			input = input[:0]

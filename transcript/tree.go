@@ -6,19 +6,18 @@ import (
 	"github.com/stet-dev/stet/llm"
 )
 
-// Some agents write a tree of entries: going back begins another branch.
+// Some agents write a tree of entries. Going back begins a new branch.
 
-// entry is what is kept of a line.
+// entry is the data of a line.
 type entry struct {
 	id, parent string
 	message    llm.Message
-	start      bool   // a compaction; message is the summary
-	firstKept  string // the entry from which a compaction kept the messages
+	start      bool   // the entry is a compaction, and message is the summary
+	firstKept  string // id of the first entry whose message the compaction kept
 }
 
-// newestBranch returns the entries from the root to the newest. An entry whose
-// parent is not there follows the one before it: the line was damaged, or the
-// file has no tree.
+// newestBranch returns the entries from the root to the newest entry. If an entry's parent is missing, the previous entry
+// is used instead: the parent's line was damaged, or the file has no tree.
 func newestBranch(entries []entry) []entry {
 	index := map[string]int{}
 	for i, e := range entries {
@@ -31,7 +30,7 @@ func newestBranch(entries []entry) []entry {
 		e := entries[i]
 		back = append(back, e)
 		if e.id != "" && e.parent == "" {
-			break // a root
+			break // it is a root
 		}
 		up, ok := index[e.parent]
 		if !ok || up >= i {

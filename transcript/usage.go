@@ -28,8 +28,7 @@ func orNil(u llm.Usage) *llm.Usage {
 	return &u
 }
 
-// uncached returns what of the input was neither read from nor written to the
-// cache, where the total includes these.
+// uncached returns the input tokens that were neither read from nor written to the cache. total includes these.
 func uncached(total int, cached ...int) int {
 	for _, n := range cached {
 		total -= n

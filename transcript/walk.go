@@ -9,16 +9,13 @@ import (
 	"strings"
 )
 
-// Walk opens the files in paths, and in the directories among them with all
-// their subdirectories, one after the other, and calls fn with the sessions of
-// each. A file whose err is ErrFormat or ErrEmpty (wrapped) was skipped, for
-// the reason that err gives; any other err is trouble with that file. A store
-// with several sessions calls fn more than once with its path. Walk ends with
-// the first error that fn returns, and returns it.
+// Walk opens the files in paths, one after the other, and calls fn with the sessions of each. For a directory it opens the
+// files in it and in all its subdirectories. If err is ErrFormat or ErrEmpty (wrapped), the file was skipped, and err has
+// the reason. Any other err is a failure to read this file. For a database or directory with several sessions, fn is called
+// more than once. Walk ends with the first error that fn returns, and returns it.
 //
-// In directories files that look like none are passed over in silence: those
-// whose names tell (Likely), and those without an ending that hold something
-// else. A file that is in several of the paths is opened once.
+// In directories, some files are skipped without a call of fn: files whose names are not those of session files (Likely),
+// and files without an extension in an unknown format. A file that is in several of the paths is opened once.
 func (o Opener) Walk(paths []string, fn func(path string, sessions []*Session, err error) error) error {
 	w := walk{Opener: o, several: len(paths) > 1, seen: map[string]bool{}}
 	for _, root := range paths {
@@ -38,15 +35,15 @@ func (o Opener) Walk(paths []string, fn func(path string, sessions []*Session, e
 	return nil
 }
 
-// walk is one Walk on its way.
+// walk is the state of a Walk.
 type walk struct {
 	Opener
-	several bool            // paths
-	seen    map[string]bool // if several: files and stores, by their paths without links
+	several bool            // there are several paths
+	seen    map[string]bool // if several: the visited files and directories, by their paths without links
 }
 
 func (w *walk) dir(root string, fn func(string, []*Session, error) error) error {
-	if info, err := os.Lstat(root); err == nil && !info.IsDir() { // a link, which WalkDir does not follow
+	if info, err := os.Lstat(root); err == nil && !info.IsDir() { // WalkDir does not follow a link
 		if target, err := filepath.EvalSymlinks(root); err == nil {
 			root = target
 		}
@@ -74,14 +71,14 @@ func (w *walk) dir(root string, fn func(string, []*Session, error) error) error 
 		}
 		return w.file(path, false, func(path string, sessions []*Session, err error) error {
 			if errors.Is(err, ErrFormat) {
-				return nil // a licence, a makefile
+				return nil // for example a licence or a makefile
 			}
 			return fn(path, sessions, err)
 		})
 	})
 }
 
-// again reports whether a file was met before.
+// again reports whether a file was visited before.
 func (w *walk) again(path string) bool {
 	if !w.several {
 		return false
@@ -96,8 +93,8 @@ func (w *walk) again(path string) bool {
 	return w.seen[path]
 }
 
-// file calls fn with what is in one file or store. An error of fn's goes
-// through; an error of the file's goes to fn.
+// file calls fn with the sessions of one file or directory. It returns an error of fn. It passes an error of the file to
+// fn.
 func (w *walk) file(path string, dir bool, fn func(string, []*Session, error) error) error {
 	if w.again(path) {
 		return nil
@@ -117,8 +114,8 @@ func (w *walk) file(path string, dir bool, fn func(string, []*Session, error) er
 	return fn(path, nil, err)
 }
 
-// Likely reports whether a file in a directory may hold sessions, as far as its
-// name (without the directory) tells. Hidden files and parts of others do not.
+// Likely reports whether a file in a directory may hold sessions, by its name without the directory. Hidden files and files
+// with other extensions do not.
 func Likely(name string) bool {
 	switch strings.ToLower(filepath.Ext(name)) {
 	case ".json", ".jsonl", ".traj", ".ndjson", ".db", "":
@@ -127,6 +124,5 @@ func Likely(name string) bool {
 	return false
 }
 
-// Skipped reports whether err, as Walk gives it, says that a file was passed
-// over because it holds no session.
+// Skipped reports whether an error that Walk passed to fn means that the file holds no session.
 func Skipped(err error) bool { return errors.Is(err, ErrFormat) || errors.Is(err, ErrEmpty) }

@@ -45,7 +45,7 @@ func TestWalk(t *testing.T) {
 		got = append(got, line)
 		return nil
 	}
-	// A file that is named twice is read once, under any name.
+	// A file with two names is read once.
 	link := filepath.Join(t.TempDir(), "link")
 	if err := os.Symlink(dir, link); err != nil {
 		t.Fatal(err)
@@ -67,7 +67,7 @@ func TestWalk(t *testing.T) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 
-	// fn's error ends the walk.
+	// An error of fn ends the walk.
 	stop := errors.New("stop")
 	n := 0
 	err := Opener{}.Walk([]string{dir}, func(string, []*Session, error) error { n++; return stop })
@@ -116,14 +116,14 @@ func TestFind(t *testing.T) {
 		t.Errorf("got %v, want %v", got, want)
 	}
 
-	// Without a home only what variables name is looked at, not what is below the
+	// Without a home directory, only directories in environment variables are searched. Nothing is searched below the
 	// working directory.
 	t.Chdir(home)
 	if got := Find("", none); len(got) != 0 {
 		t.Errorf("without a home: %v", got)
 	}
 
-	// Variables name other places.
+	// Environment variables name other directories.
 	other := t.TempDir()
 	write(t, filepath.Join(other, "c/projects/x/s.jsonl"), "")
 	write(t, filepath.Join(other, "x/sessions/s.jsonl"), "")
