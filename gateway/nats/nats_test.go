@@ -230,6 +230,34 @@ func TestPiecesLeft(t *testing.T) {
 	}
 }
 
+// A message to an address of the same process does not go over NATS, and follows those that were sent before.
+func TestSendHere(t *testing.T) {
+	s := startEmbedded(t)
+	line := startRelay(t, s.Addr().String())
+	b := open(t, nats.Config{URL: line.url()})
+	got := make(chan gateway.Message, 200)
+	stop, err := b.Own("hub/x", func(m gateway.Message) { got <- m }, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	line.hold() // NATS answers nothing; the lease lasts three seconds
+	for i := range 200 {
+		if err := b.Send("hub/x", large(fmt.Sprint(i), 10)); err != nil {
+			t.Fatal(i, err)
+		}
+	}
+	line.letGo()
+	for i := range 200 {
+		if m := <-got; wire.CallOf(m.Frame) != fmt.Sprint(i) {
+			t.Fatalf("message %d is %+v", i, m)
+		}
+	}
+	stop()
+	if err := b.Send("hub/x", large("c", 10)); !errors.Is(err, gateway.ErrNoOwner) {
+		t.Errorf("after the address was given back: %v", err)
+	}
+}
+
 // A lost server causes an error that says what to do.
 func TestServerLost(t *testing.T) {
 	cmd, url := startProcess(t)

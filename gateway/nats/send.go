@@ -31,8 +31,11 @@ const (
 // findTime is how long servers may not yet know a new owner.
 const findTime = 150 * time.Millisecond
 
-// Send implements gateway.Bus.
+// Send implements gateway.Bus. A message to an address of this process does not go over NATS.
 func (b *Bus) Send(address string, m gateway.Message) error {
+	if b.putHere(address, m) {
+		return nil
+	}
 	body, err := bodyOf(m)
 	if err == nil {
 		err = b.send(address, m.From, body)
@@ -254,6 +257,28 @@ func (o *owned) put(m gateway.Message) bool {
 		o.queue <- m
 	}
 	return !o.over
+}
+
+// putHere adds a message to the backlog of an address of this process. It reports false if that is not possible at once; then
+// NATS shows what to do.
+func (b *Bus) putHere(address string, m gateway.Message) bool {
+	b.mu.Lock()
+	o := b.owned[address]
+	mine := o != nil && b.known[address] == o.owner // after the lease has ended, not before the address is taken again
+	b.mu.Unlock()
+	if !mine || !b.alive() || !o.taking.TryLock() {
+		return false
+	}
+	defer o.taking.Unlock()
+	if o.over {
+		return false
+	}
+	select {
+	case o.queue <- m:
+		return true
+	default:
+		return false
+	}
 }
 
 func (o *owned) ended() bool {
