@@ -52,12 +52,18 @@ func TestServeClusterTLS(t *testing.T) {
 	trusting := &tls.Config{RootCAs: roots, ServerName: "127.0.0.1"}
 	foreign, foreignKey := others.node("node", nil)
 	good, goodKey := ours.node("node", nil)
+	old, oldKey := ours.node("node", func(c *x509.Certificate) { c.NotAfter = time.Now().Add(-time.Minute) })
+	early, earlyKey := ours.node("node", func(c *x509.Certificate) { c.NotBefore = time.Now().Add(time.Minute) })
+	host, hostKey := ours.node("node", func(c *x509.Certificate) { c.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth} })
 	for what, c := range map[string]struct {
 		config *tls.Config
 		in     bool
 	}{
 		"no certificate":                  {trusting, false},
 		"a certificate of another signer": {with(t, trusting, foreign, foreignKey), false},
+		"an expired certificate":          {with(t, trusting, old, oldKey), false},
+		"a certificate of the future":     {with(t, trusting, early, earlyKey), false},
+		"a certificate not for clients":   {with(t, trusting, host, hostKey), false},
 		"a certificate":                   {with(t, trusting, good, goodKey), true},
 	} {
 		if err := knockAtRoute(t, addresses[0], c.config); (err == nil) != c.in {

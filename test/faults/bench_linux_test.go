@@ -1,11 +1,13 @@
 package faults
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -28,33 +30,85 @@ func BenchmarkCall(b *testing.B) {
 func BenchmarkCalls(b *testing.B) {
 	for _, to := range targets(b) {
 		b.Run(to.name, func(b *testing.B) {
-			var agents atomic.Int64
-			b.SetParallelism(8)
-			b.RunParallel(func(p *testing.PB) {
-				agent := int(agents.Add(1))
-				for p.Next() {
-					to.call(b, agent)
-				}
-			})
+			allAgents(b, to, 8)
 		})
 	}
 }
 
+// allAgents makes calls by as many agents for each processor at once.
+func allAgents(b *testing.B, to target, agents int) {
+	var last atomic.Int64
+	b.SetParallelism(agents)
+	b.RunParallel(func(p *testing.PB) {
+		agent := int(last.Add(1))
+		for p.Next() {
+			to.call(b, agent)
+		}
+	})
+}
+
+// BenchmarkConfinedCalls is calls by 48 agents where each server has a share of one processor, as if it had a machine of its own:
+// STET_FAULTS_QUOTA percent, by cgroups of version 1, which only root may make. The host, the agents and PostgreSQL have no limit.
+func BenchmarkConfinedCalls(b *testing.B) {
+	percent, err := strconv.Atoi(os.Getenv("STET_FAULTS_QUOTA"))
+	if err != nil {
+		b.Skip("STET_FAULTS_QUOTA is not a number")
+	}
+	for _, to := range targets(b) {
+		b.Run(to.name, func(b *testing.B) {
+			for _, p := range to.servers {
+				confine(b, p, percent)
+			}
+			allAgents(b, to, 24)
+			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "calls/s")
+		})
+	}
+}
+
+// confine lets a program have no more than that many percent of one processor.
+func confine(b *testing.B, p *program, percent int) {
+	b.Helper()
+	dir := fmt.Sprintf("/sys/fs/cgroup/cpu/stet-faults-%d", p.cmd.Process.Pid)
+	put := func(dir, file string, number int) error {
+		return os.WriteFile(filepath.Join(dir, file), []byte(strconv.Itoa(number)), 0o600)
+	}
+	err := os.Mkdir(dir, 0o700)
+	if err == nil || os.IsExist(err) {
+		err = errors.Join(put(dir, "cpu.cfs_quota_us", percent*1000), put(dir, "cgroup.procs", p.cmd.Process.Pid))
+	}
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() {
+		if err := errors.Join(put(filepath.Dir(dir), "cgroup.procs", p.cmd.Process.Pid), os.Remove(dir)); err != nil {
+			b.Error(err)
+		}
+	})
+}
+
 // target is where calls are made.
 type target struct {
-	name   string
-	bases  []string
-	token  string
-	client *http.Client
+	name       string
+	bases      []string
+	workspaces []string // each has its host at the server of the same number
+	own        bool     // each agent asks the server of the host that it calls
+	servers    []*program
+	token      string
+	client     *http.Client
 }
 
 func targets(b *testing.B) []target {
 	b.Helper()
 	c := startCluster(b)
 	client := &http.Client{Timeout: time.Minute, Transport: &http.Transport{MaxIdleConnsPerHost: 64}}
-	near := c.program("near", nodes, "host", "--workspace", "near", "--root", c.tree, "--rate", "0", c.base[0])
-	near.env = append(near.env, "STET_TOKEN="+c.token.host)
-	near.start(b)
+	if err := os.WriteFile(filepath.Join(c.tree, "a.txt"), []byte("hello\n"), 0o600); err != nil {
+		b.Fatal(err)
+	}
+	var workspaces []string
+	for i := range nodes {
+		workspaces = append(workspaces, fmt.Sprint("near", i))
+		c.hostAt(c.base[i], workspaces[i])
+	}
 
 	listen := ports(b, 1)[0]
 	alone := c.program("alone", 0, "serve", "--no-workspace", "--listen", listen, "--rate", "0")
@@ -62,7 +116,6 @@ func targets(b *testing.B) []target {
 	for _, err := range []error{
 		os.MkdirAll(filepath.Join(c.dir, "alone", "stet"), 0o700),
 		copyFile(filepath.Join(c.state(0), "stet", "tokens.json"), filepath.Join(c.dir, "alone", "stet", "tokens.json")),
-		os.WriteFile(filepath.Join(c.tree, "a.txt"), []byte("hello\n"), 0o600),
 	} {
 		if err != nil {
 			b.Fatal(err)
@@ -70,20 +123,33 @@ func targets(b *testing.B) []target {
 	}
 	alone.start(b)
 	c.within(time.Minute, "the server alone is ready", func() error { return get("http://" + listen + "/readyz") })
-	own := c.program("own", nodes, "host", "--workspace", "near", "--root", c.tree, "--rate", "0", "http://"+listen)
-	own.env = append(own.env, "STET_TOKEN="+c.token.host, "STET_STORE=", "XDG_STATE_HOME="+filepath.Join(c.dir, "alone"))
-	own.start(b)
-	of := func(name string, bases ...string) target { return target{name, bases, c.token.agent, client} }
+	c.hostAt("http://"+listen, workspaces[0], "STET_STORE=", "XDG_STATE_HOME="+filepath.Join(c.dir, "alone"))
 	all := []target{
-		of("alone", "http://"+listen), of("host's server", c.base[0]), of("another server", c.base[1]),
-		of("two servers", c.base[0], c.base[1]), of("three servers", c.base[:]...),
+		{name: "alone", bases: []string{"http://" + listen}, workspaces: workspaces[:1], servers: []*program{alone}},
+		{name: "host's server", bases: c.base[:1], workspaces: workspaces[:1], servers: c.node[:]},
+		{name: "another server", bases: c.base[1:2], workspaces: workspaces[:1], servers: c.node[:]},
+		{name: "two servers", bases: c.base[:2], workspaces: workspaces[:1], servers: c.node[:]},
+		{name: "three servers", bases: c.base[:], workspaces: workspaces[:1], servers: c.node[:]},
+		{name: "two servers with a host each", bases: c.base[:2], workspaces: workspaces[:2], servers: c.node[:]},
+		{name: "three servers with a host each", bases: c.base[:], workspaces: workspaces, servers: c.node[:]},
+		{name: "two servers, each with a host and its agents", bases: c.base[:2], workspaces: workspaces[:2], own: true, servers: c.node[:]},
+		{name: "three servers, each with a host and its agents", bases: c.base[:], workspaces: workspaces, own: true, servers: c.node[:]},
 	}
-	for _, to := range all {
-		for i := range to.bases {
+	for n := range all {
+		to := &all[n]
+		to.token, to.client = c.token.agent, client
+		for i := range len(to.bases) * len(to.workspaces) {
 			c.within(time.Minute, to.name+" reaches the host", func() error { return to.try(i) })
 		}
 	}
 	return all
+}
+
+// hostAt connects a host to a server.
+func (c *cluster) hostAt(base, workspace string, env ...string) {
+	p := c.program("host of "+workspace, nodes, "host", "--workspace", workspace, "--root", c.tree, "--rate", "0", base)
+	p.env = append(append(p.env, "STET_TOKEN="+c.token.host), env...)
+	p.start(c.t)
 }
 
 func copyFile(from, to string) error {
@@ -102,7 +168,12 @@ func (t *target) call(b *testing.B, agent int) {
 
 // try reads a file.
 func (t *target) try(agent int) error {
-	r, err := http.NewRequest(http.MethodPost, fmt.Sprintf("%s/v1/sessions/s%d/tools/read_file?workspace=near", t.bases[agent%len(t.bases)], agent), strings.NewReader(`{"path":"a.txt"}`))
+	server := agent % len(t.bases)
+	workspace := t.workspaces[agent/len(t.bases)%len(t.workspaces)]
+	if t.own {
+		workspace = t.workspaces[server]
+	}
+	r, err := http.NewRequest(http.MethodPost, fmt.Sprintf("%s/v1/sessions/s%d/tools/read_file?workspace=%s", t.bases[server], agent, workspace), strings.NewReader(`{"path":"a.txt"}`))
 	if err != nil {
 		return err
 	}

@@ -40,7 +40,17 @@ func testMain(m *testing.M) int {
 	defer database.Stop()
 	if stet = os.Getenv("STET_E2E_STET"); stet == "" {
 		stet = filepath.Join(dir, "stet")
-		if out, err := exec.Command("go", "build", "-o", stet, "../../cmd/stet").CombinedOutput(); err != nil {
+		build := exec.Command("go", "build", "-o", stet)
+		if wrongClocks() {
+			overlay, err := clockOverlay(dir)
+			if err != nil {
+				fmt.Fprintln(os.Stderr, err)
+				return 1
+			}
+			build.Args = append(build.Args, "-overlay", overlay)
+		}
+		build.Args = append(build.Args, "../../cmd/stet")
+		if out, err := build.CombinedOutput(); err != nil {
 			fmt.Fprintf(os.Stderr, "build stet: %v\n%s", err, out)
 			return 1
 		}
@@ -203,8 +213,12 @@ func (c *cluster) makeTokens() {
 
 // env is the environment of a program, whose database is behind its relay.
 func (c *cluster) env(n int) []string {
+	off := ""
+	if wrongClocks() {
+		off = clockOff[n]
+	}
 	return []string{
-		"PATH=" + os.Getenv("PATH"), "HOME=" + c.dir, "XDG_STATE_HOME=" + c.state(n), "XDG_CONFIG_HOME=" + filepath.Join(c.dir, "config"),
+		"CLOCK_OFF=" + off, "PATH=" + os.Getenv("PATH"), "HOME=" + c.dir, "XDG_STATE_HOME=" + c.state(n), "XDG_CONFIG_HOME=" + filepath.Join(c.dir, "config"),
 		"NO_COLOR=1", "STET_STORE=" + c.storeURL(n),
 	}
 }
