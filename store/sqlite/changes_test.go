@@ -12,8 +12,7 @@ import (
 	"github.com/stet-dev/stet/store/sqlite"
 )
 
-// Changes tells of what was written through this handle, another one, and that
-// of sessions; and of nothing else.
+// Changes reports writes through this handle, through another one, and to sessions. It reports no change without a write.
 func TestChanges(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "stet.db")
 	open := func() *sqlite.Store {
@@ -69,7 +68,7 @@ func TestChanges(t *testing.T) {
 	}
 }
 
-// A hub follows what another handle of the same file adds.
+// A hub sends events that another handle of the same file adds.
 func TestHubFollowsAnotherProcess(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "stet.db")
 	other, store := openSessions(t, path), openSessions(t, path)
@@ -95,7 +94,7 @@ func TestHubFollowsAnotherProcess(t *testing.T) {
 	}
 }
 
-// BenchmarkChanges is what an open page costs a second when nothing happens.
+// BenchmarkChanges measures one check for changes while nothing is written. An open page makes such checks.
 func BenchmarkChanges(b *testing.B) {
 	s, err := sqlite.Open(b.Context(), filepath.Join(b.TempDir(), "stet.db"))
 	if err != nil {
@@ -109,7 +108,7 @@ func BenchmarkChanges(b *testing.B) {
 	}
 }
 
-// BenchmarkIdleFollower is what a session that is followed costs a second then.
+// BenchmarkIdleFollower measures one check of a followed session while nothing is written.
 func BenchmarkIdleFollower(b *testing.B) {
 	s, err := sqlite.OpenSessions(b.Context(), filepath.Join(b.TempDir(), "stet.db"))
 	if err != nil {

@@ -13,10 +13,10 @@ import (
 	"github.com/pressly/goose/v3"
 )
 
-// dropping are the migrations that remove what was stored. They are not made where the file cannot be copied.
+// dropping are the migrations that remove stored data. They are not executed if the file cannot be copied first.
 var dropping = []int64{19}
 
-// drops reports whether one of the migrations to be made removes something.
+// drops reports whether a pending migration removes stored data.
 func drops(ctx context.Context, p *goose.Provider) (bool, error) {
 	all, err := p.Status(ctx)
 	return slices.ContainsFunc(all, func(m *goose.MigrationStatus) bool {
@@ -24,10 +24,11 @@ func drops(ctx context.Context, p *goose.Provider) (bool, error) {
 	}), err
 }
 
-// keptCopies is how many copies of the file are kept, the newest ones.
+// keptCopies is the number of copies of the file that are kept: the newest ones.
 const keptCopies = 2
 
-// removeCopies removes copies that newer ones follow. What cannot be removed stays.
+// removeCopies removes the copies that are older than the newest keptCopies. It ignores errors: a copy that cannot be removed
+// stays.
 func (s *Store) removeCopies() {
 	all := copies(s.path)
 	for _, name := range all[min(keptCopies, len(all)):] {
@@ -35,40 +36,39 @@ func (s *Store) removeCopies() {
 	}
 }
 
-// copies are the copies of the file at path, that of the newest schema first.
+// copies returns the paths of the copies of the file at path, newest schema first.
 func copies(path string) []string {
 	ext := filepath.Ext(path)
 	base := strings.TrimSuffix(path, ext)
-	all, _ := filepath.Glob(escaped(base) + ".schema-*" + escaped(ext)) // its only error is of the pattern
+	all, _ := filepath.Glob(escaped(base) + ".schema-*" + escaped(ext)) // its only error is a malformed pattern
 	version := func(name string) (n int) {
 		n, _ = strconv.Atoi(strings.TrimSuffix(strings.TrimPrefix(name, base+".schema-"), ext))
-		return n // 0 is none of ours
+		return n // 0: the file is not a copy made by stet
 	}
 	all = slices.DeleteFunc(all, func(name string) bool { return version(name) == 0 })
 	slices.SortFunc(all, func(a, b string) int { return version(b) - version(a) })
 	return all
 }
 
-// escaped is a name in which no character has a meaning for filepath.Glob.
+// escaped returns name with the special characters of filepath.Glob escaped.
 func escaped(name string) string {
 	return strings.NewReplacer("[", "[[]", "*", "[*]", "?", "[?]").Replace(name)
 }
 
-// CopyFile is where the file at path is copied to before its schema, of this
-// version, changes.
+// CopyFile returns the path of the copy of the file at path. The copy is made before the schema with the number version changes.
 func CopyFile(path string, version int64) string {
 	ext := filepath.Ext(path)
 	return fmt.Sprintf("%s.schema-%d%s", strings.TrimSuffix(path, ext), version, ext)
 }
 
-// copyTo makes a whole copy of the database at path, which only its owner can
-// read. A copy that is there already is replaced. The copy survives a power cut.
+// copyTo makes a complete copy of the database at path. Only the owner can read the copy. An existing copy is replaced. When
+// copyTo returns, the copy survives a power failure.
 func (s *Store) copyTo(ctx context.Context, path string) (err error) {
 	half := path + "-half"
 	if err := os.Remove(half); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
-	f, err := os.OpenFile(half, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600) // SQLite fills a file that is empty
+	f, err := os.OpenFile(half, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600) // SQLite writes into an existing empty file
 	if err != nil {
 		return err
 	}
@@ -90,6 +90,6 @@ func (s *Store) copyTo(ctx context.Context, path string) (err error) {
 	if err != nil {
 		return err
 	}
-	_ = dir.Sync() // some file systems cannot
+	_ = dir.Sync() // not supported by some file systems
 	return dir.Close()
 }

@@ -14,13 +14,14 @@ import (
 	"github.com/stet-dev/stet/store/rows"
 )
 
-// source is a file that is read to be copied, in one transaction.
+// source is a file that is read for a copy, in one transaction.
 type source struct {
 	db *sql.DB
 	tx *sql.Tx
 }
 
-// OpenSource opens the file at path to be copied elsewhere. It is only read, so its schema must be the newest already.
+// OpenSource opens the file at path as the source of a copy. The file is only read. An error is returned if its schema is not the
+// newest.
 func OpenSource(ctx context.Context, path string) (rows.Source, error) {
 	s, err := openToRead(ctx, path)
 	if err != nil {
@@ -57,7 +58,7 @@ func openToRead(ctx context.Context, path string) (*source, error) {
 	return s, nil
 }
 
-// schema returns the number of the schema, and that of this program's.
+// schema returns the schema number of the file, and the newest one that this program knows.
 func (s *source) schema(ctx context.Context) (has, newest int64, err error) {
 	var id int64
 	if err := s.tx.QueryRowContext(ctx, "SELECT application_id FROM pragma_application_id").Scan(&id); err != nil {
@@ -109,13 +110,13 @@ func (s *source) Page(ctx context.Context, t rows.Table, after []any, skip int64
 // Close implements rows.Source.
 func (s *source) Close() error { return errors.Join(s.tx.Rollback(), s.db.Close()) }
 
-// target is a file that is made by copying. It gets its name when it is complete.
+// target is a file that a copy is written to. It has another name until the copy is complete.
 type target struct {
 	*Store
 	half, path string
 }
 
-// OpenTarget opens a new file at path to copy into, or one whose copy is not complete.
+// OpenTarget opens a new file at path to copy into, or continues an incomplete copy. It returns an error if path exists.
 func OpenTarget(ctx context.Context, path string) (rows.Target, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -153,7 +154,7 @@ func (t *target) Write(ctx context.Context, to rows.Table, list [][]any) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = tx.Rollback() }() // nothing is left to do after a commit
+	defer func() { _ = tx.Rollback() }() // fails after a commit, which is not an error
 	if err := insert(ctx, tx, to.Insert(), list, func(row []any) []any { return row }); err != nil {
 		return err
 	}

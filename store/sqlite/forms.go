@@ -16,10 +16,10 @@ const (
 			bound = max(bound, excluded.bound), drops = max(drops, excluded.drops)`
 )
 
-// chosenPlaces are those named by a JSON list of numbers.
+// chosenPlaces selects the places of a JSON list of numbers.
 const chosenPlaces = `sent_places WHERE place IN (SELECT value FROM json_each(?1))`
 
-// numbersOf is a list of numbers, as they are kept, in JSON: for json_each.
+// numbersOf returns numbers as a JSON list for json_each, converted to the type of the columns.
 func numbersOf(list []uint64) (string, error) {
 	numbers := make([]int64, len(list))
 	for i, p := range list {
@@ -35,7 +35,7 @@ func (s *Store) SentForms(ctx context.Context, places []uint64) ([]record.SentPl
 	if err != nil {
 		return nil, nil, err
 	}
-	// Places are read first: a form is there before a place names it.
+	// Places are read before forms, because a form is written before a place that names it.
 	at, err := each(ctx, s.db, `SELECT `+rows.PlaceColumns+` FROM `+chosenPlaces+` ORDER BY time_us DESC`, []any{list}, rows.ScanPlace)
 	if err != nil || len(at) == 0 {
 		return nil, nil, s.explain("read", err)
@@ -48,9 +48,9 @@ func (s *Store) SentForms(ctx context.Context, places []uint64) ([]record.SentPl
 	return at, forms, s.explain("read", err)
 }
 
-// pruneForms removes places that are older than since, and the oldest where there is no room for all. Forms go
-// once no place needs them. Where nothing is to be removed it only adds up: to sort all places, or to follow all forms, takes
-// seconds, and no one else can write meanwhile.
+// pruneForms removes places that are older than since. If the rest needs more than bytes, it also removes the oldest places. A
+// form is removed when no place needs it. If nothing has to be removed, pruneForms only computes a sum. Sorting all places or
+// following all forms takes seconds, and other writers wait for that time.
 func pruneForms(ctx context.Context, tx *sql.Tx, since, bytes int64) error {
 	var removed int64
 	remove := func(query string, argument int64) error {
@@ -72,7 +72,7 @@ func pruneForms(ctx context.Context, tx *sql.Tx, since, bytes int64) error {
 		if err := tx.QueryRowContext(ctx, `SELECT `+size+` `+sized).Scan(&all); err != nil {
 			return err
 		}
-		if all.Int64 > bytes+bytes/32 { // else it would be a few at each start
+		if all.Int64 > bytes+bytes/32 { // without this margin, every start would remove a few places
 			err := remove(`DELETE FROM sent_places WHERE (place, form) IN (SELECT place, form FROM (
 				SELECT place, form, `+size+` OVER (ORDER BY time_us DESC, place, form ROWS UNBOUNDED PRECEDING) AS size `+sized+`) WHERE size > ?)`, bytes)
 			if err != nil {

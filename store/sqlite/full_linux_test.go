@@ -17,7 +17,7 @@ import (
 	"github.com/stet-dev/stet/store/sqlite"
 )
 
-// smallDisk is a directory on a file system of its own.
+// smallDisk returns a directory on a file system of the given size.
 func smallDisk(t *testing.T, size string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -32,7 +32,7 @@ func smallDisk(t *testing.T, size string) string {
 	return dir
 }
 
-// fillDisk leaves no room in dir.
+// fillDisk fills the file system of dir with a file, and returns the path of that file.
 func fillDisk(t *testing.T, dir string) (ballast string) {
 	t.Helper()
 	ballast = filepath.Join(dir, "ballast")
@@ -42,7 +42,7 @@ func fillDisk(t *testing.T, dir string) (ballast string) {
 	return ballast
 }
 
-// wantFull checks that err says which disk is full.
+// wantFull checks that err names the full file system.
 func wantFull(t *testing.T, what string, err error, dir string) {
 	t.Helper()
 	if !errors.Is(err, record.ErrFull) || !strings.Contains(err.Error(), "the file system of "+dir+" is full") {
@@ -50,8 +50,8 @@ func wantFull(t *testing.T, what string, err error, dir string) {
 	}
 }
 
-// A full disk has a name in every store, says which one it is, and damages
-// nothing; with room again everything goes on.
+// For a full disk every store returns an error that names the file system. Nothing is damaged. When there is space again, writes
+// succeed.
 func TestFullDisk(t *testing.T) {
 	dir := smallDisk(t, "4m")
 	path := filepath.Join(dir, "stet.db")
@@ -97,8 +97,7 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
-// A state directory that cannot be written is an error that says what to look at,
-// at the opening and later; what was written can be read.
+// If the state directory cannot be written, the error says what to check, at Open and later. Existing data can be read.
 func TestReadOnlyDisk(t *testing.T) {
 	dir := smallDisk(t, "4m")
 	path := filepath.Join(dir, "stet.db")

@@ -15,43 +15,39 @@ import (
 	"github.com/stet-dev/stet/record"
 )
 
-// guard notices that the trail has lost entries. (FILE-11)
+// guard detects that the trail has lost entries. (FILE-11)
 //
-// A chain of hashes cannot show that its end is missing. So the newest link is
-// kept in two other places: in the memory of each process that has written to
-// the trail, and in the anchor, a file beside the database. Both must be in the
-// trail whenever an entry is added to it. And the files that were opened must
-// still be those at their paths, since a file that was removed can be written
-// to as if nothing had happened.
+// A chain of hashes cannot show that entries at its end are missing. So the newest link is also kept in two other places: in the
+// memory of each process that has written to the trail, and in the anchor. The anchor is a file beside the database. Before an
+// entry is added, both links must be in the trail. The guard also checks that the open files are still the files at their paths,
+// because writing to a removed file causes no error.
 //
-// The anchor holds one line, "stet trail", the number of the newest entry that
-// survives a loss of power, in 20 digits, and its hash. It is written in place,
-// after the commit. So it never says more than the trail has, also after a loss
-// of power, and it may say less. A process does not replace what another one has
-// noted of a later entry.
+// The anchor holds one line: "stet trail", the number of the newest entry that survives a power failure, in 20 digits, and the
+// hash of that entry. It is written in place, after the commit. So the anchor never names an entry that the trail does not have,
+// not even after a power failure. It may name an older entry than the newest. A process does not replace the link of a later
+// entry that another process has written.
 //
-// Pruning may remove the entries of both links. But it notes its own checkpoint in
-// the anchor, and it is for entries that are much older than a day. So the entry that
-// the anchor names, and the one that this process wrote within a day, must be in the
-// trail whatever a checkpoint says: a program that can write to the file can add a checkpoint.
+// Pruning may remove the entries of both links. But it writes its own checkpoint to the anchor, and it removes only entries that
+// are much older than a day. So two entries must be in the trail even if a checkpoint says that they were pruned: the entry in
+// the anchor, and an entry that this process wrote within the last day. Otherwise a program that can write to the file could hide
+// a loss with a false checkpoint.
 type guard struct {
 	path, anchor string
-	file, wal    os.FileInfo // as they were opened
+	file, wal    os.FileInfo // as they were when they were opened
 
 	mu       sync.Mutex
-	size     int64       // of the file, at least
+	size     int64       // smallest size that the file can have, in bytes
 	known    record.Link // the newest entry that this process has written
-	knownAt  time.Time   // when that was, by the wall clock, which counts a machine's sleep too
-	anchored record.Link // the newest one that it has noted in the anchor
-	noted    time.Time   // when that was
+	knownAt  time.Time   // when known was set, by the wall clock: it counts the time in which the machine sleeps
+	anchored record.Link // the newest entry that this process has written to the anchor
+	noted    time.Time   // when anchored was written
 }
 
-// AnchorFile is where it is noted how far the audit trail of the database at path
-// has reached.
+// AnchorFile returns the path of the anchor for the database at path. The anchor says how far the audit trail has reached (see
+// guard).
 func AnchorFile(path string) string { return strings.TrimSuffix(path, filepath.Ext(path)) + ".anchor" }
 
-// noteEvery is how long entries that need not survive a loss of power wait for
-// being noted in the anchor.
+// noteEvery is how long entries may wait before they are written to the anchor, if they need not survive a power failure.
 const noteEvery = 10 * time.Second
 
 func newGuard(path string) (*guard, error) {
@@ -62,20 +58,20 @@ func newGuard(path string) (*guard, error) {
 	}
 	g.size = g.file.Size()
 	g.wal, err = os.Stat(path + "-wal")
-	if errors.Is(err, fs.ErrNotExist) { // on this file system SQLite does without
+	if errors.Is(err, fs.ErrNotExist) { // SQLite uses no -wal file on this file system
 		return g, nil
 	}
 	return g, err
 }
 
-// lost is the error of a trail that has lost entries; why says how that shows.
+// lost returns the error for a trail that has lost entries. why says how the loss was detected.
 func lost(why string) error {
 	return fmt.Errorf("%w: %s; the file tools do nothing until a person has run \"stet audit accept\" and started stet again",
 		record.ErrLost, why)
 }
 
-// files reports ErrLost if the files at their paths are not those that were
-// opened, or are shorter than they were.
+// files returns record.ErrLost if the files at the paths are not the opened files, or if the database file is shorter than
+// before.
 func (g *guard) files() error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -93,7 +89,7 @@ func (g *guard) files() error {
 	return nil
 }
 
-// unchanged returns what is at path, if that is the file that was opened.
+// unchanged returns the file information of path if that is still the opened file.
 func unchanged(path string, opened os.FileInfo) (os.FileInfo, error) {
 	now, err := os.Stat(path)
 	switch {
@@ -107,7 +103,7 @@ func unchanged(path string, opened os.FileInfo) (os.FileInfo, error) {
 	return now, nil
 }
 
-// links are those that must be in the trail.
+// links returns the links that must be in the trail.
 func (g *guard) links() ([]record.Link, error) {
 	g.mu.Lock()
 	known := g.known
@@ -125,8 +121,7 @@ func (g *guard) links() ([]record.Link, error) {
 	return all, nil
 }
 
-// regular returns an error if there is something at name that is no regular file: to
-// open a pipe could take forever.
+// regular returns an error if name exists and is not a regular file. Opening a pipe, for example, could block forever.
 func regular(name string) error {
 	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() {
 		return fmt.Errorf("%s, which says how far the audit trail has reached, is not a regular file: remove it", name)
@@ -134,10 +129,10 @@ func regular(name string) error {
 	return nil
 }
 
-// anchorForm has a number and a hash, and always the same length.
+// anchorForm is the format of the anchor: the number and the hash of an entry. The length is always the same.
 const anchorForm = "stet trail %020d:%s\n"
 
-// readAnchor returns the zero Link where there is no anchor.
+// readAnchor returns the link in the anchor. It returns the zero Link if there is no anchor.
 func readAnchor(name string) (record.Link, error) {
 	if err := regular(name); err != nil {
 		return record.Link{}, err
@@ -157,8 +152,7 @@ func readAnchor(name string) (record.Link, error) {
 	return l, nil
 }
 
-// wrote notes that last is in the trail. durable says that it survives a loss of
-// power.
+// wrote records that the entry of last is in the trail. durable says that the entry survives a power failure.
 func (g *guard) wrote(last record.Link, durable bool) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -174,8 +168,8 @@ func (g *guard) wrote(last record.Link, durable bool) error {
 	return g.advance(durable)
 }
 
-// settle notes in the anchor what is not noted yet. It is for the end of the
-// process, when the trail is known to be whole.
+// settle writes the newest known link to the anchor, if it is not there yet. It is called at the end of the process, after a
+// check that the trail is complete.
 func (g *guard) settle() error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -185,8 +179,7 @@ func (g *guard) settle() error {
 	return g.advance(false)
 }
 
-// advance notes known in the anchor, unless a later entry is noted there. The caller
-// holds mu.
+// advance writes the known link to the anchor, unless the anchor has the link of a later entry. The caller holds mu.
 func (g *guard) advance(durable bool) error {
 	if on, err := readAnchor(g.anchor); err == nil && on.Seq > g.known.Seq {
 		g.anchored = g.known
@@ -195,7 +188,8 @@ func (g *guard) advance(durable bool) error {
 	return g.note(durable)
 }
 
-// writable returns an error if the anchor could not be written after a commit.
+// writable returns an error if the anchor cannot be written. It is called before a commit, because the anchor is written after
+// it.
 func (g *guard) writable() error {
 	if err := regular(g.anchor); err != nil {
 		return err
@@ -207,7 +201,7 @@ func (g *guard) writable() error {
 	return f.Close()
 }
 
-// note writes the anchor, after what it says is on the disk. The caller holds mu.
+// note writes the known link to the anchor. Before that it makes sure that the entry is on the disk. The caller holds mu.
 func (g *guard) note(durable bool) error {
 	if !durable && g.wal != nil {
 		wal, err := os.OpenFile(g.path+"-wal", os.O_RDWR, 0)
@@ -229,8 +223,8 @@ func (g *guard) note(durable bool) error {
 	return nil
 }
 
-// writeAnchor writes in place: a loss of power leaves the line before or this
-// one. Only of a new file the line must reach the disk together with the file.
+// writeAnchor writes the line in place. After a power failure the file has the previous line or this one. If the file is new, the
+// line is flushed to the disk.
 func writeAnchor(f *os.File, l record.Link) error {
 	info, err := f.Stat()
 	if err != nil {
@@ -249,7 +243,8 @@ func writeAnchor(f *os.File, l record.Link) error {
 	return f.Truncate(int64(len(line)))
 }
 
-// accept takes last for the end of the trail, whatever was known of it.
+// accept sets last as the newest known entry, even if its number is smaller than that of the known one, and writes it to the
+// anchor.
 func (g *guard) accept(last record.Link) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -257,7 +252,7 @@ func (g *guard) accept(last record.Link) error {
 	return g.note(true)
 }
 
-// prunable reports whether pruning may have removed the entry of l.
+// prunable reports whether pruning may have removed the entry with the link l.
 func (g *guard) prunable(l record.Link) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -269,8 +264,8 @@ type queryer interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }
 
-// holds reports ErrLost unless l is in the trail or, where it is prunable, among what
-// was pruned.
+// holds returns record.ErrLost if the entry with the link l is not in the trail. If prunable is set, an entry that was pruned is
+// no error.
 func holds(ctx context.Context, q queryer, l record.Link, prunable bool) error {
 	var hash string
 	err := q.QueryRowContext(ctx, "SELECT hash FROM trail WHERE seq = ?", int64(l.Seq)).Scan(&hash)
@@ -306,13 +301,13 @@ func (s *Store) Noted(ctx context.Context) ([]record.Link, error) {
 	return links, s.explain("look at", err)
 }
 
-// CheckTrail says whether entries can be added to the trail as far as that shows
-// without adding one: record.ErrLost if it has lost some. It is quick.
+// CheckTrail returns record.ErrLost if the trail has lost entries. It adds no entry, and therefore does not find every reason why
+// adding one could fail. It is quick.
 func (s *Store) CheckTrail(ctx context.Context) error {
 	return s.explain("look at", s.whole(ctx, s.db))
 }
 
-// whole reports ErrLost if an entry that must be in the trail is not.
+// whole returns record.ErrLost if an entry that must be in the trail is missing.
 func (s *Store) whole(ctx context.Context, q queryer) error {
 	if err := s.guard.files(); err != nil {
 		return err
@@ -329,10 +324,9 @@ func (s *Store) whole(ctx context.Context, q queryer) error {
 	return nil
 }
 
-// AcceptLoss writes down that a person, by, has taken note that entries are
-// lost, and returns the entry. From there on the trail takes entries again; other
-// processes that have it open must be started again. Where nothing is lost it
-// writes nothing, and returns the zero Entry.
+// AcceptLoss adds an entry to the trail which says that a person knows of lost entries, and returns that entry. by names the
+// person. After that the trail takes entries again. Other processes that have the trail open must be restarted. If no entry is
+// lost, AcceptLoss writes nothing and returns the zero Entry.
 func (s *Store) AcceptLoss(ctx context.Context, by string) (record.Entry, error) {
 	e, err := s.acceptLoss(ctx, by)
 	return e, s.explain("append to", err)
@@ -343,7 +337,7 @@ func (s *Store) acceptLoss(ctx context.Context, by string) (e record.Entry, err 
 	if err != nil {
 		return e, err
 	}
-	defer func() { _ = tx.Rollback() }() // nothing is left to do after a commit
+	defer func() { _ = tx.Rollback() }() // fails after a commit, which is not an error
 	if err := s.whole(ctx, tx); !errors.Is(err, record.ErrLost) {
 		return e, err
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/stet-dev/stet/store/sqlite"
 )
 
-// intents logs so many entries that survive a loss of power.
+// intents logs n entries that survive a power failure.
 func intents(t *testing.T, s *sqlite.Store, n int, at time.Time) []record.Entry {
 	t.Helper()
 	entries := make([]record.Entry, n)
@@ -28,7 +28,7 @@ func intents(t *testing.T, s *sqlite.Store, n int, at time.Time) []record.Entry 
 	return out
 }
 
-// damage changes the file with another program.
+// damage executes statements on the file like another program would.
 func damage(t testing.TB, path, statements string) {
 	t.Helper()
 	db, err := sql.Open("sqlite", path)
@@ -43,8 +43,7 @@ func damage(t testing.TB, path, statements string) {
 	}
 }
 
-// falseCheckpoint empties the trail, and adds an entry that says that the first 100
-// entries were pruned.
+// falseCheckpoint removes all entries of the trail, and adds an entry which says that the first 100 entries were pruned.
 func falseCheckpoint(t *testing.T, path string) {
 	t.Helper()
 	gone := record.Link{Seq: 100, Hash: strings.Repeat("0", 64)}
@@ -69,8 +68,7 @@ func remove(t *testing.T, files ...string) {
 	}
 }
 
-// FILE-11: a trail that is removed, replaced, emptied or shortened while it is
-// open takes no entry any more, and says why.
+// FILE-11: a trail that is removed, replaced, emptied or shortened while it is open refuses new entries. The error says why.
 func TestLostWhileOpen(t *testing.T) {
 	for _, test := range []struct {
 		name, says string
@@ -137,8 +135,7 @@ func TestLostWhileOpen(t *testing.T) {
 	}
 }
 
-// FILE-11: what was cut off between two runs is noticed by the next one, until a
-// person takes note of it.
+// FILE-11: the next run detects entries that were removed between two runs. It reports the loss until a person accepts it.
 func TestLostBetweenRuns(t *testing.T) {
 	for _, test := range []struct {
 		name   string
@@ -192,7 +189,7 @@ func TestLostBetweenRuns(t *testing.T) {
 			if err != nil || v.Broken != nil || v.Entries != test.left+3 || len(v.Losses) != 1 {
 				t.Errorf("after that: %+v, %v", v, err)
 			}
-			if err := running.Close(); err != nil { // it does not put the old anchor back
+			if err := running.Close(); err != nil { // Close does not write the old anchor again
 				t.Error(err)
 			}
 			if err := s.CheckTrail(t.Context()); err != nil {
@@ -202,7 +199,7 @@ func TestLostBetweenRuns(t *testing.T) {
 	}
 }
 
-// stet reports a damaged anchor, and a person can have a new one made.
+// stet reports a damaged anchor. A new anchor is written when a person accepts the loss.
 func TestDamagedAnchor(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "stet.db")
 	s := open(t, path)
@@ -240,7 +237,7 @@ func TestDamagedAnchor(t *testing.T) {
 	intents(t, s, 1, time.Now())
 }
 
-// The anchor never says more than what survives a loss of power.
+// The anchor never names an entry that would be lost in a power failure.
 func TestAnchorIsBehind(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "stet.db")
 	s := open(t, path)

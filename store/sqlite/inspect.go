@@ -8,7 +8,7 @@ import (
 	"github.com/stet-dev/stet/store/rows"
 )
 
-// Inspect looks at the file at path, and changes nothing. The requests of the result are those that q chooses.
+// Inspect reads the file at path and changes nothing. The result has the requests that q selects.
 func Inspect(ctx context.Context, path string, q record.Query) (rows.Inspection, error) {
 	s, err := openToRead(ctx, path)
 	if err != nil {

@@ -10,8 +10,7 @@ import (
 	"time"
 )
 
-// A lock that is held for ever is waited for as long as the context
-// says, and named.
+// Open waits for a lock until the context ends. The error names the lock file.
 func TestOpenLocked(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "stet.db")
 	unlock, err := lock(context.Background(), path)

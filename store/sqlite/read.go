@@ -19,7 +19,7 @@ func (s *Store) Trims(ctx context.Context, q record.Query) ([]record.Trim, error
 	return list(ctx, s, rows.TrimColumns, "trims", q, rows.ScanTrim)
 }
 
-// list reads the rows of a table that q chooses, oldest first.
+// list reads the rows of a table that q selects, oldest first.
 func list[T any](ctx context.Context, s *Store, columns, table string, q record.Query, scan func(rows.Row) (T, error)) ([]T, error) {
 	condition := rows.Where(q)
 	statement := "SELECT " + columns + " FROM " + table + " WHERE " + condition.String() + " ORDER BY time_us DESC, seq DESC"

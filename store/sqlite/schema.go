@@ -22,7 +22,7 @@ import (
 //go:embed migrations/*.sql
 var migrations embed.FS
 
-// applicationID marks the file as stet's.
+// applicationID marks the file as a database of stet.
 const applicationID = 0x73746574
 
 var (
@@ -30,8 +30,8 @@ var (
 	errNewer   = errors.New("the file was made by a newer stet")
 )
 
-// lock waits until no other process, and no other Open of this one, is
-// opening the file at path, but not longer than until ctx ends.
+// lock waits until no other process, and no other call of Open in this process, is opening the file at path. It returns an error
+// when ctx ends.
 func lock(ctx context.Context, path string) (unlock func(), err error) {
 	l := flock.New(path+"-lock", flock.SetPermissions(0o600))
 	if _, err := l.TryLockContext(ctx, 5*time.Millisecond); err != nil {
@@ -40,7 +40,7 @@ func lock(ctx context.Context, path string) (unlock func(), err error) {
 		}
 		return nil, err
 	}
-	return func() { _ = l.Unlock() }, nil // the lock goes with the descriptor in any case
+	return func() { _ = l.Unlock() }, nil // closing the file releases the lock even if this fails
 }
 
 // upgrade brings the schema up to date. The caller holds the lock.
@@ -54,7 +54,7 @@ func (s *Store) upgrade(ctx context.Context) error {
 	if objects > 0 && id != applicationID {
 		return errForeign
 	}
-	// A new file is ours before anything is in it, so that one whose making was cut short is.
+	// The application id is the first thing that is written to a new file. So an incomplete new file is recognized as stet's.
 	claim := ""
 	if objects == 0 {
 		claim = fmt.Sprintf("PRAGMA application_id = %d; ", applicationID)
@@ -67,7 +67,7 @@ func (s *Store) upgrade(ctx context.Context) error {
 		return err
 	}
 	p, err := goose.NewProvider(goose.DialectSQLite3, s.db, files, goose.WithDisableGlobalRegistry(true),
-		goose.WithAllowOutofOrder(true)) // numbers are given on branches, and need not come in order
+		goose.WithAllowOutofOrder(true)) // numbers are assigned on branches, and may be executed out of order
 	if err != nil {
 		return err
 	}
@@ -87,7 +87,8 @@ func (s *Store) upgrade(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		// A copy is the way back to an older version. Where there is no room for one, only a change that loses something has to wait.
+		// With the copy a person can go back to an older version of stet. If there is no space for a copy, only a migration that
+		// removes data is refused.
 		if err := s.copyTo(ctx, CopyFile(s.path, has)); err != nil && loses {
 			return fmt.Errorf("copy the file before its schema changes: %w", err)
 		}
@@ -98,8 +99,7 @@ func (s *Store) upgrade(ctx context.Context) error {
 	return err
 }
 
-// explain says what op was doing and, where the file itself is at fault, what
-// to do about it.
+// explain adds to err the operation that failed and, for errors of the file itself, what a person can do.
 func (s *Store) explain(op string, err error) error {
 	if err == nil {
 		return nil
@@ -125,7 +125,7 @@ func (s *Store) explain(op string, err error) error {
 	return &trouble{advise(err, e.Code()&0xff), e.Error()}
 }
 
-// full is the error of a disk, or of a user's quota on it, that is full.
+// full returns the error for a full disk or a used-up quota.
 func (s *Store) full(err error) error {
 	return &trouble{
 		fmt.Errorf("%w: %w: the file system of %s is full; make room there", err, record.ErrFull, filepath.Dir(s.path)),
@@ -133,18 +133,18 @@ func (s *Store) full(err error) error {
 	}
 }
 
-// trouble is an error of the database.
+// trouble is an error of the database with a text for people.
 type trouble struct {
 	error
-	what string // it says, without the path
+	what string // the text, without the path
 }
 
 func (t *trouble) Unwrap() error { return t.error }
 
-// Reason is for those who must not hear the path.
+// Reason is the text for readers who must not learn the path.
 func (t *trouble) Reason() string { return "stet's record: " + t.what }
 
-// advise says what can be done about an error with this code of SQLite's.
+// advise adds to err what a person can do about an SQLite error with this code.
 func advise(err error, code int) error {
 	switch code {
 	case lib.SQLITE_NOTADB, lib.SQLITE_CORRUPT:

@@ -11,16 +11,16 @@ import (
 	"github.com/stet-dev/stet/session"
 )
 
-// Sessions keeps sessions in the same file as the records. Its methods may be
-// called concurrently; writers of one process share commits.
+// Sessions is a session.Store in the same file as the records. Its methods may be called concurrently. Goroutines that append at
+// the same time share commits.
 type Sessions struct {
 	file   *Store
-	db     *sql.DB // of one connection, which the writer holds; commits survive a power cut
+	db     *sql.DB // its only connection belongs to the writer; commits survive a power failure
 	commit committer
-	broken error // why nothing can be appended; nil: it can
+	broken error // why appending is impossible; nil: it is possible
 
-	fresh      atomic.Int64 // bytes that were appended since filters were made
-	indexing   atomic.Bool  // filters are being made in the background
+	fresh      atomic.Int64 // bytes that were appended since filters were last built
+	indexing   atomic.Bool  // filters are being built in the background
 	background sync.WaitGroup
 	until      context.Context // ends with Close
 	stop       context.CancelFunc
@@ -28,9 +28,8 @@ type Sessions struct {
 
 var _ session.Store = (*Sessions)(nil)
 
-// OpenSessions opens the file at path, as Open does. One that is damaged is
-// opened if its list of sessions can still be read: what is left can be read and
-// exported, what is missing is said, and Append is an error.
+// OpenSessions opens the file at path, as Open does. A damaged file is opened too if its list of sessions can be read. Then
+// Append is an error, the readable events can be read and exported, and the missing ones are reported.
 func OpenSessions(ctx context.Context, path string) (*Sessions, error) {
 	file, broken := Open(ctx, path)
 	if broken != nil {
@@ -39,7 +38,7 @@ func OpenSessions(ctx context.Context, path string) (*Sessions, error) {
 		}
 		var err error
 		if file, err = openBroken(ctx, path); err != nil {
-			return nil, broken // which says what to do
+			return nil, broken // this error says what a person can do
 		}
 	}
 	s := &Sessions{file: file, broken: broken, commit: committer{right: make(chan struct{}, 1)}}
@@ -51,7 +50,7 @@ func OpenSessions(ctx context.Context, path string) (*Sessions, error) {
 	return s, nil
 }
 
-// Close implements session.Store. It waits for what is being written.
+// Close implements session.Store. It waits until running writes have ended.
 func (s *Sessions) Close() error {
 	s.commit.right <- struct{}{}
 	defer func() { <-s.commit.right }()
@@ -64,8 +63,7 @@ func (s *Sessions) Close() error {
 	return errors.Join(err, s.file.explain("close", s.db.Close()), s.file.Close())
 }
 
-// explain says what op was doing, and makes the errors of a closed file the
-// seam's.
+// explain adds the operation that failed. For a closed file it returns session.ErrClosed.
 func (s *Sessions) explain(op string, err error) error {
 	switch {
 	case err == nil:

@@ -18,12 +18,10 @@ import (
 	"github.com/stet-dev/stet/transcript"
 )
 
-// text2K is what a message says in the benchmarks: with the rest of its event
-// 2 KB are written.
+// text2K is the text of a message in the benchmarks. The whole event has 2 KB.
 var text2K = strings.Repeat("the quick brown fox jumps over it. ", 57)
 
-// BenchmarkRawAppend is the limit: 2 KB appended to a file and flushed to the
-// disk.
+// BenchmarkRawAppend measures the lower bound: 2 KB are appended to a file and flushed to the disk.
 func BenchmarkRawAppend(b *testing.B) {
 	f, err := os.Create(filepath.Join(b.TempDir(), "raw"))
 	if err != nil {
@@ -42,8 +40,8 @@ func BenchmarkRawAppend(b *testing.B) {
 	}
 }
 
-// BenchmarkSessionAppend is one durable event of 2 KB at a time: by one
-// writer, and by several in sessions of their own. ns/op is per event.
+// BenchmarkSessionAppend measures durable appends of one event of 2 KB: by one writer, and by several writers that each have
+// their own session. ns/op is the time per event.
 func BenchmarkSessionAppend(b *testing.B) {
 	for _, writers := range []int{1, 2, 8, 32} {
 		b.Run(fmt.Sprint("writers=", writers), func(b *testing.B) {
@@ -98,8 +96,8 @@ func BenchmarkSessionResume(b *testing.B) {
 	}
 }
 
-// BenchmarkSessionSearch looks for words in the recorded sessions, again and again with a tenth of the long words changed,
-// until there are 40 MB of them, or with STET_SOAK 1 GB. "first" makes the filters of all of them.
+// BenchmarkSessionSearch searches words in the recorded sessions. The sessions are copied, with a tenth of the long words
+// changed, until there are 40 MB of them, or 1 GB with STET_SOAK. The case "first" builds the filters for all of them.
 func BenchmarkSessionSearch(b *testing.B) {
 	root := os.Getenv("STET_TRANSCRIPTS")
 	if root == "" {
@@ -174,7 +172,7 @@ func BenchmarkSessionSearch(b *testing.B) {
 	}
 }
 
-// counting adds up the bytes of the bodies that are stored.
+// counting counts the bytes of the bodies that are stored.
 type counting struct {
 	session.Store
 	bytes int
@@ -195,7 +193,7 @@ func (c *counting) Append(ctx context.Context, batches ...session.Batch) error {
 
 var long = regexp.MustCompile(`[A-Za-z]{5,}`)
 
-// changed is a text in which the letters of a tenth of the long words stand in another order.
+// changed returns text with the letters of a tenth of its long words in another order.
 func changed(random *rand.Rand, text string) string {
 	return long.ReplaceAllStringFunc(text, func(word string) string {
 		if random.IntN(10) > 0 {

@@ -9,9 +9,8 @@ import (
 	"path/filepath"
 )
 
-// openBroken opens a file that SQLite takes for damaged, for instance because
-// its end is missing, for reading only. It is an error when not even the list of
-// sessions can be read.
+// openBroken opens a file for reading only that SQLite reports as damaged, for instance because its end is missing. It returns an
+// error if the list of sessions cannot be read.
 func openBroken(ctx context.Context, path string) (*Store, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -19,7 +18,7 @@ func openBroken(ctx context.Context, path string) (*Store, error) {
 	}
 	q := url.Values{"mode": {"ro"}}
 	q.Add("_pragma", fmt.Sprintf("busy_timeout(%d)", busyMillis))
-	q.Add("_pragma", "writable_schema(1)") // SQLite then does not insist on all pages being there
+	q.Add("_pragma", "writable_schema(1)") // so SQLite opens the file although pages are missing
 	source := url.URL{Scheme: "file", OmitHost: true, Path: filepath.ToSlash(path), RawQuery: q.Encode()}
 	s := &Store{path: path}
 	for _, db := range []**sql.DB{&s.db, &s.synced, &s.aside} {

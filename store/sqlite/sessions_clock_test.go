@@ -9,8 +9,7 @@ import (
 	"github.com/stet-dev/stet/store/sqlite"
 )
 
-// Events keep the order in which they came, and the session goes on, whatever the
-// clock says.
+// Events keep the order in which they were appended, and appends succeed, also if the clock is set back or ahead.
 func TestSessionClock(t *testing.T) {
 	s, err := sqlite.OpenSessions(t.Context(), filepath.Join(t.TempDir(), "stet.db"))
 	if err != nil {

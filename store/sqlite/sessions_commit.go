@@ -12,27 +12,26 @@ import (
 	"github.com/stet-dev/stet/store/rows"
 )
 
-// committer writes for all appending goroutines. One that finds the right to commit free
-// writes what waits, its own and the others'; who comes meanwhile waits for the
-// next one. So one commit serves many, and none waits for more than two.
+// committer lets many goroutines share commits. Only the goroutine that holds the right to commit writes. It writes all waiting
+// jobs: its own and those of other goroutines. A job that is added during a commit waits for the next commit. So one commit
+// writes many jobs, and a job waits for at most two commits.
 type committer struct {
-	right chan struct{} // of capacity 1: held by who writes; all below but waiting is theirs
+	right chan struct{} // has capacity 1; the goroutine that writes holds its one slot, and may use all fields below except waiting
 
 	mu      sync.Mutex
 	waiting []*job
 
-	group int // jobs of the last commit
+	group int // number of jobs in the last commit
 
 	conn                        *sql.Conn
 	find, create, update, event *sql.Stmt
 	cache                       map[string]known
 }
 
-// cached is how many sessions are kept in mind.
+// cached is the maximum number of sessions in the cache.
 const cached = 1000
 
-// wait hands j in and waits until it was written. It is false when ctx ended
-// before anybody began with it.
+// wait adds j and waits until it is written. It returns false if ctx ended before j was in a commit.
 func (s *Sessions) wait(ctx context.Context, j *job) bool {
 	w := &s.commit
 	w.mu.Lock()
@@ -57,8 +56,8 @@ func (s *Sessions) wait(ctx context.Context, j *job) bool {
 	return true
 }
 
-// gather lets those come who were served by the commit before and are about to
-// append again. Else the first of them would write alone, and the others wait.
+// gather yields the processor, so that the goroutines of the last commit can add their next jobs to this commit. Without it the
+// first of them would write alone, and the others would wait.
 func (w *committer) gather() {
 	for range w.group {
 		w.mu.Lock()
@@ -71,7 +70,7 @@ func (w *committer) gather() {
 	}
 }
 
-// take returns what waits, which is then the caller's to write.
+// take removes and returns all waiting jobs. The caller must write them.
 func (w *committer) take() []*job {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -80,7 +79,7 @@ func (w *committer) take() []*job {
 	return jobs
 }
 
-// withdraw takes j back, if it was not begun.
+// withdraw removes j if it is still waiting, and reports whether it was.
 func (w *committer) withdraw(j *job) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -91,7 +90,7 @@ func (w *committer) withdraw(j *job) bool {
 	return i >= 0
 }
 
-// prepare connects and prepares the statements, once.
+// prepare opens the connection and prepares the statements, if that is not done yet.
 func (w *committer) prepare(ctx context.Context, db *sql.DB) (err error) {
 	if w.conn != nil {
 		return nil
@@ -118,7 +117,7 @@ func (w *committer) prepare(ctx context.Context, db *sql.DB) (err error) {
 	return nil
 }
 
-// remember keeps sessions in mind as they are in the file now.
+// remember caches sessions as they are in the file after a commit.
 func (w *committer) remember(sessions map[string]known) {
 	if w.cache == nil || len(w.cache)+len(sessions) > cached {
 		w.cache = map[string]known{}
@@ -126,7 +125,7 @@ func (w *committer) remember(sessions map[string]known) {
 	maps.Copy(w.cache, sessions)
 }
 
-// close lets go of the connection and its statements.
+// close closes the connection and its statements, and empties the cache.
 func (w *committer) close() error {
 	conn := w.conn
 	if conn == nil {

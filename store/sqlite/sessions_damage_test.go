@@ -18,7 +18,7 @@ import (
 	"github.com/stet-dev/stet/session/sessiontest"
 )
 
-// told makes a file with a session of n messages.
+// told creates a file with a session of n messages.
 func told(t *testing.T, n int) (path, id string) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "stet.db")
@@ -38,7 +38,7 @@ func told(t *testing.T, n int) (path, id string) {
 	return path, h.ID()
 }
 
-// alter changes the file as a person with another program does.
+// alter executes statements on the file like another program would.
 func alter(t *testing.T, path string, statements ...string) {
 	t.Helper()
 	db, err := sql.Open("sqlite", path)
@@ -55,8 +55,7 @@ func alter(t *testing.T, path string, statements ...string) {
 	}
 }
 
-// A damaged row is left out and said to be so; the session is resumed, goes on
-// and is searched as if it were not.
+// A damaged row is left out and reported. The session can still be resumed, appended to and searched.
 func TestSessionDamagedRows(t *testing.T) {
 	for name, test := range map[string]struct {
 		statements []string
@@ -72,7 +71,7 @@ func TestSessionDamagedRows(t *testing.T) {
 		"several":  {[]string{"DELETE FROM events WHERE seq = 7", "UPDATE events SET sum = 1 WHERE seq = 3"}, "event 3: the stored", 2},
 	} {
 		t.Run(name, func(t *testing.T) {
-			path, id := told(t, 6) // events 2 to 7
+			path, id := told(t, 6) // its events have the numbers 2 to 7
 			alter(t, path, test.statements...)
 			s := openSessions(t, path)
 			defer s.Close()
@@ -104,8 +103,8 @@ func TestSessionDamagedRows(t *testing.T) {
 	}
 }
 
-// Pages of the file that are overwritten cost what was on them. Opening never
-// fails for it unless the schema itself is gone, and what is read is true.
+// If pages of the file are overwritten, the data on these pages is lost. Opening the file fails only if the schema itself is
+// damaged. Events that can be read are correct.
 func TestSessionDamagedPages(t *testing.T) {
 	path, id := told(t, 300)
 	whole, err := os.ReadFile(path)
@@ -113,7 +112,7 @@ func TestSessionDamagedPages(t *testing.T) {
 		t.Fatal(err)
 	}
 	const page = 4096
-	first := bytes.Index(whole, []byte("message 20 ")) / page // what stands before is the schema and the lists
+	first := bytes.Index(whole, []byte("message 20 ")) / page // the pages before it have the schema and the lists
 	rnd := rand.New(rand.NewPCG(1, 2))
 	read, lost := 0, 0
 	for round := range 8 {
@@ -146,14 +145,13 @@ func TestSessionDamagedPages(t *testing.T) {
 		}
 		read, lost = read+len(events), lost+gone
 		if err := s.Close(); err != nil {
-			t.Log(err) // SQLite may find more when it lets go
+			t.Log(err) // SQLite may detect more damage when it closes the file
 		}
 	}
 	t.Logf("8 files with a page of noise each: %d events read, %d lost", read, lost)
 }
 
-// A file whose end is missing is opened, and what is left is read; nothing is
-// written to it.
+// A file whose end is missing can be opened. The remaining events can be read. Nothing can be written.
 func TestSessionTornFile(t *testing.T) {
 	path, id := told(t, 100)
 	whole, err := os.ReadFile(path)
@@ -161,7 +159,7 @@ func TestSessionTornFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	before := 0
-	for _, part := range []int{30, 60, 95} { // per cent
+	for _, part := range []int{30, 60, 95} { // percent of the file that remain
 		content := whole[:len(whole)*part/100]
 		torn := filepath.Join(t.TempDir(), "torn.db")
 		if err := os.WriteFile(torn, content, 0o600); err != nil {
@@ -194,8 +192,7 @@ func TestSessionTornFile(t *testing.T) {
 	}
 }
 
-// A log that breaks off, as after a power cut: what is whole is there, the rest
-// is cut.
+// The -wal file is cut, as after a power failure. Complete commits are kept. The rest is discarded.
 func TestSessionTornLog(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "stet.db")
 	s := openSessions(t, path)
@@ -246,8 +243,7 @@ func TestSessionTornLog(t *testing.T) {
 	}
 }
 
-// Two processes in one session: who is late learns it by name, and nothing is
-// lost, whatever each of them remembers.
+// Two processes append to one session. The later one gets ErrStale. No event is lost, although each process caches the session.
 func TestSessionTwoStores(t *testing.T) {
 	path, id := told(t, 1)
 	a, b := openSessions(t, path), openSessions(t, path)
@@ -279,7 +275,7 @@ func TestSessionTwoStores(t *testing.T) {
 	}
 }
 
-// A file of the schema before has its rows, and takes sessions.
+// After an upgrade from the previous schema, a file has its rows and accepts sessions.
 func TestSessionUpgrade(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "stet.db")
 	s := open(t, path)
@@ -305,7 +301,7 @@ func TestSessionUpgrade(t *testing.T) {
 	}
 }
 
-// What is stored cannot be changed by mistake.
+// Stored events cannot be changed by mistake.
 func TestSessionAppendOnly(t *testing.T) {
 	path, _ := told(t, 1)
 	db, err := sql.Open("sqlite", path)

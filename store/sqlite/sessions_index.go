@@ -12,9 +12,9 @@ import (
 	"github.com/stet-dev/stet/store/rows"
 )
 
-// Index makes the filters of what was appended since the last time, as far as it fills whole
-// segments. A search does so first. Where filters are damaged it makes none: a search reads everything
-// then. Progress is told how many events are done, and of how many; it may be nil.
+// Index builds filters for the events that were appended since the last time. It builds only full segments. A search calls it
+// first. If the filters are damaged, Index builds none, and searches read all events. progress may be nil. It gets the number of
+// events that are done, and the number of events to do.
 func (s *Sessions) Index(ctx context.Context, progress func(done, of int64)) error {
 	if s.broken != nil {
 		return nil // nothing can be written
@@ -71,11 +71,11 @@ func (s *Sessions) fills(ctx context.Context, after int64) (bool, error) {
 	if err := sizes.Err(); !damaged(err) {
 		return false, err
 	}
-	return false, nil // a search looks at what is left, and passes over what is damaged
+	return false, nil // a search reads the remaining events, and skips damaged ones
 }
 
-// indexLater makes filters in the background, once so many bytes were appended that they
-// may fill a segment. The caller has the right to commit, and so is not after Close.
+// indexLater builds filters in the background when the appended bytes may fill a segment. The caller holds the right to commit,
+// so Close has not returned.
 func (s *Sessions) indexLater(appended int64) {
 	if s.fresh.Add(appended) < segmentBytes || !s.indexing.CompareAndSwap(false, true) {
 		return
@@ -83,7 +83,7 @@ func (s *Sessions) indexLater(appended int64) {
 	s.fresh.Store(0)
 	s.background.Go(func() {
 		defer s.indexing.Store(false)
-		_ = s.index(s.until, nil) // the next search tries again, and says why it cannot
+		_ = s.index(s.until, nil) // after an error, the next search tries again and returns the error
 	})
 }
 
@@ -100,13 +100,14 @@ func indexed(ctx context.Context, q queryer) (int64, error) {
 	return 0, err
 }
 
-// indexSegment makes the next segment, of messages after one place and up to another. More is false if none of them can be read.
+// indexSegment builds the next segment, from the messages after the place after up to the place until. more is false if there is
+// no message that can be read, or if it fails.
 func (s *Sessions) indexSegment(ctx context.Context, after, until int64) (more bool, err error) {
 	var work errgroup.Group
 	work.SetLimit(runtime.GOMAXPROCS(0))
 	var blocks []block
 	var filters []*hashes
-	var waiting []rows.Event // of the block that is not complete
+	var waiting []rows.Event // messages of the block that is not complete
 	var size, all int
 	done := func() {
 		if len(waiting) == 0 {
@@ -120,7 +121,7 @@ func (s *Sessions) indexSegment(ctx context.Context, after, until int64) (more b
 		blocks, filters, waiting, size = append(blocks, b), append(filters, h), nil, 0
 		work.Go(func() error {
 			for _, r := range of {
-				if e, err := r.Decode(); err == nil { // what cannot be read cannot be found
+				if e, err := r.Decode(); err == nil { // a damaged event is not found by searches
 					h.add(e.Text())
 				}
 			}
@@ -134,7 +135,7 @@ func (s *Sessions) indexSegment(ctx context.Context, after, until int64) (more b
 		}
 		return all < segmentBytes
 	})
-	done() // where messages could not be read, the segment has fewer
+	done() // if some messages could not be read, the segment is smaller
 	if err := errors.Join(err, work.Wait()); err != nil || len(blocks) == 0 {
 		return false, err
 	}
@@ -142,13 +143,13 @@ func (s *Sessions) indexSegment(ctx context.Context, after, until int64) (more b
 	return err == nil, err
 }
 
-// putSegment stores a segment, if no other process has done so.
+// putSegment stores a segment, unless another process has stored it.
 func (s *Sessions) putSegment(ctx context.Context, after int64, blocks []block, bits [][]byte) error {
-	tx, err := s.file.db.BeginTx(ctx, nil) // alone from here on: what others did meanwhile counts
+	tx, err := s.file.db.BeginTx(ctx, nil) // takes the lock for writing; the check below sees what other processes have written before
 	if err != nil {
 		return err
 	}
-	defer func() { _ = tx.Rollback() }() // nothing is left to do after a commit
+	defer func() { _ = tx.Rollback() }() // fails after a commit, which is not an error
 	if end, err := indexed(ctx, tx); err != nil || end != after {
 		return err
 	}
@@ -173,11 +174,11 @@ func (s *Sessions) putSegment(ctx context.Context, after int64, blocks []block, 
 	return tx.Commit()
 }
 
-// searched chooses the kinds of events that have a text.
+// searched selects the kinds of events that have a text.
 const searched = "kind IN ('" + string(session.KindMessage) + "', '" + string(session.KindTitle) + "')"
 
-// messages calls fn with the events that have a text, after one place and up to another, in order, as long
-// as fn is true. What cannot be read is left out.
+// messages calls fn with the events that have a text, after the place after up to the place until, in order. It stops when fn
+// returns false. Rows that cannot be read are left out.
 func (s *Sessions) messages(ctx context.Context, after, until int64, fn func(rows.Event) bool) error {
 	found, err := s.file.db.QueryContext(ctx, "SELECT "+rows.EventColumns+" FROM events WHERE place > ? AND place <= ? AND "+searched+" ORDER BY place", after, until)
 	if err != nil && !damaged(err) {

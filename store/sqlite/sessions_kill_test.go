@@ -20,14 +20,13 @@ import (
 	"github.com/stet-dev/stet/store/sqlite"
 )
 
-// talkerEnv makes the test binary a process that appends to sessions in the
-// file it names until it is killed.
+// talkerEnv is an environment variable. If it names a file, the test binary appends to sessions in this file until it is killed.
 const talkerEnv = "STET_TEST_TALKER"
 
 const talkers = 3
 
-// talk appends to sessions, several at once, and says on stdout what was
-// acknowledged. It begins sessions where there are none, and else resumes them.
+// talk appends to several sessions at the same time, and prints which events were acknowledged. It creates the sessions if the
+// file has none. Otherwise it resumes them.
 func talk(path string) error {
 	ctx := context.Background()
 	s, err := sqlite.OpenSessions(ctx, path)
@@ -61,7 +60,7 @@ func talkIn(ctx context.Context, s session.Store, dir string) error {
 	return err
 }
 
-// spoken is what is said in event seq of a session: any bytes, up to 30 KB.
+// spoken returns the message of event seq of a session: arbitrary bytes, up to 30 KB.
 func spoken(id string, seq uint64) session.Message {
 	var seed [32]byte
 	copy(seed[:], fmt.Sprintf("%s %d", id[len(id)-12:], seq))
@@ -71,15 +70,15 @@ func spoken(id string, seq uint64) session.Message {
 	return session.Message{Role: llm.User, Time: time.Unix(int64(seq), 0).UTC(), Parts: []llm.Part{{Text: string(text)}}}
 }
 
-// Kill -9 at any moment: what Append acknowledged is there, byte for byte, and
-// nothing else is but whole events. 8 kills, or with STET_SOAK=1 250.
+// The process is killed with SIGKILL at random times. Every event that Append acknowledged is stored, byte for byte. Other stored
+// events are complete. There are 8 kills, or 250 with STET_SOAK=1.
 func TestSessionsKilled(t *testing.T) {
 	kills := 8
 	if os.Getenv("STET_SOAK") != "" {
 		kills = 250
 	}
 	path := filepath.Join(t.TempDir(), "stet.db")
-	checked := map[string]uint64{} // by session: events that were looked at
+	checked := map[string]uint64{} // by session: number of the last event that was checked
 	acknowledged, more := 0, 0
 	for range kills {
 		acks := talkUntilKilled(t, path, time.Duration(rand.IntN(40_000))*time.Microsecond)
@@ -117,8 +116,8 @@ func TestSessionsKilled(t *testing.T) {
 	t.Logf("%d kills, %d events acknowledged, %d written and not acknowledged, 0 lost", kills, acknowledged, more)
 }
 
-// talkUntilKilled lets a process talk, kills it so long after its first word,
-// and returns the last event it acknowledged in each session.
+// talkUntilKilled runs a process that appends events. It kills the process some time after its first line of output, and returns
+// the last acknowledged event of each session.
 func talkUntilKilled(t *testing.T, path string, after time.Duration) map[string]uint64 {
 	t.Helper()
 	cmd := exec.Command(os.Args[0], "-test.run=^$")
@@ -142,7 +141,7 @@ func talkUntilKilled(t *testing.T, path string, after time.Duration) map[string]
 			if err != io.EOF {
 				t.Error(err)
 			}
-			break // a line that breaks off acknowledges nothing
+			break // an incomplete line acknowledges nothing
 		}
 		once.Do(func() { fuse <- time.AfterFunc(after, func() { _ = cmd.Process.Kill() }) })
 		var id string
@@ -152,7 +151,7 @@ func talkUntilKilled(t *testing.T, path string, after time.Duration) map[string]
 		}
 		acks[id] = seq
 	}
-	_ = cmd.Wait() // it was killed
+	_ = cmd.Wait() // the error says that the process was killed
 	if len(acks) == 0 || complaint.Len() > 0 {
 		t.Fatalf("the process said nothing, or had trouble: %s", strings.TrimSpace(complaint.String()))
 	}
@@ -160,7 +159,7 @@ func talkUntilKilled(t *testing.T, path string, after time.Duration) map[string]
 	return acks
 }
 
-// checkSpoken looks at every byte of what was said after an event.
+// checkSpoken compares every byte of the messages after an event.
 func checkSpoken(t *testing.T, s session.Store, id string, after uint64) {
 	t.Helper()
 	events, damaged, err := s.Events(t.Context(), id, after)

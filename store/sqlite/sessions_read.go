@@ -37,8 +37,7 @@ func (s *Sessions) List(ctx context.Context, q session.Query) ([]session.Info, e
 	return out, s.explain("read", err)
 }
 
-// Events implements session.Store. Where the file itself is damaged, the rows
-// are read one by one, and those that cannot be are left out.
+// Events implements session.Store. If the file is damaged, rows are read one by one, and unreadable rows are left out.
 func (s *Sessions) Events(ctx context.Context, id string, after uint64) ([]session.Event, []session.Damage, error) {
 	var key int64
 	var last uint64
@@ -65,8 +64,7 @@ func (s *Sessions) Events(ctx context.Context, id string, after uint64) ([]sessi
 	return out.Events, out.Damage, s.explain("read", err)
 }
 
-// salvage reads all rows of the file one by one, and adds those of a session
-// that can be read.
+// salvage reads all rows of the file one by one, and adds the readable ones of a session to out.
 func (s *Sessions) salvage(ctx context.Context, key int64, out *rows.Reading) error {
 	var end int64
 	if err := s.file.db.QueryRowContext(ctx, "SELECT sum(last) FROM sessions").Scan(&end); err != nil { // places have no gaps
@@ -88,8 +86,7 @@ func (s *Sessions) row(ctx context.Context, place int64) (rows.Event, error) {
 	return rows.ScanEvent(s.file.db.QueryRowContext(ctx, "SELECT "+rows.EventColumns+" FROM events WHERE place = ?", place))
 }
 
-// damaged reports whether SQLite found the file, or a row of it, not to be in
-// order.
+// damaged reports whether err says that the file or a row of it is damaged.
 func damaged(err error) bool {
 	var e *driver.Error
 	return errors.As(err, &e) && (e.Code()&0xff == lib.SQLITE_CORRUPT || e.Code()&0xff == lib.SQLITE_NOTADB)

@@ -11,8 +11,8 @@ import (
 	"github.com/stet-dev/stet/store/rows"
 )
 
-// Search implements session.Store. Filters that are missing are made first. They
-// tell which events may hold the words, and the text of these decides.
+// Search implements session.Store. It first builds missing filters. The filters tell which events may have the words. Then the
+// texts of these events are read.
 func (s *Sessions) Search(ctx context.Context, words []string, limit int) ([]session.Hit, error) {
 	words = slices.Clone(words)
 	for i := range words {
@@ -22,7 +22,7 @@ func (s *Sessions) Search(ctx context.Context, words []string, limit int) ([]ses
 		return nil, ctx.Err()
 	}
 	if s.broken != nil {
-		return nil, s.broken // the filters may be what is broken
+		return nil, s.broken // the filters may be damaged too
 	}
 	if err := s.Index(ctx, nil); err != nil {
 		return nil, err
@@ -31,13 +31,13 @@ func (s *Sessions) Search(ctx context.Context, words []string, limit int) ([]ses
 	return out, s.explain("search", err)
 }
 
-// stretch is a part of the events that may hold what is looked for.
+// stretch is a range of places whose events may have the words.
 type stretch struct {
-	after, until int64 // places
-	newest       int64 // no message of it is newer than this, in microseconds
+	after, until int64 // places: from after + 1 to until
+	newest       int64 // time of its newest message or later, in microseconds
 }
 
-// found is an event that was found.
+// found is an event that has the words.
 type found struct {
 	key, micro, place int64
 	event             session.Event
@@ -51,7 +51,7 @@ func (s *Sessions) search(ctx context.Context, words []string, limit int) ([]ses
 	var all []found
 	for _, at := range stretches {
 		if limit > 0 && len(all) >= limit && all[limit-1].micro > at.newest {
-			break // all that follow are older
+			break // all messages in the remaining stretches are older
 		}
 		n := len(all)
 		err := s.messages(ctx, at.after, at.until, func(r rows.Event) bool {
@@ -79,8 +79,8 @@ func newestFirst(a, b found) int {
 	return cmp.Or(cmp.Compare(b.micro, a.micro), cmp.Compare(b.place, a.place))
 }
 
-// stretches returns where texts with these hashes may be, those with the newest messages first. Where the filters are
-// damaged, that is everywhere.
+// stretches returns where texts with these hashes may be. Stretches with the newest messages are first. If the filters are
+// damaged, the result is one stretch with all events.
 func (s *Sessions) stretches(ctx context.Context, of []uint32) ([]stretch, error) {
 	out, end, err := s.filtered(ctx, of)
 	if damaged(err) {
@@ -93,12 +93,12 @@ func (s *Sessions) stretches(ctx context.Context, of []uint32) ([]stretch, error
 	if err := s.file.db.QueryRowContext(ctx, "SELECT ifnull(max(place), 0) FROM events").Scan(&last); err != nil {
 		return nil, err
 	}
-	out = append(out, stretch{end, last, math.MaxInt64}) // what is in no segment yet
+	out = append(out, stretch{end, last, math.MaxInt64}) // events that are in no segment yet
 	slices.SortStableFunc(out, func(a, b stretch) int { return cmp.Compare(b.newest, a.newest) })
 	return out, nil
 }
 
-// filtered returns the blocks that may have texts with these hashes, and the place at which the last block ends.
+// filtered returns the blocks that may have texts with these hashes, and the place of the last message in the last block.
 func (s *Sessions) filtered(ctx context.Context, of []uint32) (out []stretch, end int64, err error) {
 	segments, err := s.file.db.QueryContext(ctx, asking(of))
 	if err != nil {
@@ -130,7 +130,7 @@ func (s *Sessions) filtered(ctx context.Context, of []uint32) (out []stretch, en
 	return out, end, segments.Err()
 }
 
-// hits names the sessions of what was found.
+// hits adds the session ids to the found events.
 func (s *Sessions) hits(ctx context.Context, all []found) (out []session.Hit, err error) {
 	ids := map[int64]string{}
 	for _, f := range all {

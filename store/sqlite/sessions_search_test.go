@@ -21,7 +21,7 @@ import (
 	"github.com/stet-dev/stet/session/sessiontest"
 )
 
-// wordy is a message of n invented words.
+// wordy returns a message of n random words.
 func wordy(random *rand.Rand, often *rand.Zipf, n int) session.Body {
 	var text strings.Builder
 	for range n {
@@ -33,8 +33,8 @@ func wordy(random *rand.Rand, often *rand.Zipf, n int) session.Body {
 	return sessiontest.Text(llm.User, text.String())
 }
 
-// A search finds what looking at every event finds, in the same order: here the events are 14 MB, with times in no order, in
-// sessions that take turns, while two programs make the filters. A segment has 6 MB.
+// A search returns the same events as reading every event, in the same order. The test has 14 MB of events in several sessions,
+// with random times, while two programs build the filters. A segment has 6 MB.
 func TestSearchFindsAll(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "stet.db")
 	s, other := openSessions(t, path), openSessions(t, path)
@@ -84,7 +84,7 @@ func TestSearchFindsAll(t *testing.T) {
 	}
 	found := 0
 	for i := range 50 {
-		if i == 40 { // a search does not need the filters
+		if i == 40 { // a search also works without the filters
 			damage(t, path, "DELETE FROM words_bits WHERE key % 3 = 0")
 		}
 		var words []string
@@ -118,7 +118,7 @@ func TestSearchFindsAll(t *testing.T) {
 	}
 }
 
-// A search reads everything where the filters are damaged.
+// A search reads all events if the filters are damaged.
 func TestSearchWithDamagedFilters(t *testing.T) {
 	for _, table := range []string{"words_blocks", "words_bits"} {
 		path := filepath.Join(t.TempDir(), "stet.db")
@@ -185,7 +185,7 @@ func places(hits []session.Hit) (all []string) {
 	return all
 }
 
-// segments is how many segments there are. They follow each other.
+// segments returns the number of segments, and checks that each begins where the previous one ends.
 func segments(t *testing.T, path string) (n int) {
 	t.Helper()
 	db, err := sql.Open("sqlite", path)

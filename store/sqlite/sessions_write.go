@@ -14,8 +14,7 @@ import (
 	"github.com/stet-dev/stet/store/rows"
 )
 
-// Append implements session.Store. Appends that come while another one is being
-// written are written together, in one commit.
+// Append implements session.Store. Appends that are called during a commit are written together, in the next commit.
 func (s *Sessions) Append(ctx context.Context, batches ...session.Batch) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -44,31 +43,30 @@ func (s *Sessions) Append(ctx context.Context, batches ...session.Batch) error {
 	return j.err
 }
 
-// addition is a batch on its way into the file.
+// addition is a batch together with its rows, which are to be written.
 type addition struct {
 	session.Batch
 	rows []rows.Event
 }
 
-// job is one Append.
+// job is one call of Append.
 type job struct {
 	additions []addition
-	done      chan struct{} // closed once err is what came of it
+	done      chan struct{} // closed when err is final
 	err       error
 }
 
-// known is a session as the file had it when this process wrote to it last.
+// known is a session as it was in the file when this process last wrote to it.
 type known struct {
 	key  int64
 	info session.Info
 }
 
-// write writes jobs in one transaction. A job that the sessions cannot take
-// fails alone; an error of the file fails all. The caller has the right to
-// commit.
+// write writes jobs in one transaction. A job that does not fit its sessions fails alone. An error of the file fails all jobs.
+// The caller holds the right to commit.
 func (s *Sessions) write(jobs []*job) {
 	err := s.transaction(jobs)
-	if taken(err) { // another process was faster: look at the file, not into memory
+	if taken(err) { // another process has written to a session: try again with an empty cache
 		for _, j := range jobs {
 			j.err = nil
 		}
@@ -87,7 +85,7 @@ func (s *Sessions) write(jobs []*job) {
 	s.indexLater(appended)
 }
 
-// size is how many bytes its events have.
+// size returns the number of bytes in the bodies of the job's events.
 func (j *job) size() (n int64) {
 	for _, a := range j.additions {
 		for _, r := range a.rows {
@@ -98,14 +96,14 @@ func (j *job) size() (n int64) {
 }
 
 func (s *Sessions) transaction(jobs []*job) (err error) {
-	ctx := context.Background() // SQLite waits for other processes for a while of its own
+	ctx := context.Background() // SQLite limits how long it waits for other processes
 	w := &s.commit
 	if s.file.closed.Load() {
 		return session.ErrClosed
 	}
 	defer func() {
 		if err != nil {
-			_ = w.close() // its state is unknown: the next write opens a new connection
+			_ = w.close() // the state of the connection is unknown: the next write opens a new one
 		}
 	}()
 	if err := w.prepare(ctx, s.db); err != nil {
@@ -115,8 +113,8 @@ func (s *Sessions) transaction(jobs []*job) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = tx.Rollback() }() // nothing is left to do after a commit
-	next := map[string]known{}           // sessions as they will be
+	defer func() { _ = tx.Rollback() }() // fails after a commit, which is not an error
+	next := map[string]known{}           // sessions as they are after this transaction
 	for _, j := range jobs {
 		mine, err := w.check(ctx, j, next)
 		if err != nil {
@@ -137,8 +135,8 @@ func (s *Sessions) transaction(jobs []*job) (err error) {
 	return nil
 }
 
-// check returns the sessions of a job as they will be with it. Where one of
-// them has gone on, the job has its error, and nothing of it is to be written.
+// check returns the sessions of a job with the job's events added. If a session has other events than the job expects, check sets
+// the error of the job, and none of its events may be written.
 func (w *committer) check(ctx context.Context, j *job, next map[string]known) (map[string]known, error) {
 	mine := map[string]known{}
 	for i := range j.additions {
@@ -165,9 +163,8 @@ func (w *committer) check(ctx context.Context, j *job, next map[string]known) (m
 	return mine, nil
 }
 
-// look returns the session as the file has it, or as this process left it: then
-// an event that another process added since has the number that comes next, and
-// inserting fails. A session that is not there has Last 0.
+// look returns a session from the cache or from the file. A cached session may be outdated, if another process has added events.
+// Then the number of the next event is taken, and inserting it fails. A session that does not exist has Last 0.
 func (w *committer) look(ctx context.Context, id string, after uint64) (known, error) {
 	if k, ok := w.cache[id]; ok && k.info.Last == after {
 		return k, nil
@@ -181,7 +178,7 @@ func (w *committer) look(ctx context.Context, id string, after uint64) (known, e
 	return k, err
 }
 
-// taken reports whether a number or an ID was taken already.
+// taken reports whether err says that the number of an event or the id of a session exists already.
 func taken(err error) bool {
 	var e *driver.Error
 	return errors.As(err, &e) && e.Code() == lib.SQLITE_CONSTRAINT_UNIQUE

@@ -2,14 +2,14 @@
 //
 // # On disk
 //
-// The file is an ordinary SQLite 3 database with application_id 0x73746574
-// ("stet"), in WAL mode, mode 0600. SQLite keeps two files beside it
-// while it is open (-wal, -shm), and stet one more (-lock, always empty), which
-// is locked while the file is opened. A third one, with the ending .anchor in
-// place of .db, says how far the audit trail has reached: see guard. The tables are those of the migrations
-// directory, one numbered SQL file per change of the schema; those that were made
-// are in goose_db_version. Columns are named after the fields of
-// the rows in package record. Units and shapes:
+// The file is an ordinary SQLite 3 database with application_id 0x73746574 ("stet"), in WAL mode, with file mode 0600. There are
+// other files beside it. SQLite creates two files (-wal, -shm) while the database is open. stet creates a file -lock, which is
+// always empty. It is locked while a process opens the database. A file with the ending .anchor in place of .db says how far the
+// audit trail has reached: see guard.
+//
+// The directory migrations defines the tables. It has one numbered SQL file for each change of the schema. The table
+// goose_db_version has the numbers of the files that were executed. Columns have the names of the fields of the rows in package
+// record. Their units and formats are:
 //
 //	time_us                  microseconds since 1970, UTC
 //	added_ns, gap_ns, lifetime_ns   nanoseconds
@@ -32,24 +32,22 @@
 //	sessions.key             what events.session refers to
 //	sessions, words_blocks, words_bits   what follows from events, for lists and searches
 //
-// requests.id is unique, and so is (trims.request, trims.call_id, trims.reason): a
-// row that comes a second time is dropped. A turn takes the place of the one with its prefix. Rows of trail are numbered without gaps
-// and never changed. The oldest are removed by PruneTrail only, which leaves a row of kind "prune":
-// intent and before are seq and hash of the last row that was removed.
+// requests.id is unique, and so is (trims.request, trims.call_id, trims.reason): a second row with the same values is dropped. A
+// turn replaces the turn with the same prefix. Rows of trail are numbered without gaps and never changed. Only PruneTrail removes
+// rows of trail: the oldest. It adds a row of kind "prune", whose columns intent and before have seq and hash of the last removed
+// row.
 //
-// Any number of processes may have the file open. Writers wait for each other
-// for up to ten seconds. They may be of different versions of stet: a newer one adds
-// tables, columns and triggers, so that an older one that has the file open goes
-// on. One that opens the file after that refuses it, and changes nothing.
-// An older one that has the file open when migration 24 is made cannot search in sessions any more.
-// Migration 19 is the other exception: it removes columns that are not used any more. An older one
-// that has the file open then goes on, but cannot write requests and turns. Before the schema changes, the file is copied:
-// CopyFile names the copy, which that older version can open. An older one
-// that runs takes a trail that a newer one has pruned for broken; it does not stop for it.
-// A commit survives the end of the process; a power cut
-// may lose the newest commits, but not the file, no commit of the trail that
-// has an intent nor one before it, and no event of a session. The file must be on a local
-// disk: WAL does not work across machines.
+// Any number of processes may have the file open. Writers wait for each other for up to ten seconds. The processes may be of
+// different versions of stet. A newer version adds tables, columns and triggers, so that an older version that has the file open
+// can continue. If an older version opens the file after that, it returns an error and changes nothing. Two migrations are
+// exceptions. After migration 24, an older version that has the file open cannot search in sessions. Migration 19 removes unused
+// columns: after it, an older version that has the file open cannot write requests and turns. Before the schema changes, the file
+// is copied: CopyFile names the copy, which the older version can open. A running older version reports a trail that a newer
+// version has pruned as broken, and continues to work.
+//
+// A commit survives the end of the process. A power failure may lose the newest commits, but it does not damage the file. It
+// loses no event of a session. It loses no commit of the trail that has an intent, and no commit before such a commit. The file
+// must be on a local disk, because WAL does not work across machines.
 package sqlite
 
 import (
@@ -68,15 +66,15 @@ import (
 	"github.com/stet-dev/stet/record"
 )
 
-// busyMillis is how long a writer waits for another one.
+// busyMillis is how long a writer waits for another one, in milliseconds.
 const busyMillis = 10_000
 
 // Store is an open file. Its methods may be called concurrently.
 type Store struct {
 	db     *sql.DB
-	synced *sql.DB   // the same file; commits survive a power cut
-	aside  *sql.DB   // the same file, by one connection that never writes: see Changes
-	held   *sql.Conn // is open as long as the Store is, so that SQLite keeps the -wal file
+	synced *sql.DB   // the same file; commits survive a power failure
+	aside  *sql.DB   // the same file, with one connection that never writes: see Changes
+	held   *sql.Conn // open until Close, so that SQLite keeps the -wal file
 	guard  *guard
 	path   string
 	closed atomic.Bool
@@ -87,11 +85,9 @@ var (
 	_ record.Noter = (*Store)(nil)
 )
 
-// Open opens the file at path, which is absolute or relative to the working
-// directory, and brings its schema up to date. A file that does not exist is
-// made, and so are missing directories above it (mode 0700). A file that is
-// not stet's, is damaged, or was made by a newer stet is an error that says
-// what to do, and is not changed.
+// Open opens the file at path and brings its schema up to date. A relative path is relative to the working directory. A missing
+// file is created, and so are missing directories above it (mode 0700). It is an error if the file is not a database of stet, is
+// damaged, or was made by a newer stet. The error says what a person can do, and the file is not changed.
 func Open(ctx context.Context, path string) (*Store, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -113,7 +109,7 @@ func Open(ctx context.Context, path string) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open records %s: %w", path, err)
 	}
-	synced, err := sql.Open("sqlite", dsn(path, "FULL")) // connects when it is first used
+	synced, err := sql.Open("sqlite", dsn(path, "FULL")) // connects at its first use
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open records %s: %w", path, err), db.Close())
 	}
@@ -133,7 +129,7 @@ func Open(ctx context.Context, path string) (*Store, error) {
 	return s, nil
 }
 
-// hold takes the connection that stays open, and notes which files are open.
+// hold opens the connection that stays open until Close, and creates the guard with the files that are open.
 func (s *Store) hold(ctx context.Context) (err error) {
 	if s.held, err = s.db.Conn(ctx); err != nil {
 		return err
@@ -146,16 +142,15 @@ func (s *Store) hold(ctx context.Context) (err error) {
 	return err
 }
 
-// Changes returns a number that is another one when something was written to the
-// file since the last call, by whatever process, sessions too. It reads no table.
+// Changes returns a number. It is a different one if any process has written to the file since the last call, also to sessions.
+// The call reads no table.
 func (s *Store) Changes(ctx context.Context) (n int64, err error) {
 	err = s.aside.QueryRowContext(ctx, "PRAGMA data_version").Scan(&n)
 	return n, s.explain("look at", err)
 }
 
-// claim makes the file if it is not there, with only its owner able to
-// read it. It does not open one that is: closing a descriptor would drop the
-// locks that SQLite holds on the file elsewhere in this process.
+// claim creates the file if it does not exist, so that only its owner can read it. It does not open an existing file: closing
+// that file would release the locks that SQLite holds on it in this process.
 func claim(path string) error {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if err == nil {
@@ -178,7 +173,7 @@ func claim(path string) error {
 }
 
 func dsn(path, synchronous string) string {
-	q := url.Values{"mode": {"rw"}} // claim makes the file; SQLite must not make another one in its place
+	q := url.Values{"mode": {"rw"}} // claim creates the file; SQLite must not create another one in its place
 	q.Add("_pragma", fmt.Sprintf("busy_timeout(%d)", busyMillis))
 	q.Add("_pragma", "synchronous("+synchronous+")")
 	q.Add("_txlock", "immediate")

@@ -20,7 +20,7 @@ import (
 	"github.com/stet-dev/stet/store/sqlite"
 )
 
-// writerEnv makes the test binary a process that writes to the file it names.
+// writerEnv is an environment variable. If it names a file, the test binary writes to that file and ends.
 const writerEnv = "STET_TEST_WRITER"
 
 func TestMain(m *testing.M) {
@@ -38,7 +38,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// write opens the file again for every row, as short processes do.
+// write opens the file again for every row, like many short processes.
 func write(path, name string, rows int) error {
 	for i := range rows {
 		ctx := context.Background()
@@ -75,7 +75,7 @@ func TestTrailSuite(t *testing.T) {
 	recordtest.RunTrail(t, func(t *testing.T) record.Trail { return open(t, filepath.Join(t.TempDir(), "stet.db")) })
 }
 
-// Several stet processes at once on one file, among them some that make it.
+// Several stet processes use one file at the same time. Some of them create it.
 func TestProcesses(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state", "stet.db")
 	const processes = 4
@@ -105,7 +105,7 @@ func TestProcesses(t *testing.T) {
 	if err != nil || len(trims) != processes*15 {
 		t.Errorf("%d trims, %v", len(trims), err)
 	}
-	// FILE-11: the chain goes through all of them.
+	// FILE-11: the entries of all processes are in one chain.
 	v, err := record.Verify(t.Context(), s)
 	if err != nil || v.Broken != nil || v.Entries != processes*15*4 {
 		t.Errorf("%d entries hold, broken %+v, %v", v.Entries, v.Broken, err)
@@ -160,8 +160,7 @@ func TestMode(t *testing.T) {
 	}
 }
 
-// A file that is not ours or is damaged is named, with what to do, and stays
-// as it is.
+// A damaged file, or a file that is not stet's, is not changed. The error names the file and says what a person can do.
 func TestRefused(t *testing.T) {
 	dir := t.TempDir()
 	good := filepath.Join(dir, "good.db")
@@ -225,7 +224,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// execute is the database in content after a statement.
+// execute returns the content of a database after a statement. content is the database before.
 func execute(t *testing.T, content []byte, statement string) []byte {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "copy.db")

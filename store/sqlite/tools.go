@@ -27,7 +27,7 @@ func (s *Store) Tools(ctx context.Context, since time.Time) ([]record.ToolSet, [
 	return sets, calls, s.explain("read", err)
 }
 
-// pruneTools removes sets that no request names, and calls that were counted before a time.
+// pruneTools removes sets that no request names, and counts of calls from before a time.
 func pruneTools(ctx context.Context, tx *sql.Tx, before int64) error {
 	if _, err := tx.ExecContext(ctx, `DELETE FROM tool_calls WHERE time_us < ?`, before); err != nil {
 		return err

@@ -12,8 +12,8 @@ import (
 
 var insertTrail = `INSERT INTO trail (` + rows.TrailColumns + `) VALUES (` + rows.Marks(rows.TrailColumns) + `)`
 
-// Log implements record.Trail. The end of the chain is read in the transaction
-// that appends to it, which no other process can share.
+// Log implements record.Trail. The end of the chain is read in the same transaction that appends to the chain. Only one process
+// can have such a transaction at a time.
 func (s *Store) Log(ctx context.Context, entries ...record.Entry) ([]record.Entry, error) {
 	if len(entries) == 0 && !s.closed.Load() {
 		return nil, ctx.Err()
@@ -27,14 +27,14 @@ func (s *Store) Log(ctx context.Context, entries ...record.Entry) ([]record.Entr
 }
 
 func (s *Store) chain(ctx context.Context, db *sql.DB, entries []record.Entry) ([]record.Entry, error) {
-	if err := errors.Join(s.guard.files(), s.guard.writable()); err != nil { // before a new connection opens another file
+	if err := errors.Join(s.guard.files(), s.guard.writable()); err != nil { // checked before BeginTx, because a new connection could open another file
 		return nil, err
 	}
 	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = tx.Rollback() }() // nothing is left to do after a commit
+	defer func() { _ = tx.Rollback() }() // fails after a commit, which is not an error
 	if err := s.whole(ctx, tx); err != nil {
 		return nil, err
 	}
@@ -48,10 +48,10 @@ func (s *Store) chain(ctx context.Context, db *sql.DB, entries []record.Entry) (
 	if err := s.guard.wrote(chained[len(chained)-1].Link(), db == s.synced); err != nil {
 		return nil, err
 	}
-	return chained, s.guard.files() // what went to a file that was removed meanwhile is not in the trail
+	return chained, s.guard.files() // if the file was removed during the write, the entries are not in the trail
 }
 
-// extend appends to the end of the chain.
+// extend appends entries to the end of the chain.
 func extend(ctx context.Context, tx *sql.Tx, entries []record.Entry) ([]record.Entry, error) {
 	var last record.Link
 	err := tx.QueryRowContext(ctx, "SELECT seq, hash FROM trail ORDER BY seq DESC LIMIT 1").Scan(&last.Seq, &last.Hash)

@@ -11,20 +11,16 @@ import (
 	"github.com/stet-dev/stet/store/rows"
 )
 
-// pruneStep is how many entries go in one transaction at most: other writers
-// wait for it.
+// pruneStep is the maximum number of entries that one transaction removes. Other writers wait for this transaction.
 const pruneStep = 10_000
 
-// PruneTrail removes the oldest entries of the trail: those before the first one
-// that is not older than before. The newest entries stay in any case, as many as
-// newest says, or more. An entry with a time to come, written when
-// the clock was wrong, holds nothing up. It returns how many were removed. by says
-// who wants it.
+// PruneTrail removes the oldest entries of the trail: all entries before the first one that is not older than the time before. At
+// least newest entries stay, and always the last one. An entry with a time in the future was written when the clock was wrong.
+// Such an entry does not stop the removal. PruneTrail returns the number of removed entries. by names the person who wants it.
 //
-// What is removed leaves a checkpoint, record.PruneEntry, from which the chain is
-// followed on. Before that, the chain is followed as a whole: a trail that is broken
-// is not pruned, since that would remove the evidence. The entry that suspended a
-// session that is suspended still is written again, with its own time.
+// The removed part is replaced by a checkpoint, record.PruneEntry. The chain continues from there. Before the removal the whole
+// chain is checked: a broken trail is not pruned, because that would remove the evidence. If a suspension is still in force, its
+// entry is written again, with its original time.
 func (s *Store) PruneTrail(ctx context.Context, before time.Time, newest int, by string) (removed int, err error) {
 	if _, due, err := lastPruned(ctx, s.db, before, newest); err != nil || due == 0 {
 		return 0, s.explain("prune", err)
@@ -45,7 +41,7 @@ func (s *Store) PruneTrail(ctx context.Context, before time.Time, newest int, by
 	}
 }
 
-// pruneTrail is one step.
+// pruneTrail is one step of PruneTrail: one transaction.
 func (s *Store) pruneTrail(ctx context.Context, before time.Time, newest int, by string) (removed int, err error) {
 	if err := errors.Join(s.guard.files(), s.guard.writable()); err != nil {
 		return 0, err
@@ -54,7 +50,7 @@ func (s *Store) pruneTrail(ctx context.Context, before time.Time, newest int, by
 	if err != nil {
 		return 0, err
 	}
-	defer func() { _ = tx.Rollback() }() // nothing is left to do after a commit
+	defer func() { _ = tx.Rollback() }() // fails after a commit, which is not an error
 	if err := s.whole(ctx, tx); err != nil {
 		return 0, err
 	}
@@ -81,9 +77,9 @@ func (s *Store) pruneTrail(ctx context.Context, before time.Time, newest int, by
 	return removed, s.guard.wrote(chained[len(chained)-1].Link(), true)
 }
 
-// lastPruned returns the newest entry that may go in one step, and how many go.
+// lastPruned returns the newest entry that one step may remove, and how many entries the step removes.
 func lastPruned(ctx context.Context, q queryer, before time.Time, newest int) (last record.Link, removed int, err error) {
-	var first, end, kept uint64 // the oldest and the newest entry, and the oldest one that is not too old
+	var first, end, kept uint64 // the oldest entry, the newest entry, and the oldest entry that is not too old
 	err = q.QueryRowContext(ctx, `SELECT coalesce(min(seq), 1), coalesce(max(seq), 0),
 		coalesce((SELECT seq FROM trail WHERE time_us BETWEEN ? AND ? ORDER BY seq LIMIT 1), coalesce(max(seq), 0) + 1) FROM trail`,
 		rows.CeilMicro(before), time.Now().UnixMicro()).Scan(&first, &end, &kept)
@@ -102,8 +98,8 @@ func lastPruned(ctx context.Context, q queryer, before time.Time, newest int) (l
 	return last, int(last.Seq - first + 1), err
 }
 
-// stillSuspended are the entries, up to last, that suspended the sessions that
-// are suspended still, ready to be written again.
+// stillSuspended returns the entries, up to the number last, of suspensions that are still in force. The caller writes them
+// again.
 func stillSuspended(ctx context.Context, tx *sql.Tx, last uint64) ([]record.Entry, error) {
 	found, err := tx.QueryContext(ctx, "SELECT "+rows.TrailColumns+` FROM trail AS t WHERE kind = 'suspend' AND seq <= ?
 		AND NOT EXISTS (SELECT 1 FROM trail WHERE session = t.session AND kind IN ('suspend', 'resume') AND seq > t.seq) ORDER BY seq`,

@@ -12,9 +12,8 @@ import (
 	"github.com/stet-dev/stet/record/recordtest"
 )
 
-// FILE-11: what is old goes from the trail, and leaves a checkpoint from which
-// the chain is followed on. A suspension that holds stays, and so does what is
-// new, whatever its place.
+// FILE-11: pruning removes old entries from the trail and leaves a checkpoint from which the chain continues. A suspension that
+// is in force stays. New entries stay, at any position.
 func TestPruneTrail(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "stet.db")
 	s := open(t, path)
@@ -33,7 +32,7 @@ func TestPruneTrail(t *testing.T) {
 		record.Entry{Kind: record.Resume, Time: day(1), Session: "resumed"},
 		record.Entry{Kind: record.Intent, Time: day(2), Session: "w", Path: "f"},
 		record.Entry{Kind: record.Outcome, Time: day(9), Session: "w", Path: "f", Intent: 4, Outcome: record.OK},
-		record.Entry{Kind: record.Call, Time: day(1), Session: "r"}, // the clock was put back
+		record.Entry{Kind: record.Call, Time: day(1), Session: "r"}, // the clock was set back
 		record.Entry{Kind: record.Call, Time: day(10), Session: "r"},
 		record.Entry{Kind: record.Call, Time: day(11), Session: "r"},
 	)
@@ -72,7 +71,7 @@ func TestPruneTrail(t *testing.T) {
 	}
 	log(record.Entry{Kind: record.Intent})
 
-	// What pruning did not remove is missed.
+	// An entry that is missing, but was not pruned, is reported.
 	damage(t, path, uncut+"DELETE FROM trail WHERE seq <= 5")
 	v, err = record.Verify(t.Context(), s)
 	if err != nil || v.Broken == nil || !strings.Contains(v.Broken.Why, "entry 5 is missing") {
@@ -83,8 +82,8 @@ func TestPruneTrail(t *testing.T) {
 	}
 }
 
-// An entry that was written when the clock was far ahead holds pruning up no
-// longer than any other; and a clock that is far ahead now leaves the newest.
+// An entry that was written when the clock was far ahead does not delay pruning. If the clock is far ahead during pruning, the
+// newest entries stay.
 func TestPruneTrailClock(t *testing.T) {
 	s := open(t, filepath.Join(t.TempDir(), "stet.db"))
 	defer s.Close()
@@ -128,7 +127,7 @@ func TestPruneTrailSteps(t *testing.T) {
 	}
 }
 
-// FILE-12: what is left can be undone as before.
+// FILE-12: the remaining writes can be undone as before.
 func TestPruneTrailKeepsWrites(t *testing.T) {
 	s := open(t, filepath.Join(t.TempDir(), "stet.db"))
 	defer s.Close()
@@ -159,15 +158,15 @@ func TestPruneTrailKeepsWrites(t *testing.T) {
 	}
 }
 
-// FILE-11: what a process has written may be pruned by another one a day later. The
-// process goes on, and does not put its old entry into the anchor.
+// FILE-11: another process may prune an entry of this process a day later. This process continues, and does not write the old
+// entry to the anchor again.
 func TestPruneTrailOfAnother(t *testing.T) {
 	for _, goesOn := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "stet.db")
 			s, other := open(t, path), open(t, path)
 			defer other.Close()
-			for range 2 { // the second is not noted in the anchor yet
+			for range 2 { // the second entry is not in the anchor yet
 				if _, err := s.Log(t.Context(), record.Entry{Kind: record.Call, Time: time.Now()}); err != nil {
 					t.Fatal(err)
 				}

@@ -12,7 +12,7 @@ import (
 	"github.com/stet-dev/stet/record/recordtest"
 )
 
-// FILE-11: a change of the file by hand is found, at the first entry that was changed.
+// FILE-11: a manual change of the file is detected, and the first changed entry is named.
 func TestTampering(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "stet.db")
 	s := open(t, path)
@@ -73,7 +73,7 @@ func TestTampering(t *testing.T) {
 	}
 }
 
-// A file of the first schema gets the trail and the turns, and keeps its rows.
+// After an upgrade, a file of the first schema has the tables trail and turns, and keeps its rows.
 func TestUpgrade(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "stet.db")
 	s := open(t, path)
@@ -133,7 +133,7 @@ func BenchmarkLog(b *testing.B) {
 	}
 }
 
-// A file whose tables were altered by hand is said to be so, with what to do.
+// If the tables of a file were altered, the error says so, and says what a person can do.
 func TestAlteredTables(t *testing.T) {
 	for _, statement := range []string{"DROP TABLE trail", "ALTER TABLE trail DROP COLUMN flags"} {
 		path := filepath.Join(t.TempDir(), "stet.db")

@@ -47,12 +47,12 @@ func (s *Store) prune(ctx context.Context, l record.Limits) (removed int, err er
 	if err != nil {
 		return 0, err
 	}
-	defer func() { _ = tx.Rollback() }() // nothing is left to do after a commit
+	defer func() { _ = tx.Rollback() }() // fails after a commit, which is not an error
 	var since int64
 	if !l.Since.IsZero() {
 		since = rows.CeilMicro(l.Since)
 	}
-	first := since // of the requests that stay
+	first := since // time of the oldest request that stays
 	if l.Requests > 0 {
 		row := tx.QueryRowContext(ctx, `SELECT coalesce(max(time_us), ?1) FROM (
 			SELECT time_us FROM requests ORDER BY time_us DESC, seq DESC LIMIT 1 OFFSET ?2)`, since, l.Requests-1)

@@ -28,7 +28,7 @@ import (
 // application marks a database as stet's.
 const application = "PRAGMA application_id = 0x73746574; PRAGMA journal_mode = WAL"
 
-// migrations are the files of the changes of the schema, in their order.
+// migrations returns the names of the migration files, in order.
 func migrations(t *testing.T) []string {
 	t.Helper()
 	names, err := fs.Glob(os.DirFS("migrations"), "*.sql")
@@ -38,7 +38,7 @@ func migrations(t *testing.T) []string {
 	return names
 }
 
-// oldDatabase is a database as a stet made it that knew these changes only.
+// oldDatabase creates a database as an older stet would, which knows only these migrations.
 func oldDatabase(t *testing.T, names []string) (path string, db *sql.DB) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "stet.db")
@@ -67,7 +67,7 @@ func oldDatabase(t *testing.T, names []string) (path string, db *sql.DB) {
 	return path, db
 }
 
-// tables are the names of the tables that have rows of stet's, with the names of their columns.
+// tables returns the names of the tables that have rows of stet, with the names of their columns.
 func tables(t *testing.T, db *sql.DB) map[string][]string {
 	t.Helper()
 	rows, err := db.Query(`SELECT m.name, c.name FROM sqlite_schema AS m, pragma_table_info(m.name) AS c
@@ -90,7 +90,7 @@ func tables(t *testing.T, db *sql.DB) map[string][]string {
 	return all
 }
 
-// fill puts a row into every table that has none.
+// fill inserts a row into every table that is empty.
 func fill(t *testing.T, db *sql.DB) {
 	t.Helper()
 	all := tables(t, db)
@@ -131,7 +131,7 @@ func fill(t *testing.T, db *sql.DB) {
 	}
 }
 
-// oldLog appends to the trail as every stet does.
+// oldLog appends an entry to the trail like all older versions do.
 func oldLog(t *testing.T, db *sql.DB, e record.Entry) {
 	t.Helper()
 	_, err := db.Exec(`INSERT INTO trail (seq, time_us, prev, hash, kind, intent, root, session, client, call_id, tool, path, bytes,
@@ -142,7 +142,7 @@ func oldLog(t *testing.T, db *sql.DB, e record.Entry) {
 	}
 }
 
-// content is what stands in these columns of the tables.
+// content returns the values of these columns of the tables.
 func content(t *testing.T, db *sql.DB, of map[string][]string) string {
 	t.Helper()
 	var b strings.Builder
@@ -173,8 +173,8 @@ func content(t *testing.T, db *sql.DB, of map[string][]string) string {
 // dropped are the columns that migrations remove.
 var dropped = map[string][]string{"requests": {"longer", "hour"}, "turns": {"longer"}}
 
-// copied checks that the copy of a database, from before it lost columns, is whole and
-// that only its owner can read it.
+// copied checks that the copy of a database is complete, and that only its owner can read it. The copy was made before columns
+// were removed.
 func copied(t *testing.T, path string, columns map[string][]string, want string) {
 	t.Helper()
 	info, err := os.Stat(path)
@@ -199,8 +199,8 @@ func copied(t *testing.T, path string, columns map[string][]string, want string)
 	}
 }
 
-// A database of every earlier schema is brought up to date, and nothing in it is
-// lost but the columns that a migration removes: these are in a copy.
+// A database of every earlier schema is upgraded. Nothing is lost but the columns that a migration removes. The copy has these
+// columns.
 func TestEverySchema(t *testing.T) {
 	names := migrations(t)
 	for n := range names {
@@ -263,7 +263,7 @@ func TestEverySchema(t *testing.T) {
 	}
 }
 
-// Turns of an older database that were marked because messages behind them stayed whole are no cold points.
+// A turn of an older database may be marked because messages behind it stayed whole. Such a turn is not a cold point.
 func TestOldMarksOfTurns(t *testing.T) {
 	names := migrations(t)
 	before := slices.IndexFunc(names, func(name string) bool { return strings.HasPrefix(name, "00022") })
@@ -297,7 +297,7 @@ func TestOldMarksOfTurns(t *testing.T) {
 	}
 }
 
-// directory is what the files of a directory hold.
+// directory returns the contents of the files in a directory.
 func directory(t *testing.T, dir string) map[string][]byte {
 	t.Helper()
 	all := map[string][]byte{}
@@ -313,7 +313,7 @@ func directory(t *testing.T, dir string) map[string][]byte {
 	return all
 }
 
-// Looking at a database of any schema changes no byte of it.
+// Inspect changes no byte of a database, with any schema.
 func TestInspect(t *testing.T) {
 	names := migrations(t)
 	for n := range names {
@@ -337,8 +337,7 @@ func TestInspect(t *testing.T) {
 	}
 }
 
-// A database of a schema to come is refused by a message that says what to do,
-// and not one byte in its directory is changed.
+// A database with a newer schema is refused. The message says what to do. No byte in its directory is changed.
 func TestNewerSchema(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "stet.db")
 	s := open(t, path)
@@ -361,8 +360,7 @@ func TestNewerSchema(t *testing.T) {
 	}
 }
 
-// An older stet that has the file open goes on when this one brings the schema up
-// to date: both append to one chain.
+// An older stet has the file open while this one upgrades the schema. The older one can continue, and both append to one chain.
 func TestOlderProgramRuns(t *testing.T) {
 	names := migrations(t)
 	for n := 1; n < len(names); n++ { // from the first schema with a trail on
@@ -390,7 +388,7 @@ func TestOlderProgramRuns(t *testing.T) {
 	}
 }
 
-// Two copies stay, and files of other names.
+// The two newest copies are kept. Files with other names are not removed.
 func TestOldCopiesGo(t *testing.T) {
 	names := migrations(t)
 	path, db := oldDatabase(t, names[:len(names)-1])
@@ -413,8 +411,8 @@ func TestOldCopiesGo(t *testing.T) {
 	}
 }
 
-// The way back that docs/operations.md names: the copy takes the place of the database. What was recorded since is lost, and the
-// audit trail goes on when a person has taken note of that.
+// The way back to an older version, as docs/operations.md describes it: the copy replaces the database. Later records are lost.
+// The audit trail continues when a person accepts that loss.
 func TestBackToACopy(t *testing.T) {
 	names := migrations(t)
 	path, db := oldDatabase(t, names[:len(names)-1])
@@ -441,7 +439,7 @@ func TestBackToACopy(t *testing.T) {
 	if err := os.Rename(found.Copies[0], path); err != nil {
 		t.Fatal(err)
 	}
-	s = open(t, path) // the test has this version alone, which changes the schema again
+	s = open(t, path) // the test has only this version, which upgrades the schema again
 	defer s.Close()
 	copied(t, found.Copies[0], columns, before)
 	if err := s.CheckTrail(t.Context()); !errors.Is(err, record.ErrLost) {
@@ -453,7 +451,7 @@ func TestBackToACopy(t *testing.T) {
 	intents(t, s, 1, recordtest.Start)
 }
 
-// Where the copy cannot be made, nothing is removed.
+// If the copy cannot be made, no data is removed.
 func TestNoCopyNoChange(t *testing.T) {
 	names := migrations(t)
 	path, db := oldDatabase(t, names[:slices.Index(names, "00019_no_hour.sql")])

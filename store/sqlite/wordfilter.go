@@ -9,24 +9,23 @@ import (
 	"strings"
 )
 
-// The messages are divided into blocks in the order of arrival, and the blocks into
-// segments. A segment has a table of bits. The table has a row for each hash of two, three or five
-// bytes, and a row has a bit for each block. The bit is set if a text of the block has bytes with that
-// hash. So a block with a word has all bits of the word. A block that has all bits may hold the
-// word: then its texts are read.
+// Messages are divided into blocks, in the order in which they were stored. Blocks are grouped into segments. Each segment has a
+// table of bits. The table has one row for each hash of two, three or five bytes, and each row has one bit for each block. The
+// bit is set if a text of the block contains bytes with that hash. So a block that contains a word has the bits of all hashes of
+// the word set. If all these bits are set, the block may contain the word, and its texts are read.
 const (
-	blockBytes    = 24 << 10 // bodies of a block, at least; the last one of a segment may have fewer
-	segmentBlocks = 256      // at most
+	blockBytes    = 24 << 10 // minimum size of the bodies in a block; the last block of a segment may be smaller
+	segmentBlocks = 256      // maximum number of blocks in a segment
 	segmentBytes  = blockBytes * segmentBlocks
 	hashBits      = 16
 	rowBytes      = segmentBlocks / 8
 	partRows      = 126 // rows of a part: as many as fit into a page of the database
 	parts         = (1<<hashBits + partRows - 1) / partRows
-	partsKey      = 1024 // more than parts
-	askedRows     = 40   // as many rows of a table are looked at, at most
+	partsKey      = 1024 // factor of the segment in a key; greater than parts
+	askedRows     = 40   // maximum number of rows that a search reads from a table
 )
 
-// block is what is kept of a block besides its bits.
+// block is the stored data of a block, without its bits.
 type block struct {
 	until  int64 // place of its last message
 	newest int64 // time of its newest message, in microseconds
@@ -35,7 +34,7 @@ type block struct {
 // hashes has a bit for each hash that is in the texts of a block.
 type hashes [1 << hashBits / 64]uint64
 
-// hashOf is the hash of the last n bytes of last, whose highest byte is the last one.
+// hashOf returns the hash of the last n bytes of a text. last has the last 8 bytes, and the last byte is the highest.
 func hashOf(last uint64, n int) uint32 {
 	return uint32((last>>(64-8*n) + uint64(n)<<40) * 0x9e3779b97f4a7c15 >> (64 - hashBits))
 }
@@ -54,7 +53,7 @@ func (h *hashes) add(text string) {
 	}
 }
 
-// table returns the bits of a segment with these blocks, in parts.
+// table returns the table of bits of a segment with these blocks, in parts.
 func table(blocks []*hashes) [][]byte {
 	out := make([][]byte, parts)
 	for i := range out {
@@ -71,15 +70,14 @@ func table(blocks []*hashes) [][]byte {
 	return out
 }
 
-// asked returns hashes that a block with all the words has. There is none where no word
-// has two bytes.
+// asked returns hashes that a block with all the words must have. The result is empty if each word has less than two bytes.
 func asked(words []string) (out []uint32) {
 	for _, w := range words {
 		var last uint64
 		for i := range len(w) {
 			last = last>>8 | uint64(w[i])<<56
 			for _, n := range [...]int{2, 3, 5} {
-				if i+1 >= n && (n > 2 || len(w) == 2) { // three bytes say more than two
+				if i+1 >= n && (n > 2 || len(w) == 2) { // three bytes select better than two
 					out = append(out, hashOf(last, n))
 				}
 			}
@@ -90,7 +88,7 @@ func asked(words []string) (out []uint32) {
 	return out[:min(len(out), askedRows)]
 }
 
-// asking is a statement that returns segments in order: the blocks of each, and its rows of these hashes.
+// asking returns a statement that reads all segments in order: for each its blocks, and its rows for these hashes.
 func asking(of []uint32) string {
 	var b strings.Builder
 	b.WriteString("SELECT blocks")
@@ -102,12 +100,12 @@ func asking(of []uint32) string {
 	return b.String()
 }
 
-// inAll returns which blocks have their bit in all rows.
+// inAll returns the numbers of the blocks whose bit is set in all rows.
 func inAll[R ~[]byte](rows []R, blocks int) []int {
 	all := slices.Repeat([]byte{math.MaxUint8}, rowBytes)
 	for _, row := range rows {
 		if len(row) < rowBytes {
-			continue // it is missing: every block may have it
+			continue // the row is missing: any block may have the hash
 		}
 		for i := range all {
 			all[i] &= row[i]

@@ -28,7 +28,7 @@ func (s *Store) append(ctx context.Context, b record.Batch) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = tx.Rollback() }() // nothing is left to do after a commit
+	defer func() { _ = tx.Rollback() }() // fails after a commit, which is not an error
 	if err := insert(ctx, tx, insertRequest, b.Requests, rows.RequestValues); err != nil {
 		return err
 	}
