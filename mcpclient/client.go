@@ -17,19 +17,19 @@ type client struct {
 	server  Server
 	timeout time.Duration // of a call
 	session *mcp.ClientSession
-	process *process // nil: it was not started here
+	process *process // nil: the server was not started here
 	tools   []*remoteTool
-	more    bool          // it has further tools, which were not asked for
-	stop    func()        // ends what a connection over HTTP still waits for
-	over    chan struct{} // closed when the connection has ended, and the process with it
+	more    bool          // the server has more tools, which were not read
+	stop    func()        // ends the waiting parts of a connection over HTTP
+	over    chan struct{} // closed when the connection and the process have ended
 }
 
-// connect connects to a server and asks for its tools. It stops when giveUp ends.
+// connect connects to a server and reads its list of tools. It stops when giveUp is done.
 func connect(giveUp context.Context, c Config, s Server) (_ *client, err error) {
 	wait := cmp.Or(c.Wait, 30*time.Second)
 	giveUp, cancel := context.WithTimeoutCause(giveUp, wait, fmt.Errorf("it was not ready within %v", wait))
 	defer cancel()
-	ctx, stop := context.WithCancelCause(context.Background()) // the connection's
+	ctx, stop := context.WithCancelCause(context.Background()) // context of the connection
 	defer context.AfterFunc(giveUp, func() { stop(context.Cause(giveUp)) })()
 	transport, process, err := s.transport(c.Environ)
 	if err != nil {
@@ -42,7 +42,7 @@ func connect(giveUp context.Context, c Config, s Server) (_ *client, err error) 
 		}
 	}()
 	sdk := mcp.NewClient(&mcp.Implementation{Name: "stet", Version: c.Version}, &mcp.ClientOptions{
-		Capabilities: &mcp.ClientCapabilities{}, Logger: slog.New(slog.DiscardHandler), // what it reports comes as an error too
+		Capabilities: &mcp.ClientCapabilities{}, Logger: slog.New(slog.DiscardHandler), // errors are returned too, so a log is not needed
 	})
 	session, err := sdk.Connect(ctx, transport, nil)
 	if err != nil {
@@ -67,10 +67,10 @@ func connect(giveUp context.Context, c Config, s Server) (_ *client, err error) 
 	return cl, nil
 }
 
-// unready says why there is no connection.
+// unready returns the error of a connection that could not be made, with the cause.
 func unready(ctx context.Context, p *process, err error) error {
 	switch {
-	case ctx.Err() != nil && context.Cause(ctx) != context.Canceled: // Canceled is the cause after close, which has an error of its own
+	case ctx.Err() != nil && context.Cause(ctx) != context.Canceled: // after close the cause is Canceled, and err says more
 		err = context.Cause(ctx)
 	case p != nil && p.cmd.Process == nil:
 		return fmt.Errorf("it did not start: %w", err)
@@ -80,7 +80,7 @@ func unready(ctx context.Context, p *process, err error) error {
 	return fmt.Errorf("%w%s", err, p.words())
 }
 
-// list asks for the server's tools, maxTools at most.
+// list reads the server's tools, maxTools at most.
 func (c *client) list(ctx context.Context) ([]*remoteTool, error) {
 	if caps := c.session.InitializeResult().Capabilities; caps == nil || caps.Tools == nil {
 		return nil, nil
@@ -91,21 +91,21 @@ func (c *client) list(ctx context.Context) ([]*remoteTool, error) {
 			return nil, err
 		}
 		if c.more = len(out) == maxTools; c.more {
-			break // there may be no end of them
+			break // the list may be endless
 		}
 		out = append(out, &remoteTool{client: c, name: t.Name, spec: specOf(t)})
 	}
 	return out, nil
 }
 
-// close ends the connection, and the process.
+// close ends the connection and the process, and waits for both.
 func (c *client) close() {
-	_ = c.session.Close() // its error is only about how the process ended
+	_ = c.session.Close() // the error only says how the process ended
 	c.stop()
 	<-c.over
 }
 
-// errEnded says that the server has ended, and quotes its last words.
+// errEnded returns the error of a server that has ended. It quotes the last line of the server.
 func (c *client) errEnded() error {
 	select {
 	case <-c.over:

@@ -1,16 +1,14 @@
-// Package mcpclient lets a model call the tools of MCP servers: programs that
-// it starts and speaks with on their standard input and output, and servers over
-// HTTP, by the streamable transport or by the older one of server-sent events.
+// Package mcpclient lets a model call the tools of MCP servers. A server is a program that the package starts, or it is reached
+// over HTTP. It communicates with a program over standard input and output. Over HTTP it uses the streamable transport or the
+// older one with server-sent events.
 //
-// A [Group] connects to several at once. If one does not start, or ends, the
-// others go on. The person gets an error about it, and so does each later call of
-// its tools. It is not started again.
+// A [Group] connects to several servers at the same time. If one does not start, or ends, the others continue. A person is told
+// about the error, and each later call of its tools fails. The server is not restarted.
 //
-// A tool is offered as "mcp__SERVER__TOOL". Its effects are outside the workspace:
-// its plans have the note tool.Outside, and a person is asked about each call that
-// the server does not call read-only. The tools are those that the server had when
-// it was connected to, a hundred at most.
+// A tool is offered as "mcp__SERVER__TOOL". Its effects are outside the workspace, so its plans have the note tool.Outside. A
+// person is asked about each call of a tool that the server does not declare as read-only. The list of tools is read once, when
+// the connection is made, and has a hundred tools at most.
 //
-// Servers are offered no sampling, no roots and no elicitation: a server gets the
-// arguments of its calls, its directory and its environment, and nothing else.
+// Servers are offered no sampling, no roots and no elicitation. A server gets the arguments of its calls, its directory and its
+// environment, and nothing else.
 package mcpclient

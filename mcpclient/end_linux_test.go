@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// A server has time to end well, and what it leaves behind is ended.
+// A server has time for an orderly end. Its remaining child processes are killed.
 func TestEnd(t *testing.T) {
 	last := filepath.Join(t.TempDir(), "words")
 	child := filepath.Join(t.TempDir(), "child")
@@ -24,7 +24,7 @@ func TestEnd(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for range 500 { // init has to notice it
+	for range 500 { // init has to collect the process first
 		if status, err := os.ReadFile("/proc/" + string(b) + "/stat"); err != nil || strings.Contains(string(status), ") Z ") {
 			return
 		}

@@ -11,13 +11,13 @@ import (
 	"github.com/stet-dev/stet/tool"
 )
 
-// Config holds what the servers of a Group have in common.
+// Config is the configuration for all servers of a Group.
 type Config struct {
-	Version string        // of the program, for the servers
-	Environ []string      // "NAME=value", the environment that programs begin with
-	Wait    time.Duration // for a server to be ready; 0: 30 s
-	Call    time.Duration // for a call to end; 0: 10 min
-	Log     *slog.Logger  // nil: nothing is logged
+	Version string        // of the program; sent to the servers
+	Environ []string      // "NAME=value": the environment of programs, before Server.Env
+	Wait    time.Duration // maximum time until a server is ready; 0: 30 s
+	Call    time.Duration // maximum time of a call; 0: 10 min
+	Log     *slog.Logger  // nil: no log
 }
 
 func (c Config) log() *slog.Logger {
@@ -27,19 +27,18 @@ func (c Config) log() *slog.Logger {
 	return c.Log
 }
 
-// Group is MCP servers with their tools. Its methods may be called concurrently.
+// Group is a set of MCP servers with their tools. Its methods may be called concurrently.
 type Group struct {
 	stop context.CancelFunc
 	done chan struct{} // closed when each server is connected or has failed
 
-	clients  []*client // of each server; nil if it has failed
+	clients  []*client // one for each server; nil if it has failed
 	troubles []error
 	set      *tool.Set
 	close    sync.Once
 }
 
-// Open begins to connect to servers, and returns at once. The caller closes the
-// Group.
+// Open starts to connect to servers, and returns at once. The caller must call Close.
 func Open(c Config, servers []Server) *Group {
 	ctx, stop := context.WithCancel(context.Background())
 	g := &Group{stop: stop, done: make(chan struct{}), clients: make([]*client, len(servers))}
@@ -61,7 +60,7 @@ func Open(c Config, servers []Server) *Group {
 	return g
 }
 
-// Ready reports whether Tools returns at once.
+// Ready reports whether Tools returns without waiting.
 func (g *Group) Ready() bool {
 	select {
 	case <-g.done:
@@ -71,9 +70,8 @@ func (g *Group) Ready() bool {
 	}
 }
 
-// Tools waits until the servers are connected, and returns their tools. The slice
-// has an error for each server that failed, or that has too many tools ([ErrPart]).
-// The last error is that of ctx.
+// Tools waits until each server is connected or has failed, and returns the tools. The slice has an error for each server that
+// failed, and for each server with too many tools ([ErrPart]). The last result is the error of ctx.
 func (g *Group) Tools(ctx context.Context) (*tool.Set, []error, error) {
 	select {
 	case <-g.done:
@@ -83,8 +81,7 @@ func (g *Group) Tools(ctx context.Context) (*tool.Set, []error, error) {
 	}
 }
 
-// Close ends the servers that were started and the connections to the others, and
-// waits for that. No call may be at work any more.
+// Close ends the servers that were started and the connections to the others, and waits for that. No call may be running.
 func (g *Group) Close() {
 	g.close.Do(func() {
 		g.stop()
@@ -99,8 +96,8 @@ func (g *Group) Close() {
 	})
 }
 
-// collect puts the tools of all servers into one set, within the bounds. If two
-// have one name, the later one gets a number.
+// collect puts the tools of all servers into one set, within the bounds. If two tools get the same name, a number is added to the
+// later one.
 func (g *Group) collect() *tool.Set {
 	set := new(tool.Set)
 	room := bounds{maxTools, maxSpecs}
@@ -124,7 +121,7 @@ func (g *Group) collect() *tool.Set {
 	return set
 }
 
-// plain returns a server's name on one line.
+// plain returns the name of a server on one line, with "?" for characters that could deceive a reader.
 func plain(name string) string {
 	if strings.TrimSpace(name) == "" {
 		return "without a name"

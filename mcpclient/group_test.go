@@ -16,7 +16,7 @@ import (
 	"github.com/stet-dev/stet/tool"
 )
 
-// open connects to servers for as long as the test runs.
+// open connects to servers. The connections end with the test.
 func open(t *testing.T, c Config, servers ...Server) (*Group, *tool.Set, []error) {
 	t.Helper()
 	c.Environ = os.Environ()
@@ -37,7 +37,7 @@ func names(s *tool.Set) []string {
 	return out
 }
 
-// do plans a call and applies it.
+// do plans a call and applies the plan.
 func do(t *testing.T, ctx context.Context, s *tool.Set, name, args string) tool.Result {
 	t.Helper()
 	found, ok := s.Get(name)
@@ -65,7 +65,7 @@ var all = []string{
 	"mcp__tester__die", "mcp__tester__fail", "mcp__tester__greet", "mcp__tester__mixed", "mcp__tester__tell_me_more", "mcp__tester__wait",
 }
 
-// The tools of a real process: what they are, what they say, what they cannot.
+// The tools of a real process: their specs, their results and their errors.
 func TestCalls(t *testing.T) {
 	_, set, troubles := open(t, Config{}, self(t, "server"))
 	if len(troubles) != 0 || !slices.Equal(names(set), all) {
@@ -96,12 +96,12 @@ func TestCalls(t *testing.T) {
 			t.Errorf("%s: %+v", c.name, r)
 		}
 	}
-	if r := do(t, t.Context(), set, "mcp__tester__greet", ""); r.Code != tool.ToolError { // who is needed
+	if r := do(t, t.Context(), set, "mcp__tester__greet", ""); r.Code != tool.ToolError { // the argument who is required
 		t.Errorf("%+v", r)
 	}
 }
 
-// A person is asked about exactly the arguments that are sent.
+// The plan shows a person exactly the arguments that are sent.
 func TestPlanShowsArguments(t *testing.T) {
 	_, set, _ := open(t, Config{}, self(t, "server"))
 	greet, _ := set.Get("mcp__tester__greet")
@@ -114,7 +114,7 @@ func TestPlanShowsArguments(t *testing.T) {
 	}
 }
 
-// A server that ends is told of, and so is each that never was; the others work.
+// A server that ends is reported, and so is a server that never started. The other servers work.
 func TestTroubles(t *testing.T) {
 	broken := self(t, "broken")
 	broken.Name = "broken\n"
@@ -141,7 +141,7 @@ func TestTroubles(t *testing.T) {
 	}
 }
 
-// A server that says nothing is waited for only so long.
+// The time to wait for a server that does not answer is limited.
 func TestMute(t *testing.T) {
 	_, set, troubles := open(t, Config{Wait: 100 * time.Millisecond}, self(t, "mute"))
 	if len(troubles) != 1 || troubles[0].Error() != "MCP server tester: it was not ready within 100ms" || len(names(set)) != 0 {
@@ -149,7 +149,7 @@ func TestMute(t *testing.T) {
 	}
 }
 
-// A call that is given up ends at once; one without an answer ends in time.
+// A cancelled call ends at once. A call without an answer ends after the time limit.
 func TestWaiting(t *testing.T) {
 	_, hasty, _ := open(t, Config{Call: 50 * time.Millisecond}, self(t, "server"))
 	if r := do(t, t.Context(), hasty, "mcp__tester__wait", `{"who":""}`); r.Code != tool.Timeout {
@@ -166,7 +166,7 @@ func TestWaiting(t *testing.T) {
 	}
 }
 
-// A wait for tools can be cancelled, and a connecting group can be closed.
+// A wait for tools can be cancelled. A group can be closed while it connects.
 func TestGivenUp(t *testing.T) {
 	g := Open(Config{Environ: os.Environ()}, []Server{self(t, "mute")})
 	ctx, cancel := context.WithCancel(t.Context())
@@ -181,8 +181,7 @@ func TestGivenUp(t *testing.T) {
 	g.Close()
 }
 
-// Both transports over HTTP, with headers for the host that they are for and no
-// other.
+// Both transports over HTTP work. The headers are sent only to the host of the server.
 func TestHTTP(t *testing.T) {
 	s := newServer()
 	server := func(*http.Request) *mcp.Server { return s }

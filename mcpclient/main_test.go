@@ -16,7 +16,8 @@ import (
 	"go.uber.org/goleak"
 )
 
-// What this test binary does when a test starts it: it is a server, or a program that is not one.
+// role is an environment variable. A test starts this test binary with it. Its value says whether the binary is a server, or a
+// faulty program.
 const role = "STET_TEST_MCP"
 
 func TestMain(m *testing.M) {
@@ -24,11 +25,11 @@ func TestMain(m *testing.M) {
 	case "server":
 		err := newServer().Run(context.Background(), &mcp.StdioTransport{})
 		if file := os.Getenv("STET_TEST_LAST_WORDS"); file != "" && err == nil {
-			time.Sleep(50 * time.Millisecond) // there is something to be done before the end
+			time.Sleep(50 * time.Millisecond) // work that the server does before it ends
 			err = os.WriteFile(file, []byte("ended well"), 0o600)
 		}
 		exit(err)
-	case "family": // a child holds the output open, and outlives the server
+	case "family": // a child process keeps the output open, and ends after the server
 		child := exec.Command("sleep", "600")
 		child.Stdout, child.Stderr = os.Stdout, os.Stderr
 		if err := child.Start(); err != nil {
@@ -39,7 +40,7 @@ func TestMain(m *testing.M) {
 	case "mute":
 		_, err := io.Copy(io.Discard, os.Stdin)
 		exit(err)
-	case "muddled": // its tools are no tools
+	case "muddled": // its list of tools is malformed
 		for in := bufio.NewScanner(os.Stdin); in.Scan(); {
 			var m struct {
 				ID     *int
@@ -69,7 +70,7 @@ func exit(err error) {
 	os.Exit(0)
 }
 
-// self is this test binary as a server.
+// self returns this test binary as a server. as is its role.
 func self(t *testing.T, as string, env ...string) Server {
 	t.Helper()
 	name, err := os.Executable()
@@ -83,7 +84,7 @@ type greeting struct {
 	Who string `json:"who"`
 }
 
-// newServer is a server with a tool for each thing that can come back.
+// newServer returns a server with one tool for each kind of result.
 func newServer() *mcp.Server {
 	s := mcp.NewServer(&mcp.Implementation{Name: "tester", Version: "1"}, nil)
 	add := func(name string, a *mcp.ToolAnnotations, do func(context.Context, greeting) (*mcp.CallToolResult, error)) {

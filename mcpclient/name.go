@@ -9,10 +9,11 @@ import (
 	"github.com/stet-dev/stet/internal/invisible"
 )
 
-// maxName is the longest name of a tool that all models take, in bytes.
+// maxName is the maximum length of a tool's name, in bytes, that all models accept.
 const maxName = 64
 
-// nameOf returns the model's name for a server's tool, the n-th of that name.
+// nameOf returns the name of a server's tool for the model. n is 1 for the first tool with this name, 2 for the second, and so
+// on.
 func nameOf(server, name string, n int) string {
 	full := "mcp__" + simple(server) + "__" + simple(name)
 	number := ""
@@ -27,8 +28,7 @@ func nameOf(server, name string, n int) string {
 	return full + number
 }
 
-// simple returns s with an underscore for each character that the name of a tool
-// cannot have.
+// simple returns s with an underscore in place of each character that is not allowed in the name of a tool.
 func simple(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -39,5 +39,5 @@ func simple(s string) string {
 	}, s)
 }
 
-// isPlain reports whether a character looks like what it is.
+// isPlain reports whether a character is visible and cannot deceive a reader.
 func isPlain(r rune) bool { return r != unicode.ReplacementChar && invisible.Plain(r) }

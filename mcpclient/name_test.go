@@ -25,7 +25,7 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// Whatever a server calls its tools, the model can be told of them.
+// nameOf returns a valid name for any name of a server and a tool.
 func TestNamesAreNames(t *testing.T) {
 	taken := regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
 	rapid.Check(t, func(t *rapid.T) {

@@ -7,11 +7,11 @@ import (
 	"syscall"
 )
 
-// ownGroup starts a command in a process group of its own: a Ctrl-C is not for
-// it, and what it starts can be ended with it.
+// ownGroup starts a command in its own process group. So Ctrl-C at the terminal does not reach the command, and its child
+// processes can be ended together with it.
 func ownGroup(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
 
-// endGroup kills what is left of a group.
+// endGroup kills the remaining processes of a group.
 func endGroup(id int) {
-	_ = syscall.Kill(-id, syscall.SIGKILL) // mostly nothing is
+	_ = syscall.Kill(-id, syscall.SIGKILL) // an error usually means that no process remains
 }

@@ -16,36 +16,34 @@ import (
 
 // Server says how to reach an MCP server: by Command or by URL.
 type Server struct {
-	Name string // for the person
+	Name string // for messages to a person
 
 	Command string // a program: its path, or a name that is looked up in PATH
 	Args    []string
-	Env     []string // "NAME=value", beside Config.Environ
-	Dir     string   // where it is started
+	Env     []string // "NAME=value", added to Config.Environ
+	Dir     string   // its working directory
 
 	URL    string      // http or https
-	Header http.Header // sent with each request to the URL's host, and to no other
-	SSE    bool        // it speaks the older transport, server-sent events
+	Header http.Header // sent with each request to the URL's host, and to no other host
+	SSE    bool        // the server uses the older transport with server-sent events
 }
 
-// endTime is how long a program may take to end after its input is closed, and
-// again after the signal to end.
+// endTime is how long a program may take to end after its input is closed, and again after the signal to end.
 const endTime = 2 * time.Second
 
-// transport returns the SDK's transport to the server, and for a program also its
-// process.
+// transport returns the SDK's transport to the server, and the process if the server is a program.
 func (s Server) transport(environ []string) (mcp.Transport, *process, error) {
 	if s.Command != "" {
 		p := &process{cmd: exec.Command(s.Command, s.Args...)}
 		p.cmd.Dir, p.cmd.Env, p.cmd.Stderr = s.Dir, append(environ[:len(environ):len(environ)], s.Env...), &p.said
-		p.cmd.WaitDelay = endTime // a child of it may hold standard error open
+		p.cmd.WaitDelay = endTime // a child process may keep standard error open
 		ownGroup(p.cmd)
 		return &mcp.CommandTransport{Command: p.cmd, TerminateDuration: endTime}, p, nil
 	}
 	u, err := url.Parse(s.URL)
 	switch {
 	case err != nil:
-		return nil, nil, errors.New("its URL cannot be read") // the URL may hold a secret
+		return nil, nil, errors.New("its URL cannot be read") // the error would contain the URL, which may have a secret
 	case u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
 		return nil, nil, errors.New("it has neither a command nor a URL of http or https")
 	}
@@ -56,7 +54,7 @@ func (s Server) transport(environ []string) (mcp.Transport, *process, error) {
 	return &mcp.StreamableClientTransport{Endpoint: s.URL, HTTPClient: client}, nil, nil
 }
 
-// headers adds headers to the requests to one host.
+// headers adds headers to all requests to one host.
 type headers struct {
 	to  *url.URL
 	add http.Header
@@ -73,22 +71,21 @@ func (h *headers) RoundTrip(r *http.Request) (*http.Response, error) {
 	return http.DefaultTransport.RoundTrip(r)
 }
 
-// process is a program that was started as a server, with the end of its standard
-// error.
+// process is a program that was started as a server, with the end of its output to standard error.
 type process struct {
 	cmd  *exec.Cmd
 	said tail
 }
 
-// sweep ends the children that the process has left behind. It has ended itself.
+// sweep kills the remaining child processes after the process has ended.
 func (p *process) sweep() {
 	if p != nil && p.cmd.Process != nil {
 		endGroup(p.cmd.Process.Pid)
 	}
 }
 
-// words returns the last line that a program wrote to standard error, in brackets;
-// "" if there is none, or no program.
+// words returns the last line that a program wrote to standard error, in brackets. It returns "" if there is no line or no
+// program.
 func (p *process) words() string {
 	if p == nil {
 		return ""
@@ -99,13 +96,13 @@ func (p *process) words() string {
 	return ""
 }
 
-// tail keeps the end of what is written to it.
+// tail is a writer that keeps the end of what is written to it.
 type tail struct {
 	mu   sync.Mutex
 	kept []byte
 }
 
-// maxTail is how much of it is kept, in bytes.
+// maxTail is the number of bytes that tail keeps.
 const maxTail = 2 << 10
 
 // Write implements io.Writer.

@@ -14,18 +14,19 @@ import (
 	"github.com/stet-dev/stet/tool"
 )
 
-// Bounds on the descriptions of a Group's tools. They are part of every request to
-// the model, and endpoints refuse requests with more.
+// Limits for the descriptions of a Group's tools. The descriptions are part of every request to the model, and endpoints refuse
+// requests with more.
 const (
-	maxTools = 100       // of all servers together; some endpoints take 128 in all
-	maxAbout = 4 << 10   // of one description, in bytes
-	maxSpecs = 192 << 10 // of all descriptions and schemas, in bytes
+	maxTools = 100       // tools of all servers; some endpoints accept 128 tools in total
+	maxAbout = 4 << 10   // bytes of one description
+	maxSpecs = 192 << 10 // bytes of all descriptions and schemas
 )
 
-// ErrPart says that some of a server's tools are not among those of the Group.
+// ErrPart says that some tools of a server are not in the Group.
 var ErrPart = errors.New("only a part of its tools is used")
 
-// Missing tells a person what an error of [Group.Tools] means. A server's own words may be in it: it has no control characters.
+// Missing returns the text for a person about an error of [Group.Tools]. The error may contain words of a server, so control
+// characters are escaped.
 func Missing(err error) string {
 	missing := "it"
 	if errors.Is(err, ErrPart) {
@@ -49,12 +50,11 @@ func specOf(t *mcp.Tool) tool.Spec {
 	return s
 }
 
-// alternatives are the members that endpoints refuse at the top of a schema.
+// alternatives are the members that endpoints refuse at the top level of a schema.
 var alternatives = []string{"allOf", "anyOf", "enum", "not", "oneOf"}
 
-// schemaOf returns a schema in the form that all endpoints take: of an object with
-// properties. inWords describes the members that were removed: the server insists
-// on them.
+// schemaOf returns a schema in the form that all endpoints accept: an object with properties. inWords describes the removed
+// members, because the server still requires them.
 func schemaOf(schema any) (out json.RawMessage, inWords string) {
 	var members map[string]json.RawMessage
 	raw, err := json.Marshal(schema)
@@ -89,7 +89,7 @@ func schemaOf(schema any) (out json.RawMessage, inWords string) {
 	return out, inWords
 }
 
-// cut returns s, or its first n bytes.
+// cut returns s, or its first n bytes with "…". It does not cut inside a character.
 func cut(s string, n int) string {
 	if len(s) <= n {
 		return s
@@ -100,11 +100,10 @@ func cut(s string, n int) string {
 	return s[:n] + "…"
 }
 
-// bounds are the tools and bytes of descriptions that still fit.
+// bounds are the numbers of tools and of bytes of descriptions that are still free.
 type bounds struct{ tools, bytes int }
 
-// take takes as many tools of a server as fit, in the server's order. The error
-// says that some are left out.
+// take returns the tools of a server that fit, in the server's order. The error says that some do not fit.
 func (r *bounds) take(c *client) ([]*remoteTool, error) {
 	taken := slices.DeleteFunc(slices.Clone(c.tools), func(t *remoteTool) bool {
 		size := len(t.spec.Description) + len(t.spec.Schema)

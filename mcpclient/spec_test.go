@@ -13,8 +13,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// A tool without arguments, or with a schema of another shape, is told in the
-// shape that every endpoint takes; one that has it stays as it is.
+// A schema without properties, or of another form, is converted to the form that every endpoint accepts. A schema that has this
+// form is unchanged.
 func TestSchemas(t *testing.T) {
 	empty := `{"type":"object","properties":{}}`
 	for in, want := range map[string]string{
@@ -49,7 +49,7 @@ func TestSchemas(t *testing.T) {
 	}
 }
 
-// many is a server with so many tools, whose schemas have so many bytes.
+// many returns a server with the given number of tools, whose schemas have size bytes each.
 func many(t *testing.T, tools, size int, name func(int) string) Server {
 	t.Helper()
 	s := mcp.NewServer(&mcp.Implementation{Name: "many", Version: "1"}, &mcp.ServerOptions{PageSize: 50})
@@ -62,11 +62,11 @@ func many(t *testing.T, tools, size int, name func(int) string) Server {
 	return Server{Name: "many", URL: over.URL}
 }
 
-// However many tools servers have, and however long these are, the model is told
-// of as many as it takes, and the person of the rest.
+// Servers may have any number of tools, with schemas of any size. The model gets as many as the limits allow, and a person is
+// told that some are missing.
 func TestTooManyTools(t *testing.T) {
 	named := func(i int) string { return fmt.Sprintf("t%05d", i) }
-	alike := func(i int) string { return strings.Repeat("a", i%20+1) + strings.Repeat(".", i/20+1) } // some are one name
+	alike := func(i int) string { return strings.Repeat("a", i%20+1) + strings.Repeat(".", i/20+1) } // some of the names become equal
 	for _, c := range []struct {
 		tools, size, want int
 		name              func(int) string
@@ -87,7 +87,7 @@ func TestTooManyTools(t *testing.T) {
 	}
 }
 
-// A server whose list of tools is none is said to be so.
+// A server with a malformed list of tools is reported.
 func TestMuddledTools(t *testing.T) {
 	_, set, troubles := open(t, Config{}, self(t, "muddled"))
 	if len(names(set)) != 0 || len(troubles) != 1 || !strings.Contains(troubles[0].Error(), "unmarshal") {

@@ -17,15 +17,14 @@ import (
 // remoteTool is a tool of a server.
 type remoteTool struct {
 	client *client
-	name   string // the server's own
+	name   string // the name that the server uses
 	spec   tool.Spec
 }
 
 // Spec implements tool.Tool.
 func (r *remoteTool) Spec() tool.Spec { return r.spec }
 
-// Plan implements tool.Tool. The effect of the call is not known: its plan shows
-// the arguments.
+// Plan implements tool.Tool. The effect of the call is unknown, so the plan shows the arguments.
 func (r *remoteTool) Plan(_ context.Context, c tool.Call) (*tool.Plan, error) {
 	if len(bytes.TrimSpace(c.Arguments)) == 0 {
 		c.Arguments = json.RawMessage("{}")
@@ -47,7 +46,7 @@ func (r *remoteTool) Refuse(c tool.Call, code tool.Code, message string) tool.Re
 	return tool.Result{CallID: c.ID, Text: message, Code: code}
 }
 
-// call has the server do the call.
+// call lets the server execute the call.
 func (r *remoteTool) call(ctx context.Context, c tool.Call) tool.Result {
 	failed := func(code tool.Code, format string, a ...any) tool.Result {
 		return tool.Result{CallID: c.ID, Code: code, Text: fmt.Sprintf(format, a...)}
@@ -75,8 +74,8 @@ func (r *remoteTool) call(ctx context.Context, c tool.Call) tool.Result {
 	return failed(tool.HostUnavailable, "The MCP server %s cannot be reached: %v", plain(r.client.server.Name), err)
 }
 
-// legible returns a JSON object with indentation, and with every character that
-// could deceive a reader spelled out.
+// legible returns a JSON object with indentation, and with an escape in place of every character that could deceive a reader. It
+// returns false if object is not a JSON object.
 func legible(object json.RawMessage) (string, bool) {
 	var b bytes.Buffer
 	if !bytes.HasPrefix(bytes.TrimSpace(object), []byte("{")) || json.Indent(&b, bytes.TrimSpace(object), "", "  ") != nil {
@@ -96,8 +95,7 @@ func legible(object json.RawMessage) (string, bool) {
 	return out.String() + "\n", true
 }
 
-// text returns a result for the model, whose tool results are text. Content that
-// is no text is named.
+// text returns a result as text for the model. Content that is not text is replaced by a line that names it.
 func text(res *mcp.CallToolResult) string {
 	var parts []string
 	for _, c := range res.Content {

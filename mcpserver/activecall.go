@@ -14,30 +14,29 @@ import (
 	"github.com/stet-dev/stet/tool"
 )
 
-// activeCall is one call of the Caller, from its start until its result has been
-// delivered. It outlives the request that began it when that was answered with
-// "pending", or with a question.
+// activeCall is one call of the Caller, from its start until its result is delivered. If its request was answered with "pending"
+// or with a question, the call continues after that request.
 type activeCall struct {
 	call   tool.Call
 	id     string // for await_result
-	secret string // for requestState: too long to be guessed
+	secret string // for requestState; random and too long to be guessed
 	user   clientUser
 	cancel context.CancelFunc
 	log    *slog.Logger
-	onAsk  func() // called when the call begins to wait for a person
+	onAsk  func() // called when the call starts to wait for a person
 
 	mu       sync.Mutex
 	state    state
 	detached bool          // answered with "pending"
-	changed  chan struct{} // closed when the state is another
+	changed  chan struct{} // closed when the state changes
 }
 
-// state is how far a call is.
+// state is the progress of a call.
 type state struct {
 	phase  phase
 	what   string // for people: what the call waits for
-	own    bool   // the person is the client's own user
-	form   *form  // what the client is to ask its user; nil when nothing
+	own    bool   // the person is the client's user
+	form   *form  // the question that the client is to put to its user; nil: none
 	result *mcp.CallToolResult
 	ended  time.Time
 }
@@ -45,12 +44,12 @@ type state struct {
 type phase uint8
 
 const (
-	working phase = iota // the tool works
-	asking               // a person decides
+	working phase = iota // the tool is running
+	asking               // a person is deciding
 	ended                // there is a result
 )
 
-// current returns the state, and a channel that is closed when it changes.
+// current returns the state, and a channel that is closed when the state changes.
 func (r *activeCall) current() (state, <-chan struct{}) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -72,8 +71,7 @@ func (r *activeCall) update(change func(*state)) {
 // set replaces the state.
 func (r *activeCall) set(next state) { r.update(func(s *state) { *s = next }) }
 
-// ask says that a person decides now. The caller calls answered when that is
-// over.
+// ask sets the state to asking: a person is deciding. The caller calls answered when the decision is made.
 func (r *activeCall) ask(what string, own bool, f *form) (answered func()) {
 	r.set(state{phase: asking, what: what, own: own, form: f})
 	r.onAsk()
@@ -84,11 +82,11 @@ func (r *activeCall) end(result *mcp.CallToolResult) {
 	r.set(state{phase: ended, result: result, ended: time.Now()})
 }
 
-// answer takes what the client's user said to the open question.
+// answer passes the answer of the client's user to the open question.
 func (r *activeCall) answer(response mcp.InputResponse) {
 	r.update(func(s *state) {
 		if s.form != nil {
-			s.form.answers <- response // there is room: a form is answered once
+			s.form.answers <- response // does not block: a form has one answer, and the channel has room for it
 			*s = state{}
 		}
 	})
@@ -114,11 +112,10 @@ func callIn(ctx context.Context) *activeCall {
 	return r
 }
 
-// maxEnded is how many ended calls of a client session are kept for
-// await_result.
+// maxEnded is the maximum number of ended calls of a client session that are kept for await_result.
 const maxEnded = 64
 
-// callTable holds the active calls, by client session.
+// callTable has the active calls, by client session.
 type callTable struct {
 	keep time.Duration // how long the result of an ended call is kept
 	log  *slog.Logger
@@ -127,7 +124,7 @@ type callTable struct {
 	sessions map[string]map[*activeCall]bool
 }
 
-// add enters a call into the table.
+// add adds a call to the table.
 func (t *callTable) add(r *activeCall) {
 	r.id, r.secret, r.log, r.changed = shortID(), rand.Text(), t.log, make(chan struct{})
 	t.mu.Lock()
@@ -144,8 +141,8 @@ func (t *callTable) add(r *activeCall) {
 	calls[r] = true
 }
 
-// sweep forgets ended calls whose result was not collected: those older than
-// keep, and the oldest where there are too many.
+// sweep removes ended calls whose result was not fetched: calls that ended more than keep ago, and the oldest one if there are
+// maxEnded.
 func (t *callTable) sweep(calls map[*activeCall]bool) {
 	var oldest *activeCall
 	var since time.Time
@@ -169,7 +166,7 @@ func (t *callTable) sweep(calls map[*activeCall]bool) {
 	}
 }
 
-// forget removes a call whose result has been delivered.
+// forget removes a call whose result was delivered.
 func (t *callTable) forget(r *activeCall) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -180,7 +177,7 @@ func (t *callTable) forget(r *activeCall) {
 	}
 }
 
-// find returns a call of a session that fits, or nil.
+// find returns a call of a session for which fits is true, or nil.
 func (t *callTable) find(session string, fits func(*activeCall) bool) *activeCall {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -192,7 +189,7 @@ func (t *callTable) find(session string, fits func(*activeCall) bool) *activeCal
 	return nil
 }
 
-// cancel cancels the calls of a session that fit.
+// cancel cancels the calls of a session for which fits is true.
 func (t *callTable) cancel(session string, fits func(*activeCall) bool) {
 	t.mu.Lock()
 	calls := slices.Collect(maps.Keys(t.sessions[session]))
@@ -212,7 +209,7 @@ func (t *callTable) cancelAsking(session string) {
 	})
 }
 
-// endSession cancels the calls of a session, and forgets all of them.
+// endSession cancels all calls of a session and removes them from the table.
 func (t *callTable) endSession(session string) {
 	t.mu.Lock()
 	calls := t.sessions[session]

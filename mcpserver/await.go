@@ -11,7 +11,7 @@ import (
 
 const awaitName = "await_result"
 
-// awaitSpec is short: every request of an agent carries it.
+// awaitSpec has a short description, because every request of an agent contains it.
 func awaitSpec() tool.Spec {
 	return tool.Spec{
 		Name:        awaitName,
@@ -21,13 +21,13 @@ func awaitSpec() tool.Spec {
 	}
 }
 
-// await answers await_result: "pending" is what the call answered. The older name of the
-// argument, "id", is understood too. It can be called again: the result is kept. When
-// the client cancels it, the call that it waits for goes on.
+// await answers await_result. The argument "pending" has the value that the call was answered with. The older name of the
+// argument, "id", is accepted too. The result is kept, so await_result can be called again. If the client cancels await_result,
+// the call that it waits for continues.
 func (s *Server) await(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 	place := requestIn(ctx)
 	place.begin()
-	place.leave() // it waits, and does no work
+	place.leave() // it only waits
 	if req.Params.RequestState != "" {
 		return s.resume(ctx, req)
 	}

@@ -17,7 +17,7 @@ import (
 	"github.com/stet-dev/stet/tool"
 )
 
-// fixed answers every call with one text.
+// fixed answers every call with the same text.
 type fixed string
 
 func (fixed) Specs() []tool.Spec {
@@ -28,7 +28,7 @@ func (f fixed) Call(_ context.Context, c tool.Call) (tool.Result, error) {
 	return tool.Result{CallID: c.ID, Text: string(f)}, nil
 }
 
-// A call over stdio with nothing behind it: what the server adds.
+// BenchmarkCall measures a call over stdio without work in the tool: the overhead of the server.
 func BenchmarkCall(b *testing.B) {
 	for _, size := range []int{1 << 10, 1 << 20, 9 << 20} {
 		b.Run(fmt.Sprintf("%dKB", size>>10), func(b *testing.B) {
@@ -79,7 +79,8 @@ func BenchmarkCall(b *testing.B) {
 	}
 }
 
-// What a connected agent takes: its session, its stream for messages of the server, and both ends of its connections.
+// BenchmarkAgents measures the memory of a connected agent: its session, its stream for messages of the server, and both ends of
+// its connections.
 func BenchmarkAgents(b *testing.B) {
 	const agents = 500
 	for b.Loop() {

@@ -18,11 +18,11 @@ import (
 	"github.com/stet-dev/stet/tool"
 )
 
-// firstProgress is when a call that has not ended sends its first progress: some
-// clients give up on a response without a first byte.
+// firstProgress is the time after which a running call sends its first progress. Some clients give up on a response without a
+// first byte.
 const firstProgress = time.Second
 
-// maxSilence is the longest time that a client waits without progress.
+// maxSilence is the longest time that a client without progress waits for an answer.
 const maxSilence = 25 * time.Second
 
 // call answers a tools/call for one of the Caller's tools.
@@ -40,7 +40,7 @@ func (s *Server) call(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallT
 	return s.follow(ctx, req, r, true)
 }
 
-// begin begins a call, which goes on for as long as its session does.
+// begin starts a call. The call may run until its session ends.
 func (s *Server) begin(ctx context.Context, req *mcp.CallToolRequest) (*activeCall, error) {
 	if !s.gate.enter() {
 		return nil, ErrClosed
@@ -56,10 +56,9 @@ func (s *Server) begin(ctx context.Context, req *mcp.CallToolRequest) (*activeCa
 	}
 	s.watch(req, session)
 	lease := budget.NewLease(s.memory.Of(session), s.config.Memory)
-	context.AfterFunc(ctx, lease.Release) // once the answer is written
+	context.AfterFunc(ctx, lease.Release) // when the answer is written
 	place := requestIn(ctx)
-	// The values of ctx stay: through them the SDK finds the stream on which
-	// this call's notifications go out.
+	// The values of ctx are kept: the SDK uses them to find the stream for this call's notifications.
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	r := &activeCall{call: call, user: userOf(req), cancel: cancel, onAsk: place.leave}
 	s.calls.add(r)
@@ -84,8 +83,8 @@ func (s *Server) begin(ctx context.Context, req *mcp.CallToolRequest) (*activeCa
 	return r, nil
 }
 
-// reason says why the tool broke, if the error has words that a client may
-// read; else it is empty. Other errors may name files or hosts.
+// reason returns the cause of an error in words that a client may read. It returns "" for other errors, because they may contain
+// names of files or hosts.
 func reason(err error) string {
 	var worded interface{ Reason() string }
 	var system syscall.Errno
@@ -98,10 +97,9 @@ func reason(err error) string {
 	return ""
 }
 
-// follow waits until a request can be answered: with the result of r, with a
-// question for the client's user, or with "pending". Meanwhile it sends progress.
-// When the client cancels a request that is the owner of its call, the call is
-// cancelled too.
+// follow waits until a request can be answered. The answer is the result of r, a question for the client's user, or "pending".
+// While it waits, it sends progress. owner says that the request has started the call. If the client cancels such a request, the
+// call is cancelled too.
 func (s *Server) follow(ctx context.Context, req *mcp.CallToolRequest, r *activeCall, owner bool) (*mcp.CallToolResult, error) {
 	token := req.Params.GetProgressToken()
 	begun := time.Now()
@@ -138,15 +136,14 @@ func (s *Server) follow(ctx context.Context, req *mcp.CallToolRequest, r *active
 	}
 }
 
-// waitLimit returns a channel that says when a request may no longer wait for a
-// person; nil is never. With atOnce the request waits for no person but the
-// client's own user, who sees the question.
+// waitLimit returns a channel that receives when a request may no longer wait for a person; nil: it may wait without a limit. If
+// atOnce is true, the request does not wait for a person at all, except for the client's user, who sees the question.
 func (s *Server) waitLimit(req *mcp.CallToolRequest) (late <-chan time.Time, atOnce bool) {
 	if !s.config.Await {
 		return nil, false
 	}
 	wait, progress := s.config.Wait, req.Params.GetProgressToken() != nil
-	atOnce = (wait < 0 || !progress) && req.Params.Name != awaitName // clients would call that one without a pause
+	atOnce = (wait < 0 || !progress) && req.Params.Name != awaitName // otherwise clients would call await_result in a loop without a pause
 	if wait < 0 {
 		wait = defaultWait
 	}
@@ -156,8 +153,7 @@ func (s *Server) waitLimit(req *mcp.CallToolRequest) (late <-chan time.Time, atO
 	return time.After(wait), atOnce
 }
 
-// tell sends progress, if the client asked for it, and returns the time until
-// the next one.
+// tell sends progress, if the client asked for progress. It returns the time until the next progress.
 func (s *Server) tell(ctx context.Context, req *mcp.CallToolRequest, token any, begun time.Time, now state) time.Duration {
 	if token == nil {
 		return s.config.Progress
@@ -177,18 +173,17 @@ func (s *Server) tell(ctx context.Context, req *mcp.CallToolRequest, token any, 
 	return s.config.Progress
 }
 
-// deliver returns the result of a call that has ended. After "pending" the call
-// stays in the table for Config.Keep: the answer may be lost on its way, and
-// await_result can be called again.
+// deliver returns the result of an ended call. If the call was answered with "pending", it stays in the table for Config.Keep.
+// The answer may be lost in transmission, and await_result can be called again.
 func (s *Server) deliver(r *activeCall, result *mcp.CallToolResult) *mcp.CallToolResult {
 	if !r.isDetached() {
 		s.calls.forget(r)
 	}
-	copied := *result // the SDK writes into it
+	copied := *result // the SDK changes it
 	return &copied
 }
 
-// pending answers a request whose call a person decides elsewhere.
+// pending answers a request while a person elsewhere is deciding about its call.
 func pending(r *activeCall) *mcp.CallToolResult {
 	r.detach()
 	text, err := json.Marshal(struct {
@@ -198,13 +193,12 @@ func pending(r *activeCall) *mcp.CallToolResult {
 		Text    string `json:"text"`
 	}{false, true, r.id, "A person is asked to confirm; nothing is done yet. Call " + awaitName + " with the same \"pending\" for the outcome. Do not repeat the call."})
 	if err != nil {
-		panic(err) // strings always marshal
+		panic(err) // strings can always be encoded
 	}
 	return textResult(string(text), false)
 }
 
-// resume answers a tools/call that brings the user's answer to a question
-// (revision 2026-07-28).
+// resume answers a tools/call that contains the user's answer to a question (revision 2026-07-28).
 func (s *Server) resume(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 	secret := req.Params.RequestState
 	r := s.calls.find(s.session(req), func(r *activeCall) bool { return r.secret == secret })
@@ -225,7 +219,7 @@ func invalidParams(message string) error {
 	return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: message}
 }
 
-// argumentsOf returns a call's arguments as the client wrote them.
+// argumentsOf returns the arguments of a call in the client's own encoding. Missing or null arguments become {}.
 func argumentsOf(req *mcp.CallToolRequest) json.RawMessage {
 	if a := bytes.TrimSpace(req.Params.Arguments); len(a) > 0 && string(a) != "null" {
 		return req.Params.Arguments
@@ -233,7 +227,7 @@ func argumentsOf(req *mcp.CallToolRequest) json.RawMessage {
 	return json.RawMessage("{}")
 }
 
-// sameJSON reports whether a and b are the same value.
+// sameJSON reports whether a and b are the same JSON value.
 func sameJSON(a, b json.RawMessage) bool {
 	if bytes.Equal(a, b) {
 		return true
@@ -242,7 +236,8 @@ func sameJSON(a, b json.RawMessage) bool {
 	return json.Unmarshal(a, &x) == nil && json.Unmarshal(b, &y) == nil && reflect.DeepEqual(x, y)
 }
 
-// clientOf is what the client calls itself, fit for a record.
+// clientOf returns the name and version that the client gives itself. It replaces invisible characters, and returns 100
+// characters at most.
 func clientOf(req *mcp.CallToolRequest) string {
 	info := req.ClientInfo()
 	if info == nil {

@@ -13,32 +13,29 @@ import (
 	"github.com/stet-dev/stet/internal/rpclines"
 )
 
-// connection is the SDK's transport over stdio, and its connection, with what
-// these lack:
+// connection is the SDK's transport over stdio, and its connection. It adds what the SDK's connection does not have:
 //
-//   - Requests begin in the order in which they came. The SDK begins each in a
-//     goroutine of its own.
-//   - A request begins only while the client reads its answers (limits). While
-//     too many wait, nothing more is read.
+//   - Requests begin in the order in which they were read. The SDK starts a goroutine for each.
+//   - A request begins only if the client reads its answers (limits). If too many requests wait, no more are read.
 //   - A request that the client has cancelled is not answered.
-//   - The end of input ends the session only when what came before is answered.
+//   - At the end of input, the session ends after all earlier requests are answered.
 type connection struct {
 	mcp.Connection // the SDK's
 	server         *Server
-	running        context.Context // done when the session is to end
+	running        context.Context // done when the session must end
 	in             *lineReader
 	out            *lineWriter
-	inputEnded     chan struct{} // closed when no more messages come
+	inputEnded     chan struct{} // closed when input has ended
 
 	once   sync.Once
 	closed chan struct{}
 
 	mu       sync.Mutex
-	open     map[jsonrpc.ID]*clientRequest // those without a response
-	arriving *clientRequest                // the SDK has it, and it has no place in the order yet
-	last     chan struct{}                 // begun of the request that is last in the order; nil before the first
+	open     map[jsonrpc.ID]*clientRequest // requests without a response
+	arriving *clientRequest                // the SDK has this request, but it has no place in the order yet
+	last     chan struct{}                 // the channel begun of the last request in the order; nil before the first
 
-	responding int // responses that are being written: their ids may be used again
+	responding int // number of responses that are being written; their ids may be used again
 }
 
 func newConnection(s *Server, running context.Context, in io.Reader, out *lineWriter) *connection {
@@ -50,33 +47,32 @@ func newConnection(s *Server, running context.Context, in io.Reader, out *lineWr
 
 // Connect implements mcp.Transport.
 func (c *connection) Connect(ctx context.Context) (_ mcp.Connection, err error) {
-	sdk := &mcp.IOTransport{Reader: c.in, Writer: c.out, MaxLineLength: -1} // the reader has a limit of its own
+	sdk := &mcp.IOTransport{Reader: c.in, Writer: c.out, MaxLineLength: -1} // no limit here: the reader has one
 	c.Connection, err = sdk.Connect(ctx)
 	return c, err
 }
 
-// clientRequest is a request over stdio, until its response is put in the
-// writer. A nil *clientRequest is one that came another way; its methods do
-// nothing.
+// clientRequest is a request over stdio, until its response is passed to the writer. A nil *clientRequest is a request over HTTP;
+// its methods do nothing.
 type clientRequest struct {
 	c         *connection
 	method    string
-	size      int             // bytes that it counts while it waits
+	size      int             // bytes that count against limits.waiting while it waits
 	arrived   chan struct{}   // closed when it has its place in the order, or is answered
-	before    <-chan struct{} // begun of the request before it
-	begun     chan struct{}   // closed when the next one may begin
+	before    <-chan struct{} // the channel begun of the request before it
+	begun     chan struct{}   // closed when the next request may begin
 	beginOnce sync.Once
 
-	// guarded by c.mu
+	// protected by c.mu
 	cancelled  bool   // by the client
-	text, word string // of the result, where it is long, and what stands in its place: see setAside
+	text, word string // a long text of the result, and the word that replaces it: see setAside
 
-	// guarded by the writer's mu
-	waits bool // it counts as waiting
-	works bool // it counts as at work
+	// protected by the mu of the writer
+	waits bool // it is counted in waiting
+	works bool // it is counted in atWork
 }
 
-const listenMethod = "subscriptions/listen" // a request that has no answer while the client listens
+const listenMethod = "subscriptions/listen" // a request without an answer while the client listens
 
 // Read implements mcp.Connection.
 func (c *connection) Read(context.Context) (jsonrpc.Message, error) {
@@ -96,14 +92,13 @@ func (c *connection) Read(context.Context) (jsonrpc.Message, error) {
 			c.cancelled(r.Params)
 		case r.IsCall() && r.Method != listenMethod && !c.enter(r):
 			c.in.refuse(json.RawMessage("null"), rpclines.InvalidRequest, "the id is that of another request, which has no response yet")
-			continue // the SDK would give no answer
+			continue // the SDK would send no answer
 		}
 		return m, nil
 	}
 }
 
-// enter notes a request that the SDK is about to get. It reports false for a second
-// request of the same id.
+// enter registers a request before the SDK gets it. It returns false if another request with the same id has no response yet.
 func (c *connection) enter(m *jsonrpc.Request) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -119,8 +114,7 @@ func (c *connection) enter(m *jsonrpc.Request) bool {
 	return true
 }
 
-// awaitArrival waits until the request that was read last has its place in the
-// order.
+// awaitArrival waits until the request that was read last has its place in the order.
 func (c *connection) awaitArrival() error {
 	c.mu.Lock()
 	r := c.arriving
@@ -137,8 +131,7 @@ func (c *connection) awaitArrival() error {
 	return nil
 }
 
-// connectionKey is the key of the connection in the contexts of its requests,
-// and requestKey that of the request.
+// connectionKey is the context key of the connection, and requestKey is the context key of a request.
 type (
 	connectionKey struct{}
 	requestKey    struct{}
@@ -150,8 +143,8 @@ func requestIn(ctx context.Context) *clientRequest {
 	return r
 }
 
-// arrive is called when the SDK handles a message, and gives a request its
-// place in the order.
+// arrive is called when the SDK starts to handle a message. It gives a request its place in the order. It returns nil for other
+// messages.
 func arrive(ctx context.Context, method string) *clientRequest {
 	c, _ := ctx.Value(connectionKey{}).(*connection)
 	if c == nil {
@@ -169,18 +162,17 @@ func arrive(ctx context.Context, method string) *clientRequest {
 	return r
 }
 
-// wait waits for the request's turn and for room for its answer. Unless there is
-// an error, begin has to be called then.
+// wait waits until it is the request's turn and there is room for its answer. If it returns nil, the caller must call begin.
 func (r *clientRequest) wait(ctx context.Context) error {
 	if r == nil {
 		return nil
 	}
 	if r.before != nil {
-		<-r.before // it comes soon when the session ends
+		<-r.before // when the session ends, this channel is closed soon
 	}
 	w := r.c.out
 	err := w.wait(ctx, func() bool {
-		if !w.hasRoom() && r.method != "initialize" { // the SDK holds up all others meanwhile
+		if !w.hasRoom() && r.method != "initialize" { // the SDK blocks all other requests during "initialize"
 			return false
 		}
 		w.atWork++
@@ -194,14 +186,14 @@ func (r *clientRequest) wait(ctx context.Context) error {
 	return err
 }
 
-// begin lets the next request begin.
+// begin lets the next request in the order begin.
 func (r *clientRequest) begin() {
 	if r != nil {
 		r.beginOnce.Do(func() { close(r.begun) })
 	}
 }
 
-// leave makes room for another request: this one is answered, or waits for a
+// leave stops counting the request, so that another one can begin. It is called when the request is answered, or waits for a
 // person.
 func (r *clientRequest) leave() {
 	if r == nil {
@@ -219,7 +211,7 @@ func (r *clientRequest) leave() {
 	})
 }
 
-// cancelled notes that the client has cancelled a request.
+// cancelled records that the client has cancelled a request.
 func (c *connection) cancelled(params json.RawMessage) {
 	var p struct {
 		RequestID any `json:"requestId"`
@@ -243,7 +235,7 @@ func (c *connection) Write(ctx context.Context, m jsonrpc.Message) error {
 	switch m := m.(type) {
 	case *jsonrpc.Request:
 		if m.Method == "notifications/progress" && c.out.isFull() {
-			return nil // the client would not read it in time
+			return nil // the client would read it too late
 		}
 	case *jsonrpc.Response:
 		return c.respond(ctx, m)
@@ -251,8 +243,7 @@ func (c *connection) Write(ctx context.Context, m jsonrpc.Message) error {
 	return c.Connection.Write(ctx, m)
 }
 
-// respond writes a response. One to a request that the SDK has refused before
-// it could begin waits for room here.
+// respond writes a response. If the SDK has refused the request before it could begin, respond waits here for room.
 func (c *connection) respond(ctx context.Context, m *jsonrpc.Response) error {
 	c.mu.Lock()
 	r := c.open[m.ID]
@@ -270,7 +261,7 @@ func (c *connection) respond(ctx context.Context, m *jsonrpc.Response) error {
 	}
 	c.mu.Unlock()
 	if refused && !cancelled {
-		_ = c.out.wait(c.running, c.out.hasRoom) // an error shows when the response is written
+		_ = c.out.wait(c.running, c.out.hasRoom) // an error is returned when the response is written
 	}
 	var err error
 	if !cancelled || m.Error == nil {
@@ -283,8 +274,8 @@ func (c *connection) respond(ctx context.Context, m *jsonrpc.Response) error {
 	return err
 }
 
-// ended is the end of what is read. It waits until what came before is answered,
-// for as long as the client takes answers, and then no longer than finishTime.
+// ended handles the end of input. It waits until all earlier requests are answered, as long as the client reads answers. If the
+// client reads nothing, it waits for finishTime at most.
 func (c *connection) ended(err error) (jsonrpc.Message, error) {
 	close(c.inputEnded)
 	tick := time.NewTicker(5 * time.Millisecond)

@@ -15,19 +15,18 @@ import (
 	"github.com/stet-dev/stet/internal/invisible"
 )
 
-// firstStateless is the first revision without sessions, in which the server
-// asks by answering, and the client brings the user's answer with the call.
+// firstStateless is the first revision without sessions. In it the server puts a question into its answer, and the client sends
+// the user's answer with the repeated call.
 const firstStateless = "2026-07-28"
 
 func stateless(req *mcp.CallToolRequest) bool { return req.ProtocolVersion() >= firstStateless }
 
-// clientUser is the user of the client that made a call, and how a question
-// reaches them.
+// clientUser is the user of the client that made a call, and the way in which questions reach this user.
 type clientUser struct {
 	session *mcp.ServerSession
-	account string // names their token; "" over stdio
+	account string // identifies the token; "" over stdio
 	elicits bool   // the client can ask its user to fill in a form
-	answers bool   // the question goes out as an answer to the request, not as a request of the server
+	answers bool   // a question is sent as an answer to the request, and not as a request of the server
 }
 
 func userOf(req *mcp.CallToolRequest) clientUser {
@@ -38,14 +37,13 @@ func userOf(req *mcp.CallToolRequest) clientUser {
 	return u
 }
 
-// form is a question for a client's user, to be carried by an answer.
+// form is a question for a client's user that is sent in an answer.
 type form struct {
 	params  *mcp.ElicitParams
-	answers chan mcp.InputResponse // room for one
+	answers chan mcp.InputResponse // capacity 1
 }
 
-// formKey names the question in an answer, and the user's answer in the next
-// request.
+// formKey is the name of the question in an answer, and of the user's answer in the next request.
 const formKey = "confirm"
 
 // question answers a request with the question that its call waits for.
@@ -56,8 +54,7 @@ func question(r *activeCall, f *form) *mcp.CallToolResult {
 	}
 }
 
-// formSchema requires an explicit decision. A client that accepts every form
-// without filling it in approves nothing.
+// formSchema requires an explicit decision. If a client accepts every form without values, nothing is approved.
 const formSchema = `{"type":"object","properties":{` +
 	`"approve":{"type":"boolean","title":"Approve","description":"Make this change?"},` +
 	`"words":{"type":"string","title":"Words","description":"For the agent, if you say no"}},` +
@@ -68,11 +65,9 @@ var (
 	errUnclear   = errors.New("the client's answer is no decision")
 )
 
-// Relay is an approver that stands before another one. It tells the server that
-// a call waits for a person. If an answer through the client suffices
-// (Question.Relay) and the client can ask its user, the question goes to that
-// user. All other questions go to Next, and so do those that the user leaves
-// undecided. One Relay serves every Server of the process.
+// Relay is an approver in front of another one. It tells the server that a call waits for a person. If an answer from the client
+// is enough (Question.Relay) and the client can ask its user, the question goes to that user. All other questions go to Next, and
+// so do questions that the user does not decide. One Relay serves all Servers of the process.
 type Relay struct {
 	Next approval.Approver // nil: no other person can be asked
 }
@@ -96,9 +91,8 @@ func (l Relay) Ask(ctx context.Context, q approval.Question) (approval.Answer, e
 	return l.Next.Ask(ctx, q)
 }
 
-// Waits tells the server that a call waits for a person, who is asked about what,
-// or that it goes on. It is for calls whose questions do not come to a Relay,
-// because they are done in another process. ctx is the call's.
+// Waits tells the server that a call waits for a person, or that it continues. what names the subject of the question. Waits is
+// for calls that run in another process, because their questions do not reach a Relay. ctx is the context of the call.
 func Waits(ctx context.Context, what string, waiting bool) {
 	r := callIn(ctx)
 	switch {
@@ -110,7 +104,7 @@ func Waits(ctx context.Context, what string, waiting bool) {
 	}
 }
 
-// relay has the client ask its user. An error means that there is no decision.
+// relay lets the client ask its user. An error means that there is no decision.
 func (r *activeCall) relay(ctx context.Context, q approval.Question) (approval.Answer, error) {
 	message, ok := messageOf(q)
 	if !r.user.elicits || !ok || r.outOfReach() {
@@ -136,17 +130,16 @@ func (r *activeCall) relay(ctx context.Context, q approval.Question) (approval.A
 	}
 }
 
-// outOfReach reports whether a request of the server would not reach the client.
-// Over HTTP such requests go out with the answer to the call: after that answer
-// there is no way for them.
+// outOfReach reports whether a request of the server cannot reach the client. Over HTTP such requests are sent in the response to
+// the call. After that response there is no way to send them.
 func (r *activeCall) outOfReach() bool {
 	return !r.user.answers && r.user.session.ID() != "" && r.isDetached()
 }
 
-// maxWords is how many bytes of a user's words go on.
+// maxWords is the maximum length, in bytes, of a user's words that are passed on.
 const maxWords = 4000
 
-// answerOf reads what the client's user said.
+// answerOf reads the answer of the client's user.
 func answerOf(q approval.Question, response mcp.InputResponse) (approval.Answer, error) {
 	result, ok := response.(*mcp.ElicitResult)
 	if !ok {
@@ -171,17 +164,16 @@ func answerOf(q approval.Question, response mcp.InputResponse) (approval.Answer,
 	default:
 		return approval.Answer{}, errUnclear
 	}
-	words, _ := result.Content["words"].(string) // they may say nothing
+	words, _ := result.Content["words"].(string) // they may be missing
 	a.Words = strings.ToValidUTF8(words[:min(len(words), maxWords)], "")
 	return a, nil
 }
 
-// maxShown is the longest diff, in bytes, that a client is asked to show.
+// maxShown is the maximum length, in bytes, of a diff that a client is asked to show.
 const maxShown = 16 << 10
 
-// messageOf returns the question in words, and its diff. It is not ok if the diff
-// is missing or too long to be read: the client's user could not know what they
-// approve.
+// messageOf returns the text of a question, with its diff. ok is false if the diff is missing or longer than maxShown: the
+// client's user could not know what they approve.
 func messageOf(q approval.Question) (_ string, ok bool) {
 	text := q.Diff.Text()
 	if text == "" || len(text) > maxShown {
@@ -200,7 +192,7 @@ func messageOf(q approval.Question) (_ string, ok bool) {
 	return b.String(), true
 }
 
-// subject names what is asked about.
+// subject names the tool and the path that a question is about.
 func subject(q approval.Question) string {
 	if q.Path == "" {
 		return q.Tool
@@ -208,8 +200,7 @@ func subject(q approval.Question) string {
 	return q.Tool + " " + visible(q.Path)
 }
 
-// visible returns s with every character that could deceive a reader spelled
-// out.
+// visible returns s with an escape in place of every character that could deceive a reader.
 func visible(s string) string {
 	return invisible.Replace(s, func(raw string) string {
 		c, _ := utf8.DecodeRuneInString(raw)
@@ -220,7 +211,7 @@ func visible(s string) string {
 	})
 }
 
-// quoted is s for a message: in quotes, visible, and short.
+// quoted returns s for use in a message: in quotes, with visible characters, and shortened.
 func quoted(s string) string {
 	if r := []rune(s); len(r) > 100 {
 		s = string(r[:100]) + "…"

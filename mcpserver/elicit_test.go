@@ -14,14 +14,13 @@ import (
 	"github.com/stet-dev/stet/tool"
 )
 
-// A client's user decides, in every revision; what is no decision goes on to
-// the person elsewhere.
+// The client's user can decide, in every revision. If the answer is not a decision, the question goes to the person elsewhere.
 func TestElicit(t *testing.T) {
 	answers := []struct {
 		name   string
 		answer *mcp.ElicitResult
 		err    error
-		want   string // in the result; "" where the person elsewhere is asked
+		want   string // expected in the result; "": the person elsewhere is asked
 		wrote  bool
 	}{
 		{"approve", &mcp.ElicitResult{Action: "accept", Content: map[string]any{"approve": true}}, nil, `{"success":true}`, true},
@@ -71,8 +70,7 @@ func TestElicit(t *testing.T) {
 	}
 }
 
-// Where a client's word does not suffice its user is not asked, nor where the
-// client cannot ask.
+// The client's user is not asked if an answer from the client is not enough, or if the client cannot ask.
 func TestNoElicit(t *testing.T) {
 	for _, revision := range revisions {
 		for _, sufficient := range []bool{false, true} {
@@ -101,8 +99,7 @@ func TestNoElicit(t *testing.T) {
 	}
 }
 
-// Without progress, too, there is time for the client's own user to decide;
-// and where no person can be asked at all, that is the result.
+// The client's own user has time to decide, also without progress. If no person can be asked, the result says so.
 func TestOwnUser(t *testing.T) {
 	for _, revision := range revisions {
 		synctest.Test(t, func(t *testing.T) {
@@ -126,8 +123,7 @@ func TestOwnUser(t *testing.T) {
 	}
 }
 
-// The user's answer of the stateless revision belongs to one call of one
-// session.
+// In the stateless revision the user's answer belongs to one call of one session.
 func TestResume(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := newNotes("write_*")
@@ -155,8 +151,7 @@ func TestResume(t *testing.T) {
 				t.Errorf("%s: %+v", name, r)
 			}
 		}
-		// An answer without its question is a new call; a question left
-		// without an answer is asked again.
+		// An answer without its question is a new call. A question without an answer is asked again.
 		r2, err := c.CallTool(context.Background(), &mcp.CallToolParams{Name: "write_note", Arguments: aNote, InputResponses: yes})
 		if err != nil || len(r2.InputRequests) != 1 || r2.RequestState == r.RequestState {
 			t.Errorf("%v %+v", err, r2)
@@ -176,7 +171,7 @@ func TestResume(t *testing.T) {
 		if _, err := c.CallTool(context.Background(), again); err == nil {
 			t.Error("the same answer was taken twice")
 		}
-		// An answer that is not a decision leaves the question to the person at another front end.
+		// If the answer is not a decision, the question goes to the person elsewhere.
 		for _, unclear := range []mcp.InputResponse{
 			&mcp.ElicitResult{Action: "accept"}, &mcp.ElicitResult{Action: "perhaps"},
 		} {
@@ -213,8 +208,7 @@ func TestNoAnswer(t *testing.T) {
 	}
 }
 
-// A diff that is missing or too long to be read is not put to a client's
-// user: they would not know what they approve.
+// If a diff is missing or too long, the client's user is not asked: they would not know what they approve.
 func TestMessage(t *testing.T) {
 	for diff, want := range map[string]bool{"": false, "+x\n": true, strings.Repeat("+x\n", maxShown): false} {
 		if _, ok := messageOf(approval.Question{Diff: tool.ParseDiff(diff)}); ok != want {

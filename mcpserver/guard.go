@@ -6,8 +6,8 @@ import (
 	"github.com/stet-dev/stet/internal/sameorigin"
 )
 
-// guard refuses what may come from a web page: requests whose Host is no name
-// of this machine (DNS rebinding) or whose Origin is another site.
+// guard refuses requests that may come from a web page: the Host is not a name of this machine (DNS rebinding), or the Origin is
+// another site.
 func (s *Server) guard(next http.Handler) http.Handler {
 	check := sameorigin.Check{Hosts: s.config.HTTP.AllowedHosts}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -14,20 +14,19 @@ import (
 	"github.com/stet-dev/stet/internal/slowbody"
 )
 
-// minToken is the length of the shortest token: a shorter one can be guessed.
+// minToken is the minimum length of a token, because a shorter one could be guessed.
 const minToken = 16
 
-// sessionIdle ends an MCP session that sent nothing for so long.
+// sessionIdle is the time after which an MCP session without requests ends.
 const sessionIdle = 12 * time.Hour
 
-// Handler serves MCP over streamable HTTP at /mcp. Requests need one of the
-// tokens, a Host that is allowed, and no page of another origin behind them.
-// Listen on a loopback address.
+// Handler serves MCP over streamable HTTP at /mcp. A request needs one of the tokens and an allowed Host, and must not come from
+// a page of another origin. Listen on a loopback address.
 func (s *Server) Handler() http.Handler {
 	get := func(*http.Request) *mcp.Server { return s.mcp }
 	sessions := mcp.NewStreamableHTTPHandler(get, &mcp.StreamableHTTPOptions{
 		SessionTimeout: sessionIdle, MaxRequestBodyBytes: int64(s.config.MaxMessage),
-		DisableLocalhostProtection: true, // the guard looks at every Host, see there
+		DisableLocalhostProtection: true, // guard checks every Host
 	})
 	requests := mcp.NewStreamableHTTPHandler(get, &mcp.StreamableHTTPOptions{
 		Stateless: true, PropagateRequestCancellation: true,
@@ -40,7 +39,7 @@ func (s *Server) Handler() http.Handler {
 			return
 		}
 		if id := r.Header.Get("Mcp-Session-Id"); r.Method == http.MethodDelete && id != "" {
-			// The SDK would wait for them to end.
+			// The SDK would wait for the end of the calls.
 			user := auth.TokenInfoFromContext(r.Context()).UserID
 			s.calls.cancel(mcpSession(id), func(c *activeCall) bool { return c.user.account == user })
 		}
@@ -55,7 +54,7 @@ func (s *Server) Handler() http.Handler {
 	return mux
 }
 
-// begunElsewhere reports whether a request is of a session that another server has.
+// begunElsewhere reports whether a request belongs to a session of another server.
 func (s *Server) begunElsewhere(r *http.Request) bool {
 	id := r.Header.Get("Mcp-Session-Id")
 	if !s.config.HTTP.Elsewhere || id == "" || r.Method == http.MethodDelete {
@@ -69,8 +68,8 @@ func (s *Server) begunElsewhere(r *http.Request) bool {
 	return true
 }
 
-// authorised lets requests with a token in. An MCP session belongs to the token
-// that began it: the SDK compares the UserID.
+// authorised passes on requests with an allowed token. An MCP session belongs to the token that created it: the SDK compares the
+// UserID.
 func (s *Server) authorised(next http.Handler) http.Handler {
 	sums := make([][sha256.Size]byte, len(s.config.HTTP.Tokens))
 	for i, token := range s.config.HTTP.Tokens {
@@ -78,7 +77,7 @@ func (s *Server) authorised(next http.Handler) http.Handler {
 	}
 	verify := func(_ context.Context, token string, _ *http.Request) (*auth.TokenInfo, error) {
 		sum, found := sha256.Sum256([]byte(token)), 0
-		for _, allowed := range sums { // all of them: the time tells nothing
+		for _, allowed := range sums { // compares all tokens, so that the time reveals nothing
 			found |= subtle.ConstantTimeCompare(sum[:], allowed[:])
 		}
 		if allow := s.config.HTTP.Allow; found != 1 && (allow == nil || !allow(token)) {

@@ -59,7 +59,7 @@ func httpClient(t *testing.T, url, token, revision string, o *mcp.ClientOptions)
 	return session
 }
 
-// Every revision over one address, and the session that a call belongs to.
+// Every revision works at one address. The test checks the client session of each call.
 func TestHTTP(t *testing.T) {
 	n := newNotes("write_*")
 	n.notes["a"] = "text"
@@ -93,7 +93,7 @@ func TestHTTP(t *testing.T) {
 			}
 		}
 	}
-	// A session each with revisions that have them; then one for each token.
+	// two clients of each revision with sessions have one session each; in the other revision there is one for each token
 	if len(sessions) != 2*4+2 {
 		t.Errorf("sessions: %v", sessions)
 	}
@@ -104,8 +104,7 @@ func TestHTTP(t *testing.T) {
 	}
 }
 
-// The rate limit is a client session's own, and where there are no sessions the
-// token's. (FILE-10)
+// Each client session has its own rate limit. Without sessions, each token has one. (FILE-10)
 func TestRateOverHTTP(t *testing.T) {
 	for _, revision := range revisions {
 		n := newNotes()
@@ -124,9 +123,9 @@ func TestRateOverHTTP(t *testing.T) {
 				}
 			}
 		}
-		want := 6 // two of each client's
+		want := 6 // two calls of each client
 		if revision == v2026 {
-			want = 4 // two by each token
+			want = 4 // two calls with each token
 		}
 		if done != want {
 			t.Errorf("%s: %d calls are done, not %d", revision, done, want)
@@ -158,8 +157,7 @@ func post(url, body string, change func(*http.Request)) (int, string, http.Heade
 
 const initialize = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}`
 
-// hazards: a web page on another origin, DNS rebinding, another user on the
-// machine.
+// Attacks by a web page of another origin, by DNS rebinding, and by another user of the machine are refused.
 func TestGuard(t *testing.T) {
 	s := newServer(t, Config{Caller: newNotes().handler, HTTP: HTTP{Tokens: []string{tokenA}, AllowedHosts: []string{"box.example:8080", "[fd00::1]"}}})
 	url := listen(t, s)
@@ -226,7 +224,7 @@ func TestGuard(t *testing.T) {
 				if status == 401 || status == 403 {
 					t.Errorf("%s: %d %s", c.name, status, body)
 				}
-				continue // this is no request of that revision
+				continue // that revision has no such request
 			}
 			if status != c.want {
 				t.Errorf("%s (%q): %d, not %d: %s", c.name, era, status, c.want, body)
@@ -239,7 +237,7 @@ func TestGuard(t *testing.T) {
 			}
 		}
 	}
-	// A stream of events is opened by GET, and guarded like the rest.
+	// GET opens a stream of events. It is guarded like the other methods.
 	for want, change := range map[int]func(*http.Request){
 		403: header("Origin", "http://attacker.example"), 401: header("Authorization", ""),
 	} {
@@ -247,7 +245,7 @@ func TestGuard(t *testing.T) {
 			t.Errorf("GET: %d, not %d, %v", status, want, err)
 		}
 	}
-	// Without tokens no client is let in.
+	// Without tokens no client is accepted.
 	url = listen(t, newServer(t, Config{Caller: newNotes().handler}))
 	if status, _, _, err := post(url, initialize, header("Authorization", "Bearer ")); err != nil || status != 401 {
 		t.Errorf("no tokens: %d %v", status, err)
@@ -274,11 +272,10 @@ func TestStolenSession(t *testing.T) {
 			t.Errorf("%s: %d %s %v", method, status, body, err)
 		}
 	}
-	n.decide(t, approval.Approve, "") // still asked
+	n.decide(t, approval.Approve, "") // the question is still open
 }
 
-// The end of an MCP session is the end of its pending calls, and the server's
-// end is the end of all.
+// The end of an MCP session ends its pending calls. The end of the server ends all calls.
 func TestSessionEnds(t *testing.T) {
 	n := newNotes()
 	s := newServer(t, Config{Caller: n.handler, Await: true, HTTP: HTTP{Tokens: []string{tokenA}}})
@@ -319,7 +316,7 @@ func TestSessionEnds(t *testing.T) {
 	}
 }
 
-// The connection is the call, in the stateless revision.
+// In the stateless revision the end of the connection cancels the call.
 func TestDisconnect(t *testing.T) {
 	n := newNotes()
 	s := newServer(t, Config{Caller: n.handler, Await: true, Wait: time.Hour, HTTP: HTTP{Tokens: []string{tokenA}}})
@@ -365,8 +362,8 @@ func TestBody(t *testing.T) {
 	}
 }
 
-// A large write passes: the limit is above that of the file tools (FILE-8),
-// whatever JSON makes of the bytes.
+// A large write is accepted: the limit is above the limit of the file tools (FILE-8), also if JSON needs several bytes for each
+// byte of the content.
 func TestLarge(t *testing.T) {
 	n := newNotes()
 	s := newServer(t, Config{Caller: n.handler, Await: true, HTTP: HTTP{Tokens: []string{tokenA}}})

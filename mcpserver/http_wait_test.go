@@ -16,7 +16,7 @@ import (
 	"github.com/stet-dev/stet/approval"
 )
 
-// network is one inside the process, for tests in which time is made.
+// network is a network inside the process, for tests with a fake clock.
 type network struct {
 	conns chan net.Conn
 	done  chan struct{}
@@ -55,8 +55,7 @@ func (n *network) Close() error {
 
 func (n *network) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 80} }
 
-// patient measures the requests of a client: how long an answer takes, and for how
-// long nothing is heard of one.
+// patient measures the requests of a client: the longest time of an answer, and the longest time without a byte.
 type patient struct {
 	http.RoundTripper
 	mu              sync.Mutex
@@ -66,7 +65,7 @@ type patient struct {
 func (p *patient) RoundTrip(r *http.Request) (*http.Response, error) {
 	begun := time.Now()
 	resp, err := p.RoundTripper.RoundTrip(r)
-	if err == nil && r.Method == http.MethodPost { // a GET is the stream of messages outside requests
+	if err == nil && r.Method == http.MethodPost { // a GET is the stream of messages outside of requests
 		resp.Body = &heard{resp.Body, p, begun, time.Now()}
 	}
 	return resp, err
@@ -90,9 +89,8 @@ func (h *heard) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// A person takes ten minutes, and no request over HTTP waits for as long as the 60 s
-// after which clients give up; where the client asked for progress, it is never
-// silent for 30 s. (FILE-4)
+// A person needs ten minutes. No request over HTTP takes 60 s, the time after which clients give up. If the client asked for
+// progress, it gets a message at least every 30 s. (FILE-4)
 func TestTenMinutesOverHTTP(t *testing.T) {
 	for _, revision := range revisions {
 		for _, hears := range []bool{true, false} {
@@ -147,13 +145,13 @@ func tenMinutes(t *testing.T, revision string, hears bool) {
 	if requests < 10 {
 		t.Errorf("%d requests", requests)
 	}
-	_ = c.Close() // its session ends with the server, at the latest
+	_ = c.Close() // its session ends at the latest with the server
 	_ = s.Close()
 	transport.CloseIdleConnections()
 	_ = front.Close()
 	<-served
 	_ = wires.Close()
-	synctest.Wait() // until the last answer is read to its end
+	synctest.Wait() // wait until the last answer is read completely
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.longest > 50*time.Second || p.longest < 20*time.Second {

@@ -13,14 +13,13 @@ import (
 	"github.com/stet-dev/stet/internal/rpclines"
 )
 
-// lineReader stands between a client and the SDK's transport, and hands on the
-// lines that the SDK can decode. The SDK would end the session over any other
-// line; lineReader answers it with an error and reads on.
+// lineReader is between a client and the SDK's transport. It passes on the lines that the SDK can decode. The SDK would end the
+// session at any other line. lineReader answers such a line with an error and continues.
 type lineReader struct {
-	ctx  context.Context // done when the session is to end: nothing is handed on any more
+	ctx  context.Context // done when the session must end: then no line is passed on
 	in   *rpclines.Reader
 	out  *lineWriter
-	rest []byte // of the line that is being handed on
+	rest []byte // rest of the line that is being passed on
 }
 
 // Read implements io.Reader.
@@ -52,13 +51,13 @@ func (r *lineReader) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// Close implements io.Closer. The reader is not ours to close.
+// Close implements io.Closer. It does nothing: the owner of the input closes it.
 func (r *lineReader) Close() error { return nil }
 
 var _ io.ReadCloser = (*lineReader)(nil)
 
-// undecodable says why the SDK cannot decode a message; "" if it can. The SDK takes
-// a number for a float64: it would answer a large id under another one.
+// undecodable says why the SDK cannot handle a message; "": it can. The SDK decodes a number as float64, so it would answer a
+// large id with a different id.
 func undecodable(m rpclines.Message) string {
 	decoded, err := jsonrpc.DecodeMessage(m.Line)
 	if err != nil {
@@ -72,8 +71,7 @@ func undecodable(m rpclines.Message) string {
 	return ""
 }
 
-// refuse answers a line that is not handed on. It may wait until the client has
-// read more.
+// refuse answers a line that is not passed on. It may block until the client has read more.
 func (r *lineReader) refuse(id json.RawMessage, code int, why string) {
 	r.out.waitToRead(r.ctx, func() bool { return r.out.unread < r.out.limits.unread+r.out.limits.waiting })
 	r.out.put(fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":%q}}`+"\n", id, code, why))

@@ -14,7 +14,7 @@ import (
 	"github.com/stet-dev/stet/tool"
 )
 
-// exchange sends lines to a server, all at once, and returns its answers.
+// exchange sends all lines to a server at once, and returns its answers.
 func exchange(t testing.TB, s *Server, lines ...string) []string {
 	t.Helper()
 	r, out := io.Pipe()
@@ -51,7 +51,7 @@ func TestLines(t *testing.T) {
 		`{"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":"nothing"}}`,
 		`{"jsonrpc":"2.0","id":5,"method":"tools/call","params":7}`,
 		`{"jsonrpc":"2.0","id":6,"method":"ping"}`,
-		`{"jsonrpc":"2.0","id":7,`+get, // without an end of line
+		`{"jsonrpc":"2.0","id":7,`+get, // without a newline at the end
 	)
 	got := map[string]string{}
 	broken := 0
@@ -89,7 +89,7 @@ func TestLines(t *testing.T) {
 	}
 }
 
-// meeting is a caller whose calls end when there are as many of them at once.
+// meeting is a caller whose calls end when a given number of them run at the same time.
 type meeting struct {
 	fixed
 	all sync.WaitGroup
@@ -101,7 +101,7 @@ func (m *meeting) Call(ctx context.Context, c tool.Call) (tool.Result, error) {
 	return m.fixed.Call(ctx, c)
 }
 
-// No call holds up another one: these wait for each other.
+// A call does not block other calls: these calls wait for each other.
 func TestCallsAtOnce(t *testing.T) {
 	const calls = 20
 	m := &meeting{fixed: "done"}
@@ -121,8 +121,7 @@ func TestCallsAtOnce(t *testing.T) {
 	}
 }
 
-// Of two calls at once under one id, one is done and one refused, and later calls
-// begin.
+// Two calls at the same time have the same id. One is executed, the other is refused. Later calls work.
 func TestSameID(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		k := newTalk(t, &heavy{fixed: "done"})
@@ -141,7 +140,7 @@ func TestSameID(t *testing.T) {
 	})
 }
 
-// A line longer than a message may be is read over, and the session goes on.
+// A line that is longer than MaxMessage is skipped, and the session continues.
 func TestLongLine(t *testing.T) {
 	s := newServer(t, Config{Caller: newNotes().handler, MaxMessage: 1 << 10})
 	for _, long := range []int{1 << 11, 1 << 18} {
@@ -152,7 +151,7 @@ func TestLongLine(t *testing.T) {
 	}
 }
 
-// JSON that is no message is told so, and the session goes on.
+// JSON that is not a message gets an error, and the session continues.
 func TestNoMessage(t *testing.T) {
 	s := newServer(t, Config{Caller: newNotes().handler})
 	for line, id := range map[string]string{
@@ -174,7 +173,7 @@ func TestNoMessage(t *testing.T) {
 	}
 }
 
-// No line makes the server fall, and every answer is a line of JSON.
+// No line crashes the server, and every answer is a line of JSON.
 func FuzzLines(f *testing.F) {
 	for _, s := range []string{
 		`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"read_note","arguments":{"path":"a"}}}`,
@@ -202,7 +201,7 @@ func FuzzLines(f *testing.F) {
 	})
 }
 
-// A request that is too long is answered under its id, wherever in it that is.
+// A request that is too long gets an answer with its id. The id may be at any position of the request.
 func TestLongRequest(t *testing.T) {
 	s := newServer(t, Config{Caller: newNotes().handler, MaxMessage: 1 << 10})
 	long := `"params":{"id":8,"x":["` + strings.Repeat(`{\"id\":9,\\`, 20_000) + `"]}`
@@ -210,7 +209,7 @@ func TestLongRequest(t *testing.T) {
 		`{"jsonrpc":"2.0","id":7,"method":"tools/call",` + long + `}`:      `7`,
 		`{"method":"tools/call",` + long + `,"jsonrpc":"2.0","id":"a"}`:    `"a"`,
 		`{"jsonrpc":"2.0","method":"x", "id" : "\u00e9\"}" ,` + long + `}`: `"\u00e9\"}"`,
-		`{"jsonrpc":"2.0","id":7,"result":{},` + long + `}`:                `null`, // it waits for no answer
+		`{"jsonrpc":"2.0","id":7,"result":{},` + long + `}`:                `null`, // it is a response, so it expects no answer
 		`{"jsonrpc":"2.0","method":"notifications/x",` + long + `}`:        `null`,
 		`{"id":{"a":1},"method":"x",` + long + `}`:                         `null`,
 		`{"id":"` + strings.Repeat("i", 5000) + `","method":"x"}`:          `null`,

@@ -11,12 +11,12 @@ import (
 	"github.com/stet-dev/stet/internal/rawjson"
 )
 
-// longText is the length from which a result's text is encoded here, once. The SDK
-// would encode it and then go over it four times more, each time with all that is around it.
+// longText is the length, in bytes, from which this package encodes the text of a result itself, once. The SDK would encode the
+// text and then process it four more times, each time together with the JSON around it.
 const longText = 16 << 10
 
-// setAside takes a long text out of a result, and puts a word in its place that
-// stands nowhere else. writeResponse puts the text back.
+// setAside replaces a long text in a result by a random word, which does not occur elsewhere. writeResponse replaces the word by
+// the text.
 func (r *clientRequest) setAside(result mcp.Result) mcp.Result {
 	call, _ := result.(*mcp.CallToolResult)
 	if r == nil || call == nil || len(call.Content) != 1 {
@@ -29,12 +29,12 @@ func (r *clientRequest) setAside(result mcp.Result) mcp.Result {
 	r.c.mu.Lock()
 	defer r.c.mu.Unlock()
 	r.text, r.word = content.Text, rand.Text()
-	short := *call // the result may be delivered again
+	short := *call // the original may be delivered again
 	short.Content = []mcp.Content{&mcp.TextContent{Text: r.word}}
 	return &short
 }
 
-// writeResponse writes a response to a request that had this text set aside, if any.
+// writeResponse writes a response. If word is not empty, it replaces word by text, which setAside has removed.
 func (c *connection) writeResponse(ctx context.Context, m *jsonrpc.Response, text, word string) error {
 	if word == "" || m.Error != nil {
 		return c.Connection.Write(ctx, m)

@@ -10,7 +10,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 )
 
-// A long text comes to the client as the SDK alone would have encoded it.
+// A long text reaches the client in the encoding that the SDK would produce.
 func TestLongText(t *testing.T) {
 	const signs = "ab\"\\\n\r\t<>&\x00\x1f\x7fé世\u2028\ufffd\U0001f600\xff\xc3"
 	random := make([]byte, 2*longText)
@@ -40,7 +40,7 @@ func TestLongText(t *testing.T) {
 		}
 		for _, revision := range revisions {
 			c, end := client(t, s, revision, nil)
-			if got := textOf(t, call(t, c, "get", nil)); got != string([]rune(text)) { // with U+FFFD for what is not UTF-8
+			if got := textOf(t, call(t, c, "get", nil)); got != string([]rune(text)) { // bytes that are not UTF-8 become U+FFFD
 				t.Errorf("%s, %s: %.300q", revision, name, got)
 			}
 			end()

@@ -27,8 +27,8 @@ const (
 
 var revisions = []string{v2025a, v2025b, v2026}
 
-// notes are tools over notes in memory: they are read by everyone and written
-// when a person says so. Everything behind them is the real thing.
+// notes is a caller whose tools read and write notes in memory. Reading is allowed. Writing needs a decision by a person. The
+// handler and the queue are the real ones.
 type notes struct {
 	handler *approval.Handler
 	queue   *approval.Queue
@@ -38,8 +38,7 @@ type notes struct {
 	seen  []tool.Call
 }
 
-// newNotes has a handler that takes an answer through the client for tools
-// that match one of relay.
+// newNotes returns notes. For tools whose names match one of relay, an answer from the client is enough.
 func newNotes(relay ...string) *notes {
 	n := &notes{notes: map[string]string{}, queue: &approval.Queue{}}
 	p := &policy.Policy{}
@@ -133,8 +132,7 @@ func (n *notes) calls() []tool.Call {
 	return append([]tool.Call(nil), n.seen...)
 }
 
-// decide is the person elsewhere: it waits for the one question that is open,
-// and answers it.
+// decide is the person elsewhere. It waits for the open question and answers it.
 func (n *notes) decide(t *testing.T, v approval.Verdict, words string) {
 	t.Helper()
 	for {
@@ -158,8 +156,8 @@ func newServer(t *testing.T, c Config) *Server {
 	return s
 }
 
-// client connects a client in one of the revisions over stdio, or what is like
-// it. What it returns ends the client, and waits for the server to notice.
+// client connects a client that uses the given revision over pipes, like stdio. The returned function ends the client, and waits
+// until the server has ended its session.
 func client(t *testing.T, s *Server, revision string, o *mcp.ClientOptions) (*mcp.ClientSession, func()) {
 	t.Helper()
 	in, w := io.Pipe()

@@ -12,7 +12,7 @@ type worded struct{ error }
 
 func (worded) Reason() string { return "the trail is full" }
 
-// An internal error is reported without names that do not come from the client.
+// The text of an internal error contains no names that the client did not send.
 func TestReason(t *testing.T) {
 	for want, err := range map[string]error{
 		": the trail is full":         fmt.Errorf("write: %w", worded{errors.New("/home/me/stet.db is full")}),

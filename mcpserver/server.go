@@ -15,69 +15,63 @@ import (
 	"github.com/stet-dev/stet/tool"
 )
 
-// Config says what a Server serves. Caller is needed, all else has defaults.
+// Config says what a Server serves. Caller is required. All other fields have defaults.
 type Config struct {
 	Caller tool.Caller
-	// Aliases are further names that tools answer to, whether the Caller lists them
-	// or not.
+	// Aliases are additional names of tools: from the additional name to the name in Specs. A tool may answer to a name that the
+	// Caller does not list.
 	Aliases map[string]string
 
 	Version string // of the program
-	Session string // the client session of Serve; "" makes one up
+	Session string // the client session of Serve; "": a random name
 
-	// End, if set, is told that a client session is over.
+	// End, if set, is called when a client session has ended.
 	End func(session string)
 
-	// Await publishes the tool await_result. Without it a call that waits for
-	// a person is never answered before it has ended.
+	// Await adds the tool await_result. Without it a request is answered only when its call has ended.
 	Await bool
-	// Wait is how long a call may wait for a person before it is answered
-	// with "pending", where the client asked for progress. 0 is 45 s; less
-	// than 0 is at once, as it is without progress.
+	// Wait is how long a call may wait for a person before it is answered with "pending". It applies if the client asked for
+	// progress; otherwise the call is answered at once. 0 means 45 s. A negative value means at once.
 	Wait time.Duration
-	// Progress is the time between progress notifications; 0 is 15 s.
+	// Progress is the time between progress notifications; 0 means 15 s.
 	Progress time.Duration
-	// Keep is how long the result of a pending call is kept for await_result;
-	// 0 is 15 min.
+	// Keep is how long the result of a pending call is kept for await_result; 0 means 15 min.
 	Keep time.Duration
 
-	// MaxMessage is the size of the largest message from a client, in bytes;
-	// 0 is 32 MiB.
+	// MaxMessage is the maximum size of a message from a client, in bytes; 0 means 32 MiB.
 	MaxMessage int
 
 	HTTP HTTP // for Handler
 
-	// Memory bounds the bytes that calls hold, together with what else in this process
-	// takes from it; those of one client session may hold two thirds. nil: a budget of
-	// 96 MB of its own.
+	// Memory limits the bytes that calls hold. Other parts of the process may use the same budget. The calls of one client
+	// session may hold two thirds of it. nil: the Server has its own budget of 96 MiB.
 	Memory *budget.Budget
 
-	Logger *slog.Logger // nil logs nothing
+	Logger *slog.Logger // nil: no log
 }
 
 // HTTP is the part of a Config that Handler needs.
 type HTTP struct {
-	// Tokens are the bearer tokens that are let in, each 16 characters or
-	// longer. Without one, no client is.
+	// Tokens are the bearer tokens that are accepted. Each has 16 characters or more. Without tokens no client is accepted,
+	// unless Allow is set.
 	Tokens []string
-	// Allow reports whether another token is let in; nil: none is. It is called
-	// at every request, also concurrently.
+	// Allow reports whether any other token is accepted; nil: none is. It is called at every request, also concurrently.
 	Allow func(token string) bool
-	// AllowedHosts are further names, with or without a port, that may stand
-	// in the Host header. The loopback names always may.
+	// AllowedHosts are additional names, with or without a port, that are accepted in the Host header. The loopback names are
+	// always accepted.
 	AllowedHosts []string
-	// Elsewhere says that another server may have begun a session: a request of an unknown session is served by itself, like
-	// requests of protocol revisions without sessions. Without Elsewhere the client has to start again.
+	// Elsewhere says that sessions may also exist on other servers. Then a request of an unknown session is served on its own,
+	// like requests of revisions without sessions. Without Elsewhere the client has to start a new session.
 	Elsewhere bool
 }
 
-// defaultWait is below the 60 s after which many clients give up on a call.
+// defaultWait is less than the 60 s after which many clients give up on a call.
 const defaultWait = 45 * time.Second
 
-// ErrClosed is returned by what is called on a closed Server.
+// ErrClosed is the error of methods of a closed Server.
 var ErrClosed = errors.New("mcp server is closed")
 
-// Server serves tools over MCP. It may be used concurrently; Close ends it.
+// Server serves tools over MCP. Its methods may be called concurrently. Close ends it.
 type Server struct {
 	config  Config
 	log     *slog.Logger
@@ -85,14 +79,14 @@ type Server struct {
 	mcp     *mcp.Server
 	calls   callTable
 	memory  *budget.Family // of Config.Memory, for each client session
-	watched sync.Map       // names of the MCP sessions whose end is waited for
+	watched sync.Map       // names of the MCP sessions that watch waits for
 
 	base context.Context // done when the server closes
 	stop context.CancelFunc
 	gate gate
 }
 
-// New returns a Server for the tools that config.Caller has now.
+// New returns a Server for the current tools of config.Caller. An error says which field of config is invalid.
 func New(config Config) (*Server, error) {
 	if config.Caller == nil {
 		return nil, errors.New("mcp server: no caller")
@@ -108,7 +102,7 @@ func New(config Config) (*Server, error) {
 	s.calls.keep, s.calls.log = config.Keep, config.Logger
 	s.memory = budget.NewFamily(budget.Token, max(config.Memory.Limit()*2/3, 1))
 	s.mcp = mcp.NewServer(&mcp.Implementation{Name: "stet", Version: config.Version}, &mcp.ServerOptions{
-		// The list of tools never changes, and nothing is logged to clients.
+		// The list of tools never changes. No log messages are sent to clients.
 		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}},
 		SetCacheable: func(_ context.Context, _ mcp.Request, c *mcp.Cacheable) {
 			c.TTLMs, c.CacheScope = int(time.Hour/time.Millisecond), "private"
@@ -146,8 +140,7 @@ func (c *Config) fill() {
 	}
 }
 
-// Close cancels every call, ends every session and waits for both. It may be
-// called more than once.
+// Close cancels all calls, ends all sessions and waits for both. It may be called more than once.
 func (s *Server) Close() error {
 	s.gate.close()
 	s.stop() // cancels the calls
@@ -158,24 +151,24 @@ func (s *Server) Close() error {
 	}()
 	for {
 		for session := range s.mcp.Sessions() {
-			_ = session.Close() // it fails when the client is gone, which is as good
+			_ = session.Close() // an error means that the client has disconnected
 		}
 		select {
 		case <-done:
 			return nil
-		case <-time.After(10 * time.Millisecond): // one that was just beginning
+		case <-time.After(10 * time.Millisecond): // again: a session may have started in the meantime
 		}
 	}
 }
 
-// gate lets work in until it is closed, and then waits for what is inside.
+// gate counts running work. After close no work may begin, and wait waits for the running work.
 type gate struct {
 	mu     sync.Mutex
 	closed bool
 	inside sync.WaitGroup
 }
 
-// enter reports whether work may begin; leave has to follow if it may.
+// enter reports whether work may begin. If it returns true, the caller must call leave.
 func (g *gate) enter() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -196,6 +189,6 @@ func (g *gate) close() {
 
 func (g *gate) wait() { g.inside.Wait() }
 
-// shortID is a name that a model can repeat without spending tokens on it. It
-// is no secret: what it names is bound to a client session.
+// shortID returns a random name. It is short, because a model repeats it and pays for its tokens. It need not be secret, because
+// it is only valid in one client session.
 func shortID() string { return rand.Text()[:8] }

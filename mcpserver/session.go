@@ -7,8 +7,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// session names the client session of a request: its MCP session, else its
-// token, else the one of Serve.
+// session returns the name of the client session of a request. It is made from the MCP session, or else from the token, or else
+// it is the session of Serve.
 func (s *Server) session(req *mcp.CallToolRequest) string {
 	if id := req.Session.ID(); id != "" {
 		return mcpSession(id)
@@ -19,7 +19,7 @@ func (s *Server) session(req *mcp.CallToolRequest) string {
 	return s.config.Session
 }
 
-// accountOf names the token of a request; "" over stdio.
+// accountOf returns the name of a request's token; "" over stdio.
 func accountOf(req *mcp.CallToolRequest) string {
 	if req.Extra == nil || req.Extra.TokenInfo == nil {
 		return ""
@@ -31,14 +31,14 @@ func mcpSession(id string) string { return "mcp-" + digest("session", id) }
 
 func tokenSession(token string) string { return "token-" + digest("token", token) }
 
-// digest names a secret without giving it away.
+// digest returns a short hash of a secret. The secret cannot be computed from it.
 func digest(of, secret string) string {
 	sum := sha256.Sum256([]byte("stet " + of + "\x00" + secret))
 	return hex.EncodeToString(sum[:6])
 }
 
-// watch ends the calls of an MCP session when that ends. Over stdio Serve does
-// so, and in stateless revisions there are no sessions.
+// watch waits for the end of an MCP session in the background, and then ends its calls. Over stdio Serve does this. Stateless
+// revisions have no sessions.
 func (s *Server) watch(req *mcp.CallToolRequest, name string) {
 	if req.Session.ID() == "" {
 		return
@@ -48,7 +48,7 @@ func (s *Server) watch(req *mcp.CallToolRequest, name string) {
 	}
 	go func() {
 		defer s.gate.leave()
-		_ = req.Session.Wait() // how it ended does not matter
+		_ = req.Session.Wait() // the reason of the end does not matter
 		s.watched.Delete(name)
 		s.calls.endSession(name)
 		s.end(name)

@@ -7,24 +7,22 @@ import (
 	"time"
 )
 
-// finishTime is how long requests that came before the end of input may take
-// while no answer goes out.
+// finishTime is how long earlier requests may take after the end of input, if no answer is sent in that time.
 const finishTime = 10 * time.Second
 
-// Serve speaks MCP with one client, a message a line, until in ends, ctx is
-// done, or out cannot be written to, which is an error. Requests that came
-// before the end of in are still answered, but no person is asked for them any
-// more. A client that does not read is waited for no longer than grace. Serve
-// closes neither in nor out; a Read or Write that hangs then is left behind.
+// Serve serves one MCP client over in and out, with one message on each line. It returns at the end of in, when ctx is done, or
+// when writing to out fails, which is an error. Requests before the end of in are still answered, but no person is asked for them
+// after it. Serve waits for a client that does not read for the time grace at most. Serve closes neither in nor out. A Read or
+// Write that is blocked at the end stays blocked in its goroutine.
 func (s *Server) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	if !s.gate.enter() {
 		return ErrClosed
 	}
 	defer s.gate.leave()
-	stopping, stop := context.WithCancel(ctx) // the caller or Close ends the session
+	stopping, stop := context.WithCancel(ctx) // done when the caller or Close ends the session
 	defer stop()
 	defer context.AfterFunc(s.base, stop)()
-	running, fail := context.WithCancel(stopping) // or the client is gone
+	running, fail := context.WithCancel(stopping) // also done when the client is lost
 	defer fail()
 
 	w := &lineWriter{out: out, limits: s.limits, fail: fail}

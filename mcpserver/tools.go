@@ -14,7 +14,7 @@ import (
 
 const callMethod = "tools/call"
 
-// publish gives the caller's tools to the MCP server, and await_result.
+// publish adds the caller's tools to the MCP server, and await_result.
 func (s *Server) publish() error {
 	for _, spec := range s.config.Caller.Specs() {
 		if spec.Name == awaitName && s.config.Await {
@@ -54,10 +54,9 @@ func (s *Server) add(spec tool.Spec, handler mcp.ToolHandler) error {
 	return nil
 }
 
-// receive stands before the SDK's handlers. A request over stdio waits here
-// until it may begin. receive puts a tool's listed name in the place of an
-// alias, and refuses the methods of features that the server does not declare:
-// the SDK would answer them with empty lists.
+// receive is called before the SDK's handlers. A request over stdio waits here until it may begin. receive replaces an alias by
+// the listed name of the tool. It refuses the methods of features that the server does not declare, because the SDK would answer
+// them with empty lists.
 func (s *Server) receive(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		place := arrive(ctx, method)
@@ -65,7 +64,7 @@ func (s *Server) receive(next mcp.MethodHandler) mcp.MethodHandler {
 			if err := place.wait(ctx); err != nil {
 				return nil, err
 			}
-			if method != callMethod { // call and await say when the next one may begin
+			if method != callMethod { // call and await decide when the next request may begin
 				place.begin()
 			}
 			defer place.begin()
@@ -85,7 +84,7 @@ func (s *Server) receive(next mcp.MethodHandler) mcp.MethodHandler {
 	}
 }
 
-// resultOf is a call's result on the wire: its text, once.
+// resultOf converts the result of a call for the client: only its text.
 func resultOf(r tool.Result) *mcp.CallToolResult {
 	return textResult(r.Text, r.Failed())
 }
@@ -94,15 +93,14 @@ func textResult(text string, failed bool) *mcp.CallToolResult {
 	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: text}}, IsError: failed}
 }
 
-// failure is a failed result of the server's own, in the words of the file
-// tools (FILE-2).
+// failure returns a failed result of the server itself, in the format of the file tools (FILE-2).
 func failure(code tool.Code, message string) *mcp.CallToolResult {
 	text, err := json.Marshal(struct {
 		Success bool   `json:"success"`
 		Error   string `json:"error"`
 	}{Error: string(code) + ": " + message})
 	if err != nil {
-		panic(err) // strings always marshal
+		panic(err) // strings can always be encoded
 	}
 	return textResult(string(text), true)
 }

@@ -100,7 +100,7 @@ func TestTools(t *testing.T) {
 	}
 }
 
-// Arguments reach the caller as the client wrote them.
+// Arguments reach the caller in the client's own encoding.
 func TestVerbatim(t *testing.T) {
 	n := newNotes()
 	s := newServer(t, Config{Caller: n.handler})
@@ -120,8 +120,7 @@ func TestVerbatim(t *testing.T) {
 	}
 	in.WriteString(`{"jsonrpc":"2.0","id":99,"method":"tools/call","params":{"name":"read_note"}}` + "\n")
 
-	// All of it is there at once, and the end with it: it is answered all the
-	// same.
+	// The whole input is available at once, followed by its end. Every request is still answered.
 	out, w := io.Pipe()
 	served := make(chan error, 1)
 	go func() {
@@ -155,7 +154,7 @@ func TestVerbatim(t *testing.T) {
 	for _, a := range arguments {
 		want := 1
 		if a == `{}` {
-			want = 3 // null and nothing are no arguments
+			want = 3 // null and missing arguments also become {}
 		}
 		if got[a] != want {
 			t.Errorf("%s came %d times, not %d: %v", a, got[a], want, got)

@@ -13,7 +13,7 @@ import (
 	"github.com/stet-dev/stet/approval"
 )
 
-// progressed collects the progress that a client hears, with its time.
+// progressed records the progress messages of a client, with their times.
 type progressed struct {
 	at   []time.Duration
 	what []string
@@ -55,8 +55,8 @@ func pendingID(t *testing.T, r *mcp.CallToolResult) string {
 	return p.Pending
 }
 
-// A client that asked for progress hears at once that a person is asked, and
-// then at least every 30 s, until the person has decided.
+// A client that asked for progress is told at once that a person is asked. Then it gets progress at least every 30 s, until the
+// person has decided.
 func TestProgress(t *testing.T) {
 	for _, revision := range revisions {
 		t.Run(revision, func(t *testing.T) {
@@ -91,7 +91,7 @@ func TestProgress(t *testing.T) {
 	}
 }
 
-// A call that merely takes long shows life too, but is never pending.
+// A long call without a question also sends progress, and is never pending.
 func TestSlow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t, Config{Caller: newNotes().handler, Await: true})
@@ -109,8 +109,7 @@ func TestSlow(t *testing.T) {
 	})
 }
 
-// A client that gets no progress is told at once that the call is pending,
-// and awaits it.
+// A client without progress is told at once that the call is pending. It gets the result with await_result.
 func TestPending(t *testing.T) {
 	for _, revision := range revisions {
 		t.Run(revision, func(t *testing.T) {
@@ -124,7 +123,7 @@ func TestPending(t *testing.T) {
 				if d := time.Since(begun); d > 0 {
 					t.Errorf("pending after %v", d)
 				}
-				// Awaiting is answered in time too, while no person decides.
+				// await_result is also answered in time while no person decides.
 				if again := pendingID(t, call(t, c, awaitName, map[string]any{"pending": id})); again != id {
 					t.Errorf("id %s became %s", id, again)
 				}
@@ -138,7 +137,7 @@ func TestPending(t *testing.T) {
 					time.Sleep(10 * time.Second)
 					n.decide(t, approval.Approve, "")
 				}()
-				for range 2 { // the result is kept
+				for range 2 { // the result is kept, so it can be fetched twice
 					if r := call(t, c, awaitName, map[string]any{"pending": id}); textOf(t, r) != `{"success":true}` || r.IsError {
 						t.Errorf("await: %s", textOf(t, r))
 					}
@@ -160,7 +159,7 @@ func TestPending(t *testing.T) {
 	}
 }
 
-// With progress a call is pending before clients give up on it.
+// With progress a call becomes pending before clients give up on it.
 func TestPatience(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := newNotes()
@@ -184,7 +183,7 @@ func TestPatience(t *testing.T) {
 	})
 }
 
-// A call that the client cancels ends. A call that the client no longer awaits continues.
+// A call ends if the client cancels it. If the client cancels await_result, the call continues.
 func TestCancel(t *testing.T) {
 	for _, revision := range revisions {
 		t.Run(revision, func(t *testing.T) {
@@ -221,7 +220,7 @@ func TestCancel(t *testing.T) {
 	}
 }
 
-// When the client is gone its pending calls are cancelled.
+// When the client disconnects, its pending calls are cancelled.
 func TestGone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := newNotes()
@@ -239,7 +238,7 @@ func TestGone(t *testing.T) {
 	})
 }
 
-// Without await_result there is nothing to be pending for.
+// Without await_result a call is never pending.
 func TestNoAwait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := newNotes()
@@ -271,7 +270,7 @@ func TestAwaitArguments(t *testing.T) {
 			t.Errorf("%v: %s", args, textOf(t, r))
 		}
 	}
-	// Another client session knows nothing of it.
+	// Another client session cannot get the result.
 	s2 := newServer(t, Config{Caller: n.handler, Await: true})
 	c2, end2 := client(t, s2, v2025b, nil)
 	defer end2()

@@ -9,54 +9,50 @@ import (
 	"time"
 )
 
-// limits bound what a client can have the server hold for it. They are soft:
-// the last request or answer that is let in may go beyond them.
+// limits limit what the server holds for a client. They are soft limits: the last request or answer may exceed them.
 type limits struct {
-	unread  int // bytes that the client has not taken; the answers to requests at work come on top
-	atWork  int // requests that are begun, and neither answered nor waiting for a person
-	waiting int // bytes of requests that are read and not begun
+	unread  int // bytes that the client has not read; answers of running requests may exceed it
+	atWork  int // requests that have begun, and are neither answered nor waiting for a person
+	waiting int // bytes of requests that are read but have not begun
 }
 
 var defaultLimits = limits{unread: 32 << 20, atWork: 64, waiting: 32 << 20}
 
-// requestCost is what a request that waits counts, besides its bytes.
+// requestCost is added to the size of a waiting request, in bytes.
 const requestCost = 4 << 10
 
-// stuckTime is how long a client may take nothing when so much is on its way
-// that nothing more is read from it.
+// stuckTime is how long a client may read nothing while the server reads nothing from it, because limits are reached. Then the
+// session ends.
 const stuckTime = time.Minute
 
-// grace is how long a client may take nothing of what it is owed once the
-// session is to end.
+// grace is how long a client may read nothing at the end of the session, although answers are waiting.
 const grace = 2 * time.Second
 
-// pieceSize is how many bytes are written at once: progress is seen piece by
-// piece.
+// pieceSize is the size of one write, in bytes. Progress of the client is measured in pieces.
 const pieceSize = 256 << 10
 
-// errUnread ends a session whose client does not read.
+// errUnread is the error of a session whose client does not read.
 var errUnread = errors.New("the client does not read its answers")
 
-// lineWriter writes whole lines to a client, in the order in which they are
-// put. No caller of put waits for the client. It also counts what the client
-// has the server hold: see limits.
+// lineWriter writes complete lines to a client, in the order of the calls of put. put does not block. lineWriter also counts what
+// the server holds for the client: see limits.
 type lineWriter struct {
 	out    io.Writer
-	fail   func() // called once, when nothing can be written any more
+	fail   func() // called once, after the first error
 	limits limits
 
 	mu       sync.Mutex
 	lines    [][]byte
-	unread   int // bytes that the client has not taken
+	unread   int // bytes that the client has not read
 	atWork   int
 	waiting  int
-	writing  bool          // a goroutine is in drain
-	progress int           // goes up when the client takes something, or is owed something where it was owed nothing
-	err      error         // why nothing is written any more
-	changed  chan struct{} // closed with the next change; nil when no goroutine waits for it
+	writing  bool          // a goroutine is running drain
+	progress int           // changes when the client reads something, or when unread becomes more than 0
+	err      error         // the first error; after it nothing is written
+	changed  chan struct{} // closed at the next change; nil: no goroutine is waiting
 }
 
-// put adds a line, which is the writer's from then on.
+// put adds a line. The writer owns its bytes from then on.
 func (w *lineWriter) put(line []byte) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -74,7 +70,7 @@ func (w *lineWriter) put(line []byte) {
 	}
 }
 
-// drain writes until there is nothing more to be written.
+// drain writes until no lines are left.
 func (w *lineWriter) drain() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -87,8 +83,7 @@ func (w *lineWriter) drain() {
 	w.wake()
 }
 
-// write writes a line, piece by piece. The caller holds mu, which is free
-// meanwhile.
+// write writes a line in pieces. The caller holds mu. write releases mu while it writes.
 func (w *lineWriter) write(line []byte) {
 	for len(line) > 0 && w.err == nil {
 		part := line[:min(len(line), pieceSize)]
@@ -105,7 +100,7 @@ func (w *lineWriter) write(line []byte) {
 	}
 }
 
-// end lets nothing be written any more. The caller holds mu.
+// end sets the error, after which nothing is written. The caller holds mu.
 func (w *lineWriter) end(err error) {
 	if w.err == nil {
 		w.err, w.lines = err, nil
@@ -122,7 +117,7 @@ func (w *lineWriter) wake() {
 	}
 }
 
-// count changes the counters by update, which is called with mu held.
+// count calls update with mu held. update changes the counters.
 func (w *lineWriter) count(update func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -130,8 +125,8 @@ func (w *lineWriter) count(update func()) {
 	w.wake()
 }
 
-// wait waits until condition holds, which is called with mu held and may change
-// the counters. The error is ctx's, or says why nothing is written any more.
+// wait waits until condition returns true. condition is called with mu held, and may change the counters. The error is that of
+// ctx or that of the writer.
 func (w *lineWriter) wait(ctx context.Context, condition func() bool) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -157,8 +152,7 @@ func (w *lineWriter) wait(ctx context.Context, condition func() bool) error {
 	}
 }
 
-// waitToRead is wait for a goroutine that reads from the client. A client that
-// takes nothing all the while is given up.
+// waitToRead is wait for a goroutine that reads from the client. If the client reads nothing for stuckTime, the session ends.
 func (w *lineWriter) waitToRead(ctx context.Context, condition func() bool) {
 	for {
 		before, _ := w.state()
@@ -180,31 +174,29 @@ func (w *lineWriter) hasRoom() bool {
 	return w.unread < w.limits.unread && w.atWork < w.limits.atWork
 }
 
-// isFull reports whether the client is so far behind that news is no use to it.
+// isFull reports whether so many bytes are unread that progress messages are useless for the client.
 func (w *lineWriter) isFull() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.unread >= w.limits.unread
 }
 
-// failed says why nothing is written any more; nil if lines are still written.
+// failed returns the error of the writer; nil if it still writes.
 func (w *lineWriter) failed() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.err
 }
 
-// state returns the count of the client's progress, and whether it is owed
-// something.
+// state returns the progress of the client, and whether the client has bytes left to read.
 func (w *lineWriter) state() (progress int, owed bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.progress, w.unread > 0
 }
 
-// watch gives the client up when it does not take what it is owed at the end:
-// after inputEnded, when it takes nothing for the time of grace; after stop,
-// when that has passed. It returns when over does, at the latest.
+// watch ends the session if the client does not read at the end. After inputEnded is closed, the client may read nothing for the
+// time grace at most. After stop is closed, it has the time grace for everything. watch returns when over is closed, or earlier.
 func (w *lineWriter) watch(inputEnded, stop, over <-chan struct{}) {
 	select {
 	case <-inputEnded:
@@ -234,12 +226,12 @@ func (w *lineWriter) giveUp() {
 	w.end(errUnread)
 }
 
-// flush waits until the client has taken all, or is given up.
+// flush waits until the client has read everything, or until the writer has an error.
 func (w *lineWriter) flush() {
-	_ = w.wait(context.Background(), func() bool { return w.unread == 0 && !w.writing }) // failed says so too
+	_ = w.wait(context.Background(), func() bool { return w.unread == 0 && !w.writing }) // failed returns the error
 }
 
-// Write is put for the SDK, whose the bytes stay.
+// Write is put for the SDK, which keeps the bytes. So it makes a copy.
 func (w *lineWriter) Write(line []byte) (int, error) {
 	if err := w.failed(); err != nil {
 		return 0, err
@@ -248,5 +240,5 @@ func (w *lineWriter) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-// Close implements io.Closer. The writer is not ours to close.
+// Close implements io.Closer. It does nothing: the owner of the output closes it.
 func (w *lineWriter) Close() error { return nil }

@@ -15,12 +15,12 @@ import (
 	"github.com/stet-dev/stet/tool"
 )
 
-// few are limits that are soon reached, by answers of a pieceSize each.
+// few are small limits. A few answers with pieceSize bytes each reach them.
 var few = limits{unread: 8 * pieceSize, atWork: 16, waiting: 8 * pieceSize}
 
 var aPiece = fixed(strings.Repeat("x", pieceSize-100))
 
-// talk is a client that sends and reads when the test says so, in a bubble.
+// talk is a client that sends and reads step by step, in a synctest bubble.
 type talk struct {
 	t      *testing.T
 	s      *Server
@@ -29,7 +29,7 @@ type talk struct {
 	lines  *bufio.Reader
 	stop   context.CancelFunc // of the context of Serve
 	served chan error
-	slow   time.Duration // before each line that it reads
+	slow   time.Duration // delay before each line that it reads
 }
 
 func newTalk(t *testing.T, c tool.Caller) *talk {
@@ -41,7 +41,7 @@ func newTalk(t *testing.T, c tool.Caller) *talk {
 	k.s.limits = few
 	k.in, k.out, k.lines, k.stop = w, r, bufio.NewReader(r), cancel
 	go func() { k.served <- k.s.Serve(ctx, in, out) }()
-	t.Cleanup(func() { // what was left behind
+	t.Cleanup(func() { // read what the server still writes
 		cancel()
 		in.Close()
 		r.Close()
@@ -73,7 +73,7 @@ func (k *talk) read() string {
 	return line
 }
 
-// answered reads so many answers, and wants one for each id from the first on.
+// answered reads n answers. It expects one for each id, beginning with first.
 func (k *talk) answered(first, n int) {
 	k.t.Helper()
 	got := map[int]bool{}
@@ -86,13 +86,13 @@ func (k *talk) answered(first, n int) {
 	}
 }
 
-// settle lets the server do all that it can without the client.
+// settle waits until the server can do nothing more without the client.
 func settle() {
 	time.Sleep(grace / 4)
 	synctest.Wait()
 }
 
-// heavy notes in which order it was asked what.
+// heavy records the order in which its calls began.
 type heavy struct {
 	fixed
 	mu    sync.Mutex
@@ -126,8 +126,8 @@ func (h *heavy) calls() (begun []string, ended int) {
 	return h.begun, h.ended
 }
 
-// A client that sends before it reads gets stuck in nothing: all it sends is
-// read, cancellations included, and done.
+// A client that sends everything before it reads does not block. The server reads everything it sends, also cancellations, and
+// executes the calls.
 func TestSendBeforeRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := &heavy{fixed: "done"}
@@ -149,8 +149,8 @@ func TestSendBeforeRead(t *testing.T) {
 	})
 }
 
-// Calls wait when many bytes of answers wait for the client to read, and earlier when there are many calls.
-// Waiting calls run in order, and cancelled ones do not run.
+// A call waits if too many bytes of answers are unread, or if too many calls are running. Waiting calls begin in order. A
+// cancelled call does not begin.
 func TestCallsWaitForReader(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := &heavy{fixed: aPiece}
@@ -184,7 +184,7 @@ func TestCallsWaitForReader(t *testing.T) {
 	})
 }
 
-// No more calls than that are at work; one that is cancelled makes room.
+// The number of running calls is limited. A cancelled call makes room for another one.
 func TestCallsAtWork(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := &heavy{fixed: "done"}
@@ -208,7 +208,7 @@ func TestCallsAtWork(t *testing.T) {
 	})
 }
 
-// The number of waiting calls is bounded: beyond it nothing is read until the client reads.
+// The number of waiting calls is limited. When the limit is reached, the server reads nothing until the client reads.
 func TestReadingStops(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		k := newTalk(t, aPiece)
@@ -237,8 +237,7 @@ func TestReadingStops(t *testing.T) {
 	})
 }
 
-// The end does not wait for a client that does not read: of none of what it is
-// owed, calls that wait included.
+// The end of a session does not wait for a client that does not read its answers, also if calls are waiting.
 func TestEndUnread(t *testing.T) {
 	ends := map[string]func(*talk){
 		"end of input": func(k *talk) { k.in.Close() },
@@ -273,7 +272,7 @@ func TestEndUnread(t *testing.T) {
 	}
 }
 
-// A client that reads slowly, but reads, gets all of it after its own end.
+// A client that reads slowly gets all answers after the end of its input.
 func TestEndReadSlowly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		k := newTalk(t, aPiece)
@@ -289,13 +288,12 @@ func TestEndReadSlowly(t *testing.T) {
 	})
 }
 
-// A client that has sent as much as is read of one that does not read, and reads
-// nothing, is given up some time.
+// The client fills all limits and reads nothing. After some time the server ends the session.
 func TestStuck(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		k := newTalk(t, aPiece)
 		go func() {
-			for i := 0; ; i++ { // until the server reads no more
+			for i := 0; ; i++ { // until the server reads nothing more
 				if _, err := fmt.Fprintf(k.in, `{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"get"}}`+"\n", i+2); err != nil {
 					return
 				}
@@ -310,7 +308,7 @@ func TestStuck(t *testing.T) {
 	})
 }
 
-// A client that is gone is an error of Serve's, which ends.
+// If the client is lost, Serve returns an error.
 func TestWriterFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		k := newTalk(t, fixed("done"))
@@ -322,7 +320,7 @@ func TestWriterFails(t *testing.T) {
 	})
 }
 
-// Lines are written whole, and in the order in which each goroutine put them.
+// Lines are written completely. The lines of one goroutine keep their order.
 func TestLineWriter(t *testing.T) {
 	r, w := io.Pipe()
 	o := &lineWriter{out: w, fail: func() { t.Error("it failed") }}

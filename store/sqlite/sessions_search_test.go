@@ -185,7 +185,7 @@ func places(hits []session.Hit) (all []string) {
 	return all
 }
 
-// segments returns the number of segments, and checks that each begins where the previous one ends.
+// segments returns the number of segments, and checks that their blocks are in order.
 func segments(t *testing.T, path string) (n int) {
 	t.Helper()
 	db, err := sql.Open("sqlite", path)
