@@ -16,10 +16,9 @@ import (
 	"github.com/stet-dev/stet/tool"
 )
 
-// Approver puts questions to the editor's user. A question goes to Next if an
-// answer in the editor does not suffice for it (Question.Relay), or if the user
-// leaves it undecided; the editor says so. One Approver serves every connection of
-// the process.
+// Approver puts questions to the editor's user. A question goes to Next if an answer in the editor is not enough for it
+// (Question.Relay), or if the user does not decide it. In the first case the editor shows where the question can be answered. One
+// Approver serves all connections of the process.
 type Approver struct {
 	Next approval.Approver // nil: no other person can be asked
 }
@@ -48,15 +47,14 @@ func (a Approver) Ask(ctx context.Context, q approval.Question) (approval.Answer
 	return a.Next.Ask(ctx, q)
 }
 
-// The options of a question. Words with a rejection have no place in the
-// protocol: the person says them in the next prompt.
+// The options of a question. The protocol has no text with a rejection: the person writes it in the next prompt.
 const (
 	optionOnce    sdk.PermissionOptionId = "allow-once"
 	optionSession sdk.PermissionOptionId = "allow-session"
 	optionReject  sdk.PermissionOptionId = "reject"
 )
 
-// ask has the client ask. An error means that there is no decision.
+// ask lets the client ask its user. An error means that there is no decision.
 func (t *turn) ask(ctx context.Context, q approval.Question) (approval.Answer, error) {
 	if err := ctx.Err(); err != nil {
 		return approval.Answer{}, err
@@ -102,7 +100,7 @@ func (t *turn) ask(ctx context.Context, q approval.Question) (approval.Answer, e
 	return a, nil
 }
 
-// shown returns the change that is asked about, with its warnings.
+// shown returns the content that shows a change to the person, with its warnings.
 func (t *turn) shown(q approval.Question) []sdk.ToolCallContent {
 	var content []sdk.ToolCallContent
 	switch {
@@ -125,8 +123,7 @@ func (t *turn) shown(q approval.Question) []sdk.ToolCallContent {
 	return content
 }
 
-// asked notes what the person is shown of a call, and returns the call as the
-// question names it.
+// asked records what the person is shown about a call, and returns the call as part of the question.
 func (t *turn) asked(q approval.Question, content []sdk.ToolCallContent) sdk.ToolCallUpdate {
 	c := t.callOf(q)
 	t.mu.Lock()
@@ -157,7 +154,7 @@ func (t *turn) callOf(q approval.Question) *shownCall {
 	return c
 }
 
-// elsewhere tells the person where a question can be answered.
+// elsewhere shows the person where a question can be answered.
 func (t *turn) elsewhere(q approval.Question) {
 	why := q.Why
 	if warnings := q.Warnings(); len(warnings) > 0 {
@@ -171,8 +168,7 @@ func (t *turn) elsewhere(q approval.Question) {
 		sdk.WithUpdateContent(content), sdk.WithUpdateLocations(u.Locations)))
 }
 
-// visible returns s with every character that could deceive a reader spelled out.
-// It keeps line ends.
+// visible returns s with an escape in place of every character that could deceive a reader. It keeps tabs and newlines.
 func visible(s string) string {
 	return invisible.Replace(s, func(raw string) string {
 		c, _ := utf8.DecodeRuneInString(raw)

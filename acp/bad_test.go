@@ -16,7 +16,7 @@ import (
 	"github.com/stet-dev/stet/llm"
 )
 
-// exchange sends lines, closes what comes in, and returns the answers by id.
+// exchange sends lines and the end of input, and returns the answers by id.
 func exchange(t *testing.T, r *rig, lines ...string) map[string]map[string]any {
 	t.Helper()
 	var out strings.Builder
@@ -47,7 +47,7 @@ func failed(m map[string]any) (code float64, message string) {
 
 const hello = `{"jsonrpc":"2.0","id":"hello","method":"initialize","params":{"protocolVersion":1}}`
 
-// Every bad line gets its error, and none ends the connection.
+// Every invalid line gets its error, and none ends the connection.
 func TestBadInput(t *testing.T) {
 	r := newRig(t, script())
 	long := `{"jsonrpc":"2.0","id":7,"method":"session/prompt","params":{"x":"` + strings.Repeat("y", 11<<20) + `"}}`
@@ -89,7 +89,7 @@ func TestBadInput(t *testing.T) {
 	}
 }
 
-// Nothing but initialize is answered before it.
+// Before initialize no other request is answered.
 func TestUngreeted(t *testing.T) {
 	a := exchange(t, newRig(t, script()), `{"jsonrpc":"2.0","id":1,"method":"session/list","params":{}}`)
 	if code, _ := failed(a["1"]); code != -32600 {
@@ -97,7 +97,7 @@ func TestUngreeted(t *testing.T) {
 	}
 }
 
-// A newer client is offered this version.
+// A client with a newer version gets this version.
 func TestVersion(t *testing.T) {
 	a := exchange(t, newRig(t, script()), strings.Replace(hello, `:1}`, `:7}`, 1))
 	result, _ := a["hello"]["result"].(map[string]any)
@@ -106,7 +106,7 @@ func TestVersion(t *testing.T) {
 	}
 }
 
-// Without a key the client learns what to do, and no session is begun.
+// Without a key the client is told what to do, and no session is created.
 func TestAuth(t *testing.T) {
 	r := newRig(t, script())
 	missing := errors.New("set SOME_KEY")
@@ -153,8 +153,7 @@ func TestModelError(t *testing.T) {
 	}
 }
 
-// The editor goes away in the middle of a question: Serve ends, without an
-// error, and nothing is left at work.
+// The editor disconnects while a question is open: Serve ends without an error, and nothing keeps running.
 func TestGone(t *testing.T) {
 	r := newRig(t, readThenEdit(), "a.txt", "one\ntwo\nthree\n")
 	asked := make(chan struct{})
@@ -184,7 +183,7 @@ type unwritable struct{}
 
 func (unwritable) Write([]byte) (int, error) { return 0, io.ErrClosedPipe }
 
-// A client that can be told nothing, and a context that ends.
+// Serve ends if nothing can be written to the client, and if the context ends.
 func TestServeEnds(t *testing.T) {
 	r := newRig(t, script())
 	in, out := io.Pipe()

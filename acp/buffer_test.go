@@ -11,7 +11,7 @@ import (
 	"github.com/stet-dev/stet/llm"
 )
 
-// results are what the model was told of its calls, by their names.
+// results returns the results that the model got, by call id.
 func results(req *llm.Request) map[string]string {
 	out := map[string]string{}
 	for _, m := range req.Messages {
@@ -24,9 +24,8 @@ func results(req *llm.Request) map[string]string {
 	return out
 }
 
-// A file with unsaved changes: a read tells what is on disk and what the editor
-// shows; a write is refused until it is saved, and then the version counts that
-// is on disk.
+// A file has unsaved changes. A read returns the text on disk and the unsaved changes. A write is refused until the file is
+// saved. After that, a write is compared with the version on disk.
 func TestUnsavedBuffer(t *testing.T) {
 	var seen map[string]string
 	turns := script(
@@ -62,14 +61,14 @@ func TestUnsavedBuffer(t *testing.T) {
 		t.Error(seen["c2"])
 	}
 
-	r.write("a.txt", "one\ntwo\nthree and more\n") // saved
+	r.write("a.txt", "one\ntwo\nthree and more\n") // the editor saves the file
 	r.say(e, id, "saved")
 	if got := r.read("a.txt"); got != "one\nTWO\nthree and more\n" || len(e.asked) != 1 {
 		t.Errorf("%q, asked %d times: %s", got, len(e.asked), seen["c3"])
 	}
 }
 
-// A buffer that is what is on disk, but for what editors do not keep.
+// A buffer that has the text on disk is no unsaved change, although editors do not keep all details of the text.
 func TestSavedBuffer(t *testing.T) {
 	for disk, buffer := range map[string]string{
 		"one\r\ntwo\r\n": "one\ntwo\n", "\ufeffone\ntwo\n": "one\ntwo", "one\ntwo": "one\ntwo\n",
@@ -89,7 +88,7 @@ func TestSavedBuffer(t *testing.T) {
 	}
 }
 
-// Too much is unsaved to be told.
+// If too much is unsaved, the result has no diff.
 func TestLargeUnsavedBuffer(t *testing.T) {
 	var seen map[string]string
 	turns := script([]llm.Part{using("c1", "read_file", `{"path":"a.txt"}`)})
@@ -105,8 +104,8 @@ func TestLargeUnsavedBuffer(t *testing.T) {
 	}
 }
 
-// A file is read, changed in the editor and read again: what is not saved is
-// told though the file on disk is what the model has in view already.
+// A file is read, changed in the editor and read again. The unsaved changes are in the second result, although the model has seen
+// the file on disk already.
 func TestReadAgain(t *testing.T) {
 	text := strings.Repeat("a line of some length that is not short\n", 200)
 	e := &editor{buffers: map[string]string{}}

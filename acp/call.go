@@ -17,11 +17,11 @@ import (
 // display says how the calls of a tool are shown.
 type display struct {
 	kind sdk.ToolKind
-	verb string // before what the call is about
-	file bool   // its result shows the text of the file that it names
+	verb string // first word of the title
+	file bool   // its result contains the text of the file that it names
 }
 
-// displays has the tools that are known. Another one is shown by its name.
+// displays has the known tools. Another tool is shown by its name.
 var displays = map[string]display{
 	"Read":         {kind: sdk.ToolKindRead, verb: "Read", file: true},
 	"read_file":    {kind: sdk.ToolKindRead, verb: "Read", file: true},
@@ -42,8 +42,7 @@ func displayOf(tool string) display {
 	return display{kind: sdk.ToolKindOther, verb: plain(tool)}
 }
 
-// arguments are what is shown of a call's arguments. Members of another type are
-// not shown.
+// arguments are the arguments of a call that are shown. An argument of another type is not shown.
 type arguments struct {
 	Path      string `json:"path"`
 	Pattern   string `json:"pattern"`
@@ -58,11 +57,11 @@ type arguments struct {
 
 func argumentsOf(args string) arguments {
 	var a arguments
-	_ = json.Unmarshal([]byte(args), &a) // the rest is decoded all the same
+	_ = json.Unmarshal([]byte(args), &a) // if one argument has another type, the others are still decoded
 	return a
 }
 
-// title says in one line what a call does.
+// title returns one line that says what a call does.
 func title(call llm.Part, a arguments) string {
 	about := a.Path
 	switch {
@@ -79,7 +78,7 @@ func title(call llm.Part, a arguments) string {
 	return strings.TrimSpace(displayOf(call.Name).verb + " " + plain(about))
 }
 
-// locations are the files that a call is about.
+// locations returns the file that a call is about.
 func locations(s *session, a arguments) []sdk.ToolCallLocation {
 	if a.Path == "" {
 		return nil
@@ -100,7 +99,7 @@ func proposed(s *session, a arguments) []sdk.ToolCallContent {
 	return out
 }
 
-// outcome is what is shown of a call's result.
+// outcome is the part of a call's result that is shown.
 type outcome struct {
 	Content *string         `json:"content"`
 	Text    string          `json:"text"`
@@ -108,16 +107,16 @@ type outcome struct {
 	Data    struct {
 		Path    string  `json:"path"`
 		Content *string `json:"content"`
-		Diff    any     `json:"diff"` // of an edit its diff, of a read whether it is one
+		Diff    any     `json:"diff"` // of an edit: its diff; of a read: whether the content is a diff
 		Created bool    `json:"created"`
 	} `json:"data"`
 }
 
-// maxShown is how much of a result is shown as text, in bytes.
+// maxShown is the maximum length of a result that is shown as text, in bytes.
 const maxShown = 16 << 10
 
-// resultContent returns a call's result for the person: the change that it made,
-// or its text. It is nil if what is shown already says it.
+// resultContent returns the result of a call for the person: the change that it made, or its text. It returns nil if the
+// arguments, which are shown already, contain the result.
 func resultContent(s *session, a arguments, text string, failed bool) []sdk.ToolCallContent {
 	var o outcome
 	if json.Unmarshal([]byte(text), &o) != nil && o.Content == nil && o.Error == nil {
@@ -142,7 +141,7 @@ func resultContent(s *session, a arguments, text string, failed bool) []sdk.Tool
 	return words(text)
 }
 
-// failure returns the words of a failed result.
+// failure returns the message of a failed result.
 func failure(o outcome, text string) string {
 	var said string
 	var object struct{ Message string }
@@ -157,7 +156,7 @@ func failure(o outcome, text string) string {
 	return text
 }
 
-// words shows text as it is. A long one is cut.
+// words returns text as content. A long text is cut.
 func words(text string) []sdk.ToolCallContent {
 	if text == "" {
 		return nil
@@ -172,8 +171,7 @@ func words(text string) []sdk.ToolCallContent {
 	return []sdk.ToolCallContent{sdk.ToolContent(sdk.TextBlock(fenced("", text)))}
 }
 
-// plain returns s on one line, short, and with every character that could deceive
-// a reader spelled out.
+// plain returns s on one line, shortened, and with an escape in place of every character that could deceive a reader.
 func plain(s string) string {
 	var b strings.Builder
 	for n, c := range s {

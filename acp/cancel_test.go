@@ -5,8 +5,7 @@ import (
 	"testing"
 )
 
-// A prompt is cancelled by what comes behind it, whether it waits, was taken and
-// has no turn yet, or has one.
+// A cancellation cancels an earlier prompt that is waiting, that was taken and has no turn yet, or that has its turn.
 func TestCancelAtAnyTime(t *testing.T) {
 	for _, at := range []string{"waiting", "taken", "in its turn", "never"} {
 		s := &session{}
@@ -31,7 +30,7 @@ func TestCancelAtAnyTime(t *testing.T) {
 		leave()
 		s.promptOver(p)
 
-		// The next prompt is not.
+		// The next prompt is not cancelled.
 		s.promptArrived()
 		next := s.promptTaken()
 		ctx, leave, err = s.enter(context.WithValue(t.Context(), promptKey{}, next))

@@ -11,10 +11,10 @@ import (
 	"github.com/stet-dev/stet/agent"
 )
 
-// command is a prompt that the program answers, and not the agent.
+// command is a prompt that starts with "/" and is answered by the program, not by the agent.
 type command struct {
 	about string
-	hint  string // what may follow the name; empty: nothing
+	hint  string // describes the text that may follow the name; "": no text
 	do    func(ctx context.Context, t *turn, rest string) error
 }
 
@@ -24,7 +24,7 @@ var commands = map[string]command{
 	"cost":    {about: "Show what this conversation has used and cost", do: showCost},
 }
 
-// commandsUpdate tells the client of the commands.
+// commandsUpdate returns the update that sends the list of commands to the client.
 func commandsUpdate() sdk.SessionUpdate {
 	u := &sdk.SessionAvailableCommandsUpdate{AvailableCommands: []sdk.AvailableCommand{}}
 	for name, c := range commands {
@@ -38,7 +38,7 @@ func commandsUpdate() sdk.SessionUpdate {
 	return sdk.SessionUpdate{AvailableCommandsUpdate: u}
 }
 
-// commandIn returns the command that a prompt consists of, if it is one.
+// commandIn returns the command of a prompt and the text after its name. ok is false if the prompt is not a command.
 func commandIn(blocks []sdk.ContentBlock) (name, rest string, ok bool) {
 	if len(blocks) != 1 || blocks[0].Text == nil {
 		return "", "", false
@@ -86,7 +86,7 @@ func showContext(_ context.Context, t *turn, _ string) error {
 	return nil
 }
 
-// kinds are the kinds of parts, by llm.Kind.
+// kinds are the names of the kinds of parts, in the order of llm.Kind.
 var kinds = []string{"text", "thinking", "calls", "results", "other"}
 
 func showCost(_ context.Context, t *turn, _ string) error {

@@ -11,57 +11,53 @@ import (
 	"github.com/stet-dev/stet/tool"
 )
 
-// Config is what a Server works with. Open and Store are needed.
+// Config is the configuration of Serve. Open and Store are required.
 type Config struct {
-	// Open makes the agent for a directory, which is absolute. It is called
-	// once for each; what it returns is used until Close. The approver of its
-	// tools should be, or lead to, an Approver. An error in the directory
-	// itself wraps ErrDirectory.
+	// Open opens the workspace of a directory, given by its absolute path. It is called once for each directory. The Workspace is
+	// used until Close. The approver of its tools should be an Approver or pass questions to one. If the directory cannot be a
+	// workspace, the error wraps ErrDirectory.
 	Open func(ctx context.Context, dir string) (*Workspace, error)
 
-	Store stored.Store // where the agents keep their conversations, to list and load them
+	Store stored.Store // where the agents store their conversations; used to list and load them
 
-	// Ready says what a person has to do before a model can be asked; nil:
-	// nothing. It is asked again when they say that they have done it. The
-	// zero value is always ready.
+	// Ready returns an error that says what a person has to do before a model can be asked. It is called again when the person
+	// says that it is done. A nil Ready is always ready.
 	Ready func() error
 
-	// Relays says that the policy may let an answer in the editor suffice.
-	// Then there is a mode in which ordinary writes are not asked about.
+	// Relays says that under the policy an answer in the editor may be enough. Then sessions have a mode in which ordinary writes
+	// need no question.
 	Relays bool
 
-	// Image makes a part of a message of an image: its data in base64. Nil: the
-	// model takes none.
+	// Image makes a part of a message from an image. data is base64. It returns false if the model does not accept the image.
+	// Nil: the model accepts no images.
 	Image func(mime, data string) (llm.Part, bool)
 
-	// Environ is the environment that MCP servers begin with, "NAME=value".
+	// Environ is the environment of MCP servers, "NAME=value". A server may have more variables.
 	Environ []string
 
-	Version string       // of the program, for the client
-	Log     *slog.Logger // nil: silence
+	Version string       // of the program; sent to the client
+	Log     *slog.Logger // nil: no log
 }
 
-// ErrDirectory says that a directory cannot be a workspace.
+// ErrDirectory is the error for a directory that cannot be a workspace.
 var ErrDirectory = errors.New("not a workspace")
 
-// Workspace is a directory with its agent.
+// Workspace is an open directory with its agent.
 type Workspace struct {
-	// Agent is the workspace's own, with its sub-agents. Their Tools and Client
-	// are replaced before they are used.
+	// Agent is the agent of this workspace alone, with its sub-agents. Serve replaces their Tools and Client.
 	Agent *agent.Agent
 
-	// Text is the decoded text of a file as it is on disk, by its path in the
-	// workspace. Nil: the editor's buffers are not asked for.
+	// Text returns the decoded text of a file on disk. path is the path in the workspace. Nil: the editor's buffers are not read.
 	Text func(ctx context.Context, path string) (string, error)
 
-	// With runs the calls of the agent's tools, and of others beside them: those of
-	// the MCP servers that a session names. Nil: none are connected to.
+	// With returns a runner for the agent's tools and for additional tools: those of the MCP servers that a session names. Nil:
+	// MCP servers are not connected.
 	With func(*tool.Set) tool.Starter
 
-	// End is called when a client session is over. It may be nil.
+	// End is called when a client session has ended. It may be nil.
 	End func(session string)
 
-	// Close is called when no call is at work any more. It may be nil.
+	// Close is called when no call is running. It may be nil.
 	Close func() error
 }
 

@@ -7,24 +7,24 @@ import (
 	sdk "github.com/coder/acp-go-sdk"
 )
 
-// connection is a client and all that it has opened.
+// connection is the connection to one client, with its open sessions and workspaces.
 type connection struct {
 	config Config
 	sdk    *sdk.Connection
 	out    *lineWriter
-	over   <-chan struct{} // closed when no request is begun any more
+	over   <-chan struct{} // closed when no new request is accepted
 
-	handling sync.WaitGroup // requests at work
+	handling sync.WaitGroup // running requests
 
 	mu       sync.Mutex
-	ending   bool                   // turns are cancelled, later ones too
-	stopped  bool                   // no request is begun any more
-	client   *sdk.InitializeRequest // nil: it has not said who it is
+	ending   bool                   // turns are cancelled, also later ones
+	stopped  bool                   // no new request is accepted
+	client   *sdk.InitializeRequest // nil: the client has not sent initialize
 	sessions map[string]*session
 	spaces   map[string]*space
 }
 
-// stop cancels every turn, and those that begin later.
+// stop cancels all turns, also turns that begin later.
 func (c *connection) stop() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -34,8 +34,8 @@ func (c *connection) stop() {
 	}
 }
 
-// close waits for the requests at work, and closes the workspaces. It does not
-// wait for a write to a client that does not read.
+// close waits for running requests and closes the workspaces. It waits for the time grace at most, because a write to a client
+// that does not read may block.
 func (c *connection) close() error {
 	c.mu.Lock()
 	c.stopped = true
@@ -50,7 +50,7 @@ func (c *connection) close() error {
 	sessions, spaces := c.sessions, c.spaces
 	c.sessions, c.spaces = nil, nil
 	c.mu.Unlock()
-	var ending sync.WaitGroup // an MCP server may take its time
+	var ending sync.WaitGroup // ending an MCP server may take time
 	for _, s := range sessions {
 		ending.Go(s.end)
 	}
@@ -65,21 +65,21 @@ func (c *connection) close() error {
 	return errors.Join(errs...)
 }
 
-// isEnding reports whether turns are to be cancelled.
+// isEnding reports whether turns must be cancelled.
 func (c *connection) isEnding() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.ending
 }
 
-// isInitialized reports whether the client has said who it is.
+// isInitialized reports whether the client has sent initialize.
 func (c *connection) isInitialized() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.client != nil
 }
 
-// name is what the client calls itself.
+// name returns the name that the client gives itself.
 func (c *connection) name() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -89,28 +89,28 @@ func (c *connection) name() string {
 	return c.client.ClientInfo.Name
 }
 
-// readsBuffers reports whether the client answers what its buffers hold.
+// readsBuffers reports whether the client offers to read its buffers.
 func (c *connection) readsBuffers() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.client != nil && c.client.ClientCapabilities.Fs.ReadTextFile
 }
 
-// session returns an open session; nil where there is none.
+// session returns an open session, or nil.
 func (c *connection) session(id string) *session {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.sessions[id]
 }
 
-// cancel cancels the turn of a session, and the prompts that wait.
+// cancel cancels the turn of a session, and its waiting prompts.
 func (c *connection) cancel(id string) {
 	if s := c.session(id); s != nil {
 		s.cancelAll()
 	}
 }
 
-// promptArrived notes that a prompt came in.
+// promptArrived records that a prompt was received.
 func (c *connection) promptArrived(id string) {
 	if s := c.session(id); s != nil {
 		s.promptArrived()

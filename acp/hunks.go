@@ -9,9 +9,8 @@ import (
 	"github.com/stet-dev/stet/tool"
 )
 
-// diffContent is a change as editors show one: each hunk as the text before and
-// the text after it. A change of several files, or one that is known as text
-// only, is shown as that text.
+// diffContent returns a change in the form that editors show: for each hunk the text before and after it. A change of several
+// files is shown as the text of its diff, and so is a change that is only known as text.
 func diffContent(path string, d tool.Diff) []sdk.ToolCallContent {
 	if len(d.Files) != 1 {
 		return []sdk.ToolCallContent{sdk.ToolContent(sdk.TextBlock(fenced("diff", d.Text())))}
@@ -28,7 +27,7 @@ func diffContent(path string, d tool.Diff) []sdk.ToolCallContent {
 	return out
 }
 
-// sides is the text of a hunk before and after the change.
+// sides returns the text of a hunk before and after the change.
 func sides(h tool.Hunk) (before, after string) {
 	var old, new strings.Builder
 	for _, line := range h.Lines {
@@ -42,7 +41,7 @@ func sides(h tool.Hunk) (before, after string) {
 	return old.String(), new.String()
 }
 
-// fenced is text as a block of Markdown, which it cannot end.
+// fenced returns text as a code block of Markdown. The fence is longer than any in the text.
 func fenced(language, text string) string {
 	fence := "```"
 	for strings.Contains(text, fence) {

@@ -8,7 +8,7 @@ import (
 	"github.com/stet-dev/stet/tool"
 )
 
-// The hunks shown by an editor lead from the old text to the new one.
+// The shown hunks change the old text into the new one.
 func TestSides(t *testing.T) {
 	for _, c := range []struct{ before, after string }{
 		{"a\nb\n", "a\nc\n"}, {"", "new\n"}, {"gone\n", ""}, {"no end", "no end\n"}, {"a\n", "a"}, {"-- x\n++ y\n", "@@ -1 +1 @@\n\\ z\n"},
@@ -40,8 +40,7 @@ func TestSides(t *testing.T) {
 	}
 }
 
-// A text that is no whole diff is shown as it is: nothing of it may be shown as
-// if it were all.
+// If a text is not a complete diff, it is shown unchanged: a part of it must not look like the whole change.
 func TestDiffContentOfText(t *testing.T) {
 	text := "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n… cut"
 	shown := diffContent("/x", tool.ParseDiff(text))

@@ -6,8 +6,7 @@ import (
 	sdk "github.com/coder/acp-go-sdk"
 )
 
-// keyMethod is the only way to authenticate: the person sets a key where the
-// agent is started.
+// keyMethod is the only way to authenticate: the person sets a key in the environment of the agent.
 const keyMethod = "key"
 
 func (c *connection) initialize(_ context.Context, p sdk.InitializeRequest) (sdk.InitializeResponse, error) {
@@ -43,7 +42,7 @@ func (c *connection) authenticate(_ context.Context, p sdk.AuthenticateRequest) 
 	return sdk.AuthenticateResponse{}, c.needReady()
 }
 
-// needReady says what is missing before a model can be asked.
+// needReady returns an error if something is missing before a model can be asked.
 func (c *connection) needReady() error {
 	if err := c.config.ready(); err != nil {
 		return worded(sdk.NewAuthRequired, err.Error())

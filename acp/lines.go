@@ -10,22 +10,20 @@ import (
 	"github.com/stet-dev/stet/internal/rpclines"
 )
 
-// maxMessage is the longest message that is passed on, in bytes. The SDK ends
-// the connection over one of 10 MiB.
+// maxMessage is the maximum length of a message that is passed on, in bytes. At 10 MiB the SDK ends the connection.
 const maxMessage = 10<<20 - 1024
 
-// lineReader stands between the client's lines and the SDK, and adds what that
-// lacks. A line that is no message is answered; the SDK passes over it in
-// silence. Requests are counted. A cancellation takes hold of the prompts that
-// came before it, and of no other; the SDK begins requests in no order.
+// lineReader is between the client's lines and the SDK. It answers a line that is not a message, because the SDK ignores such a
+// line. It counts requests. It applies a cancellation to the prompts that were received before it, and to no others, because the
+// SDK starts requests in any order.
 type lineReader struct {
 	in   *rpclines.Reader
 	out  *lineWriter
-	sdk  io.Writer // what the SDK reads
+	sdk  io.Writer // input of the SDK
 	conn *connection
 }
 
-// run reads until the end of input, which is no error.
+// run reads until the end of input, which is not an error.
 func (r *lineReader) run() error {
 	for {
 		m, err := r.in.Next()
@@ -67,22 +65,21 @@ func (r *lineReader) take(m rpclines.Message) error {
 		return err
 	}
 	if m.Method == sdk.AgentMethodInitialize && !r.conn.isInitialized() {
-		wait(r.out.allAnswered(), r.conn.over, finishTime) // later messages rely on its answer
+		wait(r.out.allAnswered(), r.conn.over, finishTime) // later messages depend on the answer
 	}
 	return nil
 }
 
-// sessionIn is the session that parameters name; "" if they name none.
+// sessionIn returns the session that parameters name, or "".
 func sessionIn(params json.RawMessage) string {
 	var p struct {
 		SessionID string `json:"sessionId"`
 	}
-	_ = json.Unmarshal(params, &p) // then they name none
+	_ = json.Unmarshal(params, &p) // after an error SessionID is ""
 	return p.SessionID
 }
 
-// respond writes a response past the SDK, with a member that is its result or
-// its error.
+// respond writes a response without the SDK. member is "result" or "error".
 func (r *lineReader) respond(id json.RawMessage, member string, value any) error {
 	line, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": id, member: value})
 	if err != nil {

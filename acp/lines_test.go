@@ -9,8 +9,7 @@ import (
 	"github.com/stet-dev/stet/internal/rpclines"
 )
 
-// Whatever comes in, each line is answered or passed on, and what is passed on
-// is what came in.
+// Each line is answered or passed on. A line that is passed on is unchanged.
 func FuzzLines(f *testing.F) {
 	for _, line := range []string{
 		`{"jsonrpc":"2.0","id":1,"method":"session/prompt","params":{"sessionId":"s"}}`, `{"jsonrpc":"2.0","method":"session/cancel","params":{"sessionId":"s"}}`,

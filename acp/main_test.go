@@ -41,8 +41,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// rig is a workspace with an agent whose model is scripted, for one editor after
-// the other.
+// rig is a workspace with an agent whose model is scripted. Editors can connect one after the other.
 type rig struct {
 	t      *testing.T
 	dir    string
@@ -53,7 +52,7 @@ type rig struct {
 	tasks  bool // the agent has sub-agents
 }
 
-// newRig makes a workspace of files, given by name and text in turn.
+// newRig creates a workspace. files are pairs of a name and a text.
 func newRig(t *testing.T, answer func(*llm.Request) (llm.Response, error), files ...string) *rig {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
@@ -89,7 +88,7 @@ func (r *rig) read(name string) string {
 	return string(b)
 }
 
-// open is acp.Config.Open, over the real tools.
+// open is acp.Config.Open, with the real tools.
 func (r *rig) open(_ context.Context, dir string) (*acp.Workspace, error) {
 	if dir != r.dir {
 		return nil, acp.ErrDirectory
@@ -140,12 +139,12 @@ func (r *rig) open(_ context.Context, dir string) (*acp.Workspace, error) {
 	}, nil
 }
 
-// editor is a client by the SDK. Its fields are set before it connects.
+// editor is a client that uses the SDK. Its fields are set before it connects.
 type editor struct {
-	sdk.Client // what is not here is never asked for
+	sdk.Client // the methods that editor does not have are never called
 	*sdk.ClientSideConnection
 
-	buffers map[string]string // unsaved text by absolute path; nil: it does not tell
+	buffers map[string]string // unsaved texts by absolute path; nil: the editor does not offer its buffers
 	decide  func(context.Context, sdk.RequestPermissionRequest) sdk.RequestPermissionOutcome
 	seen    func(sdk.SessionUpdate)
 
@@ -179,7 +178,7 @@ func (e *editor) ReadTextFile(_ context.Context, p sdk.ReadTextFileRequest) (sdk
 	return sdk.ReadTextFileResponse{Content: text}, nil
 }
 
-// choose decides by the kind of an option.
+// choose returns a decision function that selects the option of the given kind.
 func choose(kind sdk.PermissionOptionKind) func(context.Context, sdk.RequestPermissionRequest) sdk.RequestPermissionOutcome {
 	return func(_ context.Context, p sdk.RequestPermissionRequest) sdk.RequestPermissionOutcome {
 		i := slices.IndexFunc(p.Options, func(o sdk.PermissionOption) bool { return o.Kind == kind })
@@ -187,8 +186,7 @@ func choose(kind sdk.PermissionOptionKind) func(context.Context, sdk.RequestPerm
 	}
 }
 
-// connect serves e until the test ends or hangUp is called, which returns what
-// Serve did.
+// connect runs Serve for e until the test ends or hangUp is called. hangUp returns the result of Serve.
 func (r *rig) connect(e *editor) (hangUp func() error) {
 	r.t.Helper()
 	toAgent, fromEditor := io.Pipe()
@@ -232,7 +230,7 @@ func (r *rig) begin(e *editor) sdk.SessionId {
 	return s.SessionId
 }
 
-// say prompts, and returns why the turn ended.
+// say sends a prompt, and returns why the turn ended.
 func (r *rig) say(e *editor, id sdk.SessionId, text string) sdk.StopReason {
 	r.t.Helper()
 	p, err := e.Prompt(r.t.Context(), sdk.PromptRequest{SessionId: id, Prompt: []sdk.ContentBlock{sdk.TextBlock(text)}})
@@ -242,14 +240,14 @@ func (r *rig) say(e *editor, id sdk.SessionId, text string) sdk.StopReason {
 	return p.StopReason
 }
 
-// seenSoFar are the updates that came in.
+// seenSoFar returns the updates that were received.
 func (e *editor) seenSoFar() []sdk.SessionUpdate {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return slices.Clone(e.updates)
 }
 
-// told is what the agent said, and thoughts what it thought, with the notes.
+// told returns the text of the agent, its thoughts with the notes, and the text of the person.
 func told(updates []sdk.SessionUpdate) (said, thoughts, person string) {
 	var a, b, c strings.Builder
 	for _, u := range updates {
@@ -265,8 +263,7 @@ func told(updates []sdk.SessionUpdate) (said, thoughts, person string) {
 	return a.String(), b.String(), c.String()
 }
 
-// call is a tool call as an editor shows it: the first update with all that
-// came later.
+// call is a tool call as an editor shows it: the first update together with all later ones.
 type call struct {
 	Title    string
 	Kind     sdk.ToolKind
@@ -301,8 +298,7 @@ func calls(updates []sdk.SessionUpdate) map[sdk.ToolCallId]*call {
 	return out
 }
 
-// script answers with one turn after the other, by how many answers the
-// conversation has.
+// script answers with turns, one after the other. It counts the answers in the conversation to find the next one.
 func script(turns ...[]llm.Part) func(*llm.Request) (llm.Response, error) {
 	return func(req *llm.Request) (llm.Response, error) {
 		n := 0
@@ -324,5 +320,5 @@ func using(id, name, args string) llm.Part {
 	return llm.Part{Kind: llm.ToolCall, CallID: id, Name: name, Args: args}
 }
 
-// llmFault is an endpoint's word that the key is wrong.
+// llmFault is the error of an endpoint that refuses the key.
 func llmFault() error { return &llmtest.Fault{Status: http.StatusUnauthorized} }

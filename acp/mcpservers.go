@@ -10,14 +10,13 @@ import (
 	"github.com/stet-dev/stet/mcpclient"
 )
 
-// offer is what a client gives a session besides its directory.
+// offer is what a client sends for a session besides its working directory: MCP servers and additional directories.
 type offer struct {
 	servers []sdk.McpServer
 	dirs    []string
 }
 
-// accept begins to connect to the MCP servers of an offer, and notes for the
-// person what is not accepted.
+// accept starts to connect to the MCP servers of an offer. It adds a note for the person about each part that is not accepted.
 func (c *connection) accept(s *session, o offer) {
 	if len(o.dirs) > 0 {
 		s.notes = append(s.notes, "The agent works in the working directory alone: the additional directories are not opened.")
@@ -37,7 +36,7 @@ func (c *connection) accept(s *session, o offer) {
 			s.notes = append(s.notes, "An MCP server of this editor is not connected: it is of a kind that was not offered.")
 		}
 	}
-	s.begun = false // it does not have their tools yet
+	s.begun = false // the conversation does not have their tools yet
 	s.servers = mcpclient.Open(mcpclient.Config{Version: c.config.Version, Environ: c.config.Environ, Log: c.config.Log}, servers)
 }
 
@@ -64,9 +63,8 @@ func serverOf(m sdk.McpServer, dir string) (mcpclient.Server, bool) {
 	return mcpclient.Server{}, false
 }
 
-// agent returns the workspace's agent with the tools of the session's MCP servers.
-// It waits for them. tell gets messages for the person: that servers are starting,
-// and which are missing.
+// agent returns the workspace's agent with the tools of the session's MCP servers. It waits for the servers. tell gets messages
+// for the person: servers are starting, or a server is missing.
 func (s *session) agent(ctx context.Context, tell func(string)) (*agent.Agent, error) {
 	if s.servers == nil {
 		return s.space.Agent, nil

@@ -15,8 +15,7 @@ import (
 	"github.com/stet-dev/stet/llm"
 )
 
-// envServer makes this test binary an MCP server, in the directory where it is
-// started.
+// envServer is an environment variable that makes this test binary an MCP server, which works in its start directory.
 const envServer = "STET_TEST_MCP"
 
 type noteArgs struct {
@@ -24,7 +23,7 @@ type noteArgs struct {
 	Text string `json:"text"`
 }
 
-// serveMCP is a server that looks, writes, and dies.
+// serveMCP is a server with tools that read, write, and end the server.
 func serveMCP() error {
 	s := mcp.NewServer(&mcp.Implementation{Name: "notes", Version: "1"}, nil)
 	add := func(name string, reads bool, do func(noteArgs) (string, error)) {
@@ -76,8 +75,8 @@ func note(id, text string) llm.Part {
 	return using(id, "mcp__notes__note", `{"path":"n.txt","text":"`+text+`"}`)
 }
 
-// The tools of an editor's MCP server: what only reads is not asked about, what
-// does not is, with its arguments; and what came of it is shown.
+// The tools of an editor's MCP server: a person is not asked about read-only calls. They are asked about other calls, with the
+// arguments. The result of the call is shown.
 func TestServers(t *testing.T) {
 	var offered []string
 	play := script(
@@ -149,7 +148,7 @@ func TestServersGrants(t *testing.T) {
 		t.Error(asked())
 	}
 
-	other := r.with(e, notes(t)) // where nothing is granted
+	other := r.with(e, notes(t)) // another session, without grants
 	for _, mode := range []sdk.SessionModeId{"accept-edits", "read-only"} {
 		if _, err := e.SetSessionMode(t.Context(), sdk.SetSessionModeRequest{SessionId: other, ModeId: mode}); err != nil {
 			t.Fatal(err)
@@ -173,7 +172,7 @@ func TestServersGrants(t *testing.T) {
 	}
 }
 
-// A rejected call is not done. A server that dies is reported, and the other servers keep working. Closing a session ends its
+// A rejected call is not executed. A server that ends is reported, and the other servers keep working. Closing a session ends its
 // servers.
 func TestServersEnd(t *testing.T) {
 	r := newRig(t, script(
@@ -199,12 +198,12 @@ func TestServersEnd(t *testing.T) {
 	if _, err := e.CloseSession(t.Context(), sdk.CloseSessionRequest{SessionId: quiet}); err != nil {
 		t.Fatal(err)
 	}
-	if got := r.read("ended"); !strings.Contains(got, "nil") { // it had the time to say so
+	if got := r.read("ended"); !strings.Contains(got, "nil") { // the server had time to write this at its end
 		t.Error(got)
 	}
 }
 
-// A session that is loaded has the servers that it is loaded with.
+// A loaded session has the servers that session/load names.
 func TestServersLoad(t *testing.T) {
 	r := newRig(t, script([]llm.Part{words("Yes?")}, []llm.Part{look("c1")}, []llm.Part{words("Done.")}), "a.txt", "one\n")
 	e := &editor{}
@@ -212,7 +211,7 @@ func TestServersLoad(t *testing.T) {
 	id := r.begin(e)
 	r.say(e, id, "hello")
 	load := sdk.LoadSessionRequest{SessionId: id, Cwd: r.dir, McpServers: []sdk.McpServer{notes(t)}}
-	for range 2 { // the servers of the first time end
+	for range 2 { // the servers of the first load end
 		if _, err := e.LoadSession(t.Context(), load); err != nil {
 			t.Fatal(err)
 		}

@@ -24,7 +24,7 @@ func (c *connection) handle(ctx context.Context, method string, params json.RawM
 	c.mu.Unlock()
 	defer c.handling.Done()
 
-	if method == sdk.AgentMethodSessionPrompt { // it counts in any case
+	if method == sdk.AgentMethodSessionPrompt { // every prompt must be counted, also an invalid one
 		if s := c.session(sessionIn(params)); s != nil {
 			p := s.promptTaken()
 			defer s.promptOver(p)
@@ -45,12 +45,12 @@ func (c *connection) handle(ctx context.Context, method string, params json.RawM
 	return result, nil
 }
 
-// promptKey is the key of the *promptStart of a prompt.
+// promptKey is the context key of a prompt's *promptStart.
 type promptKey struct{}
 
 type method func(c *connection, ctx context.Context, params json.RawMessage) (any, error)
 
-// methods are those that the agent answers.
+// methods are the methods that the agent answers.
 var methods = map[string]method{
 	sdk.AgentMethodInitialize:     typed((*connection).initialize),
 	sdk.AgentMethodAuthenticate:   typed((*connection).authenticate),
@@ -63,7 +63,7 @@ var methods = map[string]method{
 	sdk.AgentMethodSessionPrompt:  typed((*connection).prompt),
 }
 
-// typed makes a method of a function over one of the protocol's requests.
+// typed makes a method from a function with a request type of the protocol.
 func typed[P any, R any, V interface {
 	*P
 	Validate() error
@@ -83,22 +83,22 @@ func typed[P any, R any, V interface {
 	}
 }
 
-// wrong returns the error for parameters that are not valid.
+// wrong returns the error for invalid parameters.
 func wrong(format string, args ...any) error {
 	return worded(sdk.NewInvalidParams, fmt.Sprintf(format, args...))
 }
 
-// worded returns an error with words in its message: clients show that.
+// worded returns an error with words in its message, because clients show the message.
 func worded(kind func(any) *sdk.RequestError, words string) *sdk.RequestError {
 	e := kind(nil)
 	e.Message += ": " + words
 	return e
 }
 
-// notFound is the protocol's code for a resource that is not there.
+// notFound is the protocol's code for a missing resource.
 const notFound = -32002
 
-// asError returns an error in the protocol's form.
+// asError converts an error to the form of the protocol.
 func (c *connection) asError(method string, err error) *sdk.RequestError {
 	var known *sdk.RequestError
 	switch {

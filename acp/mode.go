@@ -6,15 +6,15 @@ import (
 	sdk "github.com/coder/acp-go-sdk"
 )
 
-// The modes of a session. A mode never allows what policy holds back: what is
-// not granted for a session (control files, executables) is asked for in each.
+// The modes of a session. A mode never allows more than policy does: a change that cannot be granted for a session (control
+// files, executables) is asked about in every mode.
 const (
 	modeAsk    sdk.SessionModeId = "ask"
 	modeAccept sdk.SessionModeId = "accept-edits"
 	modeRead   sdk.SessionModeId = "read-only"
 )
 
-// modes are the modes that a session has.
+// modes returns the modes of a session.
 func (c *connection) modes(s *session) *sdk.SessionModeState {
 	mode := func(id sdk.SessionModeId, name, about string) sdk.SessionMode {
 		return sdk.SessionMode{Id: id, Name: name, Description: &about}

@@ -10,7 +10,7 @@ import (
 	"github.com/stet-dev/stet/llm"
 )
 
-// prompt answers session/prompt: one turn.
+// prompt answers session/prompt. It is one turn.
 func (c *connection) prompt(ctx context.Context, p sdk.PromptRequest) (sdk.PromptResponse, error) {
 	var none sdk.PromptResponse
 	s, err := c.opened(p.SessionId)
@@ -40,7 +40,7 @@ func (c *connection) prompt(ctx context.Context, p sdk.PromptRequest) (sdk.Promp
 	return sdk.PromptResponse{StopReason: stop, Usage: usageOf(used)}, nil
 }
 
-// work does one of the commands, or has the agent answer the prompt.
+// work executes a command, or lets the agent answer the prompt.
 func (c *connection) work(ctx context.Context, t *turn, blocks []sdk.ContentBlock) (llm.Usage, sdk.StopReason, error) {
 	if err := ctx.Err(); err != nil {
 		return llm.Usage{}, "", err
@@ -61,7 +61,7 @@ func (c *connection) work(ctx context.Context, t *turn, blocks []sdk.ContentBloc
 	return out.Usage, stopReason(t, out), err
 }
 
-// takeNotes returns the notes for the person, and forgets them.
+// takeNotes returns the notes for the person, and removes them.
 func (s *session) takeNotes() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -70,8 +70,8 @@ func (s *session) takeNotes() []string {
 	return notes
 }
 
-// stopReason says why a turn ended, in the protocol's words. It tells the person
-// what these words leave out.
+// stopReason returns the reason of the end of a turn in the protocol's words. It tells the person a reason that the protocol has
+// no word for.
 func stopReason(t *turn, out agent.Outcome) sdk.StopReason {
 	switch out.End {
 	case agent.Refused:
@@ -86,7 +86,7 @@ func stopReason(t *turn, out agent.Outcome) sdk.StopReason {
 	return sdk.StopReasonEndTurn
 }
 
-// usageOf is nil where nothing was used.
+// usageOf returns nil if no tokens were used.
 func usageOf(u llm.Usage) *sdk.Usage {
 	if u.IsZero() {
 		return nil
@@ -97,7 +97,7 @@ func usageOf(u llm.Usage) *sdk.Usage {
 	}
 }
 
-// parts returns the parts of a message for the blocks of a prompt.
+// parts converts the blocks of a prompt to the parts of a message.
 func (c *connection) parts(s *session, blocks []sdk.ContentBlock) ([]llm.Part, error) {
 	var out []llm.Part
 	text := func(words string) {

@@ -26,7 +26,7 @@ func readThenEdit() func(*llm.Request) (llm.Response, error) {
 	)
 }
 
-// A turn with words, thoughts, a read, and an edit that is shown and allowed.
+// A turn has text, thoughts, a read, and an edit that is shown and allowed.
 func TestPrompt(t *testing.T) {
 	r := newRig(t, readThenEdit(), "a.txt", "one\ntwo\nthree\n")
 	e := &editor{decide: choose(sdk.PermissionOptionKindAllowOnce)}
@@ -69,7 +69,7 @@ func TestPrompt(t *testing.T) {
 
 func last[T any](all []T) T { return all[len(all)-1] }
 
-// A rejected edit: nothing is written, the call failed, and the model knows.
+// An edit is rejected: nothing is written, the call has failed, and the model is told.
 func TestReject(t *testing.T) {
 	r := newRig(t, readThenEdit(), "a.txt", "one\ntwo\nthree\n")
 	e := &editor{decide: choose(sdk.PermissionOptionKindRejectOnce)}
@@ -85,7 +85,7 @@ func TestReject(t *testing.T) {
 	}
 }
 
-// Allowed for the session: the second write is not asked about.
+// After a grant for the session, there is no question about the second write.
 func TestAllowForSession(t *testing.T) {
 	r := newRig(t, script(
 		[]llm.Part{using("c1", "write_file", `{"path":"n.txt","content":"1\n"}`)},
@@ -104,7 +104,8 @@ func TestAllowForSession(t *testing.T) {
 	}
 }
 
-// A file that makes something run cannot be allowed in the editor. In every mode it waits for the queue, and the editor says so.
+// A write to a control file cannot be allowed in the editor. In every mode the question waits in the queue, and the editor shows
+// that.
 func TestControlFile(t *testing.T) {
 	r := newRig(t, script([]llm.Part{using("c1", "write_file", `{"path":".envrc","content":"x\n"}`)}))
 	events := r.queue.Subscribe()
@@ -176,8 +177,7 @@ func TestModes(t *testing.T) {
 	}
 }
 
-// Cancelled while the person is asked: the turn ends so, nothing is written, and
-// the next prompt works.
+// The prompt is cancelled while the person is asked. The turn ends as cancelled, nothing is written, and the next prompt works.
 func TestCancelWhileAsked(t *testing.T) {
 	r := newRig(t, readThenEdit(), "a.txt", "one\ntwo\nthree\n")
 	e := &editor{}
@@ -202,7 +202,7 @@ func TestCancelWhileAsked(t *testing.T) {
 	}
 }
 
-// Cancelled while the model speaks, and before it was even begun.
+// A prompt is cancelled while the model answers, and before its turn begins.
 func TestCancelWhileSpeaking(t *testing.T) {
 	hold := make(chan struct{})
 	r := newRig(t, func(req *llm.Request) (llm.Response, error) {
@@ -239,7 +239,7 @@ func TestCancelWhileSpeaking(t *testing.T) {
 	close(hold)
 }
 
-// One prompt at a time; sessions beside each other.
+// A session answers one prompt at a time. Different sessions can run at the same time.
 func TestTwoPrompts(t *testing.T) {
 	hold, begun := make(chan struct{}), make(chan struct{}, 1)
 	r := newRig(t, func(req *llm.Request) (llm.Response, error) {
@@ -273,7 +273,8 @@ func TestTwoPrompts(t *testing.T) {
 	}
 }
 
-// A sub-agent's calls are shown and asked about like the agent's own, under separate names. Its text is not shown.
+// Calls of a sub-agent are shown and asked about like the agent's own calls, with separate ids. The text of a sub-agent is not
+// shown.
 func TestSubAgent(t *testing.T) {
 	of := func(text string, turns ...[]llm.Part) func(*llm.Request) (llm.Response, bool) {
 		answer := script(turns...)
@@ -310,7 +311,7 @@ func TestSubAgent(t *testing.T) {
 	}
 }
 
-// An endpoint restarts the numbers of calls in each answer: an editor is told of two calls, not twice of one.
+// An endpoint restarts the numbers of calls in each answer. The editor still gets two different ids.
 func TestSameCallID(t *testing.T) {
 	r := newRig(t, script(
 		[]llm.Part{using("call_0", "list_files", `{"path":"."}`)},

@@ -8,15 +8,15 @@ import (
 	stored "github.com/stet-dev/stet/session"
 )
 
-// replayed collects the updates that show a client a stored conversation.
+// replayed collects the updates that show a stored conversation to a client.
 type replayed struct {
 	session *session
 	updates []sdk.SessionUpdate
-	open    map[string]*shownCall // by the call's name
+	open    map[string]*shownCall // by the id of the call
 }
 
-// replay returns the updates for a conversation from its first session on. Messages
-// that a session carried over from the one before are shown once, there.
+// replay returns the updates for a conversation, from its first session on. A session may carry over messages from the previous
+// session. These are shown once, in the previous session.
 func (s *session) replay(chain []stored.State) []sdk.SessionUpdate {
 	r := &replayed{session: s, open: map[string]*shownCall{}}
 	for i, st := range chain {

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// named returns the model's name for a resource: its path if it is a file in the
-// workspace, else its URI. The fragment stays: editors name lines by it.
+// named returns the model's name for a resource: its path if it is a file in the workspace, or else its URI. It keeps the
+// fragment, because editors put line numbers there.
 func named(s *session, uri string) string {
 	u, err := url.Parse(uri)
 	if err != nil || u.Scheme != "file" || u.Host != "" && u.Host != "localhost" {
@@ -30,15 +30,14 @@ func linkTo(s *session, name, uri string) string {
 	return "[" + name + "](" + at + ")"
 }
 
-// embedded returns a resource with its text, for the model. The text cannot end
-// the element around it.
+// embedded returns a resource with its text, for the model. An end tag in the text is escaped.
 func embedded(s *session, uri, text string) string {
 	text = strings.ReplaceAll(text, "</resource>", `<\/resource>`)
 	return "<resource name=\"" + strings.ReplaceAll(named(s, uri), `"`, "%22") + "\">\n" + strings.TrimSuffix(text, "\n") + "\n</resource>"
 }
 
-// relative returns a path as the tools have it: relative if it is in the workspace,
-// by the directory's real name or by the one that the client uses.
+// relative returns a path in the form that the tools use. It is relative if it is in the workspace, by the directory's real name
+// or by the name that the client uses.
 func (s *session) relative(name string) string {
 	for _, dir := range []string{s.dir, s.space.Agent.Dir} {
 		if rel, err := filepath.Rel(dir, name); err == nil && filepath.IsLocal(rel) {
@@ -48,7 +47,7 @@ func (s *session) relative(name string) string {
 	return name
 }
 
-// absolute returns the client's form of a path of the tools.
+// absolute converts a path of the tools to the form that the client uses.
 func (s *session) absolute(name string) string {
 	if name = s.relative(filepath.FromSlash(name)); filepath.IsAbs(name) {
 		return filepath.Clean(name)

@@ -35,8 +35,7 @@ func TestPaths(t *testing.T) {
 	}
 }
 
-// The parts of a prompt: words, links, embedded text, images where the model
-// takes them.
+// The parts of a prompt: text, links, embedded text, and images if the model accepts them.
 func TestParts(t *testing.T) {
 	l := &connection{config: Config{Image: func(mime, data string) (llm.Part, bool) {
 		return llm.Part{Kind: llm.Opaque, Raw: mime + data}, mime == "image/png"
@@ -94,7 +93,7 @@ func FuzzNamed(f *testing.F) {
 	})
 }
 
-// A title cannot be mistaken for something else.
+// A title has no characters that could deceive a reader.
 func TestPlain(t *testing.T) {
 	if got := plain("a\u202eb\nc\x00"); got != "a<U+202E>b c<U+0000>" {
 		t.Errorf("%q", got)

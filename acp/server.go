@@ -11,16 +11,15 @@ import (
 	"github.com/stet-dev/stet/internal/rpclines"
 )
 
-// finishTime is how long requests may take that came before the end of input;
-// grace is how long turns at work may take when ctx ends.
+// finishTime is the time limit for earlier requests after the end of input. grace is the time limit for running turns after ctx
+// is done.
 const (
 	finishTime = 10 * time.Second
 	grace      = 3 * time.Second
 )
 
-// Serve speaks with one client until in ends, ctx is done, or out cannot be
-// written to, which is an error. It closes neither in nor out; a Read or a Write
-// that hangs then is left behind.
+// Serve serves one client. It returns at the end of in, when ctx is done, or when writing to out fails, which is an error. It
+// closes neither in nor out. A Read or a Write that is blocked at the end stays blocked in its goroutine.
 func Serve(ctx context.Context, config Config, in io.Reader, out io.Writer) error {
 	serving, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
@@ -48,13 +47,13 @@ func Serve(ctx context.Context, config Config, in io.Reader, out io.Writer) erro
 		err = cause // nothing more can be written
 	}
 	stop(nil)
-	_ = write.Close() // it never fails
+	_ = write.Close() // never fails
 	_ = read.Close()
 	<-c.sdk.Done()
 	return errors.Join(err, c.close())
 }
 
-// wait waits until done or stopped is closed, or the time is over.
+// wait waits until done or stopped is closed, but not longer than most.
 func wait(done, stopped <-chan struct{}, most time.Duration) {
 	late := time.NewTimer(most)
 	defer late.Stop()

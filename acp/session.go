@@ -16,31 +16,30 @@ import (
 	stored "github.com/stet-dev/stet/session"
 )
 
-// session is a session of the protocol. It keeps its name when the conversation
-// goes on in another stored session.
+// session is a session of the protocol. It keeps its id when the conversation continues in another stored session.
 type session struct {
 	id    string
-	dir   string // as the client names it, absolute
+	dir   string // absolute, in the form that the client uses
 	space *space
 	tools string // the client session of its tools
 
-	servers *mcpclient.Group // nil: none
-	// Guarded by the turn.
-	stored bool // it is in the store
-	begun  bool // conv is the stored one, with all its tools
+	servers *mcpclient.Group // nil: no servers
+	// Used only by the goroutine of the current turn.
+	stored bool // the session is in the store
+	begun  bool // conv is the stored conversation, with all its tools
 
 	mu      sync.Mutex
-	conv    *agent.Conversation // before the first prompt, one that is not stored
+	conv    *agent.Conversation // before the first prompt, a conversation that is not stored
 	mode    sdk.SessionModeId
-	notes   []string       // shown to the person with the next turn
-	waiting int            // prompts that came in and have not been taken
+	notes   []string       // shown to the person in the next turn
+	waiting int            // prompts that were received and that handle has not taken
 	taken   []*promptStart // prompts that were taken and have no turn yet
 	refused bool           // the waiting prompts are cancelled
-	turn    func()         // cancels the turn; nil: there is none
+	turn    func()         // cancels the turn; nil: there is no turn
 	named   map[string]int // how many calls had this name
 }
 
-// promptArrived counts a prompt that came in.
+// promptArrived counts a received prompt.
 func (s *session) promptArrived() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -50,13 +49,12 @@ func (s *session) promptArrived() {
 	s.waiting++
 }
 
-// promptStart is a prompt between being taken and its turn.
+// promptStart is a prompt that was taken and has no turn yet.
 type promptStart struct {
-	cancelled bool // guarded by session.mu
+	cancelled bool // protected by session.mu
 }
 
-// promptTaken takes a prompt that came in. It can be cancelled from then on, also
-// before its turn begins: enter takes note of that.
+// promptTaken takes a received prompt. From then on it can be cancelled, also before its turn begins: enter checks cancelled.
 func (s *session) promptTaken() *promptStart {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -66,7 +64,7 @@ func (s *session) promptTaken() *promptStart {
 	return p
 }
 
-// promptOver forgets a prompt that got no turn.
+// promptOver removes a prompt that got no turn.
 func (s *session) promptOver(p *promptStart) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -77,7 +75,7 @@ func (s *session) dropTaken(p *promptStart) {
 	s.taken = slices.DeleteFunc(s.taken, func(q *promptStart) bool { return q == p })
 }
 
-// cancelAll cancels the turn, and all prompts that have none yet.
+// cancelAll cancels the turn, and all prompts that have no turn yet.
 func (s *session) cancelAll() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -100,7 +98,7 @@ func (s *session) cancelHeld() {
 	}
 }
 
-// enter begins a turn. There is one at a time.
+// enter begins a turn. Only one turn can run at a time. The returned function ends the turn.
 func (s *session) enter(ctx context.Context) (context.Context, func(), error) {
 	ctx, cancel := context.WithCancel(ctx)
 	s.mu.Lock()
@@ -124,7 +122,7 @@ func (s *session) enter(ctx context.Context) (context.Context, func(), error) {
 	}, nil
 }
 
-// end forgets what the session's tools were granted, and ends its MCP servers.
+// end removes the grants of the session's tools, and ends its MCP servers.
 func (s *session) end() {
 	if s.servers != nil {
 		s.servers.Close()
@@ -134,8 +132,7 @@ func (s *session) end() {
 	}
 }
 
-// begin returns the conversation, stored and with all its tools. A session that
-// never had a prompt is not stored. The caller has the turn.
+// begin returns the stored conversation, with all its tools. It stores a session at its first prompt. The caller is in the turn.
 func (s *session) begin(ctx context.Context, tell func(string)) (*agent.Conversation, error) {
 	if s.begun {
 		return s.conv, nil
@@ -144,7 +141,7 @@ func (s *session) begin(ctx context.Context, tell func(string)) (*agent.Conversa
 	if err != nil {
 		return nil, err
 	}
-	if !s.stored { // a prompt that was cancelled may have stored it
+	if !s.stored { // a cancelled prompt may have stored it
 		first := stored.Batch{Session: s.id, Events: []stored.Event{{Time: time.Now(), Body: stored.Opening{Dir: s.space.Agent.Dir}}}}
 		if err := s.space.Agent.Store.Append(ctx, first); err != nil {
 			return nil, err
@@ -190,11 +187,11 @@ func (c *connection) newSession(ctx context.Context, p sdk.NewSessionRequest) (s
 	if err := c.open(s, offer{p.McpServers, p.AdditionalDirectories}); err != nil {
 		return none, err
 	}
-	c.out.followUp(s.id, append(line, '\n')) // the client has to know the name first
+	c.out.followUp(s.id, append(line, '\n')) // the client must know the id first
 	return sdk.NewSessionResponse{SessionId: sdk.SessionId(s.id), Modes: c.modes(s)}, nil
 }
 
-// open enters a session. One of the same name that was open before is replaced.
+// open adds a session to the connection. It replaces an open session with the same id.
 func (c *connection) open(s *session, o offer) error {
 	c.mu.Lock()
 	was, ok := c.sessions[s.id]
@@ -221,7 +218,7 @@ func (s *session) busy() bool {
 	return s.turn != nil
 }
 
-// opened returns the session of a request.
+// opened returns the open session that a request names.
 func (c *connection) opened(id sdk.SessionId) (*session, error) {
 	if s := c.session(string(id)); s != nil {
 		return s, nil
@@ -242,8 +239,7 @@ func (c *connection) closeSession(_ context.Context, p sdk.CloseSessionRequest) 
 	return sdk.CloseSessionResponse{}, nil
 }
 
-// update sends the client an update. If it cannot be sent, the connection ends by
-// itself.
+// update sends an update to the client. If this fails, the connection ends without further action here.
 func (c *connection) update(s *session, u sdk.SessionUpdate) {
 	n := sdk.SessionNotification{SessionId: sdk.SessionId(s.id), Update: u}
 	if err := c.sdk.SendNotification(context.Background(), sdk.ClientMethodSessionUpdate, n); err != nil {

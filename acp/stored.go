@@ -14,7 +14,7 @@ import (
 	stored "github.com/stet-dev/stet/session"
 )
 
-// page is how many sessions a list has at most.
+// page is the maximum number of sessions in a list.
 const page = 50
 
 func (c *connection) loadSession(ctx context.Context, p sdk.LoadSessionRequest) (sdk.LoadSessionResponse, error) {
@@ -44,8 +44,8 @@ func (c *connection) resumeSession(ctx context.Context, p sdk.ResumeSessionReque
 	return sdk.ResumeSessionResponse{Modes: c.modes(s)}, nil
 }
 
-// reopen makes a session of a stored one. It returns the stored states too: those
-// of the sessions that were compacted into this one, the oldest first, and its own.
+// reopen opens a stored session. It also returns stored states: those of the sessions that were compacted into this one, oldest
+// first, and its own.
 func (c *connection) reopen(ctx context.Context, id, cwd string) (*session, []stored.State, error) {
 	if err := c.needReady(); err != nil {
 		return nil, nil, err
@@ -76,8 +76,7 @@ func (c *connection) reopen(ctx context.Context, id, cwd string) (*session, []st
 	return &session{id: id, tools: chain[0].ID, dir: filepath.Clean(cwd), space: w, conv: conv, stored: true, begun: true, mode: modeAsk}, chain, nil
 }
 
-// chain returns the states of the sessions that were compacted into st, the
-// oldest first, and st.
+// chain returns the states of the sessions that were compacted into st, oldest first, and then st.
 func (c *connection) chain(ctx context.Context, st stored.State) ([]stored.State, error) {
 	out := []stored.State{st}
 	seen := map[string]bool{st.ID: true}
@@ -85,7 +84,7 @@ func (c *connection) chain(ctx context.Context, st stored.State) ([]stored.State
 		seen[st.From.Session] = true
 		was, err := stored.Resume(ctx, c.config.Store, st.From.Session)
 		if errors.Is(err, stored.ErrNotFound) {
-			break // it was stored elsewhere
+			break // that session is not in this store
 		}
 		if err != nil {
 			return nil, err

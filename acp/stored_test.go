@@ -11,8 +11,7 @@ import (
 	"github.com/stet-dev/stet/llm"
 )
 
-// A session is loaded by another connection: all that was said and done is
-// shown again, and the conversation goes on.
+// Another connection loads a session. It shows all messages and calls, and the conversation continues.
 func TestLoad(t *testing.T) {
 	r := newRig(t, readThenEdit(), "a.txt", "one\ntwo\nthree\n")
 	first := &editor{decide: choose(sdk.PermissionOptionKindAllowOnce)}
@@ -46,7 +45,7 @@ func TestLoad(t *testing.T) {
 	}
 }
 
-// Messages before a compaction are shown when the session is loaded by its first name. The summary is not shown.
+// If a session is loaded by its first id, the messages before a compaction are shown. The summary is not shown.
 func TestLoadCompacted(t *testing.T) {
 	r := newRig(t, func(req *llm.Request) (llm.Response, error) {
 		text := "An answer." + strings.Repeat(" Very long.", 300)
@@ -75,7 +74,7 @@ func TestLoadCompacted(t *testing.T) {
 	}
 }
 
-// Resume shows nothing again; commands answer without the model.
+// session/resume shows no old messages. Commands are answered without the model.
 func TestResumeAndCommands(t *testing.T) {
 	r := newRig(t, script())
 	e := &editor{}
@@ -110,7 +109,7 @@ func TestListPages(t *testing.T) {
 		id := r.begin(e)
 		r.say(e, id, "hello")
 	}
-	r.begin(e) // nothing was said in it
+	r.begin(e) // this session has no messages
 	list, err := e.ListSessions(t.Context(), sdk.ListSessionsRequest{})
 	if err != nil || len(list.Sessions) != 50 || list.NextCursor == nil {
 		t.Fatalf("%d, %v", len(list.Sessions), err)

@@ -8,15 +8,14 @@ import (
 	"github.com/stet-dev/stet/tool"
 )
 
-// sessionTools are an agent's tools in a session of the protocol. The session's
-// mode may hold a call back. The result of a read also tells what the editor has
-// not saved.
+// sessionTools are an agent's tools in a session of the protocol. The session's mode may refuse a call. The result of a read also
+// has the unsaved changes in the editor.
 type sessionTools struct {
 	next tool.Caller
 	text func(ctx context.Context, path string) (string, error) // see Workspace.Text
 
 	once  sync.Once
-	reads map[string]bool // the tools that change nothing
+	reads map[string]bool // by name: whether the tool is read-only
 }
 
 var _ tool.Starter = (*sessionTools)(nil)
@@ -47,7 +46,7 @@ func (st *sessionTools) Start(c tool.Call) func(context.Context) (tool.Result, e
 		if code, why := st.holdsBack(ctx, t, c); why != "" {
 			never, cancel := context.WithCancel(ctx)
 			cancel()
-			_, _ = work(never) // the call gives up its place in the order of calls
+			_, _ = work(never) // the call leaves its place in the order of calls
 			return refused(c, code, why), nil
 		}
 		return work(ctx)
@@ -64,7 +63,7 @@ func (st *sessionTools) onlyReads(name string) bool {
 	return st.reads[name]
 }
 
-// holdsBack says why a call that may write is not done; "" if it may be done.
+// holdsBack returns why a call that may write is refused, or "" if it is allowed.
 func (st *sessionTools) holdsBack(ctx context.Context, t *turn, c tool.Call) (tool.Code, string) {
 	if t.session.currentMode() == modeRead {
 		return tool.PermissionDenied, "The person lets you read only: nothing was written. Say what you would change."
@@ -76,11 +75,11 @@ func (st *sessionTools) holdsBack(ctx context.Context, t *turn, c tool.Call) (to
 	return "", ""
 }
 
-// refused is a failed result in the shape that the tools have.
+// refused returns a failed result in the format of the tools.
 func refused(c tool.Call, code tool.Code, why string) tool.Result {
 	text, err := json.Marshal(map[string]any{"success": false, "error": string(code) + ": " + why})
 	if err != nil {
-		text = []byte(`{"success":false}`) // two strings are always encoded
+		text = []byte(`{"success":false}`) // two strings can always be encoded
 	}
 	return tool.Result{CallID: c.ID, Text: string(text), Code: code}
 }

@@ -13,39 +13,38 @@ import (
 	"github.com/stet-dev/stet/llm"
 )
 
-// turn is the work on one prompt.
+// turn is the work for one prompt.
 type turn struct {
 	conn    *connection
 	session *session
 
 	mu     sync.Mutex
-	calls  map[string]*shownCall // those that have not ended, by key
-	window int                   // tokens; 0: not known
+	calls  map[string]*shownCall // calls that have not ended, by key
+	window int                   // tokens; 0: unknown
 }
 
-// turnKey is the key of the turn in a context.
+// turnKey is the context key of the turn.
 type turnKey struct{}
 
-// turnIn returns the turn that a tool is called in; nil if there is none.
+// turnIn returns the turn in which a tool is called, or nil.
 func turnIn(ctx context.Context) *turn {
 	t, _ := ctx.Value(turnKey{}).(*turn)
 	return t
 }
 
-// shownCall is a call that the client knows of.
+// shownCall is a call that was shown to the client.
 type shownCall struct {
 	id    sdk.ToolCallId
 	args  arguments
-	asked []sdk.ToolCallContent // what a person was shown of it; nil: no person was asked
+	asked []sdk.ToolCallContent // what a person was shown in the question; nil: no person was asked
 
-	outside bool // the call of an MCP server: asked shows its arguments, and not its result
+	outside bool // a call of an MCP server: asked shows its arguments, and not its result
 }
 
-// key is the key of a call. Calls of a sub-agent are told apart by its session,
-// task.
+// key returns the key of a call. task is the session of the sub-agent that made the call, or "".
 func key(task, call string) string { return task + "/" + call }
 
-// event tells the client what happened. It is called in one goroutine at a time.
+// event sends an event of the agent to the client. Only one goroutine calls it at a time.
 func (t *turn) event(e agent.Event) {
 	switch e.Kind {
 	case agent.Asking:
@@ -79,8 +78,7 @@ func (t *turn) event(e agent.Event) {
 	}
 }
 
-// piece passes on a piece of the model's answer. What sub-agents say is for the
-// agent.
+// piece sends a piece of the model's answer to the client. The text of sub-agents is not sent: it is for the agent.
 func (t *turn) piece(e agent.Event) {
 	switch p := e.Piece; {
 	case p.Kind == llm.CallDone:
@@ -95,14 +93,14 @@ func (t *turn) piece(e agent.Event) {
 	}
 }
 
-// say adds to the agent's message.
+// say appends text to the agent's message.
 func (t *turn) say(text string) { t.conn.update(t.session, sdk.UpdateAgentMessageText(text)) }
 
-// note tells the person something that the agent does not say, and that is not
-// stored: the protocol has thoughts for it.
+// note tells the person something that the agent does not say. It is not stored. It is sent as a thought, because the protocol
+// has no other form for it.
 func (t *turn) note(text string) { t.conn.update(t.session, sdk.UpdateAgentThoughtText(text+"\n")) }
 
-// usage says how full the window is.
+// usage sends how full the context window is.
 func (t *turn) usage(u llm.Usage) {
 	if t.window == 0 || u.IsZero() {
 		return
@@ -136,7 +134,7 @@ func (t *turn) begins(task string, call llm.Part, status sdk.ToolCallStatus) {
 	t.conn.update(t.session, started(t.session, c.id, call, c.args, status))
 }
 
-// started is a call as it is first shown.
+// started returns the first update about a call.
 func started(s *session, id sdk.ToolCallId, call llm.Part, a arguments, status sdk.ToolCallStatus) sdk.SessionUpdate {
 	u := &sdk.SessionUpdateToolCall{
 		ToolCallId: id, Title: title(call, a), Kind: displayOf(call.Name).kind, Status: status,
@@ -150,7 +148,7 @@ func started(s *session, id sdk.ToolCallId, call llm.Part, a arguments, status s
 
 // ends shows the result of a call.
 func (t *turn) ends(e agent.Event) {
-	t.begins(e.Task, e.Call, sdk.ToolCallStatusInProgress) // if it was never shown
+	t.begins(e.Task, e.Call, sdk.ToolCallStatusInProgress) // shows the call if it was not shown before
 	t.mu.Lock()
 	c := t.calls[key(e.Task, e.Call.CallID)]
 	delete(t.calls, key(e.Task, e.Call.CallID))
@@ -166,7 +164,7 @@ func (t *turn) ends(e agent.Event) {
 	t.conn.update(t.session, ended(c.id, status, content, e.Result.Text))
 }
 
-// maxRaw is the longest result, in bytes, that is given to the client as it is.
+// maxRaw is the maximum length, in bytes, of a result that is also sent to the client unchanged.
 const maxRaw = 64 << 10
 
 func ended(id sdk.ToolCallId, status sdk.ToolCallStatus, content []sdk.ToolCallContent, text string) sdk.SessionUpdate {
@@ -177,7 +175,7 @@ func ended(id sdk.ToolCallId, status sdk.ToolCallStatus, content []sdk.ToolCallC
 	return u
 }
 
-// over shows that the calls which have not ended never will.
+// over marks the calls that have not ended as failed.
 func (t *turn) over() {
 	t.mu.Lock()
 	open := t.calls
@@ -188,8 +186,8 @@ func (t *turn) over() {
 	}
 }
 
-// callName returns the name of a call for the client. Some endpoints number the
-// calls of each answer from the start: such a name gets a number.
+// callName returns the id of a call for the client. Some endpoints number the calls of each answer from the start. So a number is
+// added to an id that was used before.
 func (s *session) callName(task, call string) sdk.ToolCallId {
 	name := call
 	if task != "" {

@@ -12,11 +12,11 @@ import (
 	"github.com/stet-dev/stet/tool"
 )
 
-// maxUnsaved is the longest diff of unsaved changes that the agent gets, in bytes.
+// maxUnsaved is the maximum length, in bytes, of a diff of unsaved changes that the agent gets.
 const maxUnsaved = 64 << 10
 
-// withUnsaved returns the result of a read with what the editor has not saved.
-// The result still describes the file on disk: the agent has seen that version, and its writes are compared with it.
+// withUnsaved adds the unsaved changes in the editor to the result of a read. The result still describes the file on disk: the
+// agent has seen that version, and its writes are compared with it.
 func (st *sessionTools) withUnsaved(ctx context.Context, t *turn, c tool.Call, result string) string {
 	body, whole := strings.CutSuffix(strings.TrimSpace(result), "}")
 	u, ok := st.unsaved(ctx, t, argumentsOf(string(c.Arguments)).Path)
@@ -39,8 +39,7 @@ func (st *sessionTools) withUnsaved(ctx context.Context, t *turn, c tool.Call, r
 	return body + `,"unsaved":` + string(add) + "}"
 }
 
-// unsaved returns the changes from a file on disk to the editor's buffer of it.
-// It is not ok if there is no buffer, or no such text on disk.
+// unsaved returns the changes from a file on disk to the editor's buffer. ok is false if there is no buffer, or no text on disk.
 func (st *sessionTools) unsaved(ctx context.Context, t *turn, path string) (_ diff.Diff, ok bool) {
 	if st.text == nil || path == "" || !t.conn.readsBuffers() {
 		return diff.Diff{}, false
@@ -54,7 +53,7 @@ func (st *sessionTools) unsaved(ctx context.Context, t *turn, path string) (_ di
 		t.conn.config.log().Debug("buffer", "path", path, "err", err)
 		return diff.Diff{}, false
 	}
-	disk, err := st.text(ctx, path) // after the buffer: it may just have been saved
+	disk, err := st.text(ctx, path) // read again after the buffer, because the person may just have saved it
 	if err != nil {
 		return diff.Diff{}, false
 	}
@@ -62,8 +61,8 @@ func (st *sessionTools) unsaved(ctx context.Context, t *turn, path string) (_ di
 	return diff.Lines(disk, buffer, diff.Options{}), true
 }
 
-// comparable returns a text without what editors do not keep in their buffers: a
-// byte-order mark, the kind of line ends, and whether the last line has one.
+// comparable returns a text without the details that editors do not keep in their buffers: a byte-order mark, the kind of line
+// ends, and whether the last line has a line end.
 func comparable(text string) string {
 	text = strings.ReplaceAll(strings.TrimPrefix(text, "\ufeff"), "\r\n", "\n")
 	if text == "" {
@@ -72,8 +71,7 @@ func comparable(text string) string {
 	return strings.TrimSuffix(text, "\n") + "\n"
 }
 
-// bufferTime is how long an editor may take to answer what a buffer holds. After
-// that it is taken to have no buffer of the file.
+// bufferTime is how long an editor may take to return a buffer. After that, the file is treated as if the editor had no buffer.
 const bufferTime = 5 * time.Second
 
 // buffer asks the editor for the text of a file.

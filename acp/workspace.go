@@ -5,14 +5,14 @@ import (
 	"path/filepath"
 )
 
-// space is a workspace that is open, or being opened.
+// space is a workspace that is open or is being opened.
 type space struct {
 	*Workspace
 	ready chan struct{} // closed when Workspace or err is set
 	err   error
 }
 
-// space opens the workspace of a directory, or returns the one that is open.
+// space opens the workspace of a directory, or returns it if it is open.
 func (c *connection) space(ctx context.Context, dir string) (*space, error) {
 	if !filepath.IsAbs(dir) {
 		return nil, wrong("cwd has to be an absolute path, not %q", dir)
@@ -31,7 +31,7 @@ func (c *connection) space(ctx context.Context, dir string) (*space, error) {
 	c.mu.Unlock()
 	if !ok {
 		s.Workspace, s.err = c.config.Open(ctx, dir)
-		if s.err != nil { // the next one tries again
+		if s.err != nil { // the next request tries again
 			c.mu.Lock()
 			delete(c.spaces, dir)
 			c.mu.Unlock()
@@ -48,7 +48,7 @@ func (c *connection) space(ctx context.Context, dir string) (*space, error) {
 	}
 }
 
-// wrapTools puts sessionTools before the tools of an agent and of its sub-agents.
+// wrapTools puts sessionTools in front of the tools of an agent and of its sub-agents.
 func (c *connection) wrapTools(w *Workspace) {
 	for a := w.Agent; a != nil; a = a.Tasks {
 		a.Client = c.name()

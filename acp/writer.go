@@ -7,29 +7,28 @@ import (
 	"sync"
 )
 
-// lineWriter writes the lines of the SDK and of the lineReader, and knows how
-// many requests wait for their response.
+// lineWriter writes the lines of the SDK and of the lineReader. It counts the requests without a response.
 type lineWriter struct {
 	out  io.Writer
-	fail func(error) // called when nothing can be written any more
+	fail func(error) // called after the first write that fails
 
 	writing sync.Mutex // held while a line is written: only writers wait for the client
-	err     error      // why nothing is written any more; guarded by writing
+	err     error      // the first error, after which nothing is written; protected by writing
 
 	mu        sync.Mutex
 	waiting   int               // requests without a response
-	idle      chan struct{}     // closed when no request waits; nil: no goroutine waits for that
-	followUps map[string][]byte // by session: the line that goes out behind the response that names it
+	idle      chan struct{}     // closed when every request has a response; nil: no goroutine waits for that
+	followUps map[string][]byte // by session: the line that follows the response with that session's id
 }
 
-// requested counts a request that came in.
+// requested counts a received request.
 func (w *lineWriter) requested() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.waiting++
 }
 
-// followUp has line go out right behind the response that names session.
+// followUp makes line follow the response that has the session's id.
 func (w *lineWriter) followUp(session string, line []byte) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -39,7 +38,7 @@ func (w *lineWriter) followUp(session string, line []byte) {
 	w.followUps[session] = line
 }
 
-// Write implements io.Writer. It is called with whole lines.
+// Write implements io.Writer. Each call must have complete lines.
 func (w *lineWriter) Write(line []byte) (int, error) {
 	w.writing.Lock()
 	defer w.writing.Unlock()
@@ -65,8 +64,7 @@ func (w *lineWriter) Write(line []byte) (int, error) {
 	return n, w.err
 }
 
-// allAnswered returns a channel that is closed when every request has its
-// response.
+// allAnswered returns a channel that is closed when every request has a response.
 func (w *lineWriter) allAnswered() <-chan struct{} {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -76,7 +74,7 @@ func (w *lineWriter) allAnswered() <-chan struct{} {
 	return idle
 }
 
-// closeIdle closes idle if no request waits. The caller holds mu.
+// closeIdle closes idle if every request has a response. The caller holds mu.
 func (w *lineWriter) closeIdle() {
 	if w.idle != nil && w.waiting <= 0 {
 		close(w.idle)
@@ -84,16 +82,15 @@ func (w *lineWriter) closeIdle() {
 	}
 }
 
-// responseIn reports whether a line of the agent is a response, and the session
-// that its result names.
+// responseIn reports whether a line of the agent is a response, and returns the session id in its result.
 func responseIn(line []byte) (ok bool, session string) {
 	if bytes.HasPrefix(line, []byte(`{"jsonrpc":"2.0","method"`)) {
-		return false, "" // a notification: most lines are
+		return false, "" // a notification, like most lines
 	}
 	var m struct {
 		Method string
 		Result struct{ SessionID string }
 	}
-	_ = json.Unmarshal(line, &m) // a result of another shape names none
+	_ = json.Unmarshal(line, &m) // a result of another form has no session id
 	return m.Method == "", m.Result.SessionID
 }

@@ -12,13 +12,13 @@ import (
 	"strings"
 )
 
-// systems are the operating systems that there are programs for.
+// systems are the operating systems that programs are built for.
 var systems = []string{"linux", "darwin", "windows"}
 
 var licenceFile = regexp.MustCompile(`(?i)^(licen[cs]e|copying|notice|patents|copyright)`)
 
-// licences writes the licences of all modules that the program is linked with on any system, and Go's own. It makes the
-// directory of the file if there is none.
+// licences writes a file with the licences of Go and of all modules that the program is linked with, on any system. It creates a
+// missing directory of the file.
 func licences(file string) error {
 	dirs := map[string]string{}
 	for _, system := range systems {
@@ -59,7 +59,7 @@ func licences(file string) error {
 			fmt.Fprintf(&b, "\n=== %s: %s\n\n%s\n", name, e.Name(), bytes.TrimSpace(text))
 			found++
 		}
-		if found == 0 && name != "Go" { // a distribution keeps Go's elsewhere
+		if found == 0 && name != "Go" { // a Linux distribution may keep Go's licence in another place
 			return fmt.Errorf("%s: no file with a licence", name)
 		}
 	}

@@ -1,6 +1,6 @@
-// Release makes what belongs to a release beside the programs: the licences of others, lists of what a program is built
-// from, npm packages, the Homebrew formula and the entry for the registry of MCP servers. The Makefile runs it. It uses
-// the standard library alone, and writes the same bytes for the same input.
+// Release makes the parts of a release beside the programs: the licences of other projects, lists of the modules in a program,
+// npm packages, the Homebrew formula, and the entry for the registry of MCP servers. The Makefile runs it. It uses only the
+// standard library. The same input gives the same bytes.
 package main
 
 import (

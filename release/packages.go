@@ -29,12 +29,12 @@ const (
 	about      = "Makes the requests of coding agents smaller, and gives them safe file tools."
 )
 
-// artifact is one line of GoReleaser's artifacts.json.
+// artifact is one entry of GoReleaser's artifacts.json.
 type artifact struct {
 	Name, Path, Goos, Goarch, Type string
 }
 
-// packages writes the npm packages, the formula and server.json into dist, of what GoReleaser has put there.
+// packages writes the npm packages, the formula and server.json into dist. It reads the files that GoReleaser has put there.
 func packages(dist string) error {
 	var meta struct{ Version string }
 	var all []artifact
@@ -42,7 +42,7 @@ func packages(dist string) error {
 		return err
 	}
 	optional := map[string]string{}
-	sums := map[string]string{} // of the archives, by system and processor
+	sums := map[string]string{} // SHA-256 of the archives, by system and processor
 	for _, a := range all {
 		path := filepath.Join(dist, "..", a.Path)
 		switch a.Type {
@@ -67,14 +67,14 @@ func packages(dist string) error {
 	return errors.Join(npmMain(dist, meta.Version, optional), serverJSON(dist, meta.Version), formula(dist, meta.Version, sums))
 }
 
-// npmHere writes the npm packages of a program for this system alone, for tests.
+// npmHere writes the npm packages of a program, only for this system. It is for tests.
 func npmHere(program, dist string) error {
 	const version = "0.0.0-test"
 	name, err := npmProgram(dist, version, artifact{Goos: runtime.GOOS, Goarch: runtime.GOARCH}, program)
 	return errors.Join(err, npmMain(dist, version, map[string]string{name: version}))
 }
 
-// npmMain writes the package that people install. optional are those of the programs, with their version.
+// npmMain writes the package that people install. optional are the packages of the programs, with their versions.
 func npmMain(dist, version string, optional map[string]string) error {
 	return npmPackage(dist, manifest(npmName, version, map[string]any{
 		"bin": map[string]string{"stet": "bin/stet.js"}, "optionalDependencies": optional, "mcpName": mcpName, "engines": map[string]string{"node": ">=18"},
@@ -89,7 +89,7 @@ func readJSON(file string, to any) error {
 	return json.Unmarshal(text, to)
 }
 
-// manifest is a package.json. It names no script, so that nothing runs when the package is installed.
+// manifest returns the content of a package.json. It has no scripts, so nothing runs when the package is installed.
 func manifest(name, version string, more map[string]any) map[string]any {
 	m := map[string]any{
 		"name": name, "version": version, "description": about, "license": "Apache-2.0",
@@ -101,7 +101,7 @@ func manifest(name, version string, more map[string]any) map[string]any {
 	return m
 }
 
-// npmProgram writes the package of one system and processor, in Node's words for them.
+// npmProgram writes the package for one system and processor, under Node's names for both.
 func npmProgram(dist, version string, a artifact, path string) (name string, err error) {
 	system, processor, file := a.Goos, a.Goarch, "stet"
 	if system == "windows" {
@@ -119,7 +119,8 @@ func npmProgram(dist, version string, a artifact, path string) (name string, err
 		map[string][]byte{"bin/" + file: program})
 }
 
-// npmPackage writes a package as "npm pack" would, with the licences. The files' time is that of npm's own packages.
+// npmPackage writes a package in the form of "npm pack", with the licences. The files have the same time as in npm's own
+// packages.
 func npmPackage(dist string, manifest map[string]any, files map[string][]byte) error {
 	text, err := json.MarshalIndent(manifest, "", "  ")
 	if err != nil {
@@ -174,7 +175,7 @@ func serverJSON(dist, version string) error {
 	return os.WriteFile(filepath.Join(dist, "server.json"), append(text, '\n'), 0o644)
 }
 
-// formula writes the Homebrew formula, for the systems that there is an archive for.
+// formula writes the Homebrew formula, for the systems with an archive.
 func formula(dist, version string, sums map[string]string) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "class Stet < Formula\n  desc %q\n  homepage %q\n  version %q\n  license \"Apache-2.0\"\n\n", strings.TrimSuffix(about, "."), repository, version)

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// component is a part of a program, as CycloneDX writes it down.
+// component is a part of a program in the format of CycloneDX.
 type component struct {
 	Type    string `json:"type"`
 	Name    string `json:"name"`
@@ -15,7 +15,7 @@ type component struct {
 	PURL    string `json:"purl,omitempty"`
 }
 
-// sbom writes which modules a program is built from, as a CycloneDX document. What is in it comes from the program itself.
+// sbom writes the modules of a program as a CycloneDX document. It reads them from the program itself.
 func sbom(program, document string) error {
 	info, err := buildinfo.ReadFile(program)
 	if err != nil {

@@ -21,8 +21,7 @@ import (
 
 var update = flag.Bool("update", false, "write what is found into testdata")
 
-// Whatever is in a body comes back, and what is written is a line of UTF-8
-// without NUL.
+// Decode returns every body that Encode has written. The written form is one line of UTF-8 without NUL.
 func TestEncodeAnything(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		want := sessiontest.AnyBody().Draw(t, "body")
@@ -43,8 +42,7 @@ func TestEncodeAnything(t *testing.T) {
 	})
 }
 
-// A session as version 1 wrote it. The file is never written again: every later
-// version must read it.
+// A session in the format of version 1. The file must not change: every later version must read it.
 func TestReadsVersion1(t *testing.T) {
 	raw, err := os.ReadFile("testdata/v1.jsonl")
 	if err != nil {
@@ -88,7 +86,7 @@ func TestNewerVersions(t *testing.T) {
 			t.Errorf("%+v", st)
 		}
 	}
-	// A member that is not known is nothing to stop at.
+	// An unknown member is ignored.
 	if _, err := session.Decode(session.KindTitle, 1, []byte(`{"title":"x","colour":"red"}`)); err != nil {
 		t.Error(err)
 	}
@@ -110,7 +108,7 @@ func FuzzDecode(f *testing.F) {
 		}
 		again, err := session.Encode(body)
 		if err != nil {
-			return // a year that JSON has and we do not write
+			return // JSON allows this year, but Encode does not write it
 		}
 		same, err := session.Decode(session.Kind(kind), session.Format, again)
 		if err != nil {
@@ -152,7 +150,7 @@ func TestJSON(t *testing.T) {
 		t.Errorf("again: %v", err)
 	}
 
-	// Events added since are imported; a session that was forked is reported.
+	// Events that were added later are imported. If both sessions have different events at a number, an error says so.
 	if err := h.Append(t.Context(), session.Title("later")); err != nil {
 		t.Fatal(err)
 	}
@@ -176,7 +174,7 @@ func TestJSON(t *testing.T) {
 		t.Errorf("another one: %v", err)
 	}
 
-	// Damage, and an end that breaks off.
+	// A damaged line, and an incomplete last line.
 	lines := strings.SplitAfter(out.String(), "\n")
 	lines[3] = "{\n"
 	broken := strings.Join(lines[:6], "") + lines[6][:20]
@@ -188,7 +186,7 @@ func TestJSON(t *testing.T) {
 	if last, err := session.Restore(t.Context(), &third, id, read); err != nil || last != 5 {
 		t.Errorf("%d, %v", last, err)
 	}
-	for _, odd := range []string{`x\u001b[2J`, `a\nb`, "ü", strings.Repeat("x", 129)} { // which would be shown
+	for _, odd := range []string{`x\u001b[2J`, `a\nb`, "ü", strings.Repeat("x", 129)} { // ids with characters that must not be shown
 		if id, _, _, err := session.ReadJSON(strings.NewReader(`{"stet_session":"` + odd + `"}` + "\n")); err == nil || errors.Is(err, session.ErrExport) {
 			t.Errorf("%q, %v", id, err)
 		}

@@ -8,7 +8,7 @@ import (
 	"github.com/stet-dev/stet/llm"
 )
 
-// Format is the version of the format in which bodies are written.
+// Format is the version of the format in which Encode writes bodies.
 const Format = 1
 
 // Event is one event of a session.
@@ -40,7 +40,7 @@ const (
 // Opening is the first event of every session.
 type Opening struct {
 	Dir     string // the workspace
-	Source  string // where the session was imported from, in the importer's words; empty: it began here
+	Source  string // the origin of an imported session, in the importer's words; "": the session was not imported
 	From    Link   // the session it comes from; zero: none
 	Carried uint64 // number of events after this one that were copied from there
 }

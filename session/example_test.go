@@ -8,9 +8,8 @@ import (
 	"github.com/stet-dev/stet/session"
 )
 
-// A session is stored as it goes, resumed, and rewound. Nothing is deleted: the
-// rewind is one more event. Memory is a store for tests; sqlite.OpenSessions has
-// the same methods.
+// A session is stored, resumed and rewound. Nothing is deleted, because a rewind is one more event. Memory is a store for tests.
+// sqlite.OpenSessions returns a store with the same methods.
 func Example() {
 	ctx := context.Background()
 	store := new(session.Memory)
@@ -32,7 +31,7 @@ func Example() {
 		return
 	}
 
-	resumed, err := session.Resume(ctx, store, s.ID()) // perhaps in another process
+	resumed, err := session.Resume(ctx, store, s.ID()) // this may be another process
 	if err != nil {
 		fmt.Println(err)
 		return

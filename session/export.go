@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// exported is the first line of an export. Each following line is an event.
+// exported is the first line of an export. Each later line is an event.
 type exported struct {
 	Session string `json:"stet_session"`
 }

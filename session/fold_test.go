@@ -17,8 +17,7 @@ import (
 	"github.com/stet-dev/stet/session/sessiontest"
 )
 
-// inForce is what a rewind means, said in the plainest way: the numbers of the
-// messages in force after n events.
+// inForce is a simple implementation of rewinds, to compare with. It returns the numbers of the messages in force after n events.
 func inForce(events []session.Event, n uint64) []uint64 {
 	if n == 0 {
 		return nil
@@ -48,8 +47,8 @@ func anyEvents(t *rapid.T) []session.Event {
 	return events
 }
 
-// A rewind goes back to any state there was, whatever was rewound before; a
-// state that was taken never changes; folding in pieces is folding.
+// A rewind can restore any earlier state, also after other rewinds. A State that was returned does not change. Adding events in
+// parts gives the same state.
 func TestFoldRewinds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		events := anyEvents(t)
@@ -84,7 +83,7 @@ func TestFoldRewinds(t *testing.T) {
 	})
 }
 
-// Events that are missing anywhere are said, and everything else is folded.
+// Missing events are reported at any position, and all other events are folded.
 func TestFoldGaps(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var whole, kept []session.Event
@@ -113,8 +112,8 @@ func TestFoldGaps(t *testing.T) {
 	})
 }
 
-// Usage is counted once, rewound or not; what was taken along was paid for
-// elsewhere; the context is that of the newest answer in force.
+// Usage is counted once, also after a rewind. The usage of copied messages is counted in their own session. Context is the usage
+// of the newest answer in force.
 func TestFoldUsage(t *testing.T) {
 	answer := func(n int) session.Message {
 		m := sessiontest.Text(llm.Assistant, "x")
@@ -181,7 +180,7 @@ func TestImport(t *testing.T) {
 	}
 }
 
-// Next waits without turning, and hears what comes.
+// Next waits without using the processor, and returns new events.
 func TestSubscriptionWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := &session.Hub{Store: &session.Memory{}}
@@ -234,7 +233,7 @@ func BenchmarkFold(b *testing.B) {
 	}
 }
 
-// A state says whether anything was said since a person went back to there.
+// Rewound says that there is no message after the last rewind or fork.
 func TestRewound(t *testing.T) {
 	said := session.Message{Role: llm.User, Parts: []llm.Part{{Text: "words"}}}
 	for name, c := range map[string]struct {

@@ -8,13 +8,13 @@ import (
 	"time"
 )
 
-// Hub is a Store that tells subscribers about events appended through it. It may be used concurrently. Events of other processes are
-// reported in their order when they are found, at the latest with the next event that is appended here.
+// Hub is a Store that sends events to subscribers when they are appended through it. It may be used concurrently. It also sends
+// events of other processes, in order. It finds them with Poll, or when the next event is appended through it.
 type Hub struct {
 	Store
 	Limit int // events that may wait for a subscriber; 0: 1024
-	// Poll is how often a waiting subscriber looks for events of other processes; 0: never. Each time it reads the
-	// events after the last one, which are mostly none.
+	// Poll is the time after which a waiting subscriber looks for events of other processes; 0: never. It reads the events after
+	// the last one. Usually there are none.
 	Poll time.Duration
 
 	mu   sync.Mutex
@@ -27,12 +27,12 @@ type Subscription struct {
 	id   string
 	next uint64 // number of the event that Next returns next
 
-	read []Event // read from the store, in order: earlier than the events told by the hub
+	read []Event // events from the store, in order; they are earlier than the ones in waiting
 
 	mu      sync.Mutex
 	waiting []Event
 	cut     error
-	news    chan struct{} // of capacity 1
+	news    chan struct{} // has capacity 1; has a value when waiting or cut has changed
 }
 
 // Append implements Store.
@@ -92,7 +92,7 @@ func (h *Hub) Subscribe(ctx context.Context, id string, after uint64) (*Subscrip
 	return s, nil
 }
 
-// tell queues events for the subscriber, or cuts it off if too many wait.
+// tell queues events for the subscriber. If too many events wait, it ends the subscription with ErrSlow.
 func (s *Subscription) tell(b Batch, limit int) {
 	events, err := b.Prepared(time.Time{})
 	s.mu.Lock()
@@ -115,8 +115,8 @@ func (s *Subscription) tell(b Batch, limit int) {
 	}
 }
 
-// Next waits for the next event. ErrSlow means that the subscriber was cut off. It has received all events up to the last one that Next
-// returned, and can subscribe again from there. Damaged events are skipped.
+// Next waits for the next event. ErrSlow means that the subscription has ended because too many events waited. The subscriber has
+// received all events up to the last one that Next returned, and can subscribe again from there. Damaged events are skipped.
 func (s *Subscription) Next(ctx context.Context) (Event, error) {
 	var look <-chan time.Time
 	if s.hub.Poll > 0 {
@@ -141,7 +141,7 @@ func (s *Subscription) Next(ctx context.Context) (Event, error) {
 		case ok && e.Seq == s.next:
 			s.next++
 			return e, nil
-		case ok && e.Seq > s.next: // events were told in another order, or another process wrote some
+		case ok && e.Seq > s.next: // events came in another order, or another process has written events
 			if err := s.catchUp(ctx); err != nil {
 				return Event{}, err
 			}

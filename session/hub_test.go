@@ -12,7 +12,7 @@ import (
 	"github.com/stet-dev/stet/session/sessiontest"
 )
 
-// A waiting reader gets another process's events, once and in order. Without a poll it gets none.
+// With Poll, a waiting subscriber gets the events of another process, once and in order. Without Poll it gets none.
 func TestHubPolls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var store session.Memory

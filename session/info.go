@@ -10,7 +10,7 @@ import (
 	"github.com/stet-dev/stet/llm"
 )
 
-// Info is the information about a session that a list shows.
+// Info is the information about a session in a list of sessions.
 type Info struct {
 	ID      string
 	Dir     string

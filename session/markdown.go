@@ -11,8 +11,8 @@ import (
 	"github.com/stet-dev/stet/llm"
 )
 
-// WriteMarkdown writes the current conversation for people to read. The heading of every message has its event number, which
-// can be used for a rewind. Control characters are shown as U+FFFD.
+// WriteMarkdown writes the current conversation as Markdown for people. The heading of each message has its event number, which a
+// rewind can name. Control characters are shown as U+FFFD.
 func WriteMarkdown(w io.Writer, s State) error {
 	m := markdown{bufio.NewWriter(w)}
 	m.head(s)

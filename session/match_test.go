@@ -9,7 +9,7 @@ import (
 	"github.com/stet-dev/stet/session"
 )
 
-// An event that matches may match: in random texts of letters that are written or compared in a special way.
+// If an event matches, MayMatch is true. The texts are random and have letters with a special encoding or a special lower case.
 func TestMayMatch(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	letters := []string{"a", "K", "k", "\u212a", "i", "\u0130", "ſ", "S", "é", "É", "说", "\"", "\\", "/", "<", "&", "\n", "\t", "\x00", " ", "\u2028", "\x7f", "\xff", "\xc4", "\xb0", "n", "u", "0"}

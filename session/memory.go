@@ -18,7 +18,7 @@ type Memory struct {
 
 var _ Store = (*Memory)(nil)
 
-// kept is a session in memory. Events are kept encoded, so that callers share no memory with them.
+// kept is a session in memory. Its events are encoded, so they share no memory with the values of callers.
 type kept struct {
 	info   Info
 	events []encoded

@@ -18,14 +18,14 @@ var (
 	ErrNotFound = errors.New("no such session")
 	// ErrCompacted means that the session is closed and another one continues.
 	ErrCompacted = errors.New("the session was compacted and is closed")
-	// ErrSlow means that a subscriber was cut off because too many events waited for it.
+	// ErrSlow means that a subscription has ended because too many events waited for the subscriber.
 	ErrSlow = errors.New("subscriber is too slow")
 	// ErrClosed is the error of a closed store.
 	ErrClosed = errors.New("session store is closed")
 )
 
-// Store keeps events. All methods may be called concurrently. Several processes may open the same store. The caller owns the results
-// and keeps its arguments.
+// Store keeps events. All methods may be called concurrently. Several processes may open the same store. Results belong to the
+// caller. The store keeps no reference to the arguments.
 type Store interface {
 	// Append adds all batches or none. They are durable when it returns nil. It returns ErrStale if the After of a batch is not the
 	// number of the session's last event. A batch that begins a session has After 0 and an Opening as its first event. If ctx
@@ -121,7 +121,7 @@ func (e Event) Matches(words []string) bool {
 // MayMatch reports whether the body of an event, as Encode writes it, may match the words. If it is false, the event does not match.
 // The words must be Folded. It is many times faster than decoding the body.
 func MayMatch(body string, words []string) bool {
-	for _, sign := range []string{`"strings":"` + asBytes, "\u0130", "\u212a", `\u0000`} { // two letters whose lower case is ASCII, and what counts as a space
+	for _, sign := range []string{`"strings":"` + asBytes, "\u0130", "\u212a", `\u0000`} { // U+0130 and U+212A have a lower case in ASCII; NUL counts as a space
 		if strings.Contains(body, sign) {
 			return true
 		}

@@ -15,7 +15,7 @@ import (
 	"github.com/stet-dev/stet/store/sqlite"
 )
 
-// talk is a session under test, and the engine that builds its requests.
+// talk has a store and the engine that builds requests.
 type talk struct {
 	*testing.T
 	store  session.Store
@@ -23,8 +23,8 @@ type talk struct {
 	calls  int
 }
 
-// read has a session read a file, which is another one each time when changing,
-// and returns the number of the event of the result.
+// read appends a read of a file to a session, and returns the event number of the result. If changing is set, the file differs at
+// each read.
 func (k *talk) read(s *session.Session, changing bool) uint64 {
 	k.Helper()
 	k.calls++
@@ -57,7 +57,7 @@ func (k *talk) resume(id string) *session.Session {
 	return s
 }
 
-// stored is every byte that is stored of a session.
+// stored returns all stored bytes of a session.
 func (k *talk) stored(id string) []byte {
 	k.Helper()
 	events, damaged, err := k.store.Events(k.Context(), id, 0)
@@ -71,8 +71,8 @@ func (k *talk) stored(id string) []byte {
 	return out.Bytes()
 }
 
-// built returns the results in a request made from the session, a letter each:
-// w whole, l left out; and sees to it that making it changed nothing.
+// built builds a request from the session. It returns one letter for each result in the request: w for whole, l for left out. It
+// also checks that building the request changes nothing.
 func (k *talk) built(s *session.Session) string {
 	k.Helper()
 	before := k.stored(s.ID())
@@ -104,9 +104,8 @@ func (k *talk) expect(when string, s *session.Session, want string) {
 	}
 }
 
-// TRIM-1, TRIM-12: what is left out is the same in every way a request comes
-// about: a normal turn; a resume of the latest, of one from the list, of a
-// compacted one; a rewind; after a compaction. The stored events are never changed.
+// TRIM-1, TRIM-12: the same results are left out in every case: in a normal turn, after resuming the latest session, one of the
+// list or a compacted one, after a rewind, and after a compaction. The stored events never change.
 func TestEveryWayToARequest(t *testing.T) {
 	for _, store := range []struct {
 		name string
@@ -121,7 +120,7 @@ func TestEveryWayToARequest(t *testing.T) {
 			return s
 		}},
 	} {
-		// Under lossless the file stays as it is; asked again, a repeat is answered in full.
+		// With lossless the file does not change between reads. A second read of the same content is answered in full.
 		for _, policy := range []struct {
 			history.Policy
 			changing                bool // the file changes between reads

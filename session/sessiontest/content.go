@@ -17,8 +17,7 @@ import (
 	"github.com/stet-dev/stet/workspace"
 )
 
-// AnyString draws a string of any bytes: UTF-8 and not, with NUL, quotes, halves
-// of surrogate pairs.
+// AnyString draws a string of any bytes: valid and invalid UTF-8, NUL, quotes, and halves of surrogate pairs.
 func AnyString() *rapid.Generator[string] {
 	return rapid.OneOf(
 		rapid.String(),
@@ -27,7 +26,7 @@ func AnyString() *rapid.Generator[string] {
 	)
 }
 
-// AnyMessage draws a message of any content.
+// AnyMessage draws a message with any content.
 func AnyMessage() *rapid.Generator[session.Message] {
 	count := rapid.IntRange(0, 1<<40)
 	part := rapid.Custom(func(t *rapid.T) llm.Part {
@@ -58,7 +57,7 @@ func AnyMessage() *rapid.Generator[session.Message] {
 	})
 }
 
-// AnyBody draws what can follow an opening, but a rewind or a compaction.
+// AnyBody draws any body that can follow an opening, except a rewind and a compaction.
 func AnyBody() *rapid.Generator[session.Body] {
 	return rapid.Custom(func(t *rapid.T) session.Body {
 		s := func(name string) string { return AnyString().Draw(t, name) }
@@ -76,7 +75,7 @@ func AnyBody() *rapid.Generator[session.Body] {
 	})
 }
 
-// Every byte of a message comes back.
+// Every byte of a message is preserved.
 func anyBytes(t *testing.T, s session.Store) {
 	n := 0
 	rapid.Check(t, func(r *rapid.T) {

@@ -12,7 +12,7 @@ import (
 	"github.com/stet-dev/stet/session"
 )
 
-// Writers of sessions of their own.
+// Each writer has its own session.
 func concurrent(t *testing.T, s session.Store) {
 	const writers, each = 16, 20
 	var wg sync.WaitGroup
@@ -39,8 +39,8 @@ func concurrent(t *testing.T, s session.Store) {
 	}
 }
 
-// Handles on one session, as of several processes: who is late learns it, and
-// nothing is lost or written twice.
+// Several handles write to one session, like several processes. A handle that is too late gets ErrStale. No event is lost or
+// written twice.
 func together(t *testing.T, s session.Store) {
 	must(t, s.Append(t.Context(), batch("s", 0, session.Opening{})))
 	const writers, each = 4, 10
@@ -81,7 +81,7 @@ func together(t *testing.T, s session.Store) {
 	}
 }
 
-// The state of a handle is that of the stored events, at any time.
+// The state of a handle is always the fold of the stored events.
 func handles(t *testing.T, s session.Store) {
 	h, err := session.Create(t.Context(), s, session.Opening{Dir: "/p"}, session.Title("t"))
 	must(t, err)
@@ -113,8 +113,7 @@ func handles(t *testing.T, s session.Store) {
 	}
 }
 
-// A rewind is an event; any earlier state can be gone back to, also one that
-// was rewound itself.
+// A rewind is an event. It can go back to any earlier state, also to one that was rewound.
 func rewinds(t *testing.T, s session.Store) {
 	h, err := session.Create(t.Context(), s, session.Opening{})
 	must(t, err)
@@ -125,7 +124,7 @@ func rewinds(t *testing.T, s session.Store) {
 		}
 		return out
 	}
-	for _, text := range []string{"a", "b", "c"} { // events 2 to 4
+	for _, text := range []string{"a", "b", "c"} { // these events have the numbers 2 to 4
 		say(text)
 	}
 	for i, step := range []struct {
@@ -133,12 +132,12 @@ func rewinds(t *testing.T, s session.Store) {
 		say  string
 		want string
 	}{
-		{2, "d", "ad"},   // 5, 6
-		{4, "e", "abce"}, // 7, 8: what was rewound
-		{6, "f", "adf"},  // 9, 10
-		{1, "", ""},      // 11: the beginning
+		{2, "d", "ad"},   // events 5 and 6
+		{4, "e", "abce"}, // events 7 and 8: to a state that was rewound
+		{6, "f", "adf"},  // events 9 and 10
+		{1, "", ""},      // event 11: to the beginning
 		{10, "g", "adfg"},
-		{12, "", "adf"}, // as it was after that rewind
+		{12, "", "adf"}, // to the state after that rewind
 	} {
 		must(t, h.Rewind(t.Context(), step.to))
 		if step.say != "" {
@@ -162,7 +161,7 @@ func forks(t *testing.T, s session.Store) {
 	must(t, err)
 	spent := Text(llm.Assistant, "b")
 	spent.Usage = &llm.Usage{Input: 10, Output: 1}
-	must(t, h.Append(t.Context(), Text(llm.User, "a"), spent, Text(llm.User, "c"))) // 3, 4, 5
+	must(t, h.Append(t.Context(), Text(llm.User, "a"), spent, Text(llm.User, "c"))) // events 3, 4 and 5
 	must(t, h.Rewind(t.Context(), 4))
 	f, err := h.Fork(t.Context(), 0)
 	must(t, err)
@@ -192,7 +191,7 @@ func forks(t *testing.T, s session.Store) {
 func compacts(t *testing.T, s session.Store) {
 	h, err := session.Create(t.Context(), s, session.Opening{Dir: "/p"})
 	must(t, err)
-	must(t, h.Append(t.Context(), Text(llm.User, "long"), Text(llm.Assistant, "story"))) // 2, 3
+	must(t, h.Append(t.Context(), Text(llm.User, "long"), Text(llm.Assistant, "story"))) // events 2 and 3
 	next, err := h.Compact(t.Context(), Text(llm.User, "summary"))
 	must(t, err)
 	st := next.State()
@@ -216,7 +215,7 @@ func compacts(t *testing.T, s session.Store) {
 	if found, err := session.Latest(t.Context(), s, "/p"); err != nil || found.ID != next.ID() {
 		t.Errorf("latest: %v, %v", found, err)
 	}
-	must(t, h.Rewind(t.Context(), 3)) // opens it again
+	must(t, h.Rewind(t.Context(), 3)) // the rewind opens the session again
 	must(t, h.Append(t.Context(), Text(llm.User, "another end")))
 	if st := h.State(); st.Next != "" || len(st.Messages) != 3 {
 		t.Errorf("rewound: %+v", st)
@@ -226,7 +225,7 @@ func compacts(t *testing.T, s session.Store) {
 	same(t, again.State(), h.State())
 }
 
-// Subscribers resume by number; a slow one is cut off, and told why.
+// Subscribers resume by event number. The subscription of a slow subscriber ends with ErrSlow.
 func hub(t *testing.T, store session.Store) {
 	h := &session.Hub{Store: store, Limit: 3}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -254,7 +253,7 @@ func hub(t *testing.T, store session.Store) {
 	expect(sub, 2)
 	say("4")
 	expect(sub, 3, 4)
-	must(t, store.Append(ctx, batch(s.ID(), 4, Text(llm.User, "5")))) // as another process does
+	must(t, store.Append(ctx, batch(s.ID(), 4, Text(llm.User, "5")))) // appended without the hub, like by another process
 	must(t, s.Refresh(ctx))
 	say("6")
 	expect(sub, 5, 6)

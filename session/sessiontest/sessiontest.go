@@ -1,5 +1,4 @@
-// Package sessiontest has the suite that every implementation of session.Store
-// passes.
+// Package sessiontest has the test suite that every implementation of session.Store passes.
 package sessiontest
 
 import (
@@ -20,8 +19,7 @@ import (
 // Start is the time of the first event that the suite writes.
 var Start = time.Date(2026, 3, 1, 12, 0, 0, 123456000, time.UTC)
 
-// Run runs the suite. open returns a new, empty store, and is called once per
-// test; the suite closes what it opens.
+// Run runs the suite. open returns a new, empty store. It is called once for each test. The suite closes the stores.
 func Run(t *testing.T, open func(t *testing.T) session.Store) {
 	for _, test := range []struct {
 		name string
@@ -60,13 +58,12 @@ func Run(t *testing.T, open func(t *testing.T) session.Store) {
 	}
 }
 
-// Text is a message of one text.
+// Text returns a message with one part of text.
 func Text(role llm.Role, text string) session.Message {
 	return session.Message{Role: role, Parts: []llm.Part{{Text: text}}}
 }
 
-// Bodies returns a body of every kind, the opening first, in which no field is
-// zero.
+// Bodies returns one body of every kind, the opening first. No field is zero.
 func Bodies() []session.Body {
 	all := llm.Usage{Input: 1, CacheRead: 2, CacheWrite: 3, CacheWrite1h: 4, Output: 5, Reasoning: 6}
 	return []session.Body{
