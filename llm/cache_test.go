@@ -34,8 +34,8 @@ func TestEnds(t *testing.T) {
 	}
 }
 
-// One of the ends of a request is the whole of the one before it, so that what
-// was written then is found now, however much was added.
+// One of the ends of a request is the end of the previous request. So the provider finds what it cached for the previous request,
+// even after many new messages.
 func TestEndsMeet(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var c Cache

@@ -13,8 +13,8 @@ type Caching struct {
 	Breakpoints []Breakpoint  // in the order of the prompt; nil if the wire format has no markers
 	Lifetime    time.Duration // the longest that the request asks for; 0: the provider's default
 
-	// Clears: the provider drops tool results from the prompt itself. The request tells it to do so when there are
-	// many, or the provider has summarised the beginning of the conversation. Cuts: the provider may drop the beginning of the prompt
-	// if the window is too small.
+	// Clears says that the provider itself removes tool results from the prompt. Either the request asks for it when there are
+	// many, or the provider has summarised the beginning of the conversation. Cuts says that the provider may drop the beginning
+	// of the prompt if the window is too small.
 	Clears, Cuts bool
 }

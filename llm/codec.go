@@ -5,9 +5,9 @@ import "github.com/stet-dev/stet/tool"
 // Codec implements one wire format: the formats of requests, responses and usage, and the keys by which agents that use it
 // identify their conversations. Codecs have no state; all methods may be called concurrently.
 type Codec interface {
-	// Decode reads a request body. The spans of the parts are offsets into body. The request shares no memory with body, so body may be
-	// reused afterwards. An error means that the body is not valid JSON or does not have the expected shape. The caller then
-	// passes the body on unchanged.
+	// Decode reads a request body. The spans of the parts are offsets into body. The request shares no memory with body, so body
+	// may be reused afterwards. An error means that the body is not valid JSON or does not have the expected form. The caller
+	// then passes the body on unchanged.
 	Decode(body []byte) (*Request, error)
 
 	// DecodeAfter is like Decode, but faster for a body that begins like an earlier one. earlier is the result of Decode or

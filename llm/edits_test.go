@@ -24,7 +24,7 @@ func TestPlace(t *testing.T) {
 	}
 }
 
-// A call's arguments that are an object stay one; free text may become any.
+// Arguments that are an object must stay an object. Free text may be replaced by any text.
 func TestPlaceArguments(t *testing.T) {
 	place := func(args, text string) error {
 		r := &Request{Messages: []Message{{Role: Assistant, Parts: []Part{{Kind: ToolCall, Args: args, Span: Span{1, 3}}}}}}

@@ -36,8 +36,7 @@ func TestCallIDs(t *testing.T) { // CTX-3
 	}
 }
 
-// Whatever a model makes up, what is sent is legal and stands once, results
-// belong to their calls, and what is added changes nothing before it.
+// For any ids, the sent ids are valid and unique, and each result has the id of its call. New calls do not change earlier ids.
 func TestCallIDsProperty(t *testing.T) { // CTX-3
 	legal := regexp.MustCompile(`^[a-zA-Z0-9_-]{1,40}$`)
 	rapid.Check(t, func(t *rapid.T) {

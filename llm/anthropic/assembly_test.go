@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// events is a stream of these events.
+// events returns a stream of the given events.
 func events(data ...string) string {
 	var b strings.Builder
 	for _, d := range data {
@@ -46,7 +46,7 @@ func assembledOf(contentType, answer string, n int) (string, string, bool) {
 	return id, string(message), ok
 }
 
-// Every kind of block is put together as it would stand in an answer that is not streamed (WIRE-3, WIRE-8).
+// A block of any kind gets the same form as in an answer that is not streamed (WIRE-3, WIRE-8).
 func TestAssembly(t *testing.T) {
 	for _, c := range []struct{ name, stream, content string }{
 		{"nothing", events(messageStart, messageEnd), ``},
@@ -85,7 +85,7 @@ func TestAssembly(t *testing.T) {
 					t.Error(diff)
 				}
 			}
-			// The codec reads it, and an answer that is not streamed gives the same.
+			// The codec can read the message, and an answer that is not streamed gives the same message.
 			whole := `{"type":"message","id":"msg_1","model":"m","content": [` + c.content + ` ],"stop_reason":"end_turn"}`
 			if id, got, ok := assembledOf("application/json", whole, 50); !ok || id != "msg_1" || plain(t, got) != plain(t, want) {
 				t.Errorf("whole: %s %v\n%s", id, ok, got)
@@ -97,7 +97,7 @@ func TestAssembly(t *testing.T) {
 	}
 }
 
-// plain is JSON with its keys in order.
+// plain returns JSON with sorted keys.
 func plain(t testing.TB, text string) string {
 	t.Helper()
 	d := json.NewDecoder(strings.NewReader(text))
@@ -113,7 +113,7 @@ func plain(t testing.TB, text string) string {
 	return string(out)
 }
 
-// An answer that is incomplete or not understood gives no message.
+// An answer that is incomplete or unknown gives no message.
 func TestAssemblyDoesNotGuess(t *testing.T) {
 	text := started(0, `{"type":"text","text":""}`)
 	for name, stream := range map[string]string{
@@ -148,8 +148,8 @@ func TestAssemblyDoesNotGuess(t *testing.T) {
 	}
 }
 
-// Whatever comes, a message that is put together is JSON, and the same in whatever pieces it came. That of an answer that is
-// not streamed says what the answer says.
+// For any input, the message is JSON, and the pieces of the input make no difference. The message of an answer that is not
+// streamed has the content of that answer.
 func FuzzAssembly(f *testing.F) {
 	f.Add(events(messageStart, started(0, `{"type":"text","text":""}`), delta(0, `{"type":"text_delta","text":"a"}`), stopped(0), messageEnd), uint8(5), true)
 	f.Add(events(messageStart, started(0, `{"type":"thinking","thinking":"","signature":""}`), delta(0, `{"type":"thinking_delta","thinking":"a"}`), delta(0, `{"type":"signature_delta","signature":"s"}`), stopped(0),
@@ -187,7 +187,7 @@ func FuzzAssembly(f *testing.F) {
 	})
 }
 
-// value is JSON as Go reads it.
+// value returns JSON as Go decodes and encodes it.
 func value(text []byte) []byte {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.UseNumber()

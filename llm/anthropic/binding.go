@@ -10,7 +10,7 @@ import (
 	"github.com/stet-dev/stet/internal/rawjson"
 )
 
-// Some models check what stands before a block of thinking that is sent back. If it has changed, the API refuses the
+// Some models check the content before a block of thinking that is sent back. If that content has changed, the API refuses the
 // request, unless the request has the option to drop such blocks.
 
 const (
@@ -21,16 +21,16 @@ const (
 // errDrop means that the option cannot be added to a request, or that the request already sets it.
 var errDrop = errors.New("blocks of thinking cannot be dropped")
 
-// RefusesBound reports whether body, from an answer with status 400, says that a block of thinking does not belong to what stands
-// before it. The API documentation has one sentence for this error. A gateway may wrap the provider's error in its own, so the sentence is
-// searched in the whole body.
+// RefusesBound reports whether body says that a block of thinking does not belong to the content before it. body is an answer
+// with status 400. The API documentation has one sentence for this error. A gateway may put the provider's error into its own, so
+// the whole body is searched for the sentence.
 func RefusesBound(body []byte) bool {
 	return bytes.Contains(body, []byte("block is bound to a different conversation"))
 }
 
 var thinkingKeys = [1]string{"thinking"}
 
-// AppendDropping appends body to dst, with the option to drop blocks of thinking that do not belong to what stands before them.
+// AppendDropping appends body to dst, with the option to drop blocks of thinking that do not belong to the content before them.
 // All other bytes of body stay the same.
 func AppendDropping(dst, body []byte) ([]byte, error) {
 	var at [1]rawjson.Span

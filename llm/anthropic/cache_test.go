@@ -58,8 +58,7 @@ func TestMarks(t *testing.T) { // CTX-11
 	}
 }
 
-// Whatever is asked for, there are four marks at most, and without them the
-// body is the one that asks for nothing.
+// For any Cache there are four markers at most. Without the markers, the body equals the body of a request without Cache.
 func TestMarksAreFew(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		req := &llm.Request{Model: "m", MaxTokens: 5}
@@ -97,7 +96,7 @@ func TestMarksAreFew(t *testing.T) {
 	})
 }
 
-// Reasoning of another provider, whose conversation goes on here, is left out.
+// Thinking of another provider is left out when the conversation continues here.
 func TestEncodeForeignReasoning(t *testing.T) { // CTX-3
 	body, err := Messages{}.Encode(&llm.Request{Model: "m", MaxTokens: 1, Messages: []llm.Message{{Role: llm.Assistant, Parts: []llm.Part{
 		{Kind: llm.Thinking, Raw: `{"type":"reasoning","id":"rs_1"}`}, {Kind: llm.Thinking, Raw: `"words"`}, {Kind: llm.Thinking, Raw: `{"reasoning":"words"}`}, {Text: "x"}}}}})

@@ -6,8 +6,8 @@ import (
 	"github.com/stet-dev/stet/llm"
 )
 
-// TRIM-16: what the provider leaves out of the prompt by itself is told, however
-// it is asked for it: nothing may point at what could be gone.
+// TRIM-16: Clears is set for every way in which the provider may leave out parts of the prompt. No pointer may name content that
+// could be missing.
 func TestClears(t *testing.T) {
 	const (
 		call    = `{"role":"assistant","content":[{"type":"tool_use","id":"a","name":"Read","input":{"file_path":"a.go"}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"a","content":"text"}]}`

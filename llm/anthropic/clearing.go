@@ -9,8 +9,8 @@ import (
 	"github.com/stet-dev/stet/internal/rawjson"
 )
 
-// The API can itself leave out the results of the oldest tool calls before the model sees the request ("Context editing",
-// clear_tool_uses_20250919). The check of thinking still uses what the client sent.
+// The API itself can leave out the results of the oldest tool calls, before the model reads the request ("Context editing",
+// clear_tool_uses_20250919). The check of thinking still uses the content that the client sent.
 
 const (
 	clearingBeta = "context-management-2025-06-27"

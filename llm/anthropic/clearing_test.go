@@ -8,7 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// A request asks for results to be cleared beside what it manages itself; where it manages them, it cannot.
+// The option to clear results is added to the request's own context management. If the request already clears results itself, the
+// option cannot be added.
 func TestAppendClearing(t *testing.T) {
 	const edit = `{"type":"clear_tool_uses_20250919","trigger":{"type":"tool_uses","value":4},"keep":{"type":"tool_uses","value":9}}`
 	for body, want := range map[string]string{
@@ -37,7 +38,7 @@ func TestAppendClearing(t *testing.T) {
 	}
 }
 
-// The answer says of how many calls the results were cleared.
+// Cleared returns the number of calls whose results were cleared, as reported in the answer.
 func TestCleared(t *testing.T) {
 	const applied = `"context_management":{"applied_edits":[{"type":"clear_thinking_20251015","cleared_tool_uses":9},{"type":"clear_tool_uses_20250919","cleared_tool_uses":4,"cleared_input_tokens":900}]}`
 	for name, test := range map[string]struct {

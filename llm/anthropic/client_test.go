@@ -42,8 +42,7 @@ func TestRecorded(t *testing.T) { // CTX-11
 
 func BenchmarkFirstToken(b *testing.B) { modeltest.BenchmarkFirstToken(b, adapter) }
 
-// TestOverTCP asks a model over real connections: one that is reset is tried
-// again.
+// TestOverTCP asks a model over real connections. A request whose connection was reset is tried again.
 func TestOverTCP(t *testing.T) { // CTX-11
 	server := llmtest.New(llmtest.Script{})
 	defer server.Close()
@@ -66,8 +65,8 @@ func TestOverTCP(t *testing.T) { // CTX-11
 	}
 }
 
-// TestProxyFromEnvironment runs itself again with a proxy set, which Go reads
-// once only, and which stands for a host that there is not.
+// TestProxyFromEnvironment runs itself as a second process with a proxy in the environment, because Go reads that only once. The
+// model's host does not exist, so an answer can only come through the proxy.
 func TestProxyFromEnvironment(t *testing.T) { // CTX-11
 	if os.Getenv("STET_TEST_PROXIED") != "" {
 		model := anthropic.Client{Endpoint: endpoint.Config{BaseURL: "http://model.invalid", Model: "m", Retries: -1}}

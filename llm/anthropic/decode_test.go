@@ -96,8 +96,7 @@ func TestDecode(t *testing.T) {
 	}
 }
 
-// The same words as a string, as a block, with and without a cache marker,
-// are the same conversation.
+// The same text gives the same conversation in every form: as a string, as a block, and with or without a cache marker.
 func TestStringAndBlockDecodeAlike(t *testing.T) {
 	forms := []string{
 		`{"system":"s","messages":[{"role":"user","content":"a\u00e9"},{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":"r"}]}]}`,
@@ -149,7 +148,7 @@ func TestDecodeRefuses(t *testing.T) {
 	}
 }
 
-// Such a result is there, with nothing to edit.
+// A result without content is decoded, but it cannot be edited.
 func TestResultWithoutContent(t *testing.T) {
 	for _, content := range []string{``, `,"content":null`, `,"content":[]`, `,"content":[{"type":"text","text":null}]`} {
 		req, err := Messages{}.Decode([]byte(`{"messages":[{"role":"user","content":[{"type":"tool_result","tool_use_id":"t"` + content + `}]}]}`))
@@ -163,7 +162,7 @@ func TestResultWithoutContent(t *testing.T) {
 	}
 }
 
-// Decoding more of a conversation leaves what was there before as it was.
+// Decoding a longer conversation does not change its earlier messages.
 func TestDecodeIsStableUnderAppend(t *testing.T) {
 	full, err := Messages{}.Decode([]byte(sample))
 	if err != nil {

@@ -45,7 +45,7 @@ func TestEncodeOnTheWire(t *testing.T) {
 	}
 }
 
-// The API refuses a result that stands behind anything else in its message.
+// The API refuses a result that comes after another part of its message.
 func TestEncodeResultsFirst(t *testing.T) { // CTX-3
 	image := func(data string) llm.Part {
 		return llm.Part{Kind: llm.Opaque, Raw: `{"type":"image","source":{"type":"base64","media_type":"image/png","data":"` + data + `"}}`}
@@ -82,7 +82,7 @@ func TestEncodeLeavesOutWhatIsEmpty(t *testing.T) { // CTX-3
 	}
 }
 
-// The error names the message by its place in the request.
+// The error names the index of the message in the request.
 func TestEncodeRefusalNamesTheMessage(t *testing.T) {
 	_, err := Messages{}.Encode(&llm.Request{Messages: []llm.Message{{Role: llm.User, Local: true}, {Role: "robot"}}})
 	if want := `messages request: message 1: unknown role "robot"`; err == nil || err.Error() != want {

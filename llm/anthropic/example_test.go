@@ -10,8 +10,8 @@ import (
 	"github.com/stet-dev/stet/llm/llmtest"
 )
 
-// A model is asked, its answer printed as it comes, and sent back with the
-// results of its calls until it calls no more.
+// A model is asked, and its answer is printed while it arrives. The answer is sent back with the results of its calls, until
+// there are no more calls.
 func Example() {
 	server := llmtest.New(llmtest.Script{Turns: []llmtest.Turn{
 		llmtest.Say("I look it up.", llmtest.Call("lookup", `{"row":"41"}`)),

@@ -16,7 +16,7 @@ func TestEncodeForeignParts(t *testing.T) { // CTX-3
 	}
 	for _, c := range []struct {
 		role      llm.Role
-		raw, want string // want "": as it is
+		raw, want string // want "": unchanged
 	}{
 		{llm.User, `{"type":"image", "source":{"type":"file","file_id":"f"}}`, ""},
 		{llm.User, `{"source":{"type":"text"},  "type":"document"}`, ""},
@@ -48,7 +48,7 @@ func TestEncodeForeignParts(t *testing.T) { // CTX-3
 	}
 }
 
-// The API takes plain identities, each once, and plain names.
+// The API accepts only simple ids and names. Each id must be unique.
 func TestEncodeForeignNames(t *testing.T) { // CTX-3
 	call := func(id, name string) llm.Part {
 		return llm.Part{Kind: llm.ToolCall, CallID: id, Name: name, Args: "{}"}

@@ -7,7 +7,7 @@ import (
 	"github.com/stet-dev/stet/llm"
 )
 
-// layout says where the parts of a request stand in its body.
+// layout has the places of a request's parts in its body.
 type layout struct {
 	walk     rawjson.Walk // of the messages
 	marked   []marked     // in the order of decoding

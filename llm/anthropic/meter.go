@@ -24,8 +24,8 @@ type meter struct {
 	cleared    int
 }
 
-// Dropped returns how many blocks of thinking in the request the provider dropped, as the answer says, because they do not belong to
-// what stands before them.
+// Dropped returns how many blocks of thinking in the request the provider dropped, as reported in the answer, because they do not
+// belong to the content before them.
 func (m *meter) Dropped() int {
 	m.Tap.Flush()
 	return m.dropped

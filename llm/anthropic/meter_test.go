@@ -129,7 +129,7 @@ func TestSession(t *testing.T) {
 	}
 }
 
-// The signatures of thinking are read as they pass, each once, streamed or not (WIRE-2).
+// Signatures of thinking are read from the answer, each once, streamed or not (WIRE-2).
 func TestMeterSignatures(t *testing.T) {
 	for contentType, pieces := range map[string][]string{
 		"text/event-stream": {

@@ -9,8 +9,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// after checks that body decodes the same behind an earlier one, and returns
-// what it decodes to; nil if it does not.
+// after checks that DecodeAfter with an earlier body gives the same result as Decode. It returns the request, or nil if body
+// cannot be decoded.
 func after(t interface {
 	Helper()
 	Fatalf(format string, args ...any)
@@ -53,7 +53,7 @@ func beginsAlike(t *testing.T, f Format) {
 	})
 }
 
-// next draws a body that begins like body.
+// next returns a random body that begins like body.
 func (f Format) next(t *rapid.T, body []byte, req *llm.Request) []byte {
 	switch rapid.SampledFrom([]string{"goes on", "went back", "bytes", "marker", "same"}).Draw(t, "next") {
 	case "goes on", "went back":
@@ -79,7 +79,7 @@ func (f Format) next(t *rapid.T, body []byte, req *llm.Request) []byte {
 	return bytes.Clone(body)
 }
 
-// toggle puts what at the end of an object, or takes it away where it is.
+// toggle inserts what at the end of an object, or removes it.
 func toggle(t *rapid.T, body []byte, what string) []byte {
 	if i := bytes.Index(body, []byte(what)); i >= 0 && rapid.Bool().Draw(t, "away") {
 		return bytes.Join([][]byte{body[:i], []byte("}"), body[i+len(what):]}, nil)

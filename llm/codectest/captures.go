@@ -11,10 +11,8 @@ import (
 	"github.com/stet-dev/stet/llm"
 )
 
-// Captures runs check on the request bodies of every recording in fsys whose
-// name contains one of words, or skips the test where there are none. A
-// recording is a file of bodies, one per line; a body that is not plain JSON
-// stands in a line as {"_raw": "…"}.
+// Captures runs check for every recording in fsys whose name contains one of words. If there is none, it skips the test. A
+// recording is a file of request bodies, one on each line. A body that is not plain JSON is written as {"_raw": "…"}.
 func Captures(t *testing.T, fsys fs.FS, check func(t *testing.T, name string, bodies [][]byte), words ...string) {
 	names, err := fs.Glob(fsys, "*.jsonl")
 	if err != nil {
@@ -62,7 +60,7 @@ func bodies(data []byte) [][]byte {
 	return lines
 }
 
-// PatchResults patches all editable results of each body, and returns the other results. There must be some editable ones.
+// PatchResults patches all editable results of each body, and returns the other results. At least one result must be editable.
 func PatchResults(t testing.TB, c llm.Codec, bodies [][]byte) (fixed []llm.Part) {
 	t.Helper()
 	edited := 0
@@ -86,9 +84,8 @@ func PatchResults(t testing.TB, c llm.Codec, bodies [][]byte) (fixed []llm.Part)
 	return fixed
 }
 
-// Grow checks that a turn's request decodes to the messages of the turn before
-// and more, also where the agent moved its cache markers. The system text may
-// change, and other conversations may stand between.
+// Grow checks that the request of a turn decodes to the messages of the previous turn and more, also if the agent has moved its
+// cache markers. The system text may change, and requests of other conversations may come in between.
 func Grow(t testing.TB, c llm.Codec, bodies [][]byte) {
 	t.Helper()
 	var before []llm.Message

@@ -1,6 +1,5 @@
-// Package codectest has the suite that every llm.Codec passes, and the checks
-// and the benchmark that go with it. A codec's own tests say what its wire
-// format looks like; what holds for all formats is here.
+// Package codectest has the test suite that every llm.Codec passes, with its checks and a benchmark. The suite tests the
+// properties of all formats. The tests of a codec itself show its wire format.
 package codectest
 
 import (
@@ -12,18 +11,18 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Format is a codec, and what the suite has to know of its wire format.
+// Format is a codec, with the properties of its wire format that the suite needs.
 type Format struct {
 	Codec  llm.Codec
-	Sample string // a request body with all that the format has
+	Sample string // a request body that uses all features of the format
 
-	Thought  string // Raw of reasoning; each %[1]s is its text, a JSON string
-	Opaque   string // Raw of an opaque part in what the user says
-	MinLimit int    // the least MaxTokens that comes back
-	Together bool   // the results of a turn's calls are one message
-	Flagged  bool   // results can be flagged as errors
-	Free     bool   // tools can take free text
-	Pathed   bool   // the model and Stream stand in the path, and no key of the conversation in the body
+	Thought  string // Raw of reasoning; each %[1]s is replaced by its text as a JSON string
+	Opaque   string // Raw of an opaque part in a user message
+	MinLimit int    // the smallest MaxTokens that the format preserves
+	Together bool   // the results for the calls of one answer are one message
+	Flagged  bool   // the format has an error flag for results
+	Free     bool   // the format has tools that take free text
+	Pathed   bool   // the model and Stream are in the path, and the body has no key of the conversation
 }
 
 // Run runs the suite.
@@ -45,8 +44,7 @@ func Run(t *testing.T, f Format) {
 	}
 }
 
-// Spanless takes the spans, which only a body gives, off the parts of req, and
-// returns it.
+// Spanless removes the spans from the parts of req, because only a decoded request has them. It returns req.
 func Spanless(req *llm.Request) *llm.Request {
 	for _, m := range req.Messages {
 		for i := range m.Parts {
@@ -104,7 +102,7 @@ func ownership(t *testing.T, f Format) {
 	}
 }
 
-// White space around a body is of no account; a byte order mark is no JSON.
+// White space around a body is ignored. A byte order mark is not valid JSON.
 func space(t *testing.T, f Format) {
 	body := []byte(" \r\n\t" + f.Sample + "\n ")
 	got, err := f.Codec.Decode(body)
@@ -123,9 +121,8 @@ func space(t *testing.T, f Format) {
 	}
 }
 
-// A text may be written with escapes and is edited all the same. One that
-// cannot be said in UTF-8 without loss is not offered for editing: what an
-// edit keeps of it would change.
+// A text that is written with escapes can be edited. A text that UTF-8 cannot express without loss cannot be edited, because an
+// edit would change its remaining part.
 func escapes(t *testing.T, f Format) {
 	plain := encode(t, f.Codec, &llm.Request{Messages: []llm.Message{
 		{Role: llm.Tool, Parts: []llm.Part{{Kind: llm.ToolResult, CallID: "c", Text: "cut here"}}}}})

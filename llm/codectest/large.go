@@ -10,7 +10,7 @@ import (
 
 const line = "    12\tif err := store.Append(ctx, \"event\"); err != nil {\n"
 
-// conversation makes a request of n rounds whose results take size bytes.
+// conversation returns the body of a request with n rounds, whose results have size bytes each.
 func conversation(t testing.TB, c llm.Codec, n, size int) []byte {
 	req := &llm.Request{Model: "m", MaxTokens: 1000, Messages: []llm.Message{
 		{Role: llm.System, Parts: []llm.Part{{Text: strings.Repeat("Be brief. ", 500)}}},
@@ -40,8 +40,7 @@ func encode(t testing.TB, c llm.Codec, req *llm.Request) []byte {
 	return body
 }
 
-// BenchmarkDecode decodes conversations of two sizes, and one of many small
-// messages.
+// BenchmarkDecode decodes conversations of two sizes, and one with many small messages.
 func BenchmarkDecode(b *testing.B, c llm.Codec) {
 	for _, size := range []struct {
 		name         string
@@ -60,8 +59,7 @@ func BenchmarkDecode(b *testing.B, c llm.Codec) {
 	}
 }
 
-// A long conversation decodes, and so does one large text; what time they
-// take is the benchmark's matter.
+// A long conversation can be decoded, and so can one large text. The benchmark measures the time.
 func large(t *testing.T, f Format) {
 	req, err := f.Codec.Decode(conversation(t, f.Codec, 5000, 10))
 	if err != nil || len(req.Messages) != 10002 {

@@ -7,8 +7,8 @@ import (
 	"github.com/stet-dev/stet/llm"
 )
 
-// Meter checks what a meter says of a response that comes in pieces. It must
-// not say anything of usage in its first 50 bytes.
+// Meter checks the results of a meter for a response that arrives in pieces. The first 50 bytes of the response must not contain
+// usage.
 func Meter(t *testing.T, c llm.Codec, contentType, body string, want llm.Reading) {
 	t.Helper()
 	check := func(m llm.Meter) {
@@ -43,7 +43,7 @@ func Meter(t *testing.T, c llm.Codec, contentType, body string, want llm.Reading
 
 func write(m llm.Meter, body string) { _, _ = m.Write([]byte(body)) }
 
-// Bytes that are no answer say nothing.
+// For bytes that are not an answer, a meter has no results.
 func strange(t *testing.T, f Format) {
 	for _, body := range []string{
 		"", "\xff\x00", "\x00\xff\xfe", "data: {\n\n", "data: []\n\n", `{"usage":[]}`,

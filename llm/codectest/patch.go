@@ -10,11 +10,11 @@ import (
 	"github.com/stet-dev/stet/llm"
 )
 
-// marked is the key of the object that stands for arguments that were edited.
+// marked is the key of the object that replaces edited arguments.
 const marked = "left out"
 
-// differences walks two documents that must be alike but for strings, and
-// objects that became marked ones, and returns what differs, before and after.
+// differences compares two documents. They may differ only in strings, and in objects that were replaced by an object with the
+// key marked. It returns the differing values, before and after.
 func differences(t testing.TB, before, after []byte) (out [][2]string) {
 	t.Helper()
 	a, b := document(t, before), document(t, after)
@@ -81,8 +81,8 @@ func canonical(t testing.TB, v any) string {
 	return string(text)
 }
 
-// arguments returns what a call's arguments become, and what they were as the
-// differences show it: an object in the body as canonical has it.
+// arguments returns the new arguments of a call for an edit, and the old ones in the form in which differences returns them.
+// object says that the arguments are an object in the body.
 func arguments(text, args string, object bool) (becomes, was string) {
 	var v any
 	d := json.NewDecoder(strings.NewReader(args))
@@ -90,16 +90,15 @@ func arguments(text, args string, object bool) (becomes, was string) {
 	if d.Decode(&v) != nil || !json.Valid([]byte(args)) {
 		return text, args
 	}
-	b, _ := json.Marshal(map[string]string{marked: text}) // strings marshal
+	b, _ := json.Marshal(map[string]string{marked: text}) // strings can always be encoded
 	if object {
-		was, _ := json.Marshal(v) // it was decoded just now
+		was, _ := json.Marshal(v) // v was just decoded
 		return string(b), string(was)
 	}
 	return string(b), args
 }
 
-// Patch edits every part that pick chooses and checks what came of it. It
-// returns how many there were.
+// Patch edits every part for which pick is true, and checks the result. It returns the number of edited parts.
 func Patch(t testing.TB, c llm.Codec, body []byte, req *llm.Request, pick func(llm.Message, llm.Part) bool) int {
 	t.Helper()
 	same, err := c.Patch(nil, body, req, nil)
@@ -149,14 +148,13 @@ func Patch(t testing.TB, c llm.Codec, body []byte, req *llm.Request, pick func(l
 	return len(edits)
 }
 
-// IsResult picks the results of tools.
+// IsResult selects the results of tools.
 func IsResult(_ llm.Message, p llm.Part) bool { return p.Kind == llm.ToolResult }
 
-// IsAny picks every part.
+// IsAny selects every part.
 func IsAny(llm.Message, llm.Part) bool { return true }
 
-// Fuzz decodes what comes out of the samples. What is valid can be patched,
-// and encoded to something valid.
+// Fuzz decodes bodies that are derived from the samples. A valid body can be patched, and encoded again to a valid body.
 func Fuzz(f *testing.F, c llm.Codec, samples ...string) {
 	for _, body := range samples {
 		f.Add([]byte(body))
@@ -175,7 +173,7 @@ func Fuzz(f *testing.F, c llm.Codec, samples ...string) {
 		after(t, c, body, body, req)
 		again, err := c.Encode(req)
 		if !json.Valid(body) {
-			return // strings that were not asked for are not looked into
+			return // Decode accepts invalid JSON in strings that it does not read
 		}
 		Patch(t, c, body, req, IsAny)
 		if req.Chained {

@@ -9,8 +9,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// text draws words that survive a trip through JSON, and are not all space,
-// which a format may leave out.
+// text draws a text that JSON preserves. It has other characters than space, because a format may leave out blank texts.
 func text(t *rapid.T, label string) string {
 	lossless := func(s string) bool { return !strings.ContainsRune(s, '\ufffd') && strings.TrimSpace(s) != "" }
 	return rapid.StringN(1, 30, -1).Filter(lossless).Draw(t, label)
@@ -19,12 +18,12 @@ func text(t *rapid.T, label string) string {
 func quoted(v any) string {
 	b, err := json.Marshal(v)
 	if err != nil {
-		panic(err) // only strings
+		panic(err) // v has only strings
 	}
 	return string(b)
 }
 
-// words draws the parts of something said.
+// words draws the parts of a text.
 func words(t *rapid.T, label string) []llm.Part {
 	var parts []llm.Part
 	for range rapid.IntRange(1, 2).Draw(t, label) {
@@ -33,8 +32,8 @@ func words(t *rapid.T, label string) []llm.Part {
 	return parts
 }
 
-// request draws a request in the form that Decode gives: system first, then
-// in turn what the user says, what the model answers, and results.
+// request draws a request in the form that Decode returns: first the system text, and then user messages, answers of the model,
+// and results.
 func (f Format) request(t *rapid.T) *llm.Request {
 	req := &llm.Request{
 		Model: text(t, "model"), MaxTokens: rapid.IntRange(f.MinLimit, 1e6).Draw(t, "max"),

@@ -10,9 +10,8 @@ import (
 	"github.com/stet-dev/stet/llm/endpoint"
 )
 
-// FuzzStream checks the reader of a streamed answer with streams of any bytes:
-// it takes them in pieces of any size alike, what it tells is what it returns,
-// and what is whole can be sent back.
+// FuzzStream checks the reader of a streamed answer with streams of any bytes. The size of the pieces makes no difference. The
+// events have the same content as the returned answer. A complete answer can be sent back.
 func FuzzStream(f *testing.F, c llm.Codec, reader func(emit func(llm.Event)) endpoint.Reader, seeds ...[]byte) {
 	for _, s := range seeds {
 		f.Add(s, 7)

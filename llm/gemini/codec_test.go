@@ -65,8 +65,8 @@ type part struct {
 	Editable       bool
 }
 
-// Calls without ids are paired with their responses; signed calls stay; what is not known is
-// opaque (WIRE-8, CTX-3).
+// Calls without ids are paired with their responses. Calls with a signature cannot be edited. Unknown parts are opaque (WIRE-8,
+// CTX-3).
 func TestDecode(t *testing.T) {
 	req, err := GenerateContent{}.Decode([]byte(sample))
 	if err != nil {
@@ -125,7 +125,7 @@ func TestDecode(t *testing.T) {
 	}
 }
 
-// countTokens may have a whole request, which alone counts then. Its places are those of the body.
+// A body of countTokens may have a whole request. Then only this request is counted. Its spans are places in the body.
 func TestDecodeCounted(t *testing.T) {
 	for _, around := range [][2]string{
 		{`{"generateContentRequest":`, `}`}, {`{"contents":[{"parts":[{"text":"other"}]}], "generate_content_request": `, ` ,"x":1} `},
@@ -151,7 +151,8 @@ func TestDecodeCounted(t *testing.T) {
 	}
 }
 
-// A conversation that the provider keeps under a name is continued: what stands before is not seen.
+// cachedContent names the beginning of a conversation that the provider stores. The request is Chained, because that beginning is
+// not in the body.
 func TestDecodeCached(t *testing.T) {
 	for body, want := range map[string]bool{
 		`{"contents":[],"cachedContent":"cachedContents/x"}`: true, `{"cached_content":"c","contents":[]}`: true,

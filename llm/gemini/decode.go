@@ -17,22 +17,21 @@ type decoder struct {
 	llm.Builder
 	layout
 	calls   int        // function calls so far
-	open    []llm.Part // calls of the model's last content that have no response yet
-	counted bool       // the request stands in a body of countTokens
+	open    []llm.Part // calls of the model's last content without a response
+	counted bool       // the request is inside a body of countTokens
 }
 
-// layout is where a request stands in its body.
+// layout has the places of a request's parts in its body.
 type layout struct {
-	walk   rawjson.Walk // of the contents; its seams count function calls as their parts
-	system bool         // a message goes before those of the walk
+	walk   rawjson.Walk // of the contents; the count of parts in it is the number of function calls
+	system bool         // a system message comes before the messages of the walk
 }
 
 func newDecoder(body []byte) *decoder { return &decoder{Decoder: rawjson.NewDecoder(body)} }
 
-// Decode implements llm.Codec. Model and Stream stay empty: they are in the path.
+// Decode implements llm.Codec. Model and Stream stay empty, because they are in the path.
 //
-// Strings of the messages share pieces of memory of up to 64 KB: clone what is to
-// outlive the request.
+// The strings of the messages share blocks of memory of up to 64 KB. Clone a string that must outlive the request.
 func (c GenerateContent) Decode(body []byte) (*llm.Request, error) {
 	return c.DecodeAfter(body, nil, nil)
 }
@@ -47,7 +46,7 @@ func (GenerateContent) DecodeAfter(body []byte, earlier *llm.Request, earlierBod
 	return req, nil
 }
 
-// Members have two names, as always where JSON is made of protocol buffers.
+// Each member has two names, as usual for JSON that is made from protocol buffers.
 const (
 	reqContents = iota
 	reqSystem
@@ -90,16 +89,16 @@ func (d *decoder) request(earlier *llm.Request, earlierBody []byte) (*llm.Reques
 		req.MaxTokens, _ = rawjson.Int(d.Body, either(c[0], c[1]))
 	}
 	d.tools(req, f[reqTools])
-	// Content that the provider keeps under a name comes before the contents, and is not seen here.
+	// With cachedContent, the provider stores the beginning of the conversation. It is not in this body.
 	req.Chained = d.Own(either(f[reqCached], f[reqCachedOther])) != ""
 	req.Messages = d.Messages()
-	layout := d.layout // alone: the decoder has the body
+	layout := d.layout // a copy, so that the request does not keep the decoder and the body
 	req.Layout = &layout
 	return req, d.Err()
 }
 
-// countedRequest reads the request whose tokens are to be counted, where countTokens has it whole: the provider
-// ignores contents beside it then.
+// countedRequest reads the request in a body of countTokens whose tokens are to be counted. In this case the provider ignores
+// contents beside the request.
 func (d *decoder) countedRequest(at rawjson.Span) (*llm.Request, error) {
 	if at.KindOf(d.Body) != '{' {
 		return nil, errors.New("the request to be counted is no object")
@@ -109,11 +108,11 @@ func (d *decoder) countedRequest(at rawjson.Span) (*llm.Request, error) {
 	if err != nil {
 		return nil, err
 	}
-	req.Layout = nil // no other body goes on from a seam in it
+	req.Layout = nil // DecodeAfter cannot continue from such a request
 	return req, nil
 }
 
-// either is the place of a member that is written in one of two ways.
+// either returns the place of a member that has two possible names.
 func either(a, b rawjson.Span) rawjson.Span {
 	if a.IsZero() {
 		return b
@@ -121,8 +120,7 @@ func either(a, b rawjson.Span) rawjson.Span {
 	return a
 }
 
-// resume goes on behind the contents that the body has in common with an earlier one. It is nil
-// if there are none.
+// resume starts decoding after the contents that the body shares with an earlier one. It returns nil if there are none.
 func (d *decoder) resume(earlier *llm.Request, earlierBody []byte) *rawjson.Scanner {
 	if earlier == nil {
 		return nil
@@ -147,7 +145,7 @@ func (d *decoder) resume(earlier *llm.Request, earlierBody []byte) *rawjson.Scan
 	return &s
 }
 
-// reopen finds the calls that have no response yet in what goes before.
+// reopen sets the open calls from the messages in Before.
 func (d *decoder) reopen() {
 	for i := len(d.Before) - 1; i >= 0; i-- {
 		if d.Before[i].Role != llm.Assistant {
@@ -165,7 +163,7 @@ func (d *decoder) reopen() {
 	}
 }
 
-// asked takes the calls among the parts of the model's last content for open.
+// asked sets the open calls to the calls among parts. parts are those of the model's last content.
 func (d *decoder) asked(parts []llm.Part) {
 	d.open = d.open[:0]
 	for _, p := range parts {
@@ -175,7 +173,7 @@ func (d *decoder) asked(parts []llm.Part) {
 	}
 }
 
-// close takes away the first open call that is meant, and returns its id.
+// close removes the first open call for which meant is true, and returns its id.
 func (d *decoder) close(meant func(llm.Part) bool) (id string, ok bool) {
 	i := slices.IndexFunc(d.open, meant)
 	if i < 0 {
@@ -186,7 +184,7 @@ func (d *decoder) close(meant func(llm.Part) bool) (id string, ok bool) {
 	return id, true
 }
 
-// contents reads the contents that are left of the array that s is in.
+// contents reads the remaining contents of the array that s is in.
 func (d *decoder) contents(s *rawjson.Scanner) {
 	for s.Next() && d.Err() == nil {
 		d.content(s)
@@ -196,8 +194,7 @@ func (d *decoder) contents(s *rawjson.Scanner) {
 
 var contentKeys = [2]string{"role", "parts"}
 
-// content reads one content of the wire, which becomes one message, or several where
-// function responses stand among other parts.
+// content reads one content of the wire format. It becomes one message, or several if function responses are among other parts.
 func (d *decoder) content(s *rawjson.Scanner) {
 	var f [2]rawjson.Span
 	whole := s.Object(contentKeys[:], f[:])
@@ -219,7 +216,7 @@ func (d *decoder) content(s *rawjson.Scanner) {
 	}
 }
 
-// split ends the messages of a content that began at part from.
+// split ends the messages made from a content whose first part is at index from.
 func (d *decoder) split(from int) {
 	roleOf := func(p *llm.Part) llm.Role {
 		if p.Kind == llm.ToolResult {
@@ -237,7 +234,7 @@ func (d *decoder) split(from int) {
 	}
 }
 
-// systemText reads the system instruction, a content of its own.
+// systemText reads the system instruction, which is a separate content.
 func (d *decoder) systemText(at rawjson.Span) {
 	if at.IsZero() {
 		return
@@ -253,8 +250,7 @@ func (d *decoder) systemText(at rawjson.Span) {
 	d.system = true
 }
 
-// tools reads what the model may call: functions, and by their names the tools that run at the
-// provider.
+// tools reads the offered tools: functions, and the tools that run at the provider, by their names.
 func (d *decoder) tools(req *llm.Request, at rawjson.Span) {
 	if at.IsZero() {
 		return
@@ -282,7 +278,7 @@ func (d *decoder) tools(req *llm.Request, at rawjson.Span) {
 
 var functionKeys = [5]string{"name", "description", "parameters", "parametersJsonSchema", "parameters_json_schema"}
 
-// function adds the function that is next.
+// function adds the next function.
 func (d *decoder) function(req *llm.Request, s *rawjson.Scanner) {
 	var f [5]rawjson.Span
 	if s.Object(functionKeys[:], f[:]).IsZero() {
@@ -293,5 +289,5 @@ func (d *decoder) function(req *llm.Request, s *rawjson.Scanner) {
 	req.AddTool(d.String(f[0]), d.String(f[1]), bytes.Clone(schema.Of(d.Body)))
 }
 
-// callName is the id of a call that has none: the number of calls before it.
+// callName returns the id for a call without an id. n is the number of calls before it.
 func callName(n int) string { return "call-" + strconv.Itoa(n) }

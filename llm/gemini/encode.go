@@ -8,11 +8,14 @@ import (
 	"github.com/stet-dev/stet/llm"
 )
 
-// Encode implements llm.Codec. Local messages are left out, and so is thinking that did
-// not come from this API. System text in the middle of the conversation is said by the user. The model
-// and Stream are not in the body. Signatures are kept on thoughts alone: a [llm.Request]
-// has no place for those of calls, so what is encoded is for models that check none. A Chained
-// request cannot be encoded.
+// Encode implements llm.Codec. It makes these changes:
+//   - Local messages and thinking of other APIs are left out.
+//   - A system message at the beginning becomes the system instruction. A later one becomes a user message.
+//   - Model and Stream are left out, because they are not in the body.
+//   - Signatures are kept only on thoughts, because a [llm.Request] has no place for the signatures of calls. So the body is for
+//     models that do not check signatures.
+//
+// A Chained request cannot be encoded.
 func (GenerateContent) Encode(req *llm.Request) ([]byte, error) {
 	w := &writer{names: map[string]string{}}
 	if req.Chained {
@@ -48,7 +51,7 @@ func (GenerateContent) Encode(req *llm.Request) ([]byte, error) {
 // writer writes one request.
 type writer struct {
 	rawjson.Writer
-	names map[string]string // of the functions, by the id of the call
+	names map[string]string // names of functions, by the id of the call
 }
 
 func (w *writer) tools(req *llm.Request) {
@@ -77,7 +80,7 @@ func (w *writer) tools(req *llm.Request) {
 	w.Close(']')
 }
 
-// contents writes the messages. Results in a row, of one answer's calls, are one content.
+// contents writes the messages. Consecutive results become one content.
 func (w *writer) contents(messages []llm.Message) {
 	var results []llm.Part
 	flush := func() {
@@ -107,7 +110,7 @@ func (w *writer) contents(messages []llm.Message) {
 	flush()
 }
 
-// content writes a content; one that would be empty says so.
+// content writes one content. Without parts, it has an empty list of parts.
 func (w *writer) content(role string, parts []llm.Part) {
 	w.Open('{')
 	if role != "" {
@@ -164,7 +167,7 @@ func (w *writer) part(p llm.Part) {
 	}
 }
 
-// args writes a call's arguments, which must be an object: those that are none go into one.
+// args writes the arguments of a call. They must be an object; other arguments are put into one.
 func (w *writer) args(args string) {
 	if rawjson.IsObject(args) {
 		w.Raw(args, "arguments")
@@ -177,7 +180,7 @@ func (w *writer) args(args string) {
 	w.Close('}')
 }
 
-// isThought reports whether raw is a thought of this API.
+// isThought reports whether raw is a thought in the format of this API.
 func isThought(raw string) bool {
 	var f fields
 	b := []byte(raw)

@@ -1,7 +1,6 @@
-// Package gemini speaks the API of the Gemini models: generateContent,
-// streamGenerateContent and countTokens, and what their requests and responses say of
-// usage. The model, and whether the answer is to be streamed, stand in the path of a
-// request ([Address]), not in its body.
+// Package gemini implements the API of the Gemini models: generateContent, streamGenerateContent and countTokens. It has the
+// formats of requests and responses, and their usage. The path of a request names the model, and says whether the answer is
+// streamed ([Address]). Both are not in the body.
 package gemini
 
 import (
@@ -11,16 +10,14 @@ import (
 	"github.com/stet-dev/stet/llm"
 )
 
-// GenerateContent is the codec of this API. The zero value is ready.
+// GenerateContent is the codec of this API. The zero value is ready to use.
 //
-// One content on the wire may become several messages: the function responses in what
-// the user says form messages of role Tool, in the order in which they stand. A function
-// call without an id gets one that says where it stands among the calls of the
-// conversation; a response is given the id of the call that it answers.
+// One content on the wire may become several messages: the function responses in a user's content become messages of role Tool,
+// in the same order. A function call without an id gets an id that is made from its position among the calls of the conversation.
+// A response gets the id of the call that it answers.
 //
-// A call that carries a thought signature cannot be edited: the signature must come back
-// in the part that it was made for, and what else the provider checks there is not
-// documented.
+// A call with a thought signature cannot be edited. The signature must be sent back in the part that it was made for, and it is
+// not documented what else in that part the provider checks.
 type GenerateContent struct{}
 
 var _ llm.Codec = GenerateContent{}
@@ -38,8 +35,8 @@ func (GenerateContent) Patch(dst, body []byte, req *llm.Request, edits []llm.Edi
 	return rawjson.AppendPatched(dst, body, patches)
 }
 
-// Session implements llm.Codec. The API has no key for a conversation, neither has
-// the agent of its provider. Other agents may send one in a header.
+// Session implements llm.Codec. The API has no key for a conversation, and the provider's own agent sends none. Other agents may
+// send one in a header.
 func (GenerateContent) Session(header func(string) string, _ *llm.Request) (conversation, agent string) {
 	for _, name := range [...]string{"X-Session-Id", "X-Session-Affinity"} {
 		if conversation = header(name); conversation != "" {
@@ -49,7 +46,7 @@ func (GenerateContent) Session(header func(string) string, _ *llm.Request) (conv
 	return conversation, ""
 }
 
-// Method is what is asked of a model.
+// Method is the method that a request calls.
 type Method string
 
 // The methods whose bodies the codec reads.
@@ -61,8 +58,8 @@ const (
 
 var address = regexp.MustCompile(`^(?:/v1(?:(?:alpha|beta)[0-9]*)?)?/(?:models|tunedModels)/([^/:]+):([A-Za-z]+)$`)
 
-// Address reads the path of a request, with or without a version: the model and the method. ok is
-// false for another path.
+// Address reads the path of a request, with or without a version. It returns the model and the method. ok is false for any other
+// path.
 func Address(path string) (model string, method Method, ok bool) {
 	m := address.FindStringSubmatch(path)
 	if m == nil {

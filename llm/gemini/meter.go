@@ -6,16 +6,15 @@ import (
 	"github.com/stet-dev/stet/llm"
 )
 
-// NewMeter implements llm.Codec. A stream is one of server-sent events (alt=sse), or else one
-// JSON array of what the events would say.
+// NewMeter implements llm.Codec. A stream has server-sent events (alt=sse in the query), or is one JSON array of the same
+// documents.
 func (GenerateContent) NewMeter(contentType string) llm.Meter {
 	m := &meter{}
 	m.Tap = sse.NewTap(contentType, func(_, data []byte) { m.document(data) })
 	return m
 }
 
-// meter reads a stream's chunks, or a whole response: both say the same in the same places. Each
-// chunk has the usage so far.
+// meter reads the chunks of a stream, or a whole response. Both have the same members. Each chunk has the usage so far.
 type meter struct{ llm.TapMeter }
 
 func (m *meter) document(data []byte) {

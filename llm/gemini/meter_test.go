@@ -46,7 +46,7 @@ func TestMeter(t *testing.T) { // CTX-1
 	} {
 		codectest.Meter(t, GenerateContent{}, contentType, body, said)
 		m := GenerateContent{}.NewMeter(contentType)
-		m.Write([]byte(body[:len(body)-20])) // cut: what was said until then
+		m.Write([]byte(body[:len(body)-20])) // incomplete: the meter returns what it has read so far
 		if u, ok := m.Usage(); !ok || u.Prompt() != 100 || m.StopReason() != "" {
 			t.Errorf("%s, cut: %+v %q", contentType, u, m.StopReason())
 		}

@@ -5,7 +5,7 @@ import (
 	"github.com/stet-dev/stet/llm"
 )
 
-// The keys of parts, and their places in a fields.
+// Keys of parts, and their indexes in fields.
 const (
 	keyText = iota
 	keyThought
@@ -25,7 +25,7 @@ var partKeys = [keyCount]string{
 
 type fields = [keyCount]rawjson.Span
 
-// parts adds the parts of a content of role.
+// parts adds the parts of a content with the given role.
 func (d *decoder) parts(at rawjson.Span, role llm.Role) {
 	if at.IsZero() {
 		return
@@ -37,8 +37,8 @@ func (d *decoder) parts(at rawjson.Span, role llm.Role) {
 	d.Fail(s.Err())
 }
 
-// part adds the part that is next. What the model alone may say, or the user alone, is
-// opaque elsewhere.
+// part adds the next part. A part that only the model may send is opaque in other contents. So is a part that only the user may
+// send.
 func (d *decoder) part(s *rawjson.Scanner, role llm.Role) {
 	var f fields
 	whole := s.Object(partKeys[:], f[:])
@@ -86,8 +86,8 @@ func (d *decoder) call(at rawjson.Span, signed bool) {
 
 var responseKeys = [3]string{"id", "name", "response"}
 
-// response adds a function response. It answers the open call of its id; else, as its id may be the
-// agent's own, the first one of its name, or the first.
+// response adds a function response. It answers the open call with the same id. If there is none, the id may be the agent's own.
+// Then the response answers the first open call with the same name, or else the first open call.
 func (d *decoder) response(at rawjson.Span) {
 	var f [3]rawjson.Span
 	s := rawjson.At(d.Body, at)
@@ -111,9 +111,9 @@ func (d *decoder) response(at rawjson.Span) {
 
 var outputKeys = [2]string{"output", "error"}
 
-// output reads what a function returned: an object whose "output" is the result, or whose "error"
-// says that it failed; an object of one text is that text. It can be edited if the text
-// stands there as a string. Another object is its own text.
+// output reads the value that a function returned. It is an object. The member "output" is the result, and the member "error"
+// says that the call failed. If an object has only one member and that is a text, the text is the result. If the text is a
+// string, it can be edited. For any other object, its JSON is the text.
 func (d *decoder) output(p *llm.Part, at rawjson.Span) {
 	if at.IsZero() {
 		return
@@ -134,14 +134,14 @@ func (d *decoder) output(p *llm.Part, at rawjson.Span) {
 		said = d.only(at)
 	}
 	if s.Err() != nil || said.KindOf(d.Body) != '"' {
-		p.Text = d.Raw(at) // also where its keys are written with escapes
+		p.Text = d.Raw(at) // also if its keys are written with escapes
 		return
 	}
 	text, place := d.Text(said)
 	p.Text, p.Span = text, llm.Span(place)
 }
 
-// only is the place of the value of an object's one member; zero if it has none, or several.
+// only returns the place of an object's value if the object has one member. Otherwise it returns the zero Span.
 func (d *decoder) only(at rawjson.Span) rawjson.Span {
 	var value rawjson.Span
 	n := 0

@@ -12,8 +12,8 @@ var usageKeys = [5]string{
 	"promptTokenCount", "toolUsePromptTokenCount", "cachedContentTokenCount", "candidatesTokenCount", "thoughtsTokenCount",
 }
 
-// UsageOf implements llm.Codec: promptTokenCount includes what was read from the cache, but not
-// what tools of the provider added; candidatesTokenCount leaves out the thoughts.
+// UsageOf implements llm.Codec. promptTokenCount includes tokens that were read from the cache, but not tokens that tools of the
+// provider added. candidatesTokenCount does not include thoughts.
 func (GenerateContent) UsageOf(raw []byte) (llm.Usage, error) {
 	var at [5]rawjson.Span
 	s := rawjson.New(raw)
@@ -38,8 +38,8 @@ var answerKeys = [5]string{"candidates", "usageMetadata", "modelVersion", "respo
 var candidateKeys = [2]string{"content", "finishReason"}
 var feedbackKeys = [1]string{"blockReason"}
 
-// DecodeResponse implements llm.Codec. Of several candidates the first is read. StopReason is why it
-// ended, or why the prompt was blocked.
+// DecodeResponse implements llm.Codec. It reads the first candidate. StopReason is the reason why it ended, or why the prompt was
+// blocked.
 func (c GenerateContent) DecodeResponse(body []byte) (*llm.Response, error) {
 	d := newDecoder(body)
 	res, err := d.answer()

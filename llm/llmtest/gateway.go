@@ -8,9 +8,10 @@ import (
 	"github.com/stet-dev/stet/llm"
 )
 
-// A gateway accepts Chat Completions from its clients and sends Messages to the model's provider. It passes thinking with its
-// signature to the client in "reasoning_details", a member of the model's messages, and later turns that back into blocks. So the provider's
-// check also applies to its clients. OpenRouter documents the member on its page "Reasoning tokens", and provider errors on its page "Errors".
+// A gateway accepts Chat Completions from its clients and sends Messages to the model's provider. It passes thinking and its
+// signature to the client in "reasoning_details", a member of the model's messages. Later it converts that member back into
+// blocks. So the provider's check also applies to the gateway's clients. OpenRouter documents the member on its page "Reasoning
+// tokens", and provider errors on its page "Errors".
 
 // behindGateway checks a request of Chat Completions as the provider behind a gateway does.
 func behindGateway(account Account, body []byte) (*binding, *refusal) {

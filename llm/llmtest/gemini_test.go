@@ -14,7 +14,7 @@ import (
 	"github.com/stet-dev/stet/llm/llmtest"
 )
 
-// geminiModel answers with two calls; the first carries the signature of its thoughts.
+// geminiModel starts a model that answers with two calls. The first call has the signature of the thinking.
 func geminiModel(t *testing.T) *llmtest.Server {
 	return start(t, llmtest.Config{Models: []string{"gemini-3-pro"}, Handler: func(*llm.Request) (llm.Response, error) {
 		return llm.Response{Message: llm.Message{Role: llm.Assistant, Parts: []llm.Part{
@@ -24,7 +24,7 @@ func geminiModel(t *testing.T) *llmtest.Server {
 	}})
 }
 
-// The server takes what the provider takes, and refuses what it refuses, with its words (WIRE-8).
+// The server accepts and refuses the same requests as the provider, with the same messages (WIRE-8).
 func TestGeminiRules(t *testing.T) {
 	s := geminiModel(t)
 	const user = `{"role":"user","parts":[{"text":"go"}]}`
@@ -68,8 +68,8 @@ func TestGeminiRules(t *testing.T) {
 	)
 	for name, c := range map[string]struct {
 		contents []string
-		refusal  string // its beginning; "": it is taken
-		old      bool   // for a model that checks no signatures
+		refusal  string // the beginning of the message; "": accepted
+		old      bool   // the model does not check signatures
 	}{
 		"grown":                       {[]string{user, given, results("read", "read")}, "", false},
 		"none":                        {nil, "* GenerateContentRequest.contents: contents is not specified", false},
@@ -103,7 +103,7 @@ func TestGeminiRules(t *testing.T) {
 						Message, Status string
 					}
 				}
-				_ = json.Unmarshal(data, &said) // a stream is no such object
+				_ = json.Unmarshal(data, &said) // a stream is not such an object
 				if want := c.refusal == ""; (resp.StatusCode == http.StatusOK) != want || !want && (said.Error.Code != 400 || said.Error.Status != "INVALID_ARGUMENT" || !strings.HasPrefix(said.Error.Message, c.refusal)) {
 					t.Errorf("%s: %s %s", method, resp.Status, data)
 				}
@@ -112,7 +112,7 @@ func TestGeminiRules(t *testing.T) {
 	}
 }
 
-// A stream is of events where the query asks for them, and else one array that says the same.
+// A stream has events if the query asks for them. Otherwise it is one array with the same content.
 func TestGeminiStreams(t *testing.T) {
 	s := geminiModel(t)
 	const path = "/v1/models/gemini-3-pro:streamGenerateContent"
@@ -138,7 +138,7 @@ func TestGeminiStreams(t *testing.T) {
 			if err := json.Unmarshal(r, &compact); err != nil {
 				t.Fatal(err)
 			}
-			delete(compact.(map[string]any), "usageMetadata") // the second time the cache is read
+			delete(compact.(map[string]any), "usageMetadata") // the second request reads the cache
 			text, _ := json.Marshal(compact)
 			out = append(out, string(text))
 		}

@@ -7,7 +7,7 @@ import (
 
 // Model rules from the provider's page "Preserved thinking". A name that is in neither list counts as one of the newest models.
 
-// unchecked lists models that do not check what stands before a block of thinking.
+// unchecked lists models that do not check the content before a block of thinking.
 var unchecked = []string{
 	"claude-3", "claude-opus-4", "claude-sonnet-4", "claude-haiku-4", "claude-opus-5", "claude-sonnet-5", "claude-fable-5", "claude-mythos-preview",
 }
@@ -32,7 +32,7 @@ func family(model string) string {
 	return model
 }
 
-// checks reports whether a model checks what stands before a block of thinking. The Mythos models record it without a check.
+// checks reports whether a model checks the content before a block of thinking. The Mythos models record it without a check.
 func checks(model string) bool {
 	f := family(model)
 	if strings.HasPrefix(f, "claude-mythos") {
@@ -46,7 +46,7 @@ func checks(model string) bool {
 	return true
 }
 
-// records reports whether a model's signatures record what stood before the block.
+// records reports whether a model's signatures record the content before the block.
 func records(model string) bool { return checks(model) || family(model) == "claude-mythos-5" }
 
 // reads reports whether a model can read the thinking of another one.

@@ -12,9 +12,9 @@ import (
 	"strings"
 )
 
-// prefix describes what stands before a place in a request: the top-level instructions, the tools and the messages, without cache markers and
-// thinking. It also holds the last block of thinking. So the check finds a change before a block of thinking, and a block
-// that is missing between two others. It does not find out if the first blocks are missing, or the last ones, or all.
+// prefix describes the content before a place in a request: the top-level instructions, the tools and the messages, without cache
+// markers and thinking. It also has the last block of thinking. So the check detects a change before a block of thinking, and a
+// block that is missing between two others. It does not detect that the first blocks are missing, or the last ones, or all.
 type prefix struct {
 	model    string
 	system   string            // a hash of the top-level instructions
@@ -101,7 +101,7 @@ func (p *prefix) seal() seal {
 	return s
 }
 
-// differs returns, in the provider's words, why a block with this seal may not stand at this place; "": it may.
+// differs returns, in the provider's words, why a block with this seal is invalid at this place; "": it is valid.
 func (p *prefix) differs(s seal) string {
 	switch {
 	case s.Prefix == "" || s.Prefix == hex.EncodeToString(p.sum[:8]) && (p.last == "" || s.Before == p.last):

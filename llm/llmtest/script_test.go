@@ -11,7 +11,7 @@ import (
 	"github.com/stet-dev/stet/llm"
 )
 
-// TestRender shows what one action becomes in the words of each agent.
+// TestRender shows the call that an action becomes for each agent.
 func TestRender(t *testing.T) {
 	read, lines := Read("src/a.go"), ReadLines("src/a.go", 10, 19)
 	edit, create := Edit("src/a.go", "x = 1", "x = 2"), Write("b.txt", "one\ntwo\n")
@@ -60,8 +60,8 @@ func TestRender(t *testing.T) {
 	}
 }
 
-// Every agent whose requests were captured offers what a script needs, and
-// the arguments hold all that its schemas require.
+// Every agent with recorded requests offers the tools that a script needs. The arguments have all members that the schemas
+// require.
 func TestRenderForCaptures(t *testing.T) {
 	dir := os.Getenv("STET_CAPTURES")
 	if dir == "" {
@@ -127,7 +127,7 @@ func bodies(t *testing.T, file string) [][]byte {
 	return out
 }
 
-// accepts says what is wrong with a call of one of req's tools.
+// accepts returns what is wrong with a call of one of req's tools, or "".
 func accepts(req *llm.Request, name, args string) string {
 	for _, spec := range req.Tools {
 		if spec.Name != name {
@@ -135,7 +135,7 @@ func accepts(req *llm.Request, name, args string) string {
 		}
 		var s schema
 		if json.Unmarshal(spec.Schema, &s) != nil || len(s.Properties) == 0 {
-			return "" // takes text
+			return "" // the tool takes text
 		}
 		var got map[string]any
 		if err := json.Unmarshal([]byte(args), &got); err != nil {

@@ -8,8 +8,8 @@ import (
 	"fmt"
 )
 
-// seal is the content of the signature of a block of thinking or of a compaction. It describes what stood before the block when it was
-// made. It needs no memory and no key, so all servers of a test can read each other's signatures.
+// seal is the content of the signature of a block of thinking or of a compaction. It describes the content before the block at
+// the time when the block was made. It needs no memory and no key, so all servers of a test can read each other's signatures.
 type seal struct {
 	Model  string `json:"model"`
 	Before string `json:"before,omitempty"` // the Own of the previous thinking; for a compaction: of the last thinking that it replaces

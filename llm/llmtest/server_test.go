@@ -23,12 +23,12 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// wires are the formats as a client sees them.
+// wires are the formats from the side of a client.
 var wires = []struct {
 	name, path string
-	streamed   string // the path of a request whose answer is streamed
+	streamed   string // the path of a request with a streamed answer
 	codec      llm.Codec
-	stop       string // of an answer that calls tools
+	stop       string // stop reason of an answer with calls
 }{
 	{"messages", "/v1/messages", "/v1/messages", anthropic.Messages{}, "tool_use"},
 	{"chat", "/v1/chat/completions", "/v1/chat/completions", openai.Chat{}, "tool_calls"},
@@ -48,7 +48,7 @@ var script = llmtest.Script{
 	},
 }
 
-// request is a conversation with one reading tool.
+// request returns a conversation with one tool for reading.
 func request(messages ...llm.Message) *llm.Request {
 	req := &llm.Request{Model: "scripted", MaxTokens: 1000, Messages: append([]llm.Message{
 		{Role: llm.System, Parts: []llm.Part{{Text: strings.Repeat("You tend a garden. ", 400)}}},
@@ -99,7 +99,7 @@ func encode(t *testing.T, codec llm.Codec, req *llm.Request) []byte {
 	return body
 }
 
-// kinds lists what the parts of an answer are, the texts and calls in full.
+// kinds returns the kinds of the parts of an answer, with full texts and calls.
 func kinds(parts []llm.Part) []string {
 	var out []string
 	for _, p := range parts {
@@ -113,8 +113,7 @@ func kinds(parts []llm.Part) []string {
 	return out
 }
 
-// TestConversation plays the script through, each answer sent back with
-// results, and reads every answer with the codecs that the proxy uses.
+// TestConversation plays the script. Each answer is sent back with results. All answers are read with the codecs of the proxy.
 func TestConversation(t *testing.T) {
 	for _, w := range wires {
 		t.Run(w.name, func(t *testing.T) {
@@ -156,8 +155,7 @@ func TestConversation(t *testing.T) {
 	}
 }
 
-// checkStream sends req streamed: the meter must read the same from the
-// stream as from the whole answer.
+// checkStream sends req for a streamed answer. The meter must read the same values from the stream as from the whole answer.
 func checkStream(t *testing.T, s *llmtest.Server, path string, codec llm.Codec, req *llm.Request, whole *llm.Response) {
 	t.Helper()
 	resp, data, err := post(t, s.URL+path, encode(t, codec, req))
@@ -177,7 +175,7 @@ func checkStream(t *testing.T, s *llmtest.Server, path string, codec llm.Codec, 
 	}
 }
 
-// answered appends resp to req, with a result for each call, or another prompt.
+// answered appends resp to req, with a result for each call, or with another prompt.
 func answered(req *llm.Request, resp *llm.Response) {
 	results := llm.Message{Role: llm.Tool}
 	for _, p := range resp.Message.Parts {
@@ -199,8 +197,7 @@ func answered(req *llm.Request, resp *llm.Response) {
 	}
 }
 
-// CTX-1: the providers count cached tokens each in their own way; what
-// the codecs make of it is the same.
+// CTX-1: the providers count cached tokens in different ways. The codecs must return the same usage.
 func TestUsage(t *testing.T) {
 	for _, w := range wires {
 		t.Run(w.name, func(t *testing.T) {
@@ -293,7 +290,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// A client that goes away during a slow answer frees the server at once.
+// If the client disconnects during a slow answer, the server ends the request at once.
 func TestSlowAnswerEndsWithClient(t *testing.T) {
 	s := start(t, llmtest.Config{})
 	for _, text := range []string{"delay=1h", "pause=1h"} {

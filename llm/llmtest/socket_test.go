@@ -15,14 +15,14 @@ import (
 	"github.com/stet-dev/stet/llm/llmtest"
 )
 
-// socketRig is a model that answers with the words that it sees, and sockets to it.
+// socketRig is a model with WebSockets to it. The model answers with the texts that it received.
 type socketRig struct {
 	t      *testing.T
 	server *llmtest.Server
 	socket *websocket.Conn
 }
 
-// socketAnswer is the end of an answer: its words, or why there is none.
+// socketAnswer is the end of an answer: its text, or an error code.
 type socketAnswer struct {
 	text, code string
 	lane       string
@@ -59,7 +59,7 @@ func (r *socketRig) open() *websocket.Conn {
 	return c
 }
 
-// ask sends members of a request on a socket, and reads to the end of the answer.
+// ask sends a request with the given members on a socket, and reads the whole answer.
 func (r *socketRig) ask(c *websocket.Conn, members string) socketAnswer {
 	r.t.Helper()
 	return r.send(c, `{"type":"response.create","model":"m",`+members+`}`)
@@ -108,8 +108,9 @@ func goesOn(a socketAnswer, word string) string {
 	return fmt.Sprintf(`"previous_response_id":%q,`, a.id) + input(word)
 }
 
-// Each rule of the Responses API over a WebSocket. The page is "WebSocket mode", developers.openai.com/api/docs/guides/websocket-mode; what it leaves
-// open is as Codex of npm takes it.
+// The rules of the Responses API over a WebSocket, from the page "WebSocket mode",
+// developers.openai.com/api/docs/guides/websocket-mode. Where that page is not clear, the server does what the npm version of
+// Codex expects.
 func TestSocketRules(t *testing.T) {
 	const kept = `"store":false,`
 	for _, c := range []struct {

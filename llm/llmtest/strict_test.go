@@ -12,7 +12,7 @@ import (
 	"github.com/stet-dev/stet/llm/llmtest"
 )
 
-// provider is a strict server that thinks, and calls a tool in every second answer.
+// provider is a strict server whose model thinks, and calls a tool in every second answer.
 type provider struct {
 	*testing.T
 	*llmtest.Server
@@ -42,7 +42,7 @@ func startProvider(t *testing.T, account llmtest.Account) provider {
 	return provider{t, server}
 }
 
-// post sends a request, and returns the status and the text of the answer.
+// post sends a request, and returns the status and the body of the answer.
 func (p provider) post(path, body, betas string) (int, string) {
 	p.Helper()
 	r, err := http.NewRequestWithContext(p.Context(), http.MethodPost, p.URL+path, strings.NewReader(body))
@@ -64,7 +64,7 @@ func (p provider) post(path, body, betas string) (int, string) {
 	return resp.StatusCode, string(text)
 }
 
-// ask sends a request that must be answered, and returns the answer.
+// ask sends a request that must succeed, and returns the answer.
 func (p provider) ask(body, betas string) map[string]any {
 	p.Helper()
 	status, text := p.post("/v1/messages", body, betas)
@@ -75,7 +75,7 @@ func (p provider) ask(body, betas string) map[string]any {
 	return out
 }
 
-// asMessage is an answer as a message of the next request.
+// asMessage returns an answer as a message for the next request.
 func asMessage(answer map[string]any) string {
 	content, err := json.Marshal(answer["content"])
 	if err != nil {
@@ -84,7 +84,7 @@ func asMessage(answer map[string]any) string {
 	return `{"role":"assistant","content":` + string(content) + `}`
 }
 
-// withoutThinking is a message of asMessage without its blocks of thinking.
+// withoutThinking returns a message of asMessage without its blocks of thinking.
 func withoutThinking(message string) string {
 	var m struct {
 		Role    string            `json:"role"`
@@ -102,7 +102,7 @@ func withoutThinking(message string) string {
 	return `{"role":"assistant","content":[` + strings.Join(kept, ",") + `]}`
 }
 
-// talk is a conversation of three answers: messages 1, 3 and 5 are the model's.
+// talk is a conversation with three answers: messages 1, 3 and 5 are the model's.
 type talk struct {
 	head     string
 	messages []string
@@ -134,8 +134,8 @@ const (
 	forged = "Invalid `signature` in `thinking` block\""
 )
 
-// The content before a block of thinking is checked (WIRE-1). The rows are those of the page "Preserved thinking", "What counts as
-// an edit", and of its page "Prefix checks on thinking blocks".
+// The content before a block of thinking is checked (WIRE-1). The cases are from the page "Preserved thinking", section "What
+// counts as an edit", and from the page "Prefix checks on thinking blocks".
 func TestPrefixOfThinking(t *testing.T) {
 	p := startProvider(t, "")
 	c := p.talk(opus)
@@ -182,14 +182,13 @@ func TestPrefixOfThinking(t *testing.T) {
 		"a tool edited":                  {edit(`{"name":"b","input_schema":{}}`, `{"name":"b","description":"new","input_schema":{}}`), "messages.1.content.0", moved},
 		"no thinking in the middle":      {without(3), "messages.6.content.0", moved},
 
-		// Page "Tool and multi-turn workflows": thinking goes back as it came. The provider
-		// takes another text of a summary that it signed; the server here does not, because a
-		// program in between has no business in it.
+		// Page "Tool and multi-turn workflows": thinking is sent back unchanged. The provider accepts a changed text of a signed
+		// summary. This server does not, because a program between agent and provider must not change it.
 		"thinking in other words": {edit(`"hm 0"`, `"hmm"`), "messages.1.content.0", forged},
 		"a signature made up":     {edit(`"signature":"ey`, `"signature":"fy`), "messages.1.content.0", forged},
 		"no signature":            {edit(`"signature":"ey`, `"other":"ey`), "messages.1.content.0", "thinking.signature: Field required"},
 	} {
-		// Page "Token counting": the same check, the same 400.
+		// Page "Token counting": the same check gives the same error 400.
 		for _, path := range []string{"/v1/messages", "/v1/messages/count_tokens"} {
 			status, text := p.post(path, row.body, "")
 			if row.at != "" && (status != 400 || !strings.Contains(text, row.at) || !strings.Contains(unquoted(text), row.says) || !strings.Contains(text, "invalid_request_error")) || row.at == "" && status != 200 {
@@ -198,7 +197,7 @@ func TestPrefixOfThinking(t *testing.T) {
 		}
 	}
 
-	// "Put back a thinking block you removed": what was thought while it was gone is invalid.
+	// "Put back a thinking block you removed": thinking that was made without the block is invalid.
 	d := talk{c.head, append([]string(nil), c.messages[:3]...)}
 	d.messages[1] = withoutThinking(d.messages[1])
 	d.messages = append(d.messages, asMessage(p.ask(d.body(), "")), c.messages[4])
@@ -210,7 +209,7 @@ func TestPrefixOfThinking(t *testing.T) {
 		t.Errorf("put back: %d %s", status, text)
 	}
 
-	// A deferred tool counts from where it is named.
+	// A deferred tool counts from the place where it is named.
 	named := `{"role":"user","content":[{"type":"tool_result","tool_use_id":"toolu_2","content":[{"type":"tool_reference","tool_name":"later"}]}]}`
 	d = talk{c.head, append(append([]string(nil), c.messages[:6]...), named)}
 	d.messages = append(d.messages, asMessage(p.ask(d.body(), "")), `{"role":"user","content":"on"}`)
@@ -223,15 +222,14 @@ func TestPrefixOfThinking(t *testing.T) {
 	}
 }
 
-// unquoted is an error's text as it stands in its JSON, with the backquotes and quotes
-// that a reader sees.
+// unquoted returns the text of an error with unescaped quotes.
 func unquoted(text string) string { return strings.ReplaceAll(text, `\"`, `"`) }
 
-// How a block that is bound to other content is handled: page "Preserved thinking", "What the API does with an invalid block" and
-// "When the API enforces the check".
+// The handling of a block that is bound to other content: page "Preserved thinking", sections "What the API does with an invalid
+// block" and "When the API enforces the check".
 func TestMismatch(t *testing.T) {
 	const unset, failing, dropping, odd = "", `"error"`, `"drop_block"`, `"ignore"`
-	// The thinking of message 1 stands before the edit; every later block is dropped.
+	// The thinking of message 1 is before the edit. Every later block is dropped.
 	all := `[{"path":"messages.3.content.0","reason":"prefix_binding_mismatch","type":"KIND"},{"path":"messages.3.content.1","reason":"prefix_binding_mismatch","type":"KIND"},` +
 		`{"path":"messages.6.content.0","reason":"prefix_binding_mismatch","type":"KIND"},{"path":"messages.6.content.1","reason":"prefix_binding_mismatch","type":"KIND"}]`
 	dropped, allowed := strings.ReplaceAll(all, "KIND", "thinking_dropped"), strings.ReplaceAll(all, "KIND", "thinking_mismatch_allowed")
@@ -239,7 +237,7 @@ func TestMismatch(t *testing.T) {
 		account         llmtest.Account
 		model, behavior string
 		beta, edited    bool
-		want            string // the answer's input_transformations; or a part of the 400
+		want            string // the answer's input_transformations, or a part of the error 400
 		status          int
 	}{
 		{llmtest.NewAccount, opus, unset, false, false, "null", 200},
@@ -309,12 +307,12 @@ func transformations(t *testing.T, message string) string {
 	if err := json.Unmarshal([]byte(message), &m); err != nil {
 		t.Fatal(err)
 	}
-	text, _ := json.Marshal(m.All) // it was JSON
+	text, _ := json.Marshal(m.All) // it was decoded from JSON
 	return string(text)
 }
 
-// Page "Prefix checks on thinking blocks": one change invalidates the thinking that was
-// already there; what is thought afterwards stays valid while the choice is sent along.
+// Page "Prefix checks on thinking blocks": a change invalidates the existing thinking after it. New thinking stays valid as
+// long as the requests keep the option.
 func TestDroppedOnce(t *testing.T) {
 	p := startProvider(t, "")
 	c := p.talk(opus)
@@ -334,9 +332,8 @@ func TestDroppedOnce(t *testing.T) {
 	}
 }
 
-// Page "Preserved thinking", "Switching models mid-conversation": a block that the model
-// cannot read is dropped without an error, whatever the account; and is there again for
-// the model that made it.
+// Page "Preserved thinking", section "Switching models mid-conversation": a block that the model cannot read is dropped without
+// an error, for every account. The model that made the block can still read it.
 func TestModelsThatCannotRead(t *testing.T) {
 	const fable, mythos, haiku, sonnet, opus5 = "claude-fable-5-1", "claude-mythos-5-1", "claude-haiku-5-5", "claude-sonnet-5-5", "claude-opus-5"
 	for _, row := range []struct {
@@ -403,9 +400,8 @@ func TestOrderOfBlocks(t *testing.T) {
 	}
 }
 
-// Pages "Context editing", "Compaction at a token threshold" and "Compaction on demand":
-// what the server does itself is no edit, and the signed block stands for what it
-// replaces.
+// Pages "Context editing", "Compaction at a token threshold" and "Compaction on demand": the server's own changes do not count as
+// edits, and a signed block counts as the messages that it replaces.
 func TestServerEdits(t *testing.T) {
 	p := startProvider(t, "")
 	c := p.talk(opus)
@@ -430,7 +426,7 @@ func TestServerEdits(t *testing.T) {
 		}
 	}
 
-	// On demand: the block replaces messages 0 to 2; the thinking of the turns that are kept stays valid.
+	// On demand: the block replaces messages 0 to 2. The thinking of the remaining turns stays valid.
 	old := talk{strings.Replace(c.head, `"max_tokens":9`, `"max_tokens":9,"compaction":{"type":"summarize"}`, 1), c.messages[:3]}
 	summary := p.ask(old.body(), llmtest.DemandBeta)
 	if summary["stop_reason"] != "compaction" {
@@ -453,8 +449,7 @@ func TestServerEdits(t *testing.T) {
 	}
 }
 
-// A server compacts at a threshold: what stands before the block is not looked at, and may
-// be left out.
+// A server compacts at a threshold. The content before the block is not checked, and may be left out.
 func TestCompactionAtAThreshold(t *testing.T) {
 	server, err := llmtest.Start(llmtest.Config{Handler: func(*llm.Request) (llm.Response, error) {
 		return llm.Response{Message: llm.Message{Role: llm.Assistant, Parts: []llm.Part{
@@ -484,7 +479,7 @@ func TestCompactionAtAThreshold(t *testing.T) {
 	}
 }
 
-// A lax server takes what a strict one refuses.
+// A lax server accepts requests that a strict one refuses.
 func TestLax(t *testing.T) {
 	server, err := llmtest.Start(llmtest.Config{Lax: true})
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/stet-dev/stet/llm/llmtest"
 )
 
-// threadRig is a client of a server whose clock stands still.
+// threadRig is a client of a server with a fixed clock.
 type threadRig struct {
 	t      *testing.T
 	server *llmtest.Server
@@ -43,7 +43,7 @@ func newThreadRig(t *testing.T) *threadRig {
 	return r
 }
 
-// threadAnswer is what the server said.
+// threadAnswer is an answer of the server.
 type threadAnswer struct {
 	status      int
 	id, text    string
@@ -53,7 +53,7 @@ type threadAnswer struct {
 	unsupported []string
 }
 
-// post asks with a body, whose members are given, and the betas.
+// post sends a body with the given members and the given betas.
 func (r *threadRig) post(members string, betas ...string) threadAnswer {
 	r.t.Helper()
 	if betas == nil {
@@ -99,7 +99,7 @@ func threadContinue(id string) string {
 	return `"thread":{"type":"continue","previous_message_id":"` + id + `"},`
 }
 
-// create begins a thread and returns the id of its answer.
+// create begins a thread, and returns the id of its answer.
 func (r *threadRig) create() string {
 	r.t.Helper()
 	a := r.post(threadHead + threadCreate + said("one"))
@@ -109,9 +109,9 @@ func (r *threadRig) create() string {
 	return a.id
 }
 
-// Each rule of message threads (WIRE-8). The page is "Message threads",
-// platform.claude.com/docs/en/build-with-claude/message-threads; the names of the errors are also in the
-// provider's SDK for TypeScript, from 1.4.0 on (ThreadNotFoundError and others).
+// The rules of message threads (WIRE-8), from the page "Message threads",
+// platform.claude.com/docs/en/build-with-claude/message-threads. The names of the errors are also in the provider's SDK for
+// TypeScript, from version 1.4.0 (ThreadNotFoundError and others).
 func TestThreadRules(t *testing.T) {
 	for _, c := range []struct {
 		rule string
@@ -208,7 +208,7 @@ func TestThreadRules(t *testing.T) {
 	}
 }
 
-// differing continues with one member changed.
+// differing returns a test that continues the thread with one changed member.
 func differing(old, changed string) func(r *threadRig, first string) threadAnswer {
 	return func(r *threadRig, first string) threadAnswer {
 		head := strings.Replace(threadHead, old, changed, 1)
@@ -219,14 +219,14 @@ func differing(old, changed string) func(r *threadRig, first string) threadAnswe
 	}
 }
 
-// marked is a message with so many cache markers.
+// marked returns a message with n cache markers.
 func marked(n int) string {
 	block := `{"type":"text","text":"b","cache_control":{"type":"ephemeral"}}`
 	return `"messages":[{"role":"user","content":[` + strings.TrimSuffix(strings.Repeat(block+",", n), ",") + `]}]`
 }
 
-// Thinking is bound to the conversation as the server holds it ("Preserved thinking"): it passes where
-// the whole is sent again as it is there, and is refused where a message differs.
+// Thinking is bound to the conversation that the server holds ("Preserved thinking"). It is accepted if the whole conversation is
+// sent again unchanged. It is refused if a message differs.
 func TestThreadBinds(t *testing.T) {
 	r := newThreadRig(t)
 	first := r.post(threadHead + threadCreate + said("one"))

@@ -14,8 +14,8 @@ import (
 	"github.com/stet-dev/stet/llm/llmtest"
 )
 
-// sameAnswer compares the answer that is streamed, in whatever pieces, with
-// what was told of it and with the answer that is not.
+// sameAnswer checks that a streamed answer equals its events, and equals the answer that is not streamed. The stream arrives in
+// pieces of different sizes.
 func sameAnswer(t *testing.T, a Adapter) {
 	for _, chunk := range []int{0, 1, 7, 100, 1 << 20} {
 		a.play(t, nil, nil, func(t *testing.T, r *rig) {
@@ -61,7 +61,7 @@ func checkFirstTurn(t *testing.T, res *llm.Response) {
 	}
 }
 
-// plain returns res with the JSON of its parts in one order of members.
+// plain returns res with sorted members in the JSON of its parts.
 func plain(t *testing.T, res *llm.Response) *llm.Response {
 	out := *res
 	out.Message.Parts = append([]llm.Part(nil), res.Message.Parts...)
@@ -79,12 +79,12 @@ func compact(t *testing.T, args string) string {
 	if err := json.Unmarshal([]byte(args), &v); err != nil {
 		t.Fatal(err)
 	}
-	b, _ := json.Marshal(v) // what was JSON
+	b, _ := json.Marshal(v) // it was decoded from JSON
 	return string(b)
 }
 
-// checkTold checks that the events tell the answer: the deltas of a part make
-// up its text, every call is told whole and once, and the end comes last.
+// checkTold checks that the events have the same content as the answer. The deltas of a part give its text, every call is
+// reported once and complete, and the end is the last event.
 func checkTold(t *testing.T, events []llm.Event, res *llm.Response) {
 	t.Helper()
 	deltas := map[int]*strings.Builder{}
@@ -135,8 +135,7 @@ func checkTold(t *testing.T, events []llm.Event, res *llm.Response) {
 	}
 }
 
-// conversation plays the script to its end: what the model said goes back,
-// with results, and thinking goes back untouched.
+// conversation plays the script to its end. The model's answers are sent back with results, and thinking is sent back unchanged.
 func conversation(t *testing.T, a Adapter) {
 	a.play(t, nil, nil, func(t *testing.T, r *rig) {
 		req := request()
@@ -181,7 +180,7 @@ func conversation(t *testing.T, a Adapter) {
 	})
 }
 
-// opaque sends back what the client cannot read.
+// opaque checks that parts that the client cannot read are sent back unchanged.
 func opaque(t *testing.T, a Adapter) {
 	if len(a.Opaque) == 0 {
 		t.Skip("the format has none")
@@ -222,8 +221,7 @@ func opaque(t *testing.T, a Adapter) {
 	})
 }
 
-// usage compares what the client counts with what the model used, streamed and
-// not, by the inclusion rules of each format.
+// usage compares the client's usage with the usage of the model, streamed and not, by the rules of each format.
 func usage(t *testing.T, a Adapter) {
 	used := llm.Usage{Input: 100, CacheRead: 2048, Output: 30, Reasoning: 12}
 	handler := func(*llm.Request) (llm.Response, error) {
@@ -254,7 +252,7 @@ func usage(t *testing.T, a Adapter) {
 	})
 }
 
-// onTheWire looks at the request that the server received.
+// onTheWire checks the request that the server received.
 func onTheWire(t *testing.T, a Adapter) {
 	a.play(t, says("ok"), func(c *endpoint.Config) {
 		c.Extra = json.RawMessage(`{"temperature":0.5,"stream":null}`)
@@ -287,7 +285,7 @@ func onTheWire(t *testing.T, a Adapter) {
 	})
 }
 
-// notStreamed asks for a stream and gets a whole answer.
+// notStreamed asks for a stream, and the endpoint sends a whole answer.
 func notStreamed(t *testing.T, a Adapter) {
 	a.play(t, nil, func(c *endpoint.Config) { c.Extra = json.RawMessage(`{"stream":false}`) }, func(t *testing.T, r *rig) {
 		res, events, err := r.stream(request())
@@ -304,7 +302,7 @@ func notStreamed(t *testing.T, a Adapter) {
 	})
 }
 
-// concurrent asks from several goroutines with one client.
+// concurrent uses one client in several goroutines.
 func concurrent(t *testing.T, a Adapter) {
 	handler := func(req *llm.Request) (llm.Response, error) {
 		return said(llm.Part{Text: req.Messages[1].Parts[0].Text}), nil

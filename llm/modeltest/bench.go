@@ -15,11 +15,9 @@ import (
 	"github.com/stet-dev/stet/llm/llmtest"
 )
 
-// BenchmarkFirstToken measures the time from the call of Stream to the first
-// piece of the answer, with a request of 10 kB and one of 1 MB, over loopback
-// with the connection open. Beside it stands the same request sent as ready
-// bytes by net/http alone, up to the first byte of the body: the difference is
-// what the client adds, most of it encoding.
+// BenchmarkFirstToken measures the time from the call of Stream to the first piece of the answer. The requests have 10 kB and 1
+// MB, and go over an open connection on loopback. For comparison, it measures net/http alone with the same request in encoded
+// form, up to the first byte of the body. The difference is the time of the client. Most of it is encoding.
 func BenchmarkFirstToken(b *testing.B, a Adapter) {
 	server, err := llmtest.Start(llmtest.Config{Handler: says("ok")})
 	if err != nil {
@@ -67,8 +65,7 @@ func BenchmarkFirstToken(b *testing.B, a Adapter) {
 	}
 }
 
-// plainPost sends body and calls first when the first words of the answer are
-// there.
+// plainPost sends body, and calls first when the first text of the answer has arrived.
 func plainPost(transport http.RoundTripper, url string, body []byte, first func()) error {
 	req, err := http.NewRequest(http.MethodPost, url, bytes.NewReader(body))
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/stet-dev/stet/llm/llmtest"
 )
 
-// failures checks that every failure is told for what it is.
+// failures checks that every failure has the right kind of error.
 func failures(t *testing.T, a Adapter) {
 	for _, c := range []struct {
 		fault llmtest.Fault
@@ -59,8 +59,7 @@ func failures(t *testing.T, a Adapter) {
 	}
 }
 
-// noKey sees to it that the key is in no error and no log, though the endpoint
-// and Go's own errors quote it.
+// noKey checks that no error and no log contains the key, although the endpoint's and Go's own errors quote it.
 func noKey(t *testing.T, a Adapter) {
 	const password, query = "p4ssw0rd-in-the-url", "query-0123456789"
 	secret := func(c *endpoint.Config) {
@@ -111,7 +110,7 @@ func noKey(t *testing.T, a Adapter) {
 	}
 }
 
-// brokenStreams sends streams that are none, or end early.
+// brokenStreams sends invalid streams, and streams that end early.
 func brokenStreams(t *testing.T, a Adapter) {
 	for _, bad := range []string{
 		"data: {\"type\":\n\n", "data: nothing\n\n", "data: []\n\n", "data: \"\"\n\n", "data: \xff\xfe\n\n",
@@ -124,14 +123,14 @@ func brokenStreams(t *testing.T, a Adapter) {
 			}
 		})
 	}
-	a.play(t, nil, nil, func(t *testing.T, r *rig) { // what is no event is passed over
+	a.play(t, nil, nil, func(t *testing.T, r *rig) { // other lines than events are ignored
 		r.server.Fail(llmtest.Fault{Chunk: 1})
 		if _, _, err := r.stream(request()); err != nil {
 			t.Error(err)
 		}
 	})
 	whole := false
-	for cut := 1; cut < 100 && !whole; cut++ { // at any place: whole, or an error
+	for cut := 1; cut < 100 && !whole; cut++ { // at every position: the answer is complete, or an error
 		a.play(t, nil, func(c *endpoint.Config) { c.Retries = -1 }, func(t *testing.T, r *rig) {
 			r.server.Fail(llmtest.Fault{CutAfter: cut})
 			res, told, err := r.stream(request())
@@ -158,7 +157,7 @@ func brokenStreams(t *testing.T, a Adapter) {
 	}
 }
 
-// connections sees to it that the next request goes over the same one.
+// connections checks that the next request uses the same connection.
 func connections(t *testing.T, a Adapter) {
 	a.play(t, says("ok"), nil, func(t *testing.T, r *rig) {
 		for i := range 6 {
@@ -178,7 +177,7 @@ func connections(t *testing.T, a Adapter) {
 	})
 }
 
-// redirect sees to it that the key does not go where the endpoint points to.
+// redirect checks that the key is not sent to the target of a redirect.
 func redirect(t *testing.T, a Adapter) {
 	a.play(t, says("ok"), nil, func(t *testing.T, r *rig) {
 		r.server.Fail(llmtest.Fault{Status: http.StatusTemporaryRedirect, Location: "http://elsewhere.test/v1/messages"})

@@ -1,7 +1,5 @@
-// Package modeltest has the suite that every llm.Model over HTTP passes. It
-// plays the scripted model of llmtest over connections without sockets, in
-// time that does not pass by itself, so that every wait is seen and none is
-// waited for.
+// Package modeltest has the test suite that every llm.Model over HTTP passes. It uses the scripted model of llmtest, connections
+// in memory and a fake clock. So the suite sees every wait of a client, and takes no time for it.
 package modeltest
 
 import (
@@ -21,19 +19,18 @@ import (
 	"github.com/stet-dev/stet/llm/llmtest"
 )
 
-// Adapter is what the suite has to know of a model's client.
+// Adapter has the properties of a model's client that the suite needs.
 type Adapter struct {
 	// New returns the client for an endpoint.
 	New func(endpoint.Config) llm.Model
-	// Opaque are parts of an answer that stet cannot read and that are sent
-	// back as they came: Raw as the wire format has it. May be empty.
+	// Opaque are parts of an answer that stet cannot read, and that are sent back unchanged. Raw has their wire format. It may be
+	// empty.
 	Opaque []llm.Part
-	// Resent says that a part of kind Thinking, its Raw as the client gave it,
-	// is in the next request.
+	// Resent says that a part of kind Thinking is in the next request, with the Raw that the client returned.
 	Resent bool
-	// IDs matches the identities of calls that the API takes.
+	// IDs matches the ids of calls that the API accepts.
 	IDs *regexp.Regexp
-	// Marks says that the cache is written only where it is marked.
+	// Marks says that the cache is written only if the request has cache markers.
 	Marks bool
 }
 
@@ -70,17 +67,17 @@ func Run(t *testing.T, a Adapter) {
 
 const key = "sk-test-0123456789abcdef"
 
-// rig is a client and the model that it asks.
+// rig is a client with the model that it uses.
 type rig struct {
 	model  llm.Model
 	server *llmtest.Server
-	log    *bytes.Buffer // all that was logged
-	dials  atomic.Int32  // connections made
+	log    *bytes.Buffer // all log messages
+	dials  atomic.Int32  // number of connections made
 	t      *testing.T
 }
 
-// play runs f with a rig, in time of its own. The server answers by handler, or
-// by the script if that is nil; change changes the client's configuration.
+// play runs f with a rig, with a fake clock. handler gives the answers; nil: the script does. change, if not nil, changes the
+// client's configuration.
 func (a Adapter) play(t *testing.T, handler func(*llm.Request) (llm.Response, error), change func(*endpoint.Config), f func(*testing.T, *rig)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -123,7 +120,7 @@ var script = llmtest.Script{Turns: []llmtest.Turn{
 	llmtest.Say("Row 41 has one plant: 日本 🌱. Row 42 has none."),
 }}
 
-// request asks for the first turn of the script.
+// request returns a request for the first turn of the script.
 func request() *llm.Request {
 	req := &llm.Request{MaxTokens: 1000, Messages: []llm.Message{
 		{Role: llm.System, Parts: []llm.Part{{Text: "You tend a garden."}}},
@@ -133,20 +130,20 @@ func request() *llm.Request {
 	return req
 }
 
-// stream asks, and returns what was told as well.
+// stream sends req, and returns the answer and the events.
 func (r *rig) stream(req *llm.Request) (*llm.Response, []llm.Event, error) {
 	var events []llm.Event
 	res, err := r.model.Stream(r.t.Context(), req, func(e llm.Event) { events = append(events, e) })
 	return res, events, err
 }
 
-// asked is how many requests the server received.
+// asked returns the number of requests that the server received.
 func (r *rig) asked() int { return len(r.server.Requests()) }
 
-// since is the time that has passed in the bubble.
+// since returns the time since start by the fake clock.
 func since(start time.Time) time.Duration { return time.Since(start) }
 
-// says is a handler that answers with text.
+// says returns a handler that answers with text.
 func says(text string) func(*llm.Request) (llm.Response, error) {
 	return func(*llm.Request) (llm.Response, error) { return said(llm.Part{Text: text}), nil }
 }

@@ -8,9 +8,8 @@ import (
 	"github.com/stet-dev/stet/llm"
 )
 
-// madeUp sends back calls whose names and identities a model made up: every
-// call goes back with a name that a tool may have, under an identity of its own,
-// and its result under the same.
+// madeUp sends back calls with invalid names and ids from a model. Each call is sent back with a valid name and a unique id, and
+// its result has the same id.
 func madeUp(t *testing.T, a Adapter) {
 	call := func(id, name string) llm.Part {
 		return llm.Part{Kind: llm.ToolCall, CallID: id, Name: name, Args: `{"row":"41"}`}
@@ -20,7 +19,7 @@ func madeUp(t *testing.T, a Adapter) {
 			return said(llm.Part{Text: "ok"}), nil
 		}
 		res := said(call("functions.lookup:0", "functions.look up!"), call("same", "lookup"), call("same", "lookup"), call("same", ""))
-		res.ID = "1" // streamed and not
+		res.ID = "1" // the same id for both answers
 		return res, nil
 	}
 	a.play(t, handler, nil, func(t *testing.T, r *rig) {
@@ -71,8 +70,7 @@ func madeUp(t *testing.T, a Adapter) {
 
 var names = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
 
-// checkCalls checks that the four calls are there, with names that tools may
-// have and identities of their own, which match ids.
+// checkCalls checks that the four calls have valid names, and unique ids that match ids.
 func checkCalls(t *testing.T, calls []llm.Part, ids *regexp.Regexp) {
 	t.Helper()
 	seen := map[string]bool{}

@@ -12,8 +12,7 @@ import (
 	"github.com/stet-dev/stet/llm/llmtest"
 )
 
-// randomAnswers streams answers of any words and calls, in pieces of any size:
-// what arrives is what was said.
+// randomAnswers streams answers with any texts and calls, in pieces of any size. The client must return what was sent.
 func randomAnswers(t *testing.T, a Adapter) {
 	rapid.Check(t, func(rt *rapid.T) {
 		want, chunk := randomAnswer(rt), rapid.IntRange(0, 400).Draw(rt, "chunk")

@@ -17,10 +17,9 @@ import (
 	"github.com/stet-dev/stet/llm/llmtest"
 )
 
-// Recorded plays the exchanges in the archives of dir whose names match
-// pattern. In an archive, "stream" or "whole" is what an endpoint answers, byte
-// for byte, and "want" what comes of it: the events, the answer, the error. If
-// update is not nil it gets the archives with what came instead.
+// Recorded plays the exchanges in the archives of dir whose names match pattern. In an archive, "stream" or "whole" has the bytes
+// that an endpoint answers, and "want" has the expected events, answer and error. If update is not nil, it gets the archives with
+// the actual results in "want".
 func Recorded(t *testing.T, a Adapter, dir fs.FS, pattern string, update func(name string, archive []byte) error) {
 	names, err := fs.Glob(dir, pattern)
 	if err != nil || len(names) == 0 {
@@ -56,8 +55,7 @@ func Recorded(t *testing.T, a Adapter, dir fs.FS, pattern string, update func(na
 	}
 }
 
-// replay asks an endpoint that answers with body, and writes down what comes of
-// it.
+// replay sends a request to an endpoint that answers with body, and returns the results as text.
 func (a Adapter) replay(t *testing.T, body []byte, stream bool) string {
 	var out strings.Builder
 	synctest.Test(t, func(t *testing.T) {
@@ -69,7 +67,7 @@ func (a Adapter) replay(t *testing.T, body []byte, stream bool) string {
 			if stream {
 				w.Header().Set("Content-Type", "text/event-stream")
 			}
-			_, _ = w.Write(body) // a client that has enough is right
+			_, _ = w.Write(body) // the client may close the connection early
 		})}
 		go func() {
 			defer close(done)

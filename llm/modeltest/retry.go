@@ -12,7 +12,7 @@ import (
 	"github.com/stet-dev/stet/llm/llmtest"
 )
 
-// passing are failures that may not come again.
+// passing are failures that may be temporary.
 var passing = map[string]llmtest.Fault{
 	"429":             {Status: 429},
 	"500":             {Status: 500},
@@ -23,8 +23,8 @@ var passing = map[string]llmtest.Fault{
 	"cut before text": {CutAfter: 1},
 }
 
-// triesAgain sees to it that what may pass is tried again, streamed and not,
-// with growing pauses, and told.
+// triesAgain checks that after a temporary failure the client tries again, streamed and not. The pauses must grow and must be
+// reported.
 func triesAgain(t *testing.T, a Adapter) {
 	for name, fault := range passing {
 		a.play(t, says("ok"), nil, func(t *testing.T, r *rig) {
@@ -58,8 +58,7 @@ func triesAgain(t *testing.T, a Adapter) {
 	})
 }
 
-// givesUp sees to it that what stays is not tried again, nor what passes too
-// often.
+// givesUp checks that the client does not try again after a permanent failure, or after too many temporary ones.
 func givesUp(t *testing.T, a Adapter) {
 	for _, status := range []int{400, 401, 403, 404, 413, 422, 501} {
 		a.play(t, says("ok"), nil, func(t *testing.T, r *rig) {
@@ -82,8 +81,8 @@ func givesUp(t *testing.T, a Adapter) {
 	}
 }
 
-// neverAfterOutput sees to it that a stream that breaks after some of the
-// answer is handed to the caller as it is, and that the caller may ask again.
+// neverAfterOutput checks a stream that breaks after a part of the answer. The client returns that part and does not try again.
+// The caller may ask again.
 func neverAfterOutput(t *testing.T, a Adapter) {
 	for name, fault := range map[string]llmtest.Fault{"cut": {CutAfter: 10}, "error": {ErrorAfter: 10}, "bad": {Bad: "data: {\n\n", BadAfter: 10}} {
 		a.play(t, says("one two three four five six seven eight nine ten, and so on, and so on, for long enough to be cut in ten pieces, which are of twenty-four bytes each, so it takes a while until there are enough of them."), nil, func(t *testing.T, r *rig) {
@@ -117,8 +116,8 @@ func neverAfterOutput(t *testing.T, a Adapter) {
 	})
 }
 
-// retryAfter sees to it that an endpoint is left alone for as long as it asks,
-// and that a client does not wait for one that asks for too long a pause.
+// retryAfter checks that the client waits as long as the endpoint asks. If that is too long, the client returns an error without
+// waiting.
 func retryAfter(t *testing.T, a Adapter) {
 	a.play(t, says("ok"), nil, func(t *testing.T, r *rig) {
 		r.server.Fail(llmtest.Fault{Status: 429, RetryAfter: 20})
@@ -139,7 +138,7 @@ func retryAfter(t *testing.T, a Adapter) {
 	})
 }
 
-// cancelled sees to it that a context that ends ends everything at once.
+// cancelled checks that the end of the context ends a request at once.
 func cancelled(t *testing.T, a Adapter) {
 	for name, fault := range map[string]llmtest.Fault{
 		"before the first byte": {Delay: time.Hour}, "in the stream": {Pause: time.Hour}, "in a pause": {Status: 429, RetryAfter: 50},
@@ -189,8 +188,8 @@ func cancelled(t *testing.T, a Adapter) {
 	})
 }
 
-// silence sees to it that an endpoint that says nothing any more is given up,
-// and one that is only slow is not.
+// silence checks that the client gives up if the endpoint sends nothing for too long. It does not give up if the endpoint is only
+// slow.
 func silence(t *testing.T, a Adapter) {
 	short := func(c *endpoint.Config) { c.Idle, c.Whole, c.Retries = 30*time.Second, 50*time.Second, 1 }
 	a.play(t, says("a slow answer"), short, func(t *testing.T, r *rig) {
@@ -230,7 +229,7 @@ func silence(t *testing.T, a Adapter) {
 		start := time.Now()
 		slept := false
 		_, err := r.model.Stream(t.Context(), request(), func(llm.Event) {
-			if !slept { // the caller's own time does not count
+			if !slept { // the time that the caller's function takes does not count
 				time.Sleep(time.Hour)
 			}
 			slept = true

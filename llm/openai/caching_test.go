@@ -7,7 +7,7 @@ import (
 	"github.com/stet-dev/stet/llm"
 )
 
-// TRIM-16: what the provider leaves out of the prompt by itself is told.
+// TRIM-16: Clears is set if the provider may leave out parts of the prompt.
 func TestClears(t *testing.T) {
 	const (
 		user    = `{"role":"user","content":"go"}`
@@ -25,7 +25,7 @@ func TestClears(t *testing.T) {
 		{``, call + `,` + summary, true},
 		{``, call + `,{"type":"message","role":"assistant","content":"hm"},` + summary, true},
 		{``, call + `,` + user + `,` + summary, true},
-		{``, summary + `,` + call, false}, // what was before it is not sent any more
+		{``, summary + `,` + call, false}, // the messages before the summary are not in the request
 	} {
 		prefix := `{"model":"m","input":[` + user + `,`
 		suffix := `]}`
@@ -49,7 +49,7 @@ func TestClears(t *testing.T) {
 	}
 }
 
-// A request says how long its prompt is to be cached.
+// A request says how long its prompt should be cached.
 func TestRetention(t *testing.T) {
 	for options, want := range map[string]time.Duration{
 		`"prompt_cache_retention":"24h"`:                                           24 * time.Hour,

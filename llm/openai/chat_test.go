@@ -48,7 +48,7 @@ func parts(req *llm.Request) (out []part) {
 	return out
 }
 
-// TRIM-3: the status of a result says that it failed, beside the text of it.
+// TRIM-3: the status of a result says whether the call failed, in addition to the text.
 func TestChatResultStatus(t *testing.T) {
 	for member, want := range map[string]bool{
 		`"messageStatus":"error"`: true, `"status":"error"`: true, `"messageStatus":"success","status":"error"`: true,
@@ -125,8 +125,7 @@ func TestDecodeChatRefuses(t *testing.T) {
 	}
 }
 
-// TRIM-10: an agent's own time of a message is read in each form that there is, and what is
-// none is none.
+// TRIM-10: the time that an agent adds to a message is read in every known form. Any other value is ignored.
 func TestTimestamp(t *testing.T) {
 	want := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	for text, known := range map[string]bool{

@@ -57,7 +57,7 @@ func TestEncodeOnTheWire(t *testing.T) {
 	}
 }
 
-// The API refuses empty lists of parts, and null except beside calls.
+// The API refuses an empty list of parts. It accepts null only together with calls.
 func TestEncodeChatOfNothing(t *testing.T) { // CTX-3
 	body, err := Chat{}.Encode(&llm.Request{Model: "m", Messages: []llm.Message{
 		{Role: llm.User}, {Role: llm.Assistant, Parts: []llm.Part{{Kind: llm.Thinking, Text: "not of this API"}}},
@@ -69,7 +69,7 @@ func TestEncodeChatOfNothing(t *testing.T) { // CTX-3
 	}
 }
 
-// Space before the object does not make a call one of a custom tool.
+// With space before the object, a call is still the call of a function, not of a custom tool.
 func TestEncodeResponsesArgumentsAfterSpace(t *testing.T) {
 	body, err := Responses{}.Encode(&llm.Request{Messages: []llm.Message{
 		{Role: llm.Assistant, Parts: []llm.Part{{Kind: llm.ToolCall, CallID: "1", Name: "a", Args: "\n {}"}}}}})
@@ -101,7 +101,7 @@ func TestEncodeRefuses(t *testing.T) {
 	}
 }
 
-// Reasoning of another provider, whose conversation goes on here, is left out.
+// Reasoning of another provider is left out when the conversation continues here.
 func TestEncodeForeignReasoning(t *testing.T) { // CTX-3
 	req := &llm.Request{Model: "m", Messages: []llm.Message{{Role: llm.Assistant, Parts: []llm.Part{
 		{Kind: llm.Thinking, Raw: `{"type":"thinking","thinking":"t","signature":"s"}`}, {Text: "x"}}}}}
@@ -112,7 +112,7 @@ func TestEncodeForeignReasoning(t *testing.T) { // CTX-3
 	}
 }
 
-// Compatible endpoints have two names for reasoning; it goes back under its own.
+// Compatible endpoints use two names for reasoning. It is sent back under the name with which it came.
 func TestReasoningNames(t *testing.T) {
 	for _, name := range []string{"reasoning_content", "reasoning"} {
 		body := `{"model":"m","messages":[{"role":"assistant","` + name + `":"a \"b\"","content":"x"}]}`
@@ -126,8 +126,7 @@ func TestReasoningNames(t *testing.T) {
 	}
 }
 
-// A reasoning item that is only a reference would be looked for among what the
-// provider has stored, and nothing is.
+// A reasoning item without content is only a reference. The provider would search it among stored items, but nothing is stored.
 func TestEncodeReasoningWithoutContent(t *testing.T) { // CTX-3
 	for raw, want := range map[string]bool{
 		`{"type":"reasoning","id":"rs_1","summary":[]}`:                                       false,

@@ -25,7 +25,7 @@ func left(kind, typ string) string {
 
 type foreignCase struct {
 	role      llm.Role
-	raw, want string // want "": as it is
+	raw, want string // want "": unchanged
 }
 
 func encodeForeign(t *testing.T, codec llm.Codec, cases []foreignCase) {
@@ -71,7 +71,7 @@ func TestEncodeResponsesForeignParts(t *testing.T) { // CTX-3
 	})
 }
 
-// Results hold no images here: they are shown after the last one.
+// Results cannot contain images in these APIs. The images come after the last result.
 func TestEncodeWhatStandsAmongResults(t *testing.T) { // CTX-3
 	req := &llm.Request{Messages: []llm.Message{
 		{Role: llm.Assistant, Parts: []llm.Part{{Kind: llm.ToolCall, CallID: "1", Name: "a", Args: "{}"}, {Kind: llm.ToolCall, CallID: "2", Name: "a", Args: "{}"}}},
@@ -84,7 +84,7 @@ func TestEncodeWhatStandsAmongResults(t *testing.T) { // CTX-3
 		Responses{}: `{"type":"function_call_output","call_id":"1","output":"r1"},{"type":"message","role":"user","content":[` + inputImage + `]},` +
 			`{"type":"function_call_output","call_id":"2","output":"r2"}]`,
 	} {
-		for range 2 { // at the end, and before what is said next
+		for range 2 { // once at the end of the conversation, and once before another message
 			body, err := codec.Encode(req)
 			if err != nil || !strings.Contains(string(body), strings.TrimSuffix(want, "]")) {
 				t.Errorf("%v\n%s\nwant\n%s", err, body, want)
@@ -99,8 +99,7 @@ func TestEncodeWhatStandsAmongResults(t *testing.T) { // CTX-3
 	}
 }
 
-// Identities that are too long, missing, or borne twice are replaced, in calls
-// and results alike; those that only look strange stay.
+// Ids that are too long, missing or duplicate are replaced, in calls and in results. Unusual but valid ids are not replaced.
 func TestEncodeForeignNames(t *testing.T) { // CTX-3
 	long := "x." + strings.Repeat("y", 70)
 	call := func(id, name string) llm.Part {

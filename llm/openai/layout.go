@@ -7,7 +7,7 @@ import (
 	"github.com/stet-dev/stet/llm"
 )
 
-// layout says where the parts of a request stand in its body.
+// layout has the places of a request's parts in its body.
 type layout struct {
 	walk    rawjson.Walk // of the messages or items
 	first   int          // number of messages before those of the walk
@@ -41,7 +41,7 @@ func (d *decoder) resume(earlier *llm.Request, earlierBody []byte) *rawjson.Scan
 	return &s
 }
 
-// cut records that s stands between two messages.
+// cut records that s is between two messages.
 func (d *decoder) cut(s *rawjson.Scanner) { d.walk.Cut(s, len(d.Before)+d.Len(), 0) }
 
 // retakeTools gives req the tools of the earlier request if they have the same bytes.

@@ -78,7 +78,7 @@ func TestMeter(t *testing.T) { // CTX-1
 	} {
 		want := llm.Reading{Missed: c.missed, Usage: c.usage, Counted: true, Model: "m-1", StopReason: c.stopReason}
 		codectest.Meter(t, c.codec, c.contentType, c.body, want)
-		for n := range len(c.body) { // cut anywhere
+		for n := range len(c.body) { // cut at every position
 			m := c.codec.NewMeter(c.contentType)
 			m.Write([]byte(c.body[:n]))
 			if u, ok := m.Usage(); ok && u != c.usage || !ok && !u.IsZero() {
@@ -130,7 +130,7 @@ func TestSession(t *testing.T) {
 		{"session-id=s1,thread-id=s1", "k1", "s1", ""},
 		{"session-id=s1,thread-id=t2", "k1", "s1", "t2"},
 		{"session_id=s1", "", "s1", ""},
-		{"thread-id=t1", "t1", "t1", ""}, // the key in the body is the session's own thread
+		{"thread-id=t1", "t1", "t1", ""}, // the key in the body is the id of the session's own thread
 		{"x-session-id=ses_1", "k1", "ses_1", ""},
 		{"session-id=s1,thread-id=s1,x-openai-subagent=review", "", "s1", "review"},
 		{"user-agent=codex_exec/1", "", "", ""},

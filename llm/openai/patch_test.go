@@ -43,7 +43,7 @@ func TestCaptures(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			codectest.Captures(t, recordings, func(t *testing.T, name string, bodies [][]byte) {
 				for _, p := range codectest.PatchResults(t, c.codec, bodies) {
-					// The results of MCP tools come as two texts.
+					// The results of MCP tools consist of two texts.
 					if name != "codex-mcp.jsonl" || !strings.HasPrefix(p.Text, "Wall time") {
 						t.Errorf("not editable: %+v", p)
 					}

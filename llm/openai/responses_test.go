@@ -78,8 +78,7 @@ func TestDecodeResponses(t *testing.T) {
 	}
 }
 
-// Items that are added leave what was decoded before as it was, except that
-// the last message may go on.
+// New items do not change the decoded messages, except that the last message may get more parts.
 func TestDecodeResponsesIsStableUnderAppend(t *testing.T) {
 	var whole struct{ Input []json.RawMessage }
 	if err := json.Unmarshal([]byte(responsesSample), &whole); err != nil {
@@ -120,7 +119,7 @@ func TestDecodeResponsesText(t *testing.T) {
 	}
 }
 
-// Such a result is there, with nothing to edit.
+// A result without content is decoded, but it cannot be edited.
 func TestResultWithoutContent(t *testing.T) {
 	for _, c := range []struct {
 		codec llm.Codec

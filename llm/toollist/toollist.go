@@ -9,8 +9,8 @@ import (
 	"github.com/stet-dev/stet/internal/rawjson"
 )
 
-// AppendWithout appends a request's body to dst, without the tools of these names. It is the body as it is where a tool
-// must be called that has one of the names, or where messages refer to one.
+// AppendWithout appends the body of a request to dst, without the tools that have one of the names. It appends the body unchanged
+// in three cases: the request requires a call of such a tool, a message refers to such a tool, or no tool would be left.
 func AppendWithout(dst, body []byte, names map[string]bool) []byte {
 	var f [3]rawjson.Span
 	s := rawjson.New(body)
@@ -32,7 +32,7 @@ func AppendWithout(dst, body []byte, names map[string]bool) []byte {
 	return append(dst, body[f[0].End:]...)
 }
 
-// refersTo reports whether one of the names is a string of text, which is JSON.
+// refersTo reports whether text, which is JSON, contains one of the names as a string.
 func refersTo(text []byte, names map[string]bool) bool {
 	for name := range names {
 		if bytes.Contains(text, []byte(strconv.Quote(name))) {
@@ -44,9 +44,9 @@ func refersTo(text []byte, names map[string]bool) bool {
 
 var toolMembers = [7]string{"name", "function", "custom", "tools", "functionDeclarations", "function_declarations", "cache_control"}
 
-// appendTools appends a list of tools to dst, without those of these names. It returns how many elements are left. The APIs
-// write such a list in nearly the same way: an element is a tool, has one (function, custom), or has a list of them. A
-// tool with a cache marker stays: the marker is for all that stands before it.
+// appendTools appends a list of tools to dst, without the tools that have one of the names. It returns the number of remaining
+// elements. The formats of the APIs are similar: an element is a tool, contains one tool (function, custom), or contains a list
+// of tools. A tool with a cache marker stays, because the marker applies to everything before it.
 func appendTools(dst, body []byte, at rawjson.Span, names map[string]bool) (_ []byte, left int, err error) {
 	dst = append(dst, '[')
 	s := rawjson.At(body, at)

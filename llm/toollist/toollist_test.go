@@ -2,8 +2,8 @@ package toollist
 
 import "testing"
 
-// Tools leave the list in each API's way of writing one; every other byte stays. Where something refers to a tool, or none would
-// be left, all stay.
+// Tools are removed from the list in the format of each API. All other bytes are unchanged. If something refers to a tool, or if
+// no tool would be left, all tools stay.
 func TestAppendWithout(t *testing.T) {
 	tests := map[string]struct{ body, want string }{
 		"messages": {
