@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Every row of the table of agents: the call, and what it does.
+// TestAction has a call for every row of the table of agents, and what the call does.
 func TestAction(t *testing.T) {
 	for _, tt := range []struct {
 		name, args string
@@ -13,7 +13,7 @@ func TestAction(t *testing.T) {
 		row        string
 		targets    []Target
 	}{
-		// Ours (READ-1, FILE-1).
+		// stet's own tools (READ-1, FILE-1).
 		{"Read", `{"path":"a.go","start_line":5,"limit":10}`, Read, "stet/Read", []Target{{"a.go", 5, 14}}},
 		{"Read", `{"path":"a.go"}`, Read, "stet/Read", []Target{{"a.go", 0, 0}}},
 		{"read_file", `{"path":"a.go","start_line":5,"end_line":9,"encoding":"utf-8"}`, Read, "stet/read_file", []Target{{"a.go", 5, 9}}},
@@ -121,7 +121,7 @@ func TestAction(t *testing.T) {
 		{"read_multiple_files", `{"paths":["a.go","b.go"]}`, Read, "mcp-filesystem/read_multiple_files", []Target{{"a.go", 0, 0}, {"b.go", 0, 0}}},
 		{"read_text_file", `{"path":"a.go","head":9}`, Read, "mcp-filesystem/read_text_file head", []Target{{"a.go", 0, 9}}},
 		{"directory_tree", `{"path":"src"}`, List, "mcp-filesystem/directory_tree", []Target{{"src", 0, 0}}},
-		// Names with the prefix of an MCP server, in the manner of each agent.
+		// Names with the prefix of an MCP server, in the form of each agent.
 		{"mcp__files__read_text_file", `{"path":"a.go"}`, Read, "stet/read_file", []Target{{"a.go", 0, 0}}},
 		{"files_read_text_file", `{"path":"a.go"}`, Read, "stet/read_file", []Target{{"a.go", 0, 0}}},
 		{"files__edit_file", `{"path":"a.go","edits":[{"oldText":"a","newText":"b"}]}`, Edit, "stet/edit_file", []Target{{"a.go", 0, 0}}},
@@ -137,7 +137,8 @@ func TestAction(t *testing.T) {
 	}
 }
 
-// A command in another language may do anything, and what is printed only once is known as such.
+// stet cannot know what a command in another language does, so it counts as one that may change something. Once is set for a tool
+// that shows an output only once.
 func TestOpaqueAndOnce(t *testing.T) {
 	for name, tt := range map[string]struct {
 		args            string
@@ -208,9 +209,8 @@ func TestEdits(t *testing.T) {
 	}
 }
 
-// A text that leaves the arguments of a call is found by its place, since another
-// argument may hold the same text: the action of the arguments without it differs
-// in this text alone.
+// A text that leaves the arguments of a call is found by its position, because another argument may contain the same text. The
+// action of the arguments without it differs only in this text.
 func TestPlaces(t *testing.T) {
 	for _, tt := range []struct {
 		name, args string

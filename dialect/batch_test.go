@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// told writes sections as "path first [lines] flags" with the text they take.
+// told writes each section as "path first [lines] flags = text", where text is the part of the result that the section covers.
 func told(text string, r Result) string {
 	var b strings.Builder
 	for _, s := range r.Sections {
@@ -27,8 +27,8 @@ func told(text string, r Result) string {
 	return b.String()
 }
 
-// TRIM-5, TRIM-6: a batch is split by file; symbols and notebook entries stand
-// beside the lines; a section that failed keeps its text.
+// TRIM-5, TRIM-6: a batch is split by file. Symbols and notebook entries are not lines of a file. A failed section keeps its
+// text.
 func TestBatch(t *testing.T) {
 	for _, tt := range []struct{ name, args, text, want string }{
 		{
@@ -55,7 +55,7 @@ func TestBatch(t *testing.T) {
 			`a.ts 0 [] unchanged = "[stet: a.ts lines 1-2 unchanged: shown above by call_1 (lines 1-2).]\n"` + "\n" +
 				`b.ts 1 ["y"] = "📄 b.ts (lines 1-1/9)\n1→y"` + "\n",
 		},
-		{ // which file is this?
+		{ // the first file was not asked for
 			"filesystem-read", `{"filePath":["a.ts","b.ts","c.ts"]}`, "📄 somewhere.ts (lines 1-1/9)\n1→x\n\n📄 b.ts (lines 1-1/9)\n1→y", "",
 		},
 		{
@@ -68,7 +68,7 @@ func TestBatch(t *testing.T) {
 			"read_multiple_files", `{"paths":["a","b","c"]}`, "a:\nx\ny\n\n\n---\nb: Error - no such file\n---\nc:\nz\n",
 			`a 1 ["x" "y"] = "a:\nx\ny\n\n\n---\n"` + "\n" + `b 0 [] failed = "b: Error - no such file\n---\n"` + "\n" + `c 1 ["z"] = "c:\nz\n"` + "\n",
 		},
-		{"read_multiple_files", `{"paths":["a","b"]}`, "a:\nx\n---\nb:\ny\n\n---\nb:\nz\n", ""}, // twice: which one is it?
+		{"read_multiple_files", `{"paths":["a","b"]}`, "a:\nx\n---\nb:\ny\n\n---\nb:\nz\n", ""}, // one file stands twice, so the sections cannot be assigned
 		{
 			"read_many_files", `{"paths":["a","b"]}`, "--- /p/a ---\n\nx\n\n\n\n--- /p/b ---\n\ny\n\n\n--- End of content ---",
 			`a 1 ["x" ""] = "--- /p/a ---\n\nx\n\n\n\n"` + "\n" + `b 1 ["y"] = "--- /p/b ---\n\ny\n\n\n--- End of content ---"` + "\n",
@@ -86,7 +86,7 @@ func TestBatch(t *testing.T) {
 	}
 }
 
-// TRIM-8: a directory that is read, and one that is listed.
+// TRIM-8: a directory that was read, and a directory that was listed.
 func TestDirectories(t *testing.T) {
 	for _, tt := range []struct {
 		name, args, text string
@@ -107,7 +107,7 @@ func TestDirectories(t *testing.T) {
 	}
 }
 
-// TRIM-5, the second way: by what the result looks like.
+// TRIM-5, the second way: results are recognised by their form.
 func TestByContent(t *testing.T) {
 	for _, tt := range []struct {
 		text, want string
@@ -127,7 +127,7 @@ func TestByContent(t *testing.T) {
 	}
 }
 
-// An Action made without a Table is read by the row that it names.
+// If a program made an Action without a Table, its result is read by the row that the Action names.
 func TestActionByRow(t *testing.T) {
 	a := Action{Op: Read, Row: "claude-code/Read", Targets: []Target{{Path: "a"}}}
 	if res := Default().Result(a, "1\tx\n2\t", false); len(res.Sections) != 1 || len(res.Sections[0].Lines) != 1 || res.Sections[0].Total != 1 {

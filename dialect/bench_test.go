@@ -6,8 +6,7 @@ import (
 	"testing"
 )
 
-// history is a conversation of 500 calls and their results, 1 MB in all, as
-// agents of every kind make it.
+// history returns a conversation of 500 calls and their results, 1 MB in all, in the forms of all agents.
 func history() []exchange {
 	r := rand.New(rand.NewPCG(3, 4))
 	f := written{ended: true}

@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// captures returns the captured requests of real agents, or skips.
+// captures returns the captured requests of real agents, or skips the test.
 func captures(t testing.TB) []string {
 	dir := os.Getenv("STET_CAPTURES")
 	if dir == "" {
@@ -36,8 +36,8 @@ type exchange struct {
 	isError          bool
 }
 
-// exchanges reads the calls and results of a captured session from its
-// requests, in any of the three wire formats, each once.
+// exchanges reads the calls and results of a captured session from its requests, in any of the three wire formats. It returns
+// each only once.
 func exchanges(t testing.TB, file string) []exchange {
 	f, err := os.Open(file)
 	if err != nil {
@@ -71,7 +71,7 @@ func exchanges(t testing.TB, file string) []exchange {
 			t.Fatal(err)
 		}
 		if bytes.HasPrefix(body.Input, []byte("[")) {
-			_ = json.Unmarshal(body.Input, &body.Messages) // items of other shapes are of no interest
+			_ = json.Unmarshal(body.Input, &body.Messages) // items of other forms are not needed
 		}
 		for _, m := range body.Messages {
 			m.each(calls, finish)
@@ -80,7 +80,7 @@ func exchanges(t testing.TB, file string) []exchange {
 	return out
 }
 
-// message is a message or an item of any of the three wire formats.
+// message is a message or an item in any of the three wire formats.
 type message struct {
 	Type, Role, Name, Arguments string
 	Input, Output, Content      json.RawMessage
@@ -113,7 +113,7 @@ func (m *message) each(calls map[string]exchange, finish func(string, json.RawMe
 		ToolUseID      string `json:"tool_use_id"`
 		IsError        bool   `json:"is_error"`
 	}
-	_ = json.Unmarshal(m.Content, &blocks) // a string is no list of blocks
+	_ = json.Unmarshal(m.Content, &blocks) // a string is not a list of blocks
 	for _, b := range blocks {
 		switch b.Type {
 		case "tool_use":
@@ -138,15 +138,14 @@ func textOf(raw json.RawMessage) string {
 	return strings.Join(texts, "\n")
 }
 
-// readers of files, and the shells that may be.
+// readTools are the tools that read files, and shells that may do it.
 var readTools = map[string]bool{
 	"read": true, "Read": true, "read_file": true, "read_files": true, "fetch_lines": true, "filetools_fetch_lines": true,
 }
 
-// In every captured session each read is recognised, and what one agent shows
-// of a file is what the others show of it.
+// In every captured session each read is recognised. All agents show the same lines of a file.
 func TestCaptures(t *testing.T) {
-	seen := map[string][]string{} // file and line → the texts shown, over all agents
+	seen := map[string][]string{} // file and line → the texts shown, by all agents
 	for _, file := range captures(t) {
 		name := strings.TrimSuffix(filepath.Base(file), ".jsonl")
 		reads, shown := 0, 0
@@ -182,7 +181,7 @@ func TestCaptures(t *testing.T) {
 		t.Logf("%s: %d reads, lines known of %d", name, reads, shown)
 	}
 	for key, texts := range seen {
-		// The sessions change lines 5 and, once, another one.
+		// The sessions change line 5, and one session changes one more line.
 		if len(texts) > 2 {
 			t.Errorf("%s is shown as %q", key, texts)
 		}
@@ -195,7 +194,7 @@ func TestCaptures(t *testing.T) {
 func note(seen map[string][]string, s Section) {
 	base := filepath.Base(s.Path)
 	if base == "crlf.txt" {
-		return // some agents drop the carriage returns
+		return // some agents remove the carriage returns
 	}
 	for i, l := range s.Lines {
 		key := fmt.Sprintf("%s:%d", base, s.First+i)

@@ -15,8 +15,8 @@ func only(t *testing.T, name, args, text string) Section {
 	return res.Sections[0]
 }
 
-// TRIM-16: a file that has grown is told by the number of lines that the tool
-// says, in its own way of counting, also where the lines shown are the same.
+// TRIM-16: stet recognises that a file has grown by the number of lines that the tool names, even if the shown lines are the
+// same. Each tool counts in its own way.
 func TestSaid(t *testing.T) {
 	for _, tt := range []struct {
 		name, args, text string
@@ -33,8 +33,8 @@ func TestSaid(t *testing.T) {
 		{"read", `{"path":"a","limit":2}`, "x\ny\n\n[53 more lines in file. Use offset=3 to continue.]", 55},
 		{"read", `{"path":"a","offset":4,"limit":2}`, "x\ny\n\n[53 more lines in file. Use offset=6 to continue.]", 58},
 		{"read", `{"path":"a"}`, "x\ny\n\n[Showing lines 1-2 of 90 (50KB limit). Use offset=3 to continue.]", 90},
-		{"read", `{"path":"a","offset":4,"limit":2}`, "x\ny", 5}, // no note: the end was reached
-		{"read", `{"path":"a","offset":4,"limit":2}`, "x\n", 5},  // what stands behind the last line counts
+		{"read", `{"path":"a","offset":4,"limit":2}`, "x\ny", 5}, // without a note the end was reached
+		{"read", `{"path":"a","offset":4,"limit":2}`, "x\n", 5},  // an empty line after the last line end counts
 		{"read", `{"path":"a"}`, "x\n... [truncated]", 0},
 		{"Read", `{"file_path":"a"}`, "1\tx\n2\ty\n3\t", 3},
 		{"Read", `{"file_path":"a","offset":2,"limit":9}`, "2\ty\n3\t", 3},
@@ -61,8 +61,7 @@ func TestSaid(t *testing.T) {
 	}
 }
 
-// Whatever of a file is read, a tool says the same number of lines, and
-// another one when a line was added.
+// For every range of a file, a tool names the same number of lines. It names one more if a line was added.
 func TestSaidAgrees(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	told := 0
@@ -94,15 +93,15 @@ func TestSaidAgrees(t *testing.T) {
 	}
 }
 
-// sectionOf returns what an agent shows of lines a to b of f.
+// sectionOf returns the section for a read of lines a to b of f with the tool of s.
 func sectionOf(t *testing.T, s *shower, f written, a, b int) Section {
 	t.Helper()
 	name, args, text := s.show(f, a, b)
 	return only(t, name, args, text)
 }
 
-// TRIM-5, TRIM-16: what stands beside the lines is told, so that it is not
-// lost with them. Heads, page notes and line ranges are not.
+// TRIM-5, TRIM-16: text beside the lines is returned in Beside, so that it is not lost with the lines. Headers, page notes and
+// line ranges are not returned.
 func TestBeside(t *testing.T) {
 	const reminder = "<system-reminder>\nThe file was changed.\n</system-reminder>"
 	for _, tt := range []struct{ name, args, text, want string }{
@@ -144,7 +143,7 @@ func TestBeside(t *testing.T) {
 			t.Errorf("%s %.90q: lines %q", tt.name, tt.text, s.Lines)
 		}
 	}
-	// Beside the lines of each file of a batch, its own.
+	// In a batch, each section has the text beside the lines of its file.
 	res := Default().Result(Default().Action("filesystem-read", `{"filePath":["a","b"]}`), "📄 a (lines 1-1/9)\n1→x\n\nSymbols: f\n\n📄 b (lines 1-1/9)\n1→y", false)
 	if len(res.Sections) != 2 || res.Sections[0].Beside != "Symbols: f" || res.Sections[1].Beside != "" {
 		t.Errorf("%+v", res)
@@ -154,8 +153,7 @@ func TestBeside(t *testing.T) {
 	}
 }
 
-// Whether the last line ends in a line break is told where it can be known,
-// and never wrongly.
+// Final says whether the last line ends in a line break, if that can be known. It is never wrong.
 func TestFinal(t *testing.T) {
 	known := map[string]bool{}
 	for _, ended := range []bool{true, false} {
@@ -191,16 +189,15 @@ func TestFinal(t *testing.T) {
 			}
 		}
 	}
-	// A last line without a line break is the file's, also where just as many
-	// lines came as were asked for.
+	// If the last line has no line break, it is the last line of the file, also if as many lines came as were asked for.
 	if s := only(t, "exec_command", `{"cmd":"sed -n '1,2p' a"}`, codexHead+"x\ny"); s.Final != FinalNone || s.Total != 0 {
 		t.Errorf("%+v", s)
 	}
-	// What may have been trimmed tells nothing.
+	// A result that may have been trimmed does not show the end.
 	if s := only(t, "bash", `{"command":"sed -n '1,2p' a"}`, "x\ny"); s.Final != FinalUnknown || s.Cut {
 		t.Errorf("%+v", s)
 	}
-	// Nor do numbers of a tool that may split a file in any way.
+	// Line numbers do not show the end either, if the tool may split a file into lines in its own way.
 	for name, args := range map[string]string{"fetch_lines": `{"path":"a"}`, "view": `{"path":"a"}`} {
 		if s := only(t, name, args, "1. x\n2. y"); s.Final != FinalUnknown || s.Total != 2 {
 			t.Errorf("%s: %+v", name, s)
@@ -212,15 +209,15 @@ func TestFinal(t *testing.T) {
 	}
 }
 
-// Carriage returns are taken off where every line end has one, and that is
-// told: the file may have them itself.
+// If every line ends in a carriage return, the carriage returns are removed, and Stripped says so, because the file itself may
+// have them.
 func TestStripped(t *testing.T) {
 	for _, tt := range []struct {
 		name, args, text, line string
 		want                   bool
 	}{
 		{"bash", `{"command":"cat a"}`, "OBSERVATION:\nx\r\ny\r\n", "x", true},
-		{"bash", `{"command":"cat a"}`, "OBSERVATION:\nx\r\ny\n", "x\r", false}, // a file of both kinds
+		{"bash", `{"command":"cat a"}`, "OBSERVATION:\nx\r\ny\n", "x\r", false}, // a file with both kinds of line ends
 		{"bash", `{"command":"cat a"}`, "OBSERVATION:\nx\ny\n", "x", false},
 		{"bash", `{"command":"cat a"}`, "x\r\ny\r\n", "x\r", false},
 		{"bash", `{"command":"cat -n a"}`, "OBSERVATION:\n     1\tx\r\n", "x", true},

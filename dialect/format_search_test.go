@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Calls whose results are lines that searches found, and calls whose results may be something else (TRIM-4).
+// Calls whose results are lines that a search found, and calls whose results may be something else (TRIM-4).
 func TestFinds(t *testing.T) {
 	for command, want := range map[string]bool{
 		"rg -n found src":                              true,
@@ -35,7 +35,7 @@ func TestFinds(t *testing.T) {
 	}
 }
 
-// What may change something is not said to be run again.
+// A command that may change something is not repeatable.
 func TestRepeatable(t *testing.T) {
 	for command, want := range map[string]bool{
 		"go test ./... 2>&1 | tail -5": true, "cd src && make -j4": true, "rg -n found src": true, "git log --oneline": true, "git diff": true, "cat a.go": true,

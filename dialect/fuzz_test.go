@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// seeds are calls and results of every shape.
+// seeds adds calls and results in every form.
 func seeds(add func(name, args, text string)) {
 	f := written{[]string{"one", "", "\tthree"}, true}
 	for _, s := range showers {
@@ -29,8 +29,7 @@ func seeds(add func(name, args, text string)) {
 	add("exec", "const r = await tools.exec_command({cmd:\"cat a\"}); text(r.output)", "Script completed\nOutput:\n\nx")
 }
 
-// Neither call nor result can make the table panic, and what a result says is
-// consistent.
+// No call and no result makes the table panic, and what it returns for a result is consistent.
 func FuzzResult(f *testing.F) {
 	seeds(func(name, args, text string) { f.Add(name, args, text, false) })
 	f.Fuzz(func(t *testing.T, name, args, text string, isError bool) {
@@ -76,7 +75,7 @@ func checkConsistent(t *testing.T, a Action, text string, r Result, isError bool
 	}
 }
 
-// What object and array take apart is what was there.
+// The values that object and array return are the parts of the input.
 func FuzzJSON(f *testing.F) {
 	for _, s := range []string{`{"a":1}`, `{"a":"\ud83d\ude00\u00","b":[1,{"c":"]"}]}`, `[1,"x",null]`, `{a:"x"}`, `{"a":"\\"}`, `{`, `{"a"`, `{,}`} {
 		f.Add(s)

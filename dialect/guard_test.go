@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// A table of data that begins with a number is no numbered file, and no number
-// of a line is believed that cannot be.
+// A table of data whose rows begin with numbers is not a file with line numbers. A line number that is not possible is not
+// believed.
 func TestFirstNumber(t *testing.T) {
 	for _, tt := range []struct {
 		name, args, text string
@@ -19,7 +19,7 @@ func TestFirstNumber(t *testing.T) {
 		{"read_file", `{"path":"a","offset":1}`, "1\tx\n2\ty\n", 1},
 		{"read_file", `{"path":"a","offset":7}`, "7\tx\n8\ty\n", 7},
 		{"Read", `{"file_path":"a","offset":5}`, "7\tx\n8\ty\n", 0},
-		{"Read", `{"file_path":"a"}`, "7\tx\n8\ty\n", 7}, // always numbers
+		{"Read", `{"file_path":"a"}`, "7\tx\n8\ty\n", 7}, // this tool always prints numbers
 		{"Read", `{"file_path":"a"}`, "50000000\tx", 50_000_000},
 		{"Read", `{"file_path":"a"}`, "50000001\tx", 0},
 		{"read_file", `{"path":"a","start_line":50000001}`, "x\n", 0},
@@ -38,7 +38,7 @@ func TestFirstNumber(t *testing.T) {
 	}
 }
 
-// TRIM-3: a shell's result as JSON, and what a file that was printed holds.
+// TRIM-3: the result of a shell as JSON, and a printed file whose content looks like an error.
 func TestFailedShells(t *testing.T) {
 	for _, tt := range []struct {
 		name, args, text string
@@ -51,8 +51,8 @@ func TestFailedShells(t *testing.T) {
 		{"terminal-execute", `{"command":"make"}`, `{"output":"x","metadata":{"exitCode":3}}`, true},
 		{"terminal-execute", `{"command":"make"}`, `{"stdout":"` + strings.Repeat("x", 9000) + `","stderr":"","exitCode":2,"executedAt":"now"}`, true},
 		{"terminal-execute", `{"command":"make"}`, `{"stdout":"fine","stderr":"a warning","exitCode":0}`, false},
-		{"terminal-execute", `{"command":"make"}`, `{"stdout":"{}","success":false,"exitCode":0}`, false}, // the exit code counts
-		{"terminal-execute", `{"command":"make"}`, `{"code":2}`, false},                                   // printed by the command
+		{"terminal-execute", `{"command":"make"}`, `{"stdout":"{}","success":false,"exitCode":0}`, false}, // the exit code decides
+		{"terminal-execute", `{"command":"make"}`, `{"code":2}`, false},                                   // the command printed this
 		{"terminal-execute", `{"command":"cat a"}`, `{"stdout":"","stderr":"cat: a: No such file","exitCode":1}`, true},
 		{"terminal-execute", `{"command":"cat a"}`, `{"error":"not allowed"}`, true},
 		{"Bash", `{"command":"cat r.json"}`, `{"success":false}`, false},
@@ -76,7 +76,7 @@ func TestFailedShells(t *testing.T) {
 	}
 }
 
-// Behind the prefix of a server a bare name may be a read of anything.
+// The name of a tool with the prefix of an unknown server may belong to any tool.
 func TestForeignServers(t *testing.T) {
 	for _, tt := range []struct {
 		name, args string
@@ -100,7 +100,7 @@ func TestForeignServers(t *testing.T) {
 		{"fs_read", `{"path":"a"}`, Read},
 		{"read", `{"path":"a"}`, Read},
 		{"mcp__box__str_replace_editor", `{"command":"view","path":"a"}`, Read},
-		// What is no file.
+		// Paths that are not files.
 		{"Read", `{"file_path":"/dev/stdin"}`, Other},
 		{"Read", `{"file_path":"/proc/self/status"}`, Other},
 		{"Read", `{"file_path":"/proc/../srv/a"}`, Read},
@@ -116,8 +116,7 @@ func TestForeignServers(t *testing.T) {
 	}
 }
 
-// What stands in place of a result, or of what is no text, is no line of the
-// file.
+// A text that replaces a result, or content that is not text, is not a line of the file.
 func TestNoFile(t *testing.T) {
 	for _, tt := range []struct{ name, args, text string }{
 		{"bash", `{"command":"sed -n 5p a"}`, "(Bash completed with no output)"},
@@ -161,8 +160,7 @@ func TestNoFile(t *testing.T) {
 	}
 }
 
-// TRIM-6, TRIM-8: a directory, an image and a document in a batch are sections
-// of their own.
+// TRIM-6, TRIM-8: a directory, an image and a document in a batch are sections of their own.
 func TestMixedBatch(t *testing.T) {
 	const text = "📄 a.ts (lines 1-1/9)\n1→x\n📁 Directory: src\nb.ts\nlib\n🖼️  Image: i.png (image/png)\n📄 PDF Document: d.pdf\n❌ gone.ts\n   Error: no such file\n📄 c.ts (lines 1-1/9)\n1→y"
 	a := Default().Action("filesystem-read", `{"filePath":["a.ts","src","i.png","d.pdf","gone.ts","c.ts"]}`)
@@ -190,8 +188,7 @@ c.ts [y] dir=false cut=false failed=false beside=""
 	}
 }
 
-// The place of a result in its JSON is where it was scanned, whatever it and
-// its neighbours hold.
+// The position of a result in its JSON is found correctly, whatever the result and the values beside it contain.
 func TestElementPlaces(t *testing.T) {
 	for _, result := range []string{"result", "query", "true", "x", ""} {
 		text := encoded([]any{map[string]any{"query": "result", "result": result, "success": true}, map[string]any{"query": result, "result": "7 | y", "success": true}})
@@ -207,7 +204,7 @@ func TestElementPlaces(t *testing.T) {
 	}
 }
 
-// What guards against lines that are not those of the file.
+// Checks that reject lines which are not those of the file.
 func TestGuards(t *testing.T) {
 	exactly := func(n int) string { return strings.Repeat("x", n-3) + "..." }
 	for _, tt := range []struct {
@@ -215,14 +212,14 @@ func TestGuards(t *testing.T) {
 		lines            int
 		cut              bool
 	}{
-		// More than was asked for.
+		// There are more lines than were asked for.
 		{"exec_command", `{"cmd":"sed -n '2,3p' a"}`, codexHead + "x\ny\nz\n", 3, true},
 		{"exec_command", `{"cmd":"tail -n 2 a"}`, codexHead + "x\ny\nz\n", 3, true},
 		{"bash", `{"command":"sed -n '2,3p' a"}`, "x\ny\nz", 3, true},
 		{"bash", `{"command":"sed -n '2,3p' a"}`, "x\ny", 2, false},
 		{"read_file", `{"path":"a","start_line":2,"end_line":3}`, "x\ny\nz\n", 3, true},
 		{"read_file", `{"path":"a","start_line":2,"end_line":3}`, "x\ny\n", 2, false},
-		// A footer that claims lines that are not there.
+		// A footer names lines that are missing.
 		{"read_files", `{"files":[{"path":"a"}]}`, `[{"query":"a","result":"1 | x\n2 | y\n\n[Showing lines 1-5 of 26.]","success":true}]`, 2, true},
 		{"read_files", `{"files":[{"path":"a"}]}`, `[{"query":"a","result":"1 | x\n2 | y\n\n[Showing lines 1-2 of 26.]","success":true}]`, 2, false},
 		{"read", `{"path":"a","offset":4,"limit":2}`, "x\ny\n\n[53 more lines in file. Use offset=6 to continue.]", 2, false},
@@ -230,15 +227,15 @@ func TestGuards(t *testing.T) {
 		{"read", `{"path":"a","offset":4,"limit":2}`, "x\ny\n\n[53 more lines in file. Use offset=3 to continue.]", 0, true},
 		{"read", `{"filePath":"a"}`, "<path>a</path>\n<content>\n1: x\n2: y\n\n(Showing lines 1-5 of 9. Use offset=6 to continue.)\n</content>", 2, true},
 		{"read", `{"filePath":"a"}`, "<path>a</path>\n<content>\n1: x\n2: y\n\n(Showing lines 1-2 of 9. Use offset=3 to continue.)\n</content>", 2, false},
-		// Lines at which a tool may have cut without a word.
+		// The tool may have cut lines without saying so.
 		{"read_file", `{"file_path":"a","mode":"slice"}`, "L1: " + strings.Repeat("x", 500), 1, true},
-		{"read_file", `{"file_path":"a","mode":"slice"}`, "L1: " + strings.Repeat("x", 497), 1, true}, // before a character of four bytes
+		{"read_file", `{"file_path":"a","mode":"slice"}`, "L1: " + strings.Repeat("x", 497), 1, true}, // the next character may have had four bytes
 		{"read_file", `{"file_path":"a","mode":"slice"}`, "L1: " + strings.Repeat("x", 496), 1, false},
 		{"Read", `{"file_path":"a"}`, "1\t" + exactly(2000), 1, true},
 		{"Read", `{"file_path":"a"}`, "1\t" + exactly(2020), 1, true},
 		{"Read", `{"file_path":"a"}`, "1\t" + exactly(2021), 1, false},
 		{"Read", `{"file_path":"a"}`, "1\t" + exactly(1999), 1, false},
-		// What stands behind a view.
+		// Text after a view.
 		{"str_replace_editor", `{"command":"view","path":"a"}`, "1. x\n2. y\n\nand 90 more", 2, true},
 		{"view", `{"path":"a"}`, "1. x\n2. y\n\n<system-reminder>z</system-reminder>", 2, false},
 	} {
@@ -254,8 +251,7 @@ func TestGuards(t *testing.T) {
 	}
 }
 
-// Outputs of several commands are told apart only where all is there, as it
-// was, and at a known place.
+// The output of several commands is split only if all of it is there, unchanged, and at a known position.
 func TestSplitGuards(t *testing.T) {
 	const ruled, ranges, other = "cat a; echo ---; cat b", "sed -n '1,2p;5,6p' a", "sed -n '5,6p' a; sed -n '1,2p' a"
 	for _, tt := range []struct {
@@ -266,13 +262,13 @@ func TestSplitGuards(t *testing.T) {
 		{"exec_command", ruled, strings.Replace(codexHead, "exited with code 0", "running with session ID 7", 1) + "x\n---\ny\n", 0},
 		{"exec_command", ruled, codexHead + "Total output lines: 9\n\nx\n---\ny\n", 0},
 		{"exec_command", ruled, codexHead + "x\n---\ny\n…9 tokens truncated…\n", 0},
-		{"exec_command", ruled, encoded(map[string]any{"output": "x\n---\ny\n", "metadata": map[string]any{"exit_code": 0}}), 0}, // decoded: at no place
+		{"exec_command", ruled, encoded(map[string]any{"output": "x\n---\ny\n", "metadata": map[string]any{"exit_code": 0}}), 0}, // decoded JSON has no position
 		{"exec_command", ranges, codexHead + "1\n2\n5\n6\n", 2},
 		{"exec_command", ranges, codexHead + "1\n2\n5\n", 2},
 		{"bash", ranges, "1\n2\n5", 0}, // lines may have been trimmed
 		{"bash", ranges, "1\n2\n5\n6", 2},
 		{"exec_command", other, codexHead + "5\n6\n1\n2\n", 2},
-		{"exec_command", other, codexHead + "5\n1\n2\n", 0}, // not in order: which one was short?
+		{"exec_command", other, codexHead + "5\n1\n2\n", 0}, // not in order, so the range that was shorter is unknown
 		{"exec_command", ranges, codexHead + "mise WARN  old\n1\n2\n5\n", 0},
 	} {
 		key := map[string]string{"bash": "command", "exec_command": "cmd"}[tt.tool]
@@ -283,7 +279,7 @@ func TestSplitGuards(t *testing.T) {
 	}
 }
 
-// sed -n with -e and -b of nl take the arguments they have, and no others.
+// These commands do not print one file with a number before each line, so they are not reads.
 func TestReaderArguments(t *testing.T) {
 	for _, command := range []string{"nl -b t a.go", "nl -b a b.go c.go", "nl -b a", "cat -b a a.go"} {
 		if got := shellReads(command); got != nil {

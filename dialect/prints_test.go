@@ -5,8 +5,7 @@ import (
 	"testing"
 )
 
-// Invariant 6: an output counts as one that may hold text of files unless its
-// command is known to show none.
+// Invariant 6: an output counts as one that may show text of files, unless its command is known to show none.
 func TestMayShowFiles(t *testing.T) {
 	for _, command := range []string{
 		"go test ./... | tail -5", "git log --oneline | head", "ls -l; wc -l a.go", "cat", "cd src && FOO=1 make -j4 2>&1 | grep -v warning",
@@ -56,8 +55,8 @@ func TestMayShowFiles(t *testing.T) {
 	}
 }
 
-// Invariant 6: edits are made from what cat, sed and the like print, and from
-// differences. A search prints single lines, and a page of the web is no file.
+// Invariant 6: edits are made from what cat, sed and similar commands print, and from diffs. A search prints single lines, and a
+// web page is not a file.
 func TestQuotes(t *testing.T) {
 	for command, want := range map[string]bool{
 		"cat a.go | head -50": true, "cd src && sed -n '1,9p' a.go; make": true, "for f in *.go; do cat $f; done": true, "git show HEAD:a.go": true,
@@ -86,8 +85,8 @@ func TestQuotes(t *testing.T) {
 	}
 }
 
-// A build, a test or a log is told; a search finds single lines; a page comes from the network; anything else that a
-// command line may print is no report.
+// Reports returns Told for a build, a test or a log, Found for the single lines of a search, Page for what comes from the
+// network, and NoReport for all other commands.
 func TestReports(t *testing.T) {
 	for command, want := range map[string]Report{
 		"go test ./... 2>&1 | tail -50": Told, "cd web && npm ci && npm test": Told, "./gradlew build": Told, "sudo apt-get install -y x; make": Told,
@@ -111,8 +110,7 @@ func TestReports(t *testing.T) {
 	}
 }
 
-// What a command names is where the agent works, if the command may change
-// something there.
+// The agent works on the paths that a command names, if the command may change something there.
 func TestChanges(t *testing.T) {
 	for command, want := range map[string]bool{
 		"cd /srv/a && grep -rn x . 2>/dev/null | head": false, "git -C /srv/a log": false, "find /srv -name x 2>&1": false,
@@ -129,7 +127,7 @@ func TestChanges(t *testing.T) {
 	}
 }
 
-// What persons wrote to each other is told from what a command did.
+// Texts that persons wrote to each other are distinguished from the outputs of commands.
 func TestByPersons(t *testing.T) {
 	for command, want := range map[string]bool{
 		"gh issue view 5 --comments": true, "cd a && gh pr view 7 --json body 2>&1 | head": true, "glab mr view 3": true, "gh issue list": false, "gh pr checks 7": false,

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// written is a file to be shown: its lines, and whether the last has a line end.
+// written is a file that a tool shows: its lines, and whether the last one has a line end.
 type written struct {
 	lines []string
 	ended bool
@@ -23,8 +23,8 @@ func (f written) content() string {
 	return s
 }
 
-// pieces are the lines as agents have them that split at line ends: with an
-// empty one behind the final line end.
+// pieces returns the lines of the file for agents that split it at line ends. After a final line end there is one empty line
+// more.
 func (f written) pieces() []string {
 	if f.ended {
 		return append(slices.Clone(f.lines), "")
@@ -32,13 +32,13 @@ func (f written) pieces() []string {
 	return f.lines
 }
 
-// shower answers a read of lines a to b of f (0, 0: all) in the manner of an
-// agent: the tool's name, the call's arguments, the result.
+// shower renders a read of lines a to b of f (0, 0: all) in the form of one agent: the tool's name, the call's arguments, and the
+// result.
 type shower struct {
 	name     string
 	row      string
 	ranges   bool // lines can be asked for
-	unending bool // knows not whether the end was reached, when asked for just so many lines
+	unending bool // if a range was asked for, the result does not show whether it reached the end
 	show     func(f written, a, b int) (tool, args, text string)
 }
 
@@ -79,7 +79,7 @@ func ranged(key string, a, b int, from, to string, offset int) map[string]any {
 	return m
 }
 
-// showers render what the agents answer.
+// showers has one entry for each form in which agents show files.
 var showers = []shower{
 	{name: "ours Read", row: "stet/Read", ranges: true, show: func(f written, a, b int) (string, string, string) {
 		lines, first := cutOut(f.lines, a, b)
@@ -251,7 +251,7 @@ func shellShow(tool, key, head, tail string, f written, a, b int) (string, strin
 	return tool, encoded(map[string]any{key: command}), head + text + tail
 }
 
-// someFile makes a file that is hard to tell from what tools put around it.
+// someFile returns a file whose lines look like the text that tools add to files.
 func someFile(r *rand.Rand, n int) written {
 	words := []string{
 		"", "x", "\tindented", "  two spaces", "trailing ", "1\tone", "2→two", "3: three", "4 | four", "(End of file - total 3 lines)",
@@ -262,14 +262,14 @@ func someFile(r *rand.Rand, n int) written {
 	for i := range n {
 		w := words[r.IntN(len(words))]
 		if i == 0 || i == n-1 {
-			w = fmt.Sprintf("line %d", i+1) // the ends of files and of ranges are tested apart
+			w = fmt.Sprintf("line %d", i+1) // other tests cover the ends of files and ranges
 		}
 		f.lines = append(f.lines, w)
 	}
 	return f
 }
 
-// The same file read by any agent gives the same lines and numbers.
+// All agents' reads of one file give the same lines and numbers.
 func TestSameLinesFromEveryAgent(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 200 {
@@ -288,8 +288,7 @@ func TestSameLinesFromEveryAgent(t *testing.T) {
 	}
 }
 
-// Blank lines at the beginning and at the end are lines; what stands behind
-// the final line end is none.
+// Blank lines at the beginning and at the end count as lines. After the final line end there is no line.
 func TestBlankEnds(t *testing.T) {
 	for _, f := range []written{
 		{[]string{"a", "b"}, true},
@@ -315,7 +314,7 @@ func checkShown(t *testing.T, s *shower, f written, a, b int) {
 		return
 	}
 	res := table.Result(act, text, false)
-	if strings.HasPrefix(text, "Error:") { // TRIM-3, whatever the file holds
+	if strings.HasPrefix(text, "Error:") { // TRIM-3, although the file may begin so
 		if !res.Failed {
 			t.Errorf("%s: %q did not fail", s.name, text)
 		}

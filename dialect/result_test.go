@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TRIM-3, and each agent's own way to say that a call failed.
+// TRIM-3: the ways in which agents say that a call failed.
 func TestFailed(t *testing.T) {
 	const read, edit = `{"file_path":"/p/a.go"}`, `{"file_path":"/p/a.go","old_string":"a","new_string":"b"}`
 	for _, tt := range []struct {
@@ -69,7 +69,7 @@ func TestFailed(t *testing.T) {
 	}
 }
 
-// The agents' own stubs: what they point back to must stay.
+// The agents' own stubs. The content to which they point must stay.
 func TestUnchanged(t *testing.T) {
 	for _, tt := range []struct{ name, args, text string }{
 		{"Read", `{"file_path":"a.go"}`, "Wasted call — file unchanged since your last Read. Use what you have."},
@@ -85,7 +85,7 @@ func TestUnchanged(t *testing.T) {
 	}
 }
 
-// What a tool cut out must never stand in for the whole.
+// A result that a tool has cut must never count as the whole.
 func TestCut(t *testing.T) {
 	long := strings.Repeat("x", 2000)
 	for _, tt := range []struct {
@@ -121,7 +121,7 @@ func TestCut(t *testing.T) {
 	}
 }
 
-// Copilot's view shows the lines alone; in older versions all of them had numbers.
+// The view of Copilot shows only the lines. In older versions it shows all of them with numbers.
 func TestBareView(t *testing.T) {
 	for _, tt := range []struct {
 		args, text string
@@ -161,7 +161,7 @@ func TestBareView(t *testing.T) {
 	}
 }
 
-// A page at a line's end is no cut: lines a to b are all there.
+// A page that ends at a line end is not cut: lines a to b are complete.
 func TestPages(t *testing.T) {
 	for _, tt := range []struct {
 		name, args, text    string
@@ -171,7 +171,7 @@ func TestPages(t *testing.T) {
 		{"read", `{"path":"a"}`, "x\ny\n\n[Showing lines 1-2 of 90 (50KB limit). Use offset=3 to continue.]", 1, 2, 0},
 		{"view", `{"path":"a","view_range":[5,90]}`, "5. x\n6. y\n\n[Output truncated. Use view_range=[7, ...] to continue reading. File has at least 80 lines.]", 5, 2, 0},
 		{"read_files", `{"files":[{"path":"a"}]}`, `[{"query":"a","result":"1 | x\n2 | y\n\n[Showing lines 1-2 of 26. Use start_line/end_line to read other sections.]","success":true}]`, 1, 2, 26},
-		{"Read", `{"file_path":"a","offset":0,"limit":2}`, "     0→x\n     1→y", 1, 2, 0}, // counts from 0 when asked to
+		{"Read", `{"file_path":"a","offset":0,"limit":2}`, "     0→x\n     1→y", 1, 2, 0}, // with offset 0 the tool counts from 0
 		{"open", `{"path":"a","line_number":5}`, "[File: /p/a (9 lines total)]\r\n(4 more lines above)\r\n5:x\r\n6:y\r\n(3 more lines below)\r\n", 5, 2, 9},
 		{"read_file", `{"file_path":"a","offset":40,"limit":5}`, "Showing lines 41-41 of 7 total lines.\n\n---\n\n", 41, 0, 0},
 		{"read_file", `{"file_path":"a"}`, "(read_file completed with no output)", 1, 0, 0},

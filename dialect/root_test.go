@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TRIM-7: paths inside the root and relative ones are one file, so the root
-// must be known. The words are those of agents' prompts.
+// TRIM-7: a relative path and the same path inside the root are one file, so the root must be known. The texts are from agents'
+// prompts.
 func TestRoot(t *testing.T) {
 	for _, tt := range []struct{ text, want string }{
 		{"# Environment\n  Working directory: /home/me/project\n  Platform: linux", "/home/me/project"},

@@ -8,7 +8,7 @@ import (
 	"github.com/pelletier/go-toml/v2"
 )
 
-// A row out of a configuration.
+// A row of a configuration file is used.
 func TestRowFromTOML(t *testing.T) {
 	const config = `
 [[dialect]]
@@ -86,7 +86,7 @@ func TestBadRows(t *testing.T) {
 	}
 }
 
-// Every built-in row can be reached by a call and has a name of its own.
+// A call can reach every built-in row, and each row has a name of its own.
 func TestRowsAreDistinct(t *testing.T) {
 	seen := map[string]bool{}
 	for tool, rows := range Default().byTool {

@@ -2,14 +2,13 @@ package dialect
 
 import "testing"
 
-// TRIM-4: results that are no files are told from files, and from what is not
-// recognised.
+// TRIM-4: results that are not files are distinguished from files, and from unknown results.
 func TestOutputs(t *testing.T) {
 	for _, tt := range []struct {
 		name, args, row, content string
 	}{
 		{"Grep", `{"pattern":"x","output_mode":"content"}`, "any/search", ""},
-		{"grep", `{"pattern":"x"`, "any/search", ""}, // cut off: what it is called is enough
+		{"grep", `{"pattern":"x"`, "any/search", ""}, // the arguments are cut off, and the tool's name is enough
 		{"search_file_content", `{"pattern":"x"}`, "any/search", ""},
 		{"WebFetch", `{"url":"https://example.com","prompt":"p"}`, "any/fetch", ""},
 		{"ExitPlanMode", `{"plan":"# Plan\n- one","planFilePath":"/p/plan.md"}`, "claude-code/ExitPlanMode", "# Plan\n- one"},

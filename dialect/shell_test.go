@@ -10,7 +10,7 @@ import (
 func TestShellReads(t *testing.T) {
 	for _, tt := range []struct {
 		command string
-		want    []excerpt // nil: no read
+		want    []excerpt // nil: not a read
 	}{
 		{"cat a.go", []excerpt{{path: "a.go", first: 1}}},
 		{"cat ./a.go", []excerpt{{path: "a.go", first: 1}}},
@@ -103,7 +103,7 @@ func TestShellReads(t *testing.T) {
 	}
 }
 
-// The heads and tails that agents put around an output.
+// The text that agents put before and after an output.
 func TestShellResults(t *testing.T) {
 	const body = "one\n\n\tthree\n"
 	lines := []string{"one", "", "\tthree"}
@@ -130,7 +130,7 @@ func TestShellResults(t *testing.T) {
 		{"bash", `{"command":"cat a"}`, "<returncode>1</returncode>\n<output>\ncat: a: No such file or directory\n</output>", 0, 0, nil, false, true},
 		{"bash", `{"command":"cat a"}`, "<returncode>0</returncode>\n<warning>\nToo long.\n</warning><output_head>\none\ntw\n</output_head>\n<elided_chars>\n96 characters elided\n</elided_chars>\n<output_tail>\nx\n</output_tail>", 1, 0, []string{"one"}, true, false},
 		{"bash", `{"command":"cat a"}`, body, 1, 3, lines, false, false},
-		{"bash", `{"command":"cat a"}`, strings.TrimSpace(body), 1, 0, lines, true, false}, // trimmed: blank lines may be gone
+		{"bash", `{"command":"cat a"}`, strings.TrimSpace(body), 1, 0, lines, true, false}, // the output is trimmed, so blank lines may be missing
 		{"bash", `{"command":"sed -n '1,3p' a"}`, strings.TrimSpace(body), 1, 0, lines, false, false},
 		{"bash", `{"command":"sed -n '1,3p' a"}`, "one\n\n\tthree\n<exited with exit code 0>", 1, 0, lines, false, false},
 		{"bash", `{"command":"cat a"}`, "OBSERVATION:\none\r\n\r\n\tthree\r\n", 1, 3, lines, false, false},
@@ -167,11 +167,11 @@ func TestShellResults(t *testing.T) {
 	}
 }
 
-// Several ranges in one output are told apart, or not at all.
+// Several ranges in one output are separated, or the output has no sections.
 func TestShellSections(t *testing.T) {
 	for _, tt := range []struct{ command, body, want string }{
 		{"sed -n '1,2p' a && sed -n '5,6p' b", "1\n2\n5\n6\n", "a 1 [1 2] b 5 [5 6] "},
-		{"sed -n '1,2p' a && sed -n '5,6p' b", "1\n2\n5\n", ""}, // which one was short?
+		{"sed -n '1,2p' a && sed -n '5,6p' b", "1\n2\n5\n", ""}, // it is unknown which range was shorter
 		{"sed -n '1,2p;5,6p' a", "1\n2\n5\n", "a 1 [1 2] a 5 [5] "},
 		{"sed -n '1,2p;5,6p' a", "1\n", "a 1 [1] a 5 [] "},
 		{"sed -n '1,2p;5,6p' a", "1\n2\n5\n6\n7\n", ""},
@@ -179,7 +179,7 @@ func TestShellSections(t *testing.T) {
 		{"nl -ba a | sed -n '1,2p'; nl -ba b | sed -n '3,4p'", "     1\tx\n     2\ty\n     3\tz\n", "a 1 [x y] b 3 [z] "},
 		{"cat a; echo ---; cat b", "x\n\n---\ny\n", "a 1 [x ] b 1 [y] "},
 		{"cat a; echo ---; cat b; echo ---; cat c", "x\n---\n---\nz\n", "a 1 [x] b 1 [] c 1 [z] "},
-		{"cat a; echo ---; cat b", "x\n---\ny\n---\n", ""}, // which one is the rule?
+		{"cat a; echo ---; cat b", "x\n---\ny\n---\n", ""}, // it is unknown which line is the separator
 		{"cat a; echo ---; cat b", "x---\ny\n", ""},        // a has no final line end
 		{"cat a; echo ---; sed -n '1,2p' b; sed -n '5p' b", "x\n---\ny\nz\nw\n", "a 1 [x] b 1 [y z] b 5 [w] "},
 		{"nl -ba a; nl -ba b", "     1\tx\ncat: b: No such file or directory\n", ""},

@@ -7,7 +7,7 @@ import (
 	"github.com/stet-dev/stet/llm"
 )
 
-// outputsOf is a conversation of commands, each with an output of its own.
+// outputsOf returns a conversation of n commands, each with a different output of about size bytes.
 func outputsOf(n, size int) *conv {
 	c := &conv{}
 	c.user("go on")
@@ -17,8 +17,8 @@ func outputsOf(n, size int) *conv {
 	return c
 }
 
-// A cold point that was none costs. Where it cost more than was ever saved,
-// nothing more is evicted.
+// If a cold point was assumed while the cache was warm, eviction cost money. If that was more than was saved in all, nothing more
+// is evicted.
 func TestWrongGuessStopsEviction(t *testing.T) {
 	w := outputsOf(60, 400)
 	e := newEngine(t, Config{})
@@ -40,8 +40,8 @@ func TestWrongGuessStopsEviction(t *testing.T) {
 	}
 }
 
-// Tools and system text are in the cache because of others: who reads no more
-// than them was right to guess.
+// Other conversations keep tools and system text in the cache. If a request at a cold point read no more than those from the
+// cache, the cold point was assumed rightly.
 func TestOthersCacheIsNoWrongGuess(t *testing.T) {
 	w := outputsOf(60, 400)
 	for _, tt := range []struct {

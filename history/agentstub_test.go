@@ -13,7 +13,7 @@ const (
 	agentsStub     = "File unchanged since last read. The content from the earlier Read tool_result in this conversation is still current — refer to that instead of re-reading."
 )
 
-// idleFor is a conversation whose reads of dependencies may leave.
+// idleFor returns a conversation in which reads of dependencies may leave at a cold point.
 func idleFor(do func(c *conv)) *conv {
 	c := &conv{}
 	c.user("Working directory: /home/me/app")
@@ -28,8 +28,8 @@ func readArgs(first, limit int) string {
 	return fmt.Sprintf(`{"file_path":%q,"offset":%d,"limit":%d}`, dependencyFile, first, limit)
 }
 
-// TRIM-16, invariants 1 and 7: where an agent refuses to show again what has
-// left, its stub gives way to the text; the read that it asked for, not another.
+// TRIM-16, invariants 1 and 7: an agent refuses to show a text again, although stet has evicted it. Then the text of the read
+// that the agent asked for takes the place of the agent's stub.
 func TestStubAfterEviction(t *testing.T) {
 	whole := fmt.Sprintf(`{"file_path":%q}`, dependencyFile)
 	one, two := numberedLines("x", 1, 100), numberedLines("x", 101, 200)
@@ -57,7 +57,7 @@ func TestStubAfterEviction(t *testing.T) {
 			if !strings.Contains(out[2].Parts[0].Text, "left out") || out[again].Parts[0].Text != tt.want || out[twice].Parts[0].Text != agentsStub || p.Dangling != 0 {
 				t.Errorf("%.60q, %.60q, %.60q, %d dangling", out[2].Parts[0].Text, out[again].Parts[0].Text, out[twice].Parts[0].Text, p.Dangling)
 			}
-			// At the next cold point the read that the stubs are about stays.
+			// At the next cold point the read to which the stubs point stays.
 			c.user("go on")
 			p = newEngine(t, Config{}).Plan(c.messages, moment, Point{After: len(c.messages), Why: Gap})
 			out = llm.Apply(c.messages, p.Edits)
@@ -68,8 +68,7 @@ func TestStubAfterEviction(t *testing.T) {
 	}
 }
 
-// TRIM-16: a stub that cannot give way is counted as long as what it is about
-// has left.
+// TRIM-16: a stub whose text cannot be replaced counts as dangling, as long as the read to which it points has left.
 func TestDanglingStub(t *testing.T) {
 	c := idleFor(func(c *conv) { c.call("Read", readArgs(1, 100), numberedLines("x", 1, 100)) })
 	moment := Point{After: len(c.messages), Why: Gap}
@@ -88,7 +87,7 @@ func TestDanglingStub(t *testing.T) {
 	}
 }
 
-// TRIM-16: a stub pins the read whose lines it asked for.
+// TRIM-16: the read to which a stub points stays in the request.
 func TestStubPinsItsRead(t *testing.T) {
 	c := idleFor(func(c *conv) {
 		c.call("Read", readArgs(1, 100), numberedLines("x", 1, 100))
@@ -101,7 +100,7 @@ func TestStubPinsItsRead(t *testing.T) {
 	}
 }
 
-// TRIM-16: a pointer names no id that another call has by then.
+// TRIM-16: if a later call has the id of the source too, a pointer does not name that id.
 func TestIDUsedAgain(t *testing.T) {
 	c := &conv{}
 	c.user("go on")
@@ -118,8 +117,7 @@ func TestIDUsedAgain(t *testing.T) {
 	}
 }
 
-// TRIM-16: a file that holds what looks like a placeholder keeps its own
-// numbers, however it is shown.
+// TRIM-16: a file may contain a line that looks like a placeholder. It keeps its own line numbers, whichever tool shows it.
 func TestFileWithOurLines(t *testing.T) {
 	var lines []string
 	for i := range 30 {
@@ -151,8 +149,8 @@ func TestFileWithOurLines(t *testing.T) {
 	}
 }
 
-// Invariant 4: a planned request that is planned again stays as it is, also
-// where bold left out a read through a shell or what was written, and the file was read again since.
+// Invariant 4: planning a planned request again changes nothing. That also holds if bold left out a read through a shell, or the
+// content of a write, and the file was read again after that.
 func TestLeftIsOwedWhenPlannedAgain(t *testing.T) {
 	content := strings.Join(textOf(shown("a.ts", 1, 150, 150)), "\n")
 	for name, first := range map[string]func(c *conv){
@@ -184,7 +182,7 @@ func TestLeftIsOwedWhenPlannedAgain(t *testing.T) {
 	}
 }
 
-// textOf returns the lines of a numbered reading without their numbers.
+// textOf returns the lines of a numbered read without their numbers.
 func textOf(numbered string) []string {
 	var out []string
 	for line := range strings.Lines(numbered) {

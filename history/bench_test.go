@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// history1MB is a conversation of 1,000 messages and about 1 MB: reads of 40
-// files, some of them repeated, edits and commands.
+// history1MB returns a conversation of 1,000 messages and about 1 MB: reads of 40 files, some of them repeated, edits and
+// commands.
 func history1MB() *conv {
 	c := &conv{clock: noon}
 	for i := range 500 {

@@ -13,9 +13,8 @@ import (
 	"github.com/stet-dev/stet/llm"
 )
 
-// longWork is a conversation that is long enough for warm breaks: an agent reads files, runs
-// commands, and changes some of the files. In some conversations a person says much in between,
-// which always stays.
+// longWork returns a conversation that is long enough for warm breaks: an agent reads files, runs commands, and changes some of
+// the files. In some conversations a person writes much in between, which always stays.
 func longWork(r *rand.Rand) *conv {
 	c := new(conv)
 	c.user("mend the build")
@@ -38,7 +37,8 @@ func longWork(r *rand.Rand) *conv {
 	return c
 }
 
-// priceOf is what a provider with a cache bills for a request after the one before, in plain input bytes.
+// priceOf returns the price of a request after the request before, at a provider with a cache. The unit is one input byte without
+// a cache.
 func priceOf(request, before []llm.Message, p Price) (cost float64) {
 	same := true
 	for i := range request {
@@ -58,9 +58,9 @@ func size(m *llm.Message) (n int) {
 	return n
 }
 
-// Whenever a conversation ends, warm breaks have not made it dearer by more than the part that they may
-// risk. Between breaks a plan is the beginning of the next one. Where thinking is checked, a break changes nothing that was
-// sent: the provider clears more results (WIRE-2).
+// At every message of a conversation, warm breaks have made it dearer by no more than the part that they may risk. Between breaks
+// a plan is the beginning of the next plan. If thinking is checked, a break changes nothing that was sent: the provider clears
+// more results (WIRE-2).
 func TestBreaksCostLittle(t *testing.T) {
 	for _, checked := range []bool{false, true} {
 		breaks := 0
@@ -73,7 +73,7 @@ func TestBreaksCostLittle(t *testing.T) {
 	}
 }
 
-// breaksCostLittle plays a conversation, and returns how many breaks there were.
+// breaksCostLittle checks one conversation, and returns its number of breaks.
 func breaksCostLittle(t *testing.T, seed uint64, checked bool) int {
 	t.Helper()
 	r := rand.New(rand.NewPCG(seed, 0))
@@ -115,8 +115,8 @@ func breaksCostLittle(t *testing.T, seed uint64, checked bool) int {
 	return whole.Breaks
 }
 
-// What a break changes further up counts as well: here a pointer whose source has no name any more, because its call's
-// id was used again.
+// The price of a break includes everything that it changes in earlier messages. Here it changes a pointer, because the source of
+// the pointer has no unique name: two calls have the same id.
 func TestBreakCountsAllThatChanges(t *testing.T) {
 	c := new(conv)
 	c.user("mend the build")
@@ -147,7 +147,7 @@ func TestBreakCountsAllThatChanges(t *testing.T) {
 	}
 }
 
-// longReading is a conversation in which a warm break pays early.
+// longReading returns a conversation in which a warm break pays early.
 func longReading() []llm.Message {
 	c := new(conv)
 	c.user("mend the build")
@@ -181,7 +181,7 @@ func TestBreaks(t *testing.T) {
 	}
 }
 
-// firstBreak is the message of the model behind which a conversation has its first warm break; 0: there is none.
+// firstBreak returns the message of the model after which the first warm break of a conversation comes, or 0.
 func firstBreak(t *testing.T, c *conv, config Config) int {
 	t.Helper()
 	st := newEngine(t, config).NewState()
@@ -196,7 +196,7 @@ func firstBreak(t *testing.T, c *conv, config Config) int {
 	return 0
 }
 
-// Where no price is known, a break pays at the price by which it costs most.
+// If no price is known, a break must pay at the price at which it costs most.
 func TestBreakWithoutPrice(t *testing.T) {
 	for _, checked := range []bool{false, true} {
 		later := 0
@@ -219,8 +219,8 @@ func TestBreakWithoutPrice(t *testing.T) {
 	}
 }
 
-// The more results leave, the more of them may be needed again, each with one more request. So a break that leaves out the same
-// text in many small results does not pay.
+// Each result that leaves may be needed again, which costs one more request. So a break that leaves out the same text in many
+// small results does not pay.
 func TestBreakCountsRecalls(t *testing.T) {
 	for parts, breaks := range map[int]bool{1: true, 20: false} {
 		c := new(conv)
@@ -238,7 +238,7 @@ func TestBreakCountsRecalls(t *testing.T) {
 	}
 }
 
-// What left at a break does not come back at the next one, though its file was touched since.
+// What left at a break does not come back at the next one, although its file was edited in between.
 func TestBreakKeepsOut(t *testing.T) {
 	c := new(conv)
 	c.user("mend the build")

@@ -8,10 +8,8 @@ import (
 	"github.com/stet-dev/stet/llm"
 )
 
-// TRIM-12: a request is built in one place, so the same holds in every way it
-// comes about: a normal turn, a resumed session, a rewind to an earlier point,
-// and the session that a compaction has opened. The conversation is never
-// changed.
+// TRIM-12: all requests are built in one place. So the same holds for a normal turn, a resumed session, a rewind to an earlier
+// point, and the session that a compaction has opened. The conversation is never changed.
 func TestBuildInEveryWay(t *testing.T) {
 	c := &conv{clock: noon}
 	c.user("read it")
@@ -54,8 +52,8 @@ func TestBuildInEveryWay(t *testing.T) {
 	}
 }
 
-// TRIM-13: orphans leave first, so what they show does not count towards K;
-// then outputs of commands, then reads.
+// TRIM-13: orphans leave first, so a read in an orphan does not count among the K newest. Outputs of commands leave next, then
+// reads.
 func TestBuildOrder(t *testing.T) {
 	c := &conv{clock: noon}
 	c.user("go")

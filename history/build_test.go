@@ -10,7 +10,7 @@ import (
 	"github.com/stet-dev/stet/llm"
 )
 
-// conv builds conversations for tests in the shape of the filesystem-read tool.
+// conv builds conversations for tests, with the results of the tool filesystem-read.
 type conv struct {
 	messages []llm.Message
 	n        int
@@ -27,7 +27,7 @@ func (c *conv) user(text string) { c.add(llm.User, llm.Part{Text: text}) }
 // request is a call and its result.
 type request struct {
 	name   string
-	args   any // a string is taken as it is
+	args   any // a string is used unchanged, other values become JSON
 	result string
 }
 
@@ -38,8 +38,7 @@ func (c *conv) call(name string, args any, result string, failed ...bool) int {
 	return at
 }
 
-// batch adds calls that one message makes, and a message for each result. It
-// returns the index of the first result.
+// batch adds one message with several calls, and one message for each result. It returns the index of the first result.
 func (c *conv) batch(requests ...request) int {
 	var calls []llm.Part
 	for _, r := range requests {
@@ -67,8 +66,7 @@ func (c *conv) read(path string, a, b, total int) int {
 	return c.call("filesystem-read", map[string]any{"filePath": path, "startLine": a, "endLine": b}, shown(path, a, b, total))
 }
 
-// shown is what filesystem-read answers. The text of a line depends on the
-// file's name and the line's number alone.
+// shown returns the result of filesystem-read. The text of a line depends only on the file's name and the line's number.
 func shown(path string, a, b, total int) string {
 	var s strings.Builder
 	base := path[strings.LastIndexByte(path, '/')+1:]
@@ -88,8 +86,7 @@ func newEngine(t testing.TB, c Config) *Engine {
 	return e
 }
 
-// sent plans and applies, checking on the way that the messages given were
-// not changed (TRIM-1).
+// sent plans and applies the edits. It also checks that the given messages were not changed (TRIM-1).
 func sent(t testing.TB, e *Engine, messages []llm.Message) ([]llm.Message, *Plan) {
 	t.Helper()
 	before, _ := json.Marshal(messages)
@@ -109,7 +106,7 @@ func sent(t testing.TB, e *Engine, messages []llm.Message) ([]llm.Message, *Plan
 	return out, p
 }
 
-// left lists the indexes of the messages that were replaced by one line.
+// left lists the indexes of the messages that became one line.
 func left(in, out []llm.Message) []int {
 	var is []int
 	for i := range in {

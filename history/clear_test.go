@@ -12,8 +12,8 @@ import (
 	"github.com/stet-dev/stet/llm"
 )
 
-// WIRE-2, TRIM-16: where the provider clears results at cold points, what was sent stays as it was sent, whatever follows. It
-// clears all results of the first calls. A pointer that the model sees points to text that it sees.
+// WIRE-2, TRIM-16: if the provider clears results at cold points, messages that were sent keep their form, whatever follows. The
+// provider clears all results of the first calls. A pointer that the model sees points to text that the model sees.
 func TestCleared(t *testing.T) {
 	cleared := 0
 	rapid.Check(t, func(t *rapid.T) {
@@ -94,7 +94,7 @@ func checkCleared(t *rapid.T, messages []llm.Message, p *Plan) {
 	}
 }
 
-// report is an output of 200 lines that no other one has.
+// report returns an output of 200 lines. Each n gives other lines.
 func report(n int) string {
 	var b strings.Builder
 	for i := range 200 {
@@ -103,7 +103,7 @@ func report(n int) string {
 	return b.String()
 }
 
-// Where nothing is checked, or the provider clears nothing, cold points evict as ever.
+// If thinking is not checked, or the provider clears nothing, cold points evict in the usual way.
 func TestClearsNothing(t *testing.T) {
 	c := &conv{}
 	c.user("go on")
@@ -127,13 +127,13 @@ func TestClearsNothing(t *testing.T) {
 	}
 }
 
-// Under adaptive a read stays, however small, and so does all that comes after it: an edit may need its text. Under bold a
-// small one is cleared with the others, and a larger one where what leaves with it is worth more than to read it again, which
-// costs the more, the longer the conversation is.
+// Under adaptive a read is not cleared, however small, and nothing after it is cleared: an edit may need its text. Under bold a
+// small read is cleared with the other results. A larger read is cleared only if what leaves with it is worth more than reading
+// it again. Reading again costs more in a longer conversation.
 func TestClearsReads(t *testing.T) {
 	for _, test := range []struct {
 		policy        Policy
-		bytes, before int // of the read, and of the conversation before it
+		bytes, before int // size of the read, and of the conversation before it
 		outputs       int
 		clears        bool
 	}{
@@ -157,7 +157,7 @@ func TestClearsReads(t *testing.T) {
 	}
 }
 
-// What cannot be had again stays under bold too, and so does all that comes after it.
+// A result that cannot be produced again stays under bold too, and so does everything after it.
 func TestClearsNothingUnique(t *testing.T) {
 	c := &conv{}
 	c.user("go on")

@@ -2,8 +2,7 @@ package history
 
 import "testing"
 
-// BenchmarkColdPoint is a conversation of 1 MB at a cold point: what eviction adds
-// to a plan.
+// BenchmarkColdPoint measures what eviction adds to a plan: it plans a conversation of 1 MB at a cold point.
 func BenchmarkColdPoint(b *testing.B) {
 	c := history1MB()
 	for _, policy := range []Policy{Lossless, Adaptive, Bold} {
@@ -18,8 +17,7 @@ func BenchmarkColdPoint(b *testing.B) {
 	}
 }
 
-// BenchmarkTail adds a call and its result to a conversation of 1 MB, and
-// plans.
+// BenchmarkTail adds a call and its result to a conversation of 1 MB, and plans.
 func BenchmarkTail(b *testing.B) {
 	for name, config := range map[string]Config{
 		"adaptive": {}, "bold": {Policy: Bold},
@@ -34,7 +32,7 @@ func BenchmarkTail(b *testing.B) {
 			at := len(c.messages)
 			b.ReportAllocs()
 			for b.Loop() {
-				if at == len(c.messages) { // begin again, before the tail outweighs the rest
+				if at == len(c.messages) { // begin again before the added messages outweigh the others
 					b.StopTimer()
 					st = newEngine(b, config).NewState()
 					st.Add(c.messages[:n]...)

@@ -22,7 +22,7 @@ func drawPoints(t *rapid.T, n int) []Point {
 	return out
 }
 
-// until returns the points of the first n messages.
+// until returns the points within the first n messages.
 func until(points []Point, n int) []Point {
 	i := slices.IndexFunc(points, func(p Point) bool { return p.After > n })
 	if i < 0 {
@@ -49,8 +49,8 @@ func drawEvicting(t *rapid.T) *Engine {
 	return e
 }
 
-// The invariants of the engine at cold points, over random histories. Their numbers
-// are those of the design.
+// TestInvariantsAtColdPoints checks the invariants of the engine at cold points, over random histories. Their numbers are those
+// of the design.
 func TestInvariantsAtColdPoints(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w, e := drawWorld(t), drawEvicting(t)
@@ -59,8 +59,7 @@ func TestInvariantsAtColdPoints(t *testing.T) {
 		p := e.Plan(w.messages, points...)
 		out := llm.Apply(w.messages, p.Edits)
 
-		// 1 (TRIM-16): what was left out stands where the line in its place
-		// says, or the line says how to have it again.
+		// 1 (TRIM-16): what was left out stands where its placeholder says, or the placeholder says how to get it again.
 		for i, xs := range w.truth {
 			if command, old := byHandle(out[i].Parts[0].Text); old {
 				if e.Policy() == Lossless {
@@ -77,8 +76,8 @@ func TestInvariantsAtColdPoints(t *testing.T) {
 		if !slices.IsSortedFunc(p.Edits, func(a, b llm.Edit) int { return cmp.Or(a.Message-b.Message, a.Part-b.Part) }) {
 			t.Fatalf("edits out of order: %v", p.Edits)
 		}
-		// 4: planning a plan changes nothing, and between cold points the plan of
-		// a prefix is a prefix of the plan.
+		// 4: planning a planned request changes nothing. Between cold points the plan of the first n messages is the beginning of
+		// the plan of more.
 		if again := e.Plan(out, points...); len(again.Edits) != 0 {
 			t.Fatalf("planned again, it changes message %d to %q", again.Edits[0].Message, again.Edits[0].Text)
 		}
@@ -88,8 +87,8 @@ func TestInvariantsAtColdPoints(t *testing.T) {
 		if now, _ := json.Marshal(w.messages); string(now) != string(stored) {
 			t.Fatal("the stored messages changed")
 		}
-		// 6: what an edit needs and could see, it sees; but for what stood
-		// only in the output of a command long past.
+		// 6: the text that an edit replaces stands in the request, if the agent could see it. The exception is text that stood
+		// only in the output of an old command.
 		if e.Policy() == Bold {
 			return
 		}
@@ -105,7 +104,7 @@ func TestInvariantsAtColdPoints(t *testing.T) {
 	})
 }
 
-// What holds at cold points holds at warm breaks. A break that is considered and not made changes nothing.
+// The invariants of cold points hold at warm breaks too. A break that was considered and not made changes nothing.
 func TestInvariantsAtBreaks(t *testing.T) {
 	breaks := 0
 	rapid.Check(t, func(t *rapid.T) {
@@ -147,7 +146,7 @@ func TestInvariantsAtBreaks(t *testing.T) {
 	}
 }
 
-// withoutOutputs returns the messages but for the outputs that have left.
+// withoutOutputs returns part without the outputs that have left in sent.
 func withoutOutputs(part, sent []llm.Message) []llm.Message {
 	out := slices.Clone(part)
 	for i := range out {
@@ -158,13 +157,12 @@ func withoutOutputs(part, sent []llm.Message) []llm.Message {
 	return out
 }
 
-// byHandle reports whether a result was left out with a line that says how to
-// have it again, and returns the line.
+// byHandle reports whether a placeholder that says how to get the result again stands for it, and returns the placeholder.
 func byHandle(text string) (string, bool) {
 	return text, isPlaceholder(text) && (strings.Contains(text, "Run it again if needed.]") || strings.Contains(text, "Read it again if needed.]"))
 }
 
-// inSight reports whether a line stands anywhere in messages.
+// inSight reports whether a line stands in any of the messages.
 func inSight(messages []llm.Message, line string) bool {
 	for i := range messages {
 		for _, p := range messages[i].Parts {
@@ -176,7 +174,7 @@ func inSight(messages []llm.Message, line string) bool {
 	return false
 }
 
-// checkOrder: nothing changed but the texts of results and texts in arguments.
+// checkOrder checks that only the texts of results and texts in arguments differ.
 func checkOrder(t *rapid.T, in, out []llm.Message) {
 	if len(in) != len(out) {
 		t.Fatalf("%d messages became %d", len(in), len(out))
@@ -214,8 +212,7 @@ func keysOf(t *rapid.T, args string) []string {
 	return out
 }
 
-// checkPrefix: with no cold point between n and m messages, the plan of n is a
-// prefix of the plan of m.
+// checkPrefix checks that the plan of n messages is the beginning of the plan of m, if no cold point lies between n and m.
 func checkPrefix(t *rapid.T, e *Engine, w *world, points []Point) {
 	n := rapid.IntRange(0, len(w.messages)).Draw(t, "prefix")
 	m := len(w.messages)
@@ -230,8 +227,8 @@ func checkPrefix(t *rapid.T, e *Engine, w *world, points []Point) {
 	}
 }
 
-// checkFolding: a conversation folded message by message, and planned on the
-// way, has the same plan as all of it at once.
+// checkFolding checks that a conversation that is added message by message, and planned on the way, has the same plan as the
+// whole conversation at once.
 func checkFolding(t *rapid.T, e *Engine, w *world, points []Point, want *Plan) {
 	st := e.NewState()
 	var got *Plan

@@ -11,10 +11,9 @@ import (
 	"github.com/stet-dev/stet/llm"
 )
 
-// replayed folds messages as they were recorded, with a cold point where an answer
-// came more than five minutes after the one before, and hands over every
-// request with the index of the message that answered it, and whether it was
-// sent at a cold point.
+// replayed adds the messages to a state as they were recorded, with a cold point where an answer came more than five minutes
+// after the one before. It calls do for every request, with the index of the message that answered it, and whether the request
+// was sent at a cold point.
 func replayed(e *Engine, messages []llm.Message, do func(at int, st *State, cold bool)) {
 	st := e.NewState()
 	var clock, last time.Time
@@ -37,13 +36,12 @@ func replayed(e *Engine, messages []llm.Message, do func(at int, st *State, cold
 	}
 }
 
-// handle is the form of a line that says how to have again what was left out.
+// handle matches a placeholder that says how to get again what was left out.
 var handle = regexp.MustCompile(`^\[stet: .+(?:Run it again if needed|or print something else|and may change something|Call it again if needed|Read it again if needed|listed again below by .+|an older plan; a newer one follows)\.\]$`)
 
-// Invariants 1, 2 and 6 at the cold points of recorded sessions: what leaves a
-// request under adaptive says how to have it again or stands elsewhere in it,
-// and no edit loses a line of the text that it replaces. The check reads the
-// edits with the dialects and shares nothing else with the engine.
+// Invariants 1, 2 and 6 at the cold points of recorded sessions. What leaves a request under adaptive stands elsewhere in it, or
+// its placeholder says how to get it again. No edit loses a line of the text that it replaces. The check reads the edits with the
+// dialects, and shares nothing else with the engine.
 func TestRecordedColdPoints(t *testing.T) {
 	e := newEngine(t, Config{})
 	table := dialect.Default()
@@ -80,7 +78,7 @@ func TestRecordedColdPoints(t *testing.T) {
 	}
 }
 
-// checkLeft checks what stands for a part that left at a cold point.
+// checkLeft checks the placeholder of a part that left at a cold point.
 func checkLeft(t *testing.T, name string, was *llm.Part, trim Omission, is string) {
 	switch {
 	case was.Kind == llm.ToolCall:
@@ -94,8 +92,7 @@ func checkLeft(t *testing.T, name string, was *llm.Part, trim Omission, is strin
 	}
 }
 
-// losesLine reports whether a line of text stands in what is stored, and not in
-// what is sent.
+// losesLine returns a line of text that stands in stored and not in sent, if there is one.
 func losesLine(stored, sent []string, text string) (string, bool) {
 	for line := range strings.Lines(text) {
 		line = strings.TrimRight(line, " \t\r\n")
@@ -106,7 +103,7 @@ func losesLine(stored, sent []string, text string) (string, bool) {
 	return "", false
 }
 
-// textsOf returns all texts of the messages that are sent.
+// textsOf returns all texts of messages that are sent.
 func textsOf(messages []llm.Message) []string {
 	var out []string
 	for i := range messages {

@@ -10,8 +10,8 @@ import (
 	"github.com/stet-dev/stet/llm"
 )
 
-// A command's output that stands above already is one line; run again at once,
-// it is in full; and what is new in it comes alone.
+// An output that stands in the request already becomes one line. If the command is run again at once, its output is in full. If
+// an output is new in part, only the new lines are sent.
 func TestOutputRepeated(t *testing.T) {
 	c := &conv{clock: noon}
 	run := func(command, output string) int {
@@ -20,7 +20,7 @@ func TestOutputRepeated(t *testing.T) {
 	list := lineRange("%.0sok the package number %d has passed", 1, 30)
 	run("go test ./...", list)
 	again := run("go test ./...", list)
-	run("go test ./...", list) // insists
+	run("go test ./...", list) // asks again
 	part := run("go test -v ./...", "go: downloading\n"+list+"FAIL one more\n")
 	p := expectLeft(t, lossless(t), c, again, part)
 	if text := p.Edits[0].Text; text != "[stet: output lines 1-30 unchanged: shown above by call_1 (lines 1-30). Ask again for the full text.]\n" {
@@ -32,7 +32,7 @@ func TestOutputRepeated(t *testing.T) {
 	}
 }
 
-// TestOutputAskedAgain: a change of a file in between makes it another run.
+// If a file was changed in between, running a command again is not asking again.
 func TestOutputAskedAgain(t *testing.T) {
 	c := &conv{clock: noon}
 	list := lineRange("%.0sok the package number %d has passed", 1, 30)
@@ -45,7 +45,7 @@ func TestOutputAskedAgain(t *testing.T) {
 	expectLeft(t, lossless(t), c, second, third)
 }
 
-// TRIM-3: what failed stays, and is not pointed to.
+// TRIM-3: a failed output stays, and no pointer names it.
 func TestFailedOutputStays(t *testing.T) {
 	c := &conv{clock: noon}
 	text := "Exit code 1\n" + lineRange("%.0sFAIL the package number %d", 1, 30)
@@ -55,7 +55,7 @@ func TestFailedOutputStays(t *testing.T) {
 	expectLeft(t, lossless(t), c)
 }
 
-// A plan that was agreed to stands in the call's own arguments.
+// A plan that a person agreed to stands in the arguments of its call. The result that repeats it becomes a pointer.
 func TestPlanEchoed(t *testing.T) {
 	c := &conv{clock: noon}
 	plan := "# The plan\n" + lineRange("%.0s- step number %d of the plan", 1, 30)
@@ -66,9 +66,8 @@ func TestPlanEchoed(t *testing.T) {
 	}
 }
 
-// Invariant 6: text of files that a command prints is not folded, since edits
-// are made from it: not a carriage return or a colour in it, and no lines that
-// are all the same.
+// Invariant 6: if a command prints text of files, the output is not brought to its normal form, because edits are made from it.
+// Carriage returns, colours and repeated lines stay.
 func TestFilesInOutputsStayAsTheyAre(t *testing.T) {
 	diff := "\x1b[1mdiff --git a/a.txt b/a.txt\x1b[m\n\x1b[36m@@ -1,2 +1,2 @@\x1b[m\n a\rb\n"
 	for _, tt := range []struct{ command, output string }{
@@ -84,9 +83,8 @@ func TestFilesInOutputsStayAsTheyAre(t *testing.T) {
 	}
 }
 
-// Invariants 4 and 7: a command that is run again prints what it printed, byte
-// for byte, where its output was brought to its normal form before; also where
-// the request planned is planned once more.
+// Invariants 4 and 7: a command whose output was brought to its normal form is run again. Then its output is sent byte for byte.
+// That also holds if the planned request is planned again.
 func TestNormalFormAskedAgain(t *testing.T) {
 	c := &conv{clock: noon}
 	run := func(output string) int {
@@ -94,7 +92,7 @@ func TestNormalFormAskedAgain(t *testing.T) {
 	}
 	progress := "10 %\r50 %\r100 %\n\x1b[32mok\x1b[0m the package\n"
 	first := run(progress)
-	run(progress) // insists
+	run(progress) // asks again
 	third := run(progress)
 	c.call("filesystem-create", map[string]any{"filePath": "a.go", "content": "package a\n"}, "Written.")
 	changed := run(progress)
@@ -109,8 +107,8 @@ func TestNormalFormAskedAgain(t *testing.T) {
 	}
 }
 
-// The normal form is what a person would have seen in the end, where that is
-// certain; else a line stays as it is (invariant 1: nothing is altered).
+// The normal form is what a terminal would show at the end, if that is certain. Otherwise a line stays unchanged (invariant 1:
+// nothing is altered).
 func TestTerminal(t *testing.T) {
 	same := strings.Repeat("downloading, please wait for it\n", 12)
 	for in, want := range map[string]string{
@@ -137,7 +135,7 @@ func TestTerminal(t *testing.T) {
 	for _, in := range []string{
 		"lone \x1b", "col1\x1b[20Gcol2\n", "x\x1b[2Ky\n", "x\x1b[2K\n", "abc\x1b[1D\x1b[1DXY\n", "a\bb\n", "one\ntwo\x1b[1A\x1b[2Kone b\n",
 		"\x1b]8;;x\x1b\\l\n", "日本語\rdone\n", "a\tb\rc\n", "\x1b\x1b[31m[Kx\n", "\x1b[\x1b[31mKx\n", "bad \xff\x1b[0m\n", "ok\r日\n", "\x1b[31m\x1b[20Gx\n",
-		"\x1b[0m\n", "\x1b[?25l\x1b[?25h", "\x1b[31m", // nothing would be left
+		"\x1b[0m\n", "\x1b[?25l\x1b[?25h", "\x1b[31m", // without them nothing would be left
 	} {
 		if got := terminal(in); got != in {
 			t.Errorf("%q became %q", in, got)
@@ -145,8 +143,7 @@ func TestTerminal(t *testing.T) {
 	}
 }
 
-// TRIM-13: a result of nothing but escape codes stays: no provider takes one of
-// white space alone.
+// TRIM-13: a result of only escape codes stays, because providers refuse a result of only white space.
 func TestBlankOutputStays(t *testing.T) {
 	c := &conv{clock: noon}
 	c.call("Bash", `{"command":"clear && tput reset"}`, "\x1b[H\x1b[2J\x1b[3J\x1b[0m\n")
@@ -154,7 +151,7 @@ func TestBlankOutputStays(t *testing.T) {
 	expectLeft(t, lossless(t), c)
 }
 
-// It is idempotent, not longer, and leaves plain text alone.
+// The normal form of a normal form is the same text. It is not longer than the output, and plain text does not change.
 func TestTerminalProperties(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var b strings.Builder
@@ -183,7 +180,7 @@ func FuzzTerminal(f *testing.F) {
 	})
 }
 
-// Outputs that hold pointers were decided on before, and their other lines count.
+// An output that contains pointers was planned before. Its other lines count as shown.
 func TestOursInAnOutput(t *testing.T) {
 	c := &conv{clock: noon}
 	list := func(a, b int) string { return lineRange("%.0sok the package number %d has passed", a, b) }
@@ -199,8 +196,8 @@ func TestOursInAnOutput(t *testing.T) {
 	}
 }
 
-// Invariant 4: outputs that are in their normal form here and not there, run
-// again and failed, are planned once and for all.
+// Invariant 4: planning a planned request again changes nothing, for outputs that are in their normal form in some places only,
+// that are repeated, and that failed.
 func TestNormalFormIsPlannedOnce(t *testing.T) {
 	e := lossless(t)
 	rapid.Check(t, func(t *rapid.T) {

@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// lineRange makes lines a to b of a file, as text.
+// lineRange returns lines a to b of a file as one text.
 func lineRange(format string, a, b int) string {
 	var s strings.Builder
 	for n := a; n <= b; n++ {
@@ -21,8 +21,8 @@ func lineRange(format string, a, b int) string {
 
 const cat = "%6d\tthe text of line %d, as the file has it"
 
-// TRK-9, context-engine.md "Admit": where some lines are in view, the
-// others come alone, in the agent's own form, with a line at each seam.
+// TRK-9, context-engine.md "Admit": if some lines of a read stand in the request, only the others are sent, in the agent's own
+// form. A pointer stands at each gap.
 func TestMissingLinesOnly(t *testing.T) {
 	for name, tt := range map[string]struct{ tool, args, first, second, begin, lines string }{
 		"claude code": {
@@ -47,7 +47,7 @@ func TestMissingLinesOnly(t *testing.T) {
 		}
 		c.call(tt.tool, first, tt.first)
 		at := c.call(tt.tool, second, tt.second)
-		c.call(tt.tool, second, tt.second) // insists
+		c.call(tt.tool, second, tt.second) // asks again
 		p := expectLeft(t, lossless(t), c, at)
 		if text := p.Edits[0].Text; !strings.HasPrefix(text, tt.begin) || !strings.HasSuffix(text, tt.lines) || p.Omissions[0].Reason != Partial {
 			t.Errorf("%s: %s\n%s", name, p.Omissions[0].Reason, text)
@@ -55,7 +55,7 @@ func TestMissingLinesOnly(t *testing.T) {
 	}
 }
 
-// TRK-9: an edit's new text is in view, and so is the old read around it.
+// TRK-9: the new text of an edit counts as shown, and so do the lines of an older read around it.
 func TestReadAfterEdit(t *testing.T) {
 	before := lineRange(cat, 1, 60)
 	old, fresh := "the text of line 30, as the file has it", "line 30, written anew\nand another one\nand a third one"
@@ -80,15 +80,14 @@ func TestReadAfterEdit(t *testing.T) {
 		t.Errorf("%q", p.Edits[0].Text)
 	}
 
-	// A failed edit writes nothing that could be pointed to.
+	// A failed edit writes nothing to which a pointer could point.
 	c.messages[3].Parts[0].Text, c.messages[3].Parts[0].IsError = "<tool_use_error>String to replace not found</tool_use_error>", true
 	if text := expectLeft(t, lossless(t), c, at).Edits[0].Text; strings.Contains(text, "call_2") || !strings.Contains(text, "written anew") {
 		t.Errorf("%q", text)
 	}
 }
 
-// A file written by a call is in view; a line that an edit changed in part
-// is not.
+// The content of a write counts as shown. A line that an edit changed in part does not.
 func TestReadAfterWrite(t *testing.T) {
 	c := &conv{clock: noon}
 	content := lineRange("line %d of %d", 1, 50)
@@ -104,7 +103,7 @@ func TestReadAfterWrite(t *testing.T) {
 	}
 }
 
-// A change of the file in between makes it another question.
+// If the file was changed in between, a read is not asked again.
 func TestAskedAfterAnEdit(t *testing.T) {
 	c := &conv{clock: noon}
 	c.read("a.ts", 1, 60, 60)
@@ -115,7 +114,7 @@ func TestAskedAfterAnEdit(t *testing.T) {
 	expectLeft(t, lossless(t), c, again, third)
 }
 
-// A copy, or a file that was moved, is in view under its old path.
+// A copy of a file, or a file that was moved, counts as shown under its old path.
 func TestCopyOfAFile(t *testing.T) {
 	c := &conv{clock: noon}
 	c.read("a/x.ts", 1, 60, 60)
@@ -130,7 +129,7 @@ func TestCopyOfAFile(t *testing.T) {
 	}
 }
 
-// What stands further back than half of the window is sent again.
+// Content further back than half of the window is sent again.
 func TestFarBack(t *testing.T) {
 	c := &conv{clock: noon}
 	c.read("a.ts", 1, 60, 60)
@@ -141,8 +140,7 @@ func TestFarBack(t *testing.T) {
 	expectLeft(t, newEngine(t, Config{Policy: Lossless, Window: 20_000}), c, again)
 }
 
-// Runs do not overlap, are in order, and each stands where it says; of a text
-// that stands whole under other numbers nothing is left.
+// Runs do not overlap and are in order. Each stands where it says, and none is too short.
 func TestMatch(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		l := newLedger()
@@ -182,8 +180,7 @@ func TestMatch(t *testing.T) {
 	})
 }
 
-// Stretches lie inside the runs, keep clear of what is new, and have no more
-// pieces than a line may name.
+// Stretches lie inside the runs and outside of new lines. They have no more pieces than a placeholder may name.
 func TestStretches(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var runs []run
@@ -232,7 +229,7 @@ func TestStretches(t *testing.T) {
 	})
 }
 
-// Rows are found whatever stands around them, or not at all.
+// rowsOf finds the numbered rows with any text around them, or finds none.
 func TestRowsOf(t *testing.T) {
 	for _, tt := range []struct {
 		text  string

@@ -12,13 +12,13 @@ import (
 
 func lossless(t testing.TB) *Engine { return newEngine(t, Config{Policy: Lossless}) }
 
-// TRK-10 (TRK-6's own wording is that of our tools): a repeat becomes one line that names where the lines stand;
-// asked again at once, the answer is in full; and a third time it is one line.
+// TRK-10 (TRK-6 has the words of stet's own tools): a repeat becomes one line that names where the lines stand. If the agent asks
+// again at once, the answer is in full. A third time it is one line again.
 func TestRepeatAndInsist(t *testing.T) {
 	c := &conv{clock: noon}
 	c.read("src/a.ts", 1, 100, 100)
 	again := c.read("src/a.ts", 1, 100, 100)
-	c.read("src/a.ts", 1, 100, 100) // insists
+	c.read("src/a.ts", 1, 100, 100) // asks again
 	third := c.read("./src/a.ts", 1, 100, 100)
 	p := expectLeft(t, lossless(t), c, again, third)
 	if p.Reads != 4 || p.Repeats != 2 || p.Dangling != 0 {
@@ -32,15 +32,15 @@ func TestRepeatAndInsist(t *testing.T) {
 	}
 }
 
-// TRK-9: what was shown decides, not the name.
+// TRK-9: the shown lines decide whether a read is a repeat. The file's name does not.
 func TestWhatWasShownDecides(t *testing.T) {
 	c := &conv{clock: noon}
 	c.read("a.ts", 1, 50, 200)
 	c.read("a.ts", 51, 100, 200)          // other lines
-	inside := c.read("a.ts", 20, 80, 200) // all in view, in two pieces
+	inside := c.read("a.ts", 20, 80, 200) // all shown before, in two pieces
 	c.read("a.ts", 97, 130, 200)          // mostly new
 	c.read("b.ts", 1, 50, 200)            // another file
-	other := c.read("a.ts", 85, 130, 200) // in view, not asked for before
+	other := c.read("a.ts", 85, 130, 200) // shown before, and not asked for before
 	c.call("filesystem-read", `{"filePath":"a.ts"}`, strings.Replace(shown("a.ts", 1, 50, 201), "line 7 ", "LINE 7 ", 1))
 	p := expectLeft(t, lossless(t), c, inside, other)
 	if !strings.Contains(p.Edits[0].Text, "call_1 (lines 20-50), call_2 (lines 51-80)") {
@@ -48,8 +48,7 @@ func TestWhatWasShownDecides(t *testing.T) {
 	}
 }
 
-// "Asked again" is the next read that meets the shortened lines, at any
-// distance, and any part of them.
+// A read is "asked again" if it shows any of the shortened lines again, at any distance.
 func TestInsistLater(t *testing.T) {
 	c := &conv{clock: noon}
 	c.read("a.ts", 1, 100, 200)
@@ -57,12 +56,12 @@ func TestInsistLater(t *testing.T) {
 	for i := range 20 {
 		c.read("other"+string(rune('a'+i))+".ts", 1, 30, 30)
 	}
-	c.read("a.ts", 40, 70, 200) // meets them: in full
+	c.read("a.ts", 40, 70, 200) // it shows some of them again, so it is in full
 	next := c.read("a.ts", 40, 70, 200)
 	expectLeft(t, lossless(t), c, again, next)
 }
 
-// TRIM-3, TRIM-4: failures, other tools and short texts stay.
+// TRIM-3, TRIM-4: failures, results of other tools and short texts stay.
 func TestWhatLosslessLeaves(t *testing.T) {
 	c := &conv{clock: noon}
 	for range 3 {
@@ -74,7 +73,7 @@ func TestWhatLosslessLeaves(t *testing.T) {
 	expectLeft(t, lossless(t), c)
 }
 
-// A batch keeps what is new in it.
+// Of a batch, the new parts stay.
 func TestRepeatInBatch(t *testing.T) {
 	c := &conv{clock: noon}
 	c.read("a.ts", 1, 60, 60)
@@ -85,7 +84,7 @@ func TestRepeatInBatch(t *testing.T) {
 	}
 }
 
-// TRIM-18: off leaves everything; adaptive and bold deduplicate like lossless.
+// TRIM-18: off leaves out nothing; adaptive and bold deduplicate like lossless.
 func TestPolicies(t *testing.T) {
 	c := &conv{clock: noon}
 	c.read("a.ts", 1, 60, 60)
@@ -95,7 +94,7 @@ func TestPolicies(t *testing.T) {
 	expectLeft(t, newEngine(t, Config{Policy: Bold}), c, again)
 }
 
-// The line may be met again: in a resumed session of an agent that stored it.
+// stet's own placeholders may come back, in a resumed session of an agent that stored them.
 func TestOwnLinesAreRecognised(t *testing.T) {
 	c := &conv{clock: noon}
 	c.read("src/[id]/a.ts", 1, 100, 100)
@@ -106,12 +105,11 @@ func TestOwnLinesAreRecognised(t *testing.T) {
 		t.Fatalf("own line not recognised: %q gives %v", p.Edits[0].Text, got)
 	}
 	c2 := &conv{clock: noon, messages: out, n: c.n}
-	c2.read("src/[id]/a.ts", 1, 100, 100) // insists
+	c2.read("src/[id]/a.ts", 1, 100, 100) // asks again
 	expectLeft(t, e, c2)
 }
 
-// TRK-9: what a read says beside its lines is news too: it stays, whatever
-// gives way to a line.
+// TRK-9: what a result says beside the lines of the file stays, although the lines become a pointer.
 func TestNewsBesideTheLines(t *testing.T) {
 	file := shown("a.ts", 1, 40, 40)
 	raw := ""
@@ -141,8 +139,8 @@ func TestNewsBesideTheLines(t *testing.T) {
 	}
 }
 
-// TRK-10, invariant 7: where the agent itself refuses a repeat of what we
-// shortened, the text takes the place of its stub.
+// TRK-10, invariant 7: stet has shortened a result, and the agent refuses to repeat it. Then the text takes the place of the
+// agent's stub.
 func TestAgentsStubAfterOurLine(t *testing.T) {
 	c := &conv{clock: noon}
 	text := func(a, b int) string {
@@ -169,12 +167,11 @@ func TestAgentsStubAfterOurLine(t *testing.T) {
 	if again := lossless(t).Plan(out); len(again.Edits) != 0 {
 		t.Errorf("planned again it changes %+v", again.Omissions)
 	}
-	c.messages[short].Parts[0].Text = out[short].Parts[0].Text // what it stood for is not known any more
+	c.messages[short].Parts[0].Text = out[short].Parts[0].Text // the text that was left out is not known here
 	expectLeft(t, lossless(t), c)
 }
 
-// A result that holds a pointer is not decided on again, and what else it
-// shows counts.
+// A result that contains a pointer is not planned again. Its other lines count as shown.
 func TestOursInABatch(t *testing.T) {
 	c := &conv{clock: noon}
 	c.read("a.ts", 1, 60, 60)
@@ -186,7 +183,7 @@ func TestOursInABatch(t *testing.T) {
 	expectLeft(t, lossless(t), c, again)
 }
 
-// What lossless must not take for a repeat, and what bears no lines.
+// Cases that lossless must not treat as a repeat, and results without lines of a file.
 func TestNoRepeat(t *testing.T) {
 	long := strings.Repeat("x", 2100)
 	cut := "1\tshort\n2\t" + long[:2000] + "... [truncated]\n3\tend"
@@ -194,7 +191,7 @@ func TestNoRepeat(t *testing.T) {
 		c := &conv{clock: noon}
 		c.call("Read", `{"file_path":"/p/a.ts"}`, cut)
 		c.call("Read", `{"file_path":"/p/a.ts"}`, strings.ReplaceAll(cut, "... [truncated]", "xxx"))
-		expectLeft(t, lossless(t), c) // a line that was clipped is another
+		expectLeft(t, lossless(t), c) // a clipped line is a different line
 	})
 	t.Run("directories", func(t *testing.T) {
 		c := &conv{clock: noon}
@@ -218,7 +215,7 @@ func TestNoRepeat(t *testing.T) {
 		expectLeft(t, lossless(t), c)
 	})
 	t.Run("a line not worth it", func(t *testing.T) {
-		// The line would take more than half of the bytes.
+		// A placeholder would take more than half of the bytes.
 		for n := 1; n <= 9; n++ {
 			c := &conv{clock: noon}
 			c.read("a.ts", 1, n, 100)
@@ -252,13 +249,13 @@ func TestNoRepeat(t *testing.T) {
 		e := newEngine(t, Config{Policy: Lossless, InPlace: true})
 		expectLeft(t, e, c)
 		c.messages[third].Parts[0].Span = llm.Span{Start: 1, End: 9}
-		expectLeft(t, e, c, third) // the one before was sent in full: no request was refused
+		expectLeft(t, e, c, third) // the one before was sent in full, so no request was refused
 		c.messages[again].Parts[0].Span = llm.Span{Start: 1, End: 9}
 		expectLeft(t, e, c, again)
 	})
 }
 
-// A batch may show a file, another, and the first again.
+// A batch may show one file, a second one, and then the first one again.
 func TestRepeatInBatchOutOfOrder(t *testing.T) {
 	c := &conv{clock: noon}
 	c.read("a.ts", 1, 100, 100)
@@ -271,7 +268,7 @@ func TestRepeatInBatchOutOfOrder(t *testing.T) {
 	}
 }
 
-// Far-off line numbers cost no memory.
+// High line numbers take no memory.
 func TestFarLines(t *testing.T) {
 	c := &conv{clock: noon}
 	c.read("a.ts", 40_000_000, 40_000_050, 50_000_000)

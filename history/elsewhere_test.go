@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TRK-9, context-engine.md "Admit": what decides is whether the lines stand in
-// the request, not in which file, output or call.
+// TRK-9, context-engine.md "Admit": lines are left out if they stand in the request. In which file, output or call they stand
+// does not matter.
 func TestLinesStandElsewhere(t *testing.T) {
 	text := func(a, b int) string { return lineRange("the text of line %[1]d, as the file has it", a, b) }
 	read := func(c *conv, name string, a, b int) int {
@@ -63,7 +63,7 @@ func TestLinesStandElsewhere(t *testing.T) {
 		c.user("Working directory: /p")
 		tt.first(c)
 		at := tt.second(c)
-		tt.second(c) // insists
+		tt.second(c) // asks again
 		p := expectLeft(t, lossless(t), c, at)
 		if !strings.Contains(p.Edits[0].Text, tt.want) {
 			t.Errorf("%s: %q", name, p.Edits[0].Text)
@@ -71,8 +71,7 @@ func TestLinesStandElsewhere(t *testing.T) {
 	}
 }
 
-// Few lines in common are no repeat where they stand in another file, and an
-// output's own lines do not point into the output.
+// A few lines that also stand in another file are no repeat. An output never points to its own lines.
 func TestFewLinesElsewhere(t *testing.T) {
 	c := &conv{clock: noon}
 	head := lineRange("// %[1]d: a head that all files have, and that takes a hundred bytes of each of them, one like the other", 1, minOtherRun-1)

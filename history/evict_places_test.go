@@ -7,8 +7,8 @@ import (
 	"github.com/stet-dev/stet/llm"
 )
 
-// Invariant 6: reads of files that the agent may work on stay under adaptive,
-// wherever they lie; reads of what others wrote leave (TRIM-17).
+// Invariant 6: under adaptive, reads of files on which the agent may work stay, in every directory. Reads of files that others
+// wrote leave (TRIM-17).
 func TestForeign(t *testing.T) {
 	const root = "/home/me/.cache/work/project"
 	run := func(command string) func(c *conv) {
@@ -67,8 +67,7 @@ func TestForeign(t *testing.T) {
 	}
 }
 
-// numberedLines is what a read prints of a file: lines from a to b behind their
-// numbers.
+// numberedLines returns lines a to b of a file with their numbers, as a read prints them.
 func numberedLines(path string, a, b int) string {
 	text := ""
 	for n := a; n <= b; n++ {

@@ -7,14 +7,14 @@ import (
 	"testing"
 )
 
-// tried adds calls of tools that are not known, which print next to nothing.
+// tried adds so many calls of commands with very short outputs.
 func tried(c *conv, turns int) {
 	for i := range turns {
 		c.call("Bash", map[string]any{"command": fmt.Sprintf("make step%d", i)}, "done")
 	}
 }
 
-// TRIM-17: the five newest results always stay, whatever they are.
+// TRIM-17: the five newest results always stay, of whatever kind.
 func TestNewestResultsStay(t *testing.T) {
 	w := &conv{}
 	w.user("go on")
@@ -35,7 +35,7 @@ func TestNewestResultsStay(t *testing.T) {
 	}
 }
 
-// What a command printed since it was last looked at stays, because no call shows it again.
+// A result that shows only the output since the last such call stays, because no other call shows it again.
 func TestOutputOnceStays(t *testing.T) {
 	for name, args := range map[string]map[string]any{
 		"write_stdin": {"session_id": 7, "chars": "y\n"}, "TaskOutput": {"task_id": "b1"}, "read_bash": {"shellId": "0"},
@@ -54,7 +54,7 @@ func TestOutputOnceStays(t *testing.T) {
 	}
 }
 
-// What persons wrote in an issue stays under adaptive until it is long past, by the rules that have it.
+// An issue that persons wrote stays under adaptive for a number of turns, under the rules that have this exception.
 func TestIssueStays(t *testing.T) {
 	for _, tt := range []struct {
 		config Config
@@ -74,7 +74,7 @@ func TestIssueStays(t *testing.T) {
 	}
 }
 
-// TRIM-16: what the agent's own stub is about stays, however old.
+// TRIM-16: the read to which an agent's own stub points stays, however old it is.
 func TestReadOfAStubStays(t *testing.T) {
 	for _, pinned := range []bool{false, true} {
 		w := &conv{}
@@ -90,8 +90,8 @@ func TestReadOfAStubStays(t *testing.T) {
 	}
 }
 
-// Invariant 6: a read outside the workspace leaves once nothing has touched the
-// file for thirty turns, one of a dependency for ten.
+// Invariant 6: a read outside the workspace leaves if no call has touched the file for thirty turns. A read of a dependency
+// leaves after ten.
 func TestOutsideReadsWait(t *testing.T) {
 	for path, turns := range map[string]int{"/home/me/lib/a.ts": 30, "/home/me/project/vendor/x/a.ts": dependencyIdle} {
 		for _, early := range []int{1, 0} {
@@ -106,8 +106,7 @@ func TestOutsideReadsWait(t *testing.T) {
 	}
 }
 
-// TRK-9: lines are found where they stand one below the other, though each of
-// them stands by itself in a newer text too.
+// TRK-9: a run of lines is found where they stand together, although each of them also stands alone in a newer text.
 func TestLongestRunIsNotTheNewest(t *testing.T) {
 	c := &conv{clock: noon}
 	lines := strings.SplitAfter(lineRange("the text of line %[1]d, as the file has it", 1, 30), "\n")[:30]
@@ -129,7 +128,8 @@ func TestLongestRunIsNotTheNewest(t *testing.T) {
 	}
 }
 
-// TRIM-11: a line is in one language: that for a repeat is in English.
+// TRIM-11: with another language configured, the placeholder for a repeat stays English, because each placeholder has one
+// language.
 func TestLinesAreInOneLanguage(t *testing.T) {
 	c := &conv{clock: noon}
 	c.read("a.ts", 1, 60, 60)

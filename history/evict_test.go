@@ -9,7 +9,7 @@ import (
 	"github.com/stet-dev/stet/llm"
 )
 
-// work is a conversation whose last results are never evicted.
+// work returns a conversation that ends with results which are not evicted.
 func work(do func(c *conv)) *conv {
 	c := &conv{}
 	c.user("go on")
@@ -20,14 +20,14 @@ func work(do func(c *conv)) *conv {
 	return c
 }
 
-// cold plans a conversation sent at a cold point.
+// cold plans a conversation at a cold point after its last message.
 func cold(t testing.TB, c Config, w *conv) (*Plan, []llm.Message) {
 	t.Helper()
 	p := newEngine(t, c).Plan(w.messages, Point{After: len(w.messages), Why: Gap})
 	return p, llm.Apply(w.messages, p.Edits)
 }
 
-// long is n bytes and more of text that no other call of long returns.
+// long returns at least n bytes of text. Each name gives other text.
 func long(name string, n int) string {
 	var b strings.Builder
 	for i := 0; b.Len() < n; i++ {
@@ -36,7 +36,7 @@ func long(name string, n int) string {
 	return b.String()
 }
 
-// TRIM-13, TRIM-17: what leaves at a cold point, by policy, and what stands there.
+// TRIM-13, TRIM-17: what leaves at a cold point under each policy, and its placeholder.
 func TestEvict(t *testing.T) {
 	idle := func(c *conv, turns int) {
 		for i := range turns {
@@ -52,8 +52,8 @@ func TestEvict(t *testing.T) {
 	tests := []struct {
 		name string
 		do   func(c *conv)
-		from Policy // the first that leaves it out; "" is none
-		want string // in what stands there
+		from Policy // the first policy that leaves it out; "": none
+		want string // what its placeholder contains
 		why  Reason
 	}{
 		{"output", func(c *conv) {
@@ -172,8 +172,7 @@ func TestEvict(t *testing.T) {
 	}
 }
 
-// What stands in an edit's arguments: the text it replaced leaves, if all its
-// lines stand elsewhere; the new text stays.
+// The text that an edit replaced leaves the arguments, if all its lines stand elsewhere. The new text stays.
 func TestEvictReplacedText(t *testing.T) {
 	var lines []string
 	for n := 3; n < 20; n++ {
@@ -192,7 +191,7 @@ func TestEvictReplacedText(t *testing.T) {
 		t.Errorf("%s", args)
 	}
 
-	// Where the two texts are equal, the new one stays all the same.
+	// If both texts are equal, the new one stays too.
 	_, out = cold(t, Config{}, work(func(c *conv) {
 		c.read("src/a.go", 1, 40, 40)
 		c.call("filesystem-edit", map[string]any{"filePath": "src/a.go", "searchContent": old, "replaceContent": old}, "Edited.")
@@ -212,7 +211,7 @@ func TestEvictReplacedText(t *testing.T) {
 	}
 }
 
-// A pointer never names a source that has left: what pointed to it is sent in full.
+// A pointer never names a source that has left. The result that pointed to it is sent in full.
 func TestEvictMovesPointers(t *testing.T) {
 	c := work(func(c *conv) {
 		c.call("terminal-execute", map[string]any{"command": "make"}, long("out", 900))
@@ -221,7 +220,7 @@ func TestEvictMovesPointers(t *testing.T) {
 		}
 		c.call("terminal-execute", map[string]any{"command": "make all"}, long("out", 900))
 	})
-	c.messages = c.messages[:len(c.messages)-2] // one of the newest
+	c.messages = c.messages[:len(c.messages)-2] // it is one of the newest results
 	e := newEngine(t, Config{})
 	warm := llm.Apply(c.messages, e.Plan(c.messages).Edits)
 	if !strings.Contains(warm[12].Parts[0].Text, "shown above by call_1") {
@@ -233,8 +232,7 @@ func TestEvictMovesPointers(t *testing.T) {
 	}
 }
 
-// Invariant 6: short lines count like others. An edit's old text stays where one
-// of its lines stands nowhere else.
+// Invariant 6: short lines count like others. The old text of an edit stays if one of its lines stands nowhere else.
 func TestEvictShortLines(t *testing.T) {
 	var lines []string
 	for i := range 120 {
@@ -243,7 +241,7 @@ func TestEvictShortLines(t *testing.T) {
 	edit := map[string]any{"filePath": "src/t.go", "searchContent": strings.Join(lines, "\n") + "\n", "replaceContent": "x"}
 	for _, c := range []struct {
 		name  string
-		shown string // of the file, before the edit
+		shown string // the lines of the file that were shown before the edit
 		left  bool
 	}{
 		{"not shown", "", false},
@@ -263,8 +261,8 @@ func TestEvictShortLines(t *testing.T) {
 	}
 }
 
-// Invariant 6: a search past the newest ones stays for long where it shows more of a file that
-// this agent works on than stands elsewhere. Another agent's report stays longest, in any case.
+// Invariant 6: a search stays for many turns if it shows lines, not shown elsewhere, of a file on which this agent works. Another
+// agent's report stays longest, in any case.
 func TestEvictReportOnAFileAtWork(t *testing.T) {
 	var shown, bare strings.Builder
 	for n := 30; n <= 60; n++ {
@@ -273,7 +271,7 @@ func TestEvictReportOnAFileAtWork(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name     string
-		last     int // line that is in view beside
+		last     int // the last line that is also shown elsewhere
 		editedAt int
 		turns    int // after the reports
 		left     bool

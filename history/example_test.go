@@ -8,7 +8,7 @@ import (
 	"github.com/stet-dev/stet/llm"
 )
 
-// file is what the tool Read shows of a file of 40 lines.
+// file returns what the tool Read shows of a file of 40 lines.
 func file() string {
 	var b strings.Builder
 	for i := range 40 {
@@ -17,7 +17,7 @@ func file() string {
 	return b.String()
 }
 
-// read is a call of the tool Read, and its result.
+// read returns a call of the tool Read, and its result.
 func read(id, path string) []llm.Message {
 	return []llm.Message{
 		{Role: llm.Assistant, Parts: []llm.Part{{Kind: llm.ToolCall, CallID: id, Name: "Read", Args: `{"file_path":"` + path + `"}`}}},
@@ -49,9 +49,8 @@ func Example() {
 	// 1591 bytes are stored
 }
 
-// A caller that plans every request of one conversation keeps a State: it looks at each
-// message once. At a cold point, where the provider's cache holds nothing, old outputs
-// of commands leave too.
+// A caller that plans every request of one conversation keeps a State, which looks at each message once. At a cold point the
+// provider's cache holds nothing, and old outputs of commands leave too.
 func ExampleState() {
 	engine, err := history.New(history.Config{KeepShell: 1})
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// talk is a conversation of n turns, each with a call whose result is long.
+// talk returns a conversation of n turns, each with a call whose result is long.
 func talk(n int) []llm.Message {
 	out := []llm.Message{say(llm.System, words("be brief"))}
 	for i := range n {
@@ -24,8 +24,7 @@ func talk(n int) []llm.Message {
 	return out
 }
 
-// CTX-2: the oldest results of tools go first, and no more of them than need
-// to.
+// CTX-2: the oldest results of tools go first, and no more of them than necessary.
 func TestFitOldestResultsFirst(t *testing.T) {
 	in := talk(5)
 	before := clone(in)
@@ -48,8 +47,8 @@ func TestFitOldestResultsFirst(t *testing.T) {
 	}
 }
 
-// CTX-2: results, then the assistant's, then the user's; system text and the
-// newest messages stay whatever the budget.
+// CTX-2: results go first, then messages of the assistant, then of the user. System text and the newest messages stay under any
+// budget.
 func TestFitByPriority(t *testing.T) {
 	in := talk(5)
 	roles := func(budget int) string {
@@ -70,13 +69,13 @@ func TestFitByPriority(t *testing.T) {
 	if got, want := roles(least+8), "suuata"; got != want {
 		t.Errorf("room for a question: %s, want %s", got, want)
 	}
-	// Four questions, and of the answers the newest.
+	// Four questions of the user, and of the answers the newest one.
 	if got, want := roles(least+50), "suuuuauata"; got != want {
 		t.Errorf("room for an answer: %s, want %s", got, want)
 	}
 }
 
-// CTX-2: the message that the newest ones answer stays, however far back.
+// CTX-2: the user's message that the newest messages answer stays, however far back it stands.
 func TestFitKeepsTheTask(t *testing.T) {
 	c := &conv{}
 	c.user("first task")
@@ -90,9 +89,9 @@ func TestFitKeepsTheTask(t *testing.T) {
 	}
 }
 
-// CTX-2: the newest messages are four, and the message of the user before them stays.
+// CTX-2: the four newest messages stay, and the message of the user before them.
 func TestFitKeepsTheNewestFour(t *testing.T) {
-	spoken := func(n int) []llm.Message { // the user speaks last
+	spoken := func(n int) []llm.Message { // the user is the last to speak
 		var out []llm.Message
 		for i := range n {
 			role := llm.User
@@ -105,7 +104,7 @@ func TestFitKeepsTheNewestFour(t *testing.T) {
 	}
 	for name, tt := range map[string]struct {
 		in   []llm.Message
-		want int // of the messages at the end
+		want int // number of messages that stay at the end
 	}{
 		"four, and the one that they answer": {spoken(9), 5},
 		"four, the first of the user":        {spoken(10), 4},
@@ -117,7 +116,7 @@ func TestFitKeepsTheNewestFour(t *testing.T) {
 	}
 }
 
-// What came beside a result, an image say, goes with it.
+// Parts beside a result, such as an image, go with it.
 func TestFitResultWithImage(t *testing.T) {
 	in := talk(3)
 	in[3].Parts = append(in[3].Parts, llm.Part{Kind: llm.Opaque, Raw: strings.Repeat("x", 5000)})
@@ -155,7 +154,7 @@ func drawTalk(t *rapid.T) []llm.Message {
 	return out
 }
 
-// CTX-2 over random conversations.
+// CTX-2, over random conversations.
 func TestFitInvariants(t *testing.T) {
 	counter := tokens.Estimate{}
 	rapid.Check(t, func(t *rapid.T) {
@@ -179,8 +178,8 @@ func TestFitInvariants(t *testing.T) {
 	})
 }
 
-// checkPriority: nothing went that has more priority than what stayed; if all
-// that stayed is still too large, nothing is left that may go.
+// checkPriority checks that nothing was removed that has a higher priority than something that stayed. If the rest is still too
+// large, nothing more may be removed.
 func checkPriority(t *rapid.T, whole, fitted []llm.Message, over bool) {
 	count := func(in []llm.Message, role llm.Role) (n int) {
 		for _, m := range in {

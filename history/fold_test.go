@@ -15,14 +15,14 @@ import (
 
 var foldLine = regexp.MustCompile(`(?m)^\[stet: ([0-9,]+) of ([0-9,]+) lines left out; run "stet show ([0-9a-f]{16}) (\d+)(?:-(\d+))?" to see them\]\n`)
 
-// fataler is a test, or a property of one.
+// fataler is a test, or a run of a property test.
 type fataler interface {
 	Helper()
 	Errorf(format string, args ...any)
 	Fatal(args ...any)
 }
 
-// unfold puts the lines back that a fold left out, as an agent does by the command.
+// unfold puts back the lines that the folds left out, as the agent can with the command.
 func unfold(t fataler, sent string, folds []Fold) string {
 	t.Helper()
 	return foldLine.ReplaceAllStringFunc(sent, func(line string) string {
@@ -57,7 +57,7 @@ func unfold(t fataler, sent string, folds []Fold) string {
 	})
 }
 
-// output is a report of n lines: of a test that passes, with a warning at number 99.
+// output returns a report of n lines of passing tests, with a warning in line 99.
 func output(n int) string {
 	var b strings.Builder
 	for i := 1; i <= n; i++ {
@@ -102,10 +102,10 @@ func TestFold(t *testing.T) {
 		return c.call("Edit", map[string]any{"file_path": "a.go", "old_string": "a", "new_string": "b"}, "Edited.")
 	}
 	failing := func(line string) string { return output(150) + line + "\n" + output(150) }
-	const never, bound, always = 0, 1, 2 // bound: where thinking is checked
+	const never, bound, always = 0, 1, 2 // bound: if thinking is checked
 	for _, tt := range []struct {
 		name  string
-		do    func(c *conv) int // the message that is looked at
+		do    func(c *conv) int // returns the message to look at
 		folds int
 	}{
 		{"test", shell("go test -v ./...", output(300)), always},
@@ -177,8 +177,8 @@ func TestFold(t *testing.T) {
 	}
 }
 
-// What stays of a report: both ends, warnings, and lines that name a file at work; of a search
-// the first line of each file.
+// These lines of a report stay: both ends, warnings, and lines that name a file on which the agent works. Of a search, the first
+// line of each file stays.
 func TestFoldKeeps(t *testing.T) {
 	c := &conv{}
 	c.user("go on")
@@ -204,7 +204,7 @@ func TestFoldKeeps(t *testing.T) {
 	}
 }
 
-// Of a page the lines stay that have a word of what it was fetched for.
+// Of a fetched page, the lines stay that contain a word of the question.
 func TestFoldKeepsAsked(t *testing.T) {
 	c := &conv{}
 	c.user("go on")
@@ -217,7 +217,7 @@ func TestFoldKeepsAsked(t *testing.T) {
 	}
 }
 
-// A search in files of very long lines is not folded where nothing would stay that it found.
+// A search in files with very long lines is not folded if no found line would stay.
 func TestFoldOfLongLines(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("Output:\n")
@@ -233,7 +233,7 @@ func TestFoldOfLongLines(t *testing.T) {
 	}
 }
 
-// Only bold folds, where the agent can see what was left out, and by rules that have it.
+// Outputs are folded only under bold, if the agent can see what was left out, and under rules that have folds.
 func TestFoldNeeds(t *testing.T) {
 	c := &conv{}
 	c.user("go on")
@@ -247,8 +247,8 @@ func TestFoldNeeds(t *testing.T) {
 	}
 }
 
-// What is folded when it arrives stays folded in the same way, and what is not stays so, whatever comes behind it and at
-// cold points, until the output leaves as a whole.
+// An output that was folded when it came stays folded in the same way, and another output stays whole. That holds whatever
+// follows, and at cold points, until the whole output leaves.
 func TestFoldStays(t *testing.T) {
 	for name, e := range map[string]*Engine{
 		"checked": newEngine(t, Config{Policy: Bold, Fold: true, KeepShell: 100, ChecksThinking: true}),
@@ -304,12 +304,12 @@ func foldsStay(t *testing.T, e *Engine) {
 	})
 }
 
-// sameOutput reports whether a text is what a command printed, or its normal form.
+// sameOutput reports whether a text is what a command printed, its normal form, or its grouped form.
 func sameOutput(text, printed string) bool {
 	return text == printed || text == terminal(printed) || text == grouped(printed)
 }
 
-// Every fold of a recorded session is its output with what was left out.
+// In recorded sessions, a folded output with its missing lines put back is the whole output.
 func TestRecordedFolds(t *testing.T) {
 	e := newEngine(t, Config{Policy: Bold, Fold: true, ChecksThinking: true})
 	n, saved := 0, 0

@@ -11,14 +11,13 @@ import (
 	"pgregory.net/rapid"
 )
 
-// forms are how a result has line n: fmt formats of the number and the text.
-// "" is the text alone.
+// forms has the fmt format of a line's number and text for each read tool. "" prints only the text.
 var forms = map[string]string{"filesystem-read": "%d→%s", "Read": "%6d\t%s", "read": "%d: %s", "exec_command": "", "mcp__stet__Read": "%6d | %s"}
 
-// look reads a file in the manner of one of several agents.
+// look adds a read of a file with the tool of a random agent.
 func (w *world) look(t *rapid.T, name string) { w.lookAll(t, name) }
 
-// lookAll reads files with calls that one message makes.
+// lookAll adds one message with several reads.
 func (w *world) lookAll(t *rapid.T, names ...string) {
 	var seen []exposure
 	var requests []request
@@ -32,7 +31,7 @@ func (w *world) lookAll(t *rapid.T, names ...string) {
 	}
 }
 
-// sight is what a read of a file shows, in the manner of one of several agents.
+// sight draws what a read of a file shows, with the tool of a random agent.
 func (w *world) sight(t *rapid.T, name string) (exposure, request) {
 	x, text := w.expose(t, name)
 	last := x.first + len(x.lines) - 1
@@ -68,7 +67,7 @@ func (w *world) sight(t *rapid.T, name string) (exposure, request) {
 	return x, request{form, args, text}
 }
 
-// visible reports whether the result still has line k of what it showed.
+// visible reports whether the result still shows line k of the exposure.
 func visible(m llm.Message, x exposure, k int) bool {
 	text := "\n" + m.Parts[0].Text + "\n"
 	if x.form == "mcp__stet__Read" {
@@ -86,7 +85,7 @@ func visible(m llm.Message, x exposure, k int) bool {
 	} else {
 		text = text[1:]
 	}
-	n := x.first // of the line; pointers say how those behind them are numbered
+	n := x.first // the number of the line; a pointer names the numbers behind it
 	for line := range strings.Lines(text) {
 		if own := ownLine.FindStringSubmatch(line); own != nil {
 			n, _ = strconv.Atoi(own[3])

@@ -13,7 +13,7 @@ import (
 	"github.com/stet-dev/stet/llm"
 )
 
-// With the paths of hits as long as these, grouping is worth it.
+// Grouping pays for paths of this length.
 const hitsDir = "internal/some/directory/"
 
 func TestGrouped(t *testing.T) {
@@ -70,7 +70,7 @@ func TestGrouped(t *testing.T) {
 	}
 }
 
-// ungrouped returns the rows of a search with the path of each in front, whether it came so or below its path.
+// ungrouped returns the found lines of a search, each with its path, from the plain form or the grouped form.
 func ungrouped(text string) (out []string) {
 	lines := strings.SplitAfter(text, "\n")
 	with := make([]string, len(lines))
@@ -104,7 +104,7 @@ func checkSearch(t fataler, messages, sent []llm.Message, i int) {
 	}
 }
 
-// wholeOutput returns what was sent as the result in message i, with the lines that pointers mean in their place.
+// wholeOutput returns what was sent as the result in message i, with each pointer replaced by the lines it stands for.
 func wholeOutput(t fataler, sent []llm.Message, i int) string {
 	t.Helper()
 	return ownLine.ReplaceAllStringFunc(sent[i].Parts[0].Text, func(line string) string {
@@ -140,7 +140,7 @@ func wholeOutput(t fataler, sent []llm.Message, i int) string {
 	})
 }
 
-// A search that is made again comes as the tool printed it; older rules group nothing.
+// A search that is made again is sent as the tool printed it. Older rules group nothing.
 func TestSearchAgain(t *testing.T) {
 	search := func(c *conv) int {
 		return c.call("Grep", map[string]any{"pattern": "found", "output_mode": "content"}, hits(3, 30))
@@ -168,7 +168,7 @@ func sentBy(t *testing.T, config Config, c *conv) (texts []string) {
 	return texts
 }
 
-// Searches that found some of the same lines: pointers say where they stand, and each line stays below its path.
+// Two searches found some lines in common. Pointers say where these lines stand, and each line stays below its path.
 func TestSearchesShareLines(t *testing.T) {
 	c := &conv{}
 	c.user("go on")

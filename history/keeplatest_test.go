@@ -26,7 +26,7 @@ func expectLeft(t *testing.T, e *Engine, c *conv, want ...int) *Plan {
 	return p
 }
 
-// Example 1 (TRIM-2): seven reads of one file, the two oldest leave.
+// Example 1 (TRIM-2): of seven reads of one file the two oldest leave.
 func TestExample1MoreThanFiveReads(t *testing.T) {
 	c := &conv{clock: noon}
 	var at []int
@@ -39,7 +39,7 @@ func TestExample1MoreThanFiveReads(t *testing.T) {
 	}
 }
 
-// Example 2 (TRIM-2): a file read five times or fewer is untouched.
+// Example 2 (TRIM-2): five or fewer reads of a file are not changed.
 func TestExample2FiveOrFewer(t *testing.T) {
 	for n := 1; n <= 5; n++ {
 		c := &conv{clock: noon}
@@ -65,7 +65,7 @@ func TestExample3FailuresStay(t *testing.T) {
 	expectLeft(t, keep(t), c, oldest)
 }
 
-// Example 4 (TRIM-2, TRIM-4): files count alone, other tools are untouched.
+// Example 4 (TRIM-2, TRIM-4): reads are counted for each file, and other tools are not changed.
 func TestExample4ManyFiles(t *testing.T) {
 	c := &conv{clock: noon}
 	var b []int
@@ -84,8 +84,8 @@ func TestExample4ManyFiles(t *testing.T) {
 	expectLeft(t, newEngine(t, Config{Policy: KeepLatest, KeepShell: -1}), c, b[0], b[1])
 }
 
-// Example 5 (TRIM-6): each file of a batch counts as a read of that file, in
-// all three shapes of filePath; only the sections past K are replaced.
+// Example 5 (TRIM-6): each file of a batch counts as a read of that file, in all three forms of filePath. Only the sections of
+// files with K newer reads are replaced.
 func TestExample5Batch(t *testing.T) {
 	for _, args := range []any{
 		map[string]any{"filePath": []string{"file1.ts", "", "file2.ts"}},
@@ -133,9 +133,9 @@ func TestBatchWithFailedSection(t *testing.T) {
 	}
 }
 
-// Example 6 (TRIM-7): the names of one file are one file.
+// Example 6 (TRIM-7): different names of one file count as one file.
 //
-// TestKeys has the single rules.
+// TestKeys has a case for each rule.
 func TestExample6Paths(t *testing.T) {
 	for _, root := range []string{"F:/Projects/app", `f:\Projects\app\`} {
 		c := &conv{clock: noon}
@@ -159,8 +159,7 @@ func TestExample7Directories(t *testing.T) {
 	expectLeft(t, keep(t), c, at[0])
 }
 
-// Examples 8 and 9 (TRIM-9): without a path the result stays whole, and the
-// debug log says so (TRIM-14).
+// Examples 8 and 9 (TRIM-9): if a call has no path, its result stays whole, and the debug log says so (TRIM-14).
 func TestExample8And9NoPath(t *testing.T) {
 	for _, args := range []string{`{"filePath":""}`, `{"filePath":null}`, `{"filePath":[]}`, `{"filePath":7}`, `{}`, `{"filePath":`, ``} {
 		c := &conv{clock: noon}
@@ -175,16 +174,15 @@ func TestExample8And9NoPath(t *testing.T) {
 		}
 	}
 	c := &conv{clock: noon}
-	for i := range 7 { // results whose calls are missing
+	for i := range 7 { // the calls of these results are missing
 		c.add(llm.Tool, llm.Part{Kind: llm.ToolResult, CallID: fmt.Sprint("lost", i), Text: shown("a.ts", 1, 9, 9)})
 	}
 	expectLeft(t, keep(t), c)
-	// TRIM-5: the second way recognises them, when asked for.
+	// TRIM-5: ByContent recognises the results.
 	expectLeft(t, newEngine(t, Config{Policy: KeepLatest, ByContent: true}), c, 0, 1)
 }
 
-// Example 10 (TRIM-1, TRIM-11): role, call id and time stay; the stored
-// messages are checked by sent in every test.
+// Example 10 (TRIM-1, TRIM-11): role, call id and time stay. Every test checks with sent that the stored messages stay.
 func TestExample10OnlyTheContent(t *testing.T) {
 	c := &conv{clock: noon}
 	for range 7 {
@@ -209,16 +207,16 @@ func TestExample10OnlyTheContent(t *testing.T) {
 	}
 }
 
-// TRIM-10: newest is by time; where times are equal or missing, by position.
+// TRIM-10: the time says which read is the newest. If times are equal or missing, the position does.
 func TestNewestByTime(t *testing.T) {
 	c := &conv{clock: noon}
 	var at []int
 	for range 7 {
 		at = append(at, c.read("a.ts", 1, 9, 9))
 	}
-	c.messages[at[6]].Time = noon.Add(-time.Hour) // the last one is the oldest
+	c.messages[at[6]].Time = noon.Add(-time.Hour) // the last read is the oldest
 	expectLeft(t, keep(t), c, at[0], at[6])
-	c.messages[at[5]].Time = noon.Add(-time.Hour) // one without a time is as new as the newest before it
+	c.messages[at[5]].Time = noon.Add(-time.Hour) // a read without a time counts as new as the newest before it
 	c.messages[at[6]].Time, c.messages[at[6]-1].Time = time.Time{}, time.Time{}
 	expectLeft(t, keep(t), c, at[0], at[5])
 	for i := range c.messages {
@@ -231,8 +229,7 @@ func TestNewestByTime(t *testing.T) {
 	expectLeft(t, keep(t), c, at[0], at[1])
 }
 
-// TRIM-13: old outputs of commands become one line; the newest five and
-// failures stay.
+// TRIM-13: old outputs of commands become one line. The five newest stay, and failures stay.
 func TestOldTerminalOutput(t *testing.T) {
 	c := &conv{clock: noon}
 	var at []int
@@ -249,7 +246,7 @@ func TestOldTerminalOutput(t *testing.T) {
 	if text := out[at[0]].Parts[0].Text; !strings.Contains(text, "go test ./p0") || strings.Contains(text, "\n") {
 		t.Errorf("%q should name the command, on one line", text)
 	}
-	c.messages[at[0]].Time = noon.Add(24 * time.Hour) // newest is by time here too
+	c.messages[at[0]].Time = noon.Add(24 * time.Hour) // the time says which output is the newest
 	expectLeft(t, keep(t), c, at[1], at[2])
 	expectLeft(t, newEngine(t, Config{Policy: KeepLatest, KeepShell: 6}), c, at[1])
 	out, _ = sent(t, newEngine(t, Config{Policy: KeepLatest, Language: "zh"}), c.messages)
@@ -258,7 +255,7 @@ func TestOldTerminalOutput(t *testing.T) {
 	}
 }
 
-// TRIM-10 for outputs: without times the position decides.
+// TRIM-10 for outputs: without times, the position says which is the newest.
 func TestManyOutputsWithoutTimes(t *testing.T) {
 	c := &conv{}
 	var at []int
@@ -268,7 +265,7 @@ func TestManyOutputsWithoutTimes(t *testing.T) {
 	expectLeft(t, keep(t), c, at[:35]...)
 }
 
-// TRIM-13: an output shorter than the line would be stays.
+// TRIM-13: an output that is shorter than its placeholder stays.
 func TestShortTerminalOutput(t *testing.T) {
 	c := &conv{clock: noon}
 	for range 8 {
@@ -277,7 +274,7 @@ func TestShortTerminalOutput(t *testing.T) {
 	expectLeft(t, keep(t), c)
 }
 
-// TRIM-6, TRIM-16: in a batch the agent's own stub stays too.
+// TRIM-6, TRIM-16: an agent's own stub in a batch stays too.
 func TestBatchWithStub(t *testing.T) {
 	c := &conv{clock: noon}
 	stub := "📄 b.ts\n[File previously read: b.ts. Content unchanged since last read.]"
@@ -291,7 +288,7 @@ func TestBatchWithStub(t *testing.T) {
 	}
 }
 
-// TRIM-7: the agent's own words tell the root where nothing else does.
+// TRIM-7: the agent's prompt names the root, if nothing else does.
 func TestRootFromThePrompt(t *testing.T) {
 	c := &conv{clock: noon}
 	c.add(llm.System, llm.Part{Text: "# Environment\nWorking directory: /home/me/project\n"})
@@ -302,8 +299,7 @@ func TestRootFromThePrompt(t *testing.T) {
 	expectLeft(t, keep(t), c, at)
 }
 
-// TRIM-6: a file that stands in a batch twice is read once; the sections of
-// one file need not stand together.
+// TRIM-6: a file that stands twice in a batch counts as one read. The sections of one file need not be next to each other.
 func TestBatchWithOneFileTwice(t *testing.T) {
 	c := &conv{clock: noon}
 	aba := shown("a.ts", 1, 50, 100) + "\n\n" + shown("b.ts", 1, 50, 50) + "\n\n" + shown("a.ts", 51, 100, 100)
@@ -323,8 +319,7 @@ func TestBatchWithOneFileTwice(t *testing.T) {
 	}
 }
 
-// TRIM-6: a batch whose result cannot be taken apart leaves when all its
-// files are past K, and not before.
+// TRIM-6: a batch whose result cannot be split leaves only when each of its files has K newer reads.
 func TestBatchInOnePiece(t *testing.T) {
 	c := &conv{clock: noon}
 	both := c.call("filesystem-read", `{"filePath":["a.ts","b.ts"]}`, strings.Repeat("the text of two files\n", 20))
@@ -340,7 +335,7 @@ func TestBatchInOnePiece(t *testing.T) {
 	}
 }
 
-// TRIM-8, TRIM-11: a listing has a line of its own.
+// TRIM-8, TRIM-11: a directory listing has a placeholder of its own.
 func TestListingLine(t *testing.T) {
 	c := &conv{clock: noon}
 	for range 6 {
@@ -352,7 +347,7 @@ func TestListingLine(t *testing.T) {
 	}
 }
 
-// TRIM-11: whatever the caller's own line holds, it stands safely in JSON.
+// TRIM-11: a placeholder with any text of the caller's is valid in JSON.
 func TestCustomLineInJSON(t *testing.T) {
 	c := &conv{clock: noon}
 	batch := func(names ...string) string {
@@ -375,7 +370,7 @@ func TestCustomLineInJSON(t *testing.T) {
 	}
 }
 
-// TRIM-5: results answer the calls of the newest message that used their id.
+// TRIM-5: a result belongs to the call with its id in the newest message before it.
 func TestIdsUsedAgain(t *testing.T) {
 	c := &conv{clock: noon}
 	part := func(name string) llm.Part {
@@ -403,7 +398,7 @@ func TestIdsUsedAgain(t *testing.T) {
 	}
 }
 
-// TRIM-15: reads of 64 KB or more keep 3, of 256 KB or more 1, when asked to.
+// TRIM-15: with BySize, of reads of 64 KB or more 3 stay, of 256 KB or more 1.
 func TestBySize(t *testing.T) {
 	for _, tt := range []struct{ size, keep int }{{100, 5}, {64<<10 - 1, 5}, {64 << 10, 3}, {256<<10 - 1, 3}, {256 << 10, 1}} {
 		c := &conv{clock: noon}
@@ -417,7 +412,7 @@ func TestBySize(t *testing.T) {
 	}
 }
 
-// TRIM-2: K is configurable.
+// TRIM-2: K can be configured.
 func TestKeepReads(t *testing.T) {
 	c := &conv{clock: noon}
 	var at []int
@@ -428,7 +423,7 @@ func TestKeepReads(t *testing.T) {
 	expectLeft(t, newEngine(t, Config{Policy: KeepLatest, KeepReads: -1}), c)
 }
 
-// TRIM-14: the log says how many, which paths and what was saved.
+// TRIM-14: the log says how many results were shortened, which paths, and how much was saved.
 func TestTrimsAreLogged(t *testing.T) {
 	c := &conv{clock: noon}
 	for range 6 {
@@ -453,8 +448,8 @@ func TestUnknownSettings(t *testing.T) {
 	}
 }
 
-// TRIM-16: an agent's own stub does not count as a read and stays; where what
-// it points at has left, it dangles, and is counted.
+// TRIM-16: an agent's own stub does not count as a read, and stays. If the read to which it points has left, the stub counts as
+// dangling.
 func TestOwnStubsOfAgents(t *testing.T) {
 	c := &conv{clock: noon}
 	args := map[string]any{"file_path": "/home/me/project/a.ts"}

@@ -2,5 +2,5 @@
 
 package history
 
-// sample: all recorded sessions are looked at.
+// sample is 1: all recorded sessions are tested.
 const sample = 1

@@ -18,7 +18,7 @@ func answering(id string) llm.Part {
 func say(role llm.Role, parts ...llm.Part) llm.Message { return llm.Message{Role: role, Parts: parts} }
 func words(s string) llm.Part                          { return llm.Part{Text: s} }
 
-// CTX-3, TRIM-13: local messages and orphans leave, results are merged.
+// CTX-3, TRIM-13: local messages and orphans leave, and results are merged.
 func TestNormalize(t *testing.T) {
 	in := []llm.Message{
 		say(llm.System, words("be brief")),
@@ -43,7 +43,7 @@ func TestNormalize(t *testing.T) {
 	}
 }
 
-// A call whose id is used again later is not answered by the later result.
+// If the id of a call is used again later, the later result does not answer the earlier call.
 func TestNormalizeIdsUsedAgain(t *testing.T) {
 	in := []llm.Message{
 		say(llm.User, words("go")),
@@ -65,8 +65,7 @@ func TestNormalizeBeginsWithUser(t *testing.T) {
 	}
 }
 
-// CTX-3: whatever comes in, what goes out is valid, keeps its order, and is
-// left alone a second time.
+// CTX-3: for any input the output is valid and in the same order. Normalising it again changes nothing.
 func TestNormalizeAlwaysValid(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var in []llm.Message

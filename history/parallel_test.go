@@ -8,15 +8,15 @@ import (
 	"github.com/stet-dev/stet/llm"
 )
 
-// Equal calls of one message: the text stands once, and each line points up at it.
-// None of them was asked again, since the model had seen no answer to the others.
+// For equal calls of one message the text stands once, and each other result points to it. None of these calls asks again,
+// because the model had seen no result yet when it made them.
 func TestEqualCallsOfOneMessage(t *testing.T) {
 	read := request{"filesystem-read", `{"filePath":"src/a.ts"}`, shown("src/a.ts", 1, 60, 60)}
 	run := request{"terminal-execute", `{"command":"make"}`, long("out", 900)}
 	tests := []struct {
 		name  string
-		calls []int // how many equal ones each message makes
-		want  []int // of all calls in order: the number of the call that has the text
+		calls []int // number of equal calls in each message
+		want  []int // for each call in order: the number of the call that shows the text
 	}{
 		{"first", []int{3}, []int{1, 1, 1}},
 		{"after one", []int{1, 3}, []int{1, 1, 1, 1}},
@@ -48,8 +48,7 @@ func TestEqualCallsOfOneMessage(t *testing.T) {
 	}
 }
 
-// joined has the results that follow each other in one message, as some providers
-// want them.
+// joined puts consecutive results into one message, as some providers require.
 func joined(messages []llm.Message) []llm.Message {
 	var out []llm.Message
 	for _, m := range messages {
@@ -62,8 +61,7 @@ func joined(messages []llm.Message) []llm.Message {
 	return out
 }
 
-// sources returns for each result in order the number of the call that its line
-// points to, or its own where it is no line.
+// sources returns for each result the number of the call to which it points, or its own number if it is not a pointer.
 func sources(messages []llm.Message) []int {
 	var out []int
 	for _, m := range messages {

@@ -2,7 +2,7 @@ package history
 
 import "testing"
 
-// TRIM-7, rule by rule.
+// TRIM-7, with a case for each rule.
 func TestKeys(t *testing.T) {
 	for _, tt := range []struct{ root, path, want string }{
 		{"/home/me/project", "src/a.ts", "src/a.ts"},
@@ -16,7 +16,7 @@ func TestKeys(t *testing.T) {
 		{"/home/me/project", "../other/a.ts", "/home/me/other/a.ts"},
 		{"/home/me/project", "/home/me/project2/a.ts", "/home/me/project2/a.ts"},
 		{"/home/me/project", "/etc/hosts", "/etc/hosts"},
-		{"/home/me/project", "SRC/a.ts", "SRC/a.ts"}, // TRK-5: grouping here goes by case
+		{"/home/me/project", "SRC/a.ts", "SRC/a.ts"}, // TRK-5: paths differ by case
 		{"/", "/etc/hosts", "etc/hosts"},
 		{"", "/etc/hosts", "/etc/hosts"},
 		{"", "../a.ts", "../a.ts"},
@@ -29,7 +29,7 @@ func TestKeys(t *testing.T) {
 		{"", "a\x00b", ""},
 	} {
 		k := newKeys(tt.root)
-		for range 2 { // the second time out of the cache
+		for range 2 { // the second time comes from the cache
 			if got := k.key(tt.path); got != tt.want {
 				t.Errorf("root %q: key(%q) = %q, want %q", tt.root, tt.path, got, tt.want)
 			}

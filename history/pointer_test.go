@@ -11,8 +11,7 @@ import (
 	"github.com/stet-dev/stet/dialect"
 )
 
-// drawPointer draws a pointer that may name several sources, in the same file and in
-// others.
+// drawPointer draws a pointer that may name several sources, in the same file and in others.
 func drawPointer(t *rapid.T) *pointer {
 	l := newLedger()
 	name := rapid.SampledFrom([]string{"a.go", "src/[id]/a b.ts", `C:\a lines 3-4.go`, "\"quoted\"\n.go", strings.Repeat("long/", 60), outputName})
@@ -35,8 +34,7 @@ func drawPointer(t *rapid.T) *pointer {
 	return p
 }
 
-// Every pointer that is written is recognised, wherever in a result it stands, and
-// says the same.
+// Every pointer that stet writes is recognised at any place of a result, with the same meaning.
 func TestPointerIsRecognised(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := drawPointer(t)
@@ -54,7 +52,7 @@ func TestPointerIsRecognised(t *testing.T) {
 	})
 }
 
-// What only looks like a pointer is none.
+// Texts that only look like a pointer are not recognised as one.
 func TestNoPointers(t *testing.T) {
 	const ask = ". Ask again for the full text.]"
 	for _, text := range []string{
@@ -78,7 +76,7 @@ func TestNoPointers(t *testing.T) {
 	}
 }
 
-// Two pointers in one text, one of each form.
+// One text contains two pointers, one of each form.
 func TestPointersOfBothForms(t *testing.T) {
 	for _, end := range []string{"\n", escapedBreak} {
 		own := findPointers("[stet: a.go lines 1-8 the same: shown above by call_6 (lines 1-8 there)]" + end + "9\tx" + end + "[stet: b.go lines 10-15 unchanged: written by call_9]")

@@ -10,17 +10,16 @@ import (
 	"pgregory.net/rapid"
 )
 
-// ownLine finds our lines about a file in a result, ownPiece what they point to.
+// ownLine matches stet's pointers about a file in a result, and ownPiece matches the sources that they name.
 var (
 	ownLine  = regexp.MustCompile(`\[stet: (?:\./)?(\S+) lines (\d+)-(\d+)(?: of \d+)? (?:unchanged|the same): (.*?)(?:\. Ask again for the full text\.)?\]`)
 	ownPiece = regexp.MustCompile(`(?:(\d+)(?:-(\d+))? )?(shown above|written) by (call_\d+)(?: \(lines (\d+)(?:-(\d+))? (?:there|of (\S+))\)| in (\S+))?`)
 	ownShown = regexp.MustCompile(`(call_\d+) \(lines (\d+)-(\d+)\)`)
 )
 
-// checkPointers checks that each line of x, which message i showed, stands
-// there still or where a pointer says that it stands.
+// checkPointers checks that each line of x, which message i showed, still stands there, or where a pointer says.
 func checkPointers(t *rapid.T, w *world, out []llm.Message, i int, x exposure) {
-	told := make(map[int]func(text string) bool) // by line number: whether it stands there
+	told := make(map[int]func(text string) bool) // by line number: reports whether the text stands where the pointer says
 	atoi := func(s string) int { n, _ := strconv.Atoi(s); return n }
 	for _, m := range ownLine.FindAllStringSubmatch(out[i].Parts[0].Text, -1) {
 		if m[1] != x.path {
@@ -75,8 +74,7 @@ func checkPointers(t *rapid.T, w *world, out []llm.Message, i int, x exposure) {
 	}
 }
 
-// shownBy reports whether the result of a call before message i shows the text
-// as line n in what was sent.
+// shownBy reports whether in out the result of call id, before message i, shows the text as line n.
 func (w *world) shownBy(out []llm.Message, id, path string, n int, text string, i int) bool {
 	for m := range i {
 		if out[m].Parts[0].Kind != llm.ToolResult || out[m].Parts[0].CallID != id {
@@ -91,7 +89,7 @@ func (w *world) shownBy(out []llm.Message, id, path string, n int, text string, 
 	return false
 }
 
-// writtenBy reports whether a call before message i writes the text.
+// writtenBy reports whether call id, before message i, writes the text.
 func (w *world) writtenBy(out []llm.Message, id, path, text string, i int) bool {
 	for m, x := range w.written {
 		if m < i && out[m].Parts[0].CallID == id && x.path == path && slices.Contains(x.lines, text) && strings.Contains(out[m].Parts[0].Args, text) {

@@ -10,31 +10,30 @@ import (
 	"pgregory.net/rapid"
 )
 
-// world is a random history with its truth: which file and lines each result
-// showed, independent of what dialect makes of it.
+// world is a random history with the true content of each result: which file and lines it showed. It does not depend on dialect.
 type world struct {
 	conv
 	files   map[string][]string
 	edits   int
 	truth   map[int][]exposure // by message
 	written map[int]exposure   // by message of the call: the new text of an edit or a write
-	asked   map[int]int        // by message of a result: that of its call, where it is not the one before
+	asked   map[int]int        // by message of a result: the message of its call, if that is not the one before
 	needs   []need
 
 	searches map[int]bool // by message of the result
 }
 
-// exposure is what a result shows of one file, or a call writes to it.
+// exposure says what a result shows of one file, or what a call writes to it.
 type exposure struct {
 	path  string
-	first int // unnumbered: what a call writes
+	first int // the number of the first line; unnumbered: a call writes the text
 	lines []string
-	form  string // of forms; "" is filesystem-read
+	form  string // a key of forms; "": filesystem-read
 }
 
 const unnumbered = -1 << 30
 
-// need is an edit: the lines of its old text, and the message of its call.
+// need is an edit: the message of its call, and the lines of its old text.
 type need struct {
 	message int
 	path    string
@@ -43,7 +42,7 @@ type need struct {
 
 func drawWorld(t *rapid.T) *world { return drawLongWorld(t, 25, "") }
 
-// drawLongWorld draws a history of so many steps at most, whose files have lines that end in more.
+// drawLongWorld draws a history of at most so many steps. The lines of its files end with more.
 func drawLongWorld(t *rapid.T, steps int, more string) *world {
 	w := &world{files: make(map[string][]string), truth: make(map[int][]exposure), written: make(map[int]exposure), asked: make(map[int]int), searches: make(map[int]bool)}
 	if rapid.Bool().Draw(t, "times") {
@@ -81,7 +80,7 @@ func drawLongWorld(t *rapid.T, steps int, more string) *world {
 	return w
 }
 
-// search finds some lines of the files, and perhaps those around.
+// search adds a search that finds some lines of the files, and in some cases the lines around them.
 func (w *world) search(t *rapid.T) {
 	var b strings.Builder
 	around := rapid.Bool().Draw(t, "around")
@@ -98,7 +97,7 @@ func (w *world) search(t *rapid.T) {
 	w.searches[w.call("terminal-execute", command, b.String())] = true
 }
 
-// run runs a command whose output has parts of what it printed before.
+// run adds a command. Its output repeats parts of what commands printed before.
 func (w *world) run(t *rapid.T) {
 	var b strings.Builder
 	for range rapid.IntRange(1, 3).Draw(t, "parts") {
@@ -117,7 +116,7 @@ func (w *world) run(t *rapid.T) {
 	w.truth[at] = []exposure{{path: outputName, first: 1, lines: splitLines(b.String())}}
 }
 
-// write writes a whole file.
+// write adds a write of a whole file.
 func (w *world) write(t *rapid.T, name string) {
 	w.edits++
 	var lines []string
@@ -145,7 +144,7 @@ func (w *world) expose(t *rapid.T, name string) (exposure, string) {
 	return exposure{path: name, first: first, lines: append([]string(nil), lines[first-1:last]...)}, b.String()
 }
 
-// several reads both files with one call.
+// several adds one call that reads both files.
 func (w *world) several(t *rapid.T) {
 	x, a := w.expose(t, "a.go")
 	y, b := w.expose(t, "b.go")
@@ -178,7 +177,7 @@ func (w *world) edit(t *rapid.T, name string) {
 	w.written[at-1] = exposure{path: name, first: unnumbered, lines: put}
 }
 
-// standing tells what stands in the messages before n that were sent.
+// standing returns what the first n sent messages show.
 func (w *world) standing(sent []llm.Message, n int) []exposure {
 	var out []exposure
 	for i := 0; i < n; i++ {
@@ -196,7 +195,7 @@ func (w *world) standing(sent []llm.Message, n int) []exposure {
 	return out
 }
 
-// shows reports whether line n of a file stands in one of the exposures.
+// shows reports whether one of the exposures has the text as line n of the file.
 func shows(in []exposure, path string, n int, text string) bool {
 	for _, x := range in {
 		if i := n - x.first; x.path == path && i >= 0 && i < len(x.lines) && x.lines[i] == text {
@@ -206,7 +205,7 @@ func shows(in []exposure, path string, n int, text string) bool {
 	return false
 }
 
-// The invariants of the engine under lossless, over random histories.
+// TestInvariantsLossless checks the invariants of the engine under lossless, over random histories.
 func TestInvariantsLossless(t *testing.T) {
 	e := lossless(t)
 	rapid.Check(t, func(t *rapid.T) {
@@ -214,8 +213,7 @@ func TestInvariantsLossless(t *testing.T) {
 		p := e.Plan(w.messages)
 		out := llm.Apply(w.messages, p.Edits)
 
-		// 1 (TRIM-16): every line that was left out stands above, where the
-		// line in its place says.
+		// 1 (TRIM-16): every line that was left out stands in an earlier message, where its placeholder says.
 		for i, xs := range w.truth {
 			for _, x := range xs {
 				checkPointers(t, w, out, i, x)
@@ -229,8 +227,8 @@ func TestInvariantsLossless(t *testing.T) {
 		}
 		// 2: every call keeps its result and its id, in the same order.
 		checkShape(t, w.messages, out)
-		// 4: planning a plan changes nothing, and the plan of a prefix is a
-		// prefix of the plan.
+		// 4: planning a planned request changes nothing, and the plan of the first n messages is the beginning of the plan of
+		// all.
 		if again := e.Plan(out); len(again.Edits) != 0 {
 			t.Fatalf("planned again, it changes message %d to %q", again.Edits[0].Message, again.Edits[0].Text)
 		}
@@ -244,7 +242,7 @@ func TestInvariantsLossless(t *testing.T) {
 				t.Fatalf("the plan of %d messages is no prefix of the plan of %d", n, len(w.messages))
 			}
 		}
-		// 6: what an edit needs and could see, it sees.
+		// 6: the text that an edit replaces stands in the request, if the agent could see it.
 		for _, nd := range w.needs {
 			for _, l := range nd.old {
 				if inSight(w.messages[:nd.message], l) && !inSight(out[:nd.message], l) {
@@ -252,7 +250,7 @@ func TestInvariantsLossless(t *testing.T) {
 				}
 			}
 		}
-		// 7: asked again, the answer is in full.
+		// 7: if a read is asked again, the answer is in full.
 		checkInsisting(t, w, out)
 	})
 }
@@ -292,12 +290,11 @@ func checkShape(t *rapid.T, in, out []llm.Message) {
 	}
 }
 
-// checkInsisting: of two reads of one file, with no change of it between, of
-// which the first was shortened and the second meets the lines left out, with
-// none between that does, the second is in full. It must have been made after the
-// first was answered.
+// checkInsisting looks at two reads of one file without a change of the file between them. The first was shortened, the second
+// shows lines that were left out, and no read between them does. If the second call was made after the first result, the second
+// result must be in full.
 func checkInsisting(t *rapid.T, w *world, out []llm.Message) {
-	short := make(map[string]map[int]int) // by file and line: the message of the result
+	short := make(map[string]map[int]int) // by file and line: the message of the shortened result
 	for i := range w.messages {
 		if x, ok := w.written[i]; ok {
 			delete(short, x.path)
@@ -329,7 +326,7 @@ func checkInsisting(t *rapid.T, w *world, out []llm.Message) {
 	}
 }
 
-// TRIM-16 under keep-latest: what dangles is counted, all of it and no more.
+// TRIM-16 under keep-latest: exactly the dangling stubs are counted.
 func TestDanglingIsCounted(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		k := rapid.IntRange(1, 3).Draw(t, "K")

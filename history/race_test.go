@@ -2,6 +2,5 @@
 
 package history
 
-// sample: the race detector makes all ten times slower; one recorded session
-// in eight is enough for it.
+// sample is 8: one recorded session in eight is tested, because the race detector makes the tests ten times slower.
 const sample = 8

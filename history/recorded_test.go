@@ -17,8 +17,8 @@ import (
 	"github.com/stet-dev/stet/transcript"
 )
 
-// recordings calls do with every context of every recorded session, or of a
-// sample of them: the messages between two beginnings.
+// recordings calls do with every context of every recorded session, or of a sample of them. A context is the messages between two
+// beginnings.
 func recordings(t *testing.T, do func(t *testing.T, name string, messages []llm.Message)) {
 	dir := os.Getenv("STET_TRANSCRIPTS")
 	if dir == "" {
@@ -50,11 +50,10 @@ func recordings(t *testing.T, do func(t *testing.T, name string, messages []llm.
 	}
 }
 
-// TRIM-16 over recorded sessions: every line that lossless leaves out stands in
-// an earlier result or call that is whole in the same request, and every call
-// that a line names is there. So it is at cold points under adaptive, but for what
-// says how to have it again. The check shares the dialects with the engine, and
-// nothing else.
+// TRIM-16 over recorded sessions: every line that lossless leaves out stands in an earlier result or call that is whole in the
+// same request, and every call that a placeholder names is there. The same holds at cold points under adaptive, except for
+// placeholders that say how to get the content again. The check reads the calls with the dialects, and shares nothing else with
+// the engine.
 func TestRecordedNothingIsLost(t *testing.T) {
 	e, adaptive := lossless(t), newEngine(t, Config{})
 	trims, lines := 0, 0
@@ -71,12 +70,11 @@ func TestRecordedNothingIsLost(t *testing.T) {
 	}
 }
 
-// checkNothingIsLost returns how many results were shortened, and how many
-// lines they showed.
+// checkNothingIsLost returns how many results were shortened, and how many lines they showed.
 func checkNothingIsLost(t *testing.T, name string, messages, out []llm.Message) (trims, lines int) {
 	table := dialect.Default()
 	actions := make(map[string]dialect.Action)
-	var above []string // the results before this one, as they are sent
+	var above []string // the results before this one, in the form in which they are sent
 	ids := make(map[string]bool)
 	for i := range messages {
 		for j := range messages[i].Parts {
@@ -91,7 +89,7 @@ func checkNothingIsLost(t *testing.T, name string, messages, out []llm.Message) 
 			case was.Kind == llm.ToolResult && was.Text != is.Text && !handle.MatchString(is.Text):
 				trims++
 				shown := table.Result(actions[was.CallID], was.Text, was.IsError).Sections
-				if len(shown) == 0 { // what a command printed
+				if len(shown) == 0 { // the output of a command
 					action := actions[was.CallID]
 					normal, _ := normalOutput(&action, was.Text, NewestRules)
 					shown = []dialect.Section{{Lines: splitLines(normal)}}
@@ -123,11 +121,11 @@ func checkNothingIsLost(t *testing.T, name string, messages, out []llm.Message) 
 	return trims, lines
 }
 
-// named finds the calls that our lines name.
+// named matches the ids of calls in stet's placeholders.
 var named = regexp.MustCompile(`(?:shown above by|written by) ([^,()]+?)(?: \(lines| in |,|\. Ask again|\])`)
 
-// decoded returns the strings in a call's arguments one below the other, the
-// signs of a patch taken off its lines.
+// decoded returns all strings in a call's arguments, joined by line breaks. The signs at the beginning of patch lines are
+// removed.
 func decoded(args string) string {
 	var out strings.Builder
 	var walk func(v any)
@@ -158,8 +156,7 @@ func decoded(args string) string {
 	return out.String()
 }
 
-// standsIn reports whether one of the texts holds line, as it is or as a JSON
-// string has it.
+// standsIn reports whether one of the texts contains the line, either unchanged or as a JSON string encodes it.
 func standsIn(texts []string, line string) bool {
 	for _, form := range []string{line, quoting.Replace(line)} {
 		for i := len(texts) - 1; i >= 0; i-- {
@@ -171,10 +168,10 @@ func standsIn(texts []string, line string) bool {
 	return false
 }
 
-// quoting writes what of a line stands otherwise in a JSON string.
+// quoting writes a line as a JSON string encodes it.
 var quoting = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\t", `\t`)
 
-// Invariants 2, 4 and 5 over recorded sessions, and no policy fails on them.
+// Invariants 2, 4 and 5 over recorded sessions. No policy fails on them.
 func TestRecordedInvariants(t *testing.T) {
 	engines := []*Engine{lossless(t), keep(t), newEngine(t, Config{Policy: KeepLatest, KeepReads: 1, BySize: true, ByContent: true})}
 	recordings(t, func(t *testing.T, name string, messages []llm.Message) {

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// WIRE-2: the warm breaks of rules 1 and 2, and what they take for a command that changes something, stay as they were. The
-// corpora have no conversation that is long enough: here the plans of some are summed up.
+// WIRE-2: the warm breaks of rules 1 and 2 stay the same, and so does what these rules treat as a command that changes something.
+// No conversation of the corpora is long enough for a break, so this test compares a checksum of the plans of longer ones.
 func TestOldBreaksStay(t *testing.T) {
 	sum := fnv.New64a()
 	plan := func(c *conv, config Config, points ...Point) {

@@ -15,7 +15,7 @@ import (
 	"github.com/stet-dev/stet/llm"
 )
 
-// rulesCase is a conversation and what each policy leaves out of it.
+// rulesCase is a conversation, and what each policy leaves out of it.
 type rulesCase struct {
 	Name     string
 	Messages []llm.Message
@@ -23,14 +23,14 @@ type rulesCase struct {
 	Plans    map[Policy][]rulesEdit
 }
 
-// rulesEdit is an edit of a plan. All of what takes the part's place counts.
+// rulesEdit is an edit of a plan. The whole replacement text is compared.
 type rulesEdit struct {
 	Message, Part int
 	Reason        Reason
 	Text          string
 }
 
-// rulesCorpus makes the conversations of a new corpus. What stands in a corpus already is never made again.
+// rulesCorpus returns the conversations of a new corpus. A corpus that exists is never made again.
 func rulesCorpus() (all []rulesCase) {
 	lines := func(from, to int, word string) string {
 		var b strings.Builder
@@ -107,8 +107,8 @@ func rulesCorpus() (all []rulesCase) {
 	return all
 }
 
-// WIRE-2: each number of the rules makes the same plans for ever. With UPDATE a corpus is made for a number that
-// has none; one that is there stays.
+// WIRE-2: each number of the rules makes the same plans forever. With UPDATE, a corpus is made for a number that has none. An
+// existing corpus is not changed.
 func TestRulesStay(t *testing.T) {
 	for rules := 1; rules <= NewestRules; rules++ {
 		file := filepath.Join("testdata", "rules", fmt.Sprintf("%d.json", rules))

@@ -10,8 +10,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// A conversation that goes back is sent as it was with what stood behind, but for
-// lines that would say what is not so any more.
+// A conversation that goes back is sent in the form that it had with the messages after it. The exception is placeholders that
+// would no longer be true.
 func TestSentAgain(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w, e := drawWorld(t), drawEvicting(t)
@@ -19,7 +19,7 @@ func TestSentAgain(t *testing.T) {
 		whole := e.Plan(w.messages, Point{After: point, Why: Gap})
 		sent := &Omitted{len(w.messages), whole.Evicted(0)}
 
-		// Where it is planned makes no difference.
+		// The number of messages at which it is planned makes no difference.
 		for range 3 {
 			after := rapid.IntRange(point, len(w.messages)).Draw(t, "planned")
 			if again := e.Plan(w.messages, Point{After: after, Why: Gap, Omitted: sent}); !slices.Equal(again.Edits, whole.Edits) {
@@ -29,7 +29,7 @@ func TestSentAgain(t *testing.T) {
 
 		n := rapid.IntRange(1, len(w.messages)).Draw(t, "back to")
 		if w.messages[n-1].Role == llm.Assistant {
-			return // between a call and its result
+			return // this is between a call and its result
 		}
 		back := w.messages[:n]
 		points := []Point{{After: n, Why: Gap, Omitted: &Omitted{n, sent.Parts}}}
@@ -52,8 +52,8 @@ func TestSentAgain(t *testing.T) {
 	})
 }
 
-// Whatever has left stays away, however new it is in what is sent again, but for
-// what a newer one stood for: the lines in its place would say what is not so.
+// What has left stays away, although it may be new in the shorter conversation. The exception is a result that left because a
+// newer one replaced it: its placeholder would not be true.
 func TestSentAgainEvicted(t *testing.T) {
 	lines := lineRange("the text of line %[1]d, as the file has it", 10, 30)
 	for _, test := range []struct {

@@ -8,7 +8,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// think puts thinking before the last call of a conversation.
+// think adds thinking before the last call of a conversation.
 func (c *conv) think() {
 	m := &c.messages[len(c.messages)-2]
 	m.Parts = append([]llm.Part{{Kind: llm.Thinking, Text: "hm"}}, m.Parts...)
@@ -22,7 +22,7 @@ func edited(p *Plan) (out []int) {
 	return slices.Compact(out)
 }
 
-// WIRE-1: messages that were sent as they stand stay so. What comes later is shortened, and may point to them.
+// WIRE-1: messages that were sent whole stay whole. Later messages are shortened, and may point to them.
 func TestAddSent(t *testing.T) {
 	c := &conv{}
 	c.user("go on")
@@ -38,20 +38,20 @@ func TestAddSent(t *testing.T) {
 	for _, test := range []struct {
 		sent int
 		want []int
-	}{{0, []int{4, 8}}, {5, []int{6, 10}}, {8, []int{8}}, {11, nil}} { // asked again at once, a read is whole
+	}{{0, []int{4, 8}}, {5, []int{6, 10}}, {8, []int{8}}, {11, nil}} { // a read that is asked again at once is whole
 		for _, policy := range []Policy{Lossless, Adaptive, Bold} {
 			if got := edited(plan(policy, test.sent)); !slices.Equal(got, test.want) {
 				t.Errorf("%s, %d were sent: messages %v changed, want %v", policy, test.sent, got, test.want)
 			}
 		}
 	}
-	if got := edited(plan(KeepLatest, 5)); len(got) > 0 { // their thinking may come again
+	if got := edited(plan(KeepLatest, 5)); len(got) > 0 { // these messages may have thinking in later requests
 		t.Errorf("keep-latest: messages %v changed", got)
 	}
 }
 
-// WIRE-2: where the provider checks thinking, what was sent before a block of thinking is
-// sent so ever after, whatever follows and under whatever policy.
+// WIRE-2: if the provider checks thinking, everything that was sent before a block of thinking is sent in the same form in every
+// later request, whatever follows and under every policy.
 func TestChecksThinking(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := drawWorld(t)
@@ -67,7 +67,7 @@ func TestChecksThinking(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var before []llm.Edit // of all requests so far, up to their last thinking
+		var before []llm.Edit // the edits of all requests so far, up to their last thinking
 		for n := range w.messages {
 			if w.messages[n].Role != llm.Assistant {
 				continue
@@ -83,8 +83,7 @@ func TestChecksThinking(t *testing.T) {
 	})
 }
 
-// TRIM-2: under keep-latest what had left when the first thinking was made stays out, and
-// no more leaves.
+// TRIM-2: under keep-latest, the reads that had left before the first thinking stay out, and no more leave.
 func TestKeepLatestChecksThinking(t *testing.T) {
 	c := &conv{}
 	c.user("go on")
