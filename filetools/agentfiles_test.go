@@ -35,8 +35,7 @@ func (b *bench) changed(path string) (string, bool) {
 	return text, whole
 }
 
-// What another program did to a file is told as a diff, or it is said that it
-// cannot be. (CTX-8)
+// What another program changed in a file is shown as a diff. If no diff can be made, the text says so. (CTX-8)
 func TestChanged(t *testing.T) {
 	b := newBench(t, Config{}, workspace.Options{})
 	b.put("a.txt", "one\ntwo\nthree\n")
@@ -64,9 +63,8 @@ func TestChanged(t *testing.T) {
 	}
 }
 
-// What another program did to a file that is not in UTF-8 is told as read_file shows
-// the file: in the encoding that it says itself, or that it was read in. Bytes that
-// are no text there are not shown. (FILE-16)
+// If the file is not UTF-8, the diff is shown in the encoding of read_file: the one of the file's byte-order mark, or the one
+// with which the file was read. Bytes that are not valid in it are not shown. (FILE-16)
 func TestChangedEncodings(t *testing.T) {
 	utf16 := func(s string) string {
 		out := "\xff\xfe"
@@ -105,8 +103,8 @@ func TestChangedEncodings(t *testing.T) {
 	}
 }
 
-// A file is shown as it is now, or, where it is too long, what was shown of it
-// before; to look is not to have seen. (CTX-4)
+// Show returns the current content of a file. If that is too long, it returns the lines that the session saw before. Show does
+// not count as a read. (CTX-4)
 func TestShow(t *testing.T) {
 	b := newBench(t, Config{}, workspace.Options{})
 	b.put("a.txt", "one\ntwo\nthree\nfour\n")
@@ -133,7 +131,7 @@ func TestShow(t *testing.T) {
 	}
 }
 
-// What git ignores, and what is hidden, is not shown by itself. (CTX-9)
+// Files that git ignores, and hidden files, are not shown automatically. (CTX-9)
 func TestIgnored(t *testing.T) {
 	b := newBench(t, Config{Hidden: func(p string) bool { return p == "secret" }}, workspace.Options{})
 	b.put(".gitignore", "out/\n")

@@ -10,8 +10,7 @@ import (
 	"github.com/stet-dev/stet/workspace"
 )
 
-// Every tool refuses what it does not know, and never breaks. The arguments are
-// whatever a model makes up.
+// Every tool refuses arguments that it does not know, and never panics. A model may send any arguments.
 func FuzzArguments(f *testing.F) {
 	for _, s := range []string{
 		`{"path":"a","limit":3}`, `{"path":"a","start_line":1.0}`, `{"path":"\ud83d\ude00"}`, `{"path":"a","edits":[{"old_text":"x","new_text":"y"}]}`,
@@ -88,7 +87,7 @@ func TestGlob(t *testing.T) {
 	}
 }
 
-// hazards: what a reader of the new text, or of the name, does not see is noted.
+// hazards: characters that a reader does not see, in the new text or in a file's name, are noted in the plan.
 func TestHiddenCharacters(t *testing.T) {
 	b := newBench(t, Config{}, workspace.Options{})
 	for text, want := range map[string]bool{
@@ -107,7 +106,7 @@ func TestHiddenCharacters(t *testing.T) {
 	}
 }
 
-// Names and contents with escapes are shown as what they are. (hazards)
+// Names and contents with invisible characters are shown with escapes. (hazards)
 func TestQuotedInSentences(t *testing.T) {
 	b := newBench(t, Config{}, workspace.Options{})
 	odd := "a\x1b[31m\nb\u202e"

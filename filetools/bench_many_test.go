@@ -8,7 +8,7 @@ import (
 	"github.com/stet-dev/stet/workspace"
 )
 
-// BenchmarkManyEdits is one call of edit_file with so many edits.
+// BenchmarkManyEdits measures one call of edit_file with many edits.
 func BenchmarkManyEdits(b *testing.B) {
 	for _, n := range []int{1000, 10_000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {

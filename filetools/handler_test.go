@@ -16,7 +16,7 @@ import (
 	"github.com/stet-dev/stet/workspace"
 )
 
-// person answers what a test says.
+// person is an approver that answers with a function.
 type person func(q approval.Question) approval.Answer
 
 func (p person) Ask(_ context.Context, q approval.Question) (approval.Answer, error) {
@@ -25,8 +25,7 @@ func (p person) Ask(_ context.Context, q approval.Question) (approval.Answer, er
 	return a, nil
 }
 
-// The tools behind the handler that asks and records: what a person decides is
-// what happens. (FILE-6, FILE-11, FILE-15, TRK-12)
+// The tools run behind the handler that asks and records. What the person decides happens. (FILE-6, FILE-11, FILE-15, TRK-12)
 func TestBehindTheHandler(t *testing.T) {
 	b := newBench(t, Config{Dedupe: &Dedupe{}}, workspace.Options{})
 	var trail record.Memory
@@ -64,7 +63,7 @@ func TestBehindTheHandler(t *testing.T) {
 	}
 	answer = approve
 	if r := call("Read", `{"path":"a"}`); !strings.Contains(r.Text, "1 | one") {
-		t.Errorf("%+v", r) // no line that points at what was not shown
+		t.Errorf("%+v", r) // no pointer to content that was not shown
 	}
 	answer = reject
 	if r := call("write_file", `{"path":"a","content":"x\n"}`); r.Code != tool.UserRejected || b.get("a") != "one\ntwo\nthree\nfour\nfive\n" {
@@ -73,13 +72,13 @@ func TestBehindTheHandler(t *testing.T) {
 	if !b.tools.Tracker("one").HasBeenRead("a") {
 		t.Error("a rejected write invalidates")
 	}
-	// Refused before anybody is asked.
+	// These calls are refused before a person is asked.
 	for _, p := range []string{"../x", ".git/config", "none/x"} {
 		if r := call("write_file", args("path", p, "content", "x")); !r.Failed() || asked != nil {
 			t.Errorf("%s: %+v %v", p, r, asked)
 		}
 	}
-	// Changed while the person looked: asked again, about the merge.
+	// The file is changed while the person looks at the question. Then the person is asked again, about the merge.
 	changed := false
 	answer = func(q approval.Question) approval.Answer {
 		if !changed {
@@ -94,7 +93,7 @@ func TestBehindTheHandler(t *testing.T) {
 	if len(asked) != 2 || asked[0].Seal == asked[1].Seal || !strings.Contains(asked[1].Diff.Text(), "+ONE") {
 		t.Errorf("%+v", asked)
 	}
-	// Edited by the person.
+	// The person edits the content.
 	answer = func(q approval.Question) approval.Answer {
 		return approval.Answer{Verdict: approval.Edit, Content: []byte("edited\n")}
 	}
@@ -105,7 +104,7 @@ func TestBehindTheHandler(t *testing.T) {
 	if r := call("undo", `{"all":true}`); r.Failed() || b.get("a") != "one\ntwo\nthree\nfour\nFIVE\n" || b.get("b") != "<no such file or directory>" {
 		t.Errorf("%+v %q %q", r, b.get("a"), b.get("b"))
 	}
-	// The trail knows each file that was written.
+	// The trail has each file that was written.
 	writes, err := record.Writes(t.Context(), &trail, "one", 0)
 	if err != nil {
 		t.Fatal(err)
@@ -130,7 +129,7 @@ func patterns(t *testing.T, all ...string) (out []policy.Pattern) {
 	return out
 }
 
-// A write that cannot be made because another program keeps changing the file ends.
+// If another program keeps changing the file, a write ends with an error.
 func TestChangedAgainAndAgain(t *testing.T) {
 	b := newBench(t, Config{}, workspace.Options{})
 	b.put("a", "1\n")
@@ -147,8 +146,8 @@ func TestChangedAgainAndAgain(t *testing.T) {
 	}
 }
 
-// An edit of a file that only grew at its end while the person looked is the
-// change that was approved. Any other change of the file is asked about again.
+// If a file only grew at its end while the person looked at an edit, the approved change is written. After any other change of
+// the file the person is asked again.
 func TestGrownWhileAsked(t *testing.T) {
 	const head, edited = "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n11\n12\n", "1\n2\n3\n4\n5\nsix\n7\n8\n9\n10\n11\n12\n"
 	for _, test := range []struct {
@@ -176,8 +175,8 @@ func TestGrownWhileAsked(t *testing.T) {
 	}
 }
 
-// What a call that fails says of a file is kept from those who may not read
-// it, or not unasked: not even a miss may be told from a hit.
+// If a caller may not read a file, or may read it only after a question, the error of a failed call tells nothing about its
+// content. If reading is denied, the error does not even show whether a text was found.
 func TestFailuresTellNothing(t *testing.T) {
 	b := newBench(t, Config{}, workspace.Options{})
 	b.put("secret/k", "token=abc\n")
@@ -213,9 +212,8 @@ func TestFailuresTellNothing(t *testing.T) {
 	}
 }
 
-// TestExecutableWhileAsked: the file becomes executable, or gets another name,
-// while the person looks at the diff. The person is asked again and sees why, and
-// nothing is written before. (FILE-13)
+// The file becomes executable, or gets another name, while the person looks at the diff. The person is asked again and sees why.
+// Nothing is written before that. (FILE-13)
 func TestExecutableWhileAsked(t *testing.T) {
 	for _, c := range []struct {
 		note   tool.Note

@@ -9,8 +9,7 @@ import (
 	"github.com/stet-dev/stet/workspace"
 )
 
-// A content that came in parts is written like any other, with a limit of its own,
-// and put back by undo. (FILE-9)
+// A content that came in parts is written like any other content, with a limit of its own, and undo works. (FILE-9)
 func TestStagedContent(t *testing.T) {
 	limits := workspace.Options{WriteLimit: 1000, PartsLimit: 10_000}
 	b := newBench(t, Config{}, limits)

@@ -9,8 +9,7 @@ import (
 	"github.com/stet-dev/stet/workspace"
 )
 
-// READ-7: the tool that a message names is one that is listed, and does what
-// the message says.
+// READ-7: a message that names another tool names one that is listed, and that tool does what the message says.
 func TestNamedToolIsListed(t *testing.T) {
 	b := newBench(t, Config{}, workspace.Options{})
 	b.put("d/a.txt", "x\n")
@@ -26,8 +25,8 @@ func TestNamedToolIsListed(t *testing.T) {
 	}
 }
 
-// The names that a person completes are those that the tools list: no ignored file, no
-// hidden one, nothing outside, and no more than asked for.
+// Names returns the files that the tools list: no ignored or hidden file, nothing outside of the root, and no more names than
+// asked for.
 func TestNames(t *testing.T) {
 	b := newBench(t, Config{Hidden: func(p string) bool { return p == "secret" || p == "keys" }}, workspace.Options{})
 	b.put(".gitignore", "out/\n*.log\n")

@@ -15,8 +15,7 @@ import (
 	"github.com/stet-dev/stet/workspace"
 )
 
-// together starts the calls of one session in this order, and does them all at
-// once.
+// together starts calls of one session in the given order, and runs them at the same time.
 func together(t *testing.T, h *approval.Handler, calls ...tool.Call) []tool.Result {
 	t.Helper()
 	out := make([]tool.Result, len(calls))
@@ -41,8 +40,7 @@ func toCall(name, format string, a ...any) tool.Call {
 
 const oneEdit = `{"path":"a","edits":[{"old_text":"line %d\n","new_text":"LINE %[1]d\n"}]}`
 
-// The calls that a session makes at once to one file come to what they would
-// one after the other. (FILE-15)
+// If a session makes several calls to one file at once, the result is the same as if it made them one after another. (FILE-15)
 func TestCallsOfOneTurn(t *testing.T) {
 	b := newBench(t, Config{}, workspace.Options{})
 	h := &approval.Handler{Tools: &b.set, Rate: -1, Root: b.dir, Policy: &policy.Policy{Unattended: true}}
@@ -76,8 +74,8 @@ func TestCallsOfOneTurn(t *testing.T) {
 	}
 }
 
-// Of several edits that a person is asked about none is lost to another, and
-// no other program is blamed. (FILE-15)
+// If a person is asked about several edits of one file, none of them is lost, and no message says that another program changed
+// the file. (FILE-15)
 func TestCallsOfOneTurnAsked(t *testing.T) {
 	b := newBench(t, Config{}, workspace.Options{})
 	b.put("a", "line 1\nline 2\nline 3\n")
@@ -89,7 +87,7 @@ func TestCallsOfOneTurnAsked(t *testing.T) {
 			close(both)
 		}
 		mu.Unlock()
-		<-both // all are planned on what is there at first
+		<-both // both are planned on the first content
 		return approval.Answer{Verdict: approval.Approve}
 	})}
 	together(t, h, toCall("read_file", `{"path":"a"}`))
@@ -103,8 +101,8 @@ func TestCallsOfOneTurnAsked(t *testing.T) {
 	}
 }
 
-// What a person wrote before approving is not lost to another call of the
-// session, and is said to be merged with that. (FILE-15)
+// The person edits a content before approving, and another call of the session changes the file. Both changes stay, and the
+// result says that they were merged. (FILE-15)
 func TestEditedMeanwhile(t *testing.T) {
 	b := newBench(t, Config{}, workspace.Options{})
 	b.put("a", "line 1\nline 2\nline 3\nline 4\nline 5\n")
@@ -125,8 +123,7 @@ func TestEditedMeanwhile(t *testing.T) {
 	}
 }
 
-// A file is shown again in another encoding, and after it was shown garbled.
-// (TRK-6, FILE-16)
+// A file is shown again if it is read in another encoding, and if it was shown in a wrong encoding before. (TRK-6, FILE-16)
 func TestDedupeEncoding(t *testing.T) {
 	b := newBench(t, Config{Dedupe: &Dedupe{}}, workspace.Options{})
 	const sjis = "\x93\xfa\x96\x7b\x8c\xea\n"

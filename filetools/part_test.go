@@ -12,8 +12,7 @@ import (
 	"github.com/stet-dev/stet/workspace"
 )
 
-// A read that waits for a person has shown nothing yet: until it is delivered
-// the file is unread. (CTX-6, TRK-12)
+// While a read waits for a person, it has shown nothing: until its result is delivered the file counts as unread. (CTX-6, TRK-12)
 func TestReadCountsWhenDelivered(t *testing.T) {
 	for _, dedupe := range []*Dedupe{nil, {}} {
 		b := newBench(t, Config{Dedupe: dedupe}, workspace.Options{})
@@ -43,8 +42,8 @@ func TestReadCountsWhenDelivered(t *testing.T) {
 	}
 }
 
-// Where no person can be asked, a file read in part is not overwritten, and what
-// to do instead is said; then it works. (FILE-15, hazards)
+// If no person can be asked, a file of which only a part was read is not overwritten. The error says what to do, and that works.
+// (FILE-15, hazards)
 func TestOverwriteOfWhatWasReadInPart(t *testing.T) {
 	b := newBench(t, Config{}, workspace.Options{})
 	b.put("a", "one\ntwo\nthree\n")
@@ -72,7 +71,7 @@ func TestOverwriteOfWhatWasReadInPart(t *testing.T) {
 	if r := write(); r.Failed() || b.get("a") != "new\n" {
 		t.Errorf("%+v", r)
 	}
-	// A person is told.
+	// If a person is asked, the question has a warning.
 	b.put("b", "one\ntwo\n")
 	var warnings []string
 	asking := &approval.Handler{Tools: &b.set, Rate: -1, Approver: person(func(q approval.Question) approval.Answer {
@@ -89,8 +88,7 @@ func TestOverwriteOfWhatWasReadInPart(t *testing.T) {
 	}
 }
 
-// What a session is told of a file that is gone it knows from then on, and not
-// while a person is still asked about it. (FILE-15)
+// If a result says that a file is gone, the session knows that. It does not while a person is still asked. (FILE-15)
 func TestRemovedMeanwhile(t *testing.T) {
 	b := newBench(t, Config{}, workspace.Options{})
 	b.put("a", "one\n")
@@ -109,8 +107,7 @@ func TestRemovedMeanwhile(t *testing.T) {
 	}
 }
 
-// A part is bounded, says where the file goes on, and the parts are the file.
-// (FILE-8)
+// A part of a file has a limited size and says where the file goes on. All parts together are the file. (FILE-8)
 func TestPartIsBounded(t *testing.T) {
 	b := newBench(t, Config{}, workspace.Options{})
 	for name, text := range map[string]string{
@@ -135,7 +132,7 @@ func TestPartIsBounded(t *testing.T) {
 	}
 }
 
-// An optional argument that is null was not given: models send it. (FILE-1)
+// An optional argument that is null counts as missing, because models send null. (FILE-1)
 func TestNullIsNotGiven(t *testing.T) {
 	whole := map[string]string{"path": `"a"`, "content": `"x"`, "pattern": `"x"`, "edits": `[{"old_text":"x","new_text":"y","all":null}]`}
 	n := 0
@@ -164,7 +161,7 @@ func TestNullIsNotGiven(t *testing.T) {
 	}
 }
 
-// What failed inside the root says which file it was. (READ-5)
+// The error of a call that failed inside the root names the file. (READ-5)
 func TestResolvedInErrors(t *testing.T) {
 	b := newBench(t, Config{}, workspace.Options{})
 	b.put("dir/bin", "a\x00")

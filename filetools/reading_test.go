@@ -16,7 +16,7 @@ import (
 	"github.com/stet-dev/stet/workspace"
 )
 
-// readResult is an envelope, decoded.
+// readResult is a decoded result of a read.
 type readResult struct {
 	Status  string
 	Data    readData
@@ -61,7 +61,7 @@ func (b *bench) read(kv ...any) readResult {
 	return out
 }
 
-// The schemas are those of the sources, but for start_column.
+// The schemas are those of the specification, except start_column.
 func TestSchemas(t *testing.T) { // FILE-1, READ-1
 	want := map[string]string{
 		"Read": `{"type":"object","required":["path"],"properties":{
@@ -120,7 +120,7 @@ func TestPageOfManyLines(t *testing.T) { // READ-1, READ-10
 	}
 }
 
-// A line of 10 MB is cut, and can be read to its end. (READ-1, hazards)
+// A line of 10 MB is cut, and the rest can be read. (READ-1, hazards)
 func TestLongLine(t *testing.T) {
 	b := newBench(t, Config{}, workspace.Options{})
 	b.put("min.js", "var a;\n"+strings.Repeat("0123456789", 1<<20)+"\nlast\n")
@@ -145,7 +145,7 @@ func TestLongLine(t *testing.T) {
 	}
 }
 
-// A page of a file larger than memory, and of one whose lines cannot be counted. (READ-4)
+// A page of a file that is larger than the memory, and of a file whose lines cannot be counted in time. (READ-4)
 func TestSparseFile(t *testing.T) {
 	b := newBench(t, Config{}, workspace.Options{CountTime: time.Millisecond})
 	b.put("big", "one\ntwo\nthree\n")
@@ -153,7 +153,7 @@ func TestSparseFile(t *testing.T) {
 		t.Skip(err)
 	}
 	if r := b.read("path", "big", "limit", 2); r.code != tool.BinaryFile {
-		t.Errorf("%+v", r) // its zeros begin in the first 8 KB
+		t.Errorf("%+v", r) // the NULs begin in the first 8 KB
 	}
 	b.put("text", strings.Repeat("0123456789abcde\n", 1000))
 	if err := os.Truncate(b.file("text"), 1<<40); err != nil {
@@ -168,7 +168,7 @@ func TestSparseFile(t *testing.T) {
 	}
 }
 
-// Read takes absolute paths and ".." that lead inside. (FILE-7)
+// Read accepts absolute paths and "..", if they lead inside the root. (FILE-7)
 func TestReadTakesAbsolutePaths(t *testing.T) {
 	b := newBench(t, Config{}, workspace.Options{})
 	b.put("src/a.go", "package a\n")
@@ -192,7 +192,7 @@ func TestReadTakesAbsolutePaths(t *testing.T) {
 	}
 }
 
-// No permission from the system. (READ-7, FILE-5)
+// The system does not permit the read. (READ-7, FILE-5)
 func TestUnreadableFile(t *testing.T) {
 	if os.Geteuid() == 0 {
 		t.Skip("root may read everything")
@@ -210,7 +210,7 @@ func TestUnreadableFile(t *testing.T) {
 	}
 }
 
-// What the caller says about a call is said in the tool's own form.
+// An error that the caller gives for a call is returned in the tool's own format.
 func TestRefuse(t *testing.T) { // FILE-5
 	b := newBench(t, Config{}, workspace.Options{})
 	c := tool.Call{ID: "7", Session: "one", Name: "Read", Arguments: json.RawMessage(`{"path":"a"}`)}
@@ -241,7 +241,7 @@ func TestCancelled(t *testing.T) {
 	}
 }
 
-// What broke is an error, not a result.
+// An internal failure is an error, and not a result.
 func TestBroken(t *testing.T) {
 	b := newBench(t, Config{}, workspace.Options{})
 	b.put("a", "x\n")

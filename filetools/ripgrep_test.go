@@ -18,8 +18,8 @@ import (
 	"github.com/stet-dev/stet/workspace"
 )
 
-// A search finds the lines that ripgrep finds, in files of several encodings and under ignore rules. It runs where
-// ripgrep is installed: on 2,000 files, or on 100,000 with STET_SOAK=1.
+// search_text finds the lines that ripgrep finds, in files of several encodings and under ignore rules. The test needs ripgrep.
+// It uses 2,000 files, or 100,000 with STET_SOAK=1.
 func TestLikeRipgrep(t *testing.T) {
 	rg, err := exec.LookPath("rg")
 	if err != nil {
@@ -82,7 +82,7 @@ func makeSearched(b *bench, r *rand.Rand, files int) {
 	b.put(".ignored/a.txt", "needle in a hidden directory\n")
 }
 
-// encoded is text in one of the encodings that both programs tell by themselves.
+// encoded returns text in one of the encodings that both programs detect.
 func encoded(r *rand.Rand, text string) string {
 	utf16Of := func(mark string, order binary.AppendByteOrder) string {
 		b := []byte(mark)
@@ -102,7 +102,7 @@ func encoded(r *rand.Rand, text string) string {
 	return text
 }
 
-// foundLines are the lines of a result as "path:number", sorted.
+// foundLines returns the lines of a result as "path:number", sorted.
 func foundLines(result string) (found []string) {
 	file := ""
 	for line := range strings.Lines(result) {
@@ -127,7 +127,7 @@ func ripgrepLines(t *testing.T, rg, dir, pattern string) (found []string) {
 	out, err := cmd.Output()
 	var failed *exec.ExitError
 	if errors.As(err, &failed) && failed.ExitCode() == 1 {
-		return nil // nothing was found
+		return nil // no line was found
 	}
 	if err != nil {
 		t.Fatal(err)

@@ -10,7 +10,7 @@ import (
 	"github.com/stet-dev/stet/workspace"
 )
 
-// A file that is said to have no match, without a look at its lines, has none in them.
+// The fast check may say that a file has no match without looking at its lines. Then no line of the file matches.
 func TestWithout(t *testing.T) {
 	pieces := []string{"a", "b", "ab", "\n", "\r", "\r\n", "\x00", "\xff", "\xef\xbb\xbf", "\xff\xfea\x00", "é", " ", "func New"}
 	patterns := []string{"a", "ab", "a$", "^b", "^$", `a\b`, "a.b", "b *$", "é", `\s$`, "(?i)A", "[^a]", "func New[a-z]*", "x", "a?b+", "(ab)+", "[ab]ab", "(a|b)ab"}

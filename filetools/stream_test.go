@@ -15,7 +15,7 @@ import (
 	"github.com/stet-dev/stet/workspace"
 )
 
-// readLarge reads a file for a caller who takes a content apart from its result.
+// readLarge reads a file for a caller that accepts the content separately from the result.
 func (b *bench) readLarge(t *testing.T, arguments string) tool.Result {
 	t.Helper()
 	x, _ := b.set.Get("read_file")
@@ -26,14 +26,13 @@ func (b *bench) readLarge(t *testing.T, arguments string) tool.Result {
 	return p.Result()
 }
 
-// A large read goes from the disk to its caller in bounded memory: what is allocated
-// does not grow with the file. (FILE-8, FILE-9)
+// A large read needs bounded memory: the number of allocated bytes does not grow with the file. (FILE-8, FILE-9)
 func TestLargeReadIsStreamed(t *testing.T) {
 	b := newBench(t, Config{}, workspace.Options{})
 	line := "größe \"日本\" 🌱 and some more, up to the end of it\r\n"
 	text := strings.Repeat(line, 40<<20/len(line))
 	b.put("large", "\ufeff"+text)
-	b.readLarge(t, `{"path":"large"}`).Content.Close() // what is made once is made
+	b.readLarge(t, `{"path":"large"}`).Content.Close() // the first read allocates what is allocated only once
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	r := b.readLarge(t, `{"path":"large"}`)
@@ -79,8 +78,8 @@ func TestLargeReadIsStreamed(t *testing.T) {
 	}
 }
 
-// What is written to a file while it is streamed is no part of it, or an error at its
-// end: never a text that the file did not hold.
+// If a file changes while it is streamed, the reader gets the old content, or an error at the end. It never gets a text that the
+// file did not contain.
 func TestStreamedFileChanges(t *testing.T) {
 	b := newBench(t, Config{}, workspace.Options{WriteLimit: 1000, PartsLimit: 100_000})
 	text := strings.Repeat("0123456789abcde\n", 2000)
@@ -123,11 +122,11 @@ func TestStreamedFileChanges(t *testing.T) {
 		if whole != (err == nil && string(got) == text) || !whole && !errors.Is(err, tool.ErrChanged) {
 			t.Errorf("a file that %s: %d bytes: %v", what, len(got), err)
 		}
-		_ = r.Content.Close() // it was only read
+		_ = r.Content.Close() // the file was open only for reading
 	}
 }
 
-// What is wrong with a large file is said before any of it is sent.
+// If a large file cannot be shown, the error comes before any of its content.
 func TestStreamedFileIsRefused(t *testing.T) {
 	b := newBench(t, Config{}, workspace.Options{WriteLimit: 1000, ReadLimit: 5000, PartsLimit: 100_000})
 	for _, c := range []struct {
@@ -144,7 +143,7 @@ func TestStreamedFileIsRefused(t *testing.T) {
 			t.Errorf("%s: %+v", c.name, r)
 		}
 	}
-	// Another encoding is read whole, and comes apart from the result when it is large.
+	// A file in another encoding is read whole. If it is large, its content is also separate from the result.
 	b.put("latin", strings.Repeat("gr\xf6\xdfe\n", 500))
 	if r := b.readLarge(t, `{"path":"latin","encoding":"latin-1"}`); r.Failed() || !strings.Contains(r.Text, "größe") {
 		t.Errorf("%.300s", r.Text)

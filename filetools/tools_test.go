@@ -23,7 +23,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the expected results in testdata")
 
-// bench is a tree with tools over it.
+// bench is a directory with the tools for it.
 type bench struct {
 	t       testing.TB
 	dir     string
@@ -33,7 +33,7 @@ type bench struct {
 	set     tool.Set
 	session string
 
-	// between happens after a plan is made and before it is applied.
+	// between is called after a plan is made and before it is applied.
 	between func()
 	last    *tool.Plan
 }
@@ -94,7 +94,7 @@ func (b *bench) plan(name, args string) *tool.Plan {
 	return p
 }
 
-// call runs a call as an approval handler does that approves everything.
+// call plans a call and applies the plan, like an approval handler that approves everything.
 func (b *bench) call(name, args string) tool.Result {
 	b.t.Helper()
 	p := b.plan(name, args)
@@ -123,7 +123,7 @@ func (b *bench) call(name, args string) tool.Result {
 	return tool.Result{}
 }
 
-// op is call, decoded.
+// op makes a call and returns its decoded result.
 func (b *bench) op(name, args string) opResult {
 	b.t.Helper()
 	return decodeOp(b.t, b.call(name, args))
@@ -247,7 +247,7 @@ func (b *bench) tell(story string) string {
 	return out.String()
 }
 
-// other is what another program does.
+// other does what a line of a story says that another program does.
 func (b *bench) other(line string) string {
 	b.t.Helper()
 	if rest, ok := strings.CutPrefix(line, "between "); ok {
@@ -315,8 +315,7 @@ func (b *bench) mask(s string) string {
 	return s
 }
 
-// What a model is told of the tools: the names, descriptions and schemas, all of them.
-// -update writes the file.
+// The golden file has what a model is told of the tools: all names, descriptions and schemas. -update writes it.
 func TestSpecs(t *testing.T) {
 	b := newBench(t, Config{}, workspace.Options{})
 	var got bytes.Buffer
@@ -342,7 +341,7 @@ func TestSpecs(t *testing.T) {
 	}
 }
 
-// All names, descriptions and schemas together stay small.
+// All names, descriptions and schemas together stay below a number of tokens.
 func TestTokens(t *testing.T) {
 	b := newBench(t, Config{}, workspace.Options{})
 	c, err := exact.Counter(prices.VocabularyO200k)

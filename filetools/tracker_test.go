@@ -11,7 +11,7 @@ import (
 	"github.com/stet-dev/stet/workspace"
 )
 
-// The German document's tests of the executor, by name.
+// The tests that the specification of the read tracker names, under its names.
 
 func TestReadFile_ReturnsFullContent_OnFirstRead(t *testing.T) { // TRK-6
 	b := newBench(t, Config{Dedupe: &Dedupe{}}, workspace.Options{})
@@ -46,7 +46,7 @@ func TestReadFile_ReturnsFullContent_AfterWriteInvalidation(t *testing.T) { // T
 	}
 }
 
-// TRK-8, TRK-10: without being asked to, nothing is shortened.
+// TRK-8, TRK-10: without Dedupe nothing is shortened.
 func TestNoDedupeByDefault(t *testing.T) {
 	b := newBench(t, Config{}, workspace.Options{})
 	b.put("a", "text\n")
@@ -60,7 +60,7 @@ func TestNoDedupeByDefault(t *testing.T) {
 	}
 }
 
-// TRK-12
+// TRK-12: reads that failed, and writes that were rejected, do not change what the session has seen.
 func TestWhatIsNotTracked(t *testing.T) {
 	b := newBench(t, Config{Dedupe: &Dedupe{}}, workspace.Options{})
 	if got := Plain(b.call("read_file", `{"path":"none"}`)); got != "Error: File not found: none" {
@@ -75,21 +75,21 @@ func TestWhatIsNotTracked(t *testing.T) {
 	}
 	b.put("a", "1\n")
 	b.op("read_file", `{"path":"a"}`)
-	b.plan("write_file", `{"path":"a","content":"2\n"}`) // and rejected
+	b.plan("write_file", `{"path":"a","content":"2\n"}`) // the plan is not applied, as after a rejection
 	if o := b.op("edit_file", `{"path":"a","edits":[{"old_text":"x","new_text":"y"}]}`); o.Success {
 		t.Error("edited")
 	}
 	if o := b.op("read_file", `{"path":"a"}`); o.Data["unchanged"] != true {
 		t.Errorf("a rejected write invalidates: %q", o.text())
 	}
-	// The path and the file come first, then the tracker.
+	// A missing file is reported before anything is shortened.
 	b.other("rm a")
 	if o := b.op("read_file", `{"path":"a"}`); o.code != tool.FileNotFound {
 		t.Errorf("%+v", o)
 	}
 }
 
-// TRK-10: lines are in view until more than the budget was sent after them.
+// TRK-10: lines count as visible until more tokens than the budget were sent after them.
 func TestDedupeBudget(t *testing.T) {
 	b := newBench(t, Config{Dedupe: &Dedupe{Budget: 1000, Count: func(s string) int { return len(s) / 4 }}}, workspace.Options{})
 	b.put("a", "text\n")
@@ -116,7 +116,7 @@ func TestDedupeBudget(t *testing.T) {
 	}
 }
 
-// TRK-10: where no budget is given it is 50,000 tokens, to the last of them.
+// TRK-10: the default budget is exactly 50,000 tokens.
 func TestDedupeDefaultBudget(t *testing.T) {
 	for after, want := range map[int]bool{50_000: true, 50_001: false} {
 		marks := func(s string) int { return strings.Count(s, "#") }
@@ -131,7 +131,7 @@ func TestDedupeDefaultBudget(t *testing.T) {
 	}
 }
 
-// TRK-9: by what was shown, however it was spelled.
+// TRK-9: the shown lines decide whether a read is a repeat, not the spelling of the path.
 func TestDedupeByContent(t *testing.T) {
 	b := newBench(t, Config{Dedupe: &Dedupe{}}, workspace.Options{})
 	b.put("dir/a", "1\n2\n3\n4\n")
@@ -151,7 +151,7 @@ func TestDedupeByContent(t *testing.T) {
 	}
 }
 
-// TRK-11
+// TRK-11: a changed file is shown as a diff, if that is shorter.
 func TestDedupeByDifference(t *testing.T) {
 	lines := make([]string, 200)
 	for i := range lines {
@@ -192,14 +192,13 @@ func TestDedupeByDifference(t *testing.T) {
 			b.put("a", before)
 			r := b.read("path", "a")
 			if !strings.HasPrefix(r.Text, "[File previously read: a. Changed") || r.Data.Content != "" || r.Stats.Lines != 0 || r.Stats.Total != 200 {
-				t.Errorf("%+v", r) // the standard envelope, whose content is numbered lines or none (READ-2, READ-3)
+				t.Errorf("%+v", r) // the content of the result is numbered lines or nothing (READ-2, READ-3)
 			}
 		})
 	}
 }
 
-// A file that is not there is another one than a file whose name differs in case,
-// which the session knows. (TRK-5)
+// A missing file is not treated as a known file whose name differs only in case. (TRK-5)
 func TestMissingFileIsKnownByItsNameAlone(t *testing.T) {
 	b := newBench(t, Config{}, workspace.Options{})
 	b.put("Makefile", "all:\n")
@@ -216,8 +215,7 @@ func TestMissingFileIsKnownByItsNameAlone(t *testing.T) {
 	}
 }
 
-// What a write did beyond what was asked for, and what an undo did, is told in
-// plain text too. (TRK-12)
+// The plain text of a result also says what a write did in addition to the request, and what an undo did. (TRK-12)
 func TestPlainTellsAll(t *testing.T) {
 	b := newBench(t, Config{}, workspace.Options{})
 	b.put("a", "1\n2\n3\n4\n5\n")

@@ -19,9 +19,8 @@ func (b *bench) has(name string, want bool) {
 	}
 }
 
-// TestUndoRemovesDirs: the undo of a creation removes the directories that were
-// made with it, where they are empty, and the undo of the undo makes them again.
-// (FILE-12)
+// The undo of a new file removes the directories that were made with it, if they are empty. The undo of that undo makes them
+// again. (FILE-12)
 func TestUndoRemovesDirs(t *testing.T) {
 	b := newBench(t, Config{}, workspace.Options{})
 	b.put("there/f", "x")
@@ -37,12 +36,12 @@ func TestUndoRemovesDirs(t *testing.T) {
 			t.Fatalf("%s: %+v", args, o)
 		}
 	}
-	create("there/a/b/f") // 1
-	create("there/a/g")   // 2
-	undo(`{"write":1}`)   // 3
+	create("there/a/b/f") // write 1
+	create("there/a/g")   // write 2
+	undo(`{"write":1}`)   // write 3
 	b.has("there/a/b", false)
 	b.has("there/a/g", true)
-	undo(`{"write":3}`) // 4
+	undo(`{"write":3}`) // write 4
 	if got := b.get("there/a/b/f"); got != "there/a/b/f" {
 		t.Errorf("the undo of the undo: %q", got)
 	}
@@ -70,8 +69,8 @@ func TestUndoRemovesDirs(t *testing.T) {
 	b.has("empty", true) // it was there before
 }
 
-// An undo of several files is all or nothing: if another program changes one of them
-// after the plan, those that were put back are as they were. (FILE-12)
+// An undo changes all its files or none. If another program changes one of them after the plan, the files that were already put
+// back get their content from before the undo. (FILE-12)
 func TestUndoIsAllOrNothing(t *testing.T) {
 	b := newBench(t, Config{}, workspace.Options{})
 	for _, name := range []string{"a", "b", "c"} {
@@ -92,7 +91,7 @@ func TestUndoIsAllOrNothing(t *testing.T) {
 	}
 }
 
-// A person may approve an undo, and not write another text instead. (FILE-6, FILE-12)
+// A person may approve an undo, but may not change its text. (FILE-6, FILE-12)
 func TestUndoIsNotEdited(t *testing.T) {
 	b := newBench(t, Config{}, workspace.Options{})
 	b.put("f", "old\n")
@@ -112,8 +111,8 @@ func TestUndoIsNotEdited(t *testing.T) {
 	}
 }
 
-// TestUndoOfTheTrailRemovesDirs: the intent in the trail says which directories
-// were made, so a later process removes them too. (FILE-11, FILE-12)
+// The trail records with a write's intent which directories it made, so the undo in a later process removes them too. (FILE-11,
+// FILE-12)
 func TestUndoOfTheTrailRemovesDirs(t *testing.T) {
 	b := newBench(t, Config{}, workspace.Options{})
 	var trail record.Memory

@@ -18,7 +18,7 @@ import (
 	"github.com/stet-dev/stet/workspace"
 )
 
-// What a plan says is what is written. (FILE-6, FILE-11)
+// The content that a plan shows is the content that is written. (FILE-6, FILE-11)
 func TestPlanSaysWhatIsWritten(t *testing.T) {
 	b := newBench(t, Config{}, workspace.Options{})
 	b.put("a", "1\n")
@@ -39,8 +39,7 @@ func TestPlanSaysWhatIsWritten(t *testing.T) {
 	}
 }
 
-// A person edits before approving: what they made of it is written, and the
-// model is told. (FILE-6)
+// If a person edits the content before approving, the edited content is written, and the model is told. (FILE-6)
 func TestEditedBeforeApproval(t *testing.T) {
 	b := newBench(t, Config{}, workspace.Options{})
 	b.put("a", "1\n")
@@ -58,7 +57,7 @@ func TestEditedBeforeApproval(t *testing.T) {
 	if o.Data["asked_to_written"] != "--- asked\n+++ written\n@@ -1 +1 @@\n-2\n+3\n" || !strings.Contains(r.Text, "edited by a person") {
 		t.Error(r.Text)
 	}
-	// Edited, and the file has changed meanwhile.
+	// The person edits the content, and another program has changed the file.
 	p = b.plan("write_file", `{"path":"a","content":"4\n"}`)
 	b.put("a", "5\n")
 	if p, err = p.Replan(t.Context(), []byte("6\n")); err != nil || p.Done == nil || p.Done.Code != tool.ConcurrentModification {
@@ -66,7 +65,7 @@ func TestEditedBeforeApproval(t *testing.T) {
 	}
 }
 
-// Changed by another program with equal size and mtime is changed. (hazards)
+// A file that another program changed counts as changed, even if its size and time are the same. (hazards)
 func TestChangedWithEqualStamp(t *testing.T) {
 	b := newBench(t, Config{}, workspace.Options{})
 	b.put("a", "one\n")
@@ -81,7 +80,7 @@ func TestChangedWithEqualStamp(t *testing.T) {
 	}
 }
 
-// FILE-8, FILE-5: limits are said before anybody is asked.
+// FILE-8, FILE-5: a call above a limit fails before a person is asked.
 func TestTooLarge(t *testing.T) {
 	b := newBench(t, Config{}, workspace.Options{WriteLimit: 100})
 	b.put("a", strings.Repeat("x\n", 49)+"y\n")
@@ -96,7 +95,7 @@ func TestTooLarge(t *testing.T) {
 	}
 }
 
-// A file that is larger than what is read whole can be replaced, and undone.
+// A file that is too large to be read whole can be replaced, and the write can be undone.
 func TestReplaceLargeFile(t *testing.T) {
 	b := newBench(t, Config{}, workspace.Options{ReadLimit: 100})
 	b.put("a", strings.Repeat("x\n", 100))
@@ -112,7 +111,7 @@ func TestReplaceLargeFile(t *testing.T) {
 	}
 }
 
-// Permissions come before the person. (FILE-6, hazards)
+// A missing permission is reported before a person is asked. (FILE-6, hazards)
 func TestReadOnlyTarget(t *testing.T) {
 	b := newBench(t, Config{}, workspace.Options{})
 	b.put("ro", "1\n")
@@ -138,7 +137,7 @@ func TestReadOnlyTarget(t *testing.T) {
 	}
 }
 
-// A directory swapped for a link between plan and apply leads nowhere. (hazards)
+// If a directory is replaced by a link between plan and apply, nothing is written through the link. (hazards)
 func TestSwappedForLink(t *testing.T) {
 	b := newBench(t, Config{}, workspace.Options{})
 	outside := t.TempDir()
@@ -162,8 +161,7 @@ func TestSwappedForLink(t *testing.T) {
 	}
 }
 
-// A link pointed elsewhere after the plan: what was approved is written, or
-// nothing is.
+// If a link points elsewhere after the plan, the approved content is written to the approved file, or nothing is written.
 func TestLinkPointedElsewhere(t *testing.T) {
 	b := newBench(t, Config{}, workspace.Options{})
 	b.put("a", "1\n")
@@ -177,7 +175,7 @@ func TestLinkPointedElsewhere(t *testing.T) {
 	}
 }
 
-// Sessions that edit one tree at the same time lose nothing. (hazards, FILE-15)
+// If several sessions edit one tree at the same time, no edit is lost. (hazards, FILE-15)
 func TestConcurrentEdits(t *testing.T) {
 	b := newBench(t, Config{}, workspace.Options{})
 	const sessions, edits = 4, 25
@@ -225,8 +223,7 @@ func TestConcurrentEdits(t *testing.T) {
 
 var writable = []string{"utf-8", "utf-16", "utf-16le", "utf-16be", "utf-32", "iso-8859-1", "windows-1252", "koi8-r", "shift_jis", "gbk", "gb18030", "euc-jp", "euc-kr", "big5", "iso-2022-jp"}
 
-// Bytes outside of an edit never change, in whatever encoding, with whatever
-// line ends. (FILE-14, FILE-16, hazards)
+// Bytes outside of an edit never change, in any encoding and with any line ends. (FILE-14, FILE-16, hazards)
 func TestBytesOutsideTheEditStay(t *testing.T) {
 	b := newBench(t, Config{}, workspace.Options{})
 	alphabets := map[string]string{"koi8-r": "абвж", "shift_jis": "テスト表ソ", "euc-jp": "日本表", "iso-2022-jp": "日本", "gbk": "你好誰", "gb18030": "你好𠀀é", "big5": "許功蓋", "euc-kr": "한글", "iso-8859-1": "éèü", "windows-1252": "é€"}
@@ -279,11 +276,10 @@ func TestBytesOutsideTheEditStay(t *testing.T) {
 	})
 }
 
-// Bytes that the encoding would write otherwise stay where no edit is, and are
-// not touched by one. (FILE-16)
+// Some bytes would be encoded differently if the whole file was written again. They stay where no edit is. (FILE-16)
 func TestOddBytesStay(t *testing.T) {
 	b := newBench(t, Config{}, workspace.Options{})
-	// Two spellings of one character: NEC's, and IBM's.
+	// One character has two codes: one by NEC, and one by IBM.
 	odd := "\xfa\x54 IBM\r\n"
 	b.put("a", odd+"x\n"+odd)
 	if o := b.op("edit_file", args("path", "a", "encoding", "shift_jis", "edits", []any{map[string]any{"old_text": "x", "new_text": "表"}})); !o.Success {
@@ -298,7 +294,7 @@ func TestOddBytesStay(t *testing.T) {
 	}
 }
 
-// FILE-12: past the retention undo says so.
+// FILE-12: after the retention time, undo says that the content is not kept.
 func TestUndoPastRetention(t *testing.T) {
 	b := newBench(t, Config{}, workspace.Options{})
 	b.put("a", "1\n")
@@ -311,7 +307,7 @@ func TestUndoPastRetention(t *testing.T) {
 	}
 }
 
-// Several files go back together, or none does. (FILE-12)
+// An undo of several files changes all of them or none. (FILE-12)
 func TestUndoAllOrNone(t *testing.T) {
 	b := newBench(t, Config{}, workspace.Options{})
 	b.put("dir/a", "1\n")
@@ -334,7 +330,7 @@ func TestUndoAllOrNone(t *testing.T) {
 	}
 }
 
-// Writes known from elsewhere can be undone too.
+// Writes that the caller names can be undone too.
 func TestPlanUndo(t *testing.T) {
 	b := newBench(t, Config{}, workspace.Options{})
 	b.put("a", "1\n")
@@ -354,7 +350,7 @@ func TestPlanUndo(t *testing.T) {
 	}
 }
 
-// Nothing is left lying about.
+// No temporary files remain.
 func TestNoLitter(t *testing.T) {
 	b := newBench(t, Config{}, workspace.Options{})
 	for i := range 5 {
@@ -369,7 +365,7 @@ func TestNoLitter(t *testing.T) {
 	})
 }
 
-// The times of files do not matter to what a session knows.
+// The session takes the time of an edit from Config.Now.
 func TestClock(t *testing.T) {
 	now := time.Unix(1000, 0)
 	b := newBench(t, Config{Now: func() time.Time { return now }}, workspace.Options{})
@@ -382,8 +378,8 @@ func TestClock(t *testing.T) {
 	}
 }
 
-// A file that another program gave the same content meanwhile was not
-// written by us: undo must not take his away. (FILE-12, FILE-15)
+// Another program wrote the same content before the plan was applied. That write is not recorded as stet's own, so undo does not
+// remove it. (FILE-12, FILE-15)
 func TestWrittenBySomebodyElse(t *testing.T) {
 	b := newBench(t, Config{}, workspace.Options{})
 	p := b.plan("write_file", args("path", "a", "content", "the same\n"))
@@ -396,9 +392,8 @@ func TestWrittenBySomebodyElse(t *testing.T) {
 	}
 }
 
-// What a file is written in is what it was found in, byte-order mark and all,
-// unless a write asks for another encoding; then the plan says so.
-// (FILE-6, FILE-16)
+// A file keeps its encoding and byte-order mark, unless a write asks for another encoding. Then the plan says so. (FILE-6,
+// FILE-16)
 func TestEncodingIsKept(t *testing.T) {
 	b := newBench(t, Config{}, workspace.Options{})
 	bom := "\xef\xbb\xbfh\xc3\xa9llo\nx\n"

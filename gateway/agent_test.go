@@ -20,7 +20,7 @@ type Agent struct {
 	Dial
 	Workspace string // "": the gateway's only workspace
 	Session   string // the client session; "": the gateway chooses one
-	Client    string // what the agent calls itself
+	Client    string // the name that the agent gives in its hello
 	Log       *slog.Logger
 	// Timeout is the time limit of a call, without the time for a person; 0: 30 s.
 	Timeout time.Duration

@@ -275,7 +275,7 @@ func TestWaitingTakesNoRoom(t *testing.T) {
 		f := begin(ctx, h.Caller("w"), tool.Call{Session: "b", Name: "read_file"})
 		host.result(want[*wire.ToolCall](host).CallID, `{}`)
 		f.wait(t, "", "{}")
-		// The bytes that have yielded are limited: beyond that, later calls wait.
+		// The bytes of calls that wait for a person are limited too: above that limit, later calls wait.
 		for f := h.schedulerOf("w"); f.inFlight == 0; {
 			ask()
 		}

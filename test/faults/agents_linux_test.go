@@ -18,33 +18,33 @@ import (
 	"github.com/stet-dev/stet/gateway/wire"
 )
 
-// Times of calls.
+// Time limits of calls.
 const (
-	callTime     = 4 * time.Second // that a call may take
-	approvalTime = 6 * time.Second // that a person may take
-	// endTime is when each attempt has ended at the latest: the two above, what the host
-	// may take to end a call, what the bus may take, twice, and what a paused server adds.
+	callTime     = 4 * time.Second // of a call without its person
+	approvalTime = 6 * time.Second // of a person
+	// endTime is the latest time at which each attempt has ended: the two limits above, what the host may need to end a call,
+	// twice what the bus may need, and what a paused server adds.
 	endTime = callTime + approvalTime + 2*time.Second + 6*time.Second + longestFault + 6*time.Second
 )
 
-// write is a line that an agent wants in a file, and what came of it.
+// write is a line that an agent adds to a file, and the outcome.
 type write struct {
 	file, line, call, session string
 
 	acknowledged bool
-	refused      bool // each attempt was, in words that say that nothing was done
+	refused      bool // every attempt was refused with an error that says that nothing was done
 	said         []string
 	begin, end   time.Time
 }
 
-// reading is what a file was read to hold.
+// reading is what a read of a file returned.
 type reading struct {
 	file       string
 	lines      []string
 	begin, end time.Time
 }
 
-// agents are agents that write, and what they were told.
+// agents are the agents of a run, and the results that they got.
 type agents struct {
 	c     *cluster
 	files []string
@@ -53,21 +53,21 @@ type agents struct {
 	writes   []*write
 	reads    []reading
 	attempts int
-	longest  time.Duration // attempt
+	longest  time.Duration // of an attempt
 	hung     []string      // attempts that did not end
-	failed   []string      // first attempts of steady agents
+	failed   []string      // first attempts of the agents of steady
 }
 
 const agentCount = 4
 
-// marker ends the lines of one agent in each file, so that no edit is in the way of
-// another agent's.
+// marker returns the line that ends the lines of one agent in each file. Each agent adds its lines before its own marker, so the
+// edits of two agents do not conflict.
 func marker(agent int) string { return fmt.Sprintf("end of agent %d", agent) }
 
 func newAgents(c *cluster, files int) *agents {
 	a := &agents{c: c}
 	var text strings.Builder
-	for i := range agentCount + nodes { // the last ones for the checks
+	for i := range agentCount + nodes { // the last ones are for the checks
 		text.WriteString(strings.Repeat("-\n", 5) + marker(i) + "\n")
 	}
 	for i := range files {
@@ -80,8 +80,7 @@ func newAgents(c *cluster, files int) *agents {
 	return a
 }
 
-// run is one agent, until ctx ends: it adds lines, and repeats a call whose result it
-// did not get, at any server.
+// run is one agent, until ctx ends: it adds lines. If it gets no result, it repeats the call at a random server.
 func (a *agents) run(ctx context.Context, agent int, random *rand.Rand) {
 	for n := 0; ctx.Err() == nil; n++ {
 		file := a.files[random.IntN(len(a.files))]
@@ -114,7 +113,7 @@ func (a *agents) finish(w *write) {
 	w.end = time.Now()
 }
 
-// try makes the call at a server, and reports whether its outcome is known now.
+// try makes the call at a server, and reports whether its outcome is known after that.
 func (a *agents) try(w *write, agent, node int, patience time.Duration) (over bool) {
 	type edit struct {
 		Old string `json:"old_text"`
@@ -127,7 +126,7 @@ func (a *agents) try(w *write, agent, node int, patience time.Duration) (over bo
 	r, text := a.call(node, w.session, "edit_file", w.call, arguments, patience)
 	w.said = append(w.said, fmt.Sprintf("%s server %d: %s", time.Now().Format("05.000"), node, text))
 	switch {
-	case r == nil: // a lost answer
+	case r == nil: // the answer was lost
 		w.refused = false
 		return false
 	case r.Error == "":
@@ -142,7 +141,7 @@ func (a *agents) try(w *write, agent, node int, patience time.Duration) (over bo
 	return true
 }
 
-// read reads a file, which is taken for what it holds where that is all of it.
+// read reads a file. It records the lines if the result has the whole file.
 func (a *agents) read(file string, agent, node int) {
 	begin := time.Now()
 	r, _ := a.call(node, fmt.Sprintf("agent%d", agent), "read_file", fmt.Sprintf("r%d", begin.UnixNano()), map[string]any{"path": file}, approvalTime)
@@ -158,21 +157,21 @@ func (a *agents) read(file string, agent, node int) {
 	a.reads = append(a.reads, reading{file, linesOf(got.Content), begin, time.Now()})
 }
 
-// linesOf are the lines that agents have written.
+// linesOf returns the lines that agents have written.
 func linesOf(content string) []string {
 	var all []string
 	for line := range strings.Lines(content) {
-		if at := strings.Index(line, "line "); at >= 0 { // a line number may stand before it
+		if at := strings.Index(line, "line "); at >= 0 { // the text before it may be a line number
 			all = append(all, strings.TrimSpace(line[at:]))
 		}
 	}
 	return all
 }
 
-// patient is for calls.
+// patient is the HTTP client for calls. It has no time limit of its own.
 var patient = &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 
-// call makes a call, and waits for its result. nil: there is none; the text says why.
+// call makes a call, and waits for its result. If it returns nil, there is no result, and the text says why.
 func (a *agents) call(node int, session, tool, id string, arguments any, patience time.Duration) (*wire.ToolResult, string) {
 	body, err := json.Marshal(arguments)
 	if err != nil {
@@ -191,7 +190,7 @@ func (a *agents) call(node int, session, tool, id string, arguments any, patienc
 			a.hung = append(a.hung, fmt.Sprintf("%s of %s, at server %d, begun at %s, did not end within %v", id, session, node, begin.Format("05.000"), limit))
 		}
 	}()
-	base, wait := "http://"+a.c.front.address(), 60 // a repeated wait may reach another server, which does not know the call
+	base, wait := "http://"+a.c.front.address(), 60 // through the balancer a second request may reach another server, which does not know the call
 	if node != balanced {
 		base, wait = a.c.base[node], 5
 	}
@@ -199,7 +198,7 @@ func (a *agents) call(node int, session, tool, id string, arguments any, patienc
 	query := fmt.Sprintf("?call_id=%s&workspace=%s&wait=%d&timeout_seconds=%d&approval_timeout_seconds=%d", id, workspaceName, wait,
 		int(callTime/time.Second), int(patience/time.Second))
 	status, answer, err := a.ask(ctx, http.MethodPost, at+"tools/"+tool+query, body)
-	for err == nil && (status == http.StatusAccepted || status == http.StatusConflict) { // it goes on, or was begun here before
+	for err == nil && (status == http.StatusAccepted || status == http.StatusConflict) { // the call still runs, or was made before
 		status, answer, err = a.ask(ctx, http.MethodGet, at+"calls/"+id+"?wait=5", nil)
 	}
 	if err != nil {
@@ -227,7 +226,7 @@ func (a *agents) ask(ctx context.Context, method, address string, body []byte) (
 	return res.StatusCode, text, err
 }
 
-// stall is the longest time in which no write was acknowledged.
+// stall returns the longest time without an acknowledged write.
 func (a *agents) stall(from, to time.Time) time.Duration {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -240,7 +239,7 @@ func (a *agents) stall(from, to time.Time) time.Duration {
 	return longestGap(from, to, times)
 }
 
-// tell logs what the agents were told.
+// tell logs the results that the agents got.
 func (a *agents) tell(t testing.TB) {
 	for _, w := range a.writes {
 		var short []string
@@ -251,7 +250,7 @@ func (a *agents) tell(t testing.TB) {
 	}
 }
 
-// onDisk are the lines of a file.
+// onDisk returns the lines of a file.
 func (a *agents) onDisk(t testing.TB, file string) []string {
 	t.Helper()
 	b, err := os.ReadFile(filepath.Join(a.c.tree, file))

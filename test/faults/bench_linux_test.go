@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// BenchmarkCall is one call of read_file at a time: at one server with SQLite and no bus; at the server that the host is connected to, of
-// three with one PostgreSQL; and at another one of these.
+// BenchmarkCall measures one call of read_file at a time. The first target is one server with SQLite and no bus. The others have
+// three servers with one PostgreSQL: the server to which the host is connected, and another one.
 func BenchmarkCall(b *testing.B) {
 	for _, to := range targets(b)[:3] {
 		b.Run(to.name, func(b *testing.B) {
@@ -26,7 +26,7 @@ func BenchmarkCall(b *testing.B) {
 	}
 }
 
-// BenchmarkCalls is the same by sixteen agents at once, and at two and three servers in turn.
+// BenchmarkCalls measures calls by sixteen agents at once. It also uses two and three servers in turn.
 func BenchmarkCalls(b *testing.B) {
 	for _, to := range targets(b) {
 		b.Run(to.name, func(b *testing.B) {
@@ -86,7 +86,7 @@ func confine(b *testing.B, p *program, percent int) {
 	})
 }
 
-// target is where calls are made.
+// target says to which servers calls are made.
 type target struct {
 	name       string
 	bases      []string
@@ -166,7 +166,7 @@ func (t *target) call(b *testing.B, agent int) {
 	}
 }
 
-// try reads a file.
+// try makes one call, which reads a file.
 func (t *target) try(agent int) error {
 	server := agent % len(t.bases)
 	workspace := t.workspaces[agent/len(t.bases)%len(t.workspaces)]

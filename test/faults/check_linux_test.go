@@ -15,16 +15,16 @@ import (
 	"github.com/stet-dev/stet/store"
 )
 
-// checkTime bounds the search for an order of a history.
+// checkTime limits the search for an order of a history.
 const checkTime = time.Minute
 
-// logModel is the log of one session: the values with a comma behind each. An append is
-// made if the log has as many events as the client thought.
+// logModel is the log of one session. Its state is a text: all values, with a comma after each. An append is made if the log has
+// as many events as the client expected.
 var logModel = porcupine.Model{
 	Init: func() any { return "" },
 	Step: func(state, input, _ any) (bool, any) {
 		o, log := input.(operation), state.(string)
-		length := uint64(strings.Count(log, ",")) + 1 // with the opening
+		length := uint64(strings.Count(log, ",")) + 1 // including the opening
 		switch {
 		case !o.append:
 			return log == joined(o.values), state
@@ -45,8 +45,8 @@ func joined(values []string) string {
 	return s.String()
 }
 
-// linearizable returns why the history of a session is not a history of a log whose final values are final. An append with unknown
-// result counts as made, at some time after its start, if its value is in final.
+// linearizable returns an error if the history of a session is not the history of a log that ends with the values in final. An
+// append with unknown result counts as made, at some time after its start, if its value is in final.
 func linearizable(history []operation, final []string) error {
 	if len(history) == 0 {
 		return nil
@@ -87,11 +87,11 @@ func decided(result porcupine.CheckResult, operations int) error {
 
 // fileStep is a write to a file, or a read of it.
 type fileStep struct {
-	line  string   // that was added; "": it is a read
-	lines []string // that were read
+	line  string   // the line that was added; "": it is a read
+	lines []string // the lines that were read
 }
 
-// fileModel is a file as the set of the lines that agents have added, each of them once.
+// fileModel is a file: the set of the lines that agents have added. Each is added once.
 var fileModel = porcupine.Model{
 	Init: func() any { return "" },
 	Step: func(state, input, _ any) (bool, any) {
@@ -107,7 +107,7 @@ var fileModel = porcupine.Model{
 	DescribeOperation: func(input, _ any) string { return fmt.Sprintf("%+v", input) },
 }
 
-// ordered returns why the history of a file is not a history of a file whose final lines are final.
+// ordered returns an error if the history of a file is not the history of a file that ends with the lines in final.
 func ordered(writes []*write, reads []reading, final []string) error {
 	var operations []porcupine.Operation
 	begin := time.Time{}
@@ -134,7 +134,7 @@ func ordered(writes []*write, reads []reading, final []string) error {
 	return decided(porcupine.CheckOperationsTimeout(fileModel, operations, checkTime), len(operations))
 }
 
-// checkSessions checks the history of each session.
+// check checks the history of each session.
 func (w *writers) check(t testing.TB) {
 	t.Helper()
 	s := w.open(nodes)
@@ -160,7 +160,7 @@ func (w *writers) check(t testing.TB) {
 	}
 }
 
-// check checks that each write was done once, or at most once, in the files and in the trail.
+// check checks in the files and in the trail that each acknowledged write was done once, and each other write at most once.
 func (a *agents) check(t testing.TB) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
@@ -222,13 +222,13 @@ func (a *agents) check(t testing.TB) {
 	}
 }
 
-// hasSuffix reports whether a name of the gateway is that of a client: it stands behind the
-// token's.
+// hasSuffix reports whether name, a name of the gateway, stands for the name that a client gave itself. The gateway puts the name
+// of the token in front of it.
 func hasSuffix(name, own string) bool {
 	return name == own || strings.HasSuffix(name, "/"+own) || strings.HasSuffix(name, "-"+own) || strings.HasSuffix(name, ":"+own)
 }
 
-// longestGap is the longest time between from, to, and the times between them.
+// longestGap returns the longest time between two successive times. from and to are the first and the last.
 func longestGap(from, to time.Time, times []time.Time) time.Duration {
 	times = slices.SortedFunc(slices.Values(append(times, to)), time.Time.Compare)
 	longest := time.Duration(0)

@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// at is a time of a made-up history, in seconds.
+// at returns a time of an invented history.
 func at(seconds int) time.Time { return time.Unix(int64(seconds), 0) }
 
-// The checks find the errors that they must find.
+// The checks find the errors in invented histories.
 func TestChecks(t *testing.T) {
 	add := func(from, to int, after uint64, value string, s status) operation {
 		return operation{append: true, after: after, value: value, status: s, begin: at(from), end: at(to)}

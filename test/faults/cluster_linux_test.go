@@ -22,10 +22,10 @@ import (
 	"github.com/stet-dev/stet/store/postgrestest"
 )
 
-// stet is the program under test.
+// stet is the path of the program under test.
 var stet string
 
-// database is the PostgreSQL of all runs.
+// database is the PostgreSQL server of all runs.
 var database postgrestest.Server
 
 func TestMain(m *testing.M) { os.Exit(testMain(m)) }
@@ -59,8 +59,7 @@ func testMain(m *testing.M) int {
 	return m.Run()
 }
 
-// watchSources looks at every source file of stet, so that "go test" does not
-// take the result of an older stet from its cache.
+// watchSources stats every source file of stet. Otherwise "go test" could use a cached result of an older stet.
 func watchSources() {
 	_ = filepath.WalkDir("../..", func(path string, d fs.DirEntry, err error) error {
 		if err == nil && strings.HasSuffix(path, ".go") {
@@ -72,29 +71,29 @@ func watchSources() {
 
 const nodes = 3
 
-// workspaceName is what the one workspace is called.
+// workspaceName is the name of the only workspace.
 const workspaceName = "w"
 
-// cluster is three servers on one database, and a host.
+// cluster is three servers with one database, and a host.
 type cluster struct {
 	t       testing.TB
 	dir     string
-	tree    string // of the workspace
+	tree    string // the directory of the workspace
 	url     string // of the database, without a relay
 	replica string // its HOST:PORT; "": there is none
 
 	node  [nodes]*program
 	host  *program
 	base  [nodes]string        // URLs of the servers
-	links [nodes][nodes]*relay // from a server to another one
-	store [nodes + 1]*relay    // from a server to the database; the last one: from the host
-	front *balancer            // before the servers
+	links [nodes][nodes]*relay // from each server to each other one
+	store [nodes + 1]*relay    // from each server to the database; the last one is from the host
+	front *balancer            // in front of the servers
 	door  *relay               // from the host to the balancer
-	ready [nodes]func() error  // whether a server says that it is ready
+	ready [nodes]func() error  // returns an error if the server does not say that it is ready
 	token struct{ agent, person, host string }
 }
 
-// program is stet as a process, which may be started again.
+// program is a stet process, which can be started again.
 type program struct {
 	name string
 	args []string
@@ -106,8 +105,8 @@ type program struct {
 	said  *os.File
 }
 
-// ports are free ports of the loopback, below those that the system gives to
-// connections: a program that is started again gets the same port.
+// ports returns free ports of the loopback. They are below the ports that the system gives to connections, so that a restarted
+// program gets the same port.
 func ports(t testing.TB, n int) []string {
 	t.Helper()
 	var found []string
@@ -116,7 +115,7 @@ func ports(t testing.TB, n int) []string {
 		if err != nil {
 			continue
 		}
-		defer l.Close() // once all are found
+		defer l.Close() // after all ports are found
 		found = append(found, l.Addr().String())
 	}
 	return found
@@ -128,7 +127,7 @@ func startCluster(t testing.TB) *cluster {
 	return startClusterOn(t, database.Database(t), "")
 }
 
-// startClusterOn is startCluster on a database. The replica at the address replica may take its place.
+// startClusterOn starts a cluster with the database at url. The replica at the address replica may take its place.
 func startClusterOn(t testing.TB, url, replica string) *cluster {
 	t.Helper()
 	c := &cluster{t: t, dir: t.TempDir(), url: url, replica: replica}
@@ -180,10 +179,10 @@ func startClusterOn(t testing.TB, url, replica string) *cluster {
 	return c
 }
 
-// state is the directory of a program's XDG_STATE_HOME.
+// state returns the XDG_STATE_HOME of a program.
 func (c *cluster) state(n int) string { return filepath.Join(c.dir, fmt.Sprint("state", n)) }
 
-// makeTokens makes tokens that each server takes.
+// makeTokens makes the tokens, which each server accepts.
 func (c *cluster) makeTokens() {
 	c.t.Helper()
 	for scope, to := range map[string]*string{"agent": &c.token.agent, "person": &c.token.person, "host": &c.token.host} {
@@ -211,7 +210,7 @@ func (c *cluster) makeTokens() {
 	}
 }
 
-// env is the environment of a program, whose database is behind its relay.
+// env returns the environment of a program. It names the database with the address of the program's relay.
 func (c *cluster) env(n int) []string {
 	off := ""
 	if wrongClocks() {
@@ -223,7 +222,7 @@ func (c *cluster) env(n int) []string {
 	}
 }
 
-// storeURL is the database through a relay.
+// storeURL returns the URL of the database through a relay.
 func (c *cluster) storeURL(n int) string {
 	u, err := url.Parse(c.url)
 	if err != nil {
@@ -237,7 +236,7 @@ func (c *cluster) storeURL(n int) string {
 	return u.String()
 }
 
-// hostOf is the HOST:PORT of a URL.
+// hostOf returns the HOST:PORT of a URL.
 func hostOf(t testing.TB, address string) string {
 	t.Helper()
 	u, err := url.Parse(address)
@@ -264,7 +263,7 @@ func (c *cluster) program(name string, n int, args ...string) *program {
 	return p
 }
 
-// log is what a program has said.
+// log returns the output of a program.
 func (p *program) log() string {
 	b, err := os.ReadFile(p.said.Name())
 	if err != nil {
@@ -298,8 +297,7 @@ var (
 	starts   = make(chan func())
 )
 
-// startForGood starts a command in a thread that lasts as long as this process: the kernel
-// ends the command with the thread.
+// startForGood starts a command in a thread that ends with this process. When the thread ends, the kernel kills the command.
 func startForGood(cmd *exec.Cmd) error {
 	starting.Do(func() {
 		go func() {
@@ -318,11 +316,11 @@ func (p *program) signal(s syscall.Signal) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.cmd != nil {
-		_ = p.cmd.Process.Signal(s) // it may have ended
+		_ = p.cmd.Process.Signal(s) // the process may have ended
 	}
 }
 
-// kill is SIGKILL, and returns when the process is no more.
+// kill sends SIGKILL, and returns after the process has ended.
 func (p *program) kill() {
 	p.signal(syscall.SIGKILL)
 	p.mu.Lock()
@@ -345,10 +343,10 @@ func (p *program) over() bool {
 	}
 }
 
-// probe is for requests that only look.
+// probe is the HTTP client for checks.
 var probe = &http.Client{Timeout: time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
 
-// get wants the status 200 of a URL.
+// get returns an error if a URL does not answer with status 200.
 func get(address string) error {
 	res, err := probe.Get(address)
 	if err != nil {
@@ -362,8 +360,7 @@ func get(address string) error {
 	return nil
 }
 
-// within waits until look succeeds, and returns how long that took. It fails the test if
-// that takes longer.
+// within repeats look until it succeeds, and returns how long that took. It fails the test if that takes longer than longest.
 func (c *cluster) within(longest time.Duration, what string, look func() error) time.Duration {
 	c.t.Helper()
 	begin := time.Now()
@@ -408,7 +405,7 @@ func (c *cluster) healed(longest time.Duration) time.Duration {
 	return time.Since(begin)
 }
 
-// sleep waits, or until ctx ends.
+// sleep waits for d, or until ctx ends.
 func sleep(ctx context.Context, d time.Duration) {
 	select {
 	case <-ctx.Done():

@@ -13,16 +13,16 @@ import (
 	"time"
 )
 
-// longestFault is how long a disturbance lasts at most.
+// longestFault is the longest time of a disturbance.
 const longestFault = 6 * time.Second
 
-// loadTime is how long disturbances begin.
+// loadTime is the time of a run in which disturbances begin.
 const loadTime = 6 * time.Second
 
 // kind is a kind of disturbance.
 type kind string
 
-// The kinds.
+// The kinds of disturbances.
 const (
 	kill         kind = "kill a server, and start it again"
 	pause        kind = "pause a server"
@@ -34,16 +34,16 @@ const (
 	slow         kind = "delay what a server and the others say"
 )
 
-// kinds are the kinds as often as they are chosen.
+// kinds has each kind as often as it is to be chosen.
 var kinds = []kind{kill, kill, kill, pause, pause, cutPeers, cutPeers, cutPeers, cutStore, cutStore, cutHost, killDatabase, killDatabase, resetFront, slow}
 
 // fault is one disturbance.
 type fault struct {
 	kind  kind
-	node  int           // of the server; nodes is the host
-	way   way           // of cutting
-	delay time.Duration // with slow
-	after time.Duration // since the run's begin
+	node  int           // the number of the server; nodes means the host
+	way   way           // how connections are cut
+	delay time.Duration // of each byte, if kind is slow
+	after time.Duration // since the start of the run
 	lasts time.Duration
 }
 
@@ -51,10 +51,10 @@ func (f fault) String() string {
 	return fmt.Sprintf("after %v, for %v: %s (%d, %s, %v)", f.after, f.lasts, f.kind, f.node, f.way, f.delay)
 }
 
-// way is how connections are cut.
+// way says how connections are cut.
 type way string
 
-// The ways: bytes wait, or connections end.
+// The ways: bytes are held back, or connections end.
 const (
 	silent  way = "in silence"
 	refused way = "with an error"
@@ -64,7 +64,7 @@ const (
 
 var ways = []way{silent, refused, there, back}
 
-// randomPlan are the faults of a run.
+// randomPlan returns the faults of a run.
 func randomPlan(random *rand.Rand) []fault {
 	var all []fault
 	for at := time.Duration(0); at < loadTime; {
@@ -83,14 +83,14 @@ func randomPlan(random *rand.Rand) []fault {
 		}
 		all = append(all, f)
 		at += time.Duration(300+random.IntN(900)) * time.Millisecond
-		if random.IntN(3) > 0 { // else the next one comes while this one lasts
+		if random.IntN(3) > 0 { // otherwise the next fault begins while this one lasts
 			at += f.lasts
 		}
 	}
 	return all
 }
 
-// of are the relays that a fault is about.
+// of returns the relays that a fault disturbs.
 func (c *cluster) of(f fault) []*relay {
 	switch f.kind {
 	case cutPeers:
@@ -105,7 +105,7 @@ func (c *cluster) of(f fault) []*relay {
 	return nil
 }
 
-// around are the relays between a server and the others.
+// around returns the relays between a server and the other servers.
 func (c *cluster) around(n int) []*relay {
 	var all []*relay
 	for i := range nodes {
@@ -128,7 +128,7 @@ func (c *cluster) begin(f fault) {
 		c.front.reset()
 	}
 	for i, r := range c.of(f) {
-		away := i%2 == 0 // from the server to another one, or to the database
+		away := i%2 == 0 // this relay passes bytes from the server to another one, or to the database
 		switch {
 		case f.kind == slow:
 			r.slow(f.delay)
@@ -156,14 +156,14 @@ func (c *cluster) end(f fault) {
 	}
 }
 
-// disturb makes the faults of a run, and returns when the last one has ended.
+// disturb makes the faults of a run, and returns after the last one has ended.
 func (c *cluster) disturb(plan []fault) {
 	begin := time.Now()
 	type what struct {
 		kind kind
 		node int
 	}
-	busy := map[what]*sync.Mutex{} // a process is not killed twice at once
+	busy := map[what]*sync.Mutex{} // a process is not killed a second time before it was started again
 	var all sync.WaitGroup
 	for _, f := range plan {
 		of := what{f.kind, f.node}
@@ -187,15 +187,15 @@ func (c *cluster) disturb(plan []fault) {
 	all.Wait()
 }
 
-// figures are what was measured in runs.
+// figures are the measurements of all runs.
 type figures struct {
 	runs, faults, writes, acknowledged, attempts, operations int
 	stall, attempt, operation, recovery                      time.Duration
 }
 
-// found are faults that a run has failed under once.
+// found has fault plans under which a run has failed once.
 var found = map[string][]fault{
-	// A host that came while the servers had no majority was refused for good, and ended.
+	// A host connected while the servers had no majority. It was refused for ever, and ended.
 	"HostRefused": {
 		{kind: kill, node: 2, lasts: 769 * time.Millisecond},
 		{kind: kill, node: 0, after: 1249 * time.Millisecond, lasts: 2347 * time.Millisecond},
@@ -204,12 +204,12 @@ var found = map[string][]fault{
 		{kind: kill, node: 0, after: 4010 * time.Millisecond, lasts: 1836 * time.Millisecond},
 		{kind: killDatabase, after: 4811 * time.Millisecond, lasts: 2241 * time.Millisecond},
 	},
-	// A server that was cut off did not get its own address back, and heard no results any more.
+	// A server that was cut off did not get its own address back, and received no results.
 	"ServerDeaf": {
 		{kind: cutPeers, node: 2, way: silent, lasts: 5580 * time.Millisecond},
 		{kind: cutPeers, node: 1, way: silent, after: 7 * time.Second, lasts: 5580 * time.Millisecond},
 	},
-	// A host whose connection broke twice was refused for good, since it was there already.
+	// The connection of a host broke twice. The host was refused for ever, because it counted as connected.
 	"HostTwice": {
 		{kind: kill, node: 1, lasts: 1446 * time.Millisecond},
 		{kind: resetFront, after: 801 * time.Millisecond},
@@ -217,7 +217,7 @@ var found = map[string][]fault{
 	},
 }
 
-// Random faults under load: what was promised holds. FILE-4
+// Under load and random faults, everything holds that the package comment names. FILE-4
 func TestFaults(t *testing.T) {
 	runs := 3
 	if soak() {
@@ -240,7 +240,7 @@ func TestFaults(t *testing.T) {
 		f.runs, f.faults, f.writes, f.acknowledged, f.attempts, f.operations, f.stall, f.attempt, f.operation, f.recovery)
 }
 
-// Faults under which a run has failed once. "make test" leaves them out: their time is that of random ones.
+// These plans have made a run fail once. "make test" skips them, because they take as much time as random ones.
 func TestFound(t *testing.T) {
 	if !soak() {
 		t.Skip("set STET_SOAK=1")
@@ -265,10 +265,10 @@ func number(t *testing.T, variable string, usual int) int {
 	return n
 }
 
-// longStall is a time without a write that is told of.
+// longStall is the longest time without a write that is not logged.
 const longStall = 10 * time.Second
 
-// run is one run.
+// run makes one run.
 func run(t *testing.T, seed uint64, plan []fault, f *figures) {
 	random := func(n uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, n)) }
 	c := startCluster(t)
@@ -320,7 +320,7 @@ func run(t *testing.T, seed uint64, plan []fault, f *figures) {
 	t.Logf("%d writes, %d operations on sessions, longest time without a write %v", len(agents.writes), len(writers.history), stall)
 }
 
-// reached says why a call at one of the servers does not reach the host.
+// reached returns an error if a call at one of the servers does not reach the host.
 func (a *agents) reached() error {
 	for i := range nodes {
 		r, text := a.call(i, "check", "read_file", fmt.Sprintf("r%d", time.Now().UnixNano()), map[string]any{"path": a.files[0]}, approvalTime)
@@ -331,8 +331,8 @@ func (a *agents) reached() error {
 	return nil
 }
 
-// rightPages checks that each page is empty when all calls have ended, and that each shows
-// the questions of all servers; then they are answered, each at another server.
+// rightPages checks that each page is empty after all calls have ended, and that each page shows the questions of all servers.
+// Then each question is answered at another server.
 func (p *people) rightPages(t *testing.T, a *agents, leave func(), deciding *sync.WaitGroup) {
 	const longest = 15 * time.Second
 	for i := range nodes {
@@ -358,7 +358,7 @@ func (p *people) rightPages(t *testing.T, a *agents, leave func(), deciding *syn
 	answering, cancel := context.WithCancel(t.Context())
 	var answers sync.WaitGroup
 	for i := range nodes {
-		answers.Go(func() { p.approveAll(answering, i) }) // a file that has changed is asked about again
+		answers.Go(func() { p.approveAll(answering, i) }) // if a file has changed, its question is asked again
 	}
 	calls.Wait()
 	cancel()

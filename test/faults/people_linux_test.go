@@ -13,7 +13,7 @@ import (
 	"github.com/stet-dev/stet/web/webtest"
 )
 
-// people are persons, one at the page of each server.
+// people are the persons of a run, one at the page of each server.
 type people struct {
 	c    *cluster
 	page [nodes]*webtest.Page
@@ -33,7 +33,7 @@ func newPeople(c *cluster) *people {
 	return p
 }
 
-// open are the questions that a page shows.
+// open returns the questions that a page shows.
 func (p *people) open(ctx context.Context, n int) ([]web.Question, error) {
 	var now web.QueueEvent
 	err := p.get(ctx, n, "/api/questions", &now)
@@ -56,7 +56,7 @@ func (p *people) get(ctx context.Context, n int, path string, into any) error {
 	return err
 }
 
-// approve answers a question at a page.
+// approve approves a question at a page.
 func (p *people) approve(ctx context.Context, n int, q web.Question) error {
 	res, err := p.page[n].Do(ctx, http.MethodPost, "/api/questions/"+q.ID+"/answer", web.Answer{Verdict: "approve", Seal: q.Seal})
 	if err != nil {
@@ -70,21 +70,21 @@ func (p *people) approve(ctx context.Context, n int, q web.Question) error {
 	return err
 }
 
-// approveAll is a person who approves what the page shows, until ctx ends.
+// approveAll approves the questions that the page shows, until ctx ends.
 func (p *people) approveAll(ctx context.Context, n int) {
 	for ctx.Err() == nil {
 		open, err := p.open(ctx, n)
 		for _, q := range open {
-			_ = p.approve(ctx, n, q) // another person may have been quicker
+			_ = p.approve(ctx, n, q) // another person may have answered first
 		}
 		if err != nil {
-			sleep(ctx, 200*time.Millisecond) // the server is disturbed
+			sleep(ctx, 200*time.Millisecond) // the server does not answer during a disturbance
 		}
 		sleep(ctx, 50*time.Millisecond)
 	}
 }
 
-// shows says why a page does not show the questions of these sessions, and no others.
+// shows returns an error if a page does not show exactly the questions of these sessions.
 func (p *people) shows(n int, sessions ...string) error {
 	open, err := p.open(context.Background(), n)
 	if err != nil {

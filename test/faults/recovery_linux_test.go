@@ -11,11 +11,11 @@ import (
 	"github.com/stet-dev/stet/store/postgrestest"
 )
 
-// balanced is the server that the balancer chooses.
+// balanced stands for the server that the balancer chooses.
 const balanced = -1
 
-// steady is one agent that comes through the balancer, until ctx ends. It notes the calls that
-// were not done at the first attempt, and makes them again.
+// steady is one agent that uses the balancer, until ctx ends. It records the calls that failed at the first attempt, and makes
+// them again.
 func (a *agents) steady(ctx context.Context, agent int) {
 	for n := 0; ctx.Err() == nil; n++ {
 		w := a.begin(a.files[agent%len(a.files)], agent, n)
@@ -34,8 +34,7 @@ func (a *agents) steady(ctx context.Context, agent int) {
 	}
 }
 
-// steadily runs agents that come through the balancer while something is done, and checks what
-// came of their writes.
+// steadily runs agents that use the balancer while do runs, and checks the outcome of their writes.
 func steadily(t *testing.T, c *cluster, what string, do func()) {
 	agents, people := newAgents(c, 2), newPeople(c)
 	c.within(30*time.Second, "a file is read at each server", agents.reached)
@@ -64,7 +63,7 @@ func steadily(t *testing.T, c *cluster, what string, do func()) {
 	}
 }
 
-// Each server is told to end, and started again, one after the other, under load.
+// Under load, each server is stopped and started again, one after another.
 func TestRollingRestart(t *testing.T) {
 	if !soak() {
 		t.Skip("set STET_SOAK=1")
@@ -85,7 +84,7 @@ func TestRollingRestart(t *testing.T) {
 	})
 }
 
-// A host whose connection ends is found at another server within a second.
+// If the connection of a host ends, calls find the host at another server within a second.
 func TestHostMoves(t *testing.T) {
 	if !soak() {
 		t.Skip("set STET_SOAK=1")
@@ -101,7 +100,7 @@ func TestHostMoves(t *testing.T) {
 	t.Logf("longest time until the host was found from every server: %v", longest)
 }
 
-// The database is killed under load, and a replica takes its place.
+// The database is killed under load, and its replica takes its place.
 func TestFailover(t *testing.T) {
 	if !soak() {
 		t.Skip("set STET_SOAK=1")

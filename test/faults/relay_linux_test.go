@@ -8,13 +8,12 @@ import (
 	"time"
 )
 
-// relayAddress is where relays listen, and where those between servers connect from. It is
-// not the address of the servers: NATS servers tell each other from where a server is
-// connected, and try to connect to the server there, which would bypass the relay.
+// relayAddress is the address at which relays listen. The relays between servers also connect from it. It differs from the
+// address of the servers, because a NATS server takes the address from which another server connects, and tries to connect to it
+// directly. That would bypass the relay.
 const relayAddress = "127.0.0.2"
 
-// relay passes bytes between those who connect to it and an address, and disturbs
-// that on request.
+// relay passes bytes between its clients and an address. On request it disturbs that.
 type relay struct {
 	listener net.Listener
 	to       string
@@ -24,13 +23,13 @@ type relay struct {
 	mu      sync.Mutex
 	changed *sync.Cond
 	closed  bool
-	refused bool          // connections are ended at once
-	held    [2]bool       // bytes wait: those to the address, those from there
+	refused bool          // connections end at once
+	held    [2]bool       // bytes wait: those to the address, and those from it
 	delay   time.Duration // of bytes in each direction
 	ends    map[net.Conn]bool
 }
 
-// newRelay starts a relay to an address, which connects from the address from; "": from any.
+// newRelay starts a relay to the address to. Its connections come from the address from, or from any address if that is "".
 func newRelay(t testing.TB, to, from string) *relay {
 	t.Helper()
 	l, err := net.Listen("tcp", relayAddress+":0")
@@ -59,7 +58,7 @@ func (r *relay) accept() {
 	}
 }
 
-// carry connects a connection with the address, until either ends.
+// carry connects in with the address, until either connection ends.
 func (r *relay) carry(in net.Conn) {
 	defer in.Close()
 	if !r.add(in) {
@@ -81,7 +80,7 @@ func (r *relay) carry(in net.Conn) {
 	both.Wait()
 }
 
-// add notes an end of a connection; false: there are to be none.
+// add registers one end of a connection. It returns false if connections are refused.
 func (r *relay) add(c net.Conn) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -99,20 +98,20 @@ func (r *relay) remove(c net.Conn) {
 	r.changed.Broadcast()
 }
 
-// piece is what was read, and when it is to be passed on.
+// piece is data that was read, and the time at which it is passed on.
 type piece struct {
 	data []byte
 	due  time.Time
 }
 
-// pass passes bytes on in one direction.
+// pass passes on the bytes in one direction.
 func (r *relay) pass(from, to net.Conn, direction int) {
 	defer from.Close()
 	defer to.Close()
 	pieces := make(chan piece, 64)
 	var reading sync.WaitGroup
 	defer reading.Wait()
-	defer from.Close() // which ends the reading
+	defer from.Close() // ends the reading goroutine
 	reading.Go(func() {
 		defer close(pieces)
 		for {
@@ -129,7 +128,7 @@ func (r *relay) pass(from, to net.Conn, direction int) {
 			}
 		}
 	})
-	defer func() { // the reader may wait for room
+	defer func() { // the reading goroutine may wait for room in the channel
 		go func() {
 			for range pieces {
 			}
@@ -146,7 +145,7 @@ func (r *relay) pass(from, to net.Conn, direction int) {
 	}
 }
 
-// wait waits while bytes are held; false: the connection has ended meanwhile.
+// wait waits while bytes are held. It returns false if the connection has ended.
 func (r *relay) wait(to net.Conn, direction int) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -156,7 +155,7 @@ func (r *relay) wait(to net.Conn, direction int) bool {
 	return !r.closed && r.ends[to]
 }
 
-// refuse ends all connections, and each new one.
+// refuse ends all connections, and every new one.
 func (r *relay) refuse() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -172,7 +171,7 @@ func (r *relay) drop() {
 	r.changed.Broadcast()
 }
 
-// hold has bytes wait: nothing arrives, and nothing fails.
+// hold makes bytes wait: nothing arrives, and nothing fails.
 func (r *relay) hold(there, back bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -202,8 +201,7 @@ func (r *relay) close() {
 	r.wg.Wait()
 }
 
-// balancer is the one address of several servers. It connects to one that says that
-// it is ready, each time to another one.
+// balancer is the one address of several servers. It connects each client to the next server that says that it is ready.
 type balancer struct {
 	listener net.Listener
 	targets  []string
@@ -212,7 +210,7 @@ type balancer struct {
 
 	mu     sync.Mutex
 	next   int
-	at     map[net.Conn]int // where a connection leads
+	at     map[net.Conn]int // the server of each connection
 	closed bool
 }
 
@@ -245,7 +243,7 @@ func newBalancer(t testing.TB, targets []string, ready func(int) bool) *balancer
 
 func (b *balancer) address() string { return b.listener.Addr().String() }
 
-// choose is the next server that is ready; -1: there is none.
+// choose returns the next server that is ready, or -1.
 func (b *balancer) choose() int {
 	b.mu.Lock()
 	begin := b.next
@@ -288,7 +286,7 @@ func (b *balancer) carry(c net.Conn) {
 	both.Wait()
 }
 
-// reset ends all connections: a client that connects again gets another server.
+// reset ends all connections. A client that connects again gets the next server.
 func (b *balancer) reset() {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -15,17 +15,17 @@ import (
 	"github.com/stet-dev/stet/web"
 )
 
-// status is what came of an append.
+// status is the outcome of an append.
 type status byte
 
 const (
-	unknown status = iota // an error: it may have been made
+	unknown status = iota // there was an error; the append may have been made
 	appended
-	stale // the session had other events
+	stale // the session had more events than the client knew
 )
 
-// operation is what a client did with a session. Of a read it has the values that were
-// there, of an append the number of events before it, and the value.
+// operation is what a client did with a session. A read has the values that it returned. An append has its value, and the number
+// of events that the client expected before it.
 type operation struct {
 	client  int
 	session string
@@ -38,15 +38,14 @@ type operation struct {
 	begin, end time.Time
 }
 
-// writers append to sessions and read them, each through the relay of a server, and
-// read them at the servers' pages.
+// writers append to sessions and read them, each through the relay of a server. They also read them at the pages of the servers.
 type writers struct {
 	c        *cluster
 	sessions []string
 
 	mu      sync.Mutex
 	history []operation
-	longest time.Duration // operation
+	longest time.Duration // of an operation
 }
 
 const writerCount = 4
@@ -79,7 +78,7 @@ func (w *writers) open(n int) session.Store {
 
 // run is one writer, until ctx ends.
 func (w *writers) run(ctx context.Context, client int, s session.Store, people *people, random *rand.Rand) {
-	last := map[string]uint64{} // events that the writer knows of, with the opening
+	last := map[string]uint64{} // the number of events that the writer knows, including the opening
 	for n := 0; ctx.Err() == nil; n++ {
 		id := w.sessions[random.IntN(len(w.sessions))]
 		known, seen := last[id]
@@ -147,7 +146,7 @@ func (w *writers) read(client int, s session.Store, id string) (values []string,
 	return o.values, true
 }
 
-// readPage reads a session as a person sees it.
+// readPage reads a session through a page.
 func (w *writers) readPage(client int, id string, people *people, n int) {
 	o := operation{client: client, session: id, begin: time.Now()}
 	ctx, cancel := context.WithTimeout(context.Background(), callTime)
