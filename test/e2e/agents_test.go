@@ -10,19 +10,19 @@ import (
 // agent is one agent on one of the wire formats.
 type agent struct {
 	name string
-	wire string // as llmtest names it
-	// configure writes what the agent wants to find in home for a model at
-	// base (without /v1), and returns the variables that it needs.
+	wire string // the name of the format in llmtest
+	// configure writes the agent's configuration files in home, for a model at base (without /v1). It returns the environment
+	// variables that the agent needs.
 	configure func(t *testing.T, home, base string) (env []string)
-	// command is the command line for a prompt, in a new conversation or in
-	// the latest one again; nil where the agent needs a terminal for that, or fails at it.
+	// command returns the command line for a prompt, in a new conversation, or in the latest one if again is set. It returns nil
+	// if the agent cannot continue a conversation without a terminal.
 	command func(home, prompt string, again bool) []string
-	// soak says that it runs with STET_SOAK alone: another agent has the client, and
-	// this agent the same tools on another wire.
+	// soak says that the agent is tested only with STET_SOAK. Another agent of the list has the same client, or this agent is in
+	// the list with another format.
 	soak bool
 }
 
-// key is not one: the model asks for none.
+// key is a dummy: the scripted model does not check it.
 const key = "dummy"
 
 // bound is the name of a model that checks what stands before its thinking.
@@ -146,8 +146,8 @@ models:
 	return agent{name: "continue", wire: wire, configure: configure, command: command}
 }
 
-// qwen asks a model that does not check thinking. Its first message lists the files again in each process, so a model that checks
-// would refuse the second prompt, also without stet.
+// qwen uses a model that does not check thinking. The agent's first message lists the files, and each process makes that list
+// again. A model that checks would refuse the second prompt, also without stet.
 func qwen(wire, auth string) agent {
 	configure := func(t *testing.T, home, base string) []string {
 		write(t, filepath.Join(home, ".qwen/settings.json"), `{
@@ -197,7 +197,7 @@ func cline(wire, provider, model string) agent {
 			"settings": {"provider": "`+provider+`", "apiKey": "`+key+`", "model": "`+model+`", "baseUrl": "`+base+`/v1"},
 			"updatedAt": "2026-01-02T03:04:05.000Z", "tokenSource": "manual"
 		}}}`)
-		return []string{"CLINE_SESSION_BACKEND_MODE=local"} // what it leaves in the background would stay
+		return []string{"CLINE_SESSION_BACKEND_MODE=local"} // otherwise a background process remains
 	}
 	command := func(_, prompt string, again bool) []string {
 		if again {
@@ -208,9 +208,8 @@ func cline(wire, provider, model string) agent {
 	return agent{name: "cline", wire: wire, configure: configure, command: command}
 }
 
-// gemini asks a model that wants the signatures of its calls back. It does not take a conversation up
-// again: version 0.61.0 sends each result twice then, which the provider refuses with stet and without
-// (google-gemini/gemini-cli, issue 29365).
+// gemini uses a model that wants the signatures of its calls back. The agent does not continue a conversation: version 0.61.0
+// then sends each result twice, which the provider refuses with stet and without it (google-gemini/gemini-cli, issue 29365).
 var gemini = agent{
 	name: "gemini", wire: "gemini",
 	configure: func(t *testing.T, home, base string) []string {

@@ -7,9 +7,9 @@ import (
 	"github.com/stet-dev/stet/llm/llmtest"
 )
 
-// TestAider lets aider do the same edit straight to the model and under "stet wrap". It has no tools, so
-// nothing is left out of its requests; what counts is that they arrive, and that the answer does. It comes from PyPI
-// (aider-chat, 700 MB), and is run where it is installed.
+// TestAider runs aider with the same edit twice: directly with the model, and under "stet wrap". aider has no tools, so nothing
+// is left out of its requests. The test checks that requests and answers arrive. aider comes from PyPI (aider-chat, 700 MB); the
+// test runs only if it is installed.
 func TestAider(t *testing.T) {
 	need(t)
 	if _, err := exec.LookPath("aider"); err != nil {

@@ -14,8 +14,8 @@ import (
 
 var foldLine = regexp.MustCompile(`\[stet: [0-9,]+ of [0-9,]+ lines left out; run "stet show [0-9a-f]{16} \d+-\d+" to see them\]`)
 
-// Under bold a long report of a real command leaves lines out when it is sent first. The agent's own shell shows
-// them when the model asks, and they are sent whole. The agent keeps all of it.
+// Under bold, the long output of a real command is sent without some of its lines. When the model asks, the agent's own shell
+// shows these lines, and they are sent whole. The agent keeps the whole output.
 func TestFold(t *testing.T) {
 	need(t)
 	const line = "made part number %d of the garden"

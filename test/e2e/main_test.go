@@ -17,15 +17,15 @@ import (
 	"github.com/stet-dev/stet/test/npm"
 )
 
-// The test binary runs twice: outside the namespace it installs and builds,
-// inside it tests. These variables carry what the first run found to the second.
+// The test binary runs twice. Outside of the namespace it installs the agents and builds stet; inside it runs the tests. These
+// variables pass the results of the first run to the second.
 const (
-	envInside = "STET_E2E_INSIDE" // set within the namespace
+	envInside = "STET_E2E_INSIDE" // set inside the namespace
 	envSkip   = "STET_E2E_SKIP"   // why the tests cannot run here
 	envAgents = "STET_E2E_AGENTS" // the directory of the agents' commands
 	envStet   = "STET_E2E_STET"   // the stet binary
-	envSDKs   = "STET_E2E_SDKS"   // the directory of the SDKs' scripts
-	envRuns   = "STET_E2E_RUNS"   // where throw-away homes and workspaces go
+	envSDKs   = "STET_E2E_SDKS"   // the directory of the scripts for the SDKs
+	envRuns   = "STET_E2E_RUNS"   // the directory of temporary homes and workspaces
 )
 
 func TestMain(m *testing.M) {
@@ -38,7 +38,7 @@ func TestMain(m *testing.M) {
 		watchSources()
 		os.Exit(m.Run())
 	}
-	runtime.LockOSThread() // the child dies with the thread that started it
+	runtime.LockOSThread() // the child ends with the thread that started it
 	env, err := prepare()
 	if err != nil {
 		skipAll(m, err.Error())
@@ -60,8 +60,7 @@ func TestMain(m *testing.M) {
 	skipAll(m, fmt.Sprintf("no network namespace here (%v): run as root, or allow user namespaces", err))
 }
 
-// skipAll lets every test say why it is skipped; with STET_E2E=require that is
-// a failure.
+// skipAll makes every test skip with the reason why. With STET_E2E=require that is a failure.
 func skipAll(m *testing.M, why string) {
 	if npm.Required() {
 		fmt.Fprintf(os.Stderr, "the end-to-end tests are required, but cannot run: %s\n", why)
@@ -71,8 +70,8 @@ func skipAll(m *testing.M, why string) {
 	os.Exit(m.Run())
 }
 
-// prepare installs the agents and builds stet, and returns the variables that
-// say where they are. Its error is the reason to skip.
+// prepare installs the agents and builds stet. It returns the variables that name their directories, or an error, which is the
+// reason to skip.
 func prepare() ([]string, error) {
 	if testing.Short() {
 		return nil, errors.New("switched off by -short")
@@ -97,7 +96,7 @@ func prepare() ([]string, error) {
 		return nil, err
 	}
 	tidy(runs)
-	stet := os.Getenv(envStet) // a binary to test in place of this checkout's
+	stet := os.Getenv(envStet) // a binary to test instead of this checkout's
 	if stet == "" {
 		if stet, err = binary(runs); err != nil {
 			return nil, err
@@ -113,17 +112,17 @@ func prepare() ([]string, error) {
 	}, nil
 }
 
-// binary is the file that this checkout's stet is built into: another checkout has
-// another one, since both may be tested at once.
+// binary returns the file into which this checkout's stet is built. Each checkout has its own file, because two may be tested at
+// once.
 func binary(runs string) (string, error) {
 	checkout, err := filepath.Abs("../..")
 	sum := sha256.Sum256([]byte(checkout))
 	return filepath.Join(runs, fmt.Sprintf("bin-%x", sum[:6]), "stet"), err
 }
 
-// tidy removes what runs of other days have left.
+// tidy removes the directories of runs of earlier days.
 func tidy(runs string) {
-	entries, _ := os.ReadDir(runs) // an unreadable directory has nothing to remove
+	entries, _ := os.ReadDir(runs) // if the directory cannot be read, nothing is removed
 	for _, e := range entries {
 		if info, err := e.Info(); err == nil && time.Since(info.ModTime()) > 24*time.Hour {
 			_ = os.RemoveAll(filepath.Join(runs, e.Name()))
@@ -131,8 +130,7 @@ func tidy(runs string) {
 	}
 }
 
-// watchSources looks at every source file of stet, so that "go test" does not
-// take the result of an older stet from its cache.
+// watchSources stats every source file of stet. Otherwise "go test" could use a cached result of an older stet.
 func watchSources() {
 	_ = filepath.WalkDir("../..", func(path string, d fs.DirEntry, err error) error {
 		if err == nil && strings.HasSuffix(path, ".go") {
@@ -142,7 +140,7 @@ func watchSources() {
 	})
 }
 
-// need skips the test where agents cannot run.
+// need skips the test if agents cannot run here.
 func need(t *testing.T) {
 	t.Helper()
 	if why := os.Getenv(envSkip); why != "" {

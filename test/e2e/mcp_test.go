@@ -20,8 +20,8 @@ import (
 	"github.com/stet-dev/stet/tool"
 )
 
-// overMCP are the agents that get stet's file tools over MCP, and how each
-// names to its model the tool of a server.
+// overMCP are the agents that get stet's file tools over MCP. named is the form in which each agent names a server's tool to its
+// model.
 var overMCP = []struct {
 	agent
 	named string
@@ -30,7 +30,7 @@ var overMCP = []struct {
 	{qwen("chat", "openai"), "mcp__stet__%s"},
 }
 
-// words are what the person says to a write that is not wanted.
+// words is the person's answer to a write that they reject.
 const words = "Keep the notes out of the root: docs/NOTES.md is the place."
 
 // The calls of the session, in their order.
@@ -41,12 +41,10 @@ var toolCalls = []struct{ tool, args string }{
 	{"write_file", `{"path":"NOTES.md","content":"# Notes\n"}`},
 }
 
-// TestFileToolsOverMCP lets a real agent, told of stet by "stet setup --write"
-// and nothing else, read, edit and write through "stet mcp", while a person
-// decides with "stet approve" in another process: one change is approved, and
-// is on the disk then and not before; one is rejected, and the person's words
-// reach the model. The trail holds together, and "stet undo" brings the file
-// back. (FILE-4, FILE-6, FILE-11, FILE-12)
+// TestFileToolsOverMCP runs a real agent that was configured only with "stet setup --write". The agent reads, edits and writes
+// through "stet mcp", and a person decides with "stet approve" in another process. One change is approved, and is on the disk
+// only after that. One change is rejected, and the person's words reach the model. The trail verifies, and "stet undo" restores
+// the file. (FILE-4, FILE-6, FILE-11, FILE-12)
 func TestFileToolsOverMCP(t *testing.T) {
 	need(t)
 	for _, a := range overMCP {
@@ -111,12 +109,12 @@ func TestFileToolsOverMCP(t *testing.T) {
 	}
 }
 
-// search is the tool of agents that tell their model of a server's tools by
-// name, and offer those that it has asked for.
+// search is the tool of agents that first tell their model only the names of a server's tools, and then offer the tools that the
+// model asked for.
 const search = "tool_search"
 
-// callsTools is a model that makes toolCalls, each when the one before has its
-// result: a call that waits for a person is awaited.
+// callsTools is a model that makes toolCalls, each after the result of the one before. If a call waits for a person, the model
+// awaits it.
 func callsTools(named string) func(*llm.Request) (llm.Response, error) {
 	call := func(name, args string) (llm.Response, error) {
 		return llm.Response{Message: llm.Message{Role: llm.Assistant, Parts: []llm.Part{{Kind: llm.ToolCall, Name: name, Args: args}}}}, nil
@@ -133,7 +131,7 @@ func callsTools(named string) func(*llm.Request) (llm.Response, error) {
 		case offers(req, wanted...):
 		case offers(req, search):
 			return call(search, `{"query":"select:`+strings.Join(wanted, ",")+`"}`)
-		default: // a title, or the like
+		default: // another kind of request, such as one for a title
 			return say("A scripted session")
 		}
 		done := answers(req)
@@ -159,11 +157,11 @@ func offers(req *llm.Request, names ...string) bool {
 	return true
 }
 
-// answers are what toolCalls came to so far, as the model is told. What came of
-// awaiting a call takes the place of its own answer.
+// answers returns the results of toolCalls so far, in the form in which the model gets them. If a call was awaited, the later
+// result takes the place of the first one.
 func answers(req *llm.Request) []string {
 	var all []string
-	name := map[string]string{} // of the tool, by the call
+	name := map[string]string{} // the name of the tool, by call
 	for _, m := range req.Messages {
 		for _, p := range m.Parts {
 			if p.Kind == llm.ToolCall {
@@ -181,14 +179,14 @@ func answers(req *llm.Request) []string {
 	return all
 }
 
-// pending is the id of a call that waits; empty when it has ended.
+// pending returns the id of a call that waits, or "" if the call has ended.
 func pending(answer string) string {
 	var r struct{ Pending string }
-	_ = json.Unmarshal([]byte(answer), &r) // what is no object is not pending
+	_ = json.Unmarshal([]byte(answer), &r) // a text that is not an object is not pending
 	return r.Pending
 }
 
-// checkAnswers checks what the model was told of its calls in the end.
+// checkAnswers checks the results that the model got.
 func checkAnswers(t *testing.T, requests []llmtest.Request) {
 	t.Helper()
 	var told []string
@@ -209,16 +207,15 @@ func checkAnswers(t *testing.T, requests []llmtest.Request) {
 	}
 }
 
-// person is somebody at "stet approve", who approves the first change and
-// rejects the second.
+// person is a person at "stet approve" who approves the first change and rejects the second.
 type person struct {
 	cmd           *exec.Cmd
-	first, second string // what was shown
-	early         string // what the file held when the first was shown
+	first, second string // the text of each question
+	early         string // the content of the file when the first question was shown
 	done          chan error
 }
 
-// sitDown starts "stet approve" in repo, before the agent is.
+// sitDown starts "stet approve" in repo. It must start before the agent.
 func sitDown(t *testing.T, repo string, env []string) *person {
 	t.Helper()
 	p := &person{cmd: exec.Command(os.Getenv(envStet), "approve", "--wait", "--root", repo), done: make(chan error, 1)}
@@ -238,13 +235,13 @@ func sitDown(t *testing.T, repo string, env []string) *person {
 	go func() {
 		shown := bufio.NewReader(screen)
 		var err error
-		// Input that is typed before the question is ignored.
+		// Input that comes before the question is ignored.
 		step := func(mark, keyed string) (text string) {
 			if err == nil {
 				text, err = until(shown, mark)
 			}
 			if err == nil && mark == ask && p.early == "" {
-				b, _ := os.ReadFile(filepath.Join(repo, bedsFile)) // compared by the test
+				b, _ := os.ReadFile(filepath.Join(repo, bedsFile)) // the test compares it
 				p.early = string(b)
 			}
 			if err == nil {
@@ -256,14 +253,14 @@ func sitDown(t *testing.T, repo string, env []string) *person {
 		p.second = step(ask, "r")
 		step("a message for the agent?", words)
 		if err == nil {
-			_, err = shown.WriteTo(&bytes.Buffer{}) // to the end, which is the server's
+			_, err = shown.WriteTo(&bytes.Buffer{}) // the output ends when the server ends
 		}
 		p.done <- errors.Join(err, keys.Close())
 	}()
 	return p
 }
 
-// leave waits for the end of "stet approve", which comes with the server's.
+// leave waits for the end of "stet approve", which ends after the server.
 func (p *person) leave(t *testing.T) {
 	t.Helper()
 	stuck := time.AfterFunc(time.Minute, func() { _ = p.cmd.Process.Kill() })
@@ -273,7 +270,7 @@ func (p *person) leave(t *testing.T) {
 	}
 }
 
-// until reads up to a mark.
+// until reads up to a mark, and returns the text with the mark.
 func until(r *bufio.Reader, mark string) (string, error) {
 	var b []byte
 	for !bytes.HasSuffix(b, []byte(mark)) {

@@ -8,8 +8,8 @@ import (
 	"github.com/stet-dev/stet/llm/llmtest"
 )
 
-// Failures of the model reach the agent as they are: it tries again as often
-// with stet as without, and comes to the same end.
+// Errors of the model reach the agent unchanged: with stet and without it, the agent tries again as often, and ends in the same
+// way.
 func TestFailures(t *testing.T) {
 	need(t)
 	faults := []llmtest.Fault{
@@ -39,8 +39,7 @@ func statuses(o outcome) string {
 	return b.String()
 }
 
-// TRIM-2: under keep-latest only the newest reads of a file are whole, and
-// the agent does not notice.
+// TRIM-2: under keep-latest only the newest reads of a file are whole, and the agent behaves as without stet.
 func TestKeepLatest(t *testing.T) {
 	need(t)
 	for _, a := range []agent{codex, continueCLI("chat", "openai", "scripted")} {
@@ -63,8 +62,7 @@ func TestKeepLatest(t *testing.T) {
 	}
 }
 
-// With --observe nothing is left out, and the end of the run says what would
-// have been.
+// With --observe nothing is left out, and at the end the command says what would have been left out.
 func TestObserve(t *testing.T) {
 	need(t)
 	t.Parallel()
@@ -79,13 +77,12 @@ func TestObserve(t *testing.T) {
 	}
 }
 
-// Two conversations through one proxy at the same time do not mix: each model
-// sees the placeholders of its own.
+// Two conversations through one proxy at the same time do not mix: each model sees only the placeholders of its own conversation.
 func TestTwoAtOnce(t *testing.T) {
 	need(t)
 	t.Parallel()
 	straight := session(t, codex, direct)
-	model := llmtest.New(script("")) // paths are relative: codex reads by commands
+	model := llmtest.New(script("")) // paths are relative, because codex reads with commands
 	t.Cleanup(func() { _ = model.Close() })
 	proxy := startProxy(t, t.TempDir(), "--upstream", model.URL)
 	outcomes := make([]outcome, 2)
@@ -116,7 +113,7 @@ func TestTwoAtOnce(t *testing.T) {
 	}
 }
 
-// Codex over a WebSocket leaves the same with stet as without, and less is sent (WIRE-4).
+// Codex over a WebSocket makes the same changes with stet as without, and sends less (WIRE-4).
 func TestCodexSocket(t *testing.T) {
 	need(t)
 	t.Parallel()

@@ -50,7 +50,7 @@ func TestNewcomer(t *testing.T) {
 			model, proxy := freeAddress(t), freeAddress(t)
 			start(t, repo, env, model, program, "model", "--listen", model, bedsFile)
 			settings, before := "listen = \""+proxy+"\"\n", ""
-			if a.agent == "codex" { // it asks the model at a base URL of its own; the other one is at its provider as delivered
+			if a.agent == "codex" { // codex uses a base URL of its own; the other agent uses its default provider
 				before = "openai_base_url = \"http://" + model + "/v1\"\n"
 				write(t, filepath.Join(home, a.config), before)
 			} else {
@@ -79,14 +79,14 @@ func TestNewcomer(t *testing.T) {
 	}
 }
 
-// packed makes the npm packages of the program under test, as a release does.
+// packed makes the npm packages of the program under test, like a release.
 func packed(t *testing.T) []string {
 	t.Helper()
 	root, err := filepath.Abs("../..")
 	if err != nil {
 		t.Fatal(err)
 	}
-	dist := filepath.Join(root, "bin") // what packages hold beside the program is looked for next to it
+	dist := filepath.Join(root, "bin") // the packages also contain files that are looked for next to this directory
 	for _, args := range [][]string{{"licences", filepath.Join(dist, "release", "THIRD_PARTY_LICENSES")}, {"npm", os.Getenv(envStet), dist}} {
 		cmd := exec.Command("go", append([]string{"run", "."}, args...)...)
 		cmd.Dir = filepath.Join(root, "release")
@@ -101,12 +101,13 @@ func packed(t *testing.T) []string {
 	return files
 }
 
-// platform is this system and processor in Node's words.
+// platform returns this system and processor in the form of Node.
 func platform() string {
 	return runtime.GOOS + "-" + map[string]string{"amd64": "x64", "arm64": "arm64"}[runtime.GOARCH]
 }
 
-// Agents with providers of their own are sent through the proxy for good. They come to the same end, and less is sent.
+// Agents with providers of their own are permanently configured for the proxy. They end in the same way as without it, and less
+// is sent.
 func TestForGood(t *testing.T) {
 	need(t)
 	for _, a := range []agent{
@@ -134,7 +135,7 @@ func TestForGood(t *testing.T) {
 	}
 }
 
-// freeAddress is an address of the loopback that nothing listens on.
+// freeAddress returns a free address of the loopback.
 func freeAddress(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -145,7 +146,7 @@ func freeAddress(t *testing.T) string {
 	return l.Addr().String()
 }
 
-// start runs a program until the test ends. It returns once it answers at an address, if one is given.
+// start runs a program until the test ends. If an address is given, start returns after the program answers there.
 func start(t *testing.T, dir string, env []string, address string, args ...string) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), args[0], args[1:]...)

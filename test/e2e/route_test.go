@@ -19,8 +19,8 @@ import (
 	"github.com/stet-dev/stet/llm/llmtest"
 )
 
-// route is a way from the agent to the model: it returns the base URL that
-// the agent's configuration is to name, and what stands before its command.
+// route is a way from the agent to the model. It returns the base URL for the agent's configuration, and the words before the
+// agent's command.
 type route func(t *testing.T, home, model string) (base string, before []string)
 
 func direct(_ *testing.T, _, model string) (string, []string) { return model, nil }
@@ -30,15 +30,14 @@ func wrap(_ *testing.T, _, model string) (string, []string) {
 	return model, []string{os.Getenv(envStet), "wrap", "--"}
 }
 
-// wrapWith is wrap with flags.
+// wrapWith is wrap with more flags.
 func wrapWith(flags ...string) route {
 	return func(_ *testing.T, _, model string) (string, []string) {
 		return model, append(append([]string{os.Getenv(envStet), "wrap"}, flags...), "--")
 	}
 }
 
-// proxyOff configures the agent for a recorder, which stands before a
-// "stet proxy --policy off".
+// proxyOff configures the agent for a recorder in front of "stet proxy --policy off".
 func proxyOff(recorder **tap) route {
 	return func(t *testing.T, home, model string) (string, []string) {
 		*recorder = newTap(t, startProxy(t, home, "--policy", "off", "--upstream", model))
@@ -59,7 +58,7 @@ type process struct {
 	t    *testing.T
 	cmd  *exec.Cmd
 	url  string
-	read chan struct{} // closed when all that it said is read
+	read chan struct{} // closed when the whole output was read
 }
 
 func startProcess(t *testing.T, home string, args ...string) *process {
@@ -93,19 +92,19 @@ func startProcess(t *testing.T, home string, args ...string) *process {
 	return p
 }
 
-// end ends the process by a signal, and waits for it. A second call does nothing.
+// end sends a signal to the process, and waits for its end. A second call does nothing.
 func (p *process) end(signal syscall.Signal) {
 	if p.cmd.ProcessState != nil {
 		return
 	}
-	_ = p.cmd.Process.Signal(signal) // it may have ended by itself, which Wait tells
+	_ = p.cmd.Process.Signal(signal) // the process may have ended already, and then Wait says so
 	<-p.read
 	if err := p.cmd.Wait(); err != nil && signal != syscall.SIGKILL {
 		p.t.Errorf("stet proxy ended with %v", err)
 	}
 }
 
-// tap is a recorder that passes every request on.
+// tap records every request and passes it on.
 type tap struct {
 	url      string
 	upstream atomic.Pointer[url.URL]
@@ -125,7 +124,7 @@ func newTap(t *testing.T, upstream string) *tap {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		if err != nil {
-			return // the agent is gone
+			return // the agent has ended
 		}
 		p.mu.Lock()
 		p.requests = append(p.requests, llmtest.Request{
@@ -140,7 +139,7 @@ func newTap(t *testing.T, upstream string) *tap {
 	return p
 }
 
-// to lets the next requests go to another upstream.
+// to sends the next requests to another upstream.
 func (p *tap) to(t *testing.T, upstream string) {
 	t.Helper()
 	u, err := url.Parse(upstream)

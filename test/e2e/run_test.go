@@ -16,8 +16,7 @@ import (
 	"github.com/stet-dev/stet/llm/llmtest"
 )
 
-// The workspace: one file that is long enough to be worth a line in its
-// place, and a small one.
+// The workspace has one file that is long enough to be replaced by a placeholder, and a small one.
 const (
 	bedsFile = "garden/beds.py"
 	oldLevel = "WATER_LEVEL = 5"
@@ -33,27 +32,25 @@ func bedsText() string {
 	return b.String()
 }
 
-// marker is a line of the file that stands nowhere else, and that no quoting
-// changes.
+// marker is a line of the file that occurs only there, and is the same in every quoting.
 const marker = "def bed_41():"
 
-// The two prompts of a session; the second is given to a new process of the
-// agent, which takes the conversation up again.
+// The two prompts of a session. The second one goes to a new process of the agent, which continues the conversation.
 var prompts = []string{
 	"Review " + bedsFile + ", raise the watering level, and write NOTES.md.",
 	"Look at the beds once more.",
 }
 
-// The turns of the script that something is said of below.
+// Numbers of turns of the script that tests use.
 const (
 	turnFirst   = 0 // the file is read
-	turnAgain   = 1 // and read again
-	turnInsists = 2 // and again, right after the one-line answer
-	turnRange   = 3 // and a part of it
-	turnLast    = 9 // and whole, for the second prompt
+	turnAgain   = 1 // the file is read again
+	turnInsists = 2 // the file is read again, directly after the placeholder
+	turnRange   = 3 // a part of the file is read
+	turnLast    = 9 // the whole file is read for the second prompt
 )
 
-// script is the session: the same for every agent. The model thinks before each answer.
+// script returns the session, which is the same for every agent. The model thinks before each answer.
 func script(root string) llmtest.Script {
 	s := llmtest.Script{Root: root, Turns: []llmtest.Turn{
 		llmtest.Say("I read the file.", llmtest.Read(bedsFile)),
@@ -74,7 +71,7 @@ func script(root string) llmtest.Script {
 	return s
 }
 
-// outcome is what a session came to.
+// outcome is the result of a session.
 type outcome struct {
 	exit     []int // of each prompt
 	diff     string
@@ -84,7 +81,7 @@ type outcome struct {
 	took     time.Duration
 }
 
-// turns are the requests that the script answered, side requests left out.
+// turns returns the requests that the script answered, without other requests of the agent.
 func (o outcome) turns() []llmtest.Request {
 	var out []llmtest.Request
 	for _, r := range o.requests {
@@ -95,7 +92,7 @@ func (o outcome) turns() []llmtest.Request {
 	return out
 }
 
-// thinking counts the blocks of thinking that the agent sent in its last turn.
+// thinking counts the blocks of thinking in the agent's last turn.
 func (o outcome) thinking() int {
 	turns := o.turns()
 	if len(turns) == 0 {
@@ -114,15 +111,14 @@ func (o outcome) refused() (n int) {
 	return n
 }
 
-// session runs the agent, prompt by prompt, in a home and a workspace of its
-// own. The model fails as faults say, from its first answer on.
+// session runs the agent with one prompt after another, in a home and a workspace of its own. The model's first answers fail as
+// faults say.
 func session(t *testing.T, a agent, through route, faults ...llmtest.Fault) outcome {
 	t.Helper()
 	return sessionOf(t, a, llmtest.NewAccount, through, nil, faults...)
 }
 
-// sessionOf is a session on an account of a kind. Before each prompt but the first it calls
-// between, which may be nil.
+// sessionOf is session with a given kind of account. Before each prompt except the first it calls between, which may be nil.
 func sessionOf(t *testing.T, a agent, account llmtest.Account, through route, between func(), faults ...llmtest.Fault) outcome {
 	t.Helper()
 	home, repo := places(t, a)
@@ -177,7 +173,7 @@ func places(t *testing.T, a agent) (home, repo string) {
 	return home, repo
 }
 
-// run runs a command to its end, and ends with it all that it started.
+// run runs a command to its end, and ends everything that the command started.
 func run(t *testing.T, dir string, env, args []string) (exit int, output string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
@@ -196,7 +192,7 @@ func run(t *testing.T, dir string, env, args []string) (exit int, output string)
 	return cmd.ProcessState.ExitCode(), said.String()
 }
 
-// environment is all that an agent sees of the machine.
+// environment returns the whole environment of an agent.
 func environment(home string) []string {
 	return []string{
 		"HOME=" + home, "PATH=" + os.Getenv("PATH"), "TERM=dumb", "LANG=C.UTF-8", "CI=1", "NO_COLOR=1",

@@ -8,9 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// isolations let a command run in a network namespace of its own: directly, for
-// which one has to be root, or as the root of a user namespace. It gets a process
-// namespace too, so that all that it started ends with it, and it ends with us.
+// isolations are two ways to run a command in a network namespace of its own: as root, or as the root of a user namespace. The
+// command also gets a process namespace. So everything that it started ends with it, and it ends with the test.
 var isolations = []func(cmd *exec.Cmd){
 	func(cmd *exec.Cmd) {
 		cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET | syscall.CLONE_NEWPID, Pdeathsig: syscall.SIGKILL}
@@ -24,7 +23,7 @@ var isolations = []func(cmd *exec.Cmd){
 	},
 }
 
-// loopbackUp switches on the only device that the namespace has.
+// loopbackUp switches on the only network device of the namespace.
 func loopbackUp() error {
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -42,7 +41,7 @@ func loopbackUp() error {
 	return unix.IoctlIfreq(fd, unix.SIOCSIFFLAGS, lo)
 }
 
-// group lets cmd end with all that it started when its context ends.
+// group makes cmd and everything that it started end when its context ends.
 func group(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }

@@ -7,8 +7,7 @@ import (
 	"os/exec"
 )
 
-// isolations make a command fail: there are no network namespaces here, and no
-// agent is started with a network.
+// isolations make the command fail: this system has no network namespaces, and no agent may be started with a network.
 var isolations = []func(cmd *exec.Cmd){
 	func(cmd *exec.Cmd) { cmd.Err = errors.New("network namespaces need Linux") },
 }

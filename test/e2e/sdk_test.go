@@ -21,16 +21,15 @@ var sdkScript = llmtest.Script{Turns: []llmtest.Turn{
 	llmtest.Say("Row 41 has one plant: 日本 🌱"),
 }}
 
-// TestSDKs runs a script for each npm SDK, straight at the model and under
-// "stet wrap": answers, streams, tool calls and failures must be the same to
-// the SDK, and the requests the same to the model.
+// TestSDKs runs a script for each npm SDK, directly with the model and under "stet wrap". The SDK must get the same answers,
+// streams, tool calls and errors, and the model must get the same requests.
 func TestSDKs(t *testing.T) {
 	need(t)
 	scripts, err := filepath.Glob("../sdk/js/*.mjs")
 	if err != nil || len(scripts) < 5 {
 		t.Fatalf("scripts: %v, %v", scripts, err)
 	}
-	for _, script := range scripts { // beside the packages, where node looks for them
+	for _, script := range scripts { // node looks for packages in the script's directory
 		data, err := os.ReadFile(script)
 		if err != nil {
 			t.Fatal(err)

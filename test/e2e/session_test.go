@@ -14,14 +14,12 @@ import (
 	"github.com/stet-dev/stet/llm/llmtest"
 )
 
-// mark begins every line that stet leaves in place of a text.
+// mark is the beginning of every placeholder.
 const mark = "[stet: "
 
-// TestAgents lets each agent do the same session three times: straight to the
-// model, under "stet wrap", and through "stet proxy --policy off". The agent
-// must not be able to tell them apart (same exit codes, turns and diff; its own
-// history untouched), and the model must see the placeholders where, and
-// only where, they belong (TRIM-1, TRIM-4, TRIM-16).
+// TestAgents runs the same session of each agent three times: directly with the model, under "stet wrap", and through "stet proxy
+// --policy off". The agent must behave the same each time, with the same exit codes, turns and diff, and its own history must not
+// change. The model must see placeholders exactly in the right places (TRIM-1, TRIM-4, TRIM-16).
 func TestAgents(t *testing.T) {
 	need(t)
 	for _, a := range agents {
@@ -78,7 +76,7 @@ func steps(o outcome) []int {
 	return out
 }
 
-// result is what req says the call of turn n came to.
+// result returns the result of the call of turn n in req.
 func result(req *llm.Request, n int) string {
 	for _, m := range req.Messages {
 		for _, p := range m.Parts {
@@ -90,8 +88,8 @@ func result(req *llm.Request, n int) string {
 	return ""
 }
 
-// placeholders checks what the model saw in the last request, and that it saw
-// the same in every request before, those of the earlier process included.
+// placeholders checks what the model saw in the last request. It also checks that every request before showed the same, including
+// those of the earlier process.
 func placeholders(t *testing.T, straight, wrapped outcome) {
 	t.Helper()
 	if t.Failed() {
@@ -110,7 +108,7 @@ func placeholders(t *testing.T, straight, wrapped outcome) {
 				t.Errorf("turn %d: a placeholder beside the text it stands for: %s", n, is)
 			}
 		}
-		whole := strings.Contains(was, marker) // else the agent itself sent none
+		whole := strings.Contains(was, marker) // otherwise the agent itself has shortened the text
 		switch {
 		case strings.Contains(was, mark):
 			t.Errorf("turn %d: a placeholder without stet", n)
@@ -136,14 +134,13 @@ func placeholders(t *testing.T, straight, wrapped outcome) {
 	t.Logf("%d results left out; the last request has %d bytes, without stet %d", count, len(after[last].Body), len(before[last].Body))
 }
 
-// sameText compares results of two runs: what differs from run to run (times,
-// identities, the name of the throw-away directory) stands in short lines.
+// sameText compares results of two runs. Only short lines may differ: they have times, ids, and the name of the temporary
+// directory.
 func sameText(a, b string) bool {
 	return strings.Count(a, "\n") == strings.Count(b, "\n") && strings.Contains(a, marker) == strings.Contains(b, marker)
 }
 
-// stored checks that the agent's own storage knows nothing of stet, and has
-// the text as often as without (TRIM-1).
+// stored checks that the agent's own files contain no placeholder, and contain the text as often as without stet (TRIM-1).
 func stored(t *testing.T, straight, wrapped outcome) {
 	t.Helper()
 	want, _ := occurrences(t, straight.home)
@@ -162,8 +159,8 @@ func stored(t *testing.T, straight, wrapped outcome) {
 	}
 }
 
-// occurrences counts how often the file's text stands in the agent's files,
-// and lists those that hold a placeholder. stet's own are left out.
+// occurrences counts how often the agent's files contain the text, and lists the files with a placeholder. It skips stet's own
+// files.
 func occurrences(t *testing.T, home string) (count int, marked []string) {
 	t.Helper()
 	err := filepath.WalkDir(home, func(path string, d fs.DirEntry, err error) error {
@@ -186,13 +183,13 @@ func occurrences(t *testing.T, home string) (count int, marked []string) {
 	return count, marked
 }
 
-// untouched checks that what left the agent is what the model received.
+// untouched checks that the model received what the agent sent.
 func untouched(t *testing.T, sent []llmtest.Request, received []llmtest.Request) {
 	t.Helper()
 	if len(sent) != len(received) {
 		t.Fatalf("the agent sent %d requests, the model received %d", len(sent), len(received))
 	}
-	// Two requests at once may pass each other on the way.
+	// Two requests that are sent at the same time may arrive in another order.
 	for _, s := range sent {
 		i := slices.IndexFunc(received, func(r llmtest.Request) bool {
 			return s.Method == r.Method && s.Path == r.Path && s.Query == r.Query && bytes.Equal(s.Body, r.Body)
@@ -210,6 +207,5 @@ func untouched(t *testing.T, sent []llmtest.Request, received []llmtest.Request)
 	}
 }
 
-// hopByHop are headers that belong to one connection, or that a proxy must
-// decide on itself.
+// hopByHop are headers that belong to one connection, or that a proxy sets itself.
 var hopByHop = map[string]bool{"Connection": true, "Keep-Alive": true, "Accept-Encoding": true, "X-Forwarded-For": true}

@@ -15,10 +15,10 @@ import (
 	"github.com/stet-dev/stet/llm/llmtest"
 )
 
-// event is what happens to the proxy between the prompts of a session.
+// event is something that happens to the proxy between the prompts of a session.
 type event struct {
 	name string
-	// next starts the proxy that stands there afterwards.
+	// next returns the proxy to which the later requests go, and may start it.
 	next func(t *testing.T, before *process, home string, args []string) *process
 }
 
@@ -38,9 +38,8 @@ var events = []event{
 	}},
 }
 
-// TestTable lets agents do the session on both kinds of account, under every policy, and
-// with a proxy that is ended between the prompts; and prints what came of it. Only a few of
-// the rows are played unless STET_TABLE=all.
+// TestTable runs sessions of agents on both kinds of account, under every policy, and with a proxy that ends between the prompts.
+// It prints a table of the results. It runs only a few rows unless STET_TABLE=all is set.
 func TestTable(t *testing.T) {
 	need(t)
 	var mu sync.Mutex
@@ -77,7 +76,7 @@ func TestTable(t *testing.T) {
 	for _, key := range slices.Sorted(maps.Keys(rows)) {
 		fmt.Fprint(w, rows[key])
 	}
-	_ = w.Flush() // into memory
+	_ = w.Flush() // a write to memory does not fail
 	t.Log("\n" + b.String())
 }
 
@@ -86,11 +85,11 @@ type row struct {
 	event  event
 }
 
-// rowsOf are the rows of an agent that are played now: all where STET_TABLE says so; else
-// two of the agent that sends thinking back, which TestAgents does not play.
+// rowsOf returns the rows of an agent to run. Without STET_TABLE=all these are two rows of the agent that sends thinking back,
+// which TestAgents does not run.
 func rowsOf(a agent, account llmtest.Account) (out []row) {
 	if account == llmtest.OldAccount && a.wire != "messages" {
-		return nil // accounts differ in what the Messages API refuses
+		return nil // the accounts differ only in what the Messages API refuses
 	}
 	if os.Getenv("STET_TABLE") == "all" {
 		for _, policy := range history.Policies() {
@@ -111,8 +110,7 @@ func rowsOf(a agent, account llmtest.Account) (out []row) {
 	return []row{{history.Adaptive, events[2]}}
 }
 
-// throughEvent is a session through "stet proxy", to which something happens between the
-// prompts.
+// throughEvent runs a session through "stet proxy". Between the prompts the event happens.
 func throughEvent(t *testing.T, a agent, account llmtest.Account, policy history.Policy, e event) outcome {
 	t.Helper()
 	var front *tap
@@ -133,7 +131,7 @@ func throughEvent(t *testing.T, a agent, account llmtest.Account, policy history
 	})
 }
 
-// sent is how many bytes the requests had that the script answered.
+// sent returns the bytes of the requests that the script answered.
 func (o outcome) sent() (n int) {
 	for _, r := range o.turns() {
 		n += len(r.Body)

@@ -1,9 +1,9 @@
-// Package wire plays conversations through stet against a scripted model that refuses what
-// the providers refuse: through the program, which is ended, killed and started again in the
-// middle; and recorded sessions through proxies of this process. It holds tests only.
+// Package wire plays conversations through stet. A scripted model refuses what the providers refuse. Some tests run the program,
+// which is ended, killed and started again in the middle. Others play recorded sessions through proxies in the test process. The
+// package has only tests.
 //
 //	go test ./test/wire -run Table -v
 //
-// prints a table: how many turns a session took, how many errors there were, and how much
-// less was sent. Recorded sessions are read where STET_TRANSCRIPTS says.
+// prints a table: how many turns a session took, how many errors there were, and how much less was sent. STET_TRANSCRIPTS names
+// the directory of the recorded sessions.
 package wire

@@ -9,11 +9,11 @@ import (
 	"github.com/stet-dev/stet/history"
 )
 
-// nodes are several "stet serve" with one database. Each has a home of its own.
+// nodes are several "stet serve" with one database. Each has its own home directory.
 type nodes struct {
 	run  *run
 	home []string
-	lock *pgx.Conn // holds the tables; nil: nothing does
+	lock *pgx.Conn // holds the locks of the tables; nil: there are none
 }
 
 // more starts a node.
@@ -27,13 +27,13 @@ func (n *nodes) start(i int) *process {
 	n.run.t.Helper()
 	p := startAs(n.run.t, serving, n.home[i], n.run.store, n.run.model.URL, n.run.policy, "serve", "--no-workspace")
 	if n.run.players[0].api != 0 {
-		p.base += "/v1" // as the server says for these formats
+		p.base += "/v1" // the server says to add /v1 for these formats
 	}
 	return p
 }
 
-// hold keeps everyone from tables of the database, as one that does not answer does. They are locked in the order in which they are
-// written.
+// hold locks tables of the database, so that the nodes wait as for a database that does not answer. It locks them in the order in
+// which stet writes them.
 func (n *nodes) hold() {
 	n.run.t.Helper()
 	ctx := n.run.t.Context()
@@ -54,7 +54,7 @@ func (n *nodes) release() {
 	}
 }
 
-// moves are conditions under which a conversation is at another node at every turn.
+// moves returns the conditions under which each turn of a conversation goes to another node.
 func moves(history.Policy) []condition {
 	killed := func(n *nodes, turn int) {
 		if at := turn / 2 % len(n.run.proxies); turn%2 == 1 {
@@ -75,11 +75,11 @@ func moves(history.Policy) []condition {
 		n := new(nodes)
 		c.everyAPI = true
 		c.at = func(r *run, turn int) {
-			if another && turn == 11 { // its cache is cold: old outputs leave, where they may
+			if another && turn == 11 { // this model's cache is cold, so old outputs leave if they may
 				r.players[0].req.Model = map[string]string{"claude-opus-5-5": "claude-fable-5-1", "gpt-5.5": "gpt-5.4"}[r.players[0].req.Model]
 			}
 			if r.policy == "" {
-				return // there is no stet
+				return // there is no proxy
 			}
 			if n.run == nil {
 				n.run = r
@@ -103,5 +103,5 @@ func moves(history.Policy) []condition {
 	return all
 }
 
-// WIRE-1, WIRE-2: the same where a conversation is at another of three nodes at every turn.
+// WIRE-1, WIRE-2: the same, with three nodes. Each turn of a conversation goes to another one.
 func TestTableOfNodes(t *testing.T) { table(t, moves, server.Database) }

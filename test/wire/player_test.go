@@ -18,8 +18,8 @@ import (
 
 const root = "/home/me/project"
 
-// apis are the formats that a player speaks, each with a model that checks what stands
-// before its thinking, where the format has that check.
+// apis are the formats that a player uses. Each has a model that checks what stands before its thinking, if the format has that
+// check.
 var apis = []struct {
 	name, model string
 	client      func(endpoint.Config) llm.Model
@@ -29,8 +29,7 @@ var apis = []struct {
 	{"responses", "gpt-5.5", func(c endpoint.Config) llm.Model { return openai.ResponsesClient{Endpoint: c} }},
 }
 
-// player is a small agent: it does what the model asks for, on files in memory, and keeps
-// its conversation.
+// player is a small agent. It does what the model asks for, on files in memory, and keeps its conversation.
 type player struct {
 	api    int
 	files  map[string]string
@@ -64,7 +63,7 @@ func newPlayer(api int) *player {
 	}}
 }
 
-// fork is another conversation that began as this one.
+// fork returns a second player with the same conversation.
 func (p *player) fork() *player {
 	c := *p
 	c.req.Messages = append([]llm.Message(nil), p.req.Messages...)
@@ -77,8 +76,7 @@ func (p *player) say(text string) {
 	p.req.Messages = append(p.req.Messages, llm.Message{Role: llm.User, Parts: []llm.Part{{Text: text}}})
 }
 
-// turn asks the model at a base URL, and does what the answer asks for. It reports whether
-// the model has asked for anything.
+// turn sends a request to a base URL, and does what the answer asks for. It reports whether the answer asked for anything.
 func (p *player) turn(ctx context.Context, base string) bool {
 	model := apis[p.api].client(endpoint.Config{BaseURL: base, Key: "dummy", Retries: -1})
 	p.turns++
@@ -101,7 +99,7 @@ func (p *player) turn(ctx context.Context, base string) bool {
 	return true
 }
 
-// do does what a call asks for, and says what came of it.
+// do does what a call asks for, and returns its result.
 func (p *player) do(call llm.Part) string {
 	var args struct {
 		Path          string `json:"file_path"`
@@ -147,7 +145,7 @@ func beds() string {
 	return b.String()
 }
 
-// script is the session that every player has: it reads a file again and again.
+// script returns the session that every player has: it reads a file again and again.
 func script() llmtest.Script {
 	s := llmtest.Script{Root: root}
 	read := llmtest.Read("beds.py")

@@ -27,11 +27,10 @@ import (
 	"github.com/stet-dev/stet/transcript"
 )
 
-// largest is how long a request of a recorded session may become, in bytes; the session is
-// played up to there.
+// largest is the longest request of a recorded session that is played, in bytes. The session ends there.
 const largest = 1 << 20
 
-// recordings are the recorded sessions, or the test is skipped.
+// recordings returns the recorded sessions, or skips the test.
 func recordings(t *testing.T) (all []*transcript.Session) {
 	t.Helper()
 	dir := os.Getenv("STET_TRANSCRIPTS")
@@ -46,7 +45,7 @@ func recordings(t *testing.T) (all []*transcript.Session) {
 		if err == nil {
 			all = append(all, sessions...)
 		}
-		return nil // what is no session file is not played
+		return nil // a file that is not a session is not played
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -57,20 +56,19 @@ func recordings(t *testing.T) (all []*transcript.Session) {
 // setting is how sessions are played.
 type setting struct {
 	policies []history.Policy
-	proxies  int  // with one store
-	changes  bool // the policy changes now and then
-	loses    bool // the store is lost now and then
-	tries    bool // old content may leave before thinking
+	proxies  int  // number of proxies with one store
+	changes  bool // the policy changes at random turns
+	loses    bool // the store is lost at random turns
+	tries    bool // old content before thinking may leave
 	account  llmtest.Account
 }
 
-// replayed is a recorded session that is played as one whose thinking is bound: the model
-// says again what was recorded, and thinks before it.
+// replayed is a recorded session, played as one whose thinking is bound. The model thinks, and then repeats the recorded answer.
 type replayed struct {
 	t       *testing.T
 	rand    *rand.Rand
 	model   *llmtest.Server
-	next    llm.Message // what the model says
+	next    llm.Message // the next answer of the model
 	store   record.Store
 	config  proxy.Config
 	running []*proxy.Proxy
@@ -81,11 +79,11 @@ type replayed struct {
 	tools    []tool.Spec
 	head     []llm.Message
 	messages []llm.Message
-	open     []string // calls that wait for their results
+	open     []string // ids of calls without a result
 	seen     map[string]bool
 
 	turns, sent, full int
-	thread            *thread // the session's message thread; nil: it has none
+	thread            *thread // the session's message thread; nil: none
 }
 
 // RoundTrip implements http.RoundTripper: it asks the model.
@@ -109,11 +107,11 @@ func (r *replayed) start() *proxy.Proxy {
 	return p
 }
 
-// disturb restarts a proxy now and then, and does worse where that is asked for.
+// disturb restarts a proxy at random turns. If the setting asks for it, it also changes the policy or loses the store.
 func (r *replayed) disturb() {
 	i := r.rand.IntN(len(r.running))
 	switch n := r.rand.IntN(60); {
-	case n < 2: // as after a kill: it is not closed, so it may not have written its last answers
+	case n < 2: // the proxy is not closed, as after a kill, so it may not have written its last answers
 		r.running[i] = r.start()
 	case n < 4:
 		if err := r.running[i].Close(context.Background()); err != nil {
@@ -129,8 +127,7 @@ func (r *replayed) disturb() {
 	}
 }
 
-// play plays the session s. It ends early where the model refuses a request, or a request
-// becomes too long.
+// play plays the session s. It ends early if the model refuses a request, or if a request becomes too long.
 func (r *replayed) play(s *transcript.Session) {
 	names := map[string]bool{}
 	for _, m := range s.Messages {
@@ -152,7 +149,7 @@ func (r *replayed) play(s *transcript.Session) {
 		}
 		if !m.Time.IsZero() {
 			if gap := m.Time.Sub(r.now); !r.now.IsZero() && gap > 0 {
-				time.Sleep(min(gap, 3*time.Hour)) // in the time of this test
+				time.Sleep(min(gap, 3*time.Hour)) // the time of the synctest bubble
 			}
 			r.now = m.Time
 		}
@@ -181,7 +178,7 @@ func (r *replayed) play(s *transcript.Session) {
 	}
 }
 
-// begin restarts the context.
+// begin starts a new context.
 func (r *replayed) begin() {
 	if r.thread != nil {
 		r.thread.previous = ""
@@ -193,7 +190,7 @@ func (r *replayed) user(text string) {
 	r.messages = append(r.messages, llm.Message{Role: llm.User, Parts: []llm.Part{{Text: text}}})
 }
 
-// legal is a recorded answer as the provider would take it back.
+// legal returns a recorded answer in a form that the provider accepts in later requests.
 func (r *replayed) legal(m llm.Message) llm.Message {
 	out := llm.Message{Role: llm.Assistant}
 	for _, p := range m.Parts {
@@ -202,7 +199,7 @@ func (r *replayed) legal(m llm.Message) llm.Message {
 			out.Parts = append(out.Parts, llm.Part{Text: p.Text})
 		case p.Kind == llm.ToolCall && p.Name != "" && p.CallID != "" && !r.seen[p.CallID]:
 			if args := map[string]any{}; json.Unmarshal([]byte(p.Args), &args) != nil {
-				text, _ := json.Marshal(map[string]string{"input": p.Args}) // a string is always JSON
+				text, _ := json.Marshal(map[string]string{"input": p.Args}) // a string can always be encoded
 				p.Args = string(text)
 			}
 			r.seen[p.CallID] = true
@@ -216,7 +213,7 @@ func (r *replayed) legal(m llm.Message) llm.Message {
 	return out
 }
 
-// results adds the results of calls that wait for one.
+// results adds the results of calls that have none yet.
 func (r *replayed) results(m llm.Message) {
 	out := llm.Message{Role: llm.Tool}
 	for _, p := range m.Parts {
@@ -230,7 +227,7 @@ func (r *replayed) results(m llm.Message) {
 	}
 }
 
-// settle answers the calls that were never answered.
+// settle adds results for calls that were never answered.
 func (r *replayed) settle() {
 	out := llm.Message{Role: llm.Tool}
 	for _, id := range r.open {
@@ -241,10 +238,10 @@ func (r *replayed) settle() {
 	}
 }
 
-// ask sends the conversation, to which the model says answer.
+// ask sends the conversation. answer is what the model answers.
 func (r *replayed) ask(answer llm.Message) bool {
 	r.next = answer
-	if r.turns%7 != 6 { // it does not always think
+	if r.turns%7 != 6 { // in one turn of seven the model does not think
 		r.next.Parts = append([]llm.Part{{Kind: llm.Thinking, Text: fmt.Sprintf("thought %d", r.turns)}}, answer.Parts...)
 	}
 	if r.thread != nil {
@@ -304,8 +301,8 @@ func (r *replayed) refused() (n int) {
 	return n
 }
 
-// mayRefuse is how many requests the model may refuse that the client does not see: none where the proxy knows how all was
-// sent, but for the first that tries to change it.
+// mayRefuse returns how many requests the model may refuse without the client seeing it. There are none if the proxy knows the
+// form of everything that was sent, except for the first request that tries to change it.
 func (r *replayed) mayRefuse() int {
 	switch {
 	case r.loses:
@@ -316,7 +313,7 @@ func (r *replayed) mayRefuse() int {
 	return 0
 }
 
-// playAll plays every recorded session. before and after see each one.
+// playAll plays every recorded session. It calls before and after with each one.
 func playAll(t *testing.T, policy history.Policy, set setting, before, after func(*replayed)) {
 	for n, s := range recordings(t) {
 		t.Run(fmt.Sprintf("%s/%s/%d", policy, s.Format, n), func(t *testing.T) {
@@ -349,13 +346,13 @@ func playAll(t *testing.T, policy history.Policy, set setting, before, after fun
 	}
 }
 
-// WIRE-1: a recorded session passes as one whose thinking is bound, through a proxy that is restarted from time to time.
+// WIRE-1: no request of a recorded session with bound thinking fails through a proxy that is restarted at random turns.
 func TestRecorded(t *testing.T) { replay(t, setting{policies: history.Policies(), proxies: 1}) }
 
 var adaptive = []history.Policy{history.Adaptive}
 
-// The same where it is tried to leave old content out before thinking: one request of an account that refuses that may be
-// refused, and an account that lets it pass saves more.
+// The same, with a proxy that tries to leave out old content before thinking. If the account refuses that, it may refuse one
+// request. If the account allows it, more is saved.
 func TestRecordedTries(t *testing.T) {
 	for _, account := range []llmtest.Account{llmtest.NewAccount, llmtest.OldAccount} {
 		t.Run(string(account), func(t *testing.T) {
@@ -364,15 +361,15 @@ func TestRecordedTries(t *testing.T) {
 	}
 }
 
-// The same through two proxies with one store.
+// The same, through two proxies with one store.
 func TestRecordedByTwo(t *testing.T) { replay(t, setting{policies: adaptive, proxies: 2}) }
 
-// The same where the policy changes now and then.
+// The same, with a policy that changes at random turns.
 func TestRecordedPolicies(t *testing.T) {
 	replay(t, setting{policies: adaptive, proxies: 1, changes: true})
 }
 
-// The same where the store is lost now and then.
+// The same, with a store that is lost at random turns.
 func TestRecordedUpheavals(t *testing.T) {
 	replay(t, setting{policies: adaptive, proxies: 1, loses: true})
 }

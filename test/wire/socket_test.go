@@ -18,16 +18,16 @@ import (
 	"github.com/stet-dev/stet/llm/openai"
 )
 
-// onSocket is a player that speaks to the model over a WebSocket, as Codex does: a request has only what is new behind
-// the answer before; on a new socket it has all.
+// onSocket is a player that uses a WebSocket, as Codex does. A request has only what is new after the answer before. The first
+// request on a new socket has everything.
 type onSocket struct {
 	*player
 	body     map[string]json.RawMessage
-	items    []json.RawMessage // of the conversation
-	known    int               // of these, what the socket has
+	items    []json.RawMessage // the items of the conversation
+	known    int               // how many of these the socket has
 	previous string            // the id of the answer before; empty: the socket has none
 	conn     *websocket.Conn   // nil: none is open
-	lost     int               // sockets that broke
+	lost     int               // number of sockets that broke
 }
 
 func newOnSocket(t *testing.T) *onSocket {
@@ -58,8 +58,8 @@ func raw(t *testing.T, v any) json.RawMessage {
 	return b
 }
 
-// turn asks the model, and does what the answer asks for. sent is called when the request is written. It reports whether the
-// session goes on: it does where the socket broke.
+// turn sends a request, and does what the answer asks for. It calls sent after the request is written. It reports whether the
+// session continues, which is also true if the socket broke.
 func (p *onSocket) turn(t *testing.T, base string, sent func()) bool {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -123,8 +123,8 @@ func (p *onSocket) turn(t *testing.T, base string, sent func()) bool {
 	return len(p.items) > p.known
 }
 
-// A session over sockets goes on when the proxy is killed while they are open, also in the middle of an answer: the model
-// refuses nothing, and gets what it got before in the same form (WIRE-4).
+// A session over sockets continues if the proxy is killed while they are open, also in the middle of an answer. The model refuses
+// nothing, and gets earlier messages again in the same form (WIRE-4).
 func TestSocketsKilled(t *testing.T) {
 	play := func(policy string) (files string, requests []llmtest.Request, lost int) {
 		m := model(t, llmtest.NewAccount)
@@ -154,7 +154,7 @@ func TestSocketsKilled(t *testing.T) {
 			once("idle later", 10)
 			more = p.turn(t, base, func() { once("in an answer", 6) })
 		}
-		_ = p.conn.Close(websocket.StatusNormalClosure, "") // the model or the proxy may be quicker
+		_ = p.conn.Close(websocket.StatusNormalClosure, "") // the model or the proxy may close it first
 		return p.files["beds.py"] + p.files["NOTES.md"], m.Requests(), p.lost
 	}
 	largest := func(requests []llmtest.Request) (n int) {

@@ -16,9 +16,9 @@ import (
 	"github.com/stet-dev/stet/store/postgrestest"
 )
 
-var built string // the directory of the binary; empty: there is none
+var built string // the directory of the binary; empty: none was built
 
-// server is what the proxies keep their records in that keep them in PostgreSQL.
+// server is the PostgreSQL server in which some proxies keep their records.
 var server postgrestest.Server
 
 func TestMain(m *testing.M) {
@@ -50,7 +50,7 @@ type process struct {
 	t    *testing.T
 	cmd  *exec.Cmd
 	base string
-	read chan struct{} // closed when all that it said is read
+	read chan struct{} // closed when the whole output was read
 	said *strings.Builder
 }
 
@@ -59,14 +59,13 @@ var (
 	serving   = regexp.MustCompile(`ANTHROPIC_BASE_URL=(http://\S+)`)
 )
 
-// start starts the proxy with what it remembers in store or, if that is empty, in home. More flags may stand behind the
-// policy.
+// start starts the proxy. It keeps its records in store, or in home if store is empty. More flags may follow the policy.
 func start(t *testing.T, home, store, upstream, policy string) *process {
 	t.Helper()
 	return startAs(t, listening, home, store, upstream, policy, "proxy")
 }
 
-// startAs starts stet with a proxy inside, which says where that is as the expression tells.
+// startAs starts a stet command that contains a proxy. says matches its output, and finds the proxy's address there.
 func startAs(t *testing.T, says *regexp.Regexp, home, store, upstream, policy string, command ...string) *process {
 	t.Helper()
 	name, err := binary()
@@ -77,7 +76,7 @@ func startAs(t *testing.T, says *regexp.Regexp, home, store, upstream, policy st
 	p.cmd = exec.Command(name, append(command, "--listen", "127.0.0.1:0", "--upstream", upstream)...)
 	p.cmd.Args = append(p.cmd.Args, strings.Fields("--policy "+policy)...)
 	p.cmd.Dir = home
-	p.cmd.Env = []string{"HOME=" + home, "PATH=" + os.Getenv("PATH"), "STET_STORE=" + store, "STET_KEEP_SHELL=1"} // a short session has few old outputs
+	p.cmd.Env = []string{"HOME=" + home, "PATH=" + os.Getenv("PATH"), "STET_STORE=" + store, "STET_KEEP_SHELL=1"} // a short session has only few old outputs
 	stderr, err := p.cmd.StderrPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -106,13 +105,13 @@ func startAs(t *testing.T, says *regexp.Regexp, home, store, upstream, policy st
 	return p
 }
 
-// end ends the process by a signal, and waits for it. A second call does nothing.
+// end sends a signal to the process, and waits for its end. A second call does nothing.
 func (p *process) end(signal syscall.Signal) {
 	p.t.Helper()
 	if p.cmd.ProcessState != nil {
 		return
 	}
-	_ = p.cmd.Process.Signal(signal) // it may have ended by itself, which Wait tells
+	_ = p.cmd.Process.Signal(signal) // the process may have ended already, and then Wait says so
 	<-p.read
 	err := p.cmd.Wait()
 	var exit *exec.ExitError

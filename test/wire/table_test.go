@@ -18,14 +18,14 @@ import (
 	"github.com/stet-dev/stet/store"
 )
 
-// run is a session of a player, and what stands between it and the model.
+// run is a session of a player, and the proxies between the player and the model.
 type run struct {
 	t       *testing.T
 	model   *llmtest.Server
-	policy  string // what stands behind --policy
+	policy  string // the value of --policy, and more flags
 	home    string
 	store   string     // the database of the proxies; empty: a file in home
-	proxies []*process // the player asks one after another; none: it asks the model
+	proxies []*process // the player uses one after another; empty: it uses the model directly
 	asked   int
 	players []*player
 }
@@ -38,8 +38,8 @@ func (r *run) base() string {
 	return r.proxies[r.asked%len(r.proxies)].base
 }
 
-// again ends the proxies by a signal and starts as many, with another policy if it is not
-// empty. Without proxies it does nothing.
+// again ends the proxies with a signal, and starts as many new ones. If policy is not empty, they use it. If there are no
+// proxies, again does nothing.
 func (r *run) again(signal syscall.Signal, policy string) {
 	r.t.Helper()
 	r.policy = cmp.Or(policy, r.policy)
@@ -49,19 +49,18 @@ func (r *run) again(signal syscall.Signal, policy string) {
 	}
 }
 
-// condition is something that happens to a session. It is told before each turn of the
-// first player.
+// condition is something that happens to a session. Its function is called before each turn of the first player.
 type condition struct {
 	name    string
 	flags   string // of the proxies
 	at      func(r *run, turn int)
-	refused int // requests that the model may refuse, if the player does not see it
-	breaks  int // requests that may go out in another form than before
+	refused int // number of requests that the model may refuse without the player seeing it
+	breaks  int // number of requests that may change what was sent before
 
-	everyAPI bool // also on a database
+	everyAPI bool // the condition is played with every API, also on a database
 }
 
-// conditions are those in which the proxy can know what it sent.
+// conditions returns the conditions under which the proxy can know what it sent.
 func conditions(policy history.Policy) []condition {
 	other := string(history.Lossless)
 	if policy == history.Lossless {
@@ -110,7 +109,7 @@ func conditions(policy history.Policy) []condition {
 	}
 }
 
-// upheavals are conditions in which the proxy has forgotten what it sent, or never knew it.
+// upheavals returns the conditions under which the proxy has lost what it sent, or never knew it.
 func upheavals(history.Policy) []condition {
 	var absent []*process
 	return []condition{
@@ -131,8 +130,8 @@ func upheavals(history.Policy) []condition {
 	}
 }
 
-// tries are conditions in which the proxy tries to change what stands before thinking: a model that was not asked before
-// has no cache, so old outputs leave.
+// tries returns the conditions under which the proxy tries to change what stands before thinking. A model that was not asked
+// before has no cache, so old outputs leave.
 func tries(history.Policy) []condition {
 	another := func(r *run, turn int) {
 		if turn == 11 {
@@ -156,16 +155,16 @@ func tries(history.Policy) []condition {
 // result is a row of the table.
 type result struct {
 	turns   int
-	errors  []error // that the player saw
-	refused int     // answers of the model that are errors, seen by the player or not
+	errors  []error // the errors that the player saw
+	refused int     // number of errors that the model answered, including those that the player did not see
 	files   string
-	sent    int // bytes of requests for answers
-	breaks  int // requests that do not go on from one before as it was sent
+	sent    int // bytes of the requests for answers
+	breaks  int // number of requests that change what was sent before
 }
 
-// breaks counts the requests before which no request stands that they go on from.
+// breaks counts the requests that do not begin with the messages of an earlier request.
 func breaks(requests []llmtest.Request) (n int) {
-	var sent [][]string // of each request, its messages
+	var sent [][]string // the messages of each request
 	for _, r := range requests {
 		if r.Wire == "" || r.Decoded == nil {
 			continue
@@ -190,7 +189,7 @@ func breaks(requests []llmtest.Request) (n int) {
 	return n
 }
 
-// play lets a player have the session under a condition.
+// play plays the session under a condition.
 func play(t *testing.T, store string, api int, account llmtest.Account, policy string, c condition) result {
 	t.Helper()
 	r := &run{t: t, model: model(t, account), policy: policy, home: t.TempDir(), store: store, players: []*player{newPlayer(api)}}
@@ -212,11 +211,11 @@ func play(t *testing.T, store string, api int, account llmtest.Account, policy s
 	}
 	if store != "" {
 		for _, p := range r.proxies {
-			p.end(syscall.SIGTERM) // which writes what is not written yet
+			p.end(syscall.SIGTERM) // writes the rows that are not written yet
 		}
 		wantRecorded(t, store)
 	}
-	t.Cleanup(func() { // after the processes have ended
+	t.Cleanup(func() { // runs after the processes have ended
 		if t.Failed() {
 			for i, p := range r.proxies {
 				t.Logf("proxy %d says:\n%s", i, p.said)
@@ -242,21 +241,21 @@ func play(t *testing.T, store string, api int, account llmtest.Account, policy s
 	return out
 }
 
-// WIRE-1, WIRE-2: no condition makes the model refuse what it would not refuse without
-// stet, on any kind of account and under any policy.
+// WIRE-1, WIRE-2: under each condition the model refuses nothing that it would not refuse without stet, on every kind of account
+// and under every policy.
 func TestTable(t *testing.T) { table(t, conditions, nil) }
 
-// WIRE-1, WIRE-2: the same where the proxies keep in PostgreSQL what they sent.
+// WIRE-1, WIRE-2: the same, with proxies that keep their records in PostgreSQL.
 func TestTableOnPostgres(t *testing.T) { table(t, conditions, server.Database) }
 
-// The same where the proxy does not know what it sent.
+// The same, with proxies that do not know what was sent.
 func TestTableOfUpheavals(t *testing.T) { table(t, upheavals, nil) }
 
-// WIRE-1: where old content leaves before thinking, an account that refuses that refuses one request, and remembers it
-// through the end of the process.
+// WIRE-1: the proxy tries to leave out old content before thinking. If the account refuses that, it refuses one request. The
+// proxy remembers that after a restart.
 func TestTableOfTries(t *testing.T) { table(t, tries, nil) }
 
-// wantRecorded checks that the proxies did keep their records in the database.
+// wantRecorded checks that the proxies have kept their records in the database.
 func wantRecorded(t *testing.T, where string) {
 	t.Helper()
 	s, err := store.Open(t.Context(), where)
@@ -269,8 +268,8 @@ func wantRecorded(t *testing.T, where string) {
 	}
 }
 
-// table plays a session under each condition. database makes a database for the proxies of a row; nil: they use a file. With
-// a database the rows are fewer: one kind of account, two policies and, but for some conditions, one API.
+// table plays a session under each condition. database makes a database for the proxies of a row; if it is nil, they use a file.
+// With a database there are fewer rows: one kind of account, two policies, and for most conditions one API.
 func table(t *testing.T, conditions func(history.Policy) []condition, database func(testing.TB) string) {
 	var mu sync.Mutex
 	rows := map[string]string{}
@@ -278,7 +277,7 @@ func table(t *testing.T, conditions func(history.Policy) []condition, database f
 		for api := range apis {
 			accounts := []llmtest.Account{llmtest.NewAccount, llmtest.OldAccount}
 			if apis[api].name != "messages" {
-				accounts = accounts[:1] // they have no such check
+				accounts = accounts[:1] // the accounts differ only in a check of the Messages API
 			}
 			if database != nil {
 				accounts = accounts[:1]
@@ -305,7 +304,7 @@ func table(t *testing.T, conditions func(history.Policy) []condition, database f
 							if straight.turns != with.turns || straight.files != with.files {
 								t.Errorf("%d turns, without stet %d; the same files: %v", with.turns, straight.turns, straight.files == with.files)
 							}
-							rewrites := policy == history.KeepLatest && apis[api].name != "messages" // that is what this policy does
+							rewrites := policy == history.KeepLatest && apis[api].name != "messages" // keep-latest changes what was sent before
 							if with.breaks > straight.breaks+c.breaks && !rewrites {
 								t.Errorf("%d requests do not go on from one before, without stet %d", with.breaks, straight.breaks)
 							}
@@ -328,6 +327,6 @@ func table(t *testing.T, conditions func(history.Policy) []condition, database f
 	for _, key := range slices.Sorted(maps.Keys(rows)) {
 		fmt.Fprint(w, rows[key])
 	}
-	_ = w.Flush() // into memory
+	_ = w.Flush() // a write to memory does not fail
 	t.Log("\n" + b.String())
 }

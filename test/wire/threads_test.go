@@ -16,16 +16,16 @@ import (
 	"github.com/stet-dev/stet/llm/llmtest"
 )
 
-// thread is what a client of recorded sessions knows of its message thread.
+// thread is what the client of a recorded session knows of its message thread.
 type thread struct {
-	previous string // the answer that the next request goes on from; "": all is sent
-	held     int    // messages that the provider holds
+	previous string // the answer that the next request continues; "": all messages are sent
+	held     int    // number of messages that the provider holds
 
-	continued, replayed int // requests
-	has, would          int // bytes of text that the model has read, and would have without stet
+	continued, replayed int // numbers of requests
+	has, would          int // bytes of text that the model has read, and would have read without stet
 }
 
-// body is the next request of a session with threads.
+// body returns the next request of a session with threads.
 func (h *thread) body(r *replayed) ([]byte, error) {
 	req := llm.Request{Model: apis[0].model, MaxTokens: 900, Tools: r.tools, Messages: append(slices.Clone(r.head), r.messages...)}
 	whole, err := anthropic.Messages{}.Encode(&req)
@@ -52,9 +52,9 @@ func (h *thread) body(r *replayed) ([]byte, error) {
 	return json.Marshal(body)
 }
 
-// ask sends what is new in the conversation, or all of it.
+// ask sends the new messages of the conversation, or all of them.
 func (h *thread) ask(r *replayed) bool {
-	if size(r.messages) > largest || slices.ContainsFunc(r.open, func(id string) bool { return len(id) > 64 }) { // longer than the API takes
+	if size(r.messages) > largest || slices.ContainsFunc(r.open, func(id string) bool { return len(id) > 64 }) { // the API refuses longer ids
 		return false
 	}
 	for range 2 {
@@ -96,7 +96,7 @@ func (h *thread) ask(r *replayed) bool {
 	return false
 }
 
-// size is how many bytes of text messages have.
+// size returns the bytes of text in messages.
 func size(messages []llm.Message) (n int) {
 	for _, m := range messages {
 		for _, p := range m.Parts {
@@ -106,8 +106,8 @@ func size(messages []llm.Message) (n int) {
 	return n
 }
 
-// WIRE-3: a recorded session passes as one with message threads, whose thinking is bound, and what is left out of it is
-// left out of what the provider holds.
+// WIRE-3: a recorded session is played as one with message threads whose thinking is bound. No request is refused, and what stet
+// leaves out is also left out of the messages that the provider holds.
 func TestRecordedThreads(t *testing.T) {
 	continued, again, has, would := 0, 0, 0, 0
 	playAll(t, history.Adaptive, setting{proxies: 1}, func(r *replayed) { r.thread = new(thread) }, func(r *replayed) {
