@@ -10,18 +10,18 @@ import (
 	"time"
 )
 
-// commandJob is a piece of work that is done by stet and by another program, each as a whole process or by a running server.
+// commandJob is work that stet and another program do, each as a new process or with a running server.
 type commandJob struct {
 	name  string
 	goal  string
 	times int
-	other string // what it is measured beside
-	need  string // the program that has to be installed
+	other string // the other program
+	need  string // the program that must be installed
 	stet  func() error
 	peer  func() *exec.Cmd
 }
 
-// commands measures whole commands beside the usual programs for the same work.
+// commands compares whole commands with the usual programs for the same work.
 func commands(stet, dir string) error {
 	tree := filepath.Join(dir, "sources")
 	fmt.Fprintln(os.Stderr, "bench: copying the sources of Go nine times")
@@ -93,7 +93,7 @@ func commands(stet, dir string) error {
 	return nil
 }
 
-// measure measures both by turns, after one round that only fills the caches of the system.
+// measure measures both programs in turn, after one round that only fills the caches of the system.
 func (j commandJob) measure() error {
 	if _, err := exec.LookPath(j.need); err != nil {
 		line{j.name, "", "not installed", j.other, "", j.goal}.print()
@@ -104,7 +104,7 @@ func (j commandJob) measure() error {
 		for i, work := range []func() error{j.stet, func() error {
 			err := j.peer().Run()
 			if e, ok := err.(*exec.ExitError); ok && e.ExitCode() == 1 && j.need == "rg" {
-				return nil // nothing was found
+				return nil // the search found nothing
 			}
 			return err
 		}} {
@@ -121,7 +121,7 @@ func (j commandJob) measure() error {
 	return nil
 }
 
-// copySources copies the sources of the standard library that many times: about 11,000 files each.
+// copySources copies the sources of the standard library so many times, about 11,000 files each time.
 func copySources(tree string, times int) error {
 	root, err := exec.Command("go", "env", "GOROOT").Output()
 	if err != nil {
@@ -135,7 +135,7 @@ func copySources(tree string, times int) error {
 	return nil
 }
 
-// claudeSessions lays sessions of Claude Code out as that program does, and returns the bytes of them.
+// claudeSessions copies sessions of Claude Code into the directories that Claude Code uses, and returns their bytes.
 func claudeSessions(from, home string) (string, int64, error) {
 	var size int64
 	err := filepath.WalkDir(from, func(path string, d fs.DirEntry, err error) error {

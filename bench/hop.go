@@ -18,10 +18,10 @@ import (
 	"time"
 )
 
-// Requests of models through stet proxy, and through a bare proxy of the standard library, each a process of
-// its own. The provider is a server in this process, which answers at once.
+// Model requests go through stet proxy, and through a plain proxy of the standard library, each in a process of its own. The
+// provider is a server in this process, which answers at once.
 
-// bareUpstream makes this program the bare proxy in front of that address.
+// bareUpstream names an environment variable. If it is set, this program is the plain proxy in front of the address in it.
 const bareUpstream = "BENCH_BARE_UPSTREAM"
 
 const streamed = "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"id\":\"m\",\"type\":\"message\",\"role\":\"assistant\",\"model\":\"claude-sonnet-4-5\",\"content\":[]," +
@@ -29,7 +29,7 @@ const streamed = "event: message_start\ndata: {\"type\":\"message_start\",\"mess
 	"event: message_delta\ndata: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"end_turn\"},\"usage\":{\"output_tokens\":9}}\n\n" +
 	"event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n"
 
-// bareProxy runs the bare proxy, and prints its address.
+// bareProxy runs the plain proxy, and prints its address.
 func bareProxy(upstream string) error {
 	target, err := url.Parse(upstream)
 	if err != nil {
@@ -41,11 +41,11 @@ func bareProxy(upstream string) error {
 		Transport:     &http.Transport{DisableCompression: true, MaxIdleConnsPerHost: 64},
 	})
 	fmt.Println(front.URL)
-	_, err = io.Copy(io.Discard, os.Stdin) // until the one who started it goes
+	_, err = io.Copy(io.Discard, os.Stdin) // until the parent process ends
 	return err
 }
 
-// hopSide is one way of the requests.
+// hopSide is one of the ways to the provider.
 type hopSide struct {
 	name string
 	url  string
@@ -56,7 +56,7 @@ type hopSide struct {
 func (s *hopSide) start(cmd *exec.Cmd) error {
 	var err error
 	if cmd.Stdin == nil {
-		if _, err = cmd.StdinPipe(); err != nil { // open as long as this program runs
+		if _, err = cmd.StdinPipe(); err != nil { // stays open as long as this program runs
 			return err
 		}
 	}
@@ -81,7 +81,7 @@ func (s *hopSide) start(cmd *exec.Cmd) error {
 	return fmt.Errorf("%s says no address", s.name)
 }
 
-// peak is the most memory that the process has had, in MB; 0: not known.
+// peak returns the most memory that the process has used, in MB, or 0 if that is not known.
 func (s *hopSide) peak() int {
 	if s.cmd == nil {
 		return 0
@@ -111,7 +111,7 @@ func (s *hopSide) answers() error {
 	return err
 }
 
-// talk is a conversation: the bodies of its requests, one after the other.
+// talk returns a conversation: the bodies of its requests in order.
 func talk(name string, files string, size, rounds int) (bodies []string) {
 	body := `{"model":"claude-sonnet-4-5","max_tokens":1024,"stream":true,"system":"` + strings.Repeat("Follow the rule. ", 20) +
 		`","tools":[{"name":"Read","input_schema":{"type":"object"}}],"messages":[{"role":"user","content":"look around ` + name + `"}`
@@ -150,17 +150,17 @@ func (s *hopSide) post(body string) error {
 	return nil
 }
 
-// hopJob is a row: run does the work once over a side, and returns what it took for a request.
+// hopJob is a row. run does the work once with a side, and returns the time for one request.
 type hopJob struct {
 	name   string
 	goal   string
-	rate   bool // requests a second are shown
-	added  bool // the ratio is of what is added to the direct way
+	rate   bool // shows requests in a second
+	added  bool // the ratio compares only the time that a proxy adds to a direct request
 	rounds int
 	run    func(s *hopSide, round int) (time.Duration, error)
 }
 
-// median runs work so many times, and returns the median.
+// inTurn sends the bodies one after another, and returns the median time of all except the first.
 func inTurn(s *hopSide, bodies []string) (time.Duration, error) {
 	var took []time.Duration
 	for i, body := range bodies {
@@ -168,7 +168,7 @@ func inTurn(s *hopSide, bodies []string) (time.Duration, error) {
 		if err := s.post(body); err != nil {
 			return 0, err
 		}
-		if i > 0 { // the first is a whole conversation that is new
+		if i > 0 { // the first body is a whole new conversation
 			took = append(took, time.Since(begin))
 		}
 	}
@@ -176,7 +176,7 @@ func inTurn(s *hopSide, bodies []string) (time.Duration, error) {
 	return took[len(took)/2], nil
 }
 
-// atOnce sends each conversation's bodies in turn, all conversations at once.
+// atOnce sends the bodies of each conversation in turn, and all conversations at once.
 func atOnce(s *hopSide, talks [][]string) (time.Duration, error) {
 	var wg sync.WaitGroup
 	errs := make(chan error, len(talks))
@@ -224,7 +224,7 @@ func hopJobs() []hopJob {
 			return atOnce(s, talks)
 		}
 	}
-	// Short conversations: a client begins the next one when the one before has ended.
+	// Short conversations: a client begins the next one after the one before has ended.
 	short := func(s *hopSide, round int) (time.Duration, error) {
 		var clients [][]string
 		for i := range 16 {
@@ -248,8 +248,8 @@ func hopJobs() []hopJob {
 	}
 }
 
-// print prints the rows of a job: took has the median of each side, the first four being the direct way, the bare
-// proxy, stet, and stet without its record.
+// print prints the rows of a job. took has the median of each side. The first four sides are the direct way, the plain proxy,
+// stet, and stet without its record.
 func (j hopJob) print(sides []*hopSide, took []time.Duration) {
 	cell := func(i int) string {
 		if j.rate {
@@ -296,7 +296,7 @@ func hops(stet, dir string) error {
 	for _, p := range installed() {
 		side, err := p.side(up.URL, dir)
 		if err != nil {
-			fmt.Fprintln(os.Stderr, "bench:", err) // the others can be measured
+			fmt.Fprintln(os.Stderr, "bench:", err) // the other jobs can still be measured
 			continue
 		}
 		defer func() { _ = side.cmd.Process.Kill(); _ = side.cmd.Wait() }()

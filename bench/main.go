@@ -1,19 +1,20 @@
-// Bench measures stet beside others, each in a process of its own, in one run and by turns. It prints one table in
-// Markdown: medians, how many times as long stet takes as the other, and the goal. What reaches the model is a table of its own.
+// Bench compares stet with other programs, each in a process of its own, in one run and in turn. It prints one table in Markdown:
+// medians, the time of stet divided by the time of the other program, and the goal. There is a separate table of what reaches the
+// model.
 //
-//   - hops: stet proxy beside a bare proxy of Go's standard library,
+//   - hops: stet proxy, and a plain proxy of Go's standard library,
 //
-//   - files: stet's file tools beside the official file server of MCP, both over standard input and output,
+//   - files: stet's file tools, and the official file server of MCP, both over standard input and output,
 //
-//   - commands: searching and finding files, and "stet savings", beside ripgrep, fd and ccusage,
+//   - commands: searching and finding files, and "stet savings", and for the same work ripgrep, fd and ccusage,
 //
 //   - sent: what reaches the model of the requests of recorded sessions (-sessions PATH).
 //
 //     cd bench && go run . [-only hops|files|commands|sent] [-peers DIR] [-rows REGEXP] [-stet FILE] [-rounds N] [-limit DURATION]
 //
-// What peers.sh installs is measured where -peers names its directory. The other server comes from npm, pinned by npm/package-lock.json, with the
-// Node that it runs on: see test/npm. Where npm or a registry is not to be had,
-// nothing is measured, and the reason is printed.
+// The programs that peers.sh installs are measured if -peers names their directory. The MCP server comes from npm, in the version
+// of npm/package-lock.json, with the Node that it needs: see test/npm. If npm or a registry is missing, nothing is measured, and
+// the reason is printed.
 package main
 
 import (
@@ -37,12 +38,12 @@ var (
 	limit    = flag.Duration("limit", 20*time.Second, "a call that takes longer gets no answer")
 )
 
-// measured reports whether that row is to be measured.
+// measured reports whether a row is to be measured.
 func measured(name string) bool {
 	return *rows == "" || regexp.MustCompile(*rows).MatchString(name)
 }
 
-// errSkip is why there is nothing to measure here.
+// errSkip says that nothing can be measured here.
 var errSkip = errors.New("skipped")
 
 func main() {

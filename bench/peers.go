@@ -12,14 +12,15 @@ import (
 
 var peersDir = flag.String("peers", "", "directory that peers.sh has installed other proxies into; they are measured too")
 
-// peer is another proxy. In its command and its configuration {port} and {upstream} stand for where it listens and where it sends to.
+// peer is another proxy. In its command and its configuration, {port} stands for the port at which it listens, and {upstream} for
+// the address to which it sends.
 type peer struct {
 	name    string
 	path    string // of its base URL
-	program string // in the directory of the peers
+	program string // the path of the program in the directory of the peers
 	args    []string
 	env     []string
-	config  string // of a file {config}
+	config  string // the content of a file {config}
 }
 
 var peers = []peer{
@@ -79,7 +80,7 @@ func (p peer) side(upstream, dir string) (*hopSide, error) {
 	return s, nil
 }
 
-// installed are the peers that are there.
+// installed returns the peers that are installed.
 func installed() (there []peer) {
 	for _, p := range peers {
 		if _, err := os.Stat(filepath.Join(*peersDir, p.program)); *peersDir != "" && err == nil {

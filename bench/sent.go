@@ -26,7 +26,7 @@ var (
 	longest      = flag.Int("longest", 3, "send the so many sessions that have most tokens")
 )
 
-// sink is a model that counts what reaches it.
+// sink is a model that counts the requests that reach it.
 type sink struct {
 	count tokens.Counter
 
@@ -36,10 +36,10 @@ type sink struct {
 	sum    received
 }
 
-// received is what has reached the model.
+// received sums up the requests that reached the model.
 type received struct {
 	bytes, tokens int
-	cost          float64 // in tokens, where what was sent before costs 0.1 and the rest 1.25
+	cost          float64 // in tokens; a token costs 0.1 if it was sent before, and otherwise 1.25
 	breaks        int     // requests that change what was sent before
 }
 
@@ -83,14 +83,14 @@ func (k *sink) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.WriteString(w, streamed)
 }
 
-// begin begins a session.
+// begin starts a session.
 func (k *sink) begin() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.before, k.sizes = nil, map[string]int{}
 }
 
-// unmarked is a JSON value without cache markers; a text alone is a block, as the provider reads it.
+// unmarked returns a JSON value without cache markers. A plain text becomes a block, as for the provider.
 func unmarked(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
@@ -109,7 +109,7 @@ func unmarked(v any) any {
 	return v
 }
 
-// sent sends the requests of sessions, one after the other without pauses, through each proxy to a model of its own.
+// sent sends the requests of sessions, one after another without pauses, through each proxy to a model of its own.
 func sent(stet, dir string) error {
 	sessions, err := longestSessions(*sessionsPath, *longest)
 	if err != nil {
@@ -129,7 +129,7 @@ func sent(stet, dir string) error {
 		if side.cmd != nil {
 			defer func() { _ = side.cmd.Process.Kill(); _ = side.cmd.Wait() }()
 		}
-		k.sum = received{} // without the first request, by which it is seen that the proxy answers
+		k.sum = received{} // without the request that checked whether the proxy answers
 		var took []time.Duration
 		for _, requests := range sessions {
 			k.begin()
@@ -164,7 +164,7 @@ func sent(stet, dir string) error {
 	}
 	for _, p := range installed() {
 		if err := run(p.name, func(upstream string) (*hopSide, error) { return p.side(upstream, dir) }); err != nil {
-			fmt.Fprintln(os.Stderr, "bench:", err) // the others can be measured
+			fmt.Fprintln(os.Stderr, "bench:", err) // the other proxies can still be measured
 		}
 	}
 	return nil
@@ -203,7 +203,7 @@ func longestSessions(path string, n int) ([][]string, error) {
 	return all, nil
 }
 
-// bodies are the requests of a session in the form of the Messages API.
+// bodies returns the requests of a session in the form of the Messages API.
 func bodies(s *transcript.Session, name string) (all []string) {
 	start := 0
 	for i := range s.Messages {

@@ -13,8 +13,7 @@ import (
 	"time"
 )
 
-// server is a server's process. A line goes out and a line comes back, as
-// cheaply as can be.
+// server is the process of a server. Requests and answers are single lines, so that the client needs little time.
 type server struct {
 	cmd *exec.Cmd
 	in  io.WriteCloser
@@ -24,7 +23,7 @@ type server struct {
 
 var errNoAnswer = errors.New("no answer")
 
-// start starts a server, and returns when it has answered the first request.
+// start starts a server, and returns after it has answered the first request.
 func start(cmd *exec.Cmd) (*server, error) {
 	in, err := cmd.StdinPipe()
 	if err != nil {
@@ -47,14 +46,13 @@ func start(cmd *exec.Cmd) (*server, error) {
 
 // stop ends the server, and waits for its end.
 func (s *server) stop() {
-	_ = s.in.Close() // it may be dead
+	_ = s.in.Close() // it may have ended
 	kill := time.AfterFunc(2*time.Second, func() { _ = s.cmd.Process.Kill() })
 	defer kill.Stop()
-	_ = s.cmd.Wait() // how it ends is not measured
+	_ = s.cmd.Wait() // the exit status is not measured
 }
 
-// request sends a request, and returns the line that answers it. A server that
-// takes too long is killed.
+// request sends a request, and returns the line that answers it. If the server takes too long, it is killed.
 func (s *server) request(method string, params any) ([]byte, error) {
 	s.id++
 	line, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": s.id, "method": method, "params": params})
@@ -94,12 +92,11 @@ func (s *server) call(c call) ([]byte, error) {
 	return line, nil
 }
 
-// memory is the process's memory in MB: now, the part of it that is not the
-// pages of files, and at most.
+// memory returns the memory of the process in MB: the current use, the part of it without pages of files, and the highest use.
 func (s *server) memory() (now, own, most float64) {
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.cmd.Process.Pid))
 	if err != nil {
-		return 0, 0, 0 // not on this system
+		return 0, 0, 0 // this system has no such file
 	}
 	for line := range strings.Lines(string(status)) {
 		var kb float64

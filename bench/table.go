@@ -5,11 +5,11 @@ import (
 	"sync"
 )
 
-// line is a row of the table: the same work, done by stet and by another program.
+// line is a row of the table: work that stet and another program do.
 type line struct {
 	work, stet, peer string
 	beside           string // the other program
-	ratio            string // stet ÷ peer, if not said otherwise
+	ratio            string // stet ÷ the other program, unless the text says otherwise
 	goal             string
 }
 

@@ -18,7 +18,7 @@ type call struct {
 	args map[string]any
 }
 
-// side is one of the servers that are compared.
+// side is one of the compared servers.
 type side struct {
 	name    string
 	command func() *exec.Cmd
@@ -34,8 +34,8 @@ type bench struct {
 type job struct {
 	name  string
 	times int
-	calls [2]func(i int) call // nil: the side has no such thing
-	least int                 // an answer with fewer bytes is wrong
+	calls [2]func(i int) call // nil: the server has no such tool
+	least int                 // a shorter answer is wrong
 	goal  string
 	note  string
 }
@@ -60,8 +60,8 @@ func write(more ...any) func(int) call {
 }
 
 const (
-	middle = 4_000_000 // a line of the large file
-	end    = 8_192_000 // its last line
+	middle = 4_000_000 // the number of a line of the large file
+	end    = 8_192_000 // the number of its last line
 )
 
 var jobs = []job{
@@ -105,7 +105,7 @@ func makeTree(tree string) error {
 	return errors.Join(err, f.Close())
 }
 
-// lines is text of that size, in lines of 64 bytes.
+// lines returns a text of size bytes, in lines of 64 bytes.
 func lines(size int) []byte {
 	line := []byte(strings.Repeat("some text ", 6) + "abc\n")
 	return bytes.Repeat(line, size/len(line))
@@ -148,7 +148,7 @@ func (s *side) start() *exec.Cmd {
 	return cmd
 }
 
-// starts measures from the start of the process to the first answer.
+// starts measures the time from the start of the process to the first answer.
 func (b *bench) starts() error {
 	var took [2][]time.Duration
 	for range 15 * *rounds {
@@ -168,7 +168,7 @@ func (b *bench) starts() error {
 	return nil
 }
 
-// do does a job by turns.
+// do measures a job with both servers in turn.
 func (b *bench) do(j job) error {
 	var took [2][]time.Duration
 	var said [2]string
@@ -230,7 +230,7 @@ func (b *bench) again(s *side) error {
 	return err
 }
 
-// absolute makes the path of a call one that a server without a root takes.
+// absolute makes the path of a call absolute, for a server without a root.
 func (b *bench) absolute(c call) call {
 	args := map[string]any{}
 	for k, v := range c.args {

@@ -10,8 +10,8 @@ import (
 	"github.com/stet-dev/stet/transcript"
 )
 
-// models has a model whose cache is marked in the request (marked), and one whose
-// provider caches by itself (unmarked).
+// models returns a model for each of two names: "marked" has a cache that requests mark, and the provider of "unmarked" caches by
+// itself.
 func models(name string) (prices.Model, bool) {
 	c, err := prices.Embedded()
 	if err != nil {
@@ -25,8 +25,7 @@ func models(name string) (prices.Model, bool) {
 	return prices.Model{}, false
 }
 
-// Every way in which a prefix is lost, each after a request that left 50,000
-// tokens in the cache.
+// TestAccountFindsBreaks has a case for each way to lose a prefix. The request before left 50,000 tokens in the cache.
 func TestAccountFindsBreaks(t *testing.T) {
 	before := BilledRequest{Number: 1, Model: "marked", Usage: llm.Usage{Input: 5, CacheRead: 20000, CacheWrite: 30000}, Messages: 10, Blocks: 12, Fixed: 15000}
 	usage := func(read int) llm.Usage {
@@ -62,7 +61,7 @@ func TestAccountFindsBreaks(t *testing.T) {
 	}
 }
 
-// What was lost is priced at what writing it cost, less what reading it had.
+// The price of a loss is what it cost to write the tokens, minus what it would have cost to read them.
 func TestAccountPrices(t *testing.T) {
 	m := prices.Model{Provider: "x", USD: prices.USD{Input: 1, Output: 10, CacheRead: 0.1, CacheWrite: 1.25}}
 	all := Account([]BilledRequest{
@@ -80,7 +79,7 @@ func TestAccountPrices(t *testing.T) {
 	}
 }
 
-// The requests of a session, with a compaction and an answer without usage.
+// The requests of a session with a compaction, and with an answer without usage.
 func TestRequests(t *testing.T) {
 	at := func(minutes int) time.Time {
 		return time.Date(2026, 1, 5, 10, minutes, 0, 0, time.UTC)
@@ -116,7 +115,7 @@ func TestRequests(t *testing.T) {
 	}
 }
 
-// The accounts of the recorded sessions. Prints what was lost where.
+// TestRecordedAccounts makes the accounts of the recorded sessions, and prints what was lost in which part.
 func TestRecordedAccounts(t *testing.T) {
 	lost, extra, bill := map[Part]int{}, map[Part]float64{}, 0.0
 	requests, breaks := 0, 0

@@ -31,24 +31,23 @@ func numbers(from, to uint64) []uint64 {
 	return out
 }
 
-// Breakpoints: a prefix is found only where one was marked, and only so far
-// back.
+// Breakpoints: a prefix is found only at a mark, and only if the mark is near enough.
 func TestExactBreakpoints(t *testing.T) {
 	rule := prices.Rule{Read: 0.1, Write: 1.25, Lifetime: 5 * time.Minute, Breakpoints: 4, Lookback: 20, MinTokens: 50}
 	s := testSender{cache: Cache{Rule: rule, fixed: 40, Exact: true}}
 	for i, c := range []struct {
 		got, want Bill
 	}{
-		{s.send(0), Bill{Plain: 40}},                                                                           // shorter than the least
+		{s.send(0), Bill{Plain: 40}},                                                                           // shorter than the minimum
 		{s.send(0, numbers(0, 30)...), Bill{Read: 40, Written: 300}},                                           // marked at 30
 		{s.send(1, numbers(0, 32)...), Bill{Read: 340, Written: 20}},                                           // and at 32
-		{s.send(2, numbers(0, 90)...), Bill{Read: 360, Written: 580}},                                          // by the mark of the request before
-		{s.send(3, append(numbers(0, 85), 900, 901)...), Bill{Read: 40, Written: 870}},                         // 85 stands behind no mark that is near
+		{s.send(2, numbers(0, 90)...), Bill{Read: 360, Written: 580}},                                          // found at the mark of the request before
+		{s.send(3, append(numbers(0, 85), 900, 901)...), Bill{Read: 40, Written: 870}},                         // block 85 is after no mark that is near enough
 		{s.send(4, append(numbers(0, 85), 900, 901, 902)...), Bill{Read: 910, Written: 10}},                    //
-		{s.send(10, append(numbers(0, 85), 900, 901, 902)...), Bill{Read: 40, Written: 880}},                   // six minutes on
+		{s.send(10, append(numbers(0, 85), 900, 901, 902)...), Bill{Read: 40, Written: 880}},                   // six minutes later
 		{s.send(11, append(numbers(0, 85), 900, 901, 902, 903, 904)...), Bill{Read: 920, Written: 20}},         //
 		{s.send(12, append(numbers(0, 85), 900, 901, 902, 903, 905)...), Bill{Read: 920, Written: 20}},         // back to the mark at 88
-		{s.send(13, append(numbers(0, 85), 900, 901, 902, 903, 904, 7)...), Bill{Read: 40 + 900, Written: 10}}, // the branch before is remembered
+		{s.send(13, append(numbers(0, 85), 900, 901, 902, 903, 904, 7)...), Bill{Read: 40 + 900, Written: 10}}, // the branch before is still cached
 	} {
 		if c.got != c.want {
 			t.Errorf("request %d: %+v, want %+v", i, c.got, c.want)
@@ -56,8 +55,7 @@ func TestExactBreakpoints(t *testing.T) {
 	}
 }
 
-// Steps: hits come in whole steps, none below the least length; shorter
-// prompts are not written either.
+// Steps: hits are whole steps and have the minimum length. A shorter prompt is not written either.
 func TestExactSteps(t *testing.T) {
 	rule := prices.Rule{Read: 0.1, Write: 1, Lifetime: 10 * time.Minute, Step: 128, MinTokens: 256}
 	s := testSender{cache: Cache{Rule: rule, Exact: true}}
@@ -65,10 +63,10 @@ func TestExactSteps(t *testing.T) {
 		got, want Bill
 	}{
 		{s.send(0, numbers(0, 20)...), Bill{Plain: 200}},
-		{s.send(1, numbers(0, 26)...), Bill{Written: 260}},                        // 200 stood before, which is too short
+		{s.send(1, numbers(0, 26)...), Bill{Written: 260}},                        // 200 were sent before, which is too short
 		{s.send(2, numbers(0, 40)...), Bill{Read: 256, Written: 144}},             // 260
 		{s.send(3, numbers(0, 40)...), Bill{Read: 384, Written: 16}},              // 400
-		{s.send(14, numbers(0, 40)...), Bill{Written: 400}},                       // too late
+		{s.send(14, numbers(0, 40)...), Bill{Written: 400}},                       // the cache has expired
 		{s.send(15, append(numbers(0, 30), 99)...), Bill{Read: 256, Written: 54}}, // 300
 	} {
 		if c.got != c.want {
@@ -77,9 +75,8 @@ func TestExactSteps(t *testing.T) {
 	}
 }
 
-// A part in the middle changes: what stands before it is read, the rest
-// written. Going back to the earlier text finds the earlier prefix again, as
-// long as it lives.
+// A part in the middle changes: the parts before it are read, the rest is written. Going back to the earlier text finds the
+// earlier prefix again, as long as it lives.
 func TestCacheEditedPrefix(t *testing.T) {
 	rule, _ := prices.RuleNamed(prices.Anthropic5m)
 	var p prompt
@@ -97,24 +94,23 @@ func TestCacheEditedPrefix(t *testing.T) {
 		{send(0, 0, a, b), Bill{Read: 10, Written: 300}},
 		{send(2, 1*time.Minute, c), Bill{Read: 310, Written: 400}},
 		{send(1, 2*time.Minute, b2, c), Bill{Read: 110, Written: 420}},            // b became b2
-		{send(1, 3*time.Minute, b, c), Bill{Read: 710}},                           // back again: all of it known
-		{send(1, 4*time.Minute, b, c), Bill{Read: 710}},                           // cut and added unchanged
+		{send(1, 3*time.Minute, b, c), Bill{Read: 710}},                           // back again: everything is cached
+		{send(1, 4*time.Minute, b, c), Bill{Read: 710}},                           // the same parts removed and added again
 		{send(0, 9*time.Minute, a, b), Bill{Read: 310}},                           // exactly the lifetime
 		{send(0, 14*time.Minute+time.Second, a, b), Bill{Read: 10, Written: 300}}, // one second past it
-		{send(2, 15*time.Minute, c), Bill{Read: 310, Written: 400}},               // c is as old as minute 4
+		{send(2, 15*time.Minute, c), Bill{Read: 310, Written: 400}},               // c was last used at minute 4
 	} {
 		if step.got != step.want {
 			t.Errorf("step %d: %+v, want %+v", i, step.got, step.want)
 		}
 	}
-	// 310 read at 0.1, 400 written at 1.25.
+	// 310 are read at 0.1, and 400 written at 1.25.
 	if got := (Bill{Read: 310, Written: 400}).cost(rule); !near(got, 531) {
 		t.Errorf("cost %v, want 531", got)
 	}
 }
 
-// Time that an answer took does not count against the cache's lifetime, and
-// unknown times are warm.
+// The time that an answer took does not count for the cache's lifetime. A request without a time is warm.
 func TestCacheTimes(t *testing.T) {
 	rule, _ := prices.RuleNamed(prices.OpenAI)
 	cache := Cache{Rule: rule}

@@ -12,8 +12,7 @@ import (
 	"github.com/stet-dev/stet/transcript"
 )
 
-// onCold is a planner for tests: at a cold point it cuts all results, and it
-// writes down when the cold points were.
+// onCold is a planner for tests. At a cold point it cuts all results, and logs the cold point.
 type onCold struct {
 	testPlanner
 	log *[]string
@@ -54,21 +53,20 @@ func checkColdPoints(t *testing.T, s *transcript.Session, want map[string][]stri
 	}
 }
 
-// pause makes a message later, and all that follow.
+// pause delays the messages from index from on.
 func pause(s *transcript.Session, from int, d time.Duration) {
 	for i := from; i < len(s.Messages); i++ {
 		s.Messages[i].Time = s.Messages[i].Time.Add(d)
 	}
 }
 
-// A cold point is a gap longer than the cache lives; where nothing is cached every
-// request is one. The request that first holds a result is none: nothing in it
-// could be changed before. A cold point stands behind the last answer.
+// A pause longer than the cache lives is a cold point. If nothing is cached, every request is one. The request that has the first
+// result is not one, because nothing in it could have changed before. A cold point stands after the last answer.
 func TestColdPointsGap(t *testing.T) {
-	s := readingSession(5)                  // results are 2, 4, 6, 8, 10; answers a minute later
+	s := readingSession(5)                  // results are 2, 4, 6, 8, 10; answers come a minute later
 	pause(s, 4, 6*time.Minute)              // before the result 4 comes
 	pause(s, 8, 2*time.Hour)                // before the result 8 comes
-	pause(s, 5, 20*time.Minute)             // the answer takes long: the cache lives from its end
+	pause(s, 5, 20*time.Minute)             // the answer takes long, and the cache lives from its end
 	pause(s, 10, 5*time.Minute-time.Second) // exactly as long as it lives
 	if gap := s.Messages[10].Time.Sub(s.Messages[9].Time); gap != 5*time.Minute {
 		t.Fatal(gap)
@@ -81,8 +79,7 @@ func TestColdPointsGap(t *testing.T) {
 	})
 }
 
-// Another model has another cache; the first one's is still warm when it is
-// asked again.
+// Another model has another cache. The first model's cache is still warm when that model is asked again.
 func TestColdPointsModel(t *testing.T) {
 	s := readingSession(4)
 	for i, m := range map[int]string{1: "one", 3: "one", 5: "two", 7: "one", 9: "two"} {
@@ -91,11 +88,11 @@ func TestColdPointsModel(t *testing.T) {
 	checkColdPoints(t, s, map[string][]string{prices.Anthropic5m: {"model 4"}, prices.Anthropic1h: {"model 4"}})
 }
 
-// A session that begins with results goes on from one that is not here; a
-// context that begins with others is a compaction.
+// If a session begins with results, it continues a session that is not here: the cold point is a resume. If a later context
+// begins with other messages, it is a compaction.
 func TestColdPointsResumeAndCompaction(t *testing.T) {
 	s := &transcript.Session{File: "resumed", Messages: readingSession(3).Messages}
-	for i := 1; i < 5; i++ { // taken along
+	for i := 1; i < 5; i++ { // carried from the other session
 		if s.Messages[i].Role == llm.Assistant {
 			s.Carried = append(s.Carried, i)
 		}
@@ -109,14 +106,14 @@ func TestColdPointsResumeAndCompaction(t *testing.T) {
 	checkColdPoints(t, s, map[string][]string{prices.Anthropic1h: {"resume 4", "compaction 2"}})
 }
 
-// A rewind goes back to what is cached: no cold point. But what was decided at the
-// cold points before it is decided again, at the same places.
+// After a rewind the cache still has the earlier messages, so the rewind is not a cold point. What was decided at the cold points
+// before it is decided again, at the same places.
 func TestColdPointsRewind(t *testing.T) {
 	s := readingSession(4)
 	pause(s, 4, time.Hour+time.Minute)
 	n := len(s.Messages)
 	end := s.Messages[n-1].Time
-	for _, m := range s.Messages[:7] { // back to behind the third result
+	for _, m := range s.Messages[:7] { // up to the third result
 		m.Time = end
 		s.Messages = append(s.Messages, m)
 	}
@@ -139,8 +136,8 @@ func TestColdPointsRewind(t *testing.T) {
 	}
 }
 
-// Each price rule is planned for its own cache: after eleven minutes the old
-// result leaves where the cache lives five, and stays where it lives an hour.
+// Each price rule has a plan for its own cache. After eleven minutes the old result leaves if the cache lives five minutes, and
+// stays if it lives an hour.
 func TestPlannedByRule(t *testing.T) {
 	s := readingSession(2)
 	pause(s, 4, 10*time.Minute)

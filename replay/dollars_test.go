@@ -11,7 +11,7 @@ import (
 	"github.com/stet-dev/stet/transcript"
 )
 
-// pricedSession reads a file, reads it again, and answers. The second read comes after pause.
+// pricedSession reads a file, pauses, reads the file again, and answers.
 func pricedSession(pause time.Duration) *transcript.Session {
 	s := &transcript.Session{ID: "s", File: "s", Dir: "/home/me/project", Model: "claude-sonnet-4-5"}
 	s.Messages = append(s.Messages, replaytest.Text(llm.User, 40, 0))
@@ -31,7 +31,7 @@ func priced(t *testing.T, s *transcript.Session, c Config, throughStet bool) (*D
 	return d, with
 }
 
-// Without usage the bill is estimated, input and answers.
+// Without usage the bill is an estimate of input and answers.
 func TestDollarsEstimated(t *testing.T) {
 	s := pricedSession(time.Minute)
 	d, with := priced(t, s, Config{Overhead: -1}, false)
@@ -50,7 +50,7 @@ func TestDollarsEstimated(t *testing.T) {
 	}
 }
 
-// With usage the bill is what was charged, on the side on which the session was recorded.
+// With usage, the bill of the recorded side is what was charged.
 func TestDollarsCharged(t *testing.T) {
 	s := pricedSession(time.Minute)
 	for i, u := range map[int]llm.Usage{
@@ -69,7 +69,7 @@ func TestDollarsCharged(t *testing.T) {
 	}
 }
 
-// The prices of a model that is not known are no prices of zero.
+// A model without known prices has no bill, and not a bill of zero.
 func TestDollarsUnknown(t *testing.T) {
 	s := pricedSession(time.Minute)
 	s.Model = "a model of my own"
@@ -82,8 +82,8 @@ func TestDollarsUnknown(t *testing.T) {
 	}
 }
 
-// A pause longer than the cache's life makes a cold point. Where the recording shows that the
-// cache was alive, what is written again without need is charged.
+// A pause longer than the cache lives makes a cold point. If the recording shows that the cache was alive, the tokens that are
+// written again for nothing are charged.
 func TestDollarsWrongGuess(t *testing.T) {
 	s := pricedSession(time.Minute)
 	args := `{"command":"go vet ./..."}`

@@ -11,7 +11,7 @@ import (
 	"github.com/stet-dev/stet/llm"
 )
 
-// cutLast puts text in place of one part, in the last request of a session.
+// cutLast replaces the first parts of some messages in the last request of a session.
 type cutLast struct {
 	of    int
 	texts map[int]string // by message
@@ -31,14 +31,14 @@ func (c *cutLast) Plan() Plan {
 	return p
 }
 
-// What package history puts in place of replaced text and of older plans.
+// The placeholders of package history for the replaced text of an edit, and for an older plan.
 const (
 	replacedMark = "[stet: left out: the text that this edit replaced.]"
 	planMark     = "[stet: left out: an older plan; a newer one follows.]"
 )
 
-// danglingWith replays a session whose last request has texts in place of the
-// first parts of messages.
+// danglingWith replays a session with texts in place of the first parts of messages in the last request. It returns the number of
+// dangling placeholders.
 func danglingWith(t *testing.T, k *talk, texts map[int]string) int {
 	t.Helper()
 	policy := func(Setting) Planner { return &cutLast{of: len(k.Messages) - 1, texts: texts} }
@@ -49,8 +49,8 @@ func danglingWith(t *testing.T, k *talk, texts map[int]string) int {
 	return r[0].Dangling
 }
 
-// TRIM-16: a line that says that lines stand elsewhere is held against the
-// call that it names: it must be there, and show them, whole, at that place.
+// TRIM-16: a pointer is checked against the call that it names. The call must be in the request, and must show the lines whole,
+// at the named place.
 func TestPointersHonest(t *testing.T) {
 	k := &talk{}
 	k.say(llm.User, "go on")
@@ -86,7 +86,7 @@ func TestPointersHonest(t *testing.T) {
 			t.Errorf("%d dangling, want %d: %s", got, test.want, test.text)
 		}
 	}
-	// What is named must be whole itself.
+	// The named result must be whole itself.
 	if n := danglingWith(t, k, map[int]string{
 		2: "[stet: a.go: an older read, left out. Read it again if needed.]",
 		8: "[stet: a.go lines 1-60 unchanged: shown above by " + a + " (lines 1-60)]",
@@ -95,8 +95,8 @@ func TestPointersHonest(t *testing.T) {
 	}
 }
 
-// TRIM-16: what is one JSON value is held against its text, by lines of files and of
-// outputs, and against the strings in it.
+// TRIM-16: a pointer to a result that is one JSON value is checked against its text, by lines of files and of outputs, and
+// against the strings in it.
 func TestPointersHonestInJSON(t *testing.T) {
 	var lines []string
 	var page strings.Builder
@@ -105,7 +105,7 @@ func TestPointersHonestInJSON(t *testing.T) {
 		fmt.Fprintf(&page, "%4d | the text of line %d\\n", n, n)
 	}
 	file := "{\n" + strings.Join(lines, "\n") + "\n  \"last\": null\n}\n"
-	head := "{\n" + strings.Join(lines[:20], "\n") + "\n" // no JSON
+	head := "{\n" + strings.Join(lines[:20], "\n") + "\n" // this part is not valid JSON
 	envelope := func(content string) string {
 		return `{"status":"success","data":{"content":"` + content + `","truncated":false},"text":"Read 30 lines","stats":{"total_lines":30},"context":{"cwd":"."}}`
 	}
@@ -141,8 +141,7 @@ func TestPointersHonestInJSON(t *testing.T) {
 	}
 }
 
-// TRIM-16: what an edit replaced, a listing and a plan leave only for what
-// stands in the request.
+// TRIM-16: the text that an edit replaced, a listing and a plan may leave only if the request has what replaces them.
 func TestReplacedHonest(t *testing.T) {
 	edit := func(old string) string {
 		return fmt.Sprintf(`{"file_path":"/home/me/project/a.go","old_string":%q,"new_string":"x"}`, old)
@@ -176,7 +175,7 @@ func TestReplacedHonest(t *testing.T) {
 	}
 }
 
-// TRIM-16: an agent's own stub points at nothing once what it means has left.
+// TRIM-16: if the read that an agent's own stub means has left, the stub dangles.
 func TestStubsHonest(t *testing.T) {
 	const stub = "File unchanged since last read. The content from the earlier Read tool_result in this conversation is still current — refer to that instead of re-reading."
 	k := &talk{}
@@ -185,7 +184,7 @@ func TestStubsHonest(t *testing.T) {
 	k.read("b.go", 100) // 3, 4
 	k.at += time.Hour
 	k.call("Read", `{"file_path":"/home/me/project/a.go"}`, stub) // 5, 6
-	k.call("Read", `{"file_path":"/home/me/project/c.go"}`, stub) // 7, 8: nothing before it
+	k.call("Read", `{"file_path":"/home/me/project/c.go"}`, stub) // 7, 8: there is no read before it
 	k.say(llm.Assistant, "done")
 	left := "[stet: x: an older read, left out. Read it again if needed.]"
 	for _, test := range []struct {

@@ -15,7 +15,7 @@ import (
 	"github.com/stet-dev/stet/transcript"
 )
 
-// clearing leaves the first result out of all requests that hold more than two.
+// clearing leaves out the first result of every request that has more than two.
 type clearing struct{ testPlanner }
 
 func (p *clearing) Plan() Plan {
@@ -25,7 +25,7 @@ func (p *clearing) Plan() Plan {
 	return p.plan()
 }
 
-// recalling reads a file, does two other things, says something and ends.
+// recalling is a session that reads a file, makes two other calls, says something and ends.
 func recalling(said string) *transcript.Session {
 	s := &transcript.Session{Dir: "/home/me/project", Messages: []llm.Message{text(llm.User, 100, 0)}}
 	s.Messages = append(s.Messages, call(1, time.Minute, 1, 20)...)
@@ -37,13 +37,13 @@ func recalling(said string) *transcript.Session {
 	return s
 }
 
-// What an answer repeats of a text that was left out, the agent would have asked for:
-// one more request, its output, and the text in all requests to come. It is charged once.
+// If an answer repeats a text that was left out, the agent would have asked for that text. That costs one more request, its
+// output, and the text in all later requests. It is charged once.
 func TestRecallIsCharged(t *testing.T) {
 	for said, want := range map[string]int{
 		"It says: nothing.":                    0,
 		"It says:\n" + replaytest.Line8:        1,
-		"It says:\n\t8\u2192" + "of line 8":    0, // too short to tell
+		"It says:\n\t8\u2192" + "of line 8":    0, // too short to be recognised
 		replaytest.Line7 + "\n" + "and others": 1,
 	} {
 		s := recalling(said)
@@ -52,12 +52,11 @@ func TestRecallIsCharged(t *testing.T) {
 		if out.Recalled != want || out.LeftOut != 1 || out.Unshown != 1 {
 			t.Errorf("%q: recalled %d of %d", said, out.Recalled, out.LeftOut)
 		}
-		// By hand: the two requests in which the read is cleared are the fourth, whose answer
-		// recalls it, and the fifth.
+		// By hand: the read is cleared in the fourth and the fifth request. The answer to the fourth recalls it.
 		r := New(s, &Config{Counter: bytes{}, Overhead: -1})
 		read := slices.IndexFunc(r.Parts, func(p recording.Part) bool { return p.Kind == llm.ToolResult })
 		text := float64(r.Counted(read) + recallCall)
-		before := 0 // tokens of the fourth request
+		before := 0 // the tokens of the fourth request
 		for n := range r.End(&r.Requests[3]) {
 			before += r.Counted(n)
 		}
@@ -69,7 +68,7 @@ func TestRecallIsCharged(t *testing.T) {
 	}
 }
 
-// A line that the request also shows within a longer one is not recalled.
+// A left-out line that the request also shows inside a longer line is not recalled.
 func TestPieceOfALineIsNotRecalled(t *testing.T) {
 	const line = "cmd/garden/plants/rows.go"
 	for beside, want := range map[string]int{"peas\n": 1, "./" + line + "\n": 0, "see " + line + " for it\n": 0} {
@@ -88,7 +87,7 @@ func TestPieceOfALineIsNotRecalled(t *testing.T) {
 	}
 }
 
-// An edit whose old text was left out recalls it, however short the text.
+// An edit recalls its old text if that was left out, however short it is.
 func TestLostEditIsRecalled(t *testing.T) {
 	s := recalling("No.")
 	s.Messages = append(s.Messages[:len(s.Messages)-1], replaytest.Edit("e3", 3*time.Minute, "of line 8, some")...)
@@ -99,8 +98,8 @@ func TestLostEditIsRecalled(t *testing.T) {
 	}
 }
 
-// A name that stood in what was left out alone is recalled by the stricter count, and only by that. Words of plain text, and
-// names that the request shows elsewhere, are not.
+// If a name occurs only in what was left out, the stricter count by names treats it as recalled, and the other count does not.
+// Words of plain text, and names that the request shows elsewhere, are not recalled.
 func TestRecallByName(t *testing.T) {
 	for said, want := range map[string]int{
 		"I look at the garden.":                    0,
@@ -137,7 +136,7 @@ func TestOffRecallsNothing(t *testing.T) {
 	checkCosts(t, "charged", out.Charged, out.Cost)
 }
 
-// pointing leaves the first result out, and says that its text stands elsewhere.
+// pointing leaves the first result out, with a placeholder that says that its text stands elsewhere.
 type pointing struct{ testPlanner }
 
 func (p *pointing) Plan() Plan {
@@ -147,7 +146,7 @@ func (p *pointing) Plan() Plan {
 	return p.plan()
 }
 
-// What a pointer stands for is left out, but shown.
+// What a pointer replaces counts as left out, and as shown.
 func TestPointersAreShown(t *testing.T) {
 	out := played(t, recalling("No."), func(Setting) Planner { return &pointing{} }, prices.Rules()[0])
 	if out.LeftOut != 1 || out.Unshown != 0 {
@@ -171,11 +170,12 @@ func foldOf(lines string) string {
 	return `[stet: 3 of 9 lines left out; run "stet show 0123456789abcdef ` + lines + `" to see them]` + "\n"
 }
 
-// found is a line that a search found.
+// found returns a line that a search found.
 func found(n int) string { return fmt.Sprintf("src/garden.go:%d: func plantNumber%d\n", 100*n, n) }
 
-// What one of the next four answers uses of a fold, it would have asked for, gap by gap: a word that only
-// the gap has, or a part of a file where only the gap found something.
+// If one of the next four answers uses something that a fold left out, the agent would have asked for it. Each gap of a fold
+// counts alone. An answer uses a gap if it has a word that only the gap has, or reads a part of a file in which only the gap has
+// a found line.
 func TestFoldIsRecalled(t *testing.T) {
 	var output strings.Builder
 	for n := 1; n <= 9; n++ {
@@ -186,8 +186,8 @@ func TestFoldIsRecalled(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
 		answers []answer
-		want    int // requests more
-		gaps    int // that come again
+		want    int // number of additional requests
+		gaps    int // number of gaps that come back
 	}{
 		{"uses what stays", []answer{{say, "plantNumber1, plantNumber5 and plantNumber9"}}, 0, 0},
 		{"a word", []answer{{say, "It is plantNumber3."}}, 1, 1},
@@ -230,7 +230,7 @@ func TestFoldIsRecalled(t *testing.T) {
 			}
 			view, bytes := r.Index().View(), 0
 			for i := range r.Requests {
-				if i > 0 { // the first has no output yet
+				if i > 0 { // before the first request there is no output
 					view.Show(i, []check.Omission{{Part: r.First[2], Placeholder: folded}})
 				} else {
 					view.Show(i, nil)

@@ -24,7 +24,7 @@ var (
 	shell   = flag.Bool("shell", true, "keep-latest also leaves out old outputs of commands")
 )
 
-// recordings returns the recorded sessions' files, or skips.
+// recordings returns the files of the recorded sessions, or skips the test.
 func recordings(tb testing.TB) []string {
 	root := os.Getenv("STET_TRANSCRIPTS")
 	if root == "" {
@@ -45,7 +45,7 @@ func recordings(tb testing.TB) []string {
 		}
 	}
 	slices.Sort(files)
-	files = slices.Compact(files) // a file of several sessions is listed several times
+	files = slices.Compact(files) // a file with several sessions is listed several times
 	var some []string
 	for i := 0; i < len(files); i += replaytest.Sample {
 		some = append(some, files[i])
@@ -53,7 +53,7 @@ func recordings(tb testing.TB) []string {
 	return some
 }
 
-// recorded reads the sessions once for all tests; or skips.
+// recorded reads the sessions once for all tests, or skips the test.
 func recorded(tb testing.TB) []*transcript.Session {
 	files := recordings(tb)
 	all, err := readRecorded(files)
@@ -87,7 +87,7 @@ type replayed struct {
 	Outcome
 }
 
-// replayOne replays a session under every price rule, and with its own cache as that lived.
+// replayOne replays a session under every price rule, and with the cache that the recording shows.
 func replayOne(tb testing.TB, s *transcript.Session, c history.Config) replayed {
 	r := New(s, &Config{})
 	policy, err := Ours(c)
@@ -108,8 +108,7 @@ func replayOne(tb testing.TB, s *transcript.Session, c history.Config) replayed 
 	return replayed{filepath.Base(s.File), off, with}
 }
 
-// replayAll replays the recorded sessions that have a request, and prints what
-// the design's table of measured policies holds.
+// replayAll replays the recorded sessions that have a request, and prints the figures of a row of the design's table of policies.
 func replayAll(tb testing.TB, c history.Config) []replayed {
 	var all []replayed
 	total := Sums{CostOff: make(map[string]float64), Cost: make(map[string]float64)}
@@ -163,9 +162,8 @@ func replayAll(tb testing.TB, c history.Config) []replayed {
 	return all
 }
 
-// TRIM-17: lossless and adaptive are never dearer, in no recorded session and
-// under no price model, nor with the cache as it lived; what is in a cache is not changed, no line points at
-// nothing, and no edit loses the text that it needed.
+// TRIM-17: in every recorded session, lossless and adaptive are never dearer, under every price rule and with the cache that the
+// recording shows. Nothing in a cache is changed, no pointer dangles, and no edit loses the text that it needs.
 func TestRecordedNeverDearer(t *testing.T) {
 	for _, p := range []history.Policy{history.Lossless, history.Adaptive} {
 		for _, r := range replayAll(t, history.Config{Policy: p}) {
@@ -190,7 +188,7 @@ func TestRecordedNeverDearer(t *testing.T) {
 	}
 }
 
-// No session becomes more than 2 % dearer under bold, with what the agent would ask for again.
+// Under bold no session becomes more than 2 % dearer, including the cost of what the agent would ask for again.
 func TestRecordedBold(t *testing.T) {
 	for _, c := range []history.Config{
 		{Policy: history.Bold}, {Policy: history.Bold, Fold: true}, {Policy: history.Bold, Fold: true, ChecksThinking: true, Clears: true},
@@ -208,9 +206,8 @@ func TestRecordedBold(t *testing.T) {
 	}
 }
 
-// The rule of keep-latest leaves tokens out of every session or none, and
-// pays for it under a cache; -shell=false counts reads alone, as the design's
-// table does.
+// Under keep-latest no session has more tokens, but a session with a cache may become dearer. -shell=false counts only reads, as
+// the design's table does.
 func TestRecordedKeepLatest(t *testing.T) {
 	c := history.Config{Policy: history.KeepLatest}
 	if !*shell {
@@ -223,8 +220,8 @@ func TestRecordedKeepLatest(t *testing.T) {
 	}
 }
 
-// How far the size expected of a request is from what the provider then
-// reported, with a calibration per model (CTX-1). Prints the error.
+// TestRecordedSizes prints how far the expected size of a request is from the size that the provider reported, with a calibration
+// for each model (CTX-1).
 func TestRecordedSizes(t *testing.T) {
 	models := make(map[string]*tokens.Calibration)
 	var all, first []float64

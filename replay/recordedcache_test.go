@@ -13,8 +13,8 @@ import (
 	"github.com/stet-dev/stet/transcript"
 )
 
-// pausedSession reads a file, then answers one prompt after each pause. The usage of the answers says
-// that the provider read so many percent of the prompt before.
+// pausedSession reads a file, and then answers one prompt after each pause. According to the usage of the answers, the provider
+// read so many percent of the prompt before.
 func pausedSession(pauses []time.Duration, read []int) *transcript.Session {
 	s := &transcript.Session{File: "paused", Dir: "/home/me/project", Messages: []llm.Message{replaytest.Text(llm.User, 40, 0)}}
 	s.Messages = append(s.Messages, replaytest.Read(1, time.Second, 1, 60)...)
@@ -54,13 +54,13 @@ func recordedOutcome(t *testing.T, s *transcript.Session, policy Policy, name st
 	return out
 }
 
-// The bill goes by what was read, not by the clock. A cache that lived longer reads all; one that was
+// The bill depends on what the provider read, not on the clock. A cache that lived longer reads everything. A cache that was
 // dropped early reads nothing, with and without a policy.
 func TestRecordedBills(t *testing.T) {
 	for _, c := range []struct {
 		pause        time.Duration
 		read         int
-		clock, shown bool // the last request reads the request before
+		clock, shown bool // the last request reads the request before: by the clock, and as the recording shows
 	}{
 		{time.Minute, 100, true, true},
 		{time.Minute, 0, true, false},
@@ -83,7 +83,7 @@ func TestRecordedBills(t *testing.T) {
 	}
 }
 
-// A request that is sent once more, because the agent asked for something again, finds what was sent a moment ago.
+// If the agent asks for something again, the request is sent once more, and reads what was sent a moment before.
 func TestRecordedRecall(t *testing.T) {
 	s := pausedSession([]time.Duration{time.Minute}, []int{0})
 	r := New(s, &Config{Counter: bytes{}, Overhead: -1})
@@ -96,13 +96,13 @@ func TestRecordedRecall(t *testing.T) {
 	}
 }
 
-// What was read of a request is the share of it that the usage says, in whole parts.
+// The usage says which share of a request was read. The replay rounds the share down to whole parts.
 func TestRecordedShare(t *testing.T) {
 	s := pausedSession([]time.Duration{time.Minute}, []int{50})
 	r := New(s, &Config{Counter: bytes{}, Overhead: 1000})
 	shown := r.shownAt(2)
 	fixed, part := r.upToShare(2, 0.5, &r.Measure)
-	if !shown.known || shown.alive || shown.cold || fixed != 1000 || part != 2 { // the result of the read is not in half of it
+	if !shown.known || shown.alive || shown.cold || fixed != 1000 || part != 2 { // the result of the read is not within the first half
 		t.Errorf("%+v, %d, %d", shown, fixed, part)
 	}
 	if first := r.shownAt(0); !first.cold || first.share != 0 {
@@ -114,8 +114,8 @@ func TestRecordedShare(t *testing.T) {
 	}
 }
 
-// A proxy takes a cache whose lifetime is vouched for to be gone after it. Others it takes to live an
-// hour, unless one was seen to go; and one that outlived a pause lives for as long.
+// If the provider guarantees the lifetime of a cache, a proxy treats the cache as gone after it. Otherwise the proxy assumes an
+// hour, until it has seen a cache go. A cache that outlived a pause is assumed to live for as long as that pause.
 func TestRecordedColdPoints(t *testing.T) {
 	m := time.Minute
 	for name, c := range map[string]struct {
@@ -140,11 +140,11 @@ func TestRecordedColdPoints(t *testing.T) {
 	}
 }
 
-// A wrong guess is charged: something leaves, and the cache was alive.
+// A wrong guess is charged: a result leaves, although the cache was alive.
 func TestRecordedWrongGuess(t *testing.T) {
 	for read, dearer := range map[int]bool{0: false, 100: true} {
 		s := pausedSession([]time.Duration{time.Minute, 6 * time.Minute}, []int{100, read})
-		s.Messages[3].Parts[0].Text = strings.Repeat("x", 20_000) // behind the result, and written again
+		s.Messages[3].Parts[0].Text = strings.Repeat("x", 20_000) // stands after the result, and is written again
 		off, with := recordedOutcome(t, s, nil, prices.Anthropic5m), recordedOutcome(t, s, coldPolicy(nil), prices.Anthropic5m)
 		if got := with.Cost[prices.Anthropic5m] > off.Cost[prices.Anthropic5m]; got != dearer {
 			t.Errorf("%d %% read: %v, without %v", read, with.Cost, off.Cost)

@@ -16,18 +16,17 @@ import (
 	"github.com/stet-dev/stet/transcript"
 )
 
-// sentBefore is a request as the reference remembers it.
+// sentBefore is an earlier request.
 type sentBefore struct {
 	model      string
 	raw, parts []string // as it was recorded, and as it was sent
 	coldPoint  history.Cause
-	stands     []string // what the cold point stands behind
+	stands     []string // the parts before the cold point
 	used       time.Time
 }
 
-// reference does by brute force what a replay does: it finds the cold points by
-// comparing each request with every one before, plans every request from
-// scratch, compares it part by part with every request before, and adds up.
+// reference does what a replay does, by brute force. It finds the cold points by comparing each request with every one before. It
+// plans every request from scratch, and compares it part by part with every request before.
 type reference struct {
 	session *transcript.Session
 	rule    prices.Rule
@@ -119,8 +118,7 @@ func (r *reference) dead(at time.Time) bool {
 	return !at.IsZero() && !r.clock.IsZero() && r.clock.Sub(at) > r.rule.Lifetime
 }
 
-// remembered returns the cold point of a request to the model that stood behind
-// these parts.
+// remembered returns the cold point of an earlier request to the same model with the same parts before it, or "".
 func (r *reference) remembered(model string, parts []string) history.Cause {
 	for i := range r.before {
 		if b := &r.before[i]; b.coldPoint != "" && b.model == model && slices.Equal(b.stands, parts) {
@@ -130,7 +128,7 @@ func (r *reference) remembered(model string, parts []string) history.Cause {
 	return ""
 }
 
-// coldPoint says whether nothing in a cache holds a call or a result of now.
+// coldPoint returns why now is a cold point, or "". It is one if no cache holds a call or a result of now.
 func (r *reference) coldPoint(now *sentBefore) history.Cause {
 	head := 1 + slices.IndexFunc(now.raw, func(p string) bool { return p[0] == byte('0'+llm.ToolCall) || p[0] == byte('0'+llm.ToolResult) })
 	if head == 0 {
@@ -181,7 +179,7 @@ func common(a, b []string) int {
 	return n
 }
 
-// cutOnCold is what onCold plans, found from the breaks alone.
+// cutOnCold returns the edits that onCold plans. It computes them from the cold points only.
 func cutOnCold(messages []llm.Message, breaks []history.Point) []llm.Edit {
 	var out []llm.Edit
 	for i := range messages {
@@ -197,8 +195,7 @@ func cutOnCold(messages []llm.Message, breaks []history.Point) []llm.Edit {
 	return out
 }
 
-// The incremental replay is the brute force one, whatever the session: its
-// cold points, plans, hits and costs.
+// For every session, the incremental replay and the reference have the same cold points, plans, hits and costs.
 func TestAgainstReference(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := replaytest.Draw(t)

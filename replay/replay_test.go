@@ -28,9 +28,8 @@ func checkCosts(t *testing.T, what string, got, want map[string]float64) {
 	}
 }
 
-// Three requests of 100, 350 and 600 tokens behind a fixed prefix of 1,000,
-// the third after 11 minutes: cold for the caches of five and of ten minutes, warm for that
-// of an hour.
+// Three requests of 100, 350 and 600 tokens after a fixed prefix of 1,000. The third comes 11 minutes later: caches that live
+// five or ten minutes are cold, a cache that lives an hour is warm.
 func TestCostByHand(t *testing.T) {
 	s := &transcript.Session{File: "s", Messages: []llm.Message{
 		text(llm.User, 100, 0),
@@ -51,7 +50,7 @@ func TestCostByHand(t *testing.T) {
 	want := map[string]float64{
 		// fixed 3·1000·0.1; 100w; 100r + 250w; cold: 600w
 		prices.Anthropic5m: 300 + 1.25*100 + 0.1*100 + 1.25*250 + 1.25*600,
-		// the last one warm: 350r + 250w
+		// the last request is warm: 350r + 250w
 		prices.Anthropic1h: 300 + 2*100 + 0.1*100 + 2*250 + 0.1*350 + 2*250,
 		prices.OpenAI:      300 + 1*100 + 0.1*100 + 1*250 + 1*600,
 		prices.None:        4050,
@@ -60,7 +59,7 @@ func TestCostByHand(t *testing.T) {
 	checkCosts(t, "with off", r.Cost, want)
 }
 
-// Another model has a cache of its own; coming back finds the old one.
+// Each model has a cache of its own. A request to the earlier model reads what that model's cache has.
 func TestModelSwitch(t *testing.T) {
 	say := func(role llm.Role, model string) llm.Message {
 		m := text(role, 100, 0)
@@ -81,8 +80,8 @@ func TestModelSwitch(t *testing.T) {
 	}
 }
 
-// Lossless: the second read becomes a line when it arrives; nothing sent
-// before changes (the prefix is stable), and no price model finds it dearer.
+// Under lossless the second read becomes a placeholder in the first request that has it. What was sent before does not change, so
+// the prefix is stable, and no price rule makes the session dearer.
 func TestLosslessByHand(t *testing.T) {
 	s := readingSession(2)
 	c := Config{Counter: bytes{}, Overhead: -1, History: history.Config{Policy: history.Lossless}}
@@ -104,7 +103,7 @@ func TestLosslessByHand(t *testing.T) {
 	if line < 40 || line > 200 {
 		t.Fatalf("%d tokens left out of %d", left, result)
 	}
-	// each request: what the one before had is read, the rest written
+	// each request reads what the one before had, and writes the rest
 	cost := func(last int) float64 {
 		return 1.25*40 + 0.1*40 + 1.25*float64(sizes[1]-40) + 0.1*float64(sizes[1]) + 1.25*float64(last-sizes[1])
 	}
@@ -116,8 +115,8 @@ func TestLosslessByHand(t *testing.T) {
 	}
 }
 
-// TRIM-2 breaks the cache: with K = 1 the second read replaces the first, and
-// everything behind the first is written to the cache again.
+// TRIM-2 breaks the cache: with K = 1 the second read replaces the first, and everything after the first is written to the cache
+// again.
 func TestKeepLatestByHand(t *testing.T) {
 	s := readingSession(2)
 	c := Config{Counter: bytes{}, Overhead: -1, History: history.Config{Policy: history.KeepLatest, KeepReads: 1}}
@@ -133,8 +132,8 @@ func TestKeepLatestByHand(t *testing.T) {
 	left := int(off.Tokens - r.Tokens)
 	line := result - left
 	want := 1.25*40 + // first request
-		0.1*40 + 1.25*float64(ask+result) + // second: all new is written
-		0.1*float64(40+ask) + 1.25*float64(line+ask+result) // third: from the placeholder on
+		0.1*40 + 1.25*float64(ask+result) + // second: everything new is written
+		0.1*float64(40+ask) + 1.25*float64(line+ask+result) // third: written from the placeholder on
 	if got := r.Cost[prices.Anthropic5m]; !near(got, want) {
 		t.Errorf("keep-latest costs %v, want %v (line of %d)", got, want, line)
 	}
@@ -143,14 +142,14 @@ func TestKeepLatestByHand(t *testing.T) {
 	}
 }
 
-// The agent's own compaction begins a context: what it sent before is not in
-// its requests, and carried answers are no requests.
+// The agent's own compaction begins a new context. Messages from before it are not in its requests, and carried answers are not
+// requests.
 func TestStarts(t *testing.T) {
 	s := readingSession(2)
 	n := len(s.Messages)
 	s.Messages = append(s.Messages,
 		text(llm.User, 30, 5*time.Minute),     // the summary
-		text(llm.Assistant, 5, 5*time.Minute), // carried along
+		text(llm.Assistant, 5, 5*time.Minute), // a carried answer
 		text(llm.User, 10, 5*time.Minute),
 		text(llm.Assistant, 5, 6*time.Minute), // 45 tokens
 	)

@@ -23,7 +23,7 @@ var (
 
 type bytes = replaytest.Bytes
 
-// played replays a session that is counted in bytes.
+// played replays a session, and counts a byte as a token.
 func played(t testing.TB, s *transcript.Session, policy Policy, rules ...prices.Rule) Outcome {
 	t.Helper()
 	var priced []Rule
@@ -37,8 +37,7 @@ func played(t testing.TB, s *transcript.Session, policy Policy, rules ...prices.
 	return out
 }
 
-// testPlanner follows the results of a context, and leaves out those it is told to.
-// Planners of tests embed it.
+// testPlanner collects the results of a context, and leaves out those that leaveOut names. The planners of tests embed it.
 type testPlanner struct {
 	messages int
 	results  []llm.Edit // the results, without a text
@@ -56,7 +55,7 @@ func (p *testPlanner) Add(m *llm.Message) {
 
 func (p *testPlanner) Cold(history.Cause) {}
 
-// leaveOut replaces a result, unless it is replaced already.
+// leaveOut replaces result i, unless it was replaced before.
 func (p *testPlanner) leaveOut(i int, placeholder string, pointer bool) {
 	if p.leftOut == nil {
 		p.leftOut = make(map[int]Omission)

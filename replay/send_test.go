@@ -10,7 +10,7 @@ import (
 	"github.com/stet-dev/stet/replay/replaytest"
 )
 
-// The size of a request is that of its parts, whatever is left out and comes back.
+// The size of a request is the sum of its parts, also when parts are left out and come back.
 func TestSentSize(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r := New(replaytest.Draw(t), &Config{Counter: bytes{}, Overhead: -1})

@@ -17,11 +17,11 @@ type bytesCounter struct{}
 
 func (bytesCounter) Count(text string) int { return len(text) }
 
-// CTX-1: the size expected of a request is the one reported last and the
-// estimate of what came since; a new context starts without them.
+// CTX-1: the expected size of a request is the last reported size plus the estimate of what was added. A new context has no
+// reported size.
 func TestSizes(t *testing.T) {
 	say := func(role llm.Role, bytes int) llm.Message {
-		return llm.Message{Role: role, Parts: []llm.Part{{Text: strings.Repeat("x", bytes-4)}}} // a message is 4 tokens beside
+		return llm.Message{Role: role, Parts: []llm.Part{{Text: strings.Repeat("x", bytes-4)}}} // a message has 4 tokens more
 	}
 	answer := func(prompt int) llm.Message {
 		m := say(llm.Assistant, 100)
@@ -52,7 +52,7 @@ func TestSizes(t *testing.T) {
 	}
 	for i := range want {
 		if got[i].Expected = min(got[i].Expected, want[i].Expected+60); got[i].Expected > want[i].Expected-60 {
-			got[i].Expected = want[i].Expected // the slope has begun to learn
+			got[i].Expected = want[i].Expected // by then the slope was adjusted
 		}
 		if !reflect.DeepEqual(got[i], want[i]) {
 			t.Errorf("request %d: %+v, want %+v", i, got[i], want[i])
@@ -66,9 +66,8 @@ func TestSizes(t *testing.T) {
 	}
 }
 
-// CTX-1: without any feedback the estimate is within 5 % of what providers
-// report, by the median of the recorded sessions. What is compared is growth by
-// long results of tools: whatever else a prompt holds is not all recorded.
+// CTX-1: without any reported size, the estimate is within 5 % of what providers report, by the median of the recorded sessions.
+// The test compares the growth by long results of tools, because other parts of a prompt are not all recorded.
 func TestRecordedEstimate(t *testing.T) {
 	const long = 3000 // tokens
 	var off []float64

@@ -13,7 +13,7 @@ import (
 	"github.com/stet-dev/stet/transcript"
 )
 
-// cutTo replaces the result of call_1 as soon as there are two.
+// cutTo replaces the result of call_1 as soon as there are two results.
 type cutTo struct {
 	testPlanner
 	text string
@@ -74,7 +74,7 @@ func TestSupport(t *testing.T) {
 	}
 }
 
-// An edit's old text may be in view because the agent wrote it, or in a patch.
+// The old text of an edit also counts as visible if the agent wrote it, or if it stands in a patch.
 func TestSupportByWrites(t *testing.T) {
 	args, _ := json.Marshal(map[string]string{"file_path": "/home/me/project/b.go", "content": "first line of b\nsecond line of b\n"})
 	s := &transcript.Session{File: "s", Messages: []llm.Message{
@@ -90,8 +90,8 @@ func TestSupportByWrites(t *testing.T) {
 	}
 }
 
-// A result that is one JSON value shows its text as it is, and the strings in it: an
-// edit of a JSON file is made from the one, an edit from an envelope from the other.
+// A result that is one JSON value shows both its own text and the strings in it. An edit of a JSON file uses the text of the
+// file. An edit after a tool's JSON envelope uses a string of the envelope.
 func TestSupportOfJSON(t *testing.T) {
 	file := "{\n  \"name\": \"a program\",\n  \"version\": 7,\n  \"private\": true\n}\n"
 	envelope := `{"status":"success","data":{"content":"   1 | first line of b\n   2 | second line of b\n"}}`
@@ -128,10 +128,10 @@ func TestSupportOfJSON(t *testing.T) {
 	}
 }
 
-// A pointer whose target leaves later dangles from then on; one that never
-// said that its text stands elsewhere does not.
+// If the target of a pointer leaves later, the pointer dangles from then on. A placeholder that does not say that its text stands
+// elsewhere does not dangle.
 func TestDangling(t *testing.T) {
-	s := readingSession(4) // the same lines four times
+	s := readingSession(4) // each read shows the same lines
 	for n, want := range map[int]int{1: 3, 2: 2} {
 		p := func(Setting) Planner { return &pointUp{from: n} }
 		r := played(t, s, p, prices.Rules()[0])
@@ -141,9 +141,8 @@ func TestDangling(t *testing.T) {
 	}
 }
 
-// A line of a file that looks numbered itself is one line, not also what
-// stands behind its number: another part that shows only that does not count,
-// for it or against it.
+// A line of a file may look as if it had a line number of its own. It counts as one whole line. Another part with only the text
+// after that number neither supports it nor makes it dangle.
 func TestDanglingNumberedText(t *testing.T) {
 	s := &transcript.Session{File: "s", Dir: "/home/me/project", Messages: []llm.Message{
 		text(llm.User, 10, 0),
@@ -164,8 +163,8 @@ func TestDanglingNumberedText(t *testing.T) {
 	}
 }
 
-// pointUp replaces every result but the first of those there are by a pointer
-// upwards, and with the fourth also the first, without one.
+// pointUp replaces every result from index from on by a pointer. If there are four results, it also leaves out the results before
+// from, without a pointer.
 type pointUp struct {
 	testPlanner
 	from int

@@ -13,7 +13,7 @@ import (
 	"github.com/stet-dev/stet/transcript"
 )
 
-// talk is a session that is made turn by turn.
+// talk builds a session turn by turn.
 type talk struct {
 	transcript.Session
 	at    time.Duration
@@ -53,7 +53,7 @@ func numbered(name string, from, to int) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// goBack begins a context with the first n messages.
+// goBack begins a context that has the first n messages.
 func (k *talk) goBack(n int) {
 	start := len(k.Messages)
 	k.Starts = append(k.Starts, start)
@@ -74,8 +74,7 @@ func (k *talk) under(t *testing.T, p history.Policy) (off, with Outcome) {
 	return off, r
 }
 
-// notDearer checks that a session costs no more than off under the policies
-// that promise it.
+// notDearer checks that a session costs no more than under off, under the policies that promise it.
 func (k *talk) notDearer(t *testing.T) {
 	t.Helper()
 	for _, p := range []history.Policy{history.Lossless, history.Adaptive} {
@@ -88,8 +87,8 @@ func (k *talk) notDearer(t *testing.T) {
 	}
 }
 
-// TRIM-17: what was asked at a cold point is taken back, and something else is
-// asked: the plan made at the cold point stays, since it is what the cache has.
+// TRIM-17: the prompt of a cold point is taken back, and another one is sent. The plan of the cold point stays, because the cache
+// has that form.
 func TestTakenBackAfterColdPoint(t *testing.T) {
 	k := &talk{}
 	k.say(llm.User, "go on")
@@ -113,7 +112,7 @@ func TestTakenBackAfterColdPoint(t *testing.T) {
 	}
 }
 
-// TRIM-17: models that take turns have each a cache, and a plan, of its own.
+// TRIM-17: if models take turns, each has its own cache and its own plan.
 func TestModelsTakeTurns(t *testing.T) {
 	for _, every := range []int{1, 5, 15} {
 		k := &talk{}

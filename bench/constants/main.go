@@ -1,13 +1,13 @@
-// Constants judges the constants of package history that were chosen by measurement. For each of them it tries other
-// values on recorded sessions, and asks whether the choice carries over: it chooses the value without each
-// repository in turn, and measures it on that one. With -assumptions it tries other values for what the replay assumes. It
-// prints a table in Markdown.
+// Constants checks the constants of package history that were chosen by measurement. It tries other values of each on recorded
+// sessions, and checks whether the choice also holds for other sessions: it chooses the value without one repository, and
+// measures it on that repository, for each repository in turn. With -assumptions it tries other values of what the replay
+// assumes. It prints a table in Markdown.
 //
 //	cd bench && go run ./constants PATH...
 //	cd bench && go run ./constants -assumptions PATH...
 //
-// A value is tried in a copy of the source (go build -overlay): the checkout is not changed. The figure is
-// the cost of the input after recall, at a cache of five minutes, in per cent of the same sessions without a policy.
+// A value is tried in a copy of the source (go build -overlay), so the checkout is not changed. The figure is the cost of the
+// input after recall, with a cache of five minutes. It is given in per cent of the cost of the same sessions without a policy.
 package main
 
 import (
@@ -25,12 +25,12 @@ import (
 	"strings"
 )
 
-// constant is one that is tried with other values.
+// constant is a constant that is tried with other values.
 type constant struct {
-	name, file string   // file is of the module stet
-	line       string   // of the source, with %s for the value
+	name, file string   // file is a path in the module stet
+	line       string   // the line of the source, with %s for the value
 	values     []string // the first is the one in the code
-	row        string   // of rows, that it is judged by
+	row        string   // the name of the row, from rows, with which it is measured
 }
 
 var constants = []constant{
@@ -58,7 +58,7 @@ var constants = []constant{
 	{"part of the turns in which a break pays (payback)", "history/break.go", "\tpayback = %s\n", []string{"10", "5", "20"}, "bold, checked"},
 }
 
-// assumptions are those of the replay that a line of its source makes.
+// assumptions are the assumptions of the replay that stand in one line of its source.
 var assumptions = []constant{
 	{"tools and system text are in the cache even where nothing else is (with `*min(1, hit)` they are not)", "replay/cache.go", "\tread := fixed%s + p.upTo(", []string{"", "*min(1, hit)"}, ""},
 	{"tokens of tools and system text, where none are recorded", "replay/config.go", "const defaultOverhead = %s\n", []string{"15000", "31000"}, ""},
@@ -151,7 +151,7 @@ func printAssumptions(dir string, paths []string) error {
 	return nil
 }
 
-// try measures the sessions with a value.
+// try returns the costs of the sessions with a value.
 func (c *constant) try(value, dir string, paths []string) (map[string]cost, error) {
 	file, err := filepath.Abs(filepath.Join("..", filepath.FromSlash(c.file)))
 	if err != nil {
@@ -194,7 +194,7 @@ func (c *constant) try(value, dir string, paths []string) (map[string]cost, erro
 // print writes the row of a constant.
 func (c *constant) print(tried map[string]map[string]cost) {
 	all := c.best(tried, "")
-	chosen := make(map[string]int) // by value: for how many repositories
+	chosen := make(map[string]int) // number of repositories, by value
 	var elsewhere cost
 	for name := range tried[c.values[0]] {
 		value := c.best(tried, name)
@@ -214,7 +214,7 @@ func (c *constant) print(tried map[string]map[string]cost) {
 		signed(best.change()), strings.Join(choices, ", "), signed(elsewhere.change()), signed(elsewhere.change()-best.change()), strings.Join(lost, ", "))
 }
 
-// best returns the value with the least cost, left out one repository. Of equal ones it is the first.
+// best returns the value with the least cost over all repositories except without. If several are equal, it returns the first.
 func (c *constant) best(tried map[string]map[string]cost, without string) string {
 	best, least := "", 0.
 	for _, value := range c.values {

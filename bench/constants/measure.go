@@ -13,7 +13,8 @@ import (
 	"github.com/stet-dev/stet/transcript"
 )
 
-// row is a policy, whether the provider checks what stands before thinking, and whether it clears results then.
+// row is a policy. checked says that the provider checks what stands before thinking, and clears says that it then clears
+// results.
 type row struct {
 	policy          history.Policy
 	checked, clears bool
@@ -27,11 +28,11 @@ var rows = map[string]row{
 	"bold, nothing leaves": {history.Bold, true, false},
 }
 
-// cost is what sessions cost, in plain input tokens.
+// cost is what sessions cost. The unit is an input token without a cache.
 type cost struct {
 	Off  float64 `json:"off"`
 	With float64 `json:"with"` // after recall
-	Lost int     `json:"lost"` // edits
+	Lost int     `json:"lost"` // number of lost edits
 }
 
 func (c *cost) add(o cost) { c.Off, c.With, c.Lost = c.Off+o.Off, c.With+o.With, c.Lost+o.Lost }
@@ -43,7 +44,7 @@ func (c *cost) change() float64 {
 	return c.With/c.Off - 1
 }
 
-// measure replays the sessions in paths. It returns their costs by repository.
+// measure replays the sessions in paths, and returns their costs by repository.
 func measure(ctx context.Context, row row, paths []string) (map[string]cost, error) {
 	policy, err := replay.Ours(history.Config{Policy: row.policy, Fold: true, ChecksThinking: row.checked, Clears: row.clears})
 	if err != nil {
@@ -87,7 +88,7 @@ func measure(ctx context.Context, row row, paths []string) (map[string]cost, err
 	return out, err
 }
 
-// readIndex adds the repositories of the session files that the index.json of a directory names.
+// readIndex reads the index.json of a directory, and adds the repository of each session file that it names.
 func readIndex(dir string, repositories map[string]string) error {
 	data, err := os.ReadFile(filepath.Join(dir, "index.json"))
 	if err != nil {

@@ -1,5 +1,5 @@
-// Tables writes the tables of docs/measurements.md, in Markdown, from what `stet bench --json` prints. They have the sessions
-// of the stratum "representative", or all where there is none.
+// Tables writes the tables of docs/measurements.md, in Markdown, from the output of `stet bench --json`. The tables are about the
+// sessions of the stratum "representative", or about all sessions if there is none.
 //
 //	stet bench --json PATH | (cd bench && go run ./tables)
 package main
@@ -61,7 +61,7 @@ func table(out io.Writer, rows [][]string) {
 	}
 }
 
-// costs is what the input costs before recall.
+// costs is the table of the cost of the input before recall.
 func costs(policies []bench.Figures) [][]string {
 	rows := [][]string{{"policy", "tokens", "5 min", "1 h", "own", "recorded", "median session", "dearest session", "edits lost", "dangling"}}
 	for _, f := range policies[1:] {
@@ -73,10 +73,10 @@ func costs(policies []bench.Figures) [][]string {
 	return rows
 }
 
-// dearest returns the most under any price rule.
+// dearest returns the highest cost under any price rule.
 func dearest(worst map[string]float64) float64 { return slices.Max(slices.Collect(maps.Values(worst))) }
 
-// afterRecall is what the input and the whole bill cost after recall.
+// afterRecall is the table of the cost of the input, and of the whole bill, after recall.
 func afterRecall(policies []bench.Figures) [][]string {
 	rows := [][]string{{"policy", "5 min", "95 % of draws", "without the dearest", "by name", "recorded", "dearest session", "by name", "whole bill", "recalled", "by name"}}
 	for _, f := range policies[1:] {
@@ -91,7 +91,7 @@ func afterRecall(policies []bench.Figures) [][]string {
 	return rows
 }
 
-// whereChecked is what the policies cost that can run where thinking is checked.
+// whereChecked is the table of the policies that can run if thinking is checked.
 func whereChecked(policies []bench.Figures) [][]string {
 	rows := [][]string{{"policy", "tokens", "5 min", "after recall", "95 % of draws", "without the dearest", "by name", "recorded", "dearest session", "by name", "whole bill", "recalled", "edits lost"}}
 	for _, p := range policies[1:] {
@@ -109,7 +109,7 @@ func whereChecked(policies []bench.Figures) [][]string {
 // compared are the policies of the tables by repository and agent.
 var compared = []string{string(history.Lossless), string(history.Adaptive), string(history.Bold), "clear-100k"}
 
-// places is what the input costs after recall, by repository or agent.
+// places is the table of the cost of the input after recall, by repository or agent.
 func places(of string, groups map[string]*bench.Group) [][]string {
 	head := []string{of, "sessions"}
 	for _, name := range compared {
@@ -140,7 +140,7 @@ func figures(g *bench.Group, policy string) bench.Figures {
 	return g.Policies[i]
 }
 
-// reasons is which part of all tokens the requests did without, by reason.
+// reasons is the table of the share of all tokens that was left out, by reason.
 func reasons(g *bench.Group) [][]string {
 	of := []bench.Figures{figures(g, string(history.Lossless)), figures(g, string(history.Adaptive)), figures(g, string(history.Bold))}
 	if bound := of[2].Bound; bound != nil {

@@ -1,7 +1,7 @@
-// Package tokens measures stet's tokenizer beside others, in one run:
+// Package tokens compares stet's tokenizer with others, in one run:
 //
 //	cd bench && go test -bench . -benchmem ./tokens
 //
-// and fuzzes it against one of them. Whether its tokens are exactly those of
-// the vocabularies' own encoder is tested in internal/bpe.
+// It also fuzzes stet's tokenizer and compares it with one of them. Tests in internal/bpe check that its tokens are exactly those
+// of the vocabularies' own encoder.
 package tokens

@@ -16,7 +16,7 @@ import (
 	"github.com/stet-dev/stet/tokens/exact"
 )
 
-// counters are ours and the peer, for both vocabularies.
+// counters returns stet's counter and the peer's, for a vocabulary.
 func counters(tb testing.TB, name string) (ours tokens.Counter, peer tokenizer.Codec) {
 	ours, err := exact.Counter(name)
 	if err != nil {
@@ -29,11 +29,11 @@ func counters(tb testing.TB, name string) (ours tokens.Counter, peer tokenizer.C
 	return ours, peer
 }
 
-// textSize is how much of each kind of text is counted.
+// textSize is the number of bytes of each kind of text that are counted.
 const textSize = 1 << 20
 
-// texts returns texts by kind: of Go's own sources, and of $STET_TEXTS, a
-// directory whose directories are kinds (zh, ru, …), where it is set.
+// texts returns texts by kind: Go's own sources, and the texts of $STET_TEXTS if it is set. That is a directory with one
+// directory for each kind (zh, ru, …).
 func texts(tb testing.TB) map[string]string {
 	goroot, err := exec.Command("go", "env", "GOROOT").Output()
 	if err != nil {
@@ -56,7 +56,7 @@ func texts(tb testing.TB) map[string]string {
 	return all
 }
 
-// gather reads the files below dir with that end of their names.
+// gather reads the files below dir whose names end in ext.
 func gather(tb testing.TB, dir, ext string) string {
 	var b strings.Builder
 	err := filepath.WalkDir(dir, func(path string, e os.DirEntry, err error) error {
@@ -73,7 +73,7 @@ func gather(tb testing.TB, dir, ext string) string {
 	return strings.ToValidUTF8(b.String(), "")
 }
 
-// Megabytes a second, ours beside the peer's, by kind of text.
+// BenchmarkCount measures megabytes in a second, for stet and the peer, by kind of text.
 func BenchmarkCount(b *testing.B) {
 	kinds := texts(b)
 	for _, name := range []string{"o200k_base", "cl100k_base"} {
@@ -98,8 +98,8 @@ func BenchmarkCount(b *testing.B) {
 	}
 }
 
-// What is hard on tokenizers: one piece of a megabyte, and what repeats itself.
-// The peer's time grows with the square for some of these, so it is not asked.
+// BenchmarkWorst measures texts that are hard for tokenizers: one piece of a megabyte, and repeated text. It does not measure the
+// peer, because the peer's time grows with the square of the length for some of these.
 func BenchmarkWorst(b *testing.B) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	random := func(from, n int) string {
@@ -124,12 +124,11 @@ func BenchmarkWorst(b *testing.B) {
 	}
 }
 
-// astray is white space that the peer cuts otherwise than the vocabularies' own
-// encoder: line breaks with blanks between them are one piece there. The delete
-// character it does not count.
+// astray matches white space that the peer splits in another way than the vocabularies' own encoder: for that encoder, line
+// breaks with blanks between them are one piece. It also matches the delete character, which the peer does not count.
 var astray = regexp.MustCompile(`[\r\n][^\S\r\n]+[\r\n]|\x7f`)
 
-// CTX-1: two encoders written apart count the same.
+// CTX-1: two independent encoders count the same.
 func FuzzCount(f *testing.F) {
 	for _, s := range []string{"", "hello world", "fooBar's HTTPServer\r\n\t x", "日本ABC 'll 123456", "a\u0301 \u0301A ǅʰ", "  \n\n  x", "(/)\n//\n", "🙂👍🏽 ſ'ſ"} {
 		f.Add(s)

@@ -18,8 +18,7 @@ import (
 	"github.com/stet-dev/stet/replay/replaytest"
 )
 
-// sessionFiles writes small sessions, every second of them much longer,
-// and returns their directory.
+// sessionFiles writes n small sessions, and returns their directory. Every second one is much longer.
 func sessionFiles(t *testing.T, n int) string {
 	dir := t.TempDir()
 	const (
@@ -89,7 +88,7 @@ func TestBench(t *testing.T) {
 	if len(b.ByFormat) != 1 || len(b.ByStratum) != 2 || b.ByStratum["large"].Requests != 21 {
 		t.Errorf("%v %v", b.ByFormat, b.ByStratum)
 	}
-	// Two sessions of one request: 23 characters are 6 tokens, behind 15,000.
+	// Two sessions of one request: 23 characters are 6 tokens, after a fixed 15,000.
 	small := b.ByStratum["small"].Policies[0]
 	if small.Tokens != 15006 || !replaytest.Near(small.Cost[prices.Anthropic5m], 1507.5) || small.Rel != 0 || small.Peak != 15006 {
 		t.Errorf("%+v", small)
@@ -98,7 +97,7 @@ func TestBench(t *testing.T) {
 		len(b.ByStratum["large"].ByRepository) != 1 || b.ByAgent["Claude Code"].Sessions != 4 {
 		t.Errorf("%v %v", b.ByRepository, b.ByAgent)
 	}
-	// However many work on it, the same comes out.
+	// The result does not depend on the number of workers.
 	want, err := json.Marshal(b)
 	if err != nil {
 		t.Fatal(err)
@@ -158,7 +157,7 @@ func TestBenchJSON(t *testing.T) {
 	}
 }
 
-// The groups' figures: sums, the middle and the dearest session.
+// The figures of groups: the sums, the median session and the dearest session.
 func TestGroup(t *testing.T) {
 	rules := replay.Rules()[:1]
 	session := func(file string, off, with float64, lost int) *played {
@@ -176,7 +175,7 @@ func TestGroup(t *testing.T) {
 	}
 }
 
-// Of an even number of sessions the median is between the middle two.
+// The median of an even number of sessions is the mean of the middle two.
 func TestGroupMedian(t *testing.T) {
 	var all []*played
 	for _, with := range []float64{90, 70, 100, 50} {

@@ -23,14 +23,14 @@ func boundOf(t *testing.T, s *transcript.Session, p Policy) (off, bound replay.O
 	return out[0], out[1]
 }
 
-// The same 60 lines a second time are free for a policy that loses nothing,
-// from their first request on; nothing else is.
+// If the same 60 lines are read a second time, they cost nothing under the bound of policies that lose nothing, from their first
+// request on. Everything else costs as before.
 func TestLosslessBound(t *testing.T) {
 	s := replaytest.Reading(2)
 	off, bound := boundOf(t, s, LosslessBound("bound"))
 	result := len(s.Messages[2].Parts[0].Text)
 	ask := len("Read") + len(s.Messages[1].Parts[0].Args)
-	free := result + ask // the call repeats the path, which is one line of it
+	free := result + ask // the call repeats the path, which is one line of the result
 	if got := off.Tokens - bound.Tokens; got != int64(free) {
 		t.Errorf("%d tokens are free, want %d", got, free)
 	}
@@ -41,7 +41,7 @@ func TestLosslessBound(t *testing.T) {
 	}
 }
 
-// A listing is free once there is a newer one, and so is a file written over.
+// An older listing costs nothing under the bound once a newer one exists. The same holds for a file that was overwritten.
 func TestLosslessBoundReplaced(t *testing.T) {
 	tool := func(id, name, args, result string) []llm.Message {
 		return []llm.Message{
@@ -86,8 +86,8 @@ func TestLosslessBoundReplaced(t *testing.T) {
 	}
 }
 
-// A result that no later answer names anything of is free after the request
-// that first had it; one that an edit needs is kept until then.
+// If no later answer names anything of a result, the result costs nothing after the first request that had it. A result that an
+// edit needs is kept until then.
 func TestClairvoyantBound(t *testing.T) {
 	answer := func(words string) llm.Message {
 		return llm.Message{Role: llm.Assistant, Parts: []llm.Part{{Text: words}}}
@@ -101,7 +101,7 @@ func TestClairvoyantBound(t *testing.T) {
 		answer("hm"), result("b", "omega_value is there"), // 1
 		answer("so"), replaytest.Text(llm.User, 3, 0), // 2
 		answer("it is alpha_value"), replaytest.Text(llm.User, 3, 0), // 3
-		answer("alpha_value it is"), replaytest.Text(llm.User, 3, 0), // 4: known by its own words
+		answer("alpha_value it is"), replaytest.Text(llm.User, 3, 0), // 4: the answer knows it from its own words
 		answer("end"), // 5
 	}}
 	c := replay.Config{Counter: replaytest.Bytes{}, Overhead: -1}
@@ -125,8 +125,7 @@ func TestClairvoyantBound(t *testing.T) {
 	}
 }
 
-// A bound is below every policy that is of its kind, and costs nothing where
-// nothing is free.
+// If nothing can be left out, a bound equals the full cost.
 func TestBoundOfNothing(t *testing.T) {
 	s := &transcript.Session{File: "s", Messages: []llm.Message{replaytest.Text(llm.User, 30, 0), replaytest.Text(llm.Assistant, 5, 0), replaytest.Text(llm.User, 8, time.Hour), replaytest.Text(llm.Assistant, 5, time.Hour)}}
 	for _, p := range []Policy{LosslessBound("a"), ClairvoyantBound("b")} {

@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// penned writes a story down as an agent does: the texts of its files, by name.
+// penned writes a story in an agent's format. It returns the texts of the files, by name.
 type penned func(s *story) map[string]string
 
-// pens are the formats, as package transcript names them. A format that
-// has no place for summaries or sub-agents leaves them out.
+// pens has a function for each format, under the name that package transcript uses. A format without summaries or sub-agents
+// leaves them out.
 var pens = map[string]penned{
 	"claude-code-jsonl":     penClaude,
 	"claude-trace-requests": penTrace,
@@ -45,12 +45,12 @@ func (b *beat) clock() string {
 	return b.at.Format(time.RFC3339Nano)
 }
 
-// typed is a value of this type with a text in it.
+// typed returns a value with a type and a text.
 func typed(kind, words string) object { return object{"type": kind, "text": words} }
 
 var png = object{"type": "image", "source": object{"type": "base64", "media_type": "image/png", "data": strings.Repeat("QUJD", 500)}}
 
-// blocks are the content of an answer and of its results in Messages.
+// blocks returns the content of an answer and of its results, in the form of the Messages API.
 func (b *beat) blocks(h hands) (answer, results []any) {
 	if b.words != "" {
 		answer = append(answer, typed("text", b.words))
@@ -259,7 +259,7 @@ func penCopilot(s *story) map[string]string {
 	return map[string]string{"events.jsonl": strings.Join(lines, "\n")}
 }
 
-// response is a result in the form of generateContent.
+// response returns a result in the form of generateContent.
 func response(a *act, tool, result string) object {
 	key := "output"
 	if a.failed {

@@ -5,13 +5,12 @@ import (
 	"strings"
 )
 
-// hands say how an agent calls what an act does, and what the result looks
-// like. args is JSON, or a text.
+// hands translates an act into an agent's tool call and its result. args becomes JSON, or is a text.
 type hands func(a *act) (tool string, args any, result string)
 
 type object = map[string]any
 
-// done is the result of an act that changes a file, and of one that failed.
+// done returns the result of an act that changes a file, or that failed.
 func (a *act) done() string {
 	if a.failed {
 		return "Error: that did not work"
@@ -19,7 +18,7 @@ func (a *act) done() string {
 	return "The file " + a.path + " has been updated."
 }
 
-// numbered writes the lines shown with their numbers.
+// numbered returns the shown lines with their numbers.
 func (a *act) numbered(format string) string {
 	var b strings.Builder
 	for i, line := range a.shown {
@@ -30,7 +29,7 @@ func (a *act) numbered(format string) string {
 
 func (a *act) printed() string { return strings.Join(a.shown, "\n") }
 
-// file returns arguments with the path, and where the lines shown are.
+// file returns arguments with the path and the range of the shown lines.
 func (a *act) file(path, offset, limit string) object {
 	o := object{path: a.path}
 	if !a.whole {
@@ -39,7 +38,7 @@ func (a *act) file(path, offset, limit string) object {
 	return o
 }
 
-// handsOf returns hands whose tools have these names and arguments.
+// handsOf returns hands for tools with these names and arguments.
 func handsOf(run string, read hands, edit, write string, path, old, put, content string) hands {
 	return func(a *act) (string, any, string) {
 		switch a.op {
@@ -83,7 +82,7 @@ var copilotHands = handsOf("bash", func(a *act) (string, any, string) {
 	return "view", object{"path": a.path, "view_range": []int{a.from, a.from + len(a.shown) - 1}}, a.numbered("%d. %s\n")
 }, "edit", "create", "path", "old_str", "new_str", "file_text")
 
-// clineHands answer with a list of what was asked for.
+// clineHands returns results as a list with an entry for each query.
 func clineHands(a *act) (string, any, string) {
 	listed := func(query, text string) string {
 		return encoded([]object{{"query": query, "result": text, "success": !a.failed}})
@@ -97,7 +96,7 @@ func clineHands(a *act) (string, any, string) {
 	return tool, args, listed(a.path+a.command, result)
 }
 
-// editorHands have an editor of several commands.
+// editorHands has an editor tool with several commands.
 func editorHands(run string) hands {
 	return func(a *act) (string, any, string) {
 		tool, args, result := handsOf(run, func(a *act) (string, any, string) {
@@ -110,7 +109,7 @@ func editorHands(run string) hands {
 	}
 }
 
-// shellHands have a shell alone.
+// shellHands has only a shell.
 func shellHands(a *act) (string, any, string) {
 	command := a.command
 	switch a.op {
@@ -124,7 +123,7 @@ func shellHands(a *act) (string, any, string) {
 	return "bash", object{"command": command}, "<returncode>0</returncode>\n<output>\n" + a.printed() + "\n</output>"
 }
 
-// codexHands read with a shell and edit with patches.
+// codexHands reads with a shell and edits with patches.
 func codexHands(a *act) (string, any, string) {
 	lines := func(mark, text string) string {
 		return mark + strings.ReplaceAll(strings.TrimSuffix(text, "\n"), "\n", "\n"+mark) + "\n"

@@ -54,7 +54,7 @@ func penPi(s *story) map[string]string {
 	return map[string]string{"s.jsonl": strings.Join(lines, "\n")}
 }
 
-// called are calls in the form of Chat Completions.
+// called returns the calls in the form of Chat Completions.
 func (b *beat) called(h hands) []object {
 	var calls []object
 	for i := range b.acts {
@@ -151,7 +151,7 @@ func penOpenHands(s *story) map[string]string {
 	return map[string]string{"output.jsonl": encoded(object{"instance_id": "s", "test_result": object{}, "metadata": object{"agent_class": "CodeActAgent", "llm_config": object{"model": s.model}}, "history": events})}
 }
 
-// opencodeMessage is a message's own record and its parts.
+// opencodeMessage is the record of a message, and the records of its parts.
 type opencodeMessage struct {
 	info  object
 	parts []object

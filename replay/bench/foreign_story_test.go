@@ -9,23 +9,22 @@ import (
 	"pgregory.net/rapid"
 )
 
-// story is an invented session, before any agent has written it down.
+// story is an invented session, before it is written in the format of an agent.
 type story struct {
 	model string // of the first answer
 	beats []beat
-	sides [][]beat // what sub-agents did
+	sides [][]beat // sub-agents
 }
 
-// beat is what happens between two requests: words of a user, an answer with
-// calls and their results, or a summary that the agent goes on from.
+// beat is one of these: words of a user, an answer with calls and their results, or a summary after which the agent continues.
 type beat struct {
-	at      time.Time // zero: not recorded
+	at      time.Time // zero: no time is recorded
 	user    string
-	words   string // of an answer
+	words   string // the text of an answer
 	acts    []act
-	model   string // that answered
-	used    int    // input tokens as reported, 0: not
-	read    int    // of them from a cache
+	model   string // the model that answered
+	used    int    // reported input tokens; 0: none are reported
+	read    int    // those of them that were read from a cache
 	summary string
 }
 
@@ -35,31 +34,31 @@ func (b *beat) answers() bool { return b.user == "" && b.summary == "" }
 type act struct {
 	op       string // read, edit, write, run
 	id, path string
-	from     int // first line shown, from 1
+	from     int // number of the first shown line; the first line of a file is 1
 	whole    bool
-	shown    []string // the lines shown or printed
+	shown    []string // the lines that are shown or printed
 	total    int      // lines of the file
 	old, new string
 	command  string
 	failed   bool // the result is an error
 	lost     bool // there is no result
-	image    bool // beside the result
+	image    bool // there is an image beside the result
 }
 
-// shape says what a story has more of than an ordinary day's work.
+// shape says in what a story differs from an ordinary session.
 type shape struct {
-	steps                      int    // answers
-	huge                       int    // lines of a command's output
-	mute                       bool   // no tools
-	twice, lose, pictures      bool   // ids that come again; results that do not come; images
+	steps                      int    // number of answers
+	huge                       int    // number of lines in the output of a command
+	mute                       bool   // the agent has no tools
+	twice, lose, pictures      bool   // ids that are used again; missing results; images
 	sides, compacts            bool   // sub-agents, summaries
 	timeless, backward, silent bool   // no times, times that go back, no usage
-	models                     int    // that take turns; 0 is one
-	model                      string // its name
-	gaps                       bool   // pauses that outlive caches
+	models                     int    // number of models that take turns; 0 means one
+	model                      string // the name of the model
+	gaps                       bool   // pauses that caches do not outlive
 }
 
-// teller makes a story up.
+// teller invents a story.
 type teller struct {
 	shape
 	t     *rapid.T
@@ -67,18 +66,17 @@ type teller struct {
 	files map[string][]string
 	clock time.Time
 	calls int
-	size  int // tokens so far, about
+	size  int // approximate number of tokens so far
 }
 
-// styles are what the lines of files look like: code, prose in other letters,
-// lines with numbers, like a patch, like the engine's own, and such as end in a
-// carriage return.
+// styles are forms of lines in files: code, text in other scripts, lines with numbers, lines of patches, lines like stet's own
+// placeholders, and lines that end in a carriage return.
 var styles = []string{
 	"row %d of %s grows beans", "\tif row == %d { // %s", "第%d行在%s里", "%d\t%s", "+row %d of %s", "row %d of %s\r",
 	"[stet: %d lines of %s, as the engine's own begin.",
 }
 
-// tell makes up a story of this shape.
+// tell invents a story of this shape.
 func tell(t *rapid.T, s shape) *story {
 	w := &teller{shape: s, t: t, files: make(map[string][]string), clock: time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC), size: 15_000}
 	if w.model == "" {
@@ -86,7 +84,7 @@ func tell(t *rapid.T, s shape) *story {
 	}
 	w.s.model = w.model
 	for _, name := range []string{"garden.go", "beds/beans.go", "beds/peas.md"} {
-		blank := rapid.IntRange(0, 9).Draw(t, "blank") // which of five lines; mostly none
+		blank := rapid.IntRange(0, 9).Draw(t, "blank") // one of five lines is blank, if this is below 5
 		style := rapid.SampledFrom(styles).Draw(t, "style")
 		alike := rapid.SampledFrom([]int{3, 40, 500}).Draw(t, "alike")
 		for i := range rapid.IntRange(0, 120).Draw(t, "lines") {
@@ -106,7 +104,7 @@ func tell(t *rapid.T, s shape) *story {
 	return &w.s
 }
 
-// work is so many answers, and what was said in between.
+// work returns so many answers, with words of the user between them.
 func (w *teller) work(steps int) []beat {
 	beats := []beat{{at: w.tick(0), user: "Please put the garden in order."}}
 	for n := range steps {
@@ -146,7 +144,7 @@ func (w *teller) answer(n int) beat {
 	return b
 }
 
-// tick lets seconds pass, or much more.
+// tick advances the clock by some seconds, or by much more.
 func (w *teller) tick(seconds int) time.Time {
 	if w.timeless {
 		return time.Time{}
@@ -196,7 +194,7 @@ func (w *teller) read(a *act) {
 	a.shown = append([]string(nil), lines[a.from-1:to]...)
 }
 
-// run runs a command that reports, changes nothing, or shows a file.
+// run makes the act a command that prints a report, changes nothing, or shows a file.
 func (w *teller) run(a *act) {
 	a.op, a.command = "run", rapid.SampledFrom([]string{"make", "make test", "git status", "go test ./...", "", "ls beds"}).Draw(w.t, "command")
 	if a.command == "" {

@@ -16,7 +16,7 @@ import (
 	"github.com/stet-dev/stet/transcript"
 )
 
-// shapes are what sessions elsewhere may look like.
+// shapes are forms that sessions of other users may have.
 var shapes = map[string]shape{
 	"usual":            {steps: 20},
 	"usual with gaps":  {steps: 40, gaps: true},
@@ -37,7 +37,7 @@ var shapes = map[string]shape{
 	"all at once":      {steps: 40, gaps: true, models: 2, twice: true, lose: true, pictures: true, sides: true, compacts: true, backward: true, huge: 300},
 }
 
-// written writes a story down in a format and reads it again.
+// written writes a story in a format, and reads it back.
 func written(t testing.TB, dir, format string, s *story) []*transcript.Session {
 	t.Helper()
 	files := pens[format](s)
@@ -66,9 +66,8 @@ func written(t testing.TB, dir, format string, s *story) []*transcript.Session {
 	return all
 }
 
-// held checks what is promised of lossless and adaptive on a session: no lost
-// edit, no line that points at nothing, no cached byte changed, no price rule
-// under which it is dearer. It returns how many tokens of how many stayed away.
+// held checks the promises of lossless and adaptive on a session: no edit is lost, no pointer dangles, no cached byte changes,
+// and the session is not dearer under any price rule. It returns how many tokens were left out, and how many there were.
 func held(t interface {
 	Helper()
 	Errorf(string, ...any)
@@ -112,8 +111,7 @@ func held(t interface {
 	return p.free.counted[0].Tokens - p.free.counted[len(policies)-1].Tokens, p.free.counted[0].Tokens
 }
 
-// TRIM-16, TRIM-17: what is promised holds on sessions of every format and
-// shape, not on the recorded ones alone.
+// TRIM-16, TRIM-17: the promises hold for sessions of every format and shape, and not only for the recorded ones.
 func TestForeignShapes(t *testing.T) {
 	for i, format := range slices.Sorted(maps.Keys(pens)) {
 		t.Run(format, func(t *testing.T) {
@@ -139,7 +137,7 @@ func TestForeignShapes(t *testing.T) {
 	}
 }
 
-// The same of sessions that have any of it.
+// The same, for sessions that mix all shapes.
 func TestForeignSessions(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		format := rapid.SampledFrom(slices.Sorted(maps.Keys(pens))).Draw(r, "format")

@@ -12,7 +12,7 @@ import (
 
 const fiveMinutes = prices.Anthropic5m
 
-// pricedSession is a session of a repository that costs off, and with a policy with; after recall, ten more.
+// pricedSession returns a session of a repository. It costs off without a policy, with with one, and ten more after recall.
 func pricedSession(repository string, off, with, answers float64) *played {
 	cost := func(v float64) map[string]float64 { return map[string]float64{fiveMinutes: v} }
 	return &played{
@@ -26,7 +26,7 @@ func pricedGroup(some ...*played) Figures {
 	return g.whole(some).Policies[1]
 }
 
-// The bill is that of the sizes that were reported, where they were, with the answers.
+// The bill uses the reported sizes, if there are any, and includes the answers.
 func TestBill(t *testing.T) {
 	one, two := pricedSession("a", 100, 80, 100), pricedSession("b", 300, 200, 0)
 	two.free.reported = pricedSession("b", 500, 440, 0).free.counted
@@ -39,7 +39,7 @@ func TestBill(t *testing.T) {
 	}
 }
 
-// The dearest session is the one that costs most, not the one that becomes dearer.
+// The dearest session is the one with the highest cost, not the one with the highest increase.
 func TestWithoutDearest(t *testing.T) {
 	f := pricedGroup(pricedSession("a", 100, 120, 0), pricedSession("b", 300, 100, 0), pricedSession("c", 100, 90, 0))
 	if want := (130.+100)/200 - 1; !replaytest.Near(f.WithoutDearest[fiveMinutes], want) {
@@ -47,7 +47,7 @@ func TestWithoutDearest(t *testing.T) {
 	}
 }
 
-// Repositories are drawn, with all their sessions. The draws of one repository are of its sessions.
+// The interval draws whole repositories with all their sessions. If there is one repository, it draws sessions.
 func TestInterval(t *testing.T) {
 	f := pricedGroup(pricedSession("a", 100, 40, 0), pricedSession("a", 100, 140, 0), pricedSession("b", 100, 90, 0))
 	if got := f.Interval[fiveMinutes]; got != [2]float64{0, 0} { // a: 200 for 200; b: 100 for 100
@@ -62,7 +62,8 @@ func TestInterval(t *testing.T) {
 	}
 }
 
-// Where thinking is checked nothing that was sent leaves: deduplication alone remains, and rules of others do not run.
+// If thinking is checked, messages that were sent stay as they are. Then policies can only deduplicate, and the other rules do
+// not run.
 func TestBoundRegime(t *testing.T) {
 	adaptive, err := Ours(history.Config{})
 	if err != nil {

@@ -11,8 +11,7 @@ import (
 	"github.com/stet-dev/stet/transcript"
 )
 
-// reportedSession has three requests of 100, 300 and 500 tokens of text, whose
-// sizes were reported as 1,200, 1,600 and 2,300.
+// reportedSession has three requests with 100, 300 and 500 tokens of text. Their reported sizes are 1,200, 1,600 and 2,300.
 func reportedSession() *transcript.Session {
 	s := &transcript.Session{File: "s", Model: "claude-sonnet-4-5", Messages: []llm.Message{
 		replaytest.Text(llm.User, 100, 0),
@@ -51,7 +50,7 @@ func TestReported(t *testing.T) {
 			t.Errorf("up to part %d there are %d tokens, want %d", at, sum, want)
 		}
 	}
-	// What is hidden stays when the text leaves.
+	// When the text leaves, the part of the size that is not text stays.
 	if n := r.Scaled(3, 0); n == 0 {
 		t.Error("what is hidden has no tokens")
 	}
@@ -63,7 +62,7 @@ func TestReported(t *testing.T) {
 	}
 }
 
-// Where less was reported than the text would be, the text counts for less.
+// If the reported size is less than the size of the text, the tokens of the text are scaled down.
 func TestReportedLess(t *testing.T) {
 	s := reportedSession()
 	s.Messages[3].Usage = &llm.Usage{Input: 1300}
@@ -80,8 +79,7 @@ func TestReportedLess(t *testing.T) {
 	}
 }
 
-// The second request reads what the first wrote; the third comes six minutes
-// later, and finds only what is there anyway.
+// The second request reads what the first wrote. The third comes six minutes later, and reads only the fixed part.
 func TestCheckCache(t *testing.T) {
 	c := replay.Config{Counter: replaytest.Bytes{}}
 	r := replay.New(reportedSession(), &c)

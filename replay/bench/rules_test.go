@@ -9,8 +9,7 @@ import (
 	"github.com/stet-dev/stet/replay"
 )
 
-// toolRun feeds a planner a call with arguments and a result of n bytes, and
-// returns which results are cut in the request that follows.
+// toolRun passes calls with results to a planner. tool returns which results are cut in the request after the call.
 type toolRun struct {
 	t       *testing.T
 	planner replay.Planner
@@ -34,7 +33,7 @@ func (r *toolRun) tool(name, args string, size int) string {
 	return r.cuts()
 }
 
-// cuts names the cut results by their numbers.
+// cuts returns the numbers of the cut results.
 func (r *toolRun) cuts() string {
 	var out []string
 	last := -1
@@ -62,8 +61,8 @@ func TestLastResults(t *testing.T) {
 	}
 }
 
-// Past 10,000 tokens, 1,000 of them fixed, all but the newest two leave; what
-// is left counts from then on.
+// When a request has more than 10,000 tokens, 1,000 of them fixed, all results except the newest two leave. After that the count
+// begins with what is left.
 func TestClearPast(t *testing.T) {
 	r := newToolRun(t, ClearPast(10_000, 2, 0))
 	for _, want := range []string{"", "", "", "1 2", "1 2", "1 2 3 4", "1 2 3 4"} {
@@ -75,8 +74,7 @@ func TestClearPast(t *testing.T) {
 	}
 }
 
-// A read is outdated when its lines, or the whole file, are read again; it
-// leaves with enough others.
+// A read is outdated if its lines, or the whole file, are read again. It leaves when there are enough outdated bytes.
 func TestOutdatedReads(t *testing.T) {
 	whole, part := `{"file_path":"/home/me/a.go"}`, `{"file_path":"/home/me/a.go","offset":5,"limit":9}`
 	r := newToolRun(t, OutdatedReads(2000))
@@ -98,18 +96,18 @@ func TestPruneTurns(t *testing.T) {
 	for range 5 {
 		r.want(r.tool("bash", `{}`, 800), "")
 	}
-	turn() // the last two turns are left alone, and there is but one
+	turn() // the last two turns stay, and there is only one
 	r.want(r.cuts(), "")
 	turn()
 	r.want(r.cuts(), "")
-	turn() // 5 and 4 are the newest 1,600 of three turns ago; 3 is over 2,000
+	turn() // 5 and 4 are the newest 1,600 bytes of three turns ago; with 3 they are over 2,000
 	r.want(r.cuts(), "2 3 4")
 }
 
 func TestMaskOld(t *testing.T) {
 	r := newToolRun(t, MaskOld(2000, 2500))
 	for _, want := range []string{"", "", "", "", "", "", "1 2 3 4"} {
-		// the last is never looked at; the third from the end goes over 2,000
+		// the last result is never counted; the third from the end is the first above 2,000
 		r.want(r.tool("fetch", `{}`, 800), want)
 	}
 	long := strings.Repeat("line\n", 30)

@@ -53,9 +53,9 @@ func TestInOnePiece(t *testing.T) {
 		ok   bool
 	}{
 		{numbered, []string{"func a() {", "\treturn one()", "}"}, true},
-		{numbered, []string{"a() {", "\treturn one()", "}", "", "func"}, true}, // begins and ends inside lines
+		{numbered, []string{"a() {", "\treturn one()", "}", "", "func"}, true}, // begins and ends in the middle of lines
 		{numbered, []string{"func a() {", "}"}, false},                         // a line is missing
-		{numbered, []string{"func a() {", "\treturn", "}"}, false},             // inside, lines are whole
+		{numbered, []string{"func a() {", "\treturn", "}"}, false},             // lines between the first and the last must be whole
 		{numbered, []string{"return one"}, true},
 		{"x\n…\ny", []string{"x", "y"}, false},
 	} {
@@ -90,7 +90,7 @@ func FuzzLines(f *testing.F) {
 	})
 }
 
-// The strings of a JSON object come in one order, whatever that of its members in memory is.
+// The strings of a JSON object have a fixed order, which does not depend on the order of a Go map.
 func TestStringsOfAnObjectHaveAnOrder(t *testing.T) {
 	for range 20 {
 		got := decoded(`{"e":"5","b":{"d":"2","c":"1"},"a":"0","f":["6"]}`)

@@ -12,8 +12,8 @@ import (
 	"github.com/stet-dev/stet/replay/replaytest"
 )
 
-// The view that is updated from request to request equals a new view of each request,
-// whatever is left out and comes back.
+// The view is updated from one request to the next. It always equals a new view of the request, whatever is left out and comes
+// back.
 func TestViewIsThatOfTheRequest(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		rec := recording.New(replaytest.Draw(t))
