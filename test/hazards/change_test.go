@@ -15,7 +15,7 @@ import (
 	"github.com/stet-dev/stet/approval"
 )
 
-// Row: changed by another program since it was read, also with equal size and mtime.
+// Row: the file was changed by another program after it was read, also with equal size and time.
 func TestEqualSizeAndTime(t *testing.T) {
 	w := newWorld(t)
 	w.put("f", "one\n")
@@ -36,7 +36,7 @@ func TestEqualSizeAndTime(t *testing.T) {
 	}
 }
 
-// Row: changed since it was read, elsewhere: a clean merge.
+// Row: another part of the file was changed after it was read: a clean merge.
 func TestMerged(t *testing.T) {
 	w := newWorld(t)
 	lines := "1\n2\n3\n4\n5\n6\n7\n8\n9\n"
@@ -53,7 +53,7 @@ func TestMerged(t *testing.T) {
 	}
 }
 
-// Row: deleted since it was read.
+// Row: the file was deleted after it was read.
 func TestDeletedMeanwhile(t *testing.T) {
 	w := newWorld(t)
 	w.put("f", "one\n")
@@ -66,7 +66,7 @@ func TestDeletedMeanwhile(t *testing.T) {
 	w.missing("f")
 }
 
-// Row: changed while the person looks at the diff: re-checked at apply.
+// Row: the file is changed while the person looks at the diff: it is checked again before the write.
 func TestChangedWhileLooking(t *testing.T) {
 	w := newWorld(t)
 	w.attended = true
@@ -83,7 +83,7 @@ func TestChangedWhileLooking(t *testing.T) {
 	if w.get("f") != "one\nzwei\n" {
 		t.Error("overwritten")
 	}
-	// Elsewhere: merged, and asked again.
+	// If another part was changed, the edit is merged, and the person is asked again.
 	w.put("f", "1\n2\n3\n4\n5\n6\n7\n8\n")
 	a.works("read_file", args{"path": "f"})
 	r = a.do("edit_file", args{"path": "f", "edits": edits("1\n", "one\n")})
@@ -103,7 +103,7 @@ func TestChangedWhileLooking(t *testing.T) {
 	}
 }
 
-// Row: write without ever having read it: asks, saying so, or refuses.
+// Row: a write of a file that was never read: stet asks and says so, or refuses.
 func TestUnread(t *testing.T) {
 	w := newWorld(t)
 	w.put("f", "one\n")
@@ -123,7 +123,7 @@ func TestUnread(t *testing.T) {
 	}
 }
 
-// Row: two matches for an edit; empty old text: refused, with the lines.
+// Row: an edit with two matches, or with an empty old text, is refused, with the lines.
 func TestTwoMatches(t *testing.T) {
 	w := newWorld(t)
 	w.put("f", "a\nx\nb\nx\n")
@@ -141,8 +141,8 @@ func TestTwoMatches(t *testing.T) {
 	}
 }
 
-// Row: an agent answering its own approval: an answer relayed by the client is
-// not asked for unless the configuration says so, and then for ordinary files only.
+// Row: an agent may answer its own approval. stet asks through the client only if the configuration allows it, and then only for
+// ordinary files.
 func TestOwnApproval(t *testing.T) {
 	yes := &mcp.ClientOptions{ElicitationHandler: func(_ context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 		content := map[string]any{}
@@ -190,15 +190,14 @@ func TestOwnApproval(t *testing.T) {
 	}
 }
 
-// Row: approval that blocks the tool call: pending at once with an id, or
-// progress.
+// Row: an approval would block the tool call: the call is pending at once with an id, or sends progress.
 func TestPendingAtOnce(t *testing.T) {
 	w := newWorld(t)
 	w.attended = true
 	heard := make(chan struct{}, 100)
 	w.clientOptions = &mcp.ClientOptions{ProgressNotificationHandler: func(context.Context, *mcp.ProgressNotificationClientRequest) { heard <- struct{}{} }}
 	a, c := w.agent(), w.person()
-	r := a.do("write_file", args{"path": "f", "content": "x\n"}) // the question is not answered
+	r := a.do("write_file", args{"path": "f", "content": "x\n"}) // no person answers the question
 	if r.Pending == "" {
 		t.Errorf("%s", r.raw)
 	}
@@ -225,12 +224,12 @@ func TestPendingAtOnce(t *testing.T) {
 	}
 }
 
-// The command "stet approve" answers as the socket does.
+// The command "stet approve" answers like a client of the socket.
 func TestApproveCommand(t *testing.T) {
 	w := newWorld(t)
 	w.attended = true
 	a := w.agent()
-	w.person() // it listens
+	w.person() // waits until the server listens
 	cmd := w.command("approve", "--root", w.dir)
 	in, err := cmd.StdinPipe()
 	if err != nil {
@@ -245,7 +244,7 @@ func TestApproveCommand(t *testing.T) {
 	}
 	stuck := time.AfterFunc(patience, func() { _ = cmd.Process.Kill() })
 	r := a.do("write_file", args{"path": "f", "content": "hello\n"})
-	// Input that is typed before the person is asked is ignored.
+	// Input that is typed before the question is ignored.
 	var shown []byte
 	for keys := bufio.NewReader(out); !bytes.HasSuffix(shown, []byte("[q]uit >")); {
 		b, err := keys.ReadByte()
@@ -260,7 +259,7 @@ func TestApproveCommand(t *testing.T) {
 	r = a.await(r)
 	_ = in.Close()
 	_ = cmd.Process.Signal(syscall.SIGTERM) // it may have ended with its input
-	_ = cmd.Wait()                          // how it ends is the command's own tests' matter
+	_ = cmd.Wait()                          // the command's own tests check how it ends
 	stuck.Stop()
 	if !r.ok() || w.get("f") != "hello\n" || !bytes.Contains(shown, []byte("+hello")) {
 		t.Errorf("%s: %s", r.raw, shown)

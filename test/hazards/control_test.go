@@ -18,8 +18,8 @@ var (
 	}
 )
 
-// Row: files that make something run: .git is refused, the others too where
-// no person can be asked; by name, folded.
+// Row: files that make programs run: .git is refused. The others are refused too if no person can be asked. They are recognised
+// by name, in any case.
 func TestControlFilesUnattended(t *testing.T) {
 	w := newWorld(t)
 	w.put(".git/config", "[core]\n")
@@ -38,7 +38,7 @@ func TestControlFilesUnattended(t *testing.T) {
 	}
 }
 
-// Row: a bare repository in the tree: what git obeys beside a HEAD, at any depth.
+// Row: a bare repository in the tree: files beside a HEAD that git obeys, at any depth.
 func TestBareRepositoryUnattended(t *testing.T) {
 	w := newWorld(t)
 	w.put("deep/er/store/HEAD", "ref: refs/heads/main\n")
@@ -56,7 +56,7 @@ func TestBareRepositoryUnattended(t *testing.T) {
 	a.works("write_file", args{"path": "plain/config", "content": "y\n"})
 }
 
-// Row: the same by inode: links and hard links to them are no way round.
+// Row: the same files by inode: links and hard links to them are recognised too.
 func TestControlFilesByInode(t *testing.T) {
 	w := newWorld(t)
 	w.put(".git/config", "[core]\n")
@@ -83,13 +83,13 @@ func TestControlFilesByInode(t *testing.T) {
 	w.missing(".git/hooks/post-commit")
 }
 
-// Row: they are always asked for: "always allow" cannot cover it.
+// Row: these files are always asked about: a rule "always allow" does not cover them.
 func TestControlFilesAsked(t *testing.T) {
 	w := newWorld(t)
 	w.attended = true
 	w.config = "[[rule]]\ntools = [\"*\"]\npaths = [\"**\"]\ndo = \"allow\"\n"
 	a, c := w.agent(), w.person()
-	a.works("write_file", args{"path": "plain", "content": "x\n"}) // the rule holds
+	a.works("write_file", args{"path": "plain", "content": "x\n"}) // the rule works
 	for range 2 {
 		r := a.do("write_file", args{"path": ".envrc", "content": "x\n"})
 		q := question(t, c)
@@ -111,8 +111,8 @@ func TestControlFilesAsked(t *testing.T) {
 	a.fails("permission_denied", "write_file", args{"path": ".git/config", "content": "x", "create_dirs": true})
 }
 
-// Row: files that building runs, or that agents obey: a grant for the session or
-// for a pattern does not cover them, and one approval is for one write.
+// Row: files that a build runs, or that agents obey: a grant for the session or for a pattern does not cover them, and one
+// approval is for one write.
 func TestBuildFilesAndInstructionsAsked(t *testing.T) {
 	w := newWorld(t)
 	w.attended = true
@@ -120,7 +120,7 @@ func TestBuildFilesAndInstructionsAsked(t *testing.T) {
 	for i, v := range []approval.Verdict{approval.ForSession, approval.ForPattern} {
 		r := a.do("write_file", args{"path": []string{"plain", "other"}[i], "content": "x\n"})
 		if r.Pending == "" {
-			break // the first grant covers the second
+			break // the first grant covers the second file
 		}
 		q := question(t, c)
 		if err := c.Answer(t.Context(), q.ID, approval.Answer{Verdict: v, Seal: q.Seal, Pattern: "**", By: "test"}); err != nil {

@@ -19,9 +19,8 @@ func crashText(n int) string {
 	return fmt.Sprintf("version %d\n", n) + strings.Repeat(fmt.Sprintf("%08d\n", n), 20_000)
 }
 
-// Row: SIGKILL in mid-write: each file is the old one or the new one, whole,
-// and what lies about is swept at the next start. The chain of the trail holds.
-// 25 kills, or, with STET_SOAK=1, 500.
+// Row: SIGKILL in the middle of a write: each file is wholly old or wholly new, and the next start removes temporary files. The
+// chain of the trail verifies. 25 kills, or 500 with STET_SOAK=1.
 func TestKilled(t *testing.T) {
 	kills := 25
 	if soak() {
@@ -52,8 +51,8 @@ func TestKilled(t *testing.T) {
 			}
 		}
 		fuse.Stop()
-		_ = a.cmd.Process.Kill() // it is dead
-		_ = a.Close()            // and says so
+		_ = a.cmd.Process.Kill() // the process has ended
+		_ = a.Close()            // it returns an error
 		got := w.get("sub/f")
 		if _, err := fmt.Sscanf(got, "version %d\n", &last); err != nil || got != crashText(last) {
 			t.Fatalf("the file is no version: %d bytes, %.60q", len(got), got)
@@ -77,13 +76,12 @@ func TestKilled(t *testing.T) {
 	if l := w.litter(); len(l) > 0 {
 		t.Errorf("not swept: %v", l)
 	}
-	_ = a.Close() // so that the trail is whole
+	_ = a.Close() // writes the whole trail
 	w.run("audit", "--verify")
 	t.Logf("%d kills, %d temporary files swept, %d writes done and not acknowledged, 0 damaged", kills, litter, during)
 }
 
-// Row: mode 0600 while writing: never wider, not for an instant; what there is
-// of modes is kept.
+// Row: mode 0600 during a write: the mode is never wider, not even for a moment, and the old mode is kept.
 func TestModeWhileWriting(t *testing.T) {
 	w := newWorld(t)
 	w.put("secret", crashText(0))
@@ -110,13 +108,13 @@ func TestModeWhileWriting(t *testing.T) {
 			for _, e := range entries {
 				info, err := os.Lstat(w.abs(e.Name()))
 				if err != nil {
-					continue // gone
+					continue // the file is gone
 				}
 				seen++
 				if strings.HasPrefix(e.Name(), ".stet-") {
 					temporary++
 				}
-				// A symbolic link (the claim on a file) has no mode of its own, and holds no content.
+				// A symbolic link (the claim on a file) has no mode of its own, and no content.
 				if info.Mode()&fs.ModeSymlink == 0 && info.Mode().Perm()&0o077 != 0 {
 					t.Errorf("%s is %v", e.Name(), info.Mode())
 					return
@@ -136,7 +134,7 @@ func TestModeWhileWriting(t *testing.T) {
 	t.Logf("%d looks, %d at temporary files", seen, temporary)
 }
 
-// Row: 0444 target, other owner, xattrs: kept, or said.
+// Row: a target with mode 0444, another owner, or extended attributes: these are kept, or the result says so.
 func TestKeepsAttributes(t *testing.T) {
 	w := newWorld(t)
 	w.put("ro", "x\n")

@@ -24,8 +24,8 @@ func getAttr(name, attr string) string {
 	return string(b[:n])
 }
 
-// Row: full disk in mid-write, with stet's state on the same disk or elsewhere:
-// old or new, whole, no litter; and once there is room again it goes on.
+// Row: the disk is full in the middle of a write, with stet's state on the same disk or on another one: the file is wholly old or
+// wholly new, there are no temporary files, and after there is room again, writes work.
 func TestFullDisk(t *testing.T) {
 	for _, where := range []string{"elsewhere", "same disk"} {
 		t.Run(where, func(t *testing.T) {

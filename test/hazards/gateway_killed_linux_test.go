@@ -14,7 +14,7 @@ import (
 	"github.com/stet-dev/stet/gateway/wire"
 )
 
-// connect says hello as an agent of the workspace far, in the session main.
+// connect sends the hello of an agent of the workspace far, in the session main.
 func (g *gatewayAt) connect(t testing.TB, resume string, received uint64) (*socket, *wire.Hello) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -33,7 +33,7 @@ func (g *gatewayAt) connect(t testing.TB, resume string, received uint64) (*sock
 	return k, until(k, func(*wire.Hello) bool { return true })
 }
 
-// until reads frames until there is one of a type that is as wanted.
+// until reads frames until one has the type F and is wanted.
 func until[F wire.Frame](k *socket, wanted func(F) bool) F {
 	k.t.Helper()
 	for {
@@ -47,7 +47,7 @@ func until[F wire.Frame](k *socket, wanted func(F) bool) F {
 	}
 }
 
-// end is how the connection ends.
+// end returns the error with which the connection ends.
 func (k *socket) end() error {
 	for {
 		if _, err := k.read(); err != nil {
@@ -56,8 +56,8 @@ func (k *socket) end() error {
 	}
 }
 
-// The results that an agent gets when its gateway is killed while a call waits for a person, and from the next gateway:
-// docs/gateway.md describes them. (FILE-4)
+// A gateway is killed while a call waits for a person. The agent gets the results that docs/gateway.md describes, from this
+// gateway and from the next one. (FILE-4)
 func TestAgentOfKilledGateway(t *testing.T) {
 	g := newGatewayAt(t, "")
 	g.far.put("a.txt", "one\n")
@@ -82,7 +82,7 @@ func TestAgentOfKilledGateway(t *testing.T) {
 	if r := until(k, result("write")); !r.NeedsConfirmation {
 		t.Errorf("%+v", r)
 	}
-	k.send(read) // a call_id is taken once
+	k.send(read) // a call_id is accepted once
 	if r := until(k, result("read")); r.Error != "invalid_argument" || !strings.Contains(string(r.Result), "was used before") {
 		t.Errorf("%s %s", r.Error, r.Result)
 	}
@@ -101,7 +101,7 @@ func TestAgentOfKilledGateway(t *testing.T) {
 		t.Errorf("%+v", again)
 	}
 	until(k, up)
-	k.send(write) // it was not approved, and nothing is written
+	k.send(write) // the write was not approved, so nothing is written
 	if r := until(k, result("write")); r.Error != "cancelled" || !strings.Contains(string(r.Result), "Nothing was written") {
 		t.Errorf("%s %s", r.Error, r.Result)
 	}

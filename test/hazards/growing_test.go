@@ -13,9 +13,8 @@ import (
 	"github.com/stet-dev/stet/approval"
 )
 
-// grow starts a process that appends numbered lines to a file of the workspace,
-// one every pause, until the test ends or stop is called. Each line is one
-// append to the file that has the name at that time.
+// grow starts a process that appends numbered lines to a file of the workspace, with a pause after each, until the test ends or
+// stop is called. It opens the file by its name for each line.
 func (w *world) grow(name string, pause time.Duration) (stop func()) {
 	w.t.Helper()
 	cmd := exec.Command("sh", "-c", `n=0; while :; do n=$((n+1)); echo "line $n of the log" >>"$0"; $1; done`,
@@ -36,7 +35,7 @@ func (w *world) grow(name string, pause time.Duration) (stop func()) {
 	return stop
 }
 
-// grown waits until the file has more lines than before.
+// grown waits until the file is longer than before.
 func (w *world) grown(name string) {
 	w.t.Helper()
 	before := len(w.get(name))
@@ -47,15 +46,14 @@ func (w *world) grown(name string) {
 	}
 }
 
-// whole checks that no line that was appended is lost: their numbers have no gap.
+// whole checks that no appended line is lost: their numbers have no gap.
 func (w *world) whole(name string) {
 	w.t.Helper()
 	w.wholeBut(name, 0)
 }
 
-// wholeBut checks that at most most lines are lost. A process that opened the
-// file before a write exchanged it, and appends after that, writes to the old
-// file: that gap is documented (docs/replacing-files.md), and a shell's >> can meet it.
+// wholeBut checks that at most most lines are lost. If a process opened the file before a write replaced it, and appends after
+// that, its line goes to the old file. docs/replacing-files.md describes that, and it can happen with the >> of a shell.
 func (w *world) wholeBut(name string, most int) {
 	w.t.Helper()
 	last, lost := 0, 0
@@ -78,8 +76,7 @@ func (w *world) wholeBut(name string, most int) {
 
 const logHead = "title\nsecond\nthird\nfourth\nfifth\nsixth\nseventh\n"
 
-// Row: a file that another process appends to all the time can be edited: by
-// merge, at once, with every appended line kept. (FILE-15)
+// Row: another process appends to a file all the time: an edit is merged at once, and every appended line is kept. (FILE-15)
 func TestGrowingLog(t *testing.T) {
 	rounds := 10
 	if soak() {
@@ -104,7 +101,7 @@ func TestGrowingLog(t *testing.T) {
 	w.wholeBut("log", 1+rounds/100)
 }
 
-// The session knows what it wrote in the same way as what it read: a log that has grown since is edited by merge, without another
+// The session knows what it wrote, like what it read. So an edit of a log that has grown after a write is merged, without another
 // read. (FILE-15)
 func TestGrowingLogWritten(t *testing.T) {
 	w := newWorld(t)
@@ -121,8 +118,8 @@ func TestGrowingLogWritten(t *testing.T) {
 	w.whole("log")
 }
 
-// Content that was read while the file was being written may mix several moments. It still counts as read, and an edit of it is
-// merged.
+// A read during a write of another program may mix the content of several moments. It still counts as a read, and an edit of it
+// is merged.
 func TestGrowingLogUnstable(t *testing.T) {
 	w := newWorld(t)
 	w.put("log", logHead)
@@ -143,8 +140,8 @@ func TestGrowingLogUnstable(t *testing.T) {
 	w.whole("log")
 }
 
-// A text that was appended after the file was read may be known to the agent
-// from elsewhere. It is told that the file changed, not that it never read it.
+// An edit names a text that was appended after the read. The error says that the file changed, and not that the agent never read
+// it.
 func TestGrowingLogTail(t *testing.T) {
 	w := newWorld(t)
 	w.put("log", logHead)
@@ -159,8 +156,7 @@ func TestGrowingLogTail(t *testing.T) {
 	a.works("edit_file", args{"path": "log", "edits": edits("tail\n", "end\n")})
 }
 
-// A person approves an edit once, however far the log has grown at its end
-// meanwhile: what it changes is what was shown.
+// A person approves an edit once, although the log grows at its end in the meantime: the edit changes exactly what was shown.
 func TestGrowingLogApproved(t *testing.T) {
 	w := newWorld(t)
 	w.attended = true

@@ -57,7 +57,7 @@ func (bearer) RoundTrip(r *http.Request) (*http.Response, error) {
 	return http.DefaultTransport.RoundTrip(r)
 }
 
-// Row: web page on another origin, DNS rebinding, no token: refused.
+// Row: a web page of another origin, DNS rebinding, or a request without a token: refused.
 func TestWebPages(t *testing.T) {
 	w := newWorld(t)
 	w.put("f", "inside\n")
@@ -101,7 +101,7 @@ func TestWebPages(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, _ = io.Copy(io.Discard, resp.Body) // the status is what matters
+		_, _ = io.Copy(io.Discard, resp.Body) // only the status matters
 		resp.Body.Close()
 		if resp.StatusCode != c.status {
 			t.Errorf("%d: %s %v: %d, want %d", i, c.method, c.header, resp.StatusCode, c.status)
@@ -119,10 +119,10 @@ func TestWebPages(t *testing.T) {
 	if r := a.works("read_file", args{"path": "f"}); r.Content != "inside\n" {
 		t.Errorf("%s", r.raw)
 	}
-	_ = s.Close() // the server is what is tested
+	_ = s.Close() // the test is about the server
 }
 
-// Row: the port is a loopback one, unless a flag says otherwise.
+// Row: the server listens on the loopback, unless a flag says otherwise.
 func TestLoopbackOnly(t *testing.T) {
 	w := newWorld(t)
 	for _, at := range []string{"0.0.0.0:0", ":0", "[::]:0", "192.0.2.1:0"} {
@@ -138,8 +138,7 @@ func TestLoopbackOnly(t *testing.T) {
 	}
 }
 
-// Row: other user on the machine: the socket for answers and stet's state are
-// this user's alone.
+// Row: another user of the machine: only this user can use the socket for answers and stet's state.
 func TestOthersOnTheMachine(t *testing.T) {
 	w := newWorld(t)
 	w.attended = true
@@ -166,8 +165,7 @@ func TestOthersOnTheMachine(t *testing.T) {
 	}
 }
 
-// Row: frames that are too large or no JSON: an error or the end, and never
-// much memory.
+// Row: frames that are too large or are not JSON: the server answers with an error or ends, and never uses much memory.
 func TestFrames(t *testing.T) {
 	w := newWorld(t)
 	cmd := w.mcp()
@@ -208,13 +206,13 @@ func TestFrames(t *testing.T) {
 	sent, after := 0, before
 	for chunk := bytes.Repeat([]byte("x"), 1<<20); sent < 256<<20; sent += len(chunk) {
 		if _, err := in.Write(chunk); err != nil {
-			break // it has had enough
+			break // the server accepts no more input
 		}
 		if kb, ok := peak(cmd.Process.Pid); ok {
 			after = max(after, kb)
 		}
 	}
-	if sent >= 256<<20 { // all was taken, and little of it kept
+	if sent >= 256<<20 { // everything was accepted, and little of it was kept
 		if a := say(""); !strings.Contains(a, `"error"`) {
 			t.Errorf("%.200s", a)
 		}
@@ -222,8 +220,8 @@ func TestFrames(t *testing.T) {
 			t.Errorf("%s", a)
 		}
 	}
-	_ = in.Close() // it may have ended
-	_ = cmd.Wait() // maybe with an error, which is right
+	_ = in.Close() // the server may have ended
+	_ = cmd.Wait() // an error is allowed here
 	stuck.Stop()
 	if ok && after > before+(200<<10) {
 		t.Errorf("%d KB of memory, %d before", after, before)
@@ -249,7 +247,7 @@ func TestLargeBodies(t *testing.T) {
 			t.Errorf("%d", resp.StatusCode)
 		}
 	}
-	// A client that sends nothing does not delay others.
+	// A client that sends nothing does not delay other clients.
 	conn, err := net.Dial("tcp", strings.TrimSuffix(strings.TrimPrefix(url, "http://"), "/mcp"))
 	if err != nil {
 		t.Fatal(err)

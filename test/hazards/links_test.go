@@ -54,7 +54,7 @@ func TestLinkOut(t *testing.T) {
 	w.outside()
 }
 
-// Row: an absolute symlink that stays inside works.
+// Row: an absolute symlink that stays inside the workspace works.
 func TestAbsoluteLinkInside(t *testing.T) {
 	w := newWorld(t)
 	w.put("d/f", "inside\n")
@@ -72,7 +72,7 @@ func TestAbsoluteLinkInside(t *testing.T) {
 	}
 }
 
-// Row: an in-workspace symlink as target stays; the target is written.
+// Row: a symlink inside the workspace is the target of a write: the link stays, and the file behind it is written.
 func TestLinkAsTarget(t *testing.T) {
 	w := newWorld(t)
 	w.put("d/f", "one\n")
@@ -92,8 +92,8 @@ func TestLinkAsTarget(t *testing.T) {
 	}
 }
 
-// Row: a hard link to a file outside is read; a write is refused where no
-// person can be asked, and asked about otherwise.
+// Row: a hard link to a file outside can be read. A write to it is refused if no person can be asked, and otherwise the person is
+// asked.
 func TestHardLink(t *testing.T) {
 	w := newWorld(t)
 	if err := os.Link(filepath.Join(w.out, "f"), w.abs("h")); err != nil {
@@ -121,10 +121,10 @@ func TestHardLink(t *testing.T) {
 	if r = a.await(r); !r.ok() || w.get("h") != "x" {
 		t.Errorf("%s", r.raw)
 	}
-	w.outside() // the other name keeps what it had
+	w.outside() // the other name has its old content
 }
 
-// Row: shapes of paths that are none.
+// Row: texts that are not valid paths.
 func TestPathShapes(t *testing.T) {
 	w := newWorld(t)
 	w.put("a/b", "x")
@@ -155,8 +155,7 @@ func TestPathShapes(t *testing.T) {
 	w.outside()
 }
 
-// Row: escape sequences, newlines, bidi controls in names and content are
-// quoted in messages and flagged.
+// Row: escape sequences, newlines and bidirectional controls in names and content are escaped in messages, and flagged.
 func TestControlCharacters(t *testing.T) {
 	w := newWorld(t)
 	w.attended = true
@@ -173,7 +172,7 @@ func TestControlCharacters(t *testing.T) {
 		if strings.ContainsAny(unquoteJSON(string(r.Error)), "\x1b\n\u202e\u009b") {
 			t.Errorf("raw in %q", r.Error)
 		}
-		_ = a.Close() // the next one is the only one
+		_ = a.Close() // only one server may run
 	}
 	a := w.agent()
 	c := w.person()
@@ -189,7 +188,7 @@ func TestControlCharacters(t *testing.T) {
 	w.missing("evil.txt")
 }
 
-// Row: NFC/NFD spelling finds the file that is there.
+// Row: a name in the other form of Unicode composition (NFC, NFD) finds the existing file.
 func TestComposition(t *testing.T) {
 	w := newWorld(t)
 	nfd := norm.NFD.String("é.txt")
@@ -210,7 +209,7 @@ func TestComposition(t *testing.T) {
 	}
 }
 
-// Row: FIFO, socket, device, several at once: refused at once, nothing hangs.
+// Row: a FIFO, a socket, a device, and several of them at once: refused at once, and nothing hangs.
 func TestSpecialFiles(t *testing.T) {
 	w := newWorld(t)
 	w.put("plain", "plain")
@@ -246,7 +245,7 @@ func TestSpecialFiles(t *testing.T) {
 	}
 }
 
-// Row: zero or negative limits, unknown arguments.
+// Row: limits that are zero or negative, and unknown arguments.
 func TestArguments(t *testing.T) {
 	w := newWorld(t)
 	w.put("a", "x\n")

@@ -36,12 +36,11 @@ func TestMain(m *testing.M) {
 	}
 	watchSources()
 	code := m.Run()
-	_ = os.RemoveAll(dir) // what is left of it does no harm
+	_ = os.RemoveAll(dir) // a directory that remains does no harm
 	os.Exit(code)
 }
 
-// watchSources looks at every source file of stet, so that "go test" does not
-// take the result of an older stet from its cache.
+// watchSources stats every source file of stet. Otherwise "go test" could use a cached result of an older stet.
 func watchSources() {
 	_ = filepath.WalkDir("../..", func(path string, d fs.DirEntry, err error) error {
 		if err == nil && strings.HasSuffix(path, ".go") {
@@ -55,12 +54,12 @@ func soak() bool { return os.Getenv("STET_SOAK") == "1" }
 
 type args = map[string]any
 
-// world is a workspace, a place outside of it, and a home.
+// world is a workspace, a directory outside of it, and a home directory.
 type world struct {
 	t              testing.TB
 	dir, out, home string
 	flags          []string // of stet mcp
-	config         string   // of the user
+	config         string   // the content of the user's configuration file
 	clientOptions  *mcp.ClientOptions
 	attended       bool // a person is asked
 }
@@ -124,7 +123,7 @@ func (w *world) missing(name string) {
 	}
 }
 
-// outside checks that nothing outside was made or changed.
+// outside checks that nothing outside of the workspace was made or changed.
 func (w *world) outside() {
 	w.t.Helper()
 	entries, err := os.ReadDir(w.out)
@@ -136,7 +135,7 @@ func (w *world) outside() {
 	}
 }
 
-// litter are the temporary files of stet in the workspace.
+// litter returns stet's temporary files in the workspace.
 func (w *world) litter() []string {
 	var found []string
 	err := filepath.WalkDir(w.dir, func(path string, d fs.DirEntry, err error) error {
@@ -161,7 +160,7 @@ func (w *world) command(a ...string) *exec.Cmd {
 	return cmd
 }
 
-// mcp is the command of the server.
+// mcp returns the command of the server.
 func (w *world) mcp() *exec.Cmd {
 	if w.config != "" {
 		write(w.t, filepath.Join(w.home, "config", "stet", "config.toml"), w.config)
@@ -183,7 +182,7 @@ func (w *world) run(a ...string) string {
 	return string(out)
 }
 
-// agent is a client of a server of its own.
+// agent is a client with a server of its own.
 type agent struct {
 	*mcp.ClientSession
 	t   testing.TB
@@ -199,11 +198,11 @@ func (w *world) agent() *agent {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	w.t.Cleanup(func() { _ = s.Close() }) // a server that was killed complains
+	w.t.Cleanup(func() { _ = s.Close() }) // a server that was killed returns an error
 	return &agent{s, w.t, cmd}
 }
 
-// result is what a tool answers, in either style.
+// result is the result of a tool, in either format.
 type result struct {
 	Success bool
 	Status  string
@@ -225,7 +224,7 @@ type result struct {
 	raw string
 }
 
-// code is why the call failed; empty when it did not.
+// code returns the error code of a call, or "" if it did not fail.
 func (r result) code() string {
 	var s string
 	var o struct{ Code string }
@@ -243,7 +242,7 @@ func (r result) ok() bool { return r.Success || r.Status == "success" || r.Statu
 
 const patience = time.Minute
 
-// try calls a tool. Nothing may take longer than patience.
+// try calls a tool. No call may take longer than patience.
 func (a *agent) try(name string, v any) (result, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
@@ -257,7 +256,7 @@ func (a *agent) try(name string, v any) (result, error) {
 		return result{}, fmt.Errorf("%s: %+v", name, res)
 	}
 	r.raw = text.Text
-	_ = json.Unmarshal([]byte(text.Text), &r) // some fields have another form in some results
+	_ = json.Unmarshal([]byte(text.Text), &r) // in some results a field has another type
 	if res.IsError == r.ok() && r.Pending == "" {
 		return r, fmt.Errorf("%s: isError is %v: %.300s", name, res.IsError, r.raw)
 	}
@@ -273,7 +272,7 @@ func (a *agent) do(name string, v any) result {
 	return r
 }
 
-// fails calls a tool, which must fail with that code.
+// fails calls a tool, and checks that it fails with that code.
 func (a *agent) fails(code, name string, v any) result {
 	a.t.Helper()
 	r := a.do(name, v)
@@ -300,7 +299,7 @@ func edits(pairs ...string) []args {
 	return all
 }
 
-// person is a client that answers questions, through the socket that "stet approve" uses.
+// person returns a client that answers questions, over the socket of "stet approve".
 func (w *world) person() *approval.Client {
 	w.t.Helper()
 	dir := filepath.Join(w.home, "state", "stet", "approve")
@@ -348,7 +347,7 @@ func answer(t testing.TB, c *approval.Client, q approval.Question, v approval.Ve
 	}
 }
 
-// await waits for a pending call.
+// await waits for the result of a pending call.
 func (a *agent) await(r result) result {
 	a.t.Helper()
 	if r.Pending == "" {

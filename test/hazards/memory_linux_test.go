@@ -27,8 +27,7 @@ import (
 	"github.com/stet-dev/stet/web/webtest"
 )
 
-// maxMemory is what a server may have in memory at its peak under these attacks, in
-// bytes.
+// maxMemory is the most memory that a server may use under these attacks, in bytes.
 const maxMemory = 400 << 20
 
 // site is a running "stet serve".
@@ -45,7 +44,7 @@ var (
 	siteAgent  = regexp.MustCompile(`Authorization: Bearer (\S+)`)
 )
 
-// site starts "stet serve" on the world's directory.
+// site starts "stet serve" with the world's directory.
 func (w *world) site(flags ...string) *site {
 	w.t.Helper()
 	s := &site{world: w}
@@ -61,8 +60,8 @@ func (w *world) site(flags ...string) *site {
 	return s
 }
 
-// start starts a server that ends with the test. Each line that it prints on standard
-// error goes to see, until that reports that it has seen enough.
+// start starts a server that ends with the test. It passes each line of the server's standard error to see, until see returns
+// true.
 func (w *world) start(cmd *exec.Cmd, see func(line string) (enough bool)) {
 	w.t.Helper()
 	stderr, err := cmd.StderrPipe()
@@ -97,7 +96,7 @@ func (w *world) start(cmd *exec.Cmd, see func(line string) (enough bool)) {
 	}
 }
 
-// memory is the most memory that a process had, in bytes, and now what it has.
+// memory returns the memory of a process in bytes: the most that it has used, and its current use.
 func memory(t testing.TB, cmd *exec.Cmd) (peak, now int) {
 	t.Helper()
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", cmd.Process.Pid))
@@ -122,7 +121,7 @@ func memory(t testing.TB, cmd *exec.Cmd) (peak, now int) {
 	return peak, now
 }
 
-// bounded checks and tells how much memory a server had at its peak.
+// bounded checks and logs the most memory that a server has used.
 func bounded(t testing.TB, what string, cmd *exec.Cmd) {
 	t.Helper()
 	high, now := memory(t, cmd)
@@ -141,7 +140,7 @@ func (s *site) rest(session, name string, query string, v any) (status int, r re
 	return s.request("POST", session+"/tools/"+name+"?"+query, strings.NewReader(string(body)))
 }
 
-// request asks the gateway for something of a session, as the agent.
+// request sends a request about a session to the gateway, as the agent.
 func (s *site) request(method, path string, body io.Reader) (status int, r restResult, err error) {
 	req, err := http.NewRequest(method, s.base+"/v1/sessions/"+path, body)
 	if err != nil {
@@ -169,15 +168,14 @@ type restResult struct {
 	retryAfter string
 }
 
-// text is a text of so many bytes, with lines.
+// text returns a text of size bytes, with lines.
 func text(size int) string {
 	line := "the quick brown fox jumps over the \"lazy\" dog, and back again\n"
 	return strings.Repeat(line, size/len(line)+1)[:size]
 }
 
-// Sixteen parallel reads of a file that is nearly as large as one may be are all
-// answered with its content: within what the gateway and its host take at once.
-// (FILE-8)
+// Sixteen parallel reads of a file of nearly the largest size all return its content. They fit into what the gateway and its host
+// accept at once. (FILE-8)
 func TestParallelReads(t *testing.T) {
 	for _, where := range []string{"here", "there"} {
 		t.Run(where, func(t *testing.T) {
@@ -222,7 +220,7 @@ func lastLine(s string) string {
 	return lines[len(lines)-1]
 }
 
-// socket is an agent's WebSocket, frame by frame.
+// socket is an agent's WebSocket, used one frame at a time.
 type socket struct {
 	*websocket.Conn
 	t testing.TB
@@ -257,7 +255,7 @@ func (k *socket) send(f wire.Frame) {
 	}
 }
 
-// read is the next frame.
+// read returns the next frame.
 func (k *socket) read() (wire.Frame, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
@@ -268,7 +266,7 @@ func (k *socket) read() (wire.Frame, error) {
 	return wire.Decode(b)
 }
 
-// Forty reads over one WebSocket whose other side reads are all answered.
+// Forty reads over one WebSocket whose client reads the results are all answered.
 func TestReadsOverOneSocket(t *testing.T) {
 	w := newWorld(t)
 	content := text(8_500_000)
@@ -294,9 +292,8 @@ func TestReadsOverOneSocket(t *testing.T) {
 	bounded(t, "stet serve", s.cmd)
 }
 
-// Sixteen parallel reads over MCP, again and again, are all answered: what a call holds
-// it gives back with its answer. On a slow machine a read may wait too long for room: it
-// is told so, and is asked for again.
+// Sixteen parallel reads over MCP are all answered, in several rounds: a call gives back its memory when it is answered. On a
+// slow machine a read may wait too long for memory. Then the answer says so, and the client asks again.
 func TestParallelReadsOverMCP(t *testing.T) {
 	rounds := 1
 	if soak() {
@@ -336,7 +333,7 @@ func TestParallelReadsOverMCP(t *testing.T) {
 	bounded(t, "stet host", host)
 }
 
-// asAgent sends requests with a token.
+// asAgent sends HTTP requests with a token.
 type asAgent string
 
 // RoundTrip implements http.RoundTripper.
@@ -346,8 +343,8 @@ func (a asAgent) RoundTrip(r *http.Request) (*http.Response, error) {
 	return http.DefaultTransport.RoundTrip(r)
 }
 
-// A read in parts of nearly the largest file begins at once, and takes little memory:
-// it goes from the disk to the frame. (FILE-8, FILE-9)
+// A read in parts of a file of nearly the largest size begins at once, and takes little memory, because the content goes from the
+// disk directly into frames. (FILE-8, FILE-9)
 func TestLargestRead(t *testing.T) {
 	w := newWorld(t)
 	content := text(95_000_000)
@@ -385,7 +382,7 @@ func TestLargestRead(t *testing.T) {
 	bounded(t, "stet host", host)
 }
 
-// Under a mixed load memory stays where it is.
+// Under a mixed load the memory of the server does not grow.
 func TestMemoryIsFlat(t *testing.T) {
 	lasts, every := 10*time.Minute, 10*time.Second
 	if !soak() {
@@ -420,13 +417,13 @@ func TestMemoryIsFlat(t *testing.T) {
 		load("read_file", args{"path": "big.txt"}, where)
 	}
 	load("write_file", args{"path": "small.txt", "content": text(200_000)}, "workspace=here&wait=0&approval_timeout_seconds=2")
-	wg.Go(func() { // agents that ask for much, and are gone
+	wg.Go(func() { // agents that make large requests and disconnect
 		for ctx.Err() == nil {
 			k := s.dial(s.agent, "here")
 			for i := range 8 {
 				k.send(&wire.ToolCall{CallID: fmt.Sprint(i), ToolName: "read_file", Arguments: json.RawMessage(`{"path":"big.txt"}`)})
 			}
-			_, _ = k.read() // it has begun, or is refused
+			_, _ = k.read() // the call has begun, or was refused
 			_ = k.CloseNow()
 		}
 	})
@@ -448,7 +445,7 @@ func TestMemoryIsFlat(t *testing.T) {
 		third := len(all[i]) / 3
 		early, late := slices.Max(all[i][:third]), slices.Max(all[i][len(all[i])-third:])
 		t.Logf("%s: at most %d MB in the first third of %v, %d MB in the last one: %v", name, early, lasts, late, all[i])
-		if soak() && late > early+early/4+32 { // it takes a minute to get there
+		if soak() && late > early+early/4+32 { // the process needs a minute to reach its usual memory
 			t.Errorf("%s grows from %d to %d MB", name, early, late)
 		}
 		bounded(t, name, cmd)
@@ -456,10 +453,9 @@ func TestMemoryIsFlat(t *testing.T) {
 	t.Logf("%d calls, %d of them refused", calls.Load(), refused.Load())
 }
 
-// Ten agents that ask for much and take nothing, and are then gone, do not fill the
-// memory, and leave room for those who come after them.
+// Ten agents make large requests, read no results, and then disconnect. They do not fill the memory, and later agents have room.
 func TestSlowReaders(t *testing.T) {
-	t.Parallel() // most of its time it waits
+	t.Parallel() // the test mostly waits
 	agents, calls, still := 10, 40, 20*time.Second
 	if !soak() {
 		agents, calls, still = 4, 20, 5*time.Second
@@ -501,10 +497,10 @@ func TestSlowReaders(t *testing.T) {
 	bounded(t, "stet serve", s.cmd)
 }
 
-// Many open questions about large files are bounded: those for which there is no room
-// are refused with a reason, and the list of those that are open is short. (FILE-6)
+// The memory of open questions about large files is bounded. A question without room is refused with a reason, and the list of
+// open questions is short. (FILE-6)
 func TestLargeQuestions(t *testing.T) {
-	t.Parallel() // most of its time it waits
+	t.Parallel() // the test mostly waits
 	w := newWorld(t)
 	old, content := text(3_900_000), strings.ReplaceAll(text(3_900_000), "fox", "cat")
 	const questions = 25
@@ -516,7 +512,7 @@ func TestLargeQuestions(t *testing.T) {
 	for i := range questions {
 		call := fmt.Sprintf("call_id=%d&wait=2", i)
 		status, r, err := s.rest("s", "write_file", call, args{"path": fmt.Sprintf("%d.txt", i), "content": content})
-		for err == nil && status == 202 && !r.Asked { // the machine is slow: the question is not open yet
+		for err == nil && status == 202 && !r.Asked { // on a slow machine the question is not open yet
 			status, r, err = s.request("GET", fmt.Sprintf("s/calls/%d?wait=2", i), nil)
 		}
 		switch {

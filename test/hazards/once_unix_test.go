@@ -20,18 +20,18 @@ import (
 	"time"
 )
 
-// freely is a configuration that lets writes through.
+// freely is a configuration that allows all writes.
 const freely = "unread = \"allow\"\n[[rule]]\non = \"write\"\ndo = \"allow\"\n"
 
 // daemon is a process that is killed and started again.
 type daemon struct {
 	t     testing.TB
 	make  func() *exec.Cmd
-	ready string // what it says on standard error once it is up
+	ready string // a text that it prints on standard error when it is ready
 	cmd   *exec.Cmd
 }
 
-// start starts the process, and waits until it is up.
+// start starts the process, and waits until it is ready.
 func (d *daemon) start() {
 	d.t.Helper()
 	d.cmd = d.make()
@@ -47,14 +47,14 @@ func (d *daemon) start() {
 	for lines.Scan() {
 		said = append(said, lines.Text())
 		if strings.Contains(lines.Text(), d.ready) {
-			go func() { _, _ = io.Copy(io.Discard, out) }() // it ends with the process
+			go func() { _, _ = io.Copy(io.Discard, out) }() // ends with the process
 			return
 		}
 	}
 	d.t.Fatalf("%v does not come up: %s", d.cmd.Args, strings.Join(said, "\n"))
 }
 
-// kill ends the process with SIGKILL, if it runs.
+// kill ends the process with SIGKILL, if it is running.
 func (d *daemon) kill() {
 	if d.cmd != nil {
 		_ = d.cmd.Process.Kill()
@@ -81,7 +81,7 @@ func newGatewayAt(t testing.TB, config string) *gatewayAt {
 		t.Fatal(err)
 	}
 	address := l.Addr().String()
-	if err := l.Close(); err != nil { // stet listens there from now on, again and again
+	if err := l.Close(); err != nil { // from here on, stet uses this address
 		t.Fatal(err)
 	}
 	g.url = "http://" + address
@@ -109,7 +109,7 @@ func newGatewayAt(t testing.TB, config string) *gatewayAt {
 	return g
 }
 
-// said is what the gateway answers.
+// said is an answer of the gateway.
 type said struct {
 	status int
 	Error  string
@@ -117,7 +117,7 @@ type said struct {
 	text   string
 }
 
-// post makes a call over plain HTTP. The error is that of the connection.
+// post makes a call over plain HTTP. err is the error of the connection.
 func (g *gatewayAt) post(session, name, query string, v any) (said, error) {
 	body, err := json.Marshal(v)
 	if err != nil {
@@ -138,25 +138,25 @@ func (g *gatewayAt) post(session, name, query string, v any) (said, error) {
 		return said{}, err
 	}
 	s := said{status: res.StatusCode, text: string(b)}
-	_ = json.Unmarshal(b, &s) // an error has no such fields
+	_ = json.Unmarshal(b, &s) // an error answer has no such fields
 	return s, nil
 }
 
-// writer is an agent that adds lines to a file, one with each call.
+// writer is an agent that adds one line to a file with each call.
 type writer struct {
 	g         *gatewayAt
 	workspace string
 	file      string
 
-	n     int             // of the call that is made next
-	under int             // of the call whose end is not known; 0: there is none
-	ended map[int]said    // how calls ended
-	done  map[int]bool    // those that were acknowledged
-	again int             // answers from the record
-	stop  <-chan struct{} // closed when something is about to be killed
+	n     int             // number of the next call
+	under int             // number of the call whose outcome is not known; 0: none
+	ended map[int]said    // the answers of ended calls
+	done  map[int]bool    // the acknowledged calls
+	again int             // number of answers that came from the record
+	stop  <-chan struct{} // closed before a process is killed
 }
 
-// call makes call n, maybe not for the first time. It reports whether its end is known.
+// call makes call n, possibly again. It reports whether its outcome is known.
 func (a *writer) call(n int) (known bool) {
 	line := fmt.Sprintf("line %d\nend\n", n)
 	s, err := a.g.post("main-"+a.file, "edit_file", fmt.Sprintf("workspace=%s&call_id=c%d", a.workspace, n),
@@ -173,7 +173,7 @@ func (a *writer) call(n int) (known bool) {
 	return true
 }
 
-// run makes calls until something is killed.
+// run makes calls until a process is killed.
 func (a *writer) run() {
 	for {
 		a.n++
@@ -189,8 +189,7 @@ func (a *writer) run() {
 	}
 }
 
-// settle repeats the call whose end is not known, until it is, and some that were
-// acknowledged.
+// settle repeats the call with the unknown outcome until the outcome is known. It also repeats some acknowledged calls.
 func (a *writer) settle(t testing.TB) {
 	for until := time.Now().Add(patience); a.under > 0 && !a.call(a.under); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(until) {
@@ -214,9 +213,8 @@ func (a *writer) settle(t testing.TB) {
 	}
 }
 
-// Row: SIGKILL of a gateway or of a host, with writes on their way, and their call ids
-// used again. A call that was acknowledged was done once, one that was refused was not
-// done. 10 kills, or, with STET_SOAK=1, 500. (FILE-4)
+// Row: SIGKILL of a gateway or of a host during writes, and the same call ids again after that. An acknowledged call was done
+// once, and a refused call was not done. 10 kills, or 500 with STET_SOAK=1. (FILE-4)
 func TestOnceAcrossKills(t *testing.T) {
 	kills := 10
 	if soak() {
@@ -241,7 +239,7 @@ func TestOnceAcrossKills(t *testing.T) {
 			wg.Go(a.run)
 		}
 		victims := [][]*daemon{{g.serve}, {g.host}, {g.serve, g.host}}[k%3]
-		time.Sleep(time.Duration(rand.IntN(120_000)) * time.Microsecond) // any point of a write may be the one
+		time.Sleep(time.Duration(rand.IntN(120_000)) * time.Microsecond) // the kill may come at any point of a write
 		for _, v := range victims {
 			v.kill()
 		}
@@ -300,8 +298,8 @@ func TestOnceAcrossKills(t *testing.T) {
 		kills, acknowledged, refused, lost, twice, unasked, again)
 }
 
-// Row: another program changes a file whose write was cut off: the repeated call writes
-// nothing. The intent is what a killed process leaves, without an outcome.
+// Row: a write was interrupted by a kill, and another program changes the file: the repeated call writes nothing. The trail has
+// the intent of the killed process, without an outcome.
 func TestOnceChangedSince(t *testing.T) {
 	g := newGatewayAt(t, freely)
 	g.serve.start()
@@ -324,11 +322,10 @@ func TestOnceChangedSince(t *testing.T) {
 	g.here.missing("b")
 }
 
-// Row: an agent calls its sessions by 40 names, to make as many calls and questions as
-// it likes: they count for its token. (FILE-10)
+// Row: an agent uses 40 session names to make more calls and questions than allowed: the limits count for its token. (FILE-10)
 func TestManyNames(t *testing.T) {
 	g := newGatewayAt(t, "unread = \"allow\"\n")
-	g.here.flags = nil // the usual rate
+	g.here.flags = nil // the default rate
 	g.here.put("a", "text\n")
 	g.serve.start()
 	const names, each = 40, 30
@@ -370,7 +367,7 @@ func TestManyNames(t *testing.T) {
 			note("read", s, err)
 		}
 	})
-	// The token's rest after the questions, and what was added since.
+	// The calls that the token had left after the questions, and those that the time has added.
 	most := 1000 + int(time.Since(began).Minutes()*1000) + 1
 	if n := outcomes["question asked"]; n == 0 || n > 64 {
 		t.Errorf("%d questions", n)

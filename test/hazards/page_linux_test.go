@@ -14,8 +14,8 @@ import (
 	"github.com/stet-dev/stet/web/webtest"
 )
 
-// serve starts "stet serve" at an address, and returns its URL and the person's token
-// of this process. kill ends it with SIGKILL.
+// serve starts "stet serve" at an address. It returns the URL, and the person's token for this process. kill ends the process
+// with SIGKILL.
 func (w *world) serve(address string) (url, person string, kill func()) {
 	w.t.Helper()
 	cmd := w.command("serve", "--root", w.dir, "--listen", address)
@@ -44,7 +44,7 @@ func (w *world) serve(address string) (url, person string, kill func()) {
 	return "", "", nil
 }
 
-// on has a handler at an address, until what it returns is called.
+// on starts a server with a handler at an address. end stops it.
 func on(t *testing.T, address string, h http.Handler) (end func()) {
 	t.Helper()
 	l, err := new(net.ListenConfig).Listen(context.Background(), "tcp", address)
@@ -63,9 +63,8 @@ func on(t *testing.T, address string, h http.Handler) (end func()) {
 	}
 }
 
-// Row: stet serve is killed, and a program takes its port while a page is open. What
-// it collects is refused when stet is there again; the page's login holds, and asks
-// nothing of the impostor but to prove itself. (FILE-6)
+// Row: stet serve is killed, and another program takes its port while a page is open. stet later refuses everything that this
+// program collected. The page stays logged in, and asks the program only to prove that it is stet. (FILE-6)
 func TestImpostorOfServe(t *testing.T) {
 	rounds := 1
 	if soak() {

@@ -12,11 +12,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Row: a directory or file swapped for a symlink during the call. Directories
-// and files are exchanged with links that lead out without a pause, while all
-// tools are called: nothing is read from outside, and nothing is made or
-// changed there. It takes some seconds, or, with STET_SOAK=1, more than 80,000
-// calls.
+// Row: a directory or file is replaced by a symlink during the call. The test exchanges directories and files with links that
+// lead outside, without a pause, while all tools are called. Nothing outside is read, made or changed. It takes some seconds, or
+// more than 80,000 calls with STET_SOAK=1.
 func TestSwappedForLinks(t *testing.T) {
 	w := newWorld(t)
 	w.put("d/f", "inside\n")
@@ -47,7 +45,7 @@ func TestSwappedForLinks(t *testing.T) {
 		limit, until = 85_000, time.Now().Add(30*time.Minute)
 	}
 	last := time.Now().Add(patience)
-	// Longer where it is slow, so that there is a race at all.
+	// On a slow machine the test takes longer, so that there is a race at all.
 	more := func() bool {
 		now, raced := time.Now(), reads.Load() > 0 && writes.Load() > 0 && swaps.Load() > 0
 		return calls.Load() < limit && (now.Before(until) || !raced && now.Before(last)) && !t.Failed()

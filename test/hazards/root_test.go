@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// Row: the root is renamed, replaced or deleted while the server runs: every call
-// says so, and nothing is read or written in either directory.
+// Row: the root is renamed, replaced or deleted while the server runs: every call fails and says so, and nothing is read or
+// written in either directory.
 func TestRootReplaced(t *testing.T) {
 	w := newWorld(t)
 	w.config = "unread = \"allow\"\n"

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// auditEntry is what this looks at of a line of "stet audit --json".
+// auditEntry has the fields of a line of "stet audit --json" that these tests check.
 type auditEntry struct {
 	Seq, Intent                            uint64
 	Kind, Session, Path, Tool              string
@@ -29,11 +29,9 @@ func (w *world) audit() []auditEntry {
 	return all
 }
 
-// Row: two agents on one tree, each a server of its own, edit the same files:
-// nothing that was said to be written is lost. Each edit replaces one line, of
-// one of the agents or of either, and names itself in it, so that it is in the
-// file in the end, or another edit that was told so has replaced it. 100 edits
-// each, or, with STET_SOAK=1, 1,000.
+// Row: two agents with a server each edit the same files of one tree: no edit that was reported as done is lost. Each edit
+// replaces one line. Some lines belong to one agent, others to both. Each edit writes a unique line. At the end that line is in
+// the file, or another successful edit has replaced it. 100 edits each, or 1,000 with STET_SOAK=1.
 func TestTwoAgents(t *testing.T) {
 	edits1 := 100
 	if soak() {
@@ -50,7 +48,7 @@ func TestTwoAgents(t *testing.T) {
 	}
 	type done struct{ file, slot int }
 	var mu sync.Mutex
-	replaced := map[string]string{} // what an edit put there, by what it took away
+	replaced := map[string]string{} // the new line of an edit, by the line that it replaced
 	var retries int
 	var wg sync.WaitGroup
 	for g := range 2 {
@@ -97,11 +95,11 @@ func TestTwoAgents(t *testing.T) {
 					break
 				}
 			}
-			_ = a.Close() // so that the trail is whole
+			_ = a.Close() // writes the whole trail
 		})
 	}
 	wg.Wait()
-	// Each slot's edits are one chain from the start to what is there.
+	// The edits of each line are one chain, from the first content to the last.
 	count := 0
 	for f := range files {
 		name := fmt.Sprint("f", f)
@@ -127,8 +125,7 @@ func TestTwoAgents(t *testing.T) {
 	t.Logf("%d edits by two agents, %d tried again, 0 lost", count, retries)
 }
 
-// checkTrail checks that the trail has so many writes, and that those to each
-// file follow one another by hash.
+// checkTrail checks that the trail has so many writes, and that the hashes of the writes to each file form a chain.
 func (w *world) checkTrail(writes int) {
 	w.t.Helper()
 	ok := map[uint64]bool{}
@@ -151,8 +148,7 @@ func (w *world) checkTrail(writes int) {
 	if n != writes || len(sessions) != 2 {
 		w.t.Errorf("%d writes of %d sessions are recorded, of %d", n, len(sessions), writes)
 	}
-	// Each content came once, so the writes of a file are one chain, in
-	// whatever order their intents were written down.
+	// Each content occurs once. So the writes of a file form one chain, in whatever order their intents were recorded.
 	for name, list := range byFile {
 		after := map[string]string{}
 		for _, e := range list {
@@ -181,7 +177,7 @@ func (w *world) checkTrail(writes int) {
 	}
 }
 
-// Row: two agents create one file: one of them does.
+// Row: two agents create the same file: only one of them succeeds.
 func TestTwoAgentsCreate(t *testing.T) {
 	w := newWorld(t)
 	a := []*agent{w.agent(), w.agent()}

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// makeSpecial makes one of each kind that is no regular file.
+// makeSpecial makes one file of each special kind.
 func makeSpecial(t *testing.T, w *world) []string {
 	if err := unix.Mkfifo(w.abs("fifo"), 0o666); err != nil {
 		t.Fatal(err)
@@ -22,7 +22,7 @@ func makeSpecial(t *testing.T, w *world) []string {
 		t.Fatal(err)
 	}
 	defer d.Close()
-	t.Chdir(w.dir) // the socket's name is short then
+	t.Chdir(w.dir) // makes the socket's name short
 	l, err := net.Listen("unix", "socket")
 	if err != nil {
 		t.Fatal(err)
@@ -37,8 +37,8 @@ func makeSpecial(t *testing.T, w *world) []string {
 	return names
 }
 
-// Row: a tree with files that cannot be read, or have their readers wait: the
-// search goes on, and says what it passed over. (FILE-18)
+// Row: a tree with files that cannot be read, or that block their readers: the search continues, and says what it skipped.
+// (FILE-18)
 func TestSearchProc(t *testing.T) {
 	w := newWorld(t)
 	w.dir = "/proc/self"

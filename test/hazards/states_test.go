@@ -9,11 +9,9 @@ import (
 	"testing"
 )
 
-// TestSeparateStates: eight servers work on one root, each with a state
-// directory of its own, as a container and its host do. Each adds lines to the
-// same files, at its own place in them. Every line that was answered with
-// success is in its file, once; no line that was answered with a failure is.
-// 2 rounds, or 20 with STET_SOAK=1. (FILE-14, FILE-15)
+// TestSeparateStates: eight servers work on one root, each with a state directory of its own, like a container and its host. Each
+// adds lines to the same files, at its own place in them. A line whose call succeeded is in its file once. A line whose call
+// failed is not in its file. 2 rounds, or 20 with STET_SOAK=1. (FILE-14, FILE-15)
 func TestSeparateStates(t *testing.T) {
 	rounds := 2
 	if soak() {
@@ -38,7 +36,7 @@ func separateStates(t *testing.T) (acknowledged, refused int) {
 	w.put("f", text.String()+strings.Repeat("this line is left as it is\n", 4_000))
 	homes := w.home
 	var mu sync.Mutex
-	done := map[string]bool{} // by line: whether success was answered
+	done := map[string]bool{} // by line: whether its call succeeded
 	var wg sync.WaitGroup
 	for s := range servers {
 		w.home = filepath.Join(homes, fmt.Sprint(s))

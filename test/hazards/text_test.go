@@ -49,8 +49,8 @@ func TestEncodings(t *testing.T) {
 	}
 }
 
-// Row: editing such a file, or one with CRLF, mixed line ends, BOM, no final
-// newline: bytes outside the edit never change.
+// Row: an edit of such a file, or of one with CRLF, mixed line ends, a BOM, or no final newline: bytes outside of the edit never
+// change.
 func TestBytesOutsideTheEdit(t *testing.T) {
 	w := newWorld(t)
 	for i, c := range []struct{ before, after, old, new, encoding string }{
@@ -75,7 +75,7 @@ func TestBytesOutsideTheEdit(t *testing.T) {
 			t.Errorf("%d: %q, want %q", i, got, c.after)
 		}
 	}
-	// Text that the file's encoding cannot represent is reported, not replaced.
+	// If the file's encoding cannot represent a text, that is an error, and no replacement is written.
 	w.put("latin", "caf\xe9\n")
 	a := w.agent()
 	a.works("read_file", args{"path": "latin", "encoding": "iso-8859-1"})
@@ -85,7 +85,7 @@ func TestBytesOutsideTheEdit(t *testing.T) {
 	}
 }
 
-// Row: empty file; more lines than shown: said, with the exact next line.
+// Row: an empty file, and a file with more lines than shown: the result says so, with the number of the next line.
 func TestEmptyAndMore(t *testing.T) {
 	w := newWorld(t)
 	w.put("empty", "")
@@ -108,7 +108,7 @@ func TestEmptyAndMore(t *testing.T) {
 	a.fails("INVALID_PARAM", "Read", args{"path": "many", "start_line": 1201})
 }
 
-// Row: one line of 10 MB is cut, which is said, with a way to page on.
+// Row: one line of 10 MB is cut. The result says so, and says how to read on.
 func TestLongLine(t *testing.T) {
 	w := newWorld(t)
 	w.put("line", strings.Repeat("0123456789", 1<<20))
@@ -126,7 +126,7 @@ func TestLongLine(t *testing.T) {
 	a.works("search_text", args{"pattern": "789012"})
 }
 
-// Row: 500 MB, or sparse terabytes, a page in it: in bounded memory.
+// Row: a page of a file of 500 MB, or of a sparse file of terabytes, needs bounded memory.
 func TestHugeFiles(t *testing.T) {
 	w := newWorld(t)
 	sized(t, w, "tera", 1<<40, "first\nsecond\n"+strings.Repeat("and so on\n", 100_000))
@@ -175,7 +175,7 @@ func TestHugeFiles(t *testing.T) {
 	if err := f.Close(); err != nil {
 		t.Fatal(err)
 	}
-	a.works("file_info", args{"path": "tera"}) // seen, and changed since
+	a.works("file_info", args{"path": "tera"}) // the session saw the file before, and the file has changed
 	a.works("Read", args{"path": "tera", "limit": 2})
 	a.fails("file_too_large", "write_file", args{"path": "tera", "content": "x"})
 	a.fails("file_too_large", "edit_file", args{"path": "tera", "edits": edits("first", "x")})
@@ -187,7 +187,7 @@ func TestHugeFiles(t *testing.T) {
 	}
 }
 
-// Row: FILE-8's limit is said before anybody is asked.
+// Row: a write above the limit of FILE-8 fails before a person is asked.
 func TestTooMuchToWrite(t *testing.T) {
 	w := newWorld(t)
 	a := w.agent()
@@ -196,7 +196,7 @@ func TestTooMuchToWrite(t *testing.T) {
 	a.works("write_file", args{"path": "big", "content": strings.Repeat("x", 5<<20)})
 }
 
-// peak is the most memory that a process had, in KB.
+// peak returns the most memory that a process has used, in KB.
 func peak(pid int) (int, bool) {
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
@@ -211,8 +211,8 @@ func peak(pid int) (int, bool) {
 	return 0, false
 }
 
-// Row: file deleted, truncated or rewritten while it is read: a read is of one
-// moment of it, or says that it is not; a write cannot be fooled.
+// Row: a file is deleted, truncated or rewritten during a read: the read shows one version of it, or says that it does not. An
+// edit based on a mixed read is refused.
 func TestChangedWhileRead(t *testing.T) {
 	w := newWorld(t)
 	version := func(c byte) string { return strings.Repeat(strings.Repeat(string(c), 63)+"\n", 4096) }
@@ -229,14 +229,14 @@ func TestChangedWhileRead(t *testing.T) {
 			default:
 			}
 			if i%5 == 4 {
-				_ = os.Remove(w.abs("f")) // and made again
+				_ = os.Remove(w.abs("f")) // the next write makes it again
 			}
 			_ = os.WriteFile(w.abs("f"), []byte(texts[i%3]), 0o644)
 			time.Sleep(time.Duration(i%7) * 100 * time.Microsecond)
 		}
 	}()
 	var stable, unstable, refused int
-	// Longer where it is slow, so that there is something to read.
+	// On a slow machine the test takes longer, so that some reads succeed.
 	until, last := time.Now().Add(2*time.Second), time.Now().Add(patience)
 	for now := time.Now(); now.Before(until) || stable == 0 && now.Before(last); now = time.Now() {
 		r := a.do("read_file", args{"path": "f"})
@@ -246,11 +246,11 @@ func TestChangedWhileRead(t *testing.T) {
 		case r.Data.Unstable:
 			unstable++
 		case strings.HasPrefix(texts[0], r.Content) || strings.HasPrefix(texts[1], r.Content):
-			stable++ // whole, or what was there of it
+			stable++ // a whole version, or the beginning of one
 		default:
 			t.Errorf("two versions in one, without a mark: %d bytes", len(r.Content))
 		}
-		// An edit based on what is not there any more must not win over it.
+		// An edit based on content that is gone must not overwrite the current content.
 		if r := a.do("edit_file", args{"path": "f", "edits": edits("cccc", "d")}); r.ok() {
 			t.Errorf("edited: %s", r.raw)
 		}

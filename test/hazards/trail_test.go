@@ -9,16 +9,15 @@ import (
 	"strings"
 	"testing"
 
-	_ "modernc.org/sqlite" // to change the trail as an attacker does
+	_ "modernc.org/sqlite" // for changes of the trail by an attacker
 )
 
-// Row: the audit trail is removed, cut or emptied, while a server runs or
-// between two: the server notices, says so, and writes nothing to the workspace,
-// until a person takes note of it. (FILE-11)
+// Row: the audit trail is removed, cut or emptied, while a server runs or between two servers: the server notices that, says so,
+// and writes nothing to the workspace until a person confirms it. (FILE-11)
 func TestTrailAttacked(t *testing.T) {
 	for _, test := range []struct {
 		name    string
-		between bool // two servers; else while one runs
+		between bool // the attack is between two servers; false: while one runs
 		attack  func(t *testing.T, db string)
 	}{
 		{"removed", false, func(t *testing.T, db string) { removeAll(t, db) }},
@@ -47,7 +46,7 @@ func TestTrailAttacked(t *testing.T) {
 			}
 			db := filepath.Join(w.home, "state", "stet", "stet.db")
 			if test.between {
-				_ = a.Close() // so that the trail is whole
+				_ = a.Close() // writes the whole trail
 			}
 			test.attack(t, db)
 			if test.between {
@@ -69,9 +68,9 @@ func TestTrailAttacked(t *testing.T) {
 			if got := w.get("there"); got != "old\n" {
 				t.Errorf("the file holds %q", got)
 			}
-			_ = a.Close() // what could not be recorded is an error
+			_ = a.Close() // writes that cannot be recorded return an error
 
-			if test.name != "cut" { // SQLite mends that from its log of changes
+			if test.name != "cut" { // SQLite restores the entries from its write-ahead log
 				if out, err := w.command("audit", "--verify").CombinedOutput(); err == nil {
 					t.Errorf("it verifies: %s", out)
 				}
@@ -79,7 +78,7 @@ func TestTrailAttacked(t *testing.T) {
 			}
 			a = w.agent()
 			a.works("write_file", args{"path": "new", "content": "3\n"})
-			_ = a.Close() // so that the trail is whole
+			_ = a.Close() // writes the whole trail
 			w.run("audit", "--verify")
 		})
 	}
@@ -94,8 +93,7 @@ func removeAll(t *testing.T, db string) {
 	}
 }
 
-// forge changes the trail, after the triggers that keep it from happening by
-// mistake.
+// forge removes the triggers that prevent accidental changes of the trail, and then changes it.
 func forge(t *testing.T, file, statement string) {
 	t.Helper()
 	db, err := sql.Open("sqlite", file)

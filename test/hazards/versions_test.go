@@ -7,10 +7,10 @@ import (
 	"testing"
 )
 
-// newestMigration is the last change of the database's schema.
+// newestMigration is the newest change of the database's schema.
 const newestMigration = "store/sqlite/migrations/00015_trail_prune.sql"
 
-// olderStet builds stet as it was before that change.
+// olderStet builds stet from the commit before that change.
 func olderStet(t *testing.T) string {
 	t.Helper()
 	git := func(a ...string) string {
@@ -36,9 +36,8 @@ func olderStet(t *testing.T) string {
 	return binary
 }
 
-// Row: two versions of stet on one state. An older server that runs goes on when
-// a newer stet changes the schema, both append to one chain, and nothing is lost. An
-// older stet that starts after that is refused, says why, and changes nothing.
+// Row: two versions of stet use one state. An older server continues to run while a newer stet changes the schema. Both append to
+// one chain, and nothing is lost. An older stet that starts after that is refused, says why, and changes nothing.
 func TestTwoVersions(t *testing.T) {
 	if !soak() {
 		t.Skip("STET_SOAK=1 builds an older stet for it")
@@ -57,7 +56,7 @@ func TestTwoVersions(t *testing.T) {
 		a.works("write_file", args{"path": "a", "content": content})
 		a.works("read_file", args{"path": "b"})
 	}
-	_ = b.Close() // so that the trail is whole
+	_ = b.Close() // writes the whole trail
 	a.works("edit_file", args{"path": "a", "edits": edits("4", "5")})
 	if got := w.get("a") + w.get("b"); got != "5\n4\n" {
 		t.Errorf("the files hold %q", got)
