@@ -14,9 +14,9 @@ import (
 	sdk "github.com/coder/acp-go-sdk"
 )
 
-// editor is a client by the Go SDK.
+// editor is an ACP client made with the Go SDK.
 type editor struct {
-	sdk.Client // what is not here is never asked for
+	sdk.Client // its other methods are never called
 	*sdk.ClientSideConnection
 	t       *testing.T
 	choices []sdk.PermissionOptionKind // in their order
@@ -55,8 +55,8 @@ func (e *editor) ReadTextFile(_ context.Context, p sdk.ReadTextFileRequest) (sdk
 	return sdk.ReadTextFileResponse{}, sdk.NewInvalidParams("not open")
 }
 
-// start runs stet acp for e. At its end, the agent has to end well when its
-// input does, and to have said nothing on standard error.
+// start runs stet acp for e. hangUp closes its input, and checks that it then ends without an error and without output on
+// standard error.
 func (p place) start(e *editor, args ...string) (hangUp func()) {
 	p.t.Helper()
 	e.t = p.t
@@ -83,7 +83,7 @@ func (p place) start(e *editor, args ...string) (hangUp func()) {
 	e.SetLogger(slog.New(slog.DiscardHandler))
 	hangUp = sync.OnceFunc(func() {
 		_ = in.Close()
-		<-e.Done() // all is read
+		<-e.Done() // everything was read
 		if err := cmd.Wait(); err != nil || said.Len() > 0 {
 			p.t.Errorf("%v: %s", err, said.String())
 		}
@@ -117,7 +117,7 @@ func (e *editor) say(id sdk.SessionId, text string) sdk.StopReason {
 	return p.StopReason
 }
 
-// told is what the agent said, and the state that each call came to.
+// told returns what the agent said, and the states of each call.
 func (e *editor) told() (said string, states map[string][]sdk.ToolCallStatus) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -138,8 +138,8 @@ func (e *editor) told() (said string, states map[string][]sdk.ToolCallStatus) {
 	return said, states
 }
 
-// The three wire formats: a read, an edit allowed, one rejected, and the session
-// loaded by another process.
+// In each of the three wire formats: a read, an edit that is allowed, an edit that is rejected, and the session loaded by another
+// process.
 func TestGoClient(t *testing.T) {
 	for _, api := range []string{"anthropic", "chat", "responses"} {
 		t.Run(api, func(t *testing.T) {
@@ -186,8 +186,7 @@ func TestGoClient(t *testing.T) {
 	}
 }
 
-// The model that needs no key; what it writes is recorded, and the session is
-// one of those that stet lists.
+// The model that needs no key works. What it writes is recorded, and stet lists the session.
 func TestScripted(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
@@ -209,7 +208,7 @@ func TestScripted(t *testing.T) {
 	}
 }
 
-// A session/cancel while the model is asked, and one while the person is.
+// A session/cancel comes while the model is asked, and another one while the person is asked.
 func TestCancel(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
@@ -240,7 +239,7 @@ func TestCancel(t *testing.T) {
 	}
 }
 
-// A buffer that is not saved: the model is told, and its edits are refused.
+// If a buffer of the editor is not saved, the model is told, and its edits are refused.
 func TestUnsaved(t *testing.T) {
 	t.Parallel()
 	p, m := newPlace(t), model(t, nil)
@@ -257,7 +256,7 @@ func TestUnsaved(t *testing.T) {
 	}
 }
 
-// No key, no such directory, one outside of --root.
+// Errors: no key, a directory that does not exist, and a directory outside of --root.
 func TestRefused(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)

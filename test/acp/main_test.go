@@ -13,7 +13,7 @@ import (
 	"github.com/stet-dev/stet/test/npm"
 )
 
-var built string // the directory of the binary; empty: there is none
+var built string // the directory of the binary; empty: none was built
 
 func TestMain(m *testing.M) {
 	code := m.Run()
@@ -56,7 +56,7 @@ func newPlace(t *testing.T) place {
 	return place{t, dir, t.TempDir()}
 }
 
-// env is what an editor gives the agent that it starts.
+// env returns the environment that an editor gives to the agent.
 func (p place) env(more ...string) []string {
 	return append([]string{"HOME=" + p.home, "PATH=" + os.Getenv("PATH")}, more...)
 }
@@ -77,7 +77,7 @@ func (p place) read(name string) string {
 	return string(b)
 }
 
-// command runs another stet in the same home.
+// command runs another stet command with the same home.
 func (p place) command(args ...string) string {
 	p.t.Helper()
 	name, err := stet()
@@ -93,7 +93,7 @@ func (p place) command(args ...string) string {
 	return string(out)
 }
 
-// model starts a scripted model that reads a.txt, changes it twice, and speaks.
+// model starts a scripted model that reads a.txt, changes it twice, and then answers.
 func model(t *testing.T, wrap func(llmtest.Config) llmtest.Config) *llmtest.Server {
 	t.Helper()
 	c := llmtest.Config{Script: llmtest.Script{Turns: []llmtest.Turn{
@@ -115,7 +115,7 @@ func model(t *testing.T, wrap func(llmtest.Config) llmtest.Config) *llmtest.Serv
 	return s
 }
 
-// held is a model that answers when it is let go.
+// held starts a model that waits for hold before it answers.
 func held(t *testing.T, asked chan<- struct{}, hold <-chan struct{}) *llmtest.Server {
 	return model(t, func(llmtest.Config) llmtest.Config {
 		return llmtest.Config{Handler: func(*llm.Request) (llm.Response, error) {

@@ -12,7 +12,7 @@ import (
 	"github.com/stet-dev/stet/llm/llmtest"
 )
 
-// report is what client.mjs prints.
+// report is the output of client.mjs.
 type report struct {
 	Name     string
 	Version  int
@@ -42,15 +42,14 @@ type report struct {
 	Cancelled      string
 }
 
-// The protocol's own SDK takes all that is sent for valid, and does what an
-// editor does.
+// The protocol's own SDK accepts all messages as valid, and does what an editor does.
 func TestNPMClient(t *testing.T) {
 	t.Parallel()
 	modules := packages.Need(t)
 	p, m := newPlace(t), model(t, nil)
 	p.write("a.txt", "one\ntwo\nthree\n")
 	var none llmtest.Fault
-	m.Fail(none, none, none, none, llmtest.Fault{Delay: time.Hour}) // the second prompt is answered by its end alone
+	m.Fail(none, none, none, none, llmtest.Fault{Delay: time.Hour}) // the second prompt gets no answer from the model, only the end of the turn
 	name, err := stet()
 	if err != nil {
 		t.Fatal(err)
@@ -79,8 +78,8 @@ func TestNPMClient(t *testing.T) {
 	if !slices.Equal(r.Modes, []string{"ask", "accept-edits", "read-only"}) || !slices.Equal(r.Commands, []string{"compact", "context", "cost"}) {
 		t.Errorf("modes %v, commands %v", r.Modes, r.Commands)
 	}
-	// The file was changed once: from then on, the editor's buffer is not what
-	// is on disk, and the second edit is refused without a question.
+	// The file was changed once. After that the editor's buffer differs from the file on the disk, and the second edit is refused
+	// without a question.
 	if p.read("a.txt") != "one\nTWO\nthree\n" || len(r.Asked) != 1 || !slices.Contains(r.Statuses, "completed") || !slices.Contains(r.Statuses, "failed") {
 		t.Errorf("%q, asked %+v, %v", p.read("a.txt"), r.Asked, r.Statuses)
 	}

@@ -12,9 +12,8 @@ import (
 	"github.com/stet-dev/stet/llm/llmtest"
 )
 
-// stet mcp, on another directory, as the server of an editor's session: the
-// agent reads there unasked, and writes where both the editor's user and the
-// server's own rules let it.
+// An editor's session uses stet mcp, for another directory, as an MCP server. The agent reads there without a question. It writes
+// if both the editor's user and the server's own rules allow it.
 func TestServer(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
@@ -47,7 +46,7 @@ func TestServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	e.say(s.SessionId, "look elsewhere")
-	hangUp() // which the server's end is part of
+	hangUp() // this also ends the server
 	if b, err := os.ReadFile(filepath.Join(other, "new.txt")); err != nil || string(b) != "new\n" {
 		t.Errorf("%q, %v", b, err)
 	}

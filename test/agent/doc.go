@@ -1,3 +1,3 @@
-// Package agent runs the agent as its users do, in a process of its own with
-// sessions on disk, and ends that process at any moment.
+// Package agent runs the agent in a process of its own, with sessions on disk, as its users do. It ends that process at random
+// moments.
 package agent

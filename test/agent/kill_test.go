@@ -27,9 +27,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// Kill -9 at any moment of a conversation at work: what Append acknowledged is
-// there, byte for byte; no call is made twice; and the conversation goes on, with
-// a result for every call. 8 kills, or with STET_SOAK=1 500.
+// kill -9 at a random moment of a working conversation. Every event that Append acknowledged is stored, byte for byte. No call is
+// made twice. The conversation continues, with a result for every call. 8 kills, or 500 with STET_SOAK=1.
 func TestKilled(t *testing.T) {
 	kills := 8
 	if os.Getenv("STET_SOAK") != "" {
@@ -43,7 +42,7 @@ func TestKilled(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(tree, "shared.txt"), []byte("begin\nend\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	acknowledged := map[string]string{} // by session and number: the hash
+	acknowledged := map[string]string{} // the hash, by session and number
 	for range kills {
 		workUntilKilled(t, dir, time.Duration(rand.IntN(60_000))*time.Microsecond, acknowledged)
 	}
@@ -82,9 +81,8 @@ func TestKilled(t *testing.T) {
 	t.Logf("%d kills, %d events, %d calls made, none twice; %d results unknown, %d compactions", kills, stored, calls, unknown, compacted)
 }
 
-// checkConversation checks that every answered call was made as its result says,
-// and that no call but those of the last answer is without result. It returns
-// how many results say that the outcome is not known.
+// checkConversation checks that every answered call was made as its result says, and that only calls of the last answer have no
+// result. It returns how many results say that the outcome is not known.
 func checkConversation(t *testing.T, st session.State, tree string) (unknown int) {
 	t.Helper()
 	waiting := map[string]llm.Part{}
@@ -133,8 +131,7 @@ func checkLedger(t *testing.T, file string) int {
 	return len(seen)
 }
 
-// workUntilKilled lets an agent work, kills it so long after its first word, and
-// adds what it acknowledged to acks.
+// workUntilKilled starts an agent, kills it some time after its first event, and adds the acknowledged events to acks.
 func workUntilKilled(t *testing.T, dir string, after time.Duration, acks map[string]string) {
 	t.Helper()
 	w := startWorker(t, dir)
@@ -155,8 +152,8 @@ func workUntilKilled(t *testing.T, dir string, after time.Duration, acks map[str
 // worker is an agent in a process of its own: see work.
 type worker struct {
 	cmd       *exec.Cmd
-	lines     *bufio.Reader // what it acknowledged
-	complaint bytes.Buffer  // why it ended by itself
+	lines     *bufio.Reader // the acknowledged events
+	complaint bytes.Buffer  // the reason if it ends by itself
 }
 
 func startWorker(t *testing.T, dir string) *worker {
@@ -175,8 +172,7 @@ func startWorker(t *testing.T, dir string) *worker {
 	return w
 }
 
-// read adds the next event that was acknowledged to acks. It is false when the
-// process has ended.
+// read adds the next acknowledged event to acks. It returns false if the process has ended.
 func (w *worker) read(t *testing.T, acks map[string]string) bool {
 	t.Helper()
 	line, err := w.lines.ReadString('\n')
@@ -184,7 +180,7 @@ func (w *worker) read(t *testing.T, acks map[string]string) bool {
 		if err != io.EOF {
 			t.Error(err)
 		}
-		return false // a line that breaks off acknowledges nothing
+		return false // an incomplete line acknowledges nothing
 	}
 	var id, hash string
 	var seq uint64
@@ -197,9 +193,8 @@ func (w *worker) read(t *testing.T, acks map[string]string) bool {
 
 func (w *worker) kill() { _ = w.cmd.Process.Kill() }
 
-// wait waits for the end of the process, after all was read, and returns its
-// complaint.
+// wait waits for the end of the process, after all lines were read, and returns its error text.
 func (w *worker) wait() string {
-	_ = w.cmd.Wait() // it was killed, or complains
+	_ = w.cmd.Wait() // it was killed, or ends with an error
 	return w.complaint.String()
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/stet-dev/stet/store/sqlite"
 )
 
-// Two processes use one session: the second one is told so, and nothing is mixed up or lost, neither acknowledged events nor done
-// calls. A killed process blocks no other process.
+// Two processes use one session. The second one gets an error, and nothing is mixed up or lost, neither acknowledged events nor
+// calls that were made. A killed process blocks no other process.
 func TestTwoProcesses(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.Mkdir(filepath.Join(dir, "tree"), 0o755); err != nil {
@@ -47,7 +47,7 @@ func TestTwoProcesses(t *testing.T) {
 	}
 	id := c.ID()
 
-	// The other one goes on: this one is told.
+	// The other process continues. This one gets an error.
 	acknowledged := map[string]string{}
 	other := startWorker(t, dir)
 	defer other.kill()
@@ -58,8 +58,8 @@ func TestTwoProcesses(t *testing.T) {
 	if !errors.Is(err, session.ErrStale) || !strings.Contains(err.Error(), "session "+id+" is open in another process (since 20") {
 		t.Fatal(err)
 	}
-	// It says it again, until it comes between what the other one does: now that
-	// one is told, and what it has done is kept.
+	// This process tries again, until its message comes between two events of the other process. Then the other process gets an
+	// error, and what it has done is kept.
 	for err != nil {
 		if err = run("Stored."); err != nil && !errors.Is(err, session.ErrStale) && !errors.Is(err, session.ErrCompacted) {
 			t.Fatal(err)
@@ -78,7 +78,7 @@ func TestTwoProcesses(t *testing.T) {
 		t.Fatalf("the other one ended with %q", told)
 	}
 
-	// One that is killed blocks no other process.
+	// A killed process blocks no other process.
 	other = startWorker(t, dir)
 	defer other.kill()
 	if !other.read(t, acknowledged) {
@@ -99,8 +99,8 @@ func TestTwoProcesses(t *testing.T) {
 	checkAcknowledged(t, store, acknowledged, told)
 }
 
-// checkAcknowledged checks that everything acknowledged is stored, that the fork
-// that a process named is there, and that every conversation is one.
+// checkAcknowledged checks that every acknowledged event is stored, that the fork in the text told is there, and that every
+// conversation is consistent.
 func checkAcknowledged(t *testing.T, store session.Store, acknowledged map[string]string, told string) {
 	t.Helper()
 	sessions, err := store.List(context.Background(), session.Query{})

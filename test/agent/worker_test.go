@@ -25,12 +25,11 @@ import (
 	"github.com/stet-dev/stet/workspace"
 )
 
-// workerEnv makes the test binary an agent that works in the directory it names
-// until it is killed.
+// workerEnv makes the test binary an agent that works in the directory that it names, until it is killed.
 const workerEnv = "STET_TEST_WORKER"
 
-// work resumes the conversation of dir, or begins it, and has it go on for ever:
-// every prompt is several answers of calls, some of them at once.
+// work resumes the conversation in dir, or begins it, and continues it for ever. Each prompt leads to several answers with calls,
+// some of them at once.
 func work(dir string) error {
 	ctx := context.Background()
 	store, err := sqlite.OpenSessions(ctx, filepath.Join(dir, "stet.db"))
@@ -49,7 +48,7 @@ func work(dir string) error {
 		c, err = a.Resume(ctx, found.ID)
 	}
 	if err == nil && c.ID() != "" {
-		_, err = c.Run(ctx, nil, nil) // what was cut off
+		_, err = c.Run(ctx, nil, nil) // continues what was interrupted
 	}
 	for err == nil {
 		_, err = c.Run(ctx, []llm.Part{{Text: "Go on with the work."}}, nil)
@@ -57,7 +56,7 @@ func work(dir string) error {
 	return err
 }
 
-// newAgent is an agent that works in the tree of dir.
+// newAgent returns an agent that works in the tree of dir.
 func newAgent(dir string, store session.Store) (*agent.Agent, error) {
 	hands, tools, err := openTools(dir)
 	if err != nil {
@@ -97,7 +96,7 @@ func openTools(dir string) (tool.Caller, *filetools.Tools, error) {
 	return &counted{Handler: h, ledger: ledger}, tools, nil
 }
 
-// counted writes every call down before it is made.
+// counted records every call before it is made.
 type counted struct {
 	*approval.Handler
 	mu     sync.Mutex
@@ -109,14 +108,13 @@ func (c *counted) Start(call tool.Call) func(context.Context) (tool.Result, erro
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if _, err := fmt.Fprintln(c.ledger, call.ID); err != nil {
-		fmt.Fprintln(os.Stderr, err) // a test without its ledger proves nothing
+		fmt.Fprintln(os.Stderr, err) // without this record the test proves nothing
 		os.Exit(1)
 	}
 	return c.Handler.Start(call)
 }
 
-// telling says on standard output what was acknowledged: session, number and
-// hash of every event.
+// telling prints the session, number and hash of every acknowledged event on standard output.
 type telling struct{ session.Store }
 
 // Append implements session.Store.
@@ -142,8 +140,7 @@ func hashOf(b session.Body) string {
 	return fmt.Sprintf("%s-%x", session.Event{Body: b}.Kind(), sha256.Sum256(data))
 }
 
-// next is what the model says: it writes two files at once, changes one of
-// them, and is done. Every call has an identity that never was before.
+// next is the model: it writes two files at once, changes one of them, and is done. Every call has a new id.
 func next(req *llm.Request) (llm.Response, error) {
 	calls, last := 0, req.Messages[len(req.Messages)-1]
 	for _, m := range req.Messages {

@@ -10,8 +10,7 @@ import (
 	"testing"
 )
 
-// agentBeside starts "stet mcp" on the terminal's workspace, and has it asked to write
-// such files.
+// agentBeside starts "stet mcp" for the terminal's workspace, and calls it to write these files.
 func (term *terminal) agentBeside(files ...string) {
 	term.t.Helper()
 	cmd := exec.Command(stet, "mcp", "--log", filepath.Join(filepath.Dir(term.dir), "log"))
@@ -39,8 +38,8 @@ func (term *terminal) agentBeside(files ...string) {
 	}
 }
 
-// run runs a command line in the terminal; what it prints at its end says how it ended,
-// and whether the terminal is as it was.
+// run runs a command line in the terminal. The command line then prints the exit status, and whether the terminal's settings are
+// the same as before.
 func (term *terminal) run(line string) {
 	term.t.Helper()
 	term.types("clear", "Enter")
@@ -48,20 +47,19 @@ func (term *terminal) run(line string) {
 	term.types("stty -g >../before; "+line+"; echo exit $?; stty -g >../after; cmp ../before ../after && echo as it was", "Enter")
 }
 
-// restored waits until the command of run has ended, with the terminal as it was.
+// restored waits until the command of run has ended with code, and has restored the terminal's settings.
 func (term *terminal) restored(code int) {
 	term.t.Helper()
 	term.wait(fmt.Sprintf("exit %d", code), "\nas it was")
 }
 
-// asked waits until a key is asked for.
+// asked waits until a question asks for a key.
 func (term *terminal) asked() {
 	term.t.Helper()
 	term.until("a question", term.screen, func(s string) bool { return strings.HasSuffix(strings.TrimSpace(s), "[q]uit >") })
 }
 
-// stet approve takes single keys, and leaves the terminal as it was: after q, and after
-// each signal.
+// stet approve takes single keys, and restores the terminal: after q, and after each signal.
 func TestApproveKeys(t *testing.T) {
 	term := open(t, 80, 30)
 	term.agentBeside("one.txt", "two.txt", "three.txt")
@@ -134,7 +132,7 @@ func TestApproveEnds(t *testing.T) {
 	term.asked()
 	term.types("", "C-z")
 	term.wait("Stopped")
-	// The shell has the terminal as it was meanwhile.
+	// While stet is stopped, the shell has its usual terminal.
 	term.types("stty -g | cmp - ../before && echo a shell as usual", "Enter")
 	term.wait("\na shell as usual")
 	term.types("fg", "Enter")
@@ -163,8 +161,7 @@ func (term *terminal) signal(name string) {
 	}
 }
 
-// stet chat takes answers by single keys, Ctrl-C ends the turn and Ctrl-D the chat, and
-// each way out leaves the terminal as it was.
+// stet chat takes answers as single keys. Ctrl-C ends the turn, and Ctrl-D ends the chat. Every way out restores the terminal.
 func TestChatEnds(t *testing.T) {
 	term := open(t, 80, 30)
 	for _, how := range []struct {

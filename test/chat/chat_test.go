@@ -11,8 +11,7 @@ import (
 	"github.com/stet-dev/stet/llm/llmtest"
 )
 
-// Issue 5: type a prompt, approve a diff, reject one with words, look at what
-// fills the window, and leave.
+// A person types a prompt, approves a diff, rejects one with words, looks at the use of the window, and leaves.
 func TestApprove(t *testing.T) {
 	term := open(t, 80, 30)
 	term.chat("")
@@ -42,7 +41,7 @@ func TestApprove(t *testing.T) {
 	term.wait("goes on with this")
 }
 
-// Edit before approving, in an editor, and approve for the session.
+// A person edits a diff in an editor before approving, and approves for the session.
 func TestEdit(t *testing.T) {
 	editor := filepath.Join(t.TempDir(), "editor")
 	if err := os.WriteFile(editor, []byte("#!/bin/sh\necho in the editor\nread line </dev/tty\necho \"$line\" >> \"$1\"\n"), 0o755); err != nil {
@@ -63,11 +62,11 @@ func TestEdit(t *testing.T) {
 	if got := term.file("stet-demo.txt"); got != "A file of the scripted model.\nThis line is version 1.\ntyped in the editor\n" {
 		t.Errorf("the file holds %q", got)
 	}
-	term.types("again", "Enter") // nothing is asked any more
+	term.types("again", "Enter") // there is no question this time
 	term.wait("second one is version 2")
 }
 
-// Rewind by Esc Esc, the files too, through undo.
+// Esc Esc rewinds the conversation, and undo restores the files.
 func TestRewind(t *testing.T) {
 	term := open(t, 80, 30)
 	term.chat("--allow '*.txt'")
@@ -93,7 +92,7 @@ func TestRewind(t *testing.T) {
 	term.wait("› the second try", "version 2. I am")
 }
 
-// A terminal that is made smaller and larger, and one of 20 columns.
+// The terminal becomes smaller and larger, and has 20 columns.
 func TestResize(t *testing.T) {
 	term := open(t, 100, 30)
 	term.chat("")
@@ -128,7 +127,7 @@ func TestNarrow(t *testing.T) {
 	term.scrolled("all")
 }
 
-// Sum the conversation up, look at what it has used, and go on with another.
+// A person compacts the conversation, looks at its usage, and continues with another session.
 func TestCommands(t *testing.T) {
 	term := open(t, 80, 30)
 	term.chat("--allow '*.txt'")
@@ -194,7 +193,7 @@ func TestBytes(t *testing.T) {
 	}
 }
 
-// Kill -9 while a question is open, and go on.
+// kill -9 while a question is open, and the chat is continued.
 func TestKill(t *testing.T) {
 	term := open(t, 80, 40)
 	term.chat("")
@@ -224,7 +223,7 @@ func TestKill(t *testing.T) {
 	term.wait("› hello", "Done:")
 }
 
-// Interrupt a turn, queue what is said meanwhile, and leave by Ctrl-C twice.
+// A person interrupts a turn, types a message that waits, and leaves with Ctrl-C twice.
 func TestInterrupt(t *testing.T) {
 	goOn := make(chan struct{})
 	model, err := llmtest.Start(llmtest.Config{Handler: func(req *llm.Request) (llm.Response, error) {
@@ -262,7 +261,7 @@ func TestInterrupt(t *testing.T) {
 	term.wait("goes on with this", "exit 130")
 }
 
-// One task, with questions on the terminal.
+// stet run does one task, with questions on the terminal.
 func TestRun(t *testing.T) {
 	term := open(t, 80, 30)
 	term.types(`clear; stet run --model scripted "show me"; echo exit $?`, "Enter")
@@ -271,7 +270,7 @@ func TestRun(t *testing.T) {
 	term.wait("Done:", "exit 0")
 }
 
-// A terminal that cannot move its cursor gets lines.
+// If a terminal cannot move its cursor, the chat prints lines.
 func TestDumb(t *testing.T) {
 	term := open(t, 80, 30)
 	term.types("clear; TERM=dumb stet chat --model scripted; echo exit $?", "Enter")
@@ -286,8 +285,7 @@ func TestDumb(t *testing.T) {
 	term.wait("exit 0")
 }
 
-// "/" lists the commands and "@" the files, without those that git ignores. Tab and Enter
-// take what is chosen.
+// "/" lists the commands, and "@" lists the files that git does not ignore. Tab and Enter take the selected one.
 func TestMenus(t *testing.T) {
 	term := open(t, 80, 24)
 	for name, text := range map[string]string{".gitignore": "*.log\n", "src/main.go": "package main\n", "src/main.log": "", "notes.txt": "n\n"} {

@@ -10,14 +10,14 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 )
 
-// ending is how many lines of a screen are compared where its beginning is left
-// out: how far it has scrolled depends on when it was drawn.
+// ending is the number of lines at the end of a screen that are compared. How far a screen has scrolled depends on when it was
+// drawn, so its beginning is not compared.
 const ending = 14
 
-// shows waits until the screen ends as the one of that name in the test's archive.
+// shows waits until the end of the screen equals the one of that name in the test's archive.
 func (term *terminal) shows(name string) { term.t.Helper(); term.compare(name, ending) }
 
-// scrolled waits until all that was shown is the one of that name.
+// scrolled waits until everything that was shown, including what has scrolled away, equals the one of that name.
 func (term *terminal) scrolled(name string) { term.t.Helper(); term.compare(name, 0) }
 
 func (term *terminal) compare(name string, last int) {
@@ -49,7 +49,7 @@ func (term *terminal) compare(name string, last int) {
 	term.until(name+":\n"+want, term.above, func(seen string) bool { return tail(seen, last) == want })
 }
 
-// tail is the last lines of a text; 0: all.
+// tail returns the last lines of a text; 0 means all.
 func tail(text string, lines int) string {
 	all := strings.SplitAfter(text, "\n")
 	if lines == 0 || len(all) <= lines {
@@ -58,7 +58,7 @@ func tail(text string, lines int) string {
 	return strings.Join(all[len(all)-lines-1:], "")
 }
 
-// settled is a screen that has not changed for a while.
+// settled returns a screen after it has not changed for a while.
 func settled(look func() string) string {
 	last, same := "", 0
 	for same < 20 {

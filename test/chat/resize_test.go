@@ -9,11 +9,11 @@ import (
 	"testing"
 )
 
-// talker is a model that says numbered words, so many to a paragraph and each
-// batch when it is let go. The numbers show what a screen has twice or not at all.
+// talker is a model whose answers are numbered words, in paragraphs. Each number from goOn makes it send so many words. The
+// numbers show which words a screen has twice or not at all.
 type talker struct {
 	url  string
-	goOn chan int // how many words come next; closed: no more
+	goOn chan int // how many words to send next; closed: no more
 }
 
 func newTalker(t *testing.T) *talker {
@@ -55,7 +55,7 @@ func (m *talker) answer(w http.ResponseWriter, r *http.Request) {
 
 var numbered = regexp.MustCompile(`word\d+`)
 
-// inOrder reports whether a screen has every word once, up to the last.
+// inOrder reports whether a screen has every word once, in order, up to the last.
 func inOrder(screen string, last int) bool {
 	words := numbered.FindAllString(strings.ReplaceAll(screen, "\n", " "), -1)
 	if len(words) == 0 || words[len(words)-1] != fmt.Sprintf("word%d", last) {
@@ -69,9 +69,8 @@ func inOrder(screen string, last int) bool {
 	return true
 }
 
-// A terminal that is made narrower and wider while the model speaks shows what
-// one would that was so from the beginning: no line twice, none missing, none
-// broken for a width that it had.
+// A terminal becomes narrower and wider while the model answers. At the end it shows the same as a terminal that had that width
+// from the beginning: no line twice, none missing, and none broken at an earlier width.
 func TestResizeWhileSpeaking(t *testing.T) {
 	model := newTalker(t)
 	term := open(t, 100, 24)
@@ -103,7 +102,8 @@ func TestResizeWhileSpeaking(t *testing.T) {
 	term.until("as before:\n"+want, term.screen, func(screen string) bool { return tail(screen, ending) == tail(want, ending) })
 }
 
-// The screen content before the chat is kept, and a screen that is read in full meanwhile is drawn again afterwards.
+// The screen content from before the chat is kept. If the size changes while a person reads in the full-screen view, the chat is
+// drawn for the new size after that.
 func TestResizeKeeps(t *testing.T) {
 	term := open(t, 80, 24)
 	term.types("clear; echo before the chat", "Enter")

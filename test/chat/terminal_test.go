@@ -17,8 +17,8 @@ import (
 
 var update = flag.Bool("update", false, "write what the screens are into testdata")
 
-// patience is how long a screen may take to show what it has to. It is for
-// machines under load: nothing waits for its end but a failure.
+// patience is the longest time until a screen shows what it must. It is long because of machines under load. A test waits so long
+// only if it fails.
 var patience = flag.Duration("patience", 2*time.Minute, "how long a screen may take")
 
 // stet is the binary under test.
@@ -59,7 +59,7 @@ func run(m *testing.M) int {
 	return m.Run()
 }
 
-// terminal is a terminal of tmux's with a shell in a workspace of its own.
+// terminal is a tmux terminal with a shell in a workspace of its own.
 type terminal struct {
 	t      *testing.T
 	socket string
@@ -67,17 +67,17 @@ type terminal struct {
 	env    []string
 }
 
-// open opens a terminal of so many columns and lines.
+// open opens a terminal with so many columns and lines.
 func open(t *testing.T, columns, lines int, env ...string) *terminal {
 	t.Helper()
-	home, err := os.MkdirTemp("", "stet-chat-") // a socket's name has to be short
+	home, err := os.MkdirTemp("", "stet-chat-") // the name of a socket must be short
 	if err != nil {
 		t.Fatal(err)
 	}
 	term := &terminal{t: t, socket: filepath.Join(home, "s"), dir: filepath.Join(home, "project")}
 	t.Cleanup(func() {
-		_ = term.tmux("kill-server").Run() // it may have ended by itself
-		// The programs in the terminal get a hangup. They may still write files while they end.
+		_ = term.tmux("kill-server").Run() // it may have ended
+		// When the terminal ends, its programs get a hangup. They may still write files while they end.
 		err := os.RemoveAll(home)
 		for end := time.Now().Add(10 * time.Second); err != nil && time.Now().Before(end); err = os.RemoveAll(home) {
 			time.Sleep(20 * time.Millisecond)
@@ -116,7 +116,7 @@ func (term *terminal) do(args ...string) string {
 	return string(out)
 }
 
-// types types text, and keys as tmux names them.
+// types types text, and then keys by their tmux names.
 func (term *terminal) types(text string, keys ...string) {
 	term.t.Helper()
 	if text != "" {
@@ -127,7 +127,7 @@ func (term *terminal) types(text string, keys ...string) {
 	}
 }
 
-// sends sends bytes as they are.
+// sends sends bytes unchanged.
 func (term *terminal) sends(bytes string) {
 	term.t.Helper()
 	args := []string{"send-keys", "-H"}
@@ -137,10 +137,10 @@ func (term *terminal) sends(bytes string) {
 	term.do(args...)
 }
 
-// screen is what the terminal shows.
+// screen returns what the terminal shows.
 func (term *terminal) screen() string { return steady(term.do("capture-pane", "-p")) }
 
-// above is what it shows and what has scrolled out of it.
+// above returns what the terminal shows and what has scrolled away.
 func (term *terminal) above() string {
 	return steady(term.do("capture-pane", "-p", "-J", "-S", "-5000"))
 }
@@ -148,11 +148,11 @@ func (term *terminal) above() string {
 var (
 	passing  = regexp.MustCompile(` · \d+(m\d+)?s\b|(working|stopping|compacting) \d+(m\d+)?s`)
 	spinning = regexp.MustCompile(`[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏] `)
-	counted  = regexp.MustCompile(`[▰▱]+ \d+% of| · mostly [a-z]+( [a-z]+)*|[\d.]+[kM]? tokens`) // paths differ in length, and are told to the model
+	counted  = regexp.MustCompile(`[▰▱]+ \d+% of| · mostly [a-z]+( [a-z]+)*|[\d.]+[kM]? tokens`) // the lengths of paths differ, and change these counts
 	ids      = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}(-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})?`)
 )
 
-// steady is a screen without what is different every time.
+// steady removes from a screen what differs in every run.
 func steady(screen string) string {
 	screen = passing.ReplaceAllStringFunc(screen, func(s string) string {
 		if strings.HasPrefix(s, " · ") {
@@ -164,7 +164,7 @@ func steady(screen string) string {
 	screen = spinning.ReplaceAllString(screen, "* ")
 	screen = counted.ReplaceAllStringFunc(screen, func(s string) string {
 		if strings.HasPrefix(s, " · most") {
-			return "" // it is there where there is room
+			return "" // it is shown only if there is room
 		}
 		_, unit, _ := strings.Cut(s, " ")
 		return "N " + unit[strings.LastIndexByte(unit, ' ')+1:]
@@ -190,13 +190,13 @@ func (term *terminal) wait(texts ...string) {
 	})
 }
 
-// gone waits until the screen shows a text no more.
+// gone waits until the screen no longer shows a text.
 func (term *terminal) gone(text string) {
 	term.t.Helper()
 	term.until("no "+text, term.screen, func(screen string) bool { return !strings.Contains(screen, text) })
 }
 
-// until waits until what is shown is as it should be.
+// until waits until good accepts what look returns.
 func (term *terminal) until(what string, look func() string, good func(string) bool) {
 	term.t.Helper()
 	for deadline := time.Now().Add(*patience); ; time.Sleep(20 * time.Millisecond) {
@@ -210,10 +210,10 @@ func (term *terminal) until(what string, look func() string, good func(string) b
 	}
 }
 
-// chat starts stet chat and waits until it is there.
+// chat starts stet chat, and waits until it is ready.
 func (term *terminal) chat(args string) {
 	term.t.Helper()
-	term.types("clear", "Enter") // what another chat has left
+	term.types("clear", "Enter") // removes the output of an earlier chat
 	term.gone("›")
 	term.types("clear; stet chat --model scripted "+args, "Enter")
 	term.wait("›")
@@ -225,7 +225,7 @@ func (term *terminal) resize(columns, lines int) {
 	term.do("resize-window", "-x", strconv.Itoa(columns), "-y", strconv.Itoa(lines))
 }
 
-// kill ends the program in the terminal by SIGKILL, and opens a new one.
+// kill ends the program in the terminal with SIGKILL, and opens a new one.
 func (term *terminal) kill() {
 	term.t.Helper()
 	shell := strings.TrimSpace(term.do("display-message", "-p", "#{pane_pid}"))
@@ -247,7 +247,7 @@ func (term *terminal) kill() {
 	term.do("respawn-pane", "-k", "-c", term.dir, "sh")
 }
 
-// file is what a file of the workspace holds.
+// file returns the content of a file of the workspace.
 func (term *terminal) file(name string) string {
 	term.t.Helper()
 	b, err := os.ReadFile(filepath.Join(term.dir, name))

@@ -1,10 +1,8 @@
-// Package clients proves the clients in other languages against the gateway as it
-// is: hub, link, tokens and queue of questions over real sockets. It holds tests
-// only.
+// Package clients tests the clients in other languages with the real gateway: hub, connections, tokens and queue of questions,
+// over real sockets. It has only tests.
 //
-// The TypeScript client's own tests are clients/ts/test/*.test.ts; here they are
-// compiled and run by Node, each with gateways of its own. Its types are made of
-// the Go types here, too: go test ./test/clients -run TestGenerated -update.
+// The TypeScript client's own tests are clients/ts/test/*.test.ts. This package compiles them and runs them with Node, each with
+// gateways of its own. It also generates the client's types from the Go types: go test ./test/clients -run TestGenerated -update.
 //
-// npm packages are installed as package npm says. With STET_E2E=require a failed installation fails the test.
+// Package npm installs the npm packages. With STET_E2E=require a failed installation fails the test.
 package clients

@@ -20,8 +20,8 @@ var update = flag.Bool("update", false, "write clients/ts/src/*.gen.ts")
 
 const made = "// Made of the Go types by \"go test ./test/clients -run TestGenerated -update\". Do not edit.\n"
 
-// The client's types are made of the gateway's schema, which is made of the Go
-// types, and of the specs of the file tools. (FILE-3, FILE-5)
+// The types of the TypeScript client are generated from the gateway's schema, which is generated from the Go types, and from the
+// specs of the file tools. (FILE-3, FILE-5)
 func TestGenerated(t *testing.T) {
 	for name, text := range map[string]string{"wire.gen.ts": wireTypes(t), "tools.gen.ts": toolTypes(t)} {
 		file := filepath.Join("../../clients/ts/src", name)
@@ -41,7 +41,7 @@ func TestGenerated(t *testing.T) {
 	}
 }
 
-// wireTypes are the frames, and what they are made of.
+// wireTypes returns the types of the frames and of their parts.
 func wireTypes(t *testing.T) string {
 	raw, err := os.ReadFile("../../gateway/wire/schema.json")
 	if err != nil {
@@ -67,14 +67,14 @@ func wireTypes(t *testing.T) string {
 		made, wire.Version, w.b.String(), strings.Join(frames, " | "))
 }
 
-// codes are what a call can fail with.
+// codes are the codes with which a call can fail.
 var codes = []tool.Code{
 	tool.FileNotFound, tool.PermissionDenied, tool.InvalidPath, tool.EncodingError, tool.FileTooLarge, tool.UserRejected,
 	tool.ConcurrentModification, tool.RateLimited, tool.Timeout, tool.HostUnavailable, tool.InvalidArgument, tool.Cancelled,
 	tool.IsDirectory, tool.BinaryFile, tool.DiskFull,
 }
 
-// toolTypes are the codes and the specs of the file tools.
+// toolTypes returns the types of the codes and of the file tools.
 func toolTypes(t *testing.T) string {
 	root, err := workspace.Open(t.TempDir(), workspace.Options{State: t.TempDir()})
 	if err != nil {
@@ -111,7 +111,7 @@ func toolTypes(t *testing.T) string {
 	return b.String()
 }
 
-// schema is as much of JSON Schema as there is in them.
+// schema has the parts of JSON Schema that the schemas use.
 type schema struct {
 	Type        kinds           `json:"type"`
 	Const       string          `json:"const"`
@@ -121,7 +121,7 @@ type schema struct {
 	Required    []string        `json:"required"`
 }
 
-// kinds are the types that a value may have besides null.
+// kinds are the types that a value may have, without null.
 type kinds []string
 
 func (k *kinds) UnmarshalJSON(b []byte) error {
@@ -140,7 +140,7 @@ type writer struct {
 	done []string
 }
 
-// declare writes an interface, and behind it those of the objects in it.
+// declare writes an interface, and after it the interfaces of the objects in it.
 func (w *writer) declare(name string, raw json.RawMessage) {
 	if slices.Contains(w.done, name) {
 		return
@@ -161,8 +161,8 @@ func (w *writer) declare(name string, raw json.RawMessage) {
 	}
 }
 
-// properties visits the properties of an object in their order, and returns what
-// declares the objects among them.
+// properties calls visit for the properties of an object in their order. It returns functions that declare the objects among
+// them.
 func (w *writer) properties(s schema, visit func(key string, of schema, raw json.RawMessage)) (inner []func()) {
 	d := json.NewDecoder(strings.NewReader(string(s.Properties)))
 	if _, err := d.Token(); err != nil {
@@ -196,7 +196,7 @@ func (w *writer) read(raw json.RawMessage) (s schema) {
 	return s
 }
 
-// typeOf is the type of a property.
+// typeOf returns the type of a property.
 func (w *writer) typeOf(key string, raw json.RawMessage) string {
 	s := w.read(raw)
 	if len(s.Type) != 1 {
@@ -227,7 +227,7 @@ func (w *writer) typeOf(key string, raw json.RawMessage) string {
 	return ""
 }
 
-// inside names the type of the objects in a property.
+// inside returns the name of the type of the objects in a property.
 func inside(key string, s schema) string {
 	if s.Items != nil {
 		key = strings.TrimSuffix(key, "s")

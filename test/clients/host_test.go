@@ -13,8 +13,8 @@ import (
 	"github.com/stet-dev/stet/workspace"
 )
 
-// joinHost runs stet's own host at a hub, on an empty folder, and returns that and
-// what ends it.
+// joinHost connects stet's own host to a hub, with an empty directory. It returns the directory, and a function that stops the
+// host.
 func joinHost(t testing.TB, hub *gateway.Hub) (dir string, stop func(), err error) {
 	dir = t.TempDir()
 	root, err := workspace.Open(dir, workspace.Options{State: t.TempDir()})

@@ -18,8 +18,8 @@ import (
 	"github.com/stet-dev/stet/gateway/wire"
 )
 
-// house gives the tests of a client the gateways that they ask for, and does to
-// them what they say: the client's side of it is clients/ts/test/house.ts.
+// house makes the gateways that a client's tests ask for, and does with them what the tests order. The client's side of it is
+// clients/ts/test/house.ts.
 type house struct {
 	t   testing.TB
 	URL string
@@ -28,15 +28,15 @@ type house struct {
 	open []*site
 }
 
-// wish is what a test wants of a gateway.
+// wish is what a test asks for in a gateway.
 type wish struct {
-	Frame int    `json:"frame"` // bytes of a frame; 0: the default
+	Frame int    `json:"frame"` // largest frame in bytes; 0: the default
 	Twice bool   `json:"twice"` // calls are delivered twice
 	Alone bool   `json:"alone"` // there are no people
-	Path  string `json:"path"`  // below which the gateway is
+	Path  string `json:"path"`  // the path of the gateway
 }
 
-// site is a gateway that was asked for.
+// site is a gateway that a test asked for.
 type site struct {
 	wish   wish
 	queue  *approval.Queue
@@ -44,15 +44,15 @@ type site struct {
 	tokens *authority
 	hub    atomic.Pointer[gateway.Hub]
 	server *httptest.Server
-	lines  map[string]*line // to the gateway, by role
-	leave  []func()         // ends the hosts that were asked for
+	lines  map[string]*line // connections to the gateway, by role
+	leave  []func()         // ends the hosts that the test asked for
 }
 
-// place is where a site is.
+// place has the addresses and tokens of a site.
 type place struct {
 	ID     int               `json:"id"`
 	Direct string            `json:"direct"`
-	URL    map[string]string `json:"url"`   // over a line, by role
+	URL    map[string]string `json:"url"`   // through a line, by role
 	Token  map[string]string `json:"token"` // by role
 }
 
@@ -101,7 +101,7 @@ func newHouse(t testing.TB) *house {
 
 func answer(w http.ResponseWriter, v any) {
 	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(v) // the client may be gone
+	_ = json.NewEncoder(w).Encode(v) // the client may have disconnected
 }
 
 // build makes a site.
@@ -128,7 +128,7 @@ func (h *house) build(wanted wish) place {
 	return p
 }
 
-// start begins a gateway.
+// start starts the gateway of a site.
 func (s *site) start() error {
 	c := gateway.Config{Authority: s.tokens, Limits: gateway.Limits{Frame: s.wish.Frame, Rate: -1}, Log: slog.New(slog.DiscardHandler)}
 	if !s.wish.Alone {
@@ -156,7 +156,7 @@ func (s *site) close() {
 	_ = s.sub.Close()
 }
 
-// obey does what a test says.
+// obey does what a test orders.
 func (s *site) obey(t testing.TB, r *http.Request, order string, body []byte) (any, error) {
 	word := strings.TrimSpace(string(body))
 	switch order {

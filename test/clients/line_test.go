@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// line is a TCP proxy that can be cut.
+// line is a TCP proxy whose connections can be cut.
 type line struct {
 	listener net.Listener
 	to       string
@@ -21,7 +21,7 @@ type line struct {
 // pair is a connection with both of its ends.
 type pair struct {
 	ends   [2]net.Conn
-	frozen chan struct{} // closed: nothing is passed on any more
+	frozen chan struct{} // closed: no more bytes are passed on
 }
 
 func newLine(t testing.TB, to string) *line {
@@ -60,7 +60,7 @@ func (l *line) serve() {
 	}
 }
 
-// pass copies what comes until one of the ends is closed.
+// pass copies bytes until one of the ends is closed.
 func (l *line) pass(w *pair, to, from net.Conn) {
 	buf := make([]byte, 32<<10)
 	for {
@@ -68,7 +68,7 @@ func (l *line) pass(w *pair, to, from net.Conn) {
 		select {
 		case <-w.frozen:
 			if err == nil {
-				continue // it is lost without an error
+				continue // the bytes are lost without an error
 			}
 		default:
 			if _, failed := to.Write(buf[:n]); failed != nil {
@@ -104,8 +104,7 @@ func (l *line) cut() {
 	}
 }
 
-// hold lets no connections through, and cuts those that there are; or lets them
-// through again.
+// hold cuts all connections and lets no new ones through. With false it lets new ones through again.
 func (l *line) hold(held bool) {
 	l.mu.Lock()
 	l.held = held
@@ -115,8 +114,7 @@ func (l *line) hold(held bool) {
 	}
 }
 
-// freeze passes nothing on any more over the connections that there are, which
-// stay open.
+// freeze stops passing bytes over the existing connections, which stay open.
 func (l *line) freeze() {
 	l.mu.Lock()
 	defer l.mu.Unlock()

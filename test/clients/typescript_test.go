@@ -38,8 +38,7 @@ func TestTypeScript(t *testing.T) {
 	}
 }
 
-// compile brings what the client is compiled with, and compiles it in a directory
-// of its own.
+// compile installs what the compilation needs, and compiles the client in a directory of its own.
 func compile(t *testing.T) string {
 	t.Helper()
 	if testing.Short() {
@@ -78,7 +77,7 @@ func compile(t *testing.T) string {
 	return dir
 }
 
-// nodeFlags are what Node needs to have a WebSocket.
+// nodeFlags returns the flags that Node needs to have a WebSocket.
 func nodeFlags(t *testing.T) []string {
 	t.Helper()
 	out, err := exec.Command("node", "-p", "typeof WebSocket").Output()

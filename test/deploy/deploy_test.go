@@ -1,4 +1,4 @@
-// Package deploy reads the files in deploy as the programs do that they are for.
+// Package deploy reads the files in deploy in the same way as the programs for which they are made.
 package deploy
 
 import (

@@ -9,11 +9,11 @@ import (
 	"github.com/stet-dev/stet/llm"
 )
 
-// models stand for those of a recording, in the order in which they answer.
+// models replace the models of a recording, in the order of their first answers.
 var models = [...]string{"claude-sonnet-4-5", "claude-opus-4-5", "claude-haiku-4-5", "claude-sonnet-4-0", "claude-opus-4-1"}
 
-// body is a request as an agent sends it: the messages as they were recorded,
-// tools of about so many tokens, and a marker at the end of the last message.
+// body returns a request as an agent sends it: the recorded messages, about fixed tokens of tools, and a marker at the end of the
+// last message.
 func body(t *testing.T, model string, fixed int, messages []llm.Message) []byte {
 	t.Helper()
 	var sent []map[string]any
@@ -51,7 +51,7 @@ func body(t *testing.T, model string, fixed int, messages []llm.Message) []byte 
 	return data
 }
 
-// blockOf is a part as a block; nil: it is not sent.
+// blockOf returns a part as a block, or nil if it is not sent.
 func blockOf(p *llm.Part) map[string]any {
 	switch p.Kind {
 	case llm.Text:

@@ -1,4 +1,3 @@
-// Package live tests what a provider's prompt cache would bill for recorded
-// sessions that go through the proxy itself, at the times they were recorded
-// at: the same sessions as in package replay, whose figures stand beside.
+// Package live sends recorded sessions through the proxy itself, at the times of the recording, and computes the bill of a
+// provider's prompt cache. It prints the figures of package replay for the same sessions beside its own.
 package live

@@ -27,7 +27,7 @@ var (
 	all = flag.Bool("all", false, "play all recorded sessions, not some")
 )
 
-// recorded reads some of the recorded sessions, or skips.
+// recorded reads some of the recorded sessions, or skips the test.
 func recorded(t *testing.T) []*transcript.Session {
 	root := os.Getenv("STET_TRANSCRIPTS")
 	if root == "" {
@@ -46,7 +46,7 @@ func recorded(t *testing.T) []*transcript.Session {
 		files = append(files, filepath.Join(root, e.File))
 	}
 	slices.Sort(files)
-	files = slices.Compact(files) // a file of several sessions is listed several times
+	files = slices.Compact(files) // a file with several sessions is listed several times
 	var some []string
 	for i, f := range files {
 		if *all || i%step == 0 {
@@ -67,7 +67,7 @@ func recorded(t *testing.T) []*transcript.Session {
 type asked struct {
 	messages []llm.Message
 	model    string
-	at       time.Duration // since the session began
+	at       time.Duration // time since the start of the session
 	thinks   time.Duration
 }
 
@@ -106,7 +106,7 @@ func requests(s *transcript.Session) []asked {
 	return out
 }
 
-// play sends requests at their times; up thinks as long as it did then.
+// play sends requests at their times. up thinks as long as in the recording.
 func play(t *testing.T, asked []asked, up *upstream, send func(body []byte)) {
 	t.Helper()
 	begun := time.Now()
@@ -125,7 +125,7 @@ func through(t *testing.T, s *transcript.Session, policy history.Policy, asked [
 	return up
 }
 
-// by plays requests through a proxy to up.
+// by sends requests through a proxy to up.
 func by(t *testing.T, up *upstream, c proxy.Config, asked []asked) {
 	t.Helper()
 	c.Transport = up
@@ -140,7 +140,7 @@ func by(t *testing.T, up *upstream, c proxy.Config, asked []asked) {
 		if p.ServeHTTP(w, r); w.Code != http.StatusOK {
 			t.Errorf("status %d: %.200s", w.Code, w.Body)
 		}
-		synctest.Wait() // until its account is kept
+		synctest.Wait() // until the answer is settled
 	})
 	if err := p.Close(context.Background()); err != nil {
 		t.Error(err)
@@ -150,9 +150,8 @@ func by(t *testing.T, up *upstream, c proxy.Config, asked []asked) {
 // sums are the figures of one policy.
 type sums struct{ off, live, replayedOff, replayed float64 }
 
-// TRIM-17: no recorded session is dearer than without, played through the proxy
-// at its own times and billed by a simulated cache. Under bold warm breaks may cost 2 %.
-// The figures of the replay stand beside.
+// TRIM-17: no recorded session is dearer than without stet. It is played through the proxy at its own times, and a simulated
+// cache makes the bill. Under bold, warm breaks may cost 2 %. The test logs the figures of the replay too.
 func TestLiveNeverDearer(t *testing.T) {
 	policies := []history.Policy{history.Lossless, history.Adaptive, history.Bold}
 	total := make([]sums, len(policies))

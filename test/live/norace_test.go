@@ -2,5 +2,5 @@
 
 package live
 
-// step: of the recordings, every so manieth is played, unless -all is given.
+// step is 6: one recording in six is played, unless -all is given.
 const step = 6

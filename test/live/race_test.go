@@ -2,5 +2,5 @@
 
 package live
 
-// step: under the race detector only some of the recordings are played.
+// step is 24: with the race detector, one recording in 24 is played.
 const step = 24

@@ -12,8 +12,7 @@ import (
 	"github.com/stet-dev/stet/transcript"
 )
 
-// builds is a session in which 40 targets are built, one every 20 seconds,
-// each answered by the model of its turn.
+// builds is a session that builds 40 targets, one every 20 seconds. Each answer comes from the model of its turn.
 func builds(model func(turn int) string) *transcript.Session {
 	s := &transcript.Session{Dir: "/home/me/project"}
 	at := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
@@ -35,7 +34,7 @@ func builds(model func(turn int) string) *transcript.Session {
 	return s
 }
 
-// say adds what the user says, after a while, and an answer.
+// say adds a message of the user, after a pause, and an answer.
 func say(s *transcript.Session, after time.Duration, text string) {
 	last := &s.Messages[len(s.Messages)-1]
 	at := time.Time{}
@@ -50,8 +49,8 @@ func say(s *transcript.Session, after time.Duration, text string) {
 		llm.Message{Role: llm.Assistant, Model: last.Model, Time: at.Add(10 * time.Second), Parts: []llm.Part{{Text: "did it"}}})
 }
 
-// TRIM-17: what was asked at a moment is taken back and asked otherwise, and
-// models take turns: neither costs more than without.
+// TRIM-17: a prompt at a cold point is taken back and another one is sent, and models take turns: neither costs more than without
+// stet.
 func TestLiveTurns(t *testing.T) {
 	one := func(int) string { return "one" }
 	retyped := builds(one)

@@ -13,26 +13,24 @@ import (
 	"github.com/stet-dev/stet/transcript"
 )
 
-// upstream is a provider with a prompt cache, and what it bills: what a request
-// has in common with an earlier one to the same model, in whole blocks, costs a
-// tenth as long as that lives since its last use; all else is written, to live
-// as long as the request's markers ask for. Every request counts as marked at its
-// end. Tools and system text are always cached.
+// upstream is a provider with a prompt cache, and its bill. The whole blocks that a request has in common with an earlier one to
+// the same model cost a tenth, as long as they live since their last use. Everything else is written, and lives as long as the
+// request's markers ask for. Every request counts as marked at its end. Tools and system text are always cached.
 type upstream struct {
 	thinks time.Duration // before it answers
-	fixed  int           // tokens of tools and system text that are not in the recording
+	fixed  int           // tokens of tools and system text, which are not in the recording
 	seed   maphash.Seed
 	used   map[uint64]cached // beginnings of requests, by model
-	cost   float64           // in plain input tokens
+	cost   float64           // in input tokens without a cache
 }
 
-// cached is what stands in the cache.
+// cached is an entry of the cache.
 type cached struct {
-	last  time.Time // in use
+	last  time.Time // the time of its last use
 	lives time.Duration
 }
 
-// The cost of a token that is read, and of one that is written with a lifetime of five minutes or an hour.
+// The cost of a token that is read, and of a token that is written to live five minutes or an hour.
 const read, write, writeHour = 0.1, 1.25, 2
 
 func newUpstream(s *transcript.Session) *upstream {
@@ -62,7 +60,7 @@ func (u *upstream) RoundTrip(r *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// bill bills a request, waits as long as the model thinks, and answers.
+// bill adds the cost of a request, waits as long as the model thinks, and answers.
 func (u *upstream) bill(data []byte) (string, error) {
 	var req struct {
 		Model    string
@@ -116,5 +114,5 @@ func (u *upstream) bill(data []byte) (string, error) {
 		req.Model, hit, all-hit, written[5*time.Minute], written[time.Hour]), nil
 }
 
-// visible is the measure of package replay: 3.6 characters a token.
+// visible counts tokens like package replay: 3.6 characters a token.
 func visible(text string) int { return (utf8.RuneCountInString(text)*10 + 18) / 36 }

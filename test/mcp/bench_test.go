@@ -14,17 +14,17 @@ import (
 	"time"
 )
 
-// envRoot makes this test binary stet's file tools over stdio for that directory; no person is asked. STET_E2E_STET names another
-// stet to measure.
+// envRoot makes this test binary an MCP server over stdio, with stet's file tools for that directory. It asks no person.
+// STET_E2E_STET names another stet binary to measure.
 const envRoot = "STET_TEST_MCP_ROOT"
 
-// peer is a file server under test: its command, and how it names things.
+// peer is a measured file server: its command, and the names of its tools.
 type peer struct {
 	name    string
 	command func(b *testing.B, dir string) *exec.Cmd
 	read    func(path string) (string, args)
 	write   func(path, content string) (string, args)
-	page    func(path string, line int) (string, args) // nil: it has none
+	page    func(path string, line int) (string, args) // nil: the server has no such tool
 }
 
 var peers = []peer{
@@ -61,7 +61,7 @@ var peers = []peer{
 	},
 }
 
-// wire speaks MCP with a process, a line at a time, as cheaply as can be.
+// wire speaks MCP with a process, one line at a time, with little work of its own.
 type wire struct {
 	cmd *exec.Cmd
 	in  io.WriteCloser
@@ -97,10 +97,10 @@ func (w *wire) stop(b *testing.B) {
 	}
 	kill := time.AfterFunc(5*time.Second, func() { _ = w.cmd.Process.Kill() })
 	defer kill.Stop()
-	_ = w.cmd.Wait() // how it ends is not measured
+	_ = w.cmd.Wait() // the exit status is not measured
 }
 
-// request sends a request and returns the line that answers it.
+// request sends a request, and returns the line that answers it.
 func (w *wire) request(b *testing.B, method, params string) []byte {
 	w.id++
 	if _, err := fmt.Fprintf(w.in, `{"jsonrpc":"2.0","id":%d,"method":%q,"params":%s}`+"\n", w.id, method, params); err != nil {
@@ -132,11 +132,11 @@ func (w *wire) call(b *testing.B, name string, a args) []byte {
 	return line
 }
 
-// peak reports the most memory that the process had, in MB.
+// peak reports the most memory that the process has used, in MB.
 func (w *wire) peak(b *testing.B) {
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", w.cmd.Process.Pid))
 	if err != nil {
-		return // not on this system
+		return // this system has no such file
 	}
 	for line := range strings.Lines(string(status)) {
 		var kb float64
@@ -198,8 +198,7 @@ func BenchmarkWrite4KB(b *testing.B) {
 	}
 }
 
-// 50 lines out of the middle of 500 MB, and a line of 10 MB: the peer answers
-// neither.
+// BenchmarkPage reads 50 lines from the middle of 500 MB, and a line of 10 MB. The peer answers neither.
 func BenchmarkPage(b *testing.B) {
 	for _, p := range peers {
 		if p.page == nil {
@@ -236,7 +235,7 @@ func BenchmarkPage(b *testing.B) {
 				w := start(b, p, dir)
 				defer w.stop(b)
 				name, a := p.page("f.txt", c.line)
-				w.call(b, name, a) // the first one is another matter: it makes the index
+				w.call(b, name, a) // the first call makes the index, and is not measured
 				for b.Loop() {
 					w.call(b, name, a)
 				}
@@ -246,7 +245,7 @@ func BenchmarkPage(b *testing.B) {
 	}
 }
 
-// lines is text of that size, in lines of 64 bytes.
+// lines returns a text of size bytes, in lines of 64 bytes.
 func lines(size int) []byte {
 	line := []byte(strings.Repeat("some text ", 6) + "abc\n")
 	return bytes.Repeat(line, size/len(line))

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// report is what client.mjs prints.
+// report is the output of client.mjs.
 type report struct {
 	Server, Token      string
 	Tools, Asked       []string
@@ -22,7 +22,7 @@ type report struct {
 type result struct {
 	Failed, Success bool
 	Content         string
-	Error           any // a string; of Read an object
+	Error           any // a string; the error of Read is an object
 	Pending         string
 	Needs           bool `json:"needs_confirmation"`
 }
@@ -32,8 +32,7 @@ func (r result) is(code string) bool {
 	return ok && strings.HasPrefix(s, code+": ")
 }
 
-// Both generations of the JavaScript SDK, over both transports, and the newest
-// one in the newest revision.
+// Both generations of the JavaScript SDK work, over both transports. The newest one also works in the newest revision.
 func TestClients(t *testing.T) {
 	modules := packages.Need(t)
 	self, err := os.Executable()
@@ -92,7 +91,7 @@ func TestClients(t *testing.T) {
 	}
 }
 
-// The inspector, from the command line.
+// The inspector works, from its command line.
 func TestInspector(t *testing.T) {
 	packages.Need(t)
 	self, err := os.Executable()

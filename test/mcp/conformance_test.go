@@ -9,10 +9,9 @@ import (
 
 const suite = "@modelcontextprotocol/conformance/dist/index.js"
 
-// scenarios are those of the suite's server scenarios that are about what stet
-// does: tools that give text, progress, questions to the user, and the
-// protocol around them. The others are about prompts, resources, completion,
-// logging, sampling, images and audio, or about forms of the suite's own.
+// scenarios are the suite's server scenarios for the features that stet has: tools that return text, progress, questions to the
+// user, and the protocol around them. The other scenarios are about prompts, resources, completion, logging, sampling, images and
+// audio, or about forms that only the suite has.
 var scenarios = map[string][]string{
 	"2025-06-18": {
 		"server-initialize", "server-session-lifecycle", "ping",
@@ -33,8 +32,7 @@ var scenarios = map[string][]string{
 	},
 }
 
-// elsewhere are the checks inside of these scenarios that do not apply, and
-// why.
+// elsewhere has the checks in these scenarios that do not apply, with the reason.
 var elsewhere = map[string]string{
 	"sep-2549-prompts-list-caching-hints":             "there are no prompts",
 	"sep-2549-resources-list-caching-hints":           "there are no resources",
@@ -52,7 +50,7 @@ func TestConformance(t *testing.T) {
 				t.Parallel()
 				out := t.TempDir()
 				said, err := node(t, suite, "server", "--url", url, "--spec-version", revision, "--scenario", name, "-o", out)
-				found, _ := filepath.Glob(filepath.Join(out, "*", "checks.json")) // the pattern is good
+				found, _ := filepath.Glob(filepath.Join(out, "*", "checks.json")) // the pattern is valid
 				if len(found) != 1 {
 					t.Fatalf("no checks: %v\n%s", err, said)
 				}
@@ -66,7 +64,7 @@ func TestConformance(t *testing.T) {
 	}
 }
 
-// judge holds the suite's checks against what applies.
+// judge compares the results of the suite's checks with what applies.
 func judge(t *testing.T, data []byte) {
 	t.Helper()
 	var checks []struct {

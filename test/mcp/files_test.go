@@ -25,7 +25,7 @@ import (
 	"github.com/stet-dev/stet/workspace"
 )
 
-// tree is a directory with the real file tools over it, served over MCP.
+// tree is a directory with the real file tools, served over MCP.
 type tree struct {
 	dir    string
 	url    string
@@ -50,7 +50,7 @@ func newTree(t testing.TB, p *policy.Policy) *tree {
 	return x
 }
 
-// treeServer is put together as "stet mcp" is.
+// treeServer builds the server from the same parts as "stet mcp".
 func treeServer(dir string, o workspace.Options, p *policy.Policy, queue *approval.Queue) (*mcpserver.Server, func(), error) {
 	root, err := workspace.Open(dir, o)
 	if err != nil {
@@ -79,7 +79,7 @@ func treeServer(dir string, o workspace.Options, p *policy.Policy, queue *approv
 	}, nil
 }
 
-// serveTree is what TestMain does for the benchmarks.
+// serveTree runs the server that TestMain starts for the benchmarks.
 func serveTree(dir string) error {
 	s, closeAll, err := treeServer(dir, workspace.Options{}, &policy.Policy{Unattended: true, Unread: policy.Allow}, nil)
 	if err != nil {
@@ -105,7 +105,7 @@ func (x *tree) get(t testing.TB, name string) string {
 	return string(b)
 }
 
-// decide answers the one open question, when it is there.
+// decide waits for a question, and answers it.
 func (x *tree) decide(t testing.TB, v approval.Verdict) approval.Question {
 	t.Helper()
 	for {
@@ -143,8 +143,7 @@ func (x *tree) client(t testing.TB, revision string) *mcp.ClientSession {
 	return c
 }
 
-// operation is what the file tools say, and what the server says of a call
-// that waits.
+// operation is the result of a file tool, or what the server answers for a pending call.
 type operation struct {
 	result
 	Data map[string]any
@@ -171,7 +170,7 @@ func do(t testing.TB, c *mcp.ClientSession, name string, args any) operation {
 
 type args = map[string]any
 
-// A session over the real tools: read, edit with a person's approval, undo.
+// A session with the real tools: a read, an edit with a person's approval, and undo.
 func TestFiles(t *testing.T) {
 	for _, revision := range []string{"2025-06-18", "2025-11-25", "2026-07-28"} {
 		t.Run(revision, func(t *testing.T) {
@@ -223,7 +222,7 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-// A call that the client cancels while a person is asked does not write, and its question is withdrawn.
+// If the client cancels a call while a person is asked, the call does not write, and its question is withdrawn.
 func TestCancelled(t *testing.T) {
 	for _, revision := range []string{"2025-11-25", "2026-07-28"} {
 		t.Run(revision, func(t *testing.T) {
@@ -254,7 +253,7 @@ func TestCancelled(t *testing.T) {
 	}
 }
 
-// Many clients at once, in all revisions: nothing is lost or mixed up.
+// Many clients at once, in all revisions: no edit is lost, and no result goes to another client.
 func TestAtOnce(t *testing.T) {
 	x := newTree(t, &policy.Policy{Unattended: true})
 	const clients, edits = 6, 30
@@ -287,8 +286,7 @@ func TestAtOnce(t *testing.T) {
 	}
 }
 
-// All tool names, schemas and descriptions together stay under 1,500 tokens,
-// for each of the exact vocabularies.
+// All tool names, schemas and descriptions together stay below 1,500 tokens, in each of the exact vocabularies.
 func TestToolsAreShort(t *testing.T) {
 	x := newTree(t, nil)
 	list, err := x.client(t, "2025-11-25").ListTools(context.Background(), nil)

@@ -12,8 +12,7 @@ import (
 	"github.com/stet-dev/stet/test/npm"
 )
 
-// envServe makes this test binary an MCP server over stdio: a real process for
-// clients that start one.
+// envServe makes this test binary an MCP server over stdio, for clients that start their server as a process.
 const envServe = "STET_TEST_MCP_SERVE"
 
 func TestMain(m *testing.M) {
@@ -37,8 +36,8 @@ func TestMain(m *testing.M) {
 // packages are the SDKs and programs from npm.
 var packages = &npm.Set{From: "npm", Name: "mcp"}
 
-// node runs a script of a package with Node 22, in a directory and a home of
-// its own, and returns what it printed, its errors last.
+// node runs a script of a package with Node 22, in a directory and a home of its own. It returns the output, with standard error
+// at the end.
 func node(t *testing.T, script string, args ...string) (string, error) {
 	t.Helper()
 	dir := packages.Need(t)

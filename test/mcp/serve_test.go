@@ -24,16 +24,16 @@ import (
 	"github.com/stet-dev/stet/web/webtest"
 )
 
-// process is a command of stet that serves, and what it said.
+// process is a stet command that serves, and its output.
 type process struct {
 	cmd *exec.Cmd
 
 	mu   sync.Mutex
 	said strings.Builder
-	more chan struct{} // closed when it says something
+	more chan struct{} // closed when there is new output
 }
 
-// tells waits until something was said, and returns the groups.
+// tells waits until the output matches what, and returns the groups of the match.
 func (p *process) tells(t *testing.T, what string) []string {
 	t.Helper()
 	re, late := regexp.MustCompile(what), time.After(time.Minute)
@@ -52,7 +52,7 @@ func (p *process) tells(t *testing.T, what string) []string {
 	}
 }
 
-// place is a directory with a state of its own, for processes of stet.
+// place is a directory with a state of its own for stet processes.
 type place struct {
 	t          *testing.T
 	stet, tree string
@@ -74,7 +74,7 @@ func (p *place) command(args ...string) *exec.Cmd {
 	return cmd
 }
 
-// start starts a command, which the test's end kills.
+// start starts a command. The end of the test kills it.
 func (p *place) start(args ...string) *process {
 	p.t.Helper()
 	s := &process{cmd: p.command(args...), more: make(chan struct{})}
@@ -114,7 +114,7 @@ func build(t *testing.T) string {
 	return file
 }
 
-// decider is a person at the UI, without the browser.
+// decider is a person at the UI, without a browser.
 type decider struct{ *webtest.Page }
 
 func newDecider(t *testing.T, base, token string) *decider {
@@ -147,24 +147,23 @@ func (d *decider) open() ([]asked, error) {
 	return q.Open, err
 }
 
-// waited is what a client that waited for a person saw.
+// waited is what a client saw that waited for a person.
 type waited struct {
 	Tools             []string
 	Text              string
-	Requests, Longest int // how many, and the longest in seconds
+	Requests, Longest int // the number of requests, and the longest one in seconds
 	Progress          int
 }
 
-// waiter lets a client have a file written.
+// waiter makes a client write a file.
 type waiter struct {
 	name string
 	run  func(ctx context.Context, path string) (waited, error)
 }
 
-// A write over MCP, HTTP and the WebSocket waits for a person, here and in a
-// workspace elsewhere, and no client gives up on it: not the SDKs with their
-// timeouts as they are. STET_SOAK=1 waits ten minutes all but a few seconds, after
-// which the question itself expires. (FILE-4)
+// A write over MCP, HTTP and the WebSocket waits for a person, on this server and in a workspace of another machine. No client
+// ends the call before, including the SDKs with their default timeouts. STET_SOAK=1 waits for almost ten minutes, after which the
+// question itself expires. (FILE-4)
 func TestLongApproval(t *testing.T) {
 	file := build(t)
 	pause := 1500 * time.Millisecond
@@ -215,7 +214,7 @@ func TestLongApproval(t *testing.T) {
 			t.Fatalf("%d questions are open: %v", len(open), err)
 		}
 	}
-	time.Sleep(pause) // a person thinks; what is tested is that nothing happens meanwhile
+	time.Sleep(pause) // the time that a person takes; the test checks that nothing happens in it
 	for _, q := range open {
 		if _, err := d.do(http.MethodPost, "/api/questions/"+q.ID+"/answer", map[string]string{"verdict": "approve", "seal": q.Seal}, new(any)); err != nil {
 			t.Error(err)
@@ -239,7 +238,7 @@ func TestLongApproval(t *testing.T) {
 	}
 }
 
-// byNode waits in an npm SDK.
+// byNode waits with an npm SDK.
 func byNode(t *testing.T, url, token string, how []string) func(context.Context, string) (waited, error) {
 	modules := packages.Need(t)
 	script, err := filepath.Abs("wait.mjs")
@@ -258,7 +257,7 @@ func byNode(t *testing.T, url, token string, how []string) func(context.Context,
 	}
 }
 
-// authorised sends a token with each request.
+// authorised sends HTTP requests with a token.
 type authorised string
 
 func (a authorised) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -267,7 +266,7 @@ func (a authorised) RoundTrip(r *http.Request) (*http.Response, error) {
 	return http.DefaultTransport.RoundTrip(r)
 }
 
-// byGo waits in the Go SDK. No request of it may take longer than a minute.
+// byGo waits with the Go SDK. None of its requests may take longer than a minute.
 func byGo(url, token string, hears bool) func(context.Context, string) (waited, error) {
 	return func(ctx context.Context, path string) (saw waited, err error) {
 		var mu sync.Mutex
@@ -322,7 +321,7 @@ func byGo(url, token string, hears bool) func(context.Context, string) (waited, 
 	}
 }
 
-// byHTTP waits with plain requests that each take less than a minute.
+// byHTTP waits with plain requests, each shorter than a minute.
 func byHTTP(base, token string) func(context.Context, string) (waited, error) {
 	client := &http.Client{Transport: authorised(token), Timeout: time.Minute}
 	return func(ctx context.Context, path string) (saw waited, err error) {

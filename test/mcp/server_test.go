@@ -16,10 +16,10 @@ import (
 	"github.com/stet-dev/stet/tool"
 )
 
-// token lets clients in; the suite cannot send one, so the test does.
+// token is the token of the server. The conformance suite cannot send one, so a proxy of the test adds it.
 const token = "a-token-for-the-tests"
 
-// fixture is a tool with the name that the conformance suite calls.
+// fixture is a tool with a name that the conformance suite calls.
 type fixture struct {
 	spec tool.Spec
 	plan func(ctx context.Context, c tool.Call) (*tool.Plan, error)
@@ -35,7 +35,7 @@ func read(name, schema string, plan func(context.Context, tool.Call) (*tool.Plan
 	return fixture{tool.Spec{Name: name, Description: "For tests.", Schema: json.RawMessage(schema), ReadOnly: true}, plan}
 }
 
-// write is a tool that a person has to confirm.
+// write returns a tool that a person must confirm.
 func write(name string) tool.Tool {
 	return fixture{
 		tool.Spec{Name: name, Description: "For tests.", Schema: json.RawMessage(anything), Destructive: true},
@@ -56,8 +56,7 @@ func says(text string, code tool.Code) func(context.Context, tool.Call) (*tool.P
 	}
 }
 
-// newServer is stet's MCP server over the real approval handler, with tools by
-// the names that the conformance suite knows.
+// newServer returns stet's MCP server with the real approval handler, and tools with the names that the conformance suite knows.
 func newServer() (*mcpserver.Server, *desk, error) {
 	set := &tool.Set{}
 	there := &desk{queue: &approval.Queue{}, agreed: make(chan struct{}, 1)}
@@ -110,7 +109,7 @@ func echo(_ context.Context, c tool.Call) (*tool.Plan, error) {
 	return &tool.Plan{Done: &tool.Result{Text: string(text)}}, err
 }
 
-// schema202012 has what clients would lose who rewrite schemas.
+// schema202012 has members that a client loses if it rewrites schemas.
 const schema202012 = `{
   "$schema": "https://json-schema.org/draft/2020-12/schema",
   "type": "object",
@@ -129,7 +128,7 @@ const schema202012 = `{
   "additionalProperties": false
 }`
 
-// serveStdio is what TestMain does as a server.
+// serveStdio runs the server that TestMain starts.
 func serveStdio() error {
 	s, there, err := newServer()
 	if err != nil {
@@ -142,9 +141,8 @@ func serveStdio() error {
 	return s.Serve(ctx, os.Stdin, os.Stdout)
 }
 
-// desk is where a person approves whatever the client cannot ask its user:
-// when the client says that it has seen the call pending, by the tool "agree",
-// or after some seconds, for clients that know nothing of that.
+// desk approves calls for a person, if the client cannot ask its user. It waits until the client calls the tool "agree", which
+// says that the client has seen the pending call. Some clients do not know that tool, so desk waits for at most some seconds.
 type desk struct {
 	queue  *approval.Queue
 	agreed chan struct{}
@@ -172,13 +170,12 @@ func (d *desk) approveAll(ctx context.Context) {
 			case <-time.After(5 * time.Second):
 			case <-ctx.Done():
 			}
-			_ = d.queue.Answer(q.ID, approval.Answer{Verdict: approval.Approve, Seal: q.Seal}) // withdrawn is as good
+			_ = d.queue.Answer(q.ID, approval.Answer{Verdict: approval.Approve, Seal: q.Seal}) // the question may have been withdrawn
 		}
 	}
 }
 
-// serveHTTP is the server at a free port. With open it lets those in too who
-// send no token.
+// serveHTTP starts the server at a free port. If open is set, it also accepts requests without a token.
 func serveHTTP(t *testing.T, open bool) string {
 	t.Helper()
 	s, there, err := newServer()

@@ -7,18 +7,17 @@ import (
 	"testing"
 )
 
-// Set is what from/package-lock.json pins, for the tests of one process: it is
-// installed when the first of them needs it.
+// Set is the packages of from/package-lock.json, for the tests of one process. The first test that needs them installs them.
 type Set struct {
-	From, Name string // as Install has them
+	From, Name string // the arguments of Install
 
 	once sync.Once
 	dir  string
 	err  error // the reason to skip
 }
 
-// Need returns where the packages are, the directory node_modules. Where they
-// cannot be had, and with -short, it ends the test: see Required.
+// Need returns the node_modules directory of the packages. If they cannot be installed, or with -short, it skips or fails the
+// test: see Required.
 func (s *Set) Need(t testing.TB) string {
 	t.Helper()
 	s.once.Do(func() {

@@ -1,10 +1,8 @@
-// Package npm brings the npm packages that tests and the benchmark run as they
-// are: agents, SDKs, MCP clients and servers. Each set of them is a directory
-// with a package.json and the package-lock.json that pins it.
+// Package npm installs the npm packages that tests and the benchmark run: agents, SDKs, MCP clients and servers. Each set of
+// packages is a directory with a package.json, and a package-lock.json with the versions.
 //
-// They are installed once, into $STET_E2E_CACHE (default: stet-e2e in the user's
-// cache directory). STET_E2E=off installs nothing; STET_E2E=require makes what
-// cannot run a failure instead of a skipped test.
+// They are installed once, in $STET_E2E_CACHE (default: stet-e2e in the user's cache directory). STET_E2E=off installs nothing.
+// With STET_E2E=require, a test that cannot run fails instead of being skipped.
 package npm
 
 import (
@@ -17,10 +15,10 @@ import (
 	"time"
 )
 
-// Required reports whether what cannot run is a failure.
+// Required reports whether a test that cannot run is a failure.
 func Required() bool { return os.Getenv("STET_E2E") == "require" }
 
-// off says why nothing from npm is to run here; nil where it is.
+// off returns why nothing from npm is to run here, or nil.
 func off() error {
 	if os.Getenv("STET_E2E") == "off" {
 		return errors.New("switched off by STET_E2E=off")
@@ -33,7 +31,7 @@ func off() error {
 	return nil
 }
 
-// Cache is the directory that everything is installed in.
+// Cache returns the directory in which everything is installed.
 func Cache() (string, error) {
 	if dir := os.Getenv("STET_E2E_CACHE"); dir != "" {
 		return filepath.Abs(dir)
@@ -42,9 +40,8 @@ func Cache() (string, error) {
 	return filepath.Join(dir, "stet-e2e"), err
 }
 
-// Install brings what from/package-lock.json pins into the directory name of
-// the cache, unless it is there already, and returns that directory: the
-// packages are in its node_modules. One process at a time may install a name.
+// Install installs the packages of from/package-lock.json in the directory name of the cache, unless they are there. It returns
+// that directory, which contains node_modules. Only one process at a time may install a name.
 func Install(from, name string) (string, error) {
 	if err := off(); err != nil {
 		return "", err
@@ -59,7 +56,7 @@ func Install(from, name string) (string, error) {
 		return "", err
 	}
 	dir := filepath.Join(cache, name)
-	done := filepath.Join(dir, "installed.lock") // a copy, written last
+	done := filepath.Join(dir, "installed.lock") // a copy that is written last
 	if have, err := os.ReadFile(done); err == nil && string(have) == string(lock) {
 		return dir, nil
 	}
@@ -81,17 +78,15 @@ func Install(from, name string) (string, error) {
 	return dir, os.WriteFile(done, lock, 0o644)
 }
 
-// pauses are what is waited after an attempt that failed: registries have
-// hiccups.
+// pauses are the times between attempts: a registry may fail for a short time.
 var pauses = []time.Duration{2 * time.Second, 10 * time.Second, 30 * time.Second}
 
-// install runs npm until it succeeds, or has failed once more than there are
-// pauses. Each attempt goes on with what the one before has in npm's cache.
+// install runs npm until it succeeds, with one attempt more than there are pauses. Each attempt uses what the one before has put
+// into npm's cache.
 func install(dir string) error {
 	for attempt := 0; ; attempt++ {
-		// Not "npm ci": it refuses a lock file without the binaries for other
-		// systems, and not every registry has them. What the lock file has is
-		// installed in that version either way.
+		// "npm ci" refuses a lock file without the binaries for other systems, and some registries do not have them. "npm
+		// install" also installs the versions of the lock file.
 		cmd := exec.Command("npm", "install", "--no-audit", "--no-fund", "--no-update-notifier", "--prefer-offline", "--loglevel=error")
 		cmd.Dir = dir
 		out, err := cmd.CombinedOutput()

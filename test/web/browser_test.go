@@ -26,14 +26,14 @@ var (
 
 // browser is a Chromium that all flows share.
 type browser struct {
-	modules  string // where playwright-core is
+	modules  string // the directory with playwright-core
 	endpoint string
 	stop     func() error
 }
 
 var shared browser
 
-// start begins the browser, once. The error is the reason to skip.
+// start starts the browser, once. Its error is the reason to skip.
 var start = sync.OnceValue(func() error {
 	if testing.Short() {
 		return errors.New("switched off by -short")
@@ -50,7 +50,7 @@ var start = sync.OnceValue(func() error {
 	cmd := exec.Command("node", "flows/browser.mjs", chromium)
 	cmd.Env = append(os.Environ(), "STET_MODULES="+shared.modules)
 	cmd.Stderr = os.Stderr
-	in, err := cmd.StdinPipe() // its end is the browser's
+	in, err := cmd.StdinPipe() // the browser ends when this is closed
 	if err != nil {
 		return err
 	}
@@ -95,7 +95,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// need begins the browser, or skips the test.
+// need starts the browser, or skips the test.
 func need(t *testing.T) {
 	t.Helper()
 	if err := start(); err != nil {
@@ -106,7 +106,7 @@ func need(t *testing.T) {
 	}
 }
 
-// flow runs a flow of flows/*.mjs in a house of its own.
+// flow runs a flow of flows/*.mjs with a server of its own.
 func flow(t *testing.T, file, name string) {
 	need(t)
 	h := newHouse(t)
@@ -126,7 +126,7 @@ func flow(t *testing.T, file, name string) {
 	}
 }
 
-// TestServe is for people: it begins a house with something in it, and waits.
+// TestServe is for people: it starts a server with some data, and waits.
 func TestServe(t *testing.T) {
 	if !*serve {
 		t.Skip("only with -serve")

@@ -16,7 +16,7 @@ import (
 	"github.com/stet-dev/stet/web/webtest"
 )
 
-// control is what a flow tells the house to do, as an agent or the world would.
+// control is a handler with which a flow acts as an agent, as a person, or as another program.
 func (h *house) control() http.Handler {
 	m := http.NewServeMux()
 	reply := func(w http.ResponseWriter, v any, err error) {
@@ -79,10 +79,10 @@ func (h *house) control() http.Handler {
 		h.thief = new(webtest.Impostor)
 		reply(w, nil, h.listen(h.ui.Listener.Addr().String(), h.thief))
 	})
-	m.HandleFunc("GET /impostor", func(w http.ResponseWriter, r *http.Request) { // what it was sent
+	m.HandleFunc("GET /impostor", func(w http.ResponseWriter, r *http.Request) { // returns what that program received
 		reply(w, h.thief.Seen(), nil)
 	})
-	m.HandleFunc("POST /restart", func(w http.ResponseWriter, r *http.Request) { // stet begins again; what of the replay it takes
+	m.HandleFunc("POST /restart", func(w http.ResponseWriter, r *http.Request) { // stet starts again; returns which of the other program's replayed requests it accepts
 		err := h.listen(h.ui.Listener.Addr().String(), h.web())
 		var taken []string
 		if err == nil && h.thief != nil {
@@ -98,7 +98,7 @@ func (h *house) control() http.Handler {
 		}
 		reply(w, nil, err)
 	})
-	m.HandleFunc("POST /answer", func(w http.ResponseWriter, r *http.Request) { // all that is open is rejected by lab
+	m.HandleFunc("POST /answer", func(w http.ResponseWriter, r *http.Request) { // the person of lab rejects all open questions
 		for _, q := range h.queue.Open() {
 			if err := h.queue.Answer(q.ID, approval.Answer{Verdict: approval.Reject, By: "lab"}); err != nil {
 				reply(w, nil, err)
@@ -107,14 +107,14 @@ func (h *house) control() http.Handler {
 		}
 		reply(w, nil, nil)
 	})
-	m.HandleFunc("POST /outside", func(w http.ResponseWriter, r *http.Request) { // a tool that is not stet's wants to run
+	m.HandleFunc("POST /outside", func(w http.ResponseWriter, r *http.Request) { // a tool of another program asks for permission
 		a, err := h.queue.Ask(r.Context(), approval.Question{
 			Session: "session-1", Client: "example-agent 1.0", Tool: "deploy", Write: true, Grantable: true,
 			Notes: []tool.Note{tool.Outside}, Diff: tool.Diff{Other: "{\n  \"to\": \"<b>stage</b>\u202e\"\n}"}, Seal: "seal",
 		})
 		reply(w, a.Verdict, err)
 	})
-	m.HandleFunc("POST /bend", func(w http.ResponseWriter, r *http.Request) { // somebody changes the trail
+	m.HandleFunc("POST /bend", func(w http.ResponseWriter, r *http.Request) { // another program changes the trail
 		db, err := sql.Open("sqlite", h.file)
 		if err == nil {
 			_, err = db.ExecContext(r.Context(), "DROP TRIGGER trail_is_never_changed; UPDATE trail SET bytes = bytes + 1 WHERE seq = 1")
@@ -122,7 +122,7 @@ func (h *house) control() http.Handler {
 		}
 		reply(w, nil, err)
 	})
-	m.HandleFunc("POST /elsewhere", func(w http.ResponseWriter, r *http.Request) { // a session begins in another process, or goes on there
+	m.HandleFunc("POST /elsewhere", func(w http.ResponseWriter, r *http.Request) { // a session begins or continues in another process
 		var in struct{ Text string }
 		err := json.NewDecoder(r.Body).Decode(&in)
 		if err == nil {
@@ -130,7 +130,7 @@ func (h *house) control() http.Handler {
 		}
 		reply(w, nil, err)
 	})
-	m.HandleFunc("POST /say", func(w http.ResponseWriter, r *http.Request) { // as the person of the session on retries
+	m.HandleFunc("POST /say", func(w http.ResponseWriter, r *http.Request) { // adds to the session about retries, as its person
 		var in struct{ Text string }
 		err := json.NewDecoder(r.Body).Decode(&in)
 		if err == nil {
@@ -149,7 +149,7 @@ func (h *house) control() http.Handler {
 	return m
 }
 
-// opened waits until so many questions are open.
+// opened waits until n questions are open.
 func (h *house) opened(ctx context.Context, n int) error {
 	open, _, sub := h.queue.Watch(0)
 	defer func() { _ = sub.Close() }()

@@ -2,7 +2,7 @@ package web
 
 import "testing"
 
-// How people answer questions. (FILE-6)
+// People answer questions. (FILE-6)
 func TestQueue(t *testing.T) {
 	for _, name := range []string{
 		"approve", "reject", "hunks", "edit", "discard", "pattern", "badPattern", "session", "people", "reconnect", "missed", "late", "tabs",
@@ -20,7 +20,7 @@ func TestViews(t *testing.T) {
 	}
 }
 
-// Everybody can use them, on every screen.
+// The views are readable in light and dark, and fit on every screen.
 func TestLook(t *testing.T) {
 	for _, name := range []string{"light", "dark", "lightPhone", "darkPhone", "fits"} {
 		t.Run(name, func(t *testing.T) { flow(t, "look", name) })

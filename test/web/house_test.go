@@ -27,7 +27,7 @@ import (
 	"github.com/stet-dev/stet/workspace"
 )
 
-// house is everything behind the UI, for one flow.
+// house is the server of one flow: everything behind the UI.
 type house struct {
 	dir     string
 	tools   *filetools.Tools
@@ -36,19 +36,19 @@ type house struct {
 	store   *sqlite.Store
 	hub     *session.Hub
 
-	elsewhere *sqlite.Sessions // the store of sessions as another process has it
+	elsewhere *sqlite.Sessions // the store of sessions, as another process has opened it
 	root      *workspace.Root
-	file      string // of the stores
+	file      string // the file of the stores
 
 	ui    *httptest.Server
-	down  atomic.Bool       // the UI's server refuses everybody
-	thief *webtest.Impostor // has had the port of the server
+	down  atomic.Bool       // the UI's server refuses every request
+	thief *webtest.Impostor // a program that has taken the port of the server
 }
 
-// project is what the workspace is called in the trail.
+// project is the root of the workspace in the trail.
 const project = "/home/me/project"
 
-// tokens are those of two people.
+// tokens are the tokens of two people.
 var tokens = map[string]string{"token-of-desk": "desk", "token-of-lab": "lab"}
 
 func newHouse(t *testing.T) *house {
@@ -101,7 +101,7 @@ func newHouse(t *testing.T) *house {
 	return h
 }
 
-// listen has a handler at an address, in place of what was there.
+// listen serves a handler at an address, in place of the earlier one.
 func (h *house) listen(address string, next http.Handler) error {
 	if h.ui != nil {
 		h.ui.CloseClientConnections()
@@ -147,7 +147,7 @@ func (h *house) web() *web.Handler {
 	}
 }
 
-// disk is what files hold.
+// disk returns the contents of files.
 func (h *house) disk(ctx context.Context, _ string, paths []string) (map[string]string, error) {
 	all := map[string]string{}
 	for _, name := range paths {
@@ -162,7 +162,7 @@ func (h *house) disk(ctx context.Context, _ string, paths []string) (map[string]
 	return all, nil
 }
 
-// undo asks by the queue, and then undoes.
+// undo asks a person with a question in the queue, and then undoes the writes.
 func (h *house) undo(ctx context.Context, writes []record.Write, person string) error {
 	set := new(tool.Set)
 	if err := set.Add(filetools.TakeBack{Tools: h.tools, Writes: writes}); err != nil {
@@ -176,12 +176,12 @@ func (h *house) undo(ctx context.Context, writes []record.Write, person string) 
 	return err
 }
 
-// link is the link by which a person comes in.
+// link returns the link with which a person logs in.
 func (h *house) link(token string) string {
 	return strings.TrimSuffix(h.ui.URL, "/") + "/#token=" + token
 }
 
-// ask opens some questions, as an agent would, without waiting for the results.
+// ask opens some questions, like an agent, and does not wait for the results.
 func (h *house) ask(ctx context.Context) {
 	for _, c := range []struct{ path, before, after string }{
 		{"internal/upload/retry.go", longText(60), strings.ReplaceAll(longText(62), "step7()", "retry7(budget int)")},

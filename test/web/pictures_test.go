@@ -7,11 +7,10 @@ import (
 	"testing"
 )
 
-// drawing is the command that draws the pictures, as the documentation has it.
+// drawing is the command that makes the pictures. The documentation has the same text.
 const drawing = `go test ./test/web -run Pictures -pictures "$PWD/docs/pictures"`
 
-// TestPictures draws the views for the documentation; without a directory it
-// proves that they are drawn.
+// TestPictures makes the pictures of the views for the documentation. Without a directory it only checks that they can be made.
 func TestPictures(t *testing.T) {
 	if *pictures == "" {
 		*pictures = t.TempDir()
@@ -23,8 +22,7 @@ func TestPictures(t *testing.T) {
 	}
 }
 
-// The pictures of the documentation are small, are all shown there, and so is
-// the command that draws them.
+// The pictures of the documentation are small, web.md shows all of them, and it has the command that makes them.
 func TestPicturesInDocs(t *testing.T) {
 	const docs = "../../docs"
 	text, err := os.ReadFile(filepath.Join(docs, "web.md"))
@@ -41,7 +39,7 @@ func TestPicturesInDocs(t *testing.T) {
 	}
 }
 
-// small lists the pictures in a directory. There are eight at most, of 100 KB.
+// small lists the pictures in a directory, and checks that there are at most eight, of at most 100 KB.
 func small(t *testing.T, dir string) (names []string) {
 	t.Helper()
 	all, err := filepath.Glob(filepath.Join(dir, "*.webp"))

@@ -12,17 +12,16 @@ import (
 	"github.com/stet-dev/stet/session"
 )
 
-// seeded is what the invented sessions and requests are called, and of how many days
-// the requests are.
+// seeded has the names in the invented sessions and requests, and the number of days of the requests.
 type seeded struct {
-	title, other string // of the two sessions
+	title, other string // the titles of the two sessions
 	model        string
 	agents       [2]string
-	path         string // a part and a file go into it
+	path         string // format of a path, with the numbers of a part and of a file
 	days         int
 }
 
-// names are short, or as long as those of real projects and agents.
+// names returns short names, or names as long as those of real projects and agents.
 func names(long bool) seeded {
 	if long {
 		return seeded{
@@ -40,7 +39,7 @@ func names(long bool) seeded {
 	}
 }
 
-// seed puts invented sessions and requests into the house.
+// seed adds invented sessions and requests to the stores.
 func (h *house) seed(ctx context.Context, names seeded) error {
 	say := func(role llm.Role, text string) session.Body {
 		return session.Message{Role: role, Parts: []llm.Part{{Kind: llm.Text, Text: text}}}
@@ -67,7 +66,7 @@ func (h *house) seed(ctx context.Context, names seeded) error {
 	return h.store.Append(ctx, names.requests())
 }
 
-// say adds to the first session of seed.
+// say adds a message to the first session of seed.
 func (h *house) say(ctx context.Context, text string) error {
 	found, err := session.Latest(ctx, h.hub, project)
 	if err != nil {
@@ -80,8 +79,7 @@ func (h *house) say(ctx context.Context, text string) error {
 	return s.Append(ctx, session.Message{Role: llm.User, Parts: []llm.Part{{Kind: llm.Text, Text: text}}})
 }
 
-// sayElsewhere adds to the session of another process, which the first text
-// begins.
+// sayElsewhere adds a message to the session of another process. The first call begins that session.
 func (h *house) sayElsewhere(ctx context.Context, text string) error {
 	body := session.Message{Role: llm.User, Parts: []llm.Part{{Kind: llm.Text, Text: text}}}
 	found, err := session.Latest(ctx, h.elsewhere, elsewhere)
@@ -99,7 +97,7 @@ func (h *house) sayElsewhere(ctx context.Context, text string) error {
 	return s.Append(ctx, body)
 }
 
-// elsewhere is where another process works.
+// elsewhere is the directory in which another process works.
 const elsewhere = "/home/me/elsewhere"
 
 func longText(lines int) string {
@@ -110,7 +108,7 @@ func longText(lines int) string {
 	return s
 }
 
-// requests are those of so many days.
+// requests returns the requests of the days.
 func (names seeded) requests() record.Batch {
 	var b record.Batch
 	now := time.Now()

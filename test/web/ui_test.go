@@ -11,8 +11,7 @@ import (
 	"github.com/stet-dev/stet/test/npm"
 )
 
-// The UI's own tests pass, its types hold, and what is committed as built is what
-// its sources build to.
+// The UI's own tests pass, its types are correct, and the committed build is what its sources build to.
 func TestUI(t *testing.T) {
 	if testing.Short() {
 		t.Skip("switched off by -short")
@@ -25,7 +24,7 @@ func TestUI(t *testing.T) {
 		}
 		t.Skip(err)
 	}
-	// The sources go beside the packages.
+	// The sources must be in the directory of node_modules.
 	for _, name := range []string{"src", "public"} {
 		if err := os.RemoveAll(filepath.Join(dir, name)); err != nil {
 			t.Fatal(err)

@@ -1,5 +1,3 @@
-// Package sdks runs the Go SDKs of two providers, as real clients, against a
-// scripted model, straight and through "stet wrap": what they return must be
-// the same. It is a module of its own, so that building stet does not need
-// these SDKs.
+// Package sdks runs the Go SDKs of two providers, as real clients, with a scripted model, directly and under "stet wrap". They
+// must return the same both times. The package is a module of its own, so that building stet does not need these SDKs.
 package sdks

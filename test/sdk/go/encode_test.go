@@ -16,8 +16,8 @@ import (
 	stetopenai "github.com/stet-dev/stet/llm/openai"
 )
 
-// everything is a conversation with all that a request can hold; thought and
-// image are as the format writes them.
+// everything returns a conversation with everything that a request can have. thought and image are in the form of the wire
+// format.
 func everything(thought, image string) *llm.Request {
 	req := &llm.Request{Model: "scripted", MaxTokens: 5000, SessionKey: "0b1c", Cache: &llm.Cache{Frontier: 2}, Messages: []llm.Message{
 		{Role: llm.System, Parts: []llm.Part{{Text: "You tend a garden."}}},
@@ -34,9 +34,8 @@ func everything(thought, image string) *llm.Request {
 	return req
 }
 
-// TestEncodedForSDKs sends everything with our clients and reads what arrived
-// with the providers' own types: they know every member, and write it again as
-// it was.
+// TestEncodedForSDKs sends everything with stet's clients, and decodes the received request with the types of the providers'
+// SDKs. These types know every member, and encode it again to the same value.
 func TestEncodedForSDKs(t *testing.T) { // CTX-11
 	const png = "iVBORw0KGgo="
 	for _, c := range []struct {
@@ -62,7 +61,7 @@ func TestEncodedForSDKs(t *testing.T) { // CTX-11
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			// Lax, since the thinking is made up: its signature is of no model.
+			// The server is lax, because the thinking is invented: no model has made its signature.
 			server, err := llmtest.Start(llmtest.Config{Lax: true})
 			if err != nil {
 				t.Fatal(err)
@@ -81,7 +80,7 @@ func TestEncodedForSDKs(t *testing.T) { // CTX-11
 				t.Fatal(err)
 			}
 			got, want := object(t, again), object(t, body)
-			delete(want, "stream") // the SDKs add it to what they send
+			delete(want, "stream") // the SDKs add it when they send
 			asBlocks(want)
 			if !reflect.DeepEqual(got, want) {
 				t.Errorf("the SDK writes\n%s\nof\n%s", again, body)
@@ -90,8 +89,7 @@ func TestEncodedForSDKs(t *testing.T) { // CTX-11
 	}
 }
 
-// asBlocks makes a list of blocks of a result that is a plain text, as one of
-// the SDKs does.
+// asBlocks turns a result that is plain text into a list of blocks, as one of the SDKs does.
 func asBlocks(v any) {
 	switch v := v.(type) {
 	case []any:

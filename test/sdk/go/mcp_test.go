@@ -21,13 +21,12 @@ import (
 	"github.com/stet-dev/stet/workspace"
 )
 
-// envMCPRoot makes TestMCPServer an MCP server over stdio, for that directory.
+// envMCPRoot makes TestMCPServer an MCP server over stdio for that directory.
 const envMCPRoot = "STET_SDK_MCP_ROOT"
 
 const mcpToken = "a-token-for-the-tests"
 
-// mcpServer has the file tools over dir. What a person has to confirm is asked
-// through the client.
+// mcpServer returns a server with the file tools for dir. It asks the client for what a person must confirm.
 func mcpServer(t *testing.T, dir string) *mcpserver.Server {
 	t.Helper()
 	root, err := workspace.Open(dir, workspace.Options{State: t.TempDir()})
@@ -78,7 +77,7 @@ func (u *user) Elicit(_ context.Context, r mcp.ElicitationRequest) (*mcp.Elicita
 	}}, nil
 }
 
-// The other Go SDK, over both transports, in all revisions.
+// The other Go SDK works, over both transports, in all revisions.
 func TestMCPGo(t *testing.T) {
 	for _, revision := range []string{"2025-06-18", "2025-11-25", "2026-07-28"} {
 		for _, over := range []string{"stdio", "http"} {

@@ -17,7 +17,7 @@ func openaiClient(base string) openai.Client {
 	return openai.NewClient(option.WithBaseURL(base+"/v1"), option.WithAPIKey(key), option.WithMaxRetries(0))
 }
 
-// failure is what a caller can learn of an error.
+// failure returns what a caller can learn from an error.
 func failure(err error, events int) map[string]any {
 	about := map[string]any{"events": events}
 	if e, ok := asError[*openai.Error](err); ok {

@@ -17,8 +17,8 @@ import (
 )
 
 const (
-	envTranscript = "STET_SDK_TRANSCRIPT" // set in the child: where it writes its transcript
-	envModel      = "STET_SDK_MODEL"      // set in the child: the model, which it must not ask directly
+	envTranscript = "STET_SDK_TRANSCRIPT" // set in the child: the file for its transcript
+	envModel      = "STET_SDK_MODEL"      // set in the child: the address of the model, which it must not use directly
 	question      = "How many plants are in row 41?"
 	found         = "row 41: one plant, 7 litres — 日本 🌱"
 	key           = "dummy"
@@ -34,7 +34,7 @@ var script = llmtest.Script{Turns: []llmtest.Turn{
 
 var schema = map[string]any{"row": map[string]any{"type": "string"}, "note": map[string]any{"type": "string"}}
 
-// faults are failures of one request, as the model is asked for them.
+// faults are errors of one request that the model is asked to make.
 var faults = []struct{ name, header string }{
 	{"429", "status=429&retry-after=7"},
 	{"500", "status=500"},
@@ -44,7 +44,7 @@ var faults = []struct{ name, header string }{
 	{"error in mid-stream", "error=4"},
 }
 
-// transcript collects what the SDKs returned, one line a scenario.
+// transcript collects what the SDKs returned, one line for each scenario.
 type transcript struct{ lines []string }
 
 func (t *transcript) add(name string, value any, err error) {
@@ -54,18 +54,18 @@ func (t *transcript) add(name string, value any, err error) {
 	}
 	b, err := json.Marshal(line)
 	if err != nil {
-		panic(err) // only values that JSON has words for
+		panic(err) // the values can always be encoded
 	}
 	t.lines = append(t.lines, string(b))
 }
 
-// record plays every scenario against the model at base (without /v1).
+// record plays every scenario with the model at base (without /v1).
 func record(ctx context.Context, base string) []string {
 	var t transcript
 	anthropicScenarios(ctx, base, &t)
 	chatScenarios(ctx, base, &t)
 	responsesScenarios(ctx, base, &t)
-	for i, line := range t.lines { // error texts name the URL
+	for i, line := range t.lines { // error texts contain the URL
 		t.lines[i] = strings.ReplaceAll(line, base, "http://model")
 	}
 	return t.lines
@@ -110,8 +110,7 @@ func TestSDKs(t *testing.T) {
 	t.Logf("%d scenarios, %d requests each way", len(direct), len(asked))
 }
 
-// sameRequests checks that the model received the same bytes both times: no
-// scenario holds anything that stet leaves out.
+// sameRequests checks that the model received the same bytes both times. No scenario has anything that stet leaves out.
 func sameRequests(t *testing.T, a, b []llmtest.Request) {
 	t.Helper()
 	if len(a) != len(b) {
@@ -129,11 +128,11 @@ func sameRequests(t *testing.T, a, b []llmtest.Request) {
 	}
 }
 
-// wrapped runs this test once more under "stet wrap" and returns its transcript.
+// wrapped runs this test again under "stet wrap", and returns its transcript.
 func wrapped(t *testing.T, model string) []string {
 	t.Helper()
 	dir := t.TempDir()
-	stet := os.Getenv("STET_E2E_STET") // a binary to test in place of this checkout's
+	stet := os.Getenv("STET_E2E_STET") // a binary to test instead of this checkout's
 	if stet == "" {
 		stet = filepath.Join(dir, "stet")
 		build := exec.Command("go", "build", "-o", stet, "./cmd/stet")
@@ -158,7 +157,7 @@ func wrapped(t *testing.T, model string) []string {
 	return strings.Split(string(data), "\n")
 }
 
-// status is what an SDK's error says of the response.
+// status returns the status of the response that an SDK's error has.
 func status(resp *http.Response) string {
 	if resp == nil {
 		return ""
