@@ -26,7 +26,8 @@ func BenchmarkCall(b *testing.B) {
 	}
 }
 
-// BenchmarkCalls measures calls by sixteen agents at once. It also uses two and three servers in turn.
+// BenchmarkCalls measures calls by eight agents for each processor at once. Its further targets are two and three servers in
+// turn, with one host or with a host each.
 func BenchmarkCalls(b *testing.B) {
 	for _, to := range targets(b) {
 		b.Run(to.name, func(b *testing.B) {
@@ -35,7 +36,7 @@ func BenchmarkCalls(b *testing.B) {
 	}
 }
 
-// allAgents makes calls by as many agents for each processor at once.
+// allAgents makes calls by so many agents for each processor at once.
 func allAgents(b *testing.B, to target, agents int) {
 	var last atomic.Int64
 	b.SetParallelism(agents)
@@ -47,8 +48,9 @@ func allAgents(b *testing.B, to target, agents int) {
 	})
 }
 
-// BenchmarkConfinedCalls is calls by 48 agents where each server has a share of one processor, as if it had a machine of its own:
-// STET_FAULTS_QUOTA percent, by cgroups of version 1, which only root may make. The host, the agents and PostgreSQL have no limit.
+// BenchmarkConfinedCalls measures calls by 24 agents for each processor. Each server may use only STET_FAULTS_QUOTA per cent of
+// one processor, like a server on a machine of its own. The limit is a cgroup of version 1, which only root may make. The host,
+// the agents and PostgreSQL have no limit.
 func BenchmarkConfinedCalls(b *testing.B) {
 	percent, err := strconv.Atoi(os.Getenv("STET_FAULTS_QUOTA"))
 	if err != nil {
@@ -65,7 +67,7 @@ func BenchmarkConfinedCalls(b *testing.B) {
 	}
 }
 
-// confine lets a program have no more than that many percent of one processor.
+// confine limits a program to so many per cent of one processor.
 func confine(b *testing.B, p *program, percent int) {
 	b.Helper()
 	dir := fmt.Sprintf("/sys/fs/cgroup/cpu/stet-faults-%d", p.cmd.Process.Pid)
@@ -90,8 +92,8 @@ func confine(b *testing.B, p *program, percent int) {
 type target struct {
 	name       string
 	bases      []string
-	workspaces []string // each has its host at the server of the same number
-	own        bool     // each agent asks the server of the host that it calls
+	workspaces []string // the host of each is at the server with the same index
+	own        bool     // each agent calls the server of its host
 	servers    []*program
 	token      string
 	client     *http.Client

@@ -9,13 +9,14 @@ import (
 	"strings"
 )
 
-// clockOff is by how many seconds the clock of a server is wrong, where STET_FAULTS_CLOCKS is 1. The clock of the host is right.
+// clockOff is the number of seconds by which the clock of a server is wrong, if STET_FAULTS_CLOCKS is 1. The clock of the host is
+// right.
 var clockOff = map[int]string{1: "3600", 2: "-3600"}
 
 func wrongClocks() bool { return os.Getenv("STET_FAULTS_CLOCKS") == "1" }
 
-// clockOverlay returns the file for "go build -overlay" by which the program adds the seconds of CLOCK_OFF to what the system says
-// is the time of the day. What measures how long something takes stays right.
+// clockOverlay returns the file for "go build -overlay". The program that is built with it adds the seconds of CLOCK_OFF to the
+// time of day that the system returns. The monotonic clock, which measures durations, stays right.
 func clockOverlay(dir string) (string, error) {
 	root, err := exec.Command("go", "env", "GOROOT").Output()
 	if err != nil {
