@@ -63,7 +63,7 @@ func (e *endpoints) onVertex(method, path string) (to endpoint, ok bool) {
 
 // with returns the endpoint with another API. model is the model that the path names; empty: the path names none.
 func (e endpoint) with(api endpoint, model string) endpoint {
-	e.api, e.counts, e.codec, e.model = api.api, api.counts, api.codec, model
+	e.api, e.counts, e.codec, e.compacts, e.model = api.api, api.counts, api.codec, api.compacts, model
 	return e
 }
 
@@ -96,6 +96,8 @@ func (e *endpoints) onAzure(method, path string) endpoint {
 		return to.with(e.chat, "")
 	case "/openai/v1/responses", "/openai/responses":
 		return to.with(e.responses, "")
+	case "/openai/v1/responses/compact", "/openai/responses/compact":
+		return to.with(e.compact, "")
 	}
 	return to
 }

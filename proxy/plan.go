@@ -81,7 +81,7 @@ func (p *Proxy) decide(x *exchange, d *reading, why cause) cause {
 		if !p.guarded(x, func() { d.verdict = p.cache.Judge(d.asked) }) {
 			why, d.asked.Decoded = panicked, nil
 		}
-		if x.body.continues() {
+		if x.body.continues() || x.compacts { // a summary is made of what was sent
 			d.verdict = d.verdict.Continued()
 		}
 	}

@@ -41,6 +41,7 @@ type endpoint struct {
 	upstream *url.URL  // nil: not known
 	model    string    // the model that the path names; empty: only the body names it
 	direct   bool      // the path is the API's own, and not one of a cloud
+	compacts bool      // the provider is to replace the conversation by a summary
 	bedrock  bool      // Amazon Bedrock, whose signatures cover the body
 	unset    string    // the configuration key that would set a missing upstream
 }
@@ -55,10 +56,11 @@ func (e endpoint) format() string {
 
 // endpoints lists all endpoints, by API and by cloud.
 type endpoints struct {
-	messages, count, chat, responses endpoint
-	gemini, geminiCount              endpoint
-	codeAssist                       endpoint // for users who are logged in with an account: passed through
-	vertex, azure, bedrock           *url.URL // nil: not configured
+	messages, count, chat  endpoint
+	responses, compact     endpoint
+	gemini, geminiCount    endpoint
+	codeAssist             endpoint // for users who are logged in with an account: passed through
+	vertex, azure, bedrock *url.URL // nil: not configured
 }
 
 func (u Upstreams) endpoints() (e endpoints, err error) {
@@ -77,6 +79,8 @@ func (u Upstreams) endpoints() (e endpoints, err error) {
 	e.responses = parse(record.Responses, u.Responses, "https://api.openai.com/v1", openai.Responses{})
 	e.count = e.messages
 	e.count.api = record.CountTokens
+	e.compact = e.responses
+	e.compact.compacts = true
 	e.gemini = parse(record.GenerateContent, u.Gemini, "https://generativelanguage.googleapis.com", gemini.GenerateContent{})
 	e.geminiCount = e.gemini
 	e.geminiCount.api, e.geminiCount.counts = record.CountTokens, record.GenerateContent
@@ -147,6 +151,8 @@ func (e *endpoints) of(r *http.Request) endpoint {
 			return e.chat
 		case "/responses":
 			return e.responses
+		case "/responses/compact":
+			return e.compact
 		}
 	}
 	below := func(top string) bool { return path == top || strings.HasPrefix(path, top+"/") }

@@ -114,7 +114,7 @@ func answerKey(x *exchange, id string) string {
 
 // assemble returns the assembly for an answer; nil: the conversation is not stored by the provider.
 func (x *exchange) assemble(contentType string) assembly {
-	if x.body.turn == nil {
+	if x.body.turn == nil || x.compacts {
 		return nil
 	}
 	if x.api == record.Responses {

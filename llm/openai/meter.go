@@ -72,7 +72,7 @@ func (m *meter) response(name, data []byte) {
 		s = rawjson.New(data)
 		s.Object(eventKeys[:], at[:])
 	}
-	if !rawjson.Is(data, at[2], "response") {
+	if !rawjson.Is(data, at[2], "response") && !rawjson.Is(data, at[2], "response.compaction") {
 		return
 	}
 	rawjson.Said(data, at[3], &m.Reading.Model)

@@ -1,0 +1,62 @@
+package proxy_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/stet-dev/stet/history"
+	"github.com/stet-dev/stet/proxy"
+	"github.com/stet-dev/stet/record"
+)
+
+// TRIM-12: an agent asks for a compaction. The provider gets the conversation as it was sent before. Whole, it is larger than the usage in
+// the answers told the agent, and may be larger than the model's window.
+func TestCompact(t *testing.T) {
+	for _, path := range []string{"/v1/responses/compact", "/responses/compact", "/openai/v1/responses/compact"} {
+		up := &recorder{answer: func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = io.WriteString(w, `{"id":"r","object":"response.compaction","output":[],"usage":{"input_tokens":100,"output_tokens":7}}`)
+		}}
+		r := newRig(t, up, func(c *proxy.Config) {
+			c.History = history.Config{Policy: history.Adaptive}
+			c.Upstreams.Azure = c.Upstreams.Gemini
+		})
+		asked := strings.TrimSuffix(path, "/compact")
+		var items []string
+		add := func(format string, args ...any) { items = append(items, fmt.Sprintf(format, args...)) }
+		add(`{"role":"user","content":[{"type":"input_text","text":"look at it"}]}`)
+		for i := range 20 {
+			command, output := fmt.Sprintf("make %d", i), strings.Repeat(fmt.Sprintf("built one more target of %d\n", i), 30)
+			if i%5 == 0 {
+				command, output = "cat a.go", strings.ReplaceAll(content(40), "\t", " ")
+			}
+			add(`{"type":"function_call","call_id":"call_%d","name":"shell","arguments":%q}`, i, fmt.Sprintf(`{"command":%q}`, command))
+			add(`{"type":"function_call_output","call_id":"call_%d","output":%q}`, i, output)
+			r.post(asked, fmt.Sprintf(`{"model":"gpt-5.1","store":false,"instructions":%q,"tools":[{"type":"function","name":"shell"}],"input":[%s]}`, rules, strings.Join(items, ",")))
+		}
+		sent := up.last(t).body
+		r.post(path, fmt.Sprintf(`{"model":"gpt-5.1","instructions":%q,"input":[%s]}`, rules, strings.Join(items, ",")))
+		last := up.last(t)
+		if !strings.HasSuffix(last.uri, "/responses/compact") {
+			t.Errorf("%s went to %s", path, last.uri)
+		}
+		input := func(body []byte) string {
+			var b struct{ Input json.RawMessage }
+			if err := json.Unmarshal(body, &b); err != nil {
+				t.Fatal(err)
+			}
+			return string(b.Input)
+		}
+		if !strings.Contains(input(sent), "shown above") || input(last.body) != input(sent) {
+			t.Errorf("%s: the conversation is not the one that was sent:\n%s\n%s", path, input(sent), input(last.body))
+		}
+		rows := r.rows()
+		if row := rows[len(rows)-1]; row.API != record.Responses || row.Trimmed == 0 || row.Usage.Output != 7 {
+			t.Errorf("row %+v", row)
+		}
+	}
+}
