@@ -12,7 +12,7 @@ import (
 	"github.com/stet-dev/stet/session"
 )
 
-// answer is the message of an answer as it is stored.
+// answer returns the message of an answer in the form in which it is stored.
 func (r *run) answer(res *llm.Response) llm.Message {
 	m := res.Message
 	m.Role, m.Local = llm.Assistant, false
@@ -24,8 +24,8 @@ func (r *run) answer(res *llm.Response) llm.Message {
 	return m
 }
 
-// emptyAnswer handles an answer without text and calls. It is not stored as a
-// message, because no provider accepts it in a request. Its usage counts.
+// emptyAnswer handles an answer without text and calls. It is not stored as a message, because no provider accepts it in a
+// request. Its usage is stored.
 func (r *run) emptyAnswer(ctx context.Context, res *llm.Response) (bool, error) {
 	if err := r.append(ctx, session.Usage{Model: r.a.Name, Used: res.Usage}); err != nil {
 		return false, err
@@ -37,8 +37,7 @@ func (r *run) emptyAnswer(ctx context.Context, res *llm.Response) (bool, error) 
 	return r.askToGoOn(ctx, "Your answer was empty. Go on with the work, or say that it is done.")
 }
 
-// askToGoOn adds a reminder that asks the model to go on, three times in a row at
-// most.
+// askToGoOn adds a reminder that asks the model to continue, at most three times in a row.
 func (r *run) askToGoOn(ctx context.Context, why string) (bool, error) {
 	if r.cut++; r.cut > 3 {
 		r.out.End = CutOff
@@ -48,8 +47,8 @@ func (r *run) askToGoOn(ctx context.Context, why string) (bool, error) {
 	return true, r.append(ctx, newMessage(llm.User, reminder(why)))
 }
 
-// failedRequest handles a request that was not answered, or not to its end. The
-// part of the answer that arrived is stored, if a provider accepts it in a request.
+// failedRequest handles a request without an answer, or with an incomplete one. The part of the answer that arrived is
+// stored, if a provider accepts it in a request.
 func (r *run) failedRequest(ctx context.Context, b built, res *llm.Response, err error) (bool, error) {
 	if errors.Is(err, llm.ErrTooLong) && r.narrow(b) {
 		return true, nil
@@ -80,9 +79,8 @@ func (r *run) failedRequest(ctx context.Context, b built, res *llm.Response, err
 	return due, stored
 }
 
-// brokenOff handles an answer that ended within its thinking or its first call,
-// so that no part of it can be sent back. Its usage counts. The same request is
-// sent again, three times in a row at most.
+// brokenOff handles an answer that ended in its thinking or in its first call, so that no part of it can be sent back. Its
+// usage is stored. The same request is sent again, at most three times in a row.
 func (r *run) brokenOff(ctx context.Context, res *llm.Response, err error) (bool, error) {
 	if !res.Usage.IsZero() {
 		r.out.Usage = r.out.Usage.Add(res.Usage)
@@ -100,10 +98,10 @@ func (r *run) brokenOff(ctx context.Context, res *llm.Response, err error) (bool
 	return true, nil
 }
 
-// cutOff begins the note for the person behind an answer that is not whole.
+// cutOff is the beginning of the note for the person after an incomplete answer.
 const cutOff = "The answer was cut off: "
 
-// cutOffNote returns the note that the last answer is not whole, or nil.
+// cutOffNote returns the note that the last answer is incomplete, or nil.
 func cutOffNote(st session.State) *llm.Message {
 	for _, m := range slices.Backward(st.Messages) {
 		if !m.Local {
@@ -116,14 +114,14 @@ func cutOffNote(st session.State) *llm.Message {
 	return nil
 }
 
-// newCutOffNote makes the note for the person that the answer was cut off, and why.
+// newCutOffNote returns the note for the person that an answer was cut off, with the reason.
 func newCutOffNote(why string) session.Message {
 	m := newMessage(llm.System, llm.Part{Text: cutOff + why})
 	m.Local = true
 	return m
 }
 
-// newMessage makes a message of now, to be stored.
+// newMessage returns a message with the current time, to be stored.
 func newMessage(role llm.Role, parts ...llm.Part) session.Message {
 	return session.Message{Role: role, Parts: parts, Time: time.Now()}
 }
@@ -139,8 +137,7 @@ func textOf(m llm.Message) string {
 	return strings.Join(all, "\n")
 }
 
-// isEmpty reports whether a message has neither text nor calls. Thinking does not
-// count.
+// isEmpty reports whether a message has neither text nor calls. Thinking does not count.
 func isEmpty(m llm.Message) bool {
 	for _, p := range m.Parts {
 		if p.Kind != llm.Thinking && (p.Kind != llm.Text || strings.TrimSpace(p.Text) != "") {

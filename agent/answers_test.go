@@ -383,8 +383,8 @@ func TestInterruptedThought(t *testing.T) {
 	}
 }
 
-// A process that ended between a call and its result: the call is not run
-// again, and the model knows that it may have been done.
+// A process ended between a call and its result. The call is not run again, and the model is told that it may have been
+// done.
 func TestOutcomeUnknown(t *testing.T) {
 	overWires(t, func(t *testing.T, wire string) {
 		r := newRig(t, wire, llmtest.Script{}, says("I look."), nil)

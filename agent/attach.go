@@ -12,17 +12,15 @@ import (
 
 type observation = freshness.Observation
 
-// What is attached after a compaction: at most mostAttached files, and for all of
-// them together at most 1/attachedShare of the window.
+// Limits of what is attached after a compaction: mostAttached files, and 1/attachedShare of the window for all of them.
 const (
 	mostAttached  = 5
 	attachedShare = 10
 )
 
-// attached returns the files that the conversation works with, as they are on
-// disk now, and what the new session knows of all files. Files that were read or
-// written before remain the base of later merges, but count as not shown. Attached
-// files count as shown, and can be edited without a read. (CTX-4, CTX-9)
+// attached returns the files that the conversation works with, in their current content on disk, and what the new session
+// knows about all files. Files that were read or written before remain the base of later merges, but count as not shown.
+// Attached files count as shown, and can be edited without a read. (CTX-4, CTX-9)
 func (r *run) attached(ctx context.Context) (parts []llm.Part, known []observation) {
 	t := r.tracker()
 	if t == nil {
@@ -38,24 +36,24 @@ func (r *run) attached(ctx context.Context) (parts []llm.Part, known []observati
 		if at < 0 {
 			continue
 		}
-		share := left / (len(chosen) - i) // what the first files do not use is for the others
+		share := left / (len(chosen) - i) // the next files may use what the first ones leave
 		text, seen, err := r.a.Files.Show(ctx, r.clientSession(), files[at], share*3)
 		size := r.a.counter.Count(text)
 		if err != nil || text == "" || size > left || strings.Contains(text, reminderEnd) {
-			continue // its text contains the end of a reminder: the rest would look like the person's words
+			continue // a text with the end of a reminder is not attached: what follows would look like the person's words
 		}
 		left -= size
 		parts = append(parts, llm.Part{Kind: llm.Text, Text: reminderOpen + "The file as it is on disk now: " + text + reminderClose})
 		shown = append(shown, seen)
 	}
-	for _, seen := range slices.Backward(shown) { // in the order of access
+	for _, seen := range slices.Backward(shown) { // in the order in which they were used
 		known = append(known, seen...)
 	}
 	return parts, known
 }
 
-// important returns the paths of the files that the conversation works with. A
-// file that the prompt shows is among them only if it has changed since.
+// important returns the paths of the files that the conversation works with. A file that the prompt shows is one of them
+// only if it has changed since.
 func (r *run) important(t *freshness.Tracker) []string {
 	out := t.Important(freshness.Selection{Max: mostAttached, Ignored: func(path string) bool {
 		return r.a.Prompt.shows(path) || r.a.Files.Ignored(path)
@@ -68,8 +66,8 @@ func (r *run) important(t *freshness.Tracker) []string {
 	return out
 }
 
-// inPrompt notes what the prompt shows as seen, unless it is known already: then
-// later changes may have been reported, which a new note would undo.
+// inPrompt records the files that the prompt shows as seen. It skips observations that are known already: recording them
+// again would undo reports of later changes.
 func (c *Conversation) inPrompt(t *freshness.Tracker, known []observation) {
 	for _, o := range c.a.Prompt.shown() {
 		same := func(k observation) bool { return k.Path == o.Path && k.Version == o.Version && k.Time.Equal(o.Time) }
@@ -79,11 +77,11 @@ func (c *Conversation) inPrompt(t *freshness.Tracker, known []observation) {
 	}
 }
 
-// forgotten returns the observations after which the files are known as they are
-// now, but nothing of them counts as shown.
+// forgotten returns observations after which the files are known in their current versions, but no line of them counts as
+// shown.
 func forgotten(files []freshness.File) []observation {
 	var out []observation
-	for _, f := range slices.Backward(files) { // the file accessed last comes last
+	for _, f := range slices.Backward(files) { // the most recently used file comes last
 		if f.Version == "" {
 			continue
 		}

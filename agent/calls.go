@@ -26,9 +26,8 @@ type done struct {
 // work runs a call.
 type work func(context.Context) (tool.Result, error)
 
-// do runs the calls of an answer side by side, as many as the agent allows, and
-// stores each result as it comes. cut says that the answer was cut off, so the
-// last call may not be whole. do reports whether another request is due.
+// do runs the calls of an answer concurrently, up to the agent's limit, and stores each result when it arrives. cut means
+// that the answer was cut off, so the last call may be incomplete. do reports whether another request is due.
 func (r *run) do(ctx context.Context, calls []llm.Part, cut bool) (bool, error) {
 	results := make(chan done, len(calls))
 	waiting := make(chan chan struct{})
@@ -75,9 +74,9 @@ func (r *run) do(ctx context.Context, calls []llm.Part, cut bool) (bool, error) 
 	return true, nil
 }
 
-// witness returns a function that stores a person's decision about a call, and
-// returns when it is stored. The call goes on only then. ctx is that of the calls.
-// After it has ended the decision is stored together with the results.
+// witness returns a function that stores a person's decision about a call. The function returns when the decision is
+// stored, and only then the call continues. ctx is the context of the calls. After it has ended, the decision is stored
+// together with the results.
 func (r *run) witness(ctx context.Context, waiting chan<- chan struct{}) func(tool.Decision) {
 	return func(d tool.Decision) {
 		r.keep(session.Approval{
@@ -91,13 +90,13 @@ func (r *run) witness(ctx context.Context, waiting chan<- chan struct{}) func(to
 		}
 		select {
 		case <-stored:
-		case <-ctx.Done(): // it could not be stored
+		case <-ctx.Done(): // the decision could not be stored
 		}
 	}
 }
 
-// start starts the calls in order, at most Agent.Parallel at once, and waits for
-// all of them. It sends exactly one result for each.
+// start starts the calls in order, at most Agent.Parallel at once, and waits for all of them. It sends exactly one result
+// for each call.
 func (r *run) start(ctx context.Context, calls []llm.Part, cut bool, results chan<- done) {
 	room := make(chan struct{}, cmp.Or(r.a.Parallel, 8))
 	var running sync.WaitGroup
@@ -130,8 +129,8 @@ func (r *run) start(ctx context.Context, calls []llm.Part, cut bool, results cha
 	}
 }
 
-// started registers the call, which fixes its place in the order, and returns the
-// work to be done. If the tool panics here, only this call fails.
+// started registers the call, which decides its place in the order, and returns the function that runs it. If the tool
+// panics here, only this call fails.
 func (r *run) started(call llm.Part) (do work) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -160,8 +159,7 @@ func (c *Conversation) clientSession() string {
 	return c.client
 }
 
-// settled runs a call. An error of the tool becomes a result, so that the model
-// learns of it.
+// settled runs a call. An error of the tool becomes a result, so that the model sees it.
 func (r *run) settled(ctx context.Context, call llm.Part, do work) tool.Result {
 	patience := grace
 	if r.isTask(call) {

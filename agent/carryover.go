@@ -12,9 +12,8 @@ import (
 	"github.com/stet-dev/stet/tokens"
 )
 
-// carryOver makes the beginning of the session after a compaction: the summary,
-// files as they are on disk now, and the newest messages. known is what the new
-// session knows of files.
+// carryOver makes the first events of the session after a compaction: the summary, files in their current content on disk,
+// and the newest messages. known is what the new session knows about files.
 func (r *run) carryOver(ctx context.Context, st session.State, text string) (carried []session.Body, known []observation) {
 	parts := []llm.Part{{Kind: llm.Text, Text: summaryHead + text}}
 	attached, known := r.attached(ctx)
@@ -36,11 +35,11 @@ func (r *run) carryOver(ctx context.Context, st session.State, text string) (car
 // askedHead precedes the person's words in the reminder that repeats them after a compaction.
 const askedHead = "What the person said last, in their own words:\n"
 
-// tail returns the newest messages, which are carried over unchanged. These are
-// the person's message, if it is not answered yet; or the newest calls with their
-// results, if the model has not answered them and they are small; or an answer that
-// was cut off, with the note that says so. If the person's last words are not among
-// them, asked has them. An earlier summary is not carried over: the new one covers it.
+// tail returns the newest messages, which are carried over unchanged. There are three cases. The person's message is not
+// answered: it is carried over. The newest calls have results that the model has not answered: the calls and results are
+// carried over. The answer was cut off: it is carried over with its note. In each case the messages must be small. If the
+// person's last message is not carried over, asked is its text. An earlier summary is not carried over, because the new one
+// includes it.
 func (r *run) tail(st session.State) (tail []llm.Message, asked string) {
 	messages := history.Normalize(st.Messages)
 	end := len(messages)
@@ -70,7 +69,7 @@ func (r *run) tail(st session.State) (tail []llm.Message, asked string) {
 		}
 	}
 	for i := range tail {
-		tail[i].Usage = nil // it was measured in another window
+		tail[i].Usage = nil // it was measured for another request
 		if tail[i].Time.IsZero() {
 			tail[i].Time = time.Now()
 		}
@@ -78,8 +77,8 @@ func (r *run) tail(st session.State) (tail []llm.Message, asked string) {
 	return tail, asked
 }
 
-// open returns the index of the first message that waits for an answer: the
-// user's messages at the end, and before them the newest calls with their results.
+// open returns the index of the first message without an answer: the user's messages at the end, and the newest calls with
+// their results before them.
 func open(messages []llm.Message) int {
 	from := len(messages)
 	for from > 0 && messages[from-1].Role == llm.User && !slices.ContainsFunc(messages[from-1].Parts, IsSummary) {

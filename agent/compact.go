@@ -11,7 +11,7 @@ import (
 	"github.com/stet-dev/stet/tokens"
 )
 
-// SummaryAsked begins the text that asks the model for a summary.
+// SummaryAsked is the beginning of the text that asks the model for a summary.
 const SummaryAsked = "Write a summary of this conversation"
 
 // summaryTask asks for a summary.
@@ -32,12 +32,12 @@ const retryTask = "\n\nYour last answer to this could not be used: %s. Answer wi
 // summaryHead precedes the summary in the new session.
 const summaryHead = "This conversation continues an earlier one that has become too long. Its summary:\n\n"
 
-// errNoSummary is why a conversation was not compacted.
+// errNoSummary is the error of a compaction without a usable summary.
 var errNoSummary = errors.New("no usable summary")
 
-// Compact replaces the conversation by a summary, in a new session that is linked
-// to this one (CTX-4). focus says what the summary should keep above all; it may
-// be empty. If the model fails, nothing changes.
+// Compact replaces the conversation by a summary, in a new session that is linked to this one (CTX-4). focus says what the
+// summary must keep; it may be empty. If the model gives no usable summary, the conversation does not change, and Compact
+// returns an error.
 func (c *Conversation) Compact(ctx context.Context, focus string, each func(Event)) error {
 	if err := c.enter(ctx); err != nil {
 		return err
@@ -57,9 +57,8 @@ func (c *Conversation) Compact(ctx context.Context, focus string, each func(Even
 	return r.compact(ctx, focus)
 }
 
-// prepare makes the next request and makes sure that it fits into the window.
-// Past the limit the conversation is compacted. If that is not possible, the
-// least important messages are left out. (CTX-2, CTX-4)
+// prepare makes the next request and makes sure that it fits into the window. If it exceeds the limit, the conversation is
+// compacted. If that is not possible, the least important messages are left out. (CTX-2, CTX-4)
 func (r *run) prepare(ctx context.Context) (built, error) {
 	b := r.next()
 	if share := r.a.Limits.Compact; share >= 0 && b.size >= r.narrowed(r.a.limit()) && r.backoff.free(b.size) {
@@ -74,7 +73,7 @@ func (r *run) prepare(ctx context.Context) (built, error) {
 	return b, nil
 }
 
-// compact asks for a summary and goes on with it in a new session.
+// compact asks for a summary and continues with it in a new session.
 func (r *run) compact(ctx context.Context, focus string) error {
 	st := r.State()
 	b := r.build()
@@ -109,18 +108,17 @@ func (r *run) compact(ctx context.Context, focus string) error {
 	return nil
 }
 
-// summary asks the model for a summary, twice at most.
+// summary asks the model for a summary, at most twice.
 //
-// The request is the next one of the conversation, byte for byte, with the
-// question behind it: same tools, same system text, same messages. So the
-// provider reads all but the question from its cache, at a tenth of the price. A
-// different request would be paid in full, when the conversation is longest.
+// The request is the next request of the conversation with the question after it. Tools, system text and messages are the
+// same, byte for byte. So the provider reads everything except the question from its cache, at a tenth of the price.
+// Another request would cost the full price, and the conversation is longest at this time.
 func (r *run) summary(ctx context.Context, b built, focus string) (string, error) {
 	task := summaryTask
 	if focus != "" {
 		task += "\n\nThe person asks that above all this be kept: " + focus
 	}
-	// The window's reserve has room for the question.
+	// The reserve of the window has room for the question.
 	if room := r.narrowed(r.a.window() - r.a.output() - r.a.counter.Count(task) - r.a.window()/50); b.size > room {
 		b = r.fit(room)
 	}

@@ -17,8 +17,8 @@ import (
 	"github.com/stet-dev/stet/tokens"
 )
 
-// Group 1: local messages are not sent, results stand behind their calls in one
-// message, calls without results are gone. (CTX-3, CTX-10)
+// Group 1: local messages are not sent, results come directly after their calls in one message, and calls without results
+// are removed. (CTX-3, CTX-10)
 func TestNormalised(t *testing.T) {
 	overWires(t, func(t *testing.T, wire string) {
 		r := newRig(t, wire, llmtest.Script{}, says("Fine."), nil)

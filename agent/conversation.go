@@ -12,25 +12,25 @@ import (
 	"github.com/stet-dev/stet/tokens"
 )
 
-// Conversation is one session at work. Run, Compact and Rewind wait for each
-// other. All other methods may be called at the same time.
+// Conversation is a session in use. Run, Compact and Rewind wait for each other. All other methods may be called
+// concurrently.
 type Conversation struct {
 	a       *Agent
 	system  []llm.Message // the system messages; they never change
 	opening session.Opening
 
-	turn ctxlock.Lock // held by what changes the conversation
+	turn ctxlock.Lock // held by methods that change the conversation
 
 	// Guarded by turn.
 	plan     planned // of the last request
-	backoff  backoff // delays further compactions
+	backoff  backoff // delays the next compaction
 	answered bool    // the model has answered since the turn began
 
 	mu      sync.Mutex
-	ses     *session.Session // nil before the first message
+	ses     *session.Session // nil until the first message is stored
 	client  string           // the client session of its tools: the first session of a chain of compactions
-	before  bill             // of earlier sessions of the chain, and of tasks
-	tally   tally            // of this session
+	before  bill             // usage and cost of earlier sessions of the chain, and of tasks
+	tally   tally            // usage and cost of this session
 	meter   tokens.Meter     // guarded by Agent.mu
 	fitted  *fitted          // nil: all stored messages are sent
 	mute    int              // if the provider checks thinking, the thinking of the first mute messages is not sent
@@ -54,8 +54,7 @@ func (a *Agent) conversation(ses *session.Session) *Conversation {
 	return c
 }
 
-// Resume goes on with a stored session. If that was compacted, it goes on with the
-// newest session of the chain.
+// Resume continues a stored session. If the session was compacted, Resume continues the newest session of the chain.
 func (a *Agent) Resume(ctx context.Context, id string) (*Conversation, error) {
 	if err := a.setUp(); err != nil {
 		return nil, err
@@ -76,8 +75,7 @@ func (a *Agent) Resume(ctx context.Context, id string) (*Conversation, error) {
 	return c, nil
 }
 
-// follow moves to the newest session of the chain, if another process has
-// compacted this one. It reports whether it moved.
+// follow moves to the newest session of the chain if another process has compacted this one. It reports whether it moved.
 func (c *Conversation) follow(ctx context.Context) (bool, error) {
 	next := c.State().Next
 	if next == "" {
@@ -94,8 +92,8 @@ func (c *Conversation) follow(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
-// lookBack reads the earlier sessions of the chain: the first one names the
-// client session, and the usage of all counts.
+// lookBack reads the earlier sessions of the chain. The first one gives the client session its name. The usage of all of
+// them is counted.
 func (c *Conversation) lookBack(ctx context.Context, st session.State) error {
 	c.client = st.ID
 	seen := map[string]bool{}
@@ -110,7 +108,7 @@ func (c *Conversation) lookBack(ctx context.Context, st session.State) error {
 		}
 		was, err := session.Resume(ctx, c.a.Store, st.From.Session)
 		if errors.Is(err, session.ErrNotFound) {
-			return nil // it is in another store
+			return nil // the session is in another store
 		}
 		if err != nil {
 			return err
@@ -143,9 +141,8 @@ func (c *Conversation) State() session.State {
 	return session.State{}
 }
 
-// Rewind goes back to the conversation as it was after event number to. Files on
-// disk are not changed: see filetools for undo. At the next Run the model is told
-// which files differ from what it knows.
+// Rewind goes back to the state after event number to. It does not change files on disk: see filetools for undo. The next
+// Run tells the model which files differ from what it knows.
 func (c *Conversation) Rewind(ctx context.Context, to uint64) error {
 	if err := c.enter(ctx); err != nil {
 		return err
@@ -162,8 +159,7 @@ func (c *Conversation) Rewind(ctx context.Context, to uint64) error {
 	return nil
 }
 
-// Fork begins another conversation that starts with the events up to number at; 0
-// is the newest.
+// Fork begins another conversation with the events up to number at; 0: all events.
 func (c *Conversation) Fork(ctx context.Context, at uint64) (*Conversation, error) {
 	ses := c.session()
 	if ses == nil {

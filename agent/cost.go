@@ -8,8 +8,8 @@ import (
 	"github.com/stet-dev/stet/session"
 )
 
-// bill is what requests used and cost. Every request is stored in one session and
-// counted there: those of a task in the session of the task.
+// bill is what requests used and cost. Every request is stored and counted in one session. A request of a task is in the
+// session of the task.
 type bill struct {
 	used     llm.Usage
 	usd      float64
@@ -20,12 +20,12 @@ func (b bill) plus(o bill) bill {
 	return bill{b.used.Add(o.used), b.usd + o.usd, b.unpriced || o.unpriced}
 }
 
-// tally is the bill of a session, as far as its requests were counted.
+// tally is the bill of the counted requests of a session.
 type tally struct {
 	bill
 	of     string
-	n      int          // requests counted so far
-	priced prices.Model // of the last request
+	n      int          // number of counted requests
+	priced prices.Model // the model of the last request
 	name   string       // the name of that model
 }
 
@@ -50,8 +50,8 @@ func billOf(st session.State) bill {
 	return t.bill
 }
 
-// Spent returns what the conversation has used and cost, including earlier
-// sessions of its chain, its tasks, and what was rewound.
+// Spent returns what the conversation has used and cost. It includes earlier sessions of the chain, tasks, and requests
+// that were rewound.
 func (c *Conversation) Spent() Spent {
 	st := c.State()
 	c.mu.Lock()
@@ -64,8 +64,7 @@ func (c *Conversation) Spent() Spent {
 	return Spent{Usage: b.used, USD: b.usd, Known: !b.unpriced}
 }
 
-// billOfTasks returns the bill of the tasks of a session, with their compactions
-// and their own tasks.
+// billOfTasks returns the bill of the tasks of a session. It includes compactions and tasks of these tasks.
 func billOfTasks(ctx context.Context, store session.Store, id string) (bill, error) {
 	var all bill
 	seen := map[string]bool{id: true}

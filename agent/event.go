@@ -23,7 +23,7 @@ const (
 	Warned                        // the window is filled past Limits.Warn; Fill says by what
 	Compacting                    // a summary is requested
 	Compacted                     // the conversation continues in session To; Text is the summary
-	NotCompacted                  // Err says why; messages that do not fit are left out of the request instead
+	NotCompacted                  // Err is the reason; messages that do not fit are left out of the request instead
 	Reminded                      // Text was added for the model: an answer was cut off, a call repeats itself
 )
 
@@ -64,12 +64,12 @@ const (
 	Turns   End = "turns"   // Agent.MaxTurns
 	Looping End = "looping" // the same calls had the same results again and again
 	CutOff  End = "cut off" // answers were cut off, or empty, several times in a row
-	Failed  End = "failed"  // the error says why
+	Failed  End = "failed"  // Run returns the error
 )
 
-// Fill is what fills the window.
+// Fill says which parts take how much of the window.
 type Fill struct {
-	Window int // tokens that the model takes
+	Window int // size of the model's window
 	Limit  int // the conversation is compacted above this size
 	Used   int // expected tokens of the next request
 	Shares []tokens.Share

@@ -5,8 +5,7 @@ import (
 	"regexp"
 )
 
-// loopDetector notices that a model repeats itself: the same calls have the same
-// results, and nothing new happens in between.
+// loopDetector detects that a model repeats itself: the same calls have the same results, without a new result in between.
 type loopDetector struct {
 	most  int // repetitions before the model is told
 	seen  map[[32]byte]bool
@@ -14,14 +13,13 @@ type loopDetector struct {
 	worst int
 }
 
-// took matches the duration in a result, which does not make it a new one.
+// took matches the duration in a result. A result that differs only in it is not new.
 var took = regexp.MustCompile(`"time_ms":\s*[0-9]+`)
 
-// beyond is how many more repetitions are allowed after the model was told.
+// beyond is the number of repetitions that are allowed after the model was told.
 const beyond = 2
 
-// see notes the calls of one answer. It reports whether the model should be told
-// now.
+// see records the calls of one answer. It reports whether to tell the model.
 func (g *loopDetector) see(all []done) (remind bool) {
 	if g.seen == nil {
 		g.seen, g.count = map[[32]byte]bool{}, map[[32]byte]int{}
@@ -44,5 +42,5 @@ func (g *loopDetector) see(all []done) (remind bool) {
 	return g.worst == g.most
 }
 
-// looping reports whether the model was told and still repeats itself.
+// looping reports whether the model was told and has continued to repeat itself.
 func (g *loopDetector) looping() bool { return g.worst >= g.most+beyond }

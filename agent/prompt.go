@@ -54,27 +54,24 @@ func (p Prompt) shown() (all []freshness.Observation) {
 	return all
 }
 
-// A reminder is text from the program to the model. It is enclosed in these marks.
+// A reminder is a text from the program to the model. These marks enclose it.
 const (
 	reminderOpen  = "<reminder>\n"
 	reminderEnd   = "</reminder>"
 	reminderClose = "\n" + reminderEnd
 )
 
-// reminder is a part that tells the model something. Reminders stand in the
-// newest message and are stored with it, so that what was sent before stays as it
-// was, and a resume sends the same again. (CTX-5)
+// reminder returns a reminder part. Reminders are in the newest message and are stored with it. So earlier messages do not
+// change, and a resume sends the same messages again. (CTX-5)
 func reminder(text string) llm.Part {
 	text = strings.ReplaceAll(text, reminderEnd, `<\/reminder>`)
 	return llm.Part{Kind: llm.Text, Text: reminderOpen + strings.TrimRight(text, "\n") + reminderClose}
 }
 
-// IsReminder reports whether a part of a user's message is from the program and
-// not from the person.
+// IsReminder reports whether a part of a user's message comes from the program and not from the person.
 func IsReminder(p llm.Part) bool {
 	return p.Kind == llm.Text && strings.HasPrefix(p.Text, reminderOpen) && strings.HasSuffix(p.Text, reminderClose)
 }
 
-// IsSummary reports whether a part of a user's message is the summary that a
-// compacted conversation begins with.
+// IsSummary reports whether a part of a user's message is the summary at the beginning of a compacted conversation.
 func IsSummary(p llm.Part) bool { return p.Kind == llm.Text && strings.HasPrefix(p.Text, summaryHead) }

@@ -13,12 +13,11 @@ import (
 // looked is the number of most recently used files that are checked for changes, in addition to the files that the prompt shows.
 const looked = 200
 
-// fullWindow begins the reminder that the window fills up.
+// fullWindow is the beginning of the reminder that the window is filling up.
 const fullWindow = "The context window is filling up: "
 
-// reminders returns what the model should know now and was not told before:
-// changes to files by other programs, and that the window fills up. They are
-// stored with the message that contains them. (CTX-5)
+// reminders returns what the model should know and was not told before: changes to files by other programs, and that the
+// window is filling up. They are stored with the message that contains them. (CTX-5)
 func (r *run) reminders(ctx context.Context) []llm.Part {
 	var out []llm.Part
 	if text, paths := r.changes(ctx); text != "" {
@@ -32,7 +31,7 @@ func (r *run) reminders(ctx context.Context) []llm.Part {
 	return out
 }
 
-// afterCalls returns the reminders behind the results of an answer's calls.
+// afterCalls returns the reminders that follow the results of an answer's calls.
 func (r *run) afterCalls(ctx context.Context, all []done) []llm.Part {
 	if ctx.Err() != nil {
 		return nil
@@ -46,9 +45,8 @@ func (r *run) afterCalls(ctx context.Context, all []done) []llm.Part {
 	return out
 }
 
-// changes describes what other programs changed in the files that the
-// conversation knows. Each change is reported once: the report is an observation,
-// and so stored. A file with a new time and the same content has not changed. (CTX-8)
+// changes describes what other programs changed in the files that the conversation knows. Each change is reported once: the
+// report is an observation, and is stored. A file with another time but the same content has not changed. (CTX-8)
 func (r *run) changes(ctx context.Context) (text string, paths []string) {
 	t := r.tracker()
 	if t == nil {
@@ -68,7 +66,7 @@ func (r *run) changes(ctx context.Context) (text string, paths []string) {
 	return all.String(), paths
 }
 
-// change describes the change of one file by another program; "" if there is none.
+// change describes the change of one file by another program. It returns "" if there is none.
 func (r *run) change(ctx context.Context, t *freshness.Tracker, f freshness.File) string {
 	if f.Version == "" {
 		return ""
@@ -86,7 +84,7 @@ func (r *run) change(ctx context.Context, t *freshness.Tracker, f freshness.File
 		return f.Path + " was removed by somebody else."
 	case now.Version == f.Version:
 		if !f.Settled || now.Stamp != f.Stamp {
-			o.Kind = freshness.Seen // later an equal stamp shows without a read that it is unchanged
+			o.Kind = freshness.Seen // later, an equal stamp means that the file is unchanged, and it need not be read
 			t.Observe(o)
 		}
 		return ""
@@ -95,14 +93,14 @@ func (r *run) change(ctx context.Context, t *freshness.Tracker, f freshness.File
 	}
 	text, whole, err := r.a.Files.Changed(ctx, r.clientSession(), f, now)
 	if err != nil {
-		return "" // it is being changed right now; the next check reports it
+		return "" // the file is being changed; the next check reports it
 	}
 	o.Kind, o.Part = freshness.Told, !whole
 	t.Observe(o)
 	return fmt.Sprintf("%s was changed by somebody else since you saw it:\n%s", f.Path, strings.TrimRight(text, "\n"))
 }
 
-// filling returns the reminder that the window fills up, once for each session.
+// filling returns the reminder that the window is filling up, once for each session.
 func (r *run) filling() string {
 	st := r.State()
 	used := st.Context.Total()

@@ -14,8 +14,8 @@ type built struct {
 	req      *llm.Request
 	fold     *history.State
 	plan     *history.Plan
-	estimate int // tokens, before calibration
-	size     int // tokens, calibrated
+	estimate int // estimated tokens, before calibration
+	size     int // estimated tokens, calibrated
 }
 
 // fitted is the rest of a conversation that did not fit into the window. It stays the same while it fits, so that the same messages
@@ -25,17 +25,16 @@ type fitted struct {
 	messages []llm.Message // the kept messages before upto
 }
 
-// build makes the next request. It depends on the stored session alone, however
-// that came about: by a turn, a resume, a rewind or a compaction. (TRIM-12) The one
-// exception is a conversation that did not fit: what was left out is not stored,
-// and after a resume something else may be left out.
+// build makes the next request. The request depends only on the stored session. It does not matter whether a turn, a
+// resume, a rewind or a compaction led to this session. (TRIM-12) There is one exception: if the conversation did not fit
+// into the window, the choice of what to leave out is not stored. A resume may choose differently.
 func (c *Conversation) build() built {
 	st := c.State()
 	return c.buildOf(st, c.inView(st), new(planned))
 }
 
-// next is build for the holder of the turn. It continues the plan of the last
-// request, so that only new messages have to be planned.
+// next is build for the holder of the turn. It continues the plan of the last request, so only new messages must be
+// planned.
 func (c *Conversation) next() built {
 	c.mu.Lock()
 	ses, fit := c.ses, c.fitted
@@ -47,7 +46,7 @@ func (c *Conversation) next() built {
 	return c.buildOf(st, c.inView(st), &c.plan)
 }
 
-// inView returns the messages of the session, or what was fitted of them.
+// inView returns the messages to send: those of the session, or the fitted ones.
 func (c *Conversation) inView(st session.State) []llm.Message {
 	c.mu.Lock()
 	f, mute := c.fitted, c.mute
@@ -58,10 +57,9 @@ func (c *Conversation) inView(st session.State) []llm.Message {
 	return append(f.messages[:len(f.messages):len(f.messages)], st.Messages[f.upto:]...)
 }
 
-// muted returns the messages without the thinking of the first n. A provider that
-// checks thinking accepts that it is missing at the beginning, but not that
-// something in front of it has changed. After a resume, a rewind, a compaction or a
-// fit, system text, tools or messages may have changed. (WIRE-1)
+// muted returns the messages without the thinking of the first n. A provider that checks thinking accepts that thinking is
+// missing at the beginning. It does not accept that content before the thinking has changed. After a resume, a rewind, a
+// compaction or a fit, system text, tools or messages may have changed. (WIRE-1)
 func (c *Conversation) muted(messages []llm.Message, n int) []llm.Message {
 	if !c.a.checks || n == 0 {
 		return messages
@@ -79,17 +77,17 @@ func (c *Conversation) muted(messages []llm.Message, n int) []llm.Message {
 	return out
 }
 
-// planned is the plan of the last request, to be continued by the next one.
+// planned is the plan of the last request. The next request continues it.
 type planned struct {
 	of    *session.Session
 	after *fitted
 
 	fold   *history.State
-	breaks int  // applied so far
+	breaks int  // number of applied cold points
 	owed   bool // the answer after the last of them had not arrived
 }
 
-// add continues the plan to the end of a conversation that has only grown.
+// add continues the plan to the end of a conversation. The earlier messages must not have changed.
 func (p *planned) add(e *history.Engine, all []llm.Message, breaks []history.Point) *history.Plan {
 	if p.fold == nil {
 		p.fold = e.NewState()
@@ -115,9 +113,8 @@ func (p *planned) answered(all []llm.Message, i int) {
 	}
 }
 
-// buildOf is the one place where requests are made: history makes the
-// conversation valid and decides what is left out. p is the plan of a shorter
-// request of the same conversation, or new. (TRIM-12, CTX-3)
+// buildOf is the only function that makes requests. history makes the conversation valid and decides what is left out. p is
+// the plan of a shorter request of the same conversation, or a new one. (TRIM-12, CTX-3)
 func (c *Conversation) buildOf(st session.State, messages []llm.Message, p *planned) built {
 	a := c.a
 	all := history.Normalize(append(c.system[:len(c.system):len(c.system)], messages...))
@@ -132,9 +129,10 @@ func (c *Conversation) buildOf(st session.State, messages []llm.Message, p *plan
 	return b
 }
 
-// breaks returns the cold points of a conversation: requests for which the provider's cache had no earlier part. They depend only
-// on what is stored, so a resume plans as the earlier process did. A resume after a pause is a cold point because of the time that
-// has passed. After an immediate resume the cache is still warm, and another plan would only cost.
+// breaks returns the cold points of a conversation: requests before which the provider's cache held nothing of it. They
+// depend only on what is stored, so a resume makes the same plan as the earlier process. A resume after a pause is a cold
+// point because of the time that has passed. An immediate resume is not: the cache is still warm, and another plan would
+// only cost.
 func (a *Agent) breaks(st session.State, all []llm.Message) []history.Point {
 	var out []history.Point
 	var last *llm.Message // the previous answer
@@ -180,8 +178,7 @@ func frontier(all []llm.Message, breaks []history.Point) int {
 	return len(all)
 }
 
-// fit leaves out messages until the request has at most limit tokens, and an
-// eighth less, so that the next requests fit too. (CTX-2)
+// fit leaves out messages until the request is an eighth below limit tokens, so that the next requests fit, too. (CTX-2)
 func (c *Conversation) fit(limit int) built {
 	st := c.State()
 	b := c.build()

@@ -60,8 +60,7 @@ type rig struct {
 	events []agent.Event
 }
 
-// newRig makes a rig. change, which may be nil, changes the agent before it is
-// used.
+// newRig makes a rig. change may be nil. Otherwise it changes the agent before its first use.
 func newRig(t testing.TB, wire string, script llmtest.Script, answer handler, change func(*agent.Agent)) *rig {
 	t.Helper()
 	server, err := llmtest.Start(llmtest.Config{Script: script, Handler: answer})

@@ -18,7 +18,7 @@ type run struct {
 	loops loopDetector
 	cut   int // answers in a row that were cut off or empty
 
-	byTasks llm.Usage // what tasks used; guarded by Conversation.mu
+	byTasks llm.Usage // usage of tasks; guarded by Conversation.mu
 
 	telling sync.Mutex
 	each    func(Event)
@@ -34,10 +34,9 @@ func (r *run) tell(e Event) {
 	r.each(e)
 }
 
-// Run adds the person's message and lets the model work until it is done. each,
-// which may be nil, gets every event, one at a time; it must not call Run,
-// Compact or Rewind. When ctx ends, what happened so far is stored, and the error
-// is that of ctx. With no parts the conversation goes on where it was cut off.
+// Run adds the person's message and lets the model work until it is done. Without parts the conversation continues where it
+// was interrupted. each may be nil. Otherwise it gets every event, one at a time. It must not call Run, Compact or Rewind.
+// When ctx ends, everything that has happened so far is stored, and Run returns the error of ctx.
 func (c *Conversation) Run(ctx context.Context, said []llm.Part, each func(Event)) (Outcome, error) {
 	if err := c.enter(ctx); err != nil {
 		return Outcome{End: Failed}, err
@@ -54,7 +53,7 @@ func (c *Conversation) Run(ctx context.Context, said []llm.Part, each func(Event
 	return r.out, err
 }
 
-// work is the loop: ask the model, run its calls, ask again.
+// work is the loop: send a request, run the calls of the answer, send the next request.
 func (r *run) work(ctx context.Context, said []llm.Part) error {
 	moved, err := r.follow(ctx)
 	if err != nil {
@@ -77,8 +76,7 @@ func (r *run) work(ctx context.Context, said []llm.Part) error {
 	return err
 }
 
-// begin stores the person's message with the reminders that are due. It reports
-// whether there is anything to ask.
+// begin stores the person's message with the current reminders. It reports whether a request is due.
 func (r *run) begin(ctx context.Context, said []llm.Part) (bool, error) {
 	st := r.State()
 	last := llm.Role("")

@@ -66,8 +66,7 @@ func TestFileInPrompt(t *testing.T) {
 	})
 }
 
-// After a compaction the prompt still shows the file, which can be changed without
-// being read. (CTX-4)
+// After a compaction the prompt still shows the file, and the file can be changed without being read. (CTX-4)
 func TestFileInPromptCompacted(t *testing.T) {
 	edit := call("edit_file", `{"path":"NOTES.md","edits":[{"old_text":"one","new_text":"two"}]}`)
 	r := newRig(t, "messages", llmtest.Script{}, turns(says("Fine, and that is all there is to say."), says("Fine."), says("", edit)), nil)

@@ -12,17 +12,15 @@ import (
 	"github.com/stet-dev/stet/tokens"
 )
 
-// storing is how long it may take to store an event after the caller's context
-// has ended.
+// storing is the time limit of storing an event after the caller's context has ended.
 const storing = 10 * time.Second
 
-// append stores bodies, and before them the observations of files since the last
-// event. It does so even if ctx has ended, so that nothing is lost.
+// append stores the pending observations and decisions, and then bodies. It does so even if ctx has ended, so that nothing
+// is lost.
 //
-// If another process has added events to the session meanwhile, but no messages,
-// the bodies are stored behind them. If it has added messages, the error is
-// session.ErrStale: see elsewhere. After any error the pending observations are
-// dropped, as after a crash.
+// Another process may have added events to the session. If it added no messages, the bodies are stored after its events. If
+// it added messages, the error is session.ErrStale: see elsewhere. After any error the pending events are dropped, as after
+// a crash.
 func (c *Conversation) append(ctx context.Context, bodies ...session.Body) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storing)
 	defer cancel()
@@ -59,8 +57,8 @@ func (c *Conversation) store(ctx context.Context, ses *session.Session, all []se
 	}
 }
 
-// newest returns the event number of the newest message of the conversation, 0 if
-// there is none. Two states with the same number have the same messages.
+// newest returns the event number of the newest message, or 0 if there is none. Two states of a session with the same
+// number have the same messages.
 func newest(st session.State) uint64 {
 	if n := len(st.Marks); n > 0 {
 		return st.Marks[n-1]
@@ -68,10 +66,9 @@ func newest(st session.State) uint64 {
 	return 0
 }
 
-// elsewhere makes the error that another process, or another Conversation of this
-// process, has gone on with the session. If the model has answered in this turn,
-// its work is kept in a fork. If only the person has spoken, nothing is stored:
-// they can say it again, in the session or in a fork.
+// elsewhere returns the error that another process, or another Conversation of this process, has continued the session. If
+// the model has answered in this turn, the turn's work is kept in a fork. Otherwise nothing is stored, because the person
+// can repeat the prompt.
 func (c *Conversation) elsewhere(ctx context.Context, ses *session.Session, was session.State, all []session.Body, err error) error {
 	since := time.Now()
 	if added, _, failed := c.a.Store.Events(ctx, was.ID, was.Last); failed == nil && len(added) > 0 {
@@ -108,7 +105,7 @@ func (c *Conversation) create(ctx context.Context, all []session.Body) error {
 	return nil
 }
 
-// restore sets the state that is derived from the stored session: what the tools know of files, and the last reported size.
+// restore sets the state that follows from the stored session: what the tools know about files, and the last reported size.
 func (c *Conversation) restore() {
 	st := c.ses.State()
 	c.mu.Lock()
@@ -131,7 +128,7 @@ func (c *Conversation) restore() {
 	}
 }
 
-// tracker returns what the tools know of files, or nil if that is not known.
+// tracker returns what the tools know about files, or nil if there is no tracker.
 func (c *Conversation) tracker() *freshness.Tracker {
 	c.mu.Lock()
 	client := c.client

@@ -10,8 +10,8 @@ import (
 	"github.com/stet-dev/stet/tool"
 )
 
-// grace is how long a call may still take after its context has ended. A tool that
-// ignores its context is not waited for any longer.
+// grace is how long a call may take after its context has ended. After that, a tool that ignores its context is no longer
+// waited for.
 const grace = 500 * time.Millisecond
 
 // panicked is a panic in a tool.
@@ -25,9 +25,8 @@ func (p *panicked) Error() string { return fmt.Sprintf("panic: %v", p.value) }
 // errNothing is the error of a tool that ended its goroutine.
 var errNothing = errors.New("it ended without a result")
 
-// within does the work and waits for it until ctx has ended, and for patience
-// after that. Then the error is that of ctx, and the outcome of the work is not
-// known. A panic becomes an error of type *panicked.
+// within runs the work and waits for its end. After ctx has ended, it waits for at most patience. Then it returns the error
+// of ctx, and it is not known whether the work was done. A panic becomes an error of type *panicked.
 func (w work) within(ctx context.Context, patience time.Duration) (tool.Result, error) {
 	type outcome struct {
 		result tool.Result

@@ -10,7 +10,7 @@ import (
 	"github.com/stet-dev/stet/tool"
 )
 
-// Results for calls without a result.
+// Results of calls that have no result of their own.
 const (
 	unknown     = "[no result: the program ended before it was stored. Whether the call was done is not known: look before you make it again.]"
 	goneBack    = "[no result: the person went back to before it was there. Whether the call was done is not known: look before you make it again.]"
@@ -20,7 +20,7 @@ const (
 	cutCall     = "[not run: the answer reached the limit of its length within this call. Make it again in smaller pieces.]"
 )
 
-// refuse stores a result for calls that are not run. It says that they were not.
+// refuse stores results for calls that are not run. The results say so.
 func (r *run) refuse(ctx context.Context, calls []llm.Part) error {
 	for _, call := range calls {
 		if err := r.skip(ctx, call, notRun); err != nil {
@@ -30,7 +30,7 @@ func (r *run) refuse(ctx context.Context, calls []llm.Part) error {
 	return nil
 }
 
-// skip stores a result for a call that is not run; why is what the model is told.
+// skip stores a result for a call that is not run. why is the text for the model.
 func (r *run) skip(ctx context.Context, call llm.Part, why string) error {
 	d := done{call: call, result: failed(call, tool.Cancelled, why)}
 	if err := r.append(ctx, result(d)); err != nil {
@@ -40,9 +40,8 @@ func (r *run) skip(ctx context.Context, call llm.Part, why string) error {
 	return nil
 }
 
-// settle stores a result for calls of the last answer that have none: the process
-// ended before the result was stored, or the person went back to that point. The
-// calls are not run again, because they may have been done.
+// settle stores results for calls of the last answer that have none. Either the process ended before the result was stored,
+// or the person went back to a point before the result. The calls are not run again, because they may have been done.
 func (r *run) settle(ctx context.Context) error {
 	st := r.State()
 	why := unknown
@@ -69,14 +68,14 @@ func (r *run) settle(ctx context.Context) error {
 			}
 		}
 		if m.Role == llm.User && !m.Local {
-			return nil // the conversation has gone on
+			return nil // the conversation has continued
 		}
 	}
 	return nil
 }
 
-// isObject reports whether arguments are a JSON object. Empty arguments count as
-// one: some models send them for a tool without parameters.
+// isObject reports whether arguments are a JSON object. Empty arguments count as one, because some models send them for a
+// tool without parameters.
 func isObject(args string) bool {
 	args = strings.TrimSpace(args)
 	return args == "" || strings.HasPrefix(args, "{") && json.Valid([]byte(args))

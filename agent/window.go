@@ -9,24 +9,23 @@ import (
 	"github.com/stet-dev/stet/tokens"
 )
 
-// window is how many tokens the model takes, prompt and answer together.
+// window returns the number of tokens that the model accepts, for prompt and answer together.
 func (a *Agent) window() int {
 	return cmp.Or(a.Limits.Window, a.model.Window, 128_000)
 }
 
-// output is how many tokens an answer may have.
+// output returns the largest number of tokens of an answer.
 func (a *Agent) output() int {
 	return min(cmp.Or(a.MaxTokens, 8192), max(a.window()/4, 1))
 }
 
-// most is the largest prompt that leaves room for an answer.
+// most returns the largest size of a prompt, in tokens, that leaves room for an answer.
 func (a *Agent) most() int {
 	reserve := min(cmp.Or(a.Limits.Reserve, 4096), a.window()/8)
 	return max(a.window()-a.output()-max(reserve, 0), a.window()/4)
 }
 
-// limit is the size of the prompt from which on the conversation is compacted.
-// (CTX-4)
+// limit returns the size of the prompt, in tokens, at which the conversation is compacted. (CTX-4)
 func (a *Agent) limit() int {
 	share := cmp.Or(a.Limits.Compact, 0.92)
 	if share < 0 {
@@ -35,21 +34,18 @@ func (a *Agent) limit() int {
 	return min(int(share*float64(a.window())), a.most())
 }
 
-// warned is the size of the prompt from which on a reminder says that the window
-// fills up.
+// warned returns the size of the prompt, in tokens, at which a reminder says that the window is filling up.
 func (a *Agent) warned() int {
 	return min(int(cmp.Or(a.Limits.Warn, 0.80)*float64(a.window())), a.limit())
 }
 
-// longest returns how many bytes a result may have, if an answer has that many
-// calls: together a quarter of the window. So the next request fits, also after tools
-// that return much.
+// longest returns the largest size of a result in bytes, for an answer with that many calls. Together the results take at
+// most a quarter of the window. So the next request fits, even if tools return very much.
 func (a *Agent) longest(calls int) int {
 	return max(3*(a.window()/4)/calls, 1000)
 }
 
-// cutText cuts a text to n bytes. What is too much is replaced by a line in the
-// middle.
+// cutText cuts a text to n bytes. A line in the middle replaces the rest.
 func cutText(s string, n int) string {
 	if len(s) <= n {
 		return s
@@ -78,7 +74,7 @@ func (c *Conversation) size(estimate int) int {
 	return c.meter.Size(estimate)
 }
 
-// Fill says what fills the window in the next request.
+// Fill says which parts take how much of the window in the next request.
 func (c *Conversation) Fill() Fill { return c.fill(c.build()) }
 
 func (c *Conversation) fill(b built) Fill {
