@@ -26,7 +26,7 @@ func (h *Handler) perMinute() int {
 	return h.Rate
 }
 
-// account has the use of a token over all its client sessions.
+// account counts the calls and questions of a token over all its client sessions.
 type account struct {
 	limiter *ratelimit.Limiter
 	asking  int // open questions; guarded by Handler.mu

@@ -11,7 +11,7 @@ import (
 	"github.com/stet-dev/stet/policy"
 )
 
-// session has the use and the grants of a client session.
+// session counts the calls of a client session, and has its grants and its suspension.
 type session struct {
 	name  string
 	ready chan struct{} // closed when it is known whether the session is suspended

@@ -10,7 +10,7 @@ import (
 // maxBehind is the limit of a subscription's unfetched events.
 const maxBehind = 4096
 
-// Subscription follows a queue.
+// Subscription delivers the events of a queue.
 type Subscription struct {
 	queue  *Queue
 	events events

@@ -53,8 +53,8 @@ func stampOf(st atomicfile.Stat) Stamp {
 // unsettled is the time after a change in which another change may not change the file's times.
 const unsettled = 2 * time.Second
 
-// Settled reports whether every later change will change the stamp, because the last change was long enough before now. now
-// is the time at which the stamp was taken.
+// Settled reports whether every later change will change the stamp, because the last change was more than 2 s before now. The
+// argument is the time at which the stamp was taken.
 func (s Stamp) Settled(now time.Time) bool {
 	last := max(s.Mtime, s.Ctime)
 	return now.UnixNano()-last > int64(unsettled)
