@@ -18,31 +18,31 @@ type Journal struct {
 	Delay time.Duration // how long an entry may wait for others; 0: 500 ms
 	Log   *slog.Logger  // nil: nothing is logged
 
-	mu      sync.Mutex
-	waiting []Entry
-	writer  bool  // a goroutine will write the waiting entries
-	failed  error // the error of the newest attempt to write to the trail; nil: the trail can be written
-	trouble repeats.Filter
-	now     chan struct{} // of capacity 1: tells the goroutine to write without more delay
-	closed  chan struct{}
-	done    bool
-	wg      sync.WaitGroup
+	mu       sync.Mutex
+	waiting  []Entry
+	writer   bool  // a goroutine will write the waiting entries
+	failed   error // the error of the newest attempt to write to the trail; nil: the trail can be written
+	failures repeats.Filter
+	now      chan struct{} // of capacity 1: tells the goroutine to write without more delay
+	closed   chan struct{}
+	done     bool
+	wg       sync.WaitGroup
 }
 
 // maxDelay is the longest delay of waiting entries after failed attempts.
 const maxDelay = 5 * time.Second
 
-// These are numbers of waiting entries. At many, the entries are written without more delay. From tooMany on, the call that
-// adds an entry also writes them. Both apply only if the last attempt to write succeeded. At most, Later takes no more
+// These are numbers of waiting entries. At flushAt, the entries are written without more delay. From blockAt on, the call that
+// adds an entry also writes them. Both apply only if the last attempt to write succeeded. At maxWaiting, Later takes no more
 // entries.
 const (
-	many    = 250
-	tooMany = 5_000
-	most    = 10_000
+	flushAt    = 250
+	blockAt    = 5_000
+	maxWaiting = 10_000
 )
 
-// patience is the time limit of one write to the trail.
-const patience = 15 * time.Second
+// writeTimeout is the time limit of one write to the trail.
+const writeTimeout = 15 * time.Second
 
 var errMany = errors.New("the audit trail cannot be written: too many entries wait")
 
@@ -55,10 +55,10 @@ func (j *Journal) Later(e Entry) error {
 	}
 	stamp(&e)
 	n, err := j.add(e)
-	if n < tooMany && !errors.Is(err, ErrLost) {
+	if n < blockAt && !errors.Is(err, ErrLost) {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), writeTimeout)
 	defer cancel()
 	if err != nil { // the trail may have been restored meanwhile: try again
 		_, err = j.Now(ctx, e)
@@ -75,7 +75,7 @@ func (j *Journal) add(e Entry) (int, error) {
 	switch {
 	case j.done:
 		return 0, ErrClosed
-	case len(j.waiting) >= most:
+	case len(j.waiting) >= maxWaiting:
 		return 0, errors.Join(errMany, j.failed)
 	case errors.Is(j.failed, ErrLost):
 		return 0, j.failed
@@ -85,8 +85,8 @@ func (j *Journal) add(e Entry) (int, error) {
 	if j.failed != nil {
 		return 0, nil
 	}
-	if len(j.waiting) == many {
-		j.hurry()
+	if len(j.waiting) == flushAt {
+		j.flushSoon()
 	}
 	return len(j.waiting), nil
 }
@@ -99,7 +99,7 @@ func (j *Journal) log(ctx context.Context, entries []Entry) ([]Entry, error) {
 	}
 	j.mu.Lock()
 	waiting := len(j.waiting)
-	failures, after, report := j.tried(err)
+	failures, after, report := j.noteResult(err)
 	j.mu.Unlock()
 	after = after.Round(time.Millisecond)
 	switch {
@@ -114,17 +114,17 @@ func (j *Journal) log(ctx context.Context, entries []Entry) ([]Entry, error) {
 	return chained, err
 }
 
-// tried records the result of an attempt to write to the trail. It returns how many attempts have failed in a row, for how
+// noteResult records the result of an attempt to write to the trail. It returns how many attempts have failed in a row, for how
 // long, and whether to log that. The caller holds mu.
-func (j *Journal) tried(err error) (failures int, after time.Duration, report bool) {
+func (j *Journal) noteResult(err error) (failures int, after time.Duration, report bool) {
 	j.failed = err
 	if err == nil {
-		failures, after = j.trouble.Over()
+		failures, after = j.failures.Over()
 		return failures, after, failures > 0
 	}
-	j.trouble.First = time.Minute
-	_, report = j.trouble.Say("")
-	failures, after = j.trouble.Run()
+	j.failures.First = time.Minute
+	_, report = j.failures.Say("")
+	failures, after = j.failures.Run()
 	return failures, after, report
 }
 
@@ -173,7 +173,7 @@ func (j *Journal) Close() error {
 	}
 	j.mu.Unlock()
 	j.wg.Wait()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), writeTimeout)
 	defer cancel()
 	return j.Flush(ctx)
 }
@@ -210,13 +210,13 @@ func (j *Journal) schedule() {
 	if delay <= 0 {
 		delay = 500 * time.Millisecond
 	}
-	failures, _ := j.trouble.Run()
+	failures, _ := j.failures.Run()
 	delay = max(delay, min(delay<<min(failures, 10), maxDelay))
 	j.wg.Go(func() { j.write(delay) })
 }
 
-// hurry makes the goroutine write without more delay. The caller holds mu.
-func (j *Journal) hurry() {
+// flushSoon makes the goroutine write without more delay. The caller holds mu.
+func (j *Journal) flushSoon() {
 	select {
 	case j.now <- struct{}{}:
 	default:
@@ -235,7 +235,7 @@ func (j *Journal) write(delay time.Duration) {
 	j.mu.Lock()
 	j.writer = false
 	j.mu.Unlock()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), writeTimeout)
 	defer cancel()
 	_ = j.Flush(ctx) // log has reported the error, and the entries still wait
 }
