@@ -52,7 +52,7 @@ func (d *Dialog) approve(ctx context.Context, src Source, quiet bool) error {
 	defer func() { cancel(); <-done }()
 	go func() {
 		defer close(done)
-		defer d.rescue()
+		defer d.resetOnPanic()
 		for {
 			e, err := src.Next(ctx)
 			if err != nil {
@@ -137,7 +137,7 @@ func (a *approving) wait(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan error, 1)
 	go func() {
-		defer a.d.rescue()
+		defer a.d.resetOnPanic()
 		if a.d.byKeys() && !a.quiet {
 			ended <- a.d.idle(ctx)
 			return
@@ -183,7 +183,7 @@ func (a *approving) askFirst(ctx context.Context) error {
 	var answer approval.Answer
 	answered := make(chan error, 1)
 	go func() {
-		defer a.d.rescue()
+		defer a.d.resetOnPanic()
 		var err error
 		answer, err = a.d.ask(asking, q, func() int { return int(a.count.Load()) }, func() ([]byte, error) { return a.src.Content(asking, q.ID) })
 		answered <- err
@@ -272,7 +272,7 @@ func (a *approving) answer(ctx context.Context, q approval.Question, answer appr
 		a.remove(q.ID)
 	}
 	if err != nil {
-		a.d.complain(err) // a question that is still open is asked again
+		a.d.printError(err) // a question that is still open is asked again
 		return nil
 	}
 	a.answered = true

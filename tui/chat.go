@@ -81,7 +81,7 @@ func (c *Chat) Run(ctx context.Context) error {
 	}
 	p := tea.NewProgram(m, options...)
 	m.send = p.Send
-	rescue := func() { // resets the terminal if f panics in another goroutine
+	resetOnPanic := func() { // resets the terminal if f panics in another goroutine
 		if r := recover(); r != nil {
 			_ = p.ReleaseTerminal()
 			panic(r)
@@ -89,14 +89,14 @@ func (c *Chat) Run(ctx context.Context) error {
 	}
 	m.start = func(f func() then) tea.Cmd {
 		working.Go(func() {
-			defer rescue()
+			defer resetOnPanic()
 			p.Send(f())
 		})
 		return nil
 	}
 	if c.Questions != nil {
 		working.Go(func() {
-			defer rescue()
+			defer resetOnPanic()
 			forward(ctx, c.Questions, p.Send)
 		})
 	}

@@ -26,8 +26,8 @@ type runningCall struct {
 	task  string
 }
 
-// happen shows an event of the agent.
-func (m *chat) happen(e agent.Event) {
+// showEvent shows an event of the agent.
+func (m *chat) showEvent(e agent.Event) {
 	if e.Task != "" && e.Kind != agent.CallBegins && e.Kind != agent.CallEnds {
 		return // the output of a sub-agent is for its parent agent
 	}
@@ -141,7 +141,7 @@ func (m *chat) callEnded(e agent.Event) {
 		text, failed = e.Err.Error(), true
 	}
 	m.print(blockCall, func(columns int) []string {
-		lines := m.call(e.Call, text, failed, took(e.Took), columns, false)
+		lines := m.call(e.Call, text, failed, durationText(e.Took), columns, false)
 		if e.Task != "" {
 			for i := range lines {
 				lines[i] = clip("  "+lines[i], columns)

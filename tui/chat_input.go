@@ -265,7 +265,7 @@ func (m *chat) enter() tea.Cmd {
 
 func (m *chat) quit() tea.Cmd {
 	m.interrupt()
-	m.bye, m.full = true, nil
+	m.quitting, m.full = true, nil
 	if id := m.Talk.ID(); id != "" {
 		m.printer.gap()
 		m.printer.print(folded(m.paint(dim, "stet chat --resume "+id+" goes on with this")), m.columns())

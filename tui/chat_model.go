@@ -43,10 +43,10 @@ type chat struct {
 	deciding *decision // about asked[0]; nil: no question is shown
 	draft    string    // the text in the input before the question or the list was shown
 
-	ready   bool    // keys are accepted as answers: no key was pressed for quietTime
-	unasked bool    // the question appeared by itself, and not by Tab or after an answer
-	waits   int     // number of waits for quietTime so far
-	later   tea.Cmd // commands to run after this update
+	ready      bool    // keys are accepted as answers: no key was pressed for quietTime
+	unprompted bool    // the question appeared by itself, and not by Tab or after an answer
+	waits      int     // number of waits for quietTime so far
+	later      tea.Cmd // commands to run after this update
 
 	closedWhileTyping string // how the question was closed while its answer was being typed; "": none was
 
@@ -54,9 +54,9 @@ type chat struct {
 	files   []string // the last list of files
 	listing bool     // a new list is being made
 
-	list *picker // nil: there is no list
-	full *pager  // nil: the chat is on the screen
-	bye  bool    // the chat is ending
+	list     *picker // nil: there is no list
+	full     *pager  // nil: the chat is on the screen
+	quitting bool    // the chat is ending
 
 	interrupted bool // Ctrl-C ended it
 }
@@ -122,12 +122,12 @@ func (m *chat) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	var cmd tea.Cmd
 	if _, ok := msg.(printed); ok {
 		m.printer.printing = false
-	} else if !m.bye {
+	} else if !m.quitting {
 		cmd = m.update(msg)
 		cmd, m.later = tea.Batch(cmd, m.later), nil
 	}
 	switch {
-	case m.bye && m.printer.idle():
+	case m.quitting && m.printer.idle():
 		return m, tea.Quit
 	case m.full != nil: // finished lines wait until the pager is closed
 		return m, cmd
@@ -161,7 +161,7 @@ func (m *chat) update(msg tea.Msg) tea.Cmd {
 	case tea.PasteMsg:
 		return m.paste(msg.Content)
 	case agentEvent:
-		m.happen(msg.Event)
+		m.showEvent(msg.Event)
 	case note:
 		m.note(msg)
 	case approval.Event:

@@ -46,7 +46,7 @@ func (c *Chat) runPlain(ctx context.Context) error {
 			return ctx.Err()
 		}
 		if err != nil {
-			d.complain(err)
+			d.printError(err)
 		}
 	}
 }

@@ -21,7 +21,7 @@ func (m *chat) question(e approval.Event) {
 		m.asked = append(m.asked, *e.Opened)
 		if m.deciding == nil && m.closedWhileTyping == "" && m.list == nil && m.input.Value() == "" {
 			m.decide() // otherwise the person is busy, and opens the question with Tab
-			m.unasked = true
+			m.unprompted = true
 		}
 	case e.Closed != nil:
 		m.questionClosed(*e.Closed)
@@ -51,7 +51,7 @@ func (m *chat) decide() {
 	m.draft = m.input.Value()
 	m.empty()
 	m.deciding = &decision{q: m.asked[0], editor: m.Editor != "", open: func() int { return len(m.asked) }}
-	m.unasked = false
+	m.unprompted = false
 	m.waitForQuiet()
 	m.showQuestion(100)
 }
@@ -70,10 +70,10 @@ func (m *chat) waitForQuiet() {
 	}))
 }
 
-// tooEarly processes a key that is pressed before the question accepts keys. If the person was beginning to write when the
+// earlyKey processes a key that is pressed before the question accepts keys. If the person was beginning to write when the
 // question appeared, the key goes to the input, and the question is put aside.
-func (m *chat) tooEarly(k tea.KeyPressMsg) tea.Cmd {
-	if m.unasked && k.Text != "" {
+func (m *chat) earlyKey(k tea.KeyPressMsg) tea.Cmd {
+	if m.unprompted && k.Text != "" {
 		m.deciding = nil
 		m.setInput(m.draft)
 		m.draft = ""
@@ -126,7 +126,7 @@ func (m *chat) questionKey(k tea.KeyPressMsg) tea.Cmd {
 	byKey := m.deciding != nil && m.deciding.byKey()
 	switch {
 	case byKey && !m.ready:
-		return m.tooEarly(k)
+		return m.earlyKey(k)
 	case byKey && k.Text != "":
 		return m.follow(m.deciding.typed(k.Text))
 	}
@@ -186,7 +186,7 @@ func (m *chat) follow(next step) tea.Cmd {
 func (m *chat) listQuestions() {
 	p := &picker{title: "Decide on which first?"}
 	for _, q := range m.asked {
-		p.all = append(p.all, choice{text: q.Tool + " wants to " + wish(q), id: q.ID})
+		p.all = append(p.all, choice{text: q.Tool + " wants to " + action(q), id: q.ID})
 	}
 	p.chosen = func(c choice) tea.Cmd {
 		if i := m.asked.find(c.id); i >= 0 { // otherwise it was answered elsewhere

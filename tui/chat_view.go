@@ -17,7 +17,7 @@ import (
 
 // View implements tea.Model.
 func (m *chat) View() tea.View {
-	if m.bye || m.width == 0 { // the first message is the size
+	if m.quitting || m.width == 0 { // the first message is the size
 		return tea.NewView("")
 	}
 	if m.full != nil && !m.printer.printing { // a piece would be printed on the pager's screen
@@ -83,7 +83,7 @@ func (m *chat) progress() []string {
 		if m.turn.stopped {
 			words = "stopping"
 		}
-		if t := took(time.Since(m.turn.since)); t != "" {
+		if t := durationText(time.Since(m.turn.since)); t != "" {
 			words += " " + t
 		}
 		out = append(out, clip(m.paint(cyan, frames[m.turn.frame%len(frames)])+m.paint(dim, " "+words+" · Ctrl-C interrupts"), m.columns()))
@@ -92,7 +92,7 @@ func (m *chat) progress() []string {
 		out = append(out, clip(m.words(dim, "queued: "+short(q, 200)), m.columns()))
 	}
 	if len(m.asked) > 0 && m.deciding == nil {
-		out = append(out, fold(m.words(yellow, "? "+m.asked[0].Tool+" wants to "+wish(m.asked[0])+": Tab to decide"), m.columns())...)
+		out = append(out, fold(m.words(yellow, "? "+m.asked[0].Tool+" wants to "+action(m.asked[0])+": Tab to decide"), m.columns())...)
 	}
 	return append([]string{""}, out...)
 }

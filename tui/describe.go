@@ -129,8 +129,8 @@ func thousands(n int) string {
 	return fmt.Sprint(n)
 }
 
-// took returns a duration, or "" if it is below a second.
-func took(d time.Duration) string {
+// durationText returns a duration, or "" if it is below a second.
+func durationText(d time.Duration) string {
 	if d < time.Second {
 		return ""
 	}

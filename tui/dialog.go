@@ -76,7 +76,7 @@ func (d *Dialog) ask(ctx context.Context, q approval.Question, open func() int, 
 		case next.show:
 			c.unseen = d.show(q, -1)
 		case next.err != nil:
-			d.complain(next.err)
+			d.printError(next.err)
 		case next.note != "":
 			for line := range strings.Lines(next.note) {
 				d.say("", strings.TrimSuffix(line, "\n"))
@@ -132,7 +132,7 @@ func (d *Dialog) printf(format string, args ...any) {
 // say writes a line in a style.
 func (d *Dialog) say(style, text string) { d.printf("%s\n", d.painter().text(style, text)) }
 
-func (d *Dialog) complain(err error) { d.say(yellow, err.Error()) }
+func (d *Dialog) printError(err error) { d.say(yellow, err.Error()) }
 
 func (d *Dialog) input() *input {
 	if d.in == nil {

@@ -17,7 +17,7 @@ func runEditor(command, name string, text []byte, in io.Reader, out io.Writer) (
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	file := filepath.Join(dir, harmless(name))
+	file := filepath.Join(dir, safeFileName(name))
 	if err := os.WriteFile(file, text, 0o600); err != nil {
 		return nil, err
 	}
@@ -32,9 +32,9 @@ func runEditor(command, name string, text []byte, in io.Reader, out io.Writer) (
 	return os.ReadFile(file)
 }
 
-// harmless returns a file name of letters, digits, ".", "_" and "-". It keeps the extension, so that an editor recognises
+// safeFileName returns a file name of letters, digits, ".", "_" and "-". It keeps the extension, so that an editor recognises
 // the language. It has no characters that are special in a shell.
-func harmless(name string) string {
+func safeFileName(name string) string {
 	name = strings.Map(func(r rune) rune {
 		if r < 0x80 && (r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("._-", r)) {
 			return r

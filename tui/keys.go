@@ -58,8 +58,8 @@ func (d *Dialog) enterKeys() (leave func(), err error) {
 	return leave, nil
 }
 
-// rescue is deferred in goroutines. After a panic, it resets the terminal before the program ends.
-func (d *Dialog) rescue() {
+// resetOnPanic is deferred in goroutines. After a panic, it resets the terminal before the program ends.
+func (d *Dialog) resetOnPanic() {
 	if r := recover(); r != nil {
 		d.mu.Lock()
 		leave := d.leaveKeys
@@ -90,7 +90,7 @@ func (d *Dialog) promptKey(ctx context.Context, text string) (string, error) {
 		switch {
 		case errors.Is(err, errSeveral):
 			d.printf("\n")
-			d.complain(err)
+			d.printError(err)
 			if err := d.input().quiet(ctx); err != nil {
 				return "", err
 			}

@@ -45,7 +45,7 @@ func (l *Lines) Tell(e agent.Event) {
 			text, failed = e.Err.Error(), true
 		}
 		l.End()
-		for _, line := range pt.call(e.Call, text, failed, took(e.Took), 1000, false) {
+		for _, line := range pt.call(e.Call, text, failed, durationText(e.Took), 1000, false) {
 			_, _ = fmt.Fprintln(l.Err, line) // an error must not end the agent's work
 		}
 	case e.Kind == agent.Changed:

@@ -78,7 +78,7 @@ func TestTerminal(t *testing.T) {
 	}
 	typed(t, tty, 6)
 	var q approval.Queue
-	p := sit(t, &q, func(d *tui.Dialog) { d.In = tty })
+	p := startPerson(t, &q, func(d *tui.Dialog) { d.In = tty })
 	a := ask(t.Context(), &q, question())
 	p.expect(" >")
 	if _, err := keys.WriteString("r\n"); err != nil {
@@ -100,8 +100,8 @@ type keyPerson struct {
 	before unix.Termios
 }
 
-// sitWithKeys starts to answer the questions of q on a terminal with 100 columns.
-func sitWithKeys(t *testing.T, q *approval.Queue, editor string) *keyPerson {
+// startKeyPerson starts to answer the questions of q on a terminal with 100 columns.
+func startKeyPerson(t *testing.T, q *approval.Queue, editor string) *keyPerson {
 	t.Helper()
 	keys, tty := openPTY(t)
 	if err := unix.IoctlSetWinsize(int(tty.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Col: 100, Row: 20}); err != nil {
@@ -142,7 +142,7 @@ func (p *keyPerson) press(keys string) {
 // Each choice is one key, without Enter.
 func TestKeys(t *testing.T) {
 	var q approval.Queue
-	p := sitWithKeys(t, &q, "printf more >>")
+	p := startKeyPerson(t, &q, "printf more >>")
 	p.expect("waiting for questions (q ends)")
 	for _, step := range []struct {
 		do   func()
@@ -196,7 +196,7 @@ func TestKeys(t *testing.T) {
 // Input that arrives at once, in a paste, or before the question is shown is not accepted as an answer.
 func TestKeysPaste(t *testing.T) {
 	var q approval.Queue
-	p := sitWithKeys(t, &q, "")
+	p := startKeyPerson(t, &q, "")
 	p.expect("waiting")
 	p.press("aa\na\n")
 	a := ask(t.Context(), &q, question())
@@ -226,7 +226,7 @@ func TestKeysPaste(t *testing.T) {
 // A change that was not shown is approved by a typed word. The rest of a paste does not approve it.
 func TestKeysUnseen(t *testing.T) {
 	var q approval.Queue
-	p := sitWithKeys(t, &q, "")
+	p := startKeyPerson(t, &q, "")
 	large := question()
 	large.Diff = tool.ParseDiff(large.Diff.Text() + strings.Repeat("+line\n", 200))
 	a := ask(t.Context(), &q, large)
@@ -259,7 +259,7 @@ func TestKeysList(t *testing.T) {
 			runtime.Gosched()
 		}
 	}
-	p := sitWithKeys(t, &q, "")
+	p := startKeyPerson(t, &q, "")
 	open := func(keys, path string) {
 		t.Helper()
 		p.expect("[q]uit")
@@ -316,7 +316,7 @@ func TestKeysList(t *testing.T) {
 func TestKeysEnd(t *testing.T) {
 	for _, asks := range []bool{false, true} {
 		var q approval.Queue
-		p := sitWithKeys(t, &q, "")
+		p := startKeyPerson(t, &q, "")
 		p.expect("waiting")
 		var a *asked
 		if asks {

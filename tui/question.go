@@ -13,7 +13,7 @@ const maxLine = 400
 // question returns the lines of a question, with at most that many lines of its diff; -1: all of them. unseen is a sentence
 // on what is not shown, or "".
 func (pt painter) question(q approval.Question, most int) (lines []string, unseen string) {
-	lines = append(lines, pt.text(bold, q.Tool+" wants to "+wish(q)))
+	lines = append(lines, pt.text(bold, q.Tool+" wants to "+action(q)))
 	if from := origin(q); from != "" {
 		lines = append(lines, pt.text("", from))
 	}
@@ -67,8 +67,8 @@ func about(q approval.Question) string {
 	return pathText(q.Path)
 }
 
-// wish says what the call would do, after "wants to".
-func wish(q approval.Question) string {
+// action says what the call would do, after "wants to".
+func action(q approval.Question) string {
 	switch {
 	case q.Outside():
 		return "be called"

@@ -30,14 +30,14 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// failing is a source with one question. Its next call panics.
-type failing struct {
+// panickingSource is a source with one question. Its next call panics.
+type panickingSource struct {
 	tui.Source
 	asked bool
 	then  <-chan struct{}
 }
 
-func (f *failing) Next(context.Context) (approval.Event, error) {
+func (f *panickingSource) Next(context.Context) (approval.Event, error) {
 	if f.asked {
 		<-f.then
 		panic("the source")
@@ -48,13 +48,13 @@ func (f *failing) Next(context.Context) (approval.Event, error) {
 	return approval.Event{Opened: &q}, nil
 }
 
-// silent is a conversation without messages.
-type silent struct{ tui.Talk }
+// emptyTalk is a conversation without messages.
+type emptyTalk struct{ tui.Talk }
 
-func (silent) ID() string           { return "" }
-func (silent) State() session.State { return session.State{} }
-func (silent) Fill() agent.Fill     { return agent.Fill{} }
-func (silent) Spent() agent.Spent   { return agent.Spent{} }
+func (emptyTalk) ID() string           { return "" }
+func (emptyTalk) State() session.State { return session.State{} }
+func (emptyTalk) Fill() agent.Fill     { return agent.Fill{} }
+func (emptyTalk) Spent() agent.Spent   { return agent.Spent{} }
 
 // panicOnTerminal asks a question on the terminal that is the standard input and output. It panics when file 3 has input.
 func panicOnTerminal(what string) {
@@ -64,12 +64,12 @@ func panicOnTerminal(what string) {
 		close(then)
 	}()
 	if what == "chat" {
-		c := &tui.Chat{In: os.Stdin, Out: os.Stdout, Env: []string{"TERM=xterm"}, Talk: silent{}, Questions: &failing{then: then}}
+		c := &tui.Chat{In: os.Stdin, Out: os.Stdout, Env: []string{"TERM=xterm"}, Talk: emptyTalk{}, Questions: &panickingSource{then: then}}
 		_ = c.Run(context.Background())
 		os.Exit(0)
 	}
 	d := &tui.Dialog{In: os.Stdin, Out: os.Stdout, Keys: true}
-	_ = d.Approve(context.Background(), &failing{then: then})
+	_ = d.Approve(context.Background(), &panickingSource{then: then})
 	os.Exit(0)
 }
 
@@ -125,8 +125,8 @@ func (p *person) types(line string) {
 	}
 }
 
-// sit starts to answer the questions of q.
-func sit(t *testing.T, q *approval.Queue, change func(*tui.Dialog)) *person {
+// startPerson starts to answer the questions of q.
+func startPerson(t *testing.T, q *approval.Queue, change func(*tui.Dialog)) *person {
 	t.Helper()
 	sub := q.Subscribe()
 	t.Cleanup(func() { sub.Close() })
@@ -211,7 +211,7 @@ func TestDialog(t *testing.T) {
 	} {
 		t.Run(strings.Join(test.keys, ","), func(t *testing.T) {
 			var q approval.Queue
-			p := sit(t, &q, nil)
+			p := startPerson(t, &q, nil)
 			a := ask(t.Context(), &q, question())
 			text := p.expect(" >")
 			for _, want := range []string{
@@ -257,7 +257,7 @@ func TestEditor(t *testing.T) {
 		return func(d *tui.Dialog) { d.Editor = script + " " + arg }
 	}
 	var q approval.Queue
-	p := sit(t, &q, with("more"))
+	p := startPerson(t, &q, with("more"))
 	a := ask(t.Context(), &q, question())
 	p.expect("[e]dit")
 	p.types("e")
@@ -272,7 +272,7 @@ func TestEditor(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	for arg, says := range map[string]string{"none": "nothing was changed", "fail": "exit status 1"} {
-		p := sit(t, &q, with(arg))
+		p := startPerson(t, &q, with(arg))
 		ctx, cancel := context.WithCancel(t.Context())
 		a := ask(ctx, &q, question())
 		p.expect(" >")
@@ -290,7 +290,7 @@ func TestEditor(t *testing.T) {
 // Answers that are not possible for a question are not offered and not accepted.
 func TestNarrow(t *testing.T) {
 	var q approval.Queue
-	p := sit(t, &q, func(d *tui.Dialog) { d.Editor = "false" })
+	p := startPerson(t, &q, func(d *tui.Dialog) { d.Editor = "false" })
 	narrow := question()
 	narrow.Grantable, narrow.Editable, narrow.Why, narrow.Notes, narrow.Path = false, false, "control file", []tool.Note{tool.Control, "odd"}, "my hooks/.envrc"
 	narrow.Again, narrow.Before = 1, ""
@@ -318,7 +318,7 @@ func TestNarrow(t *testing.T) {
 // When another person answers a question, it leaves the screen. What was being typed does not answer the next question.
 func TestAnsweredElsewhere(t *testing.T) {
 	var q approval.Queue
-	p := sit(t, &q, nil)
+	p := startPerson(t, &q, nil)
 	first := ask(t.Context(), &q, question())
 	p.expect(" >")
 	second := question()
@@ -353,7 +353,7 @@ func TestCoveredIsNotShown(t *testing.T) {
 			runtime.Gosched()
 		}
 	}
-	p := sit(t, &q, nil)
+	p := startPerson(t, &q, nil)
 	p.expect("write one.go")
 	p.expect(" >")
 	p.types("s")
@@ -378,7 +378,7 @@ func TestCoveredIsNotShown(t *testing.T) {
 
 func TestLongDiff(t *testing.T) {
 	var q approval.Queue
-	p := sit(t, &q, func(d *tui.Dialog) { d.Lines, d.Color = 8, true })
+	p := startPerson(t, &q, func(d *tui.Dialog) { d.Lines, d.Color = 8, true })
 	long := question()
 	lines := long.Diff.Text() + "+" + strings.Repeat("y", 1000) + "\n"
 	for i := range 20 {
@@ -416,7 +416,7 @@ func TestLongDiff(t *testing.T) {
 // A change that cannot be shown is approved only by a typed word. The word is enough.
 func TestTooLargeToShow(t *testing.T) {
 	var q approval.Queue
-	p := sit(t, &q, nil)
+	p := startPerson(t, &q, nil)
 	large := question()
 	large.Diff, large.Notes = tool.Diff{}, []tool.Note{tool.Large}
 	a := ask(t.Context(), &q, large)
@@ -456,7 +456,7 @@ func TestPipedAnswers(t *testing.T) {
 	} {
 		var q approval.Queue
 		ctx, cancel := context.WithCancel(t.Context())
-		p := sit(t, &q, nil)
+		p := startPerson(t, &q, nil)
 		p.expect("waiting for questions")
 		if _, err := io.WriteString(p.keys, test.piped); err != nil {
 			t.Fatal(err)
@@ -537,7 +537,7 @@ func TestQuit(t *testing.T) {
 		{func(p *person) { p.keys.Close() }, io.EOF},
 	} {
 		var q approval.Queue
-		p := sit(t, &q, nil)
+		p := startPerson(t, &q, nil)
 		ctx, cancel := context.WithCancel(t.Context())
 		a := ask(ctx, &q, question())
 		p.expect(" >")
@@ -577,7 +577,7 @@ func TestSourceEnds(t *testing.T) {
 // The choices are explained. A person can choose which open question comes first.
 func TestListAndHelp(t *testing.T) {
 	var q approval.Queue
-	p := sit(t, &q, nil)
+	p := startPerson(t, &q, nil)
 	other := question()
 	other.Path = "src/\x1b[2Jother.go"
 	a := ask(t.Context(), &q, question())
