@@ -2,7 +2,8 @@ package workspace
 
 import "strings"
 
-// aliases are common names of encodings that are in neither register, in the form that squeeze returns. Each maps to a registered name.
+// aliases are common names of encodings that are in neither register, in the form that lettersAndDigits returns. Each maps to a
+// registered name.
 var aliases = map[string]string{
 	"u8": "utf-8", "cp65001": "utf-8", "utf8sig": "utf-8-sig", "utf8bom": "utf-8-sig", "utf8withbom": "utf-8-sig",
 	"646": "us-ascii", "ucs2": "utf-16le", "ucs2le": "utf-16le", "ucs2be": "utf-16be",
@@ -23,7 +24,7 @@ var aliases = map[string]string{
 // aliasOf returns the registered name of an encoding for another spelling: without hyphens, with other hyphens, or as Python and Windows
 // name it. It returns "" if there is none.
 func aliasOf(name string) string {
-	s := squeeze(name)
+	s := lettersAndDigits(name)
 	for _, prefix := range []string{"codepage", "windows", "win", "ms", "ibm"} {
 		if n, ok := strings.CutPrefix(s, prefix); ok && isNumber(n) {
 			s = "cp" + n
@@ -47,8 +48,8 @@ func aliasOf(name string) string {
 	return ""
 }
 
-// squeeze returns only the letters and digits of a name, in lower case.
-func squeeze(name string) string {
+// lettersAndDigits returns only the letters and digits of a name, in lower case.
+func lettersAndDigits(name string) string {
 	return strings.Map(func(c rune) rune {
 		switch {
 		case 'a' <= c && c <= 'z' || '0' <= c && c <= '9':

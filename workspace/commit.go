@@ -187,7 +187,7 @@ func (fc *fileChange) breakClaim(name, temp string) error {
 		return err
 	}
 	if err := fc.pl.dir.RenameNew(temp, mine); err == nil {
-		fc.r.saveLitter(fc.pl.dir, mine)
+		fc.r.keepTempFile(fc.pl.dir, mine)
 		if err := fc.pl.dir.Remove(mine); err != nil {
 			return err
 		}

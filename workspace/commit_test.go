@@ -35,10 +35,10 @@ func (tr *tree) others(n int) []*tree {
 	return all
 }
 
-// TestCommitsAreAlone lets roots with separate states add lines to one file, with delays during their commits. It runs with
+// TestConcurrentCommits lets roots with separate states add lines to one file, with delays during their commits. It runs with
 // the directory's lock, without it, and with some roots of each kind. Every acknowledged line is in the file, no refused
 // line is, and no displaced content is lost. (FILE-14, FILE-15)
-func TestCommitsAreAlone(t *testing.T) {
+func TestConcurrentCommits(t *testing.T) {
 	rounds := 3
 	if soak() {
 		rounds = 20
@@ -119,13 +119,13 @@ func addLines(t *testing.T, unlocked func(n int) bool) (acknowledged, refused in
 			refused++
 		}
 	}
-	tr.noLitter()
+	tr.noTempFiles()
 	return acknowledged, refused
 }
 
-// TestCreateAndRemoveAreAlone lets roots with separate states create and remove one file without the directory's lock. Of
+// TestConcurrentCreateAndRemove lets roots with separate states create and remove one file without the directory's lock. Of
 // two concurrent creations one succeeds. A refused removal removes nothing.
-func TestCreateAndRemoveAreAlone(t *testing.T) {
+func TestConcurrentCreateAndRemove(t *testing.T) {
 	tr := newTree(t, Options{})
 	roots := tr.others(4)
 	for _, o := range roots {
@@ -165,7 +165,7 @@ func TestCreateAndRemoveAreAlone(t *testing.T) {
 	if is := err == nil; there != 0 && there != 1 || is != (there == 1) {
 		t.Errorf("%d creations more than removals, and the file is there: %v", there, is)
 	}
-	tr.noLitter()
+	tr.noTempFiles()
 }
 
 // TestForeignWriter lets another program rename its file to the name during a commit. That file is the newest, so it stays,
@@ -197,7 +197,7 @@ func TestForeignWriter(t *testing.T) {
 			if got := tr.get("f"); got != last {
 				t.Errorf("the file holds %q", got)
 			}
-			tr.noLitter()
+			tr.noTempFiles()
 		})
 	}
 }
@@ -241,7 +241,7 @@ func TestDeadClaim(t *testing.T) {
 				if b, err := tr.Kept(VersionOf([]byte("of the dead\n"))); err != nil || string(b) != "of the dead\n" {
 					t.Errorf("kept: %q, %v", b, err)
 				}
-				tr.noLitter()
+				tr.noTempFiles()
 			})
 		})
 	}
@@ -268,7 +268,7 @@ func TestForeignLock(t *testing.T) {
 		if took := time.Since(began); took > 2*time.Second {
 			t.Errorf("the write took %v", took)
 		}
-		tr.noLitter()
+		tr.noTempFiles()
 	})
 }
 

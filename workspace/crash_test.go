@@ -50,7 +50,7 @@ func TestKilledWhileWriting(t *testing.T) {
 		if err := root.Close(); err != nil {
 			t.Fatal(err)
 		}
-		tr.noLitter()
+		tr.noTempFiles()
 		// The earlier content can be restored.
 		if acknowledged > 0 {
 			if _, err := tr.Kept(VersionOf([]byte(crashText(acknowledged - 1)))); err != nil {
@@ -159,8 +159,8 @@ func countLitter(t *testing.T, tr *tree) int {
 	return n
 }
 
-// TestSweepSparesTheLiving checks that temporary files of a running process are not removed.
-func TestSweepSparesTheLiving(t *testing.T) {
+// TestSweepKeepsFilesOfRunningProcess checks that temporary files of a running process are not removed.
+func TestSweepKeepsFilesOfRunningProcess(t *testing.T) {
 	tr := newTree(t, Options{})
 	name, err := tr.state.tempName(".")
 	if err != nil {
@@ -212,7 +212,7 @@ func TestSweptContentIsKept(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer second.Close()
-	tr.noLitter()
+	tr.noTempFiles()
 	if b, err := second.Kept(VersionOf([]byte("the only copy"))); err != nil || string(b) != "the only copy" {
 		t.Errorf("%q, %v", b, err)
 	}

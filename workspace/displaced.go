@@ -37,7 +37,7 @@ func (fc *fileChange) keepAfter(displaced *os.File, aside string) error {
 		return nil
 	}
 	if fc.tooLarge() {
-		fc.lose("the old content: too large to be kept, there is no undo")
+		fc.noteLost("the old content: too large to be kept, there is no undo")
 		return nil
 	}
 	if aside == "" || !fc.movable() || fc.moveOld(displaced, aside) != nil {
@@ -89,14 +89,15 @@ func (fc *fileChange) afterKeeping() {
 	s := fc.r.state
 	file, err := s.versions.backup(s.tree, fc.pl.path, fc.was)
 	if err != nil {
-		fc.lose(s.fault("the backup, though the old version is kept", err).Error())
+		fc.noteLost(s.fault("the backup, though the old version is kept", err).Error())
 		return
 	}
 	fc.out.Backup = file
 }
 
-// lose records what could not be kept. It does not write to out.Lost, because fill may write to out.Lost at the same time.
-func (fc *fileChange) lose(what string) { fc.unkept = append(fc.unkept, what) }
+// noteLost records what could not be kept. It does not write to out.Lost, because fill may write to out.Lost at the same
+// time.
+func (fc *fileChange) noteLost(what string) { fc.unkept = append(fc.unkept, what) }
 
 // version returns the version of the opened file, or "" if there is none.
 func (fc *fileChange) version() (Version, error) {

@@ -56,7 +56,7 @@ func TestLinksThatLeave(t *testing.T) {
 		_, err = list(tr, p, ListOptions{})
 		wantErr(t, "list "+s, err, ErrPath)
 	}
-	tr.outsideIs("file")
+	tr.outsideHas("file")
 	// A walk shows links and follows none of them.
 	err := tr.Walk(ctx, tr.path("."), ListOptions{}, func(e Entry) error {
 		if strings.Contains(e.Path.String(), "dir/") || e.Path.String() == "dir" && e.Kind != Link {
@@ -69,8 +69,8 @@ func TestLinksThatLeave(t *testing.T) {
 	}
 }
 
-// outsideIs checks that nothing outside was changed or made.
-func (tr *tree) outsideIs(names ...string) {
+// outsideHas checks that nothing outside was changed or made.
+func (tr *tree) outsideHas(names ...string) {
 	tr.t.Helper()
 	entries, err := os.ReadDir(tr.out)
 	if err != nil {
@@ -141,5 +141,5 @@ func TestRootByDescriptor(t *testing.T) {
 	wantErr(t, "read", err, ErrRootGone)
 	_, err = tr.write("new", "x", "", WriteMode{})
 	wantErr(t, "write", err, ErrRootGone)
-	tr.outsideIs()
+	tr.outsideHas()
 }

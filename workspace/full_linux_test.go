@@ -67,7 +67,7 @@ func fillUp(t *testing.T, tr *tree, dir string) {
 		default:
 			t.Fatalf("%d bytes: %v, and there are %d", size, err, len(got))
 		}
-		tr.noLitter()
+		tr.noTempFiles()
 	}
 	if full == 0 {
 		t.Error("the disk was never full")
@@ -79,7 +79,7 @@ func fillUp(t *testing.T, tr *tree, dir string) {
 	if _, err := os.Lstat(tr.abs("new")); !errors.Is(err, os.ErrNotExist) {
 		t.Error("a part of the new file is there")
 	}
-	tr.noLitter()
+	tr.noTempFiles()
 }
 
 // TestFullDiskIsNamed checks that the error names the full file system.
@@ -124,7 +124,7 @@ func TestFullDiskIsNamed(t *testing.T) {
 			wantErr(t, "create", err, ErrFull)
 			tr.has("new", false)
 		}
-		tr.noLitter()
+		tr.noTempFiles()
 		if err := errors.Join(root.Close(), os.Remove(ballast)); err != nil {
 			t.Error(err)
 		}

@@ -37,17 +37,17 @@ func stepFor(size int64) int64 {
 // lineIndex says approximately where lines begin: marks[i] is the number of line feeds in the first (i+1)*step bytes. An
 // index in the cache is never changed.
 type lineIndex struct {
-	marks  []int64
-	step   int64
-	feeds  int64 // number of line feeds in the scanned bytes
-	upTo   int64 // number of scanned bytes: a multiple of step, or the size of the file
-	done   bool  // the whole file was scanned
-	ragged bool  // the scanned file does not end with a line feed
+	marks        []int64
+	step         int64
+	feeds        int64 // number of line feeds in the scanned bytes
+	upTo         int64 // number of scanned bytes: a multiple of step, or the size of the file
+	done         bool  // the whole file was scanned
+	unterminated bool  // the scanned file does not end with a line feed
 }
 
 // lines returns the number of lines in the scanned bytes.
 func (x *lineIndex) lines() int64 {
-	if x.done && x.ragged {
+	if x.done && x.unterminated {
 		return x.feeds + 1
 	}
 	return x.feeds
@@ -114,7 +114,7 @@ func (x *lineIndex) skipHole(t *text) bool {
 		}
 	}
 	if x.upTo >= t.size {
-		x.done, x.ragged = true, true
+		x.done, x.unterminated = true, true
 	}
 	return true
 }
@@ -125,10 +125,10 @@ func (x *lineIndex) finish(t *text, last []byte) {
 		// The end of the file is the end of the last full block.
 		tail := make([]byte, len(t.nl))
 		n, _ := t.at.ReadAt(tail, x.upTo-int64(len(tail)))
-		x.ragged = string(tail[:n]) != t.nl
+		x.unterminated = string(tail[:n]) != t.nl
 		return
 	}
-	x.ragged = len(last) > 0 && !bytes.HasSuffix(last, []byte(t.nl))
+	x.unterminated = len(last) > 0 && !bytes.HasSuffix(last, []byte(t.nl))
 }
 
 // cursor finds the line feeds of a file in their order.

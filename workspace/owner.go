@@ -189,7 +189,7 @@ func (r *Root) sweepDir(dir, prefix string) {
 		case !strings.HasPrefix(name, tempPrefix) || !strings.HasSuffix(name, tempEnd):
 			continue
 		case strings.HasPrefix(name, prefix):
-			r.saveLitter(pl.dir, name)
+			r.keepTempFile(pl.dir, name)
 		case !claimOf(pl.dir, name, prefix):
 			continue
 		}
@@ -205,7 +205,7 @@ func claimOf(dir *atomicfile.Dir, name, prefix string) bool {
 	return err == nil && strings.HasPrefix(temp, prefix)
 }
 
-func (r *Root) saveLitter(dir *atomicfile.Dir, name string) {
+func (r *Root) keepTempFile(dir *atomicfile.Dir, name string) {
 	f, err := dir.Open(name)
 	if err != nil {
 		return

@@ -47,8 +47,8 @@ type Page struct {
 	Unstable bool    // the file was written to during the read
 }
 
-// small is the largest size of a file that is read completely for a page. (FILE-8)
-const small = mb
+// wholeLimit is the largest size of a file that is read completely for a page. (FILE-8)
+const wholeLimit = mb
 
 func (q PageRequest) withDefaults(limit int64) (PageRequest, error) {
 	if q.Line < 0 || q.Lines < 0 || q.Column < 0 || q.Width < -1 || q.Bytes < 0 {
@@ -120,14 +120,14 @@ func (r *Root) pageOnce(ctx context.Context, f *opened, q PageRequest) (Page, er
 
 // pager makes one page.
 type pager struct {
-	root *Root
-	ctx  context.Context
-	f    *opened
-	q    PageRequest
-	buf  []byte // of block bytes
-	text text
-	know indexed
-	page Page
+	root  *Root
+	ctx   context.Context
+	f     *opened
+	q     PageRequest
+	buf   []byte // of block bytes
+	text  text
+	index indexed
+	page  Page
 
 	began time.Time // a time before the first byte was read
 }
@@ -147,7 +147,7 @@ func (b *pager) run() (Page, error) {
 		b.page.Unstable = true
 	}
 	if b.text.at == io.ReaderAt(b.f) && !b.page.Unstable && b.f.stat.Size > 0 && b.page.Info.Stamp.Settled(b.began) {
-		b.root.pages.store(b.know)
+		b.root.pages.store(b.index)
 	}
 	return b.page, nil
 }
@@ -156,34 +156,34 @@ func (b *pager) run() (Page, error) {
 // file, and its index may be in the cache.
 func (b *pager) load() error {
 	size, o := b.f.stat.Size, b.root.opt
-	b.know, _ = b.root.pages.find(b.f.path, stampOf(b.f.stat), b.text.nl)
-	whole := size <= small || b.q.Version && b.know.version == "" && size <= o.WriteLimit
+	b.index, _ = b.root.pages.find(b.f.path, stampOf(b.f.stat), b.text.nl)
+	whole := size <= wholeLimit || b.q.Version && b.index.version == "" && size <= o.WriteLimit
 	switch {
 	case whole:
-		c, err := b.root.readWhole(b.ctx, b.f, max(small, o.WriteLimit)+1)
+		c, err := b.root.readWhole(b.ctx, b.f, max(wholeLimit, o.WriteLimit)+1)
 		if err != nil {
 			return err
 		}
 		b.text.at, b.text.size = memory(c.Data), int64(len(c.Data))
 		b.page.Version, b.page.Unstable = c.Version, c.Unstable
-		b.know = indexed{}
-	case b.q.Version && b.know.version == "" && size <= o.ReadLimit:
+		b.index = indexed{}
+	case b.q.Version && b.index.version == "" && size <= o.ReadLimit:
 		v, _, err := sum(b.ctx, io.NewSectionReader(b.f, 0, size))
 		if err != nil {
 			return err
 		}
-		b.know.version = v
+		b.index.version = v
 		b.page.Version = v
 	default:
-		b.page.Version = b.know.version
+		b.page.Version = b.index.version
 	}
 	if !whole && b.f.stat.Blocks >= 0 && b.f.stat.Blocks < size-mb {
 		b.text.sparse = b.f.File
 	}
-	if b.know.lines.step == 0 {
-		b.know.lines.step = stepFor(size)
+	if b.index.lines.step == 0 {
+		b.index.lines.step = stepFor(size)
 	}
-	b.know.path, b.know.stamp, b.know.nl = b.f.path, stampOf(b.f.stat), b.text.nl
+	b.index.path, b.index.stamp, b.index.nl = b.f.path, stampOf(b.f.stat), b.text.nl
 	return nil
 }
 
@@ -203,7 +203,7 @@ func (m memory) ReadAt(p []byte, off int64) (int, error) {
 
 // count counts the lines before the page, and then the other lines for a limited time.
 func (b *pager) count() error {
-	x := &b.know.lines
+	x := &b.index.lines
 	need := int64(b.q.Line - 1)
 	if err := x.scan(b.ctx, &b.text, need, nil, b.buf); err != nil {
 		return err
@@ -246,7 +246,7 @@ func (b *pager) lines() error {
 	if b.page.Total == 0 {
 		return nil
 	}
-	x, t, nl := &b.know.lines, &b.text, int64(len(b.text.nl))
+	x, t, nl := &b.index.lines, &b.text, int64(len(b.text.nl))
 	c := cursor{x: x, t: t, buf: b.buf[:stride]}
 	start := b.mark()
 	if b.q.Line > 1 {

@@ -108,7 +108,7 @@ func compare(t *rapid.T, tr *tree, name, text string, q PageRequest) {
 	if pg.Next != next {
 		t.Fatalf("next %d, want %d", pg.Next, next)
 	}
-	if len(text) <= small && pg.Version != VersionOf([]byte(text)) {
+	if len(text) <= wholeLimit && pg.Version != VersionOf([]byte(text)) {
 		t.Fatal("another version")
 	}
 }

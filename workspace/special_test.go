@@ -93,7 +93,7 @@ func TestHardLinks(t *testing.T) {
 	if len(w.Lost) == 0 {
 		t.Error("nothing is said of the link")
 	}
-	tr.outsideIs("file")
+	tr.outsideHas("file")
 	if kept, err := tr.Kept(c.Version); err != nil || string(kept) != secret {
 		t.Errorf("kept %q, %v", kept, err)
 	}

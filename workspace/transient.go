@@ -5,8 +5,8 @@ import (
 	"syscall"
 )
 
-// passing reports whether the same call may succeed a moment later.
-func passing(err error) bool {
+// temporary reports whether the same call may succeed a moment later.
+func temporary(err error) bool {
 	if errors.Is(err, errMoved) {
 		return true
 	}
@@ -15,5 +15,5 @@ func passing(err error) bool {
 			return true
 		}
 	}
-	return sharing(err)
+	return sharingViolation(err)
 }

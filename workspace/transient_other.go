@@ -2,6 +2,6 @@
 
 package workspace
 
-func sharing(error) bool { return false }
+func sharingViolation(error) bool { return false }
 
 func diskFull(error) bool { return false }

@@ -6,9 +6,9 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// sharing reports whether another program, for example a virus scanner, has opened the file in a way that prevents
+// sharingViolation reports whether another program, for example a virus scanner, has opened the file in a way that prevents
 // replacing it.
-func sharing(err error) bool {
+func sharingViolation(err error) bool {
 	return errors.Is(err, windows.ERROR_SHARING_VIOLATION) || errors.Is(err, windows.ERROR_LOCK_VIOLATION)
 }
 

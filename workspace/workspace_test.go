@@ -115,8 +115,8 @@ func keep(r *Root, text string) (Version, error) {
 	return v, r.state.versions.keep(contentOf([]byte(text), v))
 }
 
-// noLitter checks that no temporary file is left in the tree.
-func (tr *tree) noLitter() {
+// noTempFiles checks that no temporary file is left in the tree.
+func (tr *tree) noTempFiles() {
 	tr.t.Helper()
 	err := filepath.WalkDir(tr.dir, func(p string, d os.DirEntry, err error) error {
 		if err == nil && strings.HasPrefix(d.Name(), tempPrefix) {

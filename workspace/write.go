@@ -89,7 +89,7 @@ func retrying(ctx context.Context, p Path, once func() (Written, error)) (Writte
 	pause := 2 * time.Millisecond
 	for try := 0; ; try++ {
 		w, err := once()
-		if err == nil || try == 6 || !passing(err) {
+		if err == nil || try == 6 || !temporary(err) {
 			if errors.Is(err, errMoved) {
 				err = because(ErrPath, "links keep changing")
 			}

@@ -58,7 +58,7 @@ func TestCompareAndSwap(t *testing.T) {
 	if !w.Unchanged || !os.SameFile(before, after) || w.Backup != "" {
 		t.Errorf("unchanged: %+v", w)
 	}
-	tr.noLitter()
+	tr.noTempFiles()
 }
 
 // TestBytesAreUntouched checks line ends, byte-order marks, invalid text, and a missing final newline.
@@ -195,7 +195,7 @@ func TestRemove(t *testing.T) {
 	}
 	_, err = tr.Remove(context.Background(), tr.path("f"), w.Now, WriteMode{})
 	wantErr(t, "gone", err, ErrNotFound)
-	tr.noLitter()
+	tr.noTempFiles()
 }
 
 // TestNothingIsLost lets several writers of two roots on one tree add lines to a file. Each write is based on what the
@@ -238,12 +238,12 @@ func TestNothingIsLost(t *testing.T) {
 	if got := strings.Count(tr.get("f"), "\n"); got != 4*edits {
 		t.Errorf("%d lines of %d", got, 4*edits)
 	}
-	tr.noLitter()
+	tr.noTempFiles()
 }
 
-// TestStrangersAreNotOverwritten lets a program without locks replace the file by rename continuously. At the end, the file
+// TestOtherProgramIsNotOverwritten lets a program without locks replace the file by rename continuously. At the end, the file
 // has the last content of that program, or the content of a write of stet that is based on it.
-func TestStrangersAreNotOverwritten(t *testing.T) {
+func TestOtherProgramIsNotOverwritten(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("there is a window here, and the package says so")
 	}
@@ -296,7 +296,7 @@ func TestStrangersAreNotOverwritten(t *testing.T) {
 		t.Errorf("the last change %q is lost, there is %q", final, last)
 	}
 	t.Logf("%d writes of stet's among %d of the stranger's", n, len(stranger))
-	tr.noLitter()
+	tr.noTempFiles()
 }
 
 // TestCancelled checks that a cancelled write changes nothing.
@@ -312,7 +312,7 @@ func TestCancelled(t *testing.T) {
 	if tr.get("f") != "old" {
 		t.Error("written")
 	}
-	tr.noLitter()
+	tr.noTempFiles()
 }
 
 // A write waits for a lock that another process holds, until its context ends. (FILE-14)
@@ -366,7 +366,7 @@ func TestExecutableMeanwhile(t *testing.T) {
 			if fi, err := os.Stat(tr.abs("f")); err != nil || fi.Mode() != 0o755 {
 				t.Errorf("mode %v, %v", fi.Mode(), err)
 			}
-			tr.noLitter()
+			tr.noTempFiles()
 		})
 	}
 }
