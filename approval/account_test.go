@@ -12,7 +12,7 @@ import (
 // A token's calls and questions are counted over all its sessions. (FILE-10)
 func TestTokenLimits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHouse(t)
+		h := newRig(t)
 		h.file("a.txt", "one\n", 0o644)
 		let := func(account string) (n int) {
 			for session := range 40 {

@@ -44,7 +44,7 @@ func (l lineTool) Plan(ctx context.Context, c tool.Call) (*tool.Plan, error) {
 // faster. (FILE-15)
 func TestTwoAgents(t *testing.T) {
 	const each = 60
-	h := newHouse(t)
+	h := newRig(t)
 	h.Rate, h.Policy.Unattended = -1, true
 	if err := h.Tools.Add(lineTool{h.put}); err != nil {
 		t.Fatal(err)
@@ -75,8 +75,8 @@ func TestTwoAgents(t *testing.T) {
 }
 
 // A session without a name can be suspended separately, like any other session.
-func TestNameless(t *testing.T) {
-	h := newHouse(t)
+func TestSessionWithoutName(t *testing.T) {
+	h := newRig(t)
 	h.Suspicion.Escapes, h.Suspicion.Do = 1, 1
 	h.file("a", "x", 0o644)
 	code(t, h.run(call("", "get", "../x", "")), tool.InvalidPath)

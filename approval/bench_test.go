@@ -16,7 +16,7 @@ func BenchmarkCall(b *testing.B) {
 		b.Fatal(err)
 	}
 	defer store.Close()
-	h := newHouse(b)
+	h := newRig(b)
 	h.Rate, h.Policy.Unattended = -1, true
 	h.Journal = &record.Journal{Trail: store}
 	h.file("a", "one\n", 0o644)

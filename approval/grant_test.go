@@ -21,7 +21,7 @@ func TestGrantAnswersOpenQuestions(t *testing.T) {
 		{approval.Answer{Verdict: approval.Approve, By: "desk"}, map[string]bool{}, "approved"},
 	} {
 		t.Run(string(test.answer.Verdict), func(t *testing.T) {
-			h := newHouse(t)
+			h := newRig(t)
 			h.file(".envrc", "", 0o644)
 			sub := h.queue.Subscribe()
 			defer sub.Close()

@@ -17,7 +17,7 @@ import (
 
 // FILE-6, FILE-11: reads run without a question, writes are asked about, and every step is recorded.
 func TestApprove(t *testing.T) {
-	h := newHouse(t)
+	h := newRig(t)
 	h.file("a.txt", "one\n", 0o644)
 	if res := h.run(call("s", "get", "a.txt", "")); res.Text != "one\n" || res.CallID != "call_1" {
 		t.Errorf("%+v", res)
@@ -42,7 +42,7 @@ func TestApprove(t *testing.T) {
 
 // FILE-6: a person can refuse in two ways: reject and cancel.
 func TestRefuse(t *testing.T) {
-	h := newHouse(t)
+	h := newRig(t)
 	h.file("a.txt", "one\n", 0o644)
 	res, _ := h.asked(call("s", "put", "a.txt", "two"), approval.Answer{Verdict: approval.Reject, Words: "use tabs", By: "desk"})
 	code(t, res, tool.UserRejected)
@@ -63,7 +63,7 @@ func TestRefuse(t *testing.T) {
 // FILE-4: no person answers.
 func TestTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHouse(t)
+		h := newRig(t)
 		start := time.Now()
 		code(t, h.run(call("s", "put", "a.txt", "x")), tool.Timeout)
 		if d := time.Since(start); d != 600*time.Second {
@@ -88,7 +88,7 @@ func TestTimeout(t *testing.T) {
 // The caller disconnects or its time is over: the question is withdrawn.
 func TestCallerEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHouse(t)
+		h := newRig(t)
 		ctx, cancel := context.WithCancel(t.Context())
 		p := h.start(ctx, call("s", "put", "a.txt", "x"))
 		synctest.Wait()
@@ -108,7 +108,7 @@ func TestCallerEnds(t *testing.T) {
 
 // FILE-6: an approval for more than one call.
 func TestGrants(t *testing.T) {
-	h := newHouse(t)
+	h := newRig(t)
 	res, _ := h.asked(call("s", "put", "one.txt", "x"), approval.Answer{Verdict: approval.ForPattern, Pattern: "*.txt"})
 	code(t, res, "")
 	code(t, h.run(call("s", "put", "two.txt", "x")), "")
@@ -136,7 +136,7 @@ func TestGrants(t *testing.T) {
 
 // FILE-13: control files and executables are asked about each time.
 func TestAlwaysAsked(t *testing.T) {
-	h := newHouse(t)
+	h := newRig(t)
 	h.file("run.sh", "#!/bin/sh\n", 0o755)
 	h.file(".envrc", "", 0o644)
 	h.Policy.Rules = []policy.Rule{{Do: policy.Allow}}
@@ -171,7 +171,7 @@ func TestAlwaysAsked(t *testing.T) {
 
 // FILE-6: the person edits the content before approving.
 func TestEdit(t *testing.T) {
-	h := newHouse(t)
+	h := newRig(t)
 	h.file("a.txt", "one\n", 0o644)
 	res, _ := h.asked(call("s", "put", "a.txt", "two\n"), approval.Answer{Verdict: approval.Edit, Content: []byte("three\n")})
 	code(t, res, "")
@@ -203,7 +203,7 @@ func TestEdit(t *testing.T) {
 
 // FILE-15: the file changes while the person looks at the diff.
 func TestChangedMeanwhile(t *testing.T) {
-	h := newHouse(t)
+	h := newRig(t)
 	h.file("a.txt", "1\n2\n3\n4\n5\n", 0o644)
 	sub := h.queue.Subscribe()
 	defer sub.Close()
@@ -239,7 +239,7 @@ func TestChangedMeanwhile(t *testing.T) {
 
 // FILE-15: a person is asked again three times at most.
 func TestKeepsChanging(t *testing.T) {
-	h := newHouse(t)
+	h := newRig(t)
 	line := func(n int) string { return "1\n2\n3\n4\n" + fmt.Sprint("changed ", n, "\n") }
 	h.file("a.txt", line(0), 0o644)
 	sub := h.queue.Subscribe()
@@ -259,7 +259,7 @@ func TestKeepsChanging(t *testing.T) {
 
 // An approval covers only what was shown.
 func TestBound(t *testing.T) {
-	h := newHouse(t)
+	h := newRig(t)
 	sub := h.queue.Subscribe()
 	defer sub.Close()
 	first := h.start(t.Context(), call("s", "put", "a", "harmless"))
@@ -312,24 +312,24 @@ func (relay) Ask(_ context.Context, q approval.Question) (approval.Answer, error
 	return approval.Answer{Verdict: approval.Approve, Seal: q.Seal, Relayed: true}, nil
 }
 
-type nobody struct{ err error }
+type noPerson struct{ err error }
 
-func (n nobody) Ask(context.Context, approval.Question) (approval.Answer, error) {
+func (n noPerson) Ask(context.Context, approval.Question) (approval.Answer, error) {
 	return approval.Answer{}, n.err
 }
 
 func TestNobody(t *testing.T) {
-	h := newHouse(t)
-	for _, a := range []approval.Approver{nil, nobody{approval.ErrNoPerson}} {
+	h := newRig(t)
+	for _, a := range []approval.Approver{nil, noPerson{approval.ErrNoPerson}} {
 		h.Approver = a
 		code(t, h.run(call("s", "put", "a", "x")), tool.PermissionDenied)
 	}
-	h.Approver = nobody{approval.ErrFull}
+	h.Approver = noPerson{approval.ErrFull}
 	code(t, h.run(call("s", "put", "a", "x")), tool.RateLimited)
-	h.Approver = nobody{context.DeadlineExceeded} // its own deadline has passed
+	h.Approver = noPerson{context.DeadlineExceeded} // its own deadline has passed
 	code(t, h.run(call("s", "put", "a", "x")), tool.Timeout)
 	broken := errors.New("the terminal is on fire")
-	h.Approver = nobody{broken}
+	h.Approver = noPerson{broken}
 	if _, err := h.Call(t.Context(), call("s", "put", "a", "x")); !errors.Is(err, broken) {
 		t.Error(err)
 	}
@@ -339,7 +339,7 @@ func TestNobody(t *testing.T) {
 }
 
 func TestUnknownTool(t *testing.T) {
-	h := newHouse(t)
+	h := newRig(t)
 	res := h.run(call("s", "rm", "a", ""))
 	code(t, res, tool.InvalidArgument)
 	if want := `{"success":false,"error":"invalid_argument: There is no tool \"rm\"."}`; res.Text != want {
@@ -357,7 +357,7 @@ func TestUnknownTool(t *testing.T) {
 // FILE-10
 func TestRateLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHouse(t)
+		h := newRig(t)
 		h.file("a", "x", 0o644)
 		read := func(session string) tool.Result { return h.run(call(session, "get", "a", "")) }
 		for i := range 100 {
@@ -406,7 +406,7 @@ func TestRateLimit(t *testing.T) {
 
 // FILE-11: the intent is in the trail before the file is written; without a trail nothing is written.
 func TestIntentFirst(t *testing.T) {
-	h := newHouse(t)
+	h := newRig(t)
 	h.Policy.Unattended = true
 	h.file("a.txt", "one", 0o644)
 	seen := false
@@ -433,7 +433,7 @@ func TestIntentFirst(t *testing.T) {
 
 // FILE-11: a write that broke has an intent without an outcome.
 func TestOutcomeMissing(t *testing.T) {
-	h := newHouse(t)
+	h := newRig(t)
 	h.Policy.Unattended = true
 	h.put.onApply = func(*tool.Plan) { panic("power cut") }
 	func() {
@@ -448,7 +448,7 @@ func TestOutcomeMissing(t *testing.T) {
 
 // Policy also decides about reads: a denied read does not return content.
 func TestDeniedRead(t *testing.T) {
-	h := newHouse(t)
+	h := newRig(t)
 	h.file("secret/key", "sesame", 0o600)
 	secret, err := policy.ParsePattern("secret/**")
 	if err != nil {
@@ -471,7 +471,7 @@ func TestDeniedRead(t *testing.T) {
 func TestSuspicious(t *testing.T) {
 	for _, do := range []policy.Response{policy.Flag, policy.Suspend, policy.RollBack} {
 		t.Run(do.String(), func(t *testing.T) {
-			h := newHouse(t)
+			h := newRig(t)
 			h.Policy.Unattended = true
 			h.Suspicion = policy.Suspicion{Escapes: 3, Do: do}
 			h.RollBack = func(ctx context.Context, session string) error {
@@ -535,7 +535,7 @@ func TestSuspicious(t *testing.T) {
 // is not done.
 func TestSuspendWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHouse(t)
+		h := newRig(t)
 		h.Suspicion = policy.Suspicion{Escapes: 1, Do: policy.RollBack}
 		var rolledBack []record.Write
 		h.RollBack = func(ctx context.Context, session string) (err error) {
@@ -567,7 +567,7 @@ func TestSuspendWaits(t *testing.T) {
 
 // A question without an answer blocks no other call, in its own session or another one.
 func TestStuckQuestion(t *testing.T) {
-	h := newHouse(t)
+	h := newRig(t)
 	h.file("a", "x", 0o644)
 	sub := h.queue.Subscribe()
 	defer sub.Close()

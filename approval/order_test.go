@@ -12,16 +12,16 @@ import (
 	"github.com/stet-dev/stet/tool"
 )
 
-// letIn is a house without questions.
-func letIn(t *testing.T) *house {
-	h := newHouse(t)
+// newUnattendedRig returns a rig whose policy asks no questions.
+func newUnattendedRig(t *testing.T) *rig {
+	h := newRig(t)
 	h.Policy = &policy.Policy{Rules: []policy.Rule{{Do: policy.Allow}}}
 	h.Rate = -1
 	return h
 }
 
 // begin starts calls in this order, runs them concurrently, and returns their results.
-func (h *house) begin(calls ...tool.Call) []chan tool.Result {
+func (h *rig) begin(calls ...tool.Call) []chan tool.Result {
 	var out []chan tool.Result
 	var do []func(context.Context) (tool.Result, error)
 	for _, c := range calls {
@@ -44,7 +44,7 @@ func (h *house) begin(calls ...tool.Call) []chan tool.Result {
 // A session's calls to one file run in the order in which they came, under any name of the file.
 func TestOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := letIn(t)
+		h := newUnattendedRig(t)
 		var calls []tool.Call
 		for i := range 20 {
 			names := []string{"a.txt", "./a.txt", ".//a.txt"}
@@ -62,9 +62,9 @@ func TestOrder(t *testing.T) {
 
 // A call does not wait for unrelated calls: calls to another file, calls of another session, reads, and calls that wait for a
 // person.
-func TestOrderHoldsUpNoOther(t *testing.T) {
+func TestUnrelatedCallsDoNotWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := letIn(t)
+		h := newUnattendedRig(t)
 		h.file("a.txt", "one", 0o644)
 		release := make(chan struct{})
 		h.put.onApply = func(p *tool.Plan) {
@@ -92,7 +92,7 @@ func TestOrderHoldsUpNoOther(t *testing.T) {
 			t.Errorf("the read before the write: %+v", res)
 		}
 
-		h = newHouse(t) // this house asks
+		h = newRig(t) // this rig asks
 		h.file("a.txt", "one", 0o644)
 		out = h.begin(call("s", "put", "a.txt", "two"), call("s", "get", "a.txt", ""), call("s", "put", "a.txt", "three"))
 		if res := <-out[1]; res.Text != "one" {
@@ -115,7 +115,7 @@ func TestOrderHoldsUpNoOther(t *testing.T) {
 // A call that is cancelled while it waits leaves its place. Later calls still run after the earlier ones.
 func TestOrderCancelled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := letIn(t)
+		h := newUnattendedRig(t)
 		release := make(chan struct{})
 		h.put.onApply = func(p *tool.Plan) { <-release }
 		out := h.begin(call("s", "put", "a.txt", "one"))
@@ -144,7 +144,7 @@ func TestOrderCancelled(t *testing.T) {
 // A call without a path may touch any file below the root: later calls wait for it, and it waits for earlier calls.
 func TestOrderOfAll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := letIn(t)
+		h := newUnattendedRig(t)
 		h.file("a.txt", "one", 0o644)
 		release := make(chan struct{})
 		h.put.onApply = func(p *tool.Plan) { <-release }

@@ -10,16 +10,16 @@ import (
 	"github.com/stet-dev/stet/tool"
 )
 
-// far is a tool that acts outside of the workspace. It counts its calls.
-type far struct {
+// outsideTool is a tool that acts outside of the workspace. It counts its calls.
+type outsideTool struct {
 	name  string
 	reads bool
 	done  *int
 }
 
-func (f far) Spec() tool.Spec { return tool.Spec{Name: f.name, ReadOnly: f.reads} }
+func (f outsideTool) Spec() tool.Spec { return tool.Spec{Name: f.name, ReadOnly: f.reads} }
 
-func (f far) Plan(_ context.Context, c tool.Call) (*tool.Plan, error) {
+func (f outsideTool) Plan(_ context.Context, c tool.Call) (*tool.Plan, error) {
 	return &tool.Plan{
 		Call: c, Diff: tool.Diff{Other: string(c.Arguments)}, Notes: []tool.Note{tool.Outside},
 		Apply: func(context.Context) (tool.Result, error) { *f.done++; return tool.Result{Text: "done"}, nil },
@@ -29,11 +29,11 @@ func (f far) Plan(_ context.Context, c tool.Call) (*tool.Plan, error) {
 // Other tools follow the rules of the handler's own tools: a reading tool runs, another one is asked about, and a grant covers only
 // that tool. The trail has these calls, but not as writes to a file.
 func TestWith(t *testing.T) {
-	h := newHouse(t)
+	h := newRig(t)
 	h.file("a.txt", "one\n", 0o644)
 	looked, sent, gone := 0, 0, 0
 	other := new(tool.Set)
-	if err := other.Add(far{"look", true, &looked}, far{"send", false, &sent}, far{"remove", false, &gone}, far{"get", false, &gone}); err != nil {
+	if err := other.Add(outsideTool{"look", true, &looked}, outsideTool{"send", false, &sent}, outsideTool{"remove", false, &gone}, outsideTool{"get", false, &gone}); err != nil {
 		t.Fatal(err)
 	}
 	w := h.With(other)
@@ -122,10 +122,10 @@ func TestWith(t *testing.T) {
 
 // A session grant for such a tool also answers the session's open questions about that tool, and no other question.
 func TestWithGrantAnswersOpenQuestions(t *testing.T) {
-	h := newHouse(t)
+	h := newRig(t)
 	done := 0
 	other := new(tool.Set)
-	if err := other.Add(far{"send", false, &done}, far{"remove", false, &done}); err != nil {
+	if err := other.Add(outsideTool{"send", false, &done}, outsideTool{"remove", false, &done}); err != nil {
 		t.Fatal(err)
 	}
 	w := h.With(other)

@@ -33,7 +33,7 @@ func role() (func() error, bool) {
 var roles = map[string]func() error{
 	"killed":   killed,
 	"once":     killedOnce,
-	"stranger": stranger,
+	"stranger": otherUser,
 }
 
 // again runs the test binary in a role.
@@ -99,8 +99,8 @@ func TestKilled(t *testing.T) {
 	}
 }
 
-// stranger tries to approve as another user.
-func stranger() error {
+// otherUser tries to approve as another user.
+func otherUser() error {
 	conn, err := net.Dial("unix", filepath.Join(os.Getenv(roleEnv+"_DIR"), "s"))
 	if err != nil {
 		return err
@@ -110,7 +110,7 @@ func stranger() error {
 }
 
 // hazards: another user on the machine connects to the local server.
-func TestStranger(t *testing.T) {
+func TestOtherUser(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("only root can be two users")
 	}

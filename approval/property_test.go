@@ -29,7 +29,7 @@ func TestEveryWriteHasItsApproval(t *testing.T) {
 		}
 	}), 1, 8)
 	rapid.Check(t, func(rt *rapid.T) {
-		h := newHouse(t)
+		h := newRig(t)
 		h.Rate = -1
 		plan := steps.Draw(rt, "steps")
 		verdicts := rapid.SliceOfN(rapid.SampledFrom([]approval.Verdict{

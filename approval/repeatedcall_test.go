@@ -175,7 +175,7 @@ func TestOncePruned(t *testing.T) {
 
 // A person's decision also holds for a repeated call: no person is asked again. (FILE-6)
 func TestOnceRejected(t *testing.T) {
-	h := newHouse(t)
+	h := newRig(t)
 	res, _ := h.asked(once("1", "two"), approval.Answer{Verdict: approval.Reject, Words: "no"})
 	code(t, res, tool.UserRejected)
 	res = h.run(once("1", "two"))

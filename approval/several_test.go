@@ -47,7 +47,7 @@ func (s *several) Plan(ctx context.Context, c tool.Call) (*tool.Plan, error) {
 
 // A call that writes to several files gets the strictest decision, and each file is recorded.
 func TestSeveralFiles(t *testing.T) {
-	h := newHouse(t)
+	h := newRig(t)
 	h.file("secret/old", "", 0o644)
 	tools := &several{put: h.put}
 	if err := h.Tools.Add(tools); err != nil {
@@ -95,7 +95,7 @@ func TestSeveralFiles(t *testing.T) {
 
 // When a tool breaks, the caller gets an error and the trail an entry.
 func TestToolBreaks(t *testing.T) {
-	h := newHouse(t)
+	h := newRig(t)
 	broken := errors.New("disk on fire")
 	if err := h.Tools.Add(breaking{broken}); err != nil {
 		t.Fatal(err)

@@ -58,7 +58,7 @@ func client(t *testing.T, conn net.Conn) *approval.Client {
 
 // A person in another process answers, with every kind of answer.
 func TestSocket(t *testing.T) {
-	h := newHouse(t)
+	h := newRig(t)
 	h.file("a.txt", "one\n", 0o644)
 	dial := serve(t, h.queue)
 	early := h.start(t.Context(), call("s", "put", "a.txt", "two\n"))

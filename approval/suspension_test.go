@@ -19,7 +19,7 @@ import (
 func TestSuspendedAtOnce(t *testing.T) {
 	for _, do := range []policy.Response{policy.Suspend, policy.RollBack} {
 		synctest.Test(t, func(t *testing.T) {
-			h := newHouse(t)
+			h := newRig(t)
 			h.file("r", "text", 0o644)
 			h.Suspicion = policy.Suspicion{Escapes: 1, Do: do}
 			release, undoing := make(chan struct{}), make(chan struct{})
@@ -59,15 +59,15 @@ func TestSuspendedAtOnce(t *testing.T) {
 	}
 }
 
-// stubborn is a trail that refuses suspensions for a while.
-type stubborn struct {
+// refusingTrail is a trail that refuses suspensions for a while.
+type refusingTrail struct {
 	*record.Memory
 	full atomic.Bool
 }
 
 var errStubborn = errors.New("no space left")
 
-func (s *stubborn) Log(ctx context.Context, entries ...record.Entry) ([]record.Entry, error) {
+func (s *refusingTrail) Log(ctx context.Context, entries ...record.Entry) ([]record.Entry, error) {
 	for _, e := range entries {
 		if e.Kind == record.Suspend && s.full.Load() {
 			return nil, errStubborn
@@ -78,8 +78,8 @@ func (s *stubborn) Log(ctx context.Context, entries ...record.Entry) ([]record.E
 
 // FILE-11: a suspension that cannot be recorded holds anyway, is recorded as soon as possible, and is not ended by an older Resume.
 func TestSuspensionNotRecorded(t *testing.T) {
-	h := newHouse(t)
-	trail := &stubborn{Memory: h.trail}
+	h := newRig(t)
+	trail := &refusingTrail{Memory: h.trail}
 	trail.full.Store(true)
 	h.Journal = &record.Journal{Trail: trail}
 	t.Cleanup(func() { h.Journal.Close() })
@@ -110,7 +110,7 @@ func TestSuspensionNotRecorded(t *testing.T) {
 
 // FILE-11: when a session is suspended, a read that a person had allowed before is not done.
 func TestSuspendedWhileAsked(t *testing.T) {
-	h := newHouse(t)
+	h := newRig(t)
 	h.file("secret", "sesame", 0o600)
 	h.Policy.Rules = []policy.Rule{{On: policy.Read, Do: policy.Ask}}
 	h.Suspicion = policy.Suspicion{Escapes: 1, Do: policy.Suspend}

@@ -138,8 +138,8 @@ func (f *fileTool) planOn(c tool.Call, path workspace.Path, found workspace.Cont
 	return p, nil
 }
 
-// house is a handler over a real directory, with a person at its queue.
-type house struct {
+// rig is a handler over a real directory, with a person at its queue.
+type rig struct {
 	*approval.Handler
 	t     testing.TB
 	dir   string
@@ -148,9 +148,9 @@ type house struct {
 	trail *record.Memory
 }
 
-func newHouse(t testing.TB) *house {
+func newRig(t testing.TB) *rig {
 	t.Helper()
-	h := &house{t: t, dir: t.TempDir(), queue: new(approval.Queue), trail: new(record.Memory)}
+	h := &rig{t: t, dir: t.TempDir(), queue: new(approval.Queue), trail: new(record.Memory)}
 	root, err := workspace.Open(h.dir, workspace.Options{State: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
@@ -175,7 +175,7 @@ func newHouse(t testing.TB) *house {
 	return h
 }
 
-func (h *house) file(name, content string, mode os.FileMode) {
+func (h *rig) file(name, content string, mode os.FileMode) {
 	h.t.Helper()
 	name = filepath.Join(h.dir, name)
 	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
@@ -187,7 +187,7 @@ func (h *house) file(name, content string, mode os.FileMode) {
 }
 
 // has checks a file's content; "" means that there is no file.
-func (h *house) has(name, want string) {
+func (h *rig) has(name, want string) {
 	h.t.Helper()
 	b, err := os.ReadFile(filepath.Join(h.dir, name))
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -203,7 +203,7 @@ func call(session, name, path, content string) tool.Call {
 	return tool.Call{ID: "call_1", Session: session, Client: "some-agent", Name: name, Arguments: args}
 }
 
-func (h *house) run(c tool.Call) tool.Result {
+func (h *rig) run(c tool.Call) tool.Result {
 	h.t.Helper()
 	res, err := h.Call(h.t.Context(), c)
 	if err != nil {
@@ -219,7 +219,7 @@ type pending struct {
 	done chan struct{}
 }
 
-func (h *house) start(ctx context.Context, c tool.Call) *pending {
+func (h *rig) start(ctx context.Context, c tool.Call) *pending {
 	p := &pending{done: make(chan struct{})}
 	go func() {
 		defer close(p.done)
@@ -228,7 +228,7 @@ func (h *house) start(ctx context.Context, c tool.Call) *pending {
 	return p
 }
 
-func (h *house) wait(p *pending) tool.Result {
+func (h *rig) wait(p *pending) tool.Result {
 	h.t.Helper()
 	select {
 	case <-p.done:
@@ -242,7 +242,7 @@ func (h *house) wait(p *pending) tool.Result {
 }
 
 // next waits for the next open question.
-func (h *house) next(sub *approval.Subscription) approval.Question {
+func (h *rig) next(sub *approval.Subscription) approval.Question {
 	h.t.Helper()
 	for {
 		e, err := sub.Next(h.t.Context())
@@ -255,7 +255,7 @@ func (h *house) next(sub *approval.Subscription) approval.Question {
 	}
 }
 
-func (h *house) answer(q approval.Question, a approval.Answer) {
+func (h *rig) answer(q approval.Question, a approval.Answer) {
 	h.t.Helper()
 	a.Seal = q.Seal
 	if err := h.queue.Answer(q.ID, a); err != nil {
@@ -264,7 +264,7 @@ func (h *house) answer(q approval.Question, a approval.Answer) {
 }
 
 // asked runs a call that causes one question.
-func (h *house) asked(c tool.Call, a approval.Answer) (tool.Result, approval.Question) {
+func (h *rig) asked(c tool.Call, a approval.Answer) (tool.Result, approval.Question) {
 	h.t.Helper()
 	sub := h.queue.Subscribe()
 	defer sub.Close()
@@ -275,7 +275,7 @@ func (h *house) asked(c tool.Call, a approval.Answer) (tool.Result, approval.Que
 }
 
 // said checks the trail's entries of the session, one line each.
-func (h *house) said(session string, want ...string) {
+func (h *rig) said(session string, want ...string) {
 	h.t.Helper()
 	if err := h.Journal.Flush(h.t.Context()); err != nil {
 		h.t.Fatal(err)
