@@ -74,7 +74,7 @@ func TestCallCutOff(t *testing.T) {
 }
 
 // Text that was cut off is continued, a limited number of times.
-func TestWordsCutOff(t *testing.T) {
+func TestTextCutOff(t *testing.T) {
 	overWires(t, func(t *testing.T, wire string) {
 		r := newRig(t, wire, llmtest.Script{}, turns(stops(limitWord[wire], "First half,"), says("second half.")), nil)
 		if out := r.run(r.begin(), "Tell me."); out.Text != "second half." || out.Turns != 2 {
@@ -246,15 +246,15 @@ func TestMaxTurns(t *testing.T) {
 	}
 }
 
-// parked has calls that wait until their context ends.
-type parked struct {
+// waitingTools has calls that wait until their context ends.
+type waitingTools struct {
 	began chan string
 	specs []tool.Spec
 }
 
-func (p *parked) Specs() []tool.Spec { return p.specs }
+func (p *waitingTools) Specs() []tool.Spec { return p.specs }
 
-func (p *parked) Call(ctx context.Context, c tool.Call) (tool.Result, error) {
+func (p *waitingTools) Call(ctx context.Context, c tool.Call) (tool.Result, error) {
 	if string(c.Arguments) == `{"quick":true}` {
 		return tool.Result{CallID: c.ID, Text: "quick"}, nil
 	}
@@ -266,7 +266,7 @@ func (p *parked) Call(ctx context.Context, c tool.Call) (tool.Result, error) {
 // After an interruption, all messages are stored and every call has a result. The next prompt continues from there.
 func TestInterruptedCalls(t *testing.T) {
 	overWires(t, func(t *testing.T, wire string) {
-		tools := &parked{began: make(chan string, 3), specs: []tool.Spec{{Name: "wait", Schema: json.RawMessage(`{"type":"object"}`)}}}
+		tools := &waitingTools{began: make(chan string, 3), specs: []tool.Spec{{Name: "wait", Schema: json.RawMessage(`{"type":"object"}`)}}}
 		r := newRig(t, wire, llmtest.Script{}, turns(says("I wait.",
 			call("wait", `{"quick":true}`), call("wait", `{"n":1}`), call("wait", `{"n":2}`), call("wait", `{"n":3}`),
 		), says("I go on.")), func(a *agent.Agent) { a.Tools, a.Parallel = tools, 2 })
@@ -332,7 +332,7 @@ func TestInterruptedAnswer(t *testing.T) {
 
 // An answer that breaks off in its reasoning or in a call has no part that could be sent back. The same request is sent again, a
 // few times, and the usage counts.
-func TestBrokenUnsaid(t *testing.T) {
+func TestAnswerBreaksOff(t *testing.T) {
 	long := call("write_file", `{"path":"a.txt","content":"`+strings.Repeat("many words ", 50)+`"}`)
 	for _, faults := range []int{1, 4} {
 		overWires(t, func(t *testing.T, wire string) {
@@ -449,7 +449,7 @@ func TestRewoundResult(t *testing.T) {
 }
 
 // When another process continues the session, this one stores nothing in it.
-func TestGoesOnElsewhere(t *testing.T) {
+func TestContinuedElsewhere(t *testing.T) {
 	r := newRig(t, "chat", llmtest.Script{}, says("Yes."), nil)
 	a := r.begin()
 	r.run(a, "One.")
@@ -517,7 +517,7 @@ func TestCompactedElsewhere(t *testing.T) {
 }
 
 // When another process continues or compacts the session, this process's messages are kept in a fork.
-func TestKeptInAFork(t *testing.T) {
+func TestKeptInFork(t *testing.T) {
 	for _, way := range []string{"says", "compacts"} {
 		t.Run(way, func(t *testing.T) {
 			var r *rig

@@ -12,9 +12,9 @@ import (
 
 type observation = freshness.Observation
 
-// Limits of what is attached after a compaction: mostAttached files, and 1/attachedShare of the window for all of them.
+// Limits of what is attached after a compaction: maxAttached files, and 1/attachedShare of the window for all of them.
 const (
-	mostAttached  = 5
+	maxAttached   = 5
 	attachedShare = 10
 )
 
@@ -55,7 +55,7 @@ func (r *run) attached(ctx context.Context) (parts []llm.Part, known []observati
 // important returns the paths of the files that the conversation works with. A file that the prompt shows is one of them
 // only if it has changed since.
 func (r *run) important(t *freshness.Tracker) []string {
-	out := t.Important(freshness.Selection{Max: mostAttached, Ignored: func(path string) bool {
+	out := t.Important(freshness.Selection{Max: maxAttached, Ignored: func(path string) bool {
 		return r.a.Prompt.shows(path) || r.a.Files.Ignored(path)
 	}})
 	for _, o := range r.a.Prompt.shown() {

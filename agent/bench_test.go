@@ -15,8 +15,8 @@ import (
 	"github.com/stet-dev/stet/store/sqlite"
 )
 
-// spoke stores a conversation of n messages: reads of some hundred files of 4 KB, every third of them repeated.
-func spoke(tb testing.TB, store session.Store, dir string, n int) string {
+// storeReads stores a conversation of n messages: reads of some hundred files of 4 KB, every third of them repeated.
+func storeReads(tb testing.TB, store session.Store, dir string, n int) string {
 	tb.Helper()
 	ses, err := session.Create(tb.Context(), store, session.Opening{Dir: dir},
 		session.Message{Role: llm.User, Time: time.Now(), Parts: []llm.Part{{Text: "Read all there is."}}})
@@ -57,7 +57,7 @@ func BenchmarkFirstPiece(b *testing.B) {
 	for _, n := range []int{0, 100, 1000} {
 		b.Run(fmt.Sprintf("bare/%d", n), func(b *testing.B) {
 			r := benchRig(b, nil)
-			c := r.resume(spoke(b, r.store, r.dir, n))
+			c := r.resume(storeReads(b, r.store, r.dir, n))
 			req := &llm.Request{Model: "scripted", MaxTokens: 8192, Messages: append(c.State().Messages, llm.Message{Role: llm.User, Parts: []llm.Part{{Text: "On."}}}), Cache: &llm.Cache{}}
 			firstPiece(b, func(each func(llm.Event)) error {
 				_, err := r.agent.Model.Stream(context.Background(), req, each)
@@ -71,7 +71,7 @@ func BenchmarkFirstPiece(b *testing.B) {
 			}
 			defer store.Close()
 			r := benchRig(b, store)
-			c := r.resume(spoke(b, store, r.dir, n))
+			c := r.resume(storeReads(b, store, r.dir, n))
 			firstPiece(b, func(each func(llm.Event)) error {
 				_, err := c.Run(context.Background(), []llm.Part{{Text: "On."}}, func(e agent.Event) {
 					if e.Kind == agent.Piece {
@@ -107,7 +107,7 @@ func BenchmarkRequest(b *testing.B) {
 	for _, n := range []int{100, 1000, 10_000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			r := benchRig(b, nil)
-			c := r.resume(spoke(b, r.store, r.dir, n))
+			c := r.resume(storeReads(b, r.store, r.dir, n))
 			b.ReportAllocs()
 			for b.Loop() {
 				if f := c.Fill(); f.Used == 0 {
@@ -126,7 +126,7 @@ func BenchmarkResume(b *testing.B) {
 	}
 	defer store.Close()
 	r := benchRig(b, store)
-	id := spoke(b, store, r.dir, 10_000)
+	id := storeReads(b, store, r.dir, 10_000)
 	for b.Loop() {
 		r.resume(id)
 	}

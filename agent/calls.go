@@ -50,7 +50,7 @@ func (r *run) do(ctx context.Context, calls []llm.Part, cut bool) (bool, error) 
 			continue
 		}
 		all = append(all, d)
-		d.result.Text = cutText(d.result.Text, r.a.longest(len(calls)))
+		d.result.Text = cutText(d.result.Text, r.a.maxResult(len(calls)))
 		bodies := []session.Body{result(d)}
 		var end []llm.Part
 		if len(all) == len(calls) {

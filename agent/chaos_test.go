@@ -15,7 +15,7 @@ import (
 
 // The model gives random answers, parts fail, and runs are interrupted at random. Every request is valid for a provider, the stored
 // session only grows, every call runs at most once, and the conversation can continue. (CTX-3, TRIM-12)
-func TestAnything(t *testing.T) {
+func TestRandomRuns(t *testing.T) {
 	for seed := range uint64(12) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()

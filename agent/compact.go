@@ -67,7 +67,7 @@ func (r *run) prepare(ctx context.Context) (built, error) {
 		}
 		b = r.next()
 	}
-	if most := r.narrowed(r.a.most()); b.size > most {
+	if most := r.narrowed(r.a.maxPrompt()); b.size > most {
 		b = r.fit(most)
 	}
 	return b, nil
@@ -95,7 +95,7 @@ func (r *run) compact(ctx context.Context, focus string) error {
 	}
 	r.mu.Lock()
 	r.before = r.before.plus(billOf(r.ses.State()))
-	r.ses, r.fitted, r.pending, r.mute = next, nil, nil, len(next.State().Messages)
+	r.ses, r.fitted, r.pending, r.thinkingFrom = next, nil, nil, len(next.State().Messages)
 	r.mu.Unlock()
 	if t := r.tracker(); t != nil {
 		t.Restore(known)

@@ -26,15 +26,15 @@ type Conversation struct {
 	backoff  backoff // delays the next compaction
 	answered bool    // the model has answered since the turn began
 
-	mu      sync.Mutex
-	ses     *session.Session // nil until the first message is stored
-	client  string           // the client session of its tools: the first session of a chain of compactions
-	before  bill             // usage and cost of earlier sessions of the chain, and of tasks
-	tally   tally            // usage and cost of this session
-	meter   tokens.Meter     // guarded by Agent.mu
-	fitted  *fitted          // nil: all stored messages are sent
-	mute    int              // if the provider checks thinking, the thinking of the first mute messages is not sent
-	pending []session.Body   // observations and decisions that are not stored yet
+	mu           sync.Mutex
+	ses          *session.Session // nil until the first message is stored
+	client       string           // the client session of its tools: the first session of a chain of compactions
+	before       bill             // usage and cost of earlier sessions of the chain, and of tasks
+	tally        tally            // usage and cost of this session
+	meter        tokens.Meter     // guarded by Agent.mu
+	fitted       *fitted          // nil: all stored messages are sent
+	thinkingFrom int              // if the provider checks thinking, the thinking of messages before this index is not sent
+	pending      []session.Body   // observations and decisions that are not stored yet
 }
 
 // New begins a conversation. Its session is stored with the first message.
@@ -68,7 +68,7 @@ func (a *Agent) Resume(ctx context.Context, id string) (*Conversation, error) {
 		return nil, err
 	}
 	c := a.conversation(ses)
-	if err := c.lookBack(ctx, ses.State()); err != nil {
+	if err := c.readChain(ctx, ses.State()); err != nil {
 		return nil, err
 	}
 	c.restore()
@@ -92,9 +92,9 @@ func (c *Conversation) follow(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
-// lookBack reads the earlier sessions of the chain. The first one gives the client session its name. The usage of all of
+// readChain reads the earlier sessions of the chain. The first one gives the client session its name. The usage of all of
 // them is counted.
-func (c *Conversation) lookBack(ctx context.Context, st session.State) error {
+func (c *Conversation) readChain(ctx context.Context, st session.State) error {
 	c.client = st.ID
 	seen := map[string]bool{}
 	for {

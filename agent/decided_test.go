@@ -85,12 +85,12 @@ func TestDecisions(t *testing.T) {
 	}
 }
 
-// deafTo is a store that refuses decisions.
-type deafTo struct{ session.Store }
+// refusingStore is a store that refuses decisions.
+type refusingStore struct{ session.Store }
 
 var errFull = errors.New("no room")
 
-func (d deafTo) Append(ctx context.Context, batches ...session.Batch) error {
+func (d refusingStore) Append(ctx context.Context, batches ...session.Batch) error {
 	for _, b := range batches {
 		for _, e := range b.Events {
 			if e.Kind() == session.KindApproval {
@@ -104,7 +104,7 @@ func (d deafTo) Append(ctx context.Context, batches ...session.Batch) error {
 // A decision is stored before the write.
 func TestDecisionBeforeTheWrite(t *testing.T) {
 	r := newRig(t, "chat", llmtest.Script{}, says("", call("write_file", `{"path":"a.txt","content":"new\n"}`)), func(a *agent.Agent) {
-		a.Store = deafTo{a.Store}
+		a.Store = refusingStore{a.Store}
 	})
 	r.put("a.txt", "old\n")
 	if _, err := r.try(t.Context(), r.begin(), "Write."); !errors.Is(err, errFull) || r.get("a.txt") != "old\n" {

@@ -7,7 +7,7 @@ import (
 
 // loopDetector detects that a model repeats itself: the same calls have the same results, without a new result in between.
 type loopDetector struct {
-	most  int // repetitions before the model is told
+	limit int // repetitions before the model is told
 	seen  map[[32]byte]bool
 	count map[[32]byte]int // repetitions since the last new result
 	worst int
@@ -16,8 +16,8 @@ type loopDetector struct {
 // took matches the duration in a result. A result that differs only in it is not new.
 var took = regexp.MustCompile(`"time_ms":\s*[0-9]+`)
 
-// beyond is the number of repetitions that are allowed after the model was told.
-const beyond = 2
+// moreRepeats is the number of repetitions that are allowed after the model was told.
+const moreRepeats = 2
 
 // see records the calls of one answer. It reports whether to tell the model.
 func (g *loopDetector) see(all []done) (remind bool) {
@@ -39,8 +39,8 @@ func (g *loopDetector) see(all []done) (remind bool) {
 		g.count[k]++
 		g.worst = max(g.worst, g.count[k])
 	}
-	return g.worst == g.most
+	return g.worst == g.limit
 }
 
 // looping reports whether the model was told and has continued to repeat itself.
-func (g *loopDetector) looping() bool { return g.worst >= g.most+beyond }
+func (g *loopDetector) looping() bool { return g.worst >= g.limit+moreRepeats }

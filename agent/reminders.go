@@ -10,8 +10,9 @@ import (
 	"github.com/stet-dev/stet/llm"
 )
 
-// looked is the number of most recently used files that are checked for changes, in addition to the files that the prompt shows.
-const looked = 200
+// maxChecked is the number of most recently used files that are checked for changes, in addition to the files that the
+// prompt shows.
+const maxChecked = 200
 
 // fullWindow is the beginning of the reminder that the window is filling up.
 const fullWindow = "The context window is filling up: "
@@ -55,7 +56,7 @@ func (r *run) changes(ctx context.Context) (text string, paths []string) {
 	var all strings.Builder
 	files := t.Files()
 	for i, f := range files {
-		if i >= looked && !r.a.Prompt.shows(f.Path) {
+		if i >= maxChecked && !r.a.Prompt.shows(f.Path) {
 			continue
 		}
 		if note := r.change(ctx, t, f); note != "" {

@@ -49,18 +49,18 @@ func (c *Conversation) next() built {
 // inView returns the messages to send: those of the session, or the fitted ones.
 func (c *Conversation) inView(st session.State) []llm.Message {
 	c.mu.Lock()
-	f, mute := c.fitted, c.mute
+	f, thinkingFrom := c.fitted, c.thinkingFrom
 	c.mu.Unlock()
 	if f == nil || f.upto > len(st.Messages) {
-		return c.muted(st.Messages, mute)
+		return c.withoutThinking(st.Messages, thinkingFrom)
 	}
 	return append(f.messages[:len(f.messages):len(f.messages)], st.Messages[f.upto:]...)
 }
 
-// muted returns the messages without the thinking of the first n. A provider that checks thinking accepts that thinking is
-// missing at the beginning. It does not accept that content before the thinking has changed. After a resume, a rewind, a
-// compaction or a fit, system text, tools or messages may have changed. (WIRE-1)
-func (c *Conversation) muted(messages []llm.Message, n int) []llm.Message {
+// withoutThinking returns the messages without the thinking of the first n. A provider that checks thinking accepts that
+// thinking is missing at the beginning. It does not accept that content before the thinking has changed. After a resume, a
+// rewind, a compaction or a fit, system text, tools or messages may have changed. (WIRE-1)
+func (c *Conversation) withoutThinking(messages []llm.Message, n int) []llm.Message {
 	if !c.a.checks || n == 0 {
 		return messages
 	}
@@ -195,7 +195,7 @@ func (c *Conversation) fit(limit int) built {
 			messages = messages[1:]
 		}
 		c.mu.Lock()
-		c.fitted = &fitted{upto: len(st.Messages), messages: c.muted(messages, len(messages))}
+		c.fitted = &fitted{upto: len(st.Messages), messages: c.withoutThinking(messages, len(messages))}
 		c.mu.Unlock()
 		was := b.size
 		if b = c.build(); b.size >= was {

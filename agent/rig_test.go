@@ -98,14 +98,14 @@ func (r *rig) open() tool.Caller {
 	if err := set.Add(r.tools.All()...); err != nil {
 		r.t.Fatal(err)
 	}
-	r.asks = &approval.Handler{Tools: set, Policy: new(policy.Policy), Root: r.dir, Approver: yes{}, Rate: -1}
+	r.asks = &approval.Handler{Tools: set, Policy: new(policy.Policy), Root: r.dir, Approver: approveAll{}, Rate: -1}
 	return r.asks
 }
 
-// yes is an approver that approves everything.
-type yes struct{}
+// approveAll is an approver that approves everything.
+type approveAll struct{}
 
-func (yes) Ask(_ context.Context, q approval.Question) (approval.Answer, error) {
+func (approveAll) Ask(_ context.Context, q approval.Question) (approval.Answer, error) {
 	return approval.Answer{Verdict: approval.Approve, Seal: q.Seal, By: "test"}, nil
 }
 

@@ -42,7 +42,7 @@ func (c *Conversation) Run(ctx context.Context, said []llm.Part, each func(Event
 		return Outcome{End: Failed}, err
 	}
 	defer c.leave()
-	r := &run{Conversation: c, each: each, loops: loopDetector{most: cmp.Or(c.a.Repeats, 3)}}
+	r := &run{Conversation: c, each: each, loops: loopDetector{limit: cmp.Or(c.a.Repeats, 3)}}
 	err := r.work(ctx, said)
 	c.mu.Lock()
 	r.out.Usage = r.out.Usage.Add(r.byTasks)

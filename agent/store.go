@@ -109,7 +109,7 @@ func (c *Conversation) create(ctx context.Context, all []session.Body) error {
 func (c *Conversation) restore() {
 	st := c.ses.State()
 	c.mu.Lock()
-	c.fitted, c.pending, c.mute = nil, nil, len(st.Messages)
+	c.fitted, c.pending, c.thinkingFrom = nil, nil, len(st.Messages)
 	c.mu.Unlock()
 	c.plan, c.backoff = planned{}, backoff{}
 	if t := c.tracker(); t != nil {

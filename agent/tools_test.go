@@ -15,13 +15,13 @@ import (
 	"github.com/stet-dev/stet/tool"
 )
 
-// deaf ignores the context of the call that is named "hang".
-type deaf struct {
+// hangingTool ignores the context of the call that is named "hang".
+type hangingTool struct {
 	tool.Caller
 	began, free, ended chan struct{}
 }
 
-func (d deaf) Call(_ context.Context, c tool.Call) (tool.Result, error) {
+func (d hangingTool) Call(_ context.Context, c tool.Call) (tool.Result, error) {
 	if c.ID == "hang" {
 		close(d.began)
 		<-d.free
@@ -32,8 +32,8 @@ func (d deaf) Call(_ context.Context, c tool.Call) (tool.Result, error) {
 
 // A tool that ignores its context does not block the conversation: the model is told that it is not known whether the call was
 // done.
-func TestDeafTool(t *testing.T) {
-	d := deaf{began: make(chan struct{}), free: make(chan struct{}), ended: make(chan struct{})}
+func TestToolIgnoresContext(t *testing.T) {
+	d := hangingTool{began: make(chan struct{}), free: make(chan struct{}), ended: make(chan struct{})}
 	list := func(id string) llm.Part {
 		return llm.Part{Kind: llm.ToolCall, CallID: id, Name: "list_files", Args: `{"path":"."}`}
 	}
@@ -66,17 +66,17 @@ type panics struct{ tool.Caller }
 
 func (panics) Call(context.Context, tool.Call) (tool.Result, error) { panic("index out of reach") }
 
-// starts panics before the call is begun.
-type starts struct{ panics }
+// panicsAtStart panics before the call is begun.
+type panicsAtStart struct{ panics }
 
-func (starts) Start(tool.Call) func(context.Context) (tool.Result, error) {
+func (panicsAtStart) Start(tool.Call) func(context.Context) (tool.Result, error) {
 	panic("index out of reach")
 }
 
-// ends ends its goroutine without a result.
-type ends struct{ tool.Caller }
+// endsGoroutine ends its goroutine without a result.
+type endsGoroutine struct{ tool.Caller }
 
-func (ends) Call(context.Context, tool.Call) (tool.Result, error) {
+func (endsGoroutine) Call(context.Context, tool.Call) (tool.Result, error) {
 	runtime.Goexit()
 	return tool.Result{}, nil
 }
@@ -88,8 +88,8 @@ func TestPanickingTool(t *testing.T) {
 		told, stack string
 	}{
 		"in the call":  {func(c tool.Caller) tool.Caller { return panics{c} }, "panic: index out of reach", "panics.Call"},
-		"in the start": {func(c tool.Caller) tool.Caller { return starts{panics{c}} }, "panic: index out of reach", "starts.Start"},
-		"ended":        {func(c tool.Caller) tool.Caller { return ends{c} }, "it ended without a result", "tool=list_files"},
+		"in the start": {func(c tool.Caller) tool.Caller { return panicsAtStart{panics{c}} }, "panic: index out of reach", "panicsAtStart.Start"},
+		"ended":        {func(c tool.Caller) tool.Caller { return endsGoroutine{c} }, "it ended without a result", "tool=list_files"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var log bytes.Buffer

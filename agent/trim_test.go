@@ -54,7 +54,7 @@ func (r *rig) stored(id string) []session.Event {
 
 // In whichever way a request is made, the same repeated text is left out of it, and the stored session is unchanged. (TRIM-12,
 // TRIM-1)
-func TestEveryWay(t *testing.T) {
+func TestTrimmedInEveryWay(t *testing.T) {
 	const pointer = "unchanged: shown above by"
 	overWires(t, func(t *testing.T, wire string) {
 		read := llmtest.Call("read_file", `{"path":"a.txt"}`)
@@ -144,7 +144,7 @@ func TestEveryWay(t *testing.T) {
 
 // At a cold point unneeded results are left out; while the cache is warm, they stay. Both depend only on what is stored, so the
 // next process does the same.
-func TestMoments(t *testing.T) {
+func TestColdPoints(t *testing.T) {
 	overWires(t, func(t *testing.T, wire string) {
 		for _, c := range []struct {
 			name   string

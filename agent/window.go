@@ -19,8 +19,8 @@ func (a *Agent) output() int {
 	return min(cmp.Or(a.MaxTokens, 8192), max(a.window()/4, 1))
 }
 
-// most returns the largest size of a prompt, in tokens, that leaves room for an answer.
-func (a *Agent) most() int {
+// maxPrompt returns the largest size of a prompt, in tokens, that leaves room for an answer.
+func (a *Agent) maxPrompt() int {
 	reserve := min(cmp.Or(a.Limits.Reserve, 4096), a.window()/8)
 	return max(a.window()-a.output()-max(reserve, 0), a.window()/4)
 }
@@ -29,9 +29,9 @@ func (a *Agent) most() int {
 func (a *Agent) limit() int {
 	share := cmp.Or(a.Limits.Compact, 0.92)
 	if share < 0 {
-		return a.most()
+		return a.maxPrompt()
 	}
-	return min(int(share*float64(a.window())), a.most())
+	return min(int(share*float64(a.window())), a.maxPrompt())
 }
 
 // warned returns the size of the prompt, in tokens, at which a reminder says that the window is filling up.
@@ -39,9 +39,9 @@ func (a *Agent) warned() int {
 	return min(int(cmp.Or(a.Limits.Warn, 0.80)*float64(a.window())), a.limit())
 }
 
-// longest returns the largest size of a result in bytes, for an answer with that many calls. Together the results take at
+// maxResult returns the largest size of a result in bytes, for an answer with that many calls. Together the results take at
 // most a quarter of the window. So the next request fits, even if tools return very much.
-func (a *Agent) longest(calls int) int {
+func (a *Agent) maxResult(calls int) int {
 	return max(3*(a.window()/4)/calls, 1000)
 }
 

@@ -25,10 +25,10 @@ func TestLimits(t *testing.T) {
 		{&Agent{Limits: Limits{Window: 4_000}}, 4_000, 2_500, 2_500},
 	} {
 		a := c.agent
-		if a.window() != c.window || a.limit() != c.limit || a.most() != c.most {
-			t.Errorf("%+v: window %d, limit %d, most %d", a.Limits, a.window(), a.limit(), a.most())
+		if a.window() != c.window || a.limit() != c.limit || a.maxPrompt() != c.most {
+			t.Errorf("%+v: window %d, limit %d, most %d", a.Limits, a.window(), a.limit(), a.maxPrompt())
 		}
-		if a.output()+a.most() > a.window() || a.warned() > a.limit() {
+		if a.output()+a.maxPrompt() > a.window() || a.warned() > a.limit() {
 			t.Errorf("%+v: output %d, warned at %d", a.Limits, a.output(), a.warned())
 		}
 	}
@@ -36,7 +36,7 @@ func TestLimits(t *testing.T) {
 
 // After two failures in a row, compaction is not tried again until the conversation has grown or the person asks for it. The same
 // holds after a compaction that did not help. (CTX-4)
-func TestBrake(t *testing.T) {
+func TestBackoff(t *testing.T) {
 	var b backoff
 	b.failed(1000, 1000)
 	if !b.free(1000) {
