@@ -100,7 +100,7 @@ func completeAnswer(m *llm.Message, r *chatResponse) {
 	}
 	m.ID, m.Model, m.Usage = r.ID, r.Model, r.Usage.usage()
 	if m.Time.IsZero() {
-		m.Time = stamp(r.Created)
+		m.Time = parseTimestamp(r.Created)
 	}
 }
 

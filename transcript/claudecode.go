@@ -139,7 +139,7 @@ func (g *claudeConversation) take(l *claudeLine) {
 	s.Agent = cmp.Or(s.Agent, l.Version)
 	r := claudeRecord{
 		uuid: l.UUID, parent: l.Parent, logical: l.Logical,
-		time: clock(l.Timestamp), boundary: l.Summary,
+		time: parseTime(l.Timestamp), boundary: l.Summary,
 	}
 	switch l.Type {
 	case "user":

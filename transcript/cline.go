@@ -61,7 +61,7 @@ func readCline(src *source) ([]*Session, error) {
 }
 
 func (s *Session) clineMessage(c *clineMessage) {
-	t := stamp(c.Time)
+	t := parseTimestamp(c.Time)
 	parts, results := blocks(c.Content)
 	switch c.Role {
 	case "user":

@@ -93,7 +93,7 @@ func readCodex(src *source) ([]*Session, error) {
 		if err := decode(raw, &it); err != nil {
 			return err
 		}
-		r.line(l.Type, clock(l.Timestamp), &it, raw)
+		r.line(l.Type, parseTime(l.Timestamp), &it, raw)
 		return nil
 	})
 	return []*Session{r.s}, err

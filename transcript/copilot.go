@@ -110,7 +110,7 @@ func (s *Session) copilotStart(d *copilotData) {
 
 func (s *Session) copilotEvent(l *copilotLine, model string) {
 	d := &l.Data
-	t := clock(l.Timestamp)
+	t := parseTime(l.Timestamp)
 	switch l.Type {
 	case "system.message":
 		s.copilotSystem(d.Content, t)

@@ -113,7 +113,7 @@ func readGemini(src *source) ([]*Session, error) {
 }
 
 func (s *Session) geminiMessage(g *geminiMessage) {
-	t := clock(g.Timestamp)
+	t := parseTime(g.Timestamp)
 	words := strings.Join(texts(g.Content), "\n")
 	switch g.Type {
 	case "user":

@@ -61,9 +61,9 @@ func (s *Session) lastAssistant() *llm.Message {
 	return nil
 }
 
-// stamp reads a time: an RFC 3339 string, or a number of seconds or milliseconds since 1970. It returns the zero time for
+// parseTimestamp reads a time: an RFC 3339 string, or a number of seconds or milliseconds since 1970. It returns the zero time for
 // anything else.
-func stamp(raw json.RawMessage) time.Time {
+func parseTimestamp(raw json.RawMessage) time.Time {
 	if len(raw) == 0 {
 		return time.Time{}
 	}
@@ -77,11 +77,11 @@ func stamp(raw json.RawMessage) time.Time {
 		}
 		return time.Unix(int64(n), 0).UTC()
 	}
-	return clock(str(raw))
+	return parseTime(str(raw))
 }
 
-// clock reads an RFC 3339 time, with or without a time zone. It returns the zero time for anything else.
-func clock(s string) time.Time {
+// parseTime reads an RFC 3339 time, with or without a time zone. It returns the zero time for anything else.
+func parseTime(s string) time.Time {
 	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05.999999999"} {
 		if t, err := time.Parse(layout, s); err == nil {
 			return t.UTC()

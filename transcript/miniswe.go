@@ -65,7 +65,7 @@ func readMini(src *source) ([]*Session, error) {
 }
 
 func (s *Session) miniMessage(c *chatMessage, calls *textCalls) {
-	m := llm.Message{Role: llm.Role(c.Role), Time: stamp(c.Extra.Timestamp)}
+	m := llm.Message{Role: llm.Role(c.Role), Time: parseTimestamp(c.Extra.Timestamp)}
 	switch c.Role {
 	case "system":
 		m.Parts = c.words()

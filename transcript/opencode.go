@@ -100,12 +100,11 @@ func readOpencodeExport(src *source) ([]*Session, error) {
 
 // opencodeReader makes messages from opencode's messages.
 type opencodeReader struct {
-	s    *Session
-	seen map[string]bool // system texts
+	s *Session
 }
 
 func newOpencode() *opencodeReader {
-	return &opencodeReader{s: &Session{}, seen: map[string]bool{}}
+	return &opencodeReader{s: &Session{}}
 }
 
 func (r *opencodeReader) info(i opencodeInfo) {
@@ -113,7 +112,7 @@ func (r *opencodeReader) info(i opencodeInfo) {
 }
 
 func (r *opencodeReader) message(info opencodeMessage, raw []json.RawMessage) {
-	t := stamp(info.Time.Created)
+	t := parseTimestamp(info.Time.Created)
 	parts := make([]opencodePart, len(raw))
 	for i := range raw {
 		_ = decode(raw[i], &parts[i]) // a part that cannot be decoded has no type

@@ -91,7 +91,7 @@ type openHandsReader struct {
 }
 
 func (r *openHandsReader) event(e *openHandsEvent) {
-	t := clock(e.Timestamp)
+	t := parseTime(e.Timestamp)
 	m := llm.Message{Time: t}
 	switch {
 	case e.Action == "system":

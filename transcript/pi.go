@@ -86,7 +86,7 @@ func readPi(src *source) ([]*Session, error) {
 
 func newPiEntry(l *piLine) entry {
 	e := entry{id: l.ID, parent: l.Parent}
-	t := clock(l.Timestamp)
+	t := parseTime(l.Timestamp)
 	user := func(s string) llm.Message { return llm.Message{Role: llm.User, ID: l.ID, Time: t, Parts: text(s)} }
 	switch l.Type {
 	case "message":

@@ -78,7 +78,7 @@ func readQwen(src *source) ([]*Session, error) {
 // newQwenEntry reads a record. If the record is a compression, history is the history after it.
 func newQwenEntry(l *qwenLine) (e entry, history []llm.Message) {
 	e = entry{id: l.UUID, parent: l.Parent}
-	t := clock(l.Timestamp)
+	t := parseTime(l.Timestamp)
 	if l.Type == "system" {
 		if l.Subtype == "chat_compression" {
 			for i := range l.Payload.History {

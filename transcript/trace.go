@@ -70,7 +70,7 @@ func readTrace(src *source) ([]*Session, error) {
 			answer = traceAnswer(l.Response.Body, l.Response.Raw)
 		}
 		if answer != nil {
-			answer.Time = stamp(l.Request.Timestamp)
+			answer.Time = parseTimestamp(l.Request.Timestamp)
 			c.answers[len(body.Messages)] = answer
 		}
 		if c.longest == nil || len(body.Messages) >= len(c.longest.Messages) {
