@@ -12,7 +12,7 @@ func (m *Memory) Turns(ctx context.Context, limit int) ([]Turn, error) {
 	if err := m.usable(ctx); err != nil {
 		return nil, err
 	}
-	return m.newestTurns(limit), nil
+	return ownElided(m.newestTurns(limit)), nil
 }
 
 // TurnsAt implements Store.
@@ -24,7 +24,15 @@ func (m *Memory) TurnsAt(ctx context.Context, prefixes []uint64) ([]Turn, error)
 	}
 	found := slices.DeleteFunc(slices.Clone(m.turns), func(t Turn) bool { return !slices.Contains(prefixes, t.Prefix) })
 	slices.SortStableFunc(found, func(a, b Turn) int { return b.Time.Compare(a.Time) })
-	return found, nil
+	return ownElided(found), nil
+}
+
+// ownElided gives each turn its own Elided, because the caller owns what is returned.
+func ownElided(turns []Turn) []Turn {
+	for i := range turns {
+		turns[i].Elided = slices.Clone(turns[i].Elided)
+	}
+	return turns
 }
 
 // Prune implements Store.

@@ -196,6 +196,19 @@ func ownership(t *testing.T, s record.Store) {
 	if got := trims(t, s, record.Query{}); got[0].Paths[0] != "a.go" {
 		t.Errorf("the store shares memory with its callers: %q", got[0].Paths)
 	}
+
+	turn := FullTurn(1, Start)
+	must(t, s.Append(t.Context(), record.Batch{Turns: []record.Turn{turn}}))
+	turn.Elided[0] = 99
+	for range 2 {
+		newest, err := s.Turns(t.Context(), 1)
+		must(t, err)
+		at, err := s.TurnsAt(t.Context(), []uint64{1})
+		must(t, err)
+		same(t, newest, []record.Turn{FullTurn(1, Start)})
+		same(t, at, []record.Turn{FullTurn(1, Start)})
+		newest[0].Elided[0], at[0].Elided[1] = 98, 97
+	}
 }
 
 func closed(t *testing.T, s record.Store) {
