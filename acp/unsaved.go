@@ -62,7 +62,7 @@ func (st *sessionTools) unsaved(ctx context.Context, t *turn, path string) (_ di
 }
 
 // comparable returns a text without the details that editors do not keep in their buffers: a byte-order mark, the kind of line
-// ends, and whether the last line has a line end.
+// ends, and a line end after the last line.
 func comparable(text string) string {
 	text = strings.ReplaceAll(strings.TrimPrefix(text, "\ufeff"), "\r\n", "\n")
 	if text == "" {

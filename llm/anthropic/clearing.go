@@ -21,8 +21,9 @@ const (
 // errClear means that the option cannot be added to a request, or that the request already manages its context.
 var errClear = errors.New("results of tools cannot be cleared")
 
-// AppendClearing appends body to dst, with the option to clear the results of the first calls of tools and to keep those of the last keep
-// calls. All other bytes of body stay the same.
+// AppendClearing appends body to dst, with the option to clear the results of tools. If the request has more than the given
+// number of calls, the API clears the results of all calls except the last ones. keep is the number of these last calls. All
+// other bytes of body stay the same.
 func AppendClearing(dst, body []byte, calls, keep int) ([]byte, error) {
 	edit := fmt.Sprintf(`{"type":%q,"trigger":{"type":"tool_uses","value":%d},"keep":{"type":"tool_uses","value":%d}}`, clearsCalls, calls, keep)
 	var at [1]rawjson.Span

@@ -24,8 +24,8 @@ type meter struct {
 	cleared    int
 }
 
-// Dropped returns how many blocks of thinking in the request the provider dropped, as reported in the answer, because they do not
-// belong to the content before them.
+// Dropped returns how many blocks of thinking in the request the provider dropped because they do not belong to the content
+// before them. The answer reports this.
 func (m *meter) Dropped() int {
 	m.Tap.Flush()
 	return m.dropped
@@ -100,8 +100,8 @@ func (m *meter) content(data []byte) {
 	m.sign(data, f[2])
 }
 
-// In a stream, the model and the diagnostics are in the message of message_start, the stop reason is in the delta of
-// message_delta, and usage is in both. In a whole message all are at the top level.
+// In a stream, the message of message_start has the model and the diagnostics, the delta of message_delta has the stop reason,
+// and both have usage. In a whole message all of them are at the top level.
 var documentKeys = [10]string{
 	"type", "message", "delta", "usage", "model", "stop_reason", "content", "input_transformations", management, "diagnostics",
 }

@@ -71,9 +71,9 @@ func clean(res *llm.Response) *llm.Response {
 // maxName is the longest tool name that an API accepts, in bytes.
 const maxName = 128
 
-// Named returns the call p in a form that can be sent back. The call gets a new id, made from the answer's id and the part's index, if
-// it has none or one that a call in others has. others are parts of the same answer. The name becomes valid for a
-// tool. Missing arguments become an empty object, because some endpoints leave it out.
+// Named returns the call p in a form that can be sent back. others are parts of the same answer. The call gets a new id if it has
+// none, or if a call in others has the same one. The new id is made from the answer's id and the part's index. The name becomes a
+// valid tool name. Missing arguments become an empty object, because some endpoints leave them out.
 func Named(p llm.Part, response string, index int, others []llm.Part) llm.Part {
 	taken := func() bool {
 		return slices.ContainsFunc(others, func(o llm.Part) bool { return o.Kind == llm.ToolCall && o.CallID == p.CallID })

@@ -2,11 +2,12 @@
 // Completions and Responses (OpenAI), and generateContent (Gemini), streamed and not. It reports usage, simulates a prompt
 // cache, and fails on demand. A [Script] or a handler gives the answers. Received requests are kept byte for byte.
 //
-// Unless [Config].Lax is set, the Messages API refuses what the provider refuses: blocks
-// in a wrong order (order.go), thinking that is bound to another conversation (prefix.go,
-// binding.go, models.go), and invalid requests for the server's own edits
-// (compaction.go). A signature contains all data for the check (seal.go), so the servers of one
-// test accept each other's signatures.
+// Unless [Config].Lax is set, the Messages API refuses what the provider refuses:
+//   - blocks in a wrong order (order.go)
+//   - thinking that is bound to another conversation (prefix.go, binding.go, models.go)
+//   - invalid requests for the server's own edits (compaction.go)
+//
+// A signature contains all data for the check (seal.go), so the servers of one test accept each other's signatures.
 package llmtest
 
 import (

@@ -170,8 +170,8 @@ const (
 	thoughtOther = "reasoning"
 )
 
-// signedThoughts are members of a message in which gateways to other providers pass on thinking with the data that the
-// provider needs to accept it again, for example a signature.
+// signedThoughts are members of a message. Gateways to other providers use them to pass on thinking, together with the data that
+// the provider needs to accept the thinking again, for example a signature.
 var signedThoughts = [...]string{"reasoning_details", "thinking_blocks", "reasoning_opaque"}
 
 // thoughtNamed returns the Raw of reasoning under any name but the first.
