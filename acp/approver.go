@@ -42,7 +42,7 @@ func (a Approver) Ask(ctx context.Context, q approval.Question) (approval.Answer
 		return approval.Answer{}, approval.ErrNoPerson
 	}
 	if t != nil {
-		t.elsewhere(q)
+		t.showWhereToAnswer(q)
 	}
 	return a.Next.Ask(ctx, q)
 }
@@ -154,8 +154,8 @@ func (t *turn) callOf(q approval.Question) *shownCall {
 	return c
 }
 
-// elsewhere shows the person where a question can be answered.
-func (t *turn) elsewhere(q approval.Question) {
+// showWhereToAnswer shows the person where a question can be answered.
+func (t *turn) showWhereToAnswer(q approval.Question) {
 	why := q.Why
 	if warnings := q.Warnings(); len(warnings) > 0 {
 		why = strings.Join(warnings, "; ")

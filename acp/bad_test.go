@@ -45,7 +45,7 @@ func failed(m map[string]any) (code float64, message string) {
 	return code, message
 }
 
-const hello = `{"jsonrpc":"2.0","id":"hello","method":"initialize","params":{"protocolVersion":1}}`
+const initializeLine = `{"jsonrpc":"2.0","id":"hello","method":"initialize","params":{"protocolVersion":1}}`
 
 // Every invalid line gets its error, and none ends the connection.
 func TestBadInput(t *testing.T) {
@@ -77,7 +77,7 @@ func TestBadInput(t *testing.T) {
 		{`{"jsonrpc":"2.0","id":6,"method":"authenticate","params":{"methodId":"none"}}`, "6", -32602, "no way"},
 		{long, "7", -32600, "at most"},
 	} {
-		answers := exchange(t, r, hello, c.line, "", `{"jsonrpc":"2.0","method":"session/cancel","params":{"sessionId":"none"}}`,
+		answers := exchange(t, r, initializeLine, c.line, "", `{"jsonrpc":"2.0","method":"session/cancel","params":{"sessionId":"none"}}`,
 			`{"jsonrpc":"2.0","method":"no/such"}`, `{"jsonrpc":"2.0","id":99,"result":{}}`, `{"jsonrpc":"2.0","id":"end","method":"session/list","params":{}}`)
 		code, message := failed(answers[c.id])
 		if code != c.code || !strings.Contains(message, c.says) {
@@ -90,7 +90,7 @@ func TestBadInput(t *testing.T) {
 }
 
 // Before initialize no other request is answered.
-func TestUngreeted(t *testing.T) {
+func TestBeforeInitialize(t *testing.T) {
 	a := exchange(t, newRig(t, script()), `{"jsonrpc":"2.0","id":1,"method":"session/list","params":{}}`)
 	if code, _ := failed(a["1"]); code != -32600 {
 		t.Error(a)
@@ -99,7 +99,7 @@ func TestUngreeted(t *testing.T) {
 
 // A client with a newer version gets this version.
 func TestVersion(t *testing.T) {
-	a := exchange(t, newRig(t, script()), strings.Replace(hello, `:1}`, `:7}`, 1))
+	a := exchange(t, newRig(t, script()), strings.Replace(initializeLine, `:1}`, `:7}`, 1))
 	result, _ := a["hello"]["result"].(map[string]any)
 	if result["protocolVersion"] != 1.0 {
 		t.Error(a)
@@ -111,7 +111,7 @@ func TestAuth(t *testing.T) {
 	r := newRig(t, script())
 	missing := errors.New("set SOME_KEY")
 	r.config.Ready = func() error { return missing }
-	a := exchange(t, r, hello,
+	a := exchange(t, r, initializeLine,
 		fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"session/new","params":{"cwd":%q,"mcpServers":[]}}`, r.dir),
 		`{"jsonrpc":"2.0","id":2,"method":"authenticate","params":{"methodId":"key"}}`)
 	result, _ := a["hello"]["result"].(map[string]any)
@@ -124,7 +124,7 @@ func TestAuth(t *testing.T) {
 		}
 	}
 	missing = nil
-	if a := exchange(t, r, hello, `{"jsonrpc":"2.0","id":2,"method":"authenticate","params":{"methodId":"key"}}`); a["2"]["error"] != nil {
+	if a := exchange(t, r, initializeLine, `{"jsonrpc":"2.0","id":2,"method":"authenticate","params":{"methodId":"key"}}`); a["2"]["error"] != nil {
 		t.Error(a)
 	}
 }
@@ -154,7 +154,7 @@ func TestModelError(t *testing.T) {
 }
 
 // The editor disconnects while a question is open: Serve ends without an error, and nothing keeps running.
-func TestGone(t *testing.T) {
+func TestEditorDisconnects(t *testing.T) {
 	r := newRig(t, readThenEdit(), "a.txt", "one\ntwo\nthree\n")
 	asked := make(chan struct{})
 	e := &editor{decide: func(ctx context.Context, _ sdk.RequestPermissionRequest) sdk.RequestPermissionOutcome {
@@ -187,7 +187,7 @@ func (unwritable) Write([]byte) (int, error) { return 0, io.ErrClosedPipe }
 func TestServeEnds(t *testing.T) {
 	r := newRig(t, script())
 	in, out := io.Pipe()
-	go func() { _, _ = io.WriteString(out, hello+"\n") }()
+	go func() { _, _ = io.WriteString(out, initializeLine+"\n") }()
 	if err := acp.Serve(t.Context(), r.config, in, unwritable{}); !errors.Is(err, io.ErrClosedPipe) {
 		t.Error(err)
 	}

@@ -247,8 +247,8 @@ func (e *editor) seenSoFar() []sdk.SessionUpdate {
 	return slices.Clone(e.updates)
 }
 
-// told returns the text of the agent, its thoughts with the notes, and the text of the person.
-func told(updates []sdk.SessionUpdate) (said, thoughts, person string) {
+// texts returns the text of the agent, its thoughts with the notes, and the text of the person.
+func texts(updates []sdk.SessionUpdate) (said, thoughts, person string) {
 	var a, b, c strings.Builder
 	for _, u := range updates {
 		switch {

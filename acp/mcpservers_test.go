@@ -113,7 +113,7 @@ func TestServers(t *testing.T) {
 	if warned := q.ToolCall.Content[1].Content.Content.Text.Text; !strings.Contains(warned, "cannot be undone") {
 		t.Error(warned)
 	}
-	_, thoughts, _ := told(e.seenSoFar())
+	_, thoughts, _ := texts(e.seenSoFar())
 	if !strings.Contains(thoughts, "MCP server absent: it did not start: ") || !strings.Contains(thoughts, "The agent works without it.") {
 		t.Error(thoughts)
 	}

@@ -39,7 +39,7 @@ func TestPrompt(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 	updates := e.seenSoFar()
-	said, thoughts, _ := told(updates)
+	said, thoughts, _ := texts(updates)
 	if said != "I read it. I change it. It is done." || !strings.Contains(thoughts, "I look first.") {
 		t.Errorf("said %q, thought %q", said, thoughts)
 	}
@@ -301,7 +301,7 @@ func TestSubAgent(t *testing.T) {
 	e := &editor{decide: choose(sdk.PermissionOptionKindAllowOnce)}
 	r.connect(e)
 	r.say(e, r.begin(e), "go")
-	said, _, _ := told(e.seenSoFar())
+	said, _, _ := texts(e.seenSoFar())
 	if r.read("n.txt") != "1\n" || said != "It is done." || len(e.asked) != 1 {
 		t.Errorf("said %q, asked %d times", said, len(e.asked))
 	}

@@ -68,10 +68,10 @@ func (s *session) promptTaken() *promptStart {
 func (s *session) promptOver(p *promptStart) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.dropTaken(p)
+	s.removeTaken(p)
 }
 
-func (s *session) dropTaken(p *promptStart) {
+func (s *session) removeTaken(p *promptStart) {
 	s.taken = slices.DeleteFunc(s.taken, func(q *promptStart) bool { return q == p })
 }
 
@@ -83,16 +83,16 @@ func (s *session) cancelAll() {
 	for _, p := range s.taken {
 		p.cancelled = true
 	}
-	s.cancelHeld()
+	s.cancelTurnLocked()
 }
 
 func (s *session) cancelTurn() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.cancelHeld()
+	s.cancelTurnLocked()
 }
 
-func (s *session) cancelHeld() {
+func (s *session) cancelTurnLocked() {
 	if s.turn != nil {
 		s.turn()
 	}
@@ -109,7 +109,7 @@ func (s *session) enter(ctx context.Context) (context.Context, func(), error) {
 	}
 	s.turn = cancel
 	if p, ok := ctx.Value(promptKey{}).(*promptStart); ok {
-		s.dropTaken(p)
+		s.removeTaken(p)
 		if p.cancelled {
 			cancel()
 		}

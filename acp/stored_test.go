@@ -32,7 +32,7 @@ func TestLoad(t *testing.T) {
 	if err != nil || loaded.Modes.CurrentModeId != "ask" {
 		t.Fatalf("%+v, %v", loaded, err)
 	}
-	said, _, person := told(e.seenSoFar())
+	said, _, person := texts(e.seenSoFar())
 	if said != "I read it. I change it. It is done." || person != "make it loud" {
 		t.Errorf("said %q, asked %q", said, person)
 	}
@@ -68,7 +68,7 @@ func TestLoadCompacted(t *testing.T) {
 	if _, err := e.LoadSession(t.Context(), sdk.LoadSessionRequest{SessionId: id, Cwd: r.dir, McpServers: []sdk.McpServer{}}); err != nil {
 		t.Fatal(err)
 	}
-	said, _, person := told(e.seenSoFar())
+	said, _, person := texts(e.seenSoFar())
 	if person != "hellostill there?" || strings.Count(said, "An answer.") != 2 || strings.Contains(said, "greeted") {
 		t.Errorf("person %q, agent %.100q", person, said)
 	}
@@ -91,11 +91,11 @@ func TestResumeAndCommands(t *testing.T) {
 	}
 	r.say(e, id, "/context")
 	r.say(e, id, "/cost")
-	said, _, person := told(e.seenSoFar()[before:])
+	said, _, person := texts(e.seenSoFar()[before:])
 	if person != "" || !strings.Contains(said, "tokens are in use") || !strings.Contains(said, "written by the model") {
 		t.Errorf("%q, %q", said, person)
 	}
-	all, _, _ := told(e.seenSoFar())
+	all, _, _ := texts(e.seenSoFar())
 	if !strings.Contains(all, "nothing to summarize") {
 		t.Errorf("%q", all)
 	}

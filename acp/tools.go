@@ -43,7 +43,7 @@ func (st *sessionTools) Start(c tool.Call) func(context.Context) (tool.Result, e
 			}
 			return res, err
 		}
-		if code, why := st.holdsBack(ctx, t, c); why != "" {
+		if code, why := st.refusal(ctx, t, c); why != "" {
 			never, cancel := context.WithCancel(ctx)
 			cancel()
 			_, _ = work(never) // the call leaves its place in the order of calls
@@ -63,8 +63,8 @@ func (st *sessionTools) onlyReads(name string) bool {
 	return st.reads[name]
 }
 
-// holdsBack returns why a call that may write is refused, or "" if it is allowed.
-func (st *sessionTools) holdsBack(ctx context.Context, t *turn, c tool.Call) (tool.Code, string) {
+// refusal returns why a call that may write is refused, or "" if it is allowed.
+func (st *sessionTools) refusal(ctx context.Context, t *turn, c tool.Call) (tool.Code, string) {
 	if t.session.currentMode() == modeRead {
 		return tool.PermissionDenied, "The person lets you read only: nothing was written. Say what you would change."
 	}

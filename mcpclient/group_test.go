@@ -115,7 +115,7 @@ func TestPlanShowsArguments(t *testing.T) {
 }
 
 // A server that ends is reported, and so is a server that never started. The other servers work.
-func TestTroubles(t *testing.T) {
+func TestServerErrors(t *testing.T) {
 	broken := self(t, "broken")
 	broken.Name = "broken\n"
 	g, set, troubles := open(t, Config{}, broken, self(t, "server"), Server{Name: "absent", Command: "/nowhere/at-all"},
@@ -142,7 +142,7 @@ func TestTroubles(t *testing.T) {
 }
 
 // The time to wait for a server that does not answer is limited.
-func TestMute(t *testing.T) {
+func TestServerDoesNotAnswer(t *testing.T) {
 	_, set, troubles := open(t, Config{Wait: 100 * time.Millisecond}, self(t, "mute"))
 	if len(troubles) != 1 || troubles[0].Error() != "MCP server tester: it was not ready within 100ms" || len(names(set)) != 0 {
 		t.Error(troubles, names(set))
@@ -151,8 +151,8 @@ func TestMute(t *testing.T) {
 
 // A cancelled call ends at once. A call without an answer ends after the time limit.
 func TestWaiting(t *testing.T) {
-	_, hasty, _ := open(t, Config{Call: 50 * time.Millisecond}, self(t, "server"))
-	if r := do(t, t.Context(), hasty, "mcp__tester__wait", `{"who":""}`); r.Code != tool.Timeout {
+	_, shortLimit, _ := open(t, Config{Call: 50 * time.Millisecond}, self(t, "server"))
+	if r := do(t, t.Context(), shortLimit, "mcp__tester__wait", `{"who":""}`); r.Code != tool.Timeout {
 		t.Errorf("%+v", r)
 	}
 	_, set, _ := open(t, Config{}, self(t, "server"))
@@ -167,7 +167,7 @@ func TestWaiting(t *testing.T) {
 }
 
 // A wait for tools can be cancelled. A group can be closed while it connects.
-func TestGivenUp(t *testing.T) {
+func TestToolsCancelled(t *testing.T) {
 	g := Open(Config{Environ: os.Environ()}, []Server{self(t, "mute")})
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

@@ -88,7 +88,7 @@ func TestTooManyTools(t *testing.T) {
 }
 
 // A server with a malformed list of tools is reported.
-func TestMuddledTools(t *testing.T) {
+func TestMalformedToolList(t *testing.T) {
 	_, set, troubles := open(t, Config{}, self(t, "muddled"))
 	if len(names(set)) != 0 || len(troubles) != 1 || !strings.Contains(troubles[0].Error(), "unmarshal") {
 		t.Fatal(names(set), troubles)

@@ -256,7 +256,7 @@ func TestGuard(t *testing.T) {
 }
 
 // An MCP session can be continued only with the token that began it.
-func TestStolenSession(t *testing.T) {
+func TestSessionOfOtherToken(t *testing.T) {
 	n := newNotes()
 	s := newServer(t, Config{Caller: n.handler, Await: true, HTTP: HTTP{Tokens: []string{tokenA, tokenB}}})
 	url := listen(t, s)

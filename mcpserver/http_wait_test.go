@@ -55,14 +55,14 @@ func (n *network) Close() error {
 
 func (n *network) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 80} }
 
-// patient measures the requests of a client: the longest time of an answer, and the longest time without a byte.
-type patient struct {
+// timedTransport measures the requests of a client: the longest time of an answer, and the longest time without a byte.
+type timedTransport struct {
 	http.RoundTripper
 	mu              sync.Mutex
 	longest, silent time.Duration
 }
 
-func (p *patient) RoundTrip(r *http.Request) (*http.Response, error) {
+func (p *timedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	begun := time.Now()
 	resp, err := p.RoundTripper.RoundTrip(r)
 	if err == nil && r.Method == http.MethodPost { // a GET is the stream of messages outside of requests
@@ -73,7 +73,7 @@ func (p *patient) RoundTrip(r *http.Request) (*http.Response, error) {
 
 type heard struct {
 	io.ReadCloser
-	p           *patient
+	p           *timedTransport
 	begun, last time.Time
 }
 
@@ -113,7 +113,7 @@ func tenMinutes(t *testing.T, revision string, hears bool) {
 	served := make(chan error, 1)
 	go func() { served <- front.Serve(wires) }()
 	transport := &http.Transport{DialContext: wires.dial}
-	p := &patient{RoundTripper: bearer{tokenA, transport}}
+	p := &timedTransport{RoundTripper: bearer{tokenA, transport}}
 	var progress progressed
 	c, err := mcp.NewClient(&mcp.Implementation{Name: "tester", Version: "1"}, progress.options()).Connect(context.Background(),
 		&mcp.StreamableClientTransport{Endpoint: "http://127.0.0.1/mcp", HTTPClient: &http.Client{Transport: p}, MaxRetries: -1},

@@ -89,13 +89,13 @@ func TestLines(t *testing.T) {
 	}
 }
 
-// meeting is a caller whose calls end when a given number of them run at the same time.
-type meeting struct {
+// barrierCaller is a caller whose calls end when a given number of them run at the same time.
+type barrierCaller struct {
 	fixed
 	all sync.WaitGroup
 }
 
-func (m *meeting) Call(ctx context.Context, c tool.Call) (tool.Result, error) {
+func (m *barrierCaller) Call(ctx context.Context, c tool.Call) (tool.Result, error) {
 	m.all.Done()
 	m.all.Wait()
 	return m.fixed.Call(ctx, c)
@@ -104,7 +104,7 @@ func (m *meeting) Call(ctx context.Context, c tool.Call) (tool.Result, error) {
 // A call does not block other calls: these calls wait for each other.
 func TestCallsAtOnce(t *testing.T) {
 	const calls = 20
-	m := &meeting{fixed: "done"}
+	m := &barrierCaller{fixed: "done"}
 	m.all.Add(calls)
 	lines := []string{initialize, `{"jsonrpc":"2.0","method":"notifications/initialized"}`}
 	for i := range calls {
@@ -124,9 +124,9 @@ func TestCallsAtOnce(t *testing.T) {
 // Two calls at the same time have the same id. One is executed, the other is refused. Later calls work.
 func TestSameID(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		k := newTalk(t, &heavy{fixed: "done"})
+		k := newManualClient(t, &recordingCaller{fixed: "done"})
 		k.get(7, "hang")
-		settle()
+		waitIdle()
 		k.get(7, "")
 		if line := k.read(); !strings.Contains(line, `"id":null,"error"`) {
 			t.Errorf("the second one: %s", line)

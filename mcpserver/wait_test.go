@@ -160,7 +160,7 @@ func TestPending(t *testing.T) {
 }
 
 // With progress a call becomes pending before clients give up on it.
-func TestPatience(t *testing.T) {
+func TestPendingBeforeTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := newNotes()
 		s := newServer(t, Config{Caller: n.handler, Await: true})
@@ -221,7 +221,7 @@ func TestCancel(t *testing.T) {
 }
 
 // When the client disconnects, its pending calls are cancelled.
-func TestGone(t *testing.T) {
+func TestDisconnectCancelsPending(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := newNotes()
 		s := newServer(t, Config{Caller: n.handler, Await: true})

@@ -15,13 +15,13 @@ import (
 	"github.com/stet-dev/stet/tool"
 )
 
-// few are small limits. A few answers with pieceSize bytes each reach them.
-var few = limits{unread: 8 * pieceSize, atWork: 16, waiting: 8 * pieceSize}
+// smallLimits are small limits. A few answers with pieceSize bytes each reach them.
+var smallLimits = limits{unread: 8 * pieceSize, atWork: 16, waiting: 8 * pieceSize}
 
 var aPiece = fixed(strings.Repeat("x", pieceSize-100))
 
-// talk is a client that sends and reads step by step, in a synctest bubble.
-type talk struct {
+// manualClient is a client that sends and reads step by step, in a synctest bubble.
+type manualClient struct {
 	t      *testing.T
 	s      *Server
 	in     *io.PipeWriter
@@ -32,13 +32,13 @@ type talk struct {
 	slow   time.Duration // delay before each line that it reads
 }
 
-func newTalk(t *testing.T, c tool.Caller) *talk {
+func newManualClient(t *testing.T, c tool.Caller) *manualClient {
 	t.Helper()
-	k := &talk{t: t, s: newServer(t, Config{Caller: c, Await: true}), served: make(chan error, 1)}
+	k := &manualClient{t: t, s: newServer(t, Config{Caller: c, Await: true}), served: make(chan error, 1)}
 	in, w := io.Pipe()
 	r, out := io.Pipe()
 	ctx, cancel := context.WithCancel(context.Background())
-	k.s.limits = few
+	k.s.limits = smallLimits
 	k.in, k.out, k.lines, k.stop = w, r, bufio.NewReader(r), cancel
 	go func() { k.served <- k.s.Serve(ctx, in, out) }()
 	t.Cleanup(func() { // read what the server still writes
@@ -51,7 +51,7 @@ func newTalk(t *testing.T, c tool.Caller) *talk {
 	return k
 }
 
-func (k *talk) send(lines ...string) {
+func (k *manualClient) send(lines ...string) {
 	for _, line := range lines {
 		if _, err := io.WriteString(k.in, line+"\n"); err != nil {
 			k.t.Error(err)
@@ -59,11 +59,11 @@ func (k *talk) send(lines ...string) {
 	}
 }
 
-func (k *talk) get(id int, pad string) {
+func (k *manualClient) get(id int, pad string) {
 	k.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"get","arguments":{"n":%d,"x":"%s"}}}`, id, id, pad))
 }
 
-func (k *talk) read() string {
+func (k *manualClient) read() string {
 	k.t.Helper()
 	time.Sleep(k.slow)
 	line, err := k.lines.ReadString('\n')
@@ -74,7 +74,7 @@ func (k *talk) read() string {
 }
 
 // answered reads n answers. It expects one for each id, beginning with first.
-func (k *talk) answered(first, n int) {
+func (k *manualClient) answered(first, n int) {
 	k.t.Helper()
 	got := map[int]bool{}
 	for range n {
@@ -86,30 +86,32 @@ func (k *talk) answered(first, n int) {
 	}
 }
 
-// settle waits until the server can do nothing more without the client.
-func settle() {
+// waitIdle waits until the server can do nothing more without the client.
+func waitIdle() {
 	time.Sleep(grace / 4)
 	synctest.Wait()
 }
 
-// heavy records the order in which its calls began.
-type heavy struct {
+// recordingCaller records the order in which its calls began.
+type recordingCaller struct {
 	fixed
 	mu    sync.Mutex
 	begun []string
 	ended int
 }
 
-func (h *heavy) Call(ctx context.Context, c tool.Call) (tool.Result, error) { return h.Start(c)(ctx) }
+func (h *recordingCaller) Call(ctx context.Context, c tool.Call) (tool.Result, error) {
+	return h.Start(c)(ctx)
+}
 
-func (h *heavy) Start(c tool.Call) func(context.Context) (tool.Result, error) {
+func (h *recordingCaller) Start(c tool.Call) func(context.Context) (tool.Result, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.begun = append(h.begun, string(c.Arguments))
 	return func(ctx context.Context) (tool.Result, error) { return h.do(ctx, c) }
 }
 
-func (h *heavy) do(ctx context.Context, c tool.Call) (tool.Result, error) {
+func (h *recordingCaller) do(ctx context.Context, c tool.Call) (tool.Result, error) {
 	if strings.Contains(string(c.Arguments), "hang") {
 		<-ctx.Done()
 		h.mu.Lock()
@@ -120,7 +122,7 @@ func (h *heavy) do(ctx context.Context, c tool.Call) (tool.Result, error) {
 	return h.fixed.Call(ctx, c)
 }
 
-func (h *heavy) calls() (begun []string, ended int) {
+func (h *recordingCaller) calls() (begun []string, ended int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.begun, h.ended
@@ -130,14 +132,14 @@ func (h *heavy) calls() (begun []string, ended int) {
 // executes the calls.
 func TestSendBeforeRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := &heavy{fixed: "done"}
-		k := newTalk(t, h)
+		h := &recordingCaller{fixed: "done"}
+		k := newManualClient(t, h)
 		for i := range 3000 {
 			k.get(100+i, "")
 		}
 		k.get(7, "hang")
 		k.send(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7}}`)
-		settle()
+		waitIdle()
 		if begun, ended := h.calls(); len(begun) != 3001 || ended != 1 {
 			t.Errorf("%d begun, %d cancelled", len(begun), ended)
 		}
@@ -153,21 +155,21 @@ func TestSendBeforeRead(t *testing.T) {
 // cancelled call does not begin.
 func TestCallsWaitForReader(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := &heavy{fixed: aPiece}
-		k := newTalk(t, h)
+		h := &recordingCaller{fixed: aPiece}
+		k := newManualClient(t, h)
 		const calls = 60
 		for i := range calls {
 			k.get(100+i, "")
 		}
 		k.get(7, "never")
 		k.send(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7}}`)
-		settle()
+		waitIdle()
 		begun, _ := h.calls()
-		if n := len(begun); n < few.unread/pieceSize || n > few.unread/pieceSize+few.atWork {
+		if n := len(begun); n < smallLimits.unread/pieceSize || n > smallLimits.unread/pieceSize+smallLimits.atWork {
 			t.Errorf("%d calls are begun", n)
 		}
 		k.answered(100, calls)
-		settle()
+		waitIdle()
 		begun, _ = h.calls()
 		for i, got := range begun {
 			if want := fmt.Sprintf(`{"n":%d,"x":""}`, 100+i); got != want {
@@ -187,16 +189,16 @@ func TestCallsWaitForReader(t *testing.T) {
 // The number of running calls is limited. A cancelled call makes room for another one.
 func TestCallsAtWork(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := &heavy{fixed: "done"}
-		k := newTalk(t, h)
-		for i := range few.atWork + 5 {
+		h := &recordingCaller{fixed: "done"}
+		k := newManualClient(t, h)
+		for i := range smallLimits.atWork + 5 {
 			k.get(100+i, "hang")
 		}
-		settle()
-		if begun, _ := h.calls(); len(begun) != few.atWork {
+		waitIdle()
+		if begun, _ := h.calls(); len(begun) != smallLimits.atWork {
 			t.Errorf("%d at work", len(begun))
 		}
-		for i := range few.atWork + 5 {
+		for i := range smallLimits.atWork + 5 {
 			k.send(fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%d}}`, 100+i))
 		}
 		k.get(7, "")
@@ -211,7 +213,7 @@ func TestCallsAtWork(t *testing.T) {
 // The number of waiting calls is limited. When the limit is reached, the server reads nothing until the client reads.
 func TestReadingStops(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		k := newTalk(t, aPiece)
+		k := newManualClient(t, aPiece)
 		const calls = 40
 		var mu sync.Mutex
 		sent := 0
@@ -223,9 +225,9 @@ func TestReadingStops(t *testing.T) {
 				mu.Unlock()
 			}
 		}()
-		settle()
+		waitIdle()
 		mu.Lock()
-		if sent < (few.unread+few.waiting)/pieceSize || sent > (few.unread+few.waiting)/pieceSize+few.atWork+2 {
+		if sent < (smallLimits.unread+smallLimits.waiting)/pieceSize || sent > (smallLimits.unread+smallLimits.waiting)/pieceSize+smallLimits.atWork+2 {
 			t.Errorf("%d are read", sent)
 		}
 		mu.Unlock()
@@ -239,11 +241,11 @@ func TestReadingStops(t *testing.T) {
 
 // The end of a session does not wait for a client that does not read its answers, also if calls are waiting.
 func TestEndUnread(t *testing.T) {
-	ends := map[string]func(*talk){
-		"end of input": func(k *talk) { k.in.Close() },
-		"context":      func(k *talk) { k.stop() },
-		"close":        func(k *talk) { go k.s.Close() },
-		"both": func(k *talk) {
+	ends := map[string]func(*manualClient){
+		"end of input": func(k *manualClient) { k.in.Close() },
+		"context":      func(k *manualClient) { k.stop() },
+		"close":        func(k *manualClient) { go k.s.Close() },
+		"both": func(k *manualClient) {
 			k.in.Close()
 			k.stop()
 		},
@@ -252,12 +254,12 @@ func TestEndUnread(t *testing.T) {
 		for _, calls := range []int{1, 5, 60} {
 			t.Run(fmt.Sprintf("%s %d", name, calls), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					k := newTalk(t, aPiece)
+					k := newManualClient(t, aPiece)
 					for i := range calls {
 						k.get(100+i, "")
 					}
 					k.send(`{"jsonrpc":"2.0","id":5,"method":"ping"}`)
-					settle()
+					waitIdle()
 					begun := time.Now()
 					end(k)
 					if err := <-k.served; err == nil {
@@ -275,7 +277,7 @@ func TestEndUnread(t *testing.T) {
 // A client that reads slowly gets all answers after the end of its input.
 func TestEndReadSlowly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		k := newTalk(t, aPiece)
+		k := newManualClient(t, aPiece)
 		for i := range 20 {
 			k.get(100+i, "")
 		}
@@ -289,9 +291,9 @@ func TestEndReadSlowly(t *testing.T) {
 }
 
 // The client fills all limits and reads nothing. After some time the server ends the session.
-func TestStuck(t *testing.T) {
+func TestClientNeverReads(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		k := newTalk(t, aPiece)
+		k := newManualClient(t, aPiece)
 		go func() {
 			for i := 0; ; i++ { // until the server reads nothing more
 				if _, err := fmt.Fprintf(k.in, `{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"get"}}`+"\n", i+2); err != nil {
@@ -311,7 +313,7 @@ func TestStuck(t *testing.T) {
 // If the client is lost, Serve returns an error.
 func TestWriterFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		k := newTalk(t, fixed("done"))
+		k := newManualClient(t, fixed("done"))
 		k.out.Close()
 		k.get(2, "")
 		if err := <-k.served; !errors.Is(err, io.ErrClosedPipe) {

@@ -39,7 +39,7 @@ func Encode(b Body) ([]byte, error) {
 	w.each(func(s *string) { valid = valid && utf8.ValidString(*s) })
 	if !valid {
 		w.written().Strings = asBytes
-		w.each(func(s *string) { *s = spread(*s) })
+		w.each(func(s *string) { *s = bytesToChars(*s) })
 	}
 	var out bytes.Buffer
 	enc := json.NewEncoder(&out)
@@ -63,7 +63,7 @@ func Decode(kind Kind, version int, raw []byte) (Body, error) {
 	switch w.written().Strings {
 	case "":
 	case asBytes:
-		w.each(func(s *string) { *s = gather(*s) })
+		w.each(func(s *string) { *s = charsToBytes(*s) })
 	default:
 		return nil, fmt.Errorf("decode %s: strings are written in an unknown way, %q", kind, w.written().Strings)
 	}
@@ -121,8 +121,8 @@ func wireFor(kind Kind) wire {
 	return nil
 }
 
-// spread returns a string with one character for each byte of s.
-func spread(s string) string {
+// bytesToChars returns a string with one character for each byte of s.
+func bytesToChars(s string) string {
 	out := make([]byte, 0, 2*len(s))
 	for i := range len(s) {
 		out = utf8.AppendRune(out, rune(s[i]))
@@ -130,8 +130,8 @@ func spread(s string) string {
 	return string(out)
 }
 
-// gather reverses spread.
-func gather(s string) string {
+// charsToBytes reverses spread.
+func charsToBytes(s string) string {
 	out := make([]byte, 0, len(s))
 	for _, r := range s {
 		out = append(out, byte(r))

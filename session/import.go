@@ -102,7 +102,7 @@ func Restore(ctx context.Context, store Store, id string, events []Event) (uint6
 	}
 	err := store.Append(ctx, b)
 	if errors.Is(err, ErrStale) {
-		err = goOn(ctx, store, b)
+		err = addMissing(ctx, store, b)
 	}
 	if err != nil {
 		return 0, err
@@ -110,8 +110,8 @@ func Restore(ctx context.Context, store Store, id string, events []Event) (uint6
 	return uint64(len(b.Events)), nil
 }
 
-// goOn stores the events that an existing session lacks.
-func goOn(ctx context.Context, store Store, b Batch) error {
+// addMissing stores the events that an existing session lacks.
+func addMissing(ctx context.Context, store Store, b Batch) error {
 	have, damaged, err := store.Events(ctx, b.Session, 0)
 	if err != nil {
 		return err

@@ -51,7 +51,7 @@ func (d *decoder) caching(req *llm.Request, all, management rawjson.Span) {
 		c.Breakpoints = append(c.Breakpoints, b)
 	}
 	slices.SortStableFunc(c.Breakpoints, func(a, b llm.Breakpoint) int { return cmp.Compare(a.Blocks, b.Blocks) })
-	c.Clears = d.summedUp > 0 || d.manages(management)
+	c.Clears = d.summarized > 0 || d.manages(management)
 }
 
 var (

@@ -60,7 +60,7 @@ func (d *decoder) request(earlier *llm.Request, earlierBody []byte) (*llm.Reques
 		return nil, errors.New("no messages, or two")
 	}
 	d.said = d.shared + len(d.Parts)
-	if d.systemAt = f[reqSystem]; !d.retakeSystem(earlier, earlierBody) {
+	if d.systemAt = f[reqSystem]; !d.reuseSystem(earlier, earlierBody) {
 		d.system(f[reqSystem])
 	}
 	req := &llm.Request{
@@ -69,7 +69,7 @@ func (d *decoder) request(earlier *llm.Request, earlierBody []byte) (*llm.Reques
 		SessionKey: d.sessionKey(f[reqMetadata]),
 	}
 	req.MaxTokens, _ = rawjson.Int(d.Body, f[reqMaxTokens])
-	if d.toolsAt = f[reqTools]; d.retakeTools(earlierBody) {
+	if d.toolsAt = f[reqTools]; d.reuseTools(earlierBody) {
 		req.Tools = earlier.Tools
 	} else {
 		d.tools(req, f[reqTools])

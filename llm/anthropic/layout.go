@@ -15,8 +15,8 @@ type layout struct {
 	systemAt rawjson.Span
 	said     int // number of parts of the messages; the parts of the system text come after them
 
-	// summedUp is the number of message parts up to and including a summary by the provider that covers tool calls; 0: no summary.
-	summedUp int
+	// summarized is the number of message parts up to and including a summary by the provider that covers tool calls; 0: no summary.
+	summarized int
 }
 
 // resume starts decoding after the messages that the body shares with an earlier one. It returns nil if there are none.
@@ -40,8 +40,8 @@ func (d *decoder) resume(earlier *llm.Request, earlierBody []byte) *rawjson.Scan
 		messages = messages[1:]
 	}
 	d.Before, d.shared = messages[:at.Messages:at.Messages], at.Parts
-	if before.summedUp <= at.Parts {
-		d.summedUp = before.summedUp
+	if before.summarized <= at.Parts {
+		d.summarized = before.summarized
 	}
 	for _, m := range before.marked {
 		if m.part >= 0 && m.part < at.Parts {
@@ -66,8 +66,8 @@ func (d *decoder) same(was, is rawjson.Span, earlierBody []byte) (move int, ok b
 	return is.Start - was.Start, !was.IsZero() && bytes.Equal(was.Of(earlierBody), is.Of(d.Body))
 }
 
-// retake copies the markers of the earlier request for which pick returns true.
-func (d *decoder) retake(move, part int, pick func(m marked) bool) {
+// reuseMarkers copies the markers of the earlier request for which pick returns true.
+func (d *decoder) reuseMarkers(move, part int, pick func(m marked) bool) {
 	for _, m := range d.before.marked {
 		if pick(m) {
 			m.at.Start, m.at.End = m.at.Start+move, m.at.End+move
@@ -79,17 +79,17 @@ func (d *decoder) retake(move, part int, pick func(m marked) bool) {
 	}
 }
 
-// retakeTools reuses the markers of the earlier tools if the tools have the same bytes. It reports whether they have.
-func (d *decoder) retakeTools(earlierBody []byte) bool {
+// reuseTools reuses the markers of the earlier tools if the tools have the same bytes. It reports whether they have.
+func (d *decoder) reuseTools(earlierBody []byte) bool {
 	move, ok := d.same(d.before.toolsAt, d.toolsAt, earlierBody)
 	if ok {
-		d.retake(move, 0, func(m marked) bool { return m.part == onTool })
+		d.reuseMarkers(move, 0, func(m marked) bool { return m.part == onTool })
 	}
 	return ok
 }
 
-// retakeSystem reuses the earlier system text if it has the same bytes. The places of its parts are moved.
-func (d *decoder) retakeSystem(earlier *llm.Request, earlierBody []byte) bool {
+// reuseSystem reuses the earlier system text if it has the same bytes. The places of its parts are moved.
+func (d *decoder) reuseSystem(earlier *llm.Request, earlierBody []byte) bool {
 	move, ok := d.same(d.before.systemAt, d.systemAt, earlierBody)
 	if !ok {
 		return false
@@ -101,6 +101,6 @@ func (d *decoder) retakeSystem(earlier *llm.Request, earlierBody []byte) bool {
 		d.Add(p)
 	}
 	d.EndFirst(llm.System)
-	d.retake(move, d.said-d.before.said, func(m marked) bool { return m.part >= d.before.said })
+	d.reuseMarkers(move, d.said-d.before.said, func(m marked) bool { return m.part >= d.before.said })
 	return true
 }

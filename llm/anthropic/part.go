@@ -74,8 +74,8 @@ func (d *decoder) part(s *rawjson.Scanner, role llm.Role) {
 		p.Raw = d.Raw(whole)
 	default:
 		p.Kind = llm.Opaque
-		if d.summedUp == 0 && rawjson.Is(d.Body, f[keyType], "compaction") && d.Called() {
-			d.summedUp = d.shared + len(d.Parts) + 1
+		if d.summarized == 0 && rawjson.Is(d.Body, f[keyType], "compaction") && d.Called() {
+			d.summarized = d.shared + len(d.Parts) + 1
 		}
 	}
 	if role == llm.System && p.Kind != llm.Text {

@@ -31,9 +31,9 @@ func after(t interface {
 	return got
 }
 
-// beginsAlike decodes a series of bodies. Each begins like the one before: with the same part
+// sharedBeginnings decodes a series of bodies. Each begins like the one before: with the same part
 // of a conversation, or with the same bytes.
-func beginsAlike(t *testing.T, f Format) {
+func sharedBeginnings(t *testing.T, f Format) {
 	rapid.Check(t, func(t *rapid.T) {
 		body := []byte(f.Sample)
 		if rapid.Bool().Draw(t, "drawn") {

@@ -31,14 +31,14 @@ func Run(t *testing.T, f Format) {
 		name string
 		run  func(*testing.T, Format)
 	}{
-		{"what is encoded is decoded", comesBack},
+		{"what is encoded is decoded", roundTrip},
 		{"what cannot be encoded", refuses},
 		{"nothing of the body is kept", ownership},
 		{"space around the body", space},
 		{"escapes", escapes},
-		{"what begins alike", beginsAlike},
+		{"what begins alike", sharedBeginnings},
 		{"large bodies", large},
-		{"meters of strange bytes", strange},
+		{"meters of strange bytes", invalidBytes},
 	} {
 		t.Run(test.name, func(t *testing.T) { test.run(t, f) })
 	}
@@ -55,7 +55,7 @@ func Spanless(req *llm.Request) *llm.Request {
 	return req
 }
 
-func comesBack(t *testing.T, f Format) {
+func roundTrip(t *testing.T, f Format) {
 	rapid.Check(t, func(t *rapid.T) {
 		want := f.request(t)
 		body, err := f.Codec.Encode(want)

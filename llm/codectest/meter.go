@@ -44,7 +44,7 @@ func Meter(t *testing.T, c llm.Codec, contentType, body string, want llm.Reading
 func write(m llm.Meter, body string) { _, _ = m.Write([]byte(body)) }
 
 // For bytes that are not an answer, a meter has no results.
-func strange(t *testing.T, f Format) {
+func invalidBytes(t *testing.T, f Format) {
 	for _, body := range []string{
 		"", "\xff\x00", "\x00\xff\xfe", "data: {\n\n", "data: []\n\n", `{"usage":[]}`,
 		`{"error":{"message":"no","type":"invalid_request_error"}}`,

@@ -86,7 +86,7 @@ func TestPause(t *testing.T) {
 	}
 }
 
-func TestPassing(t *testing.T) {
+func TestIsTemporary(t *testing.T) {
 	for _, c := range []struct {
 		err  error
 		want bool
@@ -97,7 +97,7 @@ func TestPassing(t *testing.T) {
 		{fmt.Errorf("%w: %w", errUnsent, &tls.CertificateVerificationError{Err: io.EOF}), false}, {fmt.Errorf("%w: %w", errUnsent, tls.RecordHeaderError{}), false},
 		{errSilent, true}, {errors.New("content type"), false},
 	} {
-		if got := passing(c.err); got != c.want {
+		if got := isTemporary(c.err); got != c.want {
 			t.Errorf("%v: %v", c.err, got)
 		}
 	}

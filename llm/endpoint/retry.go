@@ -25,7 +25,7 @@ const levelRetry = slog.LevelInfo
 
 // pause returns how long to wait after attempt n, which failed with err, and whether to try again. n counts from 0.
 func (c Config) pause(err error, n int) (time.Duration, bool) {
-	if n >= c.retries() || !passing(err) {
+	if n >= c.retries() || !isTemporary(err) {
 		return 0, false
 	}
 	var e *llm.Error
@@ -39,9 +39,9 @@ func (c Config) pause(err error, n int) (time.Duration, bool) {
 	return step/2 + rand.N(step/2+1), true
 }
 
-// passing reports whether err is temporary. err came before any answer. A refused connection, an unknown host and an
+// isTemporary reports whether err is temporary. err came before any answer. A refused connection, an unknown host and an
 // invalid certificate are permanent.
-func passing(err error) bool {
+func isTemporary(err error) bool {
 	var api *llm.Error
 	if errors.As(err, &api) {
 		return api.Temporary

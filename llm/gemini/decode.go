@@ -151,7 +151,7 @@ func (d *decoder) reopen() {
 		if d.Before[i].Role != llm.Assistant {
 			continue
 		}
-		d.asked(d.Before[i].Parts)
+		d.setOpen(d.Before[i].Parts)
 		for _, m := range d.Before[i+1:] {
 			for _, p := range m.Parts {
 				if p.Kind == llm.ToolResult {
@@ -163,8 +163,8 @@ func (d *decoder) reopen() {
 	}
 }
 
-// asked sets the open calls to the calls among parts. parts are those of the model's last content.
-func (d *decoder) asked(parts []llm.Part) {
+// setOpen sets the open calls to the calls among parts. parts are those of the model's last content.
+func (d *decoder) setOpen(parts []llm.Part) {
 	d.open = d.open[:0]
 	for _, p := range parts {
 		if p.Kind == llm.ToolCall {
@@ -207,7 +207,7 @@ func (d *decoder) content(s *rawjson.Scanner) {
 	case "model":
 		d.parts(f[1], llm.Assistant)
 		d.End(llm.Assistant)
-		d.asked(d.Parts[from:])
+		d.setOpen(d.Parts[from:])
 	case "user", "function", "tool", "":
 		d.parts(f[1], llm.User)
 		d.split(from)

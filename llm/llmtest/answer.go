@@ -69,7 +69,7 @@ func (s *Server) serveAnswer(w http.ResponseWriter, r *http.Request, wire *wire,
 	if s.cfg.Gateway && wire.name == "chat" {
 		var why *refusal
 		if bound, why = behindGateway(s.cfg.Account, body); why != nil {
-			writeJSON(w, http.StatusBadRequest, why.handedOn())
+			writeJSON(w, http.StatusBadRequest, why.gatewayBody())
 			return
 		}
 	}

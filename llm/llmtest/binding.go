@@ -105,7 +105,7 @@ func (req *messagesRequest) bound(account Account, betas string) (*binding, *ref
 	for i, m := range req.Messages {
 		role, _ := m["role"].(string)
 		for j, v := range blocksOf(m["content"]) {
-			p.speak(role)
+			p.beginMessage(role)
 			block, _ := v.(object)
 			at := fmt.Sprintf("messages.%d.content.%d", i, j)
 			if block["type"] == "compaction" {
@@ -190,7 +190,7 @@ func (b *binding) blocks(parts []llm.Part) (out []object) {
 		return out
 	}
 	p := b.prefix
-	p.speak("assistant")
+	p.beginMessage("assistant")
 	for _, part := range parts {
 		block := messagesBlock(part)
 		switch at := signed(block); {

@@ -25,7 +25,7 @@ func behindGateway(account Account, body []byte) (*binding, *refusal) {
 	p := before(req.Model, nil, req.Tools)
 	for i, m := range req.Messages {
 		role, _ := m["role"].(string)
-		p.speak(role)
+		p.beginMessage(role)
 		details, _ := m[detailsKey].([]any)
 		for j, v := range details {
 			detail, _ := v.(object)
@@ -46,8 +46,8 @@ func behindGateway(account Account, body []byte) (*binding, *refusal) {
 
 const detailsKey = "reasoning_details"
 
-// handedOn returns the refusal in the form in which a gateway passes it on.
-func (r *refusal) handedOn() []byte {
+// gatewayBody returns the refusal in the form in which a gateway passes it on.
+func (r *refusal) gatewayBody() []byte {
 	return []byte(encode(object{"error": object{
 		"message": "Provider returned error", "code": 400, "metadata": object{"provider_name": "Anthropic", "raw": string(r.body())},
 	}}))

@@ -84,8 +84,8 @@ func (p *prefix) block(b object) {
 	}
 }
 
-// speak begins a message. Consecutive messages of one role count as one.
-func (p *prefix) speak(role string) {
+// beginMessage begins a message. Consecutive messages of one role count as one.
+func (p *prefix) beginMessage(role string) {
 	if p.role != role {
 		p.role = role
 		p.add(role)

@@ -44,7 +44,7 @@ func Run(t *testing.T, a Adapter) {
 		{"any answer", randomAnswers},
 		{"a conversation", conversation},                   // CTX-11
 		{"opaque parts go back as they came", opaque},      // CTX-11
-		{"names and identities made up", madeUp},           // CTX-3
+		{"names and identities made up", invalidNames},     // CTX-3
 		{"usage is counted once", usage},                   // CTX-1
 		{"what the server says of the request", onTheWire}, // CTX-11
 		{"an endpoint that does not stream", notStreamed},  // CTX-11

@@ -8,9 +8,9 @@ import (
 	"github.com/stet-dev/stet/llm"
 )
 
-// madeUp sends back calls with invalid names and ids from a model. Each call is sent back with a valid name and a unique id, and
+// invalidNames sends back calls with invalid names and ids from a model. Each call is sent back with a valid name and a unique id, and
 // its result has the same id.
-func madeUp(t *testing.T, a Adapter) {
+func invalidNames(t *testing.T, a Adapter) {
 	call := func(id, name string) llm.Part {
 		return llm.Part{Kind: llm.ToolCall, CallID: id, Name: name, Args: `{"row":"41"}`}
 	}
@@ -32,7 +32,7 @@ func madeUp(t *testing.T, a Adapter) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !reflect.DeepEqual(gist(res.Message), gist(whole.Message)) {
+		if !reflect.DeepEqual(partTexts(res.Message), partTexts(whole.Message)) {
 			t.Errorf("streamed %+v\nwhole %+v", res.Message, whole.Message)
 		}
 		checkCalls(t, res.Message.Parts, regexp.MustCompile(`.`))

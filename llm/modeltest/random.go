@@ -29,7 +29,7 @@ func randomAnswers(t *testing.T, a Adapter) {
 		if err != nil {
 			rt.Fatal(err)
 		}
-		if got, want := gist(got.Message), gist(want.Message); !reflect.DeepEqual(got, want) {
+		if got, want := partTexts(got.Message), partTexts(want.Message); !reflect.DeepEqual(got, want) {
 			rt.Fatalf("got  %q\nwant %q", got, want)
 		}
 	})
@@ -54,7 +54,7 @@ func randomAnswer(t *rapid.T) llm.Response {
 	return said(parts...)
 }
 
-func gist(m llm.Message) []string {
+func partTexts(m llm.Message) []string {
 	var out []string
 	for _, p := range m.Parts {
 		out = append(out, fmt.Sprint(p.Kind, " ", p.CallID, p.Name, p.Args, p.Text))

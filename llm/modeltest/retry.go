@@ -12,8 +12,8 @@ import (
 	"github.com/stet-dev/stet/llm/llmtest"
 )
 
-// passing are failures that may be temporary.
-var passing = map[string]llmtest.Fault{
+// temporaryFaults are failures that may be temporary.
+var temporaryFaults = map[string]llmtest.Fault{
 	"429":             {Status: 429},
 	"500":             {Status: 500},
 	"502 of a proxy":  {Status: 502, Body: "<html>Bad Gateway</html>"},
@@ -26,7 +26,7 @@ var passing = map[string]llmtest.Fault{
 // triesAgain checks that after a temporary failure the client tries again, streamed and not. The pauses must grow and must be
 // reported.
 func triesAgain(t *testing.T, a Adapter) {
-	for name, fault := range passing {
+	for name, fault := range temporaryFaults {
 		a.play(t, says("ok"), nil, func(t *testing.T, r *rig) {
 			r.server.Fail(fault, fault, fault)
 			start := time.Now()

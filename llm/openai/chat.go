@@ -80,11 +80,11 @@ func (d *decoder) chat(earlier *llm.Request, earlierBody []byte) (*llm.Request, 
 		req.MaxTokens = n
 	}
 	req.Caching.Lifetime = d.retention(f[chatRetention], f[chatCacheOptions])
-	if d.toolsAt = f[chatTools]; !d.retakeTools(req, earlier, earlierBody) {
+	if d.toolsAt = f[chatTools]; !d.reuseTools(req, earlier, earlierBody) {
 		d.chatTools(req, f[chatTools])
 	}
 	req.Messages = d.Messages()
-	d.laidOut(req, 0)
+	d.setLayout(req, 0)
 	return req, d.Err()
 }
 

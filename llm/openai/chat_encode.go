@@ -42,7 +42,7 @@ func (Chat) Encode(req *llm.Request) ([]byte, error) {
 			c.message(i, m)
 		}
 	}
-	c.shown()
+	c.writeBeside()
 	w.Close(']')
 	if req.Stream {
 		w.Key("stream")
@@ -93,8 +93,8 @@ type chatWriter struct {
 	beside  []llm.Part      // parts that stood among results and are written after the last result
 }
 
-// shown writes the parts in beside.
-func (w *chatWriter) shown() {
+// writeBeside writes the parts in beside.
+func (w *chatWriter) writeBeside() {
 	if len(w.beside) == 0 {
 		return
 	}
@@ -111,7 +111,7 @@ func (w *chatWriter) message(i int, m llm.Message) {
 		w.results(i, m)
 		return
 	}
-	w.shown()
+	w.writeBeside()
 	w.Open('{')
 	w.Key("role")
 	switch m.Role {

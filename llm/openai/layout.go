@@ -13,8 +13,8 @@ type layout struct {
 	first   int          // number of messages before those of the walk
 	toolsAt rawjson.Span
 
-	// summedUp is the number of messages up to and including a summary by the provider that covers tool calls; 0: no summary.
-	summedUp int
+	// summarized is the number of messages up to and including a summary by the provider that covers tool calls; 0: no summary.
+	summarized int
 }
 
 // resume starts decoding after the messages that the body shares with an earlier one. It returns nil if there are none.
@@ -34,8 +34,8 @@ func (d *decoder) resume(earlier *llm.Request, earlierBody []byte) *rawjson.Scan
 	d.walk = walk
 	n := d.walk.Last().Messages
 	d.Before = earlier.Messages[before.first : before.first+n : before.first+n]
-	if before.summedUp <= n {
-		d.summedUp = before.summedUp
+	if before.summarized <= n {
+		d.summarized = before.summarized
 	}
 	d.Few()
 	return &s
@@ -44,8 +44,8 @@ func (d *decoder) resume(earlier *llm.Request, earlierBody []byte) *rawjson.Scan
 // cut records that s is between two messages.
 func (d *decoder) cut(s *rawjson.Scanner) { d.walk.Cut(s, len(d.Before)+d.Len(), 0) }
 
-// retakeTools gives req the tools of the earlier request if they have the same bytes.
-func (d *decoder) retakeTools(req, earlier *llm.Request, earlierBody []byte) bool {
+// reuseTools gives req the tools of the earlier request if they have the same bytes.
+func (d *decoder) reuseTools(req, earlier *llm.Request, earlierBody []byte) bool {
 	was := d.before.toolsAt
 	if was.IsZero() || !bytes.Equal(was.Of(earlierBody), d.toolsAt.Of(d.Body)) {
 		return false
@@ -54,8 +54,8 @@ func (d *decoder) retakeTools(req, earlier *llm.Request, earlierBody []byte) boo
 	return true
 }
 
-// laidOut sets the layout of req. first is the number of messages before those of the walk.
-func (d *decoder) laidOut(req *llm.Request, first int) {
+// setLayout sets the layout of req. first is the number of messages before those of the walk.
+func (d *decoder) setLayout(req *llm.Request, first int) {
 	layout := d.layout // a copy, so that the request does not keep the decoder and the body
 	layout.first = first
 	req.Layout = &layout

@@ -98,9 +98,9 @@ func (d *decoder) responses(earlier *llm.Request, earlierBody []byte) (*llm.Requ
 	}
 	req.MaxTokens, _ = rawjson.Int(d.Body, f[resMaxTokens])
 	req.Caching.Lifetime = d.retention(f[resRetention], f[resCacheOptions])
-	req.Caching.Clears = d.summedUp > 0 || d.manages(f[resManagement])
+	req.Caching.Clears = d.summarized > 0 || d.manages(f[resManagement])
 	req.Caching.Cuts = d.OneOf(f[resTruncation], "auto")
-	if d.toolsAt = f[resTools]; !d.toolsAt.IsZero() && !d.retakeTools(req, earlier, earlierBody) {
+	if d.toolsAt = f[resTools]; !d.toolsAt.IsZero() && !d.reuseTools(req, earlier, earlierBody) {
 		s := rawjson.At(d.Body, d.toolsAt)
 		for s.Enter('['); s.Next() && d.Err() == nil; {
 			d.responsesTool(req, &s)
@@ -108,7 +108,7 @@ func (d *decoder) responses(earlier *llm.Request, earlierBody []byte) (*llm.Requ
 		d.Fail(s.Err())
 	}
 	req.Messages = d.Messages()
-	d.laidOut(req, first)
+	d.setLayout(req, first)
 	return req, d.Err()
 }
 
@@ -179,8 +179,8 @@ func (d *decoder) items(s *rawjson.Scanner) {
 		} else {
 			d.End(role)
 		}
-		if d.summedUp == 0 && d.OneOf(f[itemType], "compaction", "compaction_summary") && d.Called() {
-			d.summedUp = len(d.Before) + d.Len()
+		if d.summarized == 0 && d.OneOf(f[itemType], "compaction", "compaction_summary") && d.Called() {
+			d.summarized = len(d.Before) + d.Len()
 		}
 		if extends {
 			continue

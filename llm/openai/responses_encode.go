@@ -78,7 +78,7 @@ func writeInput(out *rawjson.Writer, req *llm.Request) {
 		}
 		switch m.Role {
 		case llm.System, llm.User:
-			w.said(string(m.Role), "input_text", responsesNative(m.Role, m.Parts))
+			w.messageItem(string(m.Role), "input_text", responsesNative(m.Role, m.Parts))
 		case llm.Assistant:
 			w.turn(responsesNative(m.Role, m.Parts))
 		case llm.Tool:
@@ -90,8 +90,8 @@ func writeInput(out *rawjson.Writer, req *llm.Request) {
 	w.Close(']')
 }
 
-// said writes a message item.
-func (w *itemWriter) said(role, kind string, parts []llm.Part) {
+// messageItem writes a message item.
+func (w *itemWriter) messageItem(role, kind string, parts []llm.Part) {
 	w.Open('{')
 	w.Member("type", "message")
 	w.Member("role", role)
@@ -111,9 +111,9 @@ func isContent(p llm.Part) bool {
 
 var reasoningKeys = [3]string{"type", "encrypted_content", "content"}
 
-// goesBack reports whether raw is reasoning that can be sent back: its content is readable or encrypted. Otherwise the item only
+// canBeSentBack reports whether raw is reasoning that can be sent back: its content is readable or encrypted. Otherwise the item only
 // refers to one that the provider has not stored.
-func goesBack(raw string) bool {
+func canBeSentBack(raw string) bool {
 	var f [3]rawjson.Span
 	b := []byte(raw)
 	s := rawjson.New(b)
@@ -136,14 +136,14 @@ func (w *itemWriter) turn(parts []llm.Part) {
 			for i+1 < len(parts) && isContent(parts[i+1]) {
 				i++
 			}
-			w.said("assistant", "output_text", parts[from:i+1])
+			w.messageItem("assistant", "output_text", parts[from:i+1])
 			continue
 		}
 		switch p.Kind {
 		case llm.ToolCall:
 			w.call(p)
 		case llm.Thinking:
-			if goesBack(p.Raw) {
+			if canBeSentBack(p.Raw) {
 				w.Raw(p.Raw, "reasoning")
 			}
 		case llm.Opaque:
@@ -194,6 +194,6 @@ func (w *itemWriter) outputs(parts []llm.Part) {
 		w.Close('}')
 	}
 	if len(beside) > 0 {
-		w.said(string(llm.User), "input_text", beside)
+		w.messageItem(string(llm.User), "input_text", beside)
 	}
 }

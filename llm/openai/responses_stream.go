@@ -156,7 +156,7 @@ func (r *responsesReader) added(data []byte, index, at rawjson.Span) error {
 
 // text appends to a text of a message.
 func (r *responsesReader) text(data []byte, index, content, at rawjson.Span) error {
-	words, err := said(data, at)
+	words, err := deltaText(data, at)
 	if err != nil {
 		return err
 	}
@@ -178,7 +178,7 @@ func (r *responsesReader) text(data []byte, index, content, at rawjson.Span) err
 
 // delta emits an addition to thinking or a call. The item holds the whole value when it is done.
 func (r *responsesReader) delta(data []byte, index, at rawjson.Span, kind llm.EventKind) error {
-	words, err := said(data, at)
+	words, err := deltaText(data, at)
 	if err != nil {
 		return err
 	}
@@ -191,7 +191,7 @@ func (r *responsesReader) delta(data []byte, index, at rawjson.Span, kind llm.Ev
 	return nil
 }
 
-func said(data []byte, at rawjson.Span) (string, error) {
+func deltaText(data []byte, at rawjson.Span) (string, error) {
 	if at.KindOf(data) != '"' {
 		return "", errors.New("a delta without words")
 	}

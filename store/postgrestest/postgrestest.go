@@ -27,12 +27,12 @@ const Password = "pass word:/?#%&"
 type Server struct {
 	Sync bool // commits are flushed to the disk, as in production
 
-	mu        sync.Mutex
-	dir       string
-	port      int
-	process   *exec.Cmd
-	leash     *os.File // ends the server when this process ends
-	databases int
+	mu         sync.Mutex
+	dir        string
+	port       int
+	process    *exec.Cmd
+	shellInput *os.File // ends the server when this process ends
+	databases  int
 }
 
 // Database creates an empty database, and returns its URL. If PostgreSQL is not installed, the test is skipped, or fails if
@@ -114,7 +114,7 @@ func (s *Server) Stop() {
 
 // wait closes the pipe to the server's shell, which ends the server, and waits for the end.
 func (s *Server) wait() {
-	_ = s.leash.Close()
+	_ = s.shellInput.Close()
 	_ = s.process.Wait() // the error says how the server ended
 	s.process = nil
 }
@@ -162,7 +162,7 @@ func (s *Server) create(bin string) (err error) {
 // start starts the server as a child of a shell. The shell ends the server when the shell's input ends. So the server always ends
 // with the test.
 func (s *Server) start(bin string) error {
-	input, leash, err := os.Pipe()
+	input, shellInput, err := os.Pipe()
 	if err != nil {
 		return err
 	}
@@ -187,7 +187,7 @@ func (s *Server) start(bin string) error {
 	if err := run.Start(); err != nil {
 		return err
 	}
-	s.process, s.leash = run, leash
+	s.process, s.shellInput = run, shellInput
 	return s.answers()
 }
 

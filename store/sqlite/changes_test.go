@@ -119,12 +119,12 @@ func BenchmarkIdleFollower(b *testing.B) {
 	for i := range bodies {
 		bodies[i] = sessiontest.Text(llm.User, "x")
 	}
-	talk, err := session.Create(b.Context(), s, session.Opening{}, bodies...)
+	h, err := session.Create(b.Context(), s, session.Opening{}, bodies...)
 	if err != nil {
 		b.Fatal(err)
 	}
 	for b.Loop() {
-		if found, _, err := s.Events(b.Context(), talk.ID(), 1001); err != nil || len(found) > 0 {
+		if found, _, err := s.Events(b.Context(), h.ID(), 1001); err != nil || len(found) > 0 {
 			b.Fatal(found, err)
 		}
 	}

@@ -264,9 +264,9 @@ type queryer interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }
 
-// holds returns record.ErrLost if the entry with the link l is not in the trail. If prunable is set, an entry that was pruned is
+// checkLink returns record.ErrLost if the entry with the link l is not in the trail. If prunable is set, an entry that was pruned is
 // no error.
-func holds(ctx context.Context, q queryer, l record.Link, prunable bool) error {
+func checkLink(ctx context.Context, q queryer, l record.Link, prunable bool) error {
 	var hash string
 	err := q.QueryRowContext(ctx, "SELECT hash FROM trail WHERE seq = ?", int64(l.Seq)).Scan(&hash)
 	switch {
@@ -317,7 +317,7 @@ func (s *Store) whole(ctx context.Context, q queryer) error {
 		return err
 	}
 	for _, l := range links {
-		if err := holds(ctx, q, l, s.guard.prunable(l)); err != nil {
+		if err := checkLink(ctx, q, l, s.guard.prunable(l)); err != nil {
 			return err
 		}
 	}

@@ -19,7 +19,7 @@ type Sessions struct {
 	commit committer
 	broken error // why appending is impossible; nil: it is possible
 
-	fresh      atomic.Int64 // bytes that were appended since filters were last built
+	unindexed  atomic.Int64 // bytes that were appended since filters were last built
 	indexing   atomic.Bool  // filters are being built in the background
 	background sync.WaitGroup
 	until      context.Context // ends with Close

@@ -18,8 +18,8 @@ import (
 	"github.com/stet-dev/stet/session/sessiontest"
 )
 
-// told creates a file with a session of n messages.
-func told(t *testing.T, n int) (path, id string) {
+// newSessionFile creates a file with a session of n messages.
+func newSessionFile(t *testing.T, n int) (path, id string) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "stet.db")
 	s := openSessions(t, path)
@@ -38,8 +38,8 @@ func told(t *testing.T, n int) (path, id string) {
 	return path, h.ID()
 }
 
-// alter executes statements on the file like another program would.
-func alter(t *testing.T, path string, statements ...string) {
+// execStatements executes statements on the file like another program would.
+func execStatements(t *testing.T, path string, statements ...string) {
 	t.Helper()
 	db, err := sql.Open("sqlite", path)
 	if err != nil {
@@ -71,8 +71,8 @@ func TestSessionDamagedRows(t *testing.T) {
 		"several":  {[]string{"DELETE FROM events WHERE seq = 7", "UPDATE events SET sum = 1 WHERE seq = 3"}, "event 3: the stored", 2},
 	} {
 		t.Run(name, func(t *testing.T) {
-			path, id := told(t, 6) // its events have the numbers 2 to 7
-			alter(t, path, test.statements...)
+			path, id := newSessionFile(t, 6) // its events have the numbers 2 to 7
+			execStatements(t, path, test.statements...)
 			s := openSessions(t, path)
 			defer s.Close()
 			h, err := session.Resume(t.Context(), s, id)
@@ -106,7 +106,7 @@ func TestSessionDamagedRows(t *testing.T) {
 // If pages of the file are overwritten, the data on these pages is lost. Opening the file fails only if the schema itself is
 // damaged. Events that can be read are correct.
 func TestSessionDamagedPages(t *testing.T) {
-	path, id := told(t, 300)
+	path, id := newSessionFile(t, 300)
 	whole, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
@@ -152,8 +152,8 @@ func TestSessionDamagedPages(t *testing.T) {
 }
 
 // A file whose end is missing can be opened. The remaining events can be read. Nothing can be written.
-func TestSessionTornFile(t *testing.T) {
-	path, id := told(t, 100)
+func TestSessionTruncatedFile(t *testing.T) {
+	path, id := newSessionFile(t, 100)
 	whole, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
@@ -193,7 +193,7 @@ func TestSessionTornFile(t *testing.T) {
 }
 
 // The -wal file is cut, as after a power failure. Complete commits are kept. The rest is discarded.
-func TestSessionTornLog(t *testing.T) {
+func TestSessionTruncatedLog(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "stet.db")
 	s := openSessions(t, path)
 	defer s.Close()
@@ -202,7 +202,7 @@ func TestSessionTornLog(t *testing.T) {
 		t.Fatal(err)
 	}
 	for seq := uint64(2); seq < 60; seq++ {
-		if err := h.Append(t.Context(), spoken(h.ID(), seq)); err != nil {
+		if err := h.Append(t.Context(), messageOf(h.ID(), seq)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -228,7 +228,7 @@ func TestSessionTornLog(t *testing.T) {
 			t.Fatalf("cut at %d of %d: %v, %v", cut, len(log), found, err)
 		}
 		if len(found) == 1 {
-			checkSpoken(t, s, found[0].ID, 1)
+			checkMessages(t, s, found[0].ID, 1)
 			again, err := session.Resume(t.Context(), s, found[0].ID)
 			if err != nil {
 				t.Fatal(err)
@@ -245,7 +245,7 @@ func TestSessionTornLog(t *testing.T) {
 
 // Two processes append to one session. The later one gets ErrStale. No event is lost, although each process caches the session.
 func TestSessionTwoStores(t *testing.T) {
-	path, id := told(t, 1)
+	path, id := newSessionFile(t, 1)
 	a, b := openSessions(t, path), openSessions(t, path)
 	defer a.Close()
 	defer b.Close()
@@ -286,7 +286,7 @@ func TestSessionUpgrade(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	alter(t, path, "DROP TABLE events", "DROP TABLE sessions", "DROP TABLE words_blocks", "DROP TABLE words_bits",
+	execStatements(t, path, "DROP TABLE events", "DROP TABLE sessions", "DROP TABLE words_blocks", "DROP TABLE words_bits",
 		"DELETE FROM goose_db_version WHERE version_id = 10")
 	up := openSessions(t, path)
 	defer up.Close()
@@ -303,7 +303,7 @@ func TestSessionUpgrade(t *testing.T) {
 
 // Stored events cannot be changed by mistake.
 func TestSessionAppendOnly(t *testing.T) {
-	path, _ := told(t, 1)
+	path, _ := newSessionFile(t, 1)
 	db, err := sql.Open("sqlite", path)
 	if err != nil {
 		t.Fatal(err)

@@ -77,10 +77,10 @@ func (s *Sessions) fills(ctx context.Context, after int64) (bool, error) {
 // indexLater builds filters in the background when the appended bytes may fill a segment. The caller holds the right to commit,
 // so Close has not returned.
 func (s *Sessions) indexLater(appended int64) {
-	if s.fresh.Add(appended) < segmentBytes || !s.indexing.CompareAndSwap(false, true) {
+	if s.unindexed.Add(appended) < segmentBytes || !s.indexing.CompareAndSwap(false, true) {
 		return
 	}
-	s.fresh.Store(0)
+	s.unindexed.Store(0)
 	s.background.Go(func() {
 		defer s.indexing.Store(false)
 		_ = s.index(s.until, nil) // after an error, the next search tries again and returns the error

@@ -20,27 +20,27 @@ import (
 	"github.com/stet-dev/stet/store/sqlite"
 )
 
-// talkerEnv is an environment variable. If it names a file, the test binary appends to sessions in this file until it is killed.
-const talkerEnv = "STET_TEST_TALKER"
+// appenderEnv is an environment variable. If it names a file, the test binary appends to sessions in this file until it is killed.
+const appenderEnv = "STET_TEST_APPENDER"
 
-const talkers = 3
+const appenders = 3
 
-// talk appends to several sessions at the same time, and prints which events were acknowledged. It creates the sessions if the
+// appendForever appends to several sessions at the same time, and prints which events were acknowledged. It creates the sessions if the
 // file has none. Otherwise it resumes them.
-func talk(path string) error {
+func appendForever(path string) error {
 	ctx := context.Background()
 	s, err := sqlite.OpenSessions(ctx, path)
 	if err != nil {
 		return err
 	}
 	failed := make(chan error)
-	for n := range talkers {
-		go func() { failed <- talkIn(ctx, s, fmt.Sprintf("talk %d", n)) }()
+	for n := range appenders {
+		go func() { failed <- appendTo(ctx, s, fmt.Sprintf("appender %d", n)) }()
 	}
 	return <-failed
 }
 
-func talkIn(ctx context.Context, s session.Store, dir string) error {
+func appendTo(ctx context.Context, s session.Store, dir string) error {
 	found, err := s.List(ctx, session.Query{Dir: dir})
 	if err != nil {
 		return err
@@ -53,15 +53,15 @@ func talkIn(ctx context.Context, s session.Store, dir string) error {
 	}
 	for err == nil {
 		next := h.State().Last + 1
-		if err = h.Append(ctx, spoken(h.ID(), next)); err == nil {
+		if err = h.Append(ctx, messageOf(h.ID(), next)); err == nil {
 			_, err = fmt.Printf("%s %d\n", h.ID(), next)
 		}
 	}
 	return err
 }
 
-// spoken returns the message of event seq of a session: arbitrary bytes, up to 30 KB.
-func spoken(id string, seq uint64) session.Message {
+// messageOf returns the message of event seq of a session: arbitrary bytes, up to 30 KB.
+func messageOf(id string, seq uint64) session.Message {
 	var seed [32]byte
 	copy(seed[:], fmt.Sprintf("%s %d", id[len(id)-12:], seq))
 	src := rand.NewChaCha8(seed)
@@ -81,7 +81,7 @@ func TestSessionsKilled(t *testing.T) {
 	checked := map[string]uint64{} // by session: number of the last event that was checked
 	acknowledged, more := 0, 0
 	for range kills {
-		acks := talkUntilKilled(t, path, time.Duration(rand.IntN(40_000))*time.Microsecond)
+		acks := appendUntilKilled(t, path, time.Duration(rand.IntN(40_000))*time.Microsecond)
 		for id, last := range acks {
 			acknowledged += int(last - min(last, max(1, checked[id])))
 		}
@@ -97,7 +97,7 @@ func TestSessionsKilled(t *testing.T) {
 			if acks[i.ID] > 0 {
 				more += int(i.Last - acks[i.ID])
 			}
-			checkSpoken(t, s, i.ID, max(checked[i.ID], 1))
+			checkMessages(t, s, i.ID, max(checked[i.ID], 1))
 			checked[i.ID] = i.Last
 			delete(acks, i.ID)
 		}
@@ -111,17 +111,17 @@ func TestSessionsKilled(t *testing.T) {
 	s := openSessions(t, path)
 	defer s.Close()
 	for id := range checked {
-		checkSpoken(t, s, id, 1)
+		checkMessages(t, s, id, 1)
 	}
 	t.Logf("%d kills, %d events acknowledged, %d written and not acknowledged, 0 lost", kills, acknowledged, more)
 }
 
-// talkUntilKilled runs a process that appends events. It kills the process some time after its first line of output, and returns
+// appendUntilKilled runs a process that appends events. It kills the process some time after its first line of output, and returns
 // the last acknowledged event of each session.
-func talkUntilKilled(t *testing.T, path string, after time.Duration) map[string]uint64 {
+func appendUntilKilled(t *testing.T, path string, after time.Duration) map[string]uint64 {
 	t.Helper()
 	cmd := exec.Command(os.Args[0], "-test.run=^$")
-	cmd.Env = append(os.Environ(), talkerEnv+"="+path)
+	cmd.Env = append(os.Environ(), appenderEnv+"="+path)
 	var complaint bytes.Buffer
 	cmd.Stderr = &complaint
 	out, err := cmd.StdoutPipe()
@@ -159,15 +159,15 @@ func talkUntilKilled(t *testing.T, path string, after time.Duration) map[string]
 	return acks
 }
 
-// checkSpoken compares every byte of the messages after an event.
-func checkSpoken(t *testing.T, s session.Store, id string, after uint64) {
+// checkMessages compares every byte of the messages after an event.
+func checkMessages(t *testing.T, s session.Store, id string, after uint64) {
 	t.Helper()
 	events, damaged, err := s.Events(t.Context(), id, after)
 	if err != nil || len(damaged) > 0 {
 		t.Fatalf("session %s: %v, damaged %v", id, err, damaged)
 	}
 	for _, e := range events {
-		want := spoken(id, e.Seq)
+		want := messageOf(id, e.Seq)
 		got, ok := e.Body.(session.Message)
 		if !ok || got.Role != want.Role || !got.Time.Equal(want.Time) || len(got.Parts) != len(want.Parts) ||
 			got.Parts[0] != want.Parts[0] {

@@ -31,8 +31,8 @@ func (s *Sessions) Search(ctx context.Context, words []string, limit int) ([]ses
 	return out, s.explain("search", err)
 }
 
-// stretch is a range of places whose events may have the words.
-type stretch struct {
+// placeRange is a range of places whose events may have the words.
+type placeRange struct {
 	after, until int64 // places: from after + 1 to until
 	newest       int64 // time of its newest message or later, in microseconds
 }
@@ -44,14 +44,14 @@ type found struct {
 }
 
 func (s *Sessions) search(ctx context.Context, words []string, limit int) ([]session.Hit, error) {
-	stretches, err := s.stretches(ctx, asked(words))
+	placeRanges, err := s.placeRanges(ctx, wordHashes(words))
 	if err != nil {
 		return nil, err
 	}
 	var all []found
-	for _, at := range stretches {
+	for _, at := range placeRanges {
 		if limit > 0 && len(all) >= limit && all[limit-1].micro > at.newest {
-			break // all messages in the remaining stretches are older
+			break // all messages in the remaining ranges are older
 		}
 		n := len(all)
 		err := s.messages(ctx, at.after, at.until, func(r rows.Event) bool {
@@ -79,9 +79,9 @@ func newestFirst(a, b found) int {
 	return cmp.Or(cmp.Compare(b.micro, a.micro), cmp.Compare(b.place, a.place))
 }
 
-// stretches returns where texts with these hashes may be. Stretches with the newest messages are first. If the filters are
-// damaged, the result is one stretch with all events.
-func (s *Sessions) stretches(ctx context.Context, of []uint32) ([]stretch, error) {
+// placeRanges returns where texts with these hashes may be. Ranges with the newest messages are first. If the filters are
+// damaged, the result is one range with all events.
+func (s *Sessions) placeRanges(ctx context.Context, of []uint32) ([]placeRange, error) {
 	out, end, err := s.filtered(ctx, of)
 	if damaged(err) {
 		out, end, err = nil, 0, nil
@@ -93,14 +93,14 @@ func (s *Sessions) stretches(ctx context.Context, of []uint32) ([]stretch, error
 	if err := s.file.db.QueryRowContext(ctx, "SELECT ifnull(max(place), 0) FROM events").Scan(&last); err != nil {
 		return nil, err
 	}
-	out = append(out, stretch{end, last, math.MaxInt64}) // events that are in no segment yet
-	slices.SortStableFunc(out, func(a, b stretch) int { return cmp.Compare(b.newest, a.newest) })
+	out = append(out, placeRange{end, last, math.MaxInt64}) // events that are in no segment yet
+	slices.SortStableFunc(out, func(a, b placeRange) int { return cmp.Compare(b.newest, a.newest) })
 	return out, nil
 }
 
 // filtered returns the blocks that may have texts with these hashes, and the place of the last message in the last block.
-func (s *Sessions) filtered(ctx context.Context, of []uint32) (out []stretch, end int64, err error) {
-	segments, err := s.file.db.QueryContext(ctx, asking(of))
+func (s *Sessions) filtered(ctx context.Context, of []uint32) (out []placeRange, end int64, err error) {
+	segments, err := s.file.db.QueryContext(ctx, filterStatement(of))
 	if err != nil {
 		return nil, 0, err
 	}
@@ -121,7 +121,7 @@ func (s *Sessions) filtered(ctx context.Context, of []uint32) (out []stretch, en
 			if i > 0 {
 				after = blocks[i-1].until
 			}
-			out = append(out, stretch{after, blocks[i].until, blocks[i].newest})
+			out = append(out, placeRange{after, blocks[i].until, blocks[i].newest})
 		}
 		if len(blocks) > 0 {
 			end = blocks[len(blocks)-1].until

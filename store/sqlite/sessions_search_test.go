@@ -21,8 +21,8 @@ import (
 	"github.com/stet-dev/stet/session/sessiontest"
 )
 
-// wordy returns a message of n random words.
-func wordy(random *rand.Rand, often *rand.Zipf, n int) session.Body {
+// randomMessage returns a message of n random words.
+func randomMessage(random *rand.Rand, often *rand.Zipf, n int) session.Body {
 	var text strings.Builder
 	for range n {
 		for rest := often.Uint64() * 0x9e3779b97f4a7c15 >> 44; rest > 0; rest /= 29 {
@@ -48,9 +48,9 @@ func TestSearchFindsAll(t *testing.T) {
 	var all []string
 	for size := 0; size < 14<<20; {
 		n := random.IntN(len(last))
-		bodies := []session.Body{wordy(random, often, random.IntN(2000)), wordy(random, often, random.IntN(10)), session.Usage{Model: "m"}}
+		bodies := []session.Body{randomMessage(random, often, random.IntN(2000)), randomMessage(random, often, random.IntN(10)), session.Usage{Model: "m"}}
 		if random.IntN(200) == 0 {
-			bodies[1] = wordy(random, often, 100_000)
+			bodies[1] = randomMessage(random, often, 100_000)
 		}
 		if last[n] == 0 {
 			bodies = append([]session.Body{session.Opening{}}, bodies...)

@@ -31,8 +31,8 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
-	if path := os.Getenv(talkerEnv); path != "" {
-		fmt.Fprintln(os.Stderr, talk(path))
+	if path := os.Getenv(appenderEnv); path != "" {
+		fmt.Fprintln(os.Stderr, appendForever(path))
 		os.Exit(1)
 	}
 	goleak.VerifyTestMain(m)

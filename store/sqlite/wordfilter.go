@@ -22,7 +22,7 @@ const (
 	partRows      = 126 // rows of a part: as many as fit into a page of the database
 	parts         = (1<<hashBits + partRows - 1) / partRows
 	partsKey      = 1024 // factor of the segment in a key; greater than parts
-	askedRows     = 40   // maximum number of rows that a search reads from a table
+	maxHashes     = 40   // maximum number of rows that a search reads from a table
 )
 
 // block is the stored data of a block, without its bits.
@@ -70,8 +70,8 @@ func table(blocks []*hashes) [][]byte {
 	return out
 }
 
-// asked returns hashes that a block with all the words must have. The result is empty if each word has less than two bytes.
-func asked(words []string) (out []uint32) {
+// wordHashes returns hashes that a block with all the words must have. The result is empty if each word has less than two bytes.
+func wordHashes(words []string) (out []uint32) {
 	for _, w := range words {
 		var last uint64
 		for i := range len(w) {
@@ -85,11 +85,11 @@ func asked(words []string) (out []uint32) {
 	}
 	slices.Sort(out)
 	out = slices.Compact(out)
-	return out[:min(len(out), askedRows)]
+	return out[:min(len(out), maxHashes)]
 }
 
-// asking returns a statement that reads all segments in order: for each its blocks, and its rows for these hashes.
-func asking(of []uint32) string {
+// filterStatement returns a statement that reads all segments in order: for each its blocks, and its rows for these hashes.
+func filterStatement(of []uint32) string {
 	var b strings.Builder
 	b.WriteString("SELECT blocks")
 	for _, n := range of {
