@@ -17,8 +17,8 @@ import (
 )
 
 // Approver puts questions to the editor's user. A question goes to Next if an answer in the editor is not enough for it
-// (Question.Relay), or if the user does not decide it. In the first case the editor shows where the question can be answered. One
-// Approver serves all connections of the process.
+// (Question.Relay), or if the user does not decide it. The editor then shows where the question can be answered. One Approver serves
+// all connections of the process.
 type Approver struct {
 	Next approval.Approver // nil: no other person can be asked
 }

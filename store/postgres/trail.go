@@ -97,7 +97,7 @@ func extend(ctx context.Context, tx pgx.Tx, chained []record.Entry) error {
 func (s *Store) Entries(ctx context.Context, q record.TrailQuery) ([]record.Entry, error) {
 	repeat := s.repeat
 	if q.Session != "" {
-		repeat = s.again // it is quick
+		repeat = s.again // the query for one session is quick
 	}
 	var out []record.Entry
 	err := repeat(ctx, func(ctx context.Context, _ bool) (err error) {

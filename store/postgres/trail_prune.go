@@ -14,9 +14,10 @@ import (
 // pruneStep is the maximum number of entries that one transaction removes. Other writers wait for this transaction.
 const pruneStep = 10_000
 
-// PruneTrail removes the oldest entries of the trail: all entries before the first one that is not older than the time before. At
-// least newest entries stay, and always the last one. An entry with a time in the future was written when the clock was wrong.
-// Such an entry does not stop the removal. PruneTrail returns the number of removed entries. by names the person who wants it.
+// PruneTrail removes the oldest entries of the trail, and returns their number. before is the time limit: the first entry that is
+// not older stays, and so do all entries after it. newest is the smallest number of entries that stay. The last entry always
+// stays. An entry with a time in the future was written when the clock was wrong. Such an entry does not stop the removal. by
+// names the person or the policy that wants the removal.
 //
 // The removed part is replaced by a checkpoint, record.PruneEntry. The chain continues from there. Before the removal the whole
 // chain is checked: a broken trail is not pruned, because that would remove the evidence. If a suspension is still in force, its

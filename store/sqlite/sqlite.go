@@ -13,8 +13,9 @@
 //
 //	time_us                  microseconds since 1970, UTC
 //	added_ns, gap_ns, lifetime_ns   nanoseconds
-//	observe, cut, alive      0 or 1
-//	prefix, system, tools, thread   hashes of 64 bits, as signed numbers
+//	observe, cut, alive, bound, drops   0 or 1
+//	prefix, system, turns.tools, thread, tool_set, tool_sets.id, sent_forms.id,
+//	sent_places.place, form, parent   hashes of 64 bits, as signed numbers
 //	elided                   hashes of 64 bits, 8 bytes each, the lowest first
 //	account                  plain input tokens
 //	bytes_*, before, after   bytes
@@ -30,7 +31,7 @@
 //	events.sum               CRC-32C of session, seq, time_us, kind and version, in
 //	                         decimal with a line break after each, and of body
 //	sessions.key             what events.session refers to
-//	sessions, words_blocks, words_bits   what follows from events, for lists and searches
+//	sessions, words_blocks, words_bits   derived from events, for lists and searches
 //
 // requests.id is unique, and so is (trims.request, trims.call_id, trims.reason): a second row with the same values is dropped. A
 // turn replaces the turn with the same prefix. Rows of trail are numbered without gaps and never changed. Only PruneTrail removes

@@ -115,7 +115,7 @@ func TestPruneTrailSteps(t *testing.T) {
 		t.Fatal(err)
 	}
 	removed, err := s.PruneTrail(t.Context(), time.Now(), 100, "person desk")
-	if err != nil || removed != n-100+2 { // two of the three checkpoints' own places count
+	if err != nil || removed != n-100+2 { // two of the 100 newest entries are checkpoints of the earlier steps
 		t.Errorf("%d were removed, %v", removed, err)
 	}
 	v, err := record.Verify(t.Context(), s)

@@ -363,7 +363,7 @@ func TestNewerSchema(t *testing.T) {
 // An older stet has the file open while this one upgrades the schema. The older one can continue, and both append to one chain.
 func TestOlderProgramRuns(t *testing.T) {
 	names := migrations(t)
-	for n := 1; n < len(names); n++ { // from the first schema with a trail on
+	for n := 1; n < len(names); n++ { // the first schema has no trail
 		path, older := oldDatabase(t, names[:n+1])
 		defer older.Close()
 		fill(t, older)
