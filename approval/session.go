@@ -55,7 +55,11 @@ func (h *Handler) openSession(ctx context.Context, name string) (*session, error
 	s.last = now
 	h.mu.Unlock()
 	if !ok {
-		s.suspended, s.err = h.wasSuspended(ctx, name)
+		var on *suspension
+		on, s.err = h.wasSuspended(ctx, name)
+		s.mu.Lock() // End may read suspended meanwhile
+		s.suspended = on
+		s.mu.Unlock()
 		if s.err != nil {
 			h.mu.Lock()
 			delete(h.sessions, name) // the next call asks the trail again

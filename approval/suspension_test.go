@@ -3,7 +3,10 @@ package approval_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"runtime"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -65,12 +68,12 @@ type refusingTrail struct {
 	full atomic.Bool
 }
 
-var errStubborn = errors.New("no space left")
+var errTrailFull = errors.New("no space left")
 
 func (s *refusingTrail) Log(ctx context.Context, entries ...record.Entry) ([]record.Entry, error) {
 	for _, e := range entries {
 		if e.Kind == record.Suspend && s.full.Load() {
-			return nil, errStubborn
+			return nil, errTrailFull
 		}
 	}
 	return s.Memory.Log(ctx, entries...)
@@ -123,5 +126,31 @@ func TestSuspendedWhileAsked(t *testing.T) {
 	res := h.wait(p)
 	if code(t, res, tool.PermissionDenied); strings.Contains(res.Text, "sesame") {
 		t.Error(res.Text)
+	}
+}
+
+// endingTrail ends a session while it is asked about the session.
+type endingTrail struct {
+	*record.Memory
+	end func(session string)
+}
+
+func (e *endingTrail) Entries(ctx context.Context, q record.TrailQuery) ([]record.Entry, error) {
+	e.end(q.Session)
+	runtime.Gosched()
+	return e.Memory.Entries(ctx, q)
+}
+
+// A session may end while its first call asks the trail whether it is suspended. The race detector checks this.
+func TestEndDuringFirstCall(t *testing.T) {
+	h := newRig(t)
+	var ends sync.WaitGroup
+	defer ends.Wait()
+	h.Journal.Trail = &endingTrail{h.trail, func(session string) {
+		ends.Go(func() { h.End(session) })
+	}}
+	h.file("a", "x", 0o644)
+	for i := range 200 {
+		code(t, h.run(call(fmt.Sprint("s", i), "get", "a", "")), "")
 	}
 }
