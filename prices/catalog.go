@@ -130,6 +130,9 @@ func (c *Catalog) Lookup(name string) (Model, bool) {
 	if name == "" {
 		return Model{}, false
 	}
+	if i, ok := c.exact[name]; ok { // as for most requests, and without the work of forms
+		return c.models[i], true
+	}
 	for _, n := range forms(name) {
 		if i, ok := c.exact[n]; ok {
 			return c.models[i], true

@@ -19,6 +19,9 @@ const (
 // chosenPlaces selects the places of a JSON list of numbers.
 const chosenPlaces = `sent_places WHERE place IN (SELECT value FROM json_each(?1))`
 
+// selectPlaces reads the places of a list, the newest first. The proxy waits for it at the first request of a conversation.
+const selectPlaces = `SELECT ` + rows.PlaceColumns + ` FROM ` + chosenPlaces + ` ORDER BY time_us DESC`
+
 // numbersOf returns numbers as a JSON list for json_each, converted to the type of the columns.
 func numbersOf(list []uint64) (string, error) {
 	numbers := make([]int64, len(list))
@@ -36,7 +39,8 @@ func (s *Store) SentForms(ctx context.Context, places []uint64) ([]record.SentPl
 		return nil, nil, err
 	}
 	// Places are read before forms, because a form is written before a place that names it.
-	at, err := each(ctx, s.db, `SELECT `+rows.PlaceColumns+` FROM `+chosenPlaces+` ORDER BY time_us DESC`, []any{list}, rows.ScanPlace)
+	found, err := s.places.QueryContext(ctx, list)
+	at, err := collect(found, err, rows.ScanPlace)
 	if err != nil || len(at) == 0 {
 		return nil, nil, s.explain("read", err)
 	}

@@ -35,6 +35,11 @@ func list[T any](ctx context.Context, s *Store, columns, table string, q record.
 
 func each[T any](ctx context.Context, db *sql.DB, statement string, args []any, scan func(rows.Row) (T, error)) (out []T, err error) {
 	found, err := db.QueryContext(ctx, statement, args...)
+	return collect(found, err, scan)
+}
+
+// collect reads what a query found, and closes it. err is the error of the query.
+func collect[T any](found *sql.Rows, err error, scan func(rows.Row) (T, error)) (out []T, _ error) {
 	if err != nil {
 		return nil, err
 	}

@@ -76,6 +76,7 @@ type Store struct {
 	synced *sql.DB   // the same file; commits survive a power failure
 	aside  *sql.DB   // the same file, with one connection that never writes: see Changes
 	held   *sql.Conn // open until Close, so that SQLite keeps the -wal file
+	places *sql.Stmt // selectPlaces, prepared; nil: the file was not opened for records
 	guard  *guard
 	path   string
 	closed atomic.Bool
@@ -125,6 +126,9 @@ func Open(ctx context.Context, path string) (*Store, error) {
 		return nil, errors.Join(s.explain("open", err), s.closeAll())
 	}
 	if err := s.hold(ctx); err != nil {
+		return nil, errors.Join(s.explain("open", err), s.closeAll())
+	}
+	if s.places, err = s.db.PrepareContext(ctx, selectPlaces); err != nil {
 		return nil, errors.Join(s.explain("open", err), s.closeAll())
 	}
 	return s, nil
@@ -196,6 +200,9 @@ func (s *Store) Close() error {
 
 func (s *Store) closeAll() error {
 	var errs []error
+	if s.places != nil {
+		errs = append(errs, s.places.Close())
+	}
 	if s.held != nil {
 		errs = append(errs, s.held.Close())
 	}
