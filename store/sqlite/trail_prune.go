@@ -105,17 +105,5 @@ func stillSuspended(ctx context.Context, tx *sql.Tx, last uint64) ([]record.Entr
 	found, err := tx.QueryContext(ctx, "SELECT "+rows.TrailColumns+` FROM trail AS t WHERE kind = 'suspend' AND seq <= ?
 		AND NOT EXISTS (SELECT 1 FROM trail WHERE session = t.session AND kind IN ('suspend', 'resume') AND seq > t.seq) ORDER BY seq`,
 		int64(last))
-	if err != nil {
-		return nil, err
-	}
-	defer found.Close()
-	var out []record.Entry
-	for found.Next() {
-		e, err := rows.ScanEntry(found)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, e)
-	}
-	return out, found.Err()
+	return collect(found, err, rows.ScanEntry)
 }
