@@ -42,8 +42,8 @@ func TestReadCountsWhenDelivered(t *testing.T) {
 	}
 }
 
-// If no person can be asked, a file of which only a part was read is not overwritten. The error says what to do, and that works.
-// (FILE-15, hazards)
+// If only a part of a file was read and no person can be asked, the file is not overwritten. The error says what to do, and that
+// works. (FILE-15, hazards)
 func TestOverwriteOfWhatWasReadInPart(t *testing.T) {
 	b := newBench(t, Config{}, workspace.Options{})
 	b.put("a", "one\ntwo\nthree\n")

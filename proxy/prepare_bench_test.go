@@ -13,7 +13,7 @@ import (
 )
 
 // BenchmarkPrepare decodes, hashes, judges, plans and patches a body of 1 MB and 1,000 messages, without the network. It measures
-// the whole body, and a body of which only the tail is new.
+// the whole body, and a body in which only the tail is new.
 func BenchmarkPrepare(b *testing.B) {
 	var whole strings.Builder
 	whole.WriteString(`{"model":"claude-sonnet-4-5","max_tokens":9,"messages":[{"role":"user","content":"go on"}`)

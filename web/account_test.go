@@ -11,7 +11,7 @@ import (
 	"github.com/stet-dev/stet/record"
 )
 
-// fill records some requests: two conversations, over three days.
+// fill records some requests: two conversations on three days.
 func (h *house) fill(t *testing.T) {
 	t.Helper()
 	now := time.Now()
@@ -37,7 +37,7 @@ func (h *house) fill(t *testing.T) {
 	}
 }
 
-// Sums are those of the rows, in all, over time and by what they have in common.
+// The sums of the page equal the sums of the rows: in all, over time, and by agent, model and policy.
 func TestSavings(t *testing.T) {
 	h, _ := newHouse(t)
 	h.fill(t)
@@ -71,7 +71,7 @@ func TestSavings(t *testing.T) {
 	}
 }
 
-// A conversation's requests tell what was left out of each, and why.
+// The requests of a conversation say what was left out of each, and why.
 func TestRequests(t *testing.T) {
 	h, _ := newHouse(t)
 	h.fill(t)
@@ -89,7 +89,7 @@ func TestRequests(t *testing.T) {
 	}
 }
 
-// log writes to the trail.
+// log adds entries to the trail.
 func (h *house) log(t *testing.T, entries ...record.Entry) {
 	t.Helper()
 	for i := range entries {
@@ -143,7 +143,7 @@ func TestFilesAndUndo(t *testing.T) {
 		t.Errorf("undone %+v by %s", undone, by)
 	}
 	p.post("/api/undo", Undo{Session: "t"}, http.StatusOK)
-	if len(undone) != 1 || undone[0].Path != "b.txt" { // not what may not have been done
+	if len(undone) != 1 || undone[0].Path != "b.txt" { // a write that may not have been done is not undone
 		t.Errorf("undone %+v", undone)
 	}
 	for _, u := range []Undo{{}, {Writes: []uint64{99}}, {Writes: []uint64{2, 99}}, {Session: "nobody"}} {
@@ -154,8 +154,7 @@ func TestFilesAndUndo(t *testing.T) {
 	}
 }
 
-// The trail is told newest first, and its chain verified; a suspended session is
-// let go on by a person. (FILE-11)
+// The trail is listed with the newest entry first, and its chain is verified. A person resumes a suspended session. (FILE-11)
 func TestAudit(t *testing.T) {
 	h, _ := newHouse(t)
 	h.log(t,
@@ -197,7 +196,7 @@ func TestAudit(t *testing.T) {
 	}
 }
 
-// A server without stores says so, and shows what there is.
+// A server without stores says that they are missing, and shows the rest.
 func TestBare(t *testing.T) {
 	h, _ := newHouse(t)
 	h.Sessions, h.Records, h.Trail = nil, nil, nil

@@ -34,8 +34,8 @@ func try(h *Handler, address, token string) *httptest.ResponseRecorder {
 	return w
 }
 
-// A number of wrong tokens from one address is recorded at once, and then a number in every minute. A right token is always
-// accepted. (FILE-6)
+// An address may try a number of wrong tokens at once, and then a number in every minute. These are recorded, and more are
+// refused. A right token is always accepted. (FILE-6)
 func TestGuessing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h, refused := door()

@@ -76,7 +76,7 @@ func recordedSession(lines int) string {
 		strings.Split(strings.NewReplacer("%a", "three", "%p", "rtwo").Replace(read), "\n")[0] + "\n"
 }
 
-// The JSON has the expected shape, with the flag at any place and for any paths. Standard output has nothing else.
+// The JSON has the expected members, with the flag in any position and for any paths. Standard output has nothing else.
 func TestBenchJSON(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{

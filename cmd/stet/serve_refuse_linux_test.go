@@ -34,7 +34,7 @@ var entrances = []entrance{
 	{"the proxy", "agent", http.MethodPost, "/p/TOKEN/v1/messages", `{"model":"m","max_tokens":9,"messages":[{"role":"user","content":"hello"}]}`, nil, 200},
 }
 
-// knock makes the request.
+// knock makes a request to the endpoint.
 func (e entrance) knock(t *testing.T, base, token string, headers ...string) (int, string) {
 	t.Helper()
 	put := strings.NewReplacer("TOKEN", token)
@@ -131,7 +131,7 @@ func TestServeRefuses(t *testing.T) {
 		bad[e.scope]["that is empty"] = ""
 		for what, token := range bad[e.scope] {
 			status, text := e.knock(t, s.base, token, address()...)
-			if status == http.StatusSwitchingProtocols { // the role comes with the first frame
+			if status == http.StatusSwitchingProtocols { // the role is in the first frame
 				if _, err := gatewaytest.Connect(t.Context(), s.base, token, "", nil); err == nil || !strings.Contains(err.Error(), "not for the role agent") {
 					t.Errorf("%s, a token %s: %v", e.name, what, err)
 				}

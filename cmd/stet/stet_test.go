@@ -33,7 +33,8 @@ func (h hearing) Run() int {
 	return h.M.Run()
 }
 
-// hear undoes ignored signals, which nohup and a background shell set: the programs that the tests start would inherit them.
+// hear stops ignoring signals that nohup or a background shell made the test ignore. The programs that the tests start would
+// inherit that.
 func hear() {
 	for _, s := range []os.Signal{os.Interrupt, syscall.SIGHUP, syscall.SIGQUIT} {
 		if signal.Ignored(s) {

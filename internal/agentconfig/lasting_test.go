@@ -132,7 +132,7 @@ func TestAskedBefore(t *testing.T) {
 	tests := []struct {
 		name, agent, file, text string
 		env                     []string
-		base                    string // the agent's new one
+		base                    string // the base URL that the agent gets
 		want                    map[API]string
 	}{
 		{"the provider", "codex", ".codex/auth.json", `{"OPENAI_API_KEY": "k", "tokens": null}`, nil, proxyBase + "/v1", map[API]string{}},

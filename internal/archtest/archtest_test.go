@@ -83,7 +83,7 @@ func TestWeight(t *testing.T) {
 	}
 }
 
-// TestRulesFail shows that every rule can fail: each archive in testdata is a small module, and its file "want" has the expected
+// TestRulesFail shows that every rule can fail. Each archive in testdata is a small module, and its file "want" has the expected
 // findings.
 func TestRulesFail(t *testing.T) {
 	names, err := filepath.Glob("testdata/*.txtar")

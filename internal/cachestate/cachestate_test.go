@@ -176,7 +176,7 @@ func TestSurvivesCompaction(t *testing.T) {
 	}
 }
 
-// What an answer shows of a cache, by the tokens read from it.
+// The number of tokens that were read from the cache shows whether it was cold.
 func TestSight(t *testing.T) {
 	for name, test := range map[string]struct {
 		read, written int
@@ -202,7 +202,7 @@ func TestSight(t *testing.T) {
 	}
 }
 
-// Where a request differs from the one before.
+// Compare says in which part a request differs from the request before.
 func TestCompare(t *testing.T) {
 	first := talk{rounds: 3}
 	for name, test := range map[string]struct {

@@ -12,7 +12,7 @@ import (
 	"github.com/stet-dev/stet/llm/openai"
 )
 
-// The model and its endpoint, by flags, environment and the model's name.
+// Flags, the environment and the model's name decide about the model and its endpoint.
 func TestModel(t *testing.T) {
 	for _, c := range []struct {
 		args, env []string

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// gitMerge merges with git; conflicts is 127 for 127 and more.
+// gitMerge merges with git. conflicts is the number of conflicts, but 127 also stands for more.
 func gitMerge(t testing.TB, dir, base, ours, theirs string) (text string, conflicts int) {
 	t.Helper()
 	for name, content := range map[string]string{"base": base, "ours": ours, "theirs": theirs} {

@@ -88,7 +88,7 @@ func TestSides(t *testing.T) {
 	}
 }
 
-// Texts that need the search's short cuts.
+// Texts that are slow to compare without the search's optimisations.
 func TestHard(t *testing.T) {
 	needGit(t)
 	dir := t.TempDir()

@@ -37,7 +37,7 @@ func TestChainIsStable(t *testing.T) {
 	}
 }
 
-// A chain that continues another chain equals the chain computed from all messages, wherever they differ.
+// A chain that continues another chain equals the chain of all messages, at any message where the two conversations differ.
 func TestChainGoesOn(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		texts := func(name string) []string {

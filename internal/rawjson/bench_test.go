@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// conversation makes a body of about size bytes in the shape of an agent's
-// request: tools first, then calls and their results, most of it code.
+// conversation returns a body of about size bytes in the form of an agent's request: tools first, then calls and their results,
+// mostly code.
 func conversation(size int) []byte {
 	r := rand.New(rand.NewPCG(1, 2))
 	var w Writer
@@ -53,7 +53,7 @@ func conversation(size int) []byte {
 	return body
 }
 
-// code makes lines that look like a numbered listing of a program.
+// code returns lines that look like a program with line numbers.
 func code(r *rand.Rand, lines int) string {
 	forms := []string{
 		"\tif err := store.Append(ctx, event); err != nil {", "\t\treturn fmt.Errorf(\"append %s: %w\", event.ID, err)", "\t}",
@@ -67,7 +67,7 @@ func code(r *rand.Rand, lines int) string {
 	return b.String()
 }
 
-// hop is the floor: from quote to quote, without a look at anything.
+// hop measures the lower bound: it goes from quote to quote, and looks at nothing else.
 func hop(body []byte) (quotes int) {
 	for {
 		n := bytes.IndexByte(body, '"')
@@ -79,7 +79,7 @@ func hop(body []byte) (quotes int) {
 	}
 }
 
-// results finds the contents of the messages' results.
+// results returns the contents of the results in the messages.
 func results(body []byte, at []Span) []Span {
 	s := New(body)
 	for s.Enter('{'); s.Next(); {

@@ -63,7 +63,8 @@ func TestSaid(t *testing.T) {
 	}
 }
 
-// The last text of a list counts, behind short ones.
+// Headed returns all texts of a list together. If the texts before the last one are short, it also returns these, and the place
+// of the last one.
 func TestDecoderHeaded(t *testing.T) {
 	long := strings.Repeat("x", maxHead)
 	for body, want := range map[string][3]string{

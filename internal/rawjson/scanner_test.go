@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// walk visits the value that is next with Enter, Next and Key alone, decodes
-// every string, and returns the places of the strings that are values.
+// walk visits the next value with only Enter, Next and Key. It decodes every string, and returns the places of the strings that
+// are values.
 func walk(s *Scanner, body []byte, values *[]Span) {
 	switch s.Kind() {
 	case '{':
@@ -51,7 +51,7 @@ func TestScanSamples(t *testing.T) {
 	}
 }
 
-// agree checks a body against encoding/json.
+// agree checks that the Scanner and encoding/json agree about a body.
 func agree(t *testing.T, body []byte) {
 	t.Helper()
 	valid := json.Valid(body)
@@ -73,7 +73,7 @@ func agree(t *testing.T, body []byte) {
 		t.Fatalf("skip %q: span %q", body, at.Of(body))
 	}
 	if err == nil && !valid {
-		// Skip does not check strings; it must check everything else.
+		// Skip does not check the content of strings, but it must check everything else.
 		hollow := hollowed(body)
 		if !json.Valid(hollow) {
 			t.Fatalf("skip passed %q", body)
@@ -81,7 +81,7 @@ func agree(t *testing.T, body []byte) {
 	}
 }
 
-// hollowed returns body with empty strings.
+// hollowed returns body with empty strings in place of its strings.
 func hollowed(body []byte) []byte {
 	var out []byte
 	for i := 0; i < len(body); {

@@ -64,7 +64,7 @@ func TestQuoteEscapesNoMoreThanItMust(t *testing.T) {
 	}
 }
 
-// Strings from one texts must not overlap.
+// Strings that one texts returned must not share memory.
 func TestTextsKeepsStringsApart(t *testing.T) {
 	list := newTexts(100)
 	var got, want []string

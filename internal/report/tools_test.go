@@ -9,7 +9,7 @@ import (
 	"github.com/stet-dev/stet/record"
 )
 
-// Each agent has its own account, with the tools of a server together, the most expensive first.
+// Each agent has its own account. It lists the tools of a server together, and the most expensive ones first.
 func TestToolsOf(t *testing.T) {
 	request := func(conversation, client string, set uint64, status int) record.Request {
 		return record.Request{Conversation: conversation, Client: client, ToolSet: set, Status: status}
@@ -26,7 +26,7 @@ func TestToolsOf(t *testing.T) {
 	calls := []record.ToolCalls{
 		{Conversation: "c1", Tool: "Read", Calls: 5},
 		{Conversation: "c2", Tool: "Read", Calls: 2},
-		{Conversation: "c2", Tool: "mcp__notes__save", Calls: 3}, // it was never offered in this conversation
+		{Conversation: "c2", Tool: "mcp__notes__save", Calls: 3}, // the tool was never offered in this conversation
 		{Conversation: "gone", Tool: "Read", Calls: 9},
 	}
 	got := ToolsOf(requests, sets, calls)

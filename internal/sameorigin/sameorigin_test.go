@@ -89,7 +89,7 @@ func TestOrigin(t *testing.T) {
 	}
 }
 
-// The browser's header about the page that caused the request.
+// The header of the browser about the page that caused the request.
 func TestSite(t *testing.T) {
 	link := []string{"Sec-Fetch-Mode", "navigate", "Sec-Fetch-Dest", "document"}
 	for site, want := range map[string]bool{

@@ -98,7 +98,7 @@ func TestSlow(t *testing.T) {
 	})
 }
 
-// The server reads the rest of a body that a handler left, and waits no longer for it.
+// If a handler left the rest of a body unread, the server reads it, and waits for it only for a limited time.
 func TestLeft(t *testing.T) {
 	serve(t, false, func(c net.Conn) {
 		began := time.Now()

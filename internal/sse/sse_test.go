@@ -10,7 +10,7 @@ import (
 
 type event struct{ name, data string }
 
-// read parses stream in chunks whose lengths are the bytes of cuts.
+// read parses stream in chunks. The bytes of cuts are the lengths of the chunks.
 func read(stream, cuts []byte, max int) []event {
 	var got []event
 	p := Parser{Max: max, Event: func(name, data []byte) { got = append(got, event{string(name), string(data)}) }}
