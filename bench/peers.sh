@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Installs what stet is measured beside, into a directory: bench/peers.sh DIR. What cannot be installed is
-# named, and left out of the tables.
+# Installs the programs that stet is compared with into a directory: bench/peers.sh DIR. If one cannot be
+# installed, the script says so, and the tables leave it out.
 set -uo pipefail
 dir=${1:?usage: bench/peers.sh DIR}
 mkdir -p "$dir"

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Prints what weighs what in a built stet: megabytes of machine code for each module.
+# Prints the size of the parts of a built stet: megabytes of machine code for each module.
 # Usage: go build ./cmd/stet && bench/size.sh stet
 set -eu
 go tool nm -size "$1" | awk '

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Three servers on this machine that are one gateway, each with a NATS server inside. Ctrl-C ends them.
+# Starts three servers on this machine that form one gateway, each with a NATS server inside. Ctrl-C ends them.
 #   test/cluster.sh STET [POSTGRES-URL]      FOR=10s ends them by itself
 set -euo pipefail
 stet=$1 store=${2:-}

@@ -1,4 +1,4 @@
-// Drives an agent by the protocol's own SDK, as an editor does, and prints what
+// Runs an agent with the protocol's own SDK, as an editor does, and prints what
 // it saw as JSON:
 //
 //	client.mjs NODE_MODULES WORKSPACE COMMAND ARGUMENT...

@@ -1,4 +1,4 @@
-// Runs an SDK of the MCP project as a client against a server, and prints what
+// Runs an SDK of the MCP project as the client of a server, and prints what
 // it saw as JSON:
 //
 //	client.mjs NODE_MODULES sdk|client legacy|2026-07-28 URL TOKEN
@@ -71,7 +71,7 @@ setTimeout(() => stop.abort(), 200)
 seen.cancelled = await s.call(client, { name: 'test_tool_with_progress', arguments: {} }, { signal: stop.signal }).then(() => false, () => true)
 await client.close()
 
-// A client that cannot ask its user: a person elsewhere approves.
+// This client cannot ask its user, so a person elsewhere approves.
 const plain = await connect({})
 await plain.client.connect(plain.transport)
 seen.pending = text(await s.call(plain.client, { name: 'write', arguments: {} }))

@@ -1,5 +1,5 @@
-// Has a file written over MCP, however long a person takes to decide, with the
-// SDK's own timeouts, and prints what it saw as JSON:
+// Makes a server write a file over MCP with the SDK's default time-outs, and waits
+// until a person has decided. It prints what it saw as JSON:
 //
 //	wait.mjs NODE_MODULES sdk|client legacy|2026-07-28 progress|silent URL TOKEN PATH
 import { pathToFileURL } from 'node:url'

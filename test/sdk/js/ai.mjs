@@ -14,8 +14,8 @@ const models = {
 };
 const tools = { lookup: tool({ description: "look a row up", inputSchema: jsonSchema(schema), execute: async () => found }) };
 
-// summary is what a caller sees, without the times and identities that the
-// SDK makes up itself.
+// summary returns what a caller sees, without the times and ids that the
+// SDK itself makes up.
 const summary = (steps) =>
   steps.map(({ text, reasoningText, toolCalls, toolResults, finishReason, usage }) => ({
     text, reasoningText, finishReason, usage,
@@ -45,7 +45,7 @@ async function drained(result) {
   return result.steps;
 }
 
-// parts are the kinds of what a stream gave, with the errors in it.
+// parts returns the kinds of the parts of a stream, with its errors.
 async function parts(result) {
   const out = [];
   for await (const part of result.fullStream) {

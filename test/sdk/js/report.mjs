@@ -1,5 +1,5 @@
-// What all scripts here share: each scenario's outcome becomes one line of
-// JSON on standard output. The Go test runs a script twice, straight at the
+// Functions for all scripts here. Each scenario prints one line of JSON with
+// its outcome on standard output. The Go test runs a script twice, directly with the
 // model and through stet, and compares the lines.
 
 const base = process.env.ANTHROPIC_BASE_URL; // without /v1
@@ -18,7 +18,7 @@ export const schema = {
   required: ["row"],
 };
 
-// fault asks the model for a failure of one request.
+// fault makes the model fail one request.
 export const fault = (text) => ({ "x-llmtest-fault": text });
 
 export const faults = {

@@ -1,4 +1,4 @@
-// Starts a Chromium that flows connect to, and prints where. It ends with its input.
+// Starts a Chromium that the flows connect to, and prints its address. It ends when its input ends.
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 

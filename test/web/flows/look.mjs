@@ -1,4 +1,4 @@
-// How the views look, and whether everybody can use them.
+// Whether the views are readable and accessible in every theme, and fit on every screen.
 
 const main = (page) => page.getByRole('main')
 const ready = (page) => page.locator('.answers button.primary:not([disabled])').waitFor()
@@ -11,7 +11,7 @@ async function go(page, name) {
   await main(page).getByRole('heading', { name, level: 1 }).waitFor()
 }
 
-/** there waits until a view has what it shows. */
+/** there waits until a view shows its content. */
 const there = {
   Savings: (page) => page.locator('canvas').nth(2).waitFor(),
   Files: (page) => page.getByRole('cell', { name: 'as it was seen' }).first().waitFor(),
@@ -19,7 +19,7 @@ const there = {
   Settings: (page) => page.getByText('Logged in as').waitFor(),
 }
 
-/** Every view in a theme has what assistive technology needs: names, roles, contrast. */
+/** In each theme, every view has what assistive technology needs: names, roles and contrast. */
 async function accessible(colorScheme, size, { house, enter, assert, axe }) {
   await house.seed()
   await house.write('a.txt', 'a\nb\n')
@@ -77,7 +77,7 @@ export const dark = (t) => accessible('dark', {}, t)
 export const lightPhone = (t) => accessible('light', phone, t)
 export const darkPhone = (t) => accessible('dark', phone, t)
 
-/** No view is wider than the screen, no table needs to be scrolled to the side, and no text is cut off, whatever the names. */
+/** With short and long names, no view is wider than the screen, no table needs to be scrolled to the side, and no text is cut off. */
 export async function fits({ house, enter, assert }) {
   const first = await prepare(house, enter, long)
   await first.close()
@@ -121,7 +121,7 @@ const long = {
 }
 const short = { dir: '', client: '', timeline: 'example-agent-20', sessions: ['session-1', 'session-2'] }
 
-/** prepare puts something into every view, and leaves two questions open. */
+/** prepare adds data for every view, and leaves two questions open. */
 async function prepare(house, enter, names = short) {
   const { dir, client, sessions } = names
   await house.seed(names === long)
@@ -155,10 +155,10 @@ async function prepare(house, enter, names = short) {
   return page
 }
 
-/** The pictures of the documentation; there are more views. */
+/** The pictures that the documentation shows. There are more views. */
 const documented = ['approvals-light', 'approvals-dark', 'phone-light', 'phone-dark', 'session-light', 'timeline-dark', 'savings-light', 'files-dark']
 
-/** pictures draws the views, those of the documentation as small WebP or, if all are wanted, every one of them as PNG. */
+/** pictures draws the pictures of the documentation as small WebP. If all are wanted, it draws every view as PNG. */
 export async function pictures({ house, enter, save }) {
   const names = house.every ? long : short
   const first = await prepare(house, enter, names)

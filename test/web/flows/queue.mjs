@@ -6,7 +6,7 @@ const button = (page, name) => page.locator('.answers').getByRole('button', { na
 const item = (page, path) => page.getByRole('region', { name: 'Open questions' }).getByRole('link', { name: path })
 const done = (page, text) => page.locator('.done li', { hasText: text }).first().waitFor()
 
-/** ready waits until the question in view may be answered. */
+/** ready waits until the visible question may be answered. */
 const ready = (page) => page.locator('.answers button.primary:not([disabled])').waitFor()
 
 const numbered = (n, change = (i, line) => line) =>
@@ -77,7 +77,7 @@ export async function edit({ house, enter, assert }) {
   await done(page, 'edited and approved by desk')
 }
 
-/** What was edited is not lost by a slip. */
+/** An edited text is not lost if the person leaves it by mistake. */
 export async function discard({ house, enter }) {
   const page = await enter()
   write(house, 'a.txt', 'x\n').catch(() => {})
@@ -93,7 +93,7 @@ export async function discard({ house, enter }) {
   await button(page, /^Edit/).waitFor()
 }
 
-/** A pattern holds for what else is open, and for what comes. (FILE-6) */
+/** A pattern also answers other open questions, and later ones. (FILE-6) */
 export async function pattern({ house, enter, assert }) {
   const page = await enter()
   const first = write(house, 'docs/a.md', 'a\n')
@@ -110,7 +110,7 @@ export async function pattern({ house, enter, assert }) {
   await done(page, 'approved by pattern by desk')
 }
 
-/** A pattern that does not fit is said, and the question stays. */
+/** If a pattern does not match the path, the page says so, and the question stays open. */
 export async function badPattern({ house, enter }) {
   const page = await enter()
   write(house, 'docs/a.md', 'a\n').catch(() => {})
@@ -122,7 +122,7 @@ export async function badPattern({ house, enter }) {
   await ready(page)
 }
 
-/** Whatever else the session writes is approved. */
+/** A person approves all further writes of the session. */
 export async function session({ house, enter, assert }) {
   const page = await enter()
   const first = write(house, 'a.txt', 'a\n')
@@ -133,7 +133,7 @@ export async function session({ house, enter, assert }) {
   assert.equal((await write(house, 'b.txt', 'b\n')).code, '')
 }
 
-/** Two people look at one question: the first answer counts, and the other one sees whose it was. */
+/** Two people look at one question: the first answer counts, and the other person sees who gave it. */
 export async function people({ house, enter, assert }) {
   const [desk, lab] = [await enter('desk'), await enter('lab')]
   const result = write(house, 'a.txt', 'a\n')
@@ -142,11 +142,11 @@ export async function people({ house, enter, assert }) {
   assert.equal((await result).code, '')
   await desk.getByText('No longer open: approved by lab').waitFor()
   assert.equal(await button(desk, /^Approve/).count(), 0)
-  await desk.keyboard.press('a') // is no answer to anything
+  await desk.keyboard.press('a') // the key answers no question
   assert.ok((await house.trail()).some((e) => e.by === 'person lab' && e.outcome === 'ok'))
 }
 
-/** The connection is lost, questions come and go meanwhile, and the page catches up. */
+/** The connection is lost, and questions open and close in that time. Then the page shows the current ones. */
 export async function reconnect({ house, enter, assert }) {
   const [desk, lab] = [await enter('desk'), await enter('lab')]
   const first = write(house, 'a.txt', 'a\n')
@@ -171,8 +171,8 @@ export async function reconnect({ house, enter, assert }) {
 
 /**
  * stet ends, and another program takes its port, while a page is open. The page says
- * so, and sends nothing but hellos; what it sent is of no use afterwards, and the page
- * goes on when stet is there again.
+ * so, and sends only hellos. stet refuses later what the program has received, and the
+ * page continues when stet runs again.
  */
 export async function impostor({ house, enter, assert }) {
   const page = await enter()
@@ -181,11 +181,11 @@ export async function impostor({ house, enter, assert }) {
   await house.impostor()
   await page.getByRole('alert').getByText('This is not the stet that you logged in to').waitFor()
   await button(page, /^Approve/).click()
-  await page.getByRole('alert').getByText('Nothing is sent to it').nth(1).waitFor() // where the answer went wrong
-  await button(page, /^Edit/).click() // needs a script, which would be the impostor's
+  await page.getByRole('alert').getByText('Nothing is sent to it').nth(1).waitFor() // for the answer that failed
+  await button(page, /^Edit/).click() // needs a script, and the other program would send its own
   for (const view of ['Savings', 'Approvals']) await page.getByRole('link', { name: view }).click()
   assert.deepEqual((await house.restart()) ?? [], [], 'the replay was taken')
-  const stolen = (await house.stolen()).filter((s) => s.URI !== '/favicon.svg') // which the browser itself loads
+  const stolen = (await house.stolen()).filter((s) => s.URI !== '/favicon.svg') // the browser itself loads this one
   assert.ok(stolen.length > 0)
   for (const s of stolen) {
     assert.equal(s.URI, '/api/hello')
@@ -200,7 +200,7 @@ export async function impostor({ house, enter, assert }) {
   assert.equal((await result).code, '')
 }
 
-/** A page that begins at another server with the login of stet asks for no token. */
+/** A new page at another server, with the login of stet, asks for no token. */
 export async function impostorAtBegin({ house, enter }) {
   const page = await enter()
   await page.route('**/api/hello', (route) => route.fulfill({ json: { channel: 'mine', mac: 'mine' } }))
@@ -214,7 +214,7 @@ export async function impostorAtBegin({ house, enter }) {
   await page.getByText('lab').waitFor()
 }
 
-/** stet that begins again keeps people logged in: in an open page, and in one that begins. */
+/** After a restart of stet people are still logged in, in an open page and in a new one. */
 export async function restart({ house, enter, assert }) {
   const page = await enter()
   await house.restart()
@@ -226,7 +226,7 @@ export async function restart({ house, enter, assert }) {
   await page.getByText('No agent waits for you.').waitFor()
 }
 
-/** At an http address of another machine browsers have no crypto.subtle. */
+/** At an http address of another machine, browsers have no crypto.subtle. */
 export async function noSubtle({ house, enter, assert }) {
   const page = await enter(null)
   await page.addInitScript(() => Object.defineProperty(crypto, 'subtle', { value: undefined }))
@@ -239,7 +239,7 @@ export async function noSubtle({ house, enter, assert }) {
   assert.equal((await result).code, '')
 }
 
-/** What came and went while there was no connection is told afterwards, by whom too, and once. */
+/** The page reports once what opened and closed while there was no connection, and who closed it. */
 export async function missed({ house, enter, assert }) {
   const page = await enter()
   write(house, 'a.txt', 'a\n').catch(() => {})
@@ -252,17 +252,17 @@ export async function missed({ house, enter, assert }) {
   write(house, 'c.txt', 'c\n', 'session-3').catch(() => {})
   await house.opened(1)
   await house.up()
-  await page.getByText('No longer open: rejected by lab').waitFor() // the one in view
+  await page.getByText('No longer open: rejected by lab').waitFor() // the visible question
   await item(page, 'c.txt').waitFor()
   assert.deepEqual(await page.locator('.done li').allInnerTexts(), ['b.txt rejected by lab', 'a.txt rejected by lab'])
   assert.equal(await page.getByRole('region', { name: 'Open questions' }).getByRole('link').count(), 1)
-  await page.reload() // a page that begins is told too
+  await page.reload() // a new page reports it too
   await page.getByText('No longer open: rejected by lab').waitFor()
   await item(page, 'c.txt').waitFor()
   assert.deepEqual(await page.locator('.done li').allInnerTexts(), ['b.txt rejected by lab', 'a.txt rejected by lab'])
 }
 
-/** A tool that is not stet's: its arguments are shown, as what they are, and no path is made up. */
+/** A tool of another program: its arguments are shown with escapes, and no path is invented. */
 export async function outside({ house, enter, assert, axe }) {
   const page = await enter()
   const verdict = house.outside()
@@ -277,20 +277,20 @@ export async function outside({ house, enter, assert, axe }) {
   assert.equal(await verdict, 'session')
 }
 
-/** Which keys there are can be asked for. */
+/** A dialog shows which keys there are. */
 export async function keys({ house, enter }) {
   const page = await enter()
   write(house, 'a.txt', 'a\n').catch(() => {})
   await ready(page)
   await page.keyboard.press('?')
   await page.getByRole('dialog', { name: 'Keys' }).getByText('edit before approving').waitFor()
-  await page.keyboard.press('a') // is no answer while the dialog is open
+  await page.keyboard.press('a') // while the dialog is open, the key answers no question
   await page.keyboard.press('Escape')
   await page.getByRole('dialog').waitFor({ state: 'detached' })
   await ready(page)
 }
 
-/** More tabs than a browser grants connections: all follow, also when the one is closed that had the stream. */
+/** There are more tabs than a browser allows connections. All get events, also after the tab with the stream is closed. */
 export async function tabs({ house, enter, assert }) {
   const first = await enter()
   const all = [first]
@@ -310,7 +310,7 @@ export async function tabs({ house, enter, assert }) {
   for (const tab of all.slice(1)) await item(tab, 'b.txt').waitFor()
 }
 
-/** An answer about what is open that comes late takes nothing away that was opened since. */
+/** A late answer about the open questions does not remove questions that were opened after it. */
 export async function late({ house, enter }) {
   const page = await enter(null)
   let held = false
@@ -322,19 +322,19 @@ export async function late({ house, enter }) {
       return asked()
     }
     held = true
-    const answer = await route.fetch() // nothing is open
+    const answer = await route.fetch() // no question is open
     write(house, 'a.txt', 'a\n').catch(() => {})
     await item(page, 'a.txt').waitFor()
     await route.fulfill({ response: answer })
   })
   await page.goto(`${house.base}/#token=token-of-desk`)
   await ready(page)
-  await again // it has asked again
+  await again // the page has asked again
   await ready(page)
   await item(page, 'a.txt').waitFor()
 }
 
-/** 10,000 lines are shown, with few elements, and scrolled to their end. */
+/** 10,000 lines are shown with few elements, and can be scrolled to the end. */
 export async function large({ house, enter, assert }) {
   const most = 10_000
   await house.write('big.txt', numbered(most))
@@ -346,15 +346,15 @@ export async function large({ house, enter, assert }) {
   const pane = page.getByRole('region', { name: 'after' })
   await pane.evaluate((e) => (e.scrollTop = e.scrollHeight))
   await page.getByText(`line ${most} is another one`).waitFor()
-  await page.locator('.row.removed', { hasText: `line ${most}` }).waitFor() // the other side went along
+  await page.locator('.row.removed', { hasText: `line ${most}` }).waitFor() // the other side has scrolled too
   assert.ok((await page.locator('.row').count()) < 400)
   await ready(page)
   await button(page, /^Approve/).click()
-  await page.getByRole('button', { name: 'Approve it unseen' }).click() // it is too large to be read at a glance
+  await page.getByRole('button', { name: 'Approve it unseen' }).click() // the change is too large to be seen at once
   assert.equal((await result).code, '')
 }
 
-/** Markup, control characters and what turns text around are shown as what they are. */
+/** Markup, control characters and characters that change the direction of text are shown with escapes. */
 export async function hostile({ house, enter, assert }) {
   const evil = [
     '<img src=x onerror="window.owned=1"><script>window.owned=1</script>',
@@ -379,7 +379,7 @@ export async function hostile({ house, enter, assert }) {
   assert.ok(!(await page.title()).includes('\u202e'))
 }
 
-/** What is hostile in a text stays harmless in the editor, too. */
+/** Hostile characters of a text are shown with escapes in the editor, too. */
 export async function hostileEditor({ house, enter, assert }) {
   const page = await enter()
   write(house, 'a.txt', 'x \u202e y \u200b z <img src=x onerror="window.owned=1">\n').catch(() => {})
@@ -390,7 +390,7 @@ export async function hostileEditor({ house, enter, assert }) {
   assert.equal(await page.evaluate(() => window.owned), undefined)
 }
 
-/** A line of 50,000 characters can be seen to its end, without scrolling to the side. */
+/** A line of 50,000 characters can be read to its end, without scrolling to the side. */
 export async function longLine({ house, enter, assert }) {
   const page = await enter()
   const result = write(house, 'min.js', 'x'.repeat(50_000) + 'the end\n')
@@ -409,7 +409,7 @@ export async function longLine({ house, enter, assert }) {
   assert.equal((await result).code, '')
 }
 
-/** Everything on a phone. */
+/** All functions work on a phone. */
 export async function phone({ house, enter, assert }) {
   const page = await enter('desk', { viewport: { width: 375, height: 667 }, hasTouch: true, isMobile: true, deviceScaleFactor: 2 })
   const result = write(house, 'internal/a/long/way/down/to/a.txt', 'a\n'.repeat(40))
@@ -426,7 +426,7 @@ export async function phone({ house, enter, assert }) {
   await page.getByRole('heading', { name: 'Approvals' }).waitFor()
 }
 
-/** Without a mouse: to the question, to its changes, and through the answers. */
+/** All functions work without a mouse: going to the question and to its changes, and the answers. */
 export async function keyboard({ house, enter, assert }) {
   await house.write('a.txt', numbered(90))
   await read(house, 'a.txt')
@@ -437,7 +437,7 @@ export async function keyboard({ house, enter, assert }) {
   await item(page, 'b.txt').waitFor()
   await ready(page)
   await page.keyboard.press('n')
-  await page.keyboard.press('x') // not the change that it went to
+  await page.keyboard.press('x') // leaves out the selected change
   await button(page, 'Approve 2 of 3 changes').waitFor()
   await page.keyboard.press('x')
   await page.keyboard.press('j')
@@ -456,7 +456,7 @@ export async function keyboard({ house, enter, assert }) {
   assert.equal((await first).code, '')
 }
 
-/** A key that was meant for one question is no answer to the one that takes its place. */
+/** A key that a person pressed for one question does not answer the question that takes its place. */
 export async function habit({ house, enter, assert }) {
   const page = await enter()
   const first = write(house, 'a.txt', 'a\n')
@@ -483,7 +483,7 @@ export async function habit({ house, enter, assert }) {
   assert.equal((await second).code, '')
 }
 
-/** The call ends before anybody has answered: the question goes, and says why. */
+/** The call ends before a person has answered: the question closes, and says why. */
 export async function withdrawn({ house, enter, assert }) {
   const page = await enter()
   const stop = new AbortController()

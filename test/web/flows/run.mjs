@@ -9,7 +9,7 @@ const { chromium } = load('playwright-core')
 const base = process.env.STET_URL
 const control = process.env.STET_CONTROL
 
-/** tell has the house do something, and returns what it says. */
+/** tell makes the server of the flow do something, and returns its answer. */
 async function tell(method, path, body) {
   const answer = await fetch(control + path, { method, body: body && JSON.stringify(body) })
   if (!answer.ok) throw new Error(`${path}: ${await answer.text()}`)
@@ -18,7 +18,7 @@ async function tell(method, path, body) {
 
 const house = {
   base,
-  /** call makes a call as an agent, and returns its result once there is one. */
+  /** call makes a call as an agent, waits for its result, and returns it. */
   call: (tool, args, session = 'session-1', client = '') => tell('POST', '/call', { session, client, tool, args }),
   read: (path) => tell('GET', '/file?path=' + encodeURIComponent(path)),
   write: (path, content) => tell('POST', '/file', { path, content }),
@@ -26,17 +26,17 @@ const house = {
   down: () => tell('POST', '/down'),
   up: () => tell('POST', '/up'),
   impostor: () => tell('POST', '/impostor'),
-  /** stolen is what the impostor was sent; body is in base64. */
+  /** stolen returns the requests that the other program received; body is in base64. */
   stolen: () => tell('GET', '/impostor'),
   restart: () => tell('POST', '/restart'),
-  /** opened waits until so many questions are open. */
+  /** opened waits until n questions are open. */
   opened: (n) => tell('POST', '/opened', { n }),
   answer: () => tell('POST', '/answer'),
   outside: () => tell('POST', '/outside'),
   bend: () => tell('POST', '/bend'),
   elsewhere: (text) => tell('POST', '/elsewhere', { text }),
   say: (text) => tell('POST', '/say', { text }),
-  /** seed puts in invented sessions and requests; long: with long names, and requests of one day. */
+  /** seed adds invented sessions and requests. With long they have long names, and the requests are of one day. */
   seed: (long = false) => tell('POST', '/seed', { long }),
   pictures: process.env.STET_PICTURES,
   every: process.env.STET_EVERY !== '',
@@ -45,7 +45,7 @@ const house = {
 const browser = await chromium.connect(process.env.STET_BROWSER)
 const contexts = []
 
-/** enter opens the UI as a person. What the page complains about fails the flow. */
+/** enter opens the UI as a person. An error of the page, or a request of it to another server, fails the flow. */
 async function enter(person = 'desk', options = {}) {
   const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options })
   contexts.push(context)
@@ -68,14 +68,14 @@ async function enter(person = 'desk', options = {}) {
   return page
 }
 
-/** axe lists what a page lacks for those who do not see it, or not well. */
+/** axe lists what a page lacks for people who do not see it, or do not see well. */
 async function axe(page) {
   await page.evaluate(load('axe-core').source)
   const { violations } = await page.evaluate(() => globalThis.axe.run({ resultTypes: ['violations'] }))
   return violations.flatMap((v) => v.nodes.map((n) => `${v.id}: ${n.target.join(' ')}: ${n.failureSummary}`))
 }
 
-/** save draws a page as a WebP, which the browser itself makes of it. */
+/** save saves a page as a WebP, which the browser itself encodes. */
 async function save(page, name) {
   const image = (await page.screenshot()).toString('base64')
   const paper = await page.context().newPage()
@@ -107,4 +107,4 @@ if (failed) {
   console.error(failed)
   process.exit(1)
 }
-process.exit(0) // calls that nobody answered are dropped
+process.exit(0) // drops the calls that were not answered

@@ -7,14 +7,14 @@ async function go(page, name) {
   await main(page).getByRole('heading', { name, level: 1 }).waitFor()
 }
 
-/** Nobody sees anything without a token, and after logging out. */
+/** Without a token, and after a logout, the page shows nothing. */
 export async function login({ house, enter, assert }) {
   const page = await enter(null)
   await page.goto(house.base)
   await page.getByLabel('Token').fill('wrong')
   await page.getByRole('button', { name: 'Log in' }).click()
   await page.getByRole('alert').getByText('not valid').waitFor()
-  await page.getByLabel('Token').fill(`${house.base}/#token=token-of-lab`) // the whole link will do
+  await page.getByLabel('Token').fill(`${house.base}/#token=token-of-lab`) // the field accepts the whole link
   await page.getByRole('button', { name: 'Log in' }).click()
   await page.getByText('lab').waitFor()
   await page.reload()
@@ -27,7 +27,7 @@ export async function login({ house, enter, assert }) {
   await page.getByLabel('Token').waitFor()
 }
 
-/** Sessions are found, read, rewound, forked, exported. */
+/** A person finds, reads, rewinds, forks and exports sessions. */
 export async function sessions({ house, enter, assert }) {
   await house.seed()
   const page = await enter()
@@ -41,7 +41,7 @@ export async function sessions({ house, enter, assert }) {
   await page.getByRole('link', { name: /retry budget/ }).click()
   await page.getByText('No. Keep it small.').waitFor()
   await page.getByText('results of read_file').waitFor()
-  await house.say('Is it done?') // it is followed live
+  await house.say('Is it done?') // the page shows new messages at once
   await page.getByText('Is it done?').waitFor()
   const download = page.waitForEvent('download')
   await page.getByLabel('Export').selectOption('markdown')
@@ -58,7 +58,7 @@ export async function sessions({ house, enter, assert }) {
   assert.notEqual(page.url(), before)
 }
 
-/** A session of another process comes into the list, and is followed. */
+/** A session of another process appears in the list, and the page shows its new messages. */
 export async function elsewhere({ house, enter, assert }) {
   const page = await enter()
   await go(page, 'Sessions')
@@ -71,7 +71,7 @@ export async function elsewhere({ house, enter, assert }) {
   await house.elsewhere('And the bytes.')
   await page.locator('.messages').getByText('And the bytes.').waitFor()
   assert.equal(await page.locator('.messages > li').count(), 3)
-  await page.getByRole('link', { name: /3 messages/ }).waitFor() // the list goes along
+  await page.getByRole('link', { name: /3 messages/ }).waitFor() // the list is updated
 }
 
 /** What the proxy has recorded: what was sent, what was left out and why. */
@@ -126,11 +126,11 @@ export async function undo({ house, enter, assert }) {
   await page.locator('.answers button.primary:not([disabled])').click()
   await page.locator('.done li', { hasText: 'approved by desk' }).first().waitFor()
   await go(page, 'Files')
-  await page.getByRole('button', { name: /^Undo write/ }).first().waitFor({ state: 'detached' }) // while it is written there are two
+  await page.getByRole('button', { name: /^Undo write/ }).first().waitFor({ state: 'detached' }) // while the undo is written there are two
   assert.equal(await house.read('a.txt'), null)
 }
 
-/** What stands in the way of an undo is said before it is begun: a file that somebody changed, a trail that was. (FILE-12, CTX-8) */
+/** Before an undo begins, the page says what prevents it: a file that was changed, or a trail that was changed. (FILE-12, CTX-8) */
 export async function undoStopped({ house, enter, assert }) {
   const page = await enter()
   for (const path of ['a.txt', 'b.txt']) {
@@ -148,7 +148,7 @@ export async function undoStopped({ house, enter, assert }) {
   await page.getByRole('button', { name: 'All of the session' }).first().click()
   const dialog = page.getByRole('dialog')
   await dialog.getByText('somebody else has changed it since').waitFor()
-  await dialog.getByText('On disk it is as the agent left it.').waitFor() // the other one
+  await dialog.getByText('On disk it is as the agent left it.').waitFor() // the other file
   assert.ok(await dialog.getByRole('button', { name: 'Undo' }).isDisabled())
   await dialog.getByRole('button', { name: 'Back' }).click()
   await house.bend()
@@ -158,7 +158,7 @@ export async function undoStopped({ house, enter, assert }) {
   assert.equal(await house.read('a.txt'), 'by somebody else\n')
 }
 
-/** The trail is shown, verified against a link that was kept, and a suspended session goes on. (FILE-11) */
+/** The trail is shown, and verified against a saved link. A person resumes a suspended session. (FILE-11) */
 export async function audit({ house, enter, assert }) {
   const page = await enter()
   const result = house.call('write_file', { path: 'a.txt', content: 'a\n' })
@@ -181,7 +181,7 @@ export async function audit({ house, enter, assert }) {
   assert.ok((await house.trail()).some((e) => e.kind === 'resume' && e.by === 'person desk'))
 }
 
-/** What is hostile in names and texts is shown as what it is, in every view. */
+/** Hostile characters in names and texts are shown with escapes, in every view. */
 export async function hostile({ house, enter, assert }) {
   const evil = '<img src=x onerror="window.owned=1"> \u202e turned \u2066 \u0007 {{7*7}}'
   await house.elsewhere(evil)
@@ -213,7 +213,7 @@ export async function hostile({ house, enter, assert }) {
   await check('a session', '{{7*7}}')
 }
 
-/** Dark by the system, by choice, and legible in both. */
+/** The page is dark if the system is, or if the person chooses so, and readable in both themes. */
 export async function dark({ house, enter, assert }) {
   const page = await enter('desk', { colorScheme: 'dark' })
   const ground = () => page.evaluate(() => getComputedStyle(document.documentElement).backgroundColor)
@@ -226,7 +226,7 @@ export async function dark({ house, enter, assert }) {
   assert.equal(await ground(), 'rgb(246, 247, 249)')
 }
 
-/** A view with nothing in it has the line that begins something. */
+/** A view without data shows a command that makes some. */
 export async function empty({ house, enter, assert }) {
   for (const size of [{}, { viewport: { width: 390, height: 780 } }]) {
     const page = await enter('desk', { ...size, permissions: ['clipboard-read', 'clipboard-write'] })
