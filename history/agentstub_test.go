@@ -61,7 +61,7 @@ func TestStubAfterEviction(t *testing.T) {
 			c.user("go on")
 			p = newEngine(t, Config{}).Plan(c.messages, moment, Point{After: len(c.messages), Why: Gap})
 			out = llm.Apply(c.messages, p.Edits)
-			if out[again].Parts[0].Text != agentsStub || !inSight(out, strings.Split(tt.want, "\t")[1][:20]) || p.Dangling != 0 {
+			if out[again].Parts[0].Text != agentsStub || !hasLine(out, strings.Split(tt.want, "\t")[1][:20]) || p.Dangling != 0 {
 				t.Errorf("%.60q, %d dangling", out[again].Parts[0].Text, p.Dangling)
 			}
 		})
@@ -95,7 +95,7 @@ func TestStubPinsItsRead(t *testing.T) {
 		c.call("Read", readArgs(1, 100), agentsStub)
 	})
 	_, out := cold(t, Config{}, c)
-	if !inSight(out, "line 50 of x") || inSight(out, "line 150 of x") {
+	if !hasLine(out, "line 50 of x") || hasLine(out, "line 150 of x") {
 		t.Errorf("%.60q, %.60q", out[2].Parts[0].Text, out[4].Parts[0].Text)
 	}
 }
@@ -118,7 +118,7 @@ func TestIDUsedAgain(t *testing.T) {
 }
 
 // TRIM-16: a file may contain a line that looks like a placeholder. It keeps its own line numbers, whichever tool shows it.
-func TestFileWithOurLines(t *testing.T) {
+func TestFileWithPlaceholders(t *testing.T) {
 	var lines []string
 	for i := range 30 {
 		lines = append(lines, fmt.Sprintf("a line of the sample, number %d", i+1))
@@ -151,7 +151,7 @@ func TestFileWithOurLines(t *testing.T) {
 
 // Invariant 4: planning a planned request again changes nothing. That also holds if bold left out a read through a shell, or the
 // content of a write, and the file was read again after that.
-func TestLeftIsOwedWhenPlannedAgain(t *testing.T) {
+func TestLeftOutWhenPlannedAgain(t *testing.T) {
 	content := strings.Join(textOf(shown("a.ts", 1, 150, 150)), "\n")
 	for name, first := range map[string]func(c *conv){
 		"shell": func(c *conv) {

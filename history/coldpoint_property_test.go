@@ -61,7 +61,7 @@ func TestInvariantsAtColdPoints(t *testing.T) {
 
 		// 1 (TRIM-16): what was left out stands where its placeholder says, or the placeholder says how to get it again.
 		for i, xs := range w.truth {
-			if command, old := byHandle(out[i].Parts[0].Text); old {
+			if command, old := saysHowToRecover(out[i].Parts[0].Text); old {
 				if e.Policy() == Lossless {
 					t.Fatalf("message %d left under lossless: %s", i, command)
 				}
@@ -96,7 +96,7 @@ func TestInvariantsAtColdPoints(t *testing.T) {
 			part := w.messages[:nd.message]
 			sent := llm.Apply(part, e.Plan(part, until(points, nd.message)...).Edits)
 			for _, l := range nd.old {
-				if inSight(part, l) && !inSight(sent, l) && inSight(withoutOutputs(part, sent), l) {
+				if hasLine(part, l) && !hasLine(sent, l) && hasLine(withoutOutputs(part, sent), l) {
 					t.Fatalf("the edit in message %d lost %q", nd.message, l)
 				}
 			}
@@ -121,7 +121,7 @@ func TestInvariantsAtBreaks(t *testing.T) {
 		breaks += p.Breaks
 		out := llm.Apply(w.messages, p.Edits)
 		for i, xs := range w.truth {
-			if _, old := byHandle(out[i].Parts[0].Text); old {
+			if _, old := saysHowToRecover(out[i].Parts[0].Text); old {
 				continue
 			}
 			for _, x := range xs {
@@ -157,13 +157,13 @@ func withoutOutputs(part, sent []llm.Message) []llm.Message {
 	return out
 }
 
-// byHandle reports whether a placeholder that says how to get the result again stands for it, and returns the placeholder.
-func byHandle(text string) (string, bool) {
+// saysHowToRecover reports whether the text of a result is a placeholder that says how to get the result again, and returns the text.
+func saysHowToRecover(text string) (string, bool) {
 	return text, isPlaceholder(text) && (strings.Contains(text, "Run it again if needed.]") || strings.Contains(text, "Read it again if needed.]"))
 }
 
-// inSight reports whether a line stands in any of the messages.
-func inSight(messages []llm.Message, line string) bool {
+// hasLine reports whether a line stands in any of the messages.
+func hasLine(messages []llm.Message, line string) bool {
 	for i := range messages {
 		for _, p := range messages[i].Parts {
 			if strings.Contains(p.Text, line) || strings.Contains(p.Args, line) {

@@ -36,8 +36,8 @@ func replayed(e *Engine, messages []llm.Message, do func(at int, st *State, cold
 	}
 }
 
-// handle matches a placeholder that says how to get again what was left out.
-var handle = regexp.MustCompile(`^\[stet: .+(?:Run it again if needed|or print something else|and may change something|Call it again if needed|Read it again if needed|listed again below by .+|an older plan; a newer one follows)\.\]$`)
+// recoverable matches a placeholder that says how to get again what was left out.
+var recoverable = regexp.MustCompile(`^\[stet: .+(?:Run it again if needed|or print something else|and may change something|Call it again if needed|Read it again if needed|listed again below by .+|an older plan; a newer one follows)\.\]$`)
 
 // Invariants 1, 2 and 6 at the cold points of recorded sessions. What leaves a request under adaptive stands elsewhere in it, or
 // its placeholder says how to get it again. No edit loses a line of the text that it replaces. The check reads the edits with the
@@ -86,7 +86,7 @@ func checkLeft(t *testing.T, name string, was *llm.Part, trim Omission, is strin
 			t.Errorf("%s: the arguments of message %d became %q", name, trim.Message, is)
 		}
 	case trim.Reason == Command || trim.Reason == Idle || trim.Reason == Replaced:
-		if !handle.MatchString(is) {
+		if !recoverable.MatchString(is) {
 			t.Errorf("%s: message %d became %q", name, trim.Message, is)
 		}
 	}

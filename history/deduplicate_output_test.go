@@ -181,7 +181,7 @@ func FuzzTerminal(f *testing.F) {
 }
 
 // An output that contains pointers was planned before. Its other lines count as shown.
-func TestOursInAnOutput(t *testing.T) {
+func TestOwnPointerInAnOutput(t *testing.T) {
 	c := &conv{clock: noon}
 	list := func(a, b int) string { return lineRange("%.0sok the package number %d has passed", a, b) }
 	run := func(i int, output string) int {

@@ -14,7 +14,7 @@ func lossless(t testing.TB) *Engine { return newEngine(t, Config{Policy: Lossles
 
 // TRK-10 (TRK-6 has the words of stet's own tools): a repeat becomes one line that names where the lines stand. If the agent asks
 // again at once, the answer is in full. A third time it is one line again.
-func TestRepeatAndInsist(t *testing.T) {
+func TestRepeatAndAskAgain(t *testing.T) {
 	c := &conv{clock: noon}
 	c.read("src/a.ts", 1, 100, 100)
 	again := c.read("src/a.ts", 1, 100, 100)
@@ -49,7 +49,7 @@ func TestWhatWasShownDecides(t *testing.T) {
 }
 
 // A read is "asked again" if it shows any of the shortened lines again, at any distance.
-func TestInsistLater(t *testing.T) {
+func TestAskAgainLater(t *testing.T) {
 	c := &conv{clock: noon}
 	c.read("a.ts", 1, 100, 200)
 	again := c.read("a.ts", 1, 100, 200)
@@ -110,7 +110,7 @@ func TestOwnLinesAreRecognised(t *testing.T) {
 }
 
 // TRK-9: what a result says beside the lines of the file stays, although the lines become a pointer.
-func TestNewsBesideTheLines(t *testing.T) {
+func TestTextBesideTheLines(t *testing.T) {
 	file := shown("a.ts", 1, 40, 40)
 	raw := ""
 	for n := range 40 {
@@ -141,7 +141,7 @@ func TestNewsBesideTheLines(t *testing.T) {
 
 // TRK-10, invariant 7: stet has shortened a result, and the agent refuses to repeat it. Then the text takes the place of the
 // agent's stub.
-func TestAgentsStubAfterOurLine(t *testing.T) {
+func TestAgentsStubAfterPointer(t *testing.T) {
 	c := &conv{clock: noon}
 	text := func(a, b int) string {
 		var s strings.Builder
@@ -172,7 +172,7 @@ func TestAgentsStubAfterOurLine(t *testing.T) {
 }
 
 // A result that contains a pointer is not planned again. Its other lines count as shown.
-func TestOursInABatch(t *testing.T) {
+func TestOwnPointerInABatch(t *testing.T) {
 	c := &conv{clock: noon}
 	c.read("a.ts", 1, 60, 60)
 	c.read("b.ts", 1, 60, 60)

@@ -9,7 +9,7 @@ import (
 
 // Invariant 6: under adaptive, reads of files on which the agent may work stay, in every directory. Reads of files that others
 // wrote leave (TRIM-17).
-func TestForeign(t *testing.T) {
+func TestFilesOfOthers(t *testing.T) {
 	const root = "/home/me/.cache/work/project"
 	run := func(command string) func(c *conv) {
 		return func(c *conv) { c.call("Bash", map[string]any{"command": command}, "done") }

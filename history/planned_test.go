@@ -7,7 +7,7 @@ import (
 
 // Invariant 2: a file may contain lines that begin like pointers. Only a line that is a complete pointer starts a new count of
 // the line numbers after it.
-func TestLinesThatOnlyBeginAsOurs(t *testing.T) {
+func TestLinesThatOnlyBeginLikePointers(t *testing.T) {
 	const form = "[stet: garden.go lines %[1]d-40 unchanged: shown above by call_1 (lines 1-40)"
 	for _, behind := range []string{
 		". Ask again for the full text.] garden.go",

@@ -245,13 +245,13 @@ func TestInvariantsLossless(t *testing.T) {
 		// 6: the text that an edit replaces stands in the request, if the agent could see it.
 		for _, nd := range w.needs {
 			for _, l := range nd.old {
-				if inSight(w.messages[:nd.message], l) && !inSight(out[:nd.message], l) {
+				if hasLine(w.messages[:nd.message], l) && !hasLine(out[:nd.message], l) {
 					t.Fatalf("the edit in message %d lost %q", nd.message, l)
 				}
 			}
 		}
 		// 7: if a read is asked again, the answer is in full.
-		checkInsisting(t, w, out)
+		checkAskedAgain(t, w, out)
 	})
 }
 
@@ -290,10 +290,10 @@ func checkShape(t *rapid.T, in, out []llm.Message) {
 	}
 }
 
-// checkInsisting looks at two reads of one file without a change of the file between them. The first was shortened, the second
+// checkAskedAgain looks at two reads of one file without a change of the file between them. The first was shortened, the second
 // shows lines that were left out, and no read between them does. If the second call was made after the first result, the second
 // result must be in full.
-func checkInsisting(t *rapid.T, w *world, out []llm.Message) {
+func checkAskedAgain(t *rapid.T, w *world, out []llm.Message) {
 	short := make(map[string]map[int]int) // by file and line: the message of the shortened result
 	for i := range w.messages {
 		if x, ok := w.written[i]; ok {

@@ -86,7 +86,7 @@ func checkNothingIsLost(t *testing.T, name string, messages, out []llm.Message) 
 				above = append(above, decoded(is.Args))
 				id, _, _ := strings.Cut(was.CallID, "|")
 				ids[id] = true
-			case was.Kind == llm.ToolResult && was.Text != is.Text && !handle.MatchString(is.Text):
+			case was.Kind == llm.ToolResult && was.Text != is.Text && !recoverable.MatchString(is.Text):
 				trims++
 				shown := table.Result(actions[was.CallID], was.Text, was.IsError).Sections
 				if len(shown) == 0 { // the output of a command

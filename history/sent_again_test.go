@@ -36,7 +36,7 @@ func TestSentAgain(t *testing.T) {
 		p := e.Plan(back, points...)
 		out := llm.Apply(back, p.Edits)
 		for i := range out {
-			if _, old := byHandle(out[i].Parts[0].Text); !old {
+			if _, old := saysHowToRecover(out[i].Parts[0].Text); !old {
 				for _, x := range w.truth[i] {
 					checkPointers(t, w, out, i, x)
 				}

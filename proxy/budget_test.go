@@ -77,20 +77,20 @@ type roundTrip func(*http.Request) (*http.Response, error)
 
 func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// still is the body of a connection on which a read deadline can be set.
-type still struct {
+// slowBody is the body of a connection on which a read deadline can be set.
+type slowBody struct {
 	pause    time.Duration // before each byte
 	left     int
 	deadline time.Time
 	http.ResponseWriter
 }
 
-func (s *still) SetReadDeadline(t time.Time) error {
+func (s *slowBody) SetReadDeadline(t time.Time) error {
 	s.deadline = t
 	return nil
 }
 
-func (s *still) Read(b []byte) (int, error) {
+func (s *slowBody) Read(b []byte) (int, error) {
 	if s.left == 0 {
 		return 0, io.EOF
 	}
@@ -103,13 +103,13 @@ func (s *still) Read(b []byte) (int, error) {
 	return 1, nil
 }
 
-func (*still) Close() error { return nil }
+func (*slowBody) Close() error { return nil }
 
 // A body that stands still is ended. A slow body is not ended, however long it takes, and after it no deadline is set.
 func TestStandstill(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for pause, ends := range map[time.Duration]bool{standstill - time.Second: false, standstill + time.Second: true} {
-			s := &still{pause: pause, left: 100}
+			s := &slowBody{pause: pause, left: 100}
 			_, err := io.ReadAll(slowbody.New(context.Background(), s, s, standstill))
 			if errors.Is(err, os.ErrDeadlineExceeded) != ends || !ends && !s.deadline.IsZero() {
 				t.Errorf("a byte each %v: %v", pause, err)

@@ -124,12 +124,12 @@ var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
 // TRIM-17: the cache counts as cold after its lifetime, and if the model, the tools or the system text differ. If a marker names
 // a lifetime, that one counts.
-func TestMoments(t *testing.T) {
+func TestColdPoints(t *testing.T) {
 	for _, test := range []struct {
 		name        string
 		first, then talk
 		after       time.Duration
-		moment      history.Cause
+		coldPoint   history.Cause
 		broke       string
 	}{
 		{"goes on", talk{rounds: 9}, talk{rounds: 10}, 4 * time.Minute, "", ""},
@@ -151,11 +151,11 @@ func TestMoments(t *testing.T) {
 			send(t, p, p.endpoints.messages, test.first.body(), noon, record.Usage{})
 			_, counted := send(t, p, p.endpoints.count, test.then.body(), noon.Add(test.after), record.Usage{})
 			if counted.Cache != (record.Cache{}) {
-				t.Errorf("counting has a moment: %+v", counted.Cache)
+				t.Errorf("counting has a cold point: %+v", counted.Cache)
 			}
 			_, row := send(t, p, p.endpoints.messages, test.then.body(), noon.Add(test.after), record.Usage{})
 			c := row.Cache
-			if c.Moment != string(test.moment) || c.Broke != test.broke {
+			if c.Moment != string(test.coldPoint) || c.Broke != test.broke {
 				t.Errorf("%+v", c)
 			}
 			if test.then.begun == "" && c.Gap != test.after {
@@ -167,7 +167,7 @@ func TestMoments(t *testing.T) {
 
 // A cold point stays one for all requests that go on from it: later ones, a repeated one, and forks. What was sent at it is sent
 // again. Counting tokens sees the same request.
-func TestMomentsStay(t *testing.T) {
+func TestColdPointsStay(t *testing.T) {
 	store := new(record.Memory)
 	with := func(c *Config) { c.Store = store }
 	p := newProxy(t, with)
@@ -193,7 +193,7 @@ func TestMomentsStay(t *testing.T) {
 	next(p, p.endpoints.messages, 9, 0)
 	counted, breaks := next(p, p.endpoints.count, 10, 2*time.Hour)
 	if len(breaks) != 0 {
-		t.Fatalf("counting left a moment: %v", breaks)
+		t.Fatalf("counting left a cold point: %v", breaks)
 	}
 	cold, breaks := next(p, p.endpoints.messages, 10, time.Second)
 	want := []history.Point{{After: 21, Why: history.Gap}}
@@ -216,9 +216,9 @@ func TestMomentsStay(t *testing.T) {
 		t.Fatal(err)
 	}
 	rows, err := store.Turns(t.Context(), 10)
-	moments := slices.DeleteFunc(rows, func(t record.Turn) bool { return t.Moment == "" })
-	if err != nil || len(moments) != 1 {
-		t.Fatalf("%d moments are stored, %v", len(moments), err)
+	coldPoints := slices.DeleteFunc(rows, func(t record.Turn) bool { return t.Moment == "" })
+	if err != nil || len(coldPoints) != 1 {
+		t.Fatalf("%d cold points are stored, %v", len(coldPoints), err)
 	}
 }
 
@@ -256,8 +256,8 @@ func TestUnanswered(t *testing.T) {
 // Going back to a place where no request ended is not a compaction. A new beginning of the same session is one.
 func TestGoingBack(t *testing.T) {
 	for _, test := range []struct {
-		body   []byte
-		moment history.Cause
+		body      []byte
+		coldPoint history.Cause
 	}{
 		{talk{rounds: 4}.body(), ""},
 		{talk{rounds: 4, begun: "a summary"}.body(), history.Compaction},
@@ -268,7 +268,7 @@ func TestGoingBack(t *testing.T) {
 		}
 		send(t, p, p.endpoints.messages, named(talk{rounds: 9}.body()), noon, record.Usage{})
 		_, row := send(t, p, p.endpoints.messages, named(test.body), noon.Add(time.Second), record.Usage{})
-		if row.Cache.Moment != string(test.moment) || row.Conversation != "c" {
+		if row.Cache.Moment != string(test.coldPoint) || row.Conversation != "c" {
 			t.Errorf("%s: %+v", row.Conversation, row.Cache)
 		}
 	}
@@ -350,7 +350,7 @@ func TestRecallAccount(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := prefix.ChainOf(req.Messages, nil, 0)
-	for account, moment := range map[int]history.Cause{0: history.Gap, -1: ""} {
+	for account, coldPoint := range map[int]history.Cause{0: history.Gap, -1: ""} {
 		turn := recordtest.FullTurn(0, noon)
 		turn.Model, turn.Tools, turn.System, turn.Account = req.Model, prefix.Tools(req), c.System, account
 		turn.Prefix = c.End() ^ cachestate.Key{Model: turn.Model, Tools: turn.Tools, System: turn.System}.Hash()
@@ -360,8 +360,8 @@ func TestRecallAccount(t *testing.T) {
 		}
 		p := newProxy(t, func(c *Config) { c.Store = store })
 		_, row := send(t, p, p.endpoints.messages, talk{rounds: 21}.body(), noon.Add(3*time.Hour), record.Usage{})
-		if row.Cache.Moment != string(moment) {
-			t.Errorf("account %d: moment %q", account, row.Cache.Moment)
+		if row.Cache.Moment != string(coldPoint) {
+			t.Errorf("account %d: cold point %q", account, row.Cache.Moment)
 		}
 	}
 }

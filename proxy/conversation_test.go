@@ -81,7 +81,7 @@ func TestByKey(t *testing.T) {
 }
 
 // Conversations that begin with the same words at the same time do not mix, in whatever order their requests come.
-func TestTwins(t *testing.T) {
+func TestConversationsThatBeginAlike(t *testing.T) {
 	const twins, turns = 6, 12
 	for seed := range uint64(30) {
 		rnd := rand.New(rand.NewPCG(seed, 0))
@@ -133,7 +133,7 @@ func TestBounded(t *testing.T) {
 }
 
 // What is remembered of a request does not hold its texts in memory.
-func TestNothingPinned(t *testing.T) {
+func TestTextsAreNotHeld(t *testing.T) {
 	tab := newConversations(5)
 	text := strings.Repeat("call_1/home/me/project/a.go", 10_000)
 	memory := weak.Make(unsafe.StringData(text))

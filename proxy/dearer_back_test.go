@@ -110,7 +110,7 @@ func TestGoneBack(t *testing.T) {
 			k.at = k.at.Add(20 * time.Minute)
 			k.steps(3, 10)
 			test.does(k)
-			k.verdict(test.saved)
+			k.checkBill(test.saved)
 		})
 	}
 	for _, to := range []int{11, 25, 31, 41, 47} {
@@ -125,26 +125,26 @@ func TestGoneBack(t *testing.T) {
 			k.steps(3, 60)
 			k.said = all
 			k.steps(3, 60)
-			k.verdict(0.1)
+			k.checkBill(0.1)
 		})
 	}
 }
 
 // If a conversation goes back to an earlier cold point, the form counts that a later cold point gave it.
-func TestGoneBackToMoment(t *testing.T) {
+func TestGoneBackToColdPoint(t *testing.T) {
 	k := newTrial(t, 5*time.Minute)
 	k.marked, k.said = true, []llm.Message{words(llm.User, "go")}
 	k.steps(12, 60)
 	k.at = k.at.Add(20 * time.Minute)
-	moment := len(k.said)
+	coldPoint := len(k.said)
 	k.steps(8, 60)
 	k.at = k.at.Add(20 * time.Minute)
 	k.steps(1, 60)
-	k.back(moment)
-	with, past := k.with.cost, k.past.cost
+	k.back(coldPoint)
+	with, direct := k.with.cost, k.direct.cost
 	k.ask()
-	if k.coldPoints() != 2 || k.with.cost-with > 2*(k.past.cost-past) {
-		t.Errorf("%d moments; %.0f, and %.0f without", k.coldPoints(), k.with.cost-with, k.past.cost-past)
+	if k.coldPoints() != 2 || k.with.cost-with > 2*(k.direct.cost-direct) {
+		t.Errorf("%d cold points; %.0f, and %.0f without", k.coldPoints(), k.with.cost-with, k.direct.cost-direct)
 	}
 }
 
@@ -163,7 +163,7 @@ func TestGoneBackRestart(t *testing.T) {
 			k.restart(store)
 			k.said = all
 			k.steps(3, 10)
-			k.verdict(0.015)
+			k.checkBill(0.015)
 		})
 	}
 }
@@ -197,7 +197,7 @@ func TestForks(t *testing.T) {
 				}
 			}
 			if k.dearest > 0 {
-				t.Errorf("%+.2f %% at worst, %+.2f %% at the end", 100*k.dearest, 100*(k.with.cost/k.past.cost-1))
+				t.Errorf("%+.2f %% at worst, %+.2f %% at the end", 100*k.dearest, 100*(k.with.cost/k.direct.cost-1))
 			}
 		})
 	}
@@ -221,10 +221,10 @@ func TestGoneBackRestartChanged(t *testing.T) {
 			k.steps(3, 10)
 			k.restart(store)
 			k.back(31)
-			with, past := k.with.cost, k.past.cost
+			with, direct := k.with.cost, k.direct.cost
 			k.ask()
-			if k.with.cost-with > k.past.cost-past {
-				t.Errorf("%.0f, and %.0f without", k.with.cost-with, k.past.cost-past)
+			if k.with.cost-with > k.direct.cost-direct {
+				t.Errorf("%.0f, and %.0f without", k.with.cost-with, k.direct.cost-direct)
 			}
 		})
 	}
@@ -232,7 +232,7 @@ func TestGoneBackRestartChanged(t *testing.T) {
 
 // A conversation that goes on through another process with the same store, and comes back, is sent in the form in which it was
 // sent last.
-func TestGoneThroughAnother(t *testing.T) {
+func TestThroughAnotherProcess(t *testing.T) {
 	store := new(record.Memory)
 	k := newLong(t, func(c *Config) { c.Store = store })
 	other := newProxy(t, func(c *Config) { c.History.Policy, c.Store = history.Adaptive, store })
@@ -246,17 +246,17 @@ func TestGoneThroughAnother(t *testing.T) {
 		k.proxy.writer.write()
 		k.proxy, other = other, k.proxy
 	}
-	k.verdict(0.1)
+	k.checkBill(0.1)
 }
 
 // A conversation that asks several things from one cold point has one cold point.
-func TestAskedAgainIsHeldOnce(t *testing.T) {
+func TestRepeatedColdPointIsOne(t *testing.T) {
 	k := newLong(t)
 	k.at = k.at.Add(20 * time.Minute)
 	for i := range 5 {
 		k.aside(fmt.Sprint("aside ", i))
 	}
 	if k.coldPoints() != 1 {
-		t.Errorf("%d moments", k.coldPoints())
+		t.Errorf("%d cold points", k.coldPoints())
 	}
 }

@@ -59,11 +59,11 @@ func (k *trial) clear(at int) {
 	k.said[at] = llm.Message{Role: k.said[at].Role, Parts: []llm.Part{p}}
 }
 
-// verdict fails if the bill was ever higher than without the proxy, or if less than the share saved was saved at the end.
-func (k *trial) verdict(saved float64) {
+// checkBill fails if the bill was ever higher than without the proxy, or if less than the share saved was saved at the end.
+func (k *trial) checkBill(saved float64) {
 	k.Helper()
-	end := k.with.cost/k.past.cost - 1
-	k.Logf("%d moments, %+.2f %% at worst, %+.2f %% at the end", k.coldPoints(), 100*k.dearest, 100*end)
+	end := k.with.cost/k.direct.cost - 1
+	k.Logf("%d cold points, %+.2f %% at worst, %+.2f %% at the end", k.coldPoints(), 100*k.dearest, 100*end)
 	if k.dearest > 0 || end > -saved {
 		k.Error("dearer")
 	}
@@ -85,7 +85,7 @@ func newLong(t *testing.T, change ...func(*Config)) *trial {
 
 // A request with other tools or another system text has a cold cache. The request after it, with the earlier tools and system
 // text, has a warm one.
-func TestBeside(t *testing.T) {
+func TestOtherToolsOrSystemText(t *testing.T) {
 	for _, test := range []struct {
 		name  string
 		does  func(k *trial)
@@ -129,7 +129,7 @@ func TestBeside(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			k := newLong(t)
 			test.does(k)
-			k.verdict(test.saved)
+			k.checkBill(test.saved)
 		})
 	}
 	t.Run("much to leave out", func(t *testing.T) {
@@ -140,7 +140,7 @@ func TestBeside(t *testing.T) {
 		k.steps(1, 60)
 		k.tools = ""
 		k.steps(5, 60)
-		k.verdict(0.18)
+		k.checkBill(0.18)
 	})
 }
 
@@ -154,7 +154,7 @@ func TestChangedInPlace(t *testing.T) {
 			k.steps(1+after, 10)
 			k.clear(30) // the last of the long reads
 			k.steps(5, 10)
-			k.verdict(0.015)
+			k.checkBill(0.015)
 		})
 	}
 	t.Run("outputs alone", func(t *testing.T) {
@@ -165,7 +165,7 @@ func TestChangedInPlace(t *testing.T) {
 		k.steps(1, 60)
 		k.clear(42)
 		k.steps(5, 60)
-		k.verdict(0.25)
+		k.checkBill(0.25)
 	})
 	t.Run("cleared again and again", func(t *testing.T) {
 		k := newTrial(t, 5*time.Minute)
@@ -188,7 +188,7 @@ func TestChangedInPlace(t *testing.T) {
 				}
 			}
 		}
-		k.verdict(0.08)
+		k.checkBill(0.08)
 	})
 	t.Run("taken back", func(t *testing.T) {
 		k := newLong(t)
@@ -198,7 +198,7 @@ func TestChangedInPlace(t *testing.T) {
 			k.steps(2, 10)
 			k.said = k.said[:n-4*(i%2)]
 		}
-		k.verdict(0.014)
+		k.checkBill(0.014)
 	})
 }
 
@@ -212,5 +212,5 @@ func TestChangedRestart(t *testing.T) {
 	k.steps(2, 10)
 	k.restart(store)
 	k.steps(3, 10)
-	k.verdict(0.015)
+	k.checkBill(0.015)
 }

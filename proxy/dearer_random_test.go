@@ -21,8 +21,8 @@ type fork struct {
 	system       []string
 }
 
-// anything is a random session.
-type anything struct {
+// randomSession is a trial that does random things.
+type randomSession struct {
 	*trial
 	*rand.Rand
 	config func(*Config)
@@ -32,8 +32,8 @@ type anything struct {
 	did    []string
 }
 
-func newAnything(t *testing.T, seed uint64) *anything {
-	a := &anything{Rand: rand.New(rand.NewPCG(seed, 7)), store: new(record.Memory)}
+func newRandomSession(t *testing.T, seed uint64) *randomSession {
+	a := &randomSession{Rand: rand.New(rand.NewPCG(seed, 7)), store: new(record.Memory)}
 	a.config = func(c *Config) { c.History.Policy = history.Adaptive; c.Store = a.store }
 	a.trial = newTrial(t, 5*time.Minute, a.config)
 	a.proxy = newProxy(t, a.config)
@@ -42,23 +42,23 @@ func newAnything(t *testing.T, seed uint64) *anything {
 }
 
 // some returns a random number of messages from the beginning, up to a result.
-func (a *anything) some() int { return min(len(a.said), 1+2*a.IntN(len(a.said)/2+1)) }
+func (a *randomSession) some() int { return min(len(a.said), 1+2*a.IntN(len(a.said)/2+1)) }
 
-func (a *anything) now() fork { return fork{a.said, a.model, a.tools, a.system} }
+func (a *randomSession) now() fork { return fork{a.said, a.model, a.tools, a.system} }
 
-func (a *anything) leave() { a.forks = append(a.forks, a.now()) }
+func (a *randomSession) leave() { a.forks = append(a.forks, a.now()) }
 
-func (a *anything) begin(f fork) {
+func (a *randomSession) begin(f fork) {
 	a.said, a.model, a.tools, a.system = f.said, f.model, f.tools, f.system
 }
 
-func (a *anything) fork() {
+func (a *randomSession) fork() {
 	a.leave()
 	a.back(a.some())
 	a.said = append(a.said, words(llm.Assistant, fmt.Sprint("So I do it in way ", a.Int())), words(llm.User, "Yes."))
 }
 
-func (a *anything) turnTo() {
+func (a *randomSession) turnTo() {
 	if len(a.forks) > 0 {
 		i, f := a.IntN(len(a.forks)), a.now()
 		a.begin(a.forks[i])
@@ -66,7 +66,7 @@ func (a *anything) turnTo() {
 	}
 }
 
-func (a *anything) pause() {
+func (a *randomSession) pause() {
 	minutes := 1 + a.IntN(12)
 	switch a.IntN(6) {
 	case 0:
@@ -77,7 +77,7 @@ func (a *anything) pause() {
 	a.at = a.at.Add(time.Duration(minutes) * time.Minute)
 }
 
-func (a *anything) restart() {
+func (a *randomSession) restart() {
 	if err := a.proxy.Close(a.Context()); err != nil {
 		a.Fatal(err)
 	}
@@ -85,7 +85,7 @@ func (a *anything) restart() {
 }
 
 // through goes on through the other proxy with the same store.
-func (a *anything) through() {
+func (a *randomSession) through() {
 	if a.other == nil {
 		a.other = newProxy(a.T, a.config)
 	}
@@ -93,14 +93,14 @@ func (a *anything) through() {
 	a.proxy, a.other = a.other, a.proxy
 }
 
-func (a *anything) changeModel() {
+func (a *randomSession) changeModel() {
 	a.model = []string{"claude-sonnet-4-5", "claude-opus-4-5"}[a.IntN(2)]
 }
 
-func (a *anything) changeTools() { a.tools = []string{"", "more", "plan"}[a.IntN(3)] }
+func (a *randomSession) changeTools() { a.tools = []string{"", "more", "plan"}[a.IntN(3)] }
 
 // delegate begins a sub-agent that shares its first messages with the agent.
-func (a *anything) delegate() {
+func (a *randomSession) delegate() {
 	a.leave()
 	n := []int{1, a.some()}[a.IntN(2)]
 	a.said = append(a.said[:n:n], words(llm.User, fmt.Sprint("Do part ", a.Int())))
@@ -109,7 +109,7 @@ func (a *anything) delegate() {
 	}
 }
 
-func (a *anything) edit() {
+func (a *randomSession) edit() {
 	a.said = slices.Clone(a.said)
 	for range 1 + a.IntN(3) {
 		if i := a.some() + 1; i < len(a.said) && a.said[i].Role == llm.Tool {
@@ -118,7 +118,7 @@ func (a *anything) edit() {
 	}
 }
 
-func (a *anything) compact() {
+func (a *randomSession) compact() {
 	n := max(1, len(a.said)-4) | 1
 	if n < len(a.said) {
 		a.said = append([]llm.Message{words(llm.User, fmt.Sprint("So far: ", a.Int()))}, a.said[n:]...)
@@ -126,7 +126,7 @@ func (a *anything) compact() {
 }
 
 // both sends two requests at once: one of the conversation, and an aside or a fork.
-func (a *anything) both() {
+func (a *randomSession) both() {
 	n := []int{len(a.said), a.some()}[a.IntN(2)]
 	bodies := [][]byte{a.body()}
 	f := a.now()
@@ -138,21 +138,21 @@ func (a *anything) both() {
 	a.begin(f)
 	var sent []*exchange
 	for _, body := range bodies {
-		sent = append(sent, goesOut(a, a.proxy, a.to(), body, a.at))
+		sent = append(sent, prepareAt(a, a.proxy, a.to(), body, a.at))
 	}
 	for i, x := range sent {
-		a.past.ask(a.sees(bodies[i]), a.at)
-		x.row.Usage = a.with.ask(a.sees(x.body.sent()), a.at)
+		a.direct.ask(a.decode(bodies[i]), a.at)
+		x.row.Usage = a.with.ask(a.decode(x.body.sent()), a.at)
 	}
 	for _, x := range sent {
-		row, _ := comesBack(a.proxy, x, a.at)
+		row, _ := settleAt(a.proxy, x, a.at)
 		a.rows = append(a.rows, row)
 	}
-	a.dearest = max(a.dearest, a.with.cost/a.past.cost-1)
+	a.dearest = max(a.dearest, a.with.cost/a.direct.cost-1)
 }
 
 // again repeats an earlier read or command.
-func (a *anything) again() {
+func (a *randomSession) again() {
 	i := a.some()
 	if i+1 >= len(a.said) || a.said[i].Role != llm.Assistant || a.said[i+1].Role != llm.Tool {
 		return
@@ -166,14 +166,14 @@ func (a *anything) again() {
 	a.at = a.at.Add(20 * time.Second)
 }
 
-func (a *anything) work() {
+func (a *randomSession) work() {
 	a.steps(a.IntN(4), 5+a.IntN(50))
 	a.ask()
 	a.trial.reads(20 + a.IntN(100))
 }
 
 // does plays n random actions of the named kinds.
-func (a *anything) does(n int, kinds string) {
+func (a *randomSession) does(n int, kinds string) {
 	all := []struct {
 		name string
 		does func()
@@ -188,12 +188,12 @@ func (a *anything) does(n int, kinds string) {
 			op = all[len(all)-1]
 		}
 		op.does()
-		a.did = append(a.did, fmt.Sprintf("%s (%d: %.0f)", op.name, len(a.rows), a.with.cost-a.past.cost))
+		a.did = append(a.did, fmt.Sprintf("%s (%d: %.0f)", op.name, len(a.rows), a.with.cost-a.direct.cost))
 	}
 }
 
 // Random sessions are never dearer than without stet.
-func TestAnything(t *testing.T) {
+func TestRandomSessions(t *testing.T) {
 	from, seeds := uint64(1), uint64(2)
 	if os.Getenv("STET_SOAK") != "" {
 		from, seeds = rand.Uint64N(1<<32), 200
@@ -206,9 +206,9 @@ func TestAnything(t *testing.T) {
 		t.Run(kinds, func(t *testing.T) {
 			worst, end, saved := 0.0, -1.0, 0.0
 			for seed := from; seed < from+seeds; seed++ {
-				a := newAnything(t, seed)
+				a := newRandomSession(t, seed)
 				a.does(30, kinds)
-				total := a.with.cost/a.past.cost - 1
+				total := a.with.cost/a.direct.cost - 1
 				worst, end, saved = max(worst, a.dearest), max(end, total), saved-total/float64(seeds)
 				if a.dearest > 0 {
 					t.Errorf("seed %d: %+.2f %% at worst, %+.2f %% at the end: %s", seed, 100*a.dearest, 100*total, strings.Join(a.did, ", "))

@@ -87,25 +87,25 @@ func (c *cache) ask(req *llm.Request, at time.Time) (u record.Usage) {
 // trial is a conversation that is sent twice: through a proxy to one cache, and past the proxy to another cache of the same kind.
 type trial struct {
 	*testing.T
-	proxy      *Proxy
-	with, past *cache
-	at         time.Time
-	model      string
-	system     []string
-	tools      string
-	later      string // a tool that the model must search for; "": there is none
-	marked     bool
-	responses  bool // uses the Responses API, not Messages
-	forks      bool // there are so many forks that the account may say too much, because it goes by the request before
-	said       []llm.Message
-	rows       []record.Request
-	dearest    float64 // the most that the bill through the proxy was above the other one, as a share of that
+	proxy        *Proxy
+	with, direct *cache
+	at           time.Time
+	model        string
+	system       []string
+	tools        string
+	later        string // a tool that the model must search for; "": there is none
+	marked       bool
+	responses    bool // uses the Responses API, not Messages
+	forks        bool // there are so many forks that the account may say too much, because it goes by the request before
+	said         []llm.Message
+	rows         []record.Request
+	dearest      float64 // the most that the bill through the proxy was above the other one, as a share of that
 }
 
 func newTrial(t *testing.T, lifetime time.Duration, change ...func(*Config)) *trial {
 	c := func() *cache { return &cache{lifetime: lifetime, used: map[uint64]use{}} }
 	p := newProxy(t, append(change, func(c *Config) { c.History.Policy = history.Adaptive })...)
-	return &trial{T: t, proxy: p, with: c(), past: c(), at: noon, model: "claude-sonnet-4-5", system: []string{"You help. " + strings.Repeat("rule ", 1100)}}
+	return &trial{T: t, proxy: p, with: c(), direct: c(), at: noon, model: "claude-sonnet-4-5", system: []string{"You help. " + strings.Repeat("rule ", 1100)}}
 }
 
 // body returns a request of the conversation with says as the last message.
@@ -140,8 +140,8 @@ func (k *trial) to() endpoint {
 	return k.proxy.endpoints.messages
 }
 
-// sees returns what the provider decodes from a body.
-func (k *trial) sees(body []byte) *llm.Request {
+// decode returns what the provider decodes from a body.
+func (k *trial) decode(body []byte) *llm.Request {
 	k.Helper()
 	req, err := k.to().codec.Decode(body)
 	if err != nil {
@@ -154,14 +154,14 @@ func (k *trial) sees(body []byte) *llm.Request {
 func (k *trial) ask(says ...string) {
 	k.Helper()
 	body := k.body(says...)
-	k.past.ask(k.sees(body), k.at)
-	x := goesOut(k, k.proxy, k.to(), body, k.at)
-	x.row.Usage = k.with.ask(k.sees(bytes.Clone(x.body.sent())), k.at)
-	row, said := comesBack(k.proxy, x, k.at)
+	k.direct.ask(k.decode(body), k.at)
+	x := prepareAt(k, k.proxy, k.to(), body, k.at)
+	x.row.Usage = k.with.ask(k.decode(bytes.Clone(x.body.sent())), k.at)
+	row, said := settleAt(k.proxy, x, k.at)
 	k.rows = append(k.rows, row)
-	k.dearest = max(k.dearest, k.with.cost/k.past.cost-1)
-	if !k.forks && float64(said) > k.past.cost-k.with.cost+1 {
-		k.Errorf("the account says that %d were saved, of %.0f", said, k.past.cost-k.with.cost)
+	k.dearest = max(k.dearest, k.with.cost/k.direct.cost-1)
+	if !k.forks && float64(said) > k.direct.cost-k.with.cost+1 {
+		k.Errorf("the account says that %d were saved, of %.0f", said, k.direct.cost-k.with.cost)
 	}
 }
 
@@ -199,12 +199,12 @@ func (k *trial) coldPoints() (n int) {
 // higher by more than the share that is allowed for finding out how the provider's cache behaves.
 func TestNeverDearer(t *testing.T) {
 	for _, test := range []struct {
-		name     string
-		lifetime time.Duration
-		every    time.Duration
-		before   func(k *trial, i int)
-		moments  int // at most
-		dearest  float64
+		name       string
+		lifetime   time.Duration
+		every      time.Duration
+		before     func(k *trial, i int)
+		coldPoints int // at most
+		dearest    float64
 	}{
 		{"a header of the provider's", 5 * time.Minute, 20 * time.Second, func(k *trial, i int) {
 			k.system = []string{fmt.Sprintf("x-anthropic-billing-header: v=1; cch=%05x;", i*7777), "You help."}
@@ -234,8 +234,8 @@ func TestNeverDearer(t *testing.T) {
 				k.runs(60)
 				k.at = k.at.Add(test.every)
 			}
-			t.Logf("%d moments, %+.2f %% at worst, %+.2f %% at the end", k.coldPoints(), 100*k.dearest, 100*(k.with.cost/k.past.cost-1))
-			if k.coldPoints() > test.moments || k.dearest > test.dearest || test.dearest == 0 && k.with.cost > k.past.cost {
+			t.Logf("%d cold points, %+.2f %% at worst, %+.2f %% at the end", k.coldPoints(), 100*k.dearest, 100*(k.with.cost/k.direct.cost-1))
+			if k.coldPoints() > test.coldPoints || k.dearest > test.dearest || test.dearest == 0 && k.with.cost > k.direct.cost {
 				t.Error("too many, or dearer")
 			}
 		})
@@ -244,7 +244,7 @@ func TestNeverDearer(t *testing.T) {
 
 // TRIM-17: if nothing says for sure how long the cache lives, the first pause that it does not outlive is only observed. The
 // later ones are cold points.
-func TestCooled(t *testing.T) {
+func TestPauseThatTheCacheDoesNotOutlive(t *testing.T) {
 	k := newTrial(t, 5*time.Minute)
 	k.said = []llm.Message{words(llm.User, "go")}
 	for range 12 {
@@ -255,8 +255,8 @@ func TestCooled(t *testing.T) {
 		}
 		k.at = k.at.Add(15 * time.Minute)
 	}
-	saved := 1 - k.with.cost/k.past.cost
-	t.Logf("%d moments, %+.2f %% at worst, %+.2f %% at the end", k.coldPoints(), 100*k.dearest, -100*saved)
+	saved := 1 - k.with.cost/k.direct.cost
+	t.Logf("%d cold points, %+.2f %% at worst, %+.2f %% at the end", k.coldPoints(), 100*k.dearest, -100*saved)
 	if k.coldPoints() < 8 || k.coldPoints() > 10 || k.dearest > 0 || saved < 0.05 {
 		t.Error("too few, or dearer")
 	}
@@ -264,7 +264,7 @@ func TestCooled(t *testing.T) {
 
 // A prompt at a cold point may be taken back, continue in the same message, or lose the agent's reminder. What was sent at the
 // cold point is sent again.
-func TestRetyped(t *testing.T) {
+func TestPromptTakenBack(t *testing.T) {
 	for _, test := range []struct {
 		name        string
 		first, then []string
@@ -285,25 +285,25 @@ func TestRetyped(t *testing.T) {
 			k.said = append(k.said, words(llm.Assistant, "done"))
 			k.at = k.at.Add(time.Hour)
 			k.ask(test.first...)
-			if k.rows[24].Cache.Moment != string(history.Gap) || k.with.cost >= k.past.cost {
+			if k.rows[24].Cache.Moment != string(history.Gap) || k.with.cost >= k.direct.cost {
 				t.Fatalf("%+v", k.rows[24].Cache)
 			}
-			with, past := k.with.cost, k.past.cost
+			with, direct := k.with.cost, k.direct.cost
 			k.at = k.at.Add(30 * time.Second)
 			if test.answered {
 				k.said = append(k.said, words(llm.User, test.then...), words(llm.Assistant, "a plan"))
 				test.then = []string{"go on"}
 			}
 			k.ask(test.then...)
-			if row := k.rows[25]; row.Cache.Moment != "" || k.with.cost-with > k.past.cost-past {
-				t.Errorf("%+v: %.0f, and %.0f without", row.Cache, k.with.cost-with, k.past.cost-past)
+			if row := k.rows[25]; row.Cache.Moment != "" || k.with.cost-with > k.direct.cost-direct {
+				t.Errorf("%+v: %.0f, and %.0f without", row.Cache, k.with.cost-with, k.direct.cost-direct)
 			}
 		})
 	}
 }
 
 // A change of the tools or the system text is a cold point, until the cache has outlived such a change once.
-func TestRenewed(t *testing.T) {
+func TestToolsOrSystemTextChange(t *testing.T) {
 	for _, test := range []struct {
 		name   string
 		change func(k *trial, to int)
@@ -315,15 +315,15 @@ func TestRenewed(t *testing.T) {
 			t.Run(fmt.Sprintf("%s, outlives %v", test.name, outlives), func(t *testing.T) {
 				k := newTrial(t, 5*time.Minute)
 				k.said, k.system = []llm.Message{words(llm.User, "go")}, append(k.system, "")
-				for _, c := range []*cache{k.with, k.past} {
+				for _, c := range []*cache{k.with, k.direct} {
 					c.toolless, c.headless = outlives && test.name == "tools", outlives && test.name == "system"
 				}
 				for i := range 60 {
 					test.change(k, i/10)
 					k.steps(1, 30)
 				}
-				t.Logf("%d moments, %+.2f %%", k.coldPoints(), 100*(k.with.cost/k.past.cost-1))
-				if outlives && k.coldPoints() > 1 || !outlives && k.coldPoints() < 4 || k.with.cost > k.past.cost {
+				t.Logf("%d cold points, %+.2f %%", k.coldPoints(), 100*(k.with.cost/k.direct.cost-1))
+				if outlives && k.coldPoints() > 1 || !outlives && k.coldPoints() < 4 || k.with.cost > k.direct.cost {
 					t.Error("too many, too few, or dearer")
 				}
 			})
@@ -342,13 +342,13 @@ func TestBackToModel(t *testing.T) {
 	k.model = "claude-sonnet-4-5"
 	k.steps(2, 10)
 	if got := k.rows[30].Cache.Moment; got != string(history.Model) {
-		t.Errorf("moment %q", got)
+		t.Errorf("cold point %q", got)
 	}
-	k.verdict(0.1)
+	k.checkBill(0.1)
 }
 
 // If the cache did not outlive several pauses, the shortest of them counts.
-func TestCooledShortest(t *testing.T) {
+func TestShortestPauseCounts(t *testing.T) {
 	k := newTrial(t, 5*time.Minute)
 	k.said = []llm.Message{words(llm.User, "go")}
 	for _, pause := range []time.Duration{40, 15, 40, 20} {
@@ -356,11 +356,11 @@ func TestCooledShortest(t *testing.T) {
 		k.at = k.at.Add(pause * time.Minute)
 	}
 	k.steps(1, 60)
-	var moments []string
+	var coldPoints []string
 	for i := 6; i <= 24; i += 6 {
-		moments = append(moments, k.rows[i].Cache.Moment)
+		coldPoints = append(coldPoints, k.rows[i].Cache.Moment)
 	}
-	if got := fmt.Sprint(moments); got != "[  gap gap]" {
+	if got := fmt.Sprint(coldPoints); got != "[  gap gap]" {
 		t.Errorf("%q", got)
 	}
 }
@@ -375,18 +375,18 @@ func TestDeferredTools(t *testing.T) {
 		}
 		k.steps(1, 60)
 	}
-	k.verdict(0)
+	k.checkBill(0)
 	if k.coldPoints() != 0 {
-		t.Errorf("%d moments", k.coldPoints())
+		t.Errorf("%d cold points", k.coldPoints())
 	}
 }
 
 // A prompt that the provider's cache would keep is not made so short that the cache does not keep it: the first messages stay
 // whole.
-func TestLeastCacheable(t *testing.T) {
+func TestLeastCacheablePrompt(t *testing.T) {
 	k := newTrial(t, 5*time.Minute)
 	k.marked, k.model, k.system = true, "claude-haiku-4-5", []string{"You help."}
-	k.with.least, k.past.least = 4096, 4096
+	k.with.least, k.direct.least = 4096, 4096
 	k.said = []llm.Message{words(llm.User, "go")}
 	k.ask()
 	k.reads(390)
@@ -398,13 +398,13 @@ func TestLeastCacheable(t *testing.T) {
 		k.runs(1)
 		k.at = k.at.Add(20 * time.Second)
 	}
-	k.verdict(0)
+	k.checkBill(0)
 	k.reads(100) // enough stands before it
 	again = k.said[len(k.said)-2:]
 	k.ask()
 	k.said = append(k.said, again...)
 	k.ask()
-	if k.with.cost >= k.past.cost {
+	if k.with.cost >= k.direct.cost {
 		t.Error("nothing is ever shortened")
 	}
 }

@@ -181,7 +181,7 @@ func TestToolsLeftOutAtRandom(t *testing.T) {
 		strictly(t, func(s *strict) {
 			drops := [][]string{nil, {"Write"}, {"Wr*", "more_*"}, {"*"}, {"Edit", "Read"}}
 			rand.New(rand.NewPCG(seed, 1)).Shuffle(len(drops), func(i, j int) { drops[i], drops[j] = drops[j], drops[i] })
-			playBoundBy(s, seed, 12, kinds, drops[:3], history.Adaptive, history.Bold)
+			playBoundSessionBy(s, seed, 12, kinds, drops[:3], history.Adaptive, history.Bold)
 			if n := s.dropped(); n > 0 {
 				t.Errorf("seed %d: %d requests had to have thinking dropped", seed, n)
 			}

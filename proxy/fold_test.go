@@ -12,13 +12,13 @@ import (
 	"github.com/stet-dev/stet/record"
 )
 
-// kept is a store of folded outputs.
-type kept struct {
+// foldStore is a store of folded outputs.
+type foldStore struct {
 	texts map[string]string
 	full  bool // no more can be kept
 }
 
-func (k *kept) Keep(id, text string) error {
+func (k *foldStore) Keep(id, text string) error {
 	if k.full {
 		return errors.New("the disk is full")
 	}
@@ -34,7 +34,7 @@ var foldLine = regexp.MustCompile(`\[stet: \d+ of \d+ lines left out; run \\"ste
 func TestFolds(t *testing.T) {
 	strictly(t, func(s *strict) {
 		var log bytes.Buffer
-		k := &kept{texts: make(map[string]string)}
+		k := &foldStore{texts: make(map[string]string)}
 		s.lines = 300
 		s.config.History = history.Config{Policy: history.Bold}
 		s.config.Folds, s.config.Logger = k, slog.New(slog.NewTextHandler(&log, nil))
@@ -82,7 +82,7 @@ func TestFoldsAreForgotten(t *testing.T) {
 	strictly(t, func(s *strict) {
 		s.lines = 300
 		s.config.History = history.Config{Policy: history.Bold}
-		s.config.Folds = &kept{texts: make(map[string]string)}
+		s.config.Folds = &foldStore{texts: make(map[string]string)}
 		a := s.session("claude-opus-5-5")
 		a.rounds(10, s.proxy())
 		s.store = new(record.Memory)
@@ -99,7 +99,7 @@ func TestNewerRules(t *testing.T) {
 	strictly(t, func(s *strict) {
 		s.lines = 300
 		s.config.History = history.Config{Policy: history.Bold, Rules: 1}
-		s.config.Folds = &kept{texts: make(map[string]string)}
+		s.config.Folds = &foldStore{texts: make(map[string]string)}
 		folds := func() int { return len(foldLine.FindAllString(s.sent(), -1)) }
 		a := s.session("claude-opus-5-5")
 		a.rounds(8, s.proxy())

@@ -110,14 +110,14 @@ func send(t interface{ Fatalf(string, ...any) }, p *Proxy, to endpoint, body []b
 
 // sendTo is like send, but count computes the usage from what goes upstream.
 func sendTo(t interface{ Fatalf(string, ...any) }, p *Proxy, to endpoint, body []byte, at time.Time, count func(sent []byte) record.Usage) record.Request {
-	x := goesOut(t, p, to, body, at)
+	x := prepareAt(t, p, to, body, at)
 	x.row.Usage = count(bytes.Clone(x.body.sent()))
-	row, _ := comesBack(p, x, at)
+	row, _ := settleAt(p, x, at)
 	return row
 }
 
-// goesOut lets p prepare a body at a given time.
-func goesOut(t interface{ Fatalf(string, ...any) }, p *Proxy, to endpoint, body []byte, at time.Time) *exchange {
+// prepareAt lets p prepare a body at a given time.
+func prepareAt(t interface{ Fatalf(string, ...any) }, p *Proxy, to endpoint, body []byte, at time.Time) *exchange {
 	head := bytes.Clone(body)
 	x := &exchange{
 		endpoint: to, body: upload{head: head, whole: true, borrowed: []*lease{lend(head)}},
@@ -133,8 +133,8 @@ func goesOut(t interface{ Fatalf(string, ...any) }, p *Proxy, to endpoint, body 
 	return x
 }
 
-// comesBack settles the answer to x. It also returns the account of the conversation after that.
-func comesBack(p *Proxy, x *exchange, at time.Time) (row record.Request, account int) {
+// settleAt settles the answer to x. It also returns the account of the conversation after that.
+func settleAt(p *Proxy, x *exchange, at time.Time) (row record.Request, account int) {
 	turns := p.settle(x, at)
 	if len(turns) > 0 {
 		account = turns[len(turns)-1].Account
@@ -210,7 +210,7 @@ func markLast(body []byte) []byte {
 
 // A request that continues another one takes over its decoded messages and its plan state, and replaces it in memory. A fork does
 // not replace it. A count of tokens also helps the request after it.
-func TestGoesOn(t *testing.T) {
+func TestRequestThatContinues(t *testing.T) {
 	p, err := New(Config{History: history.Config{Policy: history.Lossless}})
 	if err != nil {
 		t.Fatal(err)

@@ -148,7 +148,7 @@ func TestOwnErrorIsPassed(t *testing.T) {
 }
 
 // If a session began without stet, its messages go out as they came.
-func TestMetInTheMiddle(t *testing.T) {
+func TestSessionBegunWithoutStet(t *testing.T) {
 	strictly(t, func(s *strict) {
 		s.rush = true
 		a := s.session("claude-opus-5-5")
@@ -162,7 +162,7 @@ func TestMetInTheMiddle(t *testing.T) {
 
 // The record of a refused request has the form that the provider accepted at last. Later requests are compared with that form, as
 // in a session whose form was always known (WIRE-2).
-func TestRecordOfWhatWasTaken(t *testing.T) {
+func TestRecordOfAcceptedForm(t *testing.T) {
 	for name, config := range map[string]Config{
 		"a lost store": {History: history.Config{Policy: history.Adaptive}, KeepResults: true}, // KeepResults: a refused request clears no new results
 		"a try":        {History: history.Config{Policy: history.Adaptive}, KeepResults: true, TryBound: true},

@@ -64,7 +64,7 @@ func TestRestart(t *testing.T) {
 		time.Sleep(10 * time.Minute)
 		cold := ask(p, 21)
 		if beginsLike(cold, talk{rounds: 20}.body()) {
-			t.Fatal("nothing is left out at a cold moment")
+			t.Fatal("nothing is left out at a cold point")
 		}
 		time.Sleep(time.Minute)
 		warm := ask(p, 22)
@@ -96,9 +96,9 @@ func TestRestart(t *testing.T) {
 		end(p)
 
 		rows, err := store.Requests(t.Context(), record.Query{})
-		var moments, gaps []string
+		var coldPoints, gaps []string
 		for _, r := range rows {
-			moments, gaps = append(moments, r.Cache.Moment), append(gaps, r.Cache.Gap.String())
+			coldPoints, gaps = append(coldPoints, r.Cache.Moment), append(gaps, r.Cache.Gap.String())
 		}
 		for _, r := range rows[:len(rows)-1] { // the last one is a fork
 			if r.Conversation != rows[0].Conversation || r.Cache.Broke != "" && r.Cache.Moment == "" {
@@ -106,7 +106,7 @@ func TestRestart(t *testing.T) {
 			}
 		}
 		want := "[ gap    ] [0s 10m0s 1m0s 0s 4m0s 0s]"
-		if got := fmt.Sprint(moments, " ", gaps); err != nil || !sameWords(got, want) || len(rows) != 6 {
+		if got := fmt.Sprint(coldPoints, " ", gaps); err != nil || !sameWords(got, want) || len(rows) != 6 {
 			t.Errorf("%s, want %s, %v", got, want, err)
 		}
 	})

@@ -81,14 +81,14 @@ func TestDoubtGoesOnAsSent(t *testing.T) {
 // A session goes back and asks the provider to manage its context for a while, and its proxies are killed.
 func TestManagedBackAndKilled(t *testing.T) {
 	for seed := range uint64(50) {
-		playBound(t, seed, 14, strings.Fields("again back manage manage again kill restart"), history.Adaptive)
+		playBoundSession(t, seed, 14, strings.Fields("again back manage manage again kill restart"), history.Adaptive)
 	}
 }
 
 // WIRE-2: each proxy has a random policy.
 func TestOtherPoliciesAtRandom(t *testing.T) {
 	for seed := range uint64(12) {
-		playBound(t, seed, 12, strings.Fields("pause restart kill midkill through fork turn back again manage strip"), append(history.Policies(), history.Finish)...)
+		playBoundSession(t, seed, 12, strings.Fields("pause restart kill midkill through fork turn back again manage strip"), append(history.Policies(), history.Finish)...)
 	}
 }
 
@@ -233,7 +233,7 @@ func TestStoreIsHeld(t *testing.T) {
 
 // The signature of an answer is stored before the client gets the answer, because a proxy may be killed at any time. It tells
 // apart two forms of the same messages (WIRE-1).
-func TestKilledBehindAnAnswer(t *testing.T) {
+func TestKilledAfterAnAnswer(t *testing.T) {
 	strictly(t, func(s *strict) {
 		s.rush = true
 		a, p := s.session("claude-opus-5-5"), s.proxy()
@@ -266,7 +266,7 @@ func TestTotalsAreBound(t *testing.T) {
 }
 
 // New messages after sent ones are planned once. Later requests continue from that plan.
-func TestGoesOnBehind(t *testing.T) {
+func TestNewMessagesArePlannedOnce(t *testing.T) {
 	strictly(t, func(s *strict) {
 		s.rush = true
 		a, p := s.session("claude-opus-5-5"), s.proxy()

@@ -100,8 +100,8 @@ func (w *twin) body(messages []json.RawMessage) string {
 		w.model, extra, "You help in /home/me/project. "+strings.Repeat("Follow the rule. ", 100), tools, strings.Join(said, ","))
 }
 
-// bind is a random session with a provider that binds thinking.
-type bind struct {
+// boundSession does random things in a session with a provider that binds thinking.
+type boundSession struct {
 	*strict
 	*rand.Rand
 	seed     uint64
@@ -118,7 +118,7 @@ type bind struct {
 	failed   bool
 }
 
-func (b *bind) start() (*Proxy, *cutStore) {
+func (b *boundSession) start() (*Proxy, *cutStore) {
 	store := &cutStore{Memory: b.store}
 	c := b.config
 	c.Store, c.Transport, c.Upstreams.Messages = store, b, "http://model.test"
@@ -136,7 +136,7 @@ func (b *bind) start() (*Proxy, *cutStore) {
 }
 
 // RoundTrip implements http.RoundTripper: it asks the model, and loses the answer if lose is set.
-func (b *bind) RoundTrip(r *http.Request) (*http.Response, error) {
+func (b *boundSession) RoundTrip(r *http.Request) (*http.Response, error) {
 	resp, err := b.strict.RoundTrip(r)
 	if b.lose && r.URL.Path == "/v1/messages" {
 		b.lose = false
@@ -145,7 +145,7 @@ func (b *bind) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-func (b *bind) post(h http.Handler, path, body string) (int, string) {
+func (b *boundSession) post(h http.Handler, path, body string) (int, string) {
 	w := httptest.NewRecorder()
 	r := httptest.NewRequestWithContext(b.t.Context(), http.MethodPost, "http://localhost"+path, strings.NewReader(body))
 	r.Header.Set("Anthropic-Beta", llmtest.ManagingBeta)
@@ -154,7 +154,7 @@ func (b *bind) post(h http.Handler, path, body string) (int, string) {
 }
 
 // ask sends the conversation through the proxy and without it. It reports whether it passed without a proxy.
-func (b *bind) ask(h http.Handler) bool {
+func (b *boundSession) ask(h http.Handler) bool {
 	w := b.now
 	plain := w.body(w.without)
 	if code, _ := b.post(b.strict.model, "/v1/messages/count_tokens", plain); code != 200 {
@@ -180,13 +180,13 @@ func (b *bind) ask(h http.Handler) bool {
 	return true
 }
 
-func (b *bind) refused(what, answer string) {
+func (b *boundSession) refused(what, answer string) {
 	b.failed = true
 	b.t.Errorf("seed %d, %s: %s\n%s", b.seed, what, answer, strings.Join(b.did, ", "))
 }
 
 // hear adds an answer and the results of its calls.
-func (b *bind) hear(messages []json.RawMessage, answer string) []json.RawMessage {
+func (b *boundSession) hear(messages []json.RawMessage, answer string) []json.RawMessage {
 	var got struct {
 		Content json.RawMessage `json:"content"`
 	}
@@ -229,7 +229,7 @@ func resultOf(name, args string, at int) string {
 }
 
 // does is the model. Its answer depends only on the length and the words of the conversation.
-func (b *bind) does(req *llm.Request) (llm.Response, error) {
+func (b *boundSession) does(req *llm.Request) (llm.Response, error) {
 	h := fnv.New64a()
 	n := 0
 	for _, m := range req.Messages {
@@ -266,9 +266,9 @@ func (b *bind) does(req *llm.Request) (llm.Response, error) {
 }
 
 // turn returns a random place at which the conversation can be cut: behind a message of the user.
-func (b *bind) turn() int { return 1 + 2*b.IntN((len(b.now.with)+1)/2) }
+func (b *boundSession) turn() int { return 1 + 2*b.IntN((len(b.now.with)+1)/2) }
 
-func (b *bind) all() map[string]func() {
+func (b *boundSession) all() map[string]func() {
 	return map[string]func(){
 		"work":  func() {},
 		"pause": func() { time.Sleep([]time.Duration{310 * time.Second, 62 * time.Minute, 30 * time.Hour}[b.IntN(3)]) },
@@ -350,7 +350,7 @@ func (b *bind) all() map[string]func() {
 }
 
 // plays does n random actions of the named kinds.
-func (b *bind) plays(n int, kinds []string) {
+func (b *boundSession) plays(n int, kinds []string) {
 	all := b.all()
 	for range n {
 		name := kinds[b.IntN(len(kinds))]
@@ -390,19 +390,19 @@ func TestNothingIsRefusedAtRandom(t *testing.T) {
 		for _, policy := range policies {
 			t.Run(kinds+"/"+string(policy), func(t *testing.T) {
 				for seed := from; seed < from+seeds; seed++ {
-					playBound(t, seed, steps, strings.Fields(kinds), policy)
+					playBoundSession(t, seed, steps, strings.Fields(kinds), policy)
 				}
 			})
 		}
 	}
 }
 
-func playBound(t *testing.T, seed uint64, steps int, kinds []string, policies ...history.Policy) {
-	strictly(t, func(s *strict) { playBoundBy(s, seed, steps, kinds, nil, policies...) })
+func playBoundSession(t *testing.T, seed uint64, steps int, kinds []string, policies ...history.Policy) {
+	strictly(t, func(s *strict) { playBoundSessionBy(s, seed, steps, kinds, nil, policies...) })
 }
 
-func playBoundBy(s *strict, seed uint64, steps int, kinds []string, drops [][]string, policies ...history.Policy) {
-	b := &bind{strict: s, Rand: rand.New(rand.NewPCG(seed, 7)), seed: seed, policies: policies, drops: drops}
+func playBoundSessionBy(s *strict, seed uint64, steps int, kinds []string, drops [][]string, policies ...history.Policy) {
+	b := &boundSession{strict: s, Rand: rand.New(rand.NewPCG(seed, 7)), seed: seed, policies: policies, drops: drops}
 	s.config.History = history.Config{KeepReads: 1}
 	s.does = b.does
 	b.now = &twin{model: "claude-opus-5-5"}
@@ -417,6 +417,6 @@ func playBoundBy(s *strict, seed uint64, steps int, kinds []string, drops [][]st
 func TestManagedAgain(t *testing.T) {
 	kinds := strings.Fields("pause restart kill midkill lost fork turn back again new edit model tools strip forget quiet manage direct through compact")
 	for _, policy := range history.Policies() {
-		t.Run(string(policy), func(t *testing.T) { playBound(t, 4, 16, kinds, policy) })
+		t.Run(string(policy), func(t *testing.T) { playBoundSession(t, 4, 16, kinds, policy) })
 	}
 }

@@ -483,9 +483,9 @@ func TestUncheckedIsEvicted(t *testing.T) {
 }
 
 // A cold point is in the store before its request goes out, because the process may be killed after that.
-func TestDecidedIsStored(t *testing.T) {
+func TestColdPointIsStored(t *testing.T) {
 	strictly(t, func(s *strict) {
-		moments := func() (of []string) {
+		coldPoints := func() (of []string) {
 			turns, err := s.store.Turns(s.t.Context(), 100)
 			if err != nil {
 				s.t.Error(err)
@@ -501,14 +501,14 @@ func TestDecidedIsStored(t *testing.T) {
 		a, p := s.session("claude-sonnet-4-5"), s.proxy()
 		a.rounds(14, p)
 		pause()
-		if was := moments(); len(was) > 0 {
-			t.Fatalf("there are moments before: %v", was)
+		if was := coldPoints(); len(was) > 0 {
+			t.Fatalf("there are cold points before: %v", was)
 		}
 		var seen []string
-		s.asked = func() { seen = moments() }
+		s.asked = func() { seen = coldPoints() }
 		a.rounds(1, p)
 		if !slices.Equal(seen, []string{"gap"}) {
-			t.Errorf("when the request went out the store had the moments %v", seen)
+			t.Errorf("when the request went out the store had the cold points %v", seen)
 		}
 	})
 }
