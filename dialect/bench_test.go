@@ -16,7 +16,7 @@ func history() []exchange {
 	var out []exchange
 	size := 0
 	for size < 1<<20 || len(out) < 500 {
-		s := &showers[r.IntN(len(showers))]
+		s := &renderers[r.IntN(len(renderers))]
 		x := exchange{}
 		if len(out)%3 == 0 {
 			x = exchange{name: "bash", args: `{"command":"go test ./...","description":"run"}`, text: "ok  \tp\t0.1s\n"}

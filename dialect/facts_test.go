@@ -71,8 +71,8 @@ func TestSaidAgrees(t *testing.T) {
 			f.lines = append(f.lines, "x")
 		}
 		grown := written{append(append([]string(nil), f.lines...), "x"), f.ended}
-		for i := range showers {
-			s := &showers[i]
+		for i := range renderers {
+			s := &renderers[i]
 			said := sectionOf(t, s, f, 0, 0).Said
 			if more := sectionOf(t, s, grown, 0, 0).Said; said == 0 || more != said+1 {
 				t.Errorf("%s: %d lines said, with one more %d", s.name, said, more)
@@ -94,7 +94,7 @@ func TestSaidAgrees(t *testing.T) {
 }
 
 // sectionOf returns the section for a read of lines a to b of f with the tool of s.
-func sectionOf(t *testing.T, s *shower, f written, a, b int) Section {
+func sectionOf(t *testing.T, s *renderer, f written, a, b int) Section {
 	t.Helper()
 	name, args, text := s.show(f, a, b)
 	return only(t, name, args, text)
@@ -162,8 +162,8 @@ func TestFinal(t *testing.T) {
 		if ended {
 			want = FinalNewline
 		}
-		for i := range showers {
-			s := &showers[i]
+		for i := range renderers {
+			s := &renderers[i]
 			for a := range 4 {
 				for b := a; b < 4; b++ {
 					if a == 0 && b > 0 || a > 0 && !s.ranges {

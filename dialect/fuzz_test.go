@@ -8,7 +8,7 @@ import (
 // seeds adds calls and results in every form.
 func seeds(add func(name, args, text string)) {
 	f := written{[]string{"one", "", "\tthree"}, true}
-	for _, s := range showers {
+	for _, s := range renderers {
 		add(s.show(f, 0, 0))
 		if s.ranges {
 			add(s.show(f, 2, 3))

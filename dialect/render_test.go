@@ -32,9 +32,9 @@ func (f written) pieces() []string {
 	return f.lines
 }
 
-// shower renders a read of lines a to b of f (0, 0: all) in the form of one agent: the tool's name, the call's arguments, and the
+// renderer renders a read of lines a to b of f (0, 0: all) in the form of one agent: the tool's name, the call's arguments, and the
 // result.
-type shower struct {
+type renderer struct {
 	name     string
 	row      string
 	ranges   bool // lines can be asked for
@@ -79,8 +79,8 @@ func ranged(key string, a, b int, from, to string, offset int) map[string]any {
 	return m
 }
 
-// showers has one entry for each form in which agents show files.
-var showers = []shower{
+// renderers has one entry for each form in which agents show files.
+var renderers = []renderer{
 	{name: "ours Read", row: "stet/Read", ranges: true, show: func(f written, a, b int) (string, string, string) {
 		lines, first := cutOut(f.lines, a, b)
 		text := ""
@@ -274,12 +274,12 @@ func TestSameLinesFromEveryAgent(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 200 {
 		f := someFile(r, 2+r.IntN(40))
-		for i := range showers {
-			checkShown(t, &showers[i], f, 0, 0)
-			if showers[i].ranges {
+		for i := range renderers {
+			checkShown(t, &renderers[i], f, 0, 0)
+			if renderers[i].ranges {
 				a := 1 + r.IntN(len(f.lines))
 				b := a + r.IntN(len(f.lines)-a+1)
-				checkShown(t, &showers[i], f, a, b)
+				checkShown(t, &renderers[i], f, a, b)
 			}
 		}
 		if t.Failed() {
@@ -296,15 +296,15 @@ func TestBlankEnds(t *testing.T) {
 		{[]string{"", "a", ""}, true},
 		{[]string{"a", "", ""}, true},
 	} {
-		for i := range showers {
-			if s := &showers[i]; f.ended || s.name != "filesystem-read" {
+		for i := range renderers {
+			if s := &renderers[i]; f.ended || s.name != "filesystem-read" {
 				checkShown(t, s, f, 0, 0)
 			}
 		}
 	}
 }
 
-func checkShown(t *testing.T, s *shower, f written, a, b int) {
+func checkShown(t *testing.T, s *renderer, f written, a, b int) {
 	t.Helper()
 	tool, args, text := s.show(f, a, b)
 	table := Default()

@@ -177,7 +177,7 @@ func TestGrownWhileAsked(t *testing.T) {
 
 // If a caller may not read a file, or may read it only after a question, the error of a failed call tells nothing about its
 // content. If reading is denied, the error does not even show whether a text was found.
-func TestFailuresTellNothing(t *testing.T) {
+func TestFailuresDoNotShowContent(t *testing.T) {
 	b := newBench(t, Config{}, workspace.Options{})
 	b.put("secret/k", "token=abc\n")
 	b.put("asked/k", "token=abc\n")

@@ -242,7 +242,7 @@ func TestCancelled(t *testing.T) {
 }
 
 // An internal failure is an error, and not a result.
-func TestBroken(t *testing.T) {
+func TestInternalFailure(t *testing.T) {
 	b := newBench(t, Config{}, workspace.Options{})
 	b.put("a", "x\n")
 	b.root.Close()

@@ -351,7 +351,7 @@ func TestPlanUndo(t *testing.T) {
 }
 
 // No temporary files remain.
-func TestNoLitter(t *testing.T) {
+func TestNoTemporaryFilesRemain(t *testing.T) {
 	b := newBench(t, Config{}, workspace.Options{})
 	for i := range 5 {
 		b.op("write_file", args("path", "a", "content", fmt.Sprint(i)))
@@ -366,7 +366,7 @@ func TestNoLitter(t *testing.T) {
 }
 
 // The session takes the time of an edit from Config.Now.
-func TestClock(t *testing.T) {
+func TestTimeOfAnEdit(t *testing.T) {
 	now := time.Unix(1000, 0)
 	b := newBench(t, Config{Now: func() time.Time { return now }}, workspace.Options{})
 	b.put("a", "1\n")
@@ -380,7 +380,7 @@ func TestClock(t *testing.T) {
 
 // Another program wrote the same content before the plan was applied. That write is not recorded as stet's own, so undo does not
 // remove it. (FILE-12, FILE-15)
-func TestWrittenBySomebodyElse(t *testing.T) {
+func TestWrittenByAnotherProgram(t *testing.T) {
 	b := newBench(t, Config{}, workspace.Options{})
 	p := b.plan("write_file", args("path", "a", "content", "the same\n"))
 	b.put("a", "the same\n")

@@ -101,7 +101,7 @@ func TestRefusalsAreRecorded(t *testing.T) {
 }
 
 // Requests without a token are recorded once a minute, with their number. (FILE-11)
-func TestStrangersDoNotFillTheTrail(t *testing.T) {
+func TestRequestsWithoutTokenDoNotFillTheTrail(t *testing.T) {
 	trail := new(record.Memory)
 	h, _ := newHub(t, Config{Journal: &record.Journal{Trail: trail}})
 	t.Cleanup(func() { _ = h.config.Journal.Close() })

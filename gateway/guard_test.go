@@ -173,7 +173,7 @@ func TestBadFrames(t *testing.T) {
 }
 
 // A client that is disconnected receives the code. It connects again unless the code is final.
-func TestSaidAtEnd(t *testing.T) {
+func TestReasonOfTheEnd(t *testing.T) {
 	for _, c := range []struct {
 		reason, code, words string
 		final               bool
@@ -289,7 +289,7 @@ func TestTokenAsSubprotocol(t *testing.T) {
 }
 
 // A session is resumed only with its own token.
-func TestResumeIsOnesOwn(t *testing.T) {
+func TestResumeNeedsTheSameToken(t *testing.T) {
 	hub, _ := newHub(t, Config{})
 	url := serveHub(t, hub)
 	r := dialRaw(t, url, "agent-a")

@@ -151,7 +151,7 @@ func TestOnceWhileAsked(t *testing.T) {
 }
 
 // The Caller receives the call's id, and that the call must not be done twice.
-func TestOnceIsSaid(t *testing.T) {
+func TestOnceIsPassedOn(t *testing.T) {
 	calls := make(chan tool.Call, 1)
 	h, _ := newHub(t, Config{})
 	runHost(t, serveHub(t, h), "w", told{calls: calls})

@@ -512,7 +512,7 @@ func TestDecisionsAreRecorded(t *testing.T) {
 }
 
 // A client that does not see pings receives a frame as often as pings are sent.
-func TestBeat(t *testing.T) {
+func TestHeartbeat(t *testing.T) {
 	bubble(t, Config{}, func(t *testing.T, h *Hub, _ *logged) {
 		agent := join(t, h, "agent-a")
 		hello := agent.hello(wire.Hello{Role: wire.Agent, Capabilities: []string{wire.CanResume}})

@@ -51,7 +51,7 @@ func danglingWith(t *testing.T, k *talk, texts map[int]string) int {
 
 // TRIM-16: a pointer is checked against the call that it names. The call must be in the request, and must show the lines whole,
 // at the named place.
-func TestPointersHonest(t *testing.T) {
+func TestFalsePointersDangle(t *testing.T) {
 	k := &talk{}
 	k.say(llm.User, "go on")
 	k.read("a.go", 60)                                                                                                                  // 1, 2
@@ -97,7 +97,7 @@ func TestPointersHonest(t *testing.T) {
 
 // TRIM-16: a pointer to a result that is one JSON value is checked against its text, by lines of files and of outputs, and
 // against the strings in it.
-func TestPointersHonestInJSON(t *testing.T) {
+func TestFalsePointersDangleInJSON(t *testing.T) {
 	var lines []string
 	var page strings.Builder
 	for n := 1; n <= 30; n++ {
@@ -142,7 +142,7 @@ func TestPointersHonestInJSON(t *testing.T) {
 }
 
 // TRIM-16: the text that an edit replaced, a listing and a plan may leave only if the request has what replaces them.
-func TestReplacedHonest(t *testing.T) {
+func TestFalseReplacementsDangle(t *testing.T) {
 	edit := func(old string) string {
 		return fmt.Sprintf(`{"file_path":"/home/me/project/a.go","old_string":%q,"new_string":"x"}`, old)
 	}
@@ -176,7 +176,7 @@ func TestReplacedHonest(t *testing.T) {
 }
 
 // TRIM-16: if the read that an agent's own stub means has left, the stub dangles.
-func TestStubsHonest(t *testing.T) {
+func TestStubsDangle(t *testing.T) {
 	const stub = "File unchanged since last read. The content from the earlier Read tool_result in this conversation is still current — refer to that instead of re-reading."
 	k := &talk{}
 	k.say(llm.User, "go on")

@@ -12,7 +12,7 @@ import (
 )
 
 // fill records some requests: two conversations on three days.
-func (h *house) fill(t *testing.T) {
+func (h *rig) fill(t *testing.T) {
 	t.Helper()
 	now := time.Now()
 	row := func(id, conversation, client, model string, hours int) record.Request {
@@ -39,7 +39,7 @@ func (h *house) fill(t *testing.T) {
 
 // The sums of the page equal the sums of the rows: in all, over time, and by agent, model and policy.
 func TestSavings(t *testing.T) {
-	h, _ := newHouse(t)
+	h, _ := newRig(t)
 	h.fill(t)
 	p := h.enter(t, "A")
 	s := get[Savings](p, "/api/savings?days=30&offset=60")
@@ -73,7 +73,7 @@ func TestSavings(t *testing.T) {
 
 // The requests of a conversation say what was left out of each, and why.
 func TestRequests(t *testing.T) {
-	h, _ := newHouse(t)
+	h, _ := newRig(t)
 	h.fill(t)
 	p := h.enter(t, "A")
 	all := get[[]Conversation](p, "/api/conversations")
@@ -90,7 +90,7 @@ func TestRequests(t *testing.T) {
 }
 
 // log adds entries to the trail.
-func (h *house) log(t *testing.T, entries ...record.Entry) {
+func (h *rig) log(t *testing.T, entries ...record.Entry) {
 	t.Helper()
 	for i := range entries {
 		entries[i].Time, entries[i].Root = time.Now(), "/home/me/project"
@@ -102,7 +102,7 @@ func (h *house) log(t *testing.T, entries ...record.Entry) {
 
 // Reads, edits and refusals are listed by file. Writes that can be undone are undone for the person who asks. (FILE-12)
 func TestFilesAndUndo(t *testing.T) {
-	h, _ := newHouse(t)
+	h, _ := newRig(t)
 	h.log(t,
 		record.Entry{Kind: record.Call, Session: "s", Path: "a.txt", Outcome: record.OK},
 		record.Entry{Kind: record.Intent, Session: "s", Path: "a.txt", Tool: "write_file", Before: "h1", After: "h2"},
@@ -156,7 +156,7 @@ func TestFilesAndUndo(t *testing.T) {
 
 // The trail is listed with the newest entry first, and its chain is verified. A person resumes a suspended session. (FILE-11)
 func TestAudit(t *testing.T) {
-	h, _ := newHouse(t)
+	h, _ := newRig(t)
 	h.log(t,
 		record.Entry{Kind: record.Call, Session: "s", Path: "a", Outcome: record.OK, By: "person desk", Decision: "approved"},
 		record.Entry{Kind: record.Suspend, Session: "bad", Outcome: record.OK, Flags: []string{"suspicious"}},
@@ -197,8 +197,8 @@ func TestAudit(t *testing.T) {
 }
 
 // A server without stores says that they are missing, and shows the rest.
-func TestBare(t *testing.T) {
-	h, _ := newHouse(t)
+func TestWithoutStores(t *testing.T) {
+	h, _ := newRig(t)
 	h.Sessions, h.Records, h.Trail = nil, nil, nil
 	p := h.enter(t, "A")
 	if me := get[Me](p, "/api/me"); me.Sessions || me.Records || me.Trail || me.Live || me.Compact {

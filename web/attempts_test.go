@@ -73,7 +73,7 @@ func TestGuessing(t *testing.T) {
 }
 
 // Using many addresses does not avoid the limit.
-func TestGuessingFromEverywhere(t *testing.T) {
+func TestGuessingFromManyAddresses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h, refused := door()
 		for i := range 3 * badOfAll {

@@ -21,7 +21,7 @@ import (
 // BenchmarkPage makes the requests of the page to a store with 10,000 sessions, 10,000 requests
 // and 10,000 entries of the trail, while 1,000 questions are open.
 func BenchmarkPage(b *testing.B) {
-	h, _ := newHouse(b)
+	h, _ := newRig(b)
 	file := filepath.Join(b.TempDir(), "stet.db")
 	store, err := sqlite.Open(b.Context(), file)
 	if err != nil {
@@ -75,7 +75,7 @@ func BenchmarkPage(b *testing.B) {
 }
 
 // openQuestions opens n questions until the test ends.
-func (h *house) openQuestions(t testing.TB, n int) {
+func (h *rig) openQuestions(t testing.TB, n int) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	var asking sync.WaitGroup

@@ -60,7 +60,7 @@ var (
 )
 
 // A browser first loads at most 150 KB, and the page needs nothing that its policy forbids.
-func TestWeightOfPage(t *testing.T) {
+func TestSizeOfPage(t *testing.T) {
 	index := assets()["/"]
 	if found := inline.Find(index.plain); found != nil {
 		t.Errorf("the page has something inline: %s", found)
@@ -82,7 +82,7 @@ func TestWeightOfPage(t *testing.T) {
 // Files with a hash in their names may be cached without limit, the page never. Both are compressed, and not sent to a client that
 // has them.
 func TestCaching(t *testing.T) {
-	h, _ := newHouse(t)
+	h, _ := newRig(t)
 	p := h.enter(t, "A")
 	script := ""
 	for name := range assets() {

@@ -10,7 +10,7 @@ import (
 
 // A request is accepted only with its own proof, once. No cookie is set. (FILE-6)
 func TestLogin(t *testing.T) {
-	h, known := newHouse(t)
+	h, known := newRig(t)
 	p := h.enter(t, "A")
 	if me := get[Me](p, "/api/me"); me.Person != "desk" {
 		t.Errorf("logged in as %q", me.Person)
@@ -63,7 +63,7 @@ func TestLogin(t *testing.T) {
 
 // A logout ends the login in every tab. Other logins of the same person stay valid.
 func TestLogout(t *testing.T) {
-	h, _ := newHouse(t)
+	h, _ := newRig(t)
 	p, other := h.enter(t, "A"), h.enter(t, "A")
 	before := p.request(t.Context(), http.MethodGet, "/api/me", nil, nil)
 	get[Me](other, "/api/me")
@@ -81,7 +81,7 @@ func TestLogout(t *testing.T) {
 
 // A stream sends nothing more after the token was revoked.
 func TestRevokedStream(t *testing.T) {
-	h, known := newHouse(t)
+	h, known := newRig(t)
 	p := h.enter(t, "A")
 	res, err := http.DefaultClient.Do(p.request(t.Context(), http.MethodGet, "/api/events", nil, nil))
 	if err != nil {
@@ -106,7 +106,7 @@ func TestRevokedStream(t *testing.T) {
 
 // Every route but the login and the hello needs a person.
 func TestNobody(t *testing.T) {
-	h, _ := newHouse(t)
+	h, _ := newRig(t)
 	for path, body := range map[string]string{
 		"/api/questions/x/answer": "{}", "/api/sessions/x/rewind": "{}", "/api/sessions/x/fork": "{}", "/api/sessions/x/compact": "{}", "/api/undo": "{}",
 		"/api/audit/verify": "{}", "/api/suspended/lift": "{}", "/api/logout": "{}",
@@ -125,7 +125,7 @@ func TestNobody(t *testing.T) {
 
 // Unknown hosts and other origins are refused.
 func TestGuard(t *testing.T) {
-	h, _ := newHouse(t)
+	h, _ := newRig(t)
 	port := h.server.URL[strings.LastIndexByte(h.server.URL, ':'):]
 	host := func(name string) func(*http.Request) { return func(r *http.Request) { r.Host = name } }
 	for name, c := range map[string]struct {

@@ -94,7 +94,7 @@ func TestImpostor(t *testing.T) {
 // A login is valid for the port of its server. A program at that port can forward a hello to the server at its new port, but does
 // not get a valid proof.
 func TestMovedServer(t *testing.T) {
-	h, _ := newHouse(t)
+	h, _ := newRig(t)
 	p := h.enter(t, "A")
 	moved, end := on(t, "127.0.0.1:0", h.Handler)
 	defer end()
@@ -123,7 +123,7 @@ func (c changing) RoundTrip(r *http.Request) (*http.Response, error) {
 // A program that had the port keeps a connection of the page, and forwards its bytes when the server is back. An answer that it
 // changes has no valid proof.
 func TestChangedAnswer(t *testing.T) {
-	h, _ := newHouse(t)
+	h, _ := newRig(t)
 	p := h.enter(t, "A")
 	for what, c := range map[string]struct {
 		path   string
@@ -153,7 +153,7 @@ func TestChangedAnswer(t *testing.T) {
 
 // A request is accepted once, also if others overtook it.
 func TestOnce(t *testing.T) {
-	h, _ := newHouse(t)
+	h, _ := newRig(t)
 	p := h.enter(t, "A")
 	var all []*http.Request
 	for range 3 {
@@ -185,7 +185,7 @@ func TestOnce(t *testing.T) {
 
 // The body must be the one in the proof.
 func TestBody(t *testing.T) {
-	h, _ := newHouse(t)
+	h, _ := newRig(t)
 	p := h.enter(t, "A")
 	other := func(r *http.Request) {
 		r.Body, r.ContentLength = io.NopCloser(strings.NewReader(`{"client":"x"}`)), -1

@@ -16,7 +16,7 @@ import (
 )
 
 // ask opens a question about a file, and returns its id and the channel of its answer.
-func (h *house) ask(t *testing.T, session, path, before, after string) (string, <-chan approval.Answer) {
+func (h *rig) ask(t *testing.T, session, path, before, after string) (string, <-chan approval.Answer) {
 	t.Helper()
 	sub := h.Queue.Subscribe()
 	defer func() { _ = sub.Close() }()
@@ -59,7 +59,7 @@ func numbered(n int, change func(i int) string) string {
 
 // The decision is recorded for the person who is logged in, whatever the page claims. (FILE-6, FILE-11)
 func TestAnswer(t *testing.T) {
-	h, _ := newHouse(t)
+	h, _ := newRig(t)
 	p := h.enter(t, "A")
 	id, answers := h.ask(t, "s", "docs/a.md", "one\n", "one\ntwo\n")
 	d := get[Detail](p, "/api/questions/"+id)
@@ -95,7 +95,7 @@ func TestAnswer(t *testing.T) {
 
 // Some of the changes are approved: exactly these are written.
 func TestAnswerInParts(t *testing.T) {
-	h, _ := newHouse(t)
+	h, _ := newRig(t)
 	p := h.enter(t, "A")
 	before := numbered(60, func(i int) string { return "line" + strings.Repeat("x", i) })
 	after := numbered(60, func(i int) string {
@@ -125,7 +125,7 @@ func TestAnswerInParts(t *testing.T) {
 
 // An edited text is written exactly, also if it is empty.
 func TestAnswerEdited(t *testing.T) {
-	h, _ := newHouse(t)
+	h, _ := newRig(t)
 	p := h.enter(t, "B")
 	for _, text := range []string{"", "a\r\nb", "\ufeffx\n"} {
 		id, answers := h.ask(t, "s", "a.txt", "", "x\n")
@@ -138,7 +138,7 @@ func TestAnswerEdited(t *testing.T) {
 
 // Two people follow one queue: both see new questions and who closed them. A person who connects later first gets the open ones.
 func TestEvents(t *testing.T) {
-	h, _ := newHouse(t)
+	h, _ := newRig(t)
 	desk, lab := h.enter(t, "A"), h.enter(t, "B")
 	next := listen[QueueEvent](desk, "/api/events")
 	if e := next(); e.Open == nil || len(e.Open) != 0 {

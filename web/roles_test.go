@@ -10,7 +10,7 @@ import (
 
 // An approver can use only the questions; an admin can use everything.
 func TestRoles(t *testing.T) {
-	h, _ := newHouse(t)
+	h, _ := newRig(t)
 	guest, desk := h.enter(t, "G"), h.enter(t, "A")
 	ask := func(p *page, route string) (int, string) {
 		t.Helper()

@@ -16,7 +16,7 @@ func said(role llm.Role, text string) session.Message {
 }
 
 // talk stores a session.
-func (h *house) talk(t *testing.T) *session.Session {
+func (h *rig) talk(t *testing.T) *session.Session {
 	t.Helper()
 	s, err := session.Create(t.Context(), h.Sessions, session.Opening{Dir: "/home/me/project"},
 		said(llm.User, "Why is it slow?"),
@@ -36,7 +36,7 @@ func (h *house) talk(t *testing.T) *session.Session {
 
 // A stored session is listed, found and shown, with the parts that fill its window.
 func TestSession(t *testing.T) {
-	h, _ := newHouse(t)
+	h, _ := newRig(t)
 	h.Window = func(string) int { return 1000 }
 	h.ResumeCommand = func(i session.Info) string { return "resume " + i.ID }
 	id := h.talk(t).ID()
@@ -65,7 +65,7 @@ func TestSession(t *testing.T) {
 
 // An export is complete, and can be imported.
 func TestExport(t *testing.T) {
-	h, _ := newHouse(t)
+	h, _ := newRig(t)
 	h.Exports = map[string]Export{"short": func(w io.Writer, s session.State, _ []session.Event) error {
 		_, err := io.WriteString(w, s.ID)
 		return err
@@ -90,7 +90,7 @@ func TestExport(t *testing.T) {
 
 // Rewind and fork are events; no event is lost.
 func TestRewindAndFork(t *testing.T) {
-	h, _ := newHouse(t)
+	h, _ := newRig(t)
 	id := h.talk(t).ID()
 	p := h.enter(t, "A")
 	path := "/api/sessions/" + id
@@ -115,7 +115,7 @@ func TestRewindAndFork(t *testing.T) {
 
 // A follower of a session gets new events, and after a lost connection the missed ones, once and in order.
 func TestFollow(t *testing.T) {
-	h, _ := newHouse(t)
+	h, _ := newRig(t)
 	s := h.talk(t)
 	p := h.enter(t, "A")
 	next := listen[SessionEvent](p, "/api/sessions/"+s.ID()+"/events?after=5")

@@ -11,7 +11,7 @@ import (
 
 // The connection is killed. The next one reports what happened meanwhile: the open questions and how others ended, each once.
 func TestKilledConnection(t *testing.T) {
-	h, _ := newHouse(t)
+	h, _ := newRig(t)
 	p, lab := h.enter(t, "A"), h.enter(t, "B")
 	next := listen[QueueEvent](p, "/api/events")
 	if e := next(); e.Open == nil || len(e.Open) != 0 || len(e.Ended) != 0 {
@@ -50,7 +50,7 @@ func TestKilledConnection(t *testing.T) {
 
 // A page is told once that data was stored.
 func TestStored(t *testing.T) {
-	h, _ := newHouse(t)
+	h, _ := newRig(t)
 	var number atomic.Int64
 	asked := make(chan struct{}, 100)
 	h.Changes = func(context.Context) (int64, error) {
@@ -79,7 +79,7 @@ func TestStored(t *testing.T) {
 
 // An unreadable store does not affect the queue.
 func TestStoreBroken(t *testing.T) {
-	h, _ := newHouse(t)
+	h, _ := newRig(t)
 	asked := make(chan struct{}, 100)
 	h.Changes = func(context.Context) (int64, error) {
 		asked <- struct{}{}

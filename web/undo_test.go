@@ -13,7 +13,7 @@ import (
 )
 
 // onDisk makes a workspace whose files can be checked.
-func (h *house) onDisk(t *testing.T) (write func(name, text string) (hash string)) {
+func (h *rig) onDisk(t *testing.T) (write func(name, text string) (hash string)) {
 	t.Helper()
 	dir := t.TempDir()
 	hash := func(data []byte) string { return "hash of " + string(data) }
@@ -45,7 +45,7 @@ func (h *house) onDisk(t *testing.T) (write func(name, text string) (hash string
 }
 
 // wrote adds a write to the trail, and returns its number.
-func (h *house) wrote(t *testing.T, session, path, before, after string) uint64 {
+func (h *rig) wrote(t *testing.T, session, path, before, after string) uint64 {
 	t.Helper()
 	h.log(t, record.Entry{Kind: record.Intent, Session: session, Path: path, Tool: "write_file", Before: before, After: after})
 	all, err := h.records.Entries(t.Context(), record.TrailQuery{})
@@ -59,7 +59,7 @@ func (h *house) wrote(t *testing.T, session, path, before, after string) uint64 
 
 // For every file that an agent has seen, disk says whether it is unchanged. (CTX-8)
 func TestDisk(t *testing.T) {
-	h, _ := newHouse(t)
+	h, _ := newRig(t)
 	p := h.enter(t, "A")
 	if r := p.do(http.MethodGet, "/api/files/disk", nil, nil); r.StatusCode != http.StatusNotImplemented {
 		t.Errorf("without a look: %s", r.Status)
@@ -90,7 +90,7 @@ func TestDisk(t *testing.T) {
 
 // Before an undo begins, lookAtUndo says what would prevent it. (FILE-12)
 func TestLookAtUndo(t *testing.T) {
-	h, _ := newHouse(t)
+	h, _ := newRig(t)
 	p := h.enter(t, "A")
 	p.post("/api/undo/look", Undo{Writes: []uint64{1}}, http.StatusNotImplemented)
 	h.Undo = func(context.Context, []record.Write, string) error { return nil }
@@ -135,7 +135,7 @@ func TestLookAtUndo(t *testing.T) {
 	if f := look(Undo{Writes: []uint64{b}}).Files[0]; f.Disk != "unknown" || f.Stop != "" {
 		t.Errorf("without a look: %+v", f)
 	}
-	h.Trail = bent{h.Trail}
+	h.Trail = changedTrail{h.Trail}
 	var bad UndoLook
 	decode(t, p.do(http.MethodPost, "/api/undo/look", Undo{Writes: []uint64{b}}, nil), &bad)
 	if bad.Broken != 2 || bad.Why == "" {
@@ -143,10 +143,10 @@ func TestLookAtUndo(t *testing.T) {
 	}
 }
 
-// bent is a trail whose second entry was changed.
-type bent struct{ record.Trail }
+// changedTrail is a trail whose second entry was changed.
+type changedTrail struct{ record.Trail }
 
-func (b bent) Entries(ctx context.Context, q record.TrailQuery) ([]record.Entry, error) {
+func (b changedTrail) Entries(ctx context.Context, q record.TrailQuery) ([]record.Entry, error) {
 	all, err := b.Trail.Entries(ctx, q)
 	for i := range all {
 		if all[i].Seq == 2 {

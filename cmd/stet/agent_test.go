@@ -19,7 +19,7 @@ import (
 )
 
 // The scripted model in a real workspace: it makes a file, changes it, and continues after a restart.
-func TestHouseScripted(t *testing.T) {
+func TestScriptedAgent(t *testing.T) {
 	dir, home := t.TempDir(), t.TempDir()
 	ask := func(resume, text string) (string, agent.Outcome) {
 		p := &program{in: strings.NewReader(""), out: os.Stderr, err: os.Stderr, env: []string{"HOME=" + home}, dir: dir}

@@ -13,8 +13,8 @@ import (
 	"github.com/stet-dev/stet/internal/localagent"
 )
 
-// houseIn opens an agent in a directory.
-func houseIn(t *testing.T, dir string, flags ...string) (h *localagent.Agent, said string) {
+// agentIn opens an agent in a directory.
+func agentIn(t *testing.T, dir string, flags ...string) (h *localagent.Agent, said string) {
 	t.Helper()
 	var err bytes.Buffer
 	p := &program{in: strings.NewReader(""), out: &err, err: &err, env: []string{"HOME=" + t.TempDir()}, dir: dir}
@@ -48,7 +48,7 @@ func TestProjectNotes(t *testing.T) {
 	}
 	prompt := func(flags ...string) (string, []freshness.Observation, string) {
 		t.Helper()
-		h, said := houseIn(t, dir, flags...)
+		h, said := agentIn(t, dir, flags...)
 		var shows []freshness.Observation
 		for _, v := range h.Agent.Prompt.Variables {
 			shows = append(shows, v.Shows...)
@@ -117,7 +117,7 @@ func TestProjectNotesHidden(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	h, _ := houseIn(t, dir)
+	h, _ := agentIn(t, dir)
 	if text := h.Agent.Prompt.Format(); strings.Contains(text, "the notes") {
 		t.Fatal(text)
 	}

@@ -13,7 +13,7 @@ import (
 const proxyBase = "http://127.0.0.1:4141"
 
 // AddProxy changes nothing else in a file, and RemoveProxy restores the old values.
-func TestProxyForGood(t *testing.T) {
+func TestPermanentProxy(t *testing.T) {
 	tests := []struct{ name, agent, file, before, during, after string }{
 		{"a new file", "claude", ".claude/settings.json", "", "{\n  \"env\": {\n    \"ANTHROPIC_BASE_URL\": \"http://127.0.0.1:4141\"\n  }\n}\n", "{\n}\n"},
 		{
@@ -97,7 +97,7 @@ func TestProxyForGood(t *testing.T) {
 }
 
 // A file that cannot be changed safely is an error, and nothing is written.
-func TestProxyForGoodIsRefused(t *testing.T) {
+func TestPermanentProxyIsRefused(t *testing.T) {
 	for name, tt := range map[string]struct{ agent, file, text, want string }{
 		"no URL":     {"claude", ".claude/settings.json", `{"env": {"ANTHROPIC_BASE_URL": "gateway.test"}}`, "is not a base URL"},
 		"a password": {"claude", ".claude/settings.json", `{"env": {"ANTHROPIC_BASE_URL": "https://a:b@gateway.test"}}`, "has a user name"},
@@ -229,7 +229,7 @@ func TestProxyForAnotherProvider(t *testing.T) {
 }
 
 // A value that a person changed since stays.
-func TestProxyForGoodWasChanged(t *testing.T) {
+func TestPermanentProxyWasChanged(t *testing.T) {
 	home := t.TempDir()
 	m := Machine{Env: []string{"HOME=" + home}, Dir: home}
 	file, state := filepath.Join(home, ".claude", "settings.json"), filepath.Join(home, "setup.json")

@@ -14,7 +14,7 @@ import (
 )
 
 // While the certificate of one client is verified, which may take long, other clients' tokens can be looked up.
-func TestVerifyingHoldsNobodyUp(t *testing.T) {
+func TestVerifyingBlocksNoLookup(t *testing.T) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		t.Fatal(err)

@@ -7,25 +7,25 @@ import (
 	"time"
 )
 
-// penned writes a story in an agent's format. It returns the texts of the files, by name.
-type penned func(s *story) map[string]string
+// formatWriter writes a story in an agent's format. It returns the texts of the files, by name.
+type formatWriter func(s *story) map[string]string
 
-// pens has a function for each format, under the name that package transcript uses. A format without summaries or sub-agents
+// formats has a function for each format, under the name that package transcript uses. A format without summaries or sub-agents
 // leaves them out.
-var pens = map[string]penned{
-	"claude-code-jsonl":     penClaude,
-	"claude-trace-requests": penTrace,
-	"cline-messages":        penCline,
-	"codex-rollout":         penCodex,
-	"copilot-cli-events":    penCopilot,
-	"gemini-cli-chat":       penGemini,
-	"mini-swe-agent-traj":   penMini,
-	"opencode-export":       penOpencode,
-	"opencode-storage":      penOpencodeStore,
-	"openhands-output":      penOpenHands,
-	"pi-session":            penPi,
-	"qwen-chat":             penQwen,
-	"swe-agent-traj":        penSWE,
+var formats = map[string]formatWriter{
+	"claude-code-jsonl":     writeClaude,
+	"claude-trace-requests": writeTrace,
+	"cline-messages":        writeCline,
+	"codex-rollout":         writeCodex,
+	"copilot-cli-events":    writeCopilot,
+	"gemini-cli-chat":       writeGemini,
+	"mini-swe-agent-traj":   writeMini,
+	"opencode-export":       writeOpencode,
+	"opencode-storage":      writeOpencodeStore,
+	"openhands-output":      writeOpenHands,
+	"pi-session":            writePi,
+	"qwen-chat":             writeQwen,
+	"swe-agent-traj":        writeSWE,
 }
 
 func encoded(v any) string {
@@ -51,7 +51,7 @@ func typed(kind, words string) object { return object{"type": kind, "text": word
 var png = object{"type": "image", "source": object{"type": "base64", "media_type": "image/png", "data": strings.Repeat("QUJD", 500)}}
 
 // blocks returns the content of an answer and of its results, in the form of the Messages API.
-func (b *beat) blocks(h hands) (answer, results []any) {
+func (b *beat) blocks(h callForm) (answer, results []any) {
 	if b.words != "" {
 		answer = append(answer, typed("text", b.words))
 	}
@@ -77,7 +77,7 @@ func (b *beat) usage(o object) object {
 	return o
 }
 
-func penClaude(s *story) map[string]string {
+func writeClaude(s *story) map[string]string {
 	var lines []string
 	n := 0
 	write := func(beats []beat, side bool) {
@@ -102,7 +102,7 @@ func penClaude(s *story) map[string]string {
 				add(b, "system", object{"subtype": "compact_boundary", "logicalParentUuid": before, "content": "Conversation compacted"})
 				add(b, "user", object{"isCompactSummary": true, "message": object{"role": "user", "content": b.summary}})
 			default:
-				answer, results := b.blocks(claudeHands)
+				answer, results := b.blocks(claudeCalls)
 				add(b, "assistant", object{"message": b.usage(object{"id": fmt.Sprint("msg_", n), "type": "message", "role": "assistant", "model": b.model, "content": answer})})
 				if len(results) > 0 {
 					add(b, "user", object{"message": object{"role": "user", "content": results}})
@@ -117,7 +117,7 @@ func penClaude(s *story) map[string]string {
 	return map[string]string{"s.jsonl": strings.Join(lines, "\n")}
 }
 
-func penTrace(s *story) map[string]string {
+func writeTrace(s *story) map[string]string {
 	var lines []string
 	var messages []object
 	for i := range s.beats {
@@ -128,7 +128,7 @@ func penTrace(s *story) map[string]string {
 		case b.user != "":
 			messages = append(messages, object{"role": "user", "content": b.user})
 		default:
-			answer, results := b.blocks(claudeHands)
+			answer, results := b.blocks(claudeCalls)
 			lines = append(lines, encoded(object{
 				"request":  object{"timestamp": b.at.Unix(), "url": "https://example.com/v1/messages", "body": object{"model": b.model, "max_tokens": 1000, "tools": []any{object{"name": "Read"}}, "messages": messages}},
 				"response": object{"body": b.usage(object{"id": fmt.Sprint("msg_", i), "model": b.model, "role": "assistant", "content": answer})},
@@ -142,7 +142,7 @@ func penTrace(s *story) map[string]string {
 	return map[string]string{"s.jsonl": strings.Join(lines, "\n")}
 }
 
-func penCline(s *story) map[string]string {
+func writeCline(s *story) map[string]string {
 	var messages []object
 	for i := range s.beats {
 		b := &s.beats[i]
@@ -157,7 +157,7 @@ func penCline(s *story) map[string]string {
 			add("user", []any{typed("text", b.user+b.summary)})
 			continue
 		}
-		answer, results := b.blocks(clineHands)
+		answer, results := b.blocks(clineCalls)
 		add("assistant", answer)
 		if len(results) > 0 {
 			add("user", results)
@@ -166,7 +166,7 @@ func penCline(s *story) map[string]string {
 	return map[string]string{"s.json": encoded(object{"version": 1, "agent": "lead", "sessionId": "s", "messages": messages})}
 }
 
-func penCodex(s *story) map[string]string {
+func writeCodex(s *story) map[string]string {
 	var lines []string
 	model := ""
 	for i := range s.beats {
@@ -196,7 +196,7 @@ func penCodex(s *story) map[string]string {
 			var results []object
 			for j := range b.acts {
 				a := &b.acts[j]
-				tool, args, result := codexHands(a)
+				tool, args, result := codexCalls(a)
 				kind, key := "function_call", "arguments"
 				if tool == "apply_patch" {
 					kind, key = "custom_tool_call", "input"
@@ -218,7 +218,7 @@ func penCodex(s *story) map[string]string {
 	return map[string]string{"s.jsonl": strings.Join(lines, "\n")}
 }
 
-func penCopilot(s *story) map[string]string {
+func writeCopilot(s *story) map[string]string {
 	lines := []string{encoded(object{"type": "session.start", "data": object{"sessionId": "s", "version": 1, "context": object{"cwd": "/home/me/project"}}, "id": "0", "timestamp": s.beats[0].clock()})}
 	model := ""
 	write := func(beats []beat, side string) {
@@ -240,13 +240,13 @@ func penCopilot(s *story) map[string]string {
 			}
 			calls := []object{}
 			for j := range b.acts {
-				tool, args, _ := copilotHands(&b.acts[j])
+				tool, args, _ := copilotCalls(&b.acts[j])
 				calls = append(calls, object{"toolCallId": b.acts[j].id, "name": tool, "arguments": args, "type": "function"})
 			}
 			add("assistant.message", object{"messageId": fmt.Sprint("m", len(lines)), "content": b.words, "toolRequests": calls})
 			for j := range b.acts {
 				if a := &b.acts[j]; !a.lost {
-					_, _, result := copilotHands(a)
+					_, _, result := copilotCalls(a)
 					add("tool.execution_complete", object{"toolCallId": a.id, "success": !a.failed, "result": object{"content": result}, "error": object{"message": result}})
 				}
 			}
@@ -268,7 +268,7 @@ func response(a *act, tool, result string) object {
 	return object{"functionResponse": object{"id": a.id, "name": tool, "response": object{key: result}}}
 }
 
-func penGemini(s *story) map[string]string {
+func writeGemini(s *story) map[string]string {
 	var messages []object
 	for i := range s.beats {
 		b := &s.beats[i]
@@ -281,7 +281,7 @@ func penGemini(s *story) map[string]string {
 			var calls []object
 			for j := range b.acts {
 				a := &b.acts[j]
-				tool, args, result := geminiHands(a)
+				tool, args, result := geminiCalls(a)
 				call := object{"id": a.id, "name": tool, "args": args, "status": "success"}
 				if !a.lost {
 					call["result"] = []any{response(a, tool, result)}
@@ -295,7 +295,7 @@ func penGemini(s *story) map[string]string {
 	return map[string]string{"s.json": encoded(object{"sessionId": "s", "projectHash": "abc", "messages": messages})}
 }
 
-func penQwen(s *story) map[string]string {
+func writeQwen(s *story) map[string]string {
 	var lines []string
 	var parent any
 	for i := range s.beats {
@@ -321,7 +321,7 @@ func penQwen(s *story) map[string]string {
 			}
 			for j := range b.acts {
 				a := &b.acts[j]
-				tool, args, result := geminiHands(a)
+				tool, args, result := geminiCalls(a)
 				parts = append(parts, object{"functionCall": object{"id": a.id, "name": tool, "args": args}})
 				if !a.lost {
 					results = append(results, response(a, tool, result))

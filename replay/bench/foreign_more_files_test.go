@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-func penPi(s *story) map[string]string {
+func writePi(s *story) map[string]string {
 	lines := []string{encoded(object{"type": "session", "version": 3, "id": "s", "timestamp": s.beats[0].clock(), "cwd": "/home/me/project"})}
 	var parent any
 	for i := range s.beats {
@@ -30,7 +30,7 @@ func penPi(s *story) map[string]string {
 				content = append(content, typed("text", b.words))
 			}
 			for j := range b.acts {
-				tool, args, _ := piHands(&b.acts[j])
+				tool, args, _ := piCalls(&b.acts[j])
 				content = append(content, object{"type": "toolCall", "id": b.acts[j].id, "name": tool, "arguments": args})
 			}
 			m := object{"role": "assistant", "content": content, "model": b.model}
@@ -40,7 +40,7 @@ func penPi(s *story) map[string]string {
 			add("message", object{"message": m})
 			for j := range b.acts {
 				a := &b.acts[j]
-				tool, _, result := piHands(a)
+				tool, _, result := piCalls(a)
 				content := []any{typed("text", result)}
 				if a.image {
 					content = append(content, object{"type": "image", "data": "AA==", "mimeType": "image/png"})
@@ -55,7 +55,7 @@ func penPi(s *story) map[string]string {
 }
 
 // called returns the calls in the form of Chat Completions.
-func (b *beat) called(h hands) []object {
+func (b *beat) called(h callForm) []object {
 	var calls []object
 	for i := range b.acts {
 		tool, args, _ := h(&b.acts[i])
@@ -64,7 +64,7 @@ func (b *beat) called(h hands) []object {
 	return calls
 }
 
-func penMini(s *story) map[string]string {
+func writeMini(s *story) map[string]string {
 	messages := []object{{"role": "system", "content": "You can use a shell."}}
 	for i := range s.beats {
 		b := &s.beats[i]
@@ -72,10 +72,10 @@ func penMini(s *story) map[string]string {
 			messages = append(messages, object{"role": "user", "content": b.user + b.summary})
 			continue
 		}
-		messages = append(messages, object{"role": "assistant", "content": b.words, "tool_calls": b.called(shellHands)})
+		messages = append(messages, object{"role": "assistant", "content": b.words, "tool_calls": b.called(shellCalls)})
 		for j := range b.acts {
 			if a := &b.acts[j]; !a.lost {
-				_, _, result := shellHands(a)
+				_, _, result := shellCalls(a)
 				messages = append(messages, object{"role": "tool", "tool_call_id": a.id, "content": result, "extra": object{"timestamp": b.at.Unix()}})
 			}
 		}
@@ -85,8 +85,8 @@ func penMini(s *story) map[string]string {
 	})}
 }
 
-func penSWE(s *story) map[string]string {
-	hands := editorHands("bash")
+func writeSWE(s *story) map[string]string {
+	calls := editorCalls("bash")
 	messages := []object{{"role": "system", "content": "You are an agent.", "agent": "main", "message_type": "system_prompt"}}
 	for i := range s.beats {
 		b := &s.beats[i]
@@ -94,10 +94,10 @@ func penSWE(s *story) map[string]string {
 			messages = append(messages, object{"role": "user", "content": []any{typed("text", b.user+b.summary)}, "agent": "main", "message_type": "observation"})
 			continue
 		}
-		messages = append(messages, object{"role": "assistant", "content": b.words, "thought": b.words, "agent": "main", "tool_calls": b.called(hands), "message_type": "action"})
+		messages = append(messages, object{"role": "assistant", "content": b.words, "thought": b.words, "agent": "main", "tool_calls": b.called(calls), "message_type": "action"})
 		for j := range b.acts {
 			if a := &b.acts[j]; !a.lost {
-				_, _, result := hands(a)
+				_, _, result := calls(a)
 				messages = append(messages, object{"role": "tool", "content": []any{typed("text", "OBSERVATION:\n"+result)}, "agent": "main", "message_type": "observation", "tool_call_ids": []string{a.id}})
 			}
 		}
@@ -108,8 +108,8 @@ func penSWE(s *story) map[string]string {
 	})}
 }
 
-func penOpenHands(s *story) map[string]string {
-	hands := editorHands("execute_bash")
+func writeOpenHands(s *story) map[string]string {
+	calls := editorCalls("execute_bash")
 	var events []object
 	for i := range s.beats {
 		b := &s.beats[i]
@@ -134,13 +134,13 @@ func penOpenHands(s *story) map[string]string {
 			add("agent", object{"action": "message", "args": object{"content": b.words}})
 			continue
 		}
-		answer := object{"id": fmt.Sprint("gen-", i), "model": b.model, "choices": []any{object{"message": object{"role": "assistant", "content": b.words, "tool_calls": b.called(hands)}}}}
+		answer := object{"id": fmt.Sprint("gen-", i), "model": b.model, "choices": []any{object{"message": object{"role": "assistant", "content": b.words, "tool_calls": b.called(calls)}}}}
 		if b.used > 0 {
 			answer["usage"] = object{"prompt_tokens": b.used, "completion_tokens": 9}
 		}
 		for j := range b.acts {
 			a := &b.acts[j]
-			tool, _, result := hands(a)
+			tool, _, result := calls(a)
 			at := len(events)
 			add("agent", object{"action": a.op, "args": object{}, "tool_call_metadata": object{"function_name": tool, "tool_call_id": a.id, "model_response": answer}})
 			if !a.lost {
@@ -177,7 +177,7 @@ func (s *story) opencode() []opencodeMessage {
 			}
 			for j := range b.acts {
 				a := &b.acts[j]
-				tool, args, result := opencodeHands(a)
+				tool, args, result := opencodeCalls(a)
 				state := object{"status": "completed", "input": args, "output": result}
 				if a.failed {
 					state = object{"status": "error", "input": args, "error": result}
@@ -198,7 +198,7 @@ func (s *story) opencode() []opencodeMessage {
 	return messages
 }
 
-func penOpencode(s *story) map[string]string {
+func writeOpencode(s *story) map[string]string {
 	var messages []object
 	for _, m := range s.opencode() {
 		messages = append(messages, object{"info": m.info, "parts": m.parts})
@@ -206,7 +206,7 @@ func penOpencode(s *story) map[string]string {
 	return map[string]string{"s.json": encoded(object{"info": object{"id": "ses_1", "projectID": "p", "directory": "/home/me/project", "version": "1.14.0"}, "messages": messages})}
 }
 
-func penOpencodeStore(s *story) map[string]string {
+func writeOpencodeStore(s *story) map[string]string {
 	files := map[string]string{"storage/session/p/ses_1.json": encoded(object{"id": "ses_1", "version": "1.0.1", "projectID": "p", "directory": "/home/me/project", "time": object{"created": 1767322800000}})}
 	for _, m := range s.opencode() {
 		id := m.info["id"].(string)

@@ -58,8 +58,8 @@ type shape struct {
 	gaps                       bool   // pauses that caches do not outlive
 }
 
-// teller invents a story.
-type teller struct {
+// generator invents a story.
+type generator struct {
 	shape
 	t     *rapid.T
 	s     story
@@ -76,9 +76,9 @@ var styles = []string{
 	"[stet: %d lines of %s, as the engine's own begin.",
 }
 
-// tell invents a story of this shape.
-func tell(t *rapid.T, s shape) *story {
-	w := &teller{shape: s, t: t, files: make(map[string][]string), clock: time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC), size: 15_000}
+// generate invents a story of this shape.
+func generate(t *rapid.T, s shape) *story {
+	w := &generator{shape: s, t: t, files: make(map[string][]string), clock: time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC), size: 15_000}
 	if w.model == "" {
 		w.model = "claude-sonnet-4-5"
 	}
@@ -105,7 +105,7 @@ func tell(t *rapid.T, s shape) *story {
 }
 
 // work returns so many answers, with words of the user between them.
-func (w *teller) work(steps int) []beat {
+func (w *generator) work(steps int) []beat {
 	beats := []beat{{at: w.tick(0), user: "Please put the garden in order."}}
 	for n := range steps {
 		switch rapid.IntRange(0, 9).Draw(w.t, "between") {
@@ -121,7 +121,7 @@ func (w *teller) work(steps int) []beat {
 	return beats
 }
 
-func (w *teller) answer(n int) beat {
+func (w *generator) answer(n int) beat {
 	b := beat{model: w.model}
 	if w.models > 1 {
 		b.model = fmt.Sprintf("%s-%d", w.model, n%w.models)
@@ -145,7 +145,7 @@ func (w *teller) answer(n int) beat {
 }
 
 // tick advances the clock by some seconds, or by much more.
-func (w *teller) tick(seconds int) time.Time {
+func (w *generator) tick(seconds int) time.Time {
 	if w.timeless {
 		return time.Time{}
 	}
@@ -160,7 +160,7 @@ func (w *teller) tick(seconds int) time.Time {
 	return w.clock
 }
 
-func (w *teller) act() act {
+func (w *generator) act() act {
 	w.calls++
 	a := act{id: fmt.Sprint("call_", w.calls), path: rapid.SampledFrom([]string{"garden.go", "beds/beans.go", "beds/peas.md"}).Draw(w.t, "file")}
 	if w.twice && w.calls > 1 && rapid.IntRange(0, 3).Draw(w.t, "again") == 0 {
@@ -182,7 +182,7 @@ func (w *teller) act() act {
 	return a
 }
 
-func (w *teller) read(a *act) {
+func (w *generator) read(a *act) {
 	lines := w.files[a.path]
 	a.op, a.from, a.whole, a.total = "read", 1, true, len(lines)
 	to := len(lines)
@@ -195,7 +195,7 @@ func (w *teller) read(a *act) {
 }
 
 // run makes the act a command that prints a report, changes nothing, or shows a file.
-func (w *teller) run(a *act) {
+func (w *generator) run(a *act) {
 	a.op, a.command = "run", rapid.SampledFrom([]string{"make", "make test", "git status", "go test ./...", "", "ls beds"}).Draw(w.t, "command")
 	if a.command == "" {
 		a.command, a.shown = "cat "+a.path, append([]string(nil), w.files[a.path]...)
@@ -212,7 +212,7 @@ func (w *teller) run(a *act) {
 	}
 }
 
-func (w *teller) edit(a *act) {
+func (w *generator) edit(a *act) {
 	lines := w.files[a.path]
 	if len(lines) == 0 {
 		w.write(a)
@@ -239,7 +239,7 @@ func (w *teller) edit(a *act) {
 	}
 }
 
-func (w *teller) write(a *act) {
+func (w *generator) write(a *act) {
 	var lines []string
 	for i := range rapid.IntRange(1, 40).Draw(w.t, "size") {
 		lines = append(lines, fmt.Sprintf("write %d sowed row %d", w.calls, i))

@@ -40,7 +40,7 @@ var shapes = map[string]shape{
 // written writes a story in a format, and reads it back.
 func written(t testing.TB, dir, format string, s *story) []*transcript.Session {
 	t.Helper()
-	files := pens[format](s)
+	files := formats[format](s)
 	for name, text := range files {
 		name = filepath.Join(dir, filepath.FromSlash(name))
 		if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
@@ -66,9 +66,9 @@ func written(t testing.TB, dir, format string, s *story) []*transcript.Session {
 	return all
 }
 
-// held checks the promises of lossless and adaptive on a session: no edit is lost, no pointer dangles, no cached byte changes,
+// checkPromises checks the promises of lossless and adaptive on a session: no edit is lost, no pointer dangles, no cached byte changes,
 // and the session is not dearer under any price rule. It returns how many tokens were left out, and how many there were.
-func held(t interface {
+func checkPromises(t interface {
 	Helper()
 	Errorf(string, ...any)
 }, s *transcript.Session) (saved, of int64) {
@@ -113,16 +113,16 @@ func held(t interface {
 
 // TRIM-16, TRIM-17: the promises hold for sessions of every format and shape, and not only for the recorded ones.
 func TestForeignShapes(t *testing.T) {
-	for i, format := range slices.Sorted(maps.Keys(pens)) {
+	for i, format := range slices.Sorted(maps.Keys(formats)) {
 		t.Run(format, func(t *testing.T) {
 			var saved, of int64
 			for j, name := range slices.Sorted(maps.Keys(shapes)) {
 				if (i+j)%replaytest.Sample != 0 {
 					continue
 				}
-				s := rapid.Custom(func(t *rapid.T) *story { return tell(t, shapes[name]) }).Example(len(name))
+				s := rapid.Custom(func(t *rapid.T) *story { return generate(t, shapes[name]) }).Example(len(name))
 				for _, session := range written(t, t.TempDir(), format, s) {
-					a, b := held(t, session)
+					a, b := checkPromises(t, session)
 					saved, of = saved+a, of+b
 				}
 				if t.Failed() {
@@ -140,9 +140,9 @@ func TestForeignShapes(t *testing.T) {
 // The same, for sessions that mix all shapes.
 func TestForeignSessions(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
-		format := rapid.SampledFrom(slices.Sorted(maps.Keys(pens))).Draw(r, "format")
+		format := rapid.SampledFrom(slices.Sorted(maps.Keys(formats))).Draw(r, "format")
 		some := rapid.Bool()
-		s := tell(r, shape{
+		s := generate(r, shape{
 			steps: rapid.IntRange(0, 24/replaytest.Sample).Draw(r, "steps"), mute: rapid.IntRange(0, 20).Draw(r, "mute") == 0,
 			twice: some.Draw(r, "twice"), lose: some.Draw(r, "lose"), pictures: some.Draw(r, "pictures"),
 			sides: some.Draw(r, "sides"), compacts: some.Draw(r, "compacts"), timeless: some.Draw(r, "timeless"),
@@ -150,7 +150,7 @@ func TestForeignSessions(t *testing.T) {
 			models: rapid.IntRange(0, 3).Draw(r, "models"), model: rapid.SampledFrom([]string{"", "gpt-5.1", "nobody-knows-it"}).Draw(r, "model"),
 		})
 		for _, session := range written(t, t.TempDir(), format, s) {
-			held(r, session)
+			checkPromises(r, session)
 		}
 	})
 }

@@ -64,7 +64,7 @@ func TestInterval(t *testing.T) {
 
 // If thinking is checked, messages that were sent stay as they are. Then policies can only deduplicate, and the other rules do
 // not run.
-func TestBoundRegime(t *testing.T) {
+func TestThinkingIsChecked(t *testing.T) {
 	adaptive, err := Ours(history.Config{})
 	if err != nil {
 		t.Fatal(err)

@@ -67,7 +67,7 @@ func TestFileToolsOverMCP(t *testing.T) {
 			stet("setup", a.name, "--write")
 			before := read(t, repo, bedsFile)
 
-			p := sitDown(t, repo, env)
+			p := startPerson(t, repo, env)
 			exit, said := run(t, repo, env, a.command(home, prompts[0], false))
 			p.leave(t)
 			if exit != 0 {
@@ -215,8 +215,8 @@ type person struct {
 	done          chan error
 }
 
-// sitDown starts "stet approve" in repo. It must start before the agent.
-func sitDown(t *testing.T, repo string, env []string) *person {
+// startPerson starts "stet approve" in repo. It must start before the agent.
+func startPerson(t *testing.T, repo string, env []string) *person {
 	t.Helper()
 	p := &person{cmd: exec.Command(os.Getenv(envStet), "approve", "--wait", "--root", repo), done: make(chan error, 1)}
 	p.cmd.Dir, p.cmd.Env = repo, env

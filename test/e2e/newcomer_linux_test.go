@@ -108,7 +108,7 @@ func platform() string {
 
 // Agents with providers of their own are permanently configured for the proxy. They end in the same way as without it, and less
 // is sent.
-func TestForGood(t *testing.T) {
+func TestPermanentProxy(t *testing.T) {
 	need(t)
 	for _, a := range []agent{
 		codex, opencode("chat", "local", "scripted"), pi("messages", "anthropic", bound), cline("messages", "anthropic", "claude-sonnet-4-5"),

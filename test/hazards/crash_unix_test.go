@@ -29,10 +29,10 @@ func TestKilled(t *testing.T) {
 	w := newWorld(t)
 	w.config = "unread = \"allow\"\n"
 	w.put("sub/f", crashText(0))
-	last, litter, during := 0, 0, 0
+	last, temporaryFiles, during := 0, 0, 0
 	for k := range kills {
 		a := w.agent()
-		if l := w.litter(); len(l) > 0 {
+		if l := w.temporaryFiles(); len(l) > 0 {
 			t.Fatalf("not swept: %v", l)
 		}
 		fuse := time.AfterFunc(time.Duration(rand.IntN(25_000))*time.Microsecond, func() { _ = a.cmd.Process.Kill() })
@@ -70,15 +70,15 @@ func TestKilled(t *testing.T) {
 		case err != nil && (fresh >= 0 || !errors.Is(err, fs.ErrNotExist)):
 			t.Fatalf("the new file was acknowledged: %v", err)
 		}
-		litter += len(w.litter())
+		temporaryFiles += len(w.temporaryFiles())
 	}
 	a := w.agent()
-	if l := w.litter(); len(l) > 0 {
+	if l := w.temporaryFiles(); len(l) > 0 {
 		t.Errorf("not swept: %v", l)
 	}
 	_ = a.Close() // writes the whole trail
 	w.run("audit", "--verify")
-	t.Logf("%d kills, %d temporary files swept, %d writes done and not acknowledged, 0 damaged", kills, litter, during)
+	t.Logf("%d kills, %d temporary files swept, %d writes done and not acknowledged, 0 damaged", kills, temporaryFiles, during)
 }
 
 // Row: mode 0600 during a write: the mode is never wider, not even for a moment, and the old mode is kept.

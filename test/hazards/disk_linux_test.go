@@ -67,8 +67,8 @@ func TestFullDisk(t *testing.T) {
 				default:
 					t.Fatalf("%d bytes: %.200s, and there are %d", size, r.raw, len(got))
 				}
-				if l := w.litter(); len(l) > 0 {
-					t.Fatalf("litter: %v", l)
+				if l := w.temporaryFiles(); len(l) > 0 {
+					t.Fatalf("temporary files: %v", l)
 				}
 			}
 			if full == 0 {

@@ -139,7 +139,7 @@ func TestLoopbackOnly(t *testing.T) {
 }
 
 // Row: another user of the machine: only this user can use the socket for answers and stet's state.
-func TestOthersOnTheMachine(t *testing.T) {
+func TestOtherUsersOfTheMachine(t *testing.T) {
 	w := newWorld(t)
 	w.attended = true
 	w.agent()

@@ -135,8 +135,8 @@ func (w *world) outside() {
 	}
 }
 
-// litter returns stet's temporary files in the workspace.
-func (w *world) litter() []string {
+// temporaryFiles returns stet's temporary files in the workspace.
+func (w *world) temporaryFiles() []string {
 	var found []string
 	err := filepath.WalkDir(w.dir, func(path string, d fs.DirEntry, err error) error {
 		if err == nil && strings.HasPrefix(d.Name(), ".stet-") {

@@ -81,8 +81,8 @@ func separateStates(t *testing.T) (acknowledged, refused int) {
 			refused++
 		}
 	}
-	if l := w.litter(); len(l) > 0 {
-		t.Errorf("litter: %v", l)
+	if l := w.temporaryFiles(); len(l) > 0 {
+		t.Errorf("temporary files: %v", l)
 	}
 	return acknowledged, refused
 }

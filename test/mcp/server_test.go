@@ -57,9 +57,9 @@ func says(text string, code tool.Code) func(context.Context, tool.Call) (*tool.P
 }
 
 // newServer returns stet's MCP server with the real approval handler, and tools with the names that the conformance suite knows.
-func newServer() (*mcpserver.Server, *desk, error) {
+func newServer() (*mcpserver.Server, *autoApprover, error) {
 	set := &tool.Set{}
-	there := &desk{queue: &approval.Queue{}, agreed: make(chan struct{}, 1)}
+	there := &autoApprover{queue: &approval.Queue{}, agreed: make(chan struct{}, 1)}
 	err := set.Add(
 		read("test_simple_text", anything, says(`{"success":true,"content":"This is a simple text response for testing."}`, "")),
 		read("test_error_handling", anything, says(`{"success":false,"error":"file_not_found: this is an error for testing"}`, tool.FileNotFound)),
@@ -141,14 +141,14 @@ func serveStdio() error {
 	return s.Serve(ctx, os.Stdin, os.Stdout)
 }
 
-// desk approves calls for a person, if the client cannot ask its user. It waits until the client calls the tool "agree", which
+// autoApprover approves calls for a person, if the client cannot ask its user. It waits until the client calls the tool "agree", which
 // says that the client has seen the pending call. Some clients do not know that tool, so desk waits for at most some seconds.
-type desk struct {
+type autoApprover struct {
 	queue  *approval.Queue
 	agreed chan struct{}
 }
 
-func (d *desk) agree(ctx context.Context, c tool.Call) (*tool.Plan, error) {
+func (d *autoApprover) agree(ctx context.Context, c tool.Call) (*tool.Plan, error) {
 	select {
 	case d.agreed <- struct{}{}:
 	default: // it was said before
@@ -156,7 +156,7 @@ func (d *desk) agree(ctx context.Context, c tool.Call) (*tool.Plan, error) {
 	return says(`{"success":true}`, "")(ctx, c)
 }
 
-func (d *desk) approveAll(ctx context.Context) {
+func (d *autoApprover) approveAll(ctx context.Context) {
 	sub := d.queue.Subscribe()
 	defer sub.Close()
 	for {

@@ -18,8 +18,8 @@ import (
 	"github.com/stet-dev/stet/web/webtest"
 )
 
-// house is a handler with everything behind it in memory, on a real server.
-type house struct {
+// rig is a handler with everything behind it in memory, on a real server.
+type rig struct {
 	*Handler
 	records record.Memory
 	server  *httptest.Server
@@ -42,10 +42,10 @@ func (p *people) holds(id string) (Person, bool) {
 	return Person{ID: id, Name: name, Admin: name != "guest"}, ok
 }
 
-func newHouse(t testing.TB) (*house, *people) {
+func newRig(t testing.TB) (*rig, *people) {
 	t.Helper()
 	known := &people{by: map[string]string{"A": "desk", "B": "lab", "G": "guest"}}
-	h := &house{}
+	h := &rig{}
 	h.Handler = &Handler{
 		Queue: new(approval.Queue), Authenticate: known.who, Holds: known.holds, Hosts: []string{"box.example"},
 		Sessions: &session.Hub{Store: new(session.Memory)}, Records: &h.records, Trail: &h.records,
@@ -65,7 +65,7 @@ type page struct {
 }
 
 // enter logs in.
-func (h *house) enter(t testing.TB, token string) *page {
+func (h *rig) enter(t testing.TB, token string) *page {
 	t.Helper()
 	p, err := webtest.Enter(t.Context(), nil, h.server.URL, token)
 	if err != nil {

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// hands translates an act into an agent's tool call and its result. args becomes JSON, or is a text.
-type hands func(a *act) (tool string, args any, result string)
+// callForm translates an act into an agent's tool call and its result. args becomes JSON, or is a text.
+type callForm func(a *act) (tool string, args any, result string)
 
 type object = map[string]any
 
@@ -38,8 +38,8 @@ func (a *act) file(path, offset, limit string) object {
 	return o
 }
 
-// handsOf returns hands for tools with these names and arguments.
-func handsOf(run string, read hands, edit, write string, path, old, put, content string) hands {
+// callFormOf returns the form of calls for tools with these names and arguments.
+func callFormOf(run string, read callForm, edit, write string, path, old, put, content string) callForm {
 	return func(a *act) (string, any, string) {
 		switch a.op {
 		case "read":
@@ -57,11 +57,11 @@ func handsOf(run string, read hands, edit, write string, path, old, put, content
 	}
 }
 
-var claudeHands = handsOf("Bash", func(a *act) (string, any, string) {
+var claudeCalls = callFormOf("Bash", func(a *act) (string, any, string) {
 	return "Read", a.file("file_path", "offset", "limit"), a.numbered("%6d→%s\n")
 }, "Edit", "Write", "file_path", "old_string", "new_string", "content")
 
-var opencodeHands = handsOf("bash", func(a *act) (string, any, string) {
+var opencodeCalls = callFormOf("bash", func(a *act) (string, any, string) {
 	note := fmt.Sprintf("(End of file - total %d lines)", a.total)
 	if a.from+len(a.shown)-1 < a.total {
 		note = fmt.Sprintf("(Showing lines %d-%d of %d. Use offset=%d to continue.)", a.from, a.from+len(a.shown)-1, a.total, a.from+len(a.shown))
@@ -70,24 +70,24 @@ var opencodeHands = handsOf("bash", func(a *act) (string, any, string) {
 		"<path>/home/me/project/" + a.path + "</path>\n<type>file</type>\n<content>\n" + a.numbered("%d: %s\n") + "\n\n" + note + "\n</content>"
 }, "edit", "write", "filePath", "oldString", "newString", "content")
 
-var geminiHands = handsOf("run_shell_command", func(a *act) (string, any, string) {
+var geminiCalls = callFormOf("run_shell_command", func(a *act) (string, any, string) {
 	return "read_file", object{"file_path": a.path, "start_line": a.from, "end_line": a.from + len(a.shown) - 1}, a.printed()
 }, "replace", "write_file", "file_path", "old_string", "new_string", "content")
 
-var piHands = handsOf("bash", func(a *act) (string, any, string) {
+var piCalls = callFormOf("bash", func(a *act) (string, any, string) {
 	return "read", a.file("path", "offset", "limit"), a.printed()
 }, "edit", "write", "path", "oldText", "newText", "content")
 
-var copilotHands = handsOf("bash", func(a *act) (string, any, string) {
+var copilotCalls = callFormOf("bash", func(a *act) (string, any, string) {
 	return "view", object{"path": a.path, "view_range": []int{a.from, a.from + len(a.shown) - 1}}, a.numbered("%d. %s\n")
 }, "edit", "create", "path", "old_str", "new_str", "file_text")
 
-// clineHands returns results as a list with an entry for each query.
-func clineHands(a *act) (string, any, string) {
+// clineCalls is the form of Cline. Its results are a list with an entry for each query.
+func clineCalls(a *act) (string, any, string) {
 	listed := func(query, text string) string {
 		return encoded([]object{{"query": query, "result": text, "success": !a.failed}})
 	}
-	tool, args, result := handsOf("run_commands", func(a *act) (string, any, string) {
+	tool, args, result := callFormOf("run_commands", func(a *act) (string, any, string) {
 		return "read_files", object{"files": []object{a.file("path", "start_line", "limit")}}, a.numbered("%d | %s\n")
 	}, "editor", "editor", "path", "old_text", "new_text", "new_text")(a)
 	if tool == "run_commands" {
@@ -96,10 +96,10 @@ func clineHands(a *act) (string, any, string) {
 	return tool, args, listed(a.path+a.command, result)
 }
 
-// editorHands has an editor tool with several commands.
-func editorHands(run string) hands {
+// editorCalls is the form of agents that have an editor tool with several commands.
+func editorCalls(run string) callForm {
 	return func(a *act) (string, any, string) {
-		tool, args, result := handsOf(run, func(a *act) (string, any, string) {
+		tool, args, result := callFormOf(run, func(a *act) (string, any, string) {
 			return "view", object{"path": a.path, "view_range": []int{a.from, a.from + len(a.shown) - 1}}, "Here's the result of running `cat -n` on " + a.path + ":\n" + a.numbered("%6d\t%s\n")
 		}, "str_replace", "create", "path", "old_str", "new_str", "file_text")(a)
 		if a.op != "run" {
@@ -109,8 +109,8 @@ func editorHands(run string) hands {
 	}
 }
 
-// shellHands has only a shell.
-func shellHands(a *act) (string, any, string) {
+// shellCalls is the form of agents that have only a shell.
+func shellCalls(a *act) (string, any, string) {
 	command := a.command
 	switch a.op {
 	case "read":
@@ -123,8 +123,8 @@ func shellHands(a *act) (string, any, string) {
 	return "bash", object{"command": command}, "<returncode>0</returncode>\n<output>\n" + a.printed() + "\n</output>"
 }
 
-// codexHands reads with a shell and edits with patches.
-func codexHands(a *act) (string, any, string) {
+// codexCalls is the form of Codex. It reads with a shell and edits with patches.
+func codexCalls(a *act) (string, any, string) {
 	lines := func(mark, text string) string {
 		return mark + strings.ReplaceAll(strings.TrimSuffix(text, "\n"), "\n", "\n"+mark) + "\n"
 	}
@@ -134,7 +134,7 @@ func codexHands(a *act) (string, any, string) {
 	case "write":
 		return "apply_patch", "*** Begin Patch\n*** Add File: " + a.path + "\n" + lines("+", a.new) + "*** End Patch", a.done()
 	}
-	_, args, _ := shellHands(a)
+	_, args, _ := shellCalls(a)
 	return "exec_command", encoded(object{"cmd": args.(object)["command"], "workdir": "/home/me/project"}),
 		"Chunk ID: 1\nWall time: 0.1 seconds\nProcess exited with code 0\nOriginal token count: 9\nOutput:\n" + a.printed() + "\n"
 }
