@@ -20,7 +20,7 @@ func TestTypeScript(t *testing.T) {
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no tests: %v", err)
 	}
-	h := newHouse(t)
+	h := newRig(t)
 	flags := nodeFlags(t)
 	for _, file := range files {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".test.js"), func(t *testing.T) {

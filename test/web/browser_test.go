@@ -19,7 +19,7 @@ import (
 )
 
 var (
-	serve    = flag.Bool("serve", false, "keep a house open until the test is interrupted")
+	serve    = flag.Bool("serve", false, "keep the server of the flows running until the test is interrupted")
 	pictures = flag.String("pictures", "", "draw the pictures of the documentation into this directory")
 	every    = flag.Bool("every", false, "with -pictures: draw every view")
 )
@@ -109,7 +109,7 @@ func need(t *testing.T) {
 // flow runs a flow of flows/*.mjs with a server of its own.
 func flow(t *testing.T, file, name string) {
 	need(t)
-	h := newHouse(t)
+	h := newRig(t)
 	control := httptest.NewServer(h.control())
 	t.Cleanup(func() {
 		control.CloseClientConnections()
@@ -131,7 +131,7 @@ func TestServe(t *testing.T) {
 	if !*serve {
 		t.Skip("only with -serve")
 	}
-	h := newHouse(t)
+	h := newRig(t)
 	if err := h.seed(t.Context(), names(false)); err != nil {
 		t.Fatal(err)
 	}

@@ -17,7 +17,7 @@ import (
 )
 
 // control is a handler with which a flow acts as an agent, as a person, or as another program.
-func (h *house) control() http.Handler {
+func (h *rig) control() http.Handler {
 	m := http.NewServeMux()
 	reply := func(w http.ResponseWriter, v any, err error) {
 		if err != nil {
@@ -150,7 +150,7 @@ func (h *house) control() http.Handler {
 }
 
 // opened waits until n questions are open.
-func (h *house) opened(ctx context.Context, n int) error {
+func (h *rig) opened(ctx context.Context, n int) error {
 	open, _, sub := h.queue.Watch(0)
 	defer func() { _ = sub.Close() }()
 	for now := len(open); now != n; {

@@ -40,7 +40,7 @@ func names(long bool) seeded {
 }
 
 // seed adds invented sessions and requests to the stores.
-func (h *house) seed(ctx context.Context, names seeded) error {
+func (h *rig) seed(ctx context.Context, names seeded) error {
 	say := func(role llm.Role, text string) session.Body {
 		return session.Message{Role: role, Parts: []llm.Part{{Kind: llm.Text, Text: text}}}
 	}
@@ -67,7 +67,7 @@ func (h *house) seed(ctx context.Context, names seeded) error {
 }
 
 // say adds a message to the first session of seed.
-func (h *house) say(ctx context.Context, text string) error {
+func (h *rig) say(ctx context.Context, text string) error {
 	found, err := session.Latest(ctx, h.hub, project)
 	if err != nil {
 		return err
@@ -80,7 +80,7 @@ func (h *house) say(ctx context.Context, text string) error {
 }
 
 // sayElsewhere adds a message to the session of another process. The first call begins that session.
-func (h *house) sayElsewhere(ctx context.Context, text string) error {
+func (h *rig) sayElsewhere(ctx context.Context, text string) error {
 	body := session.Message{Role: llm.User, Parts: []llm.Part{{Kind: llm.Text, Text: text}}}
 	found, err := session.Latest(ctx, h.elsewhere, elsewhere)
 	if errors.Is(err, session.ErrNotFound) {

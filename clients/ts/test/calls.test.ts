@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ToolError } from '../src/index.ts'
-import { aborted, failure, gate, Memory, newSite } from './house.ts'
+import { aborted, failure, gate, Memory, newSite } from './rig.ts'
 
 test('an agent reads and writes, and a person decides on the write', async () => {
   const site = await newSite()

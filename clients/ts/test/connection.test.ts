@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { aborted, failure, gate, Memory, newSite } from './house.ts'
+import { aborted, failure, gate, Memory, newSite } from './rig.ts'
 
 test('the result of a call arrives over another connection than the call went', async () => {
   const site = await newSite()

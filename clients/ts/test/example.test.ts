@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { after, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { failure, newSite } from './house.ts'
+import { failure, newSite } from './rig.ts'
 
 const above = await mkdtemp(join(tmpdir(), 'stet-example-'))
 const folder = join(above, 'project')

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { gate, Memory, newSite } from './house.ts'
+import { gate, Memory, newSite } from './rig.ts'
 
 // A connection that is dead and does not know it: a WebSocket of a browser cannot
 // be asked whether it lives.

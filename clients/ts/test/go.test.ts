@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { failure, newSite } from './house.ts'
+import { failure, newSite } from './rig.ts'
 
 test("an agent at stet's own host", async () => {
   const site = await newSite()

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { failure, Memory, newSite } from './house.ts'
+import { failure, Memory, newSite } from './rig.ts'
 
 const line = 'größe 日本 🌱\n'
 

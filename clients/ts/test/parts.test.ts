@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { Assembly, split } from '../src/parts.ts'
 import type { Part } from '../src/wire.gen.ts'
-import { failure, Memory, newSite } from './house.ts'
+import { failure, Memory, newSite } from './rig.ts'
 
 const bytes = (text: string) => new TextEncoder().encode(text)
 

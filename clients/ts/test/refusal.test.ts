@@ -3,7 +3,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
 import { GatewayError } from '../src/index.ts'
-import { Memory, newSite } from './house.ts'
+import { Memory, newSite } from './rig.ts'
 
 /** What a connection is refused with. */
 async function refusal(connecting: Promise<unknown>): Promise<GatewayError> {

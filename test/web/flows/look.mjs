@@ -20,16 +20,16 @@ const there = {
 }
 
 /** In each theme, every view has what assistive technology needs: names, roles and contrast. */
-async function accessible(colorScheme, size, { house, enter, assert, axe }) {
-  await house.seed()
-  await house.write('a.txt', 'a\nb\n')
-  await house.call('read_file', { path: 'a.txt' })
+async function accessible(colorScheme, size, { rig, enter, assert, axe }) {
+  await rig.seed()
+  await rig.write('a.txt', 'a\nb\n')
+  await rig.call('read_file', { path: 'a.txt' })
   const page = await enter(null, { colorScheme, ...size })
   const check = async (what) => assert.deepEqual(await axe(page), [], `${what}, ${colorScheme}`)
-  await page.goto(house.base)
+  await page.goto(rig.base)
   await page.getByLabel('Token').waitFor()
   await check('the login')
-  await page.goto(`${house.base}/#token=token-of-desk`)
+  await page.goto(`${rig.base}/#token=token-of-desk`)
   await page.getByText('No agent waits for you.').waitFor()
   await check('nothing open')
   for (const name of ['Files', 'Audit']) {
@@ -38,7 +38,7 @@ async function accessible(colorScheme, size, { house, enter, assert, axe }) {
     await check(name)
   }
   await go(page, 'Approvals')
-  const call = house.call('write_file', { path: 'a.txt', content: `${colorScheme}\nb\n\u202e` })
+  const call = rig.call('write_file', { path: 'a.txt', content: `${colorScheme}\nb\n\u202e` })
   await page.getByRole('link', { name: /a\.txt/ }).click()
   await ready(page)
   await check('a question')
@@ -62,7 +62,7 @@ async function accessible(colorScheme, size, { house, enter, assert, axe }) {
   await page.getByRole('link', { name: /retry budget/ }).click()
   await page.getByText('No. Keep it small.').waitFor()
   await check('a session')
-  await page.goto(`${house.base}/#/sessions/${encodeURIComponent('~' + short.timeline)}`)
+  await page.goto(`${rig.base}/#/sessions/${encodeURIComponent('~' + short.timeline)}`)
   await page.getByText('4 texts left out').first().click()
   await check('a timeline')
   for (const name of ['Savings', 'Settings']) {
@@ -78,8 +78,8 @@ export const lightPhone = (t) => accessible('light', phone, t)
 export const darkPhone = (t) => accessible('dark', phone, t)
 
 /** With short and long names, no view is wider than the screen, no table needs to be scrolled to the side, and no text is cut off. */
-export async function fits({ house, enter, assert }) {
-  const first = await prepare(house, enter, long)
+export async function fits({ rig, enter, assert }) {
+  const first = await prepare(rig, enter, long)
   await first.close()
   for (const size of [{}, tablet, phone]) {
     const page = await enter('desk', size)
@@ -102,11 +102,11 @@ export async function fits({ house, enter, assert }) {
       await there[name](page)
       await check(name)
     }
-    await page.goto(`${house.base}/#/sessions`)
+    await page.goto(`${rig.base}/#/sessions`)
     await page.getByRole('link', { name: /retry budget/ }).click()
     await page.getByText('No. Keep it small.').waitFor()
     await check('a session')
-    await page.goto(`${house.base}/#/sessions/${encodeURIComponent('~' + long.timeline)}`)
+    await page.goto(`${rig.base}/#/sessions/${encodeURIComponent('~' + long.timeline)}`)
     await page.getByText('4 texts left out').first().click()
     await check('a timeline')
   }
@@ -122,17 +122,17 @@ const long = {
 const short = { dir: '', client: '', timeline: 'example-agent-20', sessions: ['session-1', 'session-2'] }
 
 /** prepare adds data for every view, and leaves two questions open. */
-async function prepare(house, enter, names = short) {
+async function prepare(rig, enter, names = short) {
   const { dir, client, sessions } = names
-  await house.seed(names === long)
+  await rig.seed(names === long)
   const source = (change) => Array.from({ length: 44 }, (_, i) => change(i + 1)).join('')
   const before = source((i) => (i % 6 === 1 ? `// step${i} does its part.\n` : i % 6 === 2 ? `func step${i}(ctx context.Context) error {\n` : i % 6 === 5 ? '}\n' : i % 6 === 0 ? '\n' : '\treturn upload(ctx, retry)\n'))
   const after = before
     .replace('step8(ctx context.Context)', 'step8(ctx context.Context, n int)')
     .replace('upload(ctx, retry)', 'upload(ctx, budget(n))')
     .replace('// step37 does its part.\n', '// step37 does its part, five times at most.\n// It then gives up.\n')
-  const call = (tool, args, session = sessions[0]) => house.call(tool, args, session, client)
-  await house.write(dir + 'internal/upload/retry.go', before)
+  const call = (tool, args, session = sessions[0]) => rig.call(tool, args, session, client)
+  await rig.write(dir + 'internal/upload/retry.go', before)
   const page = await enter()
   for (const path of ['internal/upload/budget.go', 'internal/upload/budget_test.go', 'docs/limits.md']) {
     const done = call('write_file', { path: dir + path, content: before, create_dirs: true })
@@ -140,7 +140,7 @@ async function prepare(house, enter, names = short) {
     await page.locator('.answers button.primary:not([disabled])').click()
     await done
   }
-  await house.write(dir + 'docs/limits.md', 'Changed by hand.\n')
+  await rig.write(dir + 'docs/limits.md', 'Changed by hand.\n')
   const refused = call('write_file', { path: dir + 'Makefile', content: 'all:\n' })
   await page.locator('.question h1', { hasText: 'Makefile' }).waitFor()
   await ready(page)
@@ -149,9 +149,9 @@ async function prepare(house, enter, names = short) {
   await call('read_file', { path: '../secrets' })
   await call('read_file', { path: dir + 'internal/upload/retry.go' })
   call('write_file', { path: dir + 'internal/upload/retry.go', content: after }).catch(() => {})
-  await house.opened(1)
+  await rig.opened(1)
   call('write_file', { path: dir + 'docs/uploads.md', content: '# Uploads\n\nAn upload retries five times.\n', create_dirs: true }, sessions[1]).catch(() => {})
-  await house.opened(2)
+  await rig.opened(2)
   return page
 }
 
@@ -159,18 +159,18 @@ async function prepare(house, enter, names = short) {
 const documented = ['approvals-light', 'approvals-dark', 'phone-light', 'phone-dark', 'session-light', 'timeline-dark', 'savings-light', 'files-dark']
 
 /** pictures draws the pictures of the documentation as small WebP. If all are wanted, it draws every view as PNG. */
-export async function pictures({ house, enter, save }) {
-  const names = house.every ? long : short
-  const first = await prepare(house, enter, names)
+export async function pictures({ rig, enter, save }) {
+  const names = rig.every ? long : short
+  const first = await prepare(rig, enter, names)
   await first.close()
   for (const colorScheme of ['light', 'dark']) {
-    for (const [kind, size] of [['', {}], ['phone-', phone], ...(house.every ? [['tablet-', tablet]] : [])]) {
+    for (const [kind, size] of [['', {}], ['phone-', phone], ...(rig.every ? [['tablet-', tablet]] : [])]) {
       const page = await enter('desk', { colorScheme, reducedMotion: 'reduce', ...size })
       const draw = async (view) => {
         const name = `${kind}${view}-${colorScheme}`
         const documents = documented.find((d) => d === name || (d === `phone-${colorScheme}` && name === `phone-approvals-${colorScheme}`))
         await page.mouse.move(0, 0)
-        if (house.every) await page.screenshot({ path: `${house.pictures}/${name}.png` })
+        if (rig.every) await page.screenshot({ path: `${rig.pictures}/${name}.png` })
         else if (documents) await save(page, documents)
       }
       if (size === phone) await draw('list')
@@ -181,7 +181,7 @@ export async function pictures({ house, enter, save }) {
       await page.getByRole('link', { name: /retry budget/ }).click()
       await page.getByText('No. Keep it small.').waitFor()
       await draw('session')
-      await page.goto(`${house.base}/#/sessions/${encodeURIComponent('~' + names.timeline)}`)
+      await page.goto(`${rig.base}/#/sessions/${encodeURIComponent('~' + names.timeline)}`)
       await page.getByText('2 texts left out').last().click()
       await page.locator('.page').evaluate((e) => (e.scrollTop = 0))
       await draw('timeline')

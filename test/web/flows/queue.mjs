@@ -1,7 +1,7 @@
 // What people do with questions.
 
-const write = (house, path, content, session) => house.call('write_file', { path, content, create_dirs: true }, session)
-const read = (house, path, session) => house.call('read_file', { path }, session)
+const write = (rig, path, content, session) => rig.call('write_file', { path, content, create_dirs: true }, session)
+const read = (rig, path, session) => rig.call('read_file', { path }, session)
 const button = (page, name) => page.locator('.answers').getByRole('button', { name })
 const item = (page, path) => page.getByRole('region', { name: 'Open questions' }).getByRole('link', { name: path })
 const done = (page, text) => page.locator('.done li', { hasText: text }).first().waitFor()
@@ -13,27 +13,27 @@ const numbered = (n, change = (i, line) => line) =>
   Array.from({ length: n }, (_, i) => change(i + 1, `line ${i + 1}`) + '\n').join('')
 
 /** An agent waits; a person sees the difference and approves. (FILE-6) */
-export async function approve({ house, enter, assert }) {
-  await house.write('hello.txt', 'one\ntwo\n')
-  await read(house, 'hello.txt')
+export async function approve({ rig, enter, assert }) {
+  await rig.write('hello.txt', 'one\ntwo\n')
+  await read(rig, 'hello.txt')
   const page = await enter()
-  const result = write(house, 'hello.txt', 'one\n2\n')
+  const result = write(rig, 'hello.txt', 'one\n2\n')
   await page.locator('.row.added', { hasText: '2' }).waitFor()
   await page.locator('.row.removed', { hasText: 'two' }).waitFor()
-  assert.equal(await house.read('hello.txt'), 'one\ntwo\n')
+  assert.equal(await rig.read('hello.txt'), 'one\ntwo\n')
   await ready(page)
   await button(page, /^Approve/).click()
   const { text, code } = await result
   assert.equal(code, '', text)
-  assert.equal(await house.read('hello.txt'), 'one\n2\n')
+  assert.equal(await rig.read('hello.txt'), 'one\n2\n')
   await done(page, 'approved by desk')
-  assert.ok((await house.trail()).some((e) => e.by === 'person desk' && e.decision === 'approved' && e.outcome === 'ok'))
+  assert.ok((await rig.trail()).some((e) => e.by === 'person desk' && e.decision === 'approved' && e.outcome === 'ok'))
 }
 
 /** The person's words reach the agent, and nothing is written. (FILE-6) */
-export async function reject({ house, enter, assert }) {
+export async function reject({ rig, enter, assert }) {
   const page = await enter()
-  const result = write(house, 'a.txt', 'x\n')
+  const result = write(rig, 'a.txt', 'x\n')
   await ready(page)
   await button(page, /^Reject/).click()
   await page.getByRole('textbox').fill('Put it below docs, "please" <now>')
@@ -41,30 +41,30 @@ export async function reject({ house, enter, assert }) {
   const { text, code } = await result
   assert.equal(code, 'user_rejected')
   assert.match(JSON.parse(text).error, /Put it below docs, "please" <now>/)
-  assert.equal(await house.read('a.txt'), null)
+  assert.equal(await rig.read('a.txt'), null)
   await done(page, 'rejected by desk')
 }
 
 /** Some of the changes are made, others are not. */
-export async function hunks({ house, enter, assert }) {
-  await house.write('a.txt', numbered(90))
-  await read(house, 'a.txt')
+export async function hunks({ rig, enter, assert }) {
+  await rig.write('a.txt', numbered(90))
+  await read(rig, 'a.txt')
   const page = await enter()
-  const result = write(house, 'a.txt', numbered(90, (i, line) => (i % 40 === 5 ? `${line} changed` : line)))
+  const result = write(rig, 'a.txt', numbered(90, (i, line) => (i % 40 === 5 ? `${line} changed` : line)))
   await ready(page)
   const second = page.getByRole('checkbox', { name: /^Change 2/ })
   await second.uncheck()
   await button(page, 'Approve 2 of 3 changes').click()
   const { text, code } = await result
   assert.equal(code, '', text)
-  assert.equal(await house.read('a.txt'), numbered(90, (i, line) => (i === 5 || i === 85 ? `${line} changed` : line)))
-  assert.ok((await house.trail()).some((e) => e.decision === 'edited' && e.by === 'person desk'))
+  assert.equal(await rig.read('a.txt'), numbered(90, (i, line) => (i === 5 || i === 85 ? `${line} changed` : line)))
+  assert.ok((await rig.trail()).some((e) => e.decision === 'edited' && e.by === 'person desk'))
 }
 
 /** A person changes the text before it is written; every other byte stays, line ends too. */
-export async function edit({ house, enter, assert }) {
+export async function edit({ rig, enter, assert }) {
   const page = await enter()
-  const result = write(house, 'a.txt', 'first\r\nsecond\nthird')
+  const result = write(rig, 'a.txt', 'first\r\nsecond\nthird')
   await ready(page)
   await button(page, /^Edit/).click()
   const text = page.getByRole('textbox', { name: 'the text that would be written' })
@@ -73,14 +73,14 @@ export async function edit({ house, enter, assert }) {
   await page.keyboard.type(' and last')
   await button(page, 'Approve what I edited').click()
   assert.equal((await result).code, '')
-  assert.equal(await house.read('a.txt'), 'first\r\nsecond\nthird and last')
+  assert.equal(await rig.read('a.txt'), 'first\r\nsecond\nthird and last')
   await done(page, 'edited and approved by desk')
 }
 
 /** An edited text is not lost if the person leaves it by mistake. */
-export async function discard({ house, enter }) {
+export async function discard({ rig, enter }) {
   const page = await enter()
-  write(house, 'a.txt', 'x\n').catch(() => {})
+  write(rig, 'a.txt', 'x\n').catch(() => {})
   await ready(page)
   await button(page, /^Edit/).click()
   await page.getByRole('textbox', { name: 'the text that would be written' }).click()
@@ -94,10 +94,10 @@ export async function discard({ house, enter }) {
 }
 
 /** A pattern also answers other open questions, and later ones. (FILE-6) */
-export async function pattern({ house, enter, assert }) {
+export async function pattern({ rig, enter, assert }) {
   const page = await enter()
-  const first = write(house, 'docs/a.md', 'a\n')
-  const other = write(house, 'docs/b.md', 'b\n')
+  const first = write(rig, 'docs/a.md', 'a\n')
+  const other = write(rig, 'docs/b.md', 'b\n')
   await item(page, 'docs/b.md').waitFor()
   await item(page, 'docs/a.md').click()
   await ready(page)
@@ -106,14 +106,14 @@ export async function pattern({ house, enter, assert }) {
   assert.equal(await input.inputValue(), 'docs/**')
   await page.getByRole('button', { name: 'Approve', exact: true }).click()
   assert.deepEqual([(await first).code, (await other).code], ['', ''])
-  assert.equal((await write(house, 'docs/c.md', 'c\n')).code, '')
+  assert.equal((await write(rig, 'docs/c.md', 'c\n')).code, '')
   await done(page, 'approved by pattern by desk')
 }
 
 /** If a pattern does not match the path, the page says so, and the question stays open. */
-export async function badPattern({ house, enter }) {
+export async function badPattern({ rig, enter }) {
   const page = await enter()
-  write(house, 'docs/a.md', 'a\n').catch(() => {})
+  write(rig, 'docs/a.md', 'a\n').catch(() => {})
   await ready(page)
   await button(page, /^Pattern/).click()
   await page.getByRole('textbox', { name: 'Pattern' }).fill('src/*')
@@ -123,40 +123,40 @@ export async function badPattern({ house, enter }) {
 }
 
 /** A person approves all further writes of the session. */
-export async function session({ house, enter, assert }) {
+export async function session({ rig, enter, assert }) {
   const page = await enter()
-  const first = write(house, 'a.txt', 'a\n')
+  const first = write(rig, 'a.txt', 'a\n')
   await ready(page)
   await button(page, /^Session/).click()
   await page.getByRole('button', { name: 'Approve all of it' }).click()
   assert.equal((await first).code, '')
-  assert.equal((await write(house, 'b.txt', 'b\n')).code, '')
+  assert.equal((await write(rig, 'b.txt', 'b\n')).code, '')
 }
 
 /** Two people look at one question: the first answer counts, and the other person sees who gave it. */
-export async function people({ house, enter, assert }) {
+export async function people({ rig, enter, assert }) {
   const [desk, lab] = [await enter('desk'), await enter('lab')]
-  const result = write(house, 'a.txt', 'a\n')
+  const result = write(rig, 'a.txt', 'a\n')
   await Promise.all([ready(desk), ready(lab)])
   await button(lab, /^Approve/).click()
   assert.equal((await result).code, '')
   await desk.getByText('No longer open: approved by lab').waitFor()
   assert.equal(await button(desk, /^Approve/).count(), 0)
   await desk.keyboard.press('a') // the key answers no question
-  assert.ok((await house.trail()).some((e) => e.by === 'person lab' && e.outcome === 'ok'))
+  assert.ok((await rig.trail()).some((e) => e.by === 'person lab' && e.outcome === 'ok'))
 }
 
 /** The connection is lost, and questions open and close in that time. Then the page shows the current ones. */
-export async function reconnect({ house, enter, assert }) {
+export async function reconnect({ rig, enter, assert }) {
   const [desk, lab] = [await enter('desk'), await enter('lab')]
-  const first = write(house, 'a.txt', 'a\n')
+  const first = write(rig, 'a.txt', 'a\n')
   await Promise.all([ready(desk), ready(lab)])
-  await house.down()
+  await rig.down()
   await desk.getByText('No connection to stet').waitFor()
-  const second = write(house, 'b.txt', 'b\n', 'session-2')
+  const second = write(rig, 'b.txt', 'b\n', 'session-2')
   await button(desk, /^Approve/).click()
   await desk.getByRole('alert').getByText('stet cannot be reached').waitFor()
-  await house.up()
+  await rig.up()
   await item(desk, 'b.txt').waitFor()
   await desk.getByText('No connection to stet').waitFor({ state: 'detached' })
   await ready(desk)
@@ -174,18 +174,18 @@ export async function reconnect({ house, enter, assert }) {
  * so, and sends only hellos. stet refuses later what the program has received, and the
  * page continues when stet runs again.
  */
-export async function impostor({ house, enter, assert }) {
+export async function impostor({ rig, enter, assert }) {
   const page = await enter()
-  const result = write(house, 'a.txt', 'a\n')
+  const result = write(rig, 'a.txt', 'a\n')
   await ready(page)
-  await house.impostor()
+  await rig.impostor()
   await page.getByRole('alert').getByText('This is not the stet that you logged in to').waitFor()
   await button(page, /^Approve/).click()
   await page.getByRole('alert').getByText('Nothing is sent to it').nth(1).waitFor() // for the answer that failed
   await button(page, /^Edit/).click() // needs a script, and the other program would send its own
   for (const view of ['Savings', 'Approvals']) await page.getByRole('link', { name: view }).click()
-  assert.deepEqual((await house.restart()) ?? [], [], 'the replay was taken')
-  const stolen = (await house.stolen()).filter((s) => s.URI !== '/favicon.svg') // the browser itself loads this one
+  assert.deepEqual((await rig.restart()) ?? [], [], 'the replay was taken')
+  const stolen = (await rig.stolen()).filter((s) => s.URI !== '/favicon.svg') // the browser itself loads this one
   assert.ok(stolen.length > 0)
   for (const s of stolen) {
     assert.equal(s.URI, '/api/hello')
@@ -201,7 +201,7 @@ export async function impostor({ house, enter, assert }) {
 }
 
 /** A new page at another server, with the login of stet, asks for no token. */
-export async function impostorAtBegin({ house, enter }) {
+export async function impostorAtBegin({ rig, enter }) {
   const page = await enter()
   await page.route('**/api/hello', (route) => route.fulfill({ json: { channel: 'mine', mac: 'mine' } }))
   await page.reload()
@@ -215,10 +215,10 @@ export async function impostorAtBegin({ house, enter }) {
 }
 
 /** After a restart of stet people are still logged in, in an open page and in a new one. */
-export async function restart({ house, enter, assert }) {
+export async function restart({ rig, enter, assert }) {
   const page = await enter()
-  await house.restart()
-  const result = write(house, 'a.txt', 'a\n')
+  await rig.restart()
+  const result = write(rig, 'a.txt', 'a\n')
   await ready(page)
   await button(page, /^Approve/).click()
   assert.equal((await result).code, '')
@@ -227,11 +227,11 @@ export async function restart({ house, enter, assert }) {
 }
 
 /** At an http address of another machine, browsers have no crypto.subtle. */
-export async function noSubtle({ house, enter, assert }) {
+export async function noSubtle({ rig, enter, assert }) {
   const page = await enter(null)
   await page.addInitScript(() => Object.defineProperty(crypto, 'subtle', { value: undefined }))
-  await page.goto(`${house.base}/#token=token-of-desk`)
-  const result = write(house, 'a.txt', 'a\n')
+  await page.goto(`${rig.base}/#token=token-of-desk`)
+  const result = write(rig, 'a.txt', 'a\n')
   await ready(page)
   await page.reload()
   await ready(page)
@@ -240,18 +240,18 @@ export async function noSubtle({ house, enter, assert }) {
 }
 
 /** The page reports once what opened and closed while there was no connection, and who closed it. */
-export async function missed({ house, enter, assert }) {
+export async function missed({ rig, enter, assert }) {
   const page = await enter()
-  write(house, 'a.txt', 'a\n').catch(() => {})
+  write(rig, 'a.txt', 'a\n').catch(() => {})
   await ready(page)
-  await house.down()
+  await rig.down()
   await page.getByText('No connection to stet').waitFor()
-  write(house, 'b.txt', 'b\n', 'session-2').catch(() => {})
-  await house.opened(2)
-  await house.answer()
-  write(house, 'c.txt', 'c\n', 'session-3').catch(() => {})
-  await house.opened(1)
-  await house.up()
+  write(rig, 'b.txt', 'b\n', 'session-2').catch(() => {})
+  await rig.opened(2)
+  await rig.answer()
+  write(rig, 'c.txt', 'c\n', 'session-3').catch(() => {})
+  await rig.opened(1)
+  await rig.up()
   await page.getByText('No longer open: rejected by lab').waitFor() // the visible question
   await item(page, 'c.txt').waitFor()
   assert.deepEqual(await page.locator('.done li').allInnerTexts(), ['b.txt rejected by lab', 'a.txt rejected by lab'])
@@ -263,9 +263,9 @@ export async function missed({ house, enter, assert }) {
 }
 
 /** A tool of another program: its arguments are shown with escapes, and no path is invented. */
-export async function outside({ house, enter, assert, axe }) {
+export async function outside({ rig, enter, assert, axe }) {
   const page = await enter()
-  const verdict = house.outside()
+  const verdict = rig.outside()
   await page.getByRole('region', { name: 'arguments' }).getByText('<b>stage</b>\\u202e').waitFor()
   await page.locator('.warning', { hasText: 'not confined to the workspace' }).waitFor()
   await ready(page)
@@ -278,9 +278,9 @@ export async function outside({ house, enter, assert, axe }) {
 }
 
 /** A dialog shows which keys there are. */
-export async function keys({ house, enter }) {
+export async function keys({ rig, enter }) {
   const page = await enter()
-  write(house, 'a.txt', 'a\n').catch(() => {})
+  write(rig, 'a.txt', 'a\n').catch(() => {})
   await ready(page)
   await page.keyboard.press('?')
   await page.getByRole('dialog', { name: 'Keys' }).getByText('edit before approving').waitFor()
@@ -291,27 +291,27 @@ export async function keys({ house, enter }) {
 }
 
 /** There are more tabs than a browser allows connections. All get events, also after the tab with the stream is closed. */
-export async function tabs({ house, enter, assert }) {
+export async function tabs({ rig, enter, assert }) {
   const first = await enter()
   const all = [first]
   while (all.length < 8) {
     const tab = await first.context().newPage()
-    await tab.goto(house.base)
+    await tab.goto(rig.base)
     await tab.getByText('No agent waits for you.').waitFor()
     all.push(tab)
   }
-  const result = write(house, 'a.txt', 'a\n')
+  const result = write(rig, 'a.txt', 'a\n')
   for (const tab of all) await tab.bringToFront().then(() => ready(tab))
   await button(all[7], /^Approve/).click()
   assert.equal((await result).code, '')
   for (const tab of all.slice(0, 7)) await tab.getByText('No longer open: approved by desk').waitFor()
   await first.close()
-  write(house, 'b.txt', 'b\n').catch(() => {})
+  write(rig, 'b.txt', 'b\n').catch(() => {})
   for (const tab of all.slice(1)) await item(tab, 'b.txt').waitFor()
 }
 
 /** A late answer about the open questions does not remove questions that were opened after it. */
-export async function late({ house, enter }) {
+export async function late({ rig, enter }) {
   const page = await enter(null)
   let held = false
   let asked
@@ -323,11 +323,11 @@ export async function late({ house, enter }) {
     }
     held = true
     const answer = await route.fetch() // no question is open
-    write(house, 'a.txt', 'a\n').catch(() => {})
+    write(rig, 'a.txt', 'a\n').catch(() => {})
     await item(page, 'a.txt').waitFor()
     await route.fulfill({ response: answer })
   })
-  await page.goto(`${house.base}/#token=token-of-desk`)
+  await page.goto(`${rig.base}/#token=token-of-desk`)
   await ready(page)
   await again // the page has asked again
   await ready(page)
@@ -335,12 +335,12 @@ export async function late({ house, enter }) {
 }
 
 /** 10,000 lines are shown with few elements, and can be scrolled to the end. */
-export async function large({ house, enter, assert }) {
+export async function large({ rig, enter, assert }) {
   const most = 10_000
-  await house.write('big.txt', numbered(most))
-  await read(house, 'big.txt')
+  await rig.write('big.txt', numbered(most))
+  await read(rig, 'big.txt')
   const page = await enter()
-  const result = write(house, 'big.txt', numbered(most, (_, line) => line + ' is another one'))
+  const result = write(rig, 'big.txt', numbered(most, (_, line) => line + ' is another one'))
   await page.locator('.row.added').first().waitFor()
   assert.ok((await page.locator('.row').count()) < 400)
   const pane = page.getByRole('region', { name: 'after' })
@@ -355,7 +355,7 @@ export async function large({ house, enter, assert }) {
 }
 
 /** Markup, control characters and characters that change the direction of text are shown with escapes. */
-export async function hostile({ house, enter, assert }) {
+export async function hostile({ rig, enter, assert }) {
   const evil = [
     '<img src=x onerror="window.owned=1"><script>window.owned=1</script>',
     'access = "user\u202e \u2066// admin only\u2069 \u2066"',
@@ -364,7 +364,7 @@ export async function hostile({ house, enter, assert }) {
   ].join('\n')
   const page = await enter()
   const path = 'docs/<b>bold</b>\u202etxt.exe'
-  write(house, path, evil + '\n', 'session <i>1</i>').catch(() => {})
+  write(rig, path, evil + '\n', 'session <i>1</i>').catch(() => {})
   await page.locator('.row.added').first().waitFor()
   const shown = await page.locator('.pane').innerText()
   for (const text of ['<img src=x onerror=', '\\u202e', '\\u2066', '\\x07', '\\x1b[31m', '\\x00', '\\u200b', '\\U000e0041', '</code></div>', '&lt;b&gt;']) {
@@ -375,14 +375,14 @@ export async function hostile({ house, enter, assert }) {
   assert.equal(await page.evaluate(() => window.owned), undefined)
   assert.equal(await page.locator('main img, main b b, main i').count(), 0)
   await page.locator('.warning', { hasText: 'characters that are not seen' }).waitFor()
-  await page.goto(`${house.base}/#/audit`)
+  await page.goto(`${rig.base}/#/audit`)
   assert.ok(!(await page.title()).includes('\u202e'))
 }
 
 /** Hostile characters of a text are shown with escapes in the editor, too. */
-export async function hostileEditor({ house, enter, assert }) {
+export async function hostileEditor({ rig, enter, assert }) {
   const page = await enter()
-  write(house, 'a.txt', 'x \u202e y \u200b z <img src=x onerror="window.owned=1">\n').catch(() => {})
+  write(rig, 'a.txt', 'x \u202e y \u200b z <img src=x onerror="window.owned=1">\n').catch(() => {})
   await ready(page)
   await button(page, /^Edit/).click()
   await page.locator('.cm-specialChar').first().waitFor()
@@ -391,9 +391,9 @@ export async function hostileEditor({ house, enter, assert }) {
 }
 
 /** A line of 50,000 characters can be read to its end, without scrolling to the side. */
-export async function longLine({ house, enter, assert }) {
+export async function longLine({ rig, enter, assert }) {
   const page = await enter()
-  const result = write(house, 'min.js', 'x'.repeat(50_000) + 'the end\n')
+  const result = write(rig, 'min.js', 'x'.repeat(50_000) + 'the end\n')
   await ready(page)
   for (const width of [1280, 400]) {
     await page.setViewportSize({ width, height: 800 })
@@ -410,9 +410,9 @@ export async function longLine({ house, enter, assert }) {
 }
 
 /** All functions work on a phone. */
-export async function phone({ house, enter, assert }) {
+export async function phone({ rig, enter, assert }) {
   const page = await enter('desk', { viewport: { width: 375, height: 667 }, hasTouch: true, isMobile: true, deviceScaleFactor: 2 })
-  const result = write(house, 'internal/a/long/way/down/to/a.txt', 'a\n'.repeat(40))
+  const result = write(rig, 'internal/a/long/way/down/to/a.txt', 'a\n'.repeat(40))
   await item(page, 'a.txt').tap()
   await ready(page)
   const wider = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)
@@ -427,13 +427,13 @@ export async function phone({ house, enter, assert }) {
 }
 
 /** All functions work without a mouse: going to the question and to its changes, and the answers. */
-export async function keyboard({ house, enter, assert }) {
-  await house.write('a.txt', numbered(90))
-  await read(house, 'a.txt')
+export async function keyboard({ rig, enter, assert }) {
+  await rig.write('a.txt', numbered(90))
+  await read(rig, 'a.txt')
   const page = await enter()
-  const first = write(house, 'a.txt', numbered(90, (i, line) => (i % 40 === 5 ? `${line} changed` : line)))
+  const first = write(rig, 'a.txt', numbered(90, (i, line) => (i % 40 === 5 ? `${line} changed` : line)))
   await item(page, 'a.txt').waitFor()
-  const second = write(house, 'b.txt', 'b\n')
+  const second = write(rig, 'b.txt', 'b\n')
   await item(page, 'b.txt').waitFor()
   await ready(page)
   await page.keyboard.press('n')
@@ -457,11 +457,11 @@ export async function keyboard({ house, enter, assert }) {
 }
 
 /** A key that a person pressed for one question does not answer the question that takes its place. */
-export async function habit({ house, enter, assert }) {
+export async function habit({ rig, enter, assert }) {
   const page = await enter()
-  const first = write(house, 'a.txt', 'a\n')
+  const first = write(rig, 'a.txt', 'a\n')
   await item(page, 'a.txt').waitFor()
-  const second = write(house, 'b.txt', 'b\n')
+  const second = write(rig, 'b.txt', 'b\n')
   await item(page, 'b.txt').waitFor()
   await ready(page)
   await page.evaluate(() => {
@@ -478,13 +478,13 @@ export async function habit({ house, enter, assert }) {
   await page.locator('.question h1', { hasText: 'b.txt' }).waitFor()
   await ready(page)
   assert.ok(await page.evaluate(() => globalThis.pressed))
-  assert.equal(await house.read('b.txt'), null)
+  assert.equal(await rig.read('b.txt'), null)
   await page.keyboard.press('a')
   assert.equal((await second).code, '')
 }
 
 /** The call ends before a person has answered: the question closes, and says why. */
-export async function withdrawn({ house, enter, assert }) {
+export async function withdrawn({ rig, enter, assert }) {
   const page = await enter()
   const stop = new AbortController()
   const call = fetch(process.env.STET_CONTROL + '/call', {

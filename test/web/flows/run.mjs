@@ -16,7 +16,7 @@ async function tell(method, path, body) {
   return answer.json()
 }
 
-const house = {
+const rig = {
   base,
   /** call makes a call as an agent, waits for its result, and returns it. */
   call: (tool, args, session = 'session-1', client = '') => tell('POST', '/call', { session, client, tool, args }),
@@ -88,14 +88,14 @@ async function save(page, name) {
     return Array.from(new Uint8Array(await made.arrayBuffer()))
   }, image)
   await paper.close()
-  await writeFile(`${house.pictures}/${name}.webp`, Buffer.from(webp))
+  await writeFile(`${rig.pictures}/${name}.webp`, Buffer.from(webp))
 }
 
 const [, , file, name] = process.argv
 const flows = await import(`./${file}.mjs`)
 let failed
 try {
-  await flows[name]({ house, enter, assert, axe, save })
+  await flows[name]({ rig, enter, assert, axe, save })
   for (const c of contexts) for (const p of c.pages()) assert.deepEqual(p.complaints ?? [], [], 'the page complains')
 } catch (err) {
   failed = err

@@ -8,13 +8,13 @@ async function go(page, name) {
 }
 
 /** Without a token, and after a logout, the page shows nothing. */
-export async function login({ house, enter, assert }) {
+export async function login({ rig, enter, assert }) {
   const page = await enter(null)
-  await page.goto(house.base)
+  await page.goto(rig.base)
   await page.getByLabel('Token').fill('wrong')
   await page.getByRole('button', { name: 'Log in' }).click()
   await page.getByRole('alert').getByText('not valid').waitFor()
-  await page.getByLabel('Token').fill(`${house.base}/#token=token-of-lab`) // the field accepts the whole link
+  await page.getByLabel('Token').fill(`${rig.base}/#token=token-of-lab`) // the field accepts the whole link
   await page.getByRole('button', { name: 'Log in' }).click()
   await page.getByText('lab').waitFor()
   await page.reload()
@@ -28,8 +28,8 @@ export async function login({ house, enter, assert }) {
 }
 
 /** A person finds, reads, rewinds, forks and exports sessions. */
-export async function sessions({ house, enter, assert }) {
-  await house.seed()
+export async function sessions({ rig, enter, assert }) {
+  await rig.seed()
   const page = await enter()
   await go(page, 'Sessions')
   await page.getByRole('searchbox').fill('mondays')
@@ -41,7 +41,7 @@ export async function sessions({ house, enter, assert }) {
   await page.getByRole('link', { name: /retry budget/ }).click()
   await page.getByText('No. Keep it small.').waitFor()
   await page.getByText('results of read_file').waitFor()
-  await house.say('Is it done?') // the page shows new messages at once
+  await rig.say('Is it done?') // the page shows new messages at once
   await page.getByText('Is it done?').waitFor()
   const download = page.waitForEvent('download')
   await page.getByLabel('Export').selectOption('markdown')
@@ -59,24 +59,24 @@ export async function sessions({ house, enter, assert }) {
 }
 
 /** A session of another process appears in the list, and the page shows its new messages. */
-export async function elsewhere({ house, enter, assert }) {
+export async function elsewhere({ rig, enter, assert }) {
   const page = await enter()
   await go(page, 'Sessions')
   await page.getByText('No session is stored.').waitFor()
-  await house.elsewhere('Count the lines.')
+  await rig.elsewhere('Count the lines.')
   await page.getByRole('link', { name: /Count the lines/ }).click()
   await page.locator('.messages').getByText('Count the lines.').waitFor()
-  await house.elsewhere('And the words.')
+  await rig.elsewhere('And the words.')
   await page.locator('.messages').getByText('And the words.').waitFor()
-  await house.elsewhere('And the bytes.')
+  await rig.elsewhere('And the bytes.')
   await page.locator('.messages').getByText('And the bytes.').waitFor()
   assert.equal(await page.locator('.messages > li').count(), 3)
   await page.getByRole('link', { name: /3 messages/ }).waitFor() // the list is updated
 }
 
 /** What the proxy has recorded: what was sent, what was left out and why. */
-export async function timeline({ house, enter, assert }) {
-  await house.seed()
+export async function timeline({ rig, enter, assert }) {
+  await rig.seed()
   const page = await enter()
   await go(page, 'Sessions')
   await page.getByRole('link', { name: 'Through the proxy' }).click()
@@ -90,8 +90,8 @@ export async function timeline({ house, enter, assert }) {
 }
 
 /** Savings over time, and by agent, model and policy. */
-export async function savings({ house, enter, assert }) {
-  await house.seed()
+export async function savings({ rig, enter, assert }) {
+  await rig.seed()
   const page = await enter()
   await go(page, 'Savings')
   await page.locator('canvas').nth(2).waitFor()
@@ -108,9 +108,9 @@ export async function savings({ house, enter, assert }) {
 }
 
 /** A write is found and undone, after its difference was seen. (FILE-12) */
-export async function undo({ house, enter, assert }) {
+export async function undo({ rig, enter, assert }) {
   const page = await enter()
-  const result = house.call('write_file', { path: 'a.txt', content: 'a\n' })
+  const result = rig.call('write_file', { path: 'a.txt', content: 'a\n' })
   await page.locator('.answers button.primary:not([disabled])').click()
   await result
   await go(page, 'Files')
@@ -127,19 +127,19 @@ export async function undo({ house, enter, assert }) {
   await page.locator('.done li', { hasText: 'approved by desk' }).first().waitFor()
   await go(page, 'Files')
   await page.getByRole('button', { name: /^Undo write/ }).first().waitFor({ state: 'detached' }) // while the undo is written there are two
-  assert.equal(await house.read('a.txt'), null)
+  assert.equal(await rig.read('a.txt'), null)
 }
 
 /** Before an undo begins, the page says what prevents it: a file that was changed, or a trail that was changed. (FILE-12, CTX-8) */
-export async function undoStopped({ house, enter, assert }) {
+export async function undoStopped({ rig, enter, assert }) {
   const page = await enter()
   for (const path of ['a.txt', 'b.txt']) {
-    const result = house.call('write_file', { path, content: 'by the agent\n' })
+    const result = rig.call('write_file', { path, content: 'by the agent\n' })
     await page.locator('.question h1', { hasText: path }).waitFor()
     await page.locator('.answers button.primary:not([disabled])').click()
     await result
   }
-  await house.write('a.txt', 'by somebody else\n')
+  await rig.write('a.txt', 'by somebody else\n')
   await go(page, 'Files')
   await page.getByRole('row', { name: /a\.txt.*changed since/ }).waitFor()
   await page.getByRole('row', { name: /b\.txt.*as it was seen/ }).waitFor()
@@ -151,20 +151,20 @@ export async function undoStopped({ house, enter, assert }) {
   await dialog.getByText('On disk it is as the agent left it.').waitFor() // the other file
   assert.ok(await dialog.getByRole('button', { name: 'Undo' }).isDisabled())
   await dialog.getByRole('button', { name: 'Back' }).click()
-  await house.bend()
+  await rig.bend()
   await page.getByRole('row', { name: /b\.txt/ }).getByRole('button', { name: /^Undo write/ }).click()
   await dialog.getByText('The audit trail is broken at entry 1').waitFor()
   assert.ok(await dialog.getByRole('button', { name: 'Undo' }).isEnabled())
-  assert.equal(await house.read('a.txt'), 'by somebody else\n')
+  assert.equal(await rig.read('a.txt'), 'by somebody else\n')
 }
 
 /** The trail is shown, and verified against a saved link. A person resumes a suspended session. (FILE-11) */
-export async function audit({ house, enter, assert }) {
+export async function audit({ rig, enter, assert }) {
   const page = await enter()
-  const result = house.call('write_file', { path: 'a.txt', content: 'a\n' })
+  const result = rig.call('write_file', { path: 'a.txt', content: 'a\n' })
   await page.locator('.answers button.primary:not([disabled])').click()
   await result
-  for (let i = 0; i < 12; i++) await house.call('read_file', { path: '../../etc/shadow' }, 'bad')
+  for (let i = 0; i < 12; i++) await rig.call('read_file', { path: '../../etc/shadow' }, 'bad')
   await go(page, 'Audit')
   await page.getByText('The chain holds:').waitFor()
   const wide = page.viewportSize()
@@ -178,18 +178,18 @@ export async function audit({ house, enter, assert }) {
   await page.getByText('The chain is broken at entry 1').waitFor()
   await page.getByRole('button', { name: 'Let it go on' }).click()
   await page.getByText('is suspended since').waitFor({ state: 'detached' })
-  assert.ok((await house.trail()).some((e) => e.kind === 'resume' && e.by === 'person desk'))
+  assert.ok((await rig.trail()).some((e) => e.kind === 'resume' && e.by === 'person desk'))
 }
 
 /** Hostile characters in names and texts are shown with escapes, in every view. */
-export async function hostile({ house, enter, assert }) {
+export async function hostile({ rig, enter, assert }) {
   const evil = '<img src=x onerror="window.owned=1"> \u202e turned \u2066 \u0007 {{7*7}}'
-  await house.elsewhere(evil)
+  await rig.elsewhere(evil)
   const page = await enter()
-  const result = house.call('write_file', { path: 'docs/<b>bold</b>\u202etxt.exe', content: 'x\n', create_dirs: true }, 'session <i>1</i>\u202e')
+  const result = rig.call('write_file', { path: 'docs/<b>bold</b>\u202etxt.exe', content: 'x\n', create_dirs: true }, 'session <i>1</i>\u202e')
   await page.locator('.answers button.primary:not([disabled])').click()
   await result
-  await house.call('read_file', { path: '../<i>up</i>\u202e' }, 'session <i>1</i>\u202e')
+  await rig.call('read_file', { path: '../<i>up</i>\u202e' }, 'session <i>1</i>\u202e')
   const check = async (view, shown) => {
     await page.getByText(shown).first().waitFor()
     const all = await page.evaluate(() => document.documentElement.innerHTML + document.title)
@@ -214,7 +214,7 @@ export async function hostile({ house, enter, assert }) {
 }
 
 /** The page is dark if the system is, or if the person chooses so, and readable in both themes. */
-export async function dark({ house, enter, assert }) {
+export async function dark({ rig, enter, assert }) {
   const page = await enter('desk', { colorScheme: 'dark' })
   const ground = () => page.evaluate(() => getComputedStyle(document.documentElement).backgroundColor)
   assert.equal(await ground(), 'rgb(20, 22, 26)')
@@ -227,7 +227,7 @@ export async function dark({ house, enter, assert }) {
 }
 
 /** A view without data shows a command that makes some. */
-export async function empty({ house, enter, assert }) {
+export async function empty({ rig, enter, assert }) {
   for (const size of [{}, { viewport: { width: 390, height: 780 } }]) {
     const page = await enter('desk', { ...size, permissions: ['clipboard-read', 'clipboard-write'] })
     const has = async (command) => {
@@ -240,9 +240,9 @@ export async function empty({ house, enter, assert }) {
     for (const [name, command] of [['Sessions', 'stet chat'], ['Savings', 'stet wrap -- claude'], ['Files', 'stet setup claude --write'], ['Audit', 'stet setup claude --write']]) {
       await go(page, name)
       await has(command)
-      if (house.pictures && house.every) await page.screenshot({ path: `${house.pictures}/empty-${name.toLowerCase()}-${page.viewportSize().width}.png` })
+      if (rig.pictures && rig.every) await page.screenshot({ path: `${rig.pictures}/empty-${name.toLowerCase()}-${page.viewportSize().width}.png` })
     }
-    await page.goto(`${house.base}/#/sessions/~`)
+    await page.goto(`${rig.base}/#/sessions/~`)
     await has('stet wrap -- claude')
   }
 }

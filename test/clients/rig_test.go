@@ -18,9 +18,9 @@ import (
 	"github.com/stet-dev/stet/gateway/wire"
 )
 
-// house makes the gateways that a client's tests ask for, and does with them what the tests order. The client's side of it is
-// clients/ts/test/house.ts.
-type house struct {
+// rig makes the gateways that a client's tests ask for, and does with them what the tests order. The client's side of it is
+// clients/ts/test/rig.ts.
+type rig struct {
 	t   testing.TB
 	URL string
 
@@ -56,8 +56,8 @@ type place struct {
 	Token  map[string]string `json:"token"` // by role
 }
 
-func newHouse(t testing.TB) *house {
-	h := &house{t: t}
+func newRig(t testing.TB) *rig {
+	h := &rig{t: t}
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /sites", func(w http.ResponseWriter, r *http.Request) {
 		var wanted wish
@@ -105,7 +105,7 @@ func answer(w http.ResponseWriter, v any) {
 }
 
 // build makes a site.
-func (h *house) build(wanted wish) place {
+func (h *rig) build(wanted wish) place {
 	s := &site{wish: wanted, queue: new(approval.Queue), tokens: new(authority), lines: map[string]*line{}}
 	s.sub = s.queue.Subscribe()
 	if err := s.start(); err != nil {

@@ -1,4 +1,4 @@
-// What the tests say to the house that runs their gateways: test/clients.
+// The requests of the tests to the program that runs their gateways: test/clients.
 import assert from 'node:assert/strict'
 import { afterEach } from 'node:test'
 import { connectAgent, connectHost, type Agent, type AgentOptions, type Host, type HostOptions, type ToolError } from '../src/index.ts'

@@ -27,8 +27,8 @@ import (
 	"github.com/stet-dev/stet/workspace"
 )
 
-// house is the server of one flow: everything behind the UI.
-type house struct {
+// rig is the server of one flow: everything behind the UI.
+type rig struct {
 	dir     string
 	tools   *filetools.Tools
 	queue   *approval.Queue
@@ -51,10 +51,10 @@ const project = "/home/me/project"
 // tokens are the tokens of two people.
 var tokens = map[string]string{"token-of-desk": "desk", "token-of-lab": "lab"}
 
-func newHouse(t *testing.T) *house {
+func newRig(t *testing.T) *rig {
 	t.Helper()
 	ctx, stop := context.WithCancel(context.Background())
-	h := &house{dir: t.TempDir(), queue: new(approval.Queue)}
+	h := &rig{dir: t.TempDir(), queue: new(approval.Queue)}
 	state := t.TempDir()
 	h.file = filepath.Join(state, "stet.db")
 	root, err := workspace.Open(h.dir, workspace.Options{State: state})
@@ -102,7 +102,7 @@ func newHouse(t *testing.T) *house {
 }
 
 // listen serves a handler at an address, in place of the earlier one.
-func (h *house) listen(address string, next http.Handler) error {
+func (h *rig) listen(address string, next http.Handler) error {
 	if h.ui != nil {
 		h.ui.CloseClientConnections()
 		h.ui.Close()
@@ -123,7 +123,7 @@ func (h *house) listen(address string, next http.Handler) error {
 	return nil
 }
 
-func (h *house) web() *web.Handler {
+func (h *rig) web() *web.Handler {
 	return &web.Handler{
 		Queue: h.queue, Sessions: h.hub, Records: h.store, Trail: h.store, Version: "0.0.0",
 		Authenticate: func(token string) (web.Person, bool) {
@@ -148,7 +148,7 @@ func (h *house) web() *web.Handler {
 }
 
 // disk returns the contents of files.
-func (h *house) disk(ctx context.Context, _ string, paths []string) (map[string]string, error) {
+func (h *rig) disk(ctx context.Context, _ string, paths []string) (map[string]string, error) {
 	all := map[string]string{}
 	for _, name := range paths {
 		p, err := h.root.Path(name)
@@ -163,7 +163,7 @@ func (h *house) disk(ctx context.Context, _ string, paths []string) (map[string]
 }
 
 // undo asks a person with a question in the queue, and then undoes the writes.
-func (h *house) undo(ctx context.Context, writes []record.Write, person string) error {
+func (h *rig) undo(ctx context.Context, writes []record.Write, person string) error {
 	set := new(tool.Set)
 	if err := set.Add(filetools.TakeBack{Tools: h.tools, Writes: writes}); err != nil {
 		return err
@@ -177,12 +177,12 @@ func (h *house) undo(ctx context.Context, writes []record.Write, person string) 
 }
 
 // link returns the link with which a person logs in.
-func (h *house) link(token string) string {
+func (h *rig) link(token string) string {
 	return strings.TrimSuffix(h.ui.URL, "/") + "/#token=" + token
 }
 
 // ask opens some questions, like an agent, and does not wait for the results.
-func (h *house) ask(ctx context.Context) {
+func (h *rig) ask(ctx context.Context) {
 	for _, c := range []struct{ path, before, after string }{
 		{"internal/upload/retry.go", longText(60), strings.ReplaceAll(longText(62), "step7()", "retry7(budget int)")},
 		{"docs/uploads.md", "", "# Uploads\n\nAn upload retries five times in a minute.\n"},
