@@ -165,8 +165,8 @@ func TestColdPoints(t *testing.T) {
 	}
 }
 
-// A cold point stays one for all requests that go on from it: later ones, a repeated one, and forks. What was sent at it is sent
-// again. Counting tokens sees the same request.
+// A cold point stays a cold point in all requests that continue from it: later requests, a repeated one, and forks. What was sent
+// at the cold point is sent again. Counting tokens sees the same request.
 func TestColdPointsStay(t *testing.T) {
 	store := new(record.Memory)
 	with := func(c *Config) { c.Store = store }

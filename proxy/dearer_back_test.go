@@ -203,8 +203,8 @@ func TestForks(t *testing.T) {
 	}
 }
 
-// The bill is not higher either if something early was changed before, so that the conversation goes back to a place where no
-// request ended.
+// The bill is also not higher if an early message was changed before. Then the conversation goes back to a place where no request
+// ended.
 func TestGoneBackRestartChanged(t *testing.T) {
 	for _, test := range []struct {
 		name   string

@@ -202,7 +202,7 @@ func TestChangedInPlace(t *testing.T) {
 	})
 }
 
-// The same holds after a restart: the new process knows where the cold points stand after the change.
+// The same holds after a restart: the new process knows at which messages the cold points are after the change.
 func TestChangedRestart(t *testing.T) {
 	store := new(record.Memory)
 	k := newLong(t, func(c *Config) { c.Store = store })

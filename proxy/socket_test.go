@@ -225,7 +225,7 @@ func TestSocketUnknown(t *testing.T) {
 	}
 }
 
-// echo is an upstream that sends back what it gets. It closes the socket as the message says.
+// echo is an upstream that sends back what it gets. The message "close" makes it close the socket.
 func echo(t *testing.T, seen func(*http.Request)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		seen(r)

@@ -48,7 +48,7 @@ func TestTotals(t *testing.T) {
 	}
 }
 
-// Requests for many different paths do not grow the memory of the totals.
+// The totals have a limited number of paths, and of each a limited length.
 func TestTotalsBounded(t *testing.T) {
 	r := newRig(t, &recorder{})
 	for i := range 30 {

@@ -115,7 +115,8 @@ func TestRequests(t *testing.T) {
 	}
 }
 
-// TestRecordedAccounts makes the accounts of the recorded sessions, and prints what was lost in which part.
+// TestRecordedAccounts makes the accounts of the recorded sessions. It checks that no request lost more tokens than the cache had and
+// the prompt has, and prints what was lost in which part.
 func TestRecordedAccounts(t *testing.T) {
 	lost, extra, bill := map[Part]int{}, map[Part]float64{}, 0.0
 	requests, breaks := 0, 0
