@@ -14,8 +14,8 @@ import (
 	"github.com/stet-dev/stet/approval"
 )
 
-// door returns a handler without a network, for trying tokens. It accepts "A" as the token of desk.
-func door() (h *Handler, refused *[]string) {
+// loginHandler returns a handler without a network, for trying tokens. It accepts "A" as the token of desk.
+func loginHandler() (h *Handler, refused *[]string) {
 	refused = new([]string)
 	return &Handler{
 		Queue:        new(approval.Queue),
@@ -38,7 +38,7 @@ func try(h *Handler, address, token string) *httptest.ResponseRecorder {
 // refused. A right token is always accepted. (FILE-6)
 func TestGuessing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h, refused := door()
+		h, refused := loginHandler()
 		for range badOfOne {
 			if w := try(h, "192.0.2.1:6", "guess"); w.Code != http.StatusUnauthorized {
 				t.Fatalf("%d %s", w.Code, w.Body)
@@ -75,7 +75,7 @@ func TestGuessing(t *testing.T) {
 // Using many addresses does not avoid the limit.
 func TestGuessingFromManyAddresses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h, refused := door()
+		h, refused := loginHandler()
 		for i := range 3 * badOfAll {
 			try(h, fmt.Sprintf("[2001:db8:%x::1]:1", i), "guess")
 		}
@@ -100,7 +100,7 @@ func TestGuessingFromManyAddresses(t *testing.T) {
 
 // The body of a login is limited.
 func TestLongLogin(t *testing.T) {
-	h, _ := door()
+	h, _ := loginHandler()
 	if w := try(h, "192.0.2.1:1", strings.Repeat("A", maxOpen)); w.Code != http.StatusBadRequest {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}

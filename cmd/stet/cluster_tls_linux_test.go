@@ -66,14 +66,14 @@ func TestServeClusterTLS(t *testing.T) {
 		"a certificate not for clients":   {with(t, trusting, host, hostKey), false},
 		"a certificate":                   {with(t, trusting, good, goodKey), true},
 	} {
-		if err := knockAtRoute(t, addresses[0], c.config); (err == nil) != c.in {
+		if err := connectAtRoute(t, addresses[0], c.config); (err == nil) != c.in {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
 }
 
-// knockAtRoute connects like another server of the cluster, and returns why it is refused.
-func knockAtRoute(t *testing.T, address string, c *tls.Config) error {
+// connectAtRoute connects like another server of the cluster, and returns why it is refused.
+func connectAtRoute(t *testing.T, address string, c *tls.Config) error {
 	t.Helper()
 	plain, err := net.Dial("tcp", address)
 	if err != nil {

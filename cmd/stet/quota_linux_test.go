@@ -22,11 +22,11 @@ func TestServeQuotas(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	knocks := map[string]func(token, body string) *http.Response{}
-	for _, e := range entrances {
+	requests := map[string]func(token, body string) *http.Response{}
+	for _, e := range endpoints {
 		switch e.name {
 		case "MCP", "MCP elsewhere", "plain calls", "plain HTTP", "the proxy":
-			knocks[e.name] = func(token, body string) *http.Response {
+			requests[e.name] = func(token, body string) *http.Response {
 				t.Helper()
 				if body == "" {
 					body = e.body
@@ -47,7 +47,7 @@ func TestServeQuotas(t *testing.T) {
 			}
 		}
 	}
-	if len(knocks) != 5 {
+	if len(requests) != 5 {
 		t.Fatal("entrances have other names")
 	}
 	text := func(res *http.Response) string {
@@ -59,29 +59,29 @@ func TestServeQuotas(t *testing.T) {
 	}
 	mine := strings.TrimSpace(string(own))
 	large := `{"path":"a.txt","content":"` + strings.Repeat("x", 1<<20) + `"}`
-	for name, knock := range knocks {
+	for name, request := range requests {
 		if name == "plain HTTP" {
 			continue // it has no body
 		}
-		if res := knock(mine, large); res.StatusCode != http.StatusRequestEntityTooLarge || !strings.Contains(text(res), "quota is 1048576 bytes at once") {
+		if res := request(mine, large); res.StatusCode != http.StatusRequestEntityTooLarge || !strings.Contains(text(res), "quota is 1048576 bytes at once") {
 			t.Errorf("%s, too large: %s", name, res.Status)
 		}
 	}
 	for _, name := range []string{"plain calls", "MCP", "the proxy"} {
-		if res := knocks[name](mine, ""); res.StatusCode != http.StatusOK {
+		if res := requests[name](mine, ""); res.StatusCode != http.StatusOK {
 			t.Errorf("%s: %s %s", name, res.Status, text(res))
 		} else {
 			text(res)
 		}
 	}
-	for name, knock := range knocks {
-		res := knock(mine, "")
+	for name, request := range requests {
+		res := request(mine, "")
 		if said := text(res); res.StatusCode != http.StatusTooManyRequests || !strings.Contains(said, "quota is 3 requests a minute") || res.Header.Get("Retry-After") == "" {
 			t.Errorf("%s, the fourth: %s %v %s", name, res.Status, res.Header, said)
 		}
 	}
 	for i, want := range []int{200, 200, 429} { // a token without its own quota
-		res := knocks["plain HTTP"](s.agent, "")
+		res := requests["plain HTTP"](s.agent, "")
 		if said := text(res); res.StatusCode != want || want == 429 && !strings.Contains(said, "quota is 2 requests a minute") {
 			t.Errorf("%d: %s %s", i, res.Status, said)
 		}

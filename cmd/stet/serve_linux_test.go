@@ -420,7 +420,7 @@ func TestServeHostKilled(t *testing.T) {
 // (FILE-4)
 func TestServeKilled(t *testing.T) {
 	h, there := newHome(t), newHome(t)
-	j := newJunction(t)
+	j := newStablePort(t)
 	s := h.serve(t, "--root", h.tree)
 	j.lead(s)
 	builder, laptop := h.token(t, "builder", "agent"), h.token(t, "laptop", "host")

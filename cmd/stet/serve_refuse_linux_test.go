@@ -14,15 +14,15 @@ import (
 // beginMCP opens an MCP session.
 const beginMCP = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}`
 
-// entrance is an endpoint of stet serve.
-type entrance struct {
+// endpoint is an endpoint of stet serve, and a request to it.
+type endpoint struct {
 	name, scope        string
 	method, path, body string // with TOKEN in the place of the token, if it is not in the Authorization header
 	headers            []string
 	in                 int // the status for an accepted request
 }
 
-var entrances = []entrance{
+var endpoints = []endpoint{
 	{"the UI", "person", http.MethodPost, "/api/login", `{"token":"TOKEN"}`, nil, 200},
 	{"MCP", "agent", http.MethodPost, "/mcp", beginMCP, []string{"Content-Type", "application/json", "Accept", "application/json, text/event-stream"}, 200},
 	{"MCP elsewhere", "agent", http.MethodPost, "/mcp/nowhere", beginMCP, nil, 503},
@@ -34,8 +34,8 @@ var entrances = []entrance{
 	{"the proxy", "agent", http.MethodPost, "/p/TOKEN/v1/messages", `{"model":"m","max_tokens":9,"messages":[{"role":"user","content":"hello"}]}`, nil, 200},
 }
 
-// knock makes a request to the endpoint.
-func (e entrance) knock(t *testing.T, base, token string, headers ...string) (int, string) {
+// request makes the request, and returns the status and the body of the answer.
+func (e endpoint) request(t *testing.T, base, token string, headers ...string) (int, string) {
 	t.Helper()
 	put := strings.NewReplacer("TOKEN", token)
 	if token != "" {
@@ -112,25 +112,25 @@ func TestServeRefuses(t *testing.T) {
 		from++
 		return []string{"X-Forwarded-For", "192.0.2." + string(rune('0'+from%10)) + string(rune('0'+from/10%10))}
 	}
-	for _, e := range entrances {
+	for _, e := range endpoints {
 		for what, token := range map[string]string{"printed": good[e.scope], "rotated": good["a new "+e.scope]} {
-			if status, text := e.knock(t, s.base, token); status != e.in {
+			if status, text := e.request(t, s.base, token); status != e.in {
 				t.Errorf("%s, a token that was %s: %d %s", e.name, what, status, text)
 			}
 		}
 		twice := e
 		twice.path = "/" + e.path
-		if status, text := twice.knock(t, s.base, good[e.scope]); status != e.in {
+		if status, text := twice.request(t, s.base, good[e.scope]); status != e.in {
 			t.Errorf("%s, with two slashes: %d %s", e.name, status, text)
 		}
 		if e.name == "the proxy" {
-			if status, text := e.knock(t, s.base, narrow); status != http.StatusForbidden || !strings.Contains(text, `for workspace "elsewhere" alone`) {
+			if status, text := e.request(t, s.base, narrow); status != http.StatusForbidden || !strings.Contains(text, `for workspace "elsewhere" alone`) {
 				t.Errorf("%s, a token for a workspace: %d %s", e.name, status, text)
 			}
 		}
 		bad[e.scope]["that is empty"] = ""
 		for what, token := range bad[e.scope] {
-			status, text := e.knock(t, s.base, token, address()...)
+			status, text := e.request(t, s.base, token, address()...)
 			if status == http.StatusSwitchingProtocols { // the role is in the first frame
 				if _, err := gatewaytest.Connect(t.Context(), s.base, token, "", nil); err == nil || !strings.Contains(err.Error(), "not for the role agent") {
 					t.Errorf("%s, a token %s: %v", e.name, what, err)
@@ -153,14 +153,14 @@ func TestServeRefuses(t *testing.T) {
 			"another site":             {"Sec-Fetch-Site", "cross-site"},
 			"a sibling":                {"Sec-Fetch-Site", "same-site"},
 		} {
-			if status, text := e.knock(t, s.base, good[e.scope], headers...); status != http.StatusForbidden || !strings.Contains(text, "not allowed here") {
+			if status, text := e.request(t, s.base, good[e.scope], headers...); status != http.StatusForbidden || !strings.Contains(text, "not allowed here") {
 				t.Errorf("%s, %s: %d %s", e.name, what, status, text)
 			}
 		}
 		for what, headers := range map[string][]string{
 			"our own page": {"Origin", s.base, "Sec-Fetch-Site", "same-origin"}, "a name of ours": {"Host", "box.example", "Origin", "https://box.example"},
 		} {
-			if status, text := e.knock(t, s.base, good[e.scope], headers...); status != e.in {
+			if status, text := e.request(t, s.base, good[e.scope], headers...); status != e.in {
 				t.Errorf("%s, %s: %d %s", e.name, what, status, text)
 			}
 		}
@@ -224,17 +224,17 @@ func TestServeRefusesLarge(t *testing.T) {
 
 // Refused requests at any endpoint are in the audit trail. (FILE-11)
 func TestServeRefusalsAreRecorded(t *testing.T) {
-	for _, e := range entrances {
+	for _, e := range endpoints {
 		t.Run(e.name, func(t *testing.T) {
 			if e.scope == "person" {
 				t.Skip("the UI has a limit of its own, and tells of each") // see TestGuessing
 			}
 			h := newHome(t)
 			s := h.serve(t, "--root", h.tree)
-			if status, text := e.knock(t, s.base, "stet_nobodys"); status != http.StatusUnauthorized {
+			if status, text := e.request(t, s.base, "stet_nobodys"); status != http.StatusUnauthorized {
 				t.Errorf("%d %s", status, text)
 			}
-			if status, text := e.knock(t, s.base, s.agent, "Host", "evil.example"); status != http.StatusForbidden {
+			if status, text := e.request(t, s.base, s.agent, "Host", "evil.example"); status != http.StatusForbidden {
 				t.Errorf("%d %s", status, text)
 			}
 			for _, why := range []string{"token", "evil.example"} {

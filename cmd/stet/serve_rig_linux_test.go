@@ -254,19 +254,19 @@ func plus(d web.Detail) string {
 	return s.String()
 }
 
-// junction is a port that stays the same while the serve behind it changes.
-type junction struct {
+// stablePort is a port that stays the same while the serve behind it changes.
+type stablePort struct {
 	url    string
 	behind atomic.Pointer[string] // HOST:PORT
 }
 
-func newJunction(t *testing.T) *junction {
+func newStablePort(t *testing.T) *stablePort {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	j := &junction{url: "http://" + l.Addr().String()}
+	j := &stablePort{url: "http://" + l.Addr().String()}
 	var lines sync.WaitGroup
 	lines.Go(func() {
 		for {
@@ -284,13 +284,13 @@ func newJunction(t *testing.T) *junction {
 	return j
 }
 
-func (j *junction) lead(s *serving) {
+func (j *stablePort) lead(s *serving) {
 	address := strings.TrimPrefix(s.base, "http://")
 	j.behind.Store(&address)
 }
 
 // carry connects a connection with the current target, until either end closes.
-func (j *junction) carry(c net.Conn) {
+func (j *stablePort) carry(c net.Conn) {
 	defer c.Close()
 	on, err := net.Dial("tcp", *j.behind.Load())
 	if err != nil {

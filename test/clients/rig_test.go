@@ -28,8 +28,8 @@ type rig struct {
 	open []*site
 }
 
-// wish is what a test asks for in a gateway.
-type wish struct {
+// siteOptions is what a test asks for in a gateway.
+type siteOptions struct {
 	Frame int    `json:"frame"` // largest frame in bytes; 0: the default
 	Twice bool   `json:"twice"` // calls are delivered twice
 	Alone bool   `json:"alone"` // there are no people
@@ -38,14 +38,14 @@ type wish struct {
 
 // site is a gateway that a test asked for.
 type site struct {
-	wish   wish
-	queue  *approval.Queue
-	sub    *approval.Subscription
-	tokens *authority
-	hub    atomic.Pointer[gateway.Hub]
-	server *httptest.Server
-	lines  map[string]*line // connections to the gateway, by role
-	leave  []func()         // ends the hosts that the test asked for
+	options siteOptions
+	queue   *approval.Queue
+	sub     *approval.Subscription
+	tokens  *authority
+	hub     atomic.Pointer[gateway.Hub]
+	server  *httptest.Server
+	lines   map[string]*line // connections to the gateway, by role
+	leave   []func()         // ends the hosts that the test asked for
 }
 
 // place has the addresses and tokens of a site.
@@ -60,7 +60,7 @@ func newRig(t testing.TB) *rig {
 	h := &rig{t: t}
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /sites", func(w http.ResponseWriter, r *http.Request) {
-		var wanted wish
+		var wanted siteOptions
 		if err := json.NewDecoder(r.Body).Decode(&wanted); err != nil {
 			http.Error(w, err.Error(), http.StatusBadRequest)
 			return
@@ -105,8 +105,8 @@ func answer(w http.ResponseWriter, v any) {
 }
 
 // build makes a site.
-func (h *rig) build(wanted wish) place {
-	s := &site{wish: wanted, queue: new(approval.Queue), tokens: new(authority), lines: map[string]*line{}}
+func (h *rig) build(wanted siteOptions) place {
+	s := &site{options: wanted, queue: new(approval.Queue), tokens: new(authority), lines: map[string]*line{}}
 	s.sub = s.queue.Subscribe()
 	if err := s.start(); err != nil {
 		h.t.Error(err)
@@ -130,11 +130,11 @@ func (h *rig) build(wanted wish) place {
 
 // start starts the gateway of a site.
 func (s *site) start() error {
-	c := gateway.Config{Authority: s.tokens, Limits: gateway.Limits{Frame: s.wish.Frame, Rate: -1}, Log: slog.New(slog.DiscardHandler)}
-	if !s.wish.Alone {
+	c := gateway.Config{Authority: s.tokens, Limits: gateway.Limits{Frame: s.options.Frame, Rate: -1}, Log: slog.New(slog.DiscardHandler)}
+	if !s.options.Alone {
 		c.Queue = s.queue
 	}
-	if s.wish.Twice {
+	if s.options.Twice {
 		c.Bus = &twice{}
 	}
 	hub, err := gateway.New(c)
