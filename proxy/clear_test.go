@@ -213,6 +213,33 @@ func TestClearsOnlyThere(t *testing.T) {
 	}
 }
 
+// WIRE-2: the provider counts calls of its own tools too, so that nothing can be cleared behind the first of them. Where a request offers such
+// tools, clearing does not begin: what was cleared would be there again as soon as the model calls one.
+func TestClearsNotBeforeServerTools(t *testing.T) {
+	strictly(t, func(s *strict) {
+		a := s.builds()
+		a.extra = `,"mcp_servers":[{"type":"url","url":"https://mcp.test","name":"mcp"}]`
+		builds := s.does
+		s.does = func(req *llm.Request) (llm.Response, error) {
+			answer, err := builds(req)
+			if len(req.Messages) > 36 {
+				call := llm.Part{Kind: llm.Opaque, Raw: `{"type":"mcp_tool_use","id":"m","name":"n","server_name":"mcp","input":{}}`}
+				result := llm.Part{Kind: llm.Opaque, Raw: `{"type":"mcp_tool_result","tool_use_id":"m","content":[]}`}
+				answer.Message.Parts = slices.Insert(answer.Message.Parts, 1, call, result)
+			}
+			return answer, err
+		}
+		p := s.proxy()
+		a.rounds(14, p)
+		pause()
+		a.rounds(8, p)
+		got := s.clearedCalls(s.model.Requests())
+		if !slices.IsSorted(got[1:]) || s.refused() > 0 {
+			t.Errorf("what was cleared did not stay so: %v; %d requests were refused", got, s.refused())
+		}
+	})
+}
+
 // turnless is a store that has lost all turns, and the cold points with them.
 type turnless struct{ *record.Memory }
 

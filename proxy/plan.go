@@ -13,6 +13,7 @@ import (
 	"github.com/stet-dev/stet/internal/continuation"
 	"github.com/stet-dev/stet/internal/prefix"
 	"github.com/stet-dev/stet/llm"
+	"github.com/stet-dev/stet/llm/anthropic"
 	"github.com/stet-dev/stet/record"
 )
 
@@ -54,7 +55,7 @@ func (p *Proxy) prepare(x *exchange, h http.Header, why cause) {
 		p.guarded(x, func() {
 			d.asks = p.mayClear(x, &d, h)
 			if d.asked.Tries = p.mayTry(x, &d, h); !d.asked.Tries {
-				d.clears = d.asks && !p.unchanged && p.policy.Clears()
+				d.clears = d.asks && !p.unchanged && p.policy.Clears() && !anthropic.OffersServerTools(x.body.head)
 				d.asked.Tries = d.clears
 			}
 		})

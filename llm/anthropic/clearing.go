@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
+	"strings"
 
 	"github.com/stet-dev/stet/internal/rawjson"
 )
@@ -51,6 +53,37 @@ func AppendClearing(dst, body []byte, calls, keep int) ([]byte, error) {
 		return appendMember(dst, body, at[0], `"edits":[`+edit+`]`), nil
 	}
 	return dst, errClear
+}
+
+var (
+	serverKeys  = [2]string{"tools", "mcp_servers"}
+	clientTools = []string{"custom", "bash_", "text_editor_", "computer_", "memory_"} // types of tools that the client runs, or how they begin
+)
+
+// OffersServerTools reports whether a request offers tools that the provider runs.
+func OffersServerTools(body []byte) bool {
+	var at [2]rawjson.Span
+	s := rawjson.New(body)
+	s.Object(serverKeys[:], at[:])
+	if at[1].KindOf(body) == '[' {
+		s = rawjson.At(body, at[1])
+		if s.Enter('['); s.Next() {
+			return true
+		}
+	}
+	if at[0].KindOf(body) != '[' {
+		return false
+	}
+	s = rawjson.At(body, at[0])
+	for s.Enter('['); s.Next(); {
+		var kind [1]rawjson.Span
+		s.Object(editKeys[:], kind[:])
+		typ := string(rawjson.Word(body, kind[0]))
+		if typ != "" && !slices.ContainsFunc(clientTools, func(begin string) bool { return strings.HasPrefix(typ, begin) }) {
+			return true
+		}
+	}
+	return false
 }
 
 // AllowClearing adds the header that a body of AppendClearing needs.

@@ -38,6 +38,20 @@ func TestAppendClearing(t *testing.T) {
 	}
 }
 
+// Tools that the client runs are told from those that the provider runs.
+func TestOffersServerTools(t *testing.T) {
+	for body, want := range map[string]bool{
+		`{}`: false, `{"tools":null,"mcp_servers":[]}`: false, `{"tools":[{"name":"Read","input_schema":{}},{"type":"custom","name":"x"}]}`: false,
+		`{"tools":[{"type":"bash_20250124","name":"bash"},{"type":"text_editor_20250728"},{"type":"memory_20250818"},{"type":"computer_20251124"}]}`: false,
+		`{"tools":[{"name":"Read"},{"type":"web_search_20260209","name":"web_search"}]}`:                                                             true, `{"tools":[{"type":"mcp_toolset","mcp_server_name":"x"}]}`: true,
+		`{"messages":[],"mcp_servers":[{"type":"url","name":"x"}]}`: true, `{"tools":[`: false, `{"tools":{}}`: false,
+	} {
+		if got := OffersServerTools([]byte(body)); got != want {
+			t.Errorf("%s: %v", body, got)
+		}
+	}
+}
+
 // Cleared returns the number of calls whose results were cleared, as reported in the answer.
 func TestCleared(t *testing.T) {
 	const applied = `"context_management":{"applied_edits":[{"type":"clear_thinking_20251015","cleared_tool_uses":9},{"type":"clear_tool_uses_20250919","cleared_tool_uses":4,"cleared_input_tokens":900}]}`
