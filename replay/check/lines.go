@@ -129,14 +129,27 @@ func isPatch(text string) bool {
 
 // clean returns a line as a terminal leaves it, without blanks at its end.
 func clean(line string) string {
-	line = strings.TrimRight(line, " \t\r\n")
-	if i := strings.LastIndexByte(line, '\r'); i >= 0 {
-		line = line[i+1:]
-	}
+	line = overwritten(strings.TrimRight(line, "\r\n"))
+	line = strings.TrimRight(line, " \t")
 	if strings.IndexByte(line, 0x1b) >= 0 {
 		line = strings.TrimRight(uncoloured(line), " \t")
 	}
 	return line
+}
+
+// overwritten returns a line in which what follows a carriage return takes the place of what was there. With escape sequences in it, what
+// was there may be erased.
+func overwritten(line string) string {
+	last := strings.LastIndexByte(line, '\r')
+	if last < 0 || strings.IndexByte(line, 0x1b) >= 0 {
+		return line[last+1:]
+	}
+	var cells []rune
+	for piece := range strings.SplitSeq(line, "\r") {
+		now := []rune(piece)
+		cells = append(now, cells[min(len(now), len(cells)):]...)
+	}
+	return string(cells)
 }
 
 // uncoloured returns a line without escape sequences of the form ESC [ … letter.

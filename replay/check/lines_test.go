@@ -18,6 +18,8 @@ func TestEachLine(t *testing.T) {
 		"12: twelve":                          {"12: twelve", " twelve", "twelve"},
 		"\x1b[31mred\x1b[0m":                  {"red"},
 		"10 %\r99 %\rdone":                    {"done"},
+		"files: 10 %\rfiles: 99 %\rfil\r\n":   {"files: 99 %"}, // cut in the middle
+		"waiting\r       \rdone  \n":          {"done"},
 		"@@ -1 +1 @@\n-old\n+new\n same":      {"@@ -1 +1 @@", "-old", "+new", "new", " same", "same"},
 		"+ a list of things\n 1234567890: no": {"+ a list of things", " 1234567890: no"},
 	} {
