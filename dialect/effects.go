@@ -18,6 +18,7 @@ type effects struct {
 	finds   bool   // it prints lines that searches found, and reports
 	again   bool   // it can be run again to see what it prints
 	persons bool   // a command of it prints what persons wrote
+	windows bool   // a command of it prints files as those of Windows do
 }
 
 // Changes reports whether what a Shell runs may change something: unless every
@@ -60,6 +61,35 @@ func (a *Action) Quotes(output string) bool {
 
 // ByPersons reports whether what a Shell runs prints what persons wrote to each other: an issue, or a pull request.
 func (a *Action) ByPersons() bool { return a.Op == Shell && a.lineEffects().persons }
+
+// TypesFiles reports whether what a Shell runs prints files by a command of Windows. Such a result may show files, and quotes them.
+// MayShowFiles, Quotes and Reports do not know, since older rules of package history go by them.
+func (a *Action) TypesFiles() bool { return a.Op == Shell && a.lineEffects().windows }
+
+var windowsShells = set("powershell powershell.exe pwsh pwsh.exe cmd cmd.exe")
+
+// typesFile reports whether a command prints a file by type or Get-Content, itself or as the command line of a shell of Windows. Behind type
+// may also stand the name of a command, which is then looked for.
+func typesFile(words []string) bool {
+	heads := words[:1]
+	if windowsShells[strings.ToLower(words[0])] {
+		words = strings.Fields(strings.Join(words[1:], " "))
+		heads = words
+	}
+	for i, head := range heads {
+		switch strings.ToLower(strings.TrimLeft(head, `("'{`)) {
+		case "get-content", "gc":
+			return true
+		case "type":
+			if slices.ContainsFunc(words[i+1:], func(w string) bool {
+				return w == unknown || w[:min(1, len(w))] != "-" && strings.ContainsAny(w, `./\:`)
+			}) {
+				return true
+			}
+		}
+	}
+	return false
+}
 
 // byPersons reports whether a command prints what persons wrote to each other.
 func byPersons(words []string) bool {
@@ -112,6 +142,7 @@ func effectsOf(command string) effects {
 				e.before = e.before || !lookingBefore(words)
 				e.again = e.again && (looks || repeatable(words))
 				e.persons = e.persons || byPersons(words)
+				e.windows = e.windows || typesFile(words)
 				e.quiet = e.quiet && quietCall(words)
 				if quotingCall(words) {
 					e.quotes = true

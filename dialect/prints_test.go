@@ -33,6 +33,15 @@ func TestMayShowFiles(t *testing.T) {
 			t.Errorf("%q may show files", command)
 		}
 	}
+	for command, want := range map[string]bool{
+		`type src\app.ts`: true, "type src/app.ts | Select-Object -First 40": true, "TYPE app.ts": true, `Get-Content -Path src\app.ts -TotalCount 90`: true,
+		"powershell.exe -NoProfile -Command Get-Content app.ts": true, `pwsh -c "cd src; (gc app.ts)[4..9]"`: true, `cmd /c type app.ts`: true,
+		"type go": false, "type -a python3": false, "cmd /c dir src": false, "echo type a.ts": false, "powershell": false, "gcc a.c": false,
+	} {
+		if a := (Action{Op: Shell, Command: command}); a.TypesFiles() != want {
+			t.Errorf("%q prints files: %v", command, !want)
+		}
+	}
 	for _, output := range []string{"--- a\n+++ b\n@@ -1,3 +1,4 @@\n a", "diff --git a/a b/a"} {
 		if a := (Action{Op: Shell, Command: "make check"}); !a.MayShowFiles(output) {
 			t.Errorf("%q is a difference", output)

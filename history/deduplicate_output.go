@@ -71,7 +71,7 @@ func normalOutput(a *dialect.Action, text string, rules int) (normal string, fil
 	if a.Op == dialect.Shell {
 		normal = terminal(text)
 	}
-	if files = a.MayShowFiles(normal); files {
+	if files = a.MayShowFiles(normal) || rules >= groupingRules && a.TypesFiles(); files {
 		normal = text
 	}
 	if rules >= groupingRules && a.Finds() {

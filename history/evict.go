@@ -245,7 +245,9 @@ func (s *evictionScan) oldOutput(res *toolResult) bool {
 	if c.Rules >= groupingRules && !s.policy(Bold) && res.call.action.ByPersons() {
 		return longPast
 	}
-	return !res.sources || longPast || !res.call.action.Quotes(res.text) && !s.showsWork(res)
+	a := &res.call.action
+	quotes := a.Quotes(res.text) || c.Rules >= groupingRules && a.TypesFiles()
+	return !res.sources || longPast || !quotes && !s.showsWork(res)
 }
 
 // chooseListing: an older listing leaves where a newer one of the very same kind stays.

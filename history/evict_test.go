@@ -72,6 +72,11 @@ func TestEvict(t *testing.T) {
 			c.call("terminal-execute", map[string]any{"command": "git show HEAD:a.go | head -90"}, long("out", 900))
 			idle(c, 5)
 		}, "", "", ""},
+		{"file that a command of Windows printed", func(c *conv) {
+			c.call("terminal-execute", map[string]any{"command": `type src\a.go`}, long("out", 900))
+			c.call("shell", map[string]any{"command": []string{"powershell.exe", "-Command", "Get-Content a.go"}}, long("other", 900))
+			idle(c, 5)
+		}, "", "", ""},
 		{"output that showed a file long ago", func(c *conv) {
 			c.call("terminal-execute", map[string]any{"command": "git show HEAD:a.go | head -90"}, long("out", 900))
 			idle(c, 31)

@@ -124,6 +124,9 @@ func (st *State) foldable(res *toolResult, text string) dialect.Report {
 		return dialect.NoReport
 	}
 	kind := a.Reports(text)
+	if c.Rules >= groupingRules && a.TypesFiles() {
+		return dialect.NoReport
+	}
 	if kind == dialect.Told && failure.MatchString(text) || kind != dialect.Told && (!c.staysSent() || len(text) < foldLooked) {
 		return dialect.NoReport
 	}
