@@ -148,9 +148,6 @@ type walker struct {
 
 // dir visits the entries of one directory. name is its path, which is "" for the root.
 func (w *walker) dir(d *atomicfile.Dir, entries []fs.DirEntry, name string, rules *gitignore.Rules, depth int) error {
-	if err := w.ctx.Err(); err != nil {
-		return err
-	}
 	if slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return strings.EqualFold(e.Name(), ignoreFile) }) {
 		rules = addRules(rules, d, name)
 	}
@@ -158,6 +155,9 @@ func (w *walker) dir(d *atomicfile.Dir, entries []fs.DirEntry, name string, rule
 		name += "/"
 	}
 	for _, de := range entries {
+		if err := w.ctx.Err(); err != nil { // a directory may have a million entries, and rules that take time for each
+			return err
+		}
 		e := Entry{Path: Path{name: name + de.Name()}, Kind: kindOf(de.Type()), Depth: depth, root: w.r, dir: d}
 		if !w.shown(&e, de.Name(), rules) {
 			continue

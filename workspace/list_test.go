@@ -148,6 +148,16 @@ func TestWalkEnds(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	wantErr(t, "cancelled", tr.Walk(ctx, tr.path("."), ListOptions{}, func(Entry) error { return nil }), context.Canceled)
+	ctx, cancel = context.WithCancel(context.Background())
+	n := 0
+	err := tr.Walk(ctx, tr.path("a"), ListOptions{}, func(Entry) error {
+		n++
+		cancel()
+		return nil
+	})
+	if wantErr(t, "cancelled in a directory", err, context.Canceled); n != 1 { // FILE-18
+		t.Errorf("%d entries after the call was cancelled", n)
+	}
 }
 
 // TestSpelling checks that a name in another Unicode composition means the existing file, and does not make a second one.

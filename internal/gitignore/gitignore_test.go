@@ -126,11 +126,22 @@ func TestRules(t *testing.T) {
 	}
 }
 
-// TestHostilePattern ends quickly; without the memory of failed positions it would not end.
-func TestHostilePattern(t *testing.T) {
-	rules := Add(nil, "", []byte(strings.Repeat("a*", 60)+"b"))
-	if rules.Ignored(strings.Repeat("a", 250), false) {
-		t.Error("matches")
+// TestHostilePatterns ends soon: a checkout's rules cannot hold up a listing. (FILE-18)
+func TestHostilePatterns(t *testing.T) {
+	const most = 1 << 20 // bytes of the rules that are read
+	name := strings.Repeat("a", 250)
+	for _, pattern := range []string{
+		strings.Repeat("a*", 60) + "b",
+		strings.Repeat("*a", 24) + "b",
+		"/" + strings.Repeat("**/a*", 12) + "b",
+		strings.Repeat("*a", most/2-1) + "b",
+	} {
+		rules := Add(nil, "", []byte(strings.Repeat(pattern+"\n", most/(len(pattern)+1))))
+		for range 2 {
+			if rules.Ignored(name, false) || rules.Ignored(strings.Repeat("a/", 60)+name, false) {
+				t.Fatalf("%.30s matches", pattern)
+			}
+		}
 	}
 }
 

@@ -5,104 +5,84 @@ import "strings"
 // match reports whether the whole text matches a pattern: "?" is any byte but
 // a slash, "*" any run of them, "[…]" one byte of a set, "**" as a component
 // any number of components. A backslash takes the next byte as it is.
-func match(pattern, text string) bool {
-	m := matcher{p: pattern, t: text}
-	if strings.Count(pattern, "*") > 2 {
-		m.failed = make([]uint64, ((len(pattern)+1)*(len(text)+1)+63)/64)
-	}
-	return m.from(0, 0)
-}
-
-// matcher remembers positions at which the rest does not match. So a pattern takes at most its length times the length of the text.
-type matcher struct {
-	p, t   string
-	failed []uint64
-}
-
-func (m *matcher) from(pi, ti int) bool {
-	at := pi*(len(m.t)+1) + ti
-	if m.failed != nil && m.failed[at/64]&(1<<(at%64)) != 0 {
-		return false
-	}
-	if m.run(pi, ti) {
-		return true
-	}
-	if m.failed != nil {
-		m.failed[at/64] |= 1 << (at % 64)
-	}
-	return false
-}
-
-func (m *matcher) run(pi, ti int) bool {
-	for pi < len(m.p) {
-		c := m.p[pi]
-		if c == '*' {
-			return m.star(pi, ti)
-		}
-		if ti >= len(m.t) {
-			return false
-		}
-		switch c {
-		case '?':
-			if m.t[ti] == '/' {
-				return false
+//
+// Where the rest of the pattern does not match, only the last star and the last
+// "**" may take more of the text: whatever an earlier one takes, the later one
+// can take too. So a match takes no memory, and at most the length of the
+// pattern times the length of the text.
+func match(p, t string) bool {
+	var star, deep retry
+	pi, ti := 0, 0
+	for {
+		if pi < len(p) && p[pi] == '*' {
+			end := pi
+			for end < len(p) && p[end] == '*' {
+				end++
 			}
-			pi++
-		case '[':
-			n, ok := set(m.p[pi:], m.t[ti])
-			if !ok || m.t[ti] == '/' {
-				return false
-			}
-			pi += n
-		case '\\':
-			if pi++; pi >= len(m.p) {
-				return false
-			}
-			fallthrough
-		default:
-			if m.p[pi] != m.t[ti] {
-				return false
-			}
-			pi++
-		}
-		ti++
-	}
-	return ti == len(m.t)
-}
-
-// star matches from a run of stars.
-func (m *matcher) star(pi, ti int) bool {
-	end := pi
-	for end < len(m.p) && m.p[end] == '*' {
-		end++
-	}
-	deep := false
-	if end-pi >= 2 && (pi == 0 || m.p[pi-1] == '/') {
-		rest := m.p[end:]
-		switch {
-		case rest == "":
-			return true
-		case rest[0] == '/':
-			deep = true
-			if m.from(end+1, ti) { // no component at all
+			component := end-pi >= 2 && (pi == 0 || p[pi-1] == '/')
+			switch rest := p[end:]; {
+			case component && rest == "":
 				return true
+			case component && (rest[0] == '/' || strings.HasPrefix(rest, `\/`)):
+				star, deep = retry{}, retry{end, ti, true}
+				if pi = end; rest[0] == '/' { // it may be no component at all
+					pi++
+				}
+			default:
+				star = retry{end, ti, true}
+				pi = end
 			}
-		case strings.HasPrefix(rest, `\/`):
-			deep = true
+			continue
 		}
-	}
-	if end == len(m.p) {
-		return !strings.Contains(m.t[ti:], "/")
-	}
-	for ; ti <= len(m.t); ti++ {
-		if m.from(end, ti) {
+		if pi == len(p) && ti == len(t) {
 			return true
 		}
-		if ti < len(m.t) && m.t[ti] == '/' && !deep {
+		if n, ok := one(p[pi:], t[ti:]); ok {
+			pi, ti = pi+n, ti+1
+			continue
+		}
+		if star.set && star.ti < len(t) && t[star.ti] != '/' {
+			star.ti++
+			pi, ti = star.pi, star.ti
+			continue
+		}
+		slash := -1
+		if deep.set {
+			slash = strings.IndexByte(t[deep.ti:], '/')
+		}
+		if slash < 0 {
 			return false
 		}
+		star = retry{}
+		pi, ti = deep.pi, deep.ti+slash
+		deep.ti = ti + 1
 	}
-	return false
+}
+
+// retry is where a match goes on when a star takes more of the text: at pi in the
+// pattern, and with what begins at ti in the text.
+type retry struct {
+	pi, ti int
+	set    bool
+}
+
+// one reports whether the first byte of a text matches the beginning of a pattern,
+// which is no star, and the length of that.
+func one(p, t string) (n int, ok bool) {
+	if p == "" || t == "" {
+		return 0, false
+	}
+	switch c := t[0]; p[0] {
+	case '?':
+		return 1, c != '/'
+	case '[':
+		n, ok := set(p, c)
+		return n, ok && c != '/'
+	case '\\':
+		return 2, len(p) > 1 && p[1] == c
+	default:
+		return 1, p[0] == c
+	}
 }
 
 // set reports whether c is in the set at the beginning of p, and the set's length.
