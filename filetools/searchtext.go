@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"path"
 	"regexp"
+	"regexp/syntax"
 	"slices"
 	"strconv"
 	"strings"
@@ -49,13 +50,17 @@ const (
 // search is one search under way.
 type search struct {
 	q       *toolCall
+	ctx     context.Context
 	re      *regexp.Regexp
-	needed  []byte // a text that stands in every match; empty: none is known
+	size    int    // of re's program
+	needed  string // a text that stands in every match; empty: none is known
+	byLine  bool   // the pattern has \A or \z, so that each line has to be matched
 	context int
 	limit   int
 
-	out    strings.Builder
-	byLine bool // the pattern has \A or \z, so that each line has to be matched
+	out   strings.Builder
+	steps int  // since the search looked whether it has to end
+	over  bool // it has to end
 
 	matches int
 	files   int
@@ -67,13 +72,11 @@ type search struct {
 
 // planSearchText is search_text. (FILE-18)
 func planSearchText(ctx context.Context, q *toolCall) (*tool.Plan, error) {
-	s := search{q: q, context: q.args.num("context", 0), limit: q.args.num("limit", 100)}
-	var err error
-	if s.re, err = compilePattern(q.args); err != nil {
+	s := search{q: q, ctx: ctx, context: q.args.num("context", 0), limit: q.args.num("limit", 100)}
+	err := s.compile(q.args)
+	if err != nil {
 		return nil, err
 	}
-	s.needed = []byte(literal.Required(s.re))
-	s.byLine = strings.Contains(s.re.String(), `\A`) || strings.Contains(s.re.String(), `\z`)
 	matches := func(string) bool { return true }
 	if q.args.has("glob") {
 		g, err := compileGlob(q.args.str("glob"))
@@ -88,35 +91,31 @@ func planSearchText(ctx context.Context, q *toolCall) (*tool.Plan, error) {
 	}
 	if t.Kind != workspace.Directory {
 		if !matches(q.canonical) && !matches(path.Base(q.canonical)) {
-			return s.done(), nil
+			return s.done(nil)
 		}
 		// Of a file that was named, a failure is said.
-		if err := s.file(ctx, t.Path, true, func() (io.ReadCloser, workspace.Info, error) { return q.root.Stream(t.Path) }); err != nil && err != fs.SkipAll {
-			return nil, err
-		}
-		return s.done(), nil
+		err := s.file(t.Path, true, func() (io.ReadCloser, workspace.Info, error) { return q.root.Stream(t.Path) })
+		return s.done(err)
 	}
 	err = q.walk(ctx, t.Path, 0, &s.skipped, func(e workspace.Entry) error {
 		if e.Kind != workspace.File || !matches(below(e.Path.String(), t.Path)) {
 			return nil
 		}
-		return s.file(ctx, e.Path, false, e.Stream)
+		return s.file(e.Path, false, e.Stream)
 	})
-	if err != nil {
-		return nil, err
-	}
-	return s.done(), nil
+	return s.done(err)
 }
 
-func compilePattern(args values) (*regexp.Regexp, error) {
+// compile takes the pattern from the arguments.
+func (s *search) compile(args values) error {
 	pattern := args.str("pattern")
 	switch {
 	case pattern == "":
-		return nil, badArgument("pattern", "it is empty.")
+		return badArgument("pattern", "it is empty.")
 	case len(pattern) > maxPattern:
-		return nil, badArgument("pattern", "it has more than %d bytes.", maxPattern)
+		return badArgument("pattern", "it has more than %d bytes.", maxPattern)
 	case strings.ContainsAny(pattern, "\n\r") && !args.flag("regexp", false):
-		return nil, badArgument("pattern", "it has a line end; lines are searched one by one.")
+		return badArgument("pattern", "it has a line end; lines are searched one by one.")
 	}
 	if !args.flag("regexp", false) {
 		pattern = regexp.QuoteMeta(pattern)
@@ -125,25 +124,24 @@ func compilePattern(args values) (*regexp.Regexp, error) {
 	if args.flag("ignore_case", false) {
 		flags = "(?mi)"
 	}
-	re, err := regexp.Compile(flags + pattern)
-	if err != nil {
-		return nil, badArgument("pattern", "%s.", strings.TrimPrefix(err.Error(), "error parsing regexp: "))
+	tree, err := syntax.Parse(flags+pattern, syntax.Perl)
+	if err == nil {
+		if s.size = programSize(tree); s.size > maxProgram {
+			return badArgument("pattern", "it is too large with its repetitions; write fewer of them.")
+		}
+		s.re, err = regexp.Compile(flags + pattern)
 	}
-	return re, nil
-}
-
-// match reports whether text has a match.
-func (s *search) match(text []byte) bool {
-	return bytes.Contains(text, s.needed) && s.re.Match(text)
+	if err != nil {
+		return badArgument("pattern", "%s.", strings.TrimPrefix(err.Error(), "error parsing regexp: "))
+	}
+	s.needed = literal.Required(s.re)
+	s.byLine = strings.Contains(pattern, `\A`) || strings.Contains(pattern, `\z`)
+	return nil
 }
 
 // file searches one file, which open opens. It returns fs.SkipAll when there is enough.
-func (s *search) file(ctx context.Context, p workspace.Path, named bool, open func() (io.ReadCloser, workspace.Info, error)) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	if s.q.cfg.Now().Sub(s.q.began) > maxSearch {
-		s.more = true
+func (s *search) file(p workspace.Path, named bool, open func() (io.ReadCloser, workspace.Info, error)) error {
+	if s.steps = maxSteps; s.late(0) {
 		return fs.SkipAll
 	}
 	data, err := s.read(open)
@@ -155,7 +153,7 @@ func (s *search) file(ctx context.Context, p workspace.Path, named bool, open fu
 		text, _, err = decode(data, workspace.Encoding{})
 	}
 	if err != nil && !named {
-		return s.skipped.file(ctx, p.String(), err)
+		return s.skipped.file(s.ctx, p.String(), err)
 	}
 	if err != nil {
 		return err
@@ -212,14 +210,16 @@ func (s *search) without(data []byte) bool {
 // text finds the lines of a text that match.
 func (s *search) text(name, text string) error {
 	text = strings.ReplaceAll(text, "\r\n", "\n")
-	needed := string(s.needed)
-	if !strings.Contains(text, needed) || !s.byLine && !s.re.MatchString(text) {
+	if !strings.Contains(text, s.needed) || !s.byLine && !s.match([]byte(text)) {
 		return nil
 	}
 	lines := splitLines(text)
 	var hits []int
 	for n, l := range lines {
-		if !strings.Contains(l, needed) || !s.re.MatchString(strings.TrimSuffix(l, "\n")) {
+		if s.over {
+			break
+		}
+		if !s.matchLine(strings.TrimSuffix(l, "\n")) {
 			continue
 		}
 		if s.matches+len(hits) == s.limit {
@@ -269,9 +269,7 @@ func (s *search) show(name string, lines []string, hits []int) {
 			s.out.WriteByte(' ')
 			at := 0
 			if j == n {
-				if m := s.re.FindStringIndex(lines[j]); m != nil {
-					at = m[0]
-				}
+				at = s.place(lines[j])
 			}
 			s.out.WriteString(excerpt(strings.TrimSuffix(lines[j], "\n"), at))
 			s.out.WriteByte('\n')
@@ -303,12 +301,19 @@ func excerpt(line string, at int) string {
 	return s
 }
 
-func (s *search) done() *tool.Plan {
+// done is the plan of a search that has ended with an error.
+func (s *search) done(err error) (*tool.Plan, error) {
+	if err == nil || err == fs.SkipAll {
+		err = s.ctx.Err()
+	}
+	if err != nil {
+		return nil, err
+	}
 	text := s.out.String()
 	data := map[string]any{"path": s.q.canonical, "matches": s.matches, "files": s.files}
 	if s.more {
 		data["truncated"] = true
 	}
 	s.skipped.tell(data)
-	return s.q.doneNow(operation{Success: true, Content: &text, Data: data})
+	return s.q.doneNow(operation{Success: true, Content: &text, Data: data}), nil
 }

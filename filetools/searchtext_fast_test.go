@@ -1,12 +1,14 @@
 package filetools
 
 import (
+	"context"
 	"strings"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
-	"github.com/stet-dev/stet/internal/literal"
+	"github.com/stet-dev/stet/tool"
 	"github.com/stet-dev/stet/workspace"
 )
 
@@ -17,11 +19,10 @@ func TestWithout(t *testing.T) {
 	fast := 0
 	rapid.Check(t, func(t *rapid.T) {
 		data := strings.Join(rapid.SliceOfN(rapid.SampledFrom(pieces), 0, 12).Draw(t, "data"), "")
-		re, err := compilePattern(values{"pattern": rapid.SampledFrom(patterns).Draw(t, "pattern"), "regexp": true})
-		if err != nil {
+		s := search{limit: 100}
+		if err := s.compile(values{"pattern": rapid.SampledFrom(patterns).Draw(t, "pattern"), "regexp": true}); err != nil {
 			t.Fatal(err)
 		}
-		s := search{re: re, needed: []byte(literal.Required(re)), limit: 100}
 		if !s.without([]byte(data)) {
 			return
 		}
@@ -31,12 +32,44 @@ func TestWithout(t *testing.T) {
 			t.Fatalf("%q cannot be decoded: %v", data, err)
 		}
 		for _, line := range splitLines(strings.ReplaceAll(text, "\r\n", "\n")) {
-			if re.MatchString(strings.TrimSuffix(line, "\n")) {
-				t.Fatalf("%s matches %q of %q", re, line, data)
+			if s.re.MatchString(strings.TrimSuffix(line, "\n")) {
+				t.Fatalf("%s matches %q of %q", s.re, line, data)
 			}
 		}
 	})
 	if fast == 0 {
 		t.Error("no file was told without a look at its lines")
+	}
+}
+
+// A search ends with its call, or says that it is not complete, however long a match would take.
+// (FILE-18)
+func TestSearchEnds(t *testing.T) {
+	now, asked, cancel := time.Unix(1e9, 0), 0, func() {}
+	b := newBench(t, Config{Now: func() time.Time {
+		if asked++; asked == 3 { // after the call's beginning and the file's: in the midst of a match
+			cancel()
+			now = now.Add(maxSearch + time.Second)
+		}
+		return now
+	}}, workspace.Options{})
+	pattern := strings.Repeat("a{0,1000}", 9) + "[bc]" // to match it takes hours
+	for name, content := range map[string]string{"line": strings.Repeat("a", 9<<20), "lines": strings.Repeat(strings.Repeat("a", 1000)+"\r\n", 9<<10)} {
+		b.put(name, content)
+		asked = 0
+		if r := b.call("search_text", args("path", name, "regexp", true, "pattern", pattern)); r.Failed() || !strings.Contains(r.Text, `"truncated":true`) {
+			t.Errorf("%s: %s", name, r.Text)
+		}
+		ctx, end := context.WithCancel(context.Background())
+		asked, cancel = 0, end
+		tl, _ := b.set.Get("search_text")
+		p, err := tl.Plan(ctx, tool.Call{Session: "one", Name: "search_text", Arguments: []byte(args("path", name, "regexp", true, "pattern", pattern))})
+		if err != nil || p.Done == nil || p.Done.Code != tool.Cancelled {
+			t.Errorf("%s, cancelled: %+v, %v", name, p, err)
+		}
+		cancel = func() {}
+	}
+	if r := b.call("search_text", args("regexp", true, "pattern", strings.Repeat("a{0,1000}", 11))); r.Code != tool.InvalidArgument {
+		t.Errorf("a pattern of 22,000 instructions: %s", r.Text)
 	}
 }
