@@ -34,7 +34,7 @@ type Pattern struct {
 
 // Limits of a pattern.
 const (
-	maxPattern      = 4096 // bytes
+	maxPattern      = 4096 // bytes, also of all alternatives together
 	maxAlternatives = 64
 )
 
@@ -91,7 +91,11 @@ func compile(pattern, flags string) (*regexp.Regexp, error) {
 	if err != nil {
 		return nil, err
 	}
+	size := 0
 	for i, alt := range alternatives {
+		if size += len(alt); size > maxPattern {
+			return nil, fmt.Errorf("has more than %d bytes with all its alternatives written out", maxPattern)
+		}
 		if alternatives[i], err = expression(alt); err != nil {
 			return nil, err
 		}
@@ -116,6 +120,7 @@ func expression(pattern string) (string, error) {
 			return "", errors.New(`has an empty name, "." or ".."`)
 		case name == "**" && i == last:
 			b.WriteString(`.*`)
+		case name == "**" && i > 0 && names[i-1] == "**": // says nothing more
 		case name == "**":
 			b.WriteString(`(?:[^/]*/)*`)
 		default:
@@ -136,6 +141,9 @@ func writeName(b *strings.Builder, p []rune) error {
 		switch p[i] {
 		case '*':
 			b.WriteString(`[^/]*`)
+			for i+1 < len(p) && p[i+1] == '*' { // more stars say nothing more
+				i++
+			}
 		case '?':
 			b.WriteString(`[^/]`)
 		case '[':

@@ -68,7 +68,7 @@ func TestPattern(t *testing.T) {
 	}
 }
 
-// A pattern has at most 4,096 bytes and 64 alternatives.
+// A pattern has at most 4,096 bytes, with its alternatives written out, and 64 alternatives.
 func TestPatternLimits(t *testing.T) {
 	for _, test := range []struct {
 		pattern string
@@ -77,6 +77,8 @@ func TestPatternLimits(t *testing.T) {
 		{strings.Repeat("a", 4096), true},
 		{strings.Repeat("a", 4097), false},
 		{strings.Repeat("{a,b}", 6), true},
+		{strings.Repeat("{a,b}", 6) + strings.Repeat("a", 58), true},
+		{strings.Repeat("{a,b}", 6) + strings.Repeat("a", 59), false},
 		{"{" + strings.Repeat("a,", 64) + "a}", false},
 	} {
 		if _, err := policy.ParsePattern(test.pattern); (err == nil) != test.ok {

@@ -164,6 +164,11 @@ func checkInFile(name string, v any, project bool) error {
 	if !k.Type.holds(v) {
 		return fmt.Errorf("%s: want %s, have %v", name, k.Type, v)
 	}
+	if project && name == ruleKey {
+		if err := checkPatterns(v); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+	}
 	if err := k.check(v); err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}

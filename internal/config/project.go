@@ -13,8 +13,11 @@ import (
 // ProjectFile is the name of a project's file.
 const ProjectFile = ".stet.toml"
 
-// maxProject is the limit of a project's file, in bytes.
-const maxProject = 1 << 20
+// Limits of a project's file. To read a pattern takes memory, and to match it takes time at every call.
+const (
+	maxProject         = 16 << 10 // bytes
+	maxProjectPatterns = 100      // of all its rules
+)
 
 // projectFile returns the nearest project's file, looking upwards from dir to the root of the checkout or the home directory; empty
 // if there is none or dir is empty. Outside a checkout, other users may be able to write to a parent directory, so a file of
@@ -70,4 +73,21 @@ func readProject(file string) ([]byte, error) {
 		err = fmt.Errorf("%s is larger than %d bytes", file, maxProject)
 	}
 	return b, err
+}
+
+// checkPatterns checks the number of patterns in the rules of a project's file, before they are read.
+func checkPatterns(rules any) error {
+	n := 0
+	rows, _ := rules.([]any)
+	for _, row := range rows {
+		members, _ := row.(map[string]any)
+		for _, member := range members {
+			list, _ := member.([]any)
+			n += len(list)
+		}
+	}
+	if n > maxProjectPatterns {
+		return fmt.Errorf("%d patterns: the rules of a project have at most %d", n, maxProjectPatterns)
+	}
+	return nil
 }

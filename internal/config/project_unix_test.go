@@ -60,6 +60,12 @@ func TestHostileProjectConfig(t *testing.T) {
 			}
 			return os.Truncate(file, 1<<30)
 		}, "larger than"},
+		"many patterns": {func(file string) error {
+			return os.WriteFile(file, []byte("[[rule]]\npaths = ["+strings.Repeat(`"a",`, 101)+"]\ndo = \"deny\"\n"), 0o600)
+		}, "101 patterns"},
+		"long patterns": {func(file string) error {
+			return os.WriteFile(file, []byte("[[rule]]\npaths = [\""+strings.Repeat("{a,b}", 6)+strings.Repeat("x?", 1000)+"\"]\ndo = \"deny\"\n"), 0o600)
+		}, "alternatives written out"},
 		"good":    {func(file string) error { return os.WriteFile(file, []byte("policy = \"off\"\n"), 0o600) }, ""},
 		"nowhere": {links("nothing"), ""},
 		"linked": {func(file string) error {
