@@ -60,3 +60,45 @@ func TestCompact(t *testing.T) {
 		}
 	}
 }
+
+// TRIM-17: a request that asks for a compaction is no request in the middle of work, in which something may leave that the provider's cache holds: it
+// would be written again for a conversation that ends here.
+func TestCompactionBreaksNothing(t *testing.T) {
+	up := &recorder{}
+	r := newRig(t, up, func(c *proxy.Config) { c.History = history.Config{Policy: history.Bold} })
+	items, breaks := []string{`{"role":"user","content":"look at it"}`}, 0
+	post := func(path string, items ...string) (input string) {
+		r.post(path, fmt.Sprintf(`{"model":"gpt-5.1","store":false,"instructions":%q,"input":[%s]}`, rules, strings.Join(items, ",")))
+		var sent struct{ Input json.RawMessage }
+		if err := json.Unmarshal(up.last(t).body, &sent); err != nil {
+			t.Fatal(err)
+		}
+		return strings.TrimSuffix(string(sent.Input), "]")
+	}
+	before := ""
+	for i := range 120 {
+		output := new(strings.Builder)
+		for line := range 120 {
+			fmt.Fprintf(output, "%d: built target %d\n", i, line)
+		}
+		items = append(items, fmt.Sprintf(`{"type":"function_call","call_id":"call_%d","name":"shell","arguments":"{\"command\":\"make %d\"}"}`, i, i),
+			fmt.Sprintf(`{"type":"function_call_output","call_id":"call_%d","output":%q}`, i, output))
+		sent := post("/v1/responses", items...)
+		if !strings.HasPrefix(sent, before) {
+			breaks++
+		}
+		before = sent
+		more := func(item string) []string { return append(items[:len(items):len(items)], item) }
+		for path, asked := range map[string][]string{
+			"/v1/responses":         more(`{"type":"compaction_trigger"}`),
+			"/v1/responses/compact": more(`{"role":"assistant","content":"It is done."}`),
+		} {
+			if got := post(path, asked...); !strings.HasPrefix(got, sent) {
+				t.Fatalf("after %d calls, %s: not as it was sent", i+1, path)
+			}
+		}
+	}
+	if breaks == 0 {
+		t.Error("nothing leaves in the middle of work")
+	}
+}

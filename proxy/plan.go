@@ -34,13 +34,15 @@ type reading struct {
 	asks    bool            // the provider may be asked to clear the results that it was asked to clear before
 	clears  bool            // it may be asked to clear more results
 	without map[string]bool // names of tools that are left out
+
+	compacts bool // the provider is to replace the conversation by a summary
 }
 
 // prepare decides what is sent upstream for a body. why is the reason, found earlier, not to plan the body; planned: no reason. Token
 // counting runs in the background. So does planning if the body may not be changed.
 func (p *Proxy) prepare(x *exchange, h http.Header, why cause) {
 	begin := time.Now()
-	var d reading
+	d := reading{compacts: x.compacts}
 	if why == planned {
 		why = p.safely(x, func() cause { return p.decode(x, &d) })
 	}

@@ -27,6 +27,9 @@ type sentPlan struct {
 // plan plans a request. It continues from the state of the previous request if planning from the beginning would give the same state.
 func (r *recent) plan(d *reading, engine *history.Engine) planState {
 	messages, points := d.request.Messages, d.verdict.Points
+	for d.compacts && len(messages) > 0 && messages[len(messages)-1].Role == llm.Assistant { // behind an answer text may leave in the middle of work
+		messages = messages[:len(messages)-1]
+	}
 	now := r.take(d.base, engine, d.common)
 	if now.state != nil && reaches(messages, now.state.Len(), points, now.points) && !(d.tries() && now.behind.messages > 0) {
 		points = points[len(now.points):]

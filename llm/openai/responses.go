@@ -230,6 +230,9 @@ func (d *decoder) item(whole rawjson.Span, f [itemKeyCount]rawjson.Span) llm.Rol
 		return llm.Assistant
 	}
 	d.Add(llm.Part{Kind: llm.Opaque, Raw: d.Raw(whole)})
+	if typ == "compaction_trigger" { // the client asks for a compaction
+		return llm.User
+	}
 	if strings.HasSuffix(typ, "_output") || typ == "mcp_approval_response" {
 		return llm.Tool
 	}

@@ -27,7 +27,8 @@ const responsesSample = `{
     {"type": "web_search_call", "id": "ws", "status": "completed"},
     {"type": "message", "role": "assistant", "content": "That is all."},
     {"type": "item_reference", "id": "x"},
-    {"type": "message", "role": "user", "content": "Thanks."}
+    {"type": "message", "role": "user", "content": "Thanks."},
+    {"type": "compaction_trigger"}
   ],
   "tools": [{"type": "function", "name": "read", "description": "Reads.", "parameters": {"type": "object"}, "strict": false},
             {"type": "web_search"}, {"type": "namespace", "name": "mcp__x", "tools": [{"type": "function", "name": "fetch"}]}],
@@ -65,11 +66,12 @@ func TestDecodeResponses(t *testing.T) {
 		{llm.Assistant, llm.Text, "That is all.", "", true},
 		{llm.Assistant, llm.Opaque, "", "", false},
 		{llm.User, llm.Text, "Thanks.", "", true},
+		{llm.User, llm.Opaque, "", "", false},
 	}
 	if got := parts(req); !reflect.DeepEqual(got, want) {
 		t.Errorf("got\n%v\nwant\n%v", got, want)
 	}
-	if len(req.Messages) != 11 {
+	if len(req.Messages) != 12 {
 		t.Errorf("%d messages", len(req.Messages))
 	}
 	calls := req.Messages[3].Parts[2:]
