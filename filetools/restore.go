@@ -70,6 +70,9 @@ func (q *toolCall) restoring(ctx context.Context, name string, ws []pastWrite) (
 	if err != nil {
 		return restore{}, err
 	}
+	if q.foreign && now.version == first.Before { // an undo that was cut off has put it back
+		return restore{from: now, to: now}, nil
+	}
 	if now.version != last.After {
 		for _, w := range q.ses.pastWrites() {
 			if w.Path == name && w.Number > last.Number && !w.Undone && w.Undoes == nil {

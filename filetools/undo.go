@@ -1,6 +1,7 @@
 package filetools
 
 import (
+	"cmp"
 	"context"
 	_ "embed"
 	"encoding/json"
@@ -145,12 +146,41 @@ func (b TakeBack) Spec() tool.Spec {
 
 // Plan implements tool.Tool.
 func (b TakeBack) Plan(ctx context.Context, c tool.Call) (*tool.Plan, error) {
+	writes, err := b.settled(ctx)
+	if err != nil {
+		return nil, err
+	}
 	var all []pastWrite
-	for _, w := range b.Writes {
+	for _, w := range writes {
 		all = append(all, pastWrite{
 			Number: int(w.Seq), Tool: w.Tool, Path: w.Path,
 			Before: workspace.Version(w.Before), After: workspace.Version(w.After), Dirs: w.Dirs, Time: w.Time,
 		})
 	}
 	return b.Tools.planUndoOf(ctx, c, all)
+}
+
+// settled returns the writes without those that were not done, because their process was killed before. (FILE-12)
+func (b TakeBack) settled(ctx context.Context) ([]record.Write, error) {
+	if !slices.ContainsFunc(b.Writes, func(w record.Write) bool { return w.Open }) {
+		return b.Writes, nil
+	}
+	files := map[string][]record.Write{}
+	for _, w := range b.Writes {
+		files[w.Path] = append(files[w.Path], w)
+	}
+	var all []record.Write
+	for name, writes := range files {
+		p, err := b.Tools.root.Path(name)
+		if err != nil {
+			return nil, err
+		}
+		now, err := b.Tools.root.Version(ctx, p)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, record.Settle(writes, string(now))...)
+	}
+	slices.SortFunc(all, func(a, b record.Write) int { return cmp.Compare(a.Seq, b.Seq) })
+	return all, nil
 }

@@ -143,3 +143,51 @@ func TestUndoOfTheTrailRemovesDirs(t *testing.T) {
 	}
 	b.has("a", false)
 }
+
+// A process that is killed does not record whether its last writes were done, nor how far an undo came. The files show it, and the
+// rest is undone. (FILE-12)
+func TestUndoAfterKill(t *testing.T) {
+	b := newBench(t, Config{}, workspace.Options{})
+	var writes []record.Write
+	write := func(path, content string, open bool) {
+		t.Helper()
+		o := b.op("read_file", args("path", path))
+		before, _ := os.ReadFile(b.file(path))
+		if o = b.op("write_file", args("path", path, "content", content)); !o.Success {
+			t.Fatalf("%+v", o)
+		}
+		w := record.Write{Seq: uint64(len(writes) + 1), Path: path, After: string(workspace.VersionOf([]byte(content))), Open: open}
+		if before != nil {
+			w.Before = string(workspace.VersionOf(before))
+		}
+		writes = append(writes, w)
+	}
+	for _, name := range []string{"done", "cut", "back"} {
+		b.put(name, "old\n")
+	}
+	write("done", "1\n", false)
+	write("done", "2\n", true) // killed after it
+	write("made", "1\n", true)
+	write("cut", "1\n", false)
+	writes = append(writes, record.Write{Seq: 100, Path: "cut", Before: writes[3].After, After: "never", Open: true}) // killed before it
+	write("back", "1\n", false)
+	b.put("back", "old\n") // an undo that was killed has put it back
+
+	later, err := New(Config{Root: b.root})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := TakeBack{Tools: later, Writes: writes}.Plan(t.Context(), tool.Call{ID: "undo", Session: "two", Name: "undo"})
+	if err != nil || p.Done != nil {
+		t.Fatalf("%+v %v", p, err)
+	}
+	if r, err := p.Apply(t.Context()); err != nil || r.Failed() {
+		t.Fatalf("%+v %v", r, err)
+	}
+	for _, name := range []string{"done", "cut", "back"} {
+		if got := b.get(name); got != "old\n" {
+			t.Errorf("%s holds %q", name, got)
+		}
+	}
+	b.has("made", false)
+}

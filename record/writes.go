@@ -86,6 +86,22 @@ func newDirs(flags []string) int {
 	return 0
 }
 
+// Settle returns those of the writes to one file, the oldest first, that were done, where now is the file's content hash. A process
+// that was killed has not recorded whether its last writes were. If neither the file nor the next write shows it, the write stays, and
+// the file is not as it left it. (FILE-12)
+func Settle(writes []Write, now string) []Write {
+	var done []Write
+	for _, w := range slices.Backward(writes) {
+		if w.Open && w.After != now && w.Before == now {
+			continue
+		}
+		done = append(done, w)
+		now = w.Before
+	}
+	slices.Reverse(done)
+	return done
+}
+
 // Undoable returns the writes that have not been undone, the oldest first as in all. (FILE-12)
 func Undoable(all []Write) []Write {
 	type file struct{ root, path string }
@@ -94,6 +110,10 @@ func Undoable(all []Write) []Write {
 	for _, w := range all {
 		f := file{w.Root, w.Path}
 		stack := stacks[f]
+		for n := len(stack) - 1; n >= 0 && !w.Open && stack[n].Open && stack[n].After != w.Before && stack[n].Before == w.Before; n-- {
+			undone[stack[n].Seq] = true // the process ended before it was done
+			stack = stack[:n]
+		}
 		if w.Tool == "undo" && !w.Open && len(stack) > 0 && stack[len(stack)-1].After == w.Before {
 			for i := len(stack) - 1; i >= 0; i-- {
 				if stack[i].Before != w.After {

@@ -38,7 +38,7 @@ func (h *Handler) chosen(ctx context.Context, in Undo) (chosen, all []record.Wri
 		return nil, nil, err
 	}
 	for _, x := range record.Undoable(all) {
-		if slices.Contains(in.Writes, x.Seq) || len(in.Writes) == 0 && in.Session != "" && x.Session == in.Session && !x.Open {
+		if slices.Contains(in.Writes, x.Seq) || len(in.Writes) == 0 && in.Session != "" && x.Session == in.Session {
 			chosen = append(chosen, x)
 		}
 	}
@@ -85,7 +85,13 @@ func (h *Handler) lookAtUndo(r *http.Request, in Undo) (any, error) {
 	now := h.look(r.Context(), names)
 	for _, n := range names {
 		holds, known := now[n]
-		out.Files = append(out.Files, undoFile(n, of[n], all, holds, known))
+		writes := of[n]
+		if known {
+			writes = record.Settle(writes, holds)
+		}
+		if len(writes) > 0 {
+			out.Files = append(out.Files, undoFile(n, writes, all, holds, known))
+		}
 	}
 	return out, nil
 }

@@ -111,7 +111,7 @@ func chooseWrites(all, left []record.Write, what string) ([]record.Write, error)
 	}
 	var chosen []record.Write
 	for _, w := range left {
-		if means(w) && (err == nil || !w.Open) {
+		if means(w) {
 			chosen = append(chosen, w)
 		}
 	}

@@ -33,7 +33,7 @@ func (h *Agent) UndoSince(ctx context.Context, info session.Info, since time.Tim
 	}
 	var chosen []record.Write
 	for _, w := range record.Undoable(all) {
-		if !w.Open && w.Root == h.Root.Dir() && !w.Time.Before(since) {
+		if w.Root == h.Root.Dir() && !w.Time.Before(since) {
 			chosen = append(chosen, w)
 		}
 	}

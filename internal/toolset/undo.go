@@ -63,9 +63,8 @@ func (s *Set) rollBack(ctx context.Context, session string) error {
 	if err != nil {
 		return err
 	}
-	done := slices.DeleteFunc(record.Undoable(all), func(w record.Write) bool { return w.Open })
 	var failed []error
-	for _, ws := range slices.Backward(WritesBy(done, func(w record.Write) string { return w.Path })) {
+	for _, ws := range slices.Backward(WritesBy(record.Undoable(all), func(w record.Write) string { return w.Path })) {
 		c := tool.Call{Session: session, Client: "policy", Name: "undo", Arguments: json.RawMessage("{}")}
 		plan, err := filetools.TakeBack{Tools: s.Files, Writes: ws}.Plan(ctx, c)
 		if err == nil {
