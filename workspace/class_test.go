@@ -45,6 +45,7 @@ func TestControlFilesBesideOthers(t *testing.T) {
 		.build.yml .builds/test.yml .gitlab-ci.yaml .travis.yaml azure-pipelines.yaml .drone.yaml .drone.star .gitea/actions/x/action.yml circle.yml
 		.mvn/extensions.xml .mvn/jvm.config .mvn/maven.config .mvn/wrapper/maven-wrapper.properties gradle/wrapper/gradle-wrapper.properties
 		.yarn/releases/yarn-4.cjs .yarn/plugins/x.cjs .yarnrc.yml .yarnrc.yaml .pnpmfile.mjs bunfig.toml
+		.Rprofile sub/.Renviron .ghci .ocamlinit .octaverc .iex.exs .pylintrc pylintrc .rspec .buckconfig .gitpod.yml devfile.yaml .replit
 		rust-toolchain.toml sitecustomize.py .bundle/config .run/x.run.xml x.sublime-project .helix/languages.toml _vimrc Library/LaunchAgents/x.plist`)
 	for _, p := range control {
 		if got := c.byName(p); got != Control {

@@ -37,6 +37,8 @@ var controlFiles = []string{
 	".pypirc", "pip.conf", ".pydistutils.cfg", ".pdbrc", "sitecustomize.py", "usercustomize.py", ".gemrc", ".irbrc", ".pryrc",
 	"rust-toolchain", "rust-toolchain.toml", ".netrc", "_netrc", "ansible.cfg", ".ansible.cfg", ".terraformrc",
 	".tool-versions", ".asdfrc", "mise/config.toml", "mise/config.local.toml", ".autoenv", ".autoenv.zsh",
+	".rprofile", ".renviron", ".ghci", ".ocamlinit", ".octaverc", ".iex.exs", ".pylintrc", "pylintrc", ".rspec", ".buckconfig",
+	".gitpod.yml", "devfile.yaml", ".devfile.yaml", ".replit",
 	"jenkinsfile", ".drone.jsonnet", ".drone.star", "circle.yml", ".devcontainer.json",
 }
 
