@@ -181,6 +181,24 @@ func checkApply(t testing.TB, data []byte, edits []Edit) {
 	}
 }
 
+// An old text with CRLF that fits everywhere but at its line ends is not looked for without end. (FILE-18)
+func TestWrongLineEnds(t *testing.T) {
+	data := []byte(strings.Repeat("\n", 4<<20))
+	old := strings.Repeat("\n", 2<<20) + "\r\n"
+	for _, all := range []bool{false, true} {
+		_, err := Apply(data, []Edit{{Old: old, New: "x", All: all}})
+		var e *Error
+		if !errors.As(err, &e) || e.Reason != NotFound {
+			t.Errorf("%v", err)
+		}
+	}
+	// Where it is short, each place is looked at.
+	data[3<<20] = '\r'
+	if r, err := Apply(data, []Edit{{Old: "\r\n", New: "\n"}}); err != nil || len(r.Data) != len(data)-1 {
+		t.Errorf("%d bytes, %v", len(r.Data), err)
+	}
+}
+
 func FuzzApply(f *testing.F) {
 	f.Add([]byte("a\r\nb\nc"), "a\nb", "x\ny\n", "c", "d", false)
 	f.Add([]byte("\xef\xbb\xbfa\r\r\n\n"), "\r\n", "\n", "", "", true)

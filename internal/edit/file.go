@@ -64,9 +64,9 @@ func (f *file) locate(e Edit) ([]match, *Error) {
 	if e.All {
 		limit, overlapping = -1, false
 	}
-	found := f.find(e.Old, limit, overlapping)
+	found, all := f.find(e.Old, limit, overlapping)
 	switch {
-	case len(found) == 0:
+	case len(found) == 0 || !all:
 		return nil, &Error{Reason: NotFound, Near: f.near(e.Old)}
 	case len(found) > 1 && !e.All:
 		return nil, f.ambiguous(found)
@@ -90,18 +90,25 @@ func (f *file) ambiguous(found []match) *Error {
 	return e
 }
 
-// find returns up to limit places of text; -1: all. overlapping says whether overlapping places all count, or only the first.
-func (f *file) find(text string, limit int, overlapping bool) []match {
+// maxWrongEnds limits the bytes that are compared at places where a text with CRLF occurs with other line ends.
+const maxWrongEnds = 1 << 28
+
+// find returns up to limit places of text; -1: all. overlapping says whether overlapping places all count, or only the first. all is
+// false if too many places have other line ends, so that there may be more.
+func (f *file) find(text string, limit int, overlapping bool) (found []match, all bool) {
 	flat := []byte(unify(text))
 	strict := strictEnds(text)
 	next := f.search(flat)
-	var found []match
+	wrong := 0
 	for from := 0; len(found) != limit; {
 		i := next(from)
 		if i < 0 {
 			break
 		}
 		if !f.allCRLF(i, strict) {
+			if wrong += len(flat); wrong > maxWrongEnds {
+				return nil, false
+			}
 			from = i + 1
 			continue
 		}
@@ -111,7 +118,7 @@ func (f *file) find(text string, limit int, overlapping bool) []match {
 			from = i + len(flat)
 		}
 	}
-	return found
+	return found, true
 }
 
 // search returns a function that finds the first place of text in flat from byte from on, or -1. It must be called with ascending

@@ -23,7 +23,7 @@ func (f *file) near(old string) []Near {
 		if fixed == old || strings.TrimSpace(fixed) == "" {
 			continue
 		}
-		if found := f.find(fixed, 1, true); len(found) > 0 {
+		if found, _ := f.find(fixed, 1, true); len(found) > 0 {
 			line := f.line(found[0].start)
 			return []Near{{Line: line, Text: shown(f.lines(line, 1)[0]), Want: shown(firstLine(old)), Why: r.why}}
 		}
