@@ -226,6 +226,9 @@ func (r *Root) gitDir() (atomicfile.Stat, bool) {
 		return atomicfile.Stat{}, false
 	}
 	defer f.Close()
+	if st, err := atomicfile.StatFile(f); err != nil || !st.Mode.IsRegular() {
+		return atomicfile.Stat{}, false // it became a pipe meanwhile, which would be waited for
+	}
 	buf := make([]byte, 4200)
 	n, _ := f.Read(buf)
 	to, ok := strings.CutPrefix(string(buf[:n]), "gitdir:")

@@ -106,3 +106,20 @@ func raceCalls(tr *tree, n int, reads, writes *atomic.Int64) {
 	_, _ = tr.write("file", "inside", VersionOf([]byte(secret)), WriteMode{})
 	_, _ = tr.write(fmt.Sprintf("d/sub%d/x", n), "x", "", WriteMode{CreateDirs: true})
 }
+
+// A .git file that becomes a pipe, after it was looked at and before it is opened, is not waited for.
+// (FILE-13)
+func TestGitFileBecomesPipe(t *testing.T) {
+	tr := newTree(t, Options{})
+	if err := unix.Mkfifo(tr.abs(".git"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	writer, err := os.OpenFile(tr.abs(".git"), os.O_RDWR, 0) // which writes nothing
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer writer.Close()
+	if st, ok := tr.gitDir(); ok {
+		t.Errorf("a pipe names a repository: %+v", st)
+	}
+}
