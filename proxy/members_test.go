@@ -78,3 +78,30 @@ func TestMembersPass(t *testing.T) {
 		})
 	}
 }
+
+// TRIM-17: a message of a role that is not known does not end what was left out before.
+func TestUnknownRole(t *testing.T) {
+	read := func(form string) string {
+		var all []string
+		for i := range 3 {
+			all = append(all, fmt.Sprintf(form, i, `"{\"command\":\"cat a.go\"}"`, i, strings.ReplaceAll(content(40), "\t", " ")))
+		}
+		return strings.Join(all, ",")
+	}
+	for path, body := range map[string]string{
+		"/v1/chat/completions": `{"model":"gpt-5.1","messages":[{"role":"system","content":%q},{"role":"user","content":"go on"},` +
+			read(`{"role":"assistant","tool_calls":[{"id":"c%d","type":"function","function":{"name":"shell","arguments":%s}}]},{"role":"tool","tool_call_id":"c%d","content":%q}`) + `%s]}`,
+		"/v1/responses": `{"model":"gpt-5.1","store":false,"instructions":%q,"input":[{"role":"user","content":"go on"},` +
+			read(`{"type":"function_call","call_id":"c%d","name":"shell","arguments":%s},{"type":"function_call_output","call_id":"c%d","output":%q}`) + `%s]}`,
+	} {
+		up := &recorder{}
+		r := newRig(t, up, func(c *proxy.Config) { c.History = history.Config{Policy: history.Lossless} })
+		const more = `,{"role":"harness","content":"Be brief."}`
+		r.post(path, fmt.Sprintf(body, rules, ""))
+		want := strings.TrimSuffix(string(up.last(t).body), "]}") + more + "]}"
+		r.post(path, fmt.Sprintf(body, rules, more))
+		if got := string(up.last(t).body); got != want || !strings.Contains(got, "shown above") {
+			t.Errorf("%s: %s", path, got)
+		}
+	}
+}

@@ -140,9 +140,12 @@ func (d *decoder) chatMessage(s *rawjson.Scanner) {
 	case "assistant":
 		d.chatAnswer(f)
 		d.End(llm.Assistant)
-	default:
-		d.FailAt(whole, "unknown role")
+	case "":
+		d.FailAt(whole, "a message without a role")
 		return
+	default: // the text of an unknown role stays as it is
+		d.content(f[msgContent])
+		d.End(llm.System)
 	}
 	if at := d.timestamp(f[msgTimestamp]); !at.IsZero() {
 		d.At(at)

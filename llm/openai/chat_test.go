@@ -110,7 +110,7 @@ func TestDecodeChat(t *testing.T) {
 func TestDecodeChatRefuses(t *testing.T) {
 	for _, body := range []string{
 		``, `{}`, `[]`, `null`, `{"messages":{}}`, `{"messages":null}`, `{"messages":["x"]}`, `{"messages":[{"content":"x"}]}`,
-		`{"messages":[{"role":"robot","content":"x"}]}`, `{"messages":[{"role":"user","content":5}]}`, `{"messages":[{"role":"user","content":{}}]}`,
+		`{"messages":[{"role":5,"content":"x"}]}`, `{"messages":[{"role":"user","content":5}]}`, `{"messages":[{"role":"user","content":{}}]}`,
 		`{"messages":[{"role":"user","content":["x"]}]}`, `{"messages":[{"role":"user","content":"a","content":"b"}]}`,
 		`{"messages":[{"role":"assistant","tool_calls":{}}]}`, `{"messages":[{"role":"assistant","tool_calls":["x"]}]}`,
 		`{"messages":[{"role":"assistant","tool_calls":[{"function":5}]}]}`, `{"messages":[{"role":"assistant","tool_calls":[{"function":{"arguments":5}}]}]}`,

@@ -204,13 +204,13 @@ func (d *decoder) item(whole rawjson.Span, f [itemKeyCount]rawjson.Span) llm.Rol
 		switch d.Word(f[itemRole]) {
 		case "user":
 			return llm.User
-		case "system", "developer":
-			return llm.System
 		case "assistant":
 			return llm.Assistant
+		case "":
+			d.FailAt(whole, "a message without a role")
+			return ""
 		}
-		d.FailAt(whole, "unknown role")
-		return ""
+		return llm.System // "system", "developer" and unknown roles: their text stays as it is
 	case "function_call", "custom_tool_call", "local_shell_call":
 		d.Add(d.call(typ, f))
 		return llm.Assistant

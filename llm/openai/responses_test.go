@@ -147,7 +147,7 @@ func TestResultWithoutContent(t *testing.T) {
 
 func TestDecodeResponsesRefuses(t *testing.T) {
 	for _, body := range []string{
-		``, `{}`, `[]`, `{"input":null}`, `{"input":5}`, `{"input":{}}`, `{"input":["x"]}`, `{"input":[{"role":"robot","content":"x"}]}`,
+		``, `{}`, `[]`, `{"input":null}`, `{"input":5}`, `{"input":{}}`, `{"input":["x"]}`, `{"input":[{"role":5,"content":"x"}]}`,
 		`{"input":[{"type":"message","content":"x"}]}`, `{"input":[{"role":"user","content":5}]}`, `{"input":[{"role":"user","content":["x"]}]}`,
 		`{"input":[{"type":"function_call","arguments":5}]}`, `{"input":[{"type":"function_call","call_id":5}]}`, `{"input":[{"type":"function_call_output","output":5}]}`,
 		`{"input":[{"type":"function_call_output","output":["x"]}]}`, `{"input":"x","input":"y"}`, `{"input":"x","input":[]}`, `{"input":[],"input":"x"}`,
