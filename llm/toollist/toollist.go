@@ -4,6 +4,7 @@ package toollist
 import (
 	"bytes"
 	"cmp"
+	"slices"
 	"strconv"
 
 	"github.com/stet-dev/stet/internal/rawjson"
@@ -12,10 +13,11 @@ import (
 // AppendWithout appends the body of a request to dst, without the tools that have one of the names. It appends the body unchanged
 // in three cases: the request requires a call of such a tool, a message refers to such a tool, or no tool would be left.
 func AppendWithout(dst, body []byte, names map[string]bool) []byte {
-	var f [3]rawjson.Span
+	var f [4]rawjson.Span
 	s := rawjson.New(body)
-	s.Object([]string{"tools", "tool_choice", "toolConfig"}, f[:])
-	if s.End() != nil || f[0].KindOf(body) != '[' || refersTo(f[1].Of(body), names) || refersTo(f[2].Of(body), names) {
+	s.Object([]string{"tools", "tool_choice", "toolConfig", "tool_config"}, f[:])
+	choice := slices.ContainsFunc(f[1:], func(at rawjson.Span) bool { return refersTo(at.Of(body), names) })
+	if s.End() != nil || f[0].KindOf(body) != '[' || choice {
 		return append(dst, body...)
 	}
 	for _, word := range []string{`"tool_reference"`, `"tool_addition"`, `"tool_removal"`} {

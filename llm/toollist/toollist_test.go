@@ -24,6 +24,7 @@ func TestAppendWithout(t *testing.T) {
 		},
 		"a cache marker":       {`{"tools":[{"name":"a"},{"name":"drop1","cache_control":{}}]}`, ""},
 		"it must be called":    {`{"tools":[{"name":"a"},{"name":"drop1"}],"tool_choice":{"type":"tool","name":"drop1"}}`, ""},
+		"it may be called":     {`{"tools":[{"functionDeclarations":[{"name":"drop1"},{"name":"d"}]}],"tool_config":{"function_calling_config":{"allowed_function_names":["drop1"]}}}`, ""},
 		"it was searched for":  {`{"tools":[{"name":"a"},{"name":"drop1"}],"messages":[{"type":"tool_reference","tool_name":"drop1"}]}`, ""},
 		"another was":          {`{"tools":[{"name":"a"},{"name":"drop1"}],"messages":[{"type":"tool_reference","tool_name":"a"}]}`, `{"tools":[{"name":"a"}],"messages":[{"type":"tool_reference","tool_name":"a"}]}`},
 		"none would be left":   {`{"tools":[{"name":"drop1"}]}`, ""},
