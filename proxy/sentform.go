@@ -135,7 +135,19 @@ func (f *sentForms) likeliest() (known sentform.Known) {
 
 // asSent returns the plan that repeats only the edits with which the messages were sent. It also asks the provider to clear what it
 // was asked to clear before.
+//
+// A client may change what it sent before. Where a pointer names what is certainly gone, its text is whole again: the provider refuses thinking behind
+// such a change in any case, or does not check it.
 func (p *Proxy) asSent(d *reading, known sentform.Known) (*history.Plan, error) {
+	plan, err := p.everSent(d, known)
+	if err == nil && !known.Same {
+		plan.Restore(d.request.Messages)
+	}
+	return plan, err
+}
+
+// everSent is asSent, with all edits.
+func (p *Proxy) everSent(d *reading, known sentform.Known) (*history.Plan, error) {
 	edits, cleared, err := p.forms.Edits(known.Form, d.forms.conversation, known.Messages)
 	if err != nil {
 		return nil, err
@@ -188,7 +200,7 @@ func (p *Proxy) formOf(x *exchange, d *reading, from sentform.Known) (b record.B
 	var edits []sentform.Edit
 	cleared := 0 // calls that the form does not have as cleared yet
 	if plan := d.plan; plan != nil && (x.body.patched != nil || d.asks && plan.ClearedCalls > 0) {
-		sent, err := p.asSent(d, from)
+		sent, err := p.everSent(d, from)
 		if err != nil || !slices.Equal(editsBefore(plan.Edits, from.Messages), sent.Edits) {
 			form, from, sent = nil, sentform.Known{}, new(history.Plan)
 		}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/stet-dev/stet/history"
 	"github.com/stet-dev/stet/internal/sentform"
+	"github.com/stet-dev/stet/llm/llmtest"
 	"github.com/stet-dev/stet/record"
 )
 
@@ -287,6 +288,32 @@ func TestNewMessagesArePlannedOnce(t *testing.T) {
 		a.rounds(3, s.proxy()) // after a restart
 		if s.refused() > 0 {
 			t.Errorf("%d requests were refused", s.refused())
+		}
+	})
+}
+
+// TRIM-16: the agent itself replaces an old result, which a provider that does not enforce the binding accepts. What pointed to it is whole again, and
+// stays so.
+func TestPointerWhoseSourceIsGone(t *testing.T) {
+	strictly(t, func(s *strict) {
+		s.of(llmtest.OldAccount)
+		s.config.History.Policy = history.Adaptive
+		a, p := s.session("claude-opus-5-5"), s.proxy()
+		a.rounds(5, p)
+		if repeats, _ := s.shortened(); repeats != 1 {
+			t.Fatalf("%d repeats", repeats)
+		}
+		a.messages[2] = `{"role":"user","content":[{"type":"tool_result","tool_use_id":"c0","content":"[Old tool result content cleared]"}]}`
+		for range 2 {
+			a.rounds(3, p)
+			if strings.Contains(s.sent(), "shown above by c0") {
+				t.Error("a pointer names what is gone")
+			}
+			if !strings.Contains(s.sent(), "shown above by c3") {
+				t.Error("the next read does not point to the one that is whole again")
+			}
+			synctest.Wait()
+			p = s.proxy()
 		}
 	})
 }

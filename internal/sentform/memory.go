@@ -45,13 +45,14 @@ type Known struct {
 	Messages int
 	Form     *Form
 	Signed   bool // a signature identified it
+	Same     bool // the messages are those that were sent; otherwise the client may have changed some of them
 	Bound    bool // there was thinking in these messages, or directly after them
 	Drops    bool // they were sent with a request to drop thinking that is bound to other content
 }
 
 // known returns what a place says about the messages before it.
-func (p *placed) known(messages int, signed bool) Known {
-	return Known{Messages: messages, Form: p.form, Signed: signed, Bound: p.Bound || signed, Drops: p.Drops}
+func (p *placed) known(messages int, signed, same bool) Known {
+	return Known{Messages: messages, Form: p.form, Signed: signed, Same: same, Bound: p.Bound || signed, Drops: p.Drops}
 }
 
 // Find returns the forms in which the beginning of a request may have been sent, the most likely first. They are the forms of the
@@ -98,7 +99,7 @@ func (m *Memory) find(c *Conversation, answers []int) (found []Known) {
 			}
 			for _, p := range same {
 				m.order.MoveToFront(p.at)
-				found = append(found, p.known(i, true))
+				found = append(found, p.known(i, true, len(asked) > 0))
 			}
 			if len(found) > 1 { // the signature is not unique
 				slices.SortStableFunc(found, func(a, b Known) int { return rank(a, asked) - rank(b, asked) })
@@ -108,7 +109,7 @@ func (m *Memory) find(c *Conversation, answers []int) (found []Known) {
 		if len(found) == 0 {
 			for _, p := range asked {
 				m.order.MoveToFront(p.at)
-				found = append(found, p.known(i, false))
+				found = append(found, p.known(i, false, true))
 			}
 			if len(found) == 1 {
 				return found
