@@ -55,8 +55,7 @@ type Config struct {
 	// on, and need a Store.
 	DropTools []string
 
-	// DropTools are patterns (path.Match) of names of tools that are not offered to the model. They apply to conversations that begin
-	// from now on, and need a Store.
+	// Folds stores the texts of folded outputs; nil: nothing is folded.
 	Folds Folds
 
 	// Memory limits the bytes of the newest requests that are held. If a request continues a held one, only its new part is read, hashed
