@@ -27,11 +27,11 @@ const leastWindow = 4096
 // addAgentFlags adds the flags that the commands share which run the agent.
 func addAgentFlags(f *pflag.FlagSet, a *agentFlags) {
 	f.StringVar(&a.root, "root", ".", "the directory that the agent works in")
-	f.IntVar(&a.window, "window", 0, "the model's context window in tokens; 0 is what stet knows of the model")
-	f.BoolVar(&a.tasks, "tasks", false, "let the model give tasks to sub-agents")
-	f.BoolVar(&a.unwatched, "write-without-asking", false, "write without asking, for tests and temporary directories; control files are refused")
+	f.IntVar(&a.window, "window", 0, "the model's context window in tokens; 0 takes what stet knows of the model")
+	f.BoolVar(&a.tasks, "tasks", false, "let the model give parts of the task to other agents (sub-agents)")
+	f.BoolVar(&a.unwatched, "write-without-asking", false, "write without asking, for tests and temporary directories; control files (which make something run) are refused")
 	config.AddFlags(f, "model", "base-url", "api", "policy", "project-notes", "rate", "log", "store")
-	f.Lookup("policy").Usage = "what may be left out of requests: off, keep-latest, lossless, adaptive, bold"
+	f.Lookup("policy").Usage = "what may be left out of requests: off, keep-latest, lossless, adaptive, bold (\"stet help wrap\" explains them)"
 }
 
 // openAgent opens the agent with its workspace and model.

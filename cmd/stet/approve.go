@@ -50,8 +50,8 @@ stet approve --wait
 stet approve --root /home/me/project`,
 		Args: atMostOneArg,
 	}, &c.command, c.Run)
-	cmd.Flags().StringVar(&c.root, "root", "", "the workspace of the server that is meant")
-	cmd.Flags().BoolVar(&c.wait, "wait", false, "wait for a server to start where none is running")
+	cmd.Flags().StringVar(&c.root, "root", "", "answer the questions of the server with this workspace")
+	cmd.Flags().BoolVar(&c.wait, "wait", false, "if no server is running, wait until one starts")
 	return cmd
 }
 

@@ -51,7 +51,7 @@ stet audit --verify --known 412:5f1e…`,
 	f.StringVar(&c.session, "session", "", "only what this session did")
 	f.IntVar(&c.last, "last", 50, "print the newest N entries; 0 is all")
 	f.BoolVar(&c.json, "json", false, "print JSON, an object a line")
-	f.BoolVar(&c.verify, "verify", false, "check that nothing was changed or taken out")
+	f.BoolVar(&c.verify, "verify", false, "check that no entry was changed or removed")
 	f.StringSliceVar(&c.known, "known", nil, "with --verify: an entry that must be in the trail, as NUMBER:HASH")
 	return cmd
 }

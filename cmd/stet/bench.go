@@ -54,7 +54,7 @@ stet bench --json PATH... > bench.json`,
 	f := cmd.Flags()
 	f.BoolVar(&c.json, "json", false, "print one JSON object")
 	f.StringSliceVar(&c.policies, "policy", nil, "only these `POLICIES`: names, separated by commas")
-	f.BoolVar(&c.exact, "exact-cache", false, "also simulate the breakpoints, minimum lengths, steps and lookback of the caches")
+	f.BoolVar(&c.exact, "exact-cache", false, "also simulate the details that providers document of their caches: breakpoints, minimum lengths, steps and lookback")
 	_ = cmd.RegisterFlagCompletionFunc("policy", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		var names []string
 		for _, policy := range benchPolicies() {

@@ -39,13 +39,13 @@ type busFlags struct {
 const embedded = "embed"
 
 func (f *busFlags) add(flags *pflag.FlagSet) {
-	flags.StringVar(&f.bus, "bus", "", "work together with other \"stet serve\": nats://HOST:PORT, or \"embed\" for a NATS server in each process")
-	flags.StringVar(&f.listen, "bus-listen", "127.0.0.1:6222", "with --bus embed and --peers: where the other servers connect")
-	flags.StringSliceVar(&f.peers, "peers", nil, "with --bus embed: HOST:PORT of the other servers' --bus-listen; two or more")
-	flags.StringVar(&f.secret, "bus-secret", "", "with --peers: file with the secret that all servers share")
-	flags.StringVar(&f.tls.cert, "bus-cert", "", "file of this server's certificate towards the others, PEM: they speak TLS")
-	flags.StringVar(&f.tls.key, "bus-key", "", "file of its key, PEM")
-	flags.StringVar(&f.tls.ca, "bus-ca", "", "file of certificates, PEM, that sign those of the others")
+	flags.StringVar(&f.bus, "bus", "", "work as one with other \"stet serve\" over NATS: nats://HOST:PORT, or \"embed\" for a NATS server in each process (default none: one server alone)")
+	flags.StringVar(&f.listen, "bus-listen", "127.0.0.1:6222", "with --bus embed and --peers: HOST:PORT where the other servers connect")
+	flags.StringSliceVar(&f.peers, "peers", nil, "with --bus embed: the HOST:PORT of --bus-listen of each other server; two or more servers")
+	flags.StringVar(&f.secret, "bus-secret", "", "with --peers: the file of the secret that all servers share")
+	flags.StringVar(&f.tls.cert, "bus-cert", "", "PEM file of the certificate that this server shows to the other servers; they then speak TLS")
+	flags.StringVar(&f.tls.key, "bus-key", "", "PEM file of the key of --bus-cert")
+	flags.StringVar(&f.tls.ca, "bus-ca", "", "PEM file of the certificates that sign the other servers' certificates")
 }
 
 // check validates the flags. beyond says that other machines may be reached without TLS.

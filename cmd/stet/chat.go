@@ -71,9 +71,9 @@ stet chat --resume`,
 	f := cmd.Flags()
 	addAgentFlags(f, &c.agentFlags)
 	addAllow(f, &c.allowed)
-	f.StringVarP(&c.resume, "resume", "r", "", "go on with this session; without one you choose from a list")
+	f.StringVarP(&c.resume, "resume", "r", "", "continue this session; without a name you choose from a list")
 	f.Lookup("resume").NoOptDefVal = chooseSession
-	f.BoolVarP(&c.newest, "continue", "c", false, "go on with the newest session of this directory")
+	f.BoolVarP(&c.newest, "continue", "c", false, "continue the newest session of this directory")
 	return cmd
 }
 
@@ -87,7 +87,7 @@ func toolsInWords(h *localagent.Agent) string {
 }
 
 func addAllow(f *pflag.FlagSet, into *[]string) {
-	f.StringSliceVar(into, "allow", nil, "do not ask about writes to such paths, as in docs/** (control files are asked about all the same)")
+	f.StringSliceVar(into, "allow", nil, "write to paths that match this pattern, such as docs/**, without asking; control files are still asked about")
 }
 
 func (c *chatCommand) Run(ctx context.Context) (err error) {

@@ -61,7 +61,7 @@ stet debug bundle --log stet.log --yes stet.tar.gz`,
 	}, &c.command, c.Run)
 	f := cmd.Flags()
 	f.BoolVar(&c.yes, "yes", false, "write the file")
-	f.StringVar(&c.log, "log", "", "add the end of this log, which stet wrote")
+	f.StringVar(&c.log, "log", "", "add the end of this log file, which stet wrote")
 	parent.AddCommand(cmd)
 	return parent
 }

@@ -52,12 +52,12 @@ stet mcp --dedupe`,
 	}, &c.command, c.Run)
 	f := cmd.Flags()
 	f.StringVar(&c.root, "root", ".", "the directory that the tools work in")
-	f.StringVar(&c.http, "http", "", "listen on HOST:PORT for streamable HTTP; port 0 takes a free one")
+	f.StringVar(&c.http, "http", "", "serve streamable HTTP on HOST:PORT instead of standard input and output; port 0 takes a free port")
 	config.AddFlags(f, "dedupe", "rate", "log", "store")
-	f.BoolVar(&c.unwatched, "write-without-asking", false, "write without asking, for tests and temporary directories; control files are refused")
-	f.StringVar(&c.results, "results", "json", "the form of the results: json, or plain text")
-	f.BoolVar(&c.beyond, "insecure-listen-beyond-loopback", false, "with --http: listen on an address that other machines can reach")
-	f.StringSliceVar(&c.allowed, "allow-host", nil, "with --http: another name that requests may call the server by")
+	f.BoolVar(&c.unwatched, "write-without-asking", false, "write without asking, for tests and temporary directories; control files (which make something run) are refused")
+	f.StringVar(&c.results, "results", "json", "form of the results: json, or plain (text without JSON)")
+	f.BoolVar(&c.beyond, "insecure-listen-beyond-loopback", false, "with --http: also listen on an address that other machines can reach")
+	f.StringSliceVar(&c.allowed, "allow-host", nil, "with --http: a further host name that is allowed in the Host header of requests, besides localhost")
 	return cmd
 }
 

@@ -20,7 +20,7 @@ const (
 )
 
 func (m *memory) add(flags *pflag.FlagSet) {
-	flags.IntVar((*int)(m), "memory", int(usualMemory), "megabytes of memory to work with: calls that need more wait, or are refused for now")
+	flags.IntVar((*int)(m), "memory", int(usualMemory), "megabytes of memory for calls, answers and questions; calls that need more wait, or are refused for now")
 }
 
 func (m memory) check() error {

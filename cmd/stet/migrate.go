@@ -36,8 +36,8 @@ first, since what they write meanwhile may be missing in the copy.`,
 stet migrate --from postgres://stet@db.example.com/stet --to exported.db`,
 		Args: noArgs,
 	}, &c.command, c.Run)
-	cmd.Flags().StringVar(&c.from, "from", "", "copy from this database or file (default the file stet.db)")
-	cmd.Flags().StringVar(&c.to, "to", "", "copy to this database or file (default the one of the key store)")
+	cmd.Flags().StringVar(&c.from, "from", "", "copy from this database or file (default the file stet.db in the state directory)")
+	cmd.Flags().StringVar(&c.to, "to", "", "copy to this database or file (default the database that the configuration key \"store\" names)")
 	return cmd
 }
 

@@ -43,7 +43,7 @@ stet wrap --upstream http://127.0.0.1:4242 -- codex exec -m gpt-5.5 "what is her
 			return nil
 		},
 	}, &c.command, c.Run)
-	cmd.Flags().StringVar(&c.listen, "listen", "127.0.0.1:4242", "loopback address to listen on; port 0 takes a free one")
+	cmd.Flags().StringVar(&c.listen, "listen", "127.0.0.1:4242", "loopback address to listen on, HOST:PORT; port 0 takes a free port")
 	return cmd
 }
 

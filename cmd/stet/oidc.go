@@ -22,13 +22,13 @@ type oidcFlags struct {
 
 func (f *oidcFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&f.issuer, "oidc-issuer", "", "let people log in to the page with accounts of this OpenID Connect issuer: https://HOST")
-	flags.StringVar(&f.client, "oidc-client-id", "", "the ID of stet at the issuer")
-	flags.StringVar(&f.secret, "oidc-secret", "", "file with the secret of that client")
-	flags.StringVar(&f.url, "oidc-url", "", "where browsers reach this server, https://HOST; the issuer sends them back to /login/callback there")
-	flags.StringVar(&f.claim, "oidc-claim", "groups", "the claim that says what groups a person is in")
-	flags.StringToStringVar(&f.roles, "oidc-role", nil, "GROUP=approver or GROUP=admin; more than one is allowed")
-	flags.StringSliceVar(&f.scopes, "oidc-scope", nil, "a scope to ask for besides openid, profile and email")
-	flags.DurationVar(&f.lasts, "oidc-session", 12*time.Hour, "how long a person stays logged in")
+	flags.StringVar(&f.client, "oidc-client-id", "", "client ID of stet at the issuer")
+	flags.StringVar(&f.secret, "oidc-secret", "", "file of the client secret of stet at the issuer")
+	flags.StringVar(&f.url, "oidc-url", "", "address at which browsers reach this server, https://HOST; the issuer sends them back to /login/callback below it")
+	flags.StringVar(&f.claim, "oidc-claim", "groups", "the claim of the issuer that lists a person's groups")
+	flags.StringToStringVar(&f.roles, "oidc-role", nil, "role of a group: GROUP=approver or GROUP=admin; more than one is allowed")
+	flags.StringSliceVar(&f.scopes, "oidc-scope", nil, "a further scope to ask the issuer for, besides openid, profile and email")
+	flags.DurationVar(&f.lasts, "oidc-session", 12*time.Hour, "how long a person stays logged in, such as 30m or 8h")
 }
 
 // check says what is wrong with the flags.

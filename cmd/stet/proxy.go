@@ -48,7 +48,9 @@ ANTHROPIC_FOUNDRY_BASE_URL with /anthropic after the address, AZURE_OPENAI_ENDPO
 --upstream-azure names the resource. Requests to Bedrock pass unchanged.
 
 Ctrl-C stops it: running requests may end first. A second Ctrl-C ends these
-requests, and a third one ends stet at once.`,
+requests, and a third one ends stet at once.
+
+` + policiesHelp,
 		Example: `# For agents started elsewhere
 stet proxy
 
@@ -62,7 +64,7 @@ stet proxy --observe`,
 	f := cmd.Flags()
 	config.AddFlags(f, append(proxyKeys, "listen")...)
 	f.BoolVar(&c.beyond, "insecure-listen-beyond-loopback", false, "listen on an address that other machines can reach")
-	f.StringSliceVar(&c.allowed, "allow-host", nil, "another name that requests may call the proxy by")
+	f.StringSliceVar(&c.allowed, "allow-host", nil, "a further host name that is allowed in the Host header of requests, besides localhost")
 	return cmd
 }
 

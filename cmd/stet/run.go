@@ -58,7 +58,7 @@ git diff | stet run -`,
 	f := cmd.Flags()
 	addAgentFlags(f, &c.agentFlags)
 	addAllow(f, &c.allowed)
-	f.StringVarP(&c.resume, "resume", "r", "", "go on with this session, or with \"latest\"")
+	f.StringVarP(&c.resume, "resume", "r", "", "continue this session; \"latest\" is the newest of the directory")
 	f.BoolVar(&c.json, "json", false, "print JSON, an object a line")
 	return cmd
 }

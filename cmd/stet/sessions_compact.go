@@ -32,7 +32,7 @@ no more messages.`,
 		Args:    nArgs(1, 1, "a session"),
 	}, &c.command, c.Run)
 	addAgentFlags(cmd.Flags(), &c.agentFlags)
-	cmd.Flags().StringVar(&c.focus, "focus", "", "what the summary should keep above all")
+	cmd.Flags().StringVar(&c.focus, "focus", "", "what is most important for the summary to keep")
 	return cmd
 }
 

@@ -44,8 +44,8 @@ stet sessions export 0199 --output session.jsonl`,
 		Args: nArgs(1, 1, "a session"),
 	}, &c.command, c.Run)
 	f := cmd.Flags()
-	f.StringVar(&c.format, "format", "json", "json, markdown or claude-code")
-	f.StringVarP(&c.output, "output", "o", "", "write to this file, which must not be there yet")
+	f.StringVar(&c.format, "format", "json", "format of the output: json, markdown or claude-code")
+	f.StringVarP(&c.output, "output", "o", "", "write to this file, which must not exist (default standard output)")
 	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions([]string{"json", "markdown", "claude-code"}, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }

@@ -31,7 +31,7 @@ stet sessions list --dir . --last 0 --json`,
 		Args: noArgs,
 	}, &c.command, c.Run)
 	f := cmd.Flags()
-	f.StringVar(&c.dir, "dir", "", "only those of this workspace")
+	f.StringVar(&c.dir, "dir", "", "only sessions of this directory")
 	f.IntVar(&c.last, "last", 20, "print the newest N sessions; 0 is all")
 	f.BoolVar(&c.json, "json", false, "print JSON, an object a line")
 	return cmd

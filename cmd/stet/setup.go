@@ -69,11 +69,11 @@ stet setup --proxy codex --remove`,
 		},
 	}, &c.command, c.Run)
 	f := cmd.Flags()
-	f.BoolVar(&c.write, "write", false, "add the lines to the agent's configuration")
+	f.BoolVar(&c.write, "write", false, "add the lines to the agent's configuration file")
 	f.BoolVar(&c.proxy, "proxy", false, "send the agent through the proxy for good")
 	f.BoolVar(&c.remove, "remove", false, "with --proxy: put back what was there")
 	f.BoolVar(&c.dry, "dry-run", false, "with --proxy: only say what would change")
-	f.BoolVar(&c.forced, "force", false, "with --proxy: do it even if no service starts the proxy")
+	f.BoolVar(&c.forced, "force", false, "with --proxy: change the configuration even if no service starts the proxy")
 	return cmd
 }
 

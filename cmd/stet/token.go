@@ -75,11 +75,11 @@ approve its own writes.`,
 		Args: oneArg("NAME"),
 	}, &c.command, c.Run)
 	f := cmd.Flags()
-	f.StringSliceVar(&c.token.Scopes, "scope", nil, "agent, host, approver or admin; more than one is allowed")
-	f.StringVar(&c.token.Workspace, "workspace", "", "only for this workspace; not for approver and admin, who decide about all")
-	f.IntVar(&c.token.Quota.PerMinute, "requests", 0, "requests and calls a minute that may be made with it; 0: as stet serve --token-requests says")
-	f.Int64Var(&c.mb, "megabytes", 0, "megabytes of requests that may wait for their answers at once; 0: as stet serve --token-megabytes says")
-	f.StringVar(&c.expires, "expires", "90d", "when it ends: after days or hours (7d, 12h), on a date (2027-01-31), or never")
+	f.StringSliceVar(&c.token.Scopes, "scope", nil, "role of the token: agent, host, approver or admin; more than one is allowed")
+	f.StringVar(&c.token.Workspace, "workspace", "", "only for this workspace (default all); not for approver and admin, who always decide about all")
+	f.IntVar(&c.token.Quota.PerMinute, "requests", 0, "how many requests and calls a minute the token may make; 0 takes the limit of stet serve --token-requests")
+	f.Int64Var(&c.mb, "megabytes", 0, "how many megabytes of requests may wait for answers at once; 0 takes the limit of stet serve --token-megabytes")
+	f.StringVar(&c.expires, "expires", "90d", "when the token ends: after days or hours (7d, 12h), on a date (2027-01-31), or never")
 	return cmd
 }
 
@@ -232,7 +232,7 @@ func newTokenRotate(p *program) *cobra.Command {
 for as long as --grace says.`,
 		Args: oneArg("TOKEN"),
 	}, &c.command, c.Run)
-	cmd.Flags().DurationVar(&c.grace, "grace", time.Hour, "how long the old token stays valid")
+	cmd.Flags().DurationVar(&c.grace, "grace", time.Hour, "how long the old token stays valid, such as 30m or 24h")
 	return cmd
 }
 

@@ -45,7 +45,7 @@ stet tokens --json ~/.claude/projects/p/session.jsonl`,
 			return nil
 		},
 	}, &c.command, c.Run)
-	cmd.Flags().StringVar(&c.model, "model", "", "the model whose tokens to count (default: the one the file names, else o200k_base)")
+	cmd.Flags().StringVar(&c.model, "model", "", "count the tokens of this model (default the model that the file names, else the vocabulary o200k_base)")
 	cmd.Flags().BoolVar(&c.json, "json", false, "print one JSON object")
 	return cmd
 }

@@ -46,7 +46,7 @@ stet tools --json`,
 			return cobra.NoArgs(cmd, args)
 		},
 	}, &c.command, c.Run)
-	cmd.Flags().IntVar(&c.days, "days", 30, "the last N days; 0 is all")
+	cmd.Flags().IntVar(&c.days, "days", 30, "use what was recorded in the last N days; 0 is all")
 	cmd.Flags().BoolVar(&c.json, "json", false, "print one JSON object")
 	return cmd
 }

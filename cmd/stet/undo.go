@@ -48,7 +48,7 @@ stet undo 412
 stet undo stdio-7F2KQXNA`,
 		Args: atMostOneArg,
 	}, &c.command, c.Run)
-	cmd.Flags().BoolVar(&c.yes, "yes", false, "do not ask")
+	cmd.Flags().BoolVar(&c.yes, "yes", false, "undo without asking")
 	return completes(cmd, p.undoable)
 }
 

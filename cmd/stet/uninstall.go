@@ -40,7 +40,7 @@ stet uninstall --state --yes`,
 	f := cmd.Flags()
 	f.BoolVar(&c.dry, "dry-run", false, "only say what would be done")
 	f.BoolVar(&c.state, "state", false, "remove records, sessions and the audit trail too")
-	f.BoolVar(&c.yes, "yes", false, "with --state: do not ask")
+	f.BoolVar(&c.yes, "yes", false, "with --state: remove without asking")
 	return cmd
 }
 

@@ -21,6 +21,18 @@ import (
 // lingering is the time limit for requests that an agent has left behind.
 const lingering = 2 * time.Second
 
+// policiesHelp explains the values of --policy. The help of that flag names this command.
+const policiesHelp = `The values of --policy say what is left out of requests:
+  off          nothing
+  keep-latest  of each file, all reads but the newest --keep ones
+  lossless     what the same request shows already
+  adaptive     also old outputs and reads, once the provider's prompt cache has ended,
+               so that no cached text is paid again
+  bold         still more; in long conversations also before the cache has ended, if
+               that saves more than it costs; under wrap also lines of long outputs
+  finish       nothing new; what was shortened before is sent the same way
+The line in place of what was left out is called the placeholder.`
+
 // wrapCommand is stet wrap.
 type wrapCommand struct{ command }
 
@@ -39,7 +51,9 @@ If such a variable is set already, the proxy sends the requests on to that addre
 a flag or STET_UPSTREAM overrides it. The variables by which Claude Code finds Vertex
 AI and Foundry are treated the same way. Codex, opencode, Gemini CLI, Continue, pi and
 Cline do not read these variables; stet configures them for this one run, without
-changing their files.`,
+changing their files.
+
+` + policiesHelp,
 		Example: `stet wrap -- claude
 stet wrap -- codex exec "fix the build"
 stet wrap --observe -- opencode

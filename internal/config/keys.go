@@ -90,18 +90,18 @@ const (
 var keys = []key{
 	{
 		Name: "policy", Type: text, Default: string(history.Adaptive), Values: policyNames(),
-		Help:  "what may be left out: off, keep-latest, lossless, adaptive, bold; finish leaves out nothing new",
+		Help:  "what may be left out: off, keep-latest, lossless, adaptive, bold, finish (\"stet help wrap\" explains them)",
 		Doc:   "what may be left out; with `finish` nothing new, and what was shortened before stays shortened",
 		field: func(c *Config) any { return &c.Policy },
 	},
 	{
-		Name: "keep", Type: Number, Default: 5, Help: "newest reads of a file that keep-latest leaves whole",
-		Doc:   "newest reads of a file that `keep-latest` leaves whole; 0 is all",
+		Name: "keep", Type: Number, Default: 5, Help: "under keep-latest: how many of the newest reads of each file stay whole; 0 is all",
+		Doc:   "under `keep-latest`: how many of the newest reads of each file stay whole; 0 is all",
 		field: func(c *Config) any { return &c.Keep }, valid: atLeast0("keep is a number of reads, 0 or more"),
 	},
 	{
 		Name: "keep-shell", Type: Number, Default: 5,
-		Doc:   "newest outputs of commands that `keep-latest`, and `adaptive` and `bold` at a cold point, leave whole; 0 is all",
+		Doc:   "how many of the newest outputs of commands stay whole under `keep-latest`, and under `adaptive` and `bold` at a cold point; 0 is all",
 		field: func(c *Config) any { return &c.KeepShell }, valid: atLeast0("keep-shell is a number of outputs, 0 (all) or more"),
 	},
 	{
@@ -116,43 +116,43 @@ var keys = []key{
 	},
 	{
 		Name: "lang", Type: text, Default: "en", Values: []string{"en", "zh"},
-		Help:  "language of the line in place of what was left out: en, zh",
+		Help:  "language of the placeholder, the line in place of what was left out: en or zh",
 		field: func(c *Config) any { return &c.Lang }, valid: checkLanguage,
 	},
 	{
 		Name: "placeholder", Type: text, Default: "",
-		Help:  "text of that line under keep-latest; {path} and {lines} are filled in",
+		Help:  "your own text of the placeholder under keep-latest; {path} and {lines} are filled in (default a sentence in --lang)",
 		Doc:   "the line in place of what was left out under `keep-latest`, in your own words; `{path}` and `{lines}` are filled in",
 		field: func(c *Config) any { return &c.Placeholder }, valid: checkPlaceholder,
 	},
 	{
 		Name: "project-root", Type: text, Default: "", UserOnly: true,
-		Help: "the directory that agents work in (default: as their requests say)",
+		Help: "the directory that agents work in: paths below it and relative paths name the same files (default what their requests say)",
 		Doc: "the directory that agents work in: absolute paths below it and relative paths are then the same; by default the working " +
 			"directory of `wrap`, else what an agent's own prompt says",
 		field: func(c *Config) any { return &c.ProjectRoot }, valid: checkProjectRoot,
 	},
 	{
 		Name: "observe", Type: Bool, Default: false,
-		Help:  "send every request untouched and only report what would be left out",
+		Help:  "send every request unchanged, and only report what would be left out",
 		field: func(c *Config) any { return &c.Observe },
 	},
 	{
 		Name: "threads", Type: text, Default: followThreads, Values: []string{followThreads, RefuseThreads},
-		Help:  "message threads (the provider keeps the conversation): follow them, or refuse them",
+		Help:  "follow or refuse message threads, in which the provider keeps the conversation; refuse makes the agent send all of it",
 		Doc:   "message threads, where the provider keeps the conversation and requests have only what is new: `follow` them, or `refuse` them as a server without threads does",
 		field: func(c *Config) any { return &c.Threads },
 	},
 	{
 		Name: "bound", Type: text, Default: appendBound, Values: []string{appendBound, TryBound},
-		Help: "for models whose provider checks the text before thinking: append leaves what was sent as it is; try shortens it until the provider refuses",
+		Help: "for models whose provider refuses a request if text in front of thinking changed: append changes nothing that was sent; try shortens it, until the provider refuses",
 		Doc: "what may change before thinking that the provider checks: `append` changes nothing that was sent; `try` leaves old content out at cold " +
 			"points, as with other models, until the provider refuses that for the account; the agent does not see the refusal",
 		field: func(c *Config) any { return &c.Bound },
 	},
 	{
 		Name: "clear", Type: Bool, Default: true,
-		Help: "do not have the provider clear old results of tools",
+		Help: "do not ask the provider to clear old tool results itself (adaptive and bold ask, if it checks the text in front of thinking)",
 		Doc: "under `adaptive` and `bold`, where the provider checks the text before thinking: from a cold point on, requests ask it to clear the results of the " +
 			"oldest calls of tools itself (`clear_tool_uses_20250919`)",
 		field: func(c *Config) any { return &c.Clear },
@@ -165,7 +165,7 @@ var keys = []key{
 	},
 	{
 		Name: "fold", Type: Bool, Default: true, UserOnly: true,
-		Help: "send long outputs whole",
+		Help: "under bold: send long outputs whole, also those whose middle \"stet show\" could print",
 		Doc: "under `bold`, in `wrap`: long outputs of builds, tests and logs, web pages and searches are sent without some of their lines, which the agent sees " +
 			"with `stet show`; these outputs are kept in `$XDG_STATE_HOME/stet/folds`, for as long as `record-days` says",
 		field: func(c *Config) any { return &c.Fold },
@@ -178,19 +178,19 @@ var keys = []key{
 	},
 	{
 		Name: "record-days", Type: Number, Default: 180, UserOnly: true,
-		Help:  "days that the record is kept; 0 is for ever",
+		Help:  "how many days the record is kept; 0 is for ever",
 		Doc:   "how many days that record is kept; 0 is for ever",
 		field: func(c *Config) any { return &c.RecordDays }, valid: atLeast0("record-days is a number of days, 0 (for ever) or more"),
 	},
 	{
 		Name: "store", Type: text, Default: "", DefaultText: "the file `stet.db` in the state directory", UserOnly: true,
-		Help:  "PostgreSQL database for records, sessions and audit trail: postgres://… (default the file stet.db)",
+		Help:  "PostgreSQL database for records, sessions and audit trail: postgres://… (default the file stet.db in the state directory)",
 		Doc:   "a PostgreSQL database, `postgres://USER@HOST/NAME`, that has the record, the sessions and the audit trail in place of the file",
 		field: func(c *Config) any { return &c.Store }, valid: checkStore,
 	},
 	{
 		Name: "proxy-memory", Type: Number, Default: 150, UserOnly: true,
-		Help:  "megabytes of memory that the proxy works with",
+		Help:  "megabytes of memory that the proxy works with, 64 or more",
 		Doc:   "how many megabytes of memory the proxy works with, 64 or more; with more it knows more conversations at once, and is faster with many large ones",
 		field: func(c *Config) any { return &c.ProxyMemory }, valid: enoughMemory,
 	},
@@ -201,17 +201,17 @@ var keys = []key{
 	},
 	{
 		Name: "listen", Type: text, Default: "127.0.0.1:4141", UserOnly: true,
-		Help:  "address to listen on; port 0 takes a free one",
-		Doc:   "address that `stet proxy` and `stet serve` listen on; port 0 takes a free one",
+		Help:  "address to listen on, HOST:PORT; port 0 takes a free port",
+		Doc:   "address that `stet proxy` and `stet serve` listen on, `HOST:PORT`; port 0 takes a free port",
 		field: func(c *Config) any { return &c.Listen },
 	},
 	{
-		Name: "log", Type: text, Default: "", UserOnly: true, Help: "write the log to this file",
+		Name: "log", Type: text, Default: "", UserOnly: true, Help: "write the log to this file (default: errors alone, to standard error)",
 		field: func(c *Config) any { return &c.Log },
 	},
 	{
 		Name: "upstream", Type: text, Default: "", UserOnly: true,
-		Help:  "base URL that every request goes to, in place of the providers' own",
+		Help:  "base URL that all requests go to, instead of the providers' own",
 		field: func(c *Config) any { return &c.upstream }, valid: checkUpstream,
 	},
 	{
@@ -240,19 +240,19 @@ var keys = []key{
 	},
 	{
 		Name: "upstream-vertex", Type: text, Default: "", DefaultText: "Google's for the location", UserOnly: true,
-		Help:  "base URL for Vertex AI, /v1/projects (default Google's for the location)",
+		Help:  "base URL for Vertex AI, /v1/projects (default Google's server for the location in the path)",
 		Doc:   "base URL for Vertex AI (`/v1/projects/…`)",
 		field: func(c *Config) any { return &c.Upstream.Vertex }, valid: checkUpstream,
 	},
 	{
 		Name: "upstream-azure", Type: text, Default: "", DefaultText: "none", UserOnly: true,
-		Help:  "base URL of an Azure resource, for /openai and /anthropic",
+		Help:  "base URL of an Azure resource, for /openai and /anthropic (default none: these requests get a 404)",
 		Doc:   "base URL of an Azure resource, for Azure OpenAI (`/openai/…`) and Foundry (`/anthropic/…`)",
 		field: func(c *Config) any { return &c.Upstream.Azure }, valid: checkUpstream,
 	},
 	{
 		Name: "upstream-bedrock", Type: text, Default: "", DefaultText: "none", UserOnly: true,
-		Help:  "base URL for Amazon Bedrock, /model; nothing is left out there",
+		Help:  "base URL for Amazon Bedrock, /model; nothing is left out of its requests (default none: they get a 404)",
 		Doc:   "base URL for Amazon Bedrock (`/model/…`), where nothing is left out",
 		field: func(c *Config) any { return &c.Upstream.Bedrock }, valid: checkUpstream,
 	},
@@ -295,7 +295,7 @@ var keys = []key{
 		field: func(c *Config) any { return &c.Suspicion },
 	},
 	{
-		Name: "rate", Type: Number, Default: 100, UserOnly: true, Help: "calls a minute that a session may make; 0 is no limit",
+		Name: "rate", Type: Number, Default: 100, UserOnly: true, Help: "how many calls a session may make in a minute; 0 is no limit",
 		field: func(c *Config) any { return &c.Rate }, valid: atLeast0("rate is calls a minute, 0 (no limit) or more"),
 	},
 	{
@@ -317,19 +317,19 @@ var keys = []key{
 	},
 	{
 		Name: "base-url", Type: text, Default: "", UserOnly: true,
-		Help:  "base URL of the model's endpoint (default the provider's own)",
+		Help:  "base URL of the model's endpoint (default that of the model's provider)",
 		field: func(c *Config) any { return &c.BaseURL }, valid: checkUpstream,
 	},
 	{
 		Name: "api", Type: text, Default: "", DefaultText: "by the model's name", UserOnly: true,
 		Values: []string{APIMessages, APIChat, APIResponses},
-		Help:   "what the endpoint speaks: anthropic, chat, responses (default by the model's name)",
-		Doc:    "what the model's endpoint speaks",
+		Help:   "API of the model's endpoint: anthropic, chat or responses (default by the model's name)",
+		Doc:    "the API of the model's endpoint",
 		field:  func(c *Config) any { return &c.API }, valid: checkAPI,
 	},
 	{
 		Name: "project-notes", Type: Bool, Default: true,
-		Help:  "give the agent the text of AGENTS.md, or else of CLAUDE.md, in the directory",
+		Help:  "give the agent the text of AGENTS.md in the directory, or of CLAUDE.md if there is none",
 		Doc:   "give stet's own agent the text of the project's `AGENTS.md` or `CLAUDE.md`",
 		field: func(c *Config) any { return &c.ProjectNotes },
 	},
