@@ -147,7 +147,7 @@ func (t *Tokens) find(name string) (int, error) {
 		}
 	}
 	if found < 0 {
-		return 0, fmt.Errorf("there is no token %q", name)
+		return 0, fmt.Errorf("there is no token %q: \"stet token list\" lists the tokens", name)
 	}
 	return found, nil
 }

@@ -59,7 +59,7 @@ func (c *approveCommand) Run(ctx context.Context) error {
 	if arg := c.arg(0); len(c.args) == 1 {
 		n, err := strconv.Atoi(arg)
 		if err != nil || n <= 0 {
-			return c.usage(fmt.Errorf("%q is not the number of a process", arg))
+			return c.usage(fmt.Errorf("%q is not the number of a process: want the number of a running \"stet mcp\", as \"stet approve\" lists it", arg))
 		}
 		c.pid = n
 	}
@@ -132,7 +132,7 @@ func (c *approveCommand) find(ctx context.Context, state string) (socket.Server,
 		if !c.wait {
 			if len(all) > 0 {
 				c.list(all)
-				return none, errors.New("no such server is running")
+				return none, errors.New("no such server is running: choose one of those that are listed")
 			}
 			return none, errors.New("no server is running: an agent starts one (stet mcp); --wait waits for it")
 		}

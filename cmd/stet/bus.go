@@ -132,7 +132,7 @@ func (f *busFlags) open(ctx context.Context, state string, say func(string, ...a
 	if err != nil {
 		stop()
 		if f.tls.cert == "" && strings.HasPrefix(f.bus, "tls://") {
-			err = fmt.Errorf("%w; if the server asks for a certificate, it is told by --bus-cert and --bus-key", err)
+			err = fmt.Errorf("%w; if the server asks for a certificate, give it with --bus-cert and --bus-key", err)
 		}
 		return nil, nil, err
 	}

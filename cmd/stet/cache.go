@@ -140,7 +140,7 @@ func (c *cacheCommand) addRecorded(ctx context.Context, catalog *prices.Catalog,
 	}
 	to.AddRequests(rows, catalog)
 	if len(to.Sessions) == 0 {
-		return errors.New("no recorded request has usage")
+		return errors.New("no recorded request has usage: run an agent with stet wrap, or through stet proxy")
 	}
 	return nil
 }
