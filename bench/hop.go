@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"fmt"
 	"io"
 	"net/http"
@@ -15,6 +16,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -47,9 +49,10 @@ func bareProxy(upstream string) error {
 
 // hopSide is one of the ways to the provider.
 type hopSide struct {
-	name string
-	url  string
-	cmd  *exec.Cmd
+	name  string
+	url   string
+	cmd   *exec.Cmd
+	posts atomic.Int64
 }
 
 // start starts a proxy, and reads its address from what it prints.
@@ -99,6 +102,23 @@ func (s *hopSide) peak() int {
 	return 0
 }
 
+// processor is the processor time that the process has taken; 0: not known.
+func (s *hopSide) processor() time.Duration {
+	if s.cmd == nil {
+		return 0
+	}
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", s.cmd.Process.Pid))
+	if err != nil {
+		return 0
+	}
+	var user, system int64
+	if f := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:])); len(f) > 12 {
+		user, _ = strconv.ParseInt(f[11], 10, 64)
+		system, _ = strconv.ParseInt(f[12], 10, 64)
+	}
+	return time.Duration(user+system) * 10 * time.Millisecond // Linux counts in hundredths of a second
+}
+
 // answers waits until the proxy answers a request.
 func (s *hopSide) answers() error {
 	var err error
@@ -132,6 +152,7 @@ func talk(name string, files string, size, rounds int) (bodies []string) {
 var hopClient = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64}}
 
 func (s *hopSide) post(body string) error {
+	s.posts.Add(1)
 	req, err := http.NewRequest(http.MethodPost, s.url+"/v1/messages", strings.NewReader(body))
 	if err != nil {
 		return err
@@ -327,6 +348,8 @@ func hops(stet, dir string) error {
 		job.print(sides, median)
 	}
 	mb := func(s *hopSide) string { return fmt.Sprintf("%d MB", s.peak()) }
+	each := func(s *hopSide) string { return short(s.processor() / time.Duration(max(1, s.posts.Load()))) }
+	line{"processor time for each of these requests", each(sides[2]), each(sides[1]), "a bare proxy", "", ""}.print()
 	line{"most memory after these", mb(sides[2]), mb(sides[1]), "a bare proxy", "", "≤ 150 MB"}.print()
 	line{"– without its record", mb(sides[3]), mb(sides[1]), "a bare proxy", "", ""}.print()
 	for _, s := range sides[own:] {

@@ -41,6 +41,28 @@ func appends(b *testing.B, where string, writers int) func(int) error {
 	return func(i int) error { return handles[i].Append(b.Context(), sessiontest.Text(llm.User, text2K)) }
 }
 
+// BenchmarkSearch looks for a word that is nowhere in 100 MB of messages.
+func BenchmarkSearch(b *testing.B) {
+	server := postgrestest.Server{}
+	defer server.Stop()
+	s := openSessions(b, server.Database(b))
+	defer s.Close()
+	h, err := session.Create(b.Context(), s, session.Opening{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	for i := range 5000 {
+		if err := h.Append(b.Context(), sessiontest.Text(llm.User, fmt.Sprint(i, strings.Repeat(text2K, 10)))); err != nil {
+			b.Fatal(err)
+		}
+	}
+	for b.Loop() {
+		if hits, err := s.Search(b.Context(), []string{"xylophone"}, 10); err != nil || len(hits) > 0 {
+			b.Fatal(hits, err)
+		}
+	}
+}
+
 // BenchmarkSessionAppendFar is BenchmarkSessionAppend with a database that is 5 ms away in each direction.
 func BenchmarkSessionAppendFar(b *testing.B) {
 	several(b, func(b *testing.B, where string, writers int) func(int) error {

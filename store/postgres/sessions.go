@@ -123,6 +123,9 @@ func (s *Sessions) Search(ctx context.Context, words []string, limit int) ([]ses
 			return nil, s.explain("search", err)
 		}
 		for _, f := range found {
+			if !session.MayMatch(f.event.Body, words) {
+				continue
+			}
 			e, err := f.event.Decode()
 			if err != nil || !e.Matches(words) {
 				continue
