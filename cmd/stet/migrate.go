@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -57,7 +59,11 @@ func (c *migrateCommand) Run(ctx context.Context) error {
 	case from == "":
 		return c.usage(errors.New("want --from: there is no home directory (HOME)"))
 	}
-	from, to = c.place(from), c.place(to)
+	for _, where := range []*string{&from, &to} {
+		if *where, err = c.place(*where); err != nil {
+			return c.usage(err)
+		}
+	}
 	var said time.Time
 	err = interruptible(ctx, func(ctx context.Context) error {
 		return store.Copy(ctx, from, to, func(done store.Copied) {
@@ -76,10 +82,13 @@ func (c *migrateCommand) Run(ctx context.Context) error {
 	return err
 }
 
-// place returns a database address, or a file's absolute path.
-func (c *migrateCommand) place(where string) string {
+// place returns a database address, or a file's absolute path. The address of another kind of database is an error.
+func (c *migrateCommand) place(where string) (string, error) {
 	if store.IsDatabase(where) {
-		return where
+		return where, nil
 	}
-	return c.absolute(where)
+	if scheme, _, ok := strings.Cut(where, "://"); ok {
+		return "", fmt.Errorf("%s:// is the address of no database that stet knows: want postgres://… or the path of a file", scheme)
+	}
+	return c.absolute(where), nil
 }

@@ -52,6 +52,7 @@ func TestMigrate(t *testing.T) {
 	must(sessions.Close())
 
 	run(exitUsage, "want --to", "migrate")
+	run(exitUsage, "mysql:// is the address of no database", "migrate", "--to", "mysql://stet:pass%20word@host/x")
 	run(exitFailed, "password", "migrate", "--to", strings.Replace(database, "pass", "fail", 1))
 	run(0, "has all of", "migrate", "--to", database)
 	run(exitFailed, "is not empty", "migrate", "--to", database)
