@@ -143,6 +143,9 @@ func TestHostilePatterns(t *testing.T) {
 			}
 		}
 	}
+	if match("*["+strings.Repeat("[:", most/2)+"x]", name) { // none of them begins a class
+		t.Error("a set of many [: matches")
+	}
 }
 
 func FuzzRules(f *testing.F) {

@@ -93,6 +93,7 @@ func set(p string, c byte) (int, bool) {
 		i++
 	}
 	found := false
+	closing := 0 // the place of the next "]"
 	for first := true; ; first = false {
 		if i >= len(p) {
 			return 0, false
@@ -101,7 +102,14 @@ func set(p string, c byte) (int, bool) {
 			return i + 1, found != negated
 		}
 		if strings.HasPrefix(p[i:], "[:") {
-			n, in, valid := class(p[i:], c)
+			if closing < i { // looked for once: a set may have very many "[:"
+				n := strings.IndexByte(p[i:], ']')
+				if n < 0 {
+					return 0, false
+				}
+				closing = i + n
+			}
+			n, in, valid := class(p[i:closing+1], c)
 			if !valid {
 				return 0, false
 			}
@@ -138,13 +146,9 @@ func member(p string) (c byte, n int, ok bool) {
 	return p[1], 2, true
 }
 
-// class reads a class like [:alpha:]. n is 0 if it is not one.
+// class reads a class like [:alpha:], from "[:" to the next "]". n is 0 if it is not one.
 func class(p string, c byte) (n int, in, valid bool) {
-	end := strings.IndexByte(p[2:], ']')
-	if end < 0 {
-		return 0, false, false
-	}
-	end += 2
+	end := len(p) - 1
 	if end < 3 || p[end-1] != ':' {
 		return 0, false, true
 	}
