@@ -146,8 +146,11 @@ func overwritten(line string) string {
 	}
 	var cells []rune
 	for piece := range strings.SplitSeq(line, "\r") {
-		now := []rune(piece)
-		cells = append(now, cells[min(len(now), len(cells)):]...)
+		if now := []rune(piece); len(now) > len(cells) {
+			cells = now
+		} else {
+			copy(cells, now)
+		}
 	}
 	return string(cells)
 }

@@ -29,6 +29,10 @@ func TestEachLine(t *testing.T) {
 			t.Errorf("%q: %q, want %q", text, got, want)
 		}
 	}
+	// Each character is written once, whatever it is written over.
+	if got := clean(strings.Repeat("a", 1<<20) + strings.Repeat("\rb", 1<<20)); got != "b"+strings.Repeat("a", 1<<20-1) {
+		t.Errorf("%.20q", got)
+	}
 }
 
 func TestVisibleStrings(t *testing.T) {
