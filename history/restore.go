@@ -14,10 +14,14 @@ const goneFrom = 4
 // Restore takes out the edits of a plan for messages whose pointers name what is certainly gone: the calls that they name are not there, or hold much
 // less than was left out.
 func (p *Plan) Restore(messages []llm.Message) {
-	n := 0
+	n, next := 0, 0
+	held := map[string]int{} // bytes that the calls and results hold that a pointer may name, by that name; " ": all of them
 	for i, e := range p.Edits {
+		for ; next <= e.Message; next++ {
+			hold(held, &messages[next])
+		}
 		o := p.Omissions[i]
-		if left := o.Before - o.After; len(findPointers(e.Text)) > 0 && goneFrom*heldFor(e.Text, messages[:e.Message+1]) < left {
+		if left := o.Before - o.After; len(findPointers(e.Text)) > 0 && goneFrom*heldFor(e.Text, held) < left {
 			p.Saved -= left
 			continue
 		}
@@ -27,25 +31,31 @@ func (p *Plan) Restore(messages []llm.Message) {
 	p.Edits, p.Omissions = p.Edits[:n], p.Omissions[:n]
 }
 
+// hold adds the bytes of a message's calls and results to held.
+func hold(held map[string]int, m *llm.Message) {
+	for i := range m.Parts {
+		if p := &m.Parts[i]; p.Kind == llm.ToolCall || p.Kind == llm.ToolResult {
+			bytes := len(p.Text) + len(p.Args)
+			held[(&source{call: shortID(p.CallID)}).name()] += bytes
+			held[" "] += bytes
+		}
+	}
+}
+
 // heldFor returns how many bytes the calls and results hold that the pointers in a text name. A pointer may name a call without its id: then all of
 // them may be meant.
-func heldFor(text string, messages []llm.Message) (held int) {
+func heldFor(text string, held map[string]int) (bytes int) {
 	text = strings.Join(pointerForm.FindAllString(text, -1), " ")
-	all := strings.Contains(text, " an earlier ")
+	if strings.Contains(text, " an earlier ") {
+		return held[" "]
+	}
 	words := strings.Fields(text)
 	for i, word := range words {
 		words[i] = strings.TrimRight(word, ",.]")
 	}
-	for i := range messages {
-		for j := range messages[i].Parts {
-			p := &messages[i].Parts[j]
-			if p.Kind != llm.ToolCall && p.Kind != llm.ToolResult {
-				continue
-			}
-			if all || slices.Contains(words, (&source{call: shortID(p.CallID)}).name()) {
-				held += len(p.Text) + len(p.Args)
-			}
-		}
+	slices.Sort(words)
+	for _, word := range slices.Compact(words) {
+		bytes += held[word]
 	}
-	return held
+	return bytes
 }
