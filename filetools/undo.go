@@ -146,7 +146,7 @@ func (b TakeBack) Spec() tool.Spec {
 
 // Plan implements tool.Tool.
 func (b TakeBack) Plan(ctx context.Context, c tool.Call) (*tool.Plan, error) {
-	writes, err := b.settled(ctx)
+	writes, err := b.Settled(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -160,8 +160,8 @@ func (b TakeBack) Plan(ctx context.Context, c tool.Call) (*tool.Plan, error) {
 	return b.Tools.planUndoOf(ctx, c, all)
 }
 
-// settled returns the writes without those that were not done, because their process was killed before. (FILE-12)
-func (b TakeBack) settled(ctx context.Context) ([]record.Write, error) {
+// Settled returns the writes without those that were not done, because their process was killed before. (FILE-12)
+func (b TakeBack) Settled(ctx context.Context) ([]record.Write, error) {
 	if !slices.ContainsFunc(b.Writes, func(w record.Write) bool { return w.Open }) {
 		return b.Writes, nil
 	}

@@ -5,8 +5,10 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stet-dev/stet/internal/config"
 	"github.com/stet-dev/stet/internal/toolset"
@@ -85,5 +87,42 @@ func TestRollBack(t *testing.T) {
 	}
 	if undone != 2 || len(record.Undoable(writes)) != 1 {
 		t.Errorf("%d undoings in the trail, %d writes left", undone, len(record.Undoable(writes)))
+	}
+}
+
+// FILE-12: a write that was not done, because its process was killed before, has nothing that a roll back leaves behind.
+func TestRollBackOfNoWrite(t *testing.T) {
+	home, tree := t.TempDir(), t.TempDir()
+	p := &program{out: io.Discard, err: io.Discard, env: []string{"HOME=" + home, "XDG_STATE_HOME=" + home}, dir: tree}
+	o, err := p.toolOptions(&config.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.Rate, o.Suspicion.Do = -1, policy.RollBack
+	h, err := toolset.Open(t.Context(), tree, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close()
+	intent := record.Entry{Kind: record.Intent, Time: time.Now(), Root: h.Root.Dir(), Session: "bad", Tool: "write_file", Path: "never.txt", After: strings.Repeat("a", 64)}
+	if _, err := h.Handler.Journal.Now(t.Context(), intent); err != nil {
+		t.Fatal(err)
+	}
+	for range 6 {
+		c := tool.Call{ID: "1", Session: "bad", Name: "read_file", Arguments: json.RawMessage(`{"path":"../../etc/passwd"}`)}
+		if _, err := h.Handler.Call(t.Context(), c); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := h.Handler.Journal.Flush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	all, err := h.Trail.Entries(t.Context(), record.TrailQuery{Session: "bad", Kinds: []record.Kind{record.Call}, Limit: 100})
+	if err != nil {
+		t.Fatal(err)
+	}
+	i := slices.IndexFunc(all, func(e record.Entry) bool { return e.Tool == "roll back" })
+	if i < 0 || all[i].Outcome == record.Broke {
+		t.Errorf("entry %d of the calls is %+v", i, all[max(i, 0)])
 	}
 }

@@ -66,7 +66,11 @@ func (s *Set) rollBack(ctx context.Context, session string) error {
 	var failed []error
 	for _, ws := range slices.Backward(WritesBy(record.Undoable(all), func(w record.Write) string { return w.Path })) {
 		c := tool.Call{Session: session, Client: "policy", Name: "undo", Arguments: json.RawMessage("{}")}
-		plan, err := filetools.TakeBack{Tools: s.Files, Writes: ws}.Plan(ctx, c)
+		undo := filetools.TakeBack{Tools: s.Files, Writes: ws}
+		if done, err := undo.Settled(ctx); err == nil && len(done) == 0 {
+			continue
+		}
+		plan, err := undo.Plan(ctx, c)
 		if err == nil {
 			var r tool.Result
 			if r, err = s.Handler.Apply(ctx, c, plan, "policy"); err == nil && r.Failed() {
