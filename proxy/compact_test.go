@@ -102,3 +102,26 @@ func TestCompactionBreaksNothing(t *testing.T) {
 		t.Error("nothing leaves in the middle of work")
 	}
 }
+
+// TRIM-12: a request for a compaction may end with an answer that a request before it ended with too.
+func TestCompactionBehindAnswer(t *testing.T) {
+	up := &recorder{}
+	r := newRig(t, up, func(c *proxy.Config) { c.History = history.Config{Policy: history.Adaptive} })
+	items := []string{`{"role":"user","content":"look at it"}`}
+	for i := range 3 {
+		items = append(items, fmt.Sprintf(`{"type":"function_call","call_id":"call_%d","name":"shell","arguments":"{\"command\":\"cat a.go\"}"}`, i),
+			fmt.Sprintf(`{"type":"function_call_output","call_id":"call_%d","output":%q}`, i, strings.ReplaceAll(content(40), "\t", " ")))
+	}
+	items = append(items, `{"role":"assistant","content":"It is done."}`)
+	for _, path := range []string{"/v1/responses", "/v1/responses/compact", "/v1/responses"} {
+		r.post(path, fmt.Sprintf(`{"model":"gpt-5.1","store":false,"instructions":%q,"input":[%s]}`, rules, strings.Join(items, ",")))
+		if !strings.Contains(string(up.last(t).body), "shown above") {
+			t.Errorf("%s: the conversation went out whole", path)
+		}
+	}
+	for i, row := range r.rows() {
+		if row.Passed != "" {
+			t.Errorf("request %d went untouched: %s", i, row.Passed)
+		}
+	}
+}

@@ -55,6 +55,8 @@ func planBehind(d *reading, engine *history.Engine, sent sentPlan) planState {
 // before an answer, and the cold points up to there must be the same.
 func reaches(messages []llm.Message, n int, points, seen []history.Point) bool {
 	switch {
+	case n > len(messages): // the answer at the end of a request for a compaction is not planned; the state may have it
+		return false
 	case n < len(messages) && messages[n].Role != llm.Assistant:
 		return false
 	case len(seen) > len(points) || !slices.Equal(seen, points[:len(seen)]):
