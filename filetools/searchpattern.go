@@ -52,7 +52,7 @@ func (s *search) matchPiece(text []byte) bool {
 	case s.late(len(text)):
 		return false
 	case s.long(len(text)):
-		return s.re.MatchReader(&runes{s, bytes.NewReader(text)})
+		return s.re.MatchReader(&runes{s, bytes.NewReader(text)}) && !s.over // what was read in part has another end
 	}
 	return s.re.Match(text)
 }
@@ -63,7 +63,7 @@ func (s *search) matchLine(line string) bool {
 	case !strings.Contains(line, s.needed) || s.late(len(line)):
 		return false
 	case s.long(len(line)):
-		return s.re.MatchReader(&runes{s, strings.NewReader(line)})
+		return s.re.MatchReader(&runes{s, strings.NewReader(line)}) && !s.over
 	}
 	return s.re.MatchString(line)
 }

@@ -73,3 +73,19 @@ func TestSearchEnds(t *testing.T) {
 		t.Errorf("a pattern of 22,000 instructions: %s", r.Text)
 	}
 }
+
+// A line that was read in part when the time was over does not match by its end there. (FILE-18)
+func TestSearchEndsInLine(t *testing.T) {
+	now, asked := time.Unix(1e9, 0), 0
+	b := newBench(t, Config{Now: func() time.Time {
+		if asked++; asked == 9 { // in the midst of the second line
+			now = now.Add(maxSearch + time.Second)
+		}
+		return now
+	}}, workspace.Options{})
+	b.put("lines", "a\n"+strings.Repeat("a", 9<<20)+"x\n")
+	r := b.call("search_text", args("path", "lines", "regexp", true, "pattern", strings.Repeat("a{0,1000}", 9)+"a$"))
+	if !strings.Contains(r.Text, `"truncated":true`) || !strings.Contains(r.Text, `"matches":1`) {
+		t.Errorf("%.300s", r.Text)
+	}
+}
