@@ -160,10 +160,10 @@ func (c *undoCommand) undoIn(ctx context.Context, trail record.Trail, dir string
 		Approver: who, Root: root.Dir(), Timeout: -1, Rate: -1,
 		Journal: &record.Journal{Trail: trail},
 	}
-	err = toolset.Undo(ctx, h, tools, chosen, tool.Call{Session: "stet undo", Client: "stet undo"})
+	done, err := toolset.Undo(ctx, h, tools, chosen, tool.Call{Session: "stet undo", Client: "stet undo"})
 	if err = errors.Join(err, h.Journal.Close()); err != nil {
 		return err
 	}
-	c.say("undone: %s in %s", report.Count(len(chosen), "write"), workspace.Quote(root.Dir()))
+	c.say("undone: %s in %s", report.Count(done, "write"), workspace.Quote(root.Dir()))
 	return nil
 }

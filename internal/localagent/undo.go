@@ -37,17 +37,18 @@ func (h *Agent) UndoSince(ctx context.Context, info session.Info, since time.Tim
 			chosen = append(chosen, w)
 		}
 	}
-	if len(chosen) == 0 {
-		return "no file was written since then", nil
-	}
 	handler := &approval.Handler{
 		Policy: &policy.Policy{Unattended: h.Handler.Policy.Unattended}, Approver: h.Handler.Approver,
 		Root: h.Root.Dir(), Timeout: -1, Rate: -1, Journal: h.Handler.Journal, Log: h.Log,
 	}
-	if err := toolset.Undo(ctx, handler, h.Files, chosen, tool.Call{Session: client, Client: "stet chat"}); err != nil {
+	done, err := toolset.Undo(ctx, handler, h.Files, chosen, tool.Call{Session: client, Client: "stet chat"})
+	switch {
+	case err != nil:
 		return "", err
+	case done == 0:
+		return "no file was written since then", nil
 	}
-	return fmt.Sprintf("undone: %s", report.Count(len(chosen), "write")), nil
+	return fmt.Sprintf("undone: %s", report.Count(done, "write")), nil
 }
 
 // writesOf returns the writes of a conversation and its tasks, the oldest first.

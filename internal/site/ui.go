@@ -145,7 +145,8 @@ func (s *Site) undoIn(ctx context.Context, dir string, writes []record.Write, pe
 	}
 	h := &approval.Handler{Approver: s.Queue, Root: dir, Rate: -1, Journal: s.journal, Log: s.Log}
 	// A new session, so that a grant for the session is for this undo only.
-	return toolset.Undo(ctx, h, tools, writes, tool.Call{Session: "undo-" + rand.Text(), Client: "undo for " + person})
+	_, err = toolset.Undo(ctx, h, tools, writes, tool.Call{Session: "undo-" + rand.Text(), Client: "undo for " + person})
+	return err
 }
 
 // largestLook is the largest file that is read to detect changes.

@@ -31,18 +31,26 @@ func WritesBy(writes []record.Write, key func(record.Write) string) [][]record.W
 }
 
 // Undo undoes writes in the workspace of tools, as the call c. The handler's approver decides; its tools are replaced by one that
-// no agent has.
-func Undo(ctx context.Context, h *approval.Handler, tools *filetools.Tools, writes []record.Write, c tool.Call) error {
+// no agent has. It returns how many writes are undone: those that were not done, because their process was killed before, do not count.
+func Undo(ctx context.Context, h *approval.Handler, tools *filetools.Tools, writes []record.Write, c tool.Call) (int, error) {
+	undo := filetools.TakeBack{Tools: tools, Writes: writes}
+	done, err := undo.Settled(ctx)
+	if err == nil && len(done) == 0 {
+		return 0, nil
+	}
 	h.Tools = new(tool.Set)
-	if err := h.Tools.Add(filetools.TakeBack{Tools: tools, Writes: writes}); err != nil {
-		return err
+	if err := h.Tools.Add(undo); err != nil {
+		return 0, err
 	}
 	c.Name, c.Arguments = "undo", json.RawMessage("{}")
 	res, err := h.Call(ctx, c)
 	if err == nil && res.Failed() {
 		err = fmt.Errorf("not undone: %s", whatFailed(res))
 	}
-	return err
+	if err != nil {
+		return 0, err
+	}
+	return len(done), nil
 }
 
 // whatFailed returns the error in a result's text.
