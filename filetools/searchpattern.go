@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"io"
 	"regexp/syntax"
+	"slices"
 	"strings"
 )
 
@@ -13,6 +14,11 @@ const maxProgram = 20_000
 
 // maxSteps is the number of steps after which a search looks whether it has to end: those of some tenths of a second.
 const maxSteps = 1 << 25
+
+// bindsToText reports whether a part of a pattern matches only at the beginning or the end of the whole text.
+func bindsToText(t *syntax.Regexp) bool {
+	return t.Op == syntax.OpBeginText || t.Op == syntax.OpEndText || slices.ContainsFunc(t.Sub, bindsToText)
+}
 
 // programSize is about the number of instructions of a pattern. A match takes at most as many steps for each byte of a text.
 func programSize(t *syntax.Regexp) int {

@@ -54,7 +54,7 @@ type search struct {
 	re      *regexp.Regexp
 	size    int    // of re's program
 	needed  string // a text that stands in every match; empty: none is known
-	byLine  bool   // the pattern has \A or \z, so that each line has to be matched
+	byLine  bool   // a part of the pattern matches at an end of the text only (\A, \z), so that each line has to be matched alone
 	context int
 	limit   int
 
@@ -135,7 +135,7 @@ func (s *search) compile(args values) error {
 		return badArgument("pattern", "%s.", strings.TrimPrefix(err.Error(), "error parsing regexp: "))
 	}
 	s.needed = literal.Required(s.re)
-	s.byLine = strings.Contains(pattern, `\A`) || strings.Contains(pattern, `\z`)
+	s.byLine = bindsToText(tree)
 	return nil
 }
 

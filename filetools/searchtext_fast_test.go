@@ -89,3 +89,14 @@ func TestSearchEndsInLine(t *testing.T) {
 		t.Errorf("%.300s", r.Text)
 	}
 }
+
+// A pattern for the beginning or the end of the text is matched with each line alone, in every way to write it. FILE-18
+func TestSearchPatternOfTextEnds(t *testing.T) {
+	b := newBench(t, Config{}, workspace.Options{})
+	b.put("f", "one\ntwo\nthree\n")
+	for _, pattern := range []string{`\Atwo`, `two\z`, `(?-m)^two`, `(?-m:two$)`, `x|(?-m:^)two`} {
+		if r := b.call("search_text", args("path", "f", "regexp", true, "pattern", pattern)); !strings.Contains(r.Text, `"matches":1`) {
+			t.Errorf("%s: %.300s", pattern, r.Text)
+		}
+	}
+}
