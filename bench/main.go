@@ -8,9 +8,11 @@
 //
 //   - commands: searching and finding files, and "stet savings", and for the same work ripgrep, fd and ccusage,
 //
+//   - tokens: stet's tokenizer, tiktoken and bpe-openai,
+//
 //   - sent: what reaches the model of the requests of recorded sessions (-sessions PATH).
 //
-//     cd bench && go run . [-only hops|files|commands|sent] [-peers DIR] [-rows REGEXP] [-stet FILE] [-rounds N] [-limit DURATION]
+//     cd bench && go run . [-only hops|files|commands|tokens|sent] [-peers DIR] [-rows REGEXP] [-stet FILE] [-rounds N] [-limit DURATION]
 //
 // The programs that peers.sh installs are measured if -peers names their directory. The MCP server comes from npm, in the version
 // of npm/package-lock.json, with the Node that it needs: see test/npm. If npm or a registry is missing, nothing is measured, and
@@ -33,7 +35,7 @@ import (
 var (
 	stetFile = flag.String("stet", "", "the stet to measure (default: built from this checkout)")
 	rounds   = flag.Int("rounds", 1, "measure so many times as often")
-	only     = flag.String("only", "", "measure hops, files, commands or sent alone")
+	only     = flag.String("only", "", "measure hops, files, commands, tokens or sent alone")
 	rows     = flag.String("rows", "", "measure only the rows whose name matches")
 	limit    = flag.Duration("limit", 20*time.Second, "a call that takes longer gets no answer")
 )
@@ -50,6 +52,13 @@ func main() {
 	flag.Parse()
 	if upstream := os.Getenv(bareUpstream); upstream != "" {
 		if err := bareProxy(upstream); err != nil {
+			fmt.Fprintln(os.Stderr, "bench:", err)
+			os.Exit(1)
+		}
+		return
+	}
+	if file := os.Getenv(countedFile); file != "" {
+		if err := countFile(file); err != nil {
 			fmt.Fprintln(os.Stderr, "bench:", err)
 			os.Exit(1)
 		}
@@ -80,7 +89,7 @@ func run() error {
 	for _, part := range []struct {
 		name string
 		run  func(stet, dir string) error
-	}{{"hops", hops}, {"files", files}, {"commands", commands}, {"sent", sent}} {
+	}{{"hops", hops}, {"files", files}, {"commands", commands}, {"tokens", countTokens}, {"sent", sent}} {
 		if *only != "" && *only != part.name || part.name == "sent" && *sessionsPath == "" {
 			continue
 		}

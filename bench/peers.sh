@@ -13,6 +13,8 @@ fi
 [ -x "$dir/venv/bin/pip" ] || python3 -m venv "$dir/venv"
 "$dir/venv/bin/pip" install --quiet 'headroom-ai[proxy]' || failed+=(headroom)
 "$dir/venv/bin/pip" install --quiet 'litellm[proxy]' || failed+=(litellm)
+"$dir/venv/bin/pip" install --quiet tiktoken || failed+=(tiktoken)
+"$dir/venv/bin/pip" install --quiet bpe-openai || failed+=(bpe-openai)
 npm install --silent --no-audit --no-fund --prefix "$dir/npm" ccusage "@ccusage/ccusage-$(node -p 'process.platform + "-" + process.arch')" || failed+=(ccusage)
 GOBIN="$dir" go install github.com/rossoctl/context-guru/cmd/context-guru-proxy@v0.1.0 &&
   mv "$dir/context-guru-proxy" "$dir/context-guru" || failed+=(context-guru)
