@@ -158,7 +158,7 @@ func TestServeBusTLS(t *testing.T) {
 	cert, key := clientFiles(t, ours, "stet", "")
 	newHome(t).serve(t, "--no-workspace", "--bus", address, "--bus-ca", ca, "--bus-cert", cert, "--bus-key", key)
 	for says, flags := range map[string][]string{
-		"by --bus-cert":     {"--bus-ca", ca},
+		"with --bus-cert":   {"--bus-ca", ca},
 		"unknown authority": {"--bus-cert", cert, "--bus-key", key},
 	} {
 		cmd := newHome(t).stet(append([]string{"serve", "--no-workspace", "--listen", "127.0.0.1:0", "--bus", address}, flags...)...)
