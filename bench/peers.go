@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"flag"
 	"fmt"
 	"net"
@@ -21,6 +22,7 @@ type peer struct {
 	args    []string
 	env     []string
 	config  string // the content of a file {config}
+	home    string // where that file is in the home directory, which is a new one; empty: config.yaml
 }
 
 var peers = []peer{
@@ -37,6 +39,11 @@ var peers = []peer{
 		env:    []string{"LITELLM_LOCAL_MODEL_COST_MAP=True"},
 		config: "model_list:\n  - model_name: \"*\"\n    litellm_params:\n      model: anthropic/*\n      api_base: {upstream}\n      api_key: none\n",
 	},
+	{
+		name: "claude-code-router", program: "npm/node_modules/.bin/ccr", args: []string{"start"}, home: ".claude-code-router/config.json",
+		config: `{"PORT": {port}, "LOG": false, "Router": {"default": "up,claude-sonnet-4-5"}, "Providers": [{"name": "up", "api_key": "none",
+			"api_base_url": "{upstream}/v1/messages", "models": ["claude-sonnet-4-5"], "transformer": {"use": ["Anthropic"]}}]}`,
+	},
 }
 
 // side starts the peer, with its files in dir, and waits until it answers.
@@ -46,10 +53,10 @@ func (p peer) side(upstream, dir string) (*hopSide, error) {
 		return nil, err
 	}
 	dir = filepath.Join(dir, p.name)
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	config := filepath.Join(dir, cmp.Or(p.home, "config.yaml"))
+	if err := os.MkdirAll(filepath.Dir(config), 0o755); err != nil {
 		return nil, err
 	}
-	config := filepath.Join(dir, "config.yaml")
 	fill := strings.NewReplacer("{port}", port, "{upstream}", upstream, "{config}", config)
 	if err := os.WriteFile(config, []byte(fill.Replace(p.config)), 0o600); err != nil {
 		return nil, err

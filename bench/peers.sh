@@ -16,6 +16,8 @@ fi
 "$dir/venv/bin/pip" install --quiet tiktoken || failed+=(tiktoken)
 "$dir/venv/bin/pip" install --quiet bpe-openai || failed+=(bpe-openai)
 npm install --silent --no-audit --no-fund --prefix "$dir/npm" ccusage "@ccusage/ccusage-$(node -p 'process.platform + "-" + process.arch')" || failed+=(ccusage)
+# Version 3 needs a package that the registry does not have.
+npm install --silent --no-audit --no-fund --prefix "$dir/npm" @musistudio/claude-code-router@2.0.0 || failed+=(claude-code-router)
 GOBIN="$dir" go install github.com/rossoctl/context-guru/cmd/context-guru-proxy@v0.1.0 &&
   mv "$dir/context-guru-proxy" "$dir/context-guru" || failed+=(context-guru)
 
