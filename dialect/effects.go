@@ -62,14 +62,14 @@ func (a *Action) Quotes(output string) bool {
 // ByPersons reports whether what a Shell runs prints what persons wrote to each other: an issue, or a pull request.
 func (a *Action) ByPersons() bool { return a.Op == Shell && a.lineEffects().persons }
 
-// TypesFiles reports whether what a Shell runs prints files by a command of Windows. Such a result may show files, and quotes them.
-// MayShowFiles, Quotes and Reports do not know, since older rules of package history go by them.
+// TypesFiles reports whether a Shell runs a command of Windows that prints files. Its result may show files, and quotes them.
+// MayShowFiles, Quotes and Reports leave these commands out, because older rules of package history depend on them.
 func (a *Action) TypesFiles() bool { return a.Op == Shell && a.lineEffects().windows }
 
 var windowsShells = set("powershell powershell.exe pwsh pwsh.exe cmd cmd.exe")
 
-// typesFile reports whether a command prints a file by type or Get-Content, itself or as the command line of a shell of Windows. Behind type
-// may also stand the name of a command, which is then looked for.
+// typesFile reports whether a command prints a file by type or Get-Content, itself or as the command line of a shell of Windows. A shell of
+// Unix has type too: it says where a command is. So type counts only if an argument looks like a path.
 func typesFile(words []string) bool {
 	heads := words[:1]
 	if windowsShells[strings.ToLower(words[0])] {

@@ -8,11 +8,10 @@ import (
 	"strings"
 )
 
-// maxProgram is the size, as programSize tells it, of the largest pattern that is searched for. The pattern takes memory for each
-// instruction.
+// maxProgram is the largest size of a pattern, as programSize counts it. Each instruction takes memory.
 const maxProgram = 20_000
 
-// maxSteps is the number of steps after which a search looks whether it has to end: those of some tenths of a second.
+// maxSteps is the number of steps after which a search checks whether it has to end. They take some tenths of a second.
 const maxSteps = 1 << 25
 
 // bindsToText reports whether a part of a pattern matches only at the beginning or the end of the whole text.
@@ -35,7 +34,7 @@ func programSize(t *syntax.Regexp) int {
 	return n
 }
 
-// match reports whether something in a text matches. Where the search has to end meanwhile, nothing does.
+// match reports whether something in a text matches. It returns false if the search has to end.
 func (s *search) match(text []byte) bool {
 	if !bytes.Contains(text, []byte(s.needed)) {
 		return false
@@ -58,7 +57,7 @@ func (s *search) matchPiece(text []byte) bool {
 	case s.late(len(text)):
 		return false
 	case s.long(len(text)):
-		return s.re.MatchReader(&runes{s, bytes.NewReader(text)}) && !s.over // what was read in part has another end
+		return s.re.MatchReader(&runes{s, bytes.NewReader(text)}) && !s.over // a line that was read in part ends where the whole line does not
 	}
 	return s.re.Match(text)
 }
@@ -88,7 +87,7 @@ func (s *search) place(line string) int {
 	return at[0]
 }
 
-// long reports whether a text of n bytes is to be read by runes, since to match it takes long.
+// long reports whether matching n bytes takes so long that the text has to be read rune by rune, with checks in between.
 func (s *search) long(n int) bool { return n > maxSteps/s.size }
 
 // late counts n bytes that are matched next, and reports whether the search has to end.

@@ -63,6 +63,9 @@ func (st *State) deduplicateOutput(res *toolResult) {
 	}
 }
 
+// typesFiles reports whether a command of Windows prints files. Rules before groupingRules do not know these commands.
+func typesFiles(a *dialect.Action, rules int) bool { return rules >= groupingRules && a.TypesFiles() }
+
 // normalOutput returns the normal form of what a command or the like printed, and
 // whether it may show text of files. Then the normal form is the text itself, since
 // edits are made from it; only what a search found has each path once.
@@ -71,7 +74,7 @@ func normalOutput(a *dialect.Action, text string, rules int) (normal string, fil
 	if a.Op == dialect.Shell {
 		normal = terminal(text)
 	}
-	if files = a.MayShowFiles(normal) || rules >= groupingRules && a.TypesFiles(); files {
+	if files = a.MayShowFiles(normal) || typesFiles(a, rules); files {
 		normal = text
 	}
 	if rules >= groupingRules && a.Finds() {

@@ -246,7 +246,7 @@ func (s *evictionScan) oldOutput(res *toolResult) bool {
 		return longPast
 	}
 	a := &res.call.action
-	quotes := a.Quotes(res.text) || c.Rules >= groupingRules && a.TypesFiles()
+	quotes := a.Quotes(res.text) || typesFiles(a, c.Rules)
 	return !res.sources || longPast || !quotes && !s.showsWork(res)
 }
 

@@ -123,10 +123,10 @@ func (st *State) foldable(res *toolResult, text string) dialect.Report {
 	if !c.Fold || c.Rules < foldingRules || c.Policy != Bold || !st.shell || res.marked || a.Once || len(text) < foldFrom {
 		return dialect.NoReport
 	}
-	kind := a.Reports(text)
-	if c.Rules >= groupingRules && a.TypesFiles() {
+	if typesFiles(a, c.Rules) {
 		return dialect.NoReport
 	}
+	kind := a.Reports(text)
 	if kind == dialect.Told && failure.MatchString(text) || kind != dialect.Told && (!c.staysSent() || len(text) < foldLooked) {
 		return dialect.NoReport
 	}

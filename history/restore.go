@@ -11,17 +11,17 @@ import (
 // without the numbers that the text has.
 const goneFrom = 4
 
-// Restore takes out the edits of a plan for messages whose pointers name what is certainly gone: the calls that they name are not there, or hold much
-// less than was left out.
+// Restore takes edits out of a plan for messages if their pointers name text that is certainly gone. It is gone if the named calls are missing, or if
+// they hold much less than was left out.
 func (p *Plan) Restore(messages []llm.Message) {
 	n, next := 0, 0
-	held := map[string]int{} // bytes that the calls and results hold that a pointer may name, by that name; " ": all of them
+	held := heldBytes{named: map[string]int{}}
 	for i, e := range p.Edits {
 		for ; next <= e.Message; next++ {
-			hold(held, &messages[next])
+			held.add(&messages[next])
 		}
 		o := p.Omissions[i]
-		if left := o.Before - o.After; len(findPointers(e.Text)) > 0 && goneFrom*heldFor(e.Text, held) < left {
+		if left := o.Before - o.After; len(findPointers(e.Text)) > 0 && goneFrom*held.pointedAt(e.Text) < left {
 			p.Saved -= left
 			continue
 		}
@@ -31,23 +31,29 @@ func (p *Plan) Restore(messages []llm.Message) {
 	p.Edits, p.Omissions = p.Edits[:n], p.Omissions[:n]
 }
 
-// hold adds the bytes of a message's calls and results to held.
-func hold(held map[string]int, m *llm.Message) {
+// heldBytes counts the bytes of calls and results.
+type heldBytes struct {
+	named map[string]int // by the name that a pointer gives to the call
+	all   int
+}
+
+// add counts the calls and results of a message.
+func (h *heldBytes) add(m *llm.Message) {
 	for i := range m.Parts {
 		if p := &m.Parts[i]; p.Kind == llm.ToolCall || p.Kind == llm.ToolResult {
 			bytes := len(p.Text) + len(p.Args)
-			held[(&source{call: shortID(p.CallID)}).name()] += bytes
-			held[" "] += bytes
+			h.named[(&source{call: shortID(p.CallID)}).name()] += bytes
+			h.all += bytes
 		}
 	}
 }
 
-// heldFor returns how many bytes the calls and results hold that the pointers in a text name. A pointer may name a call without its id: then all of
-// them may be meant.
-func heldFor(text string, held map[string]int) (bytes int) {
+// pointedAt returns the bytes of the calls and results that the pointers in a text name. If a pointer names a call without its id, any call may be
+// meant, and all bytes count.
+func (h *heldBytes) pointedAt(text string) (bytes int) {
 	text = strings.Join(pointerForm.FindAllString(text, -1), " ")
 	if strings.Contains(text, " an earlier ") {
-		return held[" "]
+		return h.all
 	}
 	words := strings.Fields(text)
 	for i, word := range words {
@@ -55,7 +61,7 @@ func heldFor(text string, held map[string]int) (bytes int) {
 	}
 	slices.Sort(words)
 	for _, word := range slices.Compact(words) {
-		bytes += held[word]
+		bytes += h.named[word]
 	}
 	return bytes
 }

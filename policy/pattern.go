@@ -120,7 +120,7 @@ func expression(pattern string) (string, error) {
 			return "", errors.New(`has an empty name, "." or ".."`)
 		case name == "**" && i == last:
 			b.WriteString(`.*`)
-		case name == "**" && i > 0 && names[i-1] == "**": // says nothing more
+		case name == "**" && i > 0 && names[i-1] == "**": // a second "**" matches nothing more
 		case name == "**":
 			b.WriteString(`(?:[^/]*/)*`)
 		default:
@@ -141,7 +141,7 @@ func writeName(b *strings.Builder, p []rune) error {
 		switch p[i] {
 		case '*':
 			b.WriteString(`[^/]*`)
-			for i+1 < len(p) && p[i+1] == '*' { // more stars say nothing more
+			for i+1 < len(p) && p[i+1] == '*' { // a second star matches nothing more
 				i++
 			}
 		case '?':

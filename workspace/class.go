@@ -227,7 +227,7 @@ func (r *Root) gitDir() (atomicfile.Stat, bool) {
 	}
 	defer f.Close()
 	if st, err := atomicfile.StatFile(f); err != nil || !st.Mode.IsRegular() {
-		return atomicfile.Stat{}, false // it became a pipe meanwhile, which would be waited for
+		return atomicfile.Stat{}, false // it became a pipe in the meantime, and reading a pipe would block
 	}
 	buf := make([]byte, 4200)
 	n, _ := f.Read(buf)

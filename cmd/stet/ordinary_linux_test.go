@@ -11,12 +11,12 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// nobody is the number of the system's user "nobody", which has no special rights.
-const nobody = 65534
+// noRights is the user ID that Linux keeps for programs without special rights.
+const noRights = 65534
 
-// asNobody makes the home directory that of an ordinary user, and runs its programs as that user, for the rest of the test. It
+// asOrdinaryUser makes the home directory that of an ordinary user, and runs its programs as that user, for the rest of the test. It
 // needs root.
-func asNobody(t *testing.T) *home {
+func asOrdinaryUser(t *testing.T) *home {
 	t.Helper()
 	if os.Getuid() != 0 {
 		t.Skip("only root can become somebody else; the other tests ran as an ordinary user anyway")
@@ -30,7 +30,7 @@ func asNobody(t *testing.T) *home {
 			t.Error(err)
 		}
 	})
-	h := &home{dir: dir, tree: filepath.Join(dir, "tree"), as: &syscall.Credential{Uid: nobody, Gid: nobody}}
+	h := &home{dir: dir, tree: filepath.Join(dir, "tree"), as: &syscall.Credential{Uid: noRights, Gid: noRights}}
 	write(t, filepath.Join(h.tree, "a.txt"), "one\n")
 	self, err := os.Executable()
 	if err != nil {
@@ -59,7 +59,7 @@ func asNobody(t *testing.T) *home {
 // The main functions work for a user who is not root: a write that a person approves, the trail, undo. Files of other users are
 // refused with a reason.
 func TestOrdinaryUser(t *testing.T) {
-	h := asNobody(t)
+	h := asOrdinaryUser(t)
 	write(t, filepath.Join(h.tree, "roots.txt"), "root's\n")
 	write(t, filepath.Join(h.tree, "secret.txt"), "secret\n")
 	write(t, filepath.Join(h.dir, "closed", "x"), "x")
@@ -116,7 +116,7 @@ func TestOrdinaryUser(t *testing.T) {
 
 // Another user cannot answer questions, even if the socket is reachable: the system reports the user at the other end.
 func TestAnotherUserCannotAnswer(t *testing.T) {
-	h := asNobody(t)
+	h := asOrdinaryUser(t)
 	s := h.connect(t, &mcp.ClientOptions{})
 	if id := pendingID(callOnce(t, s, "write_file", `{"path":"new.txt","content":"x\n"}`)); id == "" {
 		t.Fatal("the write does not wait")
@@ -134,7 +134,7 @@ func TestAnotherUserCannotAnswer(t *testing.T) {
 			}
 		}
 		other := h.stet("approve")
-		other.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody - 1, Gid: nobody - 1}}
+		other.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: noRights - 1, Gid: noRights - 1}}
 		other.Stdin = strings.NewReader("a\n")
 		out, err := other.CombinedOutput()
 		want := map[bool]string{false: "permission denied", true: "user 65533 may not answer for user 65534"}[open]

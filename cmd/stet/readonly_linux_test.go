@@ -14,7 +14,7 @@ func TestReadOnlyState(t *testing.T) {
 	const state = "XDG_STATE_HOME says where else it may be"
 	for name, filled := range map[string]bool{"empty": false, "filled": true} {
 		t.Run(name, func(t *testing.T) {
-			h := asNobody(t)
+			h := asOrdinaryUser(t)
 			dir := filepath.Join(h.dir, "state")
 			h.env = append(h.env, "XDG_STATE_HOME="+dir)
 			says := func(empty, full string) string {

@@ -24,7 +24,7 @@ func unprivileged(c *exec.Cmd, paths ...string) error {
 	}
 	u, err := user.Lookup("postgres")
 	if err != nil {
-		if u, err = user.LookupId("65534"); err != nil { // the system's user "nobody"
+		if u, err = user.LookupId("65534"); err != nil { // the user ID that Unix systems keep for programs without special rights
 			return err
 		}
 	}
