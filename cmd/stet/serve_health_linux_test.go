@@ -79,7 +79,7 @@ func TestServeLostTrail(t *testing.T) {
 		_, text := ask(t, http.MethodPost, s.base+"/v1/sessions/s/tools/read_file", `{"path":"a.txt"}`, "Authorization", "Bearer "+s.agent)
 		return text
 	}
-	db, err := sql.Open("sqlite", filepath.Join(h.dir, "state", "stet", "stet.db"))
+	db, err := sql.Open("sqlite", "file:"+filepath.Join(h.dir, "state", "stet", "stet.db")+"?_pragma=busy_timeout(10000)") // the server may be writing
 	if err != nil {
 		t.Fatal(err)
 	}
