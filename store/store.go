@@ -42,7 +42,7 @@ func Name(where string) string {
 	return where
 }
 
-// Open opens the store, and brings its schema up to date.
+// Open opens the store, and makes the tables of an empty one.
 func Open(ctx context.Context, where string) (Store, error) {
 	if IsDatabase(where) {
 		s, err := postgres.Open(ctx, where)
@@ -74,16 +74,7 @@ func OpenSessions(ctx context.Context, where string) (session.Store, error) {
 	return s, nil
 }
 
-// Index builds the search index of a store that has one. Without Index, the first search builds it. progress gets the number of
-// events that are indexed, and the number of all events.
-func Index(ctx context.Context, s session.Store, progress func(done, of int64)) error {
-	if file, ok := s.(*sqlite.Sessions); ok {
-		return file.Index(ctx, progress)
-	}
-	return nil
-}
-
-// Inspect reads the store and changes nothing, not even the schema. The result has the requests that q selects.
+// Inspect reads the store and changes nothing. The result has the requests that q selects.
 func Inspect(ctx context.Context, where string, q record.Query) (rows.Inspection, error) {
 	if IsDatabase(where) {
 		return postgres.Inspect(ctx, where, q)

@@ -52,32 +52,24 @@ func (c *doctorCommand) database(ctx context.Context, where string) (requests []
 	ctx, cancel := context.WithTimeout(ctx, checkTime)
 	defer cancel()
 	has, err := store.Inspect(ctx, where, record.Query{From: time.Now().AddDate(0, 0, -recordedDays)})
-	copied := "no copy of an older version is beside it"
-	if len(has.Copies) > 0 {
-		copied = "docs/operations.md says how to go back to " + has.Copies[0]
-	}
-	if store.IsDatabase(where) {
-		copied = "stet makes no copies of it"
-	}
 	name := store.Name(where)
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
 		c.found(checkWarning, "database", "try again while less is going on", "%s: reading it takes longer than %s", name, checkTime)
 	case err != nil:
 		c.found(checkProblem, "database", "see docs/operations.md; sessions go on without the record", "%v", err)
-	case has.Schema > has.Newest:
-		c.found(checkProblem, "database", "install that version again, or go back: "+copied,
-			"%s has schema %d, of a newer stet; this one knows %d", name, has.Schema, has.Newest)
-	case has.Schema < has.Newest:
-		c.found(checkOK, "database", "", "%s has schema %d, and is brought to %d with the next command that uses it; what is recorded shows after that",
-			name, has.Schema, has.Newest)
+	case has.Schema == 0 && store.IsDatabase(where):
+		c.found(checkOK, "database", "", "%s is empty; the next command that uses it makes its tables", name)
+	case has.Schema != has.Newest:
+		c.found(checkProblem, "database", "install that version again, or name another database",
+			"%s has schema %d, of another version of stet; this one knows %d", name, has.Schema, has.Newest)
 	default:
 		size := ""
 		if info, err := os.Stat(where); err == nil {
 			size = fmt.Sprintf(", %.1f MB", float64(info.Size())/1e6)
 		}
-		c.found(checkOK, "database", "", "%s has schema %d%s, %d requests, %d sessions, %d entries in the audit trail; %s",
-			name, has.Schema, size, has.Rows["requests"], has.Rows["sessions"], has.Rows["trail"], copied)
+		c.found(checkOK, "database", "", "%s has schema %d%s, %d requests, %d sessions, %d entries in the audit trail",
+			name, has.Schema, size, has.Rows["requests"], has.Rows["sessions"], has.Rows["trail"])
 		return has.Requests, true
 	}
 	return nil, false

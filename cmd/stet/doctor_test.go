@@ -30,9 +30,8 @@ func TestDoctorDatabase(t *testing.T) {
 		change, says string
 		code         int
 	}{
-		{"", "1 requests, 0 sessions, 0 entries in the audit trail; no copy of an older version is beside it", 0},
-		{"DELETE FROM goose_db_version WHERE version_id > 22", "has schema 22, and is brought to ", 0},
-		{"INSERT INTO goose_db_version (version_id, is_applied) VALUES (99, 1)", "has schema 99, of a newer stet; this one knows ", 1},
+		{"", "1 requests, 0 sessions, 0 entries in the audit trail", 0},
+		{"PRAGMA user_version = 99", "has schema 99, of another version of stet; this one knows ", 1},
 	} {
 		db, err := sql.Open("sqlite", p.trailFile())
 		if err != nil {
@@ -55,10 +54,6 @@ func TestDoctorDatabase(t *testing.T) {
 		}
 		if after, err := os.ReadFile(p.trailFile()); err != nil || !bytes.Equal(after, before) {
 			t.Errorf("%q: the database was changed (%v)", test.change, err)
-		}
-		copies, err := filepath.Glob(filepath.Join(filepath.Dir(p.trailFile()), "*.schema-*"))
-		if err != nil || len(copies) > 0 {
-			t.Errorf("%q: %v, %v", test.change, copies, err)
 		}
 	}
 }

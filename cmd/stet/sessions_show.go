@@ -10,7 +10,6 @@ import (
 
 	"github.com/stet-dev/stet/internal/report"
 	"github.com/stet-dev/stet/session"
-	"github.com/stet-dev/stet/store"
 )
 
 // sessionsListCommand is stet sessions list.
@@ -97,12 +96,6 @@ func (c *sessionsSearchCommand) Run(ctx context.Context) error {
 		return c.usage(errors.New("name the words to look for"))
 	}
 	return c.withSessions(ctx, func(sessions session.Store) error {
-		bar := c.newBar()
-		err := store.Index(ctx, sessions, func(done, of int64) { bar.ShowPart(done, of, "events made ready for searches") })
-		bar.Clear()
-		if err != nil {
-			return err
-		}
 		hits, err := sessions.Search(ctx, c.args, c.limit)
 		switch {
 		case err != nil:

@@ -35,13 +35,6 @@ func (b *Progress) Show(done replay.Progress) {
 	}
 }
 
-// ShowPart draws the bar for so many things of all; the words say what they are.
-func (b *Progress) ShowPart(done, of int64, words string) {
-	if b != nil {
-		b.draw(float64(done)/float64(of), fmt.Sprintf("%s/%s %s", Grouped(int(done)), Grouped(int(of)), words))
-	}
-}
-
 // draw draws the bar with a part of it full, and a line behind it.
 func (b *Progress) draw(part float64, line string) {
 	now := time.Now()

@@ -23,8 +23,7 @@ type source struct {
 	tx pgx.Tx
 }
 
-// OpenSource opens the database at a URL as the source of a copy. The only change to the database is an upgrade of its schema, if
-// the schema is not the newest.
+// OpenSource opens the database at a URL as the source of a copy.
 func OpenSource(ctx context.Context, where string) (rows.Source, error) {
 	d, err := connect(ctx, where, false)
 	if err != nil {

@@ -86,14 +86,14 @@ type database struct {
 	closed atomic.Bool
 }
 
-// connect opens the database at a URL and brings its schema up to date. A database with an incomplete copy is refused, unless
+// connect opens the database at a URL, and makes the tables of an empty one. A database with an incomplete copy is refused, unless
 // toCopy is set.
 func connect(ctx context.Context, where string, toCopy bool) (*database, error) {
 	d, err := dial(ctx, where)
 	if err != nil {
 		return nil, err
 	}
-	if err := d.upgrade(ctx, toCopy); err != nil {
+	if err := d.prepare(ctx, toCopy); err != nil {
 		d.pool.Close()
 		return nil, d.explain("open", err)
 	}

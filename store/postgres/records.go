@@ -24,7 +24,7 @@ var (
 	_ record.Noter = (*Store)(nil)
 )
 
-// Open opens the database at a URL (postgres://…) and brings its schema up to date.
+// Open opens the database at a URL (postgres://…), and makes the tables of an empty one.
 func Open(ctx context.Context, where string) (*Store, error) {
 	d, err := connect(ctx, where, false)
 	if err != nil {
@@ -57,16 +57,16 @@ func (s *Store) Changes(ctx context.Context) (n int64, err error) {
 }
 
 var (
-	putRequest = insertInto("requests", rows.RequestColumns) + " ON CONFLICT (id) DO NOTHING"
-	putTrim    = insertInto("trims", rows.TrimColumns) + " ON CONFLICT (request, call_id, reason) DO NOTHING"
-	putTurn    = insertInto("turns", rows.TurnColumns) + `
+	putRequest = numbered(rows.Requests.Insert()) + " ON CONFLICT (id) DO NOTHING"
+	putTrim    = numbered(rows.Trims.Insert()) + " ON CONFLICT (request, call_id, reason) DO NOTHING"
+	putTurn    = numbered(rows.Turns.Insert()) + `
 		ON CONFLICT (prefix) DO UPDATE SET time_us = greatest(turns.time_us, excluded.time_us), model = excluded.model, system = excluded.system,
 		tools = excluded.tools, lifetime_ns = excluded.lifetime_ns, account = excluded.account,
 		conversation = excluded.conversation, thread = excluded.thread,
 		moment = CASE WHEN turns.moment = '' THEN excluded.moment ELSE turns.moment END,
 		elided = CASE WHEN excluded.elided = '' THEN turns.elided ELSE excluded.elided END`
-	putForm  = insertInto("sent_forms", rows.FormColumns) + " ON CONFLICT (id) DO NOTHING"
-	putPlace = insertInto("sent_places", rows.PlaceColumns) + `
+	putForm  = numbered(rows.Forms.Insert()) + " ON CONFLICT (id) DO NOTHING"
+	putPlace = numbered(rows.Places.Insert()) + `
 		ON CONFLICT (place, form) DO UPDATE SET time_us = greatest(sent_places.time_us, excluded.time_us),
 		bound = sent_places.bound OR excluded.bound, drops = sent_places.drops OR excluded.drops`
 )
@@ -79,13 +79,13 @@ func (s *Store) Append(ctx context.Context, b record.Batch) error {
 	err := s.again(ctx, func(ctx context.Context, _ bool) error {
 		var all pgx.Batch
 		all.Queue("SELECT pg_advisory_xact_lock_shared($1)", pruneLock) // while this lock is held, pruning cannot remove a form that a place names
-		queue(&all, putRequest, b.Requests, rows.RequestValues)
-		queue(&all, putTrim, b.Trims, rows.TrimValues)
-		queue(&all, putTurn, b.Turns, rows.TurnValues)
-		queue(&all, putForm, b.Forms, rows.FormValues)
-		queue(&all, putPlace, b.Places, rows.PlaceValues)
-		queue(&all, putToolSet, b.ToolSets, rows.ToolSetValues)
-		queue(&all, putToolCalls, b.ToolCalls, rows.ToolCallsValues)
+		queue(&all, putRequest, b.Requests, rows.Requests.Values)
+		queue(&all, putTrim, b.Trims, rows.Trims.Values)
+		queue(&all, putTurn, b.Turns, rows.Turns.Values)
+		queue(&all, putForm, b.Forms, rows.Forms.Values)
+		queue(&all, putPlace, b.Places, rows.Places.Values)
+		queue(&all, putToolSet, b.ToolSets, rows.ToolSets.Values)
+		queue(&all, putToolCalls, b.ToolCalls, rows.ToolCalls.Values)
 		return s.transact(ctx, func(tx pgx.Tx) error { return tx.SendBatch(ctx, &all).Close() })
 	})
 	return s.explain("append to", err)
@@ -99,12 +99,12 @@ func queue[T any](b *pgx.Batch, statement string, list []T, values func(T) []any
 
 // Requests implements record.Store.
 func (s *Store) Requests(ctx context.Context, q record.Query) ([]record.Request, error) {
-	return list(ctx, s, rows.RequestColumns, "requests", q, rows.ScanRequest)
+	return list(ctx, s, rows.Requests.Columns, "requests", q, rows.Requests.Read)
 }
 
 // Trims implements record.Store.
 func (s *Store) Trims(ctx context.Context, q record.Query) ([]record.Trim, error) {
-	return list(ctx, s, rows.TrimColumns, "trims", q, rows.ScanTrim)
+	return list(ctx, s, rows.Trims.Columns, "trims", q, rows.Trims.Read)
 }
 
 // list reads the rows of a table that q selects, oldest first.
@@ -122,17 +122,17 @@ func list[T any](ctx context.Context, s *Store, columns, table string, q record.
 // Turns implements record.Store.
 func (s *Store) Turns(ctx context.Context, limit int) ([]record.Turn, error) {
 	of := func(cold string) string {
-		return "(SELECT " + rows.TurnColumns + " FROM turns WHERE (moment <> '') = " + cold +
+		return "(SELECT " + rows.Turns.Columns + " FROM turns WHERE (moment <> '') = " + cold +
 			fmt.Sprint(" ORDER BY time_us DESC LIMIT ", max(limit, 0), ")")
 	}
-	out, err := fetch(ctx, s.database, rows.ScanTurn, of("false")+" UNION ALL "+of("true"))
+	out, err := fetch(ctx, s.database, rows.Turns.Read, of("false")+" UNION ALL "+of("true"))
 	slices.SortStableFunc(out, func(a, b record.Turn) int { return b.Time.Compare(a.Time) })
 	return out, s.explain("read", err)
 }
 
 // TurnsAt implements record.Store.
 func (s *Store) TurnsAt(ctx context.Context, prefixes []uint64) ([]record.Turn, error) {
-	out, err := fetch(ctx, s.database, rows.ScanTurn, "SELECT "+rows.TurnColumns+" FROM turns WHERE prefix = ANY(?) ORDER BY time_us DESC", signed(prefixes))
+	out, err := fetch(ctx, s.database, rows.Turns.Read, "SELECT "+rows.Turns.Columns+" FROM turns WHERE prefix = ANY(?) ORDER BY time_us DESC", signed(prefixes))
 	return out, s.explain("read", err)
 }
 
@@ -148,14 +148,14 @@ func signed(numbers []uint64) []int64 {
 // SentForms implements record.Store. It reads places before forms, because a form is written before a place that names it.
 func (s *Store) SentForms(ctx context.Context, places []uint64) ([]record.SentPlace, []record.SentForm, error) {
 	numbers := signed(places)
-	at, err := fetch(ctx, s.database, rows.ScanPlace, "SELECT "+rows.PlaceColumns+
+	at, err := fetch(ctx, s.database, rows.Places.Read, "SELECT "+rows.Places.Columns+
 		" FROM sent_places WHERE place = ANY(?) ORDER BY time_us DESC", numbers)
 	if err != nil || len(at) == 0 {
 		return nil, nil, s.explain("read", err)
 	}
-	forms, err := fetch(ctx, s.database, rows.ScanForm, `WITH RECURSIVE used (id) AS (
+	forms, err := fetch(ctx, s.database, rows.Forms.Read, `WITH RECURSIVE used (id) AS (
 			SELECT form FROM sent_places WHERE place = ANY(?)
 			UNION SELECT parent FROM sent_forms JOIN used USING (id))
-		SELECT `+rows.FormColumns+` FROM sent_forms JOIN used USING (id)`, numbers)
+		SELECT `+rows.Forms.Columns+` FROM sent_forms JOIN used USING (id)`, numbers)
 	return at, forms, s.explain("read", err)
 }

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
+	"iter"
 
 	"github.com/jackc/pgx/v5"
 
@@ -21,7 +21,7 @@ type Sessions struct {
 
 var _ session.Store = (*Sessions)(nil)
 
-// OpenSessions opens the database at a URL (postgres://…) and brings its schema up to date.
+// OpenSessions opens the database at a URL (postgres://…), and makes the tables of an empty one.
 func OpenSessions(ctx context.Context, where string) (*Sessions, error) {
 	d, err := connect(ctx, where, false)
 	if err != nil {
@@ -58,7 +58,7 @@ func (s *Sessions) List(ctx context.Context, q session.Query) ([]session.Info, e
 	if q.Open {
 		c.Add("next = '' AND relation <> ?", string(session.Started))
 	}
-	statement := "SELECT key, " + rows.InfoColumns + " FROM sessions WHERE " + c.String() +
+	statement := "SELECT key, " + rows.Infos.Columns + " FROM sessions WHERE " + c.String() +
 		" ORDER BY updated_us DESC, id DESC"
 	if q.Limit > 0 {
 		statement += fmt.Sprint(" LIMIT ", q.Limit)
@@ -87,8 +87,8 @@ func (s *Sessions) Events(ctx context.Context, id string, after uint64) ([]sessi
 	if after == uint64(last) {
 		return nil, nil, nil
 	}
-	found, err := fetch(ctx, s.database, rows.ScanEvent,
-		"SELECT "+rows.EventColumns+" FROM events WHERE session = ? AND seq > ? AND seq <= ? ORDER BY seq", key, int64(after), last)
+	found, err := fetch(ctx, s.database, rows.Events.Read,
+		"SELECT "+rows.Events.Columns+" FROM events WHERE session = ? AND seq > ? AND seq <= ? ORDER BY seq", key, int64(after), last)
 	if err != nil {
 		return nil, nil, s.explain("read", err)
 	}
@@ -102,61 +102,35 @@ func (s *Sessions) Events(ctx context.Context, id string, after uint64) ([]sessi
 // searchPage is the number of events that a search reads at once.
 const searchPage = 500
 
-// Search implements session.Store. It reads the texts of all events, newest first.
+// Search implements session.Store. It reads the texts of events, newest first, until it has found enough.
 func (s *Sessions) Search(ctx context.Context, words []string, limit int) ([]session.Hit, error) {
-	words = slices.Clone(words)
-	for i := range words {
-		words[i] = session.Folded(words[i])
-	}
 	if len(words) == 0 && !s.closed.Load() {
 		return nil, ctx.Err()
 	}
-	var out []session.Hit
-	var from []any // time and place of the last event that was read
-	for {
-		statement := "SELECT id, " + rows.EventColumns + " FROM events JOIN sessions ON key = session WHERE kind IN ('message', 'title')"
-		if from != nil {
-			statement += " AND (time_us, place) < (?, ?)"
-		}
-		found, err := fetch(ctx, s.database, scanHit, statement+fmt.Sprint(" ORDER BY time_us DESC, place DESC LIMIT ", searchPage), from...)
-		if err != nil {
-			return nil, s.explain("search", err)
-		}
-		for _, f := range found {
-			if !session.MayMatch(f.event.Body, words) {
-				continue
+	out, err := rows.Search(s.texts(ctx), words, limit)
+	return out, s.explain("search", err)
+}
+
+func (s *Sessions) texts(ctx context.Context) iter.Seq2[rows.Text, error] {
+	return func(yield func(rows.Text, error) bool) {
+		condition := ""
+		var from []any // time and place of the last event that was read
+		for {
+			found, err := fetch(ctx, s.database, rows.ScanText, rows.SelectTexts(condition)+fmt.Sprint(" LIMIT ", searchPage), from...)
+			if err != nil {
+				yield(rows.Text{}, err)
+				return
 			}
-			e, err := f.event.Decode()
-			if err != nil || !e.Matches(words) {
-				continue
+			for _, t := range found {
+				if !yield(t, nil) {
+					return
+				}
 			}
-			if out = append(out, session.Hit{Session: f.id, Event: e}); len(out) == limit {
-				return out, nil
+			if len(found) < searchPage {
+				return
 			}
+			last := found[len(found)-1].Event
+			condition, from = " AND (time_us, place) < (?, ?)", []any{last.Micro, last.Place}
 		}
-		if len(found) < searchPage {
-			return out, nil
-		}
-		last := found[len(found)-1].event
-		from = []any{last.Micro, last.Place}
 	}
 }
-
-// foundEvent is an event with the ID of its session.
-type foundEvent struct {
-	id    string
-	event rows.Event
-}
-
-func scanHit(r rows.Row) (f foundEvent, err error) {
-	f.event, err = rows.ScanEvent(withFirst{r, &f.id})
-	return f, err
-}
-
-// withFirst reads an additional column before the others.
-type withFirst struct {
-	row   rows.Row
-	first any
-}
-
-func (w withFirst) Scan(dest ...any) error { return w.row.Scan(append([]any{w.first}, dest...)...) }

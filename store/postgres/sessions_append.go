@@ -130,7 +130,7 @@ func appendRows(events []rows.Event, sessions map[string]known, additions []addi
 	for _, a := range additions {
 		for _, r := range a.rows {
 			r.Key = sessions[a.Session].key
-			r.Sum = r.Checksum()
+			r.Sum = int64(r.Checksum())
 			events = append(events, r)
 		}
 	}
@@ -149,7 +149,7 @@ func lockSessions(ctx context.Context, tx pgx.Tx, jobs []*job[[]addition]) (map[
 	found, err := each(ctx, tx, func(r rows.Row) (k known, err error) {
 		k.key, k.info, err = rows.ScanInfo(r)
 		return k, err
-	}, "SELECT key, "+rows.InfoColumns+" FROM sessions WHERE id = ANY(?) ORDER BY id FOR UPDATE", ids)
+	}, "SELECT key, "+rows.Infos.Columns+" FROM sessions WHERE id = ANY(?) ORDER BY id FOR UPDATE", ids)
 	sessions := map[string]known{}
 	for _, k := range found {
 		sessions[k.info.ID] = k
@@ -203,8 +203,8 @@ func stored(ctx context.Context, tx pgx.Tx, sessions map[string]known, job []add
 }
 
 func createSession(ctx context.Context, tx pgx.Tx, i session.Info) (key int64, err error) {
-	err = tx.QueryRow(ctx, insertInto("sessions", rows.InfoColumns)+" ON CONFLICT (id) DO NOTHING RETURNING key",
-		keepAll(rows.InfoValues(i))...).Scan(&key)
+	err = tx.QueryRow(ctx, numbered(rows.Infos.Insert())+" ON CONFLICT (id) DO NOTHING RETURNING key",
+		keepAll(rows.Infos.Values(i))...).Scan(&key)
 	if errors.Is(err, pgx.ErrNoRows) {
 		err = fmt.Errorf("session %s: %w", i.ID, errTaken)
 	}

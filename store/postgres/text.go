@@ -99,8 +99,3 @@ func numbered(statement string) string {
 	}
 	return b.String()
 }
-
-// insertInto returns the statement that inserts a row into table. columns are the names of its columns.
-func insertInto(table, columns string) string {
-	return numbered("INSERT INTO " + table + " (" + columns + ") VALUES (" + rows.Marks(columns) + ")")
-}

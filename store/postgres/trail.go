@@ -82,12 +82,12 @@ func lockHead(ctx context.Context, tx pgx.Tx) (head record.Link, err error) {
 	return head, err
 }
 
-var insertEntry = insertInto("trail", rows.TrailColumns)
+var insertEntry = numbered(rows.Trail.Insert())
 
 // extend writes entries that are chained already, and updates trail_head.
 func extend(ctx context.Context, tx pgx.Tx, chained []record.Entry) error {
 	var b pgx.Batch
-	queue(&b, insertEntry, chained, rows.TrailValues)
+	queue(&b, insertEntry, chained, rows.Trail.Values)
 	last := chained[len(chained)-1]
 	b.Queue("UPDATE trail_head SET seq = $1, hash = $2", int64(last.Seq), last.Hash)
 	return tx.SendBatch(ctx, &b).Close()
@@ -110,7 +110,7 @@ func (s *Store) Entries(ctx context.Context, q record.TrailQuery) ([]record.Entr
 func entries(ctx context.Context, on queryer, q record.TrailQuery) ([]record.Entry, error) {
 	condition := rows.TrailWhere(q)
 	var b strings.Builder
-	b.WriteString("SELECT " + rows.TrailColumns + " FROM trail WHERE " + condition.String() + " ORDER BY seq")
+	b.WriteString("SELECT " + rows.Trail.Columns + " FROM trail WHERE " + condition.String() + " ORDER BY seq")
 	args := condition.Args
 	if q.Last {
 		b.WriteString(" DESC")
@@ -119,7 +119,7 @@ func entries(ctx context.Context, on queryer, q record.TrailQuery) ([]record.Ent
 		b.WriteString(" LIMIT ?")
 		args = append(args, q.Limit)
 	}
-	out, err := each(ctx, on, rows.ScanEntry, b.String(), args...)
+	out, err := each(ctx, on, rows.Trail.Read, b.String(), args...)
 	if q.Last {
 		slices.Reverse(out)
 	}

@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -10,9 +9,6 @@ import (
 	"github.com/stet-dev/stet/record"
 	"github.com/stet-dev/stet/store/rows"
 )
-
-// pruneStep is the maximum number of entries that one transaction removes. Other writers wait for this transaction.
-const pruneStep = 10_000
 
 // PruneTrail removes the oldest entries of the trail, and returns their number. before is the time limit: the first entry that is
 // not older stays, and so do all entries after it. newest is the smallest number of entries that stay. The last entry always
@@ -23,23 +19,13 @@ const pruneStep = 10_000
 // chain is checked: a broken trail is not pruned, because that would remove the evidence. If a suspension is still in force, its
 // entry is written again, with its original time.
 func (s *Store) PruneTrail(ctx context.Context, before time.Time, newest int, by string) (removed int, err error) {
-	if _, due, err := lastPruned(ctx, s.pool, before, newest); err != nil || due == 0 {
-		return 0, s.explain("prune", err)
-	}
-	v, err := record.Verify(ctx, s)
-	if err != nil {
-		return 0, err
-	}
-	if v.Broken != nil {
-		return 0, fmt.Errorf("the trail is broken at entry %d, and is not pruned: %s", v.Broken.Seq, v.Broken.Why)
-	}
-	for {
+	return rows.PruneTrail(ctx, s, func() (int, error) {
+		_, n, err := rows.LastPruned(ctx, ask(s.pool), before, newest)
+		return n, s.explain("prune", err)
+	}, func() (int, error) {
 		n, err := s.pruneTrail(ctx, before, newest, by)
-		removed += n
-		if err != nil || n < pruneStep {
-			return removed, s.explain("prune", err)
-		}
-	}
+		return n, s.explain("prune", err)
+	})
 }
 
 // pruneTrail is one step of PruneTrail: one transaction.
@@ -54,16 +40,14 @@ func (s *Store) pruneTrail(ctx context.Context, before time.Time, newest int, by
 			return err
 		}
 		var last record.Link
-		if last, removed, err = lastPruned(ctx, tx, before, newest); err != nil || removed == 0 {
+		if last, removed, err = rows.LastPruned(ctx, ask(tx), before, newest); err != nil || removed == 0 {
 			return err
 		}
-		again, err := stillSuspended(ctx, tx, last.Seq)
+		again, err := each(ctx, tx, rows.Trail.Read, rows.SelectSuspended, int64(last.Seq))
 		if err != nil {
 			return err
 		}
-		e := record.PruneEntry(last, removed, by)
-		e.Time = time.Now()
-		chained := record.Chain(head, append(again, e))
+		chained := record.Chain(head, append(again, rows.Pruned(last, removed, by)))
 		end = chained[len(chained)-1].Link()
 		if err := extend(ctx, tx, chained); err != nil {
 			return err
@@ -78,31 +62,9 @@ func (s *Store) pruneTrail(ctx context.Context, before time.Time, newest int, by
 	return removed, nil
 }
 
-// lastPruned returns the newest entry that one step may remove, and how many entries the step removes.
-func lastPruned(ctx context.Context, q queryer, before time.Time, newest int) (last record.Link, removed int, err error) {
-	var first, end, kept uint64 // the oldest entry, the newest entry, and the oldest entry that is not too old
-	err = q.QueryRow(ctx, `SELECT coalesce(min(seq), 1), coalesce(max(seq), 0), coalesce(
-		(SELECT seq FROM trail WHERE time_us BETWEEN $1 AND $2 ORDER BY seq LIMIT 1), coalesce(max(seq), 0) + 1) FROM trail`,
-		rows.CeilMicro(before), time.Now().UnixMicro()).Scan(&first, &end, &kept)
-	if err != nil {
-		return last, 0, err
+// ask asks a database or a transaction.
+func ask(q queryer) rows.Query {
+	return func(ctx context.Context, statement string, args ...any) rows.Row {
+		return q.QueryRow(ctx, numbered(statement), args...)
 	}
-	stay := uint64(max(newest, 1)) // the end of the chain is never removed
-	if end < stay {
-		return last, 0, nil
-	}
-	last.Seq = min(kept-1, end-stay, first+pruneStep-1)
-	if last.Seq < first {
-		return last, 0, nil
-	}
-	err = q.QueryRow(ctx, "SELECT hash FROM trail WHERE seq = $1", int64(last.Seq)).Scan(&last.Hash)
-	return last, int(last.Seq - first + 1), err
-}
-
-// stillSuspended returns the entries, up to the number last, of suspensions that are still in force. The caller writes them
-// again.
-func stillSuspended(ctx context.Context, q queryer, last uint64) ([]record.Entry, error) {
-	return each(ctx, q, rows.ScanEntry, "SELECT "+rows.TrailColumns+` FROM trail AS t WHERE kind = 'suspend' AND seq <= ?
-		AND NOT EXISTS (SELECT 1 FROM trail WHERE session = t.session AND kind IN ('suspend', 'resume') AND seq > t.seq) ORDER BY seq`,
-		int64(last))
 }

@@ -1,146 +1,53 @@
 package rows
 
-import (
-	"encoding/binary"
-	"encoding/json"
-	"time"
+import "github.com/stet-dev/stet/record"
 
-	"github.com/stet-dev/stet/record"
+// The tables of package record. The columns have the names of the fields.
+var (
+	Requests = mapping("requests", func(r *record.Request) []column {
+		u, c := &r.Usage, &r.Cache
+		return []column{
+			{"id", &r.ID}, {"time_us", &r.Time}, {"conversation", &r.Conversation}, {"agent", &r.Agent}, {"client", &r.Client},
+			{"api", &r.API}, {"model", &r.Model}, {"upstream", &r.Upstream}, {"status", &r.Status}, {"policy", &r.Policy},
+			{"observe", &r.Observe}, {"passed", &r.Passed}, {"cut", &r.Cut}, {"bytes_in", &r.BytesIn}, {"bytes_out", &r.BytesOut},
+			{"tokens_off", &r.TokensOff}, {"tokens", &r.Tokens}, {"input", &u.Input}, {"cache_read", &u.CacheRead},
+			{"cache_write", &u.CacheWrite}, {"cache_write_1h", &u.CacheWrite1h}, {"output", &u.Output}, {"reasoning", &u.Reasoning},
+			{"reads", &r.Reads}, {"repeats", &r.Repeats}, {"dangling", &r.Dangling}, {"trimmed", &r.Trimmed}, {"added_ns", &r.Added},
+			{"gap_ns", &c.Gap}, {"lifetime_ns", &c.Lifetime}, {"moment", &c.Moment}, {"alive", &c.Alive}, {"broke", &c.Broke},
+			{"broke_at", &c.BrokeAt}, {"tool_set", &r.ToolSet},
+		}
+	})
+	Trims = mapping("trims", func(t *record.Trim) []column {
+		return []column{
+			{"request", &t.Request}, {"time_us", &t.Time}, {"conversation", &t.Conversation}, {"call_id", &t.CallID}, {"paths", &t.Paths},
+			{"reason", &t.Reason}, {"before", &t.Before}, {"after", &t.After}, {"observe", &t.Observe},
+		}
+	})
+	Turns = mapping("turns", func(t *record.Turn) []column {
+		return []column{
+			{"prefix", &t.Prefix}, {"time_us", &t.Time}, {"moment", &t.Moment}, {"model", &t.Model}, {"system", &t.System},
+			{"tools", &t.Tools}, {"lifetime_ns", &t.Lifetime}, {"account", &t.Account}, {"conversation", &t.Conversation},
+			{"elided", &t.Elided}, {"thread", &t.Thread},
+		}
+	})
+	Forms = mapping("sent_forms", func(f *record.SentForm) []column {
+		return []column{{"id", &f.ID}, {"parent", &f.Parent}, {"rules", &f.Rules}, {"edits", &f.Edits}}
+	})
+	Places = mapping("sent_places", func(p *record.SentPlace) []column {
+		return []column{{"place", &p.Place}, {"form", &p.Form}, {"time_us", &p.Time}, {"bound", &p.Bound}, {"drops", &p.Drops}}
+	})
+	ToolSets = mapping("tool_sets", func(s *record.ToolSet) []column {
+		return []column{{"id", &s.ID}, {"tools", &s.Tools}}
+	})
+	ToolCalls = mapping("tool_calls", func(c *record.ToolCalls) []column {
+		return []column{{"conversation", &c.Conversation}, {"agent", &c.Agent}, {"tool", &c.Tool}, {"time_us", &c.Time}, {"calls", &c.Calls}}
+	})
+	Trail = mapping("trail", func(e *record.Entry) []column {
+		return []column{
+			{"seq", &e.Seq}, {"time_us", &e.Time}, {"prev", &e.Prev}, {"hash", &e.Hash}, {"kind", (*string)(&e.Kind)},
+			{"intent", &e.Intent}, {"root", &e.Root}, {"session", &e.Session}, {"client", &e.Client}, {"call_id", &e.CallID},
+			{"tool", &e.Tool}, {"path", &e.Path}, {"bytes", &e.Bytes}, {"before", &e.Before}, {"after", &e.After},
+			{"decision", &e.Decision}, {"by", &e.By}, {"outcome", &e.Outcome}, {"flags", &e.Flags}, {"request", &e.Request},
+		}
+	})
 )
-
-// RequestColumns are the columns of requests, in the order of RequestValues.
-const RequestColumns = `id, time_us, conversation, agent, client, api, model, upstream, status, policy,
-	observe, passed, cut, bytes_in, bytes_out, tokens_off, tokens, input, cache_read, cache_write,
-	cache_write_1h, output, reasoning, reads, repeats, dangling, trimmed, added_ns,
-	gap_ns, lifetime_ns, moment, alive, broke, broke_at, tool_set`
-
-// RequestValues are the values of RequestColumns.
-func RequestValues(r record.Request) []any {
-	u, c := r.Usage, r.Cache
-	return []any{
-		r.ID, r.Time.UnixMicro(), r.Conversation, r.Agent, r.Client, r.API, r.Model, r.Upstream, r.Status, r.Policy,
-		r.Observe, r.Passed, r.Cut, r.BytesIn, r.BytesOut, r.TokensOff, r.Tokens, u.Input, u.CacheRead, u.CacheWrite,
-		u.CacheWrite1h, u.Output, u.Reasoning, r.Reads, r.Repeats, r.Dangling, r.Trimmed, int64(r.Added),
-		int64(c.Gap), int64(c.Lifetime), c.Moment, c.Alive, c.Broke, c.BrokeAt, int64(r.ToolSet),
-	}
-}
-
-// ScanRequest reads RequestColumns.
-func ScanRequest(row Row) (r record.Request, err error) {
-	var micro, added, gap, lifetime, toolSet int64
-	u, c := &r.Usage, &r.Cache
-	err = row.Scan(&r.ID, &micro, &r.Conversation, &r.Agent, &r.Client, &r.API, &r.Model, &r.Upstream, &r.Status,
-		&r.Policy, &r.Observe, &r.Passed, &r.Cut, &r.BytesIn, &r.BytesOut, &r.TokensOff, &r.Tokens, &u.Input,
-		&u.CacheRead, &u.CacheWrite, &u.CacheWrite1h, &u.Output, &u.Reasoning, &r.Reads, &r.Repeats, &r.Dangling,
-		&r.Trimmed, &added, &gap, &lifetime, &c.Moment, &c.Alive, &c.Broke, &c.BrokeAt, &toolSet)
-	r.Time, r.Added, r.ToolSet = at(micro), time.Duration(added), uint64(toolSet)
-	c.Gap, c.Lifetime = time.Duration(gap), time.Duration(lifetime)
-	return r, err
-}
-
-// TrimColumns are the columns of trims, in the order of TrimValues.
-const TrimColumns = `request, time_us, conversation, call_id, paths, reason, before, after, observe`
-
-// TrimValues are the values of TrimColumns.
-func TrimValues(t record.Trim) []any {
-	return []any{
-		t.Request, t.Time.UnixMicro(), t.Conversation, t.CallID, texts(t.Paths), t.Reason, t.Before, t.After, t.Observe,
-	}
-}
-
-// ScanTrim reads TrimColumns.
-func ScanTrim(row Row) (t record.Trim, err error) {
-	var micro int64
-	var paths string
-	if err := row.Scan(&t.Request, &micro, &t.Conversation, &t.CallID, &paths, &t.Reason, &t.Before, &t.After, &t.Observe); err != nil {
-		return t, err
-	}
-	t.Time = at(micro)
-	if paths != "[]" {
-		err = json.Unmarshal([]byte(paths), &t.Paths)
-	}
-	return t, err
-}
-
-// TurnColumns are the columns of turns, in the order of TurnValues.
-const TurnColumns = `prefix, time_us, moment, model, system, tools, lifetime_ns, account, conversation, elided, thread`
-
-// TurnValues are the values of TurnColumns.
-func TurnValues(t record.Turn) []any {
-	return []any{
-		int64(t.Prefix), t.Time.UnixMicro(), t.Moment, t.Model, int64(t.System), int64(t.Tools), int64(t.Lifetime), t.Account,
-		t.Conversation, packed(t.Elided), int64(t.Thread),
-	}
-}
-
-// ScanTurn reads TurnColumns.
-func ScanTurn(row Row) (t record.Turn, err error) {
-	var prefix, micro, system, tools, lifetime, thread int64
-	var elided []byte
-	err = row.Scan(&prefix, &micro, &t.Moment, &t.Model, &system, &tools, &lifetime, &t.Account, &t.Conversation, &elided, &thread)
-	t.Prefix, t.System, t.Tools, t.Thread = uint64(prefix), uint64(system), uint64(tools), uint64(thread)
-	t.Time, t.Lifetime, t.Elided = at(micro), time.Duration(lifetime), unpacked(elided)
-	return t, err
-}
-
-// FormColumns are the columns of sent_forms, in the order of FormValues.
-const FormColumns = `id, parent, rules, edits`
-
-// FormValues are the values of FormColumns.
-func FormValues(f record.SentForm) []any {
-	edits := f.Edits
-	if edits == nil {
-		edits = []byte{}
-	}
-	return []any{int64(f.ID), int64(f.Parent), f.Rules, edits}
-}
-
-// ScanForm reads FormColumns.
-func ScanForm(row Row) (f record.SentForm, err error) {
-	var id, parent int64
-	err = row.Scan(&id, &parent, &f.Rules, &f.Edits)
-	f.ID, f.Parent = uint64(id), uint64(parent)
-	return f, err
-}
-
-// PlaceColumns are the columns of sent_places, in the order of PlaceValues.
-const PlaceColumns = `place, form, time_us, bound, drops`
-
-// PlaceValues are the values of PlaceColumns.
-func PlaceValues(p record.SentPlace) []any {
-	return []any{int64(p.Place), int64(p.Form), p.Time.UnixMicro(), p.Bound, p.Drops}
-}
-
-// ScanPlace reads PlaceColumns.
-func ScanPlace(row Row) (p record.SentPlace, err error) {
-	var place, form, micro int64
-	err = row.Scan(&place, &form, &micro, &p.Bound, &p.Drops)
-	p.Place, p.Form, p.Time = uint64(place), uint64(form), at(micro)
-	return p, err
-}
-
-// texts encodes a list of texts for one column, as a JSON array.
-func texts(list []string) string {
-	b, err := json.Marshal(list)
-	if err != nil || len(list) == 0 {
-		return "[]"
-	}
-	return string(b)
-}
-
-// packed encodes hashes for a column: 8 bytes each, little-endian.
-func packed(hashes []uint64) []byte {
-	out := make([]byte, 0, 8*len(hashes))
-	for _, h := range hashes {
-		out = binary.LittleEndian.AppendUint64(out, h)
-	}
-	return out
-}
-
-// unpacked is the reverse of packed. It returns nil for an empty column.
-func unpacked(b []byte) (out []uint64) {
-	for ; len(b) >= 8; b = b[8:] {
-		out = append(out, binary.LittleEndian.Uint64(b))
-	}
-	return out
-}

@@ -4,31 +4,22 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
-	"time"
 
 	"github.com/stet-dev/stet/session"
 )
 
-// InfoColumns are the columns of sessions that make a session.Info, in the order of InfoValues.
-const InfoColumns = `id, dir, source, title, first, model, parent, parent_seq, relation, next, closed, created_us, updated_us,
-	last, count`
-
-// InfoValues are the values of InfoColumns.
-func InfoValues(i session.Info) []any {
-	return []any{
-		i.ID, i.Dir, i.Source, i.Title, i.First, i.Model, i.From.Session, int64(i.From.Seq), string(i.From.Relation),
-		i.Next, int64(i.Closed), i.Created.UnixMicro(), i.Updated.UnixMicro(), int64(i.Last), i.Count,
+// Infos is the table of sessions. The column key, which events refer to, is not in it.
+var Infos = mapping("sessions", func(i *session.Info) []column {
+	return []column{
+		{"id", &i.ID}, {"dir", &i.Dir}, {"source", &i.Source}, {"title", &i.Title}, {"first", &i.First}, {"model", &i.Model},
+		{"parent", &i.From.Session}, {"parent_seq", &i.From.Seq}, {"relation", (*string)(&i.From.Relation)}, {"next", &i.Next},
+		{"closed", &i.Closed}, {"created_us", &i.Created}, {"updated_us", &i.Updated}, {"last", &i.Last}, {"count", &i.Count},
 	}
-}
+})
 
-// ScanInfo reads the column key, and then InfoColumns.
+// ScanInfo reads the column key, and then those of Infos.
 func ScanInfo(r Row) (key int64, i session.Info, err error) {
-	var created, updated int64
-	var relation string
-	err = r.Scan(&key, &i.ID, &i.Dir, &i.Source, &i.Title, &i.First, &i.Model, &i.From.Session, &i.From.Seq, &relation,
-		&i.Next, &i.Closed, &created, &updated, &i.Last, &i.Count)
-	i.From.Relation = session.Relation(relation)
-	i.Created, i.Updated = at(created), at(updated)
+	i, err = Infos.Scan(r, &key)
 	return key, i, err
 }
 
@@ -41,19 +32,16 @@ type Event struct {
 	Kind    string
 	Version int
 	Body    string
-	Sum     uint32 // the stored checksum
+	Sum     int64 // the stored checksum
 }
 
-// EventColumns are the columns of events, in the order of ScanEvent.
-const EventColumns = "place, session, seq, time_us, kind, version, sum, body"
-
-// ScanEvent reads EventColumns.
-func ScanEvent(r Row) (e Event, err error) {
-	var sum int64
-	err = r.Scan(&e.Place, &e.Key, &e.Seq, &e.Micro, &e.Kind, &e.Version, &sum, &e.Body)
-	e.Sum = uint32(sum)
-	return e, err
-}
+// Events is the table of events.
+var Events = mapping("events", func(e *Event) []column {
+	return []column{
+		{"place", &e.Place}, {"session", &e.Key}, {"seq", &e.Seq}, {"time_us", &e.Micro}, {"kind", &e.Kind}, {"version", &e.Version},
+		{"sum", &e.Sum}, {"body", &e.Body},
+	}
+})
 
 // EncodeEvents converts the events of a batch, which are Prepared, to their stored form. It does not set Key and Sum.
 func EncodeEvents(id string, events []session.Event) ([]Event, error) {
@@ -80,7 +68,7 @@ func (e Event) Checksum() uint32 {
 // Decode returns the event. An error means that the event is damaged.
 func (e Event) Decode() (session.Event, error) {
 	out := session.Event{Seq: e.Seq, Time: at(e.Micro), Version: e.Version}
-	if e.Sum != e.Checksum() {
+	if e.Sum != int64(e.Checksum()) {
 		return out, errors.New("the stored bytes are not those that were written")
 	}
 	var err error
@@ -120,5 +108,3 @@ func (g *Reading) Gap(next uint64, why string) {
 	}
 	g.Next = next
 }
-
-func at(micro int64) time.Time { return time.UnixMicro(micro).UTC() }

@@ -23,27 +23,25 @@ type Table struct {
 // Tables are all tables, in the order in which they are copied. A column that only numbers the rows in the order in which they
 // were stored is not copied: the target gives its own numbers.
 var Tables = []Table{
-	{Name: "sessions", Order: "key", Columns: "key, " + InfoColumns, Key: "key"},
+	{Name: "sessions", Order: "key", Columns: "key, " + Infos.Columns, Key: "key"},
 	{Name: "events", Order: "place", Columns: "session, seq, time_us, kind, version, sum, body"},
-	{Name: "requests", Order: "seq", Columns: RequestColumns},
-	{Name: "trims", Order: "seq", Columns: TrimColumns},
-	{Name: "turns", Order: "prefix", Columns: TurnColumns, Key: "prefix", Shrinks: true},
-	{Name: "sent_forms", Order: "id", Columns: FormColumns, Key: "id", Shrinks: true},
-	{Name: "sent_places", Order: "place, form", Columns: PlaceColumns, Key: "place, form", Shrinks: true},
-	{Name: "tool_sets", Order: "id", Columns: ToolSetColumns, Key: "id", Shrinks: true},
-	{Name: "tool_calls", Order: "seq", Columns: ToolCallsColumns, Key: "conversation, agent, tool", Shrinks: true},
-	{Name: "trail", Order: "seq", Columns: TrailColumns},
+	{Name: "requests", Order: "seq", Columns: Requests.Columns},
+	{Name: "trims", Order: "seq", Columns: Trims.Columns},
+	{Name: "turns", Order: "prefix", Columns: Turns.Columns, Key: "prefix", Shrinks: true},
+	{Name: "sent_forms", Order: "id", Columns: Forms.Columns, Key: "id", Shrinks: true},
+	{Name: "sent_places", Order: "place, form", Columns: Places.Columns, Key: "place, form", Shrinks: true},
+	{Name: "tool_sets", Order: "id", Columns: ToolSets.Columns, Key: "id", Shrinks: true},
+	{Name: "tool_calls", Order: "seq", Columns: ToolCalls.Columns, Key: "conversation, agent, tool", Shrinks: true},
+	{Name: "trail", Order: "seq", Columns: Trail.Columns},
 }
 
 // Inspection is what Inspect found in a database. It is read without a change to the database.
 type Inspection struct {
-	Schema, Newest int64 // schema number of the database, and the newest one that this program knows
+	Schema, Newest int64 // schema number of the database, and the one that this program knows
 	// Rows is the number of rows of each table, by name. It is nil if Schema is not Newest.
 	Rows map[string]int64
 	// Requests are the selected requests. They are nil if Schema is not Newest.
 	Requests []record.Request
-	// Copies are the files with copies of the database from before changes of its schema, newest schema first.
-	Copies []string
 }
 
 // CountAll counts the rows of all tables.

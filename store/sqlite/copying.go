@@ -20,16 +20,15 @@ type source struct {
 	tx *sql.Tx
 }
 
-// OpenSource opens the file at path as the source of a copy. The file is only read. An error is returned if its schema is not the
-// newest.
+// OpenSource opens the file at path as the source of a copy. The file is only read.
 func OpenSource(ctx context.Context, path string) (rows.Source, error) {
 	s, err := openToRead(ctx, path)
 	if err != nil {
 		return nil, err
 	}
-	has, newest, err := s.schema(ctx)
-	if err == nil && has != newest {
-		err = fmt.Errorf("its schema is number %d, and %d is copied: run another command of this version first, such as stet audit", has, newest)
+	application, number, err := identity(ctx, s.tx)
+	if err == nil {
+		err = ours(application, number)
 	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("read %s: %w", path, err), s.Close())
@@ -56,26 +55,6 @@ func openToRead(ctx context.Context, path string) (*source, error) {
 		return nil, errors.Join(fmt.Errorf("read %s: %w", path, err), db.Close())
 	}
 	return s, nil
-}
-
-// schema returns the schema number of the file, and the newest one that this program knows.
-func (s *source) schema(ctx context.Context) (has, newest int64, err error) {
-	var id int64
-	if err := s.tx.QueryRowContext(ctx, "SELECT application_id FROM pragma_application_id").Scan(&id); err != nil {
-		return 0, 0, err
-	}
-	if id != applicationID {
-		return 0, 0, errForeign
-	}
-	if err := s.tx.QueryRowContext(ctx, "SELECT max(version_id) FROM goose_db_version").Scan(&has); err != nil {
-		return 0, 0, err
-	}
-	files, err := fs.Glob(migrations, "migrations/*.sql") // sorted
-	if err != nil {
-		return 0, 0, err
-	}
-	_, err = fmt.Sscanf(filepath.Base(files[len(files)-1]), "%d_", &newest)
-	return has, newest, err
 }
 
 // Count implements rows.Source.

@@ -20,7 +20,7 @@ const (
 const chosenPlaces = `sent_places WHERE place IN (SELECT value FROM json_each(?1))`
 
 // selectPlaces reads the places of a list, the newest first. The proxy waits for it at the first request of a conversation.
-const selectPlaces = `SELECT ` + rows.PlaceColumns + ` FROM ` + chosenPlaces + ` ORDER BY time_us DESC`
+var selectPlaces = `SELECT ` + rows.Places.Columns + ` FROM ` + chosenPlaces + ` ORDER BY time_us DESC`
 
 // numbersOf returns numbers as a JSON list for json_each, converted to the type of the columns.
 func numbersOf(list []uint64) (string, error) {
@@ -40,15 +40,15 @@ func (s *Store) SentForms(ctx context.Context, places []uint64) ([]record.SentPl
 	}
 	// Places are read before forms, because a form is written before a place that names it.
 	found, err := s.places.QueryContext(ctx, list)
-	at, err := collect(found, err, rows.ScanPlace)
+	at, err := collect(found, err, rows.Places.Read)
 	if err != nil || len(at) == 0 {
 		return nil, nil, s.explain("read", err)
 	}
 	forms, err := each(ctx, s.db, `WITH RECURSIVE used (id) AS (
 			SELECT form FROM `+chosenPlaces+`
 			UNION SELECT parent FROM sent_forms JOIN used USING (id))
-		SELECT `+rows.FormColumns+` FROM sent_forms JOIN used USING (id)`,
-		[]any{list}, rows.ScanForm)
+		SELECT `+rows.Forms.Columns+` FROM sent_forms JOIN used USING (id)`,
+		[]any{list}, rows.Forms.Read)
 	return at, forms, s.explain("read", err)
 }
 

@@ -20,10 +20,13 @@ func Inspect(ctx context.Context, path string, q record.Query) (rows.Inspection,
 }
 
 func inspect(ctx context.Context, s *source, reader *Store, q record.Query) (out rows.Inspection, err error) {
-	if out.Schema, out.Newest, err = s.schema(ctx); err != nil {
+	application, number, err := identity(ctx, s.tx)
+	if err != nil {
 		return out, err
 	}
-	out.Copies = copies(reader.path)
+	if out.Schema, out.Newest = number, schemaNumber; application != applicationID {
+		return out, errForeign
+	}
 	if out.Schema != out.Newest {
 		return out, nil
 	}

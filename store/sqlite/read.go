@@ -11,12 +11,12 @@ import (
 
 // Requests implements record.Store.
 func (s *Store) Requests(ctx context.Context, q record.Query) ([]record.Request, error) {
-	return list(ctx, s, rows.RequestColumns, "requests", q, rows.ScanRequest)
+	return list(ctx, s, rows.Requests.Columns, "requests", q, rows.Requests.Read)
 }
 
 // Trims implements record.Store.
 func (s *Store) Trims(ctx context.Context, q record.Query) ([]record.Trim, error) {
-	return list(ctx, s, rows.TrimColumns, "trims", q, rows.ScanTrim)
+	return list(ctx, s, rows.Trims.Columns, "trims", q, rows.Trims.Read)
 }
 
 // list reads the rows of a table that q selects, oldest first.

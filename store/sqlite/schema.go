@@ -3,31 +3,34 @@ package sqlite
 import (
 	"context"
 	"database/sql"
-	"embed"
+	_ "embed" // the schema
 	"errors"
 	"fmt"
-	"io/fs"
 	"path/filepath"
 	"syscall"
 	"time"
 
 	"github.com/gofrs/flock"
-	"github.com/pressly/goose/v3"
 	driver "modernc.org/sqlite"
 	lib "modernc.org/sqlite/lib"
 
 	"github.com/stet-dev/stet/record"
 )
 
-//go:embed migrations/*.sql
-var migrations embed.FS
+// schema makes the tables in a new file.
+//
+//go:embed schema.sql
+var schema string
+
+// schemaNumber is the number of schema, in the file's user_version.
+const schemaNumber = 1
 
 // applicationID marks the file as a database of stet.
 const applicationID = 0x73746574
 
 var (
 	errForeign = errors.New("the file is another program's database")
-	errNewer   = errors.New("the file was made by a newer stet")
+	errOther   = errors.New("the file was made by another version of stet")
 )
 
 // lock waits until no other process, and no other call of Open in this process, is opening the file at path. It returns an error
@@ -43,60 +46,48 @@ func lock(ctx context.Context, path string) (unlock func(), err error) {
 	return func() { _ = l.Unlock() }, nil // closing the file releases the lock even if this fails
 }
 
-// upgrade brings the schema up to date. The caller holds the lock.
-func (s *Store) upgrade(ctx context.Context) error {
-	var id, objects int
-	err := s.db.QueryRowContext(ctx, "SELECT (SELECT count(*) FROM sqlite_schema), application_id FROM pragma_application_id").
-		Scan(&objects, &id)
+// prepare makes the tables of a new file. The caller holds the lock.
+func (s *Store) prepare(ctx context.Context) error {
+	id, number, err := identity(ctx, s.db)
 	if err != nil {
 		return err
 	}
-	if objects > 0 && id != applicationID {
+	var objects int
+	if err := s.db.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_schema").Scan(&objects); err != nil {
+		return err
+	}
+	if objects > 0 {
+		return ours(id, number)
+	}
+	if _, err := s.db.ExecContext(ctx, "PRAGMA journal_mode = WAL"); err != nil {
+		return err
+	}
+	tx, err := s.db.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = tx.Rollback() }() // fails after a commit, which is not an error
+	if _, err := tx.ExecContext(ctx, fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d; %s", applicationID, schemaNumber, schema)); err != nil {
+		return err
+	}
+	return tx.Commit()
+}
+
+// identity returns the application and the schema number that a file names.
+func identity(ctx context.Context, q queryer) (application, number int64, err error) {
+	err = q.QueryRowContext(ctx, "SELECT application_id, user_version FROM pragma_application_id, pragma_user_version").Scan(&application, &number)
+	return application, number, err
+}
+
+// ours returns an error for a file that this program cannot use.
+func ours(application, number int64) error {
+	if application != applicationID {
 		return errForeign
 	}
-	// The application id is the first thing that is written to a new file. So an incomplete new file is recognized as stet's.
-	claim := ""
-	if objects == 0 {
-		claim = fmt.Sprintf("PRAGMA application_id = %d; ", applicationID)
+	if number != schemaNumber {
+		return fmt.Errorf("%w (schema %d, this one knows %d)", errOther, number, schemaNumber)
 	}
-	if _, err := s.db.ExecContext(ctx, claim+"PRAGMA journal_mode = WAL"); err != nil {
-		return err
-	}
-	files, err := fs.Sub(migrations, "migrations")
-	if err != nil {
-		return err
-	}
-	p, err := goose.NewProvider(goose.DialectSQLite3, s.db, files, goose.WithDisableGlobalRegistry(true),
-		goose.WithAllowOutofOrder(true)) // numbers are assigned on branches, and may be executed out of order
-	if err != nil {
-		return err
-	}
-	has, want, err := p.GetVersions(ctx)
-	if err != nil {
-		return err
-	}
-	if has > want {
-		return fmt.Errorf("%w (schema %d, this one knows %d)", errNewer, has, want)
-	}
-	pending, err := p.HasPending(ctx)
-	if err != nil || !pending {
-		return err
-	}
-	if has > 0 {
-		loses, err := drops(ctx, p)
-		if err != nil {
-			return err
-		}
-		// With the copy a person can go back to an older version of stet. If there is no space for a copy, only a migration that
-		// removes data is refused.
-		if err := s.copyTo(ctx, CopyFile(s.path, has)); err != nil && loses {
-			return fmt.Errorf("copy the file before its schema changes: %w", err)
-		}
-	}
-	if _, err = p.Up(ctx); err == nil {
-		s.removeCopies()
-	}
-	return err
+	return nil
 }
 
 // explain adds to err the operation that failed and, for errors of the file itself, what a person can do.
@@ -109,7 +100,7 @@ func (s *Store) explain(op string, err error) error {
 	switch {
 	case errors.Is(err, errForeign):
 		return fmt.Errorf("%w: name another path; nothing was changed", err)
-	case errors.Is(err, errNewer):
+	case errors.Is(err, errOther):
 		return fmt.Errorf("%w: use that version, or name another path; nothing was changed", err)
 	case errors.Is(err, sql.ErrConnDone) || s.closed.Load() && op != "close":
 		return fmt.Errorf("%w: %w", record.ErrClosed, err)

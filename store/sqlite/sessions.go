@@ -5,8 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"sync"
-	"sync/atomic"
 
 	"github.com/stet-dev/stet/session"
 )
@@ -18,12 +16,6 @@ type Sessions struct {
 	db     *sql.DB // its only connection belongs to the writer; commits survive a power failure
 	commit committer
 	broken error // why appending is impossible; nil: it is possible
-
-	unindexed  atomic.Int64 // bytes that were appended since filters were last built
-	indexing   atomic.Bool  // filters are being built in the background
-	background sync.WaitGroup
-	until      context.Context // ends with Close
-	stop       context.CancelFunc
 }
 
 var _ session.Store = (*Sessions)(nil)
@@ -42,7 +34,6 @@ func OpenSessions(ctx context.Context, path string) (*Sessions, error) {
 		}
 	}
 	s := &Sessions{file: file, broken: broken, commit: committer{right: make(chan struct{}, 1)}}
-	s.until, s.stop = context.WithCancel(context.WithoutCancel(ctx))
 	var err error
 	if s.db, err = sql.Open("sqlite", dsn(file.path, "FULL")); err != nil {
 		return nil, errors.Join(fmt.Errorf("open sessions %s: %w", file.path, err), file.Close())
@@ -57,8 +48,6 @@ func (s *Sessions) Close() error {
 	if s.file.closed.Load() {
 		return nil
 	}
-	s.stop()
-	s.background.Wait()
 	err := s.commit.close()
 	return errors.Join(err, s.file.explain("close", s.db.Close()), s.file.Close())
 }

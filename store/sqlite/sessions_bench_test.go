@@ -97,7 +97,7 @@ func BenchmarkSessionResume(b *testing.B) {
 }
 
 // BenchmarkSessionSearch searches words in the recorded sessions. The sessions are copied, with a tenth of the long words
-// changed, until there are 40 MB of them, or 1 GB with STET_SOAK. The case "first" builds the filters for all of them.
+// changed, until there are 40 MB of them, or 1 GB with STET_SOAK.
 func BenchmarkSessionSearch(b *testing.B) {
 	root := os.Getenv("STET_TRANSCRIPTS")
 	if root == "" {
@@ -139,21 +139,6 @@ func BenchmarkSessionSearch(b *testing.B) {
 	if err := s.Close(); err != nil {
 		b.Fatal(err)
 	}
-	b.Run("first", func(b *testing.B) {
-		b.SetBytes(int64(store.bytes))
-		for b.Loop() {
-			b.StopTimer()
-			damage(b, path, "DELETE FROM words_bits; DELETE FROM words_blocks")
-			s := openSessions(b, path)
-			b.StartTimer()
-			if err := s.Index(b.Context(), nil); err != nil {
-				b.Fatal(err)
-			}
-			if err := s.Close(); err != nil {
-				b.Fatal(err)
-			}
-		}
-	})
 	s = openSessions(b, path)
 	defer s.Close()
 	for _, words := range [][]string{

@@ -103,8 +103,8 @@ func (w *committer) prepare(ctx context.Context, db *sql.DB) (err error) {
 		statement **sql.Stmt
 		text      string
 	}{
-		{&w.find, "SELECT key, " + rows.InfoColumns + " FROM sessions WHERE id = ?"},
-		{&w.create, "INSERT INTO sessions (key, " + rows.InfoColumns + ") VALUES (?, " + rows.Marks(rows.InfoColumns) + ")"},
+		{&w.find, "SELECT key, " + rows.Infos.Columns + " FROM sessions WHERE id = ?"},
+		{&w.create, "INSERT INTO sessions (key, " + rows.Infos.Columns + ") VALUES (?, " + rows.Marks(rows.Infos.Columns) + ")"},
 		{&w.update, `UPDATE sessions SET title = ?, first = ?, model = ?, next = ?, closed = ?, updated_us = ?, last = ?, count = ?
 			WHERE key = ?`},
 		{&w.event, "INSERT INTO events (session, seq, time_us, kind, version, sum, body) VALUES (?, ?, ?, ?, ?, ?, ?)"},

@@ -12,8 +12,6 @@ import (
 	"testing"
 
 	"github.com/stet-dev/stet/llm"
-	"github.com/stet-dev/stet/record"
-	"github.com/stet-dev/stet/record/recordtest"
 	"github.com/stet-dev/stet/session"
 	"github.com/stet-dev/stet/session/sessiontest"
 )
@@ -272,32 +270,6 @@ func TestSessionTwoStores(t *testing.T) {
 	}
 	if n := len(ours.State().Messages); n != 11 {
 		t.Errorf("%d messages", n)
-	}
-}
-
-// After an upgrade from the previous schema, a file has its rows and accepts sessions.
-func TestSessionUpgrade(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "stet.db")
-	s := open(t, path)
-	row := recordtest.Full("r", "c", recordtest.Start)
-	if err := s.Append(t.Context(), record.Batch{Requests: []record.Request{row}}); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
-	execStatements(t, path, "DROP TABLE events", "DROP TABLE sessions", "DROP TABLE words_blocks", "DROP TABLE words_bits",
-		"DELETE FROM goose_db_version WHERE version_id = 10")
-	up := openSessions(t, path)
-	defer up.Close()
-	if _, err := session.Create(t.Context(), up, session.Opening{}); err != nil {
-		t.Error(err)
-	}
-	old := open(t, path)
-	defer old.Close()
-	rows, err := old.Requests(t.Context(), record.Query{})
-	if err != nil || len(rows) != 1 || rows[0] != row {
-		t.Errorf("rows %v, %v", rows, err)
 	}
 }
 

@@ -25,7 +25,7 @@ func (s *Sessions) List(ctx context.Context, q session.Query) ([]session.Info, e
 	if q.Open {
 		conditions, args = append(conditions, "next = '' AND relation <> ?"), append(args, string(session.Started))
 	}
-	statement := "SELECT key, " + rows.InfoColumns + " FROM sessions WHERE " + strings.Join(conditions, " AND ") +
+	statement := "SELECT key, " + rows.Infos.Columns + " FROM sessions WHERE " + strings.Join(conditions, " AND ") +
 		" ORDER BY updated_us DESC, id DESC"
 	if q.Limit > 0 {
 		statement, args = statement+" LIMIT ?", append(args, q.Limit)
@@ -50,8 +50,8 @@ func (s *Sessions) Events(ctx context.Context, id string, after uint64) ([]sessi
 	}
 	after = min(after, last)
 	out := rows.Reading{Next: after + 1}
-	found, err := each(ctx, s.file.db, "SELECT "+rows.EventColumns+" FROM events WHERE session = ? AND seq > ? AND seq <= ? ORDER BY seq",
-		[]any{key, int64(after), int64(last)}, rows.ScanEvent)
+	found, err := each(ctx, s.file.db, "SELECT "+rows.Events.Columns+" FROM events WHERE session = ? AND seq > ? AND seq <= ? ORDER BY seq",
+		[]any{key, int64(after), int64(last)}, rows.Events.Read)
 	switch {
 	case damaged(err):
 		err = s.salvage(ctx, key, &out)
@@ -66,16 +66,28 @@ func (s *Sessions) Events(ctx context.Context, id string, after uint64) ([]sessi
 
 // salvage reads all rows of the file one by one, and adds the readable ones of a session to out.
 func (s *Sessions) salvage(ctx context.Context, key int64, out *rows.Reading) error {
+	return s.eachRow(ctx, func(r rows.Event) error {
+		if r.Key == key && r.Seq >= out.Next {
+			out.Add(r)
+		}
+		return nil
+	})
+}
+
+// eachRow calls fn with each event that can be read, in the order of arrival.
+func (s *Sessions) eachRow(ctx context.Context, fn func(rows.Event) error) error {
 	var end int64
 	if err := s.file.db.QueryRowContext(ctx, "SELECT sum(last) FROM sessions").Scan(&end); err != nil { // places have no gaps
 		return err
 	}
 	for place := int64(1); place <= end; place++ {
 		r, err := s.row(ctx, place)
-		switch {
-		case err == nil && r.Key == key && r.Seq >= out.Next:
-			out.Add(r)
-		case err != nil && !damaged(err) && !errors.Is(err, sql.ErrNoRows):
+		if err == nil {
+			err = fn(r)
+		} else if damaged(err) || errors.Is(err, sql.ErrNoRows) {
+			err = nil
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -83,7 +95,7 @@ func (s *Sessions) salvage(ctx context.Context, key int64, out *rows.Reading) er
 }
 
 func (s *Sessions) row(ctx context.Context, place int64) (rows.Event, error) {
-	return rows.ScanEvent(s.file.db.QueryRowContext(ctx, "SELECT "+rows.EventColumns+" FROM events WHERE place = ?", place))
+	return rows.Events.Read(s.file.db.QueryRowContext(ctx, "SELECT "+rows.Events.Columns+" FROM events WHERE place = ?", place))
 }
 
 // damaged reports whether err says that the file or a row of it is damaged.

@@ -72,27 +72,12 @@ func (s *Sessions) write(jobs []*job) {
 		}
 		err = s.transaction(jobs)
 	}
-	var appended int64
 	for _, j := range jobs {
 		if err != nil && j.err == nil {
 			j.err = s.explain("append to", err)
 		}
-		if j.err == nil {
-			appended += j.size()
-		}
 		close(j.done)
 	}
-	s.indexLater(appended)
-}
-
-// size returns the number of bytes in the bodies of the job's events.
-func (j *job) size() (n int64) {
-	for _, a := range j.additions {
-		for _, r := range a.rows {
-			n += int64(len(r.Body))
-		}
-	}
-	return n
 }
 
 func (s *Sessions) transaction(jobs []*job) (err error) {
@@ -188,7 +173,7 @@ func taken(err error) bool {
 func (w *committer) insert(ctx context.Context, j *job, mine map[string]known) error {
 	for id, k := range mine {
 		if k.key == 0 {
-			res, err := w.create.ExecContext(ctx, append([]any{nil}, rows.InfoValues(k.info)...)...)
+			res, err := w.create.ExecContext(ctx, append([]any{nil}, rows.Infos.Values(k.info)...)...)
 			if err != nil {
 				return err
 			}

@@ -7,9 +7,8 @@
 // always empty. It is locked while a process opens the database. A file with the ending .anchor in place of .db says how far the
 // audit trail has reached: see guard.
 //
-// The directory migrations defines the tables. It has one numbered SQL file for each change of the schema. The table
-// goose_db_version has the numbers of the files that were executed. Columns have the names of the fields of the rows in package
-// record. Their units and formats are:
+// schema.sql defines the tables. The file's user_version is the number of the schema; a program opens a file with its own number
+// alone. Columns have the names of the fields of the rows in package record. Their units and formats are:
 //
 //	time_us                  microseconds since 1970, UTC
 //	added_ns, gap_ns, lifetime_ns   nanoseconds
@@ -31,20 +30,14 @@
 //	events.sum               CRC-32C of session, seq, time_us, kind and version, in
 //	                         decimal with a line break after each, and of body
 //	sessions.key             what events.session refers to
-//	sessions, words_blocks, words_bits   derived from events, for lists and searches
+//	sessions                 derived from events, for lists
 //
 // requests.id is unique, and so is (trims.request, trims.call_id, trims.reason): a second row with the same values is dropped. A
 // turn replaces the turn with the same prefix. Rows of trail are numbered without gaps and never changed. Only PruneTrail removes
 // rows of trail: the oldest. It adds a row of kind "prune", whose columns intent and before have seq and hash of the last removed
 // row.
 //
-// Any number of processes may have the file open. Writers wait for each other for up to ten seconds. The processes may be of
-// different versions of stet. A newer version adds tables, columns and triggers, so that an older version that has the file open
-// can continue. If an older version opens the file after that, it returns an error and changes nothing. Two migrations are
-// exceptions. After migration 24, an older version that has the file open cannot search in sessions. Migration 19 removes unused
-// columns: after it, an older version that has the file open cannot write requests and turns. Before the schema changes, the file
-// is copied: CopyFile names the copy, which the older version can open. A running older version reports a trail that a newer
-// version has pruned as broken, and continues to work.
+// Any number of processes may have the file open. Writers wait for each other for up to ten seconds.
 //
 // A commit survives the end of the process. A power failure may lose the newest commits, but it does not damage the file. It
 // loses no event of a session. It loses no commit of the trail that has an intent, and no commit before such a commit. The file
@@ -87,9 +80,9 @@ var (
 	_ record.Noter = (*Store)(nil)
 )
 
-// Open opens the file at path and brings its schema up to date. A relative path is relative to the working directory. A missing
+// Open opens the file at path. A relative path is relative to the working directory. A missing
 // file is created, and so are missing directories above it (mode 0700). It is an error if the file is not a database of stet, is
-// damaged, or was made by a newer stet. The error says what a person can do, and the file is not changed.
+// damaged, or was made by another version of stet. The error says what a person can do, and the file is not changed.
 func Open(ctx context.Context, path string) (*Store, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -122,7 +115,7 @@ func Open(ctx context.Context, path string) (*Store, error) {
 	}
 	aside.SetMaxOpenConns(1)
 	s.db, s.synced, s.aside = db, synced, aside
-	if err := s.upgrade(ctx); err != nil {
+	if err := s.prepare(ctx); err != nil {
 		return nil, errors.Join(s.explain("open", err), s.closeAll())
 	}
 	if err := s.hold(ctx); err != nil {

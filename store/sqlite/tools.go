@@ -10,20 +10,20 @@ import (
 )
 
 var (
-	putToolSet   = `INSERT INTO tool_sets (` + rows.ToolSetColumns + `) VALUES (` + rows.Marks(rows.ToolSetColumns) + `) ON CONFLICT (id) DO NOTHING`
-	putToolCalls = `INSERT INTO tool_calls (` + rows.ToolCallsColumns + `) VALUES (` + rows.Marks(rows.ToolCallsColumns) + `)
+	putToolSet   = rows.ToolSets.Insert() + ` ON CONFLICT (id) DO NOTHING`
+	putToolCalls = rows.ToolCalls.Insert() + `
 		ON CONFLICT (conversation, agent, tool) DO UPDATE SET time_us = excluded.time_us, calls = max(calls, excluded.calls)`
 )
 
 // Tools implements record.Store.
 func (s *Store) Tools(ctx context.Context, since time.Time) ([]record.ToolSet, []record.ToolCalls, error) {
 	condition := rows.Where(record.Query{From: since})
-	calls, err := each(ctx, s.db, `SELECT `+rows.ToolCallsColumns+` FROM tool_calls WHERE `+condition.String()+
-		` ORDER BY time_us, conversation, agent, tool`, condition.Args, rows.ScanToolCalls)
+	calls, err := each(ctx, s.db, `SELECT `+rows.ToolCalls.Columns+` FROM tool_calls WHERE `+condition.String()+
+		` ORDER BY time_us, conversation, agent, tool`, condition.Args, rows.ToolCalls.Read)
 	if err != nil {
 		return nil, nil, s.explain("read", err)
 	}
-	sets, err := each(ctx, s.db, `SELECT `+rows.ToolSetColumns+` FROM tool_sets`, nil, rows.ScanToolSet)
+	sets, err := each(ctx, s.db, `SELECT `+rows.ToolSets.Columns+` FROM tool_sets`, nil, rows.ToolSets.Read)
 	return sets, calls, s.explain("read", err)
 }
 

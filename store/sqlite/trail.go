@@ -10,7 +10,7 @@ import (
 	"github.com/stet-dev/stet/store/rows"
 )
 
-var insertTrail = `INSERT INTO trail (` + rows.TrailColumns + `) VALUES (` + rows.Marks(rows.TrailColumns) + `)`
+var insertTrail = rows.Trail.Insert() + ``
 
 // Log implements record.Trail. The end of the chain is read in the same transaction that appends to the chain. Only one process
 // can have such a transaction at a time.
@@ -59,13 +59,13 @@ func extend(ctx context.Context, tx *sql.Tx, entries []record.Entry) ([]record.E
 		return nil, err
 	}
 	chained := record.Chain(last, entries)
-	return chained, insert(ctx, tx, insertTrail, chained, rows.TrailValues)
+	return chained, insert(ctx, tx, insertTrail, chained, rows.Trail.Values)
 }
 
 // Entries implements record.Trail.
 func (s *Store) Entries(ctx context.Context, q record.TrailQuery) ([]record.Entry, error) {
 	condition := rows.TrailWhere(q)
-	statement, args := "SELECT "+rows.TrailColumns+" FROM trail WHERE "+condition.String()+" ORDER BY seq", condition.Args
+	statement, args := "SELECT "+rows.Trail.Columns+" FROM trail WHERE "+condition.String()+" ORDER BY seq", condition.Args
 	if q.Last {
 		statement += " DESC"
 	}
@@ -73,7 +73,7 @@ func (s *Store) Entries(ctx context.Context, q record.TrailQuery) ([]record.Entr
 		statement += " LIMIT ?"
 		args = append(args, q.Limit)
 	}
-	out, err := each(ctx, s.db, statement, args, rows.ScanEntry)
+	out, err := each(ctx, s.db, statement, args, rows.Trail.Read)
 	if q.Last {
 		slices.Reverse(out)
 	}

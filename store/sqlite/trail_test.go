@@ -73,50 +73,6 @@ func TestTampering(t *testing.T) {
 	}
 }
 
-// After an upgrade, a file of the first schema has the tables trail and turns, and keeps its rows.
-func TestUpgrade(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "stet.db")
-	s := open(t, path)
-	row := recordtest.Full("r", "c", recordtest.Start)
-	trim := record.Trim{Request: "r", Time: recordtest.Start, Conversation: "c", CallID: "k", Reason: "repeat"}
-	if err := s.Append(t.Context(), record.Batch{Requests: []record.Request{row}, Trims: []record.Trim{trim}}); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
-	whole, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	old := filepath.Join(t.TempDir(), "old.db")
-	undo := "DROP TABLE trail; DROP TABLE turns; DROP TABLE words_blocks; DROP TABLE words_bits; DROP TABLE events; DROP TABLE sessions; DROP TABLE sent_forms; DROP TABLE sent_places; DROP TABLE tool_sets; DROP TABLE tool_calls; DELETE FROM goose_db_version WHERE version_id > 1"
-	for _, column := range []string{"gap_ns", "lifetime_ns", "moment", "alive", "broke", "broke_at", "tool_set"} {
-		undo += "; ALTER TABLE requests DROP COLUMN " + column
-	}
-	content := execute(t, whole, undo)
-	if err := os.WriteFile(old, content, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	s = open(t, old)
-	defer s.Close()
-	rows, err := s.Requests(t.Context(), record.Query{})
-	row.Cache, row.ToolSet = record.Cache{}, 0
-	if err != nil || len(rows) != 1 || rows[0] != row {
-		t.Errorf("rows %v, %v", rows, err)
-	}
-	trims, err := s.Trims(t.Context(), record.Query{})
-	if err != nil || len(trims) != 1 || trims[0].CallID != trim.CallID {
-		t.Errorf("trims %v, %v", trims, err)
-	}
-	if err := s.Append(t.Context(), record.Batch{Turns: []record.Turn{recordtest.FullTurn(1, recordtest.Start)}}); err != nil {
-		t.Error(err)
-	}
-	if _, err := s.Log(t.Context(), record.Entry{Kind: record.Intent}); err != nil {
-		t.Error(err)
-	}
-}
-
 func BenchmarkLog(b *testing.B) {
 	for _, kind := range []record.Kind{record.Call, record.Intent} {
 		b.Run(string(kind), func(b *testing.B) {

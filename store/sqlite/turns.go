@@ -8,7 +8,7 @@ import (
 	"github.com/stet-dev/stet/store/rows"
 )
 
-var putTurn = `INSERT INTO turns (` + rows.TurnColumns + `) VALUES (` + rows.Marks(rows.TurnColumns) + `)
+var putTurn = rows.Turns.Insert() + `
 	ON CONFLICT (prefix) DO UPDATE SET time_us = max(time_us, excluded.time_us), model = excluded.model, system = excluded.system,
 		tools = excluded.tools, lifetime_ns = excluded.lifetime_ns, account = excluded.account,
 		conversation = excluded.conversation, thread = excluded.thread,
@@ -17,10 +17,10 @@ var putTurn = `INSERT INTO turns (` + rows.TurnColumns + `) VALUES (` + rows.Mar
 
 // Turns implements record.Store.
 func (s *Store) Turns(ctx context.Context, limit int) ([]record.Turn, error) {
-	out, err := each(ctx, s.db, `SELECT `+rows.TurnColumns+` FROM (
+	out, err := each(ctx, s.db, `SELECT `+rows.Turns.Columns+` FROM (
 		SELECT * FROM (SELECT * FROM turns WHERE (moment <> '') = 0 ORDER BY time_us DESC LIMIT ?1)
 		UNION ALL SELECT * FROM (SELECT * FROM turns WHERE (moment <> '') = 1 ORDER BY time_us DESC LIMIT ?1))`,
-		[]any{limit}, rows.ScanTurn)
+		[]any{limit}, rows.Turns.Read)
 	slices.SortStableFunc(out, func(a, b record.Turn) int { return b.Time.Compare(a.Time) })
 	return out, s.explain("read", err)
 }
@@ -31,8 +31,8 @@ func (s *Store) TurnsAt(ctx context.Context, prefixes []uint64) ([]record.Turn, 
 	if err != nil {
 		return nil, err
 	}
-	out, err := each(ctx, s.db, `SELECT `+rows.TurnColumns+` FROM turns WHERE prefix IN (SELECT value FROM json_each(?)) ORDER BY time_us DESC`,
-		[]any{list}, rows.ScanTurn)
+	out, err := each(ctx, s.db, `SELECT `+rows.Turns.Columns+` FROM turns WHERE prefix IN (SELECT value FROM json_each(?)) ORDER BY time_us DESC`,
+		[]any{list}, rows.Turns.Read)
 	return out, s.explain("read", err)
 }
 

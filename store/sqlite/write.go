@@ -9,9 +9,9 @@ import (
 )
 
 var (
-	insertRequest = `INSERT INTO requests (` + rows.RequestColumns + `) VALUES (` + rows.Marks(rows.RequestColumns) + `)
+	insertRequest = rows.Requests.Insert() + `
 		ON CONFLICT (id) DO NOTHING`
-	insertTrim = `INSERT INTO trims (` + rows.TrimColumns + `) VALUES (` + rows.Marks(rows.TrimColumns) + `)
+	insertTrim = rows.Trims.Insert() + `
 		ON CONFLICT (request, call_id, reason) DO NOTHING`
 )
 
@@ -29,25 +29,25 @@ func (s *Store) append(ctx context.Context, b record.Batch) error {
 		return err
 	}
 	defer func() { _ = tx.Rollback() }() // fails after a commit, which is not an error
-	if err := insert(ctx, tx, insertRequest, b.Requests, rows.RequestValues); err != nil {
+	if err := insert(ctx, tx, insertRequest, b.Requests, rows.Requests.Values); err != nil {
 		return err
 	}
-	if err := insert(ctx, tx, insertTrim, b.Trims, rows.TrimValues); err != nil {
+	if err := insert(ctx, tx, insertTrim, b.Trims, rows.Trims.Values); err != nil {
 		return err
 	}
-	if err := insert(ctx, tx, putTurn, b.Turns, rows.TurnValues); err != nil {
+	if err := insert(ctx, tx, putTurn, b.Turns, rows.Turns.Values); err != nil {
 		return err
 	}
-	if err := insert(ctx, tx, putForm, b.Forms, rows.FormValues); err != nil {
+	if err := insert(ctx, tx, putForm, b.Forms, rows.Forms.Values); err != nil {
 		return err
 	}
-	if err := insert(ctx, tx, putPlace, b.Places, rows.PlaceValues); err != nil {
+	if err := insert(ctx, tx, putPlace, b.Places, rows.Places.Values); err != nil {
 		return err
 	}
-	if err := insert(ctx, tx, putToolSet, b.ToolSets, rows.ToolSetValues); err != nil {
+	if err := insert(ctx, tx, putToolSet, b.ToolSets, rows.ToolSets.Values); err != nil {
 		return err
 	}
-	if err := insert(ctx, tx, putToolCalls, b.ToolCalls, rows.ToolCallsValues); err != nil {
+	if err := insert(ctx, tx, putToolCalls, b.ToolCalls, rows.ToolCalls.Values); err != nil {
 		return err
 	}
 	return tx.Commit()

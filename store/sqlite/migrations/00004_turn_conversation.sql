@@ -1,2 +1,0 @@
--- +goose Up
-ALTER TABLE turns ADD COLUMN conversation TEXT NOT NULL DEFAULT '';

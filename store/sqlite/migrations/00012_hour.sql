@@ -1,2 +1,0 @@
--- +goose Up
-ALTER TABLE requests ADD COLUMN hour INTEGER NOT NULL DEFAULT 0;

@@ -1,2 +1,0 @@
--- +goose Up
-ALTER TABLE turns ADD COLUMN whole_from INTEGER NOT NULL DEFAULT 0;
