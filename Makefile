@@ -128,8 +128,6 @@ release-files: ## what packages hold beside the program, into bin/release
 	rm -rf bin/release && mkdir -p bin/release/completions
 	cd release && $(GO) run . licences ../bin/release/THIRD_PARTY_LICENSES
 	$(GO) build -ldflags "$(if $(VERSION),-X main.release=$(VERSION)) -X main.commit=$$(git rev-parse HEAD) -X main.date=$$(TZ=UTC0 git log -1 --date=short-local --format=%cd)" -o bin/release/stet ./cmd/stet
-	bin/release/stet man >bin/release/stet.1
-	gzip -9nk bin/release/stet.1
 	for shell in bash zsh fish; do bin/release/stet completion $$shell >bin/release/completions/stet.$$shell; done
 
 tools: ## download what lint runs

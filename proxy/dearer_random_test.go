@@ -142,7 +142,7 @@ func (a *randomSession) both() {
 	}
 	for i, x := range sent {
 		a.direct.ask(a.decode(bodies[i]), a.at)
-		x.row.Usage = a.with.ask(a.decode(x.body.sent()), a.at)
+		x.row.Usage = a.with.ask(a.decode(x.body.text()), a.at)
 	}
 	for _, x := range sent {
 		row, _ := settleAt(a.proxy, x, a.at)

@@ -156,7 +156,7 @@ func (k *trial) ask(says ...string) {
 	body := k.body(says...)
 	k.direct.ask(k.decode(body), k.at)
 	x := prepareAt(k, k.proxy, k.to(), body, k.at)
-	x.row.Usage = k.with.ask(k.decode(bytes.Clone(x.body.sent())), k.at)
+	x.row.Usage = k.with.ask(k.decode(bytes.Clone(x.body.text())), k.at)
 	row, said := settleAt(k.proxy, x, k.at)
 	k.rows = append(k.rows, row)
 	k.dearest = max(k.dearest, k.with.cost/k.direct.cost-1)

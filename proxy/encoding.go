@@ -112,6 +112,6 @@ func (u *upload) outgoingBody() []byte {
 		}
 	}
 	// Writing to memory cannot fail. If it did, the original body would be sent.
-	u.patched, u.goes = nil, 0
+	u.patched = nil
 	return u.came
 }

@@ -30,15 +30,13 @@ func (c *counters) of(model string) *tokens.Memo {
 	return memo
 }
 
-// estimate estimates the tokens of a request as it came (off), and as planned (sent). without are the names of tools that are left out.
-func (c *counters) estimate(model string, req *llm.Request, plan *history.Plan, without map[string]bool) (off, sent int) {
+// estimate estimates the tokens of a request as it came (off), and as planned (sent).
+func (c *counters) estimate(model string, req *llm.Request, plan *history.Plan) (off, sent int) {
 	counter := c.of(model)
 	for i := range req.Tools {
 		tool := &req.Tools[i]
 		n := counter.Count(tool.Name) + counter.Count(tool.Description) + counter.Count(string(tool.Schema))
-		if off += n; without[tool.Name] {
-			sent -= n
-		}
+		off += n
 	}
 	for _, m := range req.Messages {
 		for i := range m.Parts {
@@ -46,7 +44,7 @@ func (c *counters) estimate(model string, req *llm.Request, plan *history.Plan, 
 			off += counter.Count(part.Text) + counter.Count(part.Name) + counter.Count(part.Args)
 		}
 	}
-	sent += off
+	sent = off
 	for _, e := range plan.Edits {
 		part := &req.Messages[e.Message].Parts[e.Part]
 		was := part.Text

@@ -31,9 +31,8 @@ type reading struct {
 	verdict cachestate.Verdict
 	plan    *history.Plan // the plan that the request goes out with; nil: it goes out unchanged
 	forms   sentForms
-	asks    bool            // the provider may be asked to clear the results that it was asked to clear before
-	clears  bool            // it may be asked to clear more results
-	without map[string]bool // names of tools that are left out
+	asks    bool // the provider may be asked to clear the results that it was asked to clear before
+	clears  bool // it may be asked to clear more results
 
 	compacts bool // the provider is to replace the conversation by a summary
 }
@@ -50,9 +49,6 @@ func (p *Proxy) prepare(x *exchange, h http.Header, why cause) {
 		why = cmp.Or(why, panicked)
 	}
 	p.guarded(x, func() { p.lookUp(x, &d) })
-	if why == planned || why == managed {
-		p.guarded(x, func() { p.dropTools(x, &d) })
-	}
 	if why == planned {
 		p.guarded(x, func() {
 			d.asks = p.mayClear(x, &d, h)
@@ -245,11 +241,6 @@ func (p *Proxy) head(d *reading) int {
 	if d.forms.checks && !d.forms.late { // then the minimum must be the same for all models
 		least = bytesPerToken * usualMinimum
 	}
-	for i := range req.Tools {
-		if t := &req.Tools[i]; d.without[t.Name] {
-			size -= len(t.Name) + len(t.Description) + len(t.Schema)
-		}
-	}
 	for i := range req.Messages {
 		if size >= least {
 			return i
@@ -297,8 +288,8 @@ func (p *Proxy) report(x *exchange, d *reading) {
 	plan = plan.Seen()
 	x.omissions = plan.Omissions
 	p.guarded(x, func() {
-		x.row.TokensOff, x.row.Tokens = p.counters.estimate(d.model, d.request, plan, d.without)
-		x.tools = p.counters.toolUseOf(d.model, d.request, d.without)
+		x.row.TokensOff, x.row.Tokens = p.counters.estimate(d.model, d.request, plan)
+		x.tools = p.counters.toolUseOf(d.model, d.request)
 		x.row.ToolSet = x.tools.offered.ID
 	})
 }

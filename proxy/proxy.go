@@ -8,7 +8,6 @@ import (
 	"net"
 	"net/http"
 	"net/http/httputil"
-	"path"
 	"sync"
 	"time"
 
@@ -51,10 +50,6 @@ type Config struct {
 	// KeepResults turns off asking the provider to clear old tool results (history.Config.Clears).
 	KeepResults bool
 
-	// DropTools are patterns (path.Match) of names of tools that are not offered to the model. They apply to conversations that begin from now
-	// on, and need a Store.
-	DropTools []string
-
 	// Folds stores the texts of folded outputs; nil: nothing is folded.
 	Folds Folds
 
@@ -94,7 +89,6 @@ type Proxy struct {
 	recall        *recall
 	forms         *sentform.Memory // how bound conversations were sent
 	accounts      accounts         // accounts that refuse what TryBound tries
-	tools         toolPatterns     // which tools each conversation leaves out
 	unchanged     bool             // no body is ever changed
 	recent        *recent
 	continued     *continuation.Store // conversations that the provider stores
@@ -119,7 +113,7 @@ type Proxy struct {
 	closed  chan struct{}
 }
 
-// New returns a proxy. It returns an error for an invalid upstream, history configuration or pattern of DropTools.
+// New returns a proxy. It returns an error for an invalid upstream, or history configuration.
 func New(c Config) (*Proxy, error) {
 	if c.MaxBody == 0 {
 		c.MaxBody = 64 << 20
@@ -168,17 +162,6 @@ func New(c Config) (*Proxy, error) {
 	p.cache = cachestate.New(cachestate.Config{
 		Evicts: evicts(p.policy), Unchanged: p.unchanged, Checks: func(api, model string) bool { return known.of(api, model).checks },
 	})
-	if p.tools.store = c.Store; !p.unchanged {
-		p.tools.now = c.DropTools
-	}
-	if len(c.DropTools) > 0 && c.Store == nil {
-		c.Logger.Warn("no tools are left out: nothing is recorded")
-	}
-	for _, pattern := range c.DropTools {
-		if _, err := path.Match(pattern, ""); err != nil {
-			return nil, fmt.Errorf("pattern of tools %q: %w", pattern, err)
-		}
-	}
 	p.forms, p.accounts.store = sentform.NewMemory(c.Store), c.Store
 	p.recall = &recall{state: p.cache, store: c.Store, log: c.Logger}
 	p.base, p.cancel = context.WithCancel(context.Background())

@@ -111,7 +111,7 @@ func send(t interface{ Fatalf(string, ...any) }, p *Proxy, to endpoint, body []b
 // sendTo is like send, but count computes the usage from what goes upstream.
 func sendTo(t interface{ Fatalf(string, ...any) }, p *Proxy, to endpoint, body []byte, at time.Time, count func(sent []byte) record.Usage) record.Request {
 	x := prepareAt(t, p, to, body, at)
-	x.row.Usage = count(bytes.Clone(x.body.sent()))
+	x.row.Usage = count(bytes.Clone(x.body.text()))
 	row, _ := settleAt(p, x, at)
 	return row
 }

@@ -112,7 +112,6 @@ type boundSession struct {
 	second   *Proxy
 	secondOf *cutStore
 	policies []history.Policy
-	drops    [][]string // patterns of tools to leave out; each proxy uses one set; empty: no tools are left out
 	did      []string
 	lose     bool // the answer to the next request is lost on its way
 	failed   bool
@@ -124,9 +123,6 @@ func (b *boundSession) start() (*Proxy, *cutStore) {
 	c.Store, c.Transport, c.Upstreams.Messages = store, b, "http://model.test"
 	c.History.Policy = b.policies[b.IntN(len(b.policies))]
 	c.Memory = []int64{0, -1, 1 << 17}[b.IntN(3)]
-	if len(b.drops) > 0 {
-		c.DropTools = b.drops[b.IntN(len(b.drops))]
-	}
 	p, err := New(c)
 	if err != nil {
 		b.t.Fatal(err)
@@ -398,11 +394,11 @@ func TestNothingIsRefusedAtRandom(t *testing.T) {
 }
 
 func playBoundSession(t *testing.T, seed uint64, steps int, kinds []string, policies ...history.Policy) {
-	strictly(t, func(s *strict) { playBoundSessionBy(s, seed, steps, kinds, nil, policies...) })
+	strictly(t, func(s *strict) { playBoundSessionBy(s, seed, steps, kinds, policies...) })
 }
 
-func playBoundSessionBy(s *strict, seed uint64, steps int, kinds []string, drops [][]string, policies ...history.Policy) {
-	b := &boundSession{strict: s, Rand: rand.New(rand.NewPCG(seed, 7)), seed: seed, policies: policies, drops: drops}
+func playBoundSessionBy(s *strict, seed uint64, steps int, kinds []string, policies ...history.Policy) {
+	b := &boundSession{strict: s, Rand: rand.New(rand.NewPCG(seed, 7)), seed: seed, policies: policies}
 	s.config.History = history.Config{KeepReads: 1}
 	s.does = b.does
 	b.now = &twin{model: "claude-opus-5-5"}

@@ -135,7 +135,7 @@ func (p *Proxy) hear(x *exchange, b []byte) {
 		return
 	}
 	x.assembly = nil
-	if err := p.continued.Hold(answerKey(x, id), x.body.turn, x.body.sent(), items...); err != nil {
+	if err := p.continued.Hold(answerKey(x, id), x.body.turn, x.body.text(), items...); err != nil {
 		p.log.Warn("a thread is not followed", "conversation", x.row.Conversation, "error", err)
 	}
 }

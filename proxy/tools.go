@@ -14,14 +14,14 @@ type toolUse struct {
 	calls   map[string]int
 }
 
-// toolUseOf counts the tools of a request. Tools that are left out count as 0 tokens.
-func (c *counters) toolUseOf(model string, req *llm.Request, without map[string]bool) (u toolUse) {
+// toolUseOf counts the tools of a request.
+func (c *counters) toolUseOf(model string, req *llm.Request) (u toolUse) {
 	counter := c.of(model)
 	var h prefix.Hasher
 	for i := range req.Tools {
 		t := &req.Tools[i]
 		size := 0
-		if !t.Deferred && !without[t.Name] {
+		if !t.Deferred {
 			size = counter.Count(t.Name) + counter.Count(t.Description) + counter.Count(string(t.Schema))
 		}
 		h.Text(t.Name)

@@ -198,7 +198,7 @@ func TestTriesAtRandom(t *testing.T) {
 	for seed := range uint64(12) {
 		strictly(t, func(s *strict) {
 			s.config.TryBound = true
-			playBoundSessionBy(s, seed, 12, strings.Fields("pause restart kill midkill lost fork turn back again new model tools compact"), nil, history.Adaptive)
+			playBoundSessionBy(s, seed, 12, strings.Fields("pause restart kill midkill lost fork turn back again new model tools compact"), history.Adaptive)
 			if s.dropped() > 0 {
 				t.Errorf("seed %d: thinking was dropped", seed)
 			}

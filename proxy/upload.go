@@ -9,25 +9,22 @@ import (
 	"github.com/stet-dev/stet/internal/continuation"
 	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/llm/anthropic"
-	"github.com/stet-dev/stet/llm/toollist"
 )
 
 // upload is the body of a request on its way upstream. The zero value is a body that is streamed as it comes.
 type upload struct {
-	head     []byte          // the bytes that were read
-	whole    bool            // head is the whole body
-	coding   *coding         // the coding of a whole body, whose decompressed text is head; nil: not compressed
-	came     []byte          // a whole body as it came, compressed
-	patched  []byte          // sent upstream instead of head; nil: head is sent
-	rest     atomic.Int64    // bytes that were streamed after head
-	dropping bool            // the request asks the provider to drop bound thinking, which needs a header
-	clearing bool            // it asks the provider to clear old results, which needs a header too
-	without  map[string]bool // names of tools that are left out
-	goes     int             // bytes of text sent upstream, if tools were left out
-	outgoing *outgoing       // a whole body that is being sent; nil: not yet
-	borrowed []*lease        // buffers to return at the end; the first holds a whole body
-	taken    []func()        // reserved room to release at the end
-	client   string          // the client that the room is reserved for
+	head     []byte       // the bytes that were read
+	whole    bool         // head is the whole body
+	coding   *coding      // the coding of a whole body, whose decompressed text is head; nil: not compressed
+	came     []byte       // a whole body as it came, compressed
+	patched  []byte       // sent upstream instead of head; nil: head is sent
+	rest     atomic.Int64 // bytes that were streamed after head
+	dropping bool         // the request asks the provider to drop bound thinking, which needs a header
+	clearing bool         // it asks the provider to clear old results, which needs a header too
+	outgoing *outgoing    // a whole body that is being sent; nil: not yet
+	borrowed []*lease     // buffers to return at the end; the first holds a whole body
+	taken    []func()     // reserved room to release at the end
+	client   string       // the client that the room is reserved for
 
 	turn *continuation.Turn // its place in a conversation that the provider stores; nil: there is no such conversation
 }
@@ -160,7 +157,7 @@ func (u *upload) dropBound(pool *buffers) error {
 	if u.dropping || !u.whole {
 		return nil
 	}
-	body, err := anthropic.AppendDropping(pool.get(len(u.sent())+100), u.sent())
+	body, err := anthropic.AppendDropping(pool.get(len(u.text())+100), u.text())
 	u.borrowed = append(u.borrowed, lend(body))
 	if err == nil {
 		u.patched, u.dropping = body, true
@@ -170,7 +167,7 @@ func (u *upload) dropBound(pool *buffers) error {
 
 // clear adds the option to clear the results of the first calls, and to keep those of the last keep calls.
 func (u *upload) clear(calls, keep int, pool *buffers) error {
-	body, err := anthropic.AppendClearing(pool.get(len(u.sent())+200), u.sent(), calls, keep)
+	body, err := anthropic.AppendClearing(pool.get(len(u.text())+200), u.text(), calls, keep)
 	u.borrowed = append(u.borrowed, lend(body))
 	if err == nil {
 		u.patched, u.clearing = body, true
@@ -178,32 +175,18 @@ func (u *upload) clear(calls, keep int, pool *buffers) error {
 	return err
 }
 
-// sent returns the text of a whole body that goes upstream, before tools are left out.
-func (u *upload) sent() []byte {
+// text returns the text of a whole body that goes upstream.
+func (u *upload) text() []byte {
 	if u.patched != nil {
 		return u.patched
 	}
 	return u.head
 }
 
-// text returns the text of a whole body that goes upstream.
-func (u *upload) text() []byte {
-	if len(u.without) == 0 {
-		return u.sent()
-	}
-	all := u.sent()
-	text := toollist.AppendWithout(make([]byte, 0, len(all)), all, u.without)
-	u.goes = len(text)
-	return text
-}
-
 // sizes returns the bytes that came in and that went upstream. They count the decompressed text, if that is known.
 func (u *upload) sizes() (in, out int64) {
 	in = int64(len(u.head)) + u.rest.Load()
-	switch {
-	case u.goes > 0:
-		return in, int64(u.goes)
-	case u.patched != nil:
+	if u.patched != nil {
 		return in, int64(len(u.patched))
 	}
 	return in, in

@@ -191,7 +191,6 @@ func formula(dist, version string, sums map[string]string) error {
 	}
 	b.WriteString(`  def install
     bin.install "stet"
-    man1.install "man/stet.1"
     bash_completion.install "completions/stet.bash" => "stet"
     zsh_completion.install "completions/stet.zsh" => "_stet"
     fish_completion.install "completions/stet.fish"

@@ -1,16 +1,13 @@
 package main
 
 import (
-	"archive/tar"
 	"bytes"
-	"compress/gzip"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
 	"os"
-	"path/filepath"
 	"regexp"
 	"runtime"
 	"slices"
@@ -27,7 +24,6 @@ import (
 // debugCommand is stet debug bundle.
 type debugCommand struct {
 	command
-	yes bool
 	log string
 }
 
@@ -42,26 +38,17 @@ func newDebug(p *program) *cobra.Command {
 	parent := group(&cobra.Command{Use: "debug", Short: "Collect what a bug report needs"})
 	c := &debugCommand{}
 	cmd := p.runs(&cobra.Command{
-		Use:   "bundle [flags] FILE.tar.gz",
-		Short: "Write a file for a bug report",
+		Use:   "bundle [flags]",
+		Short: "Print the text for a bug report",
 		Long: `Collect what a bug report needs: versions, the configuration without secrets, what
 "stet doctor" finds, the sizes of stet's own files and of the record, and the end of a
 log. It has no content of sessions or files, no key and no token. A log may name
-files.
-
-Everything is printed first, so that you can read it. FILE is written only with --yes.`,
-		Example: `stet debug bundle stet.tar.gz
-stet debug bundle --log stet.log --yes stet.tar.gz`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) != 1 || args[0] == "" {
-				return usage(cmd, errors.New("want one FILE.tar.gz"))
-			}
-			return nil
-		},
+files. Read the text before you pass it on.`,
+		Example: `stet debug bundle
+stet debug bundle --log stet.log >report.txt`,
+		Args: noArgs,
 	}, &c.command, c.Run)
-	f := cmd.Flags()
-	f.BoolVar(&c.yes, "yes", false, "write the file")
-	f.StringVar(&c.log, "log", "", "add the end of this log file, which stet wrote")
+	cmd.Flags().StringVar(&c.log, "log", "", "add the end of this log file, which stet wrote")
 	parent.AddCommand(cmd)
 	return parent
 }
@@ -81,14 +68,6 @@ func (c *debugCommand) Run(ctx context.Context) error {
 			return err
 		}
 	}
-	if !c.yes {
-		c.say("nothing is written yet: --yes writes this to %s", c.args[0])
-		return nil
-	}
-	if err := writeBundle(c.absolute(c.args[0]), files); err != nil {
-		return err
-	}
-	c.say("written: %s", c.args[0])
 	return nil
 }
 
@@ -174,28 +153,4 @@ func (c *debugCommand) redacted(text string) string {
 		text = strings.ReplaceAll(text, home, "~")
 	}
 	return secretLike.ReplaceAllString(text, "[redacted]")
-}
-
-// writeBundle writes files to a new archive that only its owner can read.
-func writeBundle(name string, files []bundled) (err error) {
-	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return err
-	}
-	z := gzip.NewWriter(f)
-	t := tar.NewWriter(z)
-	dir := strings.TrimSuffix(strings.TrimSuffix(filepath.Base(name), ".gz"), ".tar")
-	for _, file := range files {
-		h := &tar.Header{Name: dir + "/" + file.name, Mode: 0o600, Size: int64(len(file.text)), ModTime: time.Now()}
-		if err = t.WriteHeader(h); err == nil {
-			_, err = t.Write([]byte(file.text))
-		}
-		if err != nil {
-			break
-		}
-	}
-	if err = errors.Join(err, t.Close(), z.Close(), f.Close()); err != nil {
-		return errors.Join(err, os.Remove(name))
-	}
-	return nil
 }

@@ -29,13 +29,12 @@ func newTools(p *program) *cobra.Command {
 description takes in a request, in how many requests it was, the tokens in all of
 them, and how often it was called. Tools of an MCP server (mcp__SERVER__TOOL) are
 listed together. A tool that is never called costs its tokens in every request: remove it,
-or its server, from the agent's configuration, or leave it out under [tools] drop in
-stet's own (docs/configuration.md).
+or its server, from the agent's configuration.
 
 The figures are of what the proxy has recorded: names and counts, no content. Calls are
 counted in the requests of each conversation that was active in this time; after an
 agent has compacted a conversation, there may have been more. A tool that the model has to
-search for first, or that is left out, takes 0 tokens.`,
+search for first takes 0 tokens.`,
 		Example: `stet tools
 stet tools --days 7
 stet tools --json`,

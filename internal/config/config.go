@@ -39,7 +39,6 @@ type Config struct {
 	Bound       string
 	Clear       bool
 	Fold        bool
-	Tools       Tools
 	Dialects    *dialect.Table // nil: the built-in table
 
 	Record      bool
@@ -74,11 +73,6 @@ type Config struct {
 	fileUpstreams Upstreams // from the files
 	layers        []layer   // the first layer with a key counts
 	ruleLayers    []layer   // the files with rules
-}
-
-// Tools is the table [tools].
-type Tools struct {
-	Drop []string // names and patterns of tools that the model is not offered
 }
 
 // Upstreams has a base URL for each API and cloud; empty: the provider's own.

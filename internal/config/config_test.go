@@ -179,29 +179,6 @@ func TestRules(t *testing.T) {
 	}
 }
 
-// Only the user's file can set which tools are left out.
-func TestTools(t *testing.T) {
-	const said = "[tools]\ndrop = [\"mcp__x__*\", \"Web\"]\n"
-	if diff := cmp.Diff(Tools{Drop: []string{"mcp__x__*", "Web"}}, newPlace(t, said).load(t).Tools); diff != "" {
-		t.Error(diff)
-	}
-	for text, words := range map[string]string{
-		"[tools]\ndrop = [\"mcp__[x\"]\n": `drop: "mcp__[x" is no pattern of names: write \ before a [ that is meant as it stands`,
-		"[tools]\ndrop = [\"\"]\n":        `drop: "" is no pattern`,
-		"[tools]\ndrop = \"Web\"\n":       "drop is an array of names of tools",
-		"[tools]\nkeep = [\"Web\"]\n":     `unknown key "tools.keep": it may have drop`,
-	} {
-		if _, err := Load(newPlace(t, text).Source); err == nil || !strings.Contains(err.Error(), words) {
-			t.Errorf("%s: %v", text, err)
-		}
-	}
-	project := newPlace(t, "")
-	write(t, filepath.Join(project.Dir, ProjectFile), said)
-	if _, err := Load(project.Source); err == nil || !strings.Contains(err.Error(), `a project may not set "tools"`) {
-		t.Error(err)
-	}
-}
-
 // Only the user's file can name MCP servers. Settings and errors do not show their possible secrets.
 func TestMCP(t *testing.T) {
 	const said = "[[mcp]]\nname = \"files\"\ncommand = [\"serve\", \"secret\"]\nenv = {KEY = \"secret\"}\n" +
@@ -282,7 +259,6 @@ func TestErrorLines(t *testing.T) {
 		"by = 3\n":                                     `, line 1: unknown key "by": did you mean by-size or by-content?`,
 		"something = 3\n":                              `, line 1: unknown key "something": the keys are policy, keep`,
 		"z = 1\na = 2\n":                               `, line 1: unknown key "z"`,
-		"\n[tools]\ndrop = []\nkeep = 1\n":             `, line 4: tools: unknown key "tools.keep": it may have drop`,
 		"[[rule]]\ndo = \"ask\"\n[[rule]]\npath = 1\n": `, line 4: rule: unknown key "rule.path": a rule has`,
 		"[[dialect]]\ntolls = []\n":                    `, line 2: dialect: unknown key "dialect.tolls": a row has`,
 		"keep = 3\nmargin = true\n":                    `, line 2: the key "margin" was removed`,

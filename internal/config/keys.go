@@ -64,7 +64,6 @@ const (
 	ruleKey   = "rule"
 	notifyKey = "notify"
 	mcpKey    = "mcp"
-	toolsKey  = "tools"
 )
 
 // Values of the key threads.
@@ -156,12 +155,6 @@ var keys = []key{
 		Doc: "under `adaptive` and `bold`, where the provider checks the text before thinking: from a cold point on, requests ask it to clear the results of the " +
 			"oldest calls of tools itself (`clear_tool_uses_20250919`)",
 		field: func(c *Config) any { return &c.Clear },
-	},
-	{
-		Name: toolsKey, Type: table, DefaultText: "none", UserOnly: true,
-		Doc: "`drop`, an array of names of tools or patterns (`mcp__x__*`): these are not offered to the model, in conversations that begin after " +
-			"that; it needs `record`; in your file only",
-		field: func(c *Config) any { return &c.Tools },
 	},
 	{
 		Name: "fold", Type: Bool, Default: true, UserOnly: true,
@@ -398,8 +391,6 @@ func (k key) assign(c *Config, v any) (err error) {
 		*to, err = history.ParsePolicy(v.(string))
 	case *[]policy.Rule:
 		*to, err = parseRules(v)
-	case *Tools:
-		*to, err = parseTools(v)
 	case *notify.Config:
 		*to, err = parseNotify(v)
 	case *[]MCPServer:

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"path"
 	"strings"
 
 	"github.com/pelletier/go-toml/v2"
@@ -102,23 +101,6 @@ func parseMCP(rows any) ([]MCPServer, error) {
 		names[s.Name] = true
 	}
 	return file.MCP, nil
-}
-
-// parseTools reads the table [tools].
-func parseTools(v any) (Tools, error) {
-	var file struct{ Tools Tools }
-	switch unknown, err := decodeTables(toolsKey, v, &file); {
-	case unknown != "":
-		return Tools{}, &unknownMember{unknown, "it may have drop"}
-	case err != nil:
-		return Tools{}, errors.New(`drop is an array of names of tools, as drop = ["mcp__x__*"]`)
-	}
-	for _, pattern := range file.Tools.Drop {
-		if _, err := path.Match(pattern, ""); err != nil || pattern == "" {
-			return Tools{}, fmt.Errorf("drop: %q is no pattern of names: write \\ before a [ that is meant as it stands", pattern)
-		}
-	}
-	return file.Tools, nil
 }
 
 // parseRules reads [[rule]] tables.

@@ -26,9 +26,6 @@ func (s Summary) Print(w io.Writer) {
 	}
 	seen := fmt.Sprintf("%s, %s of files", Count(s.Requests, "request"), Count(s.Reads, "read"))
 	left := LeftOut(s.Shortened)
-	if left == "" && s.Tokens < s.TokensOff {
-		left = "tools" // because of [tools] drop
-	}
 	switch {
 	case left == "" && s.Policy == history.Off:
 		fmt.Fprintf(w, "stet: %s; policy off leaves nothing out\n", seen)

@@ -36,10 +36,6 @@ func TestSummary(t *testing.T) {
 		{"off", Summary{Policy: history.Off, Totals: proxy.Totals{Requests: 1}}, "stet: 1 request, 0 reads of files; policy off leaves nothing out\n"},
 		{"finish", Summary{Policy: history.Finish, Totals: proxy.Totals{Requests: 1}}, "stet: 1 request, 0 reads of files; policy finish leaves nothing new out\n"},
 		{
-			"tools", Summary{Totals: proxy.Totals{Requests: 2, TokensOff: 200, Tokens: 100}},
-			"stet: 2 requests, 0 reads of files; tools left out\nstet: estimated prompt tokens 200 without stet, 100 with: -50.0 %\n",
-		},
-		{
 			"to be continued", Summary{Totals: proxy.Totals{Requests: 2, Bound: true, Shortened: map[string]int{"repeat": 1}, TokensOff: 2, Tokens: 1}},
 			"stet: 2 requests, 0 reads of files; 1 repeat left out\nstet: estimated prompt tokens 2 without stet, 1 with: -50.0 %\n" +
 				"stet: a session was shortened, and the provider checks that it stays so: continue it with stet (--policy finish shortens nothing new)\n",
