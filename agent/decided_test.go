@@ -55,9 +55,9 @@ func TestDecisions(t *testing.T) {
 	if err := session.WriteJSON(&out, c.ID(), r.stored(c.ID())); err != nil {
 		t.Fatal(err)
 	}
-	_, events, damaged, err := session.ReadJSON(&out)
-	if got := session.FoldEvents(c.ID(), events); err != nil || len(damaged) > 0 || !reflect.DeepEqual(got, st) {
-		t.Fatalf("exported: %+v, %v, %v", got, damaged, err)
+	read, err := session.ReadJSON(&out)
+	if err != nil || len(read) != 1 || len(read[0].Skipped) > 0 || !reflect.DeepEqual(session.FoldEvents(c.ID(), read[0].Events), st) {
+		t.Fatalf("exported: %+v, %v", read, err)
 	}
 	if err := session.WriteMarkdown(&out, st); err != nil {
 		t.Fatal(err)
@@ -74,7 +74,7 @@ func TestDecisions(t *testing.T) {
 
 	// The messages are the same without the decisions.
 	var without []session.Event
-	for _, e := range events {
+	for _, e := range read[0].Events {
 		if e.Kind() != session.KindApproval && e.Kind() != session.KindTitle {
 			e.Seq = uint64(len(without)) + 1
 			without = append(without, e)

@@ -108,10 +108,13 @@ func (r *row) content(out *Action, a args, at base) {
 // targets reads the files that a call names.
 func (r *row) targets(a args) []Target {
 	v, ok := a.get(r.Path...)
-	if !ok {
+	dir := a.text(r.Dir...)
+	switch {
+	case !ok && r.op == List:
+		return []Target{{Path: join(dir, ".")}} // a listing without a path is of the working directory
+	case !ok:
 		return nil
 	}
-	dir := a.text(r.Dir...)
 	whole := r.lines(a)
 	if p, ok := str(v); ok {
 		if strings.TrimSpace(p) == "" {

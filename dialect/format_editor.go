@@ -116,9 +116,6 @@ func readWindow(in *reading) (Result, bool) {
 		return Result{}, false
 	}
 	s := in.section()
-	if s.Path == "" {
-		s.Path = head[len("[File: "):j]
-	}
 	s.Total, _ = number(head[j+2:])
 	s.Said = s.Total
 	before := strings.TrimPrefix(text[:i], "OBSERVATION:\n")

@@ -69,10 +69,7 @@ func readOpencode(in *reading) (Result, bool) {
 func readListing(in *reading) (Result, bool) {
 	s := in.section()
 	if s.Path == "" {
-		if len(in.action.Targets) > 1 {
-			return Result{}, false
-		}
-		s.Path = "." // a listing without a path is of the working directory
+		return Result{}, false
 	}
 	s.Dir, s.Lines = true, splitLines(in.text)
 	return oneSection(s)

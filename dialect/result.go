@@ -86,9 +86,18 @@ func (t *Table) Result(a Action, text string, isError bool) Result {
 	in := &reading{action: a, row: r, text: text}
 	if n := toolHead(text); n > 0 && len(r.Command) == 0 {
 		in.text = text[n:]
-		return in.result(isError).shifted(n).withoutAbsurdLines()
+		return in.result(isError).shifted(n).ofCall(a)
 	}
-	return in.result(isError).withoutAbsurdLines()
+	return in.result(isError).ofCall(a)
+}
+
+// ofCall takes back what no file can be named for: the call names none, and a path in the text of a result counts for ByContent
+// alone (TRIM-9).
+func (r Result) ofCall(a Action) Result {
+	if len(a.Targets) == 0 {
+		r.Sections = nil
+	}
+	return r.withoutAbsurdLines()
 }
 
 // maxLine is the highest number of a line that is believed.

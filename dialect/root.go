@@ -3,23 +3,41 @@ package dialect
 import (
 	"iter"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 // rootLabels are what stands before the path of the directory that an agent works in,
-// in lower case: a label with a colon, a bracket, a quote or "is" behind it. (An equals
+// in lower case, with a space for "-" and "_": a label with a colon, a bracket, a quote or "is" behind it. (An equals
 // sign there is mostly an example of how a tool is called.) Where a text has several,
 // the one that comes first here counts: relative paths start from the working
 // directory.
 var rootLabels = []string{
-	"working directory", "working_directory", "working dir", "working_dir", "cwd", "workspace directory", "workspace_directory",
-	"current directory", "working in the directory", "working in the following directories", // Gemini CLI, with a list behind it
-	"project root", "project_root", "project root directory", "project directory", "project base directory", "project path",
-	"workspace root", "workspace_root", "workspace path", "workspace_path", "workspace folder", "workspace root folder", "workspace",
-	"uploaded_files",
+	"working directory", "workingdirectory", "working dir", "workdir", "cwd", "pwd", "workspace directory", "workspace directories",
+	"工作目录", "工作目錄", "作業ディレクトリ", "рабочий каталог", "рабочая директория", "рабочая папка", "arbeitsverzeichnis", "arbeitsordner",
+	"répertoire de travail", "directorio de trabajo", "diretório de trabalho", "작업 디렉터리", "작업 디렉토리",
+	"current directory", "当前目录", "當前目錄", "目前目錄", "当前路径", "текущий каталог", "текущая директория", "текущая папка", "aktuelles verzeichnis",
+	"working in the directory", "working in the following directories", // Gemini CLI, with a list behind it
+	"following root directories",           // Zed
+	"workspace with the following folders", // Copilot in VS Code
+	"project root", "projectroot", "project root path", "project root directory", "project directory", "project base directory", "project path",
+	"项目根目录", "项目目录", "项目路径", "项目根路径", "专案根目录", "專案根目錄", "專案目錄", "工程目录", "プロジェクトルート",
+	"корень проекта", "корневой каталог проекта", "корневая директория проекта", "каталог проекта", "директория проекта", "папка проекта",
+	"projektverzeichnis", "projektordner", "projektpfad", "projektwurzel", "projektstamm", "projektstammverzeichnis", "projekt stammverzeichnis",
+	"stammverzeichnis des projekts", "wurzelverzeichnis des projekts", "hauptverzeichnis des projekts", "racine du projet", "raíz del proyecto",
+	"workspace root", "workspaceroot", "workspace path", "workspace folder", "workspacefolder", "workspace root folder", "workspace",
+	"工作区", "工作区目录", "工作区根目录", "工作区路径", "工作空间", "工作區", "рабочее пространство", "arbeitsbereich",
+	"uploaded files",
 }
 
 // rootPhrases are the same with nothing between them and the path.
-var rootPhrases = []string{"repository in the directory", "working in the directory"}
+var rootPhrases = []string{
+	"repository in the directory", "working in the directory", "вы работаете в каталоге", "вы работаете в директории", "im verzeichnis",
+	"工作目录位于", "项目位于",
+}
+
+// isWords are what stands between a label and a path in a sentence.
+var isWords = []string{" is", " ist", " lautet", " est", " es", "是", "为", "為"}
 
 // rootBehind is what stands behind the path in mini-SWE-agent's task.
 const rootBehind = "(this is the working directory"
@@ -30,12 +48,13 @@ const rootBehind = "(this is the working directory"
 func Root(text string) string {
 	root, best := "", noRank
 	for at := range absolutePaths(text) {
-		rank := rootRank(text[max(0, at-64):at])
+		rank := rootRank(text[max(0, at-96):at])
 		if _, behind, _ := strings.Cut(text[at:], " "); strings.HasPrefix(behind, rootBehind) {
 			rank = 0
 		}
-		if rank < best {
-			if dir := rootAt(text[at-1:]); dir != "" {
+		if rank < best && !strings.HasPrefix(text[at:], "/path/to/") { // an example
+			before, _ := utf8.DecodeLastRuneInString(text[:at])
+			if dir := rootAt(before, text[at:]); dir != "" {
 				root, best = dir, rank
 			}
 		}
@@ -55,12 +74,12 @@ func absolutePaths(text string) iter.Seq[int] {
 				}
 				at += i
 				begin := at
-				if at >= 2 && text[at-1] == ':' && isLetter(text[at-2]) {
+				if at >= 2 && text[at-1] == ':' && isLetter(text[at-2]) && (at == 2 || !isWord(text[at-3])) {
 					begin -= 2
 				} else if slash == '\\' {
 					continue
 				}
-				if begin > 0 && strings.IndexByte(beforePath, text[begin-1]) >= 0 && !yield(begin) {
+				if begin > 0 && beginsPath(text[begin-1], text[begin:]) && !yield(begin) {
 					return
 				}
 			}
@@ -68,7 +87,17 @@ func absolutePaths(text string) iter.Seq[int] {
 	}
 }
 
-const beforePath = " \t\n`'\"([>*"
+// beginsPath reports whether a path may begin behind a byte.
+func beginsPath(before byte, path string) bool {
+	return before >= utf8.RuneSelf || strings.IndexByte(beforePath, before) >= 0 || before == ':' && !strings.HasPrefix(path, "//")
+}
+
+// What may stand between a label and a path, and which of it says that the path belongs to the label.
+const (
+	beforePath = " \t\r\n`'\"([>*]|"
+	labelMarks = ":(>\"'`|" + wideMarks
+	wideMarks  = "：（「『“”„‘’«»《【】"
+)
 
 func isLetter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
 
@@ -78,15 +107,22 @@ const noRank = 1 << 10
 // rootRank returns the place of the label or phrase that a text ends with, labels
 // before phrases.
 func rootRank(before string) int {
-	words := strings.TrimRight(before, beforePath+":-")
+	words := strings.TrimRight(before, beforePath+":-—–"+wideMarks)
 	between := before[len(words):]
-	words = strings.ToLower(words)
-	rest, is := strings.CutSuffix(words, " is")
-	if is || strings.ContainsAny(between, ":(>\"'`") {
-		for i, label := range rootLabels {
-			if endsInWord(rest, label) {
-				return i
-			}
+	words = strings.ToLower(wordBreaks.Replace(words))
+	if i := strings.LastIndexAny(words, "(（"); i > 0 && strings.TrimRight(words, ")）") != words { // "working directory (cwd): /a"
+		words = strings.TrimRight(words[:i], beforePath)
+	}
+	rest, is := words, false
+	for _, w := range isWords {
+		if r, ok := strings.CutSuffix(words, w); ok {
+			rest, is = r, true
+		}
+	}
+	is = is || strings.ContainsAny(between, labelMarks)
+	for i, label := range rootLabels {
+		if (is || label[0] >= utf8.RuneSelf && strings.ContainsAny(between, "—–")) && endsInWord(rest, label) {
+			return i
 		}
 	}
 	for i, phrase := range rootPhrases {
@@ -97,25 +133,38 @@ func rootRank(before string) int {
 	return noRank
 }
 
-// endsInWord reports whether s ends with words, and these begin a word.
+// wordBreaks are written as a space in rootLabels.
+var wordBreaks = strings.NewReplacer("-", " ", "_", " ")
+
+// endsInWord reports whether s ends with words, and these begin a word. Chinese has no spaces between words.
 func endsInWord(s, words string) bool {
 	rest, ok := strings.CutSuffix(s, words)
-	return ok && (rest == "" || !isWord(rest[len(rest)-1]))
+	if !ok || rest == "" || words[0] >= firstWide {
+		return ok
+	}
+	r, _ := utf8.DecodeLastRuneInString(rest)
+	return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '/'
 }
 
-// closers are what ends a path by what it begins behind.
-var closers = map[byte]string{'`': "`", '\'': "'", '"': `"`, '(': ")", '[': "]", '>': "<"}
+// firstWide is the first byte of Chinese, Japanese and Korean characters in UTF-8.
+const firstWide = 0xe3
 
-// rootAt returns the path in s, which begins behind the first byte: up to what closes
-// that byte, else to the end of the line or of the sentence.
-func rootAt(s string) string {
+// closers are what ends a path by what it begins behind.
+var closers = map[rune]string{
+	'`': "`", '\'': "'", '"': `"`, '(': ")", '[': "]", '>': "<",
+	'（': "）", '「': "」", '『': "』", '“': "”", '„': "“", '‘': "’", '«': "»", '《': "》", '【': "】",
+}
+
+// rootAt returns the path that s begins with, behind a character: up to what closes
+// that character, else to the end of the line or of the sentence.
+func rootAt(before rune, s string) string {
 	ends := []string{"\r", "\n", "<"}
-	if end, ok := closers[s[0]]; ok {
+	if end, ok := closers[before]; ok {
 		ends = append(ends, end)
 	} else {
-		ends = append(ends, ". ", ", ", "; ", " (", "**")
+		ends = append(ends, ". ", ", ", "; ", " (", "**", "。", "，", "；", "（", " — ", " |")
 	}
-	dir := s[1:]
+	dir := s
 	for _, end := range ends {
 		dir, _, _ = strings.Cut(dir, end)
 	}

@@ -266,7 +266,7 @@ func (s *evictionScan) chooseListing(res *toolResult, may bool) {
 
 // choosePlan: an older plan leaves, with the answer to it, where a newer one stays.
 func (s *evictionScan) choosePlan(res *toolResult, may bool) {
-	if s.planned && may && s.policy(Adaptive) && res.evictArguments(argument{res.call.action.ContentAt, planPlaceholder}) {
+	if s.planned && may && s.policy(Adaptive) && res.evictArguments(argument{res.call.action.ContentAt, planPlaceholder}) && len(planPlaceholder) < len(res.text) {
 		res.eviction.text, res.eviction.why = planPlaceholder, Replaced
 	}
 	s.planned = true

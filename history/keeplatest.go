@@ -69,11 +69,35 @@ func (k *latest) findOldReads() {
 	for _, reads := range byFile {
 		slices.SortStableFunc(reads, func(a, b readRef) int { return k.byTime(a.result, b.result) })
 		for i, x := range reads {
-			if newer := len(reads) - 1 - i; newer >= k.keep(k.read(x).size) {
+			if newer := len(reads) - 1 - i; newer >= k.keep(k.read(x).size) && k.shrinks(x) {
 				k.old[x] = true
 			}
 		}
 	}
+}
+
+// shrinks reports whether a placeholder is shorter than what a read shows. What is not longer than its placeholder stays (TRIM-11).
+func (k *latest) shrinks(x readRef) bool {
+	res, r := &k.results[x.result], k.read(x)
+	for i := range r.sections {
+		if s := &r.sections[i]; len(k.placeholder(r, s)) < res.sizeOf(s) {
+			return true
+		}
+	}
+	return len(r.sections) == 0 && len(k.words.older([]string{r.path}, "", res.call.action.Op == dialect.List)) < r.size
+}
+
+// placeholder is what takes the place of a section of a read.
+func (k *latest) placeholder(r *fileRead, s *dialect.Section) string {
+	return k.words.older([]string{r.path}, linesOf(s), s.Dir)
+}
+
+// sizeOf is how many bytes a placeholder of a section replaces.
+func (res *toolResult) sizeOf(s *dialect.Section) int {
+	if len(res.shown.Sections) == 1 {
+		return len(res.text)
+	}
+	return s.End - s.Start
 }
 
 func (k *latest) byTime(a, b int) int { return k.results[a].when.Compare(k.results[b].when) }
@@ -141,7 +165,11 @@ func (k *latest) replaceReads(i int) {
 		}
 		for n := range r.sections {
 			s := &r.sections[n]
-			all = append(all, replacement{section: s, text: k.words.older([]string{r.path}, linesOf(s), s.Dir), path: r.path})
+			if text := k.placeholder(r, s); len(text) < res.sizeOf(s) {
+				all = append(all, replacement{section: s, text: text, path: r.path})
+			} else {
+				keep = true
+			}
 		}
 	}
 	switch {
@@ -159,6 +187,9 @@ func (k *latest) replaceReads(i int) {
 			}
 		}
 		text := k.words.older(paths, strings.Join(lines, ", "), res.call.action.Op == dialect.List)
+		if len(text) >= len(res.text) {
+			return
+		}
 		k.plan.replaceResult(res, text, paths, Older)
 	}
 	k.plan.Dangling += dangling

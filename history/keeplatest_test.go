@@ -154,28 +154,37 @@ func TestExample7Directories(t *testing.T) {
 	var at []int
 	for i := range 6 {
 		p := []string{"src/components/", "src/components"}[i%2]
-		at = append(at, c.call("filesystem-read", map[string]any{"filePath": p}, "📁 src/components\nButton.tsx\nInput.tsx\n"))
+		at = append(at, c.call("filesystem-read", map[string]any{"filePath": p}, "📁 src/components\n"+strings.Repeat("Button.tsx\n", 20)))
 	}
 	expectLeft(t, keep(t), c, at[0])
 }
 
 // Examples 8 and 9 (TRIM-9): if a call has no path, its result stays whole, and the debug log says so (TRIM-14).
 func TestExample8And9NoPath(t *testing.T) {
-	for _, args := range []string{`{"filePath":""}`, `{"filePath":null}`, `{"filePath":[]}`, `{"filePath":7}`, `{}`, `{"filePath":`, ``} {
-		c := &conv{clock: noon}
-		for range 7 {
-			c.call("filesystem-read", args, "100→text without a name\n101→more of it")
-		}
-		var log bytes.Buffer
-		e := newEngine(t, Config{Policy: KeepLatest, Logger: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))})
-		expectLeft(t, e, c)
-		if !strings.Contains(log.String(), "without a path") {
-			t.Errorf("%s: nothing said at debug level: %q", args, log.String())
+	for _, args := range []string{`{"filePath":""}`, `{"filePath":" "}`, `{"filePath":null}`, `{"filePath":[]}`, `{"filePath":["",null]}`,
+		`{"filePath":{}}`, `{"filePath":7}`, `{}`, `null`, `{"filePath":`, ``} {
+		for _, tool := range []string{"filesystem-read", "Read", "read_file", "goto"} {
+			c := &conv{clock: noon}
+			for range 7 {
+				c.call(tool, args, shown("a.ts", 1, 50, 50))
+			}
+			var log bytes.Buffer
+			e := newEngine(t, Config{Policy: KeepLatest, Logger: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))})
+			expectLeft(t, e, c)
+			if tool == "filesystem-read" && !strings.Contains(log.String(), "without a path") {
+				t.Errorf("%s: nothing said at debug level: %q", args, log.String())
+			}
+			for _, p := range Policies() {
+				expectLeft(t, newEngine(t, Config{Policy: p}), c)
+			}
+			if tool == "filesystem-read" { // TRIM-5: ByContent takes the path from the text
+				expectLeft(t, newEngine(t, Config{Policy: KeepLatest, ByContent: true}), c, 1, 3)
+			}
 		}
 	}
 	c := &conv{clock: noon}
 	for i := range 7 { // the calls of these results are missing
-		c.add(llm.Tool, llm.Part{Kind: llm.ToolResult, CallID: fmt.Sprint("lost", i), Text: shown("a.ts", 1, 9, 9)})
+		c.add(llm.Tool, llm.Part{Kind: llm.ToolResult, CallID: fmt.Sprint("lost", i), Text: shown("a.ts", 1, 50, 50)})
 	}
 	expectLeft(t, keep(t), c)
 	// TRIM-5: ByContent recognises the results.
@@ -339,7 +348,7 @@ func TestBatchInOnePiece(t *testing.T) {
 func TestListingLine(t *testing.T) {
 	c := &conv{clock: noon}
 	for range 6 {
-		c.call("LS", `{"path":"src"}`, "Button.tsx\nInput.tsx\n")
+		c.call("LS", `{"path":"src"}`, strings.Repeat("Button.tsx\n", 20))
 	}
 	p := keep(t).Plan(c.messages)
 	if len(p.Edits) != 1 || !strings.Contains(p.Edits[0].Text, "src: an older listing") {
@@ -367,6 +376,43 @@ func TestCustomLineInJSON(t *testing.T) {
 	var rs []struct{ Result string }
 	if err := json.Unmarshal([]byte(text), &rs); err != nil || !strings.Contains(text, "gone: ") {
 		t.Errorf("%v: %s", err, text)
+	}
+}
+
+// TRIM-11: a text that is not longer than its placeholder stays: a result, a section of a batch, the answer to an old plan.
+func TestShorterThanItsPlaceholder(t *testing.T) {
+	for name, config := range map[string]Config{"en": {}, "zh": {Language: "zh"}, "own": {Placeholder: "gone: {path} {lines}"}} {
+		config.Policy = KeepLatest
+		e := newEngine(t, config)
+		size := len(e.words.older([]string{"a.ts"}, "", false))
+		for _, n := range []int{0, 1, size, size + 1, size + 2} {
+			c := &conv{clock: noon}
+			for range 6 {
+				c.call("Read", `{"file_path":"a.ts"}`, strings.Repeat("x", n))
+			}
+			out, _ := sent(t, e, c.messages)
+			if got := len(out[1].Parts[0].Text); got != min(n, size) {
+				t.Errorf("%s: %d bytes are sent as %d", name, n, got)
+			}
+		}
+	}
+	c := &conv{clock: noon}
+	short := "📄 b.ts (lines 1-1/1)\n1→short\n\n"
+	both := c.call("filesystem-read", `{"filePath":["b.ts","a.ts"]}`, short+shown("a.ts", 1, 50, 50))
+	for range 5 {
+		c.call("filesystem-read", `{"filePath":["b.ts","a.ts"]}`, short+shown("a.ts", 1, 50, 50))
+	}
+	out, p := sent(t, keep(t), c.messages)
+	if text := out[both].Parts[0].Text; len(p.Omissions) != 1 || !strings.HasPrefix(text, short+mark+"a.ts") || p.Dangling != 0 {
+		t.Errorf("%q, dangling %d", text, p.Dangling)
+	}
+	c = &conv{clock: noon}
+	for range 10 {
+		c.call("ExitPlanMode", map[string]any{"plan": strings.Repeat("look after it. ", 40)}, "ok")
+	}
+	_, out = cold(t, Config{}, c)
+	if text := out[1].Parts[0].Text; text != "ok" || !strings.Contains(out[0].Parts[0].Args, "an older plan") {
+		t.Errorf("%q, %q", text, out[0].Parts[0].Args)
 	}
 }
 
@@ -400,7 +446,7 @@ func TestIdsUsedAgain(t *testing.T) {
 
 // TRIM-15: with BySize, of reads of 64 KB or more 3 stay, of 256 KB or more 1.
 func TestBySize(t *testing.T) {
-	for _, tt := range []struct{ size, keep int }{{100, 5}, {64<<10 - 1, 5}, {64 << 10, 3}, {256<<10 - 1, 3}, {256 << 10, 1}} {
+	for _, tt := range []struct{ size, keep int }{{400, 5}, {64<<10 - 1, 5}, {64 << 10, 3}, {256<<10 - 1, 3}, {256 << 10, 1}} {
 		c := &conv{clock: noon}
 		var at []int
 		for range 6 {
@@ -453,7 +499,7 @@ func TestUnknownSettings(t *testing.T) {
 func TestOwnStubsOfAgents(t *testing.T) {
 	c := &conv{clock: noon}
 	args := map[string]any{"file_path": "/home/me/project/a.ts"}
-	file := "1\tone\n2\ttwo\n3\tthree"
+	file := "1\tone\n2\ttwo\n3\tthree" + strings.Repeat(" and so on", 20)
 	first := c.call("Read", args, file)
 	for range 6 {
 		c.call("Read", args, "Wasted call — file unchanged since your last Read. Use what you have.")

@@ -62,6 +62,11 @@ func (st *State) addResult(at PartRef, p *llm.Part, when time.Time) {
 		return
 	default:
 		res.shown = st.engine.table.Result(c.action, p.Text, p.IsError)
+		if st.engine.config.ByContent && c.action.Op == dialect.Read && len(c.action.Targets) == 0 && !res.shown.Failed {
+			if shown, ok := st.engine.table.ByContent(p.Text); ok {
+				res.shown = shown
+			}
+		}
 	}
 	res.locked = st.engine.config.InPlace && !p.Span.Valid() || st.messages < st.sent
 	if res.marked = strings.Contains(p.Text, mark); res.marked {

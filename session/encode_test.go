@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
@@ -48,10 +47,11 @@ func TestReadsVersion1(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	id, events, damaged, err := session.ReadJSON(bytes.NewReader(raw))
-	if err != nil || id != "0190" || len(damaged) > 0 {
-		t.Fatal(id, damaged, err)
+	read, err := session.ReadJSON(bytes.NewReader(raw))
+	if err != nil || len(read) != 1 || read[0].ID != "0190" || len(read[0].Skipped) > 0 {
+		t.Fatal(read, err)
 	}
+	events := read[0].Events
 	want := sessiontest.Bodies()
 	want = append(want, session.Message{Role: llm.User, Parts: []llm.Part{{Text: "\xff\x00 ü"}}})
 	if len(events) != len(want) {
@@ -135,18 +135,19 @@ func TestJSON(t *testing.T) {
 	if err := session.WriteJSON(&out, h.ID(), events); err != nil {
 		t.Fatal(err)
 	}
-	id, read, damaged, err := session.ReadJSON(bytes.NewReader(out.Bytes()))
-	if err != nil || id != h.ID() || len(damaged) > 0 {
-		t.Fatal(id, damaged, err)
+	all, err := session.ReadJSON(bytes.NewReader(out.Bytes()))
+	if err != nil || len(all) != 1 || all[0].ID != h.ID() || len(all[0].Skipped) > 0 {
+		t.Fatal(all, err)
 	}
-	if _, err := session.Restore(t.Context(), &to, id, read); err != nil {
+	read, id := all[0], h.ID()
+	if _, err := session.Restore(t.Context(), &to, read); err != nil {
 		t.Fatal(err)
 	}
 	stored, _, err := to.Events(t.Context(), id, 0)
 	if d := cmp.Diff(events, stored); err != nil || d != "" {
 		t.Error(err, d)
 	}
-	if _, err := session.Restore(t.Context(), &to, id, read); !errors.Is(err, session.ErrImported) {
+	if _, err := session.Restore(t.Context(), &to, read); !errors.Is(err, session.ErrImported) {
 		t.Errorf("again: %v", err)
 	}
 
@@ -158,89 +159,19 @@ func TestJSON(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if last, err := session.Restore(t.Context(), &to, id, events); err != nil || last != uint64(len(events)) {
+	if last, err := session.Restore(t.Context(), &to, session.Exported{ID: id, Events: events}); err != nil || last != uint64(len(events)) {
 		t.Errorf("%d, %v", last, err)
 	}
 	stored, _, err = to.Events(t.Context(), id, 0)
 	if d := cmp.Diff(events, stored); err != nil || d != "" {
 		t.Error(err, d)
 	}
-	if _, err := session.Restore(t.Context(), &to, id, read); !errors.Is(err, session.ErrImported) {
+	if _, err := session.Restore(t.Context(), &to, read); !errors.Is(err, session.ErrImported) {
 		t.Errorf("an older one: %v", err)
 	}
 	other := slices.Clone(events)
 	other[len(other)-1].Body = session.Title("otherwise")
-	if _, err := session.Restore(t.Context(), &to, id, other); err == nil || errors.Is(err, session.ErrImported) {
+	if _, err := session.Restore(t.Context(), &to, session.Exported{ID: id, Events: other}); err == nil || errors.Is(err, session.ErrImported) {
 		t.Errorf("another one: %v", err)
-	}
-
-	// A damaged line, and an incomplete last line.
-	lines := strings.SplitAfter(out.String(), "\n")
-	lines[3] = "{\n"
-	broken := strings.Join(lines[:6], "") + lines[6][:20]
-	id, read, damaged, err = session.ReadJSON(strings.NewReader(broken))
-	if err != nil || len(read) != 4 || len(damaged) != 2 || damaged[0].First != 3 || damaged[1].First != 6 {
-		t.Fatalf("%d events, damaged %v, %v", len(read), damaged, err)
-	}
-	var third session.Memory
-	if last, err := session.Restore(t.Context(), &third, id, read); err != nil || last != 5 {
-		t.Errorf("%d, %v", last, err)
-	}
-	for _, odd := range []string{`x\u001b[2J`, `a\nb`, "ü", strings.Repeat("x", 129)} { // ids with characters that must not be shown
-		if id, _, _, err := session.ReadJSON(strings.NewReader(`{"stet_session":"` + odd + `"}` + "\n")); err == nil || errors.Is(err, session.ErrExport) {
-			t.Errorf("%q, %v", id, err)
-		}
-	}
-	for _, s := range []string{"", "{}", "notes\n", `{"type":"user"}`} {
-		if _, _, _, err := session.ReadJSON(strings.NewReader(s)); !errors.Is(err, session.ErrExport) {
-			t.Errorf("%q: %v", s, err)
-		}
-	}
-}
-
-func TestMarkdown(t *testing.T) {
-	at := sessiontest.Start
-	var events []session.Event
-	for i, b := range []session.Body{
-		session.Opening{Dir: "/home/me/project", From: session.Link{Session: "before", Seq: 7, Relation: session.Compacted}},
-		session.Title("Plant\x1b[31m beans"),
-		sessiontest.Text(llm.User, "Plant the beans.\n```\nnow\n```\n"),
-		sessiontest.Bodies()[1],
-		session.Message{
-			Role: llm.Assistant, Model: "model-a", Usage: &llm.Usage{Input: 10, CacheRead: 90, Output: 5},
-			Parts: []llm.Part{
-				{Kind: llm.Thinking, Text: "where\nto begin"},
-				{Text: "I look."},
-				{Kind: llm.ToolCall, CallID: "call_1", Name: "read_file", Args: `{"path":"beds.md"}`},
-			},
-		},
-		session.Message{Role: llm.Tool, Parts: []llm.Part{
-			{Kind: llm.ToolResult, CallID: "call_1", Text: "# Beds\r\n```\nbed 1\n```\x07\xff", IsError: true}, {Kind: llm.Opaque, Raw: "{}"},
-		}},
-		sessiontest.Text(llm.User, "never mind"),
-		session.Rewind{To: 6},
-	} {
-		events = append(events, session.Event{Seq: uint64(i) + 1, Time: at.Add(time.Duration(i) * time.Minute), Body: b})
-	}
-	var out bytes.Buffer
-	if err := session.WriteMarkdown(&out, session.FoldEvents("here", events)); err != nil {
-		t.Fatal(err)
-	}
-	golden(t, "testdata/markdown.md", out.Bytes())
-}
-
-func golden(t *testing.T, name string, got []byte) {
-	t.Helper()
-	if *update {
-		if err := os.WriteFile(name, got, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if d := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(string(got), "\n")); d != "" {
-		t.Errorf("-want +got\n%s", d)
 	}
 }

@@ -88,13 +88,12 @@ func begun(messages []llm.Message, or time.Time) time.Time {
 
 // Restore stores an exported session under its own ID, and returns the number of its last event. Missing events are replaced by a note, so
 // that the others keep their numbers. If the session exists, only the events that it lacks are added. ErrImported means that it has all.
-func Restore(ctx context.Context, store Store, id string, events []Event) (uint64, error) {
-	b := Batch{Session: id}
-	most := 2*uint64(len(events)) + 1000
-	for _, e := range events {
-		if e.Seq > most {
-			return 0, fmt.Errorf("session %s: most events before event %d are missing", id, e.Seq)
-		}
+func Restore(ctx context.Context, store Store, x Exported) (uint64, error) {
+	if len(x.Events) == 0 {
+		return 0, fmt.Errorf("session %s: no event could be read", x.ID)
+	}
+	b := Batch{Session: x.ID}
+	for _, e := range x.Events {
 		for uint64(len(b.Events)) < e.Seq-1 {
 			b.Events = append(b.Events, missing(len(b.Events), e.Time))
 		}
@@ -102,7 +101,7 @@ func Restore(ctx context.Context, store Store, id string, events []Event) (uint6
 	}
 	err := store.Append(ctx, b)
 	if errors.Is(err, ErrStale) {
-		err = addMissing(ctx, store, b)
+		err = addMissing(ctx, store, b, x.Events)
 	}
 	if err != nil {
 		return 0, err
@@ -110,8 +109,8 @@ func Restore(ctx context.Context, store Store, id string, events []Event) (uint6
 	return uint64(len(b.Events)), nil
 }
 
-// addMissing stores the events that an existing session lacks.
-func addMissing(ctx context.Context, store Store, b Batch) error {
+// addMissing stores the events that an existing session lacks. b has notes between the events that were read.
+func addMissing(ctx context.Context, store Store, b Batch, read []Event) error {
 	have, damaged, err := store.Events(ctx, b.Session, 0)
 	if err != nil {
 		return err
@@ -123,13 +122,9 @@ func addMissing(ctx context.Context, store Store, b Batch) error {
 	if err != nil {
 		return err
 	}
-	for i := range min(len(have), len(events)) {
-		same, err := sameEvent(have[i], events[i])
-		if err != nil {
-			return err
-		}
-		if !same {
-			return fmt.Errorf("session %s is there already, and has gone another way from event %d", b.Session, i+1)
+	for _, e := range read {
+		if i := int(e.Seq) - 1; i < len(have) && !sameEvent(have[i], events[i]) {
+			return fmt.Errorf("session %s is there already, and has gone another way from event %d", b.Session, e.Seq)
 		}
 	}
 	if len(events) <= len(have) {
@@ -138,14 +133,11 @@ func addMissing(ctx context.Context, store Store, b Batch) error {
 	return store.Append(ctx, Batch{Session: b.Session, After: uint64(len(have)), Events: events[len(have):]})
 }
 
-// sameEvent reports whether two events are equal.
-func sameEvent(a, b Event) (bool, error) {
-	first, err := Encode(a.Body)
-	if err != nil {
-		return false, err
-	}
-	second, err := Encode(b.Body)
-	return a.Time.Equal(b.Time) && a.Kind() == b.Kind() && string(first) == string(second), err
+// sameEvent reports whether two events are equal. Both can be encoded.
+func sameEvent(a, b Event) bool {
+	first, _ := Encode(a.Body)
+	second, _ := Encode(b.Body)
+	return a.Time.Equal(b.Time) && a.Kind() == b.Kind() && string(first) == string(second)
 }
 
 func missing(before int, at time.Time) Event {

@@ -39,7 +39,8 @@ func (src *source) damage(line int, reason string) {
 	}
 }
 
-// lines calls fn with every line that is not blank. The slice is valid only during the call. If fn returns a syntax error,
+// lines calls fn with every line that is not blank, without NULs and byte order marks around it. The slice is valid
+// only during the call. If fn returns a syntax error,
 // the line may be several JSON values without line breaks between them: lines calls fn with each of them. A rest that
 // cannot be read, and any other error, is recorded as damage. A line may have any length.
 func (src *source) lines(fn func(line []byte) error) error {
@@ -47,6 +48,9 @@ func (src *source) lines(fn func(line []byte) error) error {
 	in.Buffer(make([]byte, 256<<10), math.MaxInt)
 	for n := 1; in.Scan(); n++ {
 		if line := bytes.TrimSpace(in.Bytes()); len(line) > 0 {
+			if rest := bytes.Trim(line, "\ufeff\x00"); len(rest) > 0 {
+				line = rest
+			}
 			src.line(n, line, fn)
 		}
 	}

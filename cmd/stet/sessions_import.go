@@ -34,7 +34,8 @@ func newSessionsImport(p *program) *cobra.Command {
 		Long: `Import sessions of other agents, in every format that "stet savings" reads, and sessions
 that "stet sessions export" wrote as json. PATH is a file or a directory. A session that
 was imported before is not imported again; new events of an exported session are added.
-The files stay as they are.`,
+The files stay as they are. A line that cannot be read is named and skipped; where it is
+one of an exported session, the exit code is 1.`,
 		Example: `stet sessions import ~/.claude/projects
 stet sessions import session.jsonl --json`,
 		Args: nArgs(1, -1, "a file or a directory"),
@@ -99,22 +100,38 @@ func (c *sessionsImportCommand) recorded(ctx context.Context, s *transcript.Sess
 	return c.tell(id, s.File, len(s.Damaged), err)
 }
 
-// exported imports a session that stet exported. If the file is not one, the error is reason.
+// exported imports the sessions of a file that stet exported. If the file is not one, the error is reason.
 func (c *sessionsImportCommand) exported(ctx context.Context, path string, reason error) error {
 	f, err := os.Open(path)
 	if err != nil {
 		return reason
 	}
 	defer f.Close()
-	id, events, damaged, err := session.ReadJSON(f)
-	switch {
-	case errors.Is(err, session.ErrExport):
+	read, err := session.ReadJSON(f)
+	if errors.Is(err, session.ErrExport) {
 		return reason
-	case err == nil:
-		_, err = session.Restore(ctx, c.store, id, events)
 	}
-	return c.tell(id, path, len(damaged), err)
+	all := []error{err}
+	for i := range read {
+		x := &read[i]
+		for _, l := range x.Skipped[:min(len(x.Skipped), shownLines)] {
+			c.say("%s: session %s: %s", workspace.Quote(path), x.ID, l)
+		}
+		if n := len(x.Skipped) - shownLines; n > 0 {
+			c.say("%s: session %s: and %s more", workspace.Quote(path), x.ID, report.Count(n, "line"))
+		}
+		_, err := session.Restore(ctx, c.store, *x)
+		lines, events := x.Lost()
+		if all = append(all, c.tell(x.ID, path, lines, err)); err == nil && lines+events > 0 {
+			all = append(all, fmt.Errorf("%s: session %s is not whole: %s could not be read, %s missing before the last one; the rest is imported",
+				workspace.Quote(path), x.ID, report.Count(lines, "line"), report.Count(events, "event")))
+		}
+	}
+	return errors.Join(all...)
 }
+
+// shownLines limits how many skipped lines of an export are named.
+const shownLines = 20
 
 // tell prints the result for a session.
 func (c *sessionsImportCommand) tell(id, path string, damaged int, err error) error {

@@ -16,7 +16,8 @@ import (
 	"testing/fstest"
 )
 
-var requirementID = regexp.MustCompile(`\b(TRK|TRIM|FILE|READ|CTX|WIRE)-[0-9]+\b`)
+// requirementID matches the id of a requirement. A group whose work has not landed has no rows in the list yet.
+var requirementID = regexp.MustCompile(`\b(TRK|TRIM|FILE|READ|CTX|WIRE|BILL|SAME|GRD|LIVE)-[0-9]+\b`)
 
 // TestRequirements checks the list of requirements against the tests that name them. With -v it prints which test proves which
 // requirement.
