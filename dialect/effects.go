@@ -11,7 +11,6 @@ import (
 // effects is what a command line may do: change something, or print files.
 type effects struct {
 	changes bool   // something, perhaps
-	before  bool   // the same, as it was judged before rules number 3
 	quiet   bool   // no command of it prints files
 	quotes  bool   // a command of it prints files as they are
 	report  Report // what the command line prints, if that is one
@@ -24,9 +23,6 @@ type effects struct {
 // Changes reports whether what a Shell runs may change something: unless every
 // command of it only looks.
 func (a *Action) Changes() bool { return a.lineEffects().changes }
-
-// ChangesBefore is Changes as it was before rules number 3 of package history, for plans by older rules.
-func (a *Action) ChangesBefore() bool { return a.lineEffects().before }
 
 // MayShowFiles reports whether the result of a Shell, an Output or an Agent may
 // hold text of files, from which edits are made. It may unless the call is
@@ -126,7 +122,7 @@ const maxQuiet = 20_000
 func effectsOf(command string) effects {
 	file, err := parseShell(command)
 	if err != nil {
-		return effects{changes: true, before: true, quotes: true}
+		return effects{changes: true, quotes: true}
 	}
 	long := len(command) > maxQuiet
 	e := effects{quotes: long, quiet: !long && len(file.Stmts) > 0, again: true}
@@ -139,7 +135,6 @@ func effectsOf(command string) effects {
 				words := quietWords(x.Args)
 				looks := looking(words)
 				e.changes = e.changes || !looks
-				e.before = e.before || !lookingBefore(words)
 				e.again = e.again && (looks || repeatable(words))
 				e.persons = e.persons || byPersons(words)
 				e.windows = e.windows || typesFile(words)
@@ -153,11 +148,11 @@ func effectsOf(command string) effects {
 		case *syntax.Redirect:
 			toNull := literal(x.Word) == "/dev/null"
 			writes := x.Op != syntax.RdrIn && x.Op != syntax.DplOut && !toNull
-			e.changes, e.before, e.again = e.changes || writes, e.before || writes, e.again && !writes
+			e.changes, e.again = e.changes || writes, e.again && !writes
 			reads := (x.Op == syntax.RdrIn || x.Op == syntax.RdrInOut) && !toNull
 			e.quiet, e.quotes, passages = e.quiet && !reads, e.quotes || reads, passages || reads
 		}
-		return !e.before || e.quiet || !passages || e.again
+		return !e.changes || e.quiet || !passages || e.again
 	})
 	e.finds = report.kind == Found && !report.other && !passages
 	if !report.other && !e.quotes {

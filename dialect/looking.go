@@ -45,20 +45,6 @@ func gitLooks(words []string) bool {
 	return false
 }
 
-// lookingBefore is looking as it was before rules number 3: plans by older rules stay as they are.
-func lookingBefore(words []string) bool {
-	name := words[0]
-	for _, w := range words[1:] {
-		if name == "sed" && strings.HasPrefix(w, "-i") || name == "find" && (strings.HasPrefix(w, "-exec") || w == "-delete") {
-			return false
-		}
-	}
-	if name == "git" {
-		return gitLooks(words)
-	}
-	return lookers[name]
-}
-
 // scriptMay reports whether sed or awk may change something: by one of its options, by its
 // program, or by one that stands in a file. A program with variables of the shell in it is taken not to.
 func scriptMay(words []string, may func(script string) bool) bool {

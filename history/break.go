@@ -66,7 +66,7 @@ func (st *State) considerBreak() {
 		if n != 0 {
 			leaves, from = leaves+n, res.call.at.Message
 		}
-		if n > 0 && c.Rules >= groupingRules {
+		if n > 0 {
 			recalls += evictedAgain * st.recallCost(price, float64(n))
 		}
 	}
@@ -96,11 +96,10 @@ func (st *State) planBreak(scan *evictionScan) bool {
 var dearest = Price{0.1, 2}
 
 // breakPrice is the price by which a warm break is judged. Where none is known, it is the one by which a break costs most. (Where
-// thinking is checked, a proxy tells none: it plans alike for all models and lifetimes.) Before rules number 3 this was so only
-// where thinking is checked.
+// thinking is checked, a proxy tells none: it plans alike for all models and lifetimes.)
 func (st *State) breakPrice() Price {
 	c := &st.engine.config
-	if c.Price == (Price{}) && (c.Rules >= groupingRules || st.engine.Clears()) {
+	if c.Price == (Price{}) {
 		return dearest
 	}
 	return st.price()

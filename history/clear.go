@@ -121,7 +121,7 @@ func (st *State) clearable(scan *evictionScan, sent *Plan, warm bool) (n int, ga
 	}
 	bold := st.engine.config.Policy == Bold
 	price := st.price()
-	if warm && st.engine.config.Rules >= groupingRules {
+	if warm {
 		price = st.breakPrice()
 	}
 	saves := st.savesEach(price, warm)

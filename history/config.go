@@ -40,16 +40,6 @@ func ParsePolicy(s string) (Policy, error) {
 	return "", fmt.Errorf("unknown policy %q: choose one of %s", s, strings.Join(names, ", "))
 }
 
-// NewestRules is the newest number of rules. A change of what is left out of a conversation, or of the words in its
-// place, makes a new number; the plans of the older ones stay as testdata/rules has them.
-const NewestRules = 3
-
-// The numbers of rules that brought something.
-const (
-	foldingRules  = 2 // long reports are folded
-	groupingRules = 3 // what a search found has each path once, and is not folded where the provider clears
-)
-
 // Config sets an [Engine] up. The zero value is the default.
 type Config struct {
 	Policy Policy // "" is Adaptive
@@ -82,10 +72,6 @@ type Config struct {
 	// Price is what the provider bills cached tokens at. The account of what
 	// omissions save goes by it. A warm break also does: where no price is known, by that of a cache of an hour.
 	Price Price
-
-	// Rules is the number of the rules that plans are made by. A conversation keeps to its rules when
-	// newer ones come. 0 is NewestRules.
-	Rules int
 
 	// ChecksThinking says that the provider refuses a request in which something
 	// before a block of thinking has changed. Then keep-latest omits nothing more once

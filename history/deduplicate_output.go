@@ -37,7 +37,7 @@ func (st *State) deduplicateOutput(res *toolResult) {
 	sent, replaced := text, []span(nil)
 	if !stays {
 		runs := f.match(1, s.Lines, st.reachOf(res, false))
-		if st.engine.config.Rules >= groupingRules && a.Finds() {
+		if a.Finds() {
 			runs = keepPaths(runs, s.Lines)
 		}
 		if len(runs) > 0 {
@@ -63,21 +63,18 @@ func (st *State) deduplicateOutput(res *toolResult) {
 	}
 }
 
-// typesFiles reports whether a command of Windows prints files. Rules before groupingRules do not know these commands.
-func typesFiles(a *dialect.Action, rules int) bool { return rules >= groupingRules && a.TypesFiles() }
-
 // normalOutput returns the normal form of what a command or the like printed, and
 // whether it may show text of files. Then the normal form is the text itself, since
 // edits are made from it; only what a search found has each path once.
-func normalOutput(a *dialect.Action, text string, rules int) (normal string, files bool) {
+func normalOutput(a *dialect.Action, text string) (normal string, files bool) {
 	normal = text
 	if a.Op == dialect.Shell {
 		normal = terminal(text)
 	}
-	if files = a.MayShowFiles(normal) || typesFiles(a, rules); files {
+	if files = a.MayShowFiles(normal) || a.TypesFiles(); files {
 		normal = text
 	}
-	if rules >= groupingRules && a.Finds() {
+	if a.Finds() {
 		normal = grouped(normal)
 	}
 	return normal, files

@@ -24,12 +24,6 @@ func New(c Config) (*Engine, error) {
 	if _, err := ParsePolicy(string(c.Policy)); err != nil {
 		return nil, err
 	}
-	if c.Rules == 0 {
-		c.Rules = NewestRules
-	}
-	if c.Rules < 1 || c.Rules > NewestRules {
-		return nil, fmt.Errorf("unknown rules %d: the newest are %d", c.Rules, NewestRules)
-	}
 	if c.Language != "" && c.Language != "en" && c.Language != "zh" {
 		return nil, fmt.Errorf("unknown placeholder language %q: choose en or zh, or give a placeholder of your own", c.Language)
 	}
@@ -58,14 +52,6 @@ func (e *Engine) Policy() Policy { return e.config.Policy }
 // deduplicates reports whether results are deduplicated when they arrive.
 func (e *Engine) deduplicates() bool {
 	return e.config.Policy == Lossless || e.config.Policy == Adaptive || e.config.Policy == Bold
-}
-
-// changes reports whether a command may change something, as the rules of this engine judge it.
-func (e *Engine) changes(a *dialect.Action) bool {
-	if e.config.Rules < groupingRules {
-		return a.ChangesBefore()
-	}
-	return a.Changes()
 }
 
 // Plan decides what is left out of a request made of messages, and logs it

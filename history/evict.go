@@ -198,7 +198,7 @@ func (s *evictionScan) choose(i int) {
 		s.outputs++
 		old := before || text && s.oldOutput(res)
 		if text && old && len(res.text) > worth { // else no placeholder is worth making
-			res.evictText(s.st.engine.words.output(a, s.st.engine.config.Rules), Command)
+			res.evictText(s.st.engine.words.output(a), Command)
 		}
 		if a.Op == dialect.Agent && args && old {
 			res.evictArguments(argument{a.ContentAt, toldPlaceholder})
@@ -242,11 +242,11 @@ func (s *evictionScan) oldOutput(res *toolResult) bool {
 		wait /= soon
 	}
 	longPast := c.Idle >= 0 && age >= wait
-	if c.Rules >= groupingRules && !s.policy(Bold) && res.call.action.ByPersons() {
+	if !s.policy(Bold) && res.call.action.ByPersons() {
 		return longPast
 	}
 	a := &res.call.action
-	quotes := a.Quotes(res.text) || typesFiles(a, c.Rules)
+	quotes := a.Quotes(res.text) || a.TypesFiles()
 	return !res.sources || longPast || !quotes && !s.showsWork(res)
 }
 

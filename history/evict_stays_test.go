@@ -54,14 +54,14 @@ func TestOutputOnceStays(t *testing.T) {
 	}
 }
 
-// An issue that persons wrote stays under adaptive for a number of turns, under the rules that have this exception.
+// An issue that persons wrote stays under adaptive for a number of turns.
 func TestIssueStays(t *testing.T) {
 	for _, tt := range []struct {
 		config Config
 		turns  int
 		leaves bool
 	}{
-		{Config{}, 20, false}, {Config{}, 31, true}, {Config{Rules: groupingRules - 1}, 20, true}, {Config{Policy: Bold}, 20, true}, {Config{Policy: Bold}, 2, false},
+		{Config{}, 20, false}, {Config{}, 31, true}, {Config{Policy: Bold}, 20, true}, {Config{Policy: Bold}, 2, false},
 	} {
 		w := &conv{}
 		w.user("go on")

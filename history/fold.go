@@ -83,7 +83,7 @@ func (st *State) fold(res *toolResult, text string, lines []string) *folded {
 		return nil
 	}
 	f := folding{lines: lines, rows: rows, stays: make([]bool, len(lines)), under: make([]int, len(lines))}
-	if st.engine.config.Rules >= groupingRules && kind == dialect.Found {
+	if kind == dialect.Found {
 		f.under = pathsAbove(lines)
 	}
 	f.keepEnds()
@@ -94,12 +94,10 @@ func (st *State) fold(res *toolResult, text string, lines []string) *folded {
 	case dialect.Told:
 		f.keepTelling()
 	case dialect.Page:
-		if st.engine.config.Rules >= groupingRules {
-			f.keepAsked(res.call.args)
-		}
+		f.keepAsked(res.call.args)
 	case dialect.Found:
 		files, kept := f.keepFound()
-		if files < minFiles || kept == 0 && st.engine.config.Rules >= groupingRules {
+		if files < minFiles || kept == 0 {
 			return nil
 		}
 	}
@@ -120,10 +118,10 @@ func (st *State) fold(res *toolResult, text string, lines []string) *folded {
 func (st *State) foldable(res *toolResult, text string) dialect.Report {
 	c := &st.engine.config
 	a := &res.call.action
-	if !c.Fold || c.Rules < foldingRules || c.Policy != Bold || !st.shell || res.marked || a.Once || len(text) < foldFrom {
+	if !c.Fold || c.Policy != Bold || !st.shell || res.marked || a.Once || len(text) < foldFrom {
 		return dialect.NoReport
 	}
-	if typesFiles(a, c.Rules) {
+	if a.TypesFiles() {
 		return dialect.NoReport
 	}
 	kind := a.Reports(text)
@@ -135,7 +133,7 @@ func (st *State) foldable(res *toolResult, text string) dialect.Report {
 
 // staysSent reports whether nothing leaves any more that was sent.
 func (c *Config) staysSent() bool {
-	return c.ChecksThinking && !(c.Clears && c.Rules >= groupingRules)
+	return c.ChecksThinking && !c.Clears
 }
 
 // failure is what a report has that tells of a failure, whether or not the exit code says so. Such a

@@ -233,13 +233,13 @@ func TestFoldOfLongLines(t *testing.T) {
 	}
 }
 
-// Outputs are folded only under bold, if the agent can see what was left out, and under rules that have folds.
+// Outputs are folded only under bold, if the agent can see what was left out.
 func TestFoldNeeds(t *testing.T) {
 	c := &conv{}
 	c.user("go on")
 	c.call("Bash", map[string]any{"command": "go test -v ./..."}, output(300))
 	for name, config := range map[string]Config{
-		"adaptive": {Fold: true}, "lossless": {Policy: Lossless, Fold: true}, "not asked for": {Policy: Bold}, "older rules": {Policy: Bold, Fold: true, Rules: 1},
+		"adaptive": {Fold: true}, "lossless": {Policy: Lossless, Fold: true}, "not asked for": {Policy: Bold},
 	} {
 		if p := newEngine(t, config).Plan(c.messages); len(p.Edits)+len(p.Folds) > 0 {
 			t.Errorf("%s: %+v", name, p.Omissions)

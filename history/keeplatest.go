@@ -141,7 +141,7 @@ func (k *latest) oldOutputs() map[int]bool {
 
 // replaceOutput replaces the output of a command, unless the placeholder would be longer.
 func (k *latest) replaceOutput(res *toolResult) {
-	if text := k.words.command(&res.call.action, k.config.Rules); len(text) < len(res.text) {
+	if text := k.words.command(&res.call.action); len(text) < len(res.text) {
 		k.plan.replaceResult(res, text, nil, Terminal)
 	}
 }

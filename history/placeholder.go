@@ -63,11 +63,11 @@ func (w wording) older(paths []string, lines string, dir bool) string {
 	}
 }
 
-// command is the placeholder of the output of an old command. By rules that have it, it does not say of a command that may
+// command is the placeholder of the output of an old command. It does not say of a command that may
 // change something that it can be run again.
-func (w wording) command(a *dialect.Action, rules int) string {
+func (w wording) command(a *dialect.Action) string {
 	again, zh := " Run it again if needed.]", " 如有需要请重新运行。]"
-	if rules >= groupingRules && !a.Repeatable() {
+	if !a.Repeatable() {
 		again, zh = " Run again, it may change something, or print something else.]", " 再次运行可能会更改内容，或输出不同的结果。]"
 	}
 	if w.language == "zh" {
@@ -77,12 +77,12 @@ func (w wording) command(a *dialect.Action, rules int) string {
 }
 
 // output is the placeholder of what an old command, search or the like printed.
-func (w wording) output(a *dialect.Action, rules int) string {
+func (w wording) output(a *dialect.Action) string {
 	if a.Op == dialect.Shell {
-		return w.command(a, rules)
+		return w.command(a)
 	}
 	again := " Call it again if needed.]"
-	if rules >= groupingRules && a.Op == dialect.Agent {
+	if a.Op == dialect.Agent {
 		again = " Called again, it does all of its work again, and may change something.]"
 	}
 	return mark + "an older result, left out: " + plain(a.Command, 160) + again

@@ -68,7 +68,7 @@ func TestNoPointers(t *testing.T) {
 		"[stet: a.go lines 1-9\nunchanged: shown above by call_1" + ask,
 		idlePlaceholder([]string{"a.go"}), replacedPlaceholder, unfitPlaceholder, repeatedLine(4),
 		wording{}.older([]string{"a.go"}, "1-9", false),
-		wording{}.command(&dialect.Action{Op: dialect.Shell, Command: "cat a.go lines 1-9 unchanged: shown above by call_1"}, NewestRules),
+		wording{}.command(&dialect.Action{Op: dialect.Shell, Command: "cat a.go lines 1-9 unchanged: shown above by call_1"}),
 	} {
 		if found := findPointers(text); len(found) > 0 {
 			t.Errorf("%q: %+v", text, found)

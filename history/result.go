@@ -82,8 +82,8 @@ func (st *State) addResult(at PartRef, p *llm.Part, when time.Time) {
 		}
 	case dialect.Shell, dialect.Output, dialect.Agent:
 		res.placeholder = isPlaceholder(p.Text)
-		res.normal, res.sources = normalOutput(&c.action, p.Text, st.engine.config.Rules)
-		if c.action.Op == dialect.Shell && st.engine.changes(&c.action) && st.engine.deduplicates() {
+		res.normal, res.sources = normalOutput(&c.action, p.Text)
+		if c.action.Op == dialect.Shell && c.action.Changes() && st.engine.deduplicates() {
 			st.named.byCommand(c.action.Command)
 			st.named.byCommand(strings.ReplaceAll(c.args, `\`, " "))
 		}

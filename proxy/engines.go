@@ -1,7 +1,6 @@
 package proxy
 
 import (
-	"cmp"
 	"sync"
 	"time"
 
@@ -29,20 +28,16 @@ type terms struct {
 	window int // tokens; 0: not known
 	price  history.Price
 	checks bool // the provider checks what stands before thinking
-	rules  int  // rules number of the conversation; 0: the newest
 	kept   bool // the provider stores the conversation, so sent messages cannot change
 	clears bool // the provider may be asked to clear results
 }
 
-// of returns the engine for a request to a model. It uses the checks, rules, kept and clears of asked. A window or a price in the
+// of returns the engine for a request to a model. It uses the checks, kept and clears of asked. A window or a price in the
 // configuration applies to all models. If the provider checks thinking, all models share an engine, so a conversation is sent to
-// the next model in the same form. A rules number of a newer stet is not known here; then the newest known rules apply.
+// the next model in the same form.
 func (e *engines) of(api, model string, caching *llm.Caching, asked terms) (*history.Engine, error) {
 	k := e.rules.of(api, model)
 	t := terms{window: k.window, price: history.Price{Read: k.Read, Write: k.Write}, checks: asked.checks, kept: asked.kept, clears: asked.clears}
-	if 0 < asked.rules && asked.rules < history.NewestRules {
-		t.rules = asked.rules
-	}
 	if t.checks {
 		t.window, t.price = 0, history.Price{}
 	} else if api == record.Messages && caching.Lifetime >= time.Hour {
@@ -61,7 +56,7 @@ func (e *engines) of(api, model string, caching *llm.Caching, asked terms) (*his
 		return made, nil
 	}
 	c := e.config
-	c.Window, c.Price, c.ChecksThinking, c.Clears, c.NoBreaks, c.Rules = t.window, t.price, t.checks, t.clears, t.kept, cmp.Or(t.rules, c.Rules)
+	c.Window, c.Price, c.ChecksThinking, c.Clears, c.NoBreaks = t.window, t.price, t.checks, t.clears, t.kept
 	made, err := history.New(c)
 	if err != nil {
 		return nil, err

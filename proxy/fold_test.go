@@ -92,31 +92,3 @@ func TestFoldsAreForgotten(t *testing.T) {
 		}
 	})
 }
-
-// A conversation keeps the rules that it began with. Under older rules its new outputs are not folded, also if the configuration
-// has newer rules. Outputs of new conversations are folded (WIRE-2).
-func TestNewerRules(t *testing.T) {
-	strictly(t, func(s *strict) {
-		s.lines = 300
-		s.config.History = history.Config{Policy: history.Bold, Rules: 1}
-		s.config.Folds = &foldStore{texts: make(map[string]string)}
-		folds := func() int { return len(foldLine.FindAllString(s.sent(), -1)) }
-		a := s.session("claude-opus-5-5")
-		a.rounds(8, s.proxy())
-		s.config.History.Rules = 0 // 0 is the newest
-		p := s.proxy()
-		a.rounds(8, p)
-		if repeats, _ := s.shortened(); folds() != 0 || repeats < 2 {
-			t.Errorf("a conversation of older rules has %d folds and %d repeats that were left out", folds(), repeats)
-		}
-		b := s.session("claude-opus-5-5")
-		b.messages[0] = `{"role":"user","content":"another task"}`
-		b.rounds(8, p)
-		if folds() == 0 {
-			t.Error("a new conversation has no folds")
-		}
-		if s.refused() > 0 || s.dropped() > 0 {
-			t.Errorf("%d requests were refused, %d asked to drop thinking", s.refused(), s.dropped())
-		}
-	})
-}

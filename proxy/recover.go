@@ -66,7 +66,7 @@ func (p *Proxy) recovers(d *reading) bool {
 	return !p.unchanged || p.policy == history.Finish || !d.forms.likeliest().Form.Empty()
 }
 
-// computed plans a request by the rules of its conversation, after the messages of the newest known form, or from the beginning.
+// computed plans a request after the messages of the newest known form, or from the beginning.
 // It is a function of the messages and that form.
 func (p *Proxy) computed(d *reading) (*history.Plan, error) {
 	known := d.forms.likeliest()
@@ -74,7 +74,7 @@ func (p *Proxy) computed(d *reading) (*history.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	engine, err := p.engines.of(d.api, d.model, &d.request.Caching, terms{checks: d.forms.checks, rules: known.Form.Rules()})
+	engine, err := p.engines.of(d.api, d.model, &d.request.Caching, terms{checks: d.forms.checks})
 	if err != nil {
 		return nil, err
 	}

@@ -171,10 +171,10 @@ func (p *Proxy) everSent(d *reading, known sentform.Known) (*history.Plan, error
 	return plan, nil
 }
 
-// engineOf returns the engine for a request, with the rules by which its conversation was planned before.
+// engineOf returns the engine for a request.
 func (p *Proxy) engineOf(x *exchange, d *reading) (*history.Engine, error) {
 	return p.engines.of(d.api, d.model, &d.request.Caching, terms{
-		checks: d.forms.checks && !d.forms.late, kept: x.body.turn != nil, clears: d.clears, rules: d.forms.likeliest().Form.Rules(),
+		checks: d.forms.checks && !d.forms.late, kept: x.body.turn != nil, clears: d.clears,
 	})
 }
 
@@ -193,10 +193,7 @@ func (p *Proxy) formOf(x *exchange, d *reading, from sentform.Known) (b record.B
 	if !d.forms.checks || x.api == record.CountTokens {
 		return b, nil
 	}
-	form, rules, drops := from.Form, cmp.Or(p.config.History.Rules, history.NewestRules), from.Drops
-	if known := d.forms.likeliest().Form; !known.Empty() {
-		rules = known.Rules()
-	}
+	form, drops := from.Form, from.Drops
 	var edits []sentform.Edit
 	cleared := 0 // calls that the form does not have as cleared yet
 	if plan := d.plan; plan != nil && (x.body.patched != nil || d.asks && plan.ClearedCalls > 0) {
@@ -215,7 +212,7 @@ func (p *Proxy) formOf(x *exchange, d *reading, from sentform.Known) (b record.B
 	} else if !x.body.continues() { // the provider keeps what it stored, whatever is sent
 		form = nil
 	}
-	x.form = &sentform.Sent{Form: form.Extend(d.forms.conversation, from.Messages, edits, rules, cleared), Bound: d.forms.bound, Drops: drops}
+	x.form = &sentform.Sent{Form: form.Extend(d.forms.conversation, from.Messages, edits, cleared), Bound: d.forms.bound, Drops: drops}
 	if d.api != record.Messages && x.form.Bound && !x.form.Form.Empty() { // here no signature in an answer shows this
 		p.conversations.bind()
 	}

@@ -11,7 +11,6 @@ import (
 type SentForm struct {
 	ID     uint64 // never 0: 0 is the form of messages that were sent unchanged
 	Parent uint64 // the form that this one adds to; 0: none
-	Rules  int    // the number of the rules that made its edits (history.Config.Rules)
 	// Edits are opaque to the store. Only a process that has the conversation can read them.
 	Edits []byte
 }

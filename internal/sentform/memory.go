@@ -211,7 +211,7 @@ func chained(id uint64, rows map[uint64]record.SentForm, made map[uint64]*Form) 
 		if err != nil {
 			return nil, err
 		}
-		parent = &Form{id: row.ID, parent: parent, rules: row.Rules, edits: edits, size: int64(len(row.Edits)), stored: true}
+		parent = &Form{id: row.ID, parent: parent, edits: edits, size: int64(len(row.Edits)), stored: true}
 		made[row.ID] = parent
 	}
 	return parent, nil
@@ -374,7 +374,7 @@ func (m *Memory) Note(s *Sent, c *Conversation, now time.Time) (b record.Batch, 
 
 // row returns a form in its stored form.
 func (f *Form) row(parts map[uint64]*llm.Part) (record.SentForm, error) {
-	row := record.SentForm{ID: f.id, Parent: f.parent.identity(), Rules: f.rules}
+	row := record.SentForm{ID: f.id, Parent: f.parent.identity()}
 	for _, key := range f.sorted() {
 		v := f.edits[key]
 		if v.sealed == nil {

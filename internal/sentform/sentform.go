@@ -40,7 +40,6 @@ type Edit struct {
 type Form struct {
 	id     uint64
 	parent *Form
-	rules  int
 	edits  map[uint64]value // only of this form, by the key of the part
 	size   int64            // bytes of edits
 
@@ -53,14 +52,6 @@ type Form struct {
 type value struct {
 	text, reason string
 	sealed       []byte // not nil: text and reason are in it, encrypted
-}
-
-// Rules returns the number of the rules with which the form was made.
-func (f *Form) Rules() int {
-	if f == nil {
-		return 0
-	}
-	return f.rules
 }
 
 // Empty reports whether all messages were sent unchanged.
@@ -147,12 +138,12 @@ func original(p *llm.Part) string {
 // Extend returns the form of a conversation whose messages before from were sent in form f, and the others with edits. Edits of
 // messages before from are ignored. cleared is the number of calls whose results the provider was asked to clear, if f does not
 // have it yet; otherwise 0.
-func (f *Form) Extend(c *Conversation, from int, edits []Edit, rules, cleared int) *Form {
+func (f *Form) Extend(c *Conversation, from int, edits []Edit, cleared int) *Form {
 	mark, clears := c.lastResult(cleared)
 	if len(edits) == 0 && !clears {
 		return f
 	}
-	next := &Form{parent: f, rules: rules, edits: make(map[uint64]value, len(edits))}
+	next := &Form{parent: f, edits: make(map[uint64]value, len(edits))}
 	at := map[[2]int]uint64{}
 	for _, p := range c.listed() {
 		at[[2]int{p.message, p.part}] = p.key

@@ -26,9 +26,9 @@ func forms(t *testing.T, s record.Store) {
 		t.Errorf("an empty store has %v, %v", at, list)
 	}
 	const high = 1<<64 - 1
-	one := record.SentForm{ID: high, Rules: 1, Edits: []byte{0, 1, 255}}
-	two := record.SentForm{ID: 2, Parent: high, Rules: 2, Edits: []byte("two")}
-	three := record.SentForm{ID: 3, Parent: 2, Rules: 2}
+	one := record.SentForm{ID: high, Edits: []byte{0, 1, 255}}
+	two := record.SentForm{ID: 2, Parent: high, Edits: []byte("two")}
+	three := record.SentForm{ID: 3, Parent: 2}
 	must(t, s.Append(t.Context(), record.Batch{
 		Forms: []record.SentForm{one, two, three},
 		Places: []record.SentPlace{
@@ -49,7 +49,7 @@ func forms(t *testing.T, s record.Store) {
 
 	// A stored form does not change. A place that is stored again gets the newer time, and the marks of both.
 	must(t, s.Append(t.Context(), record.Batch{
-		Forms:  []record.SentForm{{ID: 2, Rules: 9, Edits: []byte("other")}},
+		Forms:  []record.SentForm{{ID: 2, Edits: []byte("other")}},
 		Places: []record.SentPlace{{Place: 10, Form: 3, Time: minute(4), Bound: true}, {Place: 10, Form: high, Time: minute(1)}}, // the second one has an older time than the stored one
 	}))
 	must(t, s.Append(t.Context(), record.Batch{Places: []record.SentPlace{{Place: 10, Form: 3, Time: minute(5)}}}))

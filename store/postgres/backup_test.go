@@ -63,7 +63,7 @@ func TestBackup(t *testing.T) {
 	now := time.Now()
 	if err := s.Append(t.Context(), record.Batch{
 		Requests: []record.Request{recordtest.Full("r", "c", now)},
-		Forms:    []record.SentForm{{ID: 5, Rules: 1, Edits: []byte("edits")}},
+		Forms:    []record.SentForm{{ID: 5, Edits: []byte("edits")}},
 		Places:   []record.SentPlace{{Place: 7, Form: 5, Time: now}},
 	}); err != nil {
 		t.Fatal(err)

@@ -133,7 +133,6 @@ CREATE INDEX turns_by_time ON turns ((moment <> ''), time_us);
 CREATE TABLE sent_forms (
 	id     bigint PRIMARY KEY,
 	parent bigint NOT NULL,
-	rules  bigint NOT NULL,
 	edits  bytea  NOT NULL
 );
 CREATE TABLE sent_places (

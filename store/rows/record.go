@@ -31,7 +31,7 @@ var (
 		}
 	})
 	Forms = mapping("sent_forms", func(f *record.SentForm) []column {
-		return []column{{"id", &f.ID}, {"parent", &f.Parent}, {"rules", &f.Rules}, {"edits", &f.Edits}}
+		return []column{{"id", &f.ID}, {"parent", &f.Parent}, {"edits", &f.Edits}}
 	})
 	Places = mapping("sent_places", func(p *record.SentPlace) []column {
 		return []column{{"place", &p.Place}, {"form", &p.Form}, {"time_us", &p.Time}, {"bound", &p.Bound}, {"drops", &p.Drops}}

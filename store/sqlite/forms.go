@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	putForm  = `INSERT INTO sent_forms (id, parent, rules, edits) VALUES (?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`
+	putForm  = `INSERT INTO sent_forms (id, parent, edits) VALUES (?, ?, ?) ON CONFLICT (id) DO NOTHING`
 	putPlace = `INSERT INTO sent_places (place, form, time_us, bound, drops) VALUES (?, ?, ?, ?, ?)
 		ON CONFLICT (place, form) DO UPDATE SET time_us = max(time_us, excluded.time_us),
 			bound = max(bound, excluded.bound), drops = max(drops, excluded.drops)`

@@ -94,7 +94,6 @@ CREATE INDEX turns_by_time ON turns (moment <> '', time_us);
 CREATE TABLE sent_forms (
 	id     INTEGER PRIMARY KEY,
 	parent INTEGER NOT NULL,
-	rules  INTEGER NOT NULL,
 	edits  BLOB    NOT NULL
 ) STRICT;
 CREATE TABLE sent_places (
