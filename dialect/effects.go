@@ -17,7 +17,6 @@ type effects struct {
 	finds   bool   // it prints lines that searches found, and reports
 	again   bool   // it can be run again to see what it prints
 	persons bool   // a command of it prints what persons wrote
-	windows bool   // a command of it prints files as those of Windows do
 }
 
 // Changes reports whether what a Shell runs may change something: unless every
@@ -57,10 +56,6 @@ func (a *Action) Quotes(output string) bool {
 
 // ByPersons reports whether what a Shell runs prints what persons wrote to each other: an issue, or a pull request.
 func (a *Action) ByPersons() bool { return a.Op == Shell && a.lineEffects().persons }
-
-// TypesFiles reports whether a Shell runs a command of Windows that prints files. Its result may show files, and quotes them.
-// MayShowFiles, Quotes and Reports leave these commands out, because older rules of package history depend on them.
-func (a *Action) TypesFiles() bool { return a.Op == Shell && a.lineEffects().windows }
 
 var windowsShells = set("powershell powershell.exe pwsh pwsh.exe cmd cmd.exe")
 
@@ -137,11 +132,11 @@ func effectsOf(command string) effects {
 				e.changes = e.changes || !looks
 				e.again = e.again && (looks || repeatable(words))
 				e.persons = e.persons || byPersons(words)
-				e.windows = e.windows || typesFile(words)
-				e.quiet = e.quiet && quietCall(words)
-				if quotingCall(words) {
+				types := typesFile(words)
+				e.quiet = e.quiet && quietCall(words) && !types
+				if types || quotingCall(words) {
 					e.quotes = true
-					passages = passages || reportOf(words) != Found
+					passages = passages || types || reportOf(words) != Found
 				}
 				report.add(words)
 			}

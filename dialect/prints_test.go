@@ -38,7 +38,7 @@ func TestMayShowFiles(t *testing.T) {
 		"powershell.exe -NoProfile -Command Get-Content app.ts": true, `pwsh -c "cd src; (gc app.ts)[4..9]"`: true, `cmd /c type app.ts`: true,
 		"type go": false, "type -a python3": false, "cmd /c dir src": false, "echo type a.ts": false, "powershell": false, "gcc a.c": false,
 	} {
-		if a := (Action{Op: Shell, Command: command}); a.TypesFiles() != want {
+		if a := (Action{Op: Shell, Command: command}); a.Quotes("ok") != want || want && !a.MayShowFiles("ok") {
 			t.Errorf("%q prints files: %v", command, !want)
 		}
 	}

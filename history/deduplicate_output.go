@@ -71,7 +71,7 @@ func normalOutput(a *dialect.Action, text string) (normal string, files bool) {
 	if a.Op == dialect.Shell {
 		normal = terminal(text)
 	}
-	if files = a.MayShowFiles(normal) || a.TypesFiles(); files {
+	if files = a.MayShowFiles(normal); files {
 		normal = text
 	}
 	if a.Finds() {

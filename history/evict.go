@@ -9,14 +9,12 @@ import (
 // At a cold point, and at a warm break (see break.go), all is decided again. The eviction
 // scan goes over the results, newest first, and chooses what leaves:
 //
-//   - listings that a newer one of the same kind follows (lossless),
 //   - outputs of commands past the newest ones (adaptive). One that quotes files (cat, a
-//     difference) leaves only when it is long past: edits are made from it. So does a
-//     search or a report that shows more of a file at work than stands elsewhere,
+//     difference) leaves only when it is long past: edits are made from it,
 //   - reads of dependencies and of files outside the workspace that were not touched
 //     for long (adaptive; see evict_places.go),
-//   - plans that a newer one follows, and the texts that edits replaced where their
-//     lines stand elsewhere (adaptive; see evict_arguments.go),
+//   - the texts that edits replaced where their lines stand elsewhere (adaptive; see
+//     evict_arguments.go),
 //   - all other reads of files that were not touched for some turns (bold): the wait is
 //     short where the agent has changed the file, since its edits show what matters,
 //   - texts that were written to files which were not touched for long (bold).
@@ -86,20 +84,16 @@ type evictionScan struct {
 	stubbed map[int]bool     // results that the agent's own stubs are about
 	touched map[string]int   // by file: the last turn that read or changed it
 	changed map[string]bool  // files that the agent changed
-	working []string         // files that the agent works on, sorted
 	before  *Omitted         // how the beginning was sent before
 	omitted map[PartRef]bool // of it
 
-	// The results met so far are newer ones. Of them:
-	outputs int               // of commands and the like
-	listed  map[string]source // the newest listing, by what was asked
-	planned bool              // there is a plan
+	outputs int // results of commands and the like among those met so far, which are newer ones
 }
 
 func newEvictionScan(st *State, before *Omitted) *evictionScan {
 	s := &evictionScan{
 		st: st, before: before, omitted: make(map[PartRef]bool), stubbed: make(map[int]bool), touched: make(map[string]int),
-		changed: make(map[string]bool), listed: make(map[string]source),
+		changed: make(map[string]bool),
 	}
 	if before != nil {
 		for _, part := range before.Parts {
@@ -131,7 +125,6 @@ func newEvictionScan(st *State, before *Omitted) *evictionScan {
 			}
 		}
 	}
-	s.working = s.worksOn()
 	return s
 }
 
@@ -187,10 +180,8 @@ func (s *evictionScan) choose(i int) {
 		if text && (before || s.idleRead(res)) {
 			res.evictText(idlePlaceholder(res.paths()), Idle)
 		}
-	case a.Op == dialect.List:
-		s.chooseListing(res, text)
 	case a.Op == dialect.Output && a.Content != "":
-		s.choosePlan(res, text && args)
+		// the agent's own plan stays
 	case a.Op == dialect.Output, a.Op == dialect.Shell, a.Op == dialect.Agent:
 		if a.Once {
 			return // the model cannot have it again
@@ -223,9 +214,7 @@ func (res *toolResult) evictText(placeholder string, why Reason) {
 const reportWait = 2
 
 // oldOutput reports whether an output may leave. It is past the newest ones. One that
-// quotes files must also be long past: edits are made from it. What else may show text of
-// files (a search) must show nothing more of the files that the agent works on, or be long
-// past too. So must what persons wrote in an issue or a pull request under adaptive: it mostly says what the agent is
+// quotes files must also be long past: edits are made from it. So must what persons wrote in an issue or a pull request under adaptive: it mostly says what the agent is
 // to do. The report of another agent stays longest: it takes all of that agent's work to
 // have it again.
 func (s *evictionScan) oldOutput(res *toolResult) bool {
@@ -245,31 +234,7 @@ func (s *evictionScan) oldOutput(res *toolResult) bool {
 	if !s.policy(Bold) && res.call.action.ByPersons() {
 		return longPast
 	}
-	a := &res.call.action
-	quotes := a.Quotes(res.text) || a.TypesFiles()
-	return !res.sources || longPast || !quotes && !s.showsWork(res)
-}
-
-// chooseListing: an older listing leaves where a newer one of the very same kind stays.
-func (s *evictionScan) chooseListing(res *toolResult, may bool) {
-	if len(res.reads) != 1 {
-		return
-	}
-	asked := res.call.action.Row + "\x00" + res.call.args
-	if newer, ok := s.listed[asked]; ok && may {
-		res.evictText(listingPlaceholder(res.reads[0].path, newer), Replaced)
-	}
-	if res.eviction.text == "" {
-		s.listed[asked] = s.st.sourceOf(res)
-	}
-}
-
-// choosePlan: an older plan leaves, with the answer to it, where a newer one stays.
-func (s *evictionScan) choosePlan(res *toolResult, may bool) {
-	if s.planned && may && s.policy(Adaptive) && res.evictArguments(argument{res.call.action.ContentAt, planPlaceholder}) && len(planPlaceholder) < len(res.text) {
-		res.eviction.text, res.eviction.why = planPlaceholder, Replaced
-	}
-	s.planned = true
+	return !res.sources || longPast || !res.call.action.Quotes(res.text)
 }
 
 // Under bold, texts leave after a part of [Config.Idle]. How long they wait goes by how often a later

@@ -113,14 +113,6 @@ func TestEvict(t *testing.T) {
 			c.call("Task", agent, long("report", 900))
 			idle(c, 45)
 		}, Bold, "and may change something.]", Command},
-		{"listing", func(c *conv) {
-			c.call("list_files", map[string]any{"path": "src"}, long("entry", 900))
-			c.call("list_files", map[string]any{"path": "src"}, long("other entry", 900))
-		}, Lossless, "listed again below by call_2.]", Replaced},
-		{"plan", func(c *conv) {
-			c.call("ExitPlanMode", map[string]any{"plan": long("plan", 900)}, "Agreed.")
-			c.call("ExitPlanMode", map[string]any{"plan": long("better plan", 900)}, "Agreed.")
-		}, Adaptive, "an older plan", Replaced},
 		{"read outside the workspace", outside, Adaptive, "Read it again if needed.]", Idle},
 		{"read outside the workspace, beside an edit", func(c *conv) {
 			outside(c)
@@ -262,49 +254,6 @@ func TestEvictShortLines(t *testing.T) {
 		}))
 		if left := len(p.Edits) > 0; left != c.left {
 			t.Errorf("%s: left %v", c.name, left)
-		}
-	}
-}
-
-// Invariant 6: a search stays for many turns if it shows lines, not shown elsewhere, of a file on which this agent works. Another
-// agent's report stays longest, in any case.
-func TestEvictReportOnAFileAtWork(t *testing.T) {
-	var shown, bare strings.Builder
-	for n := 30; n <= 60; n++ {
-		fmt.Fprintf(&shown, "src/a.go-%d-the text of line %d of a.go\n", n, n)
-		fmt.Fprintf(&bare, "the text of line %d of a.go\n", n)
-	}
-	for _, c := range []struct {
-		name     string
-		last     int // the last line that is also shown elsewhere
-		editedAt int
-		turns    int // after the reports
-		left     bool
-	}{
-		{"it shows more", 40, 2, 8, false},
-		{"it shows more, long ago", 40, 2, 40, true},
-		{"it shows more, longer ago", 40, 2, 62, true},
-		{"all of it stands elsewhere", 60, 2, 8, true},
-		{"the file is not edited", 40, 99, 8, true},
-	} {
-		w := &conv{}
-		w.user("go on")
-		w.read("src/a.go", 1, c.last, 100)
-		plain := w.call("Task", map[string]any{"prompt": "find main"}, bare.String())
-		at := w.call("Task", map[string]any{"prompt": "find main, with numbers"}, shown.String())
-		search := w.call("terminal-execute", map[string]any{"command": "rg -n text src/a.go"}, shown.String())
-		for i := range c.turns {
-			w.call("terminal-execute", map[string]any{"command": fmt.Sprintf("try %d", i)}, "no")
-			if i == c.editedAt {
-				w.call("filesystem-edit", map[string]any{"filePath": "src/a.go", "searchContent": "the text of line 2 of a.go", "replaceContent": "b"}, "Edited.")
-			}
-		}
-		_, out := cold(t, Config{}, w)
-		for _, i := range []int{plain, at, search} {
-			want := c.left && (i == search || c.turns > 60)
-			if left := strings.Contains(out[i].Parts[0].Text, "left out"); left != want {
-				t.Errorf("%s: left %v, %.90q", c.name, left, out[i].Parts[0].Text)
-			}
 		}
 	}
 }

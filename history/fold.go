@@ -121,9 +121,6 @@ func (st *State) foldable(res *toolResult, text string) dialect.Report {
 	if !c.Fold || c.Policy != Bold || !st.shell || res.marked || a.Once || len(text) < foldFrom {
 		return dialect.NoReport
 	}
-	if a.TypesFiles() {
-		return dialect.NoReport
-	}
 	kind := a.Reports(text)
 	if kind == dialect.Told && failure.MatchString(text) || kind != dialect.Told && (!c.staysSent() || len(text) < foldLooked) {
 		return dialect.NoReport

@@ -406,14 +406,6 @@ func TestShorterThanItsPlaceholder(t *testing.T) {
 	if text := out[both].Parts[0].Text; len(p.Omissions) != 1 || !strings.HasPrefix(text, short+mark+"a.ts") || p.Dangling != 0 {
 		t.Errorf("%q, dangling %d", text, p.Dangling)
 	}
-	c = &conv{clock: noon}
-	for range 10 {
-		c.call("ExitPlanMode", map[string]any{"plan": strings.Repeat("look after it. ", 40)}, "ok")
-	}
-	_, out = cold(t, Config{}, c)
-	if text := out[1].Parts[0].Text; text != "ok" || !strings.Contains(out[0].Parts[0].Args, "an older plan") {
-		t.Errorf("%q, %q", text, out[0].Parts[0].Args)
-	}
 }
 
 // TRIM-5: a result belongs to the call with its id in the newest message before it.

@@ -16,7 +16,6 @@ const mark = "[stet: "
 const (
 	replacedPlaceholder = mark + "left out: the text that this edit replaced.]"
 	writtenPlaceholder  = mark + "left out: what was written. Read the file if needed.]"
-	planPlaceholder     = mark + "left out: an older plan; a newer one follows.]"
 	toldPlaceholder     = mark + "left out: what an older call was told.]"
 	unfitPlaceholder    = mark + "result left out to fit the window. Call again if needed.]"
 )
@@ -92,15 +91,6 @@ func (w wording) output(a *dialect.Action) string {
 // for long.
 func idlePlaceholder(paths []string) string {
 	return mark + plain(strings.Join(paths, ", "), 200) + ": an older read, left out. Read it again if needed.]"
-}
-
-// listingPlaceholder is the placeholder of a listing that a newer one follows.
-func listingPlaceholder(path string, newer source) string {
-	call := plain(newer.call, 80)
-	if call == "" {
-		call = "a later call"
-	}
-	return mark + plain(path, 200) + ": an older listing, left out: listed again below by " + call + ".]"
 }
 
 // plain makes s fit to stand in a placeholder: control characters and quotes are
