@@ -18,12 +18,10 @@ var (
 	spanForm     = regexp.MustCompile(`^(\S+|an earlier read) \(lines (\d+)-(\d+)\)(?:, |$)`)
 	pieceForm    = regexp.MustCompile(`^(?:(\d+)(?:-(\d+))? )?(shown above|written) by (an earlier (?:read|call)|\S+?)(?: \(lines (\d+)(?:-\d+)?(?: there| of [^\n]*?)\)| in [^\n]*?)?(?:, |$)`)
 	hunkForm     = regexp.MustCompile(`^@@ -\d+(?:,\d+)? \+(\d+)(?:,\d+)? @@`)
-	relistedForm = regexp.MustCompile(`: an older listing, left out: listed again below by (a later call|\S+)\.\]$`)
 )
 
 const (
 	replacedMark = "[stet: left out: the text that this edit replaced.]"
-	planMark     = "[stet: left out: an older plan; a newer one follows.]"
 	leftOutMark  = "left out" // in the placeholder of a whole result
 	outputName   = "output"   // stands for the name of the file where the lines are an output's
 )
@@ -42,19 +40,7 @@ type claim struct {
 func (v *View) isTrue(part int, placeholder string) bool {
 	p := v.x.rec.Parts[part]
 	if p.Kind == llm.ToolCall {
-		switch {
-		case strings.Contains(placeholder, replacedMark):
-			return v.replacedTextStands(part, placeholder)
-		case strings.Contains(placeholder, planMark):
-			return v.laterCall(part, func(q *llm.Part) bool { return q.Name == p.Name })
-		}
-		return true
-	}
-	if m := relistedForm.FindStringSubmatch(placeholder); m != nil {
-		call := v.x.rec.Call(part)
-		return call != nil && v.laterCall(part, func(q *llm.Part) bool {
-			return q.Name == call.Name && q.Args == call.Args && (m[1] == "a later call" || named(m[1], q.CallID))
-		})
+		return !strings.Contains(placeholder, replacedMark) || v.replacedTextStands(part, placeholder)
 	}
 	for _, shown := range decoded(placeholder) {
 		for _, m := range standingForm.FindAllStringSubmatch(shown, -1) {
@@ -360,18 +346,6 @@ func isForm(line, want string, patch bool) bool {
 		want == "" && (patch && line == "+" || strings.Trim(line, " 0123456789") == "")
 	forms(line, patch, func(form string) { found = found || form == want })
 	return found
-}
-
-// laterCall reports whether a call that fulfils is stands behind a part, and neither
-// it nor its result was left out.
-func (v *View) laterCall(part int, is func(*llm.Part) bool) bool {
-	leftOut := func(at int) bool { return strings.Contains(v.replaced[at], leftOutMark) }
-	for at := part + 1; at < v.end; at++ {
-		if p := v.x.rec.Parts[at]; p.Kind == llm.ToolCall && is(p.Part) && !leftOut(at) && !leftOut(v.x.rec.Result(at, v.end)) {
-			return true
-		}
-	}
-	return false
 }
 
 // replacedTextStands reports whether the texts that are missing in a call's new
