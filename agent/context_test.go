@@ -127,6 +127,33 @@ func TestCounted(t *testing.T) {
 	})
 }
 
+// The first estimate of a conversation in a new process goes by what the first request of an earlier one took. (CTX-1)
+func TestFirstEstimate(t *testing.T) {
+	r := newRig(t, "messages", llmtest.Script{}, func(*llm.Request) (llm.Response, error) { return say("Well.") }, func(a *agent.Agent) {
+		a.Counter = counterFunc(func(s string) int { return len(s)*2/5 + 1 }) // the server counts a quarter
+	})
+	first := func() (estimated, real int) {
+		r.events = nil
+		r.run(r.begin(), "Hello.")
+		return r.told(agent.Asking)[0].Fill.Used, r.told(agent.Answered)[0].Usage.Prompt()
+	}
+	if estimated, real := first(); estimated < real*4/3 {
+		t.Fatalf("estimated %d, %d tokens", estimated, real)
+	}
+	for _, process := range []string{"the same process", "a new process"} {
+		if estimated, real := first(); math.Abs(float64(estimated-real)) > 0.03*float64(real) {
+			t.Errorf("%s: estimated %d, %d tokens", process, estimated, real)
+		}
+		counter := r.agent.Counter
+		r.again()
+		r.agent.Counter = counter
+	}
+}
+
+type counterFunc func(string) int
+
+func (f counterFunc) Count(s string) int { return f(s) }
+
 // Group 4: the system text comes first, then the variables in their order; reminders never come before the messages. What was sent
 // once is sent the same way again. (CTX-5, CTX-10)
 func TestPrompt(t *testing.T) {

@@ -18,6 +18,7 @@ import (
 	"github.com/stet-dev/stet/prices"
 	"github.com/stet-dev/stet/session"
 	"github.com/stet-dev/stet/store"
+	"github.com/stet-dev/stet/tokens/exact"
 	"github.com/stet-dev/stet/workspace"
 )
 
@@ -91,7 +92,7 @@ func Open(ctx context.Context, o Options) (_ *Agent, err error) {
 		return &agent.Agent{
 			Model: model, Name: o.Model.Name, Tools: tools, Store: a.Store, Dir: o.Dir, Files: a.Files, Engine: engine,
 			Prompt: agent.Prompt{Variables: told},
-			Limits: limits, Tasks: tasks, Log: a.Log,
+			Limits: limits, Counter: exact.ForModel(o.Model.Name), Tasks: tasks, Log: a.Log,
 		}
 	}
 	a.Agent = agentWith(nil)
