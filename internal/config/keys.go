@@ -112,7 +112,7 @@ var keys = []key{
 	},
 	{
 		Name: "by-content", Type: Bool, Default: false,
-		Doc:   "also recognise a read by its result, if its call is not in the request",
+		Doc:   "also recognise a read by its result, if its call is not in the request or names no file",
 		field: func(c *Config) any { return &c.ByContent },
 	},
 	{
