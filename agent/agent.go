@@ -56,7 +56,8 @@ type Agent struct {
 	Prompt    Prompt         // system prompt, context variables, reminders
 	Engine    history.Config // how requests are trimmed
 	Limits    Limits         // of the window
-	MaxTokens int            // limit of tokens of one answer, at most a quarter of the window; 0: 8,192
+	Counter   tokens.Counter // of the model's tokens; nil: the estimate for it
+	MaxTokens int            // limit of tokens of one answer, at most a quarter of the window; 0: 8,192, and less where the window is nearly full
 	MaxTurns  int            // limit of requests for one prompt; 0: 200
 	Parallel  int            // limit of calls that run at once; 0: 8
 
@@ -79,6 +80,7 @@ type Agent struct {
 	checks      bool               // the provider checks bound thinking
 	mu          sync.Mutex         // guards calibration, and the meters that use it
 	calibration tokens.Calibration // of the model
+	learned     sync.Once
 }
 
 // Files is what an agent needs to know about the workspace, besides its tools. filetools.Tools implements it.
@@ -104,7 +106,7 @@ type Limits struct {
 	Window  int     // in tokens; 0: the model's window if it is known, otherwise 128,000
 	Compact float64 // share of the window at which the conversation is compacted; 0: 0.92, negative: never automatically
 	Warn    float64 // share of the window at which the person and the model are told; 0: 0.80
-	Reserve int     // tokens that are kept free besides the answer, at most an eighth of the window; 0: 4,096
+	Reserve int     // tokens that are kept free besides the answer, at most an eighth of the window; 0: 2 % of the window
 }
 
 // Prompt is the beginning of every conversation. (CTX-5)
@@ -130,7 +132,10 @@ func (a *Agent) setUp() error {
 			return
 		}
 		a.model, _ = prices.Lookup(a.Name)
-		a.counter = &tokens.Memo{Counter: tokens.EstimateFor(a.Name)}
+		a.counter = &tokens.Memo{Counter: a.Counter}
+		if a.Counter == nil {
+			a.counter.Counter = tokens.EstimateFor(a.Name)
+		}
 		of, ok := a.Model.(llm.ThinkingChecker)
 		a.checks = ok && of.ChecksThinking() && prices.ChecksThinking(a.Name)
 		c := a.Engine

@@ -118,10 +118,12 @@ func (r *run) summary(ctx context.Context, b built, focus string) (string, error
 	if focus != "" {
 		task += "\n\nThe person asks that above all this be kept: " + focus
 	}
-	// The reserve of the window has room for the question.
-	if room := r.narrowed(r.a.window() - r.a.output() - r.a.counter.Count(task) - r.a.window()/50); b.size > room {
+	// A summary is short, so that nothing need be left out of what it is of.
+	question := r.a.counter.Count(task)
+	if room := r.narrowed(r.a.window() - r.a.window()/25 - question - r.a.window()/50); b.size > room {
 		b = r.fit(room)
 	}
+	b.req.MaxTokens = max(min(r.a.output(), r.a.window()-b.size-question-r.a.window()/100), 1)
 	why := ""
 	for range 2 {
 		if why != "" {

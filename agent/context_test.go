@@ -15,6 +15,7 @@ import (
 	"github.com/stet-dev/stet/llm/llmtest"
 	"github.com/stet-dev/stet/session"
 	"github.com/stet-dev/stet/tokens"
+	"github.com/stet-dev/stet/tool"
 )
 
 // Group 1: local messages are not sent, results come directly after their calls in one message, and calls without results
@@ -126,6 +127,33 @@ func TestCounted(t *testing.T) {
 		}
 	})
 }
+
+// The first estimate of a conversation in a new process goes by what the first request of an earlier one took. (CTX-1)
+func TestFirstEstimate(t *testing.T) {
+	r := newRig(t, "messages", llmtest.Script{}, func(*llm.Request) (llm.Response, error) { return say("Well.") }, func(a *agent.Agent) {
+		a.Counter = counterFunc(func(s string) int { return len(s)*2/5 + 1 }) // the server counts a quarter
+	})
+	first := func() (estimated, real int) {
+		r.events = nil
+		r.run(r.begin(), "Hello.")
+		return r.told(agent.Asking)[0].Fill.Used, r.told(agent.Answered)[0].Usage.Prompt()
+	}
+	if estimated, real := first(); estimated < real*4/3 {
+		t.Fatalf("estimated %d, %d tokens", estimated, real)
+	}
+	for _, process := range []string{"the same process", "a new process"} {
+		if estimated, real := first(); math.Abs(float64(estimated-real)) > 0.03*float64(real) {
+			t.Errorf("%s: estimated %d, %d tokens", process, estimated, real)
+		}
+		counter := r.agent.Counter
+		r.again()
+		r.agent.Counter = counter
+	}
+}
+
+type counterFunc func(string) int
+
+func (f counterFunc) Count(s string) int { return f(s) }
 
 // Group 4: the system text comes first, then the variables in their order; reminders never come before the messages. What was sent
 // once is sent the same way again. (CTX-5, CTX-10)
@@ -356,4 +384,74 @@ func TestHugeResults(t *testing.T) {
 			t.Fatal("nothing was cut")
 		}
 	})
+}
+
+// A rewind forgets what was read after the point, in the tools and in the session, and keeps what was read before. A later
+// process knows the same. (CTX-6, TRK-10)
+func TestRewindForgetsReads(t *testing.T) {
+	r := newRig(t, "messages", llmtest.Script{}, turns(
+		says("I read.", call("read_file", `{"path":"a.txt"}`)), says("Read."),
+		says("I read.", call("read_file", `{"path":"b.txt"}`)), says("Read."),
+		says("I write.", call("write_file", `{"path":"b.txt","content":"new\n"}`)), says("Written.")), nil)
+	asked := new(noted)
+	r.asks.Approver = asked
+	r.put("a.txt", "one\n")
+	r.put("b.txt", "two\n")
+	c := r.begin()
+	r.run(c, "Read a.txt.")
+	point := c.State().Last
+	r.run(c, "Read b.txt.")
+	known := func(c *agent.Conversation) string {
+		var names []string
+		for _, f := range c.State().Files {
+			names = append(names, f.Path)
+		}
+		slices.Sort(names)
+		tracked := r.tools.Tracker(c.ID()).ReadFiles()
+		slices.Sort(tracked)
+		return strings.Join(slices.Compact(names), " ") + "; " + strings.Join(tracked, " ")
+	}
+	if got := known(c); got != "a.txt b.txt; a.txt b.txt" {
+		t.Fatal(got)
+	}
+	if err := c.Rewind(t.Context(), point); err != nil {
+		t.Fatal(err)
+	}
+	if got := known(c); got != "a.txt; a.txt" {
+		t.Fatal(got)
+	}
+	r.again()
+	r.asks.Approver = asked
+	c = r.resume(c.ID())
+	if got := known(c); got != "a.txt; a.txt" {
+		t.Fatal(got)
+	}
+	r.run(c, "Write b.txt.")
+	if len(asked.asked) != 1 || !slices.Contains(asked.asked[0].Notes, tool.Unread) {
+		t.Errorf("%+v", asked.asked)
+	}
+}
+
+// What is left out to fit the window makes room for several requests: the conversation is an eighth below the limit, so that what
+// was sent stays the same for a while. (CTX-2)
+func TestFitMakesRoom(t *testing.T) {
+	r, _ := long(t, "messages", 12, says(goodSummary))
+	r.agent.Limits.Compact = -1
+	r.run(r.begin(), "Read the files.")
+	fits, last := 0, 0
+	for _, e := range r.told(agent.Asking) {
+		most := e.Fill.Limit
+		if e.Fill.Used < last {
+			fits++
+			if e.Fill.Used > most-most/8 {
+				t.Errorf("request of %d tokens after something was left out: the limit is %d", e.Fill.Used, most)
+			}
+		}
+		if last = e.Fill.Used; last > most {
+			t.Errorf("request of %d tokens, the limit is %d", last, most)
+		}
+	}
+	if asked := len(r.told(agent.Asking)); fits == 0 || fits > asked/2 {
+		t.Errorf("%d of %d requests left something out", fits, asked)
+	}
 }

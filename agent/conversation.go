@@ -38,11 +38,47 @@ type Conversation struct {
 }
 
 // New begins a conversation. Its session is stored with the first message.
-func (a *Agent) New(context.Context) (*Conversation, error) {
+func (a *Agent) New(ctx context.Context) (*Conversation, error) {
 	if err := a.setUp(); err != nil {
 		return nil, err
 	}
-	return a.conversation(nil), nil
+	c := a.conversation(nil)
+	a.learned.Do(func() {
+		if err := c.learn(ctx); err != nil {
+			a.log().Warn("sizes of earlier requests", "err", err)
+		}
+	})
+	return c, nil
+}
+
+// learn calibrates the estimate by the first request of the newest earlier session with this model. So the first estimate of a
+// conversation is close, too. (CTX-1)
+func (c *Conversation) learn(ctx context.Context) error {
+	const sessions, events = 8, 2000 // a longer session takes time to read
+	found, err := c.a.Store.List(ctx, session.Query{Dir: c.a.Dir, Limit: sessions})
+	if err != nil {
+		return err
+	}
+	for _, info := range found {
+		if info.Model != c.a.Name || info.Last > events || info.From.Session != "" {
+			continue
+		}
+		stored, _, err := c.a.Store.Events(ctx, info.ID, 0)
+		if err != nil {
+			return err
+		}
+		st := session.FoldEvents(info.ID, stored)
+		for i, m := range st.Messages {
+			if m.Usage != nil && m.Usage.Prompt() > 0 && m.Model == c.a.Name {
+				estimate := c.buildOf(st, st.Messages[:i], new(planned)).estimate
+				c.a.mu.Lock()
+				defer c.a.mu.Unlock()
+				c.a.calibration.Observe(estimate, m.Usage.Prompt())
+				return nil
+			}
+		}
+	}
+	return nil
 }
 
 func (a *Agent) conversation(ses *session.Session) *Conversation {

@@ -121,11 +121,12 @@ func (c *Conversation) buildOf(st session.State, messages []llm.Message, p *plan
 	breaks := a.breaks(st, all)
 	plan := p.add(a.engine, all, breaks)
 	b := built{fold: p.fold, plan: plan, req: &llm.Request{
-		Model: a.Name, Messages: llm.Apply(all, plan.Edits), Tools: a.specs(), MaxTokens: a.output(),
+		Model: a.Name, Messages: llm.Apply(all, plan.Edits), Tools: a.specs(),
 		Cache: &llm.Cache{Frontier: frontier(all, breaks)},
 	}}
 	b.estimate = tokens.CountRequest(b.req, a.counter)
 	b.size = c.size(b.estimate)
+	b.req.MaxTokens = a.answerLimit(b.size)
 	return b
 }
 

@@ -19,11 +19,27 @@ func (a *Agent) output() int {
 	return min(cmp.Or(a.MaxTokens, 8192), max(a.window()/4, 1))
 }
 
-// maxPrompt returns the largest size of a prompt, in tokens, that leaves room for an answer.
-func (a *Agent) maxPrompt() int {
-	reserve := min(cmp.Or(a.Limits.Reserve, 4096), a.window()/8)
-	return max(a.window()-a.output()-max(reserve, 0), a.window()/4)
+// answerRoom returns the number of tokens that an answer has at least, however long the prompt is: all that MaxTokens asks for,
+// otherwise 6 % of the window.
+func (a *Agent) answerRoom() int {
+	if a.MaxTokens > 0 {
+		return a.output()
+	}
+	return max(min(a.output(), a.window()*6/100), 1)
 }
+
+// answerLimit returns the largest number of tokens of the answer to a prompt of this size.
+func (a *Agent) answerLimit(size int) int {
+	return max(min(a.output(), a.window()-size-a.reserve()), a.answerRoom())
+}
+
+// reserve returns the tokens that are kept free besides the answer. The estimate of a prompt is off by about as much.
+func (a *Agent) reserve() int {
+	return max(min(cmp.Or(a.Limits.Reserve, a.window()/50), a.window()/8), 0)
+}
+
+// maxPrompt returns the largest size of a prompt, in tokens, that leaves room for an answer.
+func (a *Agent) maxPrompt() int { return a.window() - a.answerRoom() - a.reserve() }
 
 // limit returns the size of the prompt, in tokens, at which the conversation is compacted. (CTX-4)
 func (a *Agent) limit() int {

@@ -14,22 +14,35 @@ import (
 // Limits decides when a conversation is compacted, and how large an answer's results may be. (CTX-4)
 func TestLimits(t *testing.T) {
 	for _, c := range []struct {
-		agent               *Agent
-		window, limit, most int
+		agent                     *Agent
+		window, limit, most, long int // long: the answer's limit at the limit of the prompt
 	}{
-		{&Agent{}, 128_000, 115_712, 115_712},
-		{&Agent{Limits: Limits{Window: 200_000}}, 200_000, 184_000, 187_712},
-		{&Agent{Limits: Limits{Window: 200_000}, MaxTokens: 40_000}, 200_000, 155_904, 155_904},
-		{&Agent{Limits: Limits{Window: 200_000, Compact: 0.5}}, 200_000, 100_000, 187_712},
-		{&Agent{Limits: Limits{Window: 200_000, Compact: -1, Reserve: 20_000}}, 200_000, 171_808, 171_808},
-		{&Agent{Limits: Limits{Window: 4_000}}, 4_000, 2_500, 2_500},
+		{&Agent{}, 128_000, 117_760, 117_760, 7_680},
+		{&Agent{Limits: Limits{Window: 200_000}}, 200_000, 184_000, 187_808, 8_192},
+		{&Agent{Limits: Limits{Window: 200_000}, MaxTokens: 40_000}, 200_000, 156_000, 156_000, 40_000},
+		{&Agent{Limits: Limits{Window: 200_000, Compact: 0.5}}, 200_000, 100_000, 187_808, 8_192},
+		{&Agent{Limits: Limits{Window: 200_000, Compact: -1, Reserve: 20_000}}, 200_000, 171_808, 171_808, 8_192},
+		{&Agent{Limits: Limits{Window: 200_000, Compact: 0.99}}, 200_000, 187_808, 187_808, 8_192},
+		{&Agent{Limits: Limits{Window: 4_000, Reserve: 4_000}}, 4_000, 3_260, 3_260, 240},
 	} {
 		a := c.agent
-		if a.window() != c.window || a.limit() != c.limit || a.maxPrompt() != c.most {
-			t.Errorf("%+v: window %d, limit %d, most %d", a.Limits, a.window(), a.limit(), a.maxPrompt())
+		if a.window() != c.window || a.limit() != c.limit || a.maxPrompt() != c.most || a.answerLimit(a.limit()) != c.long {
+			t.Errorf("%+v: window %d, limit %d, most %d, answer %d", a.Limits, a.window(), a.limit(), a.maxPrompt(), a.answerLimit(a.limit()))
 		}
-		if a.output()+a.maxPrompt() > a.window() || a.warned() > a.limit() {
-			t.Errorf("%+v: output %d, warned at %d", a.Limits, a.output(), a.warned())
+	}
+	// Where nothing is set, a window of any size is used up to 92 %, and prompt and answer fit.
+	for _, window := range []int{4_000, 8_192, 16_000, 32_000, 32_768, 65_536, 128_000, 200_000, 1_000_000, 2_000_000} {
+		a := &Agent{Limits: Limits{Window: window}}
+		if share := float64(a.limit()) / float64(window); share < 0.9195 || share > 0.92 || a.warned() > a.limit() {
+			t.Errorf("window of %d: limit %d, %.2f %%, warned at %d", window, a.limit(), share*100, a.warned())
+		}
+		if a.answerLimit(0) != min(8192, window/4) {
+			t.Errorf("window of %d: an answer of %d", window, a.answerLimit(0))
+		}
+		for _, size := range []int{0, window / 2, a.limit(), a.maxPrompt()} {
+			if n := a.answerLimit(size); size+n > window || n < window*6/100 && n < 8192 {
+				t.Errorf("window of %d: an answer of %d to a prompt of %d", window, n, size)
+			}
 		}
 	}
 }

@@ -100,7 +100,7 @@ type Config struct {
 	Placeholder string
 
 	// ByContent also recognises reads by what their result looks like, where
-	// the call is missing (TRIM-5, the second way). Off by default.
+	// the call is missing or names no file (TRIM-5, the second way). Off by default.
 	ByContent bool
 
 	// InPlace: the messages were decoded from a request body that will be

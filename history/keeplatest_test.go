@@ -133,6 +133,20 @@ func TestBatchWithFailedSection(t *testing.T) {
 	}
 }
 
+// TRIM-6: a failed section is no read of its file: it takes the place of none of the newest K, and is counted nowhere.
+func TestFailedSectionIsNoRead(t *testing.T) {
+	c := &conv{clock: noon}
+	first := c.read("b.ts", 1, 20, 20)
+	for range 5 {
+		c.call("filesystem-read", map[string]any{"filePath": []string{"a.ts", "b.ts"}}, shown("a.ts", 1, 20, 20)+"\n\n📄 b.ts\nError: File not found: b.ts")
+		c.call("filesystem-read", map[string]any{"filePath": []string{"a.ts", "b.ts"}}, shown("a.ts", 1, 20, 20)+"\n\n❌ b.ts: EACCES")
+	}
+	out, p := sent(t, keep(t), c.messages)
+	if out[first].Parts[0].Text != c.messages[first].Parts[0].Text || p.Reads != 11 {
+		t.Errorf("reads %d, want 11: the only read of b.ts is\n%.80s", p.Reads, out[first].Parts[0].Text)
+	}
+}
+
 // Example 6 (TRIM-7): different names of one file count as one file.
 //
 // TestKeys has a case for each rule.

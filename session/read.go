@@ -60,7 +60,7 @@ const (
 // ReadJSON reads what WriteJSON wrote, also several exports one after the other. A line that is damaged costs itself alone: the events of
 // other lines keep their numbers, in whatever order they stand. A session whose first line is missing gets an ID that is made from its events.
 func ReadJSON(r io.Reader) ([]Exported, error) {
-	in := bufio.NewReader(r)
+	in := bufio.NewReaderSize(r, 64<<10)
 	var x exports
 	for n := 1; ; n++ {
 		raw, err := readLine(in)
@@ -189,11 +189,11 @@ func (x *exports) value(n int, raw []byte) error {
 		x.begin(id)
 		return nil
 	}
-	e, err := l.event()
+	s := x.now()
+	e, err := l.event(cmp.Or(s.ID, "without ID"))
 	if err != nil {
 		return err
 	}
-	s := x.now()
 	if e.Seq == 1 {
 		if i := slices.IndexFunc(s.events, func(p placed) bool { return p.Seq == 1 }); i >= 0 && !sameEvent(s.events[i].Event, e) {
 			x.begin("") // the opening of another session
@@ -204,8 +204,8 @@ func (x *exports) value(n int, raw []byte) error {
 	return nil
 }
 
-// event returns the event of a line, if a store accepts it.
-func (l line) event() (Event, error) {
+// event returns the event of a line of a session, if a store accepts it.
+func (l line) event(id string) (Event, error) {
 	if !bytes.HasPrefix(l.Body, []byte("{")) || l.Seq == 0 {
 		return Event{}, errors.New("it is no event")
 	}
@@ -214,7 +214,7 @@ func (l line) event() (Event, error) {
 		return Event{}, err
 	}
 	e := Event{l.Seq, l.Time.UTC(), l.Version, body}
-	if _, err := (Batch{Session: "read", After: e.Seq - 1, Events: []Event{e}}).Prepared(e.Time); err != nil {
+	if _, err := (Batch{Session: id, After: e.Seq - 1, Events: []Event{e}}).Prepared(e.Time); err != nil {
 		return Event{}, err
 	}
 	_, err = Encode(body)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"testing"
@@ -34,7 +35,7 @@ func TestReadDamaged(t *testing.T) {
 	with := func(at int, put ...string) string { // put in place of a line
 		return strings.Join(slices.Replace(slices.Clone(lines), at, at+1, put...), "")
 	}
-	whole, long := strings.Join(lines, ""), strings.Repeat("x", 300<<20)
+	whole, long := strings.Join(lines, ""), strings.Repeat("x", 2<<20)
 	l := lines[4] // event 4 is in the fifth line
 	for name, test := range map[string]struct{ text, want string }{
 		"whole":              {whole, "a 12345678"},
@@ -68,8 +69,8 @@ func TestReadDamaged(t *testing.T) {
 		"CR LF":              {strings.ReplaceAll(whole, "\n", "\r\n"), "a 12345678"},
 		"NUL in front":       {with(4, strings.Repeat("\x00", 4096)+l), "a 12345678"},
 		"NUL for a line":     {with(4, strings.Repeat("\x00", len(l)-1)+"\n"), "a 1235678 lost 5"},
-		"300 MB for a line":  {with(4, long+"\n"), "a 1235678 lost 5"},
-		"20 MB in a string":  {with(4, strings.Replace(l, "ü", long[:20<<20], 1)), "a 12345678"},
+		"2 MB for a line":    {with(4, long+"\n"), "a 1235678 lost 5"},
+		"2 MB in a string":   {with(4, strings.Replace(l, "ü", long, 1)), "a 12345678"},
 		"first line missing": {with(0), "found-… 12345678 lost 1"},
 		"first line damaged": {with(0, lines[0][3:]), "found-… 12345678 lost 1 lost 2"},
 		"odd ID":             {with(0, `{"stet_session":"x\u001b[2J"}`+"\n"), "found-… 12345678 lost 1 lost 2"},
@@ -124,6 +125,25 @@ func TestReadDamaged(t *testing.T) {
 	if _, err := session.ReadJSON(&failing{}); !errors.Is(err, errDisk) {
 		t.Error(err)
 	}
+}
+
+// A line over 256 MB is passed over.
+func TestReadTooLong(t *testing.T) {
+	lines := exportedLines(t, "a")
+	read, err := session.ReadJSON(io.MultiReader(strings.NewReader(strings.Join(lines[:4], "")), io.LimitReader(endless{}, 300<<20),
+		strings.NewReader("\n"+strings.Join(lines[5:], ""))))
+	if err != nil || len(read) != 1 || len(read[0].Events) != 7 || len(read[0].Skipped) != 1 || !strings.Contains(read[0].Skipped[0].Why, "256 MB") {
+		t.Errorf("%+v, %v", read, err)
+	}
+}
+
+type endless struct{}
+
+func (endless) Read(p []byte) (int, error) {
+	for i := range p {
+		p[i] = 'x'
+	}
+	return len(p), nil
 }
 
 var errDisk = errors.New("disk error")

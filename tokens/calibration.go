@@ -12,8 +12,9 @@ import (
 // zero value does not change the estimate.
 //
 // The slope is the weighted median of the real growth for one token of estimated growth between two requests of one conversation,
-// in which the fixed part cancels out. The fixed part is the median of the remaining difference. Both use only the newest
-// observations, and one odd observation changes neither. The same observations in the same order give the same calibration.
+// in which the fixed part cancels out. It is no greater than the median of real sizes for one estimated token, because the fixed part
+// is not negative. The fixed part is the median of the remaining difference. Both use only the newest
+// observations, and one odd observation among several changes neither. The same observations in the same order give the same calibration.
 //
 // A Calibration must not be used concurrently.
 type Calibration struct {
@@ -78,10 +79,25 @@ func (c *Calibration) Slope() float64 {
 	seen := 0
 	for _, s := range samples {
 		if seen += s.weight; 2*seen >= total {
-			return min(max(s.ratio, minSlope), maxSlope)
+			return min(max(min(s.ratio, c.ratio()), minSlope), maxSlope)
 		}
 	}
 	return 1
+}
+
+// ratio returns the median of real sizes for one estimated token; maxSlope if nothing was observed.
+func (c *Calibration) ratio() float64 {
+	var all []float64
+	for _, p := range c.sizes {
+		if p.Estimate > 0 {
+			all = append(all, float64(p.Real)/float64(p.Estimate))
+		}
+	}
+	if len(all) == 0 {
+		return maxSlope
+	}
+	slices.Sort(all)
+	return all[len(all)/2]
 }
 
 // Fixed returns the part of a prompt's size that is not in the estimate, in tokens; never negative.

@@ -45,6 +45,26 @@ func TestCalibrationLearns(t *testing.T) {
 	}
 }
 
+// CTX-1: where the estimate is too large, the first estimate of the next conversation is not.
+func TestCalibrationTooLarge(t *testing.T) {
+	var c Calibration
+	m := Meter{Calibration: &c}
+	m.Observe(21_650, 11_667)
+	fresh := Meter{Calibration: &c}
+	for estimate, want := range map[int]int{21_650: 11_667, 43_300: 23_334} {
+		if got := fresh.Size(estimate); math.Abs(float64(got-want)) > 2 {
+			t.Errorf("Size(%d) = %d, want %d", estimate, got, want)
+		}
+	}
+	if got := m.Size(23_650); math.Abs(float64(got)-12_745) > 2 {
+		t.Errorf("the next request: %d", got)
+	}
+	m.Observe(100, 100) // a small one changes nothing
+	if s := c.Slope(); s > 1 {
+		t.Error(s)
+	}
+}
+
 func TestCalibrationZero(t *testing.T) {
 	var c Calibration
 	if c.Known() || c.Size(1234) != 1234 || c.Slope() != 1 || c.Fixed() != 0 || c.Size(-5) != 0 {

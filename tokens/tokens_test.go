@@ -1,6 +1,8 @@
 package tokens
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"math"
 	"strings"
@@ -49,6 +51,17 @@ was broken for forty years can wait another week until the right spring has been
 
 编辑器触发 onSave 事件后,索引器重新解析抽象语法树,并将诊断结果推送至侧边栏。`,
 	"ru": `Программа читает файл построчно и возвращает модели только те строки, которые она ещё не видела. Если содержимое не изменилось, повторное чтение заменяется короткой пометкой. Благодаря этому окно контекста заполняется медленнее, а стоимость запросов снижается.`,
+}
+
+func init() {
+	var noise []byte
+	for sum := sha256.Sum256(nil); len(noise) < 3000; sum = sha256.Sum256(sum[:]) {
+		noise = append(noise, sum[:]...)
+	}
+	samples["tools"] = `{"name":"edit_file","description":"Replaces text in a file. The old text must stand in the file exactly once, with all white space. Several edits are made at once or not at all; where one does not fit, the result says which, and what stands there.","input_schema":{"type":"object","properties":{"path":{"type":"string","description":"Path to the file, relative to the workspace"},"edits":{"type":"array","items":{"type":"object","properties":{"old_text":{"type":"string","description":"The text to replace"},"new_text":{"type":"string","description":"The text in its place"}},"required":["old_text","new_text"]}},"dry_run":{"type":"boolean","description":"Only show the difference","default":false}},"required":["path","edits"],"additionalProperties":false}}`
+	quoted, _ := json.Marshal(samples["code"] + samples["zh"])
+	samples["quoted"] = string(quoted)
+	samples["hex"] = hex.EncodeToString(noise)
 }
 
 // CTX-1: the estimate is compared with the exact count for each kind of text. The samples are short: the limits are 15 % for one, 5

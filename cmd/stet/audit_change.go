@@ -84,6 +84,13 @@ func (c *auditPruneCommand) Run(ctx context.Context) error {
 	if err := config.CheckAuditDays(c.days); err != nil || c.days == 0 {
 		return c.usage(fmt.Errorf("--days: want %d or more, not %d: undo needs that much", config.LeastAuditDays, c.days))
 	}
+	settings, err := c.userSettings()
+	if err != nil {
+		return err
+	}
+	if c.days <= settings.KeptDays {
+		return c.usage(fmt.Errorf("--days: want more than %d, not %d: kept-days is %d, and undo needs the trail for longer", settings.KeptDays, c.days, settings.KeptDays))
+	}
 	return c.withTrail(ctx, func(trail store.Store) error {
 		n, err := trail.PruneTrail(ctx, time.Now().AddDate(0, 0, -c.days), toolset.NewestEntries, "person on the command line")
 		if err == nil {

@@ -123,8 +123,8 @@ func (c *sessionsImportCommand) exported(ctx context.Context, path string, reaso
 		_, err := session.Restore(ctx, c.store, *x)
 		lines, events := x.Lost()
 		if all = append(all, c.tell(x.ID, path, lines, err)); err == nil && lines+events > 0 {
-			all = append(all, fmt.Errorf("%s: session %s is not whole: %s could not be read, %s missing before the last one; the rest is imported",
-				workspace.Quote(path), x.ID, report.Count(lines, "line"), report.Count(events, "event")))
+			all = append(all, fmt.Errorf("%s: session %s is not whole: lines that could not be used: %d, events missing between others: %d; the rest is imported",
+				workspace.Quote(path), x.ID, lines, events))
 		}
 	}
 	return errors.Join(all...)

@@ -13,11 +13,20 @@ import (
 	"github.com/stet-dev/stet/store/sqlite"
 )
 
-// store returns the address of the records, for commands without a flag for it. A project cannot set it.
-func (p *program) store() (string, error) {
+// userSettings returns the configuration without flags and without a project's file.
+func (p *program) userSettings() (*config.Config, error) {
 	c, err := config.Load(config.Source{Home: p.home(), User: p.userConfig(), Getenv: p.getenv})
 	if err != nil {
-		return "", misconfigured(err)
+		return nil, misconfigured(err)
+	}
+	return c, nil
+}
+
+// store returns the address of the records, for commands without a flag for it. A project cannot set it.
+func (p *program) store() (string, error) {
+	c, err := p.userSettings()
+	if err != nil {
+		return "", err
 	}
 	if c.Store != "" {
 		return c.Store, nil

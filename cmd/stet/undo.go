@@ -143,7 +143,11 @@ func (c *undoCommand) undoIn(ctx context.Context, trail record.Trail, dir string
 	if err != nil {
 		return err
 	}
-	root, err := toolset.OpenWorkspace(dir, state, nil)
+	settings, err := c.userSettings()
+	if err != nil {
+		return err
+	}
+	root, err := toolset.OpenWorkspace(dir, state, toolset.LimitsOf(settings), nil)
 	if err != nil {
 		return fmt.Errorf("workspace %s: %w", workspace.Quote(dir), err)
 	}

@@ -17,6 +17,31 @@ func atLeast0(what string) func(any) error {
 	}
 }
 
+// between returns a check that refuses numbers outside of a range. what describes the number.
+func between(what string, least, most int) func(any) error {
+	return func(v any) error {
+		if n := v.(int); n < least || n > most {
+			return fmt.Errorf("%s, %d to %d, not %d", what, least, most, n)
+		}
+		return nil
+	}
+}
+
+func checkCompact(v any) error {
+	if v.(int) == 0 {
+		return nil
+	}
+	return between("compact is percent of the window, 0 for never, or", 10, 99)(v)
+}
+
+// checkKept requires that the audit trail outlives the versions that it names.
+func (c *Config) checkKept() error {
+	if c.AuditDays != 0 && c.KeptDays >= c.AuditDays {
+		return fmt.Errorf("kept-days is %d and audit-days %d: undo needs the audit trail for longer than the versions", c.KeptDays, c.AuditDays)
+	}
+	return nil
+}
+
 func enoughMemory(v any) error {
 	const least = 64
 	if mb := v.(int); mb < least {

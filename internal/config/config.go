@@ -68,6 +68,10 @@ type Config struct {
 	Rate         int
 	Dedupe       bool
 
+	ReadLimit, WriteLimit, PartsLimit, KeptMegabytes int // megabytes
+	KeptDays                                         int
+	Compact                                          int // percent; 0: never
+
 	upstream      string    // for every API
 	ownUpstreams  Upstreams // from flags and environment
 	fileUpstreams Upstreams // from the files
@@ -149,6 +153,9 @@ func Load(s Source) (*Config, error) {
 		}
 	}
 	if err := c.fill(c.layers); err != nil {
+		return nil, err
+	}
+	if err := c.checkKept(); err != nil {
 		return nil, err
 	}
 	return c, c.loadUpstreams()

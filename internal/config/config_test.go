@@ -269,3 +269,35 @@ func TestErrorLines(t *testing.T) {
 		}
 	}
 }
+
+// The limits that the requirements call configurable have keys, with their defaults (FILE-8, FILE-9, FILE-15, CTX-4). A value that
+// cannot be is refused, and a project cannot set one.
+func TestLimitKeys(t *testing.T) {
+	limits := func(c *Config) [6]int {
+		return [6]int{c.ReadLimit, c.WriteLimit, c.PartsLimit, c.KeptMegabytes, c.KeptDays, c.Compact}
+	}
+	if got := limits(newPlace(t, "").load(t)); got != [6]int{10, 5, 100, 512, 30, 92} {
+		t.Error(got)
+	}
+	p := newPlace(t, "read-limit = 20\nwrite-limit = 1\nparts-limit = 7\nkept-megabytes = 9\nkept-days = 60\ncompact = 0\n")
+	p.env["STET_COMPACT"] = "50"
+	if got := limits(p.load(t)); got != [6]int{20, 1, 7, 9, 60, 50} {
+		t.Error(got)
+	}
+	for _, bad := range []string{
+		"read-limit = 0", "read-limit = 1025", "write-limit = -1", "parts-limit = 0", "kept-megabytes = 0", "kept-days = 0", "compact = 9", "compact = 100",
+		"kept-days = 180", "kept-days = 40\naudit-days = 40",
+	} {
+		if _, err := Load(newPlace(t, bad).Source); err == nil || !strings.Contains(err.Error(), strings.Fields(bad)[0]) {
+			t.Errorf("%s: %v", bad, err)
+		}
+	}
+	newPlace(t, "kept-days = 400\naudit-days = 0").load(t)
+	p = newPlace(t, "")
+	p.Workspace = filepath.Join(p.Dir, "tree")
+	p.Dir = p.Workspace
+	write(t, filepath.Join(p.Workspace, ProjectFile), "write-limit = 50\n")
+	if _, err := Load(p.Source); err == nil {
+		t.Error("a project sets write-limit")
+	}
+}

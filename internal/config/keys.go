@@ -78,11 +78,12 @@ const (
 	TryBound    = "try"
 )
 
-// DefaultAuditDays and LeastAuditDays are how long entries of the audit trail are kept. Undo and the outcomes of repeated calls
-// need the entries for as long as replaced versions of files are kept, which is 30 days.
+// How long entries of the audit trail and replaced versions of files are kept. Undo and the outcomes of repeated calls need the
+// entries for longer than the versions.
 const (
 	DefaultAuditDays = 180
 	LeastAuditDays   = 31
+	defaultKeptDays  = 30
 )
 
 // keys is the table. The order is that of the page.
@@ -110,7 +111,7 @@ var keys = []key{
 	},
 	{
 		Name: "by-content", Type: Bool, Default: false,
-		Doc:   "also recognise a read by its result, if its call is not in the request",
+		Doc:   "also recognise a read by its result, if its call is not in the request or names no file",
 		field: func(c *Config) any { return &c.ByContent },
 	},
 	{
@@ -292,6 +293,31 @@ var keys = []key{
 		field: func(c *Config) any { return &c.Rate }, valid: atLeast0("rate is calls a minute, 0 (no limit) or more"),
 	},
 	{
+		Name: "read-limit", Type: Number, Default: 10, UserOnly: true,
+		Doc:   "how many megabytes a file may have that a tool reads whole, 1 to 1024; a read of some lines has no limit. The gateway gives callers without parts 10 at most",
+		field: func(c *Config) any { return &c.ReadLimit }, valid: between("read-limit is megabytes", 1, 1024),
+	},
+	{
+		Name: "write-limit", Type: Number, Default: 5, UserOnly: true,
+		Doc:   "how many megabytes a write may have, 1 to 1024",
+		field: func(c *Config) any { return &c.WriteLimit }, valid: between("write-limit is megabytes", 1, 1024),
+	},
+	{
+		Name: "parts-limit", Type: Number, Default: 100, UserOnly: true,
+		Doc:   "how many megabytes a content may have that comes or goes in parts over the gateway, 1 to 1024",
+		field: func(c *Config) any { return &c.PartsLimit }, valid: between("parts-limit is megabytes", 1, 1024),
+	},
+	{
+		Name: "kept-megabytes", Type: Number, Default: 512, UserOnly: true,
+		Doc:   "how many megabytes of replaced versions of files are kept, which undo needs, 1 or more; backups may have as many",
+		field: func(c *Config) any { return &c.KeptMegabytes }, valid: between("kept-megabytes is megabytes", 1, 1<<20),
+	},
+	{
+		Name: "kept-days", Type: Number, Default: defaultKeptDays, UserOnly: true,
+		Doc:   "how many days these versions are kept, 1 or more, and less than `audit-days`",
+		field: func(c *Config) any { return &c.KeptDays }, valid: between("kept-days is a number of days", 1, 36_500),
+	},
+	{
 		Name: "dedupe", Type: Bool, Default: false, UserOnly: true,
 		Help:  "answer a repeated read of unchanged lines with one line; not with --http",
 		Doc:   "`stet mcp` answers a repeated read of unchanged lines with one line",
@@ -319,6 +345,11 @@ var keys = []key{
 		Help:   "API of the model's endpoint: anthropic, chat or responses (default by the model's name)",
 		Doc:    "the API of the model's endpoint",
 		field:  func(c *Config) any { return &c.API }, valid: checkAPI,
+	},
+	{
+		Name: "compact", Type: Number, Default: 92, UserOnly: true,
+		Doc:   "at how many percent of the model's window stet's own agent asks for a summary: 10 to 99, or 0 for never by itself; room for an answer is kept in any case",
+		field: func(c *Config) any { return &c.Compact }, valid: checkCompact,
 	},
 	{
 		Name: "project-notes", Type: Bool, Default: true,

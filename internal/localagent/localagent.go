@@ -18,6 +18,7 @@ import (
 	"github.com/stet-dev/stet/prices"
 	"github.com/stet-dev/stet/session"
 	"github.com/stet-dev/stet/store"
+	"github.com/stet-dev/stet/tokens/exact"
 	"github.com/stet-dev/stet/workspace"
 )
 
@@ -83,11 +84,15 @@ func Open(ctx context.Context, o Options) (_ *Agent, err error) {
 	}
 	engine := o.Settings.History(o.Dir)
 	engine.Logger = a.Log
+	limits := agent.Limits{Window: o.Window, Compact: float64(o.Settings.Compact) / 100}
+	if o.Settings.Compact == 0 {
+		limits.Compact = -1
+	}
 	agentWith := func(tasks *agent.Agent) *agent.Agent {
 		return &agent.Agent{
 			Model: model, Name: o.Model.Name, Tools: tools, Store: a.Store, Dir: o.Dir, Files: a.Files, Engine: engine,
 			Prompt: agent.Prompt{Variables: told},
-			Limits: agent.Limits{Window: o.Window}, Tasks: tasks, Log: a.Log,
+			Limits: limits, Counter: exact.ForModel(o.Model.Name), Tasks: tasks, Log: a.Log,
 		}
 	}
 	a.Agent = agentWith(nil)

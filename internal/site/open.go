@@ -80,13 +80,19 @@ func (s *Site) openSessions(ctx context.Context) error {
 	return err
 }
 
+// limits returns the limits of the gateway. A frame has room for 10 MB of content, whatever a file may have.
+func (c *Config) limits() gateway.Limits {
+	l := c.Tools.Limits
+	return gateway.Limits{Rate: c.Tools.Rate, Content: int(l.Parts), Whole: int(min(l.Read, 10<<20))}
+}
+
 // openHub makes the gateway, and the handlers of the port.
 func (s *Site) openHub(ctx context.Context) (err error) {
 	c := &s.config
 	s.quotas = &gateway.Quotas{Usual: c.Quota}
 	s.hub, err = gateway.New(gateway.Config{
 		Authority: s.keys, Bus: c.Bus, Queue: s.Queue, Journal: s.journal, AllowedHosts: c.Hosts,
-		Quotas: s.quotas, Limits: gateway.Limits{Rate: c.Tools.Rate}, Memory: c.Answers, Version: c.Version, Log: s.Log,
+		Quotas: s.quotas, Limits: c.limits(), Memory: c.Answers, Version: c.Version, Log: s.Log,
 	})
 	if err != nil {
 		return err

@@ -134,7 +134,7 @@ func (s *Site) undoIn(ctx context.Context, dir string, writes []record.Write, pe
 	if s.Tools != nil && s.Tools.Root.Dir() == dir {
 		tools = s.Tools.Files
 	} else {
-		root, err := toolset.OpenWorkspace(dir, s.config.Tools.State, s.Log)
+		root, err := toolset.OpenWorkspace(dir, s.config.Tools.State, s.config.Tools.Limits, s.Log)
 		if err != nil {
 			return fmt.Errorf("workspace %s: %w", workspace.Quote(dir), err)
 		}
@@ -159,7 +159,7 @@ func (s *Site) disk(ctx context.Context, dir string, paths []string) (map[string
 		root = s.Tools.Root
 	} else {
 		var err error
-		if root, err = toolset.OpenWorkspace(dir, s.config.Tools.State, s.Log); err != nil {
+		if root, err = toolset.OpenWorkspace(dir, s.config.Tools.State, s.config.Tools.Limits, s.Log); err != nil {
 			return nil, err
 		}
 		defer func() { _ = root.Close() }() // it was only read

@@ -2,7 +2,9 @@ package toolset
 
 import (
 	"log/slog"
+	"time"
 
+	"github.com/stet-dev/stet/internal/config"
 	"github.com/stet-dev/stet/workspace"
 )
 
@@ -21,7 +23,27 @@ func agentFiles() []string {
 	}
 }
 
-// OpenWorkspace opens a directory in the way of every command that writes to it.
-func OpenWorkspace(dir, state string, log *slog.Logger) (*workspace.Root, error) {
-	return workspace.Open(dir, workspace.Options{State: state, WriteLimit: writeLimit, Control: agentFiles(), Log: log})
+// Limits are the limits of files. The zero value of each is the default of workspace.Options, which it is a part of.
+type Limits struct {
+	Read, Write, Parts int64 // bytes
+	KeepBytes          int64
+	KeepAge            time.Duration
+}
+
+// LimitsOf returns the configured limits.
+func LimitsOf(c *config.Config) Limits {
+	mb := func(n int) int64 { return int64(n) << 20 }
+	return Limits{
+		Read: mb(c.ReadLimit), Write: mb(c.WriteLimit), Parts: max(mb(c.PartsLimit), mb(c.WriteLimit)),
+		KeepBytes: mb(c.KeptMegabytes), KeepAge: time.Duration(c.KeptDays) * 24 * time.Hour,
+	}
+}
+
+// OpenWorkspace opens a directory in the way of every command that writes to it. What is kept for undo goes by the limits too, so
+// every command must have the same.
+func OpenWorkspace(dir, state string, l Limits, log *slog.Logger) (*workspace.Root, error) {
+	return workspace.Open(dir, workspace.Options{
+		State: state, ReadLimit: l.Read, WriteLimit: l.Write, PartsLimit: l.Parts, KeepBytes: l.KeepBytes, KeepAge: l.KeepAge,
+		Control: agentFiles(), Log: log,
+	})
 }

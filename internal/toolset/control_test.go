@@ -1,14 +1,19 @@
 package toolset
 
 import (
+	"errors"
+	"os"
+	"path/filepath"
 	"testing"
+	"time"
 
+	"github.com/stet-dev/stet/internal/config"
 	"github.com/stet-dev/stet/workspace"
 )
 
 // FILE-13: the agents' own configuration runs programs, so a person is always asked about a write to it, in any letter case.
 func TestAgentFilesAreControl(t *testing.T) {
-	root, err := OpenWorkspace(t.TempDir(), t.TempDir(), nil)
+	root, err := OpenWorkspace(t.TempDir(), t.TempDir(), Limits{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -28,6 +33,36 @@ func TestAgentFilesAreControl(t *testing.T) {
 		}
 		if info, _ := root.Inspect(p); info.Class != want {
 			t.Errorf("%s is %v, want %v", name, info.Class, want)
+		}
+	}
+}
+
+// FILE-8, FILE-9, FILE-15: the configured limits act in the workspace.
+func TestLimits(t *testing.T) {
+	l := LimitsOf(&config.Config{ReadLimit: 2, WriteLimit: 1, PartsLimit: 3, KeptMegabytes: 1, KeptDays: 2})
+	if l.KeepAge != 48*time.Hour || l.KeepBytes != 1<<20 {
+		t.Errorf("%+v", l)
+	}
+	dir := t.TempDir()
+	root, err := OpenWorkspace(dir, t.TempDir(), l, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	if root.WriteLimit() != 1<<20 || root.PartsLimit() != 3<<20 {
+		t.Error(root.WriteLimit(), root.PartsLimit())
+	}
+	for name, size := range map[string]int64{"large": 2<<20 + 1, "small": 2 << 20} {
+		file := filepath.Join(dir, name)
+		if err := errors.Join(os.WriteFile(file, nil, 0o600), os.Truncate(file, size)); err != nil {
+			t.Fatal(err)
+		}
+		p, err := root.Path(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := root.ReadAll(t.Context(), p); errors.Is(err, workspace.ErrTooLarge) != (name == "large") {
+			t.Errorf("%s: %v", name, err)
 		}
 	}
 }

@@ -27,9 +27,6 @@ import (
 	"github.com/stet-dev/stet/workspace"
 )
 
-// writeLimit is the largest file that can be written, in bytes.
-const writeLimit = 5 << 20
-
 // Options configure the tools.
 type Options struct {
 	Policy    policy.Policy
@@ -38,6 +35,7 @@ type Options struct {
 	Dedupe    bool
 	Notify    notify.Config
 	AuditDays int // how long entries of the trail are kept; 0: without limit
+	Limits    Limits
 
 	State   string // the state directory
 	Trail   string // address of the audit trail and the sessions, as in store.Open
@@ -54,7 +52,7 @@ func FromConfig(c *config.Config) (Options, error) {
 	rules, err := c.FilePolicy()
 	return Options{
 		Policy: rules, Suspicion: policy.Suspicion{Do: c.Suspicion}, Rate: c.CallRate(),
-		Dedupe: c.Dedupe, Notify: c.Notify, AuditDays: c.AuditDays,
+		Dedupe: c.Dedupe, Notify: c.Notify, AuditDays: c.AuditDays, Limits: LimitsOf(c),
 	}, err
 }
 
@@ -132,7 +130,7 @@ func (s *Set) openTree(ctx context.Context, dir string, o Options) (err error) {
 	if s.Trail, err = store.Open(opening, o.Trail); err != nil {
 		return fmt.Errorf("audit trail: %w", err)
 	}
-	if s.Root, err = OpenWorkspace(dir, o.State, s.Log); err != nil {
+	if s.Root, err = OpenWorkspace(dir, o.State, o.Limits, s.Log); err != nil {
 		return err
 	}
 	c := filetools.Config{Root: s.Root, Hidden: o.Policy.Hides, Log: s.Log}
