@@ -57,6 +57,15 @@ func of(r rune) kind {
 	return plain
 }
 
+// SkipMark returns a text or a file in UTF-8 without the byte-order mark that it may begin with.
+func SkipMark[T ~string | ~[]byte](text T) T {
+	const mark = "\ufeff"
+	if len(text) >= len(mark) && string(text[:len(mark)]) == mark {
+		return text[len(mark):]
+	}
+	return text
+}
+
 // Has reports whether a text contains something that a reader does not see. Tabs, form feeds and line ends do not count; bytes that
 // are not UTF-8 do.
 func Has(text string) bool {
