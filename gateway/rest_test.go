@@ -40,7 +40,7 @@ func TestPlainHTTP(t *testing.T) {
 		return status, &r, text
 	}
 	const tools = "/v1/sessions/s/tools/"
-	if status, r, text := ask("POST", tools+"read_file", `{"path":"a.txt"}`); status != 200 || !strings.Contains(string(r.Result), "one") || r.CallID == "" {
+	if status, r, text := ask("POST", tools+"read_file", "\ufeff"+`{"path":"a.txt"}`); status != 200 || !strings.Contains(string(r.Result), "one") || r.CallID == "" {
 		t.Error(status, text)
 	}
 	absolute := `{"path":"` + filepath.Join(b.dir, "a.txt") + `"}` // FILE-7

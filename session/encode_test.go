@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"flag"
+	"io"
 	"os"
 	"slices"
 	"strings"
@@ -135,7 +136,7 @@ func TestJSON(t *testing.T) {
 	if err := session.WriteJSON(&out, h.ID(), events); err != nil {
 		t.Fatal(err)
 	}
-	id, read, damaged, err := session.ReadJSON(bytes.NewReader(out.Bytes()))
+	id, read, damaged, err := session.ReadJSON(io.MultiReader(strings.NewReader("\ufeff"), bytes.NewReader(out.Bytes())))
 	if err != nil || id != h.ID() || len(damaged) > 0 {
 		t.Fatal(id, damaged, err)
 	}

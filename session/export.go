@@ -8,6 +8,8 @@ import (
 	"io"
 	"regexp"
 	"time"
+
+	"github.com/stet-dev/stet/internal/invisible"
 )
 
 // exported is the first line of an export. Each later line is an event.
@@ -55,7 +57,7 @@ func ReadJSON(r io.Reader) (id string, events []Event, damaged []Damage, err err
 	in := bufio.NewReader(r)
 	first, err := in.ReadBytes('\n')
 	var head exported
-	if json.Unmarshal(first, &head) != nil || head.Session == "" {
+	if json.Unmarshal(invisible.SkipMark(first), &head) != nil || head.Session == "" {
 		return "", nil, nil, ErrExport
 	}
 	if !plainID.MatchString(head.Session) {
