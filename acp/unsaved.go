@@ -9,6 +9,7 @@ import (
 	sdk "github.com/coder/acp-go-sdk"
 
 	"github.com/stet-dev/stet/internal/diff"
+	"github.com/stet-dev/stet/internal/invisible"
 	"github.com/stet-dev/stet/tool"
 )
 
@@ -64,7 +65,7 @@ func (st *sessionTools) unsaved(ctx context.Context, t *turn, path string) (_ di
 // comparable returns a text without the details that editors do not keep in their buffers: a byte-order mark, the kind of line
 // ends, and a line end after the last line.
 func comparable(text string) string {
-	text = strings.ReplaceAll(strings.TrimPrefix(text, "\ufeff"), "\r\n", "\n")
+	text = strings.ReplaceAll(invisible.SkipMark(text), "\r\n", "\n")
 	if text == "" {
 		return ""
 	}

@@ -41,7 +41,7 @@ func (r *run) finish(p *tool.Plan, res tool.Result) (tool.Result, error) {
 	if !res.Failed() || r.s == nil {
 		return res, r.later(e)
 	}
-	what, begun := r.suspect(res.Code)
+	what, begun := r.suspect(res)
 	if what == "" {
 		return res, r.later(e)
 	}
@@ -134,10 +134,10 @@ func outcome(res tool.Result, err error) string {
 }
 
 // suspect counts a refused call, and returns the name of the limit that it exceeded. It does not count a person's refusal, or a
-// refusal that asks the session to read a file first.
-func (r *run) suspect(code tool.Code) (what string, begun *suspension) {
-	if r.by != "tool" && (r.decision != "denied" || r.by == "policy unread" || r.by == "policy stale") {
+// refusal that asks the session to read a file first, or a path that is written in another form and stays in the workspace. (FILE-7)
+func (r *run) suspect(res tool.Result) (what string, begun *suspension) {
+	if res.Code == tool.InvalidPath && !res.Outside || r.by != "tool" && (r.decision != "denied" || r.by == "policy unread" || r.by == "policy stale") {
 		return "", nil
 	}
-	return r.s.count(r.h.Suspicion, code, time.Now())
+	return r.s.count(r.h.Suspicion, res.Code, time.Now())
 }

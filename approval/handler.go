@@ -27,6 +27,10 @@ type Handler struct {
 	Journal  *record.Journal // nil: no record
 	Root     string          // the workspace's absolute path, for the audit trail
 
+	// Relative returns the path of a call relative to Root, as far as that is known without planning it. Calls that touch the same
+	// files are kept in order by it. nil: the path as it is.
+	Relative func(path string) string
+
 	// Version returns the content hash of a file now, or "" if there is no file. It decides whether a write without a recorded
 	// outcome was done (tool.Call.Once). nil: this is not known.
 	Version func(ctx context.Context, path string) (string, error)

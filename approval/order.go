@@ -97,10 +97,10 @@ func within(name, dir string) bool {
 	return dir == "." || strings.HasPrefix(name, dir) && (len(name) == len(dir) || name[len(dir)] == '/')
 }
 
-// clean returns a call's path relative to the root, without looking at the disk; "." if the call names no path.
-func clean(name, root string) string {
-	if root != "" && within(name, root) {
-		name = name[len(root):]
+// clean returns a call's path relative to the root; "." if the call names no path.
+func (h *Handler) clean(name string) string {
+	if h.Relative != nil {
+		name = h.Relative(name)
 	}
 	if name = path.Clean("/" + name)[1:]; name == "" {
 		return "."

@@ -57,7 +57,7 @@ func (h *Handler) start(c tool.Call, t tool.Tool) *run {
 	if t != nil {
 		s := t.Spec()
 		c.Name = s.Name // rules and the trail use the tool's name, not an alias
-		touched, writes = clean(r.path, h.Root), !s.ReadOnly
+		touched, writes = h.clean(r.path), !s.ReadOnly
 	}
 	r.c = c
 	r.place = h.order.enter(lane{sessionLane, c.Session}, touched, writes)

@@ -60,7 +60,9 @@ func (f *fileTool) Plan(ctx context.Context, c tool.Call) (*tool.Plan, error) {
 	}
 	path, err := f.root.Path(args.Path)
 	if err != nil {
-		return f.done(c, "", tool.InvalidPath, err.Error()), nil
+		p := f.done(c, "", tool.InvalidPath, err.Error())
+		p.Done.Outside = true
+		return p, nil
 	}
 	if f.write {
 		return f.plan(ctx, c, path, []byte(args.Content))

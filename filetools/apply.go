@@ -25,7 +25,14 @@ type writeData struct {
 // unchanged is the plan of a write that would change nothing.
 func (q *toolCall) unchanged(w *pendingWrite) *tool.Plan {
 	none, name := int64(0), w.t.Path.String()
-	notes := append(w.tell, "the file holds this content already")
+	why := "the file holds this content already"
+	switch {
+	case w.byPerson:
+		why = "the content was edited by a person before it was approved; the file holds it already"
+	case w.base.version != w.now.version && w.text != w.asked:
+		why = "the file holds this change already; nothing was written"
+	}
+	notes := append(w.tell, why)
 	return q.done(func() string {
 		q.edited(name, w.now.version, w.now.info, w.partly, q.began)
 		return encode(operation{Success: true, BytesWritten: &none, Data: writeData{
@@ -48,10 +55,7 @@ func (q *toolCall) apply(ctx context.Context, p *tool.Plan, w *pendingWrite) (to
 	began, name, mode := q.cfg.Now(), w.t.Path.String(), w.mode
 	mode.Agreed = agreed(p)
 	done, err := q.writeBytes(ctx, w.t.Path, w.data, workspace.Version(p.Before), mode)
-	// Another program may have written the same bytes meanwhile. Then this call has
-	// written nothing: there is nothing to record and nothing to undo.
-	already := err == nil && done.Unchanged && done.Was != workspace.Version(p.Before)
-	if already || outdated(err) {
+	if outdated(err) {
 		return tool.Result{}, fmt.Errorf("write %s: %w", workspace.Quote(name), tool.ErrChanged)
 	}
 	if err != nil {
@@ -67,11 +71,11 @@ func (q *toolCall) apply(ctx context.Context, p *tool.Plan, w *pendingWrite) (to
 	for _, l := range done.Lost {
 		out.Notes = append(out.Notes, "not kept: "+l)
 	}
-	if w.isEdit() {
+	if w.isEdit {
 		out.Diff = cut(p.Diff.Text(), maxDiff)
 	}
 	out.Asked = w.askedToWritten()
-	if w.text != w.asked && !p.Has(tool.Merged) {
+	if w.byPerson {
 		out.Notes = append(out.Notes, "the content was edited by a person before it was approved")
 	}
 	n := done.Bytes
@@ -79,8 +83,18 @@ func (q *toolCall) apply(ctx context.Context, p *tool.Plan, w *pendingWrite) (to
 	return q.textResult(text), nil
 }
 
-// writeBytes writes a file, in parts where it is larger than WriteLimit.
+// writeBytes writes a file, in parts where it is larger than WriteLimit. Where another
+// program has written the same bytes meanwhile, the error is ErrChanged: this call has
+// written nothing, so there is nothing to record and nothing to undo.
 func (q *toolCall) writeBytes(ctx context.Context, p workspace.Path, data []byte, was workspace.Version, mode workspace.WriteMode) (workspace.Written, error) {
+	w, err := q.writeAnyBytes(ctx, p, data, was, mode)
+	if err == nil && w.Unchanged && w.Was != was {
+		err = workspace.ErrChanged
+	}
+	return w, err
+}
+
+func (q *toolCall) writeAnyBytes(ctx context.Context, p workspace.Path, data []byte, was workspace.Version, mode workspace.WriteMode) (workspace.Written, error) {
 	if int64(len(data)) <= q.root.WriteLimit() {
 		return q.root.Write(ctx, p, data, was, mode)
 	}

@@ -64,7 +64,7 @@ func (f *fileTool) Plan(ctx context.Context, c tool.Call) (*tool.Plan, error) {
 	q.ses.spend(f.t.cfg.Dedupe.tokens(string(c.Arguments)))
 	args, err := q.arguments()
 	if err == nil {
-		q.args, q.path = args, args.str("path")
+		q.args, q.path = args, f.t.relative(c, args.str("path"))
 		var p *tool.Plan
 		if p, err = f.def.plan(ctx, q); err == nil {
 			return p, nil
@@ -77,10 +77,19 @@ func (f *fileTool) Plan(ctx context.Context, c tool.Call) (*tool.Plan, error) {
 func (f *fileTool) Refuse(c tool.Call, code tool.Code, message string) tool.Result {
 	q := f.t.newCall(f.def, c)
 	if args, err := f.def.params.parse(c.Arguments); err == nil {
-		q.path = args.str("path")
+		q.path = f.t.relative(c, args.str("path"))
 	}
 	r, _ := q.failed(&failure{code: code, message: message, verbatim: true})
 	return r
+}
+
+// relative returns the path of a call as workspace.Root.Path takes it, if the call may
+// give it in another form.
+func (t *Tools) relative(c tool.Call, path string) string {
+	if c.Relative || t.cfg.Relative {
+		return path
+	}
+	return t.root.Relative(path)
 }
 
 // done is a plan with nothing to apply. text is called when the result is handed to
@@ -133,7 +142,7 @@ func (q *toolCall) failed(err error) (tool.Result, error) {
 		words = failOperation
 	}
 	r := q.textResult(words(q, f))
-	r.Code = f.code
+	r.Code, r.Outside = f.code, f.cause != nil && f.cause.Outside
 	return r, nil
 }
 

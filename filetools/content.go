@@ -60,18 +60,23 @@ func (q *toolCall) current(ctx context.Context, t *workspace.Target, asked works
 	}
 	now := newContent(c.Version, c.Data, asked)
 	now.info = c.Info
+	if q.options.convert {
+		now.asFound()
+	}
 	return now, nil
 }
 
 // readToWrite reads what the target holds now, in the encoding that was asked for, or
 // else in the one in which the session last read or wrote the file.
-func (q *toolCall) readToWrite(ctx context.Context, t *workspace.Target) (*content, error) {
+func (q *toolCall) readToWrite(ctx context.Context, t *workspace.Target, whole bool) (*content, error) {
 	if err := q.takeEncoding(); err != nil {
 		return nil, err
 	}
-	if e, known := q.ses.encoding(t.Path.String()); known && !q.options.asked {
+	e, known := q.ses.encoding(t.Path.String())
+	if known && !q.options.asked {
 		q.options.encoding = e
 	}
+	q.options.convert = whole && !(known && e == q.options.encoding)
 	return q.current(ctx, t, q.options.encoding)
 }
 
@@ -79,7 +84,7 @@ func (q *toolCall) readToWrite(ctx context.Context, t *workspace.Target) (*conte
 // it is valid so. The encoding that a write asks for is the one that the file is
 // to have, which may be another one than it has.
 func (c *content) asFound() {
-	if c.data == nil {
+	if c.data == nil || c.enc.Stateful() && c.unreadable == nil && c.text != string(c.data) { // its bytes are ASCII too
 		return
 	}
 	if text, enc, err := decode(c.data, workspace.Encoding{}); err == nil {

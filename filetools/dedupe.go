@@ -105,6 +105,7 @@ const (
 type readOptions struct {
 	encoding workspace.Encoding
 	asked    bool // an encoding was given
+	convert  bool // a whole file may be in another encoding than the one in which it is written
 }
 
 // showing is what a read is going to show.

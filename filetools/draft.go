@@ -5,8 +5,10 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/stet-dev/stet/internal/diff"
+	"github.com/stet-dev/stet/internal/edit"
 	"github.com/stet-dev/stet/internal/invisible"
 	"github.com/stet-dev/stet/tool"
 	"github.com/stet-dev/stet/workspace"
@@ -15,32 +17,23 @@ import (
 // draft is the text that a file is to hold, from the model, or from a person who
 // changed what the model wants.
 type draft struct {
-	kind  draftKind
 	text  string              // the text that the file is to hold
 	asked string              // the text that the model asked for
 	base  *content            // what text was made from
 	note  tool.Note           // why base is not all that the session saw, "" where it is
 	mode  workspace.WriteMode // as the call asks; what a person agrees to is added
 	tell  []string            // what the model has to be told
+	edits []edit.Edit         // that made text
 
+	isEdit   bool // of a part of the file, not of all of it
 	partly   bool // an edit of a file that the session does not know whole
 	byPerson bool // a person changed the text
+	marked   bool // the text came with a byte-order mark
 }
-
-// draftKind says how much of the file a draft replaces.
-type draftKind int
-
-const (
-	wholeFile    draftKind = iota // write_file: all of it
-	exactEdit                     // edit_file: bytes outside of the edits must not change
-	approvedEdit                  // edit_file, planned again from the text that was approved
-)
-
-func (d *draft) isEdit() bool { return d.kind != wholeFile }
 
 // baseOn makes content that the session does not know, or not all of, the base.
 func (d *draft) baseOn(c *content, why tool.Note) {
-	d.base, d.note, d.partly = c, why, d.isEdit()
+	d.base, d.note, d.partly = c, why, d.isEdit
 }
 
 // largeDiff is the size, in bytes, from which a diff cannot be shown whole.
@@ -59,6 +52,10 @@ type pendingWrite struct {
 // plan makes the plan that turns what the target holds now into the draft, merged
 // with what was written to the file since the base of the draft. (FILE-15)
 func (q *toolCall) plan(t workspace.Target, now *content, d draft) (*tool.Plan, error) {
+	if text := invisible.SkipMark(d.text); text != d.text && !(d.isEdit && strings.HasPrefix(d.base.text, "\ufeff")) {
+		d.text, d.marked = text, true
+		d.asked = invisible.SkipMark(d.asked)
+	}
 	w := &pendingWrite{draft: d, t: t, now: now}
 	notes, err := q.prepare(w)
 	if err != nil {
@@ -101,7 +98,7 @@ func (q *toolCall) prepare(w *pendingWrite) ([]tool.Note, error) {
 		notes = append(notes, w.note)
 	}
 	if w.base.version != now.version {
-		merged, err := q.merge(&w.t, w.base, now, w.text)
+		merged, err := q.merge(&w.t, w.base, now, w.text, !w.isEdit)
 		if err != nil {
 			return nil, err
 		}
@@ -109,14 +106,19 @@ func (q *toolCall) prepare(w *pendingWrite) ([]tool.Note, error) {
 		w.tell = append(w.tell, "merged with what "+q.who(w.t.Path.String(), now.version)+" has changed")
 	}
 	var err error
-	if w.enc, err = q.encodingFor(&w.t, now, w.kind == exactEdit); err != nil {
+	if w.enc, err = q.encodingFor(&w.t, now, w.isEdit); err != nil {
 		return nil, err
+	}
+	if w.marked {
+		if w.enc = w.enc.WithBOM(true); !w.enc.BOM() {
+			return nil, fail(tool.EncodingError, w.enc.String()+" has no byte-order mark; leave it out")
+		}
 	}
 	if w.t.Exists() && now.unreadable == nil && w.enc != now.enc {
 		notes = append(notes, tool.Reencoded)
 		w.tell = append(w.tell, fmt.Sprintf("the whole file is written in %s; it was in %s", encodingName(w.enc), encodingName(now.enc)))
 	}
-	if w.data, err = reencode(now, w.text, w.enc, w.kind == exactEdit); err != nil {
+	if w.data, err = reencode(now, w.text, w.enc, w.edits); err != nil {
 		return nil, err
 	}
 	return notes, q.checkSize(len(w.data))
@@ -169,11 +171,8 @@ func (q *toolCall) replanned(ctx context.Context, base *content, approved []byte
 		return q.def.plan(ctx, q)
 	}
 	d.text, d.base, d.tell = string(approved), base, nil
-	if d.isEdit() {
-		d.kind = approvedEdit
-	}
 	p, err := q.plan(t, now, d)
-	if err == nil && d.isEdit() && len(base.data) > 0 && bytes.HasPrefix(now.data, base.data) {
+	if err == nil && d.isEdit && len(base.data) > 0 && bytes.HasPrefix(now.data, base.data) {
 		p.Grown = string(base.version)
 	}
 	return p, err

@@ -4,8 +4,10 @@ import (
 	"context"
 	_ "embed"
 	"errors"
+	"strings"
 
 	"github.com/stet-dev/stet/internal/edit"
+	"github.com/stet-dev/stet/internal/invisible"
 	"github.com/stet-dev/stet/tool"
 	"github.com/stet-dev/stet/workspace"
 )
@@ -45,14 +47,19 @@ func planEditFile(ctx context.Context, q *toolCall) (*tool.Plan, error) {
 	if !t.Exists() {
 		return nil, fail(tool.FileNotFound, "the file does not exist; use write_file to make it")
 	}
-	now, err := q.readToWrite(ctx, &t)
+	now, err := q.readToWrite(ctx, &t, false)
 	if err != nil {
 		return nil, err
 	}
 	if now.unreadable != nil {
 		return nil, now.unreadable
 	}
-	d := draft{kind: exactEdit, mode: workspace.WriteMode{Backup: true}}
+	for i, e := range edits {
+		if now.enc.BOM() && !strings.Contains(now.text, "\ufeff") { // the mark is no part of the text
+			edits[i].Old, edits[i].New = invisible.SkipMark(e.Old), invisible.SkipMark(e.New)
+		}
+	}
+	d := draft{isEdit: true, edits: edits, mode: workspace.WriteMode{Backup: true}}
 	stale := q.baseOnSeen(&d, &t, now)
 	if stale != nil {
 		d.baseOn(now, tool.Stale)

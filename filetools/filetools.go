@@ -38,6 +38,10 @@ type Config struct {
 	// none.
 	Hidden func(path string) bool
 
+	// Relative refuses absolute paths, also those that lead into the workspace, for
+	// every call as tool.Call.Relative does for one. (FILE-7)
+	Relative bool
+
 	// Dedupe answers a repeated read with one line. Nil: every read is
 	// answered in full. (TRK-8, TRK-10)
 	Dedupe *Dedupe

@@ -51,7 +51,7 @@ func (t *Tools) Stage(c tool.Call) (tool.Staged, error) {
 	var named struct{ Path string }
 	p, err := t.root.Path(".")
 	if json.Unmarshal(c.Arguments, &named) == nil {
-		if there, wrong := t.root.Path(named.Path); wrong == nil { // else the call fails by it
+		if there, wrong := t.root.Path(t.relative(c, named.Path)); wrong == nil { // else the call fails by it
 			p = there
 		}
 	}

@@ -8,8 +8,10 @@ import (
 	"github.com/stet-dev/stet/workspace"
 )
 
-// merge merges a text that was made from base with what the file holds now.
-func (q *toolCall) merge(t *workspace.Target, base, now *content, text string) (string, error) {
+// merge merges a text that was made from base with what the file holds now. A whole
+// file of which the merge would write nothing is an error: its text is not what the file
+// holds, and writing it would take back what the other program did. (FILE-15)
+func (q *toolCall) merge(t *workspace.Target, base, now *content, text string, whole bool) (string, error) {
 	switch {
 	case now.version == "" && !t.Exists():
 		return "", q.stale(t, now, "")
@@ -17,7 +19,11 @@ func (q *toolCall) merge(t *workspace.Target, base, now *content, text string) (
 		return "", q.stale(t, now, "and cannot be merged")
 	}
 	m := merge3.Merge(base.text, text, now.text, merge3.Options{Ours: "this write", Theirs: "on disk"})
-	if m.Conflicts == 0 {
+	switch {
+	case m.Conflicts > 0:
+	case whole && m.Text == now.text && text != now.text:
+		return "", q.stale(t, now, "and this write would only take that change back")
+	default:
 		return m.Text, nil
 	}
 	f := q.stale(t, now, fmt.Sprintf("in the same place (%d conflicts)", m.Conflicts))

@@ -43,7 +43,7 @@ const oneEdit = `{"path":"a","edits":[{"old_text":"line %d\n","new_text":"LINE %
 // If a session makes several calls to one file at once, the result is the same as if it made them one after another. (FILE-15)
 func TestCallsOfOneTurn(t *testing.T) {
 	b := newBench(t, Config{}, workspace.Options{})
-	h := &approval.Handler{Tools: &b.set, Rate: -1, Root: b.dir, Policy: &policy.Policy{Unattended: true}}
+	h := &approval.Handler{Tools: &b.set, Rate: -1, Root: b.dir, Relative: b.root.Relative, Policy: &policy.Policy{Unattended: true}}
 	var text strings.Builder
 	for i := 10; i < 30; i++ {
 		fmt.Fprintf(&text, "line %d\n", i)
@@ -81,7 +81,7 @@ func TestCallsOfOneTurnAsked(t *testing.T) {
 	b.put("a", "line 1\nline 2\nline 3\n")
 	var mu sync.Mutex
 	asked, both := 0, make(chan struct{})
-	h := &approval.Handler{Tools: &b.set, Rate: -1, Root: b.dir, Approver: person(func(q approval.Question) approval.Answer {
+	h := &approval.Handler{Tools: &b.set, Rate: -1, Root: b.dir, Relative: b.root.Relative, Approver: person(func(q approval.Question) approval.Answer {
 		mu.Lock()
 		if asked++; asked == 3 {
 			close(both)
@@ -107,7 +107,7 @@ func TestEditedMeanwhile(t *testing.T) {
 	b := newBench(t, Config{}, workspace.Options{})
 	b.put("a", "line 1\nline 2\nline 3\nline 4\nline 5\n")
 	var h *approval.Handler
-	h = &approval.Handler{Tools: &b.set, Rate: -1, Root: b.dir, Approver: person(func(q approval.Question) approval.Answer {
+	h = &approval.Handler{Tools: &b.set, Rate: -1, Root: b.dir, Relative: b.root.Relative, Approver: person(func(q approval.Question) approval.Answer {
 		switch {
 		case strings.Contains(q.Diff.Text(), "+LINE 1") && q.Again == 0:
 			together(t, h, toCall("edit_file", oneEdit, 5))

@@ -1,118 +1,88 @@
 package filetools
 
 import (
-	"bytes"
+	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/stet-dev/stet/internal/diff"
-	"github.com/stet-dev/stet/tool"
+	"github.com/stet-dev/stet/internal/edit"
 	"github.com/stet-dev/stet/workspace"
 )
 
-// reencode returns the bytes of a text that replaces the text of a file. Lines that the
-// old text has too keep their bytes, however they were encoded. With exact a changed
-// line is refused if its encoding could not give back its old bytes. (FILE-16)
-func reencode(old *content, text string, enc workspace.Encoding, exact bool) ([]byte, error) {
-	if enc.String() == "utf-8" || old.version == "" || old.unreadable != nil || old.enc != enc {
+// reencode returns the bytes of a text that replaces the text of a file. What the old
+// text has too keeps its bytes, however they were encoded; of the edits that made the
+// text, all that is outside of what they matched. (FILE-16)
+func reencode(old *content, text string, enc workspace.Encoding, edits []edit.Edit) ([]byte, error) {
+	if enc.OneForm() || old.version == "" || old.unreadable != nil || old.enc.WithBOM(false) != enc.WithBOM(false) {
 		return enc.Encode(text)
 	}
-	raw, ok := rawLines(old.data, enc)
-	was := splitLines(old.text)
-	if !ok || len(raw) != len(was) {
-		return reencodeWhole(old, text, enc, exact)
-	}
-	inside := enc.WithBOM(false)
-	head, err := enc.Encode("")
-	if err != nil {
-		return nil, err
-	}
-	out := append([]byte(nil), head...)
-	at := 0 // lines of the old text done
-	keep := func(to int) {
-		for ; at < to; at++ {
-			out = append(out, raw[at]...)
+	var pieces []workspace.Piece
+	if r, err := edit.Apply([]byte(old.text), edits); err == nil && string(r.Data) == text {
+		for _, s := range r.Spans {
+			pieces = append(pieces, workspace.Piece{Start: s.Start, End: s.End, New: text[s.NewStart:s.NewEnd]})
 		}
+	} else {
+		pieces = changedPieces(old.text, text)
 	}
-	for _, h := range diff.Lines(old.text, text, diff.Options{Context: -1}).Hunks {
-		start := h.OldStart - 1
+	return enc.Splice(old.data, old.text, pieces)
+}
+
+// changedPieces are the characters in which two texts differ.
+func changedPieces(old, text string) []workspace.Piece {
+	var pieces []workspace.Piece
+	lines, aligner, numbers := lineStarts(old), diff.Aligner{Work: diff.MaxWork}, map[rune]int32{}
+	number := func(s string) (all []int32) {
+		for _, r := range s {
+			if _, ok := numbers[r]; !ok {
+				numbers[r] = int32(len(numbers))
+			}
+			all = append(all, numbers[r])
+		}
+		return all
+	}
+	for _, h := range diff.Lines(old, text, diff.Options{Context: -1}).Hunks {
+		first := h.OldStart - 1
 		if h.OldLines == 0 {
-			start = h.OldStart
+			first = h.OldStart
 		}
-		keep(start)
-		if exact {
-			for i := start; i < start+h.OldLines; i++ {
-				if same, err := inside.Encode(was[i]); err != nil || !bytes.Equal(same, raw[i]) {
-					return nil, notCanonical(enc)
-				}
-			}
-		}
-		at = start + h.OldLines
+		from := lines[first]
+		was := old[from:lines[first+h.OldLines]]
+		var b strings.Builder
 		for _, l := range h.Lines {
-			if l.Kind != diff.Added {
-				continue
+			if l.Kind == diff.Added {
+				b.WriteString(l.Text)
 			}
-			b, err := inside.Encode(l.Text)
-			if err != nil {
-				return nil, err
-			}
-			out = append(out, b...)
+		}
+		now, i, j, runesI, runesJ := b.String(), 0, 0, 0, 0
+		x, y := number(was), number(now)
+		for _, c := range aligner.Align(x, y, len(numbers)) {
+			i, j = i+width(was[i:], c.A0-runesI), j+width(now[j:], c.B0-runesJ)
+			endI, endJ := i+width(was[i:], c.A1-c.A0), j+width(now[j:], c.B1-c.B0)
+			pieces = append(pieces, workspace.Piece{Start: from + i, End: from + endI, New: now[j:endJ]})
+			i, j, runesI, runesJ = endI, endJ, c.A1, c.B1
 		}
 	}
-	keep(len(raw))
-	return out, nil
+	return pieces
 }
 
-func notCanonical(enc workspace.Encoding) *failure {
-	return fail(tool.EncodingError, "the place of the edit has bytes that "+enc.String()+" can write in several ways; write the whole file")
+// width is the length of the first n characters of s, in bytes.
+func width(s string, n int) int {
+	size := 0
+	for range n {
+		_, one := utf8.DecodeRuneInString(s[size:])
+		size += one
+	}
+	return size
 }
 
-// reencodeWhole is for files that cannot be split into lines by their bytes.
-func reencodeWhole(old *content, text string, enc workspace.Encoding, exact bool) ([]byte, error) {
-	if exact {
-		if same, err := enc.Encode(old.text); err != nil || !bytes.Equal(same, old.data) {
-			return nil, notCanonical(enc)
-		}
+// lineStarts are the places where the lines of a text begin, and its end.
+func lineStarts(text string) []int {
+	starts := []int{0}
+	for _, line := range splitLines(text) {
+		starts = append(starts, starts[len(starts)-1]+len(line))
 	}
-	return enc.Encode(text)
+	return starts
 }
 
-// rawLines splits a file's bytes after each line feed, the byte-order mark left
-// out.
-func rawLines(data []byte, enc workspace.Encoding) ([][]byte, bool) {
-	nl, err := enc.EncodePart("\n")
-	if err != nil || len(nl) == 0 {
-		return nil, false
-	}
-	mark, err := enc.Encode("")
-	if err != nil || !bytes.HasPrefix(data, mark) {
-		return nil, false
-	}
-	data = data[len(mark):]
-	var out [][]byte
-	start := 0
-	for at := 0; at+len(nl) <= len(data); at += len(nl) {
-		if len(nl) == 1 {
-			i := bytes.IndexByte(data[at:], nl[0])
-			if i < 0 {
-				break
-			}
-			at += i
-		} else if !bytes.Equal(data[at:at+len(nl)], nl) {
-			continue
-		}
-		out = append(out, data[start:at+len(nl)])
-		start = at + len(nl)
-	}
-	if start < len(data) {
-		out = append(out, data[start:])
-	}
-	return out, true
-}
-
-func splitLines(text string) []string {
-	all := strings.SplitAfter(text, "\n")
-	if all[len(all)-1] == "" {
-		all = all[:len(all)-1]
-	}
-	return all
-}
+func splitLines(text string) []string { return slices.Collect(strings.Lines(text)) }

@@ -194,7 +194,7 @@ func (q *toolCall) undo(ctx context.Context, p *tool.Plan, todo []restore) (tool
 		back := i
 		for back > 0 {
 			d := todo[back-1]
-			if _, e := q.put(context.WithoutCancel(ctx), p, d.t, d.from, d.to.version); e != nil {
+			if w, e := q.put(context.WithoutCancel(ctx), p, d.t, d.from, d.to.version); e != nil && !w.Unchanged {
 				break
 			}
 			back--

@@ -17,6 +17,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/stet-dev/stet/internal/invisible"
 	"github.com/stet-dev/stet/internal/literal"
 	"github.com/stet-dev/stet/tool"
 	"github.com/stet-dev/stet/workspace"
@@ -203,7 +204,7 @@ func (s *search) read(open func() (io.ReadCloser, workspace.Info, error)) ([]byt
 // without reports whether nothing in a file matches, where that can be told without decoding it and splitting
 // it into lines. That holds for UTF-8 with line feeds alone.
 func (s *search) without(data []byte) bool {
-	return !s.byLine && bytes.IndexByte(data, '\r') < 0 && !bytes.HasPrefix(data, []byte("\xef\xbb\xbf")) &&
+	return !s.byLine && bytes.IndexByte(data, '\r') < 0 && len(invisible.SkipMark(data)) == len(data) &&
 		utf8.Valid(data) && !workspace.Binary(data) && !s.match(data)
 }
 

@@ -21,8 +21,8 @@ func (q *toolCall) baseOnSeen(d *draft, t *workspace.Target, now *content) error
 		d.baseOn(now, tool.PartRead)
 		return nil
 	}
-	d.base, d.partly = now, d.isEdit() && !f.Whole
-	if !f.Whole && !d.isEdit() {
+	d.base, d.partly = now, d.isEdit && !f.Whole
+	if !f.Whole && !d.isEdit {
 		d.note = tool.PartRead
 	}
 	if f.Version == now.version {
@@ -32,7 +32,11 @@ func (q *toolCall) baseOnSeen(d *draft, t *workspace.Target, now *content) error
 	if err != nil {
 		return q.stale(t, now, "and what was read is not kept any more")
 	}
-	if d.base = newContent(f.Version, data, now.enc); d.base.unreadable != nil {
+	d.base = newContent(f.Version, data, now.enc)
+	if q.options.convert {
+		d.base.asFound()
+	}
+	if d.base.unreadable != nil {
 		return q.stale(t, now, "and cannot be merged")
 	}
 	return nil

@@ -89,6 +89,56 @@ func TestWhatIsNotTracked(t *testing.T) {
 	}
 }
 
+// TRK-12: a write that fails when it is done does not invalidate, whatever it fails by. TRK-7: every own write does, also one that puts
+// back what was shown before.
+func TestWhatInvalidates(t *testing.T) {
+	for _, name := range []string{"write_file", "edit_file", "undo", "undo of a new file"} {
+		b := newBench(t, Config{Dedupe: &Dedupe{}}, workspace.Options{})
+		k := b.tools.Tracker("one")
+		b.put("a", "1\n")
+		if name == "undo of a new file" {
+			b.other("rm a")
+		}
+		b.op("write_file", `{"path":"a","content":"2\n"}`) // write 1
+		b.op("read_file", `{"path":"a"}`)
+		call, a := name, `{"write":1}`
+		switch name {
+		case "write_file":
+			a = `{"path":"a","content":"3\n"}`
+		case "edit_file":
+			a = `{"path":"a","edits":[{"old_text":"2","new_text":"3"}]}`
+		case "undo of a new file":
+			call = "undo"
+		}
+		for _, fails := range []func(){ // between the plan and the write
+			func() { b.other("rm a"); b.other("mkdir a") },
+			func() { b.put("a", "9\n") },
+		} {
+			b.between = fails
+			if o := b.op(call, a); o.Success {
+				t.Errorf("%s: %+v", name, o)
+			}
+			_ = os.Remove(b.file("a"))
+			b.put("a", "2\n")
+			f, _ := k.File("a", workspace.Stamp{})
+			if k.ReadCount("a") == 0 || !f.EditedAt.Before(f.ReadAt) {
+				t.Errorf("%s that failed invalidates: %+v", name, f)
+			}
+			if o := b.op("read_file", `{"path":"a"}`); o.Data["unchanged"] != true {
+				t.Errorf("%s that failed invalidates: %q", name, o.text())
+			}
+			b.op("read_file", `{"path":"a"}`) // full again, as the agent insists
+		}
+		if o := b.op(call, a); !o.Success || k.HasBeenRead("a") {
+			t.Errorf("%s does not invalidate: %+v", name, o)
+		}
+		b.put("a", "2\n") // what was shown before
+		if o := b.op("read_file", `{"path":"a"}`); o.text() != "2\n" {
+			t.Errorf("read after %s: %q", name, o.text())
+		}
+	}
+}
+
 // TRK-10: lines count as visible until more tokens than the budget were sent after them.
 func TestDedupeBudget(t *testing.T) {
 	b := newBench(t, Config{Dedupe: &Dedupe{Budget: 1000, Count: func(s string) int { return len(s) / 4 }}}, workspace.Options{})

@@ -60,6 +60,15 @@ func TestUndoRemovesDirs(t *testing.T) {
 	b.has("x/z/f", false)
 	b.has("x/z/foreign", true)
 
+	for _, name := range []string{".github/workflows/ci.yml", ".vscode/tasks.json", "sub/.husky/_/pre-commit", "Makefile.d/.mvn/jvm.config"} {
+		create(name)
+	}
+	b.put(".github/CODEOWNERS", "x")
+	undo(`{"all":true}`)
+	for name, want := range map[string]bool{".github/workflows": false, ".github": true, ".vscode": false, "sub": false, "Makefile.d": false} {
+		b.has(name, want)
+	}
+
 	if err := os.Mkdir(b.file("empty"), 0o755); err != nil {
 		t.Fatal(err)
 	}

@@ -36,15 +36,13 @@ func planWriteFile(ctx context.Context, q *toolCall) (*tool.Plan, error) {
 	if err := q.checkSize(len(d.text)); err != nil {
 		return nil, err
 	}
-	now, err := q.readToWrite(ctx, &t)
+	now, err := q.readToWrite(ctx, &t, true)
 	if err != nil {
 		return nil, err
 	}
 	if err := q.baseOnSeen(&d, &t, now); err != nil {
 		return nil, err
 	}
-	now.asFound()
-	d.base.asFound()
 	if now.unreadable == nil && allCRLF(now.text) && !strings.Contains(d.text, "\r\n") && strings.Contains(d.text, "\n") {
 		d.text = strings.ReplaceAll(d.text, "\n", "\r\n")
 		d.asked = d.text

@@ -288,9 +288,66 @@ func TestOddBytesStay(t *testing.T) {
 	if got := b.get("a"); got != odd+"\x95\x5c\n"+odd {
 		t.Errorf("%q", got)
 	}
+	// In a line that has them too.
 	o := b.op("edit_file", args("path", "a", "edits", []any{map[string]any{"old_text": "IBM", "new_text": "x", "all": true}}))
-	if o.code != tool.EncodingError || b.get("a") != odd+"\x95\x5c\n"+odd {
+	if want := strings.ReplaceAll(odd, "IBM", "x"); !o.Success || b.get("a") != want+"\x95\x5c\n"+want || o.Data["encoding"] != "shift_jis" {
 		t.Errorf("%+v %q", o, b.get("a"))
+	}
+}
+
+// FILE-16: where a character has two forms in bytes, or escape sequences give bytes their meaning, an edit, a merge and a new whole
+// text change no byte of the characters that stay.
+func TestNoByteOutsideTheEditChanges(t *testing.T) {
+	b := newBench(t, Config{}, workspace.Options{})
+	const esc = "\x1b"
+	for i, c := range []struct{ enc, file, old, new, want string }{
+		{"cp932", "\x81\xca \xee\xf9 \xfa\x54 A \xfa\x5b\n", "A", "B", "\x81\xca \xee\xf9 \xfa\x54 B \xfa\x5b\n"},
+		{"cp932", "\xfa\x54\x81\xca\n", "\uffe2\n", "\uffe2.\n", "\xfa\x54\x81\xca.\n"}, // the first one is the same character
+		{"euc-jp", "\xad\xe2 A\xfc\xe2 \x8f\xa2\xb7\n", "A", "表", "\xad\xe2 \xc9\xbd\xfc\xe2 \x8f\xa2\xb7\n"},
+		{"big5", "\xa2\xcc\xa4\xdd A \xa1\xc3\n", "A", "許", "\xa2\xcc\xa4\xdd \xb3\x5c \xa1\xc3\n"},
+		{"big5", "\x88\x62A\xa1\xa4\n", "A", "", "\x88\x62\xa1\xa4\n"}, // two characters for one sequence
+		{"gbk", "\x80 A \xa2\xe3\n", "A", "你", "\x80 \xc4\xe3 \xa2\xe3\n"},
+		{"gb18030", "\x80\xa2\xe3A\xa8\xbf\n", "A", "𠀀", "\x80\xa2\xe3\x95\x32\x82\x36\xa8\xbf\n"},
+		{"euc-kr", "\xb0\xa1A\x81\x41\n", "A", "나", "\xb0\xa1\xb3\xaa\x81\x41\n"},
+		{"iso-2022-jp", esc + "$@F|" + esc + "(Jx A" + esc + "$BF|" + esc + "(B\n", "x A", "本", esc + "$@F|" + esc + "$BK\\F|" + esc + "(B\n"},
+		{"iso-2022-jp", "a" + esc + "$BF|K\\8l" + esc + "(B" + esc + "(Jb\n", "本", "日", "a" + esc + "$BF|F|8l" + esc + "(B" + esc + "(Jb\n"},
+		{"iso-2022-jp", "a" + esc + "$BF|K\\8l" + esc + "(Bb\n", "本", "x", "a" + esc + "$BF|" + esc + "(Bx" + esc + "$B8l" + esc + "(Bb\n"},
+		{"iso-2022-jp", "a" + esc + "$BF|K\\8l" + esc + "(Bb\n", "日本語", "x", "axb\n"},
+		{"iso-2022-jp", "a" + esc + "$BF|K\\8l" + esc + "(Bb\n", "a日", "日a", esc + "$BF|" + esc + "(Ba" + esc + "$BK\\8l" + esc + "(Bb\n"},
+		{"iso-2022-jp", "a" + esc + "$BF|" + esc + "(B" + esc + "$BK\\" + esc + "(Bb\n", "b", "c", "a" + esc + "$BF|" + esc + "(B" + esc + "$BK\\" + esc + "(Bc\n"},
+		{"hz-gb-2312", "~~{a~{<:Ky~}b~{2;~}\n", "b", "~己", "~~{a~{<:Ky~}~~~{<:2;~}\n"},
+		{"hz-gb-2312", "~{<:~}~{Ky~}b\n", "b", "c", "~{<:~}~{Ky~}c\n"},
+		{"hz-gb-2312", "~{<:Ky2;~}\n", "所", "a", "~{<:~}a~{2;~}\n"},
+		{"ibm037", "\xc1\x15\xc2\x25", "A", "C", "\xc3\x15\xc2\x25"},
+	} {
+		for _, how := range []string{"edit", "merge", "whole"} {
+			name, tail := fmt.Sprintf("%d%s", i, how), ""
+			if how == "merge" {
+				tail = "\n\nend\n"
+			}
+			b.put(name, c.file+tail)
+			o := b.op("read_file", args("path", name, "encoding", c.enc))
+			if !o.Success {
+				t.Fatalf("%s: %+v", c.enc, o)
+			}
+			call, a := "edit_file", args("path", name, "edits", []any{map[string]any{"old_text": c.old, "new_text": c.new}})
+			switch how {
+			case "merge":
+				if c.enc == "ibm037" {
+					continue
+				}
+				tail = "\n\nEND\n"
+				b.put(name, c.file+tail)
+			case "whole":
+				call, a = "write_file", args("path", name, "content", strings.Replace(o.text(), c.old, c.new, 1))
+			}
+			if how == "whole" && c.old == "\uffe2\n" {
+				a = args("path", name, "content", strings.TrimSuffix(o.text(), "\n")+".\n")
+			}
+			if o = b.op(call, a); !o.Success || b.get(name) != c.want+tail {
+				t.Errorf("%s of %q in %s: %s, %q, want %q", how, c.file, c.enc, o.Error, b.get(name), c.want+tail)
+			}
+		}
 	}
 }
 

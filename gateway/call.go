@@ -81,6 +81,7 @@ type call struct {
 func (h *Hub) newCall(f wire.ToolCall, who Identity, session, id, workspace string) *call {
 	f.Session = who.sessionOf(session)
 	f.CallID = f.Session + "/" + id
+	f.Absolute = false  // FILE-7
 	f.TakesParts = true // forwarded to the client, or joined here
 	return &call{h: h, f: f, to: workspace, who: who, account: who.ID}
 }

@@ -6,6 +6,7 @@ import (
 	"math"
 	"net/http"
 	"net/http/httptest"
+	"path/filepath"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -16,6 +17,7 @@ import (
 	"github.com/stet-dev/stet/internal/budget"
 	"github.com/stet-dev/stet/policy"
 	"github.com/stet-dev/stet/record"
+	"github.com/stet-dev/stet/tool"
 )
 
 // An agent without a WebSocket makes calls over plain HTTP, and asks again for the result of a call that waits for a person. An id
@@ -27,7 +29,7 @@ func TestPlainHTTP(t *testing.T) {
 	b := newBench(t, Relay{}, policy.Policy{})
 	b.put(t, "a.txt", "one\n")
 	runHost(t, url, "w", b.handler)
-	dialAgent(t, url, "w") // it waits for the host
+	agent := dialAgent(t, url, "w") // it waits for the host
 	ask := func(method, path, body string) (int, *wire.ToolResult, string) {
 		t.Helper()
 		status, text := fetch(t, url, method, path, body, "Authorization", "Bearer agent-a")
@@ -38,8 +40,18 @@ func TestPlainHTTP(t *testing.T) {
 		return status, &r, text
 	}
 	const tools = "/v1/sessions/s/tools/"
-	if status, r, text := ask("POST", tools+"read_file", `{"path":"a.txt"}`); status != 200 || !strings.Contains(string(r.Result), "one") || r.CallID == "" {
+	if status, r, text := ask("POST", tools+"read_file", "\ufeff"+`{"path":"a.txt"}`); status != 200 || !strings.Contains(string(r.Result), "one") || r.CallID == "" {
 		t.Error(status, text)
+	}
+	absolute := `{"path":"` + filepath.Join(b.dir, "a.txt") + `"}` // FILE-7
+	if status, r, text := ask("POST", tools+"read_file", absolute); status != 200 || r.Error != "invalid_path" || !strings.Contains(text, "use a.txt") {
+		t.Error(status, text)
+	}
+	if r := mustCall(t, hub.Caller("w"), "read_file", absolute); r.Failed() { // MCP through the gateway
+		t.Errorf("%+v", r)
+	}
+	if r := mustCall(t, agent, "read_file", absolute); r.Code != tool.InvalidPath {
+		t.Errorf("%+v", r)
 	}
 	if status, r, text := ask("POST", tools+"read_file", `{"path":"../a.txt"}`); status != 200 || r.Error != "invalid_path" {
 		t.Error(status, text)

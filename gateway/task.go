@@ -48,7 +48,7 @@ func (h *Host) begin(f *wire.ToolCall) {
 	t.era = h.era
 	h.mu.Unlock()
 	c := tool.Call{
-		ID: f.CallID, Session: f.Session, Client: f.Client, Name: f.ToolName, Arguments: f.Arguments, Once: true, Large: f.TakesParts,
+		ID: f.CallID, Session: f.Session, Client: f.Client, Name: f.ToolName, Arguments: f.Arguments, Once: true, Large: f.TakesParts, Relative: !f.Absolute,
 	}
 	do := t.start(c)
 	h.wg.Go(func() {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"flag"
+	"io"
 	"os"
 	"slices"
 	"strings"
@@ -135,7 +136,7 @@ func TestJSON(t *testing.T) {
 	if err := session.WriteJSON(&out, h.ID(), events); err != nil {
 		t.Fatal(err)
 	}
-	all, err := session.ReadJSON(bytes.NewReader(out.Bytes()))
+	all, err := session.ReadJSON(io.MultiReader(strings.NewReader("\ufeff"), bytes.NewReader(out.Bytes())))
 	if err != nil || len(all) != 1 || all[0].ID != h.ID() || len(all[0].Skipped) > 0 {
 		t.Fatal(all, err)
 	}

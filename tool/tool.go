@@ -38,6 +38,9 @@ type Call struct {
 	Once bool
 	// Large says that the caller takes a content as large as one in parts may be.
 	Large bool
+	// Relative says that absolute paths are refused, also those that lead into the
+	// workspace. (FILE-7)
+	Relative bool
 }
 
 // Staged is a content that comes in parts. Write adds a part. Bytes is the whole
@@ -56,6 +59,8 @@ type Result struct {
 	CallID string
 	Text   string // what the model gets: a JSON object, or what a tool of others says
 	Code   Code   // empty when the call succeeded
+
+	Outside bool // it failed because its path leads out of the workspace
 
 	// Content is, where it is not nil, the "content" that is missing in Text: only
 	// for a call that says Large. Who gets the result closes it.

@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/stet-dev/stet/internal/invisible"
 )
 
 // headBytes is the number of first bytes of a file by which its format is recognised.
@@ -125,11 +127,7 @@ func read(path string, r io.ReadSeeker) ([]*Session, error) {
 	if n == 0 {
 		return nil, fmt.Errorf("read session %s: %w: the file is empty", path, ErrEmpty)
 	}
-	const bom = "\xef\xbb\xbf"
-	start := 0
-	if strings.HasPrefix(string(head[:min(n, len(bom))]), bom) {
-		start = len(bom)
-	}
+	start := n - len(invisible.SkipMark(head[:n]))
 	f, ok := detect(head[start:n])
 	if !ok {
 		return nil, fmt.Errorf("read session %s: %w; stet reads %s",

@@ -18,7 +18,7 @@ var aliases = map[string]string{
 	"eucjp": "euc-jp", "ujis": "euc-jp", "iso2022jp": "iso-2022-jp",
 	"euckr": "euc-kr", "cp949": "euc-kr", "uhc": "euc-kr", "ksc5601": "euc-kr",
 	"cp936": "gbk", "gb2312": "gbk", "euccn": "gbk", "cp54936": "gb18030", "hz": "hz-gb-2312",
-	"cp950": "big5", "big5": "big5",
+	"cp950": "big5", "big5": "big5", "cp858": "ibm00858", "cp1140": "ibm01140",
 }
 
 // aliasOf returns the registered name of an encoding for another spelling: without hyphens, with other hyphens, or as Python and Windows

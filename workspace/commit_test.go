@@ -247,6 +247,39 @@ func TestDeadClaim(t *testing.T) {
 	}
 }
 
+// TestSlowCommit checks what the lock of the directory is for: a commit that takes longer than a killed process is waited for is not
+// taken for one, by a root that shares nothing with it but the directory. (FILE-14)
+func TestSlowCommit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tr := newTree(t, Options{})
+		tr.put("f", "old\n")
+		old := VersionOf([]byte("old\n"))
+		both := tr.others(2)
+		slow, other := both[0], both[1]
+		claimed := make(chan struct{})
+		slow.seams.pause = func(what string) {
+			if what == "claimed" {
+				close(claimed)
+				time.Sleep(2 * claimDead)
+			}
+		}
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			if _, err := slow.write("f", "slow\n", old, WriteMode{}); err != nil {
+				t.Errorf("the slow commit: %v", err)
+			}
+		})
+		<-claimed
+		_, err := other.write("f", "other\n", old, WriteMode{})
+		wg.Wait()
+		wantErr(t, "the other write", err, ErrChanged)
+		if got := tr.get("f"); got != "slow\n" {
+			t.Errorf("the file holds %q", got)
+		}
+		tr.noTempFiles()
+	})
+}
+
 // TestForeignLock checks that a write does not wait for another program that holds the lock of the directory. The write's
 // claim is enough.
 func TestForeignLock(t *testing.T) {

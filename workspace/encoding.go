@@ -62,7 +62,8 @@ func FindEncoding(name string) (Encoding, error) {
 			return Encoding{}, fail("decode", name, ErrEncoding, "no such encoding is known")
 		}
 	}
-	canonical, err := ianaindex.IANA.Name(enc)
+	// The name in mail is the usual one: euc-jp, where the register begins with "extended_unix_code".
+	canonical, err := ianaindex.MIME.Name(enc)
 	if err != nil || canonical == "" {
 		if canonical, err = htmlindex.Name(enc); err != nil {
 			return Encoding{}, fail("decode", name, ErrEncoding, "no such encoding is known")
@@ -223,40 +224,19 @@ func replaceInvalid(b []byte, ascii bool) string {
 // Encode returns the bytes of a whole file with this text. They begin with the byte-order mark, if the encoding has one. A character that the
 // encoding cannot express gives ErrEncoding. (FILE-16)
 func (e Encoding) Encode(text string) ([]byte, error) {
-	if c := e.coder(); e.stateful() && c != nil && utf8.ValidString(text) {
-		return e.encodeWith(c, text)
-	}
-	b, err := e.EncodePart(text)
-	if err != nil || !e.bom {
-		return b, err
-	}
-	return append([]byte(e.mark()), b...), nil
-}
-
-// EncodePart returns the bytes of a text inside a file: the new text of an edit, or the old text to find. They have no byte-order mark.
-func (e Encoding) EncodePart(text string) ([]byte, error) {
 	c := e.coder()
 	if !utf8.ValidString(text) || e.name == "us-ascii" && !isASCII(text) {
 		return nil, fail("encode", e.String(), ErrEncoding, "the text has characters that it lacks")
 	}
-	if c == nil {
-		return []byte(text), nil
+	b := []byte(text)
+	if c != nil {
+		var err error
+		if b, err = e.encodeWith(c, text); err != nil {
+			return nil, err
+		}
 	}
-	if e.stateful() && !isASCII(text) {
-		return nil, fail("encode", e.String(), ErrEncoding, "its bytes depend on those before; write the whole file")
-	}
-	return e.encodeWith(c, text)
-}
-
-// stateful reports whether escape sequences change the meaning of the bytes after them.
-func (e Encoding) stateful() bool {
-	return strings.HasPrefix(e.name, "iso-2022") || strings.HasPrefix(e.name, "hz-")
-}
-
-func (e Encoding) encodeWith(c encoding.Encoding, text string) ([]byte, error) {
-	b, err := c.NewEncoder().Bytes([]byte(text))
-	if err != nil {
-		return nil, fail("encode", e.String(), ErrEncoding, "the text has characters that it lacks")
+	if e.bom {
+		b = append([]byte(e.mark()), b...)
 	}
 	return b, nil
 }

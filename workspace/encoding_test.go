@@ -77,21 +77,6 @@ func TestEncodings(t *testing.T) {
 	}
 }
 
-// New text inside a file is encoded without a byte-order mark. In an encoding in which earlier bytes decide the meaning, it
-// is refused.
-func TestEncodePart(t *testing.T) {
-	e, _ := FindEncoding("utf-16")
-	if b, err := e.EncodePart("a"); err != nil || string(b) != "a\x00" {
-		t.Errorf("%q, %v", b, err)
-	}
-	e, _ = FindEncoding("iso-2022-jp")
-	if b, err := e.EncodePart("abc"); err != nil || string(b) != "abc" {
-		t.Errorf("%q, %v", b, err)
-	}
-	_, err := e.EncodePart("あ")
-	wantErr(t, "stateful", err, ErrEncoding)
-}
-
 // TestPagesInEncodings checks pages of files that are not UTF-8, with and without Replace. (READ-9, FILE-16)
 func TestPagesInEncodings(t *testing.T) {
 	tr := newTree(t, Options{})
@@ -195,7 +180,7 @@ func FuzzDecode(f *testing.F) {
 			return
 		}
 		text, found, err := e.Decode(data)
-		if err != nil || found.stateful() {
+		if err != nil || found.Stateful() {
 			return
 		}
 		// Text that was decoded without an error can be encoded, and decodes to the same text again. The bytes may differ,

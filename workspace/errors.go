@@ -30,13 +30,14 @@ var (
 
 // Error is a failed operation on a file.
 type Error struct {
-	Op     string  // "read", "write", …
-	Path   string  // as the caller gave it, or relative to the root
-	Err    error   // one of the package's errors, or an error of the system without its paths
-	Detail string  // more about the error; may be empty
-	Asks   Caution // for ErrProtected: the cautions that a person must agree to first
-	Now    Version // for ErrChanged: the version of the existing file; "": there is none
-	Lines  int     // for ErrRange: number of lines in the file
+	Op      string  // "read", "write", …
+	Path    string  // as the caller gave it, or relative to the root
+	Err     error   // one of the package's errors, or an error of the system without its paths
+	Detail  string  // more about the error; may be empty
+	Outside bool    // for ErrPath: it leads out of the workspace
+	Asks    Caution // for ErrProtected: the cautions that a person must agree to first
+	Now     Version // for ErrChanged: the version of the existing file; "": there is none
+	Lines   int     // for ErrRange: number of lines in the file
 }
 
 // Error returns the error on one line. Characters in the path that are not plain text are escaped.

@@ -1,6 +1,8 @@
 package workspace
 
 import (
+	"errors"
+	"os"
 	"path"
 	"path/filepath"
 	"regexp"
@@ -27,9 +29,10 @@ const (
 )
 
 var (
-	drive = regexp.MustCompile(`^[A-Za-z]:`)
-	url   = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*:/`)
-	coded = regexp.MustCompile(`(?i)%(2f|5c|00)|%2e%2e`)
+	drive      = regexp.MustCompile(`^[A-Za-z]:`)
+	url        = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*:/`)
+	posixDrive = regexp.MustCompile(`^/([A-Za-z])(/|$)`)
+	coded      = regexp.MustCompile(`(?i)%(2f|5c|00)|%2e%2e`)
 )
 
 // Path parses a path in the form that the file tools accept: relative, with slashes, without "..". Any other form gives
@@ -40,23 +43,77 @@ func (r *Root) Path(s string) (Path, error) {
 	}
 	p := clean(s)
 	for _, form := range []string{s, p.name} { // "./~" is "~"
-		if why := r.absolute(form); why != "" {
-			return Path{}, fail("open", short(s), ErrPath, why)
+		if isAbsolute(form) {
+			return Path{}, r.refused(s, "it is absolute; use "+r.instead(form))
 		}
 		if form == "~" || strings.HasPrefix(form, "~/") {
-			return Path{}, fail("open", short(s), ErrPath, "~ is not expanded; use a path relative to the workspace")
+			return Path{}, r.refused(s, "~ is not expanded; use a path relative to the workspace")
 		}
 	}
 	if strings.Contains(s, `\`) {
-		return Path{}, fail("open", short(s), ErrPath, "it holds a backslash; use slashes: "+Quote(strings.ReplaceAll(s, `\`, "/")))
+		return Path{}, r.refused(s, "it holds a backslash; use slashes: "+Quote(strings.ReplaceAll(s, `\`, "/")))
 	}
 	if m := coded.FindString(s); m != "" {
-		return Path{}, fail("open", short(s), ErrPath, m+" is not decoded; write the name itself")
+		return Path{}, r.refused(s, m+" is not decoded; write the name itself")
 	}
 	if hasDotDot(s) {
-		return Path{}, fail("open", short(s), ErrPath, `".." is not allowed; use `+r.instead(s))
+		return Path{}, r.refused(s, `".." is not allowed; use `+r.instead(s))
 	}
 	return p, nil
+}
+
+// Relative returns the form of an absolute path that leads into the workspace, in any spelling of the root, as Path takes it. Any
+// other path is returned as it is. The disk is read to find the root. (FILE-7)
+func (r *Root) Relative(s string) string {
+	if s == "" || !isAbsolute(s) || r.illFormed(s) != "" {
+		return s
+	}
+	name := r.slashes(s)
+	rel, ok := r.inside(path.Clean(name))
+	if !ok || hasDotDot(name) {
+		return s
+	}
+	if strings.HasSuffix(name, "/") && rel != "." {
+		rel += "/"
+	}
+	return rel
+}
+
+// isAbsolute reports whether a path is absolute on any system.
+func isAbsolute(s string) bool { return s[0] == '/' || s[0] == '\\' || drive.MatchString(s) }
+
+// slashes returns a path with slashes. On Windows, the forms of programs of other systems become the usual one.
+func (r *Root) slashes(s string) string {
+	if runtime.GOOS != "windows" {
+		return s
+	}
+	s = strings.TrimPrefix(filepath.ToSlash(s), "//?/")
+	if m := posixDrive.FindStringSubmatch(s); m != nil {
+		s = m[1] + ":" + s[2:]
+	}
+	return s
+}
+
+// refused is the error for a path in another form than Path accepts.
+func (r *Root) refused(s, why string) error {
+	return &Error{Op: "open", Path: short(s), Err: ErrPath, Detail: why, Outside: r.leaves(s)}
+}
+
+// decoded has what a path may be that is written in another form.
+var decoded = strings.NewReplacer("%2e", ".", "%2E", ".", "%2f", "/", "%2F", "/", "%5c", "/", "%5C", "/", `\`, "/")
+
+// leaves reports whether a path, in any form, leads out of the workspace.
+func (r *Root) leaves(s string) bool {
+	if s = decoded.Replace(s); s == "~" || strings.HasPrefix(s, "~/") {
+		home, err := os.UserHomeDir()
+		if err != nil {
+			return true
+		}
+		s = home + s[1:]
+	}
+	var e *Error
+	_, err := r.Resolve(s)
+	return errors.As(err, &e) && e.Outside
 }
 
 // instead says which path to use instead of an absolute path or one with "..". If the path leads outside, it says so in
@@ -110,18 +167,24 @@ func badName(c string, first bool) string {
 	return ""
 }
 
-func (r *Root) absolute(s string) string {
-	if s[0] != '/' && s[0] != '\\' && !drive.MatchString(s) {
-		return ""
-	}
-	return "it is absolute; use " + r.instead(s)
-}
-
 // inside removes the root from an absolute path with slashes. The rest may have "..". It is "." for the root itself.
 func (r *Root) inside(abs string) (string, bool) {
 	for _, root := range r.prefixes {
 		if rest, ok := cutRoot(abs, root); ok {
 			return rest, true
+		}
+	}
+	// Another spelling: through a link, in another case, by a mount. A path with two slashes would be of another machine.
+	for i := 1; i <= len(abs) && filepath.IsAbs(filepath.FromSlash(abs)) && !strings.HasPrefix(abs, "//"); i++ {
+		if i < len(abs) && abs[i] != '/' || abs[i-1] == ':' { // "c:" is any directory
+			continue
+		}
+		now, err := os.Stat(filepath.FromSlash(abs[:i]))
+		if err != nil {
+			break
+		}
+		if os.SameFile(now, r.opened) {
+			return cutRoot(abs, abs[:i])
 		}
 	}
 	return "", false
@@ -151,11 +214,8 @@ func (r *Root) Resolve(s string) (Path, error) {
 	if why := r.illFormed(s); why != "" {
 		return Path{}, fail("open", short(s), ErrPath, why)
 	}
-	outside := fail("open", short(s), ErrPath, "it is outside the workspace")
-	name := s
-	if runtime.GOOS == "windows" {
-		name = filepath.ToSlash(s)
-	}
+	outside := &Error{Op: "open", Path: short(s), Err: ErrPath, Detail: "it is outside the workspace", Outside: true}
+	name := r.slashes(s)
 	if name[0] == '/' || drive.MatchString(name) {
 		rel, ok := r.inside(name)
 		if !ok {

@@ -3,6 +3,7 @@ package workspace
 import (
 	"context"
 	"errors"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -132,6 +133,58 @@ func TestResolve(t *testing.T) {
 	for _, in := range []string{"..", "../x", "/etc/passwd", "/", tr.dir + "x", tr.dir + "/../outside/x", "src/../../outside", "", "a\x00", "file:///x", tr.out} {
 		_, err := tr.Resolve(in)
 		wantErr(t, in, err, ErrPath)
+	}
+}
+
+// An absolute path that leads into the workspace is made relative, in any spelling of the root; other paths stay as they are. Only a
+// path that leaves the root is said to be outside. (FILE-7)
+func TestRelative(t *testing.T) {
+	tr := newTree(t, Options{})
+	tr.put("src/a.go", "a")
+	tr.link(tr.out, "away")
+	base := filepath.Dir(tr.dir)
+	link := filepath.Join(base, "link")
+	for to, name := range map[string]string{tr.dir: link, base: filepath.Join(base, "up")} {
+		if err := os.Symlink(to, name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	given, err := Open(link, Options{State: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer given.Close()
+	for _, r := range []*Root{tr.Root, given} {
+		for _, root := range []string{
+			tr.dir, link, filepath.Join(base, "up", "root"), filepath.Join(base, "up", "link"), base + "//root", base + "/./root", "/" + tr.dir, link + "/.",
+		} {
+			for in, want := range map[string]string{"": ".", "/": ".", "/src/a.go": "src/a.go", "//src//a.go": "src/a.go", "/src/": "src/", "/no/new.go": "no/new.go"} {
+				if got := r.Relative(root + in); got != want {
+					t.Errorf("%s: %q, want %q", root+in, got, want)
+				}
+			}
+		}
+	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for in, outside := range map[string]bool{
+		tr.dir + "x": true, tr.dir + "/../outside/x": true, tr.out: true, "/": true, "/etc/passwd": true, "..": true, "src/../../x": true, `..\x`: true,
+		`C:\x`: true, "%2e%2e/x": true, `\\host\share`: true, "~/.ssh/id_rsa": !strings.HasPrefix(tr.dir, home+"/.ssh"),
+		"src/../src/a.go": false, tr.dir + "/src/../src/a.go": false, tr.dir + "/src/a.go": false, `src\a.go`: false, "src%2fa.go": false, "": false, "a\x00": false,
+	} {
+		if tr.Relative(in) != in && in != tr.dir+"/src/a.go" {
+			t.Errorf("%q became %q", in, tr.Relative(in))
+		}
+		var e *Error
+		if _, err := tr.Root.Path(in); !errors.As(err, &e) || e.Err != ErrPath || e.Outside != outside {
+			t.Errorf("%q: %+v, outside %v", in, e, outside)
+		}
+	}
+	var e *Error
+	if _, err := tr.Inspect(tr.path("away/x")); !errors.As(err, &e) || !e.Outside {
+		t.Errorf("a link that leaves: %+v", e)
 	}
 }
 

@@ -47,7 +47,8 @@ func (r *Root) removeOnce(ctx context.Context, p Path, was Version, mode WriteMo
 	return fc.out, fc.finish()
 }
 
-// RemoveDir removes an empty directory. It undoes the creation of a directory.
+// RemoveDir removes an empty directory. It undoes the creation of a directory. One for control files goes too: empty, it makes
+// nothing run.
 func (r *Root) RemoveDir(p Path) error {
 	_, err := do(r, "remove", p.name, func() (struct{}, error) { return struct{}{}, r.removeDir(p) })
 	return err
@@ -62,7 +63,7 @@ func (r *Root) removeDir(p Path) error {
 	if pl.name == "." {
 		return because(ErrPath, "it is the workspace itself")
 	}
-	if err := (WriteMode{}).allows(r.classOf(pl, nil)); err != nil {
+	if err := (WriteMode{Agreed: ControlFile}).allows(r.classOf(pl, nil)); err != nil {
 		return err
 	}
 	if err := pl.dir.RemoveDir(pl.name); err != nil {

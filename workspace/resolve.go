@@ -73,8 +73,10 @@ const (
 	maxTries = 64 // of a step that fails because other programs change the names
 )
 
-// errOutside means that a link or ".." leaves the root.
-var errOutside = errors.New("it leads outside the workspace")
+// outside is the error for a link or ".." that leaves the root.
+func outside() error {
+	return &Error{Err: ErrPath, Detail: "it leads outside the workspace", Outside: true}
+}
 
 // walk is the state of resolve: the open directories on the way, their names, and the names that remain.
 type walk struct {
@@ -122,7 +124,7 @@ func (w *walk) run() (*place, error) {
 			continue
 		case "..":
 			if len(w.stack) == 1 {
-				return nil, because(ErrPath, errOutside.Error())
+				return nil, outside()
 			}
 			w.popTo(len(w.stack) - 1)
 			continue
@@ -212,7 +214,7 @@ func (w *walk) follow(cur *atomicfile.Dir, c string) error {
 	if strings.HasPrefix(to, "/") || filepath.IsAbs(filepath.FromSlash(to)) {
 		rest, ok := w.r.inside(to)
 		if !ok {
-			return because(ErrPath, errOutside.Error())
+			return outside()
 		}
 		w.popTo(1)
 		to = rest

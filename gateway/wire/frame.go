@@ -80,6 +80,7 @@ type ToolCall struct {
 	Client                 string `json:"client,omitempty" jsonschema:"to a host: who calls, as it calls itself"`
 	PartsFollow            bool   `json:"parts_follow,omitempty" jsonschema:"the argument content is left out and comes in parts"`
 	TakesParts             bool   `json:"takes_parts,omitempty" jsonschema:"to a host: a content that is too large for a frame may come in parts, before the result"`
+	Absolute               bool   `json:"absolute,omitempty" jsonschema:"to a host: an absolute path that leads into the workspace is taken; the gateway does not pass it on from agents"`
 }
 
 // ToolResult is the result of a call. With NeedsConfirmation it says that the call waits for a person, and that another ToolResult

@@ -25,7 +25,7 @@ func samples() []Frame {
 		},
 		&ToolCall{
 			CallID: "c-1", ToolName: "write_file", Arguments: json.RawMessage(`{"path":"a","content":"ü\n"}`), RequiresConfirmation: true,
-			TimeoutSeconds: 30, ApprovalTimeoutSeconds: 600, Session: "s", Client: "agent \"1\"", PartsFollow: true, TakesParts: true,
+			TimeoutSeconds: 30, ApprovalTimeoutSeconds: 600, Session: "s", Client: "agent \"1\"", PartsFollow: true, TakesParts: true, Absolute: true,
 		},
 		&ToolResult{CallID: "c-1", Result: json.RawMessage(`{"success":false}`), Error: "user_rejected"},
 		&Cancel{CallID: "c-1", Reason: "caller"},

@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/pelletier/go-toml/v2"
+
+	"github.com/stet-dev/stet/internal/invisible"
 )
 
 // redirectCodex redirects Codex. Codex ignores OPENAI_BASE_URL, but takes configuration as arguments (-c key=value), so its own
@@ -57,7 +59,7 @@ func (m Machine) codexConfig(args []string) codexConfig {
 	home := cmp.Or(m.Getenv("CODEX_HOME"), m.BelowHome(".codex"))
 	if b, err := os.ReadFile(filepath.Join(home, "config.toml")); err == nil {
 		var m map[string]any
-		if toml.Unmarshal(b, &m) == nil {
+		if toml.Unmarshal(invisible.SkipMark(b), &m) == nil {
 			file.ModelProvider, _ = m["model_provider"].(string)
 			file.OpenAIBaseURL, _ = m["openai_base_url"].(string)
 			file.Providers, _ = m["model_providers"].(map[string]any)

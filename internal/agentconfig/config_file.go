@@ -1,13 +1,14 @@
 package agentconfig
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
 
+	"github.com/stet-dev/stet/internal/invisible"
 	"github.com/stet-dev/stet/internal/jsonc"
 )
 
@@ -17,7 +18,7 @@ type configFile struct {
 	toml    bool
 	existed bool
 	came    []byte // the file's bytes, with a byte order mark
-	marked  bool
+	mark    []byte // a byte-order mark, or empty
 	text    []byte
 }
 
@@ -30,16 +31,13 @@ func readConfig(name string, isTOML bool) (*configFile, error) {
 	if to, err := os.Readlink(name); err == nil && !f.existed {
 		return nil, fmt.Errorf("%s is a link to %q, which is not there: make that file, or remove the link; nothing was written", name, to)
 	}
-	f.text, f.marked = bytes.CutPrefix(came, []byte(byteOrderMark))
+	f.text = invisible.SkipMark(came)
+	f.mark = came[:len(came)-len(f.text)]
 	return f, nil
 }
 
 func (f *configFile) write() (kept string, err error) {
-	now := f.text
-	if f.marked {
-		now = append([]byte(byteOrderMark), now...)
-	}
-	return replaceFile(f.name, f.came, now, f.existed)
+	return replaceFile(f.name, f.came, slices.Concat(f.mark, f.text), f.existed)
 }
 
 // lookup returns the text at a path. A value that is not a string is an error.

@@ -8,7 +8,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
+	"github.com/stet-dev/stet/internal/invisible"
 	"github.com/stet-dev/stet/internal/jsonc"
 )
 
@@ -69,14 +71,13 @@ func (m Machine) AddServer(name, command string) (Setup, error) {
 	if to, err := os.Readlink(out.File); err == nil && !existed {
 		return out, fmt.Errorf("%s is a link to %q, which is not there: make that file, or remove the link; nothing was written", out.File, to)
 	}
-	text, marked := bytes.CutPrefix(old, []byte(byteOrderMark))
+	text := invisible.SkipMark(old)
+	mark := old[:len(old)-len(text)]
 	now, err := s.add(text, command)
 	if err != nil {
 		return out, fmt.Errorf("%s: %w; nothing was written", out.File, err)
 	}
-	if marked {
-		now = append([]byte(byteOrderMark), now...)
-	}
+	now = slices.Concat(mark, now)
 	if existed && bytes.Equal(old, now) {
 		return out, nil
 	}
@@ -85,9 +86,6 @@ func (m Machine) AddServer(name, command string) (Setup, error) {
 	out.Kept, err = replaceFile(out.File, old, now, existed)
 	return out, err
 }
-
-// byteOrderMark begins files of some Windows editors.
-const byteOrderMark = "\ufeff"
 
 func (m Machine) serverOf(name string) (*server, Setup, error) {
 	for _, a := range agents {

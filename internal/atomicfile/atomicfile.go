@@ -15,7 +15,22 @@ package atomicfile
 import (
 	"errors"
 	"io/fs"
+	"os"
 )
+
+// syncs makes a file or a directory durable. nil: by os.File.Sync.
+type syncs func(*os.File) error
+
+func (s syncs) of(f *os.File) error {
+	if s == nil {
+		return f.Sync()
+	}
+	return s(f)
+}
+
+// OnSync sets what makes files in d, d itself and the directories that are opened from it durable, for tests. It must be called before
+// d is used.
+func (d *Dir) OnSync(sync func(*os.File) error) { d.syncs = sync }
 
 // ErrLink says that a component of a path is a symbolic link.
 var ErrLink = errors.New("is a symbolic link")

@@ -14,8 +14,9 @@ import (
 // Dir is an open directory. It may be used by several goroutines until it is
 // closed.
 type Dir struct {
-	fd   int
-	slow atomic.Bool // the kernel has no openat2
+	fd    int
+	syncs syncs
+	slow  atomic.Bool // the kernel has no openat2
 }
 
 const (
@@ -49,7 +50,7 @@ func (d *Dir) Sub(name string) (*Dir, error) {
 	if err != nil {
 		return nil, d.fail("open", name, err)
 	}
-	return &Dir{fd: fd}, nil
+	return &Dir{fd: fd, syncs: d.syncs}, nil
 }
 
 // Find opens the directory at a path of several components below d with one system call. errors.ErrUnsupported says that the system
@@ -59,7 +60,7 @@ func (d *Dir) Find(path string) (*Dir, error) {
 	if err != nil {
 		return nil, d.fail("open", path, err)
 	}
-	return &Dir{fd: fd}, nil
+	return &Dir{fd: fd, syncs: d.syncs}, nil
 }
 
 // Open opens a file for reading, at a path below d, and never blocks. A pipe or a device is opened like any file; the caller must
@@ -201,7 +202,7 @@ func (d *Dir) Sync() error {
 		return err
 	}
 	defer f.Close()
-	return f.Sync()
+	return d.syncs.of(f)
 }
 
 // List opens the directory for reading its entries.

@@ -12,7 +12,8 @@ import (
 // Dir is an open directory. It may be used by several goroutines until it is
 // closed.
 type Dir struct {
-	root *os.Root
+	root  *os.Root
+	syncs syncs
 }
 
 // OpenDir opens a directory by any path, links followed.
@@ -21,7 +22,7 @@ func OpenDir(path string) (*Dir, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Dir{root}, nil
+	return &Dir{root: root}, nil
 }
 
 // Close releases the directory. It must be called once, when no goroutine uses it any more.
@@ -45,7 +46,7 @@ func (d *Dir) Sub(name string) (*Dir, error) {
 		_ = root.Close()
 		return nil, ErrLink
 	}
-	return &Dir{root}, nil
+	return &Dir{root, d.syncs}, nil
 }
 
 func wantDir(fi fs.FileInfo) error {
@@ -158,8 +159,10 @@ func (d *Dir) Sync() error {
 		return err
 	}
 	defer f.Close()
-	_ = f.Sync() // some systems refuse to sync a directory
-	return nil
+	if err := d.syncs.of(f); d.syncs != nil {
+		return err
+	}
+	return nil // some systems refuse to sync a directory
 }
 
 // List opens the directory for reading its entries.

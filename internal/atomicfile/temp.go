@@ -28,7 +28,7 @@ func NewTemp(d *Dir, name string, perm fs.FileMode) (*Temp, error) {
 func (t *Temp) Write(p []byte) (int, error) { return t.file.Write(p) }
 
 // Sync makes the content durable, but not the name.
-func (t *Temp) Sync() error { return t.file.Sync() }
+func (t *Temp) Sync() error { return t.dir.syncs.of(t.file) }
 
 // Stat describes the file as it is now.
 func (t *Temp) Stat() (Stat, error) { return StatFile(t.file) }

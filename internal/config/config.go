@@ -63,6 +63,7 @@ type Config struct {
 	MCP          []MCPServer
 	Elicitation  string
 	Unread       policy.Action
+	Relative     bool
 	Suspicion    policy.Response
 	Notify       notify.Config
 	Rate         int

@@ -121,9 +121,9 @@ func TestRoute(t *testing.T) {
 
 // Every setting is shown with the place that set it, and URLs without parts that may be secret.
 func TestSettings(t *testing.T) {
-	p := newPlace(t, "keep = 3\nlog = \"a\"\nupstream-chat = \"https://host/secret\"\n[[rule]]\ndo = \"ask\"\n")
+	p := newPlace(t, "\ufeffkeep = 3\nlog = \"a\"\nupstream-chat = \"https://host/secret\"\n[[rule]]\ndo = \"ask\"\n")
 	p.Workspace = filepath.Join(p.Dir, "tree")
-	write(t, filepath.Join(p.Workspace, ProjectFile), "[[rule]]\ndo = \"deny\"\n[[rule]]\ndo = \"ask\"\n")
+	write(t, filepath.Join(p.Workspace, ProjectFile), "\ufeff[[rule]]\ndo = \"deny\"\n[[rule]]\ndo = \"ask\"\n")
 	p.env["STET_KEEP_SHELL"] = "4"
 	p.flags(t, "--no-record")
 	got := map[string]Setting{}

@@ -284,6 +284,11 @@ var keys = []key{
 		field: func(c *Config) any { return &c.Unread },
 	},
 	{
+		Name: "relative-paths", Type: Bool, Default: false, UserOnly: true,
+		Doc:   "the file tools refuse every absolute path, as the gateway does; otherwise they take one that leads into the workspace",
+		field: func(c *Config) any { return &c.Relative },
+	},
+	{
 		Name: "suspicion", Type: text, Default: "flag", Values: []string{"flag", "suspend", "roll back"}, UserOnly: true,
 		Doc:   "what happens when a session keeps trying to leave the workspace: `flag`, `suspend` (see `stet resume`), `roll back`",
 		field: func(c *Config) any { return &c.Suspicion },

@@ -14,6 +14,8 @@ import (
 
 	"github.com/pelletier/go-toml/v2"
 	"github.com/spf13/pflag"
+
+	"github.com/stet-dev/stet/internal/invisible"
 )
 
 // layer has the settings of one place: the flags, the environment, or a file.
@@ -112,6 +114,7 @@ func readFile(file string, project bool) (layer, error) {
 	if err != nil {
 		return l, err
 	}
+	b = invisible.SkipMark(b)
 	if err := toml.Unmarshal(b, &l.values); err != nil {
 		var at *toml.DecodeError
 		if errors.As(err, &at) {

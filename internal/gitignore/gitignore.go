@@ -5,6 +5,8 @@ package gitignore
 import (
 	"bytes"
 	"strings"
+
+	"github.com/stet-dev/stet/internal/invisible"
 )
 
 // Rules are the patterns of one file and of the files in the directories above it. The patterns of the lower file have precedence.
@@ -33,8 +35,7 @@ func Add(above *Rules, dir string, data []byte) *Rules {
 	if dir != "" {
 		r.base = dir + "/"
 	}
-	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))
-	for line := range bytes.SplitSeq(data, []byte("\n")) {
+	for line := range bytes.SplitSeq(invisible.SkipMark(data), []byte("\n")) {
 		if p, ok := parse(string(bytes.TrimSuffix(line, []byte("\r")))); ok && len(r.patterns) < maxPatterns {
 			r.patterns = append(r.patterns, p)
 		}

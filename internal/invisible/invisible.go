@@ -15,7 +15,9 @@
 package invisible
 
 import (
+	"bufio"
 	"fmt"
+	"io"
 	"strconv"
 	"strings"
 	"unicode"
@@ -55,6 +57,32 @@ func of(r rune) kind {
 		return blank
 	}
 	return plain
+}
+
+// SkipMark returns a text or a file in UTF-8 without the byte-order mark that it may begin with.
+func SkipMark[T ~string | ~[]byte](text T) T {
+	const mark = "\ufeff"
+	if len(text) >= len(mark) && string(text[:len(mark)]) == mark {
+		return text[len(mark):]
+	}
+	return text
+}
+
+// SkipMarkIn returns a reader of r without the byte-order mark.
+func SkipMarkIn(r io.Reader) io.Reader { return &unmarked{r: r} }
+
+type unmarked struct {
+	r  io.Reader
+	in *bufio.Reader // nil: nothing was read
+}
+
+func (u *unmarked) Read(p []byte) (int, error) {
+	if u.in == nil {
+		u.in = bufio.NewReader(u.r)
+		head, _ := u.in.Peek(len("\ufeff")) // an error comes again
+		_, _ = u.in.Discard(len(head) - len(SkipMark(head)))
+	}
+	return u.in.Read(p)
 }
 
 // Has reports whether a text contains something that a reader does not see. Tabs, form feeds and line ends do not count; bytes that

@@ -3,9 +3,11 @@ package invisible
 import (
 	"encoding/json"
 	"flag"
+	"io"
 	"os"
 	"strings"
 	"testing"
+	"testing/iotest"
 	"unicode"
 	"unicode/utf8"
 )
@@ -156,4 +158,19 @@ func FuzzEscape(f *testing.F) {
 			t.Fatalf("%q hides something, and shows as %q", s, out)
 		}
 	})
+}
+
+// One byte-order mark is skipped, and nothing else, also where it comes byte by byte.
+func TestSkipMark(t *testing.T) {
+	for text, want := range map[string]string{
+		"": "", "\ufeff": "", "\ufeffa": "a", "\ufeff\ufeffa": "\ufeffa", "a\ufeff": "a\ufeff", "\xef\xbb": "\xef\xbb", "\xef\xbb\xbe": "\xef\xbb\xbe", "ab": "ab",
+	} {
+		if got := SkipMark(text); got != want {
+			t.Errorf("%q became %q", text, got)
+		}
+		got, err := io.ReadAll(SkipMarkIn(iotest.OneByteReader(strings.NewReader(text))))
+		if err != nil || string(got) != want {
+			t.Errorf("%q is read as %q, %v", text, got, err)
+		}
+	}
 }

@@ -14,12 +14,14 @@ import (
 	"strings"
 
 	"github.com/tailscale/hujson"
+
+	"github.com/stet-dev/stet/internal/invisible"
 )
 
 // Unmarshal is json.Unmarshal for a text that may have comments and trailing
-// commas.
+// commas, and may begin with a byte-order mark.
 func Unmarshal(text []byte, v any) error {
-	standard, err := hujson.Standardize(bytes.Clone(text))
+	standard, err := hujson.Standardize(bytes.Clone(invisible.SkipMark(text)))
 	if err != nil {
 		return err
 	}

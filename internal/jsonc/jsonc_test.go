@@ -77,7 +77,7 @@ func TestAddToAnEntry(t *testing.T) {
 
 func TestUnmarshal(t *testing.T) {
 	var got map[string]any
-	if err := Unmarshal([]byte(`{"a": "// no comment", "b": [1, 2,], /* x */ "c": "\"*/"}`), &got); err != nil {
+	if err := Unmarshal([]byte("\ufeff"+`{"a": "// no comment", "b": [1, 2,], /* x */ "c": "\"*/"}`), &got); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(map[string]any{"a": "// no comment", "b": []any{1.0, 2.0}, "c": `"*/`}, got); diff != "" {

@@ -15,7 +15,9 @@ type Decoder struct {
 }
 
 // NewDecoder returns a Decoder of body.
-func NewDecoder(body []byte) Decoder { return Decoder{Body: body, texts: newTexts(len(body))} }
+func NewDecoder(body []byte) Decoder {
+	return Decoder{Body: body, begin: New(body).pos, texts: newTexts(len(body))}
+}
 
 // NewDecoderAt returns a Decoder of the value at span in body. Its places are places in body.
 func NewDecoderAt(body []byte, at Span) Decoder {

@@ -9,6 +9,8 @@ package rawjson
 import (
 	"errors"
 	"fmt"
+
+	"github.com/stet-dev/stet/internal/invisible"
 )
 
 // maxDepth is the limit of nested arrays and objects.
@@ -92,8 +94,10 @@ func At(body []byte, span Span) Scanner {
 	return Scanner{body: body[:span.End], pos: span.Start}
 }
 
-// New returns a Scanner of the whole body.
-func New(body []byte) Scanner { return Scanner{body: body} }
+// New returns a Scanner of the whole body. It skips a byte-order mark.
+func New(body []byte) Scanner {
+	return Scanner{body: body, pos: len(body) - len(invisible.SkipMark(body))}
+}
 
 // Err is the first error, with its place in the body.
 func (s *Scanner) Err() error { return s.err }

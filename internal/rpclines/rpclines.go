@@ -9,6 +9,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+
+	"github.com/stet-dev/stet/internal/invisible"
 )
 
 // JSON-RPC error codes for invalid lines.
@@ -68,7 +70,7 @@ func (r *Reader) Next() (Message, error) {
 	}
 }
 
-// line reads a line, without the space around it.
+// line reads a line, without the space around it and a byte-order mark.
 func (r *Reader) line() (line []byte, refused *Refusal, _ error) {
 	var long *longLine
 	for {
@@ -88,7 +90,7 @@ func (r *Reader) line() (line []byte, refused *Refusal, _ error) {
 		case long != nil:
 			return nil, refusal(long.request(), InvalidRequest, fmt.Sprintf("a message may have at most %d bytes", r.max)), err
 		default:
-			return bytes.TrimSpace(line), nil, err
+			return bytes.TrimSpace(invisible.SkipMark(line)), nil, err
 		}
 	}
 }

@@ -10,8 +10,8 @@ import (
 // A line that needs several reads, a line that is too long, and a last line without a line end.
 func TestNext(t *testing.T) {
 	fits := `{"id":1,"method":"` + strings.Repeat("x", 200_000) + `"}`
-	long := `{"id":2,"method":"` + strings.Repeat("x", 200_001) + `"}`
-	r := NewReader(strings.NewReader(fits+"\n \n"+long+"\n{\"method\":\"m\"}"), len(fits)+1)
+	long := `{"id":2,"method":"` + strings.Repeat("x", 200_004) + `"}`
+	r := NewReader(strings.NewReader("\ufeff"+fits+"\n \n\ufeff\n"+long+"\n\ufeff{\"method\":\"m\"}"), len(fits)+4)
 	if m, err := r.Next(); err != nil || string(m.Line) != fits || string(m.ID) != "1" {
 		t.Errorf("%d bytes, %v", len(m.Line), err)
 	}

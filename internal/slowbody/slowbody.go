@@ -7,12 +7,14 @@ import (
 	"io"
 	"net/http"
 	"time"
+
+	"github.com/stet-dev/stet/internal/invisible"
 )
 
 // Usual is the default limit for a pause in a body.
 const Usual = 30 * time.Second
 
-// Limit returns next with bodies whose pauses must not exceed wait. A read that waits longer fails with os.ErrDeadlineExceeded.
+// Limit returns next with bodies whose pauses must not exceed wait, without the byte-order mark that they may begin with. A read that waits longer fails with os.ErrDeadlineExceeded.
 func Limit(next http.Handler, wait time.Duration) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Body == nil || r.Body == http.NoBody {
@@ -22,7 +24,10 @@ func Limit(next http.Handler, wait time.Duration) http.Handler {
 		b := New(context.Background(), w, r.Body, wait)
 		b.allow(wait)
 		own := r.WithContext(r.Context())
-		own.Body = b
+		own.Body = struct {
+			io.Reader
+			io.Closer
+		}{invisible.SkipMarkIn(b), b}
 		next.ServeHTTP(w, own)
 		if !b.ended { // the server reads the rest of it
 			b.allow(wait)

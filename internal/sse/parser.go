@@ -1,9 +1,11 @@
 // Package sse reads server-sent events.
 package sse
 
-import "bytes"
+import (
+	"bytes"
 
-const mark = "\ufeff" // byte order mark
+	"github.com/stet-dev/stet/internal/invisible"
+)
 
 // maxEvent is the default limit of an event, in bytes.
 const maxEvent = 8 << 20
@@ -101,7 +103,7 @@ func (p *Parser) field(line []byte) {
 	}
 	if !p.started {
 		p.started = true
-		line = bytes.TrimPrefix(line, []byte(mark))
+		line = invisible.SkipMark(line)
 	}
 	if len(line) == 0 {
 		p.dispatch()

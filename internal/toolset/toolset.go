@@ -33,6 +33,7 @@ type Options struct {
 	Suspicion policy.Suspicion
 	Rate      int // calls in a minute; negative: no limit
 	Dedupe    bool
+	Relative  bool // absolute paths are refused
 	Notify    notify.Config
 	AuditDays int // how long entries of the trail are kept; 0: without limit
 	Limits    Limits
@@ -52,7 +53,7 @@ func FromConfig(c *config.Config) (Options, error) {
 	rules, err := c.FilePolicy()
 	return Options{
 		Policy: rules, Suspicion: policy.Suspicion{Do: c.Suspicion}, Rate: c.CallRate(),
-		Dedupe: c.Dedupe, Notify: c.Notify, AuditDays: c.AuditDays, Limits: LimitsOf(c),
+		Dedupe: c.Dedupe, Relative: c.Relative, Notify: c.Notify, AuditDays: c.AuditDays, Limits: LimitsOf(c),
 	}, err
 }
 
@@ -95,7 +96,7 @@ func Open(ctx context.Context, dir string, o Options) (_ *Set, err error) {
 	s.stop = stop
 	s.serving.Go(func() { KeepTrail(serving, s.Trail, o.AuditDays, s.Log) })
 	s.Handler = &approval.Handler{
-		Tools: set, Policy: &o.Policy, Root: s.Root.Dir(), Version: s.Files.Version, Rate: o.Rate, Suspicion: o.Suspicion,
+		Tools: set, Policy: &o.Policy, Root: s.Root.Dir(), Relative: s.Root.Relative, Version: s.Files.Version, Rate: o.Rate, Suspicion: o.Suspicion,
 		Journal:  &record.Journal{Trail: s.Trail, Log: s.Log},
 		RollBack: s.rollBack,
 		Log:      s.Log,
@@ -133,7 +134,7 @@ func (s *Set) openTree(ctx context.Context, dir string, o Options) (err error) {
 	if s.Root, err = OpenWorkspace(dir, o.State, o.Limits, s.Log); err != nil {
 		return err
 	}
-	c := filetools.Config{Root: s.Root, Hidden: o.Policy.Hides, Log: s.Log}
+	c := filetools.Config{Root: s.Root, Hidden: o.Policy.Hides, Relative: o.Relative, Log: s.Log}
 	if o.Dedupe {
 		c.Dedupe = &filetools.Dedupe{Count: tokens.Estimate{}.Count}
 	}
