@@ -46,32 +46,26 @@ var sensitive = []struct {
 	}},
 }
 
-type sensitivePattern struct {
-	note    tool.Note
-	pattern Pattern
+type sensitiveNames struct {
+	note tool.Note
+	*names
 }
 
-// sensitivePatterns is the compiled table. An invalid pattern panics, which a test would show.
-var sensitivePatterns = sync.OnceValue(func() []sensitivePattern {
-	var out []sensitivePattern
+// compiledSensitive is the compiled table.
+var compiledSensitive = sync.OnceValue(func() []sensitiveNames {
+	var out []sensitiveNames
 	for _, g := range sensitive {
-		for _, s := range g.patterns {
-			p, err := ParsePattern(s)
-			if err != nil {
-				panic(err)
-			}
-			out = append(out, sensitivePattern{g.note, p})
-		}
+		out = append(out, sensitiveNames{g.note, compileNames(g.patterns)})
 	}
 	return out
 })
 
 // NotesOf returns the notes that the name of a written file needs: Build or Instructions. The path is relative to the workspace,
-// with links resolved. Case and Unicode composition are ignored, because the file system may ignore them.
+// with links resolved.
 func NotesOf(path string) []tool.Note {
 	var notes []tool.Note
-	for _, s := range sensitivePatterns() {
-		if path != "" && !slices.Contains(notes, s.note) && s.pattern.matchFolded(path) {
+	for _, s := range compiledSensitive() {
+		if !slices.Contains(notes, s.note) && s.has(path) {
 			notes = append(notes, s.note)
 		}
 	}

@@ -135,7 +135,7 @@ func (s *Set) openTree(ctx context.Context, dir string, o Options) (err error) {
 	if s.Root, err = OpenWorkspace(dir, o.State, s.Log); err != nil {
 		return err
 	}
-	c := filetools.Config{Root: s.Root, Hidden: o.Policy.Hides, Log: s.Log}
+	c := filetools.Config{Root: s.Root, Hidden: o.Policy.Hides, ShowSecrets: o.Policy.Secrets == policy.Allow, Log: s.Log}
 	if o.Dedupe {
 		c.Dedupe = &filetools.Dedupe{Count: tokens.Estimate{}.Count}
 	}
