@@ -54,7 +54,7 @@ to stet.`,
 
 func (c *acpCommand) Run(ctx context.Context) (err error) {
 	if c.cmd.Flags().Changed("root") {
-		if c.within, err = c.workspaceDir(c.root); err != nil {
+		if c.within, err = c.servedDir(c.root, true); err != nil {
 			return c.usage(err)
 		}
 	}
@@ -109,6 +109,9 @@ func (c *acpCommand) image() func(mime, data string) (llm.Part, bool) {
 // openWorkspace opens the directory that a session of the editor's works in.
 func (c *acpCommand) openWorkspace(ctx context.Context, dir string) (*acp.Workspace, error) {
 	real, err := c.workspaceDir(dir)
+	if err == nil && real != c.within {
+		_, err = c.servedDir(dir, false)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%w: %s", acp.ErrDirectory, strings.TrimPrefix(err.Error(), "--root: "))
 	}
@@ -116,7 +119,7 @@ func (c *acpCommand) openWorkspace(ctx context.Context, dir string) (*acp.Worksp
 		return nil, fmt.Errorf("%w: %s is not below %s", acp.ErrDirectory, workspace.Quote(real), workspace.Quote(c.within))
 	}
 	flags := c.agentFlags
-	flags.root = real
+	flags.root, flags.named = real, true
 	h, err := c.openAgent(context.WithoutCancel(ctx), flags)
 	if err != nil {
 		return nil, err

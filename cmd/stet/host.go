@@ -78,7 +78,7 @@ func (c *hostCommand) Run(ctx context.Context) error {
 		return c.usage(err)
 	}
 	c.memory.keep()
-	root, err := c.workspaceDir(c.root)
+	root, err := c.servedDir(c.root, c.cmd.Flags().Changed("root"))
 	if err == nil {
 		c.name, err = site.WorkspaceName(c.name, root)
 	}

@@ -107,7 +107,7 @@ func (c *serveCommand) Run(ctx context.Context) (err error) {
 	}
 	root := c.dir
 	if !c.none {
-		if root, err = c.workspaceDir(c.root); err != nil {
+		if root, err = c.servedDir(c.root, c.cmd.Flags().Changed("root")); err != nil {
 			return c.usage(err)
 		}
 		if c.name, err = site.WorkspaceName(c.name, root); err != nil {
@@ -234,7 +234,7 @@ func (c *serveCommand) compacting(store session.Store) (func(context.Context, st
 		if err != nil {
 			return "", err
 		}
-		h, err := c.openAgent(ctx, agentFlags{root: info.Dir})
+		h, err := c.openAgent(ctx, agentFlags{root: info.Dir, named: true})
 		if err != nil {
 			return "", err
 		}
