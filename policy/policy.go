@@ -234,17 +234,31 @@ func granted(r Request) (Rule, bool) {
 // matches reports whether the rule matches the request. A rule that allows compares exactly. One that asks or denies takes more:
 // see restricts; and if it names a tool for reading or writing, it is about all tools that show or change the same.
 func (rule Rule) matches(r Request) bool {
-	match, does := Pattern.Match, Effect(0)
+	does := Effect(0)
 	if rule.Do != Allow {
-		match, does = Pattern.restricts, effectOf(r)
+		does = effectOf(r)
 	}
 	if rule.On == Read && r.Write && does&Shows == 0 || rule.On == Write && !r.Write {
 		return false
 	}
-	if len(rule.Paths) > 0 && (r.Path == "" || !slices.ContainsFunc(rule.Paths, func(p Pattern) bool { return match(p, r.Path) })) {
+	if !rule.About(r.Path) {
 		return false
 	}
-	return len(rule.Tools) == 0 || rule.names(r.Tool) || !outside(r) && rule.about()&does != 0
+	return len(rule.Tools) == 0 || rule.Names(r.Tool) || !outside(r) && rule.about()&does != 0
+}
+
+// About reports whether the rule's paths match a path; "": there is none.
+func (rule Rule) About(path string) bool {
+	return len(rule.Paths) == 0 || path != "" && matchesAny(rule.Do, rule.Paths, path)
+}
+
+// matchesAny reports whether one of a rule's patterns matches.
+func matchesAny(do Action, patterns []Pattern, s string) bool {
+	match := Pattern.restricts
+	if do == Allow {
+		match = Pattern.Match
+	}
+	return slices.ContainsFunc(patterns, func(p Pattern) bool { return match(p, s) })
 }
 
 // outside reports whether a tool that is not stet's acts outside of the workspace.

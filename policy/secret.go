@@ -18,7 +18,7 @@ import (
 var secrets = []string{
 	// The environment of programs, and what a deployment is told. dotenv, act, Google's client libraries, Terraform, Rails,
 	// wrangler, ASP.NET, Ansible, Vault.
-	".env{,.*}", "*.env", "{,.}secret{,s}.{yml,yaml,json,toml,ini,properties,xml,txt,env}", ".secret{,s}", "*.secret",
+	".env{,.*}", "*.env", "{,.}secret{,s}.{yml,yaml,json,toml,ini,properties,xml,env}", ".secret{,s}", "*.secret",
 	"{,.}credentials{,.json,.yml,.yaml,.xml,.toml,.ini,.csv,.txt,.db}", "*[._-]credentials.json", "client_secret*.json", "service[._-]account*.json", "serviceaccount*.json",
 	"*firebase-adminsdk*.json", "token.{json,pickle}", ".token", "auth.json", "*.tfvars{,.json}", "*.tfstate{,.*}", "credentials.tfrc.json", ".terraformrc", "secret_token.rb",
 	".dev.vars{,.*}", "**/UserSecrets/**", ".vault-token", ".vault[_-]pass{,word}{,.txt}", "{heroku,robomongo,deployment-config,sftp-config}.json", "mongoid.yml",

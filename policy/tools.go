@@ -42,19 +42,13 @@ func effectOf(r Request) Effect {
 	return Shows // also of a write that failed or would change nothing: its words may quote the file
 }
 
-// names reports whether one of the rule's patterns matches the tool.
-func (rule Rule) names(name string) bool {
-	match := Pattern.restricts
-	if rule.Do == Allow {
-		match = Pattern.Match
-	}
-	return slices.ContainsFunc(rule.Tools, func(p Pattern) bool { return match(p, name) })
-}
+// Names reports whether one of the rule's patterns matches the tool.
+func (rule Rule) Names(tool string) bool { return matchesAny(rule.Do, rule.Tools, tool) }
 
 // about returns what the rule is about, by the tools of stet that it names.
 func (rule Rule) about() (all Effect) {
 	for _, t := range ownTools {
-		if rule.names(t.name) {
+		if rule.Names(t.name) {
 			all |= t.named
 		}
 	}
@@ -68,10 +62,10 @@ func (rule Rule) ForTools(others map[string]Effect) (Rule, error) {
 	given := rule.Tools
 	for _, p := range given {
 		one := Rule{Tools: []Pattern{p}, Do: rule.Do}
-		known := slices.ContainsFunc(ownTools, func(t ownTool) bool { return one.names(t.name) })
+		known := slices.ContainsFunc(ownTools, func(t ownTool) bool { return one.Names(t.name) })
 		var effects Effect
 		for name, does := range others {
-			if one.names(name) {
+			if one.Names(name) {
 				known, effects = true, effects|does
 			}
 		}
@@ -79,7 +73,7 @@ func (rule Rule) ForTools(others map[string]Effect) (Rule, error) {
 			return rule, fmt.Errorf("no tool has the name %q: stet's own are %s; those of an MCP server begin with mcp__SERVER__", p, ownNames())
 		}
 		for _, t := range ownTools {
-			if rule.Do != Allow && t.named&effects != 0 && !one.names(t.name) {
+			if rule.Do != Allow && t.named&effects != 0 && !one.Names(t.name) {
 				exactly, err := ParsePattern(t.name)
 				if err != nil {
 					return rule, err

@@ -54,8 +54,8 @@ to stet.`,
 
 func (c *acpCommand) Run(ctx context.Context) (err error) {
 	if c.cmd.Flags().Changed("root") {
-		if c.within, err = c.servedDir(c.root, true); err != nil {
-			return c.usage(err)
+		if c.within, err = c.servedDir(c.root); err != nil {
+			return err
 		}
 	}
 	name, err := c.cmd.Flags().GetString("log")
@@ -109,14 +109,16 @@ func (c *acpCommand) image() func(mime, data string) (llm.Part, bool) {
 // openWorkspace opens the directory that a session of the editor's works in.
 func (c *acpCommand) openWorkspace(ctx context.Context, dir string) (*acp.Workspace, error) {
 	real, err := c.workspaceDir(dir)
-	if err == nil && real != c.within {
-		_, err = c.servedDir(dir, false)
-	}
 	if err != nil {
 		return nil, fmt.Errorf("%w: %s", acp.ErrDirectory, strings.TrimPrefix(err.Error(), "--root: "))
 	}
 	if rel, err := filepath.Rel(c.within, real); c.within != "" && (err != nil || !filepath.IsLocal(rel)) {
 		return nil, fmt.Errorf("%w: %s is not below %s", acp.ErrDirectory, workspace.Quote(real), workspace.Quote(c.within))
+	}
+	if real != c.within {
+		if err := c.mayServe(real, false); err != nil {
+			return nil, fmt.Errorf("%w: %s", acp.ErrDirectory, strings.TrimPrefix(err.Error(), "--root: "))
+		}
 	}
 	flags := c.agentFlags
 	flags.root, flags.named = real, true

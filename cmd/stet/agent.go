@@ -40,7 +40,10 @@ func (c *command) openAgent(ctx context.Context, f agentFlags) (*localagent.Agen
 	if f.window < 0 || f.window > 0 && f.window < leastWindow {
 		return nil, c.usage(fmt.Errorf("--window %d: the least is %d tokens, and 0 is what is known of the model", f.window, leastWindow))
 	}
-	root, err := c.servedDir(f.root, f.named || c.cmd.Flags().Changed("root"))
+	root, err := c.workspaceDir(f.root)
+	if err == nil {
+		err = c.mayServe(root, f.named || c.cmd.Flags().Changed("root"))
+	}
 	if err != nil {
 		return nil, c.usage(err)
 	}

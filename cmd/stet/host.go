@@ -78,7 +78,7 @@ func (c *hostCommand) Run(ctx context.Context) error {
 		return c.usage(err)
 	}
 	c.memory.keep()
-	root, err := c.servedDir(c.root, c.cmd.Flags().Changed("root"))
+	root, err := c.workspaceDir(c.root)
 	if err == nil {
 		c.name, err = site.WorkspaceName(c.name, root)
 	}
@@ -92,6 +92,9 @@ func (c *hostCommand) Run(ctx context.Context) error {
 	token, err := c.hostToken(c.tokenFile)
 	if err != nil {
 		return err
+	}
+	if err := c.mayServe(root, c.cmd.Flags().Changed("root")); err != nil {
+		return c.usage(err)
 	}
 	settings, err := c.config(c.cmd, root, root)
 	if err != nil {

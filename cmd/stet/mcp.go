@@ -58,9 +58,9 @@ stet mcp --dedupe`,
 }
 
 func (c *mcpCommand) Run(ctx context.Context) error {
-	root, err := c.servedDir(c.root, c.cmd.Flags().Changed("root"))
+	root, err := c.servedDir(c.root)
 	if err != nil {
-		return c.usage(err)
+		return err
 	}
 	settings, err := c.config(c.cmd, root, root)
 	if err != nil {

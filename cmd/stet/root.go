@@ -43,23 +43,30 @@ func (p *program) workspaceDir(given string) (string, error) {
 	return real, opened.Close()
 }
 
-// servedDir returns the directory that agents get: as workspaceDir, but never the root of a file system. A home directory, or one
-// that has homes in it, is served only if the person named it, and then with a warning. (FILE-13)
-func (p *program) servedDir(given string, named bool) (string, error) {
-	dir, err := p.workspaceDir(given)
-	if err != nil {
-		return "", err
-	}
+// mayServe returns an error if agents must not get the real path dir: the root of a file system, or a home directory, or one that
+// has homes in it, if the person did not name it. If it was named, the person is warned. (FILE-13)
+func (p *program) mayServe(dir string, named bool) error {
 	if filepath.Dir(dir) == dir {
-		return "", fmt.Errorf("--root: %s is the root of a file system, which no agent gets: name the directory of a project", dir)
+		return fmt.Errorf("--root: %s is the root of a file system, which no agent gets: name the directory of a project", dir)
 	}
-	what := p.homeAt(dir)
-	switch {
+	switch what := p.homeAt(dir); {
 	case what == "":
 	case !named:
-		return "", fmt.Errorf("--root: %s is %s, and an agent would get all that is in it: name the directory of a project by --root (or this one, if you mean it)", workspace.Quote(dir), what)
+		return fmt.Errorf("--root: %s is %s, and an agent would get all that is in it: name the directory of a project by --root (or this one, if you mean it)", workspace.Quote(dir), what)
 	default:
 		p.say("warning: %s is %s: the agent gets all that is in it; better name the directory of a project", workspace.Quote(dir), what)
+	}
+	return nil
+}
+
+// servedDir returns the directory of --root, if agents may get it.
+func (c *command) servedDir(given string) (string, error) {
+	dir, err := c.workspaceDir(given)
+	if err == nil {
+		err = c.mayServe(dir, c.cmd.Flags().Changed("root"))
+	}
+	if err != nil {
+		return "", c.usage(err)
 	}
 	return dir, nil
 }

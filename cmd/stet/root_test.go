@@ -43,7 +43,10 @@ func TestServedDir(t *testing.T) {
 			if isNamed {
 				given = dir
 			}
-			_, err := p.servedDir(given, isNamed)
+			real, err := p.workspaceDir(given)
+			if err == nil {
+				err = p.mayServe(real, isNamed)
+			}
 			if ok := kind == free || kind == named && isNamed; (err == nil) != ok {
 				t.Errorf("%s, named %v: %v", dir, isNamed, err)
 			}

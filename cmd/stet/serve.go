@@ -107,8 +107,8 @@ func (c *serveCommand) Run(ctx context.Context) (err error) {
 	}
 	root := c.dir
 	if !c.none {
-		if root, err = c.servedDir(c.root, c.cmd.Flags().Changed("root")); err != nil {
-			return c.usage(err)
+		if root, err = c.servedDir(c.root); err != nil {
+			return err
 		}
 		if c.name, err = site.WorkspaceName(c.name, root); err != nil {
 			return c.usage(err)
