@@ -33,7 +33,7 @@ type Pattern struct {
 	exact  *regexp.Regexp
 	needed string         // a text that every exact match contains
 	named  *regexp.Regexp // takes signs for themselves, see asNames; nil: the pattern has none
-	strict *regexp.Regexp // see restricts
+	strict []folded       // see restricts
 }
 
 // Limits of a pattern.
@@ -55,16 +55,20 @@ func ParsePattern(s string) (Pattern, error) {
 	}
 	p := Pattern{text: s}
 	var err error
-	if p.exact, err = compile([]string{s}, `(?s)`, ""); err != nil {
+	if p.exact, err = compile(s); err != nil {
 		return fail(err)
 	}
 	p.needed = literal.Required(p.exact)
 	if names := asNames(s); len(names) > 0 {
-		if p.named, err = compile(names, `(?s)`, ""); err != nil {
+		if p.named, err = compile(names...); err != nil {
 			return fail(err)
 		}
 	}
-	if p.strict, err = compile(strictForms(s), `(?si)`, `(?:/.*)?`); err != nil {
+	forms, err := expressions(strictForms(s)...)
+	for _, e := range forms {
+		p.strict = append(p.strict, fold(e+`(?:/.*)?`))
+	}
+	if err != nil {
 		return fail(err)
 	}
 	return p, nil
@@ -107,7 +111,25 @@ func (p Pattern) restricts(path string) bool {
 	if path == "." {
 		path = ""
 	}
-	return p.strict != nil && p.strict.MatchString(norm.NFC.String(path))
+	path = norm.NFC.String(path)
+	return matchFolded(p.strict, path, strings.ToLower(path))
+}
+
+// folded is an expression for whole paths that ignores case.
+type folded struct {
+	exp    *regexp.Regexp
+	needed string // a text that every match contains in lower case
+}
+
+// fold makes a folded of an expression, which is valid.
+func fold(expression string) folded {
+	needed := literal.Required(regexp.MustCompile(`(?s)\A` + expression + `\z`))
+	return folded{regexp.MustCompile(`(?si)\A` + expression + `\z`), strings.ToLower(needed)}
+}
+
+// matchFolded reports whether one of these matches a path. lower is the path in lower case.
+func matchFolded(all []folded, path, lower string) bool {
+	return slices.ContainsFunc(all, func(f folded) bool { return strings.Contains(lower, f.needed) && f.exp.MatchString(path) })
 }
 
 func (p Pattern) String() string { return p.text }
@@ -165,40 +187,38 @@ func quote(s, signs string) string {
 	return b.String()
 }
 
-// compile turns a pattern into a regular expression for whole paths, which may end in tail. The other forms of the pattern match
-// too, as far as they make sense.
-func compile(forms []string, flags, tail string) (*regexp.Regexp, error) {
-	var all []string
-	for i, form := range forms {
-		alternatives, err := expressions(form)
-		if err != nil && i == 0 {
-			return nil, err
-		}
-		for _, a := range alternatives {
-			if !slices.Contains(all, a) {
-				all = append(all, a)
-			}
-		}
-	}
-	return regexp.Compile(flags + `\A(?:` + strings.Join(all, "|") + `)` + tail + `\z`)
-}
-
-// expressions returns a pattern as regular expressions, one for each of its alternatives.
-func expressions(pattern string) ([]string, error) {
-	alternatives, err := braces(pattern)
+// compile turns the forms of a pattern into one regular expression for whole paths.
+func compile(forms ...string) (*regexp.Regexp, error) {
+	all, err := expressions(forms...)
 	if err != nil {
 		return nil, err
 	}
-	size := 0
-	for i, alt := range alternatives {
-		if size += len(alt); size > maxPattern {
-			return nil, fmt.Errorf("has more than %d bytes with all its alternatives written out", maxPattern)
+	return regexp.Compile(`(?s)\A(?:` + strings.Join(all, "|") + `)\z`)
+}
+
+// expressions returns the forms of a pattern as regular expressions, one for each alternative. The first form has to be valid; of
+// the others those count that are.
+func expressions(forms ...string) (all []string, err error) {
+	for i, form := range forms {
+		alternatives, err := braces(form)
+		size := 0
+		for _, alt := range alternatives {
+			if size += len(alt); size > maxPattern {
+				err = fmt.Errorf("has more than %d bytes with all its alternatives written out", maxPattern)
+			}
+			e := ""
+			if err == nil {
+				e, err = expression(alt)
+			}
+			if err == nil && !slices.Contains(all, e) {
+				all = append(all, e)
+			}
 		}
-		if alternatives[i], err = expression(alt); err != nil {
+		if err != nil && i == 0 {
 			return nil, err
 		}
 	}
-	return alternatives, nil
+	return all, nil
 }
 
 // expression returns a pattern without braces as a regular expression.

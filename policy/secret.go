@@ -2,14 +2,10 @@ package policy
 
 import (
 	"path"
-	"regexp"
-	"slices"
 	"strings"
 	"sync"
 
 	"golang.org/x/text/unicode/norm"
-
-	"github.com/stet-dev/stet/internal/literal"
 )
 
 // secrets lists files that hold keys, passwords or tokens, by their names, as patterns. Most names are from two collections of
@@ -48,24 +44,23 @@ var open = []string{
 // names are patterns of a table, compiled. Letter case and Unicode composition do not matter, because the file system may ignore them.
 type names struct {
 	whole map[string]bool // names without signs, in lower case
-	some  []Pattern       // with exact and needed
+	some  []folded
 }
 
 // compileNames panics if a pattern is not valid, which a test would show.
 func compileNames(patterns []string) *names {
 	n := &names{whole: map[string]bool{}}
 	for _, pattern := range patterns {
-		alternatives, err := braces(strings.ToLower(pattern))
+		alternatives, err := braces(pattern)
 		for _, a := range alternatives {
 			if !strings.ContainsAny(a, `*?[\/`) {
-				n.whole[a] = true
+				n.whole[strings.ToLower(a)] = true
 				continue
 			}
 			if a, err = expression(a); err != nil {
 				break
 			}
-			re := regexp.MustCompile(`(?s)\A` + a + `\z`)
-			n.some = append(n.some, Pattern{exact: re, needed: literal.Required(re)})
+			n.some = append(n.some, fold(a))
 		}
 		if err != nil {
 			panic(pattern + ": " + err.Error())
@@ -76,8 +71,9 @@ func compileNames(patterns []string) *names {
 
 // has reports whether a pattern of the table matches the path.
 func (n *names) has(p string) bool {
-	p = strings.ToLower(norm.NFC.String(p))
-	return n.whole[path.Base(p)] || slices.ContainsFunc(n.some, func(one Pattern) bool { return one.Match(p) })
+	p = norm.NFC.String(p)
+	lower := strings.ToLower(p)
+	return n.whole[path.Base(lower)] || matchFolded(n.some, p, lower)
 }
 
 var (
