@@ -221,13 +221,20 @@ func (r *run) writes(p *tool.Plan) bool {
 	return p.Done == nil && !(p.Has(tool.Outside) && r.t.Spec().ReadOnly)
 }
 
-// noted adds the notes about the names of a plan's files, if the plan writes. The person and the audit trail get the notes.
+// noted adds the notes about the names of a plan's files. The person and the audit trail get the notes.
 func noted(p *tool.Plan, err error) (*tool.Plan, error) {
-	if err != nil || p.Done != nil {
+	if err != nil {
 		return p, err
 	}
 	for _, f := range files(p) {
-		for _, n := range policy.NotesOf(f.Path) {
+		var notes []tool.Note
+		if p.Done == nil {
+			notes = policy.NotesOf(f.Path)
+		}
+		if policy.Secret(f.Path) {
+			notes = append(notes, tool.Secret)
+		}
+		for _, n := range notes {
 			if !p.Has(n) {
 				p.Notes = append(p.Notes, n)
 			}

@@ -12,6 +12,7 @@ var warnings = map[tool.Note]string{
 	tool.PartRead:     "the agent read only a part of this file: it may not know all that it overwrites",
 	tool.Stale:        "this file changed since the agent read it: it may not know what it overwrites",
 	tool.Control:      "this file makes something run, or says what may",
+	tool.Secret:       "this file may hold keys or passwords: what the agent is shown of it goes to its provider too",
 	tool.Build:        "building, testing or installing runs what this file says",
 	tool.Executable:   "this file is executable",
 	tool.HardLink:     "this file has other names, maybe outside the workspace: they will keep the old content",

@@ -59,6 +59,24 @@ func (t *Table) With(rows []Row) (*Table, error) {
 	return out, nil
 }
 
+// Tools returns the names of all tools, each with what its calls may do. A search counts as Read, and one for names as List.
+func (t *Table) Tools() map[string][]Op {
+	all := make(map[string][]Op, len(t.byTool))
+	for tool, rows := range t.byTool {
+		for _, r := range rows {
+			op := r.op
+			switch r.Name {
+			case "any/search":
+				op = Read
+			case "any/names":
+				op = List
+			}
+			all[tool] = append(all[tool], op)
+		}
+	}
+	return all
+}
+
 // find returns the row for a call of the tool name with arguments a. Without
 // readable arguments it is a row only if all rows of the tool agree on the op.
 // A name may carry the prefix of an MCP server: then the row must know every

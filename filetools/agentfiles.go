@@ -8,6 +8,7 @@ import (
 
 	"github.com/stet-dev/stet/freshness"
 	"github.com/stet-dev/stet/internal/diff"
+	"github.com/stet-dev/stet/policy"
 	"github.com/stet-dev/stet/tool"
 	"github.com/stet-dev/stet/workspace"
 )
@@ -35,6 +36,9 @@ func (t *Tools) Changed(ctx context.Context, session string, seen freshness.File
 	p, err := t.root.Path(seen.Path)
 	if err != nil {
 		return "", false, err
+	}
+	if t.secret(seen.Path) || t.cfg.Hidden(seen.Path) {
+		return "What it is now is not shown unasked: read it again.", false, nil
 	}
 	after, err := t.root.ReadAll(ctx, p)
 	if err != nil {
@@ -110,10 +114,13 @@ func (t *Tools) Show(ctx context.Context, session string, seen freshness.File, l
 	return b.String(), shown, nil
 }
 
-// Ignored reports files that are not to be shown unasked: those that are hidden, and
-// those that git ignores.
+// secret reports whether what is in a file is shown only to a call that names it. (FILE-13)
+func (t *Tools) secret(path string) bool { return !t.cfg.ShowSecrets && policy.Secret(path) }
+
+// Ignored reports files that are not to be shown unasked: those that are hidden or
+// secret, and those that git ignores.
 func (t *Tools) Ignored(path string) bool {
-	if t.cfg.Hidden(path) {
+	if t.cfg.Hidden(path) || t.secret(path) {
 		return true
 	}
 	p, err := t.root.Path(path)

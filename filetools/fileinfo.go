@@ -28,7 +28,8 @@ type fileInfo struct {
 	Modified string `json:"modified"`
 	Class    string `json:"class,omitempty"` // where it is not ordinary
 	ReadOnly bool   `json:"read_only,omitempty"`
-	Links    uint64 `json:"links,omitempty"` // where there are several
+	Links    uint64 `json:"links,omitempty"`  // where there are several
+	Secret   bool   `json:"secret,omitempty"` // what is in it, its hash among that, is not told: read it
 
 	Version  string           `json:"version,omitempty"`
 	Lines    *int             `json:"lines,omitempty"`
@@ -69,7 +70,7 @@ func planFileInfo(ctx context.Context, q *toolCall) (*tool.Plan, error) {
 	return q.doneNow(operation{Success: true, Data: d}), nil
 }
 
-// describeText looks into a file. What is too large for that is not.
+// describeText looks into a file, if that may be shown. What is too large for that is not looked into.
 func (q *toolCall) describeText(ctx context.Context, info workspace.Info, d *fileInfo) error {
 	status, err := q.ses.tracker.Check(ctx, q.canonical, freshness.In(q.root))
 	if err != nil {
@@ -77,6 +78,10 @@ func (q *toolCall) describeText(ctx context.Context, info workspace.Info, d *fil
 	}
 	f, _ := q.ses.tracker.File(q.canonical, info.Stamp)
 	d.Status, d.Reads = status, f.Reads
+	if q.secret(q.canonical) || q.cfg.Hidden(q.canonical) {
+		d.Secret = true
+		return nil
+	}
 	c, err := q.root.ReadAll(ctx, info.Path)
 	if err != nil {
 		if _, known := asFailure(err); known && ctx.Err() == nil {

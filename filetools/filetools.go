@@ -42,6 +42,10 @@ type Config struct {
 	// every call as tool.Call.Relative does for one. (FILE-7)
 	Relative bool
 
+	// ShowSecrets makes searches look into files of keys and passwords too: see policy.Secret. A call that names such a file is
+	// decided on as any other.
+	ShowSecrets bool
+
 	// Dedupe answers a repeated read with one line. Nil: every read is
 	// answered in full. (TRK-8, TRK-10)
 	Dedupe *Dedupe

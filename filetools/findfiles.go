@@ -34,7 +34,7 @@ func planFindFiles(ctx context.Context, q *toolCall) (*tool.Plan, error) {
 	l := listing{limit: q.args.num("limit", 200)}
 	err = q.walk(ctx, t.Path, 0, &l.skipped, func(e workspace.Entry) error {
 		name := e.Path.String()
-		if e.Kind == workspace.Directory || !g.Match(below(name, t.Path)) {
+		if e.Kind == workspace.Directory || !g.Names(below(name, t.Path)) {
 			return nil
 		}
 		return l.add(quoted(name) + mark(e.Kind))

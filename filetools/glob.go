@@ -12,7 +12,7 @@ import (
 const maxGlob = 1000 // bytes
 
 // compileGlob reads a pattern for paths below a directory. The syntax is that of the
-// policy's patterns; "./" begins at the directory too.
+// policy's patterns; "./" begins at the directory too. What it finds is Pattern.Names.
 func compileGlob(pattern string) (policy.Pattern, error) {
 	switch {
 	case len(pattern) > maxGlob:
@@ -20,11 +20,7 @@ func compileGlob(pattern string) (policy.Pattern, error) {
 	case slices.Contains(strings.Split(pattern, "/"), ".."):
 		return policy.Pattern{}, errors.New(`the pattern holds "..": it is matched against what is in the directory; name another one by path`)
 	}
-	p := strings.TrimPrefix(pattern, "./")
-	if p != pattern {
-		p = "/" + p
-	}
-	parsed, err := policy.ParsePattern(p)
+	parsed, err := policy.ParsePath(pattern)
 	if why := errors.Unwrap(err); why != nil {
 		err = fmt.Errorf("the pattern %w", why)
 	}

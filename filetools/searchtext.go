@@ -84,7 +84,7 @@ func planSearchText(ctx context.Context, q *toolCall) (*tool.Plan, error) {
 		if err != nil {
 			return nil, badArgument("glob", "%v.", err)
 		}
-		matches = g.Match
+		matches = g.Names
 	}
 	t, err := q.dir()
 	if err != nil {
@@ -99,7 +99,12 @@ func planSearchText(ctx context.Context, q *toolCall) (*tool.Plan, error) {
 		return s.done(err)
 	}
 	err = q.walk(ctx, t.Path, 0, &s.skipped, func(e workspace.Entry) error {
-		if e.Kind != workspace.File || !matches(below(e.Path.String(), t.Path)) {
+		name := e.Path.String()
+		if e.Kind != workspace.File || !matches(below(name, t.Path)) {
+			return nil
+		}
+		if q.secret(name) {
+			s.skipped.add(name, "it may hold keys or passwords; to read it, name it")
 			return nil
 		}
 		return s.file(e.Path, false, e.Stream)

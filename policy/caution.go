@@ -12,12 +12,13 @@ type caution struct {
 	rule string
 	why  string // for the model, if the call is refused
 
-	deny    bool // refused even if a person could be asked
+	deny    bool // refused even if a person could be asked: set by caution
 	flagged bool // unattended, it is only recorded
 }
 
 // cautions are checked in this order.
 var cautions = []caution{
+	{note: tool.Secret, rule: "secret", why: "the file may hold keys or passwords: a person must confirm each reading of it, but there is no person to ask"},
 	{note: tool.Control, rule: "control file", why: "this file makes something run, or says what may: a person must confirm each write to it, but there is no person to ask"},
 	{note: tool.Executable, rule: "executable", why: "the file is executable: a person must confirm each write to it, but there is no person to ask"},
 	{note: tool.HardLink, rule: "hard link", why: "the file has other names, maybe outside the workspace: a person must confirm each write to it, but there is no person to ask"},
@@ -32,20 +33,28 @@ var cautions = []caution{
 
 // caution returns the first caution that applies to the request, because of its notes or the name of its file.
 func (p *Policy) caution(r Request) (caution, bool) {
-	if !r.Write {
-		return caution{}, false
+	var notes []tool.Note
+	if r.Write {
+		notes = slices.Concat(r.Notes, NotesOf(r.Path))
 	}
-	notes := slices.Concat(r.Notes, NotesOf(r.Path))
+	if effectOf(r)&Shows != 0 && !outside(r) && Secret(r.Path) {
+		notes = append(notes, tool.Secret)
+	}
 	for _, c := range cautions {
 		if !slices.Contains(notes, c.note) || c.flagged && p.Unattended {
 			continue
 		}
-		if c.note == tool.Unread || c.note == tool.PartRead || c.note == tool.Stale {
-			if p.Unread == Allow {
-				continue
-			}
-			c.deny = p.Unread == Deny
+		does := Ask
+		switch c.note {
+		case tool.Unread, tool.PartRead, tool.Stale:
+			does = p.Unread
+		case tool.Secret:
+			does = p.Secrets
 		}
+		if does == Allow {
+			continue
+		}
+		c.deny = does == Deny
 		return c, true
 	}
 	return caution{}, false

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -25,11 +26,14 @@ import (
 // One with a slash begins at the root of the workspace, with a leading slash or
 // without; one that ends in a slash is about everything below. The zero
 // Pattern matches nothing.
+//
+// So Match takes it, and with it a rule that allows. A rule that asks or denies takes more: see restricts.
 type Pattern struct {
 	text   string
 	exact  *regexp.Regexp
 	needed string         // a text that every exact match contains
-	folded *regexp.Regexp // ignores case and Unicode composition
+	named  *regexp.Regexp // takes signs for themselves, see asNames; nil: the pattern has none
+	strict []folded       // see restricts
 }
 
 // Limits of a pattern.
@@ -51,13 +55,40 @@ func ParsePattern(s string) (Pattern, error) {
 	}
 	p := Pattern{text: s}
 	var err error
-	if p.exact, err = compile(s, `(?s)`); err != nil {
+	if p.exact, err = compile(s); err != nil {
 		return fail(err)
 	}
 	p.needed = literal.Required(p.exact)
-	if p.folded, err = compile(norm.NFC.String(s), `(?si)`); err != nil {
+	if names := asNames(s); len(names) > 0 {
+		if p.named, err = compile(names...); err != nil {
+			return fail(err)
+		}
+	}
+	forms, err := expressions(strictForms(s)...)
+	for _, e := range forms {
+		p.strict = append(p.strict, fold(e+`(?:/.*)?`))
+	}
+	if err != nil {
 		return fail(err)
 	}
+	return p, nil
+}
+
+// ParsePath reads a pattern as people write paths: it may begin with "./", which is the root of the workspace, and brackets that
+// are no class, as in app/[user-id]/page.tsx, are a name. (One range, as in [z-a], is a mistake.)
+func ParsePath(s string) (Pattern, error) {
+	text := s
+	if rest, ok := strings.CutPrefix(s, "./"); ok {
+		text = "/" + rest
+	}
+	p, err := ParsePattern(text)
+	if errors.Is(err, errRange) && !oneRange.MatchString(text) {
+		p, err = ParsePattern(quote(text, "[]"))
+	}
+	if err != nil {
+		return p, err
+	}
+	p.text = s
 	return p, nil
 }
 
@@ -66,9 +97,39 @@ func (p Pattern) Match(path string) bool {
 	return p.exact != nil && strings.Contains(path, p.needed) && p.exact.MatchString(path)
 }
 
-// matchFolded matches without regard to case and Unicode composition.
-func (p Pattern) matchFolded(path string) bool {
-	return p.folded != nil && p.folded.MatchString(norm.NFC.String(path))
+// Names reports whether the pattern matches the path, or is the path with some of its signs taken for themselves: app/[id]/*.ts
+// names app/[id]/a.ts.
+func (p Pattern) Names(path string) bool {
+	return p.Match(path) || p.named != nil && p.named.MatchString(path)
+}
+
+// restricts reports whether a rule that asks or denies is about the path. As in .gitignore, the pattern may match a directory
+// above: then the rule is about all that is below. Case and Unicode composition are ignored, because file systems may ignore
+// them. A pattern that can be understood in several ways is taken in each of them: signs stand for themselves too, and a
+// backslash separates names as well. The root itself is matched by patterns of all names only.
+func (p Pattern) restricts(path string) bool {
+	if path == "." {
+		path = ""
+	}
+	path = norm.NFC.String(path)
+	return matchFolded(p.strict, path, strings.ToLower(path))
+}
+
+// folded is an expression for whole paths that ignores case.
+type folded struct {
+	exp    *regexp.Regexp
+	needed string // a text that every match contains in lower case
+}
+
+// fold makes a folded of an expression, which is valid.
+func fold(expression string) folded {
+	needed := literal.Required(regexp.MustCompile(`(?s)\A` + expression + `\z`))
+	return folded{regexp.MustCompile(`(?si)\A` + expression + `\z`), strings.ToLower(needed)}
+}
+
+// matchFolded reports whether one of these matches a path. lower is the path in lower case.
+func matchFolded(all []folded, path, lower string) bool {
+	return slices.ContainsFunc(all, func(f folded) bool { return strings.Contains(lower, f.needed) && f.exp.MatchString(path) })
 }
 
 func (p Pattern) String() string { return p.text }
@@ -76,31 +137,88 @@ func (p Pattern) String() string { return p.text }
 // MarshalText returns the text of the pattern.
 func (p Pattern) MarshalText() ([]byte, error) { return []byte(p.text), nil }
 
-// UnmarshalText is ParsePattern.
+// UnmarshalText is ParsePath.
 func (p *Pattern) UnmarshalText(text []byte) error {
-	parsed, err := ParsePattern(string(text))
+	parsed, err := ParsePath(string(text))
 	if err == nil {
 		*p = parsed
 	}
 	return err
 }
 
-// compile turns a pattern into a regular expression for whole paths.
-func compile(pattern, flags string) (*regexp.Regexp, error) {
-	alternatives, err := braces(pattern)
+// asNames returns the pattern with signs taken for themselves: the brackets, the braces, both, and all of them. A sign that
+// matches itself anyway needs no such form.
+func asNames(s string) []string {
+	if !strings.ContainsAny(s, `[]{}\\`) {
+		return nil
+	}
+	var forms []string
+	for _, signs := range []string{"[]", "{}", "[]{}"} {
+		forms = append(forms, quote(s, signs))
+	}
+	return append(forms, quote(strings.ReplaceAll(s, `\`, `\\`), "[]{}"))
+}
+
+// strictForms returns all forms of a pattern that restricts.
+func strictForms(s string) []string {
+	forms := []string{strings.TrimRight(norm.NFC.String(s), "/")}
+	if at := strings.IndexByte(s, '\\'); at > 0 { // one in front is an escape
+		forms = append(forms, strings.TrimRight(strings.ReplaceAll(forms[0], `\`, "/"), "/"))
+	}
+	for _, f := range forms {
+		forms = append(forms, asNames(f)...)
+	}
+	return forms
+}
+
+// quote writes a backslash in front of these signs, where there is none.
+func quote(s, signs string) string {
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		switch {
+		case s[i] == '\\' && i+1 < len(s):
+			b.WriteByte(s[i])
+			i++
+		case strings.IndexByte(signs, s[i]) >= 0:
+			b.WriteByte('\\')
+		}
+		b.WriteByte(s[i])
+	}
+	return b.String()
+}
+
+// compile turns the forms of a pattern into one regular expression for whole paths.
+func compile(forms ...string) (*regexp.Regexp, error) {
+	all, err := expressions(forms...)
 	if err != nil {
 		return nil, err
 	}
-	size := 0
-	for i, alt := range alternatives {
-		if size += len(alt); size > maxPattern {
-			return nil, fmt.Errorf("has more than %d bytes with all its alternatives written out", maxPattern)
+	return regexp.Compile(`(?s)\A(?:` + strings.Join(all, "|") + `)\z`)
+}
+
+// expressions returns the forms of a pattern as regular expressions, one for each alternative. The first form has to be valid; of
+// the others those count that are.
+func expressions(forms ...string) (all []string, err error) {
+	for i, form := range forms {
+		alternatives, err := braces(form)
+		size := 0
+		for _, alt := range alternatives {
+			if size += len(alt); size > maxPattern {
+				err = fmt.Errorf("has more than %d bytes with all its alternatives written out", maxPattern)
+			}
+			e := ""
+			if err == nil {
+				e, err = expression(alt)
+			}
+			if err == nil && !slices.Contains(all, e) {
+				all = append(all, e)
+			}
 		}
-		if alternatives[i], err = expression(alt); err != nil {
+		if err != nil && i == 0 {
 			return nil, err
 		}
 	}
-	return regexp.Compile(flags + `\A(?:` + strings.Join(alternatives, "|") + `)\z`)
+	return all, nil
 }
 
 // expression returns a pattern without braces as a regular expression.
@@ -117,7 +235,7 @@ func expression(pattern string) (string, error) {
 	for i, name := range names {
 		switch {
 		case name == "" || name == "." || name == "..":
-			return "", errors.New(`has an empty name, "." or ".."`)
+			return "", errors.New(`has an empty name, "." or "..": a path is written from the root of the workspace, as "docs/a.txt"; "**" is all`)
 		case name == "**" && i == last:
 			b.WriteString(`.*`)
 		case name == "**" && i > 0 && names[i-1] == "**": // a second "**" matches nothing more
@@ -164,6 +282,11 @@ func writeName(b *strings.Builder, p []rune) error {
 	return nil
 }
 
+var (
+	errRange = errors.New("has a bad class or range")
+	oneRange = regexp.MustCompile(`\[.-.\]`)
+)
+
 // writeClass writes the expression for the brackets at the beginning of p, and returns their length. A class never matches a slash.
 func writeClass(b *strings.Builder, p []rune) (int, error) {
 	i := 1
@@ -192,7 +315,7 @@ func writeClass(b *strings.Builder, p []rune) (int, error) {
 		}
 		switch {
 		case high < low:
-			return 0, errors.New("has a bad class or range")
+			return 0, errRange
 		case low < '/' && '/' < high:
 			fmt.Fprintf(b, `\x{%x}-.0-\x{%x}`, low, high)
 		default:

@@ -19,6 +19,11 @@
 // it.
 //
 // A rule's paths match the path that a call names. A search or a listing below a directory leaves out the files that Hides returns.
+//
+// A rule that asks or denies is understood as widely as its words can be: a name is that of a file or a directory, with all below,
+// and a tool stands for all tools that show or change the same. A rule that allows is understood to the letter.
+//
+// Reading a secret is asked about too: see Policy.Secrets.
 package policy
 
 import (
@@ -38,7 +43,7 @@ const (
 	Deny
 )
 
-var actions = names{typ: "Action", want: "allow, ask or deny", of: []string{Ask: "ask", Allow: "allow", Deny: "deny"}}
+var actions = enum{typ: "Action", want: "allow, ask or deny", of: []string{Ask: "ask", Allow: "allow", Deny: "deny"}}
 
 func (a Action) String() string { return actions.name(uint8(a)) }
 
@@ -58,7 +63,7 @@ const (
 	Write
 )
 
-var accesses = names{typ: "Access", want: "read or write", of: []string{Any: "", Read: "read", Write: "write"}}
+var accesses = enum{typ: "Access", want: "read or write", of: []string{Any: "", Read: "read", Write: "write"}}
 
 func (a Access) String() string { return accesses.name(uint8(a)) }
 
@@ -93,6 +98,10 @@ type Policy struct {
 	// Unread says what to do with a write to an existing file that the session did not read, or that changed since and cannot be
 	// merged. Ask also asks if there is a grant. Allow leaves it to the rules.
 	Unread Action `toml:"unread" json:"unread"`
+
+	// Secrets says what to do with a call that shows what is in a file of keys or passwords: see Secret. Ask asks each time, whatever
+	// the rules allow; if there is no person, the call is refused. Allow leaves it to the rules. (FILE-13)
+	Secrets Action `toml:"secrets" json:"secrets"`
 
 	// Relay names the tools for which a client may relay its person's answer. It does not hold if a caution made stet ask.
 	Relay []Pattern `toml:"relay" json:"relay,omitempty"`
@@ -149,16 +158,15 @@ func (p *Policy) Decide(r Request) Decision {
 	return d
 }
 
-// Hides reports whether a search or a listing leaves a file out, because a call that names the file would be refused or asked
-// about. A rule for only some tools counts as a rule for all tools if it asks or denies, and does not count if it allows.
+// Hides reports whether a search or a listing leaves a file out, because a call that reads it would be refused or asked about by
+// rule. A rule that allows, for only some tools, does not count.
 func (p *Policy) Hides(path string) bool {
 	hides := func(rules []Rule) bool {
 		for _, rule := range rules {
 			if rule.Do == Allow && len(rule.Tools) > 0 {
 				continue
 			}
-			rule.Tools = nil
-			if rule.matches(Request{Path: path}) {
+			if rule.matches(Request{Tool: "search_text", Path: path}) {
 				return rule.Do != Allow
 			}
 		}
@@ -215,30 +223,46 @@ func find(rules []Rule, r Request) (Rule, int, bool) {
 
 // granted returns the first grant that matches. A grant for all files does not cover tools that act outside of the workspace.
 func granted(r Request) (Rule, bool) {
-	outside := slices.Contains(r.Notes, tool.Outside)
 	for _, g := range r.Grants {
-		if g.matches(r) && (!outside || len(g.Tools) > 0) {
+		if g.matches(r) && (!outside(r) || len(g.Tools) > 0) {
 			return g, true
 		}
 	}
 	return Rule{}, false
 }
 
-// matches reports whether the rule matches the request. A rule that allows compares exactly. A rule that asks or denies ignores
-// case and Unicode composition, because file systems may ignore them.
+// matches reports whether the rule matches the request. A rule that allows compares exactly. One that asks or denies takes more:
+// see restricts; and if it names a tool for reading or writing, it is about all tools that show or change the same.
 func (rule Rule) matches(r Request) bool {
-	if rule.On == Read && r.Write || rule.On == Write && !r.Write {
+	does := Effect(0)
+	if rule.Do != Allow {
+		does = effectOf(r)
+	}
+	if rule.On == Read && r.Write && does&Shows == 0 || rule.On == Write && !r.Write {
 		return false
 	}
-	match := Pattern.matchFolded
-	if rule.Do == Allow {
+	if !rule.About(r.Path) {
+		return false
+	}
+	return len(rule.Tools) == 0 || rule.Names(r.Tool) || !outside(r) && rule.about()&does != 0
+}
+
+// About reports whether the rule's paths match a path; "": there is none.
+func (rule Rule) About(path string) bool {
+	return len(rule.Paths) == 0 || path != "" && matchesAny(rule.Do, rule.Paths, path)
+}
+
+// matchesAny reports whether one of a rule's patterns matches.
+func matchesAny(do Action, patterns []Pattern, s string) bool {
+	match := Pattern.restricts
+	if do == Allow {
 		match = Pattern.Match
 	}
-	some := func(patterns []Pattern, s string) bool {
-		return len(patterns) == 0 || slices.ContainsFunc(patterns, func(p Pattern) bool { return s != "" && match(p, s) })
-	}
-	return some(rule.Tools, r.Tool) && some(rule.Paths, r.Path)
+	return slices.ContainsFunc(patterns, func(p Pattern) bool { return match(p, s) })
 }
+
+// outside reports whether a tool that is not stet's acts outside of the workspace.
+func outside(r Request) bool { return slices.Contains(r.Notes, tool.Outside) }
 
 // scope returns what a grant covers, for the record.
 func (rule Rule) scope() string {

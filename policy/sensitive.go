@@ -31,12 +31,18 @@ var sensitive = []struct {
 		"build.rs", "{build,settings,init}.gradle{,.kts}", "pom.xml", "build.xml", "*.sbt", "build.{sc,mill,zig}", "Setup.hs", "CMakeLists.txt", "*.cmake", "meson.build",
 		"configure{,.ac}", "*.{csproj,fsproj,vbproj,vcxproj,proj,targets,props}", "Package.swift", "mix.exs",
 	}},
-	// Test runners, bundlers and linters: they run these before anything else, and
-	// editors run the linters.
+	// Test runners, bundlers, frameworks and linters: they run these before anything else, and editors run the linters. Each tool for
+	// JavaScript takes its configuration from a file with one of the first three forms: see ownConfig.
 	{tool.Build, []string{
-		"conftest.py", "noxfile.py", "tox.ini", "karma.conf.{js,cjs,ts}", ".{eslint,prettier,babel,mocha}rc.{js,cjs,mjs}",
-		"{eslint,jest,vitest,vite,webpack}.config.{js,cjs,mjs,ts,cts,mts}", "{rollup,babel,next,playwright,postcss,prettier}.config.{js,cjs,mjs,ts,cts,mts}",
+		"*.config.{js,cjs,mjs,ts,cts,mts}", "*.conf.{js,cjs,mjs,ts}", ".*rc.{js,cjs,mjs,ts,cts,mts}", "{nx,turbo,angular,nodemon,cdk}.json",
+		"gatsby-{config,node,browser,ssr}.{js,mjs,ts,tsx}", "config-overrides.js", "{knex,plop}file.{js,cjs,mjs,ts}", ".eleventy.{js,cjs,mjs}", ".dependency-cruiser.{js,cjs,mjs}",
+		"vitest.workspace.{js,mjs,ts,json}", ".{lintstaged,husky,release}rc{,.json,.yml,.yaml}", "**/.storybook/**", "**/.{vitepress,vuepress}/config{,.*}",
+		"conftest.py", "noxfile.py", "tox.ini", "{,.}pytest.{ini,toml}", "setup.cfg", "{,.}mypy.ini", ".flake8", ".coveragerc", "hatch_build.py",
+		"phpunit.xml{,.dist}", "phpstan.neon{,.dist}", ".php-cs-fixer{,.dist}.php", "rector.php", ".rubocop.yml", ".{credo,formatter}.exs", "rebar.config{,.script}",
+		"gradle.properties", ".goreleaser.{yml,yaml}", "dub.{json,sdl}", "{premake5,xmake}.lua", "config.nims", "dune",
 	}},
+	// Deployment: the tool of a cloud runs the commands in these.
+	{tool.Build, []string{"{netlify,fly,wrangler}.toml", "wrangler.{json,jsonc}", "{vercel,firebase}.json", "serverless.{yml,yaml,js,ts}", "skaffold.yaml"}},
 	// Containers: building or starting one runs these, often as root.
 	{tool.Build, []string{"{Docker,Container}file{,.*}", "*.{dockerfile,containerfile}", "{docker-,}compose{,.*}.{yml,yaml}", "{flake,shell,default}.nix"}},
 	// Instructions: agents read these before the person says anything.
@@ -46,32 +52,31 @@ var sensitive = []struct {
 	}},
 }
 
-type sensitivePattern struct {
-	note    tool.Note
-	pattern Pattern
+// ownConfig are names that have the form of a tool's configuration, and are sources of the program.
+var ownConfig = []string{"{app,auth,site,env,theme,routes,i18n,api,db}.config.*"}
+
+type sensitiveNames struct {
+	note tool.Note
+	*names
 }
 
-// sensitivePatterns is the compiled table. An invalid pattern panics, which a test would show.
-var sensitivePatterns = sync.OnceValue(func() []sensitivePattern {
-	var out []sensitivePattern
+// compiledSensitive is the compiled table.
+var compiledSensitive = sync.OnceValue(func() []sensitiveNames {
+	var out []sensitiveNames
 	for _, g := range sensitive {
-		for _, s := range g.patterns {
-			p, err := ParsePattern(s)
-			if err != nil {
-				panic(err)
-			}
-			out = append(out, sensitivePattern{g.note, p})
-		}
+		out = append(out, sensitiveNames{g.note, compileNames(g.patterns)})
 	}
 	return out
 })
 
+var compiledOwnConfig = sync.OnceValue(func() *names { return compileNames(ownConfig) })
+
 // NotesOf returns the notes that the name of a written file needs: Build or Instructions. The path is relative to the workspace,
-// with links resolved. Case and Unicode composition are ignored, because the file system may ignore them.
+// with links resolved.
 func NotesOf(path string) []tool.Note {
 	var notes []tool.Note
-	for _, s := range sensitivePatterns() {
-		if path != "" && !slices.Contains(notes, s.note) && s.pattern.matchFolded(path) {
+	for _, s := range compiledSensitive() {
+		if !slices.Contains(notes, s.note) && s.has(path) && !compiledOwnConfig().has(path) {
 			notes = append(notes, s.note)
 		}
 	}

@@ -19,6 +19,9 @@ func TestSensitiveFiles(t *testing.T) {
 			"app/build.gradle.kts", "settings.gradle", "CMakeLists.txt", "Rakefile", "Dockerfile", "Dockerfile.dev", "web.dockerfile",
 			"docker-compose.yml", "docker-compose.dev.yaml", "compose.yaml", "tox.ini", "noxfile.py", "composer.json", "flake.nix",
 			"Makefile.inc", "lib/tasks/a.rake", "gulpfile.js", "Gruntfile.js", "BUILD.bazel", "pkg/BUILD", "WORKSPACE", "rules/a.bzl", "app.fsproj", "build.zig",
+			"svelte.config.js", "astro.config.mjs", "tailwind.config.ts", "nuxt.config.ts", "vue.config.js", "metro.config.js", "stylelint.config.mjs", "commitlint.config.cjs",
+			"pytest.ini", "setup.cfg", ".stylelintrc.js", ".commitlintrc.cjs", "wdio.conf.ts", "cypress.config.ts", "drizzle.config.ts", "tsup.config.ts", "gatsby-node.js",
+			".lintstagedrc.json", ".storybook/main.js", "docs/.vitepress/config.mts", "cdk.json", "netlify.toml", "angular.json", "phpunit.xml", ".rubocop.yml", "mypy.ini",
 			"eslint.config.mjs", ".eslintrc.cjs", "jest.config.ts", "web/vite.config.ts", "karma.conf.js", "src/evil.pth", "project/plugins.sbt",
 		},
 		tool.Instructions: {
@@ -28,7 +31,7 @@ func TestSensitiveFiles(t *testing.T) {
 			"WARP.md", "CONVENTIONS.md", ".rules", ".roorules-code", ".github/hooks/a.json",
 		},
 		"": {
-			"main.go", "docs/makefile.md", "package.json.md", "my-package.json", "src/agents.go", "AGENTS/x.go", "docs/claude.txt", "src/build.go", "build/x.go", "workspace/x.go", "tsconfig.json", ".eslintrc.json", "app.config.ts", "rules.go", "pyproject.toml", "Cargo.toml",
+			"main.go", "docs/makefile.md", "package.json.md", "my-package.json", "src/agents.go", "AGENTS/x.go", "docs/claude.txt", "src/build.go", "build/x.go", "workspace/x.go", "tsconfig.json", ".eslintrc.json", "app.config.ts", "auth.config.ts", "config.ts", "src/config.js", "vite.config.test.ts", "conf.js", "app.json", "jest.config.json", "rules.go", "pyproject.toml", "Cargo.toml",
 			"go.mod", "package-lock.json", "tests/test_a.py", "dockerfile_test.go", "compose.go", ".github/ISSUE_TEMPLATE.md", "",
 		},
 	} {

@@ -18,7 +18,7 @@ const (
 	RollBack                 // also undo its writes
 )
 
-var responses = names{typ: "Response", want: "flag, suspend or roll back", of: []string{Flag: "flag", Suspend: "suspend", RollBack: "roll back"}}
+var responses = enum{typ: "Response", want: "flag, suspend or roll back", of: []string{Flag: "flag", Suspend: "suspend", RollBack: "roll back"}}
 
 func (r Response) String() string { return responses.name(uint8(r)) }
 

@@ -65,6 +65,7 @@ const (
 	PartRead   Note = "part_read"   // the file is overwritten, and this session has not read all of it
 	Stale      Note = "stale"       // the file changed since this session read it, and the plan is not merged with the change
 	Control    Note = "control"     // it makes something run, or says what may
+	Secret     Note = "secret"      // it may hold keys or passwords, which the call shows
 	Build      Note = "build"       // building, testing or installing runs what the file says
 	Executable Note = "executable"  // its mode lets it be executed
 	HardLink   Note = "hard_link"   // it has other names, maybe outside the workspace

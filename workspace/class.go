@@ -17,7 +17,8 @@ type Class int
 const (
 	Ordinary Class = iota
 
-	// Control files make programs run, or say which may run: editor settings, shell start files, continuous integration. A person is asked
+	// Control files make programs run, or say which may run: editor settings, shell start files, continuous integration. A file
+	// that does not exist is one too if it would be in a new directory whose name begins with a dot, or is an rc file. A person is asked
 	// before each write: Write refuses it unless WriteMode.Agreed has ControlFile.
 	Control
 
@@ -180,7 +181,7 @@ func idOf(st atomicfile.Stat) fileID { return fileID{st.Dev, st.Ino} }
 
 // classOf returns the class of a place, by its canonical name and by the existing file and the directories above it.
 func (r *Root) classOf(pl *place, leaf *atomicfile.Stat) Class {
-	found := r.class(pl.path, pl.stack)
+	found := r.class(pl.path, pl.stack, leaf == nil)
 	if found >= Repository {
 		return found
 	}

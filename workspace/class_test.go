@@ -2,6 +2,7 @@ package workspace
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -58,6 +59,40 @@ func TestControlFilesBesideOthers(t *testing.T) {
 		if got := c.byName(p); got != Ordinary {
 			t.Errorf("%q: got %v", p, got)
 		}
+	}
+}
+
+// TestNewSettings checks that a person is asked about a file in a new directory whose name begins with a dot, and about a new rc
+// file: the lists cannot have all programs. A file in such a directory that is there already is an ordinary one. (FILE-13)
+func TestNewSettings(t *testing.T) {
+	tr := newTree(t, Options{})
+	tr.put(".there/data.json", "{}")
+	tr.put(".oldrc", "x")
+	for s, want := range map[string]Class{
+		".newtool/config.json": Control, "sub/.newtool/a/b.md": Control, ".there/.inner/x": Control, ".NewTool/x": Control, ".foorc": Control, "_foorc": Control,
+		".foorc.json": Control, "sub/.foorc.yaml": Control, ".there/.foorc": Control,
+		".there/new.json": Ordinary, ".there/sub/new.json": Ordinary, ".there/data.json": Ordinary, ".oldrc": Ordinary, ".editorconfig": Ordinary, ".prettierignore": Ordinary,
+		".nvmrc": Ordinary, ".gitignore": Ordinary, ".github/ISSUE_TEMPLATE/bug.md": Ordinary, ".changeset/a.md": Ordinary, ".github/workflows/x.yml": Control,
+		"new/src/a.go": Ordinary, "src/arc": Ordinary, "a.rc": Ordinary, ".env.example": Ordinary,
+	} {
+		info, _ := tr.Inspect(tr.path(s))
+		if info.Class != want {
+			t.Errorf("%s: %v, want %v", s, info.Class, want)
+		}
+		if info.Exists() {
+			continue
+		}
+		_, err := tr.write(s, "x", "", WriteMode{CreateDirs: true})
+		if asks := errors.Is(err, ErrProtected); asks != (want == Control) || err != nil && !asks {
+			t.Errorf("%s: %v", s, err)
+		}
+		if want == Control {
+			tr.mustWrite(s, "x", "", WriteMode{CreateDirs: true, Agreed: ControlFile})
+		}
+	}
+	// What the person agreed to is there now, and ordinary.
+	if info, err := tr.Inspect(tr.path(".newtool/more.json")); info.Class != Ordinary {
+		t.Errorf("%v, %v", info.Class, err)
 	}
 }
 

@@ -2,6 +2,7 @@ package workspace
 
 import (
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -56,6 +57,28 @@ var (
 
 // controlEnds are ends of control files' names.
 var controlEnds = []string{".code-workspace", ".desktop", ".sublime-project", ".sublime-workspace", ".sublime-build"}
+
+// dataDirs are directories in which programs keep data alone, although their names begin with a dot. What runs something below
+// them is in controlDirs.
+var dataDirs = []string{".github", ".gitlab", ".gitea", ".forgejo", ".changeset", ".changes", ".well-known", ".reuse"}
+
+// rcFile matches the names that programs choose for their settings: .foorc, _foorc, .foorc.json.
+var rcFile = regexp.MustCompile(`^[._].*rc(\.[a-z0-9]+)?$`)
+
+// dataFiles are rc files that hold no more than a version or a list.
+var dataFiles = []string{".nvmrc", ".browserslistrc"}
+
+// newSetting reports whether a file that does not exist may be the setting of a program that the lists do not have: it would be in
+// a new directory whose name begins with a dot, or its name is that of an rc file. existing is the number of directories that
+// exist on the way. A file in a directory that is there already is an ordinary file, whatever that is called.
+func newSetting(canonical string, existing int) bool {
+	parts := strings.Split(fold(canonical), "/")
+	last := len(parts) - 1
+	dot := func(dir string) bool {
+		return strings.HasPrefix(dir, ".") && dir != "." && !slices.Contains(dataDirs, dir)
+	}
+	return slices.ContainsFunc(parts[min(existing, last):last], dot) || rcFile.MatchString(parts[last]) && !slices.Contains(dataFiles, parts[last])
+}
 
 // hasStem reports whether a folded name has a stem of controlStems and an end of formats.
 func hasStem(base string) bool {

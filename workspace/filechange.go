@@ -33,7 +33,7 @@ func (r *Root) begin(ctx context.Context, p Path, was Version, mode WriteMode) (
 	how := resolving{stats: true}
 	if mode.CreateDirs {
 		how.missing = func(canonical string, entered []*atomicfile.Dir) error {
-			return mode.allows(r.class(canonical, entered))
+			return mode.allows(r.class(canonical, entered, true))
 		}
 	}
 	pl, err := r.resolve(p.name, how)

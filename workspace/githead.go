@@ -29,10 +29,11 @@ func underHead(canonical string, dirs []*atomicfile.Dir) bool {
 	return false
 }
 
-// class returns the class of a canonical path, by its name and by the directories on the way.
-func (r *Root) class(canonical string, dirs []*atomicfile.Dir) Class {
+// class returns the class of a canonical path, by its name and by the directories on the way, which are the root and the existing
+// ones. missing says that nothing is at the path.
+func (r *Root) class(canonical string, dirs []*atomicfile.Dir, missing bool) Class {
 	found := r.rules.byName(canonical)
-	if found < Control && underHead(canonical, dirs) {
+	if found < Control && (underHead(canonical, dirs) || missing && newSetting(canonical, len(dirs)-1)) {
 		found = Control
 	}
 	return found

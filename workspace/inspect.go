@@ -183,7 +183,7 @@ func (r *Root) withoutDirs(canonical string, entered []*atomicfile.Dir) Target {
 	parts := split(path.Dir("/" + canonical))
 	above := min(len(entered)-1, len(parts))
 	return Target{
-		Info: Info{Path: Path{name: canonical}}, Class: r.class(canonical, entered), NewDirs: len(parts) - above,
+		Info: Info{Path: Path{name: canonical}}, Class: r.class(canonical, entered, true), NewDirs: len(parts) - above,
 		Parent: parentOf(path.Join(".", path.Join(parts[:above]...)), entered[len(entered)-1]),
 	}
 }

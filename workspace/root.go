@@ -78,7 +78,7 @@ type Root struct {
 	closing sync.Once
 }
 
-// Open opens the directory tree at dir. The caller must call Close.
+// Open opens the directory tree at dir, which is not the root of a file system. The caller must call Close.
 func Open(dir string, o Options) (*Root, error) {
 	o = o.withDefaults()
 	given, err := filepath.Abs(dir)
@@ -88,6 +88,9 @@ func Open(dir string, o Options) (*Root, error) {
 	real, err := filepath.EvalSymlinks(given)
 	if err != nil {
 		return nil, wrap("open", dir, err)
+	}
+	if filepath.Dir(real) == real {
+		return nil, fail("open", dir, ErrProtected, "the root of a file system is no workspace")
 	}
 	d, err := atomicfile.OpenDir(real)
 	if err != nil {

@@ -54,8 +54,8 @@ to stet.`,
 
 func (c *acpCommand) Run(ctx context.Context) (err error) {
 	if c.cmd.Flags().Changed("root") {
-		if c.within, err = c.workspaceDir(c.root); err != nil {
-			return c.usage(err)
+		if c.within, err = c.servedDir(c.root); err != nil {
+			return err
 		}
 	}
 	name, err := c.cmd.Flags().GetString("log")
@@ -115,8 +115,13 @@ func (c *acpCommand) openWorkspace(ctx context.Context, dir string) (*acp.Worksp
 	if rel, err := filepath.Rel(c.within, real); c.within != "" && (err != nil || !filepath.IsLocal(rel)) {
 		return nil, fmt.Errorf("%w: %s is not below %s", acp.ErrDirectory, workspace.Quote(real), workspace.Quote(c.within))
 	}
+	if real != c.within {
+		if err := c.mayServe(real, false); err != nil {
+			return nil, fmt.Errorf("%w: %s", acp.ErrDirectory, strings.TrimPrefix(err.Error(), "--root: "))
+		}
+	}
 	flags := c.agentFlags
-	flags.root = real
+	flags.root, flags.named = real, true
 	h, err := c.openAgent(context.WithoutCancel(ctx), flags)
 	if err != nil {
 		return nil, err

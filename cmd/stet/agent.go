@@ -15,6 +15,7 @@ import (
 // agentFlags are the flags of stet chat, stet run and stet acp that are not configuration keys.
 type agentFlags struct {
 	root      string
+	named     bool // the root is not the default, although no flag names it
 	window    int
 	tasks     bool
 	unwatched bool // --write-without-asking
@@ -40,6 +41,9 @@ func (c *command) openAgent(ctx context.Context, f agentFlags) (*localagent.Agen
 		return nil, c.usage(fmt.Errorf("--window %d: the least is %d tokens, and 0 is what is known of the model", f.window, leastWindow))
 	}
 	root, err := c.workspaceDir(f.root)
+	if err == nil {
+		err = c.mayServe(root, f.named || c.cmd.Flags().Changed("root"))
+	}
 	if err != nil {
 		return nil, c.usage(err)
 	}

@@ -48,9 +48,10 @@ func newDoctor(p *program) *cobra.Command {
 	cmd := p.runs(&cobra.Command{
 		Use:   "doctor [flags]",
 		Short: "Check whether everything works, and say what to do",
-		Long: `Check the installation, the configuration, the state directory, the agents on this
-machine, the proxy, the way to the providers, and what the proxy has recorded in the
-last seven days. Each line says what was found and, if something is wrong, what to do.
+		Long: `Check the installation, the configuration, the rules of the file tools in this directory,
+the state directory, the agents on this machine, the proxy, the way to the providers,
+and what the proxy has recorded in the last seven days. Each line says what was found
+and, if something is wrong, what to do.
 Nothing is changed. The providers are asked without a key.
 
 The exit code is 1 if there is a problem. Warnings alone end with 0.`,
@@ -89,6 +90,9 @@ func (c *doctorCommand) Run(ctx context.Context) error {
 func (c *doctorCommand) look(ctx context.Context) {
 	c.thisProgram()
 	o := c.configuration()
+	if o != nil {
+		c.rules(ctx)
+	}
 	c.stateDirectory()
 	c.agents(ctx)
 	if o != nil {

@@ -58,6 +58,37 @@ func TestDoctorDatabase(t *testing.T) {
 	}
 }
 
+// Doctor lists rules that match no file, and rules that the file tools refuse.
+func TestDoctorRules(t *testing.T) {
+	dir, home := t.TempDir(), t.TempDir()
+	p := &program{env: []string{"HOME=" + home, "STET_UPSTREAM=http://127.0.0.1:9", "PATH="}, dir: dir}
+	for _, name := range []string{"secrets/a.txt", "app/[slug]/page.tsx", "docs/x.md"} {
+		file := filepath.Join(dir, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for rules, want := range map[string]string{
+		"": "", "[[rule]]\npaths = [\"secrets\", \"app/[slug]/**\"]\ndo = \"deny\"\n": "each path in the rules matches a file",
+		"[[rule]]\npaths = [\"secrets\", \"secrts\"]\ndo = \"deny\"\n": `matches "secrts" of the project's rule 1 (deny)`,
+		"[[rule]]\npaths = [\"/etc\"]\ndo = \"deny\"\n":                "is not below the workspace",
+		"[[rule]]\ntools = [\"raed_file\"]\ndo = \"deny\"\n":           "no tool has the name",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, ".stet.toml"), []byte(rules), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		var out bytes.Buffer
+		p.out, p.err = &out, &out
+		code := p.run(t.Context(), []string{"doctor"})
+		if found := strings.Contains(out.String(), " rules "); found != (want != "") || !strings.Contains(out.String(), want) || (code == 1) != (strings.Contains(want, "below") || strings.Contains(want, "tool")) {
+			t.Errorf("%s: %d: %s", rules, code, &out)
+		}
+	}
+}
+
 // npm's launcher does not count as another stet, in either of npm's layouts. A launcher of another installation does.
 func TestNPMLauncher(t *testing.T) {
 	dir, err := filepath.EvalSymlinks(t.TempDir())

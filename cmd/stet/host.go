@@ -93,6 +93,9 @@ func (c *hostCommand) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := c.mayServe(root, c.cmd.Flags().Changed("root")); err != nil {
+		return c.usage(err)
+	}
 	settings, err := c.config(c.cmd, root, root)
 	if err != nil {
 		return err

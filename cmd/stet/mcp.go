@@ -4,9 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
-	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -14,7 +11,6 @@ import (
 	"github.com/stet-dev/stet/internal/process"
 	"github.com/stet-dev/stet/internal/toolset"
 	"github.com/stet-dev/stet/mcpserver"
-	"github.com/stet-dev/stet/workspace"
 )
 
 // mcpCommand is stet mcp.
@@ -62,9 +58,9 @@ stet mcp --dedupe`,
 }
 
 func (c *mcpCommand) Run(ctx context.Context) error {
-	root, err := c.workspaceDir(c.root)
+	root, err := c.servedDir(c.root)
 	if err != nil {
-		return c.usage(err)
+		return err
 	}
 	settings, err := c.config(c.cmd, root, root)
 	if err != nil {
@@ -97,35 +93,6 @@ func (c *mcpCommand) Run(ctx context.Context) error {
 	}
 	stop()
 	return errors.Join(err, h.Close())
-}
-
-// workspaceDir returns the directory of --root: an absolute path to an existing, readable directory.
-func (p *program) workspaceDir(given string) (string, error) {
-	if given == "" {
-		return "", errors.New("--root: the name of the directory is empty; . is the working directory")
-	}
-	dir := p.absolute(given)
-	info, err := os.Stat(dir)
-	switch {
-	case errors.Is(err, os.ErrNotExist):
-		return "", fmt.Errorf("--root: there is no directory %s", workspace.Quote(dir))
-	case err != nil:
-		return "", fmt.Errorf("--root: %w", err)
-	case !info.IsDir():
-		return "", fmt.Errorf("--root: %s is not a directory", workspace.Quote(dir))
-	}
-	real, err := filepath.EvalSymlinks(dir)
-	if err != nil {
-		return "", fmt.Errorf("--root: %w", err)
-	}
-	if !utf8.ValidString(real) {
-		return "", fmt.Errorf("--root: the name %s is not UTF-8: the audit trail, and so undo, could not name it", workspace.Quote(real))
-	}
-	opened, err := os.Open(real)
-	if err != nil {
-		return "", fmt.Errorf("--root: %w", err)
-	}
-	return real, opened.Close()
 }
 
 // overStdio serves one client until it closes standard input.

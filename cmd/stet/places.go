@@ -65,6 +65,7 @@ func (p *program) config(cmd *cobra.Command, dir, workspace string) (*config.Con
 	c, err := config.Load(config.Source{
 		Dir: dir, Workspace: workspace, Home: p.home(), User: p.userConfig(),
 		Getenv: p.getenv, Flags: cmd.Flags(), Warn: p.say,
+		Servers: cmd.Name() == "acp", // sessions name servers of their own
 	})
 	var flag *config.FlagError
 	switch {

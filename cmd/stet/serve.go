@@ -107,8 +107,8 @@ func (c *serveCommand) Run(ctx context.Context) (err error) {
 	}
 	root := c.dir
 	if !c.none {
-		if root, err = c.workspaceDir(c.root); err != nil {
-			return c.usage(err)
+		if root, err = c.servedDir(c.root); err != nil {
+			return err
 		}
 		if c.name, err = site.WorkspaceName(c.name, root); err != nil {
 			return c.usage(err)
@@ -234,7 +234,7 @@ func (c *serveCommand) compacting(store session.Store) (func(context.Context, st
 		if err != nil {
 			return "", err
 		}
-		h, err := c.openAgent(ctx, agentFlags{root: info.Dir})
+		h, err := c.openAgent(ctx, agentFlags{root: info.Dir, named: true})
 		if err != nil {
 			return "", err
 		}

@@ -147,7 +147,7 @@ func TestServeTLSFiles(t *testing.T) {
 		"no certificate":   {"--demo", "--tls-cert", in(h.dir, "cert.pem"), "--tls-key", in(h.dir, "key.pem")},
 		"want an address ": {"--trust-proxy", "everybody"},
 	} {
-		cmd := h.stet(append([]string{"serve", "--listen", "127.0.0.1:0", "--for", "1ms"}, flags...)...)
+		cmd := h.stet(append([]string{"serve", "--root", h.tree, "--listen", "127.0.0.1:0", "--for", "1ms"}, flags...)...)
 		if out, _ := cmd.CombinedOutput(); cmd.ProcessState.ExitCode() != exitUsage || !strings.Contains(string(out), says) {
 			t.Errorf("%v: %d: %s", flags, cmd.ProcessState.ExitCode(), out)
 		}

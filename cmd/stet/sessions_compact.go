@@ -64,7 +64,7 @@ func (c *command) openSession(ctx context.Context, f *agentFlags) (id string, er
 	err = c.withSessions(ctx, func(store session.Store) error {
 		found, err := localagent.FindSession(ctx, store, c.args[0], "")
 		if id = found.ID; found.Dir != "" && !c.cmd.Flags().Changed("root") {
-			f.root = found.Dir
+			f.root, f.named = found.Dir, true
 		}
 		return err
 	})

@@ -64,6 +64,7 @@ type Config struct {
 	Elicitation  string
 	Unread       policy.Action
 	Relative     bool
+	Secrets      policy.Action
 	Suspicion    policy.Response
 	Notify       notify.Config
 	Rate         int
@@ -102,10 +103,11 @@ func (u Upstreams) or(next Upstreams) Upstreams {
 type Source struct {
 	Dir       string // the search for the project's file begins here
 	Workspace string // the directory whose rules apply; "": rules are not read
-	Home      string // the search for the project's file ends here; "": at the root
+	Home      string // the search for the project's file ends here, and "~" in rules; "": at the root
 	User      string // the user's file; "": none
 	Getenv    func(string) string
 	Flags     *pflag.FlagSet // nil: no flags
+	Servers   bool           // rules may name tools of MCP servers that are not configured, because a client will name them
 	// Warn tells the person what was ignored; nil: no message.
 	Warn func(format string, args ...any)
 }
@@ -149,15 +151,17 @@ func Load(s Source) (*Config, error) {
 			}
 			c.ruleLayers[0] = project
 		}
-		if err := c.loadRules(project, user); err != nil {
-			return nil, err
-		}
 	}
 	if err := c.fill(c.layers); err != nil {
 		return nil, err
 	}
 	if err := c.checkKept(); err != nil {
 		return nil, err
+	}
+	if s.Workspace != "" {
+		if err := c.loadRules(s, project, user); err != nil {
+			return nil, err
+		}
 	}
 	return c, c.loadUpstreams()
 }
@@ -211,23 +215,6 @@ func (c *Config) Routed(found Upstreams) Upstreams {
 // Route sets Upstream for an agent; see Routed.
 func (c *Config) Route(found Upstreams) { c.Upstream = c.Routed(found) }
 
-// loadRules reads the rules of both files.
-func (c *Config) loadRules(project, user layer) (err error) {
-	if c.Rules, err = parseRules(user.values[ruleKey]); err != nil {
-		return fmt.Errorf("%s: rule: %w", user.at(ruleKey), err)
-	}
-	if c.ProjectRules, err = parseRules(project.values[ruleKey]); err != nil {
-		return fmt.Errorf("%s: rule: %w", project.at(ruleKey), err)
-	}
-	for i, r := range c.ProjectRules {
-		if r.Do == policy.Allow {
-			return fmt.Errorf("%s: rule %d: a project may deny or ask, and allow nothing: "+
-				"allow it in your own configuration", project.at(ruleKey), i+1)
-		}
-	}
-	return nil
-}
-
 // History returns the engine's configuration for a workspace; root is empty if it is not known.
 func (c *Config) History(root string) history.Config {
 	all := func(n int) int {
@@ -244,7 +231,7 @@ func (c *Config) History(root string) history.Config {
 
 // FilePolicy returns the policy of the file tools.
 func (c *Config) FilePolicy() (policy.Policy, error) {
-	p := policy.Policy{Rules: c.Rules, Project: c.ProjectRules, Unread: c.Unread}
+	p := policy.Policy{Rules: c.Rules, Project: c.ProjectRules, Unread: c.Unread, Secrets: c.Secrets}
 	if c.Elicitation == elicitOrdinary {
 		all, err := policy.ParsePattern("*")
 		if err != nil {

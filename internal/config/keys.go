@@ -289,6 +289,12 @@ var keys = []key{
 		field: func(c *Config) any { return &c.Relative },
 	},
 	{
+		Name: "secrets", Type: text, Default: "ask", Values: []string{"ask", "allow", "deny"}, UserOnly: true,
+		Doc: "showing an agent what is in a file that may hold keys or passwords (`.env`, private keys, credentials): `ask`, `deny`, or " +
+			"`allow`, which leaves it to the rules; searches leave such files out but under `allow`",
+		field: func(c *Config) any { return &c.Secrets },
+	},
+	{
 		Name: "suspicion", Type: text, Default: "flag", Values: []string{"flag", "suspend", "roll back"}, UserOnly: true,
 		Doc:   "what happens when a session keeps trying to leave the workspace: `flag`, `suspend` (see `stet resume`), `roll back`",
 		field: func(c *Config) any { return &c.Suspicion },

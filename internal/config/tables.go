@@ -11,7 +11,6 @@ import (
 
 	"github.com/stet-dev/stet/dialect"
 	"github.com/stet-dev/stet/internal/notify"
-	"github.com/stet-dev/stet/policy"
 )
 
 // decodeTables decodes the table or tables of a key into a struct with that key. name is an unknown member's name; empty for
@@ -101,27 +100,4 @@ func parseMCP(rows any) ([]MCPServer, error) {
 		names[s.Name] = true
 	}
 	return file.MCP, nil
-}
-
-// parseRules reads [[rule]] tables.
-func parseRules(v any) ([]policy.Rule, error) {
-	rows, _ := v.([]any)
-	if len(rows) == 0 {
-		return nil, nil
-	}
-	var file struct {
-		Rule []policy.Rule `toml:"rule"`
-	}
-	switch unknown, err := decodeTables(ruleKey, rows, &file); {
-	case unknown != "":
-		return nil, &unknownMember{unknown, "a rule has tools, paths, on and do"}
-	case err != nil:
-		return nil, err
-	}
-	for i, row := range rows {
-		if m, _ := row.(map[string]any); m["do"] == nil {
-			return nil, fmt.Errorf("rule %d does not say what to do: want do = \"allow\", \"ask\" or \"deny\"", i+1)
-		}
-	}
-	return file.Rule, nil
 }

@@ -2,11 +2,15 @@ package localagent
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"os"
+	"slices"
+	"strings"
 
 	"github.com/stet-dev/stet/internal/config"
 	"github.com/stet-dev/stet/mcpclient"
+	"github.com/stet-dev/stet/policy"
 	"github.com/stet-dev/stet/tool"
 )
 
@@ -48,5 +52,21 @@ func (a *Agent) connect(ctx context.Context, o Options) (tool.Caller, error) {
 		a.Missing = append(a.Missing, mcpclient.Missing(t))
 	}
 	a.More = len(set.Specs())
-	return a.Handler.With(set), nil
+	if len(troubles) == 0 {
+		err = checkRules(slices.Concat(o.Tools.Policy.Rules, o.Tools.Policy.Project), set)
+	}
+	return a.Handler.With(set), err
+}
+
+// checkRules refuses rules about tools of servers that have no such tool, now that these are known.
+func checkRules(rules []policy.Rule, servers *tool.Set) error {
+	for _, r := range rules {
+		for _, p := range r.Tools {
+			one := policy.Rule{Tools: []policy.Pattern{p}, Do: r.Do}
+			if strings.HasPrefix(p.String(), "mcp__") && !slices.ContainsFunc(servers.Specs(), func(s tool.Spec) bool { return one.Names(s.Name) }) {
+				return &config.Error{Err: fmt.Errorf("a rule is about the tool %q, and no MCP server has it: correct the name", p)}
+			}
+		}
+	}
+	return nil
 }

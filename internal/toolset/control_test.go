@@ -24,6 +24,9 @@ func TestAgentFilesAreControl(t *testing.T) {
 		".gemini/settings.json": workspace.Control, ".continue/config.yaml": workspace.Control, ".cursor/mcp.json": workspace.Control,
 		".vscode/mcp.json": workspace.Control, ".zed/settings.json": workspace.Control, ".config/stet/config.toml": workspace.Control,
 		"crush.json": workspace.Control, ".crush.json": workspace.Control, ".claude-plugin/plugin.json": workspace.Control,
+		".pi/extensions/x.ts": workspace.Control, ".amp/settings.json": workspace.Control, ".opencode.json": workspace.Control, ".continuerc.json": workspace.Control,
+		".vibe/config.toml": workspace.Control, ".rovodev/config.yml": workspace.Control, "sub/.codebuddy/x": workspace.Control, ".warp/x.yaml": workspace.Control,
+		".tabnine/agent/settings.json": workspace.Control, ".newagent/hooks.json": workspace.Control, ".newagentrc": workspace.Control,
 		".stet.toml": workspace.Control, "b/HEAD": workspace.Control,
 		"main.go": workspace.Ordinary, "AGENTS.md": workspace.Ordinary, "config/app.yaml": workspace.Ordinary, "docs/claude.txt": workspace.Ordinary,
 	} {

@@ -134,7 +134,9 @@ func (s *Set) openTree(ctx context.Context, dir string, o Options) (err error) {
 	if s.Root, err = OpenWorkspace(dir, o.State, o.Limits, s.Log); err != nil {
 		return err
 	}
-	c := filetools.Config{Root: s.Root, Hidden: o.Policy.Hides, Relative: o.Relative, Log: s.Log}
+	c := filetools.Config{
+		Root: s.Root, Hidden: o.Policy.Hides, ShowSecrets: o.Policy.Secrets == policy.Allow, Relative: o.Relative, Log: s.Log,
+	}
 	if o.Dedupe {
 		c.Dedupe = &filetools.Dedupe{Count: tokens.Estimate{}.Count}
 	}

@@ -6,13 +6,13 @@ import (
 	"strings"
 )
 
-// names are the names of the values of an enumeration, in their order.
-type names struct {
+// enum has the names of the values of an enumeration, in their order.
+type enum struct {
 	typ, want string // for messages
 	of        []string
 }
 
-func (n names) name(value uint8) string {
+func (n enum) name(value uint8) string {
 	if int(value) < len(n.of) {
 		return n.of[value]
 	}
@@ -20,7 +20,7 @@ func (n names) name(value uint8) string {
 }
 
 // parse sets the value that has the name.
-func (n names) parse(name []byte, value *uint8) error {
+func (n enum) parse(name []byte, value *uint8) error {
 	i := slices.Index(n.of, string(name))
 	if i < 0 {
 		return fmt.Errorf("unknown %s %q: want %s", strings.ToLower(n.typ), name, n.want)
