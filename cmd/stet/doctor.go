@@ -90,7 +90,7 @@ func (c *doctorCommand) look(ctx context.Context) {
 	c.thisProgram()
 	o := c.configuration()
 	c.stateDirectory()
-	c.agents(ctx)
+	c.agents(ctx, o)
 	if o != nil {
 		c.proxy(ctx, o)
 		c.providers(ctx, o)
