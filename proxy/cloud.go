@@ -41,7 +41,7 @@ func (e *endpoints) onVertex(method, path string) (to endpoint, ok bool) {
 	}
 	to = endpoint{api: other, upstream: e.vertex}
 	if to.upstream == nil {
-		to.upstream = vertexHost(at[1])
+		to.upstream, to.owner, to.unset = vertexHost(at[1]), googleOwner, "upstream-vertex"
 	}
 	if method != http.MethodPost {
 		return to, true

@@ -35,7 +35,7 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	if to.upstream == nil {
 		p.metrics.request(to.api, http.StatusNotFound)
-		unknownProvider(r.URL.Path, to.unset).write(w, to.format())
+		unknownProvider(r.URL.Path, to).write(w, to.format())
 		return
 	}
 	if to.bedrock {
