@@ -104,11 +104,16 @@ func (e *endpoints) onAzure(method, path string) endpoint {
 
 // azureResource returns the base URL of an Azure resource. Azure shows the URL with the path of one API at its end; that is cut off.
 func azureResource(base string) string {
+	base, query, _ := strings.Cut(base, "?")
 	base = strings.TrimRight(base, "/")
 	for _, api := range []string{"/openai/v1", "/openai", "/anthropic/v1", "/anthropic"} {
 		if rest, ok := strings.CutSuffix(base, api); ok {
-			return rest
+			base = rest
+			break
 		}
+	}
+	if query != "" {
+		base += "?" + query
 	}
 	return base
 }

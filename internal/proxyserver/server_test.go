@@ -87,9 +87,11 @@ func TestReadyNeedsTheRecord(t *testing.T) {
 		change func(dir string) error
 		says   string
 	}{
-		"there":    {func(string) error { return nil }, ""},
-		"removed":  {os.RemoveAll, "not there any more"},
-		"replaced": {func(dir string) error { return errors.Join(os.RemoveAll(dir), os.Mkdir(dir, 0o700), os.WriteFile(filepath.Join(dir, "stet.db"), nil, 0o600)) }, "replaced by another file"},
+		"there":   {func(string) error { return nil }, ""},
+		"removed": {os.RemoveAll, "not there any more"},
+		"replaced": {func(dir string) error {
+			return errors.Join(os.RemoveAll(dir), os.Mkdir(dir, 0o700), os.WriteFile(filepath.Join(dir, "stet.db"), nil, 0o600))
+		}, "replaced by another file"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if runtime.GOOS == "windows" {
