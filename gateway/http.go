@@ -17,7 +17,7 @@ func (h *Hub) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET "+path, h.socket)
 	h.routes(mux)
-	return OneSlash(Guard(slowbody.Limit(mux, slowbody.Usual), h.config.AllowedHosts, h.Refused))
+	return OneSlash(slowbody.Limit(Guard(mux, h.config.AllowedHosts, h.Refused), slowbody.Usual))
 }
 
 // WebSocket subprotocols with which a browser connects: the protocol's name, and the token after a prefix. A browser cannot set the

@@ -50,7 +50,7 @@ func (s *Server) Handler() http.Handler {
 		sessions.ServeHTTP(w, r)
 	})
 	mux := http.NewServeMux()
-	mux.Handle("/mcp", s.guard(slowbody.Limit(s.authorised(byRevision), slowbody.Usual)))
+	mux.Handle("/mcp", slowbody.Limit(s.guard(s.authorised(byRevision)), slowbody.Usual))
 	return mux
 }
 

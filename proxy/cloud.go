@@ -41,7 +41,7 @@ func (e *endpoints) onVertex(method, path string) (to endpoint, ok bool) {
 	}
 	to = endpoint{api: other, upstream: e.vertex}
 	if to.upstream == nil {
-		to.upstream = vertexHost(at[1])
+		to.upstream, to.owner, to.unset = vertexHost(at[1]), googleOwner, "upstream-vertex"
 	}
 	if method != http.MethodPost {
 		return to, true
@@ -104,11 +104,16 @@ func (e *endpoints) onAzure(method, path string) endpoint {
 
 // azureResource returns the base URL of an Azure resource. Azure shows the URL with the path of one API at its end; that is cut off.
 func azureResource(base string) string {
+	base, query, _ := strings.Cut(base, "?")
 	base = strings.TrimRight(base, "/")
 	for _, api := range []string{"/openai/v1", "/openai", "/anthropic/v1", "/anthropic"} {
 		if rest, ok := strings.CutSuffix(base, api); ok {
-			return rest
+			base = rest
+			break
 		}
+	}
+	if query != "" {
+		base += "?" + query
 	}
 	return base
 }

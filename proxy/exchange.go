@@ -10,6 +10,7 @@ import (
 	"github.com/stet-dev/stet/history"
 	"github.com/stet-dev/stet/internal/cachestate"
 	"github.com/stet-dev/stet/internal/sentform"
+	"github.com/stet-dev/stet/internal/slowbody"
 	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/record"
 )
@@ -36,6 +37,7 @@ type exchange struct {
 	path         string // the client's path
 	row          record.Request
 	body         upload
+	arriving     *slowbody.Body   // the body as it comes from the client; nil: there is none, or it is a socket's
 	keeps        bool             // the provider stores the conversation, even if the request does not ask for it
 	account      uint64           // by accountOf, if a change before thinking may be tried
 	conversation *conversation    // nil if it is not known

@@ -85,12 +85,15 @@ func unknownAgent(err error) failure {
 	return failure{status: http.StatusNotFound, kind: "not_found_error", code: "unknown_agent", message: "stet: " + err.Error()}
 }
 
-// unknownProvider rejects a request whose provider is not known. key is the configuration key that would set the
-// upstream; empty: no such key exists.
-func unknownProvider(path, key string) failure {
+// unknownProvider rejects a request of the endpoint to, whose provider is not known, or which carries the key of another one.
+func unknownProvider(path string, to endpoint) failure {
 	advice := "have the agent ask that provider itself"
-	if key != "" {
-		advice = "name its base URL with --" + key + ", or " + advice
+	if to.unset != "" {
+		advice = "name its base URL with --" + to.unset + ", or " + advice
+	}
+	if to.stranger != "" {
+		return failure{status: http.StatusNotFound, kind: "not_found_error", code: "other_provider",
+			message: "stet: " + clip(path, 100) + " goes to " + to.owner + ", and the request has a key of " + to.stranger + ", which goes to no other provider: " + advice}
 	}
 	return failure{status: http.StatusNotFound, kind: "not_found_error", code: "unknown_provider",
 		message: "stet: it is not known which provider " + clip(path, 100) + " is for, and no key goes to another one: " + advice}

@@ -7,6 +7,7 @@ import (
 	"log"
 	"net/http"
 	"net/http/httputil"
+	"os"
 	"runtime/debug"
 
 	"github.com/stet-dev/stet/record"
@@ -119,7 +120,7 @@ func (t *answerBody) Close() error { return t.body.Close() }
 func (p *Proxy) fail(w http.ResponseWriter, r *http.Request, err error) {
 	x := r.Context().Value(exchangeKey{}).(*exchange)
 	x.ended = true
-	if r.Context().Err() != nil && p.base.Err() == nil {
+	if r.Context().Err() != nil && p.base.Err() == nil && !x.arriving.Stalled() { // a body that stalls ends the context too
 		x.row.Status = 0 // the client is gone
 		panic(http.ErrAbortHandler)
 	}
@@ -127,6 +128,8 @@ func (p *Proxy) fail(w http.ResponseWriter, r *http.Request, err error) {
 	switch {
 	case p.base.Err() != nil:
 		f = closing()
+	case x.arriving.Stalled():
+		f = unread(os.ErrDeadlineExceeded)
 	case errors.Is(err, context.DeadlineExceeded):
 		f.status = http.StatusGatewayTimeout
 	}

@@ -100,6 +100,11 @@ type Proxy struct {
 	log           *slog.Logger
 	folding       repeats.Filter // limits the log lines about folds that cannot be stored
 	untouched     sync.Once      // logs once that requests to Bedrock pass untouched
+	ready         struct {       // what the store said last
+		sync.Mutex
+		at  time.Time
+		err error
+	}
 
 	base   context.Context // ends when Close gives up waiting
 	cancel context.CancelFunc
@@ -230,12 +235,30 @@ func (p *Proxy) enter() bool {
 	return !p.closing
 }
 
-// Ready returns the reason why the proxy cannot work, or nil.
+// Ready returns the reason why the proxy cannot work, or nil. If the Store has a method Ready(context.Context) error, it asks that at
+// most once a second: a write into a file that was removed causes no error.
 func (p *Proxy) Ready() error {
 	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.closing {
+	closing := p.closing
+	p.mu.Unlock()
+	if closing {
 		return errors.New("closing")
 	}
-	return p.writer.trouble()
+	if err := p.writer.trouble(); err != nil {
+		return err
+	}
+	store, ok := p.config.Store.(interface {
+		Ready(ctx context.Context) error
+	})
+	if !ok {
+		return nil
+	}
+	p.ready.Lock()
+	defer p.ready.Unlock()
+	if time.Since(p.ready.at) > time.Second {
+		ctx, cancel := context.WithTimeout(p.base, maxLookUp)
+		defer cancel()
+		p.ready.err, p.ready.at = store.Ready(ctx), time.Now()
+	}
+	return p.ready.err
 }

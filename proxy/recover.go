@@ -60,10 +60,10 @@ func (p *Proxy) recoveryOf(d *reading) *recovery {
 	return c
 }
 
-// recovers reports whether stet's changes may have caused a refusal of a bound request. Under the policy off and
-// with Observe this is possible only if the conversation is known to be shortened. Otherwise the error is the client's own.
+// recovers reports whether a refusal of a bound request is handled here. Under every policy the store may have been lost, so that it
+// is not known that the conversation was shortened. With Observe an error is the client's own, unless that is known.
 func (p *Proxy) recovers(d *reading) bool {
-	return !p.unchanged || p.policy == history.Finish || !d.forms.likeliest().Form.Empty()
+	return !p.config.Observe || !d.forms.likeliest().Form.Empty()
 }
 
 // computed plans a request after the messages of the newest known form, or from the beginning.

@@ -57,6 +57,24 @@ func TestStoreIsLost(t *testing.T) {
 	}
 }
 
+// The same holds if the policy changes with that to one that shortens nothing (WIRE-1).
+func TestStoreIsLostAndPolicy(t *testing.T) {
+	for _, policy := range []history.Policy{history.Off, history.Finish} {
+		strictly(t, func(s *strict) {
+			s.rush = true
+			a := s.session("claude-opus-5-5")
+			a.rounds(9, s.proxy())
+			s.store, s.config.History.Policy = new(record.Memory), policy
+			a.rounds(3, s.proxy())
+			synctest.Wait()
+			a.rounds(3, s.proxy())
+			if got := s.refusals("/v1/messages"); got != 1 {
+				t.Errorf("%s: %d requests were refused", policy, got)
+			}
+		})
+	}
+}
+
 // If no known form is right, stet asks the provider to drop thinking. It decides that once for the session, and counts it
 // (WIRE-1).
 func TestThinkingIsDropped(t *testing.T) {
@@ -121,10 +139,10 @@ func TestRefusalIsCompressed(t *testing.T) {
 	})
 }
 
-// If stet changes nothing, an error about thinking is the client's own, and is passed on.
+// If stet only observes, an error about thinking is the client's own, and is passed on.
 func TestOwnErrorIsPassed(t *testing.T) {
 	const message = "The block is bound to a different conversation."
-	for name, c := range map[string]Config{"off": {History: history.Config{Policy: history.Off}}, "observe": {Observe: true}} {
+	for name, c := range map[string]Config{"observe": {Observe: true}, "observe, off": {Observe: true, History: history.Config{Policy: history.Off}}} {
 		strictly(t, func(s *strict) {
 			s.rush = true
 			a := s.session("claude-opus-5-5")

@@ -43,7 +43,9 @@ type endpoint struct {
 	direct   bool      // the path is the API's own, and not one of a cloud
 	compacts bool      // the provider is to replace the conversation by a summary
 	bedrock  bool      // Amazon Bedrock, whose signatures cover the body
-	unset    string    // the configuration key that would set a missing upstream
+	unset    string    // the configuration key that would set the upstream; empty: it is set, or there is no such key
+	owner    string    // whose the upstream is, if it is a provider's own by default; empty: a person chose it
+	stranger string    // another provider, whose key the request carries; the upstream is then not known
 }
 
 // format returns the API whose format a request and its answer have.
@@ -64,32 +66,34 @@ type endpoints struct {
 }
 
 func (u Upstreams) endpoints() (e endpoints, err error) {
-	parse := func(api, base, fallback string, codec llm.Codec) endpoint {
+	parse := func(api, base, fallback, owner, key string, codec llm.Codec) endpoint {
 		if base == "" {
 			base = fallback
+		} else {
+			owner, key = "", ""
 		}
 		target, parseErr := parseBase(base)
 		if parseErr != nil && err == nil {
 			err = fmt.Errorf("upstream for %s: %w", api, parseErr)
 		}
-		return endpoint{api: api, codec: codec, upstream: target, direct: true}
+		return endpoint{api: api, codec: codec, upstream: target, direct: true, owner: owner, unset: key}
 	}
-	e.messages = parse(record.Messages, u.Messages, "https://api.anthropic.com", anthropic.Messages{})
-	e.chat = parse(record.Chat, u.Chat, "https://api.openai.com/v1", openai.Chat{})
-	e.responses = parse(record.Responses, u.Responses, "https://api.openai.com/v1", openai.Responses{})
+	e.messages = parse(record.Messages, u.Messages, "https://api.anthropic.com", anthropicOwner, "upstream-messages", anthropic.Messages{})
+	e.chat = parse(record.Chat, u.Chat, "https://api.openai.com/v1", openaiOwner, "upstream-chat", openai.Chat{})
+	e.responses = parse(record.Responses, u.Responses, "https://api.openai.com/v1", openaiOwner, "upstream-responses", openai.Responses{})
 	e.count = e.messages
 	e.count.api = record.CountTokens
 	e.compact = e.responses
 	e.compact.compacts = true
-	e.gemini = parse(record.GenerateContent, u.Gemini, "https://generativelanguage.googleapis.com", gemini.GenerateContent{})
+	e.gemini = parse(record.GenerateContent, u.Gemini, "https://generativelanguage.googleapis.com", googleOwner, "upstream-gemini", gemini.GenerateContent{})
 	e.geminiCount = e.gemini
 	e.geminiCount.api, e.geminiCount.counts = record.CountTokens, record.GenerateContent
-	e.codeAssist = parse(record.GenerateContent, u.Gemini, "https://cloudcode-pa.googleapis.com", nil)
+	e.codeAssist = parse(record.GenerateContent, u.Gemini, "https://cloudcode-pa.googleapis.com", googleOwner, "upstream-gemini", nil)
 	cloud := func(name, base string) *url.URL {
 		if base == "" {
 			return nil
 		}
-		return parse(name, base, "", nil).upstream
+		return parse(name, base, "", "", "", nil).upstream
 	}
 	e.vertex, e.azure, e.bedrock = cloud("vertex", u.Vertex), cloud("azure", azureResource(u.Azure)), cloud("bedrock", u.Bedrock)
 	return e, err
@@ -126,11 +130,23 @@ func foreign(r *http.Request) bool {
 // if no other key is present.
 func messagesKey(r *http.Request) bool {
 	key := r.Header.Get("Authorization")
-	return r.Header.Get("Anthropic-Version") != "" || key == "" && r.Header.Get("X-Api-Key") != "" || strings.HasPrefix(key, "Bearer sk-ant-")
+	return r.Header.Get("Anthropic-Version") != "" || key == "" && r.Header.Get("X-Api-Key") != "" || ownerOf(key) == anthropicOwner
 }
 
-// of returns the endpoint for a request. If its upstream is nil, the provider is not known.
+// of returns the endpoint for a request. If its upstream is nil, the provider is not known, or the request carries the key of another one
+// than the upstream's. An upstream that a person chose gets every key.
 func (e *endpoints) of(r *http.Request) endpoint {
+	to := e.byPath(r)
+	if to.owner != "" {
+		if to.stranger = stranger(r, to.owner); to.stranger != "" {
+			to.upstream = nil
+		}
+	}
+	return to
+}
+
+// byPath returns the endpoint for a request by its path and, if the path has several, by its key.
+func (e *endpoints) byPath(r *http.Request) endpoint {
 	path := slashes.ReplaceAllString(r.URL.Path, "/") // for matching only: the path goes upstream unchanged
 	if rest, ok := strings.CutPrefix(path, "/v1"); ok && strings.HasPrefix(rest, "/") {
 		path = rest
@@ -178,7 +194,9 @@ func (e *endpoints) of(r *http.Request) endpoint {
 }
 
 // pass returns an endpoint that passes requests through to the upstream of to.
-func pass(to endpoint) endpoint { return endpoint{api: other, upstream: to.upstream} }
+func pass(to endpoint) endpoint {
+	return endpoint{api: other, upstream: to.upstream, owner: to.owner, unset: to.unset}
+}
 
 var slashes = regexp.MustCompile(`//+`)
 

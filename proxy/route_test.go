@@ -176,6 +176,13 @@ func TestEndpoints(t *testing.T) {
 			t.Errorf("%s %s: %s", test.method, test.path, diff)
 		}
 	}
+	for base, want := range map[string]string{
+		"https://r.azure.test/": "https://r.azure.test", "https://r.azure.test/openai/v1/?api-version=1": "https://r.azure.test?api-version=1", "https://r.azure.test/anthropic?a=b": "https://r.azure.test?a=b",
+	} {
+		if got := azureResource(base); got != want {
+			t.Errorf("%s: %s", base, got)
+		}
+	}
 	if e, err = (Upstreams{Messages: "http://one/a", Chat: "http://one/b", Responses: "http://one/b"}).endpoints(); err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,12 @@ import (
 
 // ServeHTTP implements http.Handler.
 func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	var arriving *slowbody.Body
+	if r.Body != nil && r.Body != http.NoBody && r.Header.Get("Upgrade") == "" {
+		arriving = slowbody.New(p.base, w, r.Body, standstill)
+		r = r.WithContext(r.Context())
+		r.Body, w = arriving, arriving.Answer(w)
+	}
 	at, r, unknown := p.agentOf(r)
 	to := at.of(r)
 	if why := p.forbids(r); why != "" {
@@ -35,7 +41,7 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	if to.upstream == nil {
 		p.metrics.request(to.api, http.StatusNotFound)
-		unknownProvider(r.URL.Path, to.unset).write(w, to.format())
+		unknownProvider(r.URL.Path, to).write(w, to.format())
 		return
 	}
 	if to.bedrock {
@@ -59,10 +65,8 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		_ = http.NewResponseController(w).SetReadDeadline(time.Unix(1, 0)) // ends a running upload, if w supports it
 	})()
 
-	if r.Body != nil && r.Body != http.NoBody && r.Header.Get("Upgrade") == "" {
-		r.Body = slowbody.New(p.base, w, r.Body, standstill)
-	}
 	x := p.newExchange(to, r)
+	x.arriving = arriving
 	r = r.WithContext(context.WithValue(ctx, exchangeKey{}, x))
 	defer p.finish(x)
 	if to.codec != nil {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -67,6 +68,9 @@ func (p *Proxy) bridge(w http.ResponseWriter, r *http.Request, target endpoint) 
 		HTTPHeader: socketHeader(r.Header), Subprotocols: subprotocols(r.Header),
 	})
 	if err != nil {
+		if quoting := new(url.Error); errors.As(err, &quoting) {
+			err = quoting.Err // the URL may hold a key
+		}
 		status := http.StatusBadGateway
 		if shake.answer == nil {
 			unreachable(to.Scheme+"://"+to.Host, err.Error()).write(w, record.Responses)

@@ -29,6 +29,7 @@ type strict struct {
 	quiet   bool                                     // the model does not think
 	asked   func()                                   // called before each request for an answer; may be nil
 	rush    bool                                     // no time passes between rounds
+	ids     bool                                     // the system text begins with ids that change with each request
 	lines   int                                      // of a command's output, each different; 0: 60 equal lines
 	does    func(*llm.Request) (llm.Response, error) // replaces the scripted answers; may be nil
 	before  func(*http.Request) *http.Response       // a server in front of the model, which answers itself if it returns an answer; may be nil
@@ -128,6 +129,7 @@ type session struct {
 	system   string // replaces a long default
 	messages []string
 	answers  int
+	asked    int
 }
 
 func (s *strict) session(model string) *session {
@@ -142,8 +144,14 @@ func (a *session) fork() *session {
 }
 
 func (a *session) body() string {
-	return fmt.Sprintf(`{"model":%q%s,"max_tokens":99,"cache_control":{"type":"ephemeral"},"system":%q,"tools":[{"name":"Bash","input_schema":{}},{"name":"Read","input_schema":{}}],"messages":[%s]}`,
-		a.model, a.extra, cmp.Or(a.system, "You help. "+strings.Repeat("Follow the rule. ", 400)), strings.Join(a.messages, ","))
+	text, _ := json.Marshal(cmp.Or(a.system, "You help. "+strings.Repeat("Follow the rule. ", 400))) // a string has no errors
+	system := string(text)
+	if a.s.ids { // as Claude Code writes them for the provider's own host; the length changes too
+		a.asked++
+		system = fmt.Sprintf(`[{"type":"text","text":"x-anthropic-billing-header: v=1; cch=%05x; prev=req_%d; turn=%d;"},{"type":"text","text":%s}]`, a.asked*7919, a.asked*a.asked, a.asked, text)
+	}
+	return fmt.Sprintf(`{"model":%q%s,"max_tokens":99,"cache_control":{"type":"ephemeral"},"system":%s,"tools":[{"name":"Bash","input_schema":{}},{"name":"Read","input_schema":{}}],"messages":[%s]}`,
+		a.model, a.extra, system, strings.Join(a.messages, ","))
 }
 
 // rounds sends n requests to h, a proxy or the provider itself, and does what the model asks for. Before each request it counts
@@ -449,37 +457,47 @@ func TestNothingIsRefused(t *testing.T) {
 		},
 	} {
 		for _, policy := range history.Policies() {
-			t.Run(name+"/"+string(policy), func(t *testing.T) {
-				strictly(t, func(s *strict) {
-					s.config.History = history.Config{Policy: policy, KeepReads: 1}
-					test(s)
+			for _, ids := range []bool{false, true} {
+				if ids && policy != history.Adaptive {
+					continue
+				}
+				t.Run(fmt.Sprintf("%s/%s/ids=%t", name, policy, ids), func(t *testing.T) {
+					strictly(t, func(s *strict) {
+						s.config.History, s.ids = history.Config{Policy: policy, KeepReads: 1}, ids
+						test(s)
+					})
 				})
-			})
+			}
 		}
 	}
 }
 
-// With a model that is known not to check thinking, old outputs leave at a cold point.
+// With a model that is known not to check thinking, old outputs leave at a cold point, and at no other request.
 func TestUncheckedIsEvicted(t *testing.T) {
-	strictly(t, func(s *strict) {
-		s.model.Close()
-		lax, err := llmtest.Start(llmtest.Config{Listener: new(llmtest.Memory), Handler: s.answer})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer lax.Close()
-		s.model = lax
-		a, p := s.session("claude-sonnet-4-5"), s.proxy()
-		a.rounds(14, p)
-		if repeats, evicted := s.shortened(); repeats == 0 || evicted > 0 {
-			t.Errorf("before the pause: %d repeats, %d evicted", repeats, evicted)
-		}
-		time.Sleep(310 * time.Second)
-		a.rounds(1, p)
-		if _, evicted := s.shortened(); evicted < 3 {
-			t.Errorf("after the pause: %d evicted", evicted)
-		}
-	})
+	for _, ids := range []bool{false, true} {
+		strictly(t, func(s *strict) { testUncheckedIsEvicted(t, s, ids) })
+	}
+}
+
+func testUncheckedIsEvicted(t *testing.T, s *strict, ids bool) {
+	s.ids = ids
+	s.model.Close()
+	lax, err := llmtest.Start(llmtest.Config{Listener: new(llmtest.Memory), Handler: s.answer})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer lax.Close()
+	s.model = lax
+	a, p := s.session("claude-sonnet-4-5"), s.proxy()
+	a.rounds(14, p)
+	if repeats, evicted := s.shortened(); repeats == 0 || evicted > 0 {
+		t.Errorf("before the pause: %d repeats, %d evicted", repeats, evicted)
+	}
+	time.Sleep(310 * time.Second)
+	a.rounds(1, p)
+	if _, evicted := s.shortened(); evicted < 3 {
+		t.Errorf("after the pause: %d evicted", evicted)
+	}
 }
 
 // A cold point is in the store before its request goes out, because the process may be killed after that.

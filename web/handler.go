@@ -117,7 +117,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			h.secret = make([]byte, 32)
 			_, _ = rand.Read(h.secret) // it never fails
 		}
-		h.routes = h.guard(slowbody.Limit(h.mux(), slowbody.Usual))
+		h.routes = slowbody.Limit(h.guard(h.mux()), slowbody.Usual)
 	})
 	h.routes.ServeHTTP(w, r)
 }

@@ -94,7 +94,7 @@ func (c *doctorCommand) look(ctx context.Context) {
 		c.rules(ctx)
 	}
 	c.stateDirectory()
-	c.agents(ctx)
+	c.agents(ctx, o)
 	if o != nil {
 		c.proxy(ctx, o)
 		c.providers(ctx, o)

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/stet-dev/stet/internal/agentconfig"
+	"github.com/stet-dev/stet/internal/config"
 )
 
 // firstBytes keeps the beginning of what is written to it, and refuses the rest.
@@ -32,7 +33,7 @@ var versionNumber = regexp.MustCompile(`\d+\.\d+[\w.+-]*`)
 
 // versions asks programs for their versions, concurrently. The result is in the order of paths, with "" if a program printed no
 // version.
-func (c *doctorCommand) versions(ctx context.Context, paths []string) []string {
+func (p *program) versions(ctx context.Context, paths []string) []string {
 	ctx, cancel := context.WithTimeout(ctx, checkTime)
 	defer cancel()
 	found := make([]string, len(paths))
@@ -44,7 +45,7 @@ func (c *doctorCommand) versions(ctx context.Context, paths []string) []string {
 		all.Go(func() {
 			var said firstBytes
 			cmd := exec.CommandContext(ctx, path, "--version")
-			cmd.Env, cmd.Dir, cmd.Stdout, cmd.WaitDelay = c.environForOthers(), c.dir, &said, time.Second
+			cmd.Env, cmd.Dir, cmd.Stdout, cmd.WaitDelay = p.environForOthers(), p.dir, &said, time.Second
 			_ = cmd.Run() // only its output matters
 			found[i] = string(versionNumber.Find(said))
 		})
@@ -53,14 +54,14 @@ func (c *doctorCommand) versions(ctx context.Context, paths []string) []string {
 	return found
 }
 
-// agents finds agents, and checks where their requests go.
-func (c *doctorCommand) agents(ctx context.Context) {
+// agents finds agents, and checks where their requests go. o is nil if the configuration cannot be read.
+func (c *doctorCommand) agents(ctx context.Context, o *config.Config) {
 	lasting, err := c.lasting()
 	if err != nil {
 		c.found(checkProblem, "agents", "remove that file, and run \"stet setup --proxy\" again", "%v", err)
 		return
 	}
-	m := c.machine()
+	m := c.agentMachine(ctx, o)
 	none := true
 	names := agentconfig.Programs()
 	paths := make([]string, len(names))
@@ -68,6 +69,7 @@ func (c *doctorCommand) agents(ctx context.Context) {
 		paths[i], _ = exec.LookPath(name) // "" if it is not on the PATH
 	}
 	versions := c.versions(ctx, paths)
+	m.Version = func(program string) string { return versions[slices.Index(names, program)] }
 	for i, name := range names {
 		_, set := lasting[name]
 		if paths[i] == "" && !set {
@@ -84,7 +86,7 @@ func (c *doctorCommand) agents(ctx context.Context) {
 			c.found(checkProblem, name, "correct that file", "%v", err)
 		case set && len(changed) > 0:
 			c.found(checkWarning, name, fmt.Sprintf("run \"stet setup --proxy %s\" again, or with --remove", name),
-				"%s; stet setup sent it through the proxy, and since then its %s was changed", where, strings.Join(changed, ", "))
+				"%s; stet setup sent it through the proxy, and since then this has changed: %s", where, strings.Join(changed, ", "))
 		case set:
 			c.found(checkOK, name, "", "%s; it goes through the proxy, always", where)
 		default:

@@ -91,10 +91,10 @@ func (c *doctorCommand) providers(ctx context.Context, o *config.Config) {
 		err       error
 	}
 	all := []*asked{
-		{name: "messages", url: cmp.Or(o.Upstream.Messages, config.MessagesURL) + "/v1/models"},
-		{name: "chat", url: cmp.Or(o.Upstream.Chat, config.OpenAIURL) + "/models"},
-		{name: "responses", url: cmp.Or(o.Upstream.Responses, config.OpenAIURL) + "/models"},
-		{name: "gemini", url: cmp.Or(o.Upstream.Gemini, config.GeminiURL) + "/v1beta/models"},
+		{name: "messages", url: below(cmp.Or(o.Upstream.Messages, config.MessagesURL), "/v1/models")},
+		{name: "chat", url: below(cmp.Or(o.Upstream.Chat, config.OpenAIURL), "/models")},
+		{name: "responses", url: below(cmp.Or(o.Upstream.Responses, config.OpenAIURL), "/models")},
+		{name: "gemini", url: below(cmp.Or(o.Upstream.Gemini, config.GeminiURL), "/v1beta/models")},
 	}
 	done := make(chan struct{})
 	for _, a := range all {
@@ -129,6 +129,15 @@ func (c *doctorCommand) providers(ctx context.Context, o *config.Config) {
 		return
 	}
 	c.found(checkOK, "providers", "", "an answer from %s", strings.Join(reached, ", "))
+}
+
+// below returns the URL of a path below a base URL, which may have a query.
+func below(base, path string) string {
+	base, query, has := strings.Cut(base, "?")
+	if base = strings.TrimRight(base, "/") + path; has {
+		base += "?" + query
+	}
+	return base
 }
 
 func hostOf(base string) string {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/stet-dev/stet/internal/agentconfig"
 	"github.com/stet-dev/stet/internal/config"
+	"github.com/stet-dev/stet/internal/process"
 	"github.com/stet-dev/stet/internal/toolset"
 )
 
@@ -36,6 +38,23 @@ func (p *program) xdg(variable, fallback, name string) string {
 
 // machine returns the environment in which agents run: this machine.
 func (p *program) machine() agentconfig.Machine { return agentconfig.Machine{Env: p.env, Dir: p.dir} }
+
+// agentMachine returns the machine with what a redirection also depends on: the agents' versions, and the upstreams of o,
+// which may be nil.
+func (p *program) agentMachine(ctx context.Context, o *config.Config) agentconfig.Machine {
+	m := p.machine()
+	m.Version = func(program string) string {
+		path, err := process.LookPath(program)
+		if err != nil {
+			return ""
+		}
+		return p.versions(ctx, []string{path})[0]
+	}
+	if o != nil {
+		m.Upstream = func(found string) string { return o.Routed(config.Upstreams{Messages: found}).Messages }
+	}
+	return m
+}
 
 // setupFile records which agents always go through the proxy.
 func (p *program) setupFile() string { return p.xdg("XDG_STATE_HOME", ".local/state", "setup.json") }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"os/signal"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -168,7 +169,10 @@ func (c *proxyCommand) announce(s *proxyserver.Server, o *config.Config) {
 	c.say("  ANTHROPIC_BASE_URL=%s", s.Base)
 	c.say("  OPENAI_BASE_URL=%s/v1", s.Base)
 	c.say("  GOOGLE_GEMINI_BASE_URL=%s", s.Base)
+	to := func(base, usual string) string {
+		plain, _, _ := strings.Cut(cmp.Or(base, usual), "?") // a query may hold a key
+		return plain
+	}
 	c.say("messages go to %s, chat to %s, responses to %s, gemini to %s",
-		cmp.Or(o.Upstream.Messages, config.MessagesURL), cmp.Or(o.Upstream.Chat, config.OpenAIURL), cmp.Or(o.Upstream.Responses, config.OpenAIURL),
-		cmp.Or(o.Upstream.Gemini, config.GeminiURL))
+		to(o.Upstream.Messages, config.MessagesURL), to(o.Upstream.Chat, config.OpenAIURL), to(o.Upstream.Responses, config.OpenAIURL), to(o.Upstream.Gemini, config.GeminiURL))
 }

@@ -1,12 +1,17 @@
 package main
 
 import (
+	"io"
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stet-dev/stet/llm/llmtest"
 )
+
+// standsStill is a body that does not come.
+const standsStill = "a body that does not come"
 
 // A token has one quota for all endpoints together. Above it the answer is 429, with the limit and when to retry. Other tokens are
 // not delayed.
@@ -31,7 +36,12 @@ func TestServeQuotas(t *testing.T) {
 				if body == "" {
 					body = e.body
 				}
-				r, err := http.NewRequestWithContext(t.Context(), e.method, s.base+strings.ReplaceAll(e.path, "TOKEN", token), strings.NewReader(body))
+				var from io.Reader = strings.NewReader(body)
+				if body == standsStill {
+					open, _ := io.Pipe() // it never ends
+					from = open
+				}
+				r, err := http.NewRequestWithContext(t.Context(), e.method, s.base+strings.ReplaceAll(e.path, "TOKEN", token), from)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -39,7 +49,8 @@ func TestServeQuotas(t *testing.T) {
 					r.Header.Add(e.headers[i], e.headers[i+1])
 				}
 				r.Header.Set("Authorization", "Bearer "+token)
-				res, err := http.DefaultClient.Do(r)
+				client := http.Client{Timeout: 15 * time.Second} // a body may stand still longer
+				res, err := client.Do(r)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -78,6 +89,11 @@ func TestServeQuotas(t *testing.T) {
 		res := request(mine, "")
 		if said := text(res); res.StatusCode != http.StatusTooManyRequests || !strings.Contains(said, "quota is 3 requests a minute") || res.Header.Get("Retry-After") == "" {
 			t.Errorf("%s, the fourth: %s %v %s", name, res.Status, res.Header, said)
+		}
+		if name != "plain HTTP" {
+			if res := request(mine, standsStill); res.StatusCode != http.StatusTooManyRequests {
+				t.Errorf("%s, a body that does not come: %s %s", name, res.Status, text(res))
+			}
 		}
 	}
 	for i, want := range []int{200, 200, 429} { // a token without its own quota

@@ -77,9 +77,9 @@ stet setup --proxy codex --remove`,
 	return cmd
 }
 
-func (c *setupCommand) Run(context.Context) error {
+func (c *setupCommand) Run(ctx context.Context) error {
 	if c.proxy {
-		return c.runProxy()
+		return c.runProxy(ctx)
 	}
 	tell := c.machine().Server
 	if c.write {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -10,7 +11,7 @@ import (
 )
 
 // runProxy is stet setup --proxy.
-func (c *setupCommand) runProxy() error {
+func (c *setupCommand) runProxy(ctx context.Context) error {
 	s, o, err := c.serviceAsConfigured()
 	if err != nil {
 		return err
@@ -32,7 +33,7 @@ func (c *setupCommand) runProxy() error {
 		}
 		address = o.Listen
 	}
-	done, err := c.machine().AddProxy(c.args[0], "http://"+address, state, c.dry)
+	done, err := c.agentMachine(ctx, o).AddProxy(c.args[0], "http://"+address, state, c.dry)
 	switch {
 	case errors.Is(err, agentconfig.ErrNoHome):
 		return misconfigured(err)

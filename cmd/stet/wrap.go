@@ -49,7 +49,8 @@ there is no such command. Put stet's own flags before the --.
 The agent gets the address of the proxy in ANTHROPIC_BASE_URL and OPENAI_BASE_URL.
 If such a variable is set already, the proxy sends the requests on to that address;
 a flag or STET_UPSTREAM overrides it. The variables by which Claude Code finds Vertex
-AI and Foundry are treated the same way. Codex, opencode, Gemini CLI, Continue, pi and
+AI and Foundry are treated the same way. If the requests go to the provider's own host,
+Claude Code also gets the variable with which it behaves as it does there. Codex, opencode, Gemini CLI, Continue, pi and
 Cline do not read these variables; stet configures them for this one run, without
 changing their files.
 
@@ -89,7 +90,7 @@ func (c *wrapCommand) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	m := c.machine()
+	m := c.agentMachine(ctx, o)
 	if m.Lasting, err = c.lasting(); err != nil {
 		c.say("%v", err) // if the agent also uses another proxy, it is started anyway
 	}

@@ -10,8 +10,8 @@ type agent struct {
 	name string
 	// programs are the names that start it, without directory, version and extension.
 	programs []string
-	// redirect changes a command line, whose argument at starts the agent, so that it sends its requests to base. nil: environment
-	// variables are enough.
+	// redirect changes a command line, whose argument at starts the agent, so that it sends its requests to base. nil: the usual
+	// environment variables are enough.
 	redirect func(m Machine, r *Redirect, at int, base string)
 	// server says how to configure an MCP server; nil: the agent supports none.
 	server *server
@@ -19,9 +19,9 @@ type agent struct {
 	lasting *lasting
 }
 
-// agents lists the agents that need more than environment variables, in the order of the help texts.
+// agents lists the agents in the order of the help texts.
 var agents = []agent{
-	{name: "claude", server: &server{
+	{name: "claude", programs: []string{"claude", "claude-code"}, redirect: Machine.redirectClaude, server: &server{
 		file: atProject(".mcp.json"), path: []string{"mcpServers", "stet"}, entry: plainServer,
 		note: `to let the agent write with these file tools only, add "permissions": {"deny": ["Edit", "Write", "NotebookEdit"]} to .claude/settings.json`,
 	}, lasting: &lasting{file: Machine.claudeUserFile, values: claudeValues}},
@@ -36,7 +36,8 @@ var agents = []agent{
 		file: Machine.opencodeUserFile, values: opencodeValues,
 		note: "a project's file may name another address, which counts before this one",
 	}},
-	{name: "qwen", server: &server{
+	{name: "aider", programs: []string{"aider"}},
+	{name: "qwen", programs: []string{"qwen", "qwen-code"}, server: &server{
 		file: atProject(".qwen/settings.json"), path: []string{"mcpServers", "stet"}, entry: qwenServer,
 		note: `to let the agent write with these file tools only, add "tools": {"exclude": ["edit", "write_file"]} to the same file`,
 	}},

@@ -14,15 +14,8 @@ func (m Machine) redirectClouds(r *Redirect, base string) {
 	r.set(vertexURL, inPlaceOf(vertex, base)) // the agent's settings may choose Vertex AI
 
 	m.redirectFoundry(r, base)
-	if on := m.Getenv("CLAUDE_CODE_USE_BEDROCK"); on != "" && on != "0" && !strings.EqualFold(on, "false") {
+	if switchedOn(m.Getenv("CLAUDE_CODE_USE_BEDROCK")) {
 		r.Notes = append(r.Notes, "requests to Amazon Bedrock go there as they are, and nothing is left out of them: their signature covers the body")
-	}
-}
-
-// noteClaude adds a note that the agent's own settings override the environment.
-func (m Machine) noteClaude(r *Redirect) {
-	for _, v := range m.Lasting["claude"].Values {
-		r.Notes = append(r.Notes, "Claude Code goes to "+v.Ours+" all the same, by stet setup --proxy: its savings are counted there")
 	}
 }
 

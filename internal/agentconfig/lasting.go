@@ -47,7 +47,7 @@ type LastingAgent struct {
 	Values []LastingValue `json:"values"`
 }
 
-// LastingValue is a base URL that stet set.
+// LastingValue is a base URL that stet set, or a variable that keeps the agent's own behaviour. The latter has no APIs.
 type LastingValue struct {
 	Path []string `json:"path"` // of keys
 	Ours string   `json:"ours"`
@@ -117,8 +117,7 @@ func (l Lasting) before(agent, base string, path ...string) string {
 }
 
 // Programs returns the program names of the agents that stet can send through the proxy.
-func Programs() []string {
-	names := []string{"claude", "qwen", "aider"} // these only need environment variables
+func Programs() (names []string) {
 	for _, a := range agents {
 		if len(a.programs) > 0 {
 			names = append(names, a.programs[0])

@@ -65,8 +65,11 @@ func (m Machine) AddProxy(name, base, state string, dry bool) (Proxied, error) {
 		}
 		done.Values = append(done.Values, row)
 	}
+	if err := m.keepBehaviour(f, name, before, &done, &out); err != nil {
+		return out, fmt.Errorf("%s: %w; nothing was written", out.File, err)
+	}
 	for _, v := range before.Values { // a provider that is no longer chosen
-		if !slices.ContainsFunc(done.Values, func(d LastingValue) bool { return slices.Equal(d.Path, v.Path) }) {
+		if len(v.APIs) > 0 && !slices.ContainsFunc(done.Values, func(d LastingValue) bool { return slices.Equal(d.Path, v.Path) }) {
 			done.Values = append(done.Values, v)
 		}
 	}
@@ -81,6 +84,53 @@ func (m Machine) AddProxy(name, base, state string, dry bool) (Proxied, error) {
 		out.Kept, err = f.write()
 	}
 	return out, err
+}
+
+// keepBehaviour sets the variable that keeps the agent's own behaviour, and takes out one that was set for another version or another upstream.
+func (m Machine) keepBehaviour(f *configFile, name string, before LastingAgent, done *LastingAgent, out *Proxied) error {
+	k := m.keepLasting(name, f, Lasting{name: *done}.Asked(name)[Messages], before.Values)
+	for _, v := range before.Values {
+		if len(v.APIs) > 0 {
+			continue
+		}
+		if k != nil && slices.Equal(v.Path, k.Path) && v.Ours == k.Ours {
+			k.Made = v.Made
+			continue
+		}
+		if err := f.restore(v, out); err != nil {
+			return err
+		}
+	}
+	if k == nil {
+		return nil
+	}
+	done.Values = append(done.Values, *k)
+	now, there, err := f.lookup(k.Path)
+	if err != nil || now == k.Ours {
+		return err
+	}
+	out.Changes = append(out.Changes, fmt.Sprintf("%s = %q", strings.Join(k.Path, "."), k.Ours))
+	return f.set(k.Path, k.Ours, there)
+}
+
+// restore puts back what a value has replaced. A value that was changed since stays, and the note names it.
+func (f *configFile) restore(v LastingValue, out *Proxied) error {
+	key := strings.Join(v.Path, ".")
+	now, there, err := f.lookup(v.Path)
+	switch {
+	case err != nil:
+		return err
+	case now != v.Ours:
+		if there {
+			out.Note = key + " was changed since, and stays"
+		}
+		return nil
+	case v.Was != nil:
+		out.Changes = append(out.Changes, fmt.Sprintf("%s = %q", key, *v.Was))
+		return f.set(v.Path, *v.Was, true)
+	}
+	out.Changes = append(out.Changes, key+" is removed")
+	return f.remove(v.Path, v.Made)
 }
 
 // asksElsewhere returns the server that an earlier value uses for an API of v, if it is another server. Each API has one server.
@@ -172,23 +222,7 @@ func (m Machine) RemoveProxy(name, state string, dry bool) (Proxied, error) {
 	}
 	old := f.text
 	for _, v := range slices.Backward(done.Values) {
-		key := strings.Join(v.Path, ".")
-		now, there, err := f.lookup(v.Path)
-		switch {
-		case err != nil:
-		case now != v.Ours:
-			if there {
-				out.Note = key + " was changed since, and stays"
-			}
-			continue
-		case v.Was != nil:
-			out.Changes = append(out.Changes, fmt.Sprintf("%s = %q", key, *v.Was))
-			err = f.set(v.Path, *v.Was, true)
-		default:
-			out.Changes = append(out.Changes, key+" is removed")
-			err = f.remove(v.Path, v.Made)
-		}
-		if err != nil {
+		if err := f.restore(v, &out); err != nil {
 			return out, fmt.Errorf("%s: %w; nothing was written", done.File, err)
 		}
 	}
@@ -218,7 +252,8 @@ func (m Machine) lastingOf(name string) (*lasting, Proxied, error) {
 	return nil, Proxied{}, fmt.Errorf("unknown agent %q", name)
 }
 
-// ProxyChanged returns the values that AddProxy set in an agent's configuration and that have changed since.
+// ProxyChanged returns the values that AddProxy set in an agent's configuration and that have changed since, or that it would set or
+// take out now.
 func (m Machine) ProxyChanged(name string, lasting Lasting) (changed []string, err error) {
 	done, ok := lasting[name]
 	a, _, unknown := m.lastingOf(name)
@@ -236,6 +271,15 @@ func (m Machine) ProxyChanged(name string, lasting Lasting) (changed []string, e
 		}
 		if now != v.Ours {
 			changed = append(changed, strings.Join(v.Path, "."))
+		}
+	}
+	var now Proxied
+	if err := m.keepBehaviour(f, name, done, &LastingAgent{Values: done.Values}, &now); err != nil {
+		return nil, fmt.Errorf("%s: %w", done.File, err)
+	}
+	for _, change := range now.Changes {
+		if key, _, _ := strings.Cut(change, " "); !slices.Contains(changed, key) {
+			changed = append(changed, key)
 		}
 	}
 	return changed, nil

@@ -15,10 +15,10 @@ const proxyBase = "http://127.0.0.1:4141"
 // AddProxy changes nothing else in a file, and RemoveProxy restores the old values.
 func TestPermanentProxy(t *testing.T) {
 	tests := []struct{ name, agent, file, before, during, after string }{
-		{"a new file", "claude", ".claude/settings.json", "", "{\n  \"env\": {\n    \"ANTHROPIC_BASE_URL\": \"http://127.0.0.1:4141\"\n  }\n}\n", "{\n}\n"},
+		{"a new file", "claude", ".claude/settings.json", "", "{\n  \"env\": {\n    \"ANTHROPIC_BASE_URL\": \"http://127.0.0.1:4141\",\n    \"_CLAUDE_CODE_ASSUME_FIRST_PARTY_BASE_URL\": \"1\"\n  }\n}\n", "{\n}\n"},
 		{
 			"beside others", "claude", ".claude/settings.json", "{\n  // mine\n  \"env\": {\n    \"A\": \"1\"\n  }\n}\n",
-			"{\n  // mine\n  \"env\": {\n    \"A\": \"1\",\n    \"ANTHROPIC_BASE_URL\": \"http://127.0.0.1:4141\"\n  }\n}\n", "",
+			"{\n  // mine\n  \"env\": {\n    \"A\": \"1\",\n    \"ANTHROPIC_BASE_URL\": \"http://127.0.0.1:4141\",\n    \"_CLAUDE_CODE_ASSUME_FIRST_PARTY_BASE_URL\": \"1\"\n  }\n}\n", "",
 		},
 		{
 			"what stood there", "claude", ".claude/settings.json", `{"env": {"ANTHROPIC_BASE_URL": "https://gateway.test/v1"}}`,

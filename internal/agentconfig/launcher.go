@@ -35,8 +35,7 @@ var launchers = map[string]launcher{
 	"exec":    {},
 }
 
-// agentOf returns the agent that a command line starts, if environment variables are not enough for it, and the index of its name;
-// nil if there is none. A name in a later argument is not the command.
+// agentOf returns the agent that a command line starts, and the index of its name; nil if there is none. A name in a later argument is not the command.
 func agentOf(command []string) (a *agent, at int) {
 	for at < len(command) {
 		name := programName(command[at])

@@ -1,7 +1,6 @@
 package agentconfig
 
 import (
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -55,10 +54,10 @@ func (m Machine) Redirect(command []string, base string) *Redirect {
 	m.redirectClouds(r, base)
 	r.bypassHTTPProxy()
 
-	if len(command) > 0 && strings.TrimSuffix(filepath.Base(command[0]), ".exe") == "claude" {
-		m.noteClaude(r)
-	}
-	if a, at := agentOf(command); a != nil {
+	switch a, at := agentOf(command); {
+	case a == nil: // a script or a shell may start it
+		m.keepClaude(r, "claude", nil)
+	case a.redirect != nil:
 		a.redirect(m, r, at, base)
 	}
 	return r

@@ -100,11 +100,11 @@ func checkAPI(v any) error {
 
 func checkUpstream(v any) error {
 	s := v.(string)
-	if err := CheckBaseURL(s); s == "" || err != nil {
+	if err := CheckBaseURL(s); err != nil {
 		return err
 	}
-	if strings.ContainsAny(s, "?#") {
-		return errors.New("a base URL has no query and no fragment")
+	if strings.Contains(s, "#") {
+		return errors.New("a base URL has no fragment: take out the part from # on")
 	}
 	return nil
 }

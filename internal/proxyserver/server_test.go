@@ -6,7 +6,9 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -76,5 +78,39 @@ func TestThreads(t *testing.T) {
 		if err := s.Close(t.Context(), time.Second); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+// A proxy whose record cannot be kept any more is not ready: writing to a removed file causes no error.
+func TestReadyNeedsTheRecord(t *testing.T) {
+	for name, test := range map[string]struct {
+		change func(dir string) error
+		says   string
+	}{
+		"there":   {func(string) error { return nil }, ""},
+		"removed": {os.RemoveAll, "not there any more"},
+		"replaced": {func(dir string) error {
+			return errors.Join(os.RemoveAll(dir), os.Mkdir(dir, 0o700), os.WriteFile(filepath.Join(dir, "stet.db"), nil, 0o600))
+		}, "replaced by another file"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if runtime.GOOS == "windows" {
+				t.Skip("open files cannot be removed")
+			}
+			dir := filepath.Join(t.TempDir(), "state")
+			s, err := Open(t.Context(), Config{Settings: &config.Config{Record: true}, Store: filepath.Join(dir, "stet.db"), Say: t.Logf})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer s.Close(t.Context(), time.Second)
+			if err := test.change(dir); err != nil {
+				t.Fatal(err)
+			}
+			w := httptest.NewRecorder()
+			s.Proxy.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "http://localhost/readyz", nil))
+			if said := w.Body.String(); (w.Code == http.StatusOK) != (test.says == "") || !strings.Contains(said, test.says) {
+				t.Errorf("%d %s", w.Code, said)
+			}
+		})
 	}
 }

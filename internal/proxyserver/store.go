@@ -15,7 +15,7 @@ const openWait = 2 * time.Second
 
 // openStore opens the store of requests. It returns nil if there can be none: a proxy without a store is better than no proxy. note
 // is a message for the person.
-func openStore(ctx context.Context, where string) (kept record.Store, note string) {
+func openStore(ctx context.Context, where string) (kept store.Store, note string) {
 	if where == "" {
 		return nil, "no record is kept: there is no home directory (HOME)"
 	}
@@ -30,7 +30,7 @@ func openStore(ctx context.Context, where string) (kept record.Store, note strin
 
 // watchedStore is a store, which may be nil. It remembers the result of the last write, because the proxy writes in the background.
 type watchedStore struct {
-	record.Store
+	store.Store
 	mu   sync.Mutex
 	last error
 }

@@ -104,9 +104,9 @@ func (s *Site) account() store.Store {
 func (s *Site) routes(streams context.Context, allowed []string) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("/v1/", s.certified(s.hub.Handler()))
-	mux.Handle("/mcp/{workspace}", s.certified(gateway.Guard(s.remotes, allowed, s.hub.Refused)))
+	mux.Handle("/mcp/{workspace}", slowbody.Limit(s.certified(gateway.Guard(s.remotes, allowed, s.hub.Refused)), slowbody.Usual))
 	if s.mcp != nil {
-		here := s.certified(gateway.Guard(s.agents(s.mcp.Handler()), allowed, s.hub.Refused))
+		here := slowbody.Limit(s.certified(gateway.Guard(s.agents(s.mcp.Handler()), allowed, s.hub.Refused)), slowbody.Usual)
 		mux.Handle("/mcp", here)
 		mux.Handle("/mcp/"+s.config.Name, at("/mcp", here))
 	} else {
@@ -145,16 +145,14 @@ func within(hub *gateway.Hub, quotas *gateway.Quotas, w http.ResponseWriter, r *
 		return
 	}
 	defer release()
-	slowbody.Limit(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		switch err := quotas.Batch(w, r, who); {
-		case errors.As(err, &over):
-			refuse(over)
-		case err != nil:
-			http.Error(w, "the body was not read: "+err.Error(), http.StatusBadRequest)
-		default:
-			next.ServeHTTP(w, r)
-		}
-	}), slowbody.Usual).ServeHTTP(w, r)
+	switch err := quotas.Batch(w, r, who); {
+	case errors.As(err, &over):
+		refuse(over)
+	case err != nil:
+		http.Error(w, "the body was not read: "+err.Error(), http.StatusBadRequest)
+	default:
+		next.ServeHTTP(w, r)
+	}
 }
 
 // refuseToken answers a request whose token is not valid for it; err says why.
@@ -171,24 +169,25 @@ func refuseToken(w http.ResponseWriter, err error) {
 // toProxy passes a model request to the proxy. The token is in the path, because the Authorization header is for the provider.
 func (s *Site) toProxy(w http.ResponseWriter, r *http.Request) {
 	token := r.PathValue("token")
+	refusal := slowbody.New(r.Context(), w, r.Body, slowbody.Usual).Answer(w)
 	who, err := s.keys.Lets(token, "")
 	if err != nil {
 		s.hub.Refused(r, "the token in the base URL is not known here, or not for an agent")
-		refuseToken(w, fmt.Errorf("the base URL: %w", err))
+		refuseToken(refusal, fmt.Errorf("the base URL: %w", err))
 		return
 	}
 	if who.Workspace != "" {
 		why := fmt.Sprintf("the token in the base URL is for workspace %q alone, and not for models", who.Workspace)
 		s.hub.Refused(r, why)
-		http.Error(w, why, http.StatusForbidden)
+		http.Error(refusal, why, http.StatusForbidden)
 		return
 	}
 	release, over := s.quotas.Begin(w, r, who)
 	if over != nil {
 		s.hub.Refused(r, "over the quota of its token")
-		w.Header().Set("Content-Type", "application/json")
-		w.WriteHeader(over.Status())
-		_ = json.NewEncoder(w).Encode(map[string]any{ // in the providers' format; the client may be gone
+		refusal.Header().Set("Content-Type", "application/json")
+		refusal.WriteHeader(over.Status())
+		_ = json.NewEncoder(refusal).Encode(map[string]any{ // in the providers' format; the client may be gone
 			"type": "error", "error": map[string]string{"type": "rate_limit_error", "message": over.Error()},
 		})
 		return

@@ -34,12 +34,13 @@ func (p *pipes) Accept() (net.Conn, error) {
 func (p *pipes) Close() error   { close(p.closed); return nil }
 func (p *pipes) Addr() net.Addr { return &net.UnixAddr{Name: "memory"} }
 
-// serve runs f with a connection to a server. reads says whether its handler reads bodies.
-func serve(t *testing.T, reads bool, f func(c net.Conn)) {
+// serve runs f with a connection to a server. reads says whether its handler reads bodies; otherwise it answers with status.
+func serve(t *testing.T, reads bool, status int, f func(c net.Conn)) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &pipes{make(chan net.Conn), make(chan struct{})}
 		s := &http.Server{Handler: slowbody.Limit(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if !reads {
+				w.WriteHeader(status)
 				return
 			}
 			b, err := io.ReadAll(r.Body)
@@ -71,7 +72,7 @@ func serve(t *testing.T, reads bool, f func(c net.Conn)) {
 const head = "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 100\r\n\r\n"
 
 func TestStandsStill(t *testing.T) {
-	serve(t, true, func(c net.Conn) {
+	serve(t, true, 0, func(c net.Conn) {
 		began := time.Now()
 		fmt.Fprint(c, head+"some")
 		res, err := http.ReadResponse(bufio.NewReader(c), nil)
@@ -82,7 +83,7 @@ func TestStandsStill(t *testing.T) {
 }
 
 func TestSlow(t *testing.T) {
-	serve(t, true, func(c net.Conn) {
+	serve(t, true, 0, func(c net.Conn) {
 		fmt.Fprint(c, head)
 		for range 100 {
 			time.Sleep(29 * time.Second)
@@ -100,11 +101,25 @@ func TestSlow(t *testing.T) {
 
 // If a handler left the rest of a body unread, the server reads it, and waits for it only for a limited time.
 func TestLeft(t *testing.T) {
-	serve(t, false, func(c net.Conn) {
+	serve(t, false, http.StatusOK, func(c net.Conn) {
 		began := time.Now()
 		fmt.Fprint(c, head+"some")
 		if _, err := io.ReadAll(c); err != nil || time.Since(began) > 31*time.Second {
 			t.Errorf("%v after %v", err, time.Since(began))
 		}
 	})
+}
+
+// An error goes out at once, also if the handler has not read the body.
+func TestErrorIsAtOnce(t *testing.T) {
+	for _, status := range []int{http.StatusUnauthorized, http.StatusTooManyRequests, http.StatusServiceUnavailable} {
+		serve(t, false, status, func(c net.Conn) {
+			began := time.Now()
+			fmt.Fprint(c, head+"some")
+			res, err := http.ReadResponse(bufio.NewReader(c), nil)
+			if err != nil || res.StatusCode != status || !res.Close || time.Since(began) != 0 {
+				t.Errorf("%+v, %v after %v", res, err, time.Since(began))
+			}
+		})
+	}
 }

@@ -28,7 +28,11 @@ type prefix struct {
 // before returns the prefix of the first message.
 func before(model string, system any, tools []object) *prefix {
 	p := &prefix{model: model, deferred: map[string]object{}}
-	p.add(blocksOf(system))
+	p.add(slices.DeleteFunc(blocksOf(system), func(b any) bool {
+		block, _ := b.(object)
+		text, _ := block["text"].(string)
+		return accounts(text)
+	}))
 	p.system = hex.EncodeToString(p.sum[:8])
 	name := func(t object) string { s, _ := t["name"].(string); return s }
 	var set []object

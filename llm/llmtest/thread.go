@@ -264,14 +264,18 @@ func plainly(value json.RawMessage) string {
 	return encode(v)
 }
 
-// accounting reports whether a system text is only the provider's accounting header, which differs in each request.
+// accounts reports whether a block of the system text is the provider's accounting header. It differs in each request and is no part of the
+// prompt: neither the cache nor the check of thinking counts it, or no request of such a client could read the cache.
+func accounts(text string) bool { return strings.HasPrefix(text, "x-anthropic-billing-header:") }
+
+// accounting reports whether a system text is only the provider's accounting header.
 func accounting(system json.RawMessage) bool {
 	var blocks []struct{ Text string }
 	if json.Unmarshal(system, &blocks) != nil || len(blocks) == 0 {
 		return false
 	}
 	for _, b := range blocks {
-		if !strings.HasPrefix(b.Text, "x-anthropic-billing-header:") {
+		if !accounts(b.Text) {
 			return false
 		}
 	}

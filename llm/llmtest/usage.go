@@ -62,6 +62,9 @@ func promptText(req *llm.Request) string {
 	for _, m := range req.Messages {
 		b.WriteString("\x00" + string(m.Role))
 		for _, p := range m.Parts {
+			if m.Role == llm.System && accounts(p.Text) {
+				continue
+			}
 			b.WriteString("\x00" + p.Name + p.CallID + p.Args + p.Text)
 			if p.Kind == llm.Opaque {
 				b.WriteString(p.Raw)

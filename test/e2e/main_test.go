@@ -26,9 +26,14 @@ const (
 	envStet   = "STET_E2E_STET"   // the stet binary
 	envSDKs   = "STET_E2E_SDKS"   // the directory of the scripts for the SDKs
 	envRuns   = "STET_E2E_RUNS"   // the directory of temporary homes and workspaces
+	envClaude = "STET_E2E_CLAUDE" // the directory of the versions of Claude Code
 )
 
 func TestMain(m *testing.M) {
+	if os.Getenv(envTools) != "" {
+		serveTools(os.Stdin, os.Stdout)
+		return
+	}
 	flag.Parse()
 	if os.Getenv(envInside) != "" {
 		if err := loopbackUp(); err != nil {
@@ -87,6 +92,10 @@ func prepare() ([]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("install the SDKs: %w", err)
 	}
+	claude, err := npm.Install("claude", "claude")
+	if err != nil {
+		return nil, fmt.Errorf("install Claude Code: %w", err)
+	}
 	cache, err := npm.Cache()
 	if err != nil {
 		return nil, err
@@ -108,6 +117,7 @@ func prepare() ([]string, error) {
 	}
 	return []string{
 		envAgents + "=" + filepath.Join(agents, "node_modules", ".bin"), envSDKs + "=" + sdks,
+		envClaude + "=" + filepath.Join(claude, "node_modules"),
 		envStet + "=" + stet, envRuns + "=" + runs,
 	}, nil
 }
