@@ -173,7 +173,7 @@ func (h *Host) handle(f wire.Frame) {
 		delete(h.asked, f.ID)
 		h.mu.Unlock()
 		if answer == nil {
-			h.Log.Warn("answer dropped", "why", "no such question", "question", f.ID)
+			h.Log.Debug("answer dropped", "why", "the question is no longer open", "question", f.ID)
 			return
 		}
 		answer <- f

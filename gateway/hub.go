@@ -119,10 +119,10 @@ type Hub struct {
 	sessions    map[*hubSession]bool
 	secrets     map[string]*hubSession // sessions that can be resumed
 	connections int
-	expiries    map[issue]time.Time           // when tokens expire, by the monotonic clock
-	peers       map[string]time.Time          // other hubs, and when their last message came
-	copies      map[string]context.CancelFunc // copies of other hubs' questions, by hub and id
-	idle        chan struct{}                 // closed when the last call has ended; nil: no goroutine waits for that
+	expiries    map[issue]time.Time                // when tokens expire, by the monotonic clock
+	peers       map[string]time.Time               // other hubs, and when their last message came
+	copies      map[string]context.CancelCauseFunc // copies of other hubs' questions, by hub and id
+	idle        chan struct{}                      // closed when the last call has ended; nil: no goroutine waits for that
 }
 
 // New returns a Hub.
@@ -150,7 +150,7 @@ func New(c Config) (*Hub, error) {
 	h := &Hub{
 		config: c, log: c.Log, bus: c.Bus, shared: !alone, address: "hub/" + newID(),
 		calls: map[string]*call{}, schedulers: map[string]*scheduler{}, asking: map[string]int{},
-		known: map[string]presentHost{}, left: map[string]presentHost{}, peers: map[string]time.Time{}, copies: map[string]context.CancelFunc{},
+		known: map[string]presentHost{}, left: map[string]presentHost{}, peers: map[string]time.Time{}, copies: map[string]context.CancelCauseFunc{},
 		newPeer: make(chan string, 64), early: make(chan struct{}, 1), born: time.Now(), hosts: map[string]*hostPeer{}, stays: map[string]time.Time{},
 		sessions: map[*hubSession]bool{}, secrets: map[string]*hubSession{}, expiries: map[issue]time.Time{},
 		tokens:      budget.NewFamily(budget.Token, tokenBytes),
@@ -272,6 +272,7 @@ func (h *Hub) enter(c *call) (code tool.Code, message string) {
 		c.spec = tools[i]
 	}
 	c.f.RequiresConfirmation = !c.spec.ReadOnly // (FILE-3)
+	c.f.ApprovalTimeoutSeconds = min(c.f.ApprovalTimeoutSeconds, int(longest/time.Second))
 	now := time.Now()
 	wait, before := h.sessionRate.Take(c.f.Session, now)
 	if wait == 0 && c.account != "" {

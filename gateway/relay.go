@@ -86,7 +86,11 @@ func (h *Host) ask(ctx context.Context, call string, q approval.Question) (appro
 		h.mu.Lock()
 		delete(h.asked, id)
 		h.mu.Unlock()
-		h.send(&wire.Approval{ID: id, CallID: call, Withdrawn: true})
+		withdrawn := &wire.Approval{ID: id, CallID: call, Withdrawn: true}
+		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+			withdrawn.Code = string(tool.Timeout)
+		}
+		h.send(withdrawn)
 		return approval.Answer{}, ctx.Err()
 	}
 }

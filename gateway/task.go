@@ -49,6 +49,7 @@ func (h *Host) begin(f *wire.ToolCall) {
 	h.mu.Unlock()
 	c := tool.Call{
 		ID: f.CallID, Session: f.Session, Client: f.Client, Name: f.ToolName, Arguments: f.Arguments, Once: true, Large: f.TakesParts,
+		Patience: seconds(f.ApprovalTimeoutSeconds, usualApproval),
 	}
 	do := t.start(c)
 	h.wg.Go(func() {

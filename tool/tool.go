@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"time"
 )
 
 // Spec describes a tool to a model, and to those who decide on its calls.
@@ -38,6 +39,9 @@ type Call struct {
 	Once bool
 	// Large says that the caller takes a content as large as one in parts may be.
 	Large bool
+	// Patience is how long a person may take for a question about this call; 0: as
+	// long as is usual where it runs. (FILE-4)
+	Patience time.Duration
 }
 
 // Staged is a content that comes in parts. Write adds a part. Bytes is the whole
