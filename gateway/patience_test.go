@@ -176,3 +176,23 @@ func TestPatienceOfOtherHosts(t *testing.T) {
 		}
 	})
 }
+
+// A timer that had begun to end when the call got more time does not end the call. (FILE-4)
+func TestOldTimer(t *testing.T) {
+	bubble(t, Config{}, func(t *testing.T, h *Hub, _ *logged) {
+		host := rawHost(t, h, wire.CanCancel)
+		f := begin(ctx, h.Caller("w"), tool.Call{Name: "write_file"})
+		id := want[*wire.ToolCall](host).CallID
+		h.mu.Lock()
+		c := h.calls[id]
+		h.mu.Unlock()
+		host.send(&wire.ToolResult{CallID: id, NeedsConfirmation: true})
+		synctest.Wait()
+		c.timeout(1) // of the call's own time
+		host.send(&wire.Progress{CallID: id, State: wire.Working})
+		synctest.Wait()
+		c.timeout(2) // of the person's time
+		host.result(id, `{"success":true}`)
+		f.wait(t, "", "true")
+	})
+}
