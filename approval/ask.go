@@ -35,8 +35,6 @@ func (r *run) ask(ctx context.Context, p *tool.Plan, d policy.Decision) (Answer,
 	}
 	tool.Decided(ctx, decided(q, a))
 	switch {
-	case a.Approves() && r.s.suspension() != nil:
-		return Answer{}, r.suspended()
 	case a.Approves():
 		r.approved(q, a)
 		return a, nil

@@ -118,6 +118,29 @@ func TestPersonsTime(t *testing.T) {
 	})
 }
 
+// A result that reaches a call after another one has ended it is not delivered: a caller gets one result. (FILE-4)
+func TestOneResult(t *testing.T) {
+	bubble(t, Config{}, func(t *testing.T, h *Hub, _ *logged) {
+		host, agent := rawHost(t, h), join(t, h, "agent-a")
+		agent.hello(wire.Hello{Role: wire.Agent})
+		var calls []*call
+		for _, id := range []string{"1", "2"} {
+			agent.read(id)
+			sent := want[*wire.ToolCall](host)
+			h.mu.Lock()
+			calls = append(calls, h.calls[sent.CallID])
+			h.mu.Unlock()
+		}
+		host.result(calls[0].f.CallID, `{"n":1}`)
+		want[*wire.ToolResult](agent)
+		calls[0].fromHost(&wire.ToolResult{CallID: calls[0].f.CallID, Result: json.RawMessage(`{"n":1}`)})
+		host.result(calls[1].f.CallID, `{"n":2}`)
+		if r := want[*wire.ToolResult](agent); r.CallID != "2" {
+			t.Errorf("%+v", r)
+		}
+	})
+}
+
 // Results without a waiting call are dropped and logged with the reason. A second result changes nothing. (FILE-4)
 func TestStrayResults(t *testing.T) {
 	bubble(t, Config{}, func(t *testing.T, h *Hub, log *logged) {
