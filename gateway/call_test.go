@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -114,6 +116,36 @@ func TestPersonsTime(t *testing.T) {
 		f.wait(t, tool.Timeout, "No person answered within 10m0s. Nothing was written.")
 		if f.took != 10*time.Minute {
 			t.Errorf("it took %v", f.took)
+		}
+	})
+}
+
+// A call that has to name a workspace is wrong, and not to be tried again. (FILE-5)
+func TestSeveralWorkspaces(t *testing.T) {
+	bubble(t, Config{}, func(t *testing.T, h *Hub, _ *logged) {
+		agent := join(t, h, "agent-a")
+		agent.hello(wire.Hello{Role: wire.Agent})
+		for _, c := range []struct {
+			workspace string
+			code      tool.Code
+			text      string
+		}{{"", tool.HostUnavailable, "No host"}, {"v", "", ""}, {"w", tool.InvalidArgument, `[\"v\" \"w\"]`}} {
+			if c.workspace != "" {
+				join(t, h, "host-a").hello(wire.Hello{Role: wire.Host, Workspace: c.workspace, Tools: rawTools})
+			}
+			if c.code == "" {
+				continue
+			}
+			agent.read("1")
+			r := httptest.NewRequest(http.MethodPost, "http://127.0.0.1/v1/sessions/s/tools/read_file", nil)
+			r.Header.Set("Authorization", "Bearer agent-a")
+			w := httptest.NewRecorder()
+			h.Handler().ServeHTTP(w, r)
+			for _, said := range []string{string(want[*wire.ToolResult](agent).Result), w.Body.String()} {
+				if !strings.Contains(said, string(c.code)+": ") || !strings.Contains(said, c.text) {
+					t.Errorf("%s", said)
+				}
+			}
 		}
 	})
 }

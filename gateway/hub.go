@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -232,24 +233,19 @@ func (h *Hub) noHost(workspace string) string {
 	return fmt.Sprintf("The host of workspace %q is not connected right now.", workspace)
 }
 
-// workspaceFor returns the workspace of a call. named is the workspace that the caller named, or "".
-func (h *Hub) workspaceFor(who Identity, named string) (string, error) {
-	if named != "" {
-		if why := who.Refusal(Agents, named); why != "" {
-			return "", errors.New(why)
-		}
-		return named, nil
-	}
-	if who.Workspace != "" {
-		return who.Workspace, nil
+// workspaceFor returns the workspace of a call, or the result of a call that cannot have one. named is the workspace that the caller
+// named, or "". A caller that may reach it was checked before.
+func (h *Hub) workspaceFor(who Identity, named string) (string, *wire.ToolResult) {
+	if name := cmp.Or(named, who.Workspace); name != "" {
+		return name, nil
 	}
 	switch all := h.Workspaces(); len(all) {
 	case 0:
-		return "", fmt.Errorf("no host is connected")
+		return "", failure(tool.HostUnavailable, "No host is connected.")
 	case 1:
 		return all[0], nil
 	default:
-		return "", fmt.Errorf("there are several workspaces, name one: %q", all)
+		return "", failure(tool.InvalidArgument, fmt.Sprintf("There are several workspaces. Name one in hello, or in plain HTTP as ?workspace=NAME: %q.", all[:min(len(all), 20)]))
 	}
 }
 
