@@ -79,7 +79,7 @@ func (h *Host) run(ctx context.Context, dial func(context.Context) (connection, 
 }
 
 func (h *Host) capabilities() []string {
-	all := []string{wire.CanResume, wire.CanCancel, wire.CanProgress, wire.CanParts, wire.CanAsk, wire.CanEvents}
+	all := []string{wire.CanResume, wire.CanCancel, wire.CanProgress, wire.CanParts, wire.CanAsk, wire.CanEvents, wire.CanAdmit}
 	if h.Remembers {
 		all = append(all, wire.CanRepeat)
 	}
@@ -166,6 +166,12 @@ func (h *Host) handle(f wire.Frame) {
 	case *wire.Taken:
 		if t := h.find(f.CallID); t != nil {
 			t.sent.take(f)
+		}
+	case *wire.Progress:
+		if t := h.find(f.CallID); t != nil && f.State == wire.Waiting {
+			h.mu.Lock()
+			t.admit()
+			h.mu.Unlock()
 		}
 	case *wire.Approval:
 		h.mu.Lock()

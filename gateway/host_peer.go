@@ -233,8 +233,11 @@ func (p *hostPeer) deliver(m Message) {
 			p.passFailure(f.CallID, tool.FileTooLarge, "The workspace's host takes no contents in parts. Nothing was done.")
 			return
 		}
-	case *wire.Progress: // a hub asks whether the host has its call
-		if !p.has(f.CallID) {
+	case *wire.Progress:
+		if f.State == wire.Waiting && p.can(wire.CanAdmit) { // a hub has counted the call's question
+			break
+		}
+		if f.State == wire.Working && !p.has(f.CallID) {
 			p.h.serving.Go(func() {
 				p.answer(m.From, &wire.ToolResult{CallID: f.CallID, Error: string(tool.HostUnavailable)})
 			})
