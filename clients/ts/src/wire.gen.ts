@@ -101,7 +101,7 @@ export interface Cancel {
   reason?: string
 }
 
-/** How a call is doing: host to gateway, gateway to agent. */
+/** How a call is doing: host to gateway, gateway to agent. To a host: a person may be asked. */
 export interface Progress {
   type: 'progress'
   call_id: string
