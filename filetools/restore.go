@@ -48,7 +48,7 @@ func (q *toolCall) planUndoing(ctx context.Context, writes []pastWrite) (*tool.P
 		}
 	}
 	if len(todo) == 0 {
-		return nil, fail(tool.ConcurrentModification, "there is nothing left to undo: the files are as they were before. Another undo has put them back, or another program")
+		return nil, fail(tool.ConcurrentModification, "there is nothing to undo: the files are as they were before. Another undo, or another program, has put them back")
 	}
 	return q.undoPlan(writes, todo), nil
 }

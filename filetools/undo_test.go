@@ -260,7 +260,7 @@ func TestUndoAtOnce(t *testing.T) {
 				switch r := <-results; {
 				case !r.Failed():
 					undone++
-				case r.Code != tool.ConcurrentModification || !strings.Contains(r.Text, "undone already") && !strings.Contains(r.Text, "nothing left to undo"):
+				case r.Code != tool.ConcurrentModification || !strings.Contains(r.Text, "undone already") && !strings.Contains(r.Text, "nothing to undo"):
 					t.Errorf("%s, foreign %v: %+v", name, foreign, r)
 				}
 			}
