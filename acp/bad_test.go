@@ -57,7 +57,7 @@ func TestBadInput(t *testing.T) {
 		says     string
 	}{
 		{`{"jsonrpc":`, "<nil>", -32700, "not JSON"},
-		{`[{"jsonrpc":"2.0","id":1,"method":"initialize"}]`, "<nil>", -32600, "no JSON-RPC"},
+		{`[{"jsonrpc":"2.0","id":1,"method":"initialize"}]`, "<nil>", -32600, "no JSON-RPC message: it is an array"},
 		{`"text"`, "<nil>", -32600, "no JSON-RPC"},
 		{`{"jsonrpc":"2.0"}`, "<nil>", -32600, "neither id nor method"},
 		{`{"jsonrpc":"2.0","id":{},"method":"session/list"}`, "<nil>", -32600, "an id is"},

@@ -20,7 +20,7 @@ func (r *run) ask(ctx context.Context, p *tool.Plan, d policy.Decision) (Answer,
 	defer done()
 	q := r.question(p, d)
 	asking, cancel := ctx, context.CancelFunc(func() {})
-	if t := r.h.timeout(); t > 0 {
+	if t := r.patience(); t > 0 {
 		q.Expires = q.Asked.Add(t)
 		asking, cancel = context.WithDeadline(ctx, q.Expires)
 	}
@@ -28,15 +28,13 @@ func (r *run) ask(ctx context.Context, p *tool.Plan, d policy.Decision) (Answer,
 	budget.Free(ctx) // the Queue counts the bytes of an open question
 	a, err := r.h.Approver.Ask(asking, q)
 	if err != nil {
-		return Answer{}, r.unanswered(ctx, asking, p, err)
+		return Answer{}, r.unanswered(ctx, q, p, err)
 	}
 	if err := q.Check(a); err != nil {
 		return Answer{}, fmt.Errorf("answer about %q: %w", p.Path, err)
 	}
 	tool.Decided(ctx, decided(q, a))
 	switch {
-	case a.Approves() && r.s.suspension() != nil:
-		return Answer{}, r.suspended()
 	case a.Approves():
 		r.approved(q, a)
 		return a, nil
@@ -47,16 +45,15 @@ func (r *run) ask(ctx context.Context, p *tool.Plan, d policy.Decision) (Answer,
 	return Answer{}, &refused{decision: "rejected", by: person(a), code: tool.UserRejected, message: rejection(a.Words)}
 }
 
-// unanswered returns the end of a call whose question got no answer, for the reason err.
-func (r *run) unanswered(ctx, asking context.Context, p *tool.Plan, err error) error {
+// unanswered returns the end of a call whose question q got no answer, for the reason err. A caller may end the call at the
+// question's deadline, too: the question has expired then.
+func (r *run) unanswered(ctx context.Context, q Question, p *tool.Plan, err error) error {
 	switch {
+	case q.expired(time.Now()), errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil:
+		return &refused{decision: "timeout", by: "handler", code: tool.Timeout,
+			message: fmt.Sprintf("No person answered within %v. Nothing was written.", r.patience())}
 	case ctx.Err() != nil:
 		return err
-	case asking.Err() != nil:
-		return &refused{decision: "timeout", by: "handler", code: tool.Timeout,
-			message: fmt.Sprintf("No person answered within %v. Nothing was written.", r.h.timeout())}
-	case errors.Is(err, context.DeadlineExceeded): // the approver's own deadline has passed
-		return &refused{decision: "timeout", by: "approver", code: tool.Timeout, message: "No person answered in time. Nothing was written."}
 	case errors.Is(err, ErrNoPerson):
 		return r.denied(p, r.decide(p, true))
 	case errors.Is(err, ErrFull):

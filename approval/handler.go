@@ -8,6 +8,7 @@
 package approval
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -38,7 +39,7 @@ type Handler struct {
 	// Rate is the limit of a session's calls in a minute; 0: 100, negative: no limit. (FILE-10)
 	Rate int
 
-	// Timeout is how long a question waits for its answer; 0: 600 s, negative: without limit. (FILE-4)
+	// Timeout is how long a question waits for its answer if its call has no Patience; 0: 600 s, negative: without limit. (FILE-4)
 	Timeout time.Duration
 
 	// Suspicion says when the number of a session's refused calls is suspicious, and what to do then. (FILE-11)
@@ -109,9 +110,7 @@ func (h *Handler) log() *slog.Logger {
 	return h.Log
 }
 
-func (h *Handler) timeout() time.Duration {
-	if h.Timeout == 0 {
-		return 600 * time.Second
-	}
-	return h.Timeout
+// patience returns how long a person may take for a question about the call; below 0: without limit.
+func (r *run) patience() time.Duration {
+	return cmp.Or(r.c.Patience, r.h.Timeout, 600*time.Second)
 }

@@ -195,6 +195,18 @@ func (q Question) covers(a Answer, other Question) bool {
 	return other.Root == q.Root && other.Session == q.Session && other.Write == q.Write && other.Check(a) == nil
 }
 
+// Until returns the time of day at which the question expires, with the date if that is another day; "": it does not expire.
+func (q Question) Until() string {
+	switch end := q.Expires.Local(); {
+	case q.Expires.IsZero():
+		return ""
+	case end.Format(time.DateOnly) == q.Asked.Local().Format(time.DateOnly):
+		return end.Format(time.TimeOnly)
+	default:
+		return end.Format(time.DateTime)
+	}
+}
+
 func (q Question) expired(now time.Time) bool { return !q.Expires.IsZero() && !now.Before(q.Expires) }
 
 // seal hashes path, base and result; for an outside tool, the tool and its arguments.

@@ -120,7 +120,7 @@ func (q *Queue) Ask(ctx context.Context, question Question) (Answer, error) {
 		return <-w.answer, nil // the answer came first
 	}
 	how := "withdrawn"
-	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+	if errors.Is(context.Cause(ctx), context.DeadlineExceeded) || question.expired(time.Now()) {
 		how = "expired"
 	}
 	q.close(i, Closing{ID: w.question.ID, How: how})

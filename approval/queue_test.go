@@ -100,6 +100,45 @@ func TestLateAnswers(t *testing.T) {
 	})
 }
 
+// A question cannot be approved at or after its deadline, not even by a grant for another question, while its caller has not yet
+// withdrawn it.
+func TestExpiredIsNotApproved(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, late := range []time.Duration{0, time.Second} {
+			var q approval.Queue
+			ctx, cancel := context.WithCancel(t.Context())
+			question := approval.Question{Path: "a", Session: "s", Grantable: true, Expires: time.Now().Add(time.Minute)}
+			expired := ask(ctx, &q, question)
+			synctest.Wait()
+			question.Expires = time.Time{}
+			lasting := ask(ctx, &q, question)
+			synctest.Wait()
+			open := q.Open()
+			time.Sleep(time.Minute + late)
+			for _, v := range []approval.Verdict{approval.Approve, approval.ForSession, approval.Reject} {
+				if err := q.Answer(open[0].ID, approval.Answer{Verdict: v}); !errors.Is(err, approval.ErrAnswered) || !strings.HasSuffix(err.Error(), "expired") {
+					t.Errorf("%v late: %s: %v", late, v, err)
+				}
+			}
+			if err := q.Answer(open[1].ID, approval.Answer{Verdict: approval.ForSession}); err != nil {
+				t.Error(err)
+			}
+			<-lasting.done
+			if left := q.Open(); len(left) != 1 || left[0].ID != open[0].ID {
+				t.Errorf("%v late: open: %+v", late, left)
+			}
+			cancel()
+			<-expired.done
+			if !errors.Is(expired.err, context.Canceled) {
+				t.Errorf("%v late: %+v, %v", late, expired.a, expired.err)
+			}
+			if err := q.Answer(open[0].ID, approval.Answer{Verdict: approval.Approve}); err == nil || !strings.HasSuffix(err.Error(), "expired") {
+				t.Error(err)
+			}
+		}
+	})
+}
+
 // A question is either answered or expired: exactly one of the two.
 func TestAnswerAtTheLastMoment(t *testing.T) {
 	for i := range 300 {

@@ -113,6 +113,10 @@ func (r *run) do(ctx context.Context) (tool.Result, error) {
 			continue
 		}
 		if plan.Done != nil {
+			if r.s.suspension() != nil { // since it was planned; for writes see apply
+				r.decision, r.by = "refused", "handler"
+				return r.end(ctx, plan, r.suspended())
+			}
 			return r.finish(plan, plan.Result())
 		}
 		res, err := r.apply(ctx, plan)
@@ -147,9 +151,6 @@ func (r *run) check(ctx context.Context) error {
 // settlePlan decides about a plan, and asks a person if policy says so. It returns the plan if it may be applied. If the person
 // edited the content, it returns a new plan, which must be decided about again.
 func (r *run) settlePlan(ctx context.Context, plan *tool.Plan) (*tool.Plan, error) {
-	if r.s.suspension() != nil { // another call suspended the session meanwhile
-		return nil, r.suspended()
-	}
 	d := r.decide(plan, r.h.Approver == nil)
 	switch {
 	case plan.Done != nil && plan.Done.Failed():

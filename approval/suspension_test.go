@@ -111,21 +111,24 @@ func TestSuspensionNotRecorded(t *testing.T) {
 	code(t, read(), "")
 }
 
-// FILE-11: when a session is suspended, a read that a person had allowed before is not done.
+// FILE-11: when a session is suspended, a read or a write that a person allows meanwhile is not done.
 func TestSuspendedWhileAsked(t *testing.T) {
-	h := newRig(t)
-	h.file("secret", "sesame", 0o600)
-	h.Policy.Rules = []policy.Rule{{On: policy.Read, Do: policy.Ask}}
-	h.Suspicion = policy.Suspicion{Escapes: 1, Do: policy.Suspend}
-	sub := h.queue.Subscribe()
-	defer sub.Close()
-	p := h.start(t.Context(), call("s", "get", "secret", ""))
-	q := h.next(sub)
-	code(t, h.run(call("s", "get", "../x", "")), tool.InvalidPath)
-	h.answer(q, approval.Answer{Verdict: approval.Approve})
-	res := h.wait(p)
-	if code(t, res, tool.PermissionDenied); strings.Contains(res.Text, "sesame") {
-		t.Error(res.Text)
+	for _, tools := range []string{"get", "put"} {
+		h := newRig(t)
+		h.file("secret", "sesame", 0o600)
+		h.Policy.Rules = []policy.Rule{{On: policy.Read, Do: policy.Ask}}
+		h.Suspicion = policy.Suspicion{Escapes: 1, Do: policy.Suspend}
+		sub := h.queue.Subscribe()
+		defer sub.Close()
+		p := h.start(t.Context(), call("s", tools, "secret", "changed"))
+		q := h.next(sub)
+		code(t, h.run(call("s", "get", "../x", "")), tool.InvalidPath)
+		h.answer(q, approval.Answer{Verdict: approval.Approve})
+		res := h.wait(p)
+		if code(t, res, tool.PermissionDenied); strings.Contains(res.Text, "sesame") || !strings.Contains(res.Text, "suspended") {
+			t.Error(res.Text)
+		}
+		h.has("secret", "sesame")
 	}
 }
 

@@ -103,7 +103,7 @@ func (ps params) object(prefix string, raw json.RawMessage) (values, *failure) {
 
 func (ps params) names() string {
 	var all []string
-	for _, p := range ps {
+	for _, p := range ps.without() {
 		all = append(all, p.name)
 	}
 	return strings.Join(all, ", ")

@@ -21,9 +21,13 @@ type toolDef struct {
 	fail func(q *toolCall, f *failure) string
 }
 
-func (d *toolDef) spec() tool.Spec {
+func (d *toolDef) spec(dedupe bool) tool.Spec {
+	params := d.params
+	if !dedupe {
+		params = params.without()
+	}
 	return tool.Spec{
-		Name: d.name, Description: describe(d.description), Schema: d.params.schema(),
+		Name: d.name, Description: describe(d.description), Schema: params.schema(),
 		ReadOnly: d.readOnly, Destructive: !d.readOnly,
 	}
 }
@@ -49,6 +53,7 @@ type toolCall struct {
 	options   readOptions
 	foreign   bool   // an undo of writes that the session did not make
 	onFailed  func() // called when a failure is handed to the caller; may be nil
+	after     string // the session's call before, if that was answered with one line: see session.line
 }
 
 func (t *Tools) newCall(def *toolDef, c tool.Call) *toolCall {
@@ -61,7 +66,7 @@ func (f *fileTool) Spec() tool.Spec { return f.s }
 // Plan implements tool.Tool.
 func (f *fileTool) Plan(ctx context.Context, c tool.Call) (*tool.Plan, error) {
 	q := f.t.newCall(f.def, c)
-	q.ses.spend(f.t.cfg.Dedupe.tokens(string(c.Arguments)))
+	q.after = q.ses.begin(f.t.cfg.Dedupe.tokens(string(c.Arguments)))
 	args, err := q.arguments()
 	if err == nil {
 		q.args, q.path = args, f.t.relative(c, args.str("path"))

@@ -12,7 +12,8 @@ import (
 // Dedupe answers with one line a read of lines that the client session was shown
 // before and that have not changed. The tools cannot see what is still in the window of
 // the client: lines count as in view while at most Budget tokens were sent after them.
-// A read that is repeated after such an answer is answered in full. (TRK-6, TRK-10)
+// A read with the argument full is answered in full, and so is, once for each version
+// of the file, the same call directly after the line. (TRK-6, TRK-10)
 type Dedupe struct {
 	Budget int                   // tokens; 0: 50,000
 	Count  func(text string) int // tokens of a text; nil: a third of its bytes
@@ -40,11 +41,15 @@ func (d *Dedupe) budget() int {
 	return d.Budget
 }
 
+// paramFull is the argument that the line names.
+var paramFull = param{name: "full", typ: "boolean", about: "Show the content, even if it was shown before.", repeats: true}
+
 // window is what was sent to a client session.
 type window struct {
 	off   bool
 	sent  int // tokens so far
 	views map[string]*view
+	line  string // the last call, if it was answered with one line or a difference; else ""
 }
 
 // view is what was shown of one file, in one encoding: in another encoding it is another
@@ -53,7 +58,7 @@ type view struct {
 	version workspace.Version
 	enc     workspace.Encoding
 	shown   []stretch
-	told    bool // the last answer was short: the next one is full
+	again   bool // the version was shown again because the call was repeated
 }
 
 type stretch struct {
@@ -72,6 +77,15 @@ func (v *view) covers(lines freshness.Range, since int) bool {
 		}
 	}
 	return all.Covers(lines)
+}
+
+// begin counts the tokens of a call, and returns the call before it if that was answered with one line.
+func (s *session) begin(tokens int) (line string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.window.sent += tokens
+	line, s.window.line = s.window.line, ""
+	return line
 }
 
 func (s *session) spend(tokens int) {
@@ -128,9 +142,11 @@ func (q *toolCall) shown(s showing) answer {
 	if q.options.asked {
 		q.ses.setEncoding(q.canonical, q.options.encoding)
 	}
-	if q.cfg.Dedupe == nil || v == "" || q.ses.window.off || s.garbled {
+	shared := q.call.Session == q.call.Account // by all clients with the token: one does not see what another was shown
+	if q.cfg.Dedupe == nil || v == "" || q.ses.window.off || shared || s.garbled {
 		return answer{}
 	}
+	call := fmt.Sprintf("%s %#v", q.def.name, q.args)
 	q.ses.mu.Lock()
 	defer q.ses.mu.Unlock()
 	w, d := &q.ses.window, q.cfg.Dedupe
@@ -139,13 +155,14 @@ func (q *toolCall) shown(s showing) answer {
 	if old != nil && old.enc != s.enc {
 		old = nil
 	}
-	if insists := old != nil && old.told && old.version == v; old != nil && !insists {
+	insists := old != nil && old.version == v && !old.again && q.after == call
+	if old != nil && !insists && !q.args.flag("full", false) {
 		if old.version == v && old.covers(lines, since) {
-			old.told = true
-			return answer{repeat, fmt.Sprintf("[File previously read: %s. Content unchanged since last read.]", quoted(q.path))}
+			w.line = call
+			return answer{repeat, fmt.Sprintf("[File previously read: %s. Content unchanged since last read.] With full: true it is shown.", quoted(q.path))}
 		}
 		if text := q.difference(old, s, since); text != "" {
-			old.version, old.told = v, true
+			old.version, old.again, w.line = v, false, call
 			return answer{changed, text}
 		}
 	}
@@ -156,7 +173,7 @@ func (q *toolCall) shown(s showing) answer {
 		old = &view{version: v, enc: s.enc}
 		w.views[q.canonical] = old
 	}
-	old.told = false
+	old.again = old.again || insists
 	kept := old.shown[:0]
 	for _, x := range old.shown {
 		if x.at >= since {

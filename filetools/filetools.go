@@ -88,7 +88,7 @@ func New(c Config) (*Tools, error) {
 	}
 	t := &Tools{cfg: c, root: c.Root, sessions: map[string]*session{}}
 	for _, def := range tools {
-		t.all = append(t.all, &fileTool{t, def, def.spec()})
+		t.all = append(t.all, &fileTool{t, def, def.spec(c.Dedupe != nil)})
 	}
 	return t, nil
 }

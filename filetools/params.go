@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 )
 
 // param is one argument of a tool: its schema is made from it, and it is checked by it.
@@ -18,6 +19,7 @@ type param struct {
 	hasMin   bool
 	quiet    bool   // the bounds are checked and not shown
 	items    params // of an array of objects
+	repeats  bool   // is shown only where repeated reads are shortened, and accepted everywhere
 }
 
 type params []param
@@ -27,6 +29,11 @@ func (ps params) schema() json.RawMessage {
 	var b bytes.Buffer
 	ps.write(&b)
 	return b.Bytes()
+}
+
+// without returns the parameters that are shown where repeated reads are not shortened.
+func (ps params) without() params {
+	return slices.DeleteFunc(slices.Clone(ps), func(p param) bool { return p.repeats })
 }
 
 func (ps params) write(b *bytes.Buffer) {

@@ -26,6 +26,7 @@ var readTool = &toolDef{
 		{name: "start_line", typ: "integer", about: "The line number to start reading from (1-based). Default is 1.", def: "1", min: 1, hasMin: true, quiet: true},
 		{name: "limit", typ: "integer", about: "The maximum number of lines to read. Default is 500. Hard limit is 2000.", def: "500", min: 1, max: 2000, hasMin: true, quiet: true},
 		{name: "start_column", typ: "integer", about: "To go on inside a line that was cut.", min: 1, hasMin: true, quiet: true},
+		paramFull,
 	},
 }
 

@@ -27,6 +27,7 @@ var readFileTool = &toolDef{
 		{name: "encoding", typ: "string", about: aboutEncoding, def: `"utf-8"`},
 		{name: "start_line", typ: "integer", about: "Starting line number (1-based, inclusive)", min: 1, hasMin: true},
 		{name: "end_line", typ: "integer", about: "Ending line number (1-based, inclusive)", min: 1, hasMin: true},
+		paramFull,
 	},
 }
 

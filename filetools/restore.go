@@ -48,7 +48,7 @@ func (q *toolCall) planUndoing(ctx context.Context, writes []pastWrite) (*tool.P
 		}
 	}
 	if len(todo) == 0 {
-		return nil, badArgument("arguments", "there is nothing to undo: the files are as they were.")
+		return nil, fail(tool.ConcurrentModification, "there is nothing to undo: the files are as they were before. Another undo, or another program, has put them back")
 	}
 	return q.undoPlan(writes, todo), nil
 }
@@ -64,6 +64,11 @@ func (q *toolCall) restoring(ctx context.Context, name string, ws []pastWrite) (
 	for i, w := range ws[1:] {
 		if ws[i].After != w.Before {
 			return restore{}, q.notOurs(name, "between write %d and write %d; undo from %d", ws[i].Number, w.Number, w.Number)
+		}
+	}
+	for _, w := range q.ses.pastWrites() {
+		if w.Undone && slices.ContainsFunc(ws, func(x pastWrite) bool { return !q.foreign && x.Number == w.Number }) {
+			return restore{}, fail(tool.ConcurrentModification, fmt.Sprintf("write %d is undone already", w.Number))
 		}
 	}
 	now, err := q.current(ctx, &t, workspace.Encoding{})
@@ -188,6 +193,9 @@ func (q *toolCall) undo(ctx context.Context, p *tool.Plan, todo []restore) (tool
 	for i, r := range todo {
 		w, err := q.put(ctx, p, r.t, r.to, r.from.version)
 		todo[i].made = w
+		if err == nil && w.Unchanged { // somebody else has put it back
+			err = workspace.ErrChanged
+		}
 		if err == nil {
 			continue
 		}

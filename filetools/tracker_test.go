@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -25,7 +26,7 @@ func TestReadFile_ReturnsShortMessage_OnSecondRead(t *testing.T) { // TRK-6
 	b := newBench(t, Config{Dedupe: &Dedupe{}}, workspace.Options{})
 	b.put("a.cs", "class A {}\n")
 	b.call("read_file", `{"path":"a.cs"}`)
-	if got := Plain(b.call("read_file", `{"path":"a.cs"}`)); got != "[File previously read: a.cs. Content unchanged since last read.]" {
+	if got := Plain(b.call("read_file", `{"path":"a.cs"}`)); got != "[File previously read: a.cs. Content unchanged since last read.] With full: true it is shown." {
 		t.Errorf("%q", got)
 	}
 	if n := b.tools.Tracker("one").ReadCount("a.cs"); n != 2 {
@@ -145,8 +146,8 @@ func TestDedupeBudget(t *testing.T) {
 	b.put("a", "text\n")
 	b.put("b", strings.Repeat("0123456789\n", 100))
 	short := func() bool { t.Helper(); return b.op("read_file", `{"path":"a"}`).Data["unchanged"] == true }
-	if short() || !short() || short() || !short() || short() {
-		t.Error("not full, short, full, short, full")
+	if short() || !short() || short() || !short() || !short() {
+		t.Error("not full, short, full, short, short")
 	}
 	for i := range 4 {
 		b.op("read_file", args("path", "b", "start_line", 1+i*25, "end_line", 25+i*25))
@@ -154,8 +155,8 @@ func TestDedupeBudget(t *testing.T) {
 	if !short() {
 		t.Error("forgotten within the budget")
 	}
-	if short() {
-		t.Error("insisting does not help")
+	if b.op("read_file", `{"path":"a","full":true}`).Data["unchanged"] == true || !short() {
+		t.Error("full: true does not help, or for longer than one call")
 	}
 	for range 3 {
 		b.op("search_text", `{"pattern":"0123","limit":100}`)
@@ -163,6 +164,69 @@ func TestDedupeBudget(t *testing.T) {
 	}
 	if short() {
 		t.Error("a line points at what is out of the window")
+	}
+}
+
+// TRK-6, TRK-10: what is answered with one line. A version is shown again once to the same call directly after the line, and always
+// with full.
+func TestRepeatedReads(t *testing.T) {
+	const a, whole, part, other = `{"path":"a"}`, `{"path":"a","full":true}`, `{"path":"a","start_line":1}`, `{"path":"b"}`
+	for _, c := range []struct{ reads, want []string }{
+		{[]string{a, a, a, a, a, a}, []string{"full", "line", "full", "line", "line", "line"}},
+		{[]string{a, a, whole, a, a, whole, whole}, []string{"full", "line", "full", "line", "full", "full", "full"}},
+		{[]string{a, a, other, a, a, a}, []string{"full", "line", "full", "line", "full", "line"}},
+		{[]string{a, part, a, part, part, part}, []string{"full", "line", "line", "line", "full", "line"}},
+		{[]string{whole, a, `{ "path" : "a", "encoding": null }`, a}, []string{"full", "line", "full", "line"}},
+		{[]string{a, a, a, a, "write", a, a, a, a}, []string{"full", "line", "full", "line", "", "full", "line", "full", "line"}},
+	} {
+		b := newBench(t, Config{Dedupe: &Dedupe{}}, workspace.Options{})
+		b.put("a", "text\n")
+		b.put("b", "text\n")
+		var got []string
+		for _, args := range c.reads {
+			if args == "write" {
+				b.put("a", "other\n")
+				got = append(got, "")
+				continue
+			}
+			is := "full"
+			if o := b.op("read_file", args); o.Data["unchanged"] == true {
+				if is = "line"; !strings.HasSuffix(o.text(), "] With full: true it is shown.") {
+					t.Error(o.text())
+				}
+			}
+			got = append(got, is)
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%s: %s, want %s", c.reads, got, c.want)
+		}
+	}
+}
+
+// TRK-10: clients that share a session by their token are shown everything, and full is accepted where nothing is shortened.
+func TestSharedSessionIsNotShortened(t *testing.T) {
+	for _, c := range []struct {
+		dedupe  *Dedupe
+		account string
+		want    bool
+	}{{&Dedupe{}, "", true}, {&Dedupe{}, "one", false}, {&Dedupe{}, "token", true}, {nil, "", false}} {
+		b := newBench(t, Config{Dedupe: c.dedupe}, workspace.Options{})
+		b.put("a", "text\n")
+		read, _ := b.set.Get("read_file")
+		text := ""
+		for _, args := range []string{`{"path":"a","full":true}`, `{"path":"a"}`} {
+			p, err := read.Plan(t.Context(), tool.Call{Session: "one", Account: c.account, Name: "read_file", Arguments: []byte(args)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			text = p.Result().Text
+		}
+		if got := strings.Contains(text, "previously read"); got != c.want {
+			t.Errorf("%+v: %s", c, text)
+		}
+		if shown := strings.Contains(string(read.Spec().Schema), `"full"`); shown != (c.dedupe != nil) {
+			t.Errorf("%+v: %s", c, read.Spec().Schema)
+		}
 	}
 }
 

@@ -3,7 +3,9 @@ package filetools
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
+	"strings"
 	"testing"
 
 	"github.com/stet-dev/stet/approval"
@@ -199,4 +201,86 @@ func TestUndoAfterKill(t *testing.T) {
 		}
 	}
 	b.has("made", false)
+}
+
+// Of several undos of one write at once, one undoes it. The others write nothing, and say that it is undone: for a person, who undoes
+// what the trail has, and for an agent's session. (FILE-12)
+func TestUndoAtOnce(t *testing.T) {
+	const most = 6
+	for name, old := range map[string]string{"changed": "old\n", "made": "", "one of two": "old\n"} {
+		for _, foreign := range []bool{true, false} {
+			b := newBench(t, Config{}, workspace.Options{})
+			var trail record.Memory
+			waiting := make(chan struct{}, most)
+			decide := make(chan struct{})
+			h := &approval.Handler{Tools: &b.set, Journal: &record.Journal{Trail: &trail}, Rate: -1, Approver: person(func(q approval.Question) approval.Answer {
+				if q.Tool == "undo" {
+					waiting <- struct{}{}
+					<-decide
+				}
+				return approval.Answer{Verdict: approval.Approve}
+			})}
+			if old != "" {
+				b.put("a", old)
+				b.call("read_file", `{"path":"a"}`)
+			}
+			files := []string{"a"}
+			if name == "one of two" {
+				files = append(files, "b")
+			}
+			for _, f := range files {
+				if r, err := h.Call(t.Context(), tool.Call{ID: f, Session: "one", Name: "write_file", Arguments: json.RawMessage(args("path", f, "content", "new\n"))}); err != nil || r.Failed() {
+					t.Fatalf("%+v %v", r, err)
+				}
+			}
+			writes, err := record.Writes(t.Context(), &trail, "one", 0)
+			if err != nil || len(writes) != len(files) {
+				t.Fatalf("%+v %v", writes, err)
+			}
+			results := make(chan tool.Result, most)
+			for i := range most {
+				c := tool.Call{ID: fmt.Sprint("undo", i), Session: "one", Name: "undo", Arguments: json.RawMessage(`{"all":true}`)}
+				by := h
+				if foreign {
+					later, err := New(Config{Root: b.root})
+					if err != nil {
+						t.Fatal(err)
+					}
+					c.Arguments = json.RawMessage(`{}`)
+					by = &approval.Handler{Tools: new(tool.Set), Journal: h.Journal, Rate: -1, Approver: h.Approver}
+					if err := by.Tools.Add(TakeBack{Tools: later, Writes: writes}); err != nil {
+						t.Fatal(err)
+					}
+				}
+				go func() {
+					r, err := by.Call(t.Context(), c)
+					if err != nil {
+						t.Error(err)
+					}
+					results <- r
+				}()
+			}
+			for range most {
+				<-waiting
+			}
+			close(decide)
+			undone := 0
+			for range most {
+				switch r := <-results; {
+				case !r.Failed():
+					undone++
+				case r.Code != tool.ConcurrentModification || !strings.Contains(r.Text, "undone already") && !strings.Contains(r.Text, "nothing to undo"):
+					t.Errorf("%s, foreign %v: %+v", name, foreign, r)
+				}
+			}
+			if undone != 1 {
+				t.Errorf("%s, foreign %v: undone %d times", name, foreign, undone)
+			}
+			if got := b.get("a"); old != "" && got != old {
+				t.Errorf("%s, foreign %v: %q", name, foreign, got)
+			}
+			b.has("a", old != "")
+			b.has("b", false)
+		}
+	}
 }

@@ -130,9 +130,9 @@ func (p *agentPeer) call(f *wire.ToolCall) {
 		answer(failure(tool.InvalidArgument, "A session is named by letters, digits, dots, - and _."), nil)
 		return
 	}
-	workspace, err := p.h.workspaceFor(p.who, p.hello.Workspace)
-	if err != nil {
-		answer(failure(tool.HostUnavailable, err.Error()), nil)
+	workspace, no := p.h.workspaceFor(p.who, p.hello.Workspace)
+	if no != nil {
+		answer(no, nil)
 		return
 	}
 	own := *f

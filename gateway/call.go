@@ -303,11 +303,15 @@ func (c *call) fromHost(f wire.Frame) {
 			return
 		}
 		if c.wait(true) && c.ask() {
+			c.admit()
 			c.tell(&wire.ToolResult{NeedsConfirmation: true})
 		}
 	case *wire.Progress:
-		if waiting := f.State == wire.Waiting; c.wait(waiting) && waiting && !c.ask() {
-			return
+		if waiting := f.State == wire.Waiting; c.wait(waiting) && waiting {
+			if !c.ask() {
+				return
+			}
+			c.admit()
 		}
 		own := *f
 		c.tell(&own)
@@ -366,6 +370,13 @@ func (c *call) ask() bool {
 		c.h.asked(c.account)
 	}
 	return true
+}
+
+// admit tells the host that it may ask a person.
+func (c *call) admit() {
+	if err := c.send(&wire.Progress{CallID: c.f.CallID, State: wire.Waiting}); err != nil {
+		c.h.log.Warn("not sent", "workspace", c.to, "call", c.f.CallID, "err", err)
+	}
 }
 
 // finish ends the call with the host's result. If the call was told to end and the host did not do it, the result has the code of

@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -114,6 +116,59 @@ func TestPersonsTime(t *testing.T) {
 		f.wait(t, tool.Timeout, "No person answered within 10m0s. Nothing was written.")
 		if f.took != 10*time.Minute {
 			t.Errorf("it took %v", f.took)
+		}
+	})
+}
+
+// A call that has to name a workspace is wrong, and not to be tried again. (FILE-5)
+func TestSeveralWorkspaces(t *testing.T) {
+	bubble(t, Config{}, func(t *testing.T, h *Hub, _ *logged) {
+		agent := join(t, h, "agent-a")
+		agent.hello(wire.Hello{Role: wire.Agent})
+		for _, c := range []struct {
+			workspace string
+			code      tool.Code
+			text      string
+		}{{"", tool.HostUnavailable, "No host"}, {"v", "", ""}, {"w", tool.InvalidArgument, `[\"v\" \"w\"]`}} {
+			if c.workspace != "" {
+				join(t, h, "host-a").hello(wire.Hello{Role: wire.Host, Workspace: c.workspace, Tools: rawTools})
+			}
+			if c.code == "" {
+				continue
+			}
+			agent.read("1")
+			r := httptest.NewRequest(http.MethodPost, "http://127.0.0.1/v1/sessions/s/tools/read_file", nil)
+			r.Header.Set("Authorization", "Bearer agent-a")
+			w := httptest.NewRecorder()
+			h.Handler().ServeHTTP(w, r)
+			for _, said := range []string{string(want[*wire.ToolResult](agent).Result), w.Body.String()} {
+				if !strings.Contains(said, string(c.code)+": ") || !strings.Contains(said, c.text) {
+					t.Errorf("%s", said)
+				}
+			}
+		}
+	})
+}
+
+// A result that reaches a call after another one has ended it is not delivered: a caller gets one result. (FILE-4)
+func TestOneResult(t *testing.T) {
+	bubble(t, Config{}, func(t *testing.T, h *Hub, _ *logged) {
+		host, agent := rawHost(t, h), join(t, h, "agent-a")
+		agent.hello(wire.Hello{Role: wire.Agent})
+		var calls []*call
+		for _, id := range []string{"1", "2"} {
+			agent.read(id)
+			sent := want[*wire.ToolCall](host)
+			h.mu.Lock()
+			calls = append(calls, h.calls[sent.CallID])
+			h.mu.Unlock()
+		}
+		host.result(calls[0].f.CallID, `{"n":1}`)
+		want[*wire.ToolResult](agent)
+		calls[0].fromHost(&wire.ToolResult{CallID: calls[0].f.CallID, Result: json.RawMessage(`{"n":1}`)})
+		host.result(calls[1].f.CallID, `{"n":2}`)
+		if r := want[*wire.ToolResult](agent); r.CallID != "2" {
+			t.Errorf("%+v", r)
 		}
 	})
 }

@@ -4,7 +4,11 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io"
+	"net"
 	"sync"
+	"time"
+	"unicode/utf8"
 
 	"github.com/coder/websocket"
 
@@ -24,6 +28,7 @@ type connection interface {
 // socket is a connection over a WebSocket.
 type socket struct {
 	ws      *websocket.Conn
+	conn    net.Conn // below ws; nil at a client
 	buffers *buffers
 }
 
@@ -47,9 +52,21 @@ func (b *buffers) put(buf *bytes.Buffer) {
 	}
 }
 
-var errBinary = errors.New("a binary message: frames are text")
+// Errors of messages that are not frames.
+var (
+	errBinary = errors.New("a binary message: send frames as text messages")
+	errUTF8   = errors.New("a text message that is not UTF-8")
+)
 
 func (s *socket) read() ([]byte, error) {
+	b, err := s.readMessage()
+	if err != nil && s.conn != nil {
+		s.refuse(err)
+	}
+	return b, err
+}
+
+func (s *socket) readMessage() ([]byte, error) {
 	kind, r, err := s.ws.Reader(context.Background())
 	if err != nil {
 		return nil, err
@@ -62,7 +79,31 @@ func (s *socket) read() ([]byte, error) {
 	if _, err := buf.ReadFrom(r); err != nil {
 		return nil, err
 	}
+	if !utf8.Valid(buf.Bytes()) {
+		return nil, errUTF8
+	}
 	return bytes.Clone(buf.Bytes()), nil
+}
+
+// lastReads is how long a connection is read after its close frame was sent. If it were closed at once while the client still sends,
+// the client might not get the close frame.
+const lastReads = 2 * time.Second
+
+// refuse closes a connection whose client has not followed the WebSocket protocol, with the reason. For some errors the library has
+// sent the close frame already; then this one is not sent.
+func (s *socket) refuse(err error) {
+	var lost net.Error
+	status := websocket.StatusProtocolError
+	switch {
+	case errors.Is(err, errBinary):
+		status = websocket.StatusUnsupportedData
+	case errors.Is(err, errUTF8):
+		status = websocket.StatusInvalidFramePayloadData
+	case websocket.CloseStatus(err) >= 0, errors.As(err, &lost), errors.Is(err, net.ErrClosed), errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return // it is closed or lost
+	}
+	_ = s.conn.SetReadDeadline(time.Now().Add(lastReads)) // if this fails, the connection is lost
+	s.close(status, err.Error())
 }
 
 // maxJoined is the size in bytes up to which a frame is copied into one buffer before it is written. A larger frame is written

@@ -79,7 +79,7 @@ func (h *Host) run(ctx context.Context, dial func(context.Context) (connection, 
 }
 
 func (h *Host) capabilities() []string {
-	all := []string{wire.CanResume, wire.CanCancel, wire.CanProgress, wire.CanParts, wire.CanAsk, wire.CanEvents}
+	all := []string{wire.CanResume, wire.CanCancel, wire.CanProgress, wire.CanParts, wire.CanAsk, wire.CanEvents, wire.CanAdmit}
 	if h.Remembers {
 		all = append(all, wire.CanRepeat)
 	}
@@ -167,13 +167,19 @@ func (h *Host) handle(f wire.Frame) {
 		if t := h.find(f.CallID); t != nil {
 			t.sent.take(f)
 		}
+	case *wire.Progress:
+		if t := h.find(f.CallID); t != nil && f.State == wire.Waiting {
+			h.mu.Lock()
+			t.admit()
+			h.mu.Unlock()
+		}
 	case *wire.Approval:
 		h.mu.Lock()
 		answer := h.asked[f.ID]
 		delete(h.asked, f.ID)
 		h.mu.Unlock()
 		if answer == nil {
-			h.Log.Warn("answer dropped", "why", "no such question", "question", f.ID)
+			h.Log.Debug("answer dropped", "why", "the question is no longer open", "question", f.ID)
 			return
 		}
 		answer <- f

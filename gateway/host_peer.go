@@ -22,20 +22,28 @@ type hostPeer struct {
 	release func() // gives back the workspace's address
 
 	mu     sync.Mutex
-	away   bool                          // has no connection
-	leaves bool                          // is told to move to another hub
-	routes map[string]*route             // the calls that the host has
-	asking map[string]context.CancelFunc // questions to the gateway's people, by the host's id
+	away   bool              // has no connection
+	leaves bool              // is told to move to another hub
+	routes map[string]*route // the calls that the host has
+	asking map[string]asking // questions to the gateway's people, by the host's id
 }
 
 // route is the destination of a call's result.
 type route struct {
-	to      string // address on the bus
-	waiting bool   // waits for a person
+	to       string        // address on the bus
+	waiting  bool          // waits for a person
+	patience time.Duration // of a person, for one question
+	over     bool          // it is told to end: no person is asked any more
+}
+
+// asking is an open question of a host.
+type asking struct {
+	call     string
+	withdraw context.CancelCauseFunc // with context.DeadlineExceeded, if the question has expired
 }
 
 func newHostPeer(s *hubSession) *hostPeer {
-	return &hostPeer{hubSession: s, routes: map[string]*route{}, asking: map[string]context.CancelFunc{}}
+	return &hostPeer{hubSession: s, routes: map[string]*route{}, asking: map[string]asking{}}
 }
 
 func (p *hostPeer) workspace() string { return p.hello.Workspace }
@@ -210,7 +218,7 @@ func (p *hostPeer) deliver(m Message) {
 		p.mu.Lock()
 		away := p.away || p.leaves
 		if !away {
-			p.routes[f.CallID] = &route{to: m.From}
+			p.routes[f.CallID] = &route{to: m.From, patience: seconds(f.ApprovalTimeoutSeconds, usualApproval)}
 		}
 		p.mu.Unlock()
 		if away && p.h.shared {
@@ -225,14 +233,18 @@ func (p *hostPeer) deliver(m Message) {
 			p.passFailure(f.CallID, tool.FileTooLarge, "The workspace's host takes no contents in parts. Nothing was done.")
 			return
 		}
-	case *wire.Progress: // a hub asks whether the host has its call
-		if !p.has(f.CallID) {
+	case *wire.Progress:
+		if f.State == wire.Waiting && p.can(wire.CanAdmit) { // a hub has counted the call's question
+			break
+		}
+		if f.State == wire.Working && !p.has(f.CallID) {
 			p.h.serving.Go(func() {
 				p.answer(m.From, &wire.ToolResult{CallID: f.CallID, Error: string(tool.HostUnavailable)})
 			})
 		}
 		return
 	case *wire.Cancel:
+		p.askNoMore(f)
 		if !p.can(wire.CanCancel) {
 			p.log.Debug("host cannot cancel", "call", f.CallID)
 			return
@@ -341,8 +353,8 @@ func (p *hostPeer) ended() {
 	h.mu.Unlock()
 	p.fail(true)
 	p.mu.Lock()
-	for _, withdraw := range p.asking {
-		withdraw()
+	for _, a := range p.asking {
+		a.withdraw(nil)
 	}
 	p.mu.Unlock()
 	p.publish(wire.HostDown)

@@ -1,6 +1,8 @@
 package gateway
 
 import (
+	"bufio"
+	"net"
 	"net/http"
 	"strings"
 	"time"
@@ -45,14 +47,28 @@ func (h *Hub) socket(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer h.leaveConnection()
-	ws, err := websocket.Accept(w, r, &websocket.AcceptOptions{Subprotocols: []string{subprotocol}})
+	taken := &hijacked{ResponseWriter: w}
+	ws, err := websocket.Accept(taken, r, &websocket.AcceptOptions{Subprotocols: []string{subprotocol}})
 	if err != nil {
 		h.log.Info("no WebSocket", "err", err, "remote", r.RemoteAddr)
 		return // Accept has already answered
 	}
 	ws.SetReadLimit(int64(h.config.Limits.Frame))
-	_ = h.serve(h.base, &socket{ws: ws, buffers: &h.buffers}, who) // serve logs the error
+	_ = h.serve(h.base, &socket{ws: ws, conn: taken.conn, buffers: &h.buffers}, who) // serve logs the error
 	_ = ws.CloseNow()
+}
+
+// hijacked is a ResponseWriter that remembers the connection that was taken from it.
+type hijacked struct {
+	http.ResponseWriter
+	conn net.Conn
+}
+
+// Hijack implements http.Hijacker.
+func (w *hijacked) Hijack() (c net.Conn, rw *bufio.ReadWriter, err error) {
+	c, rw, err = http.NewResponseController(w.ResponseWriter).Hijack()
+	w.conn = c
+	return c, rw, err
 }
 
 // identify returns the identity of a request's token. If there is none, it answers the request and returns false.

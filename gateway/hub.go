@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -119,10 +120,10 @@ type Hub struct {
 	sessions    map[*hubSession]bool
 	secrets     map[string]*hubSession // sessions that can be resumed
 	connections int
-	expiries    map[issue]time.Time           // when tokens expire, by the monotonic clock
-	peers       map[string]time.Time          // other hubs, and when their last message came
-	copies      map[string]context.CancelFunc // copies of other hubs' questions, by hub and id
-	idle        chan struct{}                 // closed when the last call has ended; nil: no goroutine waits for that
+	expiries    map[issue]time.Time                // when tokens expire, by the monotonic clock
+	peers       map[string]time.Time               // other hubs, and when their last message came
+	copies      map[string]context.CancelCauseFunc // copies of other hubs' questions, by hub and id
+	idle        chan struct{}                      // closed when the last call has ended; nil: no goroutine waits for that
 }
 
 // New returns a Hub.
@@ -150,7 +151,7 @@ func New(c Config) (*Hub, error) {
 	h := &Hub{
 		config: c, log: c.Log, bus: c.Bus, shared: !alone, address: "hub/" + newID(),
 		calls: map[string]*call{}, schedulers: map[string]*scheduler{}, asking: map[string]int{},
-		known: map[string]presentHost{}, left: map[string]presentHost{}, peers: map[string]time.Time{}, copies: map[string]context.CancelFunc{},
+		known: map[string]presentHost{}, left: map[string]presentHost{}, peers: map[string]time.Time{}, copies: map[string]context.CancelCauseFunc{},
 		newPeer: make(chan string, 64), early: make(chan struct{}, 1), born: time.Now(), hosts: map[string]*hostPeer{}, stays: map[string]time.Time{},
 		sessions: map[*hubSession]bool{}, secrets: map[string]*hubSession{}, expiries: map[issue]time.Time{},
 		tokens:      budget.NewFamily(budget.Token, tokenBytes),
@@ -232,24 +233,19 @@ func (h *Hub) noHost(workspace string) string {
 	return fmt.Sprintf("The host of workspace %q is not connected right now.", workspace)
 }
 
-// workspaceFor returns the workspace of a call. named is the workspace that the caller named, or "".
-func (h *Hub) workspaceFor(who Identity, named string) (string, error) {
-	if named != "" {
-		if why := who.Refusal(Agents, named); why != "" {
-			return "", errors.New(why)
-		}
-		return named, nil
-	}
-	if who.Workspace != "" {
-		return who.Workspace, nil
+// workspaceFor returns the workspace of a call, or the result of a call that cannot have one. named is the workspace that the caller
+// named, or "". A caller that may reach it was checked before.
+func (h *Hub) workspaceFor(who Identity, named string) (string, *wire.ToolResult) {
+	if name := cmp.Or(named, who.Workspace); name != "" {
+		return name, nil
 	}
 	switch all := h.Workspaces(); len(all) {
 	case 0:
-		return "", fmt.Errorf("no host is connected")
+		return "", failure(tool.HostUnavailable, "No host is connected.")
 	case 1:
 		return all[0], nil
 	default:
-		return "", fmt.Errorf("there are several workspaces, name one: %q", all)
+		return "", failure(tool.InvalidArgument, fmt.Sprintf("There are several workspaces. Name one in hello, or in plain HTTP as ?workspace=NAME: %q.", all[:min(len(all), 20)]))
 	}
 }
 
@@ -272,6 +268,7 @@ func (h *Hub) enter(c *call) (code tool.Code, message string) {
 		c.spec = tools[i]
 	}
 	c.f.RequiresConfirmation = !c.spec.ReadOnly // (FILE-3)
+	c.f.ApprovalTimeoutSeconds = min(c.f.ApprovalTimeoutSeconds, int(longest/time.Second))
 	now := time.Now()
 	wait, before := h.sessionRate.Take(c.f.Session, now)
 	if wait == 0 && c.account != "" {

@@ -161,7 +161,7 @@ func (h *Hub) greet(ctx context.Context, c connection, disconnect func(), hello 
 }
 
 func (h *Hub) capabilities() []string {
-	all := []string{wire.CanResume, wire.CanCancel, wire.CanProgress, wire.CanParts, wire.CanEvents}
+	all := []string{wire.CanResume, wire.CanCancel, wire.CanProgress, wire.CanParts, wire.CanEvents, wire.CanAdmit}
 	if h.config.Queue != nil {
 		all = append(all, wire.CanAsk)
 	}

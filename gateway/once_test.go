@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/stet-dev/stet/gateway/wire"
+	"github.com/stet-dev/stet/tool"
 )
 
 // A host runs a call once, even if its gateway sends it again: while it runs, after it ended, and over another connection. (FILE-4)
@@ -53,6 +54,45 @@ func TestHostDoesCallsOnce(t *testing.T) {
 		time.Sleep(time.Minute)
 		if work.n != 2 {
 			t.Errorf("%d calls were done", work.n)
+		}
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// stubborn is a Caller whose calls do not end early.
+type stubborn struct{ slowly }
+
+func (s *stubborn) Call(_ context.Context, c tool.Call) (tool.Result, error) {
+	return s.slowly.Call(context.Background(), c)
+}
+
+// The result of a call that the gateway has forgotten does not answer another call of the same id. (FILE-4)
+func TestResultOfAnEarlierEra(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dialled := make(chan *raw, 1)
+		host := &Host{Workspace: "w", Caller: new(stubborn)}
+		running, cancel := context.WithCancel(ctx)
+		done := make(chan error, 1)
+		go func() {
+			done <- host.run(running, func(context.Context) (connection, error) {
+				here, there := newPipe()
+				dialled <- &raw{t, there}
+				return here, nil
+			})
+		}()
+		for n := range 2 {
+			hub := <-dialled
+			want[*wire.Hello](hub)
+			hub.send(&wire.Hello{Version: wire.Version, Session: "s", Resume: "secret"})
+			hub.send(&wire.ToolCall{CallID: "1", ToolName: "read_file", Arguments: json.RawMessage(fmt.Sprintf(`{"n":%d}`, n))})
+			if synctest.Wait(); n == 0 {
+				hub.c.abort()
+			} else if r := want[*wire.ToolResult](hub); string(r.Result) != `{"n":1}` {
+				t.Errorf("%+v", r)
+			}
 		}
 		cancel()
 		if err := <-done; err != nil {

@@ -18,47 +18,94 @@ func (p *hostPeer) approval(f *wire.Approval) {
 	switch {
 	case f.Withdrawn:
 		p.mu.Lock()
-		withdraw := p.asking[f.ID]
+		a, open := p.asking[f.ID]
 		p.mu.Unlock()
-		if withdraw != nil {
-			withdraw()
+		if open {
+			a.withdraw(whyWithdrawn(f.Code))
 		}
 	case f.Question == nil:
 		p.complain("approval: a host asks a question, or withdraws it", f.CallID)
-	case f.CallID != "" && !p.has(f.CallID):
-		p.tell(&wire.Approval{ID: f.ID, CallID: f.CallID, Error: "the call is over or unknown: no person is asked", Code: string(tool.Cancelled)})
 	case questions == nil:
 		p.tell(unanswered(&wire.Approval{ID: f.ID, CallID: f.CallID}, approval.ErrNoPerson))
 	default:
-		ctx, cancel := context.WithCancel(p.h.base)
-		p.mu.Lock()
-		p.asking[f.ID] = cancel
-		p.mu.Unlock()
-		p.h.serving.Go(func() {
-			defer cancel()
-			p.ask(ctx, questions, f)
-			p.mu.Lock()
-			defer p.mu.Unlock()
-			delete(p.asking, f.ID)
-		})
+		p.beginAsking(questions, f)
 	}
 }
 
-// ask waits for a person's answer. The host's clock may differ, so the question's waiting time counts, not its deadline.
-func (p *hostPeer) ask(ctx context.Context, questions *approval.Queue, f *wire.Approval) {
-	q := questionOf(f.Question)
-	q.Root = root(p.workspace())
-	q.Client = fmt.Sprintf("%s (workspace %s)", q.Client, p.workspace())
-	patience := usualApproval
+// beginAsking asks a question in the background, if its call is running and may ask.
+func (p *hostPeer) beginAsking(questions *approval.Queue, f *wire.Approval) {
+	ctx, cancel := context.WithCancelCause(p.h.base)
+	patience, known := longest, f.CallID == ""
+	if f.Question.Expires.IsZero() {
+		patience = usualApproval
+	}
+	p.mu.Lock()
+	if r := p.routes[f.CallID]; r != nil && !r.over {
+		patience, known = r.patience, true
+	}
+	if known {
+		p.asking[f.ID] = asking{f.CallID, cancel}
+	}
+	p.mu.Unlock()
+	if !known {
+		cancel(nil)
+		p.tell(&wire.Approval{ID: f.ID, CallID: f.CallID, Error: "the call is over or unknown: no person is asked", Code: string(tool.Cancelled)})
+		return
+	}
+	p.h.serving.Go(func() {
+		defer cancel(nil)
+		p.ask(ctx, questions, f, patience)
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		delete(p.asking, f.ID)
+	})
+}
+
+// askNoMore withdraws the questions of a call that is told to end, and lets it ask no further ones.
+func (p *hostPeer) askNoMore(f *wire.Cancel) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if r := p.routes[f.CallID]; r != nil {
+		r.over = true
+	}
+	for _, a := range p.asking {
+		if a.call == f.CallID {
+			a.withdraw(whyWithdrawn(f.Reason))
+		}
+	}
+}
+
+// whyWithdrawn returns the cause for withdrawing a question, from the code or the reason in a frame.
+func whyWithdrawn(code string) error {
+	if code == string(tool.Timeout) {
+		return context.DeadlineExceeded
+	}
+	return context.Canceled
+}
+
+// asOf sets when a question was asked here and when it expires, after patience at most. Clocks of other machines may differ, so the
+// waiting time in the question counts, not its deadline. The context ends when the question expires.
+func asOf(ctx context.Context, q *approval.Question, patience time.Duration) (context.Context, context.CancelFunc) {
 	if !q.Expires.IsZero() {
-		patience = min(q.Expires.Sub(q.Asked), longest)
+		patience = min(q.Expires.Sub(q.Asked), patience)
 	}
 	q.Asked = time.Now()
 	q.Expires = q.Asked.Add(patience)
-	asking, cancel := context.WithDeadline(ctx, q.Expires)
+	return context.WithDeadline(ctx, q.Expires)
+}
+
+// ask waits for a person's answer, for the time patience at most.
+func (p *hostPeer) ask(ctx context.Context, questions *approval.Queue, f *wire.Approval, patience time.Duration) {
+	q := questionOf(f.Question)
+	q.Root = root(p.workspace())
+	q.Client = fmt.Sprintf("%s (workspace %s)", q.Client, p.workspace())
+	asking, cancel := asOf(ctx, &q, patience)
 	defer cancel()
 	a, err := questions.Ask(asking, q)
-	if ctx.Err() != nil {
+	if err != nil && asking.Err() != nil {
+		err = context.Cause(asking)
+	}
+	if errors.Is(err, context.Canceled) {
 		return // the question was withdrawn, or the host is lost
 	}
 	reply := &wire.Approval{ID: f.ID, CallID: f.CallID}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 
 	"github.com/stet-dev/stet/approval"
 	"github.com/stet-dev/stet/gateway/wire"
@@ -11,7 +12,7 @@ import (
 )
 
 // Relay is the approver of a host's handler. It tells the gateway when a call begins to wait for a person, so that this time does
-// not count, and when it continues. The question goes to Next, or to the gateway's people. One Relay serves every Host of the
+// not count, and when it continues. It waits until the gateway has counted the question. Then the question goes to Next, or to the gateway's people. One Relay serves every Host of the
 // process. Questions of calls that did not come through a Host go to Next.
 type Relay struct {
 	Next approval.Approver // nil: the gateway's people decide
@@ -23,8 +24,13 @@ type taskKey struct{}
 func (r Relay) Ask(ctx context.Context, q approval.Question) (approval.Answer, error) {
 	t, _ := ctx.Value(taskKey{}).(*task)
 	if t != nil {
-		t.wait(true)
+		admitted := t.wait(true)
 		defer t.wait(false)
+		select {
+		case <-admitted:
+		case <-ctx.Done(): // also if there are too many questions
+			return approval.Answer{}, ctx.Err()
+		}
 	}
 	switch {
 	case r.Next != nil:
@@ -35,16 +41,21 @@ func (r Relay) Ask(ctx context.Context, q approval.Question) (approval.Answer, e
 	return t.host.ask(ctx, t.id, q)
 }
 
-// wait tells the gateway whether the call waits for a person.
-func (t *task) wait(waiting bool) {
+// wait tells the gateway whether the call waits for a person. admitted is closed when a person may be asked.
+func (t *task) wait(waiting bool) (admitted <-chan struct{}) {
+	ready := make(chan struct{})
 	t.host.mu.Lock()
-	t.waiting = waiting
+	t.waiting, t.admit = waiting, sync.OnceFunc(func() { close(ready) })
+	if !t.host.can[wire.CanAdmit] {
+		t.admit()
+	}
 	t.host.mu.Unlock()
 	if waiting {
 		t.host.send(&wire.ToolResult{CallID: t.id, NeedsConfirmation: true})
 	} else {
 		t.host.send(&wire.Progress{CallID: t.id, State: wire.Working})
 	}
+	return ready
 }
 
 // ask asks the gateway's people.
@@ -86,7 +97,11 @@ func (h *Host) ask(ctx context.Context, call string, q approval.Question) (appro
 		h.mu.Lock()
 		delete(h.asked, id)
 		h.mu.Unlock()
-		h.send(&wire.Approval{ID: id, CallID: call, Withdrawn: true})
+		withdrawn := &wire.Approval{ID: id, CallID: call, Withdrawn: true}
+		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+			withdrawn.Code = string(tool.Timeout)
+		}
+		h.send(withdrawn)
 		return approval.Answer{}, ctx.Err()
 	}
 }

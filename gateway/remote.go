@@ -48,7 +48,7 @@ func (r *Remote) Call(ctx context.Context, c tool.Call) (tool.Result, error) {
 		h: r.h, to: r.workspace, account: c.Account,
 		f: wire.ToolCall{
 			TakesParts: true, CallID: session + "/" + id, ToolName: c.Name, Arguments: c.Arguments, Session: session, Client: c.Client,
-			Absolute: !c.Relative, TimeoutSeconds: int(r.Timeout / time.Second),
+			Absolute: !c.Relative, TimeoutSeconds: int(r.Timeout / time.Second), ApprovalTimeoutSeconds: int(c.Patience / time.Second),
 		},
 		tell: func(f wire.Frame) {
 			if r.Waits == nil {

@@ -137,9 +137,9 @@ func (r *rest) begin(w http.ResponseWriter, req *http.Request, who Identity, cou
 		r.refuse(w, req, who, http.StatusForbidden, wire.Forbidden, why)
 		return
 	}
-	workspace, err := r.h.workspaceFor(who, named)
-	if err != nil {
-		_ = answer(w, http.StatusOK, underID(failure(tool.HostUnavailable, err.Error()), id))
+	workspace, no := r.h.workspaceFor(who, named)
+	if no != nil {
+		_ = answer(w, http.StatusOK, underID(no, id))
 		return
 	}
 	c := r.newCall(r.h.newCall(f, who, req.PathValue("session"), id, workspace), counted)

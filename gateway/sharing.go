@@ -90,7 +90,7 @@ func (h *Hub) dropSilent(now time.Time) {
 	}
 	h.mu.Unlock()
 	for _, address := range lost {
-		h.dropCopies(address)
+		h.dropCopies(address, nil)
 	}
 	for _, name := range gone {
 		for _, c := range h.callsSentTo(name) {
@@ -167,8 +167,11 @@ func (h *Hub) shareEvents(events <-chan approval.Event, open map[string]*wire.Ap
 			h.shareEvent(e, open)
 		case address := <-h.newPeer:
 			ok := h.toPeer(address, &wire.Event{Event: askedAnew})
-			for _, q := range open {
-				ok = ok && h.toPeer(address, q)
+			for _, f := range open {
+				left := *f
+				q := *f.Question
+				left.Question, q.Asked = &q, time.Now() // the time that is left counts there
+				ok = ok && h.toPeer(address, &left)
 			}
 		}
 	}
@@ -185,6 +188,9 @@ func (h *Hub) shareEvent(e approval.Event, open map[string]*wire.Approval) {
 		open[f.ID] = f
 	case e.Closed != nil && open[e.Closed.ID] != nil:
 		f = &wire.Approval{ID: e.Closed.ID, Withdrawn: true}
+		if e.Closed.How == "expired" {
+			f.Code = string(tool.Timeout)
+		}
 		delete(open, f.ID)
 	default:
 		return
@@ -222,7 +228,7 @@ func (h *Hub) fromPeer(m Message) bool {
 	case *wire.Event:
 		switch f.Event {
 		case askedAnew:
-			h.dropCopies(m.From)
+			h.dropCopies(m.From, nil)
 		case hostStays:
 			h.mu.Lock()
 			h.stays[f.Workspace] = time.Now()
@@ -237,7 +243,7 @@ func (h *Hub) fromPeer(m Message) bool {
 				h.log.Info("an answer from another gateway does not count", "question", f.ID, "err", err)
 			}
 		case f.Withdrawn:
-			h.dropCopies(m.From + "/" + f.ID)
+			h.dropCopies(m.From+"/"+f.ID, whyWithdrawn(f.Code))
 		case f.Question != nil:
 			h.copyQuestion(m.From, f)
 		}
@@ -246,13 +252,13 @@ func (h *Hub) fromPeer(m Message) bool {
 	return false
 }
 
-// dropCopies withdraws the copy with a key, or all copies of a hub.
-func (h *Hub) dropCopies(key string) {
+// dropCopies withdraws the copy with a key, or all copies of a hub, for the reason why.
+func (h *Hub) dropCopies(key string, why error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for k, withdraw := range h.copies {
 		if k == key || strings.HasPrefix(k, key+"/") {
-			withdraw()
+			withdraw(why)
 			delete(h.copies, k)
 		}
 	}
@@ -262,27 +268,23 @@ func (h *Hub) dropCopies(key string) {
 func (h *Hub) copyQuestion(from string, f *wire.Approval) {
 	q := questionOf(f.Question)
 	q.Root = from // it begins with copyRoot
-	patience := usualApproval
-	if !q.Expires.IsZero() {
-		patience = min(q.Expires.Sub(q.Asked), longest)
-	}
-	q.Asked = time.Now()
-	q.Expires = q.Asked.Add(patience)
-	ctx, cancel := context.WithDeadline(h.base, q.Expires)
+	base, withdraw := context.WithCancelCause(h.base)
 	key := from + "/" + f.ID
 	h.mu.Lock()
 	if h.closed || h.copies[key] != nil {
 		h.mu.Unlock()
-		cancel()
+		withdraw(nil)
 		return
 	}
-	h.copies[key] = cancel
+	h.copies[key] = withdraw
 	h.serving.Go(func() {
+		defer withdraw(nil)
+		ctx, cancel := asOf(base, &q, longest)
 		defer cancel()
 		if a, err := h.config.Queue.Ask(ctx, q); err == nil {
 			h.sendAnswer(ctx, from, &wire.Approval{ID: f.ID, Answer: answerTo(a)})
 		}
-		h.dropCopies(key)
+		h.dropCopies(key, nil)
 	})
 	h.mu.Unlock()
 }

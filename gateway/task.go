@@ -17,8 +17,9 @@ type task struct {
 	host    *Host
 	id      string
 	cancel  context.CancelFunc
-	waiting bool // waits for a person; guarded by Host.mu
-	era     int  // the host's era when the call was begun
+	waiting bool   // waits for a person; guarded by Host.mu
+	admit   func() // the gateway says that a person may be asked; guarded by Host.mu
+	era     int    // the host's era when the call was begun
 	ended   chan struct{}
 
 	parts      chan *wire.Part // parts of its content; nil: the call has the content
@@ -30,7 +31,7 @@ type task struct {
 // from its record.
 func (h *Host) begin(f *wire.ToolCall) {
 	ctx, cancel := context.WithCancel(h.base)
-	t := &task{host: h, id: f.CallID, cancel: cancel, takesParts: f.TakesParts, ended: make(chan struct{})}
+	t := &task{host: h, id: f.CallID, cancel: cancel, takesParts: f.TakesParts, ended: make(chan struct{}), admit: func() {}}
 	if f.PartsFollow {
 		t.parts = make(chan *wire.Part, wire.PartsAhead)
 	}
@@ -49,6 +50,7 @@ func (h *Host) begin(f *wire.ToolCall) {
 	h.mu.Unlock()
 	c := tool.Call{
 		ID: f.CallID, Session: f.Session, Client: f.Client, Name: f.ToolName, Arguments: f.Arguments, Once: true, Large: f.TakesParts, Relative: !f.Absolute,
+		Patience: seconds(f.ApprovalTimeoutSeconds, usualApproval),
 	}
 	do := t.start(c)
 	h.wg.Go(func() {

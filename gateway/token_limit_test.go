@@ -1,6 +1,8 @@
 package gateway
 
 import (
+	"context"
+	"encoding/json"
 	"fmt"
 	"testing"
 	"testing/synctest"
@@ -8,6 +10,7 @@ import (
 
 	"github.com/stet-dev/stet/approval"
 	"github.com/stet-dev/stet/gateway/wire"
+	"github.com/stet-dev/stet/policy"
 	"github.com/stet-dev/stet/tool"
 )
 
@@ -111,4 +114,60 @@ func TestQuestionsOfToken(t *testing.T) {
 			t.Errorf("still counted: %v", h.asking)
 		}
 	})
+}
+
+// A question above the limit of its token is shown to nobody: not at the host, and not at a gateway. (FILE-10)
+func TestQuestionsOfTokenAreNotShown(t *testing.T) {
+	for _, own := range []bool{false, true} {
+		bus, queue := new(Local), new(approval.Queue)
+		bubble(t, Config{Queue: queue, Bus: bus, Limits: Limits{Rate: -1}}, func(t *testing.T, h *Hub, _ *logged) {
+			there, _ := newHub(t, Config{Queue: new(approval.Queue), Bus: bus, Limits: Limits{Rate: -1}})
+			relay := Relay{}
+			if own {
+				queue = new(approval.Queue)
+				relay.Next = queue
+			}
+			b := newBench(t, relay, policy.Policy{})
+			defer board(t, h, "host-a").host(b.handler)()
+			time.Sleep(2 * beatEvery)
+			sub := queue.Subscribe()
+			defer sub.Close()
+			var all []*future
+			for n := range approval.TokenQuestions + 10 {
+				args := json.RawMessage(fmt.Sprintf(`{"path":"%d.txt","content":"x"}`, n))
+				all = append(all, begin(ctx, there.Caller("w"), tool.Call{Session: fmt.Sprint("s", n), Account: "one", Name: "write_file", Arguments: args}))
+				synctest.Wait()
+			}
+			if n := len(queue.Open()); n != approval.TokenQuestions {
+				t.Errorf("own %v: %d are open", own, n)
+			}
+			for _, q := range queue.Open() {
+				if err := queue.Answer(q.ID, approval.Answer{Verdict: approval.Approve, Seal: q.Seal}); err != nil {
+					t.Error(err)
+				}
+			}
+			for n, f := range all {
+				if n < approval.TokenQuestions {
+					f.wait(t, "", `"success":true`)
+				} else {
+					f.wait(t, tool.RateLimited, "wait for a person already")
+				}
+			}
+			shown := 0
+			for {
+				short, done := context.WithTimeout(ctx, time.Second)
+				e, err := sub.Next(short)
+				done()
+				if err != nil {
+					break
+				}
+				if e.Opened != nil {
+					shown++
+				}
+			}
+			if shown != approval.TokenQuestions {
+				t.Errorf("own %v: %d were shown", own, shown)
+			}
+		})
+	}
 }

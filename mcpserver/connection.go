@@ -34,15 +34,36 @@ type connection struct {
 	open     map[jsonrpc.ID]*clientRequest // requests without a response
 	arriving *clientRequest                // the SDK has this request, but it has no place in the order yet
 	last     chan struct{}                 // the channel begun of the last request in the order; nil before the first
+	batched  map[jsonrpc.ID]*batch         // requests of batches that have no response
 
 	responding int // number of responses that are being written; their ids may be used again
 }
 
 func newConnection(s *Server, running context.Context, in io.Reader, out *lineWriter) *connection {
-	return &connection{
+	c := &connection{
 		server: s, running: running, in: &lineReader{ctx: running, in: rpclines.NewReader(in, s.config.MaxMessage), out: out}, out: out,
-		inputEnded: make(chan struct{}), closed: make(chan struct{}), open: map[jsonrpc.ID]*clientRequest{},
+		inputEnded: make(chan struct{}), closed: make(chan struct{}), open: map[jsonrpc.ID]*clientRequest{}, batched: map[jsonrpc.ID]*batch{},
 	}
+	c.in.expect = c.expect
+	return c
+}
+
+const sameID = "the id is that of another request, which has no response yet"
+
+// expect registers a request of a batch.
+func (c *connection) expect(m rpclines.Message, b *batch) bool {
+	decoded, _ := jsonrpc.DecodeMessage(m.Line) // it was decoded before
+	r, ok := decoded.(*jsonrpc.Request)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !ok || c.open[r.ID] != nil || c.batched[r.ID] != nil {
+		return false
+	}
+	c.batched[r.ID] = b
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.left++
+	return true
 }
 
 // Connect implements mcp.Transport.
@@ -91,7 +112,7 @@ func (c *connection) Read(context.Context) (jsonrpc.Message, error) {
 		case r.Method == "notifications/cancelled":
 			c.cancelled(r.Params)
 		case r.IsCall() && r.Method != listenMethod && !c.enter(r):
-			c.in.refuse(json.RawMessage("null"), rpclines.InvalidRequest, "the id is that of another request, which has no response yet")
+			c.in.refuse(json.RawMessage("null"), rpclines.InvalidRequest, sameID)
 			continue // the SDK would send no answer
 		}
 		return m, nil
@@ -253,6 +274,8 @@ func (c *connection) respond(ctx context.Context, m *jsonrpc.Response) error {
 	if r != nil {
 		text, word = r.text, r.word
 	}
+	b := c.batched[m.ID]
+	delete(c.batched, m.ID)
 	delete(c.open, m.ID)
 	c.responding++
 	if refused {
@@ -265,7 +288,9 @@ func (c *connection) respond(ctx context.Context, m *jsonrpc.Response) error {
 	}
 	var err error
 	if !cancelled || m.Error == nil {
-		err = c.writeResponse(ctx, m, text, word)
+		err = c.writeResponse(ctx, m, b, text, word)
+	} else if b != nil {
+		b.answer(nil, nil)
 	}
 	r.leave()
 	c.mu.Lock()

@@ -1,5 +1,6 @@
 // Package mcpserver offers the tools of a tool.Caller to MCP clients, over stdio and over streamable HTTP. It supports the
-// protocol revisions 2025-06-18 and 2025-11-25, which have sessions, and 2026-07-28, which is stateless.
+// protocol revisions 2024-11-05 and 2025-03-26, which have batches, 2025-06-18 and 2025-11-25, and 2026-07-28, which has no
+// sessions.
 //
 // # Results
 //
@@ -13,7 +14,7 @@
 //
 // # stdio
 //
-// Serve uses the SDK's transport. A lineReader in front of it refuses lines that are not messages. A lineWriter behind it writes
+// Serve uses the SDK's transport. A lineReader in front of it refuses lines that are not messages, and takes batches apart. A lineWriter behind it writes
 // without blocking the callers. A connection keeps requests in order and limits their number.
 //
 // # When a person is asked

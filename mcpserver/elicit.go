@@ -77,8 +77,11 @@ func (l Relay) Ask(ctx context.Context, q approval.Question) (approval.Answer, e
 	r := callIn(ctx)
 	if r != nil && q.Relay {
 		a, err := r.relay(ctx, q)
-		if err == nil || ctx.Err() != nil {
-			return a, err
+		switch {
+		case ctx.Err() != nil: // the answer came too late, if there is one
+			return approval.Answer{}, ctx.Err()
+		case err == nil:
+			return a, nil
 		}
 		r.log.Debug("question not relayed", "call", r.call.ID, "err", err)
 	}
@@ -181,6 +184,9 @@ func messageOf(q approval.Question) (_ string, ok bool) {
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "Allow %s? The file has %d bytes then.\n", subject(q), q.Size)
+	if end := q.Until(); end != "" {
+		fmt.Fprintf(&b, "Without an answer until %s it is not done.\n", end)
+	}
 	for _, n := range q.Notes {
 		fmt.Fprintf(&b, "Note: %s\n", strings.ReplaceAll(string(n), "_", " "))
 	}

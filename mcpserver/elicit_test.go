@@ -61,7 +61,8 @@ func TestElicit(t *testing.T) {
 					if _, written := n.get("a\u202e"); written != a.wrote {
 						t.Errorf("written: %v", written)
 					}
-					if asked == nil || !strings.Contains(asked.Message, "Allow write_note a<U+202E>?") || !strings.Contains(asked.Message, "\n+ring<U+0007>\n") {
+					if asked == nil || !strings.Contains(asked.Message, "Allow write_note a<U+202E>?") ||
+						!strings.Contains(asked.Message, "\nWithout an answer until ") || !strings.Contains(asked.Message, "\n+ring<U+0007>\n") {
 						t.Errorf("asked %+v", asked)
 					}
 				})

@@ -4,11 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
+	"slices"
 	"strconv"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/stet-dev/stet/internal/rpclines"
 )
@@ -19,7 +20,11 @@ type lineReader struct {
 	ctx  context.Context // done when the session must end: then no line is passed on
 	in   *rpclines.Reader
 	out  *lineWriter
-	rest []byte // rest of the line that is being passed on
+	rest []byte // rest of the lines that are being passed on
+
+	batches bool // the client's revision has batches
+	// expect registers a request of a batch before it is passed on. It returns false if another one has its id.
+	expect func(rpclines.Message, *batch) bool
 }
 
 // Read implements io.Reader.
@@ -36,13 +41,18 @@ func (r *lineReader) Read(p []byte) (int, error) {
 		case err != nil:
 			return 0, err
 		}
-		if why := undecodable(m); why != "" {
-			id := m.ID
-			if id == nil {
-				id = json.RawMessage("null")
-			}
-			r.refuse(id, rpclines.InvalidRequest, why)
+		if m.Batch != nil {
+			r.beginBatch(m.Batch)
 			continue
+		}
+		if refused = r.refusal(m); refused != nil {
+			r.refuse(refused.ID, refused.Code, refused.Why)
+			continue
+		}
+		if m.Method == "initialize" {
+			var p mcp.InitializeParams
+			r.batches = json.Unmarshal(m.Params, &p) == nil && p.ProtocolVersion < firstWithoutBatches &&
+				slices.Contains(mcp.SupportedProtocolVersions(), p.ProtocolVersion)
 		}
 		r.rest = append(m.Line, '\n')
 	}
@@ -56,23 +66,30 @@ func (r *lineReader) Close() error { return nil }
 
 var _ io.ReadCloser = (*lineReader)(nil)
 
-// undecodable says why the SDK cannot handle a message; "": it can. The SDK decodes a number as float64, so it would answer a
-// large id with a different id.
-func undecodable(m rpclines.Message) string {
+// refusal says why the SDK cannot handle a message; nil: it can. The SDK decodes a number as float64, so it would answer a large id
+// with a different id.
+func (r *lineReader) refusal(m rpclines.Message) *rpclines.Refusal {
+	why := ""
 	decoded, err := jsonrpc.DecodeMessage(m.Line)
 	if err != nil {
-		return "this line is no JSON-RPC 2.0 request, notification or response"
-	}
-	if r, ok := decoded.(*jsonrpc.Request); ok {
+		why = "this line is no JSON-RPC 2.0 request, notification or response"
+	} else if r, ok := decoded.(*jsonrpc.Request); ok {
 		if n, ok := r.ID.Raw().(int64); ok && strconv.FormatInt(n, 10) != string(m.ID) {
-			return "an id that is a number has to be exact in 53 bits"
+			why = "an id that is a number has to be exact in 53 bits"
 		}
 	}
-	return ""
+	if why == "" {
+		return nil
+	}
+	id := m.ID
+	if id == nil {
+		id = json.RawMessage("null")
+	}
+	return &rpclines.Refusal{ID: id, Code: rpclines.InvalidRequest, Why: why}
 }
 
 // refuse answers a line that is not passed on. It may block until the client has read more.
 func (r *lineReader) refuse(id json.RawMessage, code int, why string) {
 	r.out.waitToRead(r.ctx, func() bool { return r.out.unread < r.out.limits.unread+r.out.limits.waiting })
-	r.out.put(fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":%q}}`+"\n", id, code, why))
+	r.out.put(append(rpcError(id, code, why), '\n'))
 }

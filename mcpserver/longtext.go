@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
+	"encoding/json"
+	"errors"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -34,19 +36,27 @@ func (r *clientRequest) setAside(result mcp.Result) mcp.Result {
 	return &short
 }
 
-// writeResponse writes a response. If word is not empty, it replaces word by text, which setAside has removed.
-func (c *connection) writeResponse(ctx context.Context, m *jsonrpc.Response, text, word string) error {
-	if word == "" || m.Error != nil {
+// writeResponse writes a response, or adds it to the batch of its request. If word is not empty, it replaces word by text, which
+// setAside has removed.
+func (c *connection) writeResponse(ctx context.Context, m *jsonrpc.Response, b *batch, text, word string) error {
+	whole := word == "" || m.Error != nil
+	if whole && b == nil {
 		return c.Connection.Write(ctx, m)
 	}
-	short, err := jsonrpc.EncodeMessage(m)
+	line, err := jsonrpc.EncodeMessage(m)
 	if err != nil {
 		return err
 	}
-	before, after, _ := bytes.Cut(short, []byte(word))
-	line := make([]byte, 0, len(short)+len(text)+len(text)/8)
-	line = rawjson.AppendText(append(line, before...), text)
-	line = append(append(line, after...), '\n')
-	c.out.put(line)
-	return c.out.failed()
+	if !whole {
+		before, after, _ := bytes.Cut(line, []byte(word))
+		line = make([]byte, 0, len(line)+len(text)+len(text)/8)
+		line = append(rawjson.AppendText(append(line, before...), text), after...)
+	}
+	if b == nil {
+		c.out.put(append(line, '\n'))
+		return c.out.failed()
+	}
+	id, err := json.Marshal(m.ID.Raw())
+	b.answer(id, line)
+	return errors.Join(err, c.out.failed())
 }

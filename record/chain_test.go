@@ -1,6 +1,8 @@
 package record_test
 
 import (
+	"context"
+	"slices"
 	"testing"
 	"time"
 
@@ -40,6 +42,48 @@ func TestStrayOutcome(t *testing.T) {
 		v, err := record.Verify(t.Context(), &m)
 		if err != nil || v.Broken == nil || v.Broken.Seq != uint64(len(stray)) || v.Entries != len(stray)-1 {
 			t.Errorf("%+v: %+v, %v", stray, v, err)
+		}
+	}
+}
+
+// forged is a trail whose store gives out other entries.
+type forged struct {
+	record.Trail
+	all []record.Entry
+}
+
+func (f forged) Entries(_ context.Context, q record.TrailQuery) ([]record.Entry, error) {
+	return f.all[min(int(q.After), len(f.all)):], nil
+}
+
+// Each entry names the one before it: an entry that was changed and hashed anew, and entries of another trail, break the chain
+// though each entry's own hash is right. (FILE-11)
+func TestForgedTrail(t *testing.T) {
+	chain := func(from record.Link, paths ...string) []record.Entry {
+		var all []record.Entry
+		for _, p := range paths {
+			all = append(all, record.Entry{Kind: record.Call, Path: p})
+		}
+		return record.Chain(from, all)
+	}
+	honest := chain(record.Link{}, "a", "b", "c", "d")
+	other := chain(record.Link{}, "a", "x", "c", "d")
+	for name, c := range map[string]struct {
+		entries []record.Entry
+		broken  uint64
+	}{
+		"nothing":          {honest, 0},
+		"one changed":      {slices.Concat(honest[:1], chain(honest[0].Link(), "x"), honest[2:]), 3},
+		"the first":        {slices.Concat(chain(record.Link{}, "x"), honest[1:]), 2},
+		"of another trail": {slices.Concat(honest[:2], other[2:]), 3},
+		"the end":          {slices.Concat(honest[:3], other[3:]), 4},
+	} {
+		v, err := record.Verify(t.Context(), forged{new(record.Memory), c.entries})
+		switch {
+		case err != nil || (v.Broken == nil) != (c.broken == 0):
+			t.Errorf("%s: %+v, %v", name, v, err)
+		case v.Broken != nil && (v.Broken.Seq != c.broken || v.Broken.Why != "the entry before it is another one"):
+			t.Errorf("%s: %+v", name, v.Broken)
 		}
 	}
 }

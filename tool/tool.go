@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"time"
 )
 
 // Spec describes a tool to a model, and to those who decide on its calls.
@@ -41,6 +42,9 @@ type Call struct {
 	// Relative says that absolute paths are refused, also those that lead into the
 	// workspace. (FILE-7)
 	Relative bool
+	// Patience is how long a person may take for a question about this call; 0: as
+	// long as is usual where it runs. (FILE-4)
+	Patience time.Duration
 }
 
 // Staged is a content that comes in parts. Write adds a part. Bytes is the whole

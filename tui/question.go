@@ -53,8 +53,8 @@ func origin(q approval.Question) string {
 	if q.Why != "" && q.Why != "default" {
 		out = append(out, "asked because of: "+q.Why)
 	}
-	if !q.Expires.IsZero() {
-		out = append(out, "until "+q.Expires.Local().Format("15:04:05"))
+	if end := q.Until(); end != "" {
+		out = append(out, "until "+end)
 	}
 	return strings.Join(out, ", ")
 }

@@ -1,20 +1,26 @@
 package web
 
 import (
+	"context"
 	"crypto/rand"
+	"maps"
 	"sync"
 	"time"
 )
 
 const (
-	window      = 256  // numbers of a channel that may be in use at once
-	maxChannels = 1024 // limit of channels
+	window      = 256    // numbers of a channel that may be in use at once
+	maxChannels = 1024   // limit of channels
+	maxEnded    = 10_000 // limit of logins that a logout has ended and that are remembered
 )
 
 // channel is opened by a page's hello.
 type channel struct {
 	id, login string
 	key       []byte
+
+	open context.Context // ends with the channel, and so do its requests
+	end  context.CancelFunc
 
 	// guarded by channels.mu
 	last   time.Time // time of the last use
@@ -39,13 +45,18 @@ func (c *channel) useOnce(n uint64) bool {
 // channels are the channels of this process. The zero value is ready to use. When there are too many, one is dropped: one whose
 // page has proved nothing, or else the least recently used one. Its page then says hello again.
 type channels struct {
-	mu sync.Mutex
-	by map[string]*channel
+	mu    sync.Mutex
+	by    map[string]*channel
+	ended map[string]time.Time // logins that a logout has ended, and until when they would have been valid
 }
 
+// open opens a channel; "": the login has ended.
 func (cs *channels) open(login string, key []byte) (id string) {
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
+	if _, ended := cs.ended[login]; ended {
+		return ""
+	}
 	if cs.by == nil {
 		cs.by = map[string]*channel{}
 	}
@@ -57,11 +68,18 @@ func (cs *channels) open(login string, key []byte) (id string) {
 				out = c
 			}
 		}
-		delete(cs.by, out.id)
+		cs.drop(out)
 	}
-	id = rand.Text()
-	cs.by[id] = &channel{id: id, login: login, key: key, last: time.Now()}
-	return id
+	c := &channel{id: rand.Text(), login: login, key: key, last: time.Now()}
+	c.open, c.end = context.WithCancel(context.Background())
+	cs.by[c.id] = c
+	return c.id
+}
+
+// drop ends a channel. The caller holds mu.
+func (cs *channels) drop(c *channel) {
+	delete(cs.by, c.id)
+	c.end()
 }
 
 // find returns the channel with that id, or nil.
@@ -79,13 +97,20 @@ func (cs *channels) use(c *channel) bool {
 	return cs.by[c.id] == c
 }
 
-// end drops the channels of a login.
-func (cs *channels) end(login string) {
+// end drops the channels of a login, and lets it open no others. It would have been valid until then.
+func (cs *channels) end(login string, until time.Time) {
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
-	for id, c := range cs.by {
+	for _, c := range cs.by {
 		if c.login == login {
-			delete(cs.by, id)
+			cs.drop(c)
 		}
+	}
+	maps.DeleteFunc(cs.ended, func(_ string, until time.Time) bool { return !time.Now().Before(until) })
+	if cs.ended == nil {
+		cs.ended = map[string]time.Time{}
+	}
+	if len(cs.ended) < maxEnded {
+		cs.ended[login] = until
 	}
 }

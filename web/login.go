@@ -96,10 +96,11 @@ func (h *Handler) signedIn(r *http.Request, token string) (p Person, until time.
 	return h.SignIn.Take(r)
 }
 
-// logout ends the channels of the login in every tab, and the session that it came from.
+// logout ends the login in every tab with all that it has open, and the session that it came from.
 func (h *Handler) logout(w http.ResponseWriter, r *http.Request) error {
 	by := callerOf(r.Context())
-	h.channels.end(by.channel.login)
+	t, _ := ticketOf(by.channel.login) // the request was proved with it
+	h.channels.end(by.channel.login, t.Until)
 	if h.SignIn != nil {
 		h.SignIn.End(w, by.person.ID)
 	}
@@ -118,15 +119,16 @@ func (h *Handler) keyOf(r *http.Request, login string) []byte {
 
 // holds returns the person of a login, if it is still valid.
 func (h *Handler) holds(login string) (p Person, ok bool) {
-	data, err := base64.RawURLEncoding.DecodeString(login)
-	if err != nil {
-		return p, false
-	}
-	var t ticket
-	if json.Unmarshal(data, &t) != nil || !time.Now().Before(t.Until) {
+	t, ok := ticketOf(login)
+	if !ok || !time.Now().Before(t.Until) {
 		return p, false
 	}
 	return h.Holds(t.Token)
+}
+
+func ticketOf(login string) (t ticket, ok bool) {
+	data, err := base64.RawURLEncoding.DecodeString(login)
+	return t, err == nil && json.Unmarshal(data, &t) == nil
 }
 
 // macOf returns the MAC over parts, which must not contain line ends.

@@ -2,10 +2,13 @@ package web
 
 import (
 	"bufio"
+	"context"
 	"io"
 	"net/http"
 	"strings"
 	"testing"
+
+	"github.com/stet-dev/stet/record"
 )
 
 // A request is accepted only with its own proof, once. No cookie is set. (FILE-6)
@@ -61,13 +64,44 @@ func TestLogin(t *testing.T) {
 	}
 }
 
-// A logout ends the login in every tab. Other logins of the same person stay valid.
+// A logout ends the login in every tab, with its streams and requests, and it opens no other channel. Other logins of the same person
+// stay valid.
 func TestLogout(t *testing.T) {
 	h, _ := newRig(t)
+	undoing := make(chan struct{}, 2)
+	h.Undo = func(ctx context.Context, _ []record.Write, _ string) error {
+		undoing <- struct{}{}
+		<-ctx.Done()
+		undoing <- struct{}{}
+		return ctx.Err()
+	}
+	write := h.wrote(t, "s", "a.txt", "", "x")
 	p, other := h.enter(t, "A"), h.enter(t, "A")
 	before := p.request(t.Context(), http.MethodGet, "/api/me", nil, nil)
 	get[Me](other, "/api/me")
+	stream, err := http.DefaultClient.Do(p.request(t.Context(), http.MethodGet, "/api/events", nil, nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stream.Body.Close()
+	late := p.request(t.Context(), http.MethodPost, "/api/undo", Undo{Writes: []uint64{write}}, nil)
+	go func() {
+		if res, err := http.DefaultClient.Do(late); err == nil {
+			_ = res.Body.Close()
+		}
+	}()
+	<-undoing
+	if err := p.Hello(t.Context()); err != nil { // another tab of the login
+		t.Fatal(err)
+	}
 	p.post("/api/logout", struct{}{}, http.StatusOK)
+	<-undoing
+	if _, err := io.ReadAll(stream.Body); err != nil {
+		t.Error(err)
+	}
+	if err := p.Hello(t.Context()); err == nil || !strings.Contains(err.Error(), "the login has ended") {
+		t.Errorf("a hello after the logout: %v", err)
+	}
 	res, err := http.DefaultClient.Do(before)
 	if err != nil {
 		t.Fatal(err)

@@ -83,7 +83,10 @@ func (h *Handler) person(next personal) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w, by, err := h.prove(w, r)
 		if err == nil {
-			err = next(w, r.WithContext(context.WithValue(r.Context(), callerKey{}, by)))
+			ctx, cancel := context.WithCancel(context.WithValue(r.Context(), callerKey{}, by))
+			defer cancel()
+			defer context.AfterFunc(by.channel.open, cancel)()
+			err = next(w, r.WithContext(ctx))
 		}
 		if err != nil {
 			h.fail(w, r, err)

@@ -75,7 +75,7 @@ func (c *mcpCommand) Run(ctx context.Context) error {
 		return c.usage(fmt.Errorf("--results: %q is not json or plain", c.results))
 	}
 	if c.http != "" {
-		if err := c.checkHTTP(o); err != nil {
+		if err := c.checkHTTP(); err != nil {
 			return c.usage(err)
 		}
 	}

@@ -23,7 +23,7 @@ const leastToken = 16
 const idle = 5 * time.Minute
 
 // checkHTTP validates the flags for HTTP.
-func (c *mcpCommand) checkHTTP(o toolset.Options) error {
+func (c *mcpCommand) checkHTTP() error {
 	host, err := proxyserver.Host(c.http)
 	if err != nil {
 		return fmt.Errorf("--http: %w", err)
@@ -34,9 +34,6 @@ func (c *mcpCommand) checkHTTP(o toolset.Options) error {
 	}
 	if c.beyond && host != "" {
 		c.allowed = append(c.allowed, host)
-	}
-	if o.Dedupe {
-		return errors.New("--dedupe is for standard input and output: over HTTP several clients may share a session, and one would not see what another was shown")
 	}
 	return nil
 }

@@ -22,7 +22,7 @@ func TestMCPPlainResults(t *testing.T) {
 	for _, c := range []struct{ tool, args, want string }{
 		{"write_file", `{"path":"new.txt","content":"one\ntwo\n"}`, "File written: new.txt"},
 		{"read_file", `{"path":"new.txt"}`, "one\ntwo\n"},
-		{"read_file", `{"path":"new.txt"}`, "[File previously read: new.txt. Content unchanged since last read.]"},
+		{"read_file", `{"path":"new.txt"}`, "[File previously read: new.txt. Content unchanged since last read.] With full: true it is shown."},
 		{"edit_file", `{"path":"new.txt","edits":[{"old_text":"one","new_text":"1"}]}`, "File written: new.txt"},
 		{"Read", `{"path":"new.txt"}`, "   1 | 1\n   2 | two\n"},
 		{"Read", `{"path":"new.txt","start_line":9}`, "Error: Invalid start_line: the file has 2 lines; valid range is 1-2."},

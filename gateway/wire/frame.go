@@ -27,6 +27,7 @@ const (
 	CanAsk      = "approval" // approval frames: the gateway has people who answer
 	CanEvents   = "event"    // event frames
 	CanRepeat   = "repeat"   // a host answers a repeated write from its record
+	CanAdmit    = "admit"    // a host shows a question after the gateway has said by a progress frame that its call waits
 )
 
 // Hello is the first frame of either side; the client sends it first. The gateway's answer has the version, capabilities and limits
@@ -35,7 +36,7 @@ type Hello struct {
 	Version      int      `json:"version" jsonschema:"protocol version: 1"`
 	Role         string   `json:"role,omitempty" jsonschema:"of a client: agent, host or person"`
 	Client       string   `json:"client,omitempty" jsonschema:"what the client calls itself, for the audit trail"`
-	Capabilities []string `json:"capabilities,omitempty" jsonschema:"resume, cancel, progress, parts, approval, event, repeat"`
+	Capabilities []string `json:"capabilities,omitempty" jsonschema:"resume, cancel, progress, parts, approval, event, repeat, admit"`
 	Workspace    string   `json:"workspace,omitempty" jsonschema:"of a host: the name it is called by; of an agent: where its calls go"`
 	Session      string   `json:"session,omitempty" jsonschema:"client session; of a client it may be left out"`
 	Tools        []Tool   `json:"tools,omitempty" jsonschema:"of a host"`
@@ -104,7 +105,8 @@ const (
 	Waiting = "waiting" // for a person
 )
 
-// Progress says what a call is doing. The call's clock stops while it is Waiting.
+// Progress says what a call is doing. The call's clock stops while it is Waiting. To a host it says that the call may wait: its question
+// is within the limit of its token.
 type Progress struct {
 	CallID  string `json:"call_id"`
 	State   string `json:"state" jsonschema:"working or waiting"`

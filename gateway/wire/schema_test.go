@@ -99,7 +99,7 @@ var roles = []struct {
 	sends, gets []*shape
 }{
 	{Agent, "makes calls", []*shape{hello, toolCall, cancel, part, taken, ack, fault}, []*shape{hello, toolResult, progress, part, taken, event, fault, ack}},
-	{Host, "has a workspace, and does the calls", []*shape{hello, toolResult, progress, part, taken, approval, fault, ack}, []*shape{hello, toolCall, cancel, part, taken, approval, event, fault, ack}},
+	{Host, "has a workspace, and does the calls", []*shape{hello, toolResult, progress, part, taken, approval, fault, ack}, []*shape{hello, toolCall, cancel, progress, part, taken, approval, event, fault, ack}},
 	{Person, "decides on questions", []*shape{hello, approval, fault, ack}, []*shape{hello, approval, event, fault, ack}},
 }
 

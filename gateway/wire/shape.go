@@ -22,7 +22,7 @@ var (
 	toolCall   = shapeOf[ToolCall]("tool_call", "Asks for a tool to be run: agent to gateway, gateway to host.")
 	toolResult = shapeOf[ToolResult]("tool_result", "What a call came to, or that it waits for a person: host to gateway, gateway to agent.")
 	cancel     = shapeOf[Cancel]("cancel", "Ends a call: agent to gateway, gateway to host.")
-	progress   = shapeOf[Progress]("progress", "How a call is doing: host to gateway, gateway to agent.")
+	progress   = shapeOf[Progress]("progress", "How a call is doing: host to gateway, gateway to agent. To a host: a person may be asked.")
 	part       = shapeOf[Part]("part", "A piece of a large content: of a write towards the host, of a read towards the agent.")
 	taken      = shapeOf[Taken]("taken", "Parts of a content were taken: from where they go to where they come from.")
 	approval   = shapeOf[Approval]("approval", "A question to a person, its answer, or its end.")

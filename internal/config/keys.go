@@ -330,7 +330,7 @@ var keys = []key{
 	},
 	{
 		Name: "dedupe", Type: Bool, Default: false, UserOnly: true,
-		Help:  "answer a repeated read of unchanged lines with one line; not with --http",
+		Help:  "answer a repeated read of unchanged lines with one line; with --http, for clients that keep a session",
 		Doc:   "`stet mcp` answers a repeated read of unchanged lines with one line",
 		field: func(c *Config) any { return &c.Dedupe },
 	},

@@ -177,8 +177,8 @@ func wants(q approval.Question) string {
 	if q.Added+q.Removed > 0 {
 		text += fmt.Sprintf(" (+%d −%d lines)", q.Added, q.Removed)
 	}
-	if !q.Expires.IsZero() {
-		text += ". Without an answer until " + q.Expires.Format("15:04") + " it is not done."
+	if end := q.Until(); end != "" {
+		text += ". Without an answer until " + end + " it is not done."
 	}
 	return text
 }

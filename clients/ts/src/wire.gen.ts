@@ -12,7 +12,7 @@ export interface Hello {
   role?: string
   /** what the client calls itself, for the audit trail */
   client?: string
-  /** resume, cancel, progress, parts, approval, event, repeat */
+  /** resume, cancel, progress, parts, approval, event, repeat, admit */
   capabilities?: string[]
   /** of a host: the name it is called by; of an agent: where its calls go */
   workspace?: string
@@ -101,7 +101,7 @@ export interface Cancel {
   reason?: string
 }
 
-/** How a call is doing: host to gateway, gateway to agent. */
+/** How a call is doing: host to gateway, gateway to agent. To a host: a person may be asked. */
 export interface Progress {
   type: 'progress'
   call_id: string
