@@ -14,8 +14,7 @@ import (
 
 	"github.com/stet-dev/stet/approval"
 	"github.com/stet-dev/stet/gateway/wire"
-	"github.com/stet-dev/stet/internal/budget"
-	"github.com/stet-dev/stet/internal/ratelimit"
+	"github.com/stet-dev/stet/internal/limits"
 	"github.com/stet-dev/stet/record"
 	"github.com/stet-dev/stet/tool"
 )
@@ -35,7 +34,7 @@ type Config struct {
 	Quotas *Quotas // counts the use of each token, here and in other servers; nil: only here
 	// Memory bounds the bytes of calls and answers that the hub holds. Other parts of this process may share it. nil: a budget of
 	// 96 MB of its own.
-	Memory *budget.Budget
+	Memory *limits.Budget
 	// Away is how long a session is kept without a connection, if it can be resumed; 0: 30 s, negative: not kept.
 	Away time.Duration
 
@@ -93,9 +92,8 @@ type Hub struct {
 	buffers buffers
 
 	// Bytes of calls and answers that are held.
-	tokens, workspaces *budget.Family
-	// Calls in a minute, by session and by token. (FILE-10)
-	sessionRate, tokenRate ratelimit.Keyed
+	tokens, workspaces *limits.Family
+	rates              limits.Rates // of calls (FILE-10)
 
 	seldom *seldom  // limits frequent entries of the audit trail
 	stops  []func() // end the subscriptions on the bus
@@ -132,7 +130,7 @@ func New(c Config) (*Hub, error) {
 		c.Away = 30 * time.Second
 	}
 	if c.Memory == nil {
-		c.Memory = budget.New(budget.Process, 96<<20)
+		c.Memory = limits.NewBudget(limits.Process, 96<<20)
 	}
 	if c.Quotas == nil {
 		c.Quotas = new(Quotas)
@@ -153,11 +151,10 @@ func New(c Config) (*Hub, error) {
 		known: map[string]presentHost{}, left: map[string]presentHost{}, peers: map[string]time.Time{}, copies: map[string]context.CancelFunc{},
 		newPeer: make(chan string, 64), early: make(chan struct{}, 1), born: time.Now(), hosts: map[string]*hostPeer{}, stays: map[string]time.Time{},
 		sessions: map[*hubSession]bool{}, secrets: map[string]*hubSession{}, expiries: map[issue]time.Time{},
-		tokens:      budget.NewFamily(budget.Token, tokenBytes),
-		workspaces:  budget.NewFamily(budget.Workspace, workspaceBytes),
-		seldom:      newSeldom(),
-		sessionRate: ratelimit.Keyed{PerMinute: c.Limits.Rate},
-		tokenRate:   ratelimit.Keyed{PerMinute: c.Limits.Rate * approval.TokenSessions},
+		tokens:     limits.NewFamily(limits.Token, tokenBytes),
+		workspaces: limits.NewFamily(limits.Workspace, workspaceBytes),
+		seldom:     newSeldom(),
+		rates:      limits.Rates{PerMinute: c.Limits.Rate},
 	}
 	h.base, h.stop = context.WithCancel(context.Background())
 	stop, err := h.bus.Own(h.address, h.result, nil)
@@ -272,14 +269,9 @@ func (h *Hub) enter(c *call) (code tool.Code, message string) {
 		c.spec = tools[i]
 	}
 	c.f.RequiresConfirmation = !c.spec.ReadOnly // (FILE-3)
-	now := time.Now()
-	wait, before := h.sessionRate.Take(c.f.Session, now)
-	if wait == 0 && c.account != "" {
-		wait, before = h.tokenRate.Take(c.account, now)
-	}
-	if wait > 0 {
+	if wait, before := h.rates.Take(c.f.Session, c.account, time.Now()); wait > 0 {
 		c.unsaid = before > 0
-		return tool.RateLimited, fmt.Sprintf("Too many calls in a minute. Try again in %.1f s.", wait.Seconds())
+		return tool.RateLimited, limits.TooMany(wait)
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()

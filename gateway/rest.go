@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/stet-dev/stet/gateway/wire"
-	"github.com/stet-dev/stet/internal/budget"
+	"github.com/stet-dev/stet/internal/limits"
 	"github.com/stet-dev/stet/internal/slowbody"
 	"github.com/stet-dev/stet/tool"
 )
@@ -189,11 +189,11 @@ func (r *rest) takeBodyRoom(w http.ResponseWriter, req *http.Request, who Identi
 	}
 	ctx, cancel := context.WithTimeout(req.Context(), patience)
 	defer cancel()
-	release, err := budget.Acquire(ctx, size, r.h.tokens.Of(who.ID), r.h.config.Memory)
+	release, err := limits.Acquire(ctx, size, r.h.tokens.Of(who.ID), r.h.config.Memory)
 	switch {
 	case err == nil:
 		return release, true
-	case errors.Is(err, budget.ErrTooLarge):
+	case errors.Is(err, limits.ErrTooLarge):
 		r.refuse(w, req, who, http.StatusRequestEntityTooLarge, string(tool.FileTooLarge), "the body is larger than the gateway can hold")
 	case req.Context().Err() == nil:
 		w.Header().Set("Retry-After", retryAfter)

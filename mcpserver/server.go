@@ -11,7 +11,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/stet-dev/stet/internal/budget"
+	"github.com/stet-dev/stet/internal/limits"
 	"github.com/stet-dev/stet/tool"
 )
 
@@ -45,7 +45,7 @@ type Config struct {
 
 	// Memory limits the bytes that calls hold. Other parts of the process may use the same budget. The calls of one client
 	// session may hold two thirds of it. nil: the Server has its own budget of 96 MiB.
-	Memory *budget.Budget
+	Memory *limits.Budget
 
 	Logger *slog.Logger // nil: no log
 }
@@ -75,10 +75,10 @@ var ErrClosed = errors.New("mcp server is closed")
 type Server struct {
 	config  Config
 	log     *slog.Logger
-	limits  limits // of Serve
+	limits  clientLimits // of Serve
 	mcp     *mcp.Server
 	calls   callTable
-	memory  *budget.Family // of Config.Memory, for each client session
+	memory  *limits.Family // of Config.Memory, for each client session
 	watched sync.Map       // names of the MCP sessions that watch waits for
 
 	base context.Context // done when the server closes
@@ -100,7 +100,7 @@ func New(config Config) (*Server, error) {
 	s := &Server{config: config, log: config.Logger, limits: defaultLimits}
 	s.base, s.stop = context.WithCancel(context.Background())
 	s.calls.keep, s.calls.log = config.Keep, config.Logger
-	s.memory = budget.NewFamily(budget.Token, max(config.Memory.Limit()*2/3, 1))
+	s.memory = limits.NewFamily(limits.Token, max(config.Memory.Limit()*2/3, 1))
 	s.mcp = mcp.NewServer(&mcp.Implementation{Name: "stet", Version: config.Version}, &mcp.ServerOptions{
 		// The list of tools never changes. No log messages are sent to clients.
 		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}},
@@ -133,7 +133,7 @@ func (c *Config) fill() {
 		c.MaxMessage = 32 << 20
 	}
 	if c.Memory == nil {
-		c.Memory = budget.New(budget.Process, 96<<20)
+		c.Memory = limits.NewBudget(limits.Process, 96<<20)
 	}
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)

@@ -1,15 +1,13 @@
-// Package budget limits the bytes that are held in memory at once, on several levels: for a workspace, for a token, and for the
-// process.
+// Package limits has what bounds a peer: the bytes that are held in memory for it at once (Budget), how often it may do something
+// (Rate), the strings and lists that it chooses (Strings), and how often a repeated message is logged (Repeats).
 //
-// Before a caller holds bytes, it acquires their number from one budget of each level that applies. It releases them when the bytes
-// are no longer held:
+// Before a caller holds bytes, it acquires their number from one budget of each level that applies: the workspace's, the token's and
+// the process's. It releases them when the bytes are no longer held:
 //
-//	release, err := budget.Acquire(ctx, n, workspaces.Of("project"), tokens.Of(id), process)
+//	release, err := limits.Acquire(ctx, n, workspaces.Of("project"), tokens.Of(id), process)
 //	if err != nil { … }
 //	defer release()
-//
-// All functions may be called concurrently.
-package budget
+package limits
 
 import (
 	"cmp"
@@ -54,8 +52,8 @@ type Budget struct {
 	key    string
 }
 
-// New returns a budget of limit bytes. limit must be above 0.
-func New(level Level, limit int64) *Budget {
+// NewBudget returns a budget of limit bytes. limit must be above 0.
+func NewBudget(level Level, limit int64) *Budget {
 	return &Budget{level: level, limit: limit, room: semaphore.NewWeighted(limit)}
 }
 
