@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/stet-dev/stet/gateway/wire"
@@ -36,7 +37,7 @@ func (c *call) takeRequestRoom() bool {
 	if c.f.PartsFollow {
 		size += wire.PartsAhead * wire.PartBytes
 	}
-	if size <= smallAnswer {
+	if size <= smallAnswer || c.requestRoom != nil {
 		return true
 	}
 	ctx, cancel := context.WithTimeout(c.h.base, patience)
@@ -47,6 +48,20 @@ func (c *call) takeRequestRoom() bool {
 	}
 	c.requestRoom = release
 	return true
+}
+
+// frameRoom returns a function that takes room for roomStep bytes of a token's frame that is read. While the frame is read, they are
+// held three times.
+func (h *Hub) frameRoom(who Identity) func() (func(), error) {
+	return func() (func(), error) {
+		ctx, cancel := context.WithTimeout(h.base, patience)
+		defer cancel()
+		release, err := limits.Acquire(ctx, roomStep, h.tokens.Of(who.ID), h.config.Memory)
+		if err != nil {
+			return nil, errors.New(noRoom)
+		}
+		return release, nil
+	}
 }
 
 // takeContentRoom takes the bytes for content whose first part has arrived, and then tells the host to continue. It waits until

@@ -145,7 +145,7 @@ func (s *dialer) keep(ctx context.Context) error {
 func isFinal(err error) bool {
 	e := saidAtEnd(err)
 	var untrusted *tls.CertificateVerificationError
-	return errors.Is(err, errRefused) || errors.As(err, &untrusted) || (e != nil || errors.As(err, &e)) && e.Code != string(tool.HostUnavailable)
+	return errors.Is(err, errRefused) || errors.As(err, &untrusted) || (e != nil || errors.As(err, &e)) && e.Code != string(tool.HostUnavailable) && e.Code != string(tool.RateLimited)
 }
 
 // saidAtEnd returns the gateway's reason when it closed a connection for good; nil if err is not such a close.

@@ -1,10 +1,12 @@
 package gateway
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"log/slog"
 	"maps"
 	"slices"
@@ -35,6 +37,8 @@ type Config struct {
 	// Memory bounds the bytes of calls and answers that the hub holds. Other parts of this process may share it. nil: a budget of
 	// 96 MB of its own.
 	Memory *limits.Budget
+	// Held bounds the bytes of each token's sessions and connections. Other parts of this process may share it. nil: its own.
+	Held *limits.Held
 	// Away is how long a session is kept without a connection, if it can be resumed; 0: 30 s, negative: not kept.
 	Away time.Duration
 
@@ -131,6 +135,9 @@ func New(c Config) (*Hub, error) {
 	}
 	if c.Memory == nil {
 		c.Memory = limits.NewBudget(limits.Process, 96<<20)
+	}
+	if c.Held == nil {
+		c.Held = limits.NewHeld(0)
 	}
 	if c.Quotas == nil {
 		c.Quotas = new(Quotas)
@@ -405,28 +412,32 @@ func (h *Hub) leaveConnection() {
 	h.serving.Done()
 }
 
-// recent remembers the most recently added keys.
+// recent remembers the most recently added keys, by hashes that a peer cannot foresee: keys may be long.
 type recent struct {
-	keys map[string]bool
-	ring []string
+	most int // number of keys; 0: remembered
+	seed maphash.Seed
+	keys map[uint64]bool
+	ring []uint64
 	next int
 }
 
-// remembered is the number of keys in a recent.
+// remembered is the usual number of keys in a recent.
 const remembered = 1 << 16
 
 func (r *recent) add(key string) {
+	most := cmp.Or(r.most, remembered)
 	if r.keys == nil {
-		r.keys = map[string]bool{}
+		r.keys, r.seed = map[uint64]bool{}, maphash.MakeSeed()
 	}
-	if len(r.ring) < remembered {
-		r.ring = append(r.ring, key)
+	hash := maphash.String(r.seed, key)
+	if len(r.ring) < most {
+		r.ring = append(r.ring, hash)
 	} else {
 		delete(r.keys, r.ring[r.next])
-		r.ring[r.next] = key
-		r.next = (r.next + 1) % remembered
+		r.ring[r.next] = hash
+		r.next = (r.next + 1) % most
 	}
-	r.keys[key] = true
+	r.keys[hash] = true
 }
 
-func (r *recent) has(key string) bool { return r.keys[key] }
+func (r *recent) has(key string) bool { return r.keys != nil && r.keys[maphash.String(r.seed, key)] }

@@ -54,7 +54,6 @@ func (s *Server) begin(ctx context.Context, req *mcp.CallToolRequest) (*activeCa
 		Name:      req.Params.Name,
 		Arguments: argumentsOf(req),
 	}
-	s.watch(req, session)
 	lease := limits.NewLease(s.memory.Of(session), s.config.Memory)
 	context.AfterFunc(ctx, lease.Release) // when the answer is written
 	place := requestIn(ctx)

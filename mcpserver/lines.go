@@ -59,6 +59,9 @@ var _ io.ReadCloser = (*lineReader)(nil)
 // undecodable says why the SDK cannot handle a message; "": it can. The SDK decodes a number as float64, so it would answer a
 // large id with a different id.
 func undecodable(m rpclines.Message) string {
+	if why := oversize(m.Line); why != "" {
+		return why
+	}
 	decoded, err := jsonrpc.DecodeMessage(m.Line)
 	if err != nil {
 		return "this line is no JSON-RPC 2.0 request, notification or response"

@@ -47,6 +47,9 @@ type Config struct {
 	// session may hold two thirds of it. nil: the Server has its own budget of 96 MiB.
 	Memory *limits.Budget
 
+	// Held limits the bytes of each token's sessions. Other parts of the process may share it. nil: the Server has its own.
+	Held *limits.Held
+
 	Logger *slog.Logger // nil: no log
 }
 
@@ -55,8 +58,9 @@ type HTTP struct {
 	// Tokens are the bearer tokens that are accepted. Each has 16 characters or more. Without tokens no client is accepted,
 	// unless Allow is set.
 	Tokens []string
-	// Allow reports whether any other token is accepted; nil: none is. It is called at every request, also concurrently.
-	Allow func(token string) bool
+	// Allow reports whether any other token is accepted, and the name of its account; nil: none is. It is called at every request,
+	// also concurrently.
+	Allow func(token string) (account string, ok bool)
 	// AllowedHosts are additional names, with or without a port, that are accepted in the Host header. The loopback names are
 	// always accepted.
 	AllowedHosts []string
@@ -73,13 +77,13 @@ var ErrClosed = errors.New("mcp server is closed")
 
 // Server serves tools over MCP. Its methods may be called concurrently. Close ends it.
 type Server struct {
-	config  Config
-	log     *slog.Logger
-	limits  clientLimits // of Serve
-	mcp     *mcp.Server
-	calls   callTable
-	memory  *limits.Family // of Config.Memory, for each client session
-	watched sync.Map       // names of the MCP sessions that watch waits for
+	config Config
+	log    *slog.Logger
+	limits clientLimits // of Serve
+	mcp    *mcp.Server
+	calls  callTable
+	memory *limits.Family // of Config.Memory, for each client session
+	open   openSessions   // over HTTP
 
 	base context.Context // done when the server closes
 	stop context.CancelFunc
@@ -134,6 +138,9 @@ func (c *Config) fill() {
 	}
 	if c.Memory == nil {
 		c.Memory = limits.NewBudget(limits.Process, 96<<20)
+	}
+	if c.Held == nil {
+		c.Held = limits.NewHeld(0)
 	}
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)

@@ -128,11 +128,11 @@ func (k *Keyring) Lets(token, workspace string) (gateway.Identity, error) {
 	return who, nil
 }
 
-// Allow is Lets for callers that only need to know whether the token is accepted.
-func (k *Keyring) Allow(workspace string) func(token string) bool {
-	return func(token string) bool {
-		_, err := k.Lets(token, workspace)
-		return err == nil
+// Allow is Lets for callers that only need the token's ID.
+func (k *Keyring) Allow(workspace string) func(token string) (id string, ok bool) {
+	return func(token string) (string, bool) {
+		who, err := k.Lets(token, workspace)
+		return who.ID, err == nil
 	}
 }
 
