@@ -46,7 +46,7 @@ func (h *Hub) socket(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer h.leaveConnection()
-	room, err := h.hold(r.Context(), who, connectionBytes)
+	room, err := h.hold(r.Context(), who, connectionBytes, 0)
 	if err != nil {
 		w.Header().Set("Retry-After", retryAfter)
 		fail(w, http.StatusTooManyRequests, string(tool.RateLimited), err.Error())

@@ -94,14 +94,17 @@ const (
 	hostHelloBytes  = 1 << 20
 )
 
-// hold takes bytes that a token holds besides its calls, and waits a short time for them. The error is for the client.
-func (h *Hub) hold(ctx context.Context, who Identity, bytes int) (release func(), err error) {
+// hold takes bytes that a token holds besides its calls. It waits for them up to the time wait. The error is for the client.
+func (h *Hub) hold(ctx context.Context, who Identity, bytes int, wait time.Duration) (release func(), err error) {
 	if who.ID == "" { // this process
 		return func() {}, nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
-	if release, err = h.config.Held.Acquire(ctx, who.ID, int64(bytes)); err != nil {
+	if release, err = h.config.Held.TryAcquire(who.ID, int64(bytes)); err != nil && wait > 0 {
+		ctx, cancel := context.WithTimeout(ctx, wait)
+		defer cancel()
+		release, err = h.config.Held.Acquire(ctx, who.ID, int64(bytes))
+	}
+	if err != nil {
 		return nil, &wire.Error{Code: string(tool.RateLimited), Message: "this token has as many sessions and connections as it may: end some of them, or try again in " + retryAfter + " s"}
 	}
 	return release, nil
@@ -113,7 +116,7 @@ func (h *Hub) readHello(ctx context.Context, c connection, who Identity) (*wire.
 	if who.May(wire.Host) {
 		most = min(hostHelloBytes, h.config.Limits.Frame)
 	}
-	release, err := h.hold(ctx, who, most)
+	release, err := h.hold(ctx, who, most, patience)
 	if err != nil {
 		return nil, err
 	}
@@ -271,7 +274,7 @@ func (h *Hub) begin(c connection, disconnect func(), hello *wire.Hello, who Iden
 	if err != nil {
 		return nil, err
 	}
-	if s.room, err = h.hold(h.base, who, sessionBytes+b.Size()); err != nil {
+	if s.room, err = h.hold(h.base, who, sessionBytes+b.Size(), 0); err != nil {
 		return nil, err
 	}
 	s.serving <- struct{}{}

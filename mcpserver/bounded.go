@@ -3,20 +3,18 @@ package mcpserver
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"os"
-	"slices"
 	"sync"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/auth"
 
 	"github.com/stet-dev/stet/internal/limits"
-	"github.com/stet-dev/stet/internal/rawjson"
+	"github.com/stet-dev/stet/internal/rpclines"
 	"github.com/stet-dev/stet/internal/slowbody"
 )
 
@@ -104,98 +102,7 @@ func (b *heldBody) Read(p []byte) (int, error) {
 // Close implements io.Closer.
 func (b *heldBody) Close() error { return nil }
 
-// oversize says what in a message is too long; "": nothing. The arguments of a call have no limit but that of the message. What is not
-// JSON is not looked at: the SDK refuses it.
+// oversize says what in a message is too long; "": nothing. The arguments of a call have no limit but that of the message.
 func oversize(body []byte) string {
-	around := len(body)
-	var walked []member
-	walk := func(message []byte) {
-		var params []byte
-		method := ""
-		s := rawjson.New(message)
-		for s.Enter('{'); s.Next(); {
-			switch key, value := string(s.Key()), s.Skip().Of(message); {
-			case s.Err() != nil:
-			case key == "params":
-				params = value
-			case key == "method":
-				method = string(value)
-				fallthrough
-			default:
-				walked = append(walked, member{key, value})
-			}
-		}
-		if method != `"`+callMethod+`"` || len(params) == 0 || params[0] != '{' {
-			walked = append(walked, member{"params", params})
-			return
-		}
-		s = rawjson.New(params)
-		for s.Enter('{'); s.Next(); {
-			key, value := string(s.Key()), s.Skip().Of(params)
-			if s.Err() == nil && key == "arguments" {
-				around -= len(value)
-			} else if s.Err() == nil {
-				walked = append(walked, member{key, value})
-			}
-		}
-	}
-	if first := bytes.TrimLeft(body, " \t\r\n"); len(first) > 0 && first[0] == '[' {
-		s, n := rawjson.New(body), 0
-		for s.Enter('['); s.Next(); n++ {
-			if at := s.Skip(); s.Err() == nil && n < limits.List {
-				walk(at.Of(body))
-			}
-		}
-		if n > limits.List {
-			return fmt.Sprintf("the batch has %d messages, at most %d", n, limits.List)
-		}
-	} else {
-		walk(body)
-	}
-	if around > maxEnvelope {
-		return fmt.Sprintf("the message has %d bytes besides the arguments of a call, at most %d", around, maxEnvelope)
-	}
-	for _, m := range walked {
-		var v any
-		if json.Unmarshal(m.value, &v) == nil {
-			if why := longIn(m.key, v); why != "" {
-				return why
-			}
-		}
-	}
-	return ""
-}
-
-type member struct {
-	key   string
-	value []byte
-}
-
-// names are the members of messages that name something.
-var names = []string{"id", "method", "name", "version", "title", "protocolVersion", "progressToken", "requestId", "requestState", "uri", "level", "cursor"}
-
-// longIn says what in a value is too long.
-func longIn(key string, v any) string {
-	switch v := v.(type) {
-	case string:
-		if slices.Contains(names, key) && len(v) > limits.Name {
-			return fmt.Sprintf("%s has %d bytes, at most %d", key, len(v), limits.Name)
-		}
-	case []any:
-		if len(v) > limits.List {
-			return fmt.Sprintf("%s has %d entries, at most %d", limits.Clip(key, limits.Name), len(v), limits.List)
-		}
-		for _, one := range v {
-			if why := longIn(key, one); why != "" {
-				return why
-			}
-		}
-	case map[string]any:
-		for key, one := range v {
-			if why := longIn(key, one); why != "" {
-				return why
-			}
-		}
-	}
-	return ""
+	return rpclines.Oversize(body, maxEnvelope, map[string]string{callMethod: "arguments"})
 }

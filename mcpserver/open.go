@@ -10,7 +10,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// Limits of the open sessions of one token. A session also counts in Config.Held, with sessionBytes and its first message.
+// Limits of the open sessions of one token. A session also counts in HTTP.Held, with sessionBytes and its first message.
 const (
 	maxSessions  = 64
 	sessionBytes = 24 << 10
@@ -72,7 +72,7 @@ func (s *Server) begins(account string, size int64) (o *openSession, ok bool) {
 		t.mu.Lock()
 		all := t.of[account]
 		if len(all) < maxSessions {
-			if release, err := s.config.Held.TryAcquire(account, sessionBytes+2*max(size, 0)); err == nil {
+			if release, err := s.config.HTTP.Held.TryAcquire(account, sessionBytes+2*max(size, 0)); err == nil {
 				if t.of == nil {
 					t.of = map[string][]*openSession{}
 				}

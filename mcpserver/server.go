@@ -47,9 +47,6 @@ type Config struct {
 	// session may hold two thirds of it. nil: the Server has its own budget of 96 MiB.
 	Memory *limits.Budget
 
-	// Held limits the bytes of each token's sessions. Other parts of the process may share it. nil: the Server has its own.
-	Held *limits.Held
-
 	Logger *slog.Logger // nil: no log
 }
 
@@ -67,6 +64,8 @@ type HTTP struct {
 	// Elsewhere says that sessions may also exist on other servers. Then a request of an unknown session is served on its own,
 	// like requests of revisions without sessions. Without Elsewhere the client has to start a new session.
 	Elsewhere bool
+	// Held limits the bytes of each token's sessions. Other parts of the process may share it. nil: the Server has its own.
+	Held *limits.Held
 }
 
 // defaultWait is less than the 60 s after which many clients give up on a call.
@@ -139,8 +138,8 @@ func (c *Config) fill() {
 	if c.Memory == nil {
 		c.Memory = limits.NewBudget(limits.Process, 96<<20)
 	}
-	if c.Held == nil {
-		c.Held = limits.NewHeld(0)
+	if c.HTTP.Held == nil {
+		c.HTTP.Held = limits.NewHeld(0)
 	}
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)

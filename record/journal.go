@@ -241,6 +241,7 @@ func (j *Journal) write(delay time.Duration) {
 }
 
 func stamp(e *Entry) {
+	limits.Cut(e)
 	if e.Time.IsZero() {
 		e.Time = time.Now()
 	}

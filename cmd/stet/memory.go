@@ -47,4 +47,5 @@ const (
 	callShare     = 3 // calls that run in this process
 	answerShare   = 3 // calls and answers that the gateway forwards
 	questionShare = 3 // open questions
+	heldShare     = 1 // sessions and connections
 )

@@ -2,6 +2,7 @@ package limits
 
 import (
 	"fmt"
+	"net/url"
 	"reflect"
 	"strconv"
 	"strings"
@@ -78,4 +79,54 @@ func Clip(s string, most int) string {
 		return s
 	}
 	return strings.Clone(strings.ToValidUTF8(s[:most], ""))
+}
+
+// Cut shortens the strings and lists of *v to the limits that Strings checks.
+func Cut(v any) { cut(reflect.ValueOf(v).Elem(), Name) }
+
+func cut(v reflect.Value, most int) {
+	switch v.Kind() {
+	case reflect.String:
+		if most >= 0 && v.Len() > most {
+			v.SetString(Clip(v.String(), most))
+		}
+	case reflect.Slice:
+		if v.Type().Elem().Kind() == reflect.Uint8 {
+			return
+		}
+		if v.Len() > List {
+			v.SetLen(List)
+		}
+		for i := range v.Len() {
+			cut(v.Index(i), most)
+		}
+	case reflect.Struct:
+		if v.Type() == reflect.TypeFor[time.Time]() {
+			return
+		}
+		for f, field := range v.Fields() {
+			cut(field, MaxOf(f))
+		}
+	}
+}
+
+// URL says what in the URL of a request is too long: a part of its path has at most Name bytes, and a value in its query Path; "":
+// nothing.
+func URL(u *url.URL) string {
+	for part := range strings.SplitSeq(u.Path, "/") {
+		if len(part) > Name {
+			return fmt.Sprintf("a part of the path has %d bytes, at most %d", len(part), Name)
+		}
+	}
+	for key, values := range u.Query() {
+		if len(values) > List {
+			return fmt.Sprintf("%.40q is given %d times, at most %d", key, len(values), List)
+		}
+		for _, v := range append(values, key) {
+			if len(v) > Path {
+				return fmt.Sprintf("%.40q has %d bytes, at most %d", key, len(v), Path)
+			}
+		}
+	}
+	return ""
 }

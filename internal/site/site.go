@@ -51,6 +51,7 @@ type Config struct {
 
 	Calls, Answers *limits.Budget // memory of local calls, and of data that the gateway forwards
 	QuestionBytes  int64          // memory of open questions
+	Held           *limits.Held   // memory of sessions and connections
 
 	Bus gateway.Bus // to other processes; nil: none
 
