@@ -1,6 +1,7 @@
 package mcpserver
 
 import (
+	"context"
 	"net/http"
 	"slices"
 	"sync"
@@ -12,13 +13,14 @@ import (
 
 // Limits of the open sessions of one token. A session also counts in HTTP.Held, with sessionBytes and its first message.
 const (
-	maxSessions  = 64
+	maxSessions  = 256
 	sessionBytes = 24 << 10
 )
 
 const sessionHeader = "Mcp-Session-Id"
 
-// openSessions are the MCP sessions over HTTP. A token that begins one too many ends the one that it has not used for longest.
+// openSessions are the MCP sessions over HTTP. A token that begins one too many ends the one
+// that it has not used for longest. A session with a request under way, or with a stream, is in use.
 type openSessions struct {
 	mu sync.Mutex
 	of map[string][]*openSession // by account
@@ -48,9 +50,12 @@ func (s *Server) inSession(w http.ResponseWriter, r *http.Request, next http.Han
 		next.ServeHTTP(w, r)
 		return
 	}
-	defer s.leaves(o, w.Header())
-	next.ServeHTTP(w, r)
+	defer s.open.leaves(o)
+	next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), openKey{}, o)))
 }
+
+// openKey is the key of the *openSession in the context of the first request of a session, and of the session's later requests.
+type openKey struct{}
 
 // find returns the session of a token with that id, and counts a request of it; nil: there is none.
 func (t *openSessions) find(account, id string) *openSession {
@@ -93,36 +98,39 @@ func (s *Server) begins(account string, size int64) (o *openSession, ok bool) {
 	}
 }
 
-// leaves counts the end of a request. After the first request the session has an id, or it was not begun. Then its end is waited for.
-func (s *Server) leaves(o *openSession, answer http.Header) {
-	s.open.mu.Lock()
+// leaves counts the end of a request. If the first one did not initialize the session, there is none.
+func (t *openSessions) leaves(o *openSession) {
+	t.mu.Lock()
 	o.requests--
 	o.used = time.Now()
-	began := o.session == nil
-	s.open.mu.Unlock()
+	began := o.session != nil
+	t.mu.Unlock()
 	if !began {
-		return
+		t.remove(o)
 	}
-	id := answer.Get(sessionHeader)
-	var session *mcp.ServerSession
-	for one := range s.mcp.Sessions() {
-		if id != "" && one.ID() == id {
-			session = one
-		}
-	}
-	if session == nil || !s.gate.enter() {
-		s.open.remove(o)
+}
+
+// initialized notes the session that a request with the context ctx begins, before the client hears of it, and waits for its end.
+func (s *Server) initialized(ctx context.Context, session mcp.Session) {
+	o, _ := ctx.Value(openKey{}).(*openSession)
+	begun, ok := session.(*mcp.ServerSession)
+	if o == nil || !ok || !s.gate.enter() {
 		return
 	}
 	s.open.mu.Lock()
-	o.id, o.session = id, session
+	again := o.session != nil
+	o.id, o.session = begun.ID(), begun
 	s.open.mu.Unlock()
+	if again {
+		s.gate.leave()
+		return
+	}
 	go func() {
 		defer s.gate.leave()
-		_ = session.Wait() // the reason of the end does not matter
+		_ = begun.Wait() // the reason of the end does not matter
 		s.open.remove(o)
-		s.calls.endSession(mcpSession(id))
-		s.end(mcpSession(id))
+		s.calls.endSession(mcpSession(o.id))
+		s.end(mcpSession(o.id))
 	}()
 }
 

@@ -50,8 +50,8 @@ var attacks = []struct {
 			s.hello(hello)
 		}
 	}},
-	{"2000 connections", func(s *site, _ bool) {
-		for range 2000 {
+	{"1000 connections", func(s *site, _ bool) {
+		for range 1000 {
 			s.hello(&wire.Hello{Version: wire.Version, Role: wire.Agent, Capabilities: []string{wire.CanResume}})
 		}
 	}},
@@ -121,25 +121,51 @@ func (s *site) sessions(n int, name string) {
 
 // hello opens a connection as an agent. It stays open until the test ends; nil: it was refused.
 func (s *site) hello(hello *wire.Hello) *websocket.Conn {
+	b, err := wire.Encode(hello)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	c, _ := s.connect(s.agent, b.Bytes())
+	return c
+}
+
+// connect opens a connection with a first frame, and returns the answer. It stays open until the test ends; nil: it was refused.
+func (s *site) connect(token string, first []byte) (*websocket.Conn, []byte) {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	c, _, err := websocket.Dial(ctx, "ws"+strings.TrimPrefix(s.base, "http")+"/v1/connect",
-		&websocket.DialOptions{HTTPHeader: http.Header{"Authorization": {"Bearer " + s.agent}}})
+		&websocket.DialOptions{HTTPHeader: http.Header{"Authorization": {"Bearer " + token}}})
 	if err != nil {
-		return nil
+		return nil, nil
 	}
 	s.t.Cleanup(func() { _ = c.CloseNow() }) // it may be closed
-	b, err := wire.Encode(hello)
-	if err == nil {
-		err = c.Write(ctx, websocket.MessageText, b.Bytes())
-	}
-	if err == nil {
-		_, _, err = c.Read(ctx)
+	c.SetReadLimit(64 << 20)
+	var answer []byte
+	if err = c.Write(ctx, websocket.MessageText, first); err == nil {
+		_, answer, err = c.Read(ctx)
 	}
 	if err != nil {
-		return nil
+		return nil, nil
 	}
-	return c
+	return c, answer
+}
+
+// keeps checks that the server's memory is about as before the attack. The runtime gives memory back a little later.
+func (s *site) keeps(before int, attack string) {
+	s.t.Helper()
+	for end := time.Now().Add(3 * time.Minute); ; time.Sleep(time.Second) {
+		peak, now := memory(s.t, s.cmd)
+		late := time.Now().After(end)
+		if now <= before+maxHeld || late {
+			s.t.Logf("%s: %d MB, %d MB before, at most %d MB", attack, now>>20, before>>20, peak>>20)
+		}
+		if late {
+			s.t.Errorf("%s: the memory grew from %d to %d MB", attack, before>>20, now>>20)
+		}
+		if now <= before+maxHeld || late {
+			return
+		}
+	}
 }
 
 // What one agent's token sends beside its calls takes little memory: names, sessions, connections, and what is recorded of them.
@@ -151,24 +177,20 @@ func TestOneTokenTakesLittleMemory(t *testing.T) {
 	for round := 0; round == 0 || soak() && time.Now().Before(end); round++ {
 		for _, a := range attacks {
 			a.run(s, !soak() || round > 0)
-			peak, now := memory(t, s.cmd)
-			t.Logf("%s: %d MB, at most %d MB", a.name, now>>20, peak>>20)
-			if now > before+maxHeld {
-				t.Errorf("%s: the memory grew from %d to %d MB", a.name, before>>20, now>>20)
-			}
+			s.keeps(before, a.name)
 		}
 	}
 	page, err := webtest.Enter(t.Context(), http.DefaultClient, s.base, s.person)
 	if err != nil {
 		t.Fatal(err)
 	}
-	res, err := page.Do(t.Context(), "GET", "/api/audit", nil)
+	res, err := page.Do(t.Context(), "GET", "/api/audit?last=50000", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer res.Body.Close()
 	trail, err := io.ReadAll(res.Body)
-	if t.Logf("the audit trail's page has %d KB", len(trail)>>10); err != nil || len(trail) > 8<<20 {
+	if t.Logf("the audit trail's page has %d KB", len(trail)>>10); err != nil || !soak() && len(trail) > 8<<20 {
 		t.Errorf("the audit trail's page has %d bytes: %v", len(trail), err)
 	}
 	bounded(t, "stet serve", s.cmd)
