@@ -108,7 +108,7 @@ const (
 type Progress struct {
 	CallID  string `json:"call_id"`
 	State   string `json:"state" jsonschema:"working or waiting"`
-	Message string `json:"message,omitempty" max:"4096"`
+	Message string `json:"message,omitempty" max:"16384"`
 }
 
 // Part is a piece of content that is too large for one frame. The parts of a read come before its result, which then has no
@@ -147,7 +147,7 @@ type Approval struct {
 	Page      *Page     `json:"page,omitempty" jsonschema:"a piece of the diff of a question that has the note paged"`
 	Withdrawn bool      `json:"withdrawn,omitempty"`
 	Done      bool      `json:"done,omitempty"`
-	Error     string    `json:"error,omitempty" max:"4096" jsonschema:"for people"`
+	Error     string    `json:"error,omitempty" max:"16384" jsonschema:"for people"`
 	Code      string    `json:"code,omitempty" jsonschema:"with error: timeout, permission_denied if no person can be asked, rate_limited where too many questions are open, or another code of a failed call"`
 }
 
@@ -169,11 +169,11 @@ type Question struct {
 	Size     int64    `json:"size" jsonschema:"bytes once applied"`
 	Diff     string   `json:"diff,omitempty" max:"-" jsonschema:"unified"`
 	Files    []File   `json:"files,omitempty" jsonschema:"where there are several"`
-	Notes    []string `json:"notes,omitempty" max:"4096"`
+	Notes    []string `json:"notes,omitempty" max:"16384"`
 	Content  []byte   `json:"content,omitempty" jsonschema:"base64: what an edit begins with"`
 	Editable bool     `json:"editable,omitempty"`
 
-	Why       string `json:"why" max:"4096"`
+	Why       string `json:"why" max:"16384"`
 	Grantable bool   `json:"grantable,omitempty" jsonschema:"session and pattern are answers"`
 	Relay     bool   `json:"relay,omitempty"`
 	Again     int    `json:"again,omitempty" jsonschema:"how often it was asked before, because the file changed"`
@@ -232,13 +232,13 @@ type Event struct {
 	Workspace string `json:"workspace,omitempty"`
 	Session   string `json:"session,omitempty" jsonschema:"of session_end"`
 	Tools     []Tool `json:"tools,omitempty"`
-	Message   string `json:"message,omitempty" max:"4096"`
+	Message   string `json:"message,omitempty" max:"16384"`
 }
 
 // Error answers a frame that could not be understood or done. Decode returns it, too.
 type Error struct {
 	Code    string `json:"code"`
-	Message string `json:"message" max:"4096"`
+	Message string `json:"message" max:"16384"`
 	CallID  string `json:"call_id,omitempty" jsonschema:"where it is about a call"`
 }
 

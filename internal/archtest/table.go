@@ -78,7 +78,7 @@ var table = []row{
 	{"agent", 4, []string{"llm", "tool", "history", "session", "tokens", "prices", "freshness", "internal/ctxlock", "internal/title"}, "the loop"},
 
 	{"proxy", 5, []string{"llm", "llm/*", "history", "tokens", "prices", "record", "internal/cachestate", "internal/continuation", "internal/prefix", "internal/sentform", "internal/limits", "internal/sameorigin", "internal/slowbody"}, "no other front end, no driver: cmd hands it a store"},
-	{"gateway/*", 5, []string{"gateway", "gateway/wire"}, "a bus carries frames, and the agent of the tests speaks them"},
+	{"gateway/*", 5, []string{"gateway", "gateway/wire", "internal/limits"}, "a bus carries frames, and the agent of the tests speaks them"},
 	{"gateway", 5, []string{"tool", "approval", "record", "gateway/wire", "internal/sameorigin", "internal/slowbody", "internal/limits"}, "front ends do not import each other; whose page asks is looked at in one place"},
 	{"mcpserver", 5, []string{"tool", "approval", "internal/invisible", "internal/rawjson", "internal/rpclines", "internal/sameorigin", "internal/slowbody", "internal/limits"}, "the tools over MCP; which page asks is looked at in one place"},
 	{"acp", 5, []string{"agent", "approval", "tool", "llm", "session", "mcpclient", "internal/diff", "internal/invisible", "internal/rpclines"}, "the agent over ACP; what it says, its calls and what is stored are told in the protocol's words, and unsaved text as a diff; a session names MCP servers"},
