@@ -13,6 +13,11 @@ import (
 // maxMessage is the maximum length of a message that is passed on, in bytes. At 10 MiB the SDK ends the connection.
 const maxMessage = 10<<20 - 1024
 
+// maxEnvelope is the limit of a message without its payload, in bytes.
+const maxEnvelope = 1 << 20
+
+var payloads = map[string]string{sdk.AgentMethodSessionPrompt: "prompt"}
+
 // lineReader is between the client's lines and the SDK. It answers a line that is not a message, because the SDK ignores such a
 // line. It counts requests. It applies a cancellation to the prompts that were received before it, and to no others, because the
 // SDK starts requests in any order.
@@ -41,7 +46,11 @@ func (r *lineReader) run() error {
 		case errors.Is(err, io.EOF):
 			return nil
 		case err == nil:
-			err = r.take(m)
+			if why := rpclines.Oversize(m.Line, maxEnvelope, payloads); why == "" {
+				err = r.take(m)
+			} else if m.ID != nil {
+				err = r.respond(m.ID, "error", worded(sdk.NewInvalidRequest, why))
+			}
 		}
 		if err != nil {
 			return err

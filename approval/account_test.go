@@ -6,6 +6,7 @@ import (
 	"testing/synctest"
 
 	"github.com/stet-dev/stet/approval"
+	"github.com/stet-dev/stet/internal/limits"
 	"github.com/stet-dev/stet/tool"
 )
 
@@ -28,7 +29,7 @@ func TestTokenLimits(t *testing.T) {
 			}
 			return n
 		}
-		if n := let("one"); n != 100*approval.TokenSessions {
+		if n := let("one"); n != 100*limits.TokenSessions {
 			t.Errorf("%d calls", n)
 		}
 		if n := let(""); n != 1200 {

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/stet-dev/stet/internal/budget"
+	"github.com/stet-dev/stet/internal/limits"
 	"github.com/stet-dev/stet/policy"
 	"github.com/stet-dev/stet/tool"
 )
@@ -25,7 +25,7 @@ func (r *run) ask(ctx context.Context, p *tool.Plan, d policy.Decision) (Answer,
 		asking, cancel = context.WithDeadline(ctx, q.Expires)
 	}
 	defer cancel()
-	budget.Free(ctx) // the Queue counts the bytes of an open question
+	limits.Free(ctx) // the Queue counts the bytes of an open question
 	a, err := r.h.Approver.Ask(asking, q)
 	if err != nil {
 		return Answer{}, r.unanswered(ctx, q, p, err)

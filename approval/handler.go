@@ -15,6 +15,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/stet-dev/stet/internal/limits"
 	"github.com/stet-dev/stet/policy"
 	"github.com/stet-dev/stet/record"
 	"github.com/stet-dev/stet/tool"
@@ -53,7 +54,10 @@ type Handler struct {
 
 	mu       sync.Mutex
 	sessions map[string]*session
-	accounts map[string]*account // by tool.Call.Account
+	asking   map[string]int // open questions that wait for a person, by tool.Call.Account
+
+	counting sync.Once // sets the limit of rates
+	rates    limits.Rates
 
 	order order
 }

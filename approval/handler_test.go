@@ -368,14 +368,11 @@ func TestRateLimit(t *testing.T) {
 		for range 3 {
 			res := read("s")
 			code(t, res, tool.RateLimited)
-			if !strings.Contains(res.Text, "Try again in 0.6 s") {
+			if !strings.Contains(res.Text, "Try again in 60.0 s") {
 				t.Errorf("the wait is not said: %q", res.Text)
 			}
 		}
 		code(t, read("other"), "") // each session has its own limit
-		time.Sleep(600 * time.Millisecond)
-		code(t, read("s"), "")
-		code(t, read("s"), tool.RateLimited)
 		time.Sleep(time.Minute)
 		for range 100 {
 			code(t, read("s"), "")
@@ -387,7 +384,7 @@ func TestRateLimit(t *testing.T) {
 			t.Fatal(err)
 		}
 		entries, err := h.trail.Entries(t.Context(), record.TrailQuery{Session: "s"})
-		if err != nil || len(entries) != 100+1+1+1+100+1 {
+		if err != nil || len(entries) != 100+1+100+1 {
 			t.Fatalf("%d entries, %v", len(entries), err)
 		}
 		if e := entries[100]; e.Outcome != "rate_limited" || e.By != "rate limit" {

@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/stet-dev/stet/internal/budget"
+	"github.com/stet-dev/stet/internal/limits"
 )
 
 // Errors of a Queue.
@@ -31,8 +31,8 @@ type Queue struct {
 	Bytes int64
 
 	once       sync.Once
-	all        *budget.Budget
-	workspaces *budget.Family
+	all        *limits.Budget
+	workspaces *limits.Family
 
 	mu            sync.Mutex
 	open          []*waiting // the oldest first
@@ -75,10 +75,10 @@ func (q *Queue) reserve(question Question) (release func(), err error) {
 		if limit == 0 {
 			limit = defaultBytes
 		}
-		q.all = budget.New(budget.Process, limit)
-		q.workspaces = budget.NewFamily(budget.Workspace, max(limit*3/4, 1))
+		q.all = limits.NewBudget(limits.Process, limit)
+		q.workspaces = limits.NewFamily(limits.Workspace, max(limit*3/4, 1))
 	})
-	release, err = budget.TryAcquire(question.bytes(), q.all, q.workspaces.Of(question.Root))
+	release, err = limits.TryAcquire(question.bytes(), q.all, q.workspaces.Of(question.Root))
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrFull, err)
 	}

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/stet-dev/stet/approval"
-	"github.com/stet-dev/stet/internal/budget"
+	"github.com/stet-dev/stet/internal/limits"
 	"github.com/stet-dev/stet/tool"
 )
 
@@ -237,7 +237,7 @@ func TestQueueBytes(t *testing.T) {
 		ask(ctx, &q, large)
 		synctest.Wait()
 		large.Root = "c"
-		if _, err := q.Ask(ctx, large); !errors.Is(err, approval.ErrFull) || !errors.Is(err, budget.ErrFull) {
+		if _, err := q.Ask(ctx, large); !errors.Is(err, approval.ErrFull) || !errors.Is(err, limits.ErrFull) {
 			t.Error("another one of any workspace:", err)
 		}
 		if err := q.Answer(q.Open()[0].ID, approval.Answer{Verdict: approval.Reject}); err != nil {

@@ -7,7 +7,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/stet-dev/stet/internal/ratelimit"
 	"github.com/stet-dev/stet/policy"
 )
 
@@ -18,8 +17,6 @@ type session struct {
 	err   error         // why it is not known; read after ready
 	calls int           // running calls; guarded by Handler.mu
 	last  time.Time     // time of the newest call; guarded by Handler.mu
-
-	limiter *ratelimit.Limiter
 
 	mu        sync.Mutex
 	grants    []policy.Rule
@@ -48,7 +45,7 @@ func (h *Handler) openSession(ctx context.Context, name string) (*session, error
 		if len(h.sessions) >= manySessions {
 			h.forget(now)
 		}
-		s = &session{name: name, ready: make(chan struct{}), limiter: ratelimit.New(h.perMinute())}
+		s = &session{name: name, ready: make(chan struct{})}
 		h.sessions[name] = s
 	}
 	s.calls++

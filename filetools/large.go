@@ -11,7 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/stet-dev/stet/freshness"
-	"github.com/stet-dev/stet/internal/budget"
+	"github.com/stet-dev/stet/internal/limits"
 	"github.com/stet-dev/stet/tool"
 	"github.com/stet-dev/stet/workspace"
 )
@@ -35,11 +35,11 @@ func hold(ctx context.Context, n int64) error {
 	if n <= freeBytes {
 		return nil
 	}
-	err := budget.Take(ctx, n)
+	err := limits.Take(ctx, n)
 	switch {
-	case errors.Is(err, budget.ErrFull):
+	case errors.Is(err, limits.ErrFull):
 		return fail(tool.RateLimited, "too many bytes are held for other calls. Try again in 5.0 s")
-	case errors.Is(err, budget.ErrTooLarge):
+	case errors.Is(err, limits.ErrTooLarge):
 		return fail(tool.FileTooLarge, "the file is larger than what is held in memory; read it in parts by start_line and end_line")
 	}
 	return err

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/stet-dev/stet/gateway/wire"
+	"github.com/stet-dev/stet/internal/limits"
 	"github.com/stet-dev/stet/tool"
 )
 
@@ -19,8 +20,8 @@ type agentPeer struct {
 	mu       sync.Mutex
 	calls    map[*call]struct{}
 	byID     map[string]*call
-	sessions map[clientSession]bool // the sessions that the agent has used
-	late     recent                 // ended calls whose remaining parts may still arrive
+	sessions []clientSession // the sessions that the agent has used, the oldest first
+	late     recent          // ended calls whose remaining parts may still arrive
 	over     bool
 }
 
@@ -30,7 +31,7 @@ const atOnce = 256
 func newAgentPeer(s *hubSession) *agentPeer {
 	return &agentPeer{
 		hubSession: s, room: make(chan struct{}, atOnce),
-		calls: map[*call]struct{}{}, byID: map[string]*call{}, sessions: map[clientSession]bool{},
+		calls: map[*call]struct{}{}, byID: map[string]*call{}, late: recent{most: 2 * atOnce},
 	}
 }
 
@@ -139,6 +140,7 @@ func (p *agentPeer) call(f *wire.ToolCall) {
 	own.Client = p.hello.Client
 	c := p.h.newCall(own, p.who, name, id, workspace)
 	c.takesParts = p.can(wire.CanParts)
+	c.requestRoom, p.frameRoom = p.frameRoom, nil
 	c.tell = func(f wire.Frame) { p.pass(id, f) }
 	counted, err := p.h.config.Quotas.Take(p.who, int64(len(f.Arguments)))
 	var over *OverQuota
@@ -161,11 +163,17 @@ func (p *agentPeer) call(f *wire.ToolCall) {
 	}
 }
 
-// remember adds a call to the running calls. It returns false if the session is over.
+// remember adds a call to the running calls. It returns false if the session is over. Of too many client sessions, the oldest one is
+// treated as over.
 func (p *agentPeer) remember(id string, c *call) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.sessions[clientSession{c.f.Session, c.to}] = true
+	if used := (clientSession{c.f.Session, c.to}); !slices.Contains(p.sessions, used) {
+		if p.sessions = append(p.sessions, used); len(p.sessions) > limits.List {
+			defer p.h.leave(p.sessions[0])
+			p.sessions = slices.Delete(p.sessions, 0, 1)
+		}
+	}
 	p.calls[c] = struct{}{}
 	if p.byID[id] == nil {
 		p.byID[id] = c
@@ -209,7 +217,7 @@ func (p *agentPeer) ended() {
 	p.mu.Lock()
 	p.over = true
 	calls := slices.Collect(maps.Keys(p.calls))
-	sessions := slices.Collect(maps.Keys(p.sessions))
+	sessions := p.sessions
 	p.mu.Unlock()
 	for _, c := range calls {
 		c.cancel()

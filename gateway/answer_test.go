@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/stet-dev/stet/gateway/wire"
-	"github.com/stet-dev/stet/internal/budget"
+	"github.com/stet-dev/stet/internal/limits"
 	"github.com/stet-dev/stet/tool"
 )
 
@@ -21,7 +21,7 @@ func (r *raw) read(id string) {
 
 // free reports whether a hub holds no bytes.
 func free(h *Hub) bool {
-	release, err := budget.TryAcquire(h.config.Memory.Limit(), h.config.Memory)
+	release, err := limits.TryAcquire(h.config.Memory.Limit(), h.config.Memory)
 	if err == nil {
 		release()
 	}
@@ -31,7 +31,7 @@ func free(h *Hub) bool {
 // A result in one frame is dropped if there is no room for it, and its caller is told when to ask again. The hub does not hold a
 // result that an agent has received.
 func TestResultsAreBounded(t *testing.T) {
-	bubble(t, Config{Memory: budget.New(budget.Process, 1<<20)}, func(t *testing.T, h *Hub, _ *logged) {
+	bubble(t, Config{Memory: limits.NewBudget(limits.Process, 1<<20)}, func(t *testing.T, h *Hub, _ *logged) {
 		host := rawHost(t, h)
 		agent := join(t, h, "agent-a")
 		agent.hello(wire.Hello{Role: wire.Agent, Capabilities: []string{wire.CanResume}})
@@ -67,7 +67,7 @@ func TestResultsAreBounded(t *testing.T) {
 // Content in parts waits after its first part until there is room: until the content before it was sent or its connection was lost.
 // The wait has a limit. (FILE-9)
 func TestContentsWaitForRoom(t *testing.T) {
-	bubble(t, Config{Memory: budget.New(budget.Process, streamBytes)}, func(t *testing.T, h *Hub, _ *logged) {
+	bubble(t, Config{Memory: limits.NewBudget(limits.Process, streamBytes)}, func(t *testing.T, h *Hub, _ *logged) {
 		host := rawHost(t, h, wire.CanParts, wire.CanCancel)
 		var agents []*raw
 		var calls []string
@@ -132,9 +132,9 @@ func TestEndedCallHoldsNothing(t *testing.T) {
 
 // A call without room is refused after a while, and a later call is accepted.
 func TestCallsAreBounded(t *testing.T) {
-	bubble(t, Config{Memory: budget.New(budget.Process, 1<<20)}, func(t *testing.T, h *Hub, _ *logged) {
+	bubble(t, Config{Memory: limits.NewBudget(limits.Process, 1<<20)}, func(t *testing.T, h *Hub, _ *logged) {
 		host := rawHost(t, h)
-		other, err := budget.TryAcquire(1<<20, h.config.Memory)
+		other, err := limits.TryAcquire(1<<20, h.config.Memory)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -10,7 +10,7 @@ import (
 	"github.com/coder/websocket"
 
 	"github.com/stet-dev/stet/gateway/wire"
-	"github.com/stet-dev/stet/internal/ratelimit"
+	"github.com/stet-dev/stet/internal/limits"
 	"github.com/stet-dev/stet/record"
 	"github.com/stet-dev/stet/tool"
 )
@@ -122,15 +122,15 @@ func (c *call) pathIn() string {
 
 // seldom limits how often frequent entries are recorded. Without a token a client can make any number of requests.
 type seldom struct {
-	of  ratelimit.Keyed // by kind of entry
-	all *ratelimit.Limiter
+	of  limits.Keyed // by kind of entry
+	all *limits.Rate
 }
 
 // manyKinds is the limit of such entries in a minute, over all kinds. Each kind is recorded once a minute.
 const manyKinds = 1024
 
 func newSeldom() *seldom {
-	return &seldom{of: ratelimit.Keyed{PerMinute: 1}, all: ratelimit.New(manyKinds)}
+	return &seldom{of: limits.Keyed{PerMinute: 1}, all: limits.NewRate(manyKinds)}
 }
 
 // due reports whether an entry of a kind is to be recorded, and how many entries were skipped before it.

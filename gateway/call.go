@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/stet-dev/stet/approval"
 	"github.com/stet-dev/stet/gateway/wire"
+	"github.com/stet-dev/stet/internal/limits"
 	"github.com/stet-dev/stet/tool"
 )
 
@@ -81,6 +83,9 @@ type call struct {
 func (h *Hub) newCall(f wire.ToolCall, who Identity, session, id, workspace string) *call {
 	f.Session = who.sessionOf(session)
 	f.CallID = f.Session + "/" + id
+	if len(f.CallID) > limits.Name {
+		f.CallID = fmt.Sprintf("%s/%x", f.Session, sha256.Sum256([]byte(id)))
+	}
 	f.Absolute = false  // FILE-7
 	f.TakesParts = true // forwarded to the client, or joined here
 	return &call{h: h, f: f, to: workspace, who: who, account: who.ID}

@@ -2,10 +2,11 @@ package gateway
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/stet-dev/stet/gateway/wire"
-	"github.com/stet-dev/stet/internal/budget"
+	"github.com/stet-dev/stet/internal/limits"
 	"github.com/stet-dev/stet/tool"
 )
 
@@ -25,8 +26,8 @@ const (
 const noRoom = "The gateway holds too many bytes for other calls. Try again in 5.0 s."
 
 // budgets returns the budgets for the call's answer.
-func (c *call) budgets() []*budget.Budget {
-	return []*budget.Budget{c.h.workspaces.Of(c.to), c.h.tokens.Of(c.who.ID), c.h.config.Memory}
+func (c *call) budgets() []*limits.Budget {
+	return []*limits.Budget{c.h.workspaces.Of(c.to), c.h.tokens.Of(c.who.ID), c.h.config.Memory}
 }
 
 // takeRequestRoom takes the bytes of a call in one frame, and of the parts that arrive before it is sent. It waits a limited time,
@@ -36,17 +37,31 @@ func (c *call) takeRequestRoom() bool {
 	if c.f.PartsFollow {
 		size += wire.PartsAhead * wire.PartBytes
 	}
-	if size <= smallAnswer {
+	if size <= smallAnswer || c.requestRoom != nil {
 		return true
 	}
 	ctx, cancel := context.WithTimeout(c.h.base, patience)
 	defer cancel()
-	release, err := budget.Acquire(ctx, int64(size), c.h.tokens.Of(c.who.ID), c.h.config.Memory)
+	release, err := limits.Acquire(ctx, int64(size), c.h.tokens.Of(c.who.ID), c.h.config.Memory)
 	if err != nil {
 		return false
 	}
 	c.requestRoom = release
 	return true
+}
+
+// frameRoom returns a function that takes room for roomStep bytes of a token's frame that is read. While the frame is read, they are
+// held three times.
+func (h *Hub) frameRoom(who Identity) func() (func(), error) {
+	return func() (func(), error) {
+		ctx, cancel := context.WithTimeout(h.base, patience)
+		defer cancel()
+		release, err := limits.Acquire(ctx, roomStep, h.tokens.Of(who.ID), h.config.Memory)
+		if err != nil {
+			return nil, errors.New(noRoom)
+		}
+		return release, nil
+	}
 }
 
 // takeContentRoom takes the bytes for content whose first part has arrived, and then tells the host to continue. It waits until
@@ -57,7 +72,7 @@ func (c *call) takeContentRoom() {
 		size += 2 * int64(c.h.config.Limits.Whole) // the content as received and as sent
 	}
 	ctx, cancel := context.WithTimeout(c.ended, answerPatience)
-	release, err := budget.Acquire(ctx, size, c.budgets()...)
+	release, err := limits.Acquire(ctx, size, c.budgets()...)
 	cancel()
 	if err != nil {
 		c.end(&reason{tool.RateLimited, noRoom})
@@ -86,7 +101,7 @@ func (c *call) putTogether(r *wire.ToolResult) *reason {
 	if !ok {
 		return &reason{internalError, "The host's content in parts is incomplete, or is not text."}
 	}
-	if exact, err := budget.TryAcquire(int64(len(object)), c.budgets()...); err == nil {
+	if exact, err := limits.TryAcquire(int64(len(object)), c.budgets()...); err == nil {
 		c.mu.Lock()
 		before := c.answerRoom
 		c.answerRoom = []func(){exact}
@@ -104,7 +119,7 @@ func (c *call) takeAnswer(r *wire.ToolResult) *reason {
 	if len(r.Result) <= smallAnswer {
 		return nil
 	}
-	release, err := budget.TryAcquire(int64(len(r.Result)), c.budgets()...)
+	release, err := limits.TryAcquire(int64(len(r.Result)), c.budgets()...)
 	switch {
 	case err == nil:
 		c.mu.Lock()

@@ -248,9 +248,9 @@ func TestRate(t *testing.T) {
 		}
 		done("a")
 		done("a")
-		begin(ctx, h.Caller("w"), tool.Call{Session: "a", Name: "read_file"}).wait(t, tool.RateLimited, "Try again in 30.0 s.")
+		begin(ctx, h.Caller("w"), tool.Call{Session: "a", Name: "read_file"}).wait(t, tool.RateLimited, "Try again in 60.0 s.")
 		done("b")
-		time.Sleep(30 * time.Second)
+		time.Sleep(time.Minute)
 		done("a")
 	})
 }

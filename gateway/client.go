@@ -14,7 +14,7 @@ import (
 	"github.com/coder/websocket"
 
 	"github.com/stet-dev/stet/gateway/wire"
-	"github.com/stet-dev/stet/internal/repeats"
+	"github.com/stet-dev/stet/internal/limits"
 	"github.com/stet-dev/stet/tool"
 )
 
@@ -107,7 +107,7 @@ func (s *dialer) keep(ctx context.Context) error {
 	s.absence.Stop()
 	defer s.absence.Stop()
 	pause := shortestPause
-	var trouble repeats.Filter
+	var trouble limits.Repeats
 	for {
 		connected, err := s.connect(ctx)
 		if ctx.Err() != nil {
@@ -145,7 +145,7 @@ func (s *dialer) keep(ctx context.Context) error {
 func isFinal(err error) bool {
 	e := saidAtEnd(err)
 	var untrusted *tls.CertificateVerificationError
-	return errors.Is(err, errRefused) || errors.As(err, &untrusted) || (e != nil || errors.As(err, &e)) && e.Code != string(tool.HostUnavailable)
+	return errors.Is(err, errRefused) || errors.As(err, &untrusted) || (e != nil || errors.As(err, &e)) && e.Code != string(tool.HostUnavailable) && e.Code != string(tool.RateLimited)
 }
 
 // saidAtEnd returns the gateway's reason when it closed a connection for good; nil if err is not such a close.

@@ -13,12 +13,15 @@ import (
 	"github.com/coder/websocket"
 
 	"github.com/stet-dev/stet/gateway/wire"
+	"github.com/stet-dev/stet/internal/slowbody"
 )
 
 // connection carries whole frames between a client and a hub. One goroutine reads and one writes at a time. The other methods may
 // be called concurrently.
 type connection interface {
-	read() ([]byte, error) // the caller owns the bytes
+	read() ([]byte, error)       // the caller owns the bytes
+	limit(bytes int)             // of a frame that is read
+	frameRoom() (release func()) // the room of the frame that was read last, to give back; nil: none
 	write(wire.Encoded) error
 	ping(ctx context.Context) error // waits for the answer of the other end
 	close(code websocket.StatusCode, reason string)
@@ -30,6 +33,9 @@ type socket struct {
 	ws      *websocket.Conn
 	conn    net.Conn // below ws; nil at a client
 	buffers *buffers
+	// room takes memory for more bytes of a frame that is read; the error ends the connection. nil: there is always room.
+	room func() (release func(), err error)
+	held func() // gives back the room of the frame that was read last
 }
 
 // buffers is a pool of buffers for reading frames. Its zero value is ready to use.
@@ -76,11 +82,20 @@ func (s *socket) readMessage() ([]byte, error) {
 	}
 	buf := s.buffers.get()
 	defer s.buffers.put(buf)
+	frame := &roomReader{Reader: r, of: s, left: smallAnswer}
+	if s.room != nil {
+		r = frame
+	}
 	if _, err := buf.ReadFrom(r); err != nil {
+		frame.free()
 		return nil, err
 	}
 	if !utf8.Valid(buf.Bytes()) {
+		frame.free()
 		return nil, errUTF8
+	}
+	if s.held = nil; len(frame.held) > 0 {
+		s.held = sync.OnceFunc(frame.free)
 	}
 	return bytes.Clone(buf.Bytes()), nil
 }
@@ -104,6 +119,43 @@ func (s *socket) refuse(err error) {
 	}
 	_ = s.conn.SetReadDeadline(time.Now().Add(lastReads)) // if this fails, the connection is lost
 	s.close(status, err.Error())
+}
+
+func (s *socket) frameRoom() (release func()) { return s.held }
+
+func (s *socket) limit(bytes int) { s.ws.SetReadLimit(int64(bytes)) }
+
+// roomReader reads a frame. It takes room for its bytes before it reads them, except for a small frame. A frame that stands still ends
+// the connection.
+type roomReader struct {
+	io.Reader
+	of   *socket
+	left int // bytes that may be read
+	held []func()
+}
+
+const roomStep = 1 << 20
+
+func (r *roomReader) Read(p []byte) (int, error) {
+	if r.left == 0 {
+		release, err := r.of.room()
+		if err != nil {
+			r.of.close(websocket.StatusTryAgainLater, err.Error())
+			return 0, err
+		}
+		r.left, r.held = roomStep, append(r.held, release)
+	}
+	late := time.AfterFunc(slowbody.Usual, r.of.abort)
+	defer late.Stop()
+	n, err := r.Reader.Read(p[:min(len(p), r.left)])
+	r.left -= n
+	return n, err
+}
+
+func (r *roomReader) free() {
+	for _, release := range r.held {
+		release()
+	}
 }
 
 // maxJoined is the size in bytes up to which a frame is copied into one buffer before it is written. A larger frame is written

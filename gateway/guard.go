@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/stet-dev/stet/gateway/wire"
+	"github.com/stet-dev/stet/internal/limits"
 	"github.com/stet-dev/stet/internal/sameorigin"
 )
 
@@ -24,6 +25,10 @@ func Guard(next http.Handler, allowed []string, refused func(r *http.Request, wh
 				refused(r, why)
 			}
 			fail(w, http.StatusForbidden, wire.Forbidden, why)
+			return
+		}
+		if why := limits.URL(r.URL); why != "" {
+			fail(w, http.StatusBadRequest, wire.Malformed, why)
 			return
 		}
 		w.Header().Set("Cache-Control", "no-store")

@@ -6,7 +6,7 @@ import (
 	"sync"
 
 	"github.com/stet-dev/stet/gateway/wire"
-	"github.com/stet-dev/stet/internal/budget"
+	"github.com/stet-dev/stet/internal/limits"
 	"github.com/stet-dev/stet/tool"
 )
 
@@ -27,9 +27,9 @@ type Host struct {
 	Unreached func(error)          // called when the gateway cannot be reached, not for each attempt; may be nil
 	Log       *slog.Logger         // nil: no logging
 	// Memory bounds the bytes that calls hold. Other parts of this process may share it. nil: a budget of 96 MB of its own.
-	Memory *budget.Budget
+	Memory *limits.Budget
 
-	sessions *budget.Family // taken from Memory, for each client session
+	sessions *limits.Family // taken from Memory, for each client session
 
 	gateway *dialer
 	base    context.Context
@@ -59,9 +59,9 @@ func (h *Host) run(ctx context.Context, dial func(context.Context) (connection, 
 		h.Client = "stet"
 	}
 	if h.Memory == nil {
-		h.Memory = budget.New(budget.Process, hostMemory)
+		h.Memory = limits.NewBudget(limits.Process, hostMemory)
 	}
-	h.sessions = budget.NewFamily(budget.Token, max(h.Memory.Limit()*2/3, 1))
+	h.sessions = limits.NewFamily(limits.Token, max(h.Memory.Limit()*2/3, 1))
 	base, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	h.base, h.running, h.asked = base, map[string]*task{}, map[string]chan *wire.Approval{}
 	h.clients = map[string]bool{}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/stet-dev/stet/gateway/wire"
 	"github.com/stet-dev/stet/internal/slowbody"
+	"github.com/stet-dev/stet/tool"
 )
 
 // Handler serves the gateway at /v1/: WebSockets at /v1/connect, and calls over
@@ -37,7 +38,7 @@ func (h *Hub) socket(w http.ResponseWriter, r *http.Request) {
 	}
 	release, over := h.config.Quotas.Begin(w, r, who)
 	if over != nil {
-		h.recordRefusal(who, &wire.Hello{Client: r.UserAgent()}, &wire.Error{Code: string(over.Code()), Message: over.Error()})
+		h.recordRefusal(who, &wire.Hello{Client: agentOf(r)}, &wire.Error{Code: string(over.Code()), Message: over.Error()})
 		fail(w, over.Status(), string(over.Code()), over.Error())
 		return
 	}
@@ -47,14 +48,20 @@ func (h *Hub) socket(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer h.leaveConnection()
+	room, err := h.hold(r.Context(), who, connectionBytes, 0)
+	if err != nil {
+		w.Header().Set("Retry-After", retryAfter)
+		fail(w, http.StatusTooManyRequests, string(tool.RateLimited), err.Error())
+		return
+	}
+	defer room()
 	taken := &hijacked{ResponseWriter: w}
 	ws, err := websocket.Accept(taken, r, &websocket.AcceptOptions{Subprotocols: []string{subprotocol}})
 	if err != nil {
 		h.log.Info("no WebSocket", "err", err, "remote", r.RemoteAddr)
 		return // Accept has already answered
 	}
-	ws.SetReadLimit(int64(h.config.Limits.Frame))
-	_ = h.serve(h.base, &socket{ws: ws, conn: taken.conn, buffers: &h.buffers}, who) // serve logs the error
+	_ = h.serve(h.base, &socket{ws: ws, conn: taken.conn, buffers: &h.buffers, room: h.frameRoom(who)}, who) // serve logs the error
 	_ = ws.CloseNow()
 }
 

@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"log/slog"
 	"maps"
 	"slices"
@@ -15,8 +16,7 @@ import (
 
 	"github.com/stet-dev/stet/approval"
 	"github.com/stet-dev/stet/gateway/wire"
-	"github.com/stet-dev/stet/internal/budget"
-	"github.com/stet-dev/stet/internal/ratelimit"
+	"github.com/stet-dev/stet/internal/limits"
 	"github.com/stet-dev/stet/record"
 	"github.com/stet-dev/stet/tool"
 )
@@ -36,7 +36,9 @@ type Config struct {
 	Quotas *Quotas // counts the use of each token, here and in other servers; nil: only here
 	// Memory bounds the bytes of calls and answers that the hub holds. Other parts of this process may share it. nil: a budget of
 	// 96 MB of its own.
-	Memory *budget.Budget
+	Memory *limits.Budget
+	// Held bounds the bytes of each token's sessions and connections. Other parts of this process may share it. nil: its own.
+	Held *limits.Held
 	// Away is how long a session is kept without a connection, if it can be resumed; 0: 30 s, negative: not kept.
 	Away time.Duration
 
@@ -94,9 +96,8 @@ type Hub struct {
 	buffers buffers
 
 	// Bytes of calls and answers that are held.
-	tokens, workspaces *budget.Family
-	// Calls in a minute, by session and by token. (FILE-10)
-	sessionRate, tokenRate ratelimit.Keyed
+	tokens, workspaces *limits.Family
+	rates              limits.Rates // of calls (FILE-10)
 
 	seldom *seldom  // limits frequent entries of the audit trail
 	stops  []func() // end the subscriptions on the bus
@@ -133,7 +134,10 @@ func New(c Config) (*Hub, error) {
 		c.Away = 30 * time.Second
 	}
 	if c.Memory == nil {
-		c.Memory = budget.New(budget.Process, 96<<20)
+		c.Memory = limits.NewBudget(limits.Process, 96<<20)
+	}
+	if c.Held == nil {
+		c.Held = limits.NewHeld(0)
 	}
 	if c.Quotas == nil {
 		c.Quotas = new(Quotas)
@@ -154,11 +158,10 @@ func New(c Config) (*Hub, error) {
 		known: map[string]presentHost{}, left: map[string]presentHost{}, peers: map[string]time.Time{}, copies: map[string]context.CancelCauseFunc{},
 		newPeer: make(chan string, 64), early: make(chan struct{}, 1), born: time.Now(), hosts: map[string]*hostPeer{}, stays: map[string]time.Time{},
 		sessions: map[*hubSession]bool{}, secrets: map[string]*hubSession{}, expiries: map[issue]time.Time{},
-		tokens:      budget.NewFamily(budget.Token, tokenBytes),
-		workspaces:  budget.NewFamily(budget.Workspace, workspaceBytes),
-		seldom:      newSeldom(),
-		sessionRate: ratelimit.Keyed{PerMinute: c.Limits.Rate},
-		tokenRate:   ratelimit.Keyed{PerMinute: c.Limits.Rate * approval.TokenSessions},
+		tokens:     limits.NewFamily(limits.Token, tokenBytes),
+		workspaces: limits.NewFamily(limits.Workspace, workspaceBytes),
+		seldom:     newSeldom(),
+		rates:      limits.Rates{PerMinute: c.Limits.Rate},
 	}
 	h.base, h.stop = context.WithCancel(context.Background())
 	stop, err := h.bus.Own(h.address, h.result, nil)
@@ -269,14 +272,9 @@ func (h *Hub) enter(c *call) (code tool.Code, message string) {
 	}
 	c.f.RequiresConfirmation = !c.spec.ReadOnly // (FILE-3)
 	c.f.ApprovalTimeoutSeconds = min(c.f.ApprovalTimeoutSeconds, int(longest/time.Second))
-	now := time.Now()
-	wait, before := h.sessionRate.Take(c.f.Session, now)
-	if wait == 0 && c.account != "" {
-		wait, before = h.tokenRate.Take(c.account, now)
-	}
-	if wait > 0 {
+	if wait, before := h.rates.Take(c.f.Session, c.account, time.Now()); wait > 0 {
 		c.unsaid = before > 0
-		return tool.RateLimited, fmt.Sprintf("Too many calls in a minute. Try again in %.1f s.", wait.Seconds())
+		return tool.RateLimited, limits.TooMany(wait)
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -410,28 +408,32 @@ func (h *Hub) leaveConnection() {
 	h.serving.Done()
 }
 
-// recent remembers the most recently added keys.
+// recent remembers the most recently added keys, by hashes that a peer cannot foresee: keys may be long.
 type recent struct {
-	keys map[string]bool
-	ring []string
+	most int // number of keys; 0: remembered
+	seed maphash.Seed
+	keys map[uint64]bool
+	ring []uint64
 	next int
 }
 
-// remembered is the number of keys in a recent.
+// remembered is the usual number of keys in a recent.
 const remembered = 1 << 16
 
 func (r *recent) add(key string) {
+	most := cmp.Or(r.most, remembered)
 	if r.keys == nil {
-		r.keys = map[string]bool{}
+		r.keys, r.seed = map[uint64]bool{}, maphash.MakeSeed()
 	}
-	if len(r.ring) < remembered {
-		r.ring = append(r.ring, key)
+	hash := maphash.String(r.seed, key)
+	if len(r.ring) < most {
+		r.ring = append(r.ring, hash)
 	} else {
 		delete(r.keys, r.ring[r.next])
-		r.ring[r.next] = key
-		r.next = (r.next + 1) % remembered
+		r.ring[r.next] = hash
+		r.next = (r.next + 1) % most
 	}
-	r.keys[key] = true
+	r.keys[hash] = true
 }
 
-func (r *recent) has(key string) bool { return r.keys[key] }
+func (r *recent) has(key string) bool { return r.keys != nil && r.keys[maphash.String(r.seed, key)] }

@@ -11,6 +11,7 @@ import (
 	"github.com/coder/websocket"
 
 	"github.com/stet-dev/stet/gateway/wire"
+	"github.com/stet-dev/stet/tool"
 )
 
 // hubSession is the hub's end of the session of an agent, a host or a person.
@@ -21,6 +22,7 @@ type hubSession struct {
 	hello *wire.Hello
 	id    string // the session's name, for people
 	peer  peer
+	room  func() // gives back the bytes that the session holds
 
 	serving chan struct{} // capacity 1; full while a connection is served
 
@@ -62,7 +64,7 @@ func (s *hubSession) complain(message, call string) {
 func (h *Hub) serve(ctx context.Context, c connection, who Identity) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	hello, err := readHello(c)
+	hello, err := h.readHello(ctx, c, who)
 	if err == nil {
 		err = h.check(hello, who)
 	}
@@ -81,6 +83,48 @@ func (h *Hub) serve(ctx context.Context, c connection, who Identity) error {
 	h.recordCutOff(who, hello, err)
 	h.log.Info("disconnected", "role", hello.Role, "session", s.id, "why", err)
 	return err
+}
+
+// What a token holds besides its calls, in bytes: for a connection, for a session besides its hello, and for a hello that is read. A
+// hello of a host has its tools. These are limited by Config.Held.
+const (
+	connectionBytes = 40 << 10
+	sessionBytes    = 8 << 10
+	helloBytes      = 64 << 10
+	hostHelloBytes  = 1 << 20
+)
+
+// hold takes bytes that a token holds besides its calls. It waits for them up to the time wait. The error is for the client.
+func (h *Hub) hold(ctx context.Context, who Identity, bytes int, wait time.Duration) (release func(), err error) {
+	if who.ID == "" { // this process
+		return func() {}, nil
+	}
+	if release, err = h.config.Held.TryAcquire(who.ID, int64(bytes)); err != nil && wait > 0 {
+		ctx, cancel := context.WithTimeout(ctx, wait)
+		defer cancel()
+		release, err = h.config.Held.Acquire(ctx, who.ID, int64(bytes))
+	}
+	if err != nil {
+		return nil, &wire.Error{Code: string(tool.RateLimited), Message: "this token has as many sessions and connections as it may: end some of them, or try again in " + retryAfter + " s"}
+	}
+	return release, nil
+}
+
+// readHello reads the first frame of a connection. Until then the frame's limit is that of a hello.
+func (h *Hub) readHello(ctx context.Context, c connection, who Identity) (*wire.Hello, error) {
+	most := min(helloBytes, h.config.Limits.Frame)
+	if who.May(wire.Host) {
+		most = min(hostHelloBytes, h.config.Limits.Frame)
+	}
+	release, err := h.hold(ctx, who, most, patience)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	c.limit(most)
+	hello, err := readHello(c)
+	c.limit(h.config.Limits.Frame)
+	return hello, err
 }
 
 // turnAway ends a connection that got no session.
@@ -111,12 +155,16 @@ func (h *Hub) check(hello *wire.Hello, who Identity) error {
 		return &wire.Error{Code: wire.Malformed, Message: "hello: a host names its workspace, by letters, digits, dots, - and _"}
 	case hello.Session != "" && !isName(hello.Session):
 		return &wire.Error{Code: wire.Malformed, Message: "hello: a session is named by letters, digits, dots, - and _"}
+	case hello.Workspace != "" && !isName(hello.Workspace):
+		return &wire.Error{Code: wire.Malformed, Message: badWorkspace}
 	case hello.Workspace != "" && !who.reaches(hello.Workspace):
 		h.log.Warn("refused", "why", "workspace", "workspace", hello.Workspace, "token", who.ID)
 		return &wire.Error{Code: wire.Forbidden, Message: who.Refusal(hello.Role, hello.Workspace)}
 	}
 	return nil
 }
+
+const badWorkspace = "a workspace is named by letters, digits, dots, - and _, 64 at most"
 
 // isName reports whether s can name something: 1 to 64 letters, digits and "._-".
 func isName(s string) bool {
@@ -131,12 +179,12 @@ func isName(s string) bool {
 
 // greet resumes the session that a hello names, or begins one, and answers the hello. disconnect ends the connection.
 func (h *Hub) greet(ctx context.Context, c connection, disconnect func(), hello *wire.Hello, who Identity) (_ *hubSession, resumed bool, err error) {
-	limits := h.config.Limits
+	own := h.config.Limits
 	reply := &wire.Hello{
 		Version: wire.Version, Client: "stet " + h.config.Version, Capabilities: h.capabilities(),
 		Limits: &wire.Limits{
-			FrameBytes: limits.Frame, CallsInFlight: callsAtOnce, BytesInFlight: limits.Bytes,
-			CallsPerMinute: max(limits.Rate, 0), ContentBytes: limits.Content,
+			FrameBytes: own.Frame, CallsInFlight: callsAtOnce, BytesInFlight: own.Bytes,
+			CallsPerMinute: max(own.Rate, 0), ContentBytes: own.Content,
 		},
 	}
 	s := h.find(hello, who)
@@ -222,6 +270,13 @@ func (h *Hub) begin(c connection, disconnect func(), hello *wire.Hello, who Iden
 		session: newSession(h.log, nil), h: h, who: who, hello: hello, id: hello.Session,
 		conn: c, disconnect: disconnect, serving: make(chan struct{}, 1),
 	}
+	b, err := wire.Encode(hello)
+	if err != nil {
+		return nil, err
+	}
+	if s.room, err = h.hold(h.base, who, sessionBytes+b.Size(), 0); err != nil {
+		return nil, err
+	}
 	s.serving <- struct{}{}
 	if s.id == "" {
 		s.id = newID()
@@ -245,6 +300,7 @@ func (h *Hub) begin(c connection, disconnect func(), hello *wire.Hello, who Iden
 	h.mu.Lock()
 	if h.closed || h.draining {
 		h.mu.Unlock()
+		s.room()
 		return nil, &wire.Error{Code: "host_unavailable", Message: "the gateway is shutting down"}
 	}
 	h.sessions[s] = true
@@ -261,6 +317,7 @@ func (h *Hub) begin(c connection, disconnect func(), hello *wire.Hello, who Iden
 
 // forget removes the session from the hub.
 func (s *hubSession) forget() {
+	s.room()
 	s.h.mu.Lock()
 	defer s.h.mu.Unlock()
 	delete(s.h.sessions, s)

@@ -9,6 +9,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/stet-dev/stet/internal/limits"
 )
 
 var update = flag.Bool("update", false, "rewrite openapi.json")
@@ -99,13 +101,13 @@ func openAPIDoc(frames map[string]json.RawMessage) doc {
 			"/v1/sessions/{session}/tools/{tool}": doc{"post": doc{
 				"summary": "Make a call; the body is its arguments", "operationId": "call",
 				"parameters": []doc{
-					session, in("path", "tool", "The tool's name", doc{"type": "string"}),
+					session, in("path", "tool", "The tool's name", doc{"type": "string", "maxLength": limits.Name}),
 					in("query", "workspace", "Where the call goes; may be left out where there is one", name),
 					in("query", "call_id", "Its id, used once in the session; one is made if left out", name),
 					in("query", "timeout_seconds", "30 if left out, 86400 at most; a person's time does not count", whole),
 					in("query", "approval_timeout_seconds", "600 if left out, 86400 at most: how long a person may take", whole), wait,
 				},
-				"requestBody": doc{"content": doc{"application/json": doc{"schema": doc{"type": "object"}}}},
+				"requestBody": doc{"description": "The arguments of the call, up to 16 MB", "content": doc{"application/json": doc{"schema": doc{"type": "object"}}}},
 				"responses":   with(doc{"409": body("The call_id was used before", "error"), "413": body("The body is too large", "error"), "503": body("There is no room in memory: come again after Retry-After seconds", "error")}),
 			}},
 			"/v1/sessions/{session}/calls/{call}": doc{

@@ -14,7 +14,7 @@ import (
 
 	"github.com/stet-dev/stet/approval"
 	"github.com/stet-dev/stet/gateway/wire"
-	"github.com/stet-dev/stet/internal/budget"
+	"github.com/stet-dev/stet/internal/limits"
 	"github.com/stet-dev/stet/policy"
 	"github.com/stet-dev/stet/record"
 	"github.com/stet-dev/stet/tool"
@@ -244,7 +244,7 @@ func TestHostsPartsThatDoNotFit(t *testing.T) {
 				if !call.TakesParts { // the hub joins parts for callers that accept none
 					t.Errorf("%+v", call)
 				}
-				other, err := budget.TryAcquire(h.config.Memory.Limit(), h.config.Memory)
+				other, err := limits.TryAcquire(h.config.Memory.Limit(), h.config.Memory)
 				if err != nil {
 					t.Fatal(err)
 				}

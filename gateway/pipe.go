@@ -52,6 +52,11 @@ func (e *pipeEnd) write(frame wire.Encoded) error {
 	}
 }
 
+// limit and frameRoom do nothing: both ends are this program.
+func (e *pipeEnd) limit(int) {}
+
+func (e *pipeEnd) frameRoom() func() { return nil }
+
 // ping returns at once: both ends are in this process.
 func (e *pipeEnd) ping(context.Context) error { return nil }
 

@@ -12,7 +12,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/stet-dev/stet/internal/ratelimit"
+	"github.com/stet-dev/stet/internal/limits"
 	"github.com/stet-dev/stet/tool"
 )
 
@@ -41,7 +41,7 @@ type Quotas struct {
 // usage is the current use of a token.
 type usage struct {
 	perMinute int
-	rate      *ratelimit.Limiter
+	rate      *limits.Rate
 	bytes     int64 // not answered yet
 }
 
@@ -102,7 +102,7 @@ func (q *Quotas) Take(who Identity, bytes int64) (release func(), err error) {
 		q.of[who.ID] = u
 	}
 	if u.perMinute != limit.PerMinute {
-		u.perMinute, u.rate = limit.PerMinute, ratelimit.New(limit.PerMinute)
+		u.perMinute, u.rate = limit.PerMinute, limits.NewRate(limit.PerMinute)
 	}
 	if limit.Bytes > 0 && bytes > limit.Bytes {
 		return nil, &OverQuota{why: fmt.Sprintf("the request has %d bytes, and this token's quota is %d bytes at once", bytes, limit.Bytes)}

@@ -8,7 +8,7 @@ import (
 	"unsafe"
 
 	"github.com/stet-dev/stet/gateway/wire"
-	"github.com/stet-dev/stet/internal/budget"
+	"github.com/stet-dev/stet/internal/limits"
 	"github.com/stet-dev/stet/tool"
 )
 
@@ -62,7 +62,7 @@ func (r *Remote) Call(ctx context.Context, c tool.Call) (tool.Result, error) {
 			}
 		},
 		done: func(f *wire.ToolResult, release func()) {
-			budget.Keep(ctx, release)
+			limits.Keep(ctx, release)
 			done <- f
 		},
 	}

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/stet-dev/stet/gateway/wire"
-	"github.com/stet-dev/stet/internal/budget"
+	"github.com/stet-dev/stet/internal/limits"
 	"github.com/stet-dev/stet/internal/slowbody"
 	"github.com/stet-dev/stet/tool"
 )
@@ -64,7 +64,11 @@ func (r *rest) counted(serve func(_ http.ResponseWriter, _ *http.Request, _ Iden
 		case !who.May(wire.Agent):
 			r.refuse(w, req, who, http.StatusForbidden, wire.Forbidden, who.Refusal(wire.Agent, ""))
 		case req.PathValue("session") != "" && !isName(req.PathValue("session")):
-			fail(w, http.StatusBadRequest, wire.Malformed, "a session is named by letters, digits, dots, - and _")
+			fail(w, http.StatusBadRequest, wire.Malformed, "a session is named by letters, digits, dots, - and _, 64 at most")
+		case req.PathValue("call") != "" && !isName(req.PathValue("call")):
+			fail(w, http.StatusBadRequest, wire.Malformed, "a call is named by letters, digits, dots, - and _, 64 at most")
+		case len(req.PathValue("tool")) > limits.Name:
+			fail(w, http.StatusBadRequest, wire.Malformed, fmt.Sprintf("the name of a tool has %d bytes at most", limits.Name))
 		default:
 			release, over := r.h.config.Quotas.Begin(w, req, who)
 			if over != nil {
@@ -78,7 +82,7 @@ func (r *rest) counted(serve func(_ http.ResponseWriter, _ *http.Request, _ Iden
 
 // refuse refuses a request that has a valid token.
 func (r *rest) refuse(w http.ResponseWriter, req *http.Request, who Identity, status int, code, message string) {
-	r.h.recordRefusal(who, &wire.Hello{Client: req.UserAgent()}, &wire.Error{Code: code, Message: message})
+	r.h.recordRefusal(who, &wire.Hello{Client: agentOf(req)}, &wire.Error{Code: code, Message: message})
 	fail(w, status, code, message)
 }
 
@@ -133,6 +137,10 @@ func (r *rest) begin(w http.ResponseWriter, req *http.Request, who Identity, cou
 		return
 	}
 	named := req.URL.Query().Get("workspace")
+	if named != "" && !isName(named) {
+		fail(w, http.StatusBadRequest, wire.Malformed, badWorkspace)
+		return
+	}
 	if why := who.Refusal(wire.Agent, named); why != "" {
 		r.refuse(w, req, who, http.StatusForbidden, wire.Forbidden, why)
 		return
@@ -189,11 +197,11 @@ func (r *rest) takeBodyRoom(w http.ResponseWriter, req *http.Request, who Identi
 	}
 	ctx, cancel := context.WithTimeout(req.Context(), patience)
 	defer cancel()
-	release, err := budget.Acquire(ctx, size, r.h.tokens.Of(who.ID), r.h.config.Memory)
+	release, err := limits.Acquire(ctx, size, r.h.tokens.Of(who.ID), r.h.config.Memory)
 	switch {
 	case err == nil:
 		return release, true
-	case errors.Is(err, budget.ErrTooLarge):
+	case errors.Is(err, limits.ErrTooLarge):
 		r.refuse(w, req, who, http.StatusRequestEntityTooLarge, string(tool.FileTooLarge), "the body is larger than the gateway can hold")
 	case req.Context().Err() == nil:
 		w.Header().Set("Retry-After", retryAfter)
@@ -202,10 +210,13 @@ func (r *rest) takeBodyRoom(w http.ResponseWriter, req *http.Request, who Identi
 	return nil, false
 }
 
+// agentOf returns what a request's client calls itself.
+func agentOf(req *http.Request) string { return limits.Clip(req.UserAgent(), limits.Name) }
+
 // callIn returns the call of a request and the call's id. why says what is wrong with the request.
 func callIn(req *http.Request, body []byte) (f wire.ToolCall, id, why string) {
 	query := req.URL.Query()
-	f = wire.ToolCall{ToolName: req.PathValue("tool"), Arguments: body, Client: req.UserAgent()}
+	f = wire.ToolCall{ToolName: req.PathValue("tool"), Arguments: body, Client: agentOf(req)}
 	if len(body) == 0 {
 		f.Arguments = json.RawMessage("{}")
 	} else if !json.Valid(body) || !bytes.HasPrefix(bytes.TrimSpace(body), []byte("{")) {

@@ -14,7 +14,7 @@ import (
 
 	"github.com/stet-dev/stet/approval"
 	"github.com/stet-dev/stet/gateway/wire"
-	"github.com/stet-dev/stet/internal/budget"
+	"github.com/stet-dev/stet/internal/limits"
 	"github.com/stet-dev/stet/policy"
 	"github.com/stet-dev/stet/record"
 	"github.com/stet-dev/stet/tool"
@@ -216,9 +216,9 @@ func (narrow) Holds(Identity) bool { return true }
 // A request without room in memory is told when to retry.
 func TestNoRoomForBody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		memory := budget.New(budget.Process, 1<<20)
+		memory := limits.NewBudget(limits.Process, 1<<20)
 		hub, _ := newHub(t, Config{Memory: memory})
-		other, err := budget.TryAcquire(memory.Limit(), memory)
+		other, err := limits.TryAcquire(memory.Limit(), memory)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -236,7 +236,7 @@ func TestNoRoomForBody(t *testing.T) {
 		if w := post(); w.Code != 200 {
 			t.Error(w.Code, w.Body)
 		}
-		if _, err := budget.TryAcquire(memory.Limit(), memory); err != nil {
+		if _, err := limits.TryAcquire(memory.Limit(), memory); err != nil {
 			t.Error("room is not given back:", err)
 		}
 	})

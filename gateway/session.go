@@ -30,7 +30,8 @@ type session struct {
 	// beats says to send a frame as often as pings are sent, because a page in a browser does not see pings.
 	beats bool
 
-	handle func(wire.Frame) // called for one frame at a time; while it waits, no frame is read
+	handle    func(wire.Frame) // called for one frame at a time; while it waits, no frame is read
+	frameRoom func()           // gives back the memory of the frame that is handled; nil: none is taken; handle may take it over, and set nil
 	// admit waits until a frame can be handled. It returns false if the connection's ctx ended first. Then the frame counts as not
 	// received, and the other end sends it again after a resume. nil: a frame can always be handled.
 	admit func(ctx context.Context, _ wire.Frame) bool
@@ -112,19 +113,25 @@ func (s *session) read(ctx context.Context, c connection) error {
 		if err != nil {
 			return err
 		}
+		s.frameRoom = c.frameRoom()
 		f, err := wire.Decode(b)
 		if ack, ok := f.(*wire.Ack); ok {
+			s.freeFrame()
 			if err := s.queue.acknowledged(ack.Received); err != nil {
 				return err
 			}
 			continue
 		}
 		if err == nil && s.admit != nil && !s.admit(ctx, f) {
+			s.freeFrame()
 			return context.Cause(ctx)
 		}
 		s.queue.count(len(b))
 		if err == nil {
 			s.handle(f)
+		}
+		s.freeFrame()
+		if err == nil {
 			continue
 		}
 		var reply *wire.Error
@@ -138,6 +145,13 @@ func (s *session) read(ctx context.Context, c connection) error {
 			refuse(c, errMalformed)
 			return errMalformed
 		}
+	}
+}
+
+// freeFrame gives back the memory of a frame that was handled.
+func (s *session) freeFrame() {
+	if s.frameRoom != nil {
+		s.frameRoom()
 	}
 }
 
@@ -210,6 +224,9 @@ func readHello(c connection) (*wire.Hello, error) {
 	}
 	if err != nil {
 		return nil, err
+	}
+	if free := c.frameRoom(); free != nil {
+		defer free()
 	}
 	f, err := wire.Decode(b)
 	if err != nil {

@@ -2,7 +2,6 @@ package gateway
 
 import (
 	"bufio"
-	"bytes"
 	"encoding/binary"
 	"io"
 	"math/rand/v2"
@@ -33,7 +32,7 @@ func TestFramesOnTheWire(t *testing.T) {
 		}
 	}()
 	for _, n := range []int{0, 1, 7, 60, 120, 126, 130, 4000, 16_000, 16_400, 65_400, 65_536, 70_000, 300_001} {
-		text := []byte(`{"type":"cancel","call_id":"1","reason":"` + string(bytes.Repeat([]byte("x"), n)) + `"}`)
+		text := []byte(`{"type":"cancel","call_id":"1"` + strings.Repeat(" ", n) + `}`)
 		a := rand.IntN(len(text))
 		b := a + rand.IntN(len(text)-a)
 		if err := c.write(wire.Encoded{Head: text[:a], Body: text[a:b], Tail: text[b:]}); err != nil {

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/stet-dev/stet/gateway/wire"
-	"github.com/stet-dev/stet/internal/budget"
+	"github.com/stet-dev/stet/internal/limits"
 	"github.com/stet-dev/stet/tool"
 )
 
@@ -59,7 +59,7 @@ func (h *Host) begin(f *wire.ToolCall) {
 		if first != nil { // the result of the first call must be known first
 			<-first.ended
 		}
-		lease := budget.NewLease(h.sessions.Of(f.Session), h.Memory)
+		lease := limits.NewLease(h.sessions.Of(f.Session), h.Memory)
 		defer lease.Release()
 		res, err := do(lease.In(context.WithValue(ctx, taskKey{}, t)))
 		if err != nil && ctx.Err() == nil {

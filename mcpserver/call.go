@@ -13,8 +13,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/stet-dev/stet/internal/budget"
 	"github.com/stet-dev/stet/internal/invisible"
+	"github.com/stet-dev/stet/internal/limits"
 	"github.com/stet-dev/stet/tool"
 )
 
@@ -54,8 +54,7 @@ func (s *Server) begin(ctx context.Context, req *mcp.CallToolRequest) (*activeCa
 		Name:      req.Params.Name,
 		Arguments: argumentsOf(req),
 	}
-	s.watch(req, session)
-	lease := budget.NewLease(s.memory.Of(session), s.config.Memory)
+	lease := limits.NewLease(s.memory.Of(session), s.config.Memory)
 	context.AfterFunc(ctx, lease.Release) // when the answer is written
 	place := requestIn(ctx)
 	// The values of ctx are kept: the SDK uses them to find the stream for this call's notifications.

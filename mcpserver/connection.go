@@ -16,7 +16,7 @@ import (
 // connection is the SDK's transport over stdio, and its connection. It adds what the SDK's connection does not have:
 //
 //   - Requests begin in the order in which they were read. The SDK starts a goroutine for each.
-//   - A request begins only if the client reads its answers (limits). If too many requests wait, no more are read.
+//   - A request begins only if the client reads its answers (clientLimits). If too many requests wait, no more are read.
 //   - A request that the client has cancelled is not answered.
 //   - At the end of input, the session ends after all earlier requests are answered.
 type connection struct {

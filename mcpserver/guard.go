@@ -3,6 +3,7 @@ package mcpserver
 import (
 	"net/http"
 
+	"github.com/stet-dev/stet/internal/limits"
 	"github.com/stet-dev/stet/internal/sameorigin"
 )
 
@@ -14,6 +15,10 @@ func (s *Server) guard(next http.Handler) http.Handler {
 		if why := check.Refusal(r); why != "" {
 			s.log.Warn("refused", "why", why, "remote", r.RemoteAddr)
 			http.Error(w, why, http.StatusForbidden)
+			return
+		}
+		if why := limits.URL(r.URL); why != "" {
+			http.Error(w, why, http.StatusBadRequest)
 			return
 		}
 		if !s.gate.enter() {

@@ -47,10 +47,10 @@ func (s *Server) Handler() http.Handler {
 			requests.ServeHTTP(w, r)
 			return
 		}
-		sessions.ServeHTTP(w, r)
+		s.inSession(w, r, sessions)
 	})
 	mux := http.NewServeMux()
-	mux.Handle("/mcp", slowbody.Limit(s.guard(s.authorised(byRevision)), slowbody.Usual))
+	mux.Handle("/mcp", slowbody.Limit(s.guard(s.authorised(s.bounded(byRevision))), slowbody.Usual))
 	return mux
 }
 
@@ -80,10 +80,17 @@ func (s *Server) authorised(next http.Handler) http.Handler {
 		for _, allowed := range sums { // compares all tokens, so that the time reveals nothing
 			found |= subtle.ConstantTimeCompare(sum[:], allowed[:])
 		}
-		if allow := s.config.HTTP.Allow; found != 1 && (allow == nil || !allow(token)) {
-			return nil, auth.ErrInvalidToken
+		account := digest("token", token)
+		if found != 1 {
+			ok := false
+			if allow := s.config.HTTP.Allow; allow != nil {
+				account, ok = allow(token)
+			}
+			if !ok {
+				return nil, auth.ErrInvalidToken
+			}
 		}
-		return &auth.TokenInfo{UserID: tokenSession(token)}, nil
+		return &auth.TokenInfo{UserID: account}, nil
 	}
 	known := auth.RequireBearerToken(verify, &auth.RequireBearerTokenOptions{AllowMissingExpiration: true})(next)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -335,7 +335,7 @@ func TestDisconnect(t *testing.T) {
 	if err := <-ended; err == nil {
 		t.Error("it was answered")
 	}
-	for s.calls.find(tokenSession(tokenA), func(*activeCall) bool { return true }) != nil {
+	for s.calls.find("token-"+digest("token", tokenA), func(*activeCall) bool { return true }) != nil {
 		time.Sleep(time.Millisecond)
 	}
 }

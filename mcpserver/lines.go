@@ -1,6 +1,7 @@
 package mcpserver
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -66,18 +67,24 @@ func (r *lineReader) Close() error { return nil }
 
 var _ io.ReadCloser = (*lineReader)(nil)
 
-// refusal says why the SDK cannot handle a message; nil: it can. The SDK decodes a number as float64, so it would answer a large id
-// with a different id.
-func (r *lineReader) refusal(m rpclines.Message) *rpclines.Refusal {
-	why := ""
+// undecodable says why the SDK cannot handle a message; "": it can. The SDK decodes a number as float64, so it would answer a large
+// id with a different id.
+func undecodable(m rpclines.Message) string {
 	decoded, err := jsonrpc.DecodeMessage(m.Line)
 	if err != nil {
-		why = "this line is no JSON-RPC 2.0 request, notification or response"
-	} else if r, ok := decoded.(*jsonrpc.Request); ok {
+		return "this line is no JSON-RPC 2.0 request, notification or response"
+	}
+	if r, ok := decoded.(*jsonrpc.Request); ok {
 		if n, ok := r.ID.Raw().(int64); ok && strconv.FormatInt(n, 10) != string(m.ID) {
-			why = "an id that is a number has to be exact in 53 bits"
+			return "an id that is a number has to be exact in 53 bits"
 		}
 	}
+	return ""
+}
+
+// refusal says why a message is not passed on; nil: it is.
+func (r *lineReader) refusal(m rpclines.Message) *rpclines.Refusal {
+	why := cmp.Or(oversize(m.Line), undecodable(m))
 	if why == "" {
 		return nil
 	}

@@ -11,7 +11,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/stet-dev/stet/internal/budget"
+	"github.com/stet-dev/stet/internal/limits"
 	"github.com/stet-dev/stet/tool"
 )
 
@@ -45,7 +45,7 @@ type Config struct {
 
 	// Memory limits the bytes that calls hold. Other parts of the process may use the same budget. The calls of one client
 	// session may hold two thirds of it. nil: the Server has its own budget of 96 MiB.
-	Memory *budget.Budget
+	Memory *limits.Budget
 
 	Logger *slog.Logger // nil: no log
 }
@@ -55,14 +55,17 @@ type HTTP struct {
 	// Tokens are the bearer tokens that are accepted. Each has 16 characters or more. Without tokens no client is accepted,
 	// unless Allow is set.
 	Tokens []string
-	// Allow reports whether any other token is accepted; nil: none is. It is called at every request, also concurrently.
-	Allow func(token string) bool
+	// Allow reports whether any other token is accepted, and the name of its account; nil: none is. It is called at every request,
+	// also concurrently.
+	Allow func(token string) (account string, ok bool)
 	// AllowedHosts are additional names, with or without a port, that are accepted in the Host header. The loopback names are
 	// always accepted.
 	AllowedHosts []string
 	// Elsewhere says that sessions may also exist on other servers. Then a request of an unknown session is served on its own,
 	// like requests of revisions without sessions. Without Elsewhere the client has to start a new session.
 	Elsewhere bool
+	// Held limits the bytes of each token's sessions. Other parts of the process may share it. nil: the Server has its own.
+	Held *limits.Held
 }
 
 // defaultWait is less than the 60 s after which many clients give up on a call.
@@ -73,13 +76,13 @@ var ErrClosed = errors.New("mcp server is closed")
 
 // Server serves tools over MCP. Its methods may be called concurrently. Close ends it.
 type Server struct {
-	config  Config
-	log     *slog.Logger
-	limits  limits // of Serve
-	mcp     *mcp.Server
-	calls   callTable
-	memory  *budget.Family // of Config.Memory, for each client session
-	watched sync.Map       // names of the MCP sessions that watch waits for
+	config Config
+	log    *slog.Logger
+	limits clientLimits // of Serve
+	mcp    *mcp.Server
+	calls  callTable
+	memory *limits.Family // of Config.Memory, for each client session
+	open   openSessions   // over HTTP
 
 	base context.Context // done when the server closes
 	stop context.CancelFunc
@@ -100,7 +103,7 @@ func New(config Config) (*Server, error) {
 	s := &Server{config: config, log: config.Logger, limits: defaultLimits}
 	s.base, s.stop = context.WithCancel(context.Background())
 	s.calls.keep, s.calls.log = config.Keep, config.Logger
-	s.memory = budget.NewFamily(budget.Token, max(config.Memory.Limit()*2/3, 1))
+	s.memory = limits.NewFamily(limits.Token, max(config.Memory.Limit()*2/3, 1))
 	s.mcp = mcp.NewServer(&mcp.Implementation{Name: "stet", Version: config.Version}, &mcp.ServerOptions{
 		// The list of tools never changes. No log messages are sent to clients.
 		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}},
@@ -133,7 +136,10 @@ func (c *Config) fill() {
 		c.MaxMessage = 32 << 20
 	}
 	if c.Memory == nil {
-		c.Memory = budget.New(budget.Process, 96<<20)
+		c.Memory = limits.NewBudget(limits.Process, 96<<20)
+	}
+	if c.HTTP.Held == nil {
+		c.HTTP.Held = limits.NewHeld(0)
 	}
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)

@@ -14,7 +14,7 @@ func (s *Server) session(req *mcp.CallToolRequest) string {
 		return mcpSession(id)
 	}
 	if account := accountOf(req); account != "" {
-		return account
+		return "token-" + account
 	}
 	return s.config.Session
 }
@@ -29,30 +29,10 @@ func accountOf(req *mcp.CallToolRequest) string {
 
 func mcpSession(id string) string { return "mcp-" + digest("session", id) }
 
-func tokenSession(token string) string { return "token-" + digest("token", token) }
-
 // digest returns a short hash of a secret. The secret cannot be computed from it.
 func digest(of, secret string) string {
 	sum := sha256.Sum256([]byte("stet " + of + "\x00" + secret))
 	return hex.EncodeToString(sum[:6])
-}
-
-// watch waits for the end of an MCP session in the background, and then ends its calls. Over stdio Serve does this. Stateless
-// revisions have no sessions.
-func (s *Server) watch(req *mcp.CallToolRequest, name string) {
-	if req.Session.ID() == "" {
-		return
-	}
-	if _, watched := s.watched.LoadOrStore(name, true); watched || !s.gate.enter() {
-		return
-	}
-	go func() {
-		defer s.gate.leave()
-		_ = req.Session.Wait() // the reason of the end does not matter
-		s.watched.Delete(name)
-		s.calls.endSession(name)
-		s.end(name)
-	}()
 }
 
 func (s *Server) end(session string) {

@@ -79,6 +79,9 @@ func (s *Server) receive(next mcp.MethodHandler) mcp.MethodHandler {
 		case "prompts", "resources", "completion", "logging":
 			return nil, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: fmt.Sprintf("method not found: %q", method)}
 		}
+		if method == "initialize" {
+			s.initialized(ctx, req.GetSession())
+		}
 		result, err := next(ctx, method, req)
 		return place.setAside(result), err
 	}

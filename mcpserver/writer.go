@@ -9,14 +9,14 @@ import (
 	"time"
 )
 
-// limits limit what the server holds for a client. They are soft limits: the last request or answer may exceed them.
-type limits struct {
+// clientLimits limit what the server holds for a client. They are soft limits: the last request or answer may exceed them.
+type clientLimits struct {
 	unread  int // bytes that the client has not read; answers of running requests may exceed it
 	atWork  int // requests that have begun, and are neither answered nor waiting for a person
 	waiting int // bytes of requests that are read but have not begun
 }
 
-var defaultLimits = limits{unread: 32 << 20, atWork: 64, waiting: 32 << 20}
+var defaultLimits = clientLimits{unread: 32 << 20, atWork: 64, waiting: 32 << 20}
 
 // requestCost is added to the size of a waiting request, in bytes.
 const requestCost = 4 << 10
@@ -35,11 +35,11 @@ const pieceSize = 256 << 10
 var errUnread = errors.New("the client does not read its answers")
 
 // lineWriter writes complete lines to a client, in the order of the calls of put. put does not block. lineWriter also counts what
-// the server holds for the client: see limits.
+// the server holds for the client: see clientLimits.
 type lineWriter struct {
 	out    io.Writer
 	fail   func() // called once, after the first error
-	limits limits
+	limits clientLimits
 
 	mu       sync.Mutex
 	lines    [][]byte

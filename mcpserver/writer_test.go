@@ -16,7 +16,7 @@ import (
 )
 
 // smallLimits are small limits. A few answers with pieceSize bytes each reach them.
-var smallLimits = limits{unread: 8 * pieceSize, atWork: 16, waiting: 8 * pieceSize}
+var smallLimits = clientLimits{unread: 8 * pieceSize, atWork: 16, waiting: 8 * pieceSize}
 
 var aPiece = fixed(strings.Repeat("x", pieceSize-100))
 

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/stet-dev/stet/internal/budget"
+	"github.com/stet-dev/stet/internal/limits"
 )
 
 const (
@@ -23,13 +23,13 @@ const (
 
 // bodyBudget limits the bytes of the bodies that are held at once.
 type bodyBudget struct {
-	all     *budget.Budget
-	clients *budget.Family
+	all     *limits.Budget
+	clients *limits.Family
 }
 
 // newBodyBudget returns the budget. body is the largest size of one body in bytes.
 func newBodyBudget(body int64) bodyBudget {
-	return bodyBudget{budget.New(budget.Process, max(uploadsOfAll, 2*body)), budget.NewFamily(budget.Token, max(uploadsOfClient, body))}
+	return bodyBudget{limits.NewBudget(limits.Process, max(uploadsOfAll, 2*body)), limits.NewFamily(limits.Token, max(uploadsOfClient, body))}
 }
 
 var (
@@ -42,11 +42,11 @@ func (m *bodyBudget) take(client string, n int64) (release func(), err error) {
 	if m.all == nil {
 		return func() {}, nil
 	}
-	ofClient, err := budget.TryAcquire(n, m.clients.Of(client))
+	ofClient, err := limits.TryAcquire(n, m.clients.Of(client))
 	if err != nil {
 		return nil, errClientFull
 	}
-	ofAll, err := budget.TryAcquire(n, m.all)
+	ofAll, err := limits.TryAcquire(n, m.all)
 	if err != nil {
 		ofClient()
 		return nil, errAllFull

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stet-dev/stet/history"
 	"github.com/stet-dev/stet/internal/cachestate"
+	"github.com/stet-dev/stet/internal/limits"
 	"github.com/stet-dev/stet/internal/sentform"
 	"github.com/stet-dev/stet/internal/slowbody"
 	"github.com/stet-dev/stet/llm"
@@ -123,6 +124,7 @@ func (p *Proxy) account(x *exchange) {
 			Request: row.ID, Time: row.Time, Conversation: row.Conversation, CallID: t.CallID, Paths: t.Paths,
 			Reason: string(t.Reason), Before: t.Before, After: t.After, Observe: row.Observe,
 		})
+		limits.Cut(&trims[len(trims)-1])
 	}
 	turns := p.settle(x, wallClock())
 	p.metrics.account(row, trims)

@@ -18,7 +18,7 @@ import (
 	"github.com/stet-dev/stet/history"
 	"github.com/stet-dev/stet/internal/cachestate"
 	"github.com/stet-dev/stet/internal/continuation"
-	"github.com/stet-dev/stet/internal/repeats"
+	"github.com/stet-dev/stet/internal/limits"
 	"github.com/stet-dev/stet/internal/sentform"
 	"github.com/stet-dev/stet/prices"
 	"github.com/stet-dev/stet/record"
@@ -98,7 +98,7 @@ type Proxy struct {
 	budget        bodyBudget
 	gather        http.Handler
 	log           *slog.Logger
-	folding       repeats.Filter // limits the log lines about folds that cannot be stored
+	folding       limits.Repeats // limits the log lines about folds that cannot be stored
 	untouched     sync.Once      // logs once that requests to Bedrock pass untouched
 	ready         struct {       // what the store said last
 		sync.Mutex

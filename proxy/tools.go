@@ -3,6 +3,7 @@ package proxy
 import (
 	"strings"
 
+	"github.com/stet-dev/stet/internal/limits"
 	"github.com/stet-dev/stet/internal/prefix"
 	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/record"
@@ -25,8 +26,11 @@ func (c *counters) toolUseOf(model string, req *llm.Request) (u toolUse) {
 			size = counter.Count(t.Name) + counter.Count(t.Description) + counter.Count(string(t.Schema))
 		}
 		h.Text(t.Name)
+		if len(u.offered.Tools) == limits.List {
+			continue
+		}
 		h.Number(uint64(size))
-		u.offered.Tools = append(u.offered.Tools, record.OfferedTool{Name: t.Name, Tokens: size})
+		u.offered.Tools = append(u.offered.Tools, record.OfferedTool{Name: limits.Clip(t.Name, limits.Name), Tokens: size})
 	}
 	if len(req.Tools) > 0 {
 		u.offered.ID = max(h.Sum64(), 1)
@@ -37,7 +41,9 @@ func (c *counters) toolUseOf(model string, req *llm.Request) (u toolUse) {
 				if u.calls == nil {
 					u.calls = map[string]int{}
 				}
-				u.calls[p.Name]++
+				if name := limits.Clip(p.Name, limits.Name); len(u.calls) < limits.List || u.calls[name] > 0 {
+					u.calls[name]++
+				}
 			}
 		}
 	}

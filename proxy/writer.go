@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/stet-dev/stet/internal/repeats"
+	"github.com/stet-dev/stet/internal/limits"
 	"github.com/stet-dev/stet/record"
 )
 
@@ -39,7 +39,7 @@ type writer struct {
 	failure error // error of the last write
 	late    []lateWrite
 
-	failures repeats.Filter // limits the log lines about failed writes
+	failures limits.Repeats // limits the log lines about failed writes
 	lost     int            // requests not recorded since the last log line; used by the goroutine only
 	hangs    atomic.Bool    // a write that a request waits for takes too long
 
@@ -60,7 +60,7 @@ func newWriter(store record.Store, keep Keep, log *slog.Logger, m *metrics) *wri
 		return nil
 	}
 	w := &writer{
-		store: store, keep: keep, log: log, metrics: m, failures: repeats.Filter{First: tellAfter},
+		store: store, keep: keep, log: log, metrics: m, failures: limits.Repeats{First: tellAfter},
 		more: make(chan struct{}, 1), ending: make(chan struct{}), stopped: make(chan struct{}),
 	}
 	go w.run()

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/stet-dev/stet/internal/repeats"
+	"github.com/stet-dev/stet/internal/limits"
 )
 
 // Journal writes to a trail. Now writes an entry that must be in the trail before something happens. Later collects other
@@ -22,7 +22,7 @@ type Journal struct {
 	waiting  []Entry
 	writer   bool  // a goroutine will write the waiting entries
 	failed   error // the error of the newest attempt to write to the trail; nil: the trail can be written
-	failures repeats.Filter
+	failures limits.Repeats
 	now      chan struct{} // of capacity 1: tells the goroutine to write without more delay
 	closed   chan struct{}
 	done     bool
@@ -241,6 +241,7 @@ func (j *Journal) write(delay time.Duration) {
 }
 
 func stamp(e *Entry) {
+	limits.Cut(e)
 	if e.Time.IsZero() {
 		e.Time = time.Now()
 	}

@@ -133,7 +133,7 @@ type Trim struct {
 	Time         time.Time
 	Conversation string
 	CallID       string   // the tool call whose result or arguments were shortened
-	Paths        []string // the files whose content was left out; nil: none is known
+	Paths        []string `max:"4096"` // the files whose content was left out; nil: none is known
 	Reason       string   // a history.Reason
 	Before       int      // size of the text in bytes
 	After        int

@@ -37,20 +37,20 @@ type Entry struct {
 	Kind   Kind   `json:"kind"`
 	Intent uint64 `json:"intent,omitempty"` // for Outcome: the Seq of the intent; for Prune and Loss: the Seq of the last entry that is gone
 
-	Root    string `json:"root,omitempty"`    // the workspace, as an absolute path
-	Session string `json:"session,omitempty"` // the client session
-	Client  string `json:"client,omitempty"`  // the name that the caller gives itself
+	Root    string `json:"root,omitempty" max:"4096"`   // the workspace, as an absolute path
+	Session string `json:"session,omitempty"`           // the client session
+	Client  string `json:"client,omitempty" max:"4096"` // the name that the caller gives itself
 	CallID  string `json:"call_id,omitempty"`
 	Tool    string `json:"tool,omitempty"`
-	Path    string `json:"path,omitempty"`   // relative to the root; if the path could not be resolved, as the call gave it
-	Bytes   int64  `json:"bytes"`            // size of the written file, or of the result if nothing is written
-	Before  string `json:"before,omitempty"` // content hash before the write, or of what was read; "": there was no file
-	After   string `json:"after,omitempty"`  // content hash after a write
+	Path    string `json:"path,omitempty" max:"4096"` // relative to the root; if the path could not be resolved, as the call gave it
+	Bytes   int64  `json:"bytes"`                     // size of the written file, or of the result if nothing is written
+	Before  string `json:"before,omitempty"`          // content hash before the write, or of what was read; "": there was no file
+	After   string `json:"after,omitempty"`           // content hash after a write
 
-	Decision string   `json:"decision,omitempty"` // "allowed", "approved", "edited", "rejected", …
-	By       string   `json:"by,omitempty"`       // what or who decided: "policy default", "person desk"
-	Outcome  string   `json:"outcome,omitempty"`  // OK, Broke, or a code; "" with Intent
-	Flags    []string `json:"flags,omitempty"`
+	Decision string   `json:"decision,omitempty" max:"4096"` // "allowed", "approved", "edited", "rejected", …
+	By       string   `json:"by,omitempty" max:"4096"`       // what or who decided: "policy default", "person desk"
+	Outcome  string   `json:"outcome,omitempty"`             // OK, Broke, or a code; "" with Intent
+	Flags    []string `json:"flags,omitempty" max:"4096"`
 
 	// Request is a hash of the tool's name and the call's arguments. It is set if the call must not be done twice under its
 	// CallID: see tool.Call.Once.

@@ -8,10 +8,10 @@ import (
 	"sync"
 	"time"
 
-	"github.com/stet-dev/stet/internal/ratelimit"
+	"github.com/stet-dev/stet/internal/limits"
 )
 
-// Limits of recorded wrong tokens, at once and then in every minute: from one address, and from all addresses. Further wrong tokens
+// Limits of recorded wrong tokens in any minute: from one address, and from all addresses. Further wrong tokens
 // get status 429, and are neither logged nor recorded. A right token is accepted even after many wrong ones: tokens are too long to
 // be guessed.
 const (
@@ -22,13 +22,13 @@ const (
 // attempts limits the recorded wrong tokens. Its zero value is ready to use.
 type attempts struct {
 	once sync.Once
-	all  *ratelimit.Limiter
-	of   ratelimit.Keyed // by address
+	all  *limits.Rate
+	of   limits.Keyed // by address
 }
 
 // fail counts a wrong token from an address. wait is above 0 if there were too many from this address, or from all.
 func (a *attempts) fail(address string) (wait time.Duration) {
-	a.once.Do(func() { a.all, a.of.PerMinute = ratelimit.New(badOfAll), badOfOne })
+	a.once.Do(func() { a.all, a.of.PerMinute = limits.NewRate(badOfAll), badOfOne })
 	now := time.Now()
 	if wait, _ = a.of.Take(address, now); wait == 0 {
 		wait, _ = a.all.Take(now)

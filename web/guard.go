@@ -3,6 +3,7 @@ package web
 import (
 	"net/http"
 
+	"github.com/stet-dev/stet/internal/limits"
 	"github.com/stet-dev/stet/internal/sameorigin"
 )
 
@@ -27,6 +28,10 @@ func (h *Handler) guard(next http.Handler) http.Handler {
 		head.Set("Permissions-Policy", "camera=(), microphone=(), geolocation=()")
 		if why := check.Refusal(r); why != "" {
 			h.fail(w, r, problem{http.StatusForbidden, why})
+			return
+		}
+		if why := limits.URL(r.URL); why != "" {
+			h.fail(w, r, problem{http.StatusBadRequest, why})
 			return
 		}
 		next.ServeHTTP(w, r)

@@ -30,7 +30,7 @@ const proofHeader = "Stet-Proof"
 
 // Hello is the body of POST /api/hello, by which a page opens a channel.
 type Hello struct {
-	Login string `json:"login"`
+	Login string `json:"login" max:"4096"`
 	Nonce string `json:"nonce"`
 	MAC   string `json:"mac"`
 }

@@ -55,12 +55,12 @@ type Content struct {
 
 // Answer is the body of POST /api/questions/{id}/answer.
 type Answer struct {
-	Verdict string  `json:"verdict"`           // approve, session, pattern, edit, reject, cancel
-	Seal    string  `json:"seal"`              // of the shown question
-	Words   string  `json:"words,omitempty"`   // with reject
-	Pattern string  `json:"pattern,omitempty"` // with pattern
-	Content *string `json:"content,omitempty"` // with edit: the whole text
-	Keep    []int   `json:"keep,omitempty"`    // with edit, without content: the changes to make, counted from 0
+	Verdict string  `json:"verdict"`                      // approve, session, pattern, edit, reject, cancel
+	Seal    string  `json:"seal"`                         // of the shown question
+	Words   string  `json:"words,omitempty" max:"65536"`  // with reject
+	Pattern string  `json:"pattern,omitempty" max:"4096"` // with pattern
+	Content *string `json:"content,omitempty" max:"-"`    // with edit: the whole text
+	Keep    []int   `json:"keep,omitempty"`               // with edit, without content: the changes to make, counted from 0
 }
 
 // Closed says how a question ended.

@@ -23,7 +23,7 @@ func (h *rig) ask(t *testing.T, session, path, before, after string) (string, <-
 	q := approval.Question{
 		Asked: time.Now(), Session: session, Client: "agent", Tool: "write_file", Path: path, Write: true, Before: "h1", After: "h2",
 		Size: int64(len(after)), Diff: tool.ParseDiff(diff.Lines(before, after, diff.Options{}).Unified("a/"+path, "b/"+path)),
-		Content: []byte(after), Editable: true, Grantable: true, Why: "default", Seal: "seal of " + after,
+		Content: []byte(after), Editable: true, Grantable: true, Why: "default", Seal: "seal of " + after[:min(len(after), 20)],
 	}
 	answers := make(chan approval.Answer, 1)
 	ctx, cancel := context.WithCancel(context.Background())

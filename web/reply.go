@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"github.com/stet-dev/stet/approval"
+	"github.com/stet-dev/stet/internal/limits"
 	"github.com/stet-dev/stet/session"
 )
 
@@ -33,6 +34,9 @@ func posted[T any](serve func(r *http.Request, in T) (any, error)) endpoint {
 		var in T
 		if err := json.NewDecoder(r.Body).Decode(&in); err != nil {
 			return nil, invalid("the body is not what is wanted: %v", err)
+		}
+		if err := limits.Strings(&in); err != nil {
+			return nil, invalid("%v", err)
 		}
 		return serve(r, in)
 	}

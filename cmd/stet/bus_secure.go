@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/stet-dev/stet/internal/repeats"
+	"github.com/stet-dev/stet/internal/limits"
 )
 
 // busTLS has the certificate files with which connected servers, or NATS servers, authenticate each other.
@@ -90,7 +90,7 @@ func (s *busTLS) mutual() (*tls.Config, error) {
 // natsLog logs the messages of this process's NATS server.
 type natsLog struct {
 	log     *slog.Logger
-	trouble repeats.Filter
+	trouble limits.Repeats
 }
 
 func (l *natsLog) Errorf(format string, args ...any) { l.say(format, args) }

@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/stet-dev/stet/internal/budget"
+	"github.com/stet-dev/stet/internal/limits"
 )
 
 // memory is the memory of a server in megabytes. Its parts share it. The rest is for the program itself and for uncounted data.
@@ -38,8 +38,8 @@ func (m memory) keep() {
 }
 
 // part returns a budget of that many tenths.
-func (m memory) part(tenths int64) *budget.Budget {
-	return budget.New(budget.Process, int64(m)<<20*tenths/10)
+func (m memory) part(tenths int64) *limits.Budget {
+	return limits.NewBudget(limits.Process, int64(m)<<20*tenths/10)
 }
 
 // Shares of the memory, in tenths.
@@ -47,4 +47,5 @@ const (
 	callShare     = 3 // calls that run in this process
 	answerShare   = 3 // calls and answers that the gateway forwards
 	questionShare = 3 // open questions
+	heldShare     = 1 // sessions and connections
 )

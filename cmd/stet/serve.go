@@ -15,6 +15,7 @@ import (
 	"github.com/stet-dev/stet/gateway"
 	"github.com/stet-dev/stet/internal/config"
 	"github.com/stet-dev/stet/internal/demo"
+	"github.com/stet-dev/stet/internal/limits"
 	"github.com/stet-dev/stet/internal/localagent"
 	"github.com/stet-dev/stet/internal/process"
 	"github.com/stet-dev/stet/internal/proxyserver"
@@ -202,6 +203,7 @@ func (c *serveCommand) open(ctx context.Context, o *config.Config, root string, 
 	all := site.Config{
 		Settings: o, Proxy: forwarding, Tools: tools, Root: root, Name: c.name, NoWorkspace: c.none, Hosts: c.allowed, Proxies: c.proxies,
 		Calls: c.memory.part(callShare), Answers: c.memory.part(answerShare), QuestionBytes: c.memory.part(questionShare).Limit(),
+		Held:  limits.NewHeld(c.memory.part(heldShare).Limit()),
 		Quota: gateway.Quota{PerMinute: c.requests, Bytes: c.mb << 20},
 		Bus:   bus, Version: version(), Exports: map[string]web.Export{}, Compact: c.compacting,
 	}

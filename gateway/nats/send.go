@@ -12,6 +12,7 @@ import (
 
 	"github.com/stet-dev/stet/gateway"
 	"github.com/stet-dev/stet/gateway/wire"
+	"github.com/stet-dev/stet/internal/limits"
 )
 
 // Headers of messages.
@@ -185,7 +186,7 @@ func unsent(err error) error {
 // take handles a message for an address, and answers it. It is called for one message at a time.
 func (o *owned) take(in *nats.Msg) {
 	piece := in.Header.Get(pieceHeader)
-	if piece != "" && in.Reply == "" {
+	if piece != "" && in.Reply == "" && len(piece) <= limits.Name {
 		o.keep(piece, in.Data, time.Now())
 		return
 	}
@@ -302,6 +303,9 @@ func bodyOf(m gateway.Message) ([]byte, error) {
 }
 
 func messageOf(from string, body []byte) (gateway.Message, error) {
+	if len(from) > limits.Name {
+		return gateway.Message{}, fmt.Errorf("the sender's name has %d bytes, at most %d", len(from), limits.Name)
+	}
 	if len(body) == 0 {
 		return gateway.Message{From: from}, nil
 	}

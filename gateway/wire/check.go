@@ -29,11 +29,11 @@ func check(f Frame) error {
 			return fmt.Errorf("data is empty, and it is not the last part")
 		}
 	case *Approval:
-		return checkName("id", f.ID)
+		return notEmpty("id", f.ID)
 	case *Error, *Ack:
 		return nil
 	}
-	return checkName("call_id", CallOf(f))
+	return notEmpty("call_id", CallOf(f))
 }
 
 // CallOf returns the id of the call that a frame is about, or "".
@@ -64,13 +64,9 @@ func checkTools(tools []Tool) error {
 	return nil
 }
 
-// checkName validates a name.
-func checkName(key, name string) error {
-	switch {
-	case name == "":
+func notEmpty(key, name string) error {
+	if name == "" {
 		return fmt.Errorf("%s is empty", key)
-	case len(name) > maxName:
-		return fmt.Errorf("%s has %d bytes, at most %d", key, len(name), maxName)
 	}
 	return nil
 }

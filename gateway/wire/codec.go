@@ -11,6 +11,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/stet-dev/stet/internal/limits"
 	"github.com/stet-dev/stet/internal/rawjson"
 )
 
@@ -81,9 +82,6 @@ const (
 	Forbidden   = "permission_denied"
 )
 
-// maxName is the limit of a call id, a session and similar names, in bytes.
-const maxName = 128
-
 // maxKeys is the limit of a frame's keys. It is more than any type has.
 const maxKeys = 32
 
@@ -111,6 +109,9 @@ func Decode(body []byte) (Frame, error) {
 	}
 	f := s.empty()
 	if err := s.fill(f, slices.Delete(members, i, i+1)); err != nil {
+		return nil, malformed(s.name+": ", members, err)
+	}
+	if err := limits.Strings(f); err != nil {
 		return nil, malformed(s.name+": ", members, err)
 	}
 	if err := check(f); err != nil {
@@ -243,7 +244,7 @@ func kindOf(t reflect.Type) string {
 func malformed(frame string, members []member, err error) *Error {
 	e := &Error{Code: Malformed, Message: frame + err.Error()}
 	for _, m := range members {
-		if string(m.key) == "call_id" && len(m.value) <= maxName {
+		if string(m.key) == "call_id" && len(m.value) <= limits.Name {
 			e.CallID, _ = rawjson.Unquote(m.value) // "" if it is not a string
 		}
 	}

@@ -8,7 +8,8 @@ import (
 // Version is the version of the protocol.
 const Version = 1
 
-// Frame is one message: a pointer to one of the types of this package.
+// Frame is one message: a pointer to one of the types of this package. A string in it has at most 256 bytes, or as many as the tag max
+// says ("-": no limit of its own), and a list at most 1,000 entries: see limits.Strings.
 type Frame interface{ frame() *shape }
 
 // Roles of a connection.
@@ -62,7 +63,7 @@ type Limits struct {
 // Tool describes a tool of a host.
 type Tool struct {
 	Name        string          `json:"name"`
-	Description string          `json:"description,omitempty"`
+	Description string          `json:"description,omitempty" max:"-"`
 	Schema      json.RawMessage `json:"schema" jsonschema:"JSON Schema of the arguments"`
 	ReadOnly    bool            `json:"read_only,omitempty" jsonschema:"it changes nothing"`
 	Destructive bool            `json:"destructive,omitempty" jsonschema:"it may overwrite or remove what is there"`
@@ -70,7 +71,7 @@ type Tool struct {
 
 // ToolCall asks the host to run a tool. (FILE-3, FILE-4)
 type ToolCall struct {
-	CallID               string          `json:"call_id" jsonschema:"unique in the session, up to 128 bytes"`
+	CallID               string          `json:"call_id" jsonschema:"unique in the session"`
 	ToolName             string          `json:"tool_name"`
 	Arguments            json.RawMessage `json:"arguments" jsonschema:"JSON object"`
 	RequiresConfirmation bool            `json:"requires_confirmation" jsonschema:"a person has to be asked; set by the gateway"`
@@ -78,7 +79,7 @@ type ToolCall struct {
 	TimeoutSeconds         int    `json:"timeout_seconds,omitempty" jsonschema:"30 if left out, 86400 at most; time spent waiting for a person does not count"`
 	ApprovalTimeoutSeconds int    `json:"approval_timeout_seconds,omitempty" jsonschema:"600 if left out, 86400 at most: how long a person may take"`
 	Session                string `json:"session,omitempty" jsonschema:"to a host: whose call it is; from an agent: one of several sessions on its connection"`
-	Client                 string `json:"client,omitempty" jsonschema:"to a host: who calls, as it calls itself"`
+	Client                 string `json:"client,omitempty" max:"4096" jsonschema:"to a host: who calls, as it calls itself"`
 	PartsFollow            bool   `json:"parts_follow,omitempty" jsonschema:"the argument content is left out and comes in parts"`
 	TakesParts             bool   `json:"takes_parts,omitempty" jsonschema:"to a host: a content that is too large for a frame may come in parts, before the result"`
 	Absolute               bool   `json:"absolute,omitempty" jsonschema:"to a host: an absolute path that leads into the workspace is taken; the gateway does not pass it on from agents"`
@@ -110,7 +111,7 @@ const (
 type Progress struct {
 	CallID  string `json:"call_id"`
 	State   string `json:"state" jsonschema:"working or waiting"`
-	Message string `json:"message,omitempty"`
+	Message string `json:"message,omitempty" max:"16384"`
 }
 
 // Part is a piece of content that is too large for one frame. The parts of a read come before its result, which then has no
@@ -149,7 +150,7 @@ type Approval struct {
 	Page      *Page     `json:"page,omitempty" jsonschema:"a piece of the diff of a question that has the note paged"`
 	Withdrawn bool      `json:"withdrawn,omitempty"`
 	Done      bool      `json:"done,omitempty"`
-	Error     string    `json:"error,omitempty" jsonschema:"for people"`
+	Error     string    `json:"error,omitempty" max:"16384" jsonschema:"for people"`
 	Code      string    `json:"code,omitempty" jsonschema:"with error: timeout, permission_denied if no person can be asked, rate_limited where too many questions are open, or another code of a failed call"`
 }
 
@@ -160,22 +161,22 @@ type Question struct {
 	Expires time.Time `json:"expires,omitzero"`
 
 	Session string `json:"session"`
-	Client  string `json:"client,omitempty"`
+	Client  string `json:"client,omitempty" max:"4096"`
 	CallID  string `json:"call_id,omitempty"`
 	Tool    string `json:"tool"`
 
-	Path     string   `json:"path"`
+	Path     string   `json:"path" max:"4096"`
 	Write    bool     `json:"write" jsonschema:"else the call would only read"`
 	Before   string   `json:"before,omitempty" jsonschema:"content hash now"`
 	After    string   `json:"after,omitempty" jsonschema:"content hash once applied"`
 	Size     int64    `json:"size" jsonschema:"bytes once applied"`
-	Diff     string   `json:"diff,omitempty" jsonschema:"unified"`
+	Diff     string   `json:"diff,omitempty" max:"-" jsonschema:"unified"`
 	Files    []File   `json:"files,omitempty" jsonschema:"where there are several"`
-	Notes    []string `json:"notes,omitempty"`
+	Notes    []string `json:"notes,omitempty" max:"16384"`
 	Content  []byte   `json:"content,omitempty" jsonschema:"base64: what an edit begins with"`
 	Editable bool     `json:"editable,omitempty"`
 
-	Why       string `json:"why"`
+	Why       string `json:"why" max:"16384"`
 	Grantable bool   `json:"grantable,omitempty" jsonschema:"session and pattern are answers"`
 	Relay     bool   `json:"relay,omitempty"`
 	Again     int    `json:"again,omitempty" jsonschema:"how often it was asked before, because the file changed"`
@@ -190,13 +191,13 @@ const Paged = "paged"
 // Page is a piece of a question's diff, or of its content where there is no diff.
 type Page struct {
 	From  int    `json:"from" jsonschema:"byte at which it begins; a person begins with 0"`
-	Text  string `json:"text,omitempty" jsonschema:"to a person"`
+	Text  string `json:"text,omitempty" max:"-" jsonschema:"to a person"`
 	Bytes int    `json:"bytes,omitempty" jsonschema:"to a person: of the whole text"`
 }
 
 // File is one of several files that a call would write to.
 type File struct {
-	Path   string `json:"path"`
+	Path   string `json:"path" max:"4096"`
 	Before string `json:"before,omitempty"`
 	After  string `json:"after,omitempty"`
 	Size   int64  `json:"size"`
@@ -206,9 +207,9 @@ type File struct {
 type Answer struct {
 	Verdict string `json:"verdict" jsonschema:"approve, session, pattern, edit, reject or cancel"`
 	Seal    string `json:"seal,omitempty" jsonschema:"with approvals: of the question that was seen"`
-	Pattern string `json:"pattern,omitempty"`
+	Pattern string `json:"pattern,omitempty" max:"4096"`
 	Content []byte `json:"content,omitempty" jsonschema:"base64, with edit: the whole text"`
-	Words   string `json:"words,omitempty" jsonschema:"with reject: for the model"`
+	Words   string `json:"words,omitempty" max:"-" jsonschema:"with reject: for the model"`
 	By      string `json:"by,omitempty" jsonschema:"to a host: who answered"`
 	Relayed bool   `json:"relayed,omitempty"`
 }
@@ -234,13 +235,13 @@ type Event struct {
 	Workspace string `json:"workspace,omitempty"`
 	Session   string `json:"session,omitempty" jsonschema:"of session_end"`
 	Tools     []Tool `json:"tools,omitempty"`
-	Message   string `json:"message,omitempty"`
+	Message   string `json:"message,omitempty" max:"16384"`
 }
 
 // Error answers a frame that could not be understood or done. Decode returns it, too.
 type Error struct {
 	Code    string `json:"code"`
-	Message string `json:"message"`
+	Message string `json:"message" max:"16384"`
 	CallID  string `json:"call_id,omitempty" jsonschema:"where it is about a call"`
 }
 

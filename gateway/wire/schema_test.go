@@ -6,10 +6,13 @@ import (
 	"flag"
 	"os"
 	"reflect"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/stet-dev/stet/internal/limits"
 )
 
 var update = flag.Bool("update", false, "rewrite the generated documents")
@@ -41,12 +44,38 @@ func schemaOf(t *testing.T, s *shape) *jsonschema.Schema {
 	if err != nil {
 		t.Fatal(err)
 	}
+	limited(out, reflect.TypeOf(s.empty()).Elem(), -1)
 	kind := any(s.name)
 	out.Properties["type"] = &jsonschema.Schema{Type: "string", Const: &kind}
 	out.PropertyOrder = append([]string{"type"}, out.PropertyOrder...)
 	out.Required = append([]string{"type"}, s.required...)
 	out.Description = s.about
 	return out
+}
+
+// limited puts the limits of strings and lists into a schema. JSON Schema counts characters, of which a string has no more than bytes.
+func limited(s *jsonschema.Schema, t reflect.Type, most int) {
+	number := func(n int) *int { return &n }
+	switch t.Kind() {
+	case reflect.Pointer:
+		limited(s, t.Elem(), most)
+	case reflect.String:
+		if most >= 0 {
+			s.MaxLength = number(most)
+		}
+	case reflect.Slice:
+		if s.Items != nil {
+			s.MaxItems = number(limits.List)
+			limited(s.Items, t.Elem(), most)
+		}
+	case reflect.Struct:
+		for f := range t.Fields() {
+			name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+			if p := s.Properties[name]; p != nil {
+				limited(p, f.Type, limits.MaxOf(f))
+			}
+		}
+	}
 }
 
 func compare(t *testing.T, file string, v any) {

@@ -159,7 +159,7 @@ func TestMalformed(t *testing.T) {
 		{`{"type":"cancel","call_id":"1","call_id":"2"}`, `"call_id" is given twice`, "1"},
 		{`{"type":"cancel"}`, "cancel: call_id is missing", ""},
 		{`{"type":"cancel","call_id":""}`, "cancel: call_id is empty", ""},
-		{`{"type":"cancel","call_id":"` + strings.Repeat("x", 129) + `"}`, "call_id has 129 bytes, at most 128", ""},
+		{`{"type":"cancel","call_id":"` + strings.Repeat("x", 257) + `"}`, "call_id has 257 bytes, at most 256", ""},
 		{`{"type":"cancel","call_id":"1","why":"x"}`, `cancel: there is no "why"`, "1"},
 		{`{"type":"cancel","call_id":1}`, "cancel: call_id must be a string, not number", ""},
 		{`{"type":"cancel","Call_ID":"1"}`, `cancel: there is no "Call_ID"`, ""},

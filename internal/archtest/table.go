@@ -18,14 +18,15 @@ type row struct {
 // table is the import table. Imports only go down. A row must name each imported package of its own level.
 var table = []row{
 	{"tool", 0, []string{"internal/diff"}, "the words of a tool call, which everything may use; what a call would change is a diff"},
-	{"gateway/wire", 0, []string{"internal/rawjson"}, "frames on a wire are a format, read by both ends; what they carry is found and not decoded"},
+	{"gateway/wire", 0, []string{"internal/limits", "internal/rawjson"}, "frames on a wire are a format, read by both ends; what they carry is found and not decoded"},
 	{"internal/merge3", 0, []string{"internal/diff"}, "a three-way merge is two diffs"},
+	{"internal/rpclines", 0, []string{"internal/limits", "internal/rawjson"}, "messages, one a line: what a client chooses in them is found and measured, and not decoded"},
 	{"internal/literal", 0, nil, "what a regular expression says of its matches"},
 	{"internal/archtest", 0, nil, "looks at source text, runs nothing of it"},
 	{"internal/agentconfig", 5, []string{"internal/jsonc", "internal/invisible", "proxy"}, "agents' configuration files are edited as JSON with comments; the proxy says which form of a base URL it takes"},
 	{"approval/socket", 3, []string{"approval"}, "where servers and those who answer find each other on this machine; approval itself touches no disk"},
-	{"internal/tokenfile", 5, []string{"gateway", "internal/config", "internal/repeats"}, "the gateway's tokens, kept in a file"},
-	{"internal/signin", 5, []string{"gateway", "web", "internal/ratelimit"}, "logins with accounts elsewhere: who a person is to the page, in the gateway's roles; the one that knows OpenID Connect"},
+	{"internal/tokenfile", 5, []string{"gateway", "internal/config", "internal/limits"}, "the gateway's tokens, kept in a file"},
+	{"internal/signin", 5, []string{"gateway", "web", "internal/limits"}, "logins with accounts elsewhere: who a person is to the page, in the gateway's roles; the one that knows OpenID Connect"},
 	{"internal/report", 5, []string{"agent", "history", "llm", "llm/*", "prices", "proxy", "record", "replay", "replay/bench", "session", "tokens", "tokens/exact", "transcript", "workspace"}, "turns everyone's figures into text; does no input or output of its own"},
 	{"internal/proxyserver", 5, []string{"proxy", "prices", "record", "store", "internal/config", "internal/report"}, "the proxy with its listener, store and log"},
 	{"internal/toolset", 5, []string{"*", "mcpserver", "internal/config"}, "the file tools with all that watches over them, for every front end that gives them out"},
@@ -43,7 +44,7 @@ var table = []row{
 
 	{"llm", 1, []string{"tool"}, "a conversation holds tool calls"},
 	{"policy", 1, []string{"tool", "internal/literal"}, "decides about a call, does no I/O; a path is looked through for a pattern's text before it is matched"},
-	{"record", 1, []string{"llm", "internal/repeats"}, "what is recorded of calls and requests, with their usage; a seam without drivers"},
+	{"record", 1, []string{"llm", "internal/limits"}, "what is recorded of calls and requests, with their usage; a seam without drivers"},
 	{"record/*", 1, []string{"record"}, "the suite that every store passes"},
 	{"workspace", 1, []string{"internal/*"}, "the one door to the disk"},
 
@@ -56,9 +57,9 @@ var table = []row{
 	{"llm/endpoint", 2, []string{"llm", "internal/sse", "internal/rawjson"}, "what every client does over HTTP, whatever its wire format"},
 	{"llm/modeltest", 2, []string{"llm", "llm/endpoint", "llm/llmtest"}, "the suite that every client passes, against the scripted model"},
 	{"llm/*", 2, []string{"llm", "llm/endpoint", "internal/sse", "internal/rawjson"}, "a codec turns bodies into the words and patches them; a client asks over llm/endpoint"},
-	{"approval", 2, []string{"tool", "policy", "record", "internal/budget", "internal/ratelimit"}, "plan, decide, ask, apply, and write it down"},
+	{"approval", 2, []string{"tool", "policy", "record", "internal/limits"}, "plan, decide, ask, apply, and write it down"},
 
-	{"filetools", 3, []string{"tool", "policy", "workspace", "freshness", "record", "internal/edit", "internal/diff", "internal/merge3", "internal/rawjson", "internal/invisible", "internal/budget", "internal/literal"}, "the tools over the one door; arguments are read from JSON; what is not seen is noted; patterns are those of the policy"},
+	{"filetools", 3, []string{"tool", "policy", "workspace", "freshness", "record", "internal/edit", "internal/diff", "internal/merge3", "internal/rawjson", "internal/invisible", "internal/limits", "internal/literal"}, "the tools over the one door; arguments are read from JSON; what is not seen is noted; patterns are those of the policy"},
 	{"mcpclient", 3, []string{"tool", "internal/invisible"}, "the tools of others as tools: what filetools are for files; no front end, so that each of them can have it"},
 	{"history", 3, []string{"llm", "tokens", "dialect"}, "plans over words alone: no disk, no wire"},
 	{"transcript", 3, []string{"llm", "internal/invisible"}, "recorded sessions become words; what they mean is dialect's"},
@@ -76,13 +77,13 @@ var table = []row{
 	{"replay/bench", 4, []string{"replay", "llm", "history", "transcript", "tokens", "prices", "dialect", "replay/check"}, "policies of others and bounds, compared; `stet bench` alone"},
 	{"agent", 4, []string{"llm", "tool", "history", "session", "tokens", "prices", "freshness", "internal/ctxlock", "internal/title"}, "the loop"},
 
-	{"proxy", 5, []string{"llm", "llm/*", "history", "tokens", "prices", "record", "internal/cachestate", "internal/continuation", "internal/prefix", "internal/sentform", "internal/repeats", "internal/sameorigin", "internal/slowbody", "internal/budget"}, "no other front end, no driver: cmd hands it a store"},
-	{"gateway/*", 5, []string{"gateway", "gateway/wire"}, "a bus carries frames, and the agent of the tests speaks them"},
-	{"gateway", 5, []string{"tool", "approval", "record", "gateway/wire", "internal/sameorigin", "internal/slowbody", "internal/repeats", "internal/budget", "internal/ratelimit"}, "front ends do not import each other; whose page asks is looked at in one place"},
-	{"mcpserver", 5, []string{"tool", "approval", "internal/invisible", "internal/rawjson", "internal/rpclines", "internal/sameorigin", "internal/slowbody", "internal/budget"}, "the tools over MCP; which page asks is looked at in one place"},
+	{"proxy", 5, []string{"llm", "llm/*", "history", "tokens", "prices", "record", "internal/cachestate", "internal/continuation", "internal/prefix", "internal/sentform", "internal/limits", "internal/sameorigin", "internal/slowbody"}, "no other front end, no driver: cmd hands it a store"},
+	{"gateway/*", 5, []string{"gateway", "gateway/wire", "internal/limits"}, "a bus carries frames, and the agent of the tests speaks them"},
+	{"gateway", 5, []string{"tool", "approval", "record", "gateway/wire", "internal/sameorigin", "internal/slowbody", "internal/limits"}, "front ends do not import each other; whose page asks is looked at in one place"},
+	{"mcpserver", 5, []string{"tool", "approval", "internal/invisible", "internal/rawjson", "internal/rpclines", "internal/sameorigin", "internal/slowbody", "internal/limits"}, "the tools over MCP; which page asks is looked at in one place"},
 	{"acp", 5, []string{"agent", "approval", "tool", "llm", "session", "mcpclient", "internal/diff", "internal/invisible", "internal/rpclines"}, "the agent over ACP; what it says, its calls and what is stored are told in the protocol's words, and unsaved text as a diff; a session names MCP servers"},
 	{"tui", 5, []string{"agent", "approval", "session", "llm", "internal/invisible", "internal/rawjson"}, "chat and dialogs on a terminal; what is said is llm's; what is not seen is an escape"},
-	{"web", 5, []string{"tool", "approval", "session", "record", "llm", "internal/sameorigin", "internal/slowbody", "internal/ratelimit"}, "the embedded UI; the messages of a session are llm's, and whose page asks is looked at in one place"},
+	{"web", 5, []string{"tool", "approval", "session", "record", "llm", "internal/sameorigin", "internal/slowbody", "internal/limits"}, "the embedded UI; the messages of a session are llm's, and whose page asks is looked at in one place"},
 	{"web/*", 5, nil, "the page without a browser, for tests: it knows of the server what stands in the protocol alone"},
 
 	{"cmd/*", 6, []string{"*"}, "wiring only, and so everything"},

@@ -300,7 +300,7 @@ var keys = []key{
 		field: func(c *Config) any { return &c.Suspicion },
 	},
 	{
-		Name: "rate", Type: Number, Default: 100, UserOnly: true, Help: "how many calls a session may make in a minute; 0 is no limit",
+		Name: "rate", Type: Number, Default: 100, UserOnly: true, Help: "how many calls a session may make in any 60 seconds, and a token ten times that; 0 is no limit",
 		field: func(c *Config) any { return &c.Rate }, valid: atLeast0("rate is calls a minute, 0 (no limit) or more"),
 	},
 	{

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/oauth2"
 
 	"github.com/stet-dev/stet/gateway"
+	"github.com/stet-dev/stet/internal/limits"
 	"github.com/stet-dev/stet/web"
 )
 
@@ -94,6 +95,12 @@ func (s *SignIn) personOf(subject string, claims map[string]any) (web.Person, er
 	groups, ok := groupsOf(claim)
 	if !ok {
 		return web.Person{}, refusal{http.StatusForbidden, fmt.Sprintf("the claim %q of %s is neither a string nor a list of strings", s.config.Claim, name)}
+	}
+	if err := limits.Strings(struct {
+		Name   string   `json:"the name"`
+		Groups []string `json:"the groups"`
+	}{name, groups}); err != nil {
+		return web.Person{}, refusal{http.StatusForbidden, fmt.Sprintf("of the account that %s names, %v", s.Name(), err)}
 	}
 	role := s.config.roleOf(groups)
 	if role == "" {

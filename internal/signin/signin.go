@@ -20,7 +20,7 @@ import (
 	"golang.org/x/oauth2"
 
 	"github.com/stet-dev/stet/gateway"
-	"github.com/stet-dev/stet/internal/ratelimit"
+	"github.com/stet-dev/stet/internal/limits"
 	"github.com/stet-dev/stet/web"
 )
 
@@ -60,7 +60,7 @@ type SignIn struct {
 	config   Config
 	log      *slog.Logger
 	sessions sessions
-	attempts ratelimit.Keyed // by address
+	attempts limits.Keyed // by address
 
 	asking   chan struct{}  // capacity 1; full while one of the following fields is in use
 	provider *oidc.Provider // nil: the issuer was not reached yet
@@ -76,7 +76,7 @@ func Open(ctx context.Context, c Config) (*SignIn, error) {
 	}
 	c.Claim, c.Lasts = cmp.Or(c.Claim, "groups"), cmp.Or(c.Lasts, usualLast)
 	c.URL = strings.TrimSuffix(c.URL, "/")
-	s := &SignIn{config: c, log: c.Log, attempts: ratelimit.Keyed{PerMinute: callbacksOfOne}, asking: make(chan struct{}, 1)}
+	s := &SignIn{config: c, log: c.Log, attempts: limits.Keyed{PerMinute: callbacksOfOne}, asking: make(chan struct{}, 1)}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}

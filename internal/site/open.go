@@ -92,12 +92,12 @@ func (s *Site) openHub(ctx context.Context) (err error) {
 	s.quotas = &gateway.Quotas{Usual: c.Quota}
 	s.hub, err = gateway.New(gateway.Config{
 		Authority: s.keys, Bus: c.Bus, Queue: s.Queue, Journal: s.journal, AllowedHosts: c.Hosts,
-		Quotas: s.quotas, Limits: c.limits(), Memory: c.Answers, Version: c.Version, Log: s.Log,
+		Quotas: s.quotas, Limits: c.limits(), Memory: c.Answers, Held: c.Held, Version: c.Version, Log: s.Log,
 	})
 	if err != nil {
 		return err
 	}
-	s.remotes = &remotes{hub: s.hub, keys: s.keys, quotas: s.quotas, allowed: c.Hosts, several: c.Bus != nil, version: c.Version, log: s.Log}
+	s.remotes = &remotes{hub: s.hub, keys: s.keys, quotas: s.quotas, allowed: c.Hosts, held: c.Held, several: c.Bus != nil, version: c.Version, log: s.Log}
 	if s.Tools != nil {
 		s.joinHub(ctx)
 	}
@@ -148,7 +148,7 @@ func (s *Site) openTools(ctx context.Context) (err error) {
 	s.Queue, s.journal = s.Tools.Queue, s.Tools.Handler.Journal
 	s.Tools.Handler.Approver = gateway.Relay{Next: s.Tools.Handler.Approver}
 	s.mcp, err = s.Tools.Server(mcpserver.HTTP{
-		AllowedHosts: s.config.Hosts, Allow: s.keys.Allow(s.config.Name),
+		AllowedHosts: s.config.Hosts, Allow: s.keys.Allow(s.config.Name), Held: s.config.Held,
 	})
 	return err
 }

@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/stet-dev/stet/gateway"
+	"github.com/stet-dev/stet/internal/limits"
 	"github.com/stet-dev/stet/internal/tokenfile"
 	"github.com/stet-dev/stet/mcpserver"
 	"github.com/stet-dev/stet/tool"
@@ -22,7 +23,8 @@ type remotes struct {
 	keys    *tokenfile.Keyring
 	quotas  *gateway.Quotas
 	allowed []string // allowed Host headers
-	several bool     // several servers form one gateway
+	held    *limits.Held
+	several bool // several servers form one gateway
 	version string
 	log     *slog.Logger
 
@@ -102,7 +104,7 @@ func (m *remotes) open(name string, caller *gateway.Remote, tools []tool.Spec) (
 	}
 	server, err := mcpserver.New(mcpserver.Config{
 		Caller: caller, Version: m.version, Await: true, End: caller.End, Logger: m.log,
-		HTTP: mcpserver.HTTP{AllowedHosts: m.allowed, Allow: m.keys.Allow(name), Elsewhere: m.several},
+		HTTP: mcpserver.HTTP{AllowedHosts: m.allowed, Allow: m.keys.Allow(name), Elsewhere: m.several, Held: m.held},
 	})
 	if err != nil {
 		return nil, err

@@ -16,8 +16,8 @@ import (
 
 	"github.com/stet-dev/stet/approval"
 	"github.com/stet-dev/stet/gateway"
-	"github.com/stet-dev/stet/internal/budget"
 	"github.com/stet-dev/stet/internal/config"
+	"github.com/stet-dev/stet/internal/limits"
 	"github.com/stet-dev/stet/internal/proxyserver"
 	"github.com/stet-dev/stet/internal/signin"
 	"github.com/stet-dev/stet/internal/slowbody"
@@ -49,8 +49,9 @@ type Config struct {
 	Hosts       []string
 	Proxies     Proxies // in front of the server
 
-	Calls, Answers *budget.Budget // memory of local calls, and of data that the gateway forwards
+	Calls, Answers *limits.Budget // memory of local calls, and of data that the gateway forwards
 	QuestionBytes  int64          // memory of open questions
+	Held           *limits.Held   // memory of sessions and connections
 
 	Bus gateway.Bus // to other processes; nil: none
 

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/stet-dev/stet/gateway"
-	"github.com/stet-dev/stet/internal/repeats"
+	"github.com/stet-dev/stet/internal/limits"
 )
 
 // Keyring is the gateway.Authority of a server. It has the tokens of the file, and those made for this process only.
@@ -26,7 +26,7 @@ type Keyring struct {
 
 	certified map[[sha256.Size]byte]certified // by the hash of the certificate
 
-	trouble repeats.Filter // filters messages about an unreadable file
+	trouble limits.Repeats // filters messages about an unreadable file
 }
 
 // NewKeyring returns the keyring of a state directory.
@@ -128,11 +128,11 @@ func (k *Keyring) Lets(token, workspace string) (gateway.Identity, error) {
 	return who, nil
 }
 
-// Allow is Lets for callers that only need to know whether the token is accepted.
-func (k *Keyring) Allow(workspace string) func(token string) bool {
-	return func(token string) bool {
-		_, err := k.Lets(token, workspace)
-		return err == nil
+// Allow is Lets for callers that only need the token's ID.
+func (k *Keyring) Allow(workspace string) func(token string) (id string, ok bool) {
+	return func(token string) (string, bool) {
+		who, err := k.Lets(token, workspace)
+		return who.ID, err == nil
 	}
 }
 

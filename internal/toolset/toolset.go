@@ -15,8 +15,8 @@ import (
 	"github.com/stet-dev/stet/approval"
 	"github.com/stet-dev/stet/approval/socket"
 	"github.com/stet-dev/stet/filetools"
-	"github.com/stet-dev/stet/internal/budget"
 	"github.com/stet-dev/stet/internal/config"
+	"github.com/stet-dev/stet/internal/limits"
 	"github.com/stet-dev/stet/internal/notify"
 	"github.com/stet-dev/stet/mcpserver"
 	"github.com/stet-dev/stet/policy"
@@ -62,7 +62,7 @@ type Set struct {
 	Root    *workspace.Root
 	Files   *filetools.Tools
 	Handler *approval.Handler
-	Memory  *budget.Budget  // of the calls; nil: each front end has its own
+	Memory  *limits.Budget  // of the calls; nil: each front end has its own
 	Queue   *approval.Queue // for a person's decisions; nil: no person is asked
 	Trail   store.Store
 	Plain   bool // results are plain text

@@ -1,4 +1,4 @@
-package budget
+package limits
 
 import (
 	"context"
@@ -19,7 +19,7 @@ func take(t *testing.T, n int64, b ...*Budget) func() {
 }
 
 func TestAllOrNone(t *testing.T) {
-	process, tokens := New(Process, 10), NewFamily(Token, 6)
+	process, tokens := NewBudget(Process, 10), NewFamily(Token, 6)
 	a := take(t, 6, process, tokens.Of("a"))
 	if _, err := TryAcquire(5, process, tokens.Of("b")); !errors.Is(err, ErrFull) {
 		t.Fatal(err) // the process has 4
@@ -46,7 +46,7 @@ func TestAllOrNone(t *testing.T) {
 
 func TestWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		process, workspaces := New(Process, 10), NewFamily(Workspace, 10)
+		process, workspaces := NewBudget(Process, 10), NewFamily(Workspace, 10)
 		first := take(t, 10, process)
 		ctx, cancel := context.WithCancel(t.Context())
 		got := make(chan error, 1)
@@ -85,7 +85,7 @@ func TestWaits(t *testing.T) {
 
 // Many callers wait on all levels: each gets its turn, and no limit is exceeded.
 func TestNoDeadlock(t *testing.T) {
-	process, tokens, workspaces := New(Process, 10), NewFamily(Token, 7), NewFamily(Workspace, 7)
+	process, tokens, workspaces := NewBudget(Process, 10), NewFamily(Token, 7), NewFamily(Workspace, 7)
 	var held atomic.Int64
 	var wg sync.WaitGroup
 	for i := range 60 {
@@ -117,7 +117,7 @@ func TestNoDeadlock(t *testing.T) {
 
 func TestLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		process := New(Process, 10)
+		process := NewBudget(Process, 10)
 		lease := NewLease(process)
 		ctx := lease.In(t.Context())
 		if err := Take(ctx, 8); err != nil {

@@ -1,5 +1,4 @@
-// Package repeats filters repeated messages in a log.
-package repeats
+package limits
 
 import (
 	"sync"
@@ -8,13 +7,13 @@ import (
 
 // The first and the longest time between two logged messages of a run. The time doubles each time.
 const (
-	first = 10 * time.Second
-	most  = time.Hour
+	firstGap = 10 * time.Second
+	mostGap  = time.Hour
 )
 
-// Filter decides which messages of a run are logged. A run is a sequence of equal messages. The zero Filter is ready to use. It may
+// Repeats decides which messages of a run are logged. A run is a sequence of equal messages. The zero Repeats is ready to use. It may
 // be used concurrently.
-type Filter struct {
+type Repeats struct {
 	// First is the time between the first two messages of a run that are logged;
 	// 0 is ten seconds.
 	First time.Duration
@@ -29,14 +28,14 @@ type Filter struct {
 }
 
 // Say reports whether text should be logged now, and how many equal messages were skipped since the last logged one.
-func (f *Filter) Say(text string) (left int, ok bool) {
+func (f *Repeats) Say(text string) (left int, ok bool) {
 	now := time.Now()
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.count == 0 || text != f.text {
 		f.gap = f.First
 		if f.gap == 0 {
-			f.gap = first
+			f.gap = firstGap
 		}
 		f.text, f.began, f.next, f.count, f.hidden = text, now, now.Add(f.gap), 1, 0
 		return 0, true
@@ -47,13 +46,13 @@ func (f *Filter) Say(text string) (left int, ok bool) {
 		return 0, false
 	}
 	left, f.hidden = f.hidden, 0
-	f.gap = min(2*f.gap, most)
+	f.gap = min(2*f.gap, mostGap)
 	f.next = now.Add(f.gap)
 	return left, true
 }
 
 // Run returns the number of messages in this run, and how long ago the first one came.
-func (f *Filter) Run() (count int, ago time.Duration) {
+func (f *Repeats) Run() (count int, ago time.Duration) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.count == 0 {
@@ -63,7 +62,7 @@ func (f *Filter) Run() (count int, ago time.Duration) {
 }
 
 // Over ends a run: the next message begins a new one. It returns what Run returns.
-func (f *Filter) Over() (count int, ago time.Duration) {
+func (f *Repeats) Over() (count int, ago time.Duration) {
 	count, ago = f.Run()
 	f.mu.Lock()
 	defer f.mu.Unlock()

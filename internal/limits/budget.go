@@ -1,15 +1,13 @@
-// Package budget limits the bytes that are held in memory at once, on several levels: for a workspace, for a token, and for the
-// process.
+// Package limits has what bounds a peer: the bytes that are held in memory for it at once (Budget), how often it may do something
+// (Rate), the strings and lists that it chooses (Strings), and how often a repeated message is logged (Repeats).
 //
-// Before a caller holds bytes, it acquires their number from one budget of each level that applies. It releases them when the bytes
-// are no longer held:
+// Before a caller holds bytes, it acquires their number from one budget of each level that applies: the workspace's, the token's and
+// the process's. It releases them when the bytes are no longer held:
 //
-//	release, err := budget.Acquire(ctx, n, workspaces.Of("project"), tokens.Of(id), process)
+//	release, err := limits.Acquire(ctx, n, workspaces.Of("project"), tokens.Of(id), process)
 //	if err != nil { … }
 //	defer release()
-//
-// All functions may be called concurrently.
-package budget
+package limits
 
 import (
 	"cmp"
@@ -54,8 +52,8 @@ type Budget struct {
 	key    string
 }
 
-// New returns a budget of limit bytes. limit must be above 0.
-func New(level Level, limit int64) *Budget {
+// NewBudget returns a budget of limit bytes. limit must be above 0.
+func NewBudget(level Level, limit int64) *Budget {
 	return &Budget{level: level, limit: limit, room: semaphore.NewWeighted(limit)}
 }
 
@@ -173,4 +171,31 @@ func (f *Family) unuse(key string) {
 	if e.users--; e.users == 0 {
 		delete(f.in, key)
 	}
+}
+
+// What sessions and connections hold besides calls, in bytes: those of one token, and all of a server unless it is configured.
+const (
+	heldOfToken = 8 << 20
+	heldOfAll   = 32 << 20
+)
+
+// Held limits the bytes of the sessions and connections of each token, and of all together.
+type Held struct {
+	tokens *Family
+	all    *Budget
+}
+
+// NewHeld returns limits of all bytes together; 0: 32 MiB. A token may hold 8 MiB.
+func NewHeld(all int64) *Held {
+	return &Held{NewFamily(Token, heldOfToken), NewBudget(Process, cmp.Or(all, heldOfAll))}
+}
+
+// Acquire is Acquire for n bytes of a token.
+func (h *Held) Acquire(ctx context.Context, token string, n int64) (release func(), err error) {
+	return Acquire(ctx, n, h.tokens.Of(token), h.all)
+}
+
+// TryAcquire is Acquire without waiting.
+func (h *Held) TryAcquire(token string, n int64) (release func(), err error) {
+	return TryAcquire(n, h.tokens.Of(token), h.all)
 }

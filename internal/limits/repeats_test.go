@@ -1,4 +1,4 @@
-package repeats
+package limits
 
 import (
 	"fmt"
@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-func TestFilter(t *testing.T) {
+func TestRepeats(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var f Filter
+		var f Repeats
 		var said []string
 		began := time.Now()
 		for time.Since(began) < 3*time.Minute {

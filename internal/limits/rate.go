@@ -1,0 +1,166 @@
+package limits
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"sync"
+	"time"
+)
+
+// Rate allows a number of events in any minute: the minute slides. An event above the limit is told how long to wait, and does not
+// count. A nil *Rate has no limit. It may be used concurrently.
+type Rate struct {
+	most int
+
+	mu      sync.Mutex
+	born    time.Time       // times count from here, by the monotonic clock
+	times   []time.Duration // of the events of the last minute, the oldest first
+	refused int             // refused events in a row
+}
+
+// NewRate returns a Rate of perMinute events in any minute; nil if perMinute is not above 0.
+func NewRate(perMinute int) *Rate {
+	if perMinute <= 0 {
+		return nil
+	}
+	return &Rate{most: perMinute}
+}
+
+// Take counts an event if it returns wait 0. Otherwise the event is above the limit, and may be tried again after wait. before is
+// the number of events refused directly before it.
+func (r *Rate) Take(now time.Time) (wait time.Duration, before int) { return r.TakeAll(now, 1) }
+
+// TakeAll is Take for n events: all of them count, or none. n must not be above the limit of a minute.
+func (r *Rate) TakeAll(now time.Time, n int) (wait time.Duration, before int) {
+	if r == nil {
+		return 0, 0
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if wait = r.wait(now, n); wait > 0 {
+		return wait, r.refuse()
+	}
+	return 0, r.count(now, n)
+}
+
+// wait returns how long n events have to wait. The callers of wait, count and refuse hold mu, or are alone.
+func (r *Rate) wait(now time.Time, n int) time.Duration {
+	if r.born.IsZero() {
+		r.born = now
+	}
+	at, old := now.Sub(r.born), 0
+	for i, t := range r.times {
+		if r.times[i] = min(t, at); t <= at-time.Minute { // t is after at if the clock was set back
+			old = i + 1
+		}
+	}
+	r.times = r.times[old:]
+	if over := len(r.times) + n - r.most; over > 0 {
+		return r.times[over-1] + time.Minute - at
+	}
+	return 0
+}
+
+func (r *Rate) count(now time.Time, n int) (before int) {
+	for range n {
+		r.times = append(r.times, now.Sub(r.born))
+	}
+	before, r.refused = r.refused, 0
+	return before
+}
+
+func (r *Rate) refuse() (before int) {
+	r.refused++
+	return r.refused - 1
+}
+
+// TooMany is the message for a call above a rate. The wait is rounded up, so that a call after it is not too early.
+func TooMany(wait time.Duration) string {
+	return fmt.Sprintf("Too many calls in a minute. Try again in %.1f s.", math.Ceil(wait.Seconds()*10)/10)
+}
+
+// Keyed has a Rate for each key. The zero Keyed allows any number of events.
+type Keyed struct {
+	PerMinute int // of one key; 0 or less: any number
+
+	mu    sync.Mutex
+	of    map[string]*Rate
+	swept time.Time
+}
+
+// manyKeys is the number of kept rates. When it is exceeded, those without an event in the last minute are dropped. If there are
+// none, all are dropped. So keys that a client chooses take bounded memory.
+const manyKeys = 4096
+
+// Take is Rate.Take for a key.
+func (k *Keyed) Take(key string, now time.Time) (wait time.Duration, before int) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.rate(key, now, manyKeys).Take(now)
+}
+
+// rate returns the rate of a key, and makes room for it. The caller holds mu.
+func (k *Keyed) rate(key string, now time.Time, most int) *Rate {
+	r := k.of[key]
+	if r != nil || k.PerMinute <= 0 {
+		return r
+	}
+	if len(k.of) >= most || now.Sub(k.swept) > time.Minute {
+		k.swept = now
+		maps.DeleteFunc(k.of, func(_ string, r *Rate) bool {
+			r.wait(now, 0)
+			return len(r.times) == 0
+		})
+	}
+	if len(k.of) >= most {
+		clear(k.of)
+	}
+	if k.of == nil {
+		k.of = map[string]*Rate{}
+	}
+	r = &Rate{most: k.PerMinute, born: now}
+	k.of[key] = r
+	return r
+}
+
+// TokenSessions is the limit of a token's calls in any minute, as a multiple of one session's limit. A client chooses the names of
+// its sessions, so a limit of one session does not limit a client. (FILE-10)
+const TokenSessions = 10
+
+// Rates limits the calls of client sessions, and of the tokens behind them. Only calls that were allowed take memory, so a token
+// bounds what the names of its sessions take. The zero Rates allows any number of calls. It may be used concurrently.
+type Rates struct {
+	PerMinute int // of one session; 0 or less: any number
+
+	mu               sync.Mutex
+	sessions, tokens Keyed
+}
+
+// Take counts a call of a session if it returns wait 0: for the session, and for its token; token "" is none. It returns what
+// Rate.Take returns.
+func (r *Rates) Take(session, token string, now time.Time) (wait time.Duration, before int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.PerMinute <= 0 {
+		return 0, 0
+	}
+	r.sessions.PerMinute, r.tokens.PerMinute = r.PerMinute, r.PerMinute*TokenSessions
+	limited := []*Rate{r.sessions.of[session]}
+	if token != "" {
+		limited = append(limited, r.tokens.rate(token, now, math.MaxInt))
+	}
+	for _, l := range limited {
+		if l == nil {
+			continue
+		}
+		if wait := l.wait(now, 1); wait > 0 {
+			return wait, l.refuse()
+		}
+	}
+	limited[0] = r.sessions.rate(session, now, math.MaxInt)
+	for _, l := range limited {
+		before = max(before, l.count(now, 1))
+	}
+	return 0, before
+}

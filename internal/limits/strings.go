@@ -1,0 +1,132 @@
+package limits
+
+import (
+	"fmt"
+	"net/url"
+	"reflect"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Limits of what a peer chooses: bytes of a string, and entries of a list.
+const (
+	Name = 256  // bytes of a name or an id
+	Path = 4096 // bytes of a path, a pattern or a sentence
+	List = 1000
+)
+
+// Strings checks the strings and lists of a message from a peer, which was decoded into v. A string has at most Name bytes, or as many
+// as its field's tag max says; "-" means that only the limit of the whole message counts. A list has at most List entries. Raw JSON and
+// bytes are not looked at. The error names the field.
+func Strings(v any) error { return check("", reflect.ValueOf(v), Name) }
+
+func check(key string, v reflect.Value, most int) error {
+	switch v.Kind() {
+	case reflect.String:
+		if n := v.Len(); most >= 0 && n > most {
+			return fmt.Errorf("%s has %d bytes, at most %d", key, n, most)
+		}
+	case reflect.Pointer:
+		if !v.IsNil() {
+			return check(key, v.Elem(), most)
+		}
+	case reflect.Slice:
+		if v.Type().Elem().Kind() == reflect.Uint8 {
+			return nil
+		}
+		if n := v.Len(); n > List {
+			return fmt.Errorf("%s has %d entries, at most %d", key, n, List)
+		}
+		for i := range v.Len() {
+			if err := check(key, v.Index(i), most); err != nil {
+				return err
+			}
+		}
+	case reflect.Struct:
+		if v.Type() == reflect.TypeFor[time.Time]() {
+			return nil
+		}
+		for f, field := range v.Fields() {
+			name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+			if err := check(name, field, MaxOf(f)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// MaxOf returns the limit of a field's string, or of the strings in its list; below 0: none of its own.
+func MaxOf(f reflect.StructField) int {
+	switch max := f.Tag.Get("max"); {
+	case max == "":
+		return Name
+	case max == "-":
+		return -1
+	default:
+		n, err := strconv.Atoi(max)
+		if err != nil {
+			panic("tag max of " + f.Name)
+		}
+		return n
+	}
+}
+
+// Clip returns the beginning of s, up to most bytes and without a broken character.
+func Clip(s string, most int) string {
+	if len(s) <= most {
+		return s
+	}
+	return strings.Clone(strings.ToValidUTF8(s[:most], ""))
+}
+
+// Cut shortens the strings and lists of *v to the limits that Strings checks.
+func Cut(v any) { cut(reflect.ValueOf(v).Elem(), Name) }
+
+func cut(v reflect.Value, most int) {
+	switch v.Kind() {
+	case reflect.String:
+		if most >= 0 && v.Len() > most {
+			v.SetString(Clip(v.String(), most))
+		}
+	case reflect.Slice:
+		if v.Type().Elem().Kind() == reflect.Uint8 {
+			return
+		}
+		if v.Len() > List {
+			v.SetLen(List)
+		}
+		for i := range v.Len() {
+			cut(v.Index(i), most)
+		}
+	case reflect.Struct:
+		if v.Type() == reflect.TypeFor[time.Time]() {
+			return
+		}
+		for f, field := range v.Fields() {
+			cut(field, MaxOf(f))
+		}
+	}
+}
+
+// URL says what in the URL of a request is too long: a part of its path has at most Name bytes, and a value in its query Path; "":
+// nothing.
+func URL(u *url.URL) string {
+	for part := range strings.SplitSeq(u.Path, "/") {
+		if len(part) > Name {
+			return fmt.Sprintf("a part of the path has %d bytes, at most %d", len(part), Name)
+		}
+	}
+	for key, values := range u.Query() {
+		if len(values) > List {
+			return fmt.Sprintf("%.40q is given %d times, at most %d", key, len(values), List)
+		}
+		for _, v := range append(values, key) {
+			if len(v) > Path {
+				return fmt.Sprintf("%.40q has %d bytes, at most %d", key, len(v), Path)
+			}
+		}
+	}
+	return ""
+}
