@@ -1,6 +1,7 @@
 package prices
 
 import (
+	"slices"
 	"time"
 
 	"github.com/stet-dev/stet/llm"
@@ -91,19 +92,59 @@ func RuleNamed(name string) (Rule, bool) {
 // Cost returns what one request cost in USD at the model's prices. Where
 // the prompt is longer than the model's limit for them, the higher prices
 // hold for all of it. A cached token whose price is unknown costs what a plain
-// one does.
-func (m Model) Cost(u llm.Usage) float64 {
-	p := m.USD
-	if m.Long.Above > 0 && u.Prompt() > m.Long.Above {
-		p = m.Long.USD
+// one does. It is false, and 0, where the price is not known: of the model, of its web searches, or
+// of the terms on which it answered.
+func (m Model) Cost(u llm.Usage) (usd float64, known bool) {
+	times, known := m.times(u.Terms)
+	if m.Free {
+		return 0, true
 	}
+	if !known || !m.Priced() || u.Searches > 0 && m.USD.Search == 0 {
+		return 0, false
+	}
+	return times*m.At(u).tokens(u)/1e6 + float64(u.Searches)*m.USD.Search/1000, true
+}
+
+// At returns the prices of a request with this usage: those of long prompts, if it is one.
+func (m Model) At(u llm.Usage) USD {
+	if m.Long.Above > 0 && u.Prompt() > m.Long.Above {
+		return m.Long.USD
+	}
+	return m.USD
+}
+
+func (p USD) tokens(u llm.Usage) float64 {
 	write1h := min(u.CacheWrite1h, u.CacheWrite)
-	sum := float64(u.Input)*p.Input +
+	return float64(u.Input)*p.Input +
 		float64(u.CacheRead)*or(p.CacheRead, p.Input) +
 		float64(u.CacheWrite-write1h)*or(p.CacheWrite, p.Input) +
 		float64(write1h)*or(p.CacheWrite1h, or(p.CacheWrite, p.Input)) +
 		float64(u.Output)*p.Output
-	return sum / 1e6
+}
+
+// times returns how many times its usual price a request costs on these terms. Batches and the flexible tier
+// are half price at the providers that have them.
+func (m Model) times(t llm.Terms) (times float64, known bool) {
+	times = 1
+	if t.Fast {
+		times *= m.Fast
+	}
+	if t.US {
+		times *= m.US
+	}
+	switch t.Tier {
+	case "":
+	case llm.TierPriority:
+		times *= m.Priority
+	case llm.TierBatch, llm.TierFlex:
+		if !slices.Contains([]string{"anthropic", "openai", "google"}, m.Provider) {
+			return 0, false
+		}
+		times /= 2
+	default:
+		return 0, false
+	}
+	return times, times > 0
 }
 
 func or(v, fallback float64) float64 {

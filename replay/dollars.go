@@ -60,7 +60,7 @@ func (r *Replay) dollars(ctx context.Context, c history.Config, throughStet bool
 		return nil, Outcome{}, err
 	}
 	with, err := r.Under(ctx, policy, []Rule{rule})
-	if err != nil || !known || model.USD.Input == 0 {
+	if err != nil || !known || !model.Priced() {
 		return nil, with, err
 	}
 	perToken := model.USD.Input / 1e6
@@ -95,10 +95,11 @@ func (r *Replay) charged() (usd float64, ok bool) {
 		}
 		n++
 		m, known := r.lookup(r.Requests[i].Model)
-		if !known || m.USD.Input == 0 {
+		if !known || !m.Priced() {
 			m = session
 		}
-		usd += m.Cost(*u)
+		cost, _ := m.Cost(*u)
+		usd += cost
 	}
 	if n == 0 || 5*n < 4*len(r.Requests) {
 		return 0, false

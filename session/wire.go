@@ -61,6 +61,9 @@ type wireUsed struct {
 	CacheWrite1h int `json:"cache_write_1h,omitempty"`
 	Output       int `json:"output,omitempty"`
 	Reasoning    int `json:"reasoning,omitempty"`
+	Searches     int `json:"searches,omitempty"`
+
+	Terms llm.Terms `json:"terms,omitzero"`
 }
 
 // partKinds maps llm.Kind to the name of the kind.

@@ -122,7 +122,7 @@ func (h *Handler) requests(r *http.Request) (any, error) {
 func (h *Handler) request(r record.Request, trims []Trim) Request {
 	out := Request{
 		ID: r.ID, Time: r.Time, Agent: r.Agent, Model: r.Model, Status: r.Status, Policy: r.Policy, Observe: r.Observe, Passed: r.Passed,
-		BytesIn: r.BytesIn, BytesOut: r.BytesOut, TokensOff: r.TokensOff, Tokens: r.Tokens, Used: Tokens(r.Usage),
+		BytesIn: r.BytesIn, BytesOut: r.BytesOut, TokensOff: r.TokensOff, Tokens: r.Tokens, Used: Tokens{}.plus(r.Usage),
 		Added: r.Added.Microseconds(), Cold: r.Cache.Moment, Broke: r.Cache.Broke, Trims: trims,
 	}
 	if trims == nil {

@@ -51,7 +51,7 @@ func (s *Sums) add(r record.Request, usd, saved float64, known bool) {
 	}
 	s.TokensOff += r.TokensOff
 	s.Tokens += r.Tokens
-	s.Used = Tokens(record.Usage(s.Used).Add(r.Usage))
+	s.Used = s.Used.plus(r.Usage)
 	if known {
 		s.USD += usd
 		s.Saved += saved

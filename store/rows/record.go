@@ -12,7 +12,8 @@ import (
 const RequestColumns = `id, time_us, conversation, agent, client, api, model, upstream, status, policy,
 	observe, passed, cut, bytes_in, bytes_out, tokens_off, tokens, input, cache_read, cache_write,
 	cache_write_1h, output, reasoning, reads, repeats, dangling, trimmed, added_ns,
-	gap_ns, lifetime_ns, moment, alive, broke, broke_at, tool_set`
+	gap_ns, lifetime_ns, moment, alive, broke, broke_at, tool_set,
+	searches, fast, us, tier`
 
 // RequestValues are the values of RequestColumns.
 func RequestValues(r record.Request) []any {
@@ -22,6 +23,7 @@ func RequestValues(r record.Request) []any {
 		r.Observe, r.Passed, r.Cut, r.BytesIn, r.BytesOut, r.TokensOff, r.Tokens, u.Input, u.CacheRead, u.CacheWrite,
 		u.CacheWrite1h, u.Output, u.Reasoning, r.Reads, r.Repeats, r.Dangling, r.Trimmed, int64(r.Added),
 		int64(c.Gap), int64(c.Lifetime), c.Moment, c.Alive, c.Broke, c.BrokeAt, int64(r.ToolSet),
+		u.Searches, u.Terms.Fast, u.Terms.US, u.Terms.Tier,
 	}
 }
 
@@ -32,7 +34,8 @@ func ScanRequest(row Row) (r record.Request, err error) {
 	err = row.Scan(&r.ID, &micro, &r.Conversation, &r.Agent, &r.Client, &r.API, &r.Model, &r.Upstream, &r.Status,
 		&r.Policy, &r.Observe, &r.Passed, &r.Cut, &r.BytesIn, &r.BytesOut, &r.TokensOff, &r.Tokens, &u.Input,
 		&u.CacheRead, &u.CacheWrite, &u.CacheWrite1h, &u.Output, &u.Reasoning, &r.Reads, &r.Repeats, &r.Dangling,
-		&r.Trimmed, &added, &gap, &lifetime, &c.Moment, &c.Alive, &c.Broke, &c.BrokeAt, &toolSet)
+		&r.Trimmed, &added, &gap, &lifetime, &c.Moment, &c.Alive, &c.Broke, &c.BrokeAt, &toolSet,
+		&u.Searches, &u.Terms.Fast, &u.Terms.US, &u.Terms.Tier)
 	r.Time, r.Added, r.ToolSet = at(micro), time.Duration(added), uint64(toolSet)
 	c.Gap, c.Lifetime = time.Duration(gap), time.Duration(lifetime)
 	return r, err
