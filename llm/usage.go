@@ -11,47 +11,48 @@ type Usage struct {
 	CacheWrite1h int // the part of CacheWrite with a lifetime of an hour
 	Output       int // including reasoning
 	Reasoning    int // the part of Output that was reasoning
-	Searches     int // web searches that the provider ran; they cost by number
-	Terms        Terms
+
+	// What the price depends on besides the tokens, in the provider's words; empty: the usual.
+	WebSearches int    // searches that the provider ran; they cost by number
+	Speed       string // SpeedFast
+	Region      string // "us": it had to be answered in the United States
+	Tier        string // TierBatch, TierFlex, TierPriority
 }
 
-// Terms are what the price of a request depends on besides its tokens.
-type Terms struct {
-	Fast bool   `json:"fast,omitempty"` // the provider's fast mode
-	US   bool   `json:"us,omitempty"`   // answered in the United States, because the request asked for that
-	Tier string `json:"tier,omitempty"` // TierBatch, TierFlex, TierPriority; empty: the usual one
-}
+// SpeedFast is the fast mode of Anthropic.
+const SpeedFast = "fast"
 
-// The values of Terms.Tier that have prices of their own. A provider's other word is kept as it is.
+// The values of Usage.Tier that have prices of their own. A provider's other word is kept as it is.
 const (
 	TierBatch    = "batch"
 	TierFlex     = "flex"
 	TierPriority = "priority"
 )
 
-// TierOf returns Terms.Tier for a provider's word.
-func TierOf(word string) string {
-	switch word = strings.ToLower(word); word {
-	case "standard", "default", "auto", "on_demand", "scale":
+// Unusual returns a provider's word for speed, region or tier as Usage has it: the words for the usual are empty.
+func Unusual[S string | []byte](word S) string {
+	switch w := strings.ToLower(string(word)); w {
+	case "standard", "default", "auto", "on_demand", "scale", "global", "not_available", "none":
 		return ""
+	default:
+		return w
 	}
-	return word
 }
 
 // Prompt returns the size of the request: all tokens that the model read.
 func (u Usage) Prompt() int { return u.Input + u.CacheRead + u.CacheWrite }
 
-// Add returns the sum of u and v. Terms are kept only where both have the same.
+// Add returns the sum of u and v. Speed, region and tier are kept only where both have the same.
 func (u Usage) Add(v Usage) Usage {
-	terms := v.Terms
-	if u.Terms != v.Terms && !u.IsZero() {
-		terms = Terms{}
-	}
-	return Usage{
+	sum := Usage{
 		Input: u.Input + v.Input, CacheRead: u.CacheRead + v.CacheRead, CacheWrite: u.CacheWrite + v.CacheWrite,
 		CacheWrite1h: u.CacheWrite1h + v.CacheWrite1h, Output: u.Output + v.Output, Reasoning: u.Reasoning + v.Reasoning,
-		Searches: u.Searches + v.Searches, Terms: terms,
+		WebSearches: u.WebSearches + v.WebSearches,
 	}
+	if u.Speed == v.Speed && u.Region == v.Region && u.Tier == v.Tier {
+		sum.Speed, sum.Region, sum.Tier = u.Speed, u.Region, u.Tier
+	}
+	return sum
 }
 
 // Total returns the size of the conversation after the answer: prompt and output.
@@ -59,6 +60,6 @@ func (u Usage) Total() int { return u.Prompt() + u.Output }
 
 // IsZero reports whether nothing is counted, also if the usage is unknown.
 func (u Usage) IsZero() bool {
-	u.Terms = Terms{}
+	u.Speed, u.Region, u.Tier = "", "", ""
 	return u == Usage{}
 }

@@ -171,10 +171,10 @@ func TestModelCost(t *testing.T) {
 	}
 	// 1,000·3 + 10,000·0.3 + 500·3.75 + 500·6 + 100·15 = 12,375 µ$
 	u := llm.Usage{Input: 1000, CacheRead: 10000, CacheWrite: 1000, CacheWrite1h: 500, Output: 100}
-	on := func(t llm.Terms, searches int) llm.Usage {
-		v := u
-		v.Terms, v.Searches = t, searches
-		return v
+	on := func(t llm.Usage) llm.Usage {
+		sum := u.Add(t)
+		sum.Speed, sum.Region, sum.Tier = t.Speed, t.Region, t.Tier
+		return sum
 	}
 	family, free := m, m
 	family.Family, free.Free = "other", true
@@ -186,13 +186,13 @@ func TestModelCost(t *testing.T) {
 		"plain": {m, u, 0.012375},
 		// Past the limit all of the prompt is dearer; unknown cache prices are the plain one.
 		"long":         {m, llm.Usage{Input: 1, CacheRead: 200000}, 200001 * 6 / 1e6},
-		"fast":         {m, on(llm.Terms{Fast: true}, 0), 6 * 0.012375},
-		"us, searches": {m, on(llm.Terms{US: true}, 50), 1.1*0.012375 + 0.5},
-		"batch":        {m, on(llm.Terms{Tier: llm.TierBatch}, 0), 0.012375 / 2},
-		"priority":     {m, on(llm.Terms{Tier: llm.TierPriority}, 0), -1},
-		"other tier":   {m, on(llm.Terms{Tier: "ultra"}, 0), -1},
-		"no fast mode": {Model{USD: m.USD}, on(llm.Terms{Fast: true}, 0), -1},
-		"search price": {Model{USD: USD{Input: 1}}, on(llm.Terms{}, 1), -1},
+		"fast":         {m, on(llm.Usage{Speed: llm.SpeedFast}), 6 * 0.012375},
+		"us, searches": {m, on(llm.Usage{Region: "us", WebSearches: 50}), 1.1*0.012375 + 0.5},
+		"batch":        {m, on(llm.Usage{Tier: llm.TierBatch}), 0.012375 / 2},
+		"priority":     {m, on(llm.Usage{Tier: llm.TierPriority}), -1},
+		"other tier":   {m, on(llm.Usage{Tier: "ultra"}), -1},
+		"no fast mode": {Model{USD: m.USD}, on(llm.Usage{Speed: llm.SpeedFast}), -1},
+		"search price": {Model{USD: USD{Input: 1}}, on(llm.Usage{WebSearches: 1}), -1},
 		"family":       {family, u, -1},
 		"free":         {free, u, 0},
 	} {

@@ -95,14 +95,14 @@ func RuleNamed(name string) (Rule, bool) {
 // one does. It is false, and 0, where the price is not known: of the model, of its web searches, or
 // of the terms on which it answered.
 func (m Model) Cost(u llm.Usage) (usd float64, known bool) {
-	times, known := m.times(u.Terms)
+	times, known := m.times(u)
 	if m.Free {
 		return 0, true
 	}
-	if !known || !m.Priced() || u.Searches > 0 && m.USD.Search == 0 {
+	if !known || !m.Priced() || u.WebSearches > 0 && m.USD.Search == 0 {
 		return 0, false
 	}
-	return times*m.At(u).tokens(u)/1e6 + float64(u.Searches)*m.USD.Search/1000, true
+	return times*m.At(u).tokens(u)/1e6 + float64(u.WebSearches)*m.USD.Search/1000, true
 }
 
 // At returns the prices of a request with this usage: those of long prompts, if it is one.
@@ -122,17 +122,23 @@ func (p USD) tokens(u llm.Usage) float64 {
 		float64(u.Output)*p.Output
 }
 
-// times returns how many times its usual price a request costs on these terms. Batches and the flexible tier
+// times returns how many times its usual price a request costs for its speed, region and tier. Batches and the flexible tier
 // are half price at the providers that have them.
-func (m Model) times(t llm.Terms) (times float64, known bool) {
+func (m Model) times(u llm.Usage) (times float64, known bool) {
 	times = 1
-	if t.Fast {
-		times *= m.Fast
+	for _, t := range []struct {
+		has, word string
+		times     float64
+	}{{u.Speed, llm.SpeedFast, m.Fast}, {u.Region, "us", m.US}} {
+		switch t.has {
+		case "":
+		case t.word:
+			times *= t.times
+		default:
+			return 0, false
+		}
 	}
-	if t.US {
-		times *= m.US
-	}
-	switch t.Tier {
+	switch u.Tier {
 	case "":
 	case llm.TierPriority:
 		times *= m.Priority

@@ -138,6 +138,13 @@ func (t *conversations) leave(v *conversation, row *record.Request, trims []reco
 	return fresh
 }
 
+// unknown counts what the provider counted and stet does not know.
+func (t *conversations) unknown(names []string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.totals.unknown(names)
+}
+
 // bind records that a conversation was shortened before thinking that the provider checks.
 func (t *conversations) bind() {
 	t.mu.Lock()

@@ -28,6 +28,8 @@ type Totals struct {
 	// as if they had been sent.
 	TokensOff, Tokens int
 	Usage             record.Usage // as the providers reported it
+	// Unknown counts requests with members of usage that stet does not know, by their names: at most maxThrough of them.
+	Unknown map[string]int
 
 	// Reads are successful reads of files, each counted once. Each conversation adds the largest number that one of its requests had.
 	Reads int
@@ -69,6 +71,15 @@ func (t *Totals) add(row *record.Request, fresh []record.Trim) {
 	t.Usage = t.Usage.Add(row.Usage)
 }
 
+// unknown counts a request with such members of usage.
+func (t *Totals) unknown(names []string) {
+	for _, name := range names {
+		if t.Unknown[name] > 0 || len(t.Unknown) < maxThrough {
+			increase(&t.Unknown, name)
+		}
+	}
+}
+
 // through counts a request to no known API.
 func (t *Totals) through(path string) {
 	if path = clip(path, 200); t.Through[path] == 0 && len(t.Through) >= maxThrough {
@@ -80,7 +91,7 @@ func (t *Totals) through(path string) {
 func (t *Totals) clone() Totals {
 	out := *t
 	out.ByAPI, out.Passed = maps.Clone(t.ByAPI), maps.Clone(t.Passed)
-	out.Moments = maps.Clone(t.Moments)
+	out.Moments, out.Unknown = maps.Clone(t.Moments), maps.Clone(t.Unknown)
 	out.Through, out.Shortened = maps.Clone(t.Through), maps.Clone(t.Shortened)
 	return out
 }

@@ -29,7 +29,7 @@
 //	approval    call, tool, path, decision, by, grant, words
 //
 // usage is an object of input, cache_read, cache_write, cache_write_1h, output,
-// reasoning, searches and terms (fast, us, tier), as llm.Usage counts them. The first event is an opening, and
+// reasoning, web_searches, speed, region and tier, as llm.Usage counts them. The first event is an opening, and
 // no other event is.
 //
 // JSON strings must be UTF-8. If a string of an event is not, all strings of its body are written with one character, U+0000 to

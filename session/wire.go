@@ -61,9 +61,11 @@ type wireUsed struct {
 	CacheWrite1h int `json:"cache_write_1h,omitempty"`
 	Output       int `json:"output,omitempty"`
 	Reasoning    int `json:"reasoning,omitempty"`
-	Searches     int `json:"searches,omitempty"`
+	WebSearches  int `json:"web_searches,omitempty"`
 
-	Terms llm.Terms `json:"terms,omitzero"`
+	Speed  string `json:"speed,omitempty"`
+	Region string `json:"region,omitempty"`
+	Tier   string `json:"tier,omitempty"`
 }
 
 // partKinds maps llm.Kind to the name of the kind.

@@ -42,6 +42,18 @@ func Count(body []byte, span Span, n *int) error {
 	return nil
 }
 
+// Most stores the number at span in *n if it is greater. It leaves *n alone where there is none, or null.
+func Most(body []byte, span Span, n *int) error {
+	more := *n
+	if span.KindOf(body) != 'n' {
+		if err := Count(body, span, &more); err != nil {
+			return err
+		}
+	}
+	*n = max(*n, more)
+	return nil
+}
+
 // Said stores the string at span in *text. It leaves *text alone if there is no string, or it cannot be decoded.
 func Said(body []byte, span Span, text *string) {
 	if span.KindOf(body) != '"' {

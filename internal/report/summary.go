@@ -49,6 +49,9 @@ func (s Summary) Print(w io.Writer) {
 		fmt.Fprintf(w, "stet: the provider counted %s prompt tokens (%s from its cache) and %s of output\n",
 			Grouped(prompt), Grouped(s.Usage.CacheRead), Grouped(s.Usage.Output))
 	}
+	if len(s.Unknown) > 0 {
+		fmt.Fprintf(w, "stet: the provider also counted what stet does not know, and no price has: %s\n", timesNamed(s.Unknown))
+	}
 	if s.Bound {
 		fmt.Fprintln(w, "stet: a session was shortened, and the provider checks that it stays so: continue it with stet (--policy finish shortens nothing new)")
 	}
@@ -58,6 +61,15 @@ func (s Summary) Print(w io.Writer) {
 	if passed := passedOn(s.Passed); passed != "" {
 		fmt.Fprintf(w, "stet: passed on untouched: %s\n", passed)
 	}
+}
+
+// timesNamed lists names with how often each came.
+func timesNamed(all map[string]int) string {
+	var parts []string
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		parts = append(parts, fmt.Sprintf("%s (%s)", name, Count(all[name], "request")))
+	}
+	return strings.Join(parts, ", ")
 }
 
 // nothing describes the requests if there was none to a model.

@@ -50,12 +50,12 @@ func Run(t *testing.T, open func(t *testing.T) record.Store) {
 
 // Full returns a request in which no field is zero.
 func Full(id, conversation string, at time.Time) record.Request {
-	r := record.Request{
+	return record.Request{
 		ID: id, Time: at, Conversation: conversation, Agent: "agent-7", Client: "some-agent",
 		API: record.Messages, Model: "model-a", Upstream: "api.example.com:8443",
 		Status: 200, Policy: "lossless", Observe: true, Passed: "chained", Cut: true,
 		BytesIn: 1 << 33, BytesOut: 1<<33 - 1, TokensOff: 9000, Tokens: 8000,
-		Usage: record.Usage{Input: 1, CacheRead: 2, CacheWrite: 3, CacheWrite1h: 4, Output: 5, Reasoning: 6, Searches: 7},
+		Usage: record.Usage{Input: 1, CacheRead: 2, CacheWrite: 3, CacheWrite1h: 4, Output: 5, Reasoning: 6, WebSearches: 7, Speed: "fast", Region: "us", Tier: "flex"},
 		Reads: 7, Repeats: 3, Dangling: 1, Trimmed: 2, Added: 1234567 * time.Nanosecond,
 		ToolSet: 1<<64 - 5,
 		Cache: record.Cache{
@@ -63,8 +63,6 @@ func Full(id, conversation string, at time.Time) record.Request {
 			Broke: record.BrokeMessage, BrokeAt: 12,
 		},
 	}
-	r.Usage.Terms.Fast, r.Usage.Terms.US, r.Usage.Terms.Tier = true, true, "flex"
-	return r
 }
 
 func empty(t *testing.T, s record.Store) {

@@ -13,7 +13,7 @@ const RequestColumns = `id, time_us, conversation, agent, client, api, model, up
 	observe, passed, cut, bytes_in, bytes_out, tokens_off, tokens, input, cache_read, cache_write,
 	cache_write_1h, output, reasoning, reads, repeats, dangling, trimmed, added_ns,
 	gap_ns, lifetime_ns, moment, alive, broke, broke_at, tool_set,
-	searches, fast, us, tier`
+	web_searches, speed, region, tier`
 
 // RequestValues are the values of RequestColumns.
 func RequestValues(r record.Request) []any {
@@ -23,7 +23,7 @@ func RequestValues(r record.Request) []any {
 		r.Observe, r.Passed, r.Cut, r.BytesIn, r.BytesOut, r.TokensOff, r.Tokens, u.Input, u.CacheRead, u.CacheWrite,
 		u.CacheWrite1h, u.Output, u.Reasoning, r.Reads, r.Repeats, r.Dangling, r.Trimmed, int64(r.Added),
 		int64(c.Gap), int64(c.Lifetime), c.Moment, c.Alive, c.Broke, c.BrokeAt, int64(r.ToolSet),
-		u.Searches, u.Terms.Fast, u.Terms.US, u.Terms.Tier,
+		u.WebSearches, u.Speed, u.Region, u.Tier,
 	}
 }
 
@@ -35,7 +35,7 @@ func ScanRequest(row Row) (r record.Request, err error) {
 		&r.Policy, &r.Observe, &r.Passed, &r.Cut, &r.BytesIn, &r.BytesOut, &r.TokensOff, &r.Tokens, &u.Input,
 		&u.CacheRead, &u.CacheWrite, &u.CacheWrite1h, &u.Output, &u.Reasoning, &r.Reads, &r.Repeats, &r.Dangling,
 		&r.Trimmed, &added, &gap, &lifetime, &c.Moment, &c.Alive, &c.Broke, &c.BrokeAt, &toolSet,
-		&u.Searches, &u.Terms.Fast, &u.Terms.US, &u.Terms.Tier)
+		&u.WebSearches, &u.Speed, &u.Region, &u.Tier)
 	r.Time, r.Added, r.ToolSet = at(micro), time.Duration(added), uint64(toolSet)
 	c.Gap, c.Lifetime = time.Duration(gap), time.Duration(lifetime)
 	return r, err
