@@ -61,6 +61,10 @@ type wireUsed struct {
 	CacheWrite1h int `json:"cache_write_1h,omitempty"`
 	Output       int `json:"output,omitempty"`
 	Reasoning    int `json:"reasoning,omitempty"`
+
+	WebSearches int    `json:"web_searches,omitempty"`
+	Speed       string `json:"speed,omitempty"`
+	Region      string `json:"region,omitempty"`
 }
 
 // partKinds maps llm.Kind to the name of the kind.

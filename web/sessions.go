@@ -81,6 +81,10 @@ type Tokens struct {
 	CacheWrite1h int `json:"cache_write_1h"` // part of CacheWrite
 	Output       int `json:"output"`
 	Reasoning    int `json:"reasoning"` // part of Output
+
+	WebSearches int    `json:"web_searches,omitempty"`
+	Speed       string `json:"speed,omitempty"`
+	Region      string `json:"region,omitempty"`
 }
 
 // Hit is a message that a search found.

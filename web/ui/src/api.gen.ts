@@ -190,6 +190,9 @@ export interface Tokens {
   cache_write_1h: number
   output: number
   reasoning: number
+  web_searches?: number
+  speed?: string
+  region?: string
 }
 
 export interface Hit {
