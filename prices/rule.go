@@ -95,22 +95,31 @@ func RuleNamed(name string) (Rule, bool) {
 // one does. It is false, and 0, where the price is not known: of the model, of its web searches, or
 // of the terms on which it answered.
 func (m Model) Cost(u llm.Usage) (usd float64, known bool) {
-	times, known := m.times(u)
-	if m.Free {
-		return 0, true
-	}
-	if !known || !m.Priced() || u.WebSearches > 0 && m.USD.Search == 0 {
+	p, known := m.At(u, u.Prompt())
+	if !known || u.WebSearches > 0 && m.USD.Search == 0 && !m.Free {
 		return 0, false
 	}
-	return times*m.At(u).tokens(u)/1e6 + float64(u.WebSearches)*m.USD.Search/1000, true
+	return p.tokens(u)/1e6 + float64(u.WebSearches)*p.Search/1000, true
 }
 
-// At returns the prices of a request with this usage: those of long prompts, if it is one.
-func (m Model) At(u llm.Usage) USD {
-	if m.Long.Above > 0 && u.Prompt() > m.Long.Above {
-		return m.Long.USD
+// At returns the prices of a request that was answered at the speed, region and tier of u, with a prompt of so many tokens. It is false
+// where Cost is.
+func (m Model) At(u llm.Usage, prompt int) (p USD, known bool) {
+	times, known := m.times(u)
+	if m.Free {
+		return USD{}, true
 	}
-	return m.USD
+	if !known || !m.Priced() {
+		return USD{}, false
+	}
+	if p = m.USD; m.Long.Above > 0 && prompt > m.Long.Above {
+		p = m.Long.USD
+	}
+	for _, price := range []*float64{&p.Input, &p.Output, &p.CacheRead, &p.CacheWrite, &p.CacheWrite1h} {
+		*price *= times
+	}
+	p.Search = m.USD.Search
+	return p, true
 }
 
 func (p USD) tokens(u llm.Usage) float64 {

@@ -25,6 +25,11 @@ type Report struct {
 	Sessions []Row  `json:"sessions"`
 	Totals   Sums   `json:"totals"`
 	Skipped  []Skip `json:"skipped"`
+	// Copies counts answers that were left out because they are billed with another session.
+	Copies int `json:"copies,omitempty"`
+	// UnknownUsage has the keys of usage that no reader knows, and how often they stand with a number. They are not
+	// in the bill.
+	UnknownUsage map[string]int `json:"unknown_usage,omitempty"`
 }
 
 // Row is one session. Several may come from one file: an agent's sub-agents.
@@ -42,6 +47,8 @@ type Row struct {
 	Sums
 	Note  string `json:"note,omitempty"`  // what of it could not be read; the rest counts
 	Error string `json:"error,omitempty"` // why it could not be replayed
+
+	Answers []Billed `json:"-"` // all that were charged, in the order of time
 }
 
 // Sums are a session's figures, or those of all sessions together. "Off" is
@@ -97,6 +104,7 @@ func Savings(ctx context.Context, paths []string, c Config, progress func(Progre
 	workers.SetLimit(runtime.GOMAXPROCS(0)) // so few sessions are in memory at once
 	var mu sync.Mutex
 	var done Progress
+	once := newCopies()
 	err = c.Open.Walk(paths, func(path string, sessions []*transcript.Session, err error) error {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -107,6 +115,15 @@ func Savings(ctx context.Context, paths []string, c Config, progress func(Progre
 		}
 		for _, s := range sessions {
 			of := new(entry)
+			for key, n := range s.UnknownUsage {
+				if rep.UnknownUsage == nil {
+					rep.UnknownUsage = make(map[string]int)
+				}
+				rep.UnknownUsage[key] += n
+			}
+			if once.leaveOut(of, s) {
+				continue
+			}
 			all = append(all, of)
 			workers.Go(func() error {
 				err := of.replay(ctx, path, s, c, engine.Policy())
@@ -138,9 +155,11 @@ func Savings(ctx context.Context, paths []string, c Config, progress func(Progre
 			rep.Skipped = append(rep.Skipped, *of.skip)
 			continue
 		}
+		of.refill(c.lookup())
 		rep.Sessions = append(rep.Sessions, of.row)
 		rep.Totals.Add(of.row.Sums)
 	}
+	rep.Copies = once.n
 	return rep, nil
 }
 
@@ -167,8 +186,27 @@ func (r *Replay) session(ctx context.Context, c Config) (off, with Outcome, err 
 
 // entry is what came of a session, or of a file without one.
 type entry struct {
-	row  Row
-	skip *Skip
+	row    Row
+	skip   *Skip
+	fuller map[[16]byte]llm.Usage // by key: of answers of which another session has a fuller snapshot
+}
+
+// refill prices the answers that another session shows more fully.
+func (of *entry) refill(lookup func(string) (prices.Model, bool)) {
+	if of.fuller == nil || of.row.USD == nil {
+		return
+	}
+	for i := range of.row.Answers {
+		b := &of.row.Answers[i]
+		u, ok := of.fuller[b.key]
+		if !ok {
+			continue
+		}
+		m, _ := lookup(b.Model)
+		b.Usage, b.Unreported = u, 0
+		b.Reported, b.Priced = m.Cost(u)
+	}
+	of.row.USD.total(of.row.Answers, of.row.ThroughStet)
 }
 
 // replay replays one session.
@@ -185,24 +223,28 @@ func (of *entry) replay(ctx context.Context, path string, s *transcript.Session,
 	switch {
 	case err != nil:
 		of.row.Error = err.Error()
-	case off.Requests == 0:
-		skip := NoRequest(path)
-		of.skip = &skip
 	default:
 		of.row.Sums = newSums(policy, &off, &with)
 		of.row.ThroughStet = c.ThroughStet != nil && c.ThroughStet(s.ID)
 		of.row.Note = DamageNote(s)
-		return of.row.price(ctx, r, c)
+		if err := of.row.price(ctx, r, c); err != nil {
+			return err
+		}
+		if of.row.Requests == 0 {
+			skip := NoRequest(path)
+			of.skip = &skip
+		}
 	}
 	return nil
 }
 
 // price fills in what the session cost in dollars, and what was left out for that.
 func (r *Row) price(ctx context.Context, of *Replay, c Config) error {
-	usd, with, err := of.dollars(ctx, c.History, r.ThroughStet)
+	answers, usd, with, err := of.bill(ctx, c.History, r.ThroughStet)
 	if err != nil {
 		return fmt.Errorf("price %s: %w", r.File, err)
 	}
+	r.Answers, r.Requests = answers, len(answers)
 	r.USD, r.LeftOut, r.Recalled, r.Why = usd, with.LeftOut, with.Recalled, with.Omitted
 	if usd == nil {
 		r.Unpriced = 1

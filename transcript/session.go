@@ -51,6 +51,18 @@ type Session struct {
 	HasSystem bool
 
 	Damaged []Damage // lines that could not be read and were left out
+
+	// Answers are all answers that were charged, each once, in the order of time. Those of Messages are among them.
+	Answers []Answer
+
+	// UnknownUsage has the keys of usage that the reader does not know, and how often they stand with a number.
+	UnknownUsage map[string]int
+
+	// Forks has the ids of the sessions that this one was forked from, as far as the file names them.
+	Forks []string
+
+	newIDs   bool // a fork gives its copies of answers new ids
+	byFamily bool // a fork gives its copies of answers a new time, too
 }
 
 // Damage is a line that was skipped.

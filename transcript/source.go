@@ -96,7 +96,7 @@ func isTypeError(err error) bool {
 func (src *source) finish(sessions []*Session) ([]*Session, error) {
 	var kept []*Session
 	for _, s := range sessions {
-		if len(s.Messages) == 0 {
+		if len(s.Messages) == 0 && len(s.Answers) == 0 {
 			continue
 		}
 		if len(kept) == 0 {
@@ -136,6 +136,7 @@ func (s *Session) complete() {
 	if s.ID == "" {
 		s.ID = baseName(s.File)
 	}
+	s.Bill()
 }
 
 func baseName(path string) string {

@@ -43,7 +43,7 @@ func TestSavings(t *testing.T) {
 	h.fill(t)
 	p := h.enter(t, "A")
 	s := get[Savings](p, "/api/savings?days=30&offset=60")
-	want := Sums{Requests: 4, Failed: 1, TokensOff: 400, Tokens: 240, Used: Tokens{40, 160, 40, 0, 20, 0}, USD: 210, Saved: 120, Unpriced: 1}
+	want := Sums{Requests: 4, Failed: 1, TokensOff: 400, Tokens: 240, Used: Tokens{Input: 40, CacheRead: 160, CacheWrite: 40, Output: 20}, USD: 210, Saved: 120, Unpriced: 1}
 	if s.Total != want {
 		t.Errorf("total %+v, want %+v", s.Total, want)
 	}
