@@ -131,8 +131,8 @@ func (r *Replay) price(a *transcript.Answer) Billed {
 	return b
 }
 
-// hiddenOutput returns about how many tokens of an answer are not in its usage. Claude Code may record the usage that stands
-// at the start of the stream: such an answer shows more than twice the tokens.
+// hiddenOutput returns about how many tokens of an answer are not in its usage. The usage that stood at the start of the
+// stream has less than half of the tokens that the answer shows.
 func (r *Replay) hiddenOutput(a *transcript.Answer) int {
 	n := 0
 	for i := range a.Parts {
@@ -141,7 +141,7 @@ func (r *Replay) hiddenOutput(a *transcript.Answer) int {
 	switch {
 	case a.Usage.IsZero():
 		return n
-	case r.Session.Format == "claude-code-jsonl" && n > 2*a.Usage.Output:
+	case r.Session.HidesOutput && n > 2*a.Usage.Output:
 		return n - a.Usage.Output
 	}
 	return 0

@@ -64,6 +64,8 @@ func (s *Session) Bill() {
 		a := Answer{ID: m.ID, Request: m.Request, Time: m.Time, Model: m.Model, Kind: Sent, Message: i, Parts: m.Parts}
 		if m.Usage != nil {
 			a.Usage = *m.Usage
+		} else if share := s.shares[i]; share != nil {
+			a.Usage = *share
 		}
 		all = append(all, a)
 	}
@@ -75,7 +77,7 @@ func (s *Session) Bill() {
 	s.Answers = all[:0]
 	at := map[[16]byte]int{}
 	again := map[[16]byte]int{} // answers without any id that look the same
-	var before [16]byte // hash of the answers before
+	var before [16]byte         // hash of the answers before
 	for _, a := range all {
 		if a.Dir == "" {
 			a.Dir = s.Dir

@@ -55,14 +55,18 @@ type Session struct {
 	// Answers are all answers that were charged, each once, in the order of time. Those of Messages are among them.
 	Answers []Answer
 
+	// HidesOutput says that the usage of an answer may be that of the start of its stream, with little of its output.
+	HidesOutput bool
+
 	// UnknownUsage has the keys of usage that the reader does not know, and how often they stand with a number.
 	UnknownUsage map[string]int
 
 	// Forks has the ids of the sessions that this one was forked from, as far as the file names them.
 	Forks []string
 
-	newIDs   bool // a fork gives its copies of answers new ids
-	byFamily bool // a fork gives its copies of answers a new time, too
+	shares   map[int]*llm.Usage // by message: its part of the usage that the file has for several answers
+	newIDs   bool               // a fork gives its copies of answers new ids
+	byFamily bool               // a fork gives its copies of answers a new time, too
 }
 
 // Damage is a line that was skipped.

@@ -20,6 +20,8 @@ type source struct {
 	r       io.Reader
 	size    int // in bytes; 0: not known
 	damaged []Damage
+
+	unknownUsage map[string]int // Session.UnknownUsage
 }
 
 // all reads the rest of the file.
@@ -100,7 +102,7 @@ func (src *source) finish(sessions []*Session) ([]*Session, error) {
 			continue
 		}
 		if len(kept) == 0 {
-			s.Damaged = src.damaged
+			s.Damaged, s.UnknownUsage = src.damaged, src.unknownUsage
 		}
 		s.File, s.Format = src.path, src.format
 		s.complete()
