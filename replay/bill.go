@@ -17,7 +17,8 @@ type Billed struct {
 	Kind       transcript.Kind
 	Usage      llm.Usage // as it was reported; zero: not at all
 
-	Priced     bool    // the price of the model is known
+	Priced     bool    // the price is known
+	Family     string  // where the model is not known: the one whose cache rule is taken (prices.Model.Family)
 	Reported   float64 // usage × price
 	Unreported float64 // ≈: output that the file shows beyond the usage; the whole request if no usage is reported
 	Saved      float64 // what it would have cost less under the policy, or, through stet, did
@@ -127,6 +128,7 @@ func (r *Replay) price(a *transcript.Answer) Billed {
 		b.Model = r.Session.Model
 	}
 	m, _ := r.lookup(b.Model)
+	b.Family = m.Family
 	b.Reported, b.Priced = m.Cost(a.Usage)
 	return b
 }

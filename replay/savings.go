@@ -30,6 +30,8 @@ type Report struct {
 	// UnknownUsage has the keys of usage that no reader knows, and how often they stand with a number. They are not
 	// in the bill.
 	UnknownUsage map[string]int `json:"unknown_usage,omitempty"`
+	// Groups has the bill by day, month, project, model and agent: see Report.By.
+	Groups map[string][]Group `json:"groups"`
 }
 
 // Row is one session. Several may come from one file: an agent's sub-agents.
@@ -65,7 +67,7 @@ type Sums struct {
 	Cost      map[string]float64 `json:"cost"`
 
 	USD      *Dollars `json:"usd"`                // null: the prices of the model are not known
-	Unpriced int      `json:"unpriced,omitempty"` // sessions that are not in USD
+	Unpriced int      `json:"unpriced,omitempty"` // requests that are not in USD
 	// LeftOut and Recalled count texts that were left out, and those of them that the agent would
 	// have asked for again. Why has the tokens that requests did without, by reason.
 	LeftOut  int                      `json:"left_out"`
@@ -121,7 +123,7 @@ func Savings(ctx context.Context, paths []string, c Config, progress func(Progre
 				}
 				rep.UnknownUsage[key] += n
 			}
-			if once.leaveOut(of, s) {
+			if once.leaveOut(of, s) || !c.within(s) {
 				continue
 			}
 			all = append(all, of)
@@ -160,6 +162,10 @@ func Savings(ctx context.Context, paths []string, c Config, progress func(Progre
 		rep.Totals.Add(of.row.Sums)
 	}
 	rep.Copies = once.n
+	rep.Groups = map[string][]Group{}
+	for _, how := range Groupings() {
+		rep.Groups[how] = rep.By(how)
+	}
 	return rep, nil
 }
 
@@ -246,8 +252,10 @@ func (r *Row) price(ctx context.Context, of *Replay, c Config) error {
 	}
 	r.Answers, r.Requests = answers, len(answers)
 	r.USD, r.LeftOut, r.Recalled, r.Why = usd, with.LeftOut, with.Recalled, with.Omitted
-	if usd == nil {
-		r.Unpriced = 1
+	for _, b := range answers {
+		if !b.Priced {
+			r.Unpriced++
+		}
 	}
 	return nil
 }
@@ -281,9 +289,12 @@ func started(s *transcript.Session) time.Time {
 func NewSkip(path string, err error) Skip {
 	skip := Skip{File: path, Unread: !transcript.Skipped(err)}
 	var e *fs.PathError
-	if errors.As(err, &e) && e.Path == path {
+	switch {
+	case errors.Is(err, transcript.ErrFormat):
+		skip.Reason = transcript.ErrFormat.Error()
+	case errors.As(err, &e) && e.Path == path:
 		skip.Reason = e.Err.Error()
-	} else {
+	default:
 		reason := strings.TrimPrefix(err.Error(), "read session ")
 		skip.Reason = strings.TrimPrefix(strings.TrimPrefix(reason, path), ": ")
 	}
