@@ -160,7 +160,10 @@ func TestIndependentCount(t *testing.T) {
 			c := counter{usd: map[string]float64{}}
 			var whole object
 			pieces := [][]byte{data}
-			if json.Unmarshal(data, &whole) != nil { // a value in each line, some damaged
+			if json.Unmarshal(data, &whole) != nil && format == "mini-swe-agent-traj" {
+				t.Logf("%s is damaged: not counted", file)
+				continue
+			} else if whole == nil { // a value in each line, some damaged
 				pieces = bytes.Split(data, []byte("\n"))
 			}
 			for _, piece := range pieces {
