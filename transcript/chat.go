@@ -19,6 +19,7 @@ type chatMessage struct {
 	CallIDs    []string        `json:"tool_call_ids"` // SWE-agent
 	Thought    string          `json:"thought"`       // SWE-agent
 	Action     string          `json:"action"`        // SWE-agent
+	Demo       bool            `json:"is_demo"`       // SWE-agent: an example that belongs to the prompt
 	Reasoning  string          `json:"reasoning_content"`
 	ThinkBlock json.RawMessage `json:"thinking_blocks"` // SWE-agent
 	Extra      struct {
@@ -69,6 +70,7 @@ type chatUsage struct {
 	Read     int     `json:"cache_read_input_tokens"`
 	Creation int     `json:"cache_creation_input_tokens"`
 	Cost     skipped `json:"cost"`
+	Details  skipped `json:"cost_details"`
 }
 
 func (src *source) chatUsage(raw json.RawMessage) *llm.Usage {

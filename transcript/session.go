@@ -42,8 +42,8 @@ type Session struct {
 	// the head of the recording is repeated after each of them.
 	Starts []int
 
-	// Carried has the indexes of Assistant messages that the agent took along into a new context. They are in Messages a
-	// second time, after a start. There they are not the answer to a request.
+	// Carried has the indexes of Assistant messages that are not the answer to a request: those that the agent took along
+	// into a new context, where they are in Messages a second time, and examples in a prompt.
 	Carried []int
 
 	// HasSystem says that the recording has the system prompt, in messages of role System. Descriptions of tools are not

@@ -116,10 +116,9 @@ func (c *savingsCommand) Run(ctx context.Context) error {
 			report.Savings(c.screen(c.out), columns(c.out), rep, c.by)
 		}
 		if err == nil && len(rep.Sessions) == 0 {
-			if len(c.args) == 0 {
-				c.say("agents keep no sessions on this machine yet: work with one first, or name a PATH")
+			if err = unread(rep.Skipped); err == nil && len(c.args) == 0 {
+				c.say("work with an agent first, or name a PATH")
 			}
-			err = unread(rep.Skipped)
 		}
 		return err
 	})

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 
@@ -23,9 +24,12 @@ const (
 func Savings(w io.Writer, width int, rep replay.Report, by []string) {
 	defer printFiles(w, "skipped ", rep.Skipped)
 	if len(rep.Sessions) == 0 {
-		fmt.Fprintln(w, "no sessions found")
+		if !slices.ContainsFunc(rep.Skipped, func(s replay.Skip) bool { return s.Unread }) {
+			fmt.Fprintln(w, "nothing to save: no sessions found")
+		}
 		return
 	}
+	defer printUnknown(w, rep)
 	t := rep.Totals
 	fmt.Fprintf(w, "%s, %s, policy %s\n", Count(len(rep.Sessions), "session"), Count(t.Requests, "request"), t.Policy)
 	s := newSavingsTable(w, width, rep.Sessions)
@@ -211,6 +215,20 @@ func printWhy(w io.Writer, t replay.Sums) {
 	}
 	fmt.Fprintf(w, "%s left out; the agent would ask again for %s\n", Count(t.LeftOut, "text"), Grouped(t.Recalled))
 	fmt.Fprintf(w, "in \"with\": %s for asking again, %s where the cache was not cold\n", recalled, wrong)
+}
+
+// printUnknown prints what stands in several sessions, what the bill estimates, and what no reader knows.
+func printUnknown(w io.Writer, rep replay.Report) {
+	if d := rep.Totals.USD; d != nil && d.Unreported > 0 {
+		fmt.Fprintf(w, "\nreported %s, with unreported output ≈ %s: recordings show ≈ %s more than their usage\n",
+			inDollars(d.Reported), inDollars(d.Reported+d.Unreported), inDollars(d.Unreported))
+	}
+	if rep.Copies > 0 {
+		fmt.Fprintf(w, "left out: %s that stand in another session, too, and are billed there\n", Count(rep.Copies, "answer"))
+	}
+	for _, key := range slices.Sorted(maps.Keys(rep.UnknownUsage)) {
+		fmt.Fprintf(w, "not in the bill: usage that stet does not know, %s (%s)\n", key, Count(rep.UnknownUsage[key], "time"))
+	}
 }
 
 // printNotes prints how the figures were made.
