@@ -138,11 +138,11 @@ func (t *conversations) leave(v *conversation, row *record.Request, trims []reco
 	return fresh
 }
 
-// unknown counts what the provider counted and stet does not know.
-func (t *conversations) unknown(names []string) {
+// answered counts what a request cost, and what of its usage is not known.
+func (t *conversations) answered(b bill, unknown []string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.totals.unknown(names)
+	t.totals.answered(b, unknown)
 }
 
 // bind records that a conversation was shortened before thinking that the provider checks.

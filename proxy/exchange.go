@@ -109,7 +109,7 @@ func (p *Proxy) account(x *exchange) {
 	if x.meter != nil {
 		usage, _ := x.meter.Usage()
 		row.Usage, complete = usage, x.meter.StopReason() != ""
-		p.conversations.unknown(x.meter.Unknown())
+		p.conversations.answered(p.rules.bill(row), x.meter.Unknown())
 		p.countDropped(x)
 	}
 	// Clients may hang up once they know that the answer is complete.

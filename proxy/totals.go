@@ -28,6 +28,10 @@ type Totals struct {
 	// as if they had been sent.
 	TokensOff, Tokens int
 	Usage             record.Usage // as the providers reported it
+	// USD is what these requests cost, and Saved what they would have cost more with all that was left out; not those of Unpriced requests,
+	// whose price is not known.
+	USD, Saved float64
+	Unpriced   int
 	// Unknown counts requests with members of usage that stet does not know, by their names: at most maxThrough of them.
 	Unknown map[string]int
 
@@ -71,8 +75,13 @@ func (t *Totals) add(row *record.Request, fresh []record.Trim) {
 	t.Usage = t.Usage.Add(row.Usage)
 }
 
-// unknown counts a request with such members of usage.
-func (t *Totals) unknown(names []string) {
+// answered counts what a request cost, and the members of its usage that are not known.
+func (t *Totals) answered(b bill, names []string) {
+	t.USD += b.usd
+	t.Saved += b.saved
+	if !b.known {
+		t.Unpriced++
+	}
 	for _, name := range names {
 		if t.Unknown[name] > 0 || len(t.Unknown) < maxThrough {
 			increase(&t.Unknown, name)

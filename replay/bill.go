@@ -26,15 +26,16 @@ type Billed struct {
 	key [16]byte // transcript.Answer.Key
 }
 
-// bill prices the answers of a session, without and with a policy of package history. throughStet says that the session was
-// recorded while stet shortened its requests. The dollars are nil if no price is known.
+// bill prices the answers of a session, without and with a policy of package history. through is what stet left out
+// of the requests of the answers when they were sent (Through.session). The dollars are nil if no price is known.
 //
 // The requests are sent once more, with the sizes that the provider reported. What was charged stands on one side, and the
 // difference gives the other.
-func (r *Replay) bill(ctx context.Context, c history.Config, throughStet bool) ([]Billed, *Dollars, Outcome, error) {
+func (r *Replay) bill(ctx context.Context, c history.Config, through map[int]Passed) ([]Billed, *Dollars, Outcome, error) {
 	c.ChecksThinking = prices.ChecksThinking(r.Session.Model) && r.hasThinking()
 	model, known := r.lookup(r.Session.Model)
 	c.Clears = known && model.ClearsResults()
+	throughStet := through != nil
 	policy, err := Ours(c)
 	if err != nil {
 		return nil, nil, Outcome{}, err
@@ -69,7 +70,11 @@ func (r *Replay) bill(ctx context.Context, c history.Config, throughStet bool) (
 			b.Unreported = float64(r.hiddenOutput(a)) * r.at(b, 0).Output
 			sum.Estimated = sum.Estimated || a.Usage.IsZero()
 		}
-		if replayed && b.Priced {
+		if p, ok := through[i]; ok {
+			m, _ := r.lookup(b.Model)
+			_, b.Saved, _ = m.Bill(p.Usage, p.LeftOut)
+		}
+		if replayed && b.Priced && len(through) == 0 {
 			prompt, without := off.sizes[request], off.sizes[request]
 			if n := a.Usage.Prompt(); n > 0 {
 				prompt, without = n, n

@@ -18,9 +18,8 @@ type Config struct {
 	History history.Config
 
 	Open transcript.Opener // Savings opens files with it
-	// ThroughStet reports whether stet shortened the requests of the session with this id when it
-	// was recorded; nil: of none. Savings asks.
-	ThroughStet func(session string) bool
+	// Through has the requests that went through stet when the sessions were recorded; nil: none. Savings asks.
+	Through *Through
 	// Since and Until bound the time of the answers that Savings bills: Since ≤ time < Until. Zero is open.
 	Since, Until time.Time
 	Counter      tokens.Counter // of a part's text; nil is Visible{}

@@ -24,7 +24,11 @@ func pricedSession(pause time.Duration) *transcript.Session {
 func priced(t *testing.T, s *transcript.Session, c Config, throughStet bool) (*Dollars, Outcome) {
 	t.Helper()
 	c.Counter = replaytest.Bytes{}
-	_, d, with, err := New(s, &c).bill(t.Context(), c.History, throughStet)
+	var through map[int]Passed
+	if throughStet {
+		through = map[int]Passed{}
+	}
+	_, d, with, err := New(s, &c).bill(t.Context(), c.History, through)
 	if err != nil {
 		t.Fatal(err)
 	}

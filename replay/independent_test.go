@@ -44,8 +44,9 @@ type counter struct {
 }
 
 func (c *counter) add(answer, model string, u llm.Usage) {
-	if m, ok := prices.Lookup(model); ok && m.USD.Input > 0 {
-		c.usd[answer] = max(c.usd[answer], m.Cost(u))
+	m, _ := prices.Lookup(model)
+	if usd, ok := m.Cost(u); ok {
+		c.usd[answer] = max(c.usd[answer], usd)
 	}
 }
 

@@ -231,9 +231,10 @@ func (of *entry) replay(ctx context.Context, path string, s *transcript.Session,
 		of.row.Error = err.Error()
 	default:
 		of.row.Sums = newSums(policy, &off, &with)
-		of.row.ThroughStet = c.ThroughStet != nil && c.ThroughStet(s.ID)
+		through := c.Through.session(s)
+		of.row.ThroughStet = through != nil
 		of.row.Note = DamageNote(s)
-		if err := of.row.price(ctx, r, c); err != nil {
+		if err := of.row.price(ctx, r, c, through); err != nil {
 			return err
 		}
 		if of.row.Requests == 0 {
@@ -245,8 +246,8 @@ func (of *entry) replay(ctx context.Context, path string, s *transcript.Session,
 }
 
 // price fills in what the session cost in dollars, and what was left out for that.
-func (r *Row) price(ctx context.Context, of *Replay, c Config) error {
-	answers, usd, with, err := of.bill(ctx, c.History, r.ThroughStet)
+func (r *Row) price(ctx context.Context, of *Replay, c Config, through map[int]Passed) error {
+	answers, usd, with, err := of.bill(ctx, c.History, through)
 	if err != nil {
 		return fmt.Errorf("price %s: %w", r.File, err)
 	}

@@ -128,10 +128,8 @@ func (h *Handler) request(r record.Request, trims []Trim) Request {
 	if trims == nil {
 		out.Trims = []Trim{}
 	}
-	if h.Cost != nil {
-		if usd, known := h.Cost(r.Model, r.Usage); known {
-			out.USD = &usd
-		}
+	if usd, _, known := h.cost(r); known {
+		out.USD = &usd
 	}
 	if h.Window != nil {
 		out.Limit = h.Window(r.Model)

@@ -103,7 +103,7 @@ func (c *savingsCommand) Run(ctx context.Context) error {
 		}
 		bar := c.newProgress(ctx, paths)
 		rep, err := replay.Savings(ctx, paths, replay.Config{
-			History: o.History(""), Open: transcript.Opener{SQLite: openReadOnly}, Models: catalog.Lookup, ThroughStet: through,
+			History: o.History(""), Open: transcript.Opener{SQLite: openReadOnly}, Models: catalog.Lookup, Through: through,
 			OneRule: !c.json, Since: since, Until: until,
 		}, bar.Show)
 		bar.Clear()
@@ -136,9 +136,8 @@ func day(flag, value string) (time.Time, error) {
 	return at, nil
 }
 
-// throughStet returns a function that reports whether the proxy shortened requests of a session, by the agent's name for the
-// session.
-func (c *savingsCommand) throughStet(ctx context.Context) (func(session string) bool, error) {
+// throughStet returns the requests in the proxy's record that were answered.
+func (c *savingsCommand) throughStet(ctx context.Context) (*replay.Through, error) {
 	where, err := c.storeThere()
 	if err != nil {
 		return nil, nil // there is no record
@@ -151,13 +150,20 @@ func (c *savingsCommand) throughStet(ctx context.Context) (func(session string) 
 	if err = errors.Join(err, opened.Close()); err != nil {
 		return nil, err
 	}
-	shortened := make(map[string]bool)
+	return passed(rows), nil
+}
+
+// passed returns the requests of a record as replay wants them.
+func passed(rows []record.Request) *replay.Through {
+	var all []replay.Passed
 	for _, r := range rows {
-		if !r.Observe && r.Tokens < r.TokensOff {
-			shortened[r.Conversation] = true
+		p := replay.Passed{Session: r.Conversation, Time: r.Time, Usage: r.Usage}
+		if !r.Observe {
+			p.LeftOut = r.TokensOff - r.Tokens
 		}
+		all = append(all, p)
 	}
-	return func(session string) bool { return shortened[session] }, nil
+	return replay.NewThrough(all)
 }
 
 // unread returns an error for session files that could not be read, or nil.

@@ -49,6 +49,14 @@ func (s Summary) Print(w io.Writer) {
 		fmt.Fprintf(w, "stet: the provider counted %s prompt tokens (%s from its cache) and %s of output\n",
 			Grouped(prompt), Grouped(s.Usage.CacheRead), Grouped(s.Usage.Output))
 	}
+	switch usd, saved := inDollars(s.USD), inDollars(s.Saved); {
+	case s.USD > 0 && s.Unpriced > 0:
+		fmt.Fprintf(w, "stet: charged %s, saved about %s; and ? for %s whose price is not known\n", usd, saved, Count(s.Unpriced, "request"))
+	case s.USD > 0:
+		fmt.Fprintf(w, "stet: charged %s, saved about %s\n", usd, saved)
+	case s.Unpriced > 0:
+		fmt.Fprintf(w, "stet: charged ?: the price of the model is not known (configuration key \"prices\")\n")
+	}
 	if len(s.Unknown) > 0 {
 		fmt.Fprintf(w, "stet: the provider also counted what stet does not know, and no price has: %s\n", timesNamed(s.Unknown))
 	}

@@ -100,10 +100,10 @@ func (s *Site) refused(_ context.Context, address string) {
 }
 
 // costOf returns a function that prices requests, if the model's prices are known.
-func costOf(c *prices.Catalog) func(string, record.Usage) (float64, bool) {
-	return func(model string, used record.Usage) (float64, bool) {
+func costOf(c *prices.Catalog) func(string, record.Usage, int) (float64, float64, bool) {
+	return func(model string, used record.Usage, leftOut int) (usd, saved float64, known bool) {
 		m, _ := c.Lookup(model)
-		return m.Cost(used)
+		return m.Bill(used, leftOut)
 	}
 }
 
