@@ -93,7 +93,7 @@ func readClaudeCode(src *source) ([]*Session, error) {
 	main := newClaudeConversation()
 	groups := []*claudeConversation{main}
 	agents := map[string]*claudeConversation{}
-	err := src.lines(func(line []byte) error {
+	err := src.lines(claudeLine{}, func(line []byte) error {
 		var l claudeLine
 		if err := decode(line, &l); err != nil {
 			return err

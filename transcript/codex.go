@@ -103,7 +103,10 @@ type codexReader struct {
 
 func readCodex(src *source) ([]*Session, error) {
 	r := &codexReader{s: &Session{byFamily: true}}
-	err := src.lines(func(line []byte) error {
+	err := src.lines(struct {
+		codexLine
+		codexItem
+	}{}, func(line []byte) error {
 		var l codexLine
 		if err := decode(line, &l); err != nil {
 			return err

@@ -80,7 +80,7 @@ func readCopilot(src *source) ([]*Session, error) {
 	agents := map[string]*Session{}
 	model := ""
 	sums := copilotSums{src: src, billed: map[*Session]int{}}
-	err := src.lines(func(line []byte) error {
+	err := src.lines(copilotLine{}, func(line []byte) error {
 		var l copilotLine
 		if err := decode(line, &l); err != nil {
 			return err

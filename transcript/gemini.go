@@ -87,7 +87,7 @@ func readGemini(src *source) ([]*Session, error) {
 		}
 		messages[m.ID] = m
 	}
-	err := src.values(func(raw []byte) error {
+	err := src.values(geminiLine{}, func(raw []byte) error {
 		var l geminiLine
 		if err := decode(raw, &l); err != nil {
 			return err

@@ -62,7 +62,7 @@ type openHandsEvent struct {
 
 func readOpenHands(src *source) ([]*Session, error) {
 	var all []*Session
-	err := src.values(func(raw []byte) error {
+	err := src.values(openHandsLine{}, func(raw []byte) error {
 		var l openHandsLine
 		var err error
 		if len(raw) > 0 && raw[0] == '[' {

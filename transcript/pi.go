@@ -68,7 +68,7 @@ type piMessage struct {
 func readPi(src *source) ([]*Session, error) {
 	s := &Session{}
 	var entries []entry
-	err := src.lines(func(line []byte) error {
+	err := src.lines(piLine{}, func(line []byte) error {
 		var l piLine
 		if err := decode(line, &l); err != nil {
 			return err

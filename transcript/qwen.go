@@ -62,7 +62,7 @@ func readQwen(src *source) ([]*Session, error) {
 	s := &Session{}
 	var entries []entry
 	history := map[string][]llm.Message{} // the history in a compression, by its id
-	err := src.lines(func(line []byte) error {
+	err := src.lines(qwenLine{}, func(line []byte) error {
 		var l qwenLine
 		if err := decode(line, &l); err != nil {
 			return err

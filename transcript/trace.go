@@ -49,7 +49,7 @@ type conversation struct {
 
 func readTrace(src *source) ([]*Session, error) {
 	all := map[uint64]*conversation{}
-	err := src.lines(func(line []byte) error {
+	err := src.lines(traceLine{}, func(line []byte) error {
 		var l traceLine
 		if err := decode(line, &l); err != nil {
 			return err
