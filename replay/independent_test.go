@@ -40,6 +40,7 @@ func word(v any, path ...string) string {
 type counter struct {
 	usd   map[string]float64 // by answer
 	model string
+	tier  string // of Codex
 	last  string // the sums of the last usage, of Codex
 }
 
@@ -70,6 +71,9 @@ func (c *counter) value(format string, v any) {
 		if word(v, "type") == "turn_context" {
 			c.model = word(v, "payload", "model")
 		}
+		if word(v, "payload", "type") == "thread_settings_applied" {
+			c.tier = strings.TrimPrefix(word(v, "payload", "thread_settings", "service_tier"), "default")
+		}
 		total, last := at(v, "payload", "info", "total_token_usage"), at(v, "payload", "info", "last_token_usage")
 		sums, _ := json.Marshal(total)
 		if word(v, "payload", "type") != "token_count" || total == nil || string(sums) == c.last {
@@ -79,6 +83,7 @@ func (c *counter) value(format string, v any) {
 		read, written := number(last, "cached_input_tokens"), number(last, "cache_write_input_tokens")
 		c.add(c.last, c.model, llm.Usage{
 			Input: number(last, "input_tokens") - read - written, CacheRead: read, CacheWrite: written, Output: number(last, "output_tokens"),
+			Tier: c.tier,
 		})
 	case "pi-session":
 		c.add(word(v, "id")+word(v, "timestamp"), word(v, "message", "model"), llm.Usage{

@@ -56,8 +56,11 @@ type codexItem struct {
 	Message      string          `json:"message"`
 	Replacement  json.RawMessage `json:"replacement_history"`
 
-	Parent string          `json:"forked_from_id"`
-	Info   json.RawMessage `json:"info"`
+	Parent   string          `json:"forked_from_id"`
+	Info     json.RawMessage `json:"info"`
+	Settings struct {
+		Tier string `json:"service_tier"`
+	} `json:"thread_settings"`
 }
 
 type codexTokens struct {
@@ -95,6 +98,7 @@ func (u codexUsage) usage() *llm.Usage {
 type codexReader struct {
 	s     *Session
 	model string
+	tier  string // of later requests: llm.Usage.Tier
 	total codexUsage
 	base  int  // number of messages at the head that are the system prompt: 0 or 1
 	open  bool // the newest message is an answer to which items may be added
@@ -122,6 +126,12 @@ func readCodex(src *source) ([]*Session, error) {
 		var info codexTokens
 		if l.Type == "event_msg" && it.Type == "token_count" && src.usage(it.Info, &info) {
 			r.usage(&info, parseTime(l.Timestamp))
+			return nil
+		}
+		if l.Type == "event_msg" && it.Type == "thread_settings_applied" {
+			if r.tier = llm.Unusual(it.Settings.Tier); r.tier == llm.SpeedFast { // Codex's own word
+				r.tier = llm.TierPriority
+			}
 			return nil
 		}
 		r.line(l.Type, parseTime(l.Timestamp), &it, raw)
@@ -269,6 +279,10 @@ func (r *codexReader) usage(info *codexTokens, t time.Time) {
 	if info.Last != nil {
 		last = *info.Last
 	}
+	used := last.usage()
+	if used != nil {
+		used.Tier = r.tier
+	}
 	r.total, r.open = info.Total, false
 	kind, request := Empty, ""
 	if info.Total != (codexUsage{}) {
@@ -277,10 +291,10 @@ func (r *codexReader) usage(info *codexTokens, t time.Time) {
 	if r.short {
 		kind, r.short = Compaction, false
 	} else if m := r.s.lastAssistant(); m != nil && m.Usage == nil {
-		m.Usage, m.Request = last.usage(), request
+		m.Usage, m.Request = used, request
 		return
 	}
-	r.s.charge(kind, llm.Message{Role: llm.Assistant, Time: t, Model: r.model, Usage: last.usage(), Request: request})
+	r.s.charge(kind, llm.Message{Role: llm.Assistant, Time: t, Model: r.model, Usage: used, Request: request})
 }
 
 // compacted begins a new context with the history that replaced the old one.

@@ -134,5 +134,5 @@ func dump(b *strings.Builder, s *Session, dir string) {
 }
 
 func usageText(u llm.Usage) string {
-	return strings.ReplaceAll(fmt.Sprintf("%+v", u), " WebSearches:0 Speed: Region:}", "}")
+	return strings.ReplaceAll(fmt.Sprintf("%+v", u), " WebSearches:0 Speed: Region: Tier:}", "}")
 }
