@@ -39,7 +39,8 @@ func (t *tally) add(st session.State) {
 			t.name = r.Model
 			t.priced, _ = prices.Lookup(r.Model)
 		}
-		t.bill = t.plus(bill{r.Used, t.priced.Cost(r.Used), t.priced.USD.Input == 0})
+		usd, known := t.priced.Cost(r.Used)
+		t.bill = t.plus(bill{r.Used, usd, !known})
 	}
 	t.n = len(st.Paid)
 }
@@ -59,7 +60,7 @@ func (c *Conversation) Spent() Spent {
 	c.tally.add(st)
 	b := c.before.plus(c.tally.bill)
 	if b.used.IsZero() {
-		b.unpriced = c.a.model.USD.Input == 0
+		b.unpriced = !c.a.model.Priced()
 	}
 	return Spent{Usage: b.used, USD: b.usd, Known: !b.unpriced}
 }

@@ -121,7 +121,8 @@ func TestTasksPriced(t *testing.T) {
 			st := session.FoldEvents(i.ID, r.stored(i.ID))
 			for _, p := range st.Paid {
 				model, _ := prices.Lookup(p.Model)
-				usd += model.Cost(p.Used)
+				cost, _ := model.Cost(p.Used)
+				usd += cost
 				used += p.Used.Output
 				sums -= p.Used.Output
 				models[p.Model] = true

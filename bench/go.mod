@@ -12,6 +12,7 @@ require (
 require (
 	github.com/dlclark/regexp2/v2 v2.5.1 // indirect
 	github.com/google/uuid v1.6.0 // indirect
+	github.com/klauspost/compress v1.20.3 // indirect
 	golang.org/x/sync v0.24.0 // indirect
 	mvdan.cc/sh/v3 v3.14.1 // indirect
 )

@@ -72,4 +72,6 @@ type Message struct {
 	Time  time.Time
 	Model string // the model that wrote an Assistant message
 	Usage *Usage // of the request that this Assistant message answered
+
+	Request string // the provider's id of this request
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -101,6 +102,7 @@ func (c *Catalog) Load(data []byte) error {
 	return nil
 }
 
+// index fills exact: ids first, then the other whole names, then ids without the vendor in front of them.
 func (c *Catalog) index() {
 	c.exact = make(map[string]int, 4*len(c.models))
 	put := func(name string, i int) {
@@ -112,9 +114,12 @@ func (c *Catalog) index() {
 		put(m.ID, i)
 	}
 	for i, m := range c.models {
-		for _, name := range m.Match.Is {
-			put(strings.ToLower(name), i)
+		for _, name := range slices.Concat(m.Match.Is, m.Match.Starts, m.Match.Has) {
+			put(strings.ToLower(strings.TrimRight(name, "-@")), i)
 		}
+	}
+	for i, m := range c.models {
+		put(m.ID[strings.LastIndexByte(m.ID, '/')+1:], i)
 	}
 }
 
@@ -123,34 +128,42 @@ func (c *Catalog) Models() []Model { return append([]Model(nil), c.models...) }
 
 // Lookup finds a model by name, tolerant of what providers, routers and agents
 // put around it: upper case, "openai/…", "us.anthropic.…-v1:0", "models/…",
-// "…@20250929", "…-2025-09-29", "…[1m]", "…:free", "…-latest". The longest
-// known name that the given one begins with decides where no name is equal.
+// "…@20250929", "…-2025-09-29", "…[1m]", "…:free", "…-latest". Where no name is
+// equal, the longest known name that the given one begins with gives the family:
+// see Model.Family.
 func (c *Catalog) Lookup(name string) (Model, bool) {
 	name = strings.ToLower(strings.TrimSpace(name))
-	if name == "" {
-		return Model{}, false
-	}
 	if i, ok := c.exact[name]; ok { // as for most requests, and without the work of forms
 		return c.models[i], true
 	}
-	for _, n := range forms(name) {
-		if i, ok := c.exact[n]; ok {
-			return c.models[i], true
+	sure, all := forms(name)
+	for n, form := range all {
+		if i, ok := c.exact[form]; ok {
+			m := c.models[i]
+			m.Free = strings.HasSuffix(name, ":free")
+			if n >= sure {
+				m.Family = m.ID
+			}
+			return m, true
 		}
 	}
-	for _, n := range forms(name) {
-		if i := c.begins(n); i >= 0 {
-			return c.models[i], true
+	best := -1
+	for _, form := range all {
+		if best < 0 {
+			best = c.begins(form)
 		}
 	}
 	for i, m := range c.models {
-		for _, part := range m.Match.Has {
-			if strings.Contains(name, part) {
-				return c.models[i], true
-			}
+		if best < 0 && slices.ContainsFunc(m.Match.Has, func(part string) bool { return strings.Contains(name, part) }) {
+			best = i
 		}
 	}
-	return Model{}, false
+	if best < 0 {
+		return Model{}, false
+	}
+	m := c.models[best]
+	m.Family = m.ID
+	return m, true
 }
 
 // ClearsResults reports whether the model's provider clears old results of tools itself, when a request asks for it ("Context
@@ -164,7 +177,8 @@ func (m *Model) ClearsResults() bool { return m.Provider == "anthropic" }
 // provider; no model that another one makes has it.
 func (c *Catalog) ChecksThinking(name string) bool {
 	name = strings.ToLower(strings.TrimSpace(name))
-	for _, n := range forms(name) {
+	sure, all := forms(name)
+	for _, n := range all[:sure] {
 		n = dotted.ReplaceAllString(n, "$1-$2")
 		for _, known := range []string{n, n + "-latest"} {
 			if i, ok := c.exact[known]; ok && c.models[i].Thinking != "" {
@@ -211,41 +225,39 @@ func (c *Catalog) begins(n string) int {
 var (
 	bracket = regexp.MustCompile(`\[[^\]]*\]$`)
 	version = regexp.MustCompile(`-v\d+(:\d+)?$`)
+	vendor  = regexp.MustCompile(`^([a-z-]+\.)+`) // of Amazon Bedrock: "us.anthropic."
+	variant = regexp.MustCompile(`:(free|nitro|floor|exacto|online|thinking|extended|beta|latest)$`)
 	dotted  = regexp.MustCompile(`(\d)\.(\d)`)
-	dated   = regexp.MustCompile(`[-@](20\d{6}|20\d\d-\d\d-\d\d)$`)
+	// 20251101, 2025-11-01, 11-2025, 05-20, 0905, 2407, 001
+	dated = regexp.MustCompile(`[-@](20\d{6}|20\d\d-\d\d-\d\d|[01]\d-20\d\d|[01]\d-[0-3]\d|[01]\d[0-3]\d|2[3-9][01]\d|00\d)$`)
 )
 
-// forms lists the ways to write name, the fullest first.
-func forms(name string) []string {
-	var out []string
+// forms lists the ways to write name, the fullest first. The first sure of them name the same model. The
+// others leave out a word that may stand for another one, as a local model's "…:30b".
+func forms(name string) (sure int, out []string) {
 	add := func(s string) string {
-		for _, o := range out {
-			if o == s {
-				return s
-			}
-		}
-		if s != "" {
+		if s != "" && !slices.Contains(out, s) {
 			out = append(out, s)
 		}
 		return s
 	}
+	plain := func(s string) {
+		s = add(dated.ReplaceAllString(add(s), ""))
+		s = add(strings.TrimSuffix(s, "-latest"))
+		s = add(strings.TrimSuffix(s, "-preview"))
+		s = add(dated.ReplaceAllString(s, ""))
+		add(s + "-preview")
+		add(dotted.ReplaceAllString(s, "$1-$2"))
+	}
 	add(name)
 	s := add(bracket.ReplaceAllString(name, ""))
-	if i := strings.LastIndexByte(s, '/'); i >= 0 {
-		s = add(s[i+1:])
-	}
+	s = add(s[strings.LastIndexByte(s, '/')+1:])
 	s = add(version.ReplaceAllString(s, ""))
-	for _, vendor := range []string{"anthropic.", "openai.", "meta.", "mistral.", "deepseek.", "qwen."} {
-		if i := strings.Index(s, vendor); i >= 0 {
-			s = add(s[i+len(vendor):])
-		}
-	}
+	s = add(vendor.ReplaceAllString(s, ""))
+	plain(variant.ReplaceAllString(s, ""))
+	sure = len(out)
 	if i := strings.LastIndexByte(s, ':'); i > 0 {
-		s = add(s[:i])
+		plain(s[:i])
 	}
-	s = add(dated.ReplaceAllString(s, ""))
-	s = add(strings.TrimSuffix(s, "-latest"))
-	add(strings.TrimSuffix(s, "-preview"))
-	add(s + "-preview")
-	return out
+	return sure, out
 }

@@ -15,9 +15,20 @@ type Model struct {
 	MinCache   int     `json:"min_cache,omitempty"`  // shortest prefix the provider caches; 0 is the rule's
 	Thinking   string  `json:"thinking,omitempty"`   // ThinkingChecked, ThinkingUnchecked; "": not known
 	USD        USD     `json:"usd"`
+	Fast       float64 `json:"fast,omitempty"`     // how many times its price a request costs in the provider's fast mode; 0: unknown
+	US         float64 `json:"us,omitempty"`       // the same, where it must be answered in the United States
+	Priority   float64 `json:"priority,omitempty"` // the same, at the priority tier
 	Long       Long    `json:"long,omitzero"`
 	Match      Match   `json:"match,omitzero"`
+
+	// Family is the ID of the model that these data are of, where Lookup did not find the model itself but one whose name
+	// begins alike. Window, cache rule and counting of tokens are taken from it; no price is.
+	Family string `json:"-"`
+	Free   bool   `json:"-"` // the name is that of a router's variant that costs nothing
 }
+
+// Priced reports whether the price of the model itself is known.
+func (m Model) Priced() bool { return m.Free || m.Family == "" && m.USD.Input > 0 }
 
 // The vocabularies that are public.
 const (
@@ -39,6 +50,7 @@ type USD struct {
 	CacheRead    float64 `json:"read,omitempty"`
 	CacheWrite   float64 `json:"write,omitempty"`    // for the provider's usual lifetime
 	CacheWrite1h float64 `json:"write_1h,omitempty"` // for an hour
+	Search       float64 `json:"search,omitempty"`   // for a thousand web searches of the provider
 }
 
 // Long holds the prices of a request whose prompt is longer than Above tokens.

@@ -112,7 +112,7 @@ func TestChecksThinking(t *testing.T) {
 
 func TestModelData(t *testing.T) {
 	m, _ := Lookup("claude-sonnet-4-5")
-	if m.Window != 200000 || m.Vocabulary != "" || m.USD != (USD{3, 15, 0.3, 3.75, 6}) || m.Long.Above != 200000 || m.Long.Input != 6 {
+	if m.Window != 200000 || m.Vocabulary != "" || m.USD != (USD{3, 15, 0.3, 3.75, 6, 10}) || m.Long.Above != 200000 || m.Long.Input != 6 {
 		t.Errorf("claude-sonnet-4-5: %+v", m)
 	}
 	for name, vocabulary := range map[string]string{
@@ -165,15 +165,71 @@ func TestModelRule(t *testing.T) {
 }
 
 func TestModelCost(t *testing.T) {
-	m := Model{USD: USD{Input: 3, Output: 15, CacheRead: 0.3, CacheWrite: 3.75, CacheWrite1h: 6}, Long: Long{Above: 200000, USD: USD{Input: 6, Output: 22.5}}}
+	m := Model{
+		Provider: "anthropic", USD: USD{Input: 3, Output: 15, CacheRead: 0.3, CacheWrite: 3.75, CacheWrite1h: 6, Search: 10}, Fast: 6, US: 1.1,
+		Long: Long{Above: 200000, USD: USD{Input: 6, Output: 22.5}},
+	}
 	// 1,000·3 + 10,000·0.3 + 500·3.75 + 500·6 + 100·15 = 12,375 µ$
 	u := llm.Usage{Input: 1000, CacheRead: 10000, CacheWrite: 1000, CacheWrite1h: 500, Output: 100}
-	if got := m.Cost(u); math.Abs(got-0.012375) > 1e-12 {
-		t.Errorf("Cost = %v, want 0.012375", got)
+	on := func(t llm.Usage) llm.Usage {
+		sum := u.Add(t)
+		sum.Speed, sum.Region, sum.Tier = t.Speed, t.Region, t.Tier
+		return sum
 	}
-	// Past the limit all of the prompt is dearer; unknown cache prices are the plain one.
-	if got := m.Cost(llm.Usage{Input: 1, CacheRead: 200000}); math.Abs(got-200001*6/1e6) > 1e-9 {
-		t.Errorf("Cost of a long prompt = %v", got)
+	family, free := m, m
+	family.Family, free.Free = "other", true
+	for name, c := range map[string]struct {
+		m    Model
+		u    llm.Usage
+		want float64 // below zero: not known
+	}{
+		"plain": {m, u, 0.012375},
+		// Past the limit all of the prompt is dearer; unknown cache prices are the plain one.
+		"long":         {m, llm.Usage{Input: 1, CacheRead: 200000}, 200001 * 6 / 1e6},
+		"fast":         {m, on(llm.Usage{Speed: llm.SpeedFast}), 6 * 0.012375},
+		"us, searches": {m, on(llm.Usage{Region: "us", WebSearches: 50}), 1.1*0.012375 + 0.5},
+		"batch":        {m, on(llm.Usage{Tier: llm.TierBatch}), 0.012375 / 2},
+		"priority":     {m, on(llm.Usage{Tier: llm.TierPriority}), -1},
+		"other tier":   {m, on(llm.Usage{Tier: "ultra"}), -1},
+		"no fast mode": {Model{USD: m.USD}, on(llm.Usage{Speed: llm.SpeedFast}), -1},
+		"search price": {Model{USD: USD{Input: 1}}, on(llm.Usage{WebSearches: 1}), -1},
+		"family":       {family, u, -1},
+		"free":         {free, u, 0},
+	} {
+		got, known := c.m.Cost(c.u)
+		if known != (c.want >= 0) || known && math.Abs(got-c.want) > 1e-12 {
+			t.Errorf("%s: %v, %v; want %v", name, got, known, c.want)
+		}
+	}
+}
+
+// BILL-3: the price of a model is that of its exact name; a name that only begins like a known one takes window, cache rule
+// and vocabulary of that one, and no price.
+func TestLookupFamily(t *testing.T) {
+	for name, want := range map[string]string{ // "": the model itself
+		"claude-sonnet-5-5": "claude-sonnet-5", "gpt-5-codex-mini": "gpt-5", "claude-opus-4-6-mini": "claude-opus-4-6",
+		"openrouter/anthropic/claude-sonnet-5.5": "claude-sonnet-5", "us.anthropic.claude-sonnet-5-5-v1:0": "claude-sonnet-5",
+		"gemini-3-pro-preview-max": "gemini-3-pro-preview", "qwen3-coder:30b": "qwen/qwen3-coder", "deepseek-v4-pro-next": "deepseek-v4-pro",
+		"qwen3-coder-plus": "", "qwen/qwen3-coder-plus": "", "qwen3-coder-plus-latest": "", "qwen3-coder-plus-2025-09-23": "", "qwen3-coder-flash": "",
+		"claude-sonnet-5": "", "claude-sonnet-5-20260301": "", "claude-sonnet-4-20250514": "", "claude-3-5-sonnet-20241022": "", "us.anthropic.claude-opus-4-6-v1": "",
+		"anthropic.claude-3-5-sonnet-20241022-v2:0": "", "vertex_ai/claude-opus-4-5@20251101": "", "claude-opus-4-5[1m]": "", "anthropic/claude-opus-4.8": "",
+		"gpt-5-codex": "", "gpt-5.1-codex-max": "", "azure/gpt-5-2025-08-07": "", "gemini-2.5-pro-preview-05-06": "", "gemini-3-pro-preview-11-2025": "",
+		"gemini-1.5-pro-002": "", "moonshotai/kimi-k2-0905": "", "us-gov.anthropic.claude-haiku-4-5-20251001-v1:0": "", "moonshot.kimi-k2-thinking": "",
+		"eu.anthropic.claude-sonnet-4-5-20250929-v1:0": "", "arn:aws:bedrock:us-east-1:1:inference-profile/us.anthropic.claude-opus-4-6-v1": "",
+	} {
+		m, ok := Lookup(name)
+		if !ok || m.Family != want || m.Priced() != (want == "") {
+			t.Errorf("%s: %v, %s of family %q, priced %v; want family %q", name, ok, m.ID, m.Family, m.Priced(), want)
+		}
+	}
+	if m, _ := Lookup("qwen/qwen3-coder:free"); !m.Free {
+		t.Error("a free variant has a price")
+	}
+	// Opus's fast mode, and requests that must stay in the United States (Anthropic's page on prices, 2026-11).
+	for name, want := range map[string][2]float64{"claude-opus-4-6": {6, 1.1}, "claude-opus-4-8": {2, 1.1}, "claude-opus-5": {2, 1.1}, "claude-haiku-4-5": {0, 1}} {
+		if m, _ := Lookup(name); m.Fast != want[0] || m.US != want[1] || m.USD.Search != 10 {
+			t.Errorf("%s: fast %v, in the US %v, searches %v", name, m.Fast, m.US, m.USD.Search)
+		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package prices
 
 import (
+	"slices"
 	"time"
 
 	"github.com/stet-dev/stet/llm"
@@ -91,19 +92,91 @@ func RuleNamed(name string) (Rule, bool) {
 // Cost returns what one request cost in USD at the model's prices. Where
 // the prompt is longer than the model's limit for them, the higher prices
 // hold for all of it. A cached token whose price is unknown costs what a plain
-// one does.
-func (m Model) Cost(u llm.Usage) float64 {
-	p := m.USD
-	if m.Long.Above > 0 && u.Prompt() > m.Long.Above {
+// one does. It is false, and 0, where the price is not known: of the model, of its web searches, or
+// of the terms on which it answered.
+func (m Model) Cost(u llm.Usage) (usd float64, known bool) {
+	p, known := m.At(u, u.Prompt())
+	if !known || u.WebSearches > 0 && m.USD.Search == 0 && !m.Free {
+		return 0, false
+	}
+	return p.tokens(u)/1e6 + float64(u.WebSearches)*p.Search/1000, true
+}
+
+// Bill returns what one request cost, and what it would have cost more with the tokens that were left out of its prompt: read from the
+// provider's cache, or plain where it read none from there. It is false where Cost is.
+func (m Model) Bill(u llm.Usage, leftOut int) (usd, saved float64, known bool) {
+	usd, known = m.Cost(u)
+	if !known || u.Prompt() == 0 {
+		return usd, 0, known
+	}
+	whole := u
+	if u.CacheRead > 0 {
+		whole.CacheRead += leftOut
+	} else {
+		whole.Input += leftOut
+	}
+	more, _ := m.Cost(whole)
+	return usd, more - usd, known
+}
+
+// At returns the prices of a request that was answered at the speed, region and tier of u, with a prompt of so many tokens. It is false
+// where Cost is.
+func (m Model) At(u llm.Usage, prompt int) (p USD, known bool) {
+	times, known := m.times(u)
+	if m.Free {
+		return USD{}, true
+	}
+	if !known || !m.Priced() {
+		return USD{}, false
+	}
+	if p = m.USD; m.Long.Above > 0 && prompt > m.Long.Above {
 		p = m.Long.USD
 	}
+	for _, price := range []*float64{&p.Input, &p.Output, &p.CacheRead, &p.CacheWrite, &p.CacheWrite1h} {
+		*price *= times
+	}
+	p.Search = m.USD.Search
+	return p, true
+}
+
+func (p USD) tokens(u llm.Usage) float64 {
 	write1h := min(u.CacheWrite1h, u.CacheWrite)
-	sum := float64(u.Input)*p.Input +
+	return float64(u.Input)*p.Input +
 		float64(u.CacheRead)*or(p.CacheRead, p.Input) +
 		float64(u.CacheWrite-write1h)*or(p.CacheWrite, p.Input) +
 		float64(write1h)*or(p.CacheWrite1h, or(p.CacheWrite, p.Input)) +
 		float64(u.Output)*p.Output
-	return sum / 1e6
+}
+
+// times returns how many times its usual price a request costs for its speed, region and tier. Batches and the flexible tier
+// are half price at the providers that have them.
+func (m Model) times(u llm.Usage) (times float64, known bool) {
+	times = 1
+	for _, t := range []struct {
+		has, word string
+		times     float64
+	}{{u.Speed, llm.SpeedFast, m.Fast}, {u.Region, "us", m.US}} {
+		switch t.has {
+		case "":
+		case t.word:
+			times *= t.times
+		default:
+			return 0, false
+		}
+	}
+	switch u.Tier {
+	case "":
+	case llm.TierPriority:
+		times *= m.Priority
+	case llm.TierBatch, llm.TierFlex:
+		if !slices.Contains([]string{"anthropic", "openai", "google"}, m.Provider) {
+			return 0, false
+		}
+		times /= 2
+	default:
+		return 0, false
+	}
+	return times, times > 0
 }
 
 func or(v, fallback float64) float64 {

@@ -83,7 +83,7 @@ func (p *Proxy) sendWhole(r *http.Request, x *exchange) (*http.Response, error) 
 	p.report(x, d)
 	again := r.Clone(r.Context())
 	x.body.send(again)
-	resp, err := p.config.Transport.RoundTrip(again)
+	resp, err := plainAnswers{p.config.Transport}.RoundTrip(again)
 	if err == nil && resp.StatusCode < http.StatusMultipleChoices {
 		p.clearsNothing(x)
 	}

@@ -138,6 +138,13 @@ func (t *conversations) leave(v *conversation, row *record.Request, trims []reco
 	return fresh
 }
 
+// answered counts what a request cost, and what of its usage is not known.
+func (t *conversations) answered(b bill, unknown []string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.totals.answered(b, unknown)
+}
+
 // bind records that a conversation was shortened before thinking that the provider checks.
 func (t *conversations) bind() {
 	t.mu.Lock()

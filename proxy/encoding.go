@@ -3,7 +3,9 @@ package proxy
 import (
 	"bytes"
 	"compress/gzip"
+	"fmt"
 	"io"
+	"net/http"
 	"strings"
 
 	"github.com/andybalholm/brotli"
@@ -114,4 +116,47 @@ func (u *upload) outgoingBody() []byte {
 	// Writing to memory cannot fail. If it did, the original body would be sent.
 	u.patched = nil
 	return u.came
+}
+
+// plainAnswers is a RoundTripper that decompresses answers to requests that asked for none compressed. So the proxy can read what it must,
+// and the client gets what it could read in any case.
+type plainAnswers struct{ http.RoundTripper }
+
+func (t plainAnswers) RoundTrip(r *http.Request) (*http.Response, error) {
+	resp, err := t.RoundTripper.RoundTrip(r)
+	if err != nil || r.Header.Get("Accept-Encoding") != "identity" || resp.StatusCode == http.StatusSwitchingProtocols {
+		return resp, err
+	}
+	if c, plain, ok := codingOf(resp.Header.Get("Content-Encoding")); ok && !plain {
+		resp.Body = &decoded{body: resp.Body, coding: c}
+		resp.Header.Del("Content-Encoding")
+		resp.Header.Del("Content-Length")
+		resp.ContentLength, resp.Uncompressed = -1, true
+	}
+	return resp, nil
+}
+
+// decoded is the text of a compressed body. The first Read begins to read the body.
+type decoded struct {
+	body   io.ReadCloser
+	coding *coding
+	text   io.ReadCloser
+	err    error
+}
+
+func (d *decoded) Read(b []byte) (int, error) {
+	if d.text == nil && d.err == nil {
+		d.text, d.err = d.coding.reader(d.body)
+	}
+	if d.err != nil {
+		return 0, fmt.Errorf("compressed answer: %w", d.err)
+	}
+	return d.text.Read(b)
+}
+
+func (d *decoded) Close() error {
+	if d.text != nil {
+		_ = d.text.Close() // the body is read, or not needed
+	}
+	return d.body.Close()
 }

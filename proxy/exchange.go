@@ -111,7 +111,8 @@ func (p *Proxy) account(x *exchange) {
 	complete := false
 	if x.meter != nil {
 		usage, _ := x.meter.Usage()
-		row.Usage, complete = record.Usage(usage), x.meter.StopReason() != ""
+		row.Usage, complete = usage, x.meter.StopReason() != ""
+		p.conversations.answered(p.rules.bill(row), x.meter.Unknown())
 		p.countDropped(x)
 	}
 	// Clients may hang up once they know that the answer is complete.

@@ -29,7 +29,7 @@ func (p *Proxy) newForwarder() *httputil.ReverseProxy {
 type transport struct{ proxy *Proxy }
 
 func (t transport) RoundTrip(r *http.Request) (*http.Response, error) {
-	resp, err := t.proxy.config.Transport.RoundTrip(r)
+	resp, err := plainAnswers{t.proxy.config.Transport}.RoundTrip(r)
 	if err == nil && refused(resp) {
 		resp, err = t.proxy.recover(r, resp)
 	}
@@ -70,8 +70,8 @@ func (p *Proxy) watch(resp *http.Response) error {
 		return nil
 	}
 	resp.Body = &answerBody{body: resp.Body, exchange: x, context: resp.Request.Context(), proxy: p}
-	encoding := resp.Header.Get("Content-Encoding")
-	if resp.StatusCode < 300 && x.api != record.CountTokens && (encoding == "" || encoding == "identity") {
+	_, plain, _ := codingOf(resp.Header.Get("Content-Encoding"))
+	if resp.StatusCode < 300 && x.api != record.CountTokens && plain {
 		x.meter = x.codec.NewMeter(resp.Header.Get("Content-Type"))
 		x.assembly = x.assemble(resp.Header.Get("Content-Type"))
 	}

@@ -117,7 +117,7 @@ func (p *Proxy) recover(r *http.Request, first *http.Response) (*http.Response, 
 		}
 		again := r.Clone(r.Context())
 		x.body.send(again)
-		resp, err := p.config.Transport.RoundTrip(again)
+		resp, err := plainAnswers{p.config.Transport}.RoundTrip(again)
 		if err != nil {
 			_ = first.Body.Close() // its body was read already
 			return nil, err

@@ -76,6 +76,26 @@ func (r *rules) lookUp(api, model string) rule {
 	return found
 }
 
+// bill is what a request cost, and what it would have cost more if nothing had been left out. known: the price is known.
+type bill struct {
+	usd, saved float64
+	known      bool
+}
+
+func (r *rules) bill(row *record.Request) (b bill) {
+	find := prices.Lookup
+	if r.catalog != nil {
+		find = r.catalog.Lookup
+	}
+	m, _ := find(row.Model)
+	leftOut := row.TokensOff - row.Tokens
+	if row.Observe {
+		leftOut = 0
+	}
+	b.usd, b.saved, b.known = m.Bill(row.Usage, leftOut)
+	return b
+}
+
 // handedOn matches the fields by which a gateway passes on the signature of a provider's thinking.
 var handedOn = regexp.MustCompile(`"signature"\s*:\s*"[^"]|"format"\s*:\s*"anthropic|"reasoning_opaque"`)
 

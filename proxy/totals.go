@@ -28,6 +28,12 @@ type Totals struct {
 	// as if they had been sent.
 	TokensOff, Tokens int
 	Usage             record.Usage // as the providers reported it
+	// USD is what these requests cost, and Saved what they would have cost more with all that was left out; not those of Unpriced requests,
+	// whose price is not known.
+	USD, Saved float64
+	Unpriced   int
+	// Unknown counts requests with members of usage that stet does not know, by their names: at most maxThrough of them.
+	Unknown map[string]int
 
 	// Reads are successful reads of files, each counted once. Each conversation adds the largest number that one of its requests had.
 	Reads int
@@ -69,6 +75,20 @@ func (t *Totals) add(row *record.Request, fresh []record.Trim) {
 	t.Usage = t.Usage.Add(row.Usage)
 }
 
+// answered counts what a request cost, and the members of its usage that are not known.
+func (t *Totals) answered(b bill, names []string) {
+	t.USD += b.usd
+	t.Saved += b.saved
+	if !b.known {
+		t.Unpriced++
+	}
+	for _, name := range names {
+		if t.Unknown[name] > 0 || len(t.Unknown) < maxThrough {
+			increase(&t.Unknown, name)
+		}
+	}
+}
+
 // through counts a request to no known API.
 func (t *Totals) through(path string) {
 	if path = clip(path, 200); t.Through[path] == 0 && len(t.Through) >= maxThrough {
@@ -80,7 +100,7 @@ func (t *Totals) through(path string) {
 func (t *Totals) clone() Totals {
 	out := *t
 	out.ByAPI, out.Passed = maps.Clone(t.ByAPI), maps.Clone(t.Passed)
-	out.Moments = maps.Clone(t.Moments)
+	out.Moments, out.Unknown = maps.Clone(t.Moments), maps.Clone(t.Unknown)
 	out.Through, out.Shortened = maps.Clone(t.Through), maps.Clone(t.Shortened)
 	return out
 }

@@ -86,8 +86,9 @@ func Account(asked []BilledRequest, find func(name string) (prices.Model, bool))
 			e.Part, e.At, e.Fewer = "", 0, 0
 		}
 		if known {
-			e.Cost = model.Cost(a.Usage)
-			e.Extra = max(0, e.Cost-model.Cost(read(a.Usage, e.Lost)))
+			e.Cost, _ = model.Cost(a.Usage)
+			had, _ := model.Cost(read(a.Usage, e.Lost))
+			e.Extra = max(0, e.Cost-had)
 		}
 		all = append(all, e)
 	}

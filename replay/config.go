@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"time"
 	"unicode/utf8"
 
 	"github.com/stet-dev/stet/history"
@@ -17,11 +18,12 @@ type Config struct {
 	History history.Config
 
 	Open transcript.Opener // Savings opens files with it
-	// ThroughStet reports whether stet shortened the requests of the session with this id when it
-	// was recorded; nil: of none. Savings asks.
-	ThroughStet func(session string) bool
-	Counter     tokens.Counter // of a part's text; nil is Visible{}
-	Overhead    int            // tokens of tools and system prompt where none is recorded; 0 is 15,000, negative none
+	// Through has the requests that went through stet when the sessions were recorded; nil: none. Savings asks.
+	Through *Through
+	// Since and Until bound the time of the answers that Savings bills: Since ≤ time < Until. Zero is open.
+	Since, Until time.Time
+	Counter      tokens.Counter // of a part's text; nil is Visible{}
+	Overhead     int            // tokens of tools and system prompt where none is recorded; 0 is 15,000, negative none
 
 	// Models finds a model by name: its cache, and its prices in dollars. nil is prices.Lookup.
 	Models func(name string) (prices.Model, bool)

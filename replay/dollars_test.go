@@ -24,7 +24,11 @@ func pricedSession(pause time.Duration) *transcript.Session {
 func priced(t *testing.T, s *transcript.Session, c Config, throughStet bool) (*Dollars, Outcome) {
 	t.Helper()
 	c.Counter = replaytest.Bytes{}
-	d, with, err := New(s, &c).dollars(t.Context(), c.History, throughStet)
+	var through map[int]Passed
+	if throughStet {
+		through = map[int]Passed{}
+	}
+	_, d, with, err := New(s, &c).bill(t.Context(), c.History, through)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,7 +45,11 @@ func TestDollarsEstimated(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := off.Cost[rule.Name]*3e-6 + float64(r.answers())*15e-6
+	answers := 0
+	for i := range r.Requests {
+		answers += r.answerTokens(i)
+	}
+	want := off.Cost[rule.Name]*3e-6 + float64(answers)*15e-6
 	if !d.Estimated || !replaytest.Near(d.Without, want) || d.Saved() <= 0 || d.Recalled != 0 || d.WrongGuess != 0 {
 		t.Errorf("%+v, want %v without", d, want)
 	}

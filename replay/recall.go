@@ -14,6 +14,7 @@ type charge struct {
 	sender  *Sender // nil: nothing was recalled yet
 	rules   []Rule
 	cost    map[string]float64
+	by      []float64    // by request: the cost under the first rule
 	leftOut map[int]bool // parts that were left out; true: the request shows their text nowhere else
 	recalls int
 }
@@ -24,7 +25,12 @@ func newCharge(rules []Rule) *charge {
 
 // add prices request i, which sender has just sent, and sends it once more for each part that its answer recalls.
 func (c *charge) add(i int, sender *Sender, sent Sent, omissions []check.Omission, recalled []check.Recall) {
+	c.by = append(c.by, 0)
+	counts := sender.replay.billed(i)
 	for _, o := range omissions {
+		if !counts {
+			break
+		}
 		c.leftOut[o.Part] = c.leftOut[o.Part] || !o.Pointer
 	}
 	if c.sender != nil {
@@ -32,10 +38,15 @@ func (c *charge) add(i int, sender *Sender, sent Sent, omissions []check.Omissio
 	} else if len(recalled) > 0 {
 		c.sender = sender.clone()
 	}
-	c.bill(sent, 0)
+	if counts {
+		c.bill(sent, 0)
+	}
 	for _, again := range recalled {
-		c.recalls++
-		c.bill(c.sender.Recall(i, again, omissions), recallCall*outputPrice)
+		sent := c.sender.Recall(i, again, omissions)
+		if counts {
+			c.recalls++
+			c.bill(sent, recallCall*outputPrice)
+		}
 	}
 }
 
@@ -51,6 +62,10 @@ func (c *charge) unshown() (n int) {
 
 func (c *charge) bill(s Sent, output float64) {
 	for n, rule := range c.rules {
-		c.cost[rule.Name] += s.Bills[n].cost(rule.Rule) + output
+		cost := s.Bills[n].cost(rule.Rule) + output
+		c.cost[rule.Name] += cost
+		if n == 0 {
+			c.by[len(c.by)-1] += cost
+		}
 	}
 }

@@ -26,6 +26,7 @@ type Replay struct {
 	exact   bool // the caches are simulated exactly
 	hash    hasher
 	blocks  []block      // by part, as it was recorded
+	answers map[int]bool // messages that are billed with this session; the others are copies
 	index   *check.Index // made when it is first asked for
 }
 
@@ -35,11 +36,22 @@ func New(s *transcript.Session, c *Config) *Replay {
 		Recording: recording.New(s), Measure: Measure{Fixed: c.overhead(s.HasSystem)},
 		counter: c.counter(), lookup: c.lookup(), exact: c.ExactCache, hash: newHasher(),
 	}
+	if s.Answers == nil {
+		s.Bill()
+	}
+	r.answers = make(map[int]bool, len(s.Answers))
+	for i := range s.Answers {
+		r.answers[s.Answers[i].Message] = true
+	}
 	for _, p := range r.Parts {
 		r.blocks = append(r.blocks, r.block(p.Message.Role, p.Part))
 	}
 	return r
 }
+
+// billed reports whether request i is billed with this session. The copy of a request that is billed with another
+// session counts in no figure.
+func (r *Replay) billed(i int) bool { return r.answers[r.Requests[i].To] }
 
 // Index returns the lines of the session.
 func (r *Replay) Index() *check.Index {
@@ -97,6 +109,8 @@ type Outcome struct {
 	Omitted map[history.Reason]int64
 
 	byRequest []float64 // the cost of each under the first rule
+	charged   []float64 // the same of Charged
+	sizes     []int     // the tokens of each
 	wasCold   []bool    // by request: it was planned as one that finds nothing in the cache
 }
 
@@ -217,12 +231,17 @@ func (b *billing) send(i int, omissions []check.Omission, reasons []history.Reas
 	if sent.Changed && !isCold {
 		b.out.Changed++
 	}
-	b.out.Add(sent, b.rules)
+	if b.sender.replay.billed(i) {
+		b.out.Add(sent, b.rules)
+	}
 	if len(b.rules) > 0 {
 		b.out.byRequest = append(b.out.byRequest, sent.Bills[0].cost(b.rules[0].Rule))
 	}
-	b.out.wasCold = append(b.out.wasCold, isCold)
+	b.out.wasCold, b.out.sizes = append(b.out.wasCold, isCold), append(b.out.sizes, sent.Tokens)
 	for n := range omissions {
+		if !b.sender.replay.billed(i) {
+			break
+		}
 		o := &omissions[n]
 		s := b.sender
 		before, after := s.replay.blocks[o.Part].tokens, s.placeholder(o).tokens
@@ -235,7 +254,7 @@ func (b *billing) send(i int, omissions []check.Omission, reasons []history.Reas
 func (b *billing) outcome() Outcome {
 	out := b.out
 	out.LeftOut, out.Unshown = len(b.charge.leftOut), b.charge.unshown()
-	out.Recalled, out.Charged = b.charge.recalls, b.charge.cost
+	out.Recalled, out.Charged, out.charged = b.charge.recalls, b.charge.cost, b.charge.by
 	out.RecalledByName, out.ChargedByName = b.byName.recalls, b.byName.cost
 	return out
 }

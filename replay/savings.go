@@ -25,6 +25,13 @@ type Report struct {
 	Sessions []Row  `json:"sessions"`
 	Totals   Sums   `json:"totals"`
 	Skipped  []Skip `json:"skipped"`
+	// Copies counts answers that were left out because they are billed with another session.
+	Copies int `json:"copies,omitempty"`
+	// UnknownUsage has the keys of usage that no reader knows, and how often they stand with a number. They are not
+	// in the bill.
+	UnknownUsage map[string]int `json:"unknown_usage,omitempty"`
+	// Groups has the bill by day, month, project, model and agent: see Report.By.
+	Groups map[string][]Group `json:"groups"`
 }
 
 // Row is one session. Several may come from one file: an agent's sub-agents.
@@ -42,6 +49,8 @@ type Row struct {
 	Sums
 	Note  string `json:"note,omitempty"`  // what of it could not be read; the rest counts
 	Error string `json:"error,omitempty"` // why it could not be replayed
+
+	Answers []Billed `json:"-"` // all that were charged, in the order of time
 }
 
 // Sums are a session's figures, or those of all sessions together. "Off" is
@@ -58,7 +67,7 @@ type Sums struct {
 	Cost      map[string]float64 `json:"cost"`
 
 	USD      *Dollars `json:"usd"`                // null: the prices of the model are not known
-	Unpriced int      `json:"unpriced,omitempty"` // sessions that are not in USD
+	Unpriced int      `json:"unpriced,omitempty"` // requests that are not in USD
 	// LeftOut and Recalled count texts that were left out, and those of them that the agent would
 	// have asked for again. Why has the tokens that requests did without, by reason.
 	LeftOut  int                      `json:"left_out"`
@@ -97,6 +106,7 @@ func Savings(ctx context.Context, paths []string, c Config, progress func(Progre
 	workers.SetLimit(runtime.GOMAXPROCS(0)) // so few sessions are in memory at once
 	var mu sync.Mutex
 	var done Progress
+	once := newCopies()
 	err = c.Open.Walk(paths, func(path string, sessions []*transcript.Session, err error) error {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -107,6 +117,15 @@ func Savings(ctx context.Context, paths []string, c Config, progress func(Progre
 		}
 		for _, s := range sessions {
 			of := new(entry)
+			for key, n := range s.UnknownUsage {
+				if rep.UnknownUsage == nil {
+					rep.UnknownUsage = make(map[string]int)
+				}
+				rep.UnknownUsage[key] += n
+			}
+			if once.leaveOut(of, s) || !c.within(s) {
+				continue
+			}
 			all = append(all, of)
 			workers.Go(func() error {
 				err := of.replay(ctx, path, s, c, engine.Policy())
@@ -138,8 +157,14 @@ func Savings(ctx context.Context, paths []string, c Config, progress func(Progre
 			rep.Skipped = append(rep.Skipped, *of.skip)
 			continue
 		}
+		of.refill(c.lookup())
 		rep.Sessions = append(rep.Sessions, of.row)
 		rep.Totals.Add(of.row.Sums)
+	}
+	rep.Copies = once.n
+	rep.Groups = map[string][]Group{}
+	for _, how := range Groupings() {
+		rep.Groups[how] = rep.By(how)
 	}
 	return rep, nil
 }
@@ -167,8 +192,27 @@ func (r *Replay) session(ctx context.Context, c Config) (off, with Outcome, err 
 
 // entry is what came of a session, or of a file without one.
 type entry struct {
-	row  Row
-	skip *Skip
+	row    Row
+	skip   *Skip
+	fuller map[[16]byte]llm.Usage // by key: of answers of which another session has a fuller snapshot
+}
+
+// refill prices the answers that another session shows more fully.
+func (of *entry) refill(lookup func(string) (prices.Model, bool)) {
+	if of.fuller == nil || of.row.USD == nil {
+		return
+	}
+	for i := range of.row.Answers {
+		b := &of.row.Answers[i]
+		u, ok := of.fuller[b.key]
+		if !ok {
+			continue
+		}
+		m, _ := lookup(b.Model)
+		b.Usage, b.Unreported = u, 0
+		b.Reported, b.Priced = m.Cost(u)
+	}
+	of.row.USD.total(of.row.Answers, of.row.ThroughStet)
 }
 
 // replay replays one session.
@@ -185,27 +229,34 @@ func (of *entry) replay(ctx context.Context, path string, s *transcript.Session,
 	switch {
 	case err != nil:
 		of.row.Error = err.Error()
-	case off.Requests == 0:
-		skip := NoRequest(path)
-		of.skip = &skip
 	default:
 		of.row.Sums = newSums(policy, &off, &with)
-		of.row.ThroughStet = c.ThroughStet != nil && c.ThroughStet(s.ID)
+		through := c.Through.session(s)
+		of.row.ThroughStet = through != nil
 		of.row.Note = DamageNote(s)
-		return of.row.price(ctx, r, c)
+		if err := of.row.price(ctx, r, c, through); err != nil {
+			return err
+		}
+		if of.row.Requests == 0 {
+			skip := NoRequest(path)
+			of.skip = &skip
+		}
 	}
 	return nil
 }
 
 // price fills in what the session cost in dollars, and what was left out for that.
-func (r *Row) price(ctx context.Context, of *Replay, c Config) error {
-	usd, with, err := of.dollars(ctx, c.History, r.ThroughStet)
+func (r *Row) price(ctx context.Context, of *Replay, c Config, through map[int]Passed) error {
+	answers, usd, with, err := of.bill(ctx, c.History, through)
 	if err != nil {
 		return fmt.Errorf("price %s: %w", r.File, err)
 	}
+	r.Answers, r.Requests = answers, len(answers)
 	r.USD, r.LeftOut, r.Recalled, r.Why = usd, with.LeftOut, with.Recalled, with.Omitted
-	if usd == nil {
-		r.Unpriced = 1
+	for _, b := range answers {
+		if !b.Priced {
+			r.Unpriced++
+		}
 	}
 	return nil
 }
@@ -239,9 +290,12 @@ func started(s *transcript.Session) time.Time {
 func NewSkip(path string, err error) Skip {
 	skip := Skip{File: path, Unread: !transcript.Skipped(err)}
 	var e *fs.PathError
-	if errors.As(err, &e) && e.Path == path {
+	switch {
+	case errors.Is(err, transcript.ErrFormat):
+		skip.Reason = transcript.ErrFormat.Error()
+	case errors.As(err, &e) && e.Path == path:
 		skip.Reason = e.Err.Error()
-	} else {
+	default:
 		reason := strings.TrimPrefix(err.Error(), "read session ")
 		skip.Reason = strings.TrimPrefix(strings.TrimPrefix(reason, path), ": ")
 	}

@@ -28,8 +28,8 @@
 //	file        file: an observation, as package freshness writes it
 //	approval    call, tool, path, decision, by, grant, words
 //
-// usage is an object of input, cache_read, cache_write, cache_write_1h, output and
-// reasoning: tokens, as llm.Usage counts them. The first event is an opening, and
+// usage is an object of input, cache_read, cache_write, cache_write_1h, output,
+// reasoning, web_searches, speed, region and tier, as llm.Usage counts them. The first event is an opening, and
 // no other event is.
 //
 // JSON strings must be UTF-8. If a string of an event is not, all strings of its body are written with one character, U+0000 to

@@ -61,6 +61,11 @@ type wireUsed struct {
 	CacheWrite1h int `json:"cache_write_1h,omitempty"`
 	Output       int `json:"output,omitempty"`
 	Reasoning    int `json:"reasoning,omitempty"`
+	WebSearches  int `json:"web_searches,omitempty"`
+
+	Speed  string `json:"speed,omitempty"`
+	Region string `json:"region,omitempty"`
+	Tier   string `json:"tier,omitempty"`
 }
 
 // partKinds maps llm.Kind to the name of the kind.

@@ -19,6 +19,7 @@ type chatMessage struct {
 	CallIDs    []string        `json:"tool_call_ids"` // SWE-agent
 	Thought    string          `json:"thought"`       // SWE-agent
 	Action     string          `json:"action"`        // SWE-agent
+	Demo       bool            `json:"is_demo"`       // SWE-agent: an example that belongs to the prompt
 	Reasoning  string          `json:"reasoning_content"`
 	ThinkBlock json.RawMessage `json:"thinking_blocks"` // SWE-agent
 	Extra      struct {
@@ -43,26 +44,44 @@ type chatResponse struct {
 	Choices []struct {
 		Message chatMessage `json:"message"`
 	} `json:"choices"`
-	Usage *chatUsage `json:"usage"`
+	Usage json.RawMessage `json:"usage"`
 }
 
+// chatUsage is the usage object of the Chat Completions API, with the members that compatible servers and LiteLLM add.
 type chatUsage struct {
-	Prompt     int `json:"prompt_tokens"`
-	Completion int `json:"completion_tokens"`
+	Prompt     int     `json:"prompt_tokens"` // all
+	Completion int     `json:"completion_tokens"`
+	Total      skipped `json:"total_tokens"`
 	PromptMore struct {
-		Cached int `json:"cached_tokens"`
+		Cached  int     `json:"cached_tokens"`
+		Written int     `json:"cache_write_tokens"`
+		Created int     `json:"cache_creation_tokens"`
+		Text    skipped `json:"text_tokens"`
 	} `json:"prompt_tokens_details"`
 	OutputMore struct {
-		Reasoning int `json:"reasoning_tokens"`
+		Reasoning int     `json:"reasoning_tokens"`
+		Text      skipped `json:"text_tokens"`
+		Accepted  skipped `json:"accepted_prediction_tokens"`
+		Rejected  skipped `json:"rejected_prediction_tokens"`
 	} `json:"completion_tokens_details"`
+	Cached   int     `json:"cached_tokens"`
+	Hit      int     `json:"prompt_cache_hit_tokens"`
+	Miss     skipped `json:"prompt_cache_miss_tokens"`
+	Read     int     `json:"cache_read_input_tokens"`
+	Creation int     `json:"cache_creation_input_tokens"`
+	Cost     skipped `json:"cost"`
+	Details  skipped `json:"cost_details"`
 }
 
-func (u *chatUsage) usage() *llm.Usage {
-	if u == nil {
+func (src *source) chatUsage(raw json.RawMessage) *llm.Usage {
+	var u chatUsage
+	if !src.usage(raw, &u) {
 		return nil
 	}
+	read := min(max(u.PromptMore.Cached, u.Cached, u.Hit, u.Read), u.Prompt)
+	written := min(max(u.PromptMore.Written, u.PromptMore.Created, u.Creation), u.Prompt-read)
 	return orNil(llm.Usage{
-		Input: uncached(u.Prompt, u.PromptMore.Cached), CacheRead: u.PromptMore.Cached,
+		Input: uncached(u.Prompt, read, written), CacheRead: read, CacheWrite: written,
 		Output: u.Completion, Reasoning: u.OutputMore.Reasoning,
 	})
 }
@@ -94,11 +113,11 @@ func (m *chatMessage) words() []llm.Part {
 func (m *chatMessage) text() string { return strings.Join(texts(m.Content), "\n") }
 
 // completeAnswer adds the data of a response to its answer.
-func completeAnswer(m *llm.Message, r *chatResponse) {
+func completeAnswer(src *source, m *llm.Message, r *chatResponse) {
 	if r == nil {
 		return
 	}
-	m.ID, m.Model, m.Usage = r.ID, r.Model, r.Usage.usage()
+	m.ID, m.Model, m.Usage = r.ID, r.Model, src.chatUsage(r.Usage)
 	if m.Time.IsZero() {
 		m.Time = parseTimestamp(r.Created)
 	}

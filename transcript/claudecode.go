@@ -3,6 +3,7 @@ package transcript
 import (
 	"cmp"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -41,6 +42,7 @@ type claudeLine struct {
 	APIError  bool   `json:"isApiErrorMessage"`
 	AgentID   string `json:"agentId"`
 	SessionID string `json:"sessionId"`
+	Request   string `json:"requestId"`
 	Dir       string `json:"cwd"`
 	Version   string `json:"version"`
 	Timestamp string `json:"timestamp"`
@@ -49,7 +51,7 @@ type claudeLine struct {
 		Role    string          `json:"role"`
 		Model   string          `json:"model"`
 		Content json.RawMessage `json:"content"`
-		Usage   *messagesUsage  `json:"usage"`
+		Usage   json.RawMessage `json:"usage"`
 	} `json:"message"`
 	Attachment json.RawMessage `json:"attachment"`
 	Content    json.RawMessage `json:"content"`
@@ -63,6 +65,9 @@ type claudeRecord struct {
 	parts    []llm.Part
 	results  []llm.Part
 	id       string // of the message; all lines of one answer have the same
+	request  string // the provider's id of the request
+	key      string // of the answer: see answerKey
+	used     bool   // it is in the conversation as it was sent
 	model    string
 	usage    *llm.Usage
 	time     time.Time
@@ -81,14 +86,14 @@ type claudeConversation struct {
 }
 
 func newClaudeConversation() *claudeConversation {
-	return &claudeConversation{session: &Session{}, index: map[string]int{}}
+	return &claudeConversation{session: &Session{HidesOutput: true}, index: map[string]int{}}
 }
 
 func readClaudeCode(src *source) ([]*Session, error) {
 	main := newClaudeConversation()
 	groups := []*claudeConversation{main}
 	agents := map[string]*claudeConversation{}
-	err := src.lines(func(line []byte) error {
+	err := src.lines(claudeLine{}, func(line []byte) error {
 		var l claudeLine
 		if err := decode(line, &l); err != nil {
 			return err
@@ -104,7 +109,7 @@ func readClaudeCode(src *source) ([]*Session, error) {
 				groups = append(groups, g)
 			}
 		}
-		g.take(&l)
+		g.take(src, &l)
 		return nil
 	})
 	if err != nil {
@@ -124,7 +129,7 @@ func readClaudeCode(src *source) ([]*Session, error) {
 }
 
 // take adds a line.
-func (g *claudeConversation) take(l *claudeLine) {
+func (g *claudeConversation) take(src *source, l *claudeLine) {
 	if _, twice := g.index[l.UUID]; twice {
 		return
 	}
@@ -148,10 +153,12 @@ func (g *claudeConversation) take(l *claudeLine) {
 	case "assistant":
 		r.role = llm.Assistant
 		r.parts, _ = blocks(l.Message.Content)
-		r.id, r.model = l.Message.ID, l.Message.Model
-		if l.Message.Usage != nil {
-			r.usage = l.Message.Usage.usage()
+		r.id, r.model, r.request = l.Message.ID, l.Message.Model, l.Request
+		var u messagesUsage
+		if src.usage(l.Message.Usage, &u) {
+			r.usage = u.usage()
 		}
+		r.key = g.answerKey(&r)
 		// The agent wrote such a message itself: no request was answered.
 		r.local = l.APIError || r.model == "<synthetic>"
 	case "attachment":
@@ -168,6 +175,19 @@ func (g *claudeConversation) take(l *claudeLine) {
 	}
 	g.index[l.UUID] = len(g.records)
 	g.records = append(g.records, r)
+}
+
+// answerKey returns the same for all lines of one answer: its ids. Without an id of the request it is the id of the message
+// and the size of the request, because some providers give an id to several messages. The size may be complete only in a
+// later line.
+func (g *claudeConversation) answerKey(r *claudeRecord) string {
+	if r.id == "" || r.request != "" || r.usage == nil {
+		return r.id + "\n" + r.request
+	}
+	if at, ok := g.index[r.parent]; ok && g.records[at].id == r.id {
+		return g.records[at].key
+	}
+	return fmt.Sprint(r.id, "\n", r.usage.Input, r.usage.CacheRead, r.usage.CacheWrite)
 }
 
 // attachmentText returns the text of an attachment that the agent adds to the request as a reminder. It returns "" for an

@@ -100,39 +100,48 @@ func (g *claudeConversation) build(s *Session, only *int) {
 			g.branch(s, root, leaf[root])
 		}
 	}
+	for i := range g.records {
+		if r := &g.records[i]; !r.used && (only == nil || r.tree == *only) {
+			s.charge(Left, r.answer())
+		}
+	}
+}
+
+func (r *claudeRecord) answer() llm.Message {
+	return llm.Message{
+		Role: r.role, Parts: r.parts, Local: r.local,
+		ID: r.id, Request: r.request, Time: r.time, Model: r.model, Usage: r.usage,
+	}
 }
 
 // branch adds the messages from the root to a leaf.
 func (g *claudeConversation) branch(s *Session, root, leaf int) {
 	on := g.chosen(root, leaf)
-	at := map[string]int{} // message.id → index of the message
+	at := map[string]int{} // answerKey → index of the message
 	for i := range g.records {
 		r := &g.records[i]
 		if !on[i] {
 			continue
 		}
+		r.used = true
 		if r.boundary {
 			s.start()
 			clear(at)
 		}
 		switch r.role {
 		case llm.Assistant:
-			if j, open := at[r.id]; open && r.id != "" {
+			if j, open := at[r.key]; open && r.id != "" {
 				m := &s.Messages[j]
 				m.Parts = append(m.Parts, r.parts...)
-				if r.usage != nil {
+				if r.usage != nil && (m.Usage == nil || Fuller(*r.usage, *m.Usage)) {
 					m.Usage = r.usage
 				}
 				continue
 			}
-			if len(r.parts) == 0 {
-				continue
+			if len(r.parts) > 0 {
+				at[r.key] = len(s.Messages)
 			}
-			at[r.id] = len(s.Messages)
-			s.add(llm.Message{
-				Role: llm.Assistant, Parts: r.parts, Local: r.local,
-				ID: r.id, Time: r.time, Model: r.model, Usage: r.usage,
-			})
+			s.add(r.answer())
 		case llm.User:
 			g.results(s, r)
 			s.add(llm.Message{Role: llm.User, ID: r.uuid, Time: r.time, Parts: r.parts})
@@ -175,13 +184,13 @@ func (g *claudeConversation) chosen(root, leaf int) []bool {
 	answers := map[string]bool{}
 	for i := range g.records {
 		if r := &g.records[i]; on[i] && r.role == llm.Assistant && r.id != "" {
-			answers[r.id] = true
+			answers[r.key] = true
 		}
 	}
 	calls := map[string]bool{} // true: a result is on the branch
 	for i := range g.records {
 		r := &g.records[i]
-		if r.role == llm.Assistant && r.tree == root && answers[r.id] {
+		if r.role == llm.Assistant && r.tree == root && answers[r.key] {
 			on[i] = true
 		}
 		if !on[i] {

@@ -24,12 +24,17 @@ type clineMessage struct {
 		ID    string `json:"id"`
 		Older string `json:"modelId"`
 	} `json:"modelInfo"`
-	Metrics *struct {
-		Input      int `json:"inputTokens"` // including cached tokens
-		Output     int `json:"outputTokens"`
-		CacheRead  int `json:"cacheReadTokens"`
-		CacheWrite int `json:"cacheWriteTokens"`
-	} `json:"metrics"`
+	Metrics json.RawMessage `json:"metrics"`
+}
+
+type clineMetrics struct {
+	Input      int     `json:"inputTokens"` // including cached tokens
+	Output     int     `json:"outputTokens"`
+	CacheRead  int     `json:"cacheReadTokens"`
+	CacheWrite int     `json:"cacheWriteTokens"`
+	Thoughts   int     `json:"thoughtsTokenCount"`
+	Cost       skipped `json:"cost"`
+	Total      skipped `json:"totalCost"`
 }
 
 func readCline(src *source) ([]*Session, error) {
@@ -39,7 +44,7 @@ func readCline(src *source) ([]*Session, error) {
 		if err := decode(raw, &m); err != nil {
 			return err
 		}
-		s.clineMessage(&m)
+		s.clineMessage(src, &m)
 		return nil
 	}
 	var prompt string
@@ -60,7 +65,7 @@ func readCline(src *source) ([]*Session, error) {
 	return []*Session{s}, err
 }
 
-func (s *Session) clineMessage(c *clineMessage) {
+func (s *Session) clineMessage(src *source, c *clineMessage) {
 	t := parseTimestamp(c.Time)
 	parts, results := blocks(c.Content)
 	switch c.Role {
@@ -69,10 +74,11 @@ func (s *Session) clineMessage(c *clineMessage) {
 		s.add(llm.Message{Role: llm.User, ID: c.ID, Time: t, Parts: parts})
 	case "assistant":
 		m := llm.Message{Role: llm.Assistant, ID: c.ID, Time: t, Model: cmp.Or(c.Model.ID, c.Model.Older), Parts: parts}
-		if u := c.Metrics; u != nil {
+		var u clineMetrics
+		if src.usage(c.Metrics, &u) {
 			m.Usage = orNil(llm.Usage{
 				Input: uncached(u.Input, u.CacheRead, u.CacheWrite), CacheRead: u.CacheRead, CacheWrite: u.CacheWrite,
-				Output: u.Output,
+				Output: u.Output, Reasoning: u.Thoughts,
 			})
 		}
 		s.add(m)

@@ -3,6 +3,8 @@ package transcript
 import (
 	"cmp"
 	"encoding/json"
+	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -54,33 +56,61 @@ type codexItem struct {
 	Message      string          `json:"message"`
 	Replacement  json.RawMessage `json:"replacement_history"`
 
-	Info *codexTokens `json:"info"`
+	Parent   string          `json:"forked_from_id"`
+	Info     json.RawMessage `json:"info"`
+	Settings struct {
+		Tier string `json:"service_tier"`
+	} `json:"thread_settings"`
 }
 
 type codexTokens struct {
-	Total codexUsage `json:"total_token_usage"`
-	Last  codexUsage `json:"last_token_usage"`
+	Total  codexUsage  `json:"total_token_usage"`
+	Last   *codexUsage `json:"last_token_usage"`
+	Window skipped     `json:"model_context_window"`
 }
 
 type codexUsage struct {
-	Input     int `json:"input_tokens"`
-	Cached    int `json:"cached_input_tokens"`
-	Output    int `json:"output_tokens"`
-	Reasoning int `json:"reasoning_output_tokens"`
+	Input     int     `json:"input_tokens"` // all, also what was read from the cache or written to it
+	Cached    int     `json:"cached_input_tokens"`
+	Written   int     `json:"cache_write_input_tokens"`
+	Older     int     `json:"cache_creation_input_tokens"` // the same
+	Output    int     `json:"output_tokens"`
+	Reasoning int     `json:"reasoning_output_tokens"`
+	Sum       skipped `json:"total_tokens"`
+}
+
+func (u codexUsage) minus(v codexUsage) codexUsage {
+	return codexUsage{
+		Input: u.Input - v.Input, Cached: u.Cached - v.Cached, Written: u.Written - v.Written, Older: u.Older - v.Older,
+		Output: u.Output - v.Output, Reasoning: u.Reasoning - v.Reasoning,
+	}
+}
+
+func (u codexUsage) usage() *llm.Usage {
+	written := max(u.Written, u.Older)
+	return orNil(llm.Usage{
+		Input: uncached(u.Input, u.Cached, written), CacheRead: max(u.Cached, 0), CacheWrite: max(written, 0),
+		Output: max(u.Output, 0), Reasoning: max(u.Reasoning, 0),
+	})
 }
 
 // codexReader makes messages from items.
 type codexReader struct {
 	s     *Session
 	model string
+	tier  string // of later requests: llm.Usage.Tier
 	total codexUsage
 	base  int  // number of messages at the head that are the system prompt: 0 or 1
 	open  bool // the newest message is an answer to which items may be added
+	short bool // the agent asked for a summary after the newest answer
 }
 
 func readCodex(src *source) ([]*Session, error) {
-	r := &codexReader{s: &Session{}}
-	err := src.lines(func(line []byte) error {
+	r := &codexReader{s: &Session{byFamily: true}}
+	err := src.lines(struct {
+		codexLine
+		codexItem
+	}{}, func(line []byte) error {
 		var l codexLine
 		if err := decode(line, &l); err != nil {
 			return err
@@ -92,6 +122,17 @@ func readCodex(src *source) ([]*Session, error) {
 		var it codexItem
 		if err := decode(raw, &it); err != nil {
 			return err
+		}
+		var info codexTokens
+		if l.Type == "event_msg" && it.Type == "token_count" && src.usage(it.Info, &info) {
+			r.usage(&info, parseTime(l.Timestamp))
+			return nil
+		}
+		if l.Type == "event_msg" && it.Type == "thread_settings_applied" {
+			if r.tier = llm.Unusual(it.Settings.Tier); r.tier == llm.SpeedFast { // Codex's own word
+				r.tier = llm.TierPriority
+			}
+			return nil
 		}
 		r.line(l.Type, parseTime(l.Timestamp), &it, raw)
 		return nil
@@ -107,15 +148,17 @@ func (r *codexReader) line(kind string, t time.Time, it *codexItem, raw json.Raw
 			s.ID, s.Dir, s.Agent = it.ID, it.Dir, it.Version
 			r.instructions(it, t)
 		}
+		for _, id := range []string{it.ID, it.Parent} { // a fork repeats the lines of its parent, the head too
+			if id != "" && id != s.ID && !slices.Contains(s.Forks, id) {
+				s.Forks = append(s.Forks, id)
+			}
+		}
 	case "turn_context":
 		r.model, r.open = it.Model, false
 		s.Dir = cmp.Or(s.Dir, it.Dir)
 	case "compacted":
 		r.compacted(it, t)
 	case "event_msg":
-		if it.Type == "token_count" && it.Info != nil {
-			r.usage(it.Info)
-		}
 	default: // response_item, or the type of an item
 		r.item(it, t, raw)
 	}
@@ -227,26 +270,36 @@ func codexOutput(raw json.RawMessage) (text string, failed bool) {
 }
 
 // usage sets the usage of the newest answer. The event comes after the answer, before or after the results of its calls. It
-// may be repeated.
-func (r *codexReader) usage(info *codexTokens) {
-	if info.Total == r.total {
+// may be repeated. If there is no new answer, it was aborted, or it was the summary of a compaction.
+func (r *codexReader) usage(info *codexTokens, t time.Time) {
+	if info.Total == r.total && (info.Total != codexUsage{} || info.Last == nil) {
 		return
+	}
+	last := info.Total.minus(r.total)
+	if info.Last != nil {
+		last = *info.Last
+	}
+	used := last.usage()
+	if used != nil {
+		used.Tier = r.tier
 	}
 	r.total, r.open = info.Total, false
-	m := r.s.lastAssistant()
-	if m == nil || m.Usage != nil {
+	kind, request := Empty, ""
+	if info.Total != (codexUsage{}) {
+		request = fmt.Sprint(info.Total)
+	}
+	if r.short {
+		kind, r.short = Compaction, false
+	} else if m := r.s.lastAssistant(); m != nil && m.Usage == nil {
+		m.Usage, m.Request = used, request
 		return
 	}
-	u := info.Last
-	m.Usage = orNil(llm.Usage{
-		Input: uncached(u.Input, u.Cached), CacheRead: u.Cached,
-		Output: u.Output, Reasoning: u.Reasoning,
-	})
+	r.s.charge(kind, llm.Message{Role: llm.Assistant, Time: t, Model: r.model, Usage: used, Request: request})
 }
 
 // compacted begins a new context with the history that replaced the old one.
 func (r *codexReader) compacted(it *codexItem, t time.Time) {
-	r.open = false
+	r.open, r.short = false, true
 	r.s.start()
 	var kept []llm.Message
 	repeated := false // the history repeats the system messages

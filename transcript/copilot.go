@@ -43,12 +43,19 @@ type copilotData struct {
 	Content     string `json:"content"`
 	Transformed string `json:"transformedContent"` // sent instead of content
 	MessageID   string `json:"messageId"`
-	Model       string `json:"model"`
-	Output      int    `json:"outputTokens"`
-	Reasoning   string `json:"reasoningText"`
-	Opaque      string `json:"reasoningOpaque"`
-	Encrypted   string `json:"encryptedContent"`
-	Requests    []struct {
+	APICall     string `json:"apiCallId"`
+	RequestID   string `json:"requestId"`
+	Current     string `json:"currentModel"`
+	Metrics     map[string]struct {
+		Usage json.RawMessage `json:"usage"`
+	} `json:"modelMetrics"` // of all requests since the session was started or resumed
+	Since     json.RawMessage `json:"sessionStartTime"`
+	Model     string          `json:"model"`
+	Output    int             `json:"outputTokens"`
+	Reasoning string          `json:"reasoningText"`
+	Opaque    string          `json:"reasoningOpaque"`
+	Encrypted string          `json:"encryptedContent"`
+	Requests  []struct {
 		ID        string          `json:"toolCallId"`
 		Name      string          `json:"name"`
 		Arguments json.RawMessage `json:"arguments"`
@@ -72,20 +79,22 @@ func readCopilot(src *source) ([]*Session, error) {
 	all := []*Session{main}
 	agents := map[string]*Session{}
 	model := ""
-	err := src.lines(func(line []byte) error {
+	sums := copilotSums{src: src, billed: map[*Session]int{}}
+	err := src.lines(copilotLine{}, func(line []byte) error {
 		var l copilotLine
 		if err := decode(line, &l); err != nil {
 			return err
 		}
 		d := &l.Data
+		known := model != ""
+		if model = cmp.Or(d.NewModel, d.Model, d.Current, d.Selected, model); !known && model != "" {
+			copilotModel(all, model)
+		}
 		switch l.Type {
 		case "session.start", "session.resume":
 			main.copilotStart(d)
-			if d.Selected != "" {
-				model = d.Selected
-			}
-		case "session.model_change":
-			model = d.NewModel
+		case "session.shutdown":
+			sums.share(all, &l)
 		default:
 			s := main
 			if d.Parent != "" {
@@ -101,6 +110,79 @@ func readCopilot(src *source) ([]*Session, error) {
 	})
 	return all, err
 }
+
+// copilotModel gives a model to the answers that came before the file named one.
+func copilotModel(all []*Session, model string) {
+	for _, s := range all {
+		for i := range s.Messages {
+			if m := &s.Messages[i]; m.Role == llm.Assistant && m.Model == "" {
+				m.Model = model
+			}
+		}
+	}
+}
+
+type copilotUsage struct {
+	Input      int `json:"inputTokens"` // all
+	Output     int `json:"outputTokens"`
+	CacheRead  int `json:"cacheReadTokens"`
+	CacheWrite int `json:"cacheWriteTokens"`
+	Reasoning  int `json:"reasoningTokens"`
+}
+
+// copilotSums gives each answer its part of the sums that a shutdown event has for each model.
+type copilotSums struct {
+	src    *source
+	billed map[*Session]int // messages before this index have their part
+	since  string           // the start of the last sums
+	before map[string]copilotUsage
+}
+
+func (c *copilotSums) share(all []*Session, l *copilotLine) {
+	since := string(l.Data.Since)
+	if since == "" || since != c.since {
+		c.before = map[string]copilotUsage{}
+	}
+	c.since = since
+	for model, metrics := range l.Data.Metrics {
+		var u copilotUsage
+		if !c.src.usage(metrics.Usage, &u) {
+			continue
+		}
+		old := c.before[model] // the sums go on from the last event
+		c.before[model] = u
+		sum := llm.Usage{
+			Input:     uncached(u.Input-old.Input, u.CacheRead-old.CacheRead, u.CacheWrite-old.CacheWrite),
+			CacheRead: u.CacheRead - old.CacheRead, CacheWrite: u.CacheWrite - old.CacheWrite,
+			Output: u.Output - old.Output, Reasoning: u.Reasoning - old.Reasoning,
+		}
+		var of []*llm.Usage
+		for _, s := range all {
+			for i := c.billed[s]; i < len(s.Messages); i++ {
+				if m := &s.Messages[i]; m.Role == llm.Assistant && m.Model == model {
+					if s.shares == nil {
+						s.shares = map[int]*llm.Usage{}
+					}
+					s.shares[i] = new(llm.Usage)
+					of = append(of, s.shares[i])
+				}
+			}
+		}
+		if len(of) == 0 {
+			all[0].charge(Own, llm.Message{Role: llm.Assistant, ID: l.ID + model, Time: parseTime(l.Timestamp), Model: model, Usage: orNil(sum)})
+		}
+		for i, part := range of {
+			part.Input, part.Output, part.Reasoning = shareOf(sum.Input, i, len(of)), shareOf(sum.Output, i, len(of)), shareOf(sum.Reasoning, i, len(of))
+			part.CacheRead, part.CacheWrite = shareOf(sum.CacheRead, i, len(of)), shareOf(sum.CacheWrite, i, len(of))
+		}
+	}
+	for _, s := range all {
+		c.billed[s] = len(s.Messages)
+	}
+}
+
+// shareOf returns part i of n nearly equal parts of a number.
+func shareOf(all, i, n int) int { return all*(i+1)/n - all*i/n }
 
 func (s *Session) copilotStart(d *copilotData) {
 	s.ID = cmp.Or(s.ID, d.SessionID)
@@ -142,10 +224,12 @@ func (s *Session) copilotSystem(prompt string, t time.Time) {
 	s.add(llm.Message{Role: llm.System, Time: t, Parts: text(prompt)})
 }
 
-// copilotAnswer makes the message of an answer. The file has the size of the answer, but not of the request, so there is no
+// copilotAnswer makes the message of an answer. Its line has the size of the answer, but not of the request, so there is no
 // usage.
 func copilotAnswer(d *copilotData, t time.Time, model string) llm.Message {
-	m := llm.Message{Role: llm.Assistant, ID: d.MessageID, Time: t, Model: cmp.Or(d.Model, model)}
+	m := llm.Message{
+		Role: llm.Assistant, ID: d.MessageID, Request: cmp.Or(d.APICall, d.RequestID), Time: t, Model: cmp.Or(d.Model, model),
+	}
 	if d.Reasoning != "" || d.Opaque != "" || d.Encrypted != "" {
 		raw, _ := json.Marshal(d.Opaque + d.Encrypted) // encoding a string never fails
 		m.Parts = append(m.Parts, thinking(d.Reasoning, raw))

@@ -155,7 +155,7 @@ func stringEnd(b []byte, i int) int {
 
 // values calls fn with the JSON values of a file. Each value is a line, or one value takes the whole file. It is for
 // formats with both forms.
-func (src *source) values(fn func(raw []byte) error) error {
+func (src *source) values(like any, fn func(raw []byte) error) error {
 	r := src.r
 	head := make([]byte, 4096)
 	n, err := io.ReadFull(r, head)
@@ -176,5 +176,5 @@ func (src *source) values(fn func(raw []byte) error) error {
 		}
 		return nil
 	}
-	return src.lines(fn)
+	return src.lines(like, fn)
 }

@@ -1,9 +1,12 @@
 package transcript
 
 import (
+	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
+	"syscall"
 )
 
 // Source is a place where an agent keeps its sessions.
@@ -34,6 +37,8 @@ func places() []place {
 		{"gemini-cli", "", ".gemini", []string{"tmp/*/chats"}},
 		{"qwen", "", ".qwen", []string{"projects", "tmp/*/chats"}},
 		{"cline", "CLINE_DATA_DIR", ".cline/data", []string{"sessions", "tasks"}},
+		{"cline", "CLINE_SESSION_DATA_DIR", ".cline/data/sessions", []string{"."}},
+		{"cline", "CLINE_DIR", ".cline", []string{"data/sessions", "data/tasks", "tasks"}},
 		{"cline", "XDG_CONFIG_HOME", ".config/Code", cline},
 		{"cline", "", "Library/Application Support/Code", cline},
 		{"cline", "", "AppData/Roaming/Code", cline},
@@ -41,8 +46,8 @@ func places() []place {
 }
 
 // Find returns the existing places on this machine where agents keep their sessions. home is the user's home directory, or
-// "" if there is none. getenv is os.Getenv. If opencode's database exists, its storage directory is not returned, because
-// opencode has moved the sessions to the database.
+// "" if there is none. getenv is os.Getenv.
+// A place that cannot be read is returned, too.
 func Find(home string, getenv func(string) string) []Source {
 	var found []Source
 	seen := map[string]bool{}
@@ -69,9 +74,6 @@ func Find(home string, getenv func(string) string) []Source {
 					found = append(found, Source{Agent: p.agent, Path: path})
 				}
 			}
-			if p.agent == "opencode" && len(found) > 0 && found[len(found)-1].Agent == p.agent {
-				break
-			}
 		}
 	}
 	return found
@@ -82,6 +84,16 @@ func existing(dir, pattern string) []string {
 	path := filepath.Join(dir, filepath.FromSlash(pattern))
 	if _, err := os.Stat(path); err == nil {
 		return []string{path}
+	} else if !strings.Contains(pattern, "*") {
+		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
+			return nil
+		}
+		return []string{path}
+	}
+	before, _, _ := strings.Cut(pattern, "*")
+	parent := filepath.Join(dir, filepath.FromSlash(before[:strings.LastIndex(before, "/")+1]))
+	if _, err := os.ReadDir(parent); errors.Is(err, fs.ErrPermission) {
+		return []string{parent}
 	}
 	names, err := fs.Glob(os.DirFS(dir), pattern)
 	if err != nil {

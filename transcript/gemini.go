@@ -31,16 +31,26 @@ type geminiMessage struct {
 		Subject     string `json:"subject"`
 		Description string `json:"description"`
 	} `json:"thoughts"`
-	Tokens *geminiTokens `json:"tokens"`
-	Calls  []geminiCall  `json:"toolCalls"`
+	Tokens json.RawMessage `json:"tokens"`
+	Calls  []geminiCall    `json:"toolCalls"`
+
+	usage *llm.Usage
 }
 
 type geminiTokens struct {
-	Input    int `json:"input"`
-	Output   int `json:"output"`
-	Cached   int `json:"cached"`
-	Thoughts int `json:"thoughts"`
-	Tool     int `json:"tool"`
+	Input    int     `json:"input"`
+	Output   int     `json:"output"`
+	Cached   int     `json:"cached"`
+	Thoughts int     `json:"thoughts"`
+	Tool     int     `json:"tool"`
+	Total    skipped `json:"total"`
+}
+
+func (k geminiTokens) usage() *llm.Usage {
+	return orNil(llm.Usage{
+		Input: uncached(k.Input, k.Cached) + k.Tool, CacheRead: k.Cached,
+		Output: k.Output + k.Thoughts, Reasoning: k.Thoughts,
+	})
 }
 
 type geminiCall struct {
@@ -64,12 +74,20 @@ func readGemini(src *source) ([]*Session, error) {
 	var order []string
 	messages := map[string]geminiMessage{}
 	put := func(m geminiMessage) {
-		if _, seen := messages[m.ID]; !seen {
+		var k geminiTokens
+		if src.usage(m.Tokens, &k) {
+			m.usage = k.usage()
+		}
+		old, seen := messages[m.ID]
+		if !seen {
 			order = append(order, m.ID)
+		}
+		if old.usage != nil && (m.usage == nil || Fuller(*old.usage, *m.usage)) {
+			m.usage = old.usage
 		}
 		messages[m.ID] = m
 	}
-	err := src.values(func(raw []byte) error {
+	err := src.values(geminiLine{}, func(raw []byte) error {
 		var l geminiLine
 		if err := decode(raw, &l); err != nil {
 			return err
@@ -82,6 +100,13 @@ func readGemini(src *source) ([]*Session, error) {
 			for i, id := range order {
 				if id == l.RewindTo {
 					for _, gone := range order[i:] {
+						left := &Session{}
+						m := messages[gone]
+						left.geminiMessage(&m)
+						for _, m := range left.Messages {
+							s.charge(Left, m)
+						}
+						s.Answers = append(s.Answers, left.Answers...)
 						delete(messages, gone)
 					}
 					order = order[:i]
@@ -137,12 +162,7 @@ func (s *Session) geminiMessage(g *geminiMessage) {
 			results.Parts = append(results.Parts, result(c.ID, text, failed || c.Status == "error"))
 		}
 	}
-	if k := g.Tokens; k != nil {
-		m.Usage = orNil(llm.Usage{
-			Input: uncached(k.Input, k.Cached) + k.Tool, CacheRead: k.Cached,
-			Output: k.Output + k.Thoughts, Reasoning: k.Thoughts,
-		})
-	}
+	m.Usage = g.usage
 	s.add(m)
 	s.add(results)
 }

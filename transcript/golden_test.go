@@ -89,6 +89,14 @@ func dump(b *strings.Builder, s *Session, dir string) {
 	for _, d := range s.Damaged {
 		fmt.Fprintf(b, "  damaged %d: %s\n", d.Line, d.Reason)
 	}
+	for _, a := range s.Answers {
+		if a.Kind != Sent {
+			fmt.Fprintf(b, "  billed: %s %s %s %s\n", a.Kind, a.ID, a.Model, usageText(a.Usage))
+		}
+	}
+	for key, n := range s.UnknownUsage {
+		fmt.Fprintf(b, "  unknown usage %s: %d\n", key, n)
+	}
 	for i := range s.Messages {
 		m := &s.Messages[i]
 		fmt.Fprintf(b, "%d %s", i, m.Role)
@@ -105,7 +113,7 @@ func dump(b *strings.Builder, s *Session, dir string) {
 			fmt.Fprintf(b, " %s", m.Time.Format("15:04:05.999"))
 		}
 		if u := m.Usage; u != nil {
-			fmt.Fprintf(b, " usage %+v", *u)
+			fmt.Fprintf(b, " usage %s", usageText(*u))
 		}
 		b.WriteString("\n")
 		for _, p := range m.Parts {
@@ -123,4 +131,8 @@ func dump(b *strings.Builder, s *Session, dir string) {
 			}
 		}
 	}
+}
+
+func usageText(u llm.Usage) string {
+	return strings.ReplaceAll(fmt.Sprintf("%+v", u), " WebSearches:0 Speed: Region: Tier:}", "}")
 }

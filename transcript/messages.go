@@ -9,10 +9,21 @@ import (
 	"github.com/stet-dev/stet/llm"
 )
 
-// add appends a message. A message without parts is dropped.
+// add appends a message. A message without parts is dropped. If it is an answer, it is billed.
 func (s *Session) add(m llm.Message) {
 	if len(m.Parts) > 0 {
 		s.Messages = append(s.Messages, m)
+		return
+	}
+	s.charge(Empty, m)
+}
+
+// charge bills an answer that is not in the conversation as it was sent. Nothing is billed without usage.
+func (s *Session) charge(kind Kind, m llm.Message) {
+	if m.Role == llm.Assistant && !m.Local && m.Usage != nil {
+		s.Answers = append(s.Answers, Answer{
+			ID: m.ID, Request: m.Request, Time: m.Time, Model: m.Model, Kind: kind, Usage: *m.Usage, Message: -1, Parts: m.Parts,
+		})
 	}
 }
 

@@ -48,7 +48,7 @@ func readMini(src *source) ([]*Session, error) {
 					calls.answered() // the damaged message may be the result of the last command
 					return err
 				}
-				s.miniMessage(&m, &calls)
+				s.miniMessage(src, &m, &calls)
 				return nil
 			})
 		}
@@ -64,7 +64,7 @@ func readMini(src *source) ([]*Session, error) {
 	return []*Session{s}, err
 }
 
-func (s *Session) miniMessage(c *chatMessage, calls *textCalls) {
+func (s *Session) miniMessage(src *source, c *chatMessage, calls *textCalls) {
 	m := llm.Message{Role: llm.Role(c.Role), Time: parseTimestamp(c.Extra.Timestamp)}
 	switch c.Role {
 	case "system":
@@ -75,7 +75,7 @@ func (s *Session) miniMessage(c *chatMessage, calls *textCalls) {
 		if before, command, after, ok := splitCommand(c.text()); ok && len(c.Calls) == 0 {
 			m.Parts = slices.Concat(words(before), []llm.Part{calls.call(command)}, words(after))
 		}
-		completeAnswer(&m, c.Extra.Response)
+		completeAnswer(src, &m, c.Extra.Response)
 	case "tool":
 		m.Parts = []llm.Part{result(c.CallID, c.text(), false)}
 	case "user":

@@ -1,6 +1,7 @@
 package transcript
 
 import (
+	"bytes"
 	"database/sql"
 	"errors"
 	"fmt"
@@ -8,6 +9,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/klauspost/compress/zstd"
 
 	"github.com/stet-dev/stet/internal/invisible"
 )
@@ -114,11 +117,27 @@ func openFile(path string) ([]*Session, error) {
 		return nil, fmt.Errorf("read session: %w", err)
 	}
 	defer f.Close()
-	return read(path, f)
+	if !compressed(path) {
+		size := int64(0)
+		if info, err := f.Stat(); err == nil {
+			size = info.Size()
+		}
+		return read(path, f, size)
+	}
+	const window = 128 << 20 // more than any level of zstd needs by default
+	z, err := zstd.NewReader(f, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(window))
+	if err != nil {
+		return nil, fmt.Errorf("read session %s: %w", path, err)
+	}
+	defer z.Close()
+	return read(path, z, 0)
 }
 
-// read reads the sessions of one file.
-func read(path string, r io.ReadSeeker) ([]*Session, error) {
+// compressed reports whether a file is compressed with zstd, as Codex does with old sessions.
+func compressed(path string) bool { return strings.EqualFold(filepath.Ext(path), ".zst") }
+
+// read reads the sessions of one file. size is in bytes; 0: not known.
+func read(path string, r io.Reader, size int64) ([]*Session, error) {
 	head := make([]byte, headBytes)
 	n, err := io.ReadFull(r, head)
 	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
@@ -133,14 +152,7 @@ func read(path string, r io.ReadSeeker) ([]*Session, error) {
 		return nil, fmt.Errorf("read session %s: %w; stet reads %s",
 			path, ErrFormat, strings.Join(formatNames(), ", "))
 	}
-	size, err := r.Seek(0, io.SeekEnd)
-	if err == nil {
-		_, err = r.Seek(int64(start), io.SeekStart)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("read session %s: %w", path, err)
-	}
-	src := &source{path: path, format: f.name, r: r, size: int(size)}
+	src := &source{path: path, format: f.name, r: io.MultiReader(bytes.NewReader(head[start:n]), r), size: int(size)}
 	sessions, err := f.read(src)
 	if err != nil {
 		return nil, fmt.Errorf("read session %s: %w", path, err)

@@ -113,13 +113,13 @@ func TestOpenBrokenDocument(t *testing.T) {
 		t.Fatal(err)
 	}
 	doc := ar.Files[0].Data
-	whole, err := read("x.json", bytes.NewReader(doc))
+	whole, err := read("x.json", bytes.NewReader(doc), 0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	last := 0
 	for i := range doc {
-		all, err := read("x.json", bytes.NewReader(doc[:i]))
+		all, err := read("x.json", bytes.NewReader(doc[:i]), 0)
 		if err != nil {
 			if !Skipped(err) {
 				t.Fatalf("cut at %d: %v", i, err)
@@ -144,7 +144,7 @@ func TestOpenBrokenDocument(t *testing.T) {
 func TestOpenLongLine(t *testing.T) {
 	long := strings.Repeat("0123456789abcdef", 1<<19) // 8 MB
 	line := `{"timestamp":"2026-01-02T03:00:02Z","type":"response_item","payload":{"type":"function_call_output","call_id":"c","output":"` + long + `"}}`
-	all, err := read("x.jsonl", strings.NewReader(codexHead+"\n"+codexUser+"\n"+line+"\n"+codexUser+"\n"))
+	all, err := read("x.jsonl", strings.NewReader(codexHead+"\n"+codexUser+"\n"+line+"\n"+codexUser+"\n"), 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -164,7 +164,7 @@ func TestOpenCircle(t *testing.T) {
 		line("a", "a"),
 		line("a", "c") + line("b", "a") + line("c", "b") + line("d", "c"),
 	} {
-		all, err := read("x.jsonl", strings.NewReader(file))
+		all, err := read("x.jsonl", strings.NewReader(file), 0)
 		if err != nil || len(all[0].Messages) == 0 {
 			t.Errorf("%v, %v", all, err)
 		}
@@ -214,6 +214,6 @@ func FuzzOpen(f *testing.F) {
 				}
 			}
 		}
-		_, _ = read("x", bytes.NewReader(b))
+		_, _ = read("x", bytes.NewReader(b), 0)
 	})
 }

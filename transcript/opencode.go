@@ -26,7 +26,7 @@ type opencodeMessage struct {
 	Model   string          `json:"modelID"`
 	Summary json.RawMessage `json:"summary"` // true: the answer is a compaction
 	System  json.RawMessage `json:"system"`
-	Tokens  *opencodeTokens `json:"tokens"`
+	Tokens  json.RawMessage `json:"tokens"`
 	Error   json.RawMessage `json:"error"`
 	Time    struct {
 		Created json.RawMessage `json:"created"`
@@ -34,19 +34,21 @@ type opencodeMessage struct {
 }
 
 type opencodeTokens struct {
-	Input     int `json:"input"`
-	Output    int `json:"output"`
-	Reasoning int `json:"reasoning"`
+	Input     int     `json:"input"`
+	Output    int     `json:"output"`
+	Reasoning int     `json:"reasoning"`
+	Total     skipped `json:"total"`
 	Cache     struct {
 		Read  int `json:"read"`
 		Write int `json:"write"`
 	} `json:"cache"`
 }
 
-// usage converts the tokens. In opencode's form, input does not include cached tokens, and output does not include the
+// usage reads tokens. In opencode's form, input does not include cached tokens, and output does not include the
 // reasoning.
-func (t *opencodeTokens) usage() *llm.Usage {
-	if t == nil {
+func (r *opencodeReader) usage(raw json.RawMessage) *llm.Usage {
+	var t opencodeTokens
+	if !r.src.usage(raw, &t) {
 		return nil
 	}
 	return orNil(llm.Usage{
@@ -61,7 +63,7 @@ type opencodePart struct {
 	Ignored bool            `json:"ignored"`
 	Tool    string          `json:"tool"`
 	CallID  string          `json:"callID"`
-	Tokens  *opencodeTokens `json:"tokens"`
+	Tokens  json.RawMessage `json:"tokens"`
 	State   struct {
 		Status      string            `json:"status"`
 		Input       json.RawMessage   `json:"input"`
@@ -72,7 +74,7 @@ type opencodePart struct {
 }
 
 func readOpencodeExport(src *source) ([]*Session, error) {
-	r := newOpencode()
+	r := newOpencode(src)
 	err := src.document(func(key string, raw []byte) error {
 		switch key {
 		case "info":
@@ -100,11 +102,12 @@ func readOpencodeExport(src *source) ([]*Session, error) {
 
 // opencodeReader makes messages from opencode's messages.
 type opencodeReader struct {
-	s *Session
+	src *source
+	s   *Session
 }
 
-func newOpencode() *opencodeReader {
-	return &opencodeReader{s: &Session{}}
+func newOpencode(src *source) *opencodeReader {
+	return &opencodeReader{src: src, s: &Session{newIDs: true}}
 }
 
 func (r *opencodeReader) info(i opencodeInfo) {
@@ -171,13 +174,13 @@ func (r *opencodeReader) answers(info opencodeMessage, parts []opencodePart, raw
 			m.Parts = append(m.Parts, call(p.CallID, p.Tool, p.State.Input))
 			results.Parts = append(results.Parts, p.result()...)
 		case "step-finish":
-			end(p.Tokens.usage())
+			end(r.usage(p.Tokens))
 			steps++
 		}
 	}
 	var rest *llm.Usage
 	if steps == 0 {
-		rest = info.Tokens.usage()
+		rest = r.usage(info.Tokens)
 	}
 	end(rest)
 }

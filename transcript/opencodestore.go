@@ -19,7 +19,8 @@ import (
 //	storage/part/msg_…/prt_….json
 //
 // Since then it is an SQLite database, opencode.db, with the tables session, message and part. The last two hold the same
-// JSON, without the ids, in "data". The order of the ids is the order of time.
+// JSON, without the ids, in "data". The order of the ids is the order of time. opencode 2 has the tables session_v2 and
+// session_message instead: one row for each message, with its parts in "data". The old tables may be there, too.
 
 const opencodeDBFormat = "opencode-db"
 
@@ -61,7 +62,7 @@ func readOpencodeStorage(src *source) ([]*Session, error) {
 		src.damage(0, err.Error())
 		return nil, nil
 	}
-	r := newOpencode()
+	r := newOpencode(src)
 	r.info(info)
 	storage := filepath.Dir(filepath.Dir(filepath.Dir(src.path)))
 	messages := src.dir(filepath.Join(storage, "message", info.ID))
@@ -108,31 +109,52 @@ func (src *source) dir(path string) []json.RawMessage {
 // sequence ends after an error.
 func opencodeDB(db *sql.DB, path string) iter.Seq2[*Session, error] {
 	return func(yield func(*Session, error) bool) {
-		infos, err := opencodeSessions(db)
-		if err != nil {
-			yield(nil, fmt.Errorf("read session %s: %w", path, err))
-			return
+		found := false
+		for _, table := range []struct {
+			name string
+			read func(*source, *sql.DB, opencodeInfo) (*Session, error)
+		}{{"session_v2", (*source).opencodeRows2}, {"session", (*source).opencodeRows}} {
+			infos, err := opencodeSessions(db, table.name)
+			if err != nil && missing(db, table.name) {
+				continue
+			}
+			found = true
+			if err != nil {
+				yield(nil, fmt.Errorf("read session %s: table %s: %w", path, table.name, err))
+				return
+			}
+			for _, info := range infos {
+				src := &source{path: path, format: opencodeDBFormat}
+				s, err := table.read(src, db, info)
+				if err != nil {
+					yield(nil, fmt.Errorf("read session %s: session %s: %w", path, info.ID, err))
+					return
+				}
+				done, err := src.finish([]*Session{s})
+				if err != nil {
+					continue // it has no messages
+				}
+				if !yield(done[0], nil) {
+					return
+				}
+			}
 		}
-		for _, info := range infos {
-			src := &source{path: path, format: opencodeDBFormat}
-			s, err := src.opencodeRows(db, info)
-			if err != nil {
-				yield(nil, fmt.Errorf("read session %s: session %s: %w", path, info.ID, err))
-				return
-			}
-			done, err := src.finish([]*Session{s})
-			if err != nil {
-				continue // it has no messages
-			}
-			if !yield(done[0], nil) {
-				return
-			}
+		if !found {
+			yield(nil, fmt.Errorf("read session %s: %w: it has no table session_v2 or session", path, ErrFormat))
 		}
 	}
 }
 
-func opencodeSessions(db *sql.DB) ([]opencodeInfo, error) {
-	rows, err := db.Query(`SELECT id, COALESCE(parent_id, ''), directory, version FROM session ORDER BY time_created, id`)
+// missing reports whether a database that can be read has no such table.
+func missing(db *sql.DB, table string) bool {
+	n := 0
+	err := db.QueryRow(`SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = ?`, table).Scan(&n)
+	return err == nil && n == 0
+}
+
+func opencodeSessions(db *sql.DB, table string) ([]opencodeInfo, error) {
+	rows, err := db.Query(`SELECT id, COALESCE(parent_id, ''), COALESCE(directory, ''), COALESCE(version, '') FROM ` +
+		table + ` ORDER BY time_created, id`)
 	if err != nil {
 		return nil, err
 	}
@@ -151,15 +173,15 @@ func opencodeSessions(db *sql.DB) ([]opencodeInfo, error) {
 // opencodeRows reads one session.
 func (src *source) opencodeRows(db *sql.DB, info opencodeInfo) (*Session, error) {
 	parts := map[string][]json.RawMessage{}
-	err := eachRow(db, `SELECT message_id, data FROM part WHERE session_id = ? ORDER BY id`, info.ID,
-		func(message string, data []byte) { parts[message] = append(parts[message], data) })
+	err := eachRow(db, `SELECT message_id, '', data FROM part WHERE session_id = ? ORDER BY id`, info.ID,
+		func(message, _ string, data []byte) { parts[message] = append(parts[message], data) })
 	if err != nil {
 		return nil, err
 	}
-	r := newOpencode()
+	r := newOpencode(src)
 	r.info(info)
-	err = eachRow(db, `SELECT id, data FROM message WHERE session_id = ? ORDER BY time_created, id`, info.ID,
-		func(id string, data []byte) {
+	err = eachRow(db, `SELECT id, '', data FROM message WHERE session_id = ? ORDER BY time_created, id`, info.ID,
+		func(id, _ string, data []byte) {
 			var m opencodeMessage
 			if err := decode(data, &m); err != nil {
 				src.damage(0, id+": "+err.Error())
@@ -171,19 +193,32 @@ func (src *source) opencodeRows(db *sql.DB, info opencodeInfo) (*Session, error)
 	return r.s, err
 }
 
-func eachRow(db *sql.DB, query, arg string, fn func(key string, data []byte)) error {
+// opencodeRows2 reads one session of opencode 2.
+func (src *source) opencodeRows2(db *sql.DB, info opencodeInfo) (*Session, error) {
+	r := newOpencode(src)
+	r.info(info)
+	err := eachRow(db, `SELECT id, type, data FROM session_message WHERE session_id = ? ORDER BY seq, id`, info.ID,
+		func(id, kind string, data []byte) {
+			if err := r.message2(id, kind, data); err != nil {
+				src.damage(0, id+": "+err.Error())
+			}
+		})
+	return r.s, err
+}
+
+func eachRow(db *sql.DB, query, arg string, fn func(key, kind string, data []byte)) error {
 	rows, err := db.Query(query, arg)
 	if err != nil {
 		return err
 	}
 	defer rows.Close()
 	for rows.Next() {
-		var key string
+		var key, kind string
 		var data []byte
-		if err := rows.Scan(&key, &data); err != nil {
+		if err := rows.Scan(&key, &kind, &data); err != nil {
 			return err
 		}
-		fn(key, data)
+		fn(key, kind, data)
 	}
 	return rows.Err()
 }

@@ -62,7 +62,7 @@ type openHandsEvent struct {
 
 func readOpenHands(src *source) ([]*Session, error) {
 	var all []*Session
-	err := src.values(func(raw []byte) error {
+	err := src.values(openHandsLine{}, func(raw []byte) error {
 		var l openHandsLine
 		var err error
 		if len(raw) > 0 && raw[0] == '[' {
@@ -73,7 +73,7 @@ func readOpenHands(src *source) ([]*Session, error) {
 		if err != nil {
 			return err
 		}
-		r := openHandsReader{s: &Session{ID: l.ID}, model: l.Metadata.LLM.Model, calls: map[int]string{}}
+		r := openHandsReader{src: src, s: &Session{ID: l.ID}, model: l.Metadata.LLM.Model, calls: map[int]string{}}
 		for i := range l.History {
 			r.event(&l.History[i])
 		}
@@ -84,6 +84,7 @@ func readOpenHands(src *source) ([]*Session, error) {
 }
 
 type openHandsReader struct {
+	src      *source
 	s        *Session
 	model    string
 	response string         // id of the answer that the newest actions belong to
@@ -143,7 +144,7 @@ func (r *openHandsReader) answer(e *openHandsEvent, m *llm.Message) {
 		return
 	}
 	r.response = e.Call.Response.ID
-	completeAnswer(m, e.Call.Response)
+	completeAnswer(r.src, m, e.Call.Response)
 	m.Model = cmp.Or(m.Model, r.model)
 	m.Role = llm.Assistant
 	m.Parts = e.Call.Response.Choices[0].Message.parts()

@@ -13,8 +13,13 @@ import (
 // is the conversation.
 
 func isPi(s shape) bool {
-	return s["type"] == "session" && s.has("cwd") && s.has("timestamp") ||
-		s["type"] == "message" && s.has("parentId") && s.has("message.role")
+	switch s["type"] {
+	case "session":
+		return s.has("id", "cwd", "timestamp") && (s.has("version") || s.has("provider"))
+	case "message": // other agents write such lines, too
+		return s.has("parentId") && (s.has("message.provider") || s.has("message.toolCallId") || s.has("message.usage.cacheRead"))
+	}
+	return false
 }
 
 type piLine struct {
@@ -29,6 +34,25 @@ type piLine struct {
 	Summary   string          `json:"summary"`
 	FirstKept string          `json:"firstKeptEntryId"`
 	Content   json.RawMessage `json:"content"`
+	Usage     json.RawMessage `json:"usage"`
+}
+
+type piUsage struct {
+	Input        int     `json:"input"`
+	Output       int     `json:"output"`
+	Reasoning    int     `json:"reasoning"`
+	CacheRead    int     `json:"cacheRead"`
+	CacheWrite   int     `json:"cacheWrite"`
+	CacheWrite1h int     `json:"cacheWrite1h"`
+	Total        skipped `json:"totalTokens"`
+	Cost         skipped `json:"cost"`
+}
+
+func (u piUsage) usage() *llm.Usage {
+	return orNil(llm.Usage{
+		Input: u.Input, Output: u.Output, Reasoning: u.Reasoning, CacheRead: u.CacheRead,
+		CacheWrite: max(u.CacheWrite, u.CacheWrite1h), CacheWrite1h: u.CacheWrite1h,
+	})
 }
 
 type piMessage struct {
@@ -38,19 +62,13 @@ type piMessage struct {
 	ToolCallID string          `json:"toolCallId"`
 	IsError    bool            `json:"isError"`
 	ResponseID string          `json:"responseId"`
-	Summary    string          `json:"summary"`
-	Usage      *struct {
-		Input      int `json:"input"`
-		Output     int `json:"output"`
-		CacheRead  int `json:"cacheRead"`
-		CacheWrite int `json:"cacheWrite"`
-	} `json:"usage"`
+	Usage      json.RawMessage `json:"usage"`
 }
 
 func readPi(src *source) ([]*Session, error) {
 	s := &Session{}
 	var entries []entry
-	err := src.lines(func(line []byte) error {
+	err := src.lines(piLine{}, func(line []byte) error {
 		var l piLine
 		if err := decode(line, &l); err != nil {
 			return err
@@ -59,10 +77,10 @@ func readPi(src *source) ([]*Session, error) {
 			s.ID, s.Dir = l.ID, l.Dir
 			return nil
 		}
-		entries = append(entries, newPiEntry(&l))
+		entries = append(entries, newPiEntry(src, &l))
 		return nil
 	})
-	branch := newestBranch(entries)
+	branch := s.newestBranch(entries)
 	for i, e := range branch {
 		if !e.start {
 			s.add(e.message)
@@ -84,14 +102,14 @@ func readPi(src *source) ([]*Session, error) {
 	return []*Session{s}, err
 }
 
-func newPiEntry(l *piLine) entry {
+func newPiEntry(src *source, l *piLine) entry {
 	e := entry{id: l.ID, parent: l.Parent}
 	t := parseTime(l.Timestamp)
 	user := func(s string) llm.Message { return llm.Message{Role: llm.User, ID: l.ID, Time: t, Parts: text(s)} }
 	switch l.Type {
 	case "message":
 		if l.Message != nil {
-			e.message = piMessageOf(l.Message, l.ID, t)
+			e.message = piMessageOf(src, l.Message, l.ID, t)
 		}
 	case "compaction":
 		e.start, e.firstKept, e.message = true, l.FirstKept, user(l.Summary)
@@ -100,10 +118,14 @@ func newPiEntry(l *piLine) entry {
 	case "custom_message":
 		e.message = user(strings.Join(texts(l.Content), "\n"))
 	}
+	var u piUsage
+	if src.usage(l.Usage, &u) {
+		e.own = u.usage()
+	}
 	return e
 }
 
-func piMessageOf(p *piMessage, id string, t time.Time) llm.Message {
+func piMessageOf(src *source, p *piMessage, id string, t time.Time) llm.Message {
 	m := llm.Message{ID: id, Time: t}
 	switch p.Role {
 	case "user":
@@ -112,8 +134,9 @@ func piMessageOf(p *piMessage, id string, t time.Time) llm.Message {
 	case "assistant":
 		m.Role, m.Model, m.ID = llm.Assistant, p.Model, cmp.Or(p.ResponseID, id)
 		m.Parts, _ = blocks(p.Content)
-		if u := p.Usage; u != nil {
-			m.Usage = orNil(llm.Usage{Input: u.Input, Output: u.Output, CacheRead: u.CacheRead, CacheWrite: u.CacheWrite})
+		var u piUsage
+		if src.usage(p.Usage, &u) {
+			m.Usage = u.usage()
 		}
 	case "toolResult":
 		m.Role = llm.Tool

@@ -16,27 +16,41 @@ func isQwen(s shape) bool {
 }
 
 type qwenLine struct {
-	UUID      string       `json:"uuid"`
-	Parent    string       `json:"parentUuid"`
-	SessionID string       `json:"sessionId"`
-	AgentID   string       `json:"agentId"`
-	Timestamp string       `json:"timestamp"`
-	Type      string       `json:"type"`
-	Subtype   string       `json:"subtype"`
-	Dir       string       `json:"cwd"`
-	Version   string       `json:"version"`
-	Model     string       `json:"model"`
-	Message   *qwenContent `json:"message"`
-	Usage     *struct {
-		Prompt   int `json:"promptTokenCount"`
-		Cached   int `json:"cachedContentTokenCount"`
-		Output   int `json:"candidatesTokenCount"`
-		Thoughts int `json:"thoughtsTokenCount"`
-		Total    int `json:"totalTokenCount"`
-	} `json:"usageMetadata"`
-	Payload struct {
+	UUID      string          `json:"uuid"`
+	Parent    string          `json:"parentUuid"`
+	SessionID string          `json:"sessionId"`
+	AgentID   string          `json:"agentId"`
+	Timestamp string          `json:"timestamp"`
+	Type      string          `json:"type"`
+	Subtype   string          `json:"subtype"`
+	Dir       string          `json:"cwd"`
+	Version   string          `json:"version"`
+	Model     string          `json:"model"`
+	Message   *qwenContent    `json:"message"`
+	Usage     json.RawMessage `json:"usageMetadata"`
+	Payload   struct {
 		History []qwenContent `json:"compressedHistory"`
 	} `json:"systemPayload"`
+}
+
+// qwenUsage is the usage object of the Gemini API.
+type qwenUsage struct {
+	Prompt   int `json:"promptTokenCount"`
+	Cached   int `json:"cachedContentTokenCount"`
+	Tool     int `json:"toolUsePromptTokenCount"`
+	Output   int `json:"candidatesTokenCount"`
+	Thoughts int `json:"thoughtsTokenCount"`
+	Total    int `json:"totalTokenCount"`
+}
+
+func (u qwenUsage) usage() *llm.Usage {
+	out := u.Output
+	if u.Total == u.Prompt+u.Tool+u.Output+u.Thoughts { // otherwise output includes the thoughts
+		out += u.Thoughts
+	}
+	return orNil(llm.Usage{
+		Input: uncached(u.Prompt, u.Cached) + u.Tool, CacheRead: u.Cached, Output: out, Reasoning: u.Thoughts,
+	})
 }
 
 type qwenContent struct {
@@ -48,7 +62,7 @@ func readQwen(src *source) ([]*Session, error) {
 	s := &Session{}
 	var entries []entry
 	history := map[string][]llm.Message{} // the history in a compression, by its id
-	err := src.lines(func(line []byte) error {
+	err := src.lines(qwenLine{}, func(line []byte) error {
 		var l qwenLine
 		if err := decode(line, &l); err != nil {
 			return err
@@ -59,11 +73,11 @@ func readQwen(src *source) ([]*Session, error) {
 				s.ID, s.Parent = l.SessionID+"/"+l.AgentID, l.SessionID
 			}
 		}
-		e, old := newQwenEntry(&l)
+		e, old := newQwenEntry(src, &l)
 		entries, history[e.id] = append(entries, e), old
 		return nil
 	})
-	for _, e := range newestBranch(entries) {
+	for _, e := range s.newestBranch(entries) {
 		if e.start {
 			s.start()
 			for _, m := range history[e.id] {
@@ -76,7 +90,7 @@ func readQwen(src *source) ([]*Session, error) {
 }
 
 // newQwenEntry reads a record. If the record is a compression, history is the history after it.
-func newQwenEntry(l *qwenLine) (e entry, history []llm.Message) {
+func newQwenEntry(src *source, l *qwenLine) (e entry, history []llm.Message) {
 	e = entry{id: l.UUID, parent: l.Parent}
 	t := parseTime(l.Timestamp)
 	if l.Type == "system" {
@@ -96,14 +110,9 @@ func newQwenEntry(l *qwenLine) (e entry, history []llm.Message) {
 		return e, nil
 	}
 	e.message.Model = l.Model
-	if u := l.Usage; u != nil {
-		out := u.Output
-		if u.Total == u.Prompt+u.Output+u.Thoughts { // otherwise output includes the thoughts
-			out += u.Thoughts
-		}
-		e.message.Usage = orNil(llm.Usage{
-			Input: uncached(u.Prompt, u.Cached), CacheRead: u.Cached, Output: out, Reasoning: u.Thoughts,
-		})
+	var u qwenUsage
+	if src.usage(l.Usage, &u) {
+		e.message.Usage = u.usage()
 	}
 	return e, nil
 }

@@ -42,8 +42,8 @@ type Session struct {
 	// the head of the recording is repeated after each of them.
 	Starts []int
 
-	// Carried has the indexes of Assistant messages that the agent took along into a new context. They are in Messages a
-	// second time, after a start. There they are not the answer to a request.
+	// Carried has the indexes of Assistant messages that are not the answer to a request: those that the agent took along
+	// into a new context, where they are in Messages a second time, and examples in a prompt.
 	Carried []int
 
 	// HasSystem says that the recording has the system prompt, in messages of role System. Descriptions of tools are not
@@ -51,6 +51,22 @@ type Session struct {
 	HasSystem bool
 
 	Damaged []Damage // lines that could not be read and were left out
+
+	// Answers are all answers that were charged, each once, in the order of time. Those of Messages are among them.
+	Answers []Answer
+
+	// HidesOutput says that the usage of an answer may be that of the start of its stream, with little of its output.
+	HidesOutput bool
+
+	// UnknownUsage has the keys of usage that the reader does not know, and how often they stand with a number.
+	UnknownUsage map[string]int
+
+	// Forks has the ids of the sessions that this one was forked from, as far as the file names them.
+	Forks []string
+
+	shares   map[int]*llm.Usage // by message: its part of the usage that the file has for several answers
+	newIDs   bool               // a fork gives its copies of answers new ids
+	byFamily bool               // a fork gives its copies of answers a new time, too
 }
 
 // Damage is a line that was skipped.

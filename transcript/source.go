@@ -7,7 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
+	"reflect"
 	"strings"
 
 	"github.com/stet-dev/stet/llm"
@@ -20,14 +20,38 @@ type source struct {
 	r       io.Reader
 	size    int // in bytes; 0: not known
 	damaged []Damage
+
+	unknownUsage map[string]int // Session.UnknownUsage
 }
 
 // all reads the rest of the file.
 func (src *source) all() ([]byte, error) {
-	var b bytes.Buffer
-	b.Grow(src.size + bytes.MinRead) // so the buffer need not grow
-	_, err := b.ReadFrom(src.r)
-	return b.Bytes(), err
+	if src.size > 0 && src.size <= mostText {
+		var b bytes.Buffer
+		b.Grow(src.size + bytes.MinRead) // so the buffer need not grow
+		_, err := b.ReadFrom(src.r)
+		return b.Bytes(), err
+	}
+	var all []byte
+	var c cutter
+	defer func() { src.noteCut(0, c.cut) }()
+	chunk := make([]byte, 256<<10)
+	for {
+		n, err := src.r.Read(chunk)
+		all = c.append(all, chunk[:n])
+		if errors.Is(err, io.EOF) {
+			return all, nil
+		} else if err != nil {
+			return all, err
+		}
+	}
+}
+
+// noteCut records that texts of a line were cut.
+func (src *source) noteCut(line, n int) {
+	if n > 0 {
+		src.damage(line, fmt.Sprintf("a text of more than %d MB is cut: no request can have held it", mostText>>20))
+	}
 }
 
 // damage records a line that was skipped. It records at most 10,000 lines, so that a completely damaged file does not fill
@@ -42,19 +66,34 @@ func (src *source) damage(line int, reason string) {
 // lines calls fn with every line that is not blank, without NULs and byte order marks around it. The slice is valid
 // only during the call. If fn returns a syntax error,
 // the line may be several JSON values without line breaks between them: lines calls fn with each of them. A rest that
-// cannot be read, and any other error, is recorded as damage. A line may have any length.
-func (src *source) lines(fn func(line []byte) error) error {
-	in := bufio.NewScanner(src.r)
-	in.Buffer(make([]byte, 256<<10), math.MaxInt)
-	for n := 1; in.Scan(); n++ {
-		if line := bytes.TrimSpace(in.Bytes()); len(line) > 0 {
+// cannot be read, and any other error, is recorded as damage. A line may have any length. Of a long line only the members of
+// the struct like are read.
+func (src *source) lines(like any, fn func(line []byte) error) error {
+	in := bufio.NewReaderSize(src.r, 1<<20)
+	for n := 1; ; n++ {
+		line, err := in.ReadSlice('\n')
+		if errors.Is(err, bufio.ErrBufferFull) {
+			c := cutter{read: namesOf(reflect.TypeOf(like))}
+			long := c.append(nil, line)
+			for errors.Is(err, bufio.ErrBufferFull) {
+				line, err = in.ReadSlice('\n')
+				long = c.append(long, line)
+			}
+			line = long
+			src.noteCut(n, c.cut)
+		}
+		if line := bytes.TrimSpace(line); len(line) > 0 {
 			if rest := bytes.Trim(line, "\ufeff\x00"); len(rest) > 0 {
 				line = rest
 			}
 			src.line(n, line, fn)
 		}
+		if errors.Is(err, io.EOF) {
+			return nil
+		} else if err != nil {
+			return err
+		}
 	}
-	return in.Err()
 }
 
 func (src *source) line(n int, line []byte, fn func([]byte) error) {
@@ -100,11 +139,11 @@ func isTypeError(err error) bool {
 func (src *source) finish(sessions []*Session) ([]*Session, error) {
 	var kept []*Session
 	for _, s := range sessions {
-		if len(s.Messages) == 0 {
+		if len(s.Messages) == 0 && len(s.Answers) == 0 {
 			continue
 		}
 		if len(kept) == 0 {
-			s.Damaged = src.damaged
+			s.Damaged, s.UnknownUsage = src.damaged, src.unknownUsage
 		}
 		s.File, s.Format = src.path, src.format
 		s.complete()
@@ -140,6 +179,7 @@ func (s *Session) complete() {
 	if s.ID == "" {
 		s.ID = baseName(s.File)
 	}
+	s.Bill()
 }
 
 func baseName(path string) string {

@@ -127,6 +127,10 @@ func (w *sweReader) message(c *chatMessage) {
 	default:
 		return
 	}
+	if c.Demo {
+		w.s.carry(m)
+		return
+	}
 	w.s.add(m)
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"hash/fnv"
+	"slices"
 	"strings"
 
 	"github.com/stet-dev/stet/llm"
@@ -42,12 +43,13 @@ type conversation struct {
 	longest *traceBody
 	answer  *llm.Message         // the answer to the longest request
 	answers map[int]*llm.Message // by the number of messages in the request
+	all     []*llm.Message       // every answer
 	order   int
 }
 
 func readTrace(src *source) ([]*Session, error) {
 	all := map[uint64]*conversation{}
-	err := src.lines(func(line []byte) error {
+	err := src.lines(traceLine{}, func(line []byte) error {
 		var l traceLine
 		if err := decode(line, &l); err != nil {
 			return err
@@ -67,11 +69,12 @@ func readTrace(src *source) ([]*Session, error) {
 		}
 		var answer *llm.Message
 		if l.Response != nil {
-			answer = traceAnswer(l.Response.Body, l.Response.Raw)
+			answer = traceAnswer(src, l.Response.Body, l.Response.Raw)
 		}
 		if answer != nil {
 			answer.Time = parseTimestamp(l.Request.Timestamp)
 			c.answers[len(body.Messages)] = answer
+			c.all = append(c.all, answer)
 		}
 		if c.longest == nil || len(body.Messages) >= len(c.longest.Messages) {
 			c.longest, c.answer = body, answer
@@ -100,12 +103,22 @@ func firstWords(b *traceBody) uint64 {
 }
 
 // session makes the conversation. A single request without an answer and without tools is left empty, because it is one of
-// the agent's own requests (a quota check, a title).
+// the agent's own requests (a quota check, a title). The other answers are billed.
 func (c *conversation) session() *Session {
 	s := &Session{}
+	c.conversation(s)
+	for _, a := range c.all {
+		if a != c.answer && !slices.ContainsFunc(s.Messages, func(m llm.Message) bool { return m.Usage == a.Usage }) {
+			s.charge(Left, *a)
+		}
+	}
+	return s
+}
+
+func (c *conversation) conversation(s *Session) {
 	b := c.longest
 	if len(b.Messages) == 1 && c.answer == nil && len(b.Tools) == 0 {
-		return s
+		return
 	}
 	if parts, _ := blocks(b.System); len(parts) > 0 {
 		s.add(llm.Message{Role: llm.System, Parts: parts})
@@ -131,33 +144,33 @@ func (c *conversation) session() *Session {
 	if c.answer != nil {
 		s.add(*c.answer)
 	}
-	return s
 }
 
 // traceAnswer reads an answer, which is a message or the events of a stream. It returns nil if there is none.
-func traceAnswer(body json.RawMessage, raw string) *llm.Message {
+func traceAnswer(src *source, body json.RawMessage, raw string) *llm.Message {
 	var m struct {
 		ID      string          `json:"id"`
 		Model   string          `json:"model"`
 		Content json.RawMessage `json:"content"`
-		Usage   *messagesUsage  `json:"usage"`
+		Usage   json.RawMessage `json:"usage"`
 	}
 	if len(body) > 0 && body[0] == '"' {
 		raw = str(body)
 	}
 	if raw != "" {
-		return streamAnswer([]byte(raw))
+		return streamAnswer(src, []byte(raw))
 	}
 	if len(body) == 0 || decode(body, &m) != nil {
 		return nil
 	}
 	parts, _ := blocks(m.Content)
-	if len(parts) == 0 {
-		return nil
-	}
 	answer := &llm.Message{Role: llm.Assistant, ID: m.ID, Model: m.Model, Parts: parts}
-	if m.Usage != nil {
-		answer.Usage = m.Usage.usage()
+	var u messagesUsage
+	if src.usage(m.Usage, &u) {
+		answer.Usage = u.usage()
+	}
+	if len(parts) == 0 && answer.Usage == nil {
+		return nil
 	}
 	return answer
 }
@@ -166,9 +179,9 @@ func traceAnswer(body json.RawMessage, raw string) *llm.Message {
 type streamEvent struct {
 	Type    string `json:"type"`
 	Message struct {
-		ID    string         `json:"id"`
-		Model string         `json:"model"`
-		Usage *messagesUsage `json:"usage"`
+		ID    string          `json:"id"`
+		Model string          `json:"model"`
+		Usage json.RawMessage `json:"usage"`
 	} `json:"message"`
 	Block json.RawMessage `json:"content_block"`
 	Delta struct {
@@ -177,11 +190,11 @@ type streamEvent struct {
 		JSON      string `json:"partial_json"`
 		Signature string `json:"signature"`
 	} `json:"delta"`
-	Usage *messagesUsage `json:"usage"`
+	Usage json.RawMessage `json:"usage"`
 }
 
 // streamAnswer makes the message of a streamed answer. It returns nil if there is none.
-func streamAnswer(stream []byte) *llm.Message {
+func streamAnswer(src *source, stream []byte) *llm.Message {
 	m := &llm.Message{Role: llm.Assistant}
 	var usage messagesUsage
 	var input []byte
@@ -194,9 +207,7 @@ func streamAnswer(stream []byte) *llm.Message {
 		switch e.Type {
 		case "message_start":
 			m.ID, m.Model = e.Message.ID, e.Message.Model
-			if e.Message.Usage != nil {
-				usage = *e.Message.Usage
-			}
+			src.usage(e.Message.Usage, &usage)
 		case "content_block_start":
 			parts, _ := blocks(append(append([]byte{'['}, e.Block...), ']'))
 			var b block
@@ -219,15 +230,15 @@ func streamAnswer(stream []byte) *llm.Message {
 				p.Raw = thinkingRaw(p.Text, e.Delta.Signature)
 			}
 		case "message_delta":
-			if e.Usage != nil && e.Usage.Output > 0 {
-				usage.Output = e.Usage.Output
+			last := usage // the event has only some of the numbers
+			if src.usage(e.Usage, &last) && last.Output > 0 {
+				usage = last
 			}
 		}
 	}
-	if len(m.Parts) == 0 {
+	if m.Usage = usage.usage(); len(m.Parts) == 0 && m.Usage == nil {
 		return nil
 	}
-	m.Usage = usage.usage()
 	return m
 }
 

@@ -1,6 +1,12 @@
 package transcript
 
-import "github.com/stet-dev/stet/llm"
+import (
+	"encoding/json"
+	"reflect"
+	"strings"
+
+	"github.com/stet-dev/stet/llm"
+)
 
 // messagesUsage is the usage object of the Messages API.
 type messagesUsage struct {
@@ -9,15 +15,103 @@ type messagesUsage struct {
 	CacheRead  int `json:"cache_read_input_tokens"`
 	CacheWrite int `json:"cache_creation_input_tokens"`
 	Creation   struct {
-		Hour int `json:"ephemeral_1h_input_tokens"`
+		Short int `json:"ephemeral_5m_input_tokens"`
+		Hour  int `json:"ephemeral_1h_input_tokens"`
 	} `json:"cache_creation"`
+	Details struct {
+		Thinking int `json:"thinking_tokens"`
+	} `json:"output_tokens_details"`
+	Server struct {
+		Searches int     `json:"web_search_requests"`
+		Fetches  skipped `json:"web_fetch_requests"` // costs nothing beside its tokens
+	} `json:"server_tool_use"`
+	Speed  string `json:"speed"`
+	Tier   string `json:"service_tier"`
+	Region string `json:"inference_geo"`
+
+	// Iterations are the steps of an answer. The other members are without the steps of type "compaction".
+	Iterations []struct {
+		Type string `json:"type"`
+		messagesUsage
+	} `json:"iterations"`
 }
 
+// skipped is a number in usage that changes no price.
+type skipped struct{}
+
+func (*skipped) UnmarshalJSON([]byte) error { return nil }
+
 func (u messagesUsage) usage() *llm.Usage {
-	return orNil(llm.Usage{
-		Input: u.Input, CacheRead: u.CacheRead, CacheWrite: u.CacheWrite,
-		CacheWrite1h: u.Creation.Hour, Output: u.Output,
-	})
+	all := llm.Usage{
+		Input: u.Input, CacheRead: u.CacheRead, CacheWrite: max(u.CacheWrite, u.Creation.Short+u.Creation.Hour),
+		CacheWrite1h: u.Creation.Hour, Output: u.Output, Reasoning: u.Details.Thinking,
+		WebSearches: u.Server.Searches,
+	}
+	for _, it := range u.Iterations {
+		if it.Type == "compaction" {
+			if step := it.messagesUsage.usage(); step != nil {
+				all = all.Add(*step)
+			}
+		}
+	}
+	for _, speed := range []string{u.Tier, u.Speed} {
+		if speed != "" && speed != "standard" {
+			all.Speed = speed
+		}
+	}
+	if u.Region != "not_available" && u.Region != "global" {
+		all.Region = u.Region
+	}
+	return orNil(all)
+}
+
+// usage decodes the usage that a file reports. It counts the numbers for which the type of v has no member. It reports
+// whether there is usage.
+func (src *source) usage(raw json.RawMessage, v any) bool {
+	if len(raw) == 0 || raw[0] != '{' || decode(raw, v) != nil {
+		return false
+	}
+	src.unknown(raw, reflect.TypeOf(v).Elem(), "")
+	return true
+}
+
+// unknown counts the numbers in an object that have no member in t.
+func (src *source) unknown(raw json.RawMessage, t reflect.Type, path string) {
+	var members map[string]json.RawMessage
+	if json.Unmarshal(raw, &members) != nil {
+		return
+	}
+	for name, value := range members {
+		at := path + name
+		if f, ok := member(t, name); ok {
+			if f.Kind() == reflect.Struct && f != reflect.TypeFor[skipped]() && len(value) > 0 && value[0] == '{' {
+				src.unknown(value, f, at+".")
+			}
+			continue
+		}
+		switch {
+		case len(value) == 0:
+		case value[0] == '{':
+			src.unknown(value, reflect.TypeFor[struct{}](), at+".")
+		case (value[0] == '-' || value[0] >= '0' && value[0] <= '9') && strings.Trim(string(value), "-0.") != "":
+			if src.unknownUsage == nil {
+				src.unknownUsage = map[string]int{}
+			}
+			src.unknownUsage[src.format+": "+at]++
+		}
+	}
+}
+
+// member returns the type of the member of a struct that has this name in JSON.
+func member(t reflect.Type, name string) (reflect.Type, bool) {
+	for i := range t.NumField() {
+		f := t.Field(i)
+		tag, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if tag == name {
+			return f.Type, true
+		}
+	}
+	return nil, false
 }
 
 // orNil returns nil for usage that was not reported.

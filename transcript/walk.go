@@ -117,6 +117,9 @@ func (w *walk) file(path string, dir bool, fn func(string, []*Session, error) er
 // Likely reports whether a file in a directory may hold sessions, by its name without the directory. Hidden files and files
 // with other extensions do not.
 func Likely(name string) bool {
+	if compressed(name) {
+		name = strings.TrimSuffix(name, filepath.Ext(name))
+	}
 	switch strings.ToLower(filepath.Ext(name)) {
 	case ".json", ".jsonl", ".traj", ".ndjson", ".db", "":
 		return !strings.HasPrefix(name, ".")

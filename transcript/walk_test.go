@@ -105,6 +105,7 @@ func TestFind(t *testing.T) {
 		".claude/projects":                  "claude-code",
 		".codex/sessions":                   "codex",
 		".local/share/opencode/opencode.db": "opencode",
+		".local/share/opencode/storage":     "opencode",
 		".pi/agent/sessions":                "pi",
 		".copilot/session-state":            "copilot-cli",
 		".gemini/tmp/abc/chats":             "gemini-cli",

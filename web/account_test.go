@@ -32,8 +32,8 @@ func (h *rig) fill(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h.Cost = func(model string, u record.Usage) (float64, bool) {
-		return float64(2*u.Input + u.CacheRead + u.CacheWrite), model == "m1"
+	h.Cost = func(model string, u record.Usage, leftOut int) (float64, float64, bool) {
+		return float64(2*u.Input + u.CacheRead + u.CacheWrite), float64(leftOut), model == "m1"
 	}
 }
 
@@ -43,7 +43,7 @@ func TestSavings(t *testing.T) {
 	h.fill(t)
 	p := h.enter(t, "A")
 	s := get[Savings](p, "/api/savings?days=30&offset=60")
-	want := Sums{Requests: 4, Failed: 1, TokensOff: 400, Tokens: 240, Used: Tokens{40, 160, 40, 0, 20, 0}, USD: 210, Saved: 120, Unpriced: 1}
+	want := Sums{Requests: 4, Failed: 1, TokensOff: 400, Tokens: 240, Used: Tokens{Input: 40, CacheRead: 160, CacheWrite: 40, Output: 20}, USD: 210, Saved: 120, Unpriced: 1}
 	if s.Total != want {
 		t.Errorf("total %+v, want %+v", s.Total, want)
 	}

@@ -72,9 +72,9 @@ type Handler struct {
 	// what they show. It is asked for every second while a page is open.
 	Changes func(ctx context.Context) (int64, error)
 
-	// Cost is what a request cost in US dollars; false where the model's price is
-	// not known.
-	Cost func(model string, used record.Usage) (usd float64, known bool)
+	// Cost is what a request cost in US dollars, and what it would have cost more with the tokens that were left out of it; false
+	// where the price is not known.
+	Cost func(model string, used record.Usage, leftOut int) (usd, saved float64, known bool)
 	// Window is a model's context window in tokens; 0: unknown.
 	Window func(model string) int
 

@@ -14,7 +14,7 @@ var kinds = map[llm.Kind]string{llm.Text: "text", llm.Thinking: "thinking", llm.
 func message(seq uint64, m llm.Message) Message {
 	out := Message{Seq: seq, Role: string(m.Role), Time: m.Time, Model: m.Model, Local: m.Local, Parts: []Part{}}
 	if m.Usage != nil {
-		t := Tokens(*m.Usage)
+		t := Tokens{}.plus(*m.Usage)
 		out.Used = &t
 	}
 	for _, p := range m.Parts {

@@ -122,16 +122,14 @@ func (h *Handler) requests(r *http.Request) (any, error) {
 func (h *Handler) request(r record.Request, trims []Trim) Request {
 	out := Request{
 		ID: r.ID, Time: r.Time, Agent: r.Agent, Model: r.Model, Status: r.Status, Policy: r.Policy, Observe: r.Observe, Passed: r.Passed,
-		BytesIn: r.BytesIn, BytesOut: r.BytesOut, TokensOff: r.TokensOff, Tokens: r.Tokens, Used: Tokens(r.Usage),
+		BytesIn: r.BytesIn, BytesOut: r.BytesOut, TokensOff: r.TokensOff, Tokens: r.Tokens, Used: Tokens{}.plus(r.Usage),
 		Added: r.Added.Microseconds(), Cold: r.Cache.Moment, Broke: r.Cache.Broke, Trims: trims,
 	}
 	if trims == nil {
 		out.Trims = []Trim{}
 	}
-	if h.Cost != nil {
-		if usd, known := h.Cost(r.Model, r.Usage); known {
-			out.USD = &usd
-		}
+	if usd, _, known := h.cost(r); known {
+		out.USD = &usd
 	}
 	if h.Window != nil {
 		out.Limit = h.Window(r.Model)

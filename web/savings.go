@@ -51,7 +51,7 @@ func (s *Sums) add(r record.Request, usd, saved float64, known bool) {
 	}
 	s.TokensOff += r.TokensOff
 	s.Tokens += r.Tokens
-	s.Used = Tokens(record.Usage(s.Used).Add(r.Usage))
+	s.Used = s.Used.plus(r.Usage)
 	if known {
 		s.USD += usd
 		s.Saved += saved
@@ -100,21 +100,16 @@ func (h *Handler) savings(r *http.Request) (any, error) {
 	return out, nil
 }
 
-// cost returns the cost of a request, and the additional cost that the left-out tokens would have had: the price of reading them
-// from the provider's cache, or of input if the provider read nothing from a cache. A failed request cost nothing.
+// cost returns the cost of a request, and the additional cost that the left-out tokens would have had. A failed request cost nothing.
 func (h *Handler) cost(r record.Request) (usd, saved float64, known bool) {
 	if h.Cost == nil {
 		return 0, 0, false
 	}
-	usd, known = h.Cost(r.Model, r.Usage)
-	if n := r.TokensOff - r.Tokens; !r.Observe && r.Usage.Prompt() > 0 {
-		left := record.Usage{Input: n}
-		if r.Usage.CacheRead > 0 {
-			left = record.Usage{CacheRead: n}
-		}
-		saved, _ = h.Cost(r.Model, left)
+	leftOut := r.TokensOff - r.Tokens
+	if r.Observe {
+		leftOut = 0
 	}
-	return usd, saved, known
+	return h.Cost(r.Model, r.Usage, leftOut)
 }
 
 // points returns the starts of the days or hours from first to last.

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/stet-dev/stet/record"
 	"github.com/stet-dev/stet/session"
 )
 
@@ -83,6 +84,13 @@ type Tokens struct {
 	Reasoning    int `json:"reasoning"` // part of Output
 }
 
+func (t Tokens) plus(u record.Usage) Tokens {
+	return Tokens{
+		t.Input + u.Input, t.CacheRead + u.CacheRead, t.CacheWrite + u.CacheWrite, t.CacheWrite1h + u.CacheWrite1h,
+		t.Output + u.Output, t.Reasoning + u.Reasoning,
+	}
+}
+
 // Hit is a message that a search found.
 type Hit struct {
 	Session string    `json:"session"`
@@ -157,7 +165,7 @@ func (h *Handler) session(r *http.Request) (any, error) {
 		return nil, err
 	}
 	d := SessionDetail{
-		Session: listed(st.Info), Conversation: []Message{}, Context: Tokens(st.Context), Spent: Tokens(st.Spent), Rewinds: []Rewound{},
+		Session: listed(st.Info), Conversation: []Message{}, Context: Tokens{}.plus(st.Context), Spent: Tokens{}.plus(st.Spent), Rewinds: []Rewound{},
 	}
 	for _, e := range events {
 		if back, ok := e.Body.(session.Rewind); ok {

@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -26,7 +27,9 @@ import (
 // savingsCommand is stet savings.
 type savingsCommand struct {
 	command
-	json bool
+	json         bool
+	by           []string
+	since, until string
 }
 
 func newSavings(p *program) *cobra.Command {
@@ -35,23 +38,31 @@ func newSavings(p *program) *cobra.Command {
 		Use:   "savings [flags] [PATH...]",
 		Short: "Show what your sessions cost, without stet and with it",
 		Long: `Replay recorded sessions request by request, and show in dollars what they cost
-without stet and with it: the whole bill, by date, by agent and by session. PATH
-is a session file or a directory of them. Without one, stet takes the sessions that
-your agents keep on this machine. Nothing is sent anywhere.
+without stet and with it: the whole bill, by day or month, project, model, agent and
+session. PATH is a session file or a directory of them. Without one, stet takes the
+sessions that your agents keep on this machine. Nothing is sent anywhere.
+
+Each request counts on its own day, in your time zone. --since and --until leave out
+the requests of other days.
 
 Where the recording has the tokens that the provider charged for, the bill goes by
 them. Elsewhere it is estimated at 3.6 characters a token, with 15,000 tokens for
 tools and system prompt. A session that ran through stet was charged the price
-"with"; its price "without" is the estimate. "?" means that the price of the
-model is not known; the configuration key "prices" adds prices.
+"with"; its price "without" is the estimate. "?" means that the price of exactly this
+model is not known: stet takes no other model's. The configuration key "prices" adds
+prices.
 
 --json also has tokens, and costs in plain input tokens under each kind of cache: 1 is
 the price of a token that is neither read from a cache nor written to it.`,
 		Example: `stet savings
+stet savings --since 2026-11-01 --by project,model
 stet savings --json PATH...
 stet savings --policy keep-latest --keep 3 ~/.codex/sessions`,
 	}, &c.command, c.Run)
 	config.AddFlags(cmd.Flags(), "policy", "keep")
+	cmd.Flags().StringSliceVar(&c.by, "by", nil, "group only by these: "+strings.Join(replay.Groupings(), ", "))
+	cmd.Flags().StringVar(&c.since, "since", "", "only requests of this day (YYYY-MM-DD) and later")
+	cmd.Flags().StringVar(&c.until, "until", "", "only requests of this day (YYYY-MM-DD) and earlier")
 	cmd.Flags().BoolVar(&c.json, "json", false, "print one JSON object")
 	return cmd
 }
@@ -60,6 +71,22 @@ func (c *savingsCommand) Run(ctx context.Context) error {
 	o, err := c.settings("")
 	if err != nil {
 		return err
+	}
+	for _, how := range c.by {
+		if !slices.Contains(replay.Groupings(), how) {
+			return misconfigured(fmt.Errorf("--by %q: want %s", how, strings.Join(replay.Groupings(), ", ")))
+		}
+	}
+	since, err := day("since", c.since)
+	if err != nil {
+		return err
+	}
+	until, err := day("until", c.until)
+	if err != nil {
+		return err
+	}
+	if !until.IsZero() {
+		until = until.AddDate(0, 0, 1)
 	}
 	return interruptible(ctx, func(ctx context.Context) error {
 		paths, err := c.sessionPaths(c.args)
@@ -76,8 +103,8 @@ func (c *savingsCommand) Run(ctx context.Context) error {
 		}
 		bar := c.newProgress(ctx, paths)
 		rep, err := replay.Savings(ctx, paths, replay.Config{
-			History: o.History(""), Open: transcript.Opener{SQLite: openReadOnly}, Models: catalog.Lookup, ThroughStet: through,
-			OneRule: !c.json,
+			History: o.History(""), Open: transcript.Opener{SQLite: openReadOnly}, Models: catalog.Lookup, Through: through,
+			OneRule: !c.json, Since: since, Until: until,
 		}, bar.Show)
 		bar.Clear()
 		if err != nil || ctx.Err() != nil {
@@ -86,21 +113,31 @@ func (c *savingsCommand) Run(ctx context.Context) error {
 		if c.json {
 			err = c.printJSON(rep)
 		} else {
-			report.Savings(c.screen(c.out), columns(c.out), rep)
+			report.Savings(c.screen(c.out), columns(c.out), rep, c.by)
 		}
 		if err == nil && len(rep.Sessions) == 0 {
-			if len(c.args) == 0 {
-				c.say("agents keep no sessions on this machine yet: work with one first, or name a PATH")
+			if err = unread(rep.Skipped); err == nil && len(c.args) == 0 {
+				c.say("work with an agent first, or name a PATH")
 			}
-			err = unread(rep.Skipped)
 		}
 		return err
 	})
 }
 
-// throughStet returns a function that reports whether the proxy shortened requests of a session, by the agent's name for the
-// session.
-func (c *savingsCommand) throughStet(ctx context.Context) (func(session string) bool, error) {
+// day reads the day of a flag in the machine's own time zone; empty: the zero time.
+func day(flag, value string) (time.Time, error) {
+	if value == "" {
+		return time.Time{}, nil
+	}
+	at, err := time.ParseInLocation(time.DateOnly, value, time.Local)
+	if err != nil {
+		return at, misconfigured(fmt.Errorf("--%s %q: want a day, for example 2026-11-01", flag, value))
+	}
+	return at, nil
+}
+
+// throughStet returns the requests in the proxy's record that were answered.
+func (c *savingsCommand) throughStet(ctx context.Context) (*replay.Through, error) {
 	where, err := c.storeThere()
 	if err != nil {
 		return nil, nil // there is no record
@@ -113,13 +150,20 @@ func (c *savingsCommand) throughStet(ctx context.Context) (func(session string) 
 	if err = errors.Join(err, opened.Close()); err != nil {
 		return nil, err
 	}
-	shortened := make(map[string]bool)
+	return passed(rows), nil
+}
+
+// passed returns the requests of a record as replay wants them.
+func passed(rows []record.Request) *replay.Through {
+	var all []replay.Passed
 	for _, r := range rows {
-		if !r.Observe && r.Tokens < r.TokensOff {
-			shortened[r.Conversation] = true
+		p := replay.Passed{Session: r.Conversation, Time: r.Time, Usage: r.Usage}
+		if !r.Observe {
+			p.LeftOut = r.TokensOff - r.Tokens
 		}
+		all = append(all, p)
 	}
-	return func(session string) bool { return shortened[session] }, nil
+	return replay.NewThrough(all)
 }
 
 // unread returns an error for session files that could not be read, or nil.

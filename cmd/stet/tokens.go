@@ -32,8 +32,9 @@ func newTokens(p *program) *cobra.Command {
 		Short: "Count the tokens of a text, a request or a recorded session",
 		Long: `Count the tokens of a text file, of the body of a request (Messages, Chat Completions
 or Responses API), or of an agent's recorded session. "-" is standard input. The
-count is exact if the model's vocabulary is public (o200k_base, cl100k_base), and an
-estimate otherwise. For a session with recorded usage, the command compares the
+count of a text is exact if the model's vocabulary is public (o200k_base, cl100k_base),
+and an estimate otherwise. Of a request or a session it is an estimate: images and
+other blocks that are not text count by their kind, and providers add to the text. For a session with recorded usage, the command compares the
 expected size of each request with the size that the provider reported.`,
 		Example: `stet tokens main.go
 stet tokens --model gpt-4 request.json

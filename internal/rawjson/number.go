@@ -28,9 +28,9 @@ func Int(body []byte, span Span) (int, bool) {
 
 var errCount = errors.New("not a count")
 
-// Count stores the number at span in *n. If span is zero, it leaves *n alone. A number below zero, with a fraction, or another
+// count stores the number at span in *n. If span is zero, it leaves *n alone. A number below zero, with a fraction, or another
 // value is an error.
-func Count(body []byte, span Span, n *int) error {
+func count(body []byte, span Span, n *int) error {
 	if span.IsZero() {
 		return nil
 	}
@@ -39,6 +39,18 @@ func Count(body []byte, span Span, n *int) error {
 		return errCount
 	}
 	*n = v
+	return nil
+}
+
+// Most stores the number at span in *n if it is greater. It leaves *n alone where there is none, or null.
+func Most(body []byte, span Span, n *int) error {
+	more := *n
+	if span.KindOf(body) != 'n' {
+		if err := count(body, span, &more); err != nil {
+			return err
+		}
+	}
+	*n = max(*n, more)
 	return nil
 }
 

@@ -197,7 +197,7 @@ func TestNumbers(t *testing.T) {
 			t.Errorf("%s: %d, %v", at.Of(body), n, ok)
 		}
 		kept := 7
-		err := Count(body, at, &kept)
+		err := count(body, at, &kept)
 		if good := ok && n >= 0; good != (err == nil) || !good && kept != 7 {
 			t.Errorf("count %s: %d, %v", at.Of(body), kept, err)
 		}

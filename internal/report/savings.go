@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 
@@ -15,40 +16,71 @@ const (
 	skippedShown  = 10 // files that are named; --json names all
 	sessionsShown = 20 // sessions that have a line; --json has all
 	daysShown     = 14 // more days than this are shown as months
+	groupsShown   = 20 // more models or projects than this are shown only if asked for
 )
 
-// Savings writes the cost of sessions without stet and with it: the total, then by date, agent and session. width is the screen's
-// number of columns; 0: any.
-func Savings(w io.Writer, width int, rep replay.Report) {
+// Savings writes the bill without stet and with it: the total, then by the ways of grouping in by, and by session. width is the
+// screen's number of columns; 0: any.
+func Savings(w io.Writer, width int, rep replay.Report, by []string) {
 	defer printFiles(w, "skipped ", rep.Skipped)
 	if len(rep.Sessions) == 0 {
-		fmt.Fprintln(w, "nothing to save: no sessions found")
+		if !slices.ContainsFunc(rep.Skipped, func(s replay.Skip) bool { return s.Unread }) {
+			fmt.Fprintln(w, "nothing to save: no sessions found")
+		}
 		return
 	}
+	defer printUnknown(w, rep)
 	t := rep.Totals
 	fmt.Fprintf(w, "%s, %s, policy %s\n", Count(len(rep.Sessions), "session"), Count(t.Requests, "request"), t.Policy)
-	if t.LeftOut == 0 && t.Tokens == t.TokensOff {
-		fmt.Fprintln(w, "nothing to save: no text in them repeats, and none is old at a time when the cache is cold")
-		printDamage(w, rep.Sessions)
-		return
-	}
 	s := newSavingsTable(w, width, rep.Sessions)
 	s.head("the whole bill")
-	s.row("all sessions", t)
-	s.groups("by date", byDate(rep.Sessions))
-	if agents := byAgent(rep.Sessions); len(agents) > 1 {
-		s.groups("by agent", agents)
+	s.row("all sessions", replay.Group{Requests: t.Requests, Unpriced: t.Unpriced, USD: t.USD})
+	if len(by) == 0 {
+		by = grouped(rep)
+	}
+	for _, how := range by {
+		s.head("by " + how)
+		for _, g := range rep.Groups[how] {
+			s.row(g.Name, g)
+		}
 	}
 	s.sessions(rep.Sessions)
-	printWhy(w, t)
+	if t.LeftOut == 0 && t.Tokens == t.TokensOff {
+		why := "no text in them repeats, and none is old at a time when the cache is cold"
+		if t.Policy == history.Off {
+			why = "the policy off leaves nothing out"
+		}
+		fmt.Fprintf(w, "\nnothing to save: %s\n", why)
+	} else {
+		printWhy(w, t)
+	}
 	printNotes(w, rep)
 	printDamage(w, rep.Sessions)
 }
 
+// grouped returns the ways to group that say more than the total: the days, or if there are many of them the months.
+func grouped(rep replay.Report) (by []string) {
+	for _, how := range replay.Groupings() {
+		switch n := len(rep.Groups[how]); {
+		case how == replay.ByDay:
+			if n <= daysShown {
+				by = append(by, how)
+			}
+		case how == replay.ByMonth:
+			if len(by) == 0 {
+				by = append(by, how)
+			}
+		case n > 1 && n <= groupsShown:
+			by = append(by, how)
+		}
+	}
+	return by
+}
+
 // savingsTable prints rows of a name and figures.
 type savingsTable struct {
-	w    io.Writer
-	name int // columns of the name
+	w           io.Writer
+	name, width int // columns of the name, and of the screen
 }
 
 // figureColumns are the columns of a row's figures, the blank before each of them included.
@@ -56,13 +88,13 @@ const figureColumns = 47
 
 func newSavingsTable(w io.Writer, width int, rows []replay.Row) savingsTable {
 	widest := 20
-	for _, r := range rows {
-		widest = max(widest, len([]rune(sessionName(r))))
+	for i := range rows {
+		widest = max(widest, len([]rune(sessionName(&rows[i]))))
 	}
 	if width > 0 {
 		widest = min(widest, max(8, width-figureColumns))
 	}
-	return savingsTable{w, widest}
+	return savingsTable{w, widest, width}
 }
 
 func (s savingsTable) head(name string) {
@@ -70,43 +102,57 @@ func (s savingsTable) head(name string) {
 	fmt.Fprintln(s.w, Faint(strings.TrimRight(fmt.Sprintf("%-*s %8s %9s %9s %9s", s.name, Cropped(name, s.name), "requests", "without", "with", "saved"), " ")))
 }
 
-func (s savingsTable) row(name string, t replay.Sums) {
-	without, with, saved, change := "?", "?", "?", ""
-	if d := t.USD; d != nil {
-		without, with, saved, change = inDollars(d.Without), inDollars(d.With), inDollars(d.Saved()), Bold(fmt.Sprintf("%7s", wholeChange(d.Without, d.With)))
+// row prints a group. A price that is not known is a question mark, also beside those that are.
+func (s savingsTable) row(name string, g replay.Group) {
+	without, with, saved, share := "?", "?", "?", ""
+	if d := g.USD; d != nil {
+		without, with, saved = inDollars(d.Without), inDollars(d.With), inDollars(d.Saved())
+		if share = Bold(fmt.Sprintf("%7s", savedShare(d))); g.Unpriced > 0 {
+			share = "    + ?"
+		}
 	}
-	line := fmt.Sprintf("%-*s %8s %9s %9s %9s %s", s.name, Cropped(name, s.name), Grouped(t.Requests), without, with, saved, change)
+	if len(name) > s.name { // the end of a directory tells more
+		name = tail(name, s.name)
+	}
+	line := fmt.Sprintf("%-*s %8s %9s %9s %9s %s", s.name, name, Grouped(g.Requests), without, with, saved, share)
 	fmt.Fprintln(s.w, strings.TrimRight(line, " "))
 }
 
-// group has the sums of a group of sessions.
-type group struct {
-	name string
-	sums replay.Sums
-}
-
-func (s savingsTable) groups(title string, all []group) {
-	s.head(title)
-	for _, g := range all {
-		s.row(g.name, g.sums)
+// savedShare returns what is saved of the bill, in per cent.
+func savedShare(d *replay.Dollars) string {
+	if d.Without == 0 {
+		return ""
 	}
+	share := fmt.Sprintf("%.1f %%", 100*d.Saved()/d.Without)
+	if len(share) > 7 {
+		return fmt.Sprintf("%.0f %%", 100*d.Saved()/d.Without)
+	}
+	return share
 }
 
-// sessions prints the sessions in which most was saved.
+// sessions prints the sessions in which most was saved, each with the first words of its task below.
 func (s savingsTable) sessions(rows []replay.Row) {
 	rows = slices.Clone(rows)
-	slices.SortStableFunc(rows, func(a, b replay.Row) int { return cmp.Compare(savedIn(b), savedIn(a)) })
+	slices.SortStableFunc(rows, func(a, b replay.Row) int {
+		return cmp.Or(cmp.Compare(savedIn(b), savedIn(a)), cmp.Compare(b.Requests, a.Requests))
+	})
 	name := "by session"
 	if len(rows) > sessionsShown {
-		name = "by session, most saved first"
+		name = "by session, most saved"
 	}
 	s.head(name)
-	for _, r := range rows[:min(len(rows), sessionsShown)] {
+	for i := range rows[:min(len(rows), sessionsShown)] {
+		r := &rows[i]
 		if r.Error != "" {
 			fmt.Fprintf(s.w, "%s: %s\n", Cropped(sessionName(r), s.name), r.Error)
 			continue
 		}
-		s.row(sessionName(r), r.Sums)
+		s.row(sessionName(r), replay.Group{Requests: r.Requests, Unpriced: r.Unpriced, USD: r.USD})
+		task := cmp.Or(OneLine(r.Title), tail(r.File, 60))
+		if s.width > 0 {
+			task = Cropped(task, max(8, s.width-2))
+		}
+		fmt.Fprintln(s.w, Faint("  "+Cropped(task, 100)))
 	}
 	if more := len(rows) - sessionsShown; more > 0 {
 		fmt.Fprintln(s.w, Faint(fmt.Sprintf("and %d more; --json has all", more)))
@@ -120,59 +166,16 @@ func savedIn(r replay.Row) float64 {
 	return r.USD.Saved()
 }
 
-// sessionName is a session's title, or the end of its file's name.
-func sessionName(r replay.Row) string {
-	if r.Title != "" {
-		return OneLine(r.Title)
+// sessionName is the time of a session, its agent and its project.
+func sessionName(r *replay.Row) string {
+	name := r.Agent
+	if !r.Started.IsZero() {
+		name = r.Started.Local().Format("01-02 15:04 ") + name
 	}
-	return tail(r.File, 24)
-}
-
-// byDate sums sessions by day, or by month if there are many days, the newest last.
-func byDate(rows []replay.Row) []group {
-	layout, days := "2006-01-02", map[string]bool{}
-	for _, r := range rows {
-		if !r.Started.IsZero() {
-			days[r.Started.Local().Format(layout)] = true
-		}
+	if p := r.Project(); p != "" {
+		name += ", " + OneLine(p)
 	}
-	if len(days) > daysShown {
-		layout = "2006-01"
-	}
-	return grouped(rows, func(r replay.Row) string {
-		if r.Started.IsZero() {
-			return "date unknown"
-		}
-		return r.Started.Local().Format(layout)
-	}, func(a, b group) int { return strings.Compare(a.name, b.name) })
-}
-
-// byAgent sums sessions by agent, the most expensive first.
-func byAgent(rows []replay.Row) []group {
-	return grouped(rows, func(r replay.Row) string { return r.Agent }, func(a, b group) int {
-		return cmp.Or(cmp.Compare(bill(b.sums), bill(a.sums)), strings.Compare(a.name, b.name))
-	})
-}
-
-func bill(s replay.Sums) float64 {
-	if s.USD == nil {
-		return 0
-	}
-	return s.USD.Without
-}
-
-func grouped(rows []replay.Row, name func(replay.Row) string, order func(a, b group) int) []group {
-	var all []group
-	for _, r := range rows {
-		n := name(r)
-		i := slices.IndexFunc(all, func(g group) bool { return g.name == n })
-		if i < 0 {
-			i, all = len(all), append(all, group{n, replay.Sums{CostOff: map[string]float64{}, Cost: map[string]float64{}}})
-		}
-		all[i].sums.Add(r.Sums)
-	}
-	slices.SortStableFunc(all, order)
-	return all
+	return name
 }
 
 // printWhy prints what was left out, and what unnecessary omissions cost.
@@ -214,18 +217,34 @@ func printWhy(w io.Writer, t replay.Sums) {
 	fmt.Fprintf(w, "in \"with\": %s for asking again, %s where the cache was not cold\n", recalled, wrong)
 }
 
+// printUnknown prints what stands in several sessions, what the bill estimates, and what no reader knows.
+func printUnknown(w io.Writer, rep replay.Report) {
+	if d := rep.Totals.USD; d != nil && d.Unreported > 0 {
+		fmt.Fprintf(w, "\nreported %s, with unreported output ≈ %s: recordings show ≈ %s more than their usage\n",
+			inDollars(d.Reported), inDollars(d.Reported+d.Unreported), inDollars(d.Unreported))
+	}
+	if rep.Copies > 0 {
+		fmt.Fprintf(w, "left out: %s that stand in another session, too, and are billed there\n", Count(rep.Copies, "answer"))
+	}
+	for _, key := range slices.Sorted(maps.Keys(rep.UnknownUsage)) {
+		fmt.Fprintf(w, "not in the bill: usage that stet does not know, %s (%s)\n", key, Count(rep.UnknownUsage[key], "time"))
+	}
+}
+
 // printNotes prints how the figures were made.
 func printNotes(w io.Writer, rep replay.Report) {
-	through, unpriced, estimated := 0, []string{}, 0
+	through, estimated := 0, 0
+	unpriced := map[string]int{}
 	for _, r := range rep.Sessions {
-		switch {
-		case r.Error != "":
-		case r.USD == nil:
-			unpriced = append(unpriced, cmp.Or(r.Model, "unknown"))
-		case r.ThroughStet:
+		if r.ThroughStet && r.USD != nil {
 			through++
-		case r.USD.Estimated:
+		} else if r.USD != nil && r.USD.Estimated {
 			estimated++
+		}
+		for i := range r.Answers {
+			if b := &r.Answers[i]; !b.Priced {
+				unpriced[unpricedName(b)]++
+			}
 		}
 	}
 	fmt.Fprintln(w)
@@ -239,11 +258,23 @@ func printNotes(w io.Writer, rep replay.Report) {
 		note("Estimated from the text, because no usage is recorded: %s.", Count(estimated, "session"))
 	}
 	if len(unpriced) > 0 {
-		n := len(unpriced)
-		slices.Sort(unpriced)
-		note("Not in the dollars, because the price of the model is not known: %s", Count(n, "session"))
-		note("(%s). The configuration key \"prices\" adds prices.", Cropped(strings.Join(slices.Compact(unpriced), ", "), 40))
+		note("The price is not known, \"?\", and not in the sums, of: %s.", timesNamed(unpriced))
+		note("A newer stet may know it. Or give your own: configuration key \"prices\".")
 	}
+}
+
+// unpricedName names the model of an answer whose price is not known, and on what terms it answered.
+func unpricedName(b *replay.Billed) string {
+	name := cmp.Or(b.Model, "a model without a name")
+	for _, word := range []string{b.Usage.Speed, b.Usage.Region, b.Usage.Tier} {
+		if word != "" {
+			name += ", " + word
+		}
+	}
+	if b.Family != "" {
+		name += " with the cache rule of " + b.Family
+	}
+	return name
 }
 
 // printDamage prints which sessions could not be read completely.
@@ -286,13 +317,4 @@ func inDollars(v float64) string {
 		return fmt.Sprintf("%s$%.2f", sign, v)
 	}
 	return sign + "$" + Grouped(int64(v+0.5))
-}
-
-// wholeChange returns the change from a to b, in whole per cent if it is large.
-func wholeChange(a, b float64) string {
-	c := Change(a, b)
-	if len(c) > 7 {
-		return fmt.Sprintf("%+.0f %%", 100*(b-a)/a)
-	}
-	return c
 }

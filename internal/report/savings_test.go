@@ -10,6 +10,7 @@ import (
 	"github.com/charmbracelet/colorprofile"
 
 	"github.com/stet-dev/stet/history"
+	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/replay"
 )
 
@@ -26,15 +27,19 @@ func TestSavingsWidth(t *testing.T) {
 		})
 		rep.Totals.Add(sums)
 	}
+	rep.Groups = map[string][]replay.Group{
+		replay.ByDay:   {{Name: "date unknown", Requests: 3702, USD: rep.Totals.USD}},
+		replay.ByAgent: {{Name: "agent a", Requests: 1, Unpriced: 1, USD: rep.Totals.USD}, {Name: strings.Repeat("agent", 30), Requests: 3701, Unpriced: 3701}},
+	}
 	for _, width := range []int{0, 60, 80, 200} {
 		var b bytes.Buffer
-		Savings(colorprofile.NewWriter(&b, nil), width, rep)
+		Savings(colorprofile.NewWriter(&b, nil), width, rep, nil)
 		for line := range strings.Lines(b.String()) {
 			if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > max(width, 80) && width > 0 {
 				t.Errorf("at %d columns a line has %d: %s", width, n, line)
 			}
 		}
-		for _, want := range []string{"all sessions", "3,702", "by agent", "$37,037", "date unknown", "fold: "} {
+		for _, want := range []string{"all sessions", "3,702", "by agent", "$37,037", "date unknown", "fold: ", "    + ?\n", "a long title"} {
 			if !strings.Contains(b.String(), want) {
 				t.Errorf("at %d columns %q is missing:\n%s", width, want, b.String())
 			}
@@ -42,13 +47,24 @@ func TestSavingsWidth(t *testing.T) {
 	}
 }
 
-// An unknown price is a question mark, not zero.
+// BILL-3: an unknown price is a question mark, not zero; the model is named, and what to do. The bill is there also if nothing
+// can be saved.
 func TestSavingsUnknown(t *testing.T) {
-	sums := replay.Sums{Requests: 3, LeftOut: 1, Unpriced: 1}
+	sums := replay.Sums{Requests: 3, Unpriced: 3, Policy: history.Off}
+	answers := []replay.Billed{{Model: "claude-sonnet-5-5", Family: "claude-sonnet-5"}, {Model: "claude-sonnet-5-5", Family: "claude-sonnet-5"}, {Model: "gpt-5", Usage: llm.Usage{Tier: "ultra"}}}
+	rep := replay.Report{Totals: sums, Sessions: []replay.Row{{File: "a.jsonl", Model: "mine", Sums: sums, Answers: answers}}}
 	var b bytes.Buffer
-	Savings(colorprofile.NewWriter(&b, nil), 80, replay.Report{Totals: sums, Sessions: []replay.Row{{File: "a.jsonl", Model: "mine", Sums: sums}}})
-	if s := b.String(); strings.Contains(s, "$") || strings.Count(s, "?") != 11 || !strings.Contains(s, "(mine)") {
-		t.Error(s)
+	Savings(colorprofile.NewWriter(&b, nil), 0, rep, nil)
+	for _, want := range []string{
+		"all sessions                3         ?         ?         ?\n", "nothing to save: the policy off leaves nothing out",
+		"claude-sonnet-5-5 with the cache rule of claude-sonnet-5 (2 requests), gpt-5, ultra (1 request)", `configuration key "prices"`,
+	} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("%q is missing in\n%s", want, b.String())
+		}
+	}
+	if strings.Contains(b.String(), "$") {
+		t.Error(b.String())
 	}
 }
 

@@ -46,6 +46,17 @@ func (s Summary) Print(w io.Writer) {
 		fmt.Fprintf(w, "stet: the provider counted %s prompt tokens (%s from its cache) and %s of output\n",
 			Grouped(prompt), Grouped(s.Usage.CacheRead), Grouped(s.Usage.Output))
 	}
+	switch usd, saved := inDollars(s.USD), inDollars(s.Saved); {
+	case s.USD > 0 && s.Unpriced > 0:
+		fmt.Fprintf(w, "stet: charged %s, saved about %s; and ? for %s whose price is not known\n", usd, saved, Count(s.Unpriced, "request"))
+	case s.USD > 0:
+		fmt.Fprintf(w, "stet: charged %s, saved about %s\n", usd, saved)
+	case s.Unpriced > 0:
+		fmt.Fprintf(w, "stet: charged ?: the price of the model is not known (configuration key \"prices\")\n")
+	}
+	if len(s.Unknown) > 0 {
+		fmt.Fprintf(w, "stet: the provider also counted what stet does not know, and no price has: %s\n", timesNamed(s.Unknown))
+	}
 	if s.Bound {
 		fmt.Fprintln(w, "stet: a session was shortened, and the provider checks that it stays so: continue it with stet (--policy finish shortens nothing new)")
 	}
@@ -55,6 +66,15 @@ func (s Summary) Print(w io.Writer) {
 	if passed := passedOn(s.Passed); passed != "" {
 		fmt.Fprintf(w, "stet: passed on untouched: %s\n", passed)
 	}
+}
+
+// timesNamed lists names with how often each came.
+func timesNamed(all map[string]int) string {
+	var parts []string
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		parts = append(parts, fmt.Sprintf("%s (%s)", name, Count(all[name], "request")))
+	}
+	return strings.Join(parts, ", ")
 }
 
 // nothing describes the requests if there was none to a model.

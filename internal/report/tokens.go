@@ -19,13 +19,16 @@ type Tokens struct {
 
 // tally is a count of tokens with its shares.
 type tally struct {
-	Model  string       `json:"model,omitempty"`
-	Method string       `json:"method"`        // the exact vocabulary's name, or estimate
-	API    string       `json:"api,omitempty"` // of a request: messages, chat, responses
-	Bytes  int          `json:"bytes,omitempty"`
-	Tokens int          `json:"tokens"`
-	Tools  int          `json:"tools,omitempty"` // tokens of the descriptions of tools
-	Shares []tokenShare `json:"shares,omitempty"`
+	Model  string `json:"model,omitempty"`
+	Method string `json:"method"` // how the text is counted: the exact vocabulary's name, or estimate
+	// Estimated: the count is not exact. That of a request never is: what stands around its texts is not public.
+	Estimated bool         `json:"estimated"`
+	API       string       `json:"api,omitempty"` // of a request: messages, chat, responses
+	Bytes     int          `json:"bytes,omitempty"`
+	Tokens    int          `json:"tokens"`
+	Tools     int          `json:"tools,omitempty"` // tokens of the descriptions of tools
+	Shares    []tokenShare `json:"shares,omitempty"`
+	Blocks    *blocks      `json:"blocks,omitempty"` // of a request
 }
 
 type tokenShare struct {
@@ -59,6 +62,8 @@ func (t *tally) by() string {
 	how := t.Method
 	if how == "estimate" {
 		how = "estimated"
+	} else if t.Estimated {
+		how = "estimated; its text by " + how
 	}
 	if t.Model == "" {
 		return " (" + how + ")"
@@ -76,6 +81,9 @@ func (t *tally) printShares(w io.Writer) {
 	}
 	for _, s := range t.Shares {
 		line(string(s.Role), s.Kind, Grouped(s.Parts), s.Tokens)
+	}
+	if t.Blocks != nil {
+		line("not text", "", Grouped(t.Blocks.Number), t.Blocks.Tokens)
 	}
 }
 

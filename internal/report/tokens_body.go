@@ -42,11 +42,16 @@ func CountBody(name string, b []byte, model string) (*Tokens, bool, error) {
 		model = *marks.Model
 	}
 	counter, method := counterFor(model)
-	all := tokens.CountRequest(req, counter)
-	return &Tokens{File: name, Kind: "request", tally: &tally{
-		Model: model, Method: method, API: api, Bytes: len(b), Tokens: all,
-		Tools: all - tokens.CountMessages(req.Messages, counter), Shares: shares(req.Messages, counter),
-	}}, true, nil
+	req.Messages = withoutBlocks(req.Messages)
+	text, others := tokens.CountRequest(req, counter), countBlocks(b, counter)
+	t := &tally{
+		Model: model, Method: method, Estimated: true, API: api, Bytes: len(b), Tokens: text + others.Tokens,
+		Tools: text - tokens.CountMessages(req.Messages, counter), Shares: shares(req.Messages, counter),
+	}
+	if others.Number > 0 {
+		t.Blocks = &others
+	}
+	return &Tokens{File: name, Kind: "request", tally: t}, true, nil
 }
 
 // codec finds the API: by members that only one API has, then by the content of the messages, then by the maker of the model.
@@ -102,7 +107,7 @@ func CountText(name string, b []byte, model string) (*Tokens, error) {
 		return nil, fmt.Errorf("%s: not a text: it holds zero bytes", name)
 	}
 	counter, method := counterFor(model)
-	return &Tokens{File: name, Kind: "text", tally: &tally{Model: model, Method: method, Bytes: len(b), Tokens: counter.Count(string(b))}}, nil
+	return &Tokens{File: name, Kind: "text", tally: &tally{Model: model, Method: method, Estimated: method == "estimate", Bytes: len(b), Tokens: counter.Count(string(b))}}, nil
 }
 
 // counterFor returns the best counter for a model and its method. Without a model it is the exact one of o200k_base.
@@ -110,7 +115,9 @@ func counterFor(model string) (tokens.Counter, string) {
 	vocabulary := prices.VocabularyO200k
 	if model != "" {
 		m, _ := prices.Lookup(model)
-		vocabulary = m.Vocabulary
+		if vocabulary = m.Vocabulary; m.Family != "" { // the vocabulary of another model is a guess
+			return tokens.EstimateFor(model), "estimate"
+		}
 	}
 	if c, err := exact.Counter(vocabulary); err == nil {
 		return c, vocabulary

@@ -49,7 +49,7 @@ func countSession(s *transcript.Session, model string) sessionTally {
 	counter, method := counterFor(model)
 	memo := &tokens.Memo{Counter: counter}
 	t := sessionTally{ID: s.ID, Format: s.Format, Requests: []requestSize{}, tally: tally{
-		Model: model, Method: method, Tokens: tokens.CountMessages(s.Messages, memo), Shares: shares(s.Messages, memo),
+		Model: model, Method: method, Estimated: true, Tokens: tokens.CountMessages(s.Messages, memo), Shares: shares(s.Messages, memo),
 	}}
 	models := make(map[string]*tokens.Calibration)
 	var off []float64

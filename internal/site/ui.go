@@ -16,7 +16,6 @@ import (
 	"github.com/stet-dev/stet/internal/config"
 	"github.com/stet-dev/stet/internal/signin"
 	"github.com/stet-dev/stet/internal/toolset"
-	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/prices"
 	"github.com/stet-dev/stet/record"
 	"github.com/stet-dev/stet/session"
@@ -101,13 +100,10 @@ func (s *Site) refused(_ context.Context, address string) {
 }
 
 // costOf returns a function that prices requests, if the model's prices are known.
-func costOf(c *prices.Catalog) func(string, record.Usage) (float64, bool) {
-	return func(model string, used record.Usage) (float64, bool) {
-		m, ok := c.Lookup(model)
-		if !ok || m.USD.Input == 0 {
-			return 0, false
-		}
-		return m.Cost(llm.Usage(used)), true
+func costOf(c *prices.Catalog) func(string, record.Usage, int) (float64, float64, bool) {
+	return func(model string, used record.Usage, leftOut int) (usd, saved float64, known bool) {
+		m, _ := c.Lookup(model)
+		return m.Bill(used, leftOut)
 	}
 }
 

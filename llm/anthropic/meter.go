@@ -2,6 +2,7 @@ package anthropic
 
 import (
 	"bytes"
+	"cmp"
 
 	"github.com/stet-dev/stet/internal/rawjson"
 	"github.com/stet-dev/stet/internal/sse"
@@ -136,11 +137,11 @@ func (m *meter) document(name, data []byte) {
 	if s.Object(documentKeys[:], at[:]).IsZero() {
 		return
 	}
-	typ, message, delta := at[0], at[1], at[2]
-	switch string(rawjson.Word(data, typ)) {
+	message, delta := at[1], at[2]
+	switch kindOf(data, name, at[:]) {
 	case "message_start":
 		if message.KindOf(data) == '{' {
-			m.document(nil, message.Of(data))
+			m.document([]byte("message"), message.Of(data))
 			m.countDropped(data, at[7])
 		}
 	case "message_delta":
@@ -171,6 +172,24 @@ func (m *meter) document(name, data []byte) {
 	}
 }
 
+// kindOf returns the type of a document. Servers that only speak alike may leave it out: then the event's name says it, or
+// what is in the document.
+func kindOf(data, name []byte, at []rawjson.Span) string {
+	switch typ := string(rawjson.Word(data, at[0])); {
+	case typ != "":
+		return typ
+	case len(name) > 0:
+		return string(name)
+	case at[1].KindOf(data) == '{':
+		return "message_start"
+	case at[2].KindOf(data) == '{' && at[3].KindOf(data) == '{':
+		return "message_delta"
+	case at[6].KindOf(data) == '[', at[3].KindOf(data) == '{' && at[4].KindOf(data) == '"':
+		return "message"
+	}
+	return ""
+}
+
 // count reads a usage object. Each one in a stream counts from the start of the stream and may leave out numbers that came
 // earlier, so the larger number is kept.
 func (m *meter) count(data []byte, at rawjson.Span) {
@@ -183,11 +202,17 @@ func (m *meter) count(data []byte, at rawjson.Span) {
 	}
 	r := &m.Reading
 	r.Counted = true
+	r.Unknown = llm.Also(r.Unknown, UnknownUsage(at.Of(data)))
 	r.Usage = llm.Usage{
 		Input:        max(r.Usage.Input, u.Input),
 		CacheRead:    max(r.Usage.CacheRead, u.CacheRead),
 		CacheWrite:   max(r.Usage.CacheWrite, u.CacheWrite),
 		CacheWrite1h: max(r.Usage.CacheWrite1h, u.CacheWrite1h),
 		Output:       max(r.Usage.Output, u.Output),
+		Reasoning:    max(r.Usage.Reasoning, u.Reasoning),
+		WebSearches:  max(r.Usage.WebSearches, u.WebSearches),
+		Speed:        cmp.Or(u.Speed, r.Usage.Speed),
+		Region:       cmp.Or(u.Region, r.Usage.Region),
+		Tier:         cmp.Or(u.Tier, r.Usage.Tier),
 	}
 }

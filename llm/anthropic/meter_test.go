@@ -156,3 +156,27 @@ func TestMeterSignatures(t *testing.T) {
 		}
 	}
 }
+
+// BILL-2: what changes the price is read, and the summary that the provider made itself is charged. What is not known is named.
+func TestUsageTerms(t *testing.T) {
+	for raw, want := range map[string]llm.Usage{
+		`{"input_tokens":1,"speed":"fast","inference_geo":"us","service_tier":"batch","server_tool_use":{"web_search_requests":50,"web_fetch_requests":2}}`: {
+			Input: 1, Speed: llm.SpeedFast, Region: "us", Tier: llm.TierBatch, WebSearches: 50,
+		},
+		`{"input_tokens":1,"speed":"standard","inference_geo":"not_available","service_tier":"standard"}`: {Input: 1},
+		`{"input_tokens":1,"inference_geo":"global","service_tier":"priority","speed":null}`:              {Input: 1},
+		`{"input_tokens":23000,"output_tokens":1000,"output_tokens_details":{"thinking_tokens":9},"iterations":[{"type":"compaction","input_tokens":180000,"output_tokens":3500},
+		  {"type":"message","input_tokens":23000,"output_tokens":1000}]}`: {Input: 203000, Output: 4500, Reasoning: 9},
+	} {
+		if got, err := (Messages{}).UsageOf([]byte(raw)); err != nil || got != want {
+			t.Errorf("%s: %+v, %v", raw, got, err)
+		}
+		if unknown := UnknownUsage([]byte(raw)); unknown != nil {
+			t.Errorf("%s: not known: %q", raw, unknown)
+		}
+	}
+	const raw = `{"input_tokens":1,"new_tokens":5,"no_tokens":0,"cache_creation":{"ephemeral_1d_input_tokens":7},"iterations":[{"type":"advisor_message","model":"m","input_tokens":9}]}`
+	if got := UnknownUsage([]byte(raw)); !slices.Equal(got, []string{"new_tokens", "cache_creation.ephemeral_1d_input_tokens", "iterations.advisor_message"}) {
+		t.Errorf("%q", got)
+	}
+}

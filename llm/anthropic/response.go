@@ -17,7 +17,7 @@ func (c Messages) DecodeResponse(body []byte) (*llm.Response, error) {
 	if err := s.End(); err != nil {
 		return nil, fmt.Errorf("messages response: %w", err)
 	}
-	if !rawjson.Is(body, at[5], "message") {
+	if !rawjson.Is(body, at[5], "message") && (!at[5].IsZero() || at[2].KindOf(body) != '[') {
 		return nil, fmt.Errorf("messages response: not a message")
 	}
 	d := newDecoder(body)

@@ -2,43 +2,108 @@ package anthropic
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/stet-dev/stet/internal/rawjson"
 	"github.com/stet-dev/stet/llm"
 )
 
-var usageKeys = [5]string{
+var usageKeys = [11]string{
 	"input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens", "output_tokens", "cache_creation",
+	"server_tool_use", "output_tokens_details", "speed", "inference_geo", "service_tier", "iterations",
 }
 
-var lifetimeKeys = [2]string{"ephemeral_5m_input_tokens", "ephemeral_1h_input_tokens"}
+// innerKeys are members of objects in usage.
+var innerKeys = [4]string{"ephemeral_5m_input_tokens", "ephemeral_1h_input_tokens", "web_search_requests", "thinking_tokens"}
+
+// known are the names of usage for rawjson.Unknown. Fetching a page costs nothing but its tokens.
+var known = []string{
+	"input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens", "output_tokens",
+	"cache_creation.ephemeral_5m_input_tokens", "cache_creation.ephemeral_1h_input_tokens",
+	"server_tool_use.web_search_requests", "server_tool_use.web_fetch_requests",
+	"speed", "inference_geo", "service_tier", "iterations", "output_tokens_details.thinking_tokens",
+}
+
+// UnknownUsage returns what UsageOf does not know in a usage object: see rawjson.Unknown.
+func UnknownUsage(raw []byte) []string {
+	out := rawjson.Unknown(raw, known)
+	_ = iterations(raw, func(kind string, _ []byte) error {
+		if name := "iterations." + kind; kind != "message" && kind != "compaction" && !slices.Contains(out, name) {
+			out = append(out, name)
+		}
+		return nil
+	})
+	return out
+}
+
+// iterations passes the kind and the usage of each request that one answer took. Those of kind "message" are in the usage
+// around them; the others are not, but are charged.
+func iterations(raw []byte, each func(kind string, usage []byte) error) error {
+	var at [11]rawjson.Span
+	s := rawjson.New(raw)
+	s.Object(usageKeys[:], at[:])
+	if at[10].KindOf(raw) != '[' {
+		return nil
+	}
+	s = rawjson.At(raw, at[10])
+	for s.Enter('['); s.Next(); {
+		one := s.Skip()
+		if one.KindOf(raw) != '{' {
+			continue
+		}
+		var kind [1]rawjson.Span
+		in := rawjson.At(raw, one)
+		in.Object(documentKeys[:1], kind[:])
+		if err := each(string(rawjson.Word(raw, kind[0])), one.Of(raw)); err != nil {
+			return err
+		}
+	}
+	return s.Err()
+}
 
 // UsageOf implements llm.Codec. input_tokens excludes tokens that were read from or written to the cache.
 func (Messages) UsageOf(raw []byte) (llm.Usage, error) {
 	var u llm.Usage
-	var at [5]rawjson.Span
+	var at [11]rawjson.Span
 	s := rawjson.New(raw)
 	s.Object(usageKeys[:], at[:])
 	if err := s.End(); err != nil {
 		return u, fmt.Errorf("usage: %w", err)
 	}
 	for i, to := range [4]*int{&u.Input, &u.CacheRead, &u.CacheWrite, &u.Output} {
-		if err := rawjson.Count(raw, at[i], to); err != nil {
+		if err := rawjson.Most(raw, at[i], to); err != nil {
 			return llm.Usage{}, fmt.Errorf("usage %s: %w", usageKeys[i], err)
 		}
 	}
-	if at[4].KindOf(raw) != '{' {
-		return u, nil
+	u.Speed, u.Region, u.Tier = llm.Unusual(rawjson.Word(raw, at[7])), llm.Unusual(rawjson.Word(raw, at[8])), llm.Unusual(rawjson.Word(raw, at[9]))
+	if u.Tier == llm.TierPriority { // capacity that was bought before, and counts by the usual prices
+		u.Tier = ""
 	}
-	var life [2]rawjson.Span
-	s = rawjson.At(raw, at[4])
-	s.Object(lifetimeKeys[:], life[:])
 	var short int
-	for i, to := range [2]*int{&short, &u.CacheWrite1h} {
-		if err := rawjson.Count(raw, life[i], to); err != nil {
-			return llm.Usage{}, fmt.Errorf("usage %s: %w", lifetimeKeys[i], err)
+	for _, object := range at[4:7] {
+		if object.KindOf(raw) != '{' {
+			continue
+		}
+		var in [4]rawjson.Span
+		s = rawjson.At(raw, object)
+		s.Object(innerKeys[:], in[:])
+		for i, to := range [4]*int{&short, &u.CacheWrite1h, &u.WebSearches, &u.Reasoning} {
+			if err := rawjson.Most(raw, in[i], to); err != nil {
+				return llm.Usage{}, fmt.Errorf("usage %s: %w", innerKeys[i], err)
+			}
 		}
 	}
 	u.CacheWrite = max(u.CacheWrite, short+u.CacheWrite1h)
-	return u, s.Err()
+	if err := s.Err(); err != nil {
+		return u, err
+	}
+	return u, iterations(raw, func(kind string, one []byte) error {
+		if kind != "compaction" {
+			return nil
+		}
+		more, err := Messages{}.UsageOf(one)
+		more.Speed, more.Region, more.Tier = u.Speed, u.Region, u.Tier
+		u = u.Add(more)
+		return err
+	})
 }

@@ -1,6 +1,7 @@
 package codectest
 
 import (
+	"reflect"
 	"strings"
 	"testing"
 
@@ -16,8 +17,8 @@ func Meter(t *testing.T, c llm.Codec, contentType, body string, want llm.Reading
 		var got llm.Reading
 		got.Usage, got.Counted = m.Usage()
 		got.Model, got.StopReason = m.Model(), m.StopReason()
-		got.Missed = m.Missed()
-		if got != want {
+		got.Missed, got.Unknown = m.Missed(), m.Unknown()
+		if !reflect.DeepEqual(got, want) {
 			t.Fatalf("%T: %+v, want %+v", c, got, want)
 		}
 	}

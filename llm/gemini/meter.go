@@ -50,8 +50,10 @@ func (m *meter) chunk(data []byte) {
 		rawjson.Said(data, why[0], &m.Reading.StopReason)
 	}
 	if at := f[1]; at.KindOf(data) == '{' {
-		if u, err := (GenerateContent{}).UsageOf(at.Of(data)); err == nil {
-			m.Reading.Usage, m.Reading.Counted = u, true
+		r := &m.Reading
+		r.Unknown = llm.Also(r.Unknown, UnknownUsage(at.Of(data)))
+		if u, err := (GenerateContent{}).UsageOf(at.Of(data)); err == nil && (!u.IsZero() || !r.Counted) {
+			r.Usage, r.Counted = u, true
 		}
 	}
 }

@@ -78,3 +78,15 @@ func TestDecodeResponse(t *testing.T) {
 		t.Errorf("blocked: %+v, %v", res, err)
 	}
 }
+
+// BILL-2
+func TestUsageTier(t *testing.T) {
+	for raw, want := range map[string]string{`{"serviceTier":"flex"}`: "flex", `{"trafficType":"ON_DEMAND_PRIORITY"}`: "priority", `{"trafficType":"ON_DEMAND"}`: "", `{"trafficType":"PROVISIONED_THROUGHPUT"}`: ""} {
+		if got, err := (GenerateContent{}).UsageOf([]byte(raw)); err != nil || got.Tier != want {
+			t.Errorf("%s: %+v, %v", raw, got, err)
+		}
+	}
+	if got := UnknownUsage([]byte(`{"promptTokenCount":1,"newTokenCount":2,"promptTokensDetails":[{"modality":"TEXT","tokenCount":1}]}`)); len(got) != 1 || got[0] != "newTokenCount" {
+		t.Errorf("%q", got)
+	}
+}

@@ -1,21 +1,30 @@
 package gemini
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/stet-dev/stet/internal/rawjson"
 	"github.com/stet-dev/stet/llm"
 )
 
-var usageKeys = [5]string{
+var usageKeys = [7]string{
 	"promptTokenCount", "toolUsePromptTokenCount", "cachedContentTokenCount", "candidatesTokenCount", "thoughtsTokenCount",
+	"serviceTier", "trafficType",
 }
+
+// known are the names of usage for rawjson.Unknown: what is read, and sums and parts of that.
+var known = append(usageKeys[:], "totalTokenCount", "promptTokensDetails", "cacheTokensDetails", "candidatesTokensDetails", "toolUsePromptTokensDetails")
+
+// UnknownUsage returns what UsageOf does not know in a usage object: see rawjson.Unknown.
+func UnknownUsage(raw []byte) []string { return rawjson.Unknown(raw, known) }
 
 // UsageOf implements llm.Codec. promptTokenCount includes tokens that were read from the cache, but not tokens that tools of the
 // provider added. candidatesTokenCount does not include thoughts.
 func (GenerateContent) UsageOf(raw []byte) (llm.Usage, error) {
-	var at [5]rawjson.Span
+	var at [7]rawjson.Span
 	s := rawjson.New(raw)
 	s.Object(usageKeys[:], at[:])
 	if err := s.End(); err != nil {
@@ -24,13 +33,19 @@ func (GenerateContent) UsageOf(raw []byte) (llm.Usage, error) {
 	var u llm.Usage
 	var prompt, added, said int
 	for i, to := range [5]*int{&prompt, &added, &u.CacheRead, &said, &u.Reasoning} {
-		if err := rawjson.Count(raw, at[i], to); err != nil {
+		if err := rawjson.Most(raw, at[i], to); err != nil {
 			return llm.Usage{}, fmt.Errorf("usage %s: %w", usageKeys[i], err)
 		}
 	}
 	u.CacheRead = min(u.CacheRead, prompt+added)
 	u.Input = prompt + added - u.CacheRead
 	u.Output = said + u.Reasoning
+	for _, word := range at[5:7] { // capacity that was bought before counts by the usual prices
+		word := strings.TrimPrefix(llm.Unusual(rawjson.Word(raw, word)), "on_demand_")
+		if word != "provisioned_throughput" {
+			u.Tier = cmp.Or(u.Tier, word)
+		}
+	}
 	return u, nil
 }
 

@@ -64,7 +64,7 @@ func (r *chatReader) Event(name, data []byte) error {
 	if err := r.choices(data, f[1]); err != nil {
 		return endpoint.Malformed(name, err)
 	}
-	if u := r.meter.Reading.Usage; u != before {
+	if u := r.meter.Reading.Usage; u != before && r.meter.Reading.Counted {
 		r.emit(llm.Event{Kind: llm.UsageSaid, Usage: u})
 	}
 	return nil

@@ -21,6 +21,13 @@ func TestUsageOf(t *testing.T) { // CTX-1
 		`{"completion_tokens":5,"completion_tokens_details":{"reasoning_tokens":9}}`:                 {Output: 5, Reasoning: 5},
 		`{"prompt_tokens":10,"prompt_tokens_details":{"cached_tokens":null,"cache_write_tokens":3}}`: {Input: 7, CacheWrite: 3},
 		`{}`: {},
+		// BILL-2: Kimi, DeepSeek, a gateway in front of Claude, Codex; a server that does not count reasoning in the output.
+		`{"prompt_tokens":100,"completion_tokens":1,"total_tokens":101,"cached_tokens":97}`:                                            {Input: 3, CacheRead: 97, Output: 1},
+		`{"prompt_tokens":100,"prompt_cache_hit_tokens":97,"prompt_cache_miss_tokens":3,"prompt_tokens_details":{"cached_tokens":97}}`: {Input: 3, CacheRead: 97},
+		`{"prompt_tokens":100,"cache_read_input_tokens":90,"cache_creation_input_tokens":7,"cached_tokens":null}`:                      {Input: 3, CacheRead: 90, CacheWrite: 7},
+		`{"input_tokens":100,"cached_input_tokens":90,"cache_write_input_tokens":7,"output_tokens":5,"reasoning_output_tokens":4}`:     {Input: 3, CacheRead: 90, CacheWrite: 7, Output: 5, Reasoning: 4},
+		`{"prompt_tokens":10,"completion_tokens":2,"total_tokens":19,"completion_tokens_details":{"reasoning_tokens":7}}`:              {Input: 10, Output: 9, Reasoning: 7},
+		`{"prompt_tokens":10,"server_tool_use":{"web_search_requests":2}}`:                                                             {Input: 10, WebSearches: 2},
 	} {
 		for _, c := range []llm.Codec{Chat{}, Responses{}} {
 			got, err := c.UsageOf([]byte(raw))
@@ -33,6 +40,27 @@ func TestUsageOf(t *testing.T) { // CTX-1
 		if got, err := (Chat{}).UsageOf([]byte(raw)); err == nil {
 			t.Errorf("%s: %+v", raw, got)
 		}
+	}
+}
+
+// BILL-2: the tier that answered and the searches that it ran are read; usage without an object's name is.
+func TestMeterTerms(t *testing.T) {
+	for body, want := range map[string]llm.Usage{
+		`{"object":"response","service_tier":"flex","output":[{"type":"web_search_call","action":{"type":"search"}},{"type":"web_search_call","action":{"type":"open_page"}},
+		  {"type":"web_search_call"},{"type":"message","content":[]}],"usage":{"input_tokens":1}}`: {Input: 1, Tier: "flex", WebSearches: 2},
+		`{"service_tier":"default","output":[],"tool_usage":{"web_search":{"num_requests":3}},"usage":{"input_tokens":1}}`: {Input: 1, WebSearches: 3},
+		`{"type":"response.output_item.done","item":{"usage":{"input_tokens":5}},"usage":{"input_tokens":5}}`:              {},
+	} {
+		m := Responses{}.NewMeter("application/json")
+		_, _ = m.Write([]byte(body))
+		if got, _ := m.Usage(); got != want {
+			t.Errorf("%s: %+v", body, got)
+		}
+	}
+	m := Chat{}.NewMeter("application/json")
+	_, _ = m.Write([]byte(`{"choices":[],"usage":{"prompt_tokens":1},"service_tier":"priority"}`))
+	if got, _ := m.Usage(); got.Tier != llm.TierPriority {
+		t.Errorf("%+v", got)
 	}
 }
 

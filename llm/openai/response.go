@@ -79,7 +79,7 @@ func (d *decoder) response() (*llm.Response, error) {
 	if err := s.End(); err != nil {
 		return nil, err
 	}
-	if !rawjson.Is(d.Body, f[1], "response") {
+	if !rawjson.Is(d.Body, f[1], "response") && (!f[1].IsZero() || f[6].KindOf(d.Body) != '[') {
 		return nil, errors.New("not a response")
 	}
 	s = rawjson.At(d.Body, f[6])

@@ -7,58 +7,102 @@ import (
 	"github.com/stet-dev/stet/llm"
 )
 
-// The two APIs use different names for the same numbers.
-var usageKeys = [8]string{
-	"input_tokens", "prompt_tokens", "output_tokens", "completion_tokens",
-	"input_tokens_details", "prompt_tokens_details", "output_tokens_details", "completion_tokens_details",
+// counted are the members of a usage object. The two APIs use different names for the same numbers, and so do the servers that speak
+// like them. Where several count the same, the largest is taken.
+type counted struct {
+	prompt, output, total            int
+	read, write, reasoning, searches int
 }
 
-var inputKeys = [3]string{"cached_tokens", "cache_write_tokens", "cache_creation_tokens"}
-var outputKeys = [1]string{"reasoning_tokens"}
+var usageKeys = [...]string{
+	"input_tokens", "prompt_tokens", "output_tokens", "completion_tokens", "total_tokens",
+	"cached_tokens",               // Kimi
+	"prompt_cache_hit_tokens",     // DeepSeek
+	"cached_input_tokens",         // Codex
+	"num_cached_tokens",           // Mistral
+	"cache_read_input_tokens",     // gateways in front of Claude
+	"cache_creation_input_tokens", // the same
+	"cache_write_input_tokens",    // Codex
+	"reasoning_tokens", "reasoning_output_tokens",
+	"input_tokens_details", "prompt_tokens_details", "output_tokens_details", "completion_tokens_details",
+	"prompt_token_details", "server_tool_use",
+}
+
+// firstObject is the index of the first of usageKeys that is an object.
+const firstObject = 14
+
+func (c *counted) fields() [firstObject]*int {
+	return [...]*int{
+		&c.prompt, &c.prompt, &c.output, &c.output, &c.total, &c.read, &c.read, &c.read, &c.read, &c.read, &c.write, &c.write, &c.reasoning, &c.reasoning,
+	}
+}
+
+// detailKeys are the members of the objects in it.
+var detailsKeys = [...]string{
+	"cached_tokens", "cache_write_tokens", "cache_creation_tokens", "cache_creation_input_tokens", "reasoning_tokens", "web_search_requests",
+}
+
+func (c *counted) details() [len(detailsKeys)]*int {
+	return [...]*int{&c.read, &c.write, &c.write, &c.write, &c.reasoning, &c.searches}
+}
+
+// known are the names of usage for rawjson.Unknown: what is read, sums and parts of that, times, and what a router says that it charges.
+var known = append(knownDetails(),
+	"prompt_cache_miss_tokens", "cost", "cost_details", "cost_in_usd_ticks", "is_byok", "queue_time", "prompt_time", "completion_time", "total_time", "prompt_audio_seconds",
+)
+
+func knownDetails() (names []string) {
+	names = append(names, usageKeys[:firstObject]...)
+	for _, object := range usageKeys[firstObject:] {
+		for _, name := range append(detailsKeys[:], "text_tokens", "image_tokens", "accepted_prediction_tokens", "rejected_prediction_tokens") {
+			names = append(names, object+"."+name)
+		}
+	}
+	return names
+}
+
+// UnknownUsage returns what UsageOf does not know in a usage object: see rawjson.Unknown.
+func UnknownUsage(raw []byte) []string { return rawjson.Unknown(raw, known) }
 
 func usageOf(raw []byte) (llm.Usage, error) {
-	var at [8]rawjson.Span
+	var at [len(usageKeys)]rawjson.Span
 	s := rawjson.New(raw)
 	s.Object(usageKeys[:], at[:])
 	if err := s.End(); err != nil {
 		return llm.Usage{}, fmt.Errorf("usage: %w", err)
 	}
-	var u llm.Usage
-	var prompt int
-	for i, to := range [4]*int{&prompt, &prompt, &u.Output, &u.Output} {
-		if err := rawjson.Count(raw, at[i], to); err != nil {
+	var c counted
+	for i, to := range c.fields() {
+		if err := rawjson.Most(raw, at[i], to); err != nil {
 			return llm.Usage{}, fmt.Errorf("usage %s: %w", usageKeys[i], err)
 		}
 	}
-	for _, details := range at[4:6] {
-		if err := counts(raw, details, inputKeys[:], &u.CacheRead, &u.CacheWrite, &u.CacheWrite); err != nil {
+	for _, object := range at[firstObject:] {
+		if object.KindOf(raw) != '{' {
+			continue
+		}
+		var in [len(detailsKeys)]rawjson.Span
+		s = rawjson.At(raw, object)
+		s.Object(detailsKeys[:], in[:])
+		for i, to := range c.details() {
+			if err := rawjson.Most(raw, in[i], to); err != nil {
+				return llm.Usage{}, fmt.Errorf("usage %s: %w", detailsKeys[i], err)
+			}
+		}
+		if err := s.Err(); err != nil {
 			return llm.Usage{}, err
 		}
 	}
-	for _, details := range at[6:8] {
-		if err := counts(raw, details, outputKeys[:], &u.Reasoning); err != nil {
-			return llm.Usage{}, err
-		}
-	}
-	u.CacheRead = min(u.CacheRead, prompt)
-	u.CacheWrite = min(u.CacheWrite, prompt-u.CacheRead)
-	u.Input = prompt - u.CacheRead - u.CacheWrite
-	u.Reasoning = min(u.Reasoning, u.Output)
-	return u, nil
+	return c.usage(), nil
 }
 
-// counts reads numbers from the object at the span, if there is one.
-func counts(raw []byte, at rawjson.Span, keys []string, to ...*int) error {
-	if at.KindOf(raw) != '{' {
-		return nil
+// usage returns the numbers as llm.Usage has them. Some servers do not count the reasoning in the output: their sum shows it.
+func (c *counted) usage() llm.Usage {
+	if c.total > 0 && c.total == c.prompt+c.output+c.reasoning {
+		c.output += c.reasoning
 	}
-	places := make([]rawjson.Span, len(keys))
-	s := rawjson.At(raw, at)
-	s.Object(keys, places)
-	for i, place := range places {
-		if err := rawjson.Count(raw, place, to[i]); err != nil {
-			return fmt.Errorf("usage %s: %w", keys[i], err)
-		}
-	}
-	return s.Err()
+	u := llm.Usage{CacheRead: min(c.read, c.prompt), Output: c.output, Reasoning: min(c.reasoning, c.output), WebSearches: c.searches}
+	u.CacheWrite = min(c.write, c.prompt-u.CacheRead)
+	u.Input = c.prompt - u.CacheRead - u.CacheWrite
+	return u
 }

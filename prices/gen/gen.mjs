@@ -80,6 +80,24 @@ const thinking = [
   [/^claude-(v?[12]$|3-|(opus|sonnet|haiku)-4-[0-8]$|(fable|opus|sonnet)-5$)/, 'unchecked'],
 ]
 
+// How many times its price a request costs on other terms (the providers' pages on prices and on fast mode, 2026-11):
+// Anthropic's fast mode and its requests that must be answered in the United States; the priority tier.
+const fast = [
+  [/^claude-opus-4-[67]$/, 6],
+  [/^claude-opus-(4-8|5|5-5)$/, 2],
+]
+const us = [[/^claude-((opus|sonnet)-4-[6-9]|(fable|mythos|opus|sonnet|haiku)-5)/, 1.1], [/^claude-/, 1]]
+const priority = [
+  [/^gpt-5\.5$/, 2.5],
+  [/^(gpt-(5|5\.[1-4]|5\.3-codex|5\.4-mini|5\.6-.*|6-.*)|gpt-4\.1-nano)$/, 2],
+  [/^gpt-5-mini$/, 1.8],
+  [/^o4-mini$/, 20 / 11],
+  [/^(o3|gpt-4\.1|gpt-4\.1-mini|gpt-4o-2024-05-13)$/, 1.75],
+  [/^gpt-4o$/, 1.7],
+  [/^gpt-4o-mini$/, 5 / 3],
+  [/^gemini-(2\.5|3)/, 1.8],
+]
+
 function current(prices) {
   if (!Array.isArray(prices)) return prices
   let best = null
@@ -95,7 +113,7 @@ function current(prices) {
   return best
 }
 
-const keys = { input_mtok: 'in', output_mtok: 'out', cache_read_mtok: 'read', cache_write_mtok: 'write', cache_write_1h_mtok: 'write_1h' }
+const keys = { input_mtok: 'in', output_mtok: 'out', cache_read_mtok: 'read', cache_write_mtok: 'write', cache_write_1h_mtok: 'write_1h', web_searches_kcount: 'search' }
 
 function usd(prices) {
   const base = {}
@@ -148,6 +166,9 @@ for (const [provider, wanted] of providers) {
       min_cache: minCache.find(([re]) => re.test(id))?.[1],
       thinking: thinking.find(([re]) => re.test(id))?.[1],
       usd: base,
+      fast: fast.find(([re]) => re.test(id))?.[1],
+      us: us.find(([re]) => re.test(id))?.[1],
+      priority: priority.find(([re]) => re.test(id))?.[1],
       long,
       match: match(m.match),
     }))

@@ -55,7 +55,7 @@ func Full(id, conversation string, at time.Time) record.Request {
 		API: record.Messages, Model: "model-a", Upstream: "api.example.com:8443",
 		Status: 200, Policy: "lossless", Observe: true, Passed: "chained", Cut: true,
 		BytesIn: 1 << 33, BytesOut: 1<<33 - 1, TokensOff: 9000, Tokens: 8000,
-		Usage: record.Usage{Input: 1, CacheRead: 2, CacheWrite: 3, CacheWrite1h: 4, Output: 5, Reasoning: 6},
+		Usage: record.Usage{Input: 1, CacheRead: 2, CacheWrite: 3, CacheWrite1h: 4, Output: 5, Reasoning: 6, WebSearches: 7, Speed: "fast", Region: "us", Tier: "flex"},
 		Reads: 7, Repeats: 3, Dangling: 1, Trimmed: 2, Added: 1234567 * time.Nanosecond,
 		ToolSet: 1<<64 - 5,
 		Cache: record.Cache{

@@ -65,7 +65,7 @@ func Text(role llm.Role, text string) session.Message {
 
 // Bodies returns one body of every kind, the opening first. No field is zero.
 func Bodies() []session.Body {
-	all := llm.Usage{Input: 1, CacheRead: 2, CacheWrite: 3, CacheWrite1h: 4, Output: 5, Reasoning: 6}
+	all := llm.Usage{Input: 1, CacheRead: 2, CacheWrite: 3, CacheWrite1h: 4, Output: 5, Reasoning: 6, WebSearches: 7, Speed: "fast", Region: "us", Tier: "flex"}
 	return []session.Body{
 		session.Opening{
 			Dir: "/home/me/project", Source: "elsewhere:7", Carried: 3,

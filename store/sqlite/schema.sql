@@ -37,7 +37,11 @@ CREATE TABLE requests (
 	alive          INTEGER NOT NULL,
 	broke          TEXT    NOT NULL,
 	broke_at       INTEGER NOT NULL,
-	tool_set       INTEGER NOT NULL
+	tool_set       INTEGER NOT NULL,
+	web_searches   INTEGER NOT NULL,
+	speed          TEXT    NOT NULL,
+	region         TEXT    NOT NULL,
+	tier           TEXT    NOT NULL
 ) STRICT;
 CREATE INDEX requests_by_time ON requests (time_us);
 CREATE INDEX requests_by_conversation ON requests (conversation, time_us);

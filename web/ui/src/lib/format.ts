@@ -15,6 +15,12 @@ export function bytes(n: number): string {
   return n === 1 ? '1 byte' : `${integer.format(n)} bytes`
 }
 
+// cost is the cost of requests, of which some have a price that is not known.
+export function cost(n: number, requests: number, unpriced: number): string {
+  if (unpriced === 0 || requests === 0) return usd(n)
+  return unpriced === requests ? '?' : `${usd(n)} + ?`
+}
+
 export function usd(n: number): string {
   if (n === 0) return '$0'
   return n < 0.01 ? '< $0.01' : '$' + n.toFixed(n < 100 ? 2 : 0)
