@@ -62,7 +62,7 @@ func (c *mcpCommand) overHTTP(ctx context.Context, h *toolset.Set) error {
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
-	front := &http.Server{Handler: server.Handler(), ReadHeaderTimeout: 30 * time.Second, IdleTimeout: idle}
+	front := &http.Server{Handler: server.Handler(), ReadHeaderTimeout: 30 * time.Second, IdleTimeout: idle, MaxHeaderBytes: 64 << 10}
 	c.say("listening on http://%s/mcp", listener.Addr())
 	if made {
 		c.say("  Authorization: Bearer %s", token)
