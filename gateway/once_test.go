@@ -12,21 +12,31 @@ import (
 	"github.com/stet-dev/stet/tool"
 )
 
+// dialledBy runs a host whose gateway is the test: each connection comes out of dialled. stop waits for the host.
+func dialledBy(t *testing.T, host *Host) (dialled chan *raw, stop func()) {
+	dialled = make(chan *raw, 1)
+	running, cancel := context.WithCancel(ctx)
+	done := make(chan error, 1)
+	go func() {
+		done <- host.run(running, func(context.Context) (connection, error) {
+			here, there := newPipe()
+			dialled <- &raw{t, there}
+			return here, nil
+		})
+	}()
+	return dialled, func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // A host runs a call once, even if its gateway sends it again: while it runs, after it ended, and over another connection. (FILE-4)
 func TestHostDoesCallsOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		dialled := make(chan *raw, 1)
 		work := &slowly{}
-		host := &Host{Workspace: "w", Caller: work}
-		running, cancel := context.WithCancel(ctx)
-		done := make(chan error, 1)
-		go func() {
-			done <- host.run(running, func(context.Context) (connection, error) {
-				here, there := newPipe()
-				dialled <- &raw{t, there}
-				return here, nil
-			})
-		}()
+		dialled, stop := dialledBy(t, &Host{Workspace: "w", Caller: work})
 		greet := func(resumed bool) *raw {
 			hub := <-dialled
 			want[*wire.Hello](hub)
@@ -55,10 +65,7 @@ func TestHostDoesCallsOnce(t *testing.T) {
 		if work.n != 2 {
 			t.Errorf("%d calls were done", work.n)
 		}
-		cancel()
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
+		stop()
 	})
 }
 
@@ -72,17 +79,7 @@ func (s *stubborn) Call(_ context.Context, c tool.Call) (tool.Result, error) {
 // The result of a call that the gateway has forgotten does not answer another call of the same id. (FILE-4)
 func TestResultOfAnEarlierEra(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		dialled := make(chan *raw, 1)
-		host := &Host{Workspace: "w", Caller: new(stubborn)}
-		running, cancel := context.WithCancel(ctx)
-		done := make(chan error, 1)
-		go func() {
-			done <- host.run(running, func(context.Context) (connection, error) {
-				here, there := newPipe()
-				dialled <- &raw{t, there}
-				return here, nil
-			})
-		}()
+		dialled, stop := dialledBy(t, &Host{Workspace: "w", Caller: new(stubborn)})
 		for n := range 2 {
 			hub := <-dialled
 			want[*wire.Hello](hub)
@@ -94,10 +91,7 @@ func TestResultOfAnEarlierEra(t *testing.T) {
 				t.Errorf("%+v", r)
 			}
 		}
-		cancel()
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
+		stop()
 	})
 }
 
@@ -105,18 +99,8 @@ func TestResultOfAnEarlierEra(t *testing.T) {
 // grants. (FILE-6)
 func TestSessionsEndWithTheGateway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		dialled := make(chan *raw, 1)
 		var over []string
-		host := &Host{Workspace: "w", Caller: new(slowly), End: func(session string) { over = append(over, session) }}
-		running, cancel := context.WithCancel(ctx)
-		done := make(chan error, 1)
-		go func() {
-			done <- host.run(running, func(context.Context) (connection, error) {
-				here, there := newPipe()
-				dialled <- &raw{t, there}
-				return here, nil
-			})
-		}()
+		dialled, stop := dialledBy(t, &Host{Workspace: "w", Caller: new(slowly), End: func(session string) { over = append(over, session) }})
 		for _, session := range []string{"a", "b"} {
 			hub := <-dialled
 			want[*wire.Hello](hub)
@@ -132,9 +116,6 @@ func TestSessionsEndWithTheGateway(t *testing.T) {
 		if got := fmt.Sprint(over); got != "[a2 a1 b2]" {
 			t.Error(got)
 		}
-		cancel()
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
+		stop()
 	})
 }
