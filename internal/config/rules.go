@@ -120,7 +120,7 @@ func (s Source) inWorkspace(p policy.Pattern) (policy.Pattern, error) {
 	case text != strings.TrimSpace(text) && !strings.HasSuffix(text, `\ `):
 		return p, fmt.Errorf(`%q begins or ends with a space: take it out, or write a backslash in front if the name has one`, text)
 	case strings.HasPrefix(text, "!"):
-		return p, fmt.Errorf(`%q: a rule has no exceptions: put a rule with do = "allow" in front of it; a name that begins with ! is written \!`, text)
+		return p, fmt.Errorf(`%q: a rule has no exceptions: for one put a rule with do = "allow" in front; \! stands for the sign in a name`, text)
 	case strings.HasPrefix(text, "{") && strings.ContainsAny(text, "/~") && regexp.MustCompile(`[{,][/~]`).MatchString(text):
 		return p, fmt.Errorf("%q: an absolute path is written without braces: write one pattern for each", text)
 	case strings.HasPrefix(text, "/**"), text == "/*", strings.HasPrefix(text, "/*/"):
