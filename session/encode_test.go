@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
@@ -174,5 +175,52 @@ func TestJSON(t *testing.T) {
 	other[len(other)-1].Body = session.Title("otherwise")
 	if _, err := session.Restore(t.Context(), &to, session.Exported{ID: id, Events: other}); err == nil || errors.Is(err, session.ErrImported) {
 		t.Errorf("another one: %v", err)
+	}
+}
+
+func TestMarkdown(t *testing.T) {
+	at := sessiontest.Start
+	var events []session.Event
+	for i, b := range []session.Body{
+		session.Opening{Dir: "/home/me/project", From: session.Link{Session: "before", Seq: 7, Relation: session.Compacted}},
+		session.Title("Plant\x1b[31m beans"),
+		sessiontest.Text(llm.User, "Plant the beans.\n```\nnow\n```\n"),
+		sessiontest.Bodies()[1],
+		session.Message{
+			Role: llm.Assistant, Model: "model-a", Usage: &llm.Usage{Input: 10, CacheRead: 90, Output: 5},
+			Parts: []llm.Part{
+				{Kind: llm.Thinking, Text: "where\nto begin"},
+				{Text: "I look."},
+				{Kind: llm.ToolCall, CallID: "call_1", Name: "read_file", Args: `{"path":"beds.md"}`},
+			},
+		},
+		session.Message{Role: llm.Tool, Parts: []llm.Part{
+			{Kind: llm.ToolResult, CallID: "call_1", Text: "# Beds\r\n```\nbed 1\n```\x07\xff", IsError: true}, {Kind: llm.Opaque, Raw: "{}"},
+		}},
+		sessiontest.Text(llm.User, "never mind"),
+		session.Rewind{To: 6},
+	} {
+		events = append(events, session.Event{Seq: uint64(i) + 1, Time: at.Add(time.Duration(i) * time.Minute), Body: b})
+	}
+	var out bytes.Buffer
+	if err := session.WriteMarkdown(&out, session.FoldEvents("here", events)); err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "testdata/markdown.md", out.Bytes())
+}
+
+func golden(t *testing.T, name string, got []byte) {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(name, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(string(got), "\n")); d != "" {
+		t.Errorf("-want +got\n%s", d)
 	}
 }

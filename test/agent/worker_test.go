@@ -71,7 +71,7 @@ func newAgent(dir string, store session.Store) (*agent.Agent, error) {
 			BaseURL: "http://model.test", HTTP: &http.Client{Transport: &http.Transport{DialContext: network.DialContext}},
 		}},
 		Name: "scripted", Store: store, Dir: filepath.Join(dir, "tree"), Tools: hands, Files: tools,
-		Limits: agent.Limits{Window: 10_000},
+		Limits: agent.Limits{Window: 6_800}, // small, so that conversations are compacted
 	}, nil
 }
 
