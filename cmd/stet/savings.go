@@ -41,7 +41,9 @@ your agents keep on this machine. Nothing is sent anywhere.
 
 Where the recording has the tokens that the provider charged for, the bill goes by
 them. Elsewhere it is estimated at 3.6 characters a token, with 15,000 tokens for
-tools and system prompt. A session that ran through stet was charged the price
+tools and system prompt. Every answer that was charged is in it, also on branches that
+you left; copies of it in other sessions are not. Where a recording shows more output
+than it reports, the difference is estimated (≈) and in the total. A session that ran through stet was charged the price
 "with"; its price "without" is the estimate. "?" means that the price of the
 model is not known; the configuration key "prices" adds prices.
 
