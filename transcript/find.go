@@ -46,8 +46,7 @@ func places() []place {
 }
 
 // Find returns the existing places on this machine where agents keep their sessions. home is the user's home directory, or
-// "" if there is none. getenv is os.Getenv.
-// A place that cannot be read is returned, too.
+// "" if there is none. getenv is os.Getenv. A place that is there and cannot be read is returned, too.
 func Find(home string, getenv func(string) string) []Source {
 	var found []Source
 	seen := map[string]bool{}
@@ -85,7 +84,7 @@ func existing(dir, pattern string) []string {
 	if _, err := os.Stat(path); err == nil {
 		return []string{path}
 	} else if !strings.Contains(pattern, "*") {
-		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
+		if _, link := os.Lstat(path); link != nil && (errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)) {
 			return nil
 		}
 		return []string{path}

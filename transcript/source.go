@@ -21,7 +21,8 @@ type source struct {
 	size    int // in bytes; 0: not known
 	damaged []Damage
 
-	unknownUsage map[string]int // Session.UnknownUsage
+	unknownUsage map[string]int  // Session.UnknownUsage
+	allKnown     map[string]bool // usage, without its digits, in which the reader knows all members
 }
 
 // all reads the rest of the file.

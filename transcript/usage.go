@@ -71,24 +71,37 @@ func (src *source) usage(raw json.RawMessage, v any) bool {
 	if len(raw) == 0 || raw[0] != '{' || decode(raw, v) != nil {
 		return false
 	}
-	src.unknown(raw, reflect.TypeOf(v).Elem(), "")
+	shape := strings.Map(func(c rune) rune {
+		if c >= '0' && c <= '9' {
+			return -1
+		}
+		return c
+	}, string(raw))
+	if !src.allKnown[shape] && src.unknown(raw, reflect.TypeOf(v).Elem(), "") && len(src.allKnown) < 1000 {
+		if src.allKnown == nil {
+			src.allKnown = map[string]bool{}
+		}
+		src.allKnown[shape] = true
+	}
 	return true
 }
 
-// unknown counts the numbers in an object that have no member in t.
-func (src *source) unknown(raw json.RawMessage, t reflect.Type, path string) {
+// unknown counts the numbers in an object that have no member in t. It reports whether there is no such member.
+func (src *source) unknown(raw json.RawMessage, t reflect.Type, path string) (none bool) {
 	var members map[string]json.RawMessage
 	if json.Unmarshal(raw, &members) != nil {
-		return
+		return false
 	}
+	none = true
 	for name, value := range members {
 		at := path + name
 		if f, ok := member(t, name); ok {
 			if f.Kind() == reflect.Struct && f != reflect.TypeFor[skipped]() && len(value) > 0 && value[0] == '{' {
-				src.unknown(value, f, at+".")
+				none = src.unknown(value, f, at+".") && none
 			}
 			continue
 		}
+		none = false
 		switch {
 		case len(value) == 0:
 		case value[0] == '{':
@@ -100,6 +113,7 @@ func (src *source) unknown(raw json.RawMessage, t reflect.Type, path string) {
 			src.unknownUsage[src.format+": "+at]++
 		}
 	}
+	return none
 }
 
 // member returns the type of the member of a struct that has this name in JSON.

@@ -47,10 +47,12 @@ the requests of other days.
 
 Where the recording has the tokens that the provider charged for, the bill goes by
 them. Elsewhere it is estimated at 3.6 characters a token, with 15,000 tokens for
-tools and system prompt. A session that ran through stet was charged the price
-"with"; its price "without" is the estimate. "?" means that the price of exactly this
-model is not known: stet takes no other model's. The configuration key "prices" adds
-prices.
+tools and system prompt. Every answer that was charged is in it, also on branches that
+you left; copies of it in other sessions are not. Where a recording shows more output
+than it reports, the difference is estimated (≈) and in the total. A session that ran
+through stet was charged the price "with"; its price "without" is the estimate. "?"
+means that the price of exactly this model is not known: stet takes no other model's.
+The configuration key "prices" adds prices.
 
 --json also has tokens, and costs in plain input tokens under each kind of cache: 1 is
 the price of a token that is neither read from a cache nor written to it.`,

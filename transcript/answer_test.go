@@ -1,0 +1,119 @@
+package transcript
+
+import (
+	"os"
+	"path/filepath"
+	"reflect"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func readAll(t *testing.T, lines ...string) []*Session {
+	t.Helper()
+	all, err := read("x.jsonl", strings.NewReader(strings.Join(lines, "\n")), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// BILL-1: an id alone is no key, because gateways reuse ids. With the id of the request it is.
+func TestAnswerKeys(t *testing.T) {
+	user := `{"type":"user","uuid":"u","parentUuid":null,"sessionId":"s","timestamp":"2026-01-02T03:04:05Z","message":{"role":"user","content":"q"}}`
+	answer := func(id, request, second, usage string) [16]byte {
+		all := readAll(t, user, `{"type":"assistant","uuid":"a","parentUuid":"u","sessionId":"s","requestId":"`+request+`","timestamp":"2026-01-02T03:04:`+second+
+			`Z","message":{"id":"`+id+`","role":"assistant","model":"m","content":"a","usage":{"input_tokens":`+usage+`,"output_tokens":1}}}`)
+		if len(all[0].Answers) != 1 {
+			t.Fatalf("%+v", all[0].Answers)
+		}
+		return all[0].Answers[0].Key
+	}
+	for _, c := range []struct {
+		a, b [4]string
+		same bool
+	}{
+		{[4]string{"1", "r", "06", "5"}, [4]string{"1", "r", "07", "6"}, true},
+		{[4]string{"1", "r", "06", "5"}, [4]string{"1", "q", "06", "5"}, false},
+		{[4]string{"1", "", "06", "5"}, [4]string{"1", "", "06", "5"}, true},
+		{[4]string{"1", "", "06", "5"}, [4]string{"1", "", "07", "5"}, false},
+		{[4]string{"1", "", "06", "5"}, [4]string{"1", "", "06", "6"}, false},
+		{[4]string{"", "", "06", "5"}, [4]string{"", "", "06", "5"}, true},
+	} {
+		if same := answer(c.a[0], c.a[1], c.a[2], c.a[3]) == answer(c.b[0], c.b[1], c.b[2], c.b[3]); same != c.same {
+			t.Errorf("%v and %v: the same is %v", c.a, c.b, same)
+		}
+	}
+}
+
+// BILL-2: every member of usage is read, and one that no reader knows is named.
+func TestUsageMembers(t *testing.T) {
+	all := readAll(t,
+		`{"type":"user","uuid":"u","parentUuid":null,"sessionId":"s","message":{"role":"user","content":"q"}}`,
+		`{"type":"assistant","uuid":"a","parentUuid":"u","sessionId":"s","requestId":"r","message":{"id":"m","role":"assistant","model":"m","content":"a","usage":{`+
+			`"input_tokens":1,"output_tokens":2,"cache_read_input_tokens":3,"cache_creation_input_tokens":4,"cache_creation":{"ephemeral_1h_input_tokens":4,"ephemeral_9h_input_tokens":7},`+
+			`"server_tool_use":{"web_search_requests":5,"web_fetch_requests":6,"dream_requests":8},"speed":"fast","service_tier":"standard","inference_geo":"us","nap_tokens":9,"zero_tokens":0,`+
+			`"iterations":[{"type":"compaction","input_tokens":10,"output_tokens":20},{"type":"message","input_tokens":1,"output_tokens":2}]}}}`)
+	want := `{Input:11 CacheRead:3 CacheWrite:4 CacheWrite1h:4 Output:22 Reasoning:0 WebSearches:5 Speed:fast Region:us}`
+	if got := usageText(all[0].Answers[0].Usage); got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	unknown := map[string]int{
+		"claude-code-jsonl: nap_tokens": 1, "claude-code-jsonl: server_tool_use.dream_requests": 1,
+		"claude-code-jsonl: cache_creation.ephemeral_9h_input_tokens": 1,
+	}
+	if !reflect.DeepEqual(all[0].UnknownUsage, unknown) {
+		t.Errorf("unknown: %v", all[0].UnknownUsage)
+	}
+}
+
+// Another agent's messages look like those of pi, but they have no session head of pi.
+func TestNotPi(t *testing.T) {
+	_, err := read("x.jsonl", strings.NewReader(`{"type":"session_start","id":"d1","title":"t","cwd":"/w"}
+{"type":"message","id":"m1","parentId":null,"timestamp":"2026-01-02T03:04:05Z","message":{"role":"user","content":[{"type":"text","text":"q"}]}}
+{"type":"message","id":"m2","parentId":"m1","timestamp":"2026-01-02T03:04:06Z","message":{"role":"assistant","content":[{"type":"text","text":"a"}]}}
+`), 0)
+	if !Skipped(err) {
+		t.Errorf("read as a session: %v", err)
+	}
+}
+
+// BILL-4: a place that is there and cannot be read is returned, so that it is named.
+func TestFindUnreadable(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("modes and links are other ones there")
+	}
+	home := t.TempDir()
+	if err := os.Mkdir(filepath.Join(home, ".claude"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(filepath.Join(home, "gone"), filepath.Join(home, ".claude", "projects")); err != nil {
+		t.Fatal(err)
+	}
+	wanted, locked := []string{"/.claude/projects"}, []string{".codex", ".gemini/tmp"}
+	if os.Getuid() == 0 {
+		locked = nil // root reads everything
+	} else {
+		wanted = append(wanted, "/.codex/sessions", "/.gemini/tmp")
+	}
+	for _, dir := range locked {
+		path := filepath.Join(home, dir)
+		if err := os.MkdirAll(path, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chmod(path, 0); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = os.Chmod(path, 0o755) })
+	}
+	var places []string
+	for _, s := range Find(home, func(string) string { return "" }) {
+		places = append(places, strings.TrimPrefix(filepath.ToSlash(s.Path), filepath.ToSlash(home)))
+	}
+	for _, want := range wanted {
+		if !slices.Contains(places, want) {
+			t.Errorf("%s is not in %v", want, places)
+		}
+	}
+}
