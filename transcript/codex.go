@@ -56,6 +56,9 @@ type codexItem struct {
 	Message      string          `json:"message"`
 	Replacement  json.RawMessage `json:"replacement_history"`
 
+	Payload skipped `json:"payload"` // codexLine has these two
+	Time    skipped `json:"timestamp"`
+
 	Parent   string          `json:"forked_from_id"`
 	Info     json.RawMessage `json:"info"`
 	Settings struct {
@@ -107,10 +110,7 @@ type codexReader struct {
 
 func readCodex(src *source) ([]*Session, error) {
 	r := &codexReader{s: &Session{byFamily: true}}
-	err := src.lines(struct {
-		codexLine
-		codexItem
-	}{}, func(line []byte) error {
+	err := src.lines(codexItem{}, func(line []byte) error {
 		var l codexLine
 		if err := decode(line, &l); err != nil {
 			return err

@@ -136,8 +136,8 @@ func (h *rig) web() *web.Handler {
 		Disk:    h.disk,
 		Undo:    h.undo,
 		Lift:    h.handler.Resume,
-		Cost: func(_ string, u record.Usage) (float64, bool) {
-			return (float64(u.Input)*3 + float64(u.CacheRead)*0.3 + float64(u.CacheWrite)*3.75 + float64(u.Output)*15) / 1e6, true
+		Cost: func(_ string, u record.Usage, leftOut int) (float64, float64, bool) {
+			return (float64(u.Input)*3 + float64(u.CacheRead)*0.3 + float64(u.CacheWrite)*3.75 + float64(u.Output)*15) / 1e6, float64(leftOut) * 3e-7, true
 		},
 		Window:        func(string) int { return 200_000 },
 		ResumeCommand: func(i session.Info) string { return "stet chat --resume " + i.ID },
