@@ -21,9 +21,9 @@ import (
 
 const twoReads = `{"model":"m","messages":[{"role":"user","content":"go"},` +
 	`{"role":"assistant","content":[{"type":"tool_use","id":"c1","name":"Read","input":{"file_path":"a.go"}}]},` +
-	`{"role":"user","content":[{"type":"tool_result","tool_use_id":"c1","content":"     1\tpackage a // and a long line of words\n     2\tfunc F() {}"}]},` +
+	`{"role":"user","content":[{"type":"tool_result","tool_use_id":"c1","content":"     1\tpackage a // and a long line of words, longer than the line that takes its place: it goes on and on, with more words, and yet more of them, until it is long\n     2\tfunc F() {}"}]},` +
 	`{"role":"assistant","content":[{"type":"tool_use","id":"c2","name":"Read","input":{"file_path":"a.go"}}]},` +
-	`{"role":"user","content":[{"type":"tool_result","tool_use_id":"c2","content":"     1\tpackage a // and a long line of words\n     2\tfunc F() {}"}]}]}`
+	`{"role":"user","content":[{"type":"tool_result","tool_use_id":"c2","content":"     1\tpackage a // and a long line of words, longer than the line that takes its place: it goes on and on, with more words, and yet more of them, until it is long\n     2\tfunc F() {}"}]}]}`
 
 // faulty is the codec of Messages with one fault.
 type faulty struct {
