@@ -20,7 +20,7 @@ var table = []row{
 	{"tool", 0, []string{"internal/diff"}, "the words of a tool call, which everything may use; what a call would change is a diff"},
 	{"gateway/wire", 0, []string{"internal/limits", "internal/rawjson"}, "frames on a wire are a format, read by both ends; what they carry is found and not decoded"},
 	{"internal/merge3", 0, []string{"internal/diff"}, "a three-way merge is two diffs"},
-	{"internal/rpclines", 0, []string{"internal/limits", "internal/rawjson"}, "messages, one a line: what a client chooses in them is found and measured, and not decoded"},
+	{"internal/rpclines", 0, []string{"internal/invisible", "internal/limits", "internal/rawjson"}, "messages, one a line: what a client chooses in them is found and measured, and not decoded"},
 	{"internal/literal", 0, nil, "what a regular expression says of its matches"},
 	{"internal/archtest", 0, nil, "looks at source text, runs nothing of it"},
 	{"internal/agentconfig", 5, []string{"internal/jsonc", "internal/invisible", "proxy"}, "agents' configuration files are edited as JSON with comments; the proxy says which form of a base URL it takes"},
