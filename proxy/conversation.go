@@ -50,20 +50,20 @@ func partOf(callID string, r history.Reason) string {
 // unrecorded returns the trims that were not recorded before. They share no memory with the request.
 func (v *conversation) unrecorded(trims []record.Trim) []record.Trim {
 	fresh := trims[:0]
-	for _, trim := range trims {
-		key := partOf(trim.CallID, history.Reason(trim.Reason))
+	for _, t := range trims {
+		key := partOf(t.CallID, history.Reason(t.Reason))
 		if v.shortened[key] {
 			continue
 		}
 		if v.shortened == nil || len(v.shortened) >= maxRemembered {
 			v.shortened = map[string]bool{}
 		}
-		trim.CallID, trim.Paths = strings.Clone(trim.CallID), slices.Clone(trim.Paths)
-		for i, path := range trim.Paths {
-			trim.Paths[i] = strings.Clone(path)
+		t.CallID, t.Paths = strings.Clone(t.CallID), slices.Clone(t.Paths)
+		for i, path := range t.Paths {
+			t.Paths[i] = strings.Clone(path)
 		}
 		v.shortened[strings.Clone(key)] = true
-		fresh = append(fresh, trim)
+		fresh = append(fresh, t)
 	}
 	return fresh
 }

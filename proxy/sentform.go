@@ -197,11 +197,11 @@ func (p *Proxy) formOf(x *exchange, d *reading, from sentform.Known) (b record.B
 	var edits []sentform.Edit
 	cleared := 0 // calls that the form does not have as cleared yet
 	if plan := d.plan; plan != nil && (x.body.patched != nil || d.asks && plan.ClearedCalls > 0) {
-		sent, err := p.everSent(d, from)
-		if err != nil || !slices.Equal(editsBefore(plan.Edits, from.Messages), sent.Edits) {
-			form, from, sent = nil, sentform.Known{}, new(history.Plan)
+		before, err := p.everSent(d, from)
+		if err != nil || !slices.Equal(editsBefore(plan.Edits, from.Messages), before.Edits) {
+			form, from, before = nil, sentform.Known{}, new(history.Plan)
 		}
-		if d.asks && plan.ClearedCalls != sent.ClearedCalls {
+		if d.asks && plan.ClearedCalls != before.ClearedCalls {
 			cleared = plan.ClearedCalls
 		}
 		for i, e := range plan.Edits {
