@@ -34,9 +34,9 @@ import (
 	"github.com/stet-dev/stet/freshness"
 	"github.com/stet-dev/stet/history"
 	"github.com/stet-dev/stet/llm"
-	"github.com/stet-dev/stet/prices"
+	"github.com/stet-dev/stet/llm/prices"
+	"github.com/stet-dev/stet/llm/tokens"
 	"github.com/stet-dev/stet/session"
-	"github.com/stet-dev/stet/tokens"
 	"github.com/stet-dev/stet/tool"
 )
 

@@ -8,8 +8,8 @@ import (
 
 	"github.com/stet-dev/stet/history"
 	"github.com/stet-dev/stet/llm"
+	"github.com/stet-dev/stet/llm/tokens"
 	"github.com/stet-dev/stet/session"
-	"github.com/stet-dev/stet/tokens"
 )
 
 // carryOver makes the first events of the session after a compaction: the summary, files in their current content on disk,

@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"github.com/stet-dev/stet/llm"
+	"github.com/stet-dev/stet/llm/tokens"
 	"github.com/stet-dev/stet/session"
-	"github.com/stet-dev/stet/tokens"
 )
 
 // SummaryAsked is the beginning of the text that asks the model for a summary.

@@ -13,8 +13,8 @@ import (
 	"github.com/stet-dev/stet/agent"
 	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/llm/llmtest"
+	"github.com/stet-dev/stet/llm/tokens"
 	"github.com/stet-dev/stet/session"
-	"github.com/stet-dev/stet/tokens"
 	"github.com/stet-dev/stet/tool"
 )
 

@@ -8,8 +8,8 @@ import (
 
 	"github.com/stet-dev/stet/internal/ctxlock"
 	"github.com/stet-dev/stet/llm"
+	"github.com/stet-dev/stet/llm/tokens"
 	"github.com/stet-dev/stet/session"
-	"github.com/stet-dev/stet/tokens"
 )
 
 // Conversation is a session in use. Run, Compact and Rewind wait for each other. All other methods may be called

@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/stet-dev/stet/llm"
-	"github.com/stet-dev/stet/prices"
+	"github.com/stet-dev/stet/llm/prices"
 	"github.com/stet-dev/stet/session"
 )
 

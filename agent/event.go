@@ -5,7 +5,7 @@ import (
 
 	"github.com/stet-dev/stet/history"
 	"github.com/stet-dev/stet/llm"
-	"github.com/stet-dev/stet/tokens"
+	"github.com/stet-dev/stet/llm/tokens"
 	"github.com/stet-dev/stet/tool"
 )
 

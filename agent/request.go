@@ -5,8 +5,8 @@ import (
 
 	"github.com/stet-dev/stet/history"
 	"github.com/stet-dev/stet/llm"
+	"github.com/stet-dev/stet/llm/tokens"
 	"github.com/stet-dev/stet/session"
-	"github.com/stet-dev/stet/tokens"
 )
 
 // built is a request with its plan and its size.

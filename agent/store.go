@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/stet-dev/stet/freshness"
+	"github.com/stet-dev/stet/llm/tokens"
 	"github.com/stet-dev/stet/session"
-	"github.com/stet-dev/stet/tokens"
 )
 
 // storing is the time limit of storing an event after the caller's context has ended.

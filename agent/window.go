@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/stet-dev/stet/llm"
-	"github.com/stet-dev/stet/tokens"
+	"github.com/stet-dev/stet/llm/tokens"
 )
 
 // window returns the number of tokens that the model accepts, for prompt and answer together.

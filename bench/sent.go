@@ -17,7 +17,7 @@ import (
 	"time"
 
 	"github.com/stet-dev/stet/llm"
-	"github.com/stet-dev/stet/tokens"
+	"github.com/stet-dev/stet/llm/tokens"
 	"github.com/stet-dev/stet/transcript"
 )
 

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/stet-dev/stet/tokens/exact"
+	"github.com/stet-dev/stet/llm/tokens/exact"
 )
 
 // countedFile names an environment variable. If it is set, this program is stet's tokenizer, which counts the file in it.
@@ -135,7 +135,7 @@ func gather(file, pattern string) (size int, err error) {
 	return len(all), os.WriteFile(file, all, 0o600)
 }
 
-// writeVocabulary writes stet's vocabulary in the form of tiktoken: a line with the token in base 64 and its rank. internal/bpe has
+// writeVocabulary writes stet's vocabulary in the form of tiktoken: a line with the token in base 64 and its rank. llm/tokens/bpe has
 // the form that is read.
 func writeVocabulary(file string) error {
 	data, err := os.ReadFile(filepath.Join("..", "internal", "bpe", encoding+".bpe"))

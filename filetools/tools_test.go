@@ -15,8 +15,8 @@ import (
 
 	"github.com/rogpeppe/go-internal/txtar"
 
-	"github.com/stet-dev/stet/prices"
-	"github.com/stet-dev/stet/tokens/exact"
+	"github.com/stet-dev/stet/llm/prices"
+	"github.com/stet-dev/stet/llm/tokens/exact"
 	"github.com/stet-dev/stet/tool"
 	"github.com/stet-dev/stet/workspace"
 )

@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"github.com/stet-dev/stet/llm"
-	"github.com/stet-dev/stet/tokens"
+	"github.com/stet-dev/stet/llm/tokens"
 )
 
 // newest is how many messages at the end of a conversation Fit leaves whole.

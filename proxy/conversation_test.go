@@ -12,8 +12,8 @@ import (
 	"github.com/stet-dev/stet/history"
 	"github.com/stet-dev/stet/internal/prefix"
 	"github.com/stet-dev/stet/llm"
+	"github.com/stet-dev/stet/llm/tokens"
 	"github.com/stet-dev/stet/record"
-	"github.com/stet-dev/stet/tokens"
 )
 
 // say makes a message of each word. The first letter is the role.

@@ -8,7 +8,7 @@ import (
 
 	"github.com/stet-dev/stet/history"
 	"github.com/stet-dev/stet/llm"
-	"github.com/stet-dev/stet/prices"
+	"github.com/stet-dev/stet/llm/prices"
 	"github.com/stet-dev/stet/record"
 )
 

@@ -20,7 +20,7 @@ import (
 	"github.com/stet-dev/stet/internal/continuation"
 	"github.com/stet-dev/stet/internal/limits"
 	"github.com/stet-dev/stet/internal/sentform"
-	"github.com/stet-dev/stet/prices"
+	"github.com/stet-dev/stet/llm/prices"
 	"github.com/stet-dev/stet/record"
 )
 

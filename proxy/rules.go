@@ -7,7 +7,7 @@ import (
 	"sync"
 
 	"github.com/stet-dev/stet/llm"
-	"github.com/stet-dev/stet/prices"
+	"github.com/stet-dev/stet/llm/prices"
 	"github.com/stet-dev/stet/record"
 )
 

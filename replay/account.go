@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/stet-dev/stet/llm"
-	"github.com/stet-dev/stet/prices"
+	"github.com/stet-dev/stet/llm/prices"
 )
 
 // BilledRequest is one request of a conversation, as the provider's cache saw it.

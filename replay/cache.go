@@ -3,7 +3,7 @@ package replay
 import (
 	"time"
 
-	"github.com/stet-dev/stet/prices"
+	"github.com/stet-dev/stet/llm/prices"
 )
 
 // Cache simulates one provider's prompt cache for one conversation. A request

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stet-dev/stet/prices"
+	"github.com/stet-dev/stet/llm/prices"
 )
 
 // testSender sends prompts of blocks of ten tokens to a simulated cache.

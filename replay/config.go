@@ -6,8 +6,8 @@ import (
 
 	"github.com/stet-dev/stet/history"
 	"github.com/stet-dev/stet/llm"
-	"github.com/stet-dev/stet/prices"
-	"github.com/stet-dev/stet/tokens"
+	"github.com/stet-dev/stet/llm/prices"
+	"github.com/stet-dev/stet/llm/tokens"
 	"github.com/stet-dev/stet/transcript"
 )
 

@@ -10,7 +10,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 	"golang.org/x/tools/txtar"
 
-	"github.com/stet-dev/stet/prices"
+	"github.com/stet-dev/stet/llm/prices"
 	"github.com/stet-dev/stet/replay"
 )
 

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/stet-dev/stet/prices"
+	"github.com/stet-dev/stet/llm/prices"
 )
 
 // RecordedRule returns the rule of the cache that the session used: that of

@@ -12,10 +12,10 @@ import (
 	"testing"
 
 	"github.com/stet-dev/stet/history"
-	"github.com/stet-dev/stet/prices"
+	"github.com/stet-dev/stet/llm/prices"
+	"github.com/stet-dev/stet/llm/tokens"
 	"github.com/stet-dev/stet/replay/check"
 	"github.com/stet-dev/stet/replay/replaytest"
-	"github.com/stet-dev/stet/tokens"
 	"github.com/stet-dev/stet/transcript"
 )
 

@@ -3,7 +3,7 @@ package replay
 import (
 	"time"
 
-	"github.com/stet-dev/stet/prices"
+	"github.com/stet-dev/stet/llm/prices"
 )
 
 // Rule is a price rule, with the choice of how long its cache lives.

@@ -7,10 +7,10 @@ import (
 
 	"github.com/stet-dev/stet/history"
 	"github.com/stet-dev/stet/llm"
-	"github.com/stet-dev/stet/prices"
+	"github.com/stet-dev/stet/llm/prices"
+	"github.com/stet-dev/stet/llm/tokens"
 	"github.com/stet-dev/stet/replay/check"
 	"github.com/stet-dev/stet/replay/recording"
-	"github.com/stet-dev/stet/tokens"
 	"github.com/stet-dev/stet/transcript"
 )
 

@@ -3,7 +3,7 @@ package replay
 import (
 	"slices"
 
-	"github.com/stet-dev/stet/tokens"
+	"github.com/stet-dev/stet/llm/tokens"
 )
 
 // Measure says how many tokens the parts of a session have. The zero Measure is what was counted

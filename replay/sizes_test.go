@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"github.com/stet-dev/stet/llm"
-	"github.com/stet-dev/stet/tokens"
-	"github.com/stet-dev/stet/tokens/exact"
+	"github.com/stet-dev/stet/llm/tokens"
+	"github.com/stet-dev/stet/llm/tokens/exact"
 	"github.com/stet-dev/stet/transcript"
 )
 

@@ -14,7 +14,7 @@ import (
 	"strings"
 
 	"github.com/stet-dev/stet/history"
-	"github.com/stet-dev/stet/prices"
+	"github.com/stet-dev/stet/llm/prices"
 	"github.com/stet-dev/stet/replay/bench"
 )
 

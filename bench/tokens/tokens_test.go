@@ -12,8 +12,8 @@ import (
 
 	"github.com/tiktoken-go/tokenizer"
 
-	"github.com/stet-dev/stet/tokens"
-	"github.com/stet-dev/stet/tokens/exact"
+	"github.com/stet-dev/stet/llm/tokens"
+	"github.com/stet-dev/stet/llm/tokens/exact"
 )
 
 // counters returns stet's counter and the peer's, for a vocabulary.

@@ -15,7 +15,7 @@ import (
 
 	"github.com/stet-dev/stet/approval"
 	"github.com/stet-dev/stet/history"
-	"github.com/stet-dev/stet/prices"
+	"github.com/stet-dev/stet/llm/prices"
 	"github.com/stet-dev/stet/proxy"
 	"github.com/stet-dev/stet/record"
 	"github.com/stet-dev/stet/replay"

@@ -27,8 +27,8 @@ var table = []row{
 	{"approval/socket", 3, []string{"approval"}, "where servers and those who answer find each other on this machine; approval itself touches no disk"},
 	{"internal/tokenfile", 5, []string{"gateway", "internal/config", "internal/limits"}, "the gateway's tokens, kept in a file"},
 	{"internal/signin", 5, []string{"gateway", "web", "internal/limits"}, "logins with accounts elsewhere: who a person is to the page, in the gateway's roles; the one that knows OpenID Connect"},
-	{"internal/report", 5, []string{"agent", "history", "llm", "llm/*", "prices", "proxy", "record", "replay", "replay/bench", "session", "tokens", "tokens/exact", "transcript", "workspace"}, "turns everyone's figures into text; does no input or output of its own"},
-	{"internal/proxyserver", 5, []string{"proxy", "prices", "record", "store", "internal/config", "internal/report"}, "the proxy with its listener, store and log"},
+	{"internal/report", 5, []string{"agent", "history", "llm", "llm/*", "llm/prices", "proxy", "record", "replay", "replay/bench", "session", "llm/tokens", "llm/tokens/exact", "transcript", "workspace"}, "turns everyone's figures into text; does no input or output of its own"},
+	{"internal/proxyserver", 5, []string{"proxy", "llm/prices", "record", "store", "internal/config", "internal/report"}, "the proxy with its listener, store and log"},
 	{"internal/toolset", 5, []string{"*", "mcpserver", "internal/config"}, "the file tools with all that watches over them, for every front end that gives them out"},
 	{"internal/localagent", 5, []string{"*", "internal/config", "internal/demo", "internal/report", "internal/toolset"}, "stet's own agent, put together for chat, run, editors and the page"},
 	{"internal/site", 5, []string{"*", "gateway", "mcpserver", "web", "internal/config", "internal/proxyserver", "internal/signin", "internal/tokenfile", "internal/toolset"}, "everything that stet serve has on one port"},
@@ -50,18 +50,18 @@ var table = []row{
 
 	{"freshness", 2, []string{"workspace"}, "folds what the workspace observed"},
 	{"dialect", 2, nil, "reads calls and results"},
-	{"prices", 2, []string{"llm"}, "prices what llm.Usage counts"},
-	{"tokens", 2, []string{"llm", "prices"}, "the price data says how a model counts; the vocabularies are large, and apart"},
-	{"tokens/exact", 2, []string{"tokens", "prices", "internal/bpe"}, "the price data names the vocabulary of each model; bpe counts in it"},
+	{"llm/prices", 2, []string{"llm"}, "prices what llm.Usage counts"},
+	{"llm/tokens", 2, []string{"llm", "llm/prices"}, "the price data says how a model counts; the vocabularies are large, and apart"},
+	{"llm/tokens/exact", 2, []string{"llm/tokens", "llm/prices", "llm/tokens/bpe"}, "the price data names the vocabulary of each model; bpe counts in it"},
 	{"llm/llmtest", 2, []string{"llm", "llm/*"}, "a scripted model speaks every wire format"},
 	{"llm/endpoint", 2, []string{"llm", "internal/sse", "internal/rawjson"}, "what every client does over HTTP, whatever its wire format"},
-	{"llm/modeltest", 2, []string{"llm", "llm/endpoint", "llm/llmtest"}, "the suite that every client passes, against the scripted model"},
+	{"test/modeltest", 2, []string{"llm", "llm/endpoint", "llm/llmtest"}, "the suite that every client passes, against the scripted model"},
 	{"llm/*", 2, []string{"llm", "llm/endpoint", "internal/sse", "internal/rawjson"}, "a codec turns bodies into the words and patches them; a client asks over llm/endpoint"},
 	{"approval", 2, []string{"tool", "policy", "record", "internal/limits"}, "plan, decide, ask, apply, and write it down"},
 
 	{"filetools", 3, []string{"tool", "policy", "workspace", "freshness", "record", "internal/edit", "internal/diff", "internal/merge3", "internal/rawjson", "internal/invisible", "internal/limits", "internal/literal"}, "the tools over the one door; arguments are read from JSON; what is not seen is noted; patterns are those of the policy"},
 	{"mcpclient", 3, []string{"tool", "internal/invisible"}, "the tools of others as tools: what filetools are for files; no front end, so that each of them can have it"},
-	{"history", 3, []string{"llm", "tokens", "dialect"}, "plans over words alone: no disk, no wire"},
+	{"history", 3, []string{"llm", "llm/tokens", "dialect"}, "plans over words alone: no disk, no wire"},
 	{"transcript", 3, []string{"llm", "internal/invisible"}, "recorded sessions become words; what they mean is dialect's"},
 	{"session", 3, []string{"llm", "freshness", "internal/ctxlock", "internal/invisible", "internal/title"}, "events and their fold; a seam without drivers"},
 	{"session/*", 3, []string{"session", "llm", "freshness", "workspace"}, "the suite that every store passes"},
@@ -73,11 +73,11 @@ var table = []row{
 	{"replay/recording", 3, []string{"llm", "transcript"}, "the parts and requests of a recorded session"},
 	{"replay/replaytest", 3, []string{"llm", "transcript"}, "recorded sessions for tests"},
 	{"replay/check", 3, []string{"llm", "dialect", "replay/recording"}, "what a smaller request lost, told without the engine"},
-	{"replay", 4, []string{"llm", "history", "transcript", "tokens", "prices", "replay/recording", "replay/check", "internal/title"}, "a recording through a policy, priced"},
-	{"replay/bench", 4, []string{"replay", "llm", "history", "transcript", "tokens", "prices", "dialect", "replay/check"}, "policies of others and bounds, compared; `stet bench` alone"},
-	{"agent", 4, []string{"llm", "tool", "history", "session", "tokens", "prices", "freshness", "internal/ctxlock", "internal/title"}, "the loop"},
+	{"replay", 4, []string{"llm", "history", "transcript", "llm/tokens", "llm/prices", "replay/recording", "replay/check", "internal/title"}, "a recording through a policy, priced"},
+	{"replay/bench", 4, []string{"replay", "llm", "history", "transcript", "llm/tokens", "llm/prices", "dialect", "replay/check"}, "policies of others and bounds, compared; `stet bench` alone"},
+	{"agent", 4, []string{"llm", "tool", "history", "session", "llm/tokens", "llm/prices", "freshness", "internal/ctxlock", "internal/title"}, "the loop"},
 
-	{"proxy", 5, []string{"llm", "llm/*", "history", "tokens", "prices", "record", "internal/cachestate", "internal/continuation", "internal/prefix", "internal/sentform", "internal/limits", "internal/sameorigin", "internal/slowbody"}, "no other front end, no driver: cmd hands it a store"},
+	{"proxy", 5, []string{"llm", "llm/*", "history", "llm/tokens", "llm/prices", "record", "internal/cachestate", "internal/continuation", "internal/prefix", "internal/sentform", "internal/limits", "internal/sameorigin", "internal/slowbody"}, "no other front end, no driver: cmd hands it a store"},
 	{"gateway/*", 5, []string{"gateway", "gateway/wire", "internal/limits"}, "a bus carries frames, and the agent of the tests speaks them"},
 	{"gateway", 5, []string{"tool", "approval", "record", "gateway/wire", "internal/sameorigin", "internal/slowbody", "internal/limits"}, "front ends do not import each other; whose page asks is looked at in one place"},
 	{"mcpserver", 5, []string{"tool", "approval", "internal/invisible", "internal/rawjson", "internal/rpclines", "internal/sameorigin", "internal/slowbody", "internal/limits"}, "the tools over MCP; which page asks is looked at in one place"},
@@ -121,7 +121,7 @@ var diskCalls = map[string][]string{
 // codec. llm describes how providers differ, archtest has the list, and policy has the names of files that agents read as
 // instructions.
 var namingPackages = []string{
-	"llm", "llm/*", "dialect", "transcript", "prices", "proxy", "cmd/*", "test/*", "internal/archtest",
+	"llm", "llm/*", "dialect", "transcript", "llm/prices", "proxy", "cmd/*", "test/*", "internal/archtest",
 	"internal/agentconfig", "internal/config", "internal/demo", "internal/localagent", "internal/report", "internal/toolset", "internal/prefix", "policy",
 }
 
@@ -138,7 +138,7 @@ const lightLevel = 3
 // httpPackages are the packages up to lightLevel that may import net/http: clients and servers. A program that imports other
 // packages stays small.
 var httpPackages = []string{
-	"llm/endpoint", "llm/anthropic", "llm/openai", "llm/llmtest", "llm/modeltest", "llm/codectest", "mcpclient", "internal/sameorigin", "internal/slowbody",
+	"llm/endpoint", "llm/anthropic", "llm/openai", "llm/llmtest", "test/modeltest", "test/codectest", "mcpclient", "internal/sameorigin", "internal/slowbody",
 }
 
 // heavyModules must not be imported by levels 0 to 3, because users of the library would get them.

@@ -10,8 +10,8 @@ import (
 	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/llm/anthropic"
 	"github.com/stet-dev/stet/llm/llmtest"
+	"github.com/stet-dev/stet/llm/tokens"
 	"github.com/stet-dev/stet/proxy"
-	"github.com/stet-dev/stet/tokens"
 )
 
 // Report compares what the agent sent with what the model received.

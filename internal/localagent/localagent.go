@@ -14,11 +14,11 @@ import (
 	"github.com/stet-dev/stet/agent"
 	"github.com/stet-dev/stet/internal/config"
 	"github.com/stet-dev/stet/internal/toolset"
+	"github.com/stet-dev/stet/llm/prices"
+	"github.com/stet-dev/stet/llm/tokens/exact"
 	"github.com/stet-dev/stet/mcpclient"
-	"github.com/stet-dev/stet/prices"
 	"github.com/stet-dev/stet/session"
 	"github.com/stet-dev/stet/store"
-	"github.com/stet-dev/stet/tokens/exact"
 	"github.com/stet-dev/stet/workspace"
 )
 

@@ -11,7 +11,7 @@ import (
 	"github.com/stet-dev/stet/llm/anthropic"
 	"github.com/stet-dev/stet/llm/endpoint"
 	"github.com/stet-dev/stet/llm/openai"
-	"github.com/stet-dev/stet/prices"
+	"github.com/stet-dev/stet/llm/prices"
 )
 
 // Model names the model and its endpoint.

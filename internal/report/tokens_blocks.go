@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/stet-dev/stet/llm"
-	"github.com/stet-dev/stet/tokens"
+	"github.com/stet-dev/stet/llm/tokens"
 )
 
 // blocks are the parts of a request that are not text: images, documents, calls of the provider's own tools, encrypted thinking. Their size

@@ -9,9 +9,9 @@ import (
 	"github.com/stet-dev/stet/llm/anthropic"
 	"github.com/stet-dev/stet/llm/gemini"
 	"github.com/stet-dev/stet/llm/openai"
-	"github.com/stet-dev/stet/prices"
-	"github.com/stet-dev/stet/tokens"
-	"github.com/stet-dev/stet/tokens/exact"
+	"github.com/stet-dev/stet/llm/prices"
+	"github.com/stet-dev/stet/llm/tokens"
+	"github.com/stet-dev/stet/llm/tokens/exact"
 )
 
 // bodyMarks has the members that distinguish a request body from other JSON, and show its API.

@@ -4,8 +4,8 @@ import (
 	"slices"
 
 	"github.com/stet-dev/stet/llm"
+	"github.com/stet-dev/stet/llm/tokens"
 	"github.com/stet-dev/stet/replay"
-	"github.com/stet-dev/stet/tokens"
 	"github.com/stet-dev/stet/transcript"
 )
 

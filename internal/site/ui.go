@@ -16,7 +16,7 @@ import (
 	"github.com/stet-dev/stet/internal/config"
 	"github.com/stet-dev/stet/internal/signin"
 	"github.com/stet-dev/stet/internal/toolset"
-	"github.com/stet-dev/stet/prices"
+	"github.com/stet-dev/stet/llm/prices"
 	"github.com/stet-dev/stet/record"
 	"github.com/stet-dev/stet/session"
 	"github.com/stet-dev/stet/tool"

@@ -18,11 +18,11 @@ import (
 	"github.com/stet-dev/stet/internal/config"
 	"github.com/stet-dev/stet/internal/limits"
 	"github.com/stet-dev/stet/internal/notify"
+	"github.com/stet-dev/stet/llm/tokens"
 	"github.com/stet-dev/stet/mcpserver"
 	"github.com/stet-dev/stet/policy"
 	"github.com/stet-dev/stet/record"
 	"github.com/stet-dev/stet/store"
-	"github.com/stet-dev/stet/tokens"
 	"github.com/stet-dev/stet/tool"
 	"github.com/stet-dev/stet/workspace"
 )

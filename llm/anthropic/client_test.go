@@ -14,7 +14,7 @@ import (
 	"github.com/stet-dev/stet/llm/anthropic"
 	"github.com/stet-dev/stet/llm/endpoint"
 	"github.com/stet-dev/stet/llm/llmtest"
-	"github.com/stet-dev/stet/llm/modeltest"
+	"github.com/stet-dev/stet/test/modeltest"
 )
 
 var adapter = modeltest.Adapter{

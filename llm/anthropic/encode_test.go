@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/stet-dev/stet/llm"
-	"github.com/stet-dev/stet/llm/codectest"
+	"github.com/stet-dev/stet/test/codectest"
 )
 
 func TestCodec(t *testing.T) {

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/stet-dev/stet/llm"
-	"github.com/stet-dev/stet/llm/codectest"
+	"github.com/stet-dev/stet/test/codectest"
 )
 
 func TestUsageOf(t *testing.T) { // CTX-1

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/stet-dev/stet/llm"
-	"github.com/stet-dev/stet/llm/codectest"
+	"github.com/stet-dev/stet/test/codectest"
 )
 
 func TestPatch(t *testing.T) {

@@ -9,7 +9,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/stet-dev/stet/llm"
-	"github.com/stet-dev/stet/llm/codectest"
+	"github.com/stet-dev/stet/test/codectest"
 )
 
 const sample = `{

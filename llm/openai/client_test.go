@@ -8,8 +8,8 @@ import (
 
 	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/llm/endpoint"
-	"github.com/stet-dev/stet/llm/modeltest"
 	"github.com/stet-dev/stet/llm/openai"
+	"github.com/stet-dev/stet/test/modeltest"
 )
 
 var chat = modeltest.Adapter{

@@ -8,8 +8,8 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 
 	"github.com/stet-dev/stet/llm"
-	"github.com/stet-dev/stet/llm/codectest"
 	"github.com/stet-dev/stet/llm/endpoint"
+	"github.com/stet-dev/stet/test/codectest"
 )
 
 // recorded returns the streams of the recorded exchanges.

@@ -16,9 +16,9 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/stet-dev/stet/prices"
+	"github.com/stet-dev/stet/llm/prices"
+	"github.com/stet-dev/stet/llm/tokens"
 	"github.com/stet-dev/stet/replay"
-	"github.com/stet-dev/stet/tokens"
 	"github.com/stet-dev/stet/transcript"
 )
 

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/stet-dev/stet/llm"
-	"github.com/stet-dev/stet/prices"
+	"github.com/stet-dev/stet/llm/prices"
 	"github.com/stet-dev/stet/replay"
 	"github.com/stet-dev/stet/replay/replaytest"
 	"github.com/stet-dev/stet/transcript"

@@ -2,7 +2,7 @@ package bench
 
 import (
 	"github.com/stet-dev/stet/history"
-	"github.com/stet-dev/stet/prices"
+	"github.com/stet-dev/stet/llm/prices"
 	"github.com/stet-dev/stet/replay"
 )
 

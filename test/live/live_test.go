@@ -17,7 +17,7 @@ import (
 
 	"github.com/stet-dev/stet/history"
 	"github.com/stet-dev/stet/llm"
-	"github.com/stet-dev/stet/prices"
+	"github.com/stet-dev/stet/llm/prices"
 	"github.com/stet-dev/stet/proxy"
 	"github.com/stet-dev/stet/replay"
 	"github.com/stet-dev/stet/transcript"

@@ -17,10 +17,10 @@ import (
 
 	"github.com/stet-dev/stet/approval"
 	"github.com/stet-dev/stet/filetools"
+	"github.com/stet-dev/stet/llm/prices"
+	"github.com/stet-dev/stet/llm/tokens/exact"
 	"github.com/stet-dev/stet/mcpserver"
 	"github.com/stet-dev/stet/policy"
-	"github.com/stet-dev/stet/prices"
-	"github.com/stet-dev/stet/tokens/exact"
 	"github.com/stet-dev/stet/tool"
 	"github.com/stet-dev/stet/workspace"
 )

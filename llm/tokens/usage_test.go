@@ -6,7 +6,7 @@ import (
 	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/llm/anthropic"
 	"github.com/stet-dev/stet/llm/openai"
-	"github.com/stet-dev/stet/tokens"
+	"github.com/stet-dev/stet/llm/tokens"
 )
 
 // CTX-1, count_tokens_from_usage: each provider's usage object, by its own inclusion rules, gives the number of tokens of the

@@ -1,6 +1,6 @@
 package tokens
 
-import "github.com/stet-dev/stet/prices"
+import "github.com/stet-dev/stet/llm/prices"
 
 // Counter counts the tokens of a text. It never returns less than 0, and may be used concurrently.
 type Counter interface {

@@ -9,8 +9,8 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/stet-dev/stet/internal/bpe"
 	"github.com/stet-dev/stet/llm"
+	"github.com/stet-dev/stet/llm/tokens/bpe"
 	"github.com/stet-dev/stet/tool"
 )
 

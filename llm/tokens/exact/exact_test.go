@@ -3,9 +3,9 @@ package exact_test
 import (
 	"testing"
 
-	"github.com/stet-dev/stet/internal/bpe"
-	"github.com/stet-dev/stet/tokens"
-	"github.com/stet-dev/stet/tokens/exact"
+	"github.com/stet-dev/stet/llm/tokens"
+	"github.com/stet-dev/stet/llm/tokens/bpe"
+	"github.com/stet-dev/stet/llm/tokens/exact"
 )
 
 // CTX-1: the exact counters agree with the published vocabularies on texts whose tokens can be found by hand.

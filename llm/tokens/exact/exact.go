@@ -5,9 +5,9 @@ package exact
 import (
 	"fmt"
 
-	"github.com/stet-dev/stet/internal/bpe"
-	"github.com/stet-dev/stet/prices"
-	"github.com/stet-dev/stet/tokens"
+	"github.com/stet-dev/stet/llm/prices"
+	"github.com/stet-dev/stet/llm/tokens"
+	"github.com/stet-dev/stet/llm/tokens/bpe"
 )
 
 // Counter returns the counter of a public vocabulary: "o200k_base" or

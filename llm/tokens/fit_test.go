@@ -11,12 +11,12 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/stet-dev/stet/internal/bpe"
+	"github.com/stet-dev/stet/llm/tokens/bpe"
 )
 
 // How estimate_table.go is made:
 //
-//	go test ./tokens -run 'TestFit$' -fit -corpus 'go=DIR:.go,json=DIR:.json,prose=DIR:.md+.html+.txt,ts=DIR,python=DIR:.py,zh=DIR,ru=DIR,more=DIR'
+//	go test ./llm/tokens -run 'TestFit$' -fit -corpus 'go=DIR:.go,json=DIR:.json,prose=DIR:.md+.html+.txt,ts=DIR,python=DIR:.py,zh=DIR,ru=DIR,more=DIR'
 //
 // The table in use was fitted on: the Go 1.26.8 sources (*.go; *.json; *.md,
 // *.html and *.txt as prose), npm typescript 5.9.3 (*.d.ts; its messages in
