@@ -17,7 +17,7 @@ import (
 	"github.com/stet-dev/stet/internal/cachestate"
 	"github.com/stet-dev/stet/internal/prefix"
 	"github.com/stet-dev/stet/record"
-	"github.com/stet-dev/stet/record/recordtest"
+	"github.com/stet-dev/stet/test/recordtest"
 )
 
 // talk is a Messages conversation. Its method body makes one of its requests.

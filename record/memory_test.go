@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/stet-dev/stet/record"
-	"github.com/stet-dev/stet/record/recordtest"
+	"github.com/stet-dev/stet/test/recordtest"
 )
 
 func TestMemory(t *testing.T) {

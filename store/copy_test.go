@@ -17,11 +17,11 @@ import (
 
 	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/record"
-	"github.com/stet-dev/stet/record/recordtest"
 	"github.com/stet-dev/stet/session"
 	"github.com/stet-dev/stet/session/sessiontest"
 	"github.com/stet-dev/stet/store"
 	"github.com/stet-dev/stet/store/postgrestest"
+	"github.com/stet-dev/stet/test/recordtest"
 )
 
 var server postgrestest.Server

@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"github.com/stet-dev/stet/record"
-	"github.com/stet-dev/stet/record/recordtest"
 	"github.com/stet-dev/stet/store/sqlite"
+	"github.com/stet-dev/stet/test/recordtest"
 )
 
 // Doctor reports the schema of the database, and does not change it.

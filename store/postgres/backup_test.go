@@ -10,10 +10,10 @@ import (
 
 	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/record"
-	"github.com/stet-dev/stet/record/recordtest"
 	"github.com/stet-dev/stet/session"
 	"github.com/stet-dev/stet/session/sessiontest"
 	"github.com/stet-dev/stet/store/postgres"
+	"github.com/stet-dev/stet/test/recordtest"
 )
 
 // held is the content of a database, as its readers return it.

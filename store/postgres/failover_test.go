@@ -8,10 +8,10 @@ import (
 
 	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/record"
-	"github.com/stet-dev/stet/record/recordtest"
 	"github.com/stet-dev/stet/session"
 	"github.com/stet-dev/stet/session/sessiontest"
 	"github.com/stet-dev/stet/store/postgrestest"
+	"github.com/stet-dev/stet/test/recordtest"
 )
 
 // The suites also pass behind PgBouncer, where each transaction may get another connection.

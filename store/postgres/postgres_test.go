@@ -6,10 +6,10 @@ import (
 	"testing"
 
 	"github.com/stet-dev/stet/record"
-	"github.com/stet-dev/stet/record/recordtest"
 	"github.com/stet-dev/stet/store/postgres"
 	"github.com/stet-dev/stet/store/postgrestest"
 	"github.com/stet-dev/stet/store/rows"
+	"github.com/stet-dev/stet/test/recordtest"
 )
 
 // No error contains the password, in any of its spellings.

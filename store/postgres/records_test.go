@@ -4,8 +4,8 @@ import (
 	"testing"
 
 	"github.com/stet-dev/stet/record"
-	"github.com/stet-dev/stet/record/recordtest"
 	"github.com/stet-dev/stet/store/postgres"
+	"github.com/stet-dev/stet/test/recordtest"
 )
 
 func TestSuite(t *testing.T) {

@@ -5,10 +5,10 @@ import (
 
 	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/record"
-	"github.com/stet-dev/stet/record/recordtest"
 	"github.com/stet-dev/stet/session"
 	"github.com/stet-dev/stet/session/sessiontest"
 	"github.com/stet-dev/stet/store/postgrestest"
+	"github.com/stet-dev/stet/test/recordtest"
 )
 
 // A process stops responding in a transaction that has locked the end of the trail. It does not stop the other processes.

@@ -12,8 +12,8 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/stet-dev/stet/record"
-	"github.com/stet-dev/stet/record/recordtest"
 	"github.com/stet-dev/stet/store/postgres"
+	"github.com/stet-dev/stet/test/recordtest"
 )
 
 // FILE-11: several processes add to the trail at the same time. The result is one chain.

@@ -12,9 +12,9 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/stet-dev/stet/record"
-	"github.com/stet-dev/stet/record/recordtest"
 	"github.com/stet-dev/stet/session"
 	"github.com/stet-dev/stet/store/sqlite"
+	"github.com/stet-dev/stet/test/recordtest"
 )
 
 // smallDisk returns a directory on a file system of the given size.

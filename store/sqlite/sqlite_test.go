@@ -16,8 +16,8 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/stet-dev/stet/record"
-	"github.com/stet-dev/stet/record/recordtest"
 	"github.com/stet-dev/stet/store/sqlite"
+	"github.com/stet-dev/stet/test/recordtest"
 )
 
 // writerEnv is an environment variable. If it names a file, the test binary writes to that file and ends.

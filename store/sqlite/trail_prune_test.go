@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/stet-dev/stet/record"
-	"github.com/stet-dev/stet/record/recordtest"
+	"github.com/stet-dev/stet/test/recordtest"
 )
 
 // FILE-11: pruning removes old entries from the trail and leaves a checkpoint from which the chain continues. A suspension that

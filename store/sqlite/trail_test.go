@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/stet-dev/stet/record"
-	"github.com/stet-dev/stet/record/recordtest"
+	"github.com/stet-dev/stet/test/recordtest"
 )
 
 // FILE-11: a manual change of the file is detected, and the first changed entry is named.

@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"github.com/stet-dev/stet/record"
-	"github.com/stet-dev/stet/record/recordtest"
 	"github.com/stet-dev/stet/store/sqlite"
+	"github.com/stet-dev/stet/test/recordtest"
 )
 
 // directory returns the contents of the files in a directory.
