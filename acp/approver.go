@@ -10,7 +10,7 @@ import (
 
 	sdk "github.com/coder/acp-go-sdk"
 
-	"github.com/stet-dev/stet/approval"
+	"github.com/stet-dev/stet/files/approval"
 	"github.com/stet-dev/stet/internal/invisible"
 	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/tool"

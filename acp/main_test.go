@@ -18,16 +18,16 @@ import (
 
 	"github.com/stet-dev/stet/acp"
 	"github.com/stet-dev/stet/agent"
-	"github.com/stet-dev/stet/approval"
-	"github.com/stet-dev/stet/filetools"
+	"github.com/stet-dev/stet/files/approval"
+	"github.com/stet-dev/stet/files/filetools"
+	"github.com/stet-dev/stet/files/policy"
+	"github.com/stet-dev/stet/files/workspace"
 	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/llm/endpoint"
 	"github.com/stet-dev/stet/llm/llmtest"
 	"github.com/stet-dev/stet/llm/openai"
-	"github.com/stet-dev/stet/policy"
 	"github.com/stet-dev/stet/session"
 	"github.com/stet-dev/stet/tool"
-	"github.com/stet-dev/stet/workspace"
 )
 
 func TestMain(m *testing.M) {

@@ -12,7 +12,7 @@ import (
 	sdk "github.com/coder/acp-go-sdk"
 
 	"github.com/stet-dev/stet/agent"
-	"github.com/stet-dev/stet/approval"
+	"github.com/stet-dev/stet/files/approval"
 	"github.com/stet-dev/stet/llm"
 )
 

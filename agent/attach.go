@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/stet-dev/stet/freshness"
+	"github.com/stet-dev/stet/files/freshness"
 	"github.com/stet-dev/stet/llm"
 )
 

@@ -10,12 +10,12 @@ import (
 	"time"
 
 	"github.com/stet-dev/stet/agent"
-	"github.com/stet-dev/stet/freshness"
+	"github.com/stet-dev/stet/files/freshness"
+	"github.com/stet-dev/stet/files/workspace"
 	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/llm/llmtest"
 	"github.com/stet-dev/stet/session"
 	"github.com/stet-dev/stet/tool"
-	"github.com/stet-dev/stet/workspace"
 )
 
 // named records the client sessions of calls.

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/stet-dev/stet/freshness"
+	"github.com/stet-dev/stet/files/freshness"
 	"github.com/stet-dev/stet/llm"
 )
 

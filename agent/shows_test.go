@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/stet-dev/stet/agent"
-	"github.com/stet-dev/stet/freshness"
+	"github.com/stet-dev/stet/files/freshness"
 	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/llm/llmtest"
 )

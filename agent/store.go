@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/stet-dev/stet/freshness"
+	"github.com/stet-dev/stet/files/freshness"
 	"github.com/stet-dev/stet/llm/tokens"
 	"github.com/stet-dev/stet/session"
 )

@@ -12,8 +12,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stet-dev/stet/files/policy"
 	"github.com/stet-dev/stet/gateway/wire"
-	"github.com/stet-dev/stet/policy"
 	"github.com/stet-dev/stet/tool"
 )
 

@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stet-dev/stet/approval"
-	"github.com/stet-dev/stet/policy"
+	"github.com/stet-dev/stet/files/approval"
+	"github.com/stet-dev/stet/files/policy"
 	"github.com/stet-dev/stet/record"
 	"github.com/stet-dev/stet/tool"
 )

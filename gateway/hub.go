@@ -14,7 +14,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/stet-dev/stet/approval"
+	"github.com/stet-dev/stet/files/approval"
 	"github.com/stet-dev/stet/gateway/wire"
 	"github.com/stet-dev/stet/internal/limits"
 	"github.com/stet-dev/stet/record"

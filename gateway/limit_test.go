@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stet-dev/stet/approval"
+	"github.com/stet-dev/stet/files/approval"
+	"github.com/stet-dev/stet/files/policy"
 	"github.com/stet-dev/stet/gateway/wire"
-	"github.com/stet-dev/stet/policy"
 	"github.com/stet-dev/stet/tool"
 )
 

@@ -15,12 +15,12 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/stet-dev/stet/approval"
-	"github.com/stet-dev/stet/filetools"
-	"github.com/stet-dev/stet/policy"
+	"github.com/stet-dev/stet/files/approval"
+	"github.com/stet-dev/stet/files/filetools"
+	"github.com/stet-dev/stet/files/policy"
+	"github.com/stet-dev/stet/files/workspace"
 	"github.com/stet-dev/stet/record"
 	"github.com/stet-dev/stet/tool"
-	"github.com/stet-dev/stet/workspace"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

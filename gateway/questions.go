@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/stet-dev/stet/approval"
+	"github.com/stet-dev/stet/files/approval"
 	"github.com/stet-dev/stet/gateway/wire"
 	"github.com/stet-dev/stet/record"
 	"github.com/stet-dev/stet/tool"

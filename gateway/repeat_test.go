@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stet-dev/stet/approval"
-	"github.com/stet-dev/stet/policy"
+	"github.com/stet-dev/stet/files/approval"
+	"github.com/stet-dev/stet/files/policy"
 	"github.com/stet-dev/stet/tool"
 )
 

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stet-dev/stet/approval"
+	"github.com/stet-dev/stet/files/approval"
 	"github.com/stet-dev/stet/gateway/wire"
 )
 

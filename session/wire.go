@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/stet-dev/stet/freshness"
+	"github.com/stet-dev/stet/files/freshness"
 	"github.com/stet-dev/stet/llm"
 )
 

@@ -11,7 +11,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 
-	"github.com/stet-dev/stet/approval"
+	"github.com/stet-dev/stet/files/approval"
 )
 
 // question processes an event of the questions.

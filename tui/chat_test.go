@@ -17,7 +17,7 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 
 	"github.com/stet-dev/stet/agent"
-	"github.com/stet-dev/stet/approval"
+	"github.com/stet-dev/stet/files/approval"
 	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/llm/openai"
 	"github.com/stet-dev/stet/session"

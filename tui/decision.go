@@ -6,7 +6,7 @@ import (
 	"path"
 	"strings"
 
-	"github.com/stet-dev/stet/approval"
+	"github.com/stet-dev/stet/files/approval"
 )
 
 // decision is the state machine of one answer. Its input is the lines or keys that the person types. Its output is the next

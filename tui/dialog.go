@@ -15,7 +15,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/stet-dev/stet/approval"
+	"github.com/stet-dev/stet/files/approval"
 )
 
 // Dialog asks a person about one question after the other.

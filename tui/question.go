@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/stet-dev/stet/approval"
+	"github.com/stet-dev/stet/files/approval"
 )
 
 // maxLine is the number of bytes of a line that are shown before the person asks for the rest.

@@ -17,7 +17,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/stet-dev/stet/agent"
-	"github.com/stet-dev/stet/approval"
+	"github.com/stet-dev/stet/files/approval"
 	"github.com/stet-dev/stet/session"
 	"github.com/stet-dev/stet/tool"
 	"github.com/stet-dev/stet/tui"

@@ -24,7 +24,7 @@ import (
 	"net/http"
 	"sync"
 
-	"github.com/stet-dev/stet/approval"
+	"github.com/stet-dev/stet/files/approval"
 	"github.com/stet-dev/stet/internal/slowbody"
 	"github.com/stet-dev/stet/record"
 	"github.com/stet-dev/stet/session"

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stet-dev/stet/approval"
+	"github.com/stet-dev/stet/files/approval"
 	"github.com/stet-dev/stet/web/webtest"
 )
 

@@ -10,7 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/stet-dev/stet/approval"
+	"github.com/stet-dev/stet/files/approval"
 	"github.com/stet-dev/stet/internal/diff"
 	"github.com/stet-dev/stet/tool"
 )

@@ -8,7 +8,7 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/stet-dev/stet/approval"
+	"github.com/stet-dev/stet/files/approval"
 )
 
 // heartbeat is how often a stream without events sends a sign of life.

@@ -14,10 +14,10 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/stet-dev/stet/agent"
-	"github.com/stet-dev/stet/approval"
+	"github.com/stet-dev/stet/files/approval"
+	"github.com/stet-dev/stet/files/policy"
 	"github.com/stet-dev/stet/internal/localagent"
 	"github.com/stet-dev/stet/internal/process"
-	"github.com/stet-dev/stet/policy"
 	"github.com/stet-dev/stet/session"
 	"github.com/stet-dev/stet/tui"
 )

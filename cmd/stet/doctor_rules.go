@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/stet-dev/stet/policy"
+	"github.com/stet-dev/stet/files/policy"
 )
 
 // mostLookedAt is the number of files in which doctor looks for those that rules are about.

@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/stet-dev/stet/freshness"
+	"github.com/stet-dev/stet/files/freshness"
 	"github.com/stet-dev/stet/internal/localagent"
 )
 

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/stet-dev/stet/workspace"
+	"github.com/stet-dev/stet/files/workspace"
 )
 
 // workspaceDir returns the directory of --root: an absolute path to an existing, readable directory.

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stet-dev/stet/workspace"
+	"github.com/stet-dev/stet/files/workspace"
 )
 
 // FILE-13: the root of a file system is served to no agent, and a home directory only if the person names it.

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stet-dev/stet/approval"
+	"github.com/stet-dev/stet/files/approval"
 	"github.com/stet-dev/stet/history"
 	"github.com/stet-dev/stet/llm/prices"
 	"github.com/stet-dev/stet/proxy"

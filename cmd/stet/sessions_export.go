@@ -9,9 +9,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/stet-dev/stet/files/workspace"
 	"github.com/stet-dev/stet/session"
 	"github.com/stet-dev/stet/transcript"
-	"github.com/stet-dev/stet/workspace"
 )
 
 // exporters write a session in each format.

@@ -10,10 +10,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/stet-dev/stet/files/workspace"
 	"github.com/stet-dev/stet/internal/report"
 	"github.com/stet-dev/stet/session"
 	"github.com/stet-dev/stet/transcript"
-	"github.com/stet-dev/stet/workspace"
 )
 
 // sessionsImportCommand is stet sessions import.

@@ -24,17 +24,17 @@ var table = []row{
 	{"internal/literal", 0, nil, "what a regular expression says of its matches"},
 	{"internal/archtest", 0, nil, "looks at source text, runs nothing of it"},
 	{"internal/agentconfig", 5, []string{"internal/jsonc", "internal/invisible", "proxy"}, "agents' configuration files are edited as JSON with comments; the proxy says which form of a base URL it takes"},
-	{"approval/socket", 3, []string{"approval"}, "where servers and those who answer find each other on this machine; approval itself touches no disk"},
+	{"cmd/stet/internal/socket", 3, []string{"files/approval"}, "where servers and those who answer find each other on this machine; approval itself touches no disk"},
 	{"internal/tokenfile", 5, []string{"gateway", "internal/config", "internal/limits"}, "the gateway's tokens, kept in a file"},
 	{"internal/signin", 5, []string{"gateway", "web", "internal/limits"}, "logins with accounts elsewhere: who a person is to the page, in the gateway's roles; the one that knows OpenID Connect"},
-	{"internal/report", 5, []string{"agent", "history", "llm", "llm/*", "llm/prices", "proxy", "record", "replay", "replay/bench", "session", "llm/tokens", "llm/tokens/exact", "transcript", "workspace"}, "turns everyone's figures into text; does no input or output of its own"},
+	{"internal/report", 5, []string{"agent", "history", "llm", "llm/*", "llm/prices", "proxy", "record", "replay", "replay/bench", "session", "llm/tokens", "llm/tokens/exact", "transcript", "files/workspace"}, "turns everyone's figures into text; does no input or output of its own"},
 	{"internal/proxyserver", 5, []string{"proxy", "llm/prices", "record", "store", "internal/config", "internal/report"}, "the proxy with its listener, store and log"},
 	{"internal/toolset", 5, []string{"*", "mcpserver", "internal/config"}, "the file tools with all that watches over them, for every front end that gives them out"},
 	{"internal/localagent", 5, []string{"*", "internal/config", "internal/demo", "internal/report", "internal/toolset"}, "stet's own agent, put together for chat, run, editors and the page"},
 	{"internal/site", 5, []string{"*", "gateway", "mcpserver", "web", "internal/config", "internal/proxyserver", "internal/signin", "internal/tokenfile", "internal/toolset"}, "everything that stet serve has on one port"},
 	{"internal/demo", 5, []string{"*", "internal/report", "proxy"}, "shows the parts at work, with scripted models"},
-	{"internal/notify", 4, []string{"approval", "internal/invisible"}, "tells a person outside about questions: looks on at a queue, over HTTP and by a program"},
-	{"internal/config", 4, []string{"dialect", "history", "policy", "internal/invisible", "internal/notify"}, "one table of all settings; their values are of these packages' types"},
+	{"internal/notify", 4, []string{"files/approval", "internal/invisible"}, "tells a person outside about questions: looks on at a queue, over HTTP and by a program"},
+	{"internal/config", 4, []string{"dialect", "history", "files/policy", "internal/invisible", "internal/notify"}, "one table of all settings; their values are of these packages' types"},
 	{"internal/prefix", 2, []string{"llm", "internal/rawjson"}, "hashes what the providers' caches go by: the words of a request; arguments of calls are JSON"},
 	{"internal/cachestate", 3, []string{"llm", "record", "history", "internal/prefix"}, "what is believed of a provider's cache: no wire and no disk; a verdict names history's cold points"},
 	{"internal/sentform", 2, []string{"llm", "record", "internal/prefix", "internal/rawjson"}, "how conversations were sent: no wire; a store is handed in"},
@@ -43,12 +43,12 @@ var table = []row{
 	{"internal/*", 0, []string{"internal/invisible"}, "mechanisms without a view of the product; what they read may begin with a byte-order mark"},
 
 	{"llm", 1, []string{"tool"}, "a conversation holds tool calls"},
-	{"policy", 1, []string{"tool", "internal/literal"}, "decides about a call, does no I/O; a path is looked through for a pattern's text before it is matched"},
+	{"files/policy", 1, []string{"tool", "internal/literal"}, "decides about a call, does no I/O; a path is looked through for a pattern's text before it is matched"},
 	{"record", 1, []string{"llm", "internal/limits"}, "what is recorded of calls and requests, with their usage; a seam without drivers"},
 	{"record/*", 1, []string{"record"}, "the suite that every store passes"},
-	{"workspace", 1, []string{"internal/*"}, "the one door to the disk"},
+	{"files/workspace", 1, []string{"internal/*"}, "the one door to the disk"},
 
-	{"freshness", 2, []string{"workspace"}, "folds what the workspace observed"},
+	{"files/freshness", 2, []string{"files/workspace"}, "folds what the workspace observed"},
 	{"dialect", 2, nil, "reads calls and results"},
 	{"llm/prices", 2, []string{"llm"}, "prices what llm.Usage counts"},
 	{"llm/tokens", 2, []string{"llm", "llm/prices"}, "the price data says how a model counts; the vocabularies are large, and apart"},
@@ -57,14 +57,14 @@ var table = []row{
 	{"llm/endpoint", 2, []string{"llm", "internal/sse", "internal/rawjson"}, "what every client does over HTTP, whatever its wire format"},
 	{"test/modeltest", 2, []string{"llm", "llm/endpoint", "llm/llmtest"}, "the suite that every client passes, against the scripted model"},
 	{"llm/*", 2, []string{"llm", "llm/endpoint", "internal/sse", "internal/rawjson"}, "a codec turns bodies into the words and patches them; a client asks over llm/endpoint"},
-	{"approval", 2, []string{"tool", "policy", "record", "internal/limits"}, "plan, decide, ask, apply, and write it down"},
+	{"files/approval", 2, []string{"tool", "files/policy", "record", "internal/limits"}, "plan, decide, ask, apply, and write it down"},
 
-	{"filetools", 3, []string{"tool", "policy", "workspace", "freshness", "record", "internal/edit", "internal/diff", "internal/merge3", "internal/rawjson", "internal/invisible", "internal/limits", "internal/literal"}, "the tools over the one door; arguments are read from JSON; what is not seen is noted; patterns are those of the policy"},
+	{"files/filetools", 3, []string{"tool", "files/policy", "files/workspace", "files/freshness", "record", "internal/edit", "internal/diff", "internal/merge3", "internal/rawjson", "internal/invisible", "internal/limits", "internal/literal"}, "the tools over the one door; arguments are read from JSON; what is not seen is noted; patterns are those of the policy"},
 	{"mcpclient", 3, []string{"tool", "internal/invisible"}, "the tools of others as tools: what filetools are for files; no front end, so that each of them can have it"},
 	{"history", 3, []string{"llm", "llm/tokens", "dialect"}, "plans over words alone: no disk, no wire"},
 	{"transcript", 3, []string{"llm", "internal/invisible"}, "recorded sessions become words; what they mean is dialect's"},
-	{"session", 3, []string{"llm", "freshness", "internal/ctxlock", "internal/invisible", "internal/title"}, "events and their fold; a seam without drivers"},
-	{"session/*", 3, []string{"session", "llm", "freshness", "workspace"}, "the suite that every store passes"},
+	{"session", 3, []string{"llm", "files/freshness", "internal/ctxlock", "internal/invisible", "internal/title"}, "events and their fold; a seam without drivers"},
+	{"session/*", 3, []string{"session", "llm", "files/freshness", "files/workspace"}, "the suite that every store passes"},
 
 	{"store", 4, []string{"session", "record", "store/*"}, "opens the records wherever they are kept; the one that knows all drivers"},
 	{"store/rows", 4, []string{"session", "record"}, "the columns that the databases share: no driver"},
@@ -75,15 +75,15 @@ var table = []row{
 	{"replay/check", 3, []string{"llm", "dialect", "replay/recording"}, "what a smaller request lost, told without the engine"},
 	{"replay", 4, []string{"llm", "history", "transcript", "llm/tokens", "llm/prices", "replay/recording", "replay/check", "internal/title"}, "a recording through a policy, priced"},
 	{"replay/bench", 4, []string{"replay", "llm", "history", "transcript", "llm/tokens", "llm/prices", "dialect", "replay/check"}, "policies of others and bounds, compared; `stet bench` alone"},
-	{"agent", 4, []string{"llm", "tool", "history", "session", "llm/tokens", "llm/prices", "freshness", "internal/ctxlock", "internal/title"}, "the loop"},
+	{"agent", 4, []string{"llm", "tool", "history", "session", "llm/tokens", "llm/prices", "files/freshness", "internal/ctxlock", "internal/title"}, "the loop"},
 
 	{"proxy", 5, []string{"llm", "llm/*", "history", "llm/tokens", "llm/prices", "record", "internal/cachestate", "internal/continuation", "internal/prefix", "internal/sentform", "internal/limits", "internal/sameorigin", "internal/slowbody"}, "no other front end, no driver: cmd hands it a store"},
 	{"gateway/*", 5, []string{"gateway", "gateway/wire", "internal/limits"}, "a bus carries frames, and the agent of the tests speaks them"},
-	{"gateway", 5, []string{"tool", "approval", "record", "gateway/wire", "internal/sameorigin", "internal/slowbody", "internal/limits"}, "front ends do not import each other; whose page asks is looked at in one place"},
-	{"mcpserver", 5, []string{"tool", "approval", "internal/invisible", "internal/rawjson", "internal/rpclines", "internal/sameorigin", "internal/slowbody", "internal/limits"}, "the tools over MCP; which page asks is looked at in one place"},
-	{"acp", 5, []string{"agent", "approval", "tool", "llm", "session", "mcpclient", "internal/diff", "internal/invisible", "internal/rpclines"}, "the agent over ACP; what it says, its calls and what is stored are told in the protocol's words, and unsaved text as a diff; a session names MCP servers"},
-	{"tui", 5, []string{"agent", "approval", "session", "llm", "internal/invisible", "internal/rawjson"}, "chat and dialogs on a terminal; what is said is llm's; what is not seen is an escape"},
-	{"web", 5, []string{"tool", "approval", "session", "record", "llm", "internal/sameorigin", "internal/slowbody", "internal/limits"}, "the embedded UI; the messages of a session are llm's, and whose page asks is looked at in one place"},
+	{"gateway", 5, []string{"tool", "files/approval", "record", "gateway/wire", "internal/sameorigin", "internal/slowbody", "internal/limits"}, "front ends do not import each other; whose page asks is looked at in one place"},
+	{"mcpserver", 5, []string{"tool", "files/approval", "internal/invisible", "internal/rawjson", "internal/rpclines", "internal/sameorigin", "internal/slowbody", "internal/limits"}, "the tools over MCP; which page asks is looked at in one place"},
+	{"acp", 5, []string{"agent", "files/approval", "tool", "llm", "session", "mcpclient", "internal/diff", "internal/invisible", "internal/rpclines"}, "the agent over ACP; what it says, its calls and what is stored are told in the protocol's words, and unsaved text as a diff; a session names MCP servers"},
+	{"tui", 5, []string{"agent", "files/approval", "session", "llm", "internal/invisible", "internal/rawjson"}, "chat and dialogs on a terminal; what is said is llm's; what is not seen is an escape"},
+	{"web", 5, []string{"tool", "files/approval", "session", "record", "llm", "internal/sameorigin", "internal/slowbody", "internal/limits"}, "the embedded UI; the messages of a session are llm's, and whose page asks is looked at in one place"},
 	{"web/*", 5, nil, "the page without a browser, for tests: it knows of the server what stands in the protocol alone"},
 
 	{"cmd/*", 6, []string{"*"}, "wiring only, and so everything"},
@@ -104,7 +104,7 @@ const (
 )
 
 // diskPackages may touch the file system. All other packages get bytes, or use workspace, so that paths are checked in one place.
-var diskPackages = []string{"workspace", "internal/atomicfile", "internal/agentconfig", "internal/autostart", "internal/config", "internal/demo", "internal/foldstore", "internal/process", "internal/site", "internal/tokenfile", "internal/toolset", "approval/socket", "store/*", "transcript", "tui", "cmd/*"}
+var diskPackages = []string{"files/workspace", "internal/atomicfile", "internal/agentconfig", "internal/autostart", "internal/config", "internal/demo", "internal/foldstore", "internal/process", "internal/site", "internal/tokenfile", "internal/toolset", "cmd/stet/internal/socket", "store/*", "transcript", "tui", "cmd/*"}
 
 // diskCalls are the functions that touch the file system, by package.
 var diskCalls = map[string][]string{
@@ -122,7 +122,7 @@ var diskCalls = map[string][]string{
 // instructions.
 var namingPackages = []string{
 	"llm", "llm/*", "dialect", "transcript", "llm/prices", "proxy", "cmd/*", "test/*", "internal/archtest",
-	"internal/agentconfig", "internal/config", "internal/demo", "internal/localagent", "internal/report", "internal/toolset", "internal/prefix", "policy",
+	"internal/agentconfig", "internal/config", "internal/demo", "internal/localagent", "internal/report", "internal/toolset", "internal/prefix", "files/policy",
 }
 
 // Names of providers and agents. They are found anywhere in an identifier, a string or a comment. The short names count only as

@@ -18,9 +18,9 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/stet-dev/stet/dialect"
+	"github.com/stet-dev/stet/files/policy"
 	"github.com/stet-dev/stet/history"
 	"github.com/stet-dev/stet/internal/notify"
-	"github.com/stet-dev/stet/policy"
 )
 
 // Config is the configuration after all layers. A field without a comment is

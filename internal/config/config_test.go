@@ -9,8 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/pflag"
 
+	"github.com/stet-dev/stet/files/policy"
 	"github.com/stet-dev/stet/internal/notify"
-	"github.com/stet-dev/stet/policy"
 )
 
 func write(t *testing.T, file, text string) {

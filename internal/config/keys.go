@@ -7,9 +7,9 @@ import (
 	"strings"
 
 	"github.com/stet-dev/stet/dialect"
+	"github.com/stet-dev/stet/files/policy"
 	"github.com/stet-dev/stet/history"
 	"github.com/stet-dev/stet/internal/notify"
-	"github.com/stet-dev/stet/policy"
 )
 
 // key is a row of the table of keys.

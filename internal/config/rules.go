@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"github.com/stet-dev/stet/dialect"
-	"github.com/stet-dev/stet/policy"
+	"github.com/stet-dev/stet/files/policy"
 )
 
 // parseRules reads [[rule]] tables.

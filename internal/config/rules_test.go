@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stet-dev/stet/policy"
+	"github.com/stet-dev/stet/files/policy"
 )
 
 // A path below the workspace may be written as an absolute one, in any spelling. What can match nothing in it is refused, with the

@@ -10,8 +10,8 @@ import (
 	"sync"
 
 	"github.com/stet-dev/stet/agent"
-	"github.com/stet-dev/stet/approval"
-	"github.com/stet-dev/stet/filetools"
+	"github.com/stet-dev/stet/files/approval"
+	"github.com/stet-dev/stet/files/filetools"
 	"github.com/stet-dev/stet/history"
 	"github.com/stet-dev/stet/internal/report"
 	"github.com/stet-dev/stet/llm"

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/stet-dev/stet/agent"
+	"github.com/stet-dev/stet/files/workspace"
 	"github.com/stet-dev/stet/internal/config"
 	"github.com/stet-dev/stet/internal/toolset"
 	"github.com/stet-dev/stet/llm/prices"
@@ -19,7 +20,6 @@ import (
 	"github.com/stet-dev/stet/mcpclient"
 	"github.com/stet-dev/stet/session"
 	"github.com/stet-dev/stet/store"
-	"github.com/stet-dev/stet/workspace"
 )
 
 // Options say how the agent works.

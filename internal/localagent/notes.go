@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/stet-dev/stet/agent"
-	"github.com/stet-dev/stet/freshness"
-	"github.com/stet-dev/stet/workspace"
+	"github.com/stet-dev/stet/files/freshness"
+	"github.com/stet-dev/stet/files/workspace"
 )
 
 // notesFiles are the names of a project's notes for agents. The first one that exists is used.

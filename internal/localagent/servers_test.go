@@ -4,7 +4,7 @@ import (
 	"context"
 	"testing"
 
-	"github.com/stet-dev/stet/policy"
+	"github.com/stet-dev/stet/files/policy"
 	"github.com/stet-dev/stet/tool"
 )
 

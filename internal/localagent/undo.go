@@ -8,10 +8,10 @@ import (
 	"slices"
 	"time"
 
-	"github.com/stet-dev/stet/approval"
+	"github.com/stet-dev/stet/files/approval"
+	"github.com/stet-dev/stet/files/policy"
 	"github.com/stet-dev/stet/internal/report"
 	"github.com/stet-dev/stet/internal/toolset"
-	"github.com/stet-dev/stet/policy"
 	"github.com/stet-dev/stet/record"
 	"github.com/stet-dev/stet/session"
 	"github.com/stet-dev/stet/tool"

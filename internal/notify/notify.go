@@ -15,7 +15,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/stet-dev/stet/approval"
+	"github.com/stet-dev/stet/files/approval"
 	"github.com/stet-dev/stet/internal/invisible"
 )
 

@@ -19,7 +19,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/stet-dev/stet/approval"
+	"github.com/stet-dev/stet/files/approval"
 	"github.com/stet-dev/stet/tool"
 )
 

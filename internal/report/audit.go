@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/stet-dev/stet/files/workspace"
 	"github.com/stet-dev/stet/record"
-	"github.com/stet-dev/stet/workspace"
 )
 
 // EntryLine returns an entry as text for people.

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/stet-dev/stet/files/workspace"
 	"github.com/stet-dev/stet/session"
-	"github.com/stet-dev/stet/workspace"
 )
 
 // Sessions writes two lines for each session. all has all sessions of the store; the written ids are unique among them.

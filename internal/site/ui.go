@@ -10,8 +10,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/stet-dev/stet/approval"
-	"github.com/stet-dev/stet/filetools"
+	"github.com/stet-dev/stet/files/approval"
+	"github.com/stet-dev/stet/files/filetools"
+	"github.com/stet-dev/stet/files/workspace"
 	"github.com/stet-dev/stet/gateway"
 	"github.com/stet-dev/stet/internal/config"
 	"github.com/stet-dev/stet/internal/signin"
@@ -21,7 +22,6 @@ import (
 	"github.com/stet-dev/stet/session"
 	"github.com/stet-dev/stet/tool"
 	"github.com/stet-dev/stet/web"
-	"github.com/stet-dev/stet/workspace"
 )
 
 // ui returns the handler for people's browsers.

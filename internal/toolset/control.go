@@ -4,8 +4,8 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/stet-dev/stet/files/workspace"
 	"github.com/stet-dev/stet/internal/config"
-	"github.com/stet-dev/stet/workspace"
 )
 
 // agentFiles are the agents' own files that run something or give an agent rights: hooks, servers, permissions, plugins. A person

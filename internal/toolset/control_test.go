@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stet-dev/stet/files/workspace"
 	"github.com/stet-dev/stet/internal/config"
-	"github.com/stet-dev/stet/workspace"
 )
 
 // FILE-13: the agents' own configuration runs programs, so a person is always asked about a write to it, in any letter case.

@@ -12,19 +12,19 @@ import (
 	"sync"
 	"time"
 
-	"github.com/stet-dev/stet/approval"
-	"github.com/stet-dev/stet/approval/socket"
-	"github.com/stet-dev/stet/filetools"
+	"github.com/stet-dev/stet/cmd/stet/internal/socket"
+	"github.com/stet-dev/stet/files/approval"
+	"github.com/stet-dev/stet/files/filetools"
+	"github.com/stet-dev/stet/files/policy"
+	"github.com/stet-dev/stet/files/workspace"
 	"github.com/stet-dev/stet/internal/config"
 	"github.com/stet-dev/stet/internal/limits"
 	"github.com/stet-dev/stet/internal/notify"
 	"github.com/stet-dev/stet/llm/tokens"
 	"github.com/stet-dev/stet/mcpserver"
-	"github.com/stet-dev/stet/policy"
 	"github.com/stet-dev/stet/record"
 	"github.com/stet-dev/stet/store"
 	"github.com/stet-dev/stet/tool"
-	"github.com/stet-dev/stet/workspace"
 )
 
 // Options configure the tools.

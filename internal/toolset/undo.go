@@ -7,11 +7,11 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/stet-dev/stet/approval"
-	"github.com/stet-dev/stet/filetools"
+	"github.com/stet-dev/stet/files/approval"
+	"github.com/stet-dev/stet/files/filetools"
+	"github.com/stet-dev/stet/files/workspace"
 	"github.com/stet-dev/stet/record"
 	"github.com/stet-dev/stet/tool"
-	"github.com/stet-dev/stet/workspace"
 )
 
 // WritesBy groups writes by key, in the order of the groups' first writes.

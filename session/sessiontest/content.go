@@ -11,10 +11,10 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/stet-dev/stet/freshness"
+	"github.com/stet-dev/stet/files/freshness"
+	"github.com/stet-dev/stet/files/workspace"
 	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/session"
-	"github.com/stet-dev/stet/workspace"
 )
 
 // AnyString draws a string of any bytes: valid and invalid UTF-8, NUL, quotes, and halves of surrogate pairs.

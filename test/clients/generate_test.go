@@ -10,10 +10,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stet-dev/stet/filetools"
+	"github.com/stet-dev/stet/files/filetools"
+	"github.com/stet-dev/stet/files/workspace"
 	"github.com/stet-dev/stet/gateway/wire"
 	"github.com/stet-dev/stet/tool"
-	"github.com/stet-dev/stet/workspace"
 )
 
 var update = flag.Bool("update", false, "write clients/ts/src/*.gen.ts")

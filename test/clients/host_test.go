@@ -5,12 +5,12 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/stet-dev/stet/approval"
-	"github.com/stet-dev/stet/filetools"
+	"github.com/stet-dev/stet/files/approval"
+	"github.com/stet-dev/stet/files/filetools"
+	"github.com/stet-dev/stet/files/policy"
+	"github.com/stet-dev/stet/files/workspace"
 	"github.com/stet-dev/stet/gateway"
-	"github.com/stet-dev/stet/policy"
 	"github.com/stet-dev/stet/tool"
-	"github.com/stet-dev/stet/workspace"
 )
 
 // joinHost connects stet's own host to a hub, with an empty directory. It returns the directory, and a function that stops the

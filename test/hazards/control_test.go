@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stet-dev/stet/approval"
+	"github.com/stet-dev/stet/files/approval"
 )
 
 var (

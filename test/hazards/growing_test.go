@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stet-dev/stet/approval"
+	"github.com/stet-dev/stet/files/approval"
 )
 
 // grow starts a process that appends numbered lines to a file of the workspace, with a pause after each, until the test ends or

@@ -15,14 +15,14 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/stet-dev/stet/approval"
-	"github.com/stet-dev/stet/filetools"
+	"github.com/stet-dev/stet/files/approval"
+	"github.com/stet-dev/stet/files/filetools"
+	"github.com/stet-dev/stet/files/policy"
+	"github.com/stet-dev/stet/files/workspace"
 	"github.com/stet-dev/stet/llm/prices"
 	"github.com/stet-dev/stet/llm/tokens/exact"
 	"github.com/stet-dev/stet/mcpserver"
-	"github.com/stet-dev/stet/policy"
 	"github.com/stet-dev/stet/tool"
-	"github.com/stet-dev/stet/workspace"
 )
 
 // tree is a directory with the real file tools, served over MCP.

@@ -10,7 +10,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/stet-dev/stet/approval"
+	"github.com/stet-dev/stet/files/approval"
 	"github.com/stet-dev/stet/record"
 	"github.com/stet-dev/stet/tool"
 	"github.com/stet-dev/stet/web/webtest"

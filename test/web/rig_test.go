@@ -15,16 +15,16 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stet-dev/stet/approval"
-	"github.com/stet-dev/stet/filetools"
-	"github.com/stet-dev/stet/policy"
+	"github.com/stet-dev/stet/files/approval"
+	"github.com/stet-dev/stet/files/filetools"
+	"github.com/stet-dev/stet/files/policy"
+	"github.com/stet-dev/stet/files/workspace"
 	"github.com/stet-dev/stet/record"
 	"github.com/stet-dev/stet/session"
 	"github.com/stet-dev/stet/store/sqlite"
 	"github.com/stet-dev/stet/tool"
 	"github.com/stet-dev/stet/web"
 	"github.com/stet-dev/stet/web/webtest"
-	"github.com/stet-dev/stet/workspace"
 )
 
 // rig is the server of one flow: everything behind the UI.

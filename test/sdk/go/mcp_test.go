@@ -13,12 +13,12 @@ import (
 	"github.com/mark3labs/mcp-go/client/transport"
 	"github.com/mark3labs/mcp-go/mcp"
 
-	"github.com/stet-dev/stet/approval"
-	"github.com/stet-dev/stet/filetools"
+	"github.com/stet-dev/stet/files/approval"
+	"github.com/stet-dev/stet/files/filetools"
+	"github.com/stet-dev/stet/files/policy"
+	"github.com/stet-dev/stet/files/workspace"
 	"github.com/stet-dev/stet/mcpserver"
-	"github.com/stet-dev/stet/policy"
 	"github.com/stet-dev/stet/tool"
-	"github.com/stet-dev/stet/workspace"
 )
 
 // envMCPRoot makes TestMCPServer an MCP server over stdio for that directory.

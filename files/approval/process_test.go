@@ -1,0 +1,154 @@
+//go:build unix
+
+package approval_test
+
+import (
+	"context"
+	"errors"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/stet-dev/stet/files/approval"
+	"github.com/stet-dev/stet/files/policy"
+	"github.com/stet-dev/stet/files/workspace"
+	"github.com/stet-dev/stet/record"
+	"github.com/stet-dev/stet/store/sqlite"
+	"github.com/stet-dev/stet/tool"
+)
+
+// roleEnv selects what a second process of the test binary does: see role.
+const roleEnv = "STET_TEST_ROLE"
+
+// role returns what the process does instead of testing.
+func role() (func() error, bool) {
+	act, ok := roles[os.Getenv(roleEnv)]
+	return act, ok
+}
+
+var roles = map[string]func() error{
+	"killed":   killed,
+	"once":     killedOnce,
+	"stranger": otherUser,
+}
+
+// again runs the test binary in a role.
+func again(t *testing.T, role, dir string) (string, error) {
+	t.Helper()
+	cmd := exec.Command(os.Args[0], "-test.run=^$")
+	cmd.Env = append(os.Environ(), roleEnv+"="+role, roleEnv+"_DIR="+dir)
+	out, err := cmd.CombinedOutput()
+	return string(out), err
+}
+
+// killed kills its process in the middle of a write.
+func killed() error {
+	dir := os.Getenv(roleEnv + "_DIR")
+	store, err := sqlite.Open(context.Background(), filepath.Join(dir, "stet.db"))
+	if err != nil {
+		return err
+	}
+	root, err := workspace.Open(filepath.Join(dir, "tree"), workspace.Options{State: filepath.Join(dir, "state")})
+	if err != nil {
+		return err
+	}
+	put := &fileTool{root: root, write: true}
+	var set tool.Set
+	if err := set.Add(put, &fileTool{root: root}); err != nil {
+		return err
+	}
+	h := &approval.Handler{Tools: &set, Policy: &policy.Policy{Unattended: true}, Journal: &record.Journal{Trail: store}}
+	for _, content := range []string{"one", "two"} {
+		if content == "two" {
+			put.onApply = func(*tool.Plan) { _ = syscall.Kill(os.Getpid(), syscall.SIGKILL); select {} }
+		}
+		if _, err := h.Call(context.Background(), call("s", "put", "a", content)); err != nil {
+			return err
+		}
+	}
+	return errors.New("still alive")
+}
+
+// FILE-11: after a process is killed in the middle of a write, the chain is valid, and the write has no outcome.
+func TestKilled(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.Mkdir(filepath.Join(dir, "tree"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		if out, err := again(t, "killed", dir); err == nil || !strings.Contains(err.Error(), "killed") {
+			t.Fatalf("%v: %s", err, out)
+		}
+	}
+	store, err := sqlite.Open(t.Context(), filepath.Join(dir, "stet.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	v, err := record.Verify(t.Context(), store)
+	if err != nil || v.Broken != nil || len(v.Open) != 3 {
+		t.Errorf("%+v, %v", v, err)
+	}
+	writes, err := record.Writes(t.Context(), store, "s", 0)
+	if err != nil || len(writes) < 4 || writes[0].Open || !writes[len(writes)-1].Open {
+		t.Errorf("%+v, %v", writes, err)
+	}
+}
+
+// otherUser tries to approve as another user.
+func otherUser() error {
+	conn, err := net.Dial("unix", filepath.Join(os.Getenv(roleEnv+"_DIR"), "s"))
+	if err != nil {
+		return err
+	}
+	_, err = approval.NewClient(context.Background(), conn)
+	return err
+}
+
+// hazards: another user on the machine connects to the local server.
+func TestOtherUser(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("only root can be two users")
+	}
+	dir, err := os.MkdirTemp("/tmp", "s") // other users can reach it, unlike t.TempDir
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	path := filepath.Join(dir, "s")
+	ln, err := net.Listen("unix", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range []string{dir, path} {
+		if err := os.Chmod(p, 0o777); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error)
+	go func() { done <- (&approval.Server{Queue: new(approval.Queue)}).Serve(ctx, ln) }()
+	test, err := os.ReadFile(os.Args[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	copied := filepath.Join(dir, "test")
+	if err := os.WriteFile(copied, test, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(copied, "-test.run=^$")
+	cmd.Dir, cmd.Env = "/", []string{roleEnv + "=stranger", roleEnv + "_DIR=" + dir}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
+	out, err := cmd.CombinedOutput()
+	if err == nil || !strings.Contains(string(out), "user 65534 may not answer for user 0") {
+		t.Errorf("%v: %s", err, out)
+	}
+	cancel()
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+}

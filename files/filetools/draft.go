@@ -1,0 +1,179 @@
+package filetools
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/stet-dev/stet/files/workspace"
+	"github.com/stet-dev/stet/internal/diff"
+	"github.com/stet-dev/stet/internal/edit"
+	"github.com/stet-dev/stet/internal/invisible"
+	"github.com/stet-dev/stet/tool"
+)
+
+// draft is the text that a file is to hold, from the model, or from a person who
+// changed what the model wants.
+type draft struct {
+	text  string              // the text that the file is to hold
+	asked string              // the text that the model asked for
+	base  *content            // what text was made from
+	note  tool.Note           // why base is not all that the session saw, "" where it is
+	mode  workspace.WriteMode // as the call asks; what a person agrees to is added
+	tell  []string            // what the model has to be told
+	edits []edit.Edit         // that made text
+
+	isEdit   bool // of a part of the file, not of all of it
+	partly   bool // an edit of a file that the session does not know whole
+	byPerson bool // a person changed the text
+	marked   bool // the text came with a byte-order mark
+}
+
+// baseOn makes content that the session does not know, or not all of, the base.
+func (d *draft) baseOn(c *content, why tool.Note) {
+	d.base, d.note, d.partly = c, why, d.isEdit
+}
+
+// largeDiff is the size, in bytes, from which a diff cannot be shown whole.
+const largeDiff = 256 << 10
+
+// pendingWrite is a write that is planned: its target, what the target holds now, and
+// what it will hold.
+type pendingWrite struct {
+	draft // text is merged with what the target holds now
+	t     workspace.Target
+	now   *content
+	enc   workspace.Encoding
+	data  []byte // text in enc
+}
+
+// plan makes the plan that turns what the target holds now into the draft, merged
+// with what was written to the file since the base of the draft. (FILE-15)
+func (q *toolCall) plan(t workspace.Target, now *content, d draft) (*tool.Plan, error) {
+	if text := invisible.SkipMark(d.text); text != d.text && !(d.isEdit && strings.HasPrefix(d.base.text, "\ufeff")) {
+		d.text, d.marked = text, true
+		d.asked = invisible.SkipMark(d.asked)
+	}
+	w := &pendingWrite{draft: d, t: t, now: now}
+	notes, err := q.prepare(w)
+	if err != nil {
+		return nil, err
+	}
+	after := workspace.VersionOf(w.data)
+	if t.Exists() && after == now.version {
+		return q.unchanged(w), nil
+	}
+	name := t.Path.String()
+	p := &tool.Plan{
+		Call: q.call, Path: name, Before: string(now.version), After: string(after),
+		Size: int64(len(w.data)), Content: []byte(w.text), Dirs: t.NewDirs,
+	}
+	added := []diff.Line{{Text: w.text}}
+	if now.unreadable == nil {
+		changes := diff.Lines(now.text, w.text, diff.Options{})
+		p.Diff = fileDiff(name, !t.Exists(), false, changes)
+		added = addedLines(changes)
+	}
+	if len(p.Diff.Text()) > largeDiff || now.large {
+		notes = append(notes, tool.Large)
+	}
+	if !slices.Contains(notes, tool.Hidden) && slices.ContainsFunc(added, func(l diff.Line) bool { return invisible.Has(l.Text) }) {
+		notes = append(notes, tool.Hidden)
+	}
+	p.Notes = notes
+	p.Apply = func(ctx context.Context) (tool.Result, error) { return q.apply(ctx, p, w) }
+	p.Replan = func(ctx context.Context, approved []byte) (*tool.Plan, error) {
+		d.byPerson = d.byPerson || string(approved) != w.text
+		return q.replan(ctx, now, approved, d)
+	}
+	return p, nil
+}
+
+// prepare computes the text and the bytes of a write, and the notes of its plan.
+func (q *toolCall) prepare(w *pendingWrite) ([]tool.Note, error) {
+	notes, now := notes(w.t), w.now
+	if w.note != "" && w.t.Exists() {
+		notes = append(notes, w.note)
+	}
+	if w.base.version != now.version {
+		merged, err := q.merge(&w.t, w.base, now, w.text, !w.isEdit)
+		if err != nil {
+			return nil, err
+		}
+		w.text, notes = merged, append(notes, tool.Merged)
+		w.tell = append(w.tell, "merged with what "+q.who(w.t.Path.String(), now.version)+" has changed")
+	}
+	var err error
+	if w.enc, err = q.encodingFor(&w.t, now, w.isEdit); err != nil {
+		return nil, err
+	}
+	if w.marked {
+		if w.enc = w.enc.WithBOM(true); !w.enc.BOM() {
+			return nil, fail(tool.EncodingError, w.enc.String()+" has no byte-order mark; leave it out")
+		}
+	}
+	if w.t.Exists() && now.unreadable == nil && w.enc != now.enc {
+		notes = append(notes, tool.Reencoded)
+		w.tell = append(w.tell, fmt.Sprintf("the whole file is written in %s; it was in %s", encodingName(w.enc), encodingName(now.enc)))
+	}
+	if w.data, err = reencode(now, w.text, w.enc, w.edits); err != nil {
+		return nil, err
+	}
+	return notes, q.checkSize(len(w.data))
+}
+
+// fileDiff is the diff of one file; empty where no line changes.
+func fileDiff(name string, created, deleted bool, d diff.Diff) tool.Diff {
+	if len(d.Hunks) == 0 {
+		return tool.Diff{}
+	}
+	return tool.Diff{Files: []tool.FileDiff{{Path: name, Created: created, Deleted: deleted, Diff: d}}}
+}
+
+func addedLines(d diff.Diff) []diff.Line {
+	var out []diff.Line
+	for _, h := range d.Hunks {
+		for _, l := range h.Lines {
+			switch l.Kind {
+			case diff.Added:
+				out = append(out, l)
+			case diff.Same, diff.Removed: // were there before
+			}
+		}
+	}
+	return out
+}
+
+// replan plans again from the text that was approved, on what the file holds now. base
+// is what the file held when the first plan was made.
+func (q *toolCall) replan(ctx context.Context, base *content, approved []byte, d draft) (*tool.Plan, error) {
+	p, err := q.replanned(ctx, base, approved, d)
+	if err != nil {
+		return q.refuse(err)
+	}
+	return p, nil
+}
+
+func (q *toolCall) replanned(ctx context.Context, base *content, approved []byte, d draft) (*tool.Plan, error) {
+	t, err := q.target(q.canonical, d.mode.CreateDirs)
+	if err != nil {
+		return nil, err
+	}
+	now, err := q.current(ctx, &t, q.options.encoding)
+	if err != nil {
+		return nil, err
+	}
+	if !d.byPerson && now.version != base.version && q.ours(t.Path.String(), now.version) {
+		// Another call of this session was first. The model knows of that write, so
+		// the call means the file as it is now.
+		return q.def.plan(ctx, q)
+	}
+	d.text, d.base, d.tell = string(approved), base, nil
+	p, err := q.plan(t, now, d)
+	if err == nil && d.isEdit && len(base.data) > 0 && bytes.HasPrefix(now.data, base.data) {
+		p.Grown = string(base.version)
+	}
+	return p, err
+}

@@ -1,0 +1,114 @@
+// Package filetools has the tools with which an agent works on files: Read,
+// read_file, write_file, edit_file, list_files, find_files, search_text, file_info
+// and undo. Each tool has a Go file, and a .md file with its description for the model.
+//
+// A call goes this way:
+//
+//	args.go      its arguments are parsed by the table from which the schema is made
+//	target.go    the path is inspected, and refused where it cannot be written to
+//	content.go   what the file holds now is read
+//	seen.go      that is compared with what the client session last saw
+//	draft.go     the text and the bytes to be written become a tool.Plan, with its diff
+//	merge.go     ... merged with what another program has written meanwhile
+//	apply.go     the plan is applied by compare-and-swap, and becomes a result (FILE-15)
+//
+// Tools that only read are done when they are planned. The text of a result is a JSON
+// object: Read has the standard envelope (READ-2), the others have a
+// FileOperationResult with data (FILE-2, FILE-18).
+package filetools
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/stet-dev/stet/files/workspace"
+	"github.com/stet-dev/stet/tool"
+)
+
+// Config configures the tools. Root is needed; the zero value of the others is
+// the default.
+type Config struct {
+	Root *workspace.Root
+
+	// Hidden reports paths whose content is not to be shown: searches and listings
+	// leave them out. A call that names such a path is decided on as any other. Nil:
+	// none.
+	Hidden func(path string) bool
+
+	// Relative refuses absolute paths, also those that lead into the workspace, for
+	// every call as tool.Call.Relative does for one. (FILE-7)
+	Relative bool
+
+	// ShowSecrets makes searches look into files of keys and passwords too: see policy.Secret. A call that names such a file is
+	// decided on as any other.
+	ShowSecrets bool
+
+	// Dedupe answers a repeated read with one line. Nil: every read is
+	// answered in full. (TRK-8, TRK-10)
+	Dedupe *Dedupe
+
+	// Sessions is the number of client sessions that are remembered; 0: 1000. The
+	// one that was used least recently is forgotten: then it has read nothing.
+	Sessions int
+
+	Now func() time.Time // nil: time.Now
+	Log *slog.Logger     // nil: silence
+}
+
+// Tools are the tools over one workspace. They may be used concurrently.
+type Tools struct {
+	cfg  Config
+	root *workspace.Root
+	all  []tool.Tool
+
+	mu       sync.Mutex
+	sessions map[string]*session
+	uses     int
+}
+
+// New makes the tools.
+func New(c Config) (*Tools, error) {
+	if c.Root == nil {
+		return nil, errors.New("filetools: no workspace")
+	}
+	if c.Sessions == 0 {
+		c.Sessions = 1000
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	if c.Hidden == nil {
+		c.Hidden = func(string) bool { return false }
+	}
+	t := &Tools{cfg: c, root: c.Root, sessions: map[string]*session{}}
+	for _, def := range tools {
+		t.all = append(t.all, &fileTool{t, def, def.spec(c.Dedupe != nil)})
+	}
+	return t, nil
+}
+
+// Version is the content hash of a file now, "" where there is none.
+func (t *Tools) Version(ctx context.Context, path string) (string, error) {
+	p, err := t.root.Path(path)
+	if err != nil {
+		return "", err
+	}
+	v, err := t.root.Version(ctx, p)
+	return string(v), err
+}
+
+// All returns the tools, for a tool.Set.
+func (t *Tools) All() []tool.Tool { return t.all }
+
+// Aliases are further names of tools, for tool.Set.Alias. Read's messages say LS.
+// (READ-7)
+func (t *Tools) Aliases() map[string]string { return map[string]string{"LS": listFilesTool.name} }
+
+// tools are the tools, as they are listed.
+var tools = []*toolDef{readTool, readFileTool, writeFileTool, editFileTool, listFilesTool, findFilesTool, searchTextTool, fileInfoTool, undoTool}

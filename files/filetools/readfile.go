@@ -1,0 +1,207 @@
+package filetools
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/stet-dev/stet/files/freshness"
+	"github.com/stet-dev/stet/files/workspace"
+	"github.com/stet-dev/stet/tool"
+)
+
+//go:embed read_file.md
+var readFileDescription string
+
+const (
+	aboutPath     = "Path to the file relative to project workspace"
+	aboutEncoding = "File encoding (default: utf-8)"
+)
+
+var readFileTool = &toolDef{
+	name: "read_file", description: readFileDescription, readOnly: true, plan: planReadFile,
+	params: params{
+		{name: "path", typ: "string", about: aboutPath, required: true},
+		{name: "encoding", typ: "string", about: aboutEncoding, def: `"utf-8"`},
+		{name: "start_line", typ: "integer", about: "Starting line number (1-based, inclusive)", min: 1, hasMin: true},
+		{name: "end_line", typ: "integer", about: "Ending line number (1-based, inclusive)", min: 1, hasMin: true},
+		paramFull,
+	},
+}
+
+// readFileData goes with the content, the file's identity among it. (TRK-10)
+type readFileData struct {
+	Path     string `json:"path"`
+	Version  string `json:"version,omitempty"`
+	Encoding string `json:"encoding,omitempty"` // where it is not plain utf-8
+
+	StartLine int  `json:"start_line,omitempty"` // of a part
+	EndLine   int  `json:"end_line,omitempty"`
+	Total     *int `json:"total_lines,omitempty"` // -1: more than could be counted
+	Next      int  `json:"next_line,omitempty"`   // where the file goes on, when the part ended short of end_line
+
+	Unchanged bool `json:"unchanged,omitempty"`
+	Diff      bool `json:"diff,omitempty"` // content is what changed since the last read
+	Unstable  bool `json:"unstable,omitempty"`
+}
+
+// planReadFile is read_file. (FILE-1, FILE-8, FILE-16)
+func planReadFile(ctx context.Context, q *toolCall) (*tool.Plan, error) {
+	p, err := q.root.Path(q.path)
+	if err != nil {
+		return nil, err
+	}
+	if err := q.takeEncoding(); err != nil {
+		return nil, err
+	}
+	first, last := q.args.num("start_line", 1), q.args.num("end_line", 0)
+	if last > 0 && last < first {
+		return nil, badArgument("end_line", "%d is before start_line %d.", last, first)
+	}
+	if !q.args.has("start_line") && !q.args.has("end_line") {
+		return q.readWhole(ctx, p)
+	}
+	return q.readPart(ctx, p, first, last)
+}
+
+// takeEncoding takes the encoding from the arguments.
+func (q *toolCall) takeEncoding() error {
+	e, err := workspace.FindEncoding(q.args.str("encoding"))
+	if err != nil {
+		return fail(tool.EncodingError, fmt.Sprintf("no encoding called '%s' is known.", quoted(short(q.args.str("encoding")))))
+	}
+	q.options = readOptions{encoding: e, asked: q.args.has("encoding")}
+	return nil
+}
+
+func (q *toolCall) readWhole(ctx context.Context, p workspace.Path) (*tool.Plan, error) {
+	info, _ := q.root.Inspect(p) // what is wrong with the file, reading it says
+	if q.call.Large && info.Size > q.root.WriteLimit() {
+		s, err := q.root.LargeText(ctx, p, q.options.encoding)
+		if err != nil {
+			return nil, err
+		}
+		if s != nil {
+			return q.readStream(s), nil
+		}
+	}
+	if err := hold(ctx, readCopies*info.Size); err != nil {
+		return nil, err
+	}
+	read := q.root.ReadAll
+	if q.call.Large {
+		read = q.root.ReadLarge
+	}
+	c, err := read(ctx, p)
+	if errors.Is(err, workspace.ErrTooLarge) {
+		f, _ := asFailure(err)
+		f.message += "; read it in parts by start_line and end_line"
+		return nil, f
+	}
+	if err != nil {
+		return nil, err
+	}
+	q.canonical = c.Info.Path.String()
+	text, enc, err := decode(c.Data, q.options.encoding)
+	if err != nil {
+		return nil, err
+	}
+	d := readFileData{Version: id(c.Version), Unstable: c.Unstable}
+	n := countLines(text)
+	d.Total = &n
+	return q.readDone(c.Info, c.Version, enc, freshness.Range{}, inMemory(text), n, d), nil
+}
+
+// decode returns the text of a file, or says why it has none.
+func decode(data []byte, asked workspace.Encoding) (string, workspace.Encoding, error) {
+	text, enc, err := workspace.Content{Data: data}.Text(asked)
+	switch {
+	case errors.Is(err, workspace.ErrBinary):
+		err = fail(tool.BinaryFile, "the file is binary")
+	case errors.Is(err, workspace.ErrEncoding):
+		err = fail(tool.EncodingError, "the file is not valid "+enc.String()+"; name its encoding")
+	}
+	return text, enc, err
+}
+
+// A part has at most so many bytes, and lines, however many are asked for: it is
+// held in memory several times over on its way out. (FILE-8)
+const (
+	maxPart      = 1 << 20
+	maxPartLines = 50_000
+)
+
+func (q *toolCall) readPart(ctx context.Context, p workspace.Path, first, last int) (*tool.Plan, error) {
+	ask := workspace.PageRequest{
+		Line: first, Lines: maxPartLines, Width: -1, Bytes: maxPart, Encoding: q.options.encoding,
+		Version: true,
+	}
+	if last > 0 {
+		ask.Lines = min(last-first+1, maxPartLines)
+	}
+	pg, err := q.root.Page(ctx, p, ask)
+	if errors.Is(err, workspace.ErrRange) {
+		f, _ := asFailure(err)
+		f.message = outOfRange(f.cause)
+		return nil, f
+	}
+	if err != nil {
+		return nil, err
+	}
+	q.canonical = pg.Info.Path.String()
+	var text strings.Builder
+	for _, l := range pg.Lines {
+		text.WriteString(l.Text)
+		text.WriteString(l.End)
+	}
+	d := readFileData{Version: id(pg.Version), Total: &pg.Total, Unstable: pg.Unstable}
+	n := len(pg.Lines)
+	if n > 0 {
+		d.StartLine, d.EndLine = pg.Lines[0].Number, pg.Lines[n-1].Number
+		cut := pg.Lines[n-1].More > 0
+		if cut {
+			return nil, fail(tool.FileTooLarge, fmt.Sprintf("line %d is too long; use Read with start_column", pg.Lines[n-1].Number))
+		}
+		if pg.Next > 0 && (last == 0 || pg.Next <= last) {
+			d.Next = pg.Next
+		}
+	}
+	return q.readDone(pg.Info, pg.Version, pg.Encoding, shownLines(pg.Lines, pg.Complete()), inMemory(text.String()), n, d), nil
+}
+
+// readDone is the plan of a read that succeeded.
+func (q *toolCall) readDone(info workspace.Info, v workspace.Version, enc workspace.Encoding, lines freshness.Range, body readText, n int, d readFileData) *tool.Plan {
+	d.Path = q.canonical
+	if enc != (workspace.Encoding{}) {
+		d.Encoding = encodingName(enc)
+	}
+	p := q.doneWith(func() (string, *tool.Content, error) {
+		a := q.shown(showing{info: info, version: v, enc: enc, lines: lines, size: int(body.size)})
+		switch a.kind {
+		case repeat:
+			body, n, d = inMemory(a.text), 0, readFileData{Path: d.Path, Version: d.Version, Unchanged: true}
+		case changed:
+			body, d.Diff = inMemory(a.text), true
+		}
+		content, err := body.content(q.call)
+		if err != nil {
+			return "", nil, err
+		}
+		o := operation{Success: true, LinesRead: &n, Data: d}
+		if content == nil {
+			o.Content = &body.text
+		}
+		return encode(o), content, nil
+	})
+	p.Before = string(v)
+	return p
+}
+
+func encodingName(e workspace.Encoding) string {
+	if e.BOM() {
+		return e.String() + " with a byte-order mark"
+	}
+	return e.String()
+}

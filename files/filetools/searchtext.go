@@ -1,0 +1,325 @@
+package filetools
+
+import (
+	"bytes"
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path"
+	"regexp"
+	"regexp/syntax"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/stet-dev/stet/files/workspace"
+	"github.com/stet-dev/stet/internal/invisible"
+	"github.com/stet-dev/stet/internal/literal"
+	"github.com/stet-dev/stet/tool"
+)
+
+//go:embed search_text.md
+var searchTextDescription string
+
+var searchTextTool = &toolDef{
+	name: "search_text", description: searchTextDescription, readOnly: true, plan: planSearchText,
+	params: params{
+		{name: "pattern", typ: "string", required: true},
+		{name: "regexp", typ: "boolean", about: "pattern is RE2, not literal"},
+		{name: "ignore_case", typ: "boolean"},
+		{name: "path", typ: "string", about: "directory or file", def: `"."`},
+		{name: "glob", typ: "string", about: "only files that match"},
+		{name: "context", typ: "integer", about: "lines around", max: 20, hasMin: true, quiet: true},
+		{name: "limit", typ: "integer", about: "matches", def: "100", min: 1, max: 1000, hasMin: true, quiet: true},
+		{name: "ignored", typ: "boolean"},
+	},
+}
+
+const (
+	maxPattern = 1000 // bytes
+	maxShown   = 300  // bytes of a line
+	maxSearch  = 20 * time.Second
+
+	maxSearched = 10 << 20 // bytes of a file
+)
+
+// search is one search under way.
+type search struct {
+	q       *toolCall
+	ctx     context.Context
+	re      *regexp.Regexp
+	size    int    // of re's program
+	needed  string // a text that stands in every match; empty: none is known
+	byLine  bool   // a part of the pattern matches at an end of the text only (\A, \z), so that each line has to be matched alone
+	context int
+	limit   int
+
+	out   strings.Builder
+	steps int  // since the search looked whether it has to end
+	over  bool // it has to end
+
+	matches int
+	files   int
+	skipped skipped
+	more    bool
+
+	memory []byte // of the file read last
+}
+
+// planSearchText is search_text. (FILE-18)
+func planSearchText(ctx context.Context, q *toolCall) (*tool.Plan, error) {
+	s := search{q: q, ctx: ctx, context: q.args.num("context", 0), limit: q.args.num("limit", 100)}
+	err := s.compile(q.args)
+	if err != nil {
+		return nil, err
+	}
+	matches := func(string) bool { return true }
+	if q.args.has("glob") {
+		g, err := compileGlob(q.args.str("glob"))
+		if err != nil {
+			return nil, badArgument("glob", "%v.", err)
+		}
+		matches = g.Names
+	}
+	t, err := q.dir()
+	if err != nil {
+		return nil, err
+	}
+	if t.Kind != workspace.Directory {
+		if !matches(q.canonical) && !matches(path.Base(q.canonical)) {
+			return s.done(nil)
+		}
+		// Of a file that was named, a failure is said.
+		err := s.file(t.Path, true, func() (io.ReadCloser, workspace.Info, error) { return q.root.Stream(t.Path) })
+		return s.done(err)
+	}
+	err = q.walk(ctx, t.Path, 0, &s.skipped, func(e workspace.Entry) error {
+		name := e.Path.String()
+		if e.Kind != workspace.File || !matches(below(name, t.Path)) {
+			return nil
+		}
+		if q.secret(name) {
+			s.skipped.add(name, "it may hold keys or passwords; to read it, name it")
+			return nil
+		}
+		return s.file(e.Path, false, e.Stream)
+	})
+	return s.done(err)
+}
+
+// compile takes the pattern from the arguments.
+func (s *search) compile(args values) error {
+	pattern := args.str("pattern")
+	switch {
+	case pattern == "":
+		return badArgument("pattern", "it is empty.")
+	case len(pattern) > maxPattern:
+		return badArgument("pattern", "it has more than %d bytes.", maxPattern)
+	case strings.ContainsAny(pattern, "\n\r") && !args.flag("regexp", false):
+		return badArgument("pattern", "it has a line end; lines are searched one by one.")
+	}
+	if !args.flag("regexp", false) {
+		pattern = regexp.QuoteMeta(pattern)
+	}
+	flags := "(?m)"
+	if args.flag("ignore_case", false) {
+		flags = "(?mi)"
+	}
+	tree, err := syntax.Parse(flags+pattern, syntax.Perl)
+	if err == nil {
+		if s.size = programSize(tree); s.size > maxProgram {
+			return badArgument("pattern", "it is too large with its repetitions; write fewer of them.")
+		}
+		s.re, err = regexp.Compile(flags + pattern)
+	}
+	if err != nil {
+		return badArgument("pattern", "%s.", strings.TrimPrefix(err.Error(), "error parsing regexp: "))
+	}
+	s.needed = literal.Required(s.re)
+	s.byLine = bindsToText(tree)
+	return nil
+}
+
+// file searches one file, which open opens. It returns fs.SkipAll when there is enough.
+func (s *search) file(p workspace.Path, named bool, open func() (io.ReadCloser, workspace.Info, error)) error {
+	if s.steps = maxSteps; s.late(0) {
+		return fs.SkipAll
+	}
+	data, err := s.read(open)
+	if err == nil && s.without(data) {
+		return nil
+	}
+	var text string
+	if err == nil {
+		text, _, err = decode(data, workspace.Encoding{})
+	}
+	if err != nil && !named {
+		return s.skipped.file(s.ctx, p.String(), err)
+	}
+	if err != nil {
+		return err
+	}
+	return s.text(p.String(), text)
+}
+
+// read returns what is in a file, up to the next call: the memory is used again. Of a file that is no
+// text it returns the beginning.
+func (s *search) read(open func() (io.ReadCloser, workspace.Info, error)) ([]byte, error) {
+	f, info, err := open()
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	if info.Size > maxSearched {
+		return nil, fail(tool.FileTooLarge, fmt.Sprintf("%d bytes, files of up to %d are searched", info.Size, maxSearched))
+	}
+	data := slices.Grow(s.memory[:0], 64<<10)
+	for looked := false; len(data) <= maxSearched; {
+		n, err := f.Read(data[len(data):cap(data)])
+		data = data[:len(data)+n]
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+		if !looked && workspace.Binary(data) {
+			break
+		}
+		looked = true
+		if int64(len(data)) == info.Size { // there is no need to ask for the end
+			break
+		}
+		if len(data) == cap(data) {
+			data = slices.Grow(data, max(len(data), int(info.Size)-len(data)+512))
+		}
+	}
+	s.memory = data
+	if len(data) > maxSearched {
+		return nil, fail(tool.FileTooLarge, fmt.Sprintf("files of up to %d bytes are searched", maxSearched))
+	}
+	return data, nil
+}
+
+// without reports whether nothing in a file matches, where that can be told without decoding it and splitting
+// it into lines. That holds for UTF-8 with line feeds alone.
+func (s *search) without(data []byte) bool {
+	return !s.byLine && bytes.IndexByte(data, '\r') < 0 && len(invisible.SkipMark(data)) == len(data) &&
+		utf8.Valid(data) && !workspace.Binary(data) && !s.match(data)
+}
+
+// text finds the lines of a text that match.
+func (s *search) text(name, text string) error {
+	text = strings.ReplaceAll(text, "\r\n", "\n")
+	if !strings.Contains(text, s.needed) || !s.byLine && !s.match([]byte(text)) {
+		return nil
+	}
+	lines := splitLines(text)
+	var hits []int
+	for n, l := range lines {
+		if s.over {
+			break
+		}
+		if !s.matchLine(strings.TrimSuffix(l, "\n")) {
+			continue
+		}
+		if s.matches+len(hits) == s.limit {
+			s.more = true
+			break
+		}
+		hits = append(hits, n)
+	}
+	if len(hits) > 0 {
+		s.show(name, lines, hits)
+	}
+	if s.more || s.out.Len() > maxListing {
+		s.more = true
+		return fs.SkipAll
+	}
+	return nil
+}
+
+// show writes the lines of a file that match, with those around them.
+func (s *search) show(name string, lines []string, hits []int) {
+	if s.files > 0 {
+		s.out.WriteByte('\n')
+	}
+	s.files++
+	fmt.Fprintf(&s.out, "%s\n", quoted(name))
+	next := 0
+	for i, n := range hits {
+		if s.out.Len() > maxListing {
+			s.more = true
+			break
+		}
+		s.matches++
+		from, to := max(n-s.context, next), n+s.context
+		if i+1 < len(hits) {
+			to = min(to, hits[i+1]-1)
+		}
+		if s.context > 0 && from > next && next > 0 {
+			s.out.WriteString("--\n")
+		}
+		for j := from; j <= min(to, len(lines)-1); j++ {
+			sign := byte('-')
+			if j == n {
+				sign = ':'
+			}
+			s.out.WriteString(strconv.Itoa(j + 1))
+			s.out.WriteByte(sign)
+			s.out.WriteByte(' ')
+			at := 0
+			if j == n {
+				at = s.place(lines[j])
+			}
+			s.out.WriteString(excerpt(strings.TrimSuffix(lines[j], "\n"), at))
+			s.out.WriteByte('\n')
+		}
+		next = max(to, n) + 1
+	}
+}
+
+// excerpt is as much of a line as is shown, around byte at.
+func excerpt(line string, at int) string {
+	if len(line) <= maxShown {
+		return line
+	}
+	from := max(0, at-maxShown/3)
+	for from > 0 && !utf8.RuneStart(line[from]) {
+		from--
+	}
+	to := min(len(line), from+maxShown)
+	for to < len(line) && !utf8.RuneStart(line[to]) {
+		to--
+	}
+	s := line[from:to]
+	if from > 0 {
+		s = "…" + s
+	}
+	if to < len(line) {
+		s += "…"
+	}
+	return s
+}
+
+// done is the plan of a search that has ended with an error.
+func (s *search) done(err error) (*tool.Plan, error) {
+	if err == nil || err == fs.SkipAll {
+		err = s.ctx.Err()
+	}
+	if err != nil {
+		return nil, err
+	}
+	text := s.out.String()
+	data := map[string]any{"path": s.q.canonical, "matches": s.matches, "files": s.files}
+	if s.more {
+		data["truncated"] = true
+	}
+	s.skipped.tell(data)
+	return s.q.doneNow(operation{Success: true, Content: &text, Data: data}), nil
+}
