@@ -11,7 +11,7 @@ GORELEASER  ?= github.com/goreleaser/goreleaser/v2@v2.16.0
 APIDIFF     ?= golang.org/x/exp/cmd/apidiff@v0.0.0-20261014143641-f0251eb4aa3e
 GOFILES      = $(shell find . -name '*.go' -not -path '*/node_modules/*')
 # The tests that need Go alone. The longest run first, so that they do not run alone at the end.
-LONGEST      = ./test/hazards ./cmd/stet ./files/workspace ./proxy ./replay
+LONGEST      = ./test/hazards ./cmd/stet ./files/workspace ./proxy ./trim/replay
 UNIT         = $(LONGEST) $$($(GO) list ./... | grep -v -E '/test/(e2e|mcp|acp|chat|clients|web|hazards)$$|stet/(cmd/stet|workspace|proxy|replay)$$')
 
 .PHONY: run cluster build test unit sdk e2e agents mcp acp chat clients web ui check lint loc site map audit api release release-files tools fmt bench soak clean
@@ -142,7 +142,7 @@ bench: ## benchmarks, and stet beside other programs: PEERS=DIR of bench/peers.s
 
 soak: ## more of what is random: races, kills, two agents, properties over 10,000 histories, and fuzzing for a while each
 	STET_SOAK=1 $(GO) test -count=1 -timeout 90m ./test/hazards
-	$(GO) test -timeout 60m ./history ./replay -rapid.checks=10000
+	$(GO) test -timeout 60m ./trim ./trim/replay -rapid.checks=10000
 	STET_SOAK=1 $(GO) test -timeout 60m -run TestExactness ./internal/bpe
 	STET_SOAK=1 $(GO) test -timeout 60m -run TestLikeRipgrep ./files/filetools
 	STET_SOAK=1 STET_MERGES=20000 $(GO) test -timeout 60m ./files/workspace ./internal/merge3

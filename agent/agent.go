@@ -9,7 +9,7 @@
 //
 // # The window
 //
-// Package history leaves repeated text out of a request. At a cold point (a request before which the provider's cache is
+// Package trim leaves repeated text out of a request. At a cold point (a request before which the provider's cache is
 // empty) it leaves out more. If the next request would take more than a share of the window, the conversation is compacted:
 // the model writes a summary, and a new session continues with it. The most important files are attached in their current
 // content on disk, and can be edited without being read again. If the model gives no summary, the least important messages
@@ -32,12 +32,12 @@ import (
 	"time"
 
 	"github.com/stet-dev/stet/files/freshness"
-	"github.com/stet-dev/stet/history"
 	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/llm/prices"
 	"github.com/stet-dev/stet/llm/tokens"
 	"github.com/stet-dev/stet/session"
 	"github.com/stet-dev/stet/tool"
+	"github.com/stet-dev/stet/trim"
 )
 
 // Agent is the configuration that its conversations share. Model, Name and Store are required. The zero value of another
@@ -54,7 +54,7 @@ type Agent struct {
 	Files Files
 
 	Prompt    Prompt         // system prompt, context variables, reminders
-	Engine    history.Config // how requests are trimmed
+	Engine    trim.Config    // how requests are trimmed
 	Limits    Limits         // of the window
 	Counter   tokens.Counter // of the model's tokens; nil: the estimate for it
 	MaxTokens int            // limit of tokens of one answer, at most a quarter of the window; 0: 8,192, and less where the window is nearly full
@@ -73,7 +73,7 @@ type Agent struct {
 	Log    *slog.Logger // nil: nothing is logged
 
 	once        sync.Once
-	engine      *history.Engine
+	engine      *trim.Engine
 	broken      error // the error of making the engine
 	counter     *tokens.Memo
 	model       prices.Model
@@ -146,13 +146,13 @@ func (a *Agent) setUp() error {
 		if c.Window == 0 {
 			c.Window = a.window()
 		}
-		if rule := a.model.Rule(); c.Price == (history.Price{}) && a.model.ID != "" {
-			c.Price = history.Price{Read: rule.Read, Write: rule.Write}
+		if rule := a.model.Rule(); c.Price == (trim.Price{}) && a.model.ID != "" {
+			c.Price = trim.Price{Read: rule.Read, Write: rule.Write}
 		}
 		if c.Logger == nil {
 			c.Logger = a.Log
 		}
-		a.engine, a.broken = history.New(c)
+		a.engine, a.broken = trim.New(c)
 	})
 	return a.broken
 }

@@ -6,10 +6,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/stet-dev/stet/history"
 	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/llm/tokens"
 	"github.com/stet-dev/stet/session"
+	"github.com/stet-dev/stet/trim"
 )
 
 // carryOver makes the first events of the session after a compaction: the summary, files in their current content on disk,
@@ -41,7 +41,7 @@ const askedHead = "What the person said last, in their own words:\n"
 // person's last message is not carried over, asked is its text. An earlier summary is not carried over, because the new one
 // includes it.
 func (r *run) tail(st session.State) (tail []llm.Message, asked string) {
-	messages := history.Normalize(st.Messages)
+	messages := trim.Normalize(st.Messages)
 	end := len(messages)
 	if end == 0 {
 		return nil, ""

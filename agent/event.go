@@ -3,10 +3,10 @@ package agent
 import (
 	"time"
 
-	"github.com/stet-dev/stet/history"
 	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/llm/tokens"
 	"github.com/stet-dev/stet/tool"
+	"github.com/stet-dev/stet/trim"
 )
 
 // EventKind is the kind of an Event.
@@ -37,7 +37,7 @@ type Event struct {
 	Result  tool.Result
 	Took    time.Duration
 	Fill    Fill
-	Plan    history.Stats
+	Plan    trim.Stats
 	Paths   []string
 	Text    string
 	To      string

@@ -14,13 +14,13 @@ import (
 	"github.com/stet-dev/stet/files/filetools"
 	"github.com/stet-dev/stet/files/policy"
 	"github.com/stet-dev/stet/files/workspace"
-	"github.com/stet-dev/stet/history"
 	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/llm/anthropic"
 	"github.com/stet-dev/stet/llm/endpoint"
 	"github.com/stet-dev/stet/llm/llmtest"
 	"github.com/stet-dev/stet/session"
 	"github.com/stet-dev/stet/tool"
+	"github.com/stet-dev/stet/trim"
 )
 
 // openTools opens the file tools over a directory, behind the handler that decides about calls. It is unattended, so it asks no
@@ -129,7 +129,7 @@ func Example_tools() {
 
 // The trimming alone: text that the request already shows is not sent again.
 func Example_trimming() {
-	engine, err := history.New(history.Config{})
+	engine, err := trim.New(trim.Config{})
 	if err != nil {
 		log.Fatal(err)
 	}

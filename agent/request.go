@@ -3,17 +3,17 @@ package agent
 import (
 	"slices"
 
-	"github.com/stet-dev/stet/history"
 	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/llm/tokens"
 	"github.com/stet-dev/stet/session"
+	"github.com/stet-dev/stet/trim"
 )
 
 // built is a request with its plan and its size.
 type built struct {
 	req      *llm.Request
-	fold     *history.State
-	plan     *history.Plan
+	fold     *trim.State
+	plan     *trim.Plan
 	estimate int // estimated tokens, before calibration
 	size     int // estimated tokens, calibrated
 }
@@ -82,13 +82,13 @@ type planned struct {
 	of    *session.Session
 	after *fitted
 
-	fold   *history.State
+	fold   *trim.State
 	breaks int  // number of applied cold points
 	owed   bool // the answer after the last of them had not arrived
 }
 
 // add continues the plan to the end of a conversation. The earlier messages must not have changed.
-func (p *planned) add(e *history.Engine, all []llm.Message, breaks []history.Point) *history.Plan {
+func (p *planned) add(e *trim.Engine, all []llm.Message, breaks []trim.Point) *trim.Plan {
 	if p.fold == nil {
 		p.fold = e.NewState()
 	}
@@ -117,7 +117,7 @@ func (p *planned) answered(all []llm.Message, i int) {
 // the plan of a shorter request of the same conversation, or a new one. (TRIM-12, CTX-3)
 func (c *Conversation) buildOf(st session.State, messages []llm.Message, p *planned) built {
 	a := c.a
-	all := history.Normalize(append(c.system[:len(c.system):len(c.system)], messages...))
+	all := trim.Normalize(append(c.system[:len(c.system):len(c.system)], messages...))
 	breaks := a.breaks(st, all)
 	plan := p.add(a.engine, all, breaks)
 	b := built{fold: p.fold, plan: plan, req: &llm.Request{
@@ -134,8 +134,8 @@ func (c *Conversation) buildOf(st session.State, messages []llm.Message, p *plan
 // depend only on what is stored, so a resume makes the same plan as the earlier process. A resume after a pause is a cold
 // point because of the time that has passed. An immediate resume is not: the cache is still warm, and another plan would
 // only cost.
-func (a *Agent) breaks(st session.State, all []llm.Message) []history.Point {
-	var out []history.Point
+func (a *Agent) breaks(st session.State, all []llm.Message) []trim.Point {
+	var out []trim.Point
 	var last *llm.Message // the previous answer
 	lifetime := a.lifetime()
 	bound := false // there is bound thinking before this place
@@ -143,12 +143,12 @@ func (a *Agent) breaks(st session.State, all []llm.Message) []history.Point {
 		switch {
 		case bound:
 		case last == nil && st.From.Relation == session.Compacted && i > 0:
-			out = append(out, history.Point{After: i, Why: history.Compaction})
+			out = append(out, trim.Point{After: i, Why: trim.Compaction})
 		case last == nil:
 		case last.Model != "" && model != "" && model != last.Model:
-			out = append(out, history.Point{After: i, Why: history.Model})
+			out = append(out, trim.Point{After: i, Why: trim.Model})
 		case !last.Time.IsZero() && all[i-1].Time.Sub(last.Time) > lifetime:
-			out = append(out, history.Point{After: i, Why: history.Gap})
+			out = append(out, trim.Point{After: i, Why: trim.Gap})
 		}
 	}
 	for i := range all {
@@ -167,7 +167,7 @@ func (a *Agent) breaks(st session.State, all []llm.Message) []history.Point {
 
 // frontier returns the number of messages that stay in the cache under any later plan: those of the last cold point, or else of the
 // first request.
-func frontier(all []llm.Message, breaks []history.Point) int {
+func frontier(all []llm.Message, breaks []trim.Point) int {
 	if n := len(breaks); n > 0 {
 		return breaks[n-1].After
 	}
@@ -190,8 +190,8 @@ func (c *Conversation) fit(limit int) built {
 			break
 		}
 		view := append(c.system[:len(c.system):len(c.system)], c.inView(st)...)
-		budget := tokens.CountMessages(history.Normalize(view), c.a.counter) - c.estimated(over)
-		messages, _ := history.Fit(view, max(budget, 1), c.a.counter)
+		budget := tokens.CountMessages(trim.Normalize(view), c.a.counter) - c.estimated(over)
+		messages, _ := trim.Fit(view, max(budget, 1), c.a.counter)
 		for len(messages) > 0 && messages[0].Role == llm.System {
 			messages = messages[1:]
 		}

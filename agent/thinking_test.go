@@ -10,13 +10,13 @@ import (
 	"time"
 
 	"github.com/stet-dev/stet/agent"
-	"github.com/stet-dev/stet/history"
 	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/llm/anthropic"
 	"github.com/stet-dev/stet/llm/endpoint"
 	"github.com/stet-dev/stet/llm/llmtest"
 	"github.com/stet-dev/stet/session"
 	"github.com/stet-dev/stet/tool"
+	"github.com/stet-dev/stet/trim"
 )
 
 // lister has one tool, whose result for the same place is different each time.
@@ -100,7 +100,7 @@ func TestBoundThinking(t *testing.T) {
 					return &agent.Agent{
 						Model: anthropic.Client{Endpoint: endpoint.Config{BaseURL: "http://model.test", HTTP: &http.Client{Transport: transport}, Retries: -1}},
 						Name:  model, Store: store, Tools: new(lister), Repeats: 100, Prompt: agent.Prompt{System: system},
-						Engine: history.Config{Policy: history.Bold},
+						Engine: trim.Config{Policy: trim.Bold},
 					}
 				}
 				a := begin("claude-opus-5-5", "Help.")

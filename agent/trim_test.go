@@ -10,11 +10,11 @@ import (
 	"time"
 
 	"github.com/stet-dev/stet/agent"
-	"github.com/stet-dev/stet/history"
 	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/llm/llmtest"
 	"github.com/stet-dev/stet/session"
 	"github.com/stet-dev/stet/store/sqlite"
+	"github.com/stet-dev/stet/trim"
 )
 
 // unchanged returns a function that checks that all events stored now are still stored.
@@ -157,7 +157,7 @@ func TestColdPoints(t *testing.T) {
 			{"another model", time.Minute, "other", true},
 		} {
 			t.Run(c.name, func(t *testing.T) {
-				r := newRig(t, wire, llmtest.Script{}, says("Fine."), func(a *agent.Agent) { a.Engine.Policy = history.Adaptive })
+				r := newRig(t, wire, llmtest.Script{}, says("Fine."), func(a *agent.Agent) { a.Engine.Policy = trim.Adaptive })
 				at := time.Now().Add(-c.pause - 10*time.Second)
 				message := func(role llm.Role, parts ...llm.Part) session.Message {
 					at = at.Add(time.Second)

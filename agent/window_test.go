@@ -7,8 +7,8 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/stet-dev/stet/history"
 	"github.com/stet-dev/stet/llm"
+	"github.com/stet-dev/stet/trim"
 )
 
 // Limits decides when a conversation is compacted, and how large an answer's results may be. (CTX-4)
@@ -86,13 +86,13 @@ func TestFrontier(t *testing.T) {
 	long := append(asked, conversation(llm.Assistant, llm.Tool, llm.Assistant, llm.User)...)
 	for _, c := range []struct {
 		all    []llm.Message
-		breaks []history.Point
+		breaks []trim.Point
 		want   int
 	}{
 		{asked, nil, 2},
 		{long, nil, 2},
-		{long, []history.Point{{After: 4, Why: history.Gap}}, 4},
-		{long, []history.Point{{After: 4, Why: history.Gap}, {After: 6, Why: history.Model}}, 6},
+		{long, []trim.Point{{After: 4, Why: trim.Gap}}, 4},
+		{long, []trim.Point{{After: 4, Why: trim.Gap}, {After: 6, Why: trim.Model}}, 6},
 	} {
 		if got := frontier(c.all, c.breaks); got != c.want {
 			t.Errorf("%d messages, moments %v: %d, want %d", len(c.all), c.breaks, got, c.want)

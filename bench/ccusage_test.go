@@ -11,8 +11,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stet-dev/stet/replay"
 	"github.com/stet-dev/stet/test/npm"
+	"github.com/stet-dev/stet/trim/replay"
 )
 
 // peerBill is what ccusage says of one file: tokens by kind, and dollars.

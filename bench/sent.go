@@ -18,7 +18,7 @@ import (
 
 	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/llm/tokens"
-	"github.com/stet-dev/stet/transcript"
+	"github.com/stet-dev/stet/trim/transcript"
 )
 
 var (

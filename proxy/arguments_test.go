@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stet-dev/stet/history"
 	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/record"
+	"github.com/stet-dev/stet/trim"
 )
 
 // edits returns a conversation in which n files are written and edited. Each file has much text.
@@ -51,7 +51,7 @@ func TestArguments(t *testing.T) {
 			t.Fatal(err)
 		}
 		sent, row := send(t, p, to, body, noon.Add(2*time.Hour), record.Usage{})
-		if row.Cache.Moment != string(history.Gap) || row.Tokens >= row.TokensOff || len(sent) >= len(body) || !json.Valid(sent) {
+		if row.Cache.Moment != string(trim.Gap) || row.Tokens >= row.TokensOff || len(sent) >= len(body) || !json.Valid(sent) {
 			t.Fatalf("%s: %+v, %d of %d bytes", to.api, row, len(sent), len(body))
 		}
 		req, err := to.codec.Decode(sent)

@@ -11,8 +11,8 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/stet-dev/stet/history"
 	"github.com/stet-dev/stet/proxy"
+	"github.com/stet-dev/stet/trim"
 )
 
 // session returns a Messages body of about size bytes: files of 4 KB, each read once, and every tenth read twice.
@@ -50,7 +50,7 @@ func BenchmarkHop(b *testing.B) {
 		FlushInterval: -1,
 		Transport:     &http.Transport{DisableCompression: true, MaxIdleConnsPerHost: 64},
 	}
-	stet := func(b *testing.B, c history.Config, observe bool, memory int64) http.Handler {
+	stet := func(b *testing.B, c trim.Config, observe bool, memory int64) http.Handler {
 		p, err := proxy.New(proxy.Config{
 			Upstreams: proxy.Upstreams{Messages: up.URL}, History: c, Observe: observe, Memory: memory,
 		})
@@ -84,21 +84,21 @@ func growing(size, n int) []string {
 
 // hops sends the bodies in turn through each handler. If there are several, the first one is not timed, because it goes back to
 // the beginning of the conversation.
-func hops(b *testing.B, name string, bodies []string, bare http.Handler, stet func(*testing.B, history.Config, bool, int64) http.Handler) {
-	policy := func(p history.Policy, observe bool, memory int64) func(b *testing.B) http.Handler {
-		return func(b *testing.B) http.Handler { return stet(b, history.Config{Policy: p}, observe, memory) }
+func hops(b *testing.B, name string, bodies []string, bare http.Handler, stet func(*testing.B, trim.Config, bool, int64) http.Handler) {
+	policy := func(p trim.Policy, observe bool, memory int64) func(b *testing.B) http.Handler {
+		return func(b *testing.B) http.Handler { return stet(b, trim.Config{Policy: p}, observe, memory) }
 	}
 	for _, test := range []struct {
 		name    string
 		handler func(b *testing.B) http.Handler
 	}{
 		{"bare", func(*testing.B) http.Handler { return bare }},
-		{"off", policy(history.Off, false, 0)},
-		{"observe", policy(history.Lossless, true, 0)},
-		{"lossless", policy(history.Lossless, false, 0)},
-		{"adaptive", policy(history.Adaptive, false, 0)},
-		{"keep-latest", policy(history.KeepLatest, false, 0)},
-		{"lossless-cold", policy(history.Lossless, false, -1)},
+		{"off", policy(trim.Off, false, 0)},
+		{"observe", policy(trim.Lossless, true, 0)},
+		{"lossless", policy(trim.Lossless, false, 0)},
+		{"adaptive", policy(trim.Adaptive, false, 0)},
+		{"keep-latest", policy(trim.KeepLatest, false, 0)},
+		{"lossless-cold", policy(trim.Lossless, false, -1)},
 	} {
 		b.Run(name+"/"+test.name, func(b *testing.B) {
 			front := httptest.NewServer(test.handler(b))
@@ -158,7 +158,7 @@ func BenchmarkConversations(b *testing.B) {
 			}
 		}
 		b.Run(fmt.Sprintf("shared=%v", shared), func(b *testing.B) {
-			p, err := proxy.New(proxy.Config{Upstreams: proxy.Upstreams{Messages: up.URL}, History: history.Config{Policy: history.Adaptive}})
+			p, err := proxy.New(proxy.Config{Upstreams: proxy.Upstreams{Messages: up.URL}, History: trim.Config{Policy: trim.Adaptive}})
 			if err != nil {
 				b.Fatal(err)
 			}

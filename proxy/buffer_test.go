@@ -11,8 +11,8 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/stet-dev/stet/history"
 	"github.com/stet-dev/stet/proxy"
+	"github.com/stet-dev/stet/trim"
 )
 
 // The bodies of different requests never mix, however the upstream ends a request: it reads the body whole or not at all, it
@@ -37,7 +37,7 @@ func TestBodiesApart(t *testing.T) {
 		}
 		_, _ = io.WriteString(w, "{}")
 	})
-	r := newRig(t, up, func(c *proxy.Config) { c.History = history.Config{Policy: history.Lossless} })
+	r := newRig(t, up, func(c *proxy.Config) { c.History = trim.Config{Policy: trim.Lossless} })
 	var wg sync.WaitGroup
 	for worker := range 6 {
 		wg.Go(func() {

@@ -3,19 +3,19 @@ package proxy
 import (
 	"time"
 
-	"github.com/stet-dev/stet/history"
 	"github.com/stet-dev/stet/internal/cachestate"
 	"github.com/stet-dev/stet/internal/prefix"
 	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/record"
+	"github.com/stet-dev/stet/trim"
 )
 
 // Package cachestate models the provider's cache. This file describes each request to it and stores the results.
 
 // evicts reports whether the policy evicts at cold points, that is, leaves out content that was sent before.
-func evicts(policy history.Policy) bool {
+func evicts(policy trim.Policy) bool {
 	switch policy {
-	case history.Lossless, history.Adaptive, history.Bold:
+	case trim.Lossless, trim.Adaptive, trim.Bold:
 		return true
 	}
 	return false
@@ -83,7 +83,7 @@ func (p *Proxy) settle(x *exchange, at time.Time) (turns []record.Turn) {
 	rule := p.rules.of(x.api, row.Model)
 	turns, row.Cache.Alive = p.cache.Settle(x.sent, cachestate.Answer{
 		Time: at, Usage: row.Usage, Compared: x.compared, Omissions: x.omissions,
-		Price: history.Price{Read: rule.Read, Write: rule.Write}, MinTokens: rule.MinTokens,
+		Price: trim.Price{Read: rule.Read, Write: rule.Write}, MinTokens: rule.MinTokens,
 	})
 	return turns
 }

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stet-dev/stet/history"
 	"github.com/stet-dev/stet/proxy"
+	"github.com/stet-dev/stet/trim"
 )
 
 // WIRE-7: the model does not see a result that code asked for. Such a result is not shortened, and is not counted as shown.
@@ -21,9 +21,9 @@ func TestCaller(t *testing.T) {
 		"code sees again": {[2]string{"", code}, 0},
 		"code sees both":  {[2]string{code, code}, 0},
 	} {
-		for policy, line := range map[history.Policy]string{history.Lossless: "unchanged: shown above", history.KeepLatest: "an older read, left out"} {
+		for policy, line := range map[trim.Policy]string{trim.Lossless: "unchanged: shown above", trim.KeepLatest: "an older read, left out"} {
 			up := &recorder{}
-			r := newRig(t, up, func(c *proxy.Config) { c.History = history.Config{Policy: policy, KeepReads: 1} })
+			r := newRig(t, up, func(c *proxy.Config) { c.History = trim.Config{Policy: policy, KeepReads: 1} })
 			var b strings.Builder
 			fmt.Fprintf(&b, `{"model":"claude-opus-5-5","max_tokens":9,"system":%q,"messages":[{"role":"user","content":"hello"}`, rules)
 			for i, caller := range c.callers {
@@ -51,7 +51,7 @@ func TestProgramCaller(t *testing.T) {
 		"program sees again": {[2]string{"", program}, 0}, "program sees both": {[2]string{program, program}, 0},
 	} {
 		up := &recorder{}
-		r := newRig(t, up, func(c *proxy.Config) { c.History = history.Config{Policy: history.Lossless} })
+		r := newRig(t, up, func(c *proxy.Config) { c.History = trim.Config{Policy: trim.Lossless} })
 		var b strings.Builder
 		fmt.Fprintf(&b, `{"model":"gpt-5.5","instructions":%q,"input":[{"role":"user","content":"hello"}`, rules)
 		for i, caller := range c.callers {

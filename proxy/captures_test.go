@@ -11,8 +11,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stet-dev/stet/history"
 	"github.com/stet-dev/stet/proxy"
+	"github.com/stet-dev/stet/trim"
 )
 
 // capture is a request that a real agent made.
@@ -81,10 +81,10 @@ func lines(t *testing.T, file string) [][]byte {
 // of calls change, and the proxy understands every request.
 func TestCaptures(t *testing.T) {
 	for name, requests := range captures(t) {
-		for _, policy := range []history.Policy{history.Off, history.KeepLatest, history.Lossless, history.Adaptive} {
+		for _, policy := range []trim.Policy{trim.Off, trim.KeepLatest, trim.Lossless, trim.Adaptive} {
 			t.Run(name+"/"+string(policy), func(t *testing.T) {
 				up := &recorder{}
-				r := newRig(t, up, func(c *proxy.Config) { c.History = history.Config{Policy: policy, KeepReads: 1} })
+				r := newRig(t, up, func(c *proxy.Config) { c.History = trim.Config{Policy: policy, KeepReads: 1} })
 				changed := 0
 				for i, c := range requests {
 					if status, answer := r.post(c.path, c.body); status != 200 {
@@ -95,7 +95,7 @@ func TestCaptures(t *testing.T) {
 						continue
 					}
 					changed++
-					if policy == history.Off {
+					if policy == trim.Off {
 						t.Fatalf("request %d changed under off", i)
 					}
 					var was, is any

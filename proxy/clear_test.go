@@ -12,10 +12,10 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/stet-dev/stet/history"
 	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/llm/llmtest"
 	"github.com/stet-dev/stet/record"
+	"github.com/stet-dev/stet/trim"
 )
 
 // clearedCalls returns, for each request, the number of calls whose results the provider is asked to clear.
@@ -51,7 +51,7 @@ func (s *strict) clearedCalls(requests []llmtest.Request) (out []int) {
 
 // builds makes the model run commands, and returns a session that sends no beta header of its own.
 func (s *strict) builds() *session {
-	s.config.History, s.lines = history.Config{Policy: history.Bold}, 60
+	s.config.History, s.lines = trim.Config{Policy: trim.Bold}, 60
 	s.does = func(req *llm.Request) (llm.Response, error) {
 		n := 0
 		for _, m := range req.Messages {
@@ -98,7 +98,7 @@ func TestClears(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		trims = slices.DeleteFunc(trims, func(x record.Trim) bool { return x.Reason != string(history.Cleared) })
+		trims = slices.DeleteFunc(trims, func(x record.Trim) bool { return x.Reason != string(trim.Cleared) })
 		if len(trims) < second || trims[0].Before <= trims[0].After {
 			t.Errorf("%d results are recorded as cleared", len(trims))
 		}
@@ -188,7 +188,7 @@ func TestClearsWhereItIsNotKnown(t *testing.T) {
 // a server, and where thinking is not checked.
 func TestClearsOnlyThere(t *testing.T) {
 	for name, set := range map[string]func(s *strict, a *session){
-		"lossless":          func(s *strict, _ *session) { s.config.History.Policy = history.Lossless },
+		"lossless":          func(s *strict, _ *session) { s.config.History.Policy = trim.Lossless },
 		"turned off":        func(s *strict, _ *session) { s.config.KeepResults = true },
 		"observed":          func(s *strict, _ *session) { s.config.Observe = true },
 		"tools of a server": func(_ *strict, a *session) { a.extra = `,"metadata":{"server_tool_use":"yes"}` },
@@ -249,10 +249,10 @@ func (turnless) Turns(context.Context, int) ([]record.Turn, error) { return nil,
 // are lost. Later results do not point to it.
 func TestClearsStay(t *testing.T) {
 	for name, set := range map[string]func(c *Config){
-		"lossless":    func(c *Config) { c.History.Policy = history.Lossless },
-		"keep-latest": func(c *Config) { c.History.Policy = history.KeepLatest },
-		"finish":      func(c *Config) { c.History.Policy = history.Finish },
-		"off":         func(c *Config) { c.History.Policy = history.Off },
+		"lossless":    func(c *Config) { c.History.Policy = trim.Lossless },
+		"keep-latest": func(c *Config) { c.History.Policy = trim.KeepLatest },
+		"finish":      func(c *Config) { c.History.Policy = trim.Finish },
+		"off":         func(c *Config) { c.History.Policy = trim.Off },
 		"observe":     func(c *Config) { c.Observe = true },
 		"no turns":    func(c *Config) { c.Store = turnless{c.Store.(*record.Memory)} },
 		"other rules": func(c *Config) { c.History.KeepReads = 3 },

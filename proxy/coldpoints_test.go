@@ -13,11 +13,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stet-dev/stet/history"
 	"github.com/stet-dev/stet/internal/cachestate"
 	"github.com/stet-dev/stet/internal/prefix"
 	"github.com/stet-dev/stet/record"
 	"github.com/stet-dev/stet/test/recordtest"
+	"github.com/stet-dev/stet/trim"
 )
 
 // talk is a Messages conversation. Its method body makes one of its requests.
@@ -129,25 +129,25 @@ func TestColdPoints(t *testing.T) {
 		name        string
 		first, then talk
 		after       time.Duration
-		coldPoint   history.Cause
+		coldPoint   trim.Cause
 		broke       string
 	}{
 		{"goes on", talk{rounds: 9}, talk{rounds: 10}, 4 * time.Minute, "", ""},
-		{"gap", talk{rounds: 9}, talk{rounds: 10}, 6 * time.Minute, history.Gap, ""},
+		{"gap", talk{rounds: 9}, talk{rounds: 10}, 6 * time.Minute, trim.Gap, ""},
 		{"gap within the hour", talk{rounds: 9, ttl: "1h"}, talk{rounds: 10, ttl: "1h"}, 50 * time.Minute, "", ""},
 		{"what was asked before counts", talk{rounds: 9, ttl: "1h"}, talk{rounds: 10}, 50 * time.Minute, "", ""},
-		{"gap over the hour", talk{rounds: 9, ttl: "1h"}, talk{rounds: 10, ttl: "1h"}, 61 * time.Minute, history.Gap, ""},
+		{"gap over the hour", talk{rounds: 9, ttl: "1h"}, talk{rounds: 10, ttl: "1h"}, 61 * time.Minute, trim.Gap, ""},
 		{"no marker", talk{rounds: 9, ttl: "-"}, talk{rounds: 10, ttl: "-"}, 6 * time.Minute, "", ""},
-		{"no marker, over the hour", talk{rounds: 9, ttl: "-"}, talk{rounds: 10, ttl: "-"}, 61 * time.Minute, history.Gap, ""},
-		{"model", talk{rounds: 9}, talk{rounds: 10, model: "-x"}, time.Minute, history.Model, record.BrokeModel},
-		{"tools", talk{rounds: 9}, talk{rounds: 10, tools: "2"}, time.Minute, history.Tools, record.BrokeTools},
-		{"system", talk{rounds: 9}, talk{rounds: 10, system: "Now."}, time.Minute, history.Tools, record.BrokeSystem},
+		{"no marker, over the hour", talk{rounds: 9, ttl: "-"}, talk{rounds: 10, ttl: "-"}, 61 * time.Minute, trim.Gap, ""},
+		{"model", talk{rounds: 9}, talk{rounds: 10, model: "-x"}, time.Minute, trim.Model, record.BrokeModel},
+		{"tools", talk{rounds: 9}, talk{rounds: 10, tools: "2"}, time.Minute, trim.Tools, record.BrokeTools},
+		{"system", talk{rounds: 9}, talk{rounds: 10, system: "Now."}, time.Minute, trim.Tools, record.BrokeSystem},
 		{"another conversation", talk{rounds: 9}, talk{rounds: 10, begun: "else"}, time.Hour, "", ""},
 		{"markers are gone", talk{rounds: 9}, talk{rounds: 10, ttl: "-"}, time.Minute, "", record.BrokeMarker},
 		{"markers too far on", talk{rounds: 2}, talk{rounds: 14}, time.Minute, "", record.BrokeMarker},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			p := newProxy(t, func(c *Config) { c.History.Policy = history.Lossless })
+			p := newProxy(t, func(c *Config) { c.History.Policy = trim.Lossless })
 			send(t, p, p.endpoints.messages, test.first.body(), noon, record.Usage{})
 			_, counted := send(t, p, p.endpoints.count, test.then.body(), noon.Add(test.after), record.Usage{})
 			if counted.Cache != (record.Cache{}) {
@@ -172,7 +172,7 @@ func TestColdPointsStay(t *testing.T) {
 	with := func(c *Config) { c.Store = store }
 	p := newProxy(t, with)
 	at := noon
-	next := func(p *Proxy, to endpoint, rounds int, after time.Duration) ([]byte, []history.Point) {
+	next := func(p *Proxy, to endpoint, rounds int, after time.Duration) ([]byte, []trim.Point) {
 		t.Helper()
 		at = at.Add(after)
 		body := talk{rounds: rounds}.body()
@@ -196,7 +196,7 @@ func TestColdPointsStay(t *testing.T) {
 		t.Fatalf("counting left a cold point: %v", breaks)
 	}
 	cold, breaks := next(p, p.endpoints.messages, 10, time.Second)
-	want := []history.Point{{After: 21, Why: history.Gap}}
+	want := []trim.Point{{After: 21, Why: trim.Gap}}
 	if fmt.Sprint(breaks) != fmt.Sprint(want) || !bytes.Equal(cold, counted) {
 		t.Fatalf("%v; as counted: %v", breaks, bytes.Equal(cold, counted))
 	}
@@ -243,12 +243,12 @@ func TestUnanswered(t *testing.T) {
 	}
 	p.prepare(x, nil, planned)
 	<-x.background
-	if x.row.Cache.Moment != string(history.Gap) || p.settle(x, noon.Add(time.Hour)) != nil {
+	if x.row.Cache.Moment != string(trim.Gap) || p.settle(x, noon.Add(time.Hour)) != nil {
 		t.Errorf("%+v", x.row.Cache)
 	}
 	x.body.release(&p.buffers)
 	_, row := send(t, p, p.endpoints.messages, talk{rounds: 11}.body(), noon.Add(time.Hour+time.Second), record.Usage{})
-	if row.Cache.Moment != string(history.Gap) || row.Cache.Gap != time.Hour+time.Second {
+	if row.Cache.Moment != string(trim.Gap) || row.Cache.Gap != time.Hour+time.Second {
 		t.Errorf("%+v", row.Cache)
 	}
 }
@@ -257,10 +257,10 @@ func TestUnanswered(t *testing.T) {
 func TestGoingBack(t *testing.T) {
 	for _, test := range []struct {
 		body      []byte
-		coldPoint history.Cause
+		coldPoint trim.Cause
 	}{
 		{talk{rounds: 4}.body(), ""},
-		{talk{rounds: 4, begun: "a summary"}.body(), history.Compaction},
+		{talk{rounds: 4, begun: "a summary"}.body(), trim.Compaction},
 	} {
 		p := newProxy(t)
 		named := func(body []byte) []byte {
@@ -350,7 +350,7 @@ func TestRecallAccount(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := prefix.ChainOf(req.Messages, nil, 0)
-	for account, coldPoint := range map[int]history.Cause{0: history.Gap, -1: ""} {
+	for account, coldPoint := range map[int]trim.Cause{0: trim.Gap, -1: ""} {
 		turn := recordtest.FullTurn(0, noon)
 		turn.Model, turn.Tools, turn.System, turn.Account = req.Model, prefix.Tools(req), c.System, account
 		turn.Prefix = c.End() ^ cachestate.Key{Model: turn.Model, Tools: turn.Tools, System: turn.System}.Hash()

@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stet-dev/stet/history"
 	"github.com/stet-dev/stet/proxy"
 	"github.com/stet-dev/stet/record"
+	"github.com/stet-dev/stet/trim"
 )
 
 // TRIM-12: an agent asks for a compaction. The provider gets the conversation as it was sent before. Whole, it is larger than the usage in
@@ -22,7 +22,7 @@ func TestCompact(t *testing.T) {
 			_, _ = io.WriteString(w, `{"id":"r","object":"response.compaction","output":[],"usage":{"input_tokens":100,"output_tokens":7}}`)
 		}}
 		r := newRig(t, up, func(c *proxy.Config) {
-			c.History = history.Config{Policy: history.Adaptive}
+			c.History = trim.Config{Policy: trim.Adaptive}
 			c.Upstreams.Azure = c.Upstreams.Gemini
 		})
 		asked := strings.TrimSuffix(path, "/compact")
@@ -65,7 +65,7 @@ func TestCompact(t *testing.T) {
 // would be written again for a conversation that ends here.
 func TestCompactionBreaksNothing(t *testing.T) {
 	up := &recorder{}
-	r := newRig(t, up, func(c *proxy.Config) { c.History = history.Config{Policy: history.Bold} })
+	r := newRig(t, up, func(c *proxy.Config) { c.History = trim.Config{Policy: trim.Bold} })
 	items, breaks := []string{`{"role":"user","content":"look at it"}`}, 0
 	post := func(path string, items ...string) (input string) {
 		r.post(path, fmt.Sprintf(`{"model":"gpt-5.1","store":false,"instructions":%q,"input":[%s]}`, rules, strings.Join(items, ",")))
@@ -106,7 +106,7 @@ func TestCompactionBreaksNothing(t *testing.T) {
 // TRIM-12: a request for a compaction may end with an answer that a request before it ended with too.
 func TestCompactionBehindAnswer(t *testing.T) {
 	up := &recorder{}
-	r := newRig(t, up, func(c *proxy.Config) { c.History = history.Config{Policy: history.Adaptive} })
+	r := newRig(t, up, func(c *proxy.Config) { c.History = trim.Config{Policy: trim.Adaptive} })
 	items := []string{`{"role":"user","content":"look at it"}`}
 	for i := range 3 {
 		items = append(items, fmt.Sprintf(`{"type":"function_call","call_id":"call_%d","name":"shell","arguments":"{\"command\":\"cat a.go\"}"}`, i),

@@ -5,9 +5,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/stet-dev/stet/history"
 	"github.com/stet-dev/stet/internal/cachestate"
 	"github.com/stet-dev/stet/record"
+	"github.com/stet-dev/stet/trim"
 )
 
 const (
@@ -40,8 +40,8 @@ type conversation struct {
 }
 
 // partOf returns a key that differs for a call's result and for its arguments.
-func partOf(callID string, r history.Reason) string {
-	if r == history.Arguments {
+func partOf(callID string, r trim.Reason) string {
+	if r == trim.Arguments {
 		return callID + "\x00arguments"
 	}
 	return callID
@@ -51,7 +51,7 @@ func partOf(callID string, r history.Reason) string {
 func (v *conversation) unrecorded(trims []record.Trim) []record.Trim {
 	fresh := trims[:0]
 	for _, t := range trims {
-		key := partOf(t.CallID, history.Reason(t.Reason))
+		key := partOf(t.CallID, trim.Reason(t.Reason))
 		if v.shortened[key] {
 			continue
 		}

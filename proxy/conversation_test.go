@@ -9,11 +9,11 @@ import (
 	"unsafe"
 	"weak"
 
-	"github.com/stet-dev/stet/history"
 	"github.com/stet-dev/stet/internal/prefix"
 	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/llm/tokens"
 	"github.com/stet-dev/stet/record"
+	"github.com/stet-dev/stet/trim"
 )
 
 // say makes a message of each word. The first letter is the role.
@@ -162,7 +162,7 @@ func TestEstimate(t *testing.T) {
 		{Role: llm.Tool, Parts: []llm.Part{{Kind: llm.ToolResult, Text: long + "2"}}},
 	}}
 	req.AddTool("write", "writes", []byte(long))
-	plan := &history.Plan{Edits: []llm.Edit{{Message: 1, Text: "{}"}, {Message: 2, Text: "[line]"}}}
+	plan := &trim.Plan{Edits: []llm.Edit{{Message: 1, Text: "{}"}, {Message: 2, Text: "[line]"}}}
 	var c counters
 	for _, model := range []string{"m", "claude-opus-4-6", "m", "gpt-4"} {
 		n := tokens.EstimateFor(model).Count

@@ -8,8 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/stet-dev/stet/history"
 	"github.com/stet-dev/stet/proxy"
+	"github.com/stet-dev/stet/trim"
 )
 
 // A request in the form of Copilot CLI's, made by hand. Its tool view shows lines without numbers, and read_bash shows what a
@@ -20,7 +20,7 @@ func TestCopilot(t *testing.T) {
 		t.Fatal(err)
 	}
 	up := &recorder{}
-	r := newRig(t, up, func(c *proxy.Config) { c.History = history.Config{Policy: history.Bold} })
+	r := newRig(t, up, func(c *proxy.Config) { c.History = trim.Config{Policy: trim.Bold} })
 	if status, answer := r.post("/v1/messages", string(body)); status != 200 {
 		t.Fatal(status, answer)
 	}

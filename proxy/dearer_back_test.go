@@ -6,9 +6,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stet-dev/stet/history"
 	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/record"
+	"github.com/stet-dev/stet/trim"
 )
 
 // back goes on from an earlier message, with other words than before.
@@ -235,7 +235,7 @@ func TestGoneBackRestartChanged(t *testing.T) {
 func TestThroughAnotherProcess(t *testing.T) {
 	store := new(record.Memory)
 	k := newLong(t, func(c *Config) { c.Store = store })
-	other := newProxy(t, func(c *Config) { c.History.Policy, c.Store = history.Adaptive, store })
+	other := newProxy(t, func(c *Config) { c.History.Policy, c.Store = trim.Adaptive, store })
 	other.recall.begin()
 	for range 5 {
 		k.at = k.at.Add(20 * time.Minute)

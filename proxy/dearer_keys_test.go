@@ -6,9 +6,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stet-dev/stet/history"
 	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/record"
+	"github.com/stet-dev/stet/trim"
 )
 
 // steps does this n times: it sends the conversation, and adds a command with an output of so many lines.
@@ -49,7 +49,7 @@ func (k *trial) restart(store record.Store) {
 	if err := k.proxy.Close(k.Context()); err != nil {
 		k.Fatal(err)
 	}
-	k.proxy = newProxy(k.T, func(c *Config) { c.History.Policy, c.Store = history.Adaptive, store })
+	k.proxy = newProxy(k.T, func(c *Config) { c.History.Policy, c.Store = trim.Adaptive, store })
 }
 
 // clear takes the text out of a result, as agents do.

@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stet-dev/stet/history"
 	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/record"
+	"github.com/stet-dev/stet/trim"
 )
 
 // fork is one of the conversations of a random session.
@@ -34,7 +34,7 @@ type randomSession struct {
 
 func newRandomSession(t *testing.T, seed uint64) *randomSession {
 	a := &randomSession{Rand: rand.New(rand.NewPCG(seed, 7)), store: new(record.Memory)}
-	a.config = func(c *Config) { c.History.Policy = history.Adaptive; c.Store = a.store }
+	a.config = func(c *Config) { c.History.Policy = trim.Adaptive; c.Store = a.store }
 	a.trial = newTrial(t, 5*time.Minute, a.config)
 	a.proxy = newProxy(t, a.config)
 	a.marked, a.trial.forks, a.said = true, true, []llm.Message{words(llm.User, "go")}

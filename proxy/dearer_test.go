@@ -7,10 +7,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stet-dev/stet/history"
 	"github.com/stet-dev/stet/internal/prefix"
 	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/record"
+	"github.com/stet-dev/stet/trim"
 )
 
 // cache models a provider's cache. It reads the longest beginning of a request that was sent within its lifetime, at a price of
@@ -104,7 +104,7 @@ type trial struct {
 
 func newTrial(t *testing.T, lifetime time.Duration, change ...func(*Config)) *trial {
 	c := func() *cache { return &cache{lifetime: lifetime, used: map[uint64]use{}} }
-	p := newProxy(t, append(change, func(c *Config) { c.History.Policy = history.Adaptive })...)
+	p := newProxy(t, append(change, func(c *Config) { c.History.Policy = trim.Adaptive })...)
 	return &trial{T: t, proxy: p, with: c(), direct: c(), at: noon, model: "claude-sonnet-4-5", system: []string{"You help. " + strings.Repeat("rule ", 1100)}}
 }
 
@@ -285,7 +285,7 @@ func TestPromptTakenBack(t *testing.T) {
 			k.said = append(k.said, words(llm.Assistant, "done"))
 			k.at = k.at.Add(time.Hour)
 			k.ask(test.first...)
-			if k.rows[24].Cache.Moment != string(history.Gap) || k.with.cost >= k.direct.cost {
+			if k.rows[24].Cache.Moment != string(trim.Gap) || k.with.cost >= k.direct.cost {
 				t.Fatalf("%+v", k.rows[24].Cache)
 			}
 			with, direct := k.with.cost, k.direct.cost
@@ -341,7 +341,7 @@ func TestBackToModel(t *testing.T) {
 	k.steps(20, 10)
 	k.model = "claude-sonnet-4-5"
 	k.steps(2, 10)
-	if got := k.rows[30].Cache.Moment; got != string(history.Model) {
+	if got := k.rows[30].Cache.Moment; got != string(trim.Model) {
 		t.Errorf("cold point %q", got)
 	}
 	k.checkBill(0.1)

@@ -1,5 +1,5 @@
 // Package proxy is an http.Handler between coding agents and their model provider. It forwards requests to the provider.
-// Package history decides what is left out of them. docs/proxy.md explains everything in plain words.
+// Package trim decides what is left out of them. docs/proxy.md explains everything in plain words.
 //
 // # The way of a request
 //

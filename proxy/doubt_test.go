@@ -13,10 +13,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stet-dev/stet/history"
 	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/llm/anthropic"
 	"github.com/stet-dev/stet/record"
+	"github.com/stet-dev/stet/trim"
 )
 
 const twoReads = `{"model":"m","messages":[{"role":"user","content":"go"},` +
@@ -97,7 +97,7 @@ func TestDoubt(t *testing.T) {
 			store := new(record.Memory)
 			var log bytes.Buffer
 			p, err := New(Config{
-				Upstreams: Upstreams{Messages: up.URL}, History: history.Config{Policy: history.KeepLatest, KeepReads: 1},
+				Upstreams: Upstreams{Messages: up.URL}, History: trim.Config{Policy: trim.KeepLatest, KeepReads: 1},
 				Store: store, Logger: slog.New(slog.NewTextHandler(&log, nil)),
 			})
 			if err != nil {

@@ -6,10 +6,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stet-dev/stet/history"
 	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/llm/prices"
 	"github.com/stet-dev/stet/record"
+	"github.com/stet-dev/stet/trim"
 )
 
 // Models with the same rules share one engine. What the configuration says holds for all of them. A user's own prices come first.
@@ -21,7 +21,7 @@ func TestEngines(t *testing.T) {
 	if err := catalog.Load([]byte(`{"models":[{"id":"own-model","window":5000,"usd":{"in":2,"read":1,"write":3}}]}`)); err != nil {
 		t.Fatal(err)
 	}
-	read5 := history.Price{Read: 0.1, Write: 1.25}
+	read5 := trim.Price{Read: 0.1, Write: 1.25}
 	for _, test := range []struct {
 		name, api, model string
 		lifetime         time.Duration
@@ -30,12 +30,12 @@ func TestEngines(t *testing.T) {
 	}{
 		{"known", record.Messages, "claude-opus-4-6", 0, Config{}, terms{window: 1_000_000, price: read5}},
 		{"its newer name", record.Messages, "anthropic/claude-opus-4-6-20260101", 0, Config{}, terms{window: 1_000_000, price: read5}},
-		{"for an hour", record.Messages, "claude-opus-4-6", time.Hour, Config{}, terms{window: 1_000_000, price: history.Price{Read: 0.1, Write: 2}}},
+		{"for an hour", record.Messages, "claude-opus-4-6", time.Hour, Config{}, terms{window: 1_000_000, price: trim.Price{Read: 0.1, Write: 2}}},
 		{"no markers", record.Responses, "gpt-5.6-sol", 24 * time.Hour, Config{}, terms{window: 1_050_000, price: read5}},
-		{"unknown", record.Chat, "m", 0, Config{}, terms{window: 0, price: history.Price{Read: 0.1, Write: 1}}},
-		{"one's own", record.Chat, "own-model", 0, Config{Prices: catalog}, terms{window: 5000, price: history.Price{Read: 0.5, Write: 1.5}}},
+		{"unknown", record.Chat, "m", 0, Config{}, terms{window: 0, price: trim.Price{Read: 0.1, Write: 1}}},
+		{"one's own", record.Chat, "own-model", 0, Config{Prices: catalog}, terms{window: 5000, price: trim.Price{Read: 0.5, Write: 1.5}}},
 		{"thinking is checked", record.Messages, "claude-opus-5-5", time.Hour, Config{}, terms{checks: true}},
-		{"said", record.Messages, "claude-opus-4-6", 0, Config{History: history.Config{Window: 9, Price: history.Price{Read: 1, Write: 1}}}, terms{window: 9, price: history.Price{Read: 1, Write: 1}}},
+		{"said", record.Messages, "claude-opus-4-6", 0, Config{History: trim.Config{Window: 9, Price: trim.Price{Read: 1, Write: 1}}}, terms{window: 9, price: trim.Price{Read: 1, Write: 1}}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			p := newProxy(t, func(to *Config) { *to = test.config })

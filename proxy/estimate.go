@@ -3,9 +3,9 @@ package proxy
 import (
 	"sync"
 
-	"github.com/stet-dev/stet/history"
 	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/llm/tokens"
+	"github.com/stet-dev/stet/trim"
 )
 
 // counters estimates tokens. Counts are cached by the hash of the text, so counting a conversation again is cheap.
@@ -31,7 +31,7 @@ func (c *counters) of(model string) *tokens.Memo {
 }
 
 // estimate estimates the tokens of a request as it came (off), and as planned (sent).
-func (c *counters) estimate(model string, req *llm.Request, plan *history.Plan) (off, sent int) {
+func (c *counters) estimate(model string, req *llm.Request, plan *trim.Plan) (off, sent int) {
 	counter := c.of(model)
 	for i := range req.Tools {
 		tool := &req.Tools[i]

@@ -7,13 +7,13 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/stet-dev/stet/history"
 	"github.com/stet-dev/stet/internal/cachestate"
 	"github.com/stet-dev/stet/internal/limits"
 	"github.com/stet-dev/stet/internal/sentform"
 	"github.com/stet-dev/stet/internal/slowbody"
 	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/record"
+	"github.com/stet-dev/stet/trim"
 )
 
 // cause says why no plan was made for a request. It is a value of record.Request.Passed. docs/proxy.md lists the values.
@@ -44,18 +44,18 @@ type exchange struct {
 	conversation *conversation    // nil if it is not known
 	sent         *cachestate.Sent // nil if the request was not understood, or only counts tokens
 	compared     cachestate.Comparison
-	omissions    []history.Omission // what was left out, or would have been
-	stored       <-chan struct{}    // closed when the rows that later requests need are stored; nil: there is nothing to wait for
-	background   chan struct{}      // closed when the background work for the request ends; nil: there is none
-	form         *sentform.Sent     // the form sent upstream; nil: it is not remembered
-	recovery     *recovery          // what to do if the provider refuses the request's thinking; nil: nothing
-	meter        llm.Meter          // of the answer; nil if it is not read
-	assembly     assembly           // puts the answer together until it is whole; nil: it is not put together
-	tools        toolUse            // tools that the request offers, and calls in it
-	clearing     clearing           // what the provider is asked to clear
-	stopped      bool               // it did not go upstream
-	ended        bool               // the answer was read to its end
-	broken       bool               // the upstream ended the answer early
+	omissions    []trim.Omission // what was left out, or would have been
+	stored       <-chan struct{} // closed when the rows that later requests need are stored; nil: there is nothing to wait for
+	background   chan struct{}   // closed when the background work for the request ends; nil: there is none
+	form         *sentform.Sent  // the form sent upstream; nil: it is not remembered
+	recovery     *recovery       // what to do if the provider refuses the request's thinking; nil: nothing
+	meter        llm.Meter       // of the answer; nil if it is not read
+	assembly     assembly        // puts the answer together until it is whole; nil: it is not put together
+	tools        toolUse         // tools that the request offers, and calls in it
+	clearing     clearing        // what the provider is asked to clear
+	stopped      bool            // it did not go upstream
+	ended        bool            // the answer was read to its end
+	broken       bool            // the upstream ended the answer early
 }
 
 type exchangeKey struct{}

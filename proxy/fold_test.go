@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stet-dev/stet/history"
 	"github.com/stet-dev/stet/record"
+	"github.com/stet-dev/stet/trim"
 )
 
 // foldStore is a store of folded outputs.
@@ -36,11 +36,11 @@ func TestFolds(t *testing.T) {
 		var log bytes.Buffer
 		k := &foldStore{texts: make(map[string]string)}
 		s.lines = 300
-		s.config.History = history.Config{Policy: history.Bold}
+		s.config.History = trim.Config{Policy: trim.Bold}
 		s.config.Folds, s.config.Logger = k, slog.New(slog.NewTextHandler(&log, nil))
 		s.asked = func() {
 			for _, m := range foldLine.FindAllStringSubmatch(s.sent(), -1) { // at the first call, that is the request before
-				if history.FoldID(k.texts[m[1]]) != m[1] {
+				if trim.FoldID(k.texts[m[1]]) != m[1] {
 					t.Errorf("what %s left out is not kept", m[0])
 				}
 			}
@@ -81,7 +81,7 @@ func TestFolds(t *testing.T) {
 func TestFoldsAreForgotten(t *testing.T) {
 	strictly(t, func(s *strict) {
 		s.lines = 300
-		s.config.History = history.Config{Policy: history.Bold}
+		s.config.History = trim.Config{Policy: trim.Bold}
 		s.config.Folds = &foldStore{texts: make(map[string]string)}
 		a := s.session("claude-opus-5-5")
 		a.rounds(10, s.proxy())

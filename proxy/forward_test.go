@@ -14,12 +14,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/stet-dev/stet/history"
 	"github.com/stet-dev/stet/proxy"
 	"github.com/stet-dev/stet/record"
+	"github.com/stet-dev/stet/trim"
 )
 
-func off(c *proxy.Config) { c.History = history.Config{Policy: history.Off} }
+func off(c *proxy.Config) { c.History = trim.Config{Policy: trim.Off} }
 
 // Headers, query, body and answer pass unchanged.
 func TestUntouched(t *testing.T) {

@@ -6,8 +6,8 @@ import (
 	"net/http"
 	"testing"
 
-	"github.com/stet-dev/stet/history"
 	"github.com/stet-dev/stet/record"
+	"github.com/stet-dev/stet/trim"
 )
 
 // Any body goes on as it is, or as valid JSON that passed the proof. stet's own code does not fail on it.
@@ -20,8 +20,8 @@ func FuzzBody(f *testing.F) {
 		`"arguments":"{\"file_path\":\"a.go\"}"},{"type":"function_call_output","call_id":"c1","output":"     1\tpackage a"}]}`))
 	f.Add(uint8(3), []byte(`{"messages":[{"role":"user","content":[{"type":"tool_result"`))
 	var proxies []*Proxy
-	for _, policy := range []history.Policy{history.KeepLatest, history.Lossless, history.Adaptive} {
-		p, err := New(Config{History: history.Config{Policy: policy, KeepReads: -1}})
+	for _, policy := range []trim.Policy{trim.KeepLatest, trim.Lossless, trim.Adaptive} {
+		p, err := New(Config{History: trim.Config{Policy: policy, KeepReads: -1}})
 		if err != nil {
 			f.Fatal(err)
 		}

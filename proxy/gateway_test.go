@@ -13,8 +13,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/stet-dev/stet/history"
 	"github.com/stet-dev/stet/llm/llmtest"
+	"github.com/stet-dev/stet/trim"
 )
 
 // gatewaySession is an agent's conversation over Chat Completions, with a gateway that passes thinking on.
@@ -97,7 +97,7 @@ func (a *gatewaySession) rounds(n int, h http.Handler) {
 // are refused like those of others. So messages that were sent through it are sent in the same form in every later request.
 func TestGatewayBinds(t *testing.T) {
 	for _, model := range []string{"anthropic/claude-opus-5.5", "my-alias"} {
-		for _, policy := range []history.Policy{history.Adaptive, history.Bold, history.KeepLatest} {
+		for _, policy := range []trim.Policy{trim.Adaptive, trim.Bold, trim.KeepLatest} {
 			t.Run(model+" "+string(policy), func(t *testing.T) {
 				strictly(t, func(s *strict) {
 					s.behindGateway()
@@ -116,13 +116,13 @@ func TestGatewayBinds(t *testing.T) {
 					long()
 					b.messages = append(b.messages[:19], `{"role":"user","content":"another way"}`)
 					b.rounds(4, s.proxy())
-					for _, other := range []history.Policy{history.Lossless, history.Finish, history.Off, policy} {
+					for _, other := range []trim.Policy{trim.Lossless, trim.Finish, trim.Off, policy} {
 						s.config.History.Policy = other
 						long()
 						p = s.proxy()
 						a.rounds(3, p)
 					}
-					if !p.Totals().Bound && policy != history.KeepLatest {
+					if !p.Totals().Bound && policy != trim.KeepLatest {
 						t.Error("nothing says that the session should go on with stet")
 					}
 					p = s.proxy()
@@ -130,7 +130,7 @@ func TestGatewayBinds(t *testing.T) {
 					a.rounds(2, p)
 					long()
 					a.rounds(2, p)
-					if !strings.Contains(s.sent(), "shown above") && policy != history.KeepLatest {
+					if !strings.Contains(s.sent(), "shown above") && policy != trim.KeepLatest {
 						t.Error("nothing was shortened")
 					}
 				})
@@ -144,7 +144,7 @@ func TestGatewayBinds(t *testing.T) {
 func TestGatewayBindsLate(t *testing.T) {
 	strictly(t, func(s *strict) {
 		s.behindGateway()
-		s.config.History.Policy = history.Bold
+		s.config.History.Policy = trim.Bold
 		a, p := &gatewaySession{s: s, model: "my-alias", lines: 150, messages: []string{`{"role":"user","content":"go on"}`}}, s.proxy()
 		s.quiet = true
 		a.rounds(120, p)
@@ -166,7 +166,7 @@ func TestGatewayBindsResponses(t *testing.T) {
 			strictly(t, func(s *strict) {
 				t := s.t
 				s.config.Upstreams.Responses = "http://model.test"
-				s.config.History.Policy = history.Adaptive
+				s.config.History.Policy = trim.Adaptive
 				items, p := []json.RawMessage{json.RawMessage(`{"role":"user","content":"go on"}`)}, s.proxy()
 				same, before := 0, []json.RawMessage{}
 				for range 20 {

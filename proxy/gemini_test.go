@@ -10,10 +10,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/stet-dev/stet/history"
 	"github.com/stet-dev/stet/llm/llmtest"
 	"github.com/stet-dev/stet/proxy"
 	"github.com/stet-dev/stet/record"
+	"github.com/stet-dev/stet/trim"
 )
 
 // geminiSession has the contents that an agent sends with each request.
@@ -107,7 +107,7 @@ func TestGemini(t *testing.T) {
 			}
 			defer model.Close()
 			r := newRig(t, http.NotFoundHandler(), func(c *proxy.Config) {
-				c.Upstreams.Gemini, c.History = model.URL, history.Config{}
+				c.Upstreams.Gemini, c.History = model.URL, trim.Config{}
 			})
 			s := &geminiSession{t: t, rig: r, model: test.model, contents: []json.RawMessage{[]byte(`{"role":"user","parts":[{"text":"Read it."}]}`)}}
 			for s.ask(test.method) {

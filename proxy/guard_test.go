@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stet-dev/stet/history"
 	"github.com/stet-dev/stet/proxy"
+	"github.com/stet-dev/stet/trim"
 )
 
 func TestHosts(t *testing.T) {
@@ -83,8 +83,8 @@ func TestOwnEndpoints(t *testing.T) {
 
 func TestBadConfig(t *testing.T) {
 	for says, c := range map[string]proxy.Config{
-		"unknown policy":    {History: history.Config{Policy: "all"}},
-		"unknown placehold": {History: history.Config{Language: "xx"}},
+		"unknown policy":    {History: trim.Config{Policy: "all"}},
+		"unknown placehold": {History: trim.Config{Language: "xx"}},
 		"upstream for chat": {Upstreams: proxy.Upstreams{Chat: "host/v1"}},
 		"is not a URL":      {Upstreams: proxy.Upstreams{Messages: "http://me:secret@ho st%zz"}},
 		"http:// or https":  {Upstreams: proxy.Upstreams{Responses: "ftp://me:secret@host"}},

@@ -15,9 +15,9 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/stet-dev/stet/history"
 	"github.com/stet-dev/stet/proxy"
 	"github.com/stet-dev/stet/record"
+	"github.com/stet-dev/stet/trim"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -40,7 +40,7 @@ func newRig(t *testing.T, upstream http.Handler, change ...func(*proxy.Config)) 
 	r := &rig{t: t, store: new(record.Memory), log: new(logBuffer)}
 	c := proxy.Config{
 		Upstreams: proxy.Upstreams{Messages: back.URL, Chat: back.URL + "/v1", Responses: back.URL + "/v1", Gemini: back.URL},
-		History:   history.Config{Policy: history.KeepLatest, KeepReads: 1},
+		History:   trim.Config{Policy: trim.KeepLatest, KeepReads: 1},
 		Store:     r.store,
 		Logger:    slog.New(slog.NewTextHandler(r.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	}

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stet-dev/stet/history"
 	"github.com/stet-dev/stet/proxy"
+	"github.com/stet-dev/stet/trim"
 )
 
 // Members and blocks that stet does not change pass byte for byte, in any position. A repeated read beside them is still left
@@ -59,7 +59,7 @@ func TestMembersPass(t *testing.T) {
 				b, _ := io.ReadAll(r.Body)
 				got = string(b)
 				_, _ = io.WriteString(w, answer)
-			}), func(c *proxy.Config) { c.History = history.Config{Policy: history.Lossless} })
+			}), func(c *proxy.Config) { c.History = trim.Config{Policy: trim.Lossless} })
 			status, said := r.post(tt.path, tt.body, "Content-Type", "application/json", "Anthropic-Beta", "context-management-2025-06-27")
 			if status != http.StatusOK || said != answer {
 				t.Errorf("the answer is %d %s", status, said)
@@ -95,7 +95,7 @@ func TestUnknownRole(t *testing.T) {
 			read(`{"type":"function_call","call_id":"c%d","name":"shell","arguments":%s},{"type":"function_call_output","call_id":"c%d","output":%q}`) + `%s]}`,
 	} {
 		up := &recorder{}
-		r := newRig(t, up, func(c *proxy.Config) { c.History = history.Config{Policy: history.Lossless} })
+		r := newRig(t, up, func(c *proxy.Config) { c.History = trim.Config{Policy: trim.Lossless} })
 		const more = `,{"role":"harness","content":"Be brief."}`
 		r.post(path, fmt.Sprintf(body, rules, ""))
 		want := strings.TrimSuffix(string(up.last(t).body), "]}") + more + "]}"

@@ -6,9 +6,9 @@ import (
 	"net/http"
 	"testing"
 
-	"github.com/stet-dev/stet/history"
 	"github.com/stet-dev/stet/proxy"
 	"github.com/stet-dev/stet/record"
+	"github.com/stet-dev/stet/trim"
 )
 
 // If stet knows no reason for a cache miss, it records the reason that the provider's diagnostics give.
@@ -33,7 +33,7 @@ func TestProvidersReason(t *testing.T) {
 				w.Header().Set("Content-Type", "application/json")
 				_, _ = io.WriteString(w, fmt.Sprintf(test.answer, test.reason))
 			}}
-			r := newRig(t, &up, func(c *proxy.Config) { c.History.Policy = history.Lossless })
+			r := newRig(t, &up, func(c *proxy.Config) { c.History.Policy = trim.Lossless })
 			for _, a := range apis {
 				if a.path == test.path {
 					r.post(a.path, a.body, "Content-Type", "application/json")

@@ -8,13 +8,13 @@ import (
 	"slices"
 	"time"
 
-	"github.com/stet-dev/stet/history"
 	"github.com/stet-dev/stet/internal/cachestate"
 	"github.com/stet-dev/stet/internal/continuation"
 	"github.com/stet-dev/stet/internal/prefix"
 	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/llm/anthropic"
 	"github.com/stet-dev/stet/record"
+	"github.com/stet-dev/stet/trim"
 )
 
 // reading is a decoded request and the decisions made on it.
@@ -29,7 +29,7 @@ type reading struct {
 	common  int          // number of messages shared with base
 	asked   cachestate.Request
 	verdict cachestate.Verdict
-	plan    *history.Plan // the plan that the request goes out with; nil: it goes out unchanged
+	plan    *trim.Plan // the plan that the request goes out with; nil: it goes out unchanged
 	forms   sentForms
 	asks    bool // the provider may be asked to clear the results that it was asked to clear before
 	clears  bool // it may be asked to clear more results
@@ -145,7 +145,7 @@ func (p *Proxy) change(x *exchange, d *reading) cause {
 }
 
 // apply patches the body by a plan.
-func (p *Proxy) apply(x *exchange, d *reading, plan *history.Plan) error {
+func (p *Proxy) apply(x *exchange, d *reading, plan *trim.Plan) error {
 	err := x.body.patch(x.codec, d.view.b, d.request, plan.Edits, &p.buffers)
 	if err == nil {
 		d.plan = plan
@@ -156,7 +156,7 @@ func (p *Proxy) apply(x *exchange, d *reading, plan *history.Plan) error {
 
 // planOf plans a request. From the engine's plan it keeps the edits that can be made in a body: edits of
 // tool results and of call arguments that stand in the body as one JSON value.
-func (p *Proxy) planOf(x *exchange, d *reading) (*history.Plan, error) {
+func (p *Proxy) planOf(x *exchange, d *reading) (*trim.Plan, error) {
 	engine, err := p.engineOf(x, d)
 	if err != nil {
 		return nil, err
@@ -164,7 +164,7 @@ func (p *Proxy) planOf(x *exchange, d *reading) (*history.Plan, error) {
 	now := p.recent.plan(d, engine)
 	plan, err := p.within(d, now.state.Plan(), now.behind)
 	if err == nil && d.repeats() && !d.tries() {
-		var sent *history.Plan
+		var sent *trim.Plan
 		sent, err = p.asSent(d, d.forms.likeliest())
 		if err == nil && (plan.ClearedCalls < sent.ClearedCalls || !slices.Equal(editsBefore(plan.Edits, d.forms.sentBefore()), sent.Edits)) {
 			sent.Folds = plan.Folds
@@ -183,7 +183,7 @@ func (p *Proxy) planOf(x *exchange, d *reading) (*history.Plan, error) {
 
 // keepFolds stores the full texts of folded outputs. An output is folded even if its text cannot be stored: the request must depend on
 // the messages alone.
-func (p *Proxy) keepFolds(folds []history.Fold) {
+func (p *Proxy) keepFolds(folds []trim.Fold) {
 	if p.unchanged {
 		return
 	}
@@ -199,12 +199,12 @@ func (p *Proxy) keepFolds(folds []history.Fold) {
 }
 
 // within returns the plan for a body: first the edits of messages that were already sent (behind), then the possible edits of full.
-func (p *Proxy) within(d *reading, full *history.Plan, behind sentPlan) (*history.Plan, error) {
+func (p *Proxy) within(d *reading, full *trim.Plan, behind sentPlan) (*trim.Plan, error) {
 	req := d.request
 	if len(full.Omissions) != len(full.Edits) {
 		return nil, errors.New("a plan has a reason for each edit")
 	}
-	plan := &history.Plan{
+	plan := &trim.Plan{
 		Edits: slices.Clone(behind.Edits), Omissions: slices.Clone(behind.Omissions), Folds: slices.Concat(behind.Folds, full.Folds),
 		Cleared: full.Cleared, ClearedCalls: full.ClearedCalls, Stats: full.Stats,
 	}

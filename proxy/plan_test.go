@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stet-dev/stet/history"
 	"github.com/stet-dev/stet/proxy"
 	"github.com/stet-dev/stet/record"
+	"github.com/stet-dev/stet/trim"
 )
 
 // shortened counts the results in a Messages body: n that do not hold the file, and whole ones that do.
@@ -81,7 +81,7 @@ func TestTrimmed(t *testing.T) {
 // request (TRIM-14).
 func TestRepeats(t *testing.T) {
 	up := &recorder{}
-	r := newRig(t, up, func(c *proxy.Config) { c.History = history.Config{Policy: history.Lossless} })
+	r := newRig(t, up, func(c *proxy.Config) { c.History = trim.Config{Policy: trim.Lossless} })
 	for reads := 1; reads <= 3; reads++ {
 		r.post("/v1/messages", conversation("look at a.go", reads))
 	}

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stet-dev/stet/history"
 	"github.com/stet-dev/stet/record"
+	"github.com/stet-dev/stet/trim"
 )
 
 // BenchmarkPrepare decodes, hashes, judges, plans and patches a body of 1 MB and 1,000 messages, without the network. It measures
@@ -40,7 +40,7 @@ func BenchmarkPrepare(b *testing.B) {
 		memory int64
 	}{{"tail", 0}, {"whole", -1}} {
 		b.Run(test.name, func(b *testing.B) {
-			p, err := New(Config{History: history.Config{Policy: history.Adaptive}, Memory: test.memory})
+			p, err := New(Config{History: trim.Config{Policy: trim.Adaptive}, Memory: test.memory})
 			if err != nil {
 				b.Fatal(err)
 			}

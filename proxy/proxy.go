@@ -15,13 +15,13 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
-	"github.com/stet-dev/stet/history"
 	"github.com/stet-dev/stet/internal/cachestate"
 	"github.com/stet-dev/stet/internal/continuation"
 	"github.com/stet-dev/stet/internal/limits"
 	"github.com/stet-dev/stet/internal/sentform"
 	"github.com/stet-dev/stet/llm/prices"
 	"github.com/stet-dev/stet/record"
+	"github.com/stet-dev/stet/trim"
 )
 
 // Config configures a [Proxy]. The zero value is the default.
@@ -33,7 +33,7 @@ type Config struct {
 
 	// History says what is left out. If its Root is empty, the workspace is learned in each conversation from what the agent
 	// says. If its Window or its Price is zero, each model's own is used.
-	History history.Config
+	History trim.Config
 	// Prices are the models' windows and prices; nil: the prices built into stet. It must not be changed after New.
 	Prices *prices.Catalog
 	// Observe forwards every request unchanged, and only reports what would have been left out.
@@ -47,7 +47,7 @@ type Config struct {
 	// If the provider refuses the request, it is sent again at once without the change, and nothing more is tried with that account.
 	TryBound bool
 
-	// KeepResults turns off asking the provider to clear old tool results (history.Config.Clears).
+	// KeepResults turns off asking the provider to clear old tool results (trim.Config.Clears).
 	KeepResults bool
 
 	// Folds stores the texts of folded outputs; nil: nothing is folded.
@@ -71,7 +71,7 @@ type Config struct {
 
 // Folds stores the texts of folded outputs.
 type Folds interface {
-	// Keep stores a text under its id, which is history.FoldID of the text. It is called at every request that has the text.
+	// Keep stores a text under its id, which is trim.FoldID of the text. It is called at every request that has the text.
 	Keep(id, text string) error
 }
 
@@ -80,7 +80,7 @@ type Proxy struct {
 	config        Config
 	endpoints     endpoints
 	forwarder     *httputil.ReverseProxy
-	policy        history.Policy
+	policy        trim.Policy
 	rules         *rules
 	engines       *engines
 	counters      counters
@@ -148,7 +148,7 @@ func New(c Config) (*Proxy, error) {
 	}
 	c.History.Fold = c.Folds != nil
 	c.History.InPlace = true // a body edit can only replace a single string
-	engine, err := history.New(c.History)
+	engine, err := trim.New(c.History)
 	if err != nil {
 		return nil, err
 	}
@@ -163,7 +163,7 @@ func New(c Config) (*Proxy, error) {
 	p.budget = newBodyBudget(c.MaxBody)
 	p.recent = &recent{max: c.Memory, pool: &p.buffers}
 	p.continued = continuation.New(c.Memory / 2)
-	p.unchanged = c.Observe || p.policy == history.Off || p.policy == history.Finish
+	p.unchanged = c.Observe || p.policy == trim.Off || p.policy == trim.Finish
 	p.cache = cachestate.New(cachestate.Config{
 		Evicts: evicts(p.policy), Unchanged: p.unchanged, Checks: func(api, model string) bool { return known.of(api, model).checks },
 	})

@@ -7,9 +7,9 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/stet-dev/stet/history"
 	"github.com/stet-dev/stet/internal/prefix"
 	"github.com/stet-dev/stet/llm"
+	"github.com/stet-dev/stet/trim"
 )
 
 const (
@@ -175,7 +175,7 @@ func (r *recent) drop(i int) {
 
 // take returns the planState of h if a request that shares the first common messages with h can continue from it. h may be nil. The
 // caller then owns the state alone. A state of another engine stays with h.
-func (r *recent) take(h *heldRequest, engine *history.Engine, common int) (was planState) {
+func (r *recent) take(h *heldRequest, engine *trim.Engine, common int) (was planState) {
 	if h == nil {
 		return was
 	}

@@ -11,10 +11,10 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/stet-dev/stet/history"
 	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/llm/anthropic"
 	"github.com/stet-dev/stet/record"
+	"github.com/stet-dev/stet/trim"
 )
 
 // dialogues are conversations that go on, fork, go back and change while time passes.
@@ -149,8 +149,8 @@ func settleAt(p *Proxy, x *exchange, at time.Time) (row record.Request, account 
 // continue, fork, go back and change.
 func TestIncremental(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		config := history.Config{
-			Policy: rapid.SampledFrom(history.Policies()).Draw(t, "policy"), KeepReads: 2, KeepShell: 2, Idle: 3,
+		config := trim.Config{
+			Policy: rapid.SampledFrom(trim.Policies()).Draw(t, "policy"), KeepReads: 2, KeepShell: 2, Idle: 3,
 		}
 		var proxies [2]*Proxy
 		for i, memory := range []int64{rapid.SampledFrom([]int64{0, 60_000}).Draw(t, "memory"), -1} {
@@ -211,7 +211,7 @@ func markLast(body []byte) []byte {
 // A request that continues another one takes over its decoded messages and its plan state, and replaces it in memory. A fork does
 // not replace it. A count of tokens also helps the request after it.
 func TestRequestThatContinues(t *testing.T) {
-	p, err := New(Config{History: history.Config{Policy: history.Lossless}})
+	p, err := New(Config{History: trim.Config{Policy: trim.Lossless}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,11 +8,11 @@ import (
 	"slices"
 	"time"
 
-	"github.com/stet-dev/stet/history"
 	"github.com/stet-dev/stet/internal/sentform"
 	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/llm/anthropic"
 	"github.com/stet-dev/stet/record"
+	"github.com/stet-dev/stet/trim"
 )
 
 // A provider that checks what stands before thinking may refuse a request if its sent form is unknown or known
@@ -35,26 +35,26 @@ type recovery struct {
 // candidate is one body in which a request may go upstream.
 type candidate struct {
 	name string // for logs and metrics
-	plan func() (*history.Plan, error)
+	plan func() (*trim.Plan, error)
 	from sentform.Known // the sent form that the plan continues
 }
 
 // recoveryOf lists the other ways to send a bound request.
 func (p *Proxy) recoveryOf(d *reading) *recovery {
-	planIs := func(plan *history.Plan) func() (*history.Plan, error) {
-		return func() (*history.Plan, error) { return plan, nil }
+	planIs := func(plan *trim.Plan) func() (*trim.Plan, error) {
+		return func() (*trim.Plan, error) { return plan, nil }
 	}
-	original := candidate{"original", planIs(new(history.Plan)), sentform.Known{}}
+	original := candidate{"original", planIs(new(trim.Plan)), sentform.Known{}}
 	c := &recovery{reading: d, first: candidate{"drop_block", original.plan, d.forms.likeliest()}}
 	if d.plan != nil {
 		c.first.plan = planIs(d.plan)
 	}
 	for _, known := range d.forms.known {
-		c.others = append(c.others, candidate{"sent form", func() (*history.Plan, error) { return p.asSent(d, known) }, known})
+		c.others = append(c.others, candidate{"sent form", func() (*trim.Plan, error) { return p.asSent(d, known) }, known})
 	}
 	// A process that has not stored the form may have sent messages after the newest known form.
 	if likeliest := d.forms.likeliest(); likeliest.Messages < d.forms.before && !d.forms.formless && !p.unchanged {
-		c.others = append(c.others, candidate{"computed", func() (*history.Plan, error) { return p.computed(d) }, likeliest})
+		c.others = append(c.others, candidate{"computed", func() (*trim.Plan, error) { return p.computed(d) }, likeliest})
 	}
 	c.others = append(c.others, original)
 	return c
@@ -68,7 +68,7 @@ func (p *Proxy) recovers(d *reading) bool {
 
 // computed plans a request after the messages of the newest known form, or from the beginning.
 // It is a function of the messages and that form.
-func (p *Proxy) computed(d *reading) (*history.Plan, error) {
+func (p *Proxy) computed(d *reading) (*trim.Plan, error) {
 	known := d.forms.likeliest()
 	sent, err := p.asSent(d, known)
 	if err != nil {
@@ -188,7 +188,7 @@ func (p *Proxy) drop(x *exchange) string {
 }
 
 // goAs changes the body of a request to another plan, and records this in place of how it was sent before.
-func (p *Proxy) goAs(x *exchange, d *reading, plan *history.Plan, from sentform.Known) cause {
+func (p *Proxy) goAs(x *exchange, d *reading, plan *trim.Plan, from sentform.Known) cause {
 	if p.apply(x, d, plan) != nil {
 		return misfit
 	}
@@ -285,7 +285,7 @@ func (p *Proxy) countDropped(x *exchange) {
 
 // sameBound reports whether a plan makes the same edits before the last thinking as the plan that was sent. Then the provider would
 // refuse it for the same reason.
-func (d *reading) sameBound(plan *history.Plan) bool {
+func (d *reading) sameBound(plan *trim.Plan) bool {
 	last := -1
 	for i, m := range d.request.Messages {
 		if slices.ContainsFunc(m.Parts, func(p llm.Part) bool { return p.Kind == llm.Thinking }) {

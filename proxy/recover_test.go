@@ -15,9 +15,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/stet-dev/stet/history"
 	"github.com/stet-dev/stet/llm/llmtest"
 	"github.com/stet-dev/stet/record"
+	"github.com/stet-dev/stet/trim"
 )
 
 // refusals counts the requests to a path that the provider refused.
@@ -32,7 +32,7 @@ func (s *strict) refusals(path string) (n int) {
 
 // If the store is lost in the middle of a session, the agent gets no error. The provider refuses at most one request (WIRE-1).
 func TestStoreIsLost(t *testing.T) {
-	for _, policy := range append(history.Policies(), history.Finish) {
+	for _, policy := range append(trim.Policies(), trim.Finish) {
 		t.Run(string(policy), func(t *testing.T) {
 			strictly(t, func(s *strict) {
 				s.rush = true
@@ -40,7 +40,7 @@ func TestStoreIsLost(t *testing.T) {
 				a := s.session("claude-opus-5-5")
 				a.rounds(9, s.proxy())
 				before, _ := s.shortened()
-				if deduplicates := policy == history.Lossless || policy == history.Adaptive || policy == history.Bold; deduplicates && before == 0 {
+				if deduplicates := policy == trim.Lossless || policy == trim.Adaptive || policy == trim.Bold; deduplicates && before == 0 {
 					t.Error("nothing was shortened")
 				}
 				s.store = new(record.Memory)
@@ -59,7 +59,7 @@ func TestStoreIsLost(t *testing.T) {
 
 // The same holds if the policy changes with that to one that shortens nothing (WIRE-1).
 func TestStoreIsLostAndPolicy(t *testing.T) {
-	for _, policy := range []history.Policy{history.Off, history.Finish} {
+	for _, policy := range []trim.Policy{trim.Off, trim.Finish} {
 		strictly(t, func(s *strict) {
 			s.rush = true
 			a := s.session("claude-opus-5-5")
@@ -83,7 +83,7 @@ func TestThinkingIsDropped(t *testing.T) {
 			s.rush = true
 			a := s.session("claude-opus-5-5")
 			a.rounds(9, s.proxy())
-			s.store, s.config.History.Policy = new(record.Memory), history.Finish // no form is known, and finish computes none
+			s.store, s.config.History.Policy = new(record.Memory), trim.Finish // no form is known, and finish computes none
 			p := s.proxy()
 			if stream != "" {
 				a.extra = stream
@@ -97,7 +97,7 @@ func TestThinkingIsDropped(t *testing.T) {
 			a.rounds(5, p)
 			synctest.Wait()
 			a.rounds(3, s.proxy())
-			s.config.History.Policy = history.Adaptive
+			s.config.History.Policy = trim.Adaptive
 			a.fork().rounds(2, s.proxy())
 			if got := s.refusals("/v1/messages"); got != 1 {
 				t.Errorf("%d requests were refused", got)
@@ -117,7 +117,7 @@ func TestRefusalIsCompressed(t *testing.T) {
 		s.rush = true
 		a := s.session("claude-opus-5-5")
 		a.rounds(9, s.proxy())
-		s.store, s.config.History.Policy = new(record.Memory), history.Finish
+		s.store, s.config.History.Policy = new(record.Memory), trim.Finish
 		s.before = func(r *http.Request) *http.Response {
 			w := httptest.NewRecorder()
 			s.model.ServeHTTP(w, r)
@@ -142,7 +142,7 @@ func TestRefusalIsCompressed(t *testing.T) {
 // If stet only observes, an error about thinking is the client's own, and is passed on.
 func TestOwnErrorIsPassed(t *testing.T) {
 	const message = "The block is bound to a different conversation."
-	for name, c := range map[string]Config{"observe": {Observe: true}, "observe, off": {Observe: true, History: history.Config{Policy: history.Off}}} {
+	for name, c := range map[string]Config{"observe": {Observe: true}, "observe, off": {Observe: true, History: trim.Config{Policy: trim.Off}}} {
 		strictly(t, func(s *strict) {
 			s.rush = true
 			a := s.session("claude-opus-5-5")
@@ -182,8 +182,8 @@ func TestSessionBegunWithoutStet(t *testing.T) {
 // in a session whose form was always known (WIRE-2).
 func TestRecordOfAcceptedForm(t *testing.T) {
 	for name, config := range map[string]Config{
-		"a lost store": {History: history.Config{Policy: history.Adaptive}, KeepResults: true}, // KeepResults: a refused request clears no new results
-		"a try":        {History: history.Config{Policy: history.Adaptive}, KeepResults: true, TryBound: true},
+		"a lost store": {History: trim.Config{Policy: trim.Adaptive}, KeepResults: true}, // KeepResults: a refused request clears no new results
+		"a try":        {History: trim.Config{Policy: trim.Adaptive}, KeepResults: true, TryBound: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var all [2][]record.Request
@@ -265,7 +265,7 @@ func TestOrderOfTries(t *testing.T) {
 		"nothing is known":     {func(s *strict, a *session) { a.rounds(9, s.model) }, []string{original, shortened, original + drops}},
 		"nothing is known, and nothing new is shortened": {func(s *strict, a *session) {
 			a.rounds(9, s.model)
-			s.config.History.Policy = history.Finish
+			s.config.History.Policy = trim.Finish
 		}, []string{original, original + drops}},
 		"the conversation is known without its form": {func(s *strict, a *session) {
 			a.rounds(9, s.proxy())
@@ -283,13 +283,13 @@ func TestOrderOfTries(t *testing.T) {
 			}
 		}, []string{shortened, original, shortened + drops}},
 		"it passed through unchanged": {func(s *strict, a *session) {
-			s.config.History.Policy = history.Off
+			s.config.History.Policy = trim.Off
 			a.rounds(3, s.proxy())
 			s.config.History.Policy = ""
 		}, []string{original, shortened, original + drops}},
 		"thinking was dropped before": {func(s *strict, a *session) {
 			a.rounds(9, s.proxy())
-			s.store, s.config.History.Policy = new(record.Memory), history.Finish
+			s.store, s.config.History.Policy = new(record.Memory), trim.Finish
 			a.rounds(1, s.proxy())
 		}, []string{original + drops}},
 	} {

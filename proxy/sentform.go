@@ -7,12 +7,12 @@ import (
 	"slices"
 	"time"
 
-	"github.com/stet-dev/stet/history"
 	"github.com/stet-dev/stet/internal/cachestate"
 	"github.com/stet-dev/stet/internal/prefix"
 	"github.com/stet-dev/stet/internal/sentform"
 	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/record"
+	"github.com/stet-dev/stet/trim"
 )
 
 // If a provider checks what stands before thinking, messages that were sent once are sent again in the same form (package sentform).
@@ -138,7 +138,7 @@ func (f *sentForms) likeliest() (known sentform.Known) {
 //
 // A client may change what it sent before. Where a pointer names what is certainly gone, its text is whole again: the provider refuses thinking behind
 // such a change in any case, or does not check it.
-func (p *Proxy) asSent(d *reading, known sentform.Known) (*history.Plan, error) {
+func (p *Proxy) asSent(d *reading, known sentform.Known) (*trim.Plan, error) {
 	plan, err := p.everSent(d, known)
 	if err == nil && !known.Same {
 		plan.Restore(d.request.Messages)
@@ -147,12 +147,12 @@ func (p *Proxy) asSent(d *reading, known sentform.Known) (*history.Plan, error) 
 }
 
 // everSent is asSent, with all edits.
-func (p *Proxy) everSent(d *reading, known sentform.Known) (*history.Plan, error) {
+func (p *Proxy) everSent(d *reading, known sentform.Known) (*trim.Plan, error) {
 	edits, cleared, err := p.forms.Edits(known.Form, d.forms.conversation, known.Messages)
 	if err != nil {
 		return nil, err
 	}
-	plan := new(history.Plan)
+	plan := new(trim.Plan)
 	if d.asks {
 		plan.ClearFirst(d.request.Messages, cleared)
 	}
@@ -163,8 +163,8 @@ func (p *Proxy) everSent(d *reading, known sentform.Known) (*history.Plan, error
 			before = len(part.Args)
 		}
 		plan.Edits = append(plan.Edits, e.Edit)
-		plan.Omissions = append(plan.Omissions, history.Omission{
-			Message: e.Message, Part: e.Part, CallID: part.CallID, Reason: history.Reason(e.Reason), Before: before, After: len(e.Text),
+		plan.Omissions = append(plan.Omissions, trim.Omission{
+			Message: e.Message, Part: e.Part, CallID: part.CallID, Reason: trim.Reason(e.Reason), Before: before, After: len(e.Text),
 		})
 		plan.Saved += before - len(e.Text)
 	}
@@ -172,7 +172,7 @@ func (p *Proxy) everSent(d *reading, known sentform.Known) (*history.Plan, error
 }
 
 // engineOf returns the engine for a request.
-func (p *Proxy) engineOf(x *exchange, d *reading) (*history.Engine, error) {
+func (p *Proxy) engineOf(x *exchange, d *reading) (*trim.Engine, error) {
 	return p.engines.of(d.api, d.model, &d.request.Caching, terms{
 		checks: d.forms.checks && !d.forms.late, kept: x.body.turn != nil, clears: d.clears,
 	})
@@ -199,7 +199,7 @@ func (p *Proxy) formOf(x *exchange, d *reading, from sentform.Known) (b record.B
 	if plan := d.plan; plan != nil && (x.body.patched != nil || d.asks && plan.ClearedCalls > 0) {
 		before, err := p.everSent(d, from)
 		if err != nil || !slices.Equal(editsBefore(plan.Edits, from.Messages), before.Edits) {
-			form, from, before = nil, sentform.Known{}, new(history.Plan)
+			form, from, before = nil, sentform.Known{}, new(trim.Plan)
 		}
 		if d.asks && plan.ClearedCalls != before.ClearedCalls {
 			cleared = plan.ClearedCalls

@@ -9,23 +9,23 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/stet-dev/stet/history"
 	"github.com/stet-dev/stet/internal/sentform"
 	"github.com/stet-dev/stet/llm/llmtest"
 	"github.com/stet-dev/stet/record"
+	"github.com/stet-dev/stet/trim"
 )
 
 // A proxy with another policy, or with placeholders in another language, or one that only observes, sends earlier messages in the
 // form in which they were sent (WIRE-1, WIRE-2).
 func TestAnotherPolicyGoesOnAsSent(t *testing.T) {
-	policies := append(history.Policies(), history.Finish)
+	policies := append(trim.Policies(), trim.Finish)
 	for _, first := range policies {
 		for _, then := range policies {
 			for _, observes := range []bool{false, true} {
 				t.Run(fmt.Sprintf("%s, %s, observes %t", first, then, observes), func(t *testing.T) {
 					strictly(t, func(s *strict) {
 						s.rush = true
-						s.config.History = history.Config{Policy: first, KeepReads: 1, KeepShell: 1}
+						s.config.History = trim.Config{Policy: first, KeepReads: 1, KeepShell: 1}
 						a := s.session("claude-opus-5-5")
 						a.rounds(8, s.proxy())
 						repeats, _ := s.shortened()
@@ -82,24 +82,24 @@ func TestDoubtGoesOnAsSent(t *testing.T) {
 // A session goes back and asks the provider to manage its context for a while, and its proxies are killed.
 func TestManagedBackAndKilled(t *testing.T) {
 	for seed := range uint64(50) {
-		playBoundSession(t, seed, 14, strings.Fields("again back manage manage again kill restart"), history.Adaptive)
+		playBoundSession(t, seed, 14, strings.Fields("again back manage manage again kill restart"), trim.Adaptive)
 	}
 }
 
 // WIRE-2: each proxy has a random policy.
 func TestOtherPoliciesAtRandom(t *testing.T) {
 	for seed := range uint64(12) {
-		playBoundSession(t, seed, 12, strings.Fields("pause restart kill midkill through fork turn back again manage strip"), append(history.Policies(), history.Finish)...)
+		playBoundSession(t, seed, 12, strings.Fields("pause restart kill midkill through fork turn back again manage strip"), append(trim.Policies(), trim.Finish)...)
 	}
 }
 
 // A session goes on in its sent form although its turns were removed from the store: the sent forms are kept apart from the
 // turns.
 func TestTurnsAreForgotten(t *testing.T) {
-	for _, policy := range history.Policies() {
+	for _, policy := range trim.Policies() {
 		t.Run(string(policy), func(t *testing.T) {
 			strictly(t, func(s *strict) {
-				s.config.History = history.Config{Policy: policy, KeepReads: 1}
+				s.config.History = trim.Config{Policy: policy, KeepReads: 1}
 				a := s.session("claude-opus-5-5")
 				a.rounds(10, s.proxy())
 				before, _ := s.shortened()
@@ -297,7 +297,7 @@ func TestNewMessagesArePlannedOnce(t *testing.T) {
 func TestPointerWhoseSourceIsGone(t *testing.T) {
 	strictly(t, func(s *strict) {
 		s.of(llmtest.OldAccount)
-		s.config.History.Policy = history.Adaptive
+		s.config.History.Policy = trim.Adaptive
 		a, p := s.session("claude-opus-5-5"), s.proxy()
 		a.rounds(5, p)
 		if repeats, _ := s.shortened(); repeats != 1 {

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stet-dev/stet/history"
 	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/llm/anthropic"
 	"github.com/stet-dev/stet/llm/gemini"
@@ -16,6 +15,7 @@ import (
 	"github.com/stet-dev/stet/proxy"
 	"github.com/stet-dev/stet/record"
 	"github.com/stet-dev/stet/tool"
+	"github.com/stet-dev/stet/trim"
 )
 
 var codecs = map[string]llm.Codec{
@@ -103,9 +103,9 @@ func TestSession(t *testing.T) {
 	again := llmtest.Say("again", llmtest.Read("a.go"))
 	script := llmtest.Script{Root: "/home/me/project", Turns: []llmtest.Turn{again, again, again, again}}
 	for i, api := range apis {
-		for _, policy := range []history.Policy{history.Off, history.KeepLatest, history.Lossless} {
+		for _, policy := range []trim.Policy{trim.Off, trim.KeepLatest, trim.Lossless} {
 			t.Run(api.api+"/"+string(policy), func(t *testing.T) {
-				a := newAgent(t, i, script, func(c *proxy.Config) { c.History = history.Config{Policy: policy, KeepReads: 1} })
+				a := newAgent(t, i, script, func(c *proxy.Config) { c.History = trim.Config{Policy: policy, KeepReads: 1} })
 				for a.turn(t) {
 				}
 				got := a.model.Requests()
@@ -119,8 +119,8 @@ func TestSession(t *testing.T) {
 				switch {
 				case len(got) != 5 || len(last) != 4:
 					t.Fatalf("%d requests, %d results in the last", len(got), len(last))
-				case policy == history.Off && whole != 4, policy == history.KeepLatest && whole != 1,
-					policy == history.Lossless && (whole == 0 || whole == 4):
+				case policy == trim.Off && whole != 4, policy == trim.KeepLatest && whole != 1,
+					policy == trim.Lossless && (whole == 0 || whole == 4):
 					t.Errorf("%d of %d results are whole: %q", whole, len(last), last)
 				}
 				for _, text := range results(&a.req) {
@@ -138,7 +138,7 @@ func TestSession(t *testing.T) {
 					}
 				}
 				totals := a.rig.proxy.Totals()
-				if saved := totals.TokensOff - totals.Tokens; (saved > 0) != (policy != history.Off) || totals.TokensOff == 0 {
+				if saved := totals.TokensOff - totals.Tokens; (saved > 0) != (policy != trim.Off) || totals.TokensOff == 0 {
 					t.Errorf("totals %+v", totals)
 				}
 			})

@@ -17,10 +17,10 @@ import (
 	"github.com/coder/websocket"
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/stet-dev/stet/history"
 	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/llm/llmtest"
 	"github.com/stet-dev/stet/proxy"
+	"github.com/stet-dev/stet/trim"
 )
 
 // open opens a WebSocket of the Responses API through the proxy.
@@ -127,7 +127,7 @@ func TestSocketFollowed(t *testing.T) {
 	for _, way := range []string{"socket", "POST"} {
 		t.Run(way, func(t *testing.T) {
 			model := reader(t)
-			r := newRig(t, nil, func(c *proxy.Config) { c.Upstreams.Responses, c.History = model.URL, history.Config{} })
+			r := newRig(t, nil, func(c *proxy.Config) { c.Upstreams.Responses, c.History = model.URL, trim.Config{} })
 			var open *websocket.Conn
 			var next func(string) said
 			if way == "socket" {
@@ -182,7 +182,7 @@ func TestSocketFollowed(t *testing.T) {
 // of Codex do (WIRE-4).
 func TestSocketBeginsWithNothing(t *testing.T) {
 	model := reader(t)
-	r := newRig(t, nil, func(c *proxy.Config) { c.Upstreams.Responses, c.History = model.URL, history.Config{} })
+	r := newRig(t, nil, func(c *proxy.Config) { c.Upstreams.Responses, c.History = model.URL, trim.Config{} })
 	c := r.open(nil)
 	top := `{"type":"response.create","store":false,"model":"model-a","instructions":"` + rules + `",`
 	e := ask(t, c, top+`"generate":false,"input":[]}`)

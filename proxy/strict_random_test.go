@@ -17,10 +17,10 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/stet-dev/stet/history"
 	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/llm/llmtest"
 	"github.com/stet-dev/stet/record"
+	"github.com/stet-dev/stet/trim"
 )
 
 // cutStore refuses the writes of a killed process.
@@ -111,7 +111,7 @@ type boundSession struct {
 	proxy    *Proxy
 	second   *Proxy
 	secondOf *cutStore
-	policies []history.Policy
+	policies []trim.Policy
 	did      []string
 	lose     bool // the answer to the next request is lost on its way
 	failed   bool
@@ -374,9 +374,9 @@ func (b *boundSession) plays(n int, kinds []string) {
 
 // WIRE-1, WIRE-2: in random sessions no request is refused that would pass without stet.
 func TestNothingIsRefusedAtRandom(t *testing.T) {
-	from, seeds, steps, policies := uint64(1), uint64(1), 10, []history.Policy{history.Adaptive, history.Bold}
+	from, seeds, steps, policies := uint64(1), uint64(1), 10, []trim.Policy{trim.Adaptive, trim.Bold}
 	if os.Getenv("STET_SOAK") != "" {
-		from, seeds, steps, policies = rand.Uint64N(1<<32), 20, 25, history.Policies()
+		from, seeds, steps, policies = rand.Uint64N(1<<32), 20, 25, trim.Policies()
 	}
 	for _, kinds := range []string{
 		"pause restart kill midkill lost", "fork turn back again new edit pause", "fork turn back again kill restart", "model pause kill", "tools pause restart",
@@ -393,13 +393,13 @@ func TestNothingIsRefusedAtRandom(t *testing.T) {
 	}
 }
 
-func playBoundSession(t *testing.T, seed uint64, steps int, kinds []string, policies ...history.Policy) {
+func playBoundSession(t *testing.T, seed uint64, steps int, kinds []string, policies ...trim.Policy) {
 	strictly(t, func(s *strict) { playBoundSessionBy(s, seed, steps, kinds, policies...) })
 }
 
-func playBoundSessionBy(s *strict, seed uint64, steps int, kinds []string, policies ...history.Policy) {
+func playBoundSessionBy(s *strict, seed uint64, steps int, kinds []string, policies ...trim.Policy) {
 	b := &boundSession{strict: s, Rand: rand.New(rand.NewPCG(seed, 7)), seed: seed, policies: policies}
-	s.config.History = history.Config{KeepReads: 1}
+	s.config.History = trim.Config{KeepReads: 1}
 	s.does = b.does
 	b.now = &twin{model: "claude-opus-5-5"}
 	b.now.say("go on")
@@ -412,7 +412,7 @@ func playBoundSessionBy(s *strict, seed uint64, steps int, kinds []string, polic
 // it sends messages that were sent before.
 func TestManagedAgain(t *testing.T) {
 	kinds := strings.Fields("pause restart kill midkill lost fork turn back again new edit model tools strip forget quiet manage direct through compact")
-	for _, policy := range history.Policies() {
+	for _, policy := range trim.Policies() {
 		t.Run(string(policy), func(t *testing.T) { playBoundSession(t, 4, 16, kinds, policy) })
 	}
 }

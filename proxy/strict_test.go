@@ -13,10 +13,10 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/stet-dev/stet/history"
 	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/llm/llmtest"
 	"github.com/stet-dev/stet/record"
+	"github.com/stet-dev/stet/trim"
 )
 
 // strict is a provider that binds thinking, behind proxies that share a store.
@@ -344,7 +344,7 @@ func TestNothingIsRefused(t *testing.T) {
 			a.rounds(14, p)
 			pause()
 			a.rounds(3, p)
-			adaptive := s.config.History.Policy == history.Adaptive
+			adaptive := s.config.History.Policy == trim.Adaptive
 			if _, evicted := s.shortened(); evicted == 0 && adaptive {
 				s.t.Error("nothing left at the pause, where nothing was bound")
 			}
@@ -456,14 +456,14 @@ func TestNothingIsRefused(t *testing.T) {
 			}
 		},
 	} {
-		for _, policy := range history.Policies() {
+		for _, policy := range trim.Policies() {
 			for _, ids := range []bool{false, true} {
-				if ids && policy != history.Adaptive {
+				if ids && policy != trim.Adaptive {
 					continue
 				}
 				t.Run(fmt.Sprintf("%s/%s/ids=%t", name, policy, ids), func(t *testing.T) {
 					strictly(t, func(s *strict) {
-						s.config.History, s.ids = history.Config{Policy: policy, KeepReads: 1}, ids
+						s.config.History, s.ids = trim.Config{Policy: policy, KeepReads: 1}, ids
 						test(s)
 					})
 				})
@@ -515,7 +515,7 @@ func TestColdPointIsStored(t *testing.T) {
 			}
 			return of
 		}
-		s.config.History.Policy = history.Lossless // lossless leaves nothing out here
+		s.config.History.Policy = trim.Lossless // lossless leaves nothing out here
 		a, p := s.session("claude-sonnet-4-5"), s.proxy()
 		a.rounds(14, p)
 		pause()

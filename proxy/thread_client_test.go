@@ -14,10 +14,10 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/stet-dev/stet/history"
 	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/llm/anthropic"
 	"github.com/stet-dev/stet/llm/llmtest"
+	"github.com/stet-dev/stet/trim"
 )
 
 // threadClient is an agent that keeps its conversation in message threads. It has its own copy of all messages, and sends all of
@@ -315,7 +315,7 @@ func TestThreadsAreFollowed(t *testing.T) {
 			rounds(a, p, 5)
 			rounds(b, p, 5)
 			rounds(a, p, 5)
-			if b.replays["thread_already_continued"] != 1 || b.saved <= 0 && s.config.History.Policy != history.KeepLatest {
+			if b.replays["thread_already_continued"] != 1 || b.saved <= 0 && s.config.History.Policy != trim.KeepLatest {
 				s.t.Errorf("%v, %d bytes saved", b.replays, b.saved)
 			}
 		}, nil},
@@ -370,11 +370,11 @@ func TestThreadsAreFollowed(t *testing.T) {
 		}, map[string]int{"thread_unsupported_request": 1}},
 	} {
 		for _, model := range []string{"claude-opus-5-5", uncheckedModel} {
-			for _, policy := range []history.Policy{history.Adaptive, history.KeepLatest, history.Bold} {
+			for _, policy := range []trim.Policy{trim.Adaptive, trim.KeepLatest, trim.Bold} {
 				t.Run(fmt.Sprint(c.name, " ", model, " ", policy), func(t *testing.T) {
 					strictly(t, func(s *strict) {
 						s.config.History.Policy = policy
-						if policy == history.KeepLatest {
+						if policy == trim.KeepLatest {
 							s.config.History.KeepReads = 1
 						}
 						a := s.threadClient(model)
@@ -382,7 +382,7 @@ func TestThreadsAreFollowed(t *testing.T) {
 						if fmt.Sprint(a.replays) != fmt.Sprint(c.want) {
 							t.Errorf("replays %v, want %v", a.replays, c.want)
 						}
-						if a.saved <= 0 && policy != history.KeepLatest {
+						if a.saved <= 0 && policy != trim.KeepLatest {
 							t.Errorf("%d bytes saved in requests that continue", a.saved)
 						}
 					})
@@ -399,7 +399,7 @@ func TestRandomThreads(t *testing.T) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			strictly(t, func(s *strict) {
 				rng := rand.New(rand.NewPCG(seed, 13))
-				s.config.History.Policy = []history.Policy{history.Adaptive, history.Lossless, history.Bold}[rng.IntN(3)]
+				s.config.History.Policy = []trim.Policy{trim.Adaptive, trim.Lossless, trim.Bold}[rng.IntN(3)]
 				model := []string{"claude-opus-5-5", uncheckedModel, "my-own-model"}[rng.IntN(3)]
 				p := s.proxy()
 				clients := []*threadClient{s.threadClient(model)}

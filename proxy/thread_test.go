@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stet-dev/stet/history"
 	"github.com/stet-dev/stet/proxy"
+	"github.com/stet-dev/stet/trim"
 )
 
 // WIRE-3: if RefuseThreads is set, a request that continues a thread is answered like by a server that keeps no threads. It is
@@ -21,7 +21,7 @@ func TestRefuseThreads(t *testing.T) {
 	}{
 		"refuses":  {func(c *proxy.Config) { c.RefuseThreads = true }, true, true},
 		"follows":  {func(*proxy.Config) {}, true, false},
-		"off":      {func(c *proxy.Config) { c.RefuseThreads, c.History.Policy = true, history.Off }, false, false},
+		"off":      {func(c *proxy.Config) { c.RefuseThreads, c.History.Policy = true, trim.Off }, false, false},
 		"observes": {func(c *proxy.Config) { c.RefuseThreads, c.Observe = true, true }, false, false},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -6,14 +6,14 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stet-dev/stet/history"
 	"github.com/stet-dev/stet/proxy"
 	"github.com/stet-dev/stet/record"
+	"github.com/stet-dev/stet/trim"
 )
 
 // The totals of a run count a read and a shortened result once, although they stand in many requests of their conversation.
 func TestTotals(t *testing.T) {
-	r := newRig(t, &recorder{}, func(c *proxy.Config) { c.History = history.Config{Policy: history.Lossless} })
+	r := newRig(t, &recorder{}, func(c *proxy.Config) { c.History = trim.Config{Policy: trim.Lossless} })
 	for _, first := range []string{"task 1", "task 2"} {
 		for reads := range 4 {
 			r.post("/v1/messages", conversation(first, reads))

@@ -12,9 +12,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/stet-dev/stet/history"
 	"github.com/stet-dev/stet/llm/llmtest"
 	"github.com/stet-dev/stet/record"
+	"github.com/stet-dev/stet/trim"
 )
 
 // refused counts all requests that the provider refused.
@@ -127,12 +127,12 @@ func TestTryWhereItIsRefused(t *testing.T) {
 
 // After a refused try, sessions go on as if there was none, and what was sent stays (WIRE-2).
 func TestRefusedTryLeavesNoTrace(t *testing.T) {
-	for _, policy := range history.Policies() {
+	for _, policy := range trim.Policies() {
 		t.Run(string(policy), func(t *testing.T) {
 			var sent [2]string
 			for i, try := range []bool{false, true} {
 				strictly(t, func(s *strict) {
-					s.config.TryBound, s.config.History = try, history.Config{Policy: policy, KeepReads: 1}
+					s.config.TryBound, s.config.History = try, trim.Config{Policy: policy, KeepReads: 1}
 					a, p := s.session("claude-opus-5-5"), s.proxy()
 					for range 3 {
 						a.rounds(7, p)
@@ -142,7 +142,7 @@ func TestRefusedTryLeavesNoTrace(t *testing.T) {
 						a.rounds(1, s.proxy())
 					}
 					sent[i] = s.sent()
-					if tried := try && (policy == history.Adaptive || policy == history.Bold); (s.refused() == 1) != tried {
+					if tried := try && (policy == trim.Adaptive || policy == trim.Bold); (s.refused() == 1) != tried {
 						t.Errorf("%d requests were refused", s.refused())
 					}
 				})
@@ -166,7 +166,7 @@ func TestNothingIsTried(t *testing.T) {
 			}
 		},
 		"a model that does not check": func(_ *strict, a *session) { a.model = "claude-sonnet-4-5" },
-		"finish":                      func(s *strict, _ *session) { s.config.History.Policy = history.Finish },
+		"finish":                      func(s *strict, _ *session) { s.config.History.Policy = trim.Finish },
 		"the store is silent":         func(s *strict, _ *session) { s.config.Store = silentStore{s.store} },
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -198,7 +198,7 @@ func TestTriesAtRandom(t *testing.T) {
 	for seed := range uint64(12) {
 		strictly(t, func(s *strict) {
 			s.config.TryBound = true
-			playBoundSessionBy(s, seed, 12, strings.Fields("pause restart kill midkill lost fork turn back again new model tools compact"), history.Adaptive)
+			playBoundSessionBy(s, seed, 12, strings.Fields("pause restart kill midkill lost fork turn back again new model tools compact"), trim.Adaptive)
 			if s.dropped() > 0 {
 				t.Errorf("seed %d: thinking was dropped", seed)
 			}

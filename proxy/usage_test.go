@@ -11,8 +11,8 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
-	"github.com/stet-dev/stet/history"
 	"github.com/stet-dev/stet/proxy"
+	"github.com/stet-dev/stet/trim"
 )
 
 // BILL-2: 97 % of a prompt was in the cache. The proxy reads that in every place where a server says it, also in a compressed
@@ -62,7 +62,7 @@ func TestCachedWhereverItIsSaid(t *testing.T) {
 					w.Header().Set("Content-Encoding", c.coding)
 				}
 				_, _ = io.WriteString(w, c.answer)
-			}), func(c *proxy.Config) { c.History = history.Config{Policy: history.Adaptive} })
+			}), func(c *proxy.Config) { c.History = trim.Config{Policy: trim.Adaptive} })
 			for _, model := range []string{"one-model", "other-model"} {
 				status, header, answer := r.do(http.MethodPost, "/v1/"+c.path, strings.NewReader(longChat(c.path, model)))
 				if status != 200 || header.Get("Content-Encoding") != "" || c.coding != "" && answer != chat(details) {
@@ -73,7 +73,7 @@ func TestCachedWhereverItIsSaid(t *testing.T) {
 			if u := rows[1].Usage; u.CacheRead != cached || u.Input != all-cached || u.Output != 44 {
 				t.Errorf("usage %+v", u)
 			}
-			if k := rows[1].Cache; k.Moment != string(history.Model) || !k.Alive {
+			if k := rows[1].Cache; k.Moment != string(trim.Model) || !k.Alive {
 				t.Errorf("the cache was alive: %+v", k)
 			}
 		})

@@ -134,7 +134,7 @@ type Trim struct {
 	Conversation string
 	CallID       string   // the tool call whose result or arguments were shortened
 	Paths        []string `max:"4096"` // the files whose content was left out; nil: none is known
-	Reason       string   // a history.Reason
+	Reason       string   // a trim.Reason
 	Before       int      // size of the text in bytes
 	After        int
 	Observe      bool // the plan was only made, and not applied

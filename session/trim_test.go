@@ -8,18 +8,18 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stet-dev/stet/history"
 	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/session"
 	"github.com/stet-dev/stet/session/sessiontest"
 	"github.com/stet-dev/stet/store/sqlite"
+	"github.com/stet-dev/stet/trim"
 )
 
 // talk has a store and the engine that builds requests.
 type talk struct {
 	*testing.T
 	store  session.Store
-	engine *history.Engine
+	engine *trim.Engine
 	calls  int
 }
 
@@ -122,15 +122,15 @@ func TestEveryWayToARequest(t *testing.T) {
 	} {
 		// With lossless the file does not change between reads. A second read of the same content is answered in full.
 		for _, policy := range []struct {
-			history.Policy
+			trim.Policy
 			changing                bool // the file changes between reads
 			eight, six, nine, seven string
 		}{
-			{history.KeepLatest, true, "lllwwwww", "lwwwww", "llllwwwww", "llwwwww"},
-			{history.Lossless, false, "wlwlwlwl", "wlwlwl", "wlwlwlwlw", "wlwlwlw"},
+			{trim.KeepLatest, true, "lllwwwww", "lwwwww", "llllwwwww", "llwwwww"},
+			{trim.Lossless, false, "wlwlwlwl", "wlwlwl", "wlwlwlwlw", "wlwlwlw"},
 		} {
 			t.Run(store.name+" "+string(policy.Policy), func(t *testing.T) {
-				engine, err := history.New(history.Config{Policy: policy.Policy})
+				engine, err := trim.New(trim.Config{Policy: policy.Policy})
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -48,7 +48,7 @@ type Request struct {
 type Trim struct {
 	Call   string   `json:"call"`
 	Paths  []string `json:"paths,omitempty"`
-	Reason string   `json:"reason"` // see package history
+	Reason string   `json:"reason"` // see package trim
 	Before int      `json:"before"` // bytes
 	After  int      `json:"after"`
 }

@@ -1,4 +1,4 @@
-// Constants checks the constants of package history that were chosen by measurement. It tries other values of each on recorded
+// Constants checks the constants of package trim that were chosen by measurement. It tries other values of each on recorded
 // sessions, and checks whether the choice also holds for other sessions: it chooses the value without one repository, and
 // measures it on that repository, for each repository in turn. With -assumptions it tries other values of what the replay
 // assumes. It prints a table in Markdown.

@@ -8,24 +8,24 @@ import (
 	"runtime"
 	"sync"
 
-	"github.com/stet-dev/stet/history"
-	"github.com/stet-dev/stet/replay"
-	"github.com/stet-dev/stet/transcript"
+	"github.com/stet-dev/stet/trim"
+	"github.com/stet-dev/stet/trim/replay"
+	"github.com/stet-dev/stet/trim/transcript"
 )
 
 // row is a policy. checked says that the provider checks what stands before thinking, and clears says that it then clears
 // results.
 type row struct {
-	policy          history.Policy
+	policy          trim.Policy
 	checked, clears bool
 }
 
 var rows = map[string]row{
-	"lossless":             {history.Lossless, false, false},
-	"adaptive":             {history.Adaptive, false, false},
-	"bold":                 {history.Bold, false, false},
-	"bold, checked":        {history.Bold, true, true},
-	"bold, nothing leaves": {history.Bold, true, false},
+	"lossless":             {trim.Lossless, false, false},
+	"adaptive":             {trim.Adaptive, false, false},
+	"bold":                 {trim.Bold, false, false},
+	"bold, checked":        {trim.Bold, true, true},
+	"bold, nothing leaves": {trim.Bold, true, false},
 }
 
 // cost is what sessions cost. The unit is an input token without a cache.
@@ -46,7 +46,7 @@ func (c *cost) change() float64 {
 
 // measure replays the sessions in paths, and returns their costs by repository.
 func measure(ctx context.Context, row row, paths []string) (map[string]cost, error) {
-	policy, err := replay.Ours(history.Config{Policy: row.policy, Fold: true, ChecksThinking: row.checked, Clears: row.clears})
+	policy, err := replay.Ours(trim.Config{Policy: row.policy, Fold: true, ChecksThinking: row.checked, Clears: row.clears})
 	if err != nil {
 		return nil, err
 	}

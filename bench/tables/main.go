@@ -13,9 +13,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/stet-dev/stet/history"
 	"github.com/stet-dev/stet/llm/prices"
-	"github.com/stet-dev/stet/replay/bench"
+	"github.com/stet-dev/stet/trim"
+	"github.com/stet-dev/stet/trim/replay/bench"
 )
 
 const fiveMinutes = prices.Anthropic5m
@@ -107,7 +107,7 @@ func whereChecked(policies []bench.Figures) [][]string {
 }
 
 // compared are the policies of the tables by repository and agent.
-var compared = []string{string(history.Lossless), string(history.Adaptive), string(history.Bold), "clear-100k"}
+var compared = []string{string(trim.Lossless), string(trim.Adaptive), string(trim.Bold), "clear-100k"}
 
 // places is the table of the cost of the input after recall, by repository or agent.
 func places(of string, groups map[string]*bench.Group) [][]string {
@@ -122,7 +122,7 @@ func places(of string, groups map[string]*bench.Group) [][]string {
 		for _, policy := range compared {
 			row = append(row, signed(figures(g, policy).RelRecall[fiveMinutes]))
 		}
-		bold := figures(g, string(history.Bold))
+		bold := figures(g, string(trim.Bold))
 		bound := bench.Figures{}
 		if bold.Bound != nil {
 			bound = *bold.Bound
@@ -142,11 +142,11 @@ func figures(g *bench.Group, policy string) bench.Figures {
 
 // reasons is the table of the share of all tokens that was left out, by reason.
 func reasons(g *bench.Group) [][]string {
-	of := []bench.Figures{figures(g, string(history.Lossless)), figures(g, string(history.Adaptive)), figures(g, string(history.Bold))}
+	of := []bench.Figures{figures(g, string(trim.Lossless)), figures(g, string(trim.Adaptive)), figures(g, string(trim.Bold))}
 	if bound := of[2].Bound; bound != nil {
 		of = append(of, *bound)
 	}
-	all := make(map[history.Reason]bool)
+	all := make(map[trim.Reason]bool)
 	for _, f := range of {
 		for why := range f.Omitted {
 			all[why] = true

@@ -12,9 +12,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/stet-dev/stet/internal/report"
-	"github.com/stet-dev/stet/replay"
-	"github.com/stet-dev/stet/replay/bench"
-	"github.com/stet-dev/stet/transcript"
+	"github.com/stet-dev/stet/trim/replay"
+	"github.com/stet-dev/stet/trim/replay/bench"
+	"github.com/stet-dev/stet/trim/transcript"
 )
 
 // benchCommand is stet bench.

@@ -4,17 +4,17 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/stet-dev/stet/history"
-	"github.com/stet-dev/stet/replay/bench"
+	"github.com/stet-dev/stet/trim"
+	"github.com/stet-dev/stet/trim/replay/bench"
 )
 
 // benchPolicies are the compared policies: stet's own, those of other tools by their documented rules, and two bounds.
 func benchPolicies() []bench.Policy {
 	var all []bench.Policy
-	for _, p := range history.Policies() {
+	for _, p := range trim.Policies() {
 		// The agents of most recordings have a shell, so bold may fold. It is assumed that "stet show" would have worked for them.
 		// The parts of a fold that they would have needed are charged as recall.
-		if ours, err := bench.Ours(history.Config{Policy: p, Fold: true}); err == nil && p != history.Off {
+		if ours, err := bench.Ours(trim.Config{Policy: p, Fold: true}); err == nil && p != trim.Off {
 			all = append(all, ours)
 		}
 	}
@@ -66,9 +66,9 @@ func chosenPolicies(names []string) ([]bench.Policy, error) {
 	for _, name := range names {
 		asked[name] = true
 	}
-	delete(asked, string(history.Off)) // it is always included
+	delete(asked, string(trim.Off)) // it is always included
 	var chosen []bench.Policy
-	known := []string{string(history.Off)}
+	known := []string{string(trim.Off)}
 	for _, p := range all {
 		known = append(known, p.Name)
 		if asked[p.Name] {

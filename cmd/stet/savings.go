@@ -19,9 +19,9 @@ import (
 	"github.com/stet-dev/stet/internal/config"
 	"github.com/stet-dev/stet/internal/report"
 	"github.com/stet-dev/stet/record"
-	"github.com/stet-dev/stet/replay"
 	"github.com/stet-dev/stet/store"
-	"github.com/stet-dev/stet/transcript"
+	"github.com/stet-dev/stet/trim/replay"
+	"github.com/stet-dev/stet/trim/transcript"
 )
 
 // savingsCommand is stet savings.

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stet-dev/stet/replay"
+	"github.com/stet-dev/stet/trim/replay"
 )
 
 // Small sessions with a known bill: each stands for a kind of session that usage counters get wrong.

@@ -14,12 +14,12 @@ import (
 	"time"
 
 	"github.com/stet-dev/stet/files/approval"
-	"github.com/stet-dev/stet/history"
 	"github.com/stet-dev/stet/llm/prices"
 	"github.com/stet-dev/stet/proxy"
 	"github.com/stet-dev/stet/record"
-	"github.com/stet-dev/stet/replay"
 	"github.com/stet-dev/stet/session"
+	"github.com/stet-dev/stet/trim"
+	"github.com/stet-dev/stet/trim/replay"
 	"github.com/stet-dev/stet/web"
 	"github.com/stet-dev/stet/web/webtest"
 )
@@ -50,7 +50,7 @@ func TestSameForTheSameTraffic(t *testing.T) {
 			defer up.Close()
 			var rows record.Memory
 			p, err := proxy.New(proxy.Config{
-				Upstreams: proxy.Upstreams{Messages: up.URL, Gemini: up.URL}, Store: &rows, History: history.Config{Policy: history.KeepLatest, KeepReads: 1},
+				Upstreams: proxy.Upstreams{Messages: up.URL, Gemini: up.URL}, Store: &rows, History: trim.Config{Policy: trim.KeepLatest, KeepReads: 1},
 			})
 			if err != nil {
 				t.Fatal(err)

@@ -11,7 +11,7 @@ import (
 
 	"github.com/stet-dev/stet/files/workspace"
 	"github.com/stet-dev/stet/session"
-	"github.com/stet-dev/stet/transcript"
+	"github.com/stet-dev/stet/trim/transcript"
 )
 
 // exporters write a session in each format.

@@ -13,7 +13,7 @@ import (
 	"github.com/stet-dev/stet/files/workspace"
 	"github.com/stet-dev/stet/internal/report"
 	"github.com/stet-dev/stet/session"
-	"github.com/stet-dev/stet/transcript"
+	"github.com/stet-dev/stet/trim/transcript"
 )
 
 // sessionsImportCommand is stet sessions import.

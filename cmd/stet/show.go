@@ -12,9 +12,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/stet-dev/stet/history"
 	"github.com/stet-dev/stet/internal/config"
-	"github.com/stet-dev/stet/internal/foldstore"
+	"github.com/stet-dev/stet/trim"
+	"github.com/stet-dev/stet/trim/kept"
 )
 
 // showCommand is stet show.
@@ -33,7 +33,7 @@ Such outputs are kept in the state directory, where only their owner can read th
 as long as the key record-days says and up to 256 MB. With fold = false none are kept.`,
 		Example: `stet show 7f3a9c1e5b20d486 41-900`,
 		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 || len(args) > 2 || !foldstore.ID.MatchString(args[0]) {
+			if len(args) == 0 || len(args) > 2 || !kept.ID.MatchString(args[0]) {
 				return usage(cmd, errors.New("want the ID of an output, 16 hexadecimal digits, and maybe a range of lines"))
 			}
 			return nil
@@ -50,8 +50,8 @@ func (c *showCommand) Run(context.Context) error {
 	if dir == "" {
 		return misconfigured(errors.New("there is no home directory (HOME) where such outputs would be kept"))
 	}
-	text, err := foldstore.New(dir, 0).Text(c.args[0])
-	if errors.Is(err, foldstore.ErrGone) {
+	text, err := kept.New(dir, 0).Text(c.args[0])
+	if errors.Is(err, kept.ErrGone) {
 		return fmt.Errorf("the output %s is not kept any more: run the command that printed it again", c.args[0])
 	}
 	if err != nil {
@@ -96,15 +96,15 @@ const showWait = 5 * time.Second
 
 // folds returns the store for an agent's folded outputs; nil if outputs must not be folded. The agent must be able to run "stet
 // show", which is tried in its environment.
-func (p *program) folds(ctx context.Context, o *config.Config, env []string) *foldstore.Dir {
-	if !o.Fold || o.Policy != history.Bold || o.Observe {
+func (p *program) folds(ctx context.Context, o *config.Config, env []string) *kept.Dir {
+	if !o.Fold || o.Policy != trim.Bold || o.Observe {
 		return nil
 	}
 	if err := p.tryShow(ctx, o, env); err != nil {
 		p.say("long outputs are sent whole, because the agent could not see what is left out of them: %v", err)
 		return nil
 	}
-	return foldstore.New(p.foldDir(), keptFor(o))
+	return kept.New(p.foldDir(), keptFor(o))
 }
 
 // tryShow lets the shells that agents use print a stored output.
@@ -114,8 +114,8 @@ func (p *program) tryShow(ctx context.Context, o *config.Config, env []string) e
 		return errors.New("there is no home directory (HOME) to keep them in")
 	}
 	const text = "stet show works.\n"
-	id := history.FoldID(text)
-	if err := foldstore.New(dir, keptFor(o)).Keep(id, text); err != nil {
+	id := trim.FoldID(text)
+	if err := kept.New(dir, keptFor(o)).Keep(id, text); err != nil {
 		return err
 	}
 	shells := [][]string{{"sh", "-c"}}

@@ -12,7 +12,7 @@ import (
 
 	"github.com/stet-dev/stet/internal/report"
 	"github.com/stet-dev/stet/llm/prices"
-	"github.com/stet-dev/stet/transcript"
+	"github.com/stet-dev/stet/trim/transcript"
 )
 
 // countedMax is the largest file that is counted as one text or body.

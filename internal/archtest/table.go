@@ -27,18 +27,18 @@ var table = []row{
 	{"cmd/stet/internal/socket", 3, []string{"files/approval"}, "where servers and those who answer find each other on this machine; approval itself touches no disk"},
 	{"internal/tokenfile", 5, []string{"gateway", "internal/config", "internal/limits"}, "the gateway's tokens, kept in a file"},
 	{"internal/signin", 5, []string{"gateway", "web", "internal/limits"}, "logins with accounts elsewhere: who a person is to the page, in the gateway's roles; the one that knows OpenID Connect"},
-	{"internal/report", 5, []string{"agent", "history", "llm", "llm/*", "llm/prices", "proxy", "record", "replay", "replay/bench", "session", "llm/tokens", "llm/tokens/exact", "transcript", "files/workspace"}, "turns everyone's figures into text; does no input or output of its own"},
+	{"internal/report", 5, []string{"agent", "trim", "llm", "llm/*", "llm/prices", "proxy", "record", "trim/replay", "trim/replay/bench", "session", "llm/tokens", "llm/tokens/exact", "trim/transcript", "files/workspace"}, "turns everyone's figures into text; does no input or output of its own"},
 	{"internal/proxyserver", 5, []string{"proxy", "llm/prices", "record", "store", "internal/config", "internal/report"}, "the proxy with its listener, store and log"},
 	{"internal/toolset", 5, []string{"*", "mcpserver", "internal/config"}, "the file tools with all that watches over them, for every front end that gives them out"},
 	{"internal/localagent", 5, []string{"*", "internal/config", "internal/demo", "internal/report", "internal/toolset"}, "stet's own agent, put together for chat, run, editors and the page"},
 	{"internal/site", 5, []string{"*", "gateway", "mcpserver", "web", "internal/config", "internal/proxyserver", "internal/signin", "internal/tokenfile", "internal/toolset"}, "everything that stet serve has on one port"},
 	{"internal/demo", 5, []string{"*", "internal/report", "proxy"}, "shows the parts at work, with scripted models"},
 	{"internal/notify", 4, []string{"files/approval", "internal/invisible"}, "tells a person outside about questions: looks on at a queue, over HTTP and by a program"},
-	{"internal/config", 4, []string{"dialect", "history", "files/policy", "internal/invisible", "internal/notify"}, "one table of all settings; their values are of these packages' types"},
+	{"internal/config", 4, []string{"trim/dialect", "trim", "files/policy", "internal/invisible", "internal/notify"}, "one table of all settings; their values are of these packages' types"},
 	{"internal/prefix", 2, []string{"llm", "internal/rawjson"}, "hashes what the providers' caches go by: the words of a request; arguments of calls are JSON"},
-	{"internal/cachestate", 3, []string{"llm", "record", "history", "internal/prefix"}, "what is believed of a provider's cache: no wire and no disk; a verdict names history's cold points"},
+	{"internal/cachestate", 3, []string{"llm", "record", "trim", "internal/prefix"}, "what is believed of a provider's cache: no wire and no disk; a verdict names history's cold points"},
 	{"internal/sentform", 2, []string{"llm", "record", "internal/prefix", "internal/rawjson"}, "how conversations were sent: no wire; a store is handed in"},
-	{"internal/foldstore", 3, []string{"history"}, "texts that were folded, as files; their names are history's"},
+	{"trim/kept", 3, []string{"trim"}, "texts that were folded, as files; their names are history's"},
 	{"internal/continuation", 0, []string{"internal/rawjson"}, "conversations that a provider keeps too, as raw JSON: no API and no codec"},
 	{"internal/*", 0, []string{"internal/invisible"}, "mechanisms without a view of the product; what they read may begin with a byte-order mark"},
 
@@ -49,7 +49,7 @@ var table = []row{
 	{"files/workspace", 1, []string{"internal/*"}, "the one door to the disk"},
 
 	{"files/freshness", 2, []string{"files/workspace"}, "folds what the workspace observed"},
-	{"dialect", 2, nil, "reads calls and results"},
+	{"trim/dialect", 2, nil, "reads calls and results"},
 	{"llm/prices", 2, []string{"llm"}, "prices what llm.Usage counts"},
 	{"llm/tokens", 2, []string{"llm", "llm/prices"}, "the price data says how a model counts; the vocabularies are large, and apart"},
 	{"llm/tokens/exact", 2, []string{"llm/tokens", "llm/prices", "llm/tokens/bpe"}, "the price data names the vocabulary of each model; bpe counts in it"},
@@ -61,8 +61,8 @@ var table = []row{
 
 	{"files/filetools", 3, []string{"tool", "files/policy", "files/workspace", "files/freshness", "record", "internal/edit", "internal/diff", "internal/merge3", "internal/rawjson", "internal/invisible", "internal/limits", "internal/literal"}, "the tools over the one door; arguments are read from JSON; what is not seen is noted; patterns are those of the policy"},
 	{"mcpclient", 3, []string{"tool", "internal/invisible"}, "the tools of others as tools: what filetools are for files; no front end, so that each of them can have it"},
-	{"history", 3, []string{"llm", "llm/tokens", "dialect"}, "plans over words alone: no disk, no wire"},
-	{"transcript", 3, []string{"llm", "internal/invisible"}, "recorded sessions become words; what they mean is dialect's"},
+	{"trim", 3, []string{"llm", "llm/tokens", "trim/dialect"}, "plans over words alone: no disk, no wire"},
+	{"trim/transcript", 3, []string{"llm", "internal/invisible"}, "recorded sessions become words; what they mean is dialect's"},
 	{"session", 3, []string{"llm", "files/freshness", "internal/ctxlock", "internal/invisible", "internal/title"}, "events and their fold; a seam without drivers"},
 	{"session/*", 3, []string{"session", "llm", "files/freshness", "files/workspace"}, "the suite that every store passes"},
 
@@ -70,14 +70,14 @@ var table = []row{
 	{"store/rows", 4, []string{"session", "record"}, "the columns that the databases share: no driver"},
 	{"store/postgrestest", 4, nil, "a PostgreSQL for tests: runs programs, knows no table"},
 	{"store/*", 4, []string{"session", "record", "store/rows"}, "drivers stay behind the two seams"},
-	{"replay/recording", 3, []string{"llm", "transcript"}, "the parts and requests of a recorded session"},
-	{"replay/replaytest", 3, []string{"llm", "transcript"}, "recorded sessions for tests"},
-	{"replay/check", 3, []string{"llm", "dialect", "replay/recording"}, "what a smaller request lost, told without the engine"},
-	{"replay", 4, []string{"llm", "history", "transcript", "llm/tokens", "llm/prices", "replay/recording", "replay/check", "internal/title"}, "a recording through a policy, priced"},
-	{"replay/bench", 4, []string{"replay", "llm", "history", "transcript", "llm/tokens", "llm/prices", "dialect", "replay/check"}, "policies of others and bounds, compared; `stet bench` alone"},
-	{"agent", 4, []string{"llm", "tool", "history", "session", "llm/tokens", "llm/prices", "files/freshness", "internal/ctxlock", "internal/title"}, "the loop"},
+	{"trim/replay/recording", 3, []string{"llm", "trim/transcript"}, "the parts and requests of a recorded session"},
+	{"test/replaytest", 3, []string{"llm", "trim/transcript"}, "recorded sessions for tests"},
+	{"trim/replay/check", 3, []string{"llm", "trim/dialect", "trim/replay/recording"}, "what a smaller request lost, told without the engine"},
+	{"trim/replay", 4, []string{"llm", "trim", "trim/transcript", "llm/tokens", "llm/prices", "trim/replay/recording", "trim/replay/check", "internal/title"}, "a recording through a policy, priced"},
+	{"trim/replay/bench", 4, []string{"trim/replay", "llm", "trim", "trim/transcript", "llm/tokens", "llm/prices", "trim/dialect", "trim/replay/check"}, "policies of others and bounds, compared; `stet bench` alone"},
+	{"agent", 4, []string{"llm", "tool", "trim", "session", "llm/tokens", "llm/prices", "files/freshness", "internal/ctxlock", "internal/title"}, "the loop"},
 
-	{"proxy", 5, []string{"llm", "llm/*", "history", "llm/tokens", "llm/prices", "record", "internal/cachestate", "internal/continuation", "internal/prefix", "internal/sentform", "internal/limits", "internal/sameorigin", "internal/slowbody"}, "no other front end, no driver: cmd hands it a store"},
+	{"proxy", 5, []string{"llm", "llm/*", "trim", "llm/tokens", "llm/prices", "record", "internal/cachestate", "internal/continuation", "internal/prefix", "internal/sentform", "internal/limits", "internal/sameorigin", "internal/slowbody"}, "no other front end, no driver: cmd hands it a store"},
 	{"gateway/*", 5, []string{"gateway", "gateway/wire", "internal/limits"}, "a bus carries frames, and the agent of the tests speaks them"},
 	{"gateway", 5, []string{"tool", "files/approval", "record", "gateway/wire", "internal/sameorigin", "internal/slowbody", "internal/limits"}, "front ends do not import each other; whose page asks is looked at in one place"},
 	{"mcpserver", 5, []string{"tool", "files/approval", "internal/invisible", "internal/rawjson", "internal/rpclines", "internal/sameorigin", "internal/slowbody", "internal/limits"}, "the tools over MCP; which page asks is looked at in one place"},
@@ -104,7 +104,7 @@ const (
 )
 
 // diskPackages may touch the file system. All other packages get bytes, or use workspace, so that paths are checked in one place.
-var diskPackages = []string{"files/workspace", "internal/atomicfile", "internal/agentconfig", "internal/autostart", "internal/config", "internal/demo", "internal/foldstore", "internal/process", "internal/site", "internal/tokenfile", "internal/toolset", "cmd/stet/internal/socket", "store/*", "transcript", "tui", "cmd/*"}
+var diskPackages = []string{"files/workspace", "internal/atomicfile", "internal/agentconfig", "internal/autostart", "internal/config", "internal/demo", "trim/kept", "internal/process", "internal/site", "internal/tokenfile", "internal/toolset", "cmd/stet/internal/socket", "store/*", "trim/transcript", "tui", "cmd/*"}
 
 // diskCalls are the functions that touch the file system, by package.
 var diskCalls = map[string][]string{
@@ -121,7 +121,7 @@ var diskCalls = map[string][]string{
 // codec. llm describes how providers differ, archtest has the list, and policy has the names of files that agents read as
 // instructions.
 var namingPackages = []string{
-	"llm", "llm/*", "dialect", "transcript", "llm/prices", "proxy", "cmd/*", "test/*", "internal/archtest",
+	"llm", "llm/*", "trim/dialect", "trim/transcript", "llm/prices", "proxy", "cmd/*", "test/*", "internal/archtest",
 	"internal/agentconfig", "internal/config", "internal/demo", "internal/localagent", "internal/report", "internal/toolset", "internal/prefix", "files/policy",
 }
 

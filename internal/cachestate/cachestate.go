@@ -23,9 +23,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/stet-dev/stet/history"
 	"github.com/stet-dev/stet/internal/prefix"
 	"github.com/stet-dev/stet/llm"
+	"github.com/stet-dev/stet/trim"
 )
 
 // MaxTurns is the number of turns with a cold point that are remembered. The same number of turns without one is also remembered.
@@ -83,10 +83,10 @@ type Request struct {
 // Verdict says what is believed of the cache at a request, and how the request is planned. It is never changed: Continued returns a
 // copy.
 type Verdict struct {
-	Points  []history.Point // the cold points of the plan, in order
-	New     history.Cause   // why the last of Points begins with this request; empty: none begins with it
-	Moved   []history.Point // the Points that no earlier request of the cache key had at that place
-	Replans bool            // Points differ from those of the turn that the request continues
+	Points  []trim.Point // the cold points of the plan, in order
+	New     trim.Cause   // why the last of Points begins with this request; empty: none begins with it
+	Moved   []trim.Point // the Points that no earlier request of the cache key had at that place
+	Replans bool         // Points differ from those of the turn that the request continues
 	Cache   Belief
 	at      position
 }
@@ -123,7 +123,7 @@ func (v Verdict) Continued() Verdict {
 }
 
 // begin returns v with a new point that begins with the request.
-func (v Verdict) begin(p history.Point) Verdict {
+func (v Verdict) begin(p trim.Point) Verdict {
 	v.Points, v.New = append(v.Points[:len(v.Points):len(v.Points)], p), p.Why
 	return v
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"github.com/stet-dev/stet/history"
 	"github.com/stet-dev/stet/record"
+	"github.com/stet-dev/stet/trim"
 )
 
 // TRIM-17: the verdict about a request after a request at noon.
@@ -18,7 +18,7 @@ func TestJudge(t *testing.T) {
 	for name, test := range map[string]struct {
 		first, then talk
 		after       time.Duration
-		want        history.Cause
+		want        trim.Cause
 		cache       Belief
 	}{
 		"within the lifetime": {
@@ -26,7 +26,7 @@ func TestJudge(t *testing.T) {
 			Belief{Gap: time.Minute, Idle: time.Minute, Lifetime: five, Leaves: five},
 		},
 		"after it": {
-			talk{rounds: 9}, talk{rounds: 10}, 6 * time.Minute, history.Gap,
+			talk{rounds: 9}, talk{rounds: 10}, 6 * time.Minute, trim.Gap,
 			Belief{Gap: 6 * time.Minute, Idle: 6 * time.Minute, Lifetime: five, Leaves: five, Cold: true, Certain: true},
 		},
 		"what was asked before counts": {
@@ -38,19 +38,19 @@ func TestJudge(t *testing.T) {
 			Belief{Gap: 6 * time.Minute, Idle: 6 * time.Minute, Lifetime: five, Leaves: five},
 		},
 		"and more than an hour": {
-			talk{rounds: 9, unmarked: true}, talk{rounds: 10, unmarked: true}, 61 * time.Minute, history.Gap,
+			talk{rounds: 9, unmarked: true}, talk{rounds: 10, unmarked: true}, 61 * time.Minute, trim.Gap,
 			Belief{Gap: 61 * time.Minute, Idle: 61 * time.Minute, Lifetime: five, Leaves: five, Cold: true, Certain: true},
 		},
 		"another model": {
-			talk{rounds: 9}, talk{rounds: 10, model: "2"}, time.Minute, history.Model,
+			talk{rounds: 9}, talk{rounds: 10, model: "2"}, time.Minute, trim.Model,
 			Belief{Gap: time.Minute, Lifetime: five, Leaves: five},
 		},
 		"other tools": {
-			talk{rounds: 9}, talk{rounds: 10, tools: "2"}, time.Minute, history.Tools,
+			talk{rounds: 9}, talk{rounds: 10, tools: "2"}, time.Minute, trim.Tools,
 			Belief{Gap: time.Minute, Lifetime: five, Leaves: five, Changed: PrefixChange{Tools: true}},
 		},
 		"another system text": {
-			talk{rounds: 9}, talk{rounds: 10, system: "2"}, time.Minute, history.Tools,
+			talk{rounds: 9}, talk{rounds: 10, system: "2"}, time.Minute, trim.Tools,
 			Belief{Gap: time.Minute, Lifetime: five, Leaves: five, Changed: PrefixChange{System: true}},
 		},
 		"another conversation": {
@@ -66,9 +66,9 @@ func TestJudge(t *testing.T) {
 			if diff := cmp.Diff(test.cache, v.Cache); diff != "" || v.New != test.want {
 				t.Errorf("%q %s", v.New, diff)
 			}
-			var want []history.Point
+			var want []trim.Point
 			if test.want != "" {
-				want = []history.Point{{After: 1 + r.Chain.Stable, Why: test.want}}
+				want = []trim.Point{{After: 1 + r.Chain.Stable, Why: test.want}}
 			}
 			if diff := cmp.Diff(want, v.Points); diff != "" {
 				t.Error(diff)
@@ -95,8 +95,8 @@ func TestJudgeBound(t *testing.T) {
 	}
 	later.Tries = true
 	tried, _, _ := s.sends(later, nil, record.Usage{})
-	want := []history.Point{{After: 1 + later.Chain.Stable, Why: history.Gap}}
-	if diff := cmp.Diff(want, tried.Points); diff != "" || tried.New != history.Gap {
+	want := []trim.Point{{After: 1 + later.Chain.Stable, Why: trim.Gap}}
+	if diff := cmp.Diff(want, tried.Points); diff != "" || tried.New != trim.Gap {
 		t.Errorf("a try: %s", diff)
 	}
 	next := with(3, 2*time.Hour)
@@ -126,8 +126,8 @@ func TestAccount(t *testing.T) {
 	v := s.Judge(r)
 	w := s.Commit(r, v, nil)
 	compared := w.Compare(r.Decoded)
-	turns, alive := s.Settle(w, Answer{Time: r.Time, Usage: usage, Compared: compared, Price: history.Price{Read: 0.1, Write: 1.25}, MinTokens: 1024})
-	if !alive || v.New != history.Gap || compared.Broke != record.BrokeStet || compared.BrokeAt != 3 {
+	turns, alive := s.Settle(w, Answer{Time: r.Time, Usage: usage, Compared: compared, Price: trim.Price{Read: 0.1, Write: 1.25}, MinTokens: 1024})
+	if !alive || v.New != trim.Gap || compared.Broke != record.BrokeStet || compared.BrokeAt != 3 {
 		t.Fatalf("alive %v, %+v, %+v", alive, v, compared)
 	}
 	if l := w.verdict.at.lineage; account(t, turns) >= 0 || l.lifetime != 10*time.Minute {
@@ -140,7 +140,7 @@ func TestAccount(t *testing.T) {
 	if v, _, _ := s.sends(k(23, 3*time.Hour+9*time.Minute), nil, record.Usage{}); v.New != "" || v.Cache.Lifetime != 10*time.Minute {
 		t.Errorf("the lifetime seen does not hold: %+v", v)
 	}
-	if v, _, _ := s.sends(k(24, 9*time.Hour), nil, record.Usage{}); v.New != history.Gap {
+	if v, _, _ := s.sends(k(24, 9*time.Hour), nil, record.Usage{}); v.New != trim.Gap {
 		t.Errorf("%+v", v)
 	}
 }
@@ -149,7 +149,7 @@ func TestAccount(t *testing.T) {
 func TestSurvivesCompaction(t *testing.T) {
 	for _, alive := range []bool{true, false} {
 		s, of, at := newState(), new(Conversation), noon
-		ask := func(k talk, u record.Usage) history.Cause {
+		ask := func(k talk, u record.Usage) trim.Cause {
 			at = at.Add(time.Second)
 			k.of = of
 			v, _, _ := s.sends(k.at(at), nil, u)
@@ -161,12 +161,12 @@ func TestSurvivesCompaction(t *testing.T) {
 		if alive {
 			usage = record.Usage{Input: 10, CacheRead: 9_000}
 		}
-		got := []history.Cause{
+		got := []trim.Cause{
 			ask(talk{rounds: 21, tools: "2"}, usage),
 			ask(talk{rounds: 4, tools: "2", begun: "a summary"}, record.Usage{}),
 			ask(talk{rounds: 5, tools: "3", begun: "a summary"}, record.Usage{}),
 		}
-		want := []history.Cause{history.Tools, history.Compaction, history.Tools}
+		want := []trim.Cause{trim.Tools, trim.Compaction, trim.Tools}
 		if alive {
 			want[2] = ""
 		}
@@ -207,7 +207,7 @@ func TestCompare(t *testing.T) {
 	first := talk{rounds: 3}
 	for name, test := range map[string]struct {
 		then  talk
-		plan  *history.Plan
+		plan  *trim.Plan
 		broke string
 		at    int
 	}{
@@ -262,7 +262,7 @@ func TestTake(t *testing.T) {
 	if name, n := other.Named(&next), other.Unknown(&next); name != "c" || n != 1 {
 		t.Errorf("goes on from %q, %d answers are not known", name, n)
 	}
-	places := func(v Verdict) (out []history.Point) {
+	places := func(v Verdict) (out []trim.Point) {
 		for _, p := range v.Points {
 			if p.Omitted == nil { // the others say how the messages were last sent
 				out = append(out, p)
@@ -315,7 +315,7 @@ func TestAnyOrder(t *testing.T) {
 			if diff := cmp.Diff(v.Points, s.Judge(r).Points); diff != "" {
 				t.Fatal(diff)
 			}
-			var plan *history.Plan
+			var plan *trim.Plan
 			if len(r.Decoded.Messages) > 3 && rapid.Bool().Draw(t, "shortened") {
 				plan = planOf(3, "[line]")
 			}
@@ -327,7 +327,7 @@ func TestAnyOrder(t *testing.T) {
 					s.Rollback(w)
 				} else {
 					u := record.Usage{CacheRead: rapid.IntRange(0, 9000).Draw(t, "read"), CacheWrite: rapid.IntRange(0, 9000).Draw(t, "written")}
-					s.Settle(w, Answer{Time: at, Usage: u, Compared: w.Compare(asked[i].Decoded), Price: history.Price{Read: 0.1, Write: 1.25}})
+					s.Settle(w, Answer{Time: at, Usage: u, Compared: w.Compare(asked[i].Decoded), Price: trim.Price{Read: 0.1, Write: 1.25}})
 				}
 				out, asked = append(out[:i:i], out[i+1:]...), append(asked[:i:i], asked[i+1:]...)
 			}

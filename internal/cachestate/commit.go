@@ -4,8 +4,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/stet-dev/stet/history"
 	"github.com/stet-dev/stet/record"
+	"github.com/stet-dev/stet/trim"
 )
 
 // Sent is a request that was sent and is not settled yet.
@@ -24,7 +24,7 @@ type Sent struct {
 
 // Commit records a request when it is sent, before its answer, because a request that continues it may come earlier than the
 // answer. plan says what is left out of it; nil: nothing.
-func (s *State) Commit(r Request, v Verdict, plan *history.Plan) *Sent {
+func (s *State) Commit(r Request, v Verdict, plan *trim.Plan) *Sent {
 	n := snapshotOf(&r, &v, plan)
 	w := &Sent{verdict: v, snapshot: n, end: r.Chain.End() ^ s.salt(r.Decoded)}
 	l, key := v.at.lineage, v.at.key

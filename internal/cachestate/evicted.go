@@ -4,7 +4,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/stet-dev/stet/history"
+	"github.com/stet-dev/stet/trim"
 )
 
 // A turn is stored with hashes of the parts that were left out at its cold points (record.Turn.Elided). So another process can send
@@ -36,18 +36,18 @@ func (n *Snapshot) hashes() (out []uint64) {
 type meeting struct {
 	turn  *turn
 	until int // it knows the messages before this one
-	parts []history.PartRef
+	parts []trim.PartRef
 }
 
 // meet returns the turns of a cache key that know something of a request's beginning, the newest first. The caller holds the lock.
 func (s *State) meet(r *Request, key Key) (out []meeting) {
 	c := r.Chain
-	at := make(map[uint64]history.PartRef)
+	at := make(map[uint64]trim.PartRef)
 	for i, link := range c.Links[:c.Stable] {
 		for part := range r.Decoded.Messages[c.Skip+i].Parts {
-			at[partHash(link, part)] = history.PartRef{Message: i, Part: part}
+			at[partHash(link, part)] = trim.PartRef{Message: i, Part: part}
 		}
-		at[partHash(link, whole)] = history.PartRef{Message: i, Part: whole}
+		at[partHash(link, whole)] = trim.PartRef{Message: i, Part: whole}
 	}
 	for _, t := range slices.SortedFunc(maps.Keys(s.evicted[key]), newestFirst) {
 		m := meeting{turn: t}
@@ -71,7 +71,7 @@ func (s *State) meet(r *Request, key Key) (out []meeting) {
 // they were last sent. These may differ from what the turn itself left out. It returns the number of common messages, which grows
 // if no turn ends with the last of them. If the cache of the turn is gone, the newest turns of the cache key have priority. The
 // caller holds the lock.
-func (s *State) completed(r *Request, key Key, points []history.Point, common int, gone bool) ([]history.Point, int) {
+func (s *State) completed(r *Request, key Key, points []trim.Point, common int, gone bool) ([]trim.Point, int) {
 	met := s.meet(r, key)
 	if len(met) == 0 {
 		return points, common
@@ -79,7 +79,7 @@ func (s *State) completed(r *Request, key Key, points []history.Point, common in
 	if !gone {
 		slices.SortStableFunc(met, func(a, b meeting) int { return b.until - a.until })
 	}
-	omitted, known := new(history.Omitted), 0
+	omitted, known := new(trim.Omitted), 0
 	for _, m := range met {
 		for _, ref := range m.parts {
 			if ref.Message >= known {
@@ -92,5 +92,5 @@ func (s *State) completed(r *Request, key Key, points []history.Point, common in
 	if n := len(points); n > 0 && points[n-1].After == omitted.Messages {
 		points = points[:n-1]
 	}
-	return append(points[:len(points):len(points)], history.Point{After: omitted.Messages, Why: history.Cause(met[0].turn.Moment), Omitted: omitted}), omitted.Messages
+	return append(points[:len(points):len(points)], trim.Point{After: omitted.Messages, Why: trim.Cause(met[0].turn.Moment), Omitted: omitted}), omitted.Messages
 }

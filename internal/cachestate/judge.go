@@ -4,7 +4,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/stet-dev/stet/history"
+	"github.com/stet-dev/stet/trim"
 )
 
 // Judge returns what is believed of the cache at a request, and the request's cold points. It changes nothing.
@@ -14,14 +14,14 @@ func (s *State) Judge(r Request) Verdict {
 	from := s.beginnings(&r)
 	l, known, compaction := s.lineageOf(&r, from)
 	v := Verdict{at: position{lineage: l, key: r.Key, from: from.any}, Cache: Belief{Lifetime: r.Lifetime}}
-	var cold history.Cause
+	var cold trim.Cause
 	owes := false
 	switch {
 	case known:
 		cold = s.believe(&v, &r, from)
 		owes = l.account < 0
 	case compaction:
-		cold, v.Cache.Certain, v.Cache.Cold = history.Compaction, true, true
+		cold, v.Cache.Certain, v.Cache.Cold = trim.Compaction, true, true
 	}
 	v.Cache.Leaves = r.Lifetime
 	if v.Cache.Idle <= v.Cache.Lifetime { // reading renews the lifetime of the part that is read
@@ -37,7 +37,7 @@ func (s *State) Judge(r Request) Verdict {
 	if v.endsIn(&r) {
 		v.Points = v.Points[:len(v.Points)-1]
 	}
-	return v.begin(history.Point{After: r.Chain.Skip + r.Chain.Stable, Why: cold})
+	return v.begin(trim.Point{After: r.Chain.Skip + r.Chain.Stable, Why: cold})
 }
 
 // lineageOf returns the lineage of a request. The lineage is known, or new, or begins with a compaction. The caller holds the lock.
@@ -65,7 +65,7 @@ func (s *State) lineageOf(r *Request, from beginnings) (l *lineage, known, compa
 
 // believe fills in v for a request of a known lineage. It returns why the request is a cold point, or "". The caller holds the
 // lock.
-func (s *State) believe(v *Verdict, r *Request, from beginnings) (cold history.Cause) {
+func (s *State) believe(v *Verdict, r *Request, from beginnings) (cold trim.Cause) {
 	l, own, b := v.at.lineage, v.at.key, &v.Cache
 	v.at.before = l.newest
 	b.Gap = max(0, r.Time.Sub(l.last))
@@ -90,11 +90,11 @@ func (s *State) believe(v *Verdict, r *Request, from beginnings) (cold history.C
 	case v.endsIn(r) && v.Points[len(v.Points)-1].Omitted == nil && !slices.Contains(v.Moved, v.Points[len(v.Points)-1]):
 		return "" // it is already a cold point
 	case state == nil && b.Changed != PrefixChange{}:
-		return history.Tools
+		return trim.Tools
 	case state == nil, b.Idle > b.Lifetime && from.any != nil && from.any.Model != own.Model:
-		return history.Model
+		return trim.Model
 	case b.Idle > b.Lifetime && b.Cold:
-		return history.Gap
+		return trim.Gap
 	}
 	return ""
 }
@@ -121,11 +121,11 @@ func (s *State) takeOver(v *Verdict, r *Request, from beginnings, state *keyStat
 		t, common = from.own, len(c.Links) // the request begins with all of it
 	}
 	points := s.pointsOf(r, t)
-	var omitted *history.Omitted
+	var omitted *trim.Omitted
 	if state != nil && state.newest != nil {
 		near, n := state.nearest(c.Links, func(at time.Time) bool { return end.gone(r.Time.Sub(at)) })
 		if t == nil || n >= common || n > 0 && !t.stored && end.gone(r.Time.Sub(t.Time)) {
-			points, common, omitted = near.points, n, &history.Omitted{Messages: n, Parts: near.evicted}
+			points, common, omitted = near.points, n, &trim.Omitted{Messages: n, Parts: near.evicted}
 		}
 	}
 	if omitted == nil && (t == nil && !begins || t != nil && t.stored) {
@@ -151,7 +151,7 @@ func (s *State) takeOver(v *Verdict, r *Request, from beginnings, state *keyStat
 }
 
 // pointsOf returns the points of a turn that a request begins with. t may be nil.
-func (s *State) pointsOf(r *Request, t *turn) (points []history.Point) {
+func (s *State) pointsOf(r *Request, t *turn) (points []trim.Point) {
 	switch {
 	case t == nil:
 		return nil
@@ -161,7 +161,7 @@ func (s *State) pointsOf(r *Request, t *turn) (points []history.Point) {
 	salt := s.salt(r.Decoded)
 	for i, link := range r.Chain.Links {
 		if at := s.turn(link^salt, t.key()); at != nil && at.Moment != "" {
-			points = append(points, history.Point{After: i + 1, Why: history.Cause(at.Moment)})
+			points = append(points, trim.Point{After: i + 1, Why: trim.Cause(at.Moment)})
 		}
 	}
 	return points

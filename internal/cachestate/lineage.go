@@ -4,8 +4,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/stet-dev/stet/history"
 	"github.com/stet-dev/stet/internal/prefix"
+	"github.com/stet-dev/stet/trim"
 )
 
 // Key is a cache key: what identifies a provider's cache besides the messages. Each key has its own cache and its own cold points.
@@ -163,12 +163,12 @@ func (e expiry) gone(pause time.Duration) bool {
 }
 
 // shift moves the places of points by a number of messages before them.
-func shift(p history.Point, by int) history.Point {
+func shift(p trim.Point, by int) trim.Point {
 	p.After += by
 	return p
 }
 
-func shiftAll(points []history.Point, by int) []history.Point {
+func shiftAll(points []trim.Point, by int) []trim.Point {
 	points = slices.Clone(points)
 	for i := range points {
 		points[i] = shift(points[i], by)

@@ -6,10 +6,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stet-dev/stet/history"
 	"github.com/stet-dev/stet/internal/prefix"
 	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/record"
+	"github.com/stet-dev/stet/trim"
 )
 
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
@@ -61,16 +61,16 @@ func newState() *State {
 }
 
 // planOf returns a plan that replaces a part of a message.
-func planOf(message int, text string) *history.Plan {
-	return &history.Plan{Edits: []llm.Edit{{Message: message, Text: text}}, Omissions: []history.Omission{{Reason: history.Command, Before: 1000, After: len(text)}}}
+func planOf(message int, text string) *trim.Plan {
+	return &trim.Plan{Edits: []llm.Edit{{Message: message, Text: text}}, Omissions: []trim.Omission{{Reason: trim.Command, Before: 1000, After: len(text)}}}
 }
 
 // sends commits and settles a request with this plan.
-func (s *State) sends(r Request, plan *history.Plan, u record.Usage) (Verdict, []record.Turn, bool) {
+func (s *State) sends(r Request, plan *trim.Plan, u record.Usage) (Verdict, []record.Turn, bool) {
 	v := s.Judge(r)
 	w := s.Commit(r, v, plan)
 	turns, alive := s.Settle(w, Answer{
-		Time: r.Time, Usage: u, Compared: w.Compare(r.Decoded), Price: history.Price{Read: 0.1, Write: 1.25}, MinTokens: 1024,
+		Time: r.Time, Usage: u, Compared: w.Compare(r.Decoded), Price: trim.Price{Read: 0.1, Write: 1.25}, MinTokens: 1024,
 	})
 	return v, turns, alive
 }

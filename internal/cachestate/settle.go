@@ -3,8 +3,8 @@ package cachestate
 import (
 	"time"
 
-	"github.com/stet-dev/stet/history"
 	"github.com/stet-dev/stet/record"
+	"github.com/stet-dev/stet/trim"
 )
 
 // Answer is the answer to a request, with the data for its account.
@@ -12,8 +12,8 @@ type Answer struct {
 	Time      time.Time // time of its end
 	Usage     record.Usage
 	Compared  Comparison
-	Omissions []history.Omission // omissions of the plan
-	Price     history.Price
+	Omissions []trim.Omission // omissions of the plan
+	Price     trim.Price
 	MinTokens int // shortest prompt, in tokens, that the model's provider caches
 }
 
@@ -30,7 +30,7 @@ func (s *State) Settle(w *Sent, a Answer) (turns []record.Turn, alive bool) {
 }
 
 // charge updates the lineage's account with the provider's counts. Unknown values count as the worse case. (The engine has a
-// separate account: see history.State.Answered.) The caller holds the lock.
+// separate account: see trim.State.Answered.) The caller holds the lock.
 func (w *Sent) charge(a Answer) (alive bool) {
 	if a.Usage.Prompt() == 0 {
 		return false

@@ -6,10 +6,10 @@ import (
 
 	"github.com/zeebo/xxh3"
 
-	"github.com/stet-dev/stet/history"
 	"github.com/stet-dev/stet/internal/prefix"
 	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/record"
+	"github.com/stet-dev/stet/trim"
 )
 
 // lookback is how many parts before a marker the provider searches for what an earlier marker stored.
@@ -17,9 +17,9 @@ const lookback = 20
 
 // Snapshot is what is remembered of a request that was sent.
 type Snapshot struct {
-	own, key     Key             // the request's own key, and the key of the cache that it used
-	points       []history.Point // its points, counted without the leading system text
-	evicted      []history.PartRef
+	own, key     Key          // the request's own key, and the key of the cache that it used
+	points       []trim.Point // its points, counted without the leading system text
+	evicted      []trim.PartRef
 	skip, stable int // as in the chain
 	links        []uint64
 	edits        []edit // in the order of their places
@@ -38,7 +38,7 @@ type edit struct {
 }
 
 // snapshotOf returns the snapshot of a request that is sent. plan says what was left out; nil: nothing.
-func snapshotOf(r *Request, v *Verdict, plan *history.Plan) *Snapshot {
+func snapshotOf(r *Request, v *Verdict, plan *trim.Plan) *Snapshot {
 	n := &Snapshot{
 		own: r.Key, key: v.at.key, points: shiftAll(v.Points, -r.Chain.Skip), skip: r.Chain.Skip, stable: r.Chain.Stable,
 		links: r.Chain.Links, marks: r.Decoded.Caching.Breakpoints, time: r.Time,

@@ -4,19 +4,19 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/stet-dev/stet/history"
 	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/record"
+	"github.com/stet-dev/stet/trim"
 )
 
 // turn is a request that was sent, with or without an answer yet. Its Tools and System are those of its cache key.
 type turn struct {
 	record.Turn
 	lineage *lineage
-	own     Key             // the request's own key; its cache key if it came in another process
-	points  []history.Point // its points, counted without the leading system text
-	stored  bool            // it came in another process: points are not known
-	whole   bool            // if stored: all turns that it begins with were looked up
+	own     Key          // the request's own key; its cache key if it came in another process
+	points  []trim.Point // its points, counted without the leading system text
+	stored  bool         // it came in another process: points are not known
+	whole   bool         // if stored: all turns that it begins with were looked up
 }
 
 func (t *turn) key() Key { return Key{t.Model, t.Tools, t.System} }

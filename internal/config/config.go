@@ -17,16 +17,16 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/stet-dev/stet/dialect"
 	"github.com/stet-dev/stet/files/policy"
-	"github.com/stet-dev/stet/history"
 	"github.com/stet-dev/stet/internal/notify"
+	"github.com/stet-dev/stet/trim"
+	"github.com/stet-dev/stet/trim/dialect"
 )
 
 // Config is the configuration after all layers. A field without a comment is
 // explained by its key's help, in the table.
 type Config struct {
-	Policy      history.Policy
+	Policy      trim.Policy
 	Keep        int
 	KeepShell   int
 	BySize      bool
@@ -216,14 +216,14 @@ func (c *Config) Routed(found Upstreams) Upstreams {
 func (c *Config) Route(found Upstreams) { c.Upstream = c.Routed(found) }
 
 // History returns the engine's configuration for a workspace; root is empty if it is not known.
-func (c *Config) History(root string) history.Config {
+func (c *Config) History(root string) trim.Config {
 	all := func(n int) int {
 		if n == 0 {
 			return -1 // the engine's value for all
 		}
 		return n
 	}
-	return history.Config{
+	return trim.Config{
 		Policy: c.Policy, Root: cmp.Or(root, c.ProjectRoot), KeepReads: all(c.Keep), KeepShell: all(c.KeepShell),
 		BySize: c.BySize, ByContent: c.ByContent, Language: c.Lang, Placeholder: c.Placeholder, Dialects: c.Dialects,
 	}

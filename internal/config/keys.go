@@ -6,10 +6,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/stet-dev/stet/dialect"
 	"github.com/stet-dev/stet/files/policy"
-	"github.com/stet-dev/stet/history"
 	"github.com/stet-dev/stet/internal/notify"
+	"github.com/stet-dev/stet/trim"
+	"github.com/stet-dev/stet/trim/dialect"
 )
 
 // key is a row of the table of keys.
@@ -89,7 +89,7 @@ const (
 // keys is the table. The order is that of the page.
 var keys = []key{
 	{
-		Name: "policy", Type: text, Default: string(history.Adaptive), Values: policyNames(),
+		Name: "policy", Type: text, Default: string(trim.Adaptive), Values: policyNames(),
 		Help:  "what may be left out: off, keep-latest, lossless, adaptive, bold, finish (\"stet help wrap\" explains them)",
 		Doc:   "what may be left out; with `finish` nothing new, and what was shortened before stays shortened",
 		field: func(c *Config) any { return &c.Policy },
@@ -382,7 +382,7 @@ func Removed(name string) string { return removed[name] }
 
 func policyNames() []string {
 	var names []string
-	for _, p := range append(history.Policies(), history.Finish) {
+	for _, p := range append(trim.Policies(), trim.Finish) {
 		names = append(names, string(p))
 	}
 	return names
@@ -429,8 +429,8 @@ func (k key) assign(c *Config, v any) (err error) {
 		*to = v.(int)
 	case *bool:
 		*to = v.(bool)
-	case *history.Policy:
-		*to, err = history.ParsePolicy(v.(string))
+	case *trim.Policy:
+		*to, err = trim.ParsePolicy(v.(string))
 	case *[]policy.Rule:
 		*to, err = parseRules(v)
 	case *notify.Config:

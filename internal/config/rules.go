@@ -10,8 +10,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/stet-dev/stet/dialect"
 	"github.com/stet-dev/stet/files/policy"
+	"github.com/stet-dev/stet/trim/dialect"
 )
 
 // parseRules reads [[rule]] tables.

@@ -9,8 +9,8 @@ import (
 
 	"github.com/pelletier/go-toml/v2"
 
-	"github.com/stet-dev/stet/dialect"
 	"github.com/stet-dev/stet/internal/notify"
+	"github.com/stet-dev/stet/trim/dialect"
 )
 
 // decodeTables decodes the table or tables of a key into a struct with that key. name is an unknown member's name; empty for

@@ -12,7 +12,6 @@ import (
 	"github.com/stet-dev/stet/agent"
 	"github.com/stet-dev/stet/files/approval"
 	"github.com/stet-dev/stet/files/filetools"
-	"github.com/stet-dev/stet/history"
 	"github.com/stet-dev/stet/internal/report"
 	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/llm/anthropic"
@@ -20,6 +19,7 @@ import (
 	"github.com/stet-dev/stet/llm/llmtest"
 	"github.com/stet-dev/stet/llm/openai"
 	"github.com/stet-dev/stet/session"
+	"github.com/stet-dev/stet/trim"
 )
 
 // Show is the content of stet serve --demo: a workspace, and two agents with scripted models. Everything else is real: their
@@ -135,7 +135,7 @@ func (d *Show) Play(ctx context.Context, s Site) error {
 func (d *Show) agentOf(s Site, name string, model llm.Model) *agent.Agent {
 	return &agent.Agent{
 		Model: model, Name: name, Tools: s.Handler, Store: s.Sessions, Dir: d.Workspace(), Files: s.Files,
-		Engine: history.Config{Policy: history.Off, Root: d.Workspace()}, Prompt: agent.Prompt{Variables: s.Variables},
+		Engine: trim.Config{Policy: trim.Off, Root: d.Workspace()}, Prompt: agent.Prompt{Variables: s.Variables},
 		Client: "demo", Log: s.Log,
 	}
 }

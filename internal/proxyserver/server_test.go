@@ -15,8 +15,8 @@ import (
 
 	"github.com/gofrs/flock"
 
-	"github.com/stet-dev/stet/history"
 	"github.com/stet-dev/stet/internal/config"
+	"github.com/stet-dev/stet/trim"
 )
 
 // An agent waits a limited time for the store to open.
@@ -66,7 +66,7 @@ func TestThreads(t *testing.T) {
 	for threads, want := range map[string]int{"follow": http.StatusTeapot, config.RefuseThreads: http.StatusBadRequest} {
 		upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) }))
 		defer upstream.Close()
-		s, err := Open(t.Context(), Config{Settings: &config.Config{Policy: history.Adaptive, Threads: threads, Upstream: config.Upstreams{Messages: upstream.URL}}})
+		s, err := Open(t.Context(), Config{Settings: &config.Config{Policy: trim.Adaptive, Threads: threads, Upstream: config.Upstreams{Messages: upstream.URL}}})
 		if err != nil {
 			t.Fatal(err)
 		}

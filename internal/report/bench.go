@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/stet-dev/stet/llm/prices"
-	"github.com/stet-dev/stet/replay/bench"
+	"github.com/stet-dev/stet/trim/replay/bench"
 )
 
 // A table writes rows of cells. The first row has the column heads. All columns but the first have numbers.

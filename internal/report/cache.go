@@ -7,13 +7,13 @@ import (
 	"slices"
 	"time"
 
-	"github.com/stet-dev/stet/history"
 	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/llm/prices"
 	"github.com/stet-dev/stet/llm/tokens"
 	"github.com/stet-dev/stet/record"
-	"github.com/stet-dev/stet/replay"
-	"github.com/stet-dev/stet/transcript"
+	"github.com/stet-dev/stet/trim"
+	"github.com/stet-dev/stet/trim/replay"
+	"github.com/stet-dev/stet/trim/transcript"
 )
 
 // Cache is the output of `stet cache --json`. Prices are in USD; 0: unknown.
@@ -232,8 +232,8 @@ const partDropped replay.Part = "dropped"
 
 // coldParts has the part for each cold point of a record.
 var coldParts = map[string]replay.Part{
-	string(history.Gap): replay.PartGap, string(history.Model): replay.PartModel,
-	string(history.Tools): replay.PartTools, string(history.Compaction): replay.PartContext,
+	string(trim.Gap): replay.PartGap, string(trim.Model): replay.PartModel,
+	string(trim.Tools): replay.PartTools, string(trim.Compaction): replay.PartContext,
 }
 
 // askedOf converts a recorded request for the account. before are the earlier requests of its conversation, last is the newest

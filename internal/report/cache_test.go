@@ -9,7 +9,7 @@ import (
 
 	"github.com/stet-dev/stet/llm/prices"
 	"github.com/stet-dev/stet/record"
-	"github.com/stet-dev/stet/replay"
+	"github.com/stet-dev/stet/trim/replay"
 )
 
 // A recorded request says which parts were sent changed. If there are none, tools and system text are not the cause of a break. A

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/stet-dev/stet/replay"
+	"github.com/stet-dev/stet/trim/replay"
 )
 
 // Progress is a bar on the terminal for work that takes a while; nil shows

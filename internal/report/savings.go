@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/stet-dev/stet/history"
-	"github.com/stet-dev/stet/replay"
+	"github.com/stet-dev/stet/trim"
+	"github.com/stet-dev/stet/trim/replay"
 )
 
 const (
@@ -47,7 +47,7 @@ func Savings(w io.Writer, width int, rep replay.Report, by []string) {
 	s.sessions(rep.Sessions)
 	if t.LeftOut == 0 && t.Tokens == t.TokensOff {
 		why := "no text in them repeats, and none is old at a time when the cache is cold"
-		if t.Policy == history.Off {
+		if t.Policy == trim.Off {
 			why = "the policy off leaves nothing out"
 		}
 		fmt.Fprintf(w, "\nnothing to save: %s\n", why)
@@ -183,9 +183,9 @@ func printWhy(w io.Writer, t replay.Sums) {
 	var repeats, folds, evictions int64
 	for why, n := range t.Why {
 		switch {
-		case why == history.Folded:
+		case why == trim.Folded:
 			folds += n
-		case why.Evicts() || why == history.Older || why == history.Terminal:
+		case why.Evicts() || why == trim.Older || why == trim.Terminal:
 			evictions += n
 		default:
 			repeats += n

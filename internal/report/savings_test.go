@@ -9,9 +9,9 @@ import (
 
 	"github.com/charmbracelet/colorprofile"
 
-	"github.com/stet-dev/stet/history"
 	"github.com/stet-dev/stet/llm"
-	"github.com/stet-dev/stet/replay"
+	"github.com/stet-dev/stet/trim"
+	"github.com/stet-dev/stet/trim/replay"
 )
 
 // On a terminal of any width, no line of the tables is wrapped. 80 columns are enough for all of them.
@@ -20,7 +20,7 @@ func TestSavingsWidth(t *testing.T) {
 	for i, name := range []string{"rename the flag", strings.Repeat("a long title ", 9), ""} {
 		sums := replay.Sums{
 			Requests: 1234, LeftOut: 7, USD: &replay.Dollars{Without: 12345.6, With: 99.5 * float64(i)},
-			Why: map[history.Reason]int64{history.Repeat: 12345678, history.Command: 1, history.Folded: 5},
+			Why: map[trim.Reason]int64{trim.Repeat: 12345678, trim.Command: 1, trim.Folded: 5},
 		}
 		rep.Sessions = append(rep.Sessions, replay.Row{
 			File: "/home/me/a-rather-long-directory/a-rather-long-name.jsonl", Title: name, Agent: "agent " + name, Sums: sums,
@@ -50,7 +50,7 @@ func TestSavingsWidth(t *testing.T) {
 // BILL-3: an unknown price is a question mark, not zero; the model is named, and what to do. The bill is there also if nothing
 // can be saved.
 func TestSavingsUnknown(t *testing.T) {
-	sums := replay.Sums{Requests: 3, Unpriced: 3, Policy: history.Off}
+	sums := replay.Sums{Requests: 3, Unpriced: 3, Policy: trim.Off}
 	answers := []replay.Billed{{Model: "claude-sonnet-5-5", Family: "claude-sonnet-5"}, {Model: "claude-sonnet-5-5", Family: "claude-sonnet-5"}, {Model: "gpt-5", Usage: llm.Usage{Tier: "ultra"}}}
 	rep := replay.Report{Totals: sums, Sessions: []replay.Row{{File: "a.jsonl", Model: "mine", Sums: sums, Answers: answers}}}
 	var b bytes.Buffer

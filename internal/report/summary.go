@@ -7,14 +7,14 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/stet-dev/stet/history"
 	"github.com/stet-dev/stet/proxy"
+	"github.com/stet-dev/stet/trim"
 )
 
 // Summary has the totals of a run.
 type Summary struct {
 	proxy.Totals
-	Policy  history.Policy
+	Policy  trim.Policy
 	Observe bool // the omissions were only planned
 }
 
@@ -27,9 +27,9 @@ func (s Summary) Print(w io.Writer) {
 	seen := fmt.Sprintf("%s, %s of files", Count(s.Requests, "request"), Count(s.Reads, "read"))
 	left := LeftOut(s.Shortened)
 	switch {
-	case left == "" && s.Policy == history.Off:
+	case left == "" && s.Policy == trim.Off:
 		fmt.Fprintf(w, "stet: %s; policy off leaves nothing out\n", seen)
-	case left == "" && s.Policy == history.Finish:
+	case left == "" && s.Policy == trim.Finish:
 		fmt.Fprintf(w, "stet: %s; policy finish leaves nothing new out\n", seen)
 	case left == "":
 		fmt.Fprintf(w, "stet: nothing to save: %s\n", seen)
@@ -106,14 +106,14 @@ func (s Summary) nothing() string {
 func LeftOut(shortened map[string]int) string {
 	var parts []string
 	for _, kind := range []struct {
-		reason history.Reason
+		reason trim.Reason
 		noun   string
 	}{
-		{history.Repeat, "repeat"}, {history.Partial, "partial repeat"}, {history.Output, "command output"},
-		{history.Folded, "folded output"},
-		{history.Replaced, "replaced result"},
-		{history.Command, "old command output"}, {history.Arguments, "old edit's argument"}, {history.Idle, "idle read"},
-		{history.Older, "older read"}, {history.Terminal, "older command output"},
+		{trim.Repeat, "repeat"}, {trim.Partial, "partial repeat"}, {trim.Output, "command output"},
+		{trim.Folded, "folded output"},
+		{trim.Replaced, "replaced result"},
+		{trim.Command, "old command output"}, {trim.Arguments, "old edit's argument"}, {trim.Idle, "idle read"},
+		{trim.Older, "older read"}, {trim.Terminal, "older command output"},
 	} {
 		if n := shortened[string(kind.reason)]; n > 0 {
 			parts = append(parts, Count(n, kind.noun))

@@ -4,9 +4,9 @@ import (
 	"bytes"
 	"testing"
 
-	"github.com/stet-dev/stet/history"
 	"github.com/stet-dev/stet/proxy"
 	"github.com/stet-dev/stet/record"
+	"github.com/stet-dev/stet/trim"
 )
 
 func TestSummary(t *testing.T) {
@@ -33,8 +33,8 @@ func TestSummary(t *testing.T) {
 			"stet: 2 requests, 0 reads of files; 2 older reads and 1 older command output would be left out (observe: nothing was)\n" +
 				"stet: estimated prompt tokens 2 without stet, 2 with: 0 %\n",
 		},
-		{"off", Summary{Policy: history.Off, Totals: proxy.Totals{Requests: 1}}, "stet: 1 request, 0 reads of files; policy off leaves nothing out\n"},
-		{"finish", Summary{Policy: history.Finish, Totals: proxy.Totals{Requests: 1}}, "stet: 1 request, 0 reads of files; policy finish leaves nothing new out\n"},
+		{"off", Summary{Policy: trim.Off, Totals: proxy.Totals{Requests: 1}}, "stet: 1 request, 0 reads of files; policy off leaves nothing out\n"},
+		{"finish", Summary{Policy: trim.Finish, Totals: proxy.Totals{Requests: 1}}, "stet: 1 request, 0 reads of files; policy finish leaves nothing new out\n"},
 		{
 			"to be continued", Summary{Totals: proxy.Totals{Requests: 2, Bound: true, Shortened: map[string]int{"repeat": 1}, TokensOff: 2, Tokens: 1}},
 			"stet: 2 requests, 0 reads of files; 1 repeat left out\nstet: estimated prompt tokens 2 without stet, 1 with: -50.0 %\n" +

@@ -5,8 +5,8 @@ import (
 
 	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/llm/tokens"
-	"github.com/stet-dev/stet/replay"
-	"github.com/stet-dev/stet/transcript"
+	"github.com/stet-dev/stet/trim/replay"
+	"github.com/stet-dev/stet/trim/transcript"
 )
 
 // sessionTally is a recorded session: all its messages, and its requests.

@@ -33,7 +33,7 @@ import (
 // Edit is an edit of a request, with its reason.
 type Edit struct {
 	llm.Edit
-	Reason string // a history.Reason
+	Reason string // a trim.Reason
 }
 
 // Form says how messages were sent. It never changes. nil means that all messages were sent unchanged.

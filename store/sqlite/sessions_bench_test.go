@@ -15,7 +15,7 @@ import (
 	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/session"
 	"github.com/stet-dev/stet/session/sessiontest"
-	"github.com/stet-dev/stet/transcript"
+	"github.com/stet-dev/stet/trim/transcript"
 )
 
 // text2K is the text of a message in the benchmarks. The whole event has 2 KB.

@@ -11,8 +11,8 @@ import (
 	"testing"
 	"text/tabwriter"
 
-	"github.com/stet-dev/stet/history"
 	"github.com/stet-dev/stet/llm/llmtest"
+	"github.com/stet-dev/stet/trim"
 )
 
 // event is something that happens to the proxy between the prompts of a session.
@@ -81,7 +81,7 @@ func TestTable(t *testing.T) {
 }
 
 type row struct {
-	policy history.Policy
+	policy trim.Policy
 	event  event
 }
 
@@ -92,9 +92,9 @@ func rowsOf(a agent, account llmtest.Account) (out []row) {
 		return nil // the accounts differ only in what the Messages API refuses
 	}
 	if os.Getenv("STET_TABLE") == "all" {
-		for _, policy := range history.Policies() {
+		for _, policy := range trim.Policies() {
 			for k, e := range events {
-				if k == 0 || policy == history.Adaptive {
+				if k == 0 || policy == trim.Adaptive {
 					out = append(out, row{policy, e})
 				}
 			}
@@ -105,13 +105,13 @@ func rowsOf(a agent, account llmtest.Account) (out []row) {
 		return nil
 	}
 	if account == llmtest.OldAccount {
-		return []row{{history.Adaptive, events[0]}}
+		return []row{{trim.Adaptive, events[0]}}
 	}
-	return []row{{history.Adaptive, events[2]}}
+	return []row{{trim.Adaptive, events[2]}}
 }
 
 // throughEvent runs a session through "stet proxy". Between the prompts the event happens.
-func throughEvent(t *testing.T, a agent, account llmtest.Account, policy history.Policy, e event) outcome {
+func throughEvent(t *testing.T, a agent, account llmtest.Account, policy trim.Policy, e event) outcome {
 	t.Helper()
 	var front *tap
 	var between func()

@@ -15,12 +15,12 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/stet-dev/stet/history"
 	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/llm/prices"
 	"github.com/stet-dev/stet/proxy"
-	"github.com/stet-dev/stet/replay"
-	"github.com/stet-dev/stet/transcript"
+	"github.com/stet-dev/stet/trim"
+	"github.com/stet-dev/stet/trim/replay"
+	"github.com/stet-dev/stet/trim/transcript"
 )
 
 var (
@@ -118,10 +118,10 @@ func play(t *testing.T, asked []asked, up *upstream, send func(body []byte)) {
 }
 
 // through plays a session through a proxy of its own.
-func through(t *testing.T, s *transcript.Session, policy history.Policy, asked []asked) *upstream {
+func through(t *testing.T, s *transcript.Session, policy trim.Policy, asked []asked) *upstream {
 	t.Helper()
 	up := newUpstream(s)
-	by(t, up, proxy.Config{History: history.Config{Policy: policy, Root: s.Dir}}, asked)
+	by(t, up, proxy.Config{History: trim.Config{Policy: policy, Root: s.Dir}}, asked)
 	return up
 }
 
@@ -153,7 +153,7 @@ type sums struct{ off, live, replayedOff, replayed float64 }
 // TRIM-17: no recorded session is dearer than without stet. It is played through the proxy at its own times, and a simulated
 // cache makes the bill. Under bold, warm breaks may cost 2 %. The test logs the figures of the replay too.
 func TestLiveNeverDearer(t *testing.T) {
-	policies := []history.Policy{history.Lossless, history.Adaptive, history.Bold}
+	policies := []trim.Policy{trim.Lossless, trim.Adaptive, trim.Bold}
 	total := make([]sums, len(policies))
 	played, sent := 0, 0
 	for _, s := range recorded(t) {
@@ -173,7 +173,7 @@ func TestLiveNeverDearer(t *testing.T) {
 		for i, policy := range policies {
 			var with *upstream
 			synctest.Test(t, func(t *testing.T) { with = through(t, s, policy, asked) })
-			off, r, err := replay.Session(context.Background(), s, replay.Config{History: history.Config{Policy: policy}})
+			off, r, err := replay.Session(context.Background(), s, replay.Config{History: trim.Config{Policy: policy}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -181,7 +181,7 @@ func TestLiveNeverDearer(t *testing.T) {
 			total[i].add(one)
 			t.Logf("%s: %s: %d requests: %s", policy, filepath.Base(s.File), len(asked), one)
 			limit := 1 + 1e-9
-			if policy == history.Bold {
+			if policy == trim.Bold {
 				limit = 1.02
 			}
 			if one.live > one.off*limit {

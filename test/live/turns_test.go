@@ -7,9 +7,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/stet-dev/stet/history"
 	"github.com/stet-dev/stet/llm"
-	"github.com/stet-dev/stet/transcript"
+	"github.com/stet-dev/stet/trim"
+	"github.com/stet-dev/stet/trim/transcript"
 )
 
 // builds is a session that builds 40 targets, one every 20 seconds. Each answer comes from the model of its turn.
@@ -71,10 +71,10 @@ func TestLiveTurns(t *testing.T) {
 		"in fives":   builds(func(turn int) string { return []string{"one", "two"}[turn/5%2] }),
 	} {
 		asked := requests(s)
-		for _, policy := range []history.Policy{history.Lossless, history.Adaptive} {
+		for _, policy := range []trim.Policy{trim.Lossless, trim.Adaptive} {
 			t.Run(name+" "+string(policy), func(t *testing.T) {
 				var off, with *upstream
-				synctest.Test(t, func(t *testing.T) { off = through(t, s, history.Off, asked) })
+				synctest.Test(t, func(t *testing.T) { off = through(t, s, trim.Off, asked) })
 				synctest.Test(t, func(t *testing.T) { with = through(t, s, policy, asked) })
 				t.Logf("%.0f, %+.2f %%", with.cost, 100*(with.cost/off.cost-1))
 				if with.cost > off.cost*(1+1e-9) {

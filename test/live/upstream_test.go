@@ -10,7 +10,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/stet-dev/stet/transcript"
+	"github.com/stet-dev/stet/trim/transcript"
 )
 
 // upstream is a provider with a prompt cache, and its bill. The whole blocks that a request has in common with an earlier one to

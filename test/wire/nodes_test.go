@@ -6,7 +6,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/stet-dev/stet/history"
+	"github.com/stet-dev/stet/trim"
 )
 
 // nodes are several "stet serve" with one database. Each has its own home directory.
@@ -55,7 +55,7 @@ func (n *nodes) release() {
 }
 
 // moves returns the conditions under which each turn of a conversation goes to another node.
-func moves(history.Policy) []condition {
+func moves(trim.Policy) []condition {
 	killed := func(n *nodes, turn int) {
 		if at := turn / 2 % len(n.run.proxies); turn%2 == 1 {
 			n.run.proxies[at].end(syscall.SIGKILL)

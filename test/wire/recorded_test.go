@@ -17,14 +17,14 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/stet-dev/stet/history"
 	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/llm/anthropic"
 	"github.com/stet-dev/stet/llm/llmtest"
 	"github.com/stet-dev/stet/proxy"
 	"github.com/stet-dev/stet/record"
 	"github.com/stet-dev/stet/tool"
-	"github.com/stet-dev/stet/transcript"
+	"github.com/stet-dev/stet/trim"
+	"github.com/stet-dev/stet/trim/transcript"
 )
 
 // largest is the longest request of a recorded session that is played, in bytes. The session ends there.
@@ -55,7 +55,7 @@ func recordings(t *testing.T) (all []*transcript.Session) {
 
 // setting is how sessions are played.
 type setting struct {
-	policies []history.Policy
+	policies []trim.Policy
 	proxies  int  // number of proxies with one store
 	changes  bool // the policy changes at random turns
 	loses    bool // the store is lost at random turns
@@ -122,7 +122,7 @@ func (r *replayed) disturb() {
 		r.store = new(record.Memory)
 		r.running[i] = r.start()
 	case n == 5 && r.changes:
-		r.config.History.Policy = history.Policies()[r.rand.IntN(len(history.Policies()))]
+		r.config.History.Policy = trim.Policies()[r.rand.IntN(len(trim.Policies()))]
 		r.running[i] = r.start()
 	}
 }
@@ -314,12 +314,12 @@ func (r *replayed) mayRefuse() int {
 }
 
 // playAll plays every recorded session. It calls before and after with each one.
-func playAll(t *testing.T, policy history.Policy, set setting, before, after func(*replayed)) {
+func playAll(t *testing.T, policy trim.Policy, set setting, before, after func(*replayed)) {
 	for n, s := range recordings(t) {
 		t.Run(fmt.Sprintf("%s/%s/%d", policy, s.Format, n), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				r := &replayed{t: t, rand: rand.New(rand.NewPCG(1, uint64(n))), store: new(record.Memory), setting: set}
-				r.config.History, r.config.TryBound = history.Config{Policy: policy}, set.tries
+				r.config.History, r.config.TryBound = trim.Config{Policy: policy}, set.tries
 				before(r)
 				var err error
 				r.model, err = llmtest.Start(llmtest.Config{Listener: new(llmtest.Memory), Account: set.account, Handler: func(*llm.Request) (llm.Response, error) {
@@ -347,16 +347,16 @@ func playAll(t *testing.T, policy history.Policy, set setting, before, after fun
 }
 
 // WIRE-1: no request of a recorded session with bound thinking fails through a proxy that is restarted at random turns.
-func TestRecorded(t *testing.T) { replay(t, setting{policies: history.Policies(), proxies: 1}) }
+func TestRecorded(t *testing.T) { replay(t, setting{policies: trim.Policies(), proxies: 1}) }
 
-var adaptive = []history.Policy{history.Adaptive}
+var adaptive = []trim.Policy{trim.Adaptive}
 
 // The same, with a proxy that tries to leave out old content before thinking. If the account refuses that, it may refuse one
 // request. If the account allows it, more is saved.
 func TestRecordedTries(t *testing.T) {
 	for _, account := range []llmtest.Account{llmtest.NewAccount, llmtest.OldAccount} {
 		t.Run(string(account), func(t *testing.T) {
-			replay(t, setting{policies: []history.Policy{history.Adaptive, history.Bold}, proxies: 1, tries: true, account: account})
+			replay(t, setting{policies: []trim.Policy{trim.Adaptive, trim.Bold}, proxies: 1, tries: true, account: account})
 		})
 	}
 }

@@ -12,10 +12,10 @@ import (
 	"testing"
 	"text/tabwriter"
 
-	"github.com/stet-dev/stet/history"
 	"github.com/stet-dev/stet/llm/llmtest"
 	"github.com/stet-dev/stet/record"
 	"github.com/stet-dev/stet/store"
+	"github.com/stet-dev/stet/trim"
 )
 
 // run is a session of a player, and the proxies between the player and the model.
@@ -61,10 +61,10 @@ type condition struct {
 }
 
 // conditions returns the conditions under which the proxy can know what it sent.
-func conditions(policy history.Policy) []condition {
-	other := string(history.Lossless)
-	if policy == history.Lossless {
-		other = string(history.Off)
+func conditions(policy trim.Policy) []condition {
+	other := string(trim.Lossless)
+	if policy == trim.Lossless {
+		other = string(trim.Off)
 	}
 	return []condition{
 		{name: "goes on", at: func(*run, int) {}},
@@ -98,7 +98,7 @@ func conditions(policy history.Policy) []condition {
 		}, breaks: 2},
 		{name: "policy finish", at: func(r *run, turn int) {
 			if turn == 6 {
-				r.again(syscall.SIGTERM, string(history.Finish))
+				r.again(syscall.SIGTERM, string(trim.Finish))
 			}
 		}, breaks: 1},
 		{name: "observe", at: func(r *run, turn int) {
@@ -110,7 +110,7 @@ func conditions(policy history.Policy) []condition {
 }
 
 // upheavals returns the conditions under which the proxy has lost what it sent, or never knew it.
-func upheavals(history.Policy) []condition {
+func upheavals(trim.Policy) []condition {
 	var absent []*process
 	return []condition{
 		{name: "lost store", at: func(r *run, turn int) {
@@ -132,7 +132,7 @@ func upheavals(history.Policy) []condition {
 
 // tries returns the conditions under which the proxy tries to change what stands before thinking. A model that was not asked
 // before has no cache, so old outputs leave.
-func tries(history.Policy) []condition {
+func tries(trim.Policy) []condition {
 	another := func(r *run, turn int) {
 		if turn == 11 {
 			r.players[0].req.Model = "claude-fable-5-1"
@@ -270,7 +270,7 @@ func wantRecorded(t *testing.T, where string) {
 
 // table plays a session under each condition. database makes a database for the proxies of a row; if it is nil, they use a file.
 // With a database there are fewer rows: one kind of account, two policies, and for most conditions one API.
-func table(t *testing.T, conditions func(history.Policy) []condition, database func(testing.TB) string) {
+func table(t *testing.T, conditions func(trim.Policy) []condition, database func(testing.TB) string) {
 	var mu sync.Mutex
 	rows := map[string]string{}
 	t.Run("rows", func(t *testing.T) {
@@ -283,12 +283,12 @@ func table(t *testing.T, conditions func(history.Policy) []condition, database f
 				accounts = accounts[:1]
 			}
 			for _, account := range accounts {
-				for n, policy := range history.Policies() {
+				for n, policy := range trim.Policies() {
 					for k, c := range conditions(policy) {
-						if apis[api].name != "messages" && (k > 0 || database != nil) && policy != history.Adaptive {
+						if apis[api].name != "messages" && (k > 0 || database != nil) && policy != trim.Adaptive {
 							continue
 						}
-						if database != nil && (apis[api].name != "messages" && !c.everyAPI || policy != history.Adaptive && policy != history.Bold) {
+						if database != nil && (apis[api].name != "messages" && !c.everyAPI || policy != trim.Adaptive && policy != trim.Bold) {
 							continue
 						}
 						t.Run(fmt.Sprintf("%s/%s/%s/%s", apis[api].name, account, policy, c.name), func(t *testing.T) {
@@ -304,7 +304,7 @@ func table(t *testing.T, conditions func(history.Policy) []condition, database f
 							if straight.turns != with.turns || straight.files != with.files {
 								t.Errorf("%d turns, without stet %d; the same files: %v", with.turns, straight.turns, straight.files == with.files)
 							}
-							rewrites := policy == history.KeepLatest && apis[api].name != "messages" // keep-latest changes what was sent before
+							rewrites := policy == trim.KeepLatest && apis[api].name != "messages" // keep-latest changes what was sent before
 							if with.breaks > straight.breaks+c.breaks && !rewrites {
 								t.Errorf("%d requests do not go on from one before, without stet %d", with.breaks, straight.breaks)
 							}

@@ -10,10 +10,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stet-dev/stet/history"
 	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/llm/anthropic"
 	"github.com/stet-dev/stet/llm/llmtest"
+	"github.com/stet-dev/stet/trim"
 )
 
 // thread is what the client of a recorded session knows of its message thread.
@@ -110,7 +110,7 @@ func size(messages []llm.Message) (n int) {
 // leaves out is also left out of the messages that the provider holds.
 func TestRecordedThreads(t *testing.T) {
 	continued, again, has, would := 0, 0, 0, 0
-	playAll(t, history.Adaptive, setting{proxies: 1}, func(r *replayed) { r.thread = new(thread) }, func(r *replayed) {
+	playAll(t, trim.Adaptive, setting{proxies: 1}, func(r *replayed) { r.thread = new(thread) }, func(r *replayed) {
 		continued, again = continued+r.thread.continued, again+r.thread.replayed
 		has, would = has+r.thread.has, would+r.thread.would
 	})

@@ -1,6 +1,0 @@
-//go:build race
-
-package history
-
-// sample is 8: one recorded session in eight is tested, because the race detector makes the tests ten times slower.
-const sample = 8

@@ -1,0 +1,266 @@
+package trim
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/stet-dev/stet/llm"
+)
+
+// longWork returns a conversation that is long enough for warm breaks: an agent reads files, runs commands, and changes some of
+// the files. In some conversations a person writes much in between, which always stays.
+func longWork(r *rand.Rand) *conv {
+	c := new(conv)
+	c.user("mend the build")
+	files, talk := []int{30, 1000}[r.IntN(2)], r.IntN(6)
+	for turn := range 60 + r.IntN(140) {
+		file := fmt.Sprintf("src/f%d.go", r.IntN(files))
+		switch r.IntN(5 + talk) {
+		case 0, 1:
+			first := 1 + r.IntN(400)
+			c.read(file, first, first+10+r.IntN(190), 600)
+		case 2:
+			c.call("filesystem-edit", map[string]any{"filePath": file, "searchContent": "old", "replaceContent": "new"}, "edited")
+		case 3, 4:
+			c.call("terminal-execute", map[string]any{"command": fmt.Sprintf("make test-%d", turn)},
+				strings.Repeat(fmt.Sprintf("ok  some/package/%d\n", turn), 1+r.IntN(300)))
+		default:
+			c.user(strings.Repeat(fmt.Sprintf("please see to %d as well\n", turn), 1+r.IntN(900)))
+		}
+	}
+	return c
+}
+
+// priceOf returns the price of a request after the request before, at a provider with a cache. The unit is one input byte without
+// a cache.
+func priceOf(request, before []llm.Message, p Price) (cost float64) {
+	same := true
+	for i := range request {
+		if same = same && i < len(before) && slices.Equal(request[i].Parts, before[i].Parts); same {
+			cost += p.Read * float64(size(&request[i]))
+		} else {
+			cost += p.Write * float64(size(&request[i]))
+		}
+	}
+	return cost
+}
+
+func size(m *llm.Message) (n int) {
+	for i := range m.Parts {
+		n += len(m.Parts[i].Text) + len(m.Parts[i].Args)
+	}
+	return n
+}
+
+// At every message of a conversation, warm breaks have made it dearer by no more than the part that they may risk. Between breaks
+// a plan is the beginning of the next plan. If thinking is checked, a break changes nothing that was sent: the provider clears
+// more results (WIRE-2).
+func TestBreaksCostLittle(t *testing.T) {
+	for _, checked := range []bool{false, true} {
+		breaks := 0
+		for seed := range uint64(100) {
+			breaks += breaksCostLittle(t, seed, checked)
+		}
+		if breaks < 40 {
+			t.Errorf("checked %v: %d breaks: the test shows little", checked, breaks)
+		}
+	}
+}
+
+// breaksCostLittle checks one conversation, and returns its number of breaks.
+func breaksCostLittle(t *testing.T, seed uint64, checked bool) int {
+	t.Helper()
+	r := rand.New(rand.NewPCG(seed, 0))
+	c, price := longWork(r), Price{0.1, []float64{1, 1.25, 2}[r.IntN(3)]}
+	e := newEngine(t, Config{Policy: Bold, Price: price, ChecksThinking: checked, Clears: checked})
+	st := e.NewState()
+	var before, beforeOff []llm.Message
+	plan := new(Plan)
+	cost, off := 0., 0.
+	for i := range c.messages {
+		if c.messages[i].Role != llm.Assistant {
+			continue
+		}
+		st.Grow(c.messages[:i], nil)
+		next := st.Plan()
+		now := llm.Apply(c.messages[:i], next.Seen().Edits)
+		cost += priceOf(now, before, price)
+		off += priceOf(c.messages[:i], beforeOff, price)
+		if cost > (1+risk)*off {
+			t.Fatalf("seed %d: at message %d the conversation has cost %.0f, and without stet %.0f", seed, i, cost, off)
+		}
+		broke := next.Breaks > plan.Breaks
+		if (checked || !broke) && !slices.Equal(next.Edits[:len(plan.Edits)], plan.Edits) {
+			t.Fatalf("seed %d: at message %d the plan changed without a break", seed, i)
+		}
+		if broke != (next.ClearedCalls > plan.ClearedCalls) && checked {
+			t.Fatalf("seed %d: at message %d %d calls are cleared, and before %d", seed, i, next.ClearedCalls, plan.ClearedCalls)
+		}
+		before, beforeOff, plan = now, c.messages[:i], next
+	}
+	whole := e.Plan(c.messages)
+	st.Grow(c.messages, nil)
+	if diff := cmp.Diff(whole, st.Plan()); diff != "" {
+		t.Fatalf("seed %d: planned at once and step by step (-, +):\n%s", seed, diff)
+	}
+	if balance := st.account.balance; math.Abs(balance-(off-cost)) > 0.02*off {
+		t.Fatalf("seed %d: the account says that %.0f was saved; it is %.0f of %.0f", seed, balance, off-cost, off)
+	}
+	return whole.Breaks
+}
+
+// The price of a break includes everything that it changes in earlier messages. Here it changes a pointer, because the source of
+// the pointer has no unique name: two calls have the same id.
+func TestBreakCountsAllThatChanges(t *testing.T) {
+	c := new(conv)
+	c.user("mend the build")
+	for range 2 {
+		c.call("TaskOutput", map[string]any{"task_id": "1"}, lineRange("text of line %[1]d of the report, as it has been", 1, 30))
+	}
+	c.user(strings.Repeat("please see to this as well\n", 20_000))
+	c.n = 0
+	for i := range 100 {
+		c.read(fmt.Sprintf("src/f%d.go", i), 1, 60, 60)
+	}
+	price := Price{0.1, 1.25}
+	st := newEngine(t, Config{Policy: Bold, Price: price}).NewState()
+	var before, beforeOff []llm.Message
+	cost, off := 0., 0.
+	for i := range c.messages {
+		if c.messages[i].Role != llm.Assistant {
+			continue
+		}
+		st.Grow(c.messages[:i], nil)
+		now := llm.Apply(c.messages[:i], st.Plan().Edits)
+		cost += priceOf(now, before, price)
+		off += priceOf(c.messages[:i], beforeOff, price)
+		if cost > (1+risk)*off {
+			t.Fatalf("at message %d the conversation has cost %.0f, and without stet %.0f", i, cost, off)
+		}
+		before, beforeOff = now, c.messages[:i]
+	}
+}
+
+// longReading returns a conversation in which a warm break pays early.
+func longReading() []llm.Message {
+	c := new(conv)
+	c.user("mend the build")
+	for i := range 200 {
+		c.read(fmt.Sprintf("src/f%d.go", i), 1, 200, 200)
+	}
+	return c.messages
+}
+
+func TestBreaks(t *testing.T) {
+	for name, tt := range map[string]struct {
+		config Config
+		sent   int
+		breaks bool
+	}{
+		"bold":             {Config{Policy: Bold}, 0, true},
+		"adaptive":         {Config{Policy: Adaptive}, 0, false},
+		"thinking checked": {Config{Policy: Bold, ChecksThinking: true}, 0, false},
+		"kept":             {Config{Policy: Bold, NoBreaks: true}, 0, false},
+		"what was sent":    {Config{Policy: Bold}, 1, false},
+		"never idle":       {Config{Policy: Bold, Idle: -1, KeepShell: -1}, 0, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			st := newEngine(t, tt.config).NewState()
+			st.AddSent(longReading()[:tt.sent]...)
+			st.Grow(longReading(), nil)
+			if p := st.Plan(); p.Breaks > 0 != tt.breaks {
+				t.Errorf("%d breaks", p.Breaks)
+			}
+		})
+	}
+}
+
+// firstBreak returns the message of the model after which the first warm break of a conversation comes, or 0.
+func firstBreak(t *testing.T, c *conv, config Config) int {
+	t.Helper()
+	st := newEngine(t, config).NewState()
+	for i := range c.messages {
+		if c.messages[i].Role == llm.Assistant {
+			st.Grow(c.messages[:i+1], nil)
+			if st.Plan().Breaks > 0 {
+				return i
+			}
+		}
+	}
+	return 0
+}
+
+// If no price is known, a break must pay at the price at which it costs most.
+func TestBreakWithoutPrice(t *testing.T) {
+	for _, checked := range []bool{false, true} {
+		later := 0
+		for seed := range uint64(30) {
+			c := longWork(rand.New(rand.NewPCG(seed, 0)))
+			config := Config{Policy: Bold, ChecksThinking: checked, Clears: checked}
+			unknown := firstBreak(t, c, config)
+			config.Price = dearest
+			if known := firstBreak(t, c, config); unknown > 0 && (known == 0 || unknown < known) {
+				t.Errorf("checked %v, seed %d: a break behind message %d, and with the dearest price behind %d", checked, seed, unknown, known)
+			}
+			config.Price = Price{0.1, 1.25}
+			if known := firstBreak(t, c, config); known > 0 && (unknown == 0 || unknown > known) {
+				later++
+			}
+		}
+		if later == 0 {
+			t.Errorf("checked %v: the price made no difference", checked)
+		}
+	}
+}
+
+// Each result that leaves may be needed again, which costs one more request. So a break that leaves out the same text in many
+// small results does not pay.
+func TestBreakCountsRecalls(t *testing.T) {
+	for parts, breaks := range map[int]bool{1: true, 20: false} {
+		c := new(conv)
+		c.user(strings.Repeat("please see to this as well\n", 20_000))
+		for turn := range 1000 {
+			output := "done"
+			if turn%20 < parts {
+				output = lineRange(fmt.Sprintf("%d: built target %%[1]d of the project", turn), 1, 200/parts)
+			}
+			c.call("Bash", map[string]any{"command": fmt.Sprint("make -j", turn)}, output)
+		}
+		if first := firstBreak(t, c, Config{Policy: Bold, Price: Price{0.1, 1.25}}); first > 0 != breaks {
+			t.Errorf("in %d outputs: a break behind message %d", parts, first)
+		}
+	}
+}
+
+// What left at a break does not come back at the next one, although its file was edited in between.
+func TestBreakKeepsOut(t *testing.T) {
+	c := new(conv)
+	c.user("mend the build")
+	first := c.read("src/old.go", 1, 200, 200)
+	for i := range 150 {
+		c.read(fmt.Sprintf("src/f%d.go", i), 1, 200, 200)
+	}
+	e := newEngine(t, Config{Policy: Bold, Price: Price{0.1, 1.25}})
+	before := e.Plan(c.messages)
+	for i := range 150 {
+		if i%3 == 0 {
+			c.call("filesystem-edit", map[string]any{"filePath": "src/old.go", "searchContent": "a", "replaceContent": "b"}, "edited")
+		}
+		c.read(fmt.Sprintf("src/g%d.go", i), 1, 200, 200)
+	}
+	for n := len(c.messages) - 290; n <= len(c.messages); n++ {
+		after := e.Plan(c.messages[:n])
+		if before.Breaks == 0 || n == len(c.messages) && after.Breaks == before.Breaks {
+			t.Fatalf("%d breaks, then %d: the test shows nothing", before.Breaks, after.Breaks)
+		}
+		if at := after.Edits[0]; at.Message != first {
+			t.Fatalf("with %d messages the old read came back", n)
+		}
+	}
+}

@@ -1,0 +1,138 @@
+package trim
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/stet-dev/stet/llm"
+)
+
+// Plan is what is left out of one request.
+type Plan struct {
+	Edits     []llm.Edit // in the order of the messages
+	Omissions []Omission // the same decisions with their reasons, one per Edit
+	Folds     []Fold     // the texts that the agent can ask for with "stet show"
+
+	// Cleared are the results that the provider is to clear itself ([Config.Clears]): those of the first ClearedCalls calls of
+	// tools. The edits of these results are made all the same.
+	Cleared      []Omission
+	ClearedCalls int
+
+	Stats
+}
+
+// Omission is one result, or the arguments of one call, that was replaced, and
+// why.
+type Omission struct {
+	Message, Part int
+	CallID        string
+	Paths         []string // the files whose content was left out
+	Reason        Reason
+	Before, After int // bytes of its text
+}
+
+// Stats counts what a plan saw and did.
+type Stats struct {
+	Reads    int // successful reads, one per file of a batch
+	Repeats  int // reads whose lines were all in view already
+	Dangling int // placeholders of content that is nowhere in the request (TRIM-16)
+	Saved    int // bytes of text left out, net of the placeholders
+	Breaks   int // warm breaks so far, after each of them the plan changed what had been sent, or the provider clears more (bold)
+}
+
+// Reason says why a text was replaced.
+type Reason string
+
+// The reasons of keep-latest.
+const (
+	Older    Reason = "older"    // newer reads of the file follow
+	Terminal Reason = "terminal" // newer outputs of commands follow
+)
+
+// The reasons of deduplication: the result has just arrived.
+const (
+	Repeat   Reason = "repeat"   // all its lines stand above
+	Partial  Reason = "partial"  // some of its lines stand above
+	Folded   Reason = "fold"     // lines of a long report, which the agent can ask for
+	Output   Reason = "output"   // an output whose lines stand above, or in its normal form
+	Restored Reason = "restored" // not shortened: an agent's own stub was replaced by the text it is about
+)
+
+// The reasons of eviction: the text had been sent before, and left at a cold
+// point.
+const (
+	Replaced  Reason = "replaced"  // a listing or a plan that a newer one follows
+	Command   Reason = "command"   // the output of an old command, search or the like
+	Arguments Reason = "arguments" // a text in the arguments of an old call
+	Idle      Reason = "idle"      // an old read of a file that was not touched for long
+	Cleared   Reason = "cleared"   // one of the oldest results, which the provider clears itself
+)
+
+// Evicts reports whether the text had been sent whole before.
+func (r Reason) Evicts() bool {
+	switch r {
+	case Replaced, Command, Arguments, Idle, Cleared:
+		return true
+	}
+	return false
+}
+
+// Evicted returns what eviction has left out of the messages behind the first
+// skip. The indexes are counted from there.
+func (p *Plan) Evicted(skip int) (out []PartRef) {
+	for i := range p.Omissions {
+		if o := &p.Omissions[i]; o.Reason.Evicts() && o.Message >= skip {
+			out = append(out, PartRef{o.Message - skip, o.Part})
+		}
+	}
+	return out
+}
+
+// replaceResult replaces the text of a result.
+func (p *Plan) replaceResult(res *toolResult, text string, paths []string, why Reason) {
+	p.replace(res.at, res.call.id, len(res.text), text, paths, why)
+}
+
+// replaceArguments replaces the arguments of the call of a result.
+func (p *Plan) replaceArguments(res *toolResult, args string, paths []string) {
+	p.replace(res.call.at, res.call.id, len(res.call.args), args, paths, Arguments)
+}
+
+func (p *Plan) replace(at PartRef, callID string, before int, text string, paths []string, why Reason) {
+	p.Edits = append(p.Edits, llm.Edit{Message: at.Message, Part: at.Part, Text: text})
+	p.Omissions = append(p.Omissions, Omission{
+		Message: at.Message, Part: at.Part, CallID: callID, Paths: paths,
+		Reason: why, Before: before, After: len(text),
+	})
+	p.Saved += before - len(text)
+}
+
+// sort brings a plan into the order of the messages.
+func (p *Plan) sort() {
+	slices.SortFunc(p.Edits, func(a, b llm.Edit) int {
+		return cmp.Or(cmp.Compare(a.Message, b.Message), cmp.Compare(a.Part, b.Part))
+	})
+	slices.SortFunc(p.Omissions, func(a, b Omission) int {
+		return cmp.Or(cmp.Compare(a.Message, b.Message), cmp.Compare(a.Part, b.Part))
+	})
+}
+
+// clone returns a copy that later decisions do not change.
+func (p *Plan) clone() *Plan {
+	c := *p
+	c.Edits, c.Omissions, c.Folds = slices.Clone(p.Edits), slices.Clone(p.Omissions), slices.Clone(p.Folds)
+	return &c
+}
+
+// paths lists the files of the plan, each once, max at most.
+func (p *Plan) paths(max int) []string {
+	var out []string
+	for _, o := range p.Omissions {
+		for _, path := range o.Paths {
+			if len(out) < max && !slices.Contains(out, path) {
+				out = append(out, path)
+			}
+		}
+	}
+	return out
+}

@@ -1,0 +1,251 @@
+package bench
+
+import (
+	"slices"
+
+	"github.com/stet-dev/stet/trim"
+	"github.com/stet-dev/stet/trim/replay"
+	"github.com/stet-dev/stet/trim/transcript"
+)
+
+// fill groups what was played.
+func (b *Bench) fill(all []*played, policies []Policy, rules []replay.Rule) {
+	b.ByFormat, b.ByStratum = make(map[string]*Group), make(map[string]*Group)
+	b.Cache = make(map[string]*CacheCheck)
+	if b.Skipped == nil {
+		b.Skipped = []replay.Skip{}
+	}
+	b.Damaged, b.Own = []replay.Skip{}, make(map[string]int)
+	g := grouping{policies, rules, countedSizes}
+	b.Group = *g.whole(all)
+	formats, strata := make(map[string][]*played), make(map[string][]*played)
+	var reported []*played
+	for _, p := range all {
+		b.Own[p.own]++
+		if p.damage != "" {
+			b.Damaged = append(b.Damaged, replay.Skip{File: p.file, Reason: p.damage})
+		}
+		formats[p.format] = append(formats[p.format], p)
+		if p.about.Stratum != "" {
+			strata[p.about.Stratum] = append(strata[p.about.Stratum], p)
+		}
+		if p.free.reported != nil {
+			reported = append(reported, p)
+		}
+		if name := p.cache.rule; name != "" {
+			if b.Cache[name] == nil {
+				b.Cache[name] = new(CacheCheck)
+			}
+			b.Cache[name].add(p.cache)
+		}
+	}
+	for name, some := range formats {
+		b.ByFormat[name] = g.group(some)
+	}
+	for name, some := range strata {
+		b.ByStratum[name] = g.whole(some)
+	}
+	g.sizes = reportedSizes
+	b.Reported = g.whole(reported)
+}
+
+// grouping makes the figures of groups of sessions.
+type grouping struct {
+	policies []Policy
+	rules    []replay.Rule
+	sizes    func(*regime) []replay.Outcome
+}
+
+func freeRegime(p *played) *regime  { return &p.free }
+func boundRegime(p *played) *regime { return &p.bound }
+
+func countedSizes(r *regime) []replay.Outcome  { return r.counted }
+func reportedSizes(r *regime) []replay.Outcome { return r.reported }
+
+// billedSizes are those that were reported, where they were.
+func billedSizes(r *regime) []replay.Outcome {
+	if r.reported != nil {
+		return r.reported
+	}
+	return r.counted
+}
+
+// whole returns the figures of some sessions with all that Group has.
+func (g *grouping) whole(some []*played) *Group {
+	out := g.group(some)
+	out.ByAgent, out.ByRepository = make(map[string]*Group), make(map[string]*Group)
+	agents, repositories := make(map[string][]*played), make(map[string][]*played)
+	for _, p := range some {
+		agent := transcript.AgentOf(p.format)
+		agents[agent] = append(agents[agent], p)
+		if name := p.about.Repository; name != "" {
+			repositories[name] = append(repositories[name], p)
+		}
+	}
+	for name, of := range agents {
+		out.ByAgent[name] = g.group(of)
+	}
+	for name, of := range repositories {
+		out.ByRepository[name] = g.group(of)
+	}
+	d := newDraws(some)
+	for i := range out.Policies {
+		f := &out.Policies[i]
+		f.Interval = d.intervals(some, i, g, freeRegime)
+		if f.Bound != nil {
+			f.Bound.Interval = d.intervals(some, i, g, boundRegime)
+		}
+	}
+	return out
+}
+
+// group adds up the outcomes of some sessions.
+func (g *grouping) group(some []*played) *Group {
+	out := &Group{Sessions: len(some), Policies: []Figures{}}
+	var heads []float64
+	for _, p := range some {
+		out.Requests += p.requests
+		out.Answers += p.answers
+		if p.free.reported != nil {
+			out.ReportedSessions++
+			heads = append(heads, float64(p.head))
+		}
+	}
+	if len(heads) > 0 {
+		out.Head = int(median(heads))
+	}
+	for i := range g.policies {
+		f := g.figures(some, i, freeRegime)
+		if !g.policies[i].whereChecked().idle {
+			bound := g.figures(some, i, boundRegime)
+			f.Bound = &bound
+		}
+		out.Policies = append(out.Policies, f)
+	}
+	return out
+}
+
+// figures adds up the outcomes of some sessions under policy i.
+func (g *grouping) figures(some []*played, i int, regime func(*played) *regime) Figures {
+	f := newFigures(&g.policies[i], g.rules)
+	for _, p := range some {
+		f.add(&g.sizes(regime(p))[i])
+	}
+	offTokens := int64(0)
+	for _, p := range some {
+		offTokens += g.sizes(regime(p))[0].Tokens
+	}
+	f.RelTokens = change(float64(offTokens), float64(f.Tokens))
+	for n, rule := range g.rules {
+		g.price(&f, some, i, rule.Name, n == 0, regime)
+	}
+	f.Rel = f.RelByRule[g.rules[0].Name]
+	return f
+}
+
+// price fills in the figures that are relative to off, under a rule.
+func (g *grouping) price(f *Figures, some []*played, i int, rule string, isFirst bool, regime func(*played) *regime) {
+	var off, bill, offBill, dearest, dearestCharged float64
+	var each, eachCharged []float64
+	for _, p := range some {
+		sized, billed := g.sizes(regime(p)), billedSizes(regime(p))
+		without, with, after := sized[0].Cost[rule], sized[i].Cost[rule], charged(&sized[i])[rule]
+		rel, relCharged := change(without, with), change(without, after)
+		if len(each) == 0 || rel > f.WorstByRule[rule] {
+			f.WorstByRule[rule] = rel
+			if isFirst {
+				f.WorstSession, f.WorstFile = rel, p.file
+			}
+		}
+		if len(each) == 0 || relCharged > f.WorstRecall[rule] {
+			f.WorstRecall[rule] = relCharged
+		}
+		if named := change(without, orCost(sized[i].ChargedByName, &sized[i])[rule]); len(each) == 0 || named > f.WorstByName[rule] {
+			f.WorstByName[rule] = named
+		}
+		if without > dearest {
+			dearest, dearestCharged = without, after
+		}
+		off += without
+		offBill += billed[0].Cost[rule] + p.answers
+		bill += charged(&billed[i])[rule] + p.answers
+		each, eachCharged = append(each, rel), append(eachCharged, relCharged)
+	}
+	if isFirst && len(each) > 0 {
+		f.MedianSession, f.MedianRecall = median(each), median(eachCharged)
+	}
+	f.RelByRule[rule], f.RelRecall[rule] = change(off, f.Cost[rule]), change(off, f.charged[rule])
+	f.RelByName[rule] = change(off, f.byName[rule])
+	f.WithoutDearest[rule] = change(off-dearest, f.charged[rule]-dearestCharged)
+	f.RelBill[rule] = change(offBill, bill)
+}
+
+func newFigures(p *Policy, rules []replay.Rule) Figures {
+	f := Figures{
+		Name: p.Name, Source: p.Source, Cost: make(map[string]float64), RelByRule: make(map[string]float64),
+		WorstByRule: make(map[string]float64), LostByRule: make(map[string]int),
+		RelRecall: make(map[string]float64), WorstRecall: make(map[string]float64), charged: make(map[string]float64),
+		RelByName: make(map[string]float64), WorstByName: make(map[string]float64), byName: make(map[string]float64), Omitted: make(map[trim.Reason]int64),
+		RelBill: make(map[string]float64), WithoutDearest: make(map[string]float64),
+	}
+	for _, rule := range rules {
+		f.Cost[rule.Name], f.WorstByRule[rule.Name], f.LostByRule[rule.Name] = 0, 0, 0
+	}
+	return f
+}
+
+// add adds one session's outcome.
+func (f *Figures) add(o *replay.Outcome) {
+	f.Tokens += o.Tokens
+	f.Peak = max(f.Peak, o.Peak)
+	f.EditsSupported += o.Edits.Supported
+	f.EditsLost += o.Edits.Lost
+	f.EditsSplit += o.Edits.Split
+	f.Dangling += o.Dangling
+	for name, v := range o.Cost {
+		f.Cost[name] += v
+	}
+	f.LeftOut += o.LeftOut
+	f.Unshown += o.Unshown
+	f.Recalled += o.Recalled
+	for name, v := range charged(o) {
+		f.charged[name] += v
+	}
+	f.RecalledByName += o.RecalledByName
+	for name, v := range orCost(o.ChargedByName, o) {
+		f.byName[name] += v
+	}
+	for why, n := range o.Omitted {
+		if why != "" { // a rule of others gives none
+			f.Omitted[why] += n
+		}
+	}
+	for name, n := range o.LostByRule {
+		f.LostByRule[name] += n
+	}
+}
+
+// change returns with/off − 1, 0 where there was nothing.
+func change(off, with float64) float64 {
+	if off == 0 {
+		return 0
+	}
+	return with/off - 1
+}
+
+// charged is the cost of a session after recall.
+func charged(o *replay.Outcome) map[string]float64 { return orCost(o.Charged, o) }
+
+// orCost returns the cost after recall; of a bound, which recalls nothing, that before.
+func orCost(after map[string]float64, o *replay.Outcome) map[string]float64 {
+	if after == nil {
+		return o.Cost
+	}
+	return after
+}
+
+// median sorts some figures and returns the one in the middle.
+func median(all []float64) float64 {
+	slices.Sort(all)
+	return (all[(len(all)-1)/2] + all[len(all)/2]) / 2
+}

@@ -1,0 +1,89 @@
+package bench
+
+import (
+	"testing"
+
+	"github.com/stet-dev/stet/llm"
+	"github.com/stet-dev/stet/llm/prices"
+	"github.com/stet-dev/stet/test/replaytest"
+	"github.com/stet-dev/stet/trim"
+	"github.com/stet-dev/stet/trim/replay"
+)
+
+const fiveMinutes = prices.Anthropic5m
+
+// pricedSession returns a session of a repository. It costs off without a policy, with with one, and ten more after recall.
+func pricedSession(repository string, off, with, answers float64) *played {
+	cost := func(v float64) map[string]float64 { return map[string]float64{fiveMinutes: v} }
+	return &played{
+		file: repository + "/s", about: About{Repository: repository}, answers: answers,
+		free: regime{counted: []replay.Outcome{{Cost: cost(off)}, {Cost: cost(with), Charged: cost(with + 10)}}},
+	}
+}
+
+func pricedGroup(some ...*played) Figures {
+	g := grouping{[]Policy{{Name: "off"}, {Name: "x"}}, replay.Rules()[:1], countedSizes}
+	return g.whole(some).Policies[1]
+}
+
+// The bill uses the reported sizes, if there are any, and includes the answers.
+func TestBill(t *testing.T) {
+	one, two := pricedSession("a", 100, 80, 100), pricedSession("b", 300, 200, 0)
+	two.free.reported = pricedSession("b", 500, 440, 0).free.counted
+	f := pricedGroup(one, two)
+	if want := (80.+10+100+440+10)/(100+100+500) - 1; !replaytest.Near(f.RelBill[fiveMinutes], want) {
+		t.Errorf("bill %v, want %v", f.RelBill, want)
+	}
+	if want := (80.+10+200+10)/400 - 1; !replaytest.Near(f.RelRecall[fiveMinutes], want) {
+		t.Errorf("after recall %v, want %v", f.RelRecall, want)
+	}
+}
+
+// The dearest session is the one with the highest cost, not the one with the highest increase.
+func TestWithoutDearest(t *testing.T) {
+	f := pricedGroup(pricedSession("a", 100, 120, 0), pricedSession("b", 300, 100, 0), pricedSession("c", 100, 90, 0))
+	if want := (130.+100)/200 - 1; !replaytest.Near(f.WithoutDearest[fiveMinutes], want) {
+		t.Errorf("%v, want %v", f.WithoutDearest, want)
+	}
+}
+
+// The interval draws whole repositories with all their sessions. If there is one repository, it draws sessions.
+func TestInterval(t *testing.T) {
+	f := pricedGroup(pricedSession("a", 100, 40, 0), pricedSession("a", 100, 140, 0), pricedSession("b", 100, 90, 0))
+	if got := f.Interval[fiveMinutes]; got != [2]float64{0, 0} { // a: 200 for 200; b: 100 for 100
+		t.Errorf("%v", got)
+	}
+	f = pricedGroup(pricedSession("a", 100, 40, 0), pricedSession("a", 100, 140, 0))
+	if got := f.Interval[fiveMinutes]; !replaytest.Near(got[0], -0.5) || !replaytest.Near(got[1], 0.5) {
+		t.Errorf("%v", got)
+	}
+	if f := pricedGroup(pricedSession("a", 100, 40, 0)); f.Interval != nil {
+		t.Errorf("one session: %v", f.Interval)
+	}
+}
+
+// If thinking is checked, messages that were sent stay as they are. Then policies can only deduplicate, and the other rules do
+// not run.
+func TestThinkingIsChecked(t *testing.T) {
+	adaptive, err := Ours(trim.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := replaytest.Reading(6)
+	s.Messages = append(s.Messages, replaytest.Text(llm.User, 40, 8*60e9), replaytest.Text(llm.Assistant, 10, 9*60e9))
+	p := played{}
+	p.play(t.Context(), replay.New(s, &replay.Config{}), []Policy{{Name: "off"}, adaptive, {Name: "last-1", Begin: LastResults(1)}, {Name: "by the provider", Begin: LastResults(1), ByProvider: true}}, false)
+	free, bound := p.free.counted, p.bound.counted
+	if free[1].Changed != bound[1].Changed || bound[1].Tokens >= bound[0].Tokens || bound[1].Tokens < free[1].Tokens {
+		t.Errorf("free %+v, bound %+v", free[1], bound[1])
+	}
+	if n := bound[1].Omitted; len(n) != 1 || n[trim.Repeat] == 0 {
+		t.Errorf("left out %v", n)
+	}
+	if bound[2].Requests != 0 || free[2].Changed == 0 || bound[0].Tokens != free[0].Tokens {
+		t.Errorf("%+v", bound[2])
+	}
+	if bound[3].Tokens != free[2].Tokens || bound[3].Tokens >= free[0].Tokens {
+		t.Errorf("what the provider leaves out: %+v", bound[3])
+	}
+}

@@ -1,0 +1,155 @@
+package replay
+
+import (
+	"context"
+	"time"
+
+	"github.com/stet-dev/stet/llm"
+	"github.com/stet-dev/stet/llm/prices"
+	"github.com/stet-dev/stet/trim"
+	"github.com/stet-dev/stet/trim/transcript"
+)
+
+// Billed is a charged answer with its price in dollars.
+type Billed struct {
+	Time       time.Time // zero: unknown
+	Model, Dir string
+	Kind       transcript.Kind
+	Usage      llm.Usage // as it was reported; zero: not at all
+
+	Priced     bool    // the price is known
+	Family     string  // where the model is not known: the one whose cache rule is taken (prices.Model.Family)
+	Reported   float64 // usage × price
+	Unreported float64 // ≈: output that the file shows beyond the usage; the whole request if no usage is reported
+	Saved      float64 // what it would have cost less under the policy, or, through stet, did
+
+	key [16]byte // transcript.Answer.Key
+}
+
+// bill prices the answers of a session, without and with a policy of package trim. through is what stet left out
+// of the requests of the answers when they were sent (Through.session). The dollars are nil if no price is known.
+//
+// The requests are sent once more, with the sizes that the provider reported. What was charged stands on one side, and the
+// difference gives the other.
+func (r *Replay) bill(ctx context.Context, c trim.Config, through map[int]Passed) ([]Billed, *Dollars, Outcome, error) {
+	c.ChecksThinking = prices.ChecksThinking(r.Session.Model) && r.hasThinking()
+	model, known := r.lookup(r.Session.Model)
+	c.Clears = known && model.ClearsResults()
+	throughStet := through != nil
+	policy, err := Ours(c)
+	if err != nil {
+		return nil, nil, Outcome{}, err
+	}
+	if m, ok := r.Reported(); ok && !throughStet {
+		r.Measure = m
+	}
+	rule := Rule{Rule: r.OwnRule(prices.Rules()[0]), Recorded: true}
+	off, err := r.Under(ctx, nil, []Rule{rule})
+	if err != nil {
+		return nil, nil, Outcome{}, err
+	}
+	with, err := r.Under(ctx, policy, []Rule{rule})
+	if err != nil {
+		return nil, nil, with, err
+	}
+	requests := make(map[int]int, len(r.Requests)) // by message
+	for i := range r.Requests {
+		requests[r.Requests[i].To] = i
+	}
+	var all []Billed
+	var sum Dollars
+	priced := false
+	for i := range r.Session.Answers {
+		a := &r.Session.Answers[i]
+		request, replayed := requests[a.Message]
+		if a.Usage.IsZero() && !replayed {
+			continue // nothing says that it was charged
+		}
+		b := r.price(a)
+		if b.Priced {
+			b.Unreported = float64(r.hiddenOutput(a)) * r.at(b, 0).Output
+			sum.Estimated = sum.Estimated || a.Usage.IsZero()
+		}
+		if p, ok := through[i]; ok {
+			m, _ := r.lookup(b.Model)
+			_, b.Saved, _ = m.Bill(p.Usage, p.LeftOut)
+		}
+		if replayed && b.Priced && len(through) == 0 {
+			prompt, without := off.sizes[request], off.sizes[request]
+			if n := a.Usage.Prompt(); n > 0 {
+				prompt, without = n, n
+			}
+			shorter := off.sizes[request] - with.sizes[request]
+			if throughStet {
+				without += shorter
+			}
+			before, after := r.at(b, without), r.at(b, without-shorter)
+			if a.Usage.IsZero() {
+				b.Unreported += off.byRequest[request] * r.at(b, prompt).Input
+			}
+			b.Saved = off.byRequest[request]*before.Input - with.charged[request]*after.Input + float64(a.Usage.Output)*(before.Output-after.Output)
+			sum.Recalled += (with.charged[request] - with.byRequest[request]) * after.Input
+			if with.wasCold[request] && r.shownAt(request).alive {
+				sum.WrongGuess += max(0, with.byRequest[request]-off.byRequest[request]) * after.Input
+			}
+		}
+		priced = priced || b.Priced
+		all = append(all, b)
+	}
+	sum.total(all, throughStet)
+	if !priced {
+		return all, nil, with, nil
+	}
+	return all, &sum, with, nil
+}
+
+// total adds up the answers.
+func (d *Dollars) total(all []Billed, throughStet bool) {
+	d.Reported, d.Unreported = 0, 0
+	saved := 0.0
+	for _, b := range all {
+		d.Reported += b.Reported
+		d.Unreported += b.Unreported
+		saved += b.Saved
+	}
+	d.Without = d.Reported + d.Unreported
+	d.With = d.Without - saved
+	if throughStet {
+		d.Without, d.With = d.Without+saved, d.Without
+	}
+}
+
+// at returns the prices of a token in an answer with a prompt of so many tokens: dearer ones past the model's limit.
+func (r *Replay) at(b Billed, prompt int) prices.USD {
+	m, _ := r.lookup(b.Model)
+	p, _ := m.At(b.Usage, prompt)
+	return prices.USD{Input: p.Input / 1e6, Output: p.Output / 1e6}
+}
+
+// price prices an answer by its usage.
+func (r *Replay) price(a *transcript.Answer) Billed {
+	b := Billed{Time: a.Time, Model: a.Model, Dir: a.Dir, Kind: a.Kind, Usage: a.Usage, key: a.Key}
+	if b.Model == "" {
+		b.Model = r.Session.Model
+	}
+	m, _ := r.lookup(b.Model)
+	b.Family = m.Family
+	b.Reported, b.Priced = m.Cost(a.Usage)
+	return b
+}
+
+// hiddenOutput returns about how many tokens of an answer are not in its usage. The usage that stood at the start of the
+// stream has less than half of the tokens that the answer shows.
+func (r *Replay) hiddenOutput(a *transcript.Answer) int {
+	n := 0
+	for i := range a.Parts {
+		n += r.count(&a.Parts[i])
+	}
+	switch {
+	case a.Usage.IsZero():
+		return n
+	case r.Session.HidesOutput && n > 2*a.Usage.Output:
+		return n - a.Usage.Output
+	}
+	return 0
+}

@@ -1,0 +1,94 @@
+package replay
+
+import (
+	"time"
+	"unicode/utf8"
+
+	"github.com/stet-dev/stet/llm"
+	"github.com/stet-dev/stet/llm/prices"
+	"github.com/stet-dev/stet/llm/tokens"
+	"github.com/stet-dev/stet/trim"
+	"github.com/stet-dev/stet/trim/transcript"
+)
+
+// Config sets a replay up. The zero value replays history's default policy.
+type Config struct {
+	// History is the policy. An empty Root becomes the directory the session
+	// was recorded in.
+	History trim.Config
+
+	Open transcript.Opener // Savings opens files with it
+	// Through has the requests that went through stet when the sessions were recorded; nil: none. Savings asks.
+	Through *Through
+	// Since and Until bound the time of the answers that Savings bills: Since ≤ time < Until. Zero is open.
+	Since, Until time.Time
+	Counter      tokens.Counter // of a part's text; nil is Visible{}
+	Overhead     int            // tokens of tools and system prompt where none is recorded; 0 is 15,000, negative none
+
+	// Models finds a model by name: its cache, and its prices in dollars. nil is prices.Lookup.
+	Models func(name string) (prices.Model, bool)
+
+	// OneRule prices sessions under the first price rule alone, which takes a third of the time.
+	OneRule bool
+
+	// ExactCache simulates the caches with the rules' breakpoints, least lengths,
+	// steps and lookback. Without it a request reads the longest prefix that was
+	// sent within the cache's lifetime; the project's figures are made so.
+	ExactCache bool
+}
+
+// defaultOverhead is the size of agents' tools and system prompts. In the requests
+// that were looked at it was 10,000 to 25,000 tokens.
+const defaultOverhead = 15000
+
+// Visible counts text at 3.6 characters a token, the measure that the
+// project's figures are given in. Characters are Unicode code points.
+type Visible struct{}
+
+// Count implements tokens.Counter.
+func (Visible) Count(text string) int {
+	return (utf8.RuneCountInString(text)*10 + 18) / 36
+}
+
+func (c *Config) counter() tokens.Counter {
+	if c.Counter == nil {
+		return Visible{}
+	}
+	return c.Counter
+}
+
+func (c *Config) lookup() func(name string) (prices.Model, bool) {
+	if c.Models == nil {
+		return prices.Lookup
+	}
+	return c.Models
+}
+
+func (c *Config) overhead(recorded bool) int {
+	switch {
+	case recorded || c.Overhead < 0:
+		return 0
+	case c.Overhead == 0:
+		return defaultOverhead
+	}
+	return c.Overhead
+}
+
+// opaqueMax is the most that an image or a document counts as, in tokens: its size
+// in bytes says little about its tokens.
+const opaqueMax = 1600
+
+// partTokens counts one part's visible content. Thinking counts where it can
+// be read.
+func partTokens(p *llm.Part, c tokens.Counter) int {
+	switch p.Kind {
+	case llm.ToolCall:
+		return c.Count(p.Name) + c.Count(p.Args)
+	case llm.Opaque:
+		if len(p.Raw) > 4*opaqueMax {
+			return opaqueMax
+		}
+		return c.Count(p.Raw)
+	}
+	return c.Count(p.Text)
+}

@@ -1,0 +1,105 @@
+package trim
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/stet-dev/stet/llm"
+	"pgregory.net/rapid"
+)
+
+// think adds thinking before the last call of a conversation.
+func (c *conv) think() {
+	m := &c.messages[len(c.messages)-2]
+	m.Parts = append([]llm.Part{{Kind: llm.Thinking, Text: "hm"}}, m.Parts...)
+}
+
+// edited lists the messages that a plan changes.
+func edited(p *Plan) (out []int) {
+	for _, e := range p.Edits {
+		out = append(out, e.Message)
+	}
+	return slices.Compact(out)
+}
+
+// WIRE-1: messages that were sent whole stay whole. Later messages are shortened, and may point to them.
+func TestAddSent(t *testing.T) {
+	c := &conv{}
+	c.user("go on")
+	for range 5 {
+		c.read("a.go", 1, 60, 60) // results are messages 2, 4, 6, 8, 10
+	}
+	plan := func(policy Policy, sent int) *Plan {
+		st := newEngine(t, Config{Policy: policy, KeepReads: 1, ChecksThinking: true}).NewState()
+		st.AddSent(c.messages[:sent]...)
+		st.Grow(c.messages, []Point{{After: 9, Why: Gap}})
+		return st.Plan()
+	}
+	for _, test := range []struct {
+		sent int
+		want []int
+	}{{0, []int{4, 8}}, {5, []int{6, 10}}, {8, []int{8}}, {11, nil}} { // a read that is asked again at once is whole
+		for _, policy := range []Policy{Lossless, Adaptive, Bold} {
+			if got := edited(plan(policy, test.sent)); !slices.Equal(got, test.want) {
+				t.Errorf("%s, %d were sent: messages %v changed, want %v", policy, test.sent, got, test.want)
+			}
+		}
+	}
+	if got := edited(plan(KeepLatest, 5)); len(got) > 0 { // these messages may have thinking in later requests
+		t.Errorf("keep-latest: messages %v changed", got)
+	}
+}
+
+// WIRE-2: if the provider checks thinking, everything that was sent before a block of thinking is sent in the same form in every
+// later request, whatever follows and under every policy.
+func TestChecksThinking(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := drawWorld(t)
+		for i := range w.messages {
+			if m := &w.messages[i]; m.Role == llm.Assistant && rapid.Bool().Draw(t, "thinks") {
+				m.Parts = append([]llm.Part{{Kind: llm.Thinking, Text: "hm"}}, m.Parts...)
+			}
+		}
+		e, err := New(Config{
+			Policy: rapid.SampledFrom(Policies()).Draw(t, "policy"), KeepReads: 1, KeepShell: 1, Window: 2000, Idle: 1,
+			Price: Price{0.1, 1.25}, ChecksThinking: true,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var before []llm.Edit // the edits of all requests so far, up to their last thinking
+		for n := range w.messages {
+			if w.messages[n].Role != llm.Assistant {
+				continue
+			}
+			now := e.Plan(w.messages[:n]).Edits // the request that this message answers
+			if len(now) < len(before) || !slices.Equal(now[:len(before)], before) {
+				t.Fatalf("the request before message %d changes %v, earlier ones %v", n, now, before)
+			}
+			if thinks(&w.messages[n]) {
+				before = now
+			}
+		}
+	})
+}
+
+// TRIM-2: under keep-latest, the reads that had left before the first thinking stay out, and no more leave.
+func TestKeepLatestChecksThinking(t *testing.T) {
+	c := &conv{}
+	c.user("go on")
+	for i := range 6 {
+		c.read("a.go", 10*i+1, 10*i+9, 100)
+		if i == 3 {
+			c.think()
+		}
+	}
+	for _, test := range []struct {
+		checks bool
+		want   []int
+	}{{true, []int{2, 4}}, {false, []int{2, 4, 6, 8, 10}}} {
+		e := newEngine(t, Config{Policy: KeepLatest, KeepReads: 1, ChecksThinking: test.checks})
+		if got := edited(e.Plan(c.messages)); !slices.Equal(got, test.want) {
+			t.Errorf("checks %v: messages %v changed, want %v", test.checks, got, test.want)
+		}
+	}
+}
