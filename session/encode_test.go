@@ -17,7 +17,7 @@ import (
 
 	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/session"
-	"github.com/stet-dev/stet/session/sessiontest"
+	"github.com/stet-dev/stet/test/sessiontest"
 )
 
 var update = flag.Bool("update", false, "write what is found into testdata")

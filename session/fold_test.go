@@ -14,7 +14,7 @@ import (
 
 	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/session"
-	"github.com/stet-dev/stet/session/sessiontest"
+	"github.com/stet-dev/stet/test/sessiontest"
 )
 
 // inForce is a simple implementation of rewinds, to compare with. It returns the numbers of the messages in force after n events.

@@ -9,7 +9,7 @@ import (
 
 	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/session"
-	"github.com/stet-dev/stet/session/sessiontest"
+	"github.com/stet-dev/stet/test/sessiontest"
 )
 
 // With Poll, a waiting subscriber gets the events of another process, once and in order. Without Poll it gets none.

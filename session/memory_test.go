@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/stet-dev/stet/session"
-	"github.com/stet-dev/stet/session/sessiontest"
+	"github.com/stet-dev/stet/test/sessiontest"
 )
 
 func TestMemory(t *testing.T) {

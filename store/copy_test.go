@@ -18,10 +18,10 @@ import (
 	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/record"
 	"github.com/stet-dev/stet/session"
-	"github.com/stet-dev/stet/session/sessiontest"
 	"github.com/stet-dev/stet/store"
 	"github.com/stet-dev/stet/store/postgrestest"
 	"github.com/stet-dev/stet/test/recordtest"
+	"github.com/stet-dev/stet/test/sessiontest"
 )
 
 var server postgrestest.Server

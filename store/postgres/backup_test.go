@@ -11,9 +11,9 @@ import (
 	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/record"
 	"github.com/stet-dev/stet/session"
-	"github.com/stet-dev/stet/session/sessiontest"
 	"github.com/stet-dev/stet/store/postgres"
 	"github.com/stet-dev/stet/test/recordtest"
+	"github.com/stet-dev/stet/test/sessiontest"
 )
 
 // held is the content of a database, as its readers return it.

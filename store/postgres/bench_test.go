@@ -12,9 +12,9 @@ import (
 	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/record"
 	"github.com/stet-dev/stet/session"
-	"github.com/stet-dev/stet/session/sessiontest"
 	"github.com/stet-dev/stet/store/postgrestest"
 	"github.com/stet-dev/stet/test/recordtest"
+	"github.com/stet-dev/stet/test/sessiontest"
 )
 
 // text2K is the text of a message in the benchmarks. Those of package sqlite use the same.

@@ -9,9 +9,9 @@ import (
 	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/record"
 	"github.com/stet-dev/stet/session"
-	"github.com/stet-dev/stet/session/sessiontest"
 	"github.com/stet-dev/stet/store/postgrestest"
 	"github.com/stet-dev/stet/test/recordtest"
+	"github.com/stet-dev/stet/test/sessiontest"
 )
 
 // The suites also pass behind PgBouncer, where each transaction may get another connection.

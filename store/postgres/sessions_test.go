@@ -8,8 +8,8 @@ import (
 
 	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/session"
-	"github.com/stet-dev/stet/session/sessiontest"
 	"github.com/stet-dev/stet/store/postgres"
+	"github.com/stet-dev/stet/test/sessiontest"
 )
 
 func TestSessionSuite(t *testing.T) {

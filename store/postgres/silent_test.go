@@ -6,9 +6,9 @@ import (
 	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/record"
 	"github.com/stet-dev/stet/session"
-	"github.com/stet-dev/stet/session/sessiontest"
 	"github.com/stet-dev/stet/store/postgrestest"
 	"github.com/stet-dev/stet/test/recordtest"
+	"github.com/stet-dev/stet/test/sessiontest"
 )
 
 // A process stops responding in a transaction that has locked the end of the trail. It does not stop the other processes.

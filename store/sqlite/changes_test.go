@@ -8,8 +8,8 @@ import (
 	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/record"
 	"github.com/stet-dev/stet/session"
-	"github.com/stet-dev/stet/session/sessiontest"
 	"github.com/stet-dev/stet/store/sqlite"
+	"github.com/stet-dev/stet/test/sessiontest"
 )
 
 // Changes reports writes through this handle, through another one, and to sessions. It reports no change without a write.

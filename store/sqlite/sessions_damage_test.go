@@ -13,7 +13,7 @@ import (
 
 	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/session"
-	"github.com/stet-dev/stet/session/sessiontest"
+	"github.com/stet-dev/stet/test/sessiontest"
 )
 
 // newSessionFile creates a file with a session of n messages.

@@ -12,7 +12,7 @@ import (
 
 	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/session"
-	"github.com/stet-dev/stet/session/sessiontest"
+	"github.com/stet-dev/stet/test/sessiontest"
 )
 
 // randomMessage returns a message of n random words.

@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"github.com/stet-dev/stet/session"
-	"github.com/stet-dev/stet/session/sessiontest"
 	"github.com/stet-dev/stet/store/sqlite"
+	"github.com/stet-dev/stet/test/sessiontest"
 )
 
 func TestSessionSuite(t *testing.T) {

@@ -10,8 +10,8 @@ import (
 
 	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/session"
-	"github.com/stet-dev/stet/session/sessiontest"
 	"github.com/stet-dev/stet/store"
+	"github.com/stet-dev/stet/test/sessiontest"
 	"github.com/stet-dev/stet/web"
 )
 
