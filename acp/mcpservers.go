@@ -7,7 +7,7 @@ import (
 	sdk "github.com/coder/acp-go-sdk"
 
 	"github.com/stet-dev/stet/agent"
-	"github.com/stet-dev/stet/mcpclient"
+	"github.com/stet-dev/stet/agent/mcpclient"
 )
 
 // offer is what a client sends for a session besides its working directory: MCP servers and additional directories.

@@ -12,7 +12,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/stet-dev/stet/agent"
-	"github.com/stet-dev/stet/mcpclient"
+	"github.com/stet-dev/stet/agent/mcpclient"
 	stored "github.com/stet-dev/stet/session"
 )
 

@@ -6,10 +6,10 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/stet-dev/stet/agent/mcpclient"
 	"github.com/stet-dev/stet/internal/config"
 	"github.com/stet-dev/stet/internal/localagent"
 	"github.com/stet-dev/stet/llm"
-	"github.com/stet-dev/stet/mcpclient"
 )
 
 // agentFlags are the flags of stet chat, stet run and stet acp that are not configuration keys.

@@ -60,7 +60,7 @@ var table = []row{
 	{"files/approval", 2, []string{"tool", "files/policy", "record", "internal/limits"}, "plan, decide, ask, apply, and write it down"},
 
 	{"files/filetools", 3, []string{"tool", "files/policy", "files/workspace", "files/freshness", "record", "internal/edit", "internal/diff", "internal/merge3", "internal/rawjson", "internal/invisible", "internal/limits", "internal/literal"}, "the tools over the one door; arguments are read from JSON; what is not seen is noted; patterns are those of the policy"},
-	{"mcpclient", 3, []string{"tool", "internal/invisible"}, "the tools of others as tools: what filetools are for files; no front end, so that each of them can have it"},
+	{"agent/mcpclient", 3, []string{"tool", "internal/invisible"}, "the tools of others as tools: what filetools are for files; no front end, so that each of them can have it"},
 	{"trim", 3, []string{"llm", "llm/tokens", "trim/dialect"}, "plans over words alone: no disk, no wire"},
 	{"trim/transcript", 3, []string{"llm", "internal/invisible"}, "recorded sessions become words; what they mean is dialect's"},
 	{"session", 3, []string{"llm", "files/freshness", "internal/ctxlock", "internal/invisible", "internal/title"}, "events and their fold; a seam without drivers"},
@@ -81,7 +81,7 @@ var table = []row{
 	{"gateway/*", 5, []string{"gateway", "gateway/wire", "internal/limits"}, "a bus carries frames, and the agent of the tests speaks them"},
 	{"gateway", 5, []string{"tool", "files/approval", "record", "gateway/wire", "internal/sameorigin", "internal/slowbody", "internal/limits"}, "front ends do not import each other; whose page asks is looked at in one place"},
 	{"mcpserver", 5, []string{"tool", "files/approval", "internal/invisible", "internal/rawjson", "internal/rpclines", "internal/sameorigin", "internal/slowbody", "internal/limits"}, "the tools over MCP; which page asks is looked at in one place"},
-	{"acp", 5, []string{"agent", "files/approval", "tool", "llm", "session", "mcpclient", "internal/diff", "internal/invisible", "internal/rpclines"}, "the agent over ACP; what it says, its calls and what is stored are told in the protocol's words, and unsaved text as a diff; a session names MCP servers"},
+	{"acp", 5, []string{"agent", "files/approval", "tool", "llm", "session", "agent/mcpclient", "internal/diff", "internal/invisible", "internal/rpclines"}, "the agent over ACP; what it says, its calls and what is stored are told in the protocol's words, and unsaved text as a diff; a session names MCP servers"},
 	{"tui", 5, []string{"agent", "files/approval", "session", "llm", "internal/invisible", "internal/rawjson"}, "chat and dialogs on a terminal; what is said is llm's; what is not seen is an escape"},
 	{"web", 5, []string{"tool", "files/approval", "session", "record", "llm", "internal/sameorigin", "internal/slowbody", "internal/limits"}, "the embedded UI; the messages of a session are llm's, and whose page asks is looked at in one place"},
 	{"web/*", 5, nil, "the page without a browser, for tests: it knows of the server what stands in the protocol alone"},
@@ -138,7 +138,7 @@ const lightLevel = 3
 // httpPackages are the packages up to lightLevel that may import net/http: clients and servers. A program that imports other
 // packages stays small.
 var httpPackages = []string{
-	"llm/endpoint", "llm/anthropic", "llm/openai", "llm/llmtest", "test/modeltest", "test/codectest", "mcpclient", "internal/sameorigin", "internal/slowbody",
+	"llm/endpoint", "llm/anthropic", "llm/openai", "llm/llmtest", "test/modeltest", "test/codectest", "agent/mcpclient", "internal/sameorigin", "internal/slowbody",
 }
 
 // heavyModules must not be imported by levels 0 to 3, because users of the library would get them.

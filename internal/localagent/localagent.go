@@ -12,12 +12,12 @@ import (
 	"time"
 
 	"github.com/stet-dev/stet/agent"
+	"github.com/stet-dev/stet/agent/mcpclient"
 	"github.com/stet-dev/stet/files/workspace"
 	"github.com/stet-dev/stet/internal/config"
 	"github.com/stet-dev/stet/internal/toolset"
 	"github.com/stet-dev/stet/llm/prices"
 	"github.com/stet-dev/stet/llm/tokens/exact"
-	"github.com/stet-dev/stet/mcpclient"
 	"github.com/stet-dev/stet/session"
 	"github.com/stet-dev/stet/store"
 )

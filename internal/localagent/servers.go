@@ -8,9 +8,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/stet-dev/stet/agent/mcpclient"
 	"github.com/stet-dev/stet/files/policy"
 	"github.com/stet-dev/stet/internal/config"
-	"github.com/stet-dev/stet/mcpclient"
 	"github.com/stet-dev/stet/tool"
 )
 
