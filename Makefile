@@ -11,7 +11,7 @@ GORELEASER  ?= github.com/goreleaser/goreleaser/v2@v2.16.0
 APIDIFF     ?= golang.org/x/exp/cmd/apidiff@v0.0.0-20261014143641-f0251eb4aa3e
 GOFILES      = $(shell find . -name '*.go' -not -path '*/node_modules/*')
 # The tests that need Go alone. The longest run first, so that they do not run alone at the end.
-LONGEST      = ./test/hazards ./cmd/stet ./files/workspace ./proxy ./trim/replay
+LONGEST      = ./test/hazards ./cmd/stet ./files/workspace ./server/proxy ./trim/replay
 UNIT         = $(LONGEST) $$($(GO) list ./... | grep -v -E '/test/(e2e|mcp|acp|chat|clients|web|hazards)$$|stet/(cmd/stet|workspace|proxy|replay)$$')
 
 .PHONY: run cluster build test unit sdk e2e agents mcp acp chat clients web ui check lint loc site map audit api release release-files tools fmt bench soak clean
@@ -56,9 +56,9 @@ clients: ## the TypeScript client against the gateway
 web: ## the web UI in a browser
 	$(GO) test -timeout 20m ./test/web
 
-ui: ## build the web UI that the binary carries; web/dist has it already
-	npm --prefix web/ui ci --no-audit --no-fund
-	npm --prefix web/ui run build
+ui: ## build the web UI that the binary carries; server/web/dist has it already
+	npm --prefix server/web/ui ci --no-audit --no-fund
+	npm --prefix server/web/ui run build
 
 check: lint ## formatting, vet, staticcheck, and the tests under the race detector
 	$(GO) test -race $(UNIT)
@@ -82,7 +82,7 @@ loc: ## lines of Go for each package, without tests, without the module bench; t
 	  END { for (d in n) printf "%7d %s\n", n[d], d; printf "%7d product\n%7d test suites\n%7d all\n", product, suites, product + suites }' | sort -rn
 
 # What gosec reports and is right here, everywhere:
-# G103 unsafe     texts are read without a copy, in rawjson and gateway/remote.go
+# G103 unsafe     texts are read without a copy, in rawjson and server/gateway/remote.go
 # G115 overflow   sizes and positions in texts that are limited to less than 2 GB; hashes; sequences in SQLite
 # G204 commands   the programs that a person names: wrap, an MCP server, $EDITOR
 # G304, G703 paths  the files that a person names, and stet's own; agents' paths go through os.Root in workspace
@@ -103,7 +103,7 @@ map: ## which test proves which requirement (docs/requirements.md); fails where 
 audit: ## known vulnerabilities, and gosec; it says what it could not look at
 	@if $(GO) run $(GOSEC) -version >/dev/null 2>&1; then \
 	  $(GO) run $(GOSEC) -quiet -exclude-dir=test -exclude-dir=bench -exclude=G103,G115,G204,G304,G404,G703 \
-	    -exclude-rules='gateway/http.go:G101;internal/agentconfig/replace.go:G301;cmd/stet/desk.go:G302;llm/openai/usage.go:G602;gateway/guard.go:G705;replay/prompt.go:G104' ./... \
+	    -exclude-rules='server/gateway/http.go:G101;internal/agentconfig/replace.go:G301;cmd/stet/desk.go:G302;llm/openai/usage.go:G602;server/gateway/guard.go:G705;replay/prompt.go:G104' ./... \
 	    && echo "audit: gosec found nothing"; \
 	else echo "audit: gosec was skipped: $(GOSEC) cannot be had"; fi
 	@if out=$$($(GO) run $(GOVULNCHECK) ./... 2>&1); then echo "audit: govulncheck found nothing"; \
@@ -148,8 +148,8 @@ soak: ## more of what is random: races, kills, two agents, properties over 10,00
 	STET_SOAK=1 STET_MERGES=20000 $(GO) test -timeout 60m ./files/workspace ./internal/merge3
 	STET_SOAK=1 $(GO) test -count=1 -timeout 60m ./store/sqlite
 	$(GO) test -timeout 60m ./session -rapid.checks=10000
-	STET_SOAK=1 $(GO) test -count=1 -timeout 60m ./proxy ./test/agent
-	STET_SOAK=1 $(GO) test -count=1 -timeout 60m -run TestLoad -v ./gateway
+	STET_SOAK=1 $(GO) test -count=1 -timeout 60m ./server/proxy ./test/agent
+	STET_SOAK=1 $(GO) test -count=1 -timeout 60m -run TestLoad -v ./server/gateway
 	STET_SOAK=1 $(GO) test -count=1 -timeout 20m -run TestLongApproval -v ./test/mcp
 	STET_SOAK=1 $(GO) test -count=1 -timeout 40m -run TestAgents ./test/e2e
 	STET_SOAK=1 $(GO) test -count=1 -timeout 90m -v ./test/faults

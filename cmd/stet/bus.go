@@ -18,10 +18,10 @@ import (
 	"github.com/nats-io/nuid"
 	"github.com/spf13/pflag"
 
-	"github.com/stet-dev/stet/gateway"
-	"github.com/stet-dev/stet/gateway/nats"
 	"github.com/stet-dev/stet/internal/config"
 	"github.com/stet-dev/stet/internal/proxyserver"
+	"github.com/stet-dev/stet/server/gateway"
+	"github.com/stet-dev/stet/server/gateway/nats"
 )
 
 // busFlags say how several stet serve connect: over NATS servers, or over one NATS server in each process.

@@ -19,7 +19,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stet-dev/stet/gateway/gatewaytest"
+	"github.com/stet-dev/stet/test/gatewaytest"
 )
 
 // signer signs certificates.

@@ -7,7 +7,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/stet-dev/stet/web"
+	"github.com/stet-dev/stet/server/web"
 )
 
 // stet serve --demo has example data made by the real tools and proxy. Its second agent continues when a person decides. It leaves

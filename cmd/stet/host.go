@@ -16,12 +16,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/stet-dev/stet/files/approval"
-	"github.com/stet-dev/stet/gateway"
 	"github.com/stet-dev/stet/internal/config"
 	"github.com/stet-dev/stet/internal/process"
 	"github.com/stet-dev/stet/internal/proxyserver"
 	"github.com/stet-dev/stet/internal/site"
 	"github.com/stet-dev/stet/internal/toolset"
+	"github.com/stet-dev/stet/server/gateway"
 )
 
 // hostCommand is stet host.

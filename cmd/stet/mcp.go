@@ -10,7 +10,7 @@ import (
 	"github.com/stet-dev/stet/internal/config"
 	"github.com/stet-dev/stet/internal/process"
 	"github.com/stet-dev/stet/internal/toolset"
-	"github.com/stet-dev/stet/mcpserver"
+	"github.com/stet-dev/stet/server/mcpserver"
 )
 
 // mcpCommand is stet mcp.

@@ -13,7 +13,7 @@ import (
 
 	"github.com/stet-dev/stet/internal/proxyserver"
 	"github.com/stet-dev/stet/internal/toolset"
-	"github.com/stet-dev/stet/mcpserver"
+	"github.com/stet-dev/stet/server/mcpserver"
 )
 
 // leastToken is the minimum length of a token.

@@ -27,7 +27,7 @@ import (
 	"github.com/zitadel/oidc/v3/pkg/oidc"
 	"github.com/zitadel/oidc/v3/pkg/op"
 
-	"github.com/stet-dev/stet/web/webtest"
+	"github.com/stet-dev/stet/test/webtest"
 )
 
 // accounts are the test issuer's accounts. Their password is "right".

@@ -15,13 +15,13 @@ import (
 
 	"github.com/stet-dev/stet/files/approval"
 	"github.com/stet-dev/stet/llm/prices"
-	"github.com/stet-dev/stet/proxy"
 	"github.com/stet-dev/stet/record"
+	"github.com/stet-dev/stet/server/proxy"
+	"github.com/stet-dev/stet/server/web"
 	"github.com/stet-dev/stet/session"
+	"github.com/stet-dev/stet/test/webtest"
 	"github.com/stet-dev/stet/trim"
 	"github.com/stet-dev/stet/trim/replay"
-	"github.com/stet-dev/stet/web"
-	"github.com/stet-dev/stet/web/webtest"
 )
 
 // BILL-1, BILL-2: for the same traffic, the end of wrap, the page and savings say the same: what was charged, and what was saved. The agents send no

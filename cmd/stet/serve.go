@@ -12,7 +12,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/stet-dev/stet/gateway"
 	"github.com/stet-dev/stet/internal/config"
 	"github.com/stet-dev/stet/internal/demo"
 	"github.com/stet-dev/stet/internal/limits"
@@ -20,8 +19,9 @@ import (
 	"github.com/stet-dev/stet/internal/process"
 	"github.com/stet-dev/stet/internal/proxyserver"
 	"github.com/stet-dev/stet/internal/site"
+	"github.com/stet-dev/stet/server/gateway"
+	"github.com/stet-dev/stet/server/web"
 	"github.com/stet-dev/stet/session"
-	"github.com/stet-dev/stet/web"
 )
 
 // serveCommand is stet serve.

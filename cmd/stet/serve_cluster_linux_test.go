@@ -12,7 +12,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/stet-dev/stet/web"
+	"github.com/stet-dev/stet/server/web"
 )
 
 // Three servers form one gateway: an agent at the first reads a file of the host at the second, and a person at the third approves

@@ -9,7 +9,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/stet-dev/stet/web"
+	"github.com/stet-dev/stet/server/web"
 )
 
 // /healthz and /readyz need no token, refuse other host names, and say why the server cannot work: while it ends, and when a file

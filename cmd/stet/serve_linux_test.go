@@ -14,13 +14,13 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/stet-dev/stet/gateway/gatewaytest"
 	"github.com/stet-dev/stet/internal/config"
 	"github.com/stet-dev/stet/internal/demo"
 	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/llm/llmtest"
+	"github.com/stet-dev/stet/server/web"
+	"github.com/stet-dev/stet/test/gatewaytest"
 	"github.com/stet-dev/stet/tool"
-	"github.com/stet-dev/stet/web"
 )
 
 // result is the result of a call that runs in the background.

@@ -7,8 +7,8 @@ import (
 
 	"github.com/coder/websocket"
 
-	"github.com/stet-dev/stet/gateway/gatewaytest"
 	"github.com/stet-dev/stet/llm/llmtest"
+	"github.com/stet-dev/stet/test/gatewaytest"
 )
 
 // beginMCP opens an MCP session.

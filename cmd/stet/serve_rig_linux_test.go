@@ -18,8 +18,8 @@ import (
 	"testing"
 
 	"github.com/stet-dev/stet/record"
-	"github.com/stet-dev/stet/web"
-	"github.com/stet-dev/stet/web/webtest"
+	"github.com/stet-dev/stet/server/web"
+	"github.com/stet-dev/stet/test/webtest"
 )
 
 // background is a running stet with its output.

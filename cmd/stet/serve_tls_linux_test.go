@@ -20,7 +20,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stet-dev/stet/gateway/gatewaytest"
+	"github.com/stet-dev/stet/test/gatewaytest"
 )
 
 // certified writes a certificate for 127.0.0.1 and its key below a directory. It returns a configuration that trusts the signer,

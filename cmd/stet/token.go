@@ -11,8 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/stet-dev/stet/gateway"
 	"github.com/stet-dev/stet/internal/tokenfile"
+	"github.com/stet-dev/stet/server/gateway"
 )
 
 func newToken(p *program) *cobra.Command {

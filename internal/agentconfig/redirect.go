@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/stet-dev/stet/proxy"
+	"github.com/stet-dev/stet/server/proxy"
 )
 
 // API is a wire format for asking a model, or a cloud with its own paths for them.

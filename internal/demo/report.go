@@ -11,7 +11,7 @@ import (
 	"github.com/stet-dev/stet/llm/anthropic"
 	"github.com/stet-dev/stet/llm/llmtest"
 	"github.com/stet-dev/stet/llm/tokens"
-	"github.com/stet-dev/stet/proxy"
+	"github.com/stet-dev/stet/server/proxy"
 )
 
 // Report compares what the agent sent with what the model received.

@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"github.com/stet-dev/stet/llm/llmtest"
-	"github.com/stet-dev/stet/proxy"
+	"github.com/stet-dev/stet/server/proxy"
 )
 
 // Session is the session of stet demo: an agent works on a small project.

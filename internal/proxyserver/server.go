@@ -15,7 +15,7 @@ import (
 	"github.com/stet-dev/stet/internal/config"
 	"github.com/stet-dev/stet/internal/report"
 	"github.com/stet-dev/stet/llm/prices"
-	"github.com/stet-dev/stet/proxy"
+	"github.com/stet-dev/stet/server/proxy"
 )
 
 // writeWait is how long storing the last requests may take.

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/stet-dev/stet/proxy"
+	"github.com/stet-dev/stet/server/proxy"
 	"github.com/stet-dev/stet/trim"
 )
 

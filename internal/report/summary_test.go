@@ -4,8 +4,8 @@ import (
 	"bytes"
 	"testing"
 
-	"github.com/stet-dev/stet/proxy"
 	"github.com/stet-dev/stet/record"
+	"github.com/stet-dev/stet/server/proxy"
 	"github.com/stet-dev/stet/trim"
 )
 

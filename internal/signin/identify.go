@@ -11,9 +11,9 @@ import (
 	"github.com/coreos/go-oidc/v3/oidc"
 	"golang.org/x/oauth2"
 
-	"github.com/stet-dev/stet/gateway"
 	"github.com/stet-dev/stet/internal/limits"
-	"github.com/stet-dev/stet/web"
+	"github.com/stet-dev/stet/server/gateway"
+	"github.com/stet-dev/stet/server/web"
 )
 
 // identify returns the person who has come back from the issuer. begun says whether this browser began the login t.

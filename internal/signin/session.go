@@ -12,7 +12,7 @@ import (
 
 	"golang.org/x/oauth2"
 
-	"github.com/stet-dev/stet/web"
+	"github.com/stet-dev/stet/server/web"
 )
 
 // Cookies are for this host and need TLS (browsers make an exception for the loopback). SameSite Lax: a link on another site opens

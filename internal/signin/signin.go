@@ -19,9 +19,9 @@ import (
 	"github.com/coreos/go-oidc/v3/oidc"
 	"golang.org/x/oauth2"
 
-	"github.com/stet-dev/stet/gateway"
 	"github.com/stet-dev/stet/internal/limits"
-	"github.com/stet-dev/stet/web"
+	"github.com/stet-dev/stet/server/gateway"
+	"github.com/stet-dev/stet/server/web"
 )
 
 // Config names the issuer, and the roles of its accounts. Only Claim, Scopes, Lasts, Log and Refused are optional.

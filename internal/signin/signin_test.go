@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stet-dev/stet/gateway"
+	"github.com/stet-dev/stet/server/gateway"
 )
 
 // An issuer's endless answer takes no more memory than the limit.

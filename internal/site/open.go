@@ -10,13 +10,13 @@ import (
 	"time"
 
 	"github.com/stet-dev/stet/files/approval"
-	"github.com/stet-dev/stet/gateway"
 	"github.com/stet-dev/stet/internal/config"
 	"github.com/stet-dev/stet/internal/proxyserver"
 	"github.com/stet-dev/stet/internal/tokenfile"
 	"github.com/stet-dev/stet/internal/toolset"
-	"github.com/stet-dev/stet/mcpserver"
 	"github.com/stet-dev/stet/record"
+	"github.com/stet-dev/stet/server/gateway"
+	"github.com/stet-dev/stet/server/mcpserver"
 	"github.com/stet-dev/stet/session"
 	"github.com/stet-dev/stet/store"
 )

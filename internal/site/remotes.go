@@ -8,10 +8,10 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/stet-dev/stet/gateway"
 	"github.com/stet-dev/stet/internal/limits"
 	"github.com/stet-dev/stet/internal/tokenfile"
-	"github.com/stet-dev/stet/mcpserver"
+	"github.com/stet-dev/stet/server/gateway"
+	"github.com/stet-dev/stet/server/mcpserver"
 	"github.com/stet-dev/stet/tool"
 )
 

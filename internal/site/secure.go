@@ -7,8 +7,8 @@ import (
 	"net/http"
 	"os"
 
-	"github.com/stet-dev/stet/gateway"
-	"github.com/stet-dev/stet/gateway/wire"
+	"github.com/stet-dev/stet/server/gateway"
+	"github.com/stet-dev/stet/server/gateway/wire"
 )
 
 // openTLS reads the TLS files; nil: no TLS. The handshake requests a client certificate but does not verify it. certified verifies

@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"github.com/stet-dev/stet/files/approval"
-	"github.com/stet-dev/stet/gateway"
 	"github.com/stet-dev/stet/internal/config"
 	"github.com/stet-dev/stet/internal/limits"
 	"github.com/stet-dev/stet/internal/proxyserver"
@@ -24,11 +23,12 @@ import (
 	"github.com/stet-dev/stet/internal/tokenfile"
 	"github.com/stet-dev/stet/internal/toolset"
 	"github.com/stet-dev/stet/llm/prices"
-	"github.com/stet-dev/stet/mcpserver"
 	"github.com/stet-dev/stet/record"
+	"github.com/stet-dev/stet/server/gateway"
+	"github.com/stet-dev/stet/server/mcpserver"
+	"github.com/stet-dev/stet/server/web"
 	"github.com/stet-dev/stet/session"
 	"github.com/stet-dev/stet/store"
-	"github.com/stet-dev/stet/web"
 )
 
 // Drain is the time limit for running requests after the site was told to end.

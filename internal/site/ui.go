@@ -13,15 +13,15 @@ import (
 	"github.com/stet-dev/stet/files/approval"
 	"github.com/stet-dev/stet/files/filetools"
 	"github.com/stet-dev/stet/files/workspace"
-	"github.com/stet-dev/stet/gateway"
 	"github.com/stet-dev/stet/internal/config"
 	"github.com/stet-dev/stet/internal/signin"
 	"github.com/stet-dev/stet/internal/toolset"
 	"github.com/stet-dev/stet/llm/prices"
 	"github.com/stet-dev/stet/record"
+	"github.com/stet-dev/stet/server/gateway"
+	"github.com/stet-dev/stet/server/web"
 	"github.com/stet-dev/stet/session"
 	"github.com/stet-dev/stet/tool"
-	"github.com/stet-dev/stet/web"
 )
 
 // ui returns the handler for people's browsers.

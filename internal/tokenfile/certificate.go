@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/stet-dev/stet/gateway"
+	"github.com/stet-dev/stet/server/gateway"
 )
 
 // scheme is the scheme of the URI in a certificate that gives its owner's rights.

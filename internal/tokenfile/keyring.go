@@ -10,8 +10,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/stet-dev/stet/gateway"
 	"github.com/stet-dev/stet/internal/limits"
+	"github.com/stet-dev/stet/server/gateway"
 )
 
 // Keyring is the gateway.Authority of a server. It has the tokens of the file, and those made for this process only.

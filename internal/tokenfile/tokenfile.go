@@ -12,8 +12,8 @@ import (
 
 	"github.com/gofrs/flock"
 
-	"github.com/stet-dev/stet/gateway"
 	"github.com/stet-dev/stet/internal/config"
+	"github.com/stet-dev/stet/server/gateway"
 )
 
 // fileName is the file of the tokens in the state directory, with mode 0600.

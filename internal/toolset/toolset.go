@@ -21,8 +21,8 @@ import (
 	"github.com/stet-dev/stet/internal/limits"
 	"github.com/stet-dev/stet/internal/notify"
 	"github.com/stet-dev/stet/llm/tokens"
-	"github.com/stet-dev/stet/mcpserver"
 	"github.com/stet-dev/stet/record"
+	"github.com/stet-dev/stet/server/mcpserver"
 	"github.com/stet-dev/stet/store"
 	"github.com/stet-dev/stet/tool"
 )

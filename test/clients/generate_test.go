@@ -12,7 +12,7 @@ import (
 
 	"github.com/stet-dev/stet/files/filetools"
 	"github.com/stet-dev/stet/files/workspace"
-	"github.com/stet-dev/stet/gateway/wire"
+	"github.com/stet-dev/stet/server/gateway/wire"
 	"github.com/stet-dev/stet/tool"
 )
 

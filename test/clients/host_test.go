@@ -9,7 +9,7 @@ import (
 	"github.com/stet-dev/stet/files/filetools"
 	"github.com/stet-dev/stet/files/policy"
 	"github.com/stet-dev/stet/files/workspace"
-	"github.com/stet-dev/stet/gateway"
+	"github.com/stet-dev/stet/server/gateway"
 	"github.com/stet-dev/stet/tool"
 )
 

@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"github.com/stet-dev/stet/files/approval"
-	"github.com/stet-dev/stet/gateway"
-	"github.com/stet-dev/stet/gateway/wire"
+	"github.com/stet-dev/stet/server/gateway"
+	"github.com/stet-dev/stet/server/gateway/wire"
 )
 
 // rig makes the gateways that a client's tests ask for, and does with them what the tests order. The client's side of it is

@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stet-dev/stet/gateway/wire"
+	"github.com/stet-dev/stet/server/gateway/wire"
 )
 
 // Time limits of calls.

@@ -9,8 +9,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/stet-dev/stet/web"
-	"github.com/stet-dev/stet/web/webtest"
+	"github.com/stet-dev/stet/server/web"
+	"github.com/stet-dev/stet/test/webtest"
 )
 
 // people are the persons of a run, one at the page of each server.

@@ -9,10 +9,10 @@ import (
 	"time"
 
 	"github.com/stet-dev/stet/llm"
+	"github.com/stet-dev/stet/server/web"
 	"github.com/stet-dev/stet/session"
 	"github.com/stet-dev/stet/store"
 	"github.com/stet-dev/stet/test/sessiontest"
-	"github.com/stet-dev/stet/web"
 )
 
 // status is the outcome of an append.

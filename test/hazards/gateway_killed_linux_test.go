@@ -11,7 +11,7 @@ import (
 
 	"github.com/coder/websocket"
 
-	"github.com/stet-dev/stet/gateway/wire"
+	"github.com/stet-dev/stet/server/gateway/wire"
 )
 
 // connect sends the hello of an agent of the workspace far, in the session main.

@@ -23,8 +23,8 @@ import (
 	"github.com/coder/websocket"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/stet-dev/stet/gateway/wire"
-	"github.com/stet-dev/stet/web/webtest"
+	"github.com/stet-dev/stet/server/gateway/wire"
+	"github.com/stet-dev/stet/test/webtest"
 )
 
 // maxMemory is the most memory that a server may use under these attacks, in bytes.

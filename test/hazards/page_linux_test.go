@@ -11,7 +11,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/stet-dev/stet/web/webtest"
+	"github.com/stet-dev/stet/test/webtest"
 )
 
 // serve starts "stet serve" at an address. It returns the URL, and the person's token for this process. kill ends the process

@@ -15,8 +15,8 @@ import (
 
 	"github.com/coder/websocket"
 
-	"github.com/stet-dev/stet/gateway/wire"
-	"github.com/stet-dev/stet/web/webtest"
+	"github.com/stet-dev/stet/server/gateway/wire"
+	"github.com/stet-dev/stet/test/webtest"
 )
 
 // maxHeld is how much memory the server may use more after these attacks than before them, in bytes.

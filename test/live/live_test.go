@@ -17,7 +17,7 @@ import (
 
 	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/llm/prices"
-	"github.com/stet-dev/stet/proxy"
+	"github.com/stet-dev/stet/server/proxy"
 	"github.com/stet-dev/stet/trim"
 	"github.com/stet-dev/stet/trim/replay"
 	"github.com/stet-dev/stet/trim/transcript"

@@ -21,7 +21,7 @@ import (
 	"github.com/stet-dev/stet/files/workspace"
 	"github.com/stet-dev/stet/llm/prices"
 	"github.com/stet-dev/stet/llm/tokens/exact"
-	"github.com/stet-dev/stet/mcpserver"
+	"github.com/stet-dev/stet/server/mcpserver"
 	"github.com/stet-dev/stet/tool"
 )
 

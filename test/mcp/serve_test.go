@@ -20,8 +20,8 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/stet-dev/stet/gateway/gatewaytest"
-	"github.com/stet-dev/stet/web/webtest"
+	"github.com/stet-dev/stet/test/gatewaytest"
+	"github.com/stet-dev/stet/test/webtest"
 )
 
 // process is a stet command that serves, and its output.

@@ -12,7 +12,7 @@ import (
 
 	"github.com/stet-dev/stet/files/approval"
 	"github.com/stet-dev/stet/files/policy"
-	"github.com/stet-dev/stet/mcpserver"
+	"github.com/stet-dev/stet/server/mcpserver"
 	"github.com/stet-dev/stet/tool"
 )
 

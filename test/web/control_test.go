@@ -12,8 +12,8 @@ import (
 
 	"github.com/stet-dev/stet/files/approval"
 	"github.com/stet-dev/stet/record"
+	"github.com/stet-dev/stet/test/webtest"
 	"github.com/stet-dev/stet/tool"
-	"github.com/stet-dev/stet/web/webtest"
 )
 
 // control is a handler with which a flow acts as an agent, as a person, or as another program.

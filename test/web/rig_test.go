@@ -20,11 +20,11 @@ import (
 	"github.com/stet-dev/stet/files/policy"
 	"github.com/stet-dev/stet/files/workspace"
 	"github.com/stet-dev/stet/record"
+	"github.com/stet-dev/stet/server/web"
 	"github.com/stet-dev/stet/session"
 	"github.com/stet-dev/stet/store/sqlite"
+	"github.com/stet-dev/stet/test/webtest"
 	"github.com/stet-dev/stet/tool"
-	"github.com/stet-dev/stet/web"
-	"github.com/stet-dev/stet/web/webtest"
 )
 
 // rig is the server of one flow: everything behind the UI.

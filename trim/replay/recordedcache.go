@@ -82,7 +82,7 @@ func (r *Replay) upToShare(i int, share float64, m *Measure) (fixed, part int) {
 }
 
 // gone says which pauses a cache is taken not to outlive before a request is sent. Where it goes by the clock, that
-// is its lifetime. Otherwise it is what the proxy can know by then (internal/cachestate): a provider
+// is its lifetime. Otherwise it is what the proxy can know by then (server/proxy/cachestate): a provider
 // that vouches for no lifetime may keep a cache for up to an hour, unless the session has seen one go
 // sooner; and a cache that has outlived a pause lives for that long.
 type gone struct {

@@ -17,7 +17,7 @@ import (
 	"github.com/stet-dev/stet/files/filetools"
 	"github.com/stet-dev/stet/files/policy"
 	"github.com/stet-dev/stet/files/workspace"
-	"github.com/stet-dev/stet/mcpserver"
+	"github.com/stet-dev/stet/server/mcpserver"
 	"github.com/stet-dev/stet/tool"
 )
 

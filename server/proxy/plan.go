@@ -1,0 +1,295 @@
+package proxy
+
+import (
+	"cmp"
+	"errors"
+	"net/http"
+	"runtime/debug"
+	"slices"
+	"time"
+
+	"github.com/stet-dev/stet/llm"
+	"github.com/stet-dev/stet/llm/anthropic"
+	"github.com/stet-dev/stet/record"
+	"github.com/stet-dev/stet/server/proxy/cachestate"
+	"github.com/stet-dev/stet/server/proxy/prefix"
+	"github.com/stet-dev/stet/server/proxy/threads"
+	"github.com/stet-dev/stet/trim"
+)
+
+// reading is a decoded request and the decisions made on it.
+type reading struct {
+	api     string // for counting tokens: the API whose tokens are counted
+	model   string
+	view    *lease       // the body that is planned: the request's own, or the whole conversation if the request is a continuation
+	request *llm.Request // nil if it could not be decoded
+	chain   prefix.Chain // of its messages; empty if they do not identify a conversation
+	base    *heldRequest // the held request that this one continues; nil: none
+	now     *heldRequest // this request, held for later requests; nil: it is not held
+	common  int          // number of messages shared with base
+	asked   cachestate.Request
+	verdict cachestate.Verdict
+	plan    *trim.Plan // the plan that the request goes out with; nil: it goes out unchanged
+	forms   sentForms
+	asks    bool // the provider may be asked to clear the results that it was asked to clear before
+	clears  bool // it may be asked to clear more results
+
+	compacts bool // the provider is to replace the conversation by a summary
+}
+
+// prepare decides what is sent upstream for a body. why is the reason, found earlier, not to plan the body; planned: no reason. Token
+// counting runs in the background. So does planning if the body may not be changed.
+func (p *Proxy) prepare(x *exchange, h http.Header, why cause) {
+	begin := time.Now()
+	d := reading{compacts: x.compacts}
+	if why == planned {
+		why = p.safely(x, func() cause { return p.decode(x, &d) })
+	}
+	if !p.guarded(x, func() { p.findConversation(x, &d, h) }) {
+		why = cmp.Or(why, panicked)
+	}
+	p.guarded(x, func() { p.lookUp(x, &d) })
+	if why == planned {
+		p.guarded(x, func() {
+			d.asks = p.mayClear(x, &d, h)
+			if d.asked.Tries = p.mayTry(x, &d, h); !d.asked.Tries {
+				d.clears = d.asks && !p.unchanged && p.policy.Clears() && !anthropic.OffersServerTools(x.body.head)
+				d.asked.Tries = d.clears
+			}
+		})
+	}
+	why = p.decide(x, &d, why)
+	x.row.Added = time.Since(begin)
+	if why != planned {
+		p.passed(x, why)
+		return
+	}
+	x.background = make(chan struct{})
+	p.work.Add(1) // the request is already counted, so Add does not race with Wait
+	go func() {
+		defer p.work.Done()
+		defer close(x.background)
+		p.report(x, &d)
+	}()
+}
+
+// decide decides how a request goes upstream, once its conversation is found, and records that. It returns the
+// reason why the request goes untouched; planned: it does not.
+func (p *Proxy) decide(x *exchange, d *reading, why cause) cause {
+	if why == planned || why == managed {
+		if !p.guarded(x, func() { d.verdict = p.cache.Judge(d.asked) }) {
+			why, d.asked.Decoded = panicked, nil
+		}
+		if x.body.continues() || x.compacts { // a summary is made of what was sent
+			d.verdict = d.verdict.Continued()
+		}
+	}
+	if why == planned && !p.unchanged {
+		why = p.safely(x, func() cause { return p.change(x, d) })
+	}
+	if d.plan == nil && d.repeats() && why != threaded && why != chained {
+		why = p.goAsSent(x, d, why)
+	}
+	p.guarded(x, func() {
+		if d.forms.bound && !x.body.continues() && p.recovers(d) { // a request to a provider that stores the conversation is not sent again
+			x.recovery = p.recoveryOf(d)
+		}
+		p.goesOut(x, d, d.forms.likeliest(), why == planned && d.asked.Decoded != nil && x.api != record.CountTokens)
+		p.askToClear(x, d)
+	})
+	return why
+}
+
+// safely runs f, which works on the client's text. If f panics, the request goes without a plan.
+func (p *Proxy) safely(x *exchange, f func() cause) (why cause) {
+	defer func() {
+		if v := recover(); v != nil {
+			why = panicked
+			p.log.Error("planning broke off", "api", x.api, "cause", v, "stack", string(debug.Stack()))
+		}
+	}()
+	return f()
+}
+
+// guarded runs f as safely does, and reports whether f returned without a panic.
+func (p *Proxy) guarded(x *exchange, f func()) bool {
+	return p.safely(x, func() cause { f(); return planned }) == planned
+}
+
+// passed records that the request goes, or went, untouched.
+func (p *Proxy) passed(x *exchange, why cause) {
+	x.row.Passed = string(why)
+	p.metrics.passed.WithLabelValues(x.row.Passed).Inc()
+	level := p.log.Debug
+	if why != chained && why != threaded && (x.conversation == nil || p.conversations.firstWarning(x.conversation, why)) {
+		level = p.log.Warn
+	}
+	in, _ := x.body.sizes()
+	level("passed through untouched", "cause", x.row.Passed, "api", x.api, "conversation", x.row.Conversation, "bytes", in)
+}
+
+// change plans the request and patches its body.
+func (p *Proxy) change(x *exchange, d *reading) cause {
+	plan, err := p.planOf(x, d)
+	if err == nil {
+		err = p.apply(x, d, plan)
+	}
+	if errors.Is(err, threads.ErrSent) {
+		return x.notHeld()
+	}
+	if err != nil {
+		p.log.Error("the patched body is not right", "api", x.api, "error", err)
+		return misfit
+	}
+	return planned
+}
+
+// apply patches the body by a plan.
+func (p *Proxy) apply(x *exchange, d *reading, plan *trim.Plan) error {
+	err := x.body.patch(x.codec, d.view.b, d.request, plan.Edits, &p.buffers)
+	if err == nil {
+		d.plan = plan
+		x.row.Observe = x.row.Observe && plan.Empty()
+	}
+	return err
+}
+
+// planOf plans a request. From the engine's plan it keeps the edits that can be made in a body: edits of
+// tool results and of call arguments that stand in the body as one JSON value.
+func (p *Proxy) planOf(x *exchange, d *reading) (*trim.Plan, error) {
+	engine, err := p.engineOf(x, d)
+	if err != nil {
+		return nil, err
+	}
+	now := p.recent.plan(d, engine)
+	plan, err := p.within(d, now.state.Plan(), now.behind)
+	if err == nil && d.repeats() && !d.tries() {
+		var sent *trim.Plan
+		sent, err = p.asSent(d, d.forms.likeliest())
+		if err == nil && (plan.ClearedCalls < sent.ClearedCalls || !slices.Equal(editsBefore(plan.Edits, d.forms.sentBefore()), sent.Edits)) {
+			sent.Folds = plan.Folds
+			now = planBehind(d, engine, sentPlan{d.forms.sentBefore(), *sent})
+			plan, err = p.within(d, now.state.Plan(), now.behind)
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	p.recent.give(d.now, now)
+	now.state.Log(plan)
+	p.keepFolds(plan.Folds)
+	return plan, nil
+}
+
+// keepFolds stores the full texts of folded outputs. An output is folded even if its text cannot be stored: the request must depend on
+// the messages alone.
+func (p *Proxy) keepFolds(folds []trim.Fold) {
+	if p.unchanged {
+		return
+	}
+	for _, f := range folds {
+		if err := p.config.Folds.Keep(f.ID, f.Text); err != nil {
+			if left, ok := p.folding.Say(err.Error()); ok {
+				p.log.Warn("what is left out of an output is not kept", "id", f.ID, "error", err, "repeated", left)
+			}
+			continue
+		}
+		p.folding.Over()
+	}
+}
+
+// within returns the plan for a body: first the edits of messages that were already sent (behind), then the possible edits of full.
+func (p *Proxy) within(d *reading, full *trim.Plan, behind sentPlan) (*trim.Plan, error) {
+	req := d.request
+	if len(full.Omissions) != len(full.Edits) {
+		return nil, errors.New("a plan has a reason for each edit")
+	}
+	plan := &trim.Plan{
+		Edits: slices.Clone(behind.Edits), Omissions: slices.Clone(behind.Omissions), Folds: slices.Concat(behind.Folds, full.Folds),
+		Cleared: full.Cleared, ClearedCalls: full.ClearedCalls, Stats: full.Stats,
+	}
+	plan.Saved += behind.Saved
+	if behind.ClearedCalls > plan.ClearedCalls {
+		plan.Cleared, plan.ClearedCalls = behind.Cleared, behind.ClearedCalls
+	}
+	head := max(behind.messages, p.head(d))
+	for i, e := range full.Edits {
+		if m := &req.Messages[e.Message]; e.Message >= head && editable(m.Role, &m.Parts[e.Part]) {
+			plan.Edits = append(plan.Edits, e)
+			plan.Omissions = append(plan.Omissions, full.Omissions[i])
+		} else {
+			plan.Saved -= full.Omissions[i].Before - full.Omissions[i].After
+		}
+	}
+	return plan, nil
+}
+
+// bytesPerToken is an upper limit for the average bytes of a token in a whole prompt.
+const bytesPerToken = 5
+
+// usualMinimum is the smallest number of tokens that a prompt needs to be cached, for most models.
+const usualMinimum = 1024
+
+// head is how many of the first messages always stay as they are. Without them the prompt could become too short to be cached.
+// It depends only on what stands before a message, so it is the same in all later requests.
+func (p *Proxy) head(d *reading) int {
+	if !evicts(p.policy) {
+		return 0
+	}
+	req := d.request
+	size, least := prefix.ToolsSize(req), bytesPerToken*p.rules.of(d.api, d.model).MinTokens
+	if d.forms.checks && !d.forms.late { // then the minimum must be the same for all models
+		least = bytesPerToken * usualMinimum
+	}
+	for i := range req.Messages {
+		if size >= least {
+			return i
+		}
+		size += prefix.TextSize(&req.Messages[i])
+	}
+	return len(req.Messages)
+}
+
+// editable reports whether a part may be edited in a body.
+func editable(role llm.Role, p *llm.Part) bool {
+	switch p.Kind {
+	case llm.ToolResult:
+		return role == llm.Tool && p.Span.Valid()
+	case llm.ToolCall:
+		return role == llm.Assistant && p.Span.Valid()
+	}
+	return false
+}
+
+// report does the work that can wait until the request has gone out. It makes the plan that an unchanged request would have had,
+// compares the request with the previous one, and counts tokens.
+func (p *Proxy) report(x *exchange, d *reading) {
+	plan := d.plan
+	if plan == nil {
+		why := p.safely(x, func() (why cause) {
+			var err error
+			if plan, err = p.planOf(x, d); err != nil {
+				return misfit
+			}
+			return planned
+		})
+		if why != planned {
+			p.passed(x, why)
+			return
+		}
+	}
+	if x.api == record.CountTokens {
+		return
+	}
+	if x.sent != nil {
+		x.compared = x.sent.Compare(d.request)
+	}
+	x.row.Reads, x.row.Repeats, x.row.Dangling = plan.Reads, plan.Repeats, plan.Dangling
+	plan = plan.Seen()
+	x.omissions = plan.Omissions
+	p.guarded(x, func() {
+		x.row.TokensOff, x.row.Tokens = p.counters.estimate(d.model, d.request, plan)
+		x.tools = p.counters.toolUseOf(d.model, d.request)
+		x.row.ToolSet = x.tools.offered.ID
+	})
+}

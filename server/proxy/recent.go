@@ -1,0 +1,228 @@
+package proxy
+
+import (
+	"bytes"
+	"encoding/binary"
+	"iter"
+	"slices"
+	"sync"
+
+	"github.com/stet-dev/stet/llm"
+	"github.com/stet-dev/stet/server/proxy/prefix"
+	"github.com/stet-dev/stet/trim"
+)
+
+const (
+	defaultMemory = 64 << 20 // bytes
+	marked        = 4        // how many of the newest messages may have cache markers; agents move these on
+
+	// Memory of a held request besides its body, in bytes, measured on recorded requests.
+	indexed    = 3       // for each byte of a text: the text, its lines, and their positions
+	perMessage = 300     // for each message
+	perRequest = 8 << 10 // for each request
+)
+
+// leastHeld is the size in bytes of the smallest body that is held. Reading a smaller body again is faster than holding it.
+var leastHeld = 8 << 10
+
+// recent holds the newest decoded and planned requests. A request that continues a held one costs only its new part.
+// It may be used concurrently.
+type recent struct {
+	max  int64 // bytes; negative: nothing is held
+	pool *buffers
+
+	mu      sync.Mutex
+	size    int64
+	entries []entry // oldest first
+}
+
+// entry is a held request with the fields for a quick test whether a body can be like it. There may be thousands of entries.
+type entry struct {
+	*heldRequest
+	most int
+	tail uint64 // the last bytes of its body before offset most
+}
+
+// tailLen is the size in bytes of the tail of an entry.
+const tailLen = 8
+
+func entryOf(h *heldRequest) entry {
+	e := entry{heldRequest: h}
+	if h.most >= tailLen {
+		e.most, e.tail = h.most, binary.NativeEndian.Uint64(h.body.b[h.most-tailLen:])
+	}
+	return e
+}
+
+// like reports whether body may be equal to e's body in most messages. It compares only a few bytes.
+func (e *entry) like(body []byte) bool {
+	return e.most > 0 && len(body) >= e.most && binary.NativeEndian.Uint64(body[e.most-tailLen:]) == e.tail
+}
+
+// heldRequest is a decoded request. Only its last fields change.
+type heldRequest struct {
+	api     string
+	body    *lease
+	request *llm.Request
+	chain   prefix.Chain
+	first   int // offset in the body of the first text of its messages
+	most    int // end of a text with about three quarters of the messages before it; 0: no such text
+	texts   int // bytes of all texts and arguments
+	last    int // end of the last text, without the newest messages, which lose their cache markers later
+
+	// The lock of recent guards these.
+	plan planState // of all its messages; without a state while another request uses that
+	held bool
+}
+
+// weight estimates the bytes of memory that h uses: the body, its texts, and the engine's index of all lines, which is the largest part.
+func (h *heldRequest) weight() int64 {
+	return int64(cap(h.body.b)) + indexed*int64(h.texts) + perMessage*int64(len(h.request.Messages)) + perRequest
+}
+
+// measure records where the texts of the messages stand in the body, and how long they are.
+func (h *heldRequest) measure() {
+	all := h.request.Messages
+	for i := range all {
+		for j := range all[i].Parts {
+			h.texts += len(all[i].Parts[j].Text) + len(all[i].Parts[j].Args)
+		}
+	}
+	h.first = spanOf(slices.All(all)).Start
+	h.most = spanOf(slices.Backward(all[:(3*len(all)+3)/4])).End
+	h.last = max(h.most, spanOf(slices.Backward(all[:max(0, len(all)-marked)])).End)
+}
+
+// spanOf returns the place of the first text in messages, or the zero Span. It skips system messages.
+func spanOf(messages iter.Seq2[int, llm.Message]) llm.Span {
+	for _, m := range messages {
+		for _, p := range m.Parts {
+			if p.Span.Valid() && m.Role != llm.System {
+				return p.Span
+			}
+		}
+	}
+	return llm.Span{}
+}
+
+// common returns the offset up to which body equals h's body. It compares from the first text of h's messages on. The bytes before
+// that, such as the system text, may differ.
+func (h *heldRequest) common(body []byte) int {
+	const step = 4 << 10
+	have := h.body.b[:min(len(h.body.b), len(body))]
+	n := h.first
+	for n+step <= len(have) && bytes.Equal(have[n:n+step], body[n:n+step]) {
+		n += step
+	}
+	for n < len(have) && have[n] == body[n] {
+		n++
+	}
+	return n
+}
+
+// find returns the newest held request that body continues. If there is none, it returns the request that body seems to fork from: the one
+// with the longest equal part, which must cover most of its messages. Otherwise it returns nil. The caller drops the body of the result.
+func (r *recent) find(api string, body []byte) *heldRequest {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var found *heldRequest
+	longest := 0
+	for i := range slices.Backward(r.entries) {
+		e := &r.entries[i]
+		if !e.like(body) || e.api != api {
+			continue
+		}
+		if n := e.common(body); n >= e.most && n > longest {
+			found, longest = e.heldRequest, n
+			if n >= e.last {
+				break
+			}
+		}
+	}
+	if found != nil {
+		found.body.hold()
+	}
+	return found
+}
+
+// add holds h. If h continues before, h replaces it. before may be nil.
+func (r *recent) add(h, before *heldRequest) {
+	if r.max < 0 || len(h.body.b) < leastHeld || h.weight() > r.max {
+		return
+	}
+	h.body.hold()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if before != nil && before.held && h.chain.Extends(&before.chain) {
+		r.drop(slices.IndexFunc(r.entries, func(e entry) bool { return e.heldRequest == before }))
+	}
+	h.held = true
+	r.entries = append(r.entries, entryOf(h))
+	r.size += h.weight()
+	for r.size > r.max {
+		r.drop(0)
+	}
+}
+
+// drop removes the request at index i.
+func (r *recent) drop(i int) {
+	h := r.entries[i].heldRequest
+	r.entries = slices.Delete(r.entries, i, i+1)
+	h.held = false
+	r.size -= h.weight()
+	h.body.drop(r.pool)
+}
+
+// take returns the planState of h if a request that shares the first common messages with h can continue from it. h may be nil. The
+// caller then owns the state alone. A state of another engine stays with h.
+func (r *recent) take(h *heldRequest, engine *trim.Engine, common int) (was planState) {
+	if h == nil {
+		return was
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if h.plan.engine != engine || h.plan.state == nil || h.plan.state.Len() > common {
+		return was
+	}
+	was, h.plan.state = h.plan, nil
+	return was
+}
+
+// give stores how h was planned.
+func (r *recent) give(h *heldRequest, now planState) {
+	if h == nil {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	h.plan = now
+}
+
+// commonMessages counts the equal messages at the beginning of a and b. Their places in the bodies may differ.
+func commonMessages(a, b []llm.Message) int {
+	n := 0
+	for n < min(len(a), len(b)) && sameMessage(&a[n], &b[n]) {
+		n++
+	}
+	return n
+}
+
+func sameMessage(a, b *llm.Message) bool {
+	if a.Role != b.Role || len(a.Parts) != len(b.Parts) {
+		return false
+	}
+	if len(a.Parts) == 0 || &a.Parts[0] == &b.Parts[0] {
+		return true
+	}
+	for i := range a.Parts {
+		p, q := a.Parts[i], b.Parts[i]
+		if p.Span.Valid() != q.Span.Valid() {
+			return false
+		}
+		p.Span = q.Span
+		if p != q {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,432 @@
+package sent
+
+import (
+	"container/list"
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/stet-dev/stet/llm"
+	"github.com/stet-dev/stet/record"
+)
+
+const (
+	maxMemory = 16 << 20 // limit of bytes of forms and places
+	placeSize = 250      // bytes of a place
+	maxPlaces = 4000     // limit of a request's places, the newest, that a store is asked for at once
+)
+
+// Memory has the newest forms. Its methods may be called concurrently.
+type Memory struct {
+	store record.Store // for forms that are not in memory; nil: none
+
+	mu     sync.Mutex
+	size   int64
+	places map[uint64][]*placed // the newest first
+	order  *list.List           // of *placed, the most recently used first
+}
+
+// placed is a place with one of the forms in which its messages were sent.
+type placed struct {
+	record.SentPlace
+	form *Form
+	at   *list.Element
+}
+
+// NewMemory returns an empty Memory.
+func NewMemory(store record.Store) *Memory {
+	return &Memory{store: store, places: map[uint64][]*placed{}, order: list.New()}
+}
+
+// Known says in which form the first Messages of a request were sent.
+type Known struct {
+	Messages int
+	Form     *Form
+	Signed   bool // a signature identified it
+	Same     bool // the messages are those that were sent; otherwise the client may have changed some of them
+	Bound    bool // there was thinking in these messages, or directly after them
+	Drops    bool // they were sent with a request to drop thinking that is bound to other content
+}
+
+// known returns what a place says about the messages before it.
+func (p *placed) known(messages int, signed, same bool) Known {
+	return Known{Messages: messages, Form: p.form, Signed: signed, Same: same, Bound: p.Bound || signed, Drops: p.Drops}
+}
+
+// Find returns the forms in which the beginning of a request may have been sent, the most likely first. They are the forms of the
+// last known answer in it; none if no answer is known. An error says that the lookup was incomplete.
+func (m *Memory) Find(ctx context.Context, c *Conversation) ([]Known, error) {
+	var answers []int
+	for i := len(c.messages) - 1; i > c.chain.Skip; i-- {
+		if c.messages[i].Role == llm.Assistant {
+			answers = append(answers, i)
+		}
+	}
+	if len(answers) == 0 {
+		return nil, nil
+	}
+	found := m.find(c, answers)
+	if m.store == nil || len(found) > 0 && found[0].Signed && found[0].Messages == answers[0] {
+		return found, nil
+	}
+	if signed, _ := c.places(answers[0]); len(signed) == 0 && len(found) == 1 && found[0].Messages == answers[0] {
+		return found, nil // no signature could add information
+	}
+	err := m.load(ctx, c, answers)
+	if err != nil {
+		err = fmt.Errorf("look up sent forms: %w", err)
+	}
+	return m.find(c, answers), err
+}
+
+// find searches memory. answers are in search order: the last answer first.
+func (m *Memory) find(c *Conversation, answers []int) (found []Known) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, i := range answers {
+		signed, request := c.places(i)
+		asked := m.places[request]
+		for _, place := range signed {
+			same := m.places[place]
+			if len(same) == 0 {
+				continue
+			}
+			if len(found) > 0 { // an older answer decides between the forms of a newer one
+				found = likeliest(found, same[0].form)
+				return found
+			}
+			for _, p := range same {
+				m.order.MoveToFront(p.at)
+				found = append(found, p.known(i, true, len(asked) > 0))
+			}
+			if len(found) > 1 { // the signature is not unique
+				slices.SortStableFunc(found, func(a, b Known) int { return rank(a, asked) - rank(b, asked) })
+			}
+			return found
+		}
+		if len(found) == 0 {
+			for _, p := range asked {
+				m.order.MoveToFront(p.at)
+				found = append(found, p.known(i, false, true))
+			}
+			if len(found) == 1 {
+				return found
+			}
+		}
+	}
+	return found
+}
+
+// rank returns 0 for a form in which the request itself was sent, so that it sorts before others.
+func rank(k Known, asked []*placed) int {
+	if slices.ContainsFunc(asked, func(p *placed) bool { return p.form.identity() == k.Form.identity() }) {
+		return 0
+	}
+	return 1
+}
+
+// identity returns the id of a form; 0 for nil.
+func (f *Form) identity() uint64 {
+	if f == nil {
+		return 0
+	}
+	return f.id
+}
+
+// likeliest sorts forms that add to a form before others.
+func likeliest(found []Known, to *Form) []Known {
+	slices.SortStableFunc(found, func(a, b Known) int {
+		switch x, y := a.Form.adds(to), b.Form.adds(to); {
+		case x == y:
+			return 0
+		case x:
+			return -1
+		}
+		return 1
+	})
+	return found
+}
+
+// load loads the places of some answers from the store.
+func (m *Memory) load(ctx context.Context, c *Conversation, answers []int) error {
+	var all []uint64
+	exact := map[uint64]bool{}
+	for _, i := range answers {
+		signed, request := c.places(i)
+		all = append(all, request)
+		for _, place := range signed {
+			all, exact[place] = append(all, place), true
+		}
+		if len(all) > maxPlaces {
+			break
+		}
+	}
+	at, rows, err := m.store.SentForms(ctx, all)
+	if err != nil || len(at) == 0 {
+		return err
+	}
+	byID := make(map[uint64]record.SentForm, len(rows))
+	for _, f := range rows {
+		byID[f.ID] = f
+	}
+	forms := map[uint64]*Form{}
+	slices.SortStableFunc(at, func(a, b record.SentPlace) int {
+		if exact[a.Place] != exact[b.Place] { // the place that is added last is kept longest
+			if exact[a.Place] {
+				return -1
+			}
+			return 1
+		}
+		return newestFirst(a, b)
+	})
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, p := range slices.Backward(at) { // the oldest first, and places of signatures last
+		form, broken := chained(p.Form, byID, forms)
+		if broken != nil {
+			err = broken // the other places still count
+			continue
+		}
+		m.put(p, form)
+	}
+	return err
+}
+
+// chained builds a form and its parents from their rows.
+func chained(id uint64, rows map[uint64]record.SentForm, made map[uint64]*Form) (*Form, error) {
+	var todo []record.SentForm
+	for id != 0 && made[id] == nil {
+		row, ok := rows[id]
+		if !ok || len(todo) > len(rows) {
+			return nil, errSealed
+		}
+		todo = append(todo, row)
+		id = row.Parent
+	}
+	parent := made[id]
+	for _, row := range slices.Backward(todo) {
+		edits, err := unpack(row.Edits)
+		if err != nil {
+			return nil, err
+		}
+		parent = &Form{id: row.ID, parent: parent, edits: edits, size: int64(len(row.Edits)), stored: true}
+		made[row.ID] = parent
+	}
+	return parent, nil
+}
+
+// put adds a place. The caller holds the lock.
+func (m *Memory) put(p record.SentPlace, form *Form) {
+	same := m.places[p.Place]
+	for i, old := range same {
+		if old.form.identity() != p.Form {
+			continue
+		}
+		p.Add(old.SentPlace)
+		form, p.Time = old.form, later(p.Time, old.Time)
+		same = slices.Delete(slices.Clone(same), i, i+1)
+		m.order.Remove(old.at)
+		m.release(old.form)
+		m.size -= placeSize
+		break
+	}
+	n := &placed{SentPlace: p, form: form}
+	n.at = m.order.PushFront(n)
+	m.retain(form)
+	m.size += placeSize
+	same = append(same[:len(same):len(same)], n)
+	slices.SortStableFunc(same, func(a, b *placed) int { return newestFirst(a.SentPlace, b.SentPlace) })
+	m.places[p.Place] = same
+	for m.size > maxMemory {
+		m.drop(m.order.Back().Value.(*placed))
+	}
+}
+
+func later(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return b
+	}
+	return a
+}
+
+// drop forgets a place. The caller holds the lock.
+func (m *Memory) drop(p *placed) {
+	m.order.Remove(p.at)
+	m.size -= placeSize
+	if left := slices.DeleteFunc(slices.Clone(m.places[p.Place]), func(q *placed) bool { return q == p }); len(left) > 0 {
+		m.places[p.Place] = left
+	} else {
+		delete(m.places, p.Place)
+	}
+	m.release(p.form)
+}
+
+// retain increments the users of a form; release decrements them. The caller holds the lock.
+func (m *Memory) retain(f *Form) {
+	for ; f != nil; f = f.parent {
+		if f.users++; f.users > 1 {
+			return
+		}
+		m.size += f.size
+	}
+}
+
+func (m *Memory) release(f *Form) {
+	for ; f != nil; f = f.parent {
+		if f.users--; f.users > 0 {
+			return
+		}
+		m.size -= f.size
+	}
+}
+
+// Edits returns the edits of a form in the first n messages, in order, and for how many calls the provider was asked to clear the
+// results. If an edit cannot be read, Edits returns an error, because its part would be sent in another way than before.
+func (m *Memory) Edits(f *Form, c *Conversation, n int) (out []Edit, cleared int, err error) {
+	if f == nil {
+		return nil, 0, nil
+	}
+	parts := c.listed()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	all := map[uint64]*Form{} // the newest form with an edit of the part
+	for ; f != nil; f = f.parent {
+		for key := range f.edits {
+			if all[key] == nil {
+				all[key] = f
+			}
+		}
+	}
+	calls := 0
+	for _, at := range parts {
+		if at.message >= n {
+			break
+		}
+		if c.at(at).Kind == llm.ToolCall {
+			calls++
+		} else if all[at.key^clearedMark] != nil {
+			cleared = calls
+		}
+		from := all[at.key]
+		if from == nil {
+			continue
+		}
+		v := from.edits[at.key]
+		if v.sealed != nil {
+			if err := v.open(c.at(at)); err != nil {
+				return nil, 0, err
+			}
+			from.edits[at.key] = v
+		}
+		out = append(out, Edit{llm.Edit{Message: at.message, Part: at.part, Text: v.text}, v.reason})
+	}
+	return out, cleared, nil
+}
+
+// Sent is a request that is sent upstream in a form.
+type Sent struct {
+	Form  *Form
+	Bound bool // it contains thinking
+	Drops bool // it asks to drop thinking that is bound to other content
+
+	place  uint64   // the place of its answer
+	before []uint64 // places of the last answer in it
+}
+
+// Note records how all messages of a request are sent upstream. It returns the rows to store, and a function to call once they are
+// stored.
+func (m *Memory) Note(s *Sent, c *Conversation, now time.Time) (b record.Batch, kept func()) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	s.place, s.before = ofRequest(c.chain.Last()), nil
+	if last := c.Last(); last > c.chain.Skip {
+		signed, request := c.places(last)
+		s.before = append(signed, request)
+	}
+	f, p := s.Form, m.note(s, s.place, now)
+	forms, keys := []*Form{}, map[uint64]*llm.Part{}
+	for ; f != nil && !f.stored; f = f.parent {
+		forms = append(forms, f)
+	}
+	if len(forms) > 0 {
+		for _, at := range c.listed() {
+			keys[at.key], keys[at.key^clearedMark] = c.at(at), c.at(at)
+		}
+	}
+	for _, f := range slices.Backward(forms) {
+		row, err := f.row(keys)
+		if err != nil {
+			return record.Batch{}, func() {} // it cannot be stored, but memory has it
+		}
+		b.Forms = append(b.Forms, row)
+	}
+	b.Places = []record.SentPlace{p}
+	return b, func() {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		for _, f := range forms {
+			f.stored = true
+		}
+	}
+}
+
+// row returns a form in its stored form.
+func (f *Form) row(parts map[uint64]*llm.Part) (record.SentForm, error) {
+	row := record.SentForm{ID: f.id, Parent: f.parent.identity()}
+	for _, key := range f.sorted() {
+		v := f.edits[key]
+		if v.sealed == nil {
+			p := parts[key]
+			if p == nil {
+				return row, errSealed
+			}
+			if err := v.seal(p); err != nil {
+				return row, err
+			}
+		}
+		row.Edits = pack(row.Edits, key, v.sealed)
+	}
+	return row, nil
+}
+
+// Answered records that the answer to a request made thinking with this signature. It returns the rows to store.
+func (m *Memory) Answered(s *Sent, signature string, now time.Time) (rows []record.SentPlace) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if !s.Bound { // the client may leave this thinking out, and send it again later
+		s.Bound = true
+		rows = append(rows, m.note(s, s.place, now))
+	}
+	if place, ok := ofSignature(signature); ok {
+		rows = append(rows, m.note(s, place, now))
+	}
+	return rows
+}
+
+// Taken records that the provider accepted a request after it had refused the same messages in another form. drops says that the
+// request asked to drop thinking. A request that continues from the same answer is then sent in the same way. It returns the rows
+// to store.
+func (m *Memory) Taken(s *Sent, drops bool, now time.Time) (rows []record.SentPlace) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	s.Drops = s.Drops || drops
+	for _, place := range append(s.before, s.place) {
+		rows = append(rows, m.note(s, place, now))
+	}
+	return rows
+}
+
+// note records a place of a request. The last sent request is the newest, even within one clock tick or after the clock was set
+// back. The caller holds the lock.
+func (m *Memory) note(s *Sent, place uint64, now time.Time) record.SentPlace {
+	p := record.SentPlace{Place: place, Form: s.Form.identity(), Time: now, Bound: s.Bound, Drops: s.Drops}
+	for _, other := range m.places[place] {
+		if !p.Time.After(other.Time) {
+			p.Time = other.Time.Add(time.Microsecond)
+		}
+	}
+	m.put(p, s.Form)
+	return p
+}

@@ -1,0 +1,233 @@
+// Package sent remembers how conversations were changed on their way to the provider, so that the same messages are sent in the
+// same way again.
+//
+// Some providers check what comes before a thinking block: they refuse a request in which it has changed since the block was made.
+// So a form is repeated, and never computed again.
+//
+//   - A form is the set of edits with which the messages of a request were sent upstream: placeholders, and shortened
+//     texts. All other messages were sent unchanged. A form adds edits to another form, its parent.
+//   - A place is a point in a conversation at which the form of the earlier messages is known. It is found by
+//     the signature of thinking that was made there (ofSignature), or by the hash of the earlier messages
+//     (package prefix). The messages may have been sent in several forms; a signature shows in which one.
+//
+// A form also records up to which result the provider was asked to clear earlier results.
+//
+// An edit is stored by the part that it replaces: the part's call, whether it is the result or the arguments, and a hash of its
+// text. So it applies to the part at any position. What is written to a store is encrypted with a key made from the replaced text:
+// only a process that has the conversation can read it.
+//
+// [Memory] has the newest forms, in bounded memory, and reads others from a record.Store.
+package sent
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/zeebo/xxh3"
+
+	"github.com/stet-dev/stet/llm"
+	"github.com/stet-dev/stet/record"
+	"github.com/stet-dev/stet/server/proxy/prefix"
+)
+
+// Edit is an edit of a request, with its reason.
+type Edit struct {
+	llm.Edit
+	Reason string // a trim.Reason
+}
+
+// Form says how messages were sent. It never changes. nil means that all messages were sent unchanged.
+type Form struct {
+	id     uint64
+	parent *Form
+	edits  map[uint64]value // only of this form, by the key of the part
+	size   int64            // bytes of edits
+
+	// Memory's lock guards these.
+	users  int  // places and forms that refer to it
+	stored bool // it is in a store
+}
+
+// value is the replacement of a part.
+type value struct {
+	text, reason string
+	sealed       []byte // not nil: text and reason are in it, encrypted
+}
+
+// Empty reports whether all messages were sent unchanged.
+func (f *Form) Empty() bool { return f == nil }
+
+// adds reports whether f is other or is based on it.
+func (f *Form) adds(other *Form) bool {
+	for ; f != nil; f = f.parent {
+		if other != nil && f.id == other.id {
+			return true
+		}
+	}
+	return other == nil
+}
+
+// Conversation has the messages of a request.
+type Conversation struct {
+	messages []llm.Message
+	chain    *prefix.Chain // of them
+	parts    []part        // their parts; nil: not listed yet
+}
+
+// Of returns the conversation of messages. It must be used by one goroutine.
+func Of(messages []llm.Message, chain *prefix.Chain) *Conversation {
+	return &Conversation{messages: messages, chain: chain}
+}
+
+// Last returns the index of the model's last message, or 0.
+func (c *Conversation) Last() int {
+	i := len(c.messages) - 1
+	for i > 0 && c.messages[i].Role != llm.Assistant {
+		i--
+	}
+	return max(0, i)
+}
+
+// listed returns the parts of the conversation.
+func (c *Conversation) listed() []part {
+	if c.parts == nil {
+		c.parts = partsOf(c.messages)
+	}
+	return c.parts
+}
+
+// at returns the part at a place in the conversation.
+func (c *Conversation) at(p part) *llm.Part { return &c.messages[p.message].Parts[p.part] }
+
+// part is the place of a result, or of a call's arguments, in a request.
+type part struct {
+	key           uint64
+	message, part int
+}
+
+// partsOf lists the parts that may have been edited. A repeated part has a different key for each occurrence.
+func partsOf(messages []llm.Message) (out []part) {
+	times := map[uint64]uint64{}
+	var h prefix.Hasher
+	for i := range messages {
+		for j := range messages[i].Parts {
+			p := &messages[i].Parts[j]
+			if p.Kind != llm.ToolResult && p.Kind != llm.ToolCall {
+				continue
+			}
+			h.Reset()
+			h.Number(uint64(p.Kind))
+			h.Text(p.CallID)
+			h.Text(original(p))
+			key := h.Sum64()
+			times[key]++
+			out = append(out, part{key + (times[key]-1)*0x9e3779b97f4a7c15, i, j})
+		}
+	}
+	return out
+}
+
+// original returns the text that an edit replaces; arguments are normalised.
+func original(p *llm.Part) string {
+	if p.Kind == llm.ToolCall {
+		return prefix.Arguments(p.Args)
+	}
+	return p.Text
+}
+
+// Extend returns the form of a conversation whose messages before from were sent in form f, and the others with edits. Edits of
+// messages before from are ignored. cleared is the number of calls whose results the provider was asked to clear, if f does not
+// have it yet; otherwise 0.
+func (f *Form) Extend(c *Conversation, from int, edits []Edit, cleared int) *Form {
+	mark, clears := c.lastResult(cleared)
+	if len(edits) == 0 && !clears {
+		return f
+	}
+	next := &Form{parent: f, edits: make(map[uint64]value, len(edits))}
+	at := map[[2]int]uint64{}
+	for _, p := range c.listed() {
+		at[[2]int{p.message, p.part}] = p.key
+	}
+	var h prefix.Hasher
+	if f != nil {
+		h.Number(f.id)
+	}
+	for _, e := range edits {
+		key, ok := at[[2]int{e.Message, e.Part}]
+		if !ok || e.Message < from {
+			continue
+		}
+		next.edits[key] = value{text: e.Text, reason: e.Reason}
+		next.size += int64(len(e.Text)+len(e.Reason)) + 64
+		h.Number(key)
+		h.Text(e.Text)
+	}
+	if clears {
+		next.edits[mark] = value{reason: clearedReason}
+		next.size += 64
+		h.Number(mark)
+	}
+	if len(next.edits) == 0 {
+		return f
+	}
+	next.id = max(1, h.Sum64())
+	return next
+}
+
+const (
+	clearedMark   = 0x2b7e151628aed2a6 // separates the key of the clear mark at a result from the key of the result's edit
+	clearedReason = "cleared up to here"
+)
+
+// lastResult returns the mark of the last result of the first calls. ok is false if there is none.
+func (c *Conversation) lastResult(calls int) (mark uint64, ok bool) {
+	n, last := 0, -1 // calls so far; index of the model's message with the last of them
+	for _, at := range c.listed() {
+		switch {
+		case c.at(at).Kind == llm.ToolCall && n < calls:
+			n, last = n+1, at.message
+		case c.at(at).Kind == llm.ToolCall && at.message > last:
+			return mark, ok
+		case c.at(at).Kind == llm.ToolResult && n > 0:
+			mark, ok = at.key^clearedMark, calls > 0
+		}
+	}
+	return mark, ok
+}
+
+// ofSignature returns the place of an answer that has a thinking block with this signature. ok is false if the signature is too
+// short to be unique.
+func ofSignature(signature string) (place uint64, ok bool) {
+	const least = 16 // in bytes; a shorter one may be a constant
+	return xxh3.HashString("signature\x00" + signature), len(signature) >= least
+}
+
+// ofRequest returns the place of the answer to a request, by the hash of its messages.
+func ofRequest(chain uint64) uint64 { return chain ^ 0x5e27f0a1c3d98b64 }
+
+// places returns the places of the answer in message i: of its signatures, and of its request.
+func (c *Conversation) places(i int) (signed []uint64, request uint64) {
+	for j := range c.messages[i].Parts {
+		if p := &c.messages[i].Parts[j]; p.Kind == llm.Thinking {
+			if place, ok := ofSignature(signature(p.Raw)); ok {
+				signed = append(signed, place)
+			}
+		}
+	}
+	return signed, ofRequest(c.chain.Links[i-c.chain.Skip-1])
+}
+
+// sorted returns the keys of a form's own edits.
+func (f *Form) sorted() []uint64 {
+	keys := make([]uint64, 0, len(f.edits))
+	for key := range f.edits {
+		keys = append(keys, key)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// newestFirst compares places by time, the newest first.
+func newestFirst(a, b record.SentPlace) int {
+	return cmp.Or(b.Time.Compare(a.Time), cmp.Compare(a.Form, b.Form))
+}

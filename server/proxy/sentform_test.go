@@ -1,0 +1,319 @@
+package proxy
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stet-dev/stet/llm/llmtest"
+	"github.com/stet-dev/stet/record"
+	"github.com/stet-dev/stet/server/proxy/sent"
+	"github.com/stet-dev/stet/trim"
+)
+
+// A proxy with another policy, or with placeholders in another language, or one that only observes, sends earlier messages in the
+// form in which they were sent (WIRE-1, WIRE-2).
+func TestAnotherPolicyGoesOnAsSent(t *testing.T) {
+	policies := append(trim.Policies(), trim.Finish)
+	for _, first := range policies {
+		for _, then := range policies {
+			for _, observes := range []bool{false, true} {
+				t.Run(fmt.Sprintf("%s, %s, observes %t", first, then, observes), func(t *testing.T) {
+					strictly(t, func(s *strict) {
+						s.rush = true
+						s.config.History = trim.Config{Policy: first, KeepReads: 1, KeepShell: 1}
+						a := s.session("claude-opus-5-5")
+						a.rounds(8, s.proxy())
+						repeats, _ := s.shortened()
+						s.config.History.Policy, s.config.History.Language, s.config.Observe = then, "zh", observes
+						a.rounds(5, s.proxy())
+						if still, _ := s.shortened(); still < repeats {
+							t.Errorf("%d of %d shortened results are left", still, repeats)
+						}
+						b := a.fork()
+						s.config.History.Policy, s.config.History.Language, s.config.Observe = first, "", false
+						p := s.proxy()
+						a.rounds(4, p)
+						b.rounds(4, p)
+						if more, _ := s.shortened(); repeats > 0 && more <= repeats {
+							t.Error("what is new is not shortened any more")
+						}
+					})
+				})
+			}
+		}
+	}
+}
+
+// On any doubt, earlier messages go out in the form in which they were sent, and only new messages go out unchanged (WIRE-1).
+func TestDoubtGoesOnAsSent(t *testing.T) {
+	for name, doubt := range map[string]func(s *strict, a *session, p *Proxy){
+		"managed": func(_ *strict, a *session, _ *Proxy) {
+			a.extra = `,"context_management":{"edits":[{"type":"clear_tool_uses_20250919"}]}`
+		},
+		"no plan": func(_ *strict, _ *session, p *Proxy) { p.engines.config.Language = "none"; p.engines.made = nil },
+		"panic":   func(_ *strict, _ *session, p *Proxy) { p.engines.rules = nil; p.engines.made = nil },
+	} {
+		t.Run(name, func(t *testing.T) {
+			strictly(t, func(s *strict) {
+				a, p := s.session("claude-opus-5-5"), s.proxy()
+				a.rounds(8, p)
+				before, _ := s.shortened()
+				rules := p.engines.rules
+				doubt(s, a, p)
+				a.rounds(4, p)
+				if after, _ := s.shortened(); after != before || before == 0 {
+					t.Errorf("%d results were shortened, then %d", before, after)
+				}
+				p.engines.rules, p.engines.config.Language, a.extra = rules, "", ""
+				a.rounds(4, p)
+				if after, _ := s.shortened(); after <= before {
+					t.Error("nothing new is shortened")
+				}
+			})
+		})
+	}
+}
+
+// A session goes back and asks the provider to manage its context for a while, and its proxies are killed.
+func TestManagedBackAndKilled(t *testing.T) {
+	for seed := range uint64(50) {
+		playBoundSession(t, seed, 14, strings.Fields("again back manage manage again kill restart"), trim.Adaptive)
+	}
+}
+
+// WIRE-2: each proxy has a random policy.
+func TestOtherPoliciesAtRandom(t *testing.T) {
+	for seed := range uint64(12) {
+		playBoundSession(t, seed, 12, strings.Fields("pause restart kill midkill through fork turn back again manage strip"), append(trim.Policies(), trim.Finish)...)
+	}
+}
+
+// A session goes on in its sent form although its turns were removed from the store: the sent forms are kept apart from the
+// turns.
+func TestTurnsAreForgotten(t *testing.T) {
+	for _, policy := range trim.Policies() {
+		t.Run(string(policy), func(t *testing.T) {
+			strictly(t, func(s *strict) {
+				s.config.History = trim.Config{Policy: policy, KeepReads: 1}
+				a := s.session("claude-opus-5-5")
+				a.rounds(10, s.proxy())
+				before, _ := s.shortened()
+				synctest.Wait()
+				if _, err := s.store.Prune(t.Context(), record.Limits{Turns: 1, FormBytes: maxFormBytes}); err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(30 * 24 * time.Hour)
+				b, c := a.fork(), a.fork()
+				for i, m := range c.messages { // the first request is one without thinking
+					c.messages[i] = string(withoutThinking([]byte(m)))
+				}
+				s.quiet = true
+				p := s.proxy()
+				c.rounds(1, p)
+				copy(c.messages, b.messages)
+				s.quiet = false
+				c.rounds(2, p)
+				a.rounds(5, s.proxy())
+				b.rounds(5, s.proxy())
+				if s.refused() > 0 {
+					t.Errorf("%d requests were refused", s.refused())
+				}
+				if after, _ := s.shortened(); after < before {
+					t.Errorf("%d results were shortened, then %d", before, after)
+				}
+			})
+		})
+	}
+}
+
+// silentStore is a store that never answers how conversations were sent.
+type silentStore struct{ record.Store }
+
+func (silentStore) SentForms(ctx context.Context, _ []uint64) ([]record.SentPlace, []record.SentForm, error) {
+	<-ctx.Done()
+	return nil, nil, ctx.Err()
+}
+
+// If the store does not answer, a session keeps what this process knows.
+func TestStoreIsSilent(t *testing.T) {
+	strictly(t, func(s *strict) {
+		a, p := s.session("claude-opus-5-5"), s.proxy()
+		p.forms = sent.NewMemory(silentStore{s.store})
+		a.rounds(2, p)
+		a.rounds(2, s.model) // the proxy does not know these messages, and sends them unchanged
+		a.rounds(10, p)
+		if repeats, _ := s.shortened(); repeats == 0 {
+			t.Errorf("%d results are shortened", repeats)
+		}
+	})
+}
+
+// heldStore is a store that does not answer for a while.
+type heldStore struct {
+	record.Store
+	mu   sync.Mutex
+	over chan struct{} // closed when the store answers again; nil: it answers
+}
+
+func (h *heldStore) wait(ctx context.Context) error {
+	h.mu.Lock()
+	over := h.over
+	h.mu.Unlock()
+	if over == nil {
+		return nil
+	}
+	select {
+	case <-over:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (h *heldStore) hold(over chan struct{}) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.over = over
+}
+
+func (h *heldStore) SentForms(ctx context.Context, places []uint64) ([]record.SentPlace, []record.SentForm, error) {
+	if err := h.wait(ctx); err != nil {
+		return nil, nil, err
+	}
+	return h.Store.SentForms(ctx, places)
+}
+
+func (h *heldStore) Append(ctx context.Context, b record.Batch) error {
+	if err := h.wait(ctx); err != nil {
+		return err
+	}
+	return h.Store.Append(ctx, b)
+}
+
+// A conversation changes between two processes at every turn, and the store that they share does not answer for a while. It keeps
+// its form: each process plans what the other one sent in the same way. What was sent meanwhile is stored later, for other
+// processes (WIRE-1, WIRE-2).
+func TestStoreIsHeld(t *testing.T) {
+	for _, rounds := range []int{2, 9} { // with 2, the writes end when the store answers; with 9, they give up before
+		strictly(t, func(s *strict) {
+			s.rush = true
+			held := &heldStore{Store: s.store}
+			process := func() *Proxy {
+				p := s.proxy()
+				p.forms, p.writer.store = sent.NewMemory(held), held
+				return p
+			}
+			a, two := s.session("claude-opus-5-5"), []*Proxy{process(), process()}
+			for i := range 9 {
+				a.rounds(1, two[i%2])
+			}
+			before, _ := s.shortened()
+			over := make(chan struct{})
+			held.hold(over)
+			for i := range rounds {
+				a.rounds(1, two[i%2])
+				time.Sleep(3 * time.Second)
+			}
+			during, _ := s.shortened()
+			held.hold(nil)
+			close(over)
+			time.Sleep(time.Minute)
+			a.rounds(4, process())
+			after, _ := s.shortened()
+			if s.refused() > 0 || before == 0 || during < before || after < during {
+				t.Errorf("%d requests were refused; %d results were shortened, %d while the store was held, %d then", s.refused(), before, during, after)
+			}
+		})
+	}
+}
+
+// The signature of an answer is stored before the client gets the answer, because a proxy may be killed at any time. It tells
+// apart two forms of the same messages (WIRE-1).
+func TestKilledAfterAnAnswer(t *testing.T) {
+	strictly(t, func(s *strict) {
+		s.rush = true
+		a, p := s.session("claude-opus-5-5"), s.proxy()
+		a.rounds(6, p)
+		b := a.fork()
+		a.extra = `,"context_management":{"edits":[{"type":"clear_tool_uses_20250919"}]}`
+		a.rounds(1, p) // sends the newest result whole
+		b.rounds(1, p) // sends it shortened
+		a.extra = ""
+		for range 3 {
+			a.rounds(1, s.proxy())
+			b.rounds(1, s.proxy())
+		}
+	})
+}
+
+// Totals says that a session must go on with stet, if something before its thinking was shortened.
+func TestTotalsAreBound(t *testing.T) {
+	strictly(t, func(s *strict) {
+		a, p := s.session("claude-opus-5-5"), s.proxy()
+		a.rounds(1, p)
+		if p.Totals().Bound {
+			t.Error("a session must go on under stet before anything was shortened")
+		}
+		a.rounds(6, p)
+		if !p.Totals().Bound {
+			t.Error("a shortened session may go on without stet")
+		}
+	})
+}
+
+// New messages after sent ones are planned once. Later requests continue from that plan.
+func TestNewMessagesArePlannedOnce(t *testing.T) {
+	strictly(t, func(s *strict) {
+		s.rush = true
+		a, p := s.session("claude-opus-5-5"), s.proxy()
+		a.rounds(9, s.model)
+		newest := func() planState { return p.recent.entries[len(p.recent.entries)-1].plan }
+		a.rounds(1, p)
+		before := newest()
+		if before.behind.messages == 0 || len(before.behind.Edits) > 0 {
+			t.Fatalf("%d messages are kept as they were sent, with %d edits", before.behind.messages, len(before.behind.Edits))
+		}
+		a.rounds(5, p)
+		if now := newest(); now.state != before.state || now.behind.messages != before.behind.messages {
+			t.Errorf("%d messages were kept as they were sent, and %d later", before.behind.messages, now.behind.messages)
+		}
+		if repeats, _ := s.shortened(); repeats == 0 {
+			t.Error("nothing new is shortened")
+		}
+		a.rounds(3, s.proxy()) // after a restart
+		if s.refused() > 0 {
+			t.Errorf("%d requests were refused", s.refused())
+		}
+	})
+}
+
+// TRIM-16: the agent itself replaces an old result, which a provider that does not enforce the binding accepts. What pointed to it is whole again, and
+// stays so.
+func TestPointerWhoseSourceIsGone(t *testing.T) {
+	strictly(t, func(s *strict) {
+		s.of(llmtest.OldAccount)
+		s.config.History.Policy = trim.Adaptive
+		a, p := s.session("claude-opus-5-5"), s.proxy()
+		a.rounds(5, p)
+		if repeats, _ := s.shortened(); repeats != 1 {
+			t.Fatalf("%d repeats", repeats)
+		}
+		a.messages[2] = `{"role":"user","content":[{"type":"tool_result","tool_use_id":"c0","content":"[Old tool result content cleared]"}]}`
+		for range 2 {
+			a.rounds(3, p)
+			if strings.Contains(s.sent(), "shown above by c0") {
+				t.Error("a pointer names what is gone")
+			}
+			if !strings.Contains(s.sent(), "shown above by c3") {
+				t.Error("the next read does not point to the one that is whole again")
+			}
+			synctest.Wait()
+			p = s.proxy()
+		}
+	})
+}

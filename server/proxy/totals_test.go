@@ -1,0 +1,67 @@
+package proxy_test
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/stet-dev/stet/record"
+	"github.com/stet-dev/stet/server/proxy"
+	"github.com/stet-dev/stet/trim"
+)
+
+// The totals of a run count a read and a shortened result once, although they stand in many requests of their conversation.
+func TestTotals(t *testing.T) {
+	r := newRig(t, &recorder{}, func(c *proxy.Config) { c.History = trim.Config{Policy: trim.Lossless} })
+	for _, first := range []string{"task 1", "task 2"} {
+		for reads := range 4 {
+			r.post("/v1/messages", conversation(first, reads))
+		}
+	}
+	r.post("/v1/messages", conversation("task 1", 4), "X-Claude-Code-Session-Id", "s", "X-Claude-Code-Agent-Id", "a")
+	r.post("/v1/messages/count_tokens", conversation("task 1", 3))
+	r.post("/v1/messages", `{"messages":`)
+	r.post("/v1/responses", `{"model":"m","previous_response_id":"r1","input":"go on"}`)
+	r.do("HEAD", "/", nil)
+	r.do("GET", "/v1/models?limit=2", nil)
+	r.do("GET", "/v1/models", nil)
+	rows := r.rows()
+	got := r.proxy.Totals()
+	want := proxy.Totals{
+		Requests: 11, Conversations: 3, Unpriced: 11, // no model has a known name
+		ByAPI:     map[string]int{record.Messages: 10, record.Responses: 1, record.CountTokens: 1},
+		Passed:    map[string]int{"malformed": 1, "chained": 1},
+		Through:   map[string]int{"/": 1, "/v1/models": 2},
+		Reads:     3 + 3 + 4,
+		Shortened: map[string]int{"repeat": 1 + 1 + 2}, // a repeated read that is asked for again gets the full text
+	}
+	for _, row := range rows {
+		want.TokensOff, want.Tokens = want.TokensOff+row.TokensOff, want.Tokens+row.Tokens
+	}
+	if !reflect.DeepEqual(got, want) || got.Tokens >= got.TokensOff {
+		t.Errorf("got\n%+v, want\n%+v", got, want)
+	}
+	got.Through["/"] = 9
+	if again := r.proxy.Totals(); !reflect.DeepEqual(again, want) {
+		t.Errorf("the caller's change is in the next answer: %+v", again)
+	}
+}
+
+// The totals have a limited number of paths, and of each a limited length.
+func TestTotalsBounded(t *testing.T) {
+	r := newRig(t, &recorder{})
+	for i := range 30 {
+		r.do("GET", fmt.Sprint("/p", i, strings.Repeat("x", 1000)), nil)
+	}
+	r.close()
+	got := r.proxy.Totals().Through
+	if len(got) != 21 || got[proxy.OtherPaths] != 10 {
+		t.Errorf("%d paths, %d others", len(got), got[proxy.OtherPaths])
+	}
+	for path := range got {
+		if len(path) > 210 {
+			t.Errorf("a path of %d bytes", len(path))
+		}
+	}
+}
