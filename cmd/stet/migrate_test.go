@@ -10,7 +10,7 @@ import (
 	"github.com/stet-dev/stet/record"
 	"github.com/stet-dev/stet/session"
 	"github.com/stet-dev/stet/store"
-	"github.com/stet-dev/stet/store/postgrestest"
+	"github.com/stet-dev/stet/test/postgrestest"
 )
 
 // The records are copied to PostgreSQL, where every command finds them, and back. No output contains the password.

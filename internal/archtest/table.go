@@ -68,7 +68,7 @@ var table = []row{
 
 	{"store", 4, []string{"session", "record", "store/*"}, "opens the records wherever they are kept; the one that knows all drivers"},
 	{"store/rows", 4, []string{"session", "record"}, "the columns that the databases share: no driver"},
-	{"store/postgrestest", 4, nil, "a PostgreSQL for tests: runs programs, knows no table"},
+	{"test/postgrestest", 4, nil, "a PostgreSQL for tests: runs programs, knows no table"},
 	{"store/*", 4, []string{"session", "record", "store/rows"}, "drivers stay behind the two seams"},
 	{"trim/replay/recording", 3, []string{"llm", "trim/transcript"}, "the parts and requests of a recorded session"},
 	{"test/replaytest", 3, []string{"llm", "trim/transcript"}, "recorded sessions for tests"},

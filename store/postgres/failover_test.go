@@ -9,7 +9,7 @@ import (
 	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/record"
 	"github.com/stet-dev/stet/session"
-	"github.com/stet-dev/stet/store/postgrestest"
+	"github.com/stet-dev/stet/test/postgrestest"
 	"github.com/stet-dev/stet/test/recordtest"
 	"github.com/stet-dev/stet/test/sessiontest"
 )

@@ -6,7 +6,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/stet-dev/stet/store/postgrestest"
+	"github.com/stet-dev/stet/test/postgrestest"
 )
 
 // server has the databases of all tests of this package.

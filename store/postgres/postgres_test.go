@@ -7,8 +7,8 @@ import (
 
 	"github.com/stet-dev/stet/record"
 	"github.com/stet-dev/stet/store/postgres"
-	"github.com/stet-dev/stet/store/postgrestest"
 	"github.com/stet-dev/stet/store/rows"
+	"github.com/stet-dev/stet/test/postgrestest"
 	"github.com/stet-dev/stet/test/recordtest"
 )
 

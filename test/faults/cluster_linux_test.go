@@ -19,7 +19,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stet-dev/stet/store/postgrestest"
+	"github.com/stet-dev/stet/test/postgrestest"
 )
 
 // stet is the path of the program under test.

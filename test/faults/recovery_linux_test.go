@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stet-dev/stet/store/postgrestest"
+	"github.com/stet-dev/stet/test/postgrestest"
 )
 
 // balanced stands for the server that the balancer chooses.
