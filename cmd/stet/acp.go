@@ -9,10 +9,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/stet-dev/stet/cmd/stet/internal/localagent"
+	"github.com/stet-dev/stet/cmd/stet/internal/process"
 	"github.com/stet-dev/stet/files/policy"
 	"github.com/stet-dev/stet/files/workspace"
-	"github.com/stet-dev/stet/internal/localagent"
-	"github.com/stet-dev/stet/internal/process"
 	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/server/acp"
 	"github.com/stet-dev/stet/store"

@@ -7,8 +7,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/stet-dev/stet/agent/mcpclient"
-	"github.com/stet-dev/stet/internal/config"
-	"github.com/stet-dev/stet/internal/localagent"
+	"github.com/stet-dev/stet/cmd/stet/internal/config"
+	"github.com/stet-dev/stet/cmd/stet/internal/localagent"
 	"github.com/stet-dev/stet/llm"
 )
 

@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/stet-dev/stet/agent"
-	"github.com/stet-dev/stet/internal/demo"
+	"github.com/stet-dev/stet/cmd/stet/internal/demo"
 	"github.com/stet-dev/stet/tool"
 )
 

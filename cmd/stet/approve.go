@@ -11,10 +11,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/stet-dev/stet/cmd/stet/internal/process"
 	"github.com/stet-dev/stet/cmd/stet/internal/socket"
 	"github.com/stet-dev/stet/files/approval"
 	"github.com/stet-dev/stet/files/workspace"
-	"github.com/stet-dev/stet/internal/process"
 )
 
 // approveCommand is stet approve.

@@ -6,8 +6,8 @@ import (
 	"os/exec"
 	"runtime"
 
+	"github.com/stet-dev/stet/cmd/stet/internal/terminal"
 	"github.com/stet-dev/stet/files/approval"
-	"github.com/stet-dev/stet/tui"
 )
 
 // agreed approves changes that the person has agreed to on the command line.
@@ -30,8 +30,8 @@ func (h here) Ask(ctx context.Context, q approval.Question) (approval.Answer, er
 }
 
 // dialog is the dialog on the program's own streams.
-func (p *program) dialog() *tui.Dialog {
-	return &tui.Dialog{
+func (p *program) dialog() *terminal.Dialog {
+	return &terminal.Dialog{
 		In: p.in, Out: p.out, Color: isTerminal(p.out) && p.getenv("NO_COLOR") == "",
 		Editor: p.editor(), Keys: p.movesCursor(),
 	}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/stet-dev/stet/internal/report"
+	"github.com/stet-dev/stet/cmd/stet/internal/report"
 	"github.com/stet-dev/stet/record"
 	"github.com/stet-dev/stet/store"
 )

@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/stet-dev/stet/internal/report"
+	"github.com/stet-dev/stet/cmd/stet/internal/report"
 	"github.com/stet-dev/stet/trim/replay"
 	"github.com/stet-dev/stet/trim/replay/bench"
 	"github.com/stet-dev/stet/trim/transcript"

@@ -18,8 +18,8 @@ import (
 	"github.com/nats-io/nuid"
 	"github.com/spf13/pflag"
 
-	"github.com/stet-dev/stet/internal/config"
-	"github.com/stet-dev/stet/internal/proxyserver"
+	"github.com/stet-dev/stet/cmd/stet/internal/config"
+	"github.com/stet-dev/stet/cmd/stet/internal/proxyserver"
 	"github.com/stet-dev/stet/server/gateway"
 	"github.com/stet-dev/stet/server/gateway/nats"
 )

@@ -14,12 +14,12 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/stet-dev/stet/agent"
+	"github.com/stet-dev/stet/cmd/stet/internal/localagent"
+	"github.com/stet-dev/stet/cmd/stet/internal/process"
+	"github.com/stet-dev/stet/cmd/stet/internal/terminal"
 	"github.com/stet-dev/stet/files/approval"
 	"github.com/stet-dev/stet/files/policy"
-	"github.com/stet-dev/stet/internal/localagent"
-	"github.com/stet-dev/stet/internal/process"
 	"github.com/stet-dev/stet/session"
-	"github.com/stet-dev/stet/tui"
 )
 
 // chatCommand is stet chat.
@@ -133,15 +133,15 @@ func (c *chatCommand) Run(ctx context.Context) (err error) {
 	if note := cutOffNote(talk); note != "" && (!attended || !isTerminal(c.out)) { // a terminal shows the conversation
 		c.say("%s; /continue lets the agent go on", note)
 	}
-	chat := &tui.Chat{
+	chat := &terminal.Chat{
 		In: c.in, Out: c.out, Err: c.err, Env: c.env, Editor: c.editor(),
 		Talk: talk, Tools: toolsInWords(h), Model: h.Agent.Name, Policy: asksAbout(h.Handler.Policy), Choose: c.resume == chooseSession,
 		Sessions: func(ctx context.Context) ([]session.Info, error) {
 			return h.Store.List(ctx, session.Query{Dir: h.Root.Dir(), Open: true, Limit: 200})
 		},
-		Resume: func(ctx context.Context, id string) (tui.Talk, error) { return h.Resume(ctx, id) },
+		Resume: func(ctx context.Context, id string) (terminal.Talk, error) { return h.Resume(ctx, id) },
 		Files:  func(ctx context.Context) ([]string, error) { return h.Files.Names(ctx, mostNames) },
-		Undo: func(ctx context.Context, t tui.Talk, since time.Time) (string, error) {
+		Undo: func(ctx context.Context, t terminal.Talk, since time.Time) (string, error) {
 			return h.UndoSince(ctx, t.State().Info, since)
 		},
 	}
@@ -158,7 +158,7 @@ func (c *chatCommand) Run(ctx context.Context) (err error) {
 	switch {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
-	case errors.Is(err, tui.ErrInterrupted):
+	case errors.Is(err, terminal.ErrInterrupted):
 		return &exitError{code: exitSignal + int(syscall.SIGINT)} // the person knows the reason
 	}
 	if err == nil && alone.asked() {

@@ -6,8 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/stet-dev/stet/internal/config"
-	"github.com/stet-dev/stet/internal/process"
+	"github.com/stet-dev/stet/cmd/stet/internal/config"
+	"github.com/stet-dev/stet/cmd/stet/internal/process"
 )
 
 // command is embedded in the struct of each command: the program's environment, and the command line. The struct's fields are the

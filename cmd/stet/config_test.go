@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/stet-dev/stet/internal/config"
+	"github.com/stet-dev/stet/cmd/stet/internal/config"
 )
 
 // Each flag that sets a key is also a flag of stet config show.

@@ -9,9 +9,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stet-dev/stet/cmd/stet/internal/config"
+	"github.com/stet-dev/stet/cmd/stet/internal/toolset"
 	"github.com/stet-dev/stet/files/policy"
-	"github.com/stet-dev/stet/internal/config"
-	"github.com/stet-dev/stet/internal/toolset"
 	"github.com/stet-dev/stet/tool"
 )
 

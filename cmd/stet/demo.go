@@ -7,9 +7,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/stet-dev/stet/internal/config"
-	"github.com/stet-dev/stet/internal/demo"
-	"github.com/stet-dev/stet/internal/proxyserver"
+	"github.com/stet-dev/stet/cmd/stet/internal/config"
+	"github.com/stet-dev/stet/cmd/stet/internal/demo"
+	"github.com/stet-dev/stet/cmd/stet/internal/proxyserver"
 )
 
 // demoCommand is stet demo.

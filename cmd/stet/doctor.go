@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/stet-dev/stet/internal/config"
+	"github.com/stet-dev/stet/cmd/stet/internal/config"
 )
 
 // doctorCommand is stet doctor.

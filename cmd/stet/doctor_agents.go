@@ -12,8 +12,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/stet-dev/stet/internal/agentconfig"
-	"github.com/stet-dev/stet/internal/config"
+	"github.com/stet-dev/stet/cmd/stet/internal/agents"
+	"github.com/stet-dev/stet/cmd/stet/internal/config"
 )
 
 // firstBytes keeps the beginning of what is written to it, and refuses the rest.
@@ -63,7 +63,7 @@ func (c *doctorCommand) agents(ctx context.Context, o *config.Config) {
 	}
 	m := c.agentMachine(ctx, o)
 	none := true
-	names := agentconfig.Programs()
+	names := agents.Programs()
 	paths := make([]string, len(names))
 	for i, name := range names {
 		paths[i], _ = exec.LookPath(name) // "" if it is not on the PATH
@@ -91,13 +91,13 @@ func (c *doctorCommand) agents(ctx context.Context, o *config.Config) {
 			c.found(checkOK, name, "", "%s; it goes through the proxy, always", where)
 		default:
 			do := ""
-			if slices.Contains(agentconfig.ProxyAgents(), name) {
+			if slices.Contains(agents.ProxyAgents(), name) {
 				do = fmt.Sprintf("\"stet setup --proxy %s\" sends it through the proxy for good", name)
 			}
 			c.found(checkOK, name, do, "%s; it goes through the proxy under \"stet wrap\" alone", where)
 		}
 	}
 	if none {
-		c.found(checkWarning, "agents", "install one, or put it on the PATH", "none of the agents that stet knows is on the PATH: %s", strings.Join(agentconfig.Programs(), ", "))
+		c.found(checkWarning, "agents", "install one, or put it on the PATH", "none of the agents that stet knows is on the PATH: %s", strings.Join(agents.Programs(), ", "))
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/stet-dev/stet/internal/config"
+	"github.com/stet-dev/stet/cmd/stet/internal/config"
 )
 
 // proxy checks the service, and whether a proxy answers at the address that agents are configured for.

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/stet-dev/stet/internal/config"
+	"github.com/stet-dev/stet/cmd/stet/internal/config"
 	"github.com/stet-dev/stet/record"
 	"github.com/stet-dev/stet/store"
 )

@@ -15,12 +15,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/stet-dev/stet/cmd/stet/internal/config"
+	"github.com/stet-dev/stet/cmd/stet/internal/process"
+	"github.com/stet-dev/stet/cmd/stet/internal/proxyserver"
+	"github.com/stet-dev/stet/cmd/stet/internal/site"
+	"github.com/stet-dev/stet/cmd/stet/internal/toolset"
 	"github.com/stet-dev/stet/files/approval"
-	"github.com/stet-dev/stet/internal/config"
-	"github.com/stet-dev/stet/internal/process"
-	"github.com/stet-dev/stet/internal/proxyserver"
-	"github.com/stet-dev/stet/internal/site"
-	"github.com/stet-dev/stet/internal/toolset"
 	"github.com/stet-dev/stet/server/gateway"
 )
 
@@ -157,7 +157,7 @@ func (c *hostCommand) decideHere(ctx context.Context, h *toolset.Set, host *gate
 // byTerminal answers questions as the person at the terminal.
 type byTerminal struct{ *approval.Subscription }
 
-// Answer implements tui.Source.
+// Answer implements terminal.Source.
 func (b byTerminal) Answer(ctx context.Context, id string, a approval.Answer) error {
 	a.By = "at the terminal"
 	return b.Subscription.Answer(ctx, id, a)

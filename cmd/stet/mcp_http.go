@@ -11,8 +11,8 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/stet-dev/stet/internal/proxyserver"
-	"github.com/stet-dev/stet/internal/toolset"
+	"github.com/stet-dev/stet/cmd/stet/internal/proxyserver"
+	"github.com/stet-dev/stet/cmd/stet/internal/toolset"
 	"github.com/stet-dev/stet/server/mcpserver"
 )
 

@@ -9,8 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/stet-dev/stet/cmd/stet/internal/localagent"
 	"github.com/stet-dev/stet/files/freshness"
-	"github.com/stet-dev/stet/internal/localagent"
 )
 
 // agentIn opens an agent in a directory.

@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/stet-dev/stet/internal/signin"
+	"github.com/stet-dev/stet/cmd/stet/internal/signin"
 )
 
 // oidcFlags configure the OpenID Connect accounts with which people log in to the page.

@@ -12,10 +12,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/stet-dev/stet/internal/agentconfig"
-	"github.com/stet-dev/stet/internal/config"
-	"github.com/stet-dev/stet/internal/process"
-	"github.com/stet-dev/stet/internal/toolset"
+	"github.com/stet-dev/stet/cmd/stet/internal/agents"
+	"github.com/stet-dev/stet/cmd/stet/internal/config"
+	"github.com/stet-dev/stet/cmd/stet/internal/process"
+	"github.com/stet-dev/stet/cmd/stet/internal/toolset"
 )
 
 // userConfig returns the path of the user's file, which may not exist.
@@ -37,11 +37,11 @@ func (p *program) xdg(variable, fallback, name string) string {
 }
 
 // machine returns the environment in which agents run: this machine.
-func (p *program) machine() agentconfig.Machine { return agentconfig.Machine{Env: p.env, Dir: p.dir} }
+func (p *program) machine() agents.Machine { return agents.Machine{Env: p.env, Dir: p.dir} }
 
 // agentMachine returns the machine with what a redirection also depends on: the agents' versions, and the upstreams of o,
 // which may be nil.
-func (p *program) agentMachine(ctx context.Context, o *config.Config) agentconfig.Machine {
+func (p *program) agentMachine(ctx context.Context, o *config.Config) agents.Machine {
 	m := p.machine()
 	m.Version = func(program string) string {
 		path, err := process.LookPath(program)
@@ -65,8 +65,8 @@ func (p *program) serversFile() string {
 }
 
 // lasting returns the agents that always go through the proxy.
-func (p *program) lasting() (agentconfig.Lasting, error) {
-	return agentconfig.ReadLasting(p.setupFile())
+func (p *program) lasting() (agents.Lasting, error) {
+	return agents.ReadLasting(p.setupFile())
 }
 
 // home returns the home directory, empty when there is none.

@@ -12,9 +12,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/stet-dev/stet/internal/config"
-	"github.com/stet-dev/stet/internal/process"
-	"github.com/stet-dev/stet/internal/proxyserver"
+	"github.com/stet-dev/stet/cmd/stet/internal/config"
+	"github.com/stet-dev/stet/cmd/stet/internal/process"
+	"github.com/stet-dev/stet/cmd/stet/internal/proxyserver"
 )
 
 // proxyKeys are the keys that wrap, proxy and serve share.

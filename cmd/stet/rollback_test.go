@@ -10,9 +10,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stet-dev/stet/cmd/stet/internal/config"
+	"github.com/stet-dev/stet/cmd/stet/internal/toolset"
 	"github.com/stet-dev/stet/files/policy"
-	"github.com/stet-dev/stet/internal/config"
-	"github.com/stet-dev/stet/internal/toolset"
 	"github.com/stet-dev/stet/record"
 	"github.com/stet-dev/stet/tool"
 )

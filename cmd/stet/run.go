@@ -10,9 +10,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/stet-dev/stet/agent"
-	"github.com/stet-dev/stet/internal/process"
-	"github.com/stet-dev/stet/internal/report"
-	"github.com/stet-dev/stet/tui"
+	"github.com/stet-dev/stet/cmd/stet/internal/process"
+	"github.com/stet-dev/stet/cmd/stet/internal/report"
+	"github.com/stet-dev/stet/cmd/stet/internal/terminal"
 )
 
 // runCommand is stet run.
@@ -94,7 +94,7 @@ func (c *runCommand) Run(ctx context.Context) (err error) {
 		return err
 	}
 	alone := new(unattended)
-	var questions tui.Source
+	var questions terminal.Source
 	if h.Queue != nil && c.args[0] != "-" && isTerminal(c.in) && isTerminal(c.err) {
 		sub := h.Queue.Subscribe()
 		defer sub.Close()
@@ -156,7 +156,7 @@ func verdict(ctx context.Context, out agent.Outcome, err error, alone *unattende
 
 // cutOffNote says that a resumed session ended before the agent was done, for instance by SIGKILL; "" if it did not.
 func cutOffNote(talk *agent.Conversation) string {
-	if !tui.CutOff(talk.State().Messages) {
+	if !terminal.CutOff(talk.State().Messages) {
 		return ""
 	}
 	return fmt.Sprintf("session %s ended before the agent was done: it goes on from what is stored", talk.ID())
@@ -173,12 +173,12 @@ func (c *runCommand) teller(talk *agent.Conversation) teller {
 	if c.json {
 		return &report.RunJSON{Out: c.out, Talk: talk}
 	}
-	return plainTeller{&tui.Lines{Out: c.out, Err: c.err, Color: c.colors(c.err)}, c.program, talk}
+	return plainTeller{&terminal.Lines{Out: c.out, Err: c.err, Color: c.colors(c.err)}, c.program, talk}
 }
 
 // plainTeller reports as text.
 type plainTeller struct {
-	*tui.Lines
+	*terminal.Lines
 	p    *program
 	talk *agent.Conversation
 }

@@ -16,8 +16,8 @@ import (
 	"github.com/spf13/cobra"
 	_ "modernc.org/sqlite" // for opencode's session database
 
-	"github.com/stet-dev/stet/internal/config"
-	"github.com/stet-dev/stet/internal/report"
+	"github.com/stet-dev/stet/cmd/stet/internal/config"
+	"github.com/stet-dev/stet/cmd/stet/internal/report"
 	"github.com/stet-dev/stet/record"
 	"github.com/stet-dev/stet/store"
 	"github.com/stet-dev/stet/trim/replay"

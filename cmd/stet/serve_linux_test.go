@@ -14,8 +14,8 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/stet-dev/stet/internal/config"
-	"github.com/stet-dev/stet/internal/demo"
+	"github.com/stet-dev/stet/cmd/stet/internal/config"
+	"github.com/stet-dev/stet/cmd/stet/internal/demo"
 	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/llm/llmtest"
 	"github.com/stet-dev/stet/server/web"

@@ -15,9 +15,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/stet-dev/stet/internal/autostart"
-	"github.com/stet-dev/stet/internal/config"
-	"github.com/stet-dev/stet/internal/proxyserver"
+	"github.com/stet-dev/stet/cmd/stet/internal/autostart"
+	"github.com/stet-dev/stet/cmd/stet/internal/config"
+	"github.com/stet-dev/stet/cmd/stet/internal/proxyserver"
 )
 
 // serviceCommand is stet service.

@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/stet-dev/stet/internal/localagent"
+	"github.com/stet-dev/stet/cmd/stet/internal/localagent"
 	"github.com/stet-dev/stet/session"
 	"github.com/stet-dev/stet/store"
 )

@@ -7,10 +7,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/stet-dev/stet/internal/localagent"
-	"github.com/stet-dev/stet/internal/process"
+	"github.com/stet-dev/stet/cmd/stet/internal/localagent"
+	"github.com/stet-dev/stet/cmd/stet/internal/process"
+	"github.com/stet-dev/stet/cmd/stet/internal/terminal"
 	"github.com/stet-dev/stet/session"
-	"github.com/stet-dev/stet/tui"
 )
 
 // sessionsCompactCommand is stet sessions compact.
@@ -52,7 +52,7 @@ func (c *sessionsCompactCommand) Run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := talk.Compact(ctx, c.focus, (&tui.Lines{Out: c.err, Err: c.err}).Tell); err != nil {
+	if err := talk.Compact(ctx, c.focus, (&terminal.Lines{Out: c.err, Err: c.err}).Tell); err != nil {
 		return err
 	}
 	_, err = fmt.Fprintln(c.out, talk.ID())

@@ -10,8 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/stet-dev/stet/cmd/stet/internal/report"
 	"github.com/stet-dev/stet/files/workspace"
-	"github.com/stet-dev/stet/internal/report"
 	"github.com/stet-dev/stet/session"
 	"github.com/stet-dev/stet/trim/transcript"
 )

@@ -12,7 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/stet-dev/stet/internal/agentconfig"
+	"github.com/stet-dev/stet/cmd/stet/internal/agents"
 )
 
 // setupCommand is stet setup.
@@ -24,7 +24,7 @@ type setupCommand struct {
 
 func newSetup(p *program) *cobra.Command {
 	c := &setupCommand{}
-	names := agentconfig.ServerAgents()
+	names := agents.ServerAgents()
 	all := strings.Join(names, "|")
 	cmd := p.runs(&cobra.Command{
 		Use:   "setup " + all,
@@ -39,7 +39,7 @@ projects.
 Proxy: with --proxy, write into the agent's own configuration that its requests go
 through stet's proxy, in every project and however the agent is started. --remove
 puts back what was there. These agents can be sent there:
-` + strings.Join(agentconfig.ProxyAgents(), ", ") + `.
+` + strings.Join(agents.ProxyAgents(), ", ") + `.
 Run "stet service install" first: then the system starts the proxy whenever an agent
 needs it. While no proxy runs, the agent cannot ask its model.`,
 		Example: `stet setup opencode
@@ -50,14 +50,14 @@ stet setup --proxy codex --remove`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			switch {
 			case len(args) == 0 && c.proxy:
-				return usage(cmd, fmt.Errorf("which agent? choose one of %s", strings.Join(agentconfig.ProxyAgents(), ", ")))
+				return usage(cmd, fmt.Errorf("which agent? choose one of %s", strings.Join(agents.ProxyAgents(), ", ")))
 			case len(args) == 0:
 				return usage(cmd, fmt.Errorf("which agent? choose one of %s", strings.Join(names, ", ")))
 			case len(args) > 1:
 				return usage(cmd, fmt.Errorf("unexpected argument %q", args[1]))
-			case c.proxy && !slices.Contains(agentconfig.ProxyAgents(), args[0]):
+			case c.proxy && !slices.Contains(agents.ProxyAgents(), args[0]):
 				return usage(cmd, fmt.Errorf("%q cannot be sent through the proxy for good: choose one of %s, or start it with \"stet wrap\"",
-					args[0], strings.Join(agentconfig.ProxyAgents(), ", ")))
+					args[0], strings.Join(agents.ProxyAgents(), ", ")))
 			case !c.proxy && (c.remove || c.dry || c.forced):
 				return usage(cmd, errors.New("--remove, --dry-run and --force belong to --proxy"))
 			case c.proxy && c.write:
@@ -87,7 +87,7 @@ func (c *setupCommand) Run(ctx context.Context) error {
 	}
 	done, err := tell(c.args[0], ownCommand())
 	switch {
-	case errors.Is(err, agentconfig.ErrNoHome):
+	case errors.Is(err, agents.ErrNoHome):
 		return misconfigured(err)
 	case err != nil:
 		return err
@@ -105,7 +105,7 @@ func (c *setupCommand) Run(ctx context.Context) error {
 			c.say("what it held is in %s", done.Kept)
 		}
 		if state := c.serversFile(); state != "" {
-			if err := agentconfig.NoteServer(state, done.Added); err != nil {
+			if err := agents.NoteServer(state, done.Added); err != nil {
 				c.say("\"stet uninstall\" will not find it: %v", err)
 			}
 		}

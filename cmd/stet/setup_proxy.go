@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/stet-dev/stet/internal/agentconfig"
+	"github.com/stet-dev/stet/cmd/stet/internal/agents"
 )
 
 // runProxy is stet setup --proxy.
@@ -35,7 +35,7 @@ func (c *setupCommand) runProxy(ctx context.Context) error {
 	}
 	done, err := c.agentMachine(ctx, o).AddProxy(c.args[0], "http://"+address, state, c.dry)
 	switch {
-	case errors.Is(err, agentconfig.ErrNoHome):
+	case errors.Is(err, agents.ErrNoHome):
 		return misconfigured(err)
 	case err != nil:
 		return err
@@ -61,7 +61,7 @@ func (c *setupCommand) sayHTTPProxy() {
 }
 
 // tell prints the changes in an agent's configuration.
-func (c *setupCommand) tell(done agentconfig.Proxied, would, did string) {
+func (c *setupCommand) tell(done agents.Proxied, would, did string) {
 	switch {
 	case len(done.Changes) == 0:
 		c.say("%s has nothing to change", done.File)

@@ -12,7 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/stet-dev/stet/internal/config"
+	"github.com/stet-dev/stet/cmd/stet/internal/config"
 	"github.com/stet-dev/stet/trim"
 	"github.com/stet-dev/stet/trim/kept"
 )

@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stet-dev/stet/internal/process"
+	"github.com/stet-dev/stet/cmd/stet/internal/process"
 )
 
 // endless is a model whose answer does not end. started is closed at its first request, gone when the request ends.

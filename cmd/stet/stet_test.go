@@ -14,7 +14,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/stet-dev/stet/internal/demo"
+	"github.com/stet-dev/stet/cmd/stet/internal/demo"
 	"github.com/stet-dev/stet/llm/llmtest"
 )
 

@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/stet-dev/stet/internal/tokenfile"
+	"github.com/stet-dev/stet/cmd/stet/internal/tokenfile"
 	"github.com/stet-dev/stet/server/gateway"
 )
 

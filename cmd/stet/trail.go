@@ -8,7 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/stet-dev/stet/internal/config"
+	"github.com/stet-dev/stet/cmd/stet/internal/config"
 	"github.com/stet-dev/stet/store"
 	"github.com/stet-dev/stet/store/sqlite"
 )

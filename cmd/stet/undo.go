@@ -9,12 +9,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/stet-dev/stet/cmd/stet/internal/process"
+	"github.com/stet-dev/stet/cmd/stet/internal/report"
+	"github.com/stet-dev/stet/cmd/stet/internal/toolset"
 	"github.com/stet-dev/stet/files/approval"
 	"github.com/stet-dev/stet/files/filetools"
 	"github.com/stet-dev/stet/files/workspace"
-	"github.com/stet-dev/stet/internal/process"
-	"github.com/stet-dev/stet/internal/report"
-	"github.com/stet-dev/stet/internal/toolset"
 	"github.com/stet-dev/stet/record"
 	"github.com/stet-dev/stet/store"
 	"github.com/stet-dev/stet/tool"

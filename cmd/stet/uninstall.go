@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/stet-dev/stet/internal/agentconfig"
+	"github.com/stet-dev/stet/cmd/stet/internal/agents"
 )
 
 // uninstallCommand is stet uninstall.
@@ -60,12 +60,12 @@ func (c *uninstallCommand) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	servers, err := agentconfig.ReadServers(c.serversFile())
+	servers, err := agents.ReadServers(c.serversFile())
 	if err != nil {
 		return err
 	}
 	var failed error
-	undone := func(done agentconfig.Proxied, err error) {
+	undone := func(done agents.Proxied, err error) {
 		failed = errors.Join(failed, err)
 		if err != nil {
 			return

@@ -12,10 +12,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/stet-dev/stet/internal/agentconfig"
-	"github.com/stet-dev/stet/internal/config"
-	"github.com/stet-dev/stet/internal/process"
-	"github.com/stet-dev/stet/internal/proxyserver"
+	"github.com/stet-dev/stet/cmd/stet/internal/agents"
+	"github.com/stet-dev/stet/cmd/stet/internal/config"
+	"github.com/stet-dev/stet/cmd/stet/internal/process"
+	"github.com/stet-dev/stet/cmd/stet/internal/proxyserver"
 )
 
 // lingering is the time limit for requests that an agent has left behind.
@@ -139,23 +139,23 @@ func (c *wrapCommand) runAgent(ctx context.Context, path string, args, env []str
 }
 
 // foundUpstreams returns the base URLs in an agent's own configuration.
-func foundUpstreams(found map[agentconfig.API]string) config.Upstreams {
+func foundUpstreams(found map[agents.API]string) config.Upstreams {
 	return config.Upstreams{
-		Messages: found[agentconfig.Messages], Chat: found[agentconfig.Chat], Responses: found[agentconfig.Responses],
-		Gemini: found[agentconfig.Gemini],
-		Vertex: found[agentconfig.Vertex], Azure: found[agentconfig.Azure],
+		Messages: found[agents.Messages], Chat: found[agents.Chat], Responses: found[agents.Responses],
+		Gemini: found[agents.Gemini],
+		Vertex: found[agents.Vertex], Azure: found[agents.Azure],
 	}
 }
 
 // checkFound returns an error if one of the base URLs found is invalid and used. A given URL for an API has priority over a found
 // one.
-func checkFound(r *agentconfig.Redirect, given config.Upstreams) error {
-	byAPI := map[agentconfig.API]string{
-		agentconfig.Messages: given.Messages, agentconfig.Chat: given.Chat, agentconfig.Responses: given.Responses,
-		agentconfig.Gemini: given.Gemini,
-		agentconfig.Vertex: given.Vertex, agentconfig.Azure: given.Azure,
+func checkFound(r *agents.Redirect, given config.Upstreams) error {
+	byAPI := map[agents.API]string{
+		agents.Messages: given.Messages, agents.Chat: given.Chat, agents.Responses: given.Responses,
+		agents.Gemini: given.Gemini,
+		agents.Vertex: given.Vertex, agents.Azure: given.Azure,
 	}
-	for _, api := range agentconfig.APIs() {
+	for _, api := range agents.APIs() {
 		if byAPI[api] != "" {
 			continue
 		}

@@ -23,18 +23,18 @@ var table = []row{
 	{"internal/rpclines", 0, []string{"internal/invisible", "internal/limits", "internal/rawjson"}, "messages, one a line: what a client chooses in them is found and measured, and not decoded"},
 	{"internal/literal", 0, nil, "what a regular expression says of its matches"},
 	{"internal/archtest", 0, nil, "looks at source text, runs nothing of it"},
-	{"internal/agentconfig", 5, []string{"internal/jsonc", "internal/invisible", "server/proxy"}, "agents' configuration files are edited as JSON with comments; the proxy says which form of a base URL it takes"},
+	{"cmd/stet/internal/agents", 5, []string{"internal/jsonc", "internal/invisible", "server/proxy"}, "agents' configuration files are edited as JSON with comments; the proxy says which form of a base URL it takes"},
 	{"cmd/stet/internal/socket", 3, []string{"files/approval"}, "where servers and those who answer find each other on this machine; approval itself touches no disk"},
-	{"internal/tokenfile", 5, []string{"server/gateway", "internal/config", "internal/limits"}, "the gateway's tokens, kept in a file"},
-	{"internal/signin", 5, []string{"server/gateway", "server/web", "internal/limits"}, "logins with accounts elsewhere: who a person is to the page, in the gateway's roles; the one that knows OpenID Connect"},
-	{"internal/report", 5, []string{"agent", "trim", "llm", "llm/*", "llm/prices", "server/proxy", "record", "trim/replay", "trim/replay/bench", "session", "llm/tokens", "llm/tokens/exact", "trim/transcript", "files/workspace"}, "turns everyone's figures into text; does no input or output of its own"},
-	{"internal/proxyserver", 5, []string{"server/proxy", "llm/prices", "record", "store", "internal/config", "internal/report"}, "the proxy with its listener, store and log"},
-	{"internal/toolset", 5, []string{"*", "server/mcpserver", "internal/config"}, "the file tools with all that watches over them, for every front end that gives them out"},
-	{"internal/localagent", 5, []string{"*", "internal/config", "internal/demo", "internal/report", "internal/toolset"}, "stet's own agent, put together for chat, run, editors and the page"},
-	{"internal/site", 5, []string{"*", "server/gateway", "server/mcpserver", "server/web", "internal/config", "internal/proxyserver", "internal/signin", "internal/tokenfile", "internal/toolset"}, "everything that stet serve has on one port"},
-	{"internal/demo", 5, []string{"*", "internal/report", "server/proxy"}, "shows the parts at work, with scripted models"},
-	{"internal/notify", 4, []string{"files/approval", "internal/invisible"}, "tells a person outside about questions: looks on at a queue, over HTTP and by a program"},
-	{"internal/config", 4, []string{"trim/dialect", "trim", "files/policy", "internal/invisible", "internal/notify"}, "one table of all settings; their values are of these packages' types"},
+	{"cmd/stet/internal/tokenfile", 5, []string{"server/gateway", "cmd/stet/internal/config", "internal/limits"}, "the gateway's tokens, kept in a file"},
+	{"cmd/stet/internal/signin", 5, []string{"server/gateway", "server/web", "internal/limits"}, "logins with accounts elsewhere: who a person is to the page, in the gateway's roles; the one that knows OpenID Connect"},
+	{"cmd/stet/internal/report", 5, []string{"agent", "trim", "llm", "llm/*", "llm/prices", "server/proxy", "record", "trim/replay", "trim/replay/bench", "session", "llm/tokens", "llm/tokens/exact", "trim/transcript", "files/workspace"}, "turns everyone's figures into text; does no input or output of its own"},
+	{"cmd/stet/internal/proxyserver", 5, []string{"server/proxy", "llm/prices", "record", "store", "cmd/stet/internal/config", "cmd/stet/internal/report"}, "the proxy with its listener, store and log"},
+	{"cmd/stet/internal/toolset", 5, []string{"*", "server/mcpserver", "cmd/stet/internal/config"}, "the file tools with all that watches over them, for every front end that gives them out"},
+	{"cmd/stet/internal/localagent", 5, []string{"*", "cmd/stet/internal/config", "cmd/stet/internal/demo", "cmd/stet/internal/report", "cmd/stet/internal/toolset"}, "stet's own agent, put together for chat, run, editors and the page"},
+	{"cmd/stet/internal/site", 5, []string{"*", "server/gateway", "server/mcpserver", "server/web", "cmd/stet/internal/config", "cmd/stet/internal/proxyserver", "cmd/stet/internal/signin", "cmd/stet/internal/tokenfile", "cmd/stet/internal/toolset"}, "everything that stet serve has on one port"},
+	{"cmd/stet/internal/demo", 5, []string{"*", "cmd/stet/internal/report", "server/proxy"}, "shows the parts at work, with scripted models"},
+	{"cmd/stet/internal/notify", 4, []string{"files/approval", "internal/invisible"}, "tells a person outside about questions: looks on at a queue, over HTTP and by a program"},
+	{"cmd/stet/internal/config", 4, []string{"trim/dialect", "trim", "files/policy", "internal/invisible", "cmd/stet/internal/notify"}, "one table of all settings; their values are of these packages' types"},
 	{"server/proxy/prefix", 2, []string{"llm", "internal/rawjson"}, "hashes what the providers' caches go by: the words of a request; arguments of calls are JSON"},
 	{"server/proxy/cachestate", 3, []string{"llm", "record", "trim", "server/proxy/prefix"}, "what is believed of a provider's cache: no wire and no disk; a verdict names history's cold points"},
 	{"server/proxy/sent", 2, []string{"llm", "record", "server/proxy/prefix", "internal/rawjson"}, "how conversations were sent: no wire; a store is handed in"},
@@ -82,7 +82,7 @@ var table = []row{
 	{"server/gateway", 5, []string{"tool", "files/approval", "record", "server/gateway/wire", "internal/sameorigin", "internal/slowbody", "internal/limits"}, "front ends do not import each other; whose page asks is looked at in one place"},
 	{"server/mcpserver", 5, []string{"tool", "files/approval", "internal/invisible", "internal/rawjson", "internal/rpclines", "internal/sameorigin", "internal/slowbody", "internal/limits"}, "the tools over MCP; which page asks is looked at in one place"},
 	{"server/acp", 5, []string{"agent", "files/approval", "tool", "llm", "session", "agent/mcpclient", "internal/diff", "internal/invisible", "internal/rpclines"}, "the agent over ACP; what it says, its calls and what is stored are told in the protocol's words, and unsaved text as a diff; a session names MCP servers"},
-	{"tui", 5, []string{"agent", "files/approval", "session", "llm", "internal/invisible", "internal/rawjson"}, "chat and dialogs on a terminal; what is said is llm's; what is not seen is an escape"},
+	{"cmd/stet/internal/terminal", 5, []string{"agent", "files/approval", "session", "llm", "internal/invisible", "internal/rawjson"}, "chat and dialogs on a terminal; what is said is llm's; what is not seen is an escape"},
 	{"server/web", 5, []string{"tool", "files/approval", "session", "record", "llm", "internal/sameorigin", "internal/slowbody", "internal/limits"}, "the embedded UI; the messages of a session are llm's, and whose page asks is looked at in one place"},
 	{"server/web/*", 5, nil, "the page without a browser, for tests: it knows of the server what stands in the protocol alone"},
 
@@ -104,7 +104,7 @@ const (
 )
 
 // diskPackages may touch the file system. All other packages get bytes, or use workspace, so that paths are checked in one place.
-var diskPackages = []string{"files/workspace", "internal/atomicfile", "internal/agentconfig", "internal/autostart", "internal/config", "internal/demo", "trim/kept", "internal/process", "internal/site", "internal/tokenfile", "internal/toolset", "cmd/stet/internal/socket", "store/*", "trim/transcript", "tui", "cmd/*"}
+var diskPackages = []string{"files/workspace", "internal/atomicfile", "cmd/stet/internal/agents", "cmd/stet/internal/autostart", "cmd/stet/internal/config", "cmd/stet/internal/demo", "trim/kept", "cmd/stet/internal/process", "cmd/stet/internal/site", "cmd/stet/internal/tokenfile", "cmd/stet/internal/toolset", "cmd/stet/internal/socket", "store/*", "trim/transcript", "cmd/stet/internal/terminal", "cmd/*"}
 
 // diskCalls are the functions that touch the file system, by package.
 var diskCalls = map[string][]string{
@@ -122,7 +122,7 @@ var diskCalls = map[string][]string{
 // instructions.
 var namingPackages = []string{
 	"llm", "llm/*", "trim/dialect", "trim/transcript", "llm/prices", "server/proxy", "cmd/*", "test/*", "internal/archtest",
-	"internal/agentconfig", "internal/config", "internal/demo", "internal/localagent", "internal/report", "internal/toolset", "server/proxy/prefix", "files/policy",
+	"cmd/stet/internal/agents", "cmd/stet/internal/config", "cmd/stet/internal/demo", "cmd/stet/internal/localagent", "cmd/stet/internal/report", "cmd/stet/internal/toolset", "server/proxy/prefix", "files/policy",
 }
 
 // Names of providers and agents. They are found anywhere in an identifier, a string or a comment. The short names count only as

@@ -1,0 +1,60 @@
+// Package agents knows how coding agents are configured: how to make an agent send its requests to another address, and where
+// it keeps its list of MCP servers. The table agents has one row for each agent.
+//
+// Only Machine.AddServer and AddProxy, and RemoveServer and RemoveProxy, which undo them, write to an agent's own files. They keep
+// a copy of the old text.
+package agents
+
+// agent describes one agent.
+type agent struct {
+	name string
+	// programs are the names that start it, without directory, version and extension.
+	programs []string
+	// redirect changes a command line, whose argument at starts the agent, so that it sends its requests to base. nil: the usual
+	// environment variables are enough.
+	redirect func(m Machine, r *Redirect, at int, base string)
+	// server says how to configure an MCP server; nil: the agent supports none.
+	server *server
+	// lasting says how to send all its runs through the proxy; nil: only a single run can be sent.
+	lasting *lasting
+}
+
+// agents lists the agents in the order of the help texts.
+var agents = []agent{
+	{name: "claude", programs: []string{"claude", "claude-code"}, redirect: Machine.redirectClaude, server: &server{
+		file: atProject(".mcp.json"), path: []string{"mcpServers", "stet"}, entry: plainServer,
+		note: `to let the agent write with these file tools only, add "permissions": {"deny": ["Edit", "Write", "NotebookEdit"]} to .claude/settings.json`,
+	}, lasting: &lasting{file: Machine.claudeUserFile, values: claudeValues}},
+	{name: "codex", programs: []string{"codex"}, redirect: Machine.redirectCodex, server: &server{
+		file: Machine.codexFile, path: []string{"mcp_servers", "stet"}, entry: slowServer, toml: true,
+		note: "the server works in the directory in which Codex was started",
+	}, lasting: &lasting{file: Machine.codexFile, toml: true, values: codexValues}},
+	{name: "opencode", programs: []string{"opencode", "opencode-ai"}, redirect: Machine.redirectOpencode, server: &server{
+		file: Machine.opencodeProjectFile, path: []string{"mcp", "stet"}, entry: opencodeServer,
+		note: `to let the agent write with these file tools only, add "tools": {"edit": false, "write": false, "patch": false} to the same file`,
+	}, lasting: &lasting{
+		file: Machine.opencodeUserFile, values: opencodeValues,
+		note: "a project's file may name another address, which counts before this one",
+	}},
+	{name: "aider", programs: []string{"aider"}},
+	{name: "qwen", programs: []string{"qwen", "qwen-code"}, server: &server{
+		file: atProject(".qwen/settings.json"), path: []string{"mcpServers", "stet"}, entry: qwenServer,
+		note: `to let the agent write with these file tools only, add "tools": {"exclude": ["edit", "write_file"]} to the same file`,
+	}},
+	{name: "gemini", programs: []string{"gemini", "gemini-cli"}, redirect: Machine.redirectGemini, server: &server{
+		file: atProject(".gemini/settings.json"), path: []string{"mcpServers", "stet"}, entry: qwenServer,
+		note: `to let the agent write with these file tools only, add "tools": {"exclude": ["replace", "write_file"]} to the same file`,
+	}},
+	{name: "continue", programs: []string{"cn"}, redirect: Machine.redirectContinue},
+	{name: "pi", programs: []string{"pi", "pi-coding-agent"}, redirect: Machine.redirectPi, lasting: &lasting{file: Machine.piModelsFile, values: piValues}},
+	{name: "cline", programs: []string{"cline"}, redirect: Machine.redirectCline, lasting: &lasting{
+		file: func(m Machine) string { return m.clineFile(nil) }, values: clineValues, note: "a Cline that runs in the background may have read the old address: end it",
+	}},
+	{name: "copilot", programs: []string{"copilot"}, redirect: Machine.redirectCopilot, server: &server{
+		file: Machine.copilotServersFile, path: []string{"mcpServers", "stet"}, entry: copilotServer,
+		note: "the server works in the directory in which Copilot CLI was started",
+	}},
+	{name: "vscode", server: &server{file: atProject(".vscode/mcp.json"), path: []string{"servers", "stet"}, entry: vscodeServer}},
+	{name: "zed", server: &server{file: atProject(".zed/settings.json"), path: []string{"context_servers", "stet"}, entry: zedServer}},
+	{name: "cursor", server: &server{file: atProject(".cursor/mcp.json"), path: []string{"mcpServers", "stet"}, entry: folderServer}},
+}

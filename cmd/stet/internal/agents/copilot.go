@@ -1,0 +1,40 @@
+package agents
+
+import (
+	"cmp"
+	"path/filepath"
+)
+
+// copilotServersFile is the person's list of MCP servers. A project's lists are read only where the person trusts the directory.
+func (m Machine) copilotServersFile() string {
+	home := cmp.Or(m.Getenv("COPILOT_HOME"), m.BelowHome(".copilot"))
+	if home == "" {
+		return ""
+	}
+	return filepath.Join(home, "mcp-config.json")
+}
+
+func copilotServer(command string) map[string]any {
+	return map[string]any{"type": "local", "command": command, "args": []string{"mcp"}, "tools": []string{"*"}}
+}
+
+// redirectCopilot redirects Copilot CLI if it asks a provider with the person's own key. How it asks GitHub's own models is not
+// known here.
+func (m Machine) redirectCopilot(r *Redirect, _ int, base string) {
+	const variable = "COPILOT_PROVIDER_BASE_URL"
+	was := m.Getenv(variable)
+	if was == "" {
+		r.Notes = append(r.Notes, "Copilot CLI is not redirected where it asks GitHub's models; name a provider with "+variable)
+		return
+	}
+	switch m.Getenv("COPILOT_PROVIDER_TYPE") {
+	case "anthropic":
+		r.learn(variable, was, Messages)
+	case "azure":
+		r.learn(variable, was, Azure)
+	default:
+		r.learn(variable, was, Chat, Responses)
+		base = inPlaceOf(was, base)
+	}
+	r.set(variable, base)
+}

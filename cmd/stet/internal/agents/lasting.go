@@ -1,0 +1,128 @@
+package agents
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+)
+
+// lasting says how to send all runs of an agent through the proxy: by base URLs in its own configuration.
+type lasting struct {
+	file   func(m Machine) string // empty if there is no home directory
+	toml   bool                   // false: JSON, with or without comments
+	values func(m Machine) []baseURL
+	note   string // what else the person should know
+}
+
+// baseURL is a base URL in an agent's configuration.
+type baseURL struct {
+	path []string // of keys
+	apis []API    // the APIs asked at this URL
+	// asks is the URL that the agent uses if the configuration has none; empty: the provider's URL for the API.
+	asks string
+	bare bool // the agent adds the version to the URL
+}
+
+// ProxyAgents returns the names of the agents whose every run can be sent through the proxy.
+func ProxyAgents() (names []string) {
+	for _, a := range agents {
+		if a.lasting != nil {
+			names = append(names, a.name)
+		}
+	}
+	return names
+}
+
+// Lasting has the agents whose every run goes through the proxy, by name. It is stored in a file.
+type Lasting map[string]LastingAgent
+
+// LastingAgent has the changes in an agent's configuration.
+type LastingAgent struct {
+	File   string         `json:"file"`
+	Values []LastingValue `json:"values"`
+}
+
+// LastingValue is a base URL that stet set, or a variable that keeps the agent's own behaviour. The latter has no APIs.
+type LastingValue struct {
+	Path []string `json:"path"` // of keys
+	Ours string   `json:"ours"`
+	Was  *string  `json:"was"`            // the old value; null: none
+	Made int      `json:"made,omitempty"` // how many of the objects above it were also made
+	// Asked is the URL that the agent would use without stet, if it is not the provider of the APIs; the proxy forwards its
+	// requests there.
+	Asked string `json:"asked,omitempty"`
+	APIs  []API  `json:"apis,omitempty"`
+}
+
+// ReadLasting reads the file. A missing file is empty.
+func ReadLasting(file string) (Lasting, error) {
+	b, err := os.ReadFile(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return Lasting{}, nil
+	}
+	l := Lasting{}
+	if err == nil {
+		err = json.Unmarshal(b, &l)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("what stet has set up: %w", err)
+	}
+	return l, nil
+}
+
+func (l Lasting) write(file string) error {
+	b, err := json.MarshalIndent(l, "", "  ")
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		return err
+	}
+	return writeFile(file, append(b, '\n'), 0o600)
+}
+
+// Names returns the agents in order.
+func (l Lasting) Names() []string { return slices.Sorted(maps.Keys(l)) }
+
+// Asked returns the URLs that an agent would use without stet, for the APIs that it does not ask at their provider.
+func (l Lasting) Asked(agent string) map[API]string {
+	asked := map[API]string{}
+	for _, v := range l[agent].Values {
+		for _, api := range v.APIs {
+			if v.Asked != "" {
+				asked[api] = v.Asked
+			}
+		}
+	}
+	return asked
+}
+
+// before returns the value that base has replaced in an agent's configuration. It is base itself if AddProxy did not set base.
+func (l Lasting) before(agent, base string, path ...string) string {
+	for _, v := range l[agent].Values {
+		switch {
+		case v.Ours != base || !slices.Equal(v.Path, path):
+		case v.Was == nil:
+			return ""
+		default:
+			return *v.Was
+		}
+	}
+	return base
+}
+
+// Programs returns the program names of the agents that stet can send through the proxy.
+func Programs() (names []string) {
+	for _, a := range agents {
+		if len(a.programs) > 0 {
+			names = append(names, a.programs[0])
+		}
+	}
+	slices.Sort(names)
+	return names
+}

@@ -1,0 +1,109 @@
+package agents
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/stet-dev/stet/server/proxy"
+)
+
+// API is a wire format for asking a model, or a cloud with its own paths for them.
+type API string
+
+// The wire formats, and the clouds.
+const (
+	Messages  API = "messages"
+	Chat      API = "chat"
+	Responses API = "responses"
+	Gemini    API = "gemini"
+	Vertex    API = "vertex"
+	Azure     API = "azure"
+)
+
+// APIs returns all of them, in a fixed order.
+func APIs() []API { return []API{Messages, Chat, Responses, Gemini, Vertex, Azure} }
+
+// Redirect is a command whose requests go to another address.
+type Redirect struct {
+	Args []string // the command line, changed if the agent is configured by arguments
+	Env  []string
+	// Found has the configured base URLs that the command would have used.
+	Found map[API]string
+	// Source says where each URL was found: "OPENAI_BASE_URL", "Codex's configuration".
+	Source map[API]string
+	Notes  []string // what the person should know before the agent starts
+
+	cleanup []func()
+}
+
+// Redirect makes a command send its requests to base ("http://127.0.0.1:4141").
+// The caller calls Clean when the command has ended.
+func (m Machine) Redirect(command []string, base string) *Redirect {
+	r := &Redirect{Args: slices.Clone(command), Env: slices.Clone(m.Env), Found: map[API]string{}, Source: map[API]string{}}
+	name, anthropic := m.firstSet("ANTHROPIC_BASE_URL", "ANTHROPIC_API_BASE")
+	r.learn(name, anthropic, Messages)
+	name, openai := m.firstSet("OPENAI_BASE_URL", "OPENAI_API_BASE")
+	r.learn(name, openai, Chat, Responses)
+
+	r.set("ANTHROPIC_BASE_URL", base)
+	if m.Getenv("ANTHROPIC_API_BASE") != "" { // aider's variable, which aider reads before the other one
+		r.set("ANTHROPIC_API_BASE", base)
+	}
+	r.set("OPENAI_BASE_URL", inPlaceOf(openai, base))
+	r.set("OPENAI_API_BASE", inPlaceOf(openai, base))
+	m.redirectClouds(r, base)
+	r.bypassHTTPProxy()
+
+	switch a, at := agentOf(command); {
+	case a == nil: // a script or a shell may start it
+		m.keepClaude(r, "claude", nil)
+	case a.redirect != nil:
+		a.redirect(m, r, at, base)
+	}
+	return r
+}
+
+// Clean removes the files of the redirection. It may be called more than once.
+func (r *Redirect) Clean() {
+	for _, f := range r.cleanup {
+		f()
+	}
+	r.cleanup = nil
+}
+
+// learn records that source names base as the address for these APIs.
+func (r *Redirect) learn(source, base string, apis ...API) {
+	for _, api := range apis {
+		r.Source[api] = source
+		delete(r.Found, api)
+		if base != "" {
+			r.Found[api] = base
+		}
+	}
+}
+
+// set sets an environment variable of the command.
+func (r *Redirect) set(name, value string) {
+	r.Env = slices.DeleteFunc(r.Env, func(s string) bool { return strings.HasPrefix(s, name+"=") })
+	r.Env = append(r.Env, name+"="+value)
+}
+
+// bypassHTTPProxy makes the command connect to the loopback address directly, without the environment's HTTP proxy.
+func (r *Redirect) bypassHTTPProxy() {
+	for _, name := range []string{"NO_PROXY", "no_proxy"} {
+		list := ""
+		if v := (Machine{Env: r.Env}).Getenv(name); v != "" {
+			list = v + ","
+		}
+		r.set(name, list+"127.0.0.1,localhost")
+	}
+}
+
+// inPlaceOf returns the base URL that replaces was. It ends in /v1 if was ends in a version or is not set. So the paths of the
+// requests do not change.
+func inPlaceOf(was, base string) string {
+	if was == "" || proxy.Versioned(was) {
+		return base + "/v1"
+	}
+	return base
+}

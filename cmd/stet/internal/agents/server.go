@@ -1,0 +1,163 @@
+package agents
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/stet-dev/stet/internal/invisible"
+	"github.com/stet-dev/stet/internal/jsonc"
+)
+
+// ErrNoHome says that an agent's configuration is below the home directory, and that there is no home directory.
+var ErrNoHome = errors.New("there is no home directory (HOME)")
+
+// server says where an agent keeps its list of MCP servers, and how an entry is written.
+type server struct {
+	file  func(m Machine) string // empty if there is no home directory
+	path  []string               // of the entry in the file
+	entry func(command string) map[string]any
+	toml  bool   // false: JSON, with or without comments
+	note  string // what else the person should know
+}
+
+// ServerAgents returns the names of the agents that support MCP servers.
+func ServerAgents() (names []string) {
+	for _, a := range agents {
+		if a.server != nil {
+			names = append(names, a.name)
+		}
+	}
+	return names
+}
+
+// Setup is the result of adding an MCP server to an agent's configuration, also for a dry run.
+type Setup struct {
+	File    string      // the agent's configuration file
+	Snippet []byte      // only from Server: the text for the file
+	Changed bool        // only from AddServer: false if the file had it already
+	Kept    string      // only from AddServer: the copy of the old file; empty if there was none
+	Added   AddedServer // only from AddServer: for RemoveServer
+	Note    string      // what else the person should know; may be empty
+}
+
+// Server returns the text that an agent's configuration needs to start "COMMAND mcp". It changes nothing.
+func (m Machine) Server(name, command string) (Setup, error) {
+	s, out, err := m.serverOf(name)
+	if err != nil {
+		return out, err
+	}
+	out.Snippet, err = s.add(nil, command)
+	return out, err
+}
+
+// AddServer adds that text to the agent's configuration. The rest of the file does not change, and a copy is kept beside it. An
+// existing entry is not changed: if it differs, AddServer returns an error and writes nothing.
+func (m Machine) AddServer(name, command string) (Setup, error) {
+	s, out, err := m.serverOf(name)
+	if err != nil {
+		return out, err
+	}
+	old, err := os.ReadFile(out.File)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return out, err
+	}
+	existed := err == nil
+	if to, err := os.Readlink(out.File); err == nil && !existed {
+		return out, fmt.Errorf("%s is a link to %q, which is not there: make that file, or remove the link; nothing was written", out.File, to)
+	}
+	text := invisible.SkipMark(old)
+	mark := old[:len(old)-len(text)]
+	now, err := s.add(text, command)
+	if err != nil {
+		return out, fmt.Errorf("%s: %w; nothing was written", out.File, err)
+	}
+	now = slices.Concat(mark, now)
+	if existed && bytes.Equal(old, now) {
+		return out, nil
+	}
+	out.Changed = true
+	out.Added = AddedServer{Agent: name, File: out.File, New: !existed, Made: (&configFile{toml: s.toml, text: text}).missing(s.path)}
+	out.Kept, err = replaceFile(out.File, old, now, existed)
+	return out, err
+}
+
+func (m Machine) serverOf(name string) (*server, Setup, error) {
+	for _, a := range agents {
+		if a.name != name || a.server == nil {
+			continue
+		}
+		file := a.server.file(m)
+		if file == "" {
+			return nil, Setup{}, fmt.Errorf("the configuration of %s: %w", name, ErrNoHome)
+		}
+		return a.server, Setup{File: file, Note: a.server.note}, nil
+	}
+	return nil, Setup{}, fmt.Errorf("unknown agent %q", name)
+}
+
+func (s *server) add(text []byte, command string) ([]byte, error) {
+	if s.toml {
+		return addTable(text, s.path, s.entry(command))
+	}
+	return jsonc.Add(text, s.path, s.entry(command))
+}
+
+func atProject(name string) func(Machine) string {
+	return func(m Machine) string { return filepath.Join(m.Dir, filepath.FromSlash(name)) }
+}
+
+func (m Machine) codexFile() string {
+	home := cmp.Or(m.Getenv("CODEX_HOME"), m.BelowHome(".codex"))
+	if home == "" {
+		return ""
+	}
+	return filepath.Join(home, "config.toml")
+}
+
+// opencodeProjectFile returns the project's file, the one with comments if it exists.
+func (m Machine) opencodeProjectFile() string {
+	commented := filepath.Join(m.Dir, "opencode.jsonc")
+	if _, err := os.Stat(commented); err == nil {
+		return commented
+	}
+	return filepath.Join(m.Dir, "opencode.json")
+}
+
+// workspaceFolder means the open project, in clients that start their servers in another directory.
+const workspaceFolder = "${workspaceFolder}"
+
+func plainServer(command string) map[string]any {
+	return map[string]any{"command": command, "args": []string{"mcp"}}
+}
+
+// slowServer allows calls as much time as a person may take.
+func slowServer(command string) map[string]any {
+	return map[string]any{"command": command, "args": []string{"mcp"}, "tool_timeout_sec": 660}
+}
+
+// qwenServer is slowServer in milliseconds.
+func qwenServer(command string) map[string]any {
+	return map[string]any{"command": command, "args": []string{"mcp"}, "timeout": 660_000}
+}
+
+func folderServer(command string) map[string]any {
+	return map[string]any{"command": command, "args": []string{"mcp", "--root", workspaceFolder}}
+}
+
+func vscodeServer(command string) map[string]any {
+	return map[string]any{"type": "stdio", "command": command, "args": []string{"mcp", "--root", workspaceFolder}}
+}
+
+func zedServer(command string) map[string]any {
+	return map[string]any{"source": "custom", "command": command, "args": []string{"mcp"}, "env": map[string]string{}}
+}
+
+func opencodeServer(command string) map[string]any {
+	return map[string]any{"type": "local", "command": []string{command, "mcp"}, "enabled": true}
+}

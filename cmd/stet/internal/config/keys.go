@@ -1,0 +1,448 @@
+package config
+
+import (
+	"encoding"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/stet-dev/stet/cmd/stet/internal/notify"
+	"github.com/stet-dev/stet/files/policy"
+	"github.com/stet-dev/stet/trim"
+	"github.com/stet-dev/stet/trim/dialect"
+)
+
+// key is a row of the table of keys.
+type key struct {
+	Name        string
+	Type        Type
+	Default     any      // of the Type; nil for tables
+	DefaultText string   // the meaning of an empty default
+	Values      []string // allowed values; nil: see Help
+	UserOnly    bool     // a project's file may not set it
+	Help        string   // of the flag
+	Doc         string   // of the page; "" is Help
+
+	field func(*Config) any // returns a pointer to the field for the value
+	valid func(any) error   // nil: every value of the type is allowed
+}
+
+// Type is the type of a key's value, as an error names it.
+type Type string
+
+// The types.
+const (
+	text   Type = "a string"
+	Number Type = "a whole number"
+	Bool   Type = "true or false"
+	tables Type = "an array of tables" // in files only
+	table  Type = "a table"            // in files only
+)
+
+// Default upstreams, as text for a person. The proxy has its own defaults.
+const (
+	MessagesURL = "https://api.anthropic.com"
+	OpenAIURL   = "https://api.openai.com/v1"
+	GeminiURL   = "https://generativelanguage.googleapis.com"
+)
+
+// Values of the key api.
+const (
+	APIMessages  = "anthropic"
+	APIChat      = "chat"
+	APIResponses = "responses"
+)
+
+// Values of the key elicitation. An answer through the client comes from the client, and only maybe from a person. So it does not
+// count unless the user's configuration says so.
+const (
+	elicitNone     = "none"
+	elicitOrdinary = "ordinary"
+)
+
+const (
+	ruleKey   = "rule"
+	notifyKey = "notify"
+	mcpKey    = "mcp"
+)
+
+// Values of the key threads.
+const (
+	followThreads = "follow"
+	RefuseThreads = "refuse"
+)
+
+// Values of the key bound.
+const (
+	appendBound = "append"
+	TryBound    = "try"
+)
+
+// How long entries of the audit trail and replaced versions of files are kept. Undo and the outcomes of repeated calls need the
+// entries for longer than the versions.
+const (
+	DefaultAuditDays = 180
+	LeastAuditDays   = 31
+	defaultKeptDays  = 30
+)
+
+// keys is the table. The order is that of the page.
+var keys = []key{
+	{
+		Name: "policy", Type: text, Default: string(trim.Adaptive), Values: policyNames(),
+		Help:  "what may be left out: off, keep-latest, lossless, adaptive, bold, finish (\"stet help wrap\" explains them)",
+		Doc:   "what may be left out; with `finish` nothing new, and what was shortened before stays shortened",
+		field: func(c *Config) any { return &c.Policy },
+	},
+	{
+		Name: "keep", Type: Number, Default: 5, Help: "under keep-latest: how many of the newest reads of each file stay whole; 0 is all",
+		Doc:   "under `keep-latest`: how many of the newest reads of each file stay whole; 0 is all",
+		field: func(c *Config) any { return &c.Keep }, valid: atLeast0("keep is a number of reads, 0 or more"),
+	},
+	{
+		Name: "keep-shell", Type: Number, Default: 5,
+		Doc:   "how many of the newest outputs of commands stay whole under `keep-latest`, and under `adaptive` and `bold` at a cold point; 0 is all",
+		field: func(c *Config) any { return &c.KeepShell }, valid: atLeast0("keep-shell is a number of outputs, 0 (all) or more"),
+	},
+	{
+		Name: "by-size", Type: Bool, Default: false,
+		Doc:   "`keep-latest` keeps fewer reads of large files: 3 from 64 KB, 1 from 256 KB",
+		field: func(c *Config) any { return &c.BySize },
+	},
+	{
+		Name: "by-content", Type: Bool, Default: false,
+		Doc:   "also recognise a read by its result, if its call is not in the request or names no file",
+		field: func(c *Config) any { return &c.ByContent },
+	},
+	{
+		Name: "lang", Type: text, Default: "en", Values: []string{"en", "zh"},
+		Help:  "language of the placeholder, the line in place of what was left out: en or zh",
+		field: func(c *Config) any { return &c.Lang }, valid: checkLanguage,
+	},
+	{
+		Name: "placeholder", Type: text, Default: "",
+		Help:  "your own text of the placeholder under keep-latest; {path} and {lines} are filled in (default a sentence in --lang)",
+		Doc:   "the line in place of what was left out under `keep-latest`, in your own words; `{path}` and `{lines}` are filled in",
+		field: func(c *Config) any { return &c.Placeholder }, valid: checkPlaceholder,
+	},
+	{
+		Name: "project-root", Type: text, Default: "", UserOnly: true,
+		Help: "the directory that agents work in: paths below it and relative paths name the same files (default what their requests say)",
+		Doc: "the directory that agents work in: absolute paths below it and relative paths are then the same; by default the working " +
+			"directory of `wrap`, else what an agent's own prompt says",
+		field: func(c *Config) any { return &c.ProjectRoot }, valid: checkProjectRoot,
+	},
+	{
+		Name: "observe", Type: Bool, Default: false,
+		Help:  "send every request unchanged, and only report what would be left out",
+		field: func(c *Config) any { return &c.Observe },
+	},
+	{
+		Name: "threads", Type: text, Default: followThreads, Values: []string{followThreads, RefuseThreads},
+		Help:  "follow or refuse message threads, in which the provider keeps the conversation; refuse makes the agent send all of it",
+		Doc:   "message threads, where the provider keeps the conversation and requests have only what is new: `follow` them, or `refuse` them as a server without threads does",
+		field: func(c *Config) any { return &c.Threads },
+	},
+	{
+		Name: "bound", Type: text, Default: appendBound, Values: []string{appendBound, TryBound},
+		Help: "for models whose provider refuses a request if text in front of thinking changed: append changes nothing that was sent; try shortens it, until the provider refuses",
+		Doc: "what may change before thinking that the provider checks: `append` changes nothing that was sent; `try` leaves old content out at cold " +
+			"points, as with other models, until the provider refuses that for the account; the agent does not see the refusal",
+		field: func(c *Config) any { return &c.Bound },
+	},
+	{
+		Name: "clear", Type: Bool, Default: true,
+		Help: "do not ask the provider to clear old tool results itself (adaptive and bold ask, if it checks the text in front of thinking)",
+		Doc: "under `adaptive` and `bold`, where the provider checks the text before thinking: from a cold point on, requests ask it to clear the results of the " +
+			"oldest calls of tools itself (`clear_tool_uses_20250919`)",
+		field: func(c *Config) any { return &c.Clear },
+	},
+	{
+		Name: "fold", Type: Bool, Default: true, UserOnly: true,
+		Help: "under bold: send long outputs whole, also those whose middle \"stet show\" could print",
+		Doc: "under `bold`, in `wrap`: long outputs of builds, tests and logs, web pages and searches are sent without some of their lines, which the agent sees " +
+			"with `stet show`; these outputs are kept in `$XDG_STATE_HOME/stet/folds`, for as long as `record-days` says",
+		field: func(c *Config) any { return &c.Fold },
+	},
+	{
+		Name: "record", Type: Bool, Default: true, UserOnly: true,
+		Help:  "keep no record of usage and savings in the state directory",
+		Doc:   "keep a record of requests in `$XDG_STATE_HOME/stet/stet.db`: sizes, counts, names of files and tools; no content, no keys",
+		field: func(c *Config) any { return &c.Record },
+	},
+	{
+		Name: "record-days", Type: Number, Default: 180, UserOnly: true,
+		Help:  "how many days the record is kept; 0 is for ever",
+		Doc:   "how many days that record is kept; 0 is for ever",
+		field: func(c *Config) any { return &c.RecordDays }, valid: atLeast0("record-days is a number of days, 0 (for ever) or more"),
+	},
+	{
+		Name: "store", Type: text, Default: "", DefaultText: "the file `stet.db` in the state directory", UserOnly: true,
+		Help:  "PostgreSQL database for records, sessions and audit trail: postgres://… (default the file stet.db in the state directory)",
+		Doc:   "a PostgreSQL database, `postgres://USER@HOST/NAME`, that has the record, the sessions and the audit trail in place of the file",
+		field: func(c *Config) any { return &c.Store }, valid: checkStore,
+	},
+	{
+		Name: "proxy-memory", Type: Number, Default: 150, UserOnly: true,
+		Help:  "megabytes of memory that the proxy works with, 64 or more",
+		Doc:   "how many megabytes of memory the proxy works with, 64 or more; with more it knows more conversations at once, and is faster with many large ones",
+		field: func(c *Config) any { return &c.ProxyMemory }, valid: enoughMemory,
+	},
+	{
+		Name: "audit-days", Type: Number, Default: DefaultAuditDays, UserOnly: true,
+		Doc:   "how many days entries of the audit trail are kept: 31 or more, or 0 for ever",
+		field: func(c *Config) any { return &c.AuditDays }, valid: func(v any) error { return CheckAuditDays(v.(int)) },
+	},
+	{
+		Name: "listen", Type: text, Default: "127.0.0.1:4141", UserOnly: true,
+		Help:  "address to listen on, HOST:PORT; port 0 takes a free port",
+		Doc:   "address that `stet proxy` and `stet serve` listen on, `HOST:PORT`; port 0 takes a free port",
+		field: func(c *Config) any { return &c.Listen },
+	},
+	{
+		Name: "log", Type: text, Default: "", UserOnly: true, Help: "write the log to this file (default: errors alone, to standard error)",
+		field: func(c *Config) any { return &c.Log },
+	},
+	{
+		Name: "upstream", Type: text, Default: "", UserOnly: true,
+		Help:  "base URL that all requests go to, instead of the providers' own",
+		field: func(c *Config) any { return &c.upstream }, valid: checkUpstream,
+	},
+	{
+		Name: "upstream-messages", Type: text, Default: "", DefaultText: MessagesURL, UserOnly: true,
+		Help:  "base URL for /v1/messages (default " + MessagesURL + ")",
+		Doc:   "base URL for `/v1/messages`",
+		field: func(c *Config) any { return &c.Upstream.Messages }, valid: checkUpstream,
+	},
+	{
+		Name: "upstream-chat", Type: text, Default: "", DefaultText: OpenAIURL, UserOnly: true,
+		Help:  "base URL for /v1/chat/completions (default " + OpenAIURL + ")",
+		Doc:   "base URL for `/v1/chat/completions`",
+		field: func(c *Config) any { return &c.Upstream.Chat }, valid: checkUpstream,
+	},
+	{
+		Name: "upstream-responses", Type: text, Default: "", DefaultText: OpenAIURL, UserOnly: true,
+		Help:  "base URL for /v1/responses (default " + OpenAIURL + ")",
+		Doc:   "base URL for `/v1/responses`",
+		field: func(c *Config) any { return &c.Upstream.Responses }, valid: checkUpstream,
+	},
+	{
+		Name: "upstream-gemini", Type: text, Default: "", DefaultText: GeminiURL, UserOnly: true,
+		Help:  "base URL for /v1beta/models (default " + GeminiURL + ")",
+		Doc:   "base URL for `/v1beta/models/…:generateContent`",
+		field: func(c *Config) any { return &c.Upstream.Gemini }, valid: checkUpstream,
+	},
+	{
+		Name: "upstream-vertex", Type: text, Default: "", DefaultText: "Google's for the location", UserOnly: true,
+		Help:  "base URL for Vertex AI, /v1/projects (default Google's server for the location in the path)",
+		Doc:   "base URL for Vertex AI (`/v1/projects/…`)",
+		field: func(c *Config) any { return &c.Upstream.Vertex }, valid: checkUpstream,
+	},
+	{
+		Name: "upstream-azure", Type: text, Default: "", DefaultText: "none", UserOnly: true,
+		Help:  "base URL of an Azure resource, for /openai and /anthropic (default none: these requests get a 404)",
+		Doc:   "base URL of an Azure resource, for Azure OpenAI (`/openai/…`) and Foundry (`/anthropic/…`)",
+		field: func(c *Config) any { return &c.Upstream.Azure }, valid: checkUpstream,
+	},
+	{
+		Name: "upstream-bedrock", Type: text, Default: "", DefaultText: "none", UserOnly: true,
+		Help:  "base URL for Amazon Bedrock, /model; nothing is left out of its requests (default none: they get a 404)",
+		Doc:   "base URL for Amazon Bedrock (`/model/…`), where nothing is left out",
+		field: func(c *Config) any { return &c.Upstream.Bedrock }, valid: checkUpstream,
+	},
+	{
+		Name: "dialect", Type: tables, DefaultText: "those that stet knows",
+		Doc:   "a tool of your agent that stet does not know; in files only",
+		field: func(c *Config) any { return &c.Dialects },
+	},
+	{
+		Name: ruleKey, Type: tables, DefaultText: "none",
+		Doc:   "what file tools may do; in files only. A project's rules deny or ask, and allow nothing",
+		field: func(c *Config) any { return &c.Rules },
+	},
+	{
+		Name: mcpKey, Type: tables, DefaultText: "none", UserOnly: true,
+		Doc: "an MCP server whose tools `stet chat` and `stet run` give the model beside the file tools: `name`, and `command` (a program and its " +
+			"arguments) with `env`, or `url` with `headers`; in your file only",
+		field: func(c *Config) any { return &c.MCP },
+	},
+	{
+		Name: "elicitation", Type: text, Default: elicitNone, Values: []string{elicitNone, elicitOrdinary}, UserOnly: true,
+		Doc:   "who may decide besides `stet approve`: no one, or (`ordinary`) the MCP client's user, for ordinary files",
+		field: func(c *Config) any { return &c.Elicitation }, valid: checkElicitation,
+	},
+	{
+		Name: notifyKey, Type: table, DefaultText: "none", UserOnly: true,
+		Doc: "who is told that a question waits, and how it ended: `ntfy` (the URL of a topic), `webhook` (a URL that gets JSON), `command` (a program " +
+			"and its arguments; the text is the last one); `content = true` also tells what would be written; in your file only",
+		field: func(c *Config) any { return &c.Notify },
+	},
+	{
+		Name: "unread", Type: text, Default: "ask", Values: []string{"ask", "allow", "deny"}, UserOnly: true,
+		Doc: "overwriting a file that the session never read, read only in part, or that changed since: `ask`, `deny`, or " +
+			"`allow`, which leaves it to the rules",
+		field: func(c *Config) any { return &c.Unread },
+	},
+	{
+		Name: "relative-paths", Type: Bool, Default: false, UserOnly: true,
+		Doc:   "the file tools refuse every absolute path, as the gateway does; otherwise they take one that leads into the workspace",
+		field: func(c *Config) any { return &c.Relative },
+	},
+	{
+		Name: "secrets", Type: text, Default: "ask", Values: []string{"ask", "allow", "deny"}, UserOnly: true,
+		Doc: "showing an agent what is in a file that may hold keys or passwords (`.env`, private keys, credentials): `ask`, `deny`, or " +
+			"`allow`, which leaves it to the rules; searches leave such files out but under `allow`",
+		field: func(c *Config) any { return &c.Secrets },
+	},
+	{
+		Name: "suspicion", Type: text, Default: "flag", Values: []string{"flag", "suspend", "roll back"}, UserOnly: true,
+		Doc:   "what happens when a session keeps trying to leave the workspace: `flag`, `suspend` (see `stet resume`), `roll back`",
+		field: func(c *Config) any { return &c.Suspicion },
+	},
+	{
+		Name: "rate", Type: Number, Default: 100, UserOnly: true, Help: "how many calls a session may make in any 60 seconds, and a token ten times that; 0 is no limit",
+		field: func(c *Config) any { return &c.Rate }, valid: atLeast0("rate is calls a minute, 0 (no limit) or more"),
+	},
+	{
+		Name: "read-limit", Type: Number, Default: 10, UserOnly: true,
+		Doc:   "how many megabytes a file may have that a tool reads whole, 1 to 1024; a read of some lines has no limit. The gateway gives callers without parts 10 at most",
+		field: func(c *Config) any { return &c.ReadLimit }, valid: between("read-limit is megabytes", 1, 1024),
+	},
+	{
+		Name: "write-limit", Type: Number, Default: 5, UserOnly: true,
+		Doc:   "how many megabytes a write may have, 1 to 1024",
+		field: func(c *Config) any { return &c.WriteLimit }, valid: between("write-limit is megabytes", 1, 1024),
+	},
+	{
+		Name: "parts-limit", Type: Number, Default: 100, UserOnly: true,
+		Doc:   "how many megabytes a content may have that comes or goes in parts over the gateway, 1 to 1024",
+		field: func(c *Config) any { return &c.PartsLimit }, valid: between("parts-limit is megabytes", 1, 1024),
+	},
+	{
+		Name: "kept-megabytes", Type: Number, Default: 512, UserOnly: true,
+		Doc:   "how many megabytes of replaced versions of files are kept, which undo needs, 1 or more; backups may have as many",
+		field: func(c *Config) any { return &c.KeptMegabytes }, valid: between("kept-megabytes is megabytes", 1, 1<<20),
+	},
+	{
+		Name: "kept-days", Type: Number, Default: defaultKeptDays, UserOnly: true,
+		Doc:   "how many days these versions are kept, 1 or more, and less than `audit-days`",
+		field: func(c *Config) any { return &c.KeptDays }, valid: between("kept-days is a number of days", 1, 36_500),
+	},
+	{
+		Name: "dedupe", Type: Bool, Default: false, UserOnly: true,
+		Help:  "answer a repeated read of unchanged lines with one line; with --http, for clients that keep a session",
+		Doc:   "`stet mcp` answers a repeated read of unchanged lines with one line",
+		field: func(c *Config) any { return &c.Dedupe },
+	},
+	{
+		Name: "prices", Type: text, Default: "", DefaultText: "those that stet knows", UserOnly: true,
+		Doc:   "a JSON file with more models, or other prices for known ones, in the form of `prices/models.json`",
+		field: func(c *Config) any { return &c.Prices },
+	},
+	{
+		Name: "model", Type: text, Default: "", UserOnly: true,
+		Help:  "the model's name; \"scripted\" is a built-in script that needs no key",
+		Doc:   "the model of stet's own agent; `scripted` is a built-in script that needs no key",
+		field: func(c *Config) any { return &c.Model },
+	},
+	{
+		Name: "base-url", Type: text, Default: "", UserOnly: true,
+		Help:  "base URL of the model's endpoint (default that of the model's provider)",
+		field: func(c *Config) any { return &c.BaseURL }, valid: checkUpstream,
+	},
+	{
+		Name: "api", Type: text, Default: "", DefaultText: "by the model's name", UserOnly: true,
+		Values: []string{APIMessages, APIChat, APIResponses},
+		Help:   "API of the model's endpoint: anthropic, chat or responses (default by the model's name)",
+		Doc:    "the API of the model's endpoint",
+		field:  func(c *Config) any { return &c.API }, valid: checkAPI,
+	},
+	{
+		Name: "compact", Type: Number, Default: 92, UserOnly: true,
+		Doc:   "at how many percent of the model's window stet's own agent asks for a summary: 10 to 99, or 0 for never by itself; room for an answer is kept in any case",
+		field: func(c *Config) any { return &c.Compact }, valid: checkCompact,
+	},
+	{
+		Name: "project-notes", Type: Bool, Default: true,
+		Help:  "give the agent the text of AGENTS.md in the directory, or of CLAUDE.md if there is none",
+		Doc:   "give stet's own agent the text of the project's `AGENTS.md` or `CLAUDE.md`",
+		field: func(c *Config) any { return &c.ProjectNotes },
+	},
+}
+
+// removed has the keys that no longer exist, with advice for each.
+var removed = map[string]string{
+	"cache-ttl": "the provider's cache lives as long as the agent asks for",
+	"margin":    "old text is left out only where the provider's cache holds nothing of the conversation",
+	"pressure":  "old text is left out only where the provider's cache holds nothing of the conversation",
+}
+
+// Removed returns the advice for a key or flag that no longer exists; empty for all others.
+func Removed(name string) string { return removed[name] }
+
+func policyNames() []string {
+	var names []string
+	for _, p := range append(trim.Policies(), trim.Finish) {
+		names = append(names, string(p))
+	}
+	return names
+}
+
+func keyOf(name string) (key, bool) {
+	i := slices.IndexFunc(keys, func(k key) bool { return k.Name == name })
+	if i < 0 {
+		return key{}, false
+	}
+	return keys[i], true
+}
+
+// keyNames lists the keys that a file may have.
+func keyNames(project bool) string {
+	var names []string
+	for _, k := range keys {
+		if !project || !k.UserOnly {
+			names = append(names, k.Name)
+		}
+	}
+	return strings.Join(names, ", ")
+}
+
+// negated reports whether the key's flag is --no-KEY.
+func (k key) negated() bool { return k.Name == "record" || k.Name == "fold" || k.Name == "clear" }
+
+// check validates a value against the key's type.
+func (k key) check(v any) error {
+	if k.valid != nil {
+		if err := k.valid(v); err != nil {
+			return err
+		}
+	}
+	return k.assign(new(Config), v)
+}
+
+// assign sets the key's field to a value of its type.
+func (k key) assign(c *Config, v any) (err error) {
+	switch to := k.field(c).(type) {
+	case *string:
+		*to = v.(string)
+	case *int:
+		*to = v.(int)
+	case *bool:
+		*to = v.(bool)
+	case *trim.Policy:
+		*to, err = trim.ParsePolicy(v.(string))
+	case *[]policy.Rule:
+		*to, err = parseRules(v)
+	case *notify.Config:
+		*to, err = parseNotify(v)
+	case *[]MCPServer:
+		*to, err = parseMCP(v)
+	case **dialect.Table:
+		*to, err = parseDialects(v)
+	case encoding.TextUnmarshaler:
+		err = to.UnmarshalText([]byte(v.(string)))
+	default:
+		err = fmt.Errorf("%s has no type that can be set", k.Name)
+	}
+	return err
+}

@@ -1,0 +1,69 @@
+package localagent
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+
+	"github.com/stet-dev/stet/cmd/stet/internal/config"
+	"github.com/stet-dev/stet/cmd/stet/internal/demo"
+	"github.com/stet-dev/stet/llm"
+	"github.com/stet-dev/stet/llm/anthropic"
+	"github.com/stet-dev/stet/llm/endpoint"
+	"github.com/stet-dev/stet/llm/openai"
+	"github.com/stet-dev/stet/llm/prices"
+)
+
+// Model names the model and its endpoint.
+type Model struct {
+	Name string
+	Base string // base URL; empty: the provider's default
+	API  string // a value of the key api; empty for the scripted model
+}
+
+// ChooseModel returns the configured model. Without an API, the model's maker decides, and an endpoint with a custom base URL gets
+// chat.
+func ChooseModel(c *config.Config) (Model, error) {
+	m := Model{c.Model, c.BaseURL, c.API}
+	if m.Name == "" {
+		return m, &config.FlagError{Err: errors.New("--model: name a model; \"scripted\" plays one and needs no key")}
+	}
+	if m.API == "" && m.Name != demo.ModelName {
+		known, _ := prices.Lookup(m.Name)
+		switch {
+		case known.Provider == "anthropic":
+			m.API = config.APIMessages
+		case known.Provider == "openai" && m.Base == "":
+			m.API = config.APIResponses
+		case m.Base != "":
+			m.API = config.APIChat
+		default:
+			return m, &config.FlagError{Err: fmt.Errorf("--model: %q is not known: give its address (--base-url) and its API (--api)", m.Name)}
+		}
+	}
+	return m, nil
+}
+
+// Open returns the client of the model. stop ends a scripted one.
+func (m Model) Open(getenv func(string) string) (_ llm.Model, stop func(), err error) {
+	if m.Name == demo.ModelName && m.Base == "" {
+		return demo.StartModel()
+	}
+	variable, base, ownBase := "OPENAI_API_KEY", getenv("OPENAI_BASE_URL"), config.OpenAIURL
+	if m.API == config.APIMessages {
+		variable, base, ownBase = "ANTHROPIC_API_KEY", getenv("ANTHROPIC_BASE_URL"), config.MessagesURL
+	}
+	key := getenv(variable)
+	if m.Base == "" && base == "" && key == "" {
+		return nil, nil, fmt.Errorf("no key for the model %s: set %s, or try --model %s", m.Name, variable, demo.ModelName)
+	}
+	at := endpoint.Config{BaseURL: cmp.Or(m.Base, base, ownBase), Key: endpoint.Secret(key), Model: m.Name}
+	a := advising{Model: openai.ChatClient{Endpoint: at}, name: m.Name, at: at.BaseURL, variable: variable, keyed: key != ""}
+	switch m.API {
+	case config.APIMessages:
+		a.Model = anthropic.Client{Endpoint: at}
+	case config.APIResponses:
+		a.Model = openai.ResponsesClient{Endpoint: at}
+	}
+	return a, func() {}, nil
+}

@@ -1,0 +1,137 @@
+// Package proxyserver runs the proxy as a server: with its listener, its store of
+// requests and its log, and with an orderly end.
+package proxyserver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/stet-dev/stet/cmd/stet/internal/config"
+	"github.com/stet-dev/stet/cmd/stet/internal/report"
+	"github.com/stet-dev/stet/llm/prices"
+	"github.com/stet-dev/stet/server/proxy"
+)
+
+// writeWait is how long storing the last requests may take.
+const writeWait = 3 * time.Second
+
+// requestShare is the part of the memory for the newest requests. The rest is for running requests and for garbage between two
+// collections.
+const requestShare = 0.5
+
+// Config configures a Server.
+type Config struct {
+	Settings *config.Config
+	Root     string   // the workspace; empty: learned from the requests
+	Hosts    []string // names, besides those of the loopback, under which it may be asked
+	Store    string   // address of the store of requests, as in store.Open; empty: no home for one
+	Log      string   // file of the log; empty: none
+	Models   *prices.Catalog
+	Folds    proxy.Folds // where folded outputs are kept; nil: not kept
+	// Agents returns the upstreams of an agent with its own upstreams; nil: no agent has its own.
+	Agents func(name string) (config.Upstreams, error)
+	// Say tells the person something.
+	Say func(format string, args ...any)
+}
+
+// Server is a proxy with its listener.
+type Server struct {
+	Base  string // "http://127.0.0.1:4141"
+	Proxy *proxy.Proxy
+	HTTP  *http.Server // the HTTP server; its handler is the proxy, or contains it
+	Log   *slog.Logger
+	Ended chan struct{} // closed when it no longer listens
+
+	settings *config.Config
+	store    *watchedStore
+	logFile  io.Closer
+	err      error // why it ended by itself; valid when Ended is closed
+}
+
+// Open makes a proxy that does not listen yet. HTTP may be replaced before Serve.
+func Open(ctx context.Context, c Config) (*Server, error) {
+	log, logFile, err := config.OpenLog(c.Log)
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{store: &watchedStore{}, Log: log, logFile: logFile, settings: c.Settings, Ended: make(chan struct{})}
+	o := c.Settings
+	pc := proxy.Config{
+		Upstreams: proxy.Upstreams(o.Upstream), History: o.History(c.Root), Prices: c.Models, Observe: o.Observe,
+		RefuseThreads: o.Threads == config.RefuseThreads, TryBound: o.Bound == config.TryBound, KeepResults: !o.Clear, Folds: c.Folds,
+		AllowedHosts: c.Hosts, Logger: log, Memory: int64(requestShare * float64(o.ProxyMemory<<20)),
+		Keep: proxy.Keep{For: time.Duration(o.RecordDays) * 24 * time.Hour},
+	}
+	if c.Agents != nil {
+		pc.Agents = func(name string) (proxy.Upstreams, error) {
+			u, err := c.Agents(name)
+			return proxy.Upstreams(u), err
+		}
+	}
+	if o.RecordDays == 0 {
+		pc.Keep.For = -1
+	}
+	if o.Record {
+		store, note := openStore(ctx, c.Store)
+		if note != "" {
+			c.Say("%s", note)
+		}
+		if s.store.Store = store; store != nil {
+			pc.Store = s.store
+		}
+	}
+	if s.Proxy, err = proxy.New(pc); err != nil {
+		return nil, errors.Join(err, s.store.Close(), logFile.Close())
+	}
+	s.HTTP = &http.Server{
+		Handler: s.Proxy, ReadHeaderTimeout: 30 * time.Second, IdleTimeout: 2 * time.Minute,
+		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
+	}
+	return s, nil
+}
+
+// Serve listens, over TLS where HTTP has a certificate. It does not wait.
+func (s *Server) Serve(listener net.Listener) {
+	scheme, serve := "http://", func() error { return s.HTTP.Serve(listener) }
+	if s.HTTP.TLSConfig != nil {
+		scheme, serve = "https://", func() error { return s.HTTP.ServeTLS(listener, "", "") }
+	}
+	s.Base = scheme + listener.Addr().String()
+	go func() {
+		defer close(s.Ended)
+		if err := serve(); !errors.Is(err, http.ErrServerClosed) {
+			s.err = fmt.Errorf("listen on %s: %w", listener.Addr(), err)
+		}
+	}()
+}
+
+// Summary returns the totals of the requests.
+func (s *Server) Summary() report.Summary {
+	return report.Summary{Totals: s.Proxy.Totals(), Policy: s.settings.Policy, Observe: s.settings.Observe}
+}
+
+// Close stops listening, and lets running requests end for at most grace or until ctx ends. It cuts off the rest, and waits until
+// everything is stored. It returns the error that ended the server before, or what is missing in the store.
+func (s *Server) Close(ctx context.Context, grace time.Duration) error {
+	if s.Base != "" { // it listens
+		draining, cancel := context.WithTimeout(ctx, grace)
+		defer cancel()
+		if err := s.HTTP.Shutdown(draining); err != nil {
+			_ = s.HTTP.Close() // the rest is cut off
+		}
+		<-s.Ended
+	}
+	writing, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeWait)
+	defer cancel()
+	if err := s.Proxy.Close(writing); err != nil {
+		// The store is still in use, and goes with the process.
+		return errors.Join(s.err, fmt.Errorf("the record is not complete: %w", err), s.logFile.Close())
+	}
+	return errors.Join(s.err, s.store.failure(), s.store.Close(), s.logFile.Close())
+}

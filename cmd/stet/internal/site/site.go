@@ -1,0 +1,265 @@
+// Package site has everything that stet serve offers on its one port: the gateway, the file tools over MCP, the proxy, and the page
+// for people.
+package site
+
+import (
+	"context"
+	"crypto/x509"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/stet-dev/stet/cmd/stet/internal/config"
+	"github.com/stet-dev/stet/cmd/stet/internal/proxyserver"
+	"github.com/stet-dev/stet/cmd/stet/internal/signin"
+	"github.com/stet-dev/stet/cmd/stet/internal/tokenfile"
+	"github.com/stet-dev/stet/cmd/stet/internal/toolset"
+	"github.com/stet-dev/stet/files/approval"
+	"github.com/stet-dev/stet/internal/limits"
+	"github.com/stet-dev/stet/internal/slowbody"
+	"github.com/stet-dev/stet/llm/prices"
+	"github.com/stet-dev/stet/record"
+	"github.com/stet-dev/stet/server/gateway"
+	"github.com/stet-dev/stet/server/mcpserver"
+	"github.com/stet-dev/stet/server/web"
+	"github.com/stet-dev/stet/session"
+	"github.com/stet-dev/stet/store"
+)
+
+// Drain is the time limit for running requests after the site was told to end.
+const Drain = 30 * time.Second
+
+// Config configures a site.
+type Config struct {
+	Settings    *config.Config
+	Proxy       proxyserver.Config
+	Tools       toolset.Options
+	Root        string         // directory of the local workspace
+	Name        string         // its name at the gateway
+	NoWorkspace bool           // there is no local workspace, only those of hosts
+	Cert, Key   string         // files for TLS; both or none
+	ClientCA    string         // file of CAs for client certificates; "": no client certificates
+	SignIn      *signin.Config // for people's OpenID Connect logins; nil: they use tokens
+	Quota       gateway.Quota  // default for tokens without a quota
+	Hosts       []string
+	Proxies     Proxies // in front of the server
+
+	Calls, Answers *limits.Budget // memory of local calls, and of data that the gateway forwards
+	QuestionBytes  int64          // memory of open questions
+	Held           *limits.Held   // memory of sessions and connections
+
+	Bus gateway.Bus // to other processes; nil: none
+
+	Version string
+	Exports map[string]web.Export
+	// Compact returns a function that compacts a stored session; nil if there is no model.
+	Compact func(session.Store) (func(ctx context.Context, id string) (next string, err error), error)
+}
+
+// Site is everything that stet serve offers on its one port.
+type Site struct {
+	Server   *proxyserver.Server // the proxy and its listener
+	Tools    *toolset.Set        // of the local workspace; nil: none
+	Queue    *approval.Queue
+	Sessions *session.Hub
+	Log      *slog.Logger
+	// Tokens of this process: for the person who started it, and for agents on this machine.
+	PersonToken, AgentToken string
+
+	config  Config
+	mcp     *mcpserver.Server
+	hub     *gateway.Hub
+	remotes *remotes // remote workspaces over MCP
+	keys    *tokenfile.Keyring
+	quotas  *gateway.Quotas // counts the use of each token
+	lock    io.Closer
+	trail   store.Store     // if there is no local workspace, whose tools open it
+	journal *record.Journal // the same
+	keeping sync.WaitGroup  // the goroutine that prunes that trail
+	unkeep  context.CancelFunc
+	models  *prices.Catalog
+	compact func(ctx context.Context, id string) (next string, err error) // nil: no model is configured
+	signIn  *signin.SignIn                                                // nil: people use tokens
+	signers *x509.CertPool                                                // CAs of client certificates; nil: none
+	secret  []byte                                                        // for the keys of logins
+
+	join    context.CancelFunc // ends the host of the local workspace
+	streams context.CancelFunc // ends the UI's event streams
+	joined  sync.WaitGroup
+}
+
+// account returns the store of the audit trail and of requests.
+func (s *Site) account() store.Store {
+	if s.Tools != nil {
+		return s.Tools.Trail
+	}
+	return s.trail
+}
+
+// routes returns the handlers of the port.
+func (s *Site) routes(streams context.Context, allowed []string) http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle("/v1/", s.certified(s.hub.Handler()))
+	mux.Handle("/mcp/{workspace}", slowbody.Limit(s.certified(gateway.Guard(s.remotes, allowed, s.hub.Refused)), slowbody.Usual))
+	if s.mcp != nil {
+		here := slowbody.Limit(s.certified(gateway.Guard(s.agents(s.mcp.Handler()), allowed, s.hub.Refused)), slowbody.Usual)
+		mux.Handle("/mcp", here)
+		mux.Handle("/mcp/"+s.config.Name, at("/mcp", here))
+	} else {
+		mux.HandleFunc("/mcp", noWorkspace)
+	}
+	mux.Handle("/p/{token}/", gateway.Guard(http.HandlerFunc(s.toProxy), allowed, s.hub.Refused))
+	mux.Handle("GET /healthz", gateway.Guard(http.HandlerFunc(healthz), allowed, s.hub.Refused))
+	mux.Handle("GET /readyz", gateway.Guard(&readiness{site: s}, allowed, s.hub.Refused))
+	mux.Handle("/", endedBy(streams, s.ui(allowed)))
+	return mux
+}
+
+// agents accepts only requests with a token for the local workspace. Refused requests are recorded. (FILE-11)
+func (s *Site) agents(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		who, err := s.keys.Lets(gateway.Bearer(r), s.config.Name)
+		if err != nil {
+			s.hub.Refused(r, "an agent's token for this workspace is needed")
+			refuseToken(w, err)
+			return
+		}
+		within(s.hub, s.quotas, w, r, who, next)
+	})
+}
+
+// within serves an MCP request if the quota of its token allows it; otherwise it answers with an error. Each message of a batch
+// counts.
+func within(hub *gateway.Hub, quotas *gateway.Quotas, w http.ResponseWriter, r *http.Request, who gateway.Identity, next http.Handler) {
+	refuse := func(over *gateway.OverQuota) {
+		hub.Refused(r, "over the quota of its token")
+		http.Error(w, over.Error(), over.Status())
+	}
+	release, over := quotas.Begin(w, r, who)
+	if over != nil {
+		refuse(over)
+		return
+	}
+	defer release()
+	switch err := quotas.Batch(w, r, who); {
+	case errors.As(err, &over):
+		refuse(over)
+	case err != nil:
+		http.Error(w, "the body was not read: "+err.Error(), http.StatusBadRequest)
+	default:
+		next.ServeHTTP(w, r)
+	}
+}
+
+// refuseToken answers a request whose token is not valid for it; err says why.
+func refuseToken(w http.ResponseWriter, err error) {
+	var forbidden *tokenfile.Forbidden
+	if errors.As(err, &forbidden) {
+		http.Error(w, err.Error(), http.StatusForbidden)
+		return
+	}
+	w.Header().Set("WWW-Authenticate", `Bearer realm="stet"`)
+	http.Error(w, err.Error(), http.StatusUnauthorized)
+}
+
+// toProxy passes a model request to the proxy. The token is in the path, because the Authorization header is for the provider.
+func (s *Site) toProxy(w http.ResponseWriter, r *http.Request) {
+	token := r.PathValue("token")
+	refusal := slowbody.New(r.Context(), w, r.Body, slowbody.Usual).Answer(w)
+	who, err := s.keys.Lets(token, "")
+	if err != nil {
+		s.hub.Refused(r, "the token in the base URL is not known here, or not for an agent")
+		refuseToken(refusal, fmt.Errorf("the base URL: %w", err))
+		return
+	}
+	if who.Workspace != "" {
+		why := fmt.Sprintf("the token in the base URL is for workspace %q alone, and not for models", who.Workspace)
+		s.hub.Refused(r, why)
+		http.Error(refusal, why, http.StatusForbidden)
+		return
+	}
+	release, over := s.quotas.Begin(w, r, who)
+	if over != nil {
+		s.hub.Refused(r, "over the quota of its token")
+		refusal.Header().Set("Content-Type", "application/json")
+		refusal.WriteHeader(over.Status())
+		_ = json.NewEncoder(refusal).Encode(map[string]any{ // in the providers' format; the client may be gone
+			"type": "error", "error": map[string]string{"type": "rate_limit_error", "message": over.Error()},
+		})
+		return
+	}
+	defer release()
+	http.StripPrefix("/p/"+token, s.Server.Proxy).ServeHTTP(w, r)
+}
+
+// at replaces the path of all requests.
+func at(path string, next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		to := *r.URL
+		to.Path, to.RawPath = path, ""
+		own := r.WithContext(r.Context())
+		own.URL = &to
+		next.ServeHTTP(w, own)
+	})
+}
+
+// noWorkspace answers requests for a local workspace if there is none.
+func noWorkspace(w http.ResponseWriter, _ *http.Request) {
+	http.Error(w, "there is no workspace here: name that of a host, as /mcp/WORKSPACE", http.StatusNotFound)
+}
+
+// endedBy ends requests when ctx ends; event streams need that.
+func endedBy(ctx context.Context, next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		own, cancel := context.WithCancel(r.Context())
+		defer cancel()
+		defer context.AfterFunc(ctx, cancel)()
+		next.ServeHTTP(w, r.WithContext(own))
+	})
+}
+
+// Close accepts no more calls, lets running calls end for a while or until ctx ends, and closes everything.
+func (s *Site) Close(ctx context.Context) error {
+	draining, cancel := context.WithTimeout(ctx, Drain)
+	defer cancel()
+	var errs []error
+	if s.hub != nil {
+		_ = s.hub.Drain(draining) // the remaining calls are cut off
+		s.join()
+		s.joined.Wait()
+		errs = append(errs, s.hub.Close())
+	}
+	s.streams()
+	if s.remotes != nil {
+		errs = append(errs, s.remotes.close())
+	}
+	if s.mcp != nil {
+		errs = append(errs, s.mcp.Close())
+	}
+	if s.Server != nil {
+		errs = append(errs, s.Server.Close(draining, Drain))
+	}
+	if s.Tools != nil {
+		errs = append(errs, s.Tools.Close())
+	}
+	if s.trail != nil {
+		s.unkeep()
+		s.keeping.Wait()
+		errs = append(errs, s.journal.Close(), s.trail.Close())
+	}
+	if s.Sessions != nil {
+		errs = append(errs, s.Sessions.Close())
+	}
+	if log := s.config.Tools.LogFile; log != nil { // if there is no local workspace
+		errs = append(errs, log.Close())
+	}
+	if s.lock != nil {
+		errs = append(errs, s.lock.Close())
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,149 @@
+package terminal
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/colorprofile"
+
+	"github.com/stet-dev/stet/agent"
+	"github.com/stet-dev/stet/llm"
+	"github.com/stet-dev/stet/session"
+)
+
+// Talk is a conversation with an agent: an [agent.Conversation].
+type Talk interface {
+	ID() string
+	State() session.State
+	Run(ctx context.Context, said []llm.Part, each func(agent.Event)) (agent.Outcome, error)
+	Compact(ctx context.Context, focus string, each func(agent.Event)) error
+	Rewind(ctx context.Context, to uint64) error
+	Fill() agent.Fill
+	Spent() agent.Spent
+}
+
+var _ Talk = (*agent.Conversation)(nil)
+
+// Chat is a person's conversation with an agent. On a terminal, finished text is printed above a few lines that change. So
+// scrolling, searching and copying in the terminal work, and the text stays when the chat ends or is killed. If In or Out
+// is not a terminal, or its cursor cannot be moved, the chat reads lines and prints lines.
+type Chat struct {
+	In     io.Reader
+	Out    io.Writer
+	Err    io.Writer // if the chat has no terminal: for everything except the answers
+	Env    []string  // in the form of os.Environ; TERM and NO_COLOR are used
+	Editor string    // a shell command for Edit, as in $EDITOR; "": Edit is not offered
+
+	Talk   Talk   // the first conversation
+	Model  string // the model's name, for the person
+	Policy string // what the person is asked about, in a few words
+	Tools  string // for what the agent has tools, and for what not; one line or more
+
+	// Questions delivers the questions for the person; nil: no questions are asked here.
+	Questions Source
+
+	// Sessions lists the sessions that can be resumed, the newest first. Resume resumes one. If one of the two is nil,
+	// resuming is not offered.
+	Sessions func(ctx context.Context) ([]session.Info, error)
+	Resume   func(ctx context.Context, id string) (Talk, error)
+	Choose   bool // begin with the list of sessions
+
+	// Files lists the files that the person may name with @; nil: they are not offered.
+	Files func(ctx context.Context) ([]string, error)
+
+	// Undo undoes the conversation's writes to files since a time, after it has asked the person. It returns a description
+	// of what it did. nil: undoing is not offered.
+	Undo func(ctx context.Context, t Talk, since time.Time) (string, error)
+}
+
+// ErrInterrupted is returned by Run if Ctrl-C ended the conversation.
+var ErrInterrupted = errors.New("interrupted")
+
+// Run runs the chat until the person quits, ctx ends, or there is an error. It returns ErrInterrupted after Ctrl-C.
+func (c *Chat) Run(ctx context.Context) error {
+	if !c.moves() {
+		return c.runPlain(ctx)
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	var working sync.WaitGroup
+	m := newChat(ctx, c)
+	options := []tea.ProgramOption{
+		tea.WithContext(ctx), tea.WithInput(&keyboard{File: c.In.(*os.File)}), tea.WithOutput(c.Out), tea.WithEnvironment(c.Env), tea.WithoutSignalHandler(),
+	}
+	if !m.color {
+		options = append(options, tea.WithColorProfile(colorprofile.NoTTY))
+	}
+	p := tea.NewProgram(m, options...)
+	m.send = p.Send
+	resetOnPanic := func() { // resets the terminal if f panics in another goroutine
+		if r := recover(); r != nil {
+			_ = p.ReleaseTerminal()
+			panic(r)
+		}
+	}
+	m.start = func(f func() then) tea.Cmd {
+		working.Go(func() {
+			defer resetOnPanic()
+			p.Send(f())
+		})
+		return nil
+	}
+	if c.Questions != nil {
+		working.Go(func() {
+			defer resetOnPanic()
+			forward(ctx, c.Questions, p.Send)
+		})
+	}
+	_, err := p.Run()
+	cancel()
+	working.Wait()
+	for _, line := range m.printer.rest() {
+		_, _ = io.WriteString(c.Out, line+"\r\n") // if the terminal is closed, the next read fails
+	}
+	if errors.Is(err, tea.ErrProgramKilled) && ctx.Err() != nil && !errors.Is(err, tea.ErrProgramPanic) {
+		return nil // ctx has ended the chat
+	}
+	if err == nil && m.interrupted {
+		return ErrInterrupted
+	}
+	return err
+}
+
+// moves reports whether In and Out are a terminal whose cursor can be moved.
+func (c *Chat) moves() bool {
+	if !isTerminal(c.In) || !isTerminal(c.Out) {
+		return false
+	}
+	term := c.getenv("TERM")
+	return term != "" && term != "dumb"
+}
+
+func (c *Chat) getenv(name string) string {
+	value := ""
+	for _, pair := range c.Env {
+		if v, ok := strings.CutPrefix(pair, name+"="); ok {
+			value = v
+		}
+	}
+	return value
+}
+
+// forward sends the events of src until ctx or src ends.
+func forward(ctx context.Context, src Source, send func(tea.Msg)) {
+	for {
+		e, err := src.Next(ctx)
+		if err != nil {
+			if ctx.Err() == nil {
+				send(note{wrong: true, text: "questions can no longer be answered here: " + err.Error()})
+			}
+			return
+		}
+		send(e)
+	}
+}

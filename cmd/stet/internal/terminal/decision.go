@@ -1,0 +1,223 @@
+package terminal
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"strings"
+
+	"github.com/stet-dev/stet/files/approval"
+)
+
+// decision is the state machine of one answer. Its input is the lines or keys that the person types. Its output is the next
+// step. It neither reads nor writes the terminal.
+type decision struct {
+	q      approval.Question
+	editor bool   // the choice Edit is offered
+	unseen string // a sentence on what was not shown of the question; "": all was shown
+
+	open func() int // returns the number of open questions; nil: they cannot be listed
+
+	stage   stage
+	pending approval.Answer // the answer that the next line confirms
+}
+
+// stage says how the next line is interpreted.
+type stage uint8
+
+const (
+	choosing   stage = iota // one of the choices
+	explaining              // a message for the agent, with a rejection
+	matching                // a pattern
+	confirming              // "yes" approves what was not shown completely
+	writing                 // "y" writes the edited text
+)
+
+// step is the result of a line or key. At most one field is set. After the zero step, the next line is requested.
+type step struct {
+	answer     approval.Answer // the decision, if it has a verdict
+	note       string          // for the person
+	err        error           // what is wrong with the line
+	show, edit bool            // show the question completely, or edit its text
+	leave      error           // errNext, errList or errQuit
+}
+
+// prompt returns the prompt of the next line.
+func (c *decision) prompt() string {
+	switch c.stage {
+	case explaining:
+		return "a message for the agent? (Enter: none)"
+	case matching:
+		return fmt.Sprintf("pattern (Enter: %s)", suggestion(c.q.Path))
+	case confirming:
+		return c.unseen + ". Type yes to approve it unseen (Enter: back):"
+	case writing:
+		return fmt.Sprintf("write these %s to %s? (y/N)", size(int64(len(c.pending.Content))), c.q.Path)
+	}
+	return c.choices()
+}
+
+// byKey reports whether a single key can answer the prompt.
+func (c *decision) byKey() bool { return c.stage == choosing || c.stage == writing }
+
+// typed processes a line.
+func (c *decision) typed(line string) step {
+	line = strings.TrimSpace(line)
+	stage := c.stage
+	c.stage = choosing
+	switch stage {
+	case explaining:
+		return c.decide(approval.Answer{Verdict: approval.Reject, Words: line})
+	case matching:
+		if line == "" {
+			line = suggestion(c.q.Path)
+		}
+		return c.decide(approval.Answer{Verdict: approval.ForPattern, Pattern: line})
+	case confirming:
+		if !strings.EqualFold(line, "yes") {
+			return step{note: "not approved"}
+		}
+		return step{answer: c.pending}
+	case writing:
+		if !strings.HasPrefix(strings.ToLower(line), "y") {
+			return step{note: "not written; the question is still open"}
+		}
+		return c.decide(c.pending)
+	}
+	return c.chosen(strings.ToLower(line))
+}
+
+// chosen processes one of the choices.
+func (c *decision) chosen(key string) step {
+	if c.open != nil && (key == "l" || key == "list") {
+		return step{leave: errList}
+	}
+	switch key {
+	case "a", "approve":
+		return c.decide(approval.Answer{Verdict: approval.Approve})
+	case "s", "session":
+		return c.decide(approval.Answer{Verdict: approval.ForSession})
+	case "p", "pattern":
+		switch {
+		case c.q.Outside():
+			return step{err: errors.New("there is no path for a pattern: s is for this tool in this session")}
+		case !c.q.Grantable:
+			return c.decide(approval.Answer{Verdict: approval.ForPattern}) // the error says why not
+		}
+		c.stage = matching
+	case "e", "edit":
+		if !c.q.Editable || !c.editor {
+			return step{err: errors.New("this cannot be edited here")}
+		}
+		return step{edit: true}
+	case "r", "reject":
+		c.stage = explaining
+	case "c", "cancel":
+		return c.decide(approval.Answer{Verdict: approval.Cancel})
+	case "v", "view":
+		return step{show: true}
+	case "n", "next":
+		return step{leave: errNext}
+	case "q", "quit":
+		return step{leave: errQuit}
+	case "?", "help":
+		return step{note: c.meanings()}
+	case "":
+	default:
+		return step{note: fmt.Sprintf("%q is not one of these keys; ? explains them", key)}
+	}
+	return step{}
+}
+
+// escaped processes the Escape key. It returns to the choices. At the choices, it cancels the call.
+func (c *decision) escaped() step {
+	if c.stage == choosing {
+		return c.chosen("cancel")
+	}
+	c.stage = choosing
+	return step{}
+}
+
+// edited processes the result of the editor: the text before and after.
+func (c *decision) edited(before, after []byte, err error) step {
+	switch {
+	case err != nil:
+		return step{err: err}
+	case string(after) == string(before):
+		return step{note: "nothing was changed"}
+	}
+	c.stage, c.pending = writing, approval.Answer{Verdict: approval.Edit, Content: after}
+	return step{}
+}
+
+// decide returns an answer as the decision, if it is valid. To approve a question that was not shown completely, the person
+// must type a word, because people press keys by habit. This is not so for an edited text: the person saw it in the editor.
+func (c *decision) decide(a approval.Answer) step {
+	a.Seal = c.q.Seal
+	if err := c.q.Check(a); err != nil {
+		return step{err: err}
+	}
+	if c.unseen != "" && a.Approves() && a.Verdict != approval.Edit {
+		c.stage, c.pending = confirming, a
+		return step{}
+	}
+	return step{answer: a}
+}
+
+// choices lists the keys that the question offers.
+func (c *decision) choices() string {
+	q := c.q
+	keys := []string{"[a]pprove"}
+	if q.Grantable {
+		keys = append(keys, "[s]ession")
+	}
+	if q.Grantable && !q.Outside() { // the call of an outside tool has no path
+		keys = append(keys, "[p]attern")
+	}
+	if q.Editable && c.editor {
+		keys = append(keys, "[e]dit")
+	}
+	keys = append(keys, "[r]eject", "[c]ancel", "[v]iew all", "[n]ext")
+	if c.open != nil {
+		if n := c.open(); n > 1 {
+			keys = append(keys, fmt.Sprintf("[l]ist of %d", n))
+		}
+	}
+	keys = append(keys, "[?]", "[q]uit")
+	return strings.Join(keys, " ") + " >"
+}
+
+// meanings returns an explanation of each choice, one per line.
+func (c *decision) meanings() string {
+	all := []string{"a  approve this once"}
+	if c.q.Grantable && c.q.Outside() {
+		all = append(all, "s  approve this tool for the rest of the session")
+	} else if c.q.Grantable {
+		all = append(all, "s  approve all writes of this session", "p  approve all writes of this session to paths like this")
+	}
+	if c.q.Editable && c.editor {
+		all = append(all, "e  change the text first, in an editor")
+	}
+	all = append(all, "r  reject, with a message for the agent if you like", "c  cancel the call", "v  show the whole change",
+		"n  decide later: the next question comes first")
+	if c.open != nil {
+		all = append(all, "l  list the open questions, and choose one")
+	}
+	return strings.Join(append(all, "q  leave; the questions stay open"), "\n")
+}
+
+// suggestion returns the suggested pattern for a path.
+func suggestion(p string) string {
+	if dir := path.Dir(p); dir != "." {
+		return escape(dir) + "/**"
+	}
+	if ext := path.Ext(p); ext != "" && ext != p {
+		return "*" + escape(ext)
+	}
+	return escape(p)
+}
+
+// escape returns a pattern that matches only this name.
+func escape(name string) string {
+	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`, "{", `\{`, "}", `\}`, ",", `\,`).Replace(name)
+}

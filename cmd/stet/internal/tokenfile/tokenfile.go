@@ -1,0 +1,115 @@
+// Package tokenfile stores the gateway's tokens in a file of the state directory, and decides which tokens a server accepts.
+package tokenfile
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/gofrs/flock"
+
+	"github.com/stet-dev/stet/cmd/stet/internal/config"
+	"github.com/stet-dev/stet/server/gateway"
+)
+
+// fileName is the file of the tokens in the state directory, with mode 0600.
+const fileName = "tokens.json"
+
+// ListedFor is how long invalid tokens are kept in the list.
+const ListedFor = 30 * 24 * time.Hour
+
+// Read reads the tokens of a state directory.
+func Read(state string) (*gateway.Tokens, error) { return readFile(filepath.Join(state, fileName)) }
+
+// readFile reads a file of tokens. A missing file has no tokens. If other users may write to the file, it returns an error.
+func readFile(file string) (*gateway.Tokens, error) {
+	info, err := os.Stat(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return &gateway.Tokens{}, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("tokens: %w", err)
+	}
+	if info.Mode().Perm()&0o022 != 0 {
+		return nil, fmt.Errorf("tokens: other users may write to %s: run chmod 600 on it", file)
+	}
+	b, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("tokens: %w", err)
+	}
+	return gateway.ParseTokens(b)
+}
+
+// Change changes the tokens of a state directory, by one process at a time.
+func Change(state string, change func(*gateway.Tokens) error) error {
+	if err := os.MkdirAll(state, 0o700); err != nil {
+		return config.StateError(err)
+	}
+	file := filepath.Join(state, fileName)
+	lock := flock.New(file+"-lock", flock.SetPermissions(0o600))
+	if err := lock.Lock(); err != nil {
+		return config.StateError(err)
+	}
+	defer lock.Close()
+	t, err := readFile(file)
+	if err != nil {
+		return err
+	}
+	if err := change(t); err != nil {
+		return err
+	}
+	t.Sweep(ListedFor, time.Now())
+	b, err := t.Encode()
+	if err != nil {
+		return fmt.Errorf("tokens: %w", err)
+	}
+	if err := replace(file, b); err != nil {
+		return fmt.Errorf("the tokens are not changed: %w", config.StateError(err))
+	}
+	return nil
+}
+
+// replace replaces a file atomically by a new one with mode 0600.
+func replace(file string, b []byte) (err error) {
+	f, err := os.CreateTemp(filepath.Dir(file), filepath.Base(file)+".*") // with mode 0600
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			_ = os.Remove(f.Name()) // it may already be renamed
+		}
+	}()
+	if _, err = f.Write(b); err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), file)
+}
+
+// loginFile has the secret for the keys of UI logins, with mode 0600. Deleting it ends all logins.
+const loginFile = "web-secret"
+
+// LoginSecret reads that file, and makes it if there is none. The caller has the lock of the state directory.
+func LoginSecret(state string) ([]byte, error) {
+	file := filepath.Join(state, loginFile)
+	b, err := os.ReadFile(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		b = make([]byte, 32)
+		_, _ = rand.Read(b) // Read does not fail
+		err = replace(file, b)
+	}
+	switch {
+	case err != nil:
+		return nil, config.StateError(err)
+	case len(b) != 32:
+		return nil, fmt.Errorf("logins: %s is damaged: delete it, and log in again", file)
+	}
+	return b, nil
+}

@@ -1,7 +1,0 @@
-//go:build !linux
-
-package tui
-
-import "os"
-
-func flush(*os.File) {}
