@@ -12,7 +12,7 @@ APIDIFF     ?= golang.org/x/exp/cmd/apidiff@v0.0.0-20261014143641-f0251eb4aa3e
 GOFILES      = $(shell find . -name '*.go' -not -path '*/node_modules/*')
 # The tests that need Go alone. The longest run first, so that they do not run alone at the end.
 LONGEST      = ./test/hazards ./cmd/stet ./files/workspace ./server/proxy ./trim/replay
-UNIT         = $(LONGEST) $$($(GO) list ./... | grep -v -E '/test/(e2e|mcp|acp|chat|clients|web|hazards)$$|stet/(cmd/stet|workspace|proxy|replay)$$')
+UNIT         = $(LONGEST) $$($(GO) list ./... | grep -v -E '/test/(e2e|mcp|acp|chat|clients|web|hazards)$$|stet/(cmd/stet|files/workspace|server/proxy|trim/replay)$$')
 
 .PHONY: run cluster build test unit sdk e2e agents mcp acp chat clients web ui check lint loc site map audit api release release-files tools fmt bench soak clean
 
@@ -74,7 +74,7 @@ lint:
 	$(GO) run $(STATICCHECK) ./...
 
 # Test suites: packages that only tests import. The scripted model (llm/llmtest) is not one of them: "stet demo" runs on it.
-SUITEDIRS = internal.archtest|llm.codectest|llm.modeltest|record.recordtest|session.sessiontest|gateway.bustest|store.postgrestest|gateway.gatewaytest|web.webtest|test.*
+SUITEDIRS = internal.archtest|test.*
 
 loc: ## lines of Go for each package, without tests, without the module bench; test suites are counted apart
 	@git ls-files '*.go' | grep -v -e '_test\.go$$' -e '^bench/' -e '/testdata/' | xargs wc -l | awk '$$2 != "total" { \
@@ -103,7 +103,7 @@ map: ## which test proves which requirement (docs/requirements.md); fails where 
 audit: ## known vulnerabilities, and gosec; it says what it could not look at
 	@if $(GO) run $(GOSEC) -version >/dev/null 2>&1; then \
 	  $(GO) run $(GOSEC) -quiet -exclude-dir=test -exclude-dir=bench -exclude=G103,G115,G204,G304,G404,G703 \
-	    -exclude-rules='server/gateway/http.go:G101;cmd/stet/internal/agents/replace.go:G301;cmd/stet/desk.go:G302;llm/openai/usage.go:G602;server/gateway/guard.go:G705;replay/prompt.go:G104' ./... \
+	    -exclude-rules='server/gateway/http.go:G101;cmd/stet/internal/agents/replace.go:G301;cmd/stet/desk.go:G302;llm/openai/usage.go:G602;server/gateway/guard.go:G705;trim/replay/prompt.go:G104' ./... \
 	    && echo "audit: gosec found nothing"; \
 	else echo "audit: gosec was skipped: $(GOSEC) cannot be had"; fi
 	@if out=$$($(GO) run $(GOVULNCHECK) ./... 2>&1); then echo "audit: govulncheck found nothing"; \

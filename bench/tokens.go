@@ -138,7 +138,7 @@ func gather(file, pattern string) (size int, err error) {
 // writeVocabulary writes stet's vocabulary in the form of tiktoken: a line with the token in base 64 and its rank. llm/tokens/bpe has
 // the form that is read.
 func writeVocabulary(file string) error {
-	data, err := os.ReadFile(filepath.Join("..", "internal", "bpe", encoding+".bpe"))
+	data, err := os.ReadFile(filepath.Join("..", "llm", "tokens", "bpe", encoding+".bpe"))
 	if err != nil {
 		return err
 	}

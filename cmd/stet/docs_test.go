@@ -40,7 +40,7 @@ func TestDocs(t *testing.T) {
 func runBlock(t *testing.T, page, block string) {
 	home := t.TempDir()
 	project, bin := filepath.Join(home, "project"), filepath.Join(home, "bin")
-	session, err := os.ReadFile("../../transcript/testdata/golden/codex.txtar")
+	session, err := os.ReadFile("../../trim/transcript/testdata/golden/codex.txtar")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,8 +16,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// terminal is a terminal that does not answer queries, and has no columns.
-type terminal struct {
+// terminalRig is a terminal that does not answer queries, and has no columns.
+type terminalRig struct {
 	keyboard *os.File
 	side     *os.File // the programs' end
 	mu       sync.Mutex
@@ -25,7 +25,7 @@ type terminal struct {
 	drained  chan struct{}
 }
 
-func openTerminal(t *testing.T) *terminal {
+func openTerminal(t *testing.T) *terminalRig {
 	t.Helper()
 	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY, 0)
 	if err != nil {
@@ -49,7 +49,7 @@ func openTerminal(t *testing.T) *terminal {
 	if err != nil {
 		t.Fatal(err)
 	}
-	term := &terminal{keyboard: master, side: side, drained: make(chan struct{})}
+	term := &terminalRig{keyboard: master, side: side, drained: make(chan struct{})}
 	go func() {
 		defer close(term.drained)
 		b := make([]byte, 4096)
@@ -72,7 +72,7 @@ func openTerminal(t *testing.T) *terminal {
 }
 
 // start starts a program on the terminal, in a new session.
-func (term *terminal) start(t *testing.T, name string, args ...string) *exec.Cmd {
+func (term *terminalRig) start(t *testing.T, name string, args ...string) *exec.Cmd {
 	t.Helper()
 	cmd := exec.Command(name, args...)
 	home := t.TempDir()
@@ -93,7 +93,7 @@ func (term *terminal) start(t *testing.T, name string, args ...string) *exec.Cmd
 }
 
 // text returns the output until the programs ended.
-func (term *terminal) text() string {
+func (term *terminalRig) text() string {
 	_ = term.side.Close() // the last open end: reading ends after all output
 	<-term.drained
 	return term.shown.String()

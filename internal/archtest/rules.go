@@ -52,7 +52,8 @@ func checkImports(p *pkg, report reporter) {
 				continue
 			}
 			below := slices.Contains(r.may, "*")
-			if to, known := rowOf(ours); below && known && to.level < r.level {
+			at := levelOf(ours)
+			if below && at >= 0 && at < levelOf(p.path) || at == 0 && levelOf(p.path) > 0 {
 				continue
 			}
 			if !matchesAny(r.may, ours) {

@@ -11,18 +11,19 @@ import (
 var wellKnown = []string{
 	"Error", "String", "Unwrap", "Is", "As", "Read", "Write", "Close", "Len", "Less", "Swap",
 	"ServeHTTP", "RoundTrip", "Format", "GoString", "LogValue", "Scan", "Value", "Set", "Type",
-	"MarshalJSON", "UnmarshalJSON", "MarshalText", "UnmarshalText",
+	"MarshalJSON", "UnmarshalJSON", "Init", "SetStdin", "SetStdout", "SetStderr", "MarshalText", "UnmarshalText",
 }
 
-// checkUsers finds exported names in internal and cmd that no other package uses. No other module can import a command, so its
-// methods are exported only for interfaces.
+// checkUsers finds exported names below internal and in cmd that no other package uses. No other module can import a command, so
+// its methods are exported only for interfaces.
 func checkUsers(t *tree) []string {
 	var found []string
 	for _, p := range t.sorted() {
-		if !matches("internal/*", p.path) && !matches("cmd/*", p.path) {
+		inside := strings.Contains("/"+p.path, "/internal/")
+		if !inside && !matches("cmd/*", p.path) {
 			continue
 		}
-		if matches("internal/*", p.path) && !imported(t, p) {
+		if inside && !imported(t, p) {
 			at := t.fset.Position(p.files[0].ast.Package)
 			found = append(found, fmt.Sprintf("%s:%d: no package imports %s", at.Filename, at.Line, p.path))
 			continue
@@ -31,7 +32,7 @@ func checkUsers(t *tree) []string {
 		used := usedOutside(t, p)
 		reach(decls, used)
 		for _, d := range decls {
-			if matches("cmd/*", p.path) && strings.HasPrefix(d.name, ".") {
+			if !inside && strings.HasPrefix(d.name, ".") {
 				continue
 			}
 			if !used[d.name] {

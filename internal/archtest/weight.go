@@ -9,7 +9,7 @@ import (
 // graph has the imports of each package, as full paths.
 type graph map[string][]string
 
-// checkWeight finds packages of the levels up to lightLevel that import a heavy module or net/http, directly or not, and shows the
+// checkWeight finds packages of the groups up to lightGroup that import a heavy module or net/http, directly or not, and shows the
 // path.
 func checkWeight(g graph) []string {
 	var found []string
@@ -18,8 +18,8 @@ func checkWeight(g graph) []string {
 		if !ok {
 			continue
 		}
-		r, ok := rowOf(ours)
-		if !ok || r.level > lightLevel {
+		level := levelOf(ours)
+		if level < 0 || level > levelOf(lightGroup) {
 			continue
 		}
 		heavy := heavyModules
@@ -27,7 +27,7 @@ func checkWeight(g graph) []string {
 			heavy = append(slices.Clip(heavy), "net/http/")
 		}
 		if way := heavyWay(g, p, heavy, map[string]bool{}); way != nil {
-			found = append(found, fmt.Sprintf("%s (level %d) pulls in %s", ours, r.level, strings.Join(way, " -> ")))
+			found = append(found, fmt.Sprintf("%s pulls in %s", ours, strings.Join(way, " -> ")))
 		}
 	}
 	slices.Sort(found)

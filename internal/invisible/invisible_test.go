@@ -99,7 +99,7 @@ var update = flag.Bool("update", false, "rewrite the table for the page")
 
 // The page has the same table: its tests read this file.
 func TestPage(t *testing.T) {
-	const file = "../../web/ui/src/lib/invisible.json"
+	const file = "../../server/web/ui/src/lib/invisible.json"
 	var want struct {
 		Hidden [][2]rune   `json:"hidden"`
 		Shown  [][2]string `json:"shown"`

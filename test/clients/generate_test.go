@@ -43,7 +43,7 @@ func TestGenerated(t *testing.T) {
 
 // wireTypes returns the types of the frames and of their parts.
 func wireTypes(t *testing.T) string {
-	raw, err := os.ReadFile("../../gateway/wire/schema.json")
+	raw, err := os.ReadFile("../../server/gateway/wire/schema.json")
 	if err != nil {
 		t.Fatal(err)
 	}

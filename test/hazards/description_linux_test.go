@@ -128,7 +128,7 @@ func TestTenMegabytesInEveryString(t *testing.T) {
 			t.Errorf("%s: %s, %d bytes: %.300s", what, resp.Status, len(answer), answer)
 		}
 	}
-	for at, operations := range describe(t, "../../gateway/openapi.json").Paths {
+	for at, operations := range describe(t, "../../server/gateway/openapi.json").Paths {
 		for method, o := range operations {
 			method = strings.ToUpper(method)
 			fill := func(name, with string) string {
@@ -165,7 +165,7 @@ func TestTenMegabytesInEveryString(t *testing.T) {
 	}
 	s.longMCP(long, send)
 	host := strings.TrimSpace(lastLine(s.run("token", "create", "hosts", "--scope", "host")))
-	frames := describe(t, "../../gateway/wire/asyncapi.json")
+	frames := describe(t, "../../server/gateway/wire/asyncapi.json")
 	for name, o := range frames.Operations {
 		role, ok := strings.CutSuffix(name, "Sends")
 		if !ok {

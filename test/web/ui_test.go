@@ -16,7 +16,7 @@ func TestUI(t *testing.T) {
 	if testing.Short() {
 		t.Skip("switched off by -short")
 	}
-	const ui = "../../web/ui"
+	const ui = "../../server/web/ui"
 	dir, err := npm.Install(ui, "ui")
 	if err != nil {
 		if npm.Required() {
@@ -51,14 +51,14 @@ func TestUI(t *testing.T) {
 			t.Fatalf("npm run %s: %v\n%s", script, err, out)
 		}
 	}
-	have, want := files(t, "../../web/dist"), files(t, built)
+	have, want := files(t, "../../server/web/dist"), files(t, built)
 	for name, data := range want {
 		if !bytes.Equal(have[name], data) {
-			t.Errorf("web/dist/%s is not what the sources build to: npm --prefix web/ui run build", name)
+			t.Errorf("server/web/dist/%s is not what the sources build to: npm --prefix server/web/ui run build", name)
 		}
 	}
 	if len(have) != len(want) {
-		t.Errorf("web/dist has %d files, a build %d", len(have), len(want))
+		t.Errorf("server/web/dist has %d files, a build %d", len(have), len(want))
 	}
 }
 

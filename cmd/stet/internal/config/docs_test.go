@@ -12,14 +12,14 @@ import (
 
 // The page's table and the schema match the table of keys. UPDATE=1 rewrites them.
 func TestDocs(t *testing.T) {
-	written, err := os.ReadFile("../../docs/configuration.md")
+	written, err := os.ReadFile("../../../../docs/configuration.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	head, _, _ := strings.Cut(string(written), tableHead)
 	for file, want := range map[string]string{
-		"../../docs/configuration.md":          head + page(),
-		"../../docs/configuration.schema.json": schema(t),
+		"../../../../docs/configuration.md":          head + page(),
+		"../../../../docs/configuration.schema.json": schema(t),
 	} {
 		if os.Getenv("UPDATE") != "" {
 			if err := os.WriteFile(file, []byte(want), 0o644); err != nil {

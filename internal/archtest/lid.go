@@ -1,0 +1,67 @@
+package archtest
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+)
+
+// checkLids finds groups with more lines than the table says. Lines are those of Go files without tests, as "make loc" counts them.
+func checkLids(t *tree) (found []string) {
+	lines, product, tests, packages := map[string]int{}, 0, 0, 0
+	for _, p := range t.pkgs {
+		at := levelOf(p.path)
+		if at < 0 {
+			continue
+		}
+		code := false
+		for _, f := range p.files {
+			n := bytes.Count(f.src, []byte("\n"))
+			switch {
+			case f.test:
+				tests += n
+			case groups[at].path != "test" && p.path != "internal/archtest":
+				code = true
+				lines[groups[at].path] += n
+				product += n
+			}
+		}
+		if code {
+			packages++
+		}
+	}
+	over := func(what string, has, may int) {
+		if has > may {
+			found = append(found, fmt.Sprintf("%s: %d, the lid is %d: make it smaller, or raise the lid with the reason", what, has, may))
+		}
+	}
+	for _, g := range groups {
+		if g.lines > 0 {
+			over("lines of "+g.path, lines[g.path], g.lines)
+		}
+	}
+	over("lines of the product", product, maxProduct)
+	over("lines of tests", tests, maxTests)
+	over("packages", packages, maxPackages)
+	return found
+}
+
+// lidTable returns a table of the groups, for people.
+func lidTable(t *tree) string {
+	var b strings.Builder
+	for _, g := range groups {
+		n := 0
+		for _, p := range t.pkgs {
+			if at := levelOf(p.path); at < 0 || groups[at].path != g.path || p.path == "internal/archtest" {
+				continue
+			}
+			for _, f := range p.files {
+				if !f.test {
+					n += bytes.Count(f.src, []byte("\n"))
+				}
+			}
+		}
+		fmt.Fprintf(&b, "%7d of %6d  %s\n", n, g.lines, g.path)
+	}
+	return b.String()
+}
