@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -42,6 +43,30 @@ func TestHouse(t *testing.T) {
 		t.Error(problem)
 	}
 	t.Logf("lines by group:\n%s", lidTable(tr))
+}
+
+// TestPicture compares the picture of the groups in DESIGN.md with the imports.
+func TestPicture(t *testing.T) {
+	tr, err := load(os.DirFS(root(t)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := filepath.Join(root(t), "DESIGN.md")
+	text, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	block := regexp.MustCompile("(?s)(draws it\\):\n\n```\n).*?(```)")
+	want := block.ReplaceAllString(string(text), "${1}"+picture(tr)+"${2}")
+	if want == string(text) {
+		return
+	}
+	if !*update {
+		t.Fatalf("the picture in DESIGN.md is not what the imports are:\n%s", picture(tr))
+	}
+	if err := os.WriteFile(name, []byte(want), 0o644); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // TestApart limits what stands beside the product: the module bench, suites and rigs, and the source of the page.

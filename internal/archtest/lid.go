@@ -3,6 +3,8 @@ package archtest
 import (
 	"bytes"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 )
 
@@ -64,4 +66,34 @@ func lidTable(t *tree) string {
 		fmt.Fprintf(&b, "%7d of %6d  %s\n", n, g.lines, g.path)
 	}
 	return b.String()
+}
+
+// picture shows what each group imports of the groups below it, the highest group first.
+func picture(t *tree) string {
+	var b strings.Builder
+	for at := len(groups) - 1; at >= 0; at-- {
+		if groups[at].path == "test" {
+			continue
+		}
+		below := map[int]bool{}
+		for _, p := range t.pkgs {
+			if levelOf(p.path) != at {
+				continue
+			}
+			for _, f := range p.files {
+				for _, path := range f.imports() {
+					ours, ok := strings.CutPrefix(path, module+"/")
+					if to := levelOf(ours); ok && !f.test && to >= 0 && to < at {
+						below[to] = true
+					}
+				}
+			}
+		}
+		var names []string
+		for _, to := range slices.Backward(slices.Sorted(maps.Keys(below))) {
+			names = append(names, groups[to].path)
+		}
+		fmt.Fprintf(&b, "%-9s-> %s\n", groups[at].path, strings.Join(names, " "))
+	}
+	return strings.ReplaceAll(b.String(), "-> \n", "\n")
 }
