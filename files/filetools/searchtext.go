@@ -17,9 +17,9 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/stet-dev/stet/files/policy"
 	"github.com/stet-dev/stet/files/workspace"
 	"github.com/stet-dev/stet/internal/invisible"
-	"github.com/stet-dev/stet/internal/literal"
 	"github.com/stet-dev/stet/tool"
 )
 
@@ -140,7 +140,7 @@ func (s *search) compile(args values) error {
 	if err != nil {
 		return badArgument("pattern", "%s.", strings.TrimPrefix(err.Error(), "error parsing regexp: "))
 	}
-	s.needed = literal.Required(s.re)
+	s.needed = policy.RequiredText(s.re)
 	s.byLine = bindsToText(tree)
 	return nil
 }

@@ -9,8 +9,6 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
-
-	"github.com/stet-dev/stet/internal/literal"
 )
 
 // Pattern matches paths, as they are relative to the workspace, with slashes:
@@ -58,7 +56,7 @@ func ParsePattern(s string) (Pattern, error) {
 	if p.exact, err = compile(s); err != nil {
 		return fail(err)
 	}
-	p.needed = literal.Required(p.exact)
+	p.needed = RequiredText(p.exact)
 	if names := asNames(s); len(names) > 0 {
 		if p.named, err = compile(names...); err != nil {
 			return fail(err)
@@ -123,7 +121,7 @@ type folded struct {
 
 // fold makes a folded of an expression, which is valid.
 func fold(expression string) folded {
-	needed := literal.Required(regexp.MustCompile(`(?s)\A` + expression + `\z`))
+	needed := RequiredText(regexp.MustCompile(`(?s)\A` + expression + `\z`))
 	return folded{regexp.MustCompile(`(?si)\A` + expression + `\z`), strings.ToLower(needed)}
 }
 

@@ -1,14 +1,12 @@
-// Package literal finds a text that every match of a regular expression contains. Searching for a text is many times as fast as
-// matching, so a search can look for the text first.
-package literal
+package policy
 
 import (
 	"regexp"
 	"regexp/syntax"
 )
 
-// Required returns the longest known text that every match of re contains; "" if none is known.
-func Required(re *regexp.Regexp) string {
+// RequiredText returns the longest known text that every match of re contains; "" if none is known.
+func RequiredText(re *regexp.Regexp) string {
 	tree, err := syntax.Parse(re.String(), syntax.Perl)
 	if err != nil {
 		return ""
