@@ -1,7 +1,7 @@
-// Tables writes the tables of docs/measurements.md, in Markdown, from the output of `stet bench --json`. The tables are about the
+// Tables writes the tables of docs/measurements.md, in Markdown, from the output of ../policies or `stet bench --json`. The tables are about the
 // sessions of the stratum "representative", or about all sessions if there is none.
 //
-//	stet bench --json PATH | (cd bench && go run ./tables)
+//	cd bench && go run ./policies PATH | go run ./tables
 package main
 
 import (

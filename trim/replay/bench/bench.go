@@ -177,14 +177,14 @@ func (p *Policy) under(ctx context.Context, r *replay.Replay, rules []replay.Rul
 	if p.idle {
 		return make([]replay.Outcome, len(measures)), nil
 	}
-	if p.bound == nil && !p.WholeSize {
+	if p.Bound == nil && !p.WholeSize {
 		return r.UnderEach(ctx, p.Begin, rules, measures...)
 	}
 	for _, m := range measures {
 		r.Measure = m
 		var o replay.Outcome
-		if p.bound != nil {
-			o, err = bounded(ctx, r, p.bound(r), rules, exact)
+		if p.Bound != nil {
+			o, err = Bounded(ctx, r, p.Bound(r), rules, exact)
 		} else {
 			o, err = r.Under(ctx, p.Begin, rules)
 		}

@@ -4,25 +4,17 @@ import (
 	"cmp"
 	"context"
 	"slices"
-	"strings"
 
-	"github.com/stet-dev/stet/llm"
-	"github.com/stet-dev/stet/trim/dialect"
 	"github.com/stet-dev/stet/trim/replay"
-	"github.com/stet-dev/stet/trim/replay/check"
 )
 
-// A bound is a cost that no policy of its kind can go below: every token that a
-// request can do without is free from then on, breaks no cache, and needs no
-// placeholder.
+// Release says that a request, and those after it, do without some tokens of a part. By releases a bound is told: a cost that no
+// policy of its kind can go below. What is released is free from then on, breaks no cache, and needs no placeholder.
+type Release struct{ Request, Part, Tokens int }
 
-// release says that a request, and those after it, do without some tokens of a
-// part.
-type release struct{ request, part, tokens int }
-
-// bounded bills the session without what is released.
-func bounded(ctx context.Context, r *replay.Replay, releases []release, rules []replay.Rule, exact bool) (replay.Outcome, error) {
-	slices.SortStableFunc(releases, func(a, b release) int { return cmp.Compare(a.request, b.request) })
+// Bounded bills the session without what is released.
+func Bounded(ctx context.Context, r *replay.Replay, releases []Release, rules []replay.Rule, exact bool) (replay.Outcome, error) {
+	slices.SortStableFunc(releases, func(a, b Release) int { return cmp.Compare(a.Request, b.Request) })
 	var caches []replay.Cache
 	for _, rule := range rules {
 		caches = append(caches, replay.Cache{Rule: rule.Rule, Exact: exact && !rule.Recorded, Recorded: rule.Recorded})
@@ -34,152 +26,11 @@ func bounded(ctx context.Context, r *replay.Replay, releases []release, rules []
 		if err := ctx.Err(); err != nil {
 			return replay.Outcome{}, err
 		}
-		for ; len(releases) > 0 && releases[0].request <= i; releases = releases[1:] {
-			sender.Free[releases[0].part] += releases[0].tokens
+		for ; len(releases) > 0 && releases[0].Request <= i; releases = releases[1:] {
+			sender.Free[releases[0].Part] += releases[0].Tokens
 		}
 		out.Add(sender.Send(i, nil), rules)
 	}
 	out.Edits.Supported = r.Index().EditCount()
 	return out, nil
-}
-
-// repeatedParts returns what a policy that loses nothing could leave out: lines
-// of calls and results that stand in the context already, and listings and
-// written contents that a newer one of the same path has replaced.
-func repeatedParts(r *replay.Replay) []release {
-	var out []release
-	from, at := -1, 0
-	var shown map[string]bool
-	var latest map[string]int
-	for i := range r.Requests {
-		q := &r.Requests[i]
-		if q.From != from {
-			from, at = q.From, r.Begin(q)
-			shown, latest = make(map[string]bool), make(map[string]int)
-		}
-		for ; at < r.End(q); at++ {
-			p := r.Parts[at]
-			if n := repeatedTokens(r, at, shown); n > 0 && isTool(p.Part) {
-				out = append(out, release{i, at, n})
-			}
-			if p.Kind != llm.ToolCall {
-				continue
-			}
-			a := dialect.Default().Action(p.Name, p.Args)
-			if a.Op != dialect.List && a.Op != dialect.Write || len(a.Targets) != 1 {
-				continue
-			}
-			content := at
-			if a.Op == dialect.List {
-				content = r.Result(at, r.End(q))
-			}
-			key := a.Row + " " + a.Targets[0].Path
-			if old, ok := latest[key]; ok {
-				out = append(out, release{i, old, r.Counted(old)})
-			}
-			latest[key] = content
-		}
-	}
-	return out
-}
-
-func isTool(p *llm.Part) bool { return p.Kind == llm.ToolResult || p.Kind == llm.ToolCall }
-
-// repeatedTokens returns the tokens of a part's lines that were shown before, and
-// adds its lines to shown. A short line counts like the line before it.
-func repeatedTokens(r *replay.Replay, part int, shown map[string]bool) int {
-	const short = 8
-	repeated, all := 0, 0 // bytes
-	var lines []string
-	for _, text := range r.Index().TextsOnce(part) {
-		before := false
-		for raw, line := range check.BareLines(text) {
-			all += len(raw)
-			if len(strings.TrimSpace(line)) >= short {
-				before = shown[line]
-				lines = append(lines, line)
-			}
-			if before {
-				repeated += len(raw)
-			}
-		}
-	}
-	for _, line := range lines {
-		shown[line] = true
-	}
-	if all == 0 {
-		return 0
-	}
-	return r.Counted(part) * repeated / all
-}
-
-// unneededParts returns what a policy that knows the future could leave out: what
-// repeatedParts returns, and calls and results once no later answer names anything
-// that is known from them alone, and no later edit needs their lines.
-func unneededParts(r *replay.Replay) []release {
-	out := repeatedParts(r)
-	last := make([]int, len(r.Parts)) // the last request that needs the part
-	from, at := -1, 0
-	var said map[string]bool  // words of the user, the system or the model
-	var source map[string]int // by word: the newest result, or else the first call, that holds it
-	for i := range r.Requests {
-		q := &r.Requests[i]
-		if q.From != from {
-			from, at = q.From, r.Begin(q)
-			said, source = make(map[string]bool), make(map[string]int)
-		}
-		for ; at < r.End(q); at++ {
-			last[at] = i
-			p := r.Parts[at]
-			eachWord(r.Index().Texts(at), func(word string) {
-				if !isTool(p.Part) {
-					said[word] = true
-				} else if _, ok := source[word]; !ok || p.Kind == llm.ToolResult {
-					source[word] = at
-				}
-			})
-		}
-		for answer := at; answer < r.First[q.To+1]; answer++ {
-			eachWord(r.Index().Texts(answer), func(word string) {
-				if part, ok := source[word]; ok && !said[word] {
-					last[part] = i
-				}
-			})
-		}
-		for _, part := range r.Index().NeededBy(i) {
-			last[part] = i
-		}
-	}
-	const longArgs = 400 // bytes
-	for part, i := range last {
-		p := r.Parts[part]
-		if p.Kind == llm.ToolResult || p.Kind == llm.ToolCall && len(p.Args) > longArgs {
-			out = append(out, release{i + 1, part, r.Counted(part)})
-		}
-	}
-	return out
-}
-
-// eachWord calls do with the words of texts that can be a name: at least four
-// letters, digits or underscores.
-func eachWord(texts []string, do func(word string)) {
-	for _, text := range texts {
-		start := -1
-		for i := 0; i <= len(text); i++ {
-			if i < len(text) && isWordByte(text[i]) {
-				if start < 0 {
-					start = i
-				}
-				continue
-			}
-			if start >= 0 && i-start >= 4 {
-				do(text[start:i])
-			}
-			start = -1
-		}
-	}
-}
-
-func isWordByte(c byte) bool {
-	return c == '_' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= 0x80
 }

@@ -21,7 +21,7 @@ type Policy struct {
 	ByProvider bool
 
 	idle  bool                           // it does not run, and has no figures
-	bound func(*replay.Replay) []release // of a bound, which has no planner
+	Bound func(*replay.Replay) []Release // of a bound, which has no planner
 }
 
 // whereChecked returns the policy as it is where thinking is checked.
@@ -46,19 +46,4 @@ func Ours(c trim.Config) (Policy, error) {
 	c.ChecksThinking, c.Clears = true, true
 	p.Checked, err = replay.Ours(c)
 	return p, err
-}
-
-// LosslessBound returns the bound of policies that leave out only what the request
-// shows elsewhere, and listings and written contents that newer ones have
-// replaced. Each token is free from the request on that does without it.
-func LosslessBound(name string) Policy {
-	return Policy{Name: name, bound: repeatedParts}
-}
-
-// ClairvoyantBound returns the bound of policies that know the future. Beside what
-// LosslessBound leaves out, these leave out every call and result when no later
-// answer names anything that is known from it alone, and no later edit needs a line
-// of it.
-func ClairvoyantBound(name string) Policy {
-	return Policy{Name: name, bound: unneededParts}
 }

@@ -1,4 +1,4 @@
-package bench
+package others
 
 import (
 	"encoding/json"

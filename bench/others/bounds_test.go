@@ -1,4 +1,4 @@
-package bench
+package others
 
 import (
 	"context"
@@ -10,17 +10,21 @@ import (
 	"github.com/stet-dev/stet/llm/prices"
 	"github.com/stet-dev/stet/test/replaytest"
 	"github.com/stet-dev/stet/trim/replay"
+	"github.com/stet-dev/stet/trim/replay/bench"
 	"github.com/stet-dev/stet/trim/transcript"
 )
 
-func boundOf(t *testing.T, s *transcript.Session, p Policy) (off, bound replay.Outcome) {
+func boundOf(t *testing.T, s *transcript.Session, p bench.Policy) (off, bound replay.Outcome) {
 	t.Helper()
 	r := replay.New(s, &replay.Config{Counter: replaytest.Bytes{}, Overhead: -1})
-	out := under(context.Background(), r, []Policy{{}, p}, replay.Rules(), false, []replay.Measure{r.Measure}).counted
-	if len(out) != 2 {
-		t.Fatal(out)
+	off, err := r.Under(context.Background(), nil, replay.Rules())
+	if err != nil {
+		t.Fatal(err)
 	}
-	return out[0], out[1]
+	if bound, err = bench.Bounded(context.Background(), r, p.Bound(r), replay.Rules(), false); err != nil {
+		t.Fatal(err)
+	}
+	return off, bound
 }
 
 // If the same 60 lines are read a second time, they cost nothing under the bound of policies that lose nothing, from their first
@@ -63,13 +67,13 @@ func TestLosslessBoundReplaced(t *testing.T) {
 	s.Messages = append(s.Messages, replaytest.Text(llm.Assistant, 5, time.Minute))
 	c := replay.Config{Counter: replaytest.Bytes{}, Overhead: -1}
 	r := replay.New(s, &c)
-	var got []release
+	var got []bench.Release
 	for _, d := range repeatedParts(r) {
-		if d.tokens == r.Counted(d.part) && r.Parts[d.part].Kind == llm.ToolResult || r.Parts[d.part].Name == "Write" && d.request == 3 {
+		if d.Tokens == r.Counted(d.Part) && r.Parts[d.Part].Kind == llm.ToolResult || r.Parts[d.Part].Name == "Write" && d.Request == 3 {
 			got = append(got, d)
 		}
 	}
-	want := []release{
+	want := []bench.Release{
 		{3, r.First[3], len("Write") + len(write("one content of it"))},
 		{5, r.First[2], len(first)},
 	}
@@ -108,7 +112,7 @@ func TestClairvoyantBound(t *testing.T) {
 	r := replay.New(s, &c)
 	last := make(map[int]int)
 	for _, d := range unneededParts(r) {
-		last[d.part] = d.request - 1
+		last[d.Part] = d.Request - 1
 	}
 	for message, want := range map[int]int{2: 3, 4: 2} {
 		if got := last[r.First[message]]; got != want {
@@ -119,8 +123,8 @@ func TestClairvoyantBound(t *testing.T) {
 	e := replaytest.Editing()
 	er := replay.New(e, &c)
 	for _, d := range unneededParts(er) {
-		if d.part == er.First[2] && d.request <= 3 && d.tokens == er.Counted(d.part) {
-			t.Errorf("what an edit needs is free from request %d on", d.request)
+		if d.Part == er.First[2] && d.Request <= 3 && d.Tokens == er.Counted(d.Part) {
+			t.Errorf("what an edit needs is free from request %d on", d.Request)
 		}
 	}
 }
@@ -128,7 +132,7 @@ func TestClairvoyantBound(t *testing.T) {
 // If nothing can be left out, a bound equals the full cost.
 func TestBoundOfNothing(t *testing.T) {
 	s := &transcript.Session{File: "s", Messages: []llm.Message{replaytest.Text(llm.User, 30, 0), replaytest.Text(llm.Assistant, 5, 0), replaytest.Text(llm.User, 8, time.Hour), replaytest.Text(llm.Assistant, 5, time.Hour)}}
-	for _, p := range []Policy{LosslessBound("a"), ClairvoyantBound("b")} {
+	for _, p := range []bench.Policy{LosslessBound("a"), ClairvoyantBound("b")} {
 		off, bound := boundOf(t, s, p)
 		for rule, cost := range off.Cost {
 			if len(bound.Cost) != len(off.Cost) || !replaytest.Near(bound.Cost[rule], cost) {
