@@ -63,7 +63,7 @@ var table = []row{
 	{"mcpclient", 3, []string{"tool", "internal/invisible"}, "the tools of others as tools: what filetools are for files; no front end, so that each of them can have it"},
 	{"history", 3, []string{"llm", "tokens", "dialect"}, "plans over words alone: no disk, no wire"},
 	{"transcript", 3, []string{"llm", "internal/invisible"}, "recorded sessions become words; what they mean is dialect's"},
-	{"session", 3, []string{"llm", "freshness", "internal/ctxlock", "internal/invisible", "internal/title"}, "events and their fold; a seam without drivers"},
+	{"session", 3, []string{"llm", "freshness", "internal/ctxlock", "internal/title"}, "events and their fold; a seam without drivers"},
 	{"session/*", 3, []string{"session", "llm", "freshness", "workspace"}, "the suite that every store passes"},
 
 	{"store", 4, []string{"session", "record", "store/*"}, "opens the records wherever they are kept; the one that knows all drivers"},
