@@ -168,7 +168,7 @@ func TestColdPoints(t *testing.T) {
 				for i := range 8 {
 					id := fmt.Sprintf("c%d", i)
 					bodies = append(bodies,
-						message(llm.Assistant, llm.Part{Kind: llm.ToolCall, CallID: id, Name: "list_files", Args: `{"path":"src"}`}),
+						message(llm.Assistant, llm.Part{Kind: llm.ToolCall, CallID: id, Name: "Bash", Args: `{"command":"make"}`}),
 						message(llm.Tool, llm.Part{Kind: llm.ToolResult, CallID: id, Text: listing(i)}))
 				}
 				bodies = append(bodies, message(llm.Assistant, llm.Part{Text: "I see."}))
@@ -178,7 +178,7 @@ func TestColdPoints(t *testing.T) {
 				}
 				r.run(r.resume(ses.ID()), "Go on.")
 				first := texts(r.sent())
-				if left := strings.Contains(first, "an older listing, left out"); left != c.leaves {
+				if left := strings.Contains(first, "output of an older command left out"); left != c.leaves {
 					t.Fatalf("left out: %v\n%s", left, first)
 				}
 				r.again()
@@ -191,7 +191,7 @@ func TestColdPoints(t *testing.T) {
 	})
 }
 
-// listing returns a result of list_files.
+// listing returns a long output of a command.
 func listing(n int) string {
 	var names []string
 	for i := range 60 {

@@ -14,8 +14,6 @@ import (
 	"sort"
 	"time"
 	"unicode/utf8"
-
-	"github.com/stet-dev/stet/internal/invisible"
 )
 
 // Exported is a session that ReadJSON read.
@@ -176,7 +174,7 @@ func (x *exports) value(n int, raw []byte) error {
 		exported
 		line
 	}
-	raw = bytes.Trim(invisible.SkipMark(bytes.Trim(raw, "\x00 \t\r\n")), "\x00 \t\r\n")
+	raw = bytes.Trim(raw, "\ufeff\x00 \t\r\n") // a mark may also stand behind a line that has lost its end
 	if !utf8.Valid(raw) {
 		return errors.New("it is not UTF-8")
 	}

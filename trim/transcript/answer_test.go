@@ -55,7 +55,7 @@ func TestUsageMembers(t *testing.T) {
 			`"input_tokens":1,"output_tokens":2,"cache_read_input_tokens":3,"cache_creation_input_tokens":4,"cache_creation":{"ephemeral_1h_input_tokens":4,"ephemeral_9h_input_tokens":7},`+
 			`"server_tool_use":{"web_search_requests":5,"web_fetch_requests":6,"dream_requests":8},"speed":"fast","service_tier":"standard","inference_geo":"us","nap_tokens":9,"zero_tokens":0,`+
 			`"iterations":[{"type":"compaction","input_tokens":10,"output_tokens":20},{"type":"message","input_tokens":1,"output_tokens":2}]}}}`)
-	want := `{Input:11 CacheRead:3 CacheWrite:4 CacheWrite1h:4 Output:22 Reasoning:0 WebSearches:5 Speed:fast Region:us}`
+	want := `{Input:11 CacheRead:3 CacheWrite:4 CacheWrite1h:4 Output:22 Reasoning:0 WebSearches:5 Speed:fast Region:us Tier:}`
 	if got := usageText(all[0].Answers[0].Usage); got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
