@@ -42,7 +42,7 @@ func repeatedParts(r *replay.Replay) []bench.Release {
 		for ; at < r.End(q); at++ {
 			p := r.Parts[at]
 			if n := repeatedTokens(r, at, shown); n > 0 && isTool(p.Part) {
-				out = append(out, bench.Release{i, at, n})
+				out = append(out, bench.Release{Request: i, Part: at, Tokens: n})
 			}
 			if p.Kind != llm.ToolCall {
 				continue
@@ -57,7 +57,7 @@ func repeatedParts(r *replay.Replay) []bench.Release {
 			}
 			key := a.Row + " " + a.Targets[0].Path
 			if old, ok := latest[key]; ok {
-				out = append(out, bench.Release{i, old, r.Counted(old)})
+				out = append(out, bench.Release{Request: i, Part: old, Tokens: r.Counted(old)})
 			}
 			latest[key] = content
 		}
@@ -136,7 +136,7 @@ func unneededParts(r *replay.Replay) []bench.Release {
 	for part, i := range last {
 		p := r.Parts[part]
 		if p.Kind == llm.ToolResult || p.Kind == llm.ToolCall && len(p.Args) > longArgs {
-			out = append(out, bench.Release{i + 1, part, r.Counted(part)})
+			out = append(out, bench.Release{Request: i + 1, Part: part, Tokens: r.Counted(part)})
 		}
 	}
 	return out

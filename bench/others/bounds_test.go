@@ -74,8 +74,8 @@ func TestLosslessBoundReplaced(t *testing.T) {
 		}
 	}
 	want := []bench.Release{
-		{3, r.First[3], len("Write") + len(write("one content of it"))},
-		{5, r.First[2], len(first)},
+		{Request: 3, Part: r.First[3], Tokens: len("Write") + len(write("one content of it"))},
+		{Request: 5, Part: r.First[2], Tokens: len(first)},
 	}
 	found := 0
 	for _, w := range want {

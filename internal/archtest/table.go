@@ -26,7 +26,7 @@ var groups = []group{
 	{"llm", 13300, "a conversation's words, the codecs of wire formats, counting, prices, the scripted model"},
 	{"record", 1550, "what is recorded of requests and calls: the audit trail, usage; a seam without drivers"},
 	{"files", 14300, "the agent's hands: paths, versions, tools, rules, approval"},
-	{"trim", 21400, "what is left out of a request, recorded sessions, and what that saves"},
+	{"trim", 20900, "what is left out of a request, recorded sessions, and what that saves"},
 	{"session", 2450, "stored conversations"},
 	{"agent", 3250, "the loop: message, model, tools"},
 	{"server", 23900, "the fronts; none imports another"},
@@ -82,7 +82,7 @@ var table = []row{
 	{"trim/replay/recording", []string{"llm", "trim/transcript"}, "the parts and requests of a recorded session"},
 	{"trim/replay/check", []string{"llm", "trim/dialect", "trim/replay/recording"}, "what a smaller request lost, told without the engine"},
 	{"trim/replay", []string{"llm", "trim", "trim/transcript", "llm/tokens", "llm/prices", "trim/replay/recording", "trim/replay/check"}, "a recording through a policy, priced"},
-	{"trim/replay/bench", []string{"trim/replay", "llm", "trim", "trim/transcript", "llm/tokens", "llm/prices", "trim/dialect", "trim/replay/check"}, "policies of others and bounds, compared; `stet bench` alone"},
+	{"trim/replay/bench", []string{"trim/replay", "trim", "trim/transcript", "llm/tokens", "llm/prices"}, "policies compared on many sessions; `stet bench` and the module bench"},
 
 	{"session", []string{"llm", "files/freshness"}, "events and their fold; a seam without drivers"},
 
