@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -90,6 +91,19 @@ func TestSecrets(t *testing.T) {
 	}
 	if !b.tools.Ignored(".env") || b.tools.Ignored(".env.example") {
 		t.Error("what is shown unasked")
+	}
+
+	// A new secret is written like any file, and so is one that the session knows, unless the result would show of it what the
+	// session does not.
+	free := &approval.Handler{Tools: &b.set, Rate: -1, Policy: &policy.Policy{Unattended: true}}
+	for _, text := range []string{"A=1\nB=1\nC=1\nD=1\nE=1\n", "A=2\nB=1\nC=1\nD=1\nE=1\n"} {
+		if r := call(free, "write_file", `{"path":"new.env","content":`+strconv.Quote(text)+`}`); r.Failed() {
+			t.Errorf("write of a secret: %s", r.Text)
+		}
+	}
+	b.put("new.env", "A=2\nB=1\nC=1\nD=1\nE=hunter5\n")
+	if r := call(free, "write_file", `{"path":"new.env","content":"A=3\nB=1\nC=1\nD=1\nE=1\n"}`); !r.Failed() || strings.Contains(r.Text, "hunter5") {
+		t.Errorf("merge into a secret: %s", r.Text)
 	}
 
 	open := newBench(t, Config{ShowSecrets: true}, workspace.Options{})

@@ -36,6 +36,7 @@ func (p *Policy) caution(r Request) (caution, bool) {
 	var notes []tool.Note
 	if r.Write {
 		notes = slices.Concat(r.Notes, NotesOf(r.Path))
+		notes = slices.DeleteFunc(notes, func(n tool.Note) bool { return n == tool.Secret }) // of the file, whatever is shown of it
 	}
 	if effectOf(r)&Shows != 0 && !outside(r) && Secret(r.Path) {
 		notes = append(notes, tool.Secret)
