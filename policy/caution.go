@@ -55,7 +55,9 @@ func (p *Policy) caution(r Request) (caution, bool) {
 		if does == Allow {
 			continue
 		}
-		c.deny = does == Deny
+		if c.deny = does == Deny; c.deny && c.note == tool.Secret {
+			c.why = "the file may hold keys or passwords, which no agent is shown here"
+		}
 		return c, true
 	}
 	return caution{}, false
