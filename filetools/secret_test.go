@@ -2,6 +2,7 @@ package filetools
 
 import (
 	"encoding/json"
+	"errors"
 	"os"
 	"runtime"
 	"strconv"
@@ -88,6 +89,18 @@ func TestSecrets(t *testing.T) {
 	b.put(".env", "KEY=hunter4\n")
 	if text, whole := b.changed(".env"); whole || strings.Contains(text, "hunter") {
 		t.Errorf("told unasked: %s", text)
+	}
+	if runtime.GOOS != "windows" { // a file that the session knows becomes a link to a secret
+		b.put("known.txt", "a\n")
+		b.call("read_file", `{"path":"known.txt"}`)
+		if err := errors.Join(os.Remove(b.file("known.txt")), os.Symlink(".env", b.file("known.txt"))); err != nil {
+			t.Fatal(err)
+		}
+		text, _ := b.changed("known.txt")
+		more, _, err := b.tools.Show(t.Context(), b.session, b.seen("known.txt"), 1000)
+		if err != nil || strings.Contains(text+more, "hunter") {
+			t.Errorf("told unasked: %s%s, %v", text, more, err)
+		}
 	}
 	if !b.tools.Ignored(".env") || b.tools.Ignored(".env.example") {
 		t.Error("what is shown unasked")
