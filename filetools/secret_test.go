@@ -64,6 +64,13 @@ func TestSecrets(t *testing.T) {
 			}
 		}
 	}
+	for _, h := range []*approval.Handler{attended, none, unattended} { // what is not there is no secret
+		for _, c := range [][2]string{{"Read", `{"path":"none/.env"}`}, {"write_file", `{"path":"none/.env","content":"x"}`}} {
+			if r := call(h, c[0], c[1]); r.Code != tool.FileNotFound || strings.Contains(r.Text, "person") {
+				t.Errorf("%s %s: %s", c[0], c[1], r.Text)
+			}
+		}
+	}
 	if asked < 6 || b.get(".env") != text {
 		t.Errorf("asked %d times", asked)
 	}
