@@ -43,7 +43,7 @@ func TestLoad(t *testing.T) {
 	url := serveHub(t, hub)
 	before := memory()
 	for i := range loadHosts {
-		token := fmt.Sprintf("host-%d", i%10) // one token may have about 200 connections
+		token := fmt.Sprintf("host-%d", i%10) // one token may have about 140 hosts
 		run(t, &Host{Dial: Dial{URL: url, Token: token}, Workspace: fmt.Sprintf("w%d", i), Caller: payload(1 << 10)})
 	}
 	for len(hub.Workspaces()) < loadHosts {
