@@ -95,7 +95,7 @@ func (s *Server) begins(account string, size int64) (o *openSession, ok bool) {
 		oldest := slices.MinFunc(idle, func(a, b *openSession) int { return a.used.Compare(b.used) })
 		s.open.remove(oldest)
 		s.calls.cancel(mcpSession(oldest.id), func(*activeCall) bool { return true }) // Close waits for calls that the client has left
-		_ = oldest.session.Close() // an error means that the client has disconnected
+		_ = oldest.session.Close()                                                    // an error means that the client has disconnected
 	}
 }
 
