@@ -90,6 +90,10 @@ func TestOddAnswers(t *testing.T) {
 			copilot("session.start", "1", `"selectedModel":"auto"`), copilot("user.message", "2", `"content":"q"`),
 			copilot("assistant.message", "4", `"messageId":"4","content":"a"`), sums, sums,
 		}, "m 5 7\nn 1 0\n"},
+		{[]string{
+			codexHead, `{"type":"turn_context","payload":{"model":"m"}}`, `{"type":"event_msg","payload":{"type":"token_count","info":null}}`,
+			`{"type":"event_msg","payload":{"type":"token_count","input_tokens":9,"cached_input_tokens":4,"output_tokens":1}}`,
+		}, "m 5 1\n"},
 	} {
 		got := ""
 		for _, a := range readAll(t, c.lines...)[0].Answers {
@@ -118,17 +122,24 @@ func TestFindUnreadable(t *testing.T) {
 		t.Skip("modes and links are other ones there")
 	}
 	home := t.TempDir()
-	if err := os.Mkdir(filepath.Join(home, ".claude"), 0o755); err != nil {
-		t.Fatal(err)
+	wanted := []string{
+		"/.claude/projects", "/.config/claude/projects", "/.codex/sessions", "/.codex/archived_sessions", "/.local/share/opencode/opencode.db",
+		"/.local/share/opencode/storage", "/.pi/agent/sessions", "/.copilot/session-state", "/.qwen/projects", "/.cline/data/sessions", "/.cline/data/tasks",
 	}
-	if err := os.Symlink(filepath.Join(home, "gone"), filepath.Join(home, ".claude", "projects")); err != nil {
-		t.Fatal(err)
+	for _, place := range wanted { // links to nothing
+		path := filepath.Join(home, filepath.FromSlash(place))
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Symlink(filepath.Join(home, "gone"), path); err != nil {
+			t.Fatal(err)
+		}
 	}
-	wanted, locked := []string{"/.claude/projects"}, []string{".codex", ".gemini/tmp"}
+	locked := []string{".copilot", ".gemini/tmp"}
 	if os.Getuid() == 0 {
 		locked = nil // root reads everything
 	} else {
-		wanted = append(wanted, "/.codex/sessions", "/.gemini/tmp")
+		wanted = append(wanted, "/.copilot/history-session-state", "/.gemini/tmp")
 	}
 	for _, dir := range locked {
 		path := filepath.Join(home, dir)

@@ -124,8 +124,10 @@ func readCodex(src *source) ([]*Session, error) {
 			return err
 		}
 		var info codexTokens
-		if l.Type == "event_msg" && it.Type == "token_count" && src.usage(it.Info, &info) {
-			r.usage(&info, parseTime(l.Timestamp))
+		if l.Type == "event_msg" && it.Type == "token_count" {
+			if src.usage(it.Info, &info) || decode(raw, &info.Last) == nil && *info.Last != (codexUsage{}) { // the second: up to 0.30
+				r.usage(&info, parseTime(l.Timestamp))
+			}
 			return nil
 		}
 		if l.Type == "event_msg" && it.Type == "thread_settings_applied" {
