@@ -224,7 +224,7 @@ func FuzzOpen(f *testing.F) {
 func TestCutZstd(t *testing.T) {
 	var lines bytes.Buffer
 	for i := range 20_000 {
-		fmt.Fprintf(&lines, `{"type":"user","uuid":"%d","parentUuid":null,"sessionId":"s","message":{"role":"user","content":"%x"}}`+"\n", i, sha256.Sum256(fmt.Append(nil, i)))
+		fmt.Fprintf(&lines, `{"type":"user","uuid":"%d","parentUuid":"%d","sessionId":"s","message":{"role":"user","content":"%x"}}`+"\n", i+1, i, sha256.Sum256(fmt.Append(nil, i)))
 	}
 	z, err := zstd.NewWriter(nil)
 	if err != nil {
