@@ -93,7 +93,10 @@ func TestOddAnswers(t *testing.T) {
 		{[]string{
 			codexHead, `{"type":"turn_context","payload":{"model":"m"}}`, `{"type":"event_msg","payload":{"type":"token_count","info":null}}`,
 			`{"type":"event_msg","payload":{"type":"token_count","input_tokens":9,"cached_input_tokens":4,"output_tokens":1}}`,
-		}, "m 5 1\n"},
+			`{"type":"compacted","payload":{"message":"s"}}`,
+			`{"type":"response_item","payload":{"type":"message","role":"assistant","content":[{"type":"output_text","text":"a"}]}}`,
+			`{"type":"event_msg","payload":{"type":"token_count","input_tokens":8,"output_tokens":1}}`,
+		}, "m 8 1\nm 5 1\n"}, // without times those of messages are first
 	} {
 		got := ""
 		for _, a := range readAll(t, c.lines...)[0].Answers {
@@ -159,5 +162,21 @@ func TestFindUnreadable(t *testing.T) {
 		if !slices.Contains(places, want) {
 			t.Errorf("%s is not in %v", want, places)
 		}
+	}
+}
+
+// BILL-1: a fork of pi gives its entries new ids.
+func TestPiForkKeys(t *testing.T) {
+	key := func(id string) [16]byte {
+		line := `{"type":"message","id":"` + id + `","parentId":null,"timestamp":"2026-01-02T03:04:05Z","message":{"role":"assistant","provider":"p","model":"m",` +
+			`"content":[{"type":"text","text":"a"}],"usage":{"input":3,"output":1,"cacheRead":0}}}`
+		answers := readAll(t, line, line)[0].Answers
+		if len(answers) != 1 {
+			t.Fatalf("%d answers", len(answers))
+		}
+		return answers[0].Key
+	}
+	if key("1") != key("2") {
+		t.Error("another key with another id")
 	}
 }

@@ -105,7 +105,7 @@ type codexReader struct {
 	total codexUsage
 	base  int  // number of messages at the head that are the system prompt: 0 or 1
 	open  bool // the newest message is an answer to which items may be added
-	short bool // the agent asked for a summary after the newest answer
+	short bool // the agent asked for a summary after the newest answer. Its usage may stand before or after the summary.
 }
 
 func readCodex(src *source) ([]*Session, error) {
@@ -198,7 +198,7 @@ func (r *codexReader) item(it *codexItem, t time.Time, raw json.RawMessage) {
 	}
 	m.Model = r.model
 	r.s.add(m)
-	r.open = len(m.Parts) > 0
+	r.open, r.short = len(m.Parts) > 0, false
 }
 
 // message makes a message of one item. It returns false for an item that was not sent.
