@@ -93,10 +93,11 @@ func TestOddAnswers(t *testing.T) {
 		{[]string{
 			codexHead, `{"type":"turn_context","payload":{"model":"m"}}`, `{"type":"event_msg","payload":{"type":"token_count","info":null}}`,
 			`{"type":"event_msg","payload":{"type":"token_count","input_tokens":9,"cached_input_tokens":4,"output_tokens":1}}`,
+			`{"type":"response_item","payload":{"type":"message","role":"assistant","content":[{"type":"output_text","text":"b"}]}}`,
 			`{"type":"compacted","payload":{"message":"s"}}`,
 			`{"type":"response_item","payload":{"type":"message","role":"assistant","content":[{"type":"output_text","text":"a"}]}}`,
 			`{"type":"event_msg","payload":{"type":"token_count","input_tokens":8,"output_tokens":1}}`,
-		}, "m 8 1\nm 5 1\n"}, // without times those of messages are first
+		}, "m 5 1\nm 8 1\n"},
 	} {
 		got := ""
 		for _, a := range readAll(t, c.lines...)[0].Answers {
