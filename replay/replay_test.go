@@ -261,7 +261,7 @@ func TestReport(t *testing.T) {
 		}
 	}
 	empty, err := Savings(context.Background(), nil, Config{}, nil)
-	if out, _ := json.Marshal(empty); err != nil || !strings.HasPrefix(string(out), `{"sessions":[],`) || !strings.HasSuffix(string(out), `"skipped":[]}`) {
+	if out, _ := json.Marshal(empty); err != nil || !strings.HasPrefix(string(out), `{"sessions":[],`) || !strings.Contains(string(out), `"skipped":[],`) {
 		t.Errorf("%s, %v", out, err)
 	}
 }
