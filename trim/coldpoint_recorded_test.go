@@ -37,7 +37,7 @@ func replayed(e *Engine, messages []llm.Message, do func(at int, st *State, cold
 }
 
 // recoverable matches a placeholder that says how to get again what was left out.
-var recoverable = regexp.MustCompile(`^\[stet: .+(?:Run it again if needed|or print something else|and may change something|Call it again if needed|Read it again if needed|listed again below by .+|an older plan; a newer one follows)\.\]$`)
+var recoverable = regexp.MustCompile(`^\[stet: .+(?:Run it again if needed|or print something else|and may change something|Call it again if needed|Read it again if needed)\.\]$`)
 
 // Invariants 1, 2 and 6 at the cold points of recorded sessions. What leaves a request under adaptive stands elsewhere in it, or
 // its placeholder says how to get it again. No edit loses a line of the text that it replaces. The check reads the edits with the

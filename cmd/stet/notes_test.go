@@ -122,3 +122,18 @@ func TestProjectNotesHidden(t *testing.T) {
 		t.Fatal(text)
 	}
 }
+
+// FILE-13: notes that are a link to a secret are not used.
+func TestProjectNotesSecret(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, ".env"), []byte("KEY=hunter2\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(".env", filepath.Join(dir, "AGENTS.md")); err != nil {
+		t.Skip(err)
+	}
+	h, _ := agentIn(t, dir)
+	if text := h.Agent.Prompt.Format(); strings.Contains(text, "hunter2") {
+		t.Fatal(text)
+	}
+}

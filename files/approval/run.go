@@ -195,6 +195,8 @@ func (r *run) hideFailure(p *tool.Plan, d policy.Decision) error {
 	switch {
 	case p.Path == "" || d.Action == policy.Allow:
 		return nil
+	case p.Done.Code == tool.FileNotFound && d.Rule == policy.ForSecret: // there is nothing to quote
+		return nil
 	case d.Action == policy.Deny:
 		return r.denied(p, d)
 	}

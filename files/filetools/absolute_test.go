@@ -64,6 +64,11 @@ func TestAbsolutePaths(t *testing.T) {
 				t.Errorf("%s %s, where absolute paths are refused: %s", c.name, path, r.Text)
 			}
 		}
+		for _, c := range [][2]string{{"find_files", `{"pattern":"ROOT/**/*.txt"}`}, {"find_files", `{"pattern":"ROOT/d/*.txt","path":"d"}`}, {"search_text", `{"pattern":"o","glob":"ROOT/d/a.*"}`}} {
+			if r := call(false, c[0], strings.ReplaceAll(c[1], "ROOT", root)); !strings.Contains(r.Text, `"content":"d/a.txt`) {
+				t.Errorf("%s %s below %s: %s", c[0], c[1], root, r.Text)
+			}
+		}
 		call(false, "undo", `{"all":true}`)
 	}
 	b.tools.cfg.Relative = true // the key

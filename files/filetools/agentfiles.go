@@ -37,8 +37,9 @@ func (t *Tools) Changed(ctx context.Context, session string, seen freshness.File
 	if err != nil {
 		return "", false, err
 	}
-	if t.secret(seen.Path) || t.cfg.Hidden(seen.Path) {
-		return "What it is now is not shown unasked: read it again.", false, nil
+	const withheld = "What it is now is not shown unasked: read it again."
+	if t.Withheld(seen.Path) {
+		return withheld, false, nil
 	}
 	after, err := t.root.ReadAll(ctx, p)
 	if err != nil {
@@ -47,6 +48,9 @@ func (t *Tools) Changed(ctx context.Context, session string, seen freshness.File
 			return "", false, err
 		}
 		return "It cannot be read as a whole: " + f.message + ".", false, nil
+	}
+	if t.Withheld(after.Info.Path.String()) { // it is a link now
+		return withheld, false, nil
 	}
 	if after.Version != now.Version {
 		return "", false, fail(tool.ConcurrentModification, seen.Path+" is changing right now")
@@ -88,7 +92,7 @@ func (t *Tools) Show(ctx context.Context, session string, seen freshness.File, l
 	}
 	enc, _ := t.session(session).encoding(seen.Path)
 	content, _, err := decode(c.Data, enc)
-	if err != nil || c.Unstable {
+	if err != nil || c.Unstable || t.Withheld(c.Info.Path.String()) {
 		return "", nil, err
 	}
 	o := freshness.Observation{Kind: freshness.Read, Path: c.Info.Path.String(), Version: c.Version, Stamp: c.Info.Stamp, Time: began}
@@ -117,10 +121,14 @@ func (t *Tools) Show(ctx context.Context, session string, seen freshness.File, l
 // secret reports whether what is in a file is shown only to a call that names it. (FILE-13)
 func (t *Tools) secret(path string) bool { return !t.cfg.ShowSecrets && policy.Secret(path) }
 
-// Ignored reports files that are not to be shown unasked: those that are hidden or
-// secret, and those that git ignores.
+// Withheld reports files that are not to be shown unasked, because they are hidden or
+// secret. The path has its links resolved.
+func (t *Tools) Withheld(path string) bool { return t.cfg.Hidden(path) || t.secret(path) }
+
+// Ignored reports files that are not to be shown unasked: those that are withheld, and
+// those that git ignores.
 func (t *Tools) Ignored(path string) bool {
-	if t.cfg.Hidden(path) || t.secret(path) {
+	if t.Withheld(path) {
 		return true
 	}
 	p, err := t.root.Path(path)

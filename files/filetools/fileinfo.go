@@ -78,7 +78,7 @@ func (q *toolCall) describeText(ctx context.Context, info workspace.Info, d *fil
 	}
 	f, _ := q.ses.tracker.File(q.canonical, info.Stamp)
 	d.Status, d.Reads = status, f.Reads
-	if q.secret(q.canonical) || q.cfg.Hidden(q.canonical) {
+	if q.Withheld(q.canonical) {
 		d.Secret = true
 		return nil
 	}

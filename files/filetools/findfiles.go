@@ -23,9 +23,9 @@ var findFilesTool = &toolDef{
 
 // planFindFiles is find_files. (FILE-18)
 func planFindFiles(ctx context.Context, q *toolCall) (*tool.Plan, error) {
-	g, err := compileGlob(q.args.str("pattern"))
+	matches, err := q.glob("pattern")
 	if err != nil {
-		return nil, badArgument("pattern", "%v.", err)
+		return nil, err
 	}
 	t, err := q.dir()
 	if err != nil {
@@ -34,7 +34,7 @@ func planFindFiles(ctx context.Context, q *toolCall) (*tool.Plan, error) {
 	l := listing{limit: q.args.num("limit", 200)}
 	err = q.walk(ctx, t.Path, 0, &l.skipped, func(e workspace.Entry) error {
 		name := e.Path.String()
-		if e.Kind == workspace.Directory || !g.Names(below(name, t.Path)) {
+		if e.Kind == workspace.Directory || !matches(name, t.Path) {
 			return nil
 		}
 		return l.add(quoted(name) + mark(e.Kind))

@@ -78,20 +78,18 @@ func planSearchText(ctx context.Context, q *toolCall) (*tool.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	matches := func(string) bool { return true }
+	matches := func(string, workspace.Path) bool { return true }
 	if q.args.has("glob") {
-		g, err := compileGlob(q.args.str("glob"))
-		if err != nil {
-			return nil, badArgument("glob", "%v.", err)
+		if matches, err = q.glob("glob"); err != nil {
+			return nil, err
 		}
-		matches = g.Names
 	}
 	t, err := q.dir()
 	if err != nil {
 		return nil, err
 	}
 	if t.Kind != workspace.Directory {
-		if !matches(q.canonical) && !matches(path.Base(q.canonical)) {
+		if !matches(q.canonical, t.Path) && !matches(path.Base(q.canonical), t.Path) {
 			return s.done(nil)
 		}
 		// Of a file that was named, a failure is said.
@@ -100,7 +98,7 @@ func planSearchText(ctx context.Context, q *toolCall) (*tool.Plan, error) {
 	}
 	err = q.walk(ctx, t.Path, 0, &s.skipped, func(e workspace.Entry) error {
 		name := e.Path.String()
-		if e.Kind != workspace.File || !matches(below(name, t.Path)) {
+		if e.Kind != workspace.File || !matches(name, t.Path) {
 			return nil
 		}
 		if q.secret(name) {

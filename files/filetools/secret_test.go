@@ -2,8 +2,10 @@ package filetools
 
 import (
 	"encoding/json"
+	"errors"
 	"os"
 	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -62,6 +64,13 @@ func TestSecrets(t *testing.T) {
 			}
 		}
 	}
+	for _, h := range []*approval.Handler{attended, none, unattended} { // what is not there is no secret
+		for _, c := range [][2]string{{"Read", `{"path":"none/.env"}`}, {"write_file", `{"path":"none/.env","content":"x"}`}} {
+			if r := call(h, c[0], c[1]); r.Code != tool.FileNotFound || strings.Contains(r.Text, "person") {
+				t.Errorf("%s %s: %s", c[0], c[1], r.Text)
+			}
+		}
+	}
 	if asked < 6 || b.get(".env") != text {
 		t.Errorf("asked %d times", asked)
 	}
@@ -88,8 +97,33 @@ func TestSecrets(t *testing.T) {
 	if text, whole := b.changed(".env"); whole || strings.Contains(text, "hunter") {
 		t.Errorf("told unasked: %s", text)
 	}
+	if runtime.GOOS != "windows" { // a file that the session knows becomes a link to a secret
+		b.put("known.txt", "a\n")
+		b.call("read_file", `{"path":"known.txt"}`)
+		if err := errors.Join(os.Remove(b.file("known.txt")), os.Symlink(".env", b.file("known.txt"))); err != nil {
+			t.Fatal(err)
+		}
+		text, _ := b.changed("known.txt")
+		more, _, err := b.tools.Show(t.Context(), b.session, b.seen("known.txt"), 1000)
+		if err != nil || strings.Contains(text+more, "hunter") {
+			t.Errorf("told unasked: %s%s, %v", text, more, err)
+		}
+	}
 	if !b.tools.Ignored(".env") || b.tools.Ignored(".env.example") {
 		t.Error("what is shown unasked")
+	}
+
+	// A new secret is written like any file, and so is one that the session knows, unless the result would show of it what the
+	// session does not.
+	free := &approval.Handler{Tools: &b.set, Rate: -1, Policy: &policy.Policy{Unattended: true}}
+	for _, text := range []string{"A=1\nB=1\nC=1\nD=1\nE=1\n", "A=2\nB=1\nC=1\nD=1\nE=1\n"} {
+		if r := call(free, "write_file", `{"path":"new.env","content":`+strconv.Quote(text)+`}`); r.Failed() {
+			t.Errorf("write of a secret: %s", r.Text)
+		}
+	}
+	b.put("new.env", "A=2\nB=1\nC=1\nD=1\nE=hunter5\n")
+	if r := call(free, "write_file", `{"path":"new.env","content":"A=3\nB=1\nC=1\nD=1\nE=1\n"}`); !r.Failed() || strings.Contains(r.Text, "hunter5") {
+		t.Errorf("merge into a secret: %s", r.Text)
 	}
 
 	open := newBench(t, Config{ShowSecrets: true}, workspace.Options{})

@@ -16,9 +16,12 @@ type caution struct {
 	flagged bool // unattended, it is only recorded
 }
 
+// ForSecret is Decision.Rule where the reason is that the file may be a secret.
+const ForSecret = "secret"
+
 // cautions are checked in this order.
 var cautions = []caution{
-	{note: tool.Secret, rule: "secret", why: "the file may hold keys or passwords: a person must confirm each reading of it, but there is no person to ask"},
+	{note: tool.Secret, rule: ForSecret, why: "the file may hold keys or passwords: a person must confirm each reading of it, but there is no person to ask"},
 	{note: tool.Control, rule: "control file", why: "this file makes something run, or says what may: a person must confirm each write to it, but there is no person to ask"},
 	{note: tool.Executable, rule: "executable", why: "the file is executable: a person must confirm each write to it, but there is no person to ask"},
 	{note: tool.HardLink, rule: "hard link", why: "the file has other names, maybe outside the workspace: a person must confirm each write to it, but there is no person to ask"},
@@ -36,6 +39,7 @@ func (p *Policy) caution(r Request) (caution, bool) {
 	var notes []tool.Note
 	if r.Write {
 		notes = slices.Concat(r.Notes, NotesOf(r.Path))
+		notes = slices.DeleteFunc(notes, func(n tool.Note) bool { return n == tool.Secret }) // of the file, whatever is shown of it
 	}
 	if effectOf(r)&Shows != 0 && !outside(r) && Secret(r.Path) {
 		notes = append(notes, tool.Secret)
@@ -54,7 +58,9 @@ func (p *Policy) caution(r Request) (caution, bool) {
 		if does == Allow {
 			continue
 		}
-		c.deny = does == Deny
+		if c.deny = does == Deny; c.deny && c.note == tool.Secret {
+			c.why = "the file may hold keys or passwords, which no agent is shown here"
+		}
 		return c, true
 	}
 	return caution{}, false

@@ -3,6 +3,7 @@ package policy
 import (
 	"errors"
 	"fmt"
+	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -93,6 +94,12 @@ func ParsePath(s string) (Pattern, error) {
 // Match reports whether the pattern matches the path exactly, including case.
 func (p Pattern) Match(path string) bool {
 	return p.exact != nil && strings.Contains(path, p.needed) && p.exact.MatchString(path)
+}
+
+// allows reports whether a rule that allows is about the path: the pattern matches it, or is the path, or its last name, to the letter.
+func (p Pattern) allows(name string) bool {
+	at := strings.TrimPrefix(strings.TrimPrefix(p.text, "./"), "/")
+	return p.Match(name) || at == name && strings.Contains(p.text, "/") || p.text != "" && p.text == path.Base(name)
 }
 
 // Names reports whether the pattern matches the path, or is the path with some of its signs taken for themselves: app/[id]/*.ts

@@ -256,7 +256,7 @@ func (rule Rule) About(path string) bool {
 func matchesAny(do Action, patterns []Pattern, s string) bool {
 	match := Pattern.restricts
 	if do == Allow {
-		match = Pattern.Match
+		match = Pattern.allows
 	}
 	return slices.ContainsFunc(patterns, func(p Pattern) bool { return match(p, s) })
 }

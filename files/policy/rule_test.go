@@ -22,9 +22,11 @@ func TestRulePaths(t *testing.T) {
 		{"*.pem", "a.pem x/a.pem/b", "a.pem2", "a.pem"},
 		{"app/[slug]/**", "app/[slug]/page.tsx app/s/page.tsx app/[SLUG]/x", "app/x/y", "app/s/page.tsx"},
 		{"app/[slug]/*.{ts,tsx}", "app/[slug]/a.ts app/[slug]/a.tsx app/l/a.ts", "app/[slug]/a.go", "app/l/a.ts"},
-		{"app/[[...slug]]/page.tsx", "app/[[...slug]]/page.tsx", "app/x/page.tsx", ""},
+		{"app/[[...slug]]/page.tsx", "app/[[...slug]]/page.tsx", "app/x/page.tsx", "app/[[...slug]]/page.tsx"},
+		{"./app/[id].ts", "app/[id].ts app/i.ts", "x/app/[id].ts", "app/[id].ts"},
+		{".a/[id].ts", ".a/[id].ts", "a/[id].ts", ".a/[id].ts"},
 		{"app/[user-id]/x", "app/[user-id]/x app/[user-id]/x/y", "app/u/x", "app/[user-id]/x"},
-		{"{x}", "{x} x a/{x}/b", "y", "x"},
+		{"{x}", "{x} x a/{x}/b", "y", "x {x} a/{x}"},
 		{"{x}/a*", "{x}/ab x/a", "{y}/a", "x/ab"},
 		{"a{1,2}b", "a{1,2}b a1b", "a3b", "a1b"},
 		{"*", "a a/b", "", "a a/b"},
@@ -48,7 +50,8 @@ func TestRulePaths(t *testing.T) {
 		check("deny", c.not, policy.Ask)
 		check("allow", c.allowed, policy.Allow)
 		for path := range strings.FieldsSeq(c.denied + " " + c.not) { // to the letter
-			if d := rule("allow").Decide(policy.Request{Tool: "write_file", Path: path, Write: true}); (d.Action == policy.Allow) != rule("allow").Rules[0].Paths[0].Match(path) {
+			letters := strings.TrimPrefix(c.pattern, "./") == path
+			if d := rule("allow").Decide(policy.Request{Tool: "write_file", Path: path, Write: true}); (d.Action == policy.Allow) != (letters || rule("allow").Rules[0].Paths[0].Match(path)) {
 				t.Errorf("allow %s: %s is %v", c.pattern, path, d.Action)
 			}
 		}

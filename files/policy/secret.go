@@ -14,7 +14,7 @@ import (
 var secrets = []string{
 	// The environment of programs, and what a deployment is told. dotenv, act, Google's client libraries, Terraform, Rails,
 	// wrangler, ASP.NET, Ansible, Vault.
-	".env{,.*}", "*.env", "{,.}secret{,s}.{yml,yaml,json,toml,ini,properties,xml,env}", ".secret{,s}", "*.secret",
+	".env{,[._~-]*}", "*.env", "{,.}secret{,s}.{yml,yaml,json,toml,ini,properties,xml,env}", ".secret{,s}", "*.secret",
 	"{,.}credentials{,.json,.yml,.yaml,.xml,.toml,.ini,.csv,.txt,.db}", "*[._-]credentials.json", "client_secret*.json", "service[._-]account*.json", "serviceaccount*.json",
 	"*firebase-adminsdk*.json", "token.{json,pickle}", ".token", "auth.json", "*.tfvars{,.json}", "*.tfstate{,.*}", "credentials.tfrc.json", ".terraformrc", "secret_token.rb",
 	".dev.vars{,.*}", "**/UserSecrets/**", ".vault-token", ".vault[_-]pass{,word}{,.txt}", "{heroku,robomongo,deployment-config,sftp-config}.json", "mongoid.yml",
@@ -31,13 +31,14 @@ var secrets = []string{
 	"ventrilo_srv.ini", "wp-config.php",
 
 	// Passwords of the system and of browsers, stores of passwords, and what was typed.
-	"**/etc/{shadow,gshadow,master.passwd}{,-}", "**/.password-store/**", "**/{keyrings,Keychains}/**", "logins.json", "key{3,4}.db", "Login Data", "cookies{,.sqlite}",
+	"{gshadow,master.passwd,shadow-,gshadow-}", "**/etc/shadow", "**/.password-store/**", "**/{share/keyrings,Library/Keychains}/**", "logins.json", "key{3,4}.db", "Login Data", "cookies{,.sqlite}",
 	"{,.}passwords{,.txt,.csv,.json}", ".*_history",
 }
 
 // open lists what has such a name and is meant to be read: examples, public keys, certificates.
 var open = []string{
 	"*[._-]{example,sample,template,tmpl,tpl}{,.*}", "{example,sample,template}.*", "*.dist", ".env{,.*}.{default,defaults,schema,spec}", "*.{md,rst,adoc}",
+	"**/{locale,locales,lang,i18n,translations}/**/*.{json,yml,yaml}", // texts of a program, by its pages
 	"*.pub{,.pem}", "{,*[._-]}{public,pub,ca,cacert,ca-cert,ca-bundle,chain,fullchain,cert}.pem", "**/.ssh/{known_hosts,authorized_keys}",
 }
 

@@ -16,12 +16,13 @@ func TestSecret(t *testing.T) {
 			.git-credentials .docker/config.json .kube/config .config/gcloud/x.json .azure/x credentials.json credentials .credentials secrets.yml secrets.yaml
 			config/master.key config/credentials/production.key terraform.tfvars terraform.tfstate terraform.tfstate.backup .htpasswd etc/shadow x/etc/shadow-
 			.password-store/mail.gpg logins.json .bash_history service-account-prod.json client_secret_1.json aws-credentials.json .vault-token .dev.vars
-			kubeconfig prod.kubeconfig auth.json .gnupg/secring.gpg wp-config.php .m2/settings.xml`,
+			kubeconfig prod.kubeconfig auth.json .gnupg/secring.gpg wp-config.php .m2/settings.xml
+			.env~ .env-prod .env_local .local/share/keyrings/login.keyring Library/Keychains/a.db`,
 		false: `.env.example .env.sample .env.template .env.dist .env.defaults .env.local.example .env.example.local example.env id_rsa.pub .ssh/id_ed25519.pub
 			.ssh/known_hosts .ssh/authorized_keys ca.pem certs/fullchain.pem public.pem a.crt a.cer .envrc env.go env .environment credentials.go secrets.go
 			credentials_test.py secret/k secrets/x.go internal/secrets/store.go docs/secrets.md .github/x.md key.go keys.json package.json .ssh config.json
 			.docker/Dockerfile credentials.json.example secrets.example.yml terraform.tfvars.example tokens.json shadow cookies.go main.tf
-			etc/passwd .gitignore README.md`,
+			etc/passwd .gitignore README.md .env-example .env_sample public/locales/en/auth.json lang/de/passwords.json internal/keyrings/a.go keychains/store.swift`,
 	} {
 		for path := range strings.FieldsSeq(paths) {
 			if policy.Secret(path) != want {
@@ -61,6 +62,9 @@ func TestSecretsAreAsked(t *testing.T) {
 		d := p.Decide(r)
 		if d.Action != c.want || d.Grantable || d.Relay {
 			t.Errorf("%s, secrets %v: %+v", c.tool, c.secrets, d)
+		}
+		if c.want == policy.Deny && strings.Contains(d.Why, "no person") {
+			t.Errorf("%s", d.Why)
 		}
 		unattended := p
 		unattended.Unattended = true

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/stet-dev/stet/tool"
 )
 
 // Effect is what a tool does with a file. A tool may do several things.
@@ -33,6 +35,9 @@ var ownTools = []ownTool{
 func effectOf(r Request) Effect {
 	for _, t := range ownTools {
 		if t.name == r.Tool && (r.Write || t.does&Changes == 0) {
+			if slices.Contains(r.Notes, tool.Merged) {
+				return t.does | Shows // the result tells what another program wrote
+			}
 			return t.does
 		}
 	}

@@ -66,18 +66,21 @@ func (s *splicer) replace(p Piece) error {
 	if s.shown < p.Start { // inside of a byte sequence that stands for several characters
 		p.New = s.text[s.shown:p.Start] + p.New
 	}
-	was, tail := s.e.shift(line(s.data, start))
-	if start-tail >= s.done { // the escape sequences before the piece go with it
-		start -= tail
-		was, _ = s.e.shift(line(s.data, start))
-	}
 	end := s.place(p.End)
 	for at := p.End; s.shown < p.End && at < len(s.text); {
 		at++
 		end = s.place(at)
 	}
 	p.New += s.text[p.End:max(s.shown, p.End)]
-	now, _ := s.e.shift(line(s.data, end))
+	was, tail := s.e.shift(line(s.data, start))
+	now, behind := s.e.shift(line(s.data, end))
+	last := max(end-behind, start) // the end without the escape sequences behind the piece
+	if before, _ := s.e.shift(line(s.data, last)); was == "" && before == "" && isASCII(p.New) {
+		end, now = last, "" // ASCII for ASCII: no escape sequence changes
+	} else if start-tail >= s.done { // those before the piece go with it
+		start -= tail
+		was, _ = s.e.shift(line(s.data, start))
+	}
 	s.out = append(s.out, s.data[s.done:start]...)
 	s.done = end
 	piece, err := s.e.encodeShifted(p.New, was, now)

@@ -64,7 +64,8 @@ func (m *measured) message(body []byte) {
 		case "result":
 			m.around -= len(of.value)
 		case "method":
-			free = m.payload[string(bytes.Trim(of.value, `"`))]
+			method, _ := rawjson.Unquote(of.value) // "" has no payload
+			free = m.payload[method]
 			fallthrough
 		default:
 			m.parts = append(m.parts, of)

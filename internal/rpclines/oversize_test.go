@@ -10,6 +10,7 @@ func TestOversize(t *testing.T) {
 	long, list := strings.Repeat("n", 300), "["+strings.Repeat("1,", 1000)+"1]"
 	for message, want := range map[string]string{
 		`{"id":1,"method":"call","params":{"name":"x","payload":{"name":"` + strings.Repeat(long, 10) + `","a":` + list + `}}}`: "",
+		`{"id":1,"method":"c\u0061ll","params":{"payload":{"name":"` + long + `"}}}`:                                            "", // as some clients write tools\/call
 		`{"id":1,"result":{"name":"` + strings.Repeat(long, 10) + `"}}`:                                                         "",
 		`{"id":1,"method":"call","params":{"name":"` + long + `"}}`:                                                             "name has 300 bytes, at most 256",
 		`{"id":"` + long + `","method":"call"}`:                                                                                 "id has 300 bytes",

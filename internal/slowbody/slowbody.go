@@ -24,7 +24,7 @@ func Limit(next http.Handler, wait time.Duration) http.Handler {
 			next.ServeHTTP(w, r)
 			return
 		}
-		b := New(context.Background(), w, r.Body, wait)
+		b := New(context.Background(), w, r, wait)
 		b.allow(wait)
 		own := r.WithContext(r.Context())
 		own.Body = struct {
@@ -44,16 +44,17 @@ type Body struct {
 	server  context.Context
 	conn    *http.ResponseController
 	wait    time.Duration
+	shared  bool        // the connection has other requests too (HTTP/2)
 	ended   atomic.Bool // by its end or by an error
 	stalled atomic.Bool
 	left    atomic.Bool // an error was answered before its end
 }
 
-// New returns the body of a request to w, whose pauses must not exceed wait. A read that waits longer, or that waits when server
+// New returns the body of the request r to w, whose pauses must not exceed wait. A read that waits longer, or that waits when server
 // has ended, fails with os.ErrDeadlineExceeded.
-func New(server context.Context, w http.ResponseWriter, body io.ReadCloser, wait time.Duration) *Body {
-	b := &Body{ReadCloser: body, server: server, conn: http.NewResponseController(w), wait: wait}
-	b.ended.Store(body == nil || body == http.NoBody)
+func New(server context.Context, w http.ResponseWriter, r *http.Request, wait time.Duration) *Body {
+	b := &Body{ReadCloser: r.Body, server: server, conn: http.NewResponseController(w), wait: wait, shared: r.ProtoMajor > 1}
+	b.ended.Store(r.Body == nil || r.Body == http.NoBody)
 	return b
 }
 
@@ -79,8 +80,12 @@ func (b *Body) Read(p []byte) (int, error) {
 // Stalled reports whether a read has waited too long.
 func (b *Body) Stalled() bool { return b != nil && b.stalled.Load() }
 
+// lastReads is how long the rest of a body is read after an error was answered. If the connection ended at once while the client still
+// sends, the client might see a broken connection in place of the answer.
+const lastReads = 2 * time.Second
+
 // Answer returns the writer for the answer to the body's request. Before an answer, the server of net/http reads up to 256 KB of a body that
-// the handler has not read. For an error it reads nothing more, so the client hears of it at once, and the connection ends.
+// the handler has not read. An error goes out before that, so the client hears of it at once. Then the connection ends.
 func (b *Body) Answer(w http.ResponseWriter) http.ResponseWriter { return &answer{w, b} }
 
 type answer struct {
@@ -90,8 +95,13 @@ type answer struct {
 
 func (a *answer) WriteHeader(status int) {
 	if status >= http.StatusBadRequest && !a.body.ended.Load() {
+		deadline := past
+		if !a.body.shared {
+			a.Header().Set("Connection", "close")
+			deadline = time.Now().Add(lastReads)
+		}
 		a.body.left.Store(true)
-		a.body.set(past)
+		a.body.set(deadline)
 	}
 	a.ResponseWriter.WriteHeader(status)
 }
@@ -107,8 +117,11 @@ var past = time.Unix(1, 0)
 
 // allow sets the deadline for a read of the connection.
 func (b *Body) allow(wait time.Duration) {
+	if b.left.Load() {
+		return
+	}
 	b.set(time.Now().Add(wait))
-	if b.server.Err() != nil || b.left.Load() { // that deadline may have been set before ours
+	if b.server.Err() != nil { // that deadline may have been set before ours
 		b.set(past)
 	}
 }

@@ -110,7 +110,8 @@ func TestLeft(t *testing.T) {
 	})
 }
 
-// An error goes out at once, also if the handler has not read the body.
+// An error goes out at once, also if the handler has not read the body. A client that sends on does not find a broken connection, and
+// one that does not send is not waited for.
 func TestErrorIsAtOnce(t *testing.T) {
 	for _, status := range []int{http.StatusUnauthorized, http.StatusTooManyRequests, http.StatusServiceUnavailable} {
 		serve(t, false, status, func(c net.Conn) {
@@ -119,6 +120,13 @@ func TestErrorIsAtOnce(t *testing.T) {
 			res, err := http.ReadResponse(bufio.NewReader(c), nil)
 			if err != nil || res.StatusCode != status || !res.Close || time.Since(began) != 0 {
 				t.Errorf("%+v, %v after %v", res, err, time.Since(began))
+			}
+			time.Sleep(time.Second)
+			if _, err := fmt.Fprint(c, "more"); err != nil {
+				t.Error(err)
+			}
+			if b, err := io.ReadAll(c); err != nil || len(b) > 0 || time.Since(began) != 2*time.Second {
+				t.Errorf("%q, %v after %v", b, err, time.Since(began))
 			}
 		})
 	}

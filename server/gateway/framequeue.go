@@ -176,7 +176,7 @@ func (q *frameQueue) acknowledge(n uint64) error {
 		return q.err
 	}
 	if sent := q.dropped + uint64(q.next); n < q.dropped || n > sent {
-		return fmt.Errorf("%d frames received: of %d sent, those up to %d are known to be there", n, sent, q.dropped)
+		return &wire.Error{Code: wire.Malformed, Message: fmt.Sprintf("ack: %d frames received, of %d sent; at least %d were received before", n, sent, q.dropped)}
 	}
 	q.drop(int(n - q.dropped))
 	return nil

@@ -15,6 +15,7 @@ import (
 
 	"github.com/coder/websocket"
 
+	"github.com/stet-dev/stet/internal/limits"
 	"github.com/stet-dev/stet/tool"
 )
 
@@ -35,14 +36,15 @@ func TestLoad(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	hub, err := New(Config{Authority: &testAuthority{}, Limits: Limits{Rate: -1}})
+	hub, err := New(Config{Authority: &testAuthority{}, Limits: Limits{Rate: -1}, Held: limits.NewHeld(64 << 20)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	url := serveHub(t, hub)
 	before := memory()
 	for i := range loadHosts {
-		runHost(t, url, fmt.Sprintf("w%d", i), payload(1<<10))
+		token := fmt.Sprintf("host-%d", i%10) // one token may have about 140 hosts
+		run(t, &Host{Dial: Dial{URL: url, Token: token}, Workspace: fmt.Sprintf("w%d", i), Caller: payload(1 << 10)})
 	}
 	for len(hub.Workspaces()) < loadHosts {
 		time.Sleep(10 * time.Millisecond)

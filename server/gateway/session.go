@@ -118,6 +118,9 @@ func (s *session) read(ctx context.Context, c connection) error {
 		if ack, ok := f.(*wire.Ack); ok {
 			s.freeFrame()
 			if err := s.queue.acknowledged(ack.Received); err != nil {
+				if wrong := (*wire.Error)(nil); errors.As(err, &wrong) {
+					refuse(c, wrong)
+				}
 				return err
 			}
 			continue

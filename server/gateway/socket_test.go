@@ -95,6 +95,7 @@ func TestRefusedFrames(t *testing.T) {
 		{"not UTF-8, in pieces", wireFrame(0x01, true, "\xe2\x82") + wireFrame(0x80, true, "x"), 1007, "UTF-8"},
 		{"too large", text(strings.Repeat("x", 8<<20)), 1009, "bytes"},
 		{"too large, in pieces", strings.Repeat(wireFrame(0x01, true, strings.Repeat("x", limit/2)), 1) + strings.Repeat(wireFrame(0x00, true, strings.Repeat("x", limit/2)), 9), 1009, "bytes"},
+		{"ack of what was not sent", text(`{"type":"ack","received":99}`), 1008, "ack"},
 		{"close with a bad status", wireFrame(0x88, true, "\x03\xed"), 1002, "close"},
 	} {
 		for _, greets := range []bool{false, true} {

@@ -47,7 +47,8 @@ func (b *batch) answer(id, line []byte) {
 }
 
 func rpcError(id []byte, code int, why string) []byte {
-	return fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":%q}}`, id, code, why)
+	message, _ := json.Marshal(why) // a string always can be
+	return fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":%s}}`, id, code, message)
 }
 
 // beginBatch passes on the messages of a batch.

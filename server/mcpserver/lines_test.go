@@ -237,6 +237,7 @@ func TestBatches(t *testing.T) {
 		{`[1,{"jsonrpc":"2.0","id":3},{"jsonrpc":"2.0","id":4,` + ping + `,[]]`, `[3!,4,null!,null!]`},
 		{`[{"jsonrpc":"2.0","id":2,` + ping + `,{"jsonrpc":"2.0","id":2,` + ping + `]`, `[2,null!]`},
 		{`[{"jsonrpc":"2.0","id":2,"method":"nothing"}]`, `[2!]`},
+		{`[{"jsonrpc":"2.0","id":2,"method":"nothing","params":{"\u0001\u007f":[` + strings.Repeat("1,", 1000) + `1]}}]`, `[2!]`},
 		{`[` + strings.Repeat(`{"jsonrpc":"2.0","id":2,`+ping+`,`, maxBatch) + `{"jsonrpc":"2.0","id":3,` + ping + `]`, `null!`},
 	} {
 		for _, revision := range []string{"2024-11-05", "2025-03-26", v2025a} {
@@ -245,9 +246,11 @@ func TestBatches(t *testing.T) {
 			s := newServer(t, Config{Caller: n.handler})
 			answers := exchange(t, s, strings.Replace(initialize, v2025b, revision, 1),
 				`{"jsonrpc":"2.0","method":"notifications/initialized"}`, c.sent, `{"jsonrpc":"2.0","id":"last",`+ping)
-			if len(answers) == 0 || !strings.Contains(answers[0], `"protocolVersion":"`+revision+`"`) {
+			began := slices.IndexFunc(answers, func(a string) bool { return strings.Contains(a, `"protocolVersion":"`+revision+`"`) })
+			if began < 0 {
 				t.Fatal(answers)
 			}
+			answers = slices.Delete(answers, began, began+1) // a refusal may be before it
 			want := []string{`"last"`}
 			if revision == v2025a {
 				want = append(want, "null!")
@@ -255,7 +258,7 @@ func TestBatches(t *testing.T) {
 				want = append(want, c.want)
 			}
 			var got []string
-			for _, a := range answers[1:] {
+			for _, a := range answers {
 				got = append(got, idsOf(t, a))
 			}
 			slices.Sort(got)

@@ -87,14 +87,15 @@ func (s *Server) begins(account string, size int64) (o *openSession, ok bool) {
 				return o, true
 			}
 		}
-		idle := slices.DeleteFunc(slices.Clone(all), func(o *openSession) bool { return o.requests > 0 })
+		idle := slices.DeleteFunc(slices.Clone(all), func(o *openSession) bool { return o.requests > 0 || o.session == nil })
 		t.mu.Unlock()
 		if len(idle) == 0 {
 			return nil, false
 		}
 		oldest := slices.MinFunc(idle, func(a, b *openSession) int { return a.used.Compare(b.used) })
 		s.open.remove(oldest)
-		_ = oldest.session.Close() // an error means that the client has disconnected
+		s.calls.cancel(mcpSession(oldest.id), func(*activeCall) bool { return true }) // Close waits for calls that the client has left
+		_ = oldest.session.Close()                                                    // an error means that the client has disconnected
 	}
 }
 

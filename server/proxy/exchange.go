@@ -112,6 +112,7 @@ func (p *Proxy) account(x *exchange) {
 	if x.meter != nil {
 		usage, _ := x.meter.Usage()
 		row.Usage, complete = usage, x.meter.StopReason() != ""
+		limits.Cut(&row.Usage)
 		p.conversations.answered(p.rules.bill(row), x.meter.Unknown())
 		p.countDropped(x)
 	}

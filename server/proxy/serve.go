@@ -14,7 +14,7 @@ import (
 func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	var arriving *slowbody.Body
 	if r.Body != nil && r.Body != http.NoBody && r.Header.Get("Upgrade") == "" {
-		arriving = slowbody.New(p.base, w, r.Body, standstill)
+		arriving = slowbody.New(p.base, w, r, standstill)
 		r = r.WithContext(r.Context())
 		r.Body, w = arriving, arriving.Answer(w)
 	}

@@ -102,15 +102,17 @@ func longChat(path, model string) string {
 	return b.String() + "]}"
 }
 
-// BILL-2: what the provider counts and no codec knows is counted with its name.
+// BILL-2: what the provider counts and no codec knows is counted with its name. A long word of the provider is stored in part.
 func TestUnknownUsage(t *testing.T) {
 	r := newRig(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		_, _ = io.WriteString(w, `{"id":"c","choices":[],"usage":{"prompt_tokens":1,"prompt_tokens_details":{"cached_tokens":0,"video_tokens":9},"extra_units":3,"zero_units":0}}`)
+		_, _ = io.WriteString(w, `{"id":"c","choices":[],"usage":{"prompt_tokens":1,"prompt_tokens_details":{"cached_tokens":0,"video_tokens":9},"extra_units":3,"zero_units":0},"service_tier":"`+strings.Repeat("t", 1<<20)+`"}`)
 	}))
 	for range 2 {
 		r.post("/v1/chat/completions", apis[1].body)
 	}
-	r.close()
+	if tier := r.rows()[0].Usage.Tier; len(tier) != 256 {
+		t.Errorf("the tier has %d bytes", len(tier))
+	}
 	if got := r.proxy.Totals().Unknown; len(got) != 2 || got["extra_units"] != 2 || got["prompt_tokens_details.video_tokens"] != 2 {
 		t.Error(got)
 	}

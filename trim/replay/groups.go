@@ -126,7 +126,7 @@ func (c *Config) within(s *transcript.Session) bool {
 		return true
 	}
 	s.Answers = slices.DeleteFunc(s.Answers, func(a transcript.Answer) bool {
-		return a.Time.Before(c.Since) || !c.Until.IsZero() && !a.Time.Before(c.Until)
+		return a.Time.IsZero() || a.Time.Before(c.Since) || !c.Until.IsZero() && !a.Time.Before(c.Until)
 	})
 	return len(s.Answers) > 0
 }

@@ -152,12 +152,15 @@ func Savings(ctx context.Context, paths []string, c Config, progress func(Progre
 	if progress != nil && done.Files > 0 {
 		progress(done) // the sessions of the last files, too
 	}
+	once.relink()
 	for _, of := range all {
 		if of.skip != nil {
 			rep.Skipped = append(rep.Skipped, *of.skip)
 			continue
 		}
-		of.refill(c.lookup())
+		if of.settle(c.lookup()) {
+			continue
+		}
 		rep.Sessions = append(rep.Sessions, of.row)
 		rep.Totals.Add(of.row.Sums)
 	}
@@ -195,24 +198,38 @@ type entry struct {
 	row    Row
 	skip   *Skip
 	fuller map[[16]byte]llm.Usage // by key: of answers of which another session has a fuller snapshot
+	copied map[[16]byte]bool      // keys of answers that are billed with another session
 }
 
-// refill prices the answers that another session shows more fully.
-func (of *entry) refill(lookup func(string) (prices.Model, bool)) {
-	if of.fuller == nil || of.row.USD == nil {
-		return
+// settle removes the answers that turned out to be copies, and prices those that another session shows more fully. It
+// reports whether no answer is left of some.
+func (of *entry) settle(lookup func(string) (prices.Model, bool)) (empty bool) {
+	if of.fuller == nil && of.copied == nil {
+		return false
 	}
-	for i := range of.row.Answers {
-		b := &of.row.Answers[i]
-		u, ok := of.fuller[b.key]
-		if !ok {
+	r := &of.row
+	own := r.Answers[:0]
+	r.Unpriced = 0
+	for _, b := range r.Answers {
+		if of.copied[b.key] {
 			continue
 		}
-		m, _ := lookup(b.Model)
-		b.Usage, b.Unreported = u, 0
-		b.Reported, b.Priced = m.Cost(u)
+		if u, ok := of.fuller[b.key]; ok {
+			m, _ := lookup(b.Model)
+			b.Usage, b.Unreported = u, 0
+			b.Reported, b.Priced = m.Cost(u)
+		}
+		if !b.Priced {
+			r.Unpriced++
+		}
+		own = append(own, b)
 	}
-	of.row.USD.total(of.row.Answers, of.row.ThroughStet)
+	empty = len(own) == 0 && len(r.Answers) > 0
+	r.Answers, r.Requests = own, len(own)
+	if r.USD != nil {
+		r.USD.total(own, r.ThroughStet)
+	}
+	return empty
 }
 
 // replay replays one session.

@@ -34,6 +34,10 @@ type Answer struct {
 	// sessions of one family: see Session.Forks.
 	Key   [16]byte
 	Local bool
+
+	// Rough is the same for copies of the answer of which one was cut off before its usage. It is zero if they have the
+	// same Key, too.
+	Rough [16]byte
 }
 
 // Kind says where in a session an answer stands.
@@ -87,7 +91,7 @@ func (s *Session) Bill() {
 		}
 		a.Local = s.byFamily
 		if a.ID == "" || a.Request == "" {
-			before = a.setKey(before)
+			before = a.setKey(before, s.newIDs)
 		} else {
 			a.Key = hashOf(a.ID, a.Request)
 		}
@@ -113,18 +117,30 @@ func (s *Session) Bill() {
 
 // setKey sets the key of an answer without an id or request id. before is a hash of the answers before it; setKey returns
 // that of the answers up to this one.
-func (a *Answer) setKey(before [16]byte) [16]byte {
-	u := a.Usage
+func (a *Answer) setKey(before [16]byte, newIDs bool) [16]byte {
+	u, parts, t := a.Usage, a.Parts, a.Time
+	if newIDs { // the ids stand in the parts' JSON
+		parts = slices.Clone(parts)
+		for i := range parts {
+			parts[i].Raw = ""
+		}
+	}
+	if a.Local { // a fork writes its own time
+		t = time.Time{}
+	}
+	if a.ID != "" || len(parts) > 0 {
+		a.Rough = hashOf("rough", a.ID, t, parts[:min(1, len(parts))])
+	}
 	prompt := []int{u.Input, u.CacheRead, u.CacheWrite}
 	switch {
 	case a.ID != "": // all snapshots of an answer have the same prompt
-		a.Key = hashOf(a.ID, prompt, a.Time)
-	case a.Local: // a fork writes its own time
-		a.Key = hashOf(a.Request, u, a.Parts)
-	case !a.Time.IsZero():
-		a.Key = hashOf(a.Time, u, a.Parts)
+		a.Key = hashOf(a.ID, prompt, t)
+	case a.Local:
+		a.Key = hashOf(a.Request, u, parts)
+	case !t.IsZero():
+		a.Key = hashOf(t, u, parts)
 	default:
-		before = hashOf(before, u, a.Parts)
+		before = hashOf(before, u, parts)
 		a.Key = before
 	}
 	return before

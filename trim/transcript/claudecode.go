@@ -98,7 +98,7 @@ func readClaudeCode(src *source) ([]*Session, error) {
 		if err := decode(line, &l); err != nil {
 			return err
 		}
-		if l.UUID == "" {
+		if l.UUID == "" && len(l.Message.Usage) == 0 {
 			return nil // titles, snapshots and modes are not in the tree
 		}
 		g := main
@@ -130,7 +130,17 @@ func readClaudeCode(src *source) ([]*Session, error) {
 
 // take adds a line.
 func (g *claudeConversation) take(src *source, l *claudeLine) {
-	if _, twice := g.index[l.UUID]; twice {
+	if l.UUID == "" { // an answer outside of the tree
+		l.UUID = fmt.Sprint("record ", len(g.records))
+		if n := len(g.records); n > 0 {
+			l.Parent = g.records[n-1].uuid
+		}
+	}
+	if at, twice := g.index[l.UUID]; twice {
+		var u messagesUsage
+		if old := g.records[at].usage; old != nil && src.usage(l.Message.Usage, &u) && u.usage() != nil && Fuller(*u.usage(), *old) {
+			g.records[at].usage = u.usage()
+		}
 		return
 	}
 	s := g.session

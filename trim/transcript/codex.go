@@ -105,7 +105,8 @@ type codexReader struct {
 	total codexUsage
 	base  int  // number of messages at the head that are the system prompt: 0 or 1
 	open  bool // the newest message is an answer to which items may be added
-	short bool // the agent asked for a summary after the newest answer
+	early bool // the newest line was usage without an answer. It is the usage of an answer that follows at once.
+	short bool // the agent asked for a summary after the newest answer. Its usage may stand before or after the summary.
 }
 
 func readCodex(src *source) ([]*Session, error) {
@@ -124,8 +125,10 @@ func readCodex(src *source) ([]*Session, error) {
 			return err
 		}
 		var info codexTokens
-		if l.Type == "event_msg" && it.Type == "token_count" && src.usage(it.Info, &info) {
-			r.usage(&info, parseTime(l.Timestamp))
+		if l.Type == "event_msg" && it.Type == "token_count" {
+			if src.usage(it.Info, &info) || decode(raw, &info.Last) == nil && *info.Last != (codexUsage{}) { // the second: up to 0.30
+				r.usage(&info, parseTime(l.Timestamp))
+			}
 			return nil
 		}
 		if l.Type == "event_msg" && it.Type == "thread_settings_applied" {
@@ -154,7 +157,7 @@ func (r *codexReader) line(kind string, t time.Time, it *codexItem, raw json.Raw
 			}
 		}
 	case "turn_context":
-		r.model, r.open = it.Model, false
+		r.model, r.open, r.early = it.Model, false, false
 		s.Dir = cmp.Or(s.Dir, it.Dir)
 	case "compacted":
 		r.compacted(it, t)
@@ -184,6 +187,8 @@ func (r *codexReader) item(it *codexItem, t time.Time, raw json.RawMessage) {
 		return
 	}
 	m.Time = t
+	early := r.early
+	r.early = false
 	if m.Role != llm.Assistant {
 		r.open = false
 		r.s.add(m)
@@ -196,7 +201,12 @@ func (r *codexReader) item(it *codexItem, t time.Time, raw json.RawMessage) {
 	}
 	m.Model = r.model
 	r.s.add(m)
-	r.open = len(m.Parts) > 0
+	r.open, r.short = len(m.Parts) > 0, false
+	if n := len(r.s.Answers); r.open && early && n > 0 {
+		last, a := &r.s.Messages[len(r.s.Messages)-1], r.s.Answers[n-1]
+		last.Usage, last.Request = &a.Usage, a.Request
+		r.s.Answers = r.s.Answers[:n-1]
+	}
 }
 
 // message makes a message of one item. It returns false for an item that was not sent.
@@ -294,12 +304,13 @@ func (r *codexReader) usage(info *codexTokens, t time.Time) {
 		m.Usage, m.Request = used, request
 		return
 	}
+	r.early = kind == Empty && used != nil
 	r.s.charge(kind, llm.Message{Role: llm.Assistant, Time: t, Model: r.model, Usage: used, Request: request})
 }
 
 // compacted begins a new context with the history that replaced the old one.
 func (r *codexReader) compacted(it *codexItem, t time.Time) {
-	r.open, r.short = false, true
+	r.open, r.short, r.early = false, true, false
 	r.s.start()
 	var kept []llm.Message
 	repeated := false // the history repeats the system messages

@@ -3,6 +3,8 @@ package transcript
 import (
 	"cmp"
 	"encoding/json"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -79,7 +81,7 @@ func readCopilot(src *source) ([]*Session, error) {
 	all := []*Session{main}
 	agents := map[string]*Session{}
 	model := ""
-	sums := copilotSums{src: src, billed: map[*Session]int{}}
+	sums := copilotSums{src: src, billed: map[*Session]int{}, seen: map[string]bool{}}
 	err := src.lines(copilotLine{}, func(line []byte) error {
 		var l copilotLine
 		if err := decode(line, &l); err != nil {
@@ -134,19 +136,25 @@ type copilotUsage struct {
 type copilotSums struct {
 	src    *source
 	billed map[*Session]int // messages before this index have their part
+	seen   map[string]bool  // events by id
 	since  string           // the start of the last sums
 	before map[string]copilotUsage
 }
 
 func (c *copilotSums) share(all []*Session, l *copilotLine) {
+	if c.seen[l.ID] {
+		return
+	}
+	c.seen[l.ID] = true
+	c.named(all, l)
 	since := string(l.Data.Since)
 	if since == "" || since != c.since {
 		c.before = map[string]copilotUsage{}
 	}
 	c.since = since
-	for model, metrics := range l.Data.Metrics {
+	for _, model := range slices.Sorted(maps.Keys(l.Data.Metrics)) {
 		var u copilotUsage
-		if !c.src.usage(metrics.Usage, &u) {
+		if !c.src.usage(l.Data.Metrics[model].Usage, &u) {
 			continue
 		}
 		old := c.before[model] // the sums go on from the last event
@@ -178,6 +186,33 @@ func (c *copilotSums) share(all []*Session, l *copilotLine) {
 	}
 	for _, s := range all {
 		c.billed[s] = len(s.Messages)
+	}
+}
+
+// named gives the model with the largest sum to the answers whose model has no sum, if no answer has it. The model of the answers is not known
+// then, or it has another spelling.
+func (c *copilotSums) named(all []*Session, l *copilotLine) {
+	var unnamed []*llm.Message
+	idle := maps.Clone(l.Data.Metrics)
+	for _, s := range all {
+		for i := c.billed[s]; i < len(s.Messages); i++ {
+			if m := &s.Messages[i]; m.Role == llm.Assistant {
+				if _, ok := l.Data.Metrics[m.Model]; !ok {
+					unnamed = append(unnamed, m)
+				}
+				delete(idle, m.Model)
+			}
+		}
+	}
+	name, most := "", -1
+	for _, model := range slices.Sorted(maps.Keys(idle)) {
+		var u copilotUsage
+		if decode(idle[model].Usage, &u) == nil && u.Input+u.Output > most {
+			name, most = model, u.Input+u.Output
+		}
+	}
+	for _, m := range unnamed {
+		m.Model = cmp.Or(name, m.Model)
 	}
 }
 

@@ -130,7 +130,21 @@ func openFile(path string) ([]*Session, error) {
 		return nil, fmt.Errorf("read session %s: %w", path, err)
 	}
 	defer z.Close()
-	return read(path, z, 0)
+	return read(path, whole{z}, 0)
+}
+
+// errCut means that the end of a compressed file is missing.
+var errCut = errors.New("the compressed file is cut off")
+
+// whole is a compressed file that should be whole.
+type whole struct{ io.Reader }
+
+func (w whole) Read(b []byte) (int, error) {
+	n, err := w.Reader.Read(b)
+	if errors.Is(err, io.ErrUnexpectedEOF) {
+		err = errCut
+	}
+	return n, err
 }
 
 // compressed reports whether a file is compressed with zstd, as Codex does with old sessions.
@@ -140,7 +154,7 @@ func compressed(path string) bool { return strings.EqualFold(filepath.Ext(path),
 func read(path string, r io.Reader, size int64) ([]*Session, error) {
 	head := make([]byte, headBytes)
 	n, err := io.ReadFull(r, head)
-	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) && (n == 0 || !errors.Is(err, errCut)) {
 		return nil, fmt.Errorf("read session %s: %w", path, err)
 	}
 	if n == 0 {

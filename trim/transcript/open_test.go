@@ -2,6 +2,7 @@ package transcript
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"os"
@@ -10,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/klauspost/compress/zstd"
 	"github.com/rogpeppe/go-internal/txtar"
 
 	"github.com/stet-dev/stet/llm"
@@ -216,4 +218,34 @@ func FuzzOpen(f *testing.F) {
 		}
 		_, _ = read("x", bytes.NewReader(b), 0)
 	})
+}
+
+// BILL-4: of a compressed file that is cut off, what is there is read, and the rest is named.
+func TestCutZstd(t *testing.T) {
+	var lines bytes.Buffer
+	for i := range 20_000 {
+		fmt.Fprintf(&lines, `{"type":"user","uuid":"%d","parentUuid":"%d","sessionId":"s","message":{"role":"user","content":"%x"}}`+"\n", i+1, i, sha256.Sum256(fmt.Append(nil, i)))
+	}
+	z, err := zstd.NewWriter(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data := z.EncodeAll(lines.Bytes(), nil)
+	path := filepath.Join(t.TempDir(), "a.jsonl.zst")
+	for _, c := range []struct {
+		size   int
+		reason string
+	}{{len(data) / 2, "cut off"}, {50, "cut off"}, {len(data), ""}} {
+		if err := os.WriteFile(path, data[:c.size], 0o600); err != nil {
+			t.Fatal(err)
+		}
+		all, err := Opener{}.Open(path)
+		got := fmt.Sprint(err)
+		if err == nil {
+			got = fmt.Sprint(all[0].Damaged)
+		}
+		if strings.Contains(got, "cut off") != (c.reason != "") || (err == nil) != (c.size > 50) {
+			t.Errorf("%d bytes of %d: %s", c.size, len(data), got)
+		}
+	}
 }

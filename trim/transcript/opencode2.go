@@ -8,12 +8,15 @@ import (
 	"github.com/stet-dev/stet/llm"
 )
 
-// opencode 2 keeps each message as one JSON object, and its type beside it.
+// opencode 2 keeps each message as one JSON object, and its type beside it. The members are those of the schema
+// "Session.Message" in opencode 1.18.34.
 
 type opencodeMessage2 struct {
 	Text    string            `json:"text"`
 	Files   []json.RawMessage `json:"files"`
-	Summary string            `json:"summary"`
+	Status  string            `json:"status"`  // of a compaction: running, completed, failed
+	Summary string            `json:"summary"` // of the older messages
+	Recent  string            `json:"recent"`  // the newer messages as text
 	Command string            `json:"command"`
 	Output  string            `json:"output"`
 	Content []json.RawMessage `json:"content"`
@@ -61,7 +64,8 @@ func (r *opencodeReader) message2(id, kind string, data []byte) error {
 	case "shell":
 		r.s.addUser(strings.TrimSpace(m.Command+"\n"+m.Output), id, t)
 	case "compaction":
-		if words := cmp.Or(m.Summary, m.Text); words != "" {
+		words := strings.TrimSpace(cmp.Or(m.Summary, m.Text) + "\n" + m.Recent)
+		if words != "" && (m.Status == "" || m.Status == "completed") {
 			r.s.start()
 			r.s.addUser(words, id, t)
 		}

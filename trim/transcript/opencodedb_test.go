@@ -4,6 +4,7 @@ import (
 	"database/sql"
 	"errors"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	_ "modernc.org/sqlite"
@@ -87,6 +88,44 @@ func TestOpencodeDB(t *testing.T) {
 	})
 	if err != nil || calls != 2 {
 		t.Errorf("%d calls, %v", calls, err)
+	}
+}
+
+// BILL-1, BILL-3: opencode 1.18 has messages of opencode 2 for sessions of the old table. A fork gives new ids, in the parts too.
+func TestOpencodeDB2(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "opencode.db")
+	database(t, path)
+	db, err := sql.Open("sqlite", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	answer := `{"model":{"id":"m-1"},"time":{"created":1767322801000},"tokens":{"input":7,"output":2,"reasoning":0,"cache":{"read":0,"write":0}},"content":[
+		{"type":"reasoning","id":"ID","text":"hm"},
+		{"type":"tool","id":"c1","name":"read","state":{"status":"completed","input":{},"structured":{},"content":[{"type":"text","text":"alpha"},{"type":"file","uri":"data:,","mime":"image/png"}]}}]}`
+	for _, q := range []string{
+		`CREATE TABLE session_message (id text PRIMARY KEY, session_id text NOT NULL, type text NOT NULL, seq integer NOT NULL, data text NOT NULL)`,
+		`INSERT INTO session VALUES ('ses_4', 'p', NULL, '/home/me', '1.18.0', 4)`,
+		`INSERT INTO session_message VALUES ('msg_5', 'ses_3', 'user', 1, '{"text":"q","time":{"created":1767322800000}}'),
+			('msg_6', 'ses_3', 'assistant', 2, '` + answer + `'), ('msg_7', 'ses_4', 'assistant', 1, '` + strings.ReplaceAll(answer, "ID", "other") + `'),
+			('msg_8', 'ses_3', 'compaction', 3, '{"status":"failed","summary":"","recent":"r"}'),
+			('msg_9', 'ses_3', 'compaction', 4, '{"reason":"auto","summary":"s","recent":"r","time":{"created":1767322802000}}')`,
+	} {
+		if _, err := db.Exec(q); err != nil {
+			t.Fatal(err)
+		}
+	}
+	o := transcript.Opener{SQLite: func(path string) (*sql.DB, error) { return sql.Open("sqlite", path) }}
+	all, err := o.Open(path)
+	if err != nil || len(all) != 4 {
+		t.Fatal(len(all), err)
+	}
+	s, fork := all[2], all[3]
+	if s.Answers[0].Key != fork.Answers[0].Key || s.Answers[0].Usage.Input != 7 {
+		t.Errorf("answers %+v\n%+v", s.Answers, fork.Answers)
+	}
+	if len(s.Messages) != 4 || s.Messages[2].Parts[0].Text != "alpha" || s.Messages[3].Parts[0].Text != "s\nr" || len(s.Starts) != 1 {
+		t.Errorf("messages %+v, starts %v", s.Messages, s.Starts)
 	}
 }
 

@@ -19,8 +19,8 @@ import (
 //	storage/part/msg_…/prt_….json
 //
 // Since then it is an SQLite database, opencode.db, with the tables session, message and part. The last two hold the same
-// JSON, without the ids, in "data". The order of the ids is the order of time. opencode 2 has the tables session_v2 and
-// session_message instead: one row for each message, with its parts in "data". The old tables may be there, too.
+// JSON, without the ids, in "data". The order of the ids is the order of time. opencode 2 has session_message instead: one
+// row for each message, with its parts in "data". Its sessions are in session_v2 or, since 1.18, in session. The old tables may be there, too.
 
 const opencodeDBFormat = "opencode-db"
 
@@ -110,22 +110,19 @@ func (src *source) dir(path string) []json.RawMessage {
 func opencodeDB(db *sql.DB, path string) iter.Seq2[*Session, error] {
 	return func(yield func(*Session, error) bool) {
 		found := false
-		for _, table := range []struct {
-			name string
-			read func(*source, *sql.DB, opencodeInfo) (*Session, error)
-		}{{"session_v2", (*source).opencodeRows2}, {"session", (*source).opencodeRows}} {
-			infos, err := opencodeSessions(db, table.name)
-			if err != nil && missing(db, table.name) {
+		for _, table := range []string{"session_v2", "session"} {
+			infos, err := opencodeSessions(db, table)
+			if err != nil && missing(db, table) {
 				continue
 			}
 			found = true
 			if err != nil {
-				yield(nil, fmt.Errorf("read session %s: table %s: %w", path, table.name, err))
+				yield(nil, fmt.Errorf("read session %s: table %s: %w", path, table, err))
 				return
 			}
 			for _, info := range infos {
 				src := &source{path: path, format: opencodeDBFormat}
-				s, err := table.read(src, db, info)
+				s, err := src.opencodeRows(db, info, table == "session_v2")
 				if err != nil {
 					yield(nil, fmt.Errorf("read session %s: session %s: %w", path, info.ID, err))
 					return
@@ -170,17 +167,33 @@ func opencodeSessions(db *sql.DB, table string) ([]opencodeInfo, error) {
 	return all, rows.Err()
 }
 
-// opencodeRows reads one session.
-func (src *source) opencodeRows(db *sql.DB, info opencodeInfo) (*Session, error) {
-	parts := map[string][]json.RawMessage{}
-	err := eachRow(db, `SELECT message_id, '', data FROM part WHERE session_id = ? ORDER BY id`, info.ID,
-		func(message, _ string, data []byte) { parts[message] = append(parts[message], data) })
-	if err != nil {
-		return nil, err
-	}
+// opencodeRows reads one session. Its messages are in the tables of one of the versions.
+func (src *source) opencodeRows(db *sql.DB, info opencodeInfo, newer bool) (*Session, error) {
 	r := newOpencode(src)
 	r.info(info)
-	err = eachRow(db, `SELECT id, '', data FROM message WHERE session_id = ? ORDER BY time_created, id`, info.ID,
+	for _, newer := range []bool{newer, !newer} {
+		read := src.opencodeRows1
+		if newer {
+			read = src.opencodeRows2
+		}
+		if err := read(db, r); err != nil {
+			return nil, err
+		}
+		if len(r.s.Messages) > 0 || len(r.s.Answers) > 0 {
+			break
+		}
+	}
+	return r.s, nil
+}
+
+func (src *source) opencodeRows1(db *sql.DB, r *opencodeReader) error {
+	parts := map[string][]json.RawMessage{}
+	err := eachRow(db, "part", `SELECT message_id, '', data FROM part WHERE session_id = ? ORDER BY id`, r.s.ID,
+		func(message, _ string, data []byte) { parts[message] = append(parts[message], data) })
+	if err != nil {
+		return err
+	}
+	return eachRow(db, "message", `SELECT id, '', data FROM message WHERE session_id = ? ORDER BY time_created, id`, r.s.ID,
 		func(id, _ string, data []byte) {
 			var m opencodeMessage
 			if err := decode(data, &m); err != nil {
@@ -190,25 +203,23 @@ func (src *source) opencodeRows(db *sql.DB, info opencodeInfo) (*Session, error)
 			m.ID = id
 			r.message(m, parts[id])
 		})
-	return r.s, err
 }
 
-// opencodeRows2 reads one session of opencode 2.
-func (src *source) opencodeRows2(db *sql.DB, info opencodeInfo) (*Session, error) {
-	r := newOpencode(src)
-	r.info(info)
-	err := eachRow(db, `SELECT id, type, data FROM session_message WHERE session_id = ? ORDER BY seq, id`, info.ID,
+func (src *source) opencodeRows2(db *sql.DB, r *opencodeReader) error {
+	return eachRow(db, "session_message", `SELECT id, type, data FROM session_message WHERE session_id = ? ORDER BY seq, id`, r.s.ID,
 		func(id, kind string, data []byte) {
 			if err := r.message2(id, kind, data); err != nil {
 				src.damage(0, id+": "+err.Error())
 			}
 		})
-	return r.s, err
 }
 
-func eachRow(db *sql.DB, query, arg string, fn func(key, kind string, data []byte)) error {
+// eachRow calls fn with the rows that a query finds. A table that is missing has none.
+func eachRow(db *sql.DB, table, query, arg string, fn func(key, kind string, data []byte)) error {
 	rows, err := db.Query(query, arg)
-	if err != nil {
+	if err != nil && missing(db, table) {
+		return nil
+	} else if err != nil {
 		return err
 	}
 	defer rows.Close()

@@ -66,7 +66,8 @@ type piMessage struct {
 }
 
 func readPi(src *source) ([]*Session, error) {
-	s := &Session{}
+	s := &Session{newIDs: true} // the ids of entries are not the provider's
+	seen := map[string]bool{}
 	var entries []entry
 	err := src.lines(piLine{}, func(line []byte) error {
 		var l piLine
@@ -77,7 +78,10 @@ func readPi(src *source) ([]*Session, error) {
 			s.ID, s.Dir = l.ID, l.Dir
 			return nil
 		}
-		entries = append(entries, newPiEntry(src, &l))
+		if l.ID == "" || !seen[l.ID] {
+			entries = append(entries, newPiEntry(src, &l))
+		}
+		seen[l.ID] = true
 		return nil
 	})
 	branch := s.newestBranch(entries)

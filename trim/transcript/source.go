@@ -89,9 +89,13 @@ func (src *source) lines(like any, fn func(line []byte) error) error {
 			}
 			src.line(n, line, fn)
 		}
-		if errors.Is(err, io.EOF) {
+		switch {
+		case errors.Is(err, errCut):
+			src.damage(n, err.Error())
 			return nil
-		} else if err != nil {
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
 			return err
 		}
 	}

@@ -46,21 +46,15 @@ func (u messagesUsage) usage() *llm.Usage {
 		Input: u.Input, CacheRead: u.CacheRead, CacheWrite: max(u.CacheWrite, u.Creation.Short+u.Creation.Hour),
 		CacheWrite1h: u.Creation.Hour, Output: u.Output, Reasoning: u.Details.Thinking,
 		WebSearches: u.Server.Searches,
+		Speed:       llm.Unusual(u.Speed), Region: llm.Unusual(u.Region), Tier: llm.Unusual(u.Tier),
 	}
 	for _, it := range u.Iterations {
 		if it.Type == "compaction" {
 			if step := it.messagesUsage.usage(); step != nil {
+				step.Speed, step.Region, step.Tier = all.Speed, all.Region, all.Tier
 				all = all.Add(*step)
 			}
 		}
-	}
-	for _, speed := range []string{u.Tier, u.Speed} {
-		if speed != "" && speed != "standard" {
-			all.Speed = speed
-		}
-	}
-	if u.Region != "not_available" && u.Region != "global" {
-		all.Region = u.Region
 	}
 	return orNil(all)
 }

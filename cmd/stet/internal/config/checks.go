@@ -31,7 +31,7 @@ func checkCompact(v any) error {
 	if v.(int) == 0 {
 		return nil
 	}
-	return between("compact is percent of the window, 0 for never, or", 10, 99)(v)
+	return between("compact is percent of the window (0 for never)", 10, 99)(v)
 }
 
 // checkKept requires that the audit trail outlives the versions that it names.

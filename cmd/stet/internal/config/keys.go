@@ -285,7 +285,7 @@ var keys = []key{
 	},
 	{
 		Name: "relative-paths", Type: Bool, Default: false, UserOnly: true,
-		Doc:   "the file tools refuse every absolute path, as the gateway does; otherwise they take one that leads into the workspace",
+		Doc:   "the file tools but `Read` refuse absolute paths, as at the gateway; otherwise they take one that leads into the workspace",
 		field: func(c *Config) any { return &c.Relative },
 	},
 	{

@@ -71,6 +71,9 @@ func (c *Config) rulesOf(s Source, l layer) ([]policy.Rule, error) {
 			if r.Paths[j], err = s.inWorkspace(p); err != nil {
 				return nil, fmt.Errorf("%s: rule %d: paths: %w", l.at(ruleKey), i+1, err)
 			}
+			if to, ok := s.linked(r.Paths[j]); ok && r.Do != policy.Allow {
+				r.Paths = append(r.Paths, to)
+			}
 		}
 		if *r, err = r.ForTools(c.toolsOfOthers(s, *r)); err != nil {
 			return nil, fmt.Errorf("%s: rule %d: tools: %w", l.at(ruleKey), i+1, err)
@@ -147,6 +150,21 @@ func (s Source) inWorkspace(p policy.Pattern) (policy.Pattern, error) {
 		return p, fmt.Errorf("%q is not below the workspace %s, which the rules are about: write a path in it as %q, or %q for this place only", text, s.Workspace, plain, "./"+plain)
 	}
 	return policy.ParsePath(rel)
+}
+
+// linked returns the pattern for what a path leads to by links, if that is elsewhere in the workspace. Calls are decided on by it.
+func (s Source) linked(p policy.Pattern) (to policy.Pattern, ok bool) {
+	name := path.Clean(strings.TrimLeft(strings.TrimSuffix(p.String(), "/**"), "/"))
+	real, err := filepath.EvalSymlinks(filepath.Join(s.Workspace, filepath.FromSlash(name)))
+	if err != nil {
+		return to, false
+	}
+	rel, ok := below(s.Workspace, filepath.ToSlash(real))
+	if rel = strings.TrimPrefix(rel, "/"); !ok || rel == name || name == "**" {
+		return to, false
+	}
+	to, err = policy.ParsePath("./" + rel)
+	return to, err == nil
 }
 
 // below returns a pattern for an absolute path as one that begins at the root, with a leading slash. The path's existing part is

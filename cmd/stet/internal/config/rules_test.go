@@ -21,8 +21,10 @@ func TestRulePaths(t *testing.T) {
 	if err := os.Symlink(root, link); err != nil {
 		t.Skip(err)
 	}
-	if err := os.Symlink(filepath.Join(root, "sub"), filepath.Join(home, "inner")); err != nil {
-		t.Fatal(err)
+	for name, to := range map[string]string{filepath.Join(home, "inner"): filepath.Join(root, "sub"), filepath.Join(root, "lnk"): "sub", filepath.Join(root, "out"): home} {
+		if err := os.Symlink(to, name); err != nil {
+			t.Fatal(err)
+		}
 	}
 	rules := func(do, pattern string) (*Config, error) {
 		p := newPlace(t, fmt.Sprintf("[[rule]]\npaths = ['%s']\ndo = %q\n", pattern, do))
@@ -33,6 +35,7 @@ func TestRulePaths(t *testing.T) {
 		"secrets": "secrets/a", "./secrets": "secrets/a", "ROOT/secrets": "secrets/a", "ROOT/secrets/**": "secrets/a", "ROOT/none/deep/*.txt": "none/deep/a.txt",
 		"~/p/secrets": "secrets/a", `~\p\secrets`: "secrets/a", "$HOME/p/secrets/": "secrets/a", "LINK/secrets": "secrets/a", "INNER/x": "sub/x/a", "ROOT": "any/a", "~/link": "any",
 		"ROOT/": "any", "/**/secrets": "x/secrets/a", `secrets\**`: "secrets/a", `\ x`: " x", `x\ `: "x ", "~": "", "~x": "~x",
+		"lnk": "sub/a", "lnk/**": "sub/a", "./lnk/": "sub/a", "out": "out", // a link, and what it leads to
 	} {
 		pattern = strings.NewReplacer("ROOT", root, "LINK", link, "INNER", filepath.Join(home, "inner")).Replace(pattern)
 		c, err := rules("deny", pattern)
@@ -69,6 +72,9 @@ func TestRulePaths(t *testing.T) {
 		}
 	}
 	// An allow rule matches the path that it names, and no more.
+	if c, err := rules("allow", "lnk"); err != nil || len(c.Rules[0].Paths) != 1 {
+		t.Errorf("allow of a link: %v", err)
+	}
 	c, err := rules("allow", root+"/docs")
 	if err != nil {
 		t.Fatal(err)

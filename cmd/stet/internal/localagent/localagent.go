@@ -76,7 +76,7 @@ func Open(ctx context.Context, o Options) (_ *Agent, err error) {
 		known, _ := prices.Lookup(o.Model.Name)
 		window := cmp.Or(o.Window, known.Window, 128_000)
 		last := len(told) - 1 // the date, which changes
-		told = slices.Insert(told, last, notes(ctx, a.Root, o.Tools.Policy.Hides, window, o.Say)...)
+		told = slices.Insert(told, last, notes(ctx, a.Set, window, o.Say)...)
 	}
 	tools, err := a.connect(ctx, o)
 	if err != nil {

@@ -170,7 +170,7 @@ func refuseToken(w http.ResponseWriter, err error) {
 // toProxy passes a model request to the proxy. The token is in the path, because the Authorization header is for the provider.
 func (s *Site) toProxy(w http.ResponseWriter, r *http.Request) {
 	token := r.PathValue("token")
-	refusal := slowbody.New(r.Context(), w, r.Body, slowbody.Usual).Answer(w)
+	refusal := slowbody.New(r.Context(), w, r, slowbody.Usual).Answer(w)
 	who, err := s.keys.Lets(token, "")
 	if err != nil {
 		s.hub.Refused(r, "the token in the base URL is not known here, or not for an agent")
