@@ -26,7 +26,7 @@ var groups = []group{
 	{"llm", 13300, "a conversation's words, the codecs of wire formats, counting, prices, the scripted model"},
 	{"record", 1550, "what is recorded of requests and calls: the audit trail, usage; a seam without drivers"},
 	{"files", 14300, "the agent's hands: paths, versions, tools, rules, approval"},
-	{"trim", 20900, "what is left out of a request, recorded sessions, and what that saves"},
+	{"trim", 21000, "what is left out of a request, recorded sessions, and what that saves"},
 	{"session", 2450, "stored conversations"},
 	{"agent", 3250, "the loop: message, model, tools"},
 	{"server", 23900, "the fronts; none imports another"},

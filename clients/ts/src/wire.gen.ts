@@ -60,7 +60,7 @@ export interface Limits {
 /** Asks for a tool to be run: agent to gateway, gateway to host. */
 export interface ToolCall {
   type: 'tool_call'
-  /** unique in the session, up to 128 bytes */
+  /** unique in the session */
   call_id: string
   tool_name: string
   /** JSON object */
@@ -79,6 +79,8 @@ export interface ToolCall {
   parts_follow?: boolean
   /** to a host: a content that is too large for a frame may come in parts, before the result */
   takes_parts?: boolean
+  /** to a host: an absolute path that leads into the workspace is taken; the gateway does not pass it on from agents */
+  absolute?: boolean
 }
 
 /** What a call came to, or that it waits for a person: host to gateway, gateway to agent. */
