@@ -143,7 +143,7 @@ bench: ## benchmarks, and stet beside other programs: PEERS=DIR of bench/peers.s
 soak: ## more of what is random: races, kills, two agents, properties over 10,000 histories, and fuzzing for a while each
 	STET_SOAK=1 $(GO) test -count=1 -timeout 90m ./test/hazards
 	$(GO) test -timeout 60m ./trim ./trim/replay -rapid.checks=10000
-	STET_SOAK=1 $(GO) test -timeout 60m -run TestExactness ./internal/bpe
+	STET_SOAK=1 $(GO) test -timeout 60m -run TestExactness ./llm/tokens/bpe
 	STET_SOAK=1 $(GO) test -timeout 60m -run TestLikeRipgrep ./files/filetools
 	STET_SOAK=1 STET_MERGES=20000 $(GO) test -timeout 60m ./files/workspace ./internal/merge3
 	STET_SOAK=1 $(GO) test -count=1 -timeout 60m ./store/sqlite
