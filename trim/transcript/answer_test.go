@@ -53,7 +53,7 @@ func TestUsageMembers(t *testing.T) {
 	all := readAll(t,
 		`{"type":"user","uuid":"u","parentUuid":null,"sessionId":"s","message":{"role":"user","content":"q"}}`,
 		`{"type":"assistant","uuid":"a","parentUuid":"u","sessionId":"s","requestId":"r","message":{"id":"m","role":"assistant","model":"m","content":"a","usage":{`+
-			`"input_tokens":1,"output_tokens":2,"cache_read_input_tokens":3,"cache_creation_input_tokens":4,"cache_creation":{"ephemeral_1h_input_tokens":4,"ephemeral_9h_input_tokens":7},`+
+			`"input_tokens":1.0,"output_tokens":"2","cache_read_input_tokens":3,"cache_creation_input_tokens":4,"cache_creation":{"ephemeral_1h_input_tokens":4,"ephemeral_9h_input_tokens":7},`+
 			`"server_tool_use":{"web_search_requests":5,"web_fetch_requests":6,"dream_requests":8},"speed":"fast","service_tier":"batch","inference_geo":"us","nap_tokens":9,"zero_tokens":0,`+
 			`"iterations":[{"type":"compaction","input_tokens":10,"output_tokens":20},{"type":"message","input_tokens":1,"output_tokens":2}]}}}`)
 	want := `{Input:11 CacheRead:3 CacheWrite:4 CacheWrite1h:4 Output:22 Reasoning:0 WebSearches:5 Speed:fast Region:us Tier:batch}`

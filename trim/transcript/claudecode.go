@@ -83,6 +83,7 @@ type claudeConversation struct {
 	session *Session
 	records []claudeRecord
 	index   map[string]int // index in records by uuid
+	trees   map[int][]int  // indexes of the records of a tree, by its root
 }
 
 func newClaudeConversation() *claudeConversation {

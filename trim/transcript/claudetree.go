@@ -52,6 +52,10 @@ func (g *claudeConversation) link(joined bool) {
 			g.records[p].tree = root
 		}
 	}
+	g.trees = map[int][]int{}
+	for i := range g.records {
+		g.trees[g.records[i].tree] = append(g.trees[g.records[i].tree], i)
+	}
 }
 
 // sidechains makes sessions of conversations of sub-agents. If the file does not name the agents, each tree is a session.
@@ -79,13 +83,17 @@ func (g *claudeConversation) sidechains() []*Session {
 // build makes the messages of the active branch of every tree, or only of the tree with the given root. A tree that is not
 // linked to an earlier one is a restarted context.
 func (g *claudeConversation) build(s *Session, only *int) {
-	var roots []int
-	leaf := map[int]int{}
-	for i := range g.records {
-		r := &g.records[i]
-		if only != nil && r.tree != *only {
-			continue
+	var roots, all []int
+	if only != nil {
+		all = g.trees[*only]
+	} else {
+		for i := range g.records {
+			all = append(all, i)
 		}
+	}
+	leaf := map[int]int{}
+	for _, i := range all {
+		r := &g.records[i]
 		if _, seen := leaf[r.tree]; !seen {
 			roots = append(roots, r.tree)
 			leaf[r.tree] = -1
@@ -100,8 +108,8 @@ func (g *claudeConversation) build(s *Session, only *int) {
 			g.branch(s, root, leaf[root])
 		}
 	}
-	for i := range g.records {
-		if r := &g.records[i]; !r.used && (only == nil || r.tree == *only) {
+	for _, i := range all {
+		if r := &g.records[i]; !r.used {
 			s.charge(Left, r.answer())
 		}
 	}
@@ -118,7 +126,7 @@ func (r *claudeRecord) answer() llm.Message {
 func (g *claudeConversation) branch(s *Session, root, leaf int) {
 	on := g.chosen(root, leaf)
 	at := map[string]int{} // answerKey → index of the message
-	for i := range g.records {
+	for _, i := range g.trees[root] {
 		r := &g.records[i]
 		if !on[i] {
 			continue
@@ -176,21 +184,21 @@ func (g *claudeConversation) results(s *Session, r *claudeRecord) {
 
 // chosen marks the records on the branch: the leaf and its parents, the other lines of their answers, and the results of
 // their calls. If the model made several calls at once, only one of the results is a parent of the next record.
-func (g *claudeConversation) chosen(root, leaf int) []bool {
-	on := make([]bool, len(g.records))
+func (g *claudeConversation) chosen(root, leaf int) map[int]bool {
+	on := map[int]bool{}
 	for i := leaf; i >= 0 && !on[i]; i = g.records[i].up {
 		on[i] = true
 	}
 	answers := map[string]bool{}
-	for i := range g.records {
+	for _, i := range g.trees[root] {
 		if r := &g.records[i]; on[i] && r.role == llm.Assistant && r.id != "" {
 			answers[r.key] = true
 		}
 	}
 	calls := map[string]bool{} // true: a result is on the branch
-	for i := range g.records {
+	for _, i := range g.trees[root] {
 		r := &g.records[i]
-		if r.role == llm.Assistant && r.tree == root && answers[r.key] {
+		if r.role == llm.Assistant && answers[r.key] {
 			on[i] = true
 		}
 		if !on[i] {
@@ -205,9 +213,9 @@ func (g *claudeConversation) chosen(root, leaf int) []bool {
 			calls[p.CallID] = true
 		}
 	}
-	for i := range g.records {
+	for _, i := range g.trees[root] {
 		r := &g.records[i]
-		if on[i] || r.tree != root || len(r.results) == 0 {
+		if on[i] || len(r.results) == 0 {
 			continue
 		}
 		if answered, asked := calls[r.results[0].CallID]; asked && !answered {

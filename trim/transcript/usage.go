@@ -3,6 +3,7 @@ package transcript
 import (
 	"encoding/json"
 	"reflect"
+	"regexp"
 	"strings"
 
 	"github.com/stet-dev/stet/llm"
@@ -59,10 +60,17 @@ func (u messagesUsage) usage() *llm.Usage {
 	return orNil(all)
 }
 
+// wholeNumber is a whole number that is written as 10.0 or "10".
+var wholeNumber = regexp.MustCompile(`(:\s*)(?:"(\d+)(?:\.0+)?"|(\d+)\.0+)(\s*[,}])`)
+
 // usage decodes the usage that a file reports. It counts the numbers for which the type of v has no member. It reports
 // whether there is usage.
 func (src *source) usage(raw json.RawMessage, v any) bool {
-	if len(raw) == 0 || raw[0] != '{' || decode(raw, v) != nil {
+	if len(raw) == 0 || raw[0] != '{' {
+		return false
+	}
+	raw = wholeNumber.ReplaceAll(raw, []byte("$1$2$3$4"))
+	if decode(raw, v) != nil {
 		return false
 	}
 	shape := strings.Map(func(c rune) rune {
@@ -90,6 +98,9 @@ func (src *source) unknown(raw json.RawMessage, t reflect.Type, path string) (no
 	for name, value := range members {
 		at := path + name
 		if f, ok := member(t, name); ok {
+			if f.Kind() == reflect.Int && json.Unmarshal(value, new(int)) != nil {
+				src.count(at) // it is not read
+			}
 			if f.Kind() == reflect.Struct && f != reflect.TypeFor[skipped]() && len(value) > 0 && value[0] == '{' {
 				none = src.unknown(value, f, at+".") && none
 			}
@@ -101,13 +112,18 @@ func (src *source) unknown(raw json.RawMessage, t reflect.Type, path string) (no
 		case value[0] == '{':
 			src.unknown(value, reflect.TypeFor[struct{}](), at+".")
 		case (value[0] == '-' || value[0] >= '0' && value[0] <= '9') && strings.Trim(string(value), "-0.") != "":
-			if src.unknownUsage == nil {
-				src.unknownUsage = map[string]int{}
-			}
-			src.unknownUsage[src.format+": "+at]++
+			src.count(at)
 		}
 	}
 	return none
+}
+
+// count counts a member of usage that is not read.
+func (src *source) count(at string) {
+	if src.unknownUsage == nil {
+		src.unknownUsage = map[string]int{}
+	}
+	src.unknownUsage[src.format+": "+at]++
 }
 
 // member returns the type of the member of a struct that has this name in JSON.
