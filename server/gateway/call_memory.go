@@ -58,7 +58,7 @@ func (h *Hub) frameRoom(who Identity) func() (func(), error) {
 		defer cancel()
 		release, err := limits.Acquire(ctx, roomStep, h.tokens.Of(who.ID), h.config.Memory)
 		if err != nil {
-			return nil, errors.New(noRoom)
+			return nil, errors.New("the gateway holds too many bytes for other calls: try again in 5.0 s")
 		}
 		return release, nil
 	}
