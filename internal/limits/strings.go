@@ -17,7 +17,7 @@ const (
 )
 
 // Strings checks the strings and lists of a message from a peer, which was decoded into v. A string has at most Name bytes, or as many
-// as its field's tag max says; "-" means that only the limit of the whole message counts. A list has at most List entries. Raw JSON and
+// as its field's tag max says. A list has at most List entries. With "-" only the limit of the whole message counts. Raw JSON and
 // bytes are not looked at. The error names the field.
 func Strings(v any) error { return check("", reflect.ValueOf(v), Name) }
 
@@ -35,7 +35,7 @@ func check(key string, v reflect.Value, most int) error {
 		if v.Type().Elem().Kind() == reflect.Uint8 {
 			return nil
 		}
-		if n := v.Len(); n > List {
+		if n := v.Len(); most >= 0 && n > List {
 			return fmt.Errorf("%s has %d entries, at most %d", key, n, List)
 		}
 		for i := range v.Len() {

@@ -15,13 +15,14 @@ type message struct {
 	Data  []byte    `json:"data"`
 	In    *message  `json:"in"`
 	All   []message `json:"all"`
+	Keep  []int     `json:"keep" max:"-"`
 }
 
 // Strings and lists have limits, at any depth; Cut shortens them without breaking a character.
 func TestStrings(t *testing.T) {
 	long := strings.Repeat("ä", 200) // 400 bytes
 	for want, e := range map[string]message{
-		"":                                     {Name: long[:256], Words: long, Paths: []string{"0123456789"}, Data: make([]byte, 5000)},
+		"":                                     {Name: long[:256], Words: long, Paths: []string{"0123456789"}, Data: make([]byte, 5000), Keep: make([]int, 5000)},
 		"name has 257 bytes, at most 256":      {Name: long[:257]},
 		"name has 400 bytes, at most 256":      {In: &message{All: []message{{}, {Name: long}}}},
 		"paths has 11 bytes, at most 10":       {Paths: []string{"", "0123456789a"}},

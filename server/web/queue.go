@@ -60,7 +60,7 @@ type Answer struct {
 	Words   string  `json:"words,omitempty" max:"65536"`  // with reject
 	Pattern string  `json:"pattern,omitempty" max:"4096"` // with pattern
 	Content *string `json:"content,omitempty" max:"-"`    // with edit: the whole text
-	Keep    []int   `json:"keep,omitempty"`               // with edit, without content: the changes to make, counted from 0
+	Keep    []int   `json:"keep,omitempty" max:"-"`       // with edit, without content: the changes to make, counted from 0
 }
 
 // Closed says how a question ended.
