@@ -40,7 +40,7 @@ const (
 	maxProduct  = 115800
 	maxTests    = 97000
 	maxApart    = 16000 // the module bench, suites, and the page's own source
-	maxPackages = 90
+	maxPackages = 75
 )
 
 // row is the table's entry for one package, or for all packages below a path that ends in "/*".
