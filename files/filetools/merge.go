@@ -8,9 +8,10 @@ import (
 	"github.com/stet-dev/stet/internal/merge3"
 )
 
-// merge merges a text that was made from base with what the file holds now. A whole
-// file of which the merge would write nothing is an error: its text is not what the file
-// holds, and writing it would take back what the other program did. (FILE-15)
+// merge merges a text that was made from base with what the file holds now. whole says
+// that text is a whole file, not an edit. If the merge would write nothing of a whole file,
+// that is an error: the caller wants another text than the file holds, and to write it would
+// take back what the other program did. (FILE-15)
 func (q *toolCall) merge(t *workspace.Target, base, now *content, text string, whole bool) (string, error) {
 	switch {
 	case now.version == "" && !t.Exists():

@@ -193,7 +193,7 @@ func (q *toolCall) undo(ctx context.Context, p *tool.Plan, todo []restore) (tool
 	for i, r := range todo {
 		w, err := q.put(ctx, p, r.t, r.to, r.from.version)
 		todo[i].made = w
-		if err == nil && w.Unchanged { // somebody else has put it back
+		if err == nil && w.Unchanged { // another undo or another program has put it back
 			err = workspace.ErrChanged
 		}
 		if err == nil {

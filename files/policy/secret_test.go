@@ -32,8 +32,8 @@ func TestSecret(t *testing.T) {
 	}
 }
 
-// FILE-13: a call that shows a secret is asked about each time, whatever rules and grants allow, and refused where nobody can be
-// asked. A listing of names is not, and a new secret is written like any file.
+// FILE-13: before a call shows a secret, a person is asked each time. Rules and grants do not change that. If no person can be asked,
+// the call is refused. A listing of names needs no question, and a new secret is written like any file.
 func TestSecretsAreAsked(t *testing.T) {
 	all := []policy.Rule{{Do: policy.Allow}}
 	for _, c := range []struct {

@@ -8,7 +8,7 @@ import (
 )
 
 // In no minute are there more than the allowed events, however they are spread. The wait is exact: an event that comes after it is
-// allowed. A clock that was set back or jumps ahead delays nobody longer than a minute. (FILE-10)
+// allowed. If the clock is set back or jumps ahead, no event waits longer than a minute. (FILE-10)
 func TestRate(t *testing.T) {
 	start := time.Unix(1_700_000_000, 0) // without the monotonic reading
 	for _, c := range []struct {

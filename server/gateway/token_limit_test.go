@@ -116,7 +116,8 @@ func TestQuestionsOfToken(t *testing.T) {
 	})
 }
 
-// A question above the limit of its token is shown to nobody: not at the host, and not at a gateway. (FILE-10)
+// If a token has as many open questions as it may have, a further one is not shown to any person, neither at the host nor at a
+// gateway. (FILE-10)
 func TestQuestionsOfTokenAreNotShown(t *testing.T) {
 	for _, own := range []bool{false, true} {
 		bus, queue := new(Local), new(approval.Queue)

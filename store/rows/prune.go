@@ -14,8 +14,9 @@ const PruneStep = 10_000
 // Query asks for one row. The statement has a question mark for each of args.
 type Query func(ctx context.Context, statement string, args ...any) Row
 
-// PruneTrail implements what the stores promise of theirs. due returns how many entries the first step would remove, step removes
-// them. Before the removal the whole chain is checked: a broken trail is not pruned, because that would remove the evidence.
+// PruneTrail is the part of a store's PruneTrail that both databases share. due returns how many entries the first step would remove.
+// Each call of step removes entries and returns their number. Before the first removal the whole chain is checked. A broken trail is
+// not pruned, because that would remove the evidence.
 func PruneTrail(ctx context.Context, trail record.Trail, due, step func() (int, error)) (removed int, err error) {
 	if n, err := due(); err != nil || n == 0 {
 		return 0, err

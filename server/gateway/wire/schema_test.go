@@ -53,7 +53,8 @@ func schemaOf(t *testing.T, s *shape) *jsonschema.Schema {
 	return out
 }
 
-// limited puts the limits of strings and lists into a schema. JSON Schema counts characters, of which a string has no more than bytes.
+// limited writes the limits of strings and lists into a schema. The limits are in bytes, and JSON Schema counts characters. A string
+// never has more characters than bytes, so the schema refuses no string that the code takes.
 func limited(s *jsonschema.Schema, t reflect.Type, most int) {
 	number := func(n int) *int { return &n }
 	switch t.Kind() {
