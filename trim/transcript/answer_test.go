@@ -48,6 +48,15 @@ func TestAnswerKeys(t *testing.T) {
 	}
 }
 
+// BILL-2: a priority tier of the Messages API is capacity that was bought before. Its answers count by the usual prices, as in the proxy.
+func TestPriorityTier(t *testing.T) {
+	all := readAll(t, `{"type":"assistant","uuid":"a","parentUuid":null,"sessionId":"s","requestId":"r","message":{"id":"m","role":"assistant",`+
+		`"model":"m","content":"a","usage":{"input_tokens":1,"service_tier":"priority"}}}`)
+	if tier := all[0].Answers[0].Usage.Tier; tier != "" {
+		t.Errorf("the tier is %q", tier)
+	}
+}
+
 // BILL-2: every member of usage is read, and one that no reader knows is named.
 func TestUsageMembers(t *testing.T) {
 	all := readAll(t,

@@ -49,6 +49,9 @@ func (u messagesUsage) usage() *llm.Usage {
 		WebSearches: u.Server.Searches,
 		Speed:       llm.Unusual(u.Speed), Region: llm.Unusual(u.Region), Tier: llm.Unusual(u.Tier),
 	}
+	if all.Tier == llm.TierPriority { // capacity that was bought before, and counts by the usual prices
+		all.Tier = ""
+	}
 	for _, it := range u.Iterations {
 		if it.Type == "compaction" {
 			if step := it.messagesUsage.usage(); step != nil {
