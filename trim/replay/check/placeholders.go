@@ -22,8 +22,7 @@ var (
 
 const (
 	replacedMark = "[stet: left out: the text that this edit replaced.]"
-	leftOutMark  = "left out" // in the placeholder of a whole result
-	outputName   = "output"   // stands for the name of the file where the lines are an output's
+	outputName   = "output" // stands for the name of the file where the lines are an output's
 )
 
 // claim says that lines of a text that was left out stand elsewhere.
