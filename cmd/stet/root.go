@@ -78,6 +78,9 @@ func (p *program) homeAt(dir string) string {
 	if len(names) > 1 && (names[0] == "var" || names[0] == "export") { // /var/root, /var/home, /export/home
 		names = names[1:]
 	}
+	if len(names) == 0 {
+		return "" // the root of a file system
+	}
 	switch first := names[0]; {
 	case len(names) == 1 && first == "root":
 		return home

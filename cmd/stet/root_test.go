@@ -68,3 +68,23 @@ func TestServedDir(t *testing.T) {
 		t.Error("the library opens the root of the file system")
 	}
 }
+
+// The root of a file system is no home directory. Doctor runs there with a rule of the person's own.
+func TestDoctorInRoot(t *testing.T) {
+	home := t.TempDir()
+	file := filepath.Join(home, ".config", "stet", "config.toml")
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, []byte("[[rule]]\npaths = [\"secrets\"]\ndo = \"deny\"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	p := &program{env: []string{"HOME=" + home, "STET_UPSTREAM=http://127.0.0.1:9", "PATH="}, dir: "/", out: &out, err: &out}
+	if what := p.homeAt("/"); what != "" {
+		t.Errorf("it is %s", what)
+	}
+	if p.run(t.Context(), []string{"doctor"}); !strings.Contains(out.String(), "configuration") {
+		t.Errorf("%s", &out)
+	}
+}

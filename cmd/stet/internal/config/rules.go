@@ -112,8 +112,11 @@ func (c *Config) toolsOfOthers(s Source, r policy.Rule) map[string]policy.Effect
 	return others
 }
 
-// drive begins an absolute path of Windows.
-var drive = regexp.MustCompile(`^[a-zA-Z]:[\\/]`)
+var (
+	drive       = regexp.MustCompile(`^[a-zA-Z]:[\\/]`) // begins an absolute path of Windows
+	absInBraces = regexp.MustCompile(`[{,][/~]`)
+	rooted      = regexp.MustCompile(`^(~|\$HOME|\$\{HOME\}|%USERPROFILE%|[a-zA-Z]:)`) // what makes a pattern absolute, besides a slash
+)
 
 // inWorkspace makes a pattern for an absolute path, or one in the home directory, relative to the workspace. A pattern that no
 // path in the workspace can match is an error, which says how to write it.
@@ -124,7 +127,7 @@ func (s Source) inWorkspace(p policy.Pattern) (policy.Pattern, error) {
 		return p, fmt.Errorf(`%q begins or ends with a space: take it out, or write a backslash in front if the name has one`, text)
 	case strings.HasPrefix(text, "!"):
 		return p, fmt.Errorf(`%q: a rule has no exceptions: for one put a rule with do = "allow" in front; \! stands for the sign in a name`, text)
-	case strings.HasPrefix(text, "{") && strings.ContainsAny(text, "/~") && regexp.MustCompile(`[{,][/~]`).MatchString(text):
+	case strings.HasPrefix(text, "{") && strings.ContainsAny(text, "/~") && absInBraces.MatchString(text):
 		return p, fmt.Errorf("%q: an absolute path is written without braces: write one pattern for each", text)
 	case strings.HasPrefix(text, "/**"), text == "/*", strings.HasPrefix(text, "/*/"):
 		return p, nil
@@ -146,7 +149,7 @@ func (s Source) inWorkspace(p policy.Pattern) (policy.Pattern, error) {
 	}
 	rel, ok := below(s.Workspace, abs)
 	if !ok {
-		plain := strings.TrimLeft(regexp.MustCompile(`^(~|\$HOME|\$\{HOME\}|%USERPROFILE%|[a-zA-Z]:)`).ReplaceAllString(text, ""), `/\`)
+		plain := strings.TrimLeft(rooted.ReplaceAllString(text, ""), `/\`)
 		return p, fmt.Errorf("%q is not below the workspace %s, which the rules are about: write a path in it as %q, or %q for this place only", text, s.Workspace, plain, "./"+plain)
 	}
 	return policy.ParsePath(rel)
