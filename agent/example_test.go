@@ -80,7 +80,7 @@ func Example() {
 	defer model.Close()
 
 	a := &agent.Agent{
-		Model: anthropic.Client{Endpoint: endpoint.Config{BaseURL: model.URL, Key: "key"}},
+		Model: endpoint.Client{API: anthropic.API, Config: endpoint.Config{BaseURL: model.URL, Key: "key"}},
 		Name:  "scripted", Dir: dir,
 		Tools: handler, Files: tools,
 		Store: new(session.Memory), // or sqlite.OpenSessions(ctx, file)

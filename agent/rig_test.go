@@ -28,12 +28,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// wires has the client of each wire format.
-var wires = map[string]func(endpoint.Config) llm.Model{
-	"messages":  func(c endpoint.Config) llm.Model { return anthropic.Client{Endpoint: c} },
-	"chat":      func(c endpoint.Config) llm.Model { return openai.ChatClient{Endpoint: c} },
-	"responses": func(c endpoint.Config) llm.Model { return openai.ResponsesClient{Endpoint: c} },
-}
+// wires has the APIs by their names.
+var wires = map[string]llm.API{"messages": anthropic.API, "chat": openai.ChatAPI, "responses": openai.ResponsesAPI}
 
 // overWires runs a test over all wire formats in parallel.
 func overWires(t *testing.T, test func(t *testing.T, wire string)) {
@@ -73,7 +69,7 @@ func newRig(t testing.TB, wire string, script llmtest.Script, answer handler, ch
 		server.Close()
 	})
 	r := &rig{t: t, server: server, dir: t.TempDir(), store: new(session.Memory)}
-	model := wires[wire](endpoint.Config{BaseURL: server.URL, HTTP: &http.Client{Transport: transport}, Retries: -1})
+	model := endpoint.Client{API: wires[wire], Config: endpoint.Config{BaseURL: server.URL, HTTP: &http.Client{Transport: transport}, Retries: -1}}
 	r.agent = &agent.Agent{Model: model, Name: "scripted", Store: r.store, Dir: r.dir}
 	r.agent.Tools = r.open()
 	r.agent.Files = r.tools

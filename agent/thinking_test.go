@@ -98,7 +98,7 @@ func TestBoundThinking(t *testing.T) {
 				store := new(session.Memory)
 				begin := func(model, system string) *agent.Agent {
 					return &agent.Agent{
-						Model: anthropic.Client{Endpoint: endpoint.Config{BaseURL: "http://model.test", HTTP: &http.Client{Transport: transport}, Retries: -1}},
+						Model: endpoint.Client{API: anthropic.API, Config: endpoint.Config{BaseURL: "http://model.test", HTTP: &http.Client{Transport: transport}, Retries: -1}},
 						Name:  model, Store: store, Tools: new(lister), Repeats: 100, Prompt: agent.Prompt{System: system},
 						Engine: trim.Config{Policy: trim.Bold},
 					}

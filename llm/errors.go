@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -54,3 +55,46 @@ func (e *Error) Error() string {
 
 // Unwrap returns Kind.
 func (e *Error) Unwrap() error { return e.Kind }
+
+// Failure is a provider's report that it did not answer a request, in a body or in an event of a stream.
+type Failure struct {
+	Code    string // the provider's name for it; may be empty
+	Message string
+}
+
+// Error implements error.
+func (f *Failure) Error() string { return f.Code + ": " + f.Message }
+
+// FailureIn reads the body of an error in the shape of any API: an object or a text called "error". It returns nil for other bodies.
+func FailureIn(body []byte) *Failure {
+	var outer struct {
+		Error json.RawMessage `json:"error"`
+	}
+	if json.Unmarshal(body, &outer) != nil || len(outer.Error) == 0 || string(outer.Error) == "null" {
+		return nil
+	}
+	f := new(Failure)
+	if json.Unmarshal(outer.Error, &f.Message) == nil {
+		return f
+	}
+	return FailureOf(outer.Error)
+}
+
+// FailureOf reads the object of an error: a code (which may be a number) or a type, and a message.
+func FailureOf(object []byte) *Failure {
+	var said struct {
+		Code    any    `json:"code"`
+		Type    string `json:"type"`
+		Message string `json:"message"`
+	}
+	f := new(Failure)
+	if json.Unmarshal(object, &said) != nil {
+		f.Message = string(object)
+		return f
+	}
+	f.Code, f.Message = said.Type, said.Message
+	if code, ok := said.Code.(string); ok && code != "" {
+		f.Code = code
+	}
+	return f
+}

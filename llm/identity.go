@@ -1,6 +1,8 @@
 package llm
 
 import (
+	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -76,6 +78,26 @@ func (c *CallIDs) made(id string) string {
 			return out
 		}
 	}
+}
+
+// Sendable returns the call p in a form that can be sent back. others are parts of the same answer. The call gets a new id if it has
+// none, or if a call in others has the same one. The new id is made from the answer's id and the part's index. The name becomes a
+// valid tool name. Missing arguments become an empty object, because some endpoints leave them out.
+func Sendable(p Part, response string, index int, others []Part) Part {
+	taken := func() bool {
+		return slices.ContainsFunc(others, func(o Part) bool { return o.Kind == ToolCall && o.CallID == p.CallID })
+	}
+	if p.CallID == "" || taken() {
+		p.CallID = fmt.Sprintf("call_%s_%d", response, index)
+	}
+	for taken() {
+		p.CallID += "_"
+	}
+	p.Name = LegalName(p.Name, 128) // the longest that an API accepts
+	if p.Args == "" {
+		p.Args = "{}"
+	}
+	return p
 }
 
 // LegalName returns a tool name that an API accepts: at most max bytes of letters, digits, _ and -. max is at least 16. An invalid name

@@ -64,8 +64,8 @@ var table = []row{
 	{"llm/tokens/exact", []string{"llm/tokens", "llm/prices", "llm/tokens/bpe"}, "the price data names the vocabulary of each model; bpe counts in it"},
 	{"llm/tokens/bpe", nil, "byte-pair encoding alone"},
 	{"llm/llmtest", []string{"llm", "llm/*"}, "a scripted model speaks every wire format"},
-	{"llm/endpoint", []string{"llm"}, "what every client does over HTTP, whatever its wire format"},
-	{"llm/*", []string{"llm", "llm/endpoint"}, "a codec turns bodies into the words and patches them; a client asks over llm/endpoint"},
+	{"llm/endpoint", []string{"llm"}, "the client of every API; which one is handed in"},
+	{"llm/*", []string{"llm"}, "a codec turns bodies into the words and patches them; no HTTP, so that readers of sessions can use it"},
 
 	{"record", []string{"llm"}, "what is recorded of calls and requests, with their usage; a seam without drivers"},
 
@@ -176,7 +176,7 @@ const lightGroup = "session"
 // httpPackages are the packages up to lightGroup that may import net/http: clients and servers. A program that imports other
 // packages stays small.
 var httpPackages = []string{
-	"llm/endpoint", "llm/anthropic", "llm/openai", "llm/llmtest", "agent/mcpclient", "internal/sameorigin", "internal/slowbody",
+	"llm/endpoint", "llm/llmtest", "agent/mcpclient", "internal/sameorigin", "internal/slowbody",
 }
 
 // heavyModules must not be imported by the groups up to lightGroup.

@@ -3,7 +3,6 @@ package anthropic
 import (
 	"bytes"
 	"errors"
-	"net/http"
 	"slices"
 	"strings"
 
@@ -76,20 +75,20 @@ func appendMember(dst, body []byte, object rawjson.Span, member string) []byte {
 	return append(dst, body[object.End-1:]...)
 }
 
-// AllowDropping adds the header that a body of AppendDropping needs.
-func AllowDropping(h http.Header) { addBeta(h, bindingBeta) }
+// AllowDropping adds the header that a body of AppendDropping needs to h, whose names are canonical as those of an http.Header.
+func AllowDropping(h map[string][]string) { addBeta(h, bindingBeta) }
 
 // addBeta adds a beta feature to the header of a request.
-func addBeta(h http.Header, beta string) {
+func addBeta(h map[string][]string, beta string) {
 	const name = "Anthropic-Beta"
-	values := h.Values(name)
+	values := h[name]
 	for _, v := range values {
 		if slices.ContainsFunc(strings.Split(v, ","), func(v string) bool { return strings.TrimSpace(v) == beta }) {
 			return
 		}
 	}
 	if len(values) == 0 {
-		h.Set(name, beta)
+		h[name] = []string{beta}
 		return
 	}
 	values = slices.Clone(values)

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"net/http"
 	"slices"
 	"strings"
 
@@ -86,8 +85,8 @@ func OffersServerTools(body []byte) bool {
 	return false
 }
 
-// AllowClearing adds the header that a body of AppendClearing needs.
-func AllowClearing(h http.Header) { addBeta(h, clearingBeta) }
+// AllowClearing adds the header that a body of AppendClearing needs, as AllowDropping does.
+func AllowClearing(h map[string][]string) { addBeta(h, clearingBeta) }
 
 // Cleared returns the number of tool calls whose results were cleared, as the answer says.
 func (m *meter) Cleared() int {

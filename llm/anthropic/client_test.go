@@ -18,7 +18,7 @@ import (
 )
 
 var adapter = modeltest.Adapter{
-	New: func(c endpoint.Config) llm.Model { return anthropic.Client{Endpoint: c} },
+	API: anthropic.API,
 	Opaque: []llm.Part{
 		{Kind: llm.Thinking, Raw: `{"type":"redacted_thinking","data":"c2VjcmV0"}`},
 		{Kind: llm.Thinking, Raw: `{"type":"thinking","thinking":"","signature":"c2ln"}`},
@@ -48,7 +48,7 @@ func TestOverTCP(t *testing.T) { // CTX-11
 	defer server.Close()
 	transport := &http.Transport{}
 	defer transport.CloseIdleConnections()
-	model := anthropic.Client{Endpoint: endpoint.Config{BaseURL: server.URL, Model: "m", HTTP: &http.Client{Transport: transport}}}
+	model := endpoint.Client{API: anthropic.API, Config: endpoint.Config{BaseURL: server.URL, Model: "m", HTTP: &http.Client{Transport: transport}}}
 	server.Fail(llmtest.Fault{Reset: true})
 	for range 2 {
 		res, err := model.Stream(t.Context(), &llm.Request{}, nil)
@@ -69,7 +69,7 @@ func TestOverTCP(t *testing.T) { // CTX-11
 // model's host does not exist, so an answer can only come through the proxy.
 func TestProxyFromEnvironment(t *testing.T) { // CTX-11
 	if os.Getenv("STET_TEST_PROXIED") != "" {
-		model := anthropic.Client{Endpoint: endpoint.Config{BaseURL: "http://model.invalid", Model: "m", Retries: -1}}
+		model := endpoint.Client{API: anthropic.API, Config: endpoint.Config{BaseURL: "http://model.invalid", Model: "m", Retries: -1}}
 		if _, err := model.Complete(t.Context(), &llm.Request{}); err != nil {
 			t.Fatal(err)
 		}

@@ -19,7 +19,7 @@ func Example() {
 	}})
 	defer server.Close()
 
-	var model llm.Model = anthropic.Client{Endpoint: endpoint.Config{BaseURL: server.URL, Key: "none", Model: "scripted"}}
+	var model llm.Model = endpoint.Client{API: anthropic.API, Config: endpoint.Config{BaseURL: server.URL, Key: "none", Model: "scripted"}}
 	req := &llm.Request{Cache: &llm.Cache{}, Messages: []llm.Message{
 		{Role: llm.User, Parts: []llm.Part{{Text: "How many plants are in row 41?"}}},
 	}}

@@ -1,4 +1,4 @@
-// Package anthropic implements the Messages API: the formats of requests and responses, their usage and session keys, and a client.
+// Package anthropic implements the Messages API: the formats of requests and responses, their usage and session keys.
 package anthropic
 
 import (
@@ -13,7 +13,13 @@ import (
 // cache_control does not change the parts.
 type Messages struct{}
 
-var _ llm.Codec = Messages{}
+// API is the Messages API.
+var API = llm.API{
+	Name: "messages", Path: "/v1/messages", Codec: Messages{},
+	Reader:    func(emit func(llm.Event)) llm.Reader { return &reader{emit: emit} },
+	KeyHeader: "X-Api-Key", Header: map[string]string{"Anthropic-Version": "2023-06-01"},
+	ChecksThinking: true,
+}
 
 // Patch implements llm.Codec.
 func (Messages) Patch(dst, body []byte, req *llm.Request, edits []llm.Edit) ([]byte, error) {

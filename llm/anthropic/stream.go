@@ -7,7 +7,6 @@ import (
 
 	"github.com/stet-dev/stet/internal/rawjson"
 	"github.com/stet-dev/stet/llm"
-	"github.com/stet-dev/stet/llm/endpoint"
 )
 
 // reader reads a streamed answer. Its meter reads the model, usage and stop reason.
@@ -32,10 +31,10 @@ type block struct {
 
 var eventKeys = [7]string{"type", "message", "index", "content_block", "delta", "error", "usage"}
 
-// Done implements endpoint.Reader.
+// Done implements llm.Reader.
 func (r *reader) Done() bool { return r.done }
 
-// End implements endpoint.Reader. Some endpoints do not send message_stop.
+// End implements llm.Reader. Some endpoints do not send message_stop.
 func (r *reader) End() bool {
 	if !r.done && r.open == nil && r.meter.Reading.StopReason != "" {
 		r.end()
@@ -48,7 +47,7 @@ func (r *reader) end() {
 	r.emit(llm.Event{Kind: llm.Stopped, Reason: r.meter.Reading.StopReason})
 }
 
-// Response implements endpoint.Reader.
+// Response implements llm.Reader.
 func (r *reader) Response() *llm.Response {
 	parts := r.parts
 	if b := r.open; b != nil && b.kind == llm.Text && len(b.words) > 0 {
@@ -61,13 +60,13 @@ func (r *reader) Response() *llm.Response {
 	}
 }
 
-// Event implements endpoint.Reader.
+// Event implements llm.Reader.
 func (r *reader) Event(name, data []byte) error {
 	var f [7]rawjson.Span
 	s := rawjson.New(data)
 	s.Object(eventKeys[:], f[:])
 	if err := s.End(); err != nil {
-		return endpoint.Malformed(name, err)
+		return llm.Malformed(name, err)
 	}
 	typ := name
 	if !f[0].IsZero() {
@@ -96,13 +95,13 @@ func (r *reader) Event(name, data []byte) error {
 		if f[5].IsZero() && len(typ) == 0 {
 			break // an unknown event
 		}
-		if failure := endpoint.FailureIn(data); failure != nil {
+		if failure := llm.FailureIn(data); failure != nil {
 			return failure
 		}
 		err = errors.New("an error that says nothing")
 	}
 	if err != nil {
-		return endpoint.Malformed(typ, err)
+		return llm.Malformed(typ, err)
 	}
 	return nil
 }
@@ -227,7 +226,7 @@ func (r *reader) stop() error {
 	switch b.kind {
 	case llm.ToolCall:
 		p.Text, p.CallID, p.Name, p.Args = "", b.call.CallID, b.call.Name, string(b.words)
-		p = endpoint.Named(p, r.id, len(r.parts), r.parts)
+		p = llm.Sendable(p, r.id, len(r.parts), r.parts)
 		r.emit(llm.Event{Kind: llm.CallDone, Index: len(r.parts), Call: p})
 	case llm.Thinking, llm.Opaque:
 		raw, err := b.whole()

@@ -96,7 +96,12 @@ func (a *attempt) send(ctx context.Context) (*http.Response, error) {
 	if a.stream {
 		req.Header.Set("Accept", "text/event-stream")
 	}
-	a.Format.Sign(req.Header, strings.TrimSpace(string(a.Config.Key)))
+	for name, value := range a.API.Header {
+		req.Header.Set(name, value)
+	}
+	if key := strings.TrimSpace(string(a.Config.Key)); key != "" {
+		req.Header.Set(a.API.KeyHeader, a.API.KeyPrefix+key)
+	}
 	for name, values := range a.Config.Header {
 		req.Header[http.CanonicalHeaderKey(name)] = values
 	}
@@ -114,7 +119,7 @@ func (a *attempt) unsent(err error) error {
 
 // read reads a streamed answer. On an error it also returns what arrived of the answer.
 func (a *attempt) read(w *watch) (*llm.Response, error) {
-	reader := a.Format.Reader(a.emit)
+	reader := a.API.Reader(a.emit)
 	var failed error
 	parser := sse.Parser{Max: maxEvent, Event: func(name, data []byte) {
 		if failed == nil && !reader.Done() {
@@ -146,14 +151,13 @@ func (a *attempt) read(w *watch) (*llm.Response, error) {
 
 // broken returns the error for an answer that ended early, because of err or a failure that the stream reported.
 func (a *attempt) broken(err error) error {
-	var f *Failure
+	var f *llm.Failure
 	if errors.As(err, &f) {
-		f.RequestID = a.id
-		told := a.Config.failure(0, f)
+		failed := a.Config.failure(0, a.id, f)
 		if a.began {
-			return fmt.Errorf("%w: %w", llm.ErrBroken, told)
+			return fmt.Errorf("%w: %w", llm.ErrBroken, failed)
 		}
-		return told
+		return failed
 	}
 	return fmt.Errorf("%s: %w: %w", a.Config.host(), llm.ErrBroken, err)
 }

@@ -4,50 +4,24 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 
 	"github.com/stet-dev/stet/internal/rawjson"
 	"github.com/stet-dev/stet/llm"
 )
 
-// Format describes a wire format for a client.
-type Format struct {
-	Name string // in error messages, for example "messages"
-	Path string // of the request, with the version: "/v1/messages"
-
-	// Based means that base URLs of this format contain the version, or another path instead of it.
-	Based bool
-
-	// Encode writes a request.
-	Encode func(*llm.Request) ([]byte, error)
-	// Decode reads an answer that is not streamed.
-	Decode func(body []byte) (*llm.Response, error)
-	// Reader returns a reader for a streamed answer. It passes each piece to emit.
-	Reader func(emit func(llm.Event)) Reader
-	// Sign sets the key and other required headers.
-	Sign func(h http.Header, key string)
-}
-
-// Reader reads the events of one streamed answer.
-type Reader interface {
-	// Event reads an event, whose name may be empty. It returns an error if the event cannot be read. If the stream reports a
-	// failure, the error is a *[Failure].
-	Event(name, data []byte) error
-	// Done reports whether the answer is complete. Later events are not read.
-	Done() bool
-	// End is called at the end of the stream. It reports whether the answer is complete.
-	End() bool
-	// Response returns the answer, or what has arrived of it.
-	Response() *llm.Response
-}
-
-// Client sends requests to an endpoint in a format. It is an llm.Model.
+// Client sends requests to an endpoint of an API. It is an llm.Model.
 type Client struct {
+	API    llm.API
 	Config Config
-	Format Format
 }
 
-var _ llm.Model = Client{}
+var (
+	_ llm.Model           = Client{}
+	_ llm.ThinkingChecker = Client{}
+)
+
+// ChecksThinking implements llm.ThinkingChecker.
+func (c Client) ChecksThinking() bool { return c.API.ChecksThinking }
 
 // Complete implements llm.Model.
 func (c Client) Complete(ctx context.Context, req *llm.Request) (*llm.Response, error) {
@@ -69,7 +43,7 @@ func (c Client) ask(ctx context.Context, req *llm.Request, stream bool, each fun
 	}
 	res, err := c.attempts(ctx, req, stream, each)
 	if err != nil {
-		return res, fmt.Errorf("%s: %w", c.Format.Name, err)
+		return res, fmt.Errorf("%s: %w", c.API.Name, err)
 	}
 	return res, nil
 }
@@ -82,7 +56,7 @@ func (c Client) attempts(ctx context.Context, req *llm.Request, stream bool, eac
 	if err := c.Config.Key.check(); err != nil {
 		return nil, err
 	}
-	url, err := c.Config.address(c.Format.Path, c.Format.Based)
+	url, err := c.Config.address(c.API.Path, c.API.Based)
 	if err != nil {
 		return nil, err
 	}
@@ -119,7 +93,11 @@ func (c Client) body(req *llm.Request, stream bool) ([]byte, error) {
 	sent := *req
 	sent.Stream = stream
 	sent.Model = orElse(sent.Model, c.Config.Model)
-	body, err := c.Format.Encode(&sent)
+	encode := c.API.Codec.Encode
+	if c.API.EncodeAt != nil {
+		encode = func(req *llm.Request) ([]byte, error) { return c.API.EncodeAt(c.Config.host(), req) }
+	}
+	body, err := encode(&sent)
 	if err != nil || len(c.Config.Extra) == 0 {
 		return body, err
 	}

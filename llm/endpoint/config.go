@@ -1,5 +1,5 @@
-// Package endpoint sends requests to a model over HTTP, for any wire format. It retries failed requests, watches for silence, stops when
-// the context ends, and converts failures to errors. An adapter passes it a [Format] and becomes an llm.Model through a [Client].
+// Package endpoint asks models over HTTP. Its [Client] is an llm.Model for any [llm.API]. It retries failed requests, watches for
+// silence, stops when the context ends, and converts failures to errors.
 package endpoint
 
 import (

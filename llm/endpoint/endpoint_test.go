@@ -125,11 +125,11 @@ func FuzzFailureIn(f *testing.F) {
 	}
 	c := Config{BaseURL: "http://h", Key: "sk-0123456789"}
 	f.Fuzz(func(t *testing.T, body []byte) {
-		failure := FailureIn(body)
+		failure := llm.FailureIn(body)
 		if failure == nil {
 			return
 		}
-		text := c.failure(400, failure).Error()
+		text := c.failure(400, "", failure).Error()
 		if strings.Contains(text, string(c.Key)) || strings.ContainsAny(text, "\n\x1b\x00") || len(text) > 3000 || utf8.Valid(body) && !utf8.ValidString(text) {
 			t.Fatalf("%q", text)
 		}

@@ -11,63 +11,17 @@ import (
 	"github.com/stet-dev/stet/llm"
 )
 
-// Failure is an endpoint's report that it did not answer a request.
-type Failure struct {
-	Code      string // the endpoint's name for it; may be empty
-	Message   string
-	RequestID string // set by the client
-
-	retryAfter time.Duration
-	final      bool // the endpoint says that a retry is useless
-}
-
-func (f *Failure) Error() string { return f.Code + ": " + f.Message }
-
-// FailureIn reads an error body in any of the known shapes: an object or a text called "error". It returns nil for other bodies.
-func FailureIn(body []byte) *Failure {
-	var outer struct {
-		Error json.RawMessage `json:"error"`
-	}
-	if json.Unmarshal(body, &outer) != nil || len(outer.Error) == 0 || string(outer.Error) == "null" {
-		return nil
-	}
-	f := new(Failure)
-	if json.Unmarshal(outer.Error, &f.Message) == nil {
-		return f
-	}
-	return failureOf(outer.Error)
-}
-
-// failureOf reads an error object: a code (which may be a number) or a type, and a message.
-func failureOf(object []byte) *Failure {
-	var said struct {
-		Code    any    `json:"code"`
-		Type    string `json:"type"`
-		Message string `json:"message"`
-	}
-	f := new(Failure)
-	if json.Unmarshal(object, &said) != nil {
-		f.Message = string(object)
-		return f
-	}
-	f.Code, f.Message = said.Type, said.Message
-	if code, ok := said.Code.(string); ok && code != "" {
-		f.Code = code
-	}
-	return f
-}
-
 // refused returns the error for a response with an error status.
 func (c Config) refused(resp *http.Response, body io.Reader) error {
 	data, _ := io.ReadAll(io.LimitReader(body, maxFailure)) // an incomplete error body is better than none
-	f := FailureIn(data)
+	f := llm.FailureIn(data)
 	if f == nil && json.Valid(data) && len(data) > 0 && data[0] == '{' {
-		if f = failureOf(data); f.Message == "" {
+		if f = llm.FailureOf(data); f.Message == "" {
 			f = nil
 		}
 	}
 	if f == nil {
-		f = new(Failure)
+		f = new(llm.Failure)
 		if t := resp.Header.Get("Content-Type"); !strings.Contains(t, "html") {
 			f.Message = string(data)
 		}
@@ -76,24 +30,20 @@ func (c Config) refused(resp *http.Response, body io.Reader) error {
 	if resp.StatusCode/100 == 3 {
 		f.Message = "redirected, which is not followed"
 	}
-	f.RequestID = requestID(resp.Header)
-	f.retryAfter = retryAfter(resp.Header, time.Now())
-	f.final = resp.Header.Get("X-Should-Retry") == "false"
-	return c.failure(resp.StatusCode, f)
+	e := c.failure(resp.StatusCode, requestID(resp.Header), f)
+	e.RetryAfter = retryAfter(resp.Header, time.Now())
+	e.Temporary = e.Temporary && resp.Header.Get("X-Should-Retry") != "false"
+	return e
 }
 
 func requestID(h http.Header) string {
 	return orElse(h.Get("Request-Id"), h.Get("X-Request-Id"))
 }
 
-// failure returns the error for f. status is 0 if an answer reported it.
-func (c Config) failure(status int, f *Failure) *llm.Error {
-	e := &llm.Error{
-		Host: c.host(), Status: status, Code: c.line(f.Code), Message: c.line(f.Message), RequestID: c.line(f.RequestID),
-		RetryAfter: f.retryAfter,
-	}
+// failure returns the error for f, in the answer to the request with the given id. status is 0 if an answer reported it.
+func (c Config) failure(status int, id string, f *llm.Failure) *llm.Error {
+	e := &llm.Error{Host: c.host(), Status: status, Code: c.line(f.Code), Message: c.line(f.Message), RequestID: c.line(id)}
 	e.Kind, e.Temporary = classify(status, f.Code, f.Message)
-	e.Temporary = e.Temporary && !f.final
 	return e
 }
 

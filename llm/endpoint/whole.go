@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 
 	"github.com/stet-dev/stet/llm"
@@ -22,11 +21,10 @@ func (a *attempt) readWhole(w *watch, contentType string) (*llm.Response, error)
 	case len(body) > maxWhole:
 		return nil, fmt.Errorf("%s: an answer of over %d bytes", a.Config.host(), maxWhole)
 	}
-	if f := FailureIn(body); f != nil {
-		f.RequestID = a.id
-		return nil, a.Config.failure(0, f)
+	if f := llm.FailureIn(body); f != nil {
+		return nil, a.Config.failure(0, a.id, f)
 	}
-	res, err := a.Format.Decode(body)
+	res, err := a.API.Codec.DecodeResponse(body)
 	if err == nil && !json.Valid(body) { // parts of it are stored unchanged
 		err = errors.New("invalid JSON")
 	}
@@ -62,41 +60,8 @@ func clean(res *llm.Response) *llm.Response {
 		p := &res.Message.Parts[i]
 		p.Span = llm.Span{}
 		if p.Kind == llm.ToolCall {
-			*p = Named(*p, res.ID, i, res.Message.Parts[:i])
+			*p = llm.Sendable(*p, res.ID, i, res.Message.Parts[:i])
 		}
 	}
 	return res
-}
-
-// maxName is the longest tool name that an API accepts, in bytes.
-const maxName = 128
-
-// Named returns the call p in a form that can be sent back. others are parts of the same answer. The call gets a new id if it has
-// none, or if a call in others has the same one. The new id is made from the answer's id and the part's index. The name becomes a
-// valid tool name. Missing arguments become an empty object, because some endpoints leave them out.
-func Named(p llm.Part, response string, index int, others []llm.Part) llm.Part {
-	taken := func() bool {
-		return slices.ContainsFunc(others, func(o llm.Part) bool { return o.Kind == llm.ToolCall && o.CallID == p.CallID })
-	}
-	if p.CallID == "" || taken() {
-		p.CallID = fmt.Sprintf("call_%s_%d", response, index)
-	}
-	for taken() {
-		p.CallID += "_"
-	}
-	p.Name = llm.LegalName(p.Name, maxName)
-	if p.Args == "" {
-		p.Args = "{}"
-	}
-	return p
-}
-
-var errNoSuchEvent = errors.New("event is not JSON of the expected shape")
-
-// Malformed returns the error for an event that is not valid.
-func Malformed(name []byte, err error) error {
-	if err == nil {
-		err = errNoSuchEvent
-	}
-	return fmt.Errorf("event %.40q: %w", name, err)
 }

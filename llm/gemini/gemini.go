@@ -20,7 +20,8 @@ import (
 // not documented what else in that part the provider checks.
 type GenerateContent struct{}
 
-var _ llm.Codec = GenerateContent{}
+// API is the API of the Gemini models. stet has no client for it.
+var API = llm.API{Name: "gemini", Codec: GenerateContent{}}
 
 // Patch implements llm.Codec.
 func (GenerateContent) Patch(dst, body []byte, req *llm.Request, edits []llm.Edit) ([]byte, error) {

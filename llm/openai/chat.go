@@ -14,7 +14,12 @@ import (
 // wire becomes one message.
 type Chat struct{}
 
-var _ llm.Codec = Chat{}
+// ChatAPI is the API of Chat Completions: OpenAI's own or a compatible one.
+var ChatAPI = llm.API{
+	Name: "chat", Path: "/v1/chat/completions", Codec: Chat{},
+	Reader:   func(emit func(llm.Event)) llm.Reader { return &chatReader{emit: emit} },
+	EncodeAt: encodeAt, Based: true, KeyHeader: "Authorization", KeyPrefix: "Bearer ",
+}
 
 // Patch implements llm.Codec.
 func (Chat) Patch(dst, body []byte, req *llm.Request, edits []llm.Edit) ([]byte, error) {

@@ -17,9 +17,21 @@ import (
 //   - The error flag of results is left out, because the wire format has none.
 //
 // A Chained request cannot be encoded.
-func (Chat) Encode(req *llm.Request) ([]byte, error) {
+func (Chat) Encode(req *llm.Request) ([]byte, error) { return encodeChat(req, "max_tokens") }
+
+// encodeAt is Encode for the given host. Newer models of the provider itself refuse max_tokens. Some compatible endpoints know only that.
+func encodeAt(host string, req *llm.Request) ([]byte, error) {
+	name, _, _ := strings.Cut(host, ":")
+	if name == "api.openai.com" || strings.HasSuffix(name, ".openai.azure.com") {
+		return encodeChat(req, "max_completion_tokens")
+	}
+	return encodeChat(req, "max_tokens")
+}
+
+// encodeChat writes a request. limit is the member for MaxTokens.
+func encodeChat(req *llm.Request, limit string) ([]byte, error) {
 	var w rawjson.Writer
-	writeHead(&w, req, "max_tokens")
+	writeHead(&w, req, limit)
 	if len(req.Tools) > 0 {
 		w.Key("tools")
 		w.Open('[')

@@ -5,7 +5,6 @@ import (
 
 	"github.com/stet-dev/stet/internal/rawjson"
 	"github.com/stet-dev/stet/llm"
-	"github.com/stet-dev/stet/llm/endpoint"
 )
 
 // chatReader reads the chunks of a streamed completion. Its meter reads the model, usage and stop reason.
@@ -29,10 +28,10 @@ type chatPart struct {
 var chatChunkKeys = [4]string{"id", "choices", "error", "usage"}
 var chatChoiceKeys = [3]string{"index", "delta", "finish_reason"}
 
-// Done implements endpoint.Reader.
+// Done implements llm.Reader.
 func (r *chatReader) Done() bool { return r.done }
 
-// End implements endpoint.Reader. Some endpoints do not send [DONE].
+// End implements llm.Reader. Some endpoints do not send [DONE].
 func (r *chatReader) End() bool {
 	if !r.done && r.meter.Reading.StopReason != "" {
 		r.end()
@@ -40,7 +39,7 @@ func (r *chatReader) End() bool {
 	return r.done
 }
 
-// Event implements endpoint.Reader.
+// Event implements llm.Reader.
 func (r *chatReader) Event(name, data []byte) error {
 	if string(data) == "[DONE]" {
 		r.end()
@@ -50,19 +49,19 @@ func (r *chatReader) Event(name, data []byte) error {
 	s := rawjson.New(data)
 	s.Object(chatChunkKeys[:], f[:])
 	if err := s.End(); err != nil {
-		return endpoint.Malformed(name, err)
+		return llm.Malformed(name, err)
 	}
 	if !f[2].IsZero() || string(name) == "error" {
-		if failure := endpoint.FailureIn(data); failure != nil {
+		if failure := llm.FailureIn(data); failure != nil {
 			return failure
 		}
-		return endpoint.Malformed(name, errors.New("an error that says nothing"))
+		return llm.Malformed(name, errors.New("an error that says nothing"))
 	}
 	rawjson.Said(data, f[0], &r.id)
 	before := r.meter.Reading.Usage
 	r.meter.chat(nil, data)
 	if err := r.choices(data, f[1]); err != nil {
-		return endpoint.Malformed(name, err)
+		return llm.Malformed(name, err)
 	}
 	if u := r.meter.Reading.Usage; u != before && r.meter.Reading.Counted {
 		r.emit(llm.Event{Kind: llm.UsageSaid, Usage: u})
@@ -238,7 +237,7 @@ func (r *chatReader) end() {
 	r.emit(llm.Event{Kind: llm.Stopped, Reason: res.StopReason})
 }
 
-// Response implements endpoint.Reader.
+// Response implements llm.Reader.
 func (r *chatReader) Response() *llm.Response {
 	m := r.meter.Reading
 	res := &llm.Response{ID: r.id, Model: m.Model, Usage: m.Usage, StopReason: m.StopReason}
@@ -250,7 +249,7 @@ func (r *chatReader) Response() *llm.Response {
 			p.Text = words
 		case llm.ToolCall:
 			p.Args = words
-			p.Part = endpoint.Named(p.Part, r.id, i, res.Message.Parts)
+			p.Part = llm.Sendable(p.Part, r.id, i, res.Message.Parts)
 		case llm.Thinking:
 			if p.Text, p.Raw = words, quoted(words); r.other {
 				p.Raw = thoughtNamed(thoughtOther, p.Raw)

@@ -7,18 +7,17 @@ import (
 	"testing"
 
 	"github.com/stet-dev/stet/llm"
-	"github.com/stet-dev/stet/llm/endpoint"
 	"github.com/stet-dev/stet/llm/openai"
 	"github.com/stet-dev/stet/test/modeltest"
 )
 
 var chat = modeltest.Adapter{
-	New:    func(c endpoint.Config) llm.Model { return openai.ChatClient{Endpoint: c} },
+	API:    openai.ChatAPI,
 	Resent: true, IDs: regexp.MustCompile(`^.{1,40}$`),
 }
 
 var responses = modeltest.Adapter{
-	New: func(c endpoint.Config) llm.Model { return openai.ResponsesClient{Endpoint: c} },
+	API: openai.ResponsesAPI,
 	Opaque: []llm.Part{
 		{Kind: llm.Thinking, Raw: `{"type":"reasoning","id":"rs_1","summary":[],"encrypted_content":"c2VjcmV0"}`},
 		{Kind: llm.Opaque, Raw: `{"type":"web_search_call","id":"ws_1","status":"completed","action":{"type":"search","query":"plants"}}`},

@@ -1,5 +1,4 @@
-// Package openai implements Chat Completions and Responses: the formats of requests and responses, their usage and session keys, and
-// clients.
+// Package openai implements Chat Completions and Responses: the formats of requests and responses, their usage and session keys.
 package openai
 
 import (

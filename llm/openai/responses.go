@@ -14,7 +14,12 @@ import (
 // message of role Tool. So new items do not change earlier messages, but may extend the last one.
 type Responses struct{}
 
-var _ llm.Codec = Responses{}
+// ResponsesAPI is the Responses API.
+var ResponsesAPI = llm.API{
+	Name: "responses", Path: "/v1/responses", Codec: Responses{},
+	Reader: func(emit func(llm.Event)) llm.Reader { return &responsesReader{emit: emit} },
+	Based:  true, KeyHeader: "Authorization", KeyPrefix: "Bearer ",
+}
 
 // Patch implements llm.Codec.
 func (Responses) Patch(dst, body []byte, req *llm.Request, edits []llm.Edit) ([]byte, error) {

@@ -9,7 +9,6 @@ import (
 
 	"github.com/stet-dev/stet/internal/rawjson"
 	"github.com/stet-dev/stet/llm"
-	"github.com/stet-dev/stet/llm/endpoint"
 )
 
 // responsesReader reads the events of a streamed response. Its meter reads the model, usage and stop reason.
@@ -34,13 +33,13 @@ var responsesEventKeys = [10]string{
 	"type", "response", "output_index", "item", "delta", "content_index", "error", "code", "message", "summary_index",
 }
 
-// Done implements endpoint.Reader.
+// Done implements llm.Reader.
 func (r *responsesReader) Done() bool { return r.done }
 
-// End implements endpoint.Reader.
+// End implements llm.Reader.
 func (r *responsesReader) End() bool { return r.done }
 
-// Event implements endpoint.Reader.
+// Event implements llm.Reader.
 func (r *responsesReader) Event(name, data []byte) error {
 	if string(data) == "[DONE]" { // some endpoints send it here too
 		return nil
@@ -49,7 +48,7 @@ func (r *responsesReader) Event(name, data []byte) error {
 	s := rawjson.New(data)
 	s.Object(responsesEventKeys[:], f[:])
 	if err := s.End(); err != nil {
-		return endpoint.Malformed(name, err)
+		return llm.Malformed(name, err)
 	}
 	typ := string(name)
 	if !f[0].IsZero() {
@@ -86,20 +85,20 @@ func (r *responsesReader) Event(name, data []byte) error {
 		err = errors.New("a failure that says nothing")
 	}
 	if err != nil {
-		return endpoint.Malformed([]byte(typ), err)
+		return llm.Malformed([]byte(typ), err)
 	}
 	return nil
 }
 
 // failureOf reads a failed response, or an event of type error. The event has the code and message itself or in an object.
-func failureOf(data []byte, f [10]rawjson.Span) *endpoint.Failure {
+func failureOf(data []byte, f [10]rawjson.Span) *llm.Failure {
 	if !f[1].IsZero() {
-		return endpoint.FailureIn(f[1].Of(data))
+		return llm.FailureIn(f[1].Of(data))
 	}
 	if !f[6].IsZero() {
-		return endpoint.FailureIn(data)
+		return llm.FailureIn(data)
 	}
-	failure := new(endpoint.Failure)
+	failure := new(llm.Failure)
 	rawjson.Said(data, f[7], &failure.Code)
 	rawjson.Said(data, f[8], &failure.Message)
 	if failure.Code+failure.Message == "" {
@@ -213,7 +212,7 @@ func (r *responsesReader) finished(data []byte, index, at rawjson.Span) error {
 	place := r.place(it)
 	for i, p := range parts {
 		if p.Kind == llm.ToolCall {
-			parts[i] = endpoint.Named(p, r.id, place+i, others)
+			parts[i] = llm.Sendable(p, r.id, place+i, others)
 			r.emit(llm.Event{Kind: llm.CallDone, Index: place + i, Call: parts[i]})
 		}
 		others = append(others, parts[i])
@@ -242,7 +241,7 @@ func (r *responsesReader) end(name, response []byte) error {
 	r.done = true
 	whole, err := Responses{}.DecodeResponse(response)
 	if err != nil {
-		return endpoint.Malformed(name, err)
+		return llm.Malformed(name, err)
 	}
 	r.id = whole.ID
 	if len(r.items) == 0 && len(whole.Message.Parts) > 0 {
@@ -252,7 +251,7 @@ func (r *responsesReader) end(name, response []byte) error {
 			case llm.Text:
 				r.emit(llm.Event{Kind: llm.TextDelta, Index: i, Text: p.Text})
 			case llm.ToolCall:
-				whole.Message.Parts[i] = endpoint.Named(p, r.id, i, whole.Message.Parts[:i])
+				whole.Message.Parts[i] = llm.Sendable(p, r.id, i, whole.Message.Parts[:i])
 				r.emit(llm.Event{Kind: llm.CallDone, Index: i, Call: whole.Message.Parts[i]})
 			}
 		}
@@ -264,7 +263,7 @@ func (r *responsesReader) end(name, response []byte) error {
 	return nil
 }
 
-// Response implements endpoint.Reader.
+// Response implements llm.Reader.
 func (r *responsesReader) Response() *llm.Response {
 	m := r.meter.Reading
 	res := &llm.Response{ID: r.id, Model: m.Model, Usage: m.Usage, StopReason: m.StopReason}

@@ -113,7 +113,7 @@ func (r *rig) open(_ context.Context, dir string) (*acp.Workspace, error) {
 	}
 	handler := &approval.Handler{Tools: set, Policy: r.policy, Root: dir, Approver: acp.Approver{Next: r.queue}}
 	a := &agent.Agent{
-		Model: openai.ChatClient{Endpoint: endpoint.Config{BaseURL: "http://model.test", Model: "m", HTTP: &http.Client{Transport: transport}}},
+		Model: endpoint.Client{API: openai.ChatAPI, Config: endpoint.Config{BaseURL: "http://model.test", Model: "m", HTTP: &http.Client{Transport: transport}}},
 		Name:  "m", Tools: handler, Store: r.config.Store, Dir: dir, Files: tools,
 	}
 	if r.tasks {

@@ -67,7 +67,7 @@ func newAgent(dir string, store session.Store) (*agent.Agent, error) {
 		return nil, err
 	}
 	return &agent.Agent{
-		Model: anthropic.Client{Endpoint: endpoint.Config{
+		Model: endpoint.Client{API: anthropic.API, Config: endpoint.Config{
 			BaseURL: "http://model.test", HTTP: &http.Client{Transport: &http.Transport{DialContext: network.DialContext}},
 		}},
 		Name: "scripted", Store: store, Dir: filepath.Join(dir, "tree"), Tools: hands, Files: tools,

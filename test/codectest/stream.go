@@ -2,23 +2,39 @@ package codectest
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"reflect"
 	"testing"
 
+	"github.com/rogpeppe/go-internal/txtar"
+
 	"github.com/stet-dev/stet/internal/sse"
 	"github.com/stet-dev/stet/llm"
-	"github.com/stet-dev/stet/llm/endpoint"
 )
 
 // FuzzStream checks the reader of a streamed answer with streams of any bytes. The size of the pieces makes no difference. The
-// events have the same content as the returned answer. A complete answer can be sent back.
-func FuzzStream(f *testing.F, c llm.Codec, reader func(emit func(llm.Event)) endpoint.Reader, seeds ...[]byte) {
-	for _, s := range seeds {
-		f.Add(s, 7)
+// events have the same content as the returned answer. A complete answer can be sent back. The seeds are the streams in the archives whose
+// names match pattern.
+func FuzzStream(f *testing.F, api llm.API, pattern string) {
+	names, err := filepath.Glob(pattern)
+	if err != nil || len(names) == 0 {
+		f.Fatal(err, "no archives")
+	}
+	for _, name := range names {
+		data, err := os.ReadFile(name)
+		if err != nil {
+			f.Fatal(err)
+		}
+		for _, file := range txtar.Parse(data).Files {
+			if file.Name == "stream" {
+				f.Add(file.Data, 7)
+			}
+		}
 	}
 	f.Fuzz(func(t *testing.T, stream []byte, size int) {
-		whole, told, err := read(reader, stream, len(stream))
-		cut, again, errCut := read(reader, stream, max(size%100, 1))
+		whole, told, err := read(api.Reader, stream, len(stream))
+		cut, again, errCut := read(api.Reader, stream, max(size%100, 1))
 		if !reflect.DeepEqual(whole.Response(), cut.Response()) || !reflect.DeepEqual(told, again) || fmt.Sprint(err) != fmt.Sprint(errCut) {
 			t.Fatalf("whole %+v, %v, %v\nin pieces %+v, %v, %v", whole.Response(), told, err, cut.Response(), again, errCut)
 		}
@@ -31,17 +47,17 @@ func FuzzStream(f *testing.F, c llm.Codec, reader func(emit func(llm.Event)) end
 				t.Fatalf("told of part %d of %d", e.Index, len(res.Message.Parts))
 			}
 		}
-		body, err := c.Encode(&llm.Request{Model: "m", Messages: []llm.Message{res.Message}})
+		body, err := api.Codec.Encode(&llm.Request{Model: "m", Messages: []llm.Message{res.Message}})
 		if err != nil {
 			t.Fatalf("cannot be sent back: %v: %+v", err, res.Message)
 		}
-		if _, err := c.Decode(body); err != nil {
+		if _, err := api.Codec.Decode(body); err != nil {
 			t.Fatalf("sent back as %s: %v", body, err)
 		}
 	})
 }
 
-func read(reader func(emit func(llm.Event)) endpoint.Reader, stream []byte, size int) (endpoint.Reader, []llm.Event, error) {
+func read(reader func(emit func(llm.Event)) llm.Reader, stream []byte, size int) (llm.Reader, []llm.Event, error) {
 	var told []llm.Event
 	var failed error
 	r := reader(func(e llm.Event) { told = append(told, e) })

@@ -26,7 +26,7 @@ func BenchmarkFirstToken(b *testing.B, a Adapter) {
 	defer server.Close()
 	transport := &http.Transport{}
 	defer transport.CloseIdleConnections()
-	model := a.New(endpoint.Config{BaseURL: server.URL, Model: "scripted", HTTP: &http.Client{Transport: transport}})
+	model := endpoint.Client{API: a.API, Config: endpoint.Config{BaseURL: server.URL, Model: "scripted", HTTP: &http.Client{Transport: transport}}}
 	for _, size := range []int{10_000, 1_000_000} {
 		req := request()
 		for range size / 5000 {

@@ -21,8 +21,8 @@ import (
 
 // Adapter has the properties of a model's client that the suite needs.
 type Adapter struct {
-	// New returns the client for an endpoint.
-	New func(endpoint.Config) llm.Model
+	// API is what the client speaks.
+	API llm.API
 	// Opaque are parts of an answer that stet cannot read, and that are sent back unchanged. Raw has their wire format. It may be
 	// empty.
 	Opaque []llm.Part
@@ -98,7 +98,7 @@ func (a Adapter) play(t *testing.T, handler func(*llm.Request) (llm.Response, er
 		if change != nil {
 			change(&cfg)
 		}
-		r.model = a.New(cfg)
+		r.model = endpoint.Client{API: a.API, Config: cfg}
 		defer func() {
 			transport.CloseIdleConnections()
 			if err := server.Close(); err != nil {

@@ -78,7 +78,7 @@ func (a Adapter) replay(t *testing.T, body []byte, stream bool) string {
 			_ = server.Close()
 			<-done
 		}()
-		model := a.New(endpoint.Config{BaseURL: "http://model.test", HTTP: &http.Client{Transport: transport}, Retries: -1})
+		model := endpoint.Client{API: a.API, Config: endpoint.Config{BaseURL: "http://model.test", HTTP: &http.Client{Transport: transport}, Retries: -1}}
 		var res *llm.Response
 		var err error
 		if stream {

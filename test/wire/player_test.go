@@ -21,13 +21,9 @@ const root = "/home/me/project"
 // apis are the formats that a player uses. Each has a model that checks what stands before its thinking, if the format has that
 // check.
 var apis = []struct {
-	name, model string
-	client      func(endpoint.Config) llm.Model
-}{
-	{"messages", "claude-opus-5-5", func(c endpoint.Config) llm.Model { return anthropic.Client{Endpoint: c} }},
-	{"chat", "scripted", func(c endpoint.Config) llm.Model { return openai.ChatClient{Endpoint: c} }},
-	{"responses", "gpt-5.5", func(c endpoint.Config) llm.Model { return openai.ResponsesClient{Endpoint: c} }},
-}
+	llm.API
+	model string
+}{{anthropic.API, "claude-opus-5-5"}, {openai.ChatAPI, "scripted"}, {openai.ResponsesAPI, "gpt-5.5"}}
 
 // player is a small agent. It does what the model asks for, on files in memory, and keeps its conversation.
 type player struct {
@@ -78,7 +74,7 @@ func (p *player) say(text string) {
 
 // turn sends a request to a base URL, and does what the answer asks for. It reports whether the answer asked for anything.
 func (p *player) turn(ctx context.Context, base string) bool {
-	model := apis[p.api].client(endpoint.Config{BaseURL: base, Key: "dummy", Retries: -1})
+	model := endpoint.Client{API: apis[p.api].API, Config: endpoint.Config{BaseURL: base, Key: "dummy", Retries: -1}}
 	p.turns++
 	resp, err := model.Stream(ctx, &p.req, nil)
 	if err != nil {

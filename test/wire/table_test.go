@@ -276,7 +276,7 @@ func table(t *testing.T, conditions func(trim.Policy) []condition, database func
 	t.Run("rows", func(t *testing.T) {
 		for api := range apis {
 			accounts := []llmtest.Account{llmtest.NewAccount, llmtest.OldAccount}
-			if apis[api].name != "messages" {
+			if apis[api].Name != "messages" {
 				accounts = accounts[:1] // the accounts differ only in a check of the Messages API
 			}
 			if database != nil {
@@ -285,13 +285,13 @@ func table(t *testing.T, conditions func(trim.Policy) []condition, database func
 			for _, account := range accounts {
 				for n, policy := range trim.Policies() {
 					for k, c := range conditions(policy) {
-						if apis[api].name != "messages" && (k > 0 || database != nil) && policy != trim.Adaptive {
+						if apis[api].Name != "messages" && (k > 0 || database != nil) && policy != trim.Adaptive {
 							continue
 						}
-						if database != nil && (apis[api].name != "messages" && !c.everyAPI || policy != trim.Adaptive && policy != trim.Bold) {
+						if database != nil && (apis[api].Name != "messages" && !c.everyAPI || policy != trim.Adaptive && policy != trim.Bold) {
 							continue
 						}
-						t.Run(fmt.Sprintf("%s/%s/%s/%s", apis[api].name, account, policy, c.name), func(t *testing.T) {
+						t.Run(fmt.Sprintf("%s/%s/%s/%s", apis[api].Name, account, policy, c.name), func(t *testing.T) {
 							t.Parallel()
 							where := ""
 							if database != nil {
@@ -304,7 +304,7 @@ func table(t *testing.T, conditions func(trim.Policy) []condition, database func
 							if straight.turns != with.turns || straight.files != with.files {
 								t.Errorf("%d turns, without stet %d; the same files: %v", with.turns, straight.turns, straight.files == with.files)
 							}
-							rewrites := policy == trim.KeepLatest && apis[api].name != "messages" // keep-latest changes what was sent before
+							rewrites := policy == trim.KeepLatest && apis[api].Name != "messages" // keep-latest changes what was sent before
 							if with.breaks > straight.breaks+c.breaks && !rewrites {
 								t.Errorf("%d requests do not go on from one before, without stet %d", with.breaks, straight.breaks)
 							}
@@ -313,7 +313,7 @@ func table(t *testing.T, conditions func(trim.Policy) []condition, database func
 							}
 							mu.Lock()
 							defer mu.Unlock()
-							rows[fmt.Sprint(api, account, n, k)] = fmt.Sprintf("%s\t%s\t%s\t%s\t%d\t%v\t%d\t%d\t%d\t%.0f %%\n", apis[api].name, account, policy, c.name,
+							rows[fmt.Sprint(api, account, n, k)] = fmt.Sprintf("%s\t%s\t%s\t%s\t%d\t%v\t%d\t%d\t%d\t%.0f %%\n", apis[api].Name, account, policy, c.name,
 								with.turns, straight.files == with.files, len(with.errors), with.refused, with.breaks, 100*(1-float64(with.sent)/float64(straight.sent)))
 						})
 					}

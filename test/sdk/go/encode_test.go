@@ -40,22 +40,22 @@ func TestEncodedForSDKs(t *testing.T) { // CTX-11
 	const png = "iVBORw0KGgo="
 	for _, c := range []struct {
 		name           string
-		model          func(endpoint.Config) llm.Model
+		api            llm.API
+		extra          string
 		thought, image string
 		params         any // a pointer
 	}{
 		{
-			"messages", func(c endpoint.Config) llm.Model { return stetanthropic.Client{Endpoint: c, Thinking: 1024} },
+			"messages", stetanthropic.API, `{"thinking":{"type":"enabled","budget_tokens":1024}}`,
 			`{"type":"thinking","thinking":"Rows first.","signature":"c2ln"}`,
 			`{"type":"image","source":{"type":"base64","media_type":"image/png","data":"` + png + `"}}`, &anthropic.MessageNewParams{},
 		},
 		{
-			"chat", func(c endpoint.Config) llm.Model {
-				return stetopenai.ChatClient{Endpoint: c, Limit: "max_completion_tokens", Effort: "low"}
-			}, "", `{"type":"image_url","image_url":{"url":"data:image/png;base64,` + png + `"}}`, &openai.ChatCompletionNewParams{},
+			"chat", stetopenai.ChatAPI, `{"reasoning_effort":"low"}`,
+			"", `{"type":"image_url","image_url":{"url":"data:image/png;base64,` + png + `"}}`, &openai.ChatCompletionNewParams{},
 		},
 		{
-			"responses", func(c endpoint.Config) llm.Model { return stetopenai.ResponsesClient{Endpoint: c, Effort: "low"} },
+			"responses", stetopenai.ResponsesAPI, `{"reasoning":{"effort":"low","summary":"auto"},"include":["reasoning.encrypted_content"]}`,
 			`{"type":"reasoning","id":"rs_1","summary":[{"type":"summary_text","text":"Rows first."}],"encrypted_content":"c2VjcmV0"}`,
 			`{"type":"input_image","detail":"auto","image_url":"data:image/png;base64,` + png + `"}`, &responses.ResponseNewParams{},
 		},
@@ -67,7 +67,7 @@ func TestEncodedForSDKs(t *testing.T) { // CTX-11
 				t.Fatal(err)
 			}
 			defer server.Close()
-			model := c.model(endpoint.Config{BaseURL: server.URL, Key: key})
+			model := endpoint.Client{API: c.api, Config: endpoint.Config{BaseURL: server.URL, Key: key, Extra: json.RawMessage(c.extra)}}
 			if _, err := model.Stream(t.Context(), everything(c.thought, c.image), nil); err != nil {
 				t.Fatal(err)
 			}

@@ -29,7 +29,7 @@ func StartModel() (llm.Model, func(), error) {
 		return nil, nil, err
 	}
 	transport := &http.Transport{DialContext: network.DialContext}
-	model := openai.ChatClient{Endpoint: endpoint.Config{
+	model := endpoint.Client{API: openai.ChatAPI, Config: endpoint.Config{
 		BaseURL: "http://scripted.model", Model: ModelName, HTTP: &http.Client{Transport: transport},
 	}}
 	return model, func() {

@@ -88,8 +88,8 @@ type Site struct {
 // later.
 func (d *Show) Play(ctx context.Context, s Site) error {
 	s.Handler.Timeout = -1 // a person who looks around needs time
-	first := d.agentOf(s, firstModel, anthropic.Client{Endpoint: endpoint.Config{BaseURL: s.ModelURL, Key: "none", Model: firstModel}})
-	second := d.agentOf(s, secondModel, openai.ChatClient{Endpoint: endpoint.Config{BaseURL: s.ModelURL + "/v1", Key: "none", Model: secondModel}})
+	first := d.agentOf(s, firstModel, endpoint.Client{API: anthropic.API, Config: endpoint.Config{BaseURL: s.ModelURL, Key: "none", Model: firstModel}})
+	second := d.agentOf(s, secondModel, endpoint.Client{API: openai.ChatAPI, Config: endpoint.Config{BaseURL: s.ModelURL + "/v1", Key: "none", Model: secondModel}})
 
 	approving, approved := context.WithCancel(ctx)
 	sub := s.Queue.Subscribe()

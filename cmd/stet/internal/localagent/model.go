@@ -58,12 +58,12 @@ func (m Model) Open(getenv func(string) string) (_ llm.Model, stop func(), err e
 		return nil, nil, fmt.Errorf("no key for the model %s: set %s, or try --model %s", m.Name, variable, demo.ModelName)
 	}
 	at := endpoint.Config{BaseURL: cmp.Or(m.Base, base, ownBase), Key: endpoint.Secret(key), Model: m.Name}
-	a := advising{Model: openai.ChatClient{Endpoint: at}, name: m.Name, at: at.BaseURL, variable: variable, keyed: key != ""}
+	api := openai.ChatAPI
 	switch m.API {
 	case config.APIMessages:
-		a.Model = anthropic.Client{Endpoint: at}
+		api = anthropic.API
 	case config.APIResponses:
-		a.Model = openai.ResponsesClient{Endpoint: at}
+		api = openai.ResponsesAPI
 	}
-	return a, func() {}, nil
+	return advising{Model: endpoint.Client{API: api, Config: at}, name: m.Name, at: at.BaseURL, variable: variable, keyed: key != ""}, func() {}, nil
 }

@@ -8,8 +8,7 @@ import (
 
 	"github.com/stet-dev/stet/cmd/stet/internal/config"
 	"github.com/stet-dev/stet/llm"
-	"github.com/stet-dev/stet/llm/anthropic"
-	"github.com/stet-dev/stet/llm/openai"
+	"github.com/stet-dev/stet/llm/endpoint"
 )
 
 // Flags, the environment and the model's name decide about the model and its endpoint.
@@ -20,11 +19,11 @@ func TestModel(t *testing.T) {
 		kind      string
 		bad       string
 	}{
-		{args: []string{"--model", "claude-sonnet-4-5"}, env: []string{"ANTHROPIC_API_KEY=k"}, base: config.MessagesURL, kind: "anthropic"},
+		{args: []string{"--model", "claude-sonnet-4-5"}, env: []string{"ANTHROPIC_API_KEY=k"}, base: config.MessagesURL, kind: "messages"},
 		{args: []string{"--model", "gpt-5"}, env: []string{"OPENAI_API_KEY=k"}, base: config.OpenAIURL, kind: "responses"},
 		{args: []string{"--model", "gpt-5", "--api", "chat"}, env: []string{"OPENAI_API_KEY=k"}, base: config.OpenAIURL, kind: "chat"},
 		{env: []string{"STET_MODEL=own", "STET_BASE_URL=http://127.0.0.1:8000/v1"}, base: "http://127.0.0.1:8000/v1", kind: "chat"},
-		{args: []string{"--model", "claude-sonnet-4-5", "--base-url", "http://127.0.0.1:1"}, base: "http://127.0.0.1:1", kind: "anthropic"},
+		{args: []string{"--model", "claude-sonnet-4-5", "--base-url", "http://127.0.0.1:1"}, base: "http://127.0.0.1:1", kind: "messages"},
 		{args: []string{"--model", "own"}, bad: "\"own\" is not known"},
 		{args: []string{"--model", "gpt-5"}, bad: "OPENAI_API_KEY"},
 		{args: []string{"--model", "gpt-5", "--api", "soap"}, bad: "unknown API"},
@@ -58,13 +57,8 @@ func TestModel(t *testing.T) {
 		}
 		kind, base := "", ""
 		under, _ := got.(advising)
-		switch m := under.Model.(type) {
-		case anthropic.Client:
-			kind, base = "anthropic", m.Endpoint.BaseURL
-		case openai.ChatClient:
-			kind, base = "chat", m.Endpoint.BaseURL
-		case openai.ResponsesClient:
-			kind, base = "responses", m.Endpoint.BaseURL
+		if m, ok := under.Model.(endpoint.Client); ok {
+			kind, base = m.API.Name, m.Config.BaseURL
 		}
 		if err != nil || kind != c.kind || base != c.base {
 			t.Errorf("%q %q: %s at %s, %v", c.args, c.env, kind, base, err)

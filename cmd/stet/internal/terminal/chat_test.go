@@ -19,6 +19,7 @@ import (
 	"github.com/stet-dev/stet/agent"
 	"github.com/stet-dev/stet/files/approval"
 	"github.com/stet-dev/stet/llm"
+	"github.com/stet-dev/stet/llm/endpoint"
 	"github.com/stet-dev/stet/llm/openai"
 	"github.com/stet-dev/stet/session"
 	"github.com/stet-dev/stet/tool"
@@ -132,7 +133,7 @@ func words(t *testing.T, line string) []string {
 // talkOf returns a conversation that already has messages.
 func talkOf(t *testing.T, said []session.Body) Talk {
 	store := new(session.Memory)
-	a := &agent.Agent{Model: openai.ChatClient{}, Name: "a-model", Store: store, Limits: agent.Limits{Window: 10_000}}
+	a := &agent.Agent{Model: endpoint.Client{API: openai.ChatAPI}, Name: "a-model", Store: store, Limits: agent.Limits{Window: 10_000}}
 	if len(said) == 0 {
 		c, err := a.New(t.Context())
 		if err != nil {
