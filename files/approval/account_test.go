@@ -45,7 +45,7 @@ func TestTokenLimits(t *testing.T) {
 		}
 		synctest.Wait()
 		open := h.queue.Open()
-		if len(open) != approval.TokenQuestions {
+		if len(open) != limits.TokenQuestions {
 			t.Errorf("%d questions are open", len(open))
 		}
 		for _, q := range open {
@@ -57,7 +57,7 @@ func TestTokenLimits(t *testing.T) {
 				limited++
 			}
 		}
-		if limited != 480-approval.TokenQuestions {
+		if limited != 480-limits.TokenQuestions {
 			t.Errorf("%d were refused", limited)
 		}
 		c := call("other", "put", "last", "x")

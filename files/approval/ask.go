@@ -13,9 +13,10 @@ import (
 
 // ask asks a person about a plan. It returns an error if the person did not approve.
 func (r *run) ask(ctx context.Context, p *tool.Plan, d policy.Decision) (Answer, error) {
-	done, ok := r.h.beginAsking(r.c.Account)
+	_, tokens := r.h.limits()
+	done, ok := tokens.Ask(r.c.Account)
 	if !ok {
-		return Answer{}, &refused{decision: "refused", by: "handler", code: tool.RateLimited, message: ManyQuestions}
+		return Answer{}, &refused{decision: "refused", by: "handler", code: tool.RateLimited, message: limits.ManyQuestions}
 	}
 	defer done()
 	q := r.question(p, d)

@@ -40,6 +40,10 @@ type Handler struct {
 	// Rate is the limit of a session's calls in a minute; 0: 100, negative: no limit. (FILE-10)
 	Rate int
 
+	// Tokens counts the calls and questions of each token (tool.Call.Account). All that accepts calls in this process should share
+	// it. nil: the handler has its own.
+	Tokens *limits.Tokens
+
 	// Timeout is how long a question waits for its answer if its call has no Patience; 0: 600 s, negative: without limit. (FILE-4)
 	Timeout time.Duration
 
@@ -54,9 +58,9 @@ type Handler struct {
 
 	mu       sync.Mutex
 	sessions map[string]*session
-	asking   map[string]int // open questions that wait for a person, by tool.Call.Account
 
-	counting sync.Once // sets the limit of rates
+	counting sync.Once // sets the limits of rates
+	tokens   *limits.Tokens
 	rates    limits.Rates
 
 	order order

@@ -9,17 +9,22 @@ import (
 	"github.com/stet-dev/stet/tool"
 )
 
-// TokenQuestions is the limit of a token's questions that wait for a person at once, over all its client sessions. (FILE-10)
-const TokenQuestions = 64
-
-// ManyQuestions is the message for a call whose question would exceed the limit.
-var ManyQuestions = fmt.Sprintf("%d calls with this token wait for a person already. Wait for their answers.", TokenQuestions)
+// limits sets the limits of calls and questions, once.
+func (h *Handler) limits() (*limits.Rates, *limits.Tokens) {
+	h.counting.Do(func() {
+		if h.tokens = h.Tokens; h.tokens == nil {
+			h.tokens = new(limits.Tokens)
+		}
+		h.rates.PerMinute, h.rates.Tokens = cmp.Or(h.Rate, 100), h.tokens
+	})
+	return &h.rates, h.tokens
+}
 
 // checkRate counts a call against the limits of its session and its token. Of consecutive refused calls only the first is recorded;
-// the next accepted call records their number. So refused calls do not fill the trail. (FILE-10)
+// the next accepted call records their number. So refused calls do not fill the trail.
 func (r *run) checkRate(now time.Time) error {
-	r.h.counting.Do(func() { r.h.rates.PerMinute = cmp.Or(r.h.Rate, 100) })
-	wait, before := r.h.rates.Take(r.s.name, r.c.Account, now)
+	rates, _ := r.h.limits()
+	wait, before := rates.Take(r.s.name, r.c.Account, now)
 	switch {
 	case wait > 0:
 		return &refused{
@@ -30,25 +35,4 @@ func (r *run) checkRate(now time.Time) error {
 		r.flags = append(r.flags, fmt.Sprintf("after %d over the rate limit", before))
 	}
 	return nil
-}
-
-// beginAsking counts an open question of a token, and reports whether it may be asked. The caller calls done when the question
-// ends.
-func (h *Handler) beginAsking(token string) (done func(), ok bool) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if token != "" && h.asking[token] >= TokenQuestions {
-		return nil, false
-	}
-	if h.asking == nil {
-		h.asking = map[string]int{}
-	}
-	h.asking[token]++
-	return func() {
-		h.mu.Lock()
-		defer h.mu.Unlock()
-		if h.asking[token]--; h.asking[token] == 0 {
-			delete(h.asking, token)
-		}
-	}, true
 }

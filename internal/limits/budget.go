@@ -172,30 +172,3 @@ func (f *Family) unuse(key string) {
 		delete(f.in, key)
 	}
 }
-
-// What sessions and connections hold besides calls, in bytes: those of one token, and all of a server unless it is configured.
-const (
-	heldOfToken = 8 << 20
-	heldOfAll   = 32 << 20
-)
-
-// Held limits the bytes of the sessions and connections of each token, and of all together.
-type Held struct {
-	tokens *Family
-	all    *Budget
-}
-
-// NewHeld returns limits of all bytes together; 0: 32 MiB. A token may hold 8 MiB.
-func NewHeld(all int64) *Held {
-	return &Held{NewFamily(Token, heldOfToken), NewBudget(Process, cmp.Or(all, heldOfAll))}
-}
-
-// Acquire is Acquire for n bytes of a token.
-func (h *Held) Acquire(ctx context.Context, token string, n int64) (release func(), err error) {
-	return Acquire(ctx, n, h.tokens.Of(token), h.all)
-}
-
-// TryAcquire is Acquire without waiting.
-func (h *Held) TryAcquire(token string, n int64) (release func(), err error) {
-	return TryAcquire(n, h.tokens.Of(token), h.all)
-}

@@ -1,9 +1,7 @@
 package limits
 
 import (
-	"fmt"
 	"maps"
-	"math"
 	"sync"
 	"time"
 )
@@ -15,7 +13,7 @@ type Rate struct {
 
 	mu      sync.Mutex
 	born    time.Time       // times count from here, by the monotonic clock
-	times   []time.Duration // of the events of the last minute, the oldest first
+	times   []time.Duration // of the events of the last minute, the oldest first, so they ascend
 	refused int             // refused events in a row
 }
 
@@ -44,18 +42,19 @@ func (r *Rate) TakeAll(now time.Time, n int) (wait time.Duration, before int) {
 	return 0, r.count(now, n)
 }
 
-// wait returns how long n events have to wait. The callers of wait, count and refuse hold mu, or are alone.
+// wait returns how long n events have to wait. It looks at an event once, when its minute is over. The callers of wait, count and
+// refuse hold mu, or are alone.
 func (r *Rate) wait(now time.Time, n int) time.Duration {
 	if r.born.IsZero() {
 		r.born = now
 	}
-	at, old := now.Sub(r.born), 0
-	for i, t := range r.times {
-		if r.times[i] = min(t, at); t <= at-time.Minute { // t is after at if the clock was set back
-			old = i + 1
-		}
+	at := now.Sub(r.born)
+	for i := len(r.times) - 1; i >= 0 && r.times[i] > at; i-- { // the clock was set back
+		r.times[i] = at
 	}
-	r.times = r.times[old:]
+	for len(r.times) > 0 && r.times[0] <= at-time.Minute {
+		r.times = r.times[1:]
+	}
 	if over := len(r.times) + n - r.most; over > 0 {
 		return r.times[over-1] + time.Minute - at
 	}
@@ -73,11 +72,6 @@ func (r *Rate) count(now time.Time, n int) (before int) {
 func (r *Rate) refuse() (before int) {
 	r.refused++
 	return r.refused - 1
-}
-
-// TooMany is the message for a call above a rate. The wait is rounded up, so that a call after it is not too early.
-func TooMany(wait time.Duration) string {
-	return fmt.Sprintf("Too many calls in a minute. Try again in %.1f s.", math.Ceil(wait.Seconds()*10)/10)
 }
 
 // Keyed has a Rate for each key. The zero Keyed allows any number of events.
@@ -122,45 +116,4 @@ func (k *Keyed) rate(key string, now time.Time, most int) *Rate {
 	r = &Rate{most: k.PerMinute, born: now}
 	k.of[key] = r
 	return r
-}
-
-// TokenSessions is the limit of a token's calls in any minute, as a multiple of one session's limit. A client chooses the names of
-// its sessions, so a limit of one session does not limit a client. (FILE-10)
-const TokenSessions = 10
-
-// Rates limits the calls of client sessions, and of the tokens behind them. Only calls that were allowed take memory, so a token
-// bounds what the names of its sessions take. The zero Rates allows any number of calls. It may be used concurrently.
-type Rates struct {
-	PerMinute int // of one session; 0 or less: any number
-
-	mu               sync.Mutex
-	sessions, tokens Keyed
-}
-
-// Take counts a call of a session if it returns wait 0: for the session, and for its token; token "" is none. It returns what
-// Rate.Take returns.
-func (r *Rates) Take(session, token string, now time.Time) (wait time.Duration, before int) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.PerMinute <= 0 {
-		return 0, 0
-	}
-	r.sessions.PerMinute, r.tokens.PerMinute = r.PerMinute, r.PerMinute*TokenSessions
-	limited := []*Rate{r.sessions.of[session]}
-	if token != "" {
-		limited = append(limited, r.tokens.rate(token, now, math.MaxInt))
-	}
-	for _, l := range limited {
-		if l == nil {
-			continue
-		}
-		if wait := l.wait(now, 1); wait > 0 {
-			return wait, l.refuse()
-		}
-	}
-	limited[0] = r.sessions.rate(session, now, math.MaxInt)
-	for _, l := range limited {
-		before = max(before, l.count(now, 1))
-	}
-	return 0, before
 }

@@ -2,6 +2,7 @@ package limits
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"sync"
 	"testing"
 	"time"
@@ -56,6 +57,54 @@ func TestRate(t *testing.T) {
 	}
 }
 
+// A Rate lets through the same events, with the same waits, as a list of all events that is looked through each time.
+func TestRateIsExact(t *testing.T) {
+	for seed := range uint64(20) {
+		random := rand.New(rand.NewPCG(seed, 1))
+		most := 1 + random.IntN(50)
+		r, now := NewRate(most), time.Unix(1_700_000_000, 0)
+		var events []time.Time
+		for i := range 3000 {
+			step := time.Duration(random.Int64N(int64(4 * time.Minute / time.Duration(most))))
+			if random.IntN(100) == 0 {
+				step = -step // the clock is set back
+			}
+			now = now.Add(step)
+			n := 1 + random.IntN(min(most, 3))
+			last := events[:0]
+			for _, e := range events {
+				if e.After(now) {
+					e = now
+				}
+				if now.Sub(e) < time.Minute {
+					last = append(last, e)
+				}
+			}
+			events = last
+			want := time.Duration(0)
+			if over := len(events) + n - most; over > 0 {
+				want = events[over-1].Add(time.Minute).Sub(now)
+			}
+			if got, _ := r.TakeAll(now, n); got != want {
+				t.Fatalf("seed %d, event %d: wait %v, not %v", seed, i, got, want)
+			}
+			for range n {
+				if want == 0 {
+					events = append(events, now)
+				}
+			}
+		}
+	}
+}
+
+func BenchmarkRate(b *testing.B) {
+	r, now := NewRate(1_000_000), time.Now()
+	for b.Loop() {
+		now = now.Add(70 * time.Microsecond) // 857,000 in a minute
+		r.Take(now)
+	}
+}
+
 // Whatever names the sessions of a token have, the token has ten times the calls of one session in any minute. Refused calls take
 // no memory, and no number of names makes a session's calls be forgotten. (FILE-10)
 func TestRates(t *testing.T) {
@@ -105,6 +154,50 @@ func TestRates(t *testing.T) {
 		if wait, _ := none.Take("x", "y", start); wait != 0 {
 			t.Fatal(wait)
 		}
+	}
+}
+
+// What shares the Tokens shares the count of a token's calls and questions, and a session has its own calls. (FILE-10)
+func TestTokensAreShared(t *testing.T) {
+	now, tokens := time.Now(), new(Tokens)
+	gateway, here := Rates{PerMinute: 10, Tokens: tokens}, Rates{PerMinute: 10, Tokens: tokens}
+	allowed := 0
+	for i := range 200 {
+		for _, r := range []*Rates{&gateway, &here} {
+			if wait, _ := r.Take(fmt.Sprint(i), "token", now); wait == 0 {
+				allowed++
+			}
+		}
+	}
+	if allowed != 10*TokenSessions {
+		t.Errorf("%d calls of a token in a minute", allowed)
+	}
+	if wait, _ := here.Take("0", "other", now); wait != 0 {
+		t.Error("another token has to wait", wait)
+	}
+	var done []func()
+	for range TokenQuestions {
+		d, ok := tokens.Ask("token")
+		if !ok {
+			t.Fatalf("only %d questions", len(done))
+		}
+		done = append(done, d)
+	}
+	if _, ok := tokens.Ask("token"); ok {
+		t.Error("one question too many")
+	}
+	for _, token := range []string{"other", "", ""} {
+		if _, ok := tokens.Ask(token); !ok {
+			t.Errorf("token %q may not ask", token)
+		}
+	}
+	done[0]()
+	done[0]()
+	if _, ok := tokens.Ask("token"); !ok {
+		t.Error("a question that ended is counted")
+	}
+	if _, ok := tokens.Ask("token"); ok {
+		t.Error("a question that ended once counts twice")
 	}
 }
 

@@ -9,7 +9,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/stet-dev/stet/files/approval"
 	"github.com/stet-dev/stet/internal/limits"
 	"github.com/stet-dev/stet/server/gateway/wire"
 	"github.com/stet-dev/stet/tool"
@@ -62,7 +61,7 @@ type call struct {
 	left    time.Duration // time left of the call's own limit, measured at since
 	since   time.Time
 	waiting bool    // waits for a person
-	asking  bool    // counts as an open question of its token
+	asked   func()  // counts the end of its question; nil: it has none
 	why     *reason // why the call was told to end; nil: it was not
 
 	up, down stream       // the content to the host, and from the host
@@ -346,14 +345,12 @@ func (c *call) wait(waiting bool) bool {
 	} else {
 		c.run(c.left)
 	}
-	slot, asked := c.slot, c.asking && !waiting
-	if asked {
-		c.asking = false
+	slot, asked := c.slot, func() {}
+	if c.asked != nil && !waiting {
+		asked, c.asked = c.asked, nil
 	}
 	c.mu.Unlock()
-	if asked {
-		c.h.asked(c.account)
-	}
+	asked()
 	if waiting && slot != nil {
 		slot.yield()
 	}
@@ -363,16 +360,19 @@ func (c *call) wait(waiting bool) bool {
 // ask counts the call as an open question of its token. If the token has too many, the call is told to end and ask returns false.
 // (FILE-10)
 func (c *call) ask() bool {
-	if !c.h.mayAsk(c.account) {
-		c.end(&reason{tool.RateLimited, approval.ManyQuestions})
+	asked, ok := c.h.config.Tokens.Ask(c.account)
+	if !ok {
+		c.end(&reason{tool.RateLimited, limits.ManyQuestions})
 		return false
 	}
 	c.mu.Lock()
 	over := c.state == finished
-	c.asking = !over
+	if !over {
+		c.asked = asked
+	}
 	c.mu.Unlock()
 	if over {
-		c.h.asked(c.account)
+		asked()
 	}
 	return true
 }
@@ -443,11 +443,11 @@ func (c *call) conclude(r *wire.ToolResult, ours bool) {
 		c.over()
 	}
 	c.gathered, c.frame = wire.Content{}, nil
-	slot, asking := c.slot, c.asking
-	c.asking = false
+	slot, asked := c.slot, c.asked
+	c.asked = nil
 	c.mu.Unlock()
-	if asking {
-		c.h.asked(c.account)
+	if asked != nil {
+		asked()
 	}
 	if len(r.Result) <= smallAnswer { // content that was only forwarded is not held
 		release()

@@ -39,6 +39,8 @@ type Config struct {
 	Memory *limits.Budget
 	// Held bounds the bytes of each token's sessions and connections. Other parts of this process may share it. nil: its own.
 	Held *limits.Held
+	// Tokens counts the calls and questions of each token. All that accepts calls in this process should share it. nil: its own.
+	Tokens *limits.Tokens
 	// Away is how long a session is kept without a connection, if it can be resumed; 0: 30 s, negative: not kept.
 	Away time.Duration
 
@@ -113,7 +115,6 @@ type Hub struct {
 	calls       map[string]*call       // running calls by id
 	ended       recent                 // ids of ended calls
 	schedulers  map[string]*scheduler  // of the calls to a workspace
-	asking      map[string]int         // calls that wait for a person, by the token's account
 	known       map[string]presentHost // the workspaces that have a host
 	left        map[string]presentHost // workspaces that had a host, and may have it again soon
 	hosts       map[string]*hostPeer   // that are connected to this hub, by workspace
@@ -139,6 +140,9 @@ func New(c Config) (*Hub, error) {
 	if c.Held == nil {
 		c.Held = limits.NewHeld(0)
 	}
+	if c.Tokens == nil {
+		c.Tokens = new(limits.Tokens)
+	}
 	if c.Quotas == nil {
 		c.Quotas = new(Quotas)
 	}
@@ -154,14 +158,14 @@ func New(c Config) (*Hub, error) {
 	}
 	h := &Hub{
 		config: c, log: c.Log, bus: c.Bus, shared: !alone, address: "hub/" + newID(),
-		calls: map[string]*call{}, schedulers: map[string]*scheduler{}, asking: map[string]int{},
+		calls: map[string]*call{}, schedulers: map[string]*scheduler{},
 		known: map[string]presentHost{}, left: map[string]presentHost{}, peers: map[string]time.Time{}, copies: map[string]context.CancelCauseFunc{},
 		newPeer: make(chan string, 64), early: make(chan struct{}, 1), born: time.Now(), hosts: map[string]*hostPeer{}, stays: map[string]time.Time{},
 		sessions: map[*hubSession]bool{}, secrets: map[string]*hubSession{}, expiries: map[issue]time.Time{},
 		tokens:     limits.NewFamily(limits.Token, tokenBytes),
 		workspaces: limits.NewFamily(limits.Workspace, workspaceBytes),
 		seldom:     newSeldom(),
-		rates:      limits.Rates{PerMinute: c.Limits.Rate},
+		rates:      limits.Rates{PerMinute: c.Limits.Rate, Tokens: c.Tokens},
 	}
 	h.base, h.stop = context.WithCancel(context.Background())
 	stop, err := h.bus.Own(h.address, h.result, nil)
@@ -350,25 +354,6 @@ func (h *Hub) schedulerOf(workspace string) *scheduler {
 		h.schedulers[workspace] = s
 	}
 	return s
-}
-
-// mayAsk counts a call that waits for a person, unless its token has reached its limit. asked removes it again. (FILE-10)
-func (h *Hub) mayAsk(account string) bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if account != "" && h.asking[account] >= approval.TokenQuestions {
-		return false
-	}
-	h.asking[account]++
-	return true
-}
-
-func (h *Hub) asked(account string) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.asking[account]--; h.asking[account] == 0 {
-		delete(h.asking, account)
-	}
 }
 
 // clientSession names a client session that has made calls to a workspace.

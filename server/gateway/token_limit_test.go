@@ -90,7 +90,7 @@ func TestQuestionsOfToken(t *testing.T) {
 		}
 		var open []*future
 		var ids []string
-		for n := range approval.TokenQuestions {
+		for n := range limits.TokenQuestions {
 			f, id := ask(n)
 			open, ids = append(open, f), append(ids, id)
 		}
@@ -110,8 +110,10 @@ func TestQuestionsOfToken(t *testing.T) {
 			host.result(ids[i+1], `{}`)
 			f.wait(t, "", "{}")
 		}
-		if len(h.asking) != 0 {
-			t.Errorf("still counted: %v", h.asking)
+		for range limits.TokenQuestions {
+			if _, ok := h.config.Tokens.Ask("one"); !ok {
+				t.Fatal("ended questions are still counted")
+			}
 		}
 	})
 }
@@ -134,12 +136,12 @@ func TestQuestionsOfTokenAreNotShown(t *testing.T) {
 			sub := queue.Subscribe()
 			defer sub.Close()
 			var all []*future
-			for n := range approval.TokenQuestions + 10 {
+			for n := range limits.TokenQuestions + 10 {
 				args := json.RawMessage(fmt.Sprintf(`{"path":"%d.txt","content":"x"}`, n))
 				all = append(all, begin(ctx, there.Caller("w"), tool.Call{Session: fmt.Sprint("s", n), Account: "one", Name: "write_file", Arguments: args}))
 				synctest.Wait()
 			}
-			if n := len(queue.Open()); n != approval.TokenQuestions {
+			if n := len(queue.Open()); n != limits.TokenQuestions {
 				t.Errorf("own %v: %d are open", own, n)
 			}
 			for _, q := range queue.Open() {
@@ -148,7 +150,7 @@ func TestQuestionsOfTokenAreNotShown(t *testing.T) {
 				}
 			}
 			for n, f := range all {
-				if n < approval.TokenQuestions {
+				if n < limits.TokenQuestions {
 					f.wait(t, "", `"success":true`)
 				} else {
 					f.wait(t, tool.RateLimited, "wait for a person already")
@@ -166,7 +168,7 @@ func TestQuestionsOfTokenAreNotShown(t *testing.T) {
 					shown++
 				}
 			}
-			if shown != approval.TokenQuestions {
+			if shown != limits.TokenQuestions {
 				t.Errorf("own %v: %d were shown", own, shown)
 			}
 		})

@@ -92,7 +92,7 @@ func (s *Site) openHub(ctx context.Context) (err error) {
 	s.quotas = &gateway.Quotas{Usual: c.Quota}
 	s.hub, err = gateway.New(gateway.Config{
 		Authority: s.keys, Bus: c.Bus, Queue: s.Queue, Journal: s.journal, AllowedHosts: c.Hosts,
-		Quotas: s.quotas, Limits: c.limits(), Memory: c.Answers, Held: c.Held, Version: c.Version, Log: s.Log,
+		Quotas: s.quotas, Limits: c.limits(), Memory: c.Answers, Held: c.Held, Tokens: &s.tokens, Version: c.Version, Log: s.Log,
 	})
 	if err != nil {
 		return err
@@ -147,6 +147,7 @@ func (s *Site) openTools(ctx context.Context) (err error) {
 	}
 	s.Queue, s.journal = s.Tools.Queue, s.Tools.Handler.Journal
 	s.Tools.Handler.Approver = gateway.Relay{Next: s.Tools.Handler.Approver}
+	s.Tools.Handler.Tokens = &s.tokens
 	s.mcp, err = s.Tools.Server(mcpserver.HTTP{
 		AllowedHosts: s.config.Hosts, Allow: s.keys.Allow(s.config.Name), Held: s.config.Held,
 	})

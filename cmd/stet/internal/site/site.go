@@ -77,6 +77,7 @@ type Site struct {
 	remotes *remotes // remote workspaces over MCP
 	keys    *tokenfile.Keyring
 	quotas  *gateway.Quotas // counts the use of each token
+	tokens  limits.Tokens   // the same, of calls and questions, over the gateway and MCP
 	lock    io.Closer
 	trail   store.Store     // if there is no local workspace, whose tools open it
 	journal *record.Journal // the same
