@@ -54,6 +54,7 @@ type row struct {
 var table = []row{
 	{"internal/merge3", []string{"internal/diff"}, "a three-way merge is two diffs"},
 	{"internal/rpclines", []string{"internal/invisible", "internal/limits", "internal/rawjson"}, "messages, one a line: what a client chooses in them is found and measured, and not decoded"},
+	{"internal/httpguard", []string{"internal/invisible", "internal/limits"}, "checks requests before their handlers: bodies may begin with a byte-order mark, and URLs have limits"},
 	{"internal/*", []string{"internal/invisible"}, "mechanisms without a view of the product; what they read may begin with a byte-order mark"},
 
 	{"tool", nil, "the words of a tool call, which everything may use; what a call would change is a diff"},
@@ -176,7 +177,7 @@ const lightGroup = "session"
 // httpPackages are the packages up to lightGroup that may import net/http: clients and servers. A program that imports other
 // packages stays small.
 var httpPackages = []string{
-	"llm/endpoint", "llm/llmtest", "agent/mcpclient", "internal/sameorigin", "internal/slowbody",
+	"llm/endpoint", "llm/llmtest", "agent/mcpclient", "internal/httpguard",
 }
 
 // heavyModules must not be imported by the groups up to lightGroup.

@@ -1,12 +1,12 @@
 package limits
 
 import (
+	"encoding"
 	"fmt"
 	"net/url"
 	"reflect"
 	"strconv"
 	"strings"
-	"time"
 )
 
 // Limits of what a peer chooses: bytes of a string, and entries of a list.
@@ -19,37 +19,50 @@ const (
 // Strings checks the strings and lists of a message from a peer, which was decoded into v. A string has at most Name bytes, or as many
 // as its field's tag max says. A list has at most List entries. With "-" only the limit of the whole message counts. Raw JSON and
 // bytes are not looked at. The error names the field.
-func Strings(v any) error { return check("", reflect.ValueOf(v), Name) }
+func Strings(v any) error { return walk("", reflect.ValueOf(v), Name, false) }
 
-func check(key string, v reflect.Value, most int) error {
+// Cut shortens the strings and lists of *v to the limits that Strings checks.
+func Cut(v any) { _ = walk("", reflect.ValueOf(v), Name, true) } // what is too long is cut
+
+// walk checks a value, or cuts what is too long in it. most is the limit of its strings; below 0: none.
+func walk(key string, v reflect.Value, most int, cut bool) error {
 	switch v.Kind() {
 	case reflect.String:
-		if n := v.Len(); most >= 0 && n > most {
+		n := v.Len()
+		switch {
+		case most < 0 || n <= most:
+		case cut:
+			v.SetString(Clip(v.String(), most))
+		default:
 			return fmt.Errorf("%s has %d bytes, at most %d", key, n, most)
 		}
 	case reflect.Pointer:
 		if !v.IsNil() {
-			return check(key, v.Elem(), most)
+			return walk(key, v.Elem(), most, cut)
 		}
 	case reflect.Slice:
-		if v.Type().Elem().Kind() == reflect.Uint8 {
+		n := v.Len()
+		switch {
+		case v.Type().Elem().Kind() == reflect.Uint8:
 			return nil
-		}
-		if n := v.Len(); most >= 0 && n > List {
+		case most < 0 || n <= List:
+		case cut:
+			v.SetLen(List)
+		default:
 			return fmt.Errorf("%s has %d entries, at most %d", key, n, List)
 		}
 		for i := range v.Len() {
-			if err := check(key, v.Index(i), most); err != nil {
+			if err := walk(key, v.Index(i), most, cut); err != nil {
 				return err
 			}
 		}
 	case reflect.Struct:
-		if v.Type() == reflect.TypeFor[time.Time]() {
+		if v.Type().Implements(reflect.TypeFor[encoding.TextMarshaler]()) { // a time, or a text without a limit of its own
 			return nil
 		}
 		for f, field := range v.Fields() {
 			name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-			if err := check(name, field, MaxOf(f)); err != nil {
+			if err := walk(name, field, MaxOf(f), cut); err != nil {
 				return err
 			}
 		}
@@ -79,35 +92,6 @@ func Clip(s string, most int) string {
 		return s
 	}
 	return strings.Clone(strings.ToValidUTF8(s[:most], ""))
-}
-
-// Cut shortens the strings and lists of *v to the limits that Strings checks.
-func Cut(v any) { cut(reflect.ValueOf(v).Elem(), Name) }
-
-func cut(v reflect.Value, most int) {
-	switch v.Kind() {
-	case reflect.String:
-		if most >= 0 && v.Len() > most {
-			v.SetString(Clip(v.String(), most))
-		}
-	case reflect.Slice:
-		if v.Type().Elem().Kind() == reflect.Uint8 {
-			return
-		}
-		if v.Len() > List {
-			v.SetLen(List)
-		}
-		for i := range v.Len() {
-			cut(v.Index(i), most)
-		}
-	case reflect.Struct:
-		if v.Type() == reflect.TypeFor[time.Time]() {
-			return
-		}
-		for f, field := range v.Fields() {
-			cut(field, MaxOf(f))
-		}
-	}
 }
 
 // URL says what in the URL of a request is too long: a part of its path has at most Name bytes, and a value in its query Path; "":

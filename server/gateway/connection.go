@@ -12,7 +12,7 @@ import (
 
 	"github.com/coder/websocket"
 
-	"github.com/stet-dev/stet/internal/slowbody"
+	"github.com/stet-dev/stet/internal/httpguard"
 	"github.com/stet-dev/stet/server/gateway/wire"
 )
 
@@ -145,7 +145,7 @@ func (r *roomReader) Read(p []byte) (int, error) {
 		}
 		r.left, r.held = roomStep, append(r.held, release)
 	}
-	late := time.AfterFunc(slowbody.Usual, r.of.abort)
+	late := time.AfterFunc(httpguard.Pause, r.of.abort)
 	defer late.Stop()
 	n, err := r.Reader.Read(p[:min(len(p), r.left)])
 	r.left -= n

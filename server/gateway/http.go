@@ -2,14 +2,19 @@ package gateway
 
 import (
 	"bufio"
+	"encoding/json"
+	"errors"
 	"net"
 	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/coder/websocket"
 
-	"github.com/stet-dev/stet/internal/slowbody"
+	"github.com/stet-dev/stet/internal/httpguard"
 	"github.com/stet-dev/stet/server/gateway/wire"
 	"github.com/stet-dev/stet/tool"
 )
@@ -20,7 +25,21 @@ func (h *Hub) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET "+path, h.socket)
 	h.routes(mux)
-	return OneSlash(slowbody.Limit(Guard(mux, h.config.AllowedHosts, h.Refused), slowbody.Usual))
+	return OneSlash(httpguard.LimitPauses(h.Guard(mux), httpguard.Pause))
+}
+
+// Guard refuses requests to next that may come from another site's web page, and records that. Other handlers on the port use it too.
+func (h *Hub) Guard(next http.Handler) http.Handler {
+	return httpguard.Guard{
+		Check: httpguard.Check{Hosts: h.config.AllowedHosts}, Refused: h.Refused,
+		Fail: func(w http.ResponseWriter, _ *http.Request, status int, why string) {
+			code := wire.Malformed
+			if status == http.StatusForbidden {
+				code = wire.Forbidden
+			}
+			fail(w, status, code, why)
+		},
+	}.Before(next)
 }
 
 // WebSocket subprotocols with which a browser connects: the protocol's name, and the token after a prefix. A browser cannot set the
@@ -115,3 +134,64 @@ func Bearer(r *http.Request) string {
 	}
 	return ""
 }
+
+// Fail answers a request with an error in the gateway's format. code is a code of package wire or of package tool.
+func Fail(w http.ResponseWriter, status int, code, message string) { fail(w, status, code, message) }
+
+// fail answers a request with an error.
+func fail(w http.ResponseWriter, status int, code, message string) {
+	_ = answer(w, status, &wire.Error{Code: code, Message: message}) // the client may be gone
+}
+
+// answer sends a frame or another value as JSON. The error says that the client did not receive it.
+func answer(w http.ResponseWriter, status int, v any) error {
+	var body wire.Encoded
+	var err error
+	if f, ok := v.(wire.Frame); ok {
+		body, err = wire.Encode(f)
+	} else {
+		body.Head, err = json.Marshal(v)
+	}
+	if err != nil {
+		http.Error(w, "the answer cannot be encoded", http.StatusInternalServerError)
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	for _, piece := range [][]byte{body.Head, body.Body, body.Tail, {'\n'}} {
+		if err := writeSlowly(w, piece); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writeSlowly writes b as long as the client continues to read.
+func writeSlowly(w http.ResponseWriter, b []byte) error {
+	clock := http.NewResponseController(w)
+	for chunk := range slices.Chunk(b, 256<<10) {
+		if err := clock.SetWriteDeadline(time.Now().Add(writeTime)); err != nil && !errors.Is(err, http.ErrNotSupported) {
+			return err
+		}
+		if _, err := w.Write(chunk); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// OneSlash replaces several slashes in a request's path by one. Otherwise the mux would answer with a redirect, and clients do not
+// send a body again after a redirect. An escaped slash (%2F) is part of a name and stays.
+func OneSlash(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if path := r.URL.EscapedPath(); strings.Contains(path, "//") {
+			own, to := r.WithContext(r.Context()), *r.URL
+			to.RawPath = slashes.ReplaceAllString(path, "/")
+			to.Path, _ = url.PathUnescape(to.RawPath) // RawPath was escaped by the same rules
+			own.URL, r = &to, own
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+var slashes = regexp.MustCompile("//+")

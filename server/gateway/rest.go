@@ -13,8 +13,8 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/stet-dev/stet/internal/httpguard"
 	"github.com/stet-dev/stet/internal/limits"
-	"github.com/stet-dev/stet/internal/slowbody"
 	"github.com/stet-dev/stet/server/gateway/wire"
 	"github.com/stet-dev/stet/tool"
 )
@@ -122,7 +122,7 @@ func (r *rest) begin(w http.ResponseWriter, req *http.Request, who Identity, cou
 		r.refuse(w, req, who, http.StatusRequestEntityTooLarge, string(tool.FileTooLarge), "the body is larger than the gateway takes")
 		return
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		fail(w, http.StatusRequestTimeout, string(tool.Timeout), fmt.Sprintf("no byte of the body arrived for %v", slowbody.Usual))
+		fail(w, http.StatusRequestTimeout, string(tool.Timeout), fmt.Sprintf("no byte of the body arrived for %v", httpguard.Pause))
 		return
 	case err != nil:
 		return // the client is gone

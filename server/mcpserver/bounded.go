@@ -13,9 +13,9 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/auth"
 
+	"github.com/stet-dev/stet/internal/httpguard"
 	"github.com/stet-dev/stet/internal/limits"
 	"github.com/stet-dev/stet/internal/rpclines"
-	"github.com/stet-dev/stet/internal/slowbody"
 )
 
 // maxEnvelope is the limit of a message without the arguments of a call, in bytes. Bodies up to this size take no room in the memory
@@ -76,7 +76,7 @@ func (s *Server) body(w http.ResponseWriter, r *http.Request) (body []byte, stat
 	case errors.As(err, &large):
 		return nil, http.StatusRequestEntityTooLarge, fmt.Sprintf("request body exceeds %d bytes", large.Limit)
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		return nil, http.StatusRequestTimeout, fmt.Sprintf("no byte of the body arrived for %v", slowbody.Usual)
+		return nil, http.StatusRequestTimeout, fmt.Sprintf("no byte of the body arrived for %v", httpguard.Pause)
 	case err != nil:
 		return nil, http.StatusBadRequest, "the body was not read"
 	}

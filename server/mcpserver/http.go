@@ -11,7 +11,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/auth"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/stet-dev/stet/internal/slowbody"
+	"github.com/stet-dev/stet/internal/httpguard"
 )
 
 // minToken is the minimum length of a token, because a shorter one could be guessed.
@@ -49,9 +49,25 @@ func (s *Server) Handler() http.Handler {
 		}
 		s.inSession(w, r, sessions)
 	})
+	guard := httpguard.Guard{
+		Check:   httpguard.Check{Hosts: s.config.HTTP.AllowedHosts},
+		Refused: func(r *http.Request, why string) { s.log.Warn("refused", "why", why, "remote", r.RemoteAddr) },
+	}
 	mux := http.NewServeMux()
-	mux.Handle("/mcp", slowbody.Limit(s.guard(s.authorised(s.bounded(byRevision))), slowbody.Usual))
+	mux.Handle("/mcp", httpguard.LimitPauses(guard.Before(s.whileOpen(s.authorised(s.bounded(byRevision)))), httpguard.Pause))
 	return mux
+}
+
+// whileOpen serves requests until the server is closed, which waits for them.
+func (s *Server) whileOpen(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !s.gate.enter() {
+			http.Error(w, "stet is shutting down", http.StatusServiceUnavailable)
+			return
+		}
+		defer s.gate.leave()
+		next.ServeHTTP(w, r)
+	})
 }
 
 // begunElsewhere reports whether a request belongs to a session of another server.

@@ -13,7 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/stet-dev/stet/internal/slowbody"
+	"github.com/stet-dev/stet/internal/httpguard"
 	"github.com/stet-dev/stet/record"
 )
 
@@ -110,7 +110,7 @@ func TestStandstill(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for pause, ends := range map[time.Duration]bool{standstill - time.Second: false, standstill + time.Second: true} {
 			s := &slowBody{pause: pause, left: 100}
-			_, err := io.ReadAll(slowbody.New(context.Background(), s, &http.Request{Body: s}, standstill))
+			_, err := io.ReadAll(httpguard.NewBody(context.Background(), s, &http.Request{Body: s}, standstill))
 			if errors.Is(err, os.ErrDeadlineExceeded) != ends || !ends && !s.deadline.IsZero() {
 				t.Errorf("a byte each %v: %v", pause, err)
 			}

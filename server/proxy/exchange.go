@@ -7,8 +7,8 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/stet-dev/stet/internal/httpguard"
 	"github.com/stet-dev/stet/internal/limits"
-	"github.com/stet-dev/stet/internal/slowbody"
 	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/record"
 	"github.com/stet-dev/stet/server/proxy/cachestate"
@@ -38,7 +38,7 @@ type exchange struct {
 	path         string // the client's path
 	row          record.Request
 	body         upload
-	arriving     *slowbody.Body   // the body as it comes from the client; nil: there is none, or it is a socket's
+	arriving     *httpguard.Body  // the body as it comes from the client; nil: there is none, or it is a socket's
 	keeps        bool             // the provider stores the conversation, even if the request does not ask for it
 	account      uint64           // by accountOf, if a change before thinking may be tried
 	conversation *conversation    // nil if it is not known

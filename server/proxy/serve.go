@@ -6,15 +6,14 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/stet-dev/stet/internal/sameorigin"
-	"github.com/stet-dev/stet/internal/slowbody"
+	"github.com/stet-dev/stet/internal/httpguard"
 )
 
 // ServeHTTP implements http.Handler.
 func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	var arriving *slowbody.Body
+	var arriving *httpguard.Body
 	if r.Body != nil && r.Body != http.NoBody && r.Header.Get("Upgrade") == "" {
-		arriving = slowbody.New(p.base, w, r, standstill)
+		arriving = httpguard.NewBody(p.base, w, r, standstill)
 		r = r.WithContext(r.Context())
 		r.Body, w = arriving, arriving.Answer(w)
 	}
@@ -98,7 +97,7 @@ func (x *exchange) stop(w http.ResponseWriter, f failure) {
 // forbids returns the reason why r may not be served: its Host is not allowed (an attacker can point a name at this machine),
 // or a web page of another origin sent it. It returns "" if r is allowed.
 func (p *Proxy) forbids(r *http.Request) string {
-	return sameorigin.Check{Hosts: p.config.AllowedHosts}.Refusal(r)
+	return httpguard.Check{Hosts: p.config.AllowedHosts}.Refusal(r)
 }
 
 // answersItself answers a request for one of stet's own endpoints. It reports whether it did.

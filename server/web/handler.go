@@ -25,7 +25,7 @@ import (
 	"sync"
 
 	"github.com/stet-dev/stet/files/approval"
-	"github.com/stet-dev/stet/internal/slowbody"
+	"github.com/stet-dev/stet/internal/httpguard"
 	"github.com/stet-dev/stet/record"
 	"github.com/stet-dev/stet/session"
 )
@@ -117,9 +117,35 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			h.secret = make([]byte, 32)
 			_, _ = rand.Read(h.secret) // it never fails
 		}
-		h.routes = slowbody.Limit(h.guard(h.mux()), slowbody.Usual)
+		h.routes = httpguard.LimitPauses(h.guarded(h.mux()), httpguard.Pause)
 	})
 	h.routes.ServeHTTP(w, r)
+}
+
+// csp is the page's content security policy: it may run and show only its own files and connect to this host, and cannot make
+// markup from text. No other page may frame it.
+const csp = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
+	"font-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; " +
+	"require-trusted-types-for 'script'; trusted-types svelte-trusted-html"
+
+// guarded refuses requests that may come from another page, and says what the page may do. A link on another site may open the UI.
+func (h *Handler) guarded(next http.Handler) http.Handler {
+	guard := httpguard.Guard{
+		Check: httpguard.Check{Hosts: h.Hosts, Links: true},
+		Fail: func(w http.ResponseWriter, r *http.Request, status int, why string) {
+			h.fail(w, r, problem{status, why})
+		},
+	}.Before(next)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		head := w.Header()
+		head.Set("Content-Security-Policy", csp)
+		head.Set("X-Frame-Options", "DENY")
+		head.Set("Referrer-Policy", "no-referrer")
+		head.Set("Cross-Origin-Opener-Policy", "same-origin")
+		head.Set("Cross-Origin-Resource-Policy", "same-origin")
+		head.Set("Permissions-Policy", "camera=(), microphone=(), geolocation=()")
+		guard.ServeHTTP(w, r)
+	})
 }
 
 // mux has all routes. What is below /api/ needs a person, but for the login and the

@@ -20,8 +20,8 @@ import (
 	"github.com/stet-dev/stet/cmd/stet/internal/tokenfile"
 	"github.com/stet-dev/stet/cmd/stet/internal/toolset"
 	"github.com/stet-dev/stet/files/approval"
+	"github.com/stet-dev/stet/internal/httpguard"
 	"github.com/stet-dev/stet/internal/limits"
-	"github.com/stet-dev/stet/internal/slowbody"
 	"github.com/stet-dev/stet/llm/prices"
 	"github.com/stet-dev/stet/record"
 	"github.com/stet-dev/stet/server/gateway"
@@ -106,17 +106,17 @@ func (s *Site) account() store.Store {
 func (s *Site) routes(streams context.Context, allowed []string) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("/v1/", s.certified(s.hub.Handler()))
-	mux.Handle("/mcp/{workspace}", slowbody.Limit(s.certified(gateway.Guard(s.remotes, allowed, s.hub.Refused)), slowbody.Usual))
+	mux.Handle("/mcp/{workspace}", httpguard.LimitPauses(s.certified(s.hub.Guard(s.remotes)), httpguard.Pause))
 	if s.mcp != nil {
-		here := slowbody.Limit(s.certified(gateway.Guard(s.agents(s.mcp.Handler()), allowed, s.hub.Refused)), slowbody.Usual)
+		here := httpguard.LimitPauses(s.certified(s.hub.Guard(s.agents(s.mcp.Handler()))), httpguard.Pause)
 		mux.Handle("/mcp", here)
 		mux.Handle("/mcp/"+s.config.Name, at("/mcp", here))
 	} else {
 		mux.HandleFunc("/mcp", noWorkspace)
 	}
-	mux.Handle("/p/{token}/", gateway.Guard(http.HandlerFunc(s.toProxy), allowed, s.hub.Refused))
-	mux.Handle("GET /healthz", gateway.Guard(http.HandlerFunc(healthz), allowed, s.hub.Refused))
-	mux.Handle("GET /readyz", gateway.Guard(&readiness{site: s}, allowed, s.hub.Refused))
+	mux.Handle("/p/{token}/", s.hub.Guard(http.HandlerFunc(s.toProxy)))
+	mux.Handle("GET /healthz", s.hub.Guard(http.HandlerFunc(healthz)))
+	mux.Handle("GET /readyz", s.hub.Guard(&readiness{site: s}))
 	mux.Handle("/", endedBy(streams, s.ui(allowed)))
 	return mux
 }
@@ -171,7 +171,7 @@ func refuseToken(w http.ResponseWriter, err error) {
 // toProxy passes a model request to the proxy. The token is in the path, because the Authorization header is for the provider.
 func (s *Site) toProxy(w http.ResponseWriter, r *http.Request) {
 	token := r.PathValue("token")
-	refusal := slowbody.New(r.Context(), w, r, slowbody.Usual).Answer(w)
+	refusal := httpguard.NewBody(r.Context(), w, r, httpguard.Pause).Answer(w)
 	who, err := s.keys.Lets(token, "")
 	if err != nil {
 		s.hub.Refused(r, "the token in the base URL is not known here, or not for an agent")

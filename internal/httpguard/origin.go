@@ -1,9 +1,4 @@
-// Package sameorigin checks where an HTTP request comes from. It accepts requests of programs on this machine and of pages from
-// this server. It refuses requests that another site's page makes a browser send: under a name that was rebound to this address
-// (Host), or across origins (Origin, or the browser's Sec-Fetch-Site).
-//
-// It is not authentication: a program other than a browser can send any header.
-package sameorigin
+package httpguard
 
 import (
 	"fmt"
@@ -14,8 +9,11 @@ import (
 	"strings"
 )
 
-// Check says which requests are served. The zero Check serves requests to the loopback's names: localhost and its addresses, at any
-// port. It may be used concurrently.
+// Check says from where requests are accepted: programs on this machine, and pages of this server. It refuses requests that another
+// site's page makes a browser send: under a name that was rebound to this address (Host), or across origins (Origin, or the browser's
+// Sec-Fetch-Site). It is not authentication: a program other than a browser can send any header.
+//
+// The zero Check accepts requests to the loopback's names: localhost and its addresses, at any port. It may be used concurrently.
 type Check struct {
 	// Hosts are further allowed host names. A name with a port is allowed only with that port.
 	Hosts []string

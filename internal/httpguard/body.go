@@ -1,5 +1,4 @@
-// Package slowbody ends HTTP requests whose body stops arriving. A body that is slow but continues may take any time.
-package slowbody
+package httpguard
 
 import (
 	"context"
@@ -13,18 +12,19 @@ import (
 	"github.com/stet-dev/stet/internal/invisible"
 )
 
-// Usual is the default limit for a pause in a body.
-const Usual = 30 * time.Second
+// Pause is the usual limit for a pause in a body.
+const Pause = 30 * time.Second
 
-// Limit returns next with bodies whose pauses must not exceed wait, without the byte-order mark that they may begin with. A read that
-// waits longer fails with os.ErrDeadlineExceeded. An error that next answers before a body has ended goes out at once.
-func Limit(next http.Handler, wait time.Duration) http.Handler {
+// LimitPauses returns next with bodies whose pauses must not exceed wait, without the byte-order mark that they may begin with. A body
+// that is slow but continues may take any time. A read that waits longer fails with os.ErrDeadlineExceeded. An error that next answers
+// before a body has ended goes out at once.
+func LimitPauses(next http.Handler, wait time.Duration) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Body == nil || r.Body == http.NoBody {
 			next.ServeHTTP(w, r)
 			return
 		}
-		b := New(context.Background(), w, r, wait)
+		b := NewBody(context.Background(), w, r, wait)
 		b.allow(wait)
 		own := r.WithContext(r.Context())
 		own.Body = struct {
@@ -50,9 +50,9 @@ type Body struct {
 	left    atomic.Bool // an error was answered before its end
 }
 
-// New returns the body of the request r to w, whose pauses must not exceed wait. A read that waits longer, or that waits when server
+// NewBody returns the body of the request r to w, whose pauses must not exceed wait. A read that waits longer, or that waits when server
 // has ended, fails with os.ErrDeadlineExceeded.
-func New(server context.Context, w http.ResponseWriter, r *http.Request, wait time.Duration) *Body {
+func NewBody(server context.Context, w http.ResponseWriter, r *http.Request, wait time.Duration) *Body {
 	b := &Body{ReadCloser: r.Body, server: server, conn: http.NewResponseController(w), wait: wait, shared: r.ProtoMajor > 1}
 	b.ended.Store(r.Body == nil || r.Body == http.NoBody)
 	return b

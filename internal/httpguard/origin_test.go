@@ -1,4 +1,4 @@
-package sameorigin
+package httpguard
 
 import (
 	"crypto/tls"

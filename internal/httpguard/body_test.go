@@ -1,4 +1,4 @@
-package slowbody_test
+package httpguard_test
 
 import (
 	"bufio"
@@ -13,7 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/stet-dev/stet/internal/slowbody"
+	"github.com/stet-dev/stet/internal/httpguard"
 )
 
 // pipes is a listener whose connections are in memory.
@@ -38,7 +38,7 @@ func (p *pipes) Addr() net.Addr { return &net.UnixAddr{Name: "memory"} }
 func serve(t *testing.T, reads bool, status int, f func(c net.Conn)) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &pipes{make(chan net.Conn), make(chan struct{})}
-		s := &http.Server{Handler: slowbody.Limit(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s := &http.Server{Handler: httpguard.LimitPauses(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if !reads {
 				w.WriteHeader(status)
 				return
