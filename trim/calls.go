@@ -33,7 +33,6 @@ func (st *State) addCall(at PartRef, p *llm.Part) {
 	}
 	if !p.ByCode {
 		c.action = st.engine.table.Action(p.Name, p.Args)
-		st.shell = st.shell || c.action.Op == dialect.Shell || c.action.Command != "" && c.action.Op == dialect.Read
 	}
 	of := st.calls[c.id]
 	if of == nil {

@@ -22,9 +22,6 @@ import (
 // cleared.
 
 const (
-	// clearedText is what the provider is taken to put in the place of a result.
-	clearedText = "[Old tool result content cleared]"
-
 	// smallResult is below how many bytes a result is cleared with the others, though no rule of eviction says
 	// that it may leave. A read is only under bold. In recorded sessions 2 of 1,756 were needed again.
 	smallResult = 2000
@@ -242,7 +239,7 @@ func (p *Plan) Seen() *Plan {
 		return p
 	}
 	cleared := make(map[PartRef]bool, len(p.Cleared))
-	seen := &Plan{Folds: p.Folds, Stats: p.Stats}
+	seen := &Plan{Stats: p.Stats}
 	for _, o := range p.Cleared {
 		cleared[PartRef{o.Message, o.Part}] = true
 		seen.Edits = append(seen.Edits, llm.Edit{Message: o.Message, Part: o.Part, Text: clearedText})

@@ -84,10 +84,6 @@ type Config struct {
 	// evict nothing.
 	Clears bool
 
-	// Fold: under bold, long reports of commands leave lines out when they are sent first. The
-	// agent can run "stet show", which shows these lines. The caller keeps the texts (Plan.Folds).
-	Fold bool
-
 	// NoBreaks: there are no warm breaks. The provider keeps the conversation itself, so that what was sent
 	// cannot change.
 	NoBreaks bool

@@ -6,20 +6,17 @@ import "github.com/stet-dev/stet/trim/dialect"
 // tools printed and that are no file. No path has this key.
 const outputs = "\x00outputs"
 
-// outputName is what a pointer calls it.
-const outputName = "output"
-
 // deduplicateOutput decides on what a command, a search, another agent or the like
 // printed. It is brought to its normal form where it shows no file, and lines that
 // stand above give way to pointers. A command that is run again after the model saw a
 // shortened answer, with no change to a file between, is answered in full, byte for
-// byte. A failed output stays as it is. A long report is folded (fold.go).
+// byte. A failed output stays as it is.
 func (st *State) deduplicateOutput(res *toolResult) {
 	a := &res.call.action
 	f := st.ledger.file(outputs)
 	f.show(st.argumentsOf(res), 1, splitLines(argumentText(a)))
 	last := st.ledger.answers[a.Command]
-	if len(res.pointers) > 0 || res.marked && isFolded(res.text) { // it was decided on before
+	if len(res.pointers) > 0 { // it was decided on before
 		st.ledger.answers[a.Command] = answer{true, true, res.at.Message}
 		for _, b := range blocks(&dialect.Section{First: 1, Lines: splitLines(res.text)}) {
 			f.show(st.sourceOf(res), b.first, b.lines)
@@ -28,7 +25,7 @@ func (st *State) deduplicateOutput(res *toolResult) {
 		return
 	}
 	again := last.seenBy(res.call) && (last.shortened || last.normal && res.text != res.normal)
-	stays := again || res.locked || res.shown.Failed || asksForFold(a)
+	stays := again || res.locked || res.shown.Failed
 	text := res.normal
 	if stays {
 		text = res.text
@@ -47,19 +44,11 @@ func (st *State) deduplicateOutput(res *toolResult) {
 			}
 		}
 	}
-	why := Output
-	if !stays {
-		if f := st.foldOf(res, text, s.Lines); f != nil && len(f.text) < len(sent) {
-			sent, replaced, why = f.text, f.gaps, Folded
-			st.plan.Folds = append(st.plan.Folds, Fold{FoldID(text), text})
-		}
-	}
-	res.sent = true
 	st.ledger.answers[a.Command] = answer{len(replaced) > 0, len(replaced) > 0 || text == res.normal, res.at.Message}
 	f.showSection(st.sourceOf(res), s, replaced)
 	st.showDiffs(res, sent)
 	if len(s.Lines) > 0 && len(sent) < len(res.text) {
-		st.plan.replaceResult(res, sent, nil, why)
+		st.plan.replaceResult(res, sent, nil, Output)
 	}
 }
 

@@ -40,7 +40,7 @@
 // placeholder.go writes all of them. Each begins with "[stet: ", except the
 // caller's own text and the Chinese one of keep-latest. None holds a line break, a
 // quote or a backslash, so that it can stand in a JSON string as it is. Pointers
-// are also recognised when they come back (pointer.go): a planned request, or
+// are also recognised when they come back: a planned request, or
 // a session of another process. Their lines count as shortened. An agent that asks
 // for shortened lines again gets them in full.
 //

@@ -101,14 +101,3 @@ func isRow(line string) bool {
 	n, _ := dialect.LineNumber(line)
 	return n > 0 || line+"\n" == dialect.Parted
 }
-
-// pathsAbove returns, by line, how many lines above it the path of its file stands; 0 where none does.
-func pathsAbove(lines []string) []int {
-	out := make([]int, len(lines))
-	for i := 1; i < len(lines); i++ {
-		if isRow(lines[i]) && (out[i-1] > 0 || !isRow(lines[i-1]) && lines[i-1] != "") {
-			out[i] = out[i-1] + 1
-		}
-	}
-	return out
-}

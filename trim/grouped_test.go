@@ -193,3 +193,21 @@ func FuzzGrouped(f *testing.F) {
 		}
 	})
 }
+
+// fataler is a test, or a run of a property test.
+type fataler interface {
+	Helper()
+	Errorf(format string, args ...any)
+	Fatal(args ...any)
+}
+
+// hits returns what a search prints that finds lines in files.
+func hits(files, each int) string {
+	var b strings.Builder
+	for f := range files {
+		for i := range each {
+			fmt.Fprintf(&b, "src/file%d.go:%d:	what was found in line %d of the file\n", f, 10*i+1, 10*i+1)
+		}
+	}
+	return b.String()
+}

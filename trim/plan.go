@@ -11,7 +11,6 @@ import (
 type Plan struct {
 	Edits     []llm.Edit // in the order of the messages
 	Omissions []Omission // the same decisions with their reasons, one per Edit
-	Folds     []Fold     // the texts that the agent can ask for with "stet show"
 
 	// Cleared are the results that the provider is to clear itself ([Config.Clears]): those of the first ClearedCalls calls of
 	// tools. The edits of these results are made all the same.
@@ -53,7 +52,6 @@ const (
 const (
 	Repeat   Reason = "repeat"   // all its lines stand above
 	Partial  Reason = "partial"  // some of its lines stand above
-	Folded   Reason = "fold"     // lines of a long report, which the agent can ask for
 	Output   Reason = "output"   // an output whose lines stand above, or in its normal form
 	Restored Reason = "restored" // not shortened: an agent's own stub was replaced by the text it is about
 )
@@ -120,7 +118,7 @@ func (p *Plan) sort() {
 // clone returns a copy that later decisions do not change.
 func (p *Plan) clone() *Plan {
 	c := *p
-	c.Edits, c.Omissions, c.Folds = slices.Clone(p.Edits), slices.Clone(p.Omissions), slices.Clone(p.Folds)
+	c.Edits, c.Omissions = slices.Clone(p.Edits), slices.Clone(p.Omissions)
 	return &c
 }
 

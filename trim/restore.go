@@ -1,9 +1,6 @@
 package trim
 
 import (
-	"slices"
-	"strings"
-
 	"github.com/stet-dev/stet/llm"
 )
 
@@ -51,16 +48,11 @@ func (h *heldBytes) add(m *llm.Message) {
 // pointedAt returns the bytes of the calls and results that the pointers in a text name. If a pointer names a call without its id, any call may be
 // meant, and all bytes count.
 func (h *heldBytes) pointedAt(text string) (bytes int) {
-	text = strings.Join(pointerForm.FindAllString(text, -1), " ")
-	if strings.Contains(text, " an earlier ") {
+	words, all := pointedWords(text)
+	if all {
 		return h.all
 	}
-	words := strings.Fields(text)
-	for i, word := range words {
-		words[i] = strings.TrimRight(word, ",.]")
-	}
-	slices.Sort(words)
-	for _, word := range slices.Compact(words) {
+	for _, word := range words {
 		bytes += h.named[word]
 	}
 	return bytes

@@ -27,8 +27,6 @@ type toolResult struct {
 	placeholder bool // the text is a placeholder and nothing else
 	marked      bool // the text holds what looks like the beginning of a placeholder
 	pointers    []foundPointer
-	sent        bool // it was deduplicated before, and sent so
-	folded      *folded
 	locked      bool // it has no place in the body, or stays whole: it cannot be shortened
 
 	eviction eviction // of the last cold point
@@ -90,11 +88,7 @@ func (st *State) addResult(at PartRef, p *llm.Part, when time.Time) {
 	case dialect.Edit, dialect.Write:
 		for _, t := range c.action.Targets {
 			st.named.add(t.Path)
-			st.atWork(t.Path)
 		}
-	}
-	for i := range res.reads {
-		st.atWork(res.reads[i].path)
 	}
 	st.results = append(st.results, res)
 	if st.engine.deduplicates() {

@@ -31,8 +31,6 @@ type State struct {
 	weighed int   // bytes of the request when a warm break was considered last
 	starts  []int // by message: bytes of text before it
 	named   namedPlaces
-	shell   bool            // the agent has called a shell
-	working map[string]bool // names of the files that calls were about, without their directories
 
 	sent          int        // messages at the beginning that stay as they stand
 	callCount     int        // calls of tools in the messages
@@ -50,8 +48,6 @@ func (e *Engine) NewState() *State {
 		calls:  make(map[string]*callsOfID),
 		ledger: newLedger(),
 		named:  namedPlaces{places: make(map[string]bool)},
-
-		working: make(map[string]bool),
 
 		unknownResult: math.MaxInt,
 	}

@@ -46,7 +46,7 @@ func (c *cost) change() float64 {
 
 // measure replays the sessions in paths, and returns their costs by repository.
 func measure(ctx context.Context, row row, paths []string) (map[string]cost, error) {
-	policy, err := replay.Ours(trim.Config{Policy: row.policy, Fold: true, ChecksThinking: row.checked, Clears: row.clears})
+	policy, err := replay.Ours(trim.Config{Policy: row.policy, ChecksThinking: row.checked, Clears: row.clears})
 	if err != nil {
 		return nil, err
 	}

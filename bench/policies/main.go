@@ -37,7 +37,7 @@ func run(paths []string) error {
 		if p == trim.Off {
 			continue
 		}
-		ours, err := bench.Ours(trim.Config{Policy: p, Fold: true})
+		ours, err := bench.Ours(trim.Config{Policy: p})
 		if err != nil {
 			return err
 		}

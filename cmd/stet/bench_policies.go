@@ -12,9 +12,7 @@ import (
 func benchPolicies() []bench.Policy {
 	var all []bench.Policy
 	for _, p := range trim.Policies() {
-		// The agents of most recordings have a shell, so bold may fold. It is assumed that "stet show" would have worked for them.
-		// The parts of a fold that they would have needed are charged as recall.
-		if ours, err := bench.Ours(trim.Config{Policy: p, Fold: true}); err == nil && p != trim.Off {
+		if ours, err := bench.Ours(trim.Config{Policy: p}); err == nil && p != trim.Off {
 			all = append(all, ours)
 		}
 	}

@@ -69,7 +69,7 @@ stet wrap --upstream http://127.0.0.1:11434/v1 -- qwen`,
 	}, &c.command, c.Run)
 	f := cmd.Flags()
 	f.SetInterspersed(false) // arguments after the command belong to the command
-	config.AddFlags(f, append(proxyKeys, "fold")...)
+	config.AddFlags(f, proxyKeys...)
 	return cmd
 }
 
@@ -101,9 +101,6 @@ func (c *wrapCommand) Run(ctx context.Context) error {
 	}
 	o.Route(foundUpstreams(r.Found))
 	pc := proxyserver.Config{Root: cmp.Or(o.ProjectRoot, c.dir)}
-	if folds := c.folds(ctx, o, r.Env); folds != nil {
-		pc.Folds = folds
-	}
 	s, err := c.startProxy(ctx, o, listener, pc)
 	if err != nil {
 		return errors.Join(err, listener.Close())

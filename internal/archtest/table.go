@@ -79,7 +79,7 @@ var table = []row{
 	{"trim", []string{"llm", "llm/tokens", "trim/dialect"}, "plans over words alone: no disk, no wire"},
 	{"trim/dialect", nil, "reads calls and results"},
 	{"trim/transcript", []string{"llm"}, "recorded sessions become words; what they mean is dialect's"},
-	{"trim/kept", []string{"trim"}, "texts that were left out, as files; their names are trim's"},
+	{"trim/kept", nil, "texts that were left out, as files"},
 	{"trim/replay/recording", []string{"llm", "trim/transcript"}, "the parts and requests of a recorded session"},
 	{"trim/replay/check", []string{"llm", "trim/dialect", "trim/replay/recording"}, "what a smaller request lost, told without the engine"},
 	{"trim/replay", []string{"llm", "trim", "trim/transcript", "llm/tokens", "llm/prices", "trim/replay/recording", "trim/replay/check"}, "a recording through a policy, priced"},

@@ -167,7 +167,6 @@ func (p *Proxy) planOf(x *exchange, d *reading) (*trim.Plan, error) {
 		var sent *trim.Plan
 		sent, err = p.asSent(d, d.forms.likeliest())
 		if err == nil && (plan.ClearedCalls < sent.ClearedCalls || !slices.Equal(editsBefore(plan.Edits, d.forms.sentBefore()), sent.Edits)) {
-			sent.Folds = plan.Folds
 			now = planBehind(d, engine, sentPlan{d.forms.sentBefore(), *sent})
 			plan, err = p.within(d, now.state.Plan(), now.behind)
 		}
@@ -177,25 +176,7 @@ func (p *Proxy) planOf(x *exchange, d *reading) (*trim.Plan, error) {
 	}
 	p.recent.give(d.now, now)
 	now.state.Log(plan)
-	p.keepFolds(plan.Folds)
 	return plan, nil
-}
-
-// keepFolds stores the full texts of folded outputs. An output is folded even if its text cannot be stored: the request must depend on
-// the messages alone.
-func (p *Proxy) keepFolds(folds []trim.Fold) {
-	if p.unchanged {
-		return
-	}
-	for _, f := range folds {
-		if err := p.config.Folds.Keep(f.ID, f.Text); err != nil {
-			if left, ok := p.folding.Say(err.Error()); ok {
-				p.log.Warn("what is left out of an output is not kept", "id", f.ID, "error", err, "repeated", left)
-			}
-			continue
-		}
-		p.folding.Over()
-	}
 }
 
 // within returns the plan for a body: first the edits of messages that were already sent (behind), then the possible edits of full.
@@ -205,7 +186,7 @@ func (p *Proxy) within(d *reading, full *trim.Plan, behind sentPlan) (*trim.Plan
 		return nil, errors.New("a plan has a reason for each edit")
 	}
 	plan := &trim.Plan{
-		Edits: slices.Clone(behind.Edits), Omissions: slices.Clone(behind.Omissions), Folds: slices.Concat(behind.Folds, full.Folds),
+		Edits: slices.Clone(behind.Edits), Omissions: slices.Clone(behind.Omissions),
 		Cleared: full.Cleared, ClearedCalls: full.ClearedCalls, Stats: full.Stats,
 	}
 	plan.Saved += behind.Saved

@@ -15,7 +15,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
-	"github.com/stet-dev/stet/internal/limits"
 	"github.com/stet-dev/stet/llm/prices"
 	"github.com/stet-dev/stet/record"
 	"github.com/stet-dev/stet/server/proxy/cachestate"
@@ -50,9 +49,6 @@ type Config struct {
 	// KeepResults turns off asking the provider to clear old tool results (trim.Config.Clears).
 	KeepResults bool
 
-	// Folds stores the texts of folded outputs; nil: nothing is folded.
-	Folds Folds
-
 	// Memory limits the bytes of the newest requests that are held. If a request continues a held one, only its new part is read, hashed
 	// and planned. Half as many bytes may also be held for conversations that the provider stores. 0 is 64 MB; negative: nothing is held.
 	Memory int64
@@ -67,12 +63,6 @@ type Config struct {
 	Logger    *slog.Logger         // nil discards
 	Metrics   *prometheus.Registry // nil: a registry of the proxy's own, with the process's goroutines and memory
 	Transport http.RoundTripper    // to the upstreams; nil: a transport of the proxy's own. It must not decompress
-}
-
-// Folds stores the texts of folded outputs.
-type Folds interface {
-	// Keep stores a text under its id, which is trim.FoldID of the text. It is called at every request that has the text.
-	Keep(id, text string) error
 }
 
 // Proxy forwards requests. Its methods may be called concurrently.
@@ -98,9 +88,8 @@ type Proxy struct {
 	budget        bodyBudget
 	gather        http.Handler
 	log           *slog.Logger
-	folding       limits.Repeats // limits the log lines about folds that cannot be stored
-	untouched     sync.Once      // logs once that requests to Bedrock pass untouched
-	ready         struct {       // what the store said last
+	untouched     sync.Once // logs once that requests to Bedrock pass untouched
+	ready         struct {  // what the store said last
 		sync.Mutex
 		at  time.Time
 		err error
@@ -146,7 +135,6 @@ func New(c Config) (*Proxy, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.History.Fold = c.Folds != nil
 	c.History.InPlace = true // a body edit can only replace a single string
 	engine, err := trim.New(c.History)
 	if err != nil {

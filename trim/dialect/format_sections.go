@@ -5,22 +5,25 @@ import (
 	"strings"
 )
 
+// Mark begins a line that stet left in place of a text. Package trim writes these lines.
+const Mark = "[stet: "
+
 const (
-	fileMark    = "📄 "
-	failMark    = "❌ "
-	dirMark     = "📁 Directory: "
-	imageMark   = "🖼"
-	ownMark     = "[stet: "
+	fileMark  = "📄 "
+	failMark  = "❌ "
+	dirMark   = "📁 Directory: "
+	imageMark = "🖼"
+
 	documentEnd = " Document: "
 )
 
 // sectionMarks begin the section of a file: one that is shown, one that failed,
 // a directory, an image, and the line that stet left in place of one.
-var sectionMarks = [...]string{fileMark, failMark, dirMark, imageMark, ownMark}
+var sectionMarks = [...]string{fileMark, failMark, dirMark, imageMark, Mark}
 
 // marked reports whether the section of a file begins at s.
 func marked(s string) bool {
-	if c := s[0]; c < 0x80 && c != ownMark[0] {
+	if c := s[0]; c < 0x80 && c != Mark[0] {
 		return false
 	}
 	for _, m := range sectionMarks {
@@ -49,7 +52,7 @@ func readSections(in *reading) (Result, bool) {
 		return Result{}, false
 	}
 	before, first := text[:heads[0].at], text[heads[0].at:]
-	if len(heads) == 1 && (strings.HasPrefix(first, failMark) || strings.HasPrefix(first, ownMark)) {
+	if len(heads) == 1 && (strings.HasPrefix(first, failMark) || strings.HasPrefix(first, Mark)) {
 		return Result{}, false
 	}
 	targets := in.action.Targets
@@ -153,7 +156,7 @@ func (h *sectionHead) section(text string, end int) Section {
 		}
 		s.Path, s.Cut = strings.TrimSpace(head), true
 		return s
-	case strings.HasPrefix(body, ownMark):
+	case strings.HasPrefix(body, Mark):
 		s.Unchanged = true
 		if i := strings.LastIndex(head, " lines "); i >= 0 {
 			head = head[:i]

@@ -112,7 +112,7 @@ func (o ours) Plan() Plan {
 // stands elsewhere in the request.
 func isPointer(why trim.Reason) bool {
 	switch why {
-	case trim.Terminal, trim.Restored, trim.Replaced, trim.Command, trim.Arguments, trim.Idle, trim.Folded, trim.Cleared:
+	case trim.Terminal, trim.Restored, trim.Replaced, trim.Command, trim.Arguments, trim.Idle, trim.Cleared:
 		return false
 	}
 	return true

@@ -24,7 +24,7 @@ func newCharge(rules []Rule) *charge {
 }
 
 // add prices request i, which sender has just sent, and sends it once more for each part that its answer recalls.
-func (c *charge) add(i int, sender *Sender, sent Sent, omissions []check.Omission, recalled []check.Recall) {
+func (c *charge) add(i int, sender *Sender, sent Sent, omissions []check.Omission, recalled []int) {
 	c.by = append(c.by, 0)
 	counts := sender.replay.billed(i)
 	for _, o := range omissions {

@@ -3,14 +3,12 @@ package replay
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/llm/prices"
 	"github.com/stet-dev/stet/test/replaytest"
-	"github.com/stet-dev/stet/trim/replay/check"
 	"github.com/stet-dev/stet/trim/replay/recording"
 	"github.com/stet-dev/stet/trim/transcript"
 )
@@ -151,100 +149,5 @@ func TestPointersAreShown(t *testing.T) {
 	out := played(t, recalling("No."), func(Setting) Planner { return &pointing{} }, prices.Rules()[0])
 	if out.LeftOut != 1 || out.Unshown != 0 {
 		t.Errorf("%d left out, %d of them not shown", out.LeftOut, out.Unshown)
-	}
-}
-
-// folding leaves lines 2 to 4 and 6 to 8 of the first result out of all requests.
-type folding struct{ testPlanner }
-
-func (p *folding) Plan() Plan {
-	if len(p.results) > 0 {
-		p.leaveOut(0, folded, false)
-	}
-	return p.plan()
-}
-
-var folded = found(1) + foldOf("2-4") + found(5) + foldOf("6-8") + found(9)
-
-func foldOf(lines string) string {
-	return `[stet: 3 of 9 lines left out; run "stet show 0123456789abcdef ` + lines + `" to see them]` + "\n"
-}
-
-// found returns a line that a search found.
-func found(n int) string { return fmt.Sprintf("src/garden.go:%d: func plantNumber%d\n", 100*n, n) }
-
-// If one of the next four answers uses something that a fold left out, the agent would have asked for it. Each gap of a fold
-// counts alone. An answer uses a gap if it has a word that only the gap has, or reads a part of a file in which only the gap has
-// a found line.
-func TestFoldIsRecalled(t *testing.T) {
-	var output strings.Builder
-	for n := 1; n <= 9; n++ {
-		output.WriteString(found(n))
-	}
-	const say, read = "say", "read"
-	type answer struct{ does, what string }
-	for _, tt := range []struct {
-		name    string
-		answers []answer
-		want    int // number of additional requests
-		gaps    int // number of gaps that come back
-	}{
-		{"uses what stays", []answer{{say, "plantNumber1, plantNumber5 and plantNumber9"}}, 0, 0},
-		{"a word", []answer{{say, "It is plantNumber3."}}, 1, 1},
-		{"two words of a gap", []answer{{say, "plantNumber2 calls plantNumber4"}}, 1, 1},
-		{"words of two gaps", []answer{{say, "plantNumber2 calls plantNumber8"}}, 1, 2},
-		{"one gap after the other", []answer{{say, "plantNumber2"}, {say, "plantNumber8"}, {say, "plantNumber8 again"}}, 2, 2},
-		{"lines of the file", []answer{{read, "290,310"}}, 1, 1},
-		{"lines where something stays", []answer{{read, "290,510"}}, 0, 0},
-		{"the file's beginning", []answer{{read, "1,900"}}, 0, 0},
-		{"long after", []answer{{say, "a"}, {say, "b"}, {say, "c"}, {say, "d"}, {say, "plantNumber3"}}, 0, 0},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			s := &transcript.Session{Dir: "/home/me/project", Messages: []llm.Message{text(llm.User, 100, 0)}}
-			at := time.Duration(0)
-			shell := func(command, output string) {
-				at += time.Second
-				id := fmt.Sprint("c", len(s.Messages))
-				s.Messages = append(s.Messages,
-					llm.Message{Role: llm.Assistant, Time: noon.Add(at), Parts: []llm.Part{{Kind: llm.ToolCall, CallID: id, Name: "bash", Args: fmt.Sprintf(`{"command":%q}`, command)}}},
-					llm.Message{Role: llm.Tool, Time: noon.Add(at), Parts: []llm.Part{{Kind: llm.ToolResult, CallID: id, Text: output}}})
-			}
-			shell("rg -n func src", output.String())
-			for _, a := range tt.answers {
-				if a.does == read {
-					shell("sed -n '"+a.what+"p' src/garden.go", "other lines\n")
-					continue
-				}
-				at += time.Second
-				s.Messages = append(s.Messages, llm.Message{Role: llm.Assistant, Time: noon.Add(at), Parts: []llm.Part{{Text: a.what}}}, text(llm.User, 10, at))
-			}
-			s.Messages = append(s.Messages, text(llm.Assistant, 10, at))
-			r := New(s, &Config{Counter: bytes{}, Overhead: -1})
-			rule := prices.Rules()[0]
-			out, err := r.Under(t.Context(), func(Setting) Planner { return &folding{} }, []Rule{{Rule: rule}})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if out.Recalled != tt.want {
-				t.Errorf("recalled %d times, want %d", out.Recalled, tt.want)
-			}
-			view, bytes := r.Index().View(), 0
-			for i := range r.Requests {
-				if i > 0 { // before the first request there is no output
-					view.Show(i, []check.Omission{{Part: r.First[2], Placeholder: folded}})
-				} else {
-					view.Show(i, nil)
-				}
-				for _, again := range view.Recalls(i) {
-					bytes += again.Bytes
-				}
-			}
-			if want := tt.gaps * 3 * len(found(1)); bytes != want {
-				t.Errorf("%d bytes come again, want %d", bytes, want)
-			}
-			if charged := out.Charged[rule.Name] > out.Cost[rule.Name]; charged != (tt.want > 0) {
-				t.Errorf("charged: %v", charged)
-			}
-		})
 	}
 }

@@ -191,7 +191,7 @@ func TestRecordedNeverDearer(t *testing.T) {
 // Under bold no session becomes more than 2 % dearer, including the cost of what the agent would ask for again.
 func TestRecordedBold(t *testing.T) {
 	for _, c := range []trim.Config{
-		{Policy: trim.Bold}, {Policy: trim.Bold, Fold: true}, {Policy: trim.Bold, Fold: true, ChecksThinking: true, Clears: true},
+		{Policy: trim.Bold}, {Policy: trim.Bold, ChecksThinking: true, Clears: true},
 	} {
 		for _, r := range replayAll(t, c) {
 			if r.Dangling != 0 {

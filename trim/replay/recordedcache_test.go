@@ -9,7 +9,6 @@ import (
 	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/llm/prices"
 	"github.com/stet-dev/stet/test/replaytest"
-	"github.com/stet-dev/stet/trim/replay/check"
 	"github.com/stet-dev/stet/trim/transcript"
 )
 
@@ -91,7 +90,7 @@ func TestRecordedRecall(t *testing.T) {
 	for i := range r.Requests {
 		sender.Send(i, nil)
 	}
-	if b := sender.Recall(2, check.Recall{Part: 2, Bytes: 100}, nil).Bills[0]; b.Read == 0 || b.Written != recallCall+100 {
+	if b := sender.Recall(2, 2, nil).Bills[0]; b.Read == 0 || b.Written != recallCall+r.blocks[2].tokens {
 		t.Errorf("%+v", b)
 	}
 }

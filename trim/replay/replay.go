@@ -226,7 +226,7 @@ func (r *Replay) newBilling(m *Measure, rules []Rule, caches []Cache) *billing {
 }
 
 // send prices request i. reasons has a reason for each omission.
-func (b *billing) send(i int, omissions []check.Omission, reasons []trim.Reason, isCold bool, recalled, byName []check.Recall) {
+func (b *billing) send(i int, omissions []check.Omission, reasons []trim.Reason, isCold bool, recalled, byName []int) {
 	sent := b.sender.Send(i, omissions)
 	if sent.Changed && !isCold {
 		b.out.Changed++

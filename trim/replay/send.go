@@ -167,13 +167,9 @@ const recallCall = 80
 
 // Recall sends request i as the agent does that has first asked for a part again. From
 // then on, the requests of the context hold that call and what was asked for.
-func (s *Sender) Recall(i int, again check.Recall, omissions []check.Omission) Sent {
-	r, part := s.replay, again.Part
-	tokens := s.measure.Scaled(part, r.blocks[part].tokens)
-	if all := len(r.Parts[part].Text); again.Bytes > 0 && all > 0 {
-		tokens = tokens * again.Bytes / all
-	}
-	tokens += recallCall
+func (s *Sender) Recall(i int, part int, omissions []check.Omission) Sent {
+	r := s.replay
+	tokens := s.measure.Scaled(part, r.blocks[part].tokens) + recallCall
 	hash := join(r.blocks[part].hash, uint64(len(s.recalled)+1))
 	s.recalled = append(s.recalled, recalled{block{hash, tokens}, r.End(&r.Requests[i])})
 	return s.send(i, omissions, true)

@@ -16,17 +16,10 @@ import (
 // ones stand in many texts.
 const minQuote = 24
 
-// Recall is a part that an agent asks for again, or some of it.
-type Recall struct {
-	Part  int
-	Bytes int // of its text; 0 is all
-}
-
 // Recalls returns the parts that the answer to the request shown last would have
 // recalled, each once. A line that stood in several parts is recalled of the newest.
 // From then on, the lines of these parts count as shown.
-func (v *View) Recalls(i int) (recalls []Recall) {
-	var out []int
+func (v *View) Recalls(i int) (out []int) {
 	need := func(in []int32) {
 		for _, part := range slices.Backward(in) {
 			if v.isReplaced(part) {
@@ -58,10 +51,8 @@ func (v *View) Recalls(i int) (recalls []Recall) {
 		for _, id := range v.x.lines[part] {
 			v.recalled[id] = true
 		}
-		v.folds = slices.DeleteFunc(v.folds, func(f fold) bool { return f.part == part })
-		recalls = append(recalls, Recall{Part: part})
 	}
-	return append(recalls, v.foldsRecalled(v.x.rec.End(q), v.x.rec.First[q.To+1])...)
+	return out
 }
 
 // missing returns the parts that show a line of an answer, where the request shows it

@@ -102,14 +102,14 @@ func isSpecial(word string) bool {
 
 // RecallsByName returns what the answer to the request shown last would have recalled, by its lines (which Recalls has returned) and
 // by its names. A name that stood in several parts is recalled of the newest. Each part is recalled whole once in a context.
-func (v *View) RecallsByName(i int, byLine []Recall) (out []Recall) {
-	add := func(r Recall) {
-		if v.asked[r.Part] {
+func (v *View) RecallsByName(i int, byLine []int) (out []int) {
+	add := func(part int) {
+		if v.asked[part] {
 			return
 		}
-		out = append(out, r)
-		v.asked[r.Part] = r.Bytes == 0 // of a fold more may be asked for
-		for _, id := range v.x.names.of[r.Part] {
+		out = append(out, part)
+		v.asked[part] = true
+		for _, id := range v.x.names.of[part] {
 			v.named[id] = true
 		}
 	}
@@ -127,7 +127,7 @@ func (v *View) RecallsByName(i int, byLine []Recall) (out []Recall) {
 			}
 			for _, in := range slices.Backward(v.x.names.parts[id]) {
 				if _, replaced := v.replaced[int(in)]; replaced && int(in) >= v.begin && int(in) < v.end {
-					add(Recall{Part: int(in)})
+					add(int(in))
 					break
 				}
 			}

@@ -29,7 +29,6 @@ type View struct {
 	next     []edit         // of the requests that are not shown yet
 	lost     []editLine     // lines that edits of the last request miss
 	recalled map[int32]bool // lines that the agent has asked for again in the context
-	folds    []fold         // that the next answers may recall
 	names    []int32        // by name: how many parts have it
 	named    map[int32]bool // names of parts that were recalled in the context, by line or by name
 	asked    map[int]bool   // these parts
@@ -85,7 +84,6 @@ func (v *View) begins(q *recording.Request) bool {
 	clear(v.names)
 	clear(v.named)
 	clear(v.asked)
-	v.folds = nil
 	return true
 }
 
@@ -118,7 +116,6 @@ func (v *View) replace(omissions []Omission, shown int) []Omission {
 		v.changePart(o.Part, -1)
 		v.changeTexts(v.visibleAs(o.Part, o.Placeholder), 1)
 		v.replaced[o.Part] = o.Placeholder
-		v.addFold(o)
 	}
 	if changed {
 		return omissions

@@ -38,7 +38,6 @@ type Config struct {
 	Threads     string
 	Bound       string
 	Clear       bool
-	Fold        bool
 	Dialects    *dialect.Table // nil: the built-in table
 
 	Record      bool

@@ -158,13 +158,6 @@ var keys = []key{
 		field: func(c *Config) any { return &c.Clear },
 	},
 	{
-		Name: "fold", Type: Bool, Default: true, UserOnly: true,
-		Help: "under bold: send long outputs whole, also those whose middle \"stet show\" could print",
-		Doc: "under `bold`, in `wrap`: long outputs of builds, tests and logs, web pages and searches are sent without some of their lines, which the agent sees " +
-			"with `stet show`; these outputs are kept in `$XDG_STATE_HOME/stet/folds`, for as long as `record-days` says",
-		field: func(c *Config) any { return &c.Fold },
-	},
-	{
 		Name: "record", Type: Bool, Default: true, UserOnly: true,
 		Help:  "keep no record of usage and savings in the state directory",
 		Doc:   "keep a record of requests in `$XDG_STATE_HOME/stet/stet.db`: sizes, counts, names of files and tools; no content, no keys",
@@ -408,7 +401,7 @@ func keyNames(project bool) string {
 }
 
 // negated reports whether the key's flag is --no-KEY.
-func (k key) negated() bool { return k.Name == "record" || k.Name == "fold" || k.Name == "clear" }
+func (k key) negated() bool { return k.Name == "record" || k.Name == "clear" }
 
 // check validates a value against the key's type.
 func (k key) check(v any) error {

@@ -33,7 +33,6 @@ type Config struct {
 	Store    string   // address of the store of requests, as in store.Open; empty: no home for one
 	Log      string   // file of the log; empty: none
 	Models   *prices.Catalog
-	Folds    proxy.Folds // where folded outputs are kept; nil: not kept
 	// Agents returns the upstreams of an agent with its own upstreams; nil: no agent has its own.
 	Agents func(name string) (config.Upstreams, error)
 	// Say tells the person something.
@@ -64,7 +63,7 @@ func Open(ctx context.Context, c Config) (*Server, error) {
 	o := c.Settings
 	pc := proxy.Config{
 		Upstreams: proxy.Upstreams(o.Upstream), History: o.History(c.Root), Prices: c.Models, Observe: o.Observe,
-		RefuseThreads: o.Threads == config.RefuseThreads, TryBound: o.Bound == config.TryBound, KeepResults: !o.Clear, Folds: c.Folds,
+		RefuseThreads: o.Threads == config.RefuseThreads, TryBound: o.Bound == config.TryBound, KeepResults: !o.Clear,
 		AllowedHosts: c.Hosts, Logger: log, Memory: int64(requestShare * float64(o.ProxyMemory<<20)),
 		Keep: proxy.Keep{For: time.Duration(o.RecordDays) * 24 * time.Hour},
 	}

@@ -180,18 +180,16 @@ func sessionName(r *replay.Row) string {
 
 // printWhy prints what was left out, and what unnecessary omissions cost.
 func printWhy(w io.Writer, t replay.Sums) {
-	var repeats, folds, evictions int64
+	var repeats, evictions int64
 	for why, n := range t.Why {
 		switch {
-		case why == trim.Folded:
-			folds += n
 		case why.Evicts() || why == trim.Older || why == trim.Terminal:
 			evictions += n
 		default:
 			repeats += n
 		}
 	}
-	all := repeats + folds + evictions
+	all := repeats + evictions
 	fmt.Fprintln(w)
 	fmt.Fprintln(w, Faint(fmt.Sprintf("%-58s %14s", "why requests were smaller", "tokens less")))
 	for _, line := range []struct {
@@ -199,7 +197,6 @@ func printWhy(w io.Writer, t replay.Sums) {
 		n    int64
 	}{
 		{"repeat: the lines are already in the request", repeats},
-		{"fold: a long report keeps its ends and its failures", folds},
 		{"eviction: old text, left out when the cache is cold", evictions},
 	} {
 		if line.n != 0 {

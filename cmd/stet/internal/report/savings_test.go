@@ -20,7 +20,7 @@ func TestSavingsWidth(t *testing.T) {
 	for i, name := range []string{"rename the flag", strings.Repeat("a long title ", 9), ""} {
 		sums := replay.Sums{
 			Requests: 1234, LeftOut: 7, USD: &replay.Dollars{Without: 12345.6, With: 99.5 * float64(i)},
-			Why: map[trim.Reason]int64{trim.Repeat: 12345678, trim.Command: 1, trim.Folded: 5},
+			Why: map[trim.Reason]int64{trim.Repeat: 12345678, trim.Command: 1},
 		}
 		rep.Sessions = append(rep.Sessions, replay.Row{
 			File: "/home/me/a-rather-long-directory/a-rather-long-name.jsonl", Title: name, Agent: "agent " + name, Sums: sums,
@@ -39,7 +39,7 @@ func TestSavingsWidth(t *testing.T) {
 				t.Errorf("at %d columns a line has %d: %s", width, n, line)
 			}
 		}
-		for _, want := range []string{"all sessions", "3,702", "by agent", "$37,037", "date unknown", "fold: ", "    + ?\n", "a long title"} {
+		for _, want := range []string{"all sessions", "3,702", "by agent", "$37,037", "date unknown", "    + ?\n", "a long title"} {
 			if !strings.Contains(b.String(), want) {
 				t.Errorf("at %d columns %q is missing:\n%s", width, want, b.String())
 			}

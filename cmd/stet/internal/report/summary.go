@@ -110,7 +110,6 @@ func LeftOut(shortened map[string]int) string {
 		noun   string
 	}{
 		{trim.Repeat, "repeat"}, {trim.Partial, "partial repeat"}, {trim.Output, "command output"},
-		{trim.Folded, "folded output"},
 		{trim.Replaced, "replaced result"},
 		{trim.Command, "old command output"}, {trim.Arguments, "old edit's argument"}, {trim.Idle, "idle read"},
 		{trim.Older, "older read"}, {trim.Terminal, "older command output"},

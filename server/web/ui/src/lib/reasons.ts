@@ -10,7 +10,6 @@ const reasons: Record<string, string> = {
   command: 'the output of an old command',
   arguments: 'a text that an old call was made with',
   idle: 'a file that was not touched for long',
-  fold: 'lines of a long report, which the agent can print',
   cleared: 'an old result, which the provider cleared',
 }
 

@@ -10,13 +10,11 @@ import (
 	"sync"
 	"testing"
 	"time"
-
-	"github.com/stet-dev/stet/trim"
 )
 
 func keep(t *testing.T, d *Dir, text string) string {
 	t.Helper()
-	id := trim.FoldID(text)
+	id := IDOf(text)
 	if err := d.Keep(id, text); err != nil {
 		t.Fatal(err)
 	}
@@ -24,7 +22,7 @@ func keep(t *testing.T, d *Dir, text string) string {
 }
 
 func TestKeep(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "state", "folds")
+	path := filepath.Join(t.TempDir(), "state", "texts")
 	d := New(path, time.Hour)
 	text := strings.Repeat("a line\n", 900)
 	id := keep(t, d, text)
@@ -117,10 +115,10 @@ func TestKeepTogether(t *testing.T) {
 			for i := range 50 {
 				text := strings.Repeat(fmt.Sprint(i, " "), 5000)
 				d.written = pruneEvery
-				if err := d.Keep(trim.FoldID(text), text); err != nil {
+				if err := d.Keep(IDOf(text), text); err != nil {
 					t.Error(err)
 				}
-				if got, err := d.Text(trim.FoldID(text)); err != nil || got != text {
+				if got, err := d.Text(IDOf(text)); err != nil || got != text {
 					t.Errorf("%d bytes, %v", len(got), err)
 				}
 			}
@@ -135,10 +133,10 @@ func TestNoPlace(t *testing.T) {
 		t.Fatal(err)
 	}
 	d := New(filepath.Join(file, "folds"), 0)
-	if err := d.Keep(trim.FoldID("text"), "text"); err == nil {
+	if err := d.Keep(IDOf("text"), "text"); err == nil {
 		t.Error("a text is kept in a file")
 	}
-	if _, err := d.Text(trim.FoldID("text")); err == nil {
+	if _, err := d.Text(IDOf("text")); err == nil {
 		t.Error("a text is in a file")
 	}
 }

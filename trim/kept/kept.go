@@ -1,10 +1,12 @@
-// Package kept keeps the texts of folded outputs, so that "stet show" can print the lines that were left out. Each text is a
-// separate file that only its owner may read; its name is the text's id. A database is not used because an agent's sandbox may
+// Package kept keeps texts that were left out of requests, so that "stet show" can print them. Each text is a separate file
+// that only its owner may read. The name of the file is the text's id. A database is not used because an agent's sandbox may
 // allow "stet show" to read, but not to write.
 package kept
 
 import (
 	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -14,8 +16,6 @@ import (
 	"slices"
 	"sync"
 	"time"
-
-	"github.com/stet-dev/stet/trim"
 )
 
 // maxBytes is the limit for all texts. The oldest are removed first.
@@ -33,6 +33,12 @@ var ErrGone = errors.New("the text is not kept, or no more")
 // ID matches an id.
 var ID = regexp.MustCompile(`^[0-9a-f]{16}$`)
 
+// IDOf returns the id of a text: 16 hexadecimal digits of its hash.
+func IDOf(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:8])
+}
+
 // Dir is a directory with texts. Its methods may be called concurrently, also by several processes.
 type Dir struct {
 	path   string
@@ -48,11 +54,11 @@ func New(path string, keep time.Duration) *Dir {
 	return &Dir{path: path, keep: keep, budget: maxBytes, written: pruneEvery}
 }
 
-// Keep stores a text under its id, which is its trim.FoldID. It is called again while the text is in use: so a text that was
+// Keep stores a text under its id, which is IDOf(text). It is called again while the text is in use: so a text that was
 // removed or damaged is written again, and a text in use is not the oldest.
 func (d *Dir) Keep(id, text string) error {
 	if !ID.MatchString(id) {
-		return fmt.Errorf("keep a folded text: %q is not an id", id)
+		return fmt.Errorf("keep a text: %q is not an id", id)
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -64,7 +70,7 @@ func (d *Dir) Keep(id, text string) error {
 	}
 	if !there {
 		if err := d.write(id, text); err != nil {
-			return fmt.Errorf("keep a folded text: %w", err)
+			return fmt.Errorf("keep a text: %w", err)
 		}
 		d.written += int64(len(text))
 	}
@@ -73,7 +79,7 @@ func (d *Dir) Keep(id, text string) error {
 	}
 	d.written = 0
 	if err := d.prune(now); err != nil {
-		return fmt.Errorf("remove old folded texts: %w", err)
+		return fmt.Errorf("remove old texts: %w", err)
 	}
 	return nil
 }
@@ -110,7 +116,7 @@ func (d *Dir) Text(id string) (string, error) {
 		return "", ErrGone
 	case err != nil:
 		return "", err
-	case trim.FoldID(string(b)) != id: // damaged
+	case IDOf(string(b)) != id: // damaged
 		return "", ErrGone
 	}
 	return string(b), nil
