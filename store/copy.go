@@ -38,12 +38,15 @@ func Copy(ctx context.Context, from, to string, told func(Copied)) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, target.Close()) }()
-	for _, t := range rows.Tables {
-		if err := copyTable(ctx, source, target, t, told); err != nil {
-			return fmt.Errorf("copy %s: %w", t.Name, err)
+	err = source.Snapshot(ctx, func(from rows.Conn) error {
+		for _, t := range rows.Tables {
+			if err := copyTable(ctx, from, target, t, told); err != nil {
+				return fmt.Errorf("copy %s: %w", t.Name, err)
+			}
 		}
-	}
-	if err := compare(ctx, source, target, told); err != nil {
+		return target.Snapshot(ctx, func(made rows.Conn) error { return compare(ctx, from, made, told) })
+	})
+	if err != nil {
 		return err
 	}
 	return target.Finish(ctx)
@@ -64,16 +67,16 @@ func openTarget(ctx context.Context, to string) (rows.Target, error) {
 }
 
 // copyTable copies the rows that are not in the target yet.
-func copyTable(ctx context.Context, source rows.Source, target rows.Target, t rows.Table, told func(Copied)) error {
-	all, err := source.Count(ctx, t)
+func copyTable(ctx context.Context, source rows.Conn, target rows.Target, t rows.Table, told func(Copied)) error {
+	all, err := t.Count(ctx, source)
 	if err != nil {
 		return err
 	}
 	var done int64
 	if t.Shrinks {
-		err = target.Clear(ctx, t)
+		_, err = target.Exec(ctx, "DELETE FROM "+t.Name)
 	} else if t.Key == "" {
-		done, err = target.Count(ctx, t)
+		done, err = t.Count(ctx, target)
 	}
 	if err != nil {
 		return err
@@ -81,7 +84,7 @@ func copyTable(ctx context.Context, source rows.Source, target rows.Target, t ro
 	var after []any
 	skip := done // applies to the first page: rows that an earlier copy has written
 	for done < all {
-		page, err := source.Page(ctx, t, after, skip, copyPage)
+		page, err := t.Page(ctx, source, after, skip, copyPage)
 		if err != nil {
 			return err
 		}
@@ -92,7 +95,7 @@ func copyTable(ctx context.Context, source rows.Source, target rows.Target, t ro
 		for i := range page {
 			page[i] = page[i][t.Ordered():]
 		}
-		if err := target.Write(ctx, t, page); err != nil {
+		if err := t.Write(ctx, target, page); err != nil {
 			return err
 		}
 		done += int64(len(page))
@@ -102,12 +105,7 @@ func copyTable(ctx context.Context, source rows.Source, target rows.Target, t ro
 }
 
 // compare returns an error if a table of the copy differs from the source.
-func compare(ctx context.Context, source rows.Source, target rows.Target, told func(Copied)) (err error) {
-	made, err := target.Read(ctx)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, made.Close()) }()
+func compare(ctx context.Context, source, made rows.Conn, told func(Copied)) error {
 	for _, t := range rows.Tables {
 		want, n, err := sum(ctx, source, t)
 		if err != nil {
@@ -127,12 +125,12 @@ func compare(ctx context.Context, source rows.Source, target rows.Target, told f
 }
 
 // sum returns the hash of a table, and the number of its rows.
-func sum(ctx context.Context, s rows.Source, t rows.Table) (string, int64, error) {
+func sum(ctx context.Context, s rows.Conn, t rows.Table) (string, int64, error) {
 	total := rows.NewSum()
 	var n int64
 	var after []any
 	for {
-		page, err := s.Page(ctx, t, after, 0, copyPage)
+		page, err := t.Page(ctx, s, after, 0, copyPage)
 		if err != nil {
 			return "", 0, err
 		}

@@ -103,7 +103,7 @@ var table = []row{
 	{"server/web", []string{"tool", "files/approval", "session", "record", "llm"}, "the embedded UI; the messages of a session are llm's, and whose page asks is looked at in one place"},
 
 	{"store", []string{"session", "record", "store/*"}, "opens the records wherever they are kept; the one that knows all drivers"},
-	{"store/rows", []string{"session", "record"}, "the columns that the databases share: no driver"},
+	{"store/rows", []string{"session", "record"}, "records and sessions in any database: no driver"},
 	{"store/*", []string{"session", "record", "store/rows"}, "drivers stay behind the two seams"},
 
 	{"cmd/stet/internal/config", []string{"trim/dialect", "trim", "files/policy", "cmd/stet/internal/notify"}, "one table of all settings; their values are of these packages' types"},

@@ -2,10 +2,9 @@
 //
 // # In the database
 //
-// The directory migrations defines the tables. It has one numbered SQL file for each change of the schema. The table stet_schema
-// has the numbers of the files that were executed. The tables have the columns of the SQLite file, with the same units: see
-// package sqlite. There are two differences. Yes/no columns are boolean. A text that is not UTF-8 or that contains NUL cannot be
-// stored in a text column of PostgreSQL. It is stored as U+0001 and the hexadecimal digits of its bytes.
+// Package rows defines the tables, with the same columns as in the SQLite file. The table stet_schema has rows.SchemaNumber. A text that
+// is not UTF-8 or that contains NUL cannot be stored in a text column of PostgreSQL. It is stored as U+0001 and the hexadecimal digits
+// of its bytes.
 //
 // The database is encoded in UTF-8. The tables are created in the first schema of the role's search_path.
 //
@@ -44,6 +43,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/stet-dev/stet/record"
+	"github.com/stet-dev/stet/store/rows"
 )
 
 // Patience is how long an append is tried again while the database cannot be reached.
@@ -79,8 +79,9 @@ func Name(where string) string {
 	return name.String()
 }
 
-// database is an open database.
+// database is an open database. It implements rows.Database.
 type database struct {
+	conn
 	pool   *pgxpool.Pool
 	name   string // for messages
 	closed atomic.Bool
@@ -95,7 +96,7 @@ func connect(ctx context.Context, where string, toCopy bool) (*database, error) 
 	}
 	if err := d.prepare(ctx, toCopy); err != nil {
 		d.pool.Close()
-		return nil, d.explain("open", err)
+		return nil, d.Explain("open", err)
 	}
 	return d, nil
 }
@@ -117,8 +118,9 @@ func dial(ctx context.Context, where string) (*database, error) {
 		config.ConnConfig.RuntimeParams["application_name"] = "stet"
 	}
 	if d.pool, err = pgxpool.NewWithConfig(ctx, config); err != nil {
-		return nil, d.explain("open", err)
+		return nil, d.Explain("open", err)
 	}
+	d.on = d.pool
 	return d, nil
 }
 
@@ -139,51 +141,63 @@ func reason(where string, err error) string {
 	return err.Error()
 }
 
-// close waits until the database is not in use. It may be called more than once.
-func (d *database) close() {
+// Close waits until the database is not in use. It may be called more than once.
+func (d *database) Close() error {
 	if !d.closed.Swap(true) {
 		d.pool.Close()
 	}
+	return nil
 }
 
-// explain adds to err the operation that failed, and a reason that a person can act on.
-func (d *database) explain(op string, err error) error {
+// Explain implements rows.Database.
+func (d *database) Explain(op string, err error) error {
 	if err == nil {
 		return nil
 	}
-	wrapped := fmt.Errorf("%s records %s: %w", op, d.name, err)
+	err = fmt.Errorf("%s records %s: %w", op, d.name, err)
 	var pg *pgconn.PgError
 	switch {
 	case errors.Is(err, record.ErrLost):
-		return &trouble{wrapped, "the audit trail has lost entries, and nothing is done before a person has looked (stet audit --verify)"}
+		return rows.LostTrouble(err)
 	case errors.As(err, &pg) && pg.Code == "53100":
-		return &trouble{fmt.Errorf("%w: %w", wrapped, record.ErrFull), "the disk of the database is full; make room there"}
+		return &rows.Trouble{Err: fmt.Errorf("%w: %w", err, record.ErrFull), What: "the disk of the database is full; make room there"}
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
-		return wrapped
+		return err
 	case errors.As(err, &pg) && strings.HasPrefix(pg.Code, "28"):
-		return &trouble{fmt.Errorf("%w: check the role and its password", wrapped), "the database refuses stet's role"}
+		return &rows.Trouble{Err: fmt.Errorf("%w: check the role and its password", err), What: "the database refuses stet's role"}
 	case errors.As(err, &pg):
-		return &trouble{wrapped, pg.Message}
+		return &rows.Trouble{Err: err, What: pg.Message}
 	}
-	return &trouble{wrapped, "the database cannot be reached"}
+	return &rows.Trouble{Err: err, What: "the database cannot be reached"}
 }
 
-// trouble is an error of the database with a text for people.
-type trouble struct {
-	error
-	what string // the text, without the URL
+// Name implements rows.Database.
+func (d *database) Name() string { return d.name }
+
+// Closed implements rows.Database.
+func (d *database) Closed() bool { return d.closed.Load() }
+
+// Dialect implements rows.Database. The locks are advisory: "prun" in ASCII.
+func (d *database) Dialect() rows.Dialect {
+	return rows.Dialect{
+		Among: func(column string, values []uint64) (string, any) {
+			numbers := make([]int64, len(values))
+			for i, v := range values {
+				numbers[i] = int64(v)
+			}
+			return column + " = ANY(?)", numbers
+		},
+		ForUpdate: " FOR UPDATE",
+		Appending: fmt.Sprintf("SELECT pg_advisory_xact_lock_shared(%d)", 0x7072756e),
+		Pruning:   fmt.Sprintf("SELECT pg_advisory_xact_lock(%d)", 0x7072756e),
+	}
 }
-
-func (t *trouble) Unwrap() error { return t.error }
-
-// Reason is the text for readers who must not learn the address of the database.
-func (t *trouble) Reason() string { return "stet's record: " + t.what }
 
 // passing reports whether the next attempt may succeed after err: the connection was lost, PostgreSQL is starting or stopping, or
 // two transactions were in conflict.
 func passing(err error) bool {
 	var pg *pgconn.PgError
-	if errors.As(err, new(unreadable)) || errors.Is(err, pgx.ErrNoRows) {
+	if errors.As(err, new(unreadable)) {
 		return false
 	}
 	if !errors.As(err, &pg) {
@@ -201,20 +215,20 @@ func passing(err error) bool {
 	return strings.HasPrefix(pg.Code, "08")
 }
 
-// again calls try until it succeeds, until it fails with an error that is not passing, or until Patience is over. first is true
-// at the first attempt only. An attempt ends after attemptTime: its connection may be lost without a notice.
-func (d *database) again(ctx context.Context, try func(ctx context.Context, first bool) error) error {
+// Again implements rows.Database. It calls try until it succeeds, until it fails with an error that is not passing, or until Patience
+// is over. An attempt ends after attemptTime: its connection may be lost without a notice.
+func (d *database) Again(ctx context.Context, try func(ctx context.Context, first bool) error) error {
 	ctx, cancel := context.WithTimeout(ctx, Patience)
 	defer cancel()
-	return d.repeat(ctx, func(ctx context.Context, first bool) error {
+	return d.Repeat(ctx, func(ctx context.Context, first bool) error {
 		ctx, cancel := context.WithTimeout(ctx, attemptTime)
 		defer cancel()
 		return try(ctx, first)
 	})
 }
 
-// repeat is like again, but an attempt may take as long as ctx allows. It is for reads with large results.
-func (d *database) repeat(ctx context.Context, try func(ctx context.Context, first bool) error) error {
+// Repeat implements rows.Database.
+func (d *database) Repeat(ctx context.Context, try func(ctx context.Context, first bool) error) error {
 	end := time.Now().Add(Patience)
 	err := try(ctx, true)
 	for pause := 5 * time.Millisecond; passing(err) && !d.closed.Load() && time.Now().Before(end); pause = min(2*pause, 500*time.Millisecond) {
@@ -228,11 +242,17 @@ func (d *database) repeat(ctx context.Context, try func(ctx context.Context, fir
 	return err
 }
 
-// transact runs do in a transaction. PostgreSQL ends the transaction if the process sends nothing for idleTime, because it is
-// paused or disconnected. Otherwise other processes would wait for its locks until the operating system closes the connection,
-// which takes hours.
-func (d *database) transact(ctx context.Context, do func(pgx.Tx) error) error {
-	return pgx.BeginTxFunc(ctx, d.pool, pgx.TxOptions{BeginQuery: beginQuery}, do)
+// Transact implements rows.Database. PostgreSQL ends the transaction if the process sends nothing for idleTime, because it is paused
+// or disconnected. Otherwise other processes would wait for its locks until the operating system closes the connection, which takes
+// hours. The setting synchronous_commit decides what is durable.
+func (d *database) Transact(ctx context.Context, _ bool, do func(rows.Conn) error) error {
+	return pgx.BeginTxFunc(ctx, d.pool, pgx.TxOptions{BeginQuery: beginQuery}, func(tx pgx.Tx) error { return do(conn{tx}) })
 }
 
 var beginQuery = fmt.Sprintf("BEGIN; SET LOCAL idle_in_transaction_session_timeout = %d", idleTime.Milliseconds())
+
+// Snapshot implements rows.Database.
+func (d *database) Snapshot(ctx context.Context, do func(rows.Conn) error) error {
+	options := pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}
+	return pgx.BeginTxFunc(ctx, d.pool, options, func(tx pgx.Tx) error { return do(conn{tx}) })
+}

@@ -3,10 +3,8 @@ package postgres
 import (
 	"context"
 	"errors"
-	"fmt"
-	"iter"
 
-	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/stet-dev/stet/session"
 	"github.com/stet-dev/stet/store/rows"
@@ -14,9 +12,8 @@ import (
 
 // Sessions is a session.Store in the database. Its methods may be called concurrently.
 type Sessions struct {
-	*database
-	appends *group[[]addition]
-	mind    map[string]known // by session id, as they were after the last commit of this process; used only with the right to commit (see group)
+	*rows.Sessions
+	d *database
 }
 
 var _ session.Store = (*Sessions)(nil)
@@ -27,110 +24,52 @@ func OpenSessions(ctx context.Context, where string) (*Sessions, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Sessions{database: d, appends: newGroup[[]addition]()}, nil
+	return &Sessions{rows.NewSessions(d, rows.SessionHooks{AppendKnown: d.appendKnown}), d}, nil
 }
 
 // Close implements session.Store. It waits until running writes have ended.
 func (s *Sessions) Close() error {
-	s.appends.right <- struct{}{}
-	defer func() { <-s.appends.right }()
-	s.close()
-	return nil
+	defer s.Wait()()
+	return s.d.Close()
 }
 
-// explain returns session.ErrClosed for errors of a closed store.
-func (s *Sessions) explain(op string, err error) error {
-	if err != nil && s.closed.Load() {
-		return fmt.Errorf("%s sessions %s: %w", op, s.name, session.ErrClosed)
-	}
-	return s.database.explain(op, err)
-}
+// appendStatement changes the given sessions and adds events, if every session in the database is as the process remembers it.
+// Otherwise the statement fails with a division by zero. It is one statement, so it needs one transaction and one round trip.
+const appendStatement = `WITH given AS (
+		SELECT * FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::text[], $6::bigint[], $7::bigint[], $8::bigint[], $9::bigint[],
+			$10::bigint[], $11::bigint[]) AS u (key, title, first, model, next, closed, updated_us, last, count, was_us, was_last)
+	), changed AS (
+		UPDATE sessions AS s SET title = u.title, first = u.first, model = u.model, next = u.next, closed = u.closed,
+			updated_us = u.updated_us, last = u.last, count = u.count
+		FROM given u WHERE s.key = u.key AND s.last = u.was_last AND s.updated_us = u.was_us
+		RETURNING 1
+	)
+	INSERT INTO events (session, seq, time_us, kind, version, sum, body)
+	SELECT e.* FROM unnest($12::bigint[], $13::bigint[], $14::bigint[], $15::text[], $16::bigint[], $17::bigint[], $18::text[]) AS e
+	WHERE 1 / (CASE WHEN (SELECT count(*) FROM changed) = cardinality($1::bigint[]) THEN 1 ELSE 0 END) = 1`
 
-// List implements session.Store.
-func (s *Sessions) List(ctx context.Context, q session.Query) ([]session.Info, error) {
-	var c rows.Condition
-	c.Add("starts_with(id, ?)", q.ID)
-	for _, is := range []struct{ column, value string }{{"dir", q.Dir}, {"source", q.Source}, {"parent", q.Parent}} {
-		if is.value != "" {
-			c.Add(is.column+" = ?", is.value)
-		}
+// appendKnown is the hook of rows.SessionHooks.
+func (d *database) appendKnown(ctx context.Context, sessions, was []rows.Known, events []rows.Event) (bool, error) {
+	var keys, closed, updated, last, count, wasUpdated, wasLast []int64
+	var titles, firsts, models, next []string
+	for i, k := range sessions {
+		in := k.Info
+		keys, titles, firsts = append(keys, k.Key), append(titles, keep(in.Title)), append(firsts, keep(in.First))
+		models, next, closed = append(models, keep(in.Model)), append(next, keep(in.Next)), append(closed, int64(in.Closed))
+		updated, last, count = append(updated, in.Updated.UnixMicro()), append(last, int64(in.Last)), append(count, int64(in.Count))
+		wasUpdated, wasLast = append(wasUpdated, was[i].Info.Updated.UnixMicro()), append(wasLast, int64(was[i].Info.Last))
 	}
-	if q.Open {
-		c.Add("next = '' AND relation <> ?", string(session.Started))
+	var of, seqs, times, versions, sums []int64
+	var kinds, bodies []string
+	for _, e := range events {
+		of, seqs, times, kinds = append(of, e.Key), append(seqs, int64(e.Seq)), append(times, e.Micro), append(kinds, keep(e.Kind))
+		versions, sums, bodies = append(versions, int64(e.Version)), append(sums, e.Sum), append(bodies, keep(e.Body))
 	}
-	statement := "SELECT key, " + rows.Infos.Columns + " FROM sessions WHERE " + c.String() +
-		" ORDER BY updated_us DESC, id DESC"
-	if q.Limit > 0 {
-		statement += fmt.Sprint(" LIMIT ", q.Limit)
+	_, err := d.pool.Exec(ctx, appendStatement, keys, titles, firsts, models, next, closed, updated, last, count, wasUpdated, wasLast,
+		of, seqs, times, kinds, versions, sums, bodies)
+	var pg *pgconn.PgError
+	if errors.As(err, &pg) && (pg.Code == "22012" || pg.Code == "23505") { // another process has added events to a session
+		return false, nil
 	}
-	out, err := fetch(ctx, s.database, func(r rows.Row) (session.Info, error) {
-		_, i, err := rows.ScanInfo(r)
-		return i, err
-	}, statement, c.Args...)
-	return out, s.explain("read", err)
-}
-
-// Events implements session.Store.
-func (s *Sessions) Events(ctx context.Context, id string, after uint64) ([]session.Event, []session.Damage, error) {
-	var key, last int64
-	err := s.again(ctx, func(ctx context.Context, _ bool) error {
-		return s.pool.QueryRow(ctx, "SELECT key, last FROM sessions WHERE id = $1", keep(id)).Scan(&key, &last)
-	})
-	if errors.Is(err, pgx.ErrNoRows) {
-		return nil, nil, fmt.Errorf("session %s: %w", id, session.ErrNotFound)
-	}
-	if err != nil {
-		return nil, nil, s.explain("read", err)
-	}
-	after = min(after, uint64(last))
-	out := rows.Reading{Next: after + 1}
-	if after == uint64(last) {
-		return nil, nil, nil
-	}
-	found, err := fetch(ctx, s.database, rows.Events.Read,
-		"SELECT "+rows.Events.Columns+" FROM events WHERE session = ? AND seq > ? AND seq <= ? ORDER BY seq", key, int64(after), last)
-	if err != nil {
-		return nil, nil, s.explain("read", err)
-	}
-	for _, r := range found {
-		out.Add(r)
-	}
-	out.Gap(uint64(last)+1, "missing")
-	return out.Events, out.Damage, nil
-}
-
-// searchPage is the number of events that a search reads at once.
-const searchPage = 500
-
-// Search implements session.Store. It reads the texts of events, newest first, until it has found enough.
-func (s *Sessions) Search(ctx context.Context, words []string, limit int) ([]session.Hit, error) {
-	if len(words) == 0 && !s.closed.Load() {
-		return nil, ctx.Err()
-	}
-	out, err := rows.Search(s.texts(ctx), words, limit)
-	return out, s.explain("search", err)
-}
-
-func (s *Sessions) texts(ctx context.Context) iter.Seq2[rows.Text, error] {
-	return func(yield func(rows.Text, error) bool) {
-		condition := ""
-		var from []any // time and place of the last event that was read
-		for {
-			found, err := fetch(ctx, s.database, rows.ScanText, rows.SelectTexts(condition)+fmt.Sprint(" LIMIT ", searchPage), from...)
-			if err != nil {
-				yield(rows.Text{}, err)
-				return
-			}
-			for _, t := range found {
-				if !yield(t, nil) {
-					return
-				}
-			}
-			if len(found) < searchPage {
-				return
-			}
-			last := found[len(found)-1].Event
-			condition, from = " AND (time_us, place) < (?, ?)", []any{last.Micro, last.Place}
-		}
-	}
+	return err == nil, err
 }

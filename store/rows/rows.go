@@ -1,5 +1,37 @@
-// Package rows has the code that the stores in databases share: the columns of each table and how they are written and read,
-// copying, searching and pruning. The tables have the same columns in every database.
+// Package rows keeps records and sessions in a database. A Database is the seam to a driver, with what SQLite and PostgreSQL do in
+// different ways. Everything else is here, once: the tables, how rows are written and read, the guard of the audit trail, pruning,
+// searching and copying.
+//
+// # In the database
+//
+// tables.sql defines the tables. The columns have the names of the fields of the rows in package record. Their units and formats are:
+//
+//	time_us                  microseconds since 1970, UTC
+//	added_ns, gap_ns, lifetime_ns   nanoseconds
+//	observe, cut, alive, bound, drops   0 or 1
+//	prefix, system, turns.tools, thread, tool_set, tool_sets.id, sent_forms.id,
+//	sent_places.place, form, parent   hashes of 64 bits, as signed numbers
+//	elided                   hashes of 64 bits, 8 bytes each, the lowest first
+//	account                  plain input tokens
+//	bytes_*, before, after   bytes
+//	tokens*, input, cache_*, output, reasoning   tokens
+//	trims.paths              a JSON array of strings, [] where no file is known
+//	trail.flags              a JSON array of strings
+//	trail.prev, hash         SHA-256 in lower-case hex, as record.Chain says
+//	trail.request            SHA-256 in lower-case hex; empty: the call may be done again
+//	seq                      order of arrival, for rows of the same time
+//	events.place             order of arrival
+//	events.seq               number in the session, from 1 without gaps
+//	events.kind, version, body   as package session writes them
+//	events.sum               CRC-32C of session, seq, time_us, kind and version, in
+//	                         decimal with a line break after each, and of body
+//	sessions.key             what events.session refers to
+//	sessions                 derived from events, for lists
+//
+// requests.id is unique, and so is (trims.request, trims.call_id, trims.reason): a second row with the same values is dropped. A
+// turn replaces the turn with the same prefix. Rows of trail are numbered without gaps and never changed. Only PruneTrail removes
+// rows of trail: the oldest. It adds a row of kind "prune", whose columns intent and before have seq and hash of the last removed
+// row.
 package rows
 
 import (
@@ -11,9 +43,6 @@ import (
 
 	"github.com/stet-dev/stet/record"
 )
-
-// Row is a row of a result. The rows of [database/sql] and of pgx implement it.
-type Row interface{ Scan(dest ...any) error }
 
 // Mapping says which columns of a table hold which fields of a T.
 type Mapping[T any] struct {
@@ -57,7 +86,10 @@ func stored(field any) any {
 	case *string:
 		return *f
 	case *bool:
-		return *f
+		if *f {
+			return int64(1)
+		}
+		return int64(0)
 	case *int:
 		return int64(*f)
 	case *int64:
@@ -99,7 +131,7 @@ func (m Mapping[T]) Scan(r Row, first ...any) (row T, err error) {
 	dest := append(make([]any, 0, len(first)+len(columns)), first...)
 	for _, c := range columns {
 		switch f := c.field.(type) {
-		case *uint64, *time.Duration, *time.Time:
+		case *bool, *uint64, *time.Duration, *time.Time:
 			dest = append(dest, new(int64))
 		case *[]string, *[]record.OfferedTool:
 			dest = append(dest, new(string))
@@ -124,6 +156,8 @@ func (m Mapping[T]) Read(r Row) (T, error) { return m.Scan(r) }
 // restore sets a field that a column holds in another type.
 func restore(field, from any) error {
 	switch f := field.(type) {
+	case *bool:
+		*f = *from.(*int64) != 0
 	case *uint64:
 		*f = uint64(*from.(*int64))
 	case *time.Duration:

@@ -17,12 +17,6 @@ var Infos = mapping("sessions", func(i *session.Info) []column {
 	}
 })
 
-// ScanInfo reads the column key, and then those of Infos.
-func ScanInfo(r Row) (key int64, i session.Info, err error) {
-	i, err = Infos.Scan(r, &key)
-	return key, i, err
-}
-
 // Event is an event in its stored form.
 type Event struct {
 	Place   int64 // position in the order in which events were stored

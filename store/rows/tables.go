@@ -44,68 +44,75 @@ type Inspection struct {
 	Requests []record.Request
 }
 
-// CountAll counts the rows of all tables.
-func CountAll(ctx context.Context, s Source) (map[string]int64, error) {
-	counts := map[string]int64{}
-	for _, t := range Tables {
-		n, err := s.Count(ctx, t)
-		if err != nil {
-			return nil, err
-		}
-		counts[t.Name] = n
+// Inspect returns what is in a database whose schema has the number schema. The result has the requests that q selects.
+func Inspect(ctx context.Context, db Database, schema int64, q record.Query) (Inspection, error) {
+	out := Inspection{Schema: schema, Newest: SchemaNumber}
+	if schema != SchemaNumber {
+		return out, nil
 	}
-	return counts, nil
-}
-
-// Source is a database that is copied. Its content does not change while it is open. The values of its rows are int64, string or
-// []byte.
-type Source interface {
-	Count(ctx context.Context, t Table) (int64, error)
-	// Page returns up to limit rows, in the order of t.Order. They come after the row whose Order columns have the values after;
-	// nil: from the first row. skip is a number of rows to leave out at the beginning. Each row has the values of Order and then
-	// those of Columns.
-	Page(ctx context.Context, t Table, after []any, skip int64, limit int) ([][]any, error)
-	Close() error
+	err := db.Snapshot(ctx, func(on Conn) (err error) {
+		out.Rows = map[string]int64{}
+		for _, t := range Tables {
+			if out.Rows[t.Name], err = t.Count(ctx, on); err != nil {
+				return err
+			}
+		}
+		out.Requests, err = selected(ctx, db, Requests, q)
+		return err
+	})
+	return out, err
 }
 
 // Target is a database that a copy is written to. Before Finish it cannot be opened in any other way.
 type Target interface {
-	Count(ctx context.Context, t Table) (int64, error)
-	// Clear removes all rows of a table. It is called for tables that Shrink.
-	Clear(ctx context.Context, t Table) error
-	// Write adds rows, all or none. Each has the values of Columns, in their order.
-	Write(ctx context.Context, t Table, rows [][]any) error
-	// Read opens the rows that were written.
-	Read(ctx context.Context) (Source, error)
+	Database
 	// Finish completes the copy, so that stet can open the database.
 	Finish(ctx context.Context) error
 	// Close keeps an unfinished copy. It can be continued later.
 	Close() error
 }
 
-// CountRows returns the statement for Count.
-func (t Table) CountRows() string { return "SELECT count(*) FROM " + t.Name }
+// Source is a database that is copied.
+type Source interface {
+	Database
+	Close() error
+}
 
-// SelectPage returns the statement for Page, with a question mark for each of after.
-func (t Table) SelectPage(after []any, skip int64, limit int) string {
+// Count returns the number of rows.
+func (t Table) Count(ctx context.Context, on Conn) (n int64, err error) {
+	_, err = One(ctx, on, "SELECT count(*) FROM "+t.Name, nil, &n)
+	return n, err
+}
+
+// Page returns up to limit rows, in the order of t.Order. They come after the row whose Order columns have the values after;
+// nil: from the first row. skip is a number of rows to leave out at the beginning. Each row has the values of Order and then
+// those of Columns: int64, string or []byte.
+func (t Table) Page(ctx context.Context, on Conn, after []any, skip int64, limit int) ([][]any, error) {
 	where := ""
 	if after != nil {
 		where = " WHERE (" + t.Order + ") > (" + Marks(t.Order) + ")"
 	}
-	return fmt.Sprintf("SELECT %s, %s FROM %s%s ORDER BY %s LIMIT %d OFFSET %d", t.Order, t.Columns, t.Name, where, t.Order, limit, skip)
+	width := t.Ordered() + len(t.Names())
+	return Collect(ctx, on, func(r Row) ([]any, error) {
+		row, to := make([]any, width), make([]any, width)
+		for i := range row {
+			to[i] = &row[i]
+		}
+		return row, r.Scan(to...)
+	}, fmt.Sprintf("SELECT %s, %s FROM %s%s ORDER BY %s LIMIT %d OFFSET %d", t.Order, t.Columns, t.Name, where, t.Order, limit, skip), after...)
 }
 
-// Insert returns the statement for Write, with a question mark for each column.
-func (t Table) Insert() string {
+// Write adds rows, all or none. Each has the values of Columns, in their order.
+func (t Table) Write(ctx context.Context, db Database, rows [][]any) error {
 	s := "INSERT INTO " + t.Name + " (" + t.Columns + ") VALUES (" + Marks(t.Columns) + ")"
-	if t.Key == "" {
-		return s
+	if t.Key != "" {
+		var set []string
+		for _, c := range t.Names() {
+			set = append(set, c+" = excluded."+c)
+		}
+		s += " ON CONFLICT (" + t.Key + ") DO UPDATE SET " + strings.Join(set, ", ")
 	}
-	var set []string
-	for _, c := range t.Names() {
-		set = append(set, c+" = excluded."+c)
-	}
-	return s + " ON CONFLICT (" + t.Key + ") DO UPDATE SET " + strings.Join(set, ", ")
+	return db.Transact(ctx, true, func(tx Conn) error { return tx.Send(ctx, Statement{s, rows}) })
 }
 
 // Names returns the names of Columns.

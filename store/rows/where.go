@@ -33,8 +33,11 @@ func Where(q record.Query) *Condition {
 	if q.Conversation != "" {
 		c.Add("conversation = ?", q.Conversation)
 	}
-	if q.Mode != record.All {
-		c.Add("observe = ?", q.Mode == record.Observed)
+	switch q.Mode {
+	case record.Applied:
+		c.Add("observe = 0")
+	case record.Observed:
+		c.Add("observe = 1")
 	}
 	return c
 }

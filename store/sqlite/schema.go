@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"database/sql"
 	_ "embed" // the schema
 	"errors"
 	"fmt"
@@ -15,23 +14,18 @@ import (
 	lib "modernc.org/sqlite/lib"
 
 	"github.com/stet-dev/stet/record"
+	"github.com/stet-dev/stet/store/rows"
 )
 
-// schema makes the tables in a new file.
+// triggers is what a new file gets besides the tables of package rows.
 //
 //go:embed schema.sql
-var schema string
-
-// schemaNumber is the number of schema, in the file's user_version.
-const schemaNumber = 1
+var triggers string
 
 // applicationID marks the file as a database of stet.
 const applicationID = 0x73746574
 
-var (
-	errForeign = errors.New("the file is another program's database")
-	errOther   = errors.New("the file was made by another version of stet")
-)
+var errForeign = errors.New("the file is another program's database: name another path; nothing was changed")
 
 // lock waits until no other process, and no other call of Open in this process, is opening the file at path. It returns an error
 // when ctx ends.
@@ -46,94 +40,72 @@ func lock(ctx context.Context, path string) (unlock func(), err error) {
 	return func() { _ = l.Unlock() }, nil // closing the file releases the lock even if this fails
 }
 
-// prepare makes the tables of a new file. The caller holds the lock.
-func (s *Store) prepare(ctx context.Context) error {
-	id, number, err := identity(ctx, s.db)
-	if err != nil {
-		return err
-	}
+// create makes the tables of a new file. The caller holds the lock.
+func (f *file) create(ctx context.Context) error {
 	var objects int
-	if err := s.db.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_schema").Scan(&objects); err != nil {
+	if err := f.db.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_schema").Scan(&objects); err != nil {
 		return err
 	}
 	if objects > 0 {
-		return ours(id, number)
+		return f.ours(ctx)
 	}
-	if _, err := s.db.ExecContext(ctx, "PRAGMA journal_mode = WAL"); err != nil {
+	if _, err := f.db.ExecContext(ctx, "PRAGMA journal_mode = WAL"); err != nil {
 		return err
 	}
-	tx, err := s.db.BeginTx(ctx, nil)
-	if err != nil {
+	return f.Transact(ctx, false, func(tx rows.Conn) error {
+		_, err := tx.Exec(ctx, fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d; %s%s", applicationID, rows.SchemaNumber, rows.Schema, triggers))
 		return err
-	}
-	defer func() { _ = tx.Rollback() }() // fails after a commit, which is not an error
-	if _, err := tx.ExecContext(ctx, fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d; %s", applicationID, schemaNumber, schema)); err != nil {
-		return err
-	}
-	return tx.Commit()
-}
-
-// identity returns the application and the schema number that a file names.
-func identity(ctx context.Context, q queryer) (application, number int64, err error) {
-	err = q.QueryRowContext(ctx, "SELECT application_id, user_version FROM pragma_application_id, pragma_user_version").Scan(&application, &number)
-	return application, number, err
+	})
 }
 
 // ours returns an error for a file that this program cannot use.
-func ours(application, number int64) error {
-	if application != applicationID {
-		return errForeign
+func (f *file) ours(ctx context.Context) error {
+	number, err := f.number(ctx)
+	if err != nil {
+		return err
 	}
-	if number != schemaNumber {
-		return fmt.Errorf("%w (schema %d, this one knows %d)", errOther, number, schemaNumber)
-	}
-	return nil
+	return rows.CheckSchema(number)
 }
 
-// explain adds to err the operation that failed and, for errors of the file itself, what a person can do.
-func (s *Store) explain(op string, err error) error {
+// number returns the number of the file's schema.
+func (f *file) number(ctx context.Context) (number int64, err error) {
+	var application int64
+	err = f.db.QueryRowContext(ctx, "SELECT application_id, user_version FROM pragma_application_id, pragma_user_version").Scan(&application, &number)
+	if err == nil && application != applicationID {
+		err = errForeign
+	}
+	return number, err
+}
+
+// Explain implements rows.Database.
+func (f *file) Explain(op string, err error) error {
 	if err == nil {
 		return nil
 	}
-	err = fmt.Errorf("%s records %s: %w", op, s.path, err)
+	err = fmt.Errorf("%s records %s: %w", op, f.path, err)
 	var e *driver.Error
 	switch {
-	case errors.Is(err, errForeign):
-		return fmt.Errorf("%w: name another path; nothing was changed", err)
-	case errors.Is(err, errOther):
-		return fmt.Errorf("%w: use that version, or name another path; nothing was changed", err)
-	case errors.Is(err, sql.ErrConnDone) || s.closed.Load() && op != "close":
+	case f.closed.Load() && op != "close":
 		return fmt.Errorf("%w: %w", record.ErrClosed, err)
 	case errors.Is(err, record.ErrLost):
-		return &trouble{err, "the audit trail has lost entries, and nothing is done before a person has looked (stet audit --verify)"}
+		return rows.LostTrouble(err)
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
-		return s.full(err)
+		return f.full(err)
 	case !errors.As(err, &e):
 		return err
 	case e.Code()&0xff == lib.SQLITE_FULL, e.Code() == lib.SQLITE_IOERR_SHMSIZE:
-		return s.full(err)
+		return f.full(err)
 	}
-	return &trouble{advise(err, e.Code()&0xff), e.Error()}
+	return &rows.Trouble{Err: advise(err, e.Code()&0xff), What: e.Error()}
 }
 
 // full returns the error for a full disk or a used-up quota.
-func (s *Store) full(err error) error {
-	return &trouble{
-		fmt.Errorf("%w: %w: the file system of %s is full; make room there", err, record.ErrFull, filepath.Dir(s.path)),
-		"the file system of stet's state directory is full; make room there",
+func (f *file) full(err error) error {
+	return &rows.Trouble{
+		Err:  fmt.Errorf("%w: %w: the file system of %s is full; make room there", err, record.ErrFull, filepath.Dir(f.path)),
+		What: "the file system of stet's state directory is full; make room there",
 	}
 }
-
-// trouble is an error of the database with a text for people.
-type trouble struct {
-	error
-	what string // the text, without the path
-}
-
-func (t *trouble) Unwrap() error { return t.error }
-
-// Reason is the text for readers who must not learn the path.
-func (t *trouble) Reason() string { return "stet's record: " + t.what }
 
 // advise adds to err what a person can do about an SQLite error with this code.
 func advise(err error, code int) error {

@@ -4,18 +4,18 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
+
+	driver "modernc.org/sqlite"
+	lib "modernc.org/sqlite/lib"
 
 	"github.com/stet-dev/stet/session"
+	"github.com/stet-dev/stet/store/rows"
 )
 
-// Sessions is a session.Store in the same file as the records. Its methods may be called concurrently. Goroutines that append at
-// the same time share commits.
+// Sessions is a session.Store in the same file as the records. Its methods may be called concurrently.
 type Sessions struct {
-	file   *Store
-	db     *sql.DB // its only connection belongs to the writer; commits survive a power failure
-	commit committer
-	broken error // why appending is impossible; nil: it is possible
+	*rows.Sessions
+	close func() error
 }
 
 var _ session.Store = (*Sessions)(nil)
@@ -23,42 +23,55 @@ var _ session.Store = (*Sessions)(nil)
 // OpenSessions opens the file at path, as Open does. A damaged file is opened too if its list of sessions can be read. Then
 // Append is an error, the readable events can be read and exported, and the missing ones are reported.
 func OpenSessions(ctx context.Context, path string) (*Sessions, error) {
-	file, broken := Open(ctx, path)
-	if broken != nil {
-		if !damaged(broken) {
-			return nil, broken
-		}
-		var err error
-		if file, err = openBroken(ctx, path); err != nil {
-			return nil, broken // this error says what a person can do
-		}
+	s, broken := Open(ctx, path)
+	if broken == nil {
+		return &Sessions{rows.NewSessions(s.file, rows.SessionHooks{Salvage: s.file.salvage}), s.Close}, nil
 	}
-	s := &Sessions{file: file, broken: broken, commit: committer{right: make(chan struct{}, 1)}}
-	var err error
-	if s.db, err = sql.Open("sqlite", dsn(file.path, "FULL")); err != nil {
-		return nil, errors.Join(fmt.Errorf("open sessions %s: %w", file.path, err), file.Close())
+	if !damaged(broken) {
+		return nil, broken
 	}
-	return s, nil
+	f, err := openToRead(path, "writable_schema(1)") // so SQLite opens the file although pages are missing
+	if err != nil {
+		return nil, broken // this error says what a person can do
+	}
+	var sessions int
+	if err := f.db.QueryRowContext(ctx, "SELECT count(*) FROM sessions").Scan(&sessions); err != nil {
+		return nil, errors.Join(broken, f.Close())
+	}
+	return &Sessions{rows.NewSessions(f, rows.SessionHooks{Salvage: f.salvage, Broken: broken}), f.Close}, nil
 }
 
 // Close implements session.Store. It waits until running writes have ended.
 func (s *Sessions) Close() error {
-	s.commit.right <- struct{}{}
-	defer func() { <-s.commit.right }()
-	if s.file.closed.Load() {
-		return nil
-	}
-	err := s.commit.close()
-	return errors.Join(err, s.file.explain("close", s.db.Close()), s.file.Close())
+	defer s.Wait()()
+	return s.close()
 }
 
-// explain adds the operation that failed. For a closed file it returns session.ErrClosed.
-func (s *Sessions) explain(op string, err error) error {
-	switch {
-	case err == nil:
-		return nil
-	case s.file.closed.Load():
-		return fmt.Errorf("%s sessions %s: %w", op, s.file.path, session.ErrClosed)
+// salvage is the hook of rows.SessionHooks. It reads the rows one by one, and leaves out those that cannot be read.
+func (f *file) salvage(ctx context.Context, err error, fn func(rows.Event) error) error {
+	if !damaged(err) {
+		return err
 	}
-	return s.file.explain(op, err)
+	var end int64
+	if err := f.db.QueryRowContext(ctx, "SELECT sum(last) FROM sessions").Scan(&end); err != nil { // places have no gaps
+		return err
+	}
+	for place := int64(1); place <= end; place++ {
+		e, err := rows.Events.Read(f.db.QueryRowContext(ctx, "SELECT "+rows.Events.Columns+" FROM events WHERE place = ?", place))
+		if err == nil {
+			err = fn(e)
+		} else if damaged(err) || errors.Is(err, sql.ErrNoRows) {
+			err = nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// damaged reports whether err says that the file or a row of it is damaged.
+func damaged(err error) bool {
+	var e *driver.Error
+	return errors.As(err, &e) && (e.Code()&0xff == lib.SQLITE_CORRUPT || e.Code()&0xff == lib.SQLITE_NOTADB)
 }

@@ -47,7 +47,7 @@ func TestOtherSchema(t *testing.T) {
 	_, err2 := sqlite.OpenSessions(t.Context(), path)
 	for _, err := range []error{err1, err2} {
 		if err == nil || !strings.Contains(err.Error(), "made by another version of stet (schema 99, this one knows ") ||
-			!strings.Contains(err.Error(), "use that version, or name another path; nothing was changed") {
+			!strings.Contains(err.Error(), "use that version, or name another path or database; nothing was changed") {
 			t.Error(err)
 		}
 	}

@@ -1,4 +1,4 @@
-package postgres
+package rows
 
 import (
 	"context"
@@ -93,6 +93,12 @@ func (g *group[T]) withdraw(j *job[T]) bool {
 		g.waiting = slices.Delete(g.waiting, i, i+1)
 	}
 	return i >= 0
+}
+
+// wait waits until no goroutine writes. It returns a function that lets others write again.
+func (g *group[T]) wait() (release func()) {
+	g.right <- struct{}{}
+	return func() { <-g.right }
 }
 
 // failAll sets err for the jobs that have no error yet.

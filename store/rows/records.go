@@ -1,0 +1,138 @@
+package rows
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/stet-dev/stet/record"
+)
+
+// Records implements record.Store and record.Noter in a database. Its methods may be called concurrently.
+type Records struct {
+	db     Database
+	logs   *group[logging]
+	guard  guard
+	anchor Anchor
+}
+
+// NewRecords returns the records in a database.
+func NewRecords(db Database, a Anchor) *Records {
+	return &Records{db: db, logs: newGroup[logging](), anchor: a}
+}
+
+// Wait waits until running calls of Log have ended. Others wait until release is called.
+func (s *Records) Wait() (release func()) { return s.logs.wait() }
+
+func (s *Records) explain(op string, err error) error {
+	return explain(s.db, op, "records", record.ErrClosed, err)
+}
+
+// larger returns the part of an upsert that keeps the larger one of the stored and the new value of a column.
+func larger(table, column string) string {
+	return fmt.Sprintf("%[2]s = CASE WHEN excluded.%[2]s > %[1]s.%[2]s THEN excluded.%[2]s ELSE %[1]s.%[2]s END", table, column)
+}
+
+var (
+	putRequest   = Requests.Insert() + " ON CONFLICT (id) DO NOTHING"
+	putTrim      = Trims.Insert() + " ON CONFLICT (request, call_id, reason) DO NOTHING"
+	putToolSet   = ToolSets.Insert() + " ON CONFLICT (id) DO NOTHING"
+	putToolCalls = ToolCalls.Insert() + " ON CONFLICT (conversation, agent, tool) DO UPDATE SET time_us = excluded.time_us, " +
+		larger("tool_calls", "calls")
+)
+
+// Append implements record.Store. The batch is one transaction. Writing the same batch twice has the effect of writing it once.
+func (s *Records) Append(ctx context.Context, b record.Batch) error {
+	if b.Empty() && !s.db.Closed() {
+		return ctx.Err()
+	}
+	all := []Statement{
+		put(Requests, putRequest, b.Requests), put(Trims, putTrim, b.Trims),
+		put(Turns, putTurn, b.Turns), put(Forms, putForm, b.Forms), put(Places, putPlace, b.Places),
+		put(ToolSets, putToolSet, b.ToolSets), put(ToolCalls, putToolCalls, b.ToolCalls),
+	}
+	if lock := s.db.Dialect().Appending; lock != "" {
+		all = slices.Insert(all, 0, call(lock)) // so pruning cannot remove a form that a place names
+	}
+	err := s.db.Again(ctx, func(ctx context.Context, _ bool) error {
+		return s.db.Transact(ctx, false, func(tx Conn) error { return tx.Send(ctx, all...) })
+	})
+	return s.explain("append to", err)
+}
+
+// Requests implements record.Store.
+func (s *Records) Requests(ctx context.Context, q record.Query) ([]record.Request, error) {
+	out, err := selected(ctx, s.db, Requests, q)
+	return out, s.explain("read", err)
+}
+
+// Trims implements record.Store.
+func (s *Records) Trims(ctx context.Context, q record.Query) ([]record.Trim, error) {
+	out, err := selected(ctx, s.db, Trims, q)
+	return out, s.explain("read", err)
+}
+
+// selected reads the rows of a table that q selects, oldest first.
+func selected[T any](ctx context.Context, db Database, m Mapping[T], q record.Query) ([]T, error) {
+	condition := Where(q)
+	statement := "SELECT " + m.Columns + " FROM " + m.Table + " WHERE " + condition.String() + " ORDER BY time_us DESC, seq DESC"
+	if q.Limit > 0 {
+		statement += fmt.Sprint(" LIMIT ", q.Limit)
+	}
+	out, err := fetch(ctx, db, m.Read, statement, condition.Args...)
+	slices.Reverse(out)
+	return out, err
+}
+
+// Tools implements record.Store.
+func (s *Records) Tools(ctx context.Context, since time.Time) ([]record.ToolSet, []record.ToolCalls, error) {
+	condition := Where(record.Query{From: since})
+	calls, err := fetch(ctx, s.db, ToolCalls.Read, "SELECT "+ToolCalls.Columns+" FROM tool_calls WHERE "+condition.String()+
+		" ORDER BY time_us, conversation, agent, tool", condition.Args...)
+	if err != nil {
+		return nil, nil, s.explain("read", err)
+	}
+	sets, err := fetch(ctx, s.db, ToolSets.Read, "SELECT "+ToolSets.Columns+" FROM tool_sets")
+	return sets, calls, s.explain("read", err)
+}
+
+// Prune implements record.Store. It is one transaction.
+func (s *Records) Prune(ctx context.Context, l record.Limits) (removed int, err error) {
+	err = s.db.Transact(ctx, false, func(tx Conn) (err error) {
+		if lock := s.db.Dialect().Pruning; lock != "" {
+			if err := tx.Send(ctx, call(lock)); err != nil {
+				return err
+			}
+		}
+		removed, err = prune(ctx, tx, l)
+		return err
+	})
+	if err != nil {
+		removed = 0
+	}
+	return removed, s.explain("prune", err)
+}
+
+func prune(ctx context.Context, tx Conn, l record.Limits) (removed int, err error) {
+	var since int64
+	if !l.Since.IsZero() {
+		since = CeilMicro(l.Since)
+	}
+	first := since // time of the oldest request that stays
+	if l.Requests > 0 {
+		if _, err := One(ctx, tx, `SELECT time_us FROM requests ORDER BY time_us DESC, seq DESC LIMIT 1 OFFSET ?`, []any{l.Requests - 1}, &first); err != nil {
+			return 0, err
+		}
+		first = max(first, since)
+	}
+	n, err := tx.Exec(ctx, "DELETE FROM requests WHERE time_us < ?", first)
+	if err != nil {
+		return 0, err
+	}
+	if err := pruneSent(ctx, tx, l, since); err != nil {
+		return 0, err
+	}
+	return int(n), tx.Send(ctx, call("DELETE FROM trims WHERE time_us < ?", first), call("DELETE FROM tool_calls WHERE time_us < ?", first),
+		call("DELETE FROM tool_sets WHERE id NOT IN (SELECT tool_set FROM requests)"))
+}

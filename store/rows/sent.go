@@ -1,0 +1,103 @@
+package rows
+
+import (
+	"context"
+	"slices"
+
+	"github.com/stet-dev/stet/record"
+)
+
+// What the proxy remembers of conversations: turns, and the forms in which messages were sent.
+
+var (
+	putTurn = Turns.Insert() + ` ON CONFLICT (prefix) DO UPDATE SET ` + larger("turns", "time_us") + `, model = excluded.model,
+		system = excluded.system, tools = excluded.tools, lifetime_ns = excluded.lifetime_ns, account = excluded.account,
+		conversation = excluded.conversation, thread = excluded.thread,
+		moment = CASE WHEN turns.moment = '' THEN excluded.moment ELSE turns.moment END,
+		elided = CASE WHEN length(excluded.elided) = 0 THEN turns.elided ELSE excluded.elided END`
+	putForm  = Forms.Insert() + " ON CONFLICT (id) DO NOTHING"
+	putPlace = Places.Insert() + " ON CONFLICT (place, form) DO UPDATE SET " + larger("sent_places", "time_us") + ", " +
+		larger("sent_places", "bound") + ", " + larger("sent_places", "drops")
+)
+
+// Turns implements record.Store.
+func (s *Records) Turns(ctx context.Context, limit int) (out []record.Turn, err error) {
+	for _, cold := range []bool{false, true} {
+		found, err := fetch(ctx, s.db, Turns.Read, "SELECT "+Turns.Columns+" FROM turns WHERE (moment <> '') = ? ORDER BY time_us DESC LIMIT ?",
+			cold, max(limit, 0))
+		if err != nil {
+			return nil, s.explain("read", err)
+		}
+		out = append(out, found...)
+	}
+	slices.SortStableFunc(out, func(a, b record.Turn) int { return b.Time.Compare(a.Time) })
+	return out, nil
+}
+
+// TurnsAt implements record.Store.
+func (s *Records) TurnsAt(ctx context.Context, prefixes []uint64) ([]record.Turn, error) {
+	condition, list := s.db.Dialect().Among("prefix", prefixes)
+	out, err := fetch(ctx, s.db, Turns.Read, "SELECT "+Turns.Columns+" FROM turns WHERE "+condition+" ORDER BY time_us DESC", list)
+	return out, s.explain("read", err)
+}
+
+// SentForms implements record.Store. It reads places before forms, because a form is written before a place that names it.
+func (s *Records) SentForms(ctx context.Context, places []uint64) ([]record.SentPlace, []record.SentForm, error) {
+	condition, list := s.db.Dialect().Among("place", places)
+	at, err := fetch(ctx, s.db, Places.Read, "SELECT "+Places.Columns+" FROM sent_places WHERE "+condition+" ORDER BY time_us DESC", list)
+	if err != nil || len(at) == 0 {
+		return nil, nil, s.explain("read", err)
+	}
+	forms, err := fetch(ctx, s.db, Forms.Read, `WITH RECURSIVE used (id) AS (
+			SELECT form FROM sent_places WHERE `+condition+`
+			UNION SELECT parent FROM sent_forms JOIN used USING (id))
+		SELECT `+Forms.Columns+` FROM sent_forms JOIN used USING (id)`, list)
+	return at, forms, s.explain("read", err)
+}
+
+// pruneSent removes the turns and places that are older than since, and the oldest of the rest that exceed l. A form is removed when
+// no place needs it. If nothing has to be removed, it only computes a sum: sorting all places or following all forms takes seconds,
+// and other writers wait for that time.
+func pruneSent(ctx context.Context, tx Conn, l record.Limits, since int64) error {
+	if _, err := tx.Exec(ctx, "DELETE FROM turns WHERE time_us < ?", since); err != nil {
+		return err
+	}
+	for _, cold := range []bool{false, true} {
+		if l.Turns <= 0 {
+			break
+		}
+		_, err := tx.Exec(ctx, `DELETE FROM turns WHERE prefix IN (SELECT prefix FROM turns WHERE (moment <> '') = ?
+			ORDER BY time_us DESC LIMIT 9223372036854775807 OFFSET ?)`, cold, l.Turns)
+		if err != nil {
+			return err
+		}
+	}
+	removed, err := tx.Exec(ctx, "DELETE FROM sent_places WHERE time_us < ?", since)
+	if err != nil {
+		return err
+	}
+	if l.FormBytes > 0 {
+		const sized = " FROM sent_places LEFT JOIN sent_forms ON form = id"
+		const size = "sum(64 + coalesce(length(edits), 0))"
+		var all int64
+		if _, err := One(ctx, tx, "SELECT coalesce("+size+", 0)"+sized, nil, &all); err != nil {
+			return err
+		}
+		if all > l.FormBytes+l.FormBytes/32 { // without this margin, every start would remove a few places
+			n, err := tx.Exec(ctx, `DELETE FROM sent_places WHERE (place, form) IN (SELECT place, form FROM (SELECT place, form, `+size+
+				` OVER (ORDER BY time_us DESC, place, form ROWS UNBOUNDED PRECEDING) AS size`+sized+`) AS sized WHERE size > ?)`, l.FormBytes)
+			if err != nil {
+				return err
+			}
+			removed += n
+		}
+	}
+	if removed == 0 {
+		return nil
+	}
+	_, err = tx.Exec(ctx, `WITH RECURSIVE used (id) AS (
+			SELECT form FROM sent_places
+			UNION SELECT parent FROM sent_forms JOIN used USING (id))
+		DELETE FROM sent_forms WHERE id NOT IN (SELECT id FROM used)`)
+	return err
+}
