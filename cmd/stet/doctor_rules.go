@@ -30,6 +30,9 @@ func (c *doctorCommand) rules(ctx context.Context) {
 	add := func(where string, rules []policy.Rule) {
 		for i, r := range rules {
 			for _, p := range r.Paths {
+				if p.String() == "" { // allows something in another workspace
+					continue
+				}
 				patterns = append(patterns, policy.Rule{Paths: []policy.Pattern{p}, Do: r.Do})
 				open = append(open, fmt.Sprintf("%q of %s rule %d (%v)", p, where, i+1, r.Do))
 			}

@@ -43,12 +43,12 @@ func parseRules(v any) ([]policy.Rule, error) {
 	return file.Rule, nil
 }
 
-// loadRules reads the rules of both files. A rule that can match nothing is an error.
+// loadRules reads the rules of both files. A rule that can match nothing is an error, except a user's rule about another workspace.
 func (c *Config) loadRules(s Source, project, user layer) (err error) {
-	if c.Rules, err = c.rulesOf(s, user); err != nil {
+	if c.Rules, err = c.rulesOf(s, user, true); err != nil {
 		return err
 	}
-	if c.ProjectRules, err = c.rulesOf(s, project); err != nil {
+	if c.ProjectRules, err = c.rulesOf(s, project, false); err != nil {
 		return err
 	}
 	for i, r := range c.ProjectRules {
@@ -60,27 +60,47 @@ func (c *Config) loadRules(s Source, project, user layer) (err error) {
 	return nil
 }
 
-func (c *Config) rulesOf(s Source, l layer) ([]policy.Rule, error) {
+// rulesOf reads the rules of one file. A user's file has the rules for all workspaces. A path of another workspace allows nothing in
+// this one. In a rule that denies or asks it also stands for the place of that name below the root, as "/docs" might be meant.
+func (c *Config) rulesOf(s Source, l layer, user bool) ([]policy.Rule, error) {
 	rules, err := parseRules(l.values[ruleKey])
 	if err != nil {
 		return nil, fmt.Errorf("%s: rule: %w", l.at(ruleKey), err)
 	}
 	for i := range rules {
 		r := &rules[i]
-		for j, p := range r.Paths {
-			if r.Paths[j], err = s.inWorkspace(p); err != nil {
+		var paths []policy.Pattern
+		for _, p := range r.Paths {
+			in, err := s.inWorkspace(p)
+			if other := (*elsewhereError)(nil); user && errors.As(err, &other) && other.certain {
+				if in, err = other.below, nil; r.Do == policy.Allow {
+					in = policy.Pattern{} // matches nothing
+				}
+			}
+			if err != nil {
 				return nil, fmt.Errorf("%s: rule %d: paths: %w", l.at(ruleKey), i+1, err)
 			}
-			if to, ok := s.linked(r.Paths[j]); ok && r.Do != policy.Allow {
-				r.Paths = append(r.Paths, to)
+			paths = append(paths, in)
+			if to, ok := s.linked(in); ok && r.Do != policy.Allow {
+				paths = append(paths, to)
 			}
 		}
+		r.Paths = paths
 		if *r, err = r.ForTools(c.toolsOfOthers(s, *r)); err != nil {
 			return nil, fmt.Errorf("%s: rule %d: tools: %w", l.at(ruleKey), i+1, err)
 		}
 	}
 	return rules, nil
 }
+
+// elsewhereError is the error of a pattern for an absolute path that is not below the workspace.
+type elsewhereError struct {
+	why     string
+	certain bool           // no path below the workspace is meant
+	below   policy.Pattern // the place of that name below the root of the workspace
+}
+
+func (e *elsewhereError) Error() string { return e.why }
 
 // effects are what the tools of agents do, by their op.
 var effects = map[dialect.Op]policy.Effect{dialect.Read: policy.Shows, dialect.List: policy.Lists, dialect.Edit: policy.Changes, dialect.Write: policy.Changes}
@@ -150,9 +170,28 @@ func (s Source) inWorkspace(p policy.Pattern) (policy.Pattern, error) {
 	rel, ok := below(s.Workspace, abs)
 	if !ok {
 		plain := strings.TrimLeft(rooted.ReplaceAllString(text, ""), `/\`)
-		return p, fmt.Errorf("%q is not below the workspace %s, which the rules are about: write a path in it as %q, or %q for this place only", text, s.Workspace, plain, "./"+plain)
+		e := &elsewhereError{why: fmt.Sprintf("%q is not below the workspace %s, which the rules are about: write a path in it as %q, or %q for this place only",
+			text, s.Workspace, plain, "./"+plain)}
+		var err error
+		e.below, err = policy.ParsePath("/" + strings.TrimLeft(drive.ReplaceAllString(abs, ""), "/"))
+		e.certain = err == nil && !strings.HasPrefix(abs, "~") && !s.mayCover(abs)
+		return p, e
 	}
 	return policy.ParsePath(rel)
+}
+
+// mayCover reports whether a pattern for an absolute path may match the workspace or what is in it: the workspace is below the names
+// before the first sign.
+func (s Source) mayCover(abs string) bool {
+	if at := strings.IndexAny(abs, `*?[{\`); at >= 0 {
+		abs = path.Dir(abs[:at] + "x")
+	}
+	workspace, err := filepath.EvalSymlinks(s.Workspace)
+	if err != nil {
+		return true
+	}
+	_, covered := below(filepath.FromSlash(path.Clean(abs)), filepath.ToSlash(workspace))
+	return covered || path.Clean(abs) == "/"
 }
 
 // linked returns the pattern for what a path leads to by links, if that is elsewhere in the workspace. Calls are decided on by it.

@@ -31,6 +31,14 @@ func TestRulePaths(t *testing.T) {
 		p.Workspace, p.Home = root, home
 		return Load(p.Source)
 	}
+	inProject := func(do, pattern string) error {
+		p := newPlace(t, "")
+		p.Dir, p.Workspace, p.Home = root, root, home
+		defer os.Remove(filepath.Join(root, ProjectFile))
+		write(t, filepath.Join(root, ProjectFile), fmt.Sprintf("[[rule]]\npaths = ['%s']\ndo = %q\n", pattern, do))
+		_, err := Load(p.Source)
+		return err
+	}
 	for pattern, denied := range map[string]string{
 		"secrets": "secrets/a", "./secrets": "secrets/a", "ROOT/secrets": "secrets/a", "ROOT/secrets/**": "secrets/a", "ROOT/none/deep/*.txt": "none/deep/a.txt",
 		"~/p/secrets": "secrets/a", `~\p\secrets`: "secrets/a", "$HOME/p/secrets/": "secrets/a", "LINK/secrets": "secrets/a", "INNER/x": "sub/x/a", "ROOT": "any/a", "~/link": "any",
@@ -61,13 +69,42 @@ func TestRulePaths(t *testing.T) {
 		}
 	}
 	for pattern, want := range map[string]string{
-		"/etc/passwd": `write a path in it as "etc/passwd", or "./etc/passwd" for this place only`, "/secrets/**": `"secrets/**"`, "~/secrets": `as "secrets"`, "~bob/x": "not below",
-		home: "not below", home + "/other/x": "not below", `C:\x\y`: "not below", `\\host\share`: "not below", "!secrets": `do = "allow"`, " secrets": "a space",
+		"~bob/x": "not below", home: "not below", home + "/**": "not below", home + "/*/x": "not below", "~/*": "not below", "!secrets": `do = "allow"`, " secrets": "a space",
 		"secrets ": "a space", "": "is empty", "../x": "written from the root", "a//b": "written from the root", "file:///x": "written from the root", "{/etc,/root}/x": "without braces", ".": `"**" is all`, "a[": "without a ]",
 	} {
 		for _, do := range []string{"deny", "ask", "allow"} {
 			if _, err := rules(do, pattern); err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("%s %q: %v", do, pattern, err)
+			}
+		}
+	}
+	// A user's rule about another place does not stop stet here: it allows nothing, and what it denies or asks about is taken for the
+	// place of that name below the root too. A project's rule is refused.
+	for pattern, denied := range map[string]string{
+		"/etc/passwd": "etc/passwd", "/secrets/**": "secrets/a", "~/secrets": strings.TrimPrefix(home, "/") + "/secrets", home + "/other/x": strings.TrimPrefix(home, "/") + "/other/x",
+		`C:\x\y`: "x/y", `\\host\share`: "host/share", home + "/pp/*.go": strings.TrimPrefix(home, "/") + "/pp/a.go",
+	} {
+		if err := inProject("deny", pattern); err == nil || !strings.Contains(err.Error(), "not below the workspace") || !strings.Contains(err.Error(), "for this place only") {
+			t.Errorf("project: %s: %v", pattern, err)
+		}
+		c, err := rules("deny", pattern)
+		if err != nil {
+			t.Errorf("%s: %v", pattern, err)
+			continue
+		}
+		p, err := c.FilePolicy()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, want := range map[string]policy.Action{denied: policy.Deny, "x/" + denied: policy.Allow, "a": policy.Allow} {
+			if d := p.Decide(policy.Request{Tool: "Read", Path: name}); d.Action != want {
+				t.Errorf("%s: %s is %v", pattern, name, d.Action)
+			}
+		}
+		c, err = rules("allow", pattern)
+		for _, name := range []string{denied, "a", ""} {
+			if err != nil || c.Rules[0].About(name) {
+				t.Errorf("allow %s: %s, %v", pattern, name, err)
 			}
 		}
 	}
