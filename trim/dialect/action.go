@@ -29,7 +29,7 @@ func (t *Table) action(name, args string, at base) Action {
 	}
 	out := Action{Op: r.op, Row: r.Name, Once: r.Once, row: r}
 	if r.Opaque {
-		out.effects = &effects{changes: true}
+		out.effects = &effects{changes, anything}
 	}
 	if !readable && r.op != Output && r.op != Agent {
 		return r.free(out, args)

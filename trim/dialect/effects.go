@@ -8,20 +8,45 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// effects is what a command line may do: change something, or print files.
+// What a command line does, and what it prints: whether it may change something, whether it can be run again, and whether
+// edits may be made from its output.
+
+// doing is what a command does. A command line does the most of what its commands do.
+type doing uint8
+
+const (
+	looks   doing = iota // at files, and the like: nothing changes
+	repeats              // it builds, tests, or fetches a page: it can be run again to see what it prints
+	changes              // something, perhaps
+)
+
+// printing is what a command prints. A command line has a set of them.
+type printing uint8
+
+const (
+	figures  printing = 1 << iota // names, figures, and what it did: no text of files
+	messages                      // what persons wrote to each other: an issue, a pull request
+	logs                          // of a program that runs elsewhere
+	filtered                      // lines, with those around them, of what the command before the bar prints
+	found                         // single lines of files, from a search
+	around                        // the same with the lines around them
+	anything                      // what a program likes; text of files may be in it
+	passages                      // files as they are
+)
+
+// effects is what a command line does and prints.
 type effects struct {
-	changes bool   // something, perhaps
-	quiet   bool   // no command of it prints files
-	quotes  bool   // a command of it prints files as they are
-	report  Report // what the command line prints, if that is one
-	finds   bool   // it prints lines that searches found, and reports
-	again   bool   // it can be run again to see what it prints
-	persons bool   // a command of it prints what persons wrote
+	does   doing
+	prints printing
 }
 
 // Changes reports whether what a Shell runs may change something: unless every
 // command of it only looks.
-func (a *Action) Changes() bool { return a.lineEffects().changes }
+func (a *Action) Changes() bool { return a.lineEffects().does > looks }
+
+// Repeatable reports whether what a Shell runs can be run again to see what it prints: all that it does is to look, to search, to
+// build, to test or to fetch a page. What is not known may change something.
+func (a *Action) Repeatable() bool { return a.lineEffects().does < changes }
 
 // MayShowFiles reports whether the result of a Shell, an Output or an Agent may
 // hold text of files, from which edits are made. It may unless the call is
@@ -29,12 +54,12 @@ func (a *Action) Changes() bool { return a.lineEffects().changes }
 // it did, or it is a search for names or a page of the web. An output with a
 // difference in it always may.
 func (a *Action) MayShowFiles(output string) bool {
-	if strings.Contains(output, "\n@@ -") || strings.HasPrefix(output, "diff ") {
+	if hasDifference(output) {
 		return true
 	}
 	switch a.Op {
 	case Shell:
-		return !a.lineEffects().quiet
+		return a.lineEffects().prints&^(figures|messages|filtered) != 0
 	case Output:
 		if v, ok := object(a.Command); ok && a.Row == "any/search" {
 			mode := v.text("output_mode")
@@ -50,43 +75,26 @@ func (a *Action) MayShowFiles(output string) bool {
 // command of its command line prints files as they are (cat, sed, git show). A search
 // prints single lines, and a program what it likes.
 func (a *Action) Quotes(output string) bool {
-	return strings.Contains(output, "\n@@ -") || strings.HasPrefix(output, "diff ") ||
-		a.Op == Shell && a.lineEffects().quotes || a.Op == Output && a.Row == "any/search" && a.asksForContext()
+	return hasDifference(output) || a.Op == Shell && a.lineEffects().prints&(filtered|around|passages) != 0 ||
+		a.Op == Output && a.Row == "any/search" && a.asksForContext()
+}
+
+func hasDifference(output string) bool {
+	return strings.Contains(output, "\n@@ -") || strings.HasPrefix(output, "diff ")
+}
+
+// Finds reports whether the result of a Shell or an Output is lines that searches found, perhaps with the lines around, and
+// next to them at most what commands did.
+func (a *Action) Finds() bool {
+	if a.Op != Shell {
+		return a.Op == Output && a.Row == "any/search"
+	}
+	p := a.lineEffects().prints
+	return p&(found|around) != 0 && p&(filtered|anything|passages) == 0
 }
 
 // ByPersons reports whether what a Shell runs prints what persons wrote to each other: an issue, or a pull request.
-func (a *Action) ByPersons() bool { return a.Op == Shell && a.lineEffects().persons }
-
-var windowsShells = set("powershell powershell.exe pwsh pwsh.exe cmd cmd.exe")
-
-// typesFile reports whether a command prints a file by type or Get-Content, itself or as the command line of a shell of Windows. A shell of
-// Unix has type too: it says where a command is. So type counts only if an argument looks like a path.
-func typesFile(words []string) bool {
-	heads := words[:1]
-	if windowsShells[strings.ToLower(words[0])] {
-		words = strings.Fields(strings.Join(words[1:], " "))
-		heads = words
-	}
-	for i, head := range heads {
-		switch strings.ToLower(strings.TrimLeft(head, `("'{`)) {
-		case "get-content", "gc":
-			return true
-		case "type":
-			if slices.ContainsFunc(words[i+1:], func(w string) bool {
-				return w == unknown || w[:min(1, len(w))] != "-" && strings.ContainsAny(w, `./\:`)
-			}) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// byPersons reports whether a command prints what persons wrote to each other.
-func byPersons(words []string) bool {
-	return len(words) > 2 && (words[0] == "gh" || words[0] == "glab") && words[2] == "view" &&
-		slices.Contains([]string{"issue", "pr", "mr"}, words[1])
-}
+func (a *Action) ByPersons() bool { return a.Op == Shell && a.lineEffects().prints&messages != 0 }
 
 // asksForContext reports whether a search is to print the lines around.
 func (a *Action) asksForContext() bool {
@@ -115,51 +123,43 @@ const maxQuiet = 20_000
 // effectsOf finds the effects of a command line. One that cannot be parsed may do
 // anything.
 func effectsOf(command string) effects {
+	worst := effects{changes, passages}
 	file, err := parseShell(command)
 	if err != nil {
-		return effects{changes: true, quotes: true}
+		return worst
 	}
-	long := len(command) > maxQuiet
-	e := effects{quotes: long, quiet: !long && len(file.Stmts) > 0, again: true}
-	passages := long // a command of it that is no search prints files
-	var report reportOfLine
+	var e effects
+	if len(command) > maxQuiet {
+		e.prints = passages
+	} else if len(file.Stmts) == 0 {
+		e.prints = anything
+	}
 	syntax.Walk(file, func(n syntax.Node) bool {
 		switch x := n.(type) {
 		case *syntax.CallExpr:
 			if len(x.Args) > 0 {
 				words := quietWords(x.Args)
-				looks := looking(words)
-				e.changes = e.changes || !looks
-				e.again = e.again && (looks || repeatable(words))
-				e.persons = e.persons || byPersons(words)
-				types := typesFile(words)
-				e.quiet = e.quiet && quietCall(words) && !types
-				if types || quotingCall(words) {
-					e.quotes = true
-					passages = passages || types || reportOf(words) != Found
-				}
-				report.add(words)
+				e.does, e.prints = max(e.does, doingOf(words)), e.prints|printingOf(words)
 			}
 		case *syntax.Redirect:
-			toNull := literal(x.Word) == "/dev/null"
-			writes := x.Op != syntax.RdrIn && x.Op != syntax.DplOut && !toNull
-			e.changes, e.again = e.changes || writes, e.again && !writes
-			reads := (x.Op == syntax.RdrIn || x.Op == syntax.RdrInOut) && !toNull
-			e.quiet, e.quotes, passages = e.quiet && !reads, e.quotes || reads, passages || reads
+			switch {
+			case literal(x.Word) == "/dev/null":
+			case x.Op == syntax.RdrIn, x.Op == syntax.RdrInOut:
+				e.prints |= passages
+			}
+			if x.Op != syntax.RdrIn && x.Op != syntax.DplOut && literal(x.Word) != "/dev/null" {
+				e.does = changes
+			}
 		}
-		return !e.changes || e.quiet || !passages || e.again
+		return e.does < changes || e.prints&passages == 0
 	})
-	e.finds = report.kind == Found && !report.other && !passages
-	if !report.other && !e.quotes {
-		e.report = report.kind
-	}
 	return e
 }
 
 // unknown stands for a word that is not literal.
 const unknown = "\x00"
 
-// quietWords returns the words of a command as quietCall wants them.
+// quietWords returns the words of a command, with unknown in place of those that are not literal.
 func quietWords(args []*syntax.Word) []string {
 	words := make([]string, len(args))
 	for i, w := range args {
@@ -173,33 +173,99 @@ func quietWords(args []*syntax.Word) []string {
 	return words
 }
 
-// quietCall reports whether a command prints no file.
-func quietCall(words []string) bool {
-	name := words[0]
-	if i := strings.LastIndexByte(name, '/'); i >= 0 && builders[name[i+1:]] {
-		name = name[i+1:] // ./gradlew, .venv/bin/pytest
+// commandName returns the name that a command counts under: ./gradlew and .venv/bin/pytest count as builders do.
+func commandName(word string) string {
+	if i := strings.LastIndexByte(word, '/'); i >= 0 && builders[word[i+1:]] {
+		return word[i+1:]
 	}
-	if slices.ContainsFunc(words, func(w string) bool { return strings.HasPrefix(w, "/dev/std") || w == "/dev/tty" }) {
-		return false
+	return word
+}
+
+// shellScript returns the command line that a shell is given as an argument. ok is false if name is no shell. If the shell is given something
+// else, script is empty.
+func shellScript(name string, words []string) (script string, ok bool) {
+	if name != "sh" && name != "bash" && name != "zsh" {
+		return "", false
 	}
-	if len(words) == 2 && slices.Contains([]string{"--version", "-V", "--help", "-h"}, words[1]) {
-		return true
+	if len(words) == 2 && strings.HasPrefix(words[0], "-") && strings.HasSuffix(words[0], "c") {
+		return words[1], true
 	}
-	if rest, ok := inner(name, words[1:]); ok {
-		return len(rest) > 0 && quietCall(rest)
+	return "", true
+}
+
+// doingOf returns what a command does.
+func doingOf(words []string) doing {
+	if looking(words) {
+		return looks
 	}
-	if (name == "rg" || strings.HasSuffix(name, "grep")) && slices.ContainsFunc(words[1:], countsOrNames) {
-		return true
+	name, args := commandName(words[0]), words[1:]
+	if rest, ok := inner(name, args); ok {
+		if len(rest) == 0 {
+			return changes
+		}
+		return max(repeats, doingOf(rest))
 	}
-	if f, ok := sieves[name]; ok {
-		return f.quiet(words[1:])
+	if script, ok := shellScript(name, args); ok {
+		if script == "" {
+			return changes
+		}
+		return max(repeats, effectsOf(script).does)
 	}
-	if does, ok := subcommands[name]; ok {
-		return quietSubcommand(name, words[1:], does)
+	if repeatable(name, args) {
+		return repeats
 	}
+	return changes
+}
+
+// printingOf returns what a command prints.
+func printingOf(words []string) printing {
+	name, args := commandName(words[0]), words[1:]
+	switch {
+	case typesFile(words), slices.ContainsFunc(words, func(w string) bool { return strings.HasPrefix(w, "/dev/std") }):
+		return passages
+	case slices.Contains(words, "/dev/tty"):
+		return anything
+	case len(args) == 1 && slices.Contains([]string{"--version", "-V", "--help", "-h"}, args[0]):
+		return figures
+	}
+	if rest, ok := inner(name, args); ok {
+		if len(rest) == 0 {
+			return anything
+		}
+		return printingOf(rest)
+	}
+	if script, ok := shellScript(name, args); ok && script != "" {
+		return effectsOf(script).prints
+	}
+	f, isSieve := sieves[name]
+	does, hasSubcommands := subcommands[name]
+	switch {
+	case byPersons(words):
+		return messages
+	case isSieve && searchers[name] && f.quiet(args) && slices.ContainsFunc(args, withContext):
+		return filtered
+	case (name == "rg" || strings.HasSuffix(name, "grep")) && slices.ContainsFunc(args, countsOrNames), isSieve && f.quiet(args),
+		hasSubcommands && quietSubcommand(name, args, does), plainCommands[name], builders[name], figuresOnly(name, words):
+		return figures
+	case searchers[name], name == "git" && slices.Contains(words, "grep"):
+		if slices.ContainsFunc(args, withContext) {
+			return around
+		}
+		return found
+	case isSieve, name == "git", name == unknown, quoters[name], interpreters[name] && programGiven(args),
+		strings.HasSuffix(name, "grep") && slices.ContainsFunc(args, withContext),
+		// Some run a command that they are told: find -exec cat, ssh host cat.
+		slices.ContainsFunc(args, func(w string) bool { _, ok := sieves[w]; return ok }):
+		return passages
+	case name == "journalctl", name == "dmesg", containers[name] && slices.Contains(words, "logs"):
+		return logs
+	}
+	return anything
+}
+
+// figuresOnly reports whether a command prints no file because of its arguments.
+func figuresOnly(name string, words []string) bool {
 	switch name {
-	case "sh", "bash", "zsh":
-		return len(words) == 3 && strings.HasPrefix(words[1], "-") && strings.HasSuffix(words[1], "c") && effectsOf(words[2]).quiet
 	case "source", ".":
 		return len(words) == 2 && path.Base(words[1]) == "activate"
 	case "find":
@@ -215,38 +281,38 @@ func quietCall(words []string) bool {
 			return w == "--head" || w == "--output" || strings.HasPrefix(w, "-") && strings.ContainsAny(w, "IOo") && strings.Trim(w, "-sSfkLIOo") == ""
 		})
 	}
-	return plainCommands[name] || builders[name]
+	return false
 }
 
-// quotingCall reports whether a command prints files as they are.
-func quotingCall(words []string) bool {
-	name := words[0]
-	if rest, ok := inner(name, words[1:]); ok {
-		return len(rest) > 0 && quotingCall(rest)
+// byPersons reports whether a command prints what persons wrote to each other.
+func byPersons(words []string) bool {
+	return len(words) > 2 && (words[0] == "gh" || words[0] == "glab") && words[2] == "view" &&
+		slices.Contains([]string{"issue", "pr", "mr"}, words[1])
+}
+
+var windowsShells = set("powershell powershell.exe pwsh pwsh.exe cmd cmd.exe")
+
+// typesFile reports whether a command prints a file by type or Get-Content, itself or as the command line of a shell of Windows. A shell of
+// Unix has type too: it says where a command is. So type counts only if an argument looks like a path.
+func typesFile(words []string) bool {
+	heads := words[:1]
+	if windowsShells[strings.ToLower(words[0])] {
+		words = strings.Fields(strings.Join(words[1:], " "))
+		heads = words
 	}
-	if slices.ContainsFunc(words, func(w string) bool { return strings.HasPrefix(w, "/dev/std") }) {
-		return true
-	}
-	if name == "rg" || name == "ag" || strings.HasSuffix(name, "grep") {
-		return slices.ContainsFunc(words[1:], withContext)
-	}
-	if f, ok := sieves[name]; ok {
-		return !f.quiet(words[1:])
-	}
-	switch name {
-	case "sh", "bash", "zsh":
-		return len(words) == 3 && strings.HasPrefix(words[1], "-") && strings.HasSuffix(words[1], "c") && effectsOf(words[2]).quotes
-	case "git":
-		if slices.Contains(words, "grep") && slices.ContainsFunc(words, withContext) {
+	for i, head := range heads {
+		switch strings.ToLower(strings.TrimLeft(head, `("'{`)) {
+		case "get-content", "gc":
 			return true
+		case "type":
+			if slices.ContainsFunc(words[i+1:], func(w string) bool {
+				return w == unknown || w[:min(1, len(w))] != "-" && strings.ContainsAny(w, `./\:`)
+			}) {
+				return true
+			}
 		}
-		return !quietSubcommand(name, words[1:], subcommands[name]+" grep")
 	}
-	if name == unknown || quoters[name] && !quietCall(words) || interpreters[name] && programGiven(words[1:]) {
-		return true
-	}
-	// Some run a command that they are told: find -exec cat, ssh host cat.
-	return !plainCommands[name] && slices.ContainsFunc(words[1:], func(w string) bool { _, ok := sieves[w]; return ok })
+	return false
 }
 
 // programGiven reports whether an interpreter runs a program that stands on the command

@@ -94,31 +94,6 @@ func TestQuotes(t *testing.T) {
 	}
 }
 
-// Reports returns Told for a build, a test or a log, Found for the single lines of a search, Page for what comes from the
-// network, and NoReport for all other commands.
-func TestReports(t *testing.T) {
-	for command, want := range map[string]Report{
-		"go test ./... 2>&1 | tail -50": Told, "cd web && npm ci && npm test": Told, "./gradlew build": Told, "sudo apt-get install -y x; make": Told,
-		"timeout 60 pytest -q": Told, "curl -s https://example.com | sed -n '1,200p'": Page, "make; wget -qO- https://example.com": Page, "docker logs web": Told, "git log --oneline": Told,
-		"gh run view 7 --log-failed": Told, "bash -lc 'cargo build'": Told, "python3 -m pytest": Told,
-		"rg -n main src": Found, "grep -rn main . | head -100": Found, "git grep -n main": Found, "go test ./... ; grep -rn main .": Found,
-		"make | grep error": Told, "ls -R": NoReport, "rg -l main": NoReport, "cat a.go": NoReport, "make; cat a.go": NoReport, "grep -A 9 x a.go": NoReport,
-		"./report": NoReport, "make; ./report": NoReport, "gh issue view 7": NoReport, "curl file:///etc/hosts": NoReport, "unclosed '": NoReport, "": NoReport,
-	} {
-		if a := (Action{Op: Shell, Command: command}); a.Reports("ok") != want {
-			t.Errorf("%q: %d", command, a.Reports("ok"))
-		}
-	}
-	if a := (Action{Op: Shell, Command: "make"}); a.Reports("diff --git a/b b/b") != NoReport {
-		t.Error("a difference is no report")
-	}
-	for tool, want := range map[string]Report{"WebFetch": Page, "Grep": Found, "Glob": NoReport, "Task": NoReport} {
-		if a := Default().Action(tool, `{"pattern":"x","output_mode":"content","url":"https://example.com","prompt":"x"}`); a.Reports("ok") != want {
-			t.Errorf("%s: %d", tool, a.Reports("ok"))
-		}
-	}
-}
-
 // The agent works on the paths that a command names, if the command may change something there.
 func TestChanges(t *testing.T) {
 	for command, want := range map[string]bool{
