@@ -1,6 +1,9 @@
 package others
 
 import (
+	"cmp"
+	"context"
+	"slices"
 	"strings"
 
 	"github.com/stet-dev/stet/llm"
@@ -14,7 +17,7 @@ import (
 // shows elsewhere, and listings and written contents that newer ones have
 // replaced. Each token is free from the request on that does without it.
 func LosslessBound(name string) bench.Policy {
-	return bench.Policy{Name: name, Bound: repeatedParts}
+	return bench.Policy{Name: name, Play: playBound(repeatedParts)}
 }
 
 // ClairvoyantBound returns the bound of policies that know the future. Beside what
@@ -22,14 +25,48 @@ func LosslessBound(name string) bench.Policy {
 // answer names anything that is known from it alone, and no later edit needs a line
 // of it.
 func ClairvoyantBound(name string) bench.Policy {
-	return bench.Policy{Name: name, Bound: unneededParts}
+	return bench.Policy{Name: name, Play: playBound(unneededParts)}
+}
+
+// release says that a request, and those after it, do without some tokens of a part. By releases a bound is told: a cost that no
+// policy of its kind can go below. What is released is free from then on, breaks no cache, and needs no placeholder.
+type release struct{ Request, Part, Tokens int }
+
+// playBound plays a session as a bound bills it.
+func playBound(releases func(*replay.Replay) []release) func(context.Context, *replay.Replay, []replay.Rule, bool) (replay.Outcome, error) {
+	return func(ctx context.Context, r *replay.Replay, rules []replay.Rule, exact bool) (replay.Outcome, error) {
+		return bounded(ctx, r, releases(r), rules, exact)
+	}
+}
+
+// bounded bills the session without what is released.
+func bounded(ctx context.Context, r *replay.Replay, releases []release, rules []replay.Rule, exact bool) (replay.Outcome, error) {
+	slices.SortStableFunc(releases, func(a, b release) int { return cmp.Compare(a.Request, b.Request) })
+	var caches []replay.Cache
+	for _, rule := range rules {
+		caches = append(caches, replay.Cache{Rule: rule.Rule, Exact: exact && !rule.Recorded, Recorded: rule.Recorded})
+	}
+	sender := r.NewSender(caches...)
+	sender.Free = make([]int, len(r.Parts))
+	out := replay.Outcome{Cost: make(map[string]float64)}
+	for i := range r.Requests {
+		if err := ctx.Err(); err != nil {
+			return replay.Outcome{}, err
+		}
+		for ; len(releases) > 0 && releases[0].Request <= i; releases = releases[1:] {
+			sender.Free[releases[0].Part] += releases[0].Tokens
+		}
+		out.Add(sender.Send(i, nil), rules)
+	}
+	out.Edits.Supported = r.Index().EditCount()
+	return out, nil
 }
 
 // repeatedParts returns what a policy that loses nothing could leave out: lines
 // of calls and results that stand in the context already, and listings and
 // written contents that a newer one of the same path has replaced.
-func repeatedParts(r *replay.Replay) []bench.Release {
-	var out []bench.Release
+func repeatedParts(r *replay.Replay) []release {
+	var out []release
 	from, at := -1, 0
 	var shown map[string]bool
 	var latest map[string]int
@@ -42,7 +79,7 @@ func repeatedParts(r *replay.Replay) []bench.Release {
 		for ; at < r.End(q); at++ {
 			p := r.Parts[at]
 			if n := repeatedTokens(r, at, shown); n > 0 && isTool(p.Part) {
-				out = append(out, bench.Release{Request: i, Part: at, Tokens: n})
+				out = append(out, release{Request: i, Part: at, Tokens: n})
 			}
 			if p.Kind != llm.ToolCall {
 				continue
@@ -57,7 +94,7 @@ func repeatedParts(r *replay.Replay) []bench.Release {
 			}
 			key := a.Row + " " + a.Targets[0].Path
 			if old, ok := latest[key]; ok {
-				out = append(out, bench.Release{Request: i, Part: old, Tokens: r.Counted(old)})
+				out = append(out, release{Request: i, Part: old, Tokens: r.Counted(old)})
 			}
 			latest[key] = content
 		}
@@ -98,7 +135,7 @@ func repeatedTokens(r *replay.Replay, part int, shown map[string]bool) int {
 // unneededParts returns what a policy that knows the future could leave out: what
 // repeatedParts returns, and calls and results once no later answer names anything
 // that is known from them alone, and no later edit needs their lines.
-func unneededParts(r *replay.Replay) []bench.Release {
+func unneededParts(r *replay.Replay) []release {
 	out := repeatedParts(r)
 	last := make([]int, len(r.Parts)) // the last request that needs the part
 	from, at := -1, 0
@@ -136,7 +173,7 @@ func unneededParts(r *replay.Replay) []bench.Release {
 	for part, i := range last {
 		p := r.Parts[part]
 		if p.Kind == llm.ToolResult || p.Kind == llm.ToolCall && len(p.Args) > longArgs {
-			out = append(out, bench.Release{Request: i + 1, Part: part, Tokens: r.Counted(part)})
+			out = append(out, release{Request: i + 1, Part: part, Tokens: r.Counted(part)})
 		}
 	}
 	return out

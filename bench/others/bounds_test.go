@@ -21,7 +21,7 @@ func boundOf(t *testing.T, s *transcript.Session, p bench.Policy) (off, bound re
 	if err != nil {
 		t.Fatal(err)
 	}
-	if bound, err = bench.Bounded(context.Background(), r, p.Bound(r), replay.Rules(), false); err != nil {
+	if bound, err = p.Play(context.Background(), r, replay.Rules(), false); err != nil {
 		t.Fatal(err)
 	}
 	return off, bound
@@ -67,13 +67,13 @@ func TestLosslessBoundReplaced(t *testing.T) {
 	s.Messages = append(s.Messages, replaytest.Text(llm.Assistant, 5, time.Minute))
 	c := replay.Config{Counter: replaytest.Bytes{}, Overhead: -1}
 	r := replay.New(s, &c)
-	var got []bench.Release
+	var got []release
 	for _, d := range repeatedParts(r) {
 		if d.Tokens == r.Counted(d.Part) && r.Parts[d.Part].Kind == llm.ToolResult || r.Parts[d.Part].Name == "Write" && d.Request == 3 {
 			got = append(got, d)
 		}
 	}
-	want := []bench.Release{
+	want := []release{
 		{Request: 3, Part: r.First[3], Tokens: len("Write") + len(write("one content of it"))},
 		{Request: 5, Part: r.First[2], Tokens: len(first)},
 	}

@@ -1,6 +1,5 @@
-// Package bench compares policies on recorded sessions: our own ([Ours]), those of
-// other tools by their documented rules (rules.go), and bounds (bounds.go). It is what
-// `stet bench` runs. Package replay sends and prices the requests.
+// Package bench compares policies on recorded sessions: our own ([Ours]), and those
+// that a caller brings: the module bench has the rules of other tools, and bounds. It is what `stet bench` runs. Package replay sends and prices the requests.
 //
 // [Run] replays every session under every policy (bench.go), and adds the outcomes
 // up by group (figures.go). Where the provider reported sizes, it also replays by
@@ -177,14 +176,14 @@ func (p *Policy) under(ctx context.Context, r *replay.Replay, rules []replay.Rul
 	if p.idle {
 		return make([]replay.Outcome, len(measures)), nil
 	}
-	if p.Bound == nil && !p.WholeSize {
+	if p.Play == nil && !p.WholeSize {
 		return r.UnderEach(ctx, p.Begin, rules, measures...)
 	}
 	for _, m := range measures {
 		r.Measure = m
 		var o replay.Outcome
-		if p.Bound != nil {
-			o, err = Bounded(ctx, r, p.Bound(r), rules, exact)
+		if p.Play != nil {
+			o, err = p.Play(ctx, r, rules, exact)
 		} else {
 			o, err = r.Under(ctx, p.Begin, rules)
 		}

@@ -73,7 +73,9 @@ func TestBench(t *testing.T) {
 	}
 	var last replay.Progress
 	c := Config{
-		Policies: append(ourPolicies(t), Policy{Name: "bound", Bound: func(*replay.Replay) []Release { return nil }}),
+		Policies: append(ourPolicies(t), Policy{Name: "bound", Play: func(context.Context, *replay.Replay, []replay.Rule, bool) (replay.Outcome, error) {
+			return replay.Outcome{}, nil
+		}}),
 		About: func(file string) About {
 			return map[string]About{
 				"a.jsonl": {"small", "me/one"}, "b.jsonl": {"large", "me/one"}, "c.jsonl": {"", "me/two"},

@@ -1,6 +1,8 @@
 package bench
 
 import (
+	"context"
+
 	"github.com/stet-dev/stet/trim"
 	"github.com/stet-dev/stet/trim/replay"
 )
@@ -20,8 +22,10 @@ type Policy struct {
 	// ByProvider: the provider itself leaves out what the rule says, and checks what the client sent. Begin is Checked too.
 	ByProvider bool
 
-	idle  bool                           // it does not run, and has no figures
-	Bound func(*replay.Replay) []Release // of a bound, which has no planner
+	// Play plays a session in place of Begin, for a rule that no planner can follow.
+	Play func(ctx context.Context, r *replay.Replay, rules []replay.Rule, exact bool) (replay.Outcome, error)
+
+	idle bool // it does not run, and has no figures
 }
 
 // whereChecked returns the policy as it is where thinking is checked.
