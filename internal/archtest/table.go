@@ -78,7 +78,7 @@ var table = []row{
 
 	{"trim", []string{"llm", "llm/tokens", "trim/dialect"}, "plans over words alone: no disk, no wire"},
 	{"trim/dialect", nil, "reads calls and results"},
-	{"trim/transcript", []string{"llm"}, "recorded sessions become words; what they mean is dialect's"},
+	{"trim/transcript", []string{"llm", "llm/*"}, "recorded sessions become words, usage by the codecs; what they mean is dialect's"},
 	{"trim/kept", nil, "texts that were left out, as files"},
 	{"trim/replay/recording", []string{"llm", "trim/transcript"}, "the parts and requests of a recorded session"},
 	{"trim/replay/check", []string{"llm", "trim/dialect", "trim/replay/recording"}, "what a smaller request lost, told without the engine"},

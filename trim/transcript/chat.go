@@ -47,45 +47,6 @@ type chatResponse struct {
 	Usage json.RawMessage `json:"usage"`
 }
 
-// chatUsage is the usage object of the Chat Completions API, with the members that compatible servers and LiteLLM add.
-type chatUsage struct {
-	Prompt     int     `json:"prompt_tokens"` // all
-	Completion int     `json:"completion_tokens"`
-	Total      skipped `json:"total_tokens"`
-	PromptMore struct {
-		Cached  int     `json:"cached_tokens"`
-		Written int     `json:"cache_write_tokens"`
-		Created int     `json:"cache_creation_tokens"`
-		Text    skipped `json:"text_tokens"`
-	} `json:"prompt_tokens_details"`
-	OutputMore struct {
-		Reasoning int     `json:"reasoning_tokens"`
-		Text      skipped `json:"text_tokens"`
-		Accepted  skipped `json:"accepted_prediction_tokens"`
-		Rejected  skipped `json:"rejected_prediction_tokens"`
-	} `json:"completion_tokens_details"`
-	Cached   int     `json:"cached_tokens"`
-	Hit      int     `json:"prompt_cache_hit_tokens"`
-	Miss     skipped `json:"prompt_cache_miss_tokens"`
-	Read     int     `json:"cache_read_input_tokens"`
-	Creation int     `json:"cache_creation_input_tokens"`
-	Cost     skipped `json:"cost"`
-	Details  skipped `json:"cost_details"`
-}
-
-func (src *source) chatUsage(raw json.RawMessage) *llm.Usage {
-	var u chatUsage
-	if !src.usage(raw, &u) {
-		return nil
-	}
-	read := min(max(u.PromptMore.Cached, u.Cached, u.Hit, u.Read), u.Prompt)
-	written := min(max(u.PromptMore.Written, u.PromptMore.Created, u.Creation), u.Prompt-read)
-	return orNil(llm.Usage{
-		Input: uncached(u.Prompt, read, written), CacheRead: read, CacheWrite: written,
-		Output: u.Completion, Reasoning: u.OutputMore.Reasoning,
-	})
-}
-
 // parts returns the text, the thinking and the calls of a message.
 func (m *chatMessage) parts() []llm.Part {
 	var parts []llm.Part
@@ -117,7 +78,7 @@ func completeAnswer(src *source, m *llm.Message, r *chatResponse) {
 	if r == nil {
 		return
 	}
-	m.ID, m.Model, m.Usage = r.ID, r.Model, src.chatUsage(r.Usage)
+	m.ID, m.Model, m.Usage = r.ID, r.Model, src.usageOf(r.Usage, chatUsage)
 	if m.Time.IsZero() {
 		m.Time = parseTimestamp(r.Created)
 	}

@@ -138,9 +138,10 @@ func (g *claudeConversation) take(src *source, l *claudeLine) {
 		}
 	}
 	if at, twice := g.index[l.UUID]; twice {
-		var u messagesUsage
-		if old := g.records[at].usage; old != nil && src.usage(l.Message.Usage, &u) && u.usage() != nil && Fuller(*u.usage(), *old) {
-			g.records[at].usage = u.usage()
+		if old := g.records[at].usage; old != nil {
+			if u := src.usageOf(l.Message.Usage, messagesUsage); u != nil && Fuller(*u, *old) {
+				g.records[at].usage = u
+			}
 		}
 		return
 	}
@@ -165,10 +166,7 @@ func (g *claudeConversation) take(src *source, l *claudeLine) {
 		r.role = llm.Assistant
 		r.parts, _ = blocks(l.Message.Content)
 		r.id, r.model, r.request = l.Message.ID, l.Message.Model, l.Request
-		var u messagesUsage
-		if src.usage(l.Message.Usage, &u) {
-			r.usage = u.usage()
-		}
+		r.usage = src.usageOf(l.Message.Usage, messagesUsage)
 		r.key = g.answerKey(&r)
 		// The agent wrote such a message itself: no request was answered.
 		r.local = l.APIError || r.model == "<synthetic>"

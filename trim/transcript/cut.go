@@ -12,7 +12,7 @@ const mostText = 8 << 20
 
 // cutter cuts JSON: the strings that are longer than mostText, and the values of members that nothing reads.
 type cutter struct {
-	read map[string]bool // names of the members of the outermost object that are read; nil: all
+	read map[string]reflect.Type // the members of the outermost object that are read, by their names; nil: all
 
 	inString, cutting bool
 	n                 int  // bytes of the string so far
@@ -74,7 +74,7 @@ func (c *cutter) outside(to []byte, x byte) []byte {
 	case ',':
 		c.skipping = c.skipping && c.depth > 1
 	case ':':
-		if c.depth == 1 && c.read != nil && !c.read[string(c.name)] {
+		if c.depth == 1 && c.read != nil && c.read[string(c.name)] == nil {
 			c.skipping = true
 			to = append(to, ":0"...)
 		}
@@ -82,15 +82,15 @@ func (c *cutter) outside(to []byte, x byte) []byte {
 	return to
 }
 
-// namesOf returns the names in JSON of the members of a struct.
-func namesOf(t reflect.Type) map[string]bool {
-	names := map[string]bool{}
+// namesOf returns the members of a struct: their types, by their names in JSON.
+func namesOf(t reflect.Type) map[string]reflect.Type {
+	names := map[string]reflect.Type{}
 	for i := range t.NumField() {
 		f := t.Field(i)
 		if f.Anonymous {
 			maps.Copy(names, namesOf(f.Type))
 		} else if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); name != "" {
-			names[name] = true
+			names[name] = f.Type
 		}
 	}
 	return names

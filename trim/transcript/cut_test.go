@@ -13,8 +13,9 @@ import (
 // Short JSON stays as it is, in whatever pieces it comes. Members that are not read become 0.
 func TestCutterKeeps(t *testing.T) {
 	doc := `{"a": "x\\\"}, \u00e9\\u", "b": [1, {"c": "d:e"}], "skip": {"a": ["b", "}"], "n": 1}, "c\"": true, "z": "ü"}`
+	membersABZ := map[string]reflect.Type{"a": reflect.TypeFor[int](), "b": reflect.TypeFor[int](), "z": reflect.TypeFor[int]()}
 	for step := 1; step < len(doc); step++ {
-		whole, some := cutter{}, cutter{read: map[string]bool{"a": true, "b": true, "z": true}}
+		whole, some := cutter{}, cutter{read: membersABZ}
 		var kept, cut []byte
 		for at := 0; at < len(doc); at += step {
 			piece := []byte(doc[at:min(at+step, len(doc))])
@@ -69,7 +70,7 @@ func FuzzCutter(f *testing.F) {
 		if got := c.append(nil, doc); !bytes.Equal(got, doc) {
 			t.Fatalf("%q became %q", doc, got)
 		}
-		some := cutter{read: map[string]bool{"a": true}}
+		some := cutter{read: map[string]reflect.Type{"a": reflect.TypeFor[int]()}}
 		cut := some.append(nil, doc)
 		var before, after struct {
 			A any `json:"a"`

@@ -1,13 +1,14 @@
 package transcript
 
 import (
-	"bytes"
 	"encoding/json"
 	"hash/fnv"
 	"slices"
 	"strings"
 
+	"github.com/stet-dev/stet/internal/sse"
 	"github.com/stet-dev/stet/llm"
+	"github.com/stet-dev/stet/llm/anthropic"
 )
 
 // claude-trace records the requests of the Messages API, one per line: only the body, or {request: {body}, response: {body
@@ -147,102 +148,29 @@ func (c *conversation) conversation(s *Session) {
 }
 
 // traceAnswer reads an answer, which is a message or the events of a stream. It returns nil if there is none.
-func traceAnswer(src *source, body json.RawMessage, raw string) *llm.Message {
-	var m struct {
-		ID      string          `json:"id"`
-		Model   string          `json:"model"`
-		Content json.RawMessage `json:"content"`
-		Usage   json.RawMessage `json:"usage"`
-	}
+func traceAnswer(src *source, body json.RawMessage, stream string) *llm.Message {
 	if len(body) > 0 && body[0] == '"' {
-		raw = str(body)
+		stream = str(body)
 	}
-	if raw != "" {
-		return streamAnswer(src, []byte(raw))
-	}
-	if len(body) == 0 || decode(body, &m) != nil {
+	var answer *llm.Response
+	if stream != "" {
+		body = []byte(stream + "\n\n")
+		r := anthropic.API.Reader(func(llm.Event) {})
+		events := sse.Parser{Event: func(name, data []byte) { _ = r.Event(name, data) }} // an event that cannot be read is skipped
+		_, _ = events.Write(body)                                                        // a Parser returns no error
+		answer = r.Response()
+	} else if answer, _ = (anthropic.Messages{}).DecodeResponse(body); answer == nil {
 		return nil
 	}
-	parts, _ := blocks(m.Content)
-	answer := &llm.Message{Role: llm.Assistant, ID: m.ID, Model: m.Model, Parts: parts}
-	var u messagesUsage
-	if src.usage(m.Usage, &u) {
-		answer.Usage = u.usage()
+	m := answer.Message
+	m.ID, m.Model, m.Usage = answer.ID, answer.Model, orNil(answer.Usage)
+	meter := anthropic.Messages{}.NewMeter("")
+	_, _ = meter.Write(body) // a Meter returns no error
+	for _, name := range meter.Unknown() {
+		src.count(name)
 	}
-	if len(parts) == 0 && answer.Usage == nil {
+	if len(m.Parts) == 0 && m.Usage == nil {
 		return nil
 	}
-	return answer
-}
-
-// streamEvent is an event of a streamed answer.
-type streamEvent struct {
-	Type    string `json:"type"`
-	Message struct {
-		ID    string          `json:"id"`
-		Model string          `json:"model"`
-		Usage json.RawMessage `json:"usage"`
-	} `json:"message"`
-	Block json.RawMessage `json:"content_block"`
-	Delta struct {
-		Text      string `json:"text"`
-		Thinking  string `json:"thinking"`
-		JSON      string `json:"partial_json"`
-		Signature string `json:"signature"`
-	} `json:"delta"`
-	Usage json.RawMessage `json:"usage"`
-}
-
-// streamAnswer makes the message of a streamed answer. It returns nil if there is none.
-func streamAnswer(src *source, stream []byte) *llm.Message {
-	m := &llm.Message{Role: llm.Assistant}
-	var usage messagesUsage
-	var input []byte
-	for line := range bytes.Lines(stream) {
-		data, ok := bytes.CutPrefix(bytes.TrimSpace(line), []byte("data:"))
-		var e streamEvent
-		if !ok || decode(bytes.TrimSpace(data), &e) != nil {
-			continue
-		}
-		switch e.Type {
-		case "message_start":
-			m.ID, m.Model = e.Message.ID, e.Message.Model
-			src.usage(e.Message.Usage, &usage)
-		case "content_block_start":
-			parts, _ := blocks(append(append([]byte{'['}, e.Block...), ']'))
-			var b block
-			if len(parts) == 0 && len(e.Block) > 0 && decode(e.Block, &b) == nil && b.Type == "text" {
-				parts = []llm.Part{{}} // its text follows in other events
-			}
-			m.Parts = append(m.Parts, parts...)
-			input = input[:0]
-		case "content_block_delta":
-			if len(m.Parts) == 0 {
-				continue
-			}
-			p := &m.Parts[len(m.Parts)-1]
-			p.Text += e.Delta.Text + e.Delta.Thinking
-			if e.Delta.JSON != "" {
-				input = append(input, e.Delta.JSON...)
-				p.Args = string(input)
-			}
-			if p.Kind == llm.Thinking && e.Delta.Signature != "" {
-				p.Raw = thinkingRaw(p.Text, e.Delta.Signature)
-			}
-		case "message_delta":
-			last := usage // the event has only some of the numbers
-			if src.usage(e.Usage, &last) && last.Output > 0 {
-				usage = last
-			}
-		}
-	}
-	if m.Usage = usage.usage(); len(m.Parts) == 0 && m.Usage == nil {
-		return nil
-	}
-	return m
-}
-
-func thinkingRaw(text, signature string) string {
-	raw, _ := json.Marshal(map[string]string{"type": "thinking", "thinking": text, "signature": signature})
-	return string(raw)
+	return &m
 }

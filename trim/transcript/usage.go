@@ -7,61 +7,44 @@ import (
 	"strings"
 
 	"github.com/stet-dev/stet/llm"
+	"github.com/stet-dev/stet/llm/anthropic"
+	"github.com/stet-dev/stet/llm/openai"
 )
 
-// messagesUsage is the usage object of the Messages API.
-type messagesUsage struct {
-	Input      int `json:"input_tokens"`
-	Output     int `json:"output_tokens"`
-	CacheRead  int `json:"cache_read_input_tokens"`
-	CacheWrite int `json:"cache_creation_input_tokens"`
-	Creation   struct {
-		Short int `json:"ephemeral_5m_input_tokens"`
-		Hour  int `json:"ephemeral_1h_input_tokens"`
-	} `json:"cache_creation"`
-	Details struct {
-		Thinking int `json:"thinking_tokens"`
-	} `json:"output_tokens_details"`
-	Server struct {
-		Searches int     `json:"web_search_requests"`
-		Fetches  skipped `json:"web_fetch_requests"` // costs nothing beside its tokens
-	} `json:"server_tool_use"`
-	Speed  string `json:"speed"`
-	Tier   string `json:"service_tier"`
-	Region string `json:"inference_geo"`
+// The usage that files report. An object of an API is read by the API's codec. The agents' own forms are structs.
 
-	// Iterations are the steps of an answer. The other members are without the steps of type "compaction".
-	Iterations []struct {
-		Type string `json:"type"`
-		messagesUsage
-	} `json:"iterations"`
+// usageAPI is how the usage object of an API is read, and which of its members the codec does not know.
+type usageAPI struct {
+	of      func(raw []byte) (llm.Usage, error)
+	unknown func(raw []byte) []string
+}
+
+var (
+	messagesUsage = usageAPI{anthropic.Messages{}.UsageOf, anthropic.UnknownUsage}
+	chatUsage     = usageAPI{openai.Chat{}.UsageOf, openai.UnknownUsage}
+)
+
+// usageOf returns the usage in an object of an API, or nil. It counts the members that the codec does not know.
+func (src *source) usageOf(raw json.RawMessage, api usageAPI) *llm.Usage {
+	if len(raw) == 0 || raw[0] != '{' {
+		return nil
+	}
+	raw = wholeNumber.ReplaceAll(raw, []byte("$1$2$3$4"))
+	u, err := api.of(raw)
+	if err != nil {
+		src.count(err.Error())
+		return nil
+	}
+	for _, name := range api.unknown(raw) {
+		src.count(name)
+	}
+	return orNil(u)
 }
 
 // skipped is a number in usage that changes no price.
 type skipped struct{}
 
 func (*skipped) UnmarshalJSON([]byte) error { return nil }
-
-func (u messagesUsage) usage() *llm.Usage {
-	all := llm.Usage{
-		Input: u.Input, CacheRead: u.CacheRead, CacheWrite: max(u.CacheWrite, u.Creation.Short+u.Creation.Hour),
-		CacheWrite1h: u.Creation.Hour, Output: u.Output, Reasoning: u.Details.Thinking,
-		WebSearches: u.Server.Searches,
-		Speed:       llm.Unusual(u.Speed), Region: llm.Unusual(u.Region), Tier: llm.Unusual(u.Tier),
-	}
-	if all.Tier == llm.TierPriority { // capacity that was bought before, and counts by the usual prices
-		all.Tier = ""
-	}
-	for _, it := range u.Iterations {
-		if it.Type == "compaction" {
-			if step := it.messagesUsage.usage(); step != nil {
-				step.Speed, step.Region, step.Tier = all.Speed, all.Region, all.Tier
-				all = all.Add(*step)
-			}
-		}
-	}
-	return orNil(all)
-}
 
 // wholeNumber is a whole number that is written as 10.0 or "10".
 var wholeNumber = regexp.MustCompile(`(:\s*)(?:"(\d+)(?:\.0+)?"|(\d+)\.0+)(\s*[,}])`)
@@ -98,9 +81,10 @@ func (src *source) unknown(raw json.RawMessage, t reflect.Type, path string) (no
 		return false
 	}
 	none = true
+	known := namesOf(t)
 	for name, value := range members {
 		at := path + name
-		if f, ok := member(t, name); ok {
+		if f, ok := known[name]; ok {
 			if f.Kind() == reflect.Int && json.Unmarshal(value, new(int)) != nil {
 				src.count(at) // it is not read
 			}
@@ -127,18 +111,6 @@ func (src *source) count(at string) {
 		src.unknownUsage = map[string]int{}
 	}
 	src.unknownUsage[src.format+": "+at]++
-}
-
-// member returns the type of the member of a struct that has this name in JSON.
-func member(t reflect.Type, name string) (reflect.Type, bool) {
-	for i := range t.NumField() {
-		f := t.Field(i)
-		tag, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-		if tag == name {
-			return f.Type, true
-		}
-	}
-	return nil, false
 }
 
 // orNil returns nil for usage that was not reported.
