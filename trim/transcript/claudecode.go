@@ -94,11 +94,7 @@ func readClaudeCode(src *source) ([]*Session, error) {
 	main := newClaudeConversation()
 	groups := []*claudeConversation{main}
 	agents := map[string]*claudeConversation{}
-	err := src.lines(claudeLine{}, func(line []byte) error {
-		var l claudeLine
-		if err := decode(line, &l); err != nil {
-			return err
-		}
+	err := linesOf(src, func(l *claudeLine) error {
 		if l.UUID == "" && len(l.Message.Usage) == 0 {
 			return nil // titles, snapshots and modes are not in the tree
 		}
@@ -110,7 +106,7 @@ func readClaudeCode(src *source) ([]*Session, error) {
 				groups = append(groups, g)
 			}
 		}
-		g.take(src, &l)
+		g.take(src, l)
 		return nil
 	})
 	if err != nil {

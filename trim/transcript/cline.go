@@ -37,16 +37,19 @@ type clineMetrics struct {
 	Total      skipped `json:"totalCost"`
 }
 
+func (u clineMetrics) usage() *llm.Usage {
+	return orNil(llm.Usage{
+		Input: uncached(u.Input, u.CacheRead, u.CacheWrite), CacheRead: u.CacheRead, CacheWrite: u.CacheWrite,
+		Output: u.Output, Reasoning: u.Thoughts,
+	})
+}
+
 func readCline(src *source) ([]*Session, error) {
 	s := &Session{}
-	one := func(raw []byte) error {
-		var m clineMessage
-		if err := decode(raw, &m); err != nil {
-			return err
-		}
-		s.clineMessage(src, &m)
+	one := decoded(func(m *clineMessage) error {
+		s.clineMessage(src, m)
 		return nil
-	}
+	})
 	var prompt string
 	err := src.document(func(key string, raw []byte) error {
 		switch key {
@@ -74,13 +77,7 @@ func (s *Session) clineMessage(src *source, c *clineMessage) {
 		s.add(llm.Message{Role: llm.User, ID: c.ID, Time: t, Parts: parts})
 	case "assistant":
 		m := llm.Message{Role: llm.Assistant, ID: c.ID, Time: t, Model: cmp.Or(c.Model.ID, c.Model.Older), Parts: parts}
-		var u clineMetrics
-		if src.usage(c.Metrics, &u) {
-			m.Usage = orNil(llm.Usage{
-				Input: uncached(u.Input, u.CacheRead, u.CacheWrite), CacheRead: u.CacheRead, CacheWrite: u.CacheWrite,
-				Output: u.Output, Reasoning: u.Thoughts,
-			})
-		}
+		m.Usage = usageIn[clineMetrics](src, c.Metrics)
 		s.add(m)
 	}
 }

@@ -82,11 +82,7 @@ func readCopilot(src *source) ([]*Session, error) {
 	agents := map[string]*Session{}
 	model := ""
 	sums := copilotSums{src: src, billed: map[*Session]int{}, seen: map[string]bool{}}
-	err := src.lines(copilotLine{}, func(line []byte) error {
-		var l copilotLine
-		if err := decode(line, &l); err != nil {
-			return err
-		}
+	err := linesOf(src, func(l *copilotLine) error {
 		d := &l.Data
 		known := model != ""
 		if model = cmp.Or(d.NewModel, d.Model, d.Current, d.Selected, model); !known && model != "" {
@@ -96,7 +92,7 @@ func readCopilot(src *source) ([]*Session, error) {
 		case "session.start", "session.resume":
 			main.copilotStart(d)
 		case "session.shutdown":
-			sums.share(all, &l)
+			sums.share(all, l)
 		default:
 			s := main
 			if d.Parent != "" {
@@ -106,7 +102,7 @@ func readCopilot(src *source) ([]*Session, error) {
 					all = append(all, s)
 				}
 			}
-			s.copilotEvent(&l, model)
+			s.copilotEvent(l, model)
 		}
 		return nil
 	})

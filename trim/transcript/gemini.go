@@ -74,10 +74,7 @@ func readGemini(src *source) ([]*Session, error) {
 	var order []string
 	messages := map[string]geminiMessage{}
 	put := func(m geminiMessage) {
-		var k geminiTokens
-		if src.usage(m.Tokens, &k) {
-			m.usage = k.usage()
-		}
+		m.usage = usageIn[geminiTokens](src, m.Tokens)
 		old, seen := messages[m.ID]
 		if !seen {
 			order = append(order, m.ID)
@@ -87,11 +84,7 @@ func readGemini(src *source) ([]*Session, error) {
 		}
 		messages[m.ID] = m
 	}
-	err := src.values(geminiLine{}, func(raw []byte) error {
-		var l geminiLine
-		if err := decode(raw, &l); err != nil {
-			return err
-		}
+	err := src.values(geminiLine{}, decoded(func(l *geminiLine) error {
 		if l.Set != nil {
 			l.geminiHead = *l.Set
 		}
@@ -129,7 +122,7 @@ func readGemini(src *source) ([]*Session, error) {
 			}
 		}
 		return nil
-	})
+	}))
 	for _, id := range order {
 		m := messages[id]
 		s.geminiMessage(&m)

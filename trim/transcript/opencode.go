@@ -44,13 +44,8 @@ type opencodeTokens struct {
 	} `json:"cache"`
 }
 
-// usage reads tokens. In opencode's form, input does not include cached tokens, and output does not include the
-// reasoning.
-func (r *opencodeReader) usage(raw json.RawMessage) *llm.Usage {
-	var t opencodeTokens
-	if !r.src.usage(raw, &t) {
-		return nil
-	}
+// usage implements agentUsage. Input does not include cached tokens, and output does not include the reasoning.
+func (t opencodeTokens) usage() *llm.Usage {
 	return orNil(llm.Usage{
 		Input: t.Input, CacheRead: t.Cache.Read, CacheWrite: t.Cache.Write,
 		Output: t.Output + t.Reasoning, Reasoning: t.Reasoning,
@@ -83,14 +78,11 @@ func readOpencodeExport(src *source) ([]*Session, error) {
 			r.info(info)
 			return err
 		case "messages":
-			src.elements(raw, func(raw []byte) error {
-				var m struct {
-					Info  opencodeMessage   `json:"info"`
-					Parts []json.RawMessage `json:"parts"`
-				}
-				if err := decode(raw, &m); err != nil {
-					return err
-				}
+			type message struct {
+				Info  opencodeMessage   `json:"info"`
+				Parts []json.RawMessage `json:"parts"`
+			}
+			elementsOf(src, raw, func(m *message) error {
 				r.message(m.Info, m.Parts)
 				return nil
 			})
@@ -174,13 +166,13 @@ func (r *opencodeReader) answers(info opencodeMessage, parts []opencodePart, raw
 			m.Parts = append(m.Parts, call(p.CallID, p.Tool, p.State.Input))
 			results.Parts = append(results.Parts, p.result()...)
 		case "step-finish":
-			end(r.usage(p.Tokens))
+			end(usageIn[opencodeTokens](r.src, p.Tokens))
 			steps++
 		}
 	}
 	var rest *llm.Usage
 	if steps == 0 {
-		rest = r.usage(info.Tokens)
+		rest = usageIn[opencodeTokens](r.src, info.Tokens)
 	}
 	end(rest)
 }

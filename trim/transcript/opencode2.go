@@ -51,6 +51,7 @@ func (r *opencodeReader) message2(id, kind string, data []byte) error {
 		return err
 	}
 	t := parseTimestamp(m.Time.Created)
+	used := usageIn[opencodeTokens](r.src, m.Tokens)
 	user := llm.Message{Role: llm.User, ID: id, Time: t, Parts: text(m.Text)}
 	switch kind {
 	case "user", "synthetic":
@@ -69,9 +70,9 @@ func (r *opencodeReader) message2(id, kind string, data []byte) error {
 			r.s.start()
 			r.s.addUser(words, id, t)
 		}
-		r.s.charge(Compaction, llm.Message{Role: llm.Assistant, ID: id, Time: t, Model: m.Model.ID, Usage: r.usage(m.Tokens)})
+		r.s.charge(Compaction, llm.Message{Role: llm.Assistant, ID: id, Time: t, Model: m.Model.ID, Usage: used})
 	default: // assistant; any other type counts if it has usage
-		answer := llm.Message{Role: llm.Assistant, ID: id, Time: t, Model: m.Model.ID, Usage: r.usage(m.Tokens)}
+		answer := llm.Message{Role: llm.Assistant, ID: id, Time: t, Model: m.Model.ID, Usage: used}
 		results := llm.Message{Role: llm.Tool, ID: id, Time: t}
 		for _, raw := range m.Content {
 			var c opencodeContent2

@@ -69,17 +69,13 @@ func readPi(src *source) ([]*Session, error) {
 	s := &Session{newIDs: true} // the ids of entries are not the provider's
 	seen := map[string]bool{}
 	var entries []entry
-	err := src.lines(piLine{}, func(line []byte) error {
-		var l piLine
-		if err := decode(line, &l); err != nil {
-			return err
-		}
+	err := linesOf(src, func(l *piLine) error {
 		if l.Type == "session" {
 			s.ID, s.Dir = l.ID, l.Dir
 			return nil
 		}
 		if l.ID == "" || !seen[l.ID] {
-			entries = append(entries, newPiEntry(src, &l))
+			entries = append(entries, newPiEntry(src, l))
 		}
 		seen[l.ID] = true
 		return nil
@@ -122,10 +118,7 @@ func newPiEntry(src *source, l *piLine) entry {
 	case "custom_message":
 		e.message = user(strings.Join(texts(l.Content), "\n"))
 	}
-	var u piUsage
-	if src.usage(l.Usage, &u) {
-		e.own = u.usage()
-	}
+	e.own = usageIn[piUsage](src, l.Usage)
 	return e
 }
 
@@ -138,10 +131,7 @@ func piMessageOf(src *source, p *piMessage, id string, t time.Time) llm.Message 
 	case "assistant":
 		m.Role, m.Model, m.ID = llm.Assistant, p.Model, cmp.Or(p.ResponseID, id)
 		m.Parts, _ = blocks(p.Content)
-		var u piUsage
-		if src.usage(p.Usage, &u) {
-			m.Usage = u.usage()
-		}
+		m.Usage = usageIn[piUsage](src, p.Usage)
 	case "toolResult":
 		m.Role = llm.Tool
 		m.Parts = resultParts(p.ToolCallID, p.Content, p.IsError)

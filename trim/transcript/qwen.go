@@ -62,18 +62,14 @@ func readQwen(src *source) ([]*Session, error) {
 	s := &Session{}
 	var entries []entry
 	history := map[string][]llm.Message{} // the history in a compression, by its id
-	err := src.lines(qwenLine{}, func(line []byte) error {
-		var l qwenLine
-		if err := decode(line, &l); err != nil {
-			return err
-		}
+	err := linesOf(src, func(l *qwenLine) error {
 		if s.ID == "" {
 			s.ID, s.Dir, s.Agent = l.SessionID, l.Dir, l.Version
 			if l.AgentID != "" {
 				s.ID, s.Parent = l.SessionID+"/"+l.AgentID, l.SessionID
 			}
 		}
-		e, old := newQwenEntry(src, &l)
+		e, old := newQwenEntry(src, l)
 		entries, history[e.id] = append(entries, e), old
 		return nil
 	})
@@ -110,10 +106,7 @@ func newQwenEntry(src *source, l *qwenLine) (e entry, history []llm.Message) {
 		return e, nil
 	}
 	e.message.Model = l.Model
-	var u qwenUsage
-	if src.usage(l.Usage, &u) {
-		e.message.Usage = u.usage()
-	}
+	e.message.Usage = usageIn[qwenUsage](src, l.Usage)
 	return e, nil
 }
 

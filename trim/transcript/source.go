@@ -101,6 +101,25 @@ func (src *source) lines(like any, fn func(line []byte) error) error {
 	}
 }
 
+// linesOf calls fn with every line of a file, decoded. Of a long line only the members of T are read.
+func linesOf[T any](src *source, fn func(l *T) error) error {
+	return src.lines(*new(T), decoded(fn))
+}
+
+// elementsOf calls fn with every element of an array, decoded.
+func elementsOf[T any](src *source, raw []byte, fn func(e *T) error) { src.elements(raw, decoded(fn)) }
+
+// decoded returns a function that decodes JSON and calls fn with the value.
+func decoded[T any](fn func(v *T) error) func(raw []byte) error {
+	return func(raw []byte) error {
+		var v T
+		if err := decode(raw, &v); err != nil {
+			return err
+		}
+		return fn(&v)
+	}
+}
+
 func (src *source) line(n int, line []byte, fn func([]byte) error) {
 	err := fn(line)
 	var syntax *json.SyntaxError

@@ -50,11 +50,7 @@ type conversation struct {
 
 func readTrace(src *source) ([]*Session, error) {
 	all := map[uint64]*conversation{}
-	err := src.lines(traceLine{}, func(line []byte) error {
-		var l traceLine
-		if err := decode(line, &l); err != nil {
-			return err
-		}
+	err := linesOf(src, func(l *traceLine) error {
 		body := &l.traceBody
 		if l.Request.Body != nil {
 			body = l.Request.Body

@@ -49,6 +49,18 @@ func (*skipped) UnmarshalJSON([]byte) error { return nil }
 // wholeNumber is a whole number that is written as 10.0 or "10".
 var wholeNumber = regexp.MustCompile(`(:\s*)(?:"(\d+)(?:\.0+)?"|(\d+)\.0+)(\s*[,}])`)
 
+// agentUsage is an agent's own form of usage.
+type agentUsage interface{ usage() *llm.Usage }
+
+// usageIn returns the usage in an object of an agent's own form, or nil.
+func usageIn[T agentUsage](src *source, raw json.RawMessage) *llm.Usage {
+	var u T
+	if !src.usage(raw, &u) {
+		return nil
+	}
+	return u.usage()
+}
+
 // usage decodes the usage that a file reports. It counts the numbers for which the type of v has no member. It reports
 // whether there is usage.
 func (src *source) usage(raw json.RawMessage, v any) bool {
