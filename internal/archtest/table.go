@@ -80,9 +80,8 @@ var table = []row{
 	{"trim/dialect", nil, "reads calls and results"},
 	{"trim/transcript", []string{"llm", "llm/*"}, "recorded sessions become words, usage by the codecs; what they mean is dialect's"},
 	{"trim/kept", nil, "texts that were left out, as files"},
-	{"trim/replay/recording", []string{"llm", "trim/transcript"}, "the parts and requests of a recorded session"},
-	{"trim/replay/check", []string{"llm", "trim/dialect", "trim/replay/recording"}, "what a smaller request lost, told without the engine"},
-	{"trim/replay", []string{"llm", "trim", "trim/transcript", "llm/tokens", "llm/prices", "trim/replay/recording", "trim/replay/check"}, "a recording through a policy, priced"},
+	{"trim/replay/check", []string{"llm", "trim/dialect", "trim/transcript"}, "a recorded session taken apart, and what a smaller request lost of it; without the engine"},
+	{"trim/replay", []string{"llm", "trim", "trim/transcript", "llm/tokens", "llm/prices", "trim/replay/check"}, "a recording through a policy, priced"},
 	{"trim/replay/bench", []string{"trim/replay", "trim", "trim/transcript", "llm/tokens", "llm/prices"}, "policies compared on many sessions; `stet bench` and the module bench"},
 
 	{"session", []string{"llm", "files/freshness"}, "events and their fold; a seam without drivers"},

@@ -7,6 +7,8 @@ import (
 	"unicode/utf8"
 )
 
+// JSON as agents write it: the members of an object with their positions, in any order, and with keys that are bare words.
+
 // arg is one member of a JSON object: its key, its value as it stands in the
 // text, and where the value begins there.
 type arg struct {

@@ -7,6 +7,8 @@ import (
 	"unicode/utf8"
 )
 
+// The working directory that a system prompt or a first message names.
+
 // rootLabels are what stands before the path of the directory that an agent works in,
 // in lower case, with a space for "-" and "_": a label with a colon, a bracket, a quote or "is" behind it. (An equals
 // sign there is mostly an example of how a tool is called.) Where a text has several,

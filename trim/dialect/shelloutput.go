@@ -5,6 +5,8 @@ import (
 	"strings"
 )
 
+// What the tools of shells put around the output of a command, and the exit code that they tell.
+
 // output is what a shell tool's result says about the command's output.
 type output struct {
 	body  string // the output

@@ -6,7 +6,7 @@
 //
 // A session takes this way:
 //
-//	transcript.Session → recording.Recording   its parts, and the requests
+//	transcript.Session → check.Recording       its parts, and the requests
 //	                   → cold points           under a price rule (coldpoints.go)
 //	                   → Policy, Planner       what each request leaves out (policy.go)
 //	                   → Sender, Cache         the request as sent, and its bill (send.go, cache.go)

@@ -9,7 +9,7 @@ import (
 	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/llm/prices"
 	"github.com/stet-dev/stet/test/replaytest"
-	"github.com/stet-dev/stet/trim/replay/recording"
+	"github.com/stet-dev/stet/trim/replay/check"
 	"github.com/stet-dev/stet/trim/transcript"
 )
 
@@ -52,7 +52,7 @@ func TestRecallIsCharged(t *testing.T) {
 		}
 		// By hand: the read is cleared in the fourth and the fifth request. The answer to the fourth recalls it.
 		r := New(s, &Config{Counter: bytes{}, Overhead: -1})
-		read := slices.IndexFunc(r.Parts, func(p recording.Part) bool { return p.Kind == llm.ToolResult })
+		read := slices.IndexFunc(r.Parts, func(p check.Part) bool { return p.Kind == llm.ToolResult })
 		text := float64(r.Counted(read) + recallCall)
 		before := 0 // the tokens of the fourth request
 		for n := range r.End(&r.Requests[3]) {

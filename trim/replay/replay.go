@@ -10,14 +10,13 @@ import (
 	"github.com/stet-dev/stet/llm/tokens"
 	"github.com/stet-dev/stet/trim"
 	"github.com/stet-dev/stet/trim/replay/check"
-	"github.com/stet-dev/stet/trim/replay/recording"
 	"github.com/stet-dev/stet/trim/transcript"
 )
 
 // Replay is a session made ready to be sent through policies. It serves one
 // goroutine.
 type Replay struct {
-	*recording.Recording
+	*check.Recording
 	Measure // what its requests are priced by
 
 	shown   []cacheShown // by request; made when it is first asked for
@@ -33,7 +32,7 @@ type Replay struct {
 // New prepares a session.
 func New(s *transcript.Session, c *Config) *Replay {
 	r := &Replay{
-		Recording: recording.New(s), Measure: Measure{Fixed: c.overhead(s.HasSystem)},
+		Recording: check.NewRecording(s), Measure: Measure{Fixed: c.overhead(s.HasSystem)},
 		counter: c.counter(), lookup: c.lookup(), exact: c.ExactCache, hash: newHasher(),
 	}
 	if s.Answers == nil {
@@ -288,7 +287,7 @@ type planner struct {
 }
 
 // plan returns what a request leaves out.
-func (p *planners) plan(q *recording.Request, points []coldPoint) []check.Omission {
+func (p *planners) plan(q *check.Request, points []coldPoint) []check.Omission {
 	if p.policy == nil {
 		return nil
 	}

@@ -1,4 +1,4 @@
-// Package check holds a request that was made smaller against the recorded one.
+// Package check takes a recorded session apart, and holds a request that was made smaller against the recorded one.
 // It finds two kinds of harm:
 //
 //   - dangling: a placeholder says that its text stands elsewhere in the request,

@@ -7,14 +7,13 @@ import (
 
 	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/trim/dialect"
-	"github.com/stet-dev/stet/trim/replay/recording"
 )
 
 // Index is what is known of a whole session before anything is left out. Parts
 // are told by their index in the recording, lines by a number. It serves one
 // goroutine.
 type Index struct {
-	rec     *recording.Recording
+	rec     *Recording
 	ids     map[string]int32 // lines by their text
 	lines   [][]int32        // by part: the lines it shows, each once
 	texts   [][]string       // by part: the texts it shows
@@ -29,7 +28,7 @@ type Index struct {
 }
 
 // NewIndex reads a session.
-func NewIndex(rec *recording.Recording) *Index {
+func NewIndex(rec *Recording) *Index {
 	x := &Index{
 		rec: rec, ids: make(map[string]int32), lines: make([][]int32, len(rec.Parts)), texts: make([][]string, len(rec.Parts)),
 		content: make(map[int][][]int32), within: make(map[string][]int32), counted: make(map[int]*excerpts),

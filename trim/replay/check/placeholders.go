@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/stet-dev/stet/llm"
+	"github.com/stet-dev/stet/trim/dialect"
 )
 
 // The forms of placeholders that say where a text stands. Package trim writes
@@ -373,4 +374,70 @@ func (v *View) replacedTextStands(call int, args string) bool {
 func (v *View) showsPiece(piece string) bool {
 	return v.showsAny(v.partsWith(piece)) ||
 		v.anyPlaceholder(func(texts []string) bool { return anyContains(texts, piece) })
+}
+
+// stub is a result in which the agent itself says that a file is unchanged since
+// an earlier read, and the result of that read.
+type stub struct{ part, source int }
+
+// readsByPath holds the reads of a context so far. A stub means the last read of
+// its file with the same arguments, or else the last one.
+type readsByPath map[string][]read
+
+type read struct {
+	part int // the result
+	args string
+}
+
+// add adds a result. It is true where the result is a stub whose source is in the
+// context.
+func (reads readsByPath) add(x *Index, part int) (stub, bool) {
+	call, p := x.rec.Call(part), x.rec.Parts[part]
+	if call == nil {
+		return stub{}, false
+	}
+	table := dialect.Default()
+	action := table.Action(call.Name, call.Args)
+	if action.Op != dialect.Read {
+		return stub{}, false
+	}
+	result := table.Result(action, p.Text, p.IsError)
+	if result.Failed {
+		return stub{}, false
+	}
+	isStub := result.Unchanged
+	for _, s := range result.Sections {
+		isStub = isStub || s.Unchanged
+	}
+	for _, t := range action.Targets {
+		if !isStub {
+			reads[t.Path] = append(reads[t.Path], read{part, call.Args})
+			continue
+		}
+		before := reads[t.Path]
+		for i := len(before) - 1; i >= 0; i-- {
+			if before[i].args == call.Args {
+				return stub{part, before[i].part}, true
+			}
+		}
+		if len(before) > 0 {
+			return stub{part, before[len(before)-1].part}, true
+		}
+	}
+	return stub{}, false
+}
+
+// checkStubs looks for stubs of the agent whose source was left out.
+func (v *View) checkStubs() {
+	for _, s := range v.x.stubs {
+		if s.part < v.begin || s.part >= v.end || s.source < v.begin || v.dangling[s.part] {
+			continue
+		}
+		if _, replaced := v.replaced[s.part]; replaced || v.showsAny([]int32{int32(s.source)}) {
+			continue
+		}
+		if !v.showsContent(s.source) {
+			v.dangling[s.part] = true
+		}
+	}
 }

@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/stet-dev/stet/llm"
-	"github.com/stet-dev/stet/trim/replay/recording"
 )
 
 // Omission is a part whose text, or arguments, a placeholder replaces.
@@ -73,7 +72,7 @@ func (v *View) Show(i int, omissions []Omission) {
 }
 
 // begins empties the view if q is the first request of a context.
-func (v *View) begins(q *recording.Request) bool {
+func (v *View) begins(q *Request) bool {
 	if q.From == v.from {
 		return false
 	}

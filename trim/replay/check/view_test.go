@@ -9,14 +9,13 @@ import (
 
 	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/test/replaytest"
-	"github.com/stet-dev/stet/trim/replay/recording"
 )
 
 // The view is updated from one request to the next. It always equals a new view of the request, whatever is left out and comes
 // back.
 func TestViewIsThatOfTheRequest(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		rec := recording.New(replaytest.Draw(t))
+		rec := NewRecording(replaytest.Draw(t))
 		numbers := rapid.SliceOfN(rapid.IntRange(0, 9), 1, 40).Draw(t, "omissions")
 		x := NewIndex(rec)
 		v := x.View()

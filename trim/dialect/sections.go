@@ -5,6 +5,8 @@ import (
 	"strings"
 )
 
+// Results with a section for each file: several reads in one answer, and what stet left in place of a section.
+
 // Mark begins a line that stet left in place of a text. Package trim writes these lines.
 const Mark = "[stet: "
 

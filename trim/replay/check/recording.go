@@ -1,10 +1,4 @@
-// Package recording takes a recorded session apart: the parts that were sent to
-// the model, and the requests that sent them.
-//
-// A request is what stood in the session before an answer. The requests of one
-// context grow from one to the next; the agent begins a new context when it
-// compacts or goes back.
-package recording
+package check
 
 import (
 	"time"
@@ -12,6 +6,11 @@ import (
 	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/trim/transcript"
 )
+
+// A recorded session, taken apart: the parts that were sent to the model, and the requests that sent them.
+//
+// A request is what the session had before an answer. The requests of one context grow from one to the next; the agent begins a
+// new context when it compacts or goes back.
 
 // Recording is a session with its parts and requests. It is immutable.
 type Recording struct {
@@ -38,8 +37,8 @@ type Request struct {
 	Sent, Answered time.Time // zero: unknown
 }
 
-// New takes a session apart.
-func New(s *transcript.Session) *Recording {
+// NewRecording takes a session apart.
+func NewRecording(s *transcript.Session) *Recording {
 	r := &Recording{Session: s}
 	carried := make(map[int]bool, len(s.Carried))
 	for _, i := range s.Carried {
@@ -87,3 +86,49 @@ func (r *Recording) End(q *Request) int { return r.First[q.To] }
 // Usage returns the tokens of request i as the provider reported them; nil where
 // it did not.
 func (r *Recording) Usage(i int) *llm.Usage { return r.Session.Messages[r.Requests[i].To].Usage }
+
+// pair finds which result answers which call. Several calls may have one id: a
+// result then answers a call of the newest message with that id, the first one
+// without a result; if all of them have one, the last.
+func (r *Recording) pair() {
+	r.callOf, r.resultOf = make(map[int]int), make(map[int]int)
+	waiting := make(map[string][]int) // calls by id; the last one is never removed
+	for at, part := range r.Parts {
+		id := part.CallID
+		switch open := waiting[id]; part.Kind {
+		case llm.ToolCall:
+			if len(open) > 0 && r.Parts[open[0]].Message != part.Message {
+				open = nil
+			}
+			waiting[id] = append(open, at)
+		case llm.ToolResult:
+			if len(open) == 0 {
+				continue
+			}
+			call := open[0]
+			if r.callOf[at] = call; len(open) > 1 {
+				waiting[id] = open[1:]
+			}
+			if _, ok := r.resultOf[call]; !ok {
+				r.resultOf[call] = at
+			}
+		}
+	}
+}
+
+// Call returns the call that a result answers; nil where there is none.
+func (r *Recording) Call(result int) *llm.Part {
+	if call, ok := r.callOf[result]; ok {
+		return r.Parts[call].Part
+	}
+	return nil
+}
+
+// Result returns the index of the result that answers a call, or the call's own
+// where none stands before end.
+func (r *Recording) Result(call, end int) int {
+	if at, ok := r.resultOf[call]; ok && at < end {
+		return at
+	}
+	return call
+}

@@ -2,6 +2,8 @@ package dialect
 
 import "strings"
 
+// The output of a command line that only reads files: which part of it shows which lines of which file.
+
 // readShell reads the output of a command that only reads files.
 func readShell(in *reading) (Result, bool) {
 	excerpts := in.action.excerpts
