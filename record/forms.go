@@ -35,6 +35,20 @@ func (p *SentPlace) Add(before SentPlace) {
 	}
 }
 
+// Refusal says that a provider clears no results for an account.
+type Refusal struct {
+	Account uint64 // a hash; see package proxy
+	Time    time.Time
+}
+
+// Refuses implements Store.
+func (m *Memory) Refuses(ctx context.Context, account uint64) (bool, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	_, refuses := m.refusals[account]
+	return refuses, m.usable(ctx)
+}
+
 // sentPlaceBytes is the approximate size of a place in a store, in bytes.
 const sentPlaceBytes = 64
 

@@ -23,6 +23,7 @@ type Memory struct {
 	turns    []Turn
 	forms    map[uint64]SentForm
 	places   []SentPlace
+	refusals map[uint64]time.Time // by account
 
 	toolSets  map[uint64][]OfferedTool
 	toolCalls map[toolUser]ToolCalls
@@ -65,6 +66,12 @@ func (m *Memory) Append(ctx context.Context, b Batch) error {
 		m.putTurn(t)
 	}
 	m.putForms(b)
+	for _, r := range b.Refusals {
+		if m.refusals == nil {
+			m.refusals = map[uint64]time.Time{}
+		}
+		m.refusals[r.Account] = stored(r.Time)
+	}
 	m.putTools(b)
 	slices.SortStableFunc(m.requests, func(a, b Request) int { return a.Time.Compare(b.Time) })
 	slices.SortStableFunc(m.trims, func(a, b Trim) int { return a.Time.Compare(b.Time) })

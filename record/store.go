@@ -12,6 +12,7 @@ type Batch struct {
 	Turns    []Turn
 	Forms    []SentForm
 	Places   []SentPlace // their forms are in Forms, or were appended before
+	Refusals []Refusal
 
 	ToolSets  []ToolSet
 	ToolCalls []ToolCalls
@@ -20,7 +21,7 @@ type Batch struct {
 // Empty reports whether b has no rows.
 func (b Batch) Empty() bool {
 	return len(b.Requests) == 0 && len(b.Trims) == 0 && len(b.Turns) == 0 && len(b.Forms) == 0 && len(b.Places) == 0 &&
-		len(b.ToolSets) == 0 && len(b.ToolCalls) == 0
+		len(b.Refusals) == 0 && len(b.ToolSets) == 0 && len(b.ToolCalls) == 0
 }
 
 // Query selects rows. The zero value selects all.
@@ -55,6 +56,7 @@ type Store interface {
 	//   - A Turn (key: Prefix) replaces the stored one. A stored Moment stays. Stored Elided stay if the new ones are nil.
 	//   - A SentForm (key: ID) is dropped.
 	//   - A SentPlace (key: Place and Form) replaces the stored one. See SentPlace.Add.
+	//   - A Refusal (key: Account) replaces the stored one.
 	//   - A ToolSet (key: ID) is dropped.
 	//   - ToolCalls (key: Conversation, Agent and Tool) replace the stored ones. The larger Calls stays.
 	Append(ctx context.Context, b Batch) error
@@ -70,6 +72,9 @@ type Store interface {
 	// SentForms returns what is stored for places, the newest first, and the forms that they name. It also returns the
 	// forms that these forms add to.
 	SentForms(ctx context.Context, places []uint64) ([]SentPlace, []SentForm, error)
+
+	// Refuses reports whether a Refusal of an account is stored.
+	Refuses(ctx context.Context, account uint64) (bool, error)
 
 	// Tools returns the sets of tools, in no order, and the calls that were counted at or after since.
 	Tools(ctx context.Context, since time.Time) ([]ToolSet, []ToolCalls, error)

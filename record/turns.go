@@ -2,7 +2,9 @@ package record
 
 import (
 	"context"
+	"maps"
 	"slices"
+	"time"
 )
 
 // Turns implements Store.
@@ -54,6 +56,7 @@ func (m *Memory) Prune(ctx context.Context, l Limits) (removed int, err error) {
 	}
 	m.turns = slices.DeleteFunc(m.turns, func(t Turn) bool { return t.Time.Before(l.Since) })
 	m.pruneForms(l.Since, l.FormBytes)
+	maps.DeleteFunc(m.refusals, func(_ uint64, at time.Time) bool { return at.Before(l.Since) })
 	m.pruneTools(since)
 	return before - len(m.requests), nil
 }

@@ -19,7 +19,7 @@ import (
 
 // proxyKeys are the keys that wrap, proxy and serve share.
 var proxyKeys = []string{
-	"policy", "keep", "lang", "placeholder", "project-root", "observe", "threads", "bound", "clear", "log", "record", "record-days", "store", "proxy-memory",
+	"policy", "keep", "lang", "placeholder", "project-root", "observe", "threads", "clear", "log", "record", "record-days", "store", "proxy-memory",
 	"upstream", "upstream-messages", "upstream-chat", "upstream-responses", "upstream-gemini",
 	"upstream-vertex", "upstream-azure", "upstream-bedrock",
 }

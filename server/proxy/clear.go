@@ -30,7 +30,7 @@ func (p *Proxy) mayClear(x *exchange, d *reading, h http.Header) bool {
 		!x.direct || d.request.Thread != "" || x.body.turn != nil || hasServerTools(x.body.head) {
 		return false
 	}
-	x.clearing.account = accountOf("clears no results", x.endpoint, h)
+	x.clearing.account = accountOf(x.endpoint, h)
 	ctx, cancel := context.WithTimeout(p.base, maxLookUp)
 	defer cancel()
 	return !p.accounts.mayRefuse(ctx, x.clearing.account)
@@ -94,7 +94,7 @@ func (p *Proxy) sendWhole(r *http.Request, x *exchange) (*http.Response, error) 
 func (p *Proxy) clearsNothing(x *exchange) {
 	p.log.Info("the provider clears no results: with this account nothing more is asked for", "upstream", x.upstream.Host, "model", x.row.Model)
 	p.accounts.set(x.clearing.account, true)
-	p.writer.wait(p.store(record.Batch{Places: []record.SentPlace{{Place: x.clearing.account, Time: time.Now()}}}, nil))
+	p.writer.wait(p.store(record.Batch{Refusals: []record.Refusal{{Account: x.clearing.account, Time: time.Now()}}}, nil))
 }
 
 // checkCleared checks that the answer says that results were cleared.

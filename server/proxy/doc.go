@@ -14,8 +14,7 @@
 //   - plan.go plans the request at the cold points, with the engine of the model (engines.go). It continues from the
 //     engine's state after the previous request (planstate.go). upload.go patches the body; verify.go proves that nothing else changed.
 //   - forward.go sends the request upstream, passes the answer back, and reads the usage in it.
-//   - recover.go sends a request again in another form if the provider refuses it because of its thinking. try.go says when such a
-//     refusal is risked.
+//   - recover.go sends a request again in another form if the provider refuses it because of its thinking.
 //   - exchange.go makes the row of the request, and writer.go stores it. The cache state is then settled with the
 //     usage in the answer.
 //

@@ -40,7 +40,6 @@ type exchange struct {
 	body         upload
 	arriving     *httpguard.Body  // the body as it comes from the client; nil: there is none, or it is a socket's
 	keeps        bool             // the provider stores the conversation, even if the request does not ask for it
-	account      uint64           // by accountOf, if a change before thinking may be tried
 	conversation *conversation    // nil if it is not known
 	sent         *cachestate.Sent // nil if the request was not understood, or only counts tokens
 	compared     cachestate.Comparison

@@ -52,10 +52,8 @@ func (p *Proxy) prepare(x *exchange, h http.Header, why cause) {
 	if why == planned {
 		p.guarded(x, func() {
 			d.asks = p.mayClear(x, &d, h)
-			if d.asked.Tries = p.mayTry(x, &d, h); !d.asked.Tries {
-				d.clears = d.asks && !p.unchanged && p.policy.Clears() && !anthropic.OffersServerTools(x.body.head)
-				d.asked.Tries = d.clears
-			}
+			d.clears = d.asks && !p.unchanged && p.policy.Clears() && !anthropic.OffersServerTools(x.body.head)
+			d.asked.Clears = d.clears
 		})
 	}
 	why = p.decide(x, &d, why)
@@ -163,7 +161,7 @@ func (p *Proxy) planOf(x *exchange, d *reading) (*trim.Plan, error) {
 	}
 	now := p.recent.plan(d, engine)
 	plan, err := p.within(d, now.state.Plan(), now.behind)
-	if err == nil && d.repeats() && !d.tries() {
+	if err == nil && d.repeats() {
 		var sent *trim.Plan
 		sent, err = p.asSent(d, d.forms.likeliest())
 		if err == nil && (plan.ClearedCalls < sent.ClearedCalls || !slices.Equal(editsBefore(plan.Edits, d.forms.sentBefore()), sent.Edits)) {

@@ -31,7 +31,7 @@ func (r *recent) plan(d *reading, engine *trim.Engine) planState {
 		messages = messages[:len(messages)-1]
 	}
 	now := r.take(d.base, engine, d.common)
-	if now.state != nil && reaches(messages, now.state.Len(), points, now.points) && !(d.tries() && now.behind.messages > 0) {
+	if now.state != nil && reaches(messages, now.state.Len(), points, now.points) {
 		points = points[len(now.points):]
 	} else {
 		now = planState{state: engine.NewState(), engine: engine}

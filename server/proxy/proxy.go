@@ -42,10 +42,6 @@ type Config struct {
 	// its whole conversation with every request. If it is false, threads are followed.
 	RefuseThreads bool
 
-	// TryBound allows changes before thinking that the provider checks, at cold points. Some accounts permit such changes.
-	// If the provider refuses the request, it is sent again at once without the change, and nothing more is tried with that account.
-	TryBound bool
-
 	// KeepResults turns off asking the provider to clear old tool results (trim.Config.Clears).
 	KeepResults bool
 
@@ -78,7 +74,7 @@ type Proxy struct {
 	cache         *cachestate.State
 	recall        *recall
 	forms         *sent.Memory // how bound conversations were sent
-	accounts      accounts     // accounts that refuse what TryBound tries
+	accounts      accounts     // accounts that clear no results
 	unchanged     bool         // no body is ever changed
 	recent        *recent
 	continued     *threads.Store // conversations that the provider stores

@@ -141,9 +141,6 @@ func refused(resp *http.Response) bool {
 // next changes the body of a request to its next candidate and records that. It returns the name of the candidate; "": none is left.
 func (p *Proxy) next(x *exchange) string {
 	d := x.recovery.reading
-	if d.tries() && p.giveUp(x, d) {
-		return "append"
-	}
 	for c := x.recovery; len(c.others) > 0; {
 		way := c.others[0]
 		c.others = c.others[1:]

@@ -181,55 +181,47 @@ func TestSessionBegunWithoutStet(t *testing.T) {
 // The record of a refused request has the form that the provider accepted at last. Later requests are compared with that form, as
 // in a session whose form was always known (WIRE-2).
 func TestRecordOfAcceptedForm(t *testing.T) {
-	for name, config := range map[string]Config{
-		"a lost store": {History: trim.Config{Policy: trim.Adaptive}, KeepResults: true}, // KeepResults: a refused request clears no new results
-		"a try":        {History: trim.Config{Policy: trim.Adaptive}, KeepResults: true, TryBound: true},
-	} {
-		t.Run(name, func(t *testing.T) {
-			var all [2][]record.Request
-			for i, refused := range []bool{false, true} {
-				strictly(t, func(s *strict) {
-					a := s.session("claude-opus-5-5")
-					a.rounds(12, s.proxy())
-					synctest.Wait()
-					if s.config = config; !refused {
-						s.config.TryBound = false
-					} else if !config.TryBound {
-						s.store = new(record.Memory)
-					}
-					p := s.proxy()
-					pause()
-					a.rounds(1, p)
-					pause()
-					a.rounds(2, p)
-					if s.refused() > 0 != refused {
-						t.Errorf("%d requests were refused", s.refused())
-					}
-					if err := p.Close(s.t.Context()); err != nil {
-						t.Error(err)
-					}
-					rows, err := s.store.Requests(s.t.Context(), record.Query{})
-					if err != nil {
-						t.Fatal(err)
-					}
-					for _, r := range rows[len(rows)-6:] {
-						r.ID, r.Added, r.Conversation = "", 0, ""
-						r.Cache.Gap, r.Cache.Lifetime = 0, 0 // a new store does not know the answer before, nor how long the cache lived
-						all[i] = append(all[i], r)
-					}
-					// Two requests of the same time may be recorded in any order.
-					slices.SortFunc(all[i], func(a, b record.Request) int {
-						if c := a.Time.Compare(b.Time); c != 0 {
-							return c
-						}
-						return strings.Compare(string(a.API), string(b.API))
-					})
-				})
+	var all [2][]record.Request
+	for i, refused := range []bool{false, true} {
+		strictly(t, func(s *strict) {
+			a := s.session("claude-opus-5-5")
+			a.rounds(12, s.proxy())
+			synctest.Wait()
+			s.config.History.Policy, s.config.KeepResults = trim.Adaptive, true // a refused request clears no new results
+			if refused {
+				s.store = new(record.Memory)
 			}
-			if diff := cmp.Diff(all[0], all[1]); diff != "" || all[0][1].Trimmed == 0 || all[0][1].TokensOff == all[0][1].Tokens {
-				t.Errorf("%+v %s", all[0][1], diff)
+			p := s.proxy()
+			pause()
+			a.rounds(1, p)
+			pause()
+			a.rounds(2, p)
+			if s.refused() > 0 != refused {
+				t.Errorf("%d requests were refused", s.refused())
 			}
+			if err := p.Close(s.t.Context()); err != nil {
+				t.Error(err)
+			}
+			rows, err := s.store.Requests(s.t.Context(), record.Query{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, r := range rows[len(rows)-6:] {
+				r.ID, r.Added, r.Conversation = "", 0, ""
+				r.Cache.Gap, r.Cache.Lifetime = 0, 0 // a new store does not know the answer before, nor how long the cache lived
+				all[i] = append(all[i], r)
+			}
+			// Two requests of the same time may be recorded in any order.
+			slices.SortFunc(all[i], func(a, b record.Request) int {
+				if c := a.Time.Compare(b.Time); c != 0 {
+					return c
+				}
+				return strings.Compare(string(a.API), string(b.API))
+			})
 		})
+	}
+	if diff := cmp.Diff(all[0], all[1]); diff != "" || all[0][1].Trimmed == 0 || all[0][1].TokensOff == all[0][1].Tokens {
+		t.Errorf("%+v %s", all[0][1], diff)
 	}
 }
 

@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -530,3 +531,26 @@ func TestColdPointIsStored(t *testing.T) {
 		}
 	})
 }
+
+// refused counts all requests that the provider refused.
+func (s *strict) refused() (n int) {
+	for _, r := range s.model.Requests() {
+		if r.Status >= http.StatusBadRequest {
+			n++
+		}
+	}
+	return n
+}
+
+// dropped counts the requests that ask for thinking to be dropped.
+func (s *strict) dropped() (n int) {
+	for _, r := range s.model.Requests() {
+		if bytes.Contains(r.Body, []byte("drop_block")) {
+			n++
+		}
+	}
+	return n
+}
+
+// pause is longer than the provider's cache lives.
+func pause() { time.Sleep(310 * time.Second) }

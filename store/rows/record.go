@@ -37,6 +37,9 @@ var (
 	Places = mapping("sent_places", func(p *record.SentPlace) []column {
 		return []column{{"place", &p.Place}, {"form", &p.Form}, {"time_us", &p.Time}, {"bound", &p.Bound}, {"drops", &p.Drops}}
 	})
+	Refusals = mapping("refusals", func(r *record.Refusal) []column {
+		return []column{{"account", &r.Account}, {"time_us", &r.Time}}
+	})
 	ToolSets = mapping("tool_sets", func(s *record.ToolSet) []column {
 		return []column{{"id", &s.ID}, {"tools", &s.Tools}}
 	})

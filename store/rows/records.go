@@ -49,7 +49,7 @@ func (s *Records) Append(ctx context.Context, b record.Batch) error {
 	}
 	all := []Statement{
 		put(Requests, putRequest, b.Requests), put(Trims, putTrim, b.Trims),
-		put(Turns, putTurn, b.Turns), put(Forms, putForm, b.Forms), put(Places, putPlace, b.Places),
+		put(Turns, putTurn, b.Turns), put(Forms, putForm, b.Forms), put(Places, putPlace, b.Places), put(Refusals, putRefusal, b.Refusals),
 		put(ToolSets, putToolSet, b.ToolSets), put(ToolCalls, putToolCalls, b.ToolCalls),
 	}
 	if lock := s.db.Dialect().Appending; lock != "" {
@@ -133,6 +133,7 @@ func prune(ctx context.Context, tx Conn, l record.Limits) (removed int, err erro
 	if err := pruneSent(ctx, tx, l, since); err != nil {
 		return 0, err
 	}
-	return int(n), tx.Send(ctx, call("DELETE FROM trims WHERE time_us < ?", first), call("DELETE FROM tool_calls WHERE time_us < ?", first),
+	return int(n), tx.Send(ctx, call("DELETE FROM trims WHERE time_us < ?", first), call("DELETE FROM refusals WHERE time_us < ?", since),
+		call("DELETE FROM tool_calls WHERE time_us < ?", first),
 		call("DELETE FROM tool_sets WHERE id NOT IN (SELECT tool_set FROM requests)"))
 }

@@ -18,6 +18,7 @@ var (
 	putForm  = Forms.Insert() + " ON CONFLICT (id) DO NOTHING"
 	putPlace = Places.Insert() + " ON CONFLICT (place, form) DO UPDATE SET " + larger("sent_places", "time_us") + ", " +
 		larger("sent_places", "bound") + ", " + larger("sent_places", "drops")
+	putRefusal = Refusals.Insert() + " ON CONFLICT (account) DO UPDATE SET " + larger("refusals", "time_us")
 )
 
 // Turns implements record.Store.
@@ -53,6 +54,12 @@ func (s *Records) SentForms(ctx context.Context, places []uint64) ([]record.Sent
 			UNION SELECT parent FROM sent_forms JOIN used USING (id))
 		SELECT `+Forms.Columns+` FROM sent_forms JOIN used USING (id)`, list)
 	return at, forms, s.explain("read", err)
+}
+
+// Refuses implements record.Store.
+func (s *Records) Refuses(ctx context.Context, account uint64) (bool, error) {
+	found, err := fetch(ctx, s.db, Refusals.Read, "SELECT "+Refusals.Columns+" FROM refusals WHERE account = ?", int64(account))
+	return len(found) > 0, s.explain("read", err)
 }
 
 // pruneSent removes the turns and places that are older than since, and the oldest of the rest that exceed l. A form is removed when

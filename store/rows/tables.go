@@ -30,6 +30,7 @@ var Tables = []Table{
 	{Name: "turns", Order: "prefix", Columns: Turns.Columns, Key: "prefix", Shrinks: true},
 	{Name: "sent_forms", Order: "id", Columns: Forms.Columns, Key: "id", Shrinks: true},
 	{Name: "sent_places", Order: "place, form", Columns: Places.Columns, Key: "place, form", Shrinks: true},
+	{Name: "refusals", Order: "account", Columns: Refusals.Columns, Key: "account", Shrinks: true},
 	{Name: "tool_sets", Order: "id", Columns: ToolSets.Columns, Key: "id", Shrinks: true},
 	{Name: "tool_calls", Order: "seq", Columns: ToolCalls.Columns, Key: "conversation, agent, tool", Shrinks: true},
 	{Name: "trail", Order: "seq", Columns: Trail.Columns},

@@ -111,6 +111,12 @@ CREATE TABLE sent_places (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX sent_places_time ON sent_places (time_us);
 
+-- The accounts for which a provider clears no results.
+CREATE TABLE refusals (
+	account INTEGER NOT NULL PRIMARY KEY,
+	time_us INTEGER NOT NULL
+) STRICT;
+
 CREATE TABLE trail (
 	seq      INTEGER NOT NULL PRIMARY KEY,
 	time_us  INTEGER NOT NULL,

@@ -7,6 +7,26 @@ import (
 	"github.com/stet-dev/stet/record"
 )
 
+func refusals(t *testing.T, s record.Store) {
+	check := func(want bool) {
+		t.Helper()
+		for account, refuses := range map[uint64]bool{1<<64 - 1: want, 7: false} {
+			got, err := s.Refuses(t.Context(), account)
+			if must(t, err); got != refuses {
+				t.Errorf("account %d refuses: %t", account, got)
+			}
+		}
+	}
+	check(false)
+	for range 2 {
+		must(t, s.Append(t.Context(), record.Batch{Refusals: []record.Refusal{{Account: 1<<64 - 1, Time: Start}}}))
+		check(true)
+	}
+	_, err := s.Prune(t.Context(), record.Limits{Since: Start.Add(time.Second)})
+	must(t, err)
+	check(false)
+}
+
 func forms(t *testing.T, s record.Store) {
 	find := func(places ...uint64) ([]record.SentPlace, map[uint64]record.SentForm) {
 		t.Helper()

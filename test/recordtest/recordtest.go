@@ -29,6 +29,7 @@ func Run(t *testing.T, open func(t *testing.T) record.Store) {
 		{"appending twice", twice},
 		{"turns", turns},
 		{"sent forms", forms},
+		{"refusals", refusals},
 		{"tools", tools},
 		{"prune", prune},
 		{"concurrent", concurrent},

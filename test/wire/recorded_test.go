@@ -59,7 +59,6 @@ type setting struct {
 	proxies  int  // number of proxies with one store
 	changes  bool // the policy changes at random turns
 	loses    bool // the store is lost at random turns
-	tries    bool // old content before thinking may leave
 	account  llmtest.Account
 }
 
@@ -302,13 +301,10 @@ func (r *replayed) refused() (n int) {
 }
 
 // mayRefuse returns how many requests the model may refuse without the client seeing it. There are none if the proxy knows the
-// form of everything that was sent, except for the first request that tries to change it.
+// form of everything that was sent.
 func (r *replayed) mayRefuse() int {
-	switch {
-	case r.loses:
+	if r.loses {
 		return r.turns
-	case r.tries && r.account != llmtest.OldAccount:
-		return 1
 	}
 	return 0
 }
@@ -319,7 +315,7 @@ func playAll(t *testing.T, policy trim.Policy, set setting, before, after func(*
 		t.Run(fmt.Sprintf("%s/%s/%d", policy, s.Format, n), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				r := &replayed{t: t, rand: rand.New(rand.NewPCG(1, uint64(n))), store: new(record.Memory), setting: set}
-				r.config.History, r.config.TryBound = trim.Config{Policy: policy}, set.tries
+				r.config.History = trim.Config{Policy: policy}
 				before(r)
 				var err error
 				r.model, err = llmtest.Start(llmtest.Config{Listener: new(llmtest.Memory), Account: set.account, Handler: func(*llm.Request) (llm.Response, error) {
@@ -350,16 +346,6 @@ func playAll(t *testing.T, policy trim.Policy, set setting, before, after func(*
 func TestRecorded(t *testing.T) { replay(t, setting{policies: trim.Policies(), proxies: 1}) }
 
 var adaptive = []trim.Policy{trim.Adaptive}
-
-// The same, with a proxy that tries to leave out old content before thinking. If the account refuses that, it may refuse one
-// request. If the account allows it, more is saved.
-func TestRecordedTries(t *testing.T) {
-	for _, account := range []llmtest.Account{llmtest.NewAccount, llmtest.OldAccount} {
-		t.Run(string(account), func(t *testing.T) {
-			replay(t, setting{policies: []trim.Policy{trim.Adaptive, trim.Bold}, proxies: 1, tries: true, account: account})
-		})
-	}
-}
 
 // The same, through two proxies with one store.
 func TestRecordedByTwo(t *testing.T) { replay(t, setting{policies: adaptive, proxies: 2}) }

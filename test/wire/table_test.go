@@ -130,28 +130,6 @@ func upheavals(trim.Policy) []condition {
 	}
 }
 
-// tries returns the conditions under which the proxy tries to change what stands before thinking. A model that was not asked
-// before has no cache, so old outputs leave.
-func tries(trim.Policy) []condition {
-	another := func(r *run, turn int) {
-		if turn == 11 {
-			r.players[0].req.Model = "claude-fable-5-1"
-		}
-	}
-	var all []condition
-	for _, flags := range []string{"--bound append", "--bound try"} {
-		all = append(all,
-			condition{name: "another model, " + flags, flags: flags, at: another, refused: 1, breaks: 1},
-			condition{name: "and killed, " + flags, flags: flags, at: func(r *run, turn int) {
-				if another(r, turn); turn >= 11 {
-					r.again(syscall.SIGKILL, "")
-				}
-			}, refused: 1, breaks: 1},
-		)
-	}
-	return all
-}
-
 // result is a row of the table.
 type result struct {
 	turns   int
@@ -250,10 +228,6 @@ func TestTableOnPostgres(t *testing.T) { table(t, conditions, server.Database) }
 
 // The same, with proxies that do not know what was sent.
 func TestTableOfUpheavals(t *testing.T) { table(t, upheavals, nil) }
-
-// WIRE-1: the proxy tries to leave out old content before thinking. If the account refuses that, it refuses one request. The
-// proxy remembers that after a restart.
-func TestTableOfTries(t *testing.T) { table(t, tries, nil) }
 
 // wantRecorded checks that the proxies have kept their records in the database.
 func wantRecorded(t *testing.T, where string) {

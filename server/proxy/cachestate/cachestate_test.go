@@ -93,7 +93,7 @@ func TestJudgeBound(t *testing.T) {
 	if v := s.Judge(later); len(v.Points) > 0 || v.New != "" {
 		t.Errorf("after a pause: %+v", v.Points)
 	}
-	later.Tries = true
+	later.Clears = true
 	tried, _, _ := s.sends(later, nil, record.Usage{})
 	want := []trim.Point{{After: 1 + later.Chain.Stable, Why: trim.Gap}}
 	if diff := cmp.Diff(want, tried.Points); diff != "" || tried.New != trim.Gap {

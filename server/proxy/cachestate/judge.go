@@ -29,7 +29,7 @@ func (s *State) Judge(r Request) Verdict {
 	}
 	evicts := cold != "" && !owes && s.config.Evicts && r.Chain.Answered()
 	switch {
-	case r.Bound && !(evicts && r.Tries):
+	case r.Bound && !(evicts && r.Clears):
 		return s.frozen(v, &r)
 	case !evicts:
 		return v

@@ -36,7 +36,6 @@ type Config struct {
 	ProjectRoot string
 	Observe     bool
 	Threads     string
-	Bound       string
 	Clear       bool
 	Dialects    *dialect.Table // nil: the built-in table
 

@@ -72,12 +72,6 @@ const (
 	RefuseThreads = "refuse"
 )
 
-// Values of the key bound.
-const (
-	appendBound = "append"
-	TryBound    = "try"
-)
-
 // How long entries of the audit trail and replaced versions of files are kept. Undo and the outcomes of repeated calls need the
 // entries for longer than the versions.
 const (
@@ -142,13 +136,6 @@ var keys = []key{
 		Help:  "follow or refuse message threads, in which the provider keeps the conversation; refuse makes the agent send all of it",
 		Doc:   "message threads, where the provider keeps the conversation and requests have only what is new: `follow` them, or `refuse` them as a server without threads does",
 		field: func(c *Config) any { return &c.Threads },
-	},
-	{
-		Name: "bound", Type: text, Default: appendBound, Values: []string{appendBound, TryBound},
-		Help: "for models whose provider refuses a request if text in front of thinking changed: append changes nothing that was sent; try shortens it, until the provider refuses",
-		Doc: "what may change before thinking that the provider checks: `append` changes nothing that was sent; `try` leaves old content out at cold " +
-			"points, as with other models, until the provider refuses that for the account; the agent does not see the refusal",
-		field: func(c *Config) any { return &c.Bound },
 	},
 	{
 		Name: "clear", Type: Bool, Default: true,

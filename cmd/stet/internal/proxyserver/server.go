@@ -63,7 +63,7 @@ func Open(ctx context.Context, c Config) (*Server, error) {
 	o := c.Settings
 	pc := proxy.Config{
 		Upstreams: proxy.Upstreams(o.Upstream), History: o.History(c.Root), Prices: c.Models, Observe: o.Observe,
-		RefuseThreads: o.Threads == config.RefuseThreads, TryBound: o.Bound == config.TryBound, KeepResults: !o.Clear,
+		RefuseThreads: o.Threads == config.RefuseThreads, KeepResults: !o.Clear,
 		AllowedHosts: c.Hosts, Logger: log, Memory: int64(requestShare * float64(o.ProxyMemory<<20)),
 		Keep: proxy.Keep{For: time.Duration(o.RecordDays) * 24 * time.Hour},
 	}
