@@ -97,7 +97,7 @@ func (p *planned) add(e *trim.Engine, all []llm.Message, breaks []trim.Point) *t
 	}
 	for _, b := range breaks[p.breaks:] {
 		p.fold.Add(all[p.fold.Len():b.After]...)
-		p.fold.Cold(b.Why)
+		p.fold.Cold(b.Why, 0)
 		p.fold.Plan()
 		p.breaks++
 		p.answered(all, b.After)

@@ -25,7 +25,7 @@ func TestWrongGuessStopsEviction(t *testing.T) {
 	for _, alive := range []bool{false, true} {
 		st := e.NewState()
 		st.Add(w.messages[:61]...)
-		st.Cold(Gap)
+		st.Cold(Gap, 0)
 		left := len(st.Plan().Edits)
 		used := llm.Usage{CacheWrite: 50_000, Output: 10}
 		if alive {
@@ -33,7 +33,7 @@ func TestWrongGuessStopsEviction(t *testing.T) {
 		}
 		st.Answered(used)
 		st.Add(w.messages[61:]...)
-		st.Cold(Gap)
+		st.Cold(Gap, 0)
 		if more := len(st.Plan().Edits) > left; left == 0 || more == alive {
 			t.Errorf("cache alive: %v; %d left out, then %d", alive, left, len(st.Plan().Edits))
 		}
@@ -53,11 +53,11 @@ func TestOthersCacheIsNoWrongGuess(t *testing.T) {
 		st.Plan()
 		st.Answered(llm.Usage{CacheWrite: 8_500})
 		st.Add(w.messages[1:61]...)
-		st.Cold(Gap)
+		st.Cold(Gap, 0)
 		left := len(st.Plan().Edits)
 		st.Answered(llm.Usage{CacheRead: tt.read, CacheWrite: 50_000})
 		st.Add(w.messages[61:]...)
-		st.Cold(Gap)
+		st.Cold(Gap, 0)
 		if more := len(st.Plan().Edits) > left; left == 0 || more != tt.more {
 			t.Errorf("%d read: %d left out, then %d", tt.read, left, len(st.Plan().Edits))
 		}

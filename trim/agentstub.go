@@ -98,13 +98,16 @@ func (st *State) hideAskedLines(res *toolResult) {
 
 // answerStub puts the text that an agent's own stub is about in its place, where that
 // text does not stand. Where that cannot be done, it is counted.
-func (st *State) answerStub(res *toolResult) {
+func (st *State) answerStub(res *toolResult, sent *decision) {
 	for _, key := range res.stubKeys {
 		f := st.ledger.file(key)
 		hidden, ok := f.mostHidden(st.linesAsked(res.call, key))
 		switch {
 		case !ok:
-		case len(res.stubKeys) == 1 && len(res.reads) == 0 && !res.locked && hidden.text != "":
+		case sent != nil && sent.why == Restored:
+			st.plan.replaceResult(res, sent.text, []string{key}, Restored)
+			f.unhide(hidden)
+		case sent == nil && len(res.stubKeys) == 1 && len(res.reads) == 0 && !res.locked && hidden.text != "":
 			st.plan.replaceResult(res, hidden.text, []string{key}, Restored)
 			f.unhide(hidden)
 		case hidden.evicted:

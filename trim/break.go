@@ -44,7 +44,7 @@ func (st *State) considerBreak() {
 		return
 	}
 	st.weighed = size
-	if st.account.balance < 0 {
+	if st.account.balance < 0 || st.given != nil {
 		return
 	}
 	scan := newEvictionScan(st, nil)
@@ -84,7 +84,7 @@ func (st *State) considerBreak() {
 // too much, nothing has changed, and planBreak reports false.
 func (st *State) planBreak(scan *evictionScan) bool {
 	plan, ledger := st.plan, st.ledger
-	st.planBy(scan)
+	st.planBy(scan, 0)
 	if st.paysBreak(&plan, math.Inf(1)) {
 		return true
 	}

@@ -59,16 +59,17 @@ func (st *State) clear(scan *evictionScan, warm bool) {
 	if n <= st.cleared {
 		return
 	}
-	results, plan, ledger := slices.Clone(st.results), st.plan, st.ledger
+	results, plan, ledger, cleared := slices.Clone(st.results), st.plan, st.ledger, st.cleared
 	st.evictFirst(n)
-	st.planAgain()
+	st.cleared = n
+	st.planAgain(st.messages)
 	st.plan.sort()
 	same := slices.Equal(editsBehind(sent.Edits, st.clearedTo(n)), editsBehind(st.plan.Edits, st.clearedTo(n)))
 	if !same || warm && !st.paysBreak(&plan, gain) {
-		st.results, st.plan, st.ledger = results, plan, ledger
+		st.results, st.plan, st.ledger, st.cleared = results, plan, ledger, cleared
 		return
 	}
-	st.cleared, st.behindCleared = n, nil
+	st.behindCleared = nil
 	for i, e := range sent.Edits {
 		if e.Message <= st.clearedTo(n) {
 			st.behindCleared = append(st.behindCleared, sentEdit{e, sent.Omissions[i]})
@@ -88,11 +89,19 @@ func (st *State) clearedTo(n int) int {
 func (st *State) evictFirst(n int) {
 	for i := range st.results {
 		res := &st.results[i]
-		res.eviction = eviction{}
-		if i < n && len(res.text) > len(clearedText) {
-			res.eviction.text, res.eviction.why, res.eviction.paths = clearedText, Cleared, res.paths()
+		if res.eviction = (eviction{}); i < n {
+			res.clear()
 		}
 	}
+}
+
+// clear has a result leave that the provider clears.
+func (res *toolResult) clear() *toolResult {
+	res.eviction = eviction{}
+	if len(res.text) > len(clearedText) {
+		res.eviction.text, res.eviction.why, res.eviction.paths = clearedText, Cleared, res.paths()
+	}
+	return res
 }
 
 // editsBehind are the edits of the messages behind one of them.

@@ -39,7 +39,7 @@ func TestCleared(t *testing.T) {
 			st.Add(w.messages[n])
 			for _, p := range points {
 				if p.After == n+1 {
-					st.Cold(p.Why)
+					st.Cold(p.Why, 0)
 				}
 			}
 			now := st.Plan()

@@ -52,7 +52,7 @@ func (st *State) Grow(messages []llm.Message, points []Point) {
 			continue
 		}
 		st.Add(messages[st.messages:p.After]...)
-		st.take(p)
+		st.atPoint(p, 0)
 	}
 	st.Add(messages[st.messages:]...)
 }
@@ -66,17 +66,17 @@ func (st *State) AddSent(messages ...llm.Message) {
 }
 
 // Cold says that the messages added so far are about to be sent at a cold point.
-// Earlier decisions may change. It is called before Plan. Off and
+// Earlier decisions may change, but for those on the first keep messages. It is called before Plan. Off and
 // KeepLatest have no use for it.
-func (st *State) Cold(why Cause) { st.take(Point{After: st.messages, Why: why}) }
+func (st *State) Cold(why Cause, keep int) { st.atPoint(Point{After: st.messages, Why: why}, keep) }
 
-// take takes a point that stands behind the messages added so far.
-func (st *State) take(p Point) {
+// atPoint takes a point that stands behind the messages added so far.
+func (st *State) atPoint(p Point, keep int) {
 	if !st.engine.deduplicates() {
 		return
 	}
 	st.account.cold, st.account.unanswered = true, true
 	if st.account.balance >= 0 || p.Omitted != nil {
-		st.evict(p.Omitted)
+		st.evict(p.Omitted, keep)
 	}
 }

@@ -11,7 +11,7 @@ func BenchmarkColdPoint(b *testing.B) {
 		b.Run(string(policy), func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				st.Cold(Gap)
+				st.Cold(Gap, 0)
 			}
 		})
 	}
@@ -36,7 +36,7 @@ func BenchmarkTail(b *testing.B) {
 					b.StopTimer()
 					st = newEngine(b, config).NewState()
 					st.Add(c.messages[:n]...)
-					st.Cold(Gap)
+					st.Cold(Gap, 0)
 					at = n
 					b.StartTimer()
 				}

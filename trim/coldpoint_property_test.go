@@ -236,7 +236,7 @@ func checkFolding(t *rapid.T, e *Engine, w *world, points []Point, want *Plan) {
 		st.Add(w.messages[i])
 		for _, b := range points {
 			if b.After == i+1 {
-				st.Cold(b.Why)
+				st.Cold(b.Why, 0)
 			}
 		}
 		if i+1 == len(w.messages) || w.messages[i+1].Role == llm.Assistant {

@@ -21,7 +21,7 @@ func replayed(e *Engine, messages []llm.Message, do func(at int, st *State, cold
 		if m := &messages[i]; m.Role == llm.Assistant && !m.Local && i > 0 {
 			cold := !last.IsZero() && clock.Sub(last) > 5*time.Minute
 			if cold {
-				st.Cold(Gap)
+				st.Cold(Gap, 0)
 			}
 			do(i, st, cold)
 			last = clock

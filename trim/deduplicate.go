@@ -17,8 +17,8 @@ const bytesPerToken = 4
 
 // deduplicate decides on a result that has just arrived. Lines that are in view
 // already give way to a pointer. The rest is sent as it is, and recorded in the
-// ledger. The decision depends on what came before alone.
-func (st *State) deduplicate(res *toolResult) {
+// ledger. The decision depends on what came before alone. A result that was sent before goes out in the same way (sent; nil: it is new).
+func (st *State) deduplicate(res *toolResult, sent *decision) {
 	res.pointsTo = math.MaxInt
 	if len(res.pointers) > 0 {
 		res.pointsTo = 0 // it may be any
@@ -26,16 +26,16 @@ func (st *State) deduplicate(res *toolResult) {
 	switch res.call.action.Op {
 	case dialect.Read:
 		if res.isPlainOutput() {
-			st.deduplicateOutput(res)
+			st.deduplicateOutput(res, sent)
 		} else {
-			st.deduplicateRead(res)
+			st.deduplicateRead(res, sent)
 		}
 	case dialect.Edit, dialect.Write:
 		if !res.shown.Failed {
 			st.recordWrite(res, true)
 		}
 	case dialect.Shell, dialect.Output, dialect.Agent:
-		st.deduplicateOutput(res)
+		st.deduplicateOutput(res, sent)
 	}
 }
 
@@ -122,7 +122,7 @@ func (st *State) reachOf(res *toolResult, stripped bool) reach {
 }
 
 // deduplicateRead decides on a read.
-func (st *State) deduplicateRead(res *toolResult) {
+func (st *State) deduplicateRead(res *toolResult, sent *decision) {
 	if len(res.pointers) > 0 {
 		st.recordPlanned(res)
 		return
@@ -131,12 +131,16 @@ func (st *State) deduplicateRead(res *toolResult) {
 		st.hideAskedLines(res)
 	}
 	var all []replacement
+	var replaced map[*dialect.Section]*replacedLines
+	if sent.changed() {
+		replaced = st.replacedIn(res, sent)
+	}
 	why := Repeat
 	for i := range res.reads {
 		r := &res.reads[i]
 		whole := 0
 		for j := range r.sections {
-			c, ok := st.deduplicateSection(res, r, &r.sections[j])
+			c, ok := st.deduplicateSection(res, r, &r.sections[j], sent, replaced[&r.sections[j]])
 			switch {
 			case !ok:
 				continue
@@ -151,10 +155,14 @@ func (st *State) deduplicateRead(res *toolResult) {
 			st.plan.Repeats++
 		}
 	}
-	if len(all) > 0 {
+	switch {
+	case len(all) == 0:
+	case sent != nil:
+		st.plan.replaceResult(res, sent.text, pathsOf(all), sent.why)
+	default:
 		st.plan.replaceSections(res, all, why)
 	}
-	st.answerStub(res)
+	st.answerStub(res, sent)
 }
 
 // replacement is what takes the place of a section.
@@ -168,12 +176,19 @@ type replacement struct {
 // deduplicateSection decides on what a result shows of one file, and records what of
 // it stands. It returns what takes its place, and whether anything does. Lines
 // that are asked for again are always sent.
-func (st *State) deduplicateSection(res *toolResult, r *fileRead, s *dialect.Section) (replacement, bool) {
+func (st *State) deduplicateSection(res *toolResult, r *fileRead, s *dialect.Section, sent *decision, as *replacedLines) (replacement, bool) {
 	if !numbered(s) {
 		return replacement{}, false
 	}
 	f := st.ledger.file(r.key)
-	if again := f.askedAgain(spanOf(s), res.call); !again && !res.locked {
+	switch again := f.askedAgain(spanOf(s), res.call); {
+	case as != nil && as.whole:
+		st.hideRepeat(res, s, f)
+		return replacement{section: s, path: r.path}, true
+	case as != nil:
+		st.hidePart(res, s, f, as.spans)
+		return replacement{section: s, path: r.path, partial: true}, true
+	case sent == nil && !again && !res.locked:
 		if runs := f.match(s.First, s.Lines, st.reachOf(res, s.Stripped)); len(runs) > 0 {
 			if c, ok := st.wholeRepeat(res, r, s, f, runs); ok {
 				return c, true
@@ -198,9 +213,14 @@ func (st *State) wholeRepeat(res *toolResult, r *fileRead, s *dialect.Section, f
 	if 2*len(line) > s.End-s.Start {
 		return replacement{}, false
 	}
-	f.hide(hiddenLines{span: spanOf(s), text: res.text[s.Start:s.End], message: res.at.Message})
+	st.hideRepeat(res, s, f)
 	res.pointTo(runs)
 	return replacement{section: s, text: line, path: r.path}, true
+}
+
+// hideRepeat records that a pointer stands for a whole section.
+func (st *State) hideRepeat(res *toolResult, s *dialect.Section, f *file) {
+	f.hide(hiddenLines{span: spanOf(s), text: res.text[s.Start:s.End], message: res.at.Message})
 }
 
 // pointTo notes the results that a pointer in a result names.
@@ -212,14 +232,19 @@ func (res *toolResult) pointTo(runs []run) {
 	}
 }
 
-// replaceSections replaces sections of one result. A result of one section becomes
-// the placeholder alone; in a batch the other sections stay.
-func (p *Plan) replaceSections(res *toolResult, all []replacement, why Reason) {
+// pathsOf sorts replacements by their place, and returns their files.
+func pathsOf(all []replacement) (paths []string) {
 	slices.SortFunc(all, func(a, b replacement) int { return cmp.Compare(a.section.Start, b.section.Start) })
-	var paths []string
 	for _, c := range all {
 		paths = append(paths, c.path)
 	}
+	return paths
+}
+
+// replaceSections replaces sections of one result. A result of one section becomes
+// the placeholder alone; in a batch the other sections stay.
+func (p *Plan) replaceSections(res *toolResult, all []replacement, why Reason) {
+	paths := pathsOf(all)
 	if len(res.shown.Sections) == 1 && !all[0].partial {
 		p.replaceResult(res, all[0].text, paths[:1], why)
 		return

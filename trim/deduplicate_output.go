@@ -11,7 +11,7 @@ const outputs = "\x00outputs"
 // stand above give way to pointers. A command that is run again after the model saw a
 // shortened answer, with no change to a file between, is answered in full, byte for
 // byte. A failed output stays as it is.
-func (st *State) deduplicateOutput(res *toolResult) {
+func (st *State) deduplicateOutput(res *toolResult, as *decision) {
 	a := &res.call.action
 	f := st.ledger.file(outputs)
 	f.show(st.argumentsOf(res), 1, splitLines(argumentText(a)))
@@ -25,14 +25,21 @@ func (st *State) deduplicateOutput(res *toolResult) {
 		return
 	}
 	again := last.seenBy(res.call) && (last.shortened || last.normal && res.text != res.normal)
-	stays := again || res.locked || res.shown.Failed
+	stays := as == asIs || as == nil && (again || res.locked || res.shown.Failed)
 	text := res.normal
 	if stays {
 		text = res.text
 	}
 	s := &dialect.Section{End: len(text), First: 1, Lines: splitLines(text)}
 	sent, replaced := text, []span(nil)
-	if !stays {
+	switch {
+	case stays:
+	case as != nil:
+		sent = as.text
+		for _, p := range findPointers(sent) {
+			replaced = append(replaced, span{p.lines.first - 1, min(p.lines.last, len(s.Lines))})
+		}
+	default:
 		runs := f.match(1, s.Lines, st.reachOf(res, false))
 		if a.Finds() {
 			runs = keepPaths(runs, s.Lines)

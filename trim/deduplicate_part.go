@@ -32,12 +32,17 @@ func (st *State) partialRepeat(res *toolResult, r *fileRead, s *dialect.Section,
 		return replacement{}, false
 	}
 	res.pointTo(runs)
+	st.hidePart(res, s, f, replaced)
+	return replacement{section: s, text: text, path: r.path, partial: true}, true
+}
+
+// hidePart records that pointers stand for some lines of a section: half-open ranges of indexes.
+func (st *State) hidePart(res *toolResult, s *dialect.Section, f *file, replaced []span) {
 	f.showSection(st.sourceOf(res), s, replaced)
 	f.tell(res.call.action.Row, s)
 	for _, g := range replaced {
 		f.hide(hiddenLines{span: span{s.First + g.first, s.First + g.last - 1}, text: res.text[s.Start:s.End], message: res.at.Message})
 	}
-	return replacement{section: s, text: text, path: r.path, partial: true}, true
 }
 
 // torn is a section that is torn apart at the lines in view.

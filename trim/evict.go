@@ -36,44 +36,56 @@ type eviction struct {
 }
 
 // evict decides again what leaves the request. What was omitted from a beginning that was sent
-// before is omitted again.
-func (st *State) evict(omitted *Omitted) {
+// before is omitted again. The first keep messages stay as they are.
+func (st *State) evict(omitted *Omitted, keep int) {
 	scan := newEvictionScan(st, omitted)
+	scan.keep = keep
 	scan.chooseAll()
 	if st.engine.Clears() {
 		st.clear(scan, false)
 		return
 	}
-	st.planBy(scan)
+	st.planBy(scan, keep)
 }
 
 // planBy makes a new plan with what a scan has chosen.
-func (st *State) planBy(scan *evictionScan) {
-	st.planAgain()
-	scan.replacedTexts()
+func (st *State) planBy(scan *evictionScan, keep int) {
+	st.planAgain(keep)
+	if scan.replacedTexts() {
+		st.moveSources()
+	}
 	st.plan.sort()
 }
 
+// moveSources counts again how many bytes of the request stand before each source, after texts have left in front of it.
+func (st *State) moveSources() {
+	less := make(map[PartRef]int, len(st.plan.Omissions))
+	for _, o := range st.plan.Omissions {
+		less[PartRef{o.Message, o.Part}] = o.Before - o.After
+	}
+	offsets, saved := make(map[PartRef]int, 2*len(st.results)), 0
+	for i := range st.results {
+		res := &st.results[i]
+		saved += less[res.call.at]
+		offsets[res.at], offsets[res.call.at] = res.end-saved, res.end-saved
+		saved += less[res.at]
+	}
+	for i := range st.ledger.passages {
+		st.ledger.passages[i].offset = offsets[st.ledger.passages[i].at]
+	}
+}
+
 // planAgain makes a new plan and a new ledger: what was chosen leaves, and what stays
-// is deduplicated in order.
-func (st *State) planAgain() {
+// is deduplicated in order. The results before message keep are sent as they are in the plan so far.
+func (st *State) planAgain(keep int) {
+	sent := givenBy(&st.plan)
 	st.plan = Plan{Stats: Stats{Reads: st.plan.Reads, Breaks: st.plan.Breaks}}
 	st.ledger.clear()
 	for i := range st.results {
-		res := &st.results[i]
-		e := &res.eviction
-		if e.args != "" {
-			st.plan.replaceArguments(res, e.args, e.paths)
-		}
-		switch {
-		case e.text != "":
-			st.plan.replaceResult(res, e.text, e.paths, e.why)
-			st.hideEvicted(res)
-		case e.args != "" && !e.shown:
-			st.recordWrite(res, false)
-			st.hideEvicted(res)
-		default:
-			st.deduplicate(res)
+		if res := &st.results[i]; i >= st.cleared && res.at.Message < keep {
+			st.repeat(res, sent)
+		} else {
+			st.apply(res, nil)
 		}
 	}
 }
@@ -84,6 +96,7 @@ type evictionScan struct {
 	stubbed map[int]bool     // results that the agent's own stubs are about
 	touched map[string]int   // by file: the last turn that read or changed it
 	changed map[string]bool  // files that the agent changed
+	keep    int              // messages at the beginning that stay as they are
 	before  *Omitted         // how the beginning was sent before
 	omitted map[PartRef]bool // of it
 
@@ -154,6 +167,7 @@ func (s *evictionScan) mayLeave(i int) (text, args bool) {
 		text, args = s.wasOmitted(res.at), s.wasOmitted(res.call.at)
 	}
 	text = text && !res.locked && !s.stubbed[i] && !res.marked
+	text, args = text && res.at.Message >= s.keep, args && res.call.at.Message >= s.keep
 	args = args && res.call.editable && !strings.Contains(res.call.args, mark)
 	return text, args
 }

@@ -47,10 +47,10 @@ func withoutTexts(args string, texts []argument) (string, bool) {
 }
 
 // replacedTexts chooses the texts that edits replaced, where every line of them stands in
-// the request beside. It goes by the ledger of the plan that is made already.
-func (s *evictionScan) replacedTexts() {
+// the request beside. It goes by the ledger of the plan that is made already. It reports whether any leave.
+func (s *evictionScan) replacedTexts() (leave bool) {
 	if !s.policy(Adaptive) {
-		return
+		return false
 	}
 	st := s.st
 	for i := range st.results {
@@ -72,8 +72,10 @@ func (s *evictionScan) replacedTexts() {
 		if len(texts) > 0 && res.evictArguments(texts...) {
 			res.eviction.shown, res.eviction.paths = true, paths
 			st.plan.replaceArguments(res, res.eviction.args, paths)
+			leave = true
 		}
 	}
+	return leave
 }
 
 // holds reports whether each of the lines stands in a passage of f, blank ones

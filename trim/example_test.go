@@ -69,7 +69,7 @@ func ExampleState() {
 	}
 	fmt.Println(len(state.Plan().Edits), "edits while the cache is alive")
 
-	state.Cold(trim.Gap)
+	state.Cold(trim.Gap, 0)
 	plan := state.Plan()
 	fmt.Println(len(plan.Edits), "edits at a cold point")
 	fmt.Println(plan.Edits[0].Text)

@@ -206,6 +206,8 @@ func (s span) String() string {
 // both returns the range with its first and last line, also where they are one.
 func (s span) both() string { return strconv.Itoa(s.first) + "-" + strconv.Itoa(s.last) }
 
+func (s span) within(t span) bool { return t.first <= s.first && s.last <= t.last }
+
 func (s span) meets(t span) bool { return s.first <= t.last && t.first <= s.last }
 
 // spanOf returns the lines that a section shows.

@@ -92,7 +92,11 @@ func (st *State) addResult(at PartRef, p *llm.Part, when time.Time) {
 	}
 	st.results = append(st.results, res)
 	if st.engine.deduplicates() {
-		st.deduplicate(&st.results[len(st.results)-1])
+		if res := &st.results[len(st.results)-1]; st.given != nil {
+			st.repeat(res, st.given)
+		} else {
+			st.deduplicate(res, nil)
+		}
 	}
 }
 

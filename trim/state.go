@@ -32,6 +32,7 @@ type State struct {
 	starts  []int // by message: bytes of text before it
 	named   namedPlaces
 
+	given         *given     // how the messages that are added were sent before; nil: they are new
 	sent          int        // messages at the beginning that stay as they stand
 	callCount     int        // calls of tools in the messages
 	cleared       int        // results at the beginning that the provider clears

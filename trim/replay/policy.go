@@ -97,7 +97,7 @@ func (o ours) Add(m *llm.Message) { o.state.Add(*m) }
 // oursByCache also takes cold points.
 type oursByCache struct{ ours }
 
-func (o oursByCache) Cold(why trim.Cause) { o.state.Cold(why) }
+func (o oursByCache) Cold(why trim.Cause) { o.state.Cold(why, 0) }
 
 func (o ours) Plan() Plan {
 	p := o.state.Plan().Seen()
