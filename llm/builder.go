@@ -57,6 +57,25 @@ func (b *Builder) Called() bool {
 		slices.ContainsFunc(b.Before, func(m Message) bool { return slices.ContainsFunc(m.Parts, calls) })
 }
 
+// EndResults ends the messages of the parts from index from on: results of tools become messages of role Tool, all other parts become
+// messages of role User. Without parts it ends an empty message of role User.
+func (b *Builder) EndResults(from int) {
+	roleOf := func(i int) Role {
+		if b.Parts[i].Kind == ToolResult {
+			return Tool
+		}
+		return User
+	}
+	for i := from; i < len(b.Parts); i++ {
+		if i+1 == len(b.Parts) || roleOf(i) != roleOf(i+1) {
+			b.EndAt(roleOf(i), i+1)
+		}
+	}
+	if from == len(b.Parts) {
+		b.EndAt(User, from)
+	}
+}
+
 // Extend adds the parts since the last end to the message that was ended last.
 func (b *Builder) Extend() { b.ends[len(b.ends)-1].at = len(b.Parts) }
 

@@ -6,7 +6,8 @@ import "github.com/stet-dev/stet/tool"
 // identify their conversations. Codecs have no state; all methods may be called concurrently.
 type Codec interface {
 	// Decode reads a request body. The spans of the parts are offsets into body. The request shares no memory with body, so body
-	// may be reused afterwards. An error means that the body is not valid JSON or does not have the expected form. The caller
+	// may be reused afterwards. The strings of its messages share blocks of memory of up to 64 KB: clone one that must outlive the request.
+	// An error means that the body is not valid JSON or does not have the expected form. The caller
 	// then passes the body on unchanged.
 	Decode(body []byte) (*Request, error)
 
@@ -28,13 +29,23 @@ type Codec interface {
 	// NewMeter returns a Meter for a response with this Content-Type.
 	NewMeter(contentType string) Meter
 
-	// UsageOf reads a usage object of this wire format (CTX-1).
+	// UsageOf reads a usage object of this wire format.
 	UsageOf(raw []byte) (Usage, error)
 
 	// Session returns the agent's own keys of the conversation and of the sub-agent in it, from the request's headers and body.
 	// A key is empty if the agent sends none. header returns the value of a header, or "" if it is not set
 	// (for example http.Header.Get).
 	Session(header func(name string) string, req *Request) (conversation, agent string)
+}
+
+// FirstHeader returns the value of the first of names that is set; empty: none is. Codecs find the keys of a conversation with it.
+func FirstHeader(header func(name string) string, names ...string) string {
+	for _, name := range names {
+		if value := header(name); value != "" {
+			return value
+		}
+	}
+	return ""
 }
 
 // Offered returns the names of the tools that the request offers.

@@ -7,18 +7,25 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/stet-dev/stet/internal/rawjson"
 )
 
-// Placed is an edit with its place in the body.
-type Placed struct {
-	Span Span
-	Text string
+// InPlace is the part of a [Codec] that is the same for all: Patch.
+type InPlace struct{}
+
+// Patch implements Codec.
+func (InPlace) Patch(dst, body []byte, req *Request, edits []Edit) ([]byte, error) {
+	patches, err := req.patches(edits)
+	if err != nil {
+		return dst, err
+	}
+	return rawjson.AppendPatched(dst, body, patches)
 }
 
-// Place returns the edits in the order of their places in the body that r was decoded from. It is an error if a part does not
-// exist, has no valid Span, or is edited twice. It is also an error if a call's arguments are an object and the new ones are not.
-func (r *Request) Place(edits []Edit) ([]Placed, error) {
-	out := make([]Placed, 0, len(edits))
+// patches returns the edits in the order of their places in the body that r was decoded from.
+func (r *Request) patches(edits []Edit) ([]rawjson.Patch, error) {
+	out := make([]rawjson.Patch, 0, len(edits))
 	for _, e := range edits {
 		if e.Message < 0 || e.Message >= len(r.Messages) ||
 			e.Part < 0 || e.Part >= len(r.Messages[e.Message].Parts) {
@@ -31,9 +38,9 @@ func (r *Request) Place(edits []Edit) ([]Placed, error) {
 		if p.Kind == ToolCall && isObject(strings.TrimSpace(p.Args)) && !isObject(e.Text) {
 			return nil, fmt.Errorf("edit message %d part %d: the arguments are no JSON object", e.Message, e.Part)
 		}
-		out = append(out, Placed{Span: p.Span, Text: p.InPlace(e.Text)})
+		out = append(out, rawjson.Patch{Span: rawjson.Span(p.Span), Text: p.InPlace(e.Text)})
 	}
-	slices.SortFunc(out, func(a, b Placed) int { return cmp.Compare(a.Span.Start, b.Span.Start) })
+	slices.SortFunc(out, func(a, b rawjson.Patch) int { return cmp.Compare(a.Span.Start, b.Span.Start) })
 	for i := 1; i < len(out); i++ {
 		if out[i].Span.Start < out[i-1].Span.End {
 			return nil, fmt.Errorf("edit bytes %d to %d: edited twice", out[i].Span.Start, out[i].Span.End)

@@ -3,32 +3,34 @@ package llm
 import (
 	"reflect"
 	"testing"
+
+	"github.com/stet-dev/stet/internal/rawjson"
 )
 
-func TestPlace(t *testing.T) {
+func TestPatches(t *testing.T) {
 	r := &Request{Messages: []Message{
 		{Role: System, Parts: []Part{{Span: Span{100, 110}}}},
 		{Role: Tool, Parts: []Part{{Span: Span{10, 20}}, {Span: Span{20, 25}}, {}}},
 	}}
-	got, err := r.Place([]Edit{{0, 0, "s"}, {1, 1, "b"}, {1, 0, "a"}})
-	want := []Placed{{Span{10, 20}, "a"}, {Span{20, 25}, "b"}, {Span{100, 110}, "s"}}
+	got, err := r.patches([]Edit{{0, 0, "s"}, {1, 1, "b"}, {1, 0, "a"}})
+	want := []rawjson.Patch{{Span: rawjson.Span{Start: 10, End: 20}, Text: "a"}, {Span: rawjson.Span{Start: 20, End: 25}, Text: "b"}, {Span: rawjson.Span{Start: 100, End: 110}, Text: "s"}}
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("%v, %v", got, err)
 	}
 	for _, edits := range [][]Edit{
 		{{1, 2, "no span"}}, {{1, 3, ""}}, {{2, 0, ""}}, {{-1, 0, ""}}, {{0, -1, ""}}, {{1, 0, "a"}, {1, 0, "b"}},
 	} {
-		if _, err := r.Place(edits); err == nil {
+		if _, err := r.patches(edits); err == nil {
 			t.Errorf("%v passed", edits)
 		}
 	}
 }
 
 // Arguments that are an object must stay an object. Free text may be replaced by any text.
-func TestPlaceArguments(t *testing.T) {
+func TestPatchArguments(t *testing.T) {
 	place := func(args, text string) error {
 		r := &Request{Messages: []Message{{Role: Assistant, Parts: []Part{{Kind: ToolCall, Args: args, Span: Span{1, 3}}}}}}
-		_, err := r.Place([]Edit{{0, 0, text}})
+		_, err := r.patches([]Edit{{0, 0, text}})
 		return err
 	}
 	for _, text := range []string{"{}", `{"a":"b"}`} {

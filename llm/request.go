@@ -24,8 +24,7 @@ type Request struct {
 	// Cache asks for prompt caching, for providers that need to be asked; nil asks for none. Decode leaves it nil.
 	Cache *Cache
 
-	// Layout is used by the codec that decoded the request: the places of its parts in the body. It does not hold the body.
-	Layout any
+	Layout *Layout // set by Decode; nil: the request has no body
 
 	// Caching is set by Decode and ignored by Encode.
 	Caching Caching

@@ -42,8 +42,8 @@ func assembledOf(contentType, answer string, n int) (string, string, bool) {
 		_, _ = a.Write([]byte(answer[:m]))
 		answer = answer[m:]
 	}
-	id, message, ok := a.Answer()
-	return id, string(message), ok
+	id, items, ok := a.Answer()
+	return id, string(bytes.Join(items, nil)), ok
 }
 
 // A block of any kind gets the same form as in an answer that is not streamed (WIRE-3, WIRE-8).
@@ -129,7 +129,7 @@ func TestAssemblyDoesNotGuess(t *testing.T) {
 		"half an input":      events(messageStart, started(0, `{"type":"tool_use","input":{}}`), delta(0, `{"type":"input_json_delta","partial_json":"{\"a\":"}`), messageEnd),
 		"no id":              events(`{"type":"message_start","message":{"content":[]}}`, messageEnd),
 		"content at once":    events(`{"type":"message_start","message":{"id":"m","content":[{"type":"text","text":"a"}]}}`, messageEnd),
-		"a large event":      events(messageStart, `{"type":"ping","x":"`+strings.Repeat("x", 9<<20)+`"}`, messageEnd),
+		"a large event":      events(messageStart, `{"type":"ping","x":"`+strings.Repeat("x", 33<<20)+`"}`, messageEnd),
 	} {
 		if id, got, ok := assembledOf("text/event-stream", stream, 1<<16); ok {
 			t.Errorf("%s: %s %s", name, id, got)
@@ -140,7 +140,7 @@ func TestAssemblyDoesNotGuess(t *testing.T) {
 		"an error":   `{"type":"error","error":{}}`,
 		"no content": `{"type":"message","id":"m","content":"text"}`,
 		"no id":      `{"type":"message","content":[]}`,
-		"too large":  `{"type":"message","id":"m","content":[],"x":"` + strings.Repeat("x", maxAssembly) + `"}`,
+		"too large":  `{"type":"message","id":"m","content":[],"x":"` + strings.Repeat("x", 33<<20) + `"}`,
 	} {
 		if id, got, ok := assembledOf("application/json", whole, 1<<16); ok {
 			t.Errorf("%s: %s %s", name, id, got)

@@ -27,28 +27,23 @@ func RefusesBound(body []byte) bool {
 	return bytes.Contains(body, []byte("block is bound to a different conversation"))
 }
 
-var thinkingKeys = [1]string{"thinking"}
-
 // AppendDropping appends body to dst, with the option to drop blocks of thinking that do not belong to the content before them.
 // All other bytes of body stay the same.
 func AppendDropping(dst, body []byte) ([]byte, error) {
 	var at [1]rawjson.Span
 	s := rawjson.New(body)
-	whole := s.Object(thinkingKeys[:], at[:])
+	whole := s.Object([]string{"thinking"}, at[:])
 	if err := s.End(); err != nil || whole.IsZero() {
 		return dst, errors.Join(errDrop, err)
 	}
-	if at[0].IsZero() && has(body, thinkingKeys[0]) {
+	if at[0].IsZero() && has(body, "thinking") {
 		return dst, errDrop // the member is null
 	}
 	if at[0].IsZero() { // by default these models think
 		return appendMember(dst, body, whole, `"thinking":{"type":"adaptive",`+dropBlock+`}`), nil
 	}
-	thinking := at[0].Of(body)
-	var set [2]rawjson.Span
-	s = rawjson.New(thinking)
-	s.Object([]string{"type", "block_binding"}, set[:])
-	if s.End() != nil || at[0].KindOf(body) != '{' || !set[1].IsZero() || rawjson.Is(thinking, set[0], "disabled") {
+	if at[0].KindOf(body) != '{' || !rawjson.Member(body, at[0], "block_binding").IsZero() ||
+		rawjson.Is(body, rawjson.Member(body, at[0], "type"), "disabled") {
 		return dst, errDrop
 	}
 	return appendMember(dst, body, at[0], dropBlock), nil

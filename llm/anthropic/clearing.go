@@ -33,51 +33,32 @@ func AppendClearing(dst, body []byte, calls, keep int) ([]byte, error) {
 	if err := s.End(); err != nil || whole.IsZero() {
 		return dst, errors.Join(errClear, err)
 	}
-	if at[0].IsZero() {
-		if has(body, management) { // the member is null
-			return dst, errClear
-		}
-		return appendMember(dst, body, whole, `"`+management+`":{"edits":[`+edit+`]}`), nil
-	}
-	if at[0].KindOf(body) != '{' || bytes.Contains(at[0].Of(body), []byte(`"clear_tool_uses`)) {
-		return dst, errClear
-	}
-	var edits [1]rawjson.Span
-	s = rawjson.At(body, at[0])
-	s.Object(managementKeys[:], edits[:])
+	edits := rawjson.Member(body, at[0], "edits")
 	switch {
-	case edits[0].KindOf(body) == '[':
-		return appendMember(dst, body, edits[0], edit), nil // appendMember works for an array too
-	case edits[0].IsZero() && !has(at[0].Of(body), managementKeys[0]):
+	case at[0].IsZero() && !has(body, management): // otherwise the member is null
+		return appendMember(dst, body, whole, `"`+management+`":{"edits":[`+edit+`]}`), nil
+	case at[0].KindOf(body) != '{' || bytes.Contains(at[0].Of(body), []byte(`"clear_tool_uses`)):
+	case edits.KindOf(body) == '[':
+		return appendMember(dst, body, edits, edit), nil // appendMember works for an array too
+	case edits.IsZero() && !has(at[0].Of(body), "edits"):
 		return appendMember(dst, body, at[0], `"edits":[`+edit+`]`), nil
 	}
 	return dst, errClear
 }
 
-var (
-	serverKeys  = [2]string{"tools", "mcp_servers"}
-	clientTools = []string{"custom", "bash_", "text_editor_", "computer_", "memory_"} // types of tools that the client runs, or how they begin
-)
+// clientTools are the types of tools that the client runs, or how they begin.
+var clientTools = []string{"custom", "bash_", "text_editor_", "computer_", "memory_"}
 
 // OffersServerTools reports whether a request offers tools that the provider runs.
 func OffersServerTools(body []byte) bool {
 	var at [2]rawjson.Span
 	s := rawjson.New(body)
-	s.Object(serverKeys[:], at[:])
-	if at[1].KindOf(body) == '[' {
-		s = rawjson.At(body, at[1])
-		if s.Enter('['); s.Next() {
-			return true
-		}
+	s.Object([]string{"tools", "mcp_servers"}, at[:])
+	for range rawjson.Elements(body, at[1]) {
+		return true
 	}
-	if at[0].KindOf(body) != '[' {
-		return false
-	}
-	s = rawjson.At(body, at[0])
-	for s.Enter('['); s.Next(); {
-		var kind [1]rawjson.Span
-		s.Object(editKeys[:], kind[:])
-		typ := string(rawjson.Word(body, kind[0]))
+	for tool := range rawjson.Elements(body, at[0]) {
+		typ := string(rawjson.Word(body, rawjson.Member(body, tool, "type")))
 		if typ != "" && !slices.ContainsFunc(clientTools, func(begin string) bool { return strings.HasPrefix(typ, begin) }) {
 			return true
 		}
@@ -87,41 +68,3 @@ func OffersServerTools(body []byte) bool {
 
 // AllowClearing adds the header that a body of AppendClearing needs, as AllowDropping does.
 func AllowClearing(h map[string][]string) { addBeta(h, clearingBeta) }
-
-// Cleared returns the number of tool calls whose results were cleared, as the answer says.
-func (m *meter) Cleared() int {
-	m.Tap.Flush()
-	return m.cleared
-}
-
-var (
-	appliedKeys = [1]string{"applied_edits"}
-	clearedKeys = [2]string{"type", "cleared_tool_uses"}
-)
-
-// countCleared reads the applied edits that the answer reports.
-func (m *meter) countCleared(data []byte, at rawjson.Span) {
-	if at.KindOf(data) != '{' {
-		return
-	}
-	var applied [1]rawjson.Span
-	s := rawjson.At(data, at)
-	s.Object(appliedKeys[:], applied[:])
-	if applied[0].KindOf(data) != '[' {
-		return
-	}
-	s = rawjson.At(data, applied[0])
-	for s.Enter('['); s.Next(); {
-		if s.Kind() != '{' {
-			s.Skip()
-			continue
-		}
-		var f [2]rawjson.Span
-		s.Object(clearedKeys[:], f[:])
-		n := 0
-		if rawjson.Is(data, f[0], clearsCalls) {
-			n, _ = rawjson.Int(data, f[1])
-		}
-		m.cleared = max(m.cleared, n)
-	}
-}

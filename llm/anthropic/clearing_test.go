@@ -64,9 +64,9 @@ func TestCleared(t *testing.T) {
 		"nothing":    {"application/json", `{"type":"message","content":[],"context_management":null}`, 0},
 		"broken":     {"application/json", `{"type":"message","content":[],"context_management":{"applied_edits":[1,{"type":"clear_tool_uses_20250919","cleared_tool_uses":"4"}]}}`, 0},
 	} {
-		m := Messages{}.NewMeter(test.kind).(*meter)
+		m := Messages{}.NewMeter(test.kind)
 		m.Write([]byte(test.text))
-		if got := m.Cleared(); got != test.want {
+		if got := m.Reading().Cleared; got != test.want {
 			t.Errorf("%s: %d", name, got)
 		}
 	}

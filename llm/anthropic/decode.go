@@ -10,9 +10,6 @@ import (
 )
 
 // Decode implements llm.Codec.
-//
-// The strings of the messages share blocks of memory of up to 64 KB, except Model and SessionKey. Clone a string that
-// must outlive the request.
 func (c Messages) Decode(body []byte) (*llm.Request, error) { return c.DecodeAfter(body, nil, nil) }
 
 // DecodeAfter implements llm.Codec.
@@ -26,15 +23,9 @@ func (Messages) DecodeAfter(body []byte, earlier *llm.Request, earlierBody []byt
 }
 
 // decoder reads one body.
-type decoder struct {
-	rawjson.Decoder
-	llm.Builder
-	layout
-	before layout // layout of the earlier request
-	shared int    // number of parts in Builder.Before
-}
+type decoder struct{ llm.Decoder }
 
-func newDecoder(body []byte) *decoder { return &decoder{Decoder: rawjson.NewDecoder(body)} }
+func newDecoder(body []byte) *decoder { return &decoder{llm.NewDecoder(body)} }
 
 const (
 	reqMessages = iota
@@ -54,13 +45,13 @@ var reqKeys = [reqKeyCount]string{"messages", "model", "system", "tools", "max_t
 
 func (d *decoder) request(earlier *llm.Request, earlierBody []byte) (*llm.Request, error) {
 	var f [reqKeyCount]rawjson.Span
-	if found := d.Walk(&d.walk, d.resume(earlier, earlierBody), reqKeys[reqMessages], reqKeys[:], f[:], d.messages); d.Err() != nil {
+	if found := d.Walk(&d.Walked, d.Resume(earlier, earlierBody), reqKeys[reqMessages], reqKeys[:], f[:], d.messages); d.Err() != nil {
 		return nil, d.Err()
 	} else if !found || !f[reqMessages].IsZero() {
 		return nil, errors.New("no messages, or two")
 	}
-	d.said = d.shared + len(d.Parts)
-	if d.systemAt = f[reqSystem]; !d.reuseSystem(earlier, earlierBody) {
+	d.Said = d.Decoded()
+	if d.System = f[reqSystem]; !d.reuseSystem(earlier, earlierBody) {
 		d.system(f[reqSystem])
 	}
 	req := &llm.Request{
@@ -69,18 +60,59 @@ func (d *decoder) request(earlier *llm.Request, earlierBody []byte) (*llm.Reques
 		SessionKey: d.sessionKey(f[reqMetadata]),
 	}
 	req.MaxTokens, _ = rawjson.Int(d.Body, f[reqMaxTokens])
-	if d.toolsAt = f[reqTools]; d.reuseTools(earlierBody) {
-		req.Tools = earlier.Tools
+	if d.Tools = f[reqTools]; d.SameTools(req, earlier, earlierBody) {
+		d.reuseMarkers(d.Tools.Start-d.Earlier.Tools.Start, 0, func(m llm.Marker) bool { return m.Part == onTool })
 	} else {
 		d.tools(req, f[reqTools])
 	}
 	d.caching(req, f[reqCacheControl], f[reqContextManagement])
-	req.Thread, req.Previous = d.thread(f[reqThread])
+	thread := f[reqThread]
+	req.Thread, req.Previous = d.Own(rawjson.Member(d.Body, thread, "type")), d.Own(rawjson.Member(d.Body, thread, "previous_message_id"))
 	req.Chained = req.Thread == llm.ThreadContinue
-	req.Messages = d.Messages()
-	layout := d.layout // a copy, so that the request does not keep the decoder and the body
-	req.Layout = &layout
-	return req, d.Err()
+	return d.Finish(req)
+}
+
+// messages reads the remaining messages of the array that s is in.
+func (d *decoder) messages(s *rawjson.Scanner) {
+	for s.Next() && d.Err() == nil {
+		d.message(s)
+		d.Cut(s)
+	}
+}
+
+// reuseMarkers copies the markers of the earlier request for which pick returns true.
+func (d *decoder) reuseMarkers(move, part int, pick func(m llm.Marker) bool) {
+	for _, m := range d.Earlier.Markers {
+		if pick(m) {
+			m.At.Start, m.At.End = m.At.Start+move, m.At.End+move
+			if m.Part >= 0 {
+				m.Part += part
+			}
+			d.Markers = append(d.Markers, m)
+		}
+	}
+}
+
+// reuseSystem reuses the earlier system text if it has the same bytes. The places of its parts are moved.
+func (d *decoder) reuseSystem(earlier *llm.Request, earlierBody []byte) bool {
+	move, ok := d.Same(d.Earlier.System, d.System, earlierBody)
+	if !ok {
+		return false
+	}
+	for _, p := range earlier.Messages[0].Parts {
+		if p.Span.Valid() {
+			p.Span.Start, p.Span.End = p.Span.Start+move, p.Span.End+move
+		}
+		d.Add(p)
+	}
+	d.systemEnds()
+	d.reuseMarkers(move, d.Said-d.Earlier.Said, func(m llm.Marker) bool { return m.Part >= d.Earlier.Said })
+	return true
+}
+
+func (d *decoder) systemEnds() {
+	d.EndFirst(llm.System)
+	d.First = 1
 }
 
 // system reads the system text, which is a string or a list of blocks.
@@ -89,7 +121,7 @@ func (d *decoder) system(at rawjson.Span) {
 	case 0:
 		return
 	case '"':
-		d.addText(at)
+		d.AddText(at)
 	case '[':
 		s := rawjson.At(d.Body, at)
 		for s.Enter('['); s.Next() && d.Err() == nil; {
@@ -99,7 +131,7 @@ func (d *decoder) system(at rawjson.Span) {
 	default:
 		d.FailAt(at, "system is neither text nor blocks")
 	}
-	d.EndFirst(llm.System)
+	d.systemEnds()
 }
 
 // message reads one message of the wire format. It becomes one message, or several if tool results stand among other parts.
@@ -134,36 +166,21 @@ func (d *decoder) message(s *rawjson.Scanner) {
 		d.FailAt(content, "message content stands twice")
 		return
 	}
+	if !listed && content.IsZero() {
+		d.FailAt(content, "no content")
+	}
 	if !listed {
-		d.addText(content)
+		d.AddText(content)
 	}
 	switch string(rawjson.Word(d.Body, role)) {
 	case "user":
-		d.split(from)
+		d.EndResults(from)
 	case "assistant":
 		d.End(llm.Assistant)
 	case "":
 		d.FailAt(role, "a message without a role")
 	default: // "system" and unknown roles: their text stays as it is
 		d.End(llm.System)
-	}
-}
-
-// split ends the messages made from a user message whose first part is at index from.
-func (d *decoder) split(from int) {
-	roleOf := func(p *llm.Part) llm.Role {
-		if p.Kind == llm.ToolResult {
-			return llm.Tool
-		}
-		return llm.User
-	}
-	for i := from; i < len(d.Parts); i++ {
-		if i+1 == len(d.Parts) || roleOf(&d.Parts[i]) != roleOf(&d.Parts[i+1]) {
-			d.EndAt(roleOf(&d.Parts[i]), i+1)
-		}
-	}
-	if from == len(d.Parts) {
-		d.EndAt(llm.User, from)
 	}
 }
 

@@ -1,17 +1,14 @@
 // Package anthropic implements the Messages API: the formats of requests and responses, their usage and session keys.
 package anthropic
 
-import (
-	"github.com/stet-dev/stet/internal/rawjson"
-	"github.com/stet-dev/stet/llm"
-)
+import "github.com/stet-dev/stet/llm"
 
 // Messages is the codec of the Messages API (POST /v1/messages and /v1/messages/count_tokens). The zero value is ready to use.
 //
 // One message on the wire may become several: the tool results in a user message become messages of role Tool, in the same
 // order. A text given as a string and the same text given as a list of one block are decoded to the same part.
 // cache_control does not change the parts.
-type Messages struct{}
+type Messages struct{ llm.InPlace }
 
 // API is the Messages API.
 var API = llm.API{
@@ -19,17 +16,4 @@ var API = llm.API{
 	Reader:    func(emit func(llm.Event)) llm.Reader { return &reader{emit: emit} },
 	KeyHeader: "X-Api-Key", Header: map[string]string{"Anthropic-Version": "2023-06-01"},
 	ChecksThinking: true,
-}
-
-// Patch implements llm.Codec.
-func (Messages) Patch(dst, body []byte, req *llm.Request, edits []llm.Edit) ([]byte, error) {
-	placed, err := req.Place(edits)
-	if err != nil {
-		return dst, err
-	}
-	patches := make([]rawjson.Patch, len(placed))
-	for i, p := range placed {
-		patches[i] = rawjson.Patch{Span: rawjson.Span(p.Span), Text: p.Text}
-	}
-	return rawjson.AppendPatched(dst, body, patches)
 }

@@ -18,57 +18,34 @@ func (Messages) NewMeter(contentType string) llm.Meter {
 
 // meter reads the usage from message_start and message_delta of a stream, or from a whole message. From the content it reads the
 // signatures of thinking.
-type meter struct {
-	llm.TapMeter
-	signatures []string
-	dropped    int
-	cleared    int
-}
-
-// Dropped returns how many blocks of thinking in the request the provider dropped because they do not belong to the content
-// before them. The answer reports this.
-func (m *meter) Dropped() int {
-	m.Tap.Flush()
-	return m.dropped
-}
+type meter struct{ llm.TapMeter }
 
 // countDropped counts the dropped blocks that the answer reports.
 func (m *meter) countDropped(data []byte, at rawjson.Span) {
-	if at.KindOf(data) != '[' {
-		return
-	}
 	n := 0
-	s := rawjson.At(data, at)
-	for s.Enter('['); s.Next(); {
-		var f [2]rawjson.Span
-		if s.Kind() != '{' {
-			s.Skip()
-			continue
-		}
-		s.Object(transformationKeys[:], f[:])
-		if rawjson.Is(data, f[0], "thinking_dropped") && rawjson.Is(data, f[1], "prefix_binding_mismatch") {
+	for one := range rawjson.Elements(data, at) {
+		if rawjson.Is(data, rawjson.Member(data, one, "type"), "thinking_dropped") &&
+			rawjson.Is(data, rawjson.Member(data, one, "reason"), "prefix_binding_mismatch") {
 			n++
 		}
 	}
-	m.dropped = max(m.dropped, n)
+	m.Read.Dropped = max(m.Read.Dropped, n)
 }
 
-// Signatures returns the signatures of thinking blocks, and the data of redacted ones, received since the last call.
-func (m *meter) Signatures() []string {
-	m.Tap.Flush()
-	out := m.signatures
-	m.signatures = nil
-	return out
+// countCleared reads the applied edits that the answer reports.
+func (m *meter) countCleared(data []byte, at rawjson.Span) {
+	for edit := range rawjson.Elements(data, rawjson.Member(data, at, "applied_edits")) {
+		if rawjson.Is(data, rawjson.Member(data, edit, "type"), clearsCalls) {
+			n, _ := rawjson.Int(data, rawjson.Member(data, edit, "cleared_tool_uses"))
+			m.Read.Cleared = max(m.Read.Cleared, n)
+		}
+	}
 }
 
 // sign records the signature of a block or a delta.
 func (m *meter) sign(data []byte, at rawjson.Span) {
-	if at.KindOf(data) != '{' {
-		return
-	}
 	var f [3]rawjson.Span
-	s := rawjson.At(data, at)
-	s.Object(signatureKeys[:], f[:])
+	rawjson.Members(data, at, signatureKeys[:], f[:])
 	text, of := "", f[1]
 	switch string(rawjson.Word(data, f[0])) {
 	case "thinking", "signature_delta":
@@ -78,50 +55,26 @@ func (m *meter) sign(data []byte, at rawjson.Span) {
 		return
 	}
 	if rawjson.Said(data, of, &text); text != "" {
-		m.signatures = append(m.signatures, text)
+		m.Signed = append(m.Signed, text)
 	}
 }
 
-var (
-	signatureKeys = [3]string{"type", "signature", "data"}
-	contentKeys   = [3]string{"type", "content_block", "delta"}
-
-	transformationKeys = [2]string{"type", "reason"}
-)
+var signatureKeys = [3]string{"type", "signature", "data"}
 
 // content reads a content event. Most events are text deltas, so it first looks for the keywords.
 func (m *meter) content(data []byte) {
 	if !bytes.Contains(data, []byte(`thinking"`)) && !bytes.Contains(data, []byte(`"signature`)) {
 		return
 	}
-	var f [3]rawjson.Span
-	s := rawjson.New(data)
-	s.Object(contentKeys[:], f[:])
-	m.sign(data, f[1])
-	m.sign(data, f[2])
+	all := rawjson.Whole(data)
+	m.sign(data, rawjson.Member(data, all, "content_block"))
+	m.sign(data, rawjson.Member(data, all, "delta"))
 }
 
 // In a stream, the message of message_start has the model and the diagnostics, the delta of message_delta has the stop reason,
 // and both have usage. In a whole message all of them are at the top level.
 var documentKeys = [10]string{
 	"type", "message", "delta", "usage", "model", "stop_reason", "content", "input_transformations", management, "diagnostics",
-}
-
-var diagnosticsKeys = [1]string{"cache_miss_reason"}
-
-// miss reads the diagnostics of the prompt cache.
-func (m *meter) miss(data []byte, at rawjson.Span) {
-	if at.KindOf(data) != '{' {
-		return
-	}
-	var reason, typ [1]rawjson.Span
-	s := rawjson.At(data, at)
-	s.Object(diagnosticsKeys[:], reason[:])
-	if reason[0].KindOf(data) == '{' {
-		s = rawjson.At(data, reason[0])
-		s.Object(signatureKeys[:1], typ[:])
-		rawjson.Said(data, typ[0], &m.Reading.Missed)
-	}
 }
 
 func (m *meter) document(name, data []byte) {
@@ -145,29 +98,22 @@ func (m *meter) document(name, data []byte) {
 			m.countDropped(data, at[7])
 		}
 	case "message_delta":
-		if delta.KindOf(data) == '{' {
-			var inner [10]rawjson.Span
-			s = rawjson.At(data, delta)
-			s.Object(documentKeys[:], inner[:])
-			rawjson.Said(data, inner[5], &m.Reading.StopReason)
-		}
+		rawjson.Said(data, rawjson.Member(data, delta, "stop_reason"), &m.Read.StopReason)
 		m.count(data, at[3])
 		m.countCleared(data, at[8])
 	case "content_block_start", "content_block_delta":
 		m.content(data)
 	case "message":
-		m.signatures = nil // a document is read as a whole, possibly more than once
-		if at[6].KindOf(data) == '[' {
-			s = rawjson.At(data, at[6])
-			for s.Enter('['); s.Next(); {
-				m.sign(data, s.Skip())
-			}
+		m.Signed = nil // a document is read as a whole, possibly more than once
+		for block := range rawjson.Elements(data, at[6]) {
+			m.sign(data, block)
 		}
 		m.countDropped(data, at[7])
 		m.countCleared(data, at[8])
-		m.miss(data, at[9])
-		rawjson.Said(data, at[4], &m.Reading.Model)
-		rawjson.Said(data, at[5], &m.Reading.StopReason)
+		reason := rawjson.Member(data, at[9], "cache_miss_reason")
+		rawjson.Said(data, rawjson.Member(data, reason, "type"), &m.Read.Missed)
+		rawjson.Said(data, at[4], &m.Read.Model)
+		rawjson.Said(data, at[5], &m.Read.StopReason)
 		m.count(data, at[3])
 	}
 }
@@ -200,19 +146,18 @@ func (m *meter) count(data []byte, at rawjson.Span) {
 	if err != nil {
 		return
 	}
-	r := &m.Reading
-	r.Counted = true
-	r.Unknown = llm.Also(r.Unknown, UnknownUsage(at.Of(data)))
-	r.Usage = llm.Usage{
-		Input:        max(r.Usage.Input, u.Input),
-		CacheRead:    max(r.Usage.CacheRead, u.CacheRead),
-		CacheWrite:   max(r.Usage.CacheWrite, u.CacheWrite),
-		CacheWrite1h: max(r.Usage.CacheWrite1h, u.CacheWrite1h),
-		Output:       max(r.Usage.Output, u.Output),
-		Reasoning:    max(r.Usage.Reasoning, u.Reasoning),
-		WebSearches:  max(r.Usage.WebSearches, u.WebSearches),
-		Speed:        cmp.Or(u.Speed, r.Usage.Speed),
-		Region:       cmp.Or(u.Region, r.Usage.Region),
-		Tier:         cmp.Or(u.Tier, r.Usage.Tier),
+	r := m.Read.Usage
+	u = llm.Usage{
+		Input:        max(r.Input, u.Input),
+		CacheRead:    max(r.CacheRead, u.CacheRead),
+		CacheWrite:   max(r.CacheWrite, u.CacheWrite),
+		CacheWrite1h: max(r.CacheWrite1h, u.CacheWrite1h),
+		Output:       max(r.Output, u.Output),
+		Reasoning:    max(r.Reasoning, u.Reasoning),
+		WebSearches:  max(r.WebSearches, u.WebSearches),
+		Speed:        cmp.Or(u.Speed, r.Speed),
+		Region:       cmp.Or(u.Region, r.Region),
+		Tier:         cmp.Or(u.Tier, r.Tier),
 	}
+	m.Read.Count(u, true, UnknownUsage(at.Of(data)))
 }

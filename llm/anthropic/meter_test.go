@@ -63,9 +63,9 @@ func TestMeterCutStream(t *testing.T) {
 	for n := range len(whole) {
 		m := Messages{}.NewMeter("text/event-stream")
 		m.Write([]byte(whole[:n]))
-		u, ok := m.Usage()
-		if ok != (u.Input == 5) || u.Output > 42 || ok && m.Model() != "m-1" {
-			t.Fatalf("cut at %d: %+v %v", n, u, ok)
+		r := m.Reading()
+		if r.Counted != (r.Usage.Input == 5) || r.Usage.Output > 42 || r.Counted && r.Model != "m-1" {
+			t.Fatalf("cut at %d: %+v", n, r)
 		}
 	}
 }
@@ -145,7 +145,7 @@ func TestMeterSignatures(t *testing.T) {
 			`,{"type":"redacted_thinking","data":"two"},{"type":"tool_use","id":"c","name":"n","input":{"signature":"none"}}]}`,
 		},
 	} {
-		m := Messages{}.NewMeter(contentType).(*meter)
+		m := Messages{}.NewMeter(contentType)
 		var got []string
 		for _, piece := range pieces {
 			m.Write([]byte(piece))

@@ -28,16 +28,6 @@ var partKeys = [keyCount]string{
 
 type fields = [keyCount]rawjson.Span
 
-// addText adds a part for a text that is a plain string.
-func (d *decoder) addText(at rawjson.Span) {
-	if at.IsZero() {
-		d.FailAt(at, "no content")
-		return
-	}
-	text, place := d.Text(at)
-	d.Add(llm.Part{Text: text, Span: llm.Span(place)})
-}
-
 // part adds the next content block. In the system text, everything but text is opaque.
 func (d *decoder) part(s *rawjson.Scanner, role llm.Role) {
 	var f fields
@@ -59,7 +49,7 @@ func (d *decoder) part(s *rawjson.Scanner, role llm.Role) {
 		p.CallID = d.String(f[keyID])
 		p.Name = d.String(f[keyName])
 		p.Args = d.Raw(f[keyInput])
-		p.ByCode = d.byCode(f[keyCaller])
+		p.ByCode = d.ByCode(f[keyCaller])
 		if f[keyInput].KindOf(d.Body) == '{' {
 			p.Span = llm.Span(f[keyInput])
 		}
@@ -74,9 +64,6 @@ func (d *decoder) part(s *rawjson.Scanner, role llm.Role) {
 		p.Raw = d.Raw(whole)
 	default:
 		p.Kind = llm.Opaque
-		if d.summarized == 0 && rawjson.Is(d.Body, f[keyType], "compaction") && d.Called() {
-			d.summarized = d.shared + len(d.Parts) + 1
-		}
 	}
 	if role == llm.System && p.Kind != llm.Text {
 		p = llm.Part{Kind: llm.Opaque}
@@ -84,21 +71,11 @@ func (d *decoder) part(s *rawjson.Scanner, role llm.Role) {
 	if p.Kind == llm.Opaque {
 		p.Raw = d.Raw(whole)
 	}
-	d.breakpoint(f[keyCacheControl], d.shared+len(d.Parts))
+	d.breakpoint(f[keyCacheControl], d.Decoded())
 	d.Add(p)
-}
-
-var callerKeys = [1]string{"type"}
-
-// byCode reports whether the caller of a call is not the model itself.
-func (d *decoder) byCode(caller rawjson.Span) bool {
-	if caller.KindOf(d.Body) != '{' {
-		return false
+	if role != llm.System && rawjson.Is(d.Body, f[keyType], "compaction") {
+		d.Summary()
 	}
-	var f [1]rawjson.Span
-	s := rawjson.At(d.Body, caller)
-	s.Object(callerKeys[:], f[:])
-	return !d.OneOf(f[0], "direct")
 }
 
 // result reads the content of a tool result. It can be edited if it is one string, or a list of one text block. The texts of other

@@ -8,15 +8,15 @@ import (
 	"github.com/stet-dev/stet/llm"
 )
 
-var usageKeys = [11]string{
+var usageKeys = [10]string{
 	"input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens", "output_tokens", "cache_creation",
-	"server_tool_use", "output_tokens_details", "speed", "inference_geo", "service_tier", "iterations",
+	"server_tool_use", "output_tokens_details", "speed", "inference_geo", "service_tier",
 }
 
 // innerKeys are members of objects in usage.
 var innerKeys = [4]string{"ephemeral_5m_input_tokens", "ephemeral_1h_input_tokens", "web_search_requests", "thinking_tokens"}
 
-// known are the names of usage for rawjson.Unknown. Fetching a page costs nothing but its tokens.
+// known are the names of usage for llm.UnknownUsage. Fetching a page costs nothing but its tokens.
 var known = []string{
 	"input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens", "output_tokens",
 	"cache_creation.ephemeral_5m_input_tokens", "cache_creation.ephemeral_1h_input_tokens",
@@ -24,9 +24,9 @@ var known = []string{
 	"speed", "inference_geo", "service_tier", "iterations", "output_tokens_details.thinking_tokens",
 }
 
-// UnknownUsage returns what UsageOf does not know in a usage object: see rawjson.Unknown.
+// UnknownUsage returns what UsageOf does not know in a usage object: see llm.UnknownUsage.
 func UnknownUsage(raw []byte) []string {
-	out := rawjson.Unknown(raw, known)
+	out := llm.UnknownUsage(raw, known)
 	_ = iterations(raw, func(kind string, _ []byte) error {
 		if name := "iterations." + kind; kind != "message" && kind != "compaction" && !slices.Contains(out, name) {
 			out = append(out, name)
@@ -39,32 +39,21 @@ func UnknownUsage(raw []byte) []string {
 // iterations passes the kind and the usage of each request that one answer took. Those of kind "message" are in the usage
 // around them; the others are not, but are charged.
 func iterations(raw []byte, each func(kind string, usage []byte) error) error {
-	var at [11]rawjson.Span
-	s := rawjson.New(raw)
-	s.Object(usageKeys[:], at[:])
-	if at[10].KindOf(raw) != '[' {
-		return nil
-	}
-	s = rawjson.At(raw, at[10])
-	for s.Enter('['); s.Next(); {
-		one := s.Skip()
+	for one := range rawjson.Elements(raw, rawjson.Member(raw, rawjson.Whole(raw), "iterations")) {
 		if one.KindOf(raw) != '{' {
 			continue
 		}
-		var kind [1]rawjson.Span
-		in := rawjson.At(raw, one)
-		in.Object(documentKeys[:1], kind[:])
-		if err := each(string(rawjson.Word(raw, kind[0])), one.Of(raw)); err != nil {
+		if err := each(string(rawjson.Word(raw, rawjson.Member(raw, one, "type"))), one.Of(raw)); err != nil {
 			return err
 		}
 	}
-	return s.Err()
+	return nil
 }
 
 // UsageOf implements llm.Codec. input_tokens excludes tokens that were read from or written to the cache.
 func (Messages) UsageOf(raw []byte) (llm.Usage, error) {
 	var u llm.Usage
-	var at [11]rawjson.Span
+	var at [10]rawjson.Span
 	s := rawjson.New(raw)
 	s.Object(usageKeys[:], at[:])
 	if err := s.End(); err != nil {
@@ -81,12 +70,8 @@ func (Messages) UsageOf(raw []byte) (llm.Usage, error) {
 	}
 	var short int
 	for _, object := range at[4:7] {
-		if object.KindOf(raw) != '{' {
-			continue
-		}
 		var in [4]rawjson.Span
-		s = rawjson.At(raw, object)
-		s.Object(innerKeys[:], in[:])
+		rawjson.Members(raw, object, innerKeys[:], in[:])
 		for i, to := range [4]*int{&short, &u.CacheWrite1h, &u.WebSearches, &u.Reasoning} {
 			if err := rawjson.Most(raw, in[i], to); err != nil {
 				return llm.Usage{}, fmt.Errorf("usage %s: %w", innerKeys[i], err)
@@ -94,9 +79,6 @@ func (Messages) UsageOf(raw []byte) (llm.Usage, error) {
 		}
 	}
 	u.CacheWrite = max(u.CacheWrite, short+u.CacheWrite1h)
-	if err := s.Err(); err != nil {
-		return u, err
-	}
 	return u, iterations(raw, func(kind string, one []byte) error {
 		if kind != "compaction" {
 			return nil

@@ -13,25 +13,15 @@ import (
 
 // decoder reads one body.
 type decoder struct {
-	rawjson.Decoder
-	llm.Builder
-	layout
+	llm.Decoder
 	calls   int        // function calls so far
 	open    []llm.Part // calls of the model's last content without a response
 	counted bool       // the request is inside a body of countTokens
 }
 
-// layout has the places of a request's parts in its body.
-type layout struct {
-	walk   rawjson.Walk // of the contents; the count of parts in it is the number of function calls
-	system bool         // a system message comes before the messages of the walk
-}
-
-func newDecoder(body []byte) *decoder { return &decoder{Decoder: rawjson.NewDecoder(body)} }
+func newDecoder(body []byte) *decoder { return &decoder{Decoder: llm.NewDecoder(body)} }
 
 // Decode implements llm.Codec. Model and Stream stay empty, because they are in the path.
-//
-// The strings of the messages share blocks of memory of up to 64 KB. Clone a string that must outlive the request.
 func (c GenerateContent) Decode(body []byte) (*llm.Request, error) {
 	return c.DecodeAfter(body, nil, nil)
 }
@@ -66,11 +56,9 @@ var reqKeys = [reqKeyCount]string{
 	"cachedContent", "cached_content", "generateContentRequest", "generate_content_request",
 }
 
-var configKeys = [2]string{"maxOutputTokens", "max_output_tokens"}
-
 func (d *decoder) request(earlier *llm.Request, earlierBody []byte) (*llm.Request, error) {
 	var f [reqKeyCount]rawjson.Span
-	found := d.Walk(&d.walk, d.resume(earlier, earlierBody), reqKeys[reqContents], reqKeys[:], f[:], d.contents)
+	found := d.Walk(&d.Walked, d.resume(earlier, earlierBody), reqKeys[reqContents], reqKeys[:], f[:], d.contents)
 	if d.Err() != nil {
 		return nil, d.Err()
 	}
@@ -82,19 +70,12 @@ func (d *decoder) request(earlier *llm.Request, earlierBody []byte) (*llm.Reques
 	}
 	req := &llm.Request{}
 	d.systemText(either(f[reqSystem], f[reqSystemOther]))
-	if at := either(f[reqConfig], f[reqConfigOther]); at.KindOf(d.Body) == '{' {
-		var c [2]rawjson.Span
-		s := rawjson.At(d.Body, at)
-		s.Object(configKeys[:], c[:])
-		req.MaxTokens, _ = rawjson.Int(d.Body, either(c[0], c[1]))
-	}
+	config := either(f[reqConfig], f[reqConfigOther])
+	req.MaxTokens, _ = rawjson.Int(d.Body, either(rawjson.Member(d.Body, config, "maxOutputTokens"), rawjson.Member(d.Body, config, "max_output_tokens")))
 	d.tools(req, f[reqTools])
 	// With cachedContent, the provider stores the beginning of the conversation. It is not in this body.
 	req.Chained = d.Own(either(f[reqCached], f[reqCachedOther])) != ""
-	req.Messages = d.Messages()
-	layout := d.layout // a copy, so that the request does not keep the decoder and the body
-	req.Layout = &layout
-	return req, d.Err()
+	return d.Finish(req)
 }
 
 // countedRequest reads the request in a body of countTokens whose tokens are to be counted. In this case the provider ignores
@@ -103,7 +84,7 @@ func (d *decoder) countedRequest(at rawjson.Span) (*llm.Request, error) {
 	if at.KindOf(d.Body) != '{' {
 		return nil, errors.New("the request to be counted is no object")
 	}
-	in := &decoder{Decoder: rawjson.NewDecoderAt(d.Body, at), counted: true}
+	in := &decoder{Decoder: llm.Decoder{Decoder: rawjson.NewDecoderAt(d.Body, at)}, counted: true}
 	req, err := in.request(nil, nil)
 	if err != nil {
 		return nil, err
@@ -120,47 +101,22 @@ func either(a, b rawjson.Span) rawjson.Span {
 	return a
 }
 
-// resume starts decoding after the contents that the body shares with an earlier one. It returns nil if there are none.
+// resume is Resume, and sets the calls from the messages in Before.
 func (d *decoder) resume(earlier *llm.Request, earlierBody []byte) *rawjson.Scanner {
-	if earlier == nil {
-		return nil
-	}
-	before, ok := earlier.Layout.(*layout)
-	if !ok {
-		return nil
-	}
-	s, walk, ok := before.walk.Resume(d.Body, earlierBody)
-	if !ok {
-		return nil
-	}
-	d.walk = walk
-	at := walk.Last()
-	messages := earlier.Messages
-	if before.system {
-		messages = messages[1:]
-	}
-	d.Before, d.calls = messages[:at.Messages:at.Messages], at.Parts
-	d.reopen()
-	d.Few()
-	return &s
-}
-
-// reopen sets the open calls from the messages in Before.
-func (d *decoder) reopen() {
-	for i := len(d.Before) - 1; i >= 0; i-- {
-		if d.Before[i].Role != llm.Assistant {
+	s := d.Resume(earlier, earlierBody)
+	for _, m := range d.Before {
+		if m.Role == llm.Assistant {
+			d.setOpen(m.Parts)
+			d.calls += len(d.open)
 			continue
 		}
-		d.setOpen(d.Before[i].Parts)
-		for _, m := range d.Before[i+1:] {
-			for _, p := range m.Parts {
-				if p.Kind == llm.ToolResult {
-					d.close(func(c llm.Part) bool { return c.CallID == p.CallID })
-				}
+		for _, p := range m.Parts {
+			if p.Kind == llm.ToolResult {
+				d.close(func(c llm.Part) bool { return c.CallID == p.CallID })
 			}
 		}
-		return
 	}
+	return s
 }
 
 // setOpen sets the open calls to the calls among parts. parts are those of the model's last content.
@@ -188,7 +144,7 @@ func (d *decoder) close(meant func(llm.Part) bool) (id string, ok bool) {
 func (d *decoder) contents(s *rawjson.Scanner) {
 	for s.Next() && d.Err() == nil {
 		d.content(s)
-		d.walk.Cut(s, len(d.Before)+d.Len(), d.calls)
+		d.Cut(s)
 	}
 }
 
@@ -210,27 +166,9 @@ func (d *decoder) content(s *rawjson.Scanner) {
 		d.setOpen(d.Parts[from:])
 	case "user", "function", "tool", "":
 		d.parts(f[1], llm.User)
-		d.split(from)
+		d.EndResults(from)
 	default:
 		d.FailAt(whole, "unknown role")
-	}
-}
-
-// split ends the messages made from a content whose first part is at index from.
-func (d *decoder) split(from int) {
-	roleOf := func(p *llm.Part) llm.Role {
-		if p.Kind == llm.ToolResult {
-			return llm.Tool
-		}
-		return llm.User
-	}
-	for i := from; i < len(d.Parts); i++ {
-		if i+1 == len(d.Parts) || roleOf(&d.Parts[i]) != roleOf(&d.Parts[i+1]) {
-			d.EndAt(roleOf(&d.Parts[i]), i+1)
-		}
-	}
-	if from == len(d.Parts) {
-		d.EndAt(llm.User, from)
 	}
 }
 
@@ -247,7 +185,7 @@ func (d *decoder) systemText(at rawjson.Span) {
 	}
 	d.parts(f[1], llm.System)
 	d.EndFirst(llm.System)
-	d.system = true
+	d.First = 1
 }
 
 // tools reads the offered tools: functions, and the tools that run at the provider, by their names.

@@ -6,7 +6,6 @@ package gemini
 import (
 	"regexp"
 
-	"github.com/stet-dev/stet/internal/rawjson"
 	"github.com/stet-dev/stet/llm"
 )
 
@@ -18,33 +17,15 @@ import (
 //
 // A call with a thought signature cannot be edited. The signature must be sent back in the part that it was made for, and it is
 // not documented what else in that part the provider checks.
-type GenerateContent struct{}
+type GenerateContent struct{ llm.InPlace }
 
 // API is the API of the Gemini models. stet has no client for it.
 var API = llm.API{Name: "gemini", Codec: GenerateContent{}}
 
-// Patch implements llm.Codec.
-func (GenerateContent) Patch(dst, body []byte, req *llm.Request, edits []llm.Edit) ([]byte, error) {
-	placed, err := req.Place(edits)
-	if err != nil {
-		return dst, err
-	}
-	patches := make([]rawjson.Patch, len(placed))
-	for i, p := range placed {
-		patches[i] = rawjson.Patch{Span: rawjson.Span(p.Span), Text: p.Text}
-	}
-	return rawjson.AppendPatched(dst, body, patches)
-}
-
 // Session implements llm.Codec. The API has no key for a conversation, and the provider's own agent sends none. Other agents may
 // send one in a header.
 func (GenerateContent) Session(header func(string) string, _ *llm.Request) (conversation, agent string) {
-	for _, name := range [...]string{"X-Session-Id", "X-Session-Affinity"} {
-		if conversation = header(name); conversation != "" {
-			break
-		}
-	}
-	return conversation, ""
+	return llm.FirstHeader(header, "X-Session-Id", "X-Session-Affinity"), ""
 }
 
 // Method is the method that a request calls.

@@ -18,13 +18,13 @@ func (GenerateContent) NewMeter(contentType string) llm.Meter {
 type meter struct{ llm.TapMeter }
 
 func (m *meter) document(data []byte) {
-	s := rawjson.New(data)
-	if s.Kind() != '[' {
+	all := rawjson.Whole(data)
+	if all.KindOf(data) != '[' {
 		m.chunk(data)
 		return
 	}
-	for s.Enter('['); s.Next(); {
-		m.chunk(s.Skip().Of(data))
+	for chunk := range rawjson.Elements(data, all) {
+		m.chunk(chunk.Of(data))
 	}
 }
 
@@ -34,26 +34,15 @@ func (m *meter) chunk(data []byte) {
 	if s.Object(answerKeys[:], f[:]).IsZero() {
 		return
 	}
-	rawjson.Said(data, f[2], &m.Reading.Model)
-	if at := f[0]; at.KindOf(data) == '[' {
-		s = rawjson.At(data, at)
-		if s.Enter('['); s.Next() && s.Kind() == '{' {
-			var candidate [2]rawjson.Span
-			s.Object(candidateKeys[:], candidate[:])
-			rawjson.Said(data, candidate[1], &m.Reading.StopReason)
-		}
+	r := &m.Read
+	rawjson.Said(data, f[2], &r.Model)
+	for first := range rawjson.Elements(data, f[0]) {
+		rawjson.Said(data, rawjson.Member(data, first, "finishReason"), &r.StopReason)
+		break
 	}
-	if at := f[4]; at.KindOf(data) == '{' {
-		var why [1]rawjson.Span
-		s = rawjson.At(data, at)
-		s.Object(feedbackKeys[:], why[:])
-		rawjson.Said(data, why[0], &m.Reading.StopReason)
-	}
+	rawjson.Said(data, rawjson.Member(data, f[4], "blockReason"), &r.StopReason)
 	if at := f[1]; at.KindOf(data) == '{' {
-		r := &m.Reading
-		r.Unknown = llm.Also(r.Unknown, UnknownUsage(at.Of(data)))
-		if u, err := (GenerateContent{}).UsageOf(at.Of(data)); err == nil && (!u.IsZero() || !r.Counted) {
-			r.Usage, r.Counted = u, true
-		}
+		u, err := GenerateContent{}.UsageOf(at.Of(data))
+		r.Count(u, err == nil && (!u.IsZero() || !r.Counted), UnknownUsage(at.Of(data)))
 	}
 }

@@ -47,8 +47,8 @@ func TestMeter(t *testing.T) { // CTX-1
 		codectest.Meter(t, GenerateContent{}, contentType, body, said)
 		m := GenerateContent{}.NewMeter(contentType)
 		m.Write([]byte(body[:len(body)-20])) // incomplete: the meter returns what it has read so far
-		if u, ok := m.Usage(); !ok || u.Prompt() != 100 || m.StopReason() != "" {
-			t.Errorf("%s, cut: %+v %q", contentType, u, m.StopReason())
+		if r := m.Reading(); !r.Counted || r.Usage.Prompt() != 100 || r.StopReason != "" {
+			t.Errorf("%s, cut: %+v", contentType, r)
 		}
 	}
 	codectest.Meter(t, GenerateContent{}, "application/json",

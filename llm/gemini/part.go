@@ -55,8 +55,7 @@ func (d *decoder) part(s *rawjson.Scanner, role llm.Role) {
 	case role == llm.User && !response.IsZero():
 		d.response(response)
 	case !f[keyText].IsZero() && call.IsZero() && response.IsZero():
-		text, place := d.Text(f[keyText])
-		d.Add(llm.Part{Text: text, Span: llm.Span(place)})
+		d.AddText(f[keyText])
 	default:
 		d.Add(llm.Part{Kind: llm.Opaque, Raw: d.Raw(whole)})
 	}

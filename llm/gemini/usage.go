@@ -15,11 +15,11 @@ var usageKeys = [7]string{
 	"serviceTier", "trafficType",
 }
 
-// known are the names of usage for rawjson.Unknown: what is read, and sums and parts of that.
+// known are the names of usage for llm.UnknownUsage: what is read, and sums and parts of that.
 var known = append(usageKeys[:], "totalTokenCount", "promptTokensDetails", "cacheTokensDetails", "candidatesTokensDetails", "toolUsePromptTokensDetails")
 
-// UnknownUsage returns what UsageOf does not know in a usage object: see rawjson.Unknown.
-func UnknownUsage(raw []byte) []string { return rawjson.Unknown(raw, known) }
+// UnknownUsage returns what UsageOf does not know in a usage object: see llm.UnknownUsage.
+func UnknownUsage(raw []byte) []string { return llm.UnknownUsage(raw, known) }
 
 // UsageOf implements llm.Codec. promptTokenCount includes tokens that were read from the cache, but not tokens that tools of the
 // provider added. candidatesTokenCount does not include thoughts.
@@ -50,8 +50,6 @@ func (GenerateContent) UsageOf(raw []byte) (llm.Usage, error) {
 }
 
 var answerKeys = [5]string{"candidates", "usageMetadata", "modelVersion", "responseId", "promptFeedback"}
-var candidateKeys = [2]string{"content", "finishReason"}
-var feedbackKeys = [1]string{"blockReason"}
 
 // DecodeResponse implements llm.Codec. It reads the first candidate. StopReason is the reason why it ended, or why the prompt was
 // blocked.
@@ -71,32 +69,21 @@ func (d *decoder) answer() (*llm.Response, error) {
 	if err := s.End(); err != nil {
 		return nil, err
 	}
-	var candidate [2]rawjson.Span
-	if f[0].KindOf(d.Body) == '[' {
-		s = rawjson.At(d.Body, f[0])
-		if s.Enter('['); s.Next() {
-			s.Object(candidateKeys[:], candidate[:])
+	var candidate [2]rawjson.Span // content and finishReason of the first one
+	for first := range rawjson.Elements(d.Body, f[0]) {
+		if !rawjson.Members(d.Body, first, []string{"content", "finishReason"}, candidate[:]) {
+			d.FailAt(first, "a candidate that cannot be read")
 		}
-		d.Fail(s.Err())
+		break
 	}
 	res := &llm.Response{ID: d.Own(f[3]), Model: d.Own(f[2]), StopReason: d.Own(candidate[1])}
-	if at := f[4]; at.KindOf(d.Body) == '{' {
-		var why [1]rawjson.Span
-		s = rawjson.At(d.Body, at)
-		s.Object(feedbackKeys[:], why[:])
-		if !why[0].IsZero() {
-			res.StopReason = d.Own(why[0])
-		}
+	if why := rawjson.Member(d.Body, f[4], "blockReason"); !why.IsZero() {
+		res.StopReason = d.Own(why)
 	}
 	if candidate == [2]rawjson.Span{} && res.StopReason == "" {
 		return nil, errors.New("no candidates")
 	}
-	if at := candidate[0]; at.KindOf(d.Body) == '{' {
-		var content [2]rawjson.Span
-		s = rawjson.At(d.Body, at)
-		s.Object(contentKeys[:], content[:])
-		d.parts(content[1], llm.Assistant)
-	}
+	d.parts(rawjson.Member(d.Body, candidate[0], "parts"), llm.Assistant)
 	res.Message = llm.Message{Role: llm.Assistant, Parts: d.Parts}
 	if !f[1].IsZero() {
 		var err error

@@ -166,12 +166,10 @@ func checkStream(t *testing.T, s *llmtest.Server, path string, codec llm.Codec, 
 	for _, b := range data {
 		_, _ = meter.Write([]byte{b})
 	}
-	usage, ok := meter.Usage()
-	if !ok || usage.Output != whole.Usage.Output || usage.Prompt() != whole.Usage.Prompt() {
-		t.Errorf("usage of the stream %+v (%v), of the whole %+v", usage, ok, whole.Usage)
-	}
-	if meter.Model() != whole.Model || meter.StopReason() != whole.StopReason {
-		t.Errorf("stream says %q, %q; the whole %q, %q", meter.Model(), meter.StopReason(), whole.Model, whole.StopReason)
+	got := meter.Reading()
+	if !got.Counted || got.Usage.Output != whole.Usage.Output || got.Usage.Prompt() != whole.Usage.Prompt() ||
+		got.Model != whole.Model || got.StopReason != whole.StopReason {
+		t.Errorf("the stream says %+v, the whole %+v", got, whole)
 	}
 }
 

@@ -1,100 +1,56 @@
 package openai
 
 import (
-	"bytes"
 	"encoding/json"
-	"strings"
+	"errors"
 
-	"github.com/stet-dev/stet/internal/sse"
+	"github.com/stet-dev/stet/llm"
 )
 
-// maxAssembly limits the bytes of an answer that is put together.
-const maxAssembly = 32 << 20
-
-// Assembly collects the output items of a response from its bytes, streamed or not. Items are kept as they come. If the response
-// failed or cannot be read, there are none. An Assembly may be used by one goroutine at a time.
-type Assembly struct {
-	stream *sse.Parser // nil: the response is one document
-	whole  []byte      // the bytes of the document received so far
-	size   int
-	items  [][]byte // by their index
-	id     string   // of the response; set when it is complete
-	failed bool
+// assembled collects the output items of a response. They are kept as they come.
+type assembled struct {
+	items [][]byte // by their index
+	id    string   // of the response; set when it is complete
 }
 
 // NewAssembly returns an Assembly for a response with this Content-Type.
-func NewAssembly(contentType string) *Assembly {
-	a := &Assembly{}
-	if strings.Contains(strings.ToLower(contentType), "event-stream") {
-		a.stream = &sse.Parser{Event: a.event, Max: maxAssembly}
-	}
-	return a
-}
+func NewAssembly(contentType string) *llm.Assembly { return llm.NewAssembly(contentType, &assembled{}) }
 
-// Write takes all of p and returns no error.
-func (a *Assembly) Write(p []byte) (int, error) {
-	if a.id != "" || a.failed {
-		return len(p), nil
-	}
-	a.size += len(p)
-	switch {
-	case a.size > maxAssembly:
-		a.failed = true
-	case a.stream != nil:
-		_, _ = a.stream.Write(p) // a Parser returns no errors
-		a.failed = a.failed || a.stream.Lost > 0
-	default:
-		a.whole = append(a.whole, p...)
-		if bytes.HasSuffix(bytes.TrimRight(p, " \t\r\n"), []byte("}")) && json.Valid(a.whole) {
-			a.end(a.whole)
-		}
-	}
-	return len(p), nil
-}
+// Answer implements llm.Assembled.
+func (a *assembled) Answer() (id string, items [][]byte, ok bool) { return a.id, a.items, a.id != "" }
 
-// Answer returns the id of the response and its items in the form of the conversation. ok is false if the response is
-// incomplete or cannot be read.
-func (a *Assembly) Answer() (id string, items [][]byte, ok bool) {
-	if a.id == "" || a.failed {
-		return "", nil, false
+// Event implements llm.Assembled.
+func (a *assembled) Event(name, data []byte) error {
+	var said struct {
+		Index    int `json:"output_index"`
+		Item     json.RawMessage
+		Response json.RawMessage
 	}
-	return a.id, a.items, true
-}
-
-// event reads one event of a stream.
-func (a *Assembly) event(name, data []byte) {
 	switch string(name) {
 	case "response.output_item.done":
-		var said struct {
-			Index int `json:"output_index"`
-			Item  json.RawMessage
-		}
 		if json.Unmarshal(data, &said) != nil || said.Index != len(a.items) || len(said.Item) == 0 {
-			a.failed = true
-			return
+			return errors.New("an item out of place")
 		}
 		a.items = append(a.items, said.Item)
 	case "response.completed", "response.incomplete", "response.done":
-		var said struct{ Response json.RawMessage }
-		if json.Unmarshal(data, &said) != nil {
-			a.failed = true
-			return
+		if err := json.Unmarshal(data, &said); err != nil {
+			return err
 		}
-		a.end(said.Response)
+		return a.Document(said.Response)
 	case "response.failed", "error":
-		a.failed = true
+		return errors.New("the response failed")
 	}
+	return nil
 }
 
-// end reads the whole response. Some providers leave out the items that were streamed.
-func (a *Assembly) end(response []byte) {
+// Document implements llm.Assembled. Some providers leave out the items that were streamed.
+func (a *assembled) Document(response []byte) error {
 	var said struct {
 		ID, Status string
 		Output     []json.RawMessage
 	}
 	if json.Unmarshal(response, &said) != nil || said.ID == "" || said.Status == "failed" || said.Status == "in_progress" || said.Status == "queued" {
-		a.failed = true
-		return
+		return errors.New("no complete response")
 	}
 	if len(said.Output) > 0 {
 		a.items = nil
@@ -103,4 +59,5 @@ func (a *Assembly) end(response []byte) {
 		}
 	}
 	a.id = said.ID
+	return nil
 }

@@ -12,18 +12,13 @@ import (
 
 // Chat is the codec of Chat Completions (POST /v1/chat/completions). The zero value is ready to use. Every message on the
 // wire becomes one message.
-type Chat struct{}
+type Chat struct{ llm.InPlace }
 
 // ChatAPI is the API of Chat Completions: OpenAI's own or a compatible one.
 var ChatAPI = llm.API{
 	Name: "chat", Path: "/v1/chat/completions", Codec: Chat{},
 	Reader:   func(emit func(llm.Event)) llm.Reader { return &chatReader{emit: emit} },
 	EncodeAt: encodeAt, Based: true, KeyHeader: "Authorization", KeyPrefix: "Bearer ",
-}
-
-// Patch implements llm.Codec.
-func (Chat) Patch(dst, body []byte, req *llm.Request, edits []llm.Edit) ([]byte, error) {
-	return patch(dst, body, req, edits)
 }
 
 // UsageOf implements llm.Codec. prompt_tokens include tokens read from and written to the cache; completion_tokens include reasoning.
@@ -53,9 +48,6 @@ var chatKeys = [chatKeyCount]string{
 }
 
 // Decode implements llm.Codec.
-//
-// The strings of the messages share blocks of memory of up to 64 KB, except Model and SessionKey. Clone a string that
-// must outlive the request.
 func (c Chat) Decode(body []byte) (*llm.Request, error) { return c.DecodeAfter(body, nil, nil) }
 
 // DecodeAfter implements llm.Codec.
@@ -70,7 +62,7 @@ func (Chat) DecodeAfter(body []byte, earlier *llm.Request, earlierBody []byte) (
 
 func (d *decoder) chat(earlier *llm.Request, earlierBody []byte) (*llm.Request, error) {
 	var f [chatKeyCount]rawjson.Span
-	if found := d.Walk(&d.walk, d.resume(earlier, earlierBody), chatKeys[chatMessages], chatKeys[:], f[:], d.chatMessages); d.Err() != nil {
+	if found := d.Walk(&d.Walked, d.Resume(earlier, earlierBody), chatKeys[chatMessages], chatKeys[:], f[:], d.chatMessages); d.Err() != nil {
 		return nil, d.Err()
 	} else if !found || !f[chatMessages].IsZero() {
 		return nil, errors.New("no messages, or two")
@@ -85,12 +77,10 @@ func (d *decoder) chat(earlier *llm.Request, earlierBody []byte) (*llm.Request, 
 		req.MaxTokens = n
 	}
 	req.Caching.Lifetime = d.retention(f[chatRetention], f[chatCacheOptions])
-	if d.toolsAt = f[chatTools]; !d.reuseTools(req, earlier, earlierBody) {
+	if d.Tools = f[chatTools]; !d.SameTools(req, earlier, earlierBody) {
 		d.chatTools(req, f[chatTools])
 	}
-	req.Messages = d.Messages()
-	d.setLayout(req, 0)
-	return req, d.Err()
+	return d.Finish(req)
 }
 
 const (
@@ -119,7 +109,7 @@ var msgKeys = [msgKeyCount]string{
 func (d *decoder) chatMessages(s *rawjson.Scanner) {
 	for s.Next() && d.Err() == nil {
 		d.chatMessage(s)
-		d.cut(s)
+		d.Cut(s)
 	}
 }
 

@@ -33,7 +33,7 @@ func (r *chatReader) Done() bool { return r.done }
 
 // End implements llm.Reader. Some endpoints do not send [DONE].
 func (r *chatReader) End() bool {
-	if !r.done && r.meter.Reading.StopReason != "" {
+	if !r.done && r.meter.Read.StopReason != "" {
 		r.end()
 	}
 	return r.done
@@ -58,12 +58,12 @@ func (r *chatReader) Event(name, data []byte) error {
 		return llm.Malformed(name, errors.New("an error that says nothing"))
 	}
 	rawjson.Said(data, f[0], &r.id)
-	before := r.meter.Reading.Usage
+	before := r.meter.Read.Usage
 	r.meter.chat(nil, data)
 	if err := r.choices(data, f[1]); err != nil {
 		return llm.Malformed(name, err)
 	}
-	if u := r.meter.Reading.Usage; u != before && r.meter.Reading.Counted {
+	if u := r.meter.Read.Usage; u != before && r.meter.Read.Counted {
 		r.emit(llm.Event{Kind: llm.UsageSaid, Usage: u})
 	}
 	return nil
@@ -239,7 +239,7 @@ func (r *chatReader) end() {
 
 // Response implements llm.Reader.
 func (r *chatReader) Response() *llm.Response {
-	m := r.meter.Reading
+	m := r.meter.Read
 	res := &llm.Response{ID: r.id, Model: m.Model, Usage: m.Usage, StopReason: m.StopReason}
 	res.Message.Role = llm.Assistant
 	for i, p := range r.parts {

@@ -9,20 +9,9 @@ import (
 )
 
 // decoder reads one body.
-type decoder struct {
-	rawjson.Decoder
-	llm.Builder
-	layout
-	before layout // layout of the earlier request
-}
+type decoder struct{ llm.Decoder }
 
-func newDecoder(body []byte) *decoder { return &decoder{Decoder: rawjson.NewDecoder(body)} }
-
-// addText adds a part for the string at span.
-func (d *decoder) addText(at rawjson.Span) {
-	text, place := d.Text(at)
-	d.Add(llm.Part{Text: text, Span: llm.Span(place)})
-}
+func newDecoder(body []byte) *decoder { return &decoder{llm.NewDecoder(body)} }
 
 // textTypes are the types of content parts that hold text.
 var textTypes = []string{"text", "input_text", "output_text"}
@@ -34,7 +23,7 @@ func (d *decoder) content(at rawjson.Span) {
 	switch at.KindOf(d.Body) {
 	case 0:
 	case '"':
-		d.addText(at)
+		d.AddText(at)
 	case '[':
 		s := rawjson.At(d.Body, at)
 		for s.Enter('['); s.Next() && d.Err() == nil; {
@@ -44,7 +33,7 @@ func (d *decoder) content(at rawjson.Span) {
 				break
 			}
 			if d.OneOf(f[0], textTypes...) && !f[1].IsZero() {
-				d.addText(f[1])
+				d.AddText(f[1])
 			} else {
 				d.Add(llm.Part{Kind: llm.Opaque, Raw: d.Raw(whole)})
 			}
@@ -71,18 +60,11 @@ func (d *decoder) result(callID string, at rawjson.Span, failed bool) {
 	d.Add(p)
 }
 
-var cacheOptionKeys = [1]string{"ttl"}
-
 // retention returns how long the request asks the provider to cache its prompt. "prompt_cache_options" takes precedence over
 // "prompt_cache_retention".
 func (d *decoder) retention(at, options rawjson.Span) time.Duration {
-	if options.KindOf(d.Body) == '{' {
-		var f [1]rawjson.Span
-		s := rawjson.At(d.Body, options)
-		s.Object(cacheOptionKeys[:], f[:])
-		if d.OneOf(f[0], "12h") { // "30m" is the default, and the provider may cache longer
-			return 12 * time.Hour
-		}
+	if d.OneOf(rawjson.Member(d.Body, options, "ttl"), "12h") { // "30m" is the default, and the provider may cache longer
+		return 12 * time.Hour
 	}
 	if d.OneOf(at, "24h") {
 		return 24 * time.Hour
@@ -98,17 +80,4 @@ func (d *decoder) args(p *llm.Part, at rawjson.Span) {
 	}
 	text, place := d.Text(at)
 	p.Args, p.Span = text, llm.Span(place)
-}
-
-// patch makes the edits in body.
-func patch(dst, body []byte, req *llm.Request, edits []llm.Edit) ([]byte, error) {
-	placed, err := req.Place(edits)
-	if err != nil {
-		return dst, err
-	}
-	patches := make([]rawjson.Patch, len(placed))
-	for i, p := range placed {
-		patches[i] = rawjson.Patch{Span: rawjson.Span(p.Span), Text: p.Text}
-	}
-	return rawjson.AppendPatched(dst, body, patches)
 }

@@ -53,13 +53,13 @@ func TestMeterTerms(t *testing.T) {
 	} {
 		m := Responses{}.NewMeter("application/json")
 		_, _ = m.Write([]byte(body))
-		if got, _ := m.Usage(); got != want {
+		if got := m.Reading().Usage; got != want {
 			t.Errorf("%s: %+v", body, got)
 		}
 	}
 	m := Chat{}.NewMeter("application/json")
 	_, _ = m.Write([]byte(`{"choices":[],"usage":{"prompt_tokens":1},"service_tier":"priority"}`))
-	if got, _ := m.Usage(); got.Tier != llm.TierPriority {
+	if got := m.Reading().Usage; got.Tier != llm.TierPriority {
 		t.Errorf("%+v", got)
 	}
 }
@@ -109,8 +109,8 @@ func TestMeter(t *testing.T) { // CTX-1
 		for n := range len(c.body) { // cut at every position
 			m := c.codec.NewMeter(c.contentType)
 			m.Write([]byte(c.body[:n]))
-			if u, ok := m.Usage(); ok && u != c.usage || !ok && !u.IsZero() {
-				t.Fatalf("%T cut at %d: %+v", c.codec, n, u)
+			if r := m.Reading(); r.Counted && r.Usage != c.usage || !r.Counted && !r.Usage.IsZero() {
+				t.Fatalf("%T cut at %d: %+v", c.codec, n, r)
 			}
 		}
 	}

@@ -91,13 +91,8 @@ func (d *decoder) response() (*llm.Response, error) {
 		Message:    llm.Message{Role: llm.Assistant, Parts: d.Parts},
 		StopReason: d.Own(f[3]),
 	}
-	if at := f[5]; at.KindOf(d.Body) == '{' {
-		var why [1]rawjson.Span
-		s = rawjson.At(d.Body, at)
-		s.Object(detailKeys[:], why[:])
-		if !why[0].IsZero() {
-			res.StopReason = d.Own(why[0])
-		}
+	if why := rawjson.Member(d.Body, f[5], "reason"); !why.IsZero() {
+		res.StopReason = d.Own(why)
 	}
 	d.usage(res, f[4])
 	return res, d.Err()

@@ -12,18 +12,13 @@ import (
 //
 // Consecutive items of reasoning, messages and calls become one message of role Assistant. Every tool output becomes a
 // message of role Tool. So new items do not change earlier messages, but may extend the last one.
-type Responses struct{}
+type Responses struct{ llm.InPlace }
 
 // ResponsesAPI is the Responses API.
 var ResponsesAPI = llm.API{
 	Name: "responses", Path: "/v1/responses", Codec: Responses{},
 	Reader: func(emit func(llm.Event)) llm.Reader { return &responsesReader{emit: emit} },
 	Based:  true, KeyHeader: "Authorization", KeyPrefix: "Bearer ",
-}
-
-// Patch implements llm.Codec.
-func (Responses) Patch(dst, body []byte, req *llm.Request, edits []llm.Edit) ([]byte, error) {
-	return patch(dst, body, req, edits)
 }
 
 // UsageOf implements llm.Codec. input_tokens include tokens read from and written to the cache; output_tokens include reasoning.
@@ -58,9 +53,6 @@ var resKeys = [resKeyCount]string{
 }
 
 // Decode implements llm.Codec.
-//
-// The strings of the messages share blocks of memory of up to 64 KB, except Model and SessionKey. Clone a string that
-// must outlive the request.
 func (c Responses) Decode(body []byte) (*llm.Request, error) { return c.DecodeAfter(body, nil, nil) }
 
 // DecodeAfter implements llm.Codec.
@@ -75,7 +67,7 @@ func (Responses) DecodeAfter(body []byte, earlier *llm.Request, earlierBody []by
 
 func (d *decoder) responses(earlier *llm.Request, earlierBody []byte) (*llm.Request, error) {
 	var f [resKeyCount]rawjson.Span
-	found := d.Walk(&d.walk, d.resume(earlier, earlierBody), resKeys[resInput], resKeys[:], f[:], d.items)
+	found := d.Walk(&d.Walked, d.Resume(earlier, earlierBody), resKeys[resInput], resKeys[:], f[:], d.items)
 	if d.Err() != nil {
 		return nil, d.Err()
 	}
@@ -88,11 +80,10 @@ func (d *decoder) responses(earlier *llm.Request, earlierBody []byte) (*llm.Requ
 	case !found:
 		d.FailAt(at, "input is neither text nor items")
 	}
-	first := 0
 	if at := f[resInstructions]; !at.IsZero() {
-		first = 1
-		d.addText(at)
+		d.AddText(at)
 		d.EndFirst(llm.System)
+		d.First = 1
 	}
 	req := &llm.Request{
 		Model:      d.Own(f[resModel]),
@@ -103,28 +94,20 @@ func (d *decoder) responses(earlier *llm.Request, earlierBody []byte) (*llm.Requ
 	}
 	req.MaxTokens, _ = rawjson.Int(d.Body, f[resMaxTokens])
 	req.Caching.Lifetime = d.retention(f[resRetention], f[resCacheOptions])
-	req.Caching.Clears = d.summarized > 0 || d.manages(f[resManagement])
+	req.Caching.Clears = d.Summarized > 0
+	for range rawjson.Elements(d.Body, f[resManagement]) {
+		req.Caching.Clears = true // the provider is to change the prompt itself
+		break
+	}
 	req.Caching.Cuts = d.OneOf(f[resTruncation], "auto")
-	if d.toolsAt = f[resTools]; !d.toolsAt.IsZero() && !d.reuseTools(req, earlier, earlierBody) {
-		s := rawjson.At(d.Body, d.toolsAt)
+	if d.Tools = f[resTools]; !d.Tools.IsZero() && !d.SameTools(req, earlier, earlierBody) {
+		s := rawjson.At(d.Body, d.Tools)
 		for s.Enter('['); s.Next() && d.Err() == nil; {
 			d.responsesTool(req, &s)
 		}
 		d.Fail(s.Err())
 	}
-	req.Messages = d.Messages()
-	d.setLayout(req, first)
-	return req, d.Err()
-}
-
-// manages reports whether the request tells the provider to change the prompt itself.
-func (d *decoder) manages(at rawjson.Span) bool {
-	if at.KindOf(d.Body) != '[' {
-		return false
-	}
-	s := rawjson.At(d.Body, at)
-	s.Enter('[')
-	return s.Next()
+	return d.Finish(req)
 }
 
 var toolKinds = [2]string{"type", "tools"}
@@ -184,14 +167,14 @@ func (d *decoder) items(s *rawjson.Scanner) {
 		} else {
 			d.End(role)
 		}
-		if d.summarized == 0 && d.OneOf(f[itemType], "compaction", "compaction_summary") && d.Called() {
-			d.summarized = len(d.Before) + d.Len()
+		if d.OneOf(f[itemType], "compaction", "compaction_summary") {
+			d.Summary()
 		}
 		if extends {
 			continue
 		}
 		if open = role == llm.Assistant; !open {
-			d.cut(s)
+			d.Cut(s)
 		}
 	}
 	d.Fail(s.Err())
@@ -246,7 +229,7 @@ func (d *decoder) item(whole rawjson.Span, f [itemKeyCount]rawjson.Span) llm.Rol
 
 // call reads a call of a tool that the client runs.
 func (d *decoder) call(typ string, f [itemKeyCount]rawjson.Span) llm.Part {
-	p := llm.Part{Kind: llm.ToolCall, CallID: d.String(f[itemCallID]), ByCode: d.byCode(f[itemCaller])}
+	p := llm.Part{Kind: llm.ToolCall, CallID: d.String(f[itemCallID]), ByCode: d.ByCode(f[itemCaller])}
 	switch typ {
 	case "local_shell_call":
 		p.Name, p.Args = "local_shell", d.Raw(f[itemAction])
@@ -258,17 +241,4 @@ func (d *decoder) call(typ string, f [itemKeyCount]rawjson.Span) llm.Part {
 		d.args(&p, f[itemArguments])
 	}
 	return p
-}
-
-var callerKeys = [1]string{"type"}
-
-// byCode reports whether the caller of a call is not the model itself.
-func (d *decoder) byCode(caller rawjson.Span) bool {
-	if caller.KindOf(d.Body) != '{' {
-		return false
-	}
-	var f [1]rawjson.Span
-	s := rawjson.At(d.Body, caller)
-	s.Object(callerKeys[:], f[:])
-	return !d.OneOf(f[0], "direct")
 }

@@ -58,7 +58,7 @@ func (r *responsesReader) Event(name, data []byte) error {
 	var err error
 	switch typ {
 	case "response.created":
-		err = r.begin(f[1].Of(data))
+		rawjson.Said(data, rawjson.Member(data, f[1], "id"), &r.id)
 	case "response.output_item.added":
 		err = r.added(data, f[2], f[3])
 	case "response.output_item.done":
@@ -105,16 +105,6 @@ func failureOf(data []byte, f [10]rawjson.Span) *llm.Failure {
 		return nil
 	}
 	return failure
-}
-
-var responseIDKeys = [1]string{"id"}
-
-func (r *responsesReader) begin(response []byte) error {
-	var f [1]rawjson.Span
-	s := rawjson.New(response)
-	s.Object(responseIDKeys[:], f[:])
-	rawjson.Said(response, f[0], &r.id)
-	return s.Err()
 }
 
 // item returns the item that an event belongs to.
@@ -256,16 +246,16 @@ func (r *responsesReader) end(name, response []byte) error {
 			}
 		}
 	}
-	if m := r.meter.Reading; m.Counted {
+	if m := r.meter.Read; m.Counted {
 		r.emit(llm.Event{Kind: llm.UsageSaid, Usage: m.Usage})
 	}
-	r.emit(llm.Event{Kind: llm.Stopped, Reason: r.meter.Reading.StopReason})
+	r.emit(llm.Event{Kind: llm.Stopped, Reason: r.meter.Read.StopReason})
 	return nil
 }
 
 // Response implements llm.Reader.
 func (r *responsesReader) Response() *llm.Response {
-	m := r.meter.Reading
+	m := r.meter.Read
 	res := &llm.Response{ID: r.id, Model: m.Model, Usage: m.Usage, StopReason: m.StopReason}
 	res.Message.Role = llm.Assistant
 	for _, it := range r.items {

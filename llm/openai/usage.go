@@ -46,7 +46,7 @@ func (c *counted) details() [len(detailsKeys)]*int {
 	return [...]*int{&c.read, &c.write, &c.write, &c.write, &c.reasoning, &c.searches}
 }
 
-// known are the names of usage for rawjson.Unknown: what is read, sums and parts of that, times, and what a router says that it charges.
+// known are the names of usage for llm.UnknownUsage: what is read, sums and parts of that, times, and what a router says that it charges.
 var known = append(knownDetails(),
 	"prompt_cache_miss_tokens", "cost", "cost_details", "cost_in_usd_ticks", "is_byok", "queue_time", "prompt_time", "completion_time", "total_time", "prompt_audio_seconds",
 )
@@ -61,8 +61,8 @@ func knownDetails() (names []string) {
 	return names
 }
 
-// UnknownUsage returns what UsageOf does not know in a usage object: see rawjson.Unknown.
-func UnknownUsage(raw []byte) []string { return rawjson.Unknown(raw, known) }
+// UnknownUsage returns what UsageOf does not know in a usage object: see llm.UnknownUsage.
+func UnknownUsage(raw []byte) []string { return llm.UnknownUsage(raw, known) }
 
 func usageOf(raw []byte) (llm.Usage, error) {
 	var at [len(usageKeys)]rawjson.Span
@@ -78,19 +78,12 @@ func usageOf(raw []byte) (llm.Usage, error) {
 		}
 	}
 	for _, object := range at[firstObject:] {
-		if object.KindOf(raw) != '{' {
-			continue
-		}
 		var in [len(detailsKeys)]rawjson.Span
-		s = rawjson.At(raw, object)
-		s.Object(detailsKeys[:], in[:])
+		rawjson.Members(raw, object, detailsKeys[:], in[:])
 		for i, to := range c.details() {
 			if err := rawjson.Most(raw, in[i], to); err != nil {
 				return llm.Usage{}, fmt.Errorf("usage %s: %w", detailsKeys[i], err)
 			}
-		}
-		if err := s.Err(); err != nil {
-			return llm.Usage{}, err
 		}
 	}
 	return c.usage(), nil

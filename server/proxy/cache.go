@@ -63,7 +63,7 @@ func noteBreak(x *exchange) {
 	if c.Broke, c.BrokeAt = x.compared.Broke, x.compared.BrokeAt; c.Broke != "" || x.meter == nil {
 		return
 	}
-	if c.Broke = missed[x.meter.Missed()]; c.Broke == record.BrokeMessage {
+	if c.Broke = missed[x.meter.Reading().Missed]; c.Broke == record.BrokeMessage {
 		c.BrokeAt = -1
 	}
 }

@@ -99,11 +99,10 @@ func (p *Proxy) clearsNothing(x *exchange) {
 
 // checkCleared checks that the answer says that results were cleared.
 func (p *Proxy) checkCleared(x *exchange) {
-	m, ok := x.meter.(interface{ Cleared() int })
-	if !ok || x.clearing.calls == 0 || x.row.Status != http.StatusOK || x.row.Cut {
+	if x.meter == nil || x.clearing.calls == 0 || x.row.Status != http.StatusOK || x.row.Cut {
 		return
 	}
-	if n := m.Cleared(); n == 0 || n > x.clearing.calls {
+	if n := x.meter.Reading().Cleared; n == 0 || n > x.clearing.calls {
 		p.clearsNothing(x)
 	}
 }

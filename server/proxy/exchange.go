@@ -49,7 +49,7 @@ type exchange struct {
 	form         *sent.Sent      // the form sent upstream; nil: it is not remembered
 	recovery     *recovery       // what to do if the provider refuses the request's thinking; nil: nothing
 	meter        llm.Meter       // of the answer; nil if it is not read
-	assembly     assembly        // puts the answer together until it is whole; nil: it is not put together
+	assembly     *llm.Assembly   // puts the answer together until it is whole; nil: it is not put together
 	tools        toolUse         // tools that the request offers, and calls in it
 	clearing     clearing        // what the provider is asked to clear
 	stopped      bool            // it did not go upstream
@@ -109,10 +109,10 @@ func (p *Proxy) account(x *exchange) {
 	}
 	complete := false
 	if x.meter != nil {
-		usage, _ := x.meter.Usage()
-		row.Usage, complete = usage, x.meter.StopReason() != ""
+		read := x.meter.Reading()
+		row.Usage, complete = read.Usage, read.StopReason != ""
 		limits.Cut(&row.Usage)
-		p.conversations.answered(p.rules.bill(row), x.meter.Unknown())
+		p.conversations.answered(p.rules.bill(row), read.Unknown)
 		p.countDropped(x)
 	}
 	// Clients may hang up once they know that the answer is complete.

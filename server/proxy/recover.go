@@ -270,11 +270,7 @@ func (p *Proxy) keepDropping(x *exchange, from sent.Known) {
 
 // countDropped counts the blocks of thinking that were dropped, as the answer reports them.
 func (p *Proxy) countDropped(x *exchange) {
-	m, ok := x.meter.(interface{ Dropped() int })
-	if !ok {
-		return
-	}
-	if n := m.Dropped(); n > 0 {
+	if n := x.meter.Reading().Dropped; n > 0 {
 		p.metrics.dropped.Add(float64(n))
 		p.log.Warn("the provider dropped thinking, because of what stands before it", "conversation", x.row.Conversation, "model", x.row.Model, "blocks", n)
 	}

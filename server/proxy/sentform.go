@@ -235,17 +235,13 @@ func (p *Proxy) store(b record.Batch, kept func()) <-chan struct{} {
 	return p.writer.writeNow(b, kept, p.work.Done)
 }
 
-// signer is a meter that reads the signatures of thinking.
-type signer interface{ Signatures() []string }
-
 // sign remembers the signatures in b, a piece of an answer. It does so before the client gets b, because the client can then continue.
 func (p *Proxy) sign(x *exchange, b []byte) {
-	m, ok := x.meter.(signer)
-	if !ok || x.form == nil || !bytes.Contains(b, []byte("}")) {
+	if x.meter == nil || x.form == nil || !bytes.Contains(b, []byte("}")) {
 		return
 	}
 	var rows record.Batch
-	for _, signature := range m.Signatures() {
+	for _, signature := range x.meter.Signatures() {
 		rows.Places = append(rows.Places, p.forms.Answered(x.form, signature, time.Now())...)
 	}
 	if len(rows.Places) > 0 && !x.form.Form.Empty() {

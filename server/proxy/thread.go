@@ -1,8 +1,6 @@
 package proxy
 
 import (
-	"io"
-
 	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/llm/anthropic"
 	"github.com/stet-dev/stet/llm/openai"
@@ -18,21 +16,6 @@ import (
 // messageThreads says where the messages stand in bodies of the Messages API. A thread keeps the
 // system text, the tools and everything else that it was created with.
 var messageThreads = threads.Shape{Items: "messages", Keeps: true}
-
-// assembly puts an answer together from its pieces.
-type assembly interface {
-	io.Writer // accepts all bytes, and returns no error
-	// Answer returns the answer's id and its items for the conversation. ok is false if the answer is incomplete or cannot be read.
-	Answer() (id string, items [][]byte, ok bool)
-}
-
-// message is the assembly of an answer that is one message.
-type message struct{ *anthropic.Assembly }
-
-func (m message) Answer() (id string, items [][]byte, ok bool) {
-	id, item, ok := m.Assembly.Answer()
-	return id, [][]byte{item}, ok
-}
 
 // responseChains says where the items stand in bodies of the Responses API. A request that continues a response has its
 // own instructions and tools.
@@ -113,14 +96,14 @@ func answerKey(x *exchange, id string) string {
 }
 
 // assemble returns the assembly for an answer; nil: the conversation is not stored by the provider.
-func (x *exchange) assemble(contentType string) assembly {
+func (x *exchange) assemble(contentType string) *llm.Assembly {
 	if x.body.turn == nil || x.compacts {
 		return nil
 	}
 	if x.api == record.Responses {
 		return openai.NewAssembly(contentType)
 	}
-	return message{anthropic.NewAssembly(contentType)}
+	return anthropic.NewAssembly(contentType)
 }
 
 // hear passes b, a piece of an answer, to the assembly. When the answer is complete, the conversation is held, before the client

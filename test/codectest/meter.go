@@ -14,11 +14,7 @@ func Meter(t *testing.T, c llm.Codec, contentType, body string, want llm.Reading
 	t.Helper()
 	check := func(m llm.Meter) {
 		t.Helper()
-		var got llm.Reading
-		got.Usage, got.Counted = m.Usage()
-		got.Model, got.StopReason = m.Model(), m.StopReason()
-		got.Missed, got.Unknown = m.Missed(), m.Unknown()
-		if !reflect.DeepEqual(got, want) {
+		if got := m.Reading(); !reflect.DeepEqual(got, want) {
 			t.Fatalf("%T: %+v, want %+v", c, got, want)
 		}
 	}
@@ -35,7 +31,7 @@ func Meter(t *testing.T, c llm.Codec, contentType, body string, want llm.Reading
 	}
 	m := c.NewMeter(contentType)
 	write(m, body[:50])
-	if _, ok := m.Usage(); ok {
+	if m.Reading().Counted {
 		t.Errorf("%T: usage too early", c)
 	}
 	write(m, body[50:])
@@ -57,8 +53,8 @@ func invalidBytes(t *testing.T, f Format) {
 		for _, contentType := range []string{"text/event-stream", "application/json", "", "text/html"} {
 			m := f.Codec.NewMeter(contentType)
 			write(m, body)
-			if u, ok := m.Usage(); ok || m.Model() != "" || m.StopReason() != "" {
-				t.Errorf("%.40q: %+v %q %q", body, u, m.Model(), m.StopReason())
+			if r := m.Reading(); r.Counted || r.Model != "" || r.StopReason != "" {
+				t.Errorf("%.40q: %+v", body, r)
 			}
 		}
 	}

@@ -1,20 +1,24 @@
-package rawjson
+package llm
 
-import "slices"
+import (
+	"slices"
 
-// maxUnknown is the limit of names that Unknown returns.
+	"github.com/stet-dev/stet/internal/rawjson"
+)
+
+// maxUnknown is the limit of names that UnknownUsage returns.
 const maxUnknown = 8
 
-// Unknown returns the names of the members of an object, and of the objects in it, that are not known and count
+// UnknownUsage returns the names of the members of a usage object, and of the objects in it, that are not known and count
 // something: their value is not 0, null, false or empty. A member inside an object has the object's name before it, with a dot. It names a few at most.
-func Unknown(raw []byte, known []string) []string {
+func UnknownUsage(raw []byte, known []string) []string {
 	var out []string
-	s := New(raw)
+	s := rawjson.New(raw)
 	unknownIn(&s, raw, "", known, &out)
 	return out
 }
 
-func unknownIn(s *Scanner, raw []byte, at string, known []string, out *[]string) {
+func unknownIn(s *rawjson.Scanner, raw []byte, at string, known []string, out *[]string) {
 	if s.Kind() != '{' {
 		s.Skip()
 		return
