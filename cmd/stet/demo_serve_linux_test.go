@@ -7,6 +7,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/stet-dev/stet/files/approval"
 	"github.com/stet-dev/stet/server/web"
 )
 
@@ -49,7 +50,7 @@ func TestServeDemo(t *testing.T) {
 	}
 	desk.approve(q)
 	q = desk.question("WATER.md")
-	desk.post("/api/questions/"+q.ID+"/answer", web.Answer{Verdict: "reject", Words: "not now"}, nil)
+	desk.post("/api/questions/"+q.ID+"/answer", approval.Answer{Verdict: "reject", Words: "not now"}, nil)
 	desk.approve(desk.question("season.py"))
 	waitFor(t, func() bool { desk.get("/api/files", &files); return len(files.Writes) == 4 })
 

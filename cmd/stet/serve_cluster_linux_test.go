@@ -12,7 +12,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/stet-dev/stet/server/web"
+	"github.com/stet-dev/stet/files/approval"
 )
 
 // Three servers form one gateway: an agent at the first reads a file of the host at the second, and a person at the third approves
@@ -48,7 +48,7 @@ func TestServeCluster(t *testing.T) {
 		return text, nil
 	})
 	q := desk.question("b.txt")
-	desk.post("/api/questions/"+q.ID+"/answer", web.Answer{Verdict: "approve", Seal: q.Seal}, nil)
+	desk.post("/api/questions/"+q.ID+"/answer", approval.Answer{Verdict: "approve", Seal: q.Seal}, nil)
 	<-done
 	if got, err := os.ReadFile(filepath.Join(homes[1].tree, "b.txt")); err != nil || string(got) != "b\n" {
 		t.Errorf("%q, %v", got, err)

@@ -9,7 +9,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/stet-dev/stet/server/web"
+	"github.com/stet-dev/stet/files/approval"
 )
 
 // /healthz and /readyz need no token, refuse other host names, and say why the server cannot work: while it ends, and when a file
@@ -43,7 +43,7 @@ func TestServeHealth(t *testing.T) {
 		return status == http.StatusServiceUnavailable && strings.Contains(text, "ending")
 	})
 	want("/healthz", http.StatusOK, "ok")
-	desk.post("/api/questions/"+q.ID+"/answer", web.Answer{Verdict: "approve", Seal: q.Seal}, nil)
+	desk.post("/api/questions/"+q.ID+"/answer", approval.Answer{Verdict: "approve", Seal: q.Seal}, nil)
 	<-call
 	<-s.ended
 }

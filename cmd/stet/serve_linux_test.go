@@ -16,6 +16,7 @@ import (
 
 	"github.com/stet-dev/stet/cmd/stet/internal/config"
 	"github.com/stet-dev/stet/cmd/stet/internal/demo"
+	"github.com/stet-dev/stet/files/approval"
 	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/llm/llmtest"
 	"github.com/stet-dev/stet/server/web"
@@ -311,7 +312,7 @@ func TestServeUndoesElsewhere(t *testing.T) {
 	for _, verdict := range []string{"reject", "approve"} {
 		undo := page.undo(web.Undo{Session: files.Writes[0].Session})
 		q := page.question(demo.NotesFile)
-		page.post("/api/questions/"+q.ID+"/answer", web.Answer{Verdict: verdict, Seal: q.Seal}, nil)
+		page.post("/api/questions/"+q.ID+"/answer", approval.Answer{Verdict: approval.Verdict(verdict), Seal: q.Seal}, nil)
 		if r := <-undo; r.err != nil || strings.HasPrefix(r.text, "200") != (verdict == "approve") {
 			t.Errorf("%s: %+v", verdict, r)
 		}
@@ -403,7 +404,7 @@ func TestServeHostKilled(t *testing.T) {
 	waitFor(t, func() bool {
 		return desk.do(http.MethodGet, "/api/questions/"+q.ID, nil, nil).StatusCode == http.StatusNotFound
 	})
-	res := desk.do(http.MethodPost, "/api/questions/"+q.ID+"/answer", web.Answer{Verdict: "approve", Seal: q.Seal}, nil)
+	res := desk.do(http.MethodPost, "/api/questions/"+q.ID+"/answer", approval.Answer{Verdict: "approve", Seal: q.Seal}, nil)
 	if res.StatusCode == http.StatusOK {
 		t.Error("a question of a host that is gone was answered")
 	}

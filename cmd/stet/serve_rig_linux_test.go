@@ -17,6 +17,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/stet-dev/stet/files/approval"
 	"github.com/stet-dev/stet/record"
 	"github.com/stet-dev/stet/server/web"
 	"github.com/stet-dev/stet/test/webtest"
@@ -217,9 +218,9 @@ func (p *page) must(res *http.Response) {
 }
 
 // question waits for the question about a path, and returns its details.
-func (p *page) question(path string) web.Detail {
+func (p *page) question(path string) approval.Question {
 	p.t.Helper()
-	var d web.Detail
+	var d approval.Question
 	waitFor(p.t, func() bool {
 		var now web.QueueEvent
 		p.get("/api/questions", &now)
@@ -234,18 +235,18 @@ func (p *page) question(path string) web.Detail {
 	return d
 }
 
-func (p *page) approve(d web.Detail) {
+func (p *page) approve(d approval.Question) {
 	p.t.Helper()
-	p.post("/api/questions/"+d.ID+"/answer", web.Answer{Verdict: "approve", Seal: d.Seal}, nil)
+	p.post("/api/questions/"+d.ID+"/answer", approval.Answer{Verdict: "approve", Seal: d.Seal}, nil)
 }
 
 // plus returns the lines that a question would add.
-func plus(d web.Detail) string {
+func plus(d approval.Question) string {
 	var s strings.Builder
-	for _, f := range d.Diff {
+	for _, f := range d.Diff.Files {
 		for _, hunk := range f.Hunks {
 			for _, l := range hunk.Lines {
-				if l.Kind == "+" {
+				if l.Kind == '+' {
 					s.WriteString(l.Text)
 				}
 			}

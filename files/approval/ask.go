@@ -74,6 +74,7 @@ func (r *run) question(p *tool.Plan, d policy.Decision) Question {
 	for _, f := range p.Files {
 		q.Files = append(q.Files, File{Path: f.Path, Before: f.Before, After: f.After, Size: f.Size})
 	}
+	q.Complete()
 	return q
 }
 

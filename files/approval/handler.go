@@ -2,7 +2,7 @@
 // records each step.
 //
 // [Handler] is the tool.Caller for this; run.go has the steps of a call. It asks an [Approver]. [Queue] is the approver whose
-// questions front ends answer. [Server] and [Client] make a queue available to another process.
+// questions front ends answer. [Question] and [Answer] are the same everywhere, in this process and as JSON.
 //
 // No lock is held while a person is asked. A question without an answer blocks only its own call.
 package approval
@@ -68,7 +68,7 @@ type Handler struct {
 
 var _ tool.Starter = (*Handler)(nil)
 
-// ErrClosed is the error of a closed Subscription or Client.
+// ErrClosed is the error of a closed Subscription, or of one in another process.
 var ErrClosed = errors.New("closed")
 
 // Specs implements tool.Caller.

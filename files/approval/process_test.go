@@ -5,7 +5,6 @@ package approval_test
 import (
 	"context"
 	"errors"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -31,9 +30,8 @@ func role() (func() error, bool) {
 }
 
 var roles = map[string]func() error{
-	"killed":   killed,
-	"once":     killedOnce,
-	"stranger": otherUser,
+	"killed": killed,
+	"once":   killedOnce,
 }
 
 // again runs the test binary in a role.
@@ -96,59 +94,5 @@ func TestKilled(t *testing.T) {
 	writes, err := record.Writes(t.Context(), store, "s", 0)
 	if err != nil || len(writes) < 4 || writes[0].Open || !writes[len(writes)-1].Open {
 		t.Errorf("%+v, %v", writes, err)
-	}
-}
-
-// otherUser tries to approve as another user.
-func otherUser() error {
-	conn, err := net.Dial("unix", filepath.Join(os.Getenv(roleEnv+"_DIR"), "s"))
-	if err != nil {
-		return err
-	}
-	_, err = approval.NewClient(context.Background(), conn)
-	return err
-}
-
-// hazards: another user on the machine connects to the local server.
-func TestOtherUser(t *testing.T) {
-	if os.Getuid() != 0 {
-		t.Skip("only root can be two users")
-	}
-	dir, err := os.MkdirTemp("/tmp", "s") // other users can reach it, unlike t.TempDir
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer os.RemoveAll(dir)
-	path := filepath.Join(dir, "s")
-	ln, err := net.Listen("unix", path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, p := range []string{dir, path} {
-		if err := os.Chmod(p, 0o777); err != nil {
-			t.Fatal(err)
-		}
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan error)
-	go func() { done <- (&approval.Server{Queue: new(approval.Queue)}).Serve(ctx, ln) }()
-	test, err := os.ReadFile(os.Args[0])
-	if err != nil {
-		t.Fatal(err)
-	}
-	copied := filepath.Join(dir, "test")
-	if err := os.WriteFile(copied, test, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.Command(copied, "-test.run=^$")
-	cmd.Dir, cmd.Env = "/", []string{roleEnv + "=stranger", roleEnv + "_DIR=" + dir}
-	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
-	out, err := cmd.CombinedOutput()
-	if err == nil || !strings.Contains(string(out), "user 65534 may not answer for user 0") {
-		t.Errorf("%v: %s", err, out)
-	}
-	cancel()
-	if err := <-done; err != nil {
-		t.Error(err)
 	}
 }

@@ -1,7 +1,6 @@
 package approval
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -25,37 +24,104 @@ type Approver interface {
 	Ask(ctx context.Context, q Question) (Answer, error)
 }
 
-// Question asks a person about one call. It has exactly what the call would do. (FILE-6)
+// Question asks a person about one call. It has exactly what the call would do. It is the JSON of a question everywhere: on the
+// gateway's wire, on the page, and between stet's own programs. The tags are for the gateway's schema and for limits.Strings.
 type Question struct {
 	ID      string    `json:"id,omitempty"` // set by a Queue
 	Asked   time.Time `json:"asked"`
 	Expires time.Time `json:"expires,omitzero"` // a later answer does not count
 
-	Root    string `json:"root,omitempty"` // the workspace: its directory, or its name at a gateway
+	Root    string `json:"-"` // the workspace: its directory, or its name at a gateway; it stays in this process
 	Session string `json:"session"`
-	Client  string `json:"client,omitempty"`
+	Client  string `json:"client,omitempty" max:"4096"`
 	CallID  string `json:"call_id,omitempty"`
 	Tool    string `json:"tool"`
 
-	Path     string      `json:"path"`
-	Write    bool        `json:"write"`            // false: the call only reads
-	Before   string      `json:"before,omitempty"` // see tool.Plan, also for the next ones
-	After    string      `json:"after,omitempty"`
-	Size     int64       `json:"size"`
-	Diff     tool.Diff   `json:"diff,omitzero"`     // its text
-	Added    int         `json:"added,omitempty"`   // lines added in Diff, or in Content if there is no Diff; set by a Queue
-	Removed  int         `json:"removed,omitempty"` // lines removed; set by a Queue
-	Files    []File      `json:"files,omitempty"`   // if there are several files
-	Notes    []tool.Note `json:"notes,omitempty"`
-	Content  []byte      `json:"content,omitempty"` // for Edit; must not be changed
+	Path     string      `json:"path" max:"4096"`
+	Write    bool        `json:"write" jsonschema:"else the call would only read"`
+	Before   string      `json:"before,omitempty" jsonschema:"content hash now"` // see tool.Plan, also for the next ones
+	After    string      `json:"after,omitempty" jsonschema:"content hash once applied"`
+	Size     int64       `json:"size" jsonschema:"bytes once applied"`
+	Diff     tool.Diff   `json:"diff,omitzero" jsonschema:"unified"` // its text
+	Files    []File      `json:"files,omitempty" jsonschema:"where there are several"`
+	Notes    []tool.Note `json:"notes,omitempty" max:"16384"`
+	Content  []byte      `json:"content,omitempty" jsonschema:"base64: what an edit begins with"` // for Edit; must not be changed
 	Editable bool        `json:"editable,omitempty"`
 
-	Why       string `json:"why"`                 // why the person is asked: "default", "control file"
-	Grantable bool   `json:"grantable,omitempty"` // ForSession and ForPattern are answers
-	Relay     bool   `json:"relay,omitempty"`     // an answer relayed by the client is accepted
-	Again     int    `json:"again,omitempty"`     // how often it was asked again because the file changed
+	Why       string `json:"why" max:"16384"` // why the person is asked: "default", "control file"
+	Grantable bool   `json:"grantable,omitempty" jsonschema:"session and pattern are answers"`
+	Relay     bool   `json:"relay,omitempty"` // an answer relayed by the client is accepted
+	Again     int    `json:"again,omitempty" jsonschema:"how often it was asked before, because the file changed"`
 
-	Seal string `json:"seal"` // hash of path, base and result; an approval must contain it
+	Seal string `json:"seal" jsonschema:"of path, base and result; an approval has to bear it"`
+
+	// What follows is computed from the above: see Complete.
+
+	Action   Action   `json:"action,omitempty" jsonschema:"read, create, change, remove, or run for a tool that is not stet's"`
+	Warnings []string `json:"warnings,omitempty" max:"16384" jsonschema:"what a person should know before they decide"`
+	Added    int      `json:"added,omitempty" jsonschema:"lines"`
+	Removed  int      `json:"removed,omitempty" jsonschema:"lines"`
+}
+
+// File is one of the several files that a call would write to: see tool.File.
+type File struct {
+	Path   string `json:"path" max:"4096"`
+	Before string `json:"before,omitempty"`
+	After  string `json:"after,omitempty"`
+	Size   int64  `json:"size"`
+	Action Action `json:"action,omitempty"`
+}
+
+// Action is what a call does to a file.
+type Action string
+
+// The actions.
+const (
+	Read   Action = "read"
+	Create Action = "create"
+	Change Action = "change"
+	Remove Action = "remove"
+	Run    Action = "run" // a tool that is not stet's
+)
+
+// ActionOf returns what happens to a file with these content hashes; "": there is no file.
+func ActionOf(write bool, before, after string) Action {
+	switch {
+	case !write:
+		return Read
+	case before == "":
+		return Create
+	case after == "":
+		return Remove
+	}
+	return Change
+}
+
+// Complete computes the fields that follow from the others. A Handler and a Queue do it for their questions.
+func (q *Question) Complete() {
+	if q.Action = ActionOf(q.Write, q.Before, q.After); q.Outside() {
+		q.Action = Run
+	}
+	q.Files = slices.Clone(q.Files)
+	for i, f := range q.Files {
+		q.Files[i].Action = ActionOf(q.Write, f.Before, f.After)
+	}
+	q.Warnings = q.warnings()
+	q.Editable = q.Editable && utf8.Valid(q.Content)
+	if q.Diff.Empty() || q.Outside() {
+		return
+	}
+	q.Added, q.Removed = 0, 0
+	for _, f := range q.Diff.Files {
+		q.Added += f.Added
+		q.Removed += f.Removed
+	}
+}
+
+// Brief returns the question without the change itself.
+func (q Question) Brief() *Question {
+	q.Diff, q.Content = tool.Diff{}, nil
+	return &q
 }
 
 // Partial reports whether Diff shows only a part of the change.
@@ -71,33 +137,9 @@ func (q Question) bytes() int64 {
 	return n
 }
 
-// count counts the added and removed lines. It runs once, because a list shows these numbers for many questions.
-func (q *Question) count() {
-	if q.Added+q.Removed > 0 || q.Outside() {
-		return
-	}
-	for _, f := range q.Diff.Files {
-		q.Added += f.Added
-		q.Removed += f.Removed
-	}
-	if q.Diff.Empty() && utf8.Valid(q.Content) {
-		for range bytes.Lines(q.Content) {
-			q.Added++
-		}
-	}
-}
-
 // Outside reports whether the question is about a tool that is not stet's own. Then it names no file, and Diff has the call's
 // arguments. ForSession then covers this tool.
 func (q Question) Outside() bool { return slices.Contains(q.Notes, tool.Outside) }
-
-// File is one of the several files that a call would write to: see tool.File.
-type File struct {
-	Path   string `json:"path"`
-	Before string `json:"before,omitempty"`
-	After  string `json:"after,omitempty"`
-	Size   int64  `json:"size"`
-}
 
 // Verdict is a person's decision.
 type Verdict string
@@ -112,16 +154,17 @@ const (
 	Cancel     Verdict = "cancel" // end the call
 )
 
-// Answer is a person's decision.
+// Answer is a person's decision. Like Question, it is the JSON of an answer everywhere.
 type Answer struct {
-	Verdict Verdict `json:"verdict"`
-	Seal    string  `json:"seal,omitempty"`    // with approvals: the seal of the shown question
-	Pattern string  `json:"pattern,omitempty"` // with ForPattern, see policy.Pattern
-	Content []byte  `json:"content,omitempty"` // with Edit: the whole text
-	Words   string  `json:"words,omitempty"`   // with Reject: text for the model
+	Verdict Verdict `json:"verdict" jsonschema:"approve, session, pattern, edit, reject or cancel"`
+	Seal    string  `json:"seal,omitempty" jsonschema:"with approvals: of the question that was seen"`
+	Pattern string  `json:"pattern,omitempty" max:"4096"`                                    // with ForPattern, see policy.Pattern
+	Content []byte  `json:"content,omitzero" jsonschema:"base64, with edit: the whole text"` // not nil, also if it is empty
+	Keep    []int   `json:"keep,omitempty" jsonschema:"with edit, without content: the hunks to apply, from 0; the others stay as they were"`
+	Words   string  `json:"words,omitempty" max:"-" jsonschema:"with reject: for the model"`
 
-	By      string `json:"by,omitempty"`      // the person's name, for the audit trail
-	Relayed bool   `json:"relayed,omitempty"` // a client says that its person gave this answer
+	By      string `json:"by,omitempty" jsonschema:"to a host: who answered"` // for the audit trail
+	Relayed bool   `json:"relayed,omitempty"`                                 // a client says that its person gave this answer
 }
 
 // Approves reports whether the answer allows the call.
@@ -193,18 +236,6 @@ func (q Question) covers(a Answer, other Question) bool {
 		return false
 	}
 	return other.Root == q.Root && other.Session == q.Session && other.Write == q.Write && other.Check(a) == nil
-}
-
-// Until returns the time of day at which the question expires, with the date if that is another day; "": it does not expire.
-func (q Question) Until() string {
-	switch end := q.Expires.Local(); {
-	case q.Expires.IsZero():
-		return ""
-	case end.Format(time.DateOnly) == q.Asked.Local().Format(time.DateOnly):
-		return end.Format(time.TimeOnly)
-	default:
-		return end.Format(time.DateTime)
-	}
 }
 
 func (q Question) expired(now time.Time) bool { return !q.Expires.IsZero() && !now.Before(q.Expires) }

@@ -9,8 +9,10 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	"github.com/stet-dev/stet/internal/limits"
+	"github.com/stet-dev/stet/tool"
 )
 
 // Errors of a Queue.
@@ -22,7 +24,7 @@ var (
 )
 
 // Queue holds open questions, the oldest first. Several people may answer at several front ends, and the first answer counts. A
-// question is open until it is answered, its call ends, or its time is over. All subscriptions are told of each change. The zero
+// question is open until it is answered, its call ends, or its time is over. All subscriptions get each change. The zero
 // value is ready to use. A Queue may be used concurrently, and does not wait under a lock.
 type Queue struct {
 	Limit int // limit of open questions; 0: 1000
@@ -36,7 +38,7 @@ type Queue struct {
 
 	mu            sync.Mutex
 	open          []*waiting // the oldest first
-	closed        []Ended    // the newest last
+	closed        []Closing  // the newest last
 	subscriptions map[*Subscription]struct{}
 }
 
@@ -48,18 +50,14 @@ type waiting struct {
 	answer   chan Answer // of capacity 1
 }
 
-// Closing says how a question ended.
+// Closing says how a question ended, and what it was about.
 type Closing struct {
-	ID  string `json:"id"`
-	How string `json:"how"`          // the verdict, "expired" or "withdrawn"
-	By  string `json:"by,omitempty"` // the person who answered
-}
-
-// Ended is a question that is no longer open, for subscribers that did not see it close.
-type Ended struct {
-	Closing
-	Path string
-	At   time.Time
+	ID   string    `json:"id"`
+	How  string    `json:"how" jsonschema:"the verdict, expired or withdrawn"`
+	By   string    `json:"by,omitempty"` // the person who answered
+	Text string    `json:"text" max:"4096" jsonschema:"for people"`
+	Path string    `json:"path,omitempty" max:"4096"`
+	At   time.Time `json:"at,omitzero"`
 }
 
 const (
@@ -87,6 +85,11 @@ func (q *Queue) reserve(question Question) (release func(), err error) {
 
 // Ask implements Approver. It waits until a front end calls Answer.
 func (q *Queue) Ask(ctx context.Context, question Question) (Answer, error) {
+	if question.Diff.Empty() && len(question.Content) > 0 && utf8.Valid(question.Content) {
+		// The file was not text: the new text is shown.
+		question.Diff.Files = []tool.FileDiff{tool.CompareTexts(question.Path, "", string(question.Content))}
+	}
+	question.Complete()
 	release, err := q.reserve(question)
 	if err != nil {
 		return Answer{}, err
@@ -94,7 +97,6 @@ func (q *Queue) Ask(ctx context.Context, question Question) (Answer, error) {
 	defer release()
 	w := &waiting{question, make(chan Answer, 1)}
 	w.question.ID = newID()
-	w.question.count()
 	q.mu.Lock()
 	limit := q.Limit
 	if limit == 0 {
@@ -128,7 +130,7 @@ func (q *Queue) Ask(ctx context.Context, question Question) (Answer, error) {
 }
 
 // Answer answers an open question. If the answer does not fit the question, it returns an error and the question stays open. A
-// grant also answers the session's other open questions that it covers. These are closed first. (FILE-6)
+// grant also answers the session's other open questions that it covers. These are closed first.
 func (q *Queue) Answer(id string, a Answer) error {
 	a.Content = slices.Clone(a.Content)
 	q.mu.Lock()
@@ -144,6 +146,14 @@ func (q *Queue) Answer(id string, a Answer) error {
 	if err := asked.Check(a); err != nil {
 		return err
 	}
+	if a.Verdict == Edit && a.Content == nil {
+		kept, err := asked.kept(a.Keep)
+		if err != nil {
+			return err
+		}
+		a.Content = kept
+	}
+	a.Keep = nil
 	for i := 0; i < len(q.open); {
 		other := q.open[i].question
 		if other.ID != id && !other.expired(now) && asked.covers(a, other) {
@@ -162,16 +172,16 @@ func (q *Queue) Answer(id string, a Answer) error {
 func (q *Queue) answer(i int, a Answer) {
 	w := q.open[i]
 	w.answer <- a
-	q.close(i, Closing{w.question.ID, string(a.Verdict), a.By})
+	q.close(i, Closing{ID: w.question.ID, How: string(a.Verdict), By: a.By})
 }
 
 // close removes a question, and remembers how it ended. The caller holds mu.
 func (q *Queue) close(i int, c Closing) {
 	w := q.open[i]
-	ended := Ended{c, w.question.Path, time.Now()}
+	c.Text, c.Path, c.At = c.String(), w.question.Path, time.Now()
 	q.shrink(w)
 	q.open = slices.Delete(q.open, i, i+1)
-	if q.closed = append(q.closed, ended); len(q.closed) > 2*keepClosed {
+	if q.closed = append(q.closed, c); len(q.closed) > 2*keepClosed {
 		q.closed = slices.Clone(q.closed[keepClosed:])
 	}
 	q.publish(Event{Closed: &c})
@@ -188,25 +198,10 @@ func (q *Queue) find(id string) int {
 func (q *Queue) notOpen(id string) error {
 	for _, c := range slices.Backward(q.closed) {
 		if c.ID == id {
-			return fmt.Errorf("question %s is %w: %s", id, ErrAnswered, c.Closing)
+			return fmt.Errorf("question %s is %w: %s", id, ErrAnswered, c)
 		}
 	}
 	return fmt.Errorf("question %q: %w", id, ErrUnknown)
-}
-
-// String says how the question ended, for people.
-func (c Closing) String() string {
-	how := map[string]string{
-		string(Approve): "approved", string(ForSession): "approved for the session", string(ForPattern): "approved by pattern",
-		string(Edit): "edited and approved", string(Reject): "rejected", string(Cancel): "cancelled",
-	}[c.How]
-	if how == "" {
-		how = c.How
-	}
-	if c.By != "" {
-		how += " by " + c.By
-	}
-	return how
 }
 
 // Open lists the open questions, the oldest first.
@@ -216,33 +211,15 @@ func (q *Queue) Open() []Question {
 	return q.questions()
 }
 
-// Find returns an open question.
-func (q *Queue) Find(id string) (_ Question, ok bool) {
+// Find returns an open question. The error is ErrAnswered or ErrUnknown, with how it ended.
+func (q *Queue) Find(id string) (Question, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	i := q.find(id)
 	if i < 0 {
-		return Question{}, false
+		return Question{}, q.notOpen(id)
 	}
-	return q.open[i].question, true
-}
-
-// content returns the text with which Edit of an open question begins. It must not be changed.
-func (q *Queue) content(id string) ([]byte, error) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	i := q.find(id)
-	if i < 0 {
-		return nil, q.notOpen(id)
-	}
-	switch question := q.open[i].question; {
-	case !question.Editable:
-		return nil, errNotEditable
-	case len(question.Content) > maxShown:
-		return nil, errors.New("this is too large to be edited here")
-	default:
-		return question.Content, nil
-	}
+	return q.open[i].question, nil
 }
 
 // questions returns the open questions. The caller holds mu.

@@ -3,17 +3,26 @@ package approval
 import (
 	"context"
 	"slices"
-
-	"github.com/stet-dev/stet/tool"
+	"sync"
 )
 
 // maxBehind is the limit of a subscription's unfetched events.
 const maxBehind = 4096
 
-// Subscription delivers the events of a queue.
+// Event is something that happened to a queue: exactly one field is set.
+type Event struct {
+	Opened *Question
+	Closed *Closing
+}
+
+// Subscription delivers the events of a queue. Several goroutines may wait for the next one.
 type Subscription struct {
-	queue  *Queue
-	events events
+	queue *Queue
+	more  chan struct{} // capacity 1: there is an event to fetch
+
+	mu   sync.Mutex
+	list []Event // not yet fetched
+	err  error   // why no more events come; nil: more may come
 }
 
 // Subscribe begins with the open questions, and continues with new events. The caller must close it.
@@ -22,7 +31,7 @@ func (q *Queue) Subscribe() *Subscription {
 	defer q.mu.Unlock()
 	s := q.subscribe()
 	for _, w := range q.open {
-		s.events.add(Event{Opened: &w.question})
+		s.add(Event{Opened: &w.question})
 	}
 	return s
 }
@@ -30,7 +39,7 @@ func (q *Queue) Subscribe() *Subscription {
 // Watch is Subscribe for a front end that may have shown the queue before. It returns the open questions, and up to most of the
 // questions that ended last, the oldest first. The subscription continues from there, without gaps or repeated events. The caller
 // must close it.
-func (q *Queue) Watch(most int) (open []Question, ended []Ended, s *Subscription) {
+func (q *Queue) Watch(most int) (open []Question, ended []Closing, s *Subscription) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	ended = slices.Clone(q.closed[max(0, len(q.closed)-most):])
@@ -39,7 +48,7 @@ func (q *Queue) Watch(most int) (open []Question, ended []Ended, s *Subscription
 
 // subscribe begins an empty subscription. The caller holds mu.
 func (q *Queue) subscribe() *Subscription {
-	s := &Subscription{queue: q, events: newEvents()}
+	s := &Subscription{queue: q, more: make(chan struct{}, 1)}
 	if q.subscriptions == nil {
 		q.subscriptions = map[*Subscription]struct{}{}
 	}
@@ -50,7 +59,7 @@ func (q *Queue) subscribe() *Subscription {
 // publish sends an event to the subscriptions without waiting. A subscription that is too far behind ends. The caller holds mu.
 func (q *Queue) publish(e Event) {
 	for s := range q.subscriptions {
-		if s.events.add(e) > maxBehind {
+		if s.add(e) > maxBehind {
 			s.end(ErrSlow)
 		}
 	}
@@ -58,21 +67,80 @@ func (q *Queue) publish(e Event) {
 
 // shrink drops the content of a question that is being closed, in events that were not fetched. The caller holds mu.
 func (q *Queue) shrink(w *waiting) {
-	smaller := w.question
-	smaller.Diff, smaller.Content, smaller.Editable = tool.Diff{}, nil, false
+	smaller := w.question.Brief()
+	smaller.Editable = false
 	for s := range q.subscriptions {
-		s.events.shrink(&w.question, &smaller)
+		s.replace(&w.question, smaller)
 	}
 }
 
-// end ends the subscription. The caller holds the queue's mu.
+// add adds an event, and returns the number of unfetched events.
+func (s *Subscription) add(e Event) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.err == nil {
+		s.list = append(s.list, e)
+		s.wake()
+	}
+	return len(s.list)
+}
+
+// replace replaces the question of an unfetched event.
+func (s *Subscription) replace(q, by *Question) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if i := slices.IndexFunc(s.list, func(e Event) bool { return e.Opened == q }); i >= 0 {
+		s.list[i].Opened = by
+	}
+}
+
+// end ends the subscription, and drops the unfetched events. The caller holds the queue's mu.
 func (s *Subscription) end(err error) {
-	s.events.end(err, true)
 	delete(s.queue.subscriptions, s)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.err == nil {
+		s.err, s.list = err, nil
+		s.wake()
+	}
 }
 
 // Next waits for the next event. The data that an event points to must not be changed.
-func (s *Subscription) Next(ctx context.Context) (Event, error) { return s.events.next(ctx) }
+func (s *Subscription) Next(ctx context.Context) (Event, error) {
+	for {
+		if e, ok, err := s.take(); ok || err != nil {
+			return e, err
+		}
+		select {
+		case <-s.more:
+		case <-ctx.Done():
+			return Event{}, ctx.Err()
+		}
+	}
+}
+
+// take returns the next event if there is one, or why no more events come.
+func (s *Subscription) take() (e Event, ok bool, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if ok = len(s.list) > 0; ok {
+		e, s.list = s.list[0], s.list[1:]
+	}
+	if len(s.list) > 0 || s.err != nil {
+		s.wake() // for other waiting goroutines
+	}
+	if !ok {
+		err = s.err
+	}
+	return e, ok, err
+}
+
+func (s *Subscription) wake() {
+	select {
+	case s.more <- struct{}{}:
+	default:
+	}
+}
 
 // Answer answers an open question: see Queue.Answer.
 func (s *Subscription) Answer(_ context.Context, id string, a Answer) error {
@@ -81,8 +149,12 @@ func (s *Subscription) Answer(_ context.Context, id string, a Answer) error {
 
 // Content returns a copy of the text with which Edit begins.
 func (s *Subscription) Content(_ context.Context, id string) ([]byte, error) {
-	b, err := s.queue.content(id)
-	return slices.Clone(b), err
+	q, err := s.queue.Find(id)
+	if err != nil {
+		return nil, err
+	}
+	_, text, err := q.Texts()
+	return []byte(text), err
 }
 
 // Close ends the subscription. Next then returns ErrClosed. Further calls do nothing.

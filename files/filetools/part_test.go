@@ -75,7 +75,7 @@ func TestOverwriteOfWhatWasReadInPart(t *testing.T) {
 	b.put("b", "one\ntwo\n")
 	var warnings []string
 	asking := &approval.Handler{Tools: &b.set, Rate: -1, Approver: person(func(q approval.Question) approval.Answer {
-		warnings = q.Warnings()
+		warnings = q.Warnings
 		return approval.Answer{Verdict: approval.Approve}
 	})}
 	for _, c := range [][2]string{{"Read", `{"path":"b","start_line":2}`}, {"write_file", `{"path":"b","content":"new\n"}`}} {

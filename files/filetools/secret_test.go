@@ -34,7 +34,7 @@ func TestSecrets(t *testing.T) {
 	attended := &approval.Handler{Tools: &b.set, Rate: -1, Policy: &policy.Policy{Rules: []policy.Rule{{Do: policy.Allow}}},
 		Approver: person(func(q approval.Question) approval.Answer {
 			asked++
-			if q.Grantable || q.Relay || !strings.Contains(strings.Join(q.Warnings(), " "), "keys or passwords") {
+			if q.Grantable || q.Relay || !strings.Contains(strings.Join(q.Warnings, " "), "keys or passwords") {
 				t.Errorf("%s of %s: %+v", q.Tool, q.Path, q)
 			}
 			return approval.Answer{Verdict: verdict}

@@ -112,8 +112,8 @@ func (t *turn) shown(q approval.Question) []sdk.ToolCallContent {
 	default:
 		content = diffContent(t.session.absolute(q.Path), q.Diff)
 	}
-	if warnings := q.Warnings(); len(warnings) > 0 {
-		content = append(content, sdk.ToolContent(sdk.TextBlock("Note: "+strings.Join(warnings, "; ")+".")))
+	if len(q.Warnings) > 0 {
+		content = append(content, sdk.ToolContent(sdk.TextBlock("Note: "+strings.Join(q.Warnings, "; ")+".")))
 	}
 	for _, n := range q.Notes {
 		if n == tool.Hidden {
@@ -157,8 +157,8 @@ func (t *turn) callOf(q approval.Question) *shownCall {
 // showWhereToAnswer shows the person where a question can be answered.
 func (t *turn) showWhereToAnswer(q approval.Question) {
 	why := q.Why
-	if warnings := q.Warnings(); len(warnings) > 0 {
-		why = strings.Join(warnings, "; ")
+	if len(q.Warnings) > 0 {
+		why = strings.Join(q.Warnings, "; ")
 	}
 	content := t.shown(q)
 	content = append(content, sdk.ToolContent(sdk.TextBlock(fmt.Sprintf(

@@ -96,7 +96,7 @@ func TestQuestionAboutNoCall(t *testing.T) {
 	queue := new(approval.Queue)
 	bubble(t, Config{Queue: queue}, func(t *testing.T, h *Hub, _ *logged) {
 		host := rawHost(t, h, wire.CanAsk)
-		host.send(&wire.Approval{ID: "1", CallID: "gateway-a-s/1", Question: &wire.Question{Path: "a.txt", Write: true}})
+		host.send(&wire.Approval{ID: "1", CallID: "gateway-a-s/1", Question: &approval.Question{Path: "a.txt", Write: true}})
 		if a := want[*wire.Approval](host); a.ID != "1" || a.Answer != nil || a.Code != string(tool.Cancelled) {
 			t.Errorf("%+v", a)
 		}
@@ -108,7 +108,7 @@ func TestQuestionAboutNoCall(t *testing.T) {
 
 // An approval over a WebSocket counts only after the person was shown the whole change, page by page. (FILE-6)
 func TestLargeChangeIsShown(t *testing.T) {
-	queue := new(approval.Queue)
+	queue := &approval.Queue{Bytes: 1 << 30}
 	bubble(t, Config{Queue: queue}, func(t *testing.T, h *Hub, _ *logged) {
 		person := join(t, h, "person-desk")
 		person.hello(wire.Hello{Role: wire.Person})
@@ -119,7 +119,7 @@ func TestLargeChangeIsShown(t *testing.T) {
 			text string
 		}{
 			{"a diff", approval.Question{Diff: tool.ParseDiff(diff), Content: []byte("short")}, diff},
-			{"no diff", approval.Question{Content: []byte(diff)}, diff},
+			{"no diff", approval.Question{Path: "a", Content: []byte(diff)}, tool.CompareTexts("a", "", diff).Text()},
 			{"nothing", approval.Question{Notes: []tool.Note{tool.Large}}, ""},
 			{"a diff that fits", approval.Question{Diff: tool.ParseDiff(diff[:(4<<20)/9*9])}, diff[:(4<<20)/9*9]},
 		} {
@@ -131,11 +131,11 @@ func TestLargeChangeIsShown(t *testing.T) {
 			}()
 			opened := want[*wire.Approval](person)
 			id, paged := opened.ID, slices.Contains(opened.Question.Notes, wire.Paged)
-			if paged != (len(c.text) > 4<<20) || !paged && opened.Question.Diff != c.text {
-				t.Errorf("%s: notes %v, %d bytes of a diff", c.name, opened.Question.Notes, len(opened.Question.Diff))
+			if paged != (len(c.text) > 4<<20) || !paged && opened.Question.Diff.Text() != c.text {
+				t.Errorf("%s: notes %v, %d bytes of a diff", c.name, opened.Question.Notes, len(opened.Question.Diff.Text()))
 			}
 			approve := func() *wire.Approval {
-				person.send(&wire.Approval{ID: id, Answer: &wire.Answer{Verdict: "approve", Seal: "seal"}})
+				person.send(&wire.Approval{ID: id, Answer: &approval.Answer{Verdict: "approve", Seal: "seal"}})
 				return want[*wire.Approval](person)
 			}
 			page := func(from int) *wire.Approval {
@@ -163,7 +163,7 @@ func TestLargeChangeIsShown(t *testing.T) {
 				if r := approve(); r.Done || !strings.Contains(r.Error, "too large to be shown") {
 					t.Errorf("%s: %+v", c.name, r)
 				}
-				person.send(&wire.Approval{ID: id, Answer: &wire.Answer{Verdict: "reject"}})
+				person.send(&wire.Approval{ID: id, Answer: &approval.Answer{Verdict: "reject"}})
 				want[*wire.Approval](person)
 			} else {
 				approve()

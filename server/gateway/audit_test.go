@@ -157,7 +157,7 @@ func TestClockThatIsSet(t *testing.T) {
 	defer sub.Close()
 	host := rawHost(t, h, wire.CanCancel)
 	long := time.Now().AddDate(100, 0, 0)
-	host.send(&wire.Approval{ID: "1", Question: &wire.Question{Asked: time.Unix(0, 0), Expires: long, Seal: "s", Tool: "t", Path: "p"}})
+	host.send(&wire.Approval{ID: "1", Question: &approval.Question{Asked: time.Unix(0, 0), Expires: long, Seal: "s", Tool: "t", Path: "p"}})
 	e, err := sub.Next(ctx)
 	if err != nil || e.Opened == nil {
 		t.Fatal(e, err)

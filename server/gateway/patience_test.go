@@ -152,7 +152,7 @@ func TestPatienceOfOtherHosts(t *testing.T) {
 			}
 			now := time.Now()
 			ask := func(id string) {
-				host.send(&wire.Approval{ID: id, CallID: call.CallID, Question: &wire.Question{Asked: now, Expires: now.Add(time.Hour)}})
+				host.send(&wire.Approval{ID: id, CallID: call.CallID, Question: &approval.Question{Asked: now, Expires: now.Add(time.Hour)}})
 				synctest.Wait()
 			}
 			host.send(&wire.ToolResult{CallID: call.CallID, NeedsConfirmation: true})

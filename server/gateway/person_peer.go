@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"unicode/utf8"
 
 	"github.com/coder/websocket"
@@ -56,24 +57,16 @@ const maxShown = 4 << 20
 
 func eventOf(e approval.Event) *wire.Approval {
 	if e.Closed != nil {
-		return &wire.Approval{ID: e.Closed.ID, Closed: &wire.Closing{ID: e.Closed.ID, How: e.Closed.How, By: e.Closed.By}}
+		return &wire.Approval{ID: e.Closed.ID, Closed: e.Closed}
 	}
-	q := questionTo(*e.Opened)
-	if len(textOf(*e.Opened)) > maxShown {
-		q.Diff, q.Notes = "", append(q.Notes, string(tool.Large), wire.Paged)
+	q := *e.Opened
+	if len(q.Diff.Text()) > maxShown {
+		q.Diff, q.Notes = tool.Diff{}, append(slices.Clip(q.Notes), tool.Large, wire.Paged)
 	}
 	if len(q.Content) > maxShown {
 		q.Content, q.Editable = nil, false
 	}
-	return &wire.Approval{ID: q.ID, CallID: q.CallID, Question: q}
-}
-
-// textOf returns the text that a person must see before approving a question.
-func textOf(q approval.Question) string {
-	if q.Diff.Empty() {
-		return stringOf(q.Content)
-	}
-	return q.Diff.Text()
+	return &wire.Approval{ID: q.ID, CallID: q.CallID, Question: &q}
 }
 
 func (p *personPeer) handle(f wire.Frame) {
@@ -88,7 +81,7 @@ func (p *personPeer) handle(f wire.Frame) {
 		p.tell(reply)
 		return
 	}
-	answer := answerOf(a.Answer)
+	answer := *a.Answer
 	answer.By, answer.Relayed = p.who.Name, false // the client does not choose these
 	err := p.shown(a.ID, answer)
 	if err == nil {
@@ -103,11 +96,11 @@ func (p *personPeer) handle(f wire.Frame) {
 
 // shown returns an error if the person approves a change without having seen all of it. (FILE-6)
 func (p *personPeer) shown(id string, a approval.Answer) error {
-	q, ok := p.h.config.Queue.Find(id)
-	if !ok || !a.Approves() {
+	q, err := p.h.config.Queue.Find(id)
+	if err != nil || !a.Approves() {
 		return nil // a refusal does not need the whole text
 	}
-	text := textOf(q)
+	text := q.Diff.Text()
 	switch {
 	case text == "" && q.Partial():
 		return errors.New("this change is too large to be shown and approved here: decide about it where its host is")
@@ -119,13 +112,13 @@ func (p *personPeer) shown(id string, a approval.Answer) error {
 
 // page answers a request for a piece of a question's change.
 func (p *personPeer) page(a, reply *wire.Approval) {
-	q, ok := p.h.config.Queue.Find(a.ID)
-	if !ok {
+	q, err := p.h.config.Queue.Find(a.ID)
+	if err != nil {
 		delete(p.seen, a.ID)
-		unanswered(reply, fmt.Errorf("question %q: %w", a.ID, approval.ErrUnknown))
+		unanswered(reply, err)
 		return
 	}
-	text, from := textOf(q), a.Page.From
+	text, from := q.Diff.Text(), a.Page.From
 	if from < 0 || from > p.seen[a.ID] {
 		unanswered(reply, fmt.Errorf("the next page begins at byte %d", p.seen[a.ID]))
 		return

@@ -96,7 +96,7 @@ func asOf(ctx context.Context, q *approval.Question, patience time.Duration) (co
 
 // ask waits for a person's answer, for the time patience at most.
 func (p *hostPeer) ask(ctx context.Context, questions *approval.Queue, f *wire.Approval, patience time.Duration) {
-	q := questionOf(f.Question)
+	q := *f.Question
 	q.Root = root(p.workspace())
 	q.Client = fmt.Sprintf("%s (workspace %s)", q.Client, p.workspace())
 	asking, cancel := asOf(ctx, &q, patience)
@@ -112,7 +112,7 @@ func (p *hostPeer) ask(ctx context.Context, questions *approval.Queue, f *wire.A
 	if err != nil {
 		unanswered(reply, err)
 	} else {
-		reply.Answer = answerTo(a)
+		reply.Answer = &a
 	}
 	p.h.decided(p.workspace(), q, a, err)
 	p.tell(reply)
@@ -170,47 +170,5 @@ func (h *Hub) decided(workspace string, q approval.Question, a approval.Answer, 
 	}
 	if err := h.config.Journal.Later(e); err != nil {
 		h.log.Error("audit trail", "err", err)
-	}
-}
-
-func questionOf(q *wire.Question) approval.Question {
-	out := approval.Question{
-		Asked: q.Asked, Expires: q.Expires, Session: q.Session, Client: q.Client, CallID: q.CallID, Tool: q.Tool,
-		Path: q.Path, Write: q.Write, Before: q.Before, After: q.After, Size: q.Size, Diff: tool.ParseDiff(q.Diff),
-		Content: q.Content, Editable: q.Editable, Why: q.Why, Grantable: q.Grantable, Relay: q.Relay, Again: q.Again, Seal: q.Seal,
-	}
-	for _, f := range q.Files {
-		out.Files = append(out.Files, approval.File(f))
-	}
-	for _, n := range q.Notes {
-		out.Notes = append(out.Notes, tool.Note(n))
-	}
-	return out
-}
-
-func questionTo(q approval.Question) *wire.Question {
-	out := &wire.Question{
-		ID: q.ID, Asked: q.Asked, Expires: q.Expires, Session: q.Session, Client: q.Client, CallID: q.CallID, Tool: q.Tool,
-		Path: q.Path, Write: q.Write, Before: q.Before, After: q.After, Size: q.Size, Diff: q.Diff.Text(),
-		Content: q.Content, Editable: q.Editable, Why: q.Why, Grantable: q.Grantable, Relay: q.Relay, Again: q.Again, Seal: q.Seal,
-	}
-	for _, f := range q.Files {
-		out.Files = append(out.Files, wire.File(f))
-	}
-	for _, n := range q.Notes {
-		out.Notes = append(out.Notes, string(n))
-	}
-	return out
-}
-
-func answerOf(a *wire.Answer) approval.Answer {
-	return approval.Answer{
-		Verdict: approval.Verdict(a.Verdict), Seal: a.Seal, Pattern: a.Pattern, Content: a.Content, Words: a.Words, By: a.By, Relayed: a.Relayed,
-	}
-}
-
-func answerTo(a approval.Answer) *wire.Answer {
-	return &wire.Answer{
-		Verdict: string(a.Verdict), Seal: a.Seal, Pattern: a.Pattern, Content: a.Content, Words: a.Words, By: a.By, Relayed: a.Relayed,
 	}
 }

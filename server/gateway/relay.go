@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/stet-dev/stet/files/approval"
@@ -69,16 +70,15 @@ func (h *Host) ask(ctx context.Context, call string, q approval.Question) (appro
 	h.asked[id] = answer
 	h.mu.Unlock()
 	q.CallID = call
-	question := &wire.Approval{ID: id, CallID: call, Question: questionTo(q)}
+	question := &wire.Approval{ID: id, CallID: call, Question: &q}
 	err := h.gateway.send(question)
-	bare := question.Question
-	if errors.Is(err, errLarge) && bare.Diff != "" { // people see the diff, but cannot edit
-		bare.Content, bare.Editable = nil, false
+	if errors.Is(err, errLarge) && !q.Diff.Empty() { // people see the diff, but cannot edit
+		q.Content, q.Editable = nil, false
 		err = h.gateway.send(question)
 	}
 	if errors.Is(err, errLarge) { // people decide on the shortened question
-		bare.Diff, bare.Content, bare.Editable = "", nil, false
-		bare.Notes = append(bare.Notes, string(tool.Large))
+		q.Diff, q.Content, q.Editable = tool.Diff{}, nil, false
+		q.Notes = append(slices.Clip(q.Notes), tool.Large)
 		err = h.gateway.send(question)
 	}
 	if err != nil {
@@ -92,7 +92,7 @@ func (h *Host) ask(ctx context.Context, call string, q approval.Question) (appro
 		if a.Answer == nil {
 			return approval.Answer{}, why(a)
 		}
-		return answerOf(a.Answer), nil
+		return *a.Answer, nil
 	case <-ctx.Done():
 		h.mu.Lock()
 		delete(h.asked, id)

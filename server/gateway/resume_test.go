@@ -459,7 +459,7 @@ func TestDecisionsAreRecorded(t *testing.T) {
 			begin(ctx, h.Caller("w"), tool.Call{Name: "write_file"})
 			call := want[*wire.ToolCall](host).CallID
 			host.send(&wire.ToolResult{CallID: call, NeedsConfirmation: true})
-			host.send(&wire.Approval{ID: id, CallID: call, Question: &wire.Question{
+			host.send(&wire.Approval{ID: id, CallID: call, Question: &approval.Question{
 				Asked: clock, Expires: clock.Add(time.Minute), Session: "s", Client: "tester", Tool: "write_file", Path: "a.txt", Write: true, Before: "b", Seal: "seal", Why: "default",
 			}})
 			return want[*wire.Approval](person)
@@ -469,11 +469,11 @@ func TestDecisionsAreRecorded(t *testing.T) {
 			t.Fatalf("%+v", q)
 		}
 		time.Sleep(59 * time.Second)
-		person.send(&wire.Approval{ID: q.ID, Answer: &wire.Answer{Verdict: "approve", Seal: "another"}})
+		person.send(&wire.Approval{ID: q.ID, Answer: &approval.Answer{Verdict: "approve", Seal: "another"}})
 		if r := want[*wire.Approval](person); r.Done || !strings.Contains(r.Error, "another question") || r.Code != string(tool.InvalidArgument) {
 			t.Errorf("%+v", r)
 		}
-		person.send(&wire.Approval{ID: q.ID, Answer: &wire.Answer{Verdict: "approve", Seal: "seal", By: "somebody else"}})
+		person.send(&wire.Approval{ID: q.ID, Answer: &approval.Answer{Verdict: "approve", Seal: "seal", By: "somebody else"}})
 		if c := want[*wire.Approval](person); c.Closed == nil && !c.Done {
 			t.Errorf("%+v", c)
 		}

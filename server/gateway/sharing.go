@@ -149,7 +149,7 @@ func (h *Hub) share() {
 		stop()
 		sub.Close()
 		for id := range open { // questions that were closed while there was no subscription
-			if _, ok := h.config.Queue.Find(id); !ok {
+			if _, err := h.config.Queue.Find(id); err != nil {
 				h.shareEvent(approval.Event{Closed: &approval.Closing{ID: id}}, open)
 			}
 		}
@@ -181,7 +181,7 @@ func (h *Hub) shareEvent(e approval.Event, open map[string]*wire.Approval) {
 	var f *wire.Approval
 	switch {
 	case e.Opened != nil && !strings.HasPrefix(e.Opened.Root, copyRoot):
-		f = &wire.Approval{ID: e.Opened.ID, CallID: e.Opened.CallID, Question: questionTo(*e.Opened)}
+		f = &wire.Approval{ID: e.Opened.ID, CallID: e.Opened.CallID, Question: e.Opened}
 		if open[f.ID] != nil {
 			return
 		}
@@ -239,7 +239,7 @@ func (h *Hub) fromPeer(m Message) bool {
 		switch {
 		case h.config.Queue == nil:
 		case f.Answer != nil:
-			if err := h.config.Queue.Answer(f.ID, answerOf(f.Answer)); err != nil {
+			if err := h.config.Queue.Answer(f.ID, *f.Answer); err != nil {
 				h.log.Info("an answer from another gateway does not count", "question", f.ID, "err", err)
 			}
 		case f.Withdrawn:
@@ -266,7 +266,7 @@ func (h *Hub) dropCopies(key string, why error) {
 
 // copyQuestion asks the people of this hub a question of another hub.
 func (h *Hub) copyQuestion(from string, f *wire.Approval) {
-	q := questionOf(f.Question)
+	q := *f.Question
 	q.Root = from // it begins with copyRoot
 	base, withdraw := context.WithCancelCause(h.base)
 	key := from + "/" + f.ID
@@ -282,7 +282,7 @@ func (h *Hub) copyQuestion(from string, f *wire.Approval) {
 		ctx, cancel := asOf(base, &q, longest)
 		defer cancel()
 		if a, err := h.config.Queue.Ask(ctx, q); err == nil {
-			h.sendAnswer(ctx, from, &wire.Approval{ID: f.ID, Answer: answerTo(a)})
+			h.sendAnswer(ctx, from, &wire.Approval{ID: f.ID, Answer: &a})
 		}
 		h.dropCopies(key, nil)
 	})

@@ -183,12 +183,12 @@ func messageOf(q approval.Question) (_ string, ok bool) {
 		return "", false
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "Allow %s? The file has %d bytes then.\n", subject(q), q.Size)
-	if end := q.Until(); end != "" {
-		fmt.Fprintf(&b, "Without an answer until %s it is not done.\n", end)
+	fmt.Fprintf(&b, "Allow it? %s.\n", visible(q.Title()))
+	if end := q.Deadline(); end != "" {
+		b.WriteString(end + "\n")
 	}
-	for _, n := range q.Notes {
-		fmt.Fprintf(&b, "Note: %s\n", strings.ReplaceAll(string(n), "_", " "))
+	for _, w := range q.Warnings {
+		fmt.Fprintf(&b, "Note: %s\n", visible(w))
 	}
 	b.WriteByte('\n')
 	for line := range strings.Lines(text) {

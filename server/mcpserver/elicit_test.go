@@ -61,7 +61,7 @@ func TestElicit(t *testing.T) {
 					if _, written := n.get("a\u202e"); written != a.wrote {
 						t.Errorf("written: %v", written)
 					}
-					if asked == nil || !strings.Contains(asked.Message, "Allow write_note a<U+202E>?") ||
+					if asked == nil || !strings.Contains(asked.Message, "Allow it? write_note wants to write a<U+202E> (") ||
 						!strings.Contains(asked.Message, "\nWithout an answer until ") || !strings.Contains(asked.Message, "\n+ring<U+0007>\n") {
 						t.Errorf("asked %+v", asked)
 					}
@@ -216,10 +216,13 @@ func TestMessage(t *testing.T) {
 			t.Errorf("%.10q: %v", diff, ok)
 		}
 	}
-	got, _ := messageOf(approval.Question{
-		Tool: "write_file", Path: "a\nb", Size: 7, Diff: tool.ParseDiff("-a\r\n+\x1b[2K \u00a0é世\n+\u2066x"), Notes: []tool.Note{tool.HardLink},
-	})
-	want := "Allow write_file a<U+000A>b? The file has 7 bytes then.\nNote: hard link\n\n-a<U+000D>\n+<U+001B>[2K \u00a0é世\n+<U+2066>x\n"
+	q := approval.Question{
+		Tool: "write_file", Path: "a\nb", Write: true, Before: "x", After: "y", Size: 7,
+		Diff: tool.ParseDiff("-a\r\n+\x1b[2K \u00a0é世\n+\u2066x"), Notes: []tool.Note{tool.ReadOnly},
+	}
+	q.Complete()
+	got, _ := messageOf(q)
+	want := "Allow it? write_file wants to write a<U+000A>b (7 bytes).\nNote: the file's mode forbids writing\n\n-a<U+000D>\n+<U+001B>[2K \u00a0é世\n+<U+2066>x\n"
 	if got != want {
 		t.Errorf("%q", got)
 	}

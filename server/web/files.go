@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/stet-dev/stet/files/approval"
 	"github.com/stet-dev/stet/record"
 )
 
@@ -30,16 +31,16 @@ type TouchedFile struct {
 
 // Write is a write that can be undone.
 type Write struct {
-	Seq     uint64    `json:"seq"`
-	Time    time.Time `json:"time"`
-	Root    string    `json:"root"`
-	Session string    `json:"session"`
-	Client  string    `json:"client,omitempty"`
-	Tool    string    `json:"tool"`
-	Path    string    `json:"path"`
-	Action  string    `json:"action"` // "create", "change", "remove"
-	Bytes   int64     `json:"bytes"`
-	Open    bool      `json:"open,omitempty"` // it is not known whether it was done
+	Seq     uint64          `json:"seq"`
+	Time    time.Time       `json:"time"`
+	Root    string          `json:"root"`
+	Session string          `json:"session"`
+	Client  string          `json:"client,omitempty"`
+	Tool    string          `json:"tool"`
+	Path    string          `json:"path"`
+	Action  approval.Action `json:"action"` // create, change or remove
+	Bytes   int64           `json:"bytes"`
+	Open    bool            `json:"open,omitempty"` // it is not known whether it was done
 }
 
 // maxEntries is the limit of the trail's newest entries that are read for an answer.
@@ -60,7 +61,7 @@ func (h *Handler) files(r *http.Request) (any, error) {
 	}
 	for _, x := range slices.Backward(record.Undoable(writes)) {
 		out.Writes = append(out.Writes, Write{
-			x.Seq, x.Time, x.Root, x.Session, x.Client, x.Tool, x.Path, action(true, x.Before, x.After), x.Bytes, x.Open,
+			x.Seq, x.Time, x.Root, x.Session, x.Client, x.Tool, x.Path, approval.ActionOf(true, x.Before, x.After), x.Bytes, x.Open,
 		})
 	}
 	return out, nil

@@ -38,6 +38,7 @@ import (
 // has to end its BaseContext first.
 type Handler struct {
 	Queue *approval.Queue
+	Root  string // the workspace of the questions; only programs on this machine see it
 
 	// Authenticate says whose token it is, at login. The name goes into the audit
 	// trail as who decided. It may be called concurrently.
@@ -156,8 +157,9 @@ func (h *Handler) mux() *http.ServeMux {
 	trail := needs("an audit trail", func() bool { return h.Trail != nil })
 	undo := needs("undoing", func() bool { return h.Undo != nil && h.Trail != nil })
 	m := http.NewServeMux()
-	m.Handle("POST /api/login", h.open(posted(h.login)))
-	m.Handle("POST /api/hello", h.open(posted(h.hello)))
+	login := needs("a login", func() bool { return h.Authenticate != nil && h.Holds != nil })
+	m.Handle("POST /api/login", h.open(login(posted(h.login))))
+	m.Handle("POST /api/hello", h.open(login(posted(h.hello))))
 	m.Handle("GET /api/ways", h.open(h.ways))
 	if h.SignIn != nil {
 		m.Handle("/login/", h.SignIn)

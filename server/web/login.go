@@ -99,6 +99,9 @@ func (h *Handler) signedIn(r *http.Request, token string) (p Person, until time.
 // logout ends the login in every tab with all that it has open, and the session that it came from.
 func (h *Handler) logout(w http.ResponseWriter, r *http.Request) error {
 	by := callerOf(r.Context())
+	if by.channel == nil {
+		return absent("a logout")
+	}
 	t, _ := ticketOf(by.channel.login) // the request was proved with it
 	h.channels.end(by.channel.login, t.Until)
 	if h.SignIn != nil {

@@ -10,8 +10,9 @@ import (
 type Me struct {
 	Person   string    `json:"person"`
 	Version  string    `json:"version"`
-	Sessions bool      `json:"sessions"` // sessions are stored
-	Live     bool      `json:"live"`     // and can be followed
+	Root     string    `json:"root,omitempty"` // the workspace of the questions, for programs on this machine
+	Sessions bool      `json:"sessions"`       // sessions are stored
+	Live     bool      `json:"live"`           // and can be followed
 	Compact  bool      `json:"compact"`
 	Records  bool      `json:"records"` // requests are recorded
 	Trail    bool      `json:"trail"`   // there is an audit trail
@@ -29,6 +30,9 @@ type Setting struct {
 func (h *Handler) me(r *http.Request) (any, error) {
 	p := callerOf(r.Context()).person
 	out := Me{Person: p.Name, Version: h.Version, Formats: []string{}, Settings: []Setting{}}
+	if callerOf(r.Context()).channel == nil {
+		out.Root = h.Root
+	}
 	if !p.Admin {
 		return out, nil // the rest is not for an approver
 	}

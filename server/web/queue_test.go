@@ -62,8 +62,8 @@ func TestAnswer(t *testing.T) {
 	h, _ := newRig(t)
 	p := h.enter(t, "A")
 	id, answers := h.ask(t, "s", "docs/a.md", "one\n", "one\ntwo\n")
-	d := get[Detail](p, "/api/questions/"+id)
-	if d.Action != "change" || d.Added != 1 || d.Removed != 0 || len(d.Diff) != 1 || d.Diff[0].Path != "docs/a.md" {
+	d := get[approval.Question](p, "/api/questions/"+id)
+	if d.Action != "change" || d.Added != 1 || d.Removed != 0 || len(d.Diff.Files) != 1 || d.Diff.Files[0].Path != "docs/a.md" || d.Content != nil {
 		t.Errorf("question %+v", d)
 	}
 	path := "/api/questions/" + id + "/answer"
@@ -71,26 +71,26 @@ func TestAnswer(t *testing.T) {
 		body any
 		want string
 	}{
-		{Answer{Verdict: "approve", Seal: "another"}, "another question"},
-		{Answer{Verdict: "approve"}, "another question"},
-		{Answer{Verdict: "yes", Seal: d.Seal}, "unknown verdict"},
+		{approval.Answer{Verdict: "approve", Seal: "another"}, "another question"},
+		{approval.Answer{Verdict: "approve"}, "another question"},
+		{approval.Answer{Verdict: "yes", Seal: d.Seal}, "unknown verdict"},
 		{"x", "not what is wanted"},
 	} {
 		if said := p.post(path, c.body, http.StatusBadRequest); !strings.Contains(said, c.want) {
 			t.Errorf("%v: %q", c.body, said)
 		}
 	}
-	if said := p.post(path, Answer{Verdict: "pattern", Seal: d.Seal, Pattern: "src/*"}, http.StatusBadRequest); !strings.Contains(said, "does not match") {
+	if said := p.post(path, approval.Answer{Verdict: "pattern", Seal: d.Seal, Pattern: "src/*"}, http.StatusBadRequest); !strings.Contains(said, "does not match") {
 		t.Errorf("a pattern that does not fit: %q", said)
 	}
 	p.post(path, map[string]any{"verdict": "pattern", "pattern": "docs/**", "seal": d.Seal, "by": "lab", "relayed": true}, http.StatusOK)
 	if a := <-answers; a.Verdict != approval.ForPattern || a.Pattern != "docs/**" || a.By != "desk" || a.Relayed {
 		t.Errorf("answer %+v", a)
 	}
-	if said := p.post(path, Answer{Verdict: "reject"}, http.StatusConflict); !strings.Contains(said, "approved by pattern by desk") {
+	if said := p.post(path, approval.Answer{Verdict: "reject"}, http.StatusConflict); !strings.Contains(said, "approved by pattern by desk") {
 		t.Errorf("a second answer: %q", said)
 	}
-	p.post("/api/questions/nothing/answer", Answer{Verdict: "reject"}, http.StatusNotFound)
+	p.post("/api/questions/nothing/answer", approval.Answer{Verdict: "reject"}, http.StatusNotFound)
 }
 
 // Some of the changes are approved: exactly these are written.
@@ -105,17 +105,17 @@ func TestAnswerInParts(t *testing.T) {
 		return "line" + strings.Repeat("x", i)
 	})
 	id, answers := h.ask(t, "s", "a.txt", before, after)
-	d := get[Detail](p, "/api/questions/"+id)
-	if n := len(d.Diff[0].Hunks); n != 3 {
+	d := get[approval.Question](p, "/api/questions/"+id)
+	if n := len(d.Diff.Files[0].Hunks); n != 3 {
 		t.Fatalf("%d changes", n)
 	}
 	if c := get[Content](p, "/api/questions/"+id+"/content"); c.Before != before || c.After != after {
 		t.Errorf("content %q", c)
 	}
 	path := "/api/questions/" + id + "/answer"
-	p.post(path, Answer{Verdict: "edit", Seal: d.Seal}, http.StatusBadRequest)
-	p.post(path, Answer{Verdict: "edit", Seal: d.Seal, Keep: []int{3}}, http.StatusBadRequest)
-	p.post(path, Answer{Verdict: "edit", Seal: d.Seal, Keep: []int{0, 2}}, http.StatusOK)
+	p.post(path, approval.Answer{Verdict: "edit", Seal: d.Seal}, http.StatusBadRequest)
+	p.post(path, approval.Answer{Verdict: "edit", Seal: d.Seal, Keep: []int{3}}, http.StatusBadRequest)
+	p.post(path, approval.Answer{Verdict: "edit", Seal: d.Seal, Keep: []int{0, 2}}, http.StatusOK)
 	want := strings.Split(before, "\n")
 	want[5], want[45] = "changed\r", "changed\r"
 	if a := <-answers; string(a.Content) != strings.Join(want, "\n") {
@@ -129,7 +129,7 @@ func TestAnswerEdited(t *testing.T) {
 	p := h.enter(t, "B")
 	for _, text := range []string{"", "a\r\nb", "\ufeffx\n"} {
 		id, answers := h.ask(t, "s", "a.txt", "", "x\n")
-		p.post("/api/questions/"+id+"/answer", Answer{Verdict: "edit", Seal: "seal of x\n", Content: &text}, http.StatusOK)
+		p.post("/api/questions/"+id+"/answer", approval.Answer{Verdict: "edit", Seal: "seal of x\n", Content: []byte(text)}, http.StatusOK)
 		if a := <-answers; a.Verdict != approval.Edit || string(a.Content) != text || a.By != "lab" {
 			t.Errorf("answer %+v, want %q", a, text)
 		}
@@ -152,37 +152,11 @@ func TestEvents(t *testing.T) {
 	if e := late(); len(e.Open) != 1 || e.Open[0].ID != id {
 		t.Fatalf("first event %+v", e)
 	}
-	lab.post("/api/questions/"+id+"/answer", Answer{Verdict: "reject", Words: "no"}, http.StatusOK)
+	lab.post("/api/questions/"+id+"/answer", approval.Answer{Verdict: "reject", Words: "no"}, http.StatusOK)
 	for name, next := range map[string]func() QueueEvent{"desk": next, "lab": late} {
 		if e := next(); e.Closed == nil || e.Closed.ID != id || e.Closed.By != "lab" || e.Closed.Text != "rejected by lab" {
 			t.Errorf("%s: event %+v", name, e)
 		}
-	}
-}
-
-// A question has everything that a person must know, also for several files.
-func TestSeveral(t *testing.T) {
-	q := approval.Question{
-		Write: true, Path: "dir", Size: 9, Notes: []tool.Note{tool.Control, tool.Large},
-		Files: []approval.File{{Path: "dir/a", After: "h"}, {Path: "dir/b", Before: "h"}, {Path: "dir/c", Before: "h", After: "i"}},
-	}
-	b := briefly(q)
-	var actions []string
-	for _, f := range b.Files {
-		actions = append(actions, f.Action)
-	}
-	if got := strings.Join(actions, " "); got != "create remove change" || len(b.Warnings) != 2 || !b.Partial || b.Editable {
-		t.Errorf("%s: %+v", got, b)
-	}
-	if b := briefly(approval.Question{Path: "a", Content: []byte("\xff"), Editable: true}); b.Editable || b.Action != "read" {
-		t.Errorf("what is no text can be edited: %+v", b)
-	}
-	outside := approval.Question{ID: "o", Tool: "deploy", Write: true, Notes: []tool.Note{tool.Outside}, Diff: tool.ParseDiff("--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n")}
-	if b := briefly(outside); b.Action != "run" || b.Added != 0 || len(b.Warnings) != 1 || len(diffOf(outside)) > 0 {
-		t.Errorf("the arguments of a tool that is not ours are no difference: %+v", b)
-	}
-	if d := diffOf(approval.Question{Path: "a", Content: []byte("x\ny")}); len(d) != 1 || len(d[0].Hunks[0].Lines) != 2 {
-		t.Errorf("a text without a diff: %+v", d)
 	}
 }
 

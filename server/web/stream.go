@@ -27,8 +27,7 @@ var errOut = errors.New("no longer let in")
 // personStream begins a stream that ends when the person's token ends, at its next event or heartbeat.
 func (h *Handler) personStream(w http.ResponseWriter, r *http.Request) (*stream, error) {
 	s, err := newStream(w)
-	if err == nil {
-		c := callerOf(r.Context()).channel
+	if c := callerOf(r.Context()).channel; err == nil && c != nil {
 		s.in = func() bool {
 			_, ok := h.holds(c.login)
 			return ok && h.channels.use(c)
@@ -135,11 +134,9 @@ func (n *news) next(ctx context.Context) (QueueEvent, error) {
 		stop()
 		switch {
 		case err == nil && e.Opened != nil:
-			q := briefly(*e.Opened)
-			return QueueEvent{Opened: &q}, nil
+			return QueueEvent{Opened: e.Opened.Brief()}, nil
 		case err == nil:
-			c := closed(*e.Closed)
-			return QueueEvent{Closed: &c}, nil
+			return QueueEvent{Closed: e.Closed}, nil
 		case ctx.Err() != nil || !errors.Is(err, context.DeadlineExceeded):
 			return QueueEvent{}, err
 		}

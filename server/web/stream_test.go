@@ -7,6 +7,8 @@ import (
 	"slices"
 	"sync/atomic"
 	"testing"
+
+	"github.com/stet-dev/stet/files/approval"
 )
 
 // The connection is killed. The next one reports what happened meanwhile: the open questions and how others ended, each once.
@@ -25,7 +27,7 @@ func TestKilledConnection(t *testing.T) {
 	second, _ := h.ask(t, "s", "second.txt", "", "b\n")
 	third, _ := h.ask(t, "s", "third.txt", "", "c\n")
 	for _, id := range []string{first, second} {
-		lab.post("/api/questions/"+id+"/answer", Answer{Verdict: "reject"}, http.StatusOK)
+		lab.post("/api/questions/"+id+"/answer", approval.Answer{Verdict: "reject"}, http.StatusOK)
 	}
 	next = listen[QueueEvent](p, "/api/events")
 	e := next()
@@ -39,7 +41,7 @@ func TestKilledConnection(t *testing.T) {
 	if want := []string{"first.txt rejected by lab", "second.txt rejected by lab"}; !slices.Equal(ended, want) {
 		t.Errorf("ended: %q, want %q", ended, want)
 	}
-	lab.post("/api/questions/"+third+"/answer", Answer{Verdict: "reject"}, http.StatusOK)
+	lab.post("/api/questions/"+third+"/answer", approval.Answer{Verdict: "reject"}, http.StatusOK)
 	if e := next(); e.Closed == nil || e.Closed.ID != third {
 		t.Errorf("event %+v", e)
 	}

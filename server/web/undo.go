@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"slices"
 
+	"github.com/stet-dev/stet/files/approval"
 	"github.com/stet-dev/stet/record"
 )
 
@@ -24,12 +25,12 @@ type UndoLook struct {
 
 // UndoFile is a file that an undo would change.
 type UndoFile struct {
-	Root   string   `json:"root"`
-	Path   string   `json:"path"`
-	Writes []uint64 `json:"writes"`         // the undone writes, in order
-	Back   string   `json:"back"`           // "create", "change" or "remove": the effect on the file
-	Disk   string   `json:"disk"`           // "same" as after the last of the writes, "changed", "gone" or "unknown"
-	Stop   string   `json:"stop,omitempty"` // why it cannot be undone
+	Root   string          `json:"root"`
+	Path   string          `json:"path"`
+	Writes []uint64        `json:"writes"`         // the undone writes, in order
+	Back   approval.Action `json:"back"`           // create, change or remove: the effect on the file
+	Disk   string          `json:"disk"`           // "same" as after the last of the writes, "changed", "gone" or "unknown"
+	Stop   string          `json:"stop,omitempty"` // why it cannot be undone
 }
 
 // chosen returns the writes that an undo names, the oldest first, and all writes.
@@ -99,7 +100,7 @@ func (h *Handler) lookAtUndo(r *http.Request, in Undo) (any, error) {
 // undoFile returns the effect of undoing writes on a file. holds is its current content hash, if known.
 func undoFile(n fileName, writes, all []record.Write, holds string, known bool) UndoFile {
 	first, last := writes[0], writes[len(writes)-1]
-	f := UndoFile{Root: n.root, Path: n.path, Back: action(true, last.After, first.Before), Disk: "unknown"}
+	f := UndoFile{Root: n.root, Path: n.path, Back: approval.ActionOf(true, last.After, first.Before), Disk: "unknown"}
 	for i, x := range writes {
 		f.Writes = append(f.Writes, x.Seq)
 		if i > 0 && writes[i-1].After != x.Before {

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/stet-dev/stet/files/approval"
 	"github.com/stet-dev/stet/server/web"
 	"github.com/stet-dev/stet/test/webtest"
 )
@@ -34,7 +35,7 @@ func newPeople(c *cluster) *people {
 }
 
 // open returns the questions that a page shows.
-func (p *people) open(ctx context.Context, n int) ([]web.Question, error) {
+func (p *people) open(ctx context.Context, n int) ([]*approval.Question, error) {
 	var now web.QueueEvent
 	err := p.get(ctx, n, "/api/questions", &now)
 	return now.Open, err
@@ -57,8 +58,8 @@ func (p *people) get(ctx context.Context, n int, path string, into any) error {
 }
 
 // approve approves a question at a page.
-func (p *people) approve(ctx context.Context, n int, q web.Question) error {
-	res, err := p.page[n].Do(ctx, http.MethodPost, "/api/questions/"+q.ID+"/answer", web.Answer{Verdict: "approve", Seal: q.Seal})
+func (p *people) approve(ctx context.Context, n int, q *approval.Question) error {
+	res, err := p.page[n].Do(ctx, http.MethodPost, "/api/questions/"+q.ID+"/answer", approval.Answer{Verdict: "approve", Seal: q.Seal})
 	if err != nil {
 		return err
 	}

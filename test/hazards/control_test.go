@@ -132,7 +132,7 @@ func TestBuildFilesAndInstructionsAsked(t *testing.T) {
 	for _, name := range []string{"Makefile", "package.json", "AGENTS.md", "CLAUDE.md", "GNUMAKEFILE"} {
 		r := a.do("write_file", args{"path": name, "content": "x\n"})
 		q := question(t, c)
-		if q.Path != name || q.Grantable || q.Relay || len(q.Warnings()) == 0 {
+		if q.Path != name || q.Grantable || q.Relay || len(q.Warnings) == 0 {
 			t.Errorf("%+v", q)
 		}
 		answer(t, c, q, approval.Approve)

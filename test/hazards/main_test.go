@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -16,6 +17,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/stet-dev/stet/files/approval"
+	"github.com/stet-dev/stet/server/web"
 )
 
 // stet is the binary under test.
@@ -300,7 +302,7 @@ func edits(pairs ...string) []args {
 }
 
 // person returns a client that answers questions, over the socket of "stet approve".
-func (w *world) person() *approval.Client {
+func (w *world) person() *web.Client {
 	w.t.Helper()
 	dir := filepath.Join(w.home, "state", "stet", "approve")
 	for until := time.Now().Add(patience); time.Now().Before(until); time.Sleep(5 * time.Millisecond) {
@@ -310,9 +312,10 @@ func (w *world) person() *approval.Client {
 			if err != nil {
 				continue
 			}
+			_ = conn.Close() // it is in use
 			ctx, cancel := context.WithTimeout(context.Background(), patience)
 			defer cancel()
-			c, err := approval.NewClient(ctx, conn)
+			c, err := web.NewClient(ctx, func(context.Context) (net.Conn, error) { return dialLong(name) })
 			if err != nil {
 				w.t.Fatal(err)
 			}
@@ -325,7 +328,7 @@ func (w *world) person() *approval.Client {
 }
 
 // question waits for the next question.
-func question(t testing.TB, c *approval.Client) approval.Question {
+func question(t testing.TB, c *web.Client) approval.Question {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
@@ -340,7 +343,7 @@ func question(t testing.TB, c *approval.Client) approval.Question {
 	}
 }
 
-func answer(t testing.TB, c *approval.Client, q approval.Question, v approval.Verdict) {
+func answer(t testing.TB, c *web.Client, q approval.Question, v approval.Verdict) {
 	t.Helper()
 	if err := c.Answer(context.Background(), q.ID, approval.Answer{Verdict: v, Seal: q.Seal, By: "test"}); err != nil {
 		t.Error(err)

@@ -74,7 +74,7 @@ func TestClients(t *testing.T) {
 				if !r.Declined.Failed {
 					t.Errorf("declined: %+v", r.Declined)
 				}
-				if len(r.Asked) != 2 || !strings.Contains(r.Asked[0], "Allow write notes.txt?") {
+				if len(r.Asked) != 2 || !strings.Contains(r.Asked[0], "write wants to write notes.txt ") {
 					t.Errorf("asked: %q", r.Asked)
 				}
 				if r.Progress < 3 || !r.Cancelled {

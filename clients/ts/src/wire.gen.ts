@@ -184,6 +184,14 @@ export interface Question {
   again?: number
   /** of path, base and result; an approval has to bear it */
   seal: string
+  /** read, create, change, remove, or run for a tool that is not stet's */
+  action?: string
+  /** what a person should know before they decide */
+  warnings?: string[]
+  /** lines */
+  added?: number
+  /** lines */
+  removed?: number
 }
 
 export interface File {
@@ -191,6 +199,7 @@ export interface File {
   before?: string
   after?: string
   size: number
+  action?: string
 }
 
 export interface Answer {
@@ -201,6 +210,8 @@ export interface Answer {
   pattern?: string
   /** base64, with edit: the whole text */
   content?: string
+  /** with edit, without content: the hunks to apply, from 0; the others stay as they were */
+  keep?: number[]
   /** with reject: for the model */
   words?: string
   /** to a host: who answered */
@@ -213,6 +224,10 @@ export interface Closed {
   /** the verdict, expired or withdrawn */
   how: string
   by?: string
+  /** for people */
+  text: string
+  path?: string
+  at?: string
 }
 
 /** a piece of the diff of a question that has the note paged */

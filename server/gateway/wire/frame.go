@@ -2,7 +2,9 @@ package wire
 
 import (
 	"encoding/json"
-	"time"
+
+	"github.com/stet-dev/stet/files/approval"
+	"github.com/stet-dev/stet/tool"
 )
 
 // Version is the version of the protocol.
@@ -141,84 +143,28 @@ type Taken struct {
 // answer counts, else Error. Code is the code of an Error. If a question has the note
 // Paged, people ask for its text by Page, and get it by Page.
 type Approval struct {
-	ID        string    `json:"id"`
-	CallID    string    `json:"call_id,omitempty"`
-	Workspace string    `json:"workspace,omitempty"`
-	Question  *Question `json:"question,omitempty"`
-	Answer    *Answer   `json:"answer,omitempty"`
-	Closed    *Closing  `json:"closed,omitempty"`
-	Page      *Page     `json:"page,omitempty" jsonschema:"a piece of the diff of a question that has the note paged"`
-	Withdrawn bool      `json:"withdrawn,omitempty"`
-	Done      bool      `json:"done,omitempty"`
-	Error     string    `json:"error,omitempty" max:"16384" jsonschema:"for people"`
-	Code      string    `json:"code,omitempty" jsonschema:"with error: timeout, permission_denied if no person can be asked, rate_limited where too many questions are open, or another code of a failed call"`
-}
-
-// Question is what a person decides about.
-type Question struct {
-	ID      string    `json:"id,omitempty"`
-	Asked   time.Time `json:"asked"`
-	Expires time.Time `json:"expires,omitzero"`
-
-	Session string `json:"session"`
-	Client  string `json:"client,omitempty" max:"4096"`
-	CallID  string `json:"call_id,omitempty"`
-	Tool    string `json:"tool"`
-
-	Path     string   `json:"path" max:"4096"`
-	Write    bool     `json:"write" jsonschema:"else the call would only read"`
-	Before   string   `json:"before,omitempty" jsonschema:"content hash now"`
-	After    string   `json:"after,omitempty" jsonschema:"content hash once applied"`
-	Size     int64    `json:"size" jsonschema:"bytes once applied"`
-	Diff     string   `json:"diff,omitempty" max:"-" jsonschema:"unified"`
-	Files    []File   `json:"files,omitempty" jsonschema:"where there are several"`
-	Notes    []string `json:"notes,omitempty" max:"16384"`
-	Content  []byte   `json:"content,omitempty" jsonschema:"base64: what an edit begins with"`
-	Editable bool     `json:"editable,omitempty"`
-
-	Why       string `json:"why" max:"16384"`
-	Grantable bool   `json:"grantable,omitempty" jsonschema:"session and pattern are answers"`
-	Relay     bool   `json:"relay,omitempty"`
-	Again     int    `json:"again,omitempty" jsonschema:"how often it was asked before, because the file changed"`
-
-	Seal string `json:"seal" jsonschema:"of path, base and result; an approval has to bear it"`
+	ID        string             `json:"id"`
+	CallID    string             `json:"call_id,omitempty"`
+	Workspace string             `json:"workspace,omitempty"`
+	Question  *approval.Question `json:"question,omitempty"`
+	Answer    *approval.Answer   `json:"answer,omitempty"`
+	Closed    *approval.Closing  `json:"closed,omitempty"`
+	Page      *Page              `json:"page,omitempty" jsonschema:"a piece of the diff of a question that has the note paged"`
+	Withdrawn bool               `json:"withdrawn,omitempty"`
+	Done      bool               `json:"done,omitempty"`
+	Error     string             `json:"error,omitempty" max:"16384" jsonschema:"for people"`
+	Code      string             `json:"code,omitempty" jsonschema:"with error: timeout, permission_denied if no person can be asked, rate_limited where too many questions are open, or another code of a failed call"`
 }
 
 // Paged is the note of a question whose diff is too large for a frame. A person can approve it after asking for all of it, page by
 // page. (FILE-6)
-const Paged = "paged"
+const Paged tool.Note = "paged"
 
-// Page is a piece of a question's diff, or of its content where there is no diff.
+// Page is a piece of a question's diff.
 type Page struct {
 	From  int    `json:"from" jsonschema:"byte at which it begins; a person begins with 0"`
 	Text  string `json:"text,omitempty" max:"-" jsonschema:"to a person"`
 	Bytes int    `json:"bytes,omitempty" jsonschema:"to a person: of the whole text"`
-}
-
-// File is one of several files that a call would write to.
-type File struct {
-	Path   string `json:"path" max:"4096"`
-	Before string `json:"before,omitempty"`
-	After  string `json:"after,omitempty"`
-	Size   int64  `json:"size"`
-}
-
-// Answer is a person's decision.
-type Answer struct {
-	Verdict string `json:"verdict" jsonschema:"approve, session, pattern, edit, reject or cancel"`
-	Seal    string `json:"seal,omitempty" jsonschema:"with approvals: of the question that was seen"`
-	Pattern string `json:"pattern,omitempty" max:"4096"`
-	Content []byte `json:"content,omitempty" jsonschema:"base64, with edit: the whole text"`
-	Words   string `json:"words,omitempty" max:"-" jsonschema:"with reject: for the model"`
-	By      string `json:"by,omitempty" jsonschema:"to a host: who answered"`
-	Relayed bool   `json:"relayed,omitempty"`
-}
-
-// Closing says how a question ended.
-type Closing struct {
-	ID  string `json:"id"`
-	How string `json:"how" jsonschema:"the verdict, expired or withdrawn"`
-	By  string `json:"by,omitempty"`
 }
 
 // Events.

@@ -13,6 +13,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/stet-dev/stet/internal/limits"
+	"github.com/stet-dev/stet/tool"
 )
 
 var update = flag.Bool("update", false, "rewrite the generated documents")
@@ -40,6 +41,7 @@ func schemaOf(t *testing.T, s *shape) *jsonschema.Schema {
 		reflect.TypeFor[json.RawMessage](): object,
 		reflect.TypeFor[time.Time]():       {Type: "string", Format: "date-time"},
 		reflect.TypeFor[[]byte]():          {Type: "string", ContentEncoding: "base64"},
+		reflect.TypeFor[tool.Diff]():       {Type: "string"},
 	}})
 	if err != nil {
 		t.Fatal(err)
@@ -129,8 +131,8 @@ var roles = []struct {
 	sends, gets []*shape
 }{
 	{Agent, "makes calls", []*shape{hello, toolCall, cancel, part, taken, ack, fault}, []*shape{hello, toolResult, progress, part, taken, event, fault, ack}},
-	{Host, "has a workspace, and does the calls", []*shape{hello, toolResult, progress, part, taken, approval, fault, ack}, []*shape{hello, toolCall, cancel, progress, part, taken, approval, event, fault, ack}},
-	{Person, "decides on questions", []*shape{hello, approval, fault, ack}, []*shape{hello, approval, event, fault, ack}},
+	{Host, "has a workspace, and does the calls", []*shape{hello, toolResult, progress, part, taken, question, fault, ack}, []*shape{hello, toolCall, cancel, progress, part, taken, question, event, fault, ack}},
+	{Person, "decides on questions", []*shape{hello, question, fault, ack}, []*shape{hello, question, event, fault, ack}},
 }
 
 // asyncAPI returns the AsyncAPI document.

@@ -15,7 +15,7 @@ type shape struct {
 }
 
 // shapes are the types of frames.
-var shapes = []*shape{hello, toolCall, toolResult, cancel, progress, part, taken, approval, event, fault, ack}
+var shapes = []*shape{hello, toolCall, toolResult, cancel, progress, part, taken, question, event, fault, ack}
 
 var (
 	hello      = shapeOf[Hello]("hello", "First frame of either side, the client's first.")
@@ -25,7 +25,7 @@ var (
 	progress   = shapeOf[Progress]("progress", "How a call is doing: host to gateway, gateway to agent. To a host: a person may be asked.")
 	part       = shapeOf[Part]("part", "A piece of a large content: of a write towards the host, of a read towards the agent.")
 	taken      = shapeOf[Taken]("taken", "Parts of a content were taken: from where they go to where they come from.")
-	approval   = shapeOf[Approval]("approval", "A question to a person, its answer, or its end.")
+	question   = shapeOf[Approval]("approval", "A question to a person, its answer, or its end.")
 	event      = shapeOf[Event]("event", "Something happened that is no answer: gateway to agent and person.")
 	fault      = shapeOf[Error]("error", "Answers a frame that could not be understood or done.")
 	ack        = shapeOf[Ack]("ack", "How many frames have been received, of a session that can be resumed.")
@@ -38,7 +38,7 @@ func (*Cancel) frame() *shape     { return cancel }
 func (*Progress) frame() *shape   { return progress }
 func (*Part) frame() *shape       { return part }
 func (*Taken) frame() *shape      { return taken }
-func (*Approval) frame() *shape   { return approval }
+func (*Approval) frame() *shape   { return question }
 func (*Event) frame() *shape      { return event }
 func (*Error) frame() *shape      { return fault }
 func (*Ack) frame() *shape        { return ack }

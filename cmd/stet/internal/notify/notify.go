@@ -81,7 +81,7 @@ func (c Config) Follow(ctx context.Context, q *approval.Queue, log *slog.Logger)
 			return
 		}
 		for id := range f.told { // they may have ended without notice
-			if _, open := q.Find(id); !open {
+			if _, err := q.Find(id); err != nil {
 				delete(f.told, id)
 			}
 		}
@@ -114,8 +114,8 @@ func (f *follower) follow(ctx context.Context, sub *approval.Subscription) error
 
 // opened reports a question, unless it has ended or enough questions are reported.
 func (f *follower) opened(ctx context.Context, q approval.Question) {
-	q, open := f.queue.Find(q.ID)
-	if _, before := f.told[q.ID]; !open || before || len(f.told) >= most {
+	q, err := f.queue.Find(q.ID)
+	if _, before := f.told[q.ID]; err != nil || before || len(f.told) >= most {
 		return
 	}
 	m := message{
@@ -163,24 +163,14 @@ func (f *follower) send(ctx context.Context, m message) {
 
 // wants returns the text about a question.
 func wants(q approval.Question) string {
-	does := "wants to write"
-	switch {
-	case q.Outside():
-		does = "wants to run"
-	case !q.Write:
-		does = "wants to read"
-	}
-	text := fmt.Sprintf("%s %s %s", plain(cmp.Or(q.Client, "an agent")), does, plain(cmp.Or(q.Path, q.Tool)))
-	if n := len(q.Files); n > 1 {
-		text += fmt.Sprintf(" and %d more", n-1)
-	}
+	text := fmt.Sprintf("%s wants to %s", cmp.Or(q.Client, "an agent"), q.Does())
 	if q.Added+q.Removed > 0 {
-		text += fmt.Sprintf(" (+%d −%d lines)", q.Added, q.Removed)
+		text += fmt.Sprintf(", +%d −%d lines", q.Added, q.Removed)
 	}
-	if end := q.Until(); end != "" {
-		text += ". Without an answer until " + end + " it is not done."
+	if end := q.Deadline(); end != "" {
+		text += ". " + end
 	}
-	return text
+	return plain(text)
 }
 
 // about names a question that was reported before.

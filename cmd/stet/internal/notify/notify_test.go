@@ -73,7 +73,8 @@ func (r *rig) ask(ctx context.Context, path string) <-chan error {
 	go func() {
 		_, err := r.queue.Ask(ctx, approval.Question{
 			Asked: time.Now(), Root: "/home/me/project", Session: "s1", Client: "agent\x1b[31m", Tool: "write_file", Path: path, Write: true,
-			Diff: tool.Diff{Other: "-old words\n+new words\n"}, Added: 1, Removed: 1, Seal: "seal",
+			Before: "h1", After: "h2", Size: 10, Seal: "seal",
+			Diff: tool.Diff{Files: []tool.FileDiff{tool.CompareTexts(path, "old words\n", "new words\n")}},
 		})
 		asked <- err
 	}()
@@ -114,7 +115,7 @@ func server(t *testing.T, status int) (base string, got <-chan posted) {
 	return s.URL, all
 }
 
-const asked = `agent\x1b[31m wants to write a.txt (+1 −1 lines)`
+const asked = `agent\x1b[31m wants to write a.txt (10 bytes), +1 −1 lines`
 
 // A topic and a webhook receive a question without the content of the write, and its later answer.
 func TestHTTP(t *testing.T) {

@@ -16,7 +16,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/stet-dev/stet/files/approval"
+	"github.com/stet-dev/stet/server/web"
 )
 
 const (
@@ -71,7 +71,7 @@ func Listen(state string) (*Listener, error) {
 // Server is a connected server.
 type Server struct {
 	PID    int
-	Client *approval.Client
+	Client *web.Client
 }
 
 // Dial connects to all servers that wait for answers, in the order of their sockets' names, and removes the sockets of ended
@@ -85,13 +85,12 @@ func Dial(ctx context.Context, state string) ([]Server, error) {
 	var all []Server
 	var failed []error
 	for _, name := range names {
-		conn, err := dial(ctx, dir, name)
-		if err != nil {
+		greeted, cancel := context.WithTimeout(ctx, 2*time.Second)
+		c, err := web.NewClient(greeted, func(ctx context.Context) (net.Conn, error) { return dial(ctx, dir, name) })
+		cancel()
+		if errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, fs.ErrNotExist) {
 			continue // the server has ended since
 		}
-		greeted, cancel := context.WithTimeout(ctx, 2*time.Second)
-		c, err := approval.NewClient(greeted, conn)
-		cancel()
 		if errors.Is(err, context.DeadlineExceeded) {
 			err = errors.New("it does not answer; maybe it is stopped")
 		}

@@ -14,8 +14,8 @@ import (
 	"github.com/stet-dev/stet/files/approval"
 )
 
-// Source delivers the questions and receives the answers. It is an approval.Client, or an approval.Subscription in the same
-// process.
+// Source delivers the questions and receives the answers. It is an approval.Subscription, or a web.Client where
+// the questions are those of another process.
 type Source interface {
 	Next(ctx context.Context) (approval.Event, error)
 	Content(ctx context.Context, id string) ([]byte, error)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/stet-dev/stet/agent"
+	"github.com/stet-dev/stet/files/approval"
 	"github.com/stet-dev/stet/llm"
 )
 
@@ -165,7 +166,7 @@ func (m *chat) working(most int) []string {
 		last = last[strings.LastIndexByte(last, '\n')+1:]
 		out = []string{clip(m.words(dim, "✻ "+last), m.columns())}
 	case s.kind == llm.CallDelta:
-		out = []string{clip(m.line(dim, fmt.Sprintf("○ %s (%s)", s.call, size(int64(len(s.text))))), m.columns())}
+		out = []string{clip(m.line(dim, fmt.Sprintf("○ %s (%s)", s.call, approval.Bytes(int64(len(s.text))))), m.columns())}
 	}
 	for _, r := range m.calls {
 		mark := "○ "

@@ -186,7 +186,7 @@ func (m *chat) follow(next step) tea.Cmd {
 func (m *chat) listQuestions() {
 	p := &picker{title: "Decide on which first?"}
 	for _, q := range m.asked {
-		p.all = append(p.all, choice{text: q.Tool + " wants to " + action(q), id: q.ID})
+		p.all = append(p.all, choice{text: q.Title(), id: q.ID})
 	}
 	p.chosen = func(c choice) tea.Cmd {
 		if i := m.asked.find(c.id); i >= 0 { // otherwise it was answered elsewhere
@@ -236,7 +236,7 @@ func (m *chat) answerWith(a approval.Answer) tea.Cmd {
 func (m *chat) answered(q approval.Question, a approval.Answer, err error) tea.Cmd {
 	switch {
 	case err == nil:
-		m.note(note{text: approval.Closing{How: string(a.Verdict)}.String() + ": " + about(q)})
+		m.note(note{text: approval.Closing{How: string(a.Verdict)}.String() + ": " + q.Subject()})
 	case errors.Is(err, approval.ErrAnswered), errors.Is(err, approval.ErrUnknown), errors.Is(err, approval.ErrClosed):
 		m.note(note{err.Error(), true})
 	default:

@@ -273,10 +273,12 @@ func (s *rig) eventVerb(verb string, args []string) bool {
 			Content: []byte("text\n"), Editable: true, Why: "default", Grantable: true, Seal: "the seal",
 		}})
 	case "outside":
-		s.m.update(approval.Event{Opened: &approval.Question{
+		q := approval.Question{
 			ID: args[0], Client: "stet", Session: "0198-another", Tool: args[1], Write: true, Diff: tool.ParseDiff(args[2]), Notes: []tool.Note{tool.Outside},
 			Why: "default", Grantable: true, Seal: "the seal",
-		}})
+		}
+		q.Complete()
+		s.m.update(approval.Event{Opened: &q})
 	case "closed":
 		s.m.update(approval.Event{Closed: &approval.Closing{ID: args[0], How: args[1], By: args[2]}})
 	case "edited":

@@ -92,7 +92,7 @@ func (m *chat) progress() []string {
 		out = append(out, clip(m.words(dim, "queued: "+short(q, 200)), m.columns()))
 	}
 	if len(m.asked) > 0 && m.deciding == nil {
-		out = append(out, fold(m.words(yellow, "? "+m.asked[0].Tool+" wants to "+action(m.asked[0])+": Tab to decide"), m.columns())...)
+		out = append(out, fold(m.words(yellow, "? "+m.asked[0].Title()+": Tab to decide"), m.columns())...)
 	}
 	return append([]string{""}, out...)
 }

@@ -52,7 +52,7 @@ func (c *decision) prompt() string {
 	case confirming:
 		return c.unseen + ". Type yes to approve it unseen (Enter: back):"
 	case writing:
-		return fmt.Sprintf("write these %s to %s? (y/N)", size(int64(len(c.pending.Content))), c.q.Path)
+		return fmt.Sprintf("write these %s to %s? (y/N)", approval.Bytes(int64(len(c.pending.Content))), c.q.Path)
 	}
 	return c.choices()
 }

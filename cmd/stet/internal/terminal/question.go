@@ -13,8 +13,8 @@ const maxLine = 400
 // question returns the lines of a question, with at most that many lines of its diff; -1: all of them. unseen is a sentence
 // on what is not shown, or "".
 func (pt painter) question(q approval.Question, most int) (lines []string, unseen string) {
-	lines = append(lines, pt.text(bold, q.Tool+" wants to "+action(q)))
-	if from := origin(q); from != "" {
+	lines = append(lines, pt.text(bold, q.Title()))
+	if from := q.Origin(); from != "" {
 		lines = append(lines, pt.text("", from))
 	}
 	var missing []string
@@ -25,9 +25,9 @@ func (pt painter) question(q approval.Question, most int) (lines []string, unsee
 			missing = append(missing, more)
 			break
 		}
-		lines = append(lines, pt.text("", "  "+change(f)))
+		lines = append(lines, pt.text("", "  "+f.Does()))
 	}
-	for _, w := range q.Warnings() {
+	for _, w := range q.Warnings {
 		lines = append(lines, pt.text(yellow, "! "+w))
 	}
 	diff, missingDiff := pt.diff(q.Diff.Text(), most)
@@ -39,56 +39,6 @@ func (pt painter) question(q approval.Question, most int) (lines []string, unsee
 		unseen = "Not shown: " + strings.Join(missing, ", ")
 	}
 	return lines, unseen
-}
-
-// origin says who asks, for which reason, and until when.
-func origin(q approval.Question) string {
-	var out []string
-	if q.Client != "" {
-		out = append(out, q.Client)
-	}
-	if q.Session != "" {
-		out = append(out, "session "+q.Session)
-	}
-	if q.Why != "" && q.Why != "default" {
-		out = append(out, "asked because of: "+q.Why)
-	}
-	if end := q.Until(); end != "" {
-		out = append(out, "until "+end)
-	}
-	return strings.Join(out, ", ")
-}
-
-// about returns the name of the tool or file in question.
-func about(q approval.Question) string {
-	if q.Outside() {
-		return q.Tool
-	}
-	return pathText(q.Path)
-}
-
-// action says what the call would do, after "wants to".
-func action(q approval.Question) string {
-	switch {
-	case q.Outside():
-		return "be called"
-	case !q.Write:
-		return "read " + pathText(q.Path)
-	case len(q.Files) > 0:
-		return fmt.Sprintf("change %d files below %s (%s)", len(q.Files), pathText(q.Path), size(q.Size))
-	}
-	return change(approval.File{Path: q.Path, Before: q.Before, After: q.After, Size: q.Size})
-}
-
-// change says what the call would do to a file.
-func change(f approval.File) string {
-	switch {
-	case f.After == "" && f.Before != "":
-		return "remove " + pathText(f.Path)
-	case f.Before == "":
-		return fmt.Sprintf("write %s (%s), a new file", pathText(f.Path), size(f.Size))
-	}
-	return fmt.Sprintf("write %s (%s)", pathText(f.Path), size(f.Size))
 }
 
 // pathText returns a path. It has quotes if its ends would not be clear without them.
@@ -140,16 +90,4 @@ func colorOf(line string, i int) string {
 		return green
 	}
 	return ""
-}
-
-func size(n int64) string {
-	switch {
-	case n >= 10<<20:
-		return fmt.Sprintf("%d MB", n>>20)
-	case n >= 10<<10:
-		return fmt.Sprintf("%d KB", n>>10)
-	case n == 1:
-		return "1 byte"
-	}
-	return fmt.Sprintf("%d bytes", n)
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/stet-dev/stet/agent"
 	"github.com/stet-dev/stet/cmd/stet/internal/terminal"
 	"github.com/stet-dev/stet/files/approval"
+	"github.com/stet-dev/stet/server/web"
 	"github.com/stet-dev/stet/session"
 	"github.com/stet-dev/stet/tool"
 )
@@ -498,18 +499,14 @@ func TestOverSocket(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	served := make(chan error)
-	go func() { served <- (&approval.Server{Queue: &q}).Serve(ctx, ln) }()
+	go func() { served <- (&web.Handler{Queue: &q}).ServeLocal(ctx, ln) }()
 	t.Cleanup(func() {
 		cancel()
 		if err := <-served; err != nil {
 			t.Error(err)
 		}
 	})
-	conn, err := net.Dial("unix", path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	client, err := approval.NewClient(t.Context(), conn)
+	client, err := web.NewClient(t.Context(), func(context.Context) (net.Conn, error) { return net.Dial("unix", path) })
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -23,6 +23,7 @@ import (
 	"github.com/stet-dev/stet/llm/tokens"
 	"github.com/stet-dev/stet/record"
 	"github.com/stet-dev/stet/server/mcpserver"
+	"github.com/stet-dev/stet/server/web"
 	"github.com/stet-dev/stet/store"
 	"github.com/stet-dev/stet/tool"
 )
@@ -111,10 +112,10 @@ func Open(ctx context.Context, dir string, o Options) (_ *Set, err error) {
 	if err != nil {
 		return nil, err
 	}
-	server := &approval.Server{Queue: s.Queue, Root: s.Root.Dir(), Log: s.Log}
+	page := &web.Handler{Queue: s.Queue, Root: s.Root.Dir(), Version: o.Version, Log: s.Log}
 	s.serving.Go(func() {
 		defer listener.Remove()
-		if err := server.Serve(serving, listener); err != nil {
+		if err := page.ServeLocal(serving, listener); err != nil {
 			s.Log.Error("approvals", "err", err)
 		}
 	})

@@ -33,6 +33,7 @@ export interface Welcome {
 export interface Me {
   person: string
   version: string
+  root?: string
   sessions: boolean
   live: boolean
   compact: boolean
@@ -50,9 +51,9 @@ export interface Setting {
 
 export interface QueueEvent {
   open?: Question[]
-  ended?: Closed[]
+  ended?: Closing[]
   opened?: Question
-  closed?: Closed
+  closed?: Closing
   stored?: boolean
 }
 
@@ -62,55 +63,44 @@ export interface Question {
   expires?: string
   session: string
   client?: string
+  call_id?: string
   tool: string
   path: string
-  action: string
+  write: boolean
+  before?: string
+  after?: string
   size: number
+  diff?: string
   files?: File[]
-  added: number
-  removed: number
-  warnings?: string[]
+  notes?: string[]
+  content?: string
+  editable?: boolean
   why: string
-  grantable: boolean
-  editable: boolean
-  partial: boolean
+  grantable?: boolean
+  relay?: boolean
+  again?: number
   seal: string
+  action?: string
+  warnings?: string[]
+  added?: number
+  removed?: number
 }
 
 export interface File {
   path: string
-  action: string
+  before?: string
+  after?: string
   size: number
+  action?: string
 }
 
-export interface Closed {
+export interface Closing {
   id: string
   how: string
-  by: string
+  by?: string
   text: string
   path?: string
   at?: string
-}
-
-export interface Detail extends Question {
-  diff: FileDiff[]
-  arguments?: string
-}
-
-export interface FileDiff {
-  path: string
-  hunks: Hunk[]
-}
-
-export interface Hunk {
-  old_start: number
-  new_start: number
-  lines: Line[]
-}
-
-export interface Line {
-  kind: string
-  text: string
 }
 
 export interface Content {
@@ -120,11 +110,13 @@ export interface Content {
 
 export interface Answer {
   verdict: string
-  seal: string
-  words?: string
+  seal?: string
   pattern?: string
   content?: string
   keep?: number[]
+  words?: string
+  by?: string
+  relayed?: boolean
 }
 
 export interface Session {

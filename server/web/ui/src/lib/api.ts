@@ -192,6 +192,13 @@ export async function follow<T>(path: string, each: (event: T) => void, signal: 
   }
 }
 
+/** base64 is a text as the server takes bytes. */
+export function base64(text: string): string {
+  let raw = ''
+  for (const byte of new TextEncoder().encode(text)) raw += String.fromCharCode(byte)
+  return btoa(raw)
+}
+
 /** words says what went wrong, for people. */
 export function words(err: unknown): string {
   if (err instanceof Refused || err instanceof Stranger) return err.message

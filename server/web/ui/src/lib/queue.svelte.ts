@@ -1,4 +1,4 @@
-import type { Closed, Question, QueueEvent } from '../api.gen'
+import type { Closing, Question, QueueEvent } from '../api.gen'
 import { distrust, follow, get, Refused } from './api'
 import { plain } from './visible'
 import { prefs } from './prefs.svelte'
@@ -6,7 +6,7 @@ import { prefs } from './prefs.svelte'
 /** The open questions, as the server tells them, and how others ended. */
 export const queue = $state({
   open: [] as Question[],
-  closed: [] as Closed[], // the newest first
+  closed: [] as Closing[], // the newest first
   connected: false,
   known: false, // the server has told what is open at least once
   stored: 0, // grows when something may have been stored
@@ -15,7 +15,7 @@ export const queue = $state({
 const remembered = 200
 
 /** closing is how a question ended, if it did. */
-export function closing(id: string): Closed | undefined {
+export function closing(id: string): Closing | undefined {
   return queue.closed.find((c) => c.id === id)
 }
 
@@ -34,7 +34,7 @@ export function apply(e: QueueEvent) {
 }
 
 /** snapshot takes in all that the server knows, after a connection was made. */
-function snapshot(open: Question[], ended: Closed[]) {
+function snapshot(open: Question[], ended: Closing[]) {
   const has = (all: { id: string }[], id: string) => all.some((q) => q.id === id)
   const lost = queue.open.filter((q) => !has(open, q.id) && !has(ended, q.id))
   const came = open.filter((q) => queue.known && !has(queue.open, q.id))
@@ -46,7 +46,7 @@ function snapshot(open: Question[], ended: Closed[]) {
 }
 
 /** close notes how questions ended, the newest first, with what they were about. */
-function close(ended: Closed[]) {
+function close(ended: Closing[]) {
   const noted = ended.map((c) => ({ ...c, path: c.path ?? queue.open.find((q) => q.id === c.id)?.path ?? '', at: c.at ?? new Date().toISOString() }))
   queue.closed = [...noted, ...queue.closed.filter((o) => !noted.some((c) => c.id === o.id))].slice(0, remembered)
 }

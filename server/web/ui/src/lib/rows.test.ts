@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { FileDiff, Hunk } from '../api.gen'
+import type { FileDiff, Hunk } from './diff'
 import { count, split, unified, wrap, type Row } from './rows'
 
 const hunk = (at: number, ...lines: string[]): Hunk => ({

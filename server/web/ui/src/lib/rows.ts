@@ -1,4 +1,4 @@
-import type { FileDiff, Hunk, Line } from '../api.gen'
+import type { FileDiff, Hunk, Line } from './diff'
 import { plain } from './visible'
 
 /**
