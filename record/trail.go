@@ -15,6 +15,7 @@ const (
 	Call    Kind = "call"    // an operation that changed nothing, or was refused
 	Intent  Kind = "intent"  // a write that is about to be done
 	Outcome Kind = "outcome" // the outcome of the write whose intent is Entry.Intent
+	Changed Kind = "changed" // what a call of an agent's own tool changed: Entry.After names the list, Entry.Bytes is how many paths
 	Alarm   Kind = "alarm"   // a session's calls look like an attempt to leave the workspace
 	Suspend Kind = "suspend" // the session's calls are refused from this entry on
 	Resume  Kind = "resume"  // the session's calls are allowed again
@@ -87,7 +88,7 @@ type Trail interface {
 // Durable reports whether the entry must survive a loss of power.
 func (e Entry) Durable() bool {
 	switch e.Kind {
-	case Intent, Suspend, Prune, Loss:
+	case Intent, Changed, Suspend, Prune, Loss:
 		return true
 	}
 	return false

@@ -69,7 +69,7 @@ stet proxy --observe`,
 	return cmd
 }
 
-func (c *proxyCommand) Run(ctx context.Context) error {
+func (c *proxyCommand) Run(ctx context.Context) (err error) {
 	o, err := c.settings("")
 	if err != nil {
 		return err
@@ -103,7 +103,15 @@ func (c *proxyCommand) Run(ctx context.Context) error {
 		}
 	}
 	o.Route(config.Upstreams{})
-	s, err := c.startProxy(running, o, listener, proxyserver.Config{Hosts: c.allowed, Agents: c.agentUpstreams(o)})
+	served := proxyserver.Config{Hosts: c.allowed, Agents: c.agentUpstreams(o)}
+	guarded, err := c.openGuard(running, o)
+	if err != nil {
+		c.say("agents are not guarded: %v", err) // the proxy serves all the same
+	} else {
+		served.Guard = guarded
+		defer func() { err = errors.Join(err, guarded.Close()) }()
+	}
+	s, err := c.startProxy(running, o, listener, served)
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strconv"
 
 	"github.com/spf13/cobra"
@@ -23,15 +24,17 @@ import (
 // undoCommand is stet undo.
 type undoCommand struct {
 	command
-	yes bool
+	yes, last, preview bool
 }
 
 func newUndo(p *program) *cobra.Command {
 	c := &undoCommand{}
 	cmd := p.runs(&cobra.Command{
 		Use:   "undo [SESSION|ID]",
-		Short: "Take back what an agent wrote",
+		Short: "Take back what an agent did",
 		Long: `Put files back to what they held before one write, or before all writes of a session.
+The same for what an agent has changed with its own tools and its shell, if it is
+guarded ("stet guard"): one call, all calls of a session, or with --last the newest call.
 The number of a write is the one in the result of the call, and in the audit trail. You
 see the changes and decide. If another program has changed a file since, nothing is
 undone, and stet names the file. An undo is recorded like every write, and can be
@@ -41,14 +44,20 @@ Without an argument, list what can be undone.`,
 		Example: `# What is there to undo
 stet undo
 
-# One write
+# What the agent did last, its shell included
+stet undo --last
+
+# One write or call. The undo of an undo does it again
 stet undo 412
 
 # All that a session wrote
 stet undo stdio-7F2KQXNA`,
 		Args: atMostOneArg,
 	}, &c.command, c.Run)
-	cmd.Flags().BoolVar(&c.yes, "yes", false, "undo without asking")
+	f := cmd.Flags()
+	f.BoolVar(&c.yes, "yes", false, "undo without asking")
+	f.BoolVar(&c.last, "last", false, "undo the newest call that changed something, and is not undone")
+	f.BoolVar(&c.preview, "preview", false, "only show what would change")
 	return completes(cmd, p.undoable)
 }
 
@@ -70,9 +79,28 @@ func (c *undoCommand) undo(ctx context.Context, trail record.Trail, what string)
 		return err
 	}
 	left := record.Undoable(all)
-	if what == "" {
-		c.list(left)
+	changed, err := standing(ctx, trail)
+	if err != nil {
+		return err
+	}
+	if what == "" && !c.last {
+		c.list(left, changed)
 		return nil
+	}
+	if c.last {
+		if what = newest(left, changed); what == "" {
+			c.say("there is nothing to undo")
+			return nil
+		}
+	}
+	if calls := chooseCalls(changed, what); len(calls) > 0 {
+		err := c.undoCalls(ctx, trail, calls)
+		if err != nil || !slices.ContainsFunc(left, func(w record.Write) bool { return w.Session == what }) {
+			return err
+		}
+	}
+	if c.preview {
+		return c.usage(errors.New("--preview is for what an agent did with its own tools: of a write you see the change, and decide"))
 	}
 	chosen, err := chooseWrites(all, left, what)
 	if err != nil {
@@ -126,12 +154,15 @@ func chooseWrites(all, left []record.Write, what string) ([]record.Write, error)
 	return nil, fmt.Errorf("%s: there is no such session and no such write; \"stet undo\" lists what can be undone", workspace.Quote(what))
 }
 
-func (c *undoCommand) list(left []record.Write) {
-	if len(left) == 0 {
+func (c *undoCommand) list(left []record.Write, changed []record.Entry) {
+	if len(left)+len(changed) == 0 {
 		c.say("there is nothing to undo")
 		return
 	}
 	report.Writes(c.out, toolset.WritesBy(left, func(w record.Write) string { return w.Session }))
+	for _, e := range changed {
+		fmt.Fprintln(c.out, report.EntryLine(e))
+	}
 }
 
 // undoIn undoes writes in one workspace.

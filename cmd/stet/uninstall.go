@@ -23,8 +23,8 @@ func newUninstall(p *program) *cobra.Command {
 		Use:   "uninstall [flags]",
 		Short: "Remove what setup and service put on this machine",
 		Long: `Put the agents' configurations back as they were before "stet setup --proxy", take out
-the file tools that "stet setup --write" added, and remove the service. To remove the
-program itself, remove the package that it came in.
+the file tools that "stet setup --write" added and the hooks of "stet guard", and remove
+the service. To remove the program itself, remove the package that it came in.
 
 Records, sessions and the audit trail stay. --state removes them too.`,
 		Example: `stet uninstall --dry-run
@@ -83,6 +83,8 @@ func (c *uninstallCommand) Run(ctx context.Context) error {
 	for _, added := range servers {
 		undone(c.machine().RemoveServer(added, c.serversFile(), c.dry))
 	}
+	guarded, err := c.removeHooks()
+	failed = errors.Join(failed, err)
 	if failed != nil {
 		return failed // the service stays: an agent may still use it
 	}
@@ -108,8 +110,27 @@ func (c *uninstallCommand) Run(ctx context.Context) error {
 		}
 		c.say("removed: %s", dir)
 	}
-	if len(lasting)+len(servers) == 0 && len(removed) == 0 && !c.state {
+	if len(lasting)+len(servers)+guarded == 0 && len(removed) == 0 && !c.state {
 		c.say("there was nothing to remove")
 	}
 	return nil
+}
+
+// removeHooks takes the guard's hooks out of the agents' files for the user. It returns how many had any.
+func (c *uninstallCommand) removeHooks() (n int, err error) {
+	for _, name := range agents.GuardedAgents() {
+		agent, _ := agents.GuardOf(name)
+		if is, _ := agent.Installed(c.machine(), ""); !is {
+			continue
+		}
+		edit, eerr := agent.Remove(c.machine(), "")
+		if eerr == nil && !c.dry {
+			_, eerr = edit.Write()
+		}
+		if err = errors.Join(err, eerr); eerr == nil {
+			n++
+			c.say("%s: the guard's hooks are taken out", edit.File)
+		}
+	}
+	return n, err
 }

@@ -78,8 +78,13 @@ func (a *Access) UnmarshalText(text []byte) error { return accesses.parse(text, 
 type Rule struct {
 	Tools []Pattern `toml:"tools" json:"tools,omitempty"` // patterns of the tool's name; none: every tool
 	Paths []Pattern `toml:"paths" json:"paths,omitempty"` // patterns of the path; none: every path, and calls without one
-	On    Access    `toml:"on" json:"on,omitempty"`
-	Do    Action    `toml:"do" json:"do"`
+
+	// Commands are the beginnings of commands that an agent's own shell runs, in words ("git push", "rm -rf *"); none: all calls. A rule with
+	// commands is about commands alone.
+	Commands []Command `toml:"commands" json:"commands,omitempty"`
+
+	On Access `toml:"on" json:"on,omitempty"`
+	Do Action `toml:"do" json:"do"`
 }
 
 // Policy decides about calls. The zero Policy allows reads and asks about writes. It may be used concurrently while it is not
@@ -110,8 +115,9 @@ type Policy struct {
 // Request is a call as policy sees it.
 type Request struct {
 	Tool     string
-	Path     string // relative to the workspace, links resolved; "": none
-	Write    bool   // the call changes something
+	Path     string   // relative to the workspace, links resolved; "": none
+	Write    bool     // the call changes something
+	Words    []string // the words of a command that a shell is to run; "": not known before it runs; nil: the call is none
 	Notes    []tool.Note
 	Grants   []Rule // what a person allowed this session, the oldest first; a tool.Outside call needs a grant that names the tool
 	NoPerson bool   // there is no person to ask
@@ -193,6 +199,12 @@ func (p *Policy) ruled(r Request) (d Decision, byDefault bool) {
 	return d, byDefault
 }
 
+// Ruled returns the decision of the rules alone, without the default and the cautions. ok is false if no rule matches.
+func (p *Policy) Ruled(r Request) (d Decision, ok bool) {
+	d, byDefault := p.ruled(r)
+	return d, !byDefault
+}
+
 // Stricter reports whether d allows less than e.
 func (d Decision) Stricter(e Decision) bool {
 	if d.Action != e.Action {
@@ -234,6 +246,9 @@ func granted(r Request) (Rule, bool) {
 // matches reports whether the rule matches the request. A rule that allows compares exactly. One that asks or denies takes more:
 // see restricts; and if it names a tool for reading or writing, it is about all tools that show or change the same.
 func (rule Rule) matches(r Request) bool {
+	if len(rule.Commands) > 0 && !slices.ContainsFunc(rule.Commands, func(c Command) bool { return r.Words != nil && c.begins(rule.Do, r.Words) }) {
+		return false
+	}
 	does := Effect(0)
 	if rule.Do != Allow {
 		does = effectOf(r)

@@ -21,26 +21,26 @@ type group struct {
 
 // groups are the rooms, from the ground up. Imports go down only: to an earlier group, or inside the group.
 var groups = []group{
-	{"internal", 7000, "mechanisms without a word of the product"},
+	{"internal", 7040, "mechanisms without a word of the product"},
 	{"tool", 500, "a tool call: description, plan, result, codes of errors"},
 	{"llm", 13300, "a conversation's words, the codecs of wire formats, counting, prices, the scripted model"},
 	{"record", 1550, "what is recorded of requests and calls: the audit trail, usage; a seam without drivers"},
-	{"files", 14300, "the agent's hands: paths, versions, tools, rules, approval"},
+	{"files", 16600, "the agent's hands: paths, versions, tools, rules, approval; 2,300 for undoing what agents do with their own tools"},
 	{"trim", 21000, "what is left out of a request, recorded sessions, and what that saves"},
 	{"session", 2450, "stored conversations"},
 	{"agent", 3250, "the loop: message, model, tools"},
-	{"server", 23900, "the fronts; none imports another"},
+	{"server", 24500, "the fronts; none imports another; 800 for the guard"},
 	{"store", 4900, "where records and sessions are kept"},
-	{"cmd", 24000, "the command, and what only it uses"},
+	{"cmd", 24900, "the command, and what only it uses; 1,000 for the guard's hooks and its undo"},
 	{"test", 0, "suites and rigs, importable from outside; not counted as product"},
 }
 
 // Limits of the whole, in lines and packages (make loc). They are what was there when the limits began, and come down.
 const (
-	maxProduct  = 115800
+	maxProduct  = 118000 // 4,300 for the guard
 	maxTests    = 97000
 	maxApart    = 16000 // the module bench, suites, and the page's own source
-	maxPackages = 75
+	maxPackages = 77
 )
 
 // row is the table's entry for one package, or for all packages below a path that ends in "/*".
@@ -73,6 +73,7 @@ var table = []row{
 	{"files/workspace", nil, "the one door to the disk"},
 	{"files/policy", []string{"tool"}, "decides about a call, does no I/O; a path is looked through for a pattern's text before it is matched"},
 	{"files/freshness", []string{"files/workspace"}, "folds what the workspace observed"},
+	{"files/snapshot", nil, "what a command changed in a tree, and how to put it back: directories by descriptor, git's objects through git"},
 	{"files/approval", []string{"tool", "files/policy", "record"}, "plan, decide, ask, apply, and write it down"},
 	{"files/filetools", []string{"tool", "files/policy", "files/workspace", "files/freshness", "record"}, "the tools over the one door; arguments are read from JSON; what is not seen is noted; patterns are those of the policy"},
 
@@ -98,6 +99,7 @@ var table = []row{
 	{"server/gateway/*", []string{"server/gateway", "server/gateway/wire"}, "a bus carries frames"},
 	{"server/gateway", []string{"tool", "files/approval", "record", "server/gateway/wire"}, "front ends do not import each other; whose page asks is looked at in one place"},
 	{"server/mcpserver", []string{"tool", "files/approval"}, "the tools over MCP; which page asks is looked at in one place"},
+	{"server/guard", []string{"files/policy", "files/snapshot", "record", "tool", "trim/dialect"}, "agents' own tools: rules, snapshots and the trail; how each agent's hooks speak is handed in"},
 	{"server/acp", []string{"agent", "files/approval", "tool", "llm", "session", "agent/mcpclient"}, "the agent over ACP; what it says, its calls and what is stored are told in the protocol's words, and unsaved text as a diff; a session names MCP servers"},
 	{"server/web", []string{"files/approval", "session", "record", "llm"}, "the embedded UI; the messages of a session are llm's, and whose page asks is looked at in one place"},
 
@@ -106,7 +108,7 @@ var table = []row{
 	{"store/*", []string{"session", "record", "store/rows"}, "drivers stay behind the two seams"},
 
 	{"cmd/stet/internal/config", []string{"trim/dialect", "trim", "files/policy", "cmd/stet/internal/notify"}, "one table of all settings; their values are of these packages' types"},
-	{"cmd/stet/internal/agents", []string{"server/proxy"}, "agents' configuration files are edited as JSON with comments; the proxy says which form of a base URL it takes"},
+	{"cmd/stet/internal/agents", []string{"server/guard", "files/policy", "server/proxy"}, "agents' configuration files are edited as JSON with comments; the proxy says which form of a base URL it takes"},
 	{"cmd/stet/internal/notify", []string{"files/approval"}, "tells a person outside about questions: looks on at a queue, over HTTP and by a program"},
 	{"cmd/stet/internal/socket", []string{"server/web"}, "where servers and those who answer find each other on this machine; they speak the page's API"},
 	{"cmd/stet/internal/tokenfile", []string{"server/gateway", "cmd/stet/internal/config"}, "the gateway's tokens, kept in a file"},
@@ -143,7 +145,7 @@ const (
 )
 
 // diskPackages may touch the file system. All other packages get bytes, or use workspace, so that paths are checked in one place.
-var diskPackages = []string{"files/workspace", "internal/atomicfile", "store/*", "trim/transcript", "trim/kept", "cmd/*"}
+var diskPackages = []string{"files/workspace", "files/snapshot", "internal/atomicfile", "store/*", "trim/transcript", "trim/kept", "cmd/*"}
 
 // diskCalls are the functions that touch the file system, by package.
 var diskCalls = map[string][]string{

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/tailscale/hujson"
@@ -91,4 +92,46 @@ func change(text []byte, path []string, do func(object *hujson.Object, i int) er
 		at = &object.Members[i].Value
 	}
 	return nil, errors.New("there is no path to change")
+}
+
+// Append adds a value at the end of the list at a path of keys. Missing objects and the list are made. All other bytes stay.
+func Append(text []byte, path []string, value any) ([]byte, error) {
+	v, there, err := Lookup(text, path)
+	if err != nil {
+		return nil, err
+	}
+	last := len(path) - 1
+	if !there {
+		return Add(text, path[:last], map[string]any{path[last]: []any{value}})
+	}
+	if _, is := v.([]any); !is {
+		return nil, fmt.Errorf("%s is there and no list", strings.Join(path, "."))
+	}
+	return patch(text, map[string]any{"op": "add", "path": pointer(path, "-"), "value": value})
+}
+
+// RemoveAt removes element i of the list at a path of keys. All other bytes stay.
+func RemoveAt(text []byte, path []string, i int) ([]byte, error) {
+	return patch(text, map[string]any{"op": "remove", "path": pointer(path, strconv.Itoa(i))})
+}
+
+// pointer returns a JSON pointer (RFC 6901).
+func pointer(path []string, end string) (p string) {
+	for _, key := range append(slices.Clip(path), end) {
+		p += "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(key)
+	}
+	return p
+}
+
+// patch does one operation of a JSON patch (RFC 6902).
+func patch(text []byte, operation map[string]any) ([]byte, error) {
+	root, err := hujson.Parse(text)
+	if err != nil {
+		return nil, fmt.Errorf("this is no object of JSON: %w", err)
+	}
+	b, err := json.Marshal([]any{operation})
+	if err == nil {
+		err = root.Patch(b)
+	}
+	return root.Pack(), err
 }

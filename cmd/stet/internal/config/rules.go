@@ -25,7 +25,7 @@ func parseRules(v any) ([]policy.Rule, error) {
 	}
 	switch unknown, err := decodeTables(ruleKey, rows, &file); {
 	case unknown != "":
-		return nil, &unknownMember{unknown, "a rule has tools, paths, on and do"}
+		return nil, &unknownMember{unknown, "a rule has tools, paths, commands, on and do"}
 	case err != nil:
 		return nil, err
 	}
@@ -34,7 +34,7 @@ func parseRules(v any) ([]policy.Rule, error) {
 		if m["do"] == nil {
 			return nil, fmt.Errorf("rule %d does not say what to do: want do = \"allow\", \"ask\" or \"deny\"", i+1)
 		}
-		for _, key := range []string{"tools", "paths"} {
+		for _, key := range []string{"tools", "paths", "commands"} {
 			if list, ok := m[key].([]any); ok && len(list) == 0 {
 				return nil, fmt.Errorf("rule %d: %s is empty: leave it out if the rule is for all %s", i+1, key, key)
 			}

@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/stet-dev/stet/cmd/stet/internal/config"
@@ -33,6 +34,7 @@ type Config struct {
 	Store    string   // address of the store of requests, as in store.Open; empty: no home for one
 	Log      string   // file of the log; empty: none
 	Models   *prices.Catalog
+	Guard    http.Handler // of the paths below /guard/; nil: none
 	// Agents returns the upstreams of an agent with its own upstreams; nil: no agent has its own.
 	Agents func(name string) (config.Upstreams, error)
 	// Say tells the person something.
@@ -89,10 +91,24 @@ func Open(ctx context.Context, c Config) (*Server, error) {
 		return nil, errors.Join(err, s.store.Close(), logFile.Close())
 	}
 	s.HTTP = &http.Server{
-		Handler: s.Proxy, ReadHeaderTimeout: 30 * time.Second, IdleTimeout: 2 * time.Minute,
+		Handler: c.handler(s.Proxy), ReadHeaderTimeout: 30 * time.Second, IdleTimeout: 2 * time.Minute,
 		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 	}
 	return s, nil
+}
+
+// handler returns what serves requests: the proxy, and the guard beside it.
+func (c Config) handler(p *proxy.Proxy) http.Handler {
+	if c.Guard == nil {
+		return p
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasPrefix(r.URL.Path, "/guard/") {
+			c.Guard.ServeHTTP(w, r)
+			return
+		}
+		p.ServeHTTP(w, r)
+	})
 }
 
 // Serve listens, over TLS where HTTP has a certificate. It does not wait.

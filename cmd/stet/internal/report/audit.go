@@ -20,6 +20,9 @@ func EntryLine(e record.Entry) string {
 	}
 	line := fmt.Sprintf("%6d  %s  %s  %-10s %s: %s", e.Seq, e.Time.Local().Format(time.DateTime), workspace.Quote(e.Session),
 		cmp.Or(workspace.Quote(e.Tool), "-"), cmp.Or(workspace.Quote(e.Path), "-"), what)
+	if e.Kind == record.Changed {
+		line += fmt.Sprintf(" %s", Count(int(e.Bytes), "path"))
+	}
 	if e.Kind == record.Prune || e.Kind == record.Loss {
 		line += fmt.Sprintf(", up to entry %d", e.Intent)
 	}

@@ -1,0 +1,257 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/stet-dev/stet/cmd/stet/internal/report"
+	"github.com/stet-dev/stet/files/snapshot"
+	"github.com/stet-dev/stet/files/workspace"
+	"github.com/stet-dev/stet/record"
+)
+
+// undoes is the flag of an entry that took back the one with that number.
+const undoes = "undoes "
+
+// standing returns the calls of agents' own tools that changed something and are not undone, the oldest first.
+func standing(ctx context.Context, trail record.Trail) (left []record.Entry, err error) {
+	all, err := trail.Entries(ctx, record.TrailQuery{Kinds: []record.Kind{record.Changed}})
+	undone := map[uint64]bool{}
+	for _, e := range slices.Backward(all) {
+		if undone[e.Seq] {
+			continue
+		}
+		for _, f := range e.Flags {
+			if n, ok := strings.CutPrefix(f, undoes); ok {
+				if seq, err := strconv.ParseUint(n, 10, 64); err == nil {
+					undone[seq] = true
+				}
+			}
+		}
+		left = append(left, e)
+	}
+	slices.Reverse(left)
+	return left, err
+}
+
+// newest returns the number of the newest write or call that an undo may take back; "" if there is none.
+func newest(writes []record.Write, calls []record.Entry) string {
+	var seq uint64
+	for _, w := range writes {
+		if w.Tool != "undo" {
+			seq = max(seq, w.Seq)
+		}
+	}
+	for _, e := range calls {
+		if e.Tool != "undo" {
+			seq = max(seq, e.Seq)
+		}
+	}
+	if seq == 0 {
+		return ""
+	}
+	return strconv.FormatUint(seq, 10)
+}
+
+// chooseCalls returns the calls of a session, or the call of a number, the oldest first.
+func chooseCalls(all []record.Entry, what string) (chosen []record.Entry) {
+	id, err := strconv.ParseUint(what, 10, 64)
+	for _, e := range all {
+		if err == nil && e.Seq == id || err != nil && e.Session == what {
+			chosen = append(chosen, e)
+		}
+	}
+	return chosen
+}
+
+// undoCalls takes back what calls of agents' own tools changed, in each workspace.
+func (c *undoCommand) undoCalls(ctx context.Context, trail record.Trail, calls []record.Entry) error {
+	if err := c.trust(ctx, trail); err != nil {
+		return err
+	}
+	kept, err := c.keptContents()
+	if err != nil {
+		return err
+	}
+	var failed []error
+	for len(calls) > 0 {
+		root := calls[0].Root
+		here := func(e record.Entry) bool { return e.Root == root }
+		of := slices.DeleteFunc(slices.Clone(calls), func(e record.Entry) bool { return !here(e) })
+		calls = slices.DeleteFunc(calls, here)
+		failed = append(failed, c.undoTree(ctx, trail, kept, root, of))
+	}
+	return errors.Join(failed...)
+}
+
+func (c *undoCommand) undoTree(ctx context.Context, trail record.Trail, kept *snapshot.Store, dir string, calls []record.Entry) (err error) {
+	all := snapshot.Result{Changes: snapshot.Changes{}}
+	flags := []string(nil)
+	for i, e := range calls {
+		r, err := snapshot.Load(kept, e.After)
+		if errors.Is(err, snapshot.ErrGone) {
+			err = fmt.Errorf("what call %d changed is not kept any more", e.Seq)
+		}
+		if err != nil {
+			return err
+		}
+		if i == 0 {
+			all.RefsBefore = r.RefsBefore
+		}
+		for _, p := range all.Changes.Add(r.Changes) {
+			c.say("%s was changed between these calls by somebody else: it is put back to what it was then", workspace.Quote(p))
+		}
+		all.Refs, all.Shared, all.Partial = r.Refs, all.Shared || r.Shared, all.Partial || r.Partial
+		flags = append(flags, undoes+strconv.FormatUint(e.Seq, 10))
+	}
+	back, err := snapshot.Prepare(ctx, dir, kept, all.Changes)
+	if err != nil {
+		return fmt.Errorf("workspace %s: %w", workspace.Quote(dir), err)
+	}
+	defer func() { err = errors.Join(err, back.Close()) }()
+	c.show(dir, back, all)
+	if c.preview {
+		return nil
+	}
+	chosen, err := c.choose(back)
+	if err != nil {
+		return err
+	}
+	did, err := back.Apply(ctx, func(s snapshot.Step) bool { return chosen[s.Path] })
+	if len(did) > 0 {
+		r := snapshot.Result{Changes: did}
+		e := record.Entry{
+			Kind: record.Changed, Time: time.Now(), Root: dir, Session: "stet undo", Client: "stet undo", Tool: "undo", Bytes: int64(len(did)),
+			Decision: "approved", By: "at the terminal", Outcome: record.OK, Flags: flags,
+		}
+		var serr error
+		if e.After, serr = r.Save(kept); serr == nil {
+			var logged []record.Entry
+			if logged, serr = trail.Log(ctx, e); serr == nil {
+				c.say("undone: %s in %s; \"stet undo %d\" does it again", report.Count(len(did), "change"), workspace.Quote(dir), logged[0].Seq)
+			}
+		}
+		err = errors.Join(err, serr)
+	}
+	return errors.Join(err, c.undoRefs(ctx, dir, all))
+}
+
+// mostShown is how many paths are listed.
+const mostShown = 50
+
+// show lists what an undo would do, and what it cannot.
+func (c *undoCommand) show(dir string, back *snapshot.Restoration, of snapshot.Result) {
+	c.say("in %s:", workspace.Quote(dir))
+	n, lost := 0, 0
+	for _, s := range back.Steps {
+		if s.Why == snapshot.Done {
+			continue
+		}
+		if s.Why == snapshot.Lost {
+			lost++
+		}
+		if n++; n <= mostShown {
+			fmt.Fprintf(c.out, "  %s\n", stepLine(s))
+		}
+	}
+	if n > mostShown {
+		fmt.Fprintf(c.out, "  and %s more\n", report.Count(n-mostShown, "path"))
+	}
+	if lost > 0 {
+		c.say("%s cannot be put back: their content was not kept (ignored files over the budget, directories of package managers and compilers, files over 128 MB, or a commit that is gone)", report.Count(lost, "path"))
+	}
+	if of.Shared {
+		c.say("another command ran at the same time: some of this may be its doing")
+	}
+	if of.Partial {
+		c.say("the first snapshot was not done when the call began: only the files that it named are known")
+	}
+	c.say("what happened outside of this directory, in databases that were in use, and by processes that still run, is not undone")
+}
+
+func stepLine(s snapshot.Step) string {
+	what := map[bool]string{true: "is made again", false: "is put back"}[s.Now == nil]
+	switch {
+	case s.Why == snapshot.Lost:
+		what = "CANNOT be put back"
+	case s.Want == nil:
+		what = "is removed"
+	case s.Now != nil && s.Now.Sum == s.Want.Sum && s.Now.Link == s.Want.Link && s.Now.Mode.Type() == s.Want.Mode.Type():
+		what = fmt.Sprintf("gets the mode %v again", s.Want.Mode)
+	}
+	if s.Why == snapshot.Changed {
+		what += ", though somebody has CHANGED it since"
+	}
+	n := s.Want
+	if n == nil {
+		n = s.Now
+	}
+	name := workspace.Quote(s.Path)
+	if n != nil && n.Mode.IsDir() {
+		name += "/"
+	}
+	return name + " " + what
+}
+
+// choose asks the person. A path that somebody changed since is asked about by itself.
+func (c *undoCommand) choose(back *snapshot.Restoration) (map[string]bool, error) {
+	chosen, conflicts := map[string]bool{}, []snapshot.Step(nil)
+	for _, s := range back.Steps {
+		switch s.Why {
+		case snapshot.Fits:
+			chosen[s.Path] = true
+		case snapshot.Changed:
+			conflicts = append(conflicts, s)
+		}
+	}
+	if len(chosen)+len(conflicts) == 0 {
+		return nil, errors.New("there is nothing to put back")
+	}
+	if len(chosen) > 0 && !c.yes {
+		if err := c.confirm(fmt.Sprintf("Undo %s?", report.Count(len(chosen), "change"))); err != nil {
+			return nil, err
+		}
+	}
+	for _, s := range conflicts {
+		if c.yes {
+			c.say("%s was changed since, and stays", workspace.Quote(s.Path))
+			continue
+		}
+		chosen[s.Path] = c.confirm(fmt.Sprintf("%s was changed since. Put it back all the same? What it holds now is kept.", workspace.Quote(s.Path))) == nil
+	}
+	return chosen, nil
+}
+
+// undoRefs shows the git commands that put back what calls moved in git, and runs them if the person says so.
+func (c *undoCommand) undoRefs(ctx context.Context, dir string, of snapshot.Result) error {
+	cmds := of.Refs.BackTo(of.RefsBefore)
+	if len(cmds) == 0 {
+		return nil
+	}
+	c.say("branches, the stash or the index of git were moved, too. This puts them back:")
+	for _, cmd := range cmds {
+		fmt.Fprintf(c.out, "  %s\n", strings.Join(cmd, " "))
+	}
+	if c.yes {
+		c.say("they were not run: --yes is about files alone")
+		return nil
+	}
+	if err := c.confirm("Run these commands?"); err != nil {
+		return nil
+	}
+	for _, cmd := range cmds {
+		run := exec.CommandContext(ctx, cmd[0], append([]string{"-c", "core.fsmonitor=false", "-c", "core.hooksPath=" + os.DevNull}, cmd[1:]...)...)
+		run.Dir, run.Stdout, run.Stderr = dir, c.out, c.err
+		if err := run.Run(); err != nil {
+			return fmt.Errorf("%s: %w", strings.Join(cmd, " "), err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,164 @@
+package snapshot
+
+import (
+	"cmp"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func write(t testing.TB, name, text string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func sh(t testing.TB, dir, script string) string {
+	t.Helper()
+	cmd := exec.Command("sh", "-ec", script)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "HOME="+t.TempDir(), "GIT_CONFIG_NOSYSTEM=1", "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@example.com", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@example.com")
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%s: %v\n%s", script, err, out)
+	}
+	return string(out)
+}
+
+func open(t testing.TB, dir string, o Options) (*Tree, *Store) {
+	t.Helper()
+	store, err := OpenStore(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	tree, err := Open(dir, store, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { tree.Close() })
+	<-tree.Ready()
+	return tree, store
+}
+
+// run runs a command as a call, and returns what it changed.
+func run(t testing.TB, tree *Tree, script string) Result {
+	t.Helper()
+	c, err := tree.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	sh(t, tree.Dir, script)
+	r, err := c.End(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// undo takes changes back. It returns what that changed, and the paths that it left alone.
+func undo(t testing.TB, tree *Tree, store *Store, cs Changes) (did Changes, left map[string]Why) {
+	t.Helper()
+	r, err := Prepare(t.Context(), tree.Dir, store, cs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	left = map[string]Why{}
+	for _, s := range r.Steps {
+		if s.Why != Fits {
+			left[s.Path] = s.Why
+		}
+	}
+	did, err = r.Apply(t.Context(), func(s Step) bool { return s.Why == Fits })
+	if err != nil {
+		t.Fatal(err)
+	}
+	return did, left
+}
+
+// picture has names, types, permissions, links and contents, without what is only listed.
+func picture(t testing.TB, dir string) string {
+	t.Helper()
+	var b strings.Builder
+	err := filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.Name() == ".git" || d.Name() == "node_modules" {
+			return cmp.Or(err, fs.SkipDir)
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		fmt.Fprint(&b, name[len(dir):], " ", info.Mode(), " ")
+		if info.Mode().IsRegular() {
+			data, err := os.ReadFile(name)
+			if err != nil {
+				return err
+			}
+			fmt.Fprintf(&b, "%q", data)
+		} else if info.Mode().Type() == fs.ModeSymlink {
+			target, _ := os.Readlink(name)
+			fmt.Fprint(&b, target)
+		}
+		b.WriteString("\n")
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+func project(t testing.TB) string {
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"src/a.go": "package a\n", "src/deep/b.go": "package b\n", "README.md": "# x\n", ".gitignore": "*.log\n.env\nnode_modules/\n",
+		"x.log": "log\n", ".env": "SECRET=1\n", "node_modules/m/index.js": "x\n",
+	} {
+		write(t, filepath.Join(dir, name), text)
+	}
+	sh(t, dir, `git init -q; git add .; git commit -qm one; echo 'package a // two' > src/a.go; git commit -qam two
+		echo new > untracked; echo changed >> README.md; ln -s src/a.go link; mkdir empty; chmod 755 src/deep/b.go; echo staged > staged; git add staged`)
+	return dir
+}
+
+// A command is taken back, byte for byte, with permissions and links, and done again. (GRD-3)
+func TestUndo(t *testing.T) {
+	for _, script := range []string{
+		"rm -rf src", "git reset -q --hard", "git reset -q --hard HEAD~1", "git clean -fdxq", "git checkout -q .",
+		"find . -path ./.git -prune -o -path ./node_modules -prune -o -type f -exec sed -i s/a/b/g {} +",
+		"mv src lib", "chmod -R 700 src", "rm -r src; echo file > src", "rm link; mkdir link; echo x > link/y", "rm README.md; ln -s x README.md", "rm .env x.log; rmdir empty",
+		"mkdir -p node_modules/n/m; echo y > node_modules/n/m/y", "git stash -q", "git checkout -q HEAD~1 -- .", "chmod 500 src; chmod 400 src/a.go",
+		"rm -rf ./*", "truncate -s 0 README.md; printf x >> untracked", "ln README.md hard; echo y >> hard", "mkfifo pipe", "rm -rf .git src",
+	} {
+		for _, o := range []Options{{}, {NoGit: true}, {NoWatch: true}} {
+			t.Run(script, func(t *testing.T) {
+				dir := project(t)
+				tree, store := open(t, dir, o)
+				before := picture(t, dir)
+				r := run(t, tree, script)
+				after := picture(t, dir)
+				did, left := undo(t, tree, store, r.Changes)
+				for p, why := range left {
+					if !strings.HasPrefix(p, "node_modules/m/index.js") && (o.NoGit || script != "rm -rf .git src") {
+						t.Errorf("%s: %v", p, why)
+					}
+				}
+				if now := picture(t, dir); now != before && (o.NoGit || script != "rm -rf .git src") {
+					t.Errorf("got\n%s\nwant\n%s", now, before)
+				}
+				undo(t, tree, store, did)
+				if now := picture(t, dir); now != after && script != "mkfifo pipe" {
+					t.Errorf("redone: got\n%s\nwant\n%s", now, after)
+				}
+			})
+		}
+	}
+}

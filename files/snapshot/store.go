@@ -1,0 +1,215 @@
+package snapshot
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+// Store keeps contents in a directory of stet's state, each once and compressed:
+//
+//	ab/cdef…   a content, by its SHA-256, as a zstd frame
+//
+// Files have mode 0600, directories 0700. A content is checked against its name when it is read. The methods may be called concurrently.
+type Store struct {
+	dir  string
+	enc  *zstd.Encoder
+	mu   sync.Mutex
+	seen map[[32]byte]bool // contents that are there, as far as known
+	used int64             // bytes on disk
+}
+
+// ErrGone says that a content is not in the store: it was never kept, or was removed because of the limit.
+var ErrGone = errors.New("the content is not kept any more")
+
+// OpenStore opens the store in a directory, and makes it.
+func OpenStore(dir string) (*Store, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	enc, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(2))
+	if err != nil {
+		return nil, err
+	}
+	s := &Store{dir: dir, enc: enc, seen: map[[32]byte]bool{}}
+	for _, o := range s.objects() {
+		s.used += o.size
+		s.seen[o.sum] = true
+	}
+	return s, nil
+}
+
+// Put keeps a content and returns its name.
+func (s *Store) Put(data []byte) (sum string, err error) {
+	h := sha256.Sum256(data)
+	return hex.EncodeToString(h[:]), s.put(h, data)
+}
+
+func (s *Store) put(h [32]byte, data []byte) error {
+	s.mu.Lock()
+	known := s.seen[h]
+	s.mu.Unlock()
+	name := s.name(h)
+	if known {
+		now := time.Now() // the newest use decides what is removed first
+		if os.Chtimes(name, now, now) == nil {
+			return nil
+		}
+	}
+	packed := s.enc.EncodeAll(data, nil)
+	if err := writeFile(name, packed); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.seen[h] = true
+	s.used += int64(len(packed))
+	return nil
+}
+
+// writeFile makes a private file whole or not at all.
+func writeFile(name string, data []byte) (err error) {
+	tmp, err := os.CreateTemp(filepath.Dir(name), ".new-")
+	if errors.Is(err, fs.ErrNotExist) {
+		if err = os.MkdirAll(filepath.Dir(name), 0o700); err == nil {
+			tmp, err = os.CreateTemp(filepath.Dir(name), ".new-")
+		}
+	}
+	if err != nil {
+		return err
+	}
+	_, err = tmp.Write(data)
+	if err = errors.Join(err, tmp.Close()); err == nil {
+		err = os.Rename(tmp.Name(), name)
+	}
+	if err != nil {
+		err = errors.Join(err, os.Remove(tmp.Name()))
+	}
+	return err
+}
+
+// Get returns a content of at most limit bytes. ErrGone says that it is not there.
+func (s *Store) Get(sum string, limit int64) ([]byte, error) {
+	var h [32]byte
+	if n, err := hex.Decode(h[:], []byte(sum)); err != nil || n != len(h) {
+		return nil, fmt.Errorf("%q is no name of a content", sum)
+	}
+	f, err := os.Open(s.name(h))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, ErrGone
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	dec, err := zstd.NewReader(f, zstd.WithDecoderConcurrency(1))
+	if err != nil {
+		return nil, err
+	}
+	defer dec.Close()
+	var b bytes.Buffer
+	n, err := b.ReadFrom(io.LimitReader(dec, limit+1))
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("kept content %.12s: %w", sum, err)
+	case n > limit:
+		return nil, fmt.Errorf("kept content %.12s has more than %d bytes", sum, limit)
+	case sha256.Sum256(b.Bytes()) != h:
+		return nil, fmt.Errorf("kept content %.12s is damaged", sum)
+	}
+	return b.Bytes(), nil
+}
+
+// Has reports whether a content is there.
+func (s *Store) Has(sum string) bool {
+	var h [32]byte
+	if n, err := hex.Decode(h[:], []byte(sum)); err != nil || n != len(h) {
+		return false
+	}
+	_, err := os.Lstat(s.name(h))
+	return err == nil
+}
+
+// Used returns the bytes on disk.
+func (s *Store) Used() int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.used
+}
+
+// Prune removes contents that were used before the time, and the oldest ones until the store has at most limit bytes. It keeps what live
+// names: the contents that a Tree needs to undo the next call.
+func (s *Store) Prune(before time.Time, limit int64, live map[[32]byte]bool) (removed int, err error) {
+	all := s.objects()
+	slices.SortFunc(all, func(a, b object) int { return a.used.Compare(b.used) })
+	for _, o := range all {
+		if !o.used.Before(before) && s.Used() <= limit {
+			break
+		}
+		if live[o.sum] {
+			continue
+		}
+		if info, err := os.Lstat(s.name(o.sum)); err != nil || info.ModTime().After(o.used) {
+			continue // it was used in the meantime
+		}
+		if rerr := os.Remove(s.name(o.sum)); rerr != nil && !errors.Is(rerr, fs.ErrNotExist) {
+			err = errors.Join(err, rerr)
+			continue
+		}
+		removed++
+		s.mu.Lock()
+		s.used -= o.size
+		delete(s.seen, o.sum)
+		s.mu.Unlock()
+	}
+	return removed, err
+}
+
+type object struct {
+	sum  [32]byte
+	size int64
+	used time.Time
+}
+
+// objects lists what is in the store. It removes files that a killed process left unfinished.
+func (s *Store) objects() []object {
+	var all []object
+	dirs, _ := os.ReadDir(s.dir)
+	for _, d := range dirs {
+		files, _ := os.ReadDir(filepath.Join(s.dir, d.Name()))
+		for _, f := range files {
+			info, err := f.Info()
+			if err != nil {
+				continue
+			}
+			o := object{size: info.Size(), used: info.ModTime()}
+			if n, err := hex.Decode(o.sum[:], []byte(d.Name()+f.Name())); err == nil && n == len(o.sum) {
+				all = append(all, o)
+			} else if time.Since(o.used) > time.Hour {
+				os.Remove(filepath.Join(s.dir, d.Name(), f.Name()))
+			}
+		}
+	}
+	return all
+}
+
+func (s *Store) name(h [32]byte) string {
+	sum := hex.EncodeToString(h[:])
+	return filepath.Join(s.dir, sum[:2], sum[2:])
+}
+
+func sumOf(data []byte) string {
+	h := sha256.Sum256(data)
+	return hex.EncodeToString(h[:])
+}

@@ -1,0 +1,378 @@
+package snapshot
+
+import (
+	"cmp"
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/stet-dev/stet/internal/atomicfile"
+	"github.com/stet-dev/stet/internal/gitignore"
+)
+
+// stamp is the system's data about a name. As long as it is equal, the content is, too: ctime changes with every write, and programs
+// cannot set it.
+type stamp struct {
+	mtime, ctime, size int64
+	ino                uint64
+	mode               fs.FileMode
+}
+
+func stampOf(st atomicfile.Stat) stamp {
+	return stamp{st.Mtime, st.Ctime, st.Size, st.Ino, st.Mode}
+}
+
+func (s stamp) String() string {
+	return fmt.Sprintf("%d.%d.%d", s.mtime, s.ctime, s.ino)
+}
+
+// tick is the coarsest time that file systems write. A file that was changed less than a tick before it was looked at may change
+// again without another time.
+const tick = 20 * time.Millisecond
+
+// racy reports whether the name was changed so short a time ago that it may change without another stamp.
+func (s stamp) racy(now int64) bool { return now-max(s.mtime, s.ctime) < int64(tick) }
+
+// file is a row of the table: a name that is not a directory. There may be a million, so it is small.
+type file struct {
+	name  string
+	stamp stamp
+	sum   [32]byte // of the content, or the name of git's blob
+	where where
+	paid  paid // from which budget of ignored files
+	racy  bool // the stamp proves nothing
+	named bool // it has several names
+}
+
+// where says where the content of a file is kept.
+type where uint8
+
+const (
+	nowhere where = iota // it is not kept, or there is none
+	inStore
+	inGit  // as a blob of the commit that was checked out: sum is its name, with zeros at the end
+	asLink // a symbolic link: sum is in the table of links
+)
+
+// dir is a directory of the table.
+type dir struct {
+	name    string
+	path    string // "" for the root
+	stamp   stamp
+	files   []file           // by name
+	subs    []*dir           // by name
+	above   *gitignore.Rules // of the directory above
+	rules   *gitignore.Rules // above, and the directory's own
+	ruled   stamp            // of the .gitignore that rules have
+	class   class
+	stale   bool // something changed in it, as far as a watch has seen; or it was not read yet
+	watched bool
+}
+
+// update reads the tree again and brings the table up to date. It calls changed for each difference, from several goroutines
+// but one at a time. all is false if only directories that are stale need be read.
+func (t *Tree) update(ctx context.Context, all bool, changed func(Change)) error {
+	u := &update{t: t, ctx: ctx, all: all, changed: changed}
+	u.wake.L = &u.mu
+	u.pending = append(u.pending, t.root)
+	var workers sync.WaitGroup
+	for range updateWorkers {
+		workers.Go(u.work)
+	}
+	workers.Wait()
+	return u.err
+}
+
+// updateWorkers is how many directories are read at once. More than two gain nothing.
+const updateWorkers = 2
+
+type update struct {
+	t       *Tree
+	ctx     context.Context
+	all     bool
+	changed func(Change)
+
+	mu      sync.Mutex
+	wake    sync.Cond
+	pending []*dir
+	busy    int
+	err     error
+
+	report sync.Mutex
+}
+
+func (u *update) work() {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	for {
+		for len(u.pending) == 0 && u.busy > 0 {
+			u.wake.Wait()
+		}
+		if len(u.pending) == 0 || u.err != nil {
+			u.wake.Broadcast()
+			return
+		}
+		d := u.pending[len(u.pending)-1]
+		u.pending = u.pending[:len(u.pending)-1]
+		u.busy++
+		u.mu.Unlock()
+		err := u.ctx.Err()
+		if err == nil {
+			err = u.read(d)
+		}
+		u.mu.Lock()
+		u.busy--
+		if u.err == nil {
+			u.err = err
+		}
+		if u.busy == 0 || len(d.subs) > 0 {
+			u.wake.Broadcast()
+		}
+		if err == nil {
+			u.pending = append(u.pending, d.subs...)
+		}
+	}
+}
+
+func (u *update) tell(c Change) {
+	u.report.Lock()
+	defer u.report.Unlock()
+	u.changed(c)
+}
+
+// read brings one directory up to date, without the directories below it.
+func (u *update) read(d *dir) error {
+	if !u.all && !d.stale {
+		return nil
+	}
+	at, err := u.t.openDir(d.path)
+	if err != nil {
+		// It is gone since its parent was read, or must not be read. The next update sees which.
+		if d.path == "" {
+			return fmt.Errorf("workspace: %w", err)
+		}
+		return nil
+	}
+	defer at.Close()
+	if !d.watched {
+		d.watched = true
+		u.mu.Lock()
+		u.t.watch.add(u.t.Dir, d)
+		u.mu.Unlock()
+	}
+	self, err := at.Self()
+	if err != nil {
+		return nil
+	}
+	now := time.Now().UnixNano()
+	rules := d.rules
+	u.t.rule(d, at)
+	names, err := u.names(d, at, stampOf(self))
+	if err != nil {
+		return nil
+	}
+	if d.stamp = stampOf(self); d.stamp.racy(now) {
+		d.stamp.ctime = -1
+	}
+	u.merge(d, at, names, now, rules != d.rules)
+	return nil
+}
+
+// names returns the sorted names in a directory. If no name came or went, they are those of the table.
+func (u *update) names(d *dir, at *atomicfile.Dir, self stamp) ([]string, error) {
+	if d.stamp.ctime == self.ctime && d.stamp.mtime == self.mtime && d.stamp.ino == self.ino {
+		names := make([]string, 0, len(d.files)+len(d.subs))
+		for i := range d.files {
+			names = append(names, d.files[i].name)
+		}
+		for _, s := range d.subs {
+			names = append(names, s.name)
+		}
+		slices.Sort(names)
+		return names, nil
+	}
+	f, err := at.List()
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	names, err := f.Readdirnames(-1)
+	slices.Sort(names)
+	return names, err
+}
+
+// found is a name that is in a directory now.
+type found struct {
+	name string
+	atomicfile.Stat
+}
+
+// merge compares the names that are there with the rows of the table. again says that the rules of ignored files have changed.
+func (u *update) merge(d *dir, at *atomicfile.Dir, names []string, now int64, again bool) {
+	there := make([]found, 0, len(names))
+	for _, name := range names {
+		if st, err := at.Stat(name); err == nil { // else it went away since the names were read
+			there = append(there, found{name, st})
+		}
+	}
+	u.missing(d, there)
+	tree := sync.OnceValue(func() gitTree { return u.t.git.tree(d.path) })
+	files, subs := make([]file, 0, len(there)), make([]*dir, 0, len(d.subs))
+	for _, f := range there {
+		p := path.Join(d.path, f.name)
+		if f.Mode.IsDir() {
+			if s := u.dir(d, findDir(d.subs, f.name), p, f, again); s != nil {
+				subs = append(subs, s)
+			}
+			continue
+		}
+		s := stampOf(f.Stat)
+		old, was := findFile(d.files, f.name)
+		if was && old.stamp == s && !old.racy && !again {
+			files = append(files, old)
+			continue
+		}
+		row := file{name: f.name, stamp: s, racy: s.racy(now), named: f.Links > 1}
+		if was {
+			row.name = old.name // one string for both
+			u.t.budget.giveBack(old)
+		}
+		u.t.keep(&row, at, d, tree)
+		files = append(files, row)
+		var before *Node
+		if was {
+			before = u.t.node(&old)
+		}
+		if c := (Change{p, before, u.t.node(&row)}); !c.Before.equal(c.After) {
+			u.tell(c)
+		}
+	}
+	d.files, d.subs = slices.Clip(files), slices.Clip(subs)
+	// A file with several names changes through each of them, and only one directory notices.
+	linked := d.class != bulk && slices.ContainsFunc(there, func(f found) bool { return f.Links > 1 && !f.Mode.IsDir() })
+	d.stale = linked || slices.ContainsFunc(files, func(f file) bool { return f.racy })
+}
+
+// missing reports what the table has and the directory has not any more, or has as another kind.
+func (u *update) missing(d *dir, there []found) {
+	is := func(name string, dir bool) bool {
+		i, ok := slices.BinarySearchFunc(there, name, func(f found, name string) int { return cmp.Compare(f.name, name) })
+		return ok && there[i].Mode.IsDir() == dir
+	}
+	for i := range d.files {
+		if f := &d.files[i]; !is(f.name, false) {
+			u.t.budget.giveBack(*f)
+			u.tell(Change{path.Join(d.path, f.name), u.t.node(f), nil})
+		}
+	}
+	for _, s := range d.subs {
+		if !is(s.name, true) {
+			u.gone(s)
+		}
+	}
+}
+
+// dir returns the row of a directory, new or as it was. It is nil for what is not looked into: git's own data, and other file systems.
+func (u *update) dir(parent, old *dir, p string, f found, again bool) *dir {
+	if f.name == ".git" || f.Dev != u.t.dev {
+		return nil
+	}
+	if old == nil {
+		u.tell(Change{p, nil, &Node{Mode: f.Mode}})
+		return &dir{
+			name: f.name, path: p, stamp: stamp{mode: f.Mode, ino: f.Ino, ctime: -1}, stale: true,
+			above: parent.rules, class: u.t.classOf(parent, p, true),
+		}
+	}
+	if old.stamp.ino != f.Ino { // another directory of this name
+		old.stamp.ino, old.stale, old.watched = f.Ino, true, false
+	}
+	if old.stamp.mode != f.Mode {
+		u.tell(Change{p, &Node{Mode: old.stamp.mode}, &Node{Mode: f.Mode}})
+		old.stamp.mode = f.Mode
+	}
+	if again {
+		old.stale, old.ruled = true, stamp{ctime: -1}
+		old.class = u.t.classOf(parent, p, true)
+	}
+	old.above = parent.rules
+	return old
+}
+
+// gone reports a directory that is not there any more, with all below it.
+func (u *update) gone(d *dir) {
+	u.missing(d, nil)
+	u.tell(Change{d.path, &Node{Mode: d.stamp.mode}, nil})
+}
+
+// node returns what a row says.
+func (t *Tree) node(f *file) *Node {
+	n := &Node{Mode: f.stamp.mode}
+	if f.named {
+		n.Same = strconv.FormatUint(f.stamp.ino, 10)
+	}
+	switch {
+	case f.where == asLink:
+		n.Link = t.links.get(f.sum)
+	case f.where == inStore:
+		n.Sum, n.Size = hex.EncodeToString(f.sum[:]), f.stamp.size
+	case f.where == inGit:
+		n.blob, n.Size = t.git.name(f.sum), f.stamp.size
+	case n.Mode.IsRegular():
+		n.Size, n.Stamp = f.stamp.size, f.stamp.String()
+	}
+	return n
+}
+
+func findFile(files []file, name string) (file, bool) {
+	i, ok := slices.BinarySearchFunc(files, name, func(f file, name string) int { return cmp.Compare(f.name, name) })
+	if !ok {
+		return file{}, false
+	}
+	return files[i], true
+}
+
+func findDir(dirs []*dir, name string) *dir {
+	i, ok := slices.BinarySearchFunc(dirs, name, func(d *dir, name string) int { return cmp.Compare(d.name, name) })
+	if !ok {
+		return nil
+	}
+	return dirs[i]
+}
+
+// openDir opens a directory of the tree. No link is followed.
+func (t *Tree) openDir(p string) (*atomicfile.Dir, error) { return openBelow(t.at, p) }
+
+func openBelow(root *atomicfile.Dir, p string) (*atomicfile.Dir, error) {
+	if p == "" || p == "." {
+		return root.Find(".")
+	}
+	at, err := root.Find(p)
+	if !errors.Is(err, errors.ErrUnsupported) {
+		return at, err
+	}
+	at = nil
+	for name := range strings.SplitSeq(p, "/") {
+		from := root
+		if at != nil {
+			from = at
+		}
+		next, err := from.Sub(name)
+		if at != nil {
+			err = errors.Join(err, at.Close())
+		}
+		if err != nil {
+			return nil, err
+		}
+		at = next
+	}
+	return at, nil
+}

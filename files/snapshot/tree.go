@@ -1,0 +1,501 @@
+// Package snapshot knows what a command changed in a directory tree, and puts it back.
+//
+// A Tree holds a table of all names below a directory, with the system's data about each (see stamp). Before a command, it brings the table up to
+// date and makes sure that the content of each file is kept somewhere. After the command it does so again: the difference is what the
+// command changed.
+//
+// The content of a file is kept in one of two places. If it is the content that the checked-out commit has, git has it. Otherwise the Store has a
+// copy. Files that git ignores are copied as far as a budget goes; what package managers and compilers fill is only listed.
+// A content of git is copied into the Store as soon as a command has changed the file, because git may remove it later.
+//
+// Restore puts back what a list of Changes says, and only where each path is still as the command left it.
+//
+// What the package cannot know: changes outside of the tree, changes that a process makes after its command has ended, who of two writers
+// at once wrote what, and extended attributes, owners and access lists. Git's own data is never read as files and never written; Refs says what a command moved there.
+package snapshot
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/stet-dev/stet/internal/atomicfile"
+	"github.com/stet-dev/stet/internal/gitignore"
+)
+
+// Tree follows the changes in a directory tree. Its methods may be called concurrently.
+type Tree struct {
+	Dir string // absolute, links resolved
+
+	store  *Store
+	log    *slog.Logger
+	at     *atomicfile.Dir
+	dev    uint64
+	git    *git
+	budget budget
+	links  links
+	limit  int64
+
+	first    chan struct{} // closed when the first snapshot is done
+	firstErr error
+	stop     context.CancelFunc
+
+	mu     sync.Mutex // held during an update
+	root   *dir
+	watch  *watcher
+	refs   Refs
+	calls  map[*Call]bool // begun, and not ended
+	closed bool
+}
+
+// Options are the options of Open. The zero value is usable.
+type Options struct {
+	Limit   int64 // bytes that the Store may have on disk; 0: DefaultLimit
+	NoWatch bool  // read the tree at each call, even where directories can be watched
+	NoGit   bool  // keep each content in the Store
+	Log     *slog.Logger
+}
+
+// DefaultLimit is how many bytes a Store has on disk at most.
+const DefaultLimit = 2 << 30
+
+// ErrTooWide says that a directory is no project: a home, or the root of a file system. No snapshot is taken of it.
+var ErrTooWide = errors.New("is a home directory or the root of a file system")
+
+// Open begins to follow the tree below a directory. The first snapshot is taken in the background: see Ready.
+func Open(name string, store *Store, o Options) (*Tree, error) {
+	top, err := filepath.Abs(name)
+	if err == nil {
+		top, err = filepath.EvalSymlinks(top)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if wide(top) {
+		return nil, fmt.Errorf("%s %w", top, ErrTooWide)
+	}
+	at, err := atomicfile.OpenDir(top)
+	if err != nil {
+		return nil, err
+	}
+	self, err := at.Self()
+	if err != nil {
+		return nil, errors.Join(err, at.Close())
+	}
+	t := &Tree{
+		Dir: top, store: store, log: o.Log, at: at, dev: self.Dev, limit: o.Limit,
+		first: make(chan struct{}), root: new(dir), calls: map[*Call]bool{}, links: links{targets: map[[32]byte]string{}},
+	}
+	if t.limit <= 0 {
+		t.limit = DefaultLimit
+	}
+	if t.log == nil {
+		t.log = slog.New(slog.DiscardHandler)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	t.stop = stop
+	if !o.NoGit {
+		t.git = openGit(ctx, top)
+	}
+	if !o.NoWatch {
+		t.watch = newWatcher(top)
+	}
+	go t.begin(ctx)
+	return t, nil
+}
+
+// wide reports whether a directory is a home, or has homes in it.
+func wide(dir string) bool {
+	home, _ := os.UserHomeDir()
+	home, _ = filepath.EvalSymlinks(home)
+	up := filepath.Dir(dir)
+	if dir == home || dir == up || home != "" && strings.HasPrefix(home, dir+string(filepath.Separator)) {
+		return true
+	}
+	return up == filepath.Clean("/home") || up == filepath.Clean("/Users")
+}
+
+// begin takes the first snapshot.
+func (t *Tree) begin(ctx context.Context) {
+	defer close(t.first)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.git.follow(ctx)
+	t.root.stale = true
+	t.firstErr = t.update(ctx, true, func(Change) {})
+	t.refs = t.git.refs(ctx)
+}
+
+// Ready returns a channel that is closed when the first snapshot is done.
+func (t *Tree) Ready() <-chan struct{} { return t.first }
+
+// Close ends the watches and the first snapshot. Calls that are open end without a result.
+func (t *Tree) Close() error {
+	t.stop()
+	<-t.first
+	t.watch.close()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.closed {
+		return nil
+	}
+	t.closed = true
+	t.git.close()
+	return t.at.Close()
+}
+
+// Call is a command that is running, from Begin to End.
+type Call struct {
+	t       *Tree
+	changes Changes
+	early   map[string]*Node // what Begin has kept of named paths before the first snapshot was done
+	refs    Refs             // before the call
+	shared  bool
+}
+
+// Result is what a command changed.
+type Result struct {
+	Changes Changes `json:"-"`
+
+	// Shared says that another command ran at the same time, or that a change may be of one.
+	Shared bool `json:"shared,omitempty"`
+
+	// Partial says that the first snapshot was not done when the command began: only the changes of named paths are known.
+	Partial bool `json:"partial,omitempty"`
+
+	// Of git, after and before.
+	Refs       Refs `json:"refs,omitzero"`
+	RefsBefore Refs `json:"refs_before,omitzero"`
+}
+
+// Begin prepares for a command. paths are files that the command names, relative to the tree or absolute; they are kept at once if the first snapshot is not
+// done. The error says why the command's changes will not be known.
+func (t *Tree) Begin(ctx context.Context, paths ...string) (*Call, error) {
+	c := &Call{t: t, changes: Changes{}}
+	select {
+	case <-t.first:
+	default:
+		c.early = map[string]*Node{}
+		for _, p := range paths {
+			if rel, ok := t.relative(p); ok {
+				t.early(rel, c.early)
+			}
+		}
+		return c, nil
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if err := t.again(ctx); err != nil {
+		return nil, err
+	}
+	c.refs, c.shared = t.refs, len(t.calls) > 0
+	for other := range t.calls {
+		other.shared = true
+	}
+	t.calls[c] = true
+	return c, nil
+}
+
+// maxEarly is how many files are kept before the first snapshot is done.
+const maxEarly = 2000
+
+// early keeps what is at a path, and below it.
+func (t *Tree) early(p string, into map[string]*Node) {
+	n := t.look(p, true)
+	into[p] = n
+	if n == nil || !n.Mode.IsDir() {
+		return
+	}
+	at, err := t.openDir(p)
+	if err != nil {
+		return
+	}
+	defer at.Close()
+	f, err := at.List()
+	if err != nil {
+		return
+	}
+	defer f.Close()
+	names, _ := f.Readdirnames(maxEarly)
+	for _, name := range names {
+		if name != ".git" && len(into) < maxEarly {
+			t.early(path.Join(p, name), into)
+		}
+	}
+}
+
+// End returns what the command changed. It must be called once.
+func (c *Call) End(ctx context.Context) (Result, error) {
+	t := c.t
+	if c.early != nil {
+		r := Result{Changes: Changes{}, Partial: true}
+		for p, before := range c.early {
+			r.Changes.add(Change{p, before, t.look(p, true)})
+		}
+		return r, nil
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	err := t.again(ctx)
+	delete(t.calls, c)
+	if err != nil {
+		return Result{}, err
+	}
+	r := Result{Changes: Changes{}, Shared: c.shared, RefsBefore: c.refs, Refs: t.refs}
+	for p, change := range c.changes {
+		change.Before, change.After = t.settle(change.Before), t.settle(change.After)
+		if !change.Before.equal(change.After) {
+			r.Changes[p] = change
+		}
+	}
+	return r, nil
+}
+
+// again brings the table up to date and adds what changed to the open calls. The caller holds mu.
+func (t *Tree) again(ctx context.Context) error {
+	if t.closed {
+		return fs.ErrClosed
+	}
+	if t.firstErr != nil {
+		return fmt.Errorf("first snapshot: %w", t.firstErr)
+	}
+	refs := t.git.refs(ctx)
+	if refs.Commit != t.refs.Commit {
+		t.git.follow(ctx)
+	}
+	t.refs = refs
+	all := t.watch.sync()
+	return t.update(ctx, all, func(c Change) {
+		for call := range t.calls {
+			call.changes.add(c)
+		}
+	})
+}
+
+// settle copies a content from git into the Store.
+func (t *Tree) settle(n *Node) *Node {
+	if n == nil || n.blob == "" {
+		return n
+	}
+	out := *n
+	out.blob = ""
+	data, err := t.git.blob(n.blob)
+	if err == nil {
+		out.Sum, err = t.store.Put(data)
+	}
+	if err != nil {
+		t.log.Warn("snapshot: a content of git is not kept", "blob", n.blob, "err", err)
+	}
+	return &out
+}
+
+// relative returns a path as the table has it. ok is false outside of the tree.
+func (t *Tree) relative(p string) (rel string, ok bool) {
+	if filepath.IsAbs(p) {
+		if dir, err := filepath.EvalSymlinks(filepath.Dir(p)); err == nil {
+			p = filepath.Join(dir, filepath.Base(p))
+		}
+		r, err := filepath.Rel(t.Dir, p)
+		if err != nil {
+			return "", false
+		}
+		p = r
+	}
+	rel = path.Clean(filepath.ToSlash(p))
+	return rel, fs.ValidPath(rel) && rel != "."
+}
+
+// look returns what is at a path now; nil if nothing is. It keeps a file's content if asked to.
+func (t *Tree) look(p string, keep bool) *Node {
+	n, data := lookAt(t.at, p)
+	if n != nil && data != nil && keep {
+		if _, err := t.store.Put(data); err != nil {
+			n.Sum = ""
+		}
+	}
+	return n
+}
+
+// lookAt returns what is at a path below a directory, and a file's content. A file that is larger than maxContent, or that
+// changes all the time, has no Sum.
+func lookAt(root *atomicfile.Dir, p string) (*Node, []byte) {
+	at, err := openBelow(root, path.Dir(p))
+	if err != nil {
+		return nil, nil
+	}
+	defer at.Close()
+	st, err := at.Stat(path.Base(p))
+	if err != nil {
+		return nil, nil
+	}
+	n := &Node{Mode: st.Mode, now: stampOf(st).String()}
+	switch {
+	case st.Mode&fs.ModeSymlink != 0:
+		n.Link, _ = at.Readlink(path.Base(p))
+	case st.Mode.IsRegular():
+		if n.Size = st.Size; st.Links > 1 {
+			n.Same = strconv.FormatUint(st.Ino, 10)
+		}
+		data, s, err := readFile(at, path.Base(p))
+		if err != nil {
+			n.Stamp = n.now
+			return n, nil
+		}
+		n.Mode, n.Size, n.now = s.mode, s.size, s.String()
+		n.Sum = sumOf(data)
+		return n, data
+	}
+	return n, nil
+}
+
+var errUnsteady = errors.New("the file is too large, or it changes while it is read")
+
+// readFile reads a file as it was at one time, with its stamp.
+func readFile(at *atomicfile.Dir, name string) ([]byte, stamp, error) {
+	for range 3 {
+		f, err := at.Open(name)
+		if err != nil {
+			return nil, stamp{}, err
+		}
+		data, s, err := readSteady(f)
+		if f.Close(); err == nil {
+			return data, s, nil
+		}
+		if !errors.Is(err, errUnsteady) {
+			return nil, stamp{}, err
+		}
+	}
+	return nil, stamp{}, errUnsteady
+}
+
+func readSteady(f *os.File) ([]byte, stamp, error) {
+	before, err := atomicfile.StatFile(f)
+	if err != nil || !before.Mode.IsRegular() || before.Size > maxContent {
+		return nil, stamp{}, errors.Join(err, errUnsteady)
+	}
+	data := make([]byte, before.Size)
+	if n, err := io.ReadFull(f, data); err != nil && !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, io.EOF) {
+		return nil, stamp{}, err
+	} else if int64(n) != before.Size {
+		return nil, stamp{}, errUnsteady
+	}
+	after, err := atomicfile.StatFile(f)
+	if err != nil || stampOf(after) != stampOf(before) {
+		return nil, stamp{}, errors.Join(err, errUnsteady)
+	}
+	return data, stampOf(after), nil
+}
+
+// keep makes sure that the content of a new or changed row is kept, as far as it is worth keeping, and writes into the row where.
+func (t *Tree) keep(row *file, at *atomicfile.Dir, d *dir, tree func() gitTree) {
+	switch {
+	case row.stamp.mode&fs.ModeSymlink != 0:
+		if target, err := at.Readlink(row.name); err == nil {
+			row.sum, row.where = t.links.add(target), asLink
+		}
+		return
+	case !row.stamp.mode.IsRegular(), d.class == bulk, row.stamp.size > maxContent:
+		return
+	}
+	blob, tracked := tree()[row.name]
+	if !tracked && t.classOf(d, path.Join(d.path, row.name), false) == ignored {
+		paid, ok := t.budget.take(row.name, row.stamp.size)
+		if !ok {
+			return
+		}
+		row.paid = paid
+	}
+	data, s, err := readFile(at, row.name)
+	if err != nil {
+		t.log.Debug("snapshot: a file is not kept", "file", path.Join(d.path, row.name), "err", err)
+		return
+	}
+	row.racy = row.racy || s != row.stamp // it was changed in between
+	row.stamp = s
+	if tracked && t.git.sum(data) == blob {
+		row.sum, row.where = blob, inGit
+		return
+	}
+	row.sum = sha256.Sum256(data)
+	if t.store.Used() > t.limit {
+		t.log.Warn("snapshot: the limit on disk is reached; a file is not kept", "file", path.Join(d.path, row.name))
+		row.sum = [32]byte{}
+		return
+	}
+	if err := t.store.put(row.sum, data); err != nil {
+		t.log.Warn("snapshot: a file is not kept", "file", path.Join(d.path, row.name), "err", err)
+		row.sum = [32]byte{}
+		return
+	}
+	row.where = inStore
+}
+
+// rule brings the ignore rules of a directory up to date.
+func (t *Tree) rule(d *dir, at *atomicfile.Dir) {
+	s := stamp{}
+	if st, err := at.Stat(".gitignore"); err == nil && st.Mode.IsRegular() {
+		s = stampOf(st)
+	}
+	if d.path == "" && d.above == nil {
+		d.above = t.git.exclude()
+	}
+	if d.ruled == s && (s != stamp{} || d.rules == d.above) {
+		return
+	}
+	d.ruled, d.rules = s, d.above
+	if s != (stamp{}) && s.size <= 1<<20 {
+		if data, _, err := readFile(at, ".gitignore"); err == nil {
+			d.rules = gitignore.Add(d.above, d.path, data)
+		}
+	}
+}
+
+// links are the targets of symbolic links, by hash.
+type links struct {
+	mu      sync.Mutex
+	targets map[[32]byte]string
+}
+
+func (l *links) add(target string) [32]byte {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	sum := sha256.Sum256([]byte(target))
+	l.targets[sum] = target
+	return sum
+}
+
+func (l *links) get(sum [32]byte) string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.targets[sum]
+}
+
+// Live returns the contents of the Store that the table needs, for Store.Prune.
+func (t *Tree) Live() map[[32]byte]bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	live := map[[32]byte]bool{}
+	var add func(*dir)
+	add = func(d *dir) {
+		for i := range d.files {
+			if d.files[i].where == inStore {
+				live[d.files[i].sum] = true
+			}
+		}
+		for _, s := range d.subs {
+			add(s)
+		}
+	}
+	add(t.root)
+	return live
+}

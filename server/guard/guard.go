@@ -1,0 +1,469 @@
+// Package guard watches over what agents do with their own tools. An agent's hooks tell the Guard of each call, before and after it.
+//
+// Before a call the Guard decides by the person's rules, for files and for commands; where no rule matches, it says nothing, and the agent's own rules decide.
+// If the call can change something, the Guard prepares a snapshot of the workspace. After the call, what the call has changed becomes
+// one entry of the audit trail, which can be undone (snapshot.Prepare).
+//
+// How an agent's hooks speak is a Form. The package knows no agent.
+package guard
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/stet-dev/stet/files/policy"
+	"github.com/stet-dev/stet/files/snapshot"
+	"github.com/stet-dev/stet/record"
+	"github.com/stet-dev/stet/trim/dialect"
+)
+
+// Kind is the kind of an event.
+type Kind uint8
+
+// The kinds.
+const (
+	Other   Kind = iota // nothing to do
+	Started             // a session begins, or goes on
+	Before              // a call is about to run
+	After               // a call has ended
+	Stopped             // the agent has ended its turn or its session: no call of it runs
+)
+
+// Event is what an agent's hook tells.
+type Event struct {
+	Kind     Kind
+	Agent    string // the name of its Form
+	Session  string // the agent's own id of the session
+	SubAgent string // "": the main agent
+	Call     string // the agent's own id of the call; "": it has none, and calls are paired by order
+	Tool     string
+	Input    json.RawMessage // the call's arguments
+	Dir      string          // the agent's working directory, absolute
+	Failed   bool            // After: the call failed
+}
+
+// Answer is what the agent's hook gets.
+type Answer struct {
+	Action  policy.Action // what the rules say; with Decided only
+	Decided bool          // a rule matched
+	Reason  string        // why it is denied or asked, for the model and the person
+	Say     string        // what the person should know, at the session's start
+}
+
+// Config configures a Guard.
+type Config struct {
+	Store *snapshot.Store
+	Trail record.Trail
+
+	// Rules returns the person's rules and those of the project, for a workspace.
+	Rules    func(workspace string) (*policy.Policy, error)
+	Dialects *dialect.Table // how agents' tools are called; nil: the default
+	Limit    int64          // bytes of the Store; 0: see snapshot.Options
+	Closed   bool           // a call of which the changes cannot be known is denied
+	Log      *slog.Logger
+}
+
+// Guard decides about calls and records what they change. Its methods may be called concurrently.
+type Guard struct {
+	Config
+	journal *record.Journal
+
+	mu       sync.Mutex
+	trees    map[string]*follower // by workspace
+	sessions map[string]*session  // by agent and id
+}
+
+// follower is a workspace that is followed.
+type follower struct {
+	tree *snapshot.Tree
+	err  error // why it is not
+	used time.Time
+}
+
+// session is a session of an agent.
+type session struct {
+	workspace string
+	calls     map[string]*call
+	seen      time.Time
+}
+
+// call is a call that runs.
+type call struct {
+	event  Event
+	action dialect.Action
+	by     policy.Decision
+	snap   *snapshot.Call // nil: no snapshot was taken
+	lost   error          // why
+}
+
+// Limits of what agents may have at once. The oldest goes first.
+const (
+	maxTrees    = 16
+	maxSessions = 1000
+	maxCalls    = 100 // of a session
+)
+
+// New returns a Guard. Close must be called.
+func New(c Config) *Guard {
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	if c.Dialects == nil {
+		c.Dialects = dialect.Default()
+	}
+	return &Guard{
+		Config: c, journal: &record.Journal{Trail: c.Trail, Log: c.Log},
+		trees: map[string]*follower{}, sessions: map[string]*session{},
+	}
+}
+
+// Close ends all snapshots and writes what is not in the trail yet.
+func (g *Guard) Close() error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	var errs []error
+	for _, f := range g.trees {
+		if f.tree != nil {
+			errs = append(errs, f.tree.Close())
+		}
+	}
+	clear(g.trees)
+	return errors.Join(append(errs, g.journal.Close())...)
+}
+
+// Prune removes what was kept before a time and is over the limit of the Store, but nothing that a followed workspace needs.
+func (g *Guard) Prune(before time.Time) (removed int, err error) {
+	g.mu.Lock()
+	live := map[[32]byte]bool{}
+	for _, f := range g.trees {
+		if f.tree != nil {
+			maps.Copy(live, f.tree.Live())
+		}
+	}
+	g.mu.Unlock()
+	return g.Store.Prune(before, cmp.Or(g.Limit, snapshot.DefaultLimit), live)
+}
+
+// Handle takes an event and returns what the agent's hook is to answer.
+func (g *Guard) Handle(ctx context.Context, e Event) (Answer, error) {
+	if !filepath.IsAbs(e.Dir) {
+		return Answer{}, fmt.Errorf("the working directory %q is not absolute", e.Dir)
+	}
+	switch e.Kind {
+	case Started:
+		return g.start(e), nil
+	case Before:
+		return g.before(ctx, e)
+	case After:
+		return Answer{}, g.after(ctx, e)
+	case Stopped:
+		return Answer{}, g.end(ctx, e)
+	}
+	return Answer{}, nil
+}
+
+func (g *Guard) start(e Event) Answer {
+	f := g.follow(g.session(e).workspace)
+	if f.err != nil {
+		return Answer{Say: fmt.Sprintf("stet guard: commands cannot be undone here: %v", f.err)}
+	}
+	return Answer{}
+}
+
+// session returns the event's session. Its workspace is the directory in which it began; if that was not seen, the top of the git repository.
+func (g *Guard) session(e Event) *session {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	id := e.Agent + "\x00" + e.Session
+	s := g.sessions[id]
+	if s == nil {
+		s = &session{workspace: filepath.Clean(e.Dir), calls: map[string]*call{}}
+		if e.Kind != Started {
+			s.workspace = snapshot.Top(s.workspace)
+		}
+		g.sessions[id] = s
+		oldest(g.sessions, maxSessions, func(s *session) time.Time { return s.seen })
+	}
+	s.seen = time.Now()
+	return s
+}
+
+// oldest removes the entry that was used first from a map with more than max.
+func oldest[V any](m map[string]V, max int, used func(V) time.Time) (removed V) {
+	if len(m) <= max {
+		return removed
+	}
+	var name string
+	for k, v := range m {
+		if at := used(v); !at.IsZero() && (name == "" || at.Before(used(m[name]))) {
+			name = k
+		}
+	}
+	removed = m[name]
+	delete(m, name)
+	return removed
+}
+
+// follow returns the follower of a workspace.
+func (g *Guard) follow(workspace string) *follower {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	f := g.trees[workspace]
+	if f == nil || f.err != nil {
+		f = &follower{}
+		f.tree, f.err = snapshot.Open(workspace, g.Store, snapshot.Options{Limit: g.Limit, Log: g.Log})
+		g.trees[workspace] = f
+	}
+	f.used = time.Now()
+	if old := oldest(g.trees, maxTrees, func(f *follower) time.Time { return f.used }); old != nil && old.tree != nil {
+		go old.tree.Close()
+	}
+	return f
+}
+
+func (e Event) key() string { return e.SubAgent + "\x00" + e.Call }
+
+// before decides about a call and prepares for it.
+func (g *Guard) before(ctx context.Context, e Event) (Answer, error) {
+	s := g.session(e)
+	action := g.Dialects.Action(e.Tool, string(e.Input))
+	d, decided, err := g.decide(s.workspace, e, &action)
+	if err != nil {
+		return Answer{}, err
+	}
+	answer := Answer{Action: d.Action, Decided: decided, Reason: d.Why}
+	if decided && d.Action == policy.Ask {
+		answer.Reason = fmt.Sprintf("stet: %s asks about this", d.Rule)
+	}
+	c := &call{event: e, action: action, by: d}
+	if !decided {
+		c.by.Rule = ""
+	}
+	if decided && d.Action == policy.Deny {
+		return answer, g.log(s, c, "permission_denied")
+	}
+	f := g.follow(s.workspace)
+	if !changes(&action) {
+		return answer, g.log(s, c, record.OK)
+	}
+	if err := g.overtaken(ctx, s, e); err != nil {
+		return Answer{}, err
+	}
+	if f.err != nil {
+		c.lost = f.err
+	} else {
+		f.wait(ctx, g.Closed)
+		c.snap, c.lost = f.tree.Begin(ctx, g.named(e, &action)...)
+	}
+	if c.lost != nil {
+		g.Log.Warn("guard: no snapshot", "workspace", s.workspace, "err", c.lost)
+	}
+	if c.lost != nil && g.Closed {
+		return Answer{
+			Action: policy.Deny, Decided: true,
+			Reason: fmt.Sprintf("stet guard: this could not be undone, so it is denied: %v", c.lost),
+		}, g.log(s, c, "permission_denied")
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if len(s.calls) < maxCalls {
+		s.calls[e.key()] = c
+	}
+	return answer, nil
+}
+
+// How long a call waits for the first snapshot of its workspace. After that, only the files that it names are protected.
+const (
+	firstWait       = 2 * time.Second
+	firstWaitClosed = 20 * time.Second
+)
+
+func (f *follower) wait(ctx context.Context, closed bool) {
+	most := firstWait
+	if closed {
+		most = firstWaitClosed
+	}
+	late := time.NewTimer(most)
+	defer late.Stop()
+	select {
+	case <-f.tree.Ready():
+	case <-late.C:
+	case <-ctx.Done():
+	}
+}
+
+// overtaken finishes earlier calls of the same agent that have told no end: an agent runs its changing calls one after the other, and some tell no
+// end of a call that they refused themselves.
+func (g *Guard) overtaken(ctx context.Context, s *session, e Event) error {
+	g.mu.Lock()
+	var open []*call
+	for k, c := range s.calls {
+		if c.event.SubAgent == e.SubAgent {
+			open = append(open, c)
+			delete(s.calls, k)
+		}
+	}
+	g.mu.Unlock()
+	return g.finishAll(ctx, s, open)
+}
+
+func (g *Guard) finishAll(ctx context.Context, s *session, calls []*call) error {
+	var errs []error
+	for _, c := range calls {
+		errs = append(errs, g.finish(ctx, s, c))
+	}
+	return errors.Join(errs...)
+}
+
+// changes reports whether a call can change something: all calls can that are not known to only look.
+func changes(a *dialect.Action) bool {
+	switch a.Op {
+	case dialect.Read, dialect.List:
+		return false
+	case dialect.Shell:
+		return a.Changes()
+	case dialect.Output:
+		return false
+	}
+	return true
+}
+
+// named returns the paths that a call names.
+func (g *Guard) named(e Event, a *dialect.Action) (paths []string) {
+	for _, t := range a.Targets {
+		p := t.Path
+		if !filepath.IsAbs(p) {
+			p = filepath.Join(e.Dir, p)
+		}
+		paths = append(paths, p)
+	}
+	for _, c := range commandsOf(a.Command) {
+		for _, w := range append(c.writes, c.words[min(1, len(c.words)):]...) {
+			if w != "" && !strings.HasPrefix(w, "-") {
+				paths = append(paths, absolute(e.Dir, w))
+			}
+		}
+	}
+	return paths
+}
+
+func absolute(dir, p string) string {
+	if filepath.IsAbs(p) {
+		return filepath.Clean(p)
+	}
+	return filepath.Join(dir, p)
+}
+
+// after records what a call has changed.
+func (g *Guard) after(ctx context.Context, e Event) error {
+	s := g.session(e)
+	g.mu.Lock()
+	c := s.calls[e.key()]
+	delete(s.calls, e.key())
+	g.mu.Unlock()
+	if c == nil {
+		return nil // it only looked, or began before the guard was here
+	}
+	c.event.Failed = e.Failed
+	return g.finish(ctx, s, c)
+}
+
+// end finishes the calls of a session of which no end was told: they were interrupted.
+func (g *Guard) end(ctx context.Context, e Event) error {
+	s := g.session(e)
+	g.mu.Lock()
+	var open []*call
+	for k, c := range s.calls {
+		if e.SubAgent == "" || c.event.SubAgent == e.SubAgent {
+			open = append(open, c)
+			delete(s.calls, k)
+		}
+	}
+	g.mu.Unlock()
+	return g.finishAll(ctx, s, open)
+}
+
+func (g *Guard) finish(ctx context.Context, s *session, c *call) error {
+	outcome := record.OK
+	if c.event.Failed {
+		outcome = record.Broke
+	}
+	if c.snap == nil {
+		return g.log(s, c, outcome)
+	}
+	r, err := c.snap.End(ctx)
+	if err != nil {
+		c.lost = err
+		return errors.Join(err, g.log(s, c, outcome))
+	}
+	if len(r.Changes) == 0 && len(r.Refs.BackTo(r.RefsBefore)) == 0 {
+		return g.log(s, c, outcome)
+	}
+	entry := g.entry(s, c, outcome)
+	entry.Kind = record.Changed
+	for p := range r.Changes {
+		if entry.Path = p; len(r.Changes) > 1 {
+			entry.Path = ""
+			break
+		}
+	}
+	entry.Bytes = int64(len(r.Changes))
+	if r.Shared {
+		entry.Flags = append(entry.Flags, "another command ran at the same time")
+	}
+	if r.Partial {
+		entry.Flags = append(entry.Flags, "the first snapshot was not done: only named files are known")
+	}
+	if entry.After, err = r.Save(g.Store); err != nil {
+		return err
+	}
+	_, err = g.journal.Now(ctx, entry)
+	return err
+}
+
+// log records a call that changed nothing, as far as the guard knows.
+func (g *Guard) log(s *session, c *call, outcome string) error {
+	e := g.entry(s, c, outcome)
+	if c.lost != nil {
+		e.Flags = append(e.Flags, "no snapshot: "+c.lost.Error())
+	}
+	return g.journal.Later(e)
+}
+
+func (g *Guard) entry(s *session, c *call, outcome string) record.Entry {
+	e := record.Entry{
+		Kind: record.Call, Time: time.Now(), Root: s.workspace, Session: c.event.Session, Client: c.event.Agent, CallID: c.event.Call, Tool: c.event.Tool,
+		Decision: "allowed", By: "the agent", Outcome: outcome,
+	}
+	if len(c.action.Targets) == 1 {
+		if rel, ok := relative(s.workspace, c.event.Dir, c.action.Targets[0].Path); ok {
+			e.Path = rel
+		}
+	}
+	if c.by.Rule != "" {
+		e.By = "policy " + c.by.Rule
+		e.Decision = map[policy.Action]string{policy.Allow: "allowed", policy.Ask: "asked", policy.Deny: "denied"}[c.by.Action]
+	}
+	if c.event.SubAgent != "" {
+		e.Flags = append(e.Flags, "sub-agent "+c.event.SubAgent)
+	}
+	return e
+}
+
+// relative returns a path relative to the workspace, with slashes. ok is false outside of it.
+func relative(workspace, dir, p string) (rel string, ok bool) {
+	rel, err := filepath.Rel(workspace, absolute(dir, p))
+	if err != nil || rel == ".." || strings.HasPrefix(rel, ".."+string(filepath.Separator)) {
+		return "", false
+	}
+	return filepath.ToSlash(rel), true
+}

@@ -1,0 +1,271 @@
+package guard
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stet-dev/stet/files/policy"
+	"github.com/stet-dev/stet/files/snapshot"
+	"github.com/stet-dev/stet/record"
+)
+
+type rig struct {
+	*Guard
+	t     *testing.T
+	dir   string
+	trail *record.Memory
+	store *snapshot.Store
+	n     int
+}
+
+func newRig(t *testing.T, rules ...policy.Rule) *rig {
+	t.Helper()
+	store, err := snapshot.OpenStore(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &rig{t: t, dir: t.TempDir(), trail: new(record.Memory), store: store}
+	if r.dir, err = filepath.EvalSymlinks(r.dir); err != nil {
+		t.Fatal(err)
+	}
+	r.Guard = New(Config{Store: store, Trail: r.trail, Rules: func(string) (*policy.Policy, error) { return &policy.Policy{Rules: rules}, nil }})
+	t.Cleanup(func() {
+		if err := r.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	r.write("a.txt", "a\n")
+	r.write("src/b.txt", "b\n")
+	r.handle(Event{Kind: Started})
+	return r
+}
+
+func (r *rig) write(name, text string) {
+	r.t.Helper()
+	p := filepath.Join(r.dir, name)
+	if err := errors.Join(os.MkdirAll(filepath.Dir(p), 0o755), os.WriteFile(p, []byte(text), 0o644)); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+func (r *rig) handle(e Event) Answer {
+	r.t.Helper()
+	e.Agent, e.Session, e.Dir = "agent", "s", r.dir
+	a, err := r.Handle(r.t.Context(), e)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return a
+}
+
+func shell(command string) json.RawMessage {
+	b, _ := json.Marshal(map[string]string{"command": command})
+	return b
+}
+
+// before tells of a call of the shell, and returns its event and the answer.
+func (r *rig) before(command string) (Event, Answer) {
+	r.t.Helper()
+	r.n++
+	e := Event{Kind: Before, Call: fmt.Sprint("c", r.n), Tool: "Bash", Input: shell(command)}
+	return e, r.handle(e)
+}
+
+func (r *rig) entries() []record.Entry {
+	r.t.Helper()
+	if err := r.journal.Flush(r.t.Context()); err != nil {
+		r.t.Fatal(err)
+	}
+	all, err := r.trail.Entries(r.t.Context(), record.TrailQuery{})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return all
+}
+
+// A call of the shell is one entry with all that it changed; a call that only looks changes nothing, and one without an end is finished by the next
+// or when the turn ends. (GRD-3)
+func TestCalls(t *testing.T) {
+	r := newRig(t)
+	e, _ := r.before("rm -r src; echo more >> a.txt")
+	if err := os.RemoveAll(filepath.Join(r.dir, "src")); err != nil {
+		t.Fatal(err)
+	}
+	r.write("a.txt", "a\nmore\n")
+	e.Kind, e.Failed = After, true
+	r.handle(e)
+	look, _ := r.before("git status && cat a.txt")
+	look.Kind = After
+	r.handle(look)
+	r.before("touch c")
+	r.write("c", "")
+	r.before("touch d") // c was refused by the agent, or its end is lost
+	r.write("d", "")
+	r.handle(Event{Kind: Stopped})
+
+	var got []string
+	for _, e := range r.entries() {
+		line := fmt.Sprint(e.Kind, " ", e.Tool, " ", e.Outcome, " ", e.Bytes, " ", e.Path)
+		if e.Kind == record.Changed {
+			res, err := snapshot.Load(r.store, e.After)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, c := range res.Changes.Sorted() {
+				line += fmt.Sprint(" ", c.Path, ":", c.Before != nil, c.After != nil)
+			}
+		}
+		got = append(got, line)
+	}
+	want := []string{
+		"changed Bash error 3  a.txt:true true src:true false src/b.txt:true false", "call Bash ok 0 ",
+		"changed Bash ok 1 c c:false true", "changed Bash ok 1 d d:false true",
+	}
+	if fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("got  %q\nwant %q", got, want)
+	}
+}
+
+func rule(t *testing.T, do policy.Action, commands, paths, tools string) policy.Rule {
+	t.Helper()
+	out := policy.Rule{Do: do}
+	if commands != "" {
+		c, err := policy.ParseCommand(commands)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out.Commands = append(out.Commands, c)
+	}
+	for text, to := range map[string]*[]policy.Pattern{paths: &out.Paths, tools: &out.Tools} {
+		if text != "" {
+			p, err := policy.ParsePattern(text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			*to = append(*to, p)
+		}
+	}
+	return out
+}
+
+// Rules decide about each part of a command line, by its words, and about the files that it names. Without a rule the guard says nothing. (GRD-1)
+func TestRules(t *testing.T) {
+	r := newRig(t,
+		rule(t, policy.Deny, "rm -rf", "", ""), rule(t, policy.Deny, "git push --force", "", ""), rule(t, policy.Ask, "curl", "", ""),
+		rule(t, policy.Allow, "go test", "", ""), rule(t, policy.Allow, "ls", "", ""),
+		rule(t, policy.Deny, "", "secret/**", ""), rule(t, policy.Deny, "", "", "NotebookEdit"),
+		rule(t, policy.Allow, "", "docs/**", ""),
+	)
+	for _, c := range []struct{ command, want string }{
+		{"make", ""},
+		{"rm -rf x", "deny"}, {"rm -fr x", "deny"}, {"rm -r -f x", "deny"}, {"rm x -rf", "deny"}, {"rm -r x", ""}, {"echo rm -rf x", ""},
+		{"cd a && rm -rf x", "deny"}, {"true; (rm -rf x)", "deny"}, {"echo $(rm -rf x)", "deny"}, {"sudo -n rm -rf x", "deny"}, {"/bin/rm -rf x", "deny"},
+		{"'rm' -rf x", "deny"}, {"r\\m -rf x", "deny"}, {"f() { rm -rf x; }; f", "deny"}, {"env A=1 rm -rf x", "deny"}, {"xargs rm -rf < l", "deny"},
+		{"git push --force origin", "deny"}, {"git push origin --force", "deny"}, {"git push", ""}, {"git push --force-with-lease", ""},
+		{"curl x | sh", "ask"}, {"go test ./... && curl x", "ask"}, {"curl x; rm -rf x", "deny"},
+		{"go test ./...", "allow"}, {"go test ./... && ls", "allow"}, {"go test && make", ""}, {"go test > out.txt", ""}, {"ls > secret/x", "deny"},
+		{"cat secret/key", "deny"}, {"cat ./secret/../secret/key", "deny"}, {"cp a docs/b", ""}, {"rm -rf 'x", "ask"}, {"$X -rf y", "deny"},
+	} {
+		_, a := r.before(c.command)
+		got := ""
+		if a.Decided {
+			got = a.Action.String()
+		}
+		if got != c.want {
+			t.Errorf("%s: %q, want %q (%s)", c.command, got, c.want, a.Reason)
+		}
+		r.handle(Event{Kind: Stopped})
+	}
+	for _, c := range []struct{ tool, input, want string }{
+		{"Write", `{"file_path":"secret/x","content":""}`, "deny"}, {"Write", `{"file_path":"` + r.dir + `/secret/x","content":""}`, "deny"},
+		{"Write", `{"file_path":"docs/x","content":""}`, "allow"}, {"Write", `{"file_path":"x","content":""}`, ""},
+		{"Read", `{"file_path":"secret/x"}`, "deny"}, {"NotebookEdit", `{"notebook_path":"x"}`, "deny"},
+	} {
+		a := r.handle(Event{Kind: Before, Call: c.tool + c.input, Tool: c.tool, Input: json.RawMessage(c.input)})
+		if got := map[bool]string{true: a.Action.String()}[a.Decided]; got != c.want {
+			t.Errorf("%s %s: %q, want %q", c.tool, c.input, got, c.want)
+		}
+		r.handle(Event{Kind: Stopped})
+	}
+}
+
+// In a home no snapshot is taken: that is said at the session's start, and a closed guard denies. (GRD-2, GRD-4)
+func TestNoSnapshot(t *testing.T) {
+	for _, closed := range []bool{false, true} {
+		r := newRig(t)
+		r.Closed = closed
+		t.Setenv("HOME", r.dir)
+		t.Setenv("USERPROFILE", r.dir)
+		e := Event{Kind: Started, Agent: "agent", Session: "home", Dir: r.dir}
+		for _, f := range r.trees {
+			if err := f.tree.Close(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		clear(r.trees)
+		if a, err := r.Handle(t.Context(), e); err != nil || !strings.Contains(a.Say, "cannot be undone here") {
+			t.Error(a, err)
+		}
+		_, a := r.before("touch x")
+		if denied := a.Decided && a.Action == policy.Deny; denied != closed {
+			t.Error(closed, a)
+		}
+		if all := r.entries(); len(all) != map[bool]int{true: 1, false: 0}[closed] {
+			t.Error(closed, all)
+		}
+		r.handle(Event{Kind: Stopped})
+		if all := r.entries(); len(all) != 1 || !strings.Contains(strings.Join(all[0].Flags, " "), "no snapshot") {
+			t.Error(all)
+		}
+	}
+}
+
+// The handler refuses whoever has no token, and what is too large or no event.
+func TestHandler(t *testing.T) {
+	r := newRig(t)
+	form := Form{
+		Read: func(event string, body []byte) (Event, error) {
+			if event != "before" {
+				return Event{}, errors.New("no such event")
+			}
+			return Event{Kind: Before, Session: "s", Dir: r.dir, Tool: "Bash", Input: body}, nil
+		},
+		Write: func(Event, Answer) []byte { return []byte("{}") },
+	}
+	s := httptest.NewServer(r.Handler("secret", map[string]Form{"agent": form}))
+	defer s.Close()
+	for _, c := range []struct {
+		path, token string
+		body        []byte
+		want        int
+	}{
+		{"agent/before", "secret", shell("ls"), 200},
+		{"agent/before", "", shell("ls"), 401},
+		{"agent/before", "Secret", shell("ls"), 401},
+		{"other/before", "secret", shell("ls"), 404},
+		{"agent/after", "secret", shell("ls"), 400},
+		{"agent/before", "secret", make([]byte, maxEvent+1), 413},
+	} {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.URL+"/guard/"+c.path, bytes.NewReader(c.body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Authorization", "Bearer "+c.token)
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		if resp.StatusCode != c.want {
+			t.Errorf("%s %q: %d, want %d", c.path, c.token, resp.StatusCode, c.want)
+		}
+	}
+}
