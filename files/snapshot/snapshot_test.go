@@ -162,3 +162,66 @@ func TestUndo(t *testing.T) {
 		}
 	}
 }
+
+// An agent can write programs into the configuration of a repository. None of them runs in the guard. (GRD-3)
+func TestHostileRepository(t *testing.T) {
+	dir := project(t)
+	ran := filepath.Join(t.TempDir(), "ran")
+	program := filepath.Join(dir, "program.sh")
+	write(t, program, "#!/bin/sh\necho \"$0 $*\" >> "+ran+"\ncat\n")
+	if err := os.Chmod(program, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, hook := range []string{"post-index-change", "post-checkout", "pre-commit", "reference-transaction", "fsmonitor-watchman", "pre-auto-gc"} {
+		write(t, filepath.Join(dir, ".git/hooks", hook), "#!/bin/sh\necho hook >> "+ran+"\n")
+		if err := os.Chmod(filepath.Join(dir, ".git/hooks", hook), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(t, filepath.Join(dir, ".gitattributes"), "* filter=x diff=x merge=x\n")
+	sh(t, dir, "git -c filter.x.clean= add -A; git commit -qm three")
+	for _, key := range []string{
+		"core.fsmonitor", "core.pager", "core.editor", "core.sshCommand", "core.gitProxy", "core.askPass", "core.alternateRefsCommand", "diff.external", "diff.x.command",
+		"diff.x.textconv", "filter.x.clean", "filter.x.smudge", "filter.x.process", "merge.x.driver", "gpg.program", "credential.helper", "sequence.editor",
+		"uploadpack.packObjectsHook", "remote.origin.uploadpack", "alias.cat-file", "alias.rev-parse", "alias.for-each-ref", "pager.cat-file", "interactive.diffFilter", "trailer.x.command",
+	} {
+		sh(t, dir, "git config "+key+" "+program)
+	}
+	sh(t, dir, `git config remote.origin.url "ext::`+program+`"; git config remote.origin.promisor true; git config extensions.partialClone origin; git config core.hooksPath .git/hooks; git config protocol.ext.allow always; rm -f `+ran)
+	tree, store := open(t, dir, Options{})
+	r := run(t, tree, "rm -rf src README.md")
+	_, left := undo(t, tree, store, r.Changes)
+	for p, why := range left {
+		t.Errorf("%s: %v", p, why)
+	}
+	// An object that is not there is not fetched.
+	if _, err := tree.git.blob(strings.Repeat("1", 40)); err == nil {
+		t.Error("a missing object was found")
+	}
+	if text, err := os.ReadFile(ran); err == nil {
+		t.Errorf("these ran:\n%s", text)
+	}
+}
+
+// A link in the tree leads no change and no undo out of it.
+func TestLinksThatLeave(t *testing.T) {
+	outside := t.TempDir()
+	write(t, filepath.Join(outside, "b.txt"), "outside\n")
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "d/b.txt"), "inside\n")
+	tree, store := open(t, dir, Options{})
+	r := run(t, tree, "rm d/b.txt")
+	sh(t, dir, "rmdir d; ln -s "+outside+" d")
+	back, err := Prepare(t.Context(), dir, store, r.Changes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer back.Close()
+	if _, err := back.Apply(t.Context(), func(Step) bool { return true }); err == nil {
+		t.Error("the undo went through a link")
+	}
+	if text, err := os.ReadFile(filepath.Join(outside, "b.txt")); err != nil || string(text) != "outside\n" {
+		t.Errorf("outside: %q, %v", text, err)
+	}
+	run(t, tree, "echo x >> d/b.txt") // through the link: outside, and no change of the tree
+}

@@ -21,7 +21,7 @@ type group struct {
 
 // groups are the rooms, from the ground up. Imports go down only: to an earlier group, or inside the group.
 var groups = []group{
-	{"internal", 7040, "mechanisms without a word of the product"},
+	{"internal", 7060, "mechanisms without a word of the product"},
 	{"tool", 500, "a tool call: description, plan, result, codes of errors"},
 	{"llm", 13300, "a conversation's words, the codecs of wire formats, counting, prices, the scripted model"},
 	{"record", 1550, "what is recorded of requests and calls: the audit trail, usage; a seam without drivers"},

@@ -158,6 +158,9 @@ func (g *Guard) Handle(ctx context.Context, e Event) (Answer, error) {
 	if !filepath.IsAbs(e.Dir) {
 		return Answer{}, fmt.Errorf("the working directory %q is not absolute", e.Dir)
 	}
+	if own(e.Tool) {
+		return Answer{}, nil // stet's own tools write their own entries
+	}
 	switch e.Kind {
 	case Started:
 		return g.start(e), nil
@@ -169,6 +172,11 @@ func (g *Guard) Handle(ctx context.Context, e Event) (Answer, error) {
 		return Answer{}, g.end(ctx, e)
 	}
 	return Answer{}, nil
+}
+
+// own reports whether a tool is one of stet's, which agents name by its MCP server.
+func own(tool string) bool {
+	return strings.HasPrefix(tool, "mcp__stet__") || strings.HasPrefix(tool, "stet__") || strings.HasPrefix(tool, "stet_")
 }
 
 func (g *Guard) start(e Event) Answer {
@@ -371,7 +379,11 @@ func (g *Guard) after(ctx context.Context, e Event) error {
 	delete(s.calls, e.key())
 	g.mu.Unlock()
 	if c == nil {
-		return nil // it only looked, or began before the guard was here
+		c = &call{event: e, action: g.Dialects.Action(e.Tool, string(e.Input))}
+		if c.action.Op == dialect.Other && len(e.Input) == 0 || !changes(&c.action) {
+			return nil // it was recorded before it ran
+		}
+		c.lost = errors.New("the guard did not see this call begin")
 	}
 	c.event.Failed = e.Failed
 	return g.finish(ctx, s, c)

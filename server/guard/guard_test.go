@@ -134,6 +134,19 @@ func TestCalls(t *testing.T) {
 	}
 }
 
+// A call that the guard did not see begin is recorded as one that cannot be undone, and a call of stet's own tools is not recorded twice.
+func TestUnseenAndOwn(t *testing.T) {
+	r := newRig(t)
+	r.handle(Event{Kind: After, Call: "x", Tool: "Bash", Input: shell("rm a.txt")})
+	r.handle(Event{Kind: After, Call: "y", Tool: "Bash", Input: shell("ls")})
+	for _, kind := range []Kind{Before, After} {
+		r.handle(Event{Kind: kind, Call: "z", Tool: "mcp__stet__write_file", Input: json.RawMessage(`{"path":"a.txt","content":""}`)})
+	}
+	if all := r.entries(); len(all) != 1 || all[0].CallID != "x" || !strings.Contains(strings.Join(all[0].Flags, " "), "did not see this call begin") {
+		t.Error(all)
+	}
+}
+
 func rule(t *testing.T, do policy.Action, commands, paths, tools string) policy.Rule {
 	t.Helper()
 	out := policy.Rule{Do: do}
