@@ -12,7 +12,7 @@ import (
 // argument is a text that leaves the arguments of a call: where it stands there, and the
 // placeholder in its place.
 type argument struct {
-	at          dialect.Place
+	at          dialect.Span
 	placeholder string
 }
 

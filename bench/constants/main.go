@@ -55,7 +55,7 @@ var constants = []constant{
 	{"part of the turns in which a break pays (payback)", "trim/break.go", "\tpayback = %s\n", []string{"10", "5", "20"}, "bold, checked"},
 }
 
-// assumptions are the assumptions of the replay that stand in one line of its source.
+// assumptions are the assumptions of the replay that are in one line of its source.
 var assumptions = []constant{
 	{"tools and system text are in the cache even where nothing else is (with `*min(1, hit)` they are not)", "trim/replay/cache.go", "\tread := fixed%s + p.upTo(", []string{"", "*min(1, hit)"}, ""},
 	{"tokens of tools and system text, where none are recorded", "trim/replay/config.go", "const defaultOverhead = %s\n", []string{"15000", "31000"}, ""},
@@ -67,7 +67,7 @@ var assumptions = []constant{
 
 func main() {
 	once := flag.String("once", "", "print the costs of this row alone, as JSON")
-	assumed := flag.Bool("assumptions", false, "try what the replay assumes, and not the constants of package history")
+	assumed := flag.Bool("assumptions", false, "try what the replay assumes, and not the constants of package trim")
 	flag.Parse()
 	if err := run(*once, *assumed, flag.Args()); err != nil {
 		fmt.Fprintln(os.Stderr, "constants:", err)

@@ -13,7 +13,7 @@ import (
 	"github.com/stet-dev/stet/trim/transcript"
 )
 
-// row is a policy. checked says that the provider checks what stands before thinking, and clears says that it then clears
+// row is a policy. checked says that the provider checks what is before thinking, and clears says that it then clears
 // results.
 type row struct {
 	policy          trim.Policy

@@ -20,7 +20,7 @@ func LosslessBound(name string) bench.Policy {
 	return bench.Policy{Name: name, Play: playBound(repeatedParts)}
 }
 
-// ClairvoyantBound returns the bound of policies that know the future. Beside what
+// ClairvoyantBound returns the bound of policies that know the future. In addition to what
 // LosslessBound leaves out, these leave out every call and result when no later
 // answer names anything that is known from it alone, and no later edit needs a line
 // of it.
@@ -28,7 +28,7 @@ func ClairvoyantBound(name string) bench.Policy {
 	return bench.Policy{Name: name, Play: playBound(unneededParts)}
 }
 
-// release says that a request, and those after it, do without some tokens of a part. By releases a bound is told: a cost that no
+// release says that a request, and those after it, do without some tokens of a part. Releases describe a bound: a cost that no
 // policy of its kind can go below. What is released is free from then on, breaks no cache, and needs no placeholder.
 type release struct{ Request, Part, Tokens int }
 
@@ -63,7 +63,7 @@ func bounded(ctx context.Context, r *replay.Replay, releases []release, rules []
 }
 
 // repeatedParts returns what a policy that loses nothing could leave out: lines
-// of calls and results that stand in the context already, and listings and
+// of calls and results that are in the context already, and listings and
 // written contents that a newer one of the same path has replaced.
 func repeatedParts(r *replay.Replay) []release {
 	var out []release

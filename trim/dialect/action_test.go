@@ -232,7 +232,7 @@ func TestPlaces(t *testing.T) {
 		{"apply_patch", "*** Begin Patch\n*** Add File: a\n+x\n*** End Patch", false},
 	} {
 		whole := Default().Action(tt.name, tt.args)
-		check := func(at Place, put func(a *Action)) {
+		check := func(at Span, put func(a *Action)) {
 			if at.Known() != tt.known {
 				t.Errorf("%s %s: the place is %v", tt.name, tt.args, at)
 			}

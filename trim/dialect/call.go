@@ -9,7 +9,7 @@ import (
 
 // Action returns what a call of the tool name does. args is a JSON object, or
 // free text for a tool that takes text. Arguments that cannot be read leave
-// the action without targets (TRIM-9).
+// the action without targets.
 func (t *Table) Action(name, args string) Action { return t.action(name, args, 0) }
 
 // action is Action for arguments that begin at byte at of the call's.
@@ -22,7 +22,7 @@ func (t *Table) action(name, args string, at base) Action {
 		// Some agents record the arguments as a JSON string.
 		if s, ok := str(args); ok {
 			a, readable = object(s)
-			at = unplaced
+			at = noBase
 		}
 	}
 	r := t.find(name, a, readable)
@@ -84,7 +84,7 @@ func (t *Table) wrapped(name, text string, at base) (Action, bool) {
 		if !ok {
 			return Action{}, false
 		}
-		return t.action("exec_command", arguments, unplaced), true
+		return t.action("exec_command", arguments, noBase), true
 	}
 	return Action{}, false
 }
@@ -100,11 +100,11 @@ func (r *row) free(out Action, text string) Action {
 	return out
 }
 
-// content reads what a call writes, or tells another agent.
+// content reads what a call writes, or says to another agent.
 func (r *row) content(out *Action, a args, at base) {
 	m, _ := a.member(r.Content...)
 	out.Content, _ = str(m.val)
-	out.ContentAt = at.place(m)
+	out.ContentAt = at.span(m)
 }
 
 // targets reads the files that a call names.
@@ -195,7 +195,7 @@ func (r *row) edits(a args, targets []Target, at base) []Replacement {
 	one := func(a args, at base) (Replacement, bool) {
 		old, ok1 := a.member(r.Old...)
 		newText, ok2 := a.get(r.New...)
-		x := Replacement{Path: targets[0].Path, Old: scalar(old.val), New: scalar(newText), OldAt: at.place(old)}
+		x := Replacement{Path: targets[0].Path, Old: scalar(old.val), New: scalar(newText), OldAt: at.span(old)}
 		if r.All != "" {
 			v, _ := a.get(r.All)
 			x.All = v == "true" || v == `"true"`

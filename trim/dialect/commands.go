@@ -13,7 +13,7 @@ var lookers = set(`
 	cd ls cat head tail grep egrep fgrep rg ag find wc sed awk nl less more file stat tree which type echo printf pwd du df
 	sort uniq cut tr column jq diff cmp test [ true false basename dirname realpath readlink strings xxd od ps date`)
 
-// plainCommands print names, figures and what they are told, whatever their
+// plainCommands print names, figures and what they are given, whatever their
 // arguments are. They count under these very names.
 var plainCommands = set(`
 	cd pwd pushd popd ls tree mkdir rmdir rm mv cp ln touch chmod chown install rsync tee
@@ -28,7 +28,7 @@ var searchers = set("rg ag grep egrep fgrep")
 // containers run programs elsewhere, and print their logs.
 var containers = set("docker podman kubectl")
 
-// quoters print files as they are, beside the sieves.
+// quoters print files as they are, next to the sieves.
 var quoters = set(`bat batcat diff xxd od paste comm join strings zcat patch colordiff delta eval gofmt goimports prettier Get-Content gc`)
 
 // interpreters run a program. One that is written on the command line may print files.
@@ -43,8 +43,8 @@ var builders = set(`
 	golangci-lint staticcheck eslint ruff flake8 pylint mypy pyright black isort stylelint biome oxlint
 	webpack vite turbo nx lerna next rebar3 pip pip3 conda rustup gem composer venv compileall alembic`)
 
-// subcommands are what some commands may be told to do. What does not stand
-// here may print files, or run what does.
+// subcommands are what some commands may be asked to do. What is not
+// listed here may print files, or run what does.
 var subcommands = map[string]string{
 	"git": `status log commit add push pull fetch checkout switch branch merge rebase reset clone init remote tag
 		rev-parse rev-list ls-files ls-remote ls-tree stash clean worktree submodule mv rm cherry-pick revert restore
@@ -63,13 +63,13 @@ var subcommands = map[string]string{
 	"docker": "build ps images pull push stop rm rmi start restart network volume info version up down",
 }
 
-// runners are the builders that do whatever a project's files say; harmlessTargets are what they may be told to do.
+// runners are the builders that do whatever a project's files say; harmlessTargets are what they may be asked to do.
 var (
 	runners         = set("make gmake cmake ninja meson bazel mvn mvnw gradle gradlew ant sbt dotnet xcodebuild turbo nx lerna next rebar3 webpack vite")
 	harmlessTargets = set("all build test tests check lint vet compile verify assemble typecheck type-check unit")
 )
 
-// repeatableCommands are the commands that build and test by some of what they may be told to do.
+// repeatableCommands are the commands that build and test by some of what they may be asked to do.
 var repeatableCommands = map[string]string{
 	"go": "build test vet list version env", "cargo": "build test check clippy bench doc", "npm": "test t ls list outdated",
 	"yarn": "test build lint typecheck", "pnpm": "test build lint typecheck ls list", "bun": "test build", "swift": "build test",
@@ -92,7 +92,7 @@ func set(s string) map[string]bool {
 }
 
 // sieve is a command that prints what it reads. Without the name of a file it
-// prints what stands before the bar, which is looked at for itself.
+// prints what is before the bar, which is looked at for itself.
 type sieve struct {
 	operands int    // that are no files
 	values   string // letters of the options that take a value
@@ -221,7 +221,7 @@ func gitLooks(words []string) bool {
 }
 
 // scriptMay reports whether sed or awk may change something: by one of its options, by its
-// program, or by one that stands in a file. A program with variables of the shell in it is taken not to.
+// program, or by one that is in a file. A program with variables of the shell in it is taken not to.
 func scriptMay(words []string, may func(script string) bool) bool {
 	given := false // the program, as the value of an option
 	for i := 0; i < len(words); i++ {
@@ -310,7 +310,7 @@ var (
 )
 
 // awkWrites reports whether a program of awk writes to a file or runs a command: by system, a bar, or print with a redirection.
-// A slash may begin a pattern or divide, and a quote may stand in a pattern: what one reading of them finds is enough.
+// A slash may begin a pattern or divide, and a quote may be in a pattern: what one reading of them finds is enough.
 func awkWrites(script string) bool {
 	noTexts := awkText.ReplaceAllString(script, `""`)
 	noPatterns := awkText.ReplaceAllString(awkPattern.ReplaceAllString(script, `""`), `""`)

@@ -27,33 +27,33 @@ type Target struct {
 	First, Last int    // 1-based, inclusive; 0 = from the first, to the last line
 }
 
-// Place is where a JSON string stands in the arguments of a call, quotes included:
-// the bytes from Start up to, not including, End. The zero Place is not known: the
-// text is part of a patch, or stands in JSON that a JSON string holds.
-type Place struct{ Start, End int }
+// Span is where a JSON string is in the arguments of a call, quotes included:
+// the bytes from Start up to, not including, End. The zero Span is not known: the
+// text is part of a patch, or is in JSON that a JSON string holds.
+type Span struct{ Start, End int }
 
-// Known reports whether p is a place.
-func (p Place) Known() bool { return p.End > 0 }
+// Known reports whether the span is known.
+func (p Span) Known() bool { return p.End > 0 }
 
 // Replacement is one change that an Edit makes. An empty Old means that New is
 // inserted, or is the whole of a new file.
 type Replacement struct {
 	Path     string
 	Old, New string
-	All      bool  // every occurrence
-	OldAt    Place // of Old
+	All      bool // every occurrence
+	OldAt    Span // of Old
 }
 
 // Action is what a call does, read from its name and arguments.
 type Action struct {
 	Op      Op
 	Row     string   // the table's row that recognised it, "claude-code/Read"
-	Targets []Target // Read, List, Edit, Write: the files named; empty where none can be told
+	Targets []Target // Read, List, Edit, Write: the files named; empty where none is known
 	Command string   // Shell, and a Read through a shell: the command line; Output, Agent: the arguments
 	Edits   []Replacement
-	Content string // Write: the whole new content; Output: what the result may repeat; Agent: what it is told
+	Content string // Write: the whole new content; Output: what the result may repeat; Agent: what is said to it
 
-	ContentAt Place // of Content
+	ContentAt Span // of Content
 
 	// Once says that the same call shows something else the next time: what a command printed
 	// since it was last looked at.
@@ -68,7 +68,7 @@ type Action struct {
 type Result struct {
 	Failed    bool      // the call failed as a whole
 	Unchanged bool      // the agent's own stub: "unchanged since your last read"
-	Sections  []Section // in the order of the text; none where the files of a batch cannot be told apart
+	Sections  []Section // in the order of the text; none where the files of a batch cannot be distinguished
 }
 
 // Section is what a result shows of one file.
@@ -99,7 +99,7 @@ type Section struct {
 	// to be compared only with what the same Row said; 0 = not said. It proves
 	// nothing about Lines.
 	Said int
-	// Beside is what the result says of this file beside its lines and the
+	// Beside is what the result says of this file next to its lines and the
 	// frame that is always around them: symbols, notes, reminders, warnings.
 	// A result of one section holds it outside Start and End too.
 	Beside   string
@@ -107,7 +107,7 @@ type Section struct {
 	Stripped bool  // carriage returns were taken off Lines
 }
 
-// Final says whether a file's last line ends in a line break. A section tells
+// Final says whether a file's last line ends in a line break. A section says
 // it only where it shows the end of the file and its format keeps it.
 type Final uint8
 

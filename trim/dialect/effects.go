@@ -254,7 +254,7 @@ func printingOf(words []string) printing {
 		return found
 	case isSieve, name == "git", name == unknown, quoters[name], interpreters[name] && programGiven(args),
 		strings.HasSuffix(name, "grep") && slices.ContainsFunc(args, withContext),
-		// Some run a command that they are told: find -exec cat, ssh host cat.
+		// Some run a command that they are given: find -exec cat, ssh host cat.
 		slices.ContainsFunc(args, func(w string) bool { _, ok := sieves[w]; return ok }):
 		return passages
 	case name == "journalctl", name == "dmesg", containers[name] && slices.Contains(words, "logs"):
@@ -315,7 +315,7 @@ func typesFile(words []string) bool {
 	return false
 }
 
-// programGiven reports whether an interpreter runs a program that stands on the command
+// programGiven reports whether an interpreter runs a program that is on the command
 // line, or comes from before the bar, and not one of a file.
 func programGiven(words []string) bool {
 	for _, w := range words {

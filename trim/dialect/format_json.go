@@ -10,7 +10,7 @@ import (
 type element struct {
 	start, end int    // the inside of the string "result" in the text
 	result     string // decoded
-	beside     string // what the entry holds beside it
+	beside     string // what the entry holds next to it
 	failed     bool
 }
 
@@ -78,7 +78,7 @@ func readFiles(in *reading) (Result, bool) {
 func (s *Section) element(text string, t Target) {
 	if text == "" {
 		if s.First = max(t.First, 1); t.First > 1 {
-			s.Cut = true // past the end, as far as one can tell
+			s.Cut = true // past the end, as far as is known
 		}
 		return
 	}
@@ -131,7 +131,7 @@ func readCommands(in *reading) (Result, bool) {
 }
 
 // readEnvelope reads the standard envelope {status, data, text, stats,
-// context} of Read (READ-2, READ-3).
+// context} of Read.
 func readEnvelope(in *reading) (Result, bool) {
 	o, ok := object(in.text)
 	if !ok {
@@ -173,7 +173,7 @@ func readEnvelope(in *reading) (Result, bool) {
 	return oneSection(s)
 }
 
-// readOperation reads a FileOperationResult {success, content, …} (FILE-2).
+// readOperation reads a FileOperationResult {success, content, …}.
 func readOperation(in *reading) (Result, bool) {
 	if !strings.HasPrefix(in.text, "{") || len(in.action.Targets) != 1 {
 		return Result{}, false

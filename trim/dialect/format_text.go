@@ -9,7 +9,7 @@ import (
 
 // readView reads "Here's the result of running `cat -n` on P:" and numbered
 // lines, or the numbered lines alone ("12. text"). Behind the last line of the
-// file stands an empty numbered one.
+// file is an empty numbered one.
 func readView(in *reading) (Result, bool) {
 	s := in.section()
 	if s.Path == "" {
@@ -40,7 +40,7 @@ func readView(in *reading) (Result, bool) {
 	rest := strings.TrimSpace(text[n.size:])
 	last := len(n.lines) - 1
 	if n.lines[last] == "" {
-		// Another line break may stand behind the last line.
+		// Another line break may be after the last line.
 		rest = strings.TrimLeft(rest, "\r\n")
 	}
 	i := strings.LastIndex(n.lines[last], "<response clipped>")
@@ -163,11 +163,11 @@ func readMarked(in *reading) (Result, bool) {
 }
 
 // showing is the header of a read that does not show the whole file. It may
-// stand in a longer one that begins with IMPORTANT.
+// be in a longer one that begins with IMPORTANT.
 const showing = "Showing lines "
 
 // readShowing reads "Showing lines a-b of N total lines", a rule, and the
-// lines. N, and the last of the lines, count what stands behind the file's
+// lines. N, and the last of the lines, count what is after the file's
 // final line end.
 func readShowing(in *reading) (Result, bool) {
 	text := in.text
@@ -243,7 +243,7 @@ func readContentOf(in *reading) (Result, bool) {
 
 // readOpencode reads <path>P</path><type>file</type><content> with "12: text"
 // lines and a note in parentheses at the end, and the older <file> with
-// "00012| text", where an empty numbered line stands behind the last one.
+// "00012| text", where an empty numbered line is after the last one.
 func readOpencode(in *reading) (Result, bool) {
 	text := in.text
 	s := in.section()
@@ -316,8 +316,8 @@ func readListing(in *reading) (Result, bool) {
 
 // readNoted reads lines without numbers and a note in brackets at the end:
 // "[53 more lines in file. Use offset=350 to continue.]" or "[Showing lines
-// a-b of N. …]". The note tells how many lines there are; its totals count
-// what stands behind the file's final line end.
+// a-b of N. …]". The note says how many lines there are; its totals count
+// what is after the file's final line end.
 func readNoted(in *reading) (Result, bool) {
 	s := in.section()
 	if s.Path == "" {

@@ -9,7 +9,7 @@ import (
 
 // JSON as agents write it: the members of an object with their positions, in any order, and with keys that are bare words.
 
-// arg is one member of a JSON object: its key, its value as it stands in the
+// arg is one member of a JSON object: its key, its value as it is in the
 // text, and where the value begins there.
 type arg struct {
 	key, val string
@@ -40,22 +40,22 @@ func (a args) get(names ...string) (string, bool) {
 // base is the byte of a call's arguments at which a JSON object or array begins.
 type base int
 
-// unplaced is the base of what was decoded from a JSON string.
-const unplaced base = -1
+// noBase is the base of what was decoded from a JSON string.
+const noBase base = -1
 
-// place returns where the value of a member of the object or array stands, if it is
+// span returns where the value of a member of the object or array is, if it is
 // a string.
-func (b base) place(m arg) Place {
-	if _, ok := str(m.val); !ok || b == unplaced {
-		return Place{}
+func (b base) span(m arg) Span {
+	if _, ok := str(m.val); !ok || b == noBase {
+		return Span{}
 	}
-	return Place{int(b) + m.at, int(b) + m.at + len(m.val)}
+	return Span{int(b) + m.at, int(b) + m.at + len(m.val)}
 }
 
 // inside returns the base of a member's value.
 func (b base) inside(m arg) base {
-	if _, ok := str(m.val); ok || b == unplaced {
-		return unplaced
+	if _, ok := str(m.val); ok || b == noBase {
+		return noBase
 	}
 	return b + base(m.at)
 }
@@ -111,7 +111,7 @@ func object(s string) (args, bool) {
 	return make(args, 0, 8).members(s) // small enough to be inlined: a caller that keeps none has them on its stack
 }
 
-// members is object, with the members behind those that out has.
+// members is object, with the members after those that out has.
 func (out args) members(s string) (args, bool) {
 	i := space(s, 0)
 	if i >= len(s) || s[i] != '{' {
@@ -207,7 +207,7 @@ func space(s string, i int) int {
 	return i
 }
 
-// stringEnd returns the index behind the JSON string that begins at i, or -1.
+// stringEnd returns the index after the JSON string that begins at i, or -1.
 func stringEnd(s string, i int) int {
 	for j := i + 1; ; {
 		k := strings.IndexByte(s[j:], '"')
@@ -226,7 +226,7 @@ func stringEnd(s string, i int) int {
 	}
 }
 
-// valueEnd returns the index behind the JSON value that begins at i, or -1.
+// valueEnd returns the index after the JSON value that begins at i, or -1.
 func valueEnd(s string, i int) int {
 	if i >= len(s) {
 		return -1

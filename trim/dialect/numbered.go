@@ -4,7 +4,7 @@ import (
 	"strings"
 )
 
-// Lines in a result, with numbers before them or without, and what they tell of their file.
+// Lines in a result, with numbers before them or without, and what they say of their file.
 
 // splitLines returns the lines of s without their line ends. A final line end
 // ends the last line; it begins no new one.
@@ -38,13 +38,13 @@ func trimCarriageReturns(lines []string) bool {
 }
 
 // endsInCRLF reports whether every line end of s has a carriage return before it,
-// as on a terminal. A file may be so itself: what is taken off must be told.
+// as on a terminal. A file may be so itself: what is taken off must be reported.
 func endsInCRLF(s string) bool {
 	n := strings.Count(s, "\n")
 	return n > 0 && strings.Count(s, "\r\n") == n
 }
 
-// joinNotes joins what stands beside the lines of a file.
+// joinNotes joins what is next to the lines of a file.
 func joinNotes(parts ...string) string {
 	out := ""
 	for _, p := range parts {
@@ -76,7 +76,7 @@ lines:
 }
 
 // pieces counts the lines of a text as those do that split it at its line
-// ends: what stands behind the last one counts.
+// ends: what is after the last one counts.
 func pieces(s string) int { return strings.Count(s, "\n") + 1 }
 
 // finalOf returns how the last line of a text that reaches the end of its file
@@ -96,17 +96,17 @@ type numberedLines struct {
 	sep   string // between number and text
 	first int
 	lines []string
-	next  int  // the number that the line behind the run must have
+	next  int  // the number that the line after the run must have
 	size  int  // bytes of the run, line ends included
 	open  bool // the last line has no line end
 	clip  bool // a line was cut off by the tool
 }
 
-// seps are what may stand between a number and the line, the longest first.
+// seps are what may be between a number and the line, the longest first.
 var seps = []string{"\t", "→", " | ", ": ", "| ", ". "}
 
 // number reads the number at the beginning of a line, leading spaces skipped:
-// its value, and the index behind it; 0 if there is none.
+// its value, and the index after it; 0 if there is none.
 func number(s string) (n, end int) {
 	i := 0
 	for i < len(s) && s[i] == ' ' && i < 16 {
@@ -123,7 +123,7 @@ func number(s string) (n, end int) {
 	return n, i
 }
 
-// separator returns what stands between number and text in the first line of s.
+// separator returns what is between number and text in the first line of s.
 func separator(s string) string {
 	_, i := number(s)
 	if i == 0 {
@@ -152,8 +152,7 @@ func readNumbered(s, sep string) (numberedLines, bool) {
 	return r, len(r.lines) > 0
 }
 
-// read reads the run that s begins with. The lines take the place behind room
-// that its capacity leaves; nil makes enough for all lines of s.
+// read reads the run that s begins with. The lines are stored after room, in its capacity; nil makes enough for all lines of s.
 func (r *numberedLines) read(s string, room []string) {
 	if r.sep == "" {
 		return
@@ -279,7 +278,7 @@ func (in *reading) numbers(n numberedLines, pieces bool) (Result, bool) {
 		s.End--
 	}
 	// A separate last line end closes the last line; without one, an empty
-	// last line is what stands behind the file's final line end.
+	// last line is what is after the file's final line end.
 	ended := rest == "" && !n.open
 	s.fill(n, in.target(), in.row.Most, !ended, pieces)
 	s.Beside = strings.TrimSpace(rest)
@@ -376,7 +375,7 @@ func (s *Section) content(text string, t Target, r *row) {
 	}
 }
 
-// ends takes over what a text without numbers tells that reaches the end of
+// ends takes over what a text without numbers says that reaches the end of
 // the file.
 func (s *Section) ends(text string) {
 	if len(s.Lines) > 0 {

@@ -92,7 +92,7 @@ func (t *Table) Result(a Action, text string, isError bool) Result {
 }
 
 // ofCall takes back what no file can be named for: the call names none, and a path in the text of a result counts for ByContent
-// alone (TRIM-9).
+// alone.
 func (r Result) ofCall(a Action) Result {
 	if len(a.Targets) == 0 {
 		r.Sections = nil
@@ -250,7 +250,7 @@ var placeholders = []string{
 	"Binary content provided", "[Image", "PDF file read: ",
 }
 
-// placeholder reports whether a text without line numbers stands in place of
+// placeholder reports whether a text without line numbers is in place of
 // what is no text.
 func placeholder(text string) bool {
 	if len(text) > 400 || strings.Contains(strings.TrimSpace(text), "\n") {
@@ -271,7 +271,7 @@ var failures = []string{
 	"The user doesn't want", "[Request interrupted", "Found 0 ", "Found multiple matches",
 }
 
-// failed reports whether the text says that the call failed (TRIM-3).
+// failed reports whether the text says that the call failed.
 func failed(in *reading) bool {
 	text := in.text
 	if strings.HasPrefix(text, "Error:") {
@@ -322,7 +322,7 @@ func (in *reading) shell() bool {
 func failedJSON(in *reading) (failed, known bool) {
 	text, op := in.text, in.action.Op
 	if len(text) > 4096 && !in.shell() {
-		// The members that tell stand at either end.
+		// The members that say so are at either end.
 		head, tail := text[:1024], text[len(text)-1024:]
 		if !strings.Contains(head, `"status"`) && !strings.Contains(head, `"success"`) && !strings.Contains(tail, `"success"`) {
 			return false, true
@@ -352,8 +352,8 @@ func failedJSON(in *reading) (failed, known bool) {
 }
 
 // ByContent reads a result whose call is missing by what it looks like: a
-// header that begins with 📄, or lines that begin with "123→" (TRIM-5, the
-// second way). Numbered lines alone do not tell their file.
+// header that begins with 📄, or lines that begin with "123→". Numbered
+// lines alone do not name their file.
 func (t *Table) ByContent(text string) (Result, bool) {
 	in := &reading{action: Action{Op: Read}, row: &row{}, text: text}
 	if out, ok := readSections(in); ok {

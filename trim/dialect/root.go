@@ -9,8 +9,8 @@ import (
 
 // The working directory that a system prompt or a first message names.
 
-// rootLabels are what stands before the path of the directory that an agent works in,
-// in lower case, with a space for "-" and "_": a label with a colon, a bracket, a quote or "is" behind it. (An equals
+// rootLabels are what is before the path of the directory that an agent works in,
+// in lower case, with a space for "-" and "_": a label with a colon, a bracket, a quote or "is" after it. (An equals
 // sign there is mostly an example of how a tool is called.) Where a text has several,
 // the one that comes first here counts: relative paths start from the working
 // directory.
@@ -19,7 +19,7 @@ var rootLabels = []string{
 	"工作目录", "工作目錄", "作業ディレクトリ", "рабочий каталог", "рабочая директория", "рабочая папка", "arbeitsverzeichnis", "arbeitsordner",
 	"répertoire de travail", "directorio de trabajo", "diretório de trabalho", "작업 디렉터리", "작업 디렉토리",
 	"current directory", "当前目录", "當前目錄", "目前目錄", "当前路径", "текущий каталог", "текущая директория", "текущая папка", "aktuelles verzeichnis",
-	"working in the directory", "working in the following directories", // Gemini CLI, with a list behind it
+	"working in the directory", "working in the following directories", // Gemini CLI, with a list after it
 	"following root directories",           // Zed
 	"workspace with the following folders", // Copilot in VS Code
 	"project root", "projectroot", "project root path", "project root directory", "project directory", "project base directory", "project path",
@@ -38,10 +38,10 @@ var rootPhrases = []string{
 	"工作目录位于", "项目位于",
 }
 
-// isWords are what stands between a label and a path in a sentence.
+// isWords are what is between a label and a path in a sentence.
 var isWords = []string{" is", " ist", " lautet", " est", " es", "是", "为", "為"}
 
-// rootBehind is what stands behind the path in mini-SWE-agent's task.
+// rootBehind is what is after the path in mini-SWE-agent's task.
 const rootBehind = "(this is the working directory"
 
 // Root returns the working directory that a system prompt or an agent's first
@@ -65,7 +65,7 @@ func Root(text string) string {
 }
 
 // absolutePaths yields where absolute paths may begin in a text: with a slash or a
-// drive's letter, behind white space, a quote, a bracket or the like.
+// drive's letter, after white space, a quote, a bracket or the like.
 func absolutePaths(text string) iter.Seq[int] {
 	return func(yield func(int) bool) {
 		for _, slash := range []byte{'/', '\\'} {
@@ -89,12 +89,12 @@ func absolutePaths(text string) iter.Seq[int] {
 	}
 }
 
-// beginsPath reports whether a path may begin behind a byte.
+// beginsPath reports whether a path may begin after a byte.
 func beginsPath(before byte, path string) bool {
 	return before >= utf8.RuneSelf || strings.IndexByte(beforePath, before) >= 0 || before == ':' && !strings.HasPrefix(path, "//")
 }
 
-// What may stand between a label and a path, and which of it says that the path belongs to the label.
+// What may be between a label and a path, and which of it says that the path belongs to the label.
 const (
 	beforePath = " \t\r\n`'\"([>*]|"
 	labelMarks = ":(>\"'`|" + wideMarks
@@ -103,10 +103,10 @@ const (
 
 func isLetter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
 
-// noRank is the rank of a path that no label or phrase stands before.
+// noRank is the rank of a path without a label or phrase before it.
 const noRank = 1 << 10
 
-// rootRank returns the place of the label or phrase that a text ends with, labels
+// rootRank returns the index of the label or phrase that a text ends with, labels
 // before phrases.
 func rootRank(before string) int {
 	words := strings.TrimRight(before, beforePath+":-—–"+wideMarks)
@@ -151,13 +151,13 @@ func endsInWord(s, words string) bool {
 // firstWide is the first byte of Chinese, Japanese and Korean characters in UTF-8.
 const firstWide = 0xe3
 
-// closers are what ends a path by what it begins behind.
+// closers are what ends a path by the character before it.
 var closers = map[rune]string{
 	'`': "`", '\'': "'", '"': `"`, '(': ")", '[': "]", '>': "<",
 	'（': "）", '「': "」", '『': "』", '“': "”", '„': "“", '‘': "’", '«': "»", '《': "》", '【': "】",
 }
 
-// rootAt returns the path that s begins with, behind a character: up to what closes
+// rootAt returns the path that s begins with, after a character: up to what closes
 // that character, else to the end of the line or of the sentence.
 func rootAt(before rune, s string) string {
 	ends := []string{"\r", "\n", "<"}

@@ -1,7 +1,7 @@
 package dialect
 
 // The table: one row for each tool of each agent. Where two rows fit a call, the
-// one that stands first in its family counts, and families count in the order of
+// one that is first in its family counts, and families count in the order of
 // defaultTable.
 
 // ownRows are stet's own tools, and those of the documents they come from.

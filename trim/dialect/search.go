@@ -9,18 +9,18 @@ import (
 
 // Lines of files in the outputs of commands: those that a search found, and those that a difference shows.
 
-// FoundRows are lines of one file that a search printed one below the other, each behind the path of the file and its own number:
-// "src/a.go:12:func a() {" where it was found, "src/a.go-13-	return" where it stands beside a line that was.
+// FoundRows are lines of one file that a search printed one below the other, each after the path of the file and its own number:
+// "src/a.go:12:func a() {" where it was found, "src/a.go-13-	return" where it is next to a line that was.
 type FoundRows struct {
 	From   int    // index of the first line
 	Path   string // of the file
-	Starts []int  // by line: how many bytes stand before its number; 0 is a line that parts others
+	Starts []int  // by line: how many bytes are before its number; 0 is a line that parts others
 }
 
-// Parted is what searches print between lines that do not stand one below the other.
+// Parted is what searches print between lines that are not one below the other.
 const Parted = "--\n"
 
-// SearchRows returns the lines that a search printed behind the path of a file and a number. lines have their line ends.
+// SearchRows returns the lines that a search printed after the path of a file and a number. lines have their line ends.
 func SearchRows(lines []string) []FoundRows {
 	var out []FoundRows
 	g := finding{lines}
@@ -36,11 +36,11 @@ func SearchRows(lines []string) []FoundRows {
 // finding is what a search printed.
 type finding struct{ lines []string }
 
-// file returns the path that line i begins with, and for this line and those behind it that are of the same file how many
-// bytes of each leave; nil where it begins with no path. Some tools print the paths of the lines beside those that were found
+// file returns the path that line i begins with, and for this line and those after it that are of the same file how many
+// bytes of each are left out; nil where it begins with no path. Some tools print the paths of the lines next to those that were found
 // in another way: whole, and not from the directory on. Such lines follow each other by number.
 func (g *finding) file(i int) (path string, starts []int) {
-	last, ok := g.place(i)
+	last, ok := g.anchor(i)
 	if !ok {
 		return "", nil
 	}
@@ -69,18 +69,18 @@ func (g *finding) file(i int) (path string, starts []int) {
 	return slices.MaxFunc(paths, func(a, b string) int { return len(a) - len(b) }), starts
 }
 
-// place is what a search prints in front of a line.
-type place struct {
+// anchor is what a search prints in front of a line.
+type anchor struct {
 	path string
 	line int
-	mark byte // ':', or '-' of a line beside one that was found
+	mark byte // ':', or '-' of a line next to one that was found
 }
 
-// place returns the place that line i begins with. A path, or the text behind the place, may hold what looks like one more: a
-// dash counts where the next line has the next number, and before a colon if what stands before it looks more like a file.
-func (g *finding) place(i int) (place, bool) {
-	var found, beside place
-	for p := range places(g.lines[i]) {
+// anchor returns the anchor that line i begins with. A path, or the text after the anchor, may hold what looks like one more: a
+// dash counts where the next line has the next number, and before a colon if what is before it looks more like a file.
+func (g *finding) anchor(i int) (anchor, bool) {
+	var found, beside anchor
+	for p := range anchors(g.lines[i]) {
 		if p.mark == ':' {
 			found = p
 			break
@@ -101,25 +101,25 @@ func (g *finding) place(i int) (place, bool) {
 	return found, found.path != ""
 }
 
-// next returns the place that a line begins with if it is a later one of the file with these paths. A line beside one that was found
+// next returns the anchor that a line begins with if it is a later one of the file with these paths. A line next to one that was found
 // has the next number, if no mark parts the two.
-func (p place) next(line string, paths []string, parted bool) (place, bool) {
+func (p anchor) next(line string, paths []string, parted bool) (anchor, bool) {
 	for _, path := range paths {
 		rest, ok := strings.CutPrefix(line, path)
 		if !ok || rest == "" || rest[0] != ':' && rest[0] != '-' {
 			continue
 		}
 		if n, mark := LineNumber(rest[1:]); mark == rest[0] && n >= p.line && (mark == ':' || parted || n == p.line+1) {
-			return place{path, n, mark}, true
+			return anchor{path, n, mark}, true
 		}
 	}
-	return place{}, false
+	return anchor{}, false
 }
 
-// beside returns the place that a line begins with if it has the number behind p's, and the path of the same file in another
-// form. Searches print such lines one below the other only where they stand so in a file.
-func (p place) beside(line string) (place, bool) {
-	for q := range places(line) {
+// beside returns the anchor that a line begins with if it has the number behind p's, and the path of the same file in another
+// form. Searches print such lines one below the other only where they are so in a file.
+func (p anchor) beside(line string) (anchor, bool) {
+	for q := range anchors(line) {
 		long, short := p.path, q.path
 		if len(long) < len(short) {
 			long, short = short, long
@@ -128,20 +128,20 @@ func (p place) beside(line string) (place, bool) {
 			return q, true
 		}
 	}
-	return place{}, false
+	return anchor{}, false
 }
 
-// maxPath is how many bytes a path has at most that is looked for, and maxPlaces how many places are tried.
+// maxPath is how many bytes a path has at most that is looked for, and maxAnchors how many anchors are tried.
 const (
-	maxPath   = 300
-	maxPlaces = 8
+	maxPath    = 300
+	maxAnchors = 8
 )
 
-// places yields what may be a place at the beginning of a line, the shortest path first. A path holds no blank and no colon,
+// anchors yields what may be an anchor at the beginning of a line, the shortest path first. A path holds no blank and no colon,
 // but for that of a drive.
-func places(line string) iter.Seq[place] {
-	return func(yield func(place) bool) {
-		for i, n := 0, 0; i < min(len(line), maxPath) && n < maxPlaces; i++ {
+func anchors(line string) iter.Seq[anchor] {
+	return func(yield func(anchor) bool) {
+		for i, n := 0, 0; i < min(len(line), maxPath) && n < maxAnchors; i++ {
 			mark := line[i]
 			switch {
 			case mark <= ' ' || strings.IndexByte("\"'`<>|,;=*?", mark) >= 0:
@@ -153,7 +153,7 @@ func places(line string) iter.Seq[place] {
 			}
 			number, end := LineNumber(line[i+1:])
 			if end == mark && isPath(line[:i]) {
-				if n++; !yield(place{line[:i], number, mark}) {
+				if n++; !yield(anchor{line[:i], number, mark}) {
 					return
 				}
 			}
@@ -164,7 +164,7 @@ func places(line string) iter.Seq[place] {
 	}
 }
 
-// LineNumber returns the number that a text begins with, and the mark behind it; 0 where there is none.
+// LineNumber returns the number that a text begins with, and the mark after it; 0 where there is none.
 func LineNumber(s string) (n int, mark byte) {
 	for i := 0; i < min(len(s), 8); i++ {
 		switch c := s[i]; {

@@ -37,7 +37,7 @@ func marked(s string) bool {
 }
 
 // readSections reads "📄 path (lines a-b/total)" and numbered lines, once per
-// file. What stands beside the lines (symbols, notebook entries) belongs to the
+// file. What is next to the lines (symbols, notebook entries) belongs to the
 // section of its file, but is no line. A file that failed has a text of its own.
 func readSections(in *reading) (Result, bool) {
 	text := in.text
@@ -66,7 +66,7 @@ func readSections(in *reading) (Result, bool) {
 		}
 		s := heads[k].section(text, end)
 		if !s.name(targets, k, len(heads)) {
-			return Result{}, len(targets) > 1 // cannot be told apart
+			return Result{}, len(targets) > 1 // cannot be distinguished
 		}
 		out.Failed = out.Failed && s.Failed
 		out.Sections = append(out.Sections, s)
@@ -197,7 +197,7 @@ func (h *sectionHead) section(text string, end int) Section {
 	}
 	s.Beside = strings.TrimSpace(rest[n.size:])
 	s.First, s.Lines, s.Cut = n.first, n.lines, n.clip
-	// This total counts what stands behind the file's final line end, so it
+	// This total counts what is after the file's final line end, so it
 	// proves nothing unless the end is shown.
 	switch last := len(s.Lines) - 1; {
 	case s.Cut || s.First+last != s.Total:
@@ -229,7 +229,7 @@ func matching(targets []Target, name string) int {
 
 // readMany reads several files, each under a heading: "--- path ---" (Gemini,
 // Qwen) or "path:" with "---" between them (the MCP filesystem server). They
-// are told apart only if every target has its heading exactly once, in order.
+// are distinguished only if every target has its heading exactly once, in order.
 func readMany(in *reading) (Result, bool) {
 	targets, text := in.action.Targets, in.text
 	if len(targets) == 0 || len(targets) > 100 {
@@ -273,7 +273,7 @@ func readMany(in *reading) (Result, bool) {
 		s := Section{Path: t.Path, Start: heads[i].start, End: end}
 		if dashes {
 			body, behind, _ := strings.Cut(text[heads[i].body:end], "\n--- End of content ---")
-			body = strings.TrimSuffix(body, "\n") // one of the two behind a file may be its own
+			body = strings.TrimSuffix(body, "\n") // one of the two after a file may be its own
 			s.content(strings.TrimSuffix(body, "\n"), Target{}, nil)
 			s.Said, s.Final, s.Beside = 0, FinalUnknown, strings.TrimSpace(behind)
 		} else {

@@ -18,7 +18,7 @@ type excerpt struct {
 	path        string
 	first, last int  // the lines asked for; last 0 = to the end
 	tail        int  // the last lines of the file, this many; first is unknown
-	numbered    bool // each line behind its number and a tab
+	numbered    bool // each line after its number and a tab
 
 	rule string // not a file but this line, printed by echo between files
 }
@@ -123,7 +123,7 @@ func patches(command string) bool {
 var readers = map[string]bool{"cat": true, "sed": true, "head": true, "tail": true, "nl": true, "cd": true, "echo": true}
 
 // shellReads returns what a command line prints, if all that it does is to
-// print lines of files whose parts can be told apart. An echo between them
+// print lines of files whose parts can be distinguished. An echo between them
 // prints a rule. It is strict: variables, globs, substitutions, any other
 // command and any redirection but 2>/dev/null make it nil.
 func shellReads(command string) []excerpt {
@@ -445,7 +445,7 @@ func (p excerpt) sed(args []string) ([]excerpt, bool) {
 	return out, len(out) > 0
 }
 
-// separable reports whether what the excerpts print can be told apart where each
+// separable reports whether what the excerpts print can be distinguished where each
 // prints all that it was asked for: between two rules at most ranges with both
 // ends, or lines with numbers.
 func separable(excerpts []excerpt) bool {

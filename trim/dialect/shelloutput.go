@@ -5,17 +5,17 @@ import (
 	"strings"
 )
 
-// What the tools of shells put around the output of a command, and the exit code that they tell.
+// What the tools of shells put around the output of a command, and the exit code that they report.
 
 // output is what a shell tool's result says about the command's output.
 type output struct {
 	body  string // the output
-	at    int    // where body stands in the result's text; -1 where it was decoded
-	exact bool   // the output stands as it was, white space at both ends included
+	at    int    // where body is in the result's text; -1 where it was decoded
+	exact bool   // the output is as it was, white space at both ends included
 	cut   bool   // something was left out, or the command had not ended
 	tty   bool   // a terminal ended the lines with a carriage return
 
-	beside string // what the result says beside the output and its usual frame
+	beside string // what the result says next to the output and its usual frame
 }
 
 // Gemini CLI puts a frame around what comes from outside.
@@ -114,7 +114,7 @@ func (o *output) decode() bool {
 	return true
 }
 
-// exitMember returns the exit code that a member of a JSON object tells, or of
+// exitMember returns the exit code that a member of a JSON object reports, or of
 // its metadata.
 func exitMember(a args) (int, bool) {
 	for _, name := range []string{"exit_code", "exitCode", "returncode", "return_code"} {
@@ -138,7 +138,7 @@ func exitMember(a args) (int, bool) {
 	return 0, false
 }
 
-// terminal reads "Output: …" between lines that tell the command and its exit
+// terminal reads "Output: …" between lines that report the command and its exit
 // code (Gemini, Qwen). It was drawn on a terminal: tabs became spaces, and
 // white space at line ends is gone.
 func (o *output) terminal() {
@@ -180,7 +180,7 @@ func silent(body string) bool {
 		len(body) < 100 && strings.HasPrefix(body, "(") && strings.HasSuffix(body, " completed with no output)")
 }
 
-// trail strips what stands behind an output.
+// trail strips what is after an output.
 func (o *output) trail() {
 	for _, mark := range []string{
 		"\n<exited with exit code ", "\nShell cwd was reset to ", "\n[The command completed with exit code ",
@@ -200,7 +200,7 @@ func (o *output) trail() {
 	o.exact = strings.HasSuffix(o.body, "\n")
 }
 
-// gap returns where a tool's note that it left out something stands in an
+// gap returns where a tool's note that it left out something is in an
 // output, or -1. A file that holds such a note counts as cut: that is safe.
 func gap(body string) int {
 	for _, word := range []string{"truncated", "omitted", "elided"} {
@@ -221,10 +221,10 @@ func gap(body string) int {
 	return -1
 }
 
-// shellFrame begins the line that Copilot puts behind an output.
+// shellFrame begins the line that Copilot puts after an output.
 const shellFrame = "\n<shellId: "
 
-// exitMarks are how shell tools tell the exit code: at the beginning of the
+// exitMarks are how shell tools report the exit code: at the beginning of the
 // result, in its head, or at its end.
 var exitMarks = []struct {
 	mark  string
@@ -242,7 +242,7 @@ var exitMarks = []struct {
 	{"\nCommand exited with code ", '$'},
 }
 
-// exitCode returns the exit code that a shell tool's result tells.
+// exitCode returns the exit code that a shell tool's result reports.
 func exitCode(text string) (int, bool) {
 	text = strings.TrimPrefix(text, frameBegins)
 	head := text[:min(len(text), 400)]

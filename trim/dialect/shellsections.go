@@ -102,7 +102,7 @@ func (s *Section) numbers(body string, p excerpt, o output) {
 	}
 }
 
-// splitRuled tells the outputs of several commands apart, or returns nil. The
+// splitRuled separates the outputs of several commands, or returns nil. The
 // lines that echo printed between them must each be there just as often as
 // they were printed.
 func splitRuled(excerpts []excerpt, o output) []Section {
@@ -123,7 +123,7 @@ func splitRuled(excerpts []excerpt, o output) []Section {
 	for run := range runs(excerpts) {
 		part := o
 		if k < len(rules) {
-			// What stands before a rule was not trimmed at its end.
+			// What is before a rule was not trimmed at its end.
 			i := lineAt(o.body, rules[k])
 			if i < 0 {
 				return nil
@@ -200,7 +200,7 @@ func lineAt(body, rule string) int {
 	}
 }
 
-// split tells the outputs of several commands apart, or returns nil.
+// split separates the outputs of several commands, or returns nil.
 func split(excerpts []excerpt, o output) []Section {
 	if excerpts[0].numbered {
 		return splitNumbered(excerpts, o)
@@ -218,7 +218,7 @@ func split(excerpts []excerpt, o output) []Section {
 		ascending = ascending && (i == 0 || p.first > excerpts[i-1].last)
 	}
 	// Ranges of one file in ascending order fill up one after the other.
-	// Others are told apart only if each printed all that it was asked for.
+	// Others are distinguished only if each printed all that it was asked for.
 	if len(lines) != sum && !(ascending && o.exact) {
 		return nil
 	}

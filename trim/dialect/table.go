@@ -12,7 +12,7 @@ import (
 
 // Row says how one tool of an agent is called and what it answers. It is plain
 // data: a configuration can hold rows (a table of TOML each). Arguments are
-// named as they stand in the call's JSON object.
+// named as they are in the call's JSON object.
 type Row struct {
 	Name  string   `toml:"name"`  // "agent/tool"; empty: "custom/" and the first tool
 	Tools []string `toml:"tools"` // the tool's names
@@ -47,7 +47,7 @@ type Row struct {
 	Command []string `toml:"command"` // shell: a command line, or an array of words
 	Opaque  bool     `toml:"opaque"`  // shell: the command is in no language of a POSIX shell, and may do anything
 	Once    bool     `toml:"once"`    // the same call shows something else the next time
-	Content []string `toml:"content"` // write: the content; output: what the result may repeat; agent: what it is told
+	Content []string `toml:"content"` // write: the content; output: what the result may repeat; agent: what is said to it
 	Old     []string `toml:"old"`     // edit: the text to be replaced
 	New     []string `toml:"new"`     // edit: the text in its place
 	All     string   `toml:"all"`     // edit: true replaces every occurrence
@@ -235,7 +235,7 @@ func (t *Table) Tools() map[string][]Op {
 // find returns the row for a call of the tool name with arguments a. Without
 // readable arguments it is a row only if all rows of the tool agree on the op.
 // A name may carry the prefix of an MCP server: then the row must know every
-// argument, and the call must tell that it is about files.
+// argument, and the call must show that it is about files.
 func (t *Table) find(name string, a args, readable bool) *row {
 	if rows := t.byTool[name]; len(rows) > 0 {
 		return pick(rows, a, readable, false)
@@ -257,7 +257,7 @@ func (t *Table) find(name string, a args, readable bool) *row {
 	return nil
 }
 
-// bare are names of tools that say nothing of files: behind the prefix of a
+// bare are names of tools that say nothing of files: after the prefix of a
 // server they may read a store of values or a page of the web.
 var bare = map[string]bool{
 	"read": true, "view": true, "open": true, "list": true, "ls": true, "goto": true, "scroll_up": true, "scroll_down": true,

@@ -35,7 +35,7 @@ type BilledRequest struct {
 // Part is where a prefix broke, or why it was gone.
 type Part string
 
-// The parts. In a recorded session tools and system text cannot be told apart,
+// The parts. In a recorded session tools and system text cannot be distinguished,
 // nor from a cache that the provider dropped before its time.
 const (
 	PartGap     Part = "gap"     // the cache had outlived its time
@@ -65,7 +65,7 @@ type Entry struct {
 const breakMin = 1024
 
 // Account follows a conversation's cache from request to request, in their
-// order. Requests without usage are left out. find tells a model by name, as
+// order. Requests without usage are left out. find returns a model by its name, as
 // prices.Lookup does.
 func Account(asked []BilledRequest, find func(name string) (prices.Model, bool)) []Entry {
 	var all []Entry
@@ -156,7 +156,7 @@ func (e *Entry) where(before []Entry, rule prices.Rule) (Part, int) {
 
 // BilledRequests returns the requests of a recorded session for its account: those
 // whose answers carry usage. c counts what is recorded of the first request of
-// a context; what the provider read beside it are tools and system text.
+// a context; what the provider read next to it are tools and system text.
 func BilledRequests(s *transcript.Session, c tokens.Counter) []BilledRequest {
 	var all []BilledRequest
 	begun, fixed := -1, 0 // where the context starts, and the tokens before its messages

@@ -31,7 +31,7 @@ type Billed struct {
 // bill prices the answers of a session, without and with a policy of package trim. through is what stet left out
 // of the requests of the answers when they were sent (Through.session). The dollars are nil if no price is known.
 //
-// The requests are sent once more, with the sizes that the provider reported. What was charged stands on one side, and the
+// The requests are sent once more, with the sizes that the provider reported. What was charged is on one side, and the
 // difference gives the other.
 func (r *Replay) bill(ctx context.Context, c trim.Config, through map[int]Passed) ([]Billed, *Dollars, Outcome, error) {
 	c.ChecksThinking = prices.ChecksThinking(r.Session.Model) && r.hasThinking()
@@ -140,7 +140,7 @@ func (r *Replay) price(a *transcript.Answer) Billed {
 	return b
 }
 
-// hiddenOutput returns about how many tokens of an answer are not in its usage. The usage that stood at the start of the
+// hiddenOutput returns about how many tokens of an answer are not in its usage. The usage that was at the start of the
 // stream has less than half of the tokens that the answer shows.
 func (r *Replay) hiddenOutput(a *transcript.Answer) int {
 	n := 0

@@ -9,7 +9,7 @@ import (
 // Cache simulates one provider's prompt cache for one conversation. A request
 // reads the longest prefix, in whole blocks, that an earlier request held within
 // the cache's lifetime. All the rest is written, since agents mark the end of what
-// they send as the place to cache up to. What is read or written lives on from
+// they send as the point up to which to cache. What is read or written lives on from
 // then. Least length, steps, breakpoints and lookback of the rule count only if
 // the cache is exact.
 type Cache struct {
@@ -95,7 +95,7 @@ func later(a, b time.Time) time.Time {
 
 // sendMarked bills a request as a provider does that caches at breakpointc. An
 // agent marks the end of its request and the end of the one before it, which
-// stands in it; tools and system prompt have a mark of their own. From each mark
+// is in it; tools and system prompt have a mark of their own. From each mark
 // the provider looks back so many blocks for a prefix that was marked before.
 // What is found, and what is marked, lives on until used.
 func (c *Cache) sendMarked(p *prompt, sent, used time.Time) Bill {

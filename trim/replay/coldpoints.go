@@ -21,7 +21,7 @@ type coldPoint struct {
 // change: no call and no result of a tool. This depends on the recording alone, not
 // on the policy. Without a cache every request is sent at one.
 //
-// A cold point stands behind the last answer in the request, not behind the last
+// A cold point is after the last answer in the request, not after the last
 // question: a question that is taken back and asked in other words goes on from the
 // same cold point. Each model has cold points of its own, since it has a cache of
 // its own.
@@ -52,7 +52,7 @@ type coldPointFinder struct {
 	chain  []uint64       // chain[n] is the hash of Messages[from:from+n]
 	head   uint64         // its hash; 0: there is no call or result yet
 	answer int            // one past the last answer; 0: there is none
-	seen   map[string]int // by model: up to which message cold points are told
+	seen   map[string]int // by model: up to which message cold points are known
 }
 
 func (f *coldPointFinder) request(i int) {
@@ -122,7 +122,7 @@ func (f *coldPointFinder) extend(end int) {
 }
 
 // remembered adds the cold points of earlier requests to the same model whose
-// messages request i begins with, those behind message after.
+// messages request i begins with, those after message after.
 func (f *coldPointFinder) remembered(i, after int) {
 	q := &f.Requests[i]
 	root := f.hash.root(q.Model)

@@ -11,7 +11,7 @@ import (
 	"github.com/stet-dev/stet/trim/transcript"
 )
 
-// Config sets a replay up. The zero value replays history's default policy.
+// Config sets a replay up. The zero value replays the default policy of package trim.
 type Config struct {
 	// History is the policy. An empty Root becomes the directory the session
 	// was recorded in.

@@ -5,7 +5,7 @@ import (
 	"github.com/stet-dev/stet/trim/transcript"
 )
 
-// copies finds the answers that stand in several sessions. The first one that is read is billed, with the usage of the
+// copies finds the answers that are in several sessions. The first one that is read is billed, with the usage of the
 // fullest.
 type copies struct {
 	at       map[[16]byte]*link // by key, and by rough key

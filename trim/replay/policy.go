@@ -54,7 +54,7 @@ type Plan struct {
 // Omission is one part that a placeholder replaces.
 type Omission struct {
 	llm.Edit             // the indexes of message and part in the context, and the placeholder
-	Pointer  bool        // the placeholder says that the text stands elsewhere in the request
+	Pointer  bool        // the placeholder says that the text is elsewhere in the request
 	Reason   trim.Reason // of package trim's policies; empty with those of others
 }
 
@@ -82,14 +82,14 @@ func Ours(c trim.Config) (Policy, error) {
 			panic(fmt.Errorf("the same configuration was good before: %w", err))
 		}
 		plans := ours{e.NewState()}
-		if c.ChecksThinking && !e.Clears() { // nothing that was sent leaves
+		if c.ChecksThinking && !e.Clears() { // nothing that was sent is left out
 			return plans
 		}
 		return oursByCache{plans}
 	}, nil
 }
 
-// ours plans as history does.
+// ours plans as package trim does.
 type ours struct{ state *trim.State }
 
 func (o ours) Add(m *llm.Message) { o.state.Add(*m) }
@@ -109,7 +109,7 @@ func (o ours) Plan() Plan {
 }
 
 // isPointer reports whether the placeholder for this reason says that the text
-// stands elsewhere in the request.
+// is elsewhere in the request.
 func isPointer(why trim.Reason) bool {
 	switch why {
 	case trim.Terminal, trim.Restored, trim.Replaced, trim.Command, trim.Arguments, trim.Idle, trim.Cleared:

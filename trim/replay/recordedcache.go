@@ -67,7 +67,7 @@ func (r *Replay) shownByUsage() []cacheShown {
 }
 
 // upToShare returns how far a share of request i goes: the tokens of tools and system text in it, and the
-// part behind the last one that is in it whole.
+// part after the last one that is in it whole.
 func (r *Replay) upToShare(i int, share float64, m *Measure) (fixed, part int) {
 	q := &r.Requests[i]
 	all := m.Fixed

@@ -94,7 +94,7 @@ type Outcome struct {
 	LostByRule map[string]int // Edits.Lost of the plan for each rule
 
 	// LeftOut is the number of parts that were left out, and Unshown that of those without a pointer to where the text
-	// stands. Recalled is how many of these the agent would have asked for again. Charged is Cost with
+	// is. Recalled is how many of these the agent would have asked for again. Charged is Cost with
 	// these calls: for each, one more request, its output, and the text again.
 	LeftOut, Unshown, Recalled int
 	Charged                    map[string]float64
@@ -123,7 +123,7 @@ func (r *Replay) Under(ctx context.Context, policy Policy, rules []Rule) (Outcom
 }
 
 // UnderEach is Under for several measures: an outcome for each. It plans once for each list of cold points and price. The
-// policy is told the tokens by r's own measure.
+// policy gets the tokens by r's own measure.
 func (r *Replay) UnderEach(ctx context.Context, policy Policy, rules []Rule, measures ...Measure) ([]Outcome, error) {
 	type group struct {
 		points []coldPoint

@@ -27,7 +27,7 @@ type Report struct {
 	Skipped  []Skip `json:"skipped"`
 	// Copies counts answers that were left out because they are billed with another session.
 	Copies int `json:"copies,omitempty"`
-	// UnknownUsage has the keys of usage that no reader knows, and how often they stand with a number. They are not
+	// UnknownUsage has the keys of usage that no reader knows, and how often they have a number. They are not
 	// in the bill.
 	UnknownUsage map[string]int `json:"unknown_usage,omitempty"`
 	// Groups has the bill by day, month, project, model and agent: see Report.By.

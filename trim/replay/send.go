@@ -28,7 +28,7 @@ type Sender struct {
 // recalled is a text that the agent asked for again: a call and its result.
 type recalled struct {
 	block
-	before int // the part that it stands before
+	before int // the part after it
 }
 
 // Sent is a request that was sent.
@@ -151,7 +151,7 @@ func (s *Sender) bill(c *Cache, i int, p *prompt, again bool) Bill {
 	return c.sendWithin(p, time.Time{}, q.Answered, fixed, s.blocksBefore(part))
 }
 
-// blocksBefore returns how many blocks of the request stand before a part.
+// blocksBefore returns how many blocks of the request are before a part.
 func (s *Sender) blocksBefore(part int) int {
 	n := part - s.replay.First[s.from]
 	for _, c := range s.recalled {

@@ -71,7 +71,7 @@ type Measure struct {
 	Fixed int // tokens of tools and system prompt that are not recorded
 
 	scale  []float64 // by part: tokens for each that was counted; nil: one
-	hidden []int     // by part: tokens beside these
+	hidden []int     // by part: tokens next to these
 }
 
 // Scaled returns the tokens of a part of whose text, or of the placeholder in its place, so many

@@ -40,7 +40,7 @@ type Answer struct {
 	Rough [16]byte
 }
 
-// Kind says where in a session an answer stands.
+// Kind says where in a session an answer is.
 type Kind string
 
 // The kinds of answers.
@@ -119,7 +119,7 @@ func (s *Session) Bill() {
 // that of the answers up to this one.
 func (a *Answer) setKey(before [16]byte, newIDs bool) [16]byte {
 	u, parts, t := a.Usage, a.Parts, a.Time
-	if newIDs { // the ids stand in the parts' JSON
+	if newIDs { // the ids are in the parts' JSON
 		parts = slices.Clone(parts)
 		for i := range parts {
 			parts[i].Raw = ""

@@ -106,7 +106,7 @@ type codexReader struct {
 	base  int  // number of messages at the head that are the system prompt: 0 or 1
 	open  bool // the newest message is an answer to which items may be added
 	early bool // the newest line was usage without an answer. It is the usage of an answer that follows at once.
-	short bool // the agent asked for a summary after the newest answer. Its usage may stand before or after the summary.
+	short bool // the agent asked for a summary after the newest answer. Its usage may be before or after the summary.
 }
 
 func readCodex(src *source) ([]*Session, error) {

@@ -9,25 +9,25 @@ import (
 	"syscall"
 )
 
-// Source is a place where an agent keeps its sessions.
+// Source is a location where an agent keeps its sessions.
 type Source struct {
 	Agent string // "claude-code", "codex", …
 	Path  string // a file or a directory, for Walk
 }
 
-// place is where an agent keeps sessions. dir is relative to the home directory. If the environment variable is set, its
+// location is where an agent keeps sessions. dir is relative to the home directory. If the environment variable is set, its
 // value is used instead. below are patterns in this directory.
-type place struct {
+type location struct {
 	agent    string
 	variable string
 	dir      string
 	below    []string
 }
 
-// places returns the default places of the agents, as of 2026.
-func places() []place {
+// locations returns the default locations of the agents, as of 2026.
+func locations() []location {
 	cline := []string{"User/globalStorage/saoudrizwan.claude-dev/tasks"}
-	return []place{
+	return []location{
 		{"claude-code", "CLAUDE_CONFIG_DIR", ".claude", []string{"projects"}},
 		{"claude-code", "XDG_CONFIG_HOME", ".config", []string{"claude/projects"}},
 		{"codex", "CODEX_HOME", ".codex", []string{"sessions", "archived_sessions"}},
@@ -45,12 +45,12 @@ func places() []place {
 	}
 }
 
-// Find returns the existing places on this machine where agents keep their sessions. home is the user's home directory, or
-// "" if there is none. getenv is os.Getenv. A place that is there and cannot be read is returned, too.
+// Find returns the existing locations on this machine where agents keep their sessions. home is the user's home directory, or
+// "" if there is none. getenv is os.Getenv. A location that is there and cannot be read is returned, too.
 func Find(home string, getenv func(string) string) []Source {
 	var found []Source
 	seen := map[string]bool{}
-	for _, p := range places() {
+	for _, p := range locations() {
 		dir := ""
 		if home != "" {
 			dir = filepath.Join(home, filepath.FromSlash(p.dir))

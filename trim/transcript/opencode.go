@@ -210,7 +210,7 @@ func (r *opencodeReader) compacted(parts []opencodePart, t time.Time) {
 	}
 }
 
-// opencode 2 keeps each message as one JSON object, and its type beside it. The members are those of the schema
+// opencode 2 keeps each message as one JSON object, and its type next to it. The members are those of the schema
 // "Session.Message" in opencode 1.18.34.
 
 type opencodeMessage2 struct {

@@ -58,7 +58,7 @@ type Session struct {
 	// HidesOutput says that the usage of an answer may be that of the start of its stream, with little of its output.
 	HidesOutput bool
 
-	// UnknownUsage has the keys of usage that the reader does not know, and how often they stand with a number.
+	// UnknownUsage has the keys of usage that the reader does not know, and how often they have a number.
 	UnknownUsage map[string]int
 
 	// Forks has the ids of the sessions that this one was forked from, as far as the file names them.

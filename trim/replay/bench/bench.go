@@ -25,7 +25,7 @@ import (
 // brings its own.
 type Config struct {
 	replay.Config
-	Policies []Policy                // beside off, which all are measured by
+	Policies []Policy                // in addition to off, which all are measured by
 	About    func(file string) About // a session file; may be nil
 	Progress func(replay.Progress)   // called after every file, by one goroutine at a time; may be nil
 	Workers  int                     // sessions replayed at a time; 0 is one a processor
@@ -42,7 +42,7 @@ type played struct {
 	file, format string
 	about        About
 	requests     int
-	free         regime // nothing checks what stands before thinking
+	free         regime // nothing checks what is before thinking
 	bound        regime // the provider checks that
 	answers      float64
 	head         int // tokens of tools and system text, as they were reported

@@ -6,12 +6,12 @@ import (
 	"github.com/stet-dev/stet/trim/replay"
 )
 
-// Bench is what `stet bench --json` prints. The members of Group stand beside
+// Bench is what `stet bench --json` prints. The members of Group are next to
 // those of Bench.
 type Bench struct {
 	Group
 	ByFormat  map[string]*Group `json:"by_format"`
-	ByStratum map[string]*Group `json:"by_stratum"` // as an index beside the sessions says
+	ByStratum map[string]*Group `json:"by_stratum"` // as an index next to the sessions says
 
 	// Reported is the same by the sizes that the provider itself reported, of
 	// the sessions where it did. What is hidden in these cannot be cut.
@@ -49,7 +49,7 @@ type Group struct {
 	Head             int     `json:"head"`
 	Answers          float64 `json:"answers"`
 
-	// By the agent that recorded the sessions, and by the repository that they are from, where an index beside the
+	// By the agent that recorded the sessions, and by the repository that they are from, where an index next to the
 	// sessions names it. All sessions together and each stratum have these.
 	ByAgent      map[string]*Group `json:"by_agent,omitempty"`
 	ByRepository map[string]*Group `json:"by_repository,omitempty"`
@@ -81,7 +81,7 @@ type Figures struct {
 
 	// RelRecall, WorstRecall and MedianRecall are RelByRule, WorstByRule and
 	// MedianSession with the calls by which the agent would have asked again for what
-	// was left out. LeftOut counts the parts left out, Unshown those without a pointer to where the text stands, Recalled those
+	// was left out. LeftOut counts the parts left out, Unshown those without a pointer to where the text is, Recalled those
 	// asked for again.
 	LeftOut      int                `json:"left_out"`
 	Unshown      int                `json:"unshown"`
@@ -106,8 +106,8 @@ type Figures struct {
 	WithoutDearest map[string]float64    `json:"without_dearest"`
 	Interval       map[string][2]float64 `json:"interval,omitempty"`
 
-	// Bound is the same where the provider checks what stands before thinking, so that nothing that was sent
-	// may leave. Only policies of package trim have it, and rules that the provider itself applies: it would refuse what the
+	// Bound is the same where the provider checks what is before thinking, so that nothing that was sent
+	// may be left out. Only policies of package trim have it, and rules that the provider itself applies: it would refuse what the
 	// others change.
 	Bound *Figures `json:"bound,omitempty"`
 

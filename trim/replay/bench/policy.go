@@ -17,7 +17,7 @@ type Policy struct {
 	// WholeSize: the rule goes by the size of the whole request, tools and system prompt with it (replay.Setting.Fixed).
 	WholeSize bool
 
-	// Checked is Begin for providers that check what stands before thinking. nil: the rule cannot be used there.
+	// Checked is Begin for providers that check what is before thinking. nil: the rule cannot be used there.
 	Checked replay.Policy
 	// ByProvider: the provider itself leaves out what the rule says, and checks what the client sent. Begin is Checked too.
 	ByProvider bool

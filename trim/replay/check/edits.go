@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Edits counts the edits of a session whose old text stood in the recorded request
+// Edits counts the edits of a session whose old text was in the recorded request
 // that they answered, every line of it, by how they fare under a policy.
 type Edits struct {
 	Supported int // the old text is there, in one piece if it was
@@ -13,7 +13,7 @@ type Edits struct {
 	Lost      int // some line is not there
 }
 
-// edit is the old text of an edit, and where it stood.
+// edit is the old text of an edit, and where it was.
 type edit struct {
 	request int      // that the edit answered
 	want    []string // the lines, without blanks at their ends
@@ -22,19 +22,19 @@ type edit struct {
 }
 
 // editLine is a line of an edit's old text. The first and the last one may be a
-// piece of a line: it is told by the parts that show it.
+// piece of a line: it is known by the parts that show it.
 type editLine struct {
 	text    string
 	id      int32 // −1: a piece
 	pieceIn []int32
 }
 
-// EditCount returns the number of edits whose old text stood in the recorded
+// EditCount returns the number of edits whose old text was in the recorded
 // request.
 func (x *Index) EditCount() int { return len(x.edits) }
 
 // NeededBy returns the parts whose text the edits that answered request i need. A
-// line that stands in several parts is needed of the newest.
+// line that is in several parts is needed of the newest.
 func (x *Index) NeededBy(i int) []int {
 	end := x.rec.End(&x.rec.Requests[i])
 	var out []int

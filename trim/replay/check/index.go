@@ -10,7 +10,7 @@ import (
 )
 
 // Index is what is known of a whole session before anything is left out. Parts
-// are told by their index in the recording, lines by a number. It serves one
+// are named by their index in the recording, lines by a number. It serves one
 // goroutine.
 type Index struct {
 	rec     *Recording
@@ -106,7 +106,7 @@ func (x *Index) TextsOnce(part int) []string {
 	return texts[1:]
 }
 
-// BareLines yields the lines of a text as they stand there, and without line
+// BareLines yields the lines of a text as they are there, and without line
 // number, patch mark and blanks at the end.
 func BareLines(text string) iter.Seq2[string, string] {
 	return func(yield func(raw, bare string) bool) {
@@ -177,7 +177,7 @@ func (x *Index) sections(part int) []dialect.Section {
 	return table.Result(table.Action(c.Name, c.Args), p.Text, p.IsError).Sections
 }
 
-// rowsOf returns the lines of a part that a search printed behind the path of their file, without it.
+// rowsOf returns the lines of a part that a search printed after the path of their file, without it.
 func (x *Index) rowsOf(part int) map[int32]string {
 	lines := strings.SplitAfter(x.rec.Parts[part].Text, "\n")
 	out := make(map[int32]string)

@@ -70,7 +70,7 @@ func eachLine(text string, do func(line string)) {
 	}
 }
 
-// underHeadings calls do with the lines of a text that stand below the path of their file, as a search prints them that puts
+// underHeadings calls do with the lines of a text that are below the path of their file, as a search prints them that puts
 // it in front of each line: with the path, and with its end, since some searches print paths of both kinds.
 func underHeadings(text string, do func(line string)) {
 	heading := ""
@@ -127,7 +127,7 @@ func isPatch(text string) bool {
 	return strings.Contains(text, "@@") || strings.Contains(text, "*** Begin Patch")
 }
 
-// clean returns a line as a terminal leaves it, without blanks at its end.
+// clean returns a line as a terminal shows it in the end, without blanks at its end.
 func clean(line string) string {
 	line = overwritten(strings.TrimRight(line, "\r\n"))
 	line = strings.TrimRight(line, " \t")
@@ -169,7 +169,7 @@ func uncoloured(line string) string {
 	return b.String()
 }
 
-// forms calls do with a line, and with the text behind its line number or patch
+// forms calls do with a line, and with the text after its line number or patch
 // mark.
 func forms(line string, patch bool, do func(string)) {
 	do(line)
@@ -204,7 +204,7 @@ func behindNumber(line string) (string, bool) {
 	return "", false
 }
 
-// inOnePiece reports whether text holds the lines of want one behind the
+// inOnePiece reports whether text holds the lines of want one after the
 // other. The first may begin, and the last may end, inside a line.
 func inOnePiece(text string, want []string) bool {
 	if len(want) == 1 {

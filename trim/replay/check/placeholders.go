@@ -10,10 +10,10 @@ import (
 	"github.com/stet-dev/stet/trim/dialect"
 )
 
-// The forms of placeholders that say where a text stands. Package trim writes
+// The forms of placeholders that say where a text is. Package trim writes
 // them. They are read here again, because what they say is checked against the
-// request: the call that one names must be there, before or behind it as it says,
-// and show the very lines, whole and at the place that it tells.
+// request: the call that one names must be there, before or after it as it says,
+// and show the very lines, whole and at the line that it names.
 var (
 	standingForm = regexp.MustCompile(`\[stet: ([^\n]*?) lines (\d+)-(\d+)(?: of \d+)? (?:unchanged|the same): ([^\n]*?)(?:\. Ask again for the full text\.)?\](?:\n|$)`)
 	spanForm     = regexp.MustCompile(`^(\S+|an earlier read) \(lines (\d+)-(\d+)\)(?:, |$)`)
@@ -26,12 +26,12 @@ const (
 	outputName   = "output" // stands for the name of the file where the lines are an output's
 )
 
-// claim says that lines of a text that was left out stand elsewhere.
+// claim says that lines of a text that was left out are elsewhere.
 type claim struct {
 	first, last int    // lines, as the text numbers them
 	call        string // that shows or writes them; "": an earlier one
 	written     bool   // the call writes them
-	there       int    // the number of the first line there; 0: none is told
+	there       int    // the number of the first line there; 0: none is named
 	overlaps    bool   // other claims may name the same lines
 }
 
@@ -72,7 +72,7 @@ func named(name, id string) bool {
 	return name == id || name == public || short && strings.HasPrefix(id, begin)
 }
 
-// claimsOf reads what a placeholder says of where the lines first to last stand.
+// claimsOf reads what a placeholder says of where the lines first to last are.
 // It is false where some line has no claim.
 func claimsOf(body string, first, last int) ([]claim, bool) {
 	if rest, ok := strings.CutPrefix(body, "shown above by "); ok {
@@ -155,7 +155,7 @@ func cleaned(lines []string) []string {
 	return out
 }
 
-// countings returns the lines of an output as they stand and, where lines repeat,
+// countings returns the lines of an output as they are and, where lines repeat,
 // also with one line and a count in place of each run; and where a search printed paths, with each path once.
 func countings(text string) [][]string {
 	lines := cleaned(slices.Collect(strings.Lines(text)))
@@ -184,7 +184,7 @@ func countings(text string) [][]string {
 }
 
 // allStand reports whether the lines want stand where the claims say. The first of
-// them has the number first. A line with two claims need stand in one place only.
+// them has the number first. A line with two claims need be at one of them only.
 func (v *View) allStand(part int, want []string, first int, claims []claim) bool {
 	told := make([]bool, len(want))
 	for _, c := range claims {
@@ -223,7 +223,7 @@ func (v *View) stands(part int, want []string, c claim) bool {
 }
 
 // holdsAt reports whether a part shows the lines, whole and one below the other, the
-// first of them as line there; 0 is anywhere. In a call they may stand anywhere, and
+// first of them as line there; 0 is anywhere. In a call they may be anywhere, and
 // so may lines without numbers in a result that is itself replaced.
 func (v *View) holdsAt(part int, want []string, there int) bool {
 	p := v.x.rec.Parts[part]
@@ -251,7 +251,7 @@ func (v *View) holdsAt(part int, want []string, there int) bool {
 	return slices.ContainsFunc(counted.sections, at) || slices.ContainsFunc(counted.hunks, at) || slices.ContainsFunc(counted.output, at)
 }
 
-// excerpt is some lines that stand one below the other, as they are compared, and the number of
+// excerpt is some lines that are one below the other, as they are compared, and the number of
 // the first one.
 type excerpt struct {
 	first int
@@ -349,7 +349,7 @@ func isForm(line, want string, patch bool) bool {
 }
 
 // replacedTextStands reports whether the texts that are missing in a call's new
-// arguments stand in the request, every line of them. The first and the last line
+// arguments are in the request, every line of them. The first and the last line
 // of a text may be pieces of lines.
 func (v *View) replacedTextStands(call int, args string) bool {
 	kept := v.visibleAs(call, args)

@@ -8,16 +8,16 @@ import (
 )
 
 // An agent that needs a text which was left out asks for it again: it recalls the part.
-// In a recorded session it could not, so a recall is told from its answer: the answer
+// In a recorded session it could not, so a recall is found by its answer: the answer
 // repeats a line, or edits a text, that the recorded request showed and the smaller
 // one does not.
 
 // minQuote is how many bytes a line has at least whose repetition counts. Shorter
-// ones stand in many texts.
+// ones are in many texts.
 const minQuote = 24
 
 // Recalls returns the parts that the answer to the request shown last would have
-// recalled, each once. A line that stood in several parts is recalled of the newest.
+// recalled, each once. A line that was in several parts is recalled of the newest.
 // From then on, the lines of these parts count as shown.
 func (v *View) Recalls(i int) (out []int) {
 	need := func(in []int32) {
@@ -56,7 +56,7 @@ func (v *View) Recalls(i int) (out []int) {
 }
 
 // missing returns the parts that show a line of an answer, where the request shows it
-// in none of its forms, and no longer line with it; nil where it does, or the line is too short to tell.
+// in none of its forms, and no longer line with it; nil where it does, or the line is too short to be sure.
 func (v *View) missing(line string, patch bool) []int32 {
 	if len(line) < minQuote {
 		return nil
@@ -109,7 +109,7 @@ func (v *View) showsWithin(line string) bool {
 // minName is how many bytes a name has at least.
 const minName = 6
 
-// names are the names in the answers of a session, told by a number.
+// names are the names in the answers of a session, named by a number.
 type names struct {
 	ids   map[string]int32
 	of    [][]int32 // by part: the names in it, each once
@@ -179,7 +179,7 @@ func isNameByte(c byte) bool {
 	return c == '_' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= 0x80
 }
 
-// isSpecial reports whether a word has a digit, an underscore, a dot, or a capital behind a small letter.
+// isSpecial reports whether a word has a digit, an underscore, a dot, or a capital after a small letter.
 func isSpecial(word string) bool {
 	small := false
 	for i := range len(word) {
@@ -196,7 +196,7 @@ func isSpecial(word string) bool {
 }
 
 // RecallsByName returns what the answer to the request shown last would have recalled, by its lines (which Recalls has returned) and
-// by its names. A name that stood in several parts is recalled of the newest. Each part is recalled whole once in a context.
+// by its names. A name that was in several parts is recalled of the newest. Each part is recalled whole once in a context.
 func (v *View) RecallsByName(i int, byLine []int) (out []int) {
 	add := func(part int) {
 		if v.asked[part] {

@@ -80,7 +80,7 @@ func NewRecording(s *transcript.Session) *Recording {
 // Begin returns the index of the first part of q's context.
 func (r *Recording) Begin(q *Request) int { return r.First[q.From] }
 
-// End returns the index of the part behind the last one of q.
+// End returns the index of the part after the last one of q.
 func (r *Recording) End(q *Request) int { return r.First[q.To] }
 
 // Usage returns the tokens of request i as the provider reported them; nil where
@@ -125,7 +125,7 @@ func (r *Recording) Call(result int) *llm.Part {
 }
 
 // Result returns the index of the result that answers a call, or the call's own
-// where none stands before end.
+// where none is before end.
 func (r *Recording) Result(call, end int) int {
 	if at, ok := r.resultOf[call]; ok && at < end {
 		return at

@@ -10,7 +10,7 @@ import (
 type Omission struct {
 	Part        int // in the recording
 	Placeholder string
-	Pointer     bool // the placeholder says that the text stands elsewhere in the request
+	Pointer     bool // the placeholder says that the text is elsewhere in the request
 }
 
 // View is what the requests of a session show under one policy, one request after
@@ -153,7 +153,7 @@ func (v *View) shows(forms []int32) bool {
 }
 
 // showsContent reports whether every line that a pointer in place of a part may
-// mean stands somewhere in the request.
+// mean is somewhere in the request.
 func (v *View) showsContent(part int) bool {
 	for _, forms := range v.x.contentOf(part) {
 		if !v.shows(forms) && !v.showsRow(part, forms[0]) {
@@ -163,7 +163,7 @@ func (v *View) showsContent(part int) bool {
 	return true
 }
 
-// showsRow reports whether a line that a search printed in a part stands without its path below another one, or below a
+// showsRow reports whether a line that a search printed in a part is without its path below another one, or below a
 // pointer that isTrue follows.
 func (v *View) showsRow(part int, id int32) bool {
 	rows := v.x.rowsOf(part)
