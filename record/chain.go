@@ -12,17 +12,17 @@ import (
 	"strings"
 )
 
-// Link is a place in the chain. A chain alone cannot show that its end is missing. A person can note the newest link
+// Link names an entry of the chain. A chain alone cannot show that its end is missing. A person can note the newest link
 // elsewhere. The note shows later whether an entry up to that link is missing.
 type Link struct {
 	Seq  uint64
 	Hash string
 }
 
-// Link returns the entry's place in the chain.
+// Link returns the link of the entry.
 func (e Entry) Link() Link { return Link{e.Seq, e.Hash} }
 
-// String returns the place as NUMBER:HASH.
+// String returns the link as NUMBER:HASH.
 func (l Link) String() string { return fmt.Sprintf("%d:%s", l.Seq, l.Hash) }
 
 // ParseLink parses the form that String returns. Any other string is an error.
@@ -103,7 +103,7 @@ type Verdict struct {
 	Losses []Entry
 }
 
-// Break is the first place where the chain is not valid.
+// Break is the first entry at which the chain is not valid.
 type Break struct {
 	Seq uint64
 	Why string
@@ -114,7 +114,7 @@ const page = 1000
 
 // Verify checks the chain from its first entry, or from where it was pruned, to its end or to its first break. known are
 // links that were noted earlier. They must be in the chain, and so must the links that the trail itself has noted (Noter).
-// Links before the place where the trail was pruned cannot be checked. The error is one of reading the trail.
+// Links before the entry up to which the trail was pruned cannot be checked. The error is one of reading the trail.
 func Verify(ctx context.Context, t Trail, known ...Link) (Verdict, error) {
 	own, lost := noted(ctx, t)
 	if lost != nil && !errors.Is(lost, ErrLost) {

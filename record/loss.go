@@ -7,7 +7,7 @@ import (
 )
 
 // ErrLost is the error of a trail that has lost an entry: its file was removed, replaced or emptied, or its end was cut
-// off. Nothing is written to such a trail. So stet does nothing that needs an entry in it. (FILE-11)
+// off. Nothing is written to such a trail. So stet does nothing that needs an entry in it.
 var ErrLost = errors.New("the audit trail has lost entries")
 
 // Noter is a Trail that also stores, apart from the entries, how far the chain has reached.

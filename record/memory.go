@@ -11,7 +11,7 @@ import (
 // ErrClosed is returned by every call on a closed store or trail.
 var ErrClosed = errors.New("record store is closed")
 
-// ErrFull says that a store has no room: its disk is full, or the user's quota on it. Nothing was stored.
+// ErrFull says that a store has no space: its disk is full, or the user's quota on it. Nothing was stored.
 var ErrFull = errors.New("no space left for stet's record")
 
 // Memory is a [Store] and a [Trail] in memory. Its content ends with the process. The zero value is empty and ready.

@@ -58,7 +58,7 @@ type Request struct {
 
 	Reads    int // successful reads of files in the request
 	Repeats  int // those reads whose lines were all in the request already
-	Dangling int // lines that stand for content which is nowhere in the request
+	Dangling int // lines in place of content which is nowhere in the request
 	Trimmed  int // results that were shortened
 
 	Added time.Duration // time that stet itself took before the request went upstream

@@ -10,7 +10,6 @@ import (
 type Kind string
 
 // The kinds. A write has two entries: an intent before it happens, and an outcome after it. Everything else has one entry.
-// (FILE-11)
 const (
 	Call    Kind = "call"    // an operation that changed nothing, or was refused
 	Intent  Kind = "intent"  // a write that is about to be done
@@ -23,7 +22,7 @@ const (
 	Loss    Kind = "loss"    // a person has accepted that the entries up to Entry.Intent, with the hash Entry.Before, are gone
 )
 
-// Outcomes. Any other outcome is an error code (FILE-5): the operation was not done.
+// Outcomes. Any other outcome is an error code: the operation was not done.
 const (
 	OK    = "ok"
 	Broke = "error" // an error without a code; a write may have been done

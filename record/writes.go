@@ -27,7 +27,7 @@ type Write struct {
 }
 
 // Writes lists the writes of a session, the oldest first, from the intent with the number since on. Session "" means all
-// sessions. Refused writes are not listed. (FILE-12)
+// sessions. Refused writes are not listed.
 func Writes(ctx context.Context, t Trail, session string, since uint64) ([]Write, error) {
 	q := TrailQuery{Session: session, Kinds: []Kind{Intent, Outcome}, Limit: page}
 	if since > 0 {
@@ -88,7 +88,7 @@ func newDirs(flags []string) int {
 
 // Settle returns those of the writes to one file, the oldest first, that were done, where now is the file's content hash. A process
 // that was killed has not recorded whether its last writes were. If neither the file nor the next write shows it, the write stays, and
-// the file is not as it left it. (FILE-12)
+// the file is not as it left it.
 func Settle(writes []Write, now string) []Write {
 	var done []Write
 	for _, w := range slices.Backward(writes) {
@@ -102,7 +102,7 @@ func Settle(writes []Write, now string) []Write {
 	return done
 }
 
-// Undoable returns the writes that have not been undone, the oldest first as in all. (FILE-12)
+// Undoable returns the writes that have not been undone, the oldest first as in all.
 func Undoable(all []Write) []Write {
 	type file struct{ root, path string }
 	undone := map[uint64]bool{}

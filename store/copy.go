@@ -22,11 +22,11 @@ type Copied struct {
 
 // Copy copies all records from one place to another. Each place is a file or a database. Then Copy compares a hash of each table.
 // from is only read. Records that are written to from during the copy may be missing in the copy. to must be new or empty, or
-// have an unfinished copy, which is then continued. to cannot be opened in any other way before the copy is complete. told, if it
+// have an unfinished copy, which is then continued. to cannot be opened in any other way before the copy is complete. report, if it
 // is not nil, is called with the progress.
-func Copy(ctx context.Context, from, to string, told func(Copied)) (err error) {
-	if told == nil {
-		told = func(Copied) {}
+func Copy(ctx context.Context, from, to string, report func(Copied)) (err error) {
+	if report == nil {
+		report = func(Copied) {}
 	}
 	source, err := openSource(ctx, from)
 	if err != nil {
@@ -40,11 +40,11 @@ func Copy(ctx context.Context, from, to string, told func(Copied)) (err error) {
 	defer func() { err = errors.Join(err, target.Close()) }()
 	err = source.Snapshot(ctx, func(from rows.Conn) error {
 		for _, t := range rows.Tables {
-			if err := copyTable(ctx, from, target, t, told); err != nil {
+			if err := copyTable(ctx, from, target, t, report); err != nil {
 				return fmt.Errorf("copy %s: %w", t.Name, err)
 			}
 		}
-		return target.Snapshot(ctx, func(made rows.Conn) error { return compare(ctx, from, made, told) })
+		return target.Snapshot(ctx, func(made rows.Conn) error { return compare(ctx, from, made, report) })
 	})
 	if err != nil {
 		return err
@@ -67,7 +67,7 @@ func openTarget(ctx context.Context, to string) (rows.Target, error) {
 }
 
 // copyTable copies the rows that are not in the target yet.
-func copyTable(ctx context.Context, source rows.Conn, target rows.Target, t rows.Table, told func(Copied)) error {
+func copyTable(ctx context.Context, source rows.Conn, target rows.Target, t rows.Table, report func(Copied)) error {
 	all, err := t.Count(ctx, source)
 	if err != nil {
 		return err
@@ -99,13 +99,13 @@ func copyTable(ctx context.Context, source rows.Conn, target rows.Target, t rows
 			return err
 		}
 		done += int64(len(page))
-		told(Copied{Table: t.Name, Rows: done, All: all})
+		report(Copied{Table: t.Name, Rows: done, All: all})
 	}
 	return nil
 }
 
 // compare returns an error if a table of the copy differs from the source.
-func compare(ctx context.Context, source, made rows.Conn, told func(Copied)) error {
+func compare(ctx context.Context, source, made rows.Conn, report func(Copied)) error {
 	for _, t := range rows.Tables {
 		want, n, err := sum(ctx, source, t)
 		if err != nil {
@@ -119,7 +119,7 @@ func compare(ctx context.Context, source, made rows.Conn, told func(Copied)) err
 			return fmt.Errorf("the copy of %s is not the same: %d rows with the hash %s, and %d with %s; "+
 				"remove the copy and begin again, while nothing else writes", t.Name, n, want, m, have)
 		}
-		told(Copied{Table: t.Name, Rows: n, All: n, Sum: want})
+		report(Copied{Table: t.Name, Rows: n, All: n, Sum: want})
 	}
 	return nil
 }

@@ -1,4 +1,4 @@
-// Package store opens the place where records are kept: a SQLite file or a PostgreSQL database.
+// Package store opens what keeps the records: a SQLite file or a PostgreSQL database.
 package store
 
 import (
@@ -58,7 +58,7 @@ func Open(ctx context.Context, where string) (Store, error) {
 	return s, nil
 }
 
-// OpenSessions opens the stored sessions, which are in the same place as the records.
+// OpenSessions opens the stored sessions, which are in the same file or database as the records.
 func OpenSessions(ctx context.Context, where string) (session.Store, error) {
 	if IsDatabase(where) {
 		s, err := postgres.OpenSessions(ctx, where)

@@ -25,7 +25,7 @@ func (t *Tools) Look(ctx context.Context, path string, seen freshness.File) (fre
 	return freshness.In(t.root)(ctx, path, stamp, seen.Version)
 }
 
-// longestNote is the size, in bytes, of the longest difference that is told unasked.
+// longestNote is the size, in bytes, of the longest difference that is shown unasked.
 const longestNote = 16 << 10
 
 // Changed says how a file differs from the version that a client session saw: by a
@@ -118,7 +118,7 @@ func (t *Tools) Show(ctx context.Context, session string, seen freshness.File, l
 	return b.String(), shown, nil
 }
 
-// secret reports whether what is in a file is shown only to a call that names it. (FILE-13)
+// secret reports whether what is in a file is shown only to a call that names it.
 func (t *Tools) secret(path string) bool { return !t.cfg.ShowSecrets && policy.Secret(path) }
 
 // Withheld reports files that are not to be shown unasked, because they are hidden or

@@ -15,6 +15,72 @@ import (
 	"github.com/stet-dev/stet/tool"
 )
 
+// The arguments of a tool: one table makes their schema and checks them. A content may come in parts instead of an argument.
+
+// The arguments of a tool: one table makes their schema and checks them. A content may come in parts instead.
+
+// param is one argument of a tool: its schema is made from it, and it is checked by it.
+type param struct {
+	name     string
+	typ      string // as JSON Schema calls it
+	about    string
+	required bool
+	def      string // JSON; shown, and nothing more
+	min      int    // of an integer, where hasMin
+	max      int    // of an integer; 0: none
+	hasMin   bool
+	quiet    bool   // the bounds are checked and not shown
+	items    params // of an array of objects
+	repeats  bool   // is shown only where repeated reads are shortened, and accepted everywhere
+}
+
+type params []param
+
+// schema is the JSON Schema of the arguments.
+func (ps params) schema() json.RawMessage {
+	var b bytes.Buffer
+	ps.write(&b)
+	return b.Bytes()
+}
+
+// without returns the parameters that are shown where repeated reads are not shortened.
+func (ps params) without() params {
+	return slices.DeleteFunc(slices.Clone(ps), func(p param) bool { return p.repeats })
+}
+
+func (ps params) write(b *bytes.Buffer) {
+	b.WriteString(`{"type":"object","properties":{`)
+	var required []string
+	for i, p := range ps {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		fmt.Fprintf(b, `%q:{"type":%q`, p.name, p.typ)
+		if p.about != "" {
+			fmt.Fprintf(b, `,"description":%s`, encode(p.about))
+		}
+		if p.items != nil {
+			b.WriteString(`,"items":`)
+			p.items.write(b)
+		}
+		if p.def != "" {
+			fmt.Fprintf(b, `,"default":%s`, p.def)
+		}
+		if p.hasMin && !p.quiet {
+			fmt.Fprintf(b, `,"minimum":%d`, p.min)
+		}
+		b.WriteByte('}')
+		if p.required {
+			required = append(required, p.name)
+		}
+	}
+	b.WriteByte('}')
+	if required != nil {
+		fmt.Fprintf(b, `,"required":%s`, encode(required))
+	}
+	b.WriteByte('}')
+}
+
 // values are the arguments that a call gave, checked: string, int, bool or []values.
 type values map[string]any
 
@@ -235,4 +301,44 @@ func loneSurrogate(raw []byte) bool {
 func hex4(b []byte) uint64 {
 	n, _ := strconv.ParseUint(string(b[:min(4, len(b))]), 16, 32)
 	return n
+}
+
+// Stage begins a content that comes in parts, for tool.Call.Staged. The parts are
+// collected outside of the tree.
+func (t *Tools) Stage(c tool.Call) (tool.Staged, error) {
+	var named struct{ Path string }
+	p, err := t.root.Path(".")
+	if json.Unmarshal(c.Arguments, &named) == nil {
+		if there, wrong := t.root.Path(t.relative(c, named.Path)); wrong == nil { // else the call fails by it
+			p = there
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return t.root.Stage(p)
+}
+
+// arguments parses the arguments, to which a content that came in parts is added.
+func (q *toolCall) arguments() (values, error) {
+	if q.call.Staged == nil {
+		return q.def.params.parse(q.call.Arguments)
+	}
+	i := slices.IndexFunc(q.def.params, func(p param) bool { return p.name == "content" })
+	if i < 0 {
+		return nil, badArgument("content", "%s takes none.", q.def.name)
+	}
+	args, err := slices.Delete(slices.Clone(q.def.params), i, i+1).parse(q.call.Arguments)
+	if err != nil {
+		return nil, err
+	}
+	data, err := q.call.Staged.Bytes()
+	switch {
+	case err != nil:
+		return nil, err
+	case !utf8.Valid(data):
+		return nil, badArgument("content", "its parts are not UTF-8.")
+	}
+	args["content"] = string(data)
+	return args, nil
 }

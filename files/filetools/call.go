@@ -2,6 +2,8 @@ package filetools
 
 import (
 	"context"
+	"embed"
+	"strings"
 	"time"
 
 	"github.com/stet-dev/stet/tool"
@@ -9,10 +11,9 @@ import (
 
 // toolDef is the definition of one tool: what it says of itself and what it does.
 type toolDef struct {
-	name        string
-	description string
-	params      params
-	readOnly    bool
+	name     string // its description for the model is in the file of that name
+	params   params
+	readOnly bool
 
 	// plan works out what the call would do. A *failure, or an error of workspace
 	// that a model can act on, becomes a failed result.
@@ -27,9 +28,21 @@ func (d *toolDef) spec(dedupe bool) tool.Spec {
 		params = params.without()
 	}
 	return tool.Spec{
-		Name: d.name, Description: describe(d.description), Schema: params.schema(),
+		Name: d.name, Description: description(d.name), Schema: params.schema(),
 		ReadOnly: d.readOnly, Destructive: !d.readOnly,
 	}
+}
+
+//go:embed *.md
+var descriptions embed.FS
+
+// description is the description of a tool as the model gets it: on one line.
+func description(name string) string {
+	md, err := descriptions.ReadFile(strings.ToLower(name) + ".md")
+	if err != nil {
+		panic(err) // each tool has a file
+	}
+	return strings.Join(strings.Fields(string(md)), " ")
 }
 
 // fileTool is a definition over a workspace.
@@ -98,7 +111,7 @@ func (t *Tools) relative(c tool.Call, path string) string {
 }
 
 // done is a plan with nothing to apply. text is called when the result is handed to
-// the caller: only then the session has seen it. (TRK-12)
+// the caller: only then the session has seen it.
 func (q *toolCall) done(text func() string) *tool.Plan {
 	return q.doneWith(func() (string, *tool.Content, error) { return text(), nil, nil })
 }

@@ -11,8 +11,12 @@ import (
 	"github.com/stet-dev/stet/internal/diff"
 	"github.com/stet-dev/stet/internal/edit"
 	"github.com/stet-dev/stet/internal/invisible"
+	"github.com/stet-dev/stet/internal/merge3"
 	"github.com/stet-dev/stet/tool"
 )
+
+// From a text to a plan: the draft is based on what the session saw, and merged with what
+// the file holds now.
 
 // draft is the text that a file is to hold, from the model, or from a person who
 // changed what the model wants.
@@ -22,7 +26,7 @@ type draft struct {
 	base  *content            // what text was made from
 	note  tool.Note           // why base is not all that the session saw, "" where it is
 	mode  workspace.WriteMode // as the call asks; what a person agrees to is added
-	tell  []string            // what the model has to be told
+	notes []string            // what the model has to know
 	edits []edit.Edit         // that made text
 
 	isEdit   bool // of a part of the file, not of all of it
@@ -50,7 +54,7 @@ type pendingWrite struct {
 }
 
 // plan makes the plan that turns what the target holds now into the draft, merged
-// with what was written to the file since the base of the draft. (FILE-15)
+// with what was written to the file since the base of the draft.
 func (q *toolCall) plan(t workspace.Target, now *content, d draft) (*tool.Plan, error) {
 	if text := invisible.SkipMark(d.text); text != d.text && !(d.isEdit && strings.HasPrefix(d.base.text, "\ufeff")) {
 		d.text, d.marked = text, true
@@ -103,7 +107,7 @@ func (q *toolCall) prepare(w *pendingWrite) ([]tool.Note, error) {
 			return nil, err
 		}
 		w.text, notes = merged, append(notes, tool.Merged)
-		w.tell = append(w.tell, "merged with what "+q.who(w.t.Path.String(), now.version)+" has changed")
+		w.notes = append(w.notes, "merged with what "+q.who(w.t.Path.String(), now.version)+" has changed")
 	}
 	var err error
 	if w.enc, err = q.encodingFor(&w.t, now, w.isEdit); err != nil {
@@ -116,7 +120,7 @@ func (q *toolCall) prepare(w *pendingWrite) ([]tool.Note, error) {
 	}
 	if w.t.Exists() && now.unreadable == nil && w.enc != now.enc {
 		notes = append(notes, tool.Reencoded)
-		w.tell = append(w.tell, fmt.Sprintf("the whole file is written in %s; it was in %s", encodingName(w.enc), encodingName(now.enc)))
+		w.notes = append(w.notes, fmt.Sprintf("the whole file is written in %s; it was in %s", encodingName(w.enc), encodingName(now.enc)))
 	}
 	if w.data, err = reencode(now, w.text, w.enc, w.edits); err != nil {
 		return nil, err
@@ -170,10 +174,141 @@ func (q *toolCall) replanned(ctx context.Context, base *content, approved []byte
 		// the call means the file as it is now.
 		return q.def.plan(ctx, q)
 	}
-	d.text, d.base, d.tell = string(approved), base, nil
+	d.text, d.base, d.notes = string(approved), base, nil
 	p, err := q.plan(t, now, d)
 	if err == nil && d.isEdit && len(base.data) > 0 && bytes.HasPrefix(now.data, base.data) {
 		p.Grown = string(base.version)
 	}
 	return p, err
+}
+
+// baseOnSeen bases the draft on what the client session last saw of the file. Where
+// that is not known the base is what the file holds now. It is an error when what
+// was seen is not kept any more.
+func (q *toolCall) baseOnSeen(d *draft, t *workspace.Target, now *content) error {
+	name := t.Path.String()
+	f, ok := q.ses.tracker.File(name, t.Stamp)
+	switch {
+	case !ok, !t.Exists() && f.Path != name: // in another case it may be another file
+		d.baseOn(now, tool.Unread)
+		return nil
+	case f.Version == "": // too large to be shown whole
+		d.baseOn(now, tool.PartRead)
+		return nil
+	}
+	d.base, d.partly = now, d.isEdit && !f.Whole
+	if !f.Whole && !d.isEdit {
+		d.note = tool.PartRead
+	}
+	if f.Version == now.version {
+		return nil
+	}
+	data, err := q.root.Kept(f.Version)
+	if err != nil {
+		return q.stale(t, now, "and what was read is not kept any more")
+	}
+	d.base = newContent(f.Version, data, now.enc)
+	if q.options.convert {
+		d.base.asFound()
+	}
+	if d.base.unreadable != nil {
+		return q.stale(t, now, "and cannot be merged")
+	}
+	return nil
+}
+
+// stale is the failure of a write that is based on what the file does not hold any
+// more.
+func (q *toolCall) stale(t *workspace.Target, now *content, why string) *failure {
+	name := t.Path.String()
+	who := q.who(name, now.version)
+	f := fail(tool.ConcurrentModification, "the file was changed by "+who+" since it was read, "+why+"; read it again")
+	if now.version == "" {
+		f.message = "the file was removed by " + who + " since it was read; write it again to make it anew"
+		q.onFailed = func() { q.removed(name) }
+	}
+	f.data = map[string]any{"path": name}
+	if now.version != "" {
+		f.data["version"] = id(now.version)
+	}
+	return f
+}
+
+// ours reports whether a version of a file is the one that the session wrote last.
+func (q *toolCall) ours(name string, v workspace.Version) bool {
+	q.ses.mu.Lock()
+	defer q.ses.mu.Unlock()
+	for _, w := range slices.Backward(q.ses.writes) {
+		if w.Path == name {
+			return w.After == v
+		}
+	}
+	return false
+}
+
+// who says who wrote a version.
+func (q *toolCall) who(name string, v workspace.Version) string {
+	if q.ours(name, v) {
+		return "another call of this session"
+	}
+	return "somebody else"
+}
+
+// merge merges a text that was made from base with what the file holds now. whole says
+// that text is a whole file, not an edit. If the merge would write nothing of a whole file,
+// that is an error: the caller wants another text than the file holds, and to write it would
+// take back what the other program did.
+func (q *toolCall) merge(t *workspace.Target, base, now *content, text string, whole bool) (string, error) {
+	switch {
+	case now.version == "" && !t.Exists():
+		return "", q.stale(t, now, "")
+	case now.unreadable != nil || base.unreadable != nil:
+		return "", q.stale(t, now, "and cannot be merged")
+	}
+	m := merge3.Merge(base.text, text, now.text, merge3.Options{Ours: "this write", Theirs: "on disk"})
+	switch {
+	case m.Conflicts > 0:
+	case whole && m.Text == now.text && text != now.text:
+		return "", q.stale(t, now, "and this write would only take that change back")
+	default:
+		return m.Text, nil
+	}
+	f := q.stale(t, now, fmt.Sprintf("in the same place (%d conflicts)", m.Conflicts))
+	if m.Conflicts == 1 {
+		f = q.stale(t, now, "in the same place (1 conflict)")
+	}
+	f.data["conflict"] = cut(conflicts(m), maxDiff)
+	return "", f
+}
+
+// conflicts are the parts of a merged text that are in conflict, with markers and some
+// lines around them.
+func conflicts(m merge3.Result) string {
+	const around = 3
+	lines := strings.SplitAfter(m.Text, "\n")
+	var b strings.Builder
+	done := 0
+	for _, h := range m.Hunks {
+		if h.Kind != merge3.Conflict {
+			continue
+		}
+		from, to := max(h.Merged.Start-around, done), min(h.Merged.End+around, len(lines))
+		if from >= to {
+			continue
+		}
+		if from > done {
+			b.WriteString("…\n")
+		}
+		b.WriteString(strings.Join(lines[from:to], ""))
+		done = to
+	}
+	return b.String()
+}
+
+// cut keeps a long text from filling a result.
+func cut(s string, most int) string {
+	if len(s) <= most {
+		return s
+	}
+	return strings.ToValidUTF8(s[:most], "") + "\n…"
 }

@@ -1,20 +1,21 @@
 // Package filetools has the tools with which an agent works on files: Read,
 // read_file, write_file, edit_file, list_files, find_files, search_text, file_info
-// and undo. Each tool has a Go file, and a .md file with its description for the model.
+// and undo. Each tool has a .md file with its description for the model.
 //
 // A call goes this way:
 //
+//	call.go      it is planned, and becomes a result
 //	args.go      its arguments are parsed by the table from which the schema is made
-//	target.go    the path is inspected, and refused where it cannot be written to
+//	write.go     of a write: the path is inspected, and refused where it cannot be written to
 //	content.go   what the file holds now is read
-//	seen.go      that is compared with what the client session last saw
-//	draft.go     the text and the bytes to be written become a tool.Plan, with its diff
-//	merge.go     ... merged with what another program has written meanwhile
-//	apply.go     the plan is applied by compare-and-swap, and becomes a result (FILE-15)
+//	draft.go     that is compared with what the client session last saw; the text to be written
+//	             becomes a tool.Plan with its diff, merged with what another program has written
+//	write.go     the plan is applied by compare-and-swap
+//	session.go   what the session has seen and written is remembered
 //
 // Tools that only read are done when they are planned. The text of a result is a JSON
-// object: Read has the standard envelope (READ-2), the others have a
-// FileOperationResult with data (FILE-2, FILE-18).
+// object: Read has the standard envelope, the others have a
+// FileOperationResult with data.
 package filetools
 
 import (
@@ -39,7 +40,7 @@ type Config struct {
 	Hidden func(path string) bool
 
 	// Relative refuses absolute paths, also those that lead into the workspace, for
-	// every call as tool.Call.Relative does for one. (FILE-7)
+	// every call as tool.Call.Relative does for one.
 	Relative bool
 
 	// ShowSecrets makes searches look into files of keys and passwords too: see policy.Secret. A call that names such a file is
@@ -47,7 +48,7 @@ type Config struct {
 	ShowSecrets bool
 
 	// Dedupe answers a repeated read with one line. Nil: every read is
-	// answered in full. (TRK-8, TRK-10)
+	// answered in full.
 	Dedupe *Dedupe
 
 	// Sessions is the number of client sessions that are remembered; 0: 1000. The
@@ -107,7 +108,6 @@ func (t *Tools) Version(ctx context.Context, path string) (string, error) {
 func (t *Tools) All() []tool.Tool { return t.all }
 
 // Aliases are further names of tools, for tool.Set.Alias. Read's messages say LS.
-// (READ-7)
 func (t *Tools) Aliases() map[string]string { return map[string]string{"LS": listFilesTool.name} }
 
 // tools are the tools, as they are listed.

@@ -16,11 +16,10 @@ import (
 	"github.com/stet-dev/stet/tool"
 )
 
-//go:embed read.md
-var readDescription string
+// The tool Read with its envelope.
 
 var readTool = &toolDef{
-	name: "Read", description: readDescription, readOnly: true, plan: planRead, fail: failEnvelope,
+	name: "Read", readOnly: true, plan: planRead, fail: failEnvelope,
 	params: params{
 		{name: "path", typ: "string", about: "Path to the file (relative to project root). Required.", required: true},
 		{name: "start_line", typ: "integer", about: "The line number to start reading from (1-based). Default is 1.", def: "1", min: 1, hasMin: true, quiet: true},
@@ -30,7 +29,7 @@ var readTool = &toolDef{
 	},
 }
 
-// envelope is the standard envelope. (READ-2)
+// envelope is the standard envelope.
 type envelope struct {
 	Status  string         `json:"status"`
 	Data    any            `json:"data"`
@@ -51,7 +50,7 @@ type readData struct {
 	Fallback  string `json:"fallback_encoding,omitempty"`
 }
 
-// readStats is READ-4.
+// readStats is what the envelope says of the page and of its file.
 type readStats struct {
 	Time     int64  `json:"time_ms"`
 	Lines    int    `json:"lines_read"`
@@ -62,7 +61,7 @@ type readStats struct {
 	Encoding string `json:"encoding"`
 }
 
-// readContext is READ-5.
+// readContext is what the envelope says of the call.
 type readContext struct {
 	Cwd      string          `json:"cwd"`
 	Params   json.RawMessage `json:"params_input"`
@@ -70,7 +69,7 @@ type readContext struct {
 }
 
 // planRead is the Read tool. It takes an absolute path or one with ".." too,
-// if it leads to something inside the root. (FILE-7)
+// if it leads to something inside the root.
 func planRead(ctx context.Context, q *toolCall) (*tool.Plan, error) {
 	p, err := q.root.Resolve(q.path)
 	if err != nil {
@@ -91,7 +90,7 @@ func planRead(ctx context.Context, q *toolCall) (*tool.Plan, error) {
 }
 
 // page is the envelope around a page. Where lines are not shown again, data has
-// none, and the text says what stands in their place. (READ-2, READ-3, TRK-6)
+// none, and the text says why.
 func (q *toolCall) page(pg *workspace.Page) envelope {
 	lines, chars := numbered(pg.Lines)
 	stats := readStats{
@@ -132,7 +131,7 @@ func (q *toolCall) context() readContext {
 }
 
 // numbered is the content with line numbers, and how many characters of the
-// file are in it, line ends included. (READ-3)
+// file are in it, line ends included.
 func numbered(lines []workspace.Line) (string, int) {
 	size, chars := 0, 0
 	for _, l := range lines {
@@ -175,7 +174,7 @@ func shownLines(lines []workspace.Line, toEnd bool) freshness.Range {
 	return r
 }
 
-// readText is READ-8 and READ-10.
+// readText says in words what was read, and how to go on.
 func (q *toolCall) readText(pg *workspace.Page) string {
 	name := quoted(q.path)
 	if len(pg.Lines) == 0 {
@@ -222,7 +221,7 @@ func truncated(pg *workspace.Page) string {
 	return s
 }
 
-// failEnvelope is a failed Read: it alone speaks upper case. (FILE-5)
+// failEnvelope is a failed Read: it alone speaks upper case.
 func failEnvelope(q *toolCall, f *failure) string {
 	code, message := readFailure(quoted(short(q.path)), f)
 	if f.verbatim {
@@ -238,7 +237,7 @@ func failEnvelope(q *toolCall, f *failure) string {
 	})
 }
 
-// readFailure is READ-7.
+// readFailure returns the code and the words of a failed Read.
 func readFailure(name string, f *failure) (code, message string) {
 	code, message = strings.ToUpper(string(f.code)), f.message
 	switch f.code {
@@ -267,7 +266,7 @@ func readFailure(name string, f *failure) (code, message string) {
 	return code, message
 }
 
-// outOfRange says which lines there are. (READ-8)
+// outOfRange says which lines there are.
 func outOfRange(e *workspace.Error) string {
 	switch {
 	case strings.Contains(e.Detail, "column"):

@@ -5,6 +5,7 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 
 	"github.com/stet-dev/stet/files/freshness"
@@ -12,8 +13,7 @@ import (
 	"github.com/stet-dev/stet/tool"
 )
 
-//go:embed read_file.md
-var readFileDescription string
+// The tool read_file: a whole file, a part of it, or a large one that goes to the caller apart from the result.
 
 const (
 	aboutPath     = "Path to the file relative to project workspace"
@@ -21,7 +21,7 @@ const (
 )
 
 var readFileTool = &toolDef{
-	name: "read_file", description: readFileDescription, readOnly: true, plan: planReadFile,
+	name: "read_file", readOnly: true, plan: planReadFile,
 	params: params{
 		{name: "path", typ: "string", about: aboutPath, required: true},
 		{name: "encoding", typ: "string", about: aboutEncoding, def: `"utf-8"`},
@@ -31,7 +31,7 @@ var readFileTool = &toolDef{
 	},
 }
 
-// readFileData goes with the content, the file's identity among it. (TRK-10)
+// readFileData goes with the content, the file's identity among it.
 type readFileData struct {
 	Path     string `json:"path"`
 	Version  string `json:"version,omitempty"`
@@ -47,7 +47,7 @@ type readFileData struct {
 	Unstable  bool `json:"unstable,omitempty"`
 }
 
-// planReadFile is read_file. (FILE-1, FILE-8, FILE-16)
+// planReadFile is read_file.
 func planReadFile(ctx context.Context, q *toolCall) (*tool.Plan, error) {
 	p, err := q.root.Path(q.path)
 	if err != nil {
@@ -127,7 +127,7 @@ func decode(data []byte, asked workspace.Encoding) (string, workspace.Encoding, 
 }
 
 // A part has at most so many bytes, and lines, however many are asked for: it is
-// held in memory several times over on its way out. (FILE-8)
+// held in memory several times over on its way out.
 const (
 	maxPart      = 1 << 20
 	maxPartLines = 50_000
@@ -204,4 +204,56 @@ func encodingName(e workspace.Encoding) string {
 		return e.String() + " with a byte-order mark"
 	}
 	return e.String()
+}
+
+// readStream is a read whose content goes from the disk to the caller in bounded
+// memory.
+func (q *toolCall) readStream(s *workspace.LargeText) *tool.Plan {
+	q.canonical = s.Info.Path.String()
+	body := readText{size: s.Text, open: func() (io.ReadCloser, error) {
+		r, err := s.Open()
+		return changing{r}, err
+	}}
+	d := readFileData{Version: id(s.Version), Total: &s.Lines}
+	return q.readDone(s.Info, s.Version, s.Encoding, freshness.Range{}, body, s.Lines, d)
+}
+
+// changing is a reader whose ErrChanged is that of package tool too.
+type changing struct{ io.ReadCloser }
+
+// Read implements io.Reader.
+func (c changing) Read(b []byte) (int, error) {
+	n, err := c.ReadCloser.Read(b)
+	if errors.Is(err, workspace.ErrChanged) {
+		err = fmt.Errorf("%w: %w", tool.ErrChanged, err)
+	}
+	return n, err
+}
+
+// readText is the text that a read shows.
+type readText struct {
+	text string
+	open func() (io.ReadCloser, error) // nil: it is text
+	size int64                         // bytes
+}
+
+func inMemory(text string) readText { return readText{text: text, size: int64(len(text))} }
+
+// apart is the size, in bytes, above which a text does not go into the result, where
+// the caller takes it apart from the result.
+const apart = 1 << 20
+
+// content is the text apart from the result, nil where it goes into the result.
+func (t readText) content(c tool.Call) (*tool.Content, error) {
+	switch {
+	case t.open != nil:
+		r, err := t.open()
+		if err != nil {
+			return nil, err
+		}
+		return &tool.Content{ReadCloser: r, Size: t.size}, nil
+	case c.Large && t.size > apart:
+		return &tool.Content{ReadCloser: io.NopCloser(strings.NewReader(t.text)), Size: t.size}, nil
+	}
+	return nil, nil
 }

@@ -16,6 +16,8 @@ import (
 	"github.com/stet-dev/stet/tool"
 )
 
+// How files are put back, all of an undo or none.
+
 // restore is one file whose old content is put back.
 type restore struct {
 	t        workspace.Target

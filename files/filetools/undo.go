@@ -15,11 +15,10 @@ import (
 	"github.com/stet-dev/stet/tool"
 )
 
-//go:embed undo.md
-var undoDescription string
+// The tool undo: which writes are taken back.
 
 var undoTool = &toolDef{
-	name: "undo", description: undoDescription, plan: planUndo,
+	name: "undo", plan: planUndo,
 	params: params{
 		{name: "write", typ: "integer", min: 1, hasMin: true, quiet: true},
 		{name: "from", typ: "integer", min: 1, hasMin: true, quiet: true},
@@ -59,7 +58,7 @@ func (s *session) pastWrites() []pastWrite {
 	return slices.Clone(s.writes)
 }
 
-// planUndo is undo. (FILE-12)
+// planUndo is undo.
 func planUndo(ctx context.Context, q *toolCall) (*tool.Plan, error) {
 	all := q.ses.pastWrites()
 	one, from, every := q.args.num("write", 0), q.args.num("from", 0), q.args.flag("all", false)
@@ -160,7 +159,7 @@ func (b TakeBack) Plan(ctx context.Context, c tool.Call) (*tool.Plan, error) {
 	return b.Tools.planUndoOf(ctx, c, all)
 }
 
-// Settled returns the writes without those that were not done, because their process was killed before. (FILE-12)
+// Settled returns the writes without those that were not done, because their process was killed before.
 func (b TakeBack) Settled(ctx context.Context) ([]record.Write, error) {
 	if !slices.ContainsFunc(b.Writes, func(w record.Write) bool { return w.Open }) {
 		return b.Writes, nil

@@ -24,7 +24,6 @@ var dependencies = map[string]bool{
 
 // Important lists the files that the session works with, the one that was read or edited
 // last first, without those in dependency directories and those that were removed.
-// (CTX-9)
 func (s *State) Important(o Selection) []string {
 	if o.Max <= 0 {
 		o.Max = 10

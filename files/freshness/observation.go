@@ -9,7 +9,7 @@
 //
 // Paths are relative to the workspace, with slashes. Names that differ only in
 // case are one file, unless their identities (device and inode) are known and
-// differ. (TRK-5)
+// differ.
 package freshness
 
 import (
@@ -100,7 +100,7 @@ func (ranges Ranges) Covers(r Range) bool {
 // Status says how a file on disk stands to what the session saw of it.
 type Status string
 
-// The statuses. (CTX-8)
+// The statuses.
 const (
 	Unknown  Status = "unknown"  // the session never saw it, or nothing can be said
 	Fresh    Status = "fresh"    // the content is what the session saw last, or wrote

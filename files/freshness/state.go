@@ -39,7 +39,7 @@ type File struct {
 // session saw it.
 func (f File) Conflict() bool { return f.Status == Modified || f.Status == Deleted }
 
-// Covers reports whether these lines of this version were shown. (TRK-9)
+// Covers reports whether these lines of this version were shown.
 func (f File) Covers(v workspace.Version, lines Range) bool {
 	return v != "" && v == f.Version && f.Shown.Covers(lines)
 }
@@ -90,7 +90,7 @@ func (s *State) Observe(o Observation) {
 }
 
 // read adds what the session was shown. A read from before the session's own last
-// edit does not count: the session knows what it wrote. (CTX-6, TRK-2, TRK-9)
+// edit does not count: the session knows what it wrote.
 func (s *State) read(f *File, o Observation) {
 	if o.Gone || o.Time.Before(f.EditedAt) {
 		return
@@ -105,7 +105,7 @@ func (s *State) read(f *File, o Observation) {
 	f.ReadAt = o.Time
 }
 
-// edited adds what the session wrote. (CTX-7, TRK-7)
+// edited adds what the session wrote.
 func (s *State) edited(f *File, o Observation) {
 	if o.Gone {
 		s.drop(f)
@@ -148,7 +148,7 @@ func settled(o Observation) bool {
 }
 
 // seen compares what is on disk with what the session knows. A look that began before
-// the session's last access does not count. (CTX-8)
+// the session's last access does not count.
 func (f *File) seen(o Observation) {
 	if o.Time.Before(f.Access) {
 		return
@@ -174,7 +174,7 @@ func (s *State) drop(f *File) {
 }
 
 // find returns the file of that name. Where the name was spelled otherwise it is the
-// same file, unless both identities are known and differ. (TRK-5)
+// same file, unless both identities are known and differ.
 func (s *State) find(name string, stamp workspace.Stamp) *File {
 	var like *File // the one accessed last
 	for _, f := range s.files[fold(name)] {
@@ -219,7 +219,7 @@ func (s *State) Files() []File {
 }
 
 // Conflicts lists the files that other programs changed or removed after the session
-// saw them, by path. (CTX-7, CTX-8)
+// saw them, by path.
 func (s *State) Conflicts() []string {
 	var out []string
 	for _, f := range s.Files() {

@@ -11,11 +11,11 @@ import (
 )
 
 // Tracker holds the State of one session for several goroutines. The zero Tracker is
-// ready. A nil Tracker remembers nothing. (TRK-8)
+// ready. A nil Tracker remembers nothing.
 type Tracker struct {
 	// Stamp tells what the system says of a file now, the zero Stamp where
 	// there is none; it tells files apart whose names differ in case only.
-	// Nil: names alone decide. (TRK-5)
+	// Nil: names alone decide.
 	Stamp func(path string) workspace.Stamp
 	// Now is the clock; nil: time.Now.
 	Now func() time.Time
@@ -26,10 +26,10 @@ type Tracker struct {
 }
 
 // HasBeenRead reports whether the file was read since it was last
-// invalidated. (TRK-1)
+// invalidated.
 func (t *Tracker) HasBeenRead(path string) bool { return t.ReadCount(path) > 0 }
 
-// TrackRead counts a read of the whole file. (TRK-2)
+// TrackRead counts a read of the whole file.
 func (t *Tracker) TrackRead(path string) {
 	if t != nil {
 		now := t.now()
@@ -37,7 +37,7 @@ func (t *Tracker) TrackRead(path string) {
 	}
 }
 
-// InvalidateRead forgets that the file was read. (TRK-3)
+// InvalidateRead forgets that the file was read.
 func (t *Tracker) InvalidateRead(path string) {
 	if t != nil {
 		t.Observe(Observation{Kind: Forgot, Path: path, Stamp: t.stamp(path), Time: t.now()})
@@ -45,7 +45,6 @@ func (t *Tracker) InvalidateRead(path string) {
 }
 
 // ReadCount returns how often the file was read since it was last invalidated.
-// (TRK-2)
 func (t *Tracker) ReadCount(path string) int {
 	if t == nil {
 		return 0
@@ -55,7 +54,6 @@ func (t *Tracker) ReadCount(path string) int {
 }
 
 // ReadFiles lists the files that were read and not invalidated since, by path.
-// (TRK-4)
 func (t *Tracker) ReadFiles() []string {
 	var out []string
 	for _, f := range t.Files() {
@@ -169,7 +167,7 @@ type Sight struct {
 type Look func(ctx context.Context, path string, stamp workspace.Stamp, version workspace.Version) (Sight, error)
 
 // Check compares what is on disk with what the session saw. A file that was touched
-// and has the same content is fresh. No lock is held while look is called. (CTX-8)
+// and has the same content is fresh. No lock is held while look is called.
 func (t *Tracker) Check(ctx context.Context, path string, look Look) (Status, error) {
 	if t == nil {
 		return Unknown, nil

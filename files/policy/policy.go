@@ -14,7 +14,7 @@
 //
 // The first rule that matches decides. If no rule matches, reads are allowed and a person is asked about writes. After the rules
 // come the cautions, for writes. No rule and no grant removes them. A person is asked each time about control files, executables,
-// files with other names and files whose mode forbids writing. If there is no person, such a write is refused. (FILE-13) A person
+// files with other names and files whose mode forbids writing. If there is no person, such a write is refused. A person
 // is also asked each time about build files and instructions for agents. Unattended, these are written, and the audit trail records
 // it.
 //
@@ -105,7 +105,7 @@ type Policy struct {
 	Unread Action `toml:"unread" json:"unread"`
 
 	// Secrets says what to do with a call that shows what is in a file of keys or passwords: see Secret. Ask asks each time, whatever
-	// the rules allow; if there is no person, the call is refused. Allow leaves it to the rules. (FILE-13)
+	// the rules allow; if there is no person, the call is refused. Allow leaves it to the rules.
 	Secrets Action `toml:"secrets" json:"secrets"`
 
 	// Relay names the tools for which a client may relay its person's answer. It does not hold if a caution made stet ask.

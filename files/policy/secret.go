@@ -83,5 +83,5 @@ var (
 )
 
 // Secret reports whether a file may hold keys, passwords or tokens, by its name. The path is relative to the workspace, with links
-// resolved. (FILE-13)
+// resolved.
 func Secret(path string) bool { return secretNames().has(path) && !openNames().has(path) }

@@ -8,7 +8,7 @@ import (
 	"github.com/stet-dev/stet/tool"
 )
 
-// Response is what happens to a suspicious session. In every case the audit trail flags it. (FILE-11)
+// Response is what happens to a suspicious session. In every case the audit trail flags it.
 type Response uint8
 
 // The responses.

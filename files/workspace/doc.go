@@ -15,7 +15,7 @@
 //	  resolve    walk to the directory, by descriptor           resolve.go
 //	  lock       one writer prepares at a time                  state.go
 //	  look       open the old file: may it be replaced?         filechange.go
-//	  fill       a temporary file beside it, whole and synced   filechange.go
+//	  fill       a temporary file next to it, whole and synced   filechange.go
 //	  commit     put it in place, if the old file is the base   commit.go
 //	  keep       the old content becomes a version              displaced.go
 //

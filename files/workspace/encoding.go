@@ -37,7 +37,7 @@ func (e Encoding) WithBOM(bom bool) Encoding {
 }
 
 // FindEncoding returns the encoding with an IANA name or alias, in any case, or with a name that Python, Windows or browsers use. "" is
-// UTF-8. An unknown name gives ErrEncoding. (FILE-16)
+// UTF-8. An unknown name gives ErrEncoding.
 func FindEncoding(name string) (Encoding, error) {
 	switch n := strings.ToLower(strings.ReplaceAll(strings.TrimSpace(name), "_", "-")); n {
 	case "", "utf-8", "utf8", "unicode-1-1-utf-8":
@@ -106,7 +106,7 @@ func (e Encoding) markIn(data []byte) int {
 	return 0
 }
 
-// sniff returns the encoding of a file that begins with head: the one of its byte-order mark, or else asked. (FILE-16, READ-9)
+// sniff returns the encoding of a file that begins with head: the one of its byte-order mark, or else asked.
 func sniff(head []byte, asked Encoding) Encoding {
 	for _, m := range marks {
 		if bytes.HasPrefix(head, []byte(m.bytes)) {
@@ -123,7 +123,7 @@ const binaryWithin = 8 << 10
 // Binary reports whether a file that begins with head is binary.
 func Binary(head []byte) bool { return isBinary(head, sniff(head, Encoding{})) }
 
-// isBinary reports whether a file that begins with head is not text in the encoding. (READ-9)
+// isBinary reports whether a file that begins with head is not text in the encoding.
 func isBinary(head []byte, e Encoding) bool {
 	if strings.HasPrefix(e.name, "utf-16") || strings.HasPrefix(e.name, "utf-32") {
 		return false
@@ -173,7 +173,7 @@ func (e Encoding) newline() (nl string, splits bool) {
 }
 
 // Decode returns the text of a whole file without its byte-order mark, and its encoding: the one of the mark, or else e. Invalid bytes give
-// ErrEncoding. (FILE-16)
+// ErrEncoding.
 func (e Encoding) Decode(data []byte) (string, Encoding, error) {
 	found := sniff(data, e)
 	text, ok := found.decode(data[found.markIn(data):], false)
@@ -222,7 +222,7 @@ func replaceInvalid(b []byte, ascii bool) string {
 }
 
 // Encode returns the bytes of a whole file with this text. They begin with the byte-order mark, if the encoding has one. A character that the
-// encoding cannot express gives ErrEncoding. (FILE-16)
+// encoding cannot express gives ErrEncoding.
 func (e Encoding) Encode(text string) ([]byte, error) {
 	c := e.coder()
 	if !utf8.ValidString(text) || e.name == "us-ascii" && !isASCII(text) {

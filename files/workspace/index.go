@@ -84,8 +84,8 @@ func (x *lineIndex) scan(ctx context.Context, t *text, want int64, late func() b
 // count counts the line feeds of a block.
 func (x *lineIndex) count(t *text, b []byte) {
 	for len(b) > 0 {
-		room := x.step - x.upTo%x.step
-		piece := b[:min(int64(len(b)), room, stride)]
+		left := x.step - x.upTo%x.step
+		piece := b[:min(int64(len(b)), left, stride)]
 		x.feeds += int64(countFeeds(piece, t.nl))
 		x.upTo += int64(len(piece))
 		if x.upTo%x.step == 0 {

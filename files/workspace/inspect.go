@@ -105,7 +105,7 @@ type Caution uint8
 const (
 	ControlFile    Caution = 1 << iota // its Class is Control
 	OtherNames                         // the file has other names, which will keep the old content
-	ExecutableFile                     // the file may be executed (FILE-13)
+	ExecutableFile                     // the file may be executed
 )
 
 // Cautions returns the reasons to ask before the target is written.
@@ -124,7 +124,7 @@ func (t Target) Cautions() Caution {
 }
 
 // Inspect says what is at a path. It follows links. If nothing is there, the error is ErrNotFound, and the Target says
-// where the file would be, and its class. Callers use it before a person is asked about a write. (FILE-6)
+// where the file would be, and its class. Callers use it before a person is asked about a write.
 func (r *Root) Inspect(p Path) (Target, error) {
 	return do(r, "stat", p.name, func() (Target, error) { return r.inspect(p) })
 }

@@ -14,7 +14,7 @@ import (
 )
 
 // LargeText is a text file that was read once, in bounded memory, to check it and to count its lines. Open reads its text
-// again, in pieces. (FILE-8, FILE-9)
+// again, in pieces.
 type LargeText struct {
 	Info     Info
 	Version  Version

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/text/transform"
 )
 
-// span is the place of a line in a file: its first byte, its end, and the start of the next line. end is -1 if it was not
+// span is a line in a file: its first byte, its end, and the start of the next line. end is -1 if it was not
 // found.
 type span struct{ start, end, next int64 }
 

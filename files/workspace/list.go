@@ -49,7 +49,7 @@ type ListOptions struct {
 // files of stet and its state directory. If visit returns fs.SkipDir for a directory, Walk does not enter it. fs.SkipAll
 // ends the walk. Any other error of visit ends the walk too, and is returned unchanged. The ignore rules are those of
 // .gitignore files and .git/info/exclude. A file that matches them is ignored even if git tracks it. Walk starts no
-// process. (FILE-11)
+// process.
 func (r *Root) Walk(ctx context.Context, p Path, o ListOptions, visit func(Entry) error) error {
 	if err := r.enter(); err != nil {
 		return wrap("list", p.name, err)

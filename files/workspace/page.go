@@ -47,7 +47,7 @@ type Page struct {
 	Unstable bool    // the file was written to during the read
 }
 
-// wholeLimit is the largest size of a file that is read completely for a page. (FILE-8)
+// wholeLimit is the largest size of a file that is read completely for a page.
 const wholeLimit = mb
 
 func (q PageRequest) withDefaults(limit int64) (PageRequest, error) {
@@ -69,8 +69,7 @@ func (q PageRequest) withDefaults(limit int64) (PageRequest, error) {
 }
 
 // Page reads a part of a file of any size, in bounded memory. If the first line is after the end of the file, the error is
-// ErrRange, and Error.Lines is the number of lines. Line 1 of an empty file gives an empty page. (READ-1, READ-4, READ-8,
-// FILE-8)
+// ErrRange, and Error.Lines is the number of lines. Line 1 of an empty file gives an empty page.
 func (r *Root) Page(ctx context.Context, p Path, q PageRequest) (Page, error) {
 	q, err := q.withDefaults(r.opt.ReadLimit)
 	if err != nil {
@@ -313,5 +312,5 @@ func (p *Page) cut() bool {
 	return slices.ContainsFunc(p.Lines, func(l Line) bool { return l.More > 0 })
 }
 
-// Complete reports whether the page reaches the end of the file and has no cut line. It may begin at any line. (READ-6)
+// Complete reports whether the page reaches the end of the file and has no cut line. It may begin at any line.
 func (p *Page) Complete() bool { return p.Next == 0 && !p.cut() }

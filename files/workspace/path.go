@@ -36,7 +36,7 @@ var (
 )
 
 // Path parses a path in the form that the file tools accept: relative, with slashes, without "..". Any other form gives
-// ErrPath. The error says which path to use instead, if there is one. The disk is read only to find that path. (FILE-7)
+// ErrPath. The error says which path to use instead, if there is one. The disk is read only to find that path.
 func (r *Root) Path(s string) (Path, error) {
 	if why := r.illFormed(s); why != "" {
 		return Path{}, fail("open", short(s), ErrPath, why)
@@ -63,7 +63,7 @@ func (r *Root) Path(s string) (Path, error) {
 }
 
 // Relative returns the form of an absolute path that leads into the workspace, in any spelling of the root, as Path takes it. Any
-// other path is returned as it is. The disk is read to find the root. (FILE-7)
+// other path is returned as it is. The disk is read to find the root.
 func (r *Root) Relative(s string) string {
 	if s == "" || !isAbsolute(s) || r.illFormed(s) != "" {
 		return s
@@ -209,7 +209,7 @@ func cutRoot(abs, root string) (string, bool) {
 }
 
 // Resolve parses a path for reading. The path may be absolute and have "..", if it leads to something inside the root.
-// Resolve reads the disk to find that out. The error does not say what is outside. (FILE-7, READ-5)
+// Resolve reads the disk to find that out. The error does not say what is outside.
 func (r *Root) Resolve(s string) (Path, error) {
 	if why := r.illFormed(s); why != "" {
 		return Path{}, fail("open", short(s), ErrPath, why)

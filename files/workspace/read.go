@@ -22,7 +22,6 @@ type Content struct {
 
 // Text returns the content as text, and its encoding: the one of the byte-order mark, or else asked. Use this encoding to write the text
 // back. It returns ErrBinary for a binary file, and ErrEncoding for invalid bytes.
-// (FILE-16, READ-9)
 func (c Content) Text(asked Encoding) (string, Encoding, error) {
 	found := sniff(c.Data, asked)
 	if isBinary(c.Data, found) {
@@ -58,12 +57,12 @@ func (f *opened) stream() io.ReadCloser {
 }
 
 // ReadAll reads a file of up to ReadLimit bytes as bytes; for text see Content.Text. If the file changes during the read, it is read
-// again. The content is kept as a version, because a write may be based on it. (FILE-8, FILE-15)
+// again. The content is kept as a version, because a write may be based on it.
 func (r *Root) ReadAll(ctx context.Context, p Path) (Content, error) {
 	return r.readUpTo(ctx, p, r.opt.ReadLimit)
 }
 
-// ReadLarge is ReadAll with the limit PartsLimit, for callers that pass the content on in parts. (FILE-9)
+// ReadLarge is ReadAll with the limit PartsLimit, for callers that pass the content on in parts.
 func (r *Root) ReadLarge(ctx context.Context, p Path) (Content, error) {
 	return r.readUpTo(ctx, p, max(r.opt.ReadLimit, r.opt.PartsLimit))
 }

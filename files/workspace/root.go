@@ -25,7 +25,7 @@ type Options struct {
 	KeepBytes int64         // size limit in bytes of kept versions, and of backups; 0: 512 MB
 	KeepAge   time.Duration // age limit of both; 0: 30 days
 
-	// CountTime is how long a page may take to count the lines after it; 0: 2 s. (READ-4)
+	// CountTime is how long a page may take to count the lines after it; 0: 2 s.
 	CountTime time.Duration
 
 	// Control are additional names of control files: "name" in any directory, "dir/name" at the end of a path, or "dir/"

@@ -22,7 +22,7 @@ func (e Encoding) OneForm() bool {
 
 // Splice replaces pieces of a file that holds text in this encoding, in ascending order. No byte of the rest changes, also where the
 // encoding has other bytes for the same characters. The result has the byte-order mark that the encoding has. If it does not decode
-// to the new text, the error is ErrEncoding. (FILE-16)
+// to the new text, the error is ErrEncoding.
 func (e Encoding) Splice(data []byte, text string, pieces []Piece) ([]byte, error) {
 	data = data[sniff(data, e).markIn(data):]
 	s := splicer{e: e, data: data, text: text}
@@ -46,7 +46,7 @@ func (e Encoding) Splice(data []byte, text string, pieces []Piece) ([]byte, erro
 	want.WriteString(text[at:])
 	s.out = append(s.out, data[s.done:]...)
 	if got, _ := e.decode(s.out[head:], false); got != want.String() {
-		return nil, fail("encode", e.String(), ErrEncoding, "the new text cannot stand in this place")
+		return nil, fail("encode", e.String(), ErrEncoding, "the new text cannot be written between its neighbours")
 	}
 	return s.out, nil
 }
@@ -62,19 +62,19 @@ type splicer struct {
 }
 
 func (s *splicer) replace(p Piece) error {
-	start := s.place(p.Start)
-	if s.shown < p.Start { // inside of a byte sequence that stands for several characters
+	start := s.offset(p.Start)
+	if s.shown < p.Start { // inside of a byte sequence that encodes several characters
 		p.New = s.text[s.shown:p.Start] + p.New
 	}
-	end := s.place(p.End)
+	end := s.offset(p.End)
 	for at := p.End; s.shown < p.End && at < len(s.text); {
 		at++
-		end = s.place(at)
+		end = s.offset(at)
 	}
 	p.New += s.text[p.End:max(s.shown, p.End)]
 	was, tail := s.e.shift(line(s.data, start))
-	now, behind := s.e.shift(line(s.data, end))
-	last := max(end-behind, start) // the end without the escape sequences behind the piece
+	now, after := s.e.shift(line(s.data, end))
+	last := max(end-after, start) // the end without the escape sequences after the piece
 	if before, _ := s.e.shift(line(s.data, last)); was == "" && before == "" && isASCII(p.New) {
 		end, now = last, "" // ASCII for ASCII: no escape sequence changes
 	} else if start-tail >= s.done { // those before the piece go with it
@@ -88,15 +88,15 @@ func (s *splicer) replace(p Piece) error {
 	return err
 }
 
-// place decodes on to a byte of the text, or as near before it as whole byte sequences come, and returns the place in data.
-func (s *splicer) place(at int) int {
+// offset decodes on to a byte of the text, or as near before it as whole byte sequences come, and returns the offset in data.
+func (s *splicer) offset(at int) int {
 	if s.decoder == nil {
 		s.read, s.shown = at, at
 		return at
 	}
-	var room [4 << 10]byte
+	var buf [4 << 10]byte
 	for s.shown < at {
-		n, read, err := s.decoder.Transform(room[:min(at-s.shown, len(room))], s.data[s.read:], true)
+		n, read, err := s.decoder.Transform(buf[:min(at-s.shown, len(buf))], s.data[s.read:], true)
 		s.shown, s.read = s.shown+n, s.read+read
 		if n == 0 && read == 0 || err != nil && !errors.Is(err, transform.ErrShortDst) {
 			break

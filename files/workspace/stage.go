@@ -12,7 +12,7 @@ import (
 
 // Staged is a large write that comes in parts. The parts are collected outside of the tree. Commit writes all of them at once or nothing.
 // Abort must be called at the end, also after Commit. A Staged may be used by several goroutines. Parts are added in the order of the
-// calls. (FILE-9)
+// calls.
 type Staged struct {
 	root *Root
 	path Path

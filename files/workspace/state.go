@@ -111,7 +111,7 @@ func (s *state) close() error {
 // lock takes the advisory lock of a name in a directory. The lock works in this process and among the processes that share
 // the state directory. lock returns the function that releases it. The lock is held while a write is prepared, so that the
 // second of two writes to a file fails early. fileChange.commit is what makes concurrent writes safe. Files share 256
-// locks: a holder of one must not take another. (FILE-14)
+// locks: a holder of one must not take another.
 func (s *state) lock(ctx context.Context, dir atomicfile.Stat, name string) (func(), error) {
 	h := fnv.New32a()
 	fmt.Fprintf(h, "%d %d %s", dir.Dev, dir.Ino, fold(name))

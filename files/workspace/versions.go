@@ -19,7 +19,7 @@ import (
 
 // versions is a store of file contents outside of the tree, by content hash, in the directory kept. A version in it may be
 // the base of a later merge, or may be restored by undo. A backup is a second name of a kept version, in the directory
-// backups. Both have limits of age and size: see retention.go. (FILE-12, FILE-15, FILE-17)
+// backups. Both have limits of age and size: see retention.go.
 type versions struct {
 	dir      stateDir
 	maxBytes int64         // of kept versions, and of backups
@@ -54,7 +54,7 @@ func (s *versions) close() {
 
 // Kept returns the bytes of a kept version. The caller owns them. ErrNotFound means that it was never kept, that retention
 // has removed it, or that the copy is damaged. These contents are kept: files of up to WriteLimit that ReadAll or Page has
-// read completely or that were written, and files of up to PartsLimit that were overwritten. (FILE-12, FILE-15)
+// read completely or that were written, and files of up to PartsLimit that were overwritten.
 func (r *Root) Kept(v Version) ([]byte, error) {
 	return do(r, "read version", string(v), func() ([]byte, error) { return r.state.versions.bytes(v) })
 }

@@ -12,7 +12,7 @@ import (
 // WriteMode says what a write may do besides replacing an ordinary file. The zero value allows the least.
 type WriteMode struct {
 	CreateDirs bool    // make missing directories
-	Backup     bool    // keep a copy of the overwritten content among the backups (FILE-17)
+	Backup     bool    // keep a copy of the overwritten content among the backups
 	Agreed     Caution // the cautions that a person has agreed to
 }
 
@@ -56,7 +56,6 @@ type content struct {
 // Mode, owner and attributes are kept; Lost lists those that could not be. Bytes are written unchanged: the caller decides on line
 // ends and encoding. The overwritten content is kept as a version, and so is data. Write may be called concurrently, also by several
 // processes: for one file one call succeeds, and the others get ErrChanged.
-// (FILE-14, FILE-15)
 func (r *Root) Write(ctx context.Context, p Path, data []byte, was Version, mode WriteMode) (Written, error) {
 	if int64(len(data)) > r.opt.WriteLimit {
 		return Written{}, fail("write", p.name, ErrTooLarge, limitWords(int64(len(data)), r.opt.WriteLimit))
@@ -78,10 +77,10 @@ func (r *Root) write(ctx context.Context, p Path, c content, was Version, mode W
 	})
 }
 
-// errMoved means that a path leads to another place or file than when the write began.
+// errMoved means that a path leads to another directory or file than when the write began.
 var errMoved = errors.New("the path leads elsewhere now")
 
-// retrying does a write or a removal, and repeats it after a temporary failure. (FILE-15)
+// retrying does a write or a removal, and repeats it after a temporary failure.
 func retrying(ctx context.Context, p Path, once func() (Written, error)) (Written, error) {
 	if p.name == "." || p.name == "" || p.dir {
 		return Written{}, because(ErrPath, "it names a directory")

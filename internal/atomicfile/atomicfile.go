@@ -1,7 +1,7 @@
 // Package atomicfile replaces a file in an open directory atomically.
 //
 // A Dir is a directory held by a descriptor. Its methods take single path components, or, if the comment says so, paths below it.
-// They never follow a symbolic link: the caller decides, step by step, where a link may lead. A Temp is a new file beside the file
+// They never follow a symbolic link: the caller decides, step by step, where a link may lead. A Temp is a new file next to the file
 // that it replaces.
 //
 // On Linux, paths are opened by openat2 if the kernel has it, and files are exchanged by renameat2, so that the replaced file can
@@ -54,7 +54,7 @@ type Stat struct {
 	HasOwner bool  // UID and GID are known
 }
 
-// Same reports whether both describe one file, as far as the system can tell.
+// Same reports whether both describe one file, as far as the system says.
 func (s Stat) Same(o Stat) bool {
 	if s.Ino == 0 && o.Ino == 0 {
 		return s.Size == o.Size && s.Mtime == o.Mtime && s.Mode == o.Mode

@@ -6,7 +6,7 @@ import (
 	"os"
 )
 
-// Temp is a new file beside the file that it replaces. It must be used by one goroutine.
+// Temp is a new file next to the file that it replaces. It must be used by one goroutine.
 type Temp struct {
 	dir  *Dir
 	name string

@@ -66,7 +66,7 @@ func (r *run) down(lines []int32) bool {
 	return true
 }
 
-// slide moves marked runs that have several possible places: beside a run of the other text if possible, otherwise as far down as
+// slide moves marked runs that have several possible positions: next to a run of the other text if possible, otherwise as far down as
 // possible. Runs that touch become one.
 func (s *Aligner) slide(lines []int32, marks, otherMarks []bool) {
 	g, other := firstRun(marks), firstRun(otherMarks)
@@ -84,24 +84,24 @@ func (s *Aligner) slide(lines []int32, marks, otherMarks []bool) {
 // move is slide for one run.
 func (s *Aligner) move(g, other *run, lines []int32) {
 	var top int
-	var beside bool
+	var adjacent bool
 	for size := -1; size != g.to-g.from; {
 		size = g.to - g.from
 		for g.up(lines) {
 			other.prev()
 			s.Work--
 		}
-		top, beside = g.to, !other.empty()
+		top, adjacent = g.to, !other.empty()
 		for g.down(lines) {
 			other.next()
 			s.Work--
-			beside = beside || !other.empty()
+			adjacent = adjacent || !other.empty()
 		}
 		if s.Work <= 0 {
 			return
 		}
 	}
-	if g.to == top || !beside {
+	if g.to == top || !adjacent {
 		return
 	}
 	for other.empty() {

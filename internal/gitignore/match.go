@@ -93,7 +93,7 @@ func set(p string, c byte) (int, bool) {
 		i++
 	}
 	found := false
-	closing := 0 // the place of the next "]"
+	closing := 0 // the index of the next "]"
 	for first := true; ; first = false {
 		if i >= len(p) {
 			return 0, false

@@ -1,4 +1,4 @@
-// Package invisible knows which characters a person does not see, or sees at another place. Screens show them as escapes, and a
+// Package invisible knows which characters a person does not see, or sees elsewhere. Screens show them as escapes, and a
 // person is asked about a write of one. Both use this table.
 //
 // The table is made from Unicode's properties:
@@ -7,7 +7,7 @@
 //     Cc, Cf, Zl, Zp; bidirectional controls and tags are in Cf), all characters with
 //     the property Default_Ignorable_Code_Point (fillers, joiners, variation
 //     selectors), and the few letters and symbols with a blank glyph.
-//   - Blank characters take room without a visible meaning: spaces other than U+0020
+//   - Blank characters take space without a visible meaning: spaces other than U+0020
 //     (Zs), private characters (Co) and unassigned ones (Cn).
 //   - All other characters are Plain.
 //

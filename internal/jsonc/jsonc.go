@@ -137,7 +137,7 @@ func member(object *hujson.Object, key string) (found *hujson.Value, err error) 
 			continue
 		}
 		if found != nil {
-			return nil, errors.New("stands there twice: remove one, and try again")
+			return nil, errors.New("is there twice: remove one, and try again")
 		}
 		found = &m.Value
 	}

@@ -67,7 +67,7 @@ func TestAddToAnEntry(t *testing.T) {
 		`{"m": {"stet": {"command": null}}}`:                                 `its "command" is null`,
 		`{"m": {"stet": "off"}}`:                                             "it holds no settings",
 		`{"m": {"stet": []}}`:                                                "it holds no settings",
-		`{"m": {"stet": {"command": "stet"}, "stet": {"command": "other"}}}`: "m.stet stands there twice",
+		`{"m": {"stet": {"command": "stet"}, "stet": {"command": "other"}}}`: "m.stet is there twice",
 	} {
 		if got, err := Add([]byte(text), path, testEntry); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v: %s", text, err, got)

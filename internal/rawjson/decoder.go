@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Decoder decodes values at places in one body, which a Scanner found. The zero Span means no value and decodes to "". After the
+// Decoder decodes values at spans of one body, which a Scanner found. The zero Span means no value and decodes to "". After the
 // first error the decoded values are invalid.
 type Decoder struct {
 	Body  []byte
@@ -19,7 +19,7 @@ func NewDecoder(body []byte) Decoder {
 	return Decoder{Body: body, begin: New(body).pos, texts: newTexts(len(body))}
 }
 
-// NewDecoderAt returns a Decoder of the value at span in body. Its places are places in body.
+// NewDecoderAt returns a Decoder of the value at span in body. Its spans are spans of body.
 func NewDecoderAt(body []byte, at Span) Decoder {
 	return Decoder{Body: body[:at.End], begin: at.Start, texts: newTexts(at.size())}
 }

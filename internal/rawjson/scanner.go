@@ -1,4 +1,4 @@
-// Package rawjson finds places in a JSON body and replaces strings there. Every other byte stays.
+// Package rawjson finds spans in a JSON body and replaces strings there. Every other byte stays.
 //
 // A [Scanner] walks a body without allocating. It checks the structure of everything that it passes: brackets, commas, colons,
 // literals, numbers, depth. It does not check the inside of strings; [Decoder] and [Unquote] check the strings that they decode. So
@@ -22,7 +22,7 @@ type Span struct{ Start, End int }
 // size is the number of bytes in s.
 func (s Span) size() int { return s.End - s.Start }
 
-// IsZero reports whether s is the zero Span, which means no place.
+// IsZero reports whether s is the zero Span, which means no value.
 func (s Span) IsZero() bool { return s == Span{} }
 
 // Of returns the bytes of s in body; nil for the zero Span.
@@ -99,7 +99,7 @@ func New(body []byte) Scanner {
 	return Scanner{body: body, pos: len(body) - len(invisible.SkipMark(body))}
 }
 
-// Err is the first error, with its place in the body.
+// Err is the first error, with its offset in the body.
 func (s *Scanner) Err() error { return s.err }
 
 func (s *Scanner) fail(err error, at int) {
@@ -231,7 +231,7 @@ func (s *Scanner) Key() []byte {
 	return k
 }
 
-// Skip consumes the next value and returns its place, zero after an error.
+// Skip consumes the next value and returns its span, zero after an error.
 func (s *Scanner) Skip() Span {
 	if s.err != nil {
 		return Span{}
@@ -248,7 +248,7 @@ func (s *Scanner) Skip() Span {
 	return Span{start, end}
 }
 
-// Take is Skip for a value that may occur only once: it stores the value's place in *at, and fails if *at is set already. A null is
+// Take is Skip for a value that may occur only once: it stores the value's span in *at, and fails if *at is set already. A null is
 // consumed, but leaves *at zero.
 func (s *Scanner) Take(at *Span) {
 	if !at.IsZero() {
@@ -261,7 +261,7 @@ func (s *Scanner) Take(at *Span) {
 }
 
 // takeOne consumes the value of the current member. If its key is keys[i],
-// the value's place goes to at[i] as by Take.
+// the value's span goes to at[i] as by Take.
 func (s *Scanner) takeOne(keys []string, at []Span) {
 	if i := index(keys, s.Key()); i >= 0 {
 		s.Take(&at[i])
@@ -271,7 +271,7 @@ func (s *Scanner) takeOne(keys []string, at []Span) {
 }
 
 // Object consumes the object that is next and takes from it the values of
-// keys, as takeOne does. It returns the object's place, zero after an error.
+// keys, as takeOne does. It returns the object's span, zero after an error.
 func (s *Scanner) Object(keys []string, at []Span) Span {
 	s.Enter('{')
 	start := s.pos - 1

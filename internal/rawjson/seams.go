@@ -6,7 +6,7 @@ import (
 	"sort"
 )
 
-// Seam is a place between two elements of an array, with the counts of what the elements before it were decoded to.
+// Seam is the gap between two elements of an array, with the counts of what the elements before it were decoded to.
 type Seam struct {
 	At              int // offset of the end of the element before
 	Messages, Parts int
@@ -42,7 +42,7 @@ func (d *Decoder) Walk(w *Walk, s *Scanner, list string, keys []string, fields [
 	for s.Next() && d.err == nil {
 		switch named := string(s.Key()) == list; {
 		case named && found:
-			d.Fail(fmt.Errorf("%s: stands twice", list))
+			d.Fail(fmt.Errorf("%s: is there twice", list))
 		case named && s.Kind() == '[':
 			found = true
 			s.Enter('[')

@@ -26,7 +26,7 @@ func stringEnd(body []byte, start int) int {
 }
 
 // skip returns the end of the value that begins at body[i], which must not be space. depth is the number of open containers around
-// it. On an error, the returned place is that of the error.
+// it. On an error, the returned offset is that of the error.
 func skip(body []byte, i, depth int) (int, error) {
 	if i >= len(body) {
 		return i, errEnd

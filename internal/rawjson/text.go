@@ -30,8 +30,8 @@ const (
 // newTexts returns a texts for strings of at most size bytes together. The zero texts uses whole pieces.
 func newTexts(size int) texts { return texts{piece: min(size+slack, maxPiece)} }
 
-// room returns an empty slice with at least n bytes of capacity.
-func (t *texts) room(n int) []byte {
+// grow returns an empty slice with at least n bytes of capacity.
+func (t *texts) grow(n int) []byte {
 	if t.piece == 0 {
 		t.piece = maxPiece
 	}
@@ -45,7 +45,7 @@ func (t *texts) room(n int) []byte {
 	return t.free
 }
 
-// keep makes a string of b, which room returned and the caller filled.
+// keep makes a string of b, which grow returned and the caller filled.
 func (t *texts) keep(b []byte) string {
 	if len(b) == 0 {
 		return ""
@@ -58,7 +58,7 @@ func (t *texts) keep(b []byte) string {
 }
 
 // Copy returns a copy of b.
-func (t *texts) Copy(b []byte) string { return t.keep(append(t.room(len(b)), b...)) }
+func (t *texts) Copy(b []byte) string { return t.keep(append(t.grow(len(b)), b...)) }
 
 // String decodes the string literal at span. exact is false if a part of it cannot be written as UTF-8 (half of a surrogate pair,
 // invalid bytes) and was replaced by U+FFFD.
@@ -67,7 +67,7 @@ func (t *texts) String(body []byte, span Span) (text string, exact bool, err err
 	if len(lit) < 2 || lit[0] != '"' || lit[len(lit)-1] != '"' {
 		return "", false, errString
 	}
-	b, exact, err := unquote(t.room(len(lit)+slack), lit[1:len(lit)-1])
+	b, exact, err := unquote(t.grow(len(lit)+slack), lit[1:len(lit)-1])
 	if err != nil {
 		return "", false, err
 	}
@@ -86,7 +86,7 @@ func Unquote(lit []byte) (string, error) {
 	return string(b), nil
 }
 
-// unquote decodes the inside of a string literal into dst, which is empty and has room for in and slack more bytes. It copies eight
+// unquote decodes the inside of a string literal into dst, which is empty and has capacity for in and slack more bytes. It copies eight
 // bytes at a time up to the next backslash.
 func unquote(dst, in []byte) (_ []byte, exact bool, err error) {
 	buf := dst[:cap(dst)]
@@ -138,7 +138,7 @@ func unquote(dst, in []byte) (_ []byte, exact bool, err error) {
 		i += 2 + n
 	}
 	if seen&highs != 0 && !utf8.Valid(buf[:o]) {
-		// Each invalid byte becomes one rune. That takes more room, so dst cannot be used.
+		// Each invalid byte becomes one rune. That takes more capacity, so dst cannot be used.
 		return []byte(string([]rune(string(buf[:o])))), false, nil
 	}
 	return buf[:o], exact, nil

@@ -60,7 +60,7 @@ func (p *Parser) Write(chunk []byte) (int, error) {
 	return len(chunk), nil
 }
 
-// lineEnd returns the place of the first \r or \n, or -1. It searches in steps, so that many short lines do not each cost a search
+// lineEnd returns the index of the first \r or \n, or -1. It searches in steps, so that many short lines do not each cost a search
 // of the whole buffer.
 func lineEnd(b []byte) int {
 	const step = 1 << 10

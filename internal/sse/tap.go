@@ -14,7 +14,7 @@ type Tap struct {
 	known  bool // stream is known
 	whole  []byte
 	over   bool // whole would have exceeded its limit
-	told   int  // the length of whole at the last call of each
+	seen   int  // the length of whole at the last call of each
 }
 
 // NewTap returns a Tap for a response with this Content-Type. It calls each with every document and, in an event stream, the
@@ -50,8 +50,8 @@ func (t *Tap) Write(p []byte) (int, error) {
 
 // Flush delivers the received part of a body that is not an event stream, unless it was delivered. The document may be incomplete.
 func (t *Tap) Flush() {
-	if len(t.whole) > t.told {
-		t.told = len(t.whole)
+	if len(t.whole) > t.seen {
+		t.seen = len(t.whole)
 		t.each(nil, t.whole)
 	}
 }

@@ -67,9 +67,9 @@ func firstLine(text string) string {
 		}
 		if m := tag.FindStringSubmatch(text); m != nil {
 			text = text[len(m[0]):]
-			inside, behind, closed := strings.Cut(text, "</"+m[1]+">")
+			inside, after, closed := strings.Cut(text, "</"+m[1]+">")
 			if context[strings.ToLower(m[1])] || closed && !strings.Contains(inside, "\n") { // a field, not a person's text
-				text = behind
+				text = after
 			}
 			continue
 		}

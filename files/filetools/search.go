@@ -23,11 +23,10 @@ import (
 	"github.com/stet-dev/stet/tool"
 )
 
-//go:embed search_text.md
-var searchTextDescription string
+// The tool search_text, and how long a pattern may be matched.
 
 var searchTextTool = &toolDef{
-	name: "search_text", description: searchTextDescription, readOnly: true, plan: planSearchText,
+	name: "search_text", readOnly: true, plan: planSearchText,
 	params: params{
 		{name: "pattern", typ: "string", required: true},
 		{name: "regexp", typ: "boolean", about: "pattern is RE2, not literal"},
@@ -54,7 +53,7 @@ type search struct {
 	ctx     context.Context
 	re      *regexp.Regexp
 	size    int    // of re's program
-	needed  string // a text that stands in every match; empty: none is known
+	needed  string // a text that is in every match; empty: none is known
 	byLine  bool   // a part of the pattern matches at an end of the text only (\A, \z), so that each line has to be matched alone
 	context int
 	limit   int
@@ -71,7 +70,7 @@ type search struct {
 	memory []byte // of the file read last
 }
 
-// planSearchText is search_text. (FILE-18)
+// planSearchText is search_text.
 func planSearchText(ctx context.Context, q *toolCall) (*tool.Plan, error) {
 	s := search{q: q, ctx: ctx, context: q.args.num("context", 0), limit: q.args.num("limit", 100)}
 	err := s.compile(q.args)
@@ -84,7 +83,7 @@ func planSearchText(ctx context.Context, q *toolCall) (*tool.Plan, error) {
 			return nil, err
 		}
 	}
-	t, err := q.dir()
+	t, err := q.inspected()
 	if err != nil {
 		return nil, err
 	}
@@ -204,7 +203,7 @@ func (s *search) read(open func() (io.ReadCloser, workspace.Info, error)) ([]byt
 	return data, nil
 }
 
-// without reports whether nothing in a file matches, where that can be told without decoding it and splitting
+// without reports whether nothing in a file matches, where that is known without decoding it and splitting
 // it into lines. That holds for UTF-8 with line feeds alone.
 func (s *search) without(data []byte) bool {
 	return !s.byLine && bytes.IndexByte(data, '\r') < 0 && len(invisible.SkipMark(data)) == len(data) &&
@@ -273,7 +272,7 @@ func (s *search) show(name string, lines []string, hits []int) {
 			s.out.WriteByte(' ')
 			at := 0
 			if j == n {
-				at = s.place(lines[j])
+				at = s.start(lines[j])
 			}
 			s.out.WriteString(excerpt(strings.TrimSuffix(lines[j], "\n"), at))
 			s.out.WriteByte('\n')
@@ -318,6 +317,115 @@ func (s *search) done(err error) (*tool.Plan, error) {
 	if s.more {
 		data["truncated"] = true
 	}
-	s.skipped.tell(data)
+	s.skipped.report(data)
 	return s.q.doneNow(operation{Success: true, Content: &text, Data: data}), nil
+}
+
+// maxProgram is the largest size of a pattern, as programSize counts it. Each instruction takes memory.
+const maxProgram = 20_000
+
+// maxSteps is the number of steps after which a search checks whether it has to end. They take some tenths of a second.
+const maxSteps = 1 << 25
+
+// bindsToText reports whether a part of a pattern matches only at the beginning or the end of the whole text.
+func bindsToText(t *syntax.Regexp) bool {
+	return t.Op == syntax.OpBeginText || t.Op == syntax.OpEndText || slices.ContainsFunc(t.Sub, bindsToText)
+}
+
+// programSize is about the number of instructions of a pattern. A match takes at most as many steps for each byte of a text.
+func programSize(t *syntax.Regexp) int {
+	n := 1
+	if t.Op == syntax.OpLiteral {
+		n = len(t.Rune)
+	}
+	for _, sub := range t.Sub {
+		n += programSize(sub)
+	}
+	if t.Op == syntax.OpRepeat {
+		n *= max(t.Min, t.Max, 1)
+	}
+	return n
+}
+
+// match reports whether something in a text matches. It returns false if the search has to end.
+func (s *search) match(text []byte) bool {
+	if !bytes.Contains(text, []byte(s.needed)) {
+		return false
+	}
+	for piece := max(maxSteps/s.size, 4<<10); len(text) > piece; {
+		end := bytes.IndexByte(text[piece:], '\n') + 1
+		if end == 0 {
+			break
+		}
+		if end += piece; s.matchPiece(text[:end]) {
+			return true
+		}
+		text = text[end:]
+	}
+	return s.matchPiece(text)
+}
+
+func (s *search) matchPiece(text []byte) bool {
+	switch {
+	case s.late(len(text)):
+		return false
+	case s.long(len(text)):
+		return s.re.MatchReader(&runes{s, bytes.NewReader(text)}) && !s.over // a line that was read in part ends where the whole line does not
+	}
+	return s.re.Match(text)
+}
+
+// matchLine is match for one line.
+func (s *search) matchLine(line string) bool {
+	switch {
+	case !strings.Contains(line, s.needed) || s.late(len(line)):
+		return false
+	case s.long(len(line)):
+		return s.re.MatchReader(&runes{s, strings.NewReader(line)}) && !s.over
+	}
+	return s.re.MatchString(line)
+}
+
+// start returns the byte of a line that matches at which the match begins.
+func (s *search) start(line string) int {
+	var at []int
+	if s.long(len(line)) {
+		at = s.re.FindReaderIndex(&runes{s, strings.NewReader(line)})
+	} else {
+		at = s.re.FindStringIndex(line)
+	}
+	if at == nil {
+		return 0
+	}
+	return at[0]
+}
+
+// long reports whether matching n bytes takes so long that the text has to be read rune by rune, with checks in between.
+func (s *search) long(n int) bool { return n > maxSteps/s.size }
+
+// late counts n bytes that are matched next, and reports whether the search has to end.
+func (s *search) late(n int) bool {
+	if s.steps += n * s.size; s.steps < maxSteps {
+		return s.over
+	}
+	s.steps = 0
+	if s.q.cfg.Now().Sub(s.q.began) > maxSearch {
+		s.more, s.over = true, true
+	}
+	s.over = s.over || s.ctx.Err() != nil
+	return s.over
+}
+
+// runes reads the characters of a text, until the search has to end.
+type runes struct {
+	search *search
+	text   io.RuneReader
+}
+
+// ReadRune implements io.RuneReader.
+func (r *runes) ReadRune() (rune, int, error) {
+	if r.search.late(1) {
+		return 0, 0, io.EOF
+	}
+	return r.text.ReadRune()
 }

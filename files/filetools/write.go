@@ -1,0 +1,338 @@
+package filetools
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+
+	"github.com/stet-dev/stet/files/workspace"
+	"github.com/stet-dev/stet/internal/diff"
+	"github.com/stet-dev/stet/internal/edit"
+	"github.com/stet-dev/stet/internal/invisible"
+	"github.com/stet-dev/stet/tool"
+)
+
+// The tools that write, write_file and edit_file, and what every write does: it inspects its target, and applies its plan.
+
+// The tools that write, write_file and edit_file, and what every write does: its target, and how it is applied.
+
+var writeFileTool = &toolDef{
+	name: "write_file", plan: planWriteFile,
+	params: params{
+		{name: "path", typ: "string", about: aboutPath, required: true},
+		{name: "content", typ: "string", about: "Content to write to the file", required: true},
+		{name: "encoding", typ: "string", about: aboutEncoding, def: `"utf-8"`},
+		{name: "create_dirs", typ: "boolean", about: "Create parent directories if they don't exist", def: "false"},
+		{name: "backup", typ: "boolean", about: "Create backup before overwriting existing file", def: "true"},
+	},
+}
+
+// planWriteFile is write_file.
+func planWriteFile(ctx context.Context, q *toolCall) (*tool.Plan, error) {
+	d := draft{
+		text: q.args.str("content"), asked: q.args.str("content"),
+		mode: workspace.WriteMode{CreateDirs: q.args.flag("create_dirs", false), Backup: q.args.flag("backup", true)},
+	}
+	t, err := q.target(q.path, d.mode.CreateDirs)
+	if err != nil {
+		return nil, err
+	}
+	if err := q.checkSize(len(d.text)); err != nil {
+		return nil, err
+	}
+	now, err := q.readToWrite(ctx, &t, true)
+	if err != nil {
+		return nil, err
+	}
+	if err := q.baseOnSeen(&d, &t, now); err != nil {
+		return nil, err
+	}
+	if now.unreadable == nil && allCRLF(now.text) && !strings.Contains(d.text, "\r\n") && strings.Contains(d.text, "\n") {
+		d.text = strings.ReplaceAll(d.text, "\n", "\r\n")
+		d.asked = d.text
+		d.notes = append(d.notes, "line ends are CRLF, as they were in the file")
+	}
+	return q.plan(t, now, d)
+}
+
+// allCRLF reports whether a text has lines, and all of them end in CRLF.
+func allCRLF(text string) bool {
+	n := strings.Count(text, "\n")
+	return n > 0 && strings.Count(text, "\r\n") == n
+}
+
+var editFileTool = &toolDef{
+	name: "edit_file", plan: planEditFile,
+	params: params{
+		{name: "path", typ: "string", required: true},
+		{name: "edits", typ: "array", required: true, items: params{
+			{name: "old_text", typ: "string", required: true},
+			{name: "new_text", typ: "string", required: true},
+			{name: "all", typ: "boolean", about: "replace every occurrence"},
+		}},
+		{name: "encoding", typ: "string"},
+	},
+}
+
+// planEditFile is edit_file. The edits are made on what the session last saw, and
+// merged with what the file holds now. An old text that is only in what the file
+// holds now is replaced there.
+func planEditFile(ctx context.Context, q *toolCall) (*tool.Plan, error) {
+	list := q.args.list("edits")
+	if len(list) == 0 {
+		return nil, badArgument("edits", "there are none.")
+	}
+	var edits []edit.Edit
+	for _, e := range list {
+		edits = append(edits, edit.Edit{Old: e.str("old_text"), New: e.str("new_text"), All: e.flag("all", false)})
+	}
+	t, err := q.target(q.path, false)
+	if err != nil {
+		return nil, err
+	}
+	if !t.Exists() {
+		return nil, fail(tool.FileNotFound, "the file does not exist; use write_file to make it")
+	}
+	now, err := q.readToWrite(ctx, &t, false)
+	if err != nil {
+		return nil, err
+	}
+	if now.unreadable != nil {
+		return nil, now.unreadable
+	}
+	for i, e := range edits {
+		if now.enc.BOM() && !strings.Contains(now.text, "\ufeff") { // the mark is no part of the text
+			edits[i].Old, edits[i].New = invisible.SkipMark(e.Old), invisible.SkipMark(e.New)
+		}
+	}
+	d := draft{isEdit: true, edits: edits, mode: workspace.WriteMode{Backup: true}}
+	stale := q.baseOnSeen(&d, &t, now)
+	if stale != nil {
+		d.baseOn(now, tool.Stale)
+	}
+	r, err := edit.Apply([]byte(d.base.text), edits)
+	if err != nil && d.base.version != now.version {
+		// The text is not in what the session saw, which may know it from elsewhere.
+		d.baseOn(now, tool.Stale)
+		r, err = edit.Apply([]byte(now.text), edits)
+	}
+	if err != nil && stale != nil {
+		return nil, stale
+	}
+	if err != nil {
+		return nil, badEdit(err)
+	}
+	d.text = string(r.Data)
+	d.asked = d.text
+	return q.plan(t, now, d)
+}
+
+// reasons are the words for the reasons why an edit cannot be made.
+var reasons = map[edit.Reason]string{
+	edit.NotFound: "not_found", edit.Ambiguous: "ambiguous", edit.Overlap: "overlap",
+	edit.EmptyOld: "empty", edit.NoChange: "no_change",
+}
+
+// badEdit words an edit that cannot be made.
+func badEdit(err error) error {
+	var e *edit.Error
+	if !errors.As(err, &e) {
+		return err
+	}
+	f := fail(tool.InvalidArgument, e.Error())
+	f.data = map[string]any{"edit": e.Edit + 1, "reason": reasons[e.Reason]}
+	if len(e.Lines) > 0 {
+		f.data["lines"] = e.Lines
+	}
+	return f
+}
+
+// target inspects the path of a write, and refuses what cannot be written, before
+// a person is asked. The path of what it returns is canonical: what is approved
+// for it is written to it, also if a link leads elsewhere by then.
+func (q *toolCall) target(name string, createDirs bool) (workspace.Target, error) {
+	p, err := q.root.Path(name)
+	if err != nil {
+		return workspace.Target{}, err
+	}
+	if strings.HasSuffix(name, "/") {
+		return workspace.Target{}, fail(tool.InvalidPath, "the path ends in a slash: it names a directory")
+	}
+	t, err := q.root.Inspect(p)
+	missing := errors.Is(err, workspace.ErrNotFound) && !t.Exists()
+	if missing || err == nil {
+		q.canonical = t.Path.String()
+	}
+	switch above := quoted(t.Parent.Path.String()); {
+	case err != nil && !missing:
+		return t, err
+	case t.Class == workspace.Repository:
+		err = fail(tool.PermissionDenied, "files in .git are not written to")
+	case t.Class == workspace.Own:
+		err = fail(tool.PermissionDenied, "the file belongs to stet itself")
+	case t.Kind == workspace.Directory:
+		err = fail(tool.IsDirectory, "the path is a directory")
+	case t.Kind == workspace.Special:
+		err = fail(tool.PermissionDenied, "the path is not a regular file")
+	case t.Parent.Kind != workspace.Directory:
+		err = fail(tool.InvalidPath, above+" is a file, not a directory")
+	case t.NewDirs > 0 && !createDirs:
+		err = fail(tool.FileNotFound, "the directory it would be in does not exist; use create_dirs")
+	case !t.Parent.Writable:
+		err = fail(tool.PermissionDenied, "the directory "+above+" is read-only")
+	case t.Exists() && !t.Writable:
+		err = fail(tool.PermissionDenied, "there is no permission to write to the file")
+	default:
+		err = nil
+	}
+	return t, err
+}
+
+// notes are what has to be known of the target to decide on a write to it.
+func notes(t workspace.Target) []tool.Note {
+	cautions := t.Cautions()
+	var n []tool.Note
+	for _, c := range []struct {
+		note tool.Note
+		is   bool
+	}{
+		{tool.Control, cautions&workspace.ControlFile != 0},
+		{tool.Hidden, invisible.HasName(t.Path.String())},
+		{tool.NewDirs, t.NewDirs > 0},
+		{tool.Executable, cautions&workspace.ExecutableFile != 0},
+		{tool.HardLink, cautions&workspace.OtherNames != 0},
+		{tool.ReadOnly, t.Exists() && t.Mode&0o222&fs.ModePerm == 0},
+	} {
+		if c.is {
+			n = append(n, c.note)
+		}
+	}
+	return n
+}
+
+// agreed are the cautions that the plan names. They were known when the plan was
+// allowed.
+func agreed(p *tool.Plan) workspace.Caution {
+	var all workspace.Caution
+	for note, c := range map[tool.Note]workspace.Caution{
+		tool.Control: workspace.ControlFile, tool.Executable: workspace.ExecutableFile, tool.HardLink: workspace.OtherNames,
+	} {
+		if p.Has(note) {
+			all |= c
+		}
+	}
+	return all
+}
+
+// outdated reports whether a write failed because the file is not the one that was
+// decided on: it has another content, or there is a reason to ask that the plan
+// does not name. It may have become executable while a person looked at the diff.
+func outdated(err error) bool {
+	var e *workspace.Error
+	return errors.Is(err, workspace.ErrChanged) || errors.As(err, &e) && e.Asks != 0
+}
+
+// writeData is the data of the result of a write.
+type writeData struct {
+	Path     string   `json:"path"`
+	Version  string   `json:"version,omitempty"`
+	Write    int      `json:"write,omitempty"` // its number, for undo
+	Created  bool     `json:"created,omitempty"`
+	Encoding string   `json:"encoding,omitempty"`
+	Notes    []string `json:"notes,omitempty"`
+	Diff     string   `json:"diff,omitempty"`             // of an edit: before and after
+	Asked    string   `json:"asked_to_written,omitempty"` // where it is not what was asked for
+}
+
+// unchanged is the plan of a write that would change nothing.
+func (q *toolCall) unchanged(w *pendingWrite) *tool.Plan {
+	none, name := int64(0), w.t.Path.String()
+	why := "the file holds this content already"
+	switch {
+	case w.byPerson:
+		why = "the content was edited by a person before it was approved; the file holds it already"
+	case w.base.version != w.now.version && w.text != w.asked:
+		why = "the file holds this change already; nothing was written"
+	}
+	notes := append(w.notes, why)
+	return q.done(func() string {
+		q.edited(name, w.now.version, w.now.info, w.partly, q.began)
+		return encode(operation{Success: true, BytesWritten: &none, Data: writeData{
+			Path: name, Version: id(w.now.version), Notes: notes, Asked: w.askedToWritten(),
+		}})
+	})
+}
+
+// maxDiff is the size of a diff in a result.
+const maxDiff = 64 << 10
+
+// askedToWritten is the difference between what was asked for and what is written, if
+// there is one.
+func (w *pendingWrite) askedToWritten() string {
+	return cut(diff.Lines(w.asked, w.text, diff.Options{}).Unified("asked", "written"), maxDiff)
+}
+
+// apply writes what was planned.
+func (q *toolCall) apply(ctx context.Context, p *tool.Plan, w *pendingWrite) (tool.Result, error) {
+	began, name, mode := q.cfg.Now(), w.t.Path.String(), w.mode
+	mode.Agreed = agreed(p)
+	done, err := q.writeBytes(ctx, w.t.Path, w.data, workspace.Version(p.Before), mode)
+	if outdated(err) {
+		return tool.Result{}, fmt.Errorf("write %s: %w", workspace.Quote(name), tool.ErrChanged)
+	}
+	if err != nil {
+		return q.failed(err)
+	}
+	q.edited(name, done.Now, done.Info, w.partly, began)
+	q.ses.setEncoding(name, w.enc)
+	out := writeData{Path: name, Version: id(done.Now), Created: done.Created, Notes: w.notes}
+	out.Write = q.ses.wrote(p, 0, pastWrite{Tool: q.call.Name, Path: name, Before: done.Was, After: done.Now, Dirs: done.Dirs, Time: began})
+	if w.enc != (workspace.Encoding{}) {
+		out.Encoding = encodingName(w.enc)
+	}
+	for _, l := range done.Lost {
+		out.Notes = append(out.Notes, "not kept: "+l)
+	}
+	if w.isEdit {
+		out.Diff = cut(p.Diff.Text(), maxDiff)
+	}
+	out.Asked = w.askedToWritten()
+	if w.byPerson {
+		out.Notes = append(out.Notes, "the content was edited by a person before it was approved")
+	}
+	n := done.Bytes
+	text := encode(operation{Success: true, BytesWritten: &n, BackupPath: done.Backup, Data: out})
+	return q.textResult(text), nil
+}
+
+// writeBytes writes a file, in parts where it is larger than WriteLimit. Where another
+// program has written the same bytes meanwhile, the error is ErrChanged: this call has
+// written nothing, so there is nothing to record and nothing to undo.
+func (q *toolCall) writeBytes(ctx context.Context, p workspace.Path, data []byte, was workspace.Version, mode workspace.WriteMode) (workspace.Written, error) {
+	w, err := q.writeAnyBytes(ctx, p, data, was, mode)
+	if err == nil && w.Unchanged && w.Was != was {
+		err = workspace.ErrChanged
+	}
+	return w, err
+}
+
+func (q *toolCall) writeAnyBytes(ctx context.Context, p workspace.Path, data []byte, was workspace.Version, mode workspace.WriteMode) (workspace.Written, error) {
+	if int64(len(data)) <= q.root.WriteLimit() {
+		return q.root.Write(ctx, p, data, was, mode)
+	}
+	s, err := q.root.Stage(p)
+	if err != nil {
+		return workspace.Written{}, err
+	}
+	if _, err = s.Write(data); err != nil {
+		return workspace.Written{}, errors.Join(err, s.Abort())
+	}
+	w, err := s.Commit(ctx, was, mode)
+	if aborted := s.Abort(); aborted != nil {
+		q.cfg.Log.Warn("what was staged is left", "err", aborted)
+	}
+	return w, err
+}
