@@ -1,7 +1,18 @@
 package tokens
 
-// Estimate counts by the characters only, without a vocabulary. A table has the average number of tokens of text pieces of each
-// kind and length (estimate_table.go, fitted by fit_test.go). The zero value estimates for o200k_base, whose counts are closest to
+import _ "embed" // the tables
+
+// The tables have the average number of tokens of the pieces of each cell, in 1/unit tokens: two bytes for a cell, the low one first.
+// fit_test.go makes them.
+var (
+	//go:embed estimate_o200k.table
+	tableO200k string
+	//go:embed estimate_cl100k.table
+	tableCL100k string
+)
+
+// Estimate counts by the characters only, without a vocabulary: it adds the tokens that pieces of the same kind and length have on the
+// average. The zero value estimates for o200k_base, whose counts are closest to
 // those of most models.
 type Estimate struct {
 	CL100k bool    // estimate for cl100k_base
@@ -16,9 +27,9 @@ func (e Estimate) Count(text string) int {
 	if text == "" {
 		return 0
 	}
-	table := &tableO200k
+	table := tableO200k
 	if e.CL100k {
-		table = &tableCL100k
+		table = tableCL100k
 	}
 	sc := scanner{s: text, humps: !e.CL100k}
 	sum := 0
@@ -27,7 +38,7 @@ func (e Estimate) Count(text string) int {
 		if c < 0 {
 			sum += unit
 		} else {
-			sum += int(table[c])
+			sum += int(table[2*c]) | int(table[2*c+1])<<8
 		}
 		i = end
 	}

@@ -23,7 +23,7 @@ func Counter(vocabulary string) (tokens.Counter, error) {
 	return nil, fmt.Errorf("no public vocabulary %q", vocabulary)
 }
 
-// ForModel returns the best counter for the named model (CTX-1): the exact one if its vocabulary is public, otherwise the estimate.
+// ForModel returns the best counter for the named model: the exact one if its vocabulary is public, otherwise the estimate.
 func ForModel(model string) tokens.Counter {
 	m, _ := prices.Lookup(model)
 	if c, err := Counter(m.Vocabulary); err == nil {
