@@ -19,12 +19,11 @@ const (
 	InvalidRequest = -32600
 )
 
-// Message is a line that is a request, a notification or a response, or a batch.
+// Message is a line that is a request, a notification or a response.
 type Message struct {
-	Line   []byte            // without a line end; the caller owns it
-	Batch  []json.RawMessage // not nil: the line is an array, with these elements, and the other fields are not set
-	ID     json.RawMessage   // nil: the message is a notification
-	Method string            // "": the message is a response
+	Line   []byte          // without a line end; the caller owns it
+	ID     json.RawMessage // nil: the message is a notification
+	Method string          // "": the message is a response
 	Params json.RawMessage
 }
 
@@ -64,7 +63,7 @@ func (r *Reader) Next() (Message, error) {
 		case refused != nil:
 			return Message{}, refused
 		case len(line) > 0:
-			return Parse(line)
+			return parse(line)
 		case err != nil:
 			return Message{}, err
 		}
@@ -96,13 +95,13 @@ func (r *Reader) line() (line []byte, refused *Refusal, _ error) {
 	}
 }
 
-// Parse reads the members of a message. An error is a *Refusal.
-func Parse(line []byte) (Message, error) {
+// parse reads the members of a message. An error is a *Refusal.
+func parse(line []byte) (Message, error) {
 	if !json.Valid(line) {
 		return Message{}, refusal(nil, ParseError, "this line is not JSON")
 	}
-	if m := (Message{Line: line}); line[0] == '[' && json.Unmarshal(line, &m.Batch) == nil {
-		return m, nil
+	if line[0] == '[' {
+		return Message{}, refusal(nil, InvalidRequest, "this line is no JSON-RPC message: it is an array; send each message in a line of its own")
 	}
 	var fields map[string]json.RawMessage
 	if json.Unmarshal(line, &fields) != nil || fields == nil {

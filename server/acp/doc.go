@@ -2,7 +2,7 @@
 // one message on each line.
 //
 // The SDK encodes the messages, and has the types of the protocol. A lineReader in front of it answers lines that are not
-// messages. A lineWriter behind it counts the requests without a response. This package decides the following:
+// messages. A lineWriter after it counts the requests without a response. This package decides the following:
 //
 //   - A session of the protocol is a stored conversation, in the directory that the editor names. session/load also shows the
 //     messages before a compaction. session/list and session/resume are supported.
@@ -19,7 +19,7 @@
 //     first prompt waits for them. Their effects are not confined and cannot be undone. So a person is asked about each call of a
 //     tool that its server does not declare as read-only, also in the mode "accept edits". If a server is missing, the person is
 //     told, and the agent works without it.
-//   - Additional directories beside the working directory are not opened. The person is told, and the request is not refused.
+//   - Additional directories next to the working directory are not opened. The person is told, and the request is not refused.
 //
 // The end of input cancels running turns. Requests before the end of input are still answered.
 package acp

@@ -33,9 +33,6 @@ func (r *lineReader) run() error {
 	for {
 		m, err := r.in.Next()
 		var refused *rpclines.Refusal
-		if m.Batch != nil {
-			err = &rpclines.Refusal{ID: json.RawMessage("null"), Code: rpclines.InvalidRequest, Why: "this line is no JSON-RPC message: it is an array"}
-		}
 		switch {
 		case errors.As(err, &refused):
 			kind := sdk.NewInvalidRequest

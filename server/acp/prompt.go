@@ -70,7 +70,7 @@ func (s *session) takeNotes() []string {
 	return notes
 }
 
-// stopReason returns the reason of the end of a turn in the protocol's words. It tells the person a reason that the protocol has
+// stopReason returns the reason of the end of a turn in the protocol's words. It shows the person a reason that the protocol has
 // no word for.
 func stopReason(t *turn, out agent.Outcome) sdk.StopReason {
 	switch out.End {

@@ -46,7 +46,7 @@ func (st *sessionTools) Start(c tool.Call) func(context.Context) (tool.Result, e
 		if code, why := st.refusal(ctx, t, c); why != "" {
 			never, cancel := context.WithCancel(ctx)
 			cancel()
-			_, _ = work(never) // the call leaves its place in the order of calls
+			_, _ = work(never) // the call gives up its turn
 			return refused(c, code, why), nil
 		}
 		return work(ctx)

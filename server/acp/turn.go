@@ -96,7 +96,7 @@ func (t *turn) piece(e agent.Event) {
 // say appends text to the agent's message.
 func (t *turn) say(text string) { t.conn.update(t.session, sdk.UpdateAgentMessageText(text)) }
 
-// note tells the person something that the agent does not say. It is not stored. It is sent as a thought, because the protocol
+// note shows the person something that the agent does not say. It is not stored. It is sent as a thought, because the protocol
 // has no other form for it.
 func (t *turn) note(text string) { t.conn.update(t.session, sdk.UpdateAgentThoughtText(text+"\n")) }
 

@@ -86,7 +86,7 @@ func (r *activeCall) end(result *mcp.CallToolResult) {
 func (r *activeCall) answer(response mcp.InputResponse) {
 	r.update(func(s *state) {
 		if s.form != nil {
-			s.form.answers <- response // does not block: a form has one answer, and the channel has room for it
+			s.form.answers <- response // does not block: a form has one answer, and the channel has capacity for it
 			*s = state{}
 		}
 	})

@@ -18,11 +18,11 @@ import (
 	"github.com/stet-dev/stet/internal/rpclines"
 )
 
-// maxEnvelope is the limit of a message without the arguments of a call, in bytes. Bodies up to this size take no room in the memory
+// maxEnvelope is the limit of a message without the arguments of a call, in bytes. Bodies up to this size take nothing of the memory
 // budget.
 const maxEnvelope = 64 << 10
 
-// bodyPatience is how long a body waits for room in the memory budget.
+// bodyPatience is how long a body waits for capacity in the memory budget.
 const bodyPatience = 5 * time.Second
 
 // bounded reads the bodies of requests, and passes them on if what the client chose in them has the size that oversize allows.
@@ -83,7 +83,7 @@ func (s *Server) body(w http.ResponseWriter, r *http.Request) (body []byte, stat
 	return body, http.StatusRequestEntityTooLarge, oversize(body)
 }
 
-// heldBody is a body in memory. At its end it is dropped, and its room is given back, because the SDK has a copy then.
+// heldBody is a body in memory. At its end it is dropped, and its capacity is given back, because the SDK has a copy then.
 type heldBody struct {
 	*bytes.Reader
 	release func()

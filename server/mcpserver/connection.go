@@ -32,9 +32,8 @@ type connection struct {
 
 	mu       sync.Mutex
 	open     map[jsonrpc.ID]*clientRequest // requests without a response
-	arriving *clientRequest                // the SDK has this request, but it has no place in the order yet
+	arriving *clientRequest                // the SDK has this request, but it has no turn yet
 	last     chan struct{}                 // the channel begun of the last request in the order; nil before the first
-	batched  map[jsonrpc.ID]*batch         // requests of batches that have no response
 
 	responding int // number of responses that are being written; their ids may be used again
 }
@@ -42,28 +41,9 @@ type connection struct {
 func newConnection(s *Server, running context.Context, in io.Reader, out *lineWriter) *connection {
 	c := &connection{
 		server: s, running: running, in: &lineReader{ctx: running, in: rpclines.NewReader(in, s.config.MaxMessage), out: out}, out: out,
-		inputEnded: make(chan struct{}), closed: make(chan struct{}), open: map[jsonrpc.ID]*clientRequest{}, batched: map[jsonrpc.ID]*batch{},
+		inputEnded: make(chan struct{}), closed: make(chan struct{}), open: map[jsonrpc.ID]*clientRequest{},
 	}
-	c.in.expect = c.expect
 	return c
-}
-
-const sameID = "the id is that of another request, which has no response yet"
-
-// expect registers a request of a batch.
-func (c *connection) expect(m rpclines.Message, b *batch) bool {
-	decoded, _ := jsonrpc.DecodeMessage(m.Line) // it was decoded before
-	r, ok := decoded.(*jsonrpc.Request)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if !ok || c.open[r.ID] != nil || c.batched[r.ID] != nil {
-		return false
-	}
-	c.batched[r.ID] = b
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.left++
-	return true
 }
 
 // Connect implements mcp.Transport.
@@ -79,7 +59,7 @@ type clientRequest struct {
 	c         *connection
 	method    string
 	size      int             // bytes that count against limits.waiting while it waits
-	arrived   chan struct{}   // closed when it has its place in the order, or is answered
+	arrived   chan struct{}   // closed when it has its turn, or is answered
 	before    <-chan struct{} // the channel begun of the request before it
 	begun     chan struct{}   // closed when the next request may begin
 	beginOnce sync.Once
@@ -112,7 +92,7 @@ func (c *connection) Read(context.Context) (jsonrpc.Message, error) {
 		case r.Method == "notifications/cancelled":
 			c.cancelled(r.Params)
 		case r.IsCall() && r.Method != listenMethod && !c.enter(r):
-			c.in.refuse(json.RawMessage("null"), rpclines.InvalidRequest, sameID)
+			c.in.refuse(json.RawMessage("null"), rpclines.InvalidRequest, "the id is that of another request, which has no response yet")
 			continue // the SDK would send no answer
 		}
 		return m, nil
@@ -135,7 +115,7 @@ func (c *connection) enter(m *jsonrpc.Request) bool {
 	return true
 }
 
-// awaitArrival waits until the request that was read last has its place in the order.
+// awaitArrival waits until the request that was read last has its turn.
 func (c *connection) awaitArrival() error {
 	c.mu.Lock()
 	r := c.arriving
@@ -164,7 +144,7 @@ func requestIn(ctx context.Context) *clientRequest {
 	return r
 }
 
-// arrive is called when the SDK starts to handle a message. It gives a request its place in the order. It returns nil for other
+// arrive is called when the SDK starts to handle a message. It gives a request its turn. It returns nil for other
 // messages.
 func arrive(ctx context.Context, method string) *clientRequest {
 	c, _ := ctx.Value(connectionKey{}).(*connection)
@@ -183,7 +163,7 @@ func arrive(ctx context.Context, method string) *clientRequest {
 	return r
 }
 
-// wait waits until it is the request's turn and there is room for its answer. If it returns nil, the caller must call begin.
+// wait waits until it is the request's turn and there is capacity for its answer. If it returns nil, the caller must call begin.
 func (r *clientRequest) wait(ctx context.Context) error {
 	if r == nil {
 		return nil
@@ -264,7 +244,7 @@ func (c *connection) Write(ctx context.Context, m jsonrpc.Message) error {
 	return c.Connection.Write(ctx, m)
 }
 
-// respond writes a response. If the SDK has refused the request before it could begin, respond waits here for room.
+// respond writes a response. If the SDK has refused the request before it could begin, respond waits here for capacity.
 func (c *connection) respond(ctx context.Context, m *jsonrpc.Response) error {
 	c.mu.Lock()
 	r := c.open[m.ID]
@@ -274,8 +254,6 @@ func (c *connection) respond(ctx context.Context, m *jsonrpc.Response) error {
 	if r != nil {
 		text, word = r.text, r.word
 	}
-	b := c.batched[m.ID]
-	delete(c.batched, m.ID)
 	delete(c.open, m.ID)
 	c.responding++
 	if refused {
@@ -288,9 +266,7 @@ func (c *connection) respond(ctx context.Context, m *jsonrpc.Response) error {
 	}
 	var err error
 	if !cancelled || m.Error == nil {
-		err = c.writeResponse(ctx, m, b, text, word)
-	} else if b != nil {
-		b.answer(nil, nil)
+		err = c.writeResponse(ctx, m, text, word)
 	}
 	r.leave()
 	c.mu.Lock()

@@ -1,6 +1,6 @@
 // Package mcpserver offers the tools of a tool.Caller to MCP clients, over stdio and over streamable HTTP. It supports the
-// protocol revisions 2024-11-05 and 2025-03-26, which have batches, 2025-06-18 and 2025-11-25, and 2026-07-28, which has no
-// sessions.
+// protocol revisions 2024-11-05, 2025-03-26, 2025-06-18 and 2025-11-25, and 2026-07-28, which has no sessions. Over stdio, a line has one
+// message: the batches of the first two revisions are refused.
 //
 // # Results
 //
@@ -14,12 +14,12 @@
 //
 // # stdio
 //
-// Serve uses the SDK's transport. A lineReader in front of it refuses lines that are not messages, and takes batches apart. A lineWriter behind it writes
+// Serve uses the SDK's transport. A lineReader in front of it refuses lines that are not messages. A lineWriter after it writes
 // without blocking the callers. A connection keeps requests in order and limits their number.
 //
 // # When a person is asked
 //
-// A Relay among the approvers tells the server that a call waits for a person. If the client can ask its user (elicitation), the
+// A Relay among the approvers reports to the server that a call waits for a person. If the client can ask its user (elicitation), the
 // Relay passes the question to the client. An answer from the client does not prove that a person has answered. So policy decides
 // for which plans such an answer is enough (Question.Relay). All other questions go to Relay.Next.
 //

@@ -65,7 +65,7 @@ var (
 	errUnclear   = errors.New("the client's answer is no decision")
 )
 
-// Relay is an approver in front of another one. It tells the server that a call waits for a person. If an answer from the client
+// Relay is an approver in front of another one. It reports to the server that a call waits for a person. If an answer from the client
 // is enough (Question.Relay) and the client can ask its user, the question goes to that user. All other questions go to Next, and
 // so do questions that the user does not decide. One Relay serves all Servers of the process.
 type Relay struct {
@@ -94,7 +94,7 @@ func (l Relay) Ask(ctx context.Context, q approval.Question) (approval.Answer, e
 	return l.Next.Ask(ctx, q)
 }
 
-// Waits tells the server that a call waits for a person, or that it continues. what names the subject of the question. Waits is
+// Waits reports to the server that a call waits for a person, or that it continues. what names the subject of the question. Waits is
 // for calls that run in another process, because their questions do not reach a Relay. ctx is the context of the call.
 func Waits(ctx context.Context, what string, waiting bool) {
 	r := callIn(ctx)

@@ -5,12 +5,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
-	"slices"
 	"strconv"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
-	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/stet-dev/stet/internal/rpclines"
 )
@@ -22,10 +21,6 @@ type lineReader struct {
 	in   *rpclines.Reader
 	out  *lineWriter
 	rest []byte // rest of the lines that are being passed on
-
-	batches bool // the client's revision has batches
-	// expect registers a request of a batch before it is passed on. It returns false if another one has its id.
-	expect func(rpclines.Message, *batch) bool
 }
 
 // Read implements io.Reader.
@@ -42,18 +37,12 @@ func (r *lineReader) Read(p []byte) (int, error) {
 		case err != nil:
 			return 0, err
 		}
-		if m.Batch != nil {
-			r.beginBatch(m.Batch)
+		if why := cmp.Or(oversize(m.Line), undecodable(m)); why != "" {
+			if m.ID == nil {
+				m.ID = json.RawMessage("null")
+			}
+			r.refuse(m.ID, rpclines.InvalidRequest, why)
 			continue
-		}
-		if refused = r.refusal(m); refused != nil {
-			r.refuse(refused.ID, refused.Code, refused.Why)
-			continue
-		}
-		if m.Method == "initialize" {
-			var p mcp.InitializeParams
-			r.batches = json.Unmarshal(m.Params, &p) == nil && p.ProtocolVersion < firstWithoutBatches &&
-				slices.Contains(mcp.SupportedProtocolVersions(), p.ProtocolVersion)
 		}
 		r.rest = append(m.Line, '\n')
 	}
@@ -82,21 +71,9 @@ func undecodable(m rpclines.Message) string {
 	return ""
 }
 
-// refusal says why a message is not passed on; nil: it is.
-func (r *lineReader) refusal(m rpclines.Message) *rpclines.Refusal {
-	why := cmp.Or(oversize(m.Line), undecodable(m))
-	if why == "" {
-		return nil
-	}
-	id := m.ID
-	if id == nil {
-		id = json.RawMessage("null")
-	}
-	return &rpclines.Refusal{ID: id, Code: rpclines.InvalidRequest, Why: why}
-}
-
 // refuse answers a line that is not passed on. It may block until the client has read more.
 func (r *lineReader) refuse(id json.RawMessage, code int, why string) {
 	r.out.waitToRead(r.ctx, func() bool { return r.out.unread < r.out.limits.unread+r.out.limits.waiting })
-	r.out.put(append(rpcError(id, code, why), '\n'))
+	message, _ := json.Marshal(why) // a string always can be
+	r.out.put(fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":%s}}`+"\n", id, code, message))
 }

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -223,83 +222,4 @@ func TestLongRequest(t *testing.T) {
 			t.Errorf("%.60s: %q", line, answers)
 		}
 	}
-}
-
-// Revisions before 2025-06-18 have batches: the answers of a batch are one array, in any order. Later revisions have none.
-func TestBatches(t *testing.T) {
-	const ping, get = `"method":"ping"}`, `"method":"tools/call","params":{"name":"read_note","arguments":{"path":"a"}}}`
-	long := strings.Repeat("x", longText)
-	for _, c := range []struct{ sent, want string }{
-		{`[{"jsonrpc":"2.0","id":2,` + ping + `]`, `[2]`},
-		{` [ {"jsonrpc":"2.0","id":2,` + ping + `, {"jsonrpc":"2.0","id":"b",` + get + `, {"jsonrpc":"2.0","method":"notifications/roots/list_changed"} ] `, `[2,"b"]`},
-		{`[{"jsonrpc":"2.0","method":"notifications/roots/list_changed"}]`, ``},
-		{`[]`, `null!`},
-		{`[1,{"jsonrpc":"2.0","id":3},{"jsonrpc":"2.0","id":4,` + ping + `,[]]`, `[3!,4,null!,null!]`},
-		{`[{"jsonrpc":"2.0","id":2,` + ping + `,{"jsonrpc":"2.0","id":2,` + ping + `]`, `[2,null!]`},
-		{`[{"jsonrpc":"2.0","id":2,"method":"nothing"}]`, `[2!]`},
-		{`[{"jsonrpc":"2.0","id":2,"method":"nothing","params":{"\u0001\u007f":[` + strings.Repeat("1,", 1000) + `1]}}]`, `[2!]`},
-		{`[` + strings.Repeat(`{"jsonrpc":"2.0","id":2,`+ping+`,`, maxBatch) + `{"jsonrpc":"2.0","id":3,` + ping + `]`, `null!`},
-	} {
-		for _, revision := range []string{"2024-11-05", "2025-03-26", v2025a} {
-			n := newNotes()
-			n.notes["a"] = long
-			s := newServer(t, Config{Caller: n.handler})
-			answers := exchange(t, s, strings.Replace(initialize, v2025b, revision, 1),
-				`{"jsonrpc":"2.0","method":"notifications/initialized"}`, c.sent, `{"jsonrpc":"2.0","id":"last",`+ping)
-			began := slices.IndexFunc(answers, func(a string) bool { return strings.Contains(a, `"protocolVersion":"`+revision+`"`) })
-			if began < 0 {
-				t.Fatal(answers)
-			}
-			answers = slices.Delete(answers, began, began+1) // a refusal may be before it
-			want := []string{`"last"`}
-			if revision == v2025a {
-				want = append(want, "null!")
-			} else if c.want != "" {
-				want = append(want, c.want)
-			}
-			var got []string
-			for _, a := range answers {
-				got = append(got, idsOf(t, a))
-			}
-			slices.Sort(got)
-			if slices.Sort(want); !slices.Equal(got, want) {
-				t.Errorf("%s: %.200s: %s, want %s", revision, c.sent, got, want)
-			}
-			if joined := strings.Join(answers, ""); strings.Contains(c.want, "b") && revision != v2025a && !strings.Contains(joined, long) {
-				t.Error("the long text is missing")
-			}
-		}
-	}
-}
-
-// idsOf returns the ids in an answer, sorted, each with "!" for an error.
-func idsOf(t *testing.T, answer string) string {
-	t.Helper()
-	var all []struct {
-		ID    json.RawMessage
-		Error *struct{}
-	}
-	array := strings.HasPrefix(answer, "[")
-	if !array {
-		answer = "[" + answer + "]"
-	}
-	if err := json.Unmarshal([]byte(answer), &all); err != nil {
-		t.Fatalf("%v: %.300s", err, answer)
-	}
-	var ids []string
-	for _, a := range all {
-		id := string(a.ID)
-		if id == "" {
-			id = "null"
-		}
-		if a.Error != nil {
-			id += "!"
-		}
-		ids = append(ids, id)
-	}
-	slices.SortFunc(ids, func(a, b string) int { return strings.Compare(strings.Trim(a, `"n`), strings.Trim(b, `"n`)) })
-	if array {
-		return "[" + strings.Join(ids, ",") + "]"
-	}
-	return strings.Join(ids, ",")
 }

@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
-	"encoding/json"
-	"errors"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -36,27 +34,18 @@ func (r *clientRequest) setAside(result mcp.Result) mcp.Result {
 	return &short
 }
 
-// writeResponse writes a response, or adds it to the batch of its request. If word is not empty, it replaces word by text, which
-// setAside has removed.
-func (c *connection) writeResponse(ctx context.Context, m *jsonrpc.Response, b *batch, text, word string) error {
-	whole := word == "" || m.Error != nil
-	if whole && b == nil {
+// writeResponse writes a response. If word is not empty, it replaces word by text, which setAside has removed.
+func (c *connection) writeResponse(ctx context.Context, m *jsonrpc.Response, text, word string) error {
+	if word == "" || m.Error != nil {
 		return c.Connection.Write(ctx, m)
 	}
 	line, err := jsonrpc.EncodeMessage(m)
 	if err != nil {
 		return err
 	}
-	if !whole {
-		before, after, _ := bytes.Cut(line, []byte(word))
-		line = make([]byte, 0, len(line)+len(text)+len(text)/8)
-		line = append(rawjson.AppendText(append(line, before...), text), after...)
-	}
-	if b == nil {
-		c.out.put(append(line, '\n'))
-		return c.out.failed()
-	}
-	id, err := json.Marshal(m.ID.Raw())
-	b.answer(id, line)
-	return errors.Join(err, c.out.failed())
+	before, after, _ := bytes.Cut(line, []byte(word))
+	line = make([]byte, 0, len(line)+len(text)+len(text)/8)
+	line = append(rawjson.AppendText(append(line, before...), text), after...)
+	c.out.put(append(line, '\n'))
+	return c.out.failed()
 }

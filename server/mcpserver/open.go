@@ -70,7 +70,7 @@ func (t *openSessions) find(account, id string) *openSession {
 	return nil
 }
 
-// begins makes room for a new session, whose first message has size bytes.
+// begins counts a new session, whose first message has size bytes, in the place of one that is not in use if there are too many.
 func (s *Server) begins(account string, size int64) (o *openSession, ok bool) {
 	for {
 		t := &s.open

@@ -96,7 +96,7 @@ func textResult(text string, failed bool) *mcp.CallToolResult {
 	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: text}}, IsError: failed}
 }
 
-// failure returns a failed result of the server itself, in the format of the file tools (FILE-2).
+// failure returns a failed result of the server itself, in the format of the file tools.
 func failure(code tool.Code, message string) *mcp.CallToolResult {
 	text, err := json.Marshal(struct {
 		Success bool   `json:"success"`
