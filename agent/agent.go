@@ -5,7 +5,7 @@
 //
 // Every event is stored before the next step: the person's message before it is sent, an answer before its calls are run,
 // and a result as soon as it exists. So an interrupted conversation can continue where it ended. A call without a result is
-// not run again. Instead the model is told that the call may have been done.
+// not run again. Instead the model reads that the call may have been done.
 //
 // # The window
 //
@@ -77,7 +77,7 @@ type Agent struct {
 	broken      error // the error of making the engine
 	counter     *tokens.Memo
 	model       prices.Model
-	checks      bool               // the provider checks bound thinking
+	checks      bool               // the provider checks signed thinking
 	mu          sync.Mutex         // guards calibration, and the meters that use it
 	calibration tokens.Calibration // of the model
 	learned     sync.Once
@@ -101,15 +101,15 @@ type Files interface {
 	Ignored(path string) bool
 }
 
-// Limits says how much of the model's window is used. (CTX-4)
+// Limits says how much of the model's window is used.
 type Limits struct {
 	Window  int     // in tokens; 0: the model's window if it is known, otherwise 128,000
 	Compact float64 // share of the window at which the conversation is compacted; 0: 0.92, negative: never automatically
-	Warn    float64 // share of the window at which the person and the model are told; 0: 0.80
+	Warn    float64 // share of the window at which the person and the model are warned; 0: 0.80
 	Reserve int     // tokens that are kept free besides the answer, at most an eighth of the window; 0: 2 % of the window
 }
 
-// Prompt is the beginning of every conversation. (CTX-5)
+// Prompt is the beginning of every conversation.
 type Prompt struct {
 	System    string     // "": the package's default
 	Variables []Variable // in their order; variables that change should come last

@@ -20,7 +20,7 @@ const (
 
 // attached returns the files that the conversation works with, in their current content on disk, and what the new session
 // knows about all files. Files that were read or written before remain the base of later merges, but count as not shown.
-// Attached files count as shown, and can be edited without a read. (CTX-4, CTX-9)
+// Attached files count as shown, and can be edited without a read.
 func (r *run) attached(ctx context.Context) (parts []llm.Part, known []observation) {
 	t := r.tracker()
 	if t == nil {
@@ -36,7 +36,7 @@ func (r *run) attached(ctx context.Context) (parts []llm.Part, known []observati
 		if at < 0 {
 			continue
 		}
-		share := left / (len(chosen) - i) // the next files may use what the first ones leave
+		share := left / (len(chosen) - i) // the next files may use what is left of it
 		text, seen, err := r.a.Files.Show(ctx, r.clientSession(), files[at], share*3)
 		size := r.a.counter.Count(text)
 		if err != nil || text == "" || size > left || strings.Contains(text, reminderEnd) {

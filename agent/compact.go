@@ -35,7 +35,7 @@ const summaryHead = "This conversation continues an earlier one that has become 
 // errNoSummary is the error of a compaction without a usable summary.
 var errNoSummary = errors.New("no usable summary")
 
-// Compact replaces the conversation by a summary, in a new session that is linked to this one (CTX-4). focus says what the
+// Compact replaces the conversation by a summary, in a new session that is linked to this one. focus says what the
 // summary must keep; it may be empty. If the model gives no usable summary, the conversation does not change, and Compact
 // returns an error.
 func (c *Conversation) Compact(ctx context.Context, focus string, each func(Event)) error {
@@ -58,7 +58,7 @@ func (c *Conversation) Compact(ctx context.Context, focus string, each func(Even
 }
 
 // prepare makes the next request and makes sure that it fits into the window. If it exceeds the limit, the conversation is
-// compacted. If that is not possible, the least important messages are left out. (CTX-2, CTX-4)
+// compacted. If that is not possible, the least important messages are left out.
 func (r *run) prepare(ctx context.Context) (built, error) {
 	b := r.next()
 	if share := r.a.Limits.Compact; share >= 0 && b.size >= r.narrowed(r.a.limit()) && r.backoff.free(b.size) {

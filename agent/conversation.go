@@ -52,7 +52,7 @@ func (a *Agent) New(ctx context.Context) (*Conversation, error) {
 }
 
 // learn calibrates the estimate by the first request of the newest earlier session with this model. So the first estimate of a
-// conversation is close, too. (CTX-1)
+// conversation is close, too.
 func (c *Conversation) learn(ctx context.Context) error {
 	const sessions, events = 8, 2000 // a longer session takes time to read
 	found, err := c.a.Store.List(ctx, session.Query{Dir: c.a.Dir, Limit: sessions})
@@ -178,7 +178,7 @@ func (c *Conversation) State() session.State {
 }
 
 // Rewind goes back to the state after event number to. It does not change files on disk: see filetools for undo. The next
-// Run tells the model which files differ from what it knows.
+// Run shows the model which files differ from what it knows.
 func (c *Conversation) Rewind(ctx context.Context, to uint64) error {
 	if err := c.enter(ctx); err != nil {
 		return err

@@ -19,7 +19,7 @@ const (
 	Answered                      // Message is the whole stored answer; Usage is its usage
 	CallBegins                    // Call starts
 	CallEnds                      // Call has its stored Result, after Took
-	Changed                       // Text tells the model which files (Paths) another program changed
+	Changed                       // Text shows the model which files (Paths) another program changed
 	Warned                        // the window is filled past Limits.Warn; Fill says by what
 	Compacting                    // a summary is requested
 	Compacted                     // the conversation continues in session To; Text is the summary

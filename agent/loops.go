@@ -7,7 +7,7 @@ import (
 
 // loopDetector detects that a model repeats itself: the same calls have the same results, without a new result in between.
 type loopDetector struct {
-	limit int // repetitions before the model is told
+	limit int // repetitions before the model is warned
 	seen  map[[32]byte]bool
 	count map[[32]byte]int // repetitions since the last new result
 	worst int
@@ -16,10 +16,10 @@ type loopDetector struct {
 // took matches the duration in a result. A result that differs only in it is not new.
 var took = regexp.MustCompile(`"time_ms":\s*[0-9]+`)
 
-// moreRepeats is the number of repetitions that are allowed after the model was told.
+// moreRepeats is the number of repetitions that are allowed after the model was warned.
 const moreRepeats = 2
 
-// see records the calls of one answer. It reports whether to tell the model.
+// see records the calls of one answer. It reports whether to warn the model.
 func (g *loopDetector) see(all []done) (remind bool) {
 	if g.seen == nil {
 		g.seen, g.count = map[[32]byte]bool{}, map[[32]byte]int{}
@@ -42,5 +42,5 @@ func (g *loopDetector) see(all []done) (remind bool) {
 	return g.worst == g.limit
 }
 
-// looping reports whether the model was told and has continued to repeat itself.
+// looping reports whether the model was warned and has continued to repeat itself.
 func (g *loopDetector) looping() bool { return g.worst >= g.limit+moreRepeats }

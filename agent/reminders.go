@@ -17,8 +17,8 @@ const maxChecked = 200
 // fullWindow is the beginning of the reminder that the window is filling up.
 const fullWindow = "The context window is filling up: "
 
-// reminders returns what the model should know and was not told before: changes to files by other programs, and that the
-// window is filling up. They are stored with the message that contains them. (CTX-5)
+// reminders returns what the model should know and has not seen before: changes to files by other programs, and that the
+// window is filling up. They are stored with the message that contains them.
 func (r *run) reminders(ctx context.Context) []llm.Part {
 	var out []llm.Part
 	if text, paths := r.changes(ctx); text != "" {
@@ -47,7 +47,7 @@ func (r *run) afterCalls(ctx context.Context, all []done) []llm.Part {
 }
 
 // changes describes what other programs changed in the files that the conversation knows. Each change is reported once: the
-// report is an observation, and is stored. A file with another time but the same content has not changed. (CTX-8)
+// report is an observation, and is stored. A file with another time but the same content has not changed.
 func (r *run) changes(ctx context.Context) (text string, paths []string) {
 	t := r.tracker()
 	if t == nil {

@@ -26,7 +26,7 @@ type fitted struct {
 }
 
 // build makes the next request. The request depends only on the stored session. It does not matter whether a turn, a
-// resume, a rewind or a compaction led to this session. (TRIM-12) There is one exception: if the conversation did not fit
+// resume, a rewind or a compaction led to this session. There is one exception: if the conversation did not fit
 // into the window, the choice of what to leave out is not stored. A resume may choose differently.
 func (c *Conversation) build() built {
 	st := c.State()
@@ -59,7 +59,7 @@ func (c *Conversation) inView(st session.State) []llm.Message {
 
 // withoutThinking returns the messages without the thinking of the first n. A provider that checks thinking accepts that
 // thinking is missing at the beginning. It does not accept that content before the thinking has changed. After a resume, a
-// rewind, a compaction or a fit, system text, tools or messages may have changed. (WIRE-1)
+// rewind, a compaction or a fit, system text, tools or messages may have changed.
 func (c *Conversation) withoutThinking(messages []llm.Message, n int) []llm.Message {
 	if !c.a.checks || n == 0 {
 		return messages
@@ -114,7 +114,7 @@ func (p *planned) answered(all []llm.Message, i int) {
 }
 
 // buildOf is the only function that makes requests. history makes the conversation valid and decides what is left out. p is
-// the plan of a shorter request of the same conversation, or a new one. (TRIM-12, CTX-3)
+// the plan of a shorter request of the same conversation, or a new one.
 func (c *Conversation) buildOf(st session.State, messages []llm.Message, p *planned) built {
 	a := c.a
 	all := trim.Normalize(append(c.system[:len(c.system):len(c.system)], messages...))
@@ -138,7 +138,7 @@ func (a *Agent) breaks(st session.State, all []llm.Message) []trim.Point {
 	var out []trim.Point
 	var last *llm.Message // the previous answer
 	lifetime := a.lifetime()
-	bound := false // there is bound thinking before this place
+	bound := false // there is signed thinking before this place
 	moment := func(i int, model string) {
 		switch {
 		case bound:
@@ -179,7 +179,7 @@ func frontier(all []llm.Message, breaks []trim.Point) int {
 	return len(all)
 }
 
-// fit leaves out messages until the request is an eighth below limit tokens, so that the next requests fit, too. (CTX-2)
+// fit leaves out messages until the request is an eighth below limit tokens, so that the next requests fit, too.
 func (c *Conversation) fit(limit int) built {
 	st := c.State()
 	b := c.build()

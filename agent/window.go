@@ -38,10 +38,10 @@ func (a *Agent) reserve() int {
 	return max(min(cmp.Or(a.Limits.Reserve, a.window()/50), a.window()/8), 0)
 }
 
-// maxPrompt returns the largest size of a prompt, in tokens, that leaves room for an answer.
+// maxPrompt returns the largest size of a prompt, in tokens, with capacity for an answer.
 func (a *Agent) maxPrompt() int { return a.window() - a.answerRoom() - a.reserve() }
 
-// limit returns the size of the prompt, in tokens, at which the conversation is compacted. (CTX-4)
+// limit returns the size of the prompt, in tokens, at which the conversation is compacted.
 func (a *Agent) limit() int {
 	share := cmp.Or(a.Limits.Compact, 0.92)
 	if share < 0 {
@@ -76,7 +76,7 @@ func cutText(s string, n int) string {
 	return fmt.Sprintf("%s\n[%d bytes are left out here: the result is too long. Ask for less at once.]\n%s", s[:head], tail-head, s[tail:])
 }
 
-// measure calibrates the estimate by the usage that the provider reported. (CTX-1)
+// measure calibrates the estimate by the usage that the provider reported.
 func (c *Conversation) measure(estimate int, u llm.Usage) {
 	c.a.mu.Lock()
 	defer c.a.mu.Unlock()

@@ -7,6 +7,10 @@ type API struct {
 	Name  string // "messages"
 	Path  string // of a request for an answer, with the version: "/v1/messages"; "" if the path names the model
 	Codec Codec
+	// CacheRule is the name of the rule by which the prompt cache bills, for models that have none of their own (prices.RuleNamed).
+	CacheRule string
+	// Error returns the body of an error of this API.
+	Error func(e ErrorBody) any
 
 	// What follows is for the client (package endpoint). It has none for an API without Reader.
 
@@ -21,6 +25,15 @@ type API struct {
 	Header               map[string]string
 	// ChecksThinking means that the provider of this API may refuse changes before thinking: see ThinkingChecker.
 	ChecksThinking bool
+}
+
+// ErrorBody is what the body of an error says. Only Status and Message are required.
+type ErrorBody struct {
+	Status  int
+	Type    string // the API's word for the kind of error; "": the usual one for Status
+	Code    string // of the error, if the API has codes
+	Message string
+	Details any // if the API has them
 }
 
 // Reader reads the events of one streamed answer.

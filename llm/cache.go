@@ -2,7 +2,7 @@ package llm
 
 import "slices"
 
-// Cache tells a provider which beginnings of the request to keep in its prompt cache, for providers that need to be told. Tools and
+// Cache tells a provider which beginnings of the request to keep in its prompt cache, for providers that need to be asked. Tools and
 // system text are always kept together. The fields choose how many messages are kept.
 type Cache struct {
 	// Frontier is a number of messages at the beginning. They stay unchanged when later messages change, so they can stay in the

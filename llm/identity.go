@@ -55,14 +55,14 @@ func (c *CallIDs) takes(id string) bool {
 	return id != "" && (c.Max == 0 || len(id) <= c.Max) && (!c.Plain || isPlain(id))
 }
 
-// legal changes id to a form that the API accepts, with room for a number.
+// legal changes id to a form that the API accepts, with capacity for a number.
 func (c *CallIDs) legal(id string) string {
-	const room = 8
+	const suffix = 8 // bytes for the number
 	if id = plain(id); id == "" {
 		return "call"
 	}
-	if c.Max > 0 && len(id) > c.Max-room {
-		return id[:c.Max-room]
+	if c.Max > 0 && len(id) > c.Max-suffix {
+		return id[:c.Max-suffix]
 	}
 	return id
 }

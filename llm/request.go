@@ -51,7 +51,7 @@ type Edit struct {
 	Text          string // of a call: its new Args, which must be a JSON object if the old ones were
 }
 
-// Apply returns messages with the edits made. The given messages are not changed. Unedited parts are shared with them (TRIM-1).
+// Apply returns messages with the edits made. The given messages are not changed. Unedited parts are shared with them.
 func Apply(messages []Message, edits []Edit) []Message {
 	if len(edits) == 0 {
 		return messages

@@ -3,7 +3,7 @@ package llm
 import "strings"
 
 // Usage is the token usage of one request. Every token counts once: Input excludes tokens read from or written to the cache.
-// Providers differ: for some, input includes cached tokens. The codecs convert all usage to this form (CTX-1).
+// Providers differ: for some, input includes cached tokens. The codecs convert all usage to this form.
 type Usage struct {
 	Input        int // not cached
 	CacheRead    int

@@ -3,7 +3,7 @@
 // A [Store] keeps events. Events that Append has accepted outlive the process. The state of a session is computed from its events
 // ([Fold]). So resuming a session means folding its events. A rewind, a title or a compaction is one more event;
 // no stored event is changed or removed. A fork and a compacted session are separate sessions that name the session they come
-// from. A [Session] is the handle for working in one. A [Hub] tells subscribers about new events.
+// from. A [Session] is the handle for working in one. A [Hub] sends subscribers the new events.
 //
 // A writer says after which event it appends. If another writer was faster, the
 // error is [ErrStale] and nothing was written.

@@ -15,7 +15,7 @@ type coding struct {
 
 func (c *coding) written() *coding { return c }
 
-// asBytes means that every character of a string stands for one byte.
+// asBytes means that every character of a string is one byte.
 const asBytes = "bytes"
 
 // wire is a body in its written form.

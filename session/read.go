@@ -108,7 +108,7 @@ type reading struct {
 	events []placed
 }
 
-// placed is an event and the line that it stands in.
+// placed is an event and the line that it is in.
 type placed struct {
 	Event
 	line int
@@ -174,7 +174,7 @@ func (x *exports) value(n int, raw []byte) error {
 		exported
 		line
 	}
-	raw = bytes.Trim(raw, "\ufeff\x00 \t\r\n") // a mark may also stand behind a line that has lost its end
+	raw = bytes.Trim(raw, "\ufeff\x00 \t\r\n") // a mark may also be after a line that has lost its end
 	if !utf8.Valid(raw) {
 		return errors.New("it is not UTF-8")
 	}
@@ -262,7 +262,7 @@ func (r *reading) order() {
 	for _, e := range kept {
 		have[e.Seq], last = e.Event, e.Seq
 	}
-	last += uint64(len(r.Skipped)) // as many numbers may be missing behind the last one
+	last += uint64(len(r.Skipped)) // as many numbers may be missing after the last one
 	slices.SortStableFunc(rest, func(a, b placed) int { return cmp.Compare(a.Seq, b.Seq) })
 	for _, e := range rest {
 		other, twice := have[e.Seq]

@@ -2,7 +2,7 @@
 // over HTTP. It communicates with a program over standard input and output. Over HTTP it uses the streamable transport or the
 // older one with server-sent events.
 //
-// A [Group] connects to several servers at the same time. If one does not start, or ends, the others continue. A person is told
+// A [Group] connects to several servers at the same time. If one does not start, or ends, the others continue. It is reported to a person
 // about the error, and each later call of its tools fails. The server is not restarted.
 //
 // A tool is offered as "mcp__SERVER__TOOL". Its effects are outside the workspace, so its plans have the note tool.Outside. A

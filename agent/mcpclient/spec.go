@@ -117,5 +117,5 @@ func (r *bounds) take(c *client) ([]*remoteTool, error) {
 	if len(taken) == len(c.tools) && !c.more {
 		return taken, nil
 	}
-	return taken, fmt.Errorf("MCP server %s: %w, %d: a model can be told of %d tools in %d KiB", plain(c.server.Name), ErrPart, len(taken), maxTools, maxSpecs>>10)
+	return taken, fmt.Errorf("MCP server %s: %w, %d: a model can be given %d tools in %d KiB", plain(c.server.Name), ErrPart, len(taken), maxTools, maxSpecs>>10)
 }

@@ -42,7 +42,7 @@ func (d *decoder) caching(req *llm.Request, all, management rawjson.Span) {
 	c.Clears = d.Summarized > 0 || d.manages(management)
 }
 
-// manages reports whether the request tells the provider to change the prompt itself, other than by removing thinking.
+// manages reports whether the request asks the provider to change the prompt itself, other than by removing thinking.
 func (d *decoder) manages(management rawjson.Span) bool {
 	for edit := range rawjson.Elements(d.Body, rawjson.Member(d.Body, management, "edits")) {
 		if !strings.HasPrefix(d.Word(rawjson.Member(d.Body, edit, "type")), "clear_thinking_") {

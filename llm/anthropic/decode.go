@@ -134,7 +134,7 @@ func (d *decoder) system(at rawjson.Span) {
 	d.systemEnds()
 }
 
-// message reads one message of the wire format. It becomes one message, or several if tool results stand among other parts.
+// message reads one message of the wire format. It becomes one message, or several if tool results are among other parts.
 func (d *decoder) message(s *rawjson.Scanner) {
 	var role, content rawjson.Span
 	from := len(d.Parts)
@@ -149,7 +149,7 @@ func (d *decoder) message(s *rawjson.Scanner) {
 				continue
 			}
 			if listed || !content.IsZero() {
-				d.Fail(errors.New("message content stands twice"))
+				d.Fail(errors.New("message content is there twice"))
 			}
 			listed = true
 			for s.Enter('['); s.Next() && d.Err() == nil; {
@@ -163,7 +163,7 @@ func (d *decoder) message(s *rawjson.Scanner) {
 		return
 	}
 	if listed && !content.IsZero() {
-		d.FailAt(content, "message content stands twice")
+		d.FailAt(content, "message content is there twice")
 		return
 	}
 	if !listed && content.IsZero() {

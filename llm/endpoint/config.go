@@ -65,7 +65,7 @@ func (Secret) MarshalText() ([]byte, error) { return []byte(hidden), nil }
 // LogValue hides the key.
 func (Secret) LogValue() slog.Value { return slog.StringValue(hidden) }
 
-// check rejects a key that cannot stand in a header, for example a piece of a file or a shell prompt.
+// check rejects a key that cannot be in a header, for example a piece of a file or a shell prompt.
 func (s Secret) check() error {
 	for _, c := range []byte(strings.TrimSpace(string(s))) {
 		if c <= ' ' || c >= 0x7f {

@@ -79,7 +79,7 @@ func (d *decoder) request(earlier *llm.Request, earlierBody []byte) (*llm.Reques
 }
 
 // countedRequest reads the request in a body of countTokens whose tokens are to be counted. In this case the provider ignores
-// contents beside the request.
+// contents next to the request.
 func (d *decoder) countedRequest(at rawjson.Span) (*llm.Request, error) {
 	if at.KindOf(d.Body) != '{' {
 		return nil, errors.New("the request to be counted is no object")

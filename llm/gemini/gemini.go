@@ -4,6 +4,7 @@
 package gemini
 
 import (
+	"cmp"
 	"regexp"
 
 	"github.com/stet-dev/stet/llm"
@@ -20,7 +21,17 @@ import (
 type GenerateContent struct{ llm.InPlace }
 
 // API is the API of the Gemini models. stet has no client for it.
-var API = llm.API{Name: "gemini", Codec: GenerateContent{}}
+var API = llm.API{Name: "gemini", Codec: GenerateContent{}, CacheRule: "gemini", Error: errorBody}
+
+// statusNames has the API's name of an HTTP status.
+var statusNames = map[int]string{
+	400: "INVALID_ARGUMENT", 401: "UNAUTHENTICATED", 403: "PERMISSION_DENIED", 404: "NOT_FOUND", 405: "UNIMPLEMENTED", 408: "DEADLINE_EXCEEDED",
+	429: "RESOURCE_EXHAUSTED", 500: "INTERNAL", 502: "UNAVAILABLE", 503: "UNAVAILABLE", 504: "DEADLINE_EXCEEDED",
+}
+
+func errorBody(e llm.ErrorBody) any {
+	return map[string]any{"error": map[string]any{"code": e.Status, "message": e.Message, "status": cmp.Or(statusNames[e.Status], "UNKNOWN")}}
+}
 
 // Session implements llm.Codec. The API has no key for a conversation, and the provider's own agent sends none. Other agents may
 // send one in a header.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/llm/gemini"
+	"github.com/stet-dev/stet/llm/openai"
 )
 
 // created is the time in every answer. It is constant, so that two runs of a script give the same bytes.
@@ -22,24 +23,24 @@ func (s *Server) serveAnswer(w http.ResponseWriter, r *http.Request, wire *wire,
 		return
 	}
 	var thread *threadTurn
-	if wire.name == "messages" {
-		var why *threadError
+	if wire == messagesWire {
+		var why *refusal
 		if thread, why = s.threads.enter(s.now(), r.Header, body); why != nil {
-			writeJSON(w, why.status, why.body())
+			why.write(w)
 			return
 		}
 		defer thread.leave()
 		body = thread.whole(body)
 	}
 	var at *chain
-	if wire.name == "responses" {
+	if wire == responsesWire {
 		var why *responseError
 		if body, at, why = s.responses.enter(body, nil); why != nil {
 			writeJSON(w, why.status, []byte(encode(object{"error": why.object()})))
 			return
 		}
 	}
-	req, err := wire.codec.Decode(body)
+	req, err := wire.Codec.Decode(body)
 	if err != nil {
 		writeJSON(w, http.StatusBadRequest, wire.failure(400, err.Error()))
 		return
@@ -59,14 +60,14 @@ func (s *Server) serveAnswer(w http.ResponseWriter, r *http.Request, wire *wire,
 		return
 	}
 	var bound *binding
-	if !s.cfg.Lax && wire.name == "messages" {
+	if !s.cfg.Lax && wire == messagesWire {
 		var why *refusal
 		if bound, why = check(s.cfg.Account, r.Header, body); why != nil {
-			writeJSON(w, http.StatusBadRequest, why.body())
+			why.write(w)
 			return
 		}
 	}
-	if s.cfg.Gateway && wire.name == "chat" {
+	if s.cfg.Gateway && wire.Name == openai.ChatAPI.Name {
 		var why *refusal
 		if bound, why = behindGateway(s.cfg.Account, body); why != nil {
 			writeJSON(w, http.StatusBadRequest, why.gatewayBody())
@@ -159,8 +160,8 @@ func fail(w http.ResponseWriter, wire *wire, f Fault) {
 }
 
 func (s *Server) countTokens(w http.ResponseWriter, r *http.Request, body []byte, update func(func(*Request))) {
-	wire := wires["/v1/messages"]
-	req, err := wire.codec.Decode(body)
+	wire := messagesWire
+	req, err := wire.Codec.Decode(body)
 	if err != nil {
 		writeJSON(w, http.StatusBadRequest, wire.failure(400, err.Error()))
 		return
@@ -169,7 +170,7 @@ func (s *Server) countTokens(w http.ResponseWriter, r *http.Request, body []byte
 	if !s.cfg.Lax {
 		bound, why := check(s.cfg.Account, r.Header, body)
 		if why != nil {
-			writeJSON(w, http.StatusBadRequest, why.body())
+			why.write(w)
 			return
 		}
 		req = bound.shown(req)

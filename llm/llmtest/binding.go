@@ -2,19 +2,21 @@ package llmtest
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
 	"strings"
 
 	"github.com/stet-dev/stet/llm"
+	"github.com/stet-dev/stet/llm/anthropic"
 )
 
 // Account is the kind of account that a server simulates for the Messages API.
 type Account string
 
 const (
-	// NewAccount was made on 2026-08-31 or later. Thinking that is bound to something else is refused, unless the request asks to
+	// NewAccount was made on 2026-08-31 or later. Thinking that belongs to something else is refused, unless the request asks to
 	// drop it.
 	NewAccount Account = "new"
 	// OldAccount is older. The same rule holds only for requests that say what should happen to such thinking. In other requests it
@@ -24,7 +26,7 @@ const (
 
 // Values of the beta header that the Messages API asks for.
 const (
-	BindingBeta   = "thinking-binding-controls-2026-08-01" // to say what should happen to bound thinking
+	BindingBeta   = "thinking-binding-controls-2026-08-01" // to say what should happen to signed thinking that belongs to something else
 	ManagingBeta  = "context-management-2025-06-27"        // to let the server edit the context
 	ThresholdBeta = "compact-2026-01-12"                   // to let it compact at a threshold
 	DemandBeta    = "compact-2026-09-04"                   // to ask for a compaction
@@ -57,15 +59,28 @@ type binding struct {
 	clearedTokens int
 }
 
-// refusal says why a strict server refuses a request.
-type refusal struct{ message, code string }
+// refusal says why the server refuses a request of the Messages API.
+type refusal struct {
+	message, code string
+	status        int      // 0: 400
+	unsupported   []string // what threads do not support
+}
 
 func (r *refusal) body() []byte {
-	failure := object{"type": messagesErrors[http.StatusBadRequest], "message": r.message}
+	body := llm.ErrorBody{Status: cmp.Or(r.status, http.StatusBadRequest), Message: r.message}
 	if r.code != "" {
-		failure["details"] = object{"error_code": r.code}
+		details := object{"error_code": r.code}
+		if r.unsupported != nil {
+			details["unsupported"] = r.unsupported
+		}
+		body.Details = details
 	}
-	return []byte(encode(object{"type": "error", "error": failure}))
+	return []byte(encode(anthropic.API.Error(body)))
+}
+
+// write sends the refusal.
+func (r *refusal) write(w http.ResponseWriter) {
+	writeJSON(w, cmp.Or(r.status, http.StatusBadRequest), r.body())
 }
 
 func refuse(format string, args ...any) *refusal {

@@ -110,16 +110,3 @@ func chatEvents(a answer) []event {
 	}
 	return append(out, event{data: "[DONE]"})
 }
-
-func openaiFailure(status int, message string) []byte {
-	kind, code := "invalid_request_error", any(nil)
-	switch {
-	case status == 429:
-		kind, code = "requests", "rate_limit_exceeded"
-	case status >= 500:
-		kind = "server_error"
-	}
-	return []byte(encode(object{"error": object{"message": message, "type": kind, "param": nil, "code": code}}))
-}
-
-func openaiBroken(message string) event { return event{data: string(openaiFailure(500, message))} }

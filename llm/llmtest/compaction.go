@@ -34,7 +34,7 @@ func (req *messagesRequest) mismanaged(betas string) *refusal {
 	case len(req.Managing.Edits) > 0:
 		return refuse("compaction: cannot be combined with `context_management`")
 	case len(req.Messages) == 0:
-		return &refusal{"compaction: there is nothing to summarize", "compaction_nothing_to_summarize"}
+		return &refusal{message: "compaction: there is nothing to summarize", code: "compaction_nothing_to_summarize"}
 	}
 	for i, m := range req.Messages {
 		for j, b := range blocksOf(m["content"]) {
@@ -67,11 +67,11 @@ func (p *prefix) compacted(block object, at string, first bool, betas string) *r
 	case !strings.Contains(betas, DemandBeta):
 		return refuse("%s: `signature` requires anthropic-beta: %s", at, DemandBeta)
 	case !first:
-		return &refusal{at + ": a signed `compaction` block must be the first block of the first message", "compaction_block_misplaced"}
+		return &refusal{message: at + ": a signed `compaction` block must be the first block of the first message", code: "compaction_block_misplaced"}
 	case !ok && s.Own != "":
-		return &refusal{at + ": the `content` of the `compaction` block is not what was signed", "compaction_content_mismatch"}
+		return &refusal{message: at + ": the `content` of the `compaction` block is not what was signed", code: "compaction_content_mismatch"}
 	case !ok:
-		return &refusal{at + ": Invalid `signature` in `compaction` block", "compaction_signature_invalid"}
+		return &refusal{message: at + ": Invalid `signature` in `compaction` block", code: "compaction_signature_invalid"}
 	}
 	p.replace(s)
 	return nil

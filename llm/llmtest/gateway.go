@@ -13,7 +13,7 @@ import (
 // blocks. So the provider's check also applies to the gateway's clients. OpenRouter documents the member on its page "Reasoning
 // tokens", and provider errors on its page "Errors".
 
-// behindGateway checks a request of Chat Completions as the provider behind a gateway does.
+// behindGateway checks a request of Chat Completions as the provider of a gateway does.
 func behindGateway(account Account, body []byte) (*binding, *refusal) {
 	d := json.NewDecoder(bytes.NewReader(body))
 	d.UseNumber()

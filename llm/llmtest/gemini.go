@@ -7,14 +7,7 @@ import (
 	"regexp"
 
 	"github.com/stet-dev/stet/llm"
-	"github.com/stet-dev/stet/llm/gemini"
 )
-
-// geminiWire is the API of the Gemini models. Its paths contain the model.
-var geminiWire = &wire{
-	name: "gemini", idPrefix: "fc", codec: gemini.GenerateContent{},
-	whole: geminiWhole, events: geminiEvents, failure: geminiFailure, broken: geminiBroken,
-}
 
 // checksSignatures matches the models that sign calls and require the signatures back: generations 3 and later. Earlier models give
 // their calls no ids.
@@ -138,18 +131,3 @@ func geminiEvents(a answer) []event {
 	}
 	return out
 }
-
-var geminiStatus = map[int]string{
-	400: "INVALID_ARGUMENT", 401: "UNAUTHENTICATED", 403: "PERMISSION_DENIED", 404: "NOT_FOUND", 429: "RESOURCE_EXHAUSTED",
-	500: "INTERNAL", 503: "UNAVAILABLE",
-}
-
-func geminiFailure(status int, message string) []byte {
-	name := geminiStatus[status]
-	if name == "" {
-		name = "UNKNOWN"
-	}
-	return []byte(encode(object{"error": object{"code": status, "message": message, "status": name}}))
-}
-
-func geminiBroken(message string) event { return event{data: string(geminiFailure(503, message))} }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 
 	"github.com/stet-dev/stet/llm"
+	"github.com/stet-dev/stet/llm/anthropic"
 )
 
 // messagesUsage splits the prompt as Anthropic does: input_tokens excludes tokens that the cache read and wrote. Nothing is cached
@@ -126,19 +127,6 @@ func messagesEvents(a answer) []event {
 	return out
 }
 
-var messagesErrors = map[int]string{
-	400: "invalid_request_error", 401: "authentication_error", 403: "permission_error", 404: "not_found_error",
-	413: "request_too_large", 429: "rate_limit_error", 529: "overloaded_error",
-}
-
-func messagesFailure(status int, message string) []byte {
-	kind := messagesErrors[status]
-	if kind == "" {
-		kind = "api_error"
-	}
-	return []byte(encode(object{"type": "error", "error": object{"type": kind, "message": message}}))
-}
-
 func messagesBroken(message string) event {
-	return event{name: "error", data: string(messagesFailure(529, message))}
+	return event{name: "error", data: encode(anthropic.API.Error(llm.ErrorBody{Status: 529, Message: message}))}
 }

@@ -75,15 +75,15 @@ func TestRenderForCaptures(t *testing.T) {
 		if strings.HasSuffix(file, ".meta.jsonl") {
 			continue
 		}
-		wire := wires["/v1/responses"]
+		wire := responsesWire
 		switch {
 		case strings.Contains(file, "anthropic"):
-			wire = wires["/v1/messages"]
+			wire = messagesWire
 		case strings.Contains(file, "chat"):
-			wire = wires["/v1/chat/completions"]
+			wire = wires[2]
 		}
 		for n, body := range bodies(t, file) {
-			req, err := wire.codec.Decode(body)
+			req, err := wire.Codec.Decode(body)
 			if err != nil {
 				t.Errorf("%s:%d: %v", filepath.Base(file), n+1, err)
 				continue

@@ -4,7 +4,7 @@
 //
 // Unless [Config].Lax is set, the Messages API refuses what the provider refuses:
 //   - blocks in a wrong order (order.go)
-//   - thinking that is bound to another conversation (prefix.go, binding.go, models.go)
+//   - thinking that belongs to another conversation (prefix.go, binding.go, models.go)
 //   - invalid requests for the server's own edits (compaction.go)
 //
 // A signature contains all data for the check (seal.go), so the servers of one test accept each other's signatures.
@@ -22,7 +22,6 @@ import (
 	"time"
 
 	"github.com/stet-dev/stet/llm"
-	"github.com/stet-dev/stet/llm/gemini"
 )
 
 // Config configures a Server. The zero value answers every request with "Done."
@@ -41,7 +40,7 @@ type Config struct {
 	Account Account
 	// Gateway makes Chat Completions behave like a gateway to a provider of the Messages API that binds thinking (gateway.go).
 	Gateway bool
-	// Lax makes the Messages API accept every readable request: no thinking is bound, and blocks may come in any order. Otherwise the
+	// Lax makes the Messages API accept every readable request: no thinking is checked, and blocks may come in any order. Otherwise the
 	// server refuses what the provider refuses for the model's name. An unknown name counts as one of the newest
 	// models. count_tokens refuses the same.
 	Lax bool
@@ -182,12 +181,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	got := &Request{
 		Method: r.Method, Path: r.URL.Path, Query: r.URL.RawQuery, Header: r.Header.Clone(), Body: body, Step: -1,
 	}
-	wire := wires[r.URL.Path]
-	if _, _, ok := gemini.Address(r.URL.Path); ok {
-		wire = geminiWire
-	}
+	wire, _ := wireOf(r.URL.Path)
 	if wire != nil {
-		got.Wire = wire.name
+		got.Wire = wire.Name
 	}
 	update := s.record(got)
 	w = &statusWriter{ResponseWriter: w, update: update}
@@ -195,14 +191,14 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("X-Request-Id", "req_scripted")
 	switch {
 	case badCoding != nil:
-		writeJSON(w, http.StatusBadRequest, openaiFailure(400, badCoding.Error()))
+		writeJSON(w, http.StatusBadRequest, responsesWire.failure(400, badCoding.Error()))
 	case r.Method == http.MethodHead && r.URL.Path == "/":
 		w.WriteHeader(http.StatusOK)
 	case r.Method == http.MethodGet && r.URL.Path == "/v1/models":
 		writeJSON(w, http.StatusOK, s.models(r.Header.Get("Anthropic-Version") != ""))
 	case r.Method == http.MethodGet && r.URL.Path == "/v1beta/models":
 		writeJSON(w, http.StatusOK, s.geminiModels())
-	case wire != nil && wire.name == "responses" && r.Header.Get("Upgrade") != "" && !s.cfg.NoSockets:
+	case wire == responsesWire && r.Header.Get("Upgrade") != "" && !s.cfg.NoSockets:
 		s.serveSocket(w, r)
 	case wire != nil && r.Header.Get("Upgrade") != "":
 		writeJSON(w, http.StatusUpgradeRequired, wire.failure(426, "no WebSocket here"))
@@ -211,7 +207,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case r.Method == http.MethodPost && r.URL.Path == "/v1/messages/count_tokens":
 		s.countTokens(w, r, body, update)
 	default:
-		writeJSON(w, http.StatusNotFound, openaiFailure(404, "nothing at "+r.Method+" "+r.URL.Path))
+		writeJSON(w, http.StatusNotFound, responsesWire.failure(404, "nothing at "+r.Method+" "+r.URL.Path))
 	}
 }
 

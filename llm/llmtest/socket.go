@@ -129,7 +129,7 @@ func (s *Server) serveSocket(w http.ResponseWriter, r *http.Request) {
 
 // serveEvent answers one message. It returns false if the socket ends.
 func (s *Server) serveEvent(c *websocket.Conn, r *http.Request, text []byte, lanes map[string]map[string][]json.RawMessage) bool {
-	wire := wires["/v1/responses"]
+	wire := responsesWire
 	var said struct {
 		Type     string
 		Lane     string `json:"stream_id"`
@@ -150,7 +150,7 @@ func (s *Server) serveEvent(c *websocket.Conn, r *http.Request, text []byte, lan
 	if json.Unmarshal(text, &said) != nil || said.Type != "response.create" {
 		return refuse(400, object{"type": "invalid_request_error", "code": "invalid_event", "message": "an event is a JSON object with a type that is known", "param": "type"})
 	}
-	got := &Request{Method: http.MethodPost, Path: r.URL.Path, Query: r.URL.RawQuery, Header: r.Header.Clone(), Body: text, Wire: wire.name, Step: -1, Socket: true, Status: 200}
+	got := &Request{Method: http.MethodPost, Path: r.URL.Path, Query: r.URL.RawQuery, Header: r.Header.Clone(), Body: text, Wire: wire.Name, Step: -1, Socket: true, Status: 200}
 	update := s.record(got)
 	fault, err := s.nextFault(http.Header{})
 	if err != nil || fault.Reset {
@@ -174,7 +174,7 @@ func (s *Server) serveEvent(c *websocket.Conn, r *http.Request, text []byte, lan
 		update(func(r *Request) { r.Status = why.status })
 		return refuse(why.status, why.object())
 	}
-	req, err := wire.codec.Decode(body)
+	req, err := wire.Codec.Decode(body)
 	if err != nil {
 		update(func(r *Request) { r.Status = 400 })
 		return refuse(400, object{"type": "invalid_request_error", "code": "invalid_request", "message": err.Error(), "param": nil})

@@ -21,7 +21,10 @@ func stream(w http.ResponseWriter, r *http.Request, wire *wire, a answer, f Faul
 		}
 		last := f.ErrorAfter > 0 && i == f.ErrorAfter
 		if last {
-			e = wire.broken("Overloaded")
+			e = event{data: string(wire.failure(503, "Overloaded"))}
+			if wire.broken != nil {
+				e = wire.broken("Overloaded")
+			}
 		}
 		held = e.append(held)
 		if f.Bad != "" && i == f.BadAfter {

@@ -64,27 +64,8 @@ type threadTurn struct {
 	messages []json.RawMessage
 }
 
-// threadError says why a request is refused.
-type threadError struct {
-	status        int
-	code, message string
-	unsupported   []string
-}
-
-func (e *threadError) body() []byte {
-	failure := object{"type": messagesErrors[e.status], "message": e.message}
-	if e.code != "" {
-		details := object{"error_code": e.code}
-		if e.unsupported != nil {
-			details["unsupported"] = e.unsupported
-		}
-		failure["details"] = details
-	}
-	return []byte(encode(object{"type": "error", "error": failure}))
-}
-
 // enter reads the thread of a Messages request. The caller must call leave at the end.
-func (t *threads) enter(now time.Time, h http.Header, body []byte) (*threadTurn, *threadError) {
+func (t *threads) enter(now time.Time, h http.Header, body []byte) (*threadTurn, *refusal) {
 	fields := map[string]json.RawMessage{}
 	var said struct {
 		Thread *struct {
@@ -97,14 +78,11 @@ func (t *threads) enter(now time.Time, h http.Header, body []byte) (*threadTurn,
 		return nil, nil
 	}
 	betas := betasOf(h)
-	invalid := func(message string) (*threadTurn, *threadError) {
-		return nil, &threadError{status: http.StatusBadRequest, message: message}
-	}
-	unsupported := func(what, message string) (*threadTurn, *threadError) {
-		return nil, &threadError{http.StatusBadRequest, "thread_unsupported_request", message, []string{what}}
+	unsupported := func(what, message string) (*threadTurn, *refusal) {
+		return nil, &refusal{message: message, code: "thread_unsupported_request", unsupported: []string{what}}
 	}
 	if !slices.Contains(betas, ThreadsBeta) {
-		return invalid("thread: Extra inputs are not permitted")
+		return nil, refuse("thread: Extra inputs are not permitted")
 	}
 	for _, name := range unthreaded {
 		if _, ok := fields[name]; ok {
@@ -121,28 +99,25 @@ func (t *threads) enter(now time.Time, h http.Header, body []byte) (*threadTurn,
 	case "continue":
 		return t.goOn(now, turn, said.Thread.Previous)
 	}
-	return invalid("thread.type: Input should be 'create' or 'continue'")
+	return nil, refuse("thread.type: Input should be 'create' or 'continue'")
 }
 
 // goOn finds the conversation that a request continues.
-func (t *threads) goOn(now time.Time, turn *threadTurn, id string) (*threadTurn, *threadError) {
+func (t *threads) goOn(now time.Time, turn *threadTurn, id string) (*threadTurn, *refusal) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	was := t.byID[id]
-	refuse := func(code, message string) (*threadTurn, *threadError) {
-		return nil, &threadError{status: http.StatusBadRequest, code: code, message: message}
-	}
 	switch {
 	case was == nil || now.Sub(was.last) > ThreadIdle:
-		return nil, &threadError{status: http.StatusNotFound, code: "thread_not_found", message: "thread_not_found: no usable thread for " + id}
+		return nil, &refusal{status: http.StatusNotFound, code: "thread_not_found", message: "thread_not_found: no usable thread for " + id}
 	case was.continued:
-		return refuse("thread_already_continued", "thread: "+id+" has already been continued")
+		return nil, &refusal{code: "thread_already_continued", message: "thread: " + id + " has already been continued"}
 	case was.busy:
-		return refuse("thread_continue_in_flight", "thread: another request is still continuing from "+id)
+		return nil, &refusal{code: "thread_continue_in_flight", message: "thread: another request is still continuing from " + id}
 	}
 	for _, name := range keptFields {
 		if value, ok := turn.fields[name]; ok && !accounting(value) {
-			return refuse("", name+": a thread keeps it: leave it out of a request that continues one")
+			return nil, &refusal{code: "", message: name + ": a thread keeps it: leave it out of a request that continues one"}
 		}
 	}
 	var differs []string
@@ -155,7 +130,7 @@ func (t *threads) goOn(now time.Time, turn *threadTurn, id string) (*threadTurn,
 		differs = append(differs, "anthropic_beta")
 	}
 	if differs != nil {
-		return refuse("thread_fingerprint_mismatch", "thread: the request does not match the thread, differing field(s): "+strings.Join(differs, ", "))
+		return nil, &refusal{code: "thread_fingerprint_mismatch", message: "thread: the request does not match the thread, differing field(s): " + strings.Join(differs, ", ")}
 	}
 	was.busy = true
 	turn.before = was

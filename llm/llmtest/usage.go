@@ -7,7 +7,7 @@ import (
 	"github.com/stet-dev/stet/llm"
 )
 
-// prefixCache simulates a provider's prompt cache. It keeps the latest prompts, and tells how much of a new prompt was seen before.
+// prefixCache simulates a provider's prompt cache. It keeps the latest prompts, and returns how much of a new prompt was seen before.
 // Four bytes count as a token.
 type prefixCache struct {
 	mu      sync.Mutex

@@ -4,26 +4,30 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"unicode/utf8"
 
 	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/llm/anthropic"
+	"github.com/stet-dev/stet/llm/gemini"
 	"github.com/stet-dev/stet/llm/openai"
 )
 
-// wire is a wire format, from the provider's side.
+// wire is an API from the provider's side.
 type wire struct {
-	name     string
+	llm.API
 	idPrefix string // prefix of call ids
-	codec    llm.Codec
 	// whole writes an answer that is not streamed.
 	whole func(a answer) []byte
 	// events writes a streamed answer.
 	events func(a answer) []event
-	// failure writes an error body.
-	failure func(status int, message string) []byte
-	// broken writes the event by which a stream reports a failure.
+	// broken returns the event by which a stream reports a failure; nil: its data is an error body.
 	broken func(message string) event
+}
+
+// failure writes an error body.
+func (w *wire) failure(status int, message string) []byte {
+	return []byte(encode(w.Error(llm.ErrorBody{Status: status, Message: message})))
 }
 
 // event is a server-sent event, or a piece of another stream.
@@ -52,20 +56,25 @@ type answer struct {
 	array   bool     // the stream is one JSON array instead of events
 }
 
-// wires maps the paths for answers to their formats. The paths of geminiWire contain model names, so they are not in it.
-var wires = map[string]*wire{
-	"/v1/messages": {
-		name: "messages", idPrefix: "toolu", codec: anthropic.Messages{},
-		whole: messagesWhole, events: messagesEvents, failure: messagesFailure, broken: messagesBroken,
-	},
-	"/v1/chat/completions": {
-		name: "chat", idPrefix: "call", codec: openai.Chat{},
-		whole: chatWhole, events: chatEvents, failure: openaiFailure, broken: openaiBroken,
-	},
-	"/v1/responses": {
-		name: "responses", idPrefix: "call", codec: openai.Responses{},
-		whole: responsesWhole, events: responsesEvents, failure: openaiFailure, broken: responsesBroken,
-	},
+// wires are the APIs of the server.
+var (
+	messagesWire  = &wire{API: anthropic.API, idPrefix: "toolu", whole: messagesWhole, events: messagesEvents, broken: messagesBroken}
+	responsesWire = &wire{API: openai.ResponsesAPI, idPrefix: "call", whole: responsesWhole, events: responsesEvents, broken: responsesBroken}
+	wires         = []*wire{
+		messagesWire, responsesWire,
+		{API: openai.ChatAPI, idPrefix: "call", whole: chatWhole, events: chatEvents},
+		{API: gemini.API, idPrefix: "fc", whole: geminiWhole, events: geminiEvents},
+	}
+)
+
+// wireOf returns the API of a path for answers, or nil. pathed says that the path names the model.
+func wireOf(path string) (w *wire, pathed bool) {
+	_, _, pathed = gemini.Address(path)
+	i := slices.IndexFunc(wires, func(w *wire) bool { return w.Path == path || pathed && w.Path == "" })
+	if i < 0 {
+		return nil, false
+	}
+	return wires[i], pathed
 }
 
 // calls reports whether the answer calls tools.

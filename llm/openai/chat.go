@@ -16,7 +16,7 @@ type Chat struct{ llm.InPlace }
 
 // ChatAPI is the API of Chat Completions: OpenAI's own or a compatible one.
 var ChatAPI = llm.API{
-	Name: "chat", Path: "/v1/chat/completions", Codec: Chat{},
+	Name: "chat", Path: "/v1/chat/completions", Codec: Chat{}, CacheRule: "openai", Error: errorBody,
 	Reader:   func(emit func(llm.Event)) llm.Reader { return &chatReader{emit: emit} },
 	EncodeAt: encodeAt, Based: true, KeyHeader: "Authorization", KeyPrefix: "Bearer ",
 }

@@ -54,7 +54,7 @@ func encodeChat(req *llm.Request, limit string) ([]byte, error) {
 			c.message(i, m)
 		}
 	}
-	c.writeBeside()
+	c.writeOthers()
 	w.Close(']')
 	if req.Stream {
 		w.Key("stream")
@@ -102,20 +102,20 @@ type chatWriter struct {
 	*rawjson.Writer
 	ids     llm.CallIDs
 	offered map[string]bool // names of the tools
-	beside  []llm.Part      // parts that stood among results and are written after the last result
+	others  []llm.Part      // parts that were among results and are written after the last result
 }
 
-// writeBeside writes the parts in beside.
-func (w *chatWriter) writeBeside() {
-	if len(w.beside) == 0 {
+// writeOthers writes the parts in others.
+func (w *chatWriter) writeOthers() {
+	if len(w.others) == 0 {
 		return
 	}
 	w.Open('{')
 	w.Member("role", string(llm.User))
 	w.Key("content")
-	writeParts(w.Writer, "text", w.beside)
+	writeParts(w.Writer, "text", w.others)
 	w.Close('}')
-	w.beside = nil
+	w.others = nil
 }
 
 func (w *chatWriter) message(i int, m llm.Message) {
@@ -123,7 +123,7 @@ func (w *chatWriter) message(i int, m llm.Message) {
 		w.results(i, m)
 		return
 	}
-	w.writeBeside()
+	w.writeOthers()
 	w.Open('{')
 	w.Key("role")
 	switch m.Role {
@@ -219,7 +219,7 @@ func writeParts(w *rawjson.Writer, kind string, parts []llm.Part) {
 func (w *chatWriter) results(i int, m llm.Message) {
 	for _, p := range m.Parts {
 		if p.Kind == llm.Opaque {
-			w.beside = append(w.beside, chatNative(llm.User, []llm.Part{p})...)
+			w.others = append(w.others, chatNative(llm.User, []llm.Part{p})...)
 			continue
 		}
 		if p.Kind != llm.ToolResult {

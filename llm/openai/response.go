@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 
@@ -96,4 +97,19 @@ func (d *decoder) response() (*llm.Response, error) {
 	}
 	d.usage(res, f[4])
 	return res, d.Err()
+}
+
+// errorBody is the body of an error, of both APIs.
+func errorBody(e llm.ErrorBody) any {
+	kind, code := "invalid_request_error", any(nil)
+	switch {
+	case e.Status == 429:
+		kind, code = "requests", "rate_limit_exceeded"
+	case e.Status >= 500:
+		kind = "server_error"
+	}
+	if e.Code != "" {
+		code = e.Code
+	}
+	return map[string]any{"error": map[string]any{"message": e.Message, "type": cmp.Or(e.Type, kind), "param": nil, "code": code}}
 }

@@ -16,7 +16,7 @@ type Responses struct{ llm.InPlace }
 
 // ResponsesAPI is the Responses API.
 var ResponsesAPI = llm.API{
-	Name: "responses", Path: "/v1/responses", Codec: Responses{},
+	Name: "responses", Path: "/v1/responses", Codec: Responses{}, CacheRule: "openai", Error: errorBody,
 	Reader: func(emit func(llm.Event)) llm.Reader { return &responsesReader{emit: emit} },
 	Based:  true, KeyHeader: "Authorization", KeyPrefix: "Bearer ",
 }

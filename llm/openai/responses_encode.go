@@ -172,10 +172,10 @@ func (w *itemWriter) call(p llm.Part) {
 
 // outputs writes results, and then the other parts of their message.
 func (w *itemWriter) outputs(parts []llm.Part) {
-	var beside []llm.Part
+	var others []llm.Part
 	for _, p := range parts {
 		if typ, _, ok := opaque(p.Raw); p.Kind == llm.Opaque && ok && !isOutput(typ) {
-			beside = append(beside, responsesNative(llm.User, []llm.Part{p})...)
+			others = append(others, responsesNative(llm.User, []llm.Part{p})...)
 			continue
 		}
 		if p.Kind != llm.ToolResult {
@@ -193,7 +193,7 @@ func (w *itemWriter) outputs(parts []llm.Part) {
 		w.Member("output", p.Text)
 		w.Close('}')
 	}
-	if len(beside) > 0 {
-		w.messageItem(string(llm.User), "input_text", beside)
+	if len(others) > 0 {
+		w.messageItem(string(llm.User), "input_text", others)
 	}
 }

@@ -22,7 +22,7 @@ type file struct {
 
 // Catalog holds models and finds them by name. The zero value is empty. It is
 // not changed by lookups, so that many may look up at once; Load must not run
-// beside them.
+// at the same time.
 type Catalog struct {
 	Source string // of the embedded data
 	Date   string
@@ -171,7 +171,7 @@ func (c *Catalog) Lookup(name string) (Model, bool) {
 func (m *Model) ClearsResults() bool { return m.Provider == "anthropic" }
 
 // ChecksThinking reports whether the provider of a model must be taken to check what
-// stands before a block of thinking: it is known to, or it is not known not to.
+// comes before a block of thinking: it is known to, or it is not known not to.
 // A model is known by its exact name, in any of the forms that Lookup takes: a name that
 // only begins like a known one may be that of a newer model. The check is of one
 // provider; no model that another one makes has it.
@@ -233,7 +233,7 @@ var (
 )
 
 // forms lists the ways to write name, the fullest first. The first sure of them name the same model. The
-// others leave out a word that may stand for another one, as a local model's "…:30b".
+// others leave out a word that may name another one, as a local model's "…:30b".
 func forms(name string) (sure int, out []string) {
 	add := func(s string) string {
 		if s != "" && !slices.Contains(out, s) {

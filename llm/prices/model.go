@@ -36,7 +36,7 @@ const (
 	VocabularyCL100k = "cl100k_base"
 )
 
-// Whether a provider checks what stands before a block of thinking that comes back
+// Whether a provider checks what comes before a block of thinking that comes back
 // to it, and refuses the request where it is not what it was.
 const (
 	ThinkingChecked   = "checked"

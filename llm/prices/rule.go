@@ -19,7 +19,7 @@ type Rule struct {
 	// or read. 0: nothing is cached, every token costs 1.
 	Lifetime time.Duration
 
-	// What follows is what the bench's simulator needs beside: the shortest
+	// What follows is what the bench's simulator needs too: the shortest
 	// prefix that is cached, the step in which the length of a hit grows,
 	// how many breakpoints a request may mark (0: the provider caches
 	// prefixes by itself), and how many content blocks before a breakpoint
@@ -72,7 +72,7 @@ var rules = []Rule{
 // gemini is the rule of the Gemini models, which no report prices other models by. Gemini API, "Context
 // caching", and the cloud's "Context cache overview": prefixes of 4,096 tokens and more from the models
 // of generation 3 on (others: Model.MinCache) are cached by themselves, no price for the write, a tenth for
-// a read; what leaves the memory is kept on slower storage, and is gone within 24 hours, mostly sooner. No
+// a read; what is dropped from memory is kept on slower storage, and is gone within 24 hours, mostly sooner. No
 // earlier end is promised.
 var gemini = Rule{Name: Gemini, Read: 0.1, Write: 1, Lifetime: 24 * time.Hour, MinTokens: 4096, Step: 1}
 

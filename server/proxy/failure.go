@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"net/http"
 
-	"github.com/stet-dev/stet/record"
+	"github.com/stet-dev/stet/llm"
 )
 
 // failure is an error with which stet itself answers a request.
@@ -17,31 +17,13 @@ type failure struct {
 	detail  string // "error_code" of the error's details, in the Messages API; empty: there are none
 }
 
-// geminiStatus maps an HTTP status to the name that the Gemini API uses.
-var geminiStatus = map[int]string{
-	http.StatusBadRequest: "INVALID_ARGUMENT", http.StatusForbidden: "PERMISSION_DENIED", http.StatusNotFound: "NOT_FOUND",
-	http.StatusMethodNotAllowed: "UNIMPLEMENTED", http.StatusRequestTimeout: "DEADLINE_EXCEEDED", http.StatusTooManyRequests: "RESOURCE_EXHAUSTED",
-	http.StatusBadGateway: "UNAVAILABLE", http.StatusServiceUnavailable: "UNAVAILABLE", http.StatusGatewayTimeout: "DEADLINE_EXCEEDED",
-}
-
 // write sends f in the error format of api.
 func (f failure) write(w http.ResponseWriter, api string) {
-	var body any
-	switch api {
-	case record.GenerateContent:
-		body = map[string]any{"error": map[string]any{"code": f.status, "message": f.message, "status": geminiStatus[f.status]}}
-	case record.Messages, record.CountTokens:
-		e := map[string]any{"type": f.kind, "message": f.message}
-		if f.detail != "" {
-			e["details"] = map[string]any{"error_code": f.detail}
-		}
-		body = map[string]any{"type": "error", "error": e}
-	default:
-		body = map[string]any{
-			"error": map[string]any{"message": f.message, "type": f.kind, "param": nil, "code": f.code},
-		}
+	e := llm.ErrorBody{Status: f.status, Type: f.kind, Code: f.code, Message: f.message}
+	if f.detail != "" {
+		e.Details = map[string]any{"error_code": f.detail}
 	}
-	text, err := json.Marshal(body)
+	text, err := json.Marshal(apiNamed(api).Error(e))
 	if err != nil {
 		text = []byte("{}")
 	}

@@ -30,6 +30,19 @@ type Upstreams struct {
 	Bedrock string // "": not configured
 }
 
+// apiNamed returns the API by its name in records. Requests of another name speak like Chat Completions.
+func apiNamed(name string) llm.API {
+	switch name {
+	case record.Messages, record.CountTokens:
+		return anthropic.API
+	case record.Responses:
+		return openai.ResponsesAPI
+	case record.GenerateContent:
+		return gemini.API
+	}
+	return openai.ChatAPI
+}
+
 // other is the API of requests that are only passed through.
 const other = "other"
 
@@ -66,7 +79,7 @@ type endpoints struct {
 }
 
 func (u Upstreams) endpoints() (e endpoints, err error) {
-	parse := func(api, base, fallback, owner, key string, codec llm.Codec) endpoint {
+	parse := func(api, base, fallback, owner, key string) endpoint {
 		if base == "" {
 			base = fallback
 		} else {
@@ -76,24 +89,25 @@ func (u Upstreams) endpoints() (e endpoints, err error) {
 		if parseErr != nil && err == nil {
 			err = fmt.Errorf("upstream for %s: %w", api, parseErr)
 		}
-		return endpoint{api: api, codec: codec, upstream: target, direct: true, owner: owner, unset: key}
+		return endpoint{api: api, codec: apiNamed(api).Codec, upstream: target, direct: true, owner: owner, unset: key}
 	}
-	e.messages = parse(record.Messages, u.Messages, "https://api.anthropic.com", anthropicOwner, "upstream-messages", anthropic.Messages{})
-	e.chat = parse(record.Chat, u.Chat, "https://api.openai.com/v1", openaiOwner, "upstream-chat", openai.Chat{})
-	e.responses = parse(record.Responses, u.Responses, "https://api.openai.com/v1", openaiOwner, "upstream-responses", openai.Responses{})
+	e.messages = parse(record.Messages, u.Messages, "https://api.anthropic.com", anthropicOwner, "upstream-messages")
+	e.chat = parse(record.Chat, u.Chat, "https://api.openai.com/v1", openaiOwner, "upstream-chat")
+	e.responses = parse(record.Responses, u.Responses, "https://api.openai.com/v1", openaiOwner, "upstream-responses")
 	e.count = e.messages
 	e.count.api = record.CountTokens
 	e.compact = e.responses
 	e.compact.compacts = true
-	e.gemini = parse(record.GenerateContent, u.Gemini, "https://generativelanguage.googleapis.com", googleOwner, "upstream-gemini", gemini.GenerateContent{})
+	e.gemini = parse(record.GenerateContent, u.Gemini, "https://generativelanguage.googleapis.com", googleOwner, "upstream-gemini")
 	e.geminiCount = e.gemini
 	e.geminiCount.api, e.geminiCount.counts = record.CountTokens, record.GenerateContent
-	e.codeAssist = parse(record.GenerateContent, u.Gemini, "https://cloudcode-pa.googleapis.com", googleOwner, "upstream-gemini", nil)
+	e.codeAssist = parse(record.GenerateContent, u.Gemini, "https://cloudcode-pa.googleapis.com", googleOwner, "upstream-gemini")
+	e.codeAssist.codec = nil // passed through
 	cloud := func(name, base string) *url.URL {
 		if base == "" {
 			return nil
 		}
-		return parse(name, base, "", "", "", nil).upstream
+		return parse(name, base, "", "", "").upstream
 	}
 	e.vertex, e.azure, e.bedrock = cloud("vertex", u.Vertex), cloud("azure", azureResource(u.Azure)), cloud("bedrock", u.Bedrock)
 	return e, err

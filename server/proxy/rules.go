@@ -64,14 +64,7 @@ func (r *rules) lookUp(api, model string) rule {
 		found.mayCheck = true
 	}
 	if !found.Cached() {
-		name := prices.OpenAI
-		switch api {
-		case record.Messages, record.CountTokens:
-			name = prices.Anthropic5m
-		case record.GenerateContent:
-			name = prices.Gemini
-		}
-		found.Rule, _ = prices.RuleNamed(name) // these rules always exist
+		found.Rule, _ = prices.RuleNamed(apiNamed(api).CacheRule) // these rules always exist
 	}
 	return found
 }
