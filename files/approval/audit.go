@@ -99,7 +99,7 @@ func (r *run) perFile(kind record.Kind, p *tool.Plan) []record.Entry {
 	return out
 }
 
-// intend records a write before it is done. (FILE-11)
+// intend records a write before it is done.
 func (r *run) intend(ctx context.Context, p *tool.Plan) ([]record.Entry, error) {
 	return r.h.journal().Now(ctx, r.perFile(record.Intent, p)...)
 }
@@ -134,7 +134,7 @@ func outcome(res tool.Result, err error) string {
 }
 
 // suspect counts a refused call, and returns the name of the limit that it exceeded. It does not count a person's refusal, or a
-// refusal that asks the session to read a file first, or a path that is written in another form and stays in the workspace. (FILE-7)
+// refusal that asks the session to read a file first, or a path that is written in another form and stays in the workspace.
 func (r *run) suspect(res tool.Result) (what string, begun *suspension) {
 	if res.Code == tool.InvalidPath && !res.Outside || r.by != "tool" && (r.decision != "denied" || r.by == "policy unread" || r.by == "policy stale") {
 		return "", nil

@@ -37,17 +37,17 @@ type Handler struct {
 	// outcome was done (tool.Call.Once). nil: this is not known.
 	Version func(ctx context.Context, path string) (string, error)
 
-	// Rate is the limit of a session's calls in a minute; 0: 100, negative: no limit. (FILE-10)
+	// Rate is the limit of a session's calls in a minute; 0: 100, negative: no limit.
 	Rate int
 
 	// Tokens counts the calls and questions of each token (tool.Call.Account). All that accepts calls in this process should share
 	// it. nil: the handler has its own.
 	Tokens *limits.Tokens
 
-	// Timeout is how long a question waits for its answer if its call has no Patience; 0: 600 s, negative: without limit. (FILE-4)
+	// Timeout is how long a question waits for its answer if its call has no Patience; 0: 600 s, negative: without limit.
 	Timeout time.Duration
 
-	// Suspicion says when the number of a session's refused calls is suspicious, and what to do then. (FILE-11)
+	// Suspicion says when the number of a session's refused calls is suspicious, and what to do then.
 	Suspicion policy.Suspicion
 
 	// RollBack undoes a session's writes as far as possible, for policy.RollBack. It should use Apply, so that it is recorded. nil:

@@ -7,18 +7,18 @@ import "testing"
 func TestLanes(t *testing.T) {
 	for _, test := range []struct {
 		name          string
-		first, second *place
+		first, second *turn
 		want          bool // the second waits for the first
 	}{
-		{"a read behind a write of the file", &place{path: "a", writes: true}, &place{path: "a"}, true},
-		{"a write behind a read of the file", &place{path: "a"}, &place{path: "a", writes: true}, true},
-		{"two reads", &place{path: "a"}, &place{path: "a"}, false},
-		{"two files", &place{path: "a", writes: true}, &place{path: "b", writes: true}, false},
-		{"a name that begins like another", &place{path: "a", writes: true}, &place{path: "ab", writes: true}, false},
-		{"a listing behind a write below it", &place{path: "a/b", writes: true}, &place{path: "a"}, true},
-		{"a write behind a listing above it", &place{path: "."}, &place{path: "a", writes: true}, false},
-		{"a read below what is removed", &place{path: "a", writes: true}, &place{path: "a/b"}, true},
-		{"a search of all behind a write", &place{path: "a", writes: true}, &place{path: "."}, true},
+		{"a read behind a write of the file", &turn{path: "a", writes: true}, &turn{path: "a"}, true},
+		{"a write behind a read of the file", &turn{path: "a"}, &turn{path: "a", writes: true}, true},
+		{"two reads", &turn{path: "a"}, &turn{path: "a"}, false},
+		{"two files", &turn{path: "a", writes: true}, &turn{path: "b", writes: true}, false},
+		{"a name that begins like another", &turn{path: "a", writes: true}, &turn{path: "ab", writes: true}, false},
+		{"a listing behind a write below it", &turn{path: "a/b", writes: true}, &turn{path: "a"}, true},
+		{"a write behind a listing above it", &turn{path: "."}, &turn{path: "a", writes: true}, false},
+		{"a read below what is removed", &turn{path: "a", writes: true}, &turn{path: "a/b"}, true},
+		{"a search of all behind a write", &turn{path: "a", writes: true}, &turn{path: "."}, true},
 	} {
 		if got := test.second.follows(test.first); got != test.want {
 			t.Errorf("%s: waits: %v", test.name, got)

@@ -15,10 +15,10 @@ import (
 // Each file has a lane. In it, calls of all sessions that will write to the file run one after another. This is for fairness.
 // Safety comes from compare-and-swap, but without the lane a call that has to plan again would lose each race against new calls.
 //
-// A call that will ask a person first gives up its places, so it does not block other calls.
+// A call that will ask a person first gives up its turns, so it does not block other calls.
 type order struct {
 	mu    sync.Mutex
-	lanes map[lane][]*place // the oldest place first
+	lanes map[lane][]*turn // the oldest turn first
 }
 
 type lane struct {
@@ -33,23 +33,23 @@ const (
 	fileLane
 )
 
-// place is the place of a call in a lane.
-type place struct {
+// turn is the turn of a call in a lane.
+type turn struct {
 	path    string // below the root, clean; "." is the root
 	writes  bool
 	earlier []<-chan struct{} // closed when the earlier calls have left
 	left    chan struct{}     // closed by leave
-	leave   func()            // gives the place up; further calls do nothing
+	leave   func()            // gives the turn up; further calls do nothing
 }
 
 // enter adds a call at the end of a lane.
-func (o *order) enter(l lane, name string, writes bool) *place {
-	p := &place{path: name, writes: writes, left: make(chan struct{})}
+func (o *order) enter(l lane, name string, writes bool) *turn {
+	p := &turn{path: name, writes: writes, left: make(chan struct{})}
 	p.leave = sync.OnceFunc(func() { o.leave(l, p) })
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.lanes == nil {
-		o.lanes = map[lane][]*place{}
+		o.lanes = map[lane][]*turn{}
 	}
 	for _, q := range o.lanes[l] {
 		if p.follows(q) {
@@ -60,11 +60,11 @@ func (o *order) enter(l lane, name string, writes bool) *place {
 	return p
 }
 
-func (o *order) leave(l lane, p *place) {
+func (o *order) leave(l lane, p *turn) {
 	close(p.left)
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	var rest []*place
+	var rest []*turn
 	for _, q := range o.lanes[l] {
 		if q != p {
 			rest = append(rest, q)
@@ -76,12 +76,12 @@ func (o *order) leave(l lane, p *place) {
 }
 
 // follows reports whether p's call must run after q's earlier call: it may read what q writes, or write to what q reads.
-func (p *place) follows(q *place) bool {
+func (p *turn) follows(q *turn) bool {
 	return q.writes && (within(p.path, q.path) || within(q.path, p.path)) || p.writes && p.path == q.path
 }
 
 // wait waits until it is the call's turn.
-func (p *place) wait(ctx context.Context) error {
+func (p *turn) wait(ctx context.Context) error {
 	for _, left := range p.earlier {
 		select {
 		case <-left:

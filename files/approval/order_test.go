@@ -112,7 +112,7 @@ func TestUnrelatedCallsDoNotWait(t *testing.T) {
 	})
 }
 
-// A call that is cancelled while it waits leaves its place. Later calls still run after the earlier ones.
+// A call that is cancelled while it waits leaves its turn. Later calls still run after the earlier ones.
 func TestOrderCancelled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newUnattendedRig(t)

@@ -37,7 +37,7 @@ func (q Question) Texts() (before, after string, err error) {
 	return before, after, nil
 }
 
-// errOtherText says that the diff does not lead to the text beside it.
+// errOtherText says that the diff does not lead to the text next to it.
 var errOtherText = errors.New("the diff is of another text")
 
 // keep returns the text with only the chosen hunks applied: all other lines are as before. after is the text with all hunks

@@ -87,7 +87,7 @@ func (h *earlierCalls) conclude(e record.Entry) {
 }
 
 // earlier answers a call whose id was used before from the record. over is false if the call must be done: it is the first call
-// with its id, or the first one did nothing. (FILE-4)
+// with its id, or the first one did nothing.
 func (r *run) earlier(ctx context.Context) (res tool.Result, over bool, err error) {
 	j := r.h.journal()
 	if j.Trail == nil {

@@ -20,9 +20,9 @@ type run struct {
 	c tool.Call
 	t tool.Tool // nil: no tool has that name
 
-	path      string // the path in the arguments; "": none
-	place     *place // in the lane of its session
-	filePlace *place // in the lane of its file; nil: the call is not in that lane
+	path     string // the path in the arguments; "": none
+	turn     *turn  // in the lane of its session
+	fileTurn *turn  // in the lane of its file; nil: the call is not in that lane
 
 	agreed *tool.Plan // the plan that a person approved; nil: none yet
 	asked  int        // how often a person was asked
@@ -34,7 +34,7 @@ type run struct {
 }
 
 // maxAgain limits how often a person is asked again because the file changed. maxMoves limits how often the file may change when no
-// person has to be asked. (FILE-15)
+// person has to be asked.
 const (
 	maxAgain = 3
 	maxMoves = 20
@@ -50,7 +50,7 @@ type refused struct {
 
 func (e *refused) Error() string { return e.message }
 
-// start gives a call its place among the calls of its session.
+// start gives a call its turn among the calls of its session.
 func (h *Handler) start(c tool.Call, t tool.Tool) *run {
 	r := &run{h: h, t: t, path: tool.PathIn(c.Arguments), decision: "refused", by: "handler"}
 	touched, writes := ".", false
@@ -60,13 +60,13 @@ func (h *Handler) start(c tool.Call, t tool.Tool) *run {
 		touched, writes = h.clean(r.path), !s.ReadOnly
 	}
 	r.c = c
-	r.place = h.order.enter(lane{sessionLane, c.Session}, touched, writes)
+	r.turn = h.order.enter(lane{sessionLane, c.Session}, touched, writes)
 	return r
 }
 
 // call runs the call from its start to its end.
 func (r *run) call(ctx context.Context) (tool.Result, error) {
-	defer r.place.leave()
+	defer r.turn.leave()
 	defer r.leaveFile()
 	s, err := r.h.openSession(ctx, r.c.Session)
 	if err != nil {
@@ -77,7 +77,7 @@ func (r *run) call(ctx context.Context) (tool.Result, error) {
 	res, err := r.do(ctx)
 	switch {
 	case errors.Is(err, record.ErrFull):
-		res = refusal(r.t, r.c, tool.DiskFull, "The call cannot be recorded, since the file system of stet's state directory is full; make room there. Nothing was written.")
+		res = refusal(r.t, r.c, tool.DiskFull, "The call cannot be recorded, since the file system of stet's state directory is full; make space there. Nothing was written.")
 	case errors.Is(err, record.ErrLost):
 		res = refusal(r.t, r.c, tool.PermissionDenied, lost)
 	case err != nil:
@@ -139,7 +139,7 @@ func (r *run) check(ctx context.Context) error {
 	if r.t == nil {
 		return &refused{decision: "refused", by: "handler", code: tool.InvalidArgument, message: fmt.Sprintf("There is no tool %q.", r.c.Name)}
 	}
-	if err := r.place.wait(ctx); err != nil {
+	if err := r.turn.wait(ctx); err != nil {
 		return err
 	}
 	if r.h.isSuspended(ctx, r.s) {
@@ -167,7 +167,7 @@ func (r *run) settlePlan(ctx context.Context, plan *tool.Plan) (*tool.Plan, erro
 		return nil, conflict(plan)
 	}
 	r.leaveFile()
-	r.place.leave()
+	r.turn.leave()
 	a, err := r.ask(ctx, plan, d)
 	if err != nil {
 		return nil, err
@@ -270,9 +270,9 @@ func warnsOf(plan, shown *tool.Plan, but ...tool.Note) bool {
 // apply applies the plan when it is the call's turn at the file. ErrChanged says that the file has changed since the plan. Other
 // errors are returned by Call unchanged.
 func (r *run) apply(ctx context.Context, p *tool.Plan) (tool.Result, error) {
-	if r.filePlace == nil && !p.Has(tool.Outside) {
-		r.filePlace = r.h.order.enter(lane{fileLane, p.Path}, p.Path, true)
-		if err := r.filePlace.wait(ctx); err != nil {
+	if r.fileTurn == nil && !p.Has(tool.Outside) {
+		r.fileTurn = r.h.order.enter(lane{fileLane, p.Path}, p.Path, true)
+		if err := r.fileTurn.wait(ctx); err != nil {
 			return r.end(ctx, p, err)
 		}
 	}
@@ -327,11 +327,11 @@ func pause(ctx context.Context, moved int) bool {
 	}
 }
 
-// leaveFile gives up the call's place in the lane of its file, if it has one.
+// leaveFile gives up the call's turn in the lane of its file, if it has one.
 func (r *run) leaveFile() {
-	if r.filePlace != nil {
-		r.filePlace.leave()
-		r.filePlace = nil
+	if r.fileTurn != nil {
+		r.fileTurn.leave()
+		r.fileTurn = nil
 	}
 }
 

@@ -14,7 +14,7 @@ import (
 
 // suspension is the time in which all calls of a session are refused. It begins with the refused call that exceeded the limit,
 // before the trail has its entry. It ends when a person resumes the session: by Handler.Resume, or in another process; then the
-// trail has a Resume after the suspension's entry. (FILE-11)
+// trail has a Resume after the suspension's entry.
 type suspension struct {
 	mu       sync.Mutex
 	entries  []record.Entry // the entries that record it, the Suspend last

@@ -81,7 +81,7 @@ func (b *Body) Read(p []byte) (int, error) {
 func (b *Body) Stalled() bool { return b != nil && b.stalled.Load() }
 
 // lastReads is how long the rest of a body is read after an error was answered. If the connection ended at once while the client still
-// sends, the client might see a broken connection in place of the answer.
+// sends, the client might see a broken connection instead of the answer.
 const lastReads = 2 * time.Second
 
 // Answer returns the writer for the answer to the body's request. Before an answer, the server of net/http reads up to 256 KB of a body that

@@ -18,7 +18,7 @@ type Guard struct {
 	Fail func(w http.ResponseWriter, r *http.Request, status int, why string)
 }
 
-// Before returns next behind the guard.
+// Before returns next after the guard.
 func (g Guard) Before(next http.Handler) http.Handler {
 	fail := g.Fail
 	if fail == nil {

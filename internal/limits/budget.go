@@ -23,12 +23,12 @@ import (
 var (
 	// ErrTooLarge says that the number of bytes is above the limit of a budget, so waiting does not help.
 	ErrTooLarge = errors.New("larger than the memory budget")
-	// ErrFull says that a budget has no room now.
+	// ErrFull says that a budget has no capacity now.
 	ErrFull = errors.New("the memory budget is full")
 )
 
-// Level is the level of a budget. Acquire takes from lower levels first. So a caller that waits for room in a workspace holds no
-// room of the process. The fixed order also means that two callers never wait for each other.
+// Level is the level of a budget. Acquire takes from lower levels first. So a caller that waits for capacity in a workspace holds no
+// capacity of the process. The fixed order also means that two callers never wait for each other.
 type Level int
 
 // The levels, in the order in which Acquire takes from them.
@@ -47,14 +47,14 @@ type Budget struct {
 	level Level
 	limit int64
 
-	room   *semaphore.Weighted // nil: use the semaphore of the entry in the family
-	family *Family
-	key    string
+	capacity *semaphore.Weighted // nil: use the semaphore of the entry in the family
+	family   *Family
+	key      string
 }
 
 // NewBudget returns a budget of limit bytes. limit must be above 0.
 func NewBudget(level Level, limit int64) *Budget {
-	return &Budget{level: level, limit: limit, room: semaphore.NewWeighted(limit)}
+	return &Budget{level: level, limit: limit, capacity: semaphore.NewWeighted(limit)}
 }
 
 // Limit returns how many bytes may be held at once.
@@ -63,7 +63,7 @@ func (b *Budget) Limit() int64 { return b.limit }
 // use returns the semaphore. It stays in use until unuse.
 func (b *Budget) use() *semaphore.Weighted {
 	if b.family == nil {
-		return b.room
+		return b.capacity
 	}
 	return b.family.use(b.key)
 }
@@ -74,7 +74,7 @@ func (b *Budget) unuse() {
 	}
 }
 
-// Acquire takes n bytes from all budgets or from none, and waits until they have room or ctx ends. There is at most one budget of
+// Acquire takes n bytes from all budgets or from none, and waits until they have capacity or ctx ends. There is at most one budget of
 // each level. Bytes that the caller holds already make other callers wait. So a caller that needs more bytes for the same thing
 // calls TryAcquire, or releases first.
 //
@@ -84,7 +84,7 @@ func Acquire(ctx context.Context, n int64, budgets ...*Budget) (release func(), 
 	return acquire(n, budgets, func(s *semaphore.Weighted, _ *Budget) error { return s.Acquire(ctx, n) })
 }
 
-// TryAcquire is Acquire without waiting. If a budget has no room now, the error is ErrFull and names the budget.
+// TryAcquire is Acquire without waiting. If a budget has no capacity now, the error is ErrFull and names the budget.
 func TryAcquire(n int64, budgets ...*Budget) (release func(), err error) {
 	return acquire(n, budgets, func(s *semaphore.Weighted, b *Budget) error {
 		if !s.TryAcquire(n) {
@@ -133,10 +133,10 @@ type Family struct {
 	in map[string]*entry
 }
 
-// entry has the room of one key, and the number of callers that hold bytes of it or wait for them.
+// entry has the capacity of one key, and the number of callers that hold bytes of it or wait for them.
 type entry struct {
-	room  *semaphore.Weighted
-	users int
+	capacity *semaphore.Weighted
+	users    int
 }
 
 // NewFamily returns a family of budgets of limit bytes each. limit must be above 0.
@@ -157,11 +157,11 @@ func (f *Family) use(key string) *semaphore.Weighted {
 	defer f.mu.Unlock()
 	e := f.in[key]
 	if e == nil {
-		e = &entry{room: semaphore.NewWeighted(f.limit)}
+		e = &entry{capacity: semaphore.NewWeighted(f.limit)}
 		f.in[key] = e
 	}
 	e.users++
-	return e.room
+	return e.capacity
 }
 
 func (f *Family) unuse(key string) {

@@ -54,7 +54,7 @@ func (t *Tokens) Ask(token string) (done func(), ok bool) {
 	}), true
 }
 
-// Rates limits the calls of client sessions, and of the tokens behind them. Only calls that were allowed take memory, so a token
+// Rates limits the calls of client sessions, and of their tokens. Only calls that were allowed take memory, so a token
 // bounds what the names of its sessions take. The zero Rates allows any number of calls. It may be used concurrently.
 type Rates struct {
 	PerMinute int     // of one session; 0 or less: any number

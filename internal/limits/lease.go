@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// patience is how long Take waits for room.
+// patience is how long Take waits for capacity.
 const patience = 25 * time.Second
 
 // Lease has the bytes that one call holds of some budgets until its answer is sent. The code that begins the call makes the lease,
@@ -54,7 +54,7 @@ func (l *Lease) keep(release func()) {
 	}
 }
 
-// Take takes n bytes for the lease in ctx, and waits until there is room. Without a lease it does nothing. The error is
+// Take takes n bytes for the lease in ctx, and waits until there is capacity. Without a lease it does nothing. The error is
 // ErrTooLarge, ErrFull after patience, or the error of ctx. A call should take once, for everything it needs: two calls that hold
 // some bytes and wait for more would wait for each other.
 func Take(ctx context.Context, n int64) error {

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Rate allows a number of events in any minute: the minute slides. An event above the limit is told how long to wait, and does not
+// Rate allows a number of events in any minute: the minute slides. An event above the limit gets the time to wait, and does not
 // count. A nil *Rate has no limit. It may be used concurrently.
 type Rate struct {
 	most int
@@ -94,7 +94,7 @@ func (k *Keyed) Take(key string, now time.Time) (wait time.Duration, before int)
 	return k.rate(key, now, manyKeys).Take(now)
 }
 
-// rate returns the rate of a key, and makes room for it. The caller holds mu.
+// rate returns the rate of a key, and makes space for it. The caller holds mu.
 func (k *Keyed) rate(key string, now time.Time, most int) *Rate {
 	r := k.of[key]
 	if r != nil || k.PerMinute <= 0 {

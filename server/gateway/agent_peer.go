@@ -15,7 +15,7 @@ import (
 // agentPeer is the hub's side of an agent session: it receives the agent's calls and starts them.
 type agentPeer struct {
 	*hubSession
-	room chan struct{} // one slot for each unanswered call; when it is full, the hub stops reading from the agent
+	capacity chan struct{} // one slot for each unanswered call; when it is full, the hub stops reading from the agent
 
 	mu       sync.Mutex
 	calls    map[*call]struct{}
@@ -25,12 +25,12 @@ type agentPeer struct {
 	over     bool
 }
 
-// atOnce is the limit of an agent's calls that run or wait for room.
+// atOnce is the limit of an agent's calls that run or wait for capacity.
 const atOnce = 256
 
 func newAgentPeer(s *hubSession) *agentPeer {
 	return &agentPeer{
-		hubSession: s, room: make(chan struct{}, atOnce),
+		hubSession: s, capacity: make(chan struct{}, atOnce),
 		calls: map[*call]struct{}{}, byID: map[string]*call{}, late: recent{most: 2 * atOnce},
 	}
 }
@@ -38,7 +38,7 @@ func newAgentPeer(s *hubSession) *agentPeer {
 // begin tells the agent which workspaces it can call.
 func (p *agentPeer) begin() error {
 	for _, w := range p.h.Workspaces() {
-		if tools, ok := p.h.tools(w); ok {
+		if tools, ok := p.h.hosts.tools(w); ok {
 			p.tellOf(&wire.Event{Event: wire.HostUp, Workspace: w, Tools: tools})
 		}
 	}
@@ -51,12 +51,12 @@ func (p *agentPeer) admit(ctx context.Context, f wire.Frame) bool {
 		return true
 	}
 	select {
-	case p.room <- struct{}{}:
+	case p.capacity <- struct{}{}:
 		return true
 	default:
 	}
 	select {
-	case p.room <- struct{}{}:
+	case p.capacity <- struct{}{}:
 		return true
 	case <-ctx.Done():
 		return false
@@ -94,7 +94,7 @@ func (p *agentPeer) find(id string) *call {
 	return p.byID[id]
 }
 
-// part forwards a part of a call's content. Parts of a call that has ended may still arrive. (FILE-9)
+// part forwards a part of a call's content. Parts of a call that has ended may still arrive.
 func (p *agentPeer) part(f *wire.Part) {
 	if c := p.find(f.CallID); c != nil {
 		c.partFromCaller(f)
@@ -112,7 +112,7 @@ func (p *agentPeer) part(f *wire.Part) {
 func (p *agentPeer) call(f *wire.ToolCall) {
 	id, inParts := f.CallID, f.PartsFollow
 	answer := func(r *wire.ToolResult, release func()) {
-		<-p.room
+		<-p.capacity
 		if inParts {
 			p.mu.Lock()
 			p.late.add(id)
@@ -140,7 +140,7 @@ func (p *agentPeer) call(f *wire.ToolCall) {
 	own.Client = p.hello.Client
 	c := p.h.newCall(own, p.who, name, id, workspace)
 	c.takesParts = p.can(wire.CanParts)
-	c.requestRoom, p.frameRoom = p.frameRoom, nil
+	c.requestBytes, p.frameBytes = p.frameBytes, nil
 	c.tell = func(f wire.Frame) { p.pass(id, f) }
 	counted, err := p.h.config.Quotas.Take(p.who, int64(len(f.Arguments)))
 	var over *OverQuota
@@ -156,8 +156,8 @@ func (p *agentPeer) call(f *wire.ToolCall) {
 		c.fail(over.Code(), "Not done: "+over.Error()+".")
 	case !p.remember(id, c):
 		c.fail(tool.Cancelled, "The session is over. Nothing was done.")
-	case !c.takeRequestRoom():
-		c.fail(tool.RateLimited, noRoom)
+	case !c.takeRequestBytes():
+		c.fail(tool.RateLimited, noCapacity)
 	default:
 		p.h.start(c)
 	}

@@ -299,7 +299,7 @@ func (a *Agent) submit(ctx context.Context, f *wire.ToolCall, p *pending, parts 
 		rest, content, ok = wire.CutContent(f.Arguments)
 	}
 	if !ok {
-		return a.gateway.sendWhenRoom(ctx, f)
+		return a.gateway.sendWhenFree(ctx, f)
 	}
 	f.Arguments, f.PartsFollow = rest, true
 	if err := a.gateway.send(f); err != nil {

@@ -16,7 +16,7 @@ import (
 )
 
 // The gateway's audit trail records what the gateway itself decides: refused requests, clients that it disconnects, and calls that
-// it ends instead of their host. A host's decisions are in the host's trail. (FILE-11)
+// it ends instead of their host. A host's decisions are in the host's trail.
 
 // record adds an entry to the trail.
 func (h *Hub) record(e record.Entry) {

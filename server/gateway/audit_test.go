@@ -142,14 +142,14 @@ func TestClockThatIsSet(t *testing.T) {
 	h, _ := newHub(t, Config{Queue: new(approval.Queue)})
 	begun := time.Now()
 	token := func(expires time.Time) Identity { return Identity{ID: "a", Expires: expires.Round(0).UTC()} }
-	if !h.valid(token(begun.Add(time.Hour)), begun) {
+	if !h.clients.valid(token(begun.Add(time.Hour)), begun) {
 		t.Error("it has an hour")
 	}
 	back := token(begun.Add(time.Hour).AddDate(1, 0, 0))
-	if !h.valid(back, begun.Add(59*time.Minute)) || h.valid(back, begun.Add(time.Hour)) {
+	if !h.clients.valid(back, begun.Add(59*time.Minute)) || h.clients.valid(back, begun.Add(time.Hour)) {
 		t.Error("it lasts as long as it was to last")
 	}
-	if h.valid(token(begun.Add(-time.Second)), begun) || !h.valid(Identity{ID: "b"}, begun) {
+	if h.clients.valid(token(begun.Add(-time.Second)), begun) || !h.clients.valid(Identity{ID: "b"}, begun) {
 		t.Error("an expired token is valid, or a token without expiry is not")
 	}
 

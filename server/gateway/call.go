@@ -18,7 +18,7 @@ import (
 const internalError tool.Code = "internal_error"
 
 // usualTimeout and usualApproval are the time limits of a call that names none. settling is how long a host may take to report the
-// result of a call that it was told to end. (FILE-4)
+// result of a call that it was told to end.
 const (
 	usualTimeout  = 30 * time.Second
 	usualApproval = 600 * time.Second
@@ -29,7 +29,7 @@ const (
 const longest = 24 * time.Hour
 
 // call is one call on its way through the hub. A caller waits for its result. It came from an agent, from plain HTTP or from this
-// process. (FILE-4)
+// process.
 type call struct {
 	h    *Hub
 	f    wire.ToolCall // the frame for the host, with an id that is unique in the gateway
@@ -68,10 +68,10 @@ type call struct {
 	held     []*wire.Part // parts that came before the call was sent
 	flows    bool         // parts are forwarded to the host as they arrive
 
-	requestRoom func()       // gives back the bytes of the call itself; nil: none are taken
-	answerRoom  []func()     // give back the bytes taken for the result
-	hasRoom     bool         // bytes are taken for content in parts
-	gathered    wire.Content // the result's content, for a caller that takes no parts
+	requestBytes func()       // gives back the bytes of the call itself; nil: none are taken
+	answerBytes  []func()     // give back the bytes taken for the result
+	hasBytes     bool         // bytes are taken for content in parts
+	gathered     wire.Content // the result's content, for a caller that takes no parts
 
 	ended context.Context // done when the call is over
 	over  context.CancelFunc
@@ -85,7 +85,7 @@ func (h *Hub) newCall(f wire.ToolCall, who Identity, session, id, workspace stri
 	if len(f.CallID) > limits.Name {
 		f.CallID = fmt.Sprintf("%s/%x", f.Session, sha256.Sum256([]byte(id)))
 	}
-	f.Absolute = false  // FILE-7
+	f.Absolute = false
 	f.TakesParts = true // forwarded to the client, or joined here
 	return &call{h: h, f: f, to: workspace, who: who, account: who.ID}
 }
@@ -113,9 +113,9 @@ func seconds(n int, usual time.Duration) time.Duration {
 	return time.Duration(min(n, int(longest/time.Second))) * time.Second
 }
 
-// partsRoom is the room in bytes that a call with content in parts takes among the calls of its workspace. It is larger than the
+// partsCapacity is the capacity in bytes that a call with content in parts takes among the calls of its workspace. It is larger than the
 // parts that are on their way at once. So a workspace cannot have many such calls.
-const partsRoom = 4 << 20
+const partsCapacity = 4 << 20
 
 // begin starts the clock, and sends the call when the scheduler admits it.
 func (c *call) begin() {
@@ -126,9 +126,9 @@ func (c *call) begin() {
 	c.mu.Unlock()
 	size := len(c.f.Arguments) + 1024
 	if c.f.PartsFollow {
-		size += partsRoom
+		size += partsCapacity
 	}
-	slot := c.h.schedulerOf(c.to).ask(c.f.Session, size, c.forward)
+	slot := c.h.calls.schedulerOf(c.to).ask(c.f.Session, size, c.forward)
 	c.mu.Lock()
 	c.slot = slot
 	done, waiting := c.state == finished, c.waiting
@@ -193,7 +193,7 @@ func (c *call) again() {
 	f := c.frame
 	if f == nil || time.Now().After(c.giveUp) {
 		c.mu.Unlock()
-		c.fail(tool.HostUnavailable, c.h.noHost(c.to))
+		c.fail(tool.HostUnavailable, c.h.hosts.noHost(c.to))
 		return
 	}
 	c.state = queued
@@ -216,8 +216,8 @@ func (c *call) begun() {
 	c.mu.Lock()
 	c.frame = nil
 	c.mu.Unlock()
-	if c.requestRoom != nil && !c.f.PartsFollow {
-		c.requestRoom()
+	if c.requestBytes != nil && !c.f.PartsFollow {
+		c.requestBytes()
 	}
 }
 
@@ -331,7 +331,7 @@ func awaits(r *wire.ToolResult) bool {
 	return r.NeedsConfirmation && r.Result == nil && r.Error == ""
 }
 
-// wait stops the call's own clock while a person is asked. It reports whether the state changed. (FILE-4)
+// wait stops the call's own clock while a person is asked. It reports whether the state changed.
 func (c *call) wait(waiting bool) bool {
 	c.mu.Lock()
 	if c.state != sent || c.waiting == waiting {
@@ -358,7 +358,6 @@ func (c *call) wait(waiting bool) bool {
 }
 
 // ask counts the call as an open question of its token. If the token has too many, the call is told to end and ask returns false.
-// (FILE-10)
 func (c *call) ask() bool {
 	asked, ok := c.h.config.Tokens.Ask(c.account)
 	if !ok {
@@ -423,10 +422,10 @@ func (c *call) fail(code tool.Code, message string) {
 // receives it.
 func (c *call) conclude(r *wire.ToolResult, ours bool) {
 	c.mu.Lock()
-	room := c.answerRoom
-	c.answerRoom = nil
+	capacity := c.answerBytes
+	c.answerBytes = nil
 	release := func() { // further calls do nothing
-		for _, give := range room {
+		for _, give := range capacity {
 			give()
 		}
 	}
@@ -452,10 +451,10 @@ func (c *call) conclude(r *wire.ToolResult, ours bool) {
 	if len(r.Result) <= smallAnswer { // content that was only forwarded is not held
 		release()
 	}
-	if c.requestRoom != nil {
-		c.requestRoom()
+	if c.requestBytes != nil {
+		c.requestBytes()
 	}
-	c.h.forget(c)
+	c.h.calls.forget(c)
 	if slot != nil {
 		slot.end()
 	}
@@ -468,7 +467,7 @@ func (c *call) conclude(r *wire.ToolResult, ours bool) {
 	c.done(r, release)
 }
 
-// failure returns a failed result in the format of the file tools. (FILE-2, FILE-3)
+// failure returns a failed result in the format of the file tools.
 func failure(code tool.Code, message string) *wire.ToolResult {
 	return &wire.ToolResult{Result: json.RawMessage(tool.Failure(code, message)), Error: string(code)}
 }

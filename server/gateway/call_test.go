@@ -159,9 +159,8 @@ func TestOneResult(t *testing.T) {
 		for _, id := range []string{"1", "2"} {
 			agent.read(id)
 			sent := want[*wire.ToolCall](host)
-			h.mu.Lock()
-			calls = append(calls, h.calls[sent.CallID])
-			h.mu.Unlock()
+			c, _ := h.calls.find(sent.CallID)
+			calls = append(calls, c)
 		}
 		host.result(calls[0].f.CallID, `{"n":1}`)
 		want[*wire.ToolResult](agent)
@@ -331,7 +330,7 @@ func TestWaitingTakesNoRoom(t *testing.T) {
 		host.result(want[*wire.ToolCall](host).CallID, `{}`)
 		f.wait(t, "", "{}")
 		// The bytes of calls that wait for a person are limited too: above that limit, later calls wait.
-		for f := h.schedulerOf("w"); f.inFlight == 0; {
+		for f := h.calls.schedulerOf("w"); f.inFlight == 0; {
 			ask()
 		}
 		if n := len(asked); n < 2*maxYielded-2 || n > 2*maxYielded {
@@ -344,7 +343,7 @@ func TestWaitingTakesNoRoom(t *testing.T) {
 		for _, f := range asked {
 			f.wait(t, "", "true")
 		}
-		if f := h.schedulerOf("w"); f.inFlight != 0 || f.yielded != 0 || len(f.sessions) != 0 {
+		if f := h.calls.schedulerOf("w"); f.inFlight != 0 || f.yielded != 0 || len(f.sessions) != 0 {
 			t.Errorf("%+v", f)
 		}
 	})

@@ -19,9 +19,9 @@ import (
 // connection carries whole frames between a client and a hub. One goroutine reads and one writes at a time. The other methods may
 // be called concurrently.
 type connection interface {
-	read() ([]byte, error)       // the caller owns the bytes
-	limit(bytes int)             // of a frame that is read
-	frameRoom() (release func()) // the room of the frame that was read last, to give back; nil: none
+	read() ([]byte, error)        // the caller owns the bytes
+	limit(bytes int)              // of a frame that is read
+	frameBytes() (release func()) // the capacity of the frame that was read last, to give back; nil: none
 	write(wire.Encoded) error
 	ping(ctx context.Context) error // waits for the answer of the other end
 	close(code websocket.StatusCode, reason string)
@@ -33,9 +33,9 @@ type socket struct {
 	ws      *websocket.Conn
 	conn    net.Conn // below ws; nil at a client
 	buffers *buffers
-	// room takes memory for more bytes of a frame that is read; the error ends the connection. nil: there is always room.
-	room func() (release func(), err error)
-	held func() // gives back the room of the frame that was read last
+	// capacity takes memory for more bytes of a frame that is read; the error ends the connection. nil: there is always capacity.
+	capacity func() (release func(), err error)
+	held     func() // gives back the capacity of the frame that was read last
 }
 
 // buffers is a pool of buffers for reading frames. Its zero value is ready to use.
@@ -82,8 +82,8 @@ func (s *socket) readMessage() ([]byte, error) {
 	}
 	buf := s.buffers.get()
 	defer s.buffers.put(buf)
-	frame := &roomReader{Reader: r, of: s, left: smallAnswer}
-	if s.room != nil {
+	frame := &countedReader{Reader: r, of: s, left: smallAnswer}
+	if s.capacity != nil {
 		r = frame
 	}
 	if _, err := buf.ReadFrom(r); err != nil {
@@ -121,29 +121,29 @@ func (s *socket) refuse(err error) {
 	s.close(status, err.Error())
 }
 
-func (s *socket) frameRoom() (release func()) { return s.held }
+func (s *socket) frameBytes() (release func()) { return s.held }
 
 func (s *socket) limit(bytes int) { s.ws.SetReadLimit(int64(bytes)) }
 
-// roomReader reads a frame. It takes room for its bytes before it reads them, except for a small frame. A frame that stands still ends
+// countedReader reads a frame. It takes capacity for its bytes before it reads them, except for a small frame. A frame that stands still ends
 // the connection.
-type roomReader struct {
+type countedReader struct {
 	io.Reader
 	of   *socket
 	left int // bytes that may be read
 	held []func()
 }
 
-const roomStep = 1 << 20
+const readStep = 1 << 20
 
-func (r *roomReader) Read(p []byte) (int, error) {
+func (r *countedReader) Read(p []byte) (int, error) {
 	if r.left == 0 {
-		release, err := r.of.room()
+		release, err := r.of.capacity()
 		if err != nil {
 			r.of.close(websocket.StatusTryAgainLater, err.Error())
 			return 0, err
 		}
-		r.left, r.held = roomStep, append(r.held, release)
+		r.left, r.held = readStep, append(r.held, release)
 	}
 	late := time.AfterFunc(httpguard.Pause, r.of.abort)
 	defer late.Stop()
@@ -152,7 +152,7 @@ func (r *roomReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-func (r *roomReader) free() {
+func (r *countedReader) free() {
 	for _, release := range r.held {
 		release()
 	}
@@ -186,3 +186,80 @@ func (s *socket) close(code websocket.StatusCode, reason string) {
 }
 
 func (s *socket) abort() { _ = s.ws.CloseNow() } // the connection may be lost
+
+// pipeEnd is one end of a connection in memory.
+type pipeEnd struct {
+	in, out chan []byte
+	pipe    *pipeState
+}
+
+// pipeState is shared by both ends of the connection.
+type pipeState struct {
+	once sync.Once
+	done chan struct{} // closed when the connection is closed
+	err  error         // the reason; valid after done
+}
+
+// newPipe returns the two ends of a connection. It buffers a few frames.
+func newPipe() (a, b *pipeEnd) {
+	there, back, state := make(chan []byte, 16), make(chan []byte, 16), &pipeState{done: make(chan struct{})}
+	return &pipeEnd{in: back, out: there, pipe: state}, &pipeEnd{in: there, out: back, pipe: state}
+}
+
+// read also returns frames that were written before the connection was closed.
+func (e *pipeEnd) read() ([]byte, error) {
+	select {
+	case b := <-e.in:
+		return b, nil
+	default:
+	}
+	select {
+	case b := <-e.in:
+		return b, nil
+	case <-e.pipe.done:
+		return nil, e.pipe.err
+	}
+}
+
+func (e *pipeEnd) write(frame wire.Encoded) error {
+	select {
+	case e.out <- frame.Bytes(): // neither end changes the bytes
+		return nil
+	case <-e.pipe.done:
+		return e.pipe.err
+	}
+}
+
+// limit and frameBytes do nothing: both ends are this program.
+func (e *pipeEnd) limit(int) {}
+
+func (e *pipeEnd) frameBytes() func() { return nil }
+
+// ping returns at once: both ends are in this process.
+func (e *pipeEnd) ping(context.Context) error { return nil }
+
+func (e *pipeEnd) close(code websocket.StatusCode, reason string) {
+	e.pipe.once.Do(func() {
+		e.pipe.err = websocket.CloseError{Code: code, Reason: reason}
+		close(e.pipe.done)
+	})
+}
+
+func (e *pipeEnd) abort() { e.close(websocket.StatusAbnormalClosure, "aborted") }
+
+// Join runs a host in this process until ctx ends. The host has no token.
+func (h *Hub) Join(ctx context.Context, host *Host) error {
+	return host.run(ctx, func(context.Context) (connection, error) {
+		here, there := newPipe()
+		if !h.enterConnection() {
+			return nil, errClosed
+		}
+		h.serving.Go(func() {
+			defer h.leaveConnection()
+			who := Identity{Name: "this process", Scopes: []string{wire.Host}}
+			_ = h.serve(h.base, there, who) // the host also receives the reason
+			there.close(websocket.StatusGoingAway, "closed")
+		})
+		return here, nil
+	})
+}

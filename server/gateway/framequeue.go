@@ -55,7 +55,7 @@ const (
 	ackBytes  = 256 << 10
 )
 
-// enough is the number of bytes in a queue at which putWhenRoom waits. The other end acknowledges before that many bytes (see
+// enough is the number of bytes in a queue at which putWhenFree waits. The other end acknowledges before that many bytes (see
 // ackBytes), so the wait ends.
 const enough = 4 << 20
 
@@ -70,8 +70,8 @@ func (q *frameQueue) put(frame wire.Encoded, release func()) error {
 	return q.add(outgoing{frame, release})
 }
 
-// putWhenRoom adds a frame once the queue holds fewer bytes than enough. It waits until ctx ends.
-func (q *frameQueue) putWhenRoom(ctx context.Context, frame wire.Encoded) error {
+// putWhenFree adds a frame once the queue holds fewer bytes than enough. It waits until ctx ends.
+func (q *frameQueue) putWhenFree(ctx context.Context, frame wire.Encoded) error {
 	for {
 		q.mu.Lock()
 		if q.err != nil || q.bytes < enough {

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"sync"
 	"time"
 
@@ -64,10 +62,7 @@ func (p *hostPeer) begin() (err error) {
 		if !errors.Is(err, ErrTaken) {
 			break
 		}
-		h.mu.Lock()
-		old, stays := h.hosts[p.workspace()], h.stays[p.workspace()].After(begun)
-		delete(h.stays, p.workspace())
-		h.mu.Unlock()
+		old, stays := h.hosts.holder(p.workspace(), begun)
 		switch {
 		case stays || old != nil && old.who.ID != p.who.ID:
 			return &wire.Error{Code: codeTaken, Message: fmt.Sprintf("workspace %q has a host already", p.workspace())}
@@ -83,9 +78,7 @@ func (p *hostPeer) begin() (err error) {
 		h.log.Error("bus", "workspace", p.workspace(), "err", err)
 		return &wire.Error{Code: string(tool.HostUnavailable), Message: "the gateway cannot take the workspace now: its bus does not work"}
 	}
-	h.mu.Lock()
-	h.hosts[p.workspace()] = p
-	h.mu.Unlock()
+	h.hosts.join(p)
 	p.publish(wire.HostUp)
 	return nil
 }
@@ -135,76 +128,6 @@ func (p *hostPeer) publish(event string) {
 	}
 	if err := p.h.bus.Publish(presence, Message{From: p.h.address, Frame: e}); err != nil {
 		p.log.Error("bus", "event", event, "workspace", p.workspace(), "err", err)
-	}
-}
-
-// present handles published events about hosts, and tells agents and people.
-func (h *Hub) present(m Message) {
-	e, ok := m.Frame.(*wire.Event)
-	if !ok {
-		return
-	}
-	h.heardOf(m.From)
-	if e.Event == hubAlive {
-		return
-	}
-	h.mu.Lock()
-	was, known := h.known[e.Workspace]
-	switch {
-	case e.Event == wire.HostUp:
-		h.known[e.Workspace] = presentHost{e.Tools, m.From, time.Now()}
-		if known && was.hub == m.From { // hubs repeat this event
-			h.mu.Unlock()
-			return
-		}
-	case was.hub != m.From: // the host has already moved
-		h.mu.Unlock()
-		return
-	default:
-		h.leftBy(e.Workspace)
-	}
-	if e.Event == wire.HostUp && known && !h.closed {
-		h.serving.Go(func() { h.askAfter(e.Workspace) })
-	}
-	h.mu.Unlock()
-	h.tellClients(e)
-}
-
-// askAfter asks the hub that now has a workspace's host about the calls that are running there. Calls sent to the earlier hub have
-// failed, and the earlier hub may no longer exist and cannot say so.
-func (h *Hub) askAfter(workspace string) {
-	for _, c := range h.callsSentTo(workspace) {
-		if err := c.send(&wire.Progress{CallID: c.f.CallID, State: wire.Working}); err != nil {
-			h.log.Warn("not asked after", "workspace", workspace, "call", c.f.CallID, "err", err)
-		}
-	}
-}
-
-// callsSentTo returns the unfinished calls that were sent to a workspace's host.
-func (h *Hub) callsSentTo(workspace string) []*call {
-	h.mu.Lock()
-	all := slices.Collect(maps.Values(h.calls))
-	h.mu.Unlock()
-	return slices.DeleteFunc(all, func(c *call) bool {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		return c.to != workspace || c.state != sent && c.state != ending
-	})
-}
-
-// tellClients sends an event about a workspace to agents and people.
-func (h *Hub) tellClients(e *wire.Event) {
-	for _, s := range h.allSessions() {
-		if s.hello.Role != wire.Host {
-			s.tellOf(e)
-		}
-	}
-}
-
-// tellOf sends an event about a workspace to a client, if the client wants it and may have it.
-func (s *hubSession) tellOf(e *wire.Event) {
-	if named := s.hello.Workspace; s.can(wire.CanEvents) && s.who.reaches(e.Workspace) && (named == "" || named == e.Workspace) {
-		s.tell(e)
 	}
 }
 
@@ -310,7 +233,7 @@ func (p *hostPeer) passFailure(call string, code tool.Code, message string) {
 }
 
 // endStray ends a call that the host continues although it has failed here, because the host was lost. The caller may have repeated
-// the call. (FILE-4)
+// the call.
 func (p *hostPeer) endStray(f wire.Frame) {
 	_, goesOn := f.(*wire.Progress)
 	if r, ok := f.(*wire.ToolResult); ok {
@@ -329,7 +252,6 @@ func (p *hostPeer) has(call string) bool {
 }
 
 // disconnected fails the calls that the host was running. Calls that wait for a person continue when the host connects again.
-// (FILE-4)
 func (p *hostPeer) disconnected() {
 	p.fail(false)
 	p.publish(wire.HostDown)
@@ -345,12 +267,7 @@ func (p *hostPeer) resumed() {
 // ended gives the workspace back, and ends all running calls and questions.
 func (p *hostPeer) ended() {
 	p.release()
-	h := p.h
-	h.mu.Lock()
-	if h.hosts[p.workspace()] == p {
-		delete(h.hosts, p.workspace())
-	}
-	h.mu.Unlock()
+	p.h.hosts.part(p)
 	p.fail(true)
 	p.mu.Lock()
 	for _, a := range p.asking {

@@ -67,20 +67,20 @@ func (h *Hub) socket(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer h.leaveConnection()
-	room, err := h.hold(r.Context(), who, connectionBytes, 0)
+	capacity, err := h.hold(r.Context(), who, connectionBytes, 0)
 	if err != nil {
 		w.Header().Set("Retry-After", retryAfter)
 		fail(w, http.StatusTooManyRequests, string(tool.RateLimited), err.Error())
 		return
 	}
-	defer room()
+	defer capacity()
 	taken := &hijacked{ResponseWriter: w}
 	ws, err := websocket.Accept(taken, r, &websocket.AcceptOptions{Subprotocols: []string{subprotocol}})
 	if err != nil {
 		h.log.Info("no WebSocket", "err", err, "remote", r.RemoteAddr)
 		return // Accept has already answered
 	}
-	_ = h.serve(h.base, &socket{ws: ws, conn: taken.conn, buffers: &h.buffers, room: h.frameRoom(who)}, who) // serve logs the error
+	_ = h.serve(h.base, &socket{ws: ws, conn: taken.conn, buffers: &h.buffers, capacity: h.frameBytes(who)}, who) // serve logs the error
 	_ = ws.CloseNow()
 }
 
@@ -105,7 +105,7 @@ func (h *Hub) identify(w http.ResponseWriter, r *http.Request) (Identity, bool) 
 		why = ErrToken.Error()
 		if h.config.Authority != nil {
 			who, err := h.config.Authority.Identify(token)
-			if err == nil && !h.valid(who, time.Now()) {
+			if err == nil && !h.clients.valid(who, time.Now()) {
 				err = errExpired
 			}
 			if err == nil {

@@ -1,18 +1,49 @@
+// Package gateway connects agents with workspaces on other machines, and with the people who decide about their writes.
+//
+// A [Hub] is in the middle. Agents make calls over a WebSocket, over plain HTTP, or in the same process ([Hub.Caller]). A [Host]
+// next to a workspace runs the calls. Its questions go to people at its own terminal, or to people connected to the gateway. Package
+// wire defines the frames.
+//
+// Three words describe the link between two ends. A connection is a transport: a WebSocket, or a pipe in this process. A session
+// lasts longer than a connection: its frames are counted, and it continues over the next connection. A frame queue holds a
+// session's outgoing frames. Both ends of a session have the same type. At the hub a session has a peer (agentPeer, hostPeer,
+// personPeer). At a client it has a dialer, which connects again.
+//
+// # A call
+//
+// Hub.start begins a call from agentPeer, rest or [Remote]. The call waits until the scheduler admits it (scheduler.go). Then it is
+// sent over the [Bus] to the hub that has the host. The result returns the same way, and the call's done receives it. The call's
+// clock (30 s) stops while a person is asked, and another clock runs (600 s). When the time is over, the host is told to end the
+// call, and the host's answer counts. If the host did not do the call, the result says so. If it did, the call is a success. If the
+// host does not answer, the result says that this is not known.
+//
+// A call is done once. Neither the hub nor the host accepts the same id twice in a session. A host that names [wire.CanRepeat]
+// answers a repeated write from its audit trail, also after it or the hub was restarted.
+//
+// # Large contents
+//
+// Content that is too large for one frame is sent in parts, in both directions. The hub forwards the parts and checks their order
+// and size. At most four parts are on their way and not yet taken, so memory stays bounded. The host stages the parts. The call is
+// planned and decided when all parts have arrived.
+//
+// # Lost connections
+//
+// The frames of a session are counted, and frames without an acknowledgement are kept. When the client connects again within a time
+// limit, the session continues where it stopped. No frame is lost, and no frame arrives twice. But the calls that a host was
+// running when its connection broke fail at once. Calls that wait for a person continue.
 package gateway
 
 import (
-	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"hash/maphash"
 	"log/slog"
-	"maps"
-	"slices"
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/coder/websocket"
 
 	"github.com/stet-dev/stet/files/approval"
 	"github.com/stet-dev/stet/internal/limits"
@@ -52,10 +83,10 @@ type Config struct {
 type Limits struct {
 	Frame       int // bytes of a frame; 0: 16 MB
 	Bytes       int // bytes of a workspace's calls at once; 0: 32 MB
-	Rate        int // calls of a session in a minute; 0: 100, negative: no limit (FILE-10)
+	Rate        int // calls of a session in a minute; 0: 100, negative: no limit
 	Connections int // at once; 0: 4096
-	Content     int // bytes of a content in parts; 0: 100 MB (FILE-9)
-	Whole       int // bytes of content for callers that accept no parts; 0: 10 MB (FILE-8)
+	Content     int // bytes of a content in parts; 0: 100 MB
+	Whole       int // bytes of content for callers that accept no parts; 0: 10 MB
 }
 
 // Limits that are the same for every Hub.
@@ -82,50 +113,34 @@ func (l *Limits) fill() {
 // errClosed says that a Hub or a session is closed.
 var errClosed = errors.New("gateway is closed")
 
-// Hub connects agents, the hosts of workspaces, and people. It may be used
-// concurrently; Close ends it.
+// Hub connects agents, the hosts of workspaces, and people. It may be used concurrently; Close ends it. What it knows is in four parts,
+// each with its own lock: hosts, calls, clients and peers. No part calls another one.
 type Hub struct {
 	config  Config
 	log     *slog.Logger
 	bus     Bus
 	shared  bool   // there may be other hubs on the bus
 	address string // address of the hub on the bus; results are sent to it
+	born    time.Time
+
+	hosts   hosts
+	calls   calls
+	clients clients
+	peers   peers
 
 	base    context.Context // done when the hub closes
 	stop    context.CancelFunc
-	serving sync.WaitGroup
-	closing sync.WaitGroup // connections that are told why they end
+	stops   []func()       // end the subscriptions on the bus
+	closing sync.WaitGroup // connections that get the reason of their end
 	buffers buffers
 
-	// Bytes of calls and answers that are held.
-	tokens, workspaces *limits.Family
-	rates              limits.Rates // of calls (FILE-10)
+	tokens, workspaces *limits.Family // bytes of calls and answers that are held
+	seldom             *seldom        // limits frequent entries of the audit trail
 
-	seldom *seldom  // limits frequent entries of the audit trail
-	stops  []func() // end the subscriptions on the bus
-
-	newPeer chan string   // addresses of hubs that must be told of all questions
-	early   chan struct{} // capacity 1: asks for a beat now
-	born    time.Time
-
-	mu          sync.Mutex
-	closed      bool
-	ending      bool // Drain will begin soon
-	draining    bool
-	calls       map[string]*call       // running calls by id
-	ended       recent                 // ids of ended calls
-	schedulers  map[string]*scheduler  // of the calls to a workspace
-	known       map[string]presentHost // the workspaces that have a host
-	left        map[string]presentHost // workspaces that had a host, and may have it again soon
-	hosts       map[string]*hostPeer   // that are connected to this hub, by workspace
-	stays       map[string]time.Time   // when another hub said that its host of a workspace does not move
-	sessions    map[*hubSession]bool
-	secrets     map[string]*hubSession // sessions that can be resumed
-	connections int
-	expiries    map[issue]time.Time                // when tokens expire, by the monotonic clock
-	peers       map[string]time.Time               // other hubs, and when their last message came
-	copies      map[string]context.CancelCauseFunc // copies of other hubs' questions, by hub and id
-	idle        chan struct{}                      // closed when the last call has ended; nil: no goroutine waits for that
+	mu      sync.Mutex
+	ending  bool // Drain was called
+	closed  bool
+	serving sync.WaitGroup // Close waits for it; guarded by mu where closed may be set
 }
 
 // New returns a Hub.
@@ -157,15 +172,20 @@ func New(c Config) (*Hub, error) {
 		c.Journal = new(record.Journal)
 	}
 	h := &Hub{
-		config: c, log: c.Log, bus: c.Bus, shared: !alone, address: "hub/" + newID(),
-		calls: map[string]*call{}, schedulers: map[string]*scheduler{},
-		known: map[string]presentHost{}, left: map[string]presentHost{}, peers: map[string]time.Time{}, copies: map[string]context.CancelCauseFunc{},
-		newPeer: make(chan string, 64), early: make(chan struct{}, 1), born: time.Now(), hosts: map[string]*hostPeer{}, stays: map[string]time.Time{},
-		sessions: map[*hubSession]bool{}, secrets: map[string]*hubSession{}, expiries: map[issue]time.Time{},
-		tokens:     limits.NewFamily(limits.Token, tokenBytes),
-		workspaces: limits.NewFamily(limits.Workspace, workspaceBytes),
-		seldom:     newSeldom(),
-		rates:      limits.Rates{PerMinute: c.Limits.Rate, Tokens: c.Tokens},
+		config: c, log: c.Log, bus: c.Bus, shared: !alone, address: "hub/" + newID(), born: time.Now(),
+		hosts: hosts{
+			shared: !alone, known: map[string]presentHost{}, left: map[string]presentHost{}, here: map[string]*hostPeer{}, stays: map[string]time.Time{},
+		},
+		calls: calls{
+			rates: limits.Rates{PerMinute: c.Limits.Rate, Tokens: c.Tokens}, bytes: c.Limits.Bytes,
+			running: map[string]*call{}, schedulers: map[string]*scheduler{},
+		},
+		clients: clients{most: c.Limits.Connections, sessions: map[*hubSession]bool{}, secrets: map[string]*hubSession{}, expiries: map[issue]time.Time{}},
+		peers: peers{
+			seen: map[string]time.Time{}, copies: map[string]context.CancelCauseFunc{}, fresh: make(chan string, 64), early: make(chan struct{}, 1),
+		},
+		tokens: limits.NewFamily(limits.Token, tokenBytes), workspaces: limits.NewFamily(limits.Workspace, workspaceBytes),
+		seldom: newSeldom(),
 	}
 	h.base, h.stop = context.WithCancel(context.Background())
 	stop, err := h.bus.Own(h.address, h.result, nil)
@@ -188,237 +208,138 @@ func New(c Config) (*Hub, error) {
 	return h, nil
 }
 
-// presence is the topic for events about hosts that connect or go.
-const presence = "workspaces"
-
-func workspaceAddress(name string) string { return "workspace/" + name }
-
 func newID() string { return strings.ToLower(rand.Text()[:12]) }
 
-// Workspaces lists the workspaces that have a host.
-func (h *Hub) Workspaces() []string {
+// background runs f until it returns, unless the hub is closed. Close waits for it.
+func (h *Hub) background(f func()) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return slices.Sorted(maps.Keys(h.known))
-}
-
-// tools returns the tools of a workspace; ok says whether it has a host.
-func (h *Hub) tools(workspace string) (tools []wire.Tool, ok bool) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	w, ok := h.known[workspace]
-	return w.tools, ok
-}
-
-// toolsMoving is tools, also for a workspace whose host was lost a short time ago: the host may be moving to another hub.
-func (h *Hub) toolsMoving(workspace string) (tools []wire.Tool, ok bool) {
-	if tools, ok = h.tools(workspace); ok || !h.shared {
-		return tools, ok
-	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	w, ok := h.left[workspace]
-	return w.tools, ok && time.Since(w.seen) < moveWait
-}
-
-// leftBy records that a workspace has lost its host. The caller holds mu.
-func (h *Hub) leftBy(workspace string) {
-	w, ok := h.known[workspace]
-	delete(h.known, workspace)
-	if ok && h.shared {
-		w.seen = time.Now()
-		h.left[workspace] = w
-	}
-	maps.DeleteFunc(h.left, func(_ string, w presentHost) bool { return time.Since(w.seen) > moveWait })
-}
-
-// noHost returns the message for a workspace without a host.
-func (h *Hub) noHost(workspace string) string {
-	if all := h.Workspaces(); len(all) > 0 && !slices.Contains(all, workspace) {
-		return fmt.Sprintf("No host is connected for workspace %q.", workspace)
-	}
-	return fmt.Sprintf("The host of workspace %q is not connected right now.", workspace)
-}
-
-// workspaceFor returns the workspace of a call, or the result of a call that cannot have one. named is the workspace that the caller
-// named, or "". A caller that may reach it was checked before.
-func (h *Hub) workspaceFor(who Identity, named string) (string, *wire.ToolResult) {
-	if name := cmp.Or(named, who.Workspace); name != "" {
-		return name, nil
-	}
-	switch all := h.Workspaces(); len(all) {
-	case 0:
-		return "", failure(tool.HostUnavailable, "No host is connected.")
-	case 1:
-		return all[0], nil
-	default:
-		return "", failure(tool.InvalidArgument, fmt.Sprintf("There are several workspaces. Name one in hello, or in plain HTTP as ?workspace=NAME: %q.", all[:min(len(all), 20)]))
+	if !h.closed {
+		h.serving.Go(f)
 	}
 }
 
-// start begins a call. The call's done is called once, possibly before start returns.
-func (h *Hub) start(c *call) {
-	if code, message := h.enter(c); code != "" {
-		c.fail(code, message)
-		return
-	}
-	c.begin()
-}
-
-// enter adds a call to the running calls, or returns why it cannot.
-func (h *Hub) enter(c *call) (code tool.Code, message string) {
-	tools, ok := h.toolsMoving(c.to)
-	if !ok {
-		return tool.HostUnavailable, h.noHost(c.to)
-	}
-	if i := slices.IndexFunc(tools, func(t wire.Tool) bool { return t.Name == c.f.ToolName }); i >= 0 {
-		c.spec = tools[i]
-	}
-	c.f.RequiresConfirmation = !c.spec.ReadOnly // (FILE-3)
-	c.f.ApprovalTimeoutSeconds = min(c.f.ApprovalTimeoutSeconds, int(longest/time.Second))
-	if wait, before := h.rates.Take(c.f.Session, c.account, time.Now()); wait > 0 {
-		c.unsaid = before > 0
-		return tool.RateLimited, limits.TooMany(wait)
-	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	switch {
-	case h.draining || h.closed:
-		return tool.HostUnavailable, "The gateway is shutting down."
-	case h.calls[c.f.CallID] != nil:
-		return tool.InvalidArgument, "A call with this call_id is under way in this session: an id is used for one call."
-	case h.ended.has(c.f.CallID) && !h.repeats(c.to, c.f.ToolName):
-		return tool.InvalidArgument, "This call_id was used before in this session: a call is done once."
-	}
-	h.calls[c.f.CallID] = c
-	return "", ""
-}
-
-// repeats reports whether a call to a tool of a workspace may be sent a second time, because its host answers a repeated call from
-// its record. The caller holds mu.
-func (h *Hub) repeats(workspace, name string) bool {
-	host := h.hosts[workspace]
-	return host != nil && host.can(wire.CanRepeat) &&
-		slices.ContainsFunc(h.known[workspace].tools, func(t wire.Tool) bool { return t.Name == name && !t.ReadOnly })
-}
-
-// mayRepeat is repeats for callers that do not hold mu.
-func (h *Hub) mayRepeat(workspace, name string) bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.repeats(workspace, name)
-}
-
-// forget removes a call that is over.
-func (h *Hub) forget(c *call) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.calls[c.f.CallID] == c {
-		delete(h.calls, c.f.CallID)
-		h.ended.add(c.f.CallID)
-	}
-	if len(h.calls) == 0 && h.idle != nil {
-		close(h.idle)
-		h.idle = nil
-	}
-}
-
-// result handles what a host or another hub says about a call. If the call is not running, the message is dropped and logged with
-// the reason. (FILE-4)
-func (h *Hub) result(m Message) {
-	if h.fromPeer(m) {
-		return
-	}
-	id := wire.CallOf(m.Frame)
-	h.mu.Lock()
-	c := h.calls[id]
-	late := c == nil && h.ended.has(id)
-	h.mu.Unlock()
-	switch {
-	case c != nil:
-		c.fromHost(m.Frame)
-	case late:
-		h.log.Warn("result dropped", "why", "late or duplicate: the call is over", "call", id, "frame", wire.TypeOf(m.Frame))
-	default:
-		h.log.Warn("result dropped", "why", "no such call", "call", id, "frame", wire.TypeOf(m.Frame))
-	}
-}
-
-// schedulerOf returns the scheduler for the calls to a workspace.
-func (h *Hub) schedulerOf(workspace string) *scheduler {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	s := h.schedulers[workspace]
-	if s == nil {
-		s = &scheduler{bytes: h.config.Limits.Bytes, calls: callsAtOnce}
-		h.schedulers[workspace] = s
-	}
-	return s
-}
-
-// clientSession names a client session that has made calls to a workspace.
-type clientSession struct{ name, workspace string }
-
-// leave tells the host that a client session is over. Other hosts are not told: with many agents and many hosts there would be more
-// such messages than calls.
-func (h *Hub) leave(s clientSession) {
-	m := Message{Frame: &wire.Event{Event: wire.Ended, Session: s.name}}
-	if err := h.bus.Send(workspaceAddress(s.workspace), m); err != nil {
-		h.log.Debug("not told", "workspace", s.workspace, "err", err)
-	}
-}
-
-func (h *Hub) allSessions() []*hubSession {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return slices.Collect(maps.Keys(h.sessions))
-}
-
-// enterConnection counts a new connection, unless the limit is reached.
+// enterConnection counts a new connection, unless the limit is reached or the hub is ending.
 func (h *Hub) enterConnection() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.closed || h.draining || h.connections >= h.config.Limits.Connections {
+	if h.closed || !h.clients.enter() {
 		return false
 	}
-	h.connections++
 	h.serving.Add(1)
 	return true
 }
 
 func (h *Hub) leaveConnection() {
-	h.mu.Lock()
-	h.connections--
-	h.mu.Unlock()
+	h.clients.leave()
 	h.serving.Done()
 }
 
-// recent remembers the most recently added keys, by hashes that a peer cannot foresee: keys may be long.
-type recent struct {
-	most int // number of keys; 0: remembered
-	seed maphash.Seed
-	keys map[uint64]bool
-	ring []uint64
-	next int
+// Times for a hub that starts or ends while other hubs run.
+const (
+	settleTime = time.Second / 2 // a new hub receives the news of other hubs' hosts in this time
+	noticeTime = time.Second     // Ready reports the shutdown this long before calls are refused, so that senders can choose another hub
+	leaveTime  = 3 * time.Second // the limit for other hubs' calls at a host that is to move
+)
+
+// Drain accepts no more calls and connections, tells all clients, and waits until the running calls have ended or ctx ends. Then
+// its hosts move to other hubs, if there are any.
+func (h *Hub) Drain(ctx context.Context) error {
+	h.mu.Lock()
+	notice := h.shared && !h.ending
+	h.ending = true
+	h.mu.Unlock()
+	if notice {
+		select {
+		case <-time.After(noticeTime):
+		case <-ctx.Done():
+		}
+	}
+	idle := h.calls.refuse()
+	if first := h.clients.refuse(); first {
+		for _, s := range h.clients.all() {
+			if s.can(wire.CanEvents) {
+				s.tell(&wire.Event{Event: wire.Draining, Message: "the gateway is shutting down"})
+			}
+		}
+	}
+	select {
+	case <-idle:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	if h.shared {
+		h.sendAway(ctx)
+	}
+	for _, s := range h.clients.all() {
+		if !s.drained(ctx) {
+			return ctx.Err()
+		}
+	}
+	return nil
 }
 
-// remembered is the usual number of keys in a recent.
-const remembered = 1 << 16
-
-func (r *recent) add(key string) {
-	most := cmp.Or(r.most, remembered)
-	if r.keys == nil {
-		r.keys, r.seed = map[uint64]bool{}, maphash.MakeSeed()
+// sendAway tells the hosts that are connected here to move to other hubs.
+func (h *Hub) sendAway(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, leaveTime)
+	defer cancel()
+	var leaving sync.WaitGroup
+	for _, p := range h.hosts.connected() {
+		leaving.Go(func() { p.leave(ctx) })
 	}
-	hash := maphash.String(r.seed, key)
-	if len(r.ring) < most {
-		r.ring = append(r.ring, hash)
-	} else {
-		delete(r.keys, r.ring[r.next])
-		r.ring[r.next] = hash
-		r.next = (r.next + 1) % most
-	}
-	r.keys[hash] = true
+	leaving.Wait()
 }
 
-func (r *recent) has(key string) bool { return r.keys != nil && r.keys[maphash.String(r.seed, key)] }
+// Ready returns why calls are not accepted now, or nil.
+func (h *Hub) Ready() error {
+	h.mu.Lock()
+	ending := h.ending || h.closed
+	h.mu.Unlock()
+	if ending {
+		return errors.New("ending: no more calls are taken")
+	}
+	if h.shared && time.Since(h.born) < settleTime {
+		return errors.New("beginning: the other gateways are asked for their hosts")
+	}
+	if err := h.bus.Publish("ready/"+h.address, Message{}); err != nil { // the topic has no subscribers
+		return fmt.Errorf("the bus: %w", err)
+	}
+	return nil
+}
+
+// closeTime is how long clients have to answer when the hub closes their connections.
+const closeTime = time.Second
+
+// Close ends every call and every connection, and waits for them. It may be called more than once.
+func (h *Hub) Close() error {
+	h.mu.Lock()
+	first := !h.closed
+	h.closed = true
+	h.mu.Unlock()
+	h.calls.refuse()
+	h.clients.refuse()
+	for _, c := range h.calls.all() {
+		c.fail(tool.HostUnavailable, "The gateway is shutting down."+c.unknown())
+	}
+	for _, s := range h.clients.all() {
+		s.end(websocket.StatusGoingAway, "the gateway is shutting down")
+	}
+	closed := make(chan struct{})
+	go func() {
+		h.closing.Wait()
+		close(closed)
+	}()
+	select {
+	case <-closed:
+	case <-time.After(closeTime):
+	}
+	h.stop()
+	<-closed
+	h.serving.Wait()
+	if first {
+		for _, stop := range h.stops {
+			stop()
+		}
+	}
+	return nil
+}

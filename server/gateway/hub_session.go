@@ -17,12 +17,12 @@ import (
 // hubSession is the hub's end of the session of an agent, a host or a person.
 type hubSession struct {
 	*session
-	h     *Hub
-	who   Identity
-	hello *wire.Hello
-	id    string // the session's name, for people
-	peer  peer
-	room  func() // gives back the bytes that the session holds
+	h        *Hub
+	who      Identity
+	hello    *wire.Hello
+	id       string // the session's name, for people
+	peer     peer
+	capacity func() // gives back the bytes that the session holds
 
 	serving chan struct{} // capacity 1; full while a connection is served
 
@@ -221,9 +221,7 @@ func (h *Hub) find(hello *wire.Hello, who Identity) *hubSession {
 	if hello.Resume == "" {
 		return nil
 	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	s := h.secrets[hello.Resume]
+	s := h.clients.find(hello.Resume)
 	if s == nil || s.who.ID != who.ID || s.hello.Role != hello.Role {
 		return nil
 	}
@@ -274,7 +272,7 @@ func (h *Hub) begin(c connection, disconnect func(), hello *wire.Hello, who Iden
 	if err != nil {
 		return nil, err
 	}
-	if s.room, err = h.hold(h.base, who, sessionBytes+b.Size(), 0); err != nil {
+	if s.capacity, err = h.hold(h.base, who, sessionBytes+b.Size(), 0); err != nil {
 		return nil, err
 	}
 	s.serving <- struct{}{}
@@ -297,17 +295,10 @@ func (h *Hub) begin(c connection, disconnect func(), hello *wire.Hello, who Iden
 		s.peer = newPersonPeer(s)
 	}
 	s.handle = s.peer.handle
-	h.mu.Lock()
-	if h.closed || h.draining {
-		h.mu.Unlock()
-		s.room()
+	if !h.clients.add(s) {
+		s.capacity()
 		return nil, &wire.Error{Code: "host_unavailable", Message: "the gateway is shutting down"}
 	}
-	h.sessions[s] = true
-	if resumable {
-		h.secrets[s.secret] = s
-	}
-	h.mu.Unlock()
 	if err := s.peer.begin(); err != nil {
 		s.forget()
 		return nil, err
@@ -317,11 +308,8 @@ func (h *Hub) begin(c connection, disconnect func(), hello *wire.Hello, who Iden
 
 // forget removes the session from the hub.
 func (s *hubSession) forget() {
-	s.room()
-	s.h.mu.Lock()
-	defer s.h.mu.Unlock()
-	delete(s.h.sessions, s)
-	delete(s.h.secrets, s.secret)
+	s.capacity()
+	s.h.clients.remove(s)
 }
 
 // disconnected handles the end of the connection; err says why. The session waits for another connection if the client can resume

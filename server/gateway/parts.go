@@ -12,7 +12,9 @@ import (
 	"github.com/stet-dev/stet/tool"
 )
 
-// maxContent is the default limit of content in parts, in bytes. (FILE-9)
+// Content in parts on its way: the hub checks the order of the parts and forwards them; each end sends as many as the other one takes.
+
+// maxContent is the default limit of content in parts, in bytes.
 const maxContent = 100 << 20
 
 // stream checks the order of content in parts while the hub forwards them.
@@ -67,8 +69,8 @@ func (w *window) take(f *wire.Taken) {
 	}
 }
 
-// room waits until the part seq may be sent.
-func (w *window) room(ctx context.Context, seq int) error {
+// capacity waits until the part seq may be sent.
+func (w *window) capacity(ctx context.Context, seq int) error {
 	for {
 		w.mu.Lock()
 		if seq-w.taken < wire.PartsAhead {
@@ -88,7 +90,7 @@ func (w *window) room(ctx context.Context, seq int) error {
 	}
 }
 
-// aroundPart is the limit of a part frame's bytes beside its data.
+// aroundPart is the limit of a part frame's bytes besides its data.
 const aroundPart = 1024
 
 // firstPart is the size of the first part of a result's content, in bytes. The other parts follow when it was taken. So many
@@ -109,9 +111,9 @@ func (s *session) sendParts(ctx context.Context, call string, content io.Reader,
 		case first > 0 && seq == 0:
 			wanted = min(size, first)
 		case first > 0 && seq == 1:
-			at = wire.PartsAhead // there is room for it when all parts before it are taken
+			at = wire.PartsAhead // there is capacity for it when all parts before it are taken
 		}
-		if err := w.room(ctx, at); err != nil {
+		if err := w.capacity(ctx, at); err != nil {
 			return err
 		}
 		data := make([]byte, wanted)
@@ -123,8 +125,125 @@ func (s *session) sendParts(ctx context.Context, call string, content io.Reader,
 		if err != nil && !last {
 			return err
 		}
-		if err := s.sendWhenRoom(ctx, &wire.Part{CallID: call, Seq: seq, Data: data[:n], Last: last}); err != nil || last {
+		if err := s.sendWhenFree(ctx, &wire.Part{CallID: call, Seq: seq, Data: data[:n], Last: last}); err != nil || last {
 			return err
 		}
+	}
+}
+
+// partFromCaller handles a part of the call's content and forwards it to the host. Parts that arrive before the call is sent are
+// held; their number is limited.
+func (c *call) partFromCaller(f *wire.Part) {
+	c.mu.Lock()
+	if c.state == ending || c.state == finished {
+		c.mu.Unlock()
+		return
+	}
+	wrong := &reason{tool.InvalidArgument, "A part came for a call that already has all its content."}
+	if c.f.PartsFollow {
+		wrong = c.up.add(f, c.h.config.Limits.Content)
+	}
+	flows := c.flows
+	if wrong == nil && !flows {
+		c.held = append(c.held, f)
+	}
+	c.mu.Unlock()
+	switch {
+	case wrong != nil:
+		c.end(wrong)
+	case flows:
+		c.sendPart(f)
+	}
+}
+
+// sendHeld sends the held parts. The call itself has been sent.
+func (c *call) sendHeld() {
+	for {
+		c.mu.Lock()
+		held := c.held
+		c.held = nil
+		c.flows = len(held) == 0
+		c.mu.Unlock()
+		if len(held) == 0 {
+			return
+		}
+		for _, f := range held {
+			c.sendPart(f)
+		}
+	}
+}
+
+func (c *call) sendPart(f *wire.Part) {
+	own := *f
+	own.CallID = c.f.CallID
+	if err := c.send(&own); err != nil {
+		c.fail(tool.HostUnavailable, err.Error())
+	}
+}
+
+// takenByHost records that the host has taken parts, and tells the caller.
+func (c *call) takenByHost(f *wire.Taken) {
+	c.mu.Lock()
+	fits := c.state == sent && c.up.take(f)
+	c.mu.Unlock()
+	if fits {
+		own := *f
+		c.tell(&own)
+	}
+}
+
+// partFromHost handles a part of the result's content. It forwards the part, or joins the parts here if the caller takes none.
+func (c *call) partFromHost(f *wire.Part) {
+	c.mu.Lock()
+	if c.state != sent {
+		c.mu.Unlock()
+		return
+	}
+	limit := c.h.config.Limits.Content
+	if !c.takesParts {
+		limit = c.h.config.Limits.Whole
+	}
+	wrong := c.down.add(f, limit)
+	if wrong == nil && !c.takesParts {
+		c.gathered.Add(f.Data)
+		if c.hasBytes {
+			c.down.taken = c.down.next
+		}
+	}
+	first, hasBytes := f.Seq == 0 && !f.Last, c.hasBytes
+	c.mu.Unlock()
+	switch {
+	case wrong != nil && wrong.code == tool.InvalidArgument: // the host made the error
+		c.end(&reason{internalError, "The host's parts do not fit: " + wrong.words})
+	case wrong != nil && wrong.code == tool.FileTooLarge && !c.takesParts:
+		c.end(&reason{wrong.code, wrong.words + " Read it in parts by start_line and end_line."})
+	case wrong != nil:
+		c.end(wrong)
+	case c.takesParts:
+		own := *f
+		c.tell(&own)
+	case hasBytes:
+		c.sendTaken(f.Seq)
+	}
+	if wrong == nil && first {
+		c.h.serving.Go(c.takeContentBytes)
+	}
+}
+
+// takenByCaller records that the caller has taken parts, and tells the host. It does not tell the host while there is no capacity for
+// the content.
+func (c *call) takenByCaller(f *wire.Taken) {
+	c.mu.Lock()
+	fits := c.state == sent && c.down.take(f) && c.hasBytes
+	c.mu.Unlock()
+	if fits {
+		c.sendTaken(f.Seq)
+	}
+}
+
+// sendTaken tells the host that all parts up to seq were taken.
+func (c *call) sendTaken(seq int) {
+	if err := c.send(&wire.Taken{CallID: c.f.CallID, Seq: seq}); err != nil {
+		c.fail(tool.HostUnavailable, err.Error())
 	}
 }

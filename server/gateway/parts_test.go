@@ -290,9 +290,7 @@ func TestPartsWaitToBeTaken(t *testing.T) {
 		var got strings.Builder
 		for seq, taken := 0, 0; ; seq++ {
 			synctest.Wait()
-			h.mu.Lock()
-			p := h.hosts["w"]
-			h.mu.Unlock()
+			p, _ := h.hosts.holder("w", time.Now())
 			p.queue.mu.Lock()
 			waiting := p.queue.bytes
 			p.queue.mu.Unlock()

@@ -183,9 +183,7 @@ func TestOldTimer(t *testing.T) {
 		host := rawHost(t, h, wire.CanCancel)
 		f := begin(ctx, h.Caller("w"), tool.Call{Name: "write_file"})
 		id := want[*wire.ToolCall](host).CallID
-		h.mu.Lock()
-		c := h.calls[id]
-		h.mu.Unlock()
+		c, _ := h.calls.find(id)
 		host.send(&wire.ToolResult{CallID: id, NeedsConfirmation: true})
 		synctest.Wait()
 		c.timeout(1) // of the call's own time

@@ -29,7 +29,7 @@ func (h *Hub) Caller(workspace string) *Remote { return &Remote{h: h, workspace:
 
 // Specs implements tool.Caller. It returns the tools of the connected host, or none.
 func (r *Remote) Specs() []tool.Spec {
-	tools, _ := r.h.tools(r.workspace)
+	tools, _ := r.h.hosts.tools(r.workspace)
 	return specsOf(tools)
 }
 

@@ -385,7 +385,7 @@ func TestQueueAcknowledges(t *testing.T) {
 	}
 }
 
-// putWhenRoom adds frames only while there is room, and continues when the other side has taken some. release is called once.
+// putWhenFree adds frames only while there is room, and continues when the other side has taken some. release is called once.
 func TestQueueRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := newFrameQueue(maxWaiting)
@@ -399,7 +399,7 @@ func TestQueueRoom(t *testing.T) {
 		put()
 		got := make(chan error, 1)
 		wait := func(ctx context.Context) {
-			go func() { got <- q.putWhenRoom(ctx, wire.Encoded{Head: []byte("x")}) }()
+			go func() { got <- q.putWhenFree(ctx, wire.Encoded{Head: []byte("x")}) }()
 			synctest.Wait()
 		}
 		ctx, cancel := context.WithCancel(t.Context())

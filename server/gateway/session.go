@@ -30,8 +30,8 @@ type session struct {
 	// beats says to send a frame as often as pings are sent, because a page in a browser does not see pings.
 	beats bool
 
-	handle    func(wire.Frame) // called for one frame at a time; while it waits, no frame is read
-	frameRoom func()           // gives back the memory of the frame that is handled; nil: none is taken; handle may take it over, and set nil
+	handle     func(wire.Frame) // called for one frame at a time; while it waits, no frame is read
+	frameBytes func()           // gives back the memory of the frame that is handled; nil: none is taken; handle may take it over, and set nil
 	// admit waits until a frame can be handled. It returns false if the connection's ctx ended first. Then the frame counts as not
 	// received, and the other end sends it again after a resume. nil: a frame can always be handled.
 	admit func(ctx context.Context, _ wire.Frame) bool
@@ -54,7 +54,7 @@ var errLarge = errors.New("the frame is larger than the other side takes")
 // send queues a frame. errLarge says that it did not. Any other error says that the session is over or will end soon.
 func (s *session) send(f wire.Frame) error { return s.sendHeld(f, nil) }
 
-// sendHeld is send for a frame that takes room elsewhere. release is called once, when the frame is no longer held here or was not
+// sendHeld is send for a frame that takes capacity elsewhere. release is called once, when the frame is no longer held here or was not
 // sent.
 func (s *session) sendHeld(f wire.Frame, release func()) error {
 	b, err := s.encode(f)
@@ -65,13 +65,13 @@ func (s *session) sendHeld(f wire.Frame, release func()) error {
 	return s.queue.put(b, release)
 }
 
-// sendWhenRoom is send, but it waits while the queue is full, until ctx ends.
-func (s *session) sendWhenRoom(ctx context.Context, f wire.Frame) error {
+// sendWhenFree is send, but it waits while the queue is full, until ctx ends.
+func (s *session) sendWhenFree(ctx context.Context, f wire.Frame) error {
 	b, err := s.encode(f)
 	if err != nil {
 		return err
 	}
-	return s.queue.putWhenRoom(ctx, b)
+	return s.queue.putWhenFree(ctx, b)
 }
 
 func (s *session) encode(f wire.Frame) (wire.Encoded, error) {
@@ -82,7 +82,7 @@ func (s *session) encode(f wire.Frame) (wire.Encoded, error) {
 	return b, err
 }
 
-// envelope is the limit of a call's or result's bytes beside its payload. The names in it are short.
+// envelope is the limit of a call's or result's bytes besides its payload. The names in it are short.
 const envelope = 2048
 
 // fits reports whether the other end accepts a frame with this payload.
@@ -113,7 +113,7 @@ func (s *session) read(ctx context.Context, c connection) error {
 		if err != nil {
 			return err
 		}
-		s.frameRoom = c.frameRoom()
+		s.frameBytes = c.frameBytes()
 		f, err := wire.Decode(b)
 		if ack, ok := f.(*wire.Ack); ok {
 			s.freeFrame()
@@ -153,8 +153,8 @@ func (s *session) read(ctx context.Context, c connection) error {
 
 // freeFrame gives back the memory of a frame that was handled.
 func (s *session) freeFrame() {
-	if s.frameRoom != nil {
-		s.frameRoom()
+	if s.frameBytes != nil {
+		s.frameBytes()
 	}
 }
 
@@ -228,7 +228,7 @@ func readHello(c connection) (*wire.Hello, error) {
 	if err != nil {
 		return nil, err
 	}
-	if free := c.frameRoom(); free != nil {
+	if free := c.frameBytes(); free != nil {
 		defer free()
 	}
 	f, err := wire.Decode(b)

@@ -86,8 +86,8 @@ func (h *Host) repeats(name string) bool {
 	return false
 }
 
-// start is the first half of the call. From here on the call has its place among the calls of its session, even if its content has
-// not arrived. The returned function runs the call. (FILE-9)
+// start is the first half of the call. From here on the call has its turn among the calls of its session, even if its content has
+// not arrived. The returned function runs the call.
 func (t *task) start(c tool.Call) func(context.Context) (tool.Result, error) {
 	if t.parts == nil {
 		return tool.Start(t.host.Caller, c)
@@ -111,7 +111,7 @@ func (t *task) start(c tool.Call) func(context.Context) (tool.Result, error) {
 	}
 }
 
-// part handles a part of the call's content. The gateway sends only as many parts as there is room for.
+// part handles a part of the call's content. The gateway sends only as many parts as there is capacity for.
 func (t *task) part(f *wire.Part) {
 	select {
 	case t.parts <- f:
@@ -176,7 +176,7 @@ func (t *task) result(ctx context.Context, res tool.Result, err error) *wire.Too
 
 const cancelled = "The call was cancelled."
 
-// resultFrame returns a result as a JSON object. A text that is not a JSON object is wrapped in one. (FILE-2)
+// resultFrame returns a result as a JSON object. A text that is not a JSON object is wrapped in one.
 func resultFrame(res tool.Result) *wire.ToolResult {
 	text := res.Text
 	switch n := len(text); {
@@ -212,7 +212,7 @@ func (t *task) report(ctx context.Context, r *wire.ToolResult) {
 		if len(r.Result) <= maxPrompt {
 			return gateway.send(r)
 		}
-		return gateway.sendWhenRoom(ctx, r)
+		return gateway.sendWhenFree(ctx, r)
 	}
 	err := send(r)
 	if errors.Is(err, errLarge) {

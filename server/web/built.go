@@ -19,7 +19,7 @@ import (
 //go:generate npm --prefix ui run build
 
 // dist is the UI built by "npm run build" in ui. It is committed, so that "go build" and "go install" need no npm. A test fails if
-// it was not built from the sources beside it.
+// it was not built from the sources next to it.
 //
 //go:embed dist
 var dist embed.FS
@@ -74,7 +74,7 @@ func pack(data []byte) []byte {
 	return b.Bytes()
 }
 
-// built serves the UI. There is one page. The place in it is in the fragment, which is never sent.
+// built serves the UI. There is one page. The view is in the fragment, which is never sent.
 func built() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		a, ok := assets()[r.URL.Path]

@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// The committed UI was built from the sources beside it, and not changed since.
+// The committed UI was built from the sources next to it, and not changed since.
 func TestBuilt(t *testing.T) {
 	noted, err := os.ReadFile("ui/built.sum")
 	if err != nil {

@@ -9,11 +9,11 @@
 // All but the UI itself needs a login by a token: see [Handler.Authenticate]. After
 // the login no secret travels: the page and the server prove themselves by MACs,
 // with a key that both have from the login. So a program that takes over the port
-// of a server that has ended learns nothing that it could use. The protocol stands
+// of a server that has ended learns nothing that it could use. The protocol is
 // in proof.go and in docs/web.md.
 //
 // Content from agents and files is data to the UI, never markup: the content security policy allows no script, style or request
-// from another place, and no text becomes HTML.
+// from elsewhere, and no text becomes HTML.
 package web
 
 import (
@@ -56,8 +56,7 @@ type Handler struct {
 	// a restart, and different for each state directory. Nil: logins end with the process.
 	Secret []byte
 
-	// Refused is told of a token that was none, and of the address that it came
-	// from. It may be nil.
+	// Refused gets the address from which a token came that was none. It may be nil.
 	Refused func(ctx context.Context, address string)
 
 	// Hosts are names of this host, with or without port, under which browsers

@@ -176,7 +176,7 @@ func (h *Handler) prove(w http.ResponseWriter, r *http.Request) (http.ResponseWr
 	return w, caller{person, c}, nil
 }
 
-// Limits of a request's body in bytes. A person's body has room for the largest text that can be written, with its escapes.
+// Limits of a request's body in bytes. A person's body has space for the largest text that can be written, with its escapes.
 const (
 	maxBody = 32 << 20
 	maxOpen = 4 << 10

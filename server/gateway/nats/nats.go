@@ -30,7 +30,7 @@ import (
 	"github.com/stet-dev/stet/server/gateway"
 )
 
-// Errors of a Bus, beside those of package gateway.
+// Errors of a Bus, besides those of package gateway.
 var (
 	// ErrSilent says that no answer came. The message may have been taken.
 	ErrSilent = errors.New("no answer over NATS in time, so whether the message was taken is not known: look before you repeat it")

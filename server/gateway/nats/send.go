@@ -229,7 +229,7 @@ type pieces struct {
 }
 
 // keep adds a piece to its message. The other pieces may never come, because the sender may have lost its connection. Old
-// incomplete messages are dropped to make room.
+// incomplete messages are dropped to make space.
 func (o *owned) keep(message string, piece []byte, now time.Time) {
 	p, begun := o.pieces[message]
 	if !begun {
@@ -250,7 +250,7 @@ func (o *owned) keep(message string, piece []byte, now time.Time) {
 	}
 }
 
-// put adds a message to the backlog, unless the address was given back. It waits for room.
+// put adds a message to the backlog, unless the address was given back. It waits for capacity.
 func (o *owned) put(m gateway.Message) bool {
 	o.taking.Lock()
 	defer o.taking.Unlock()

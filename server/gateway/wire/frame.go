@@ -71,7 +71,7 @@ type Tool struct {
 	Destructive bool            `json:"destructive,omitempty" jsonschema:"it may overwrite or remove what is there"`
 }
 
-// ToolCall asks the host to run a tool. (FILE-3, FILE-4)
+// ToolCall asks the host to run a tool.
 type ToolCall struct {
 	CallID               string          `json:"call_id" jsonschema:"unique in the session"`
 	ToolName             string          `json:"tool_name"`
@@ -88,7 +88,7 @@ type ToolCall struct {
 }
 
 // ToolResult is the result of a call. With NeedsConfirmation it says that the call waits for a person, and that another ToolResult
-// will follow. (FILE-3)
+// will follow.
 type ToolResult struct {
 	CallID            string          `json:"call_id"`
 	Result            json.RawMessage `json:"result,omitempty" jsonschema:"JSON object: a FileOperationResult, or the envelope of Read"`
@@ -117,7 +117,7 @@ type Progress struct {
 }
 
 // Part is a piece of content that is too large for one frame. The parts of a read come before its result, which then has no
-// content. The parts of a write come after its call. At most PartsAhead parts of a content may be sent that are not Taken. (FILE-9)
+// content. The parts of a write come after its call. At most PartsAhead parts of a content may be sent that are not Taken.
 type Part struct {
 	CallID string `json:"call_id"`
 	Seq    int    `json:"seq" jsonschema:"from 0, without gaps"`
@@ -131,7 +131,7 @@ const PartBytes = 128 << 10
 // PartsAhead is how many parts may be sent that are not yet taken.
 const PartsAhead = 4
 
-// Taken tells the sender of parts that they were taken. (FILE-9)
+// Taken tells the sender of parts that they were taken.
 type Taken struct {
 	CallID string `json:"call_id"`
 	Seq    int    `json:"seq" jsonschema:"of the last part that was taken: four more may be on their way"`
@@ -157,7 +157,7 @@ type Approval struct {
 }
 
 // Paged is the note of a question whose diff is too large for a frame. A person can approve it after asking for all of it, page by
-// page. (FILE-6)
+// page.
 const Paged tool.Note = "paged"
 
 // Page is a piece of a question's diff.

@@ -47,7 +47,7 @@ func (*Ack) frame() *shape        { return ack }
 func TypeOf(f Frame) string { return f.frame().name }
 
 // shapeOf takes the keys from the tags of a struct. A key without omitempty is required. There is one exception: the flags of calls
-// and results are always written, but may be missing. (FILE-3)
+// and results are always written, but may be missing.
 func shapeOf[T any, P interface {
 	*T
 	Frame

@@ -2,8 +2,10 @@ package gateway
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/stet-dev/stet/files/approval"
@@ -32,11 +34,72 @@ const (
 	hostStays = "host_stays" // the host of a wanted workspace stays at From
 )
 
-// presentHost is the host of a workspace: the address of its hub, and when its last news came.
-type presentHost struct {
-	tools []wire.Tool
-	hub   string
-	seen  time.Time
+// peers are the other hubs, and the copies of their questions.
+type peers struct {
+	fresh chan string   // addresses of hubs that must get all questions
+	early chan struct{} // capacity 1: asks for a beat now
+
+	mu     sync.Mutex
+	seen   map[string]time.Time               // when the last message of a hub came, by its address
+	copies map[string]context.CancelCauseFunc // copies of other hubs' questions, by hub and id
+}
+
+// heard records news of a hub, and reports whether the hub is new.
+func (ps *peers) heard(address string) (fresh bool) {
+	ps.mu.Lock()
+	defer ps.mu.Unlock()
+	_, known := ps.seen[address]
+	ps.seen[address] = time.Now()
+	return !known
+}
+
+func (ps *peers) forget(address string) {
+	ps.mu.Lock()
+	defer ps.mu.Unlock()
+	delete(ps.seen, address)
+}
+
+// all returns the addresses of the hubs.
+func (ps *peers) all() []string {
+	ps.mu.Lock()
+	defer ps.mu.Unlock()
+	return slices.Sorted(maps.Keys(ps.seen))
+}
+
+// dropSilent forgets hubs without news, and returns their addresses.
+func (ps *peers) dropSilent(now time.Time) (lost []string) {
+	ps.mu.Lock()
+	defer ps.mu.Unlock()
+	for address, seen := range ps.seen {
+		if now.Sub(seen) > beatsLost {
+			lost = append(lost, address)
+			delete(ps.seen, address)
+		}
+	}
+	return lost
+}
+
+// addCopy adds the copy with a key, unless there is one.
+func (ps *peers) addCopy(key string, withdraw context.CancelCauseFunc) bool {
+	ps.mu.Lock()
+	defer ps.mu.Unlock()
+	if ps.copies[key] != nil {
+		return false
+	}
+	ps.copies[key] = withdraw
+	return true
+}
+
+// dropCopies withdraws the copy with a key, or all copies of a hub, for the reason why.
+func (ps *peers) dropCopies(key string, why error) {
+	ps.mu.Lock()
+	defer ps.mu.Unlock()
+	for k, withdraw := range ps.copies {
+		if k == key || strings.HasPrefix(k, key+"/") {
+			withdraw(why)
+			delete(ps.copies, k)
+		}
+	}
 }
 
 // beat publishes this hub's state until the hub closes, and forgets hubs without news.
@@ -47,13 +110,7 @@ func (h *Hub) beat() {
 		if err := h.bus.Publish(presence, Message{From: h.address, Frame: &wire.Event{Event: hubAlive}}); err != nil {
 			h.log.Warn("bus", "err", err)
 		}
-		h.mu.Lock()
-		var hosts []*hostPeer
-		for _, p := range h.hosts {
-			hosts = append(hosts, p)
-		}
-		h.mu.Unlock()
-		for _, p := range hosts {
+		for _, p := range h.hosts.connected() {
 			p.mu.Lock()
 			away := p.away
 			p.mu.Unlock()
@@ -64,7 +121,7 @@ func (h *Hub) beat() {
 		h.dropSilent(time.Now())
 		select {
 		case <-tick.C:
-		case <-h.early:
+		case <-h.peers.early:
 		case <-h.base.Done():
 			return
 		}
@@ -73,54 +130,31 @@ func (h *Hub) beat() {
 
 // dropSilent forgets hubs without news, with their hosts and questions.
 func (h *Hub) dropSilent(now time.Time) {
-	var gone []string
-	h.mu.Lock()
-	for name, w := range h.known {
-		if w.hub != h.address && now.Sub(w.seen) > beatsLost {
-			gone = append(gone, name)
-			h.leftBy(name)
-		}
-	}
-	var lost []string
-	for address, seen := range h.peers {
-		if now.Sub(seen) > beatsLost {
-			lost = append(lost, address)
-			delete(h.peers, address)
-		}
-	}
-	h.mu.Unlock()
+	gone, lost := h.hosts.dropSilent(h.address, now), h.peers.dropSilent(now)
 	for _, address := range lost {
-		h.dropCopies(address, nil)
+		h.peers.dropCopies(address, nil)
 	}
 	for _, name := range gone {
-		for _, c := range h.callsSentTo(name) {
+		for _, c := range h.calls.sentTo(name) {
 			c.fromHost(&wire.ToolResult{Error: string(tool.HostUnavailable)})
 		}
 		h.tellClients(&wire.Event{Event: wire.HostDown, Workspace: name})
 	}
 }
 
-// heardOf records news of another hub. A new hub is told of all questions.
+// heardOf records news of another hub. A new hub gets all questions.
 func (h *Hub) heardOf(address string) {
-	if address == h.address {
+	if address == h.address || !h.peers.heard(address) {
 		return
 	}
-	h.mu.Lock()
-	_, known := h.peers[address]
-	h.peers[address] = time.Now()
-	h.mu.Unlock()
-	if !known {
-		select {
-		case h.early <- struct{}{}: // the new hub does not know the hosts of this hub
-		default:
-		}
-		select {
-		case h.newPeer <- address:
-		default:
-			h.mu.Lock()
-			delete(h.peers, address) // it counts as new again at its next beat
-			h.mu.Unlock()
-		}
+	select {
+	case h.peers.early <- struct{}{}: // the new hub does not know the hosts of this hub
+	default:
+	}
+	select {
+	case h.peers.fresh <- address:
+	default:
+		h.peers.forget(address) // it counts as new again at its next beat
 	}
 }
 
@@ -165,7 +199,7 @@ func (h *Hub) shareEvents(events <-chan approval.Event, open map[string]*wire.Ap
 				return
 			}
 			h.shareEvent(e, open)
-		case address := <-h.newPeer:
+		case address := <-h.peers.fresh:
 			ok := h.toPeer(address, &wire.Event{Event: askedAnew})
 			for _, f := range open {
 				left := *f
@@ -195,25 +229,17 @@ func (h *Hub) shareEvent(e approval.Event, open map[string]*wire.Approval) {
 	default:
 		return
 	}
-	h.mu.Lock()
-	var all []string
-	for address := range h.peers {
-		all = append(all, address)
-	}
-	h.mu.Unlock()
-	for _, address := range slices.Sorted(slices.Values(all)) {
+	for _, address := range h.peers.all() {
 		h.toPeer(address, f)
 	}
 }
 
-// toPeer sends to another hub. If that hub does not take the message, it is told everything again at its next beat.
+// toPeer sends to another hub. If that hub does not take the message, it gets everything again at its next beat.
 func (h *Hub) toPeer(address string, f wire.Frame) bool {
 	err := h.bus.Send(address, Message{From: h.address, Frame: f})
 	if err != nil {
 		h.log.Warn("question not shared", "with", address, "err", err)
-		h.mu.Lock()
-		delete(h.peers, address)
-		h.mu.Unlock()
+		h.peers.forget(address)
 	}
 	return err == nil
 }
@@ -228,11 +254,9 @@ func (h *Hub) fromPeer(m Message) bool {
 	case *wire.Event:
 		switch f.Event {
 		case askedAnew:
-			h.dropCopies(m.From, nil)
+			h.peers.dropCopies(m.From, nil)
 		case hostStays:
-			h.mu.Lock()
-			h.stays[f.Workspace] = time.Now()
-			h.mu.Unlock()
+			h.hosts.stay(f.Workspace)
 		}
 		return true
 	case *wire.Approval:
@@ -243,7 +267,7 @@ func (h *Hub) fromPeer(m Message) bool {
 				h.log.Info("an answer from another gateway does not count", "question", f.ID, "err", err)
 			}
 		case f.Withdrawn:
-			h.dropCopies(m.From+"/"+f.ID, whyWithdrawn(f.Code))
+			h.peers.dropCopies(m.From+"/"+f.ID, whyWithdrawn(f.Code))
 		case f.Question != nil:
 			h.copyQuestion(m.From, f)
 		}
@@ -252,41 +276,25 @@ func (h *Hub) fromPeer(m Message) bool {
 	return false
 }
 
-// dropCopies withdraws the copy with a key, or all copies of a hub, for the reason why.
-func (h *Hub) dropCopies(key string, why error) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	for k, withdraw := range h.copies {
-		if k == key || strings.HasPrefix(k, key+"/") {
-			withdraw(why)
-			delete(h.copies, k)
-		}
-	}
-}
-
 // copyQuestion asks the people of this hub a question of another hub.
 func (h *Hub) copyQuestion(from string, f *wire.Approval) {
 	q := *f.Question
 	q.Root = from // it begins with copyRoot
 	base, withdraw := context.WithCancelCause(h.base)
 	key := from + "/" + f.ID
-	h.mu.Lock()
-	if h.closed || h.copies[key] != nil {
-		h.mu.Unlock()
+	if !h.peers.addCopy(key, withdraw) {
 		withdraw(nil)
 		return
 	}
-	h.copies[key] = withdraw
-	h.serving.Go(func() {
+	h.background(func() {
 		defer withdraw(nil)
 		ctx, cancel := asOf(base, &q, longest)
 		defer cancel()
 		if a, err := h.config.Queue.Ask(ctx, q); err == nil {
 			h.sendAnswer(ctx, from, &wire.Approval{ID: f.ID, Answer: &a})
 		}
-		h.dropCopies(key, nil)
+		h.peers.dropCopies(key, nil)
 	})
-	h.mu.Unlock()
 }
 
 // sendAnswer sends an answer to the hub that asked, until that hub has taken it or the question is over. A repeated answer counts

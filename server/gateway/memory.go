@@ -12,7 +12,7 @@ import (
 
 // The hub takes the bytes of calls and answers from budgets: one of the workspace, one of the caller's token, and one of the
 // process. For content in parts, the host sends only a small first part until the bytes are taken. A result in one frame has
-// already arrived; it is dropped if there is no room.
+// already arrived; it is dropped if there is no capacity.
 
 const (
 	// streamBytes is the memory for content that is forwarded in parts: the parts on their way, as parts and as frames.
@@ -23,21 +23,21 @@ const (
 	answerPatience = 25 * time.Second
 )
 
-const noRoom = "The gateway holds too many bytes for other calls. Try again in 5.0 s."
+const noCapacity = "The gateway holds too many bytes for other calls. Try again in 5.0 s."
 
 // budgets returns the budgets for the call's answer.
 func (c *call) budgets() []*limits.Budget {
 	return []*limits.Budget{c.h.workspaces.Of(c.to), c.h.tokens.Of(c.who.ID), c.h.config.Memory}
 }
 
-// takeRequestRoom takes the bytes of a call in one frame, and of the parts that arrive before it is sent. It waits a limited time,
+// takeRequestBytes takes the bytes of a call in one frame, and of the parts that arrive before it is sent. It waits a limited time,
 // and reports whether it took them.
-func (c *call) takeRequestRoom() bool {
+func (c *call) takeRequestBytes() bool {
 	size := len(c.f.Arguments)
 	if c.f.PartsFollow {
 		size += wire.PartsAhead * wire.PartBytes
 	}
-	if size <= smallAnswer || c.requestRoom != nil {
+	if size <= smallAnswer || c.requestBytes != nil {
 		return true
 	}
 	ctx, cancel := context.WithTimeout(c.h.base, patience)
@@ -46,17 +46,17 @@ func (c *call) takeRequestRoom() bool {
 	if err != nil {
 		return false
 	}
-	c.requestRoom = release
+	c.requestBytes = release
 	return true
 }
 
-// frameRoom returns a function that takes room for roomStep bytes of a token's frame that is read. While the frame is read, they are
+// frameBytes returns a function that takes capacity for readStep bytes of a token's frame that is read. While the frame is read, they are
 // held three times.
-func (h *Hub) frameRoom(who Identity) func() (func(), error) {
+func (h *Hub) frameBytes(who Identity) func() (func(), error) {
 	return func() (func(), error) {
 		ctx, cancel := context.WithTimeout(h.base, patience)
 		defer cancel()
-		release, err := limits.Acquire(ctx, roomStep, h.tokens.Of(who.ID), h.config.Memory)
+		release, err := limits.Acquire(ctx, readStep, h.tokens.Of(who.ID), h.config.Memory)
 		if err != nil {
 			return nil, errors.New("the gateway holds too many bytes for other calls: try again in 5.0 s")
 		}
@@ -64,9 +64,9 @@ func (h *Hub) frameRoom(who Identity) func() (func(), error) {
 	}
 }
 
-// takeContentRoom takes the bytes for content whose first part has arrived, and then tells the host to continue. It waits until
-// there is room or the call has ended.
-func (c *call) takeContentRoom() {
+// takeContentBytes takes the bytes for content whose first part has arrived, and then tells the host to continue. It waits until
+// there is capacity or the call has ended.
+func (c *call) takeContentBytes() {
 	size := int64(streamBytes)
 	if !c.takesParts {
 		size += 2 * int64(c.h.config.Limits.Whole) // the content as received and as sent
@@ -75,7 +75,7 @@ func (c *call) takeContentRoom() {
 	release, err := limits.Acquire(ctx, size, c.budgets()...)
 	cancel()
 	if err != nil {
-		c.end(&reason{tool.RateLimited, noRoom})
+		c.end(&reason{tool.RateLimited, noCapacity})
 		return
 	}
 	c.mu.Lock()
@@ -84,7 +84,7 @@ func (c *call) takeContentRoom() {
 		release()
 		return
 	}
-	c.answerRoom, c.hasRoom = append(c.answerRoom, release), true
+	c.answerBytes, c.hasBytes = append(c.answerBytes, release), true
 	if !c.takesParts {
 		c.down.taken = c.down.next
 	}
@@ -103,8 +103,8 @@ func (c *call) putTogether(r *wire.ToolResult) *reason {
 	}
 	if exact, err := limits.TryAcquire(int64(len(object)), c.budgets()...); err == nil {
 		c.mu.Lock()
-		before := c.answerRoom
-		c.answerRoom = []func(){exact}
+		before := c.answerBytes
+		c.answerBytes = []func(){exact}
 		c.mu.Unlock()
 		for _, release := range before {
 			release()
@@ -114,7 +114,7 @@ func (c *call) putTogether(r *wire.ToolResult) *reason {
 	return nil
 }
 
-// takeAnswer takes the bytes of a result in one frame if there is room.
+// takeAnswer takes the bytes of a result in one frame if there is capacity.
 func (c *call) takeAnswer(r *wire.ToolResult) *reason {
 	if len(r.Result) <= smallAnswer {
 		return nil
@@ -123,11 +123,11 @@ func (c *call) takeAnswer(r *wire.ToolResult) *reason {
 	switch {
 	case err == nil:
 		c.mu.Lock()
-		c.answerRoom = append(c.answerRoom, release)
+		c.answerBytes = append(c.answerBytes, release)
 		c.mu.Unlock()
 		return nil
 	case c.spec.ReadOnly:
-		return &reason{tool.RateLimited, noRoom}
+		return &reason{tool.RateLimited, noCapacity}
 	}
 	return &reason{tool.RateLimited, "The call was done, but the gateway holds too many bytes to pass its result on: look at the file before you repeat it."}
 }
