@@ -162,7 +162,7 @@ func traceAnswer(src *source, body json.RawMessage, stream string) *llm.Message 
 	m.ID, m.Model, m.Usage = answer.ID, answer.Model, orNil(answer.Usage)
 	meter := anthropic.Messages{}.NewMeter("")
 	_, _ = meter.Write(body) // a Meter returns no error
-	for _, name := range meter.Unknown() {
+	for _, name := range meter.Reading().Unknown {
 		src.count(name)
 	}
 	if len(m.Parts) == 0 && m.Usage == nil {
