@@ -9,18 +9,21 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/stet-dev/stet/cmd/stet/internal/agents"
 	"github.com/stet-dev/stet/cmd/stet/internal/config"
 )
 
 // doctorCommand is stet doctor.
 type doctorCommand struct {
 	command
-	json   bool
-	checks []check
+	json, yes, mine, serves bool
+	checks                  []check
 }
 
 // check is the result of one check by doctor.
@@ -45,8 +48,9 @@ const recordedDays = 7
 
 func newDoctor(p *program) *cobra.Command {
 	c := &doctorCommand{}
+	names := agents.ComparedAgents()
 	cmd := p.runs(&cobra.Command{
-		Use:   "doctor [flags]",
+		Use:   "doctor [flags] [" + strings.Join(names, "|") + "]",
 		Short: "Check whether everything works, and say what to do",
 		Long: `Check the installation, the configuration, the rules of the file tools in this directory,
 the state directory, the agents on this machine, the proxy, the way to the providers,
@@ -54,16 +58,50 @@ and what the proxy has recorded in the last seven days. Each line says what was 
 and, if something is wrong, what to do.
 Nothing is changed. The providers are asked without a key.
 
-The exit code is 1 if there is a problem. Warnings alone end with 0.`,
+With an agent, find out what the agent leaves out because stet is there. The agent is
+asked one question, twice directly and once in each way through stet, and its first
+requests are compared: every header, beta and tool, and every key of the body. It
+runs in an empty directory, with a home directory and a key that are not yours, and
+with an MCP server of ` + strconv.Itoa(ownTools) + ` tools. A model on this machine answers. On Linux the agent
+has no network where the system allows that; elsewhere its variables (HTTPS_PROXY) lead
+it to this machine. All that it wrote is removed. --mine gives it your MCP servers in
+place of that one, and so starts them.
+
+The exit code is 1 if there is a problem, or a difference that stet does not know.
+Warnings alone end with 0.`,
 		Example: `stet doctor
-stet doctor --json`,
-		Args: noArgs,
+stet doctor --json
+stet doctor claude
+stet doctor codex --mine --yes`,
+		ValidArgs: names,
+		Args: func(cmd *cobra.Command, args []string) error {
+			switch {
+			case len(args) > 1:
+				return usage(cmd, fmt.Errorf("unexpected argument %q", args[1]))
+			case len(args) == 0 && (c.yes || c.mine):
+				return usage(cmd, errors.New("--yes and --mine belong to an agent: name it"))
+			case len(args) == 1 && !slices.Contains(names, args[0]):
+				return usage(cmd, fmt.Errorf("the requests of %q cannot be compared: choose one of %s", args[0], strings.Join(names, ", ")))
+			}
+			return nil
+		},
 	}, &c.command, c.Run)
-	cmd.Flags().BoolVar(&c.json, "json", false, "print one JSON object")
+	f := cmd.Flags()
+	f.BoolVar(&c.json, "json", false, "print one JSON object")
+	f.BoolVar(&c.yes, "yes", false, "with an agent: run it without asking")
+	f.BoolVar(&c.mine, "mine", false, "with an agent: give it your own MCP servers")
+	f.BoolVar(&c.serves, "serve-tools", false, "be the MCP server that the agent gets")
+	_ = f.MarkHidden("serve-tools") // there is such a flag
 	return cmd
 }
 
 func (c *doctorCommand) Run(ctx context.Context) error {
+	switch {
+	case c.serves:
+		return serveTools(ctx)
+	case len(c.args) > 0:
+		return c.agent(ctx, c.args[0])
+	}
 	c.look(ctx)
 	problems := 0
 	for _, k := range c.checks {

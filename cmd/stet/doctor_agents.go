@@ -29,7 +29,7 @@ func (f *firstBytes) Write(b []byte) (int, error) {
 }
 
 // versionNumber matches a version.
-var versionNumber = regexp.MustCompile(`\d+\.\d+[\w.+-]*`)
+var versionNumber = regexp.MustCompile(`\d+\.\d+[\w.+-]*\w`)
 
 // versions asks programs for their versions, concurrently. The result is in the order of paths, with "" if a program printed no
 // version.
@@ -42,16 +42,22 @@ func (p *program) versions(ctx context.Context, paths []string) []string {
 		if path == "" {
 			continue
 		}
-		all.Go(func() {
-			var said firstBytes
-			cmd := exec.CommandContext(ctx, path, "--version")
-			cmd.Env, cmd.Dir, cmd.Stdout, cmd.WaitDelay = p.environForOthers(), p.dir, &said, time.Second
-			_ = cmd.Run() // only its output matters
-			found[i] = string(versionNumber.Find(said))
-		})
+		all.Go(func() { found[i] = versionOf(ctx, path, p.dir, p.environForOthers()) })
 	}
 	all.Wait()
 	return found
+}
+
+// versionOf returns the version that a program prints, or "".
+func versionOf(ctx context.Context, path, dir string, env []string) string {
+	var out, complaints firstBytes
+	cmd := exec.CommandContext(ctx, path, "--version")
+	cmd.Env, cmd.Dir, cmd.Stdout, cmd.Stderr, cmd.WaitDelay = env, dir, &out, &complaints, time.Second
+	_ = cmd.Run() // only its output matters
+	if len(out) == 0 {
+		out = complaints // pi prints it there
+	}
+	return string(versionNumber.Find(out))
 }
 
 // agents finds agents, and checks where their requests go. o is nil if the configuration cannot be read.

@@ -31,7 +31,7 @@ var groups = []group{
 	{"agent", 3250, "the loop: message, model, tools"},
 	{"server", 24500, "the fronts; none imports another; 800 for the guard"},
 	{"store", 4900, "where records and sessions are kept"},
-	{"cmd", 24900, "the command, and what only it uses; 1,000 for the guard's hooks and its undo"},
+	{"cmd", 25750, "the command, and what only it uses; 1,000 for the guard's hooks and its undo; 850 for the comparison of agents' requests"},
 	{"test", 0, "suites and rigs, importable from outside; not counted as product"},
 }
 
@@ -108,7 +108,7 @@ var table = []row{
 	{"store/*", []string{"session", "record", "store/rows"}, "drivers stay behind the two seams"},
 
 	{"cmd/stet/internal/config", []string{"trim/dialect", "trim", "files/policy", "cmd/stet/internal/notify"}, "one table of all settings; their values are of these packages' types"},
-	{"cmd/stet/internal/agents", []string{"server/guard", "files/policy", "server/proxy"}, "agents' configuration files are edited as JSON with comments; the proxy says which form of a base URL it takes"},
+	{"cmd/stet/internal/agents", []string{"server/guard", "files/policy", "server/proxy", "llm/llmtest"}, "agents' configuration files are edited as JSON with comments; the proxy says which form of a base URL it takes; a scripted model answers an agent whose requests are compared"},
 	{"cmd/stet/internal/notify", []string{"files/approval"}, "tells a person outside about questions: looks on at a queue, over HTTP and by a program"},
 	{"cmd/stet/internal/socket", []string{"server/web"}, "where servers and those who answer find each other on this machine; they speak the page's API"},
 	{"cmd/stet/internal/tokenfile", []string{"server/gateway", "cmd/stet/internal/config"}, "the gateway's tokens, kept in a file"},

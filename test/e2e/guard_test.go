@@ -24,7 +24,7 @@ func TestGuard(t *testing.T) {
 				return []string{"ANTHROPIC_BASE_URL=" + base, "ANTHROPIC_API_KEY=sk-ant-dummy", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1", "DISABLE_AUTOUPDATER=1"}
 			},
 			command: func(_, prompt string, _ bool) []string {
-				return []string{filepath.Join(os.Getenv(envClaude), "claude-2.1.332", "claude"), "-p", prompt, "--allowedTools", "Bash,Write,Edit"}
+				return []string{filepath.Join(claudeDir("2.1.332"), "claude"), "-p", prompt, "--allowedTools", "Bash,Write,Edit"}
 			},
 		})
 	})

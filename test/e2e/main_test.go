@@ -26,14 +26,10 @@ const (
 	envStet   = "STET_E2E_STET"   // the stet binary
 	envSDKs   = "STET_E2E_SDKS"   // the directory of the scripts for the SDKs
 	envRuns   = "STET_E2E_RUNS"   // the directory of temporary homes and workspaces
-	envClaude = "STET_E2E_CLAUDE" // the directory of the versions of Claude Code
+	envOthers = "STET_E2E_OTHERS" // a directory for each version that was installed for ALL=1
 )
 
 func TestMain(m *testing.M) {
-	if os.Getenv(envTools) != "" {
-		serveTools(os.Stdin, os.Stdout)
-		return
-	}
 	flag.Parse()
 	if os.Getenv(envInside) != "" {
 		if err := loopbackUp(); err != nil {
@@ -92,10 +88,6 @@ func prepare() ([]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("install the SDKs: %w", err)
 	}
-	claude, err := npm.Install("claude", "claude")
-	if err != nil {
-		return nil, fmt.Errorf("install Claude Code: %w", err)
-	}
 	cache, err := npm.Cache()
 	if err != nil {
 		return nil, err
@@ -115,9 +107,13 @@ func prepare() ([]string, error) {
 			os.Exit(1)
 		}
 	}
+	others, err := installOthers()
+	if err != nil {
+		return nil, err
+	}
 	return []string{
 		envAgents + "=" + filepath.Join(agents, "node_modules", ".bin"), envSDKs + "=" + sdks,
-		envClaude + "=" + filepath.Join(claude, "node_modules"),
+		envOthers + "=" + others,
 		envStet + "=" + stet, envRuns + "=" + runs,
 	}, nil
 }

@@ -73,9 +73,28 @@ func Install(from, name string) (string, error) {
 		}
 	}
 	if err := install(dir); err != nil {
-		return "", fmt.Errorf("%w; the versions stand in %s", err, pins)
+		return "", fmt.Errorf("%w; the versions are in %s", err, pins)
 	}
 	return dir, os.WriteFile(done, lock, 0o644)
+}
+
+// Add installs packages ("NAME@VERSION"), and what they need, in the directory name of the cache. It returns that directory.
+func Add(name string, packages ...string) (string, error) {
+	if err := off(); err != nil {
+		return "", err
+	}
+	cache, err := Cache()
+	if err != nil {
+		return "", err
+	}
+	dir := filepath.Join(cache, name)
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return "", err
+	}
+	if err := os.WriteFile(filepath.Join(dir, "package.json"), []byte(`{"private": true}`), 0o644); err != nil {
+		return "", err
+	}
+	return dir, install(dir, packages...)
 }
 
 // pauses are the times between attempts: a registry may fail for a short time.
@@ -83,11 +102,12 @@ var pauses = []time.Duration{2 * time.Second, 10 * time.Second, 30 * time.Second
 
 // install runs npm until it succeeds, with one attempt more than there are pauses. Each attempt uses what the one before has put
 // into npm's cache.
-func install(dir string) error {
+func install(dir string, packages ...string) error {
 	for attempt := 0; ; attempt++ {
 		// "npm ci" refuses a lock file without the binaries for other systems, and some registries do not have them. "npm
 		// install" also installs the versions of the lock file.
 		cmd := exec.Command("npm", "install", "--no-audit", "--no-fund", "--no-update-notifier", "--prefer-offline", "--loglevel=error")
+		cmd.Args = append(cmd.Args, packages...)
 		cmd.Dir = dir
 		out, err := cmd.CombinedOutput()
 		if err == nil {

@@ -58,3 +58,13 @@ var agents = []agent{
 	{name: "zed", server: &server{file: atProject(".zed/settings.json"), path: []string{"context_servers", "stet"}, entry: zedServer}},
 	{name: "cursor", server: &server{file: atProject(".cursor/mcp.json"), path: []string{"mcpServers", "stet"}, entry: folderServer}},
 }
+
+// Program returns the name of the program that starts an agent.
+func Program(name string) string {
+	for _, a := range agents {
+		if a.name == name && len(a.programs) > 0 {
+			return a.programs[0]
+		}
+	}
+	return name
+}

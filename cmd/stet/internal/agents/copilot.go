@@ -14,8 +14,8 @@ func (m Machine) copilotServersFile() string {
 	return filepath.Join(home, "mcp-config.json")
 }
 
-func copilotServer(command string) map[string]any {
-	return map[string]any{"type": "local", "command": command, "args": []string{"mcp"}, "tools": []string{"*"}}
+func copilotServer(command []string) map[string]any {
+	return map[string]any{"type": "local", "command": command[0], "args": command[1:], "tools": []string{"*"}}
 }
 
 // redirectCopilot redirects Copilot CLI if it asks a provider with the person's own key. How it asks GitHub's own models is not

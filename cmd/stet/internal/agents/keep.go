@@ -23,7 +23,7 @@ type keep struct {
 const claudeHost = "api.anthropic.com"
 
 // claudeKeeps has the oldest versions first. Each row was looked up in first requests of the npm package with one MCP server of 40
-// tools (TestClaudeKeepsItsTools). Up to 2.1.303 a base URL alone makes it send all tools: 60 in place of 12. The variable of the second
+// tools (TestDoctor in test/e2e). Up to 2.1.303 a base URL alone makes it send all tools: 60 in place of 12. The variable of the second
 // row also brings back betas, cache diagnostics and the global cache scope, but in 2.1.300 and 2.1.301 it takes away the betas
 // dangerous-tool-use and afk-mode and the key safeguards. From 2.1.302 to 2.1.332 it takes away nothing.
 var claudeKeeps = []keep{
@@ -36,15 +36,20 @@ var claudeClouds = []string{"BEDROCK", "VERTEX", "FOUNDRY", "MANTLE", "ANTHROPIC
 
 var leadingVersion = regexp.MustCompile(`^v?(\d{1,9})\.(\d{1,9})\.(\d{1,9})`)
 
-// keepOf returns the row for a version of Claude Code. An unknown version has the newest row.
-func keepOf(version string) keep {
-	var at []int
+// versionOf returns the numbers of a version; nil: it is not known.
+func versionOf(version string) (at []int) {
 	if g := leadingVersion.FindStringSubmatch(version); g != nil {
 		for _, s := range g[1:] {
 			n, _ := strconv.Atoi(s) // nine digits fit
 			at = append(at, n)
 		}
 	}
+	return at
+}
+
+// keepOf returns the row for a version of Claude Code. An unknown version has the newest row.
+func keepOf(version string) keep {
+	at := versionOf(version)
 	for _, k := range slices.Backward(claudeKeeps) {
 		if at == nil || slices.Compare(at, k.since) >= 0 {
 			return k
@@ -134,6 +139,7 @@ func (m Machine) keepClaude(r *Redirect, program string, args []string) {
 	}
 	if k, ok := m.claudeKeep(program, r.Found[Messages], env); ok {
 		r.set(k.name, k.value)
+		r.Kept = append(r.Kept, k.name)
 	}
 }
 

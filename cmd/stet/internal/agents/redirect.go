@@ -32,6 +32,7 @@ type Redirect struct {
 	// Source says where each URL was found: "OPENAI_BASE_URL", "Codex's configuration".
 	Source map[API]string
 	Notes  []string // what the person should know before the agent starts
+	Kept   []string // names of variables in Env that keep the agent's own behaviour
 
 	cleanup []func()
 }

@@ -19,11 +19,11 @@ var ErrNoHome = errors.New("there is no home directory (HOME)")
 
 // server says where an agent keeps its list of MCP servers, and how an entry is written.
 type server struct {
-	file  func(m Machine) string // empty if there is no home directory
-	path  []string               // of the entry in the file
-	entry func(command string) map[string]any
-	toml  bool   // false: JSON, with or without comments
-	note  string // what else the person should know
+	file  func(m Machine) string                // empty if there is no home directory
+	path  []string                              // of the entry in the file
+	entry func(command []string) map[string]any // of the server that a command starts
+	toml  bool                                  // false: JSON, with or without comments
+	note  string                                // what else the person should know
 }
 
 // ServerAgents returns the names of the agents that support MCP servers.
@@ -103,9 +103,9 @@ func (m Machine) serverOf(name string) (*server, Setup, error) {
 
 func (s *server) add(text []byte, command string) ([]byte, error) {
 	if s.toml {
-		return addTable(text, s.path, s.entry(command))
+		return addTable(text, s.path, s.entry([]string{command, "mcp"}))
 	}
-	return jsonc.Add(text, s.path, s.entry(command))
+	return jsonc.Add(text, s.path, s.entry([]string{command, "mcp"}))
 }
 
 func atProject(name string) func(Machine) string {
@@ -132,32 +132,32 @@ func (m Machine) opencodeProjectFile() string {
 // workspaceFolder means the open project, in clients that start their servers in another directory.
 const workspaceFolder = "${workspaceFolder}"
 
-func plainServer(command string) map[string]any {
-	return map[string]any{"command": command, "args": []string{"mcp"}}
+func plainServer(command []string) map[string]any {
+	return map[string]any{"command": command[0], "args": command[1:]}
 }
 
 // slowServer allows calls as much time as a person may take.
-func slowServer(command string) map[string]any {
-	return map[string]any{"command": command, "args": []string{"mcp"}, "tool_timeout_sec": 660}
+func slowServer(command []string) map[string]any {
+	return map[string]any{"command": command[0], "args": command[1:], "tool_timeout_sec": 660}
 }
 
 // qwenServer is slowServer in milliseconds.
-func qwenServer(command string) map[string]any {
-	return map[string]any{"command": command, "args": []string{"mcp"}, "timeout": 660_000}
+func qwenServer(command []string) map[string]any {
+	return map[string]any{"command": command[0], "args": command[1:], "timeout": 660_000}
 }
 
-func folderServer(command string) map[string]any {
-	return map[string]any{"command": command, "args": []string{"mcp", "--root", workspaceFolder}}
+func folderServer(command []string) map[string]any {
+	return map[string]any{"command": command[0], "args": append(command[1:], "--root", workspaceFolder)}
 }
 
-func vscodeServer(command string) map[string]any {
-	return map[string]any{"type": "stdio", "command": command, "args": []string{"mcp", "--root", workspaceFolder}}
+func vscodeServer(command []string) map[string]any {
+	return map[string]any{"type": "stdio", "command": command[0], "args": append(command[1:], "--root", workspaceFolder)}
 }
 
-func zedServer(command string) map[string]any {
-	return map[string]any{"source": "custom", "command": command, "args": []string{"mcp"}, "env": map[string]string{}}
+func zedServer(command []string) map[string]any {
+	return map[string]any{"source": "custom", "command": command[0], "args": command[1:], "env": map[string]string{}}
 }
 
-func opencodeServer(command string) map[string]any {
-	return map[string]any{"type": "local", "command": []string{command, "mcp"}, "enabled": true}
+func opencodeServer(command []string) map[string]any {
+	return map[string]any{"type": "local", "command": command, "enabled": true}
 }

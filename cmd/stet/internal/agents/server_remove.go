@@ -118,7 +118,7 @@ func (s *server) isOurs(entry map[string]any) bool {
 	if list, is := entry["command"].([]any); is && len(list) > 0 {
 		command, _ = list[0].(string)
 	}
-	missing, err := jsonc.Missing(asJSON(entry), asJSON(s.entry(command)))
+	missing, err := jsonc.Missing(asJSON(entry), asJSON(s.entry([]string{command, "mcp"})))
 	return command != "" && err == nil && len(missing) == 0
 }
 

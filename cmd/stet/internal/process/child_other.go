@@ -4,6 +4,7 @@ package process
 
 import (
 	"os"
+	"os/exec"
 
 	"github.com/charmbracelet/x/term"
 )
@@ -19,3 +20,6 @@ func sharesTerminal(os.Signal) bool { return term.IsTerminal(os.Stdin.Fd()) }
 
 // exitStatus is the code of a process that has ended.
 func exitStatus(state *os.ProcessState) int { return state.ExitCode() }
+
+// Group makes a program end when its context ends. What it started may go on.
+func Group(*exec.Cmd) {}

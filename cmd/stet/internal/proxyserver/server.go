@@ -35,6 +35,8 @@ type Config struct {
 	Log      string   // file of the log; empty: none
 	Models   *prices.Catalog
 	Guard    http.Handler // of the paths below /guard/; nil: none
+	// Transport reaches the upstreams; nil: the proxy's own.
+	Transport http.RoundTripper
 	// Agents returns the upstreams of an agent with its own upstreams; nil: no agent has its own.
 	Agents func(name string) (config.Upstreams, error)
 	// Say tells the person something.
@@ -65,7 +67,7 @@ func Open(ctx context.Context, c Config) (*Server, error) {
 	o := c.Settings
 	pc := proxy.Config{
 		Upstreams: proxy.Upstreams(o.Upstream), History: o.History(c.Root), Prices: c.Models, Observe: o.Observe,
-		RefuseThreads: o.Threads == config.RefuseThreads, KeepResults: !o.Clear,
+		RefuseThreads: o.Threads == config.RefuseThreads, KeepResults: !o.Clear, Transport: c.Transport,
 		AllowedHosts: c.Hosts, Logger: log, Memory: int64(requestShare * float64(o.ProxyMemory<<20)),
 		Keep: proxy.Keep{For: time.Duration(o.RecordDays) * 24 * time.Hour},
 	}
