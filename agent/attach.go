@@ -93,8 +93,8 @@ func forgotten(files []freshness.File) []observation {
 			o.Kind, o.Part, o.Lines = freshness.Read, false, freshness.Range{First: 1, Last: 1}
 		}
 		out = append(out, o, observation{Kind: freshness.Forgot, Path: f.Path, Time: time.Now()})
-		if f.Told != "" {
-			out = append(out, observation{Kind: freshness.Told, Path: f.Path, Version: f.Told, Part: true, Time: time.Now()})
+		if f.Reported != "" {
+			out = append(out, observation{Kind: freshness.Reported, Path: f.Path, Version: f.Reported, Part: true, Time: time.Now()})
 		}
 	}
 	return out

@@ -80,7 +80,7 @@ func (r *run) change(ctx context.Context, t *freshness.Tracker, f freshness.File
 	o.Version, o.Stamp, o.Gone = now.Version, now.Stamp, now.Gone
 	switch {
 	case now.Gone:
-		o.Kind = freshness.Told
+		o.Kind = freshness.Reported
 		t.Observe(o)
 		return f.Path + " was removed by somebody else."
 	case now.Version == f.Version:
@@ -89,14 +89,14 @@ func (r *run) change(ctx context.Context, t *freshness.Tracker, f freshness.File
 			t.Observe(o)
 		}
 		return ""
-	case now.Version == f.Told:
+	case now.Version == f.Reported:
 		return ""
 	}
 	text, whole, err := r.a.Files.Changed(ctx, r.clientSession(), f, now)
 	if err != nil {
 		return "" // the file is being changed; the next check reports it
 	}
-	o.Kind, o.Part = freshness.Told, !whole
+	o.Kind, o.Part = freshness.Reported, !whole
 	t.Observe(o)
 	return fmt.Sprintf("%s was changed by somebody else since you saw it:\n%s", f.Path, strings.TrimRight(text, "\n"))
 }

@@ -359,7 +359,7 @@ func TestImportant(t *testing.T) { // CTX-9
 func TestStored(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		o := Observation{
-			Kind:    rapid.SampledFrom([]Kind{Read, Edited, Seen, Forgot, Told}).Draw(t, "kind"),
+			Kind:    rapid.SampledFrom([]Kind{Read, Edited, Seen, Forgot, Reported}).Draw(t, "kind"),
 			Path:    rapid.SampledFrom([]string{"a", "A", "b/c"}).Draw(t, "path"),
 			Version: rapid.SampledFrom([]workspace.Version{"", "v1", "v2"}).Draw(t, "version"),
 			Stamp:   workspace.Stamp{Ino: uint64(rapid.IntRange(0, 2).Draw(t, "ino"))},

@@ -25,11 +25,11 @@ type Kind string
 
 // The kinds.
 const (
-	Read   Kind = "read"   // the session was shown lines of the file
-	Edited Kind = "edited" // the session wrote the file
-	Seen   Kind = "seen"   // the disk was looked at, nothing was shown
-	Forgot Kind = "forgot" // what was shown is not in view any more
-	Told   Kind = "told"   // the session was told what another program did to the file
+	Read     Kind = "read"     // the session was shown lines of the file
+	Edited   Kind = "edited"   // the session wrote the file
+	Seen     Kind = "seen"     // the disk was looked at, nothing was shown
+	Forgot   Kind = "forgot"   // what was shown is not in view any more
+	Reported Kind = "reported" // what another program did to the file was reported to the session
 )
 
 // Observation is one thing that happened to a file. It is a session's event:
@@ -45,7 +45,7 @@ type Observation struct {
 	Gone    bool              `json:"gone,omitempty"`
 
 	Lines Range     `json:"lines,omitzero"` // that a Read showed
-	Part  bool      `json:"part,omitempty"` // after an Edited, the session does not know all of the file; of a Told, it was told that it changed, not how
+	Part  bool      `json:"part,omitempty"` // after an Edited, the session does not know all of the file; a Reported said that it changed, not how
 	Time  time.Time `json:"time"`           // when it was looked at: not later than Stamp was taken
 }
 

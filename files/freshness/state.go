@@ -25,9 +25,9 @@ type File struct {
 	Whole  bool   // the session knows all of Version: it was shown every line, or wrote it
 	Status Status // as of the last observation
 
-	// Told is a version that another program wrote. The session was told that it is
-	// there, and not what it says.
-	Told workspace.Version
+	// Reported is a version that another program wrote. That it is there was reported to
+	// the session, and not what it says.
+	Reported workspace.Version
 
 	ReadAt   time.Time
 	EditedAt time.Time
@@ -84,8 +84,8 @@ func (s *State) Observe(o Observation) {
 		f.seen(o)
 	case Forgot:
 		f.Reads, f.Shown, f.Whole = 0, nil, false
-	case Told:
-		s.told(f, o)
+	case Reported:
+		s.reported(f, o)
 	}
 }
 
@@ -116,19 +116,19 @@ func (s *State) edited(f *File, o Observation) {
 	f.EditedAt = o.Time
 }
 
-// told adds what the session was told of another program's change. The lines that
-// were shown do not count any more, since the change has moved them. What the session
-// was told before its own last access does not count.
-func (s *State) told(f *File, o Observation) {
+// reported adds what was reported of another program's change. The lines that
+// were shown do not count any more, since the change has moved them. What was
+// reported before its own last access does not count.
+func (s *State) reported(f *File, o Observation) {
 	switch {
 	case o.Time.Before(f.Access):
 	case o.Gone:
 		s.drop(f)
 	case o.Part:
-		f.Told, f.Status = o.Version, Modified
+		f.Reported, f.Status = o.Version, Modified
 	default:
 		f.Version, f.Stamp, f.Settled = o.Version, o.Stamp, settled(o)
-		f.Shown, f.Told, f.Status = nil, "", Fresh
+		f.Shown, f.Reported, f.Status = nil, "", Fresh
 	}
 }
 
@@ -136,7 +136,7 @@ func (s *State) told(f *File, o Observation) {
 func (s *State) touch(f *File, o Observation) {
 	s.order++
 	f.Path, f.Version, f.Access, f.Order = o.Path, o.Version, o.Time, s.order
-	f.Stamp, f.Settled, f.Told = o.Stamp, settled(o), ""
+	f.Stamp, f.Settled, f.Reported = o.Stamp, settled(o), ""
 	f.Status = Fresh
 	if o.Version == "" {
 		f.Status = Unknown
@@ -191,7 +191,7 @@ func (s *State) find(name string, stamp workspace.Stamp) *File {
 }
 
 // File returns what is known of a file. stamp is the file's stamp now, which may be
-// zero. It tells files apart whose names differ in case only.
+// zero. It distinguishes files whose names differ in case only.
 func (s *State) File(name string, stamp workspace.Stamp) (File, bool) {
 	f := s.find(clean(name), stamp)
 	if f == nil {

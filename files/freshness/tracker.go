@@ -13,8 +13,8 @@ import (
 // Tracker holds the State of one session for several goroutines. The zero Tracker is
 // ready. A nil Tracker remembers nothing.
 type Tracker struct {
-	// Stamp tells what the system says of a file now, the zero Stamp where
-	// there is none; it tells files apart whose names differ in case only.
+	// Stamp returns what the system says of a file now, the zero Stamp where
+	// there is none; it distinguishes files whose names differ in case only.
 	// Nil: names alone decide.
 	Stamp func(path string) workspace.Stamp
 	// Now is the clock; nil: time.Now.
