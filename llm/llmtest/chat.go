@@ -11,16 +11,6 @@ func chatUsage(u llm.Usage) object {
 	}
 }
 
-func chatStop(a answer) string {
-	switch {
-	case a.StopReason != "":
-		return a.StopReason
-	case a.calls():
-		return "tool_calls"
-	}
-	return "stop"
-}
-
 func chatEnvelope(a answer, kind string) object {
 	return object{
 		"id": "chatcmpl-" + a.ID, "object": kind, "created": a.created, "model": a.Model,
@@ -58,7 +48,7 @@ func chatWhole(a answer) []byte {
 		msg[detailsKey] = details
 	}
 	out := chatEnvelope(a, "chat.completion")
-	out["choices"] = []any{object{"index": 0, "message": msg, "logprobs": nil, "finish_reason": chatStop(a)}}
+	out["choices"] = []any{object{"index": 0, "message": msg, "logprobs": nil, "finish_reason": a.stop("tool_calls", "stop")}}
 	out["usage"] = chatUsage(a.Usage)
 	return []byte(encode(out))
 }
@@ -104,7 +94,7 @@ func chatEvents(a answer) []event {
 			calls++
 		}
 	}
-	send([]any{object{"index": 0, "delta": object{}, "logprobs": nil, "finish_reason": chatStop(a)}}, nil)
+	send([]any{object{"index": 0, "delta": object{}, "logprobs": nil, "finish_reason": a.stop("tool_calls", "stop")}}, nil)
 	if withUsage {
 		send([]any{}, chatUsage(a.Usage))
 	}

@@ -31,13 +31,6 @@ func geminiUsage(u llm.Usage) object {
 	return out
 }
 
-func geminiStop(a answer) string {
-	if a.StopReason != "" {
-		return a.StopReason
-	}
-	return "STOP"
-}
-
 // geminiSignature returns the signature of a single call. The order of keys in the arguments does not matter.
 func geminiSignature(name string, args []byte) string {
 	var v any
@@ -89,7 +82,7 @@ func geminiAnswer(a answer, parts []any, stop string) object {
 }
 
 func geminiWhole(a answer) []byte {
-	return []byte(encode(geminiAnswer(a, geminiParts(a), geminiStop(a))))
+	return []byte(encode(geminiAnswer(a, geminiParts(a), a.stop("STOP", "STOP"))))
 }
 
 // geminiEvents streams texts in pieces and everything else at once. Without alt=sse in the query, the stream is one JSON array
@@ -113,7 +106,7 @@ func geminiEvents(a answer) []event {
 			send(next, "")
 		}
 	}
-	send(object{"text": ""}, geminiStop(a))
+	send(object{"text": ""}, a.stop("STOP", "STOP"))
 	out := make([]event, len(chunks))
 	for i, c := range chunks {
 		if !a.array {

@@ -3,6 +3,7 @@ package llmtest
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
 
 	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/llm/anthropic"
@@ -23,16 +24,6 @@ func messagesUsage(a answer) object {
 		"cache_creation": object{"ephemeral_5m_input_tokens": u.CacheWrite, "ephemeral_1h_input_tokens": 0},
 		"output_tokens":  u.Output, "service_tier": "standard",
 	}
-}
-
-func messagesStop(a answer) string {
-	switch {
-	case a.StopReason != "":
-		return a.StopReason
-	case a.calls():
-		return "tool_use"
-	}
-	return "end_turn"
 }
 
 func messagesBlock(p llm.Part) object {
@@ -62,7 +53,7 @@ func messagesWhole(a answer) []byte {
 	if blocks := a.binding.blocks(a.Message.Parts); len(blocks) > 0 {
 		out["content"] = blocks
 	}
-	out["stop_reason"], out["usage"] = messagesStop(a), messagesUsage(a)
+	out["stop_reason"], out["usage"] = a.stop("tool_use", "end_turn"), messagesUsage(a)
 	a.binding.managed(out)
 	return []byte(encode(out))
 }
@@ -76,9 +67,7 @@ func messagesEvents(a answer) []event {
 	usage := messagesUsage(a)
 	first := messagesEnvelope(a)
 	started := object{}
-	for k, v := range usage {
-		started[k] = v
-	}
+	maps.Copy(started, usage)
 	started["output_tokens"] = 1
 	first["usage"] = started
 	send("message_start", object{"message": first})
@@ -118,7 +107,7 @@ func messagesEvents(a answer) []event {
 		}
 	}
 	end := object{
-		"delta": object{"stop_reason": messagesStop(a), "stop_sequence": nil},
+		"delta": object{"stop_reason": a.stop("tool_use", "end_turn"), "stop_sequence": nil},
 		"usage": object{"output_tokens": usage["output_tokens"]},
 	}
 	a.binding.managed(end)

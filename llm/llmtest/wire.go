@@ -2,6 +2,7 @@ package llmtest
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -77,14 +78,12 @@ func wireOf(path string) (w *wire, pathed bool) {
 	return wires[i], pathed
 }
 
-// calls reports whether the answer calls tools.
-func (a answer) calls() bool {
-	for _, p := range a.Message.Parts {
-		if p.Kind == llm.ToolCall {
-			return true
-		}
+// stop returns the stop reason: the given one, or the API's word for an answer with calls or without.
+func (a answer) stop(calls, done string) string {
+	if a.StopReason == "" && slices.ContainsFunc(a.Message.Parts, func(p llm.Part) bool { return p.Kind == llm.ToolCall }) {
+		return calls
 	}
-	return false
+	return cmp.Or(a.StopReason, done)
 }
 
 // flag reports whether field is true in the named object at the top level of the request's body.

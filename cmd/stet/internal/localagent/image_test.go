@@ -29,6 +29,9 @@ func TestImagePart(t *testing.T) {
 		if err != nil || !strings.Contains(string(body), "AAAA") {
 			t.Fatalf("%s: %s, %v", api, body, err)
 		}
+		if own := map[string]string{config.APIMessages: `"source":{`, config.APIChat: `"image_url":{"url":"data:`, config.APIResponses: `"input_image","image_url":"data:`}; !strings.Contains(string(body), own[api]) {
+			t.Errorf("%s: %s", api, body)
+		}
 		req, err := codec.Decode(body)
 		if err != nil || len(req.Messages) != 1 || len(req.Messages[0].Parts) != 2 || req.Messages[0].Parts[1].Kind != llm.Opaque {
 			t.Errorf("%s: %+v, %v", api, req, err)
