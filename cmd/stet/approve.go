@@ -13,6 +13,7 @@ import (
 
 	"github.com/stet-dev/stet/cmd/stet/internal/process"
 	"github.com/stet-dev/stet/cmd/stet/internal/socket"
+	"github.com/stet-dev/stet/cmd/stet/internal/terminal"
 	"github.com/stet-dev/stet/files/approval"
 	"github.com/stet-dev/stet/files/workspace"
 )
@@ -88,7 +89,7 @@ func (c *approveCommand) Run(ctx context.Context) error {
 	c.say("approving for %s (process %d)", workspace.Quote(server.Client.Root), server.PID)
 	err = c.dialog().Approve(ctx, server.Client)
 	switch {
-	case ctx.Err() != nil:
+	case ctx.Err() != nil, errors.Is(err, terminal.ErrInterrupted):
 		return nil // Ctrl-C is the usual way to leave
 	case errors.Is(err, approval.ErrClosed):
 		c.say("the server has ended")

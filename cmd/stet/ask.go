@@ -31,16 +31,7 @@ func (h here) Ask(ctx context.Context, q approval.Question) (approval.Answer, er
 
 // dialog is the dialog on the program's own streams.
 func (p *program) dialog() *terminal.Dialog {
-	return &terminal.Dialog{
-		In: p.in, Out: p.out, Color: isTerminal(p.out) && p.getenv("NO_COLOR") == "",
-		Editor: p.editor(), Keys: p.movesCursor(),
-	}
-}
-
-// movesCursor reports whether a terminal here can move its cursor.
-func (p *program) movesCursor() bool {
-	term := p.getenv("TERM")
-	return runtime.GOOS == "windows" || term != "" && term != "dumb"
+	return &terminal.Dialog{In: p.in, Out: p.out, Env: p.env, Editor: p.editor()}
 }
 
 // editor returns the shell command of a person's editor: the configured one, or else an installed one; "" if there is none.

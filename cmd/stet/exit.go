@@ -12,6 +12,7 @@ import (
 
 	"github.com/stet-dev/stet/cmd/stet/internal/config"
 	"github.com/stet-dev/stet/cmd/stet/internal/process"
+	"github.com/stet-dev/stet/cmd/stet/internal/terminal"
 )
 
 // Exit codes of stet itself.
@@ -139,6 +140,8 @@ func exitCode(err error) int {
 		return exitUsage
 	case errors.As(err, &agent):
 		return agent.Code
+	case errors.Is(err, terminal.ErrInterrupted):
+		return exitSignal + int(syscall.SIGINT)
 	case errors.As(err, &signal):
 		if n, ok := signal.Signal.(syscall.Signal); ok {
 			return exitSignal + int(n)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
 
@@ -107,16 +108,21 @@ func (c *runCommand) Run(ctx context.Context) (err error) {
 		teller.Note(note)
 	}
 	var out agent.Outcome
+	var screen sync.Mutex
 	do := func(ctx context.Context) error {
 		var err error
-		out, err = talk.Run(ctx, said(task), teller.Tell)
+		out, err = talk.Run(ctx, said(task), func(e agent.Event) {
+			screen.Lock()
+			defer screen.Unlock()
+			teller.Tell(e)
+		})
 		return err
 	}
 	if questions == nil {
 		err = do(ctx)
 	} else {
 		d := c.dialog()
-		d.Out, d.Color = c.err, c.colors(c.err)
+		d.Out, d.Screen = c.err, &screen
 		err = d.During(ctx, questions, do)
 	}
 	err = verdict(ctx, out, err, alone)

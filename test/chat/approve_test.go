@@ -56,7 +56,10 @@ func (term *terminal) restored(code int) {
 // asked waits until a question asks for a key.
 func (term *terminal) asked() {
 	term.t.Helper()
-	term.until("a question", term.screen, func(s string) bool { return strings.HasSuffix(strings.TrimSpace(s), "[q]uit >") })
+	term.until("a question", term.screen, func(s string) bool { 
+		s, _ = strings.CutSuffix(strings.TrimSpace(s), "a paste is no answer: press a key")
+		return strings.HasSuffix(strings.TrimSpace(s), "[q]uit >")
+	})
 }
 
 // stet approve takes single keys, and restores the terminal: after q, and after each signal.
@@ -69,20 +72,22 @@ func TestApproveKeys(t *testing.T) {
 	term.wait("r  reject, with a message for the agent")
 	term.asked()
 	term.types("l")
-	term.wait("Decide on which first?", "❯ 1", "3  write_file", "of some-agent")
+	term.wait("Decide on which first?", "❯ write_file wants to write", "of some-agent")
 	term.resize(30, 9)
-	term.wait("Decide on which first?", "❯ 1")
-	term.types("j")
-	term.wait("❯ 2")
+	term.wait("Decide on which first?", "❯ write_file")
 	term.resize(80, 30)
-	term.types("", "Up", "Enter")
+	term.types("three")
+	term.gone("write two.txt")
+	term.types("", "Enter")
 	term.gone("Decide on which first?")
 	term.asked()
 	term.types("n")
-	term.wait("wants to write t") // two.txt or three.txt
+	term.until("the next question", term.screen, func(s string) bool {
+		return !strings.HasPrefix(s[strings.LastIndex(s, "wants to write"):], "wants to write three.txt")
+	})
 	term.asked()
 	term.sends("\x1b[200~a\na\nq\n\x1b[201~")
-	term.wait("several keys came at once")
+	term.wait("a paste is no answer")
 	written := func() []string {
 		names, err := filepath.Glob(filepath.Join(term.dir, "*.txt"))
 		if err != nil {
@@ -94,9 +99,15 @@ func TestApproveKeys(t *testing.T) {
 		t.Fatal(names)
 	}
 	for n := range 3 {
-		term.asked()
-		term.types("a")
-		term.until("one file more", func() string { return fmt.Sprint(len(written())) }, func(s string) bool { return s == fmt.Sprint(n+1) })
+		polls := 0
+		term.until("one more is approved", term.above, func(s string) bool {
+			if polls%50 == 0 { // a key that comes before the question accepts keys counts for nothing
+				term.asked()
+				term.types("a")
+			}
+			polls++
+			return strings.Count(s, "· approved: ") > n
+		})
 	}
 	term.wait("waiting for questions (q ends)")
 	for _, name := range []string{"one.txt", "two.txt", "three.txt"} {

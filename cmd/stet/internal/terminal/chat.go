@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"runtime"
 	"strings"
 	"sync"
 	"time"
@@ -40,7 +41,7 @@ type Chat struct {
 	Env    []string  // in the form of os.Environ; TERM and NO_COLOR are used
 	Editor string    // a shell command for Edit, as in $EDITOR; "": Edit is not offered
 
-	Talk   Talk   // the first conversation
+	Talk   Talk   // the first conversation; nil: the person only answers questions
 	Model  string // the model's name, for the person
 	Policy string // what the person is asked about, in a few words
 	Tools  string // for what the agent has tools, and for what not; one line or more
@@ -70,44 +71,56 @@ func (c *Chat) Run(ctx context.Context) error {
 	if !c.moves() {
 		return c.runPlain(ctx)
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	var working sync.WaitGroup
 	m := newChat(ctx, c)
+	if c.Questions != nil {
+		m.inbox = newInbox(c.Questions)
+		defer m.inbox.begin(ctx)()
+	}
+	return m.show(ctx)
+}
+
+// show runs the program on the terminal, as Run does.
+func (m *chat) show(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	m.ctx = ctx
+	var working sync.WaitGroup
 	options := []tea.ProgramOption{
-		tea.WithContext(ctx), tea.WithInput(&keyboard{File: c.In.(*os.File)}), tea.WithOutput(c.Out), tea.WithEnvironment(c.Env), tea.WithoutSignalHandler(),
+		tea.WithInput(&keyboard{File: m.In.(*os.File)}), tea.WithOutput(m.Out), tea.WithEnvironment(m.Env), tea.WithoutSignalHandler(),
 	}
 	if !m.color {
 		options = append(options, tea.WithColorProfile(colorprofile.NoTTY))
 	}
 	p := tea.NewProgram(m, options...)
 	m.send = p.Send
-	resetOnPanic := func() { // resets the terminal if f panics in another goroutine
-		if r := recover(); r != nil {
-			_ = p.ReleaseTerminal()
-			panic(r)
-		}
-	}
+	reset := func() { _ = p.ReleaseTerminal() } // the program ends by a panic anyway
 	m.start = func(f func() then) tea.Cmd {
 		working.Go(func() {
-			defer resetOnPanic()
+			defer func() { // resets the terminal if f panics in this goroutine
+				if r := recover(); r != nil {
+					reset()
+					panic(r)
+				}
+			}()
 			p.Send(f())
 		})
 		return nil
 	}
-	if c.Questions != nil {
+	if m.inbox != nil {
+		m.inbox.onReset(reset)
+		defer m.inbox.onReset(nil)
 		working.Go(func() {
-			defer resetOnPanic()
-			forward(ctx, c.Questions, p.Send)
+			for m.inbox.next(ctx) {
+				p.Send(then(m.takeEvents))
+			}
 		})
 	}
+	end := context.AfterFunc(ctx, p.Quit)
 	_, err := p.Run()
+	end()
 	cancel()
 	working.Wait()
 	for _, line := range m.printer.rest() {
-		_, _ = io.WriteString(c.Out, line+"\r\n") // if the terminal is closed, the next read fails
-	}
-	if errors.Is(err, tea.ErrProgramKilled) && ctx.Err() != nil && !errors.Is(err, tea.ErrProgramPanic) {
-		return nil // ctx has ended the chat
+		_, _ = io.WriteString(m.Out, line+"\r\n") // if the terminal is closed, the next read fails
 	}
 	if err == nil && m.interrupted {
 		return ErrInterrupted
@@ -121,7 +134,7 @@ func (c *Chat) moves() bool {
 		return false
 	}
 	term := c.getenv("TERM")
-	return term != "" && term != "dumb"
+	return runtime.GOOS == "windows" || term != "" && term != "dumb"
 }
 
 func (c *Chat) getenv(name string) string {
@@ -132,18 +145,4 @@ func (c *Chat) getenv(name string) string {
 		}
 	}
 	return value
-}
-
-// forward sends the events of src until ctx or src ends.
-func forward(ctx context.Context, src Source, send func(tea.Msg)) {
-	for {
-		e, err := src.Next(ctx)
-		if err != nil {
-			if ctx.Err() == nil {
-				send(note{wrong: true, text: "questions can no longer be answered here: " + err.Error()})
-			}
-			return
-		}
-		send(e)
-	}
 }

@@ -104,6 +104,9 @@ func (m *chat) paste(text string) tea.Cmd {
 		m.hint = "a paste is no answer: press a key"
 		return nil
 	}
+	if !m.writes() {
+		return nil
+	}
 	if m.list != nil || m.deciding != nil || m.closedWhileTyping != "" {
 		lines = []string{strings.Join(lines, " ")}
 	}
@@ -119,7 +122,10 @@ func isControl(r rune) bool { return r < ' ' && r != '\t' || r >= 0x7f && r < 0x
 func (m *chat) key(k tea.KeyPressMsg) tea.Cmd {
 	name := k.String()
 	again := m.again
-	m.hint, m.again = "", ""
+	m.again = ""
+	if !m.early() { // otherwise the hint may say why no key counts yet
+		m.hint = ""
+	}
 	if m.full != nil {
 		if m.full.key(k) {
 			m.full = nil
@@ -131,7 +137,7 @@ func (m *chat) key(k tea.KeyPressMsg) tea.Cmd {
 	}
 	switch name {
 	case "ctrl+c":
-		return m.ctrlC(again == name)
+		return m.ctrlC(again == name || m.Talk == nil)
 	case "ctrl+d":
 		if m.input.Value() == "" {
 			return m.quit()
@@ -139,7 +145,9 @@ func (m *chat) key(k tea.KeyPressMsg) tea.Cmd {
 	case "ctrl+z":
 		return tea.Suspend
 	case "ctrl+o":
-		m.openPager()
+		if m.Talk != nil {
+			m.openPager()
+		}
 		return nil
 	case "ctrl+l":
 		return tea.ClearScreen
@@ -149,6 +157,11 @@ func (m *chat) key(k tea.KeyPressMsg) tea.Cmd {
 		return m.listKey(k)
 	case m.deciding != nil || m.closedWhileTyping != "":
 		return m.questionKey(k)
+	case m.Talk == nil:
+		if name == "q" {
+			return m.quit()
+		}
+		return nil
 	}
 	return m.writeKey(k, again)
 }
@@ -265,7 +278,10 @@ func (m *chat) enter() tea.Cmd {
 
 func (m *chat) quit() tea.Cmd {
 	m.interrupt()
-	m.quitting, m.full = true, nil
+	m.quitting, m.left, m.full = true, true, nil
+	if m.Talk == nil {
+		return nil
+	}
 	if id := m.Talk.ID(); id != "" {
 		m.printer.gap()
 		m.printer.print(folded(m.paint(dim, "stet chat --resume "+id+" goes on with this")), m.columns())

@@ -99,7 +99,7 @@ func (m *chat) leaveList() {
 
 // decideNext shows the next question, if the person is not busy with something else.
 func (m *chat) decideNext() {
-	if len(m.asked) > 0 && m.deciding == nil && m.closedWhileTyping == "" && m.list == nil && m.input.Value() == "" {
+	if len(m.asked) > 0 && m.free() {
 		m.decide()
 	}
 }
@@ -129,16 +129,21 @@ func (m *chat) listKey(k tea.KeyPressMsg) tea.Cmd {
 		if len(m.list.found) == 0 {
 			return nil
 		}
-		chosen, c := m.list.chosen, m.list.found[m.list.at]
-		m.closeList()
-		cmd := chosen(c)
-		m.decideNext()
-		return cmd
+		return m.choose(m.list.found[m.list.at])
 	case "shift+enter", "alt+enter", "ctrl+j":
 	default:
 		return m.edit(k)
 	}
 	return nil
+}
+
+// choose closes the list with a choice.
+func (m *chat) choose(c choice) tea.Cmd {
+	chosen := m.list.chosen
+	m.closeList()
+	cmd := chosen(c)
+	m.decideNext()
+	return cmd
 }
 
 func (m *chat) listSessions() tea.Cmd {

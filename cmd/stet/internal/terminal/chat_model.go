@@ -10,7 +10,6 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/stet-dev/stet/agent"
-	"github.com/stet-dev/stet/files/approval"
 	"github.com/stet-dev/stet/llm"
 )
 
@@ -21,6 +20,9 @@ type chat struct {
 	ctx   context.Context
 	start func(func() then) tea.Cmd // calls a function outside Update; Chat.Run waits for it
 	send  func(tea.Msg)             // sends a message to Update from outside
+
+	// exec runs an editor, which has the terminal meanwhile, and then calls what done returns.
+	exec func(e *editorCommand, done func(error) then) tea.Cmd
 
 	width, height int
 	resized       int  // how often the size changed since the screen was drawn
@@ -39,14 +41,26 @@ type chat struct {
 	turn    *turn      // nil: the agent does not work
 	fill    agent.Fill // at the last request
 
+	inbox    *inbox // of the questions; nil: none are asked here
+	passing  bool   // without a Talk: the chat ends when no question is open
+	waits    bool   // without a Talk: the chat says that it waits for questions
+	failed   error  // without a Talk: the source of the questions has ended
+	left     bool   // the person has quit
 	asked    questions
 	deciding *decision // about asked[0]; nil: no question is shown
 	draft    string    // the text in the input before the question or the list was shown
 
-	ready      bool    // keys are accepted as answers: no key was pressed for quietTime
-	unprompted bool    // the question appeared by itself, and not by Tab or after an answer
-	waits      int     // number of waits for quietTime so far
-	later      tea.Cmd // commands to run after this update
+	ready      bool             // keys are accepted as answers: no key was pressed for quietTime
+	unprompted bool             // the question appeared by itself, and not by Tab or after an answer
+	held       *tea.KeyPressMsg // it is an answer if no other one comes within keyGap; nil: none is held
+	waited     int              // number of waits for quietTime and keyGap so far
+	later      tea.Cmd          // commands to run after this update
+
+	opened      bool   // there was a question
+	answering   bool   // an answer is being sent
+	answeredAny bool   // an answer was accepted
+	covering    string // the question whose answer may cover others: no other one is shown before it is closed; "": none is
+	covered     int    // number of questions that were closed meanwhile
 
 	closedWhileTyping string // how the question was closed while its answer was being typed; "": none was
 
@@ -89,8 +103,13 @@ func newChat(ctx context.Context, c *Chat) *chat {
 	m.prose.painter = m.painter
 	m.start = func(f func() then) tea.Cmd { return func() tea.Msg { return f() } }
 	m.send = func(tea.Msg) {}
+	m.exec = func(e *editorCommand, done func(error) then) tea.Cmd {
+		return tea.Exec(e, func(err error) tea.Msg { return done(err) })
+	}
 	m.input = newInput()
-	m.said.load(c.Talk)
+	if c.Talk != nil {
+		m.said.load(c.Talk)
+	}
 	return m
 }
 
@@ -105,6 +124,9 @@ func (m *chat) Init() tea.Cmd {
 
 // greet shows the conversation, or a greeting if it is empty.
 func (m *chat) greet() {
+	if m.Talk == nil {
+		return
+	}
 	m.fill = m.Talk.Fill()
 	if len(m.Talk.State().Messages) > 0 {
 		m.replay()
@@ -125,6 +147,7 @@ func (m *chat) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	} else if !m.quitting {
 		cmd = m.update(msg)
 		cmd, m.later = tea.Batch(cmd, m.later), nil
+		m.quitting = m.quitting || m.passing && m.finished()
 	}
 	switch {
 	case m.quitting && m.printer.idle():
@@ -151,6 +174,7 @@ func (m *chat) update(msg tea.Msg) tea.Cmd {
 		}
 		if first {
 			m.greet()
+			m.takeEvents()
 			return m.printer.wait()
 		}
 		return m.redrawLater()
@@ -164,8 +188,6 @@ func (m *chat) update(msg tea.Msg) tea.Cmd {
 		m.showEvent(msg.Event)
 	case note:
 		m.note(msg)
-	case approval.Event:
-		m.question(msg)
 	case then:
 		return msg()
 	}

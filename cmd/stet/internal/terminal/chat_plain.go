@@ -24,9 +24,10 @@ func (c *Chat) runPlain(ctx context.Context) error {
 		}
 		return c.plainTurn(ctx, nil, string(text))
 	}
-	d := &Dialog{In: c.In, Out: c.Err, Editor: c.Editor}
+	d := &Dialog{In: c.In, Out: c.Err, Env: c.Env, Editor: c.Editor}
 	for {
-		line, err := d.prompt(ctx, "> ")
+		_, _ = io.WriteString(c.Err, "> ") // if the terminal is closed, the next read fails
+		line, err := d.input().line(ctx)
 		switch {
 		case errors.Is(err, io.EOF):
 			return nil
@@ -46,7 +47,7 @@ func (c *Chat) runPlain(ctx context.Context) error {
 			return ctx.Err()
 		}
 		if err != nil {
-			d.printError(err)
+			_, _ = fmt.Fprintln(c.Err, painter{}.visible("", err.Error()))
 		}
 	}
 }

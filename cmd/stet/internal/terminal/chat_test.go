@@ -72,6 +72,7 @@ func TestScreens(t *testing.T) {
 func play(t *testing.T, script string) string {
 	s := &rig{t: t, calls: map[string]llm.Part{}}
 	var said []session.Body
+	alone := false
 	c := &Chat{Env: []string{"NO_COLOR=1"}, Editor: "true", Model: "a-model", Policy: "asks before it writes"}
 	c.Files = func(context.Context) ([]string, error) {
 		return []string{"README.md", "docs/read me.md", "src/deep/reader.go", "src/main.go", "odd\x1b[2J", "日本.txt"}, nil
@@ -82,6 +83,9 @@ func play(t *testing.T, script string) string {
 		switch verb {
 		case "", "#":
 			continue
+		case "alone":
+			alone = true
+			continue
 		case "colors":
 			c.Env = nil
 			continue
@@ -90,8 +94,11 @@ func play(t *testing.T, script string) string {
 			continue
 		}
 		if s.m == nil {
-			c.Talk = talkOf(t, said)
+			if !alone {
+				c.Talk = talkOf(t, said)
+			}
 			s.m = newChat(t.Context(), c)
+			s.m.waits = alone
 			s.m.start = func(f func() then) tea.Cmd {
 				if s.m.listing { // the script provides the results of other work
 					f()()
@@ -104,6 +111,7 @@ func play(t *testing.T, script string) string {
 			t.Fatalf("line %d: %s", n+1, line)
 		}
 		if !s.early {
+			s.m.release()
 			s.m.ready = true
 		}
 		s.above = append(s.above, s.m.printer.rest()...)
@@ -268,7 +276,7 @@ func (s *rig) eventVerb(verb string, args []string) bool {
 		if args[2] == "long" {
 			args[2] = "--- a\n+++ a\n@@ -0,0 +1,150 @@\n" + strings.Repeat("+line\n", 150)
 		}
-		s.m.update(approval.Event{Opened: &approval.Question{
+		s.m.question(approval.Event{Opened: &approval.Question{
 			ID: args[0], Tool: "edit_file", Path: args[1], Write: true, Before: "x", After: "y", Size: 1234, Diff: tool.ParseDiff(args[2]),
 			Content: []byte("text\n"), Editable: true, Why: "default", Grantable: true, Seal: "the seal",
 		}})
@@ -278,9 +286,9 @@ func (s *rig) eventVerb(verb string, args []string) bool {
 			Why: "default", Grantable: true, Seal: "the seal",
 		}
 		q.Complete()
-		s.m.update(approval.Event{Opened: &q})
+		s.m.question(approval.Event{Opened: &q})
 	case "closed":
-		s.m.update(approval.Event{Closed: &approval.Closing{ID: args[0], How: args[1], By: args[2]}})
+		s.m.question(approval.Event{Closed: &approval.Closing{ID: args[0], How: args[1], By: args[2]}})
 	case "edited":
 		s.m.edited(s.m.deciding.q.ID, []byte("text\n"), []byte(args[0]), nil)
 	case "taken":

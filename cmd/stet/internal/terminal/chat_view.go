@@ -37,16 +37,19 @@ func (m *chat) reserve() int { return max(m.height/4, 1) }
 
 // screen returns the lines of the view and the cursor. The view leaves the reserve free.
 func (m *chat) screen() ([]string, *tea.Cursor) {
-	status := []string{m.status()}
-	if m.height < 4 {
-		status = nil
+	var status []string
+	if m.Talk != nil && m.height >= 4 {
+		status = []string{m.status()}
 	}
 	var below []string
 	if m.hint != "" {
 		below = fold(m.words(dim, m.hint), m.columns())
 	}
 	var above []string
-	input := strings.Split(m.input.View(), "\n")
+	var input []string
+	if m.writes() {
+		input = strings.Split(m.input.View(), "\n")
+	}
 	switch {
 	case m.list != nil:
 		above = m.list.view(m.painter, m.columns(), max(m.height-m.reserve()-len(input)-len(status)-len(below), 1))
@@ -62,6 +65,9 @@ func (m *chat) screen() ([]string, *tea.Cursor) {
 	}
 	lines := append(above, input...)
 	cursor := m.input.Cursor()
+	if len(input) == 0 {
+		cursor = nil
+	}
 	if cursor != nil {
 		cursor.Y += len(above)
 		cursor.Blink = false
@@ -77,6 +83,12 @@ func (m *chat) screen() ([]string, *tea.Cursor) {
 // progress shows the agent's work, and the messages and questions that wait.
 func (m *chat) progress() []string {
 	var out []string
+	if m.Talk == nil {
+		if m.waits && m.covering == "" && !m.answering {
+			out = []string{"waiting for questions (q ends)"}
+		}
+		return out
+	}
 	if m.turn != nil {
 		out = m.working(m.height / 2)
 		frames, words := spinner.MiniDot.Frames, m.turn.what

@@ -39,8 +39,18 @@ type step struct {
 	note       string          // for the person
 	err        error           // what is wrong with the line
 	show, edit bool            // show the question completely, or edit its text
-	leave      error           // errNext, errList or errQuit
+	leave      leave           // the question is left without an answer
 }
+
+// leave says for what a person leaves a question.
+type leave uint8
+
+const (
+	stays   leave = iota
+	forNext       // the next question
+	forList       // the list of questions
+	forGood       // they quit
+)
 
 // prompt returns the prompt of the next line.
 func (c *decision) prompt() string {
@@ -90,7 +100,7 @@ func (c *decision) typed(line string) step {
 // chosen processes one of the choices.
 func (c *decision) chosen(key string) step {
 	if c.open != nil && (key == "l" || key == "list") {
-		return step{leave: errList}
+		return step{leave: forList}
 	}
 	switch key {
 	case "a", "approve":
@@ -117,9 +127,9 @@ func (c *decision) chosen(key string) step {
 	case "v", "view":
 		return step{show: true}
 	case "n", "next":
-		return step{leave: errNext}
+		return step{leave: forNext}
 	case "q", "quit":
-		return step{leave: errQuit}
+		return step{leave: forGood}
 	case "?", "help":
 		return step{note: c.meanings()}
 	case "":

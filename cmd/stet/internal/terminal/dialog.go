@@ -1,6 +1,6 @@
-// Package terminal asks people questions on a terminal, and shows the output of an agent. [Dialog] asks one question after the
-// other. Its input is lines, or single keys on a terminal. Its output is lines. [Chat] is a conversation with an agent.
-// Both use the same state machine for a question, decision.
+// Package terminal asks people questions on a terminal, and shows the output of an agent. [Chat] is a conversation with an
+// agent, and [Dialog] only asks questions. Both are the same program: one way to read keys, and one way to draw. Without a
+// terminal whose cursor can be moved, they read lines and print lines.
 //
 // Text of an agent or of a file is never written to the terminal unchanged: a painter replaces control characters and
 // bidirectional characters by escapes.
@@ -9,130 +9,115 @@ package terminal
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
-	"path"
-	"strings"
 	"sync"
 
 	"github.com/stet-dev/stet/files/approval"
 )
 
-// Dialog asks a person about one question after the other.
+// Dialog asks a person questions. On a terminal most answers are one key. If In or Out is not a terminal, or its cursor cannot
+// be moved, each answer is a line.
 type Dialog struct {
-	In     io.Reader // a terminal, or another source of lines
+	In     io.Reader
 	Out    io.Writer
-	Color  bool
-	Lines  int    // number of lines of a diff that are shown first; the person can ask for the rest; 0: 100
-	Editor string // a shell command for Edit, as in $EDITOR; "": Edit is not offered
+	Env    []string // in the form of os.Environ; TERM and NO_COLOR are used
+	Editor string   // a shell command for Edit, as in $EDITOR; "": Edit is not offered
 
-	// Keys accepts choices as single keys, without Enter, if In and Out are terminals. Otherwise a choice is a line.
-	Keys bool
+	// Screen is locked while a question of During is on the screen: nobody else may write to the terminal then. nil: nobody
+	// else writes.
+	Screen sync.Locker
 
 	in *input
-
-	mu        sync.Mutex
-	leaveKeys func() // resets the terminal; nil: its mode was not changed
 }
 
-// These errors mean that a person leaves a question without an answer: for the next question, for the list, or to quit.
-var (
-	errNext = errors.New("left for later")
-	errList = errors.New("left for the list")
-	errQuit = errors.New("enough")
-)
+// Source delivers the questions and receives the answers. It is an approval.Subscription, or a web.Client where the questions are
+// those of another process.
+type Source interface {
+	Next(ctx context.Context) (approval.Event, error)
+	Content(ctx context.Context, id string) ([]byte, error)
+	Answer(ctx context.Context, id string, a approval.Answer) error
+}
+
+// Approve asks the person about each question as it comes. It ends if ctx ends, if the source ends, if the person quits, or
+// if the input ends. Quitting is not an error, but Ctrl-C is ErrInterrupted. The end of the input is io.EOF if there was no
+// answer, and otherwise not an error. If a question is answered elsewhere, its prompt ends.
+func (d *Dialog) Approve(ctx context.Context, src Source) error {
+	box := newInbox(src)
+	defer box.begin(ctx)()
+	_, err := d.ask(ctx, box, false, true)
+	return err
+}
+
+// During calls do, and meanwhile asks the person about each question. The context of do is cancelled if the person quits,
+// or if the input or src ends. During returns the error of do, or ErrInterrupted after Ctrl-C.
+func (d *Dialog) During(ctx context.Context, src Source, do func(context.Context) error) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	asking, stop := context.WithCancel(ctx)
+	done := make(chan error)
+	go func() {
+		box := newInbox(src)
+		end := box.begin(asking)
+		quit, err := false, error(nil)
+		for !quit && err == nil && asking.Err() == nil {
+			if d.byKeys() && !box.wait(asking) { // between questions, the terminal is the agent's
+				break
+			}
+			quit, err = d.ask(asking, box, d.byKeys(), false)
+		}
+		end()
+		cancel()
+		done <- err
+	}()
+	err := do(ctx)
+	stop()
+	if asked := <-done; errors.Is(asked, ErrInterrupted) {
+		return asked
+	}
+	return err
+}
 
 // Ask implements approval.Approver. If the person leaves without an answer, the answer is Cancel.
 func (d *Dialog) Ask(ctx context.Context, q approval.Question) (approval.Answer, error) {
-	a, err := d.ask(ctx, q, nil, func() ([]byte, error) { return append([]byte(nil), q.Content...), nil })
-	if errors.Is(err, errNext) || errors.Is(err, errQuit) || errors.Is(err, io.EOF) {
-		return approval.Answer{Verdict: approval.Cancel}, nil
+	src := &single{content: q.Content, answer: approval.Answer{Verdict: approval.Cancel}}
+	box := newInbox(src)
+	box.events = []approval.Event{{Opened: &q}}
+	_, err := d.ask(ctx, box, true, false)
+	if errors.Is(err, io.EOF) {
+		err = nil
 	}
-	return a, err
+	if err == nil {
+		err = ctx.Err()
+	}
+	return src.answer, err
 }
 
-// ask shows a question and waits for the answer or the end of ctx. open counts the open questions that can be listed; nil: there is
-// no list. content returns the text with which Edit begins.
-func (d *Dialog) ask(ctx context.Context, q approval.Question, open func() int, content func() ([]byte, error)) (approval.Answer, error) {
-	d.input().discard()
-	c := &decision{q: q, open: open, editor: d.Editor != "", unseen: d.show(q, d.lines())}
-	for {
-		line, err := d.next(ctx, c)
-		if err != nil {
-			d.printf("\n")
-			return approval.Answer{}, err
-		}
-		next := c.typed(line)
-		if next.edit {
-			if next = d.edit(c, content); ctx.Err() != nil {
-				return approval.Answer{}, ctx.Err()
-			}
-		}
-		switch {
-		case next.leave != nil:
-			return approval.Answer{}, next.leave
-		case next.answer.Verdict != "":
-			return next.answer, nil
-		case next.show:
-			c.unseen = d.show(q, -1)
-		case next.err != nil:
-			d.printError(next.err)
-		case next.note != "":
-			for line := range strings.Lines(next.note) {
-				d.say("", strings.TrimSuffix(line, "\n"))
-			}
-		}
-	}
-}
-
-// next waits for the next input: a key if one is enough, otherwise a line.
-func (d *Dialog) next(ctx context.Context, c *decision) (string, error) {
+// ask asks the questions of an inbox until the person quits; with passing, until no question is open. waits says that it waits
+// for questions.
+func (d *Dialog) ask(ctx context.Context, box *inbox, passing, waits bool) (quit bool, err error) {
+	c := &Chat{In: d.In, Out: d.Out, Env: d.Env, Editor: d.Editor, Questions: box.src}
+	m := newChat(ctx, c)
+	m.inbox, m.passing, m.waits = box, passing, waits
 	if !d.byKeys() {
-		return d.prompt(ctx, c.prompt()+" ")
-	}
-	if c.byKey() {
-		return d.promptKey(ctx, c.prompt())
-	}
-	if c.stage == confirming { // the rest of a paste must not approve anything
-		if err := d.settle(ctx); err != nil {
-			return "", err
+		m.color = m.color && isTerminal(d.Out) && c.getenv("TERM") != "dumb"
+		err = m.askByLines(ctx, d.input())
+	} else {
+		if d.Screen != nil {
+			d.Screen.Lock()
+			defer d.Screen.Unlock()
 		}
+		err = m.show(ctx)
 	}
-	return d.prompt(ctx, c.prompt()+" ")
-}
-
-// show prints a question, and at most that many lines of its diff; -1: all of them. It returns a sentence on what is not
-// shown, or "".
-func (d *Dialog) show(q approval.Question, most int) (unseen string) {
-	lines, unseen := d.painter().question(q, most)
-	d.printf("\n%s\n", strings.Join(lines, "\n"))
-	return unseen
-}
-
-// edit lets the person change the text. Keys that they typed while the editor had the terminal are dropped.
-func (d *Dialog) edit(c *decision, content func() ([]byte, error)) step {
-	before, err := content()
-	if err != nil {
-		return step{err: err}
+	if err == nil {
+		err = m.failed
 	}
-	after, err := runEditor(d.Editor, path.Base(c.q.Path), before, d.In, d.Out)
-	next := c.edited(before, after, err)
-	if c.stage == writing {
-		d.input().discard()
-	}
-	return next
+	return m.left, err
 }
 
-func (d *Dialog) painter() painter { return painter{d.Color} }
-
-func (d *Dialog) printf(format string, args ...any) {
-	_, _ = fmt.Fprintf(d.Out, format, args...) // if the terminal is closed, the next read fails
+// byKeys reports whether the person answers with single keys.
+func (d *Dialog) byKeys() bool {
+	return (&Chat{In: d.In, Out: d.Out, Env: d.Env}).moves()
 }
-
-// say writes a line in a style.
-func (d *Dialog) say(style, text string) { d.printf("%s\n", d.painter().text(style, text)) }
-
-func (d *Dialog) printError(err error) { d.say(yellow, err.Error()) }
 
 func (d *Dialog) input() *input {
 	if d.in == nil {
@@ -141,14 +126,123 @@ func (d *Dialog) input() *input {
 	return d.in
 }
 
-func (d *Dialog) lines() int {
-	if d.Lines == 0 {
-		return 100
-	}
-	return d.Lines
+// single is the source of one question.
+type single struct {
+	content []byte
+	answer  approval.Answer
 }
 
-func (d *Dialog) prompt(ctx context.Context, text string) (string, error) {
-	d.printf("%s", d.painter().paint(bold, d.painter().visible("", text)))
-	return d.input().line(ctx)
+// Next implements Source.
+func (s *single) Next(ctx context.Context) (approval.Event, error) {
+	<-ctx.Done()
+	return approval.Event{}, ctx.Err()
+}
+
+// Content implements Source.
+func (s *single) Content(context.Context, string) ([]byte, error) {
+	return append([]byte(nil), s.content...), nil
+}
+
+// Answer implements Source.
+func (s *single) Answer(_ context.Context, _ string, a approval.Answer) error {
+	s.answer = a
+	return nil
+}
+
+// inbox keeps the events of a source until a chat takes them. So a chat that ends loses none.
+type inbox struct {
+	src  Source
+	more chan struct{} // has an element if there may be something new
+
+	mu     sync.Mutex
+	events []approval.Event
+	err    error  // the source has ended
+	reset  func() // resets the terminal; nil: its mode was not changed
+}
+
+func newInbox(src Source) *inbox { return &inbox{src: src, more: make(chan struct{}, 1)} }
+
+// begin takes events from the source until it or ctx ends. end stops this, and waits until it has stopped.
+func (b *inbox) begin(ctx context.Context) (end func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		defer func() {
+			if r := recover(); r != nil {
+				b.mu.Lock()
+				reset := b.reset
+				b.mu.Unlock()
+				if reset != nil {
+					reset()
+				}
+				panic(r)
+			}
+		}()
+		for {
+			e, err := b.src.Next(ctx)
+			if ctx.Err() != nil {
+				return
+			}
+			b.mu.Lock()
+			if b.err = err; err == nil {
+				b.events = append(b.events, e)
+			}
+			b.mu.Unlock()
+			b.notify()
+			if err != nil {
+				return
+			}
+		}
+	}()
+	return func() { cancel(); <-done }
+}
+
+// notify says that there may be something new.
+func (b *inbox) notify() {
+	select {
+	case b.more <- struct{}{}:
+	default:
+	}
+}
+
+// take returns the events that have come, and the error with which the source has ended.
+func (b *inbox) take() ([]approval.Event, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	events := b.events
+	b.events = nil
+	return events, b.err
+}
+
+// wait waits until there is a question to take, or the source has ended. It reports false if ctx ends before.
+func (b *inbox) wait(ctx context.Context) bool {
+	for {
+		b.mu.Lock()
+		for len(b.events) > 0 && b.events[0].Opened == nil { // of a question that nobody sees
+			b.events = b.events[1:]
+		}
+		some := len(b.events) > 0 || b.err != nil
+		b.mu.Unlock()
+		if some || !b.next(ctx) {
+			return some
+		}
+	}
+}
+
+// next waits until there may be something new. It reports false if ctx ends before.
+func (b *inbox) next(ctx context.Context) bool {
+	select {
+	case <-b.more:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// onReset sets what resets the terminal if the source panics; nil: nothing.
+func (b *inbox) onReset(f func()) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.reset = f
 }

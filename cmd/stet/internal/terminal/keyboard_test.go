@@ -89,16 +89,3 @@ func TestLines(t *testing.T) {
 		t.Errorf("told: %q", told.String())
 	}
 }
-
-// Every input of a terminal is keys or a paste. One byte is at most one key.
-func FuzzKeyNames(f *testing.F) {
-	for _, typed := range []string{"a", "\x1b[A", "\x1b", "\x1b[200~a\x1b[201~", "\x1b]11;rgb:0/0/0\x07", "\x1bP>|x\x1b\\", "\xff", "日"} {
-		f.Add([]byte(typed))
-	}
-	f.Fuzz(func(t *testing.T, typed []byte) {
-		keys, err := keyNames(typed)
-		if err != nil && !bytes.Contains(typed, []byte("200~")) || len(keys) > len(typed) {
-			t.Errorf("%q: %q, %v", typed, keys, err)
-		}
-	})
-}

@@ -7,11 +7,8 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"runtime"
 	"strings"
-	"syscall"
 	"testing"
-	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -101,35 +98,50 @@ type keyPerson struct {
 	before unix.Termios
 }
 
-// startKeyPerson starts to answer the questions of q on a terminal with 100 columns.
-func startKeyPerson(t *testing.T, q *approval.Queue, editor string) *keyPerson {
+// Write implements io.Writer. It answers requests for the cursor's position, as a terminal does.
+func (p *keyPerson) Write(b []byte) (int, error) {
+	for range strings.Count(string(b), "\x1b[6n") {
+		if _, err := io.WriteString(p.keys, "\x1b[1;1R"); err != nil {
+			return 0, err
+		}
+	}
+	return p.person.Write(b)
+}
+
+// sitAtTerminal lets a person use a dialog on a terminal with 100 columns, until use returns.
+func sitAtTerminal(t *testing.T, use func(context.Context, *terminal.Dialog) error) *keyPerson {
 	t.Helper()
 	keys, tty := openPTY(t)
 	if err := unix.IoctlSetWinsize(int(tty.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Col: 100, Row: 20}); err != nil {
 		t.Fatal(err)
 	}
-	before := mode(t, tty)
-	sub := q.Subscribe()
-	p := &person{t: t, keys: keys, done: make(chan error, 1), more: make(chan struct{}, 1)}
-	p.dialog = &terminal.Dialog{In: tty, Out: tty, Keys: true, Editor: editor}
+	p := &keyPerson{&person{t: t, keys: keys, done: make(chan error, 1), more: make(chan struct{}, 1)}, tty, mode(t, tty)}
+	p.dialog = &terminal.Dialog{In: tty, Out: tty, Env: []string{"TERM=xterm"}, Editor: "printf more >>"}
 	seen := make(chan struct{})
 	go func() {
 		defer close(seen)
 		_, _ = io.Copy(p, keys) // it ends when the terminal is closed
 	}()
 	ctx, cancel := context.WithCancel(context.Background())
-	go func() { p.done <- p.dialog.Approve(ctx, sub) }()
+	go func() { p.done <- use(ctx, p.dialog) }()
 	t.Cleanup(func() {
 		cancel()
 		<-p.done
-		sub.Close()
-		if after := mode(t, tty); after != before {
-			t.Errorf("the terminal is left as %+v, and was %+v", after, before)
+		if after := mode(t, tty); after != p.before {
+			t.Errorf("the terminal is left as %+v, and was %+v", after, p.before)
 		}
 		tty.Close()
 		<-seen
 	})
-	return &keyPerson{p, tty, before}
+	return p
+}
+
+// startKeyPerson starts to answer the questions of q with keys.
+func startKeyPerson(t *testing.T, q *approval.Queue) *keyPerson {
+	t.Helper()
+	sub := q.Subscribe()
+	t.Cleanup(func() { sub.Close() })
+	return sitAtTerminal(t, func(ctx context.Context, d *terminal.Dialog) error { return d.Approve(ctx, sub) })
 }
 
 // press types keys. They arrive at the program at once.
@@ -140,10 +152,10 @@ func (p *keyPerson) press(keys string) {
 	}
 }
 
-// Each choice is one key, without Enter.
+// Each choice is one key, without Enter. The editor has the terminal while it runs.
 func TestKeys(t *testing.T) {
 	var q approval.Queue
-	p := startKeyPerson(t, &q, "printf more >>")
+	p := startKeyPerson(t, &q)
 	p.expect("waiting for questions (q ends)")
 	for _, step := range []struct {
 		do   func()
@@ -152,193 +164,121 @@ func TestKeys(t *testing.T) {
 		{func() { p.press("a") }, approval.Answer{Verdict: approval.Approve}},
 		{func() { p.press("s") }, approval.Answer{Verdict: approval.ForSession}},
 		{func() {
-			p.press("?")
-			if said := p.expect("[q]uit >"); !strings.Contains(said, "r  reject, with a message") {
-				t.Errorf("%q", said)
-			}
-			p.press("x")
-			p.expect(`"x" is not one of these keys`)
-			p.expect("[q]uit >")
-			p.press("v")
-			p.expect("-old")
-			p.expect("[q]uit >")
-			p.press("n")
-			p.expect("[q]uit >")
 			p.press("r")
-			p.expect("agent? ")
+			p.expect("agent?")
 			p.press("two words\r")
 		}, approval.Answer{Verdict: approval.Reject, Words: "two words"}},
 		{func() {
-			p.press("p")
-			p.expect("pattern (Enter: ")
-			p.press("\r")
-		}, approval.Answer{Verdict: approval.ForPattern, Pattern: "src/**"}},
-		{func() {
-			p.press("e")
-			p.expect("(y/N)")
-			p.press("n")
-			p.expect("[q]uit >")
 			p.press("e")
 			p.expect("(y/N)")
 			p.press("y")
 		}, approval.Answer{Verdict: approval.Edit, Content: []byte("same\nnew\nmore")}},
 	} {
 		a := ask(t.Context(), &q, question())
+		p.expect("wants to write")
 		p.expect("[q]uit >")
 		step.do()
 		got := a.wait(t)
-		if want := step.want; got.Verdict != want.Verdict || got.Pattern != want.Pattern || got.Words != want.Words || string(got.Content) != string(want.Content) {
+		if want := step.want; got.Verdict != want.Verdict || got.Words != want.Words || string(got.Content) != string(want.Content) {
 			t.Errorf("%+v, want %+v", got, want)
 		}
-		p.expect("waiting for questions (q ends)")
 	}
 }
 
-// Input that arrives at once, in a paste, or before the question is shown is not accepted as an answer.
+// Input that arrives at once, in a paste, or before the question is shown is not accepted as an answer. The rest of a paste does
+// not confirm a change that was not shown.
 func TestKeysPaste(t *testing.T) {
 	var q approval.Queue
-	p := startKeyPerson(t, &q, "")
+	p := startKeyPerson(t, &q)
 	p.expect("waiting")
 	p.press("aa\na\n")
-	a := ask(t.Context(), &q, question())
-	p.expect("[q]uit >")
-	for _, paste := range []string{"a\na\na\n", "aa", "\x1b[200~a\x1b[201~", "\x1b[200~" + strings.Repeat("a\n", 3000) + "\x1b[201~"} {
-		p.press(paste)
-		p.expect("several keys came at once")
-		p.expect("[q]uit >")
-	}
-	p.press("p")
-	p.expect("pattern (Enter: ")
-	p.press("*.go\ryes\ra\r") // the first line is the pattern; the other lines are dropped
-	if got := a.wait(t); got.Pattern != "*.go" {
-		t.Errorf("%+v", got)
-	}
-	second := ask(t.Context(), &q, question())
-	p.expect("[q]uit >")
-	select {
-	case <-second.done:
-		t.Fatalf("%+v", second.a)
-	default:
-	}
-	p.press("c")
-	second.wait(t)
-}
-
-// A change that was not shown is approved by a typed word. The rest of a paste does not approve it.
-func TestKeysUnseen(t *testing.T) {
-	var q approval.Queue
-	p := startKeyPerson(t, &q, "")
 	large := question()
 	large.Diff = tool.ParseDiff(large.Diff.Text() + strings.Repeat("+line\n", 200))
 	a := ask(t.Context(), &q, large)
 	p.expect("[q]uit >")
+	p.press("a\na\na\n")
+	p.expect("several keys came at once")
+	p.expect("[q]uit >") // keys count again
+	p.press("aa")
+	p.expect("[q]uit >")
+	p.press("\x1b[200~a\x1b[201~")
+	p.expect("a paste is no answer")
 	p.press("p")
 	p.expect("pattern (Enter: ")
 	p.press("**\ryes\r")
 	p.expect("Type yes")
-	p.press("\r")
-	p.expect("not approved")
-	p.expect("[q]uit >")
-	p.press("a")
-	p.expect("Type yes")
+	if len(q.Open()) != 1 {
+		t.Fatal("the rest of a paste has approved it")
+	}
 	p.press("yes\r")
-	if got := a.wait(t); got.Verdict != approval.Approve {
+	if got := a.wait(t); got.Verdict != approval.ForPattern {
 		t.Errorf("%+v", got)
 	}
 }
 
-// The list of open questions works with arrows, letters and numbers, and while the terminal changes its size.
-func TestKeysList(t *testing.T) {
-	var q approval.Queue
-	var all []*asked
-	paths := []string{"one.go", "two.go", "three.go", "four\x1b[2J.go"}
-	for i, path := range paths {
-		one := question()
-		one.Path, one.Seal = path, path
-		all = append(all, ask(t.Context(), &q, one))
-		for len(q.Open()) <= i {
-			runtime.Gosched()
-		}
-	}
-	p := startKeyPerson(t, &q, "")
-	open := func(keys, path string) {
-		t.Helper()
-		p.expect("[q]uit")
-		p.press("l")
-		for _, key := range strings.Fields(keys) {
-			p.expect("Decide on which first?")
-			switch key {
-			case "size":
-				if err := unix.IoctlSetWinsize(int(p.tty.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Col: 30, Row: 8}); err != nil {
-					t.Fatal(err)
+// The person quits, both while the program waits and while it asks.
+func TestKeysEnd(t *testing.T) {
+	for key, want := range map[string]error{"q": nil, "\x04": nil, "\x03": terminal.ErrInterrupted} {
+		for _, asks := range []bool{false, true} {
+			var q approval.Queue
+			p := startKeyPerson(t, &q)
+			p.expect("waiting")
+			var a *asked
+			if asks {
+				a = ask(t.Context(), &q, question())
+				p.expect("[q]uit >")
+			}
+			p.press(key)
+			if err := <-p.done; err != want {
+				t.Errorf("%q: %v", key, err)
+			}
+			p.done <- nil
+			if asks {
+				if err := q.Answer(q.Open()[0].ID, approval.Answer{Verdict: approval.Reject}); err != nil {
+					t.Error(err)
 				}
-				if err := syscall.Kill(syscall.Getpid(), unix.SIGWINCH); err != nil { // this terminal is not the controlling terminal of the test, so the kernel sends no signal
-					t.Fatal(err)
-				}
-			case "burst":
-				p.press("jjk\r")
-			case "down":
-				p.press("\x1b[B")
-			case "enter":
-				p.press("\r")
-			default:
-				p.press(key)
+				a.wait(t)
 			}
 		}
-		p.expect("write " + path)
-	}
-	open("j down k enter", "two.go")
-	open("burst", "one.go")
-	open("4", "four")
-	open("size enter", "four")
-	open("q", "four")
-	p.expect("[l]ist of 4")
-	p.press("q")
-	if err := <-p.done; err != nil {
-		t.Error(err)
-	}
-	p.done <- nil
-	for _, one := range q.Open() {
-		if err := q.Answer(one.ID, approval.Answer{Verdict: approval.Reject}); err != nil {
-			t.Error(err)
-		}
-	}
-	for _, a := range all {
-		a.wait(t)
-	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if strings.Contains(p.screen.String(), "four\x1b") {
-		t.Error("the agent's text reaches the terminal")
 	}
 }
 
-// Ctrl-D quits, both while the program waits and while it asks.
-func TestKeysEnd(t *testing.T) {
-	for _, asks := range []bool{false, true} {
-		var q approval.Queue
-		p := startKeyPerson(t, &q, "")
-		p.expect("waiting")
-		var a *asked
-		if asks {
-			a = ask(t.Context(), &q, question())
-			p.expect("[q]uit >")
-		}
-		for mode(t, p.tty) == p.before { // what is typed before the program takes keys is thrown away
-			time.Sleep(time.Millisecond)
-		}
-		p.press("\x04")
-		if err := <-p.done; err != io.EOF {
-			t.Error(err)
-		}
-		p.done <- nil
-		if asks {
-			if err := q.Answer(q.Open()[0].ID, approval.Answer{Verdict: approval.Reject}); err != nil {
-				t.Error(err)
+// While an agent works, a question has the terminal only until it is answered.
+func TestKeysDuring(t *testing.T) {
+	var q approval.Queue
+	sub := q.Subscribe()
+	defer sub.Close()
+	type step struct{ a, b approval.Answer }
+	answers := make(chan step, 1)
+	p := sitAtTerminal(t, func(ctx context.Context, d *terminal.Dialog) error {
+		return d.During(ctx, sub, func(ctx context.Context) error {
+			a, err := q.Ask(ctx, question())
+			if err != nil {
+				return err
 			}
-			a.wait(t)
-		}
+			b, err := q.Ask(ctx, question())
+			answers <- step{a, b}
+			<-ctx.Done() // the person interrupts the next question
+			return err
+		})
+	})
+	p.expect("[q]uit >")
+	p.press("a")
+	p.expect("approved: src/a.go")
+	p.expect("wants to write")
+	p.expect("[q]uit >")
+	p.press("c")
+	if got := <-answers; got.a.Verdict != approval.Approve || got.b.Verdict != approval.Cancel {
+		t.Errorf("%+v", got)
 	}
+	go func() { _, _ = q.Ask(t.Context(), question()) }()
+	p.expect("wants to write")
+	p.expect("[q]uit >")
+	p.press("\x03")
+	if err := <-p.done; !errors.Is(err, terminal.ErrInterrupted) {
+		t.Error(err)
+	}
+	p.done <- nil
 }
 
 // After a panic the terminal has its old mode.
