@@ -57,12 +57,6 @@ func badFlag(cmd *cobra.Command, err error) error {
 			err = fmt.Errorf("--%s: want %s, have %q", f.Name, want, invalid.GetValue())
 		}
 	}
-	var unknown *pflag.NotExistError
-	if errors.As(err, &unknown) {
-		if why := config.Removed(unknown.GetSpecifiedName()); why != "" {
-			err = fmt.Errorf("the flag --%s was removed: leave it out; %s", unknown.GetSpecifiedName(), why)
-		}
-	}
 	return usage(cmd, err)
 }
 

@@ -6,10 +6,14 @@ import (
 	"fmt"
 	"os"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/stet-dev/stet/cmd/stet/internal/localagent"
+	"github.com/stet-dev/stet/cmd/stet/internal/process"
+	"github.com/stet-dev/stet/cmd/stet/internal/report"
+	"github.com/stet-dev/stet/cmd/stet/internal/terminal"
 	"github.com/stet-dev/stet/session"
 	"github.com/stet-dev/stet/store"
 )
@@ -107,4 +111,280 @@ func (p *program) withSession(ctx context.Context, name string, fn func(*session
 		}
 		return fn(s)
 	})
+}
+
+// sessionsListCommand is stet sessions list.
+type sessionsListCommand struct {
+	command
+	dir  string
+	last int
+	json bool
+}
+
+func newSessionsList(p *program) *cobra.Command {
+	c := &sessionsListCommand{}
+	cmd := p.runs(&cobra.Command{
+		Use:   "list [flags]",
+		Short: "List sessions, the one used last first",
+		Example: `stet sessions list
+stet sessions list --dir . --last 0 --json`,
+		Args: noArgs,
+	}, &c.command, c.Run)
+	f := cmd.Flags()
+	f.StringVar(&c.dir, "dir", "", "only sessions of this directory")
+	f.IntVar(&c.last, "last", 20, "print the newest N sessions; 0 is all")
+	f.BoolVar(&c.json, "json", false, "print JSON, an object a line")
+	return cmd
+}
+
+func (c *sessionsListCommand) Run(ctx context.Context) error {
+	if c.last < 0 {
+		return c.usage(fmt.Errorf("--last: want a number of sessions, 0 is all, not %d", c.last))
+	}
+	q := session.Query{Limit: c.last}
+	if c.dir != "" {
+		q.Dir = c.realPath(c.dir)
+	}
+	return c.withSessions(ctx, func(store session.Store) error {
+		found, err := store.List(ctx, q)
+		switch {
+		case err != nil:
+			return err
+		case c.json:
+			return report.SessionsJSON(c.out, found)
+		case len(found) == 0:
+			c.say("no session is stored")
+		}
+		all, err := store.List(ctx, session.Query{})
+		if err != nil {
+			return err
+		}
+		report.Sessions(c.out, found, all)
+		return nil
+	})
+}
+
+// sessionsSearchCommand is stet sessions search.
+type sessionsSearchCommand struct {
+	command
+	limit int
+	json  bool
+}
+
+func newSessionsSearch(p *program) *cobra.Command {
+	c := &sessionsSearchCommand{}
+	cmd := p.runs(&cobra.Command{
+		Use:   "search WORD...",
+		Short: "Find messages that hold all the words, the newest first",
+		Long: `Find messages that hold all the words. Case does not count, and a word may be a part of
+a longer one. The search covers what was said, calls with their arguments, the first
+16 KB of their results, and titles. Quote words that belong together.`,
+		Example: `stet sessions search retry budget
+stet sessions search "exit status 1" --json`,
+		Args: nArgs(1, -1, "the words to look for"),
+	}, &c.command, c.Run)
+	f := cmd.Flags()
+	f.IntVar(&c.limit, "limit", 20, "print N messages at most; 0 is all")
+	f.BoolVar(&c.json, "json", false, "print JSON, an object a line")
+	return cmd
+}
+
+func (c *sessionsSearchCommand) Run(ctx context.Context) error {
+	if c.limit < 0 {
+		return c.usage(fmt.Errorf("--limit: want a number of messages, 0 is all, not %d", c.limit))
+	}
+	if strings.TrimSpace(strings.Join(c.args, "")) == "" {
+		return c.usage(errors.New("name the words to look for"))
+	}
+	return c.withSessions(ctx, func(sessions session.Store) error {
+		hits, err := sessions.Search(ctx, c.args, c.limit)
+		switch {
+		case err != nil:
+			return err
+		case c.json:
+			return report.HitsJSON(c.out, hits, c.args)
+		case len(hits) == 0:
+			c.say("nothing found")
+		}
+		report.Hits(c.out, hits, c.args)
+		return nil
+	})
+}
+
+// sessionsShowCommand is stet sessions show.
+type sessionsShowCommand struct {
+	command
+	json bool
+}
+
+func newSessionsShow(p *program) *cobra.Command {
+	c := &sessionsShowCommand{}
+	cmd := p.runs(&cobra.Command{
+		Use:   "show SESSION",
+		Short: "Show a session's conversation, with the numbers that rewind takes",
+		Example: `stet sessions show latest
+stet sessions show 0199 --json`,
+		Args: nArgs(1, 1, "a session"),
+	}, &c.command, c.Run)
+	cmd.Flags().BoolVar(&c.json, "json", false, "print one JSON object")
+	return cmd
+}
+
+func (c *sessionsShowCommand) Run(ctx context.Context) error {
+	return c.withState(ctx, c.args[0], func(st session.State, _ []session.Event) error {
+		if c.json {
+			return report.SessionState(c.out, st)
+		}
+		return session.WriteMarkdown(c.out, st)
+	})
+}
+
+// sessionsRewindCommand is stet sessions rewind.
+type sessionsRewindCommand struct{ command }
+
+func newSessionsRewind(p *program) *cobra.Command {
+	c := &sessionsRewindCommand{}
+	return p.runs(&cobra.Command{
+		Use:   "rewind SESSION EVENT",
+		Short: "Take a session back to an earlier event",
+		Long: `Take a session back to what it was after EVENT, a number that "stet sessions show"
+prints. Files that were written stay as they are; "stet undo" takes them back. Nothing is
+deleted: you can go forward again in the same way.`,
+		Example: `stet sessions rewind latest 12`,
+		Args:    nArgs(2, 2, "a session and the number of an event"),
+	}, &c.command, c.Run)
+}
+
+func (c *sessionsRewindCommand) Run(ctx context.Context) error {
+	to, err := c.eventNumber(c.args[1])
+	if err != nil {
+		return err
+	}
+	return c.withSession(ctx, c.args[0], func(s *session.Session) error {
+		last := s.State().Last
+		if to >= last {
+			return fmt.Errorf("session %s has %d events: there is nothing after event %d to take back", s.ID(), last, to)
+		}
+		if err := s.Rewind(ctx, to); err != nil {
+			return err
+		}
+		c.say("session %s is now as it was after event %d; \"stet sessions rewind %s %d\" takes that back", s.ID(), to, s.ID(), last)
+		return nil
+	})
+}
+
+// sessionsForkCommand is stet sessions fork.
+type sessionsForkCommand struct{ command }
+
+func newSessionsFork(p *program) *cobra.Command {
+	c := &sessionsForkCommand{}
+	return p.runs(&cobra.Command{
+		Use:   "fork SESSION [EVENT]",
+		Short: "Copy a session up to an event into a new one",
+		Long: `Begin a new session with the conversation of SESSION up to EVENT (without EVENT: all of
+it), and print the new ID. SESSION stays as it is.`,
+		Example: `stet sessions fork latest
+stet sessions fork 0199 12`,
+		Args: nArgs(1, 2, "a session"),
+	}, &c.command, c.Run)
+}
+
+func (c *sessionsForkCommand) Run(ctx context.Context) (err error) {
+	at := uint64(0)
+	if len(c.args) == 2 {
+		if at, err = c.eventNumber(c.args[1]); err != nil {
+			return err
+		}
+	}
+	return c.withSession(ctx, c.args[0], func(s *session.Session) error {
+		fork, err := s.Fork(ctx, at)
+		if err == nil {
+			_, err = fmt.Fprintln(c.out, fork.ID())
+		}
+		return err
+	})
+}
+
+// sessionsCompactCommand is stet sessions compact.
+type sessionsCompactCommand struct {
+	command
+	agentFlags
+	focus string
+}
+
+func newSessionsCompact(p *program) *cobra.Command {
+	c := &sessionsCompactCommand{}
+	cmd := p.runs(&cobra.Command{
+		Use:   "compact SESSION [flags]",
+		Short: "Replace a long session by a summary, in a new session",
+		Long: `Let a model write a summary of a session. The summary begins a new session, whose ID is
+printed; "stet chat --continue" continues it. The old session stays as it is, and takes
+no more messages.`,
+		Example: `stet sessions compact latest --focus "what is left to do"`,
+		Args:    nArgs(1, 1, "a session"),
+	}, &c.command, c.Run)
+	addAgentFlags(cmd.Flags(), &c.agentFlags)
+	cmd.Flags().StringVar(&c.focus, "focus", "", "what is most important for the summary to keep")
+	return cmd
+}
+
+func (c *sessionsCompactCommand) Run(ctx context.Context) (err error) {
+	id, err := c.openSession(ctx, &c.agentFlags)
+	if err != nil {
+		return err
+	}
+	ctx, stop := process.UntilEndedLast(ctx)
+	defer stop()
+	h, err := c.openAgent(ctx, c.agentFlags)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, h.Close()) }()
+	talk, err := h.Resume(ctx, id)
+	if err != nil {
+		return err
+	}
+	if err := talk.Compact(ctx, c.focus, (&terminal.Lines{Out: c.err, Err: c.err}).Tell); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(c.out, talk.ID())
+	return err
+}
+
+// openSession finds the session named by the first argument. Unless --root is set, the agent works in the directory of the session.
+func (c *command) openSession(ctx context.Context, f *agentFlags) (id string, err error) {
+	err = c.withSessions(ctx, func(store session.Store) error {
+		found, err := localagent.FindSession(ctx, store, c.args[0], "")
+		if id = found.ID; found.Dir != "" && !c.cmd.Flags().Changed("root") {
+			f.root, f.named = found.Dir, true
+		}
+		return err
+	})
+	return id, err
+}
+
+// sessionsResumeCommand is stet sessions resume.
+type sessionsResumeCommand struct{ chatCommand }
+
+func newSessionsResume(p *program) *cobra.Command {
+	c := &sessionsResumeCommand{}
+	cmd := p.runs(&cobra.Command{
+		Use:   "resume SESSION [flags]",
+		Short: "Continue a session in this terminal",
+		Long: `Continue a session in this terminal, as "stet chat --resume" does, in the directory
+of that session.`,
+		Example: "stet sessions resume latest --model scripted",
+		Args:    nArgs(1, 1, "a session"),
+	}, &c.command, c.Run)
+	addAgentFlags(cmd.Flags(), &c.agentFlags)
+	addAllow(cmd.Flags(), &c.allowed)
+	return cmd
+}
+
+func (c *sessionsResumeCommand) Run(ctx context.Context) (err error) {
+	if c.resume, err = c.openSession(ctx, &c.agentFlags); err != nil {
+		return err
+	}
+	c.args = nil
+	return c.chatCommand.Run(ctx)
 }

@@ -58,13 +58,6 @@ func CheckAuditDays(days int) error {
 	return nil
 }
 
-func checkLanguage(v any) error {
-	if s := v.(string); s != "" && s != "en" && s != "zh" {
-		return fmt.Errorf("unknown language %q: choose en or zh, or give a placeholder of your own", s)
-	}
-	return nil
-}
-
 func checkPlaceholder(v any) error {
 	if strings.ContainsAny(v.(string), "\r\n") {
 		return errors.New("the placeholder must be one line")
@@ -80,22 +73,6 @@ func checkProjectRoot(v any) error {
 		return nil
 	}
 	return fmt.Errorf("project-root is an absolute path, not %q", s)
-}
-
-func checkElicitation(v any) error {
-	if s := v.(string); s != elicitNone && s != elicitOrdinary {
-		return fmt.Errorf("unknown value %q: choose %s or %s", s, elicitNone, elicitOrdinary)
-	}
-	return nil
-}
-
-func checkAPI(v any) error {
-	switch s := v.(string); s {
-	case APIMessages, APIChat, APIResponses:
-		return nil
-	default:
-		return fmt.Errorf("unknown API %q: choose %s, %s or %s", s, APIMessages, APIChat, APIResponses)
-	}
 }
 
 func checkUpstream(v any) error {

@@ -261,7 +261,7 @@ func TestErrorLines(t *testing.T) {
 		"z = 1\na = 2\n":                               `, line 1: unknown key "z"`,
 		"[[rule]]\ndo = \"ask\"\n[[rule]]\npath = 1\n": `, line 4: rule: unknown key "rule.path": a rule has`,
 		"[[dialect]]\ntolls = []\n":                    `, line 2: dialect: unknown key "dialect.tolls": a row has`,
-		"keep = 3\nmargin = true\n":                    `, line 2: the key "margin" was removed`,
+		"keep = 3\nthreads = \"refsue\"\n":             `, line 2: threads: unknown value "refsue": choose follow or refuse`,
 	} {
 		p := newPlace(t, text)
 		if _, err := Load(p.Source); err == nil || !strings.HasPrefix(err.Error(), p.User+words) {

@@ -63,10 +63,6 @@ func page() string {
 		}
 		fmt.Fprintf(b, "| %s | %s | %s |\n", name, value, text)
 	}
-	b.WriteString("\nKeys that were removed:\n\n")
-	for _, name := range []string{"cache-ttl", "margin", "pressure"} {
-		fmt.Fprintf(b, "- `%s`: %s\n", name, removed[name])
-	}
 	return b.String()
 }
 

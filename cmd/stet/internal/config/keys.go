@@ -53,12 +53,9 @@ const (
 	APIResponses = "responses"
 )
 
-// Values of the key elicitation. An answer through the client comes from the client, and only maybe from a person. So it does not
-// count unless the user's configuration says so.
-const (
-	elicitNone     = "none"
-	elicitOrdinary = "ordinary"
-)
+// elicitOrdinary is the value of the key elicitation under which an answer through the client counts. It comes from the client, and
+// only maybe from a person.
+const elicitOrdinary = "ordinary"
 
 const (
 	ruleKey   = "rule"
@@ -66,11 +63,8 @@ const (
 	mcpKey    = "mcp"
 )
 
-// Values of the key threads.
-const (
-	followThreads = "follow"
-	RefuseThreads = "refuse"
-)
+// RefuseThreads is the value of the key threads that is not its default.
+const RefuseThreads = "refuse"
 
 // How long entries of the audit trail and replaced versions of files are kept. Undo and the outcomes of repeated calls need the
 // entries for longer than the versions.
@@ -111,7 +105,7 @@ var keys = []key{
 	{
 		Name: "lang", Type: text, Default: "en", Values: []string{"en", "zh"},
 		Help:  "language of the placeholder, the line in place of what was left out: en or zh",
-		field: func(c *Config) any { return &c.Lang }, valid: checkLanguage,
+		field: func(c *Config) any { return &c.Lang },
 	},
 	{
 		Name: "placeholder", Type: text, Default: "",
@@ -132,7 +126,7 @@ var keys = []key{
 		field: func(c *Config) any { return &c.Observe },
 	},
 	{
-		Name: "threads", Type: text, Default: followThreads, Values: []string{followThreads, RefuseThreads},
+		Name: "threads", Type: text, Default: "follow", Values: []string{"follow", RefuseThreads},
 		Help:  "follow or refuse message threads, in which the provider keeps the conversation; refuse makes the agent send all of it",
 		Doc:   "message threads, where the provider keeps the conversation and requests have only what is new: `follow` them, or `refuse` them as a server without threads does",
 		field: func(c *Config) any { return &c.Threads },
@@ -188,48 +182,20 @@ var keys = []key{
 		Help:  "base URL that all requests go to, instead of the providers' own",
 		field: func(c *Config) any { return &c.upstream }, valid: checkUpstream,
 	},
-	{
-		Name: "upstream-messages", Type: text, Default: "", DefaultText: MessagesURL, UserOnly: true,
-		Help:  "base URL for /v1/messages (default " + MessagesURL + ")",
-		Doc:   "base URL for `/v1/messages`",
-		field: func(c *Config) any { return &c.Upstream.Messages }, valid: checkUpstream,
-	},
-	{
-		Name: "upstream-chat", Type: text, Default: "", DefaultText: OpenAIURL, UserOnly: true,
-		Help:  "base URL for /v1/chat/completions (default " + OpenAIURL + ")",
-		Doc:   "base URL for `/v1/chat/completions`",
-		field: func(c *Config) any { return &c.Upstream.Chat }, valid: checkUpstream,
-	},
-	{
-		Name: "upstream-responses", Type: text, Default: "", DefaultText: OpenAIURL, UserOnly: true,
-		Help:  "base URL for /v1/responses (default " + OpenAIURL + ")",
-		Doc:   "base URL for `/v1/responses`",
-		field: func(c *Config) any { return &c.Upstream.Responses }, valid: checkUpstream,
-	},
-	{
-		Name: "upstream-gemini", Type: text, Default: "", DefaultText: GeminiURL, UserOnly: true,
-		Help:  "base URL for /v1beta/models (default " + GeminiURL + ")",
-		Doc:   "base URL for `/v1beta/models/…:generateContent`",
-		field: func(c *Config) any { return &c.Upstream.Gemini }, valid: checkUpstream,
-	},
-	{
-		Name: "upstream-vertex", Type: text, Default: "", DefaultText: "Google's for the location", UserOnly: true,
-		Help:  "base URL for Vertex AI, /v1/projects (default Google's server for the location in the path)",
-		Doc:   "base URL for Vertex AI (`/v1/projects/…`)",
-		field: func(c *Config) any { return &c.Upstream.Vertex }, valid: checkUpstream,
-	},
-	{
-		Name: "upstream-azure", Type: text, Default: "", DefaultText: "none", UserOnly: true,
-		Help:  "base URL of an Azure resource, for /openai and /anthropic (default none: these requests get a 404)",
-		Doc:   "base URL of an Azure resource, for Azure OpenAI (`/openai/…`) and Foundry (`/anthropic/…`)",
-		field: func(c *Config) any { return &c.Upstream.Azure }, valid: checkUpstream,
-	},
-	{
-		Name: "upstream-bedrock", Type: text, Default: "", DefaultText: "none", UserOnly: true,
-		Help:  "base URL for Amazon Bedrock, /model; nothing is left out of its requests (default none: they get a 404)",
-		Doc:   "base URL for Amazon Bedrock (`/model/…`), where nothing is left out",
-		field: func(c *Config) any { return &c.Upstream.Bedrock }, valid: checkUpstream,
-	},
+	upstreamKey("messages", MessagesURL, "base URL for /v1/messages (default "+MessagesURL+")", "base URL for `/v1/messages`",
+		func(u *Upstreams) *string { return &u.Messages }),
+	upstreamKey("chat", OpenAIURL, "base URL for /v1/chat/completions (default "+OpenAIURL+")", "base URL for `/v1/chat/completions`",
+		func(u *Upstreams) *string { return &u.Chat }),
+	upstreamKey("responses", OpenAIURL, "base URL for /v1/responses (default "+OpenAIURL+")", "base URL for `/v1/responses`",
+		func(u *Upstreams) *string { return &u.Responses }),
+	upstreamKey("gemini", GeminiURL, "base URL for /v1beta/models (default "+GeminiURL+")", "base URL for `/v1beta/models/…:generateContent`",
+		func(u *Upstreams) *string { return &u.Gemini }),
+	upstreamKey("vertex", "Google's for the location", "base URL for Vertex AI, /v1/projects (default Google's server for the location in the path)",
+		"base URL for Vertex AI (`/v1/projects/…`)", func(u *Upstreams) *string { return &u.Vertex }),
+	upstreamKey("azure", "none", "base URL of an Azure resource, for /openai and /anthropic (default none: these requests get a 404)",
+		"base URL of an Azure resource, for Azure OpenAI (`/openai/…`) and Foundry (`/anthropic/…`)", func(u *Upstreams) *string { return &u.Azure }),
+	upstreamKey("bedrock", "none", "base URL for Amazon Bedrock, /model; nothing is left out of its requests (default none: they get a 404)",
+		"base URL for Amazon Bedrock (`/model/…`), where nothing is left out", func(u *Upstreams) *string { return &u.Bedrock }),
 	{
 		Name: "dialect", Type: tables, DefaultText: "those that stet knows",
 		Doc:   "a tool of your agent that stet does not know; in files only",
@@ -247,9 +213,9 @@ var keys = []key{
 		field: func(c *Config) any { return &c.MCP },
 	},
 	{
-		Name: "elicitation", Type: text, Default: elicitNone, Values: []string{elicitNone, elicitOrdinary}, UserOnly: true,
+		Name: "elicitation", Type: text, Default: "none", Values: []string{"none", elicitOrdinary}, UserOnly: true,
 		Doc:   "who may decide besides `stet approve`: no one, or (`ordinary`) the MCP client's user, for ordinary files",
-		field: func(c *Config) any { return &c.Elicitation }, valid: checkElicitation,
+		field: func(c *Config) any { return &c.Elicitation },
 	},
 	{
 		Name: notifyKey, Type: table, DefaultText: "none", UserOnly: true,
@@ -335,7 +301,7 @@ var keys = []key{
 		Values: []string{APIMessages, APIChat, APIResponses},
 		Help:   "API of the model's endpoint: anthropic, chat or responses (default by the model's name)",
 		Doc:    "the API of the model's endpoint",
-		field:  func(c *Config) any { return &c.API }, valid: checkAPI,
+		field:  func(c *Config) any { return &c.API },
 	},
 	{
 		Name: "compact", Type: Number, Default: 92, UserOnly: true,
@@ -350,15 +316,13 @@ var keys = []key{
 	},
 }
 
-// removed has the keys that no longer exist, with advice for each.
-var removed = map[string]string{
-	"cache-ttl": "the provider's cache lives as long as the agent asks for",
-	"margin":    "old text is left out only where the provider's cache holds nothing of the conversation",
-	"pressure":  "old text is left out only where the provider's cache holds nothing of the conversation",
+// upstreamKey returns the row of the base URL for one API or cloud.
+func upstreamKey(name, usual, help, doc string, field func(*Upstreams) *string) key {
+	return key{
+		Name: "upstream-" + name, Type: text, Default: "", DefaultText: usual, UserOnly: true, Help: help, Doc: doc,
+		field: func(c *Config) any { return field(&c.Upstream) }, valid: checkUpstream,
+	}
 }
-
-// Removed returns the advice for a key or flag that no longer exists; empty for all others.
-func Removed(name string) string { return removed[name] }
 
 func policyNames() []string {
 	var names []string
@@ -397,7 +361,16 @@ func (k key) check(v any) error {
 			return err
 		}
 	}
-	return k.assign(new(Config), v)
+	c := new(Config)
+	if err := k.assign(c, v); err != nil || k.Values == nil {
+		return err
+	}
+	s, isText := k.field(c).(*string) // other types know their values
+	if !isText || *s == "" || slices.Contains(k.Values, *s) {
+		return nil
+	}
+	last := len(k.Values) - 1
+	return fmt.Errorf("unknown value %q: choose %s or %s", *s, strings.Join(k.Values[:last], ", "), k.Values[last])
 }
 
 // assign sets the key's field to a value of its type.

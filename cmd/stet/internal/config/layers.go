@@ -70,11 +70,6 @@ func readEnvironment(getenv func(string) string) (layer, error) {
 	if getenv == nil {
 		return l, nil
 	}
-	for name, why := range removed {
-		if getenv(variable(name)) != "" {
-			return l, fmt.Errorf("the setting %s was removed: unset it; %s", variable(name), why)
-		}
-	}
 	for _, k := range keys {
 		text := getenv(variable(k.Name))
 		if k.Type == tables || k.Type == table || text == "" {
@@ -144,16 +139,11 @@ func readFile(file string, project bool) (layer, error) {
 // checkInFile validates a key and its value in a file.
 func checkInFile(name string, v any, project bool) error {
 	k, ok := keyOf(name)
-	near := ""
-	if !ok {
-		near = nearKeys(name, project)
-	}
-	switch why := removed[name]; {
-	case why != "":
-		return fmt.Errorf("the key %q was removed: delete it; %s", name, why)
-	case near != "":
-		return fmt.Errorf("unknown key %q: did you mean %s?", name, near)
+	switch {
 	case !ok:
+		if near := nearKeys(name, project); near != "" {
+			return fmt.Errorf("unknown key %q: did you mean %s?", name, near)
+		}
 		return fmt.Errorf("unknown key %q: the keys are %s", name, keyNames(project))
 	case project && k.UserOnly:
 		return fmt.Errorf("a project may not set %q: set it in your own configuration, by flag or by %s", name, variable(name))
