@@ -22,7 +22,7 @@ type agentFlags struct {
 	servers   bool // the agent gets the tools of the MCP servers in the configuration; no flag
 }
 
-// leastWindow is the smallest --window, in tokens. A smaller window has hardly any room beside the descriptions of the tools.
+// leastWindow is the smallest --window, in tokens. A smaller window has hardly any capacity next to the descriptions of the tools.
 const leastWindow = 4096
 
 // addAgentFlags adds the flags that the commands share which run the agent.

@@ -41,7 +41,7 @@ do; otherwise each answer is a line.
 
 Where several servers are running they are listed; say which by its number or
 by --root.`,
-		Example: `# In a second terminal, beside the agent
+		Example: `# In a second terminal, next to the agent
 stet approve
 
 # Before the agent is started
@@ -105,12 +105,12 @@ func (c *approveCommand) Run(ctx context.Context) error {
 // find connects to the server that the flags choose.
 func (c *approveCommand) find(ctx context.Context, state string) (socket.Server, error) {
 	none := socket.Server{}
-	for told := false; ; {
+	for said := false; ; {
 		all, err := socket.Dial(ctx, state)
 		if err != nil && len(all) == 0 {
 			return none, err
 		}
-		if err != nil && !told {
+		if err != nil && !said {
 			c.say("%v", err)
 		}
 		var meant, others []socket.Server
@@ -137,9 +137,9 @@ func (c *approveCommand) find(ctx context.Context, state string) (socket.Server,
 			}
 			return none, errors.New("no server is running: an agent starts one (stet mcp); --wait waits for it")
 		}
-		if !told {
+		if !said {
 			c.say("no server is running yet; waiting (Ctrl-C ends)")
-			told = true
+			said = true
 		}
 		select {
 		case <-ctx.Done():

@@ -35,7 +35,7 @@ the file before and after. The trail holds no content.
 
 Each entry has the hash of the entry before it. --verify follows this chain, and ends
 with exit code 1 if it is broken. The chain cannot show that its end was cut off, so
-stet notes the newest entry in a file beside it. Someone who can change both files can
+stet notes the newest entry in a file next to it. Someone who can change both files can
 still forge the trail: keep the last entry that --verify prints in another place,
 and pass it with --known.`,
 		Example: `# The newest entries

@@ -106,10 +106,10 @@ func (c *chatCommand) Run(ctx context.Context) (err error) {
 	}
 	ctx, stop := process.UntilEnded(ctx)
 	defer stop()
-	opening, told := c.command, &later{}
+	opening, said := c.command, &later{}
 	if attended && isTerminal(c.out) { // log output would disturb the display
 		quiet := *c.program
-		quiet.err = told
+		quiet.err = said
 		opening.program = &quiet
 	}
 	c.agentFlags.servers = true
@@ -118,7 +118,7 @@ func (c *chatCommand) Run(ctx context.Context) (err error) {
 		if h != nil {
 			err = errors.Join(err, h.Close())
 		}
-		_, _ = c.err.Write(told.text.Bytes())
+		_, _ = c.err.Write(said.text.Bytes())
 	}()
 	if err != nil {
 		return err

@@ -3,10 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
-	"maps"
 	"os"
 	"regexp"
 	"runtime"
@@ -15,10 +12,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-
-	"github.com/stet-dev/stet/record"
-	"github.com/stet-dev/stet/store"
-	"github.com/stet-dev/stet/store/rows"
 )
 
 // debugCommand is stet debug bundle.
@@ -41,9 +34,8 @@ func newDebug(p *program) *cobra.Command {
 		Use:   "bundle [flags]",
 		Short: "Print the text for a bug report",
 		Long: `Collect what a bug report needs: versions, the configuration without secrets, what
-"stet doctor" finds, the sizes of stet's own files and of the record, and the end of a
-log. It has no content of sessions or files, no key and no token. A log may name
-files. Read the text before you pass it on.`,
+"stet doctor" finds, and the end of a log. It has no content of sessions or files, no
+key and no token. A log may name files. Read the text before you pass it on.`,
 		Example: `stet debug bundle
 stet debug bundle --log stet.log >report.txt`,
 		Args: noArgs,
@@ -75,7 +67,7 @@ func (c *debugCommand) collect(ctx context.Context) ([]bundled, error) {
 	files := []bundled{{"version.txt", fmt.Sprintf("stet %s %s %s/%s\n%s\n",
 		longVersion(), runtime.Version(), runtime.GOOS, runtime.GOARCH, time.Now().UTC().Format(time.RFC3339))}}
 
-	var settings, found, sizes strings.Builder
+	var settings, found strings.Builder
 	if o, err := c.settings(""); err != nil {
 		fmt.Fprintln(&settings, err)
 	} else {
@@ -86,16 +78,7 @@ func (c *debugCommand) collect(ctx context.Context) ([]bundled, error) {
 	d := &doctorCommand{command: c.command}
 	d.look(ctx)
 	d.print(&found)
-	if dir, err := c.stateDir(); err == nil {
-		entries, _ := os.ReadDir(dir) // there may be none
-		for _, e := range entries {
-			if info, err := e.Info(); err == nil {
-				fmt.Fprintf(&sizes, "%s %10d %s\n", info.Mode(), info.Size(), e.Name())
-			}
-		}
-	}
-	files = append(files, bundled{"configuration.txt", settings.String()}, bundled{"doctor.txt", found.String()},
-		bundled{"state.txt", sizes.String()}, bundled{"record.txt", c.recordCounts(ctx)})
+	files = append(files, bundled{"configuration.txt", settings.String()}, bundled{"doctor.txt", found.String()})
 	if c.log != "" {
 		text, err := os.ReadFile(c.absolute(c.log))
 		if err != nil {
@@ -110,28 +93,6 @@ func (c *debugCommand) collect(ctx context.Context) ([]bundled, error) {
 		files[i].text = c.redacted(files[i].text)
 	}
 	return files, nil
-}
-
-// recordCounts returns the number of rows of each table.
-func (c *debugCommand) recordCounts(ctx context.Context) string {
-	where, err := c.storeThere()
-	if errors.Is(err, fs.ErrNotExist) {
-		return "there is no record"
-	}
-	var has rows.Inspection
-	if err == nil {
-		ctx, cancel := context.WithTimeout(ctx, checkTime)
-		defer cancel()
-		has, err = store.Inspect(ctx, where, record.Query{Limit: 1})
-	}
-	if err != nil {
-		return err.Error()
-	}
-	text := fmt.Sprintf("schema %d of %d\n", has.Schema, has.Newest)
-	for _, name := range slices.Sorted(maps.Keys(has.Rows)) {
-		text += fmt.Sprintf("%10d %s\n", has.Rows[name], name)
-	}
-	return text
 }
 
 // redacted removes from text the values of environment variables that are named like keys, tokens or passwords, text that looks

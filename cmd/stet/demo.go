@@ -48,7 +48,7 @@ func (c *demoCommand) Run(ctx context.Context) error {
 	})
 }
 
-// session runs the demo's session, and leaves no files.
+// session runs the demo's session, and removes its files.
 func (c *demoCommand) session(ctx context.Context, o *config.Config) (_ *demo.Report, err error) {
 	d, err := demo.OpenSession()
 	defer func() { err = errors.Join(err, d.Close()) }()

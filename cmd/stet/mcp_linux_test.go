@@ -76,6 +76,9 @@ func TestMCPWithAPersonAtATerminal(t *testing.T) {
 		t.Fatalf("%v: %s", err, got)
 	}
 	term := openTerminal(t)
+	if err := unix.IoctlSetWinsize(int(term.side.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Col: 100, Row: 20}); err != nil {
+		t.Fatal(err)
+	}
 	approve := h.stet("approve", "--wait")
 	approve.Env = append(approve.Env, "TERM=xterm-256color")
 	approve.Stdin, approve.Stdout, approve.Stderr = term.side, term.side, term.side
@@ -89,7 +92,7 @@ func TestMCPWithAPersonAtATerminal(t *testing.T) {
 		return term.shown.String()
 	}
 	go func() {
-		for !strings.Contains(shown(), "[q]uit > ") {
+		for !strings.Contains(shown(), "[q]uit >") {
 			time.Sleep(5 * time.Millisecond)
 		}
 		_, _ = io.WriteString(term.keyboard, "a") // the call shows whether it was received

@@ -60,7 +60,7 @@ func (c *migrateCommand) Run(ctx context.Context) error {
 		return c.usage(errors.New("want --from: there is no home directory (HOME)"))
 	}
 	for _, where := range []*string{&from, &to} {
-		if *where, err = c.place(*where); err != nil {
+		if *where, err = c.target(*where); err != nil {
 			return c.usage(err)
 		}
 	}
@@ -82,8 +82,8 @@ func (c *migrateCommand) Run(ctx context.Context) error {
 	return err
 }
 
-// place returns a database address, or a file's absolute path. The address of another kind of database is an error.
-func (c *migrateCommand) place(where string) (string, error) {
+// target returns a database address, or a file's absolute path. The address of another kind of database is an error.
+func (c *migrateCommand) target(where string) (string, error) {
 	if store.IsDatabase(where) {
 		return where, nil
 	}

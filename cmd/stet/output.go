@@ -71,7 +71,7 @@ func settle(w io.Writer, err error) error {
 	return o.failed
 }
 
-// unchecked returns the file behind an output, for programs that stet starts.
+// unchecked returns the file of an output, for programs that stet starts.
 func unchecked(w io.Writer) io.Writer {
 	if o, ok := w.(*output); ok {
 		return o.to

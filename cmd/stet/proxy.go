@@ -24,7 +24,7 @@ var proxyKeys = []string{
 	"upstream-vertex", "upstream-azure", "upstream-bedrock",
 }
 
-// drain is the time limit for running requests after the proxy was told to end.
+// drain is the time limit for running requests after the proxy is asked to end.
 const drain = 30 * time.Second
 
 // proxyCommand is stet proxy.

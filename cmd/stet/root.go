@@ -44,7 +44,7 @@ func (p *program) workspaceDir(given string) (string, error) {
 }
 
 // mayServe returns an error if agents must not get the real path dir: the root of a file system, or a home directory, or one that
-// has homes in it, if the person did not name it. If it was named, the person is warned. (FILE-13)
+// has homes in it, if the person did not name it. If it was named, the person is warned.
 func (p *program) mayServe(dir string, named bool) error {
 	if filepath.Dir(dir) == dir {
 		return fmt.Errorf("--root: %s is the root of a file system, which no agent gets: name the directory of a project", dir)

@@ -37,7 +37,7 @@ type serveCommand struct {
 	trusted   []string     // addresses of trusted proxies
 	proxies   site.Proxies // the same, parsed
 	demo      bool
-	lasts     time.Duration // 0: until it is told to end
+	lasts     time.Duration // 0: until it is asked to end
 	memory    memory
 	bus       busFlags
 	oidc      oidcFlags
@@ -157,10 +157,10 @@ func (c *serveCommand) Run(ctx context.Context) (err error) {
 		if show != nil {
 			show.Tell(c.say)
 		}
-		c.tell(s)
+		c.report(s)
 		c.wait(running, s)
 	} else if running.Err() != nil {
-		err = nil // it was told to end before it was ready
+		err = nil // it was asked to end before it was ready
 	}
 	stop()
 	if show != nil {
@@ -318,8 +318,8 @@ func (c *serveCommand) check(address string) error {
 	return nil
 }
 
-// tell prints the addresses.
-func (c *serveCommand) tell(s *site.Site) {
+// report prints the addresses.
+func (c *serveCommand) report(s *site.Site) {
 	base := s.Server.Base
 	c.say("listening on %s; open this to decide what is written:", base)
 	c.say("  %s/#token=%s", base, url.QueryEscape(s.PersonToken))

@@ -47,12 +47,12 @@ one if it ended; launchd and Windows start it when you log in. So the agents tha
 	return parent
 }
 
-// serviceVariables are the variables that the proxy needs as a service: the places of its files, and the way to the providers.
+// serviceVariables are the variables that the proxy needs as a service: where its files are, and the way to the providers.
 var serviceVariables = []string{
 	"XDG_CONFIG_HOME", "XDG_STATE_HOME", "HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "NO_PROXY", "no_proxy", "SSL_CERT_FILE", "SSL_CERT_DIR",
 }
 
-// sayLogout tells the person if the service ends at logout.
+// sayLogout says so if the service ends at logout.
 func (p *program) sayLogout(s *autostart.Service) {
 	if s.System == "linux" && !s.Lingers() {
 		p.say(`the proxy ends when you log out; if agents run after that, say "loginctl enable-linger"`)

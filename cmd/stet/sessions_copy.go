@@ -163,7 +163,7 @@ func (c *sessionsImportCommand) recorded(ctx context.Context, s *transcript.Sess
 		}
 	}
 	id, err := session.Import(ctx, c.store, r)
-	return c.tell(id, s.File, len(s.Damaged), err)
+	return c.report(id, s.File, len(s.Damaged), err)
 }
 
 // exported imports the sessions of a file that stet exported. If the file is not one, the error is reason.
@@ -188,7 +188,7 @@ func (c *sessionsImportCommand) exported(ctx context.Context, path string, reaso
 		}
 		_, err := session.Restore(ctx, c.store, *x)
 		lines, events := x.Lost()
-		if all = append(all, c.tell(x.ID, path, lines, err)); err == nil && lines+events > 0 {
+		if all = append(all, c.report(x.ID, path, lines, err)); err == nil && lines+events > 0 {
 			all = append(all, fmt.Errorf("%s: session %s is not whole: lines that could not be used: %d, events missing between others: %d; the rest is imported",
 				workspace.Quote(path), x.ID, lines, events))
 		}
@@ -199,8 +199,8 @@ func (c *sessionsImportCommand) exported(ctx context.Context, path string, reaso
 // shownLines limits how many skipped lines of an export are named.
 const shownLines = 20
 
-// tell prints the result for a session.
-func (c *sessionsImportCommand) tell(id, path string, damaged int, err error) error {
+// report prints the result for a session.
+func (c *sessionsImportCommand) report(id, path string, damaged int, err error) error {
 	if errors.Is(err, session.ErrImported) {
 		c.before++
 		return nil

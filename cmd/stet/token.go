@@ -22,7 +22,7 @@ func newToken(p *program) *cobra.Command {
 		Long: `Make, list and revoke the tokens of agents, workspace hosts and people for "stet
 serve". A token is shown once, when it is made; stet keeps its hash. Changes take
 effect at once, also on open connections.`,
-		Example: `# For a host: the machine beside the repository
+		Example: `# For a host: the machine that has the repository
 stet token create laptop --scope host --workspace project
 
 # For an agent, for a week
@@ -65,7 +65,7 @@ func newTokenCreate(p *program) *cobra.Command {
 		Use:   "create NAME",
 		Short: "Make a token, and print it",
 		Long: `Make a token, and print it on standard output. It is not shown again. NAME says who
-the token is for: the audit trail shows it beside what an agent does and what a person
+the token is for: the audit trail shows it next to what an agent does and what a person
 decides.
 
 The scopes are roles: agent makes calls, host has a workspace, approver answers questions,

@@ -18,7 +18,7 @@ import (
 	"github.com/stet-dev/stet/cmd/stet/internal/proxyserver"
 )
 
-// lingering is the time limit for requests that an agent has left behind.
+// lingering is the time limit for requests that run when their agent has ended.
 const lingering = 2 * time.Second
 
 // policiesHelp explains the values of --policy. The help of that flag names this command.

@@ -56,7 +56,7 @@ func (term *terminal) restored(code int) {
 // asked waits until a question asks for a key.
 func (term *terminal) asked() {
 	term.t.Helper()
-	term.until("a question", term.screen, func(s string) bool { 
+	term.until("a question", term.screen, func(s string) bool {
 		s, _ = strings.CutSuffix(strings.TrimSpace(s), "a paste is no answer: press a key")
 		return strings.HasSuffix(strings.TrimSpace(s), "[q]uit >")
 	})

@@ -106,7 +106,7 @@ type Source struct {
 	Getenv    func(string) string
 	Flags     *pflag.FlagSet // nil: no flags
 	Servers   bool           // rules may name tools of MCP servers that are not configured, because a client will name them
-	// Warn tells the person what was ignored; nil: no message.
+	// Warn reports to the person what was ignored; nil: no message.
 	Warn func(format string, args ...any)
 }
 

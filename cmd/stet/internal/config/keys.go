@@ -104,13 +104,13 @@ var keys = []key{
 	},
 	{
 		Name: "lang", Type: text, Default: "en", Values: []string{"en", "zh"},
-		Help:  "language of the placeholder, the line in place of what was left out: en or zh",
+		Help:  "language of the placeholder, the line instead of what was left out: en or zh",
 		field: func(c *Config) any { return &c.Lang },
 	},
 	{
 		Name: "placeholder", Type: text, Default: "",
 		Help:  "your own text of the placeholder under keep-latest; {path} and {lines} are filled in (default a sentence in --lang)",
-		Doc:   "the line in place of what was left out under `keep-latest`, in your own words; `{path}` and `{lines}` are filled in",
+		Doc:   "the line instead of what was left out under `keep-latest`, in your own words; `{path}` and `{lines}` are filled in",
 		field: func(c *Config) any { return &c.Placeholder }, valid: checkPlaceholder,
 	},
 	{
@@ -153,7 +153,7 @@ var keys = []key{
 	{
 		Name: "store", Type: text, Default: "", DefaultText: "the file `stet.db` in the state directory", UserOnly: true,
 		Help:  "PostgreSQL database for records, sessions and audit trail: postgres://… (default the file stet.db in the state directory)",
-		Doc:   "a PostgreSQL database, `postgres://USER@HOST/NAME`, that has the record, the sessions and the audit trail in place of the file",
+		Doc:   "a PostgreSQL database, `postgres://USER@HOST/NAME`, that has the record, the sessions and the audit trail instead of the file",
 		field: func(c *Config) any { return &c.Store }, valid: checkStore,
 	},
 	{
@@ -208,7 +208,7 @@ var keys = []key{
 	},
 	{
 		Name: mcpKey, Type: tables, DefaultText: "none", UserOnly: true,
-		Doc: "an MCP server whose tools `stet chat` and `stet run` give the model beside the file tools: `name`, and `command` (a program and its " +
+		Doc: "an MCP server whose tools `stet chat` and `stet run` give the model in addition to the file tools: `name`, and `command` (a program and its " +
 			"arguments) with `env`, or `url` with `headers`; in your file only",
 		field: func(c *Config) any { return &c.MCP },
 	},
@@ -219,8 +219,8 @@ var keys = []key{
 	},
 	{
 		Name: notifyKey, Type: table, DefaultText: "none", UserOnly: true,
-		Doc: "who is told that a question waits, and how it ended: `ntfy` (the URL of a topic), `webhook` (a URL that gets JSON), `command` (a program " +
-			"and its arguments; the text is the last one); `content = true` also tells what would be written; in your file only",
+		Doc: "who gets a message that a question waits, and how it ended: `ntfy` (the URL of a topic), `webhook` (a URL that gets JSON), `command` (a program " +
+			"and its arguments; the text is the last one); `content = true` also says what would be written; in your file only",
 		field: func(c *Config) any { return &c.Notify },
 	},
 	{
@@ -305,7 +305,7 @@ var keys = []key{
 	},
 	{
 		Name: "compact", Type: Number, Default: 92, UserOnly: true,
-		Doc:   "at how many percent of the model's window stet's own agent asks for a summary: 10 to 99, or 0 for never by itself; room for an answer is kept in any case",
+		Doc:   "at how many percent of the model's window stet's own agent asks for a summary: 10 to 99, or 0 for never by itself; space for an answer is kept in any case",
 		field: func(c *Config) any { return &c.Compact }, valid: checkCompact,
 	},
 	{

@@ -18,7 +18,7 @@ import (
 	"github.com/stet-dev/stet/internal/invisible"
 )
 
-// layer has the settings of one place: the flags, the environment, or a file.
+// layer has the settings of one source: the flags, the environment, or a file.
 type layer struct {
 	name   string         // a file's path; empty for flags and environment
 	values map[string]any // a string, int, bool, []any or map, by key
@@ -203,7 +203,7 @@ type Setting struct{ Key, Value, From string }
 // FromDefault is the source of a value that is set nowhere.
 const FromDefault = "default"
 
-// Settings returns all keys that have a value. Of URLs that were set it tells no
+// Settings returns all keys that have a value. Of URLs that were set it has no
 // more than the host, since what follows may be a secret.
 func (c *Config) Settings() []Setting {
 	var all []Setting

@@ -35,7 +35,7 @@ func keyLines(text []byte) map[string]int {
 	return lines
 }
 
-// at returns the place of a key in a file: the file, and the line if it is known.
+// at says where a key is in a file: the file, and the line if it is known.
 func (l layer) at(key string) string {
 	if n := l.lines[key]; n > 0 {
 		return fmt.Sprintf("%s, line %d", l.name, n)

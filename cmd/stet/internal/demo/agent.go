@@ -148,7 +148,7 @@ func (a *Agent) do(call llm.Part) (result, name string, err error) {
 	}
 	if call.Name == "edit_file" {
 		if n := strings.Count(string(text), args.Old); n != 1 {
-			return "", name, fmt.Errorf("the text to replace stands there %d times", n)
+			return "", name, fmt.Errorf("the text to replace is there %d times", n)
 		}
 		changed := strings.Replace(string(text), args.Old, args.New, 1)
 		err := a.files.WriteFile(path, []byte(changed), 0o600)

@@ -81,10 +81,10 @@ type Site struct {
 	Sessions  session.Store
 	Variables []agent.Variable // of the agents' prompts
 	Log       *slog.Logger
-	Say       func(format string, args ...any) // tells the person
+	Say       func(format string, args ...any) // says something to the person
 }
 
-// Play runs the first agent to its end, and the second one to its first question. It tells the person what the second agent does
+// Play runs the first agent to its end, and the second one to its first question. It says to the person what the second agent does
 // later.
 func (d *Show) Play(ctx context.Context, s Site) error {
 	s.Handler.Timeout = -1 // a person who looks around needs time
@@ -131,7 +131,7 @@ func (d *Show) Play(ctx context.Context, s Site) error {
 	}
 }
 
-// agentOf returns an agent with the site's tools and store. It leaves nothing out of its requests: the proxy does that.
+// agentOf returns an agent with the site's tools and store. Nothing is left out of its requests: the proxy does that.
 func (d *Show) agentOf(s Site, name string, model llm.Model) *agent.Agent {
 	return &agent.Agent{
 		Model: model, Name: name, Tools: s.Handler, Store: s.Sessions, Dir: d.Workspace(), Files: s.Files,

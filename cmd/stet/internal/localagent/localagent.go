@@ -1,5 +1,5 @@
 // Package localagent builds stet's own agent: the configured model, the file tools of a workspace, the store of conversations, and
-// what the agent is told about the project.
+// what the agent is given about the project.
 package localagent
 
 import (
@@ -33,7 +33,7 @@ type Options struct {
 	Getenv   func(string) string
 	// Servers says how to start the configured MCP servers; nil: they are not started.
 	Servers *mcpclient.Config
-	// Say tells the person something.
+	// Say says something to the person.
 	Say func(format string, args ...any)
 }
 
@@ -71,12 +71,12 @@ func Open(ctx context.Context, o Options) (_ *Agent, err error) {
 	if a.Store, err = store.OpenSessions(ctx, o.Tools.Trail); err != nil {
 		return nil, err
 	}
-	told := Variables(o.Dir)
+	given := Variables(o.Dir)
 	if o.Settings.ProjectNotes {
 		known, _ := prices.Lookup(o.Model.Name)
 		window := cmp.Or(o.Window, known.Window, 128_000)
-		last := len(told) - 1 // the date, which changes
-		told = slices.Insert(told, last, notes(ctx, a.Set, window, o.Say)...)
+		last := len(given) - 1 // the date, which changes
+		given = slices.Insert(given, last, notes(ctx, a.Set, window, o.Say)...)
 	}
 	tools, err := a.connect(ctx, o)
 	if err != nil {
@@ -91,7 +91,7 @@ func Open(ctx context.Context, o Options) (_ *Agent, err error) {
 	agentWith := func(tasks *agent.Agent) *agent.Agent {
 		return &agent.Agent{
 			Model: model, Name: o.Model.Name, Tools: tools, Store: a.Store, Dir: o.Dir, Files: a.Files, Engine: engine,
-			Prompt: agent.Prompt{Variables: told},
+			Prompt: agent.Prompt{Variables: given},
 			Limits: limits, Counter: exact.ForModel(o.Model.Name), Tasks: tasks, Log: a.Log,
 		}
 	}
@@ -102,7 +102,7 @@ func Open(ctx context.Context, o Options) (_ *Agent, err error) {
 	return a, nil
 }
 
-// Variables returns what an agent is told about its directory.
+// Variables returns what an agent is given about its directory.
 func Variables(dir string) []agent.Variable {
 	return []agent.Variable{
 		{Name: "platform", Text: runtime.GOOS + "/" + runtime.GOARCH},

@@ -26,7 +26,7 @@ func TestModel(t *testing.T) {
 		{args: []string{"--model", "claude-sonnet-4-5", "--base-url", "http://127.0.0.1:1"}, base: "http://127.0.0.1:1", kind: "messages"},
 		{args: []string{"--model", "own"}, bad: "\"own\" is not known"},
 		{args: []string{"--model", "gpt-5"}, bad: "OPENAI_API_KEY"},
-		{args: []string{"--model", "gpt-5", "--api", "soap"}, bad: "unknown API"},
+		{args: []string{"--model", "gpt-5", "--api", "soap"}, bad: `unknown value "soap": choose anthropic`},
 		{bad: "name a model"},
 	} {
 		env := map[string]string{}

@@ -1,4 +1,4 @@
-// Package notify tells a person outside of stet that a question waits for them, and how it ended: by ntfy, by a webhook, or by a
+// Package notify reports to a person outside of stet that a question waits for them, and how it ended: by ntfy, by a webhook, or by a
 // program. [Config.Follow] follows a queue of questions without answering them. The queue never waits for it.
 //
 // A message says who wants to do what to which file. It contains the content of the write only if the person configured that. An
@@ -63,7 +63,7 @@ type message struct {
 	Diff      string    `json:"diff,omitempty"`   // if Content is set
 }
 
-// most is the number of open questions that a person is told about. They are told about another one when one of these has ended.
+// most is the number of open questions that are reported to a person. Another one is reported when one of these has ended.
 const most = 5
 
 // Follow reports the events of a queue until ctx ends.
@@ -72,7 +72,7 @@ func (c Config) Follow(ctx context.Context, q *approval.Queue, log *slog.Logger)
 	if len(to) == 0 {
 		return
 	}
-	f := &follower{content: c.Content, queue: q, to: to, told: map[string]message{}, log: log}
+	f := &follower{content: c.Content, queue: q, to: to, reported: map[string]message{}, log: log}
 	for ctx.Err() == nil {
 		sub := q.Subscribe()
 		err := f.follow(ctx, sub)
@@ -80,9 +80,9 @@ func (c Config) Follow(ctx context.Context, q *approval.Queue, log *slog.Logger)
 		if !errors.Is(err, approval.ErrSlow) {
 			return
 		}
-		for id := range f.told { // they may have ended without notice
+		for id := range f.reported { // they may have ended without notice
 			if _, err := q.Find(id); err != nil {
-				delete(f.told, id)
+				delete(f.reported, id)
 			}
 		}
 	}
@@ -90,11 +90,11 @@ func (c Config) Follow(ctx context.Context, q *approval.Queue, log *slog.Logger)
 
 // follower is the state of Follow.
 type follower struct {
-	content bool
-	queue   *approval.Queue
-	to      []target
-	told    map[string]message // the open questions that were reported, by ID
-	log     *slog.Logger
+	content  bool
+	queue    *approval.Queue
+	to       []target
+	reported map[string]message // the open questions that were reported, by ID
+	log      *slog.Logger
 }
 
 func (f *follower) follow(ctx context.Context, sub *approval.Subscription) error {
@@ -115,7 +115,7 @@ func (f *follower) follow(ctx context.Context, sub *approval.Subscription) error
 // opened reports a question, unless it has ended or enough questions are reported.
 func (f *follower) opened(ctx context.Context, q approval.Question) {
 	q, err := f.queue.Find(q.ID)
-	if _, before := f.told[q.ID]; err != nil || before || len(f.told) >= most {
+	if _, before := f.reported[q.ID]; err != nil || before || len(f.reported) >= most {
 		return
 	}
 	m := message{
@@ -125,21 +125,21 @@ func (f *follower) opened(ctx context.Context, q approval.Question) {
 	if f.content {
 		m.Diff = q.Diff.Text()
 	}
-	f.told[q.ID] = m
+	f.reported[q.ID] = m
 	f.send(ctx, m)
 }
 
 // closed reports how a reported question ended, and then reports a waiting one.
 func (f *follower) closed(ctx context.Context, c approval.Closing) {
-	m, told := f.told[c.ID]
-	if !told {
+	m, reported := f.reported[c.ID]
+	if !reported {
 		return
 	}
-	delete(f.told, c.ID)
+	delete(f.reported, c.ID)
 	m.Event, m.How, m.By, m.Diff = "closed", c.How, c.By, ""
 	m.Text = ended(c) + ": " + about(m.Client, m.Tool, m.Path)
 	f.send(ctx, m)
-	if len(f.told) == most-1 {
+	if len(f.reported) == most-1 {
 		for _, q := range f.queue.Open() {
 			f.opened(ctx, q)
 		}

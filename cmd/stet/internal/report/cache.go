@@ -182,15 +182,15 @@ func (s *cacheSession) print(w io.Writer) {
 	for _, r := range s.Requests {
 		line := fmt.Sprintf("%5d %-14s %10s %10s %10s %10s", r.Number, clock(r.Time), Grouped(r.Read), Grouped(r.Written), Grouped(r.Plain), dollars(r.Cost))
 		if r.Lost > 0 {
-			line += fmt.Sprintf(" %10s  %s, +%s%s", Grouped(r.Lost), r.place(), dollars(r.Extra), fewer(r.Fewer))
+			line += fmt.Sprintf(" %10s  %s, +%s%s", Grouped(r.Lost), r.where(), dollars(r.Extra), fewer(r.Fewer))
 		}
 		fmt.Fprintln(w, line)
 	}
 	s.Totals.print(w)
 }
 
-// place returns where the prefix broke.
-func (r *cacheRequest) place() string {
+// where returns where the prefix broke.
+func (r *cacheRequest) where() string {
 	if r.Message == nil {
 		return r.Broke
 	}

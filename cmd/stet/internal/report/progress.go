@@ -35,7 +35,7 @@ func (b *Progress) Show(done replay.Progress) {
 	}
 }
 
-// draw draws the bar with a part of it full, and a line behind it.
+// draw draws the bar with a part of it full, and a line after it.
 func (b *Progress) draw(part float64, line string) {
 	now := time.Now()
 	if now.Sub(b.Started) < progressAfter || now.Sub(b.shown) < progressEvery {

@@ -102,7 +102,7 @@ func (s savingsTable) head(name string) {
 	fmt.Fprintln(s.w, Faint(strings.TrimRight(fmt.Sprintf("%-*s %8s %9s %9s %9s", s.name, Cropped(name, s.name), "requests", "without", "with", "saved"), " ")))
 }
 
-// row prints a group. A price that is not known is a question mark, also beside those that are.
+// row prints a group. A price that is not known is a question mark, also next to those that are.
 func (s savingsTable) row(name string, g replay.Group) {
 	without, with, saved, share := "?", "?", "?", ""
 	if d := g.USD; d != nil {
@@ -214,7 +214,7 @@ func printWhy(w io.Writer, t replay.Sums) {
 	fmt.Fprintf(w, "in \"with\": %s for asking again, %s where the cache was not cold\n", recalled, wrong)
 }
 
-// printUnknown prints what stands in several sessions, what the bill estimates, and what no reader knows.
+// printUnknown prints what is in several sessions, what the bill estimates, and what no reader knows.
 func printUnknown(w io.Writer, rep replay.Report) {
 	if d := rep.Totals.USD; d != nil && d.Unreported > 0 {
 		fmt.Fprintf(w, "\nreported %s, with unreported output ≈ %s: recordings show ≈ %s more than their usage\n",

@@ -21,7 +21,7 @@ type Tokens struct {
 type tally struct {
 	Model  string `json:"model,omitempty"`
 	Method string `json:"method"` // how the text is counted: the exact vocabulary's name, or estimate
-	// Estimated: the count is not exact. That of a request never is: what stands around its texts is not public.
+	// Estimated: the count is not exact. That of a request never is: what is around its texts is not public.
 	Estimated bool         `json:"estimated"`
 	API       string       `json:"api,omitempty"` // of a request: messages, chat, responses
 	Bytes     int          `json:"bytes,omitempty"`

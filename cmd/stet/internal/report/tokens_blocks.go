@@ -29,7 +29,7 @@ var textTypes = []string{
 // contentKeys are the members in which a request holds blocks.
 var contentKeys = []string{"messages", "input", "contents", "system", "systemInstruction", "system_instruction", "content", "output", "parts", "functionResponse", "response"}
 
-// countBlocks counts the blocks of a request's body, wherever they stand: in messages, in results of tools, in the system text.
+// countBlocks counts the blocks of a request's body, wherever they are: in messages, in results of tools, in the system text.
 func countBlocks(body []byte, c tokens.Counter) (b blocks) {
 	d := json.NewDecoder(bytes.NewReader(body))
 	d.UseNumber()

@@ -35,8 +35,8 @@ func (p Proxies) have(ip netip.Addr) bool {
 // forwardings are the headers in which proxies name the client.
 var forwardings = []string{"Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Port", "X-Forwarded-Proto", "X-Forwarded-Server", "X-Real-Ip"}
 
-// behind sets RemoteAddr to the address of the client of the outermost proxy, and removes the headers.
-func (p Proxies) behind(next http.Handler) http.Handler {
+// after sets RemoteAddr to the address of the client of the outermost proxy, and removes the headers.
+func (p Proxies) after(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		from := r.RemoteAddr
 		if peer, err := netip.ParseAddrPort(r.RemoteAddr); err == nil && p.have(peer.Addr().Unmap()) {

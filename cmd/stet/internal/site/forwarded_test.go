@@ -38,7 +38,7 @@ func TestForwarded(t *testing.T) {
 				r.Header.Set(name, value)
 			}
 		}
-		trusted.behind(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		trusted.after(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 			if r.RemoteAddr != c.from {
 				t.Errorf("%s: from %s", c.what, r.RemoteAddr)
 			}

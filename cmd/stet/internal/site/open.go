@@ -80,7 +80,7 @@ func (s *Site) openSessions(ctx context.Context) error {
 	return err
 }
 
-// limits returns the limits of the gateway. A frame has room for 10 MB of content, whatever a file may have.
+// limits returns the limits of the gateway. A frame can carry 10 MB of content, whatever a file may have.
 func (c *Config) limits() gateway.Limits {
 	l := c.Tools.Limits
 	return gateway.Limits{Rate: c.Tools.Rate, Content: int(l.Parts), Whole: int(min(l.Read, 10<<20))}
@@ -111,7 +111,7 @@ func (s *Site) openHub(ctx context.Context) (err error) {
 	streams, stop := context.WithCancel(context.WithoutCancel(ctx))
 	s.streams = stop
 	s.Server.HTTP = &http.Server{
-		Handler:           gateway.OneSlash(c.Proxies.behind(s.routes(streams, c.Hosts))),
+		Handler:           gateway.OneSlash(c.Proxies.after(s.routes(streams, c.Hosts))),
 		ReadHeaderTimeout: 30 * time.Second, IdleTimeout: 5 * time.Minute, MaxHeaderBytes: 64 << 10,
 		ErrorLog: slog.NewLogLogger(s.Log.Handler(), slog.LevelDebug), TLSConfig: secure,
 	}

@@ -80,7 +80,7 @@ func (m *remotes) find(name string) (_ http.Handler, old *mcpserver.Server, err 
 	case is != nil:
 		old = is.server
 	case len(tools) == 0:
-		return nil, nil, errors.New("host_unavailable: no host is connected for this workspace: \"stet host\" beside it connects one")
+		return nil, nil, errors.New("host_unavailable: no host is connected for this workspace: \"stet host\" on its machine connects one")
 	}
 	if is, err = m.open(name, caller, tools); err != nil {
 		return nil, nil, err

@@ -31,7 +31,7 @@ import (
 	"github.com/stet-dev/stet/store"
 )
 
-// Drain is the time limit for running requests after the site was told to end.
+// Drain is the time limit for running requests after the site is asked to end.
 const Drain = 30 * time.Second
 
 // Config configures a site.
@@ -121,7 +121,7 @@ func (s *Site) routes(streams context.Context, allowed []string) http.Handler {
 	return mux
 }
 
-// agents accepts only requests with a token for the local workspace. Refused requests are recorded. (FILE-11)
+// agents accepts only requests with a token for the local workspace. Refused requests are recorded.
 func (s *Site) agents(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		who, err := s.keys.Lets(gateway.Bearer(r), s.config.Name)

@@ -116,7 +116,7 @@ func commandToResume(i session.Info) string {
 	return command
 }
 
-// undo undoes writes for a person, workspace by workspace. The person sees each change in the queue. (FILE-11)
+// undo undoes writes for a person, workspace by workspace. The person sees each change in the queue.
 func (s *Site) undo(ctx context.Context, writes []record.Write, person string) error {
 	var failed []error
 	for _, ws := range toolset.WritesBy(writes, func(w record.Write) string { return w.Root }) {

@@ -12,6 +12,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/colorprofile"
+	"github.com/charmbracelet/x/term"
 
 	"github.com/stet-dev/stet/agent"
 	"github.com/stet-dev/stet/llm"
@@ -128,13 +129,16 @@ func (m *chat) show(ctx context.Context) error {
 	return err
 }
 
-// moves reports whether In and Out are a terminal whose cursor can be moved.
+// moves reports whether In and Out are a terminal whose cursor can be moved, and that has a size.
 func (c *Chat) moves() bool {
 	if !isTerminal(c.In) || !isTerminal(c.Out) {
 		return false
 	}
-	term := c.getenv("TERM")
-	return runtime.GOOS == "windows" || term != "" && term != "dumb"
+	if width, height, err := term.GetSize(c.Out.(*os.File).Fd()); err != nil || width == 0 || height == 0 {
+		return false
+	}
+	name := c.getenv("TERM")
+	return runtime.GOOS == "windows" || name != "" && name != "dumb"
 }
 
 func (c *Chat) getenv(name string) string {

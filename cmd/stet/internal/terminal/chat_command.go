@@ -15,7 +15,7 @@ var commands = []struct{ name, args, about string }{
 	{"/help", "", "list the commands and keys"},
 	{"/resume", "[ID]", "go on with another session"},
 	{"/rewind", "", "go back to before an earlier message (also Esc Esc; at a question Esc cancels the call)"},
-	{"/compact", "[FOCUS]", "replace the conversation by a summary, to make room; FOCUS says what matters most"},
+	{"/compact", "[FOCUS]", "replace the conversation by a summary, which frees the window; FOCUS says what matters most"},
 	{"/continue", "", "let the agent go on where it was cut off"},
 	{"/context", "", "what fills the window"},
 	{"/cost", "", "what the session has used and cost"},
@@ -130,7 +130,7 @@ func contextText(f agent.Fill, columns int) []string {
 		out = append(out, fmt.Sprintf("%-*s %6s  %s", widest, s.what, thousands(s.tokens), bar))
 	}
 	if f.Left > 0 {
-		out = append(out, fmt.Sprintf("left out, because it stands elsewhere or is old: %s", thousands(f.Left)))
+		out = append(out, fmt.Sprintf("left out, because it is elsewhere in the request or is old: %s", thousands(f.Left)))
 	}
 	return out
 }

@@ -150,7 +150,7 @@ func (m *chat) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		m.quitting = m.quitting || m.passing && m.finished()
 	}
 	switch {
-	case m.quitting && m.printer.idle():
+	case m.quitting && (m.printer.idle() || m.printer.waiting): // a terminal that does not answer; the rest is written at the end
 		return m, tea.Quit
 	case m.full != nil: // finished lines wait until the pager is closed
 		return m, cmd
@@ -195,7 +195,7 @@ func (m *chat) update(msg tea.Msg) tea.Cmd {
 }
 
 // settleTime is how long a terminal's size must stay the same before the screen is drawn again. Drawing during the change may leave
-// lines behind: no program knows where a terminal puts lines that no longer fit.
+// old lines on the screen: no program knows where a terminal puts lines that no longer fit.
 const settleTime = 100 * time.Millisecond
 
 // redrawLater draws the screen again when the size has settled.

@@ -9,7 +9,7 @@ import (
 )
 
 // printer prints finished lines above the view, in their order. It prints only one piece at a time, because commands run
-// concurrently. A piece has at most as many lines as are free beside the view. Otherwise the view would scroll off the
+// concurrently. A piece has at most as many lines as are free next to the view. Otherwise the view would scroll off the
 // screen.
 type printer struct {
 	lines    []string // not printed yet
@@ -57,15 +57,15 @@ func (p *printer) gap() { p.print(folded(""), 1) }
 // lines that stay free below them. The printer must be idle. If the screen has text from before the chat, that text moves
 // to the terminal's scrollback.
 func (p *printer) again(columns, height, view int) tea.Cmd {
-	room := max(height-view, 0)
-	for i := len(p.shown) - 1; i >= 0 && len(p.lines) < room; i-- {
+	free := max(height-view, 0)
+	for i := len(p.shown) - 1; i >= 0 && len(p.lines) < free; i-- {
 		p.lines = append(p.shown[i](columns), p.lines...)
 	}
 	var out strings.Builder
-	if len(p.lines) < room && !p.alone {
+	if len(p.lines) < free && !p.alone {
 		out.WriteString(ansi.CursorPosition(1, height) + strings.Repeat("\n", height))
 	}
-	p.lines = p.lines[max(0, len(p.lines)-room):]
+	p.lines = p.lines[max(0, len(p.lines)-free):]
 	for row := range height { // some terminals move a screen that is cleared at once to the scrollback
 		out.WriteString(ansi.CursorPosition(1, row+1) + ansi.EraseEntireLine)
 	}

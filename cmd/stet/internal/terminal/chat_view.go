@@ -35,7 +35,7 @@ func (m *chat) View() tea.View {
 // This is also true for a view that is being replaced.
 func (m *chat) reserve() int { return max(m.height/4, 1) }
 
-// screen returns the lines of the view and the cursor. The view leaves the reserve free.
+// screen returns the lines of the view and the cursor. The view keeps the reserve free.
 func (m *chat) screen() ([]string, *tea.Cursor) {
 	var status []string
 	if m.Talk != nil && m.height >= 4 {
@@ -110,18 +110,18 @@ func (m *chat) progress() []string {
 }
 
 // status returns the last line: the fill of the window, the largest part of it, model, cost, policy and session. It omits
-// the parts for which there is no room.
+// the parts that do not fit.
 func (m *chat) status() string {
 	id := m.Talk.ID()
 	parts := []string{m.meter(), m.most(), m.Model, cost(m.Talk.Spent()), m.Policy, id[:min(len(id), 13)]}
 	const between = " · "
-	room := m.columns() + len(between) - 1
+	free := m.columns() + len(between) - 1
 	keep := make([]bool, len(parts))
 	for _, i := range []int{0, 2, 3, 4, 1, 5} { // the most important parts first
 		width := ansi.StringWidth(painter{}.visible("", parts[i])) + len(between) - 1
-		if parts[i] != "" && (width <= room || i == 0) {
+		if parts[i] != "" && (width <= free || i == 0) {
 			keep[i] = true
-			room -= width
+			free -= width
 		}
 	}
 	var out []string

@@ -14,7 +14,7 @@ type keyboard struct {
 	held []byte // the first bytes of an incomplete character
 }
 
-// Read implements io.Reader. p must have room for escapes: at least 16 bytes.
+// Read implements io.Reader. p must have capacity for escapes: at least 16 bytes.
 func (k *keyboard) Read(p []byte) (int, error) {
 	if len(p) < 4*utf8.UTFMax {
 		return 0, io.ErrShortBuffer

@@ -9,7 +9,7 @@ import (
 )
 
 // agentFiles are the agents' own files that run something or give an agent rights: hooks, servers, permissions, plugins. A person
-// is always asked about a write to one (FILE-13). Names are as in workspace.Options.Control, and in addition to those of workspace.
+// is always asked about a write to one. Names are as in workspace.Options.Control, and in addition to those of workspace.
 // The source of a row is the agent's documentation of its settings, as of November 2026. A new directory or rc file of an agent
 // that is not here is asked about too: see workspace.Control.
 var agentFiles = []struct {

@@ -65,7 +65,7 @@ func whatFailed(r tool.Result) string {
 }
 
 // rollBack undoes a session's writes, file by file, for policy. Each undo is recorded like a person's undo. A write that cannot be
-// undone stays, and the error names it. (FILE-11)
+// undone stays, and the error names it.
 func (s *Set) rollBack(ctx context.Context, session string) error {
 	all, err := record.Writes(ctx, s.Trail, session, 0)
 	if err != nil {
