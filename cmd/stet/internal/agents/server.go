@@ -5,19 +5,19 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 
-	"github.com/stet-dev/stet/internal/invisible"
 	"github.com/stet-dev/stet/internal/jsonc"
 )
 
 // ErrNoHome says that an agent's configuration is below the home directory, and that there is no home directory.
 var ErrNoHome = errors.New("there is no home directory (HOME)")
 
-// server says where an agent keeps its list of MCP servers, and how an entry is written.
+// server says where an agent keeps its list of MCP servers, and how an entry is written. stet edits the files itself, because the agents' own
+// commands do not keep what is in them (tried in November 2026): "mcp add" of Codex 0.171 removes comments, and has no flag for the time that a
+// call may take; that of Gemini CLI 0.61 removes other servers, and its "mcp remove" does not find the entry; Claude Code 2.1.332, Qwen
+// Code 0.24 and Copilot CLI 1.0 write the whole file anew, so that no undo gives the same bytes.
 type server struct {
 	file  func(m Machine) string                // empty if there is no home directory
 	path  []string                              // of the entry in the file
@@ -63,27 +63,21 @@ func (m Machine) AddServer(name, command string) (Setup, error) {
 	if err != nil {
 		return out, err
 	}
-	old, err := os.ReadFile(out.File)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	f, err := readConfig(out.File, s.toml)
+	if err != nil {
 		return out, err
 	}
-	existed := err == nil
-	if to, err := os.Readlink(out.File); err == nil && !existed {
-		return out, fmt.Errorf("%s is a link to %q, which is not there: make that file, or remove the link; nothing was written", out.File, to)
-	}
-	text := invisible.SkipMark(old)
-	mark := old[:len(old)-len(text)]
-	now, err := s.add(text, command)
+	made := f.missing(s.path)
+	now, err := s.add(f.text, command)
 	if err != nil {
 		return out, fmt.Errorf("%s: %w; nothing was written", out.File, err)
 	}
-	now = slices.Concat(mark, now)
-	if existed && bytes.Equal(old, now) {
+	if f.existed && bytes.Equal(f.text, now) {
 		return out, nil
 	}
-	out.Changed = true
-	out.Added = AddedServer{Agent: name, File: out.File, New: !existed, Made: (&configFile{toml: s.toml, text: text}).missing(s.path)}
-	out.Kept, err = replaceFile(out.File, old, now, existed)
+	f.text, out.Changed = now, true
+	out.Added = AddedServer{Agent: name, File: out.File, New: !f.existed, Made: made}
+	out.Kept, err = f.write()
 	return out, err
 }
 
