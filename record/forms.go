@@ -15,23 +15,23 @@ type SentForm struct {
 	Edits []byte
 }
 
-// SentPlace says in which form the messages before a place in a conversation were sent. The key is Place and Form together:
-// the same messages may have been sent in several forms.
+// SentPlace says in which form the messages before a place in a conversation were sent. Place and Key together identify it.
 type SentPlace struct {
 	Place uint64 // a hash of a request's messages, or of the signature of thinking that answered it
+	Key   uint64 // of the provider's cache; or Form, where the provider checks thinking: then the same messages may have been sent in several forms
 	Form  uint64
 	Time  time.Time // the newest time at which it was stored; stores keep microseconds, in UTC
 
-	// Once one of these is stored for a place and a form, it stays set.
+	// Once one of these is stored for a place and a key, it stays set.
 	Bound bool // the messages have thinking, or the answer to them has
 	Drops bool // the provider was asked to drop thinking that is bound to something else
 }
 
-// Add merges into p an earlier record of the same place and form.
+// Add merges into p an earlier record of the same place and key. The form of the newer one counts.
 func (p *SentPlace) Add(before SentPlace) {
 	p.Bound, p.Drops = p.Bound || before.Bound, p.Drops || before.Drops
 	if before.Time.After(p.Time) {
-		p.Time = before.Time
+		p.Time, p.Form = before.Time, before.Form
 	}
 }
 
@@ -93,7 +93,7 @@ func (m *Memory) putForms(b Batch) {
 	for _, p := range b.Places {
 		p.Time = stored(p.Time)
 		m.places = slices.DeleteFunc(m.places, func(q SentPlace) bool {
-			same := q.Place == p.Place && q.Form == p.Form
+			same := q.Place == p.Place && q.Key == p.Key
 			if same {
 				p.Add(q)
 			}

@@ -111,8 +111,6 @@ type Turn struct {
 	Conversation string    // as Request.Conversation
 	Thread       uint64    // the Prefix of the first turn of the conversation that this one continues or forks; 0: not known
 	Time         time.Time // when the answer ended; stores keep microseconds, in UTC
-	// Moment is why the provider's cache was assumed to be cold; empty: it was not. Once set it stays set.
-	Moment string
 
 	Model         string
 	System, Tools uint64        // hashes; of an earlier request, if this one can still read that request's cache
@@ -120,10 +118,6 @@ type Turn struct {
 	// Account is what planning at cold points has saved in the conversation so far, in plain input tokens. A negative value
 	// is a cost.
 	Account int
-	// Elided says what was left out at cold points. nil: this request did not change it. The values are hashes of results
-	// and of calls' arguments that were left out. There are also hashes of some messages: all other content up to such a
-	// message was sent whole. Append replaces stored values, but not by nil.
-	Elided []uint64
 }
 
 // Trim is one result, or a call's arguments, that was shortened. It is written once, with the first request in which it was

@@ -53,9 +53,9 @@ type Store interface {
 	//
 	//   - A Request (key: ID) is dropped.
 	//   - A Trim (key: Request, CallID and Reason) is dropped.
-	//   - A Turn (key: Prefix) replaces the stored one. A stored Moment stays. Stored Elided stay if the new ones are nil.
+	//   - A Turn (key: Prefix) replaces the stored one. The newer time stays.
 	//   - A SentForm (key: ID) is dropped.
-	//   - A SentPlace (key: Place and Form) replaces the stored one. See SentPlace.Add.
+	//   - A SentPlace (key: Place and Key) replaces the stored one. See SentPlace.Add.
 	//   - A Refusal (key: Account) replaces the stored one.
 	//   - A ToolSet (key: ID) is dropped.
 	//   - ToolCalls (key: Conversation, Agent and Tool) replace the stored ones. The larger Calls stays.
@@ -63,7 +63,7 @@ type Store interface {
 
 	Requests(ctx context.Context, q Query) ([]Request, error)
 	Trims(ctx context.Context, q Query) ([]Trim, error)
-	// Turns returns the newest turns, the newest first: up to limit with a Moment, and up to limit without.
+	// Turns returns up to limit of the newest turns, the newest first.
 	Turns(ctx context.Context, limit int) ([]Turn, error)
 
 	// TurnsAt returns the turns with one of these prefixes, the newest first.
@@ -90,7 +90,7 @@ type Store interface {
 // Limits says how much a store keeps. A zero field means no limit.
 type Limits struct {
 	Since time.Time // rows older than this are removed
-	// Requests and Turns are the numbers of the newest rows that stay. Turns with a Moment are counted separately. Trims
+	// Requests and Turns are the numbers of the newest rows that stay. Trims
 	// and tool calls that are older than the oldest request that stays are removed. A set of tools is removed if no request
 	// names it.
 	Requests, Turns int

@@ -14,7 +14,7 @@ func (m *Memory) Turns(ctx context.Context, limit int) ([]Turn, error) {
 	if err := m.usable(ctx); err != nil {
 		return nil, err
 	}
-	return ownElided(m.newestTurns(limit)), nil
+	return m.newestTurns(limit), nil
 }
 
 // TurnsAt implements Store.
@@ -26,15 +26,7 @@ func (m *Memory) TurnsAt(ctx context.Context, prefixes []uint64) ([]Turn, error)
 	}
 	found := slices.DeleteFunc(slices.Clone(m.turns), func(t Turn) bool { return !slices.Contains(prefixes, t.Prefix) })
 	slices.SortStableFunc(found, func(a, b Turn) int { return b.Time.Compare(a.Time) })
-	return ownElided(found), nil
-}
-
-// ownElided gives each turn its own Elided, because the caller owns what is returned.
-func ownElided(turns []Turn) []Turn {
-	for i := range turns {
-		turns[i].Elided = slices.Clone(turns[i].Elided)
-	}
-	return turns
+	return found, nil
 }
 
 // Prune implements Store.
@@ -61,34 +53,20 @@ func (m *Memory) Prune(ctx context.Context, l Limits) (removed int, err error) {
 	return before - len(m.requests), nil
 }
 
-// newestTurns returns copies, the newest first: up to limit with a Moment, and up to limit without.
+// newestTurns returns copies of up to limit turns, the newest first.
 func (m *Memory) newestTurns(limit int) []Turn {
 	all := slices.Clone(m.turns)
 	slices.SortStableFunc(all, func(a, b Turn) int { return b.Time.Compare(a.Time) })
-	plain, moments := 0, 0
-	return slices.DeleteFunc(all, func(t Turn) bool {
-		n := &plain
-		if t.Moment != "" {
-			n = &moments
-		}
-		*n++
-		return *n > limit
-	})
+	return all[:min(len(all), max(limit, 0))]
 }
 
 // putTurn stores t. It replaces the turn with the same prefix.
 func (m *Memory) putTurn(t Turn) {
-	t.Time, t.Elided = stored(t.Time), slices.Clone(t.Elided)
+	t.Time = stored(t.Time)
 	i := slices.IndexFunc(m.turns, func(u Turn) bool { return u.Prefix == t.Prefix })
 	if i < 0 {
 		m.turns = append(m.turns, t)
 		return
-	}
-	if m.turns[i].Moment != "" {
-		t.Moment = m.turns[i].Moment
-	}
-	if len(t.Elided) == 0 {
-		t.Elided = m.turns[i].Elided
 	}
 	if m.turns[i].Time.After(t.Time) {
 		t.Time = m.turns[i].Time

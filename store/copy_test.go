@@ -83,7 +83,7 @@ func fill(t *testing.T, where string) {
 		r.Observe, r.Model = i%2 == 0, "a\x00\xff\x01"
 		b.Requests = append(b.Requests, r)
 		b.Trims = append(b.Trims, record.Trim{Request: r.ID, Time: at, CallID: "x", Paths: []string{"a\x00b"}, Observe: true})
-		b.Turns = append(b.Turns, record.Turn{Prefix: uint64(i) << 54, Time: at, Moment: "gap", Elided: []uint64{1, uint64(i)}})
+		b.Turns = append(b.Turns, record.Turn{Prefix: uint64(i) << 54, Time: at, Model: "m"})
 		b.Forms = append(b.Forms, record.SentForm{ID: uint64(i) + 1, Parent: uint64(i), Edits: []byte{0, byte(i)}})
 		b.Places = append(b.Places, record.SentPlace{Place: ^uint64(i), Form: uint64(i) + 1, Time: at, Bound: true})
 		b.ToolSets = append(b.ToolSets, record.ToolSet{ID: uint64(i) << 54, Tools: []record.OfferedTool{{Name: fmt.Sprint("tool ", i), Tokens: i}}})

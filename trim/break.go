@@ -40,14 +40,14 @@ func (st *State) considerBreak() {
 	c := &st.engine.config
 	size := st.bytes - st.plan.Saved
 	clears := st.engine.Clears()
-	if c.Policy != Bold || c.ChecksThinking && !clears || c.NoBreaks || st.sent > 0 || size-st.weighed < weighEvery {
+	if c.Policy != Bold || c.ChecksThinking && !clears || c.NoBreaks || size-st.weighed < weighEvery {
 		return
 	}
 	st.weighed = size
 	if st.account.balance < 0 || st.given != nil {
 		return
 	}
-	scan := newEvictionScan(st, nil)
+	scan := newEvictionScan(st, 0)
 	if clears {
 		scan.chooseAll()
 		st.clear(scan, true)

@@ -160,20 +160,17 @@ func longReading() []llm.Message {
 func TestBreaks(t *testing.T) {
 	for name, tt := range map[string]struct {
 		config Config
-		sent   int
 		breaks bool
 	}{
-		"bold":             {Config{Policy: Bold}, 0, true},
-		"adaptive":         {Config{Policy: Adaptive}, 0, false},
-		"thinking checked": {Config{Policy: Bold, ChecksThinking: true}, 0, false},
-		"kept":             {Config{Policy: Bold, NoBreaks: true}, 0, false},
-		"what was sent":    {Config{Policy: Bold}, 1, false},
-		"never idle":       {Config{Policy: Bold, Idle: -1, KeepShell: -1}, 0, false},
+		"bold":             {Config{Policy: Bold}, true},
+		"adaptive":         {Config{Policy: Adaptive}, false},
+		"thinking checked": {Config{Policy: Bold, ChecksThinking: true}, false},
+		"kept":             {Config{Policy: Bold, NoBreaks: true}, false},
+		"never idle":       {Config{Policy: Bold, Idle: -1, KeepShell: -1}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			st := newEngine(t, tt.config).NewState()
-			st.AddSent(longReading()[:tt.sent]...)
-			st.Grow(longReading(), nil)
+			st.Add(longReading()...)
 			if p := st.Plan(); p.Breaks > 0 != tt.breaks {
 				t.Errorf("%d breaks", p.Breaks)
 			}
@@ -187,7 +184,7 @@ func firstBreak(t *testing.T, c *conv, config Config) int {
 	st := newEngine(t, config).NewState()
 	for i := range c.messages {
 		if c.messages[i].Role == llm.Assistant {
-			st.Grow(c.messages[:i+1], nil)
+			st.Add(c.messages[st.Len() : i+1]...)
 			if st.Plan().Breaks > 0 {
 				return i
 			}

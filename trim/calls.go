@@ -29,7 +29,7 @@ type callsOfID struct {
 func (st *State) addCall(at PartRef, p *llm.Part) {
 	c := &call{
 		id: p.CallID, at: at, args: p.Args,
-		editable: (!st.engine.config.InPlace || p.Span.Valid()) && st.messages >= st.sent,
+		editable: (!st.engine.config.InPlace || p.Span.Valid()) && st.messages >= st.whole,
 	}
 	if !p.ByCode {
 		c.action = st.engine.table.Action(p.Name, p.Args)

@@ -8,10 +8,6 @@ import "github.com/stet-dev/stet/llm"
 type Point struct {
 	After int // messages
 	Why   Cause
-	// Omitted, if not nil, says how the beginning was sent before, with other
-	// messages behind it. What was omitted then is omitted again, and nothing
-	// else of the beginning.
-	Omitted *Omitted
 }
 
 // Cause says why there is a cold point.
@@ -26,21 +22,8 @@ const (
 	Compaction Cause = "compaction" // the agent began a new context
 )
 
-// Omitted is what was omitted from the beginning of a conversation when it was
-// sent. It must not be changed any more.
-type Omitted struct {
-	Messages int // of the beginning, the leading system text not counted
-	Parts    []PartRef
-}
-
-// PartRef names a part of a message: a result, or a call and its arguments. In
-// [Omitted] and [Plan.Evicted] messages are counted from behind the leading
-// system text.
+// PartRef names a part of a message: a result, or a call and its arguments.
 type PartRef struct{ Message, Part int }
-
-// covers reports whether a message, counted from behind the leading system text,
-// is part of the beginning.
-func (o *Omitted) covers(message int) bool { return o != nil && message < o.Messages }
 
 // Grow adds the messages that are not added yet, and takes the points among them. The
 // messages must begin with those that are added. A cold point has no effect where it
@@ -52,31 +35,23 @@ func (st *State) Grow(messages []llm.Message, points []Point) {
 			continue
 		}
 		st.Add(messages[st.messages:p.After]...)
-		st.atPoint(p, 0)
+		st.Cold(p.Why, 0)
 	}
 	st.Add(messages[st.messages:]...)
 }
 
-// AddSent adds the first messages of a conversation that were sent as they stand, and stay so.
-// What follows may point to what they show. Where the provider checks what stands before
-// thinking, there is taken to be thinking behind them, whether or not it is in the request.
-func (st *State) AddSent(messages ...llm.Message) {
-	st.sent = st.messages + len(messages)
-	st.Add(messages...)
-}
+// KeepWhole says that the first n messages always stay as they are. It counts for messages that are not added yet.
+func (st *State) KeepWhole(n int) { st.whole = n }
 
 // Cold says that the messages added so far are about to be sent at a cold point.
 // Earlier decisions may change, but for those on the first keep messages. It is called before Plan. Off and
 // KeepLatest have no use for it.
-func (st *State) Cold(why Cause, keep int) { st.atPoint(Point{After: st.messages, Why: why}, keep) }
-
-// atPoint takes a point that stands behind the messages added so far.
-func (st *State) atPoint(p Point, keep int) {
+func (st *State) Cold(why Cause, keep int) {
 	if !st.engine.deduplicates() {
 		return
 	}
 	st.account.cold, st.account.unanswered = true, true
-	if st.account.balance >= 0 || p.Omitted != nil {
-		st.evict(p.Omitted, keep)
+	if st.account.balance >= 0 {
+		st.evict(keep)
 	}
 }

@@ -30,10 +30,10 @@
 // reads of each file and the newest outputs of commands stay. That changes what
 // was sent before.
 //
-// A plan depends on the messages and the points alone. Outside keep-latest the
-// plan of the first n messages is the beginning of the plan of n+1 messages,
+// Outside keep-latest the plan of the first n messages is the beginning of the plan of n+1 messages,
 // unless a cold point or a warm break stands between; and planning a planned request
-// changes nothing, but for further breaks.
+// changes nothing, but for further breaks. A conversation goes on from what was sent before
+// (sent.go): [Engine.Resume] makes the state that has sent it.
 //
 // # Placeholders
 //
@@ -48,6 +48,6 @@
 //
 // Most tests of a file stand in the test file of the same name. The promises of this
 // page are properties over random conversations: property_test.go (lossless and
-// keep-latest), coldpoint_property_test.go (cold points), sent_again_test.go (a
-// conversation that goes back), thinking_test.go (bound messages).
+// keep-latest), coldpoint_property_test.go (cold points), sent_test.go (what was
+// sent goes on), thinking_test.go (bound messages).
 package trim

@@ -35,11 +35,9 @@ type eviction struct {
 	paths []string
 }
 
-// evict decides again what leaves the request. What was omitted from a beginning that was sent
-// before is omitted again. The first keep messages stay as they are.
-func (st *State) evict(omitted *Omitted, keep int) {
-	scan := newEvictionScan(st, omitted)
-	scan.keep = keep
+// evict decides again what leaves the request. The first keep messages stay as they are.
+func (st *State) evict(keep int) {
+	scan := newEvictionScan(st, keep)
 	scan.chooseAll()
 	if st.engine.Clears() {
 		st.clear(scan, false)
@@ -93,25 +91,17 @@ func (st *State) planAgain(keep int) {
 // evictionScan chooses what leaves.
 type evictionScan struct {
 	st      *State
-	stubbed map[int]bool     // results that the agent's own stubs are about
-	touched map[string]int   // by file: the last turn that read or changed it
-	changed map[string]bool  // files that the agent changed
-	keep    int              // messages at the beginning that stay as they are
-	before  *Omitted         // how the beginning was sent before
-	omitted map[PartRef]bool // of it
+	stubbed map[int]bool    // results that the agent's own stubs are about
+	touched map[string]int  // by file: the last turn that read or changed it
+	changed map[string]bool // files that the agent changed
+	keep    int             // messages at the beginning that stay as they are
 
 	outputs int // results of commands and the like among those met so far, which are newer ones
 }
 
-func newEvictionScan(st *State, before *Omitted) *evictionScan {
+func newEvictionScan(st *State, keep int) *evictionScan {
 	s := &evictionScan{
-		st: st, before: before, omitted: make(map[PartRef]bool), stubbed: make(map[int]bool), touched: make(map[string]int),
-		changed: make(map[string]bool),
-	}
-	if before != nil {
-		for _, part := range before.Parts {
-			s.omitted[part] = true
-		}
+		st: st, keep: keep, stubbed: make(map[int]bool), touched: make(map[string]int), changed: make(map[string]bool),
 	}
 	st.named.resolve(st.keys)
 	showing := make(map[string][]int) // by file: the results that show it
@@ -147,25 +137,11 @@ func (s *evictionScan) policy(p Policy) bool {
 	return now == p || now == Bold || now == Adaptive && p == Lossless
 }
 
-// sentBefore reports whether a result was sent before, with other messages behind it. How
-// old it is does not count then.
-func (s *evictionScan) sentBefore(res *toolResult) bool {
-	return s.before.covers(res.at.Message - s.st.system)
-}
-
-// wasOmitted reports whether a part was omitted when it was sent before.
-func (s *evictionScan) wasOmitted(at PartRef) bool {
-	return s.omitted[PartRef{at.Message - s.st.system, at.Part}]
-}
-
 // mayLeave reports whether a result, and the arguments of its call, may leave at all.
 func (s *evictionScan) mayLeave(i int) (text, args bool) {
 	res := &s.st.results[i]
 	text = i < len(s.st.results)-recent
 	args = text
-	if s.sentBefore(res) {
-		text, args = s.wasOmitted(res.at), s.wasOmitted(res.call.at)
-	}
 	text = text && !res.locked && !s.stubbed[i] && !res.marked
 	text, args = text && res.at.Message >= s.keep, args && res.call.at.Message >= s.keep
 	args = args && res.call.editable && !strings.Contains(res.call.args, mark)
@@ -187,11 +163,10 @@ func (s *evictionScan) choose(i int) {
 		return
 	}
 	text, args := s.mayLeave(i)
-	before := s.sentBefore(res)
 	a := &res.call.action
 	switch {
 	case a.Op == dialect.Read:
-		if text && (before || s.idleRead(res)) {
+		if text && s.idleRead(res) {
 			res.evictText(idlePlaceholder(res.paths()), Idle)
 		}
 	case a.Op == dialect.Output && a.Content != "":
@@ -201,7 +176,7 @@ func (s *evictionScan) choose(i int) {
 			return // the model cannot have it again
 		}
 		s.outputs++
-		old := before || text && s.oldOutput(res)
+		old := text && s.oldOutput(res)
 		if text && old && len(res.text) > worth { // else no placeholder is worth making
 			res.evictText(s.st.engine.words.output(a), Command)
 		}
@@ -209,7 +184,7 @@ func (s *evictionScan) choose(i int) {
 			res.evictArguments(argument{a.ContentAt, toldPlaceholder})
 		}
 	case a.Op == dialect.Write:
-		if args && s.policy(Bold) && !s.stubbed[i] && (before || s.idleWrite(res)) {
+		if args && s.policy(Bold) && !s.stubbed[i] && s.idleWrite(res) {
 			res.evictArguments(argument{a.ContentAt, writtenPlaceholder})
 			res.eviction.paths = []string{a.Targets[0].Path}
 		}

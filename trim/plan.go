@@ -75,17 +75,6 @@ func (r Reason) Evicts() bool {
 	return false
 }
 
-// Evicted returns what eviction has left out of the messages behind the first
-// skip. The indexes are counted from there.
-func (p *Plan) Evicted(skip int) (out []PartRef) {
-	for i := range p.Omissions {
-		if o := &p.Omissions[i]; o.Reason.Evicts() && o.Message >= skip {
-			out = append(out, PartRef{o.Message - skip, o.Part})
-		}
-	}
-	return out
-}
-
 // replaceResult replaces the text of a result.
 func (p *Plan) replaceResult(res *toolResult, text string, paths []string, why Reason) {
 	p.replace(res.at, res.call.id, len(res.text), text, paths, why)

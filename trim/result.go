@@ -66,7 +66,7 @@ func (st *State) addResult(at PartRef, p *llm.Part, when time.Time) {
 			}
 		}
 	}
-	res.locked = st.engine.config.InPlace && !p.Span.Valid() || st.messages < st.sent
+	res.locked = st.engine.config.InPlace && !p.Span.Valid() || st.messages < st.whole
 	if res.marked = strings.Contains(p.Text, mark); res.marked {
 		res.pointers = findPointers(p.Text)
 	}

@@ -15,6 +15,7 @@ import (
 // Sent says how the first messages of a conversation were sent.
 type Sent struct {
 	Messages     int        // how many
+	Whole        int        // as many messages always stay as they are: see State.KeepWhole
 	ClearedCalls int        // as in Plan
 	Edits        []llm.Edit // of these messages, in order
 	Reasons      []Reason   // one for each edit
@@ -53,15 +54,7 @@ func (st *State) take(b Balance) {
 // Resume returns the state of a conversation whose first messages were sent before.
 func (e *Engine) Resume(messages []llm.Message, s Sent) *State {
 	st := e.NewState()
-	st.Repeat(messages, s)
-	return st
-}
-
-// Repeat adds the first messages of a conversation, which were sent before. The state must be empty.
-func (st *State) Repeat(messages []llm.Message, s Sent) {
-	if s.Messages == 0 {
-		return
-	}
+	st.whole = s.Whole
 	st.given = newGiven(s.Edits, s.Reasons)
 	st.given.clearedCalls = s.ClearedCalls
 	at := min(s.Balance.Messages, s.Messages)
@@ -80,6 +73,7 @@ func (st *State) Repeat(messages []llm.Message, s Sent) {
 		}
 	}
 	st.given = nil
+	return st
 }
 
 // textOf returns the call of a part, and the bytes of its text.

@@ -33,7 +33,7 @@ type State struct {
 	named   namedPlaces
 
 	given         *given     // how the messages that are added were sent before; nil: they are new
-	sent          int        // messages at the beginning that stay as they stand
+	whole         int        // messages at the beginning that always stay as they are
 	callCount     int        // calls of tools in the messages
 	cleared       int        // results at the beginning that the provider clears
 	behindCleared []sentEdit // how some of them were sent
@@ -91,7 +91,7 @@ func (st *State) Add(messages ...llm.Message) {
 func (st *State) turn(m *llm.Message) {
 	st.countRequest()
 	st.turns++
-	if st.thinkingFrom == 0 && (thinks(m) || st.sent > 0) {
+	if st.thinkingFrom == 0 && thinks(m) {
 		st.thinkingFrom = len(st.results) + 1
 	}
 }

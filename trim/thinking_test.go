@@ -22,31 +22,24 @@ func edited(p *Plan) (out []int) {
 	return slices.Compact(out)
 }
 
-// WIRE-1: messages that were sent whole stay whole. Later messages are shortened, and may point to them.
-func TestAddSent(t *testing.T) {
+// Messages that were sent whole stay whole. Later messages are shortened, and may point to them.
+func TestResumedWhole(t *testing.T) {
 	c := &conv{}
 	c.user("go on")
 	for range 5 {
 		c.read("a.go", 1, 60, 60) // results are messages 2, 4, 6, 8, 10
 	}
-	plan := func(policy Policy, sent int) *Plan {
-		st := newEngine(t, Config{Policy: policy, KeepReads: 1, ChecksThinking: true}).NewState()
-		st.AddSent(c.messages[:sent]...)
-		st.Grow(c.messages, []Point{{After: 9, Why: Gap}})
-		return st.Plan()
-	}
 	for _, test := range []struct {
 		sent int
 		want []int
-	}{{0, []int{4, 8}}, {5, []int{6, 10}}, {8, []int{8}}, {11, nil}} { // a read that is asked again at once is whole
+	}{{0, []int{4, 8}}, {5, []int{6, 10}}, {9, nil}, {11, nil}} { // a read that is asked again at once is whole
 		for _, policy := range []Policy{Lossless, Adaptive, Bold} {
-			if got := edited(plan(policy, test.sent)); !slices.Equal(got, test.want) {
+			st := newEngine(t, Config{Policy: policy, ChecksThinking: true}).Resume(c.messages, Sent{Messages: test.sent})
+			st.Add(c.messages[test.sent:]...)
+			if got := edited(st.Plan()); !slices.Equal(got, test.want) {
 				t.Errorf("%s, %d were sent: messages %v changed, want %v", policy, test.sent, got, test.want)
 			}
 		}
-	}
-	if got := edited(plan(KeepLatest, 5)); len(got) > 0 { // these messages may have thinking in later requests
-		t.Errorf("keep-latest: messages %v changed", got)
 	}
 }
 

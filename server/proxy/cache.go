@@ -7,6 +7,7 @@ import (
 	"github.com/stet-dev/stet/record"
 	"github.com/stet-dev/stet/server/proxy/cachestate"
 	"github.com/stet-dev/stet/server/proxy/prefix"
+	"github.com/stet-dev/stet/server/proxy/sent"
 	"github.com/stet-dev/stet/trim"
 )
 
@@ -79,6 +80,11 @@ func (p *Proxy) settle(x *exchange, at time.Time) (turns []record.Turn) {
 	if row.Status < 200 || row.Status >= 300 {
 		p.cache.Rollback(x.sent)
 		return nil
+	}
+	for memory, s := range map[*sent.Memory]*sent.Sent{p.forms: x.form, p.shadow: x.shadow} {
+		if s != nil {
+			memory.Used(s, at)
+		}
 	}
 	rule := p.rules.of(x.api, row.Model)
 	turns, row.Cache.Alive = p.cache.Settle(x.sent, cachestate.Answer{

@@ -8,11 +8,10 @@
 //   - read.go decodes the body and finds its conversation (conversation.go, conversations.go). recent.go
 //     holds the newest requests, so that only the new part of a body is read and planned.
 //   - thread.go rebuilds the whole conversation of a request that carries only its new messages.
-//   - sentform.go looks up how the conversation was sent, if the provider checks what stands before thinking.
-//   - cache.go asks package cachestate for a verdict on the provider's cache. The verdict lists the
-//     cold points: the requests before which the cache held nothing of the conversation.
-//   - plan.go plans the request at the cold points, with the engine of the model (engines.go). It continues from the
-//     engine's state after the previous request (planstate.go). upload.go patches the body; verify.go proves that nothing else changed.
+//   - cache.go asks package cachestate for a verdict on the provider's cache. It says whether the request is a cold point.
+//   - sentform.go looks up how the conversation was sent, and decides what of it is repeated.
+//   - plan.go plans the new messages, and at a cold point all of them, with the engine of the model (engines.go). It continues from the
+//     engine's state after the previous request, or makes that again from what was sent (planstate.go). upload.go patches the body; verify.go proves that nothing else changed.
 //   - forward.go sends the request upstream, passes the answer back, and reads the usage in it.
 //   - recover.go sends a request again in another form if the provider refuses it because of its thinking.
 //   - exchange.go makes the row of the request, and writer.go stores it. The cache state is then settled with the
@@ -26,7 +25,7 @@
 // Messages before checked thinking are sent as they were sent before, even on a doubt (sentform.go): the provider would refuse
 // the client's original.
 //
-// Messages are sent again in the form in which they were sent first, unless the cache is cold. A change would make the provider
+// Messages are sent again in the form in which they were sent before, unless the cache is cold. A change would make the provider
 // write its cache again. If the provider checks what comes before thinking, no message that was sent ever changes. The data needed
 // for that is stored before any byte of an answer is forwarded.
 //

@@ -47,6 +47,7 @@ type exchange struct {
 	stored       <-chan struct{} // closed when the rows that later requests need are stored; nil: there is nothing to wait for
 	background   chan struct{}   // closed when the background work for the request ends; nil: there is none
 	form         *sent.Sent      // the form sent upstream; nil: it is not remembered
+	shadow       *sent.Sent      // the form in which it would have gone with Config.Observe off; nil: none
 	recovery     *recovery       // what to do if the provider refuses the request's thinking; nil: nothing
 	meter        llm.Meter       // of the answer; nil if it is not read
 	assembly     *llm.Assembly   // puts the answer together until it is whole; nil: it is not put together

@@ -48,7 +48,7 @@ func TestMovesUnchecked(t *testing.T) {
 					if crowd > 0 {
 						var b record.Batch
 						for k := range crowd {
-							b.Turns = append(b.Turns, record.Turn{Prefix: uint64(1_000_000*i + k), Model: "m", Time: time.Now().Add(time.Second), Conversation: fmt.Sprint("c", k), Moment: []string{"", "gap"}[k%2]})
+							b.Turns = append(b.Turns, record.Turn{Prefix: uint64(1_000_000*i + k), Model: "m", Time: time.Now().Add(time.Second), Conversation: fmt.Sprint("c", k)})
 						}
 						if err := s.store.Append(t.Context(), b); err != nil {
 							t.Fatal(err)

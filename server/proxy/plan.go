@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"cmp"
+	"encoding/json"
 	"errors"
 	"net/http"
 	"runtime/debug"
@@ -31,8 +32,9 @@ type reading struct {
 	verdict cachestate.Verdict
 	plan    *trim.Plan // the plan that the request goes out with; nil: it goes out unchanged
 	forms   sentForms
-	asks    bool // the provider may be asked to clear the results that it was asked to clear before
-	clears  bool // it may be asked to clear more results
+	balance []byte // the engine's account, as it is stored
+	asks    bool   // the provider may be asked to clear the results that it was asked to clear before
+	clears  bool   // it may be asked to clear more results
 
 	compacts bool // the provider is to replace the conversation by a summary
 }
@@ -82,17 +84,19 @@ func (p *Proxy) decide(x *exchange, d *reading, why cause) cause {
 			d.verdict = d.verdict.Continued()
 		}
 	}
+	p.guarded(x, func() { p.choose(x, d, p.forms) })
 	if why == planned && !p.unchanged {
 		why = p.safely(x, func() cause { return p.change(x, d) })
 	}
 	if d.plan == nil && d.repeats() && why != threaded && why != chained {
+		d.forms.begin.whole, d.forms.begin.cold = false, false
 		why = p.goAsSent(x, d, why)
 	}
 	p.guarded(x, func() {
 		if d.forms.bound && !x.body.continues() && p.recovers(d) { // a request to a provider that stores the conversation is not sent again
-			x.recovery = p.recoveryOf(d)
+			x.recovery = p.recoveryOf(x, d)
 		}
-		p.goesOut(x, d, d.forms.likeliest(), why == planned && d.asked.Decoded != nil && x.api != record.CountTokens)
+		p.goesOut(x, d, why == planned && d.asked.Decoded != nil && x.api != record.CountTokens)
 		p.askToClear(x, d)
 	})
 	return why
@@ -159,17 +163,29 @@ func (p *Proxy) planOf(x *exchange, d *reading) (*trim.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	now := p.recent.plan(d, engine)
-	plan, err := p.within(d, now.state.Plan(), now.behind)
-	if err == nil && d.repeats() {
-		var sent *trim.Plan
-		sent, err = p.asSent(d, d.forms.likeliest())
-		if err == nil && (plan.ClearedCalls < sent.ClearedCalls || !slices.Equal(editsBefore(plan.Edits, d.forms.sentBefore()), sent.Edits)) {
-			now = planBehind(d, engine, sentPlan{d.forms.sentBefore(), *sent})
-			plan, err = p.within(d, now.state.Plan(), now.behind)
-		}
-	}
+	b := &d.forms.begin
+	behind, err := p.asSent(d, b.Known)
 	if err != nil {
+		return nil, err
+	}
+	if d.forms.bound && p.policy == trim.KeepLatest {
+		return behind, nil
+	}
+	now := p.recent.resume(d, engine, behind, p.head(d))
+	breaks := now.state.Balance().Breaks
+	now.grow(d)
+	full := now.state.Plan()
+	if full.Breaks > breaks && !engine.Clears() {
+		b.whole = true
+	}
+	if b.whole && !engine.Clears() {
+		behind, b.upto = new(trim.Plan), 0
+	}
+	plan, err := p.within(d, full, behind)
+	if err != nil {
+		return nil, err
+	}
+	if d.balance, err = json.Marshal(now.state.Balance()); err != nil {
 		return nil, err
 	}
 	p.recent.give(d.now, now)
@@ -178,7 +194,7 @@ func (p *Proxy) planOf(x *exchange, d *reading) (*trim.Plan, error) {
 }
 
 // within returns the plan for a body: first the edits of messages that were already sent (behind), then the possible edits of full.
-func (p *Proxy) within(d *reading, full *trim.Plan, behind sentPlan) (*trim.Plan, error) {
+func (p *Proxy) within(d *reading, full, behind *trim.Plan) (*trim.Plan, error) {
 	req := d.request
 	if len(full.Omissions) != len(full.Edits) {
 		return nil, errors.New("a plan has a reason for each edit")
@@ -191,7 +207,7 @@ func (p *Proxy) within(d *reading, full *trim.Plan, behind sentPlan) (*trim.Plan
 	if behind.ClearedCalls > plan.ClearedCalls {
 		plan.Cleared, plan.ClearedCalls = behind.Cleared, behind.ClearedCalls
 	}
-	head := max(behind.messages, p.head(d))
+	head := d.forms.begin.upto
 	for i, e := range full.Edits {
 		if m := &req.Messages[e.Message]; e.Message >= head && editable(m.Role, &m.Parts[e.Part]) {
 			plan.Edits = append(plan.Edits, e)
@@ -217,7 +233,7 @@ func (p *Proxy) head(d *reading) int {
 	}
 	req := d.request
 	size, least := prefix.ToolsSize(req), bytesPerToken*p.rules.of(d.api, d.model).MinTokens
-	if d.forms.checks && !d.forms.late { // then the minimum must be the same for all models
+	if d.forms.checks { // then the minimum must be the same for all models
 		least = bytesPerToken * usualMinimum
 	}
 	for i := range req.Messages {
@@ -247,8 +263,15 @@ func (p *Proxy) report(x *exchange, d *reading) {
 	if plan == nil {
 		why := p.safely(x, func() (why cause) {
 			var err error
+			if p.config.Observe {
+				p.choose(x, d, p.shadow)
+			}
 			if plan, err = p.planOf(x, d); err != nil {
 				return misfit
+			}
+			if p.config.Observe {
+				d.plan = plan
+				p.formOf(x, d, p.shadow)
 			}
 			return planned
 		})

@@ -73,7 +73,8 @@ type Proxy struct {
 	conversations *conversations
 	cache         *cachestate.State
 	recall        *recall
-	forms         *sent.Memory // how bound conversations were sent
+	forms         *sent.Memory // how conversations were sent
+	shadow        *sent.Memory // with Config.Observe: how they would have been sent; in memory alone
 	accounts      accounts     // accounts that clear no results
 	unchanged     bool         // no body is ever changed
 	recent        *recent
@@ -151,7 +152,7 @@ func New(c Config) (*Proxy, error) {
 	p.cache = cachestate.New(cachestate.Config{
 		Evicts: evicts(p.policy), Unchanged: p.unchanged, Checks: func(api, model string) bool { return known.of(api, model).checks },
 	})
-	p.forms, p.accounts.store = sent.NewMemory(c.Store), c.Store
+	p.forms, p.shadow, p.accounts.store = sent.NewMemory(c.Store), sent.NewMemory(nil), c.Store
 	p.recall = &recall{state: p.cache, store: c.Store, log: c.Logger}
 	p.base, p.cancel = context.WithCancel(context.Background())
 	p.ending, p.end = context.WithCancel(p.base)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/server/proxy/prefix"
+	"github.com/stet-dev/stet/server/proxy/sent"
 	"github.com/stet-dev/stet/trim"
 )
 
@@ -71,8 +72,9 @@ type heldRequest struct {
 	last    int // end of the last text, without the newest messages, which lose their cache markers later
 
 	// The lock of recent guards these.
-	plan planState // of all its messages; without a state while another request uses that
-	held bool
+	plan  planState          // of all its messages; without a state while another request uses that
+	parts *sent.Conversation // the parts of its messages; nil: not known
+	held  bool
 }
 
 // weight estimates the bytes of memory that h uses: the body, its texts, and the engine's index of all lines, which is the largest part.
@@ -173,19 +175,51 @@ func (r *recent) drop(i int) {
 	h.body.drop(r.pool)
 }
 
-// take returns the planState of h if a request that shares the first common messages with h can continue from it. h may be nil. The
-// caller then owns the state alone. A state of another engine stays with h.
-func (r *recent) take(h *heldRequest, engine *trim.Engine, common int) (was planState) {
+// take returns the engine's state after the request that d continues, if d can go on from it. The caller then owns the state alone.
+func (r *recent) take(d *reading, engine *trim.Engine) (was planState) {
+	h := d.base
 	if h == nil {
 		return was
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if h.plan.engine != engine || h.plan.state == nil || h.plan.state.Len() > common {
+	if !h.plan.continues(d, engine) {
 		return was
 	}
 	was, h.plan.state = h.plan, nil
 	return was
+}
+
+// goesOn reports whether a request continues the one before it as that was sent.
+func (r *recent) goesOn(d *reading) bool {
+	if d.base == nil {
+		return false
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	h := d.base
+	return h.plan.formed && h.plan.form.Same(d.forms.begin.Form) && len(h.request.Messages) == d.forms.begin.Messages
+}
+
+// formed records in which form a request was sent.
+func (r *recent) formed(d *reading, form *sent.Form) {
+	if d.now == nil {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	d.now.plan.form, d.now.plan.formed = form, true
+	d.now.parts = d.forms.conversation.Parts()
+}
+
+// partsOf returns the parts of a held request's messages; nil: they are not known.
+func (r *recent) partsOf(h *heldRequest) *sent.Conversation {
+	if h == nil {
+		return nil
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return h.parts
 }
 
 // give stores how h was planned.

@@ -36,25 +36,26 @@ type recovery struct {
 type candidate struct {
 	name string // for logs and metrics
 	plan func() (*trim.Plan, error)
-	from sent.Known // the sent form that the plan continues
+	from begin // the sent form that the plan continues
 }
 
 // recoveryOf lists the other ways to send a bound request.
-func (p *Proxy) recoveryOf(d *reading) *recovery {
+func (p *Proxy) recoveryOf(x *exchange, d *reading) *recovery {
 	planIs := func(plan *trim.Plan) func() (*trim.Plan, error) {
 		return func() (*trim.Plan, error) { return plan, nil }
 	}
-	original := candidate{"original", planIs(new(trim.Plan)), sent.Known{}}
-	c := &recovery{reading: d, first: candidate{"drop_block", original.plan, d.forms.likeliest()}}
+	original := candidate{"original", planIs(new(trim.Plan)), begin{}}
+	c := &recovery{reading: d, first: candidate{"drop_block", original.plan, d.forms.begin}}
 	if d.plan != nil {
 		c.first.plan = planIs(d.plan)
 	}
 	for _, known := range d.forms.known {
-		c.others = append(c.others, candidate{"sent form", func() (*trim.Plan, error) { return p.asSent(d, known) }, known})
+		c.others = append(c.others, candidate{"sent form", func() (*trim.Plan, error) { return p.asSent(d, known) }, begin{Known: known, upto: d.forms.before}})
 	}
 	// A process that has not stored the form may have sent messages after the newest known form.
-	if likeliest := d.forms.likeliest(); likeliest.Messages < d.forms.before && !d.forms.formless && !p.unchanged {
-		c.others = append(c.others, candidate{"computed", func() (*trim.Plan, error) { return p.computed(d) }, likeliest})
+	if known := d.forms.likeliest(); known.Messages < d.forms.before && !d.forms.formless && !p.unchanged {
+		from := begin{Known: known, upto: known.Messages}
+		c.others = append(c.others, candidate{"computed", func() (*trim.Plan, error) { return p.computed(x, d, from) }, from})
 	}
 	c.others = append(c.others, original)
 	return c
@@ -67,19 +68,9 @@ func (p *Proxy) recovers(d *reading) bool {
 }
 
 // computed plans a request after the messages of the newest known form, or from the beginning.
-// It is a function of the messages and that form.
-func (p *Proxy) computed(d *reading) (*trim.Plan, error) {
-	known := d.forms.likeliest()
-	sent, err := p.asSent(d, known)
-	if err != nil {
-		return nil, err
-	}
-	engine, err := p.engines.of(d.api, d.model, &d.request.Caching, terms{checks: d.forms.checks})
-	if err != nil {
-		return nil, err
-	}
-	now := planBehind(d, engine, sentPlan{known.Messages, *sent})
-	return p.within(d, now.state.Plan(), now.behind)
+func (p *Proxy) computed(x *exchange, d *reading, from begin) (*trim.Plan, error) {
+	d.forms.begin, d.verdict = from, d.verdict.Continued()
+	return p.planOf(x, d)
 }
 
 // recover sends a refused request again, if it was refused because of what stands before thinking. It returns the first answer that is
@@ -185,7 +176,7 @@ func (p *Proxy) drop(x *exchange) string {
 }
 
 // goAs changes the body of a request to another plan, and records this in place of how it was sent before.
-func (p *Proxy) goAs(x *exchange, d *reading, plan *trim.Plan, from sent.Known) cause {
+func (p *Proxy) goAs(x *exchange, d *reading, plan *trim.Plan, from begin) cause {
 	if p.apply(x, d, plan) != nil {
 		return misfit
 	}
@@ -197,7 +188,8 @@ func (p *Proxy) goAs(x *exchange, d *reading, plan *trim.Plan, from sent.Known) 
 	if judged {
 		p.cache.Rollback(x.sent)
 	}
-	p.goesOut(x, d, from, judged)
+	d.forms.begin = from
+	p.goesOut(x, d, judged)
 	p.askToClear(x, d)
 	p.report(x, d)
 	p.writer.wait(x.stored)

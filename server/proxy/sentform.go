@@ -15,43 +15,50 @@ import (
 	"github.com/stet-dev/stet/trim"
 )
 
-// If a provider checks what stands before thinking, messages that were sent once are sent again in the same form (package sent).
-// The engine still plans the whole request. If its plan has another form for these messages, they go out in their old form, and only
-// the new messages are planned. If nothing can be planned, the new messages go out whole. So it never matters whether
+// Messages that were sent before are sent again in the same way (package sent). Only new messages are planned; at a cold point the
+// whole conversation is planned again, once. If nothing can be planned, the new messages go out whole. So it never matters whether
 // a plan can be made twice in the same way.
 
-// maxLookUp is how long a request waits for the store to return the sent forms of its conversation.
+// maxLookUp is how long a request waits for the store to return how its conversation was sent.
 const maxLookUp = 2 * time.Second
 
-// sentForms holds what is known of how the beginning of a request was sent. The zero value is for a provider that checks nothing.
+// sentForms holds what is known of how the beginning of a request was sent.
 type sentForms struct {
-	checks       bool               // the provider checks what stands before thinking, so the form of the request is remembered
-	bound        bool               // checks holds, and the conversation has thinking
-	conversation *sent.Conversation // the messages
-	known        []sent.Known       // the likeliest first; empty: nothing is known
-	formless     bool               // the conversation is known, but no form of it
-	late         bool               // formless holds, and the provider was not known to check: the request is planned as before
+	checks       bool               // the provider checks what stands before thinking
+	bound        bool               // checks holds, and the conversation has thinking: what was sent must not change
+	conversation *sent.Conversation // the messages; nil: they are not known
+	known        []sent.Known       // of a bound conversation, the likeliest first; empty: nothing is known
+	formless     bool               // the conversation is bound and known, but no form of it
 	unsure       bool               // the store did not answer fully: another process may have sent more than is known
 	before       int                // number of messages sent before: those before the last message of the model
+	begin        begin
 }
 
-// lookUp finds how the beginning of a request was sent.
+// begin says how a request goes on from what was sent before. The zero value is for a request of which nothing is known.
+type begin struct {
+	sent.Known
+	upto  int  // messages that go out as they were sent; those behind Known were sent as they came
+	whole bool // nothing stays as it was sent: all is planned again
+	cold  bool // what is behind upto is planned as at a cold point
+}
+
+// lookUp finds how a bound conversation was sent.
 func (p *Proxy) lookUp(x *exchange, d *reading) {
-	if d.request == nil || d.request.Chained || d.api == record.GenerateContent {
-		return
-	}
-	judged := d.asked.Decoded != nil // false: finding the conversation failed
-	rule := p.rules.of(d.api, d.model)
-	if !rule.checks && !(rule.mayCheck && handsOn(d.request)) && !(judged && p.cache.Checks(&d.asked)) {
+	if d.request == nil || d.request.Chained {
 		return
 	}
 	messages := d.request.Messages
 	if len(d.chain.Links)+d.chain.Skip != len(messages) {
 		d.chain = prefix.ChainOf(messages, nil, 0)
 	}
-	d.forms.checks = true
-	d.forms.conversation = sent.Of(messages, &d.chain)
+	d.forms.conversation = sent.Of(messages, &d.chain, p.recent.partsOf(d.base), d.common)
 	d.forms.before = d.forms.conversation.Last()
+	rule := p.rules.of(d.api, d.model)
+	judged := d.asked.Decoded != nil // false: finding the conversation failed
+	d.forms.checks = d.api != record.GenerateContent && (rule.checks || rule.mayCheck && handsOn(d.request) || judged && p.cache.Checks(&d.asked))
+	if !d.forms.checks {
+		return
+	}
 	ctx, cancel := context.WithTimeout(p.base, maxLookUp)
 	defer cancel()
 	var err error
@@ -63,18 +70,98 @@ func (p *Proxy) lookUp(x *exchange, d *reading) {
 	d.forms.bound = d.forms.likeliest().Bound || cachestate.FirstThinking(d.request) >= 0
 	d.asked.Bound = d.forms.bound
 	d.forms.formless = judged && len(d.forms.known) == 0 && p.cache.Known(&d.asked)
-	d.forms.late = d.forms.formless && rule.mayCheck
 }
 
-// repeats reports whether the messages of a request must go out in the likeliest form. This is the form in which they were sent, or,
-// for an unknown conversation, the form in which they came. A conversation that is known without a form is planned instead.
-func (d *reading) repeats() bool { return d.forms.bound && !d.forms.formless }
+// choose decides how the request goes on from what was sent before, after the verdict on the cache. memory has what was sent.
+func (p *Proxy) choose(x *exchange, d *reading, memory *sent.Memory) {
+	f := &d.forms
+	f.begin = begin{}
+	if f.conversation == nil {
+		return
+	}
+	if f.bound {
+		f.begin = begin{Known: f.likeliest(), upto: f.before}
+		if f.unsure && len(f.known) > 0 || f.formless { // another process may have sent the later messages by the same rules
+			f.begin.upto = f.begin.Messages
+		}
+		return
+	}
+	if p.policy == trim.KeepLatest && (!p.unchanged || memory == p.shadow) {
+		return // it plans everything anew
+	}
+	key := d.verdict.Key()
+	if f.checks {
+		key = sent.AnyKey
+	}
+	ctx, cancel := context.WithTimeout(p.base, maxLookUp)
+	defer cancel()
+	found, err := memory.Under(ctx, f.conversation, key, false)
+	alive := func(k sent.Known) bool { return !d.verdict.Gone(k.Time, d.asked.Time) }
+	if d.verdict.New != "" && err == nil { // another process may have sent the conversation meanwhile
+		before := found
+		found, err = memory.Under(ctx, f.conversation, key, true)
+		if slices.ContainsFunc(found, func(k sent.Known) bool { return alive(k) && !slices.Contains(before, k) }) {
+			d.verdict = d.verdict.Continued()
+		}
+	}
+	if len(found) == 0 && err == nil {
+		if found, err = memory.Under(ctx, f.conversation, sent.AnyKey, false); len(found) > 1 {
+			found = found[:1]
+		}
+	}
+	if err != nil {
+		p.log.Warn("how a conversation was sent is not known for certain", "conversation", x.row.Conversation, "error", err)
+		d.verdict = d.verdict.Continued()
+	}
+	if len(found) == 0 {
+		f.begin.whole = d.verdict.New != ""
+		return
+	}
+	f.begin = begin{Known: found[0], upto: found[0].Messages, whole: d.verdict.New != ""}
+	if f.begin.whole || !evicts(p.policy) {
+		return
+	}
+	if !alive(found[0]) {
+		if i := slices.IndexFunc(found, alive); i > 0 { // a fork has sent a common beginning anew
+			f.begin = begin{Known: found[i], upto: found[i].Messages, cold: true}
+		}
+	}
+	if f.begin.Messages < f.before && d.verdict.Changed {
+		f.begin.cold = true // the client has changed a message
+	}
+	if f.begin.cold = f.begin.cold && !x.body.continues() && !x.compacts; !f.begin.cold {
+		p.further(d)
+	}
+}
+
+// further adds to the beginning that is known the results after it that went out changed, when they were sent with other messages behind
+// them.
+func (p *Proxy) further(d *reading) {
+	b := &d.forms.begin
+	if b.Form.Empty() || p.recent.goesOn(d) {
+		return
+	}
+	next := b.Messages + 1
+	for next < len(d.request.Messages) && d.request.Messages[next].Role != llm.Assistant {
+		next++
+	}
+	edits, _, err := p.forms.Edits(b.Form, d.forms.conversation, next)
+	if n := len(edits); err == nil && n > 0 && edits[n-1].Message >= b.Messages {
+		b.Messages = edits[n-1].Message + 1
+		b.upto = b.Messages
+	}
+}
+
+// repeats reports whether the first messages of a request must go out as they were sent, even on a doubt.
+func (d *reading) repeats() bool {
+	return d.forms.conversation != nil && (d.forms.bound || !d.forms.begin.Form.Empty())
+}
 
 // goAsSent sends a request whose new part must not be shortened. Its beginning goes out in the form in which it was sent. why is the
 // reason. If the request goes untouched instead, goAsSent returns the cause.
 func (p *Proxy) goAsSent(x *exchange, d *reading, why cause) cause {
 	failed := p.safely(x, func() cause {
-		plan, err := p.asSent(d, d.forms.likeliest())
+		plan, err := p.asSent(d, d.forms.begin.Known)
 		if err == nil && !plan.Empty() {
 			d.verdict = d.verdict.Continued() // nothing more is left out
 			err = p.apply(x, d, plan)
@@ -96,12 +183,12 @@ func (p *Proxy) goAsSent(x *exchange, d *reading, why cause) cause {
 	return planned
 }
 
-// goesOut records how a request goes upstream, continuing the form from. The rows that later requests need are stored before any byte of
-// the answer is passed on, because the process may end at any time. If the verdict decides something, it is stored before the request
-// goes out. judged says that there is a verdict.
-func (p *Proxy) goesOut(x *exchange, d *reading, from sent.Known, judged bool) {
-	b, kept := p.formOf(x, d, from)
-	decides := judged && d.verdict.Decides()
+// goesOut records how a request goes upstream. What was planned at a cold point is stored before the request goes out. Where thinking is
+// checked, the rows are stored before any byte of the answer is passed on, because the process may end at any time. Others are
+// queued: a lost row is made again by the same rules. judged says that there is a verdict.
+func (p *Proxy) goesOut(x *exchange, d *reading, judged bool) {
+	b, kept := p.formOf(x, d, p.forms)
+	decides := judged && !p.unchanged && (d.forms.begin.whole && evicts(p.policy) || d.forms.begin.cold)
 	if judged {
 		x.row.Cache = record.Cache{Gap: d.verdict.Cache.Gap, Lifetime: d.verdict.Cache.Lifetime, Moment: string(d.verdict.New)}
 		x.sent = p.cache.Commit(d.asked, d.verdict, d.plan.Seen())
@@ -109,20 +196,15 @@ func (p *Proxy) goesOut(x *exchange, d *reading, from sent.Known, judged bool) {
 			b.Turns = x.sent.Turns()
 		}
 	}
-	if x.stored = p.store(b, kept); decides {
+	if decides || d.forms.checks {
+		x.stored = p.store(b, kept)
+	} else {
+		p.writer.queueUp(b, kept)
+	}
+	if decides {
 		p.writer.wait(x.stored)
 	}
-	p.keepDropping(x, from)
-}
-
-// sentBefore is how many messages are assumed to be sent in the likeliest form; later ones were sent without stet. If a form is known here
-// and the store did not answer, another process may have sent the later messages by the same rules. Then only the messages of the known
-// form count, and the rest is planned.
-func (f *sentForms) sentBefore() int {
-	if f.unsure && len(f.known) > 0 {
-		return f.likeliest().Messages
-	}
-	return f.before
+	p.keepDropping(x, d.forms.begin.Known)
 }
 
 // likeliest returns the first known form. Without one it returns the zero value: the messages as they came.
@@ -174,7 +256,7 @@ func (p *Proxy) everSent(d *reading, known sent.Known) (*trim.Plan, error) {
 // engineOf returns the engine for a request.
 func (p *Proxy) engineOf(x *exchange, d *reading) (*trim.Engine, error) {
 	return p.engines.of(d.api, d.model, &d.request.Caching, terms{
-		checks: d.forms.checks && !d.forms.late, kept: x.body.turn != nil, clears: d.clears,
+		checks: d.forms.checks, kept: x.body.turn != nil, clears: d.clears,
 	})
 }
 
@@ -189,34 +271,56 @@ func editsBefore(edits []llm.Edit, n int) []llm.Edit {
 
 // formOf remembers how a request goes upstream: the form of its beginning, and the edits of its new messages. It returns the rows to
 // be stored, and a function to be called once they are stored; nil: no call is needed.
-func (p *Proxy) formOf(x *exchange, d *reading, from sent.Known) (b record.Batch, kept func()) {
-	if !d.forms.checks || x.api == record.CountTokens {
+func (p *Proxy) formOf(x *exchange, d *reading, memory *sent.Memory) (b record.Batch, kept func()) {
+	c := d.forms.conversation
+	if c == nil || p.policy == trim.KeepLatest && !d.forms.checks { // it plans everything anew
 		return b, nil
 	}
-	form, drops := from.Form, from.Drops
-	var edits []sent.Edit
-	cleared := 0 // calls that the form does not have as cleared yet
-	if plan := d.plan; plan != nil && (x.body.patched != nil || d.asks && plan.ClearedCalls > 0) {
-		before, err := p.everSent(d, from)
-		if err != nil || !slices.Equal(editsBefore(plan.Edits, from.Messages), before.Edits) {
-			form, from, before = nil, sent.Known{}, new(trim.Plan)
+	from, plan := d.forms.begin, d.plan
+	if from.whole {
+		from = begin{whole: from.whole}
+	}
+	added := sent.Added{From: from.upto, Epoch: evicts(p.policy) && (from.whole || from.cold), Balance: d.balance}
+	changed := plan != nil && (x.body.patched != nil || d.asks && plan.ClearedCalls > 0 || memory == p.shadow)
+	if !changed {
+		plan = new(trim.Plan)
+	}
+	if changed || !x.body.continues() { // else the provider keeps what it stored, whatever is sent
+		before, err := p.everSent(d, from.Known)
+		if err != nil || from.cold || !slices.Equal(editsBefore(plan.Edits, from.upto), before.Edits) || p.forms.Later(from.Form, c, from.upto) {
+			from, before, added.From = begin{Known: sent.Known{Messages: from.Messages, Drops: from.Drops}}, new(trim.Plan), 0
+			added.Epoch = evicts(p.policy) && !d.forms.bound
 		}
 		if d.asks && plan.ClearedCalls != before.ClearedCalls {
-			cleared = plan.ClearedCalls
+			added.Cleared = plan.ClearedCalls
 		}
 		for i, e := range plan.Edits {
-			if e.Message >= from.Messages {
-				edits = append(edits, sent.Edit{Edit: e, Reason: string(plan.Omissions[i].Reason)})
+			if e.Message >= added.From {
+				added.Edits = append(added.Edits, sent.Edit{Edit: e, Reason: string(plan.Omissions[i].Reason)})
 			}
 		}
-	} else if !x.body.continues() { // the provider keeps what it stored, whatever is sent
-		form = nil
 	}
-	x.form = &sent.Sent{Form: form.Extend(d.forms.conversation, from.Messages, edits, cleared), Bound: d.forms.bound, Drops: drops}
+	s := &sent.Sent{Form: from.Form.Extend(c, added), Bound: d.forms.bound, Drops: from.Drops, From: from.Messages + 1}
+	if !d.forms.checks {
+		s.Key = d.verdict.Key()
+	}
+	p.recent.formed(d, s.Form)
+	if x.api == record.CountTokens {
+		return b, nil
+	}
+	if d.forms.bound {
+		s.From = len(d.request.Messages)
+	}
+	if memory != p.forms {
+		memory.Note(s, c, x.row.Time)
+		x.shadow = s
+		return b, nil
+	}
+	x.form = s
 	if d.api != record.Messages && x.form.Bound && !x.form.Form.Empty() { // here no signature in an answer shows this
 		p.conversations.bind()
 	}
-	b, kept = p.forms.Note(x.form, d.forms.conversation, x.row.Time)
+	b, kept = memory.Note(x.form, c, x.row.Time)
 	if p.forgets(x) {
 		return record.Batch{}, nil
 	}
@@ -237,7 +341,7 @@ func (p *Proxy) store(b record.Batch, kept func()) <-chan struct{} {
 
 // sign remembers the signatures in b, a piece of an answer. It does so before the client gets b, because the client can then continue.
 func (p *Proxy) sign(x *exchange, b []byte) {
-	if x.meter == nil || x.form == nil || !bytes.Contains(b, []byte("}")) {
+	if x.meter == nil || x.form == nil || x.form.Key != 0 || !bytes.Contains(b, []byte("}")) {
 		return
 	}
 	var rows record.Batch

@@ -36,7 +36,8 @@ type writer struct {
 
 	mu      sync.Mutex
 	queue   record.Batch
-	failure error // error of the last write
+	kept    []func() // called when the queue is written
+	failure error    // error of the last write
 	late    []lateWrite
 
 	failures limits.Repeats // limits the log lines about failed writes
@@ -69,11 +70,14 @@ func newWriter(store record.Store, keep Keep, log *slog.Logger, m *metrics) *wri
 
 // rowsOf counts the rows of a batch that have a place in the queue.
 func rowsOf(b record.Batch) int {
-	return len(b.Requests) + len(b.Trims) + len(b.Turns) + len(b.ToolSets) + len(b.ToolCalls)
+	return len(b.Requests) + len(b.Trims) + len(b.Turns) + len(b.Forms) + len(b.Places) + len(b.ToolSets) + len(b.ToolCalls)
 }
 
 // add queues rows. If too many rows wait already, the new ones are dropped and counted.
-func (w *writer) add(b record.Batch) {
+func (w *writer) add(b record.Batch) { w.queueUp(b, nil) }
+
+// queueUp queues rows, as add does. It calls kept, which may be nil, when they are written.
+func (w *writer) queueUp(b record.Batch, kept func()) {
 	if w == nil || b.Empty() {
 		return
 	}
@@ -83,6 +87,11 @@ func (w *writer) add(b record.Batch) {
 		w.queue.Requests = append(w.queue.Requests, b.Requests...)
 		w.queue.Trims = append(w.queue.Trims, b.Trims...)
 		w.queue.Turns = append(w.queue.Turns, b.Turns...)
+		w.queue.Forms = append(w.queue.Forms, b.Forms...)
+		w.queue.Places = append(w.queue.Places, b.Places...)
+		if kept != nil {
+			w.kept = append(w.kept, kept)
+		}
 		w.queue.ToolSets = append(w.queue.ToolSets, b.ToolSets...)
 		w.queue.ToolCalls = append(w.queue.ToolCalls, b.ToolCalls...)
 	}
@@ -240,8 +249,8 @@ func (w *writer) run() {
 // write appends all queued rows.
 func (w *writer) write() {
 	w.mu.Lock()
-	b := w.queue
-	w.queue = record.Batch{}
+	b, kept := w.queue, w.kept
+	w.queue, w.kept = record.Batch{}, nil
 	w.mu.Unlock()
 	if b.Empty() {
 		return
@@ -263,6 +272,9 @@ func (w *writer) write() {
 			w.lost = 0
 		}
 		return
+	}
+	for _, done := range kept {
+		done()
 	}
 	if failures, _ := w.failures.Over(); failures > 0 {
 		w.log.Info("requests are recorded again", "lost", w.lost)

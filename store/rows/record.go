@@ -26,16 +26,16 @@ var (
 	})
 	Turns = mapping("turns", func(t *record.Turn) []column {
 		return []column{
-			{"prefix", &t.Prefix}, {"time_us", &t.Time}, {"moment", &t.Moment}, {"model", &t.Model}, {"system", &t.System},
+			{"prefix", &t.Prefix}, {"time_us", &t.Time}, {"model", &t.Model}, {"system", &t.System},
 			{"tools", &t.Tools}, {"lifetime_ns", &t.Lifetime}, {"account", &t.Account}, {"conversation", &t.Conversation},
-			{"elided", &t.Elided}, {"thread", &t.Thread},
+			{"thread", &t.Thread},
 		}
 	})
 	Forms = mapping("sent_forms", func(f *record.SentForm) []column {
 		return []column{{"id", &f.ID}, {"parent", &f.Parent}, {"edits", &f.Edits}}
 	})
 	Places = mapping("sent_places", func(p *record.SentPlace) []column {
-		return []column{{"place", &p.Place}, {"form", &p.Form}, {"time_us", &p.Time}, {"bound", &p.Bound}, {"drops", &p.Drops}}
+		return []column{{"place", &p.Place}, {"key", &p.Key}, {"form", &p.Form}, {"time_us", &p.Time}, {"bound", &p.Bound}, {"drops", &p.Drops}}
 	})
 	Refusals = mapping("refusals", func(r *record.Refusal) []column {
 		return []column{{"account", &r.Account}, {"time_us", &r.Time}}

@@ -2,7 +2,6 @@ package rows
 
 import (
 	"context"
-	"slices"
 
 	"github.com/stet-dev/stet/record"
 )
@@ -12,27 +11,18 @@ import (
 var (
 	putTurn = Turns.Insert() + ` ON CONFLICT (prefix) DO UPDATE SET ` + larger("turns", "time_us") + `, model = excluded.model,
 		system = excluded.system, tools = excluded.tools, lifetime_ns = excluded.lifetime_ns, account = excluded.account,
-		conversation = excluded.conversation, thread = excluded.thread,
-		moment = CASE WHEN turns.moment = '' THEN excluded.moment ELSE turns.moment END,
-		elided = CASE WHEN length(excluded.elided) = 0 THEN turns.elided ELSE excluded.elided END`
+		conversation = excluded.conversation, thread = excluded.thread`
 	putForm  = Forms.Insert() + " ON CONFLICT (id) DO NOTHING"
-	putPlace = Places.Insert() + " ON CONFLICT (place, form) DO UPDATE SET " + larger("sent_places", "time_us") + ", " +
+	putPlace = Places.Insert() + " ON CONFLICT (place, key) DO UPDATE SET " + larger("sent_places", "time_us") + ", " +
+		"form = CASE WHEN excluded.time_us < sent_places.time_us THEN sent_places.form ELSE excluded.form END, " +
 		larger("sent_places", "bound") + ", " + larger("sent_places", "drops")
 	putRefusal = Refusals.Insert() + " ON CONFLICT (account) DO UPDATE SET " + larger("refusals", "time_us")
 )
 
 // Turns implements record.Store.
 func (s *Records) Turns(ctx context.Context, limit int) (out []record.Turn, err error) {
-	for _, cold := range []bool{false, true} {
-		found, err := fetch(ctx, s.db, Turns.Read, "SELECT "+Turns.Columns+" FROM turns WHERE (moment <> '') = ? ORDER BY time_us DESC LIMIT ?",
-			cold, max(limit, 0))
-		if err != nil {
-			return nil, s.explain("read", err)
-		}
-		out = append(out, found...)
-	}
-	slices.SortStableFunc(out, func(a, b record.Turn) int { return b.Time.Compare(a.Time) })
-	return out, nil
+	out, err = fetch(ctx, s.db, Turns.Read, "SELECT "+Turns.Columns+" FROM turns ORDER BY time_us DESC LIMIT ?", max(limit, 0))
+	return out, s.explain("read", err)
 }
 
 // TurnsAt implements record.Store.
@@ -69,12 +59,8 @@ func pruneSent(ctx context.Context, tx Conn, l record.Limits, since int64) error
 	if _, err := tx.Exec(ctx, "DELETE FROM turns WHERE time_us < ?", since); err != nil {
 		return err
 	}
-	for _, cold := range []bool{false, true} {
-		if l.Turns <= 0 {
-			break
-		}
-		_, err := tx.Exec(ctx, `DELETE FROM turns WHERE prefix IN (SELECT prefix FROM turns WHERE (moment <> '') = ?
-			ORDER BY time_us DESC LIMIT 9223372036854775807 OFFSET ?)`, cold, l.Turns)
+	if l.Turns > 0 {
+		_, err := tx.Exec(ctx, `DELETE FROM turns WHERE prefix IN (SELECT prefix FROM turns ORDER BY time_us DESC LIMIT 9223372036854775807 OFFSET ?)`, l.Turns)
 		if err != nil {
 			return err
 		}
@@ -91,8 +77,8 @@ func pruneSent(ctx context.Context, tx Conn, l record.Limits, since int64) error
 			return err
 		}
 		if all > l.FormBytes+l.FormBytes/32 { // without this margin, every start would remove a few places
-			n, err := tx.Exec(ctx, `DELETE FROM sent_places WHERE (place, form) IN (SELECT place, form FROM (SELECT place, form, `+size+
-				` OVER (ORDER BY time_us DESC, place, form ROWS UNBOUNDED PRECEDING) AS size`+sized+`) AS sized WHERE size > ?)`, l.FormBytes)
+			n, err := tx.Exec(ctx, `DELETE FROM sent_places WHERE (place, key) IN (SELECT place, key FROM (SELECT place, key, `+size+
+				` OVER (ORDER BY time_us DESC, place, key ROWS UNBOUNDED PRECEDING) AS size`+sized+`) AS sized WHERE size > ?)`, l.FormBytes)
 			if err != nil {
 				return err
 			}

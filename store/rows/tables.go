@@ -29,7 +29,7 @@ var Tables = []Table{
 	{Name: "trims", Order: "seq", Columns: Trims.Columns},
 	{Name: "turns", Order: "prefix", Columns: Turns.Columns, Key: "prefix", Shrinks: true},
 	{Name: "sent_forms", Order: "id", Columns: Forms.Columns, Key: "id", Shrinks: true},
-	{Name: "sent_places", Order: "place, form", Columns: Places.Columns, Key: "place, form", Shrinks: true},
+	{Name: "sent_places", Order: "place, key", Columns: Places.Columns, Key: "place, key", Shrinks: true},
 	{Name: "refusals", Order: "account", Columns: Refusals.Columns, Key: "account", Shrinks: true},
 	{Name: "tool_sets", Order: "id", Columns: ToolSets.Columns, Key: "id", Shrinks: true},
 	{Name: "tool_calls", Order: "seq", Columns: ToolCalls.Columns, Key: "conversation, agent, tool", Shrinks: true},

@@ -83,17 +83,15 @@ CREATE TABLE tool_calls (
 CREATE TABLE turns (
 	prefix       INTEGER NOT NULL PRIMARY KEY,
 	time_us      INTEGER NOT NULL,
-	moment       TEXT    NOT NULL,
 	model        TEXT    NOT NULL,
 	system       INTEGER NOT NULL,
 	tools        INTEGER NOT NULL,
 	lifetime_ns  INTEGER NOT NULL,
 	account      INTEGER NOT NULL,
 	conversation TEXT    NOT NULL,
-	elided       BLOB    NOT NULL,
 	thread       INTEGER NOT NULL
 ) STRICT;
-CREATE INDEX turns_by_time ON turns ((moment <> ''), time_us);
+CREATE INDEX turns_by_time ON turns (time_us);
 
 -- How requests were changed on their way to the provider, so that they can be sent in the same form again.
 CREATE TABLE sent_forms (
@@ -103,11 +101,12 @@ CREATE TABLE sent_forms (
 ) STRICT;
 CREATE TABLE sent_places (
 	place   INTEGER NOT NULL,
+	key     INTEGER NOT NULL,
 	form    INTEGER NOT NULL,
 	time_us INTEGER NOT NULL,
 	bound   INTEGER NOT NULL,
 	drops   INTEGER NOT NULL,
-	PRIMARY KEY (place, form)
+	PRIMARY KEY (place, key)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX sent_places_time ON sent_places (time_us);
 

@@ -52,11 +52,11 @@ func forms(t *testing.T, s record.Store) {
 	must(t, s.Append(t.Context(), record.Batch{
 		Forms: []record.SentForm{one, two, three},
 		Places: []record.SentPlace{
-			{Place: 10, Form: 3, Time: minute(1)}, {Place: 10, Form: high, Time: minute(2), Drops: true}, {Place: high, Form: 0, Time: minute(3).In(time.FixedZone("elsewhere", 3600))},
+			{Place: 10, Key: 3, Form: 3, Time: minute(1)}, {Place: 10, Key: high, Form: high, Time: minute(2), Drops: true}, {Place: high, Key: 0, Form: 0, Time: minute(3).In(time.FixedZone("elsewhere", 3600))},
 		},
 	}))
 	at, list := find(10, high, 77)
-	same(t, at, []record.SentPlace{{Place: high, Form: 0, Time: minute(3)}, {Place: 10, Form: high, Time: minute(2), Drops: true}, {Place: 10, Form: 3, Time: minute(1)}})
+	same(t, at, []record.SentPlace{{Place: high, Key: 0, Form: 0, Time: minute(3)}, {Place: 10, Key: high, Form: high, Time: minute(2), Drops: true}, {Place: 10, Key: 3, Form: 3, Time: minute(1)}})
 	if len(three.Edits) == 0 {
 		f := list[3]
 		f.Edits = nil
@@ -70,26 +70,26 @@ func forms(t *testing.T, s record.Store) {
 	// A stored form does not change. A place that is stored again gets the newer time, and the marks of both.
 	must(t, s.Append(t.Context(), record.Batch{
 		Forms:  []record.SentForm{{ID: 2, Edits: []byte("other")}},
-		Places: []record.SentPlace{{Place: 10, Form: 3, Time: minute(4), Bound: true}, {Place: 10, Form: high, Time: minute(1)}}, // the second one has an older time than the stored one
+		Places: []record.SentPlace{{Place: 10, Key: 3, Form: 3, Time: minute(4), Bound: true}, {Place: 10, Key: high, Form: high, Time: minute(1)}}, // the second one has an older time than the stored one
 	}))
-	must(t, s.Append(t.Context(), record.Batch{Places: []record.SentPlace{{Place: 10, Form: 3, Time: minute(5)}}}))
+	must(t, s.Append(t.Context(), record.Batch{Places: []record.SentPlace{{Place: 10, Key: 3, Form: 3, Time: minute(5)}}}))
 	at, list = find(10)
-	same(t, at, []record.SentPlace{{Place: 10, Form: 3, Time: minute(5), Bound: true}, {Place: 10, Form: high, Time: minute(2), Drops: true}})
+	same(t, at, []record.SentPlace{{Place: 10, Key: 3, Form: 3, Time: minute(5), Bound: true}, {Place: 10, Key: high, Form: high, Time: minute(2), Drops: true}})
 	same(t, list[2], two)
 
 	// A form without places is removed. A form that a newer form is based on stays.
 	_, err := s.Prune(t.Context(), record.Limits{Since: minute(4)})
 	must(t, err)
 	at, list = find(10, high)
-	same(t, at, []record.SentPlace{{Place: 10, Form: 3, Time: minute(5), Bound: true}})
+	same(t, at, []record.SentPlace{{Place: 10, Key: 3, Form: 3, Time: minute(5), Bound: true}})
 	if len(list) != 3 {
 		t.Errorf("%d forms are left", len(list))
 	}
-	must(t, s.Append(t.Context(), record.Batch{Forms: []record.SentForm{{ID: 4, Edits: make([]byte, 1000)}}, Places: []record.SentPlace{{Place: 11, Form: 4, Time: minute(6)}}}))
+	must(t, s.Append(t.Context(), record.Batch{Forms: []record.SentForm{{ID: 4, Edits: make([]byte, 1000)}}, Places: []record.SentPlace{{Place: 11, Key: 4, Form: 4, Time: minute(6)}}}))
 	_, err = s.Prune(t.Context(), record.Limits{FormBytes: 1064})
 	must(t, err)
 	at, list = find(10, 11)
-	same(t, at, []record.SentPlace{{Place: 11, Form: 4, Time: minute(6)}})
+	same(t, at, []record.SentPlace{{Place: 11, Key: 4, Form: 4, Time: minute(6)}})
 	if len(list) != 1 {
 		t.Errorf("%d forms are left", len(list))
 	}

@@ -13,8 +13,8 @@ import (
 // FullTurn returns a turn in which no field is zero.
 func FullTurn(prefix uint64, at time.Time) record.Turn {
 	return record.Turn{
-		Prefix: prefix, Conversation: "c", Thread: math.MaxUint64 - 1, Time: at, Moment: "gap", Model: "model-a", System: math.MaxUint64, Tools: 1 << 63,
-		Lifetime: time.Hour, Account: -1234, Elided: []uint64{1, math.MaxUint64},
+		Prefix: prefix, Conversation: "c", Thread: math.MaxUint64 - 1, Time: at, Model: "model-a", System: math.MaxUint64, Tools: 1 << 63,
+		Lifetime: time.Hour, Account: -1234,
 	}
 }
 
@@ -40,32 +40,27 @@ func turns(t *testing.T, s record.Store) {
 	must(t, s.Append(t.Context(), record.Batch{Turns: []record.Turn{elsewhere, plain}}))
 	same(t, list(10), []record.Turn{plain, FullTurn(math.MaxUint64, Start)})
 
-	// A turn that is stored again replaces the old one, but the Moment and Elided of the old one stay.
-	again, cold := FullTurn(math.MaxUint64, minute(3)), FullTurn(7, minute(4))
-	again.Moment, again.Account, again.Elided, cold.Moment, cold.Elided = "", 99, nil, "tools", []uint64{3}
-	must(t, s.Append(t.Context(), record.Batch{Turns: []record.Turn{again, cold}}))
-	again.Moment, again.Elided = "gap", []uint64{1, math.MaxUint64}
-	same(t, list(10), []record.Turn{cold, again})
+	// A turn that is stored again replaces the old one.
+	again, other := FullTurn(math.MaxUint64, minute(3)), FullTurn(7, minute(4))
+	again.Account = 99
+	must(t, s.Append(t.Context(), record.Batch{Turns: []record.Turn{again, other}}))
+	same(t, list(10), []record.Turn{other, again})
 
 	// A turn with an older time does not change the stored time.
 	late := FullTurn(7, minute(1))
-	late.Moment, late.Elided = "", nil
 	must(t, s.Append(t.Context(), record.Batch{Turns: []record.Turn{late}}))
-	late.Time, late.Moment, late.Elided = minute(4), "tools", []uint64{3}
-	cold = late // its other fields are the ones written last
-	same(t, list(10), []record.Turn{cold, again})
+	same(t, list(10), []record.Turn{other, again})
 
-	// Turns with a Moment and turns without have separate limits.
 	var b record.Batch
 	for i := range 5 {
 		b.Turns = append(b.Turns, record.Turn{Prefix: uint64(100 + i), Time: minute(10 + i)})
 	}
 	must(t, s.Append(t.Context(), b))
-	same(t, list(1), []record.Turn{b.Turns[4], cold})
+	same(t, list(1), []record.Turn{b.Turns[4]})
 
 	at, err := s.TurnsAt(t.Context(), []uint64{math.MaxUint64, 5, 102, 7, 7})
 	must(t, err)
-	same(t, at, []record.Turn{b.Turns[2], cold, again})
+	same(t, at, []record.Turn{b.Turns[2], other, again})
 	if none, err := s.TurnsAt(t.Context(), nil); err != nil || len(none) > 0 {
 		t.Errorf("turns of no prefix: %v, %v", none, err)
 	}
@@ -78,21 +73,18 @@ func prune(t *testing.T, s record.Store) {
 		b.Requests = append(b.Requests, r)
 		b.Trims = append(b.Trims, record.Trim{Request: r.ID, Time: r.Time, Conversation: "c", CallID: "k"})
 		turn := FullTurn(uint64(i), r.Time)
-		if i%2 == 0 {
-			turn.Moment = ""
-		}
 		b.Turns = append(b.Turns, turn)
 	}
 	must(t, s.Append(t.Context(), b))
 	for _, test := range []struct {
-		limits                    record.Limits
-		removed                   int
-		firstRequest, turns, cold int
+		limits              record.Limits
+		removed             int
+		firstRequest, turns int
 	}{
-		{record.Limits{}, 0, 0, 10, 5},
-		{record.Limits{Since: Start.Add(3 * time.Minute), Requests: 100, Turns: 100}, 3, 3, 7, 4},
-		{record.Limits{Requests: 5, Turns: 2}, 2, 5, 4, 2},
-		{record.Limits{Since: Start.Add(time.Hour)}, 5, 10, 0, 0},
+		{record.Limits{}, 0, 0, 10},
+		{record.Limits{Since: Start.Add(3 * time.Minute), Requests: 100, Turns: 100}, 3, 3, 7},
+		{record.Limits{Requests: 5, Turns: 2}, 2, 5, 2},
+		{record.Limits{Since: Start.Add(time.Hour)}, 5, 10, 0},
 	} {
 		removed, err := s.Prune(t.Context(), test.limits)
 		must(t, err)
@@ -106,14 +98,8 @@ func prune(t *testing.T, s record.Store) {
 		}
 		left, err := s.Turns(t.Context(), 100)
 		must(t, err)
-		cold := 0
-		for _, turn := range left {
-			if turn.Moment != "" {
-				cold++
-			}
-		}
-		if len(left) != test.turns || cold != test.cold {
-			t.Errorf("%+v: %d turns, %d with a moment", test.limits, len(left), cold)
+		if len(left) != test.turns {
+			t.Errorf("%+v: %d turns", test.limits, len(left))
 		}
 	}
 }

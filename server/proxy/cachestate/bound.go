@@ -27,12 +27,3 @@ func FirstThinking(req *llm.Request) int {
 		return slices.ContainsFunc(m.Parts, func(p llm.Part) bool { return p.Kind == llm.Thinking })
 	})
 }
-
-// frozen gives a bound request exactly the points of the turn that it continues, under any cache key. So it gets the same plan. The
-// caller holds the lock.
-func (s *State) frozen(v Verdict, r *Request) Verdict {
-	t := v.at.from
-	v.Points, v.Moved = shiftAll(s.pointsOf(r, t), r.Chain.Skip), nil
-	v.Replans = t == nil || t.stored || t.key() != v.at.key
-	return v
-}

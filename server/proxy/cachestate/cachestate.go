@@ -1,8 +1,7 @@
-// Package cachestate models the provider's prompt cache: whether it is cold at a request, and at which cold points the request is
-// planned. It sends nothing and reads no store.
+// Package cachestate models the provider's prompt cache: whether it is cold at a request. It sends nothing and reads no store.
 //
 // A request passes through three calls. Judge looks at the request and changes nothing. It returns a Verdict: how old the cache is,
-// what changed since the request before, and the cold points. Commit records the request when it is sent, as a Snapshot. Then
+// what changed since the request before, and whether the request is a cold point. Commit records the request when it is sent, as a Snapshot. Then
 // either Rollback forgets it, because it was not answered, or Settle compares the verdict with the usage in the answer, and updates
 // the conversation's account.
 //
@@ -28,12 +27,11 @@ import (
 	"github.com/stet-dev/stet/trim"
 )
 
-// MaxTurns is the number of turns with a cold point that are remembered. The same number of turns without one is also remembered.
-const MaxTurns = 20_000
+// MaxTurns is the number of turns that are remembered.
+const MaxTurns = 40_000
 
 const (
-	maxKeys  = 64 // limit of cache keys of a lineage
-	maxForks = 16 // limit of snapshots kept for a cache key besides the newest
+	maxKeys = 64 // limit of cache keys of a lineage
 )
 
 // Config configures a [State].
@@ -51,15 +49,14 @@ type Config struct {
 type State struct {
 	config Config
 
-	mu      sync.Mutex
-	turns   map[uint64][]*turn     // by the hash of their messages: one for each cache key
-	count   int                    // of turns
-	evicted map[Key]map[*turn]bool // turns with the record of what was left out
+	mu    sync.Mutex
+	turns map[uint64][]*turn // by the hash of their messages: one for each cache key
+	count int                // of turns
 }
 
 // New returns an empty State.
 func New(c Config) *State {
-	return &State{config: c, turns: map[uint64][]*turn{}, evicted: map[Key]map[*turn]bool{}}
+	return &State{config: c, turns: map[uint64][]*turn{}}
 }
 
 // Conversation is what a State knows of one conversation. The zero value is a new one. State's lock guards its content.
@@ -83,13 +80,18 @@ type Request struct {
 // Verdict says what is believed of the cache at a request, and how the request is planned. It is never changed: Continued returns a
 // copy.
 type Verdict struct {
-	Points  []trim.Point // the cold points of the plan, in order
-	New     trim.Cause   // why the last of Points begins with this request; empty: none begins with it
-	Moved   []trim.Point // the Points that no earlier request of the cache key had at that place
-	Replans bool         // Points differ from those of the turn that the request continues
+	New     trim.Cause // why the request is planned at a cold point; empty: it is not
+	Changed bool       // a newer request of the cache key is known that this one does not continue
 	Cache   Belief
+	end     expiry
 	at      position
 }
+
+// Key returns the hash of the cache key that the request uses.
+func (v *Verdict) Key() uint64 { return v.at.key.Hash() }
+
+// Gone reports whether the provider's cache is assumed to have lost at a time what it read or wrote last at another one.
+func (v *Verdict) Gone(used, now time.Time) bool { return v.end.gone(now.Sub(used)) }
 
 // Belief is the believed age of the cache at a request.
 type Belief struct {
@@ -110,20 +112,9 @@ type position struct {
 	from    *turn     // the longest turn that the request begins with; nil: none
 }
 
-// Decides reports whether later requests must know a decision about the request.
-func (v *Verdict) Decides() bool { return v.New != "" || len(v.Moved) > 0 }
-
 // Continued returns v for a continuation: a request with only new items, because the provider keeps the earlier ones. No cold point
 // begins with it, because sent items cannot change.
 func (v Verdict) Continued() Verdict {
-	if v.New != "" {
-		v.Points, v.New = v.Points[:len(v.Points)-1], ""
-	}
-	return v
-}
-
-// begin returns v with a new point that begins with the request.
-func (v Verdict) begin(p trim.Point) Verdict {
-	v.Points, v.New = append(v.Points[:len(v.Points):len(v.Points)], p), p.Why
+	v.New = ""
 	return v
 }

@@ -66,23 +66,16 @@ func TestJudge(t *testing.T) {
 			if diff := cmp.Diff(test.cache, v.Cache); diff != "" || v.New != test.want {
 				t.Errorf("%q %s", v.New, diff)
 			}
-			var want []trim.Point
-			if test.want != "" {
-				want = []trim.Point{{After: 1 + r.Chain.Stable, Why: test.want}}
-			}
-			if diff := cmp.Diff(want, v.Points); diff != "" {
-				t.Error(diff)
-			}
 			// If nothing that was sent may be left out, there are no cold points.
 			s.config.Evicts = false
-			if v := s.Judge(r); len(v.Points) > 0 || v.New != "" {
-				t.Errorf("%+v", v.Points)
+			if v := s.Judge(r); v.New != "" {
+				t.Errorf("%+v", v)
 			}
 		})
 	}
 }
 
-// A bound request is planned at the cold points of the request that it continues. It is no cold point itself, unless that is tried.
+// A bound request is no cold point, unless the provider clears results itself.
 func TestJudgeBound(t *testing.T) {
 	s := newState()
 	with := func(rounds int, after time.Duration) Request {
@@ -90,19 +83,17 @@ func TestJudgeBound(t *testing.T) {
 	}
 	s.sends(with(1, 0), nil, record.Usage{})
 	later := with(2, time.Hour)
-	if v := s.Judge(later); len(v.Points) > 0 || v.New != "" {
-		t.Errorf("after a pause: %+v", v.Points)
+	if v := s.Judge(later); v.New != "" {
+		t.Errorf("after a pause: %+v", v)
 	}
 	later.Clears = true
-	tried, _, _ := s.sends(later, nil, record.Usage{})
-	want := []trim.Point{{After: 1 + later.Chain.Stable, Why: trim.Gap}}
-	if diff := cmp.Diff(want, tried.Points); diff != "" || tried.New != trim.Gap {
-		t.Errorf("a try: %s", diff)
+	if cleared, _, _ := s.sends(later, nil, record.Usage{}); cleared.New != trim.Gap {
+		t.Errorf("cleared: %+v", cleared)
 	}
 	next := with(3, 2*time.Hour)
 	next.Key.Tools++
-	if v := s.Judge(next); cmp.Diff(want, v.Points) != "" || v.New != "" || v.Decides() {
-		t.Errorf("behind it: %+v", v)
+	if v := s.Judge(next); v.New != "" {
+		t.Errorf("after it: %+v", v)
 	}
 	for model, want := range map[string]bool{strictModel: true, "m2": true, "m3": false} { // the first turns stay
 		r := with(3, 0)
@@ -241,7 +232,7 @@ func TestRollback(t *testing.T) {
 		next := talk{rounds: 11}.at(noon.Add(2 * time.Hour))
 		before := s.Judge(next)
 		s.Rollback(s.Commit(r, s.Judge(r), nil))
-		if diff := cmp.Diff(before, s.Judge(next), cmp.AllowUnexported(Verdict{}), cmp.Comparer(func(a, b position) bool { return a == b })); diff != "" {
+		if diff := cmp.Diff(before, s.Judge(next), cmp.AllowUnexported(Verdict{}, expiry{}), cmp.Comparer(func(a, b position) bool { return a == b })); diff != "" {
 			t.Error(diff)
 		}
 		s.sound(t)
@@ -262,17 +253,9 @@ func TestTake(t *testing.T) {
 	if name, n := other.Named(&next), other.Unknown(&next); name != "c" || n != 1 {
 		t.Errorf("goes on from %q, %d answers are not known", name, n)
 	}
-	places := func(v Verdict) (out []trim.Point) {
-		for _, p := range v.Points {
-			if p.Omitted == nil { // the others say how the messages were last sent
-				out = append(out, p)
-			}
-		}
-		return out
-	}
 	here, there := s.Judge(next), other.Judge(next)
-	if diff := cmp.Diff(places(here), places(there)); diff != "" || len(here.Points) != 2 {
-		t.Errorf("%d points: %s", len(here.Points), diff)
+	if here.New != trim.Gap || there.New != here.New || here.Changed || there.Changed {
+		t.Errorf("%+v, %+v", here, there)
 	}
 	if diff := cmp.Diff(here.Cache, there.Cache); diff != "" {
 		t.Error(diff)
@@ -282,19 +265,16 @@ func TestTake(t *testing.T) {
 	}
 }
 
-// The memory is bounded; turns with cold points stay longer than other turns.
+// The memory is bounded.
 func TestForget(t *testing.T) {
 	s := newState()
-	for i := range 4*MaxTurns + 1 {
+	for i := range 2*MaxTurns + 1 {
 		stored := record.Turn{Prefix: uint64(i), Time: noon.Add(time.Duration(i) * time.Second)}
-		if i < 10 {
-			stored.Moment = "gap"
-		}
 		s.put(stored.Prefix^Key{}.Hash(), &turn{Turn: stored, lineage: new(lineage)})
 	}
 	s.forget()
 	has := func(i uint64) bool { return s.turn(i^Key{}.Hash(), Key{}) != nil }
-	if s.count != MaxTurns+10 || len(s.turns) != s.count || !has(3) || has(20) || !has(4*MaxTurns) {
+	if s.count != MaxTurns || len(s.turns) != s.count || has(20) || !has(2*MaxTurns) {
 		t.Errorf("%d turns", s.count)
 	}
 }
@@ -312,8 +292,8 @@ func TestAnyOrder(t *testing.T) {
 				tools: rapid.SampledFrom([]string{"", "", "2"}).Draw(t, "tools"), thinking: rapid.Bool().Draw(t, "thinking"),
 			}.at(at)
 			v := s.Judge(r)
-			if diff := cmp.Diff(v.Points, s.Judge(r).Points); diff != "" {
-				t.Fatal(diff)
+			if again := s.Judge(r); again.New != v.New || again.Changed != v.Changed || again.Cache != v.Cache {
+				t.Fatalf("%+v, then %+v", v, again)
 			}
 			var plan *trim.Plan
 			if len(r.Decoded.Messages) > 3 && rapid.Bool().Draw(t, "shortened") {

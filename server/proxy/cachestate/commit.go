@@ -1,7 +1,6 @@
 package cachestate
 
 import (
-	"slices"
 	"time"
 
 	"github.com/stet-dev/stet/record"
@@ -25,15 +24,12 @@ type Sent struct {
 // Commit records a request when it is sent, before its answer, because a request that continues it may come earlier than the
 // answer. plan says what is left out of it; nil: nothing.
 func (s *State) Commit(r Request, v Verdict, plan *trim.Plan) *Sent {
-	n := snapshotOf(&r, &v, plan)
+	n := snapshotOf(&r, v.at.key, plan)
 	w := &Sent{verdict: v, snapshot: n, end: r.Chain.End() ^ s.salt(r.Decoded)}
 	l, key := v.at.lineage, v.at.key
 	stored := record.Turn{
-		Prefix: w.end ^ key.Hash(), Conversation: r.Name, Time: r.Time, Moment: string(v.New),
+		Prefix: w.end ^ key.Hash(), Conversation: r.Name, Time: r.Time,
 		Model: key.Model, System: key.System, Tools: key.Tools, Lifetime: v.Cache.Leaves,
-	}
-	if v.New != "" || len(v.Moved) > 0 || v.Replans {
-		stored.Elided = n.hashes()
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -43,16 +39,9 @@ func (s *State) Commit(r Request, v Verdict, plan *trim.Plan) *Sent {
 	stored.Thread = l.id
 	w.state, w.last, w.newest = l.keys[key], l.last, l.newest
 	l.last, l.newest = r.Time, n
-	l.set(key, w.state.after(n, stored.Lifetime))
-	if w.replaced = s.turn(w.end, key); w.replaced != nil {
-		if w.replaced.Moment != "" {
-			stored.Moment = w.replaced.Moment
-		}
-		if stored.Elided == nil {
-			stored.Elided = w.replaced.Elided
-		}
-	}
-	w.turn = &turn{Turn: stored, lineage: l, own: n.own, points: n.points}
+	l.set(key, &keyState{last: n.time, lifetime: stored.Lifetime, newest: n})
+	w.replaced = s.turn(w.end, key)
+	w.turn = &turn{Turn: stored, lineage: l, own: n.own}
 	if len(n.links) > 0 {
 		s.put(w.end, w.turn)
 	}
@@ -63,25 +52,13 @@ func (s *State) Commit(r Request, v Verdict, plan *trim.Plan) *Sent {
 	return w
 }
 
-// Turns returns the turns to store for the request, so that another process can continue from it: the turn itself, which is the
-// last one, and turns for points that this request has at other places than earlier requests. It returns none for a request without
-// messages.
-func (w *Sent) Turns() (turns []record.Turn) {
-	n := w.snapshot
-	if len(n.links) == 0 {
+// Turns returns the turn to store for the request, so that another process can continue from it. It returns none for a request
+// without messages.
+func (w *Sent) Turns() []record.Turn {
+	if len(w.snapshot.links) == 0 {
 		return nil
 	}
-	salt := w.end
-	if n.stable > 0 {
-		salt ^= n.links[n.stable-1]
-	}
-	for _, p := range w.verdict.Moved {
-		p = shift(p, -n.skip)
-		turn := w.turn.Turn
-		turn.Prefix, turn.Moment = n.links[p.After-1]^salt^n.key.Hash(), string(p.Why)
-		turns = append(turns, turn)
-	}
-	return append(slices.Clip(turns), w.turn.Turn)
+	return []record.Turn{w.turn.Turn}
 }
 
 // Rollback forgets a request that was not answered.

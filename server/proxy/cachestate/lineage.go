@@ -1,14 +1,12 @@
 package cachestate
 
 import (
-	"slices"
 	"time"
 
 	"github.com/stet-dev/stet/server/proxy/prefix"
-	"github.com/stet-dev/stet/trim"
 )
 
-// Key is a cache key: what identifies a provider's cache besides the messages. Each key has its own cache and its own cold points.
+// Key is a cache key: what identifies a provider's cache besides the messages. Each key has its own cache.
 type Key struct {
 	Model         string
 	Tools, System uint64 // hashes
@@ -52,34 +50,7 @@ type lineage struct {
 type keyState struct {
 	last     time.Time // as in the lineage
 	lifetime time.Duration
-	newest   *Snapshot   // as in the lineage
-	forks    []*Snapshot // the newest requests, except newest, that no later request continues; newest first
-}
-
-// after returns the state after a request is sent. k may be nil for the first request.
-func (k *keyState) after(s *Snapshot, lifetime time.Duration) *keyState {
-	next := &keyState{last: s.time, lifetime: lifetime, newest: s}
-	if k == nil {
-		return next
-	}
-	for _, fork := range append([]*Snapshot{k.newest}, k.forks...) {
-		if fork != nil && s.shares(fork) < fork.stable && len(next.forks) < maxForks {
-			next.forks = append(next.forks, fork)
-		}
-	}
-	return next
-}
-
-// nearest returns the snapshot with the most messages in common with links, the newest if there are several, and the number of
-// common messages. The newest snapshot always counts, another one only if its cache is warm.
-func (k *keyState) nearest(links []uint64, gone func(since time.Time) bool) (found *Snapshot, common int) {
-	found, common = k.newest, shared(links, k.newest)
-	for _, fork := range k.forks {
-		if n := shared(links, fork); n > common && !gone(fork.time) {
-			found, common = fork, n
-		}
-	}
-	return found, common
+	newest   *Snapshot // as in the lineage
 }
 
 // set stores the state of a cache key. If there are too many, the oldest is removed.
@@ -160,18 +131,4 @@ func (e expiry) ends(pause time.Duration) bool {
 // much longer than it says. So the cache must have been observed to be gone once.
 func (e expiry) gone(pause time.Duration) bool {
 	return e.ends(pause) || pause > e.lifetime && e.cooled > 0 && pause >= e.cooled
-}
-
-// shift moves the places of points by a number of messages before them.
-func shift(p trim.Point, by int) trim.Point {
-	p.After += by
-	return p
-}
-
-func shiftAll(points []trim.Point, by int) []trim.Point {
-	points = slices.Clone(points)
-	for i := range points {
-		points[i] = shift(points[i], by)
-	}
-	return points
 }

@@ -17,12 +17,10 @@ const lookback = 20
 
 // Snapshot is what is remembered of a request that was sent.
 type Snapshot struct {
-	own, key     Key          // the request's own key, and the key of the cache that it used
-	points       []trim.Point // its points, counted without the leading system text
-	evicted      []trim.PartRef
+	own, key     Key // the request's own key, and the key of the cache that it used
 	skip, stable int // as in the chain
 	links        []uint64
-	edits        []edit // in the order of their places
+	edits        []edit // in the order of their messages
 	marks        []llm.Breakpoint
 
 	// State's lock guards these.
@@ -38,15 +36,14 @@ type edit struct {
 }
 
 // snapshotOf returns the snapshot of a request that is sent. plan says what was left out; nil: nothing.
-func snapshotOf(r *Request, v *Verdict, plan *trim.Plan) *Snapshot {
+func snapshotOf(r *Request, key Key, plan *trim.Plan) *Snapshot {
 	n := &Snapshot{
-		own: r.Key, key: v.at.key, points: shiftAll(v.Points, -r.Chain.Skip), skip: r.Chain.Skip, stable: r.Chain.Stable,
+		own: r.Key, key: key, skip: r.Chain.Skip, stable: r.Chain.Stable,
 		links: r.Chain.Links, marks: r.Decoded.Caching.Breakpoints, time: r.Time,
 	}
 	if plan == nil {
 		return n
 	}
-	n.evicted = plan.Evicted(n.skip)
 	for i, e := range plan.Edits {
 		saved := plan.Omissions[i].Before - plan.Omissions[i].After
 		n.edits = append(n.edits, edit{e.Message, e.Part, xxh3.HashString(e.Text), saved})

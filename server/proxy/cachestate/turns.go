@@ -6,17 +6,15 @@ import (
 
 	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/record"
-	"github.com/stet-dev/stet/trim"
 )
 
 // turn is a request that was sent, with or without an answer yet. Its Tools and System are those of its cache key.
 type turn struct {
 	record.Turn
 	lineage *lineage
-	own     Key          // the request's own key; its cache key if it came in another process
-	points  []trim.Point // its points, counted without the leading system text
-	stored  bool         // it came in another process: points are not known
-	whole   bool         // if stored: all turns that it begins with were looked up
+	own     Key  // the request's own key; its cache key if it came in another process
+	stored  bool // it came in another process
+	whole   bool // if stored: all turns that it begins with were looked up
 }
 
 func (t *turn) key() Key { return Key{t.Model, t.Tools, t.System} }
@@ -106,12 +104,6 @@ func (s *State) put(end uint64, t *turn) {
 	s.drop(end, key)
 	s.turns[end] = append(s.turns[end], t)
 	s.count++
-	if len(t.Elided) > 0 {
-		if s.evicted[key] == nil {
-			s.evicted[key] = map[*turn]bool{}
-		}
-		s.evicted[key][t] = true
-	}
 }
 
 // drop forgets a turn. The caller holds the lock.
@@ -124,31 +116,20 @@ func (s *State) drop(end uint64, key Key) {
 	if s.turns[end] = slices.DeleteFunc(slices.Clone(s.turns[end]), func(other *turn) bool { return other == t }); len(s.turns[end]) == 0 {
 		delete(s.turns, end)
 	}
-	if delete(s.evicted[key], t); len(s.evicted[key]) == 0 {
-		delete(s.evicted, key)
-	}
 }
 
 // forget drops all but the newest turns, once there are many more than the limit. The caller holds the lock.
 func (s *State) forget() {
-	if s.count <= 4*MaxTurns {
+	if s.count <= 2*MaxTurns {
 		return
 	}
-	var plain, points []*turn
+	var all []*turn
 	for _, same := range s.turns {
-		for _, t := range same {
-			if t.Moment == "" {
-				plain = append(plain, t)
-			} else {
-				points = append(points, t)
-			}
-		}
+		all = append(all, same...)
 	}
-	for _, all := range [][]*turn{plain, points} {
-		slices.SortFunc(all, newestFirst)
-		for _, t := range all[min(MaxTurns, len(all)):] {
-			s.drop(t.Prefix^t.key().Hash(), t.key())
-		}
+	slices.SortFunc(all, newestFirst)
+	for _, t := range all[MaxTurns:] {
+		s.drop(t.Prefix^t.key().Hash(), t.key())
 	}
 }
 

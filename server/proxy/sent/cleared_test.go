@@ -12,10 +12,10 @@ func TestClearedIsRemembered(t *testing.T) {
 	store := new(record.Memory)
 	m := NewMemory(store)
 	c := talk(9, "")
-	first := (*Form)(nil).Extend(c, 0, []Edit{cut(1, "left out")}, 2)
+	first := (*Form)(nil).Extend(c, Added{From: 0, Edits: []Edit{cut(1, "left out")}, Cleared: 2})
 	ask(t, m, first, c, "one", noon)
-	longer := first.Extend(talk(12, ""), 20, nil, 3)
-	if again := longer.Extend(talk(12, ""), 26, nil, 0); again != longer || first.Extend(c, 20, nil, 0) != first {
+	longer := first.Extend(talk(12, ""), Added{From: 20, Edits: nil, Cleared: 3})
+	if again := longer.Extend(talk(12, ""), Added{From: 26, Edits: nil, Cleared: 0}); again != longer || first.Extend(c, Added{From: 20, Edits: nil, Cleared: 0}) != first {
 		t.Error("a form without new edits was stored as a new one")
 	}
 	ask(t, m, longer, talk(12, ""), "two", noon)

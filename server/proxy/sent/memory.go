@@ -44,26 +44,93 @@ func NewMemory(store record.Store) *Memory {
 type Known struct {
 	Messages int
 	Form     *Form
-	Signed   bool // a signature identified it
-	Same     bool // the messages are those that were sent; otherwise the client may have changed some of them
-	Bound    bool // there was thinking in these messages, or directly after them
-	Drops    bool // they were sent with a request to drop thinking that is bound to other content
+	Signed   bool      // a signature identified it
+	Same     bool      // the messages are those that were sent; otherwise the client may have changed some of them
+	Bound    bool      // there was thinking in these messages, or directly after them
+	Drops    bool      // they were sent with a request to drop thinking that is bound to other content
+	Time     time.Time // they were sent, or answered, last
 }
 
 // known returns what a place says about the messages before it.
 func (p *placed) known(messages int, signed, same bool) Known {
-	return Known{Messages: messages, Form: p.form, Signed: signed, Same: same, Bound: p.Bound || signed, Drops: p.Drops}
+	return Known{Messages: messages, Form: p.form, Signed: signed, Same: same, Bound: p.Bound || signed, Drops: p.Drops, Time: p.Time}
 }
 
-// Find returns the forms in which the beginning of a request may have been sent, the most likely first. They are the forms of the
-// last known answer in it; none if no answer is known. An error says that the lookup was incomplete.
-func (m *Memory) Find(ctx context.Context, c *Conversation) ([]Known, error) {
-	var answers []int
+// AnyKey is the key of Under for all keys.
+const AnyKey = 0
+
+// Under returns in which forms the beginnings of a request were sent under a cache key, the longest beginning first: for each epoch the
+// longest. fresh: the store is asked in any case; otherwise only if the newest answer is not known. An error says that the lookup was
+// incomplete.
+func (m *Memory) Under(ctx context.Context, c *Conversation, key uint64, fresh bool) (found []Known, err error) {
+	answers := c.answers()
+	if len(answers) == 0 {
+		return nil, nil
+	}
+	found = m.under(c, answers, key)
+	if m.store == nil || !fresh && m.has(c, answers[0]) {
+		return found, nil
+	}
+	if err = m.load(ctx, c, answers); err != nil {
+		err = fmt.Errorf("look up sent forms: %w", err)
+	}
+	return m.under(c, answers, key), err
+}
+
+// answers returns the indexes of the model's messages, the last one first.
+func (c *Conversation) answers() (answers []int) {
 	for i := len(c.messages) - 1; i > c.chain.Skip; i-- {
 		if c.messages[i].Role == llm.Assistant {
 			answers = append(answers, i)
 		}
 	}
+	return answers
+}
+
+// has reports whether memory knows the place of an answer.
+func (m *Memory) has(c *Conversation, answer int) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return len(m.places[c.placeBefore(answer)]) > 0
+}
+
+// under searches memory.
+func (m *Memory) under(c *Conversation, answers []int, key uint64) (found []Known) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, i := range answers {
+		for _, p := range m.places[c.placeBefore(i)] {
+			if key != AnyKey && p.Key != key {
+				continue
+			}
+			epoch := p.form.Epoch()
+			if !slices.ContainsFunc(found, func(k Known) bool { return k.Form.Epoch() == epoch }) {
+				m.order.MoveToFront(p.at)
+				found = append(found, p.known(i, false, true))
+			}
+			break
+		}
+	}
+	return found
+}
+
+// Used records that a request was sent or answered: the provider's cache has all of its beginnings again that were sent alike.
+func (m *Memory) Used(s *Sent, at time.Time) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, place := range s.covered {
+		for _, p := range m.places[place] {
+			if p.Key == s.Key && s.Form.adds(p.form) && at.After(p.Time) {
+				p.Time = at
+			}
+		}
+	}
+}
+
+// Find returns the forms in which the beginning of a request may have been sent, the most likely first. They are the forms of the
+// last known answer in it; none if no answer is known. An error says that the lookup was incomplete.
+func (m *Memory) Find(ctx context.Context, c *Conversation) ([]Known, error) {
+	answers := c.answers()
 	if len(answers) == 0 {
 		return nil, nil
 	}
@@ -221,11 +288,12 @@ func chained(id uint64, rows map[uint64]record.SentForm, made map[uint64]*Form) 
 func (m *Memory) put(p record.SentPlace, form *Form) {
 	same := m.places[p.Place]
 	for i, old := range same {
-		if old.form.identity() != p.Form {
+		if old.Key != p.Key {
 			continue
 		}
-		p.Add(old.SentPlace)
-		form, p.Time = old.form, later(p.Time, old.Time)
+		if p.Add(old.SentPlace); p.Form == old.Form {
+			form = old.form
+		}
 		same = slices.Delete(slices.Clone(same), i, i+1)
 		m.order.Remove(old.at)
 		m.release(old.form)
@@ -242,13 +310,6 @@ func (m *Memory) put(p record.SentPlace, form *Form) {
 	for m.size > maxMemory {
 		m.drop(m.order.Back().Value.(*placed))
 	}
-}
-
-func later(a, b time.Time) time.Time {
-	if a.Before(b) {
-		return b
-	}
-	return a
 }
 
 // drop forgets a place. The caller holds the lock.
@@ -325,14 +386,37 @@ func (m *Memory) Edits(f *Form, c *Conversation, n int) (out []Edit, cleared int
 	return out, cleared, nil
 }
 
+// Later reports whether a form has edits of the messages of c from message n on.
+func (m *Memory) Later(f *Form, c *Conversation, n int) bool {
+	if f == nil {
+		return false
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, at := range slices.Backward(c.listed()) {
+		if at.message < n {
+			break
+		}
+		for g := f; g != nil; g = g.parent {
+			if _, ok := g.edits[at.key]; ok {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // Sent is a request that is sent upstream in a form.
 type Sent struct {
 	Form  *Form
-	Bound bool // it contains thinking
-	Drops bool // it asks to drop thinking that is bound to other content
+	Bound bool   // it contains thinking
+	Drops bool   // it asks to drop thinking that is bound to other content
+	Key   uint64 // of the cache; 0: thinking is checked, and each form has its own place
+	From  int    // the places of the answers from this message on are written too
 
-	place  uint64   // the place of its answer
-	before []uint64 // places of the last answer in it
+	place   uint64   // the place of its answer
+	before  []uint64 // places of the last answer in it
+	covered []uint64 // the places of all answers in it
 }
 
 // Note records how all messages of a request are sent upstream. It returns the rows to store, and a function to call once they are
@@ -345,7 +429,16 @@ func (m *Memory) Note(s *Sent, c *Conversation, now time.Time) (b record.Batch, 
 		signed, request := c.places(last)
 		s.before = append(signed, request)
 	}
-	f, p := s.Form, m.note(s, s.place, now)
+	f := s.Form
+	for _, i := range c.answers() {
+		place := c.placeBefore(i)
+		s.covered = append(s.covered, place)
+		if i >= s.From {
+			b.Places = append(b.Places, m.note(s, place, now))
+		}
+	}
+	b.Places = append(b.Places, m.note(s, s.place, now))
+	s.covered = append(s.covered, s.place)
 	forms, keys := []*Form{}, map[uint64]*llm.Part{}
 	for ; f != nil && !f.stored; f = f.parent {
 		forms = append(forms, f)
@@ -362,7 +455,6 @@ func (m *Memory) Note(s *Sent, c *Conversation, now time.Time) (b record.Batch, 
 		}
 		b.Forms = append(b.Forms, row)
 	}
-	b.Places = []record.SentPlace{p}
 	return b, func() {
 		m.mu.Lock()
 		defer m.mu.Unlock()
@@ -377,6 +469,10 @@ func (f *Form) row(parts map[uint64]*llm.Part) (record.SentForm, error) {
 	row := record.SentForm{ID: f.id, Parent: f.parent.identity()}
 	for _, key := range f.sorted() {
 		v := f.edits[key]
+		if v.plain != nil {
+			row.Edits = pack(row.Edits, key, v.plain)
+			continue
+		}
 		if v.sealed == nil {
 			p := parts[key]
 			if p == nil {
@@ -421,7 +517,10 @@ func (m *Memory) Taken(s *Sent, drops bool, now time.Time) (rows []record.SentPl
 // note records a place of a request. The last sent request is the newest, even within one clock tick or after the clock was set
 // back. The caller holds the lock.
 func (m *Memory) note(s *Sent, place uint64, now time.Time) record.SentPlace {
-	p := record.SentPlace{Place: place, Form: s.Form.identity(), Time: now, Bound: s.Bound, Drops: s.Drops}
+	p := record.SentPlace{Place: place, Key: s.Key, Form: s.Form.identity(), Time: now, Bound: s.Bound, Drops: s.Drops}
+	if p.Key == 0 {
+		p.Key = p.Form
+	}
 	for _, other := range m.places[place] {
 		if !p.Time.After(other.Time) {
 			p.Time = other.Time.Add(time.Microsecond)

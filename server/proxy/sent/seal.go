@@ -69,7 +69,12 @@ func unpack(b []byte) (map[uint64]value, error) {
 		if b = b[8+max(0, used):]; used <= 0 || n > uint64(len(b)) {
 			return nil, errSealed
 		}
-		edits[key] = value{sealed: append([]byte{}, b[:n]...)}
+		content := append([]byte{}, b[:n]...)
+		if key == epochMark || key == balanceMark {
+			edits[key] = value{plain: content}
+		} else {
+			edits[key] = value{sealed: content}
+		}
 		b = b[n:]
 	}
 	return edits, nil

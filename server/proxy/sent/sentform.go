@@ -1,8 +1,8 @@
 // Package sent remembers how conversations were changed on their way to the provider, so that the same messages are sent in the
 // same way again.
 //
-// Some providers check what comes before a thinking block: they refuse a request in which it has changed since the block was made.
-// So a form is repeated, and never computed again.
+// A change in what was sent makes a provider write its cache again. Some providers also check what comes before a thinking block: they
+// refuse a request in which it has changed since the block was made. So a form is repeated, and never computed again.
 //
 //   - A form is the set of edits with which the messages of a request were sent upstream: placeholders, and shortened
 //     texts. All other messages were sent unchanged. A form adds edits to another form, its parent.
@@ -52,10 +52,14 @@ type Form struct {
 type value struct {
 	text, reason string
 	sealed       []byte // not nil: text and reason are in it, encrypted
+	plain        []byte // not nil: no text of the conversation; it is stored as it is
 }
 
 // Empty reports whether all messages were sent unchanged.
 func (f *Form) Empty() bool { return f == nil }
+
+// Same reports whether two forms are the same.
+func (f *Form) Same(other *Form) bool { return f.identity() == other.identity() }
 
 // adds reports whether f is other or is based on it.
 func (f *Form) adds(other *Form) bool {
@@ -72,12 +76,22 @@ type Conversation struct {
 	messages []llm.Message
 	chain    *prefix.Chain // of them
 	parts    []part        // their parts; nil: not listed yet
+	before   []part        // parts of the first same messages, which are those of an earlier request
+	same     int
 }
 
-// Of returns the conversation of messages. It must be used by one goroutine.
-func Of(messages []llm.Message, chain *prefix.Chain) *Conversation {
-	return &Conversation{messages: messages, chain: chain}
+// Of returns the conversation of messages. It must be used by one goroutine. Its first same messages are those of before, which may be
+// nil if same is 0.
+func Of(messages []llm.Message, chain *prefix.Chain, before *Conversation, same int) *Conversation {
+	c := &Conversation{messages: messages, chain: chain}
+	if before != nil {
+		c.before, c.same = before.parts, same
+	}
+	return c
 }
+
+// Parts returns c with its parts alone, to be held with its request.
+func (c *Conversation) Parts() *Conversation { return &Conversation{parts: c.parts} }
 
 // Last returns the index of the model's last message, or 0.
 func (c *Conversation) Last() int {
@@ -91,7 +105,7 @@ func (c *Conversation) Last() int {
 // listed returns the parts of the conversation.
 func (c *Conversation) listed() []part {
 	if c.parts == nil {
-		c.parts = partsOf(c.messages)
+		c.parts = partsOf(c.messages, c.before, c.same)
 	}
 	return c.parts
 }
@@ -101,15 +115,25 @@ func (c *Conversation) at(p part) *llm.Part { return &c.messages[p.message].Part
 
 // part is the place of a result, or of a call's arguments, in a request.
 type part struct {
-	key           uint64
+	key           uint64 // different for each occurrence of a repeated part
+	hash          uint64 // the same for all of them
 	message, part int
 }
 
-// partsOf lists the parts that may have been edited. A repeated part has a different key for each occurrence.
-func partsOf(messages []llm.Message) (out []part) {
+// partsOf lists the parts that may have been edited. before has those of the first same messages, and perhaps of others.
+func partsOf(messages []llm.Message, before []part, same int) (out []part) {
 	times := map[uint64]uint64{}
+	from := 0
+	for _, p := range before {
+		if p.message >= same {
+			break
+		}
+		from = same
+		times[p.hash]++
+		out = append(out, p)
+	}
 	var h prefix.Hasher
-	for i := range messages {
+	for i := from; i < len(messages); i++ {
 		for j := range messages[i].Parts {
 			p := &messages[i].Parts[j]
 			if p.Kind != llm.ToolResult && p.Kind != llm.ToolCall {
@@ -119,9 +143,9 @@ func partsOf(messages []llm.Message) (out []part) {
 			h.Number(uint64(p.Kind))
 			h.Text(p.CallID)
 			h.Text(original(p))
-			key := h.Sum64()
-			times[key]++
-			out = append(out, part{key + (times[key]-1)*0x9e3779b97f4a7c15, i, j})
+			hash := h.Sum64()
+			times[hash]++
+			out = append(out, part{hash + (times[hash]-1)*0x9e3779b97f4a7c15, hash, i, j})
 		}
 	}
 	return out
@@ -135,12 +159,20 @@ func original(p *llm.Part) string {
 	return p.Text
 }
 
-// Extend returns the form of a conversation whose messages before from were sent in form f, and the others with edits. Edits of
-// messages before from are ignored. cleared is the number of calls whose results the provider was asked to clear, if f does not
-// have it yet; otherwise 0.
-func (f *Form) Extend(c *Conversation, from int, edits []Edit, cleared int) *Form {
-	mark, clears := c.lastResult(cleared)
-	if len(edits) == 0 && !clears {
+// Added says what a request adds to the form in which its first messages were sent.
+type Added struct {
+	From    int    // the messages before this one were sent in that form
+	Edits   []Edit // of the others
+	Cleared int    // calls whose results the provider is asked to clear, if the form does not have it yet; otherwise 0
+	Epoch   bool   // the others were planned at a cold point
+	Balance []byte // the account of the engine
+}
+
+// Extend returns form f with what is added to it.
+func (f *Form) Extend(c *Conversation, a Added) *Form {
+	from, edits := a.From, a.Edits
+	mark, clears := c.lastResult(a.Cleared)
+	if len(edits) == 0 && !clears && !a.Epoch {
 		return f
 	}
 	next := &Form{parent: f, edits: make(map[uint64]value, len(edits))}
@@ -167,14 +199,45 @@ func (f *Form) Extend(c *Conversation, from int, edits []Edit, cleared int) *For
 		next.size += 64
 		h.Number(mark)
 	}
+	if a.Epoch {
+		next.edits[epochMark] = value{plain: []byte{1}}
+		h.Number(epochMark)
+	}
 	if len(next.edits) == 0 {
 		return f
+	}
+	if len(a.Balance) > 0 {
+		next.edits[balanceMark] = value{plain: a.Balance}
+		h.Text(string(a.Balance))
 	}
 	next.id = max(1, h.Sum64())
 	return next
 }
 
+// Epoch returns the number of the cold point at which a form was begun; 0: there was none. All requests of an epoch are alike in their
+// common messages.
+func (f *Form) Epoch() uint64 {
+	for ; f != nil; f = f.parent {
+		if _, begins := f.edits[epochMark]; begins {
+			return f.id
+		}
+	}
+	return 0
+}
+
+// Balance returns the account of the engine that was stored last with a form; nil: there is none.
+func (f *Form) Balance() []byte {
+	for ; f != nil; f = f.parent {
+		if v, ok := f.edits[balanceMark]; ok {
+			return v.plain
+		}
+	}
+	return nil
+}
+
 const (
+	epochMark     = 0x6c62272e07bb0142 // an epoch begins with the form
+	balanceMark   = 0x62b821756295c58d // the account
 	clearedMark   = 0x2b7e151628aed2a6 // separates the key of the clear mark at a result from the key of the result's edit
 	clearedReason = "cleared up to here"
 )
@@ -214,8 +277,11 @@ func (c *Conversation) places(i int) (signed []uint64, request uint64) {
 			}
 		}
 	}
-	return signed, ofRequest(c.chain.Links[i-c.chain.Skip-1])
+	return signed, c.placeBefore(i)
 }
+
+// placeBefore returns the place of the answer in message i, by the messages before it.
+func (c *Conversation) placeBefore(i int) uint64 { return ofRequest(c.chain.Links[i-c.chain.Skip-1]) }
 
 // sorted returns the keys of a form's own edits.
 func (f *Form) sorted() []uint64 {

@@ -30,7 +30,7 @@ func talk(rounds int, by string) *Conversation {
 			llm.Message{Role: llm.Tool, Parts: []llm.Part{{Kind: llm.ToolResult, CallID: "c", Text: result}}})
 	}
 	chain := prefix.ChainOf(messages, nil, 0)
-	return Of(messages, &chain)
+	return Of(messages, &chain, nil, 0)
 }
 
 const result = "a result that is long enough to be worth leaving out"
@@ -43,7 +43,7 @@ func cut(round int, text string) Edit {
 // ask records that a conversation was sent in a form and answered with thinking.
 func ask(t *testing.T, m *Memory, f *Form, c *Conversation, by string, at time.Time) {
 	t.Helper()
-	sent := &Sent{Form: f}
+	sent := &Sent{From: len(c.messages), Form: f}
 	b, kept := m.Note(sent, c, at)
 	b.Places = append(b.Places, m.Answered(sent, signatureOf(by, (len(c.messages)-2)/2), at)...)
 	if m.store != nil {
@@ -78,10 +78,10 @@ func TestFindBySignature(t *testing.T) {
 	store := new(record.Memory)
 	m := NewMemory(store)
 	c := talk(2, "one")
-	first := (*Form)(nil).Extend(c, 0, []Edit{cut(1, "left out")}, 0)
+	first := (*Form)(nil).Extend(c, Added{From: 0, Edits: []Edit{cut(1, "left out")}, Cleared: 0})
 	ask(t, m, first, c, "one", noon)
 	c = talk(4, "one")
-	second := first.Extend(c, 6, []Edit{cut(1, "not this one"), cut(3, "left out too")}, 0)
+	second := first.Extend(c, Added{From: 6, Edits: []Edit{cut(1, "not this one"), cut(3, "left out too")}, Cleared: 0})
 	ask(t, m, second, c, "one", noon.Add(time.Minute))
 
 	want := []Edit{cut(1, "left out"), cut(3, "left out too")}
@@ -107,7 +107,7 @@ func TestFindBySignature(t *testing.T) {
 func TestSeveralForms(t *testing.T) {
 	m := NewMemory(nil)
 	c := talk(2, "one")
-	short := (*Form)(nil).Extend(c, 0, []Edit{cut(1, "left out")}, 0)
+	short := (*Form)(nil).Extend(c, Added{From: 0, Edits: []Edit{cut(1, "left out")}, Cleared: 0})
 	ask(t, m, short, c, "short", noon)
 	ask(t, m, nil, c, "whole", noon.Add(time.Minute))
 	signed := func(by string) *Conversation {
@@ -129,7 +129,7 @@ func TestSeveralForms(t *testing.T) {
 	m = NewMemory(nil)
 	ask(t, m, short, talk(2, "one"), "one", noon)
 	c = talk(3, "one")
-	longer := short.Extend(c, 6, []Edit{cut(2, "left out")}, 0)
+	longer := short.Extend(c, Added{From: 6, Edits: []Edit{cut(2, "left out")}, Cleared: 0})
 	ask(t, m, longer, c, "lost", noon)
 	ask(t, m, nil, c, "lost as well", noon.Add(time.Minute))
 	if known, _ := edits(t, m, talk(4, "one")); known.Form != longer {
@@ -141,7 +141,7 @@ func TestSeveralForms(t *testing.T) {
 func TestSealed(t *testing.T) {
 	store := new(record.Memory)
 	c := talk(2, "one")
-	ask(t, NewMemory(store), (*Form)(nil).Extend(c, 0, []Edit{cut(1, "a secret file")}, 0), c, "one", noon)
+	ask(t, NewMemory(store), (*Form)(nil).Extend(c, Added{From: 0, Edits: []Edit{cut(1, "a secret file")}, Cleared: 0}), c, "one", noon)
 	places, forms, err := store.SentForms(t.Context(), []uint64{ofRequest(c.chain.Last())})
 	if err != nil || len(places) != 1 || len(forms) != 1 {
 		t.Fatal(places, forms, err)
@@ -177,7 +177,7 @@ func TestStoreFails(t *testing.T) {
 	store := new(record.Memory)
 	m := NewMemory(store)
 	c := talk(2, "one")
-	form := (*Form)(nil).Extend(c, 0, []Edit{cut(1, "left out")}, 0)
+	form := (*Form)(nil).Extend(c, Added{From: 0, Edits: []Edit{cut(1, "left out")}, Cleared: 0})
 	ask(t, m, form, c, "one", noon)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -192,8 +192,8 @@ func TestClockPutBack(t *testing.T) {
 	store := new(record.Memory)
 	m := NewMemory(store)
 	c := talk(2, "")
-	refused := (*Form)(nil).Extend(c, 0, []Edit{cut(1, "left out")}, 0)
-	sent := &Sent{Form: refused}
+	refused := (*Form)(nil).Extend(c, Added{From: 0, Edits: []Edit{cut(1, "left out")}, Cleared: 0})
+	sent := &Sent{From: len(c.messages), Form: refused}
 	b, _ := m.Note(sent, c, noon)
 	sent = &Sent{}
 	now := noon.Add(-time.Hour)
@@ -213,7 +213,7 @@ func TestClockPutBack(t *testing.T) {
 func TestPartMissing(t *testing.T) {
 	store := new(record.Memory)
 	c := talk(2, "one")
-	form := (*Form)(nil).Extend(c, 0, []Edit{cut(1, "left out")}, 0)
+	form := (*Form)(nil).Extend(c, Added{From: 0, Edits: []Edit{cut(1, "left out")}, Cleared: 0})
 	ask(t, NewMemory(store), form, c, "one", noon)
 	older := record.SentPlace{Place: ofRequest(c.chain.Last()), Form: 77, Time: noon.Add(-time.Hour)}
 	if err := store.Append(t.Context(), record.Batch{Places: []record.SentPlace{older}}); err != nil {
@@ -232,7 +232,7 @@ func TestBounded(t *testing.T) {
 	long := strings.Repeat("x", maxMemory/50)
 	c := talk(2, "one")
 	for i := range 120 {
-		ask(t, m, (*Form)(nil).Extend(c, 0, []Edit{cut(1, fmt.Sprint(i, long))}, 0), c, fmt.Sprint("by ", i), noon.Add(time.Duration(i)*time.Second))
+		ask(t, m, (*Form)(nil).Extend(c, Added{From: 0, Edits: []Edit{cut(1, fmt.Sprint(i, long))}, Cleared: 0}), c, fmt.Sprint("by ", i), noon.Add(time.Duration(i)*time.Second))
 		if m.size > maxMemory {
 			t.Fatalf("%d bytes are held", m.size)
 		}
