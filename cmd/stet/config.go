@@ -19,7 +19,7 @@ type configCommand struct {
 
 // shownKeys are the keys, besides proxyKeys, that are flags of a command.
 var shownKeys = []string{
-	"listen", "rate", "dedupe", "model", "base-url", "api", "project-notes",
+	"listen", "via", "rate", "dedupe", "model", "base-url", "api", "project-notes",
 }
 
 func newConfig(p *program) *cobra.Command {

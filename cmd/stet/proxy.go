@@ -63,7 +63,7 @@ stet proxy --observe`,
 		Args: noArgs,
 	}, &c.command, c.Run)
 	f := cmd.Flags()
-	config.AddFlags(f, append(proxyKeys, "listen")...)
+	config.AddFlags(f, append(proxyKeys, "listen", "via")...)
 	f.BoolVar(&c.beyond, "insecure-listen-beyond-loopback", false, "listen on an address that other machines can reach")
 	f.StringSliceVar(&c.allowed, "allow-host", nil, "a further host name that is allowed in the Host header of requests, besides localhost")
 	return cmd
@@ -110,6 +110,14 @@ func (c *proxyCommand) Run(ctx context.Context) (err error) {
 	} else {
 		served.Guard = guarded
 		defer func() { err = errors.Join(err, guarded.Close()) }()
+	}
+	if o.Via == config.ViaConnect {
+		authority, err := c.authority()
+		if err != nil {
+			return errors.Join(err, listener.Close())
+		}
+		served.Agents = proxyserver.HostUpstreams(o, served.Agents)
+		served.Forward = &proxyserver.Forward{Authority: authority, NoProxy: c.noProxy()}
 	}
 	s, err := c.startProxy(running, o, listener, served)
 	if err != nil {
@@ -177,6 +185,9 @@ func (c *proxyCommand) announce(s *proxyserver.Server, o *config.Config) {
 	c.say("  ANTHROPIC_BASE_URL=%s", s.Base)
 	c.say("  OPENAI_BASE_URL=%s/v1", s.Base)
 	c.say("  GOOGLE_GEMINI_BASE_URL=%s", s.Base)
+	if o.Via == config.ViaConnect {
+		c.say("  HTTPS_PROXY=%s", s.Base)
+	}
 	to := func(base, usual string) string {
 		plain, _, _ := strings.Cut(cmp.Or(base, usual), "?") // a query may hold a key
 		return plain

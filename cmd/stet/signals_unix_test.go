@@ -178,7 +178,7 @@ func TestInterrupted(t *testing.T) {
 	}
 	c <- syscall.SIGTERM
 	c <- syscall.SIGHUP // both came before the child began
-	if _, err := process.Run(context.Background(), exec.Command("/bin/sh", "-c", "exit 9"), c); exitCode(err) != 143 {
+	if _, err := process.Run(context.Background(), exec.Command("/bin/sh", "-c", "exit 9"), c, nil); exitCode(err) != 143 {
 		t.Error(err)
 	}
 }

@@ -1,12 +1,15 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"os/signal"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -19,7 +22,7 @@ import (
 )
 
 // programs are extra programs that the tests can run.
-var programs = map[string]func(){"stet": main, "agent": agentMain, "ask": askMain, "counter": counterMain, "client": clientMain, "ask-gateway": askGatewayMain}
+var programs = map[string]func(){"stet": main, "agent": agentMain, "ask": askMain, "counter": counterMain, "client": clientMain, "ask-gateway": askGatewayMain, "stubborn": stubbornMain}
 
 func TestMain(m *testing.M) {
 	testscript.Main(hearing{m}, programs)
@@ -155,4 +158,29 @@ func askMain() {
 		_, _ = resp.Body.Read(make([]byte, 1<<20))
 		_ = resp.Body.Close()
 	}
+}
+
+// stubbornMain is an agent that asks a model for a number of answers. It sends a request again if that fails, as agents do, and
+// prints what it received, and how often it had to ask again.
+func stubbornMain() {
+	answers, _ := strconv.Atoi(os.Args[1])
+	retries := 0
+	for n := range answers {
+		for try := 0; ; try++ {
+			resp, err := http.Post(os.Getenv("OPENAI_BASE_URL")+"/chat/completions", "application/json", strings.NewReader(`{"model":"m","stream":true,"messages":[{"role":"user","content":"hi"}]}`))
+			if err == nil {
+				var text []byte
+				text, err = io.ReadAll(resp.Body)
+				_ = resp.Body.Close()
+				if err == nil && resp.StatusCode == http.StatusOK && bytes.Contains(text, []byte("[DONE]")) {
+					break
+				}
+			}
+			if retries++; try == 4 {
+				fmt.Println("no answer", n, err)
+				os.Exit(1)
+			}
+		}
+	}
+	fmt.Println("answers", answers, "retries", retries > 0)
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/stet-dev/stet/cmd/stet/internal/agents"
+	"github.com/stet-dev/stet/cmd/stet/internal/proxyserver"
 )
 
 // uninstallCommand is stet uninstall.
@@ -24,7 +25,8 @@ func newUninstall(p *program) *cobra.Command {
 		Short: "Remove what setup and service put on this machine",
 		Long: `Put the agents' configurations back as they were before "stet setup --proxy", take out
 the file tools that "stet setup --write" added and the hooks of "stet guard", and remove
-the service. To remove the program itself, remove the package that it came in.
+the service and the authority of the forward proxy. To remove the program itself, remove
+the package that it came in.
 
 Records, sessions and the audit trail stay. --state removes them too.`,
 		Example: `stet uninstall --dry-run
@@ -88,6 +90,17 @@ func (c *uninstallCommand) Run(ctx context.Context) error {
 	if failed != nil {
 		return failed // the service stays: an agent may still use it
 	}
+	signed, err := proxyserver.RemoveAuthority(dir, c.dry)
+	for _, f := range signed {
+		if c.dry {
+			c.say("%s would be removed", f)
+		} else {
+			c.say("removed: %s", f)
+		}
+	}
+	if err != nil {
+		return err
+	}
 	if c.dry {
 		if at := s.Address(); at != "" {
 			c.say("the service at http://%s would be removed", at)
@@ -110,7 +123,7 @@ func (c *uninstallCommand) Run(ctx context.Context) error {
 		}
 		c.say("removed: %s", dir)
 	}
-	if len(lasting)+len(servers)+guarded == 0 && len(removed) == 0 && !c.state {
+	if len(lasting)+len(servers)+guarded+len(signed)+len(removed) == 0 && !c.state {
 		c.say("there was nothing to remove")
 	}
 	return nil

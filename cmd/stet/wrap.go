@@ -1,11 +1,9 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"os/exec"
 	"os/signal"
 	"time"
@@ -15,7 +13,6 @@ import (
 	"github.com/stet-dev/stet/cmd/stet/internal/agents"
 	"github.com/stet-dev/stet/cmd/stet/internal/config"
 	"github.com/stet-dev/stet/cmd/stet/internal/process"
-	"github.com/stet-dev/stet/cmd/stet/internal/proxyserver"
 )
 
 // lingering is the time limit for requests that run when their agent has ended.
@@ -69,7 +66,7 @@ stet wrap --upstream http://127.0.0.1:11434/v1 -- qwen`,
 	}, &c.command, c.Run)
 	f := cmd.Flags()
 	f.SetInterspersed(false) // arguments after the command belong to the command
-	config.AddFlags(f, proxyKeys...)
+	config.AddFlags(f, append(proxyKeys, "via")...)
 	return cmd
 }
 
@@ -86,53 +83,38 @@ func (c *wrapCommand) Run(ctx context.Context) error {
 	defer process.OutliveReader()()
 	signals := process.Notify(process.Forwarded)
 	defer signal.Stop(signals)
-	listener, err := proxyserver.Listen(ctx, "127.0.0.1:0")
-	if err != nil {
-		return err
-	}
 	m := c.agentMachine(ctx, o)
 	if m.Lasting, err = c.lasting(); err != nil {
 		c.say("%v", err) // if the agent also uses another proxy, it is started anyway
 	}
-	r := m.Redirect(c.args, "http://"+listener.Addr().String())
-	defer r.Clean()
-	if err := checkFound(r, o.Upstream); err != nil {
-		return errors.Join(err, listener.Close())
-	}
-	o.Route(foundUpstreams(r.Found))
-	pc := proxyserver.Config{Root: cmp.Or(o.ProjectRoot, c.dir)}
-	s, err := c.startProxy(ctx, o, listener, pc)
+	w, err := c.open(ctx, o, m)
 	if err != nil {
-		return errors.Join(err, listener.Close())
+		return err
 	}
-	for _, note := range r.Notes {
+	for _, note := range w.run.Notes {
 		c.say("%s", note)
 	}
-	code, err := c.runAgent(ctx, path, r.Args, r.Env, signals)
-	r.Clean()
+	cmd := exec.Command(path, w.run.Args[1:]...)
+	cmd.Args[0] = w.run.Args[0]
+	cmd.Env, cmd.Dir = w.run.Env, c.dir
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = c.in, unchecked(c.out), c.err
+	code, err := process.Run(ctx, cmd, signals, w.proxy.AgentIs)
+	w.run.Clean()
 	closing, stop := process.LastCall(ctx, signals)
 	defer stop()
-	closeErr := s.Close(closing, lingering)
+	closeErr := w.Close(closing)
 	if err != nil {
 		return errors.Join(err, closeErr)
 	}
-	s.Summary().Print(c.err)
+	w.proxy.Summary().Print(c.err)
 	if closeErr != nil {
 		c.say("%v", closeErr)
 	}
+	w.tell(c.say)
 	if code != 0 {
 		return &exitError{code: code}
 	}
 	return nil
-}
-
-// runAgent runs the agent on the program's own streams.
-func (c *wrapCommand) runAgent(ctx context.Context, path string, args, env []string, signals <-chan os.Signal) (int, error) {
-	cmd := exec.Command(path, args[1:]...)
-	cmd.Args[0] = args[0]
-	cmd.Env, cmd.Dir = env, c.dir
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = c.in, unchecked(c.out), c.err
-	return process.Run(ctx, cmd, signals)
 }
 
 // foundUpstreams returns the base URLs in an agent's own configuration.

@@ -29,15 +29,15 @@ var groups = []group{
 	{"trim", 21000, "what is left out of a request, recorded sessions, and what that saves"},
 	{"session", 2450, "stored conversations"},
 	{"agent", 3250, "the loop: message, model, tools"},
-	{"server", 24500, "the fronts; none imports another; 800 for the guard"},
+	{"server", 25200, "the fronts; none imports another; 800 for the guard, 700 for the forward proxy"},
 	{"store", 4900, "where records and sessions are kept"},
-	{"cmd", 25750, "the command, and what only it uses; 1,000 for the guard's hooks and its undo; 850 for the comparison of agents' requests"},
+	{"cmd", 26800, "the command, and what only it uses; 1,000 for the guard's hooks and its undo, 850 for the comparison of agents' requests, 1,000 for the forward proxy and a proxy that is started again"},
 	{"test", 0, "suites and rigs, importable from outside; not counted as product"},
 }
 
 // Limits of the whole, in lines and packages (make loc). They are what was there when the limits began, and come down.
 const (
-	maxProduct  = 118000 // 4,300 for the guard
+	maxProduct  = 119600 // 4,300 for the guard, 1,600 for the forward proxy
 	maxTests    = 97000
 	maxApart    = 16000 // the module bench, suites, and the page's own source
 	maxPackages = 77
@@ -95,6 +95,7 @@ var table = []row{
 	{"server/proxy/cachestate", []string{"llm", "record", "trim", "server/proxy/prefix"}, "what is believed of a provider's cache: no wire and no disk; a verdict names trim's cold points"},
 	{"server/proxy/sent", []string{"llm", "record", "server/proxy/prefix"}, "how conversations were sent: no wire; a store is handed in"},
 	{"server/proxy/threads", nil, "conversations that a provider keeps too, as raw JSON: no API and no codec"},
+	{"server/connect", nil, "a forward proxy: hands requests for a model to a handler, and knows no API; its table of hosts comes from cmd"},
 	{"server/gateway/wire", []string{"files/approval", "tool"}, "frames on a wire are a format, read by both ends; what they carry is found and not decoded, except questions, which have one JSON everywhere"},
 	{"server/gateway/*", []string{"server/gateway", "server/gateway/wire"}, "a bus carries frames"},
 	{"server/gateway", []string{"tool", "files/approval", "record", "server/gateway/wire"}, "front ends do not import each other; whose page asks is looked at in one place"},
@@ -115,7 +116,7 @@ var table = []row{
 	{"cmd/stet/internal/signin", []string{"server/gateway", "server/web"}, "logins with accounts elsewhere: who a person is to the page, in the gateway's roles; the one that knows OpenID Connect"},
 	{"cmd/stet/internal/terminal", []string{"agent", "files/approval", "session", "llm"}, "chat and dialogs on a terminal; what is said is llm's; what is not seen is an escape"},
 	{"cmd/stet/internal/report", []string{"*"}, "turns everyone's figures into text; does no input or output of its own"},
-	{"cmd/stet/internal/proxyserver", []string{"server/proxy", "llm/prices", "record", "store", "cmd/stet/internal/config", "cmd/stet/internal/report"}, "the proxy with its listener, store and log"},
+	{"cmd/stet/internal/proxyserver", []string{"server/proxy", "server/connect", "llm/prices", "record", "store", "cmd/stet/internal/config", "cmd/stet/internal/process", "cmd/stet/internal/report"}, "the proxy with its listener, store and log, also as a process that is started again; the forward proxy with its hosts and its authority's file"},
 	{"cmd/stet/internal/toolset", []string{"*", "cmd/stet/internal/config", "cmd/stet/internal/notify", "cmd/stet/internal/socket"}, "the file tools with all that watches over them, for every front end that gives them out"},
 	{"cmd/stet/internal/localagent", []string{"*", "cmd/stet/internal/config", "cmd/stet/internal/demo", "cmd/stet/internal/report", "cmd/stet/internal/toolset"}, "stet's own agent, put together for chat, run, editors and the page"},
 	{"cmd/stet/internal/site", []string{"*", "cmd/stet/internal/config", "cmd/stet/internal/proxyserver", "cmd/stet/internal/signin", "cmd/stet/internal/tokenfile", "cmd/stet/internal/toolset"}, "everything that stet serve has on one port"},

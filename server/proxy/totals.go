@@ -97,6 +97,35 @@ func (t *Totals) through(path string) {
 	increase(&t.Through, path)
 }
 
+// Add returns the sums of t and of the totals of another proxy.
+func (t Totals) Add(more Totals) Totals {
+	out := t.clone()
+	for _, m := range []struct{ to, from *map[string]int }{
+		{&out.ByAPI, &more.ByAPI}, {&out.Passed, &more.Passed}, {&out.Through, &more.Through}, {&out.Unknown, &more.Unknown},
+		{&out.Shortened, &more.Shortened}, {&out.Moments, &more.Moments},
+	} {
+		for key, n := range *m.from {
+			if *m.to == nil {
+				*m.to = map[string]int{}
+			}
+			(*m.to)[key] += n
+		}
+	}
+	out.Requests += more.Requests
+	out.Conversations += more.Conversations
+	out.Errors += more.Errors
+	out.TokensOff += more.TokensOff
+	out.Tokens += more.Tokens
+	out.Usage = out.Usage.Add(more.Usage)
+	out.USD += more.USD
+	out.Saved += more.Saved
+	out.Unpriced += more.Unpriced
+	out.Reads += more.Reads
+	out.Alive += more.Alive
+	out.Bound = out.Bound || more.Bound
+	return out
+}
+
 func (t *Totals) clone() Totals {
 	out := *t
 	out.ByAPI, out.Passed = maps.Clone(t.ByAPI), maps.Clone(t.Passed)

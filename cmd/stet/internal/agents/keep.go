@@ -62,17 +62,8 @@ func keepOf(version string) keep {
 // the provider's own host, or the person has set the variable. asked is the base URL that it would ask without stet; "": the provider's.
 // env has the environment of its settings. program starts it.
 func (m Machine) claudeKeep(program, asked string, env map[string]string) (k keep, ok bool) {
-	if m.Upstream != nil {
-		asked = m.Upstream(asked)
-	}
-	if u, err := url.Parse(asked); asked != "" && (err != nil || u.Scheme != "https" || !strings.EqualFold(strings.TrimSuffix(u.Host, ":443"), claudeHost)) {
+	if !m.asksProvider(asked, env) {
 		return keep{}, false
-	}
-	for _, cloud := range claudeClouds {
-		name := "CLAUDE_CODE_USE_" + cloud
-		if on, set := env[name]; switchedOn(on) || !set && switchedOn(m.Getenv(name)) {
-			return keep{}, false
-		}
 	}
 	_, version, pinned := strings.Cut(strings.TrimPrefix(program, "@"), "@") // npx @anthropic-ai/claude-code@2.1.300
 	if !pinned && m.Version != nil {
@@ -81,6 +72,22 @@ func (m Machine) claudeKeep(program, asked string, env map[string]string) (k kee
 	k = keepOf(version)
 	_, set := env[k.name]
 	return k, !set && !slices.ContainsFunc(m.Env, func(s string) bool { return strings.HasPrefix(s, k.name+"=") })
+}
+
+// asksProvider reports whether the requests of Claude Code end at its provider's own host. asked is the base URL that it would ask without
+// stet; "": the provider's. env has the environment of its settings.
+func (m Machine) asksProvider(asked string, env map[string]string) bool {
+	if m.Upstream != nil {
+		asked = m.Upstream(asked)
+	}
+	if u, err := url.Parse(asked); asked != "" && (err != nil || u.Scheme != "https" || !strings.EqualFold(strings.TrimSuffix(u.Host, ":443"), claudeHost)) {
+		return false
+	}
+	return !slices.ContainsFunc(claudeClouds, func(cloud string) bool {
+		name := "CLAUDE_CODE_USE_" + cloud
+		on, set := env[name]
+		return switchedOn(on) || !set && switchedOn(m.Getenv(name))
+	})
 }
 
 func switchedOn(value string) bool {

@@ -34,6 +34,7 @@ type Config struct {
 	Lang        string
 	Placeholder string
 	ProjectRoot string
+	Via         string
 	Observe     bool
 	Threads     string
 	Clear       bool

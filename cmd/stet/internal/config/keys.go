@@ -66,6 +66,13 @@ const (
 // RefuseThreads is the value of the key threads that is not its default.
 const RefuseThreads = "refuse"
 
+// Values of the key via.
+const (
+	viaAuto    = "auto"
+	ViaBaseURL = "base-url"
+	ViaConnect = "connect"
+)
+
 // How long entries of the audit trail and replaced versions of files are kept. Undo and the outcomes of repeated calls need the
 // entries for longer than the versions.
 const (
@@ -119,6 +126,13 @@ var keys = []key{
 		Doc: "the directory that agents work in: absolute paths below it and relative paths are then the same; by default the working " +
 			"directory of `wrap`, else what an agent's own prompt says",
 		field: func(c *Config) any { return &c.ProjectRoot }, valid: checkProjectRoot,
+	},
+	{
+		Name: "via", Type: text, Default: viaAuto, Values: []string{viaAuto, ViaBaseURL, ViaConnect}, UserOnly: true,
+		Help: "how agents reach the proxy: base-url, connect (a forward proxy for HTTPS), or auto",
+		Doc: "how agents reach the proxy: by a base URL, or by `connect`, a forward proxy for HTTPS ([wrap.md](wrap.md#the-forward-proxy)); with `auto`, `wrap` takes `connect` " +
+			"for agents that lose something at a base URL",
+		field: func(c *Config) any { return &c.Via },
 	},
 	{
 		Name: "observe", Type: Bool, Default: false,

@@ -27,13 +27,16 @@ func (e *NotStarted) Unwrap() error { return e.err }
 
 // Run runs a program in the foreground, with the terminal and with every signal that
 // comes from signals, and returns its exit code as a shell would give it. An error
-// means that the program was not started.
-func Run(ctx context.Context, cmd *exec.Cmd, signals <-chan os.Signal) (int, error) {
+// means that the program was not started. started is called with its process id; it may be nil.
+func Run(ctx context.Context, cmd *exec.Cmd, signals <-chan os.Signal, started func(pid int)) (int, error) {
 	if s := pending(signals); s != nil {
 		return 0, &Interrupted{s}
 	}
 	if err := cmd.Start(); err != nil {
 		return 0, &NotStarted{notExecutable, fmt.Errorf("%s: %w", cmd.Args[0], err)}
+	}
+	if started != nil {
+		started(cmd.Process.Pid)
 	}
 	ended := make(chan struct{})
 	forwarding := make(chan struct{})

@@ -3,6 +3,8 @@
 package process
 
 import (
+	"errors"
+	"net"
 	"os"
 	"os/exec"
 	"syscall"
@@ -45,4 +47,30 @@ func exitStatus(state *os.ProcessState) int {
 func Group(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+}
+
+// Apart makes a command's process outlive the signals of the terminal.
+func Apart(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
+
+// Alive reports whether a process exists.
+func Alive(pid int) bool {
+	err := syscall.Kill(pid, 0)
+	return err == nil || errors.Is(err, syscall.EPERM)
+}
+
+// HandOver returns a file by which a child process inherits a listener, or nil where that is not possible. Unlike the listener's method
+// File, it leaves the listener usable here.
+func HandOver(l *net.TCPListener) (*os.File, error) {
+	raw, err := l.SyscallConn()
+	if err != nil {
+		return nil, err
+	}
+	copied := -1
+	if outside := raw.Control(func(fd uintptr) { copied, err = unix.FcntlInt(fd, unix.F_DUPFD_CLOEXEC, 0) }); outside != nil {
+		return nil, outside
+	}
+	if err != nil {
+		return nil, err
+	}
+	return os.NewFile(uintptr(copied), "listener"), nil
 }

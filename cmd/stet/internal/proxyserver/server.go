@@ -16,6 +16,7 @@ import (
 	"github.com/stet-dev/stet/cmd/stet/internal/config"
 	"github.com/stet-dev/stet/cmd/stet/internal/report"
 	"github.com/stet-dev/stet/llm/prices"
+	"github.com/stet-dev/stet/server/connect"
 	"github.com/stet-dev/stet/server/proxy"
 )
 
@@ -39,6 +40,8 @@ type Config struct {
 	Transport http.RoundTripper
 	// Agents returns the upstreams of an agent with its own upstreams; nil: no agent has its own.
 	Agents func(name string) (config.Upstreams, error)
+	// Forward makes the listener a forward proxy too; nil: it refuses CONNECT.
+	Forward *Forward
 	// Say tells the person something.
 	Say func(format string, args ...any)
 }
@@ -52,6 +55,7 @@ type Server struct {
 	Ended chan struct{} // closed when it no longer listens
 
 	settings *config.Config
+	forward  *connect.Proxy // nil: none
 	store    *watchedStore
 	logFile  io.Closer
 	err      error // why it ended by itself; valid when Ended is closed
@@ -92,8 +96,21 @@ func Open(ctx context.Context, c Config) (*Server, error) {
 	if s.Proxy, err = proxy.New(pc); err != nil {
 		return nil, errors.Join(err, s.store.Close(), logFile.Close())
 	}
+	handler := c.handler(s.Proxy)
+	if c.Forward != nil {
+		c.Forward.Logger = log
+		s.forward = c.Forward.InProcess(s.Proxy)
+		plain := handler
+		handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.Method == http.MethodConnect {
+				s.forward.ServeHTTP(w, r)
+				return
+			}
+			plain.ServeHTTP(w, r)
+		})
+	}
 	s.HTTP = &http.Server{
-		Handler: c.handler(s.Proxy), ReadHeaderTimeout: 30 * time.Second, IdleTimeout: 2 * time.Minute,
+		Handler: handler, ReadHeaderTimeout: 30 * time.Second, IdleTimeout: 2 * time.Minute,
 		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 	}
 	return s, nil
@@ -143,6 +160,9 @@ func (s *Server) Close(ctx context.Context, grace time.Duration) error {
 			_ = s.HTTP.Close() // the rest is cut off
 		}
 		<-s.Ended
+	}
+	if s.forward != nil {
+		s.forward.Close()
 	}
 	writing, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeWait)
 	defer cancel()

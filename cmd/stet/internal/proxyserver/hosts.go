@@ -1,0 +1,149 @@
+package proxyserver
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"maps"
+	"net"
+	"net/http"
+	"net/http/httputil"
+	"net/netip"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/stet-dev/stet/cmd/stet/internal/config"
+	"github.com/stet-dev/stet/server/connect"
+)
+
+// modelHost is a host whose requests for a model go through the proxy.
+type modelHost struct {
+	paths   *regexp.Regexp // of these requests
+	sockets bool           // a GET that asks for a WebSocket is one too
+	// agent is the name in the path by which the proxy finds the host's upstreams; empty: they are the default ones.
+	agent string
+	// upstreams are those of the agent.
+	upstreams config.Upstreams
+}
+
+// modelHosts are the hosts whose TLS the forward proxy opens. The authority is constrained to them.
+var modelHosts = map[string]modelHost{
+	"api.anthropic.com": {paths: regexp.MustCompile(`^/v1/messages(/count_tokens)?$`)},
+	"api.openai.com":    {paths: regexp.MustCompile(`^/v1/(responses(/compact)?|chat/completions)$`), sockets: true},
+	"chatgpt.com": {
+		paths: regexp.MustCompile(`^/backend-api/codex/responses(/compact)?$`), sockets: true,
+		agent: "@chatgpt", upstreams: config.Upstreams{Responses: "https://chatgpt.com/backend-api/codex"},
+	},
+	"generativelanguage.googleapis.com": {paths: regexp.MustCompile(`^/v1(alpha|beta)?[0-9]*/models/[^/:]+:(streamGenerateContent|generateContent|countTokens)$`)},
+}
+
+// hostNames returns the hosts whose TLS the forward proxy opens, in order.
+func hostNames() []string { return slices.Sorted(maps.Keys(modelHosts)) }
+
+// asks reports whether a request is for a model.
+func (h modelHost) asks(r *http.Request) bool {
+	if !h.paths.MatchString(r.URL.EscapedPath()) {
+		return false
+	}
+	return r.Method == http.MethodPost || h.sockets && r.Method == http.MethodGet && strings.EqualFold(r.Header.Get("Upgrade"), "websocket")
+}
+
+// HostUpstreams is a Config.Agents for requests from a forward proxy. It knows the hosts that have upstreams of their own, and asks next for
+// other names; next may be nil.
+func HostUpstreams(o *config.Config, next func(string) (config.Upstreams, error)) func(string) (config.Upstreams, error) {
+	return func(name string) (config.Upstreams, error) {
+		for _, h := range modelHosts {
+			if h.agent == name && name != "" {
+				return o.Routed(h.upstreams), nil
+			}
+		}
+		if next == nil {
+			return config.Upstreams{}, fmt.Errorf("no agent %q is known here", name)
+		}
+		return next(name)
+	}
+}
+
+// toProxy gives a request for a model the address and the path under which the proxy serves it.
+func toProxy(r *http.Request) {
+	h := modelHosts[r.URL.Host]
+	if h.agent != "" {
+		rest := strings.TrimPrefix(r.URL.Path, "/backend-api/codex")
+		r.URL.Path, r.URL.RawPath = "/stet/"+h.agent+"/v1"+rest, ""
+	}
+	r.URL.Scheme, r.URL.Host, r.Host = "http", "127.0.0.1", "127.0.0.1"
+}
+
+// Forward configures the forward proxy.
+type Forward struct {
+	Authority *connect.Authority
+	NoProxy   string // the person's own NO_PROXY
+	Logger    *slog.Logger
+}
+
+// InProcess returns a forward proxy whose requests for a model are served by a handler of this process.
+func (f Forward) InProcess(model http.Handler) *connect.Proxy {
+	return f.with(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		toProxy(r)
+		model.ServeHTTP(w, r)
+	}))
+}
+
+// To returns a forward proxy whose requests for a model go to the proxy that listens at address. It may be another process, which
+// starts again while requests wait.
+func (f Forward) To(address string) *connect.Proxy {
+	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, "tcp", address)
+	}
+	return f.with(&httputil.ReverseProxy{
+		Transport:     &http.Transport{DialContext: dial, DisableCompression: true, MaxIdleConnsPerHost: 64, IdleConnTimeout: time.Minute},
+		FlushInterval: -1, ErrorLog: slog.NewLogLogger(f.Logger.Handler(), slog.LevelDebug),
+		Rewrite: func(r *httputil.ProxyRequest) {
+			to := *r.In.URL
+			r.Out.URL = &to
+			toProxy(r.Out)
+			for _, name := range []string{"Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto"} {
+				if v, ok := r.In.Header[name]; ok {
+					r.Out.Header[name] = v
+				}
+			}
+		},
+		ErrorHandler: func(w http.ResponseWriter, r *http.Request, err error) {
+			f.Logger.Warn("the proxy ended during a request", "error", err)
+			http.Error(w, "stet: the proxy ended during the request, and starts again: send it again", http.StatusBadGateway)
+		},
+	})
+}
+
+func (f Forward) with(model http.Handler) *connect.Proxy {
+	hosts := map[string]func(*http.Request) bool{}
+	for name, h := range modelHosts {
+		hosts[name] = h.asks
+	}
+	return connect.New(connect.Config{Hosts: hosts, Model: model, Authority: f.Authority, Direct: direct(f.NoProxy), Logger: f.Logger})
+}
+
+// direct returns a function that reports whether NO_PROXY names a host.
+func direct(noProxy string) func(host string) bool {
+	return func(host string) bool {
+		ip, notAddress := netip.ParseAddr(host)
+		for entry := range strings.SplitSeq(noProxy, ",") {
+			entry = strings.ToLower(strings.TrimSpace(entry))
+			if name, _, err := net.SplitHostPort(entry); err == nil {
+				entry = name
+			}
+			network, notNetwork := netip.ParsePrefix(entry)
+			name := strings.TrimPrefix(strings.TrimPrefix(entry, "*"), ".")
+			switch {
+			case entry == "":
+			case entry == "*", strings.EqualFold(host, name), strings.HasSuffix(strings.ToLower(host), "."+name):
+				return true
+			case notNetwork == nil && notAddress == nil && network.Contains(ip.Unmap()):
+				return true
+			}
+		}
+		return false
+	}
+}

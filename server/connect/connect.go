@@ -1,0 +1,267 @@
+// Package connect is a forward proxy for the programs of one user: it answers CONNECT. TLS to a few named hosts is opened, so that the
+// requests for a model can be served by a handler; all other requests to these hosts pass on as they came. Every other host
+// gets a blind tunnel.
+//
+// An opened connection has a certificate of an Authority, which the program must trust. If the program refuses it, its later
+// connections pass as blind tunnels.
+//
+// No tunnel leads to this machine, to private addresses, or to a port without TLS, unless Config.Direct or the person's own HTTP proxy
+// says otherwise. A target that is refused is answered with 403 and the reason.
+package connect
+
+import (
+	"context"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"maps"
+	"net"
+	"net/http"
+	"net/http/httputil"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Limits of what a client may cause.
+const (
+	maxTunnels  = 2048
+	maxRefusals = 20               // targets that are remembered as refused
+	firstBytes  = 30 * time.Second // until TLS begins, and for its handshake
+)
+
+// Config configures a Proxy.
+type Config struct {
+	// Hosts are the hosts whose TLS is opened, at port 443. Their functions report whether a request is for a model.
+	Hosts map[string]func(*http.Request) bool
+	// Model serves the requests for a model. The URL of each is absolute, and its Host is the one that the client sent.
+	Model     http.Handler
+	Authority *Authority
+
+	// Proxy returns the person's own HTTP proxy for a request; nil: that of the environment.
+	Proxy func(*http.Request) (*url.URL, error)
+	// Direct reports whether the person named a host as one that is reached without a proxy. Then it may have a private address. nil: none.
+	Direct  func(host string) bool
+	RootCAs *x509.CertPool // of hosts and of an HTTP proxy with TLS; nil: the system's
+	Logger  *slog.Logger   // nil discards
+}
+
+// Proxy answers CONNECT. It may be used concurrently. After use it must be closed.
+type Proxy struct {
+	config Config
+	pass   *httputil.ReverseProxy
+	opened *http.Server
+	queue  *queue
+	base   context.Context // ends with Close
+	end    context.CancelFunc
+
+	mu        sync.Mutex
+	conns     map[net.Conn]bool // of running tunnels, both ends
+	refused   map[string]string // target: why
+	strangers map[string]bool   // fingerprints of programs that refuse the authority
+	closing   bool
+	work      sync.WaitGroup
+}
+
+// New returns a proxy.
+func New(c Config) *Proxy {
+	if c.Proxy == nil {
+		c.Proxy = http.ProxyFromEnvironment
+	}
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	p := &Proxy{config: c, queue: newQueue(), conns: map[net.Conn]bool{}, refused: map[string]string{}, strangers: map[string]bool{}}
+	p.base, p.end = context.WithCancel(context.Background())
+	p.pass = newPass(c)
+	p.opened = p.newOpened()
+	p.work.Go(func() { _ = p.opened.Serve(p.queue) }) // it ends with Close
+	return p
+}
+
+// ServeHTTP answers CONNECT, and refuses everything else.
+func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.Method != http.MethodConnect {
+		w.Header().Set("Allow", http.MethodConnect)
+		http.Error(w, "stet: this address is a proxy for HTTPS and takes only CONNECT", http.StatusMethodNotAllowed)
+		return
+	}
+	if !p.enter() {
+		http.Error(w, "stet: the proxy is ending, or has too many tunnels", http.StatusServiceUnavailable)
+		return
+	}
+	defer p.work.Done()
+	host, port, err := checkTarget(r.Host)
+	if err != nil {
+		p.refuse(w, r.Host, err)
+		return
+	}
+	_, open := p.config.Hosts[strings.ToLower(host)]
+	if open && port == 443 {
+		if client := p.accept(w); client != nil {
+			p.open(client, strings.ToLower(host))
+		}
+		return
+	}
+	upstream, err := p.dial(r.Context(), host, port)
+	if err != nil {
+		p.refuse(w, r.Host, err)
+		return
+	}
+	if client := p.accept(w); client != nil {
+		p.tunnel(client, upstream, nil)
+	} else {
+		_ = upstream.Close()
+	}
+}
+
+// enter counts a tunnel, unless the proxy ends or has too many. If it returns true, the caller must call work.Done at the end.
+func (p *Proxy) enter() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closing || len(p.conns) > 2*maxTunnels {
+		return false
+	}
+	p.work.Add(1)
+	return true
+}
+
+// refuse answers a CONNECT that leads nowhere, with the reason.
+func (p *Proxy) refuse(w http.ResponseWriter, target string, err error) {
+	status, why := http.StatusBadGateway, err.Error()
+	var refused *refusal
+	if errors.As(err, &refused) {
+		status, why = http.StatusForbidden, refused.why
+		p.mu.Lock()
+		if len(p.refused) < maxRefusals && len(target) < 300 {
+			p.refused[target] = why
+		}
+		p.mu.Unlock()
+	}
+	p.config.Logger.Warn("no tunnel", "target", target, "error", why)
+	http.Error(w, fmt.Sprintf("stet: no tunnel to %s: %s", target, why), status)
+}
+
+// Refused returns the refused targets with the reasons, in order, for people.
+func (p *Proxy) Refused() (all []string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, target := range slices.Sorted(maps.Keys(p.refused)) {
+		all = append(all, target+": "+p.refused[target])
+	}
+	return all
+}
+
+// accept answers that the tunnel is there, and takes the connection over. It returns nil if the client is gone.
+func (p *Proxy) accept(w http.ResponseWriter) net.Conn {
+	conn, read, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		return nil
+	}
+	_ = conn.SetDeadline(time.Time{}) // a connection that cannot be written to fails below
+	if n := read.Reader.Buffered(); n > 0 {
+		early, _ := read.Reader.Peek(n) // they are there
+		conn = &replayed{Conn: conn, first: slices.Clone(early)}
+	}
+	if _, err := io.WriteString(conn, "HTTP/1.1 200 Connection established\r\n\r\n"); err != nil {
+		_ = conn.Close()
+		return nil
+	}
+	return conn
+}
+
+// tunnel copies between client and upstream until both have ended, and closes them. sent was already read from the client; nil: nothing
+// was read, and TLS has to begin.
+func (p *Proxy) tunnel(client, upstream net.Conn, sent []byte) {
+	if !p.hold(client, upstream) {
+		return
+	}
+	defer p.drop(client, upstream)
+	if sent == nil {
+		var err error
+		if sent, err = beginsTLS(client); err != nil {
+			p.config.Logger.Warn("a tunnel was closed", "error", err)
+			return
+		}
+	}
+	var copies sync.WaitGroup
+	copies.Go(func() {
+		if _, err := upstream.Write(sent); err == nil {
+			_, _ = io.Copy(upstream, client) // either end may break off; the other one is then told
+		}
+		closeWrite(upstream)
+	})
+	copies.Go(func() {
+		_, _ = io.Copy(client, upstream)
+		closeWrite(client)
+	})
+	copies.Wait()
+}
+
+// beginsTLS reads the first bytes of a client, and returns them if they begin a TLS handshake.
+func beginsTLS(client net.Conn) ([]byte, error) {
+	_ = client.SetReadDeadline(time.Now().Add(firstBytes)) // an error shows in the read
+	first := make([]byte, 3)
+	if _, err := io.ReadFull(client, first); err != nil {
+		return nil, fmt.Errorf("the client sent no TLS handshake: %w", err)
+	}
+	if first[0] != 22 || first[1] != 3 {
+		return nil, errors.New("what the client sent is not TLS")
+	}
+	return first, client.SetReadDeadline(time.Time{})
+}
+
+// closeWrite ends one direction of a connection; it closes the connection if it has no directions.
+func closeWrite(c net.Conn) {
+	if half, ok := c.(interface{ CloseWrite() error }); ok {
+		_ = half.CloseWrite() // it may be closed already
+		return
+	}
+	_ = c.Close()
+}
+
+// hold makes Close close these connections. If the proxy ends already, it closes them and returns false.
+func (p *Proxy) hold(conns ...net.Conn) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, c := range conns {
+		if p.closing {
+			_ = c.Close()
+			continue
+		}
+		p.conns[c] = true
+	}
+	return !p.closing
+}
+
+// drop closes connections that hold holds.
+func (p *Proxy) drop(conns ...net.Conn) {
+	for _, c := range conns {
+		_ = c.Close()
+		p.mu.Lock()
+		delete(p.conns, c)
+		p.mu.Unlock()
+	}
+}
+
+// Close closes all connections, and waits until their work has ended.
+func (p *Proxy) Close() {
+	p.mu.Lock()
+	p.closing = true
+	for c := range p.conns {
+		_ = c.Close()
+	}
+	p.mu.Unlock()
+	p.end()
+	_ = p.queue.Close()
+	_ = p.opened.Close() // it has only the connections of the queue
+	p.work.Wait()
+	if t, ok := p.pass.Transport.(byVersion); ok {
+		t.one.CloseIdleConnections()
+		t.two.CloseIdleConnections()
+	}
+}

@@ -1,0 +1,273 @@
+package connect
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httputil"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// maxStrangers is how many programs are remembered that refuse the authority.
+const maxStrangers = 256
+
+// errBlind ends a handshake that is not answered: the connection becomes a blind tunnel.
+var errBlind = errors.New("not opened")
+
+// protocols are those that an opened connection may speak.
+var protocols = []string{"h2", "http/1.1"}
+
+// open answers the TLS handshake of a client in place of host, and queues the connection for requests. It passes blindly what it cannot
+// open: connections to another name, with another protocol, or of programs that refused the authority before.
+func (p *Proxy) open(client net.Conn, host string) {
+	if !p.hold(client) {
+		return
+	}
+	heard := &replayed{Conn: client, record: true}
+	program, blind := "", false
+	conn := tls.Server(&opened{replayed: heard, host: host}, &tls.Config{
+		MinVersion: tls.VersionTLS12, NextProtos: protocols,
+		GetConfigForClient: func(hello *tls.ClientHelloInfo) (*tls.Config, error) {
+			program = fingerprint(hello)
+			if blind = p.passesBlindly(hello, host, program); blind {
+				return nil, errBlind
+			}
+			heard.record, heard.heard = false, nil
+			return nil, nil
+		},
+		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return p.config.Authority.leaf(host) },
+	})
+	ctx, cancel := context.WithTimeout(p.base, firstBytes)
+	defer cancel()
+	err := conn.HandshakeContext(ctx)
+	switch {
+	case blind:
+		p.passBlindly(client, host, heard.heard)
+		return
+	case err == nil:
+		p.unhold(client)
+		if p.queue.put(conn) {
+			return
+		}
+	default:
+		var remote *net.OpError
+		if errors.As(err, &remote) && remote.Op == "remote error" {
+			p.mu.Lock()
+			if len(p.strangers) < maxStrangers {
+				p.strangers[program] = true
+			}
+			p.mu.Unlock()
+			p.config.Logger.Warn("a program does not trust stet's authority: its next connections pass as they are", "host", host, "error", err)
+		}
+	}
+	p.drop(client)
+}
+
+// passesBlindly reports whether a connection is not opened.
+func (p *Proxy) passesBlindly(hello *tls.ClientHelloInfo, host, program string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	spoken := func(name string) bool { return slices.Contains(protocols, name) }
+	return p.strangers[program] || hello.ServerName != "" && !strings.EqualFold(hello.ServerName, host) ||
+		len(hello.SupportedProtos) > 0 && !slices.ContainsFunc(hello.SupportedProtos, spoken)
+}
+
+// passBlindly makes a blind tunnel of a connection from which sent was already read.
+func (p *Proxy) passBlindly(client net.Conn, host string, sent []byte) {
+	upstream, err := p.dial(p.base, host, 443)
+	if err != nil {
+		p.config.Logger.Warn("no tunnel", "target", host, "error", err)
+		p.drop(client)
+		return
+	}
+	p.tunnel(client, upstream, sent)
+}
+
+// unhold makes Close leave a connection to the server that it was queued for.
+func (p *Proxy) unhold(c net.Conn) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.conns, c)
+}
+
+// fingerprint is the same for all connections of a program to all hosts: it is made of what its TLS library offers.
+func fingerprint(h *tls.ClientHelloInfo) string {
+	extensions := slices.DeleteFunc(slices.Clone(h.Extensions), func(e uint16) bool { return e&0x0f0f == 0x0a0a || e == 41 || e == 21 }) // random ones, resumption, padding
+	suites := slices.DeleteFunc(slices.Clone(h.CipherSuites), func(s uint16) bool { return s&0x0f0f == 0x0a0a })
+	slices.Sort(extensions) // some libraries shuffle them
+	sum := sha256.Sum256(fmt.Append(nil, extensions, suites, h.SignatureSchemes, h.SupportedProtos))
+	return string(sum[:])
+}
+
+// newOpened returns the server of opened connections.
+func (p *Proxy) newOpened() *http.Server {
+	return &http.Server{
+		Handler: http.HandlerFunc(p.serveOpened), TLSConfig: &tls.Config{NextProtos: protocols}, // so that it speaks HTTP/2
+		ReadHeaderTimeout: 30 * time.Second, IdleTimeout: 5 * time.Minute,
+		BaseContext: func(net.Listener) context.Context { return p.base },
+		ConnContext: func(ctx context.Context, c net.Conn) context.Context {
+			host := ""
+			if t, ok := c.(*tls.Conn); ok {
+				if o, ok := t.NetConn().(*opened); ok {
+					host = o.host
+				}
+			}
+			return context.WithValue(ctx, hostKey{}, host)
+		},
+		ErrorLog: slog.NewLogLogger(p.config.Logger.Handler(), slog.LevelDebug),
+	}
+}
+
+type hostKey struct{}
+
+// serveOpened serves a request on an opened connection.
+func (p *Proxy) serveOpened(w http.ResponseWriter, r *http.Request) {
+	if !p.enter() {
+		return
+	}
+	defer p.work.Done()
+	host, _ := r.Context().Value(hostKey{}).(string)
+	model := p.config.Hosts[host]
+	if model == nil {
+		http.Error(w, "stet: unknown host", http.StatusMisdirectedRequest)
+		return
+	}
+	r.URL.Scheme, r.URL.Host = "https", host
+	named := strings.ToLower(strings.TrimSuffix(r.Host, ":443"))
+	if named == host && model(r) {
+		p.config.Model.ServeHTTP(w, r)
+		return
+	}
+	// What the host does not say about its answer is not added.
+	w.Header()["Date"], w.Header()["Content-Type"] = nil, nil
+	p.pass.ServeHTTP(w, r)
+}
+
+// forwarding are headers of the client that ReverseProxy removes.
+var forwarding = []string{"Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto"}
+
+// newPass returns the handler that sends requests on as they came, in the same version of HTTP.
+func newPass(c Config) *httputil.ReverseProxy {
+	transport := func(versions func(*http.Protocols)) *http.Transport {
+		t := &http.Transport{
+			Proxy: c.Proxy, TLSClientConfig: &tls.Config{RootCAs: c.RootCAs}, TLSHandshakeTimeout: 10 * time.Second,
+			DialContext: (&net.Dialer{Timeout: dialTime}).DialContext, IdleConnTimeout: 90 * time.Second, DisableCompression: true, Protocols: new(http.Protocols),
+		}
+		versions(t.Protocols)
+		return t
+	}
+	one := transport(func(v *http.Protocols) { v.SetHTTP1(true) })
+	two := transport(func(v *http.Protocols) { v.SetHTTP1(true); v.SetHTTP2(true) })
+	return &httputil.ReverseProxy{
+		Transport: byVersion{one, two}, FlushInterval: -1, ErrorLog: slog.NewLogLogger(c.Logger.Handler(), slog.LevelDebug),
+		Rewrite: func(r *httputil.ProxyRequest) {
+			to := *r.In.URL
+			r.Out.URL, r.Out.Host = &to, r.In.Host
+			for _, name := range forwarding {
+				if v, ok := r.In.Header[name]; ok {
+					r.Out.Header[name] = v
+				}
+			}
+		},
+		ErrorHandler: func(w http.ResponseWriter, r *http.Request, err error) {
+			c.Logger.Warn("no answer", "host", r.URL.Host, "error", err)
+			delete(w.Header(), "Content-Type")
+			http.Error(w, fmt.Sprintf("stet: no answer from https://%s: %v", r.URL.Host, err), http.StatusBadGateway)
+		},
+	}
+}
+
+// byVersion sends a request in the version of HTTP in which it came.
+type byVersion struct{ one, two *http.Transport }
+
+func (t byVersion) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.ProtoMajor == 2 {
+		return t.two.RoundTrip(r)
+	}
+	return t.one.RoundTrip(r)
+}
+
+// opened is the raw connection of a client whose TLS is opened in place of host.
+type opened struct {
+	*replayed
+	host string
+}
+
+// replayed is a connection whose first bytes were already read. While it records, it keeps what it reads, and writes nothing.
+type replayed struct {
+	net.Conn
+	first  []byte
+	record bool
+	heard  []byte
+}
+
+func (c *replayed) Read(b []byte) (n int, err error) {
+	if len(c.first) > 0 {
+		n = copy(b, c.first)
+		c.first = c.first[n:]
+	} else {
+		n, err = c.Conn.Read(b)
+	}
+	if c.record {
+		c.heard = append(c.heard, b[:n]...)
+	}
+	return n, err
+}
+
+func (c *replayed) Write(b []byte) (int, error) {
+	if c.record {
+		return len(b), nil
+	}
+	return c.Conn.Write(b)
+}
+
+// CloseWrite ends the direction to the client.
+func (c *replayed) CloseWrite() error {
+	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
+		return half.CloseWrite()
+	}
+	return c.Close()
+}
+
+// queue is a listener for connections that were accepted elsewhere.
+type queue struct {
+	conns chan net.Conn
+	done  chan struct{}
+	once  sync.Once
+}
+
+func newQueue() *queue { return &queue{conns: make(chan net.Conn), done: make(chan struct{})} }
+
+// put hands over a connection. It returns false if the queue is closed.
+func (q *queue) put(c net.Conn) bool {
+	select {
+	case q.conns <- c:
+		return true
+	case <-q.done:
+		return false
+	}
+}
+
+func (q *queue) Accept() (net.Conn, error) {
+	select {
+	case c := <-q.conns:
+		return c, nil
+	case <-q.done:
+		return nil, net.ErrClosed
+	}
+}
+
+func (q *queue) Close() error {
+	q.once.Do(func() { close(q.done) })
+	return nil
+}
+
+func (q *queue) Addr() net.Addr { return &net.TCPAddr{} }
