@@ -152,6 +152,7 @@ soak: ## more of what is random: races, kills, two agents, properties over 10,00
 	STET_SOAK=1 $(GO) test -count=1 -timeout 60m -run TestLoad -v ./server/gateway
 	STET_SOAK=1 $(GO) test -count=1 -timeout 20m -run TestLongApproval -v ./test/mcp
 	STET_SOAK=1 $(GO) test -count=1 -timeout 40m -run TestAgents ./test/e2e
+	STET_SOAK=1 $(GO) test -count=1 -timeout 90m -run TestKills ./test/e2e
 	STET_SOAK=1 $(GO) test -count=1 -timeout 90m -v ./test/faults
 	STET_FAULTS_CLOCKS=1 STET_FAULTS_RUNS=10 $(GO) test -count=1 -timeout 60m -run 'TestFaults|TestRolling' -v ./test/faults
 	@for p in $$($(GO) list ./...); do \
