@@ -59,7 +59,7 @@ func claudeCode(version string) agent {
 			return env
 		},
 		command: func(_, prompt string, again bool) []string {
-			args := []string{filepath.Join(os.Getenv(envClaude), "claude-"+version, "claude"), "--model", bound, "--allowedTools", "Read,Edit,Write,Bash"}
+			args := []string{filepath.Join(claudeDir(version), "claude"), "--model", bound, "--allowedTools", "Read,Edit,Write,Bash"}
 			if again {
 				args = append(args, "--continue")
 			}
