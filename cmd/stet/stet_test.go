@@ -3,6 +3,8 @@ package main
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"fmt"
 	"io"
 	"net/http"
@@ -164,10 +166,15 @@ func askMain() {
 // prints what it received, and how often it had to ask again.
 func stubbornMain() {
 	answers, _ := strconv.Atoi(os.Args[1])
-	retries := 0
+	retries, base, client := 0, os.Getenv("OPENAI_BASE_URL"), http.DefaultClient
+	if bundle, err := os.ReadFile(os.Getenv("NODE_EXTRA_CA_CERTS")); base == "" && err == nil { // it asks the provider's own host through the forward proxy
+		pool := x509.NewCertPool()
+		pool.AppendCertsFromPEM(bundle)
+		base, client = "https://api.openai.com/v1", &http.Client{Transport: &http.Transport{Proxy: http.ProxyFromEnvironment, TLSClientConfig: &tls.Config{RootCAs: pool}}}
+	}
 	for n := range answers {
 		for try := 0; ; try++ {
-			resp, err := http.Post(os.Getenv("OPENAI_BASE_URL")+"/chat/completions", "application/json", strings.NewReader(`{"model":"m","stream":true,"messages":[{"role":"user","content":"hi"}]}`))
+			resp, err := client.Post(base+"/chat/completions", "application/json", strings.NewReader(`{"model":"m","stream":true,"messages":[{"role":"user","content":"hi"}]}`))
 			if err == nil {
 				var text []byte
 				text, err = io.ReadAll(resp.Body)

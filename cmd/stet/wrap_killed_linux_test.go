@@ -47,69 +47,81 @@ func dying(t *testing.T, die func(request int64) bool) *httptest.Server {
 	return s
 }
 
+// ways are the flags of wrap for both ways to the proxy.
+var ways = []string{"--via=base-url", "--via=connect"}
+
 // SAME-2: kill -9 of the proxy in the middle of an answer: the agent's own retry succeeds, and wrap says what happened.
 func TestKilledProxy(t *testing.T) {
-	t.Parallel()
-	out, err := os.Create(filepath.Join(t.TempDir(), "out"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer out.Close()
-	var wrapper atomic.Int64
-	model := dying(t, func(request int64) bool {
-		if request%2 == 0 {
-			return false
-		}
-		for _, pid := range childrenOf(t, int(wrapper.Load()), "wrapped") {
-			_ = syscall.Kill(pid, syscall.SIGKILL)
-		}
-		return true
-	})
-	cmd := stetCommand(t, out, nil, "wrap", "--upstream", model.URL, "--", "sh", "-c", "while [ ! -e go ]; do sleep 0.01; done; stubborn 5")
-	cmd.Dir = t.TempDir()
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	wrapper.Store(int64(cmd.Process.Pid))
-	write(t, filepath.Join(cmd.Dir, "go"), "")
-	err = cmd.Wait()
-	said, _ := os.ReadFile(out.Name())
-	if err != nil || !strings.Contains(string(said), "answers 5 retries true") || !strings.Contains(string(said), "stet: the proxy ended by itself and was started again, 5 times") {
-		t.Errorf("%v: %s", err, said)
+	for _, way := range ways {
+		t.Run(way, func(t *testing.T) {
+			t.Parallel()
+			w := &killedWrap{}
+			model := dying(t, func(request int64) bool {
+				if request%2 == 0 {
+					return false
+				}
+				for _, pid := range childrenOf(t, int(w.pid.Load()), "wrapped") {
+					_ = syscall.Kill(pid, syscall.SIGKILL)
+				}
+				return true
+			})
+			err := w.run(t, way, model.URL)
+			if said := w.said(); err != nil || !strings.Contains(said, "answers 5 retries true") || !strings.Contains(said, "stet: the proxy ended by itself and was started again, 5 times") {
+				t.Errorf("%v: %s", err, said)
+			}
+		})
 	}
 }
 
 // SAME-2: kill -9 of stet wrap itself: the proxy serves the agent to its end, and then ends too.
 func TestKilledWrap(t *testing.T) {
-	t.Parallel()
+	for _, way := range ways {
+		t.Run(way, func(t *testing.T) {
+			t.Parallel()
+			w, proxy := &killedWrap{}, atomic.Int64{}
+			model := dying(t, func(request int64) bool {
+				if request == 1 {
+					proxy.Store(int64(childrenOf(t, int(w.pid.Load()), "wrapped")[0]))
+					_ = syscall.Kill(int(w.pid.Load()), syscall.SIGKILL)
+				}
+				return false
+			})
+			_ = w.run(t, way, model.URL) // it was killed
+			waitFor(t, func() bool { return strings.Contains(w.said(), "answers 5 retries") })
+			waitFor(t, func() bool {
+				stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", proxy.Load()))
+				return err != nil || strings.Contains(string(stat), ") Z ") // ended, and maybe no one has asked for its exit code
+			})
+		})
+	}
+}
+
+// killedWrap is a stet wrap whose agent asks for five answers.
+type killedWrap struct {
+	pid atomic.Int64
+	out string
+}
+
+func (w *killedWrap) run(t *testing.T, way, model string) error {
+	t.Helper()
 	dir := t.TempDir()
-	out, err := os.Create(filepath.Join(dir, "out"))
+	w.out = filepath.Join(dir, "out")
+	out, err := os.Create(w.out)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer out.Close()
-	var wrapper, proxy atomic.Int64
-	model := dying(t, func(request int64) bool {
-		if request == 1 {
-			proxy.Store(int64(childrenOf(t, int(wrapper.Load()), "wrapped")[0]))
-			_ = syscall.Kill(int(wrapper.Load()), syscall.SIGKILL)
-		}
-		return false
-	})
-	cmd := stetCommand(t, out, nil, "wrap", "--upstream", model.URL, "--", "sh", "-c", "while [ ! -e go ]; do sleep 0.01; done; stubborn 5")
+	cmd := stetCommand(t, out, nil, "wrap", way, "--upstream", model, "--", "sh", "-c", "while [ ! -e go ]; do sleep 0.01; done; stubborn 5")
 	cmd.Dir = dir
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	wrapper.Store(int64(cmd.Process.Pid))
+	w.pid.Store(int64(cmd.Process.Pid))
 	write(t, filepath.Join(dir, "go"), "")
-	_ = cmd.Wait() // it was killed
-	waitFor(t, func() bool {
-		said, _ := os.ReadFile(out.Name())
-		return strings.Contains(string(said), "answers 5 retries false")
-	})
-	waitFor(t, func() bool {
-		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", proxy.Load()))
-		return err != nil || strings.Contains(string(stat), ") Z ") // ended, and maybe no one has asked for its exit code
-	})
+	return cmd.Wait()
+}
+
+func (w *killedWrap) said() string {
+	b, _ := os.ReadFile(w.out)
+	return string(b)
 }

@@ -75,7 +75,16 @@ func (c *wrapCommand) open(ctx context.Context, o *config.Config, m agents.Machi
 			return nil, err
 		}
 		w.at = append(w.at, front)
-		w.run = m.Forward(c.args, "http://"+front.Addr().String(), authority.Certificate())
+		w.run, err = m.Forward(c.args, "http://"+front.Addr().String(), func(own []byte) (string, error) {
+			dir, err := c.stateDir()
+			if err != nil {
+				return "", err
+			}
+			return proxyserver.TrustFile(dir, authority, own)
+		})
+		if err != nil {
+			return nil, err
+		}
 	} else {
 		w.run = m.Redirect(c.args, "http://"+listener.Addr().String())
 		if err := checkFound(w.run, o.Upstream); err != nil {

@@ -153,7 +153,7 @@ func TestKills(t *testing.T) {
 				for killed, sessions := 0, 0; killed < kills; sessions++ {
 					var k *killer
 					o := session(t, a, func(t *testing.T, home, model string) (string, []string) {
-						k = newKiller(t, home, model, 3)
+						k = newKiller(t, home, model, 2)
 						return way(t, home, k.url)
 					})
 					killed += k.count()

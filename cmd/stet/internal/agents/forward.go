@@ -1,7 +1,6 @@
 package agents
 
 import (
-	"bytes"
 	"cmp"
 	"os"
 	"slices"
@@ -9,33 +8,35 @@ import (
 )
 
 // Forward makes a command send its HTTPS requests through a forward proxy at base ("http://127.0.0.1:4141"), which opens the TLS of a
-// few hosts. authority is the certificate that signs for these, as PEM. No base URL changes, so the agent behaves as at its
-// provider's own host. The caller calls Clean when the command has ended.
-func (m Machine) Forward(command []string, base string, authority []byte) *Redirect {
+// few hosts. trusting returns the name of a file with the certificate that signs for these, after certificates that the person has. No base
+// URL changes, so the agent behaves as at its provider's own host.
+func (m Machine) Forward(command []string, base string, trusting func(own []byte) (string, error)) (*Redirect, error) {
 	r := &Redirect{Args: slices.Clone(command), Env: slices.Clone(m.Env), Found: map[API]string{}, Source: map[API]string{}}
 	r.set("HTTPS_PROXY", base)
 	r.set("https_proxy", base)
 	r.bypassHTTPProxy()
 	a, _ := agentOf(command)
+	var node, codex error
 	if a == nil || a.name != "codex" {
-		m.trust(r, "NODE_EXTRA_CA_CERTS", m.Getenv("NODE_EXTRA_CA_CERTS"), authority)
+		node = m.trust(r, "NODE_EXTRA_CA_CERTS", m.Getenv("NODE_EXTRA_CA_CERTS"), trusting)
 	}
 	if a == nil || a.name == "codex" { // a script may start any of them
-		m.trust(r, "CODEX_CA_CERTIFICATE", cmp.Or(m.Getenv("CODEX_CA_CERTIFICATE"), m.Getenv("SSL_CERT_FILE")), authority)
+		codex = m.trust(r, "CODEX_CA_CERTIFICATE", cmp.Or(m.Getenv("CODEX_CA_CERTIFICATE"), m.Getenv("SSL_CERT_FILE")), trusting)
 	}
-	return r
+	return r, cmp.Or(node, codex)
 }
 
-// trust names a file with the certificates of another file and the authority's in a variable.
-func (m Machine) trust(r *Redirect, variable, file string, authority []byte) {
+// trust names a file with the certificates of the person's file and the authority's in a variable.
+func (m Machine) trust(r *Redirect, variable, own string, trusting func([]byte) (string, error)) error {
 	var text []byte
-	if file != "" {
-		text, _ = os.ReadFile(m.Absolute(file)) // what cannot be read is no certificate for the agent either
-		text = append(bytes.TrimRight(text, "\n"), '\n')
+	if own != "" {
+		text, _ = os.ReadFile(m.Absolute(own)) // what cannot be read is no certificate for the agent either
 	}
-	if name := r.temporaryFile("the agent", "authority.pem", append(text, authority...)); name != "" {
-		r.set(variable, name)
+	file, err := trusting(text)
+	if err == nil {
+		r.set(variable, file)
 	}
+	return err
 }
 
 // NeedsForward reports whether the agent of a command loses something at a base URL, which it keeps behind a forward proxy: Claude

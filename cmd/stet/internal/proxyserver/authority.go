@@ -1,11 +1,15 @@
 package proxyserver
 
 import (
+	"bytes"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/gofrs/flock"
 
@@ -51,13 +55,28 @@ func OpenAuthority(state string) (*connect.Authority, error) {
 	return a, nil
 }
 
+// TrustFile writes the authority's certificate, after certificates that a person has, into a file in the directory state, and returns its
+// name. It stays there: its name goes by its content.
+func TrustFile(state string, a *connect.Authority, own []byte) (string, error) {
+	text := a.Certificate()
+	if len(own) > 0 {
+		text = slices.Concat(bytes.TrimRight(own, "\n"), []byte("\n"), text)
+	}
+	file := filepath.Join(state, fmt.Sprintf("authority-%x.crt", sha256.Sum256(text)))
+	if now, err := os.ReadFile(file); err == nil && bytes.Equal(now, text) {
+		return file, nil
+	}
+	return file, replacePrivate(file, text)
+}
+
 // RemoveAuthority removes the authority of this user, and returns the removed files. There may be none.
 func RemoveAuthority(state string, dry bool) (removed []string, err error) {
-	for _, name := range []string{authorityFile, authorityFile + "-lock"} {
-		file := filepath.Join(state, name)
-		if _, missing := os.Lstat(file); missing != nil {
+	entries, _ := os.ReadDir(state) // there may be no such directory
+	for _, e := range entries {
+		if !strings.HasPrefix(e.Name(), "authority") {
 			continue
 		}
+		file := filepath.Join(state, e.Name())
 		if !dry {
 			err = errors.Join(err, os.Remove(file))
 		}

@@ -56,7 +56,15 @@ func TestAuthorityFile(t *testing.T) {
 	if a, err := OpenAuthority(dir); err != nil || !a.Fits(hostNames()) {
 		t.Error("an authority for other hosts is not replaced", err)
 	}
-	if removed, err := RemoveAuthority(dir, false); err != nil || len(removed) != 2 {
+	a, err := OpenAuthority(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	trust, err := TrustFile(dir, a, []byte("the person's own\n\n"))
+	if text, _ := os.ReadFile(trust); err != nil || string(text) != "the person's own\n"+string(a.Certificate()) {
+		t.Errorf("%v: %s", err, text)
+	}
+	if removed, err := RemoveAuthority(dir, false); err != nil || len(removed) != 3 {
 		t.Error(removed, err)
 	}
 	if _, err := os.Stat(file); err == nil {
