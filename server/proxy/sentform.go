@@ -286,7 +286,10 @@ func (p *Proxy) formOf(x *exchange, d *reading, memory *sent.Memory) (b record.B
 		plan = new(trim.Plan)
 	}
 	if changed || !x.body.continues() { // else the provider keeps what it stored, whatever is sent
-		before, err := p.everSent(d, from.Known)
+		before, err := new(trim.Plan), error(nil)
+		if !from.Form.Empty() || d.asks {
+			before, err = p.everSent(d, from.Known)
+		}
 		if err != nil || from.cold || !slices.Equal(editsBefore(plan.Edits, from.upto), before.Edits) || p.forms.Later(from.Form, c, from.upto) {
 			from, before, added.From = begin{Known: sent.Known{Messages: from.Messages, Drops: from.Drops}}, new(trim.Plan), 0
 			added.Epoch = evicts(p.policy) && !d.forms.bound

@@ -121,16 +121,21 @@ type part struct {
 }
 
 // partsOf lists the parts that may have been edited. before has those of the first same messages, and perhaps of others.
-func partsOf(messages []llm.Message, before []part, same int) (out []part) {
-	times := map[uint64]uint64{}
+func partsOf(messages []llm.Message, before []part, same int) []part {
+	n := 0
+	for n < len(before) && before[n].message < same {
+		n++
+	}
 	from := 0
-	for _, p := range before {
-		if p.message >= same {
-			break
-		}
+	if n > 0 {
 		from = same
-		times[p.hash]++
-		out = append(out, p)
+	}
+	out := append(make([]part, 0, n+n/4+8), before[:n]...)
+	times := make(map[uint64]uint64, n+8) // by hash: occurrences so far
+	if from < len(messages) {
+		for i := range out {
+			times[out[i].hash]++
+		}
 	}
 	var h prefix.Hasher
 	for i := from; i < len(messages); i++ {
