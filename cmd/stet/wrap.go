@@ -51,6 +51,10 @@ Claude Code also gets the variable with which it behaves as it does there. Codex
 Cline do not read these variables; stet configures them for this one run, without
 changing their files.
 
+With --via connect the agent asks its provider's own host, and reaches it through a
+forward proxy of stet: so it holds nothing back. That is the default for Claude Code.
+If the proxy dies, another one takes its place, and the agent asks again.
+
 ` + policiesHelp,
 		Example: `stet wrap -- claude
 stet wrap -- codex exec "fix the build"
