@@ -197,12 +197,24 @@ func (c *command) confirm(question string) error {
 		return &exitError{code: exitAlone, err: errors.New("a person has to agree, and this is no terminal: add --yes")}
 	}
 	fmt.Fprintf(c.err, "%s [y/N] ", question)
-	var line string
-	_, _ = fmt.Fscanln(c.in, &line)
-	if line = strings.ToLower(line); line != "y" && line != "yes" {
+	line := strings.ToLower(strings.TrimSpace(readLine(c.in)))
+	if line != "y" && line != "yes" {
 		return errors.New("nothing was written")
 	}
 	return nil
+}
+
+// readLine reads to the end of a line, and no byte more: what follows answers the next question.
+func readLine(r io.Reader) string {
+	var line []byte
+	for b := make([]byte, 1); len(line) < 1000; {
+		if n, err := r.Read(b); n == 0 && err != nil || n == 1 && b[0] == '\n' {
+			break
+		} else if n == 1 {
+			line = append(line, b[0])
+		}
+	}
+	return string(line)
 }
 
 func (c *guardCommand) status(ctx context.Context) error {
@@ -358,5 +370,10 @@ func newHook(p *program) *cobra.Command {
 	c := &command{}
 	return p.runs(&cobra.Command{
 		Use: "hook AGENT EVENT", Short: "Tell the guard of an agent's call; the hooks of \"stet guard\" run it", Hidden: true, Args: cobra.ExactArgs(2),
-	}, c, func(ctx context.Context) error { return p.runHook(ctx, c.args[0], c.args[1]) })
+	}, c, func(ctx context.Context) error {
+		if err := p.runHook(ctx, c.args[0], c.args[1]); err != nil {
+			return &exitError{code: exitFailed, err: err} // never 2, by which a hook denies, also where the configuration is wrong
+		}
+		return nil
+	})
 }

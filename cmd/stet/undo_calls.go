@@ -4,12 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/stet-dev/stet/cmd/stet/internal/report"
 	"github.com/stet-dev/stet/files/snapshot"
@@ -112,6 +115,9 @@ func (c *undoCommand) undoTree(ctx context.Context, trail record.Trail, kept *sn
 		flags = append(flags, undoes+strconv.FormatUint(e.Seq, 10))
 	}
 	back, err := snapshot.Prepare(ctx, dir, kept, all.Changes)
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("the directory %s is gone: make it again, empty, or give the project its old place again; then run this again", workspace.Quote(dir))
+	}
 	if err != nil {
 		return fmt.Errorf("workspace %s: %w", workspace.Quote(dir), err)
 	}
@@ -125,6 +131,13 @@ func (c *undoCommand) undoTree(ctx context.Context, trail record.Trail, kept *sn
 		return err
 	}
 	did, err := back.Apply(ctx, func(s snapshot.Step) bool { return chosen[s.Path] })
+	for _, p := range back.Stay {
+		c.say("%s/ stays: there is something in it that the call has not made, or a repository", workspace.Quote(p))
+	}
+	if err != nil {
+		flags = nil // the rest can be undone later: what is done already is left out then
+		c.say("not all is undone: repair what the errors name, and run this again")
+	}
 	if len(did) > 0 {
 		r := snapshot.Result{Changes: did}
 		e := record.Entry{
@@ -181,10 +194,17 @@ func stepLine(s snapshot.Step) string {
 	switch {
 	case s.Why == snapshot.Lost:
 		what = "CANNOT be put back"
+	case s.Why == snapshot.Only:
+		what = "stays: it may be the only copy of what cannot be put back"
+	case s.Moves:
+		what = "gets its old name again"
 	case s.Want == nil:
 		what = "is removed"
 	case s.Now != nil && s.Now.Sum == s.Want.Sum && s.Now.Link == s.Want.Link && s.Now.Mode.Type() == s.Want.Mode.Type():
 		what = fmt.Sprintf("gets the mode %v again", s.Want.Mode)
+	}
+	if s.Drops() {
+		what += "; what it holds now is too large to keep"
 	}
 	if s.Why == snapshot.Changed {
 		what += ", though somebody has CHANGED it since"
@@ -212,7 +232,7 @@ func (c *undoCommand) choose(back *snapshot.Restoration) (map[string]bool, error
 		}
 	}
 	if len(chosen)+len(conflicts) == 0 {
-		return nil, errors.New("there is nothing to put back")
+		return nil, errors.New("there is nothing to put back; \"stet undo\" lists the calls, and \"stet undo ID\" takes back another one")
 	}
 	if len(chosen) > 0 && !c.yes {
 		if err := c.confirm(fmt.Sprintf("Undo %s?", report.Count(len(chosen), "change"))); err != nil {
@@ -224,7 +244,11 @@ func (c *undoCommand) choose(back *snapshot.Restoration) (map[string]bool, error
 			c.say("%s was changed since, and stays", workspace.Quote(s.Path))
 			continue
 		}
-		chosen[s.Path] = c.confirm(fmt.Sprintf("%s was changed since. Put it back all the same? What it holds now is kept.", workspace.Quote(s.Path))) == nil
+		keeps := "What it holds now is kept."
+		if s.Drops() {
+			keeps = "What it holds now is too large to keep, and will be lost."
+		}
+		chosen[s.Path] = c.confirm(fmt.Sprintf("%s was changed since. %s it all the same? %s", workspace.Quote(s.Path), map[bool]string{true: "Remove", false: "Put back"}[s.Want == nil], keeps)) == nil
 	}
 	return chosen, nil
 }
@@ -237,7 +261,7 @@ func (c *undoCommand) undoRefs(ctx context.Context, dir string, of snapshot.Resu
 	}
 	c.say("branches, the stash or the index of git were moved, too. This puts them back:")
 	for _, cmd := range cmds {
-		fmt.Fprintf(c.out, "  %s\n", strings.Join(cmd, " "))
+		fmt.Fprintf(c.out, "  %s\n", shellLine(cmd))
 	}
 	if c.yes {
 		c.say("they were not run: --yes is about files alone")
@@ -250,8 +274,25 @@ func (c *undoCommand) undoRefs(ctx context.Context, dir string, of snapshot.Resu
 		run := exec.CommandContext(ctx, cmd[0], append([]string{"-c", "core.fsmonitor=false", "-c", "core.hooksPath=" + os.DevNull}, cmd[1:]...)...)
 		run.Dir, run.Stdout, run.Stderr = dir, c.out, c.err
 		if err := run.Run(); err != nil {
-			return fmt.Errorf("%s: %w", strings.Join(cmd, " "), err)
+			return fmt.Errorf("%s: %w", shellLine(cmd), err)
 		}
 	}
 	return nil
+}
+
+// shellLine returns a command as a person can give it to a shell. An agent chooses the names of branches and the messages of the stash.
+func shellLine(words []string) string {
+	var line []string
+	for _, w := range words {
+		switch {
+		case strings.ContainsFunc(w, func(r rune) bool { return !unicode.IsPrint(r) || r == utf8.RuneError }):
+			w = "$'" + strings.ReplaceAll(strings.Trim(strconv.QuoteToASCII(w), `"`), "'", `\'`) + "'"
+		case w == "" || strings.ContainsFunc(w, func(r rune) bool {
+			return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("-_./:@{}", r)
+		}):
+			w = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
+		}
+		line = append(line, w)
+	}
+	return strings.Join(line, " ")
 }

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // Node is what is at a path. It is a file, a directory, a symbolic link, or something special such as a pipe.
@@ -52,6 +53,60 @@ type Change struct {
 	Path   string `json:"path"` // relative to the tree, with slashes
 	Before *Node  `json:"before,omitempty"`
 	After  *Node  `json:"after,omitempty"`
+}
+
+// rawChange is a Change in JSON if a name or the target of a link is not valid UTF-8, which JSON cannot have: the texts are bytes in base64.
+type rawChange struct {
+	Raw    []byte    `json:"raw_path,omitempty"`
+	Links  [2][]byte `json:"raw_links,omitzero"` // before, after
+	Before *Node     `json:"before,omitempty"`
+	After  *Node     `json:"after,omitempty"`
+}
+
+// MarshalJSON keeps the bytes of names.
+func (c Change) MarshalJSON() ([]byte, error) {
+	type plain Change
+	nodes, valid := [2]*Node{c.Before, c.After}, utf8.ValidString(c.Path)
+	for _, n := range nodes {
+		valid = valid && (n == nil || utf8.ValidString(n.Link))
+	}
+	if valid {
+		return json.Marshal(plain(c))
+	}
+	raw := rawChange{Raw: []byte(c.Path)}
+	for i, n := range nodes {
+		if n != nil {
+			n2 := *n
+			raw.Links[i], n2.Link, nodes[i] = []byte(n.Link), "", &n2
+		}
+	}
+	raw.Before, raw.After = nodes[0], nodes[1]
+	return json.Marshal(raw)
+}
+
+// UnmarshalJSON reads what MarshalJSON has written.
+func (c *Change) UnmarshalJSON(text []byte) error {
+	type plain Change
+	err := json.Unmarshal(text, (*plain)(c))
+	if err != nil || c.Path != "" {
+		return err
+	}
+	var raw rawChange
+	if err := json.Unmarshal(text, &raw); err != nil {
+		return err
+	}
+	c.Path = string(raw.Raw)
+	for i, n := range []*Node{c.Before, c.After} {
+		if n != nil {
+			n.Link = string(raw.Links[i])
+		}
+	}
+	return nil
+}
+
+// validPath reports whether a path stays below the directory that it is relative to. Its names need not be UTF-8.
+func validPath(p string) bool {
+	return fs.ValidPath(strings.ToValidUTF8(p, "x")) && !strings.Contains(p, "\x00")
 }
 
 // Changes are what a call changed, by path.
@@ -124,7 +179,7 @@ func Load(s *Store, sum string) (Result, error) {
 		if err == nil {
 			err = json.Unmarshal(line, &c)
 		}
-		if err == nil && !fs.ValidPath(c.Path) {
+		if err == nil && !validPath(c.Path) {
 			err = fmt.Errorf("%q is no path", c.Path)
 		}
 		r.Changes[c.Path] = c

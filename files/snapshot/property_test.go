@@ -46,7 +46,11 @@ func (a *actor) act() {
 	case 5:
 		os.Rename(p, q)
 	case 6:
-		os.Chmod(p, []fs.FileMode{0o600, 0o644, 0o755, 0o700}[a.rng.IntN(4)])
+		mode := []fs.FileMode{0o600, 0o644, 0o755, 0o700}[a.rng.IntN(4)]
+		if info, err := os.Lstat(p); err == nil && info.IsDir() {
+			mode |= 0o700 // the test has to read it
+		}
+		os.Chmod(p, mode)
 	case 7:
 		os.Symlink([]string{"a", "../b", "nowhere"}[a.rng.IntN(3)], p)
 	case 8:

@@ -2,6 +2,7 @@ package snapshot
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"io/fs"
@@ -102,12 +103,13 @@ func (g *git) exclude() *gitignore.Rules {
 }
 
 // BackTo returns the git commands that put back what a command moved from before to r. They change branches, the stash and the index,
-// and no file.
+// and no file. Git refuses to move a branch that is not as the command left it.
 func (r Refs) BackTo(before Refs) [][]string {
 	if before.Commit == "" && before.Names == nil {
 		return nil
 	}
 	var cmds [][]string
+	none := strings.Repeat("0", max(40, len(before.Commit))) // there must be no ref of this name
 	if r.Head != before.Head && before.Head != "" {
 		if strings.HasPrefix(before.Head, "refs/") {
 			cmds = append(cmds, []string{"git", "symbolic-ref", "HEAD", before.Head})
@@ -117,7 +119,7 @@ func (r Refs) BackTo(before Refs) [][]string {
 	}
 	for _, name := range slices.Sorted(maps.Keys(before.Names)) {
 		if now := r.Names[name]; now != before.Names[name] {
-			cmds = append(cmds, []string{"git", "update-ref", name, before.Names[name]})
+			cmds = append(cmds, []string{"git", "update-ref", name, before.Names[name], cmp.Or(now, none)})
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.Names)) {

@@ -1,7 +1,9 @@
 package snapshot
 
 import (
+	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -20,6 +22,17 @@ type Step struct {
 	Now  *Node // what is there
 	Want *Node // what shall be there
 	Why  Why   // why it is not simply done
+
+	// Moves says that the file is not removed, but moved back to another path.
+	Moves bool
+
+	// from is the path that has the content of Want now, if the Store has it not: the command has moved the file, or has changed only its mode.
+	from string
+}
+
+// Drops reports whether the step would take away a content that cannot be kept.
+func (s Step) Drops() bool {
+	return s.from == "" && (s.Why == Fits || s.Why == Changed) && s.Now != nil && s.Now.Mode.IsRegular() && s.Now.Sum == "" && !s.Moves
 }
 
 // Why says what stands against a step.
@@ -31,6 +44,7 @@ const (
 	Done               // it is already as it shall be
 	Changed            // somebody has changed it since the command
 	Lost               // the content that it had before the command is not kept
+	Only               // it would be removed, but may be the only copy of a content that is Lost elsewhere
 )
 
 // Restoration is what a list of changes would put back.
@@ -41,6 +55,7 @@ type Restoration struct {
 	store *Store
 	made  map[string]string // paths of files with several names, by Node.Same
 	Steps []Step            // by path
+	Stay  []string          // directories that Apply has left, because somebody else's files are in them
 }
 
 // Prepare looks at the tree below a directory, and returns what it takes to put it back as it was before the changes. Close must be
@@ -57,7 +72,7 @@ func Prepare(ctx context.Context, dir string, store *Store, cs Changes) (_ *Rest
 		if err := ctx.Err(); err != nil {
 			return nil, errors.Join(err, r.Close())
 		}
-		now, _ := lookAt(r.at, c.Path)
+		now, _, _ := lookAt(r.at, c.Path)
 		s := Step{Path: c.Path, Now: now, Want: c.Before}
 		switch {
 		case now.is(c.Before):
@@ -69,7 +84,73 @@ func Prepare(ctx context.Context, dir string, store *Store, cs Changes) (_ *Rest
 		}
 		r.Steps = append(r.Steps, s)
 	}
+	r.moved(cs)
 	return r, nil
+}
+
+// moved looks for the contents that are not kept: a command that has renamed a file has not destroyed its content.
+func (r *Restoration) moved(cs Changes) {
+	created, lost := map[string]int{}, map[int64]bool{}
+	for i, s := range r.Steps {
+		if s.Want == nil && s.Now.isStill(cs[s.Path].After) {
+			created[s.Now.content()] = i
+		}
+	}
+	for i := range r.Steps {
+		s := &r.Steps[i]
+		if s.Why != Lost || !s.Want.Mode.IsRegular() {
+			continue
+		}
+		id, after := s.Want.content(), cs[s.Path].After
+		switch at, ok := created[id]; {
+		case id != "" && s.Now.content() == id: // another mode
+			s.from, s.Why = s.Path, Fits
+			if !s.Now.isStill(after) {
+				s.Why = Changed
+			}
+		case id != "" && ok && s.Now == nil && after == nil:
+			from := &r.Steps[at]
+			s.from, s.Why, from.Why, from.Moves = from.Path, Fits, Fits, true
+			delete(created, id)
+		default:
+			lost[s.Want.Size] = true
+		}
+	}
+	for i, s := range r.Steps {
+		if s.Want == nil && s.Why == Fits && s.Now.Mode.IsRegular() && s.Now.Sum == "" && lost[s.Now.Size] {
+			r.Steps[i].Why = Only
+		}
+	}
+}
+
+// content identifies the content of a file whose Stamp is known: by inode, size and time of the last write, which a new name or mode
+// does not change. "": it is not known.
+func (n *Node) content() string {
+	if n == nil || !n.Mode.IsRegular() {
+		return ""
+	}
+	mtime, rest, _ := strings.Cut(cmp.Or(n.now, n.Stamp), ".")
+	_, ino, ok := strings.Cut(rest, ".")
+	if !ok {
+		return ""
+	}
+	return fmt.Sprint(mtime, " ", ino, " ", n.Size)
+}
+
+// isStill reports whether n, which was just looked at, is the file w with the same content and mode. Unlike is, it does not look at the time
+// of the last change of the name: nothing is removed because of it.
+func (n *Node) isStill(w *Node) bool {
+	return n.content() != "" && w != nil && n.Mode == w.Mode && (w.Sum != "" && n.Sum == w.Sum || n.content() == w.content())
+}
+
+// asMoved returns the node without a content in the Store.
+func (n *Node) asMoved() *Node {
+	if n == nil {
+		return nil
+	}
+	out := *n
+	out.Sum, out.Stamp = "", n.now
+	return &out
 }
 
 // is reports whether n, which was just looked at, is the node w, of which the stamp alone may be known.
@@ -83,51 +164,147 @@ func (n *Node) is(w *Node) bool {
 // Close releases the directory.
 func (r *Restoration) Close() error { return errors.Join(r.at.Close(), r.root.Close()) }
 
-// Apply puts back the steps that the function chosen accepts; steps that are Done or Lost are never done. It returns what it changed, which undoes
-// the restoration. A step that fails does not stop the others.
+// maxErrors is how many errors Apply reports.
+const maxErrors = 10
+
+// Apply puts back the steps that the function chosen accepts; steps that are Done, Lost or Only are never done. It returns what it changed, which undoes
+// the restoration. A step that fails does not stop the others. It is not among the changes.
 func (r *Restoration) Apply(ctx context.Context, chosen func(Step) bool) (Changes, error) {
-	did, errs := Changes{}, []error(nil)
-	try := func(s Step, do func(Step) error) {
-		if err := ctx.Err(); err != nil {
-			errs = append(errs, err)
-			return
-		}
-		if err := do(s); err != nil {
-			errs = append(errs, fmt.Errorf("%s: %w", strconv.Quote(s.Path), err))
-			return
-		}
-		did.add(Change{s.Path, s.Now, s.Want})
-	}
+	a := applying{Restoration: r, ctx: ctx, did: Changes{}}
 	var steps []Step
+	from := map[string]bool{} // files that are moved back, and the directories above them: they go last
 	for _, s := range r.Steps {
-		if s.Why != Done && s.Why != Lost && chosen(s) {
-			steps = append(steps, s)
+		if (s.Why != Fits && s.Why != Changed) || !chosen(s) {
+			continue
+		}
+		steps = append(steps, s)
+		for p := s.from; p != "" && p != s.Path && p != "."; p = path.Dir(p) {
+			from[p] = true
 		}
 	}
-	isDir := func(n *Node) bool { return n != nil && n.Mode.IsDir() }
-	same := func(s Step) bool { return isDir(s.Now) == isDir(s.Want) && s.Now != nil && s.Want != nil }
 	// Directories must be open for writing before anything in them changes, and get their permissions last.
 	for _, s := range steps {
-		if same(s) && isDir(s.Now) && s.Now.Mode&0o700 != 0o700 {
+		if s.sameKind() && s.Now.isDir() && s.Now.Mode&0o700 != 0o700 {
 			r.root.Chmod(s.Path, s.Now.Mode.Perm()|0o700)
 		}
 	}
 	for _, s := range slices.Backward(steps) { // what is in a directory comes after it
-		if s.Now != nil && !same(s) {
-			try(s, r.remove)
+		if !from[s.Path] {
+			a.clear(s)
 		}
 	}
 	for _, s := range steps {
-		if s.Want != nil && (s.Now == nil || !same(s) && did.has(s.Path)) || same(s) && !isDir(s.Want) {
-			try(s, r.make)
+		switch {
+		case s.from != "":
+			a.moveBack(s)
+		case s.Want != nil && (s.Now == nil || !s.sameKind() && a.did.has(s.Path)), s.sameKind() && !s.Want.isDir():
+			a.try(s, s.Want, r.make)
 		}
 	}
 	for _, s := range slices.Backward(steps) {
-		if isDir(s.Want) && (same(s) || did.has(s.Path)) {
-			try(s, func(s Step) error { return r.chmod(s.Path, s.Want.Mode) })
+		if from[s.Path] && s.Now.isDir() {
+			a.clear(s)
 		}
 	}
-	return did, errors.Join(errs...)
+	a.ctx = context.WithoutCancel(ctx) // no directory is left open
+	for _, s := range slices.Backward(steps) {
+		if s.Want.isDir() && (s.sameKind() || a.did.has(s.Path)) {
+			a.try(s, s.Want, func(s Step) error { return r.chmod(s.Path, s.Want.Mode) })
+		}
+	}
+	if a.failed > len(a.errs) {
+		a.errs = append(a.errs, fmt.Errorf("and %d more failed", a.failed-len(a.errs)))
+	}
+	return a.did, errors.Join(a.errs...)
+}
+
+// applying is a Restoration while it is applied.
+type applying struct {
+	*Restoration
+	ctx    context.Context
+	did    Changes
+	errs   []error // of the first maxErrors
+	failed int
+}
+
+// try does one step, after which the node to is at its path.
+func (a *applying) try(s Step, to *Node, do func(Step) error) {
+	err := a.ctx.Err()
+	if err == nil {
+		err = do(s)
+	}
+	switch {
+	case err == nil:
+		a.did.add(Change{s.Path, s.Now, to}) // s.Now does not count if there was an earlier change
+	case err == errStays:
+	case len(a.errs) < maxErrors:
+		a.errs = append(a.errs, fmt.Errorf("%s: %w", strconv.Quote(s.Path), err))
+		fallthrough
+	default:
+		a.failed++
+	}
+}
+
+// clear removes what is at a path and cannot become what shall be there.
+func (a *applying) clear(s Step) {
+	if s.Now == nil || s.sameKind() {
+		return
+	}
+	a.try(s, nil, func(s Step) error {
+		err := a.remove(s)
+		if s.Want == nil && s.Now.isDir() && errors.Is(err, fs.ErrExist) { // it is not empty
+			a.Stay = append(a.Stay, s.Path)
+			return errStays
+		}
+		return err
+	})
+}
+
+// errStays says that nothing was done, which is no failure.
+var errStays = errors.New("it stays")
+
+// moveBack gives a file its old name and mode again.
+func (a *applying) moveBack(s Step) {
+	from, back := (*Node)(nil), (*Node)(nil)
+	a.try(s, nil, func(s Step) error {
+		if from, _, _ = lookAt(a.at, s.from); from.content() != s.Want.content() {
+			return errChanged
+		}
+		if s.from != s.Path {
+			if err := a.rename(s.from, s.Path); err != nil {
+				return err
+			}
+		}
+		err := a.chmod(s.Path, s.Want.Mode)
+		back, _, _ = lookAt(a.at, s.Path)
+		return err
+	})
+	if back == nil {
+		return
+	}
+	a.did[s.Path] = Change{s.Path, s.Now.asMoved(), back.asMoved()}
+	if s.from != s.Path {
+		a.did[s.from] = Change{s.from, from.asMoved(), nil}
+	}
+}
+
+// rename gives a file another name, which must be free.
+func (r *Restoration) rename(from, to string) error {
+	err := r.root.Link(from, to) // unlike a rename, it replaces nothing
+	if err == nil {
+		return r.root.Remove(from)
+	}
+	if _, there := r.root.Lstat(to); there == nil {
+		return errChanged
+	}
+	return r.root.Rename(from, to) // there are no links in this file system
+}
+
+func (n *Node) isDir() bool { return n != nil && n.Mode.IsDir() }
+
+// sameKind reports whether a file shall become another file, or a directory another directory.
+func (s Step) sameKind() bool {
+	return s.Now != nil && s.Want != nil && s.Now.isDir() == s.Want.isDir()
 }
 
 func (cs Changes) has(p string) bool { _, ok := cs[p]; return ok }
@@ -143,40 +320,40 @@ func (r *Restoration) remove(s Step) error {
 	if s.Now.Mode.IsDir() {
 		return at.RemoveDir(name)
 	}
-	if !s.Now.Mode.IsRegular() {
-		return at.Remove(name)
-	}
 	if err := r.save(s); err != nil {
 		return err
 	}
-	return atomicfile.Remove(at, name, temporary(name), r.accept(s))
+	if !s.Now.Mode.IsRegular() {
+		return at.Remove(name)
+	}
+	return atomicfile.Remove(at, name, temporary(), r.accept(s))
 }
 
-// save keeps the content that a step takes away, so that the restoration can be undone.
+// save checks that what a step takes away is what was looked at, and keeps its content, so that the restoration can be undone.
 func (r *Restoration) save(s Step) error {
-	if s.Now == nil || !s.Now.Mode.IsRegular() || s.Now.Sum == "" {
-		return nil
-	}
-	now, data := lookAt(r.at, s.Path)
-	if !now.equal(s.Now) {
+	now, data, _ := lookAt(r.at, s.Path)
+	switch {
+	case now == nil || s.Now == nil || !now.equal(s.Now):
 		return errChanged
+	case s.Now.Sum == "":
+		return nil
 	}
 	_, err := r.store.Put(data)
 	return err
 }
 
-var errChanged = errors.New("it was changed in this moment; try again")
+var errChanged = errors.New("somebody has changed it in this moment; try again")
 
 // accept checks that a file which is replaced is the one that was looked at.
 func (r *Restoration) accept(s Step) atomicfile.Accept {
 	return func(old *os.File, _ string) error {
-		data, st, err := readSteady(old)
 		if s.Now.Sum == "" {
-			if fi, serr := atomicfile.StatFile(old); serr == nil && fi.Size == s.Now.Size {
-				return nil
+			if st, err := atomicfile.StatFile(old); err != nil || (&Node{Mode: st.Mode, Size: st.Size, now: stampOf(st).String()}).content() != s.Now.content() {
+				return errChanged
 			}
-			return errChanged
+			return nil
 		}
+		data, st, err := readSteady(old)
 		if err != nil || int64(len(data)) != st.size || sumOf(data) != s.Now.Sum {
 			return errChanged
 		}
@@ -191,47 +368,53 @@ func (r *Restoration) make(s Step) error {
 		return err
 	}
 	defer at.Close()
-	name, aside := path.Base(s.Path), temporary(path.Base(s.Path))
-	switch {
-	case s.Want.Mode.IsDir():
+	name := path.Base(s.Path)
+	now, _, _ := lookAt(r.at, s.Path)
+	if s.Want.isDir() {
 		return at.Mkdir(name, 0o700)
-	case s.Want.Mode&fs.ModeSymlink != 0:
-		if s.Now != nil && r.isThere(s) {
-			if err := r.remove(s); err != nil {
-				return err
-			}
-		}
-		return at.Symlink(s.Want.Link, name)
 	}
-	now, _ := lookAt(r.at, s.Path)
-	if now != nil && now.Mode.IsRegular() && now.Sum == s.Want.Sum && now.Same == s.Want.Same {
-		return r.chmod(s.Path, s.Want.Mode)
-	}
-	if now != nil && !now.Mode.IsRegular() {
-		if err := r.remove(s); err != nil {
-			return err
-		}
-		now = nil
+	if now.equal(s.Want) && now.Same == s.Want.Same {
+		return nil
 	}
 	if now != nil {
 		if err := r.save(s); err != nil {
 			return err
 		}
 	}
-	if other := r.made[s.Want.Same]; other != "" && now == nil {
+	if now != nil && (!now.Mode.IsRegular() || !s.Want.Mode.IsRegular()) {
+		if err := r.remove(s); err != nil {
+			return err
+		}
+		now = nil
+	}
+	if s.Want.Mode&fs.ModeSymlink != 0 {
+		return at.Symlink(s.Want.Link, name)
+	}
+	if now != nil && now.Sum == s.Want.Sum && now.Same == s.Want.Same {
+		return r.chmod(s.Path, s.Want.Mode)
+	}
+	key := ""
+	if s.Want.Same != "" { // an inode's number may be used again by another file: names of one file have all in common
+		key = fmt.Sprint(s.Want.Same, " ", s.Want.Mode, " ", s.Want.Sum)
+	}
+	if other := r.made[key]; other != "" && now == nil {
 		return r.root.Link(other, s.Path)
 	}
 	data, err := r.store.Get(s.Want.Sum, maxContent)
 	if err != nil {
 		return err
 	}
-	if s.Want.Same != "" {
-		r.made[s.Want.Same] = s.Path
+	if key != "" {
 		if now != nil && now.Same == s.Want.Same {
+			r.made[key] = s.Path
 			return r.overwrite(s, data)
 		}
 	}
+	aside := temporary()
 	tmp, err := atomicfile.NewTemp(at, aside, 0o600)
+	if errors.Is(err, fs.ErrPermission) && now != nil {
+		return r.overwrite(s, data) // the directory must not be written to; the file may be
+	}
 	if err != nil {
 		return err
 	}
@@ -243,15 +426,14 @@ func (r *Restoration) make(s Step) error {
 		return err
 	}
 	if now != nil {
-		return tmp.Over(name, r.accept(s))
+		err = tmp.Over(name, r.accept(s))
+	} else {
+		err = tmp.Place(name)
 	}
-	return tmp.Place(name)
-}
-
-// isThere reports whether the step's path is not free.
-func (r *Restoration) isThere(s Step) bool {
-	_, err := r.root.Lstat(s.Path)
-	return err == nil
+	if err == nil && key != "" {
+		r.made[key] = s.Path
+	}
+	return err
 }
 
 // overwrite writes into a file that has other names, too.
@@ -260,9 +442,16 @@ func (r *Restoration) overwrite(s Step, data []byte) error {
 	if err != nil {
 		return err
 	}
-	_, err = f.WriteAt(data, 0)
-	if err == nil {
-		err = f.Truncate(int64(len(data)))
+	write := func(data []byte) error {
+		if _, err := f.WriteAt(data, 0); err != nil {
+			return err
+		}
+		return f.Truncate(int64(len(data)))
+	}
+	if err = write(data); err != nil {
+		if old, gerr := r.store.Get(s.Now.Sum, maxContent); gerr == nil { // save has kept it
+			err = errors.Join(err, write(old))
+		}
 	}
 	if err = errors.Join(err, f.Close()); err != nil {
 		return err
@@ -274,10 +463,5 @@ func (r *Restoration) chmod(p string, mode fs.FileMode) error {
 	return r.root.Chmod(p, mode&(fs.ModePerm|fs.ModeSetuid|fs.ModeSetgid|fs.ModeSticky))
 }
 
-// temporary returns the name of a file beside the one of that name.
-func temporary(name string) string {
-	if len(name) > 200 {
-		name = strings.ToValidUTF8(name[:200], "")
-	}
-	return ".stet-undo-" + name
-}
+// temporary returns a free name for a file that has its final name a moment later.
+func temporary() string { return ".stet-undo-" + rand.Text()[:12] }

@@ -136,11 +136,13 @@ func TestUndo(t *testing.T) {
 		"find . -path ./.git -prune -o -path ./node_modules -prune -o -type f -exec sed -i s/a/b/g {} +",
 		"mv src lib", "chmod -R 700 src", "rm -r src; echo file > src", "rm link; mkdir link; echo x > link/y", "rm README.md; ln -s x README.md", "rm .env x.log; rmdir empty",
 		"mkdir -p node_modules/n/m; echo y > node_modules/n/m/y", "git stash -q", "git checkout -q HEAD~1 -- .", "chmod 500 src; chmod 400 src/a.go",
-		"rm -rf ./*", "truncate -s 0 README.md; printf x >> untracked", "ln README.md hard; echo y >> hard", "mkfifo pipe", "rm -rf .git src",
+		"rm -rf ./*", "truncate -s 0 README.md; printf x >> untracked", "ln README.md hard; echo y >> hard", "mkfifo pipe", "rm -rf .git src", "chmod 700 .",
+		`mv README.md "$(printf 'r\\377')"; ln -s "$(printf 'x\\376')" "$(printf 'l\\n')"`,
 	} {
 		for _, o := range []Options{{}, {NoGit: true}, {NoWatch: true}} {
 			t.Run(script, func(t *testing.T) {
 				dir := project(t)
+				t.Cleanup(func() { exec.Command("chmod", "-R", "u+rwx", dir).Run() })
 				tree, store := open(t, dir, o)
 				before := picture(t, dir)
 				r := run(t, tree, script)

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -149,10 +150,19 @@ func (s *Store) Used() int64 {
 }
 
 // Prune removes contents that were used before the time, and the oldest ones until the store has at most limit bytes. It keeps what live
-// names: the contents that a Tree needs to undo the next call.
+// names: the contents that a Tree needs to undo the next call. If these alone come near the limit, only the time counts.
 func (s *Store) Prune(before time.Time, limit int64, live map[[32]byte]bool) (removed int, err error) {
 	all := s.objects()
 	slices.SortFunc(all, func(a, b object) int { return a.used.Compare(b.used) })
+	needed := int64(0)
+	for _, o := range all {
+		if live[o.sum] {
+			needed += o.size
+		}
+	}
+	if needed > limit/10*9 {
+		limit = math.MaxInt64
+	}
 	for _, o := range all {
 		if !o.used.Before(before) && s.Used() <= limit {
 			break

@@ -50,6 +50,8 @@ type file struct {
 	paid  paid // from which budget of ignored files
 	racy  bool // the stamp proves nothing
 	named bool // it has several names
+
+	missed bool // the Store could not take the content: it is tried again
 }
 
 // where says where the content of a file is kept.
@@ -75,6 +77,8 @@ type dir struct {
 	class   class
 	stale   bool // something changed in it, as far as a watch has seen; or it was not read yet
 	watched bool
+	seen    bool // it was read
+	closed  bool // it could not be read before: what appears in it was there, and is no change
 }
 
 // update reads the tree again and brings the table up to date. It calls changed for each difference, from several goroutines
@@ -156,6 +160,7 @@ func (u *update) read(d *dir) error {
 	at, err := u.t.openDir(d.path)
 	if err != nil {
 		// It is gone since its parent was read, or must not be read. The next update sees which.
+		d.closed = d.closed || !d.seen
 		if d.path == "" {
 			return fmt.Errorf("workspace: %w", err)
 		}
@@ -169,21 +174,43 @@ func (u *update) read(d *dir) error {
 		u.mu.Unlock()
 	}
 	self, err := at.Self()
-	if err != nil {
+	if err != nil || self.Dev != u.t.dev { // another file system is there
+		d.closed = d.closed || !d.seen
 		return nil
+	}
+	if d.path == "" && d.seen && d.stamp.mode != self.Mode {
+		u.tell(Change{".", &Node{Mode: d.stamp.mode}, &Node{Mode: self.Mode}})
 	}
 	now := time.Now().UnixNano()
 	rules := d.rules
 	u.t.rule(d, at)
 	names, err := u.names(d, at, stampOf(self))
-	if err != nil {
-		return nil
-	}
-	if d.stamp = stampOf(self); d.stamp.racy(now) {
+	there, ok := look(at, names)
+	if d.stamp = stampOf(self); d.stamp.racy(now) || err != nil || !ok {
 		d.stamp.ctime = -1
 	}
-	u.merge(d, at, names, now, rules != d.rules)
+	if err != nil || !ok {
+		d.closed = d.closed || !d.seen
+		return nil
+	}
+	u.merge(d, at, there, now, rules != d.rules)
+	d.seen, d.closed = true, false
 	return nil
+}
+
+// look describes the names in a directory. ok is false if it is forbidden.
+func look(at *atomicfile.Dir, names []string) (there []found, ok bool) {
+	there = make([]found, 0, len(names))
+	for _, name := range names {
+		st, err := at.Stat(name)
+		if errors.Is(err, fs.ErrPermission) {
+			return nil, false
+		}
+		if err == nil { // else it went away since the names were read
+			there = append(there, found{name, st})
+		}
+	}
+	return there, true
 }
 
 // names returns the sorted names in a directory. If no name came or went, they are those of the table.
@@ -200,11 +227,17 @@ func (u *update) names(d *dir, at *atomicfile.Dir, self stamp) ([]string, error)
 		return names, nil
 	}
 	f, err := at.List()
+	if errors.Is(err, fs.ErrNotExist) { // the directory was removed
+		return nil, nil
+	}
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
 	names, err := f.Readdirnames(-1)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
 	slices.Sort(names)
 	return names, err
 }
@@ -215,14 +248,8 @@ type found struct {
 	atomicfile.Stat
 }
 
-// merge compares the names that are there with the rows of the table. again says that the rules of ignored files have changed.
-func (u *update) merge(d *dir, at *atomicfile.Dir, names []string, now int64, again bool) {
-	there := make([]found, 0, len(names))
-	for _, name := range names {
-		if st, err := at.Stat(name); err == nil { // else it went away since the names were read
-			there = append(there, found{name, st})
-		}
-	}
+// merge compares what is there with the rows of the table. again says that the rules of ignored files have changed.
+func (u *update) merge(d *dir, at *atomicfile.Dir, there []found, now int64, again bool) {
 	u.missing(d, there)
 	tree := sync.OnceValue(func() gitTree { return u.t.git.tree(d.path) })
 	files, subs := make([]file, 0, len(there)), make([]*dir, 0, len(d.subs))
@@ -236,7 +263,8 @@ func (u *update) merge(d *dir, at *atomicfile.Dir, names []string, now int64, ag
 		}
 		s := stampOf(f.Stat)
 		old, was := findFile(d.files, f.name)
-		if was && old.stamp == s && !old.racy && !again {
+		known := was && old.stamp == s && !old.racy // it is as it was
+		if known && !again && !old.missed {
 			files = append(files, old)
 			continue
 		}
@@ -251,14 +279,14 @@ func (u *update) merge(d *dir, at *atomicfile.Dir, names []string, now int64, ag
 		if was {
 			before = u.t.node(&old)
 		}
-		if c := (Change{p, before, u.t.node(&row)}); !c.Before.equal(c.After) {
+		if c := (Change{p, before, u.t.node(&row)}); !known && !c.Before.equal(c.After) && (was || !d.closed) {
 			u.tell(c)
 		}
 	}
 	d.files, d.subs = slices.Clip(files), slices.Clip(subs)
 	// A file with several names changes through each of them, and only one directory notices.
 	linked := d.class != bulk && slices.ContainsFunc(there, func(f found) bool { return f.Links > 1 && !f.Mode.IsDir() })
-	d.stale = linked || slices.ContainsFunc(files, func(f file) bool { return f.racy })
+	d.stale = linked || slices.ContainsFunc(files, func(f file) bool { return f.racy || f.missed })
 }
 
 // missing reports what the table has and the directory has not any more, or has as another kind.
@@ -280,16 +308,21 @@ func (u *update) missing(d *dir, there []found) {
 	}
 }
 
-// dir returns the row of a directory, new or as it was. It is nil for what is not looked into: git's own data, and other file systems.
+// dir returns the row of a directory, new or as it was. It is nil for git's own data, which is not looked into.
 func (u *update) dir(parent, old *dir, p string, f found, again bool) *dir {
-	if f.name == ".git" || f.Dev != u.t.dev {
+	if f.name == ".git" {
 		return nil
 	}
+	if f.Dev != u.t.dev && old != nil { // another file system hides it: it is not read
+		return old
+	}
 	if old == nil {
-		u.tell(Change{p, nil, &Node{Mode: f.Mode}})
+		if !parent.closed {
+			u.tell(Change{p, nil, &Node{Mode: f.Mode}})
+		}
 		return &dir{
 			name: f.name, path: p, stamp: stamp{mode: f.Mode, ino: f.Ino, ctime: -1}, stale: true,
-			above: parent.rules, class: u.t.classOf(parent, p, true),
+			above: parent.rules, class: u.t.classOf(parent, p, true), closed: parent.closed,
 		}
 	}
 	if old.stamp.ino != f.Ino { // another directory of this name

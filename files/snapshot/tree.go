@@ -139,6 +139,28 @@ func (t *Tree) begin(ctx context.Context) {
 // Ready returns a channel that is closed when the first snapshot is done.
 func (t *Tree) Ready() <-chan struct{} { return t.first }
 
+// Broken reports why the tree cannot be followed any more, and has to be opened again: its first snapshot failed, or another directory has its name.
+func (t *Tree) Broken() error {
+	select {
+	case <-t.first:
+		if t.firstErr != nil {
+			return t.firstErr
+		}
+	default:
+	}
+	now, err := atomicfile.OpenDir(t.Dir)
+	if err != nil {
+		return err
+	}
+	defer now.Close()
+	was, err := t.at.Self()
+	is, err2 := now.Self()
+	if err = errors.Join(err, err2); err == nil && !was.Same(is) {
+		err = errors.New("another directory has the name of the workspace")
+	}
+	return err
+}
+
 // Close ends the watches and the first snapshot. Calls that are open end without a result.
 func (t *Tree) Close() error {
 	t.stop()
@@ -211,7 +233,10 @@ const maxEarly = 2000
 
 // early keeps what is at a path, and below it.
 func (t *Tree) early(p string, into map[string]*Node) {
-	n := t.look(p, true)
+	n, known := t.look(p)
+	if !known {
+		return
+	}
 	into[p] = n
 	if n == nil || !n.Mode.IsDir() {
 		return
@@ -240,7 +265,9 @@ func (c *Call) End(ctx context.Context) (Result, error) {
 	if c.early != nil {
 		r := Result{Changes: Changes{}, Partial: true}
 		for p, before := range c.early {
-			r.Changes.add(Change{p, before, t.look(p, true)})
+			if after, known := t.look(p); known {
+				r.Changes.add(Change{p, before, after})
+			}
 		}
 		return r, nil
 	}
@@ -290,6 +317,9 @@ func (t *Tree) settle(n *Node) *Node {
 	out := *n
 	out.blob = ""
 	data, err := t.git.blob(n.blob)
+	if err == nil && t.git.name(t.git.sum(data)) != n.blob { // git does not check what it reads
+		err = fmt.Errorf("%w: git has another content under this name", ErrGone)
+	}
 	if err == nil {
 		out.Sum, err = t.store.Put(data)
 	}
@@ -312,33 +342,33 @@ func (t *Tree) relative(p string) (rel string, ok bool) {
 		p = r
 	}
 	rel = path.Clean(filepath.ToSlash(p))
-	return rel, fs.ValidPath(rel) && rel != "."
+	return rel, validPath(rel) && rel != "."
 }
 
-// look returns what is at a path now; nil if nothing is. It keeps a file's content if asked to.
-func (t *Tree) look(p string, keep bool) *Node {
-	n, data := lookAt(t.at, p)
-	if n != nil && data != nil && keep {
+// look returns what is at a path now, as lookAt, and keeps a file's content.
+func (t *Tree) look(p string) (n *Node, known bool) {
+	n, data, known := lookAt(t.at, p)
+	if n != nil && data != nil {
 		if _, err := t.store.Put(data); err != nil {
 			n.Sum = ""
 		}
 	}
-	return n
+	return n, known
 }
 
-// lookAt returns what is at a path below a directory, and a file's content. A file that is larger than maxContent, or that
-// changes all the time, has no Sum.
-func lookAt(root *atomicfile.Dir, p string) (*Node, []byte) {
+// lookAt returns what is at a path below a directory, and a file's content; nil if nothing is. A file that is larger than maxContent, or that
+// changes all the time, has no Sum. known is false if permissions forbid to look.
+func lookAt(root *atomicfile.Dir, p string) (n *Node, data []byte, known bool) {
 	at, err := openBelow(root, path.Dir(p))
 	if err != nil {
-		return nil, nil
+		return nil, nil, !errors.Is(err, fs.ErrPermission)
 	}
 	defer at.Close()
 	st, err := at.Stat(path.Base(p))
 	if err != nil {
-		return nil, nil
+		return nil, nil, !errors.Is(err, fs.ErrPermission)
 	}
-	n := &Node{Mode: st.Mode, now: stampOf(st).String()}
+	n = &Node{Mode: st.Mode, now: stampOf(st).String()}
 	switch {
 	case st.Mode&fs.ModeSymlink != 0:
 		n.Link, _ = at.Readlink(path.Base(p))
@@ -349,13 +379,13 @@ func lookAt(root *atomicfile.Dir, p string) (*Node, []byte) {
 		data, s, err := readFile(at, path.Base(p))
 		if err != nil {
 			n.Stamp = n.now
-			return n, nil
+			return n, nil, true
 		}
 		n.Mode, n.Size, n.now = s.mode, s.size, s.String()
 		n.Sum = sumOf(data)
-		return n, data
+		return n, data, true
 	}
-	return n, nil
+	return n, nil, true
 }
 
 var errUnsteady = errors.New("the file is too large, or it changes while it is read")
@@ -415,6 +445,11 @@ func (t *Tree) keep(row *file, at *atomicfile.Dir, d *dir, tree func() gitTree) 
 		}
 		row.paid = paid
 	}
+	if t.store.Used() > t.limit && !tracked {
+		t.log.Warn("snapshot: the limit on disk is reached; a file is not kept", "file", path.Join(d.path, row.name))
+		row.missed = true
+		return
+	}
 	data, s, err := readFile(at, row.name)
 	if err != nil {
 		t.log.Debug("snapshot: a file is not kept", "file", path.Join(d.path, row.name), "err", err)
@@ -427,14 +462,9 @@ func (t *Tree) keep(row *file, at *atomicfile.Dir, d *dir, tree func() gitTree) 
 		return
 	}
 	row.sum = sha256.Sum256(data)
-	if t.store.Used() > t.limit {
-		t.log.Warn("snapshot: the limit on disk is reached; a file is not kept", "file", path.Join(d.path, row.name))
-		row.sum = [32]byte{}
-		return
-	}
 	if err := t.store.put(row.sum, data); err != nil {
 		t.log.Warn("snapshot: a file is not kept", "file", path.Join(d.path, row.name), "err", err)
-		row.sum = [32]byte{}
+		row.sum, row.missed = [32]byte{}, true
 		return
 	}
 	row.where = inStore

@@ -16,6 +16,7 @@ import (
 	"log/slog"
 	"maps"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -80,6 +81,7 @@ type Guard struct {
 	mu       sync.Mutex
 	trees    map[string]*follower // by workspace
 	sessions map[string]*session  // by agent and id
+	pruned   time.Time            // when the limit of the Store was last reached
 }
 
 // follower is a workspace that is followed.
@@ -102,7 +104,9 @@ type call struct {
 	action dialect.Action
 	by     policy.Decision
 	snap   *snapshot.Call // nil: no snapshot was taken
-	lost   error          // why
+	tree   *snapshot.Tree // of snap
+	began  time.Time
+	lost   error // why
 }
 
 // Limits of what agents may have at once. The oldest goes first.
@@ -126,11 +130,13 @@ func New(c Config) *Guard {
 	}
 }
 
-// Close ends all snapshots and writes what is not in the trail yet.
+// Close records what the calls that run have changed so far, ends all snapshots and writes what is not in the trail yet.
 func (g *Guard) Close() error {
+	ctx, cancel := context.WithTimeout(context.Background(), closeTime)
+	defer cancel()
+	errs := []error{g.finishWhere(ctx, func(*session, *call) bool { return true })}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	var errs []error
 	for _, f := range g.trees {
 		if f.tree != nil {
 			errs = append(errs, f.tree.Close())
@@ -138,6 +144,28 @@ func (g *Guard) Close() error {
 	}
 	clear(g.trees)
 	return errors.Join(append(errs, g.journal.Close())...)
+}
+
+// closeTime is how long Close waits for what calls have changed.
+const closeTime = 10 * time.Second
+
+// room removes the oldest contents if the limit of the Store is reached.
+func (g *Guard) room() {
+	if g.Store.Used() <= cmp.Or(g.Limit, snapshot.DefaultLimit) {
+		return
+	}
+	g.mu.Lock()
+	now := time.Now()
+	again := now.Sub(g.pruned) > time.Minute
+	if again {
+		g.pruned = now
+	}
+	g.mu.Unlock()
+	if !again {
+		return
+	}
+	n, err := g.Prune(time.Time{})
+	g.Log.Info("guard: the limit of what is kept was reached; the oldest contents are gone", "contents", n, "err", err)
 }
 
 // Prune removes what was kept before a time and is over the limit of the Store, but nothing that a followed workspace needs.
@@ -150,7 +178,7 @@ func (g *Guard) Prune(before time.Time) (removed int, err error) {
 		}
 	}
 	g.mu.Unlock()
-	return g.Store.Prune(before, cmp.Or(g.Limit, snapshot.DefaultLimit), live)
+	return g.Store.Prune(before, cmp.Or(g.Limit, snapshot.DefaultLimit)/10*9, live)
 }
 
 // Handle takes an event and returns what the agent's hook is to answer.
@@ -189,20 +217,36 @@ func (g *Guard) start(e Event) Answer {
 
 // session returns the event's session. Its workspace is the directory in which it began; if that was not seen, the top of the git repository.
 func (g *Guard) session(e Event) *session {
+	s, old, open := g.sessionOf(e)
+	g.warn(g.finishAll(context.Background(), old, open))
+	return s
+}
+
+func (g *Guard) warn(err error) {
+	if err != nil {
+		g.Log.Warn("guard", "err", err)
+	}
+}
+
+// sessionOf returns the event's session, and one that had to go with its calls.
+func (g *Guard) sessionOf(e Event) (s, old *session, open []*call) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	id := e.Agent + "\x00" + e.Session
-	s := g.sessions[id]
+	s = g.sessions[id]
 	if s == nil {
-		s = &session{workspace: filepath.Clean(e.Dir), calls: map[string]*call{}}
+		s = &session{workspace: snapshot.Resolve(e.Dir), calls: map[string]*call{}}
 		if e.Kind != Started {
 			s.workspace = snapshot.Top(s.workspace)
 		}
 		g.sessions[id] = s
-		oldest(g.sessions, maxSessions, func(s *session) time.Time { return s.seen })
+		if old = oldest(g.sessions, maxSessions, func(s *session) time.Time { return s.seen }); old != nil {
+			open = slices.Collect(maps.Values(old.calls))
+			clear(old.calls)
+		}
 	}
 	s.seen = time.Now()
-	return s
+	return s, old, open
 }
 
 // oldest removes the entry that was used first from a map with more than max.
@@ -223,19 +267,35 @@ func oldest[V any](m map[string]V, max int, used func(V) time.Time) (removed V) 
 
 // follow returns the follower of a workspace.
 func (g *Guard) follow(workspace string) *follower {
+	f, old := g.followerOf(workspace)
+	for _, t := range old {
+		g.warn(g.finishWhere(context.Background(), func(_ *session, c *call) bool { return c.tree == t }))
+		g.warn(t.Close())
+	}
+	return f
+}
+
+// followerOf returns the follower of a workspace, and the trees that are followed no more.
+func (g *Guard) followerOf(workspace string) (f *follower, old []*snapshot.Tree) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	f := g.trees[workspace]
+	f = g.trees[workspace]
+	if f != nil && f.tree != nil {
+		if err := f.tree.Broken(); err != nil {
+			g.Log.Info("guard: the workspace is read again", "workspace", workspace, "err", err)
+			old, f = append(old, f.tree), nil
+		}
+	}
 	if f == nil || f.err != nil {
 		f = &follower{}
 		f.tree, f.err = snapshot.Open(workspace, g.Store, snapshot.Options{Limit: g.Limit, Log: g.Log})
 		g.trees[workspace] = f
 	}
 	f.used = time.Now()
-	if old := oldest(g.trees, maxTrees, func(f *follower) time.Time { return f.used }); old != nil && old.tree != nil {
-		go old.tree.Close()
+	if last := oldest(g.trees, maxTrees, func(f *follower) time.Time { return f.used }); last != nil && last.tree != nil {
+		old = append(old, last.tree)
 	}
-	return f
+	return f, old
 }
 
 func (e Event) key() string { return e.SubAgent + "\x00" + e.Call }
@@ -252,7 +312,7 @@ func (g *Guard) before(ctx context.Context, e Event) (Answer, error) {
 	if decided && d.Action == policy.Ask {
 		answer.Reason = fmt.Sprintf("stet: %s asks about this", d.Rule)
 	}
-	c := &call{event: e, action: action, by: d}
+	c := &call{event: e, action: action, by: d, began: time.Now()}
 	if !decided {
 		c.by.Rule = ""
 	}
@@ -270,6 +330,8 @@ func (g *Guard) before(ctx context.Context, e Event) (Answer, error) {
 		c.lost = f.err
 	} else {
 		f.wait(ctx, g.Closed)
+		g.room()
+		c.tree = f.tree
 		c.snap, c.lost = f.tree.Begin(ctx, g.named(e, &action)...)
 	}
 	if c.lost != nil {
@@ -282,9 +344,11 @@ func (g *Guard) before(ctx context.Context, e Event) (Answer, error) {
 		}, g.log(s, c, "permission_denied")
 	}
 	g.mu.Lock()
-	defer g.mu.Unlock()
-	if len(s.calls) < maxCalls {
-		s.calls[e.key()] = c
+	s.calls[e.key()] = c
+	first := oldest(s.calls, maxCalls, func(c *call) time.Time { return c.began })
+	g.mu.Unlock()
+	if first != nil {
+		return answer, g.finish(ctx, s, first)
 	}
 	return answer, nil
 }
@@ -312,16 +376,27 @@ func (f *follower) wait(ctx context.Context, closed bool) {
 // overtaken finishes earlier calls of the same agent that have told no end: an agent runs its changing calls one after the other, and some tell no
 // end of a call that they refused themselves.
 func (g *Guard) overtaken(ctx context.Context, s *session, e Event) error {
+	return g.finishWhere(ctx, func(of *session, c *call) bool { return of == s && c.event.SubAgent == e.SubAgent })
+}
+
+// finishWhere finishes some of the calls that run.
+func (g *Guard) finishWhere(ctx context.Context, which func(*session, *call) bool) error {
+	open := map[*session][]*call{}
 	g.mu.Lock()
-	var open []*call
-	for k, c := range s.calls {
-		if c.event.SubAgent == e.SubAgent {
-			open = append(open, c)
-			delete(s.calls, k)
+	for _, s := range g.sessions {
+		for k, c := range s.calls {
+			if which(s, c) {
+				open[s] = append(open[s], c)
+				delete(s.calls, k)
+			}
 		}
 	}
 	g.mu.Unlock()
-	return g.finishAll(ctx, s, open)
+	var errs []error
+	for s, calls := range open {
+		errs = append(errs, g.finishAll(ctx, s, calls))
+	}
+	return errors.Join(errs...)
 }
 
 func (g *Guard) finishAll(ctx context.Context, s *session, calls []*call) error {
@@ -383,7 +458,7 @@ func (g *Guard) after(ctx context.Context, e Event) error {
 		if c.action.Op == dialect.Other && len(e.Input) == 0 || !changes(&c.action) {
 			return nil // it was recorded before it ran
 		}
-		c.lost = errors.New("the guard did not see this call begin")
+		c.lost = errors.New("the guard did not see this call begin, or it had to end its record early")
 	}
 	c.event.Failed = e.Failed
 	return g.finish(ctx, s, c)
@@ -392,16 +467,9 @@ func (g *Guard) after(ctx context.Context, e Event) error {
 // end finishes the calls of a session of which no end was told: they were interrupted.
 func (g *Guard) end(ctx context.Context, e Event) error {
 	s := g.session(e)
-	g.mu.Lock()
-	var open []*call
-	for k, c := range s.calls {
-		if e.SubAgent == "" || c.event.SubAgent == e.SubAgent {
-			open = append(open, c)
-			delete(s.calls, k)
-		}
-	}
-	g.mu.Unlock()
-	return g.finishAll(ctx, s, open)
+	return g.finishWhere(ctx, func(of *session, c *call) bool {
+		return of == s && (e.SubAgent == "" || c.event.SubAgent == e.SubAgent)
+	})
 }
 
 func (g *Guard) finish(ctx context.Context, s *session, c *call) error {
@@ -436,7 +504,8 @@ func (g *Guard) finish(ctx context.Context, s *session, c *call) error {
 		entry.Flags = append(entry.Flags, "the first snapshot was not done: only named files are known")
 	}
 	if entry.After, err = r.Save(g.Store); err != nil {
-		return err
+		c.lost = fmt.Errorf("%d changes, and no space to record them: %w", len(r.Changes), err)
+		return errors.Join(err, g.log(s, c, outcome))
 	}
 	_, err = g.journal.Now(ctx, entry)
 	return err

@@ -1,10 +1,12 @@
 package guard
 
 import (
+	"context"
 	"crypto/subtle"
 	"io"
 	"net/http"
 	"strings"
+	"time"
 )
 
 // Form is how the hooks of an agent speak.
@@ -15,6 +17,9 @@ type Form struct {
 	// Write returns what the hook prints. nil: nothing.
 	Write func(Event, Answer) []byte
 }
+
+// handleTime is how long an event may take.
+const handleTime = 5 * time.Minute
 
 // maxEvent is the limit of what a hook sends, in bytes: a call may write a large file.
 const maxEvent = 32 << 20
@@ -44,7 +49,10 @@ func (g *Guard) Handler(token string, forms map[string]Form) http.Handler {
 			return
 		}
 		e.Agent = r.PathValue("agent")
-		answer, err := g.Handle(r.Context(), e)
+		// An agent that is ended in the middle of a call closes the connection, and what the call has changed is recorded all the same.
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), handleTime)
+		defer cancel()
+		answer, err := g.Handle(ctx, e)
 		if err != nil {
 			g.Log.Error("guard", "event", r.PathValue("event"), "err", err)
 			http.Error(w, err.Error(), http.StatusInternalServerError)

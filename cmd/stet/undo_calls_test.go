@@ -1,0 +1,161 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stet-dev/stet/files/snapshot"
+	"github.com/stet-dev/stet/record"
+	"github.com/stet-dev/stet/store"
+)
+
+// undoRig is a workspace with a trail and the contents that the guard keeps.
+type undoRig struct {
+	t    *testing.T
+	p    *program
+	out  bytes.Buffer
+	dir  string
+	tree *snapshot.Tree
+	kept *snapshot.Store
+}
+
+func newUndoRig(t *testing.T) *undoRig {
+	home, dir := t.TempDir(), t.TempDir()
+	dir, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &undoRig{t: t, dir: dir}
+	r.p = &program{out: &r.out, err: &r.out, env: []string{"HOME=" + home, "XDG_STATE_HOME=" + home}, dir: dir}
+	if r.kept, err = r.p.keptContents(); err != nil {
+		t.Fatal(err)
+	}
+	r.sh("printf 'one\n' > a; mkdir d; printf 'two\n' > d/b")
+	if r.tree, err = snapshot.Open(dir, r.kept, snapshot.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = r.tree.Close() })
+	<-r.tree.Ready()
+	return r
+}
+
+func (r *undoRig) sh(script string) {
+	r.t.Helper()
+	cmd := exec.Command("sh", "-ec", script)
+	cmd.Dir = r.dir
+	if out, err := cmd.CombinedOutput(); err != nil {
+		r.t.Fatalf("%s: %v %s", script, err, out)
+	}
+}
+
+// call runs a command as a call of an agent, and records it.
+func (r *undoRig) call(script string) {
+	r.t.Helper()
+	c, err := r.tree.Begin(r.t.Context())
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	r.sh(script)
+	result, err := c.End(r.t.Context())
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	sum, err := result.Save(r.kept)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	trail, err := store.Open(r.t.Context(), r.p.trailFile())
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	defer trail.Close()
+	if _, err := trail.Log(r.t.Context(), record.Entry{
+		Kind: record.Changed, Time: time.Now(), Root: r.dir, Session: "s", Client: "claude", Tool: "Bash", After: sum, Outcome: record.OK,
+	}); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+func (r *undoRig) stet(args ...string) (int, string) {
+	r.out.Reset()
+	return r.p.run(r.t.Context(), args), r.out.String()
+}
+
+// An undo that fails half-way says so, and the rest is undone when it is run again. (GRD-3)
+func TestUndoHalfway(t *testing.T) {
+	r := newUndoRig(t)
+	r.call("rm a d/b")
+	r.sh("rmdir d; ln -s /nowhere d") // d/b has no place
+	code, said := r.stet("undo", "--last", "--yes")
+	if text, err := os.ReadFile(filepath.Join(r.dir, "a")); code == 0 || err != nil || string(text) != "one\n" || !strings.Contains(said, "not all is undone") {
+		t.Fatal(code, said, err)
+	}
+	r.sh("rm d; mkdir d")
+	code, said = r.stet("undo", "--last", "--yes")
+	if text, err := os.ReadFile(filepath.Join(r.dir, "d/b")); code != 0 || err != nil || string(text) != "two\n" {
+		t.Fatal(code, said, err)
+	}
+}
+
+// The undo of an undo of an undo, and a workspace that is gone. (GRD-3)
+func TestUndoChain(t *testing.T) {
+	r := newUndoRig(t)
+	r.call("rm -r d; echo more >> a") // 1
+	for i, id := range []string{"1", "2", "3", "4", "5"} {
+		if code, said := r.stet("undo", id, "--yes"); code != 0 {
+			t.Fatal(id, said)
+		}
+		text, err := os.ReadFile(filepath.Join(r.dir, "a"))
+		if want := map[bool]string{true: "one\n", false: "one\nmore\n"}[i%2 == 0]; err != nil || string(text) != want {
+			t.Fatalf("%s: %q, %v", id, text, err)
+		}
+	}
+	r.call("echo x > x")
+	if err := os.Rename(r.dir, r.dir+"-elsewhere"); err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(r.dir + "-elsewhere")
+	if code, said := r.stet("undo", "--last", "--yes"); code == 0 || !strings.Contains(said, "is gone: make it again") {
+		t.Error(code, said)
+	}
+}
+
+// Names that an agent chose do nothing when a person gives the line to a shell. (GRD-3)
+func TestShellLine(t *testing.T) {
+	for _, word := range []string{"a", "refs/heads/a;touch x", "$(touch x)", "it's", "a\nb", "\x1b[2J", "", "`id`", "\xff", "~", "é"} {
+		line := shellLine([]string{"printf", "%s", word})
+		out, err := exec.Command("bash", "-c", line).Output()
+		if err != nil || string(out) != word {
+			t.Errorf("%q: %s: %q, %v", word, line, out, err)
+		}
+		if strings.ContainsAny(line, "\x1b\n") {
+			t.Errorf("%q", line)
+		}
+	}
+}
+
+// A hook never ends with 2, by which it would deny each call: not where the configuration is wrong either.
+func TestHookNeverDenies(t *testing.T) {
+	r := newUndoRig(t)
+	home := strings.TrimPrefix(r.p.env[0], "HOME=")
+	config := filepath.Join(home, ".config", "stet", "config.toml")
+	if err := os.MkdirAll(filepath.Dir(config), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range []string{"listen = \"127.0.0.1:1\"\n", "this is no TOML", "nothing = 1\n"} {
+		if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		var out bytes.Buffer
+		p := *r.p
+		p.out, p.in = &out, strings.NewReader("{}")
+		if code := p.run(t.Context(), []string{"hook", "codex", "PreToolUse"}); code != exitFailed || out.Len() > 0 {
+			t.Errorf("%q: exit %d, %q", text, code, &out)
+		}
+	}
+}

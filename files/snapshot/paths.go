@@ -1,0 +1,17 @@
+package snapshot
+
+import "path/filepath"
+
+// Resolve returns an absolute path with the links in it resolved, as far as it is there.
+func Resolve(p string) string {
+	rest := ""
+	for at := p; ; at = filepath.Dir(at) {
+		if r, err := filepath.EvalSymlinks(at); err == nil {
+			return filepath.Join(r, rest)
+		}
+		if at == filepath.Dir(at) {
+			return filepath.Clean(p)
+		}
+		rest = filepath.Join(filepath.Base(at), rest)
+	}
+}

@@ -1,0 +1,152 @@
+package snapshot
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// back prepares the undo of changes, lets a person do something, and applies it.
+func back(t *testing.T, tree *Tree, store *Store, cs Changes, person func()) (did Changes, r *Restoration, err error) {
+	t.Helper()
+	r, err = Prepare(t.Context(), tree.Dir, store, cs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { r.Close() })
+	person()
+	did, err = r.Apply(t.Context(), func(s Step) bool { return s.Why == Fits })
+	return did, r, err
+}
+
+// A file whose content is not kept, because it is large or in a directory that is only listed, is moved back, gets its mode back, and is
+// never removed where it may be the only copy. (GRD-3)
+func TestMovedWithoutContent(t *testing.T) {
+	for _, c := range []struct {
+		script string
+		back   bool // all is put back
+	}{
+		{"mv big moved", true}, {"mv node_modules nm2", true}, {"mkdir d; mv big d/e; mv node_modules d/", true},
+		{"chmod 600 big; chmod -R go-rwx node_modules", true}, {"mv big moved; chmod 600 moved", true},
+		{"cp big copy; rm big", false}, {"cp -p big copy; rm big", false},
+	} {
+		t.Run(c.script, func(t *testing.T) {
+			dir := t.TempDir()
+			write(t, filepath.Join(dir, ".gitignore"), "node_modules\n")
+			write(t, filepath.Join(dir, "node_modules/m/index.js"), "x\n")
+			write(t, filepath.Join(dir, "node_modules/m/other.js"), "y\n")
+			sh(t, dir, "truncate -s 129M big; chmod 640 big node_modules/m/other.js")
+			tree, store := open(t, dir, Options{})
+			look := func() string {
+				return sh(t, dir, "find . -printf '%p %m %s %l\\n' | grep -v '^. '| sort; cat $(find . -name '*.js' | sort)")
+			}
+			before := look()
+			r := run(t, tree, c.script)
+			after := look()
+			did, left := undo(t, tree, store, r.Changes)
+			if got := look(); c.back && (got != before || len(left) > 0) {
+				t.Errorf("got %s\nwant %s\nleft %v", got, before, left)
+			} else if !c.back && got != after {
+				t.Errorf("got %s\nwant as the command left it: %s", got, after)
+			}
+			undo(t, tree, store, did)
+			if got := look(); got != after {
+				t.Errorf("redone: %s\nwant %s", got, after)
+			}
+			if _, left := undo(t, tree, store, r.Changes); c.back && (look() != before || len(left) > 0) {
+				t.Errorf("undone again: %s, %v", look(), left)
+			}
+		})
+	}
+}
+
+// What somebody does while the person is asked, is not overwritten or removed. (GRD-3)
+func TestChangedWhileAsked(t *testing.T) {
+	for _, c := range []struct{ script, person, path string }{
+		{"rm a", "echo new > a", "a"}, {"ln -s x l", "rm l; echo mine > l", "l"}, {"rm a; ln -s x a", "rm a; echo mine > a", "a"}, {"rm a", "mkdir a; echo x > a/b", "a/b"},
+		{"truncate -s 129M c", "truncate -s 0 c; truncate -s 129M c; printf x >> c; truncate -s 129M c; printf mine | dd of=c conv=notrunc", "c"},
+		{"echo x >> a", "ln -sf /nowhere a", "a"},
+	} {
+		dir := t.TempDir()
+		write(t, filepath.Join(dir, "a"), "a\n")
+		tree, store := open(t, dir, Options{})
+		r := run(t, tree, c.script)
+		var edited string
+		look := func() string {
+			return sh(t, dir, "ls -l --time-style=+ "+c.path+"; head -c 100 "+c.path+" 2>/dev/null || true")
+		}
+		did, _, err := back(t, tree, store, r.Changes, func() { sh(t, dir, c.person); edited = look() })
+		if err == nil || len(did) > 0 || look() != edited {
+			t.Errorf("%s, %s: %v, did %v, now %s", c.script, c.person, err, did, look())
+		}
+	}
+}
+
+// The number of an inode is used again: two files that never were one are put back as two.
+func TestInodeUsedAgain(t *testing.T) {
+	dir := t.TempDir()
+	tree, store := open(t, dir, Options{})
+	cs := Changes{}
+	for _, name := range []string{"a", "b"} {
+		sum, err := store.Put([]byte(name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		cs[name] = Change{name, &Node{Mode: 0o644, Size: 1, Sum: sum, Same: "77"}, nil}
+	}
+	undo(t, tree, store, cs)
+	if got := sh(t, dir, "cat a b"); got != "ab" {
+		t.Errorf("got %q", got)
+	}
+}
+
+// A directory into which somebody else has put a file stays, and that is no failure: so does a repository that the call has made.
+func TestDirectoryStays(t *testing.T) {
+	dir := t.TempDir()
+	tree, store := open(t, dir, Options{})
+	r := run(t, tree, "mkdir -p sub/deep; git init -q sub; echo x > sub/deep/x")
+	did, back, err := back(t, tree, store, r.Changes, func() {})
+	if err != nil || len(back.Stay) != 1 || back.Stay[0] != "sub" || len(did) != 2 {
+		t.Error(err, back.Stay, did)
+	}
+}
+
+// What was forbidden to read before a call is not a thing that the call has made.
+func TestForbiddenBefore(t *testing.T) {
+	if os.Getuid() == 0 {
+		t.Skip("root may read all")
+	}
+	for _, mode := range []string{"000", "400", "100"} {
+		dir := t.TempDir()
+		write(t, filepath.Join(dir, "d/e/x"), "x\n")
+		sh(t, dir, "chmod "+mode+" d")
+		t.Cleanup(func() { os.Chmod(filepath.Join(dir, "d"), 0o700) })
+		tree, store := open(t, dir, Options{})
+		r := run(t, tree, "chmod 755 d; echo new > d/e/new")
+		if _, _, err := back(t, tree, store, r.Changes, func() {}); err != nil {
+			t.Error(err)
+		}
+		if got := sh(t, dir, "stat -c %a d; chmod 700 d; cat d/e/x"); got != mode+"\nx\n" && got != mode[1:]+"\nx\n" && got != "0\nx\n" {
+			t.Errorf("%s: %q", mode, got)
+		}
+		// And what it hides is not deleted.
+		r = run(t, tree, "chmod "+mode+" d")
+		if len(r.Changes) != 1 {
+			t.Error(r.Changes)
+		}
+	}
+}
+
+// A file that can be written to is put back where its directory cannot.
+func TestReadOnlyDirectory(t *testing.T) {
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "d/x"), "one\n")
+	sh(t, dir, "chmod 500 d")
+	t.Cleanup(func() { os.Chmod(filepath.Join(dir, "d"), 0o700) })
+	tree, store := open(t, dir, Options{})
+	r := run(t, tree, "echo two > d/x")
+	undo(t, tree, store, r.Changes)
+	if got := sh(t, dir, "cat d/x"); got != "one\n" {
+		t.Errorf("got %q", got)
+	}
+}
