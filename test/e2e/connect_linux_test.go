@@ -280,7 +280,7 @@ func TestToolsBehindForwardProxy(t *testing.T) {
 	}))
 	at := "https://" + publicAddress
 	env := append(environment(home), "GIT_SSL_CAINFO="+server, "PIP_CERT="+server, "NODE_EXTRA_CA_CERTS="+server, "CURL_CA_BUNDLE="+server, "PIP_DISABLE_PIP_VERSION_CHECK=1",
-		"npm_config_update_notifier=false", "npm_config_cafile=", "GIT_CONFIG_GLOBAL=/dev/null")
+		"npm_config_update_notifier=false", "npm_config_cafile="+server, "GIT_CONFIG_GLOBAL=/dev/null")
 	for _, tool := range []struct{ program, command, want string }{
 		{"git", "git clone -q " + at + "/git/origin " + filepath.Join(home, "copy") + " && sha256sum " + filepath.Join(home, "copy/big.bin"), fmt.Sprintf("%x", sha256.Sum256(big))},
 		{"curl", "curl -sS -w ' connect %{http_connect}' " + at + "/hello", "hello over HTTP/2.0 connect 200"},
@@ -354,8 +354,9 @@ func serveTLS(t *testing.T, dir string, h http.Handler) string {
 	}
 	file := filepath.Join(dir, "server.pem")
 	write(t, file, string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: signed})))
+	// Behind any HTTP proxy npm checks the certificate of an address for the name localhost.
 	der, err := x509.CreateCertificate(rand.Reader, &x509.Certificate{
-		SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: publicAddress}, IPAddresses: []net.IP{net.ParseIP(publicAddress)}, NotBefore: signer.NotBefore, NotAfter: signer.NotAfter,
+		SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: publicAddress}, DNSNames: []string{"localhost"}, IPAddresses: []net.IP{net.ParseIP(publicAddress)}, NotBefore: signer.NotBefore, NotAfter: signer.NotAfter,
 	}, signer, &key.PublicKey, key)
 	if err != nil {
 		t.Fatal(err)
