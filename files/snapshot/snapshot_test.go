@@ -189,8 +189,11 @@ func TestHostileRepository(t *testing.T) {
 	} {
 		sh(t, dir, "git config "+key+" "+program)
 	}
-	sh(t, dir, `git config remote.origin.url "ext::`+program+`"; git config remote.origin.promisor true; git config extensions.partialClone origin; git config core.hooksPath .git/hooks; git config protocol.ext.allow always; rm -f `+ran)
+	sh(t, dir, `git config remote.origin.url "ext::`+program+`"; git config remote.origin.promisor true; git config core.repositoryformatversion 1; git config extensions.partialClone origin; git config core.hooksPath .git/hooks; git config protocol.ext.allow always; rm -f `+ran)
 	tree, store := open(t, dir, Options{})
+	if tree.git == nil || tree.git.head == "" {
+		t.Fatal("the repository is not used")
+	}
 	r := run(t, tree, "rm -rf src README.md")
 	_, left := undo(t, tree, store, r.Changes)
 	for p, why := range left {
