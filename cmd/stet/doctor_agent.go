@@ -52,11 +52,8 @@ func (c *doctorCommand) agree(name, path string) error {
 	if !isTerminal(c.in) {
 		return c.usage(fmt.Errorf("this runs %s several times: add --yes to run it without asking", name))
 	}
-	servers := fmt.Sprintf("an MCP server of stet with %d tools", ownTools)
-	if c.mine {
-		servers = "your own MCP servers"
-	}
-	c.say("this runs %s about four times, for a minute or two in all, with %s, in an empty directory and with a key that is none. Run it? [y/N]", path, servers)
+	servers := map[bool]string{false: "an MCP server of stet", true: "your own MCP servers"}[c.mine]
+	c.say("this runs %s about five times, for some minutes in all, with %s, in an empty directory and with a key that is none. Run it? [y/N]", path, servers)
 	answer, err := bufio.NewReader(c.in).ReadString('\n')
 	if err != nil && !errors.Is(err, io.EOF) {
 		return err
@@ -69,14 +66,7 @@ func (c *doctorCommand) agree(name, path string) error {
 
 // inNamespace runs the comparison in a program that can reach the loopback device alone. ran is false where the system grants none.
 func (c *doctorCommand) inNamespace(ctx context.Context, name string) (ran bool, err error) {
-	args := []string{"doctor", name, "--yes"}
-	if c.json {
-		args = append(args, "--json")
-	}
-	if c.mine {
-		args = append(args, "--mine")
-	}
-	cmd := exec.CommandContext(ctx, ownCommand(), args...)
+	cmd := exec.CommandContext(ctx, ownCommand(), "doctor", name, "--yes", fmt.Sprintf("--json=%t", c.json), fmt.Sprintf("--mine=%t", c.mine))
 	if !isolate(cmd) {
 		return false, nil
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -67,14 +68,15 @@ func (t *trialRuns) all(ctx context.Context) (*comparison, error) {
 	out := &comparison{Agent: t.name, Version: t.version, API: direct.API, Servers: t.servers}
 	out.Ways = []wayRow{{Way: agents.Directly, Tools: direct.Tools, Bytes: direct.Bytes}}
 	var kept []string
-	for _, w := range []way{{agents.ByBaseURL, t.byBaseURL(false)}, {agents.ByVariables, t.byBaseURL(true)}} {
+	for _, w := range []way{{agents.ByBaseURL, t.byBaseURL(false)}, {agents.ByVariables, t.byBaseURL(true)}, {agents.ByConnect, t.byConnect}} {
 		if w.name == agents.ByVariables && len(kept) == 0 {
 			continue // the agent has none
 		}
-		var got *agents.Capture
-		if got, kept, err = t.run(ctx, w); err != nil {
+		got, variables, err := t.run(ctx, w)
+		if err != nil {
 			return nil, err
 		}
+		kept = variables
 		row := wayRow{Way: w.name, Tools: got.Tools, Bytes: got.Bytes, Differences: agents.Compare(direct, again, got, t.name, t.version, w.name)}
 		if w.name == agents.ByVariables {
 			row.Variables = kept
@@ -176,4 +178,33 @@ func (t *trialRuns) byBaseURL(variables bool) func(context.Context, *trialRun) (
 		}
 		return func() error { return s.Close(context.WithoutCancel(ctx), time.Second) }, nil
 	}
+}
+
+// byConnect is the way under stet wrap with via = "connect".
+func (t *trialRuns) byConnect(ctx context.Context, run *trialRun) (func() error, error) {
+	authority, err := proxyserver.OpenAuthority(filepath.Join(t.dir, "authority"))
+	if err != nil {
+		return nil, err
+	}
+	var at [2]net.Listener // of the proxy, and of the forward proxy
+	for i := range at {
+		if at[i], err = new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0"); err != nil {
+			return nil, err
+		}
+	}
+	o := *t.settings
+	o.Upstream = config.Upstreams{}
+	s, err := t.startProxy(ctx, &o, at[0], proxyserver.Config{Root: run.dir, Transport: run.provider.Transport(), Agents: proxyserver.HostUpstreams(&o, nil)})
+	if err != nil {
+		return nil, errors.Join(err, at[0].Close(), at[1].Close())
+	}
+	run.Redirect = agents.Machine{Env: run.Env, Dir: run.dir}.Forward(run.Args, "http://"+at[1].Addr().String(), authority.Certificate())
+	forward := proxyserver.Forward{Authority: authority, Upstream: run.provider.Transport(), Logger: s.Log}.InProcess(s.Proxy)
+	front := &http.Server{Handler: forward, ReadHeaderTimeout: 30 * time.Second}
+	go func() { _ = front.Serve(at[1]) }() // it ends with Close
+	return func() error {
+		err := front.Close()
+		forward.Close()
+		return errors.Join(err, s.Close(context.WithoutCancel(ctx), time.Second))
+	}, nil
 }

@@ -28,7 +28,7 @@ type doctorReport struct {
 
 // row is the agent's row of the table in docs/wrap.md.
 func (r *doctorReport) row() string {
-	cells := []string{r.Agent + " " + r.Version}
+	cells := map[string]string{"base URL + variable": "–"}
 	for i, w := range r.Ways {
 		n := 0
 		for _, d := range w.Differences {
@@ -36,21 +36,18 @@ func (r *doctorReport) row() string {
 				n++
 			}
 		}
-		cell := fmt.Sprintf("%d tools", w.Tools)
-		switch {
-		case i > 0 && n == 0:
-			cell = "same"
-		case i > 0 && w.Tools != r.Ways[0].Tools:
-			cell += fmt.Sprintf(", %d different", n)
-		case i > 0:
-			cell = fmt.Sprintf("%d different", n)
+		switch cell := fmt.Sprintf("%d tools", w.Tools); {
+		case i == 0:
+			cells[w.Way] = cell
+		case n == 0:
+			cells[w.Way] = "same"
+		case w.Tools != r.Ways[0].Tools:
+			cells[w.Way] = fmt.Sprintf("%s, %d different", cell, n)
+		default:
+			cells[w.Way] = fmt.Sprintf("%d different", n)
 		}
-		cells = append(cells, cell)
 	}
-	if len(r.Ways) < 3 {
-		cells = append(cells, "–")
-	}
-	return "| " + strings.Join(cells, " | ") + " |"
+	return fmt.Sprintf("| %s %s | %s | %s | %s | %s |", r.Agent, r.Version, cells["directly"], cells["base URL"], cells["base URL + variable"], cells["forward proxy"])
 }
 
 // pinned are the agents that are always compared: the names, and where the program is if it is not on the PATH.

@@ -10,6 +10,7 @@ const (
 	Directly    = "directly"
 	ByBaseURL   = "base URL"
 	ByVariables = "base URL + variable"
+	ByConnect   = "forward proxy"
 )
 
 // known is a difference that is expected.
@@ -23,8 +24,8 @@ type known struct {
 }
 
 const (
-	byConnect  = "the forward proxy"
-	byVariable = "the variable that stet wrap and stet setup --proxy set, or the forward proxy"
+	byConnect  = "the forward proxy (stet wrap --via connect)"
+	byVariable = "the variable that stet setup --proxy sets, or the forward proxy (stet wrap --via connect)"
 )
 
 // knowns has every difference that an agent's first request may have behind stet, with its reason. Each row was seen in a first request of

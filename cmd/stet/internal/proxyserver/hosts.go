@@ -81,6 +81,8 @@ type Forward struct {
 	Authority *connect.Authority
 	NoProxy   string // the person's own NO_PROXY
 	Logger    *slog.Logger
+	// Upstream reaches all hosts, through its proxy and with its root certificates; nil: as the environment says.
+	Upstream *http.Transport
 }
 
 // InProcess returns a forward proxy whose requests for a model are served by a handler of this process.
@@ -122,7 +124,11 @@ func (f Forward) with(model http.Handler) *connect.Proxy {
 	for name, h := range modelHosts {
 		hosts[name] = h.asks
 	}
-	return connect.New(connect.Config{Hosts: hosts, Model: model, Authority: f.Authority, Direct: direct(f.NoProxy), Logger: f.Logger})
+	c := connect.Config{Hosts: hosts, Model: model, Authority: f.Authority, Direct: direct(f.NoProxy), Logger: f.Logger}
+	if f.Upstream != nil {
+		c.Proxy, c.RootCAs = f.Upstream.Proxy, f.Upstream.TLSClientConfig.RootCAs
+	}
+	return connect.New(c)
 }
 
 // direct returns a function that reports whether NO_PROXY names a host.
