@@ -198,7 +198,13 @@ func (t *trialRuns) byConnect(ctx context.Context, run *trialRun) (func() error,
 	if err != nil {
 		return nil, errors.Join(err, at[0].Close(), at[1].Close())
 	}
-	run.Redirect = agents.Machine{Env: run.Env, Dir: run.dir}.Forward(run.Args, "http://"+at[1].Addr().String(), authority.Certificate())
+	run.Redirect, err = agents.Machine{Env: run.Env, Dir: run.dir}.Forward(run.Args, "http://"+at[1].Addr().String(), func(own []byte) (string, error) {
+		file := filepath.Join(t.dir, "trusted.pem")
+		return file, os.WriteFile(file, slices.Concat(own, []byte("\n"), authority.Certificate()), 0o600)
+	})
+	if err != nil {
+		return nil, errors.Join(err, at[1].Close(), s.Close(context.WithoutCancel(ctx), time.Second))
+	}
 	forward := proxyserver.Forward{Authority: authority, Upstream: run.provider.Transport(), Logger: s.Log}.InProcess(s.Proxy)
 	front := &http.Server{Handler: forward, ReadHeaderTimeout: 30 * time.Second}
 	go func() { _ = front.Serve(at[1]) }() // it ends with Close

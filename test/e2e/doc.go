@@ -6,5 +6,5 @@
 // loopback device, so that an agent reaches only the scripted model. If one of these is missing, the tests skip and say what to
 // do. With STET_E2E=require that is a failure. STET_E2E=off and -short skip all tests. STET_SOAK=1 runs more agents, with more
 // formats. STET_AGENTS=all ("make agents ALL=1") installs every agent of "allAgents" in agents/package.json at two versions and at npm's
-// newest, and compares their requests with stet and without (TestDoctor). That takes 3 GB, and is not for a CI.
+// newest, and compares their requests with stet and without (TestDoctor). That takes 8 GB, and is not for a CI.
 package e2e
