@@ -23,6 +23,7 @@ import (
 	"github.com/stet-dev/stet/cmd/stet/internal/config"
 	"github.com/stet-dev/stet/files/policy"
 	"github.com/stet-dev/stet/files/snapshot"
+	"github.com/stet-dev/stet/files/workspace"
 	"github.com/stet-dev/stet/internal/diff"
 	"github.com/stet-dev/stet/record"
 	"github.com/stet-dev/stet/server/guard"
@@ -297,7 +298,7 @@ func (p *program) openGuard(ctx context.Context, o *config.Config) (*guardServer
 		return nil, fmt.Errorf("audit trail: %w", err)
 	}
 	g := guard.New(guard.Config{
-		Store: kept, Trail: trail, Log: log, Dialects: o.Dialects,
+		Store: kept, Trail: trail, Log: log, Dialects: o.Dialects, Control: workspace.IsControl, Home: p.home(),
 		Rules: func(workspace string) (*policy.Policy, error) {
 			c, err := config.Load(config.Source{Dir: workspace, Workspace: workspace, Home: p.home(), User: p.userConfig(), Getenv: p.getenv})
 			if err != nil {

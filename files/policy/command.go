@@ -2,6 +2,7 @@ package policy
 
 import (
 	"errors"
+	"slices"
 	"strings"
 )
 
@@ -47,7 +48,8 @@ func (c Command) begins(do Action, words []string) bool {
 			return false
 		}
 		for i, p := range c.words {
-			if words[i] == "" || !matchWord(p, words[i]) {
+			// A word of a pattern is no path: go does not allow /tmp/go.
+			if words[i] == "" || !matchWord(p, words[i]) || p.String() != "*" && strings.Contains(words[i], "/") && !strings.Contains(p.String(), "/") {
 				return false
 			}
 		}
@@ -56,16 +58,19 @@ func (c Command) begins(do Action, words []string) bool {
 	if len(words) == 0 || words[0] != "" && !matchWord(c.words[0], words[0]) {
 		return false
 	}
-	flags, rest := splitOptions(words[1:])
+	options, rest := splitOptions(words[1:])
 	for _, p := range c.words[1:] {
 		if text := p.String(); strings.HasPrefix(text, "-") && !strings.Contains(text, "*") {
-			if !hasOption(flags, text) {
+			if !hasOption(options, text) {
 				return false
 			}
 			continue
 		}
 		i := 0
-		for i < len(rest) && rest[i] != "" && !matchWord(p, rest[i]) {
+		for i < len(rest) && rest[i].text != "" && !matchWord(p, rest[i].text) {
+			if !rest[i].value {
+				return false
+			}
 			i++
 		}
 		if i == len(rest) {
@@ -80,51 +85,74 @@ func matchWord(p Pattern, w string) bool {
 	return p.String() == "*" || p.String() == w || p.Match(w)
 }
 
-func splitOptions(words []string) (options, rest []string) {
+// word is a word of a command that is no option.
+type word struct {
+	text  string
+	value bool // it comes after an option, and may be its value
+}
+
+func splitOptions(words []string) (options []string, rest []word) {
+	value := false
 	for _, w := range words {
 		if strings.HasPrefix(w, "-") {
 			options = append(options, w)
-		} else {
-			rest = append(rest, w)
+			value = !strings.Contains(w, "=")
+			continue
 		}
+		rest = append(rest, word{w, value})
+		value = false
 	}
 	return options, rest
 }
 
-// hasOption reports whether the options of a command include one, or all letters of a group such as -rf.
+// spellings are the long names of options that most programs write with these letters.
+var spellings = map[rune]string{'r': "--recursive", 'R': "--recursive", 'f': "--force"}
+
+// hasOption reports whether the options of a command include one, in any spelling, or all letters of a group such as -rf.
 func hasOption(options []string, want string) bool {
+	long := func(want string) bool {
+		return slices.ContainsFunc(options, func(o string) bool {
+			name, _, _ := strings.Cut(o, "=")
+			return name == want || o == want || len(name) > 4 && strings.HasPrefix(name, "--") && strings.HasPrefix(want, name)
+		})
+	}
+	short := func(letters string) bool {
+		return slices.ContainsFunc(options, func(o string) bool { return !strings.HasPrefix(o, "--") && strings.ContainsAny(o[1:], letters) })
+	}
+	if long(want) {
+		return true
+	}
 	if strings.HasPrefix(want, "--") {
-		for _, o := range options {
-			if name, _, _ := strings.Cut(o, "="); name == want || o == want {
+		for letter, name := range spellings {
+			if name == want && short(string(letter)) {
 				return true
 			}
 		}
 		return false
 	}
+	if len(want) > 4 { // a word such as -delete, not letters
+		return false
+	}
 	for _, letter := range want[1:] {
-		found := false
-		for _, o := range options {
-			found = found || !strings.HasPrefix(o, "--") && strings.ContainsRune(o[1:], letter)
+		letters, name := string(letter), spellings[letter]
+		if name == spellings['r'] && name != "" {
+			letters = "rR"
 		}
-		if !found {
+		if !short(letters) && (name == "" || !long(name)) {
 			return false
 		}
 	}
 	return true
 }
 
-// RuledCommand returns the decision of the rules about a command that an agent's own shell is to run. ok is false if no rule matches. words
-// are nil if the command line cannot be parsed: then a person is asked, if there is a rule about commands.
-func (p *Policy) RuledCommand(tool string, words []string) (d Decision, ok bool) {
-	if words == nil {
-		for _, rules := range [][]Rule{p.Rules, p.Project} {
-			for _, rule := range rules {
-				if len(rule.Commands) > 0 {
-					return Decision{Action: Ask, Rule: "unclear command"}, true
-				}
+// RuledUnclear returns the decision about a command that cannot be parsed. A person is asked if there is a rule that might deny it, or allow commands.
+func (p *Policy) RuledUnclear() (d Decision, ok bool) {
+	for _, rules := range [][]Rule{p.Rules, p.Project} {
+		for _, rule := range rules {
+			if len(rule.Commands) > 0 || rule.Do != Allow {
+				return Decision{Action: Ask, Rule: "unclear command"}, true
 			}
 		}
-		return Decision{}, false
 	}
-	return p.Ruled(Request{Tool: tool, Words: words, Write: true})
+	return Decision{}, false
 }

@@ -119,6 +119,7 @@ type Request struct {
 	Path     string   // relative to the workspace, links resolved; "": none
 	Write    bool     // the call changes something
 	Words    []string // the words of a command that a shell is to run; "": not known before it runs; nil: the call is none
+	Restrict bool     // of an agent's own tool: no rule that allows counts
 	Notes    []tool.Note
 	Grants   []Rule // what a person allowed this session, the oldest first; a tool.Outside call needs a grant that names the tool
 	NoPerson bool   // there is no person to ask
@@ -200,10 +201,40 @@ func (p *Policy) ruled(r Request) (d Decision, byDefault bool) {
 	return d, byDefault
 }
 
-// Ruled returns the decision of the rules alone, without the default and the cautions. ok is false if no rule matches.
+// Ruled returns the decision of the rules alone about a call of an agent's own tool. ok is false if none decides. A rule that allows counts only where it
+// is surely about the call: see covers.
 func (p *Policy) Ruled(r Request) (d Decision, ok bool) {
-	d, byDefault := p.ruled(r)
-	return d, !byDefault
+	first := func(rules []Rule, name string, allow bool) bool {
+		for i, rule := range rules {
+			if rule.matches(r) && (rule.Do != Allow || allow && p.covers(rule, r)) {
+				d, ok = Decision{Action: rule.Do, Rule: fmt.Sprintf(name+" %d", i+1)}, true
+				return true
+			}
+		}
+		return false
+	}
+	byPerson := first(p.Rules, "rule", true)
+	if before := d; first(p.Project, "project rule", false) && byPerson && strictness(d.Action) <= strictness(before.Action) {
+		d = before
+	}
+	if d.Action == Deny {
+		d.Why = fmt.Sprintf("policy denies this (%s); do not try to get around it", d.Rule)
+	}
+	return d, ok
+}
+
+// covers reports whether a rule that allows is about a call of an agent's own tool. A rule for files does not allow commands, tools that
+// name no file, files outside of the workspace, or what a caution is about.
+func (p *Policy) covers(rule Rule, r Request) bool {
+	if r.Restrict {
+		return false
+	}
+	if r.Words != nil || r.Path == "" {
+		named := slices.ContainsFunc(rule.Tools, func(t Pattern) bool { return strings.Trim(t.String(), "*?") != "" && t.Match(r.Tool) })
+		return len(rule.Commands) > 0 || named
+	}
+	_, careful := p.caution(r)
+	return !outside(r) && !careful
 }
 
 // Stricter reports whether d allows less than e.

@@ -15,3 +15,9 @@ func Resolve(p string) string {
 		rest = filepath.Join(filepath.Base(at), rest)
 	}
 }
+
+// Glob returns the paths that a pattern of the shell names.
+func Glob(pattern string) []string {
+	found, _ := filepath.Glob(pattern)
+	return found
+}

@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"golang.org/x/text/cases"
 	"golang.org/x/text/unicode/norm"
@@ -151,6 +152,14 @@ func (c *classes) byName(canonical string) Class {
 		}
 	}
 	return found
+}
+
+var byDefault = sync.OnceValue(func() *classes { c := newClasses(nil, nil); return &c })
+
+// IsControl reports whether the name of a path alone says that it is a control file or in a repository's own directory, or may be one: it or a
+// directory above it is hidden.
+func IsControl(path string) bool {
+	return byDefault().byName(path) != Ordinary || strings.HasPrefix(path, ".") || strings.Contains(path, "/.")
 }
 
 // isState reports whether the path is in stet's state directory.

@@ -67,9 +67,11 @@ type Config struct {
 
 	// Rules returns the person's rules and those of the project, for a workspace.
 	Rules    func(workspace string) (*policy.Policy, error)
-	Dialects *dialect.Table // how agents' tools are called; nil: the default
-	Limit    int64          // bytes of the Store; 0: see snapshot.Options
-	Closed   bool           // a call of which the changes cannot be known is denied
+	Control  func(path string) bool // whether a file makes something run, by its path in the workspace: no rule allows to write to it
+	Home     string                 // of the person
+	Dialects *dialect.Table         // how agents' tools are called; nil: the default
+	Limit    int64                  // bytes of the Store; 0: see snapshot.Options
+	Closed   bool                   // a call of which the changes cannot be known is denied
 	Log      *slog.Logger
 }
 
@@ -429,10 +431,13 @@ func (g *Guard) named(e Event, a *dialect.Action) (paths []string) {
 		}
 		paths = append(paths, p)
 	}
-	for _, c := range commandsOf(a.Command) {
-		for _, w := range append(c.writes, c.words[min(1, len(c.words)):]...) {
-			if w != "" && !strings.HasPrefix(w, "-") {
-				paths = append(paths, absolute(e.Dir, w))
+	if a.Op == dialect.Shell {
+		l := g.line(e, a)
+		for _, c := range l.Commands {
+			for _, name := range slices.Concat(c.Wrote, c.Names) {
+				for _, dir := range l.Dirs {
+					paths = append(paths, absolute(dir, name))
+				}
 			}
 		}
 	}
