@@ -126,7 +126,8 @@ func (c *undoCommand) undoTree(ctx context.Context, trail record.Trail, kept *sn
 	if c.preview {
 		return nil
 	}
-	chosen, err := c.choose(back)
+	cmds := all.Refs.BackTo(all.RefsBefore)
+	chosen, err := c.choose(back, len(cmds) > 0)
 	if err != nil {
 		return err
 	}
@@ -138,22 +139,30 @@ func (c *undoCommand) undoTree(ctx context.Context, trail record.Trail, kept *sn
 		flags = nil // the rest can be undone later: what is done already is left out then
 		c.say("not all is undone: repair what the errors name, and run this again")
 	}
-	if len(did) > 0 {
-		r := snapshot.Result{Changes: did}
-		e := record.Entry{
-			Kind: record.Changed, Time: time.Now(), Root: dir, Session: "stet undo", Client: "stet undo", Tool: "undo", Bytes: int64(len(did)),
-			Decision: "approved", By: "at the terminal", Outcome: record.OK, Flags: flags,
+	ran, rerr := c.undoRefs(ctx, dir, cmds)
+	err = errors.Join(err, rerr)
+	if len(did) == 0 && !ran {
+		if err == nil && len(chosen) == 0 {
+			err = errors.New("nothing was undone")
 		}
-		var serr error
-		if e.After, serr = r.Save(kept); serr == nil {
-			var logged []record.Entry
-			if logged, serr = trail.Log(ctx, e); serr == nil {
-				c.say("undone: %s in %s; \"stet undo %d\" does it again", report.Count(len(did), "change"), workspace.Quote(dir), logged[0].Seq)
-			}
-		}
-		err = errors.Join(err, serr)
+		return err
 	}
-	return errors.Join(err, c.undoRefs(ctx, dir, all))
+	by := "person at the terminal"
+	if c.yes {
+		by = "person on the command line"
+	}
+	e := record.Entry{
+		Kind: record.Changed, Time: time.Now(), Root: dir, Session: "stet undo", Client: "stet undo", Tool: "undo", Bytes: int64(len(did)),
+		Decision: "approved", By: by, Outcome: record.OK, Flags: flags,
+	}
+	var serr error
+	if e.After, serr = (snapshot.Result{Changes: did}).Save(kept); serr == nil {
+		var logged []record.Entry
+		if logged, serr = trail.Log(ctx, e); serr == nil {
+			c.say("undone: %s in %s; \"stet undo %d\" does it again", report.Count(len(did), "change"), workspace.Quote(dir), logged[0].Seq)
+		}
+	}
+	return errors.Join(err, serr)
 }
 
 // mostShown is how many paths are listed.
@@ -220,8 +229,9 @@ func stepLine(s snapshot.Step) string {
 	return name + " " + what
 }
 
-// choose asks the person. A path that somebody changed since is asked about by itself.
-func (c *undoCommand) choose(back *snapshot.Restoration) (map[string]bool, error) {
+// choose asks the person. A path that somebody changed since is asked about by itself. It is an error if there is nothing to put back, unless there are
+// branches.
+func (c *undoCommand) choose(back *snapshot.Restoration, branches bool) (map[string]bool, error) {
 	chosen, conflicts := map[string]bool{}, []snapshot.Step(nil)
 	for _, s := range back.Steps {
 		switch s.Why {
@@ -231,7 +241,7 @@ func (c *undoCommand) choose(back *snapshot.Restoration) (map[string]bool, error
 			conflicts = append(conflicts, s)
 		}
 	}
-	if len(chosen)+len(conflicts) == 0 {
+	if len(chosen)+len(conflicts) == 0 && !branches {
 		return nil, errors.New("there is nothing to put back; \"stet undo\" lists the calls, and \"stet undo ID\" takes back another one")
 	}
 	if len(chosen) > 0 && !c.yes {
@@ -254,10 +264,9 @@ func (c *undoCommand) choose(back *snapshot.Restoration) (map[string]bool, error
 }
 
 // undoRefs shows the git commands that put back what calls moved in git, and runs them if the person says so.
-func (c *undoCommand) undoRefs(ctx context.Context, dir string, of snapshot.Result) error {
-	cmds := of.Refs.BackTo(of.RefsBefore)
+func (c *undoCommand) undoRefs(ctx context.Context, dir string, cmds [][]string) (ran bool, err error) {
 	if len(cmds) == 0 {
-		return nil
+		return false, nil
 	}
 	c.say("branches, the stash or the index of git were moved, too. This puts them back:")
 	for _, cmd := range cmds {
@@ -265,19 +274,20 @@ func (c *undoCommand) undoRefs(ctx context.Context, dir string, of snapshot.Resu
 	}
 	if c.yes {
 		c.say("they were not run: --yes is about files alone")
-		return nil
+		return false, nil
 	}
 	if err := c.confirm("Run these commands?"); err != nil {
-		return nil
+		return false, nil
 	}
 	for _, cmd := range cmds {
 		run := exec.CommandContext(ctx, cmd[0], append([]string{"-c", "core.fsmonitor=false", "-c", "core.hooksPath=" + os.DevNull}, cmd[1:]...)...)
 		run.Dir, run.Stdout, run.Stderr = dir, c.out, c.err
 		if err := run.Run(); err != nil {
-			return fmt.Errorf("%s: %w", shellLine(cmd), err)
+			return ran, fmt.Errorf("%s: %w", shellLine(cmd), err)
 		}
+		ran = true
 	}
-	return nil
+	return ran, nil
 }
 
 // shellLine returns a command as a person can give it to a shell. An agent chooses the names of branches and the messages of the stash.

@@ -24,7 +24,7 @@ type undoRig struct {
 	kept *snapshot.Store
 }
 
-func newUndoRig(t *testing.T) *undoRig {
+func newUndoRig(t *testing.T, scripts ...string) *undoRig {
 	home, dir := t.TempDir(), t.TempDir()
 	dir, err := filepath.EvalSymlinks(dir)
 	if err != nil {
@@ -36,6 +36,9 @@ func newUndoRig(t *testing.T) *undoRig {
 		t.Fatal(err)
 	}
 	r.sh("printf 'one\n' > a; mkdir d; printf 'two\n' > d/b")
+	for _, script := range scripts {
+		r.sh(script)
+	}
 	if r.tree, err = snapshot.Open(dir, r.kept, snapshot.Options{}); err != nil {
 		t.Fatal(err)
 	}
@@ -123,6 +126,20 @@ func TestUndoChain(t *testing.T) {
 	if code, said := r.stet("undo", "--last", "--yes"); code == 0 || !strings.Contains(said, "is gone: make it again") {
 		t.Error(code, said)
 	}
+}
+
+// A call that has moved only a branch changes no file: its undo shows the commands of git, and does not say that there is nothing. (GRD-3)
+func TestUndoOfBranches(t *testing.T) {
+	r := newUndoRig(t, "git init -q; git add a; git -c user.name=a -c user.email=a@example.com commit -qm one; git branch kept")
+	r.call("git branch -q -D kept")
+	code, said := r.stet("undo", "--last", "--yes")
+	if code == 0 || !strings.Contains(said, "git update-ref refs/heads/kept ") || !strings.Contains(said, "--yes is about files alone") {
+		t.Error(code, said)
+	}
+	// The printed commands are those that work, and only as long as nobody else has moved the branch.
+	i := strings.Index(said, "git update-ref")
+	line := said[i : i+strings.IndexByte(said[i:], '\n')]
+	r.sh("git branch kept; if " + line + "; then exit 1; fi; git branch -q -D kept; " + line + "; git rev-parse kept")
 }
 
 // Names that an agent chose do nothing when a person gives the line to a shell. (GRD-3)

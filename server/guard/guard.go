@@ -490,10 +490,14 @@ func (g *Guard) finish(ctx context.Context, s *session, c *call) error {
 		c.lost = err
 		return errors.Join(err, g.log(s, c, outcome))
 	}
-	if len(r.Changes) == 0 && len(r.Refs.BackTo(r.RefsBefore)) == 0 {
+	moved := len(r.Refs.BackTo(r.RefsBefore)) > 0
+	if len(r.Changes) == 0 && !moved {
 		return g.log(s, c, outcome)
 	}
 	entry := g.entry(s, c, outcome)
+	if moved {
+		entry.Flags = append(entry.Flags, "moved branches, the stash or the index of git")
+	}
 	entry.Kind = record.Changed
 	for p := range r.Changes {
 		if entry.Path = p; len(r.Changes) > 1 {

@@ -37,7 +37,7 @@ func readConfig(name string, isTOML bool) (*configFile, error) {
 }
 
 func (f *configFile) write() (kept string, err error) {
-	return replaceFile(f.name, f.came, slices.Concat(f.mark, f.text), f.existed)
+	return replaceFile(f.name, f.came, slices.Concat(f.mark, f.text), f.existed, false)
 }
 
 // lookup returns the text at a path. A value that is not a string is an error.

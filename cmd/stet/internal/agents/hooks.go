@@ -159,6 +159,7 @@ type Edit struct {
 	File     string
 	Old, New []byte
 	existed  bool
+	private  bool // New has the guard's token: nobody else may read the file
 }
 
 // Changes reports whether the file would change.
@@ -169,7 +170,7 @@ func (e Edit) Write() (kept string, err error) {
 	if len(e.New) == 0 {
 		return "", os.Remove(e.File)
 	}
-	return replaceFile(e.File, e.Old, e.New, e.existed)
+	return replaceFile(e.File, e.Old, e.New, e.existed, e.private)
 }
 
 // Install returns the change that installs the guard's hooks, for the user or for a project. Older entries of stet are replaced.
@@ -179,7 +180,7 @@ func (g Guarded) Install(m Machine, project string, h Hooks) (Edit, error) {
 		return Edit{}, err
 	}
 	if g.plugin != nil {
-		e.New = []byte(g.plugin(h))
+		e.New, e.private = []byte(g.plugin(h)), true
 		return e, nil
 	}
 	entries := g.hooks(h)
@@ -191,6 +192,7 @@ func (g Guarded) Install(m Machine, project string, h Hooks) (Edit, error) {
 	if err != nil {
 		err = fmt.Errorf("%s: %w; nothing was written", e.File, err)
 	}
+	e.private = strings.Contains(string(e.New), h.Token)
 	return e, err
 }
 

@@ -3,6 +3,7 @@ package agents
 import (
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -40,6 +41,9 @@ func TestHooks(t *testing.T) {
 				if _, err := e.Write(); err != nil {
 					t.Fatal(err)
 				}
+			}
+			if info, err := os.Stat(file); err != nil || info.Mode().Perm()&0o077 != 0 && runtime.GOOS != "windows" && name != "codex" {
+				t.Error(name, "others may read the token", info, err)
 			}
 			if is, closed := g.Installed(m, ""); !is || closed {
 				t.Error(name, is, closed)

@@ -11,7 +11,7 @@ import (
 
 // replaceFile replaces a file's text atomically, and keeps the old text in a copy beside it. A link stays a link. It returns the
 // name of the copy.
-func replaceFile(file string, old, now []byte, existed bool) (kept string, err error) {
+func replaceFile(file string, old, now []byte, existed, private bool) (kept string, err error) {
 	mode := fs.FileMode(0o644)
 	if existed {
 		if file, err = filepath.EvalSymlinks(file); err != nil {
@@ -27,6 +27,9 @@ func replaceFile(file string, old, now []byte, existed bool) (kept string, err e
 		}
 	} else if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 		return "", err
+	}
+	if private {
+		mode &= 0o700
 	}
 	return kept, writeFile(file, now, mode)
 }

@@ -19,7 +19,7 @@ func EntryLine(e record.Entry) string {
 		what = string(e.Kind)
 	}
 	line := fmt.Sprintf("%6d  %s  %s  %-10s %s: %s", e.Seq, e.Time.Local().Format(time.DateTime), workspace.Quote(e.Session),
-		cmp.Or(workspace.Quote(e.Tool), "-"), cmp.Or(workspace.Quote(e.Path), "-"), what)
+		orNone(e.Tool), orNone(e.Path), what)
 	if e.Kind == record.Changed {
 		line += fmt.Sprintf(" %s", Count(int(e.Bytes), "path"))
 	}
@@ -36,6 +36,14 @@ func EntryLine(e record.Entry) string {
 		line += " [" + workspace.Quote(strings.Join(e.Flags, ", ")) + "]"
 	}
 	return line
+}
+
+// orNone returns a text of others for a terminal; "-": there is none.
+func orNone(s string) string {
+	if s == "" {
+		return "-"
+	}
+	return workspace.Quote(s)
 }
 
 // shortHash is the beginning of a content hash.
