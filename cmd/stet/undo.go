@@ -33,12 +33,12 @@ func newUndo(p *program) *cobra.Command {
 		Use:   "undo [SESSION|ID]",
 		Short: "Take back what an agent did",
 		Long: `Put files back to what they held before one write, or before all writes of a session.
-The same for what an agent has changed with its own tools and its shell, if it is
-guarded ("stet guard"): one call, all calls of a session, or with --last the newest call.
-The number of a write is the one in the result of the call, and in the audit trail. You
-see the changes and decide. If another program has changed a file since, nothing is
-undone, and stet names the file. An undo is recorded like every write, and can be
-undone.
+If an agent is guarded ("stet guard"), also take back what it has changed with its own
+tools and its shell: in one call, in all calls of a session, or with --last in the newest
+call. The number of a write or a call is in the audit trail. You see the changes and
+decide. If another program has changed a file since a write, nothing is undone, and stet
+names the file; of a call the other files are undone, and stet asks about this one. An
+undo is recorded like every write, and can be undone.
 
 Without an argument, list what can be undone.`,
 		Example: `# What is there to undo

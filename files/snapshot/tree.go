@@ -228,6 +228,13 @@ func (t *Tree) Begin(ctx context.Context, paths ...string) (*Call, error) {
 	return c, nil
 }
 
+// Share notes that a command which another Tree knows runs at the same time.
+func (c *Call) Share() {
+	c.t.mu.Lock()
+	defer c.t.mu.Unlock()
+	c.shared = true
+}
+
 // maxEarly is how many files are kept before the first snapshot is done.
 const maxEarly = 2000
 

@@ -3,6 +3,7 @@ package guard
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net/http/httptest"
@@ -11,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stet-dev/stet/files/policy"
 	"github.com/stet-dev/stet/files/snapshot"
 	"github.com/stet-dev/stet/record"
 )
@@ -177,5 +179,54 @@ func TestNotKept(t *testing.T) {
 	}
 	if all := r.entries(); len(all) != 1 || !strings.Contains(strings.Join(all[0].Flags, " "), "no snapshot: 1 changes") {
 		t.Error(all)
+	}
+}
+
+// Rules that cannot be read, because an agent has written into the project's file, end neither the rules nor the undo: a person decides. (GRD-2)
+func TestUnreadableRules(t *testing.T) {
+	r := newRig(t)
+	r.Rules = func(string) (*policy.Policy, error) { return nil, errors.New("line 1 is wrong") }
+	if _, a := r.before("ls"); a.Decided {
+		t.Error(a)
+	}
+	if _, a := r.before("touch c"); !a.Decided || a.Action != policy.Ask || !strings.Contains(a.Reason, "line 1 is wrong") {
+		t.Error(a)
+	}
+	r.write("c", "")
+	r.handle(Event{Kind: Stopped})
+	if got := fmt.Sprint(r.changed()); got != "[c]" {
+		t.Error(got)
+	}
+}
+
+// Several sub-agents run at once, and an agent may work in a directory of another's workspace: each record is whole, and says so.
+func TestAtOnce(t *testing.T) {
+	r := newRig(t)
+	for _, id := range []string{"t1", "t2"} {
+		r.handle(Event{Kind: Before, Call: id, Tool: "Task", Input: []byte("{}")})
+	}
+	below := Event{Kind: Before, Agent: "agent", Session: "below", Call: "b", Tool: "Bash", Input: shell("touch x"), Dir: filepath.Join(r.dir, "src")}
+	for _, kind := range []Kind{Started, Before} {
+		below.Kind = kind
+		if _, err := r.Handle(t.Context(), below); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r.write("src/x", "")
+	below.Kind = After
+	if _, err := r.Handle(t.Context(), below); err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range []string{"t1", "t2"} {
+		r.handle(Event{Kind: After, Call: id, Tool: "Task", Input: []byte("{}")})
+	}
+	all := r.entries()
+	if len(all) != 3 {
+		t.Fatal(all)
+	}
+	for _, e := range all {
+		if e.Kind != record.Changed || !strings.Contains(strings.Join(e.Flags, " "), "at the same time") {
+			t.Error(e)
+		}
 	}
 }

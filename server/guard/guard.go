@@ -307,11 +307,12 @@ func (g *Guard) before(ctx context.Context, e Event) (Answer, error) {
 	s := g.session(e)
 	action := g.Dialects.Action(e.Tool, string(e.Input))
 	d, decided, err := g.decide(s.workspace, e, &action)
-	if err != nil {
-		return Answer{}, err
-	}
 	answer := Answer{Action: d.Action, Decided: decided, Reason: d.Why}
-	if decided && d.Action == policy.Ask {
+	if err != nil { // an agent can write to a project's rules: that must not end the guard
+		d, decided = policy.Decision{Action: policy.Ask, Rule: "unreadable rules"}, changes(&action)
+		answer = Answer{Action: policy.Ask, Decided: decided, Reason: fmt.Sprintf("stet cannot read the rules, so a person decides: %v", err)}
+		g.warn(err)
+	} else if decided && d.Action == policy.Ask {
 		answer.Reason = fmt.Sprintf("stet: %s asks about this", d.Rule)
 	}
 	c := &call{event: e, action: action, by: d, began: time.Now()}
@@ -345,14 +346,30 @@ func (g *Guard) before(ctx context.Context, e Event) (Answer, error) {
 			Reason: fmt.Sprintf("stet guard: this could not be undone, so it is denied: %v", c.lost),
 		}, g.log(s, c, "permission_denied")
 	}
+	var shared []*call
 	g.mu.Lock()
+	for _, other := range g.sessions {
+		for _, o := range other.calls {
+			if c.snap != nil && o.snap != nil && (within(c.tree.Dir, o.tree.Dir) || within(o.tree.Dir, c.tree.Dir)) {
+				shared = append(shared, c, o)
+			}
+		}
+	}
 	s.calls[e.key()] = c
 	first := oldest(s.calls, maxCalls, func(c *call) time.Time { return c.began })
 	g.mu.Unlock()
+	for _, c := range shared {
+		c.snap.Share()
+	}
 	if first != nil {
 		return answer, g.finish(ctx, s, first)
 	}
 	return answer, nil
+}
+
+// within reports whether a directory is below another.
+func within(dir, top string) bool {
+	return strings.HasPrefix(dir, strings.TrimSuffix(top, string(filepath.Separator))+string(filepath.Separator))
 }
 
 // How long a call waits for the first snapshot of its workspace. After that, only the files that it names are protected.
@@ -378,7 +395,9 @@ func (f *follower) wait(ctx context.Context, closed bool) {
 // overtaken finishes earlier calls of the same agent that have told no end: an agent runs its changing calls one after the other, and some tell no
 // end of a call that they refused themselves.
 func (g *Guard) overtaken(ctx context.Context, s *session, e Event) error {
-	return g.finishWhere(ctx, func(of *session, c *call) bool { return of == s && c.event.SubAgent == e.SubAgent })
+	return g.finishWhere(ctx, func(of *session, c *call) bool {
+		return of == s && c.event.SubAgent == e.SubAgent && c.action.Op != dialect.Agent // several sub-agents may run at once
+	})
 }
 
 // finishWhere finishes some of the calls that run.
