@@ -229,7 +229,7 @@ func (c *doctorCommand) stateDirectory() {
 		const little = 200 << 20
 		free, known := freeSpace(dir)
 		if known && free < little {
-			c.found(checkWarning, "state", "make room on that disk: what does not fit is not recorded, and sent texts cannot be kept", "%s has %d MB left on its disk", dir, free>>20)
+			c.found(checkWarning, "state", "make space on that disk: what does not fit is not recorded, and sent texts cannot be kept", "%s has %d MB left on its disk", dir, free>>20)
 			return
 		}
 		c.found(checkOK, "state", "", "%s", dir)

@@ -128,9 +128,9 @@ func cause(err error) (detail string, sentinel error) {
 	var f *fault
 	switch {
 	case errors.As(err, &f) && isFull(f.err):
-		return "the file system of stet's state directory " + Quote(f.dir) + " is full; make room there", ErrFull
+		return "the file system of stet's state directory " + Quote(f.dir) + " is full; make space there", ErrFull
 	case isFull(err):
-		return "the file system of the workspace is full; make room there", ErrFull
+		return "the file system of the workspace is full; make space there", ErrFull
 	case errors.As(err, &f):
 		return "", f
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):

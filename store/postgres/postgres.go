@@ -160,7 +160,7 @@ func (d *database) Explain(op string, err error) error {
 	case errors.Is(err, record.ErrLost):
 		return rows.LostTrouble(err)
 	case errors.As(err, &pg) && pg.Code == "53100":
-		return &rows.Trouble{Err: fmt.Errorf("%w: %w", err, record.ErrFull), What: "the disk of the database is full; make room there"}
+		return &rows.Trouble{Err: fmt.Errorf("%w: %w", err, record.ErrFull), What: "the disk of the database is full; make space there"}
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return err
 	case errors.As(err, &pg) && strings.HasPrefix(pg.Code, "28"):

@@ -102,8 +102,8 @@ func (f *file) Explain(op string, err error) error {
 // full returns the error for a full disk or a used-up quota.
 func (f *file) full(err error) error {
 	return &rows.Trouble{
-		Err:  fmt.Errorf("%w: %w: the file system of %s is full; make room there", err, record.ErrFull, filepath.Dir(f.path)),
-		What: "the file system of stet's state directory is full; make room there",
+		Err:  fmt.Errorf("%w: %w: the file system of %s is full; make space there", err, record.ErrFull, filepath.Dir(f.path)),
+		What: "the file system of stet's state directory is full; make space there",
 	}
 }
 

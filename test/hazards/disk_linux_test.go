@@ -61,7 +61,7 @@ func TestFullDisk(t *testing.T) {
 					old = want
 				case !r.ok() && got == old:
 					full++
-					if r.code() != "disk_full" || !strings.Contains(r.raw, "is full; make room there") {
+					if r.code() != "disk_full" || !strings.Contains(r.raw, "is full; make space there") {
 						t.Fatalf("not said what is full: %s", r.raw)
 					}
 				default:
