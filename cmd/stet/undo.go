@@ -15,6 +15,7 @@ import (
 	"github.com/stet-dev/stet/cmd/stet/internal/toolset"
 	"github.com/stet-dev/stet/files/approval"
 	"github.com/stet-dev/stet/files/filetools"
+	"github.com/stet-dev/stet/files/snapshot"
 	"github.com/stet-dev/stet/files/workspace"
 	"github.com/stet-dev/stet/record"
 	"github.com/stet-dev/stet/store"
@@ -56,7 +57,7 @@ stet undo stdio-7F2KQXNA`,
 	}, &c.command, c.Run)
 	f := cmd.Flags()
 	f.BoolVar(&c.yes, "yes", false, "undo without asking")
-	f.BoolVar(&c.last, "last", false, "undo the newest call that changed something, and is not undone")
+	f.BoolVar(&c.last, "last", false, "undo the newest call that is not undone: of the project that you are in, if an agent has worked in it")
 	f.BoolVar(&c.preview, "preview", false, "only show what would change")
 	return completes(cmd, p.undoable)
 }
@@ -79,7 +80,7 @@ func (c *undoCommand) undo(ctx context.Context, trail record.Trail, what string)
 		return err
 	}
 	left := record.Undoable(all)
-	changed, err := standing(ctx, trail)
+	calls, changed, err := standing(ctx, trail)
 	if err != nil {
 		return err
 	}
@@ -88,8 +89,13 @@ func (c *undoCommand) undo(ctx context.Context, trail record.Trail, what string)
 		return nil
 	}
 	if c.last {
-		if what = newest(left, changed); what == "" {
-			c.say("there is nothing to undo")
+		// In a project that an agent has worked in, only that project counts.
+		here := func(root string) bool { return contains(root, snapshot.Resolve(c.dir)) }
+		if !slices.ContainsFunc(all, func(w record.Write) bool { return here(w.Root) }) && !slices.ContainsFunc(calls, func(e record.Entry) bool { return here(e.Root) }) {
+			here = func(string) bool { return true }
+		}
+		if what = newest(left, changed, here); what == "" {
+			c.say("there is nothing to undo here")
 			return nil
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -23,9 +24,9 @@ import (
 // undoes is the flag of an entry that took back the one with that number.
 const undoes = "undoes "
 
-// standing returns the calls of agents' own tools that changed something and are not undone, the oldest first.
-func standing(ctx context.Context, trail record.Trail) (left []record.Entry, err error) {
-	all, err := trail.Entries(ctx, record.TrailQuery{Kinds: []record.Kind{record.Changed}})
+// standing returns the calls of agents' own tools that changed something, and those that are not undone, the oldest first.
+func standing(ctx context.Context, trail record.Trail) (all, left []record.Entry, err error) {
+	all, err = trail.Entries(ctx, record.TrailQuery{Kinds: []record.Kind{record.Changed}})
 	undone := map[uint64]bool{}
 	for _, e := range slices.Backward(all) {
 		if undone[e.Seq] {
@@ -41,19 +42,25 @@ func standing(ctx context.Context, trail record.Trail) (left []record.Entry, err
 		left = append(left, e)
 	}
 	slices.Reverse(left)
-	return left, err
+	return all, left, err
 }
 
-// newest returns the number of the newest write or call that an undo may take back; "" if there is none.
-func newest(writes []record.Write, calls []record.Entry) string {
+// contains reports whether a workspace has a directory in it.
+func contains(workspace, dir string) bool {
+	rel, err := filepath.Rel(workspace, dir)
+	return err == nil && filepath.IsLocal(rel)
+}
+
+// newest returns the number of the newest write or call that an undo may take back, of those in some workspaces; "" if there is none.
+func newest(writes []record.Write, calls []record.Entry, in func(workspace string) bool) string {
 	var seq uint64
 	for _, w := range writes {
-		if w.Tool != "undo" {
+		if w.Tool != "undo" && in(w.Root) {
 			seq = max(seq, w.Seq)
 		}
 	}
 	for _, e := range calls {
-		if e.Tool != "undo" {
+		if e.Tool != "undo" && in(e.Root) {
 			seq = max(seq, e.Seq)
 		}
 	}
@@ -100,7 +107,7 @@ func (c *undoCommand) undoTree(ctx context.Context, trail record.Trail, kept *sn
 	for i, e := range calls {
 		r, err := snapshot.Load(kept, e.After)
 		if errors.Is(err, snapshot.ErrGone) {
-			err = fmt.Errorf("what call %d changed is not kept any more", e.Seq)
+			err = fmt.Errorf("what call %d changed is not kept any more; later calls can be undone one by one, by their numbers", e.Seq)
 		}
 		if err != nil {
 			return err

@@ -142,6 +142,34 @@ func TestUndoOfBranches(t *testing.T) {
 	r.sh("git branch kept; if " + line + "; then exit 1; fi; git branch -q -D kept; " + line + "; git rev-parse kept")
 }
 
+// stet undo --last takes back what was done in the project in which it is called, and goes to no other one. (GRD-3)
+func TestUndoLastOfProject(t *testing.T) {
+	r := newUndoRig(t)
+	r.call("rm a")
+	first, dir := r.tree, r.dir
+	r.dir = t.TempDir()
+	var err error
+	if r.dir, err = filepath.EvalSymlinks(r.dir); err != nil {
+		t.Fatal(err)
+	}
+	if r.tree, err = snapshot.Open(r.dir, r.kept, snapshot.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	defer r.tree.Close()
+	<-r.tree.Ready()
+	r.call("touch other")
+	r.p.dir = filepath.Join(dir, "d")
+	for i, want := range []string{"a is made again", "nothing to undo here"} {
+		if code, said := r.stet("undo", "--last", "--yes"); code != 0 || !strings.Contains(said, want) {
+			t.Error(i, code, said)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(r.dir, "other")); err != nil {
+		t.Error("another project was changed:", err)
+	}
+	_ = first.Close()
+}
+
 // Names that an agent chose do nothing when a person gives the line to a shell. (GRD-3)
 func TestShellLine(t *testing.T) {
 	for _, word := range []string{"a", "refs/heads/a;touch x", "$(touch x)", "it's", "a\nb", "\x1b[2J", "", "`id`", "\xff", "~", "é"} {
