@@ -208,26 +208,14 @@ func braceWords(w *syntax.Word) []*syntax.Word {
 	if !syntax.SplitBraces(w) {
 		return []*syntax.Word{w}
 	}
-	var count func(w *syntax.Word) int
-	count = func(w *syntax.Word) int {
-		n := 1
-		for _, p := range w.Parts {
-			if b, ok := p.(*syntax.BraceExp); ok {
-				sum := 0
-				for _, e := range b.Elems {
-					sum += count(e)
-				}
-				if n = min(n*sum, maxBraces); b.Sequence {
-					n = maxBraces
-				}
-			}
+	var all []*syntax.Word
+	for w, err := range expand.BracesSeq(nil, w) {
+		if err != nil || len(all) == maxBraces {
+			return []*syntax.Word{{Parts: []syntax.WordPart{&syntax.ParamExp{}}}}
 		}
-		return n
+		all = append(all, w)
 	}
-	if count(w) >= maxBraces {
-		return []*syntax.Word{{Parts: []syntax.WordPart{&syntax.ParamExp{}}}}
-	}
-	return expand.Braces(w)
+	return all
 }
 
 // quoted returns the parts of a text in double quotes, with each literal in single quotes.
