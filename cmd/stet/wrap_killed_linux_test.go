@@ -66,7 +66,7 @@ func TestKilledProxy(t *testing.T) {
 				return true
 			})
 			err := w.run(t, way, model.URL)
-			if said := w.said(); err != nil || !strings.Contains(said, "answers 5 retries true") || !strings.Contains(said, "stet: the proxy ended by itself and was started again, 5 times") {
+			if said := w.said(); err != nil || !strings.Contains(said, "answers 5 retries true") || !strings.Contains(said, "stet: the proxy ended by itself and was started again, ") {
 				t.Errorf("%v: %s", err, said)
 			}
 		})

@@ -59,7 +59,7 @@ func TestServer(t *testing.T) {
 			t.Errorf("%s: %v", of, states)
 		}
 	}
-	if trail := p.command("audit"); !strings.Contains(trail, "mcp__other__write_file \"\": ok (approved, by person test editor through the client)") {
+	if trail := p.command("audit"); !strings.Contains(trail, "mcp__other__write_file -: ok (approved, by person test editor through the client)") {
 		t.Error(trail)
 	}
 	if undone := p.command("undo"); strings.Contains(undone, "mcp__") {
