@@ -280,11 +280,16 @@ type guardServer struct {
 }
 
 // openGuard makes the guard's part of a server.
-func (p *program) openGuard(ctx context.Context, o *config.Config) (*guardServer, error) {
+func (p *program) openGuard(ctx context.Context, o *config.Config) (_ *guardServer, err error) {
 	log, logFile, err := config.OpenLog(p.logFile(o.Log))
 	if err != nil {
 		return nil, err
 	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, logFile.Close())
+		}
+	}()
 	token, err := p.guardToken()
 	if err != nil {
 		return nil, err
@@ -328,6 +333,8 @@ func (p *program) openGuard(ctx context.Context, o *config.Config) (*guardServer
 }
 
 func (s *guardServer) Close() error {
+	s.stop()
+	s.pruning.Wait()
 	return errors.Join(s.guard.Close(), s.trail.Close(), s.log.Close())
 }
 

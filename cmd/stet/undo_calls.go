@@ -236,8 +236,8 @@ func stepLine(s snapshot.Step) string {
 	return name + " " + what
 }
 
-// choose asks the person. A path that somebody changed since is asked about by itself. It is an error if there is nothing to put back, unless there are
-// branches.
+// choose asks the person what to put back. It asks about each path that somebody has changed since. If there is nothing to put back, and
+// branches is false, it returns an error.
 func (c *undoCommand) choose(back *snapshot.Restoration, branches bool) (map[string]bool, error) {
 	chosen, conflicts := map[string]bool{}, []snapshot.Step(nil)
 	for _, s := range back.Steps {

@@ -84,15 +84,14 @@ func openGit(ctx context.Context, dir string) *git {
 	return g
 }
 
-// follow takes the commit that is checked out now for the one whose files are known.
-func (g *git) follow(ctx context.Context) {
+// follow takes a commit for the one whose files are known; "": none.
+func (g *git) follow(commit string) {
 	if g == nil {
 		return
 	}
-	out, _ := hardened(ctx, g.top, "rev-parse", "--verify", "--quiet", "HEAD^{commit}").Output()
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.head = strings.TrimSpace(string(out))
+	g.head = commit
 }
 
 // gitTree has the blobs of one directory of the commit, by name.

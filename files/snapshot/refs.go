@@ -127,9 +127,9 @@ func (r Refs) BackTo(before Refs) [][]string {
 			cmds = append(cmds, []string{"git", "update-ref", "-d", name, r.Names[name]})
 		}
 	}
-	for i, s := range before.Stash {
+	for _, s := range before.Stash {
 		if !slices.ContainsFunc(r.Stash, func(o Stash) bool { return o.Commit == s.Commit }) {
-			cmds = append(cmds, []string{"git", "stash", "store", "-m", before.Stash[i].Message, s.Commit})
+			cmds = append(cmds, []string{"git", "stash", "store", "-m", s.Message, s.Commit})
 		}
 	}
 	if r.Commit != before.Commit && before.Commit != "" {

@@ -102,8 +102,8 @@ func writeFile(name string, data []byte) (err error) {
 
 // Get returns a content of at most limit bytes. ErrGone says that it is not there.
 func (s *Store) Get(sum string, limit int64) ([]byte, error) {
-	var h [32]byte
-	if n, err := hex.Decode(h[:], []byte(sum)); err != nil || n != len(h) {
+	h, ok := parseSum(sum)
+	if !ok {
 		return nil, fmt.Errorf("%q is no name of a content", sum)
 	}
 	f, err := os.Open(s.name(h))
@@ -134,8 +134,8 @@ func (s *Store) Get(sum string, limit int64) ([]byte, error) {
 
 // Has reports whether a content is there.
 func (s *Store) Has(sum string) bool {
-	var h [32]byte
-	if n, err := hex.Decode(h[:], []byte(sum)); err != nil || n != len(h) {
+	h, ok := parseSum(sum)
+	if !ok {
 		return false
 	}
 	_, err := os.Lstat(s.name(h))
@@ -204,7 +204,8 @@ func (s *Store) objects() []object {
 				continue
 			}
 			o := object{size: info.Size(), used: info.ModTime()}
-			if n, err := hex.Decode(o.sum[:], []byte(d.Name()+f.Name())); err == nil && n == len(o.sum) {
+			var ok bool
+			if o.sum, ok = parseSum(d.Name() + f.Name()); ok {
 				all = append(all, o)
 			} else if time.Since(o.used) > time.Hour {
 				os.Remove(filepath.Join(s.dir, d.Name(), f.Name()))
@@ -217,6 +218,15 @@ func (s *Store) objects() []object {
 func (s *Store) name(h [32]byte) string {
 	sum := hex.EncodeToString(h[:])
 	return filepath.Join(s.dir, sum[:2], sum[2:])
+}
+
+// parseSum reads the name of a content. A name of another length is none.
+func parseSum(s string) (h [32]byte, ok bool) {
+	if len(s) != hex.EncodedLen(len(h)) {
+		return h, false
+	}
+	_, err := hex.Decode(h[:], []byte(s))
+	return h, err == nil
 }
 
 func sumOf(data []byte) string {

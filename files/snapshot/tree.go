@@ -130,10 +130,10 @@ func (t *Tree) begin(ctx context.Context) {
 	defer close(t.first)
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.git.follow(ctx)
+	t.refs = t.git.refs(ctx)
+	t.git.follow(t.refs.Commit)
 	t.root.stale = true
 	t.firstErr = t.update(ctx, true, func(Change) {})
-	t.refs = t.git.refs(ctx)
 }
 
 // Ready returns a channel that is closed when the first snapshot is done.
@@ -303,11 +303,8 @@ func (t *Tree) again(ctx context.Context) error {
 	if t.firstErr != nil {
 		return fmt.Errorf("first snapshot: %w", t.firstErr)
 	}
-	refs := t.git.refs(ctx)
-	if refs.Commit != t.refs.Commit {
-		t.git.follow(ctx)
-	}
-	t.refs = refs
+	t.refs = t.git.refs(ctx)
+	t.git.follow(t.refs.Commit)
 	all := t.watch.sync()
 	return t.update(ctx, all, func(c Change) {
 		for call := range t.calls {

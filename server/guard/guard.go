@@ -444,11 +444,7 @@ func changes(a *dialect.Action) bool {
 // named returns the paths that a call names.
 func (g *Guard) named(e Event, a *dialect.Action) (paths []string) {
 	for _, t := range a.Targets {
-		p := t.Path
-		if !filepath.IsAbs(p) {
-			p = filepath.Join(e.Dir, p)
-		}
-		paths = append(paths, p)
+		paths = append(paths, absolute(e.Dir, t.Path))
 	}
 	if a.Op == dialect.Shell {
 		l := g.line(e, a)

@@ -159,13 +159,13 @@ type Edit struct {
 	File     string
 	Old, New []byte
 	existed  bool
-	private  bool // New has the guard's token: nobody else may read the file
+	private  bool // New has the guard's token, so only this user may read the file
 }
 
 // Changes reports whether the file would change.
 func (e Edit) Changes() bool { return string(e.Old) != string(e.New) }
 
-// Write replaces the file, and returns the name of the copy of the old one. A file of which nothing is left is removed.
+// Write replaces the file, and returns the name of the copy of the old one. If New is empty, it removes the file.
 func (e Edit) Write() (kept string, err error) {
 	if len(e.New) == 0 {
 		return "", os.Remove(e.File)
@@ -325,7 +325,6 @@ func hookForm(all bool) guard.Form {
 
 // opencodeInput is what the plugin sends.
 type opencodeInput struct {
-	Kind    string          `json:"kind"`
 	Session string          `json:"session"`
 	Call    string          `json:"call"`
 	Tool    string          `json:"tool"`

@@ -29,7 +29,7 @@ const (
 )
 
 // knowns has every difference that an agent's first request may have behind stet, with its reason. Each row was seen in a first request of
-// a real agent (TestDoctor in test/e2e). What is not in it is a difference that nobody has looked at.
+// a real agent (TestDoctor in test/e2e). A difference without a row is reported as not known.
 var knowns = []known{
 	{what: []string{"header accept-encoding"}, reason: "stet reads the answers, and asks for them uncompressed"},
 	{what: []string{"header connection", "header sec-websocket-extensions"}, reason: "it concerns one connection alone, and stet has its own"},

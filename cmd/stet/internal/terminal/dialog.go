@@ -23,8 +23,8 @@ type Dialog struct {
 	Env    []string // in the form of os.Environ; TERM and NO_COLOR are used
 	Editor string   // a shell command for Edit, as in $EDITOR; "": Edit is not offered
 
-	// Screen is locked while a question of During is on the screen: nobody else may write to the terminal then. nil: nobody
-	// else writes.
+	// Screen is locked while During shows a question. Other code must lock it to write to the terminal. nil: no other code
+	// writes there.
 	Screen sync.Locker
 
 	in *input
@@ -219,7 +219,7 @@ func (b *inbox) take() ([]approval.Event, error) {
 func (b *inbox) wait(ctx context.Context) bool {
 	for {
 		b.mu.Lock()
-		for len(b.events) > 0 && b.events[0].Opened == nil { // of a question that nobody sees
+		for len(b.events) > 0 && b.events[0].Opened == nil { // of a question that is not on the screen
 			b.events = b.events[1:]
 		}
 		some := len(b.events) > 0 || b.err != nil
