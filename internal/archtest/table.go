@@ -80,7 +80,6 @@ var table = []row{
 	{"trim", []string{"llm", "llm/tokens", "trim/dialect"}, "plans over words alone: no disk, no wire"},
 	{"trim/dialect", nil, "reads calls and results"},
 	{"trim/transcript", []string{"llm", "llm/*"}, "recorded sessions become words, usage by the codecs; what they mean is dialect's"},
-	{"trim/kept", nil, "texts that were left out, as files"},
 	{"trim/replay/check", []string{"llm", "trim/dialect", "trim/transcript"}, "a recorded session taken apart, and what a smaller request lost of it; without the engine"},
 	{"trim/replay", []string{"llm", "trim", "trim/transcript", "llm/tokens", "llm/prices", "trim/replay/check"}, "a recording through a policy, priced"},
 	{"trim/replay/bench", []string{"trim/replay", "trim", "trim/transcript", "llm/tokens", "llm/prices"}, "policies compared on many sessions; `stet bench` and the module bench"},
@@ -146,7 +145,7 @@ const (
 )
 
 // diskPackages may touch the file system. All other packages get bytes, or use workspace, so that paths are checked in one place.
-var diskPackages = []string{"files/workspace", "files/snapshot", "internal/atomicfile", "store/*", "trim/transcript", "trim/kept", "cmd/*"}
+var diskPackages = []string{"files/workspace", "files/snapshot", "internal/atomicfile", "store/*", "trim/transcript", "cmd/*"}
 
 // diskCalls are the functions that touch the file system, by package.
 var diskCalls = map[string][]string{
