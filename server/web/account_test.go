@@ -116,9 +116,9 @@ func TestFilesAndUndo(t *testing.T) {
 	p := h.enter(t, "A")
 	p.post("/api/undo", Undo{Writes: []uint64{2}}, http.StatusNotImplemented)
 	var undone []record.Write
-	var by string
-	h.Undo = func(_ context.Context, writes []record.Write, person string) error {
-		undone, by = writes, person
+	var by, session string
+	h.Undo = func(_ context.Context, writes []record.Write, person, of string) error {
+		undone, by, session = writes, person, of
 		if writes[0].Path == "a.txt" && len(writes) > 1 {
 			return errors.New("a.txt was changed since")
 		}
@@ -142,7 +142,11 @@ func TestFilesAndUndo(t *testing.T) {
 	if len(undone) != 1 || undone[0].Path != "a.txt" || by != "desk" {
 		t.Errorf("undone %+v by %s", undone, by)
 	}
-	p.post("/api/undo", Undo{Session: "t"}, http.StatusOK)
+	p.post("/api/undo", Undo{Session: "t", Name: "n_1"}, http.StatusOK)
+	if session != "undo-n_1" {
+		t.Errorf("the questions are of session %q", session)
+	}
+	p.post("/api/undo", Undo{Session: "t", Name: "no name"}, http.StatusBadRequest)
 	if len(undone) != 2 || undone[0].Path != "b.txt" || !undone[1].Open { // Undo looks whether the last one was done
 		t.Errorf("undone %+v", undone)
 	}

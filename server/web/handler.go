@@ -81,9 +81,9 @@ type Handler struct {
 	// Disk looks at files of a workspace: what they hold now, by content hash, ""
 	// where there is no file. Those that cannot be looked at are not in the answer.
 	Disk func(ctx context.Context, root string, paths []string) (map[string]string, error)
-	// Undo takes back writes, oldest first, for the person of that name. It returns
+	// Undo undoes writes, oldest first, for the person of that name. Its questions are of the given client session. It returns
 	// when that is done; it may put a question into Queue before.
-	Undo func(ctx context.Context, writes []record.Write, person string) error
+	Undo func(ctx context.Context, writes []record.Write, person, session string) error
 	// Lift lets a suspended client session go on.
 	Lift func(ctx context.Context, session, person string) error
 	// Compact replaces a stored session's conversation by a summary, and returns

@@ -69,7 +69,7 @@ func TestLogin(t *testing.T) {
 func TestLogout(t *testing.T) {
 	h, _ := newRig(t)
 	undoing := make(chan struct{}, 2)
-	h.Undo = func(ctx context.Context, _ []record.Write, _ string) error {
+	h.Undo = func(ctx context.Context, _ []record.Write, _, _ string) error {
 		undoing <- struct{}{}
 		<-ctx.Done()
 		undoing <- struct{}{}

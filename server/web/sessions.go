@@ -94,6 +94,7 @@ func (t Tokens) plus(u record.Usage) Tokens {
 // Hit is a message that a search found.
 type Hit struct {
 	Session string    `json:"session"`
+	Title   string    `json:"title"` // of the session, or its beginning
 	Seq     uint64    `json:"seq"`
 	Time    time.Time `json:"time"`
 	Text    string    `json:"text"`
@@ -135,9 +136,19 @@ func (h *Handler) search(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	titles := map[string]string{}
 	all := make([]Hit, len(hits))
 	for i, f := range hits {
-		all[i] = Hit{f.Session, f.Event.Seq, f.Event.Time, f.Snippet(words)}
+		if _, ok := titles[f.Session]; !ok {
+			found, err := h.Sessions.List(r.Context(), session.Query{ID: f.Session, Limit: 1})
+			if err != nil {
+				return nil, err
+			}
+			for _, s := range found {
+				titles[s.ID] = listed(s).Title
+			}
+		}
+		all[i] = Hit{f.Session, titles[f.Session], f.Event.Seq, f.Event.Time, f.Snippet(words)}
 	}
 	return all, nil
 }

@@ -1,19 +1,24 @@
 package web
 
 import (
+	"cmp"
 	"context"
+	"crypto/rand"
 	"fmt"
 	"net/http"
+	"regexp"
 	"slices"
 
 	"github.com/stet-dev/stet/files/approval"
 	"github.com/stet-dev/stet/record"
 )
 
-// Undo is the body of POST /api/undo and POST /api/undo/look: the numbers of writes, or a session for all its writes.
+// Undo is the body of POST /api/undo and POST /api/undo/look: the numbers of writes, or a session for all its writes. The questions
+// of the undo are of the session "undo-" and Name, so that the page finds them; an empty name is replaced by a random one.
 type Undo struct {
 	Writes  []uint64 `json:"writes,omitempty"`
 	Session string   `json:"session,omitempty"`
+	Name    string   `json:"name,omitempty"`
 }
 
 // UndoLook says what would prevent an undo, before it begins.
@@ -50,15 +55,21 @@ func (h *Handler) chosen(ctx context.Context, in Undo) (chosen, all []record.Wri
 }
 
 func (h *Handler) undo(r *http.Request, in Undo) (any, error) {
+	if !undoName(in.Name) {
+		return nil, invalid("name: want at most 64 letters, digits, - and _")
+	}
 	chosen, _, err := h.chosen(r.Context(), in)
 	if err != nil {
 		return nil, err
 	}
-	if err := h.Undo(r.Context(), chosen, who(r.Context())); err != nil {
+	if err := h.Undo(r.Context(), chosen, who(r.Context()), "undo-"+cmp.Or(in.Name, rand.Text())); err != nil {
 		return nil, problem{http.StatusConflict, err.Error()}
 	}
 	return nothing{}, nil
 }
+
+// undoName reports whether a name of an undo has only characters that are safe in the name of a session.
+var undoName = regexp.MustCompile(`^[A-Za-z0-9_-]{0,64}$`).MatchString
 
 // lookAtUndo returns what an undo would meet. It changes nothing.
 func (h *Handler) lookAtUndo(r *http.Request, in Undo) (any, error) {

@@ -93,7 +93,7 @@ func TestLookAtUndo(t *testing.T) {
 	h, _ := newRig(t)
 	p := h.enter(t, "A")
 	p.post("/api/undo/look", Undo{Writes: []uint64{1}}, http.StatusNotImplemented)
-	h.Undo = func(context.Context, []record.Write, string) error { return nil }
+	h.Undo = func(context.Context, []record.Write, string, string) error { return nil }
 	write := h.onDisk(t)
 	a1 := write("a", "1")
 	one := h.wrote(t, "s", "a", "", a1)

@@ -5,7 +5,7 @@ import "testing"
 // People answer questions. (FILE-6)
 func TestQueue(t *testing.T) {
 	for _, name := range []string{
-		"approve", "reject", "hunks", "edit", "discard", "pattern", "badPattern", "session", "people", "reconnect", "missed", "late", "tabs",
+		"approve", "reject", "rejectByKeys", "manyLines", "hunks", "edit", "discard", "pattern", "badPattern", "session", "people", "reconnect", "missed", "late", "tabs",
 		"large", "hostile", "hostileEditor", "longLine", "phone", "keyboard", "keys", "outside", "habit", "withdrawn",
 		"impostor", "impostorAtBegin", "restart", "noSubtle",
 	} {

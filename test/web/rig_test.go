@@ -163,13 +163,13 @@ func (h *rig) disk(ctx context.Context, _ string, paths []string) (map[string]st
 }
 
 // undo asks a person with a question in the queue, and then undoes the writes.
-func (h *rig) undo(ctx context.Context, writes []record.Write, person string) error {
+func (h *rig) undo(ctx context.Context, writes []record.Write, person, session string) error {
 	set := new(tool.Set)
 	if err := set.Add(filetools.TakeBack{Tools: h.tools, Writes: writes}); err != nil {
 		return err
 	}
 	asking := &approval.Handler{Tools: set, Approver: h.queue, Root: project, Rate: -1, Journal: h.handler.Journal}
-	r, err := asking.Call(ctx, tool.Call{Session: "undo", Client: "undo for " + person, Name: "undo", Arguments: json.RawMessage("{}")})
+	r, err := asking.Call(ctx, tool.Call{Session: session, Client: "undo for " + person, Name: "undo", Arguments: json.RawMessage("{}")})
 	if err == nil && r.Failed() {
 		err = errors.New(r.Text)
 	}

@@ -4,6 +4,7 @@ const main = (page) => page.getByRole('main')
 const ready = (page) => page.locator('.answers button.primary:not([disabled])').waitFor()
 const phone = { viewport: { width: 390, height: 780 }, isMobile: true, hasTouch: true, deviceScaleFactor: 2 }
 
+const smallPhone = { ...phone, viewport: { width: 320, height: 568 } }
 const tablet = { viewport: { width: 820, height: 1100 } }
 
 async function go(page, name) {
@@ -51,9 +52,10 @@ async function accessible(colorScheme, size, { rig, enter, assert, axe }) {
   }
   await page.locator('.answers').getByRole('button', { name: /^Approve/ }).click()
   await call
+  await rig.write('a.txt', 'by somebody else\n')
   await go(page, 'Files')
   await page.getByRole('button', { name: /^Undo write/ }).click()
-  await page.getByText('On disk it is as the agent left it.').waitFor()
+  await page.getByText('On disk it has changed.').waitFor()
   await check('an undo')
   await page.keyboard.press('Escape')
   await page.getByRole('dialog').waitFor({ state: 'detached' })
@@ -81,7 +83,7 @@ export const darkPhone = (t) => accessible('dark', phone, t)
 export async function fits({ rig, enter, assert }) {
   const first = await prepare(rig, enter, long)
   await first.close()
-  for (const size of [{}, tablet, phone]) {
+  for (const size of [{}, tablet, phone, smallPhone]) {
     const page = await enter('desk', size)
     const check = async (what) => {
       const wider = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)
@@ -164,7 +166,7 @@ export async function pictures({ rig, enter, save }) {
   const first = await prepare(rig, enter, names)
   await first.close()
   for (const colorScheme of ['light', 'dark']) {
-    for (const [kind, size] of [['', {}], ['phone-', phone], ...(rig.every ? [['tablet-', tablet]] : [])]) {
+    for (const [kind, size] of [['', {}], ['phone-', phone], ...(rig.every ? [['tablet-', tablet], ['small-', smallPhone]] : [])]) {
       const page = await enter('desk', { colorScheme, reducedMotion: 'reduce', ...size })
       const draw = async (view) => {
         const name = `${kind}${view}-${colorScheme}`
@@ -173,7 +175,7 @@ export async function pictures({ rig, enter, save }) {
         if (rig.every) await page.screenshot({ path: `${rig.pictures}/${name}.png` })
         else if (documents) await save(page, documents)
       }
-      if (size === phone) await draw('list')
+      if (size === phone || size === smallPhone) await draw('list')
       await page.getByRole('link', { name: /retry\.go/ }).first().click()
       await ready(page)
       await draw('approvals')

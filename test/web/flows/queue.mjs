@@ -497,3 +497,36 @@ export async function withdrawn({ rig, enter, assert }) {
   await assert.rejects(call)
   await page.getByText('No longer open: withdrawn').waitFor()
 }
+
+/** More than a hundred changed lines need a second key. Its diff has the colours of its language. */
+export async function manyLines({ rig, enter, assert }) {
+  const page = await enter()
+  const result = write(rig, 'many.go', 'package many // of them\n' + numbered(120, (i) => `var v${i} = "text"`))
+  await ready(page)
+  await page.locator('.row .keyword', { hasText: 'package' }).waitFor()
+  await page.locator('.row .comment', { hasText: '// of them' }).waitFor()
+  assert.ok((await page.locator('.row .string', { hasText: '"text"' }).count()) > 10)
+  await page.keyboard.press('a')
+  await page.getByRole('dialog').getByText('121 come and 0 go.').waitFor()
+  assert.equal(await rig.read('many.go'), null)
+  await page.keyboard.press('y')
+  assert.equal((await result).code, '')
+  assert.match(await rig.read('many.go'), /^package many/)
+}
+
+/** Ctrl and Enter send a rejection; Enter alone begins a new line. */
+export async function rejectByKeys({ rig, enter, assert }) {
+  const page = await enter()
+  const result = write(rig, 'a.txt', 'x\n')
+  await ready(page)
+  await page.keyboard.press('r')
+  await page.keyboard.press('Tab')
+  await page.getByRole('textbox').focus()
+  await page.keyboard.type('No:')
+  await page.keyboard.press('Enter')
+  await page.keyboard.type('use docs.')
+  await page.keyboard.press('Control+Enter')
+  const { text, code } = await result
+  assert.equal(code, 'user_rejected')
+  assert.match(JSON.parse(text).error, /No:\s*use docs\./)
+}

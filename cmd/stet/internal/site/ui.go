@@ -2,7 +2,6 @@ package site
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"net/http"
@@ -117,15 +116,15 @@ func commandToResume(i session.Info) string {
 }
 
 // undo undoes writes for a person, workspace by workspace. The person sees each change in the queue.
-func (s *Site) undo(ctx context.Context, writes []record.Write, person string) error {
+func (s *Site) undo(ctx context.Context, writes []record.Write, person, session string) error {
 	var failed []error
 	for _, ws := range toolset.WritesBy(writes, func(w record.Write) string { return w.Root }) {
-		failed = append(failed, s.undoIn(ctx, ws[0].Root, ws, person))
+		failed = append(failed, s.undoIn(ctx, ws[0].Root, ws, person, session))
 	}
 	return errors.Join(failed...)
 }
 
-func (s *Site) undoIn(ctx context.Context, dir string, writes []record.Write, person string) (err error) {
+func (s *Site) undoIn(ctx context.Context, dir string, writes []record.Write, person, session string) (err error) {
 	var tools *filetools.Tools
 	if s.Tools != nil && s.Tools.Root.Dir() == dir {
 		tools = s.Tools.Files
@@ -140,8 +139,7 @@ func (s *Site) undoIn(ctx context.Context, dir string, writes []record.Write, pe
 		}
 	}
 	h := &approval.Handler{Approver: s.Queue, Root: dir, Rate: -1, Journal: s.journal, Log: s.Log}
-	// A new session, so that a grant for the session is for this undo only.
-	_, err = toolset.Undo(ctx, h, tools, writes, tool.Call{Session: "undo-" + rand.Text(), Client: "undo for " + person})
+	_, err = toolset.Undo(ctx, h, tools, writes, tool.Call{Session: session, Client: "undo for " + person})
 	return err
 }
 

@@ -186,6 +186,7 @@ export interface Tokens {
 
 export interface Hit {
   session: string
+  title: string
   seq: number
   time: string
   text: string
@@ -317,6 +318,7 @@ export interface OnDisk {
 export interface Undo {
   writes?: number[]
   session?: string
+  name?: string
 }
 
 export interface UndoLook {

@@ -14,6 +14,7 @@ export interface Hunk {
 export interface Line {
   kind: string // ' ', '+' or '-'
   text: string // with its end, if it has one
+  colours?: [from: number, to: number, kind: string][] // of stretches, in order; see colours.ts
 }
 
 const header = /^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@\n?$/

@@ -11,6 +11,25 @@ export interface Cell {
   text: string
   end: '' | 'none' | 'crlf' // how the line ends, where that is not "\n"
   changed?: [number, number]
+  colours?: Line['colours']
+}
+
+/** A piece of a cell's text that looks the same from its first character to its last. */
+export interface Piece {
+  text: string
+  kind: string // of its colour; '': it has none
+  changed: boolean
+}
+
+/** pieces cuts a cell's text where its look changes. */
+export function pieces(c: Cell): Piece[] {
+  const [from, to] = c.changed ?? [0, 0]
+  const cuts = [...new Set([0, from, to, c.text.length, ...(c.colours ?? []).flatMap(([a, b]) => [a, b])])].filter((n) => n <= c.text.length).sort((a, b) => a - b)
+  return cuts.slice(0, -1).map((at, i) => ({
+    text: c.text.slice(at, cuts[i + 1]),
+    kind: c.colours?.find(([a, b]) => a <= at && at < b)?.[2] ?? '',
+    changed: from <= at && at < to,
+  }))
 }
 
 /** A row of a diff; all have one height. hunk counts through all files. */
@@ -101,7 +120,7 @@ function cell(l: Line, number: number): Cell {
   let [text, end]: [string, Cell['end']] = [l.text, 'none']
   if (text.endsWith('\r\n')) [text, end] = [text.slice(0, -2), 'crlf']
   else if (text.endsWith('\n')) [text, end] = [text.slice(0, -1), '']
-  return { kind: l.kind as Cell['kind'], number, text, end }
+  return { kind: l.kind as Cell['kind'], number, text, end, ...(l.colours && { colours: l.colours }) }
 }
 
 /** mark notes where two lines differ, unless they have little in common. */
@@ -163,6 +182,7 @@ function broken(c: Cell, columns: number): Cell[] {
       number: i === 0 ? c.number : 0,
       text: c.text.slice(from, to),
       end: i === cuts.length - 1 ? c.end : '',
+      ...(c.colours && { colours: c.colours.filter(([a, b]) => b > from && a < to).map(([a, b, kind]): [number, number, string] => [Math.max(0, a - from), Math.min(to, b) - from, kind]) }),
       ...(c.changed && { changed: [Math.max(0, c.changed[0] - from), Math.min(to, c.changed[1]) - from] as [number, number] }),
     }
   })
