@@ -189,18 +189,18 @@ func (c *guardCommand) agree(e agents.Edit) error {
 	if c.yes || c.dry {
 		return nil
 	}
-	return c.confirm("Write it?")
+	return c.confirm("Write it?", "nothing was written")
 }
 
-// confirm asks the person a question that is answered by y or n. Everything but y is an error.
-func (c *command) confirm(question string) error {
+// confirm asks the person a question that is answered by y or n. Everything but y is an error, which says what no means.
+func (c *command) confirm(question, no string) error {
 	if !isTerminal(c.in) {
 		return &exitError{code: exitAlone, err: errors.New("a person has to agree, and this is no terminal: add --yes")}
 	}
 	fmt.Fprintf(c.err, "%s [y/N] ", question)
 	line := strings.ToLower(strings.TrimSpace(readLine(c.in)))
 	if line != "y" && line != "yes" {
-		return errors.New("nothing was written")
+		return errors.New(no)
 	}
 	return nil
 }

@@ -28,11 +28,12 @@ type serviceCommand struct {
 func newService(p *program) *cobra.Command {
 	parent := group(&cobra.Command{
 		Use:   "service",
-		Short: "Have the system start the proxy",
+		Short: "Have the system start the proxy and the guard",
 		Long: `Have the system start "stet proxy" by itself, at the address that the configuration
-names (listen). With systemd it starts when a request comes, and again with the next
-one if it ended; launchd and Windows start it when you log in. So the agents that
-"stet setup --proxy" sends there always find it.`,
+names (listen). It serves the proxy and the guard. With systemd it starts when a request
+comes, and again with the next one if it ended; launchd and Windows start it when you log
+in. So the agents that "stet setup --proxy" sends there, and the hooks of "stet guard",
+always find it.`,
 	})
 	install := &serviceCommand{}
 	cmd := p.runs(&cobra.Command{
@@ -55,7 +56,7 @@ var serviceVariables = []string{
 // sayLogout says so if the service ends at logout.
 func (p *program) sayLogout(s *autostart.Service) {
 	if s.System == "linux" && !s.Lingers() {
-		p.say(`the proxy ends when you log out; if agents run after that, say "loginctl enable-linger"`)
+		p.say(`the proxy and the guard end when you log out; if agents run after that, say "loginctl enable-linger"`)
 	}
 }
 
@@ -119,9 +120,9 @@ func (c *serviceCommand) install(ctx context.Context) error {
 	for _, f := range files {
 		c.say("written: %s", f)
 	}
-	c.say("the proxy starts when it is needed, at http://%s", s.Listen)
+	c.say("the proxy and the guard start when they are needed, at http://%s", s.Listen)
 	c.sayLogout(s)
-	c.say(`next: "stet setup --proxy AGENT" sends an agent there for good`)
+	c.say(`next: "stet setup --proxy AGENT" sends an agent's requests there for good, and "stet guard AGENT" records what its own tools change`)
 	return nil
 }
 
@@ -163,7 +164,7 @@ func (c *serviceCommand) status(ctx context.Context) error {
 	if !answers(ctx, at) {
 		return fmt.Errorf("the proxy does not answer at %s: on Linux \"journalctl --user -u stet\" says why", at)
 	}
-	c.say("the proxy answers")
+	c.say("the proxy and the guard answer")
 	return nil
 }
 

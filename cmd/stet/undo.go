@@ -90,7 +90,7 @@ func (c *undoCommand) undo(ctx context.Context, trail record.Trail, what string)
 	}
 	if c.last {
 		// In a project that an agent has worked in, only that project counts.
-		here := func(root string) bool { return contains(root, snapshot.Resolve(c.dir)) }
+		here := func(root string) bool { return snapshot.Contains(root, snapshot.Resolve(c.dir)) }
 		if !slices.ContainsFunc(all, func(w record.Write) bool { return here(w.Root) }) && !slices.ContainsFunc(calls, func(e record.Entry) bool { return here(e.Root) }) {
 			here = func(string) bool { return true }
 		}

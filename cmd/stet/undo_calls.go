@@ -5,20 +5,20 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
+	"github.com/stet-dev/stet/cmd/stet/internal/agents"
 	"github.com/stet-dev/stet/cmd/stet/internal/report"
 	"github.com/stet-dev/stet/files/snapshot"
 	"github.com/stet-dev/stet/files/workspace"
 	"github.com/stet-dev/stet/record"
+	"github.com/stet-dev/stet/server/guard"
 )
 
 // undoes is the flag of an entry that took back the one with that number.
@@ -43,12 +43,6 @@ func standing(ctx context.Context, trail record.Trail) (all, left []record.Entry
 	}
 	slices.Reverse(left)
 	return all, left, err
-}
-
-// contains reports whether a workspace has a directory in it.
-func contains(workspace, dir string) bool {
-	rel, err := filepath.Rel(workspace, dir)
-	return err == nil && filepath.IsLocal(rel)
 }
 
 // newest returns the number of the newest write or call that an undo may take back, of those in some workspaces; "" if there is none.
@@ -102,9 +96,14 @@ func (c *undoCommand) undoCalls(ctx context.Context, trail record.Trail, calls [
 }
 
 func (c *undoCommand) undoTree(ctx context.Context, trail record.Trail, kept *snapshot.Store, dir string, calls []record.Entry) (err error) {
-	all := snapshot.Result{Changes: snapshot.Changes{}}
+	all, with := snapshot.Result{Changes: snapshot.Changes{}}, map[string]bool{}
 	flags := []string(nil)
 	for i, e := range calls {
+		for _, f := range e.Flags {
+			if name, ok := strings.CutPrefix(f, guard.AtOnce); ok {
+				with[name] = true
+			}
+		}
 		r, err := snapshot.Load(kept, e.After)
 		if errors.Is(err, snapshot.ErrGone) {
 			err = fmt.Errorf("what call %d changed is not kept any more; later calls can be undone one by one, by their numbers", e.Seq)
@@ -129,15 +128,18 @@ func (c *undoCommand) undoTree(ctx context.Context, trail record.Trail, kept *sn
 		return fmt.Errorf("workspace %s: %w", workspace.Quote(dir), err)
 	}
 	defer func() { err = errors.Join(err, back.Close()) }()
-	c.show(dir, back, all)
+	c.show(dir, back, all, slices.Sorted(maps.Keys(with)))
+	cmds := all.Refs.BackTo(all.RefsBefore)
 	if c.preview {
+		c.showRefs(cmds)
 		return nil
 	}
-	cmds := all.Refs.BackTo(all.RefsBefore)
 	chosen, err := c.choose(back, len(cmds) > 0)
 	if err != nil {
 		return err
 	}
+	moves := c.agreeRefs(cmds)
+	defer kept.Hold(ctx)()
 	did, err := back.Apply(ctx, func(s snapshot.Step) bool { return chosen[s.Path] })
 	for _, p := range back.Stay {
 		c.say("%s/ stays: there is something in it that the call has not made, or a repository", workspace.Quote(p))
@@ -146,9 +148,12 @@ func (c *undoCommand) undoTree(ctx context.Context, trail record.Trail, kept *sn
 		flags = nil // the rest can be undone later: what is done already is left out then
 		c.say("not all is undone: repair what the errors name, and run this again")
 	}
-	ran, rerr := c.undoRefs(ctx, dir, cmds)
-	err = errors.Join(err, rerr)
-	if len(did) == 0 && !ran {
+	var refs snapshot.Result
+	if moves && err == nil {
+		refs.Refs, refs.RefsBefore = all.RefsBefore, all.Refs
+		err = c.runRefs(ctx, dir, cmds)
+	}
+	if len(did) == 0 && !moves {
 		if err == nil && len(chosen) == 0 {
 			err = errors.New("nothing was undone")
 		}
@@ -159,11 +164,12 @@ func (c *undoCommand) undoTree(ctx context.Context, trail record.Trail, kept *sn
 		by = "person on the command line"
 	}
 	e := record.Entry{
-		Kind: record.Changed, Time: time.Now(), Root: dir, Session: "stet undo", Client: "stet undo", Tool: "undo", Bytes: int64(len(did)),
+		Kind: record.Changed, Time: time.Now(), Root: dir, Session: guard.UndoClient, Client: guard.UndoClient, Tool: "undo", Bytes: int64(len(did)),
 		Decision: "approved", By: by, Outcome: record.OK, Flags: flags,
 	}
 	var serr error
-	if e.After, serr = (snapshot.Result{Changes: did}).Save(kept); serr == nil {
+	refs.Changes = did
+	if e.After, serr = refs.Save(kept); serr == nil {
 		var logged []record.Entry
 		if logged, serr = trail.Log(ctx, e); serr == nil {
 			c.say("undone: %s in %s; \"stet undo %d\" does it again", report.Count(len(did), "change"), workspace.Quote(dir), logged[0].Seq)
@@ -176,7 +182,7 @@ func (c *undoCommand) undoTree(ctx context.Context, trail record.Trail, kept *sn
 const mostShown = 50
 
 // show lists what an undo would do, and what it cannot.
-func (c *undoCommand) show(dir string, back *snapshot.Restoration, of snapshot.Result) {
+func (c *undoCommand) show(dir string, back *snapshot.Restoration, of snapshot.Result, with []string) {
 	c.say("in %s:", workspace.Quote(dir))
 	n, lost := 0, 0
 	for _, s := range back.Steps {
@@ -196,7 +202,10 @@ func (c *undoCommand) show(dir string, back *snapshot.Restoration, of snapshot.R
 	if lost > 0 {
 		c.say("%s cannot be put back: their content was not kept (ignored files over the budget, directories of package managers and compilers, files over 128 MB, or a commit that is gone)", report.Count(lost, "path"))
 	}
-	if of.Shared {
+	for _, name := range with {
+		c.say("%s ran at the same time: some of this may be its doing", workspace.Quote(name))
+	}
+	if of.Shared && len(with) == 0 {
 		c.say("another command ran at the same time: some of this may be its doing")
 	}
 	if of.Partial {
@@ -252,7 +261,7 @@ func (c *undoCommand) choose(back *snapshot.Restoration, branches bool) (map[str
 		return nil, errors.New("there is nothing to put back; \"stet undo\" lists the calls, and \"stet undo ID\" takes back another one")
 	}
 	if len(chosen) > 0 && !c.yes {
-		if err := c.confirm(fmt.Sprintf("Undo %s?", report.Count(len(chosen), "change"))); err != nil {
+		if err := c.confirm(fmt.Sprintf("Undo %s?", report.Count(len(chosen), "change")), "nothing was undone"); err != nil {
 			return nil, err
 		}
 	}
@@ -265,51 +274,47 @@ func (c *undoCommand) choose(back *snapshot.Restoration, branches bool) (map[str
 		if s.Drops() {
 			keeps = "What it holds now is too large to keep, and will be lost."
 		}
-		chosen[s.Path] = c.confirm(fmt.Sprintf("%s was changed since. %s it all the same? %s", workspace.Quote(s.Path), map[bool]string{true: "Remove", false: "Put back"}[s.Want == nil], keeps)) == nil
+		chosen[s.Path] = c.confirm(fmt.Sprintf("%s was changed since. %s it all the same? %s", workspace.Quote(s.Path), map[bool]string{true: "Remove", false: "Put back"}[s.Want == nil], keeps), "it stays") == nil
 	}
 	return chosen, nil
 }
 
-// undoRefs shows the git commands that put back what calls moved in git, and runs them if the person says so.
-func (c *undoCommand) undoRefs(ctx context.Context, dir string, cmds [][]string) (ran bool, err error) {
+// showRefs shows the git commands that put back what calls moved in git.
+func (c *undoCommand) showRefs(cmds [][]string) {
 	if len(cmds) == 0 {
-		return false, nil
+		return
 	}
 	c.say("branches, the stash or the index of git were moved, too. This puts them back:")
 	for _, cmd := range cmds {
 		fmt.Fprintf(c.out, "  %s\n", shellLine(cmd))
 	}
-	if c.yes {
-		c.say("they were not run: --yes is about files alone")
-		return false, nil
+}
+
+// agreeRefs asks the person whether to run the git commands.
+func (c *undoCommand) agreeRefs(cmds [][]string) bool {
+	c.showRefs(cmds)
+	if len(cmds) > 0 && c.yes {
+		c.say("they are not run: --yes is about files alone")
 	}
-	if err := c.confirm("Run these commands?"); err != nil {
-		return false, nil
-	}
+	return len(cmds) > 0 && !c.yes && c.confirm("Run these commands?", "they are not run") == nil
+}
+
+func (c *undoCommand) runRefs(ctx context.Context, dir string, cmds [][]string) error {
 	for _, cmd := range cmds {
 		run := exec.CommandContext(ctx, cmd[0], append([]string{"-c", "core.fsmonitor=false", "-c", "core.hooksPath=" + os.DevNull}, cmd[1:]...)...)
 		run.Dir, run.Stdout, run.Stderr = dir, c.out, c.err
 		if err := run.Run(); err != nil {
-			return ran, fmt.Errorf("%s: %w", shellLine(cmd), err)
+			return fmt.Errorf("%s: %w", shellLine(cmd), err)
 		}
-		ran = true
 	}
-	return ran, nil
+	return nil
 }
 
 // shellLine returns a command as a person can give it to a shell. An agent chooses the names of branches and the messages of the stash.
 func shellLine(words []string) string {
 	var line []string
 	for _, w := range words {
-		switch {
-		case strings.ContainsFunc(w, func(r rune) bool { return !unicode.IsPrint(r) || r == utf8.RuneError }):
-			w = "$'" + strings.ReplaceAll(strings.Trim(strconv.QuoteToASCII(w), `"`), "'", `\'`) + "'"
-		case w == "" || strings.ContainsFunc(w, func(r rune) bool {
-			return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("-_./:@{}", r)
-		}):
-			w = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
-		}
-		line = append(line, w)
+		line = append(line, agents.ShellWord(w))
 	}
 	return strings.Join(line, " ")
 }

@@ -28,8 +28,8 @@ type Node struct {
 	blob string // git's name of the content, until it is copied into the Store
 }
 
-// equal reports whether both are the same: type, permissions, content and link. Where a content is not kept, the stamps decide.
-func (n *Node) equal(o *Node) bool {
+// Equal reports whether both are the same: type, permissions, content and link. Where a content is not kept, the stamps decide.
+func (n *Node) Equal(o *Node) bool {
 	if n == nil || o == nil {
 		return n == o
 	}
@@ -117,7 +117,7 @@ func (cs Changes) add(c Change) {
 	if earlier, ok := cs[c.Path]; ok {
 		c.Before = earlier.Before
 	}
-	if c.Before.equal(c.After) {
+	if c.Before.Equal(c.After) {
 		delete(cs, c.Path)
 		return
 	}
@@ -128,7 +128,7 @@ func (cs Changes) add(c Change) {
 // somebody else changed the path in between. There the later change counts alone.
 func (cs Changes) Add(later Changes) (gaps []string) {
 	for path, c := range later {
-		if earlier, ok := cs[path]; ok && !earlier.After.equal(c.Before) {
+		if earlier, ok := cs[path]; ok && !earlier.After.Equal(c.Before) {
 			gaps = append(gaps, path)
 			delete(cs, path)
 		}

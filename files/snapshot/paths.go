@@ -2,6 +2,12 @@ package snapshot
 
 import "path/filepath"
 
+// Contains reports whether a path is a directory, or in it. Both are absolute, and nothing is looked up.
+func Contains(dir, p string) bool {
+	rel, err := filepath.Rel(dir, p)
+	return err == nil && filepath.IsLocal(rel)
+}
+
 // Resolve returns an absolute path with the links in it resolved, as far as it is there.
 func Resolve(p string) string {
 	rest := ""

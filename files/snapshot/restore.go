@@ -156,7 +156,7 @@ func (n *Node) asMoved() *Node {
 // is reports whether n, which was just looked at, is the node w, of which the stamp alone may be known.
 func (n *Node) is(w *Node) bool {
 	if n == nil || w == nil || w.Stamp == "" {
-		return n.equal(w)
+		return n.Equal(w)
 	}
 	return n.Mode == w.Mode && n.Size == w.Size && n.now == w.Stamp
 }
@@ -333,7 +333,7 @@ func (r *Restoration) remove(s Step) error {
 func (r *Restoration) save(s Step) error {
 	now, data, _ := lookAt(r.at, s.Path)
 	switch {
-	case now == nil || s.Now == nil || !now.equal(s.Now):
+	case now == nil || s.Now == nil || !now.Equal(s.Now):
 		return errChanged
 	case s.Now.Sum == "":
 		return nil
@@ -373,7 +373,7 @@ func (r *Restoration) make(s Step) error {
 	if s.Want.isDir() {
 		return at.Mkdir(name, 0o700)
 	}
-	if now.equal(s.Want) && now.Same == s.Want.Same {
+	if now.Equal(s.Want) && now.Same == s.Want.Same {
 		return nil
 	}
 	if now != nil {

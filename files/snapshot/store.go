@@ -2,6 +2,7 @@ package snapshot
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -16,6 +17,8 @@ import (
 	"time"
 
 	"github.com/klauspost/compress/zstd"
+
+	"github.com/stet-dev/stet/internal/atomicfile"
 )
 
 // Store keeps contents in a directory of stet's state, each once and compressed:
@@ -27,8 +30,7 @@ type Store struct {
 	dir  string
 	enc  *zstd.Encoder
 	mu   sync.Mutex
-	seen map[[32]byte]bool // contents that are there, as far as known
-	used int64             // bytes on disk
+	used int64 // bytes on disk; -1: they were not counted yet
 }
 
 // ErrGone says that a content is not in the store: it was never kept, or was removed because of the limit.
@@ -43,12 +45,30 @@ func OpenStore(dir string) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{dir: dir, enc: enc, seen: map[[32]byte]bool{}}
-	for _, o := range s.objects() {
-		s.used += o.size
-		s.seen[o.sum] = true
+	return &Store{dir: dir, enc: enc, used: -1}, nil
+}
+
+// Hold keeps other holders of the same store, also in other processes, from going on until release is called, or ctx ends. Who restores holds the store
+// until the restoration is recorded, and who looks at the changes of a call until it knows what was restored.
+func (s *Store) Hold(ctx context.Context) (release func()) {
+	at, err := atomicfile.OpenDir(s.dir)
+	if err != nil {
+		return func() {}
 	}
-	return s, nil
+	for {
+		unlock, err := at.TryLock()
+		if err == nil {
+			return func() { unlock(); at.Close() }
+		}
+		select {
+		case <-time.After(5 * time.Millisecond):
+		case <-ctx.Done():
+			err = ctx.Err()
+		}
+		if !errors.Is(err, atomicfile.ErrLocked) { // there are no locks here
+			return func() { at.Close() }
+		}
+	}
 }
 
 // Put keeps a content and returns its name.
@@ -58,15 +78,9 @@ func (s *Store) Put(data []byte) (sum string, err error) {
 }
 
 func (s *Store) put(h [32]byte, data []byte) error {
-	s.mu.Lock()
-	known := s.seen[h]
-	s.mu.Unlock()
-	name := s.name(h)
-	if known {
-		now := time.Now() // the newest use decides what is removed first
-		if os.Chtimes(name, now, now) == nil {
-			return nil
-		}
+	name, now := s.name(h), time.Now()
+	if os.Chtimes(name, now, now) == nil { // it is there; the newest use decides what is removed first
+		return nil
 	}
 	packed := s.enc.EncodeAll(data, nil)
 	if err := writeFile(name, packed); err != nil {
@@ -74,8 +88,9 @@ func (s *Store) put(h [32]byte, data []byte) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.seen[h] = true
-	s.used += int64(len(packed))
+	if s.used >= 0 {
+		s.used += int64(len(packed))
+	}
 	return nil
 }
 
@@ -146,6 +161,12 @@ func (s *Store) Has(sum string) bool {
 func (s *Store) Used() int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.used < 0 {
+		s.used = 0
+		for _, o := range s.objects() {
+			s.used += o.size
+		}
+	}
 	return s.used
 }
 
@@ -179,8 +200,9 @@ func (s *Store) Prune(before time.Time, limit int64, live map[[32]byte]bool) (re
 		}
 		removed++
 		s.mu.Lock()
-		s.used -= o.size
-		delete(s.seen, o.sum)
+		if s.used >= 0 {
+			s.used -= o.size
+		}
 		s.mu.Unlock()
 	}
 	return removed, err

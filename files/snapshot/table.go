@@ -279,7 +279,7 @@ func (u *update) merge(d *dir, at *atomicfile.Dir, there []found, now int64, aga
 		if was {
 			before = u.t.node(&old)
 		}
-		if c := (Change{p, before, u.t.node(&row)}); !known && !c.Before.equal(c.After) && (was || !d.closed) {
+		if c := (Change{p, before, u.t.node(&row)}); !known && !c.Before.Equal(c.After) && (was || !d.closed) {
 			u.tell(c)
 		}
 	}

@@ -26,7 +26,6 @@ import (
 	"path"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"sync"
 
 	"github.com/stet-dev/stet/internal/atomicfile"
@@ -119,7 +118,7 @@ func wide(dir string) bool {
 	home, _ := os.UserHomeDir()
 	home, _ = filepath.EvalSymlinks(home)
 	up := filepath.Dir(dir)
-	if dir == home || dir == up || home != "" && strings.HasPrefix(home, dir+string(filepath.Separator)) {
+	if dir == up || home != "" && Contains(dir, home) {
 		return true
 	}
 	return up == filepath.Clean("/home") || up == filepath.Clean("/Users")
@@ -288,7 +287,7 @@ func (c *Call) End(ctx context.Context) (Result, error) {
 	r := Result{Changes: Changes{}, Shared: c.shared, RefsBefore: c.refs, Refs: t.refs}
 	for p, change := range c.changes {
 		change.Before, change.After = t.settle(change.Before), t.settle(change.After)
-		if !change.Before.equal(change.After) {
+		if !change.Before.Equal(change.After) {
 			r.Changes[p] = change
 		}
 	}

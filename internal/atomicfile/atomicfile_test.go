@@ -232,12 +232,15 @@ func TestRemove(t *testing.T) {
 		t.Error(err)
 	}
 	p.has("f=old")
-	// Another program makes the file meanwhile. It is newer and stays.
+	// Another program makes the file meanwhile. It is newer and stays, and the old one is not lost.
 	err = Remove(p.Dir, "f", "aside", func(*os.File, string) error { p.put("f", "newer"); return errNo })
-	if !errors.Is(err, errNo) {
+	if !errors.Is(err, errNo) || !strings.Contains(err.Error(), "aside") {
 		t.Error(err)
 	}
-	p.has("f=newer")
+	p.has("aside=old f=newer")
+	if err := p.Dir.Remove("aside"); err != nil {
+		t.Error(err)
+	}
 	err = Remove(p.Dir, "f", "aside", func(f *os.File, _ string) error {
 		if content(f) != "newer" {
 			return errNo

@@ -2,6 +2,7 @@ package atomicfile
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 )
@@ -104,8 +105,9 @@ func (t *Temp) Close() error {
 	return err
 }
 
-// Remove removes the file of this name if accept returns nil. Meanwhile the file has the name aside, which must be free. It does
-// not sync the directory.
+// Remove removes the file of this name if accept returns nil. Meanwhile the file has the name aside, which must be free. If accept returns an error,
+// and another program has made a newer file of the name meanwhile, the old file keeps the name aside, and the error says so. It does not sync the
+// directory.
 func Remove(d *Dir, name, aside string, accept Accept) error {
 	if err := d.RenameNew(name, aside); err != nil {
 		return err
@@ -115,8 +117,7 @@ func Remove(d *Dir, name, aside string, accept Accept) error {
 		return d.discard(aside)
 	}
 	if back := d.RenameNew(aside, name); errors.Is(back, fs.ErrExist) {
-		// Another program has made a newer file of this name.
-		return errors.Join(err, d.Remove(aside))
+		return fmt.Errorf("%w; there is a newer file of this name, and the old one is %s now", err, aside)
 	} else if back != nil {
 		return errors.Join(err, back)
 	}

@@ -225,8 +225,13 @@ func TestAtOnce(t *testing.T) {
 		t.Fatal(all)
 	}
 	for _, e := range all {
-		if e.Kind != record.Changed || !strings.Contains(strings.Join(e.Flags, " "), "at the same time") {
-			t.Error(e)
+		flags := strings.Join(e.Flags, "\n")
+		for id, name := range map[string]string{
+			"t1": "Task of agent session s, call t1", "t2": "Task of agent session s, call t2", "b": "Bash of agent session below, call b",
+		} {
+			if e.Kind != record.Changed || strings.Contains(flags, AtOnce+name) != (id != e.CallID) {
+				t.Error(name, e)
+			}
 		}
 	}
 }

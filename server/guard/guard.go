@@ -17,7 +17,6 @@ import (
 	"maps"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -50,6 +49,7 @@ type Event struct {
 	Input    json.RawMessage // the call's arguments
 	Dir      string          // the agent's working directory, absolute
 	Failed   bool            // After: the call failed
+	Closed   bool            // Before: the call is denied if its changes cannot be known
 }
 
 // Answer is what the agent's hook gets.
@@ -71,7 +71,6 @@ type Config struct {
 	Home     string                 // of the person
 	Dialects *dialect.Table         // how agents' tools are called; nil: the default
 	Limit    int64                  // bytes of the Store; 0: see snapshot.Options
-	Closed   bool                   // a call of which the changes cannot be known is denied
 	Log      *slog.Logger
 }
 
@@ -83,6 +82,9 @@ type Guard struct {
 	mu       sync.Mutex
 	trees    map[string]*follower // by workspace
 	sessions map[string]*session  // by agent and id
+	running  map[*call]bool       // until what they changed is known
+	ended    []endedOwn           // calls by the name of stet's own tools, which may be others
+	claimed  map[uint64]bool      // entries of the trail that belong to such calls
 	pruned   time.Time            // when the limit of the Store was last reached
 }
 
@@ -108,7 +110,10 @@ type call struct {
 	snap   *snapshot.Call // nil: no snapshot was taken
 	tree   *snapshot.Tree // of snap
 	began  time.Time
-	lost   error // why
+	head   uint64   // the last entry of the trail when it began
+	with   []string // the calls that ran at the same time
+	own    string   // the name of stet's own tool, if the call has its name
+	lost   error    // why
 }
 
 // Limits of what agents may have at once. The oldest goes first.
@@ -128,7 +133,7 @@ func New(c Config) *Guard {
 	}
 	return &Guard{
 		Config: c, journal: &record.Journal{Trail: c.Trail, Log: c.Log},
-		trees: map[string]*follower{}, sessions: map[string]*session{},
+		trees: map[string]*follower{}, sessions: map[string]*session{}, running: map[*call]bool{}, claimed: map[uint64]bool{},
 	}
 }
 
@@ -136,7 +141,7 @@ func New(c Config) *Guard {
 func (g *Guard) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), closeTime)
 	defer cancel()
-	errs := []error{g.finishWhere(ctx, func(*session, *call) bool { return true })}
+	errs := []error{g.finishWhere(ctx, func(*session, *call) bool { return true }), g.settleOwn(ctx, true)}
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for _, f := range g.trees {
@@ -188,8 +193,8 @@ func (g *Guard) Handle(ctx context.Context, e Event) (Answer, error) {
 	if !filepath.IsAbs(e.Dir) {
 		return Answer{}, fmt.Errorf("the working directory %q is not absolute", e.Dir)
 	}
-	if own(e.Tool) {
-		return Answer{}, nil // stet's own tools write their own entries
+	if err := g.settleOwn(ctx, false); err != nil {
+		return Answer{}, err
 	}
 	switch e.Kind {
 	case Started:
@@ -202,11 +207,6 @@ func (g *Guard) Handle(ctx context.Context, e Event) (Answer, error) {
 		return Answer{}, g.end(ctx, e)
 	}
 	return Answer{}, nil
-}
-
-// own reports whether a tool is one of stet's, which agents name by its MCP server.
-func own(tool string) bool {
-	return strings.HasPrefix(tool, "mcp__stet__") || strings.HasPrefix(tool, "stet__") || strings.HasPrefix(tool, "stet_")
 }
 
 func (g *Guard) start(e Event) Answer {
@@ -315,61 +315,56 @@ func (g *Guard) before(ctx context.Context, e Event) (Answer, error) {
 	} else if decided && d.Action == policy.Ask {
 		answer.Reason = fmt.Sprintf("stet: %s asks about this", d.Rule)
 	}
-	c := &call{event: e, action: action, by: d, began: time.Now()}
+	c := &call{event: e, action: action, by: d, began: time.Now(), own: ownTool(e.Tool)}
 	if !decided {
 		c.by.Rule = ""
 	}
 	if decided && d.Action == policy.Deny {
 		return answer, g.log(s, c, "permission_denied")
 	}
-	f := g.follow(s.workspace)
-	if !changes(&action) {
+	if c.own != "" { // it asks by itself
+		answer, c.by = Answer{}, policy.Decision{}
+	} else if !changes(&action) {
 		return answer, g.log(s, c, record.OK)
 	}
 	if err := g.overtaken(ctx, s, e); err != nil {
 		return Answer{}, err
 	}
-	if f.err != nil {
-		c.lost = f.err
-	} else {
-		f.wait(ctx, g.Closed)
-		g.room()
-		c.tree = f.tree
-		c.snap, c.lost = f.tree.Begin(ctx, g.named(e, &action)...)
+	if c.head, err = g.head(ctx); err != nil {
+		return Answer{}, err
 	}
-	if c.lost != nil {
-		g.Log.Warn("guard: no snapshot", "workspace", s.workspace, "err", c.lost)
+	if changes(&action) {
+		g.snapshot(ctx, s, c)
 	}
-	if c.lost != nil && g.Closed {
+	if c.lost != nil && e.Closed {
 		return Answer{
 			Action: policy.Deny, Decided: true,
 			Reason: fmt.Sprintf("stet guard: this could not be undone, so it is denied: %v", c.lost),
 		}, g.log(s, c, "permission_denied")
 	}
-	var shared []*call
-	g.mu.Lock()
-	for _, other := range g.sessions {
-		for _, o := range other.calls {
-			if c.snap != nil && o.snap != nil && (within(c.tree.Dir, o.tree.Dir) || within(o.tree.Dir, c.tree.Dir)) {
-				shared = append(shared, c, o)
-			}
-		}
-	}
-	s.calls[e.key()] = c
-	first := oldest(s.calls, maxCalls, func(c *call) time.Time { return c.began })
-	g.mu.Unlock()
-	for _, c := range shared {
-		c.snap.Share()
-	}
-	if first != nil {
+	if first := g.begin(s, c); first != nil {
 		return answer, g.finish(ctx, s, first)
 	}
 	return answer, nil
 }
 
-// within reports whether a directory is below another.
-func within(dir, top string) bool {
-	return strings.HasPrefix(dir, strings.TrimSuffix(top, string(filepath.Separator))+string(filepath.Separator))
+// snapshot prepares for what a call will change. c.lost says why that is not possible.
+func (g *Guard) snapshot(ctx context.Context, s *session, c *call) {
+	f := g.follow(s.workspace)
+	c.lost = f.err
+	if f.err == nil {
+		ready := f.wait(ctx, c.event.Closed)
+		g.room()
+		c.tree = f.tree
+		c.snap, c.lost = f.tree.Begin(ctx, g.named(c.event, &c.action)...)
+		if !ready && c.event.Closed && c.lost == nil {
+			_, _ = c.snap.End(ctx) // it has not begun
+			c.snap, c.lost = nil, errors.New("the first snapshot of the workspace is not done yet; try again later")
+		}
+	}
+	if c.lost != nil {
+		g.Log.Warn("guard: no snapshot", "workspace", s.workspace, "err", c.lost)
+	}
 }
 
 // How long a call waits for the first snapshot of its workspace. After that, only the files that it names are protected.
@@ -378,7 +373,8 @@ const (
 	firstWaitClosed = 20 * time.Second
 )
 
-func (f *follower) wait(ctx context.Context, closed bool) {
+// wait reports whether the first snapshot is done.
+func (f *follower) wait(ctx context.Context, closed bool) (ready bool) {
 	most := firstWait
 	if closed {
 		most = firstWaitClosed
@@ -387,9 +383,11 @@ func (f *follower) wait(ctx context.Context, closed bool) {
 	defer late.Stop()
 	select {
 	case <-f.tree.Ready():
+		return true
 	case <-late.C:
 	case <-ctx.Done():
 	}
+	return false
 }
 
 // overtaken finishes earlier calls of the same agent that have told no end: an agent runs its changing calls one after the other, and some tell no
@@ -474,8 +472,8 @@ func (g *Guard) after(ctx context.Context, e Event) error {
 	delete(s.calls, e.key())
 	g.mu.Unlock()
 	if c == nil {
-		c = &call{event: e, action: g.Dialects.Action(e.Tool, string(e.Input))}
-		if c.action.Op == dialect.Other && len(e.Input) == 0 || !changes(&c.action) {
+		c = &call{event: e, action: g.Dialects.Action(e.Tool, string(e.Input)), own: ownTool(e.Tool)}
+		if c.own != "" || c.action.Op == dialect.Other && len(e.Input) == 0 || !changes(&c.action) {
 			return nil // it was recorded before it ran
 		}
 		c.lost = errors.New("the guard did not see this call begin, or it had to end its record early")
@@ -493,17 +491,30 @@ func (g *Guard) end(ctx context.Context, e Event) error {
 }
 
 func (g *Guard) finish(ctx context.Context, s *session, c *call) error {
+	var r snapshot.Result
+	var err error
+	if c.snap != nil {
+		if r, err = g.result(ctx, c); err != nil {
+			c.lost = err
+		}
+	}
+	g.mu.Lock()
+	delete(g.running, c)
+	if c.own != "" {
+		g.ended = append(g.ended, endedOwn{s, c, r, time.Now()})
+	}
+	g.mu.Unlock()
+	if c.own == "" {
+		err = errors.Join(err, g.write(ctx, s, c, r))
+	}
+	return err
+}
+
+// write records a call that has ended.
+func (g *Guard) write(ctx context.Context, s *session, c *call, r snapshot.Result) error {
 	outcome := record.OK
 	if c.event.Failed {
 		outcome = record.Broke
-	}
-	if c.snap == nil {
-		return g.log(s, c, outcome)
-	}
-	r, err := c.snap.End(ctx)
-	if err != nil {
-		c.lost = err
-		return errors.Join(err, g.log(s, c, outcome))
 	}
 	moved := len(r.Refs.BackTo(r.RefsBefore)) > 0
 	if len(r.Changes) == 0 && !moved {
@@ -522,11 +533,14 @@ func (g *Guard) finish(ctx context.Context, s *session, c *call) error {
 	}
 	entry.Bytes = int64(len(r.Changes))
 	if r.Shared {
-		entry.Flags = append(entry.Flags, "another command ran at the same time")
+		g.mu.Lock()
+		entry.Flags = append(entry.Flags, c.with...)
+		g.mu.Unlock()
 	}
 	if r.Partial {
 		entry.Flags = append(entry.Flags, "the first snapshot was not done: only named files are known")
 	}
+	var err error
 	if entry.After, err = r.Save(g.Store); err != nil {
 		c.lost = fmt.Errorf("%d changes, and no space to record them: %w", len(r.Changes), err)
 		return errors.Join(err, g.log(s, c, outcome))
@@ -566,9 +580,10 @@ func (g *Guard) entry(s *session, c *call, outcome string) record.Entry {
 
 // relative returns a path relative to the workspace, with slashes. ok is false outside of it.
 func relative(workspace, dir, p string) (rel string, ok bool) {
-	rel, err := filepath.Rel(workspace, absolute(dir, p))
-	if err != nil || rel == ".." || strings.HasPrefix(rel, ".."+string(filepath.Separator)) {
+	p = absolute(dir, p)
+	if !snapshot.Contains(workspace, p) {
 		return "", false
 	}
-	return filepath.ToSlash(rel), true
+	rel, err := filepath.Rel(workspace, p)
+	return filepath.ToSlash(rel), err == nil
 }

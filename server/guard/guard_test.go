@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -134,14 +135,11 @@ func TestCalls(t *testing.T) {
 	}
 }
 
-// A call that the guard did not see begin is recorded as one that cannot be undone, and a call of stet's own tools is not recorded twice.
-func TestUnseenAndOwn(t *testing.T) {
+// A call that the guard did not see begin is recorded as one that cannot be undone.
+func TestUnseen(t *testing.T) {
 	r := newRig(t)
 	r.handle(Event{Kind: After, Call: "x", Tool: "Bash", Input: shell("rm a.txt")})
 	r.handle(Event{Kind: After, Call: "y", Tool: "Bash", Input: shell("ls")})
-	for _, kind := range []Kind{Before, After} {
-		r.handle(Event{Kind: kind, Call: "z", Tool: "mcp__stet__write_file", Input: json.RawMessage(`{"path":"a.txt","content":""}`)})
-	}
 	if all := r.entries(); len(all) != 1 || all[0].CallID != "x" || !strings.Contains(strings.Join(all[0].Flags, " "), "did not see this call begin") {
 		t.Error(all)
 	}
@@ -254,7 +252,6 @@ func TestAllowIsNarrow(t *testing.T) {
 func TestNoSnapshot(t *testing.T) {
 	for _, closed := range []bool{false, true} {
 		r := newRig(t)
-		r.Closed = closed
 		t.Setenv("HOME", r.dir)
 		t.Setenv("USERPROFILE", r.dir)
 		e := Event{Kind: Started, Agent: "agent", Session: "home", Dir: r.dir}
@@ -267,7 +264,7 @@ func TestNoSnapshot(t *testing.T) {
 		if a, err := r.Handle(t.Context(), e); err != nil || !strings.Contains(a.Say, "cannot be undone here") {
 			t.Error(a, err)
 		}
-		_, a := r.before("touch x")
+		a := r.handle(Event{Kind: Before, Call: "x", Tool: "Bash", Input: shell("touch x"), Closed: closed})
 		if denied := a.Decided && a.Action == policy.Deny; denied != closed {
 			t.Error(closed, a)
 		}
@@ -291,7 +288,7 @@ func TestHandler(t *testing.T) {
 			}
 			return Event{Kind: Before, Session: "s", Dir: r.dir, Tool: "Bash", Input: body}, nil
 		},
-		Write: func(Event, Answer) []byte { return []byte("{}") },
+		Write: func(e Event, _ Answer) []byte { return fmt.Append(nil, e.Closed) },
 	}
 	s := httptest.NewServer(r.Handler("secret", map[string]Form{"agent": form}))
 	defer s.Close()
@@ -306,6 +303,7 @@ func TestHandler(t *testing.T) {
 		{"other/before", "secret", shell("ls"), 404},
 		{"agent/after", "secret", shell("ls"), 400},
 		{"agent/before", "secret", make([]byte, maxEvent+1), 413},
+		{"agent/before?closed", "secret", shell("ls"), 200},
 	} {
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.URL+"/guard/"+c.path, bytes.NewReader(c.body))
 		if err != nil {
@@ -316,7 +314,11 @@ func TestHandler(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		said, _ := io.ReadAll(resp.Body)
 		resp.Body.Close()
+		if closed := strings.HasSuffix(c.path, "?closed"); c.want == 200 && string(said) != fmt.Sprint(closed) {
+			t.Errorf("%s: %s", c.path, said)
+		}
 		if resp.StatusCode != c.want {
 			t.Errorf("%s %q: %d, want %d", c.path, c.token, resp.StatusCode, c.want)
 		}

@@ -24,7 +24,7 @@ const handleTime = 5 * time.Minute
 // maxEvent is the limit of what a hook sends, in bytes: a call may write a large file.
 const maxEvent = 32 << 20
 
-// Handler serves the hooks of agents: POST /guard/AGENT/EVENT with the token. An answer of 200 has the agent's own form, and may be empty.
+// Handler serves the hooks of agents: POST /guard/AGENT/EVENT with the token. "?closed" sets Event.Closed. An answer of 200 has the agent's own form, and may be empty.
 func (g *Guard) Handler(token string, forms map[string]Form) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /guard/{agent}/{event}", func(w http.ResponseWriter, r *http.Request) {
@@ -48,7 +48,7 @@ func (g *Guard) Handler(token string, forms map[string]Form) http.Handler {
 			http.Error(w, err.Error(), http.StatusBadRequest)
 			return
 		}
-		e.Agent = r.PathValue("agent")
+		e.Agent, e.Closed = r.PathValue("agent"), r.URL.Query().Has("closed")
 		// An agent that is ended in the middle of a call closes the connection, and what the call has changed is recorded all the same.
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), handleTime)
 		defer cancel()

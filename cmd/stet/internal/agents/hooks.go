@@ -8,7 +8,10 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/stet-dev/stet/files/policy"
 	"github.com/stet-dev/stet/internal/jsonc"
@@ -119,6 +122,7 @@ func claudeHooks(h Hooks) map[string]any {
 		}
 		if h.Closed && event == "PreToolUse" {
 			hook["onFailure"] = "block"
+			hook["url"] = h.URL + "/claude/" + event + "?closed"
 		}
 		entry := map[string]any{"hooks": []any{hook}}
 		if strings.Contains(event, "ToolUse") {
@@ -134,13 +138,24 @@ func codexHooks(h Hooks) map[string]any {
 	all := map[string]any{}
 	for _, event := range []string{"SessionStart", "PreToolUse", "PostToolUse", "Stop"} {
 		all[event] = map[string]any{"hooks": []any{map[string]any{
-			"type": "command", "command": shellWord(h.Program) + " hook codex " + event, "timeout": hookTimeout,
+			"type": "command", "command": ShellWord(h.Program) + " hook codex " + event, "timeout": hookTimeout,
 		}}}
 	}
 	return all
 }
 
-func shellWord(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
+// ShellWord returns a word as a shell reads it. What cannot be printed is escaped as bash and zsh read it.
+func ShellWord(w string) string {
+	switch {
+	case strings.ContainsFunc(w, func(r rune) bool { return !unicode.IsPrint(r) || r == utf8.RuneError }):
+		return "$'" + strings.ReplaceAll(strings.Trim(strconv.QuoteToASCII(w), `"`), "'", `\'`) + "'"
+	case w == "" || strings.ContainsFunc(w, func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("-_./:@{}", r)
+	}):
+		return "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
+	}
+	return w
+}
 
 // ours reports whether an entry of a list of hooks is one that Install has made.
 func (g Guarded) ours(entry any) bool {
@@ -365,7 +380,7 @@ const closed = ` + fmt.Sprint(h.Closed) + `
 export const StetGuard = async ({ directory }) => {
   const tell = async (event, what) => {
     try {
-      const r = await fetch(url + event, {
+      const r = await fetch(url + event + (closed ? "?closed" : ""), {
         method: "POST", headers: { authorization: "Bearer " + token }, body: JSON.stringify({ dir: directory, ...what }),
         signal: AbortSignal.timeout(` + fmt.Sprint(hookTimeout*1000) + `),
       })

@@ -93,6 +93,9 @@ func TestHooksBetweenOthers(t *testing.T) {
 	if err := os.WriteFile(g.file(m, ""), []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	if !strings.Contains(string(e.New), "/claude/PreToolUse?closed\"") || strings.Count(string(e.New), "?closed") != 1 {
+		t.Errorf("the guard does not learn that a call is denied which it cannot undo: %s", e.New)
+	}
 	if is, closed := g.Installed(m, ""); !is || !closed {
 		t.Error(is, closed)
 	}
