@@ -374,14 +374,11 @@ func (p *program) runHook(ctx context.Context, agent, event string) error {
 	return err
 }
 
-func newHook(p *program) *cobra.Command {
-	c := &command{}
-	return p.runs(&cobra.Command{
-		Use: "hook AGENT EVENT", Short: "Tell the guard of an agent's call; the hooks of \"stet guard\" run it", Hidden: true, Args: cobra.ExactArgs(2),
-	}, c, func(ctx context.Context) error {
-		if err := p.runHook(ctx, c.args[0], c.args[1]); err != nil {
-			return &exitError{code: exitFailed, err: err} // never 2, by which a hook denies, also where the configuration is wrong
-		}
-		return nil
-	})
+// hook returns the exit code of stet hook AGENT EVENT. It is never 2, by which a hook denies, also where the configuration is wrong.
+func (p *program) hook(ctx context.Context, agent, event string) int {
+	if err := p.runHook(ctx, agent, event); err != nil {
+		fmt.Fprintln(p.err, "stet:", err)
+		return exitFailed
+	}
+	return 0
 }

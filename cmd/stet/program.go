@@ -19,6 +19,9 @@ type program struct {
 
 // run executes one command line and returns the exit code.
 func (p *program) run(ctx context.Context, args []string) int {
+	if len(args) == 3 && args[0] == "hook" { // agents wait for it at each call, so that the other commands are not made
+		return p.hook(ctx, args[1], args[2])
+	}
 	p.out = checked(p.out)
 	root := p.root()
 	root.SetArgs(args)
@@ -78,7 +81,7 @@ stet savings`,
 	root.SetErr(p.err)
 	root.SetFlagErrorFunc(badFlag)
 	root.AddCommand(newWrap(p), newWrapped(p), newProxy(p), newSavings(p), newDemo(p), newVersion(p), newMCP(p), newApprove(p), newAudit(p),
-		newUndo(p), newGuard(p), newHook(p), newResume(p), newSessions(p), newSetup(p), newService(p), newDoctor(p), newConfig(p), newUninstall(p), newDebug(p), newChat(p), newRun(p), newACP(p), newServe(p), newHost(p),
+		newUndo(p), newGuard(p), newResume(p), newSessions(p), newSetup(p), newService(p), newDoctor(p), newConfig(p), newUninstall(p), newDebug(p), newChat(p), newRun(p), newACP(p), newServe(p), newHost(p),
 		newToken(p), newTokens(p), newBench(p), newCache(p), newTools(p), newModel(p), newMigrate(p))
 	addHelp(root)
 	for _, cmd := range root.Commands() {

@@ -72,6 +72,7 @@ func BenchmarkCall(b *testing.B) {
 			b.ReportMetric(float64(after.Microseconds())/float64(i)/1000, "ms/after")
 			b.ReportMetric(first.Seconds(), "s/first")
 			b.ReportMetric(float64(m.HeapAlloc)/1e6, "MB/heap")
+			b.ReportMetric(float64(m.Sys-m.HeapReleased)/1e6, "MB/taken")
 			b.ReportMetric(float64(store.Used())/1e6, "MB/disk")
 		})
 	}

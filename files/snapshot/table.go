@@ -184,6 +184,9 @@ func (u *update) read(d *dir) error {
 	now := time.Now().UnixNano()
 	rules := d.rules
 	u.t.rule(d, at)
+	if rules == d.rules && u.unchanged(d, at, stampOf(self)) {
+		return nil
+	}
 	names, err := u.names(d, at, stampOf(self))
 	there, ok := look(at, names)
 	if d.stamp = stampOf(self); d.stamp.racy(now) || err != nil || !ok {
@@ -196,6 +199,28 @@ func (u *update) read(d *dir) error {
 	u.merge(d, at, there, now, rules != d.rules)
 	d.seen, d.closed = true, false
 	return nil
+}
+
+// unchanged reports whether all names in a directory are as in the table. At most calls most directories are, so it builds nothing.
+func (u *update) unchanged(d *dir, at *atomicfile.Dir, self stamp) bool {
+	if !d.seen || d.stamp != self {
+		return false
+	}
+	linked := false
+	for i := range d.files {
+		f := &d.files[i]
+		if st, err := at.Stat(f.name); err != nil || f.racy || f.missed || stampOf(st) != f.stamp {
+			return false
+		}
+		linked = linked || f.named
+	}
+	for _, s := range d.subs {
+		if st, err := at.Stat(s.name); err != nil || st.Mode != s.stamp.mode || st.Ino != s.stamp.ino || st.Dev != u.t.dev {
+			return false
+		}
+	}
+	d.stale = linked && d.class != bulk
+	return true
 }
 
 // look describes the names in a directory. ok is false if it is forbidden.
