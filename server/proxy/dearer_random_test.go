@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -192,11 +193,20 @@ func (a *randomSession) does(n int, kinds string) {
 	}
 }
 
+// soaks reports whether long tests run, and with which seed they begin: the value of STET_SOAK, or any if that is 1.
+func soaks() (first uint64, long bool) {
+	first, err := strconv.ParseUint(os.Getenv("STET_SOAK"), 10, 64)
+	if first == 1 {
+		first = rand.Uint64N(1 << 32)
+	}
+	return first, err == nil
+}
+
 // Random sessions are never dearer than without stet.
 func TestRandomSessions(t *testing.T) {
 	from, seeds := uint64(1), uint64(2)
-	if os.Getenv("STET_SOAK") != "" {
-		from, seeds = rand.Uint64N(1<<32), 200
+	if first, long := soaks(); long {
+		from, seeds = first, 200
 	}
 	for _, kinds := range []string{
 		"fork turn pause restart", "fork turn pause both delegate restart", "fork turn model tools pause restart", "edit pause fork turn both restart",

@@ -95,19 +95,16 @@ func (p *Proxy) choose(x *exchange, d *reading, memory *sent.Memory) {
 	}
 	ctx, cancel := context.WithTimeout(p.base, maxLookUp)
 	defer cancel()
-	found, err := memory.Under(ctx, f.conversation, key, false)
 	alive := func(k sent.Known) bool { return !d.verdict.Gone(k.Time, d.asked.Time) }
-	if d.verdict.New != "" && err == nil { // another process may have sent the conversation meanwhile
-		before := found
-		found, err = memory.Under(ctx, f.conversation, key, true)
-		if slices.ContainsFunc(found, func(k sent.Known) bool { return alive(k) && !slices.Contains(before, k) }) {
-			d.verdict = d.verdict.Continued()
-		}
+	before := memory.Under(f.conversation, key)
+	err := memory.LookUp(ctx, f.conversation, d.verdict.New != "")
+	found := memory.Under(f.conversation, key)
+	if d.verdict.New != "" && slices.ContainsFunc(found, func(k sent.Known) bool { return alive(k) && !slices.Contains(before, k) }) {
+		d.verdict = d.verdict.Continued() // another process has sent the conversation meanwhile
 	}
-	if len(found) == 0 && err == nil {
-		if found, err = memory.Under(ctx, f.conversation, sent.AnyKey, false); len(found) > 1 {
-			found = found[:1]
-		}
+	if len(found) == 0 {
+		found = memory.Under(f.conversation, sent.AnyKey)
+		found = found[:min(len(found), 1)]
 	}
 	if err != nil {
 		p.log.Warn("how a conversation was sent is not known for certain", "conversation", x.row.Conversation, "error", err)
@@ -304,15 +301,18 @@ func (p *Proxy) formOf(x *exchange, d *reading, memory *sent.Memory) (b record.B
 		}
 	}
 	s := &sent.Sent{Form: from.Form.Extend(c, added), Bound: d.forms.bound, Drops: from.Drops, From: from.Messages + 1}
+	switch {
+	case d.forms.bound:
+		s.From = len(d.request.Messages)
+	case from.Messages == 0 && s.Form.Epoch() == 0: // the beginning of a conversation that was not seen before is planned again in the same way
+		s.From = d.forms.before
+	}
 	if !d.forms.checks {
 		s.Key = d.verdict.Key()
 	}
 	p.recent.formed(d, s.Form)
 	if x.api == record.CountTokens {
 		return b, nil
-	}
-	if d.forms.bound {
-		s.From = len(d.request.Messages)
 	}
 	if memory != p.forms {
 		memory.Note(s, c, x.row.Time)

@@ -9,7 +9,6 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -375,8 +374,8 @@ func (b *boundSession) plays(n int, kinds []string) {
 // WIRE-1, WIRE-2: in random sessions no request is refused that would pass without stet.
 func TestNothingIsRefusedAtRandom(t *testing.T) {
 	from, seeds, steps, policies := uint64(1), uint64(1), 10, []trim.Policy{trim.Adaptive, trim.Bold}
-	if os.Getenv("STET_SOAK") != "" {
-		from, seeds, steps, policies = rand.Uint64N(1<<32), 20, 25, trim.Policies()
+	if first, long := soaks(); long {
+		from, seeds, steps, policies = first, 20, 25, trim.Policies()
 	}
 	for _, kinds := range []string{
 		"pause restart kill midkill lost", "fork turn back again new edit pause", "fork turn back again kill restart", "model pause kill", "tools pause restart",

@@ -59,22 +59,35 @@ func (p *placed) known(messages int, signed, same bool) Known {
 // AnyKey is the key of Under for all keys.
 const AnyKey = 0
 
-// Under returns in which forms the beginnings of a request were sent under a cache key, the longest beginning first: for each epoch the
-// longest. fresh: the store is asked in any case; otherwise only if the newest answer is not known. An error says that the lookup was
-// incomplete.
-func (m *Memory) Under(ctx context.Context, c *Conversation, key uint64, fresh bool) (found []Known, err error) {
+// LookUp asks the store for the places of a request, once, unless memory knows its newest answer, or nothing before that answer can have
+// been changed. fresh: the store is asked in any case. An error says that the lookup was incomplete.
+func (m *Memory) LookUp(ctx context.Context, c *Conversation, fresh bool) error {
 	answers := c.answers()
-	if len(answers) == 0 {
-		return nil, nil
+	if m.store == nil || len(answers) == 0 || !fresh && (c.lookedUp || len(answers) == 1 && c.chain.Answer > 0 || m.has(c, answers[0])) {
+		return nil
 	}
-	found = m.under(c, answers, key)
-	if m.store == nil || !fresh && m.has(c, answers[0]) {
-		return found, nil
+	return m.load(ctx, c, answers)
+}
+
+// Under returns in which forms the beginnings of a request were sent under a cache key, the longest beginning first: for each epoch the
+// longest. It searches memory alone: see LookUp.
+func (m *Memory) Under(c *Conversation, key uint64) (found []Known) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, i := range c.answers() {
+		for _, p := range m.places[c.placeBefore(i)] {
+			if key != AnyKey && p.Key != key {
+				continue
+			}
+			epoch := p.form.Epoch()
+			if !slices.ContainsFunc(found, func(k Known) bool { return k.Form.Epoch() == epoch }) {
+				m.order.MoveToFront(p.at)
+				found = append(found, p.known(i, false, true))
+			}
+			break
+		}
 	}
-	if err = m.load(ctx, c, answers); err != nil {
-		err = fmt.Errorf("look up sent forms: %w", err)
-	}
-	return m.under(c, answers, key), err
+	return found
 }
 
 // answers returns the indexes of the model's messages, the last one first.
@@ -92,26 +105,6 @@ func (m *Memory) has(c *Conversation, answer int) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return len(m.places[c.placeBefore(answer)]) > 0
-}
-
-// under searches memory.
-func (m *Memory) under(c *Conversation, answers []int, key uint64) (found []Known) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	for _, i := range answers {
-		for _, p := range m.places[c.placeBefore(i)] {
-			if key != AnyKey && p.Key != key {
-				continue
-			}
-			epoch := p.form.Epoch()
-			if !slices.ContainsFunc(found, func(k Known) bool { return k.Form.Epoch() == epoch }) {
-				m.order.MoveToFront(p.at)
-				found = append(found, p.known(i, false, true))
-			}
-			break
-		}
-	}
-	return found
 }
 
 // Used records that a request was sent or answered: the provider's cache has all of its beginnings again that were sent alike.
@@ -142,9 +135,6 @@ func (m *Memory) Find(ctx context.Context, c *Conversation) ([]Known, error) {
 		return found, nil // no signature could add information
 	}
 	err := m.load(ctx, c, answers)
-	if err != nil {
-		err = fmt.Errorf("look up sent forms: %w", err)
-	}
 	return m.find(c, answers), err
 }
 
@@ -230,9 +220,13 @@ func (m *Memory) load(ctx context.Context, c *Conversation, answers []int) error
 			break
 		}
 	}
+	c.lookedUp = true
 	at, rows, err := m.store.SentForms(ctx, all)
-	if err != nil || len(at) == 0 {
-		return err
+	if err != nil {
+		return fmt.Errorf("look up sent forms: %w", err)
+	}
+	if len(at) == 0 {
+		return nil
 	}
 	byID := make(map[uint64]record.SentForm, len(rows))
 	for _, f := range rows {

@@ -78,6 +78,8 @@ type Conversation struct {
 	parts    []part        // their parts; nil: not listed yet
 	before   []part        // parts of the first same messages, which are those of an earlier request
 	same     int
+
+	lookedUp bool // the store was asked for its places
 }
 
 // Of returns the conversation of messages. It must be used by one goroutine. Its first same messages are those of before, which may be
@@ -249,6 +251,9 @@ const (
 
 // lastResult returns the mark of the last result of the first calls. ok is false if there is none.
 func (c *Conversation) lastResult(calls int) (mark uint64, ok bool) {
+	if calls == 0 {
+		return 0, false
+	}
 	n, last := 0, -1 // calls so far; index of the model's message with the last of them
 	for _, at := range c.listed() {
 		switch {
@@ -257,7 +262,7 @@ func (c *Conversation) lastResult(calls int) (mark uint64, ok bool) {
 		case c.at(at).Kind == llm.ToolCall && at.message > last:
 			return mark, ok
 		case c.at(at).Kind == llm.ToolResult && n > 0:
-			mark, ok = at.key^clearedMark, calls > 0
+			mark, ok = at.key^clearedMark, true
 		}
 	}
 	return mark, ok
