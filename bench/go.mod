@@ -5,6 +5,7 @@ go 1.26.5
 replace github.com/stet-dev/stet => ../
 
 require (
+	github.com/rogpeppe/go-internal v1.16.0
 	github.com/stet-dev/stet v0.0.0
 	github.com/tiktoken-go/tokenizer v0.10.0
 	modernc.org/sqlite v1.60.1
@@ -20,6 +21,7 @@ require (
 	github.com/remyoudompheng/bigfft v0.0.0-20230129092748-24d4a6f8daec // indirect
 	golang.org/x/sync v0.24.0 // indirect
 	golang.org/x/sys v0.49.0 // indirect
+	golang.org/x/tools v0.52.0 // indirect
 	modernc.org/libc v1.78.0 // indirect
 	modernc.org/mathutil v1.7.1 // indirect
 	modernc.org/memory v1.12.1 // indirect

@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"sync"
 
+	"github.com/stet-dev/stet/bench/formats"
 	"github.com/stet-dev/stet/trim"
 	"github.com/stet-dev/stet/trim/replay"
 	"github.com/stet-dev/stet/trim/transcript"
@@ -61,7 +62,7 @@ func measure(ctx context.Context, row row, paths []string) (map[string]cost, err
 			return nil, err
 		}
 	}
-	err = transcript.Opener{}.Walk(paths, func(path string, sessions []*transcript.Session, _ error) error {
+	err = transcript.Opener{Formats: formats.All()}.Walk(paths, func(path string, sessions []*transcript.Session, _ error) error {
 		for _, s := range sessions {
 			turn <- struct{}{}
 			workers.Go(func() {

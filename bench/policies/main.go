@@ -14,6 +14,7 @@ import (
 
 	_ "modernc.org/sqlite" // the sessions of some agents are databases
 
+	"github.com/stet-dev/stet/bench/formats"
 	"github.com/stet-dev/stet/bench/others"
 	"github.com/stet-dev/stet/trim"
 	"github.com/stet-dev/stet/trim/replay"
@@ -45,7 +46,7 @@ func run(paths []string) error {
 	}
 	readOnly := func(path string) (*sql.DB, error) { return sql.Open("sqlite", "file:"+path+"?mode=ro") }
 	b, err := bench.Run(context.Background(), paths, bench.Config{
-		Config:   replay.Config{Open: transcript.Opener{SQLite: readOnly}},
+		Config:   replay.Config{Open: transcript.Opener{SQLite: readOnly, Formats: formats.All()}},
 		Policies: append(policies, others.Policies()...), About: bench.NewIndex(os.Open).Of,
 	})
 	if err != nil {

@@ -240,7 +240,7 @@ func (of *entry) replay(ctx context.Context, path string, s *transcript.Session,
 		return err
 	}
 	of.row = Row{
-		File: path, Format: s.Format, ID: s.ID, Agent: transcript.AgentOf(s.Format), Title: titleOf(s), Model: s.Model,
+		File: path, Format: s.Format, ID: s.ID, Agent: s.Product, Title: titleOf(s), Model: s.Model,
 		Started: started(s), Sums: emptySums(policy),
 	}
 	switch {

@@ -9,11 +9,13 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/stet-dev/stet/llm"
 )
 
 func readAll(t *testing.T, lines ...string) []*Session {
 	t.Helper()
-	all, err := read("x.jsonl", strings.NewReader(strings.Join(lines, "\n")), 0)
+	all, err := Opener{}.read("x.jsonl", strings.NewReader(strings.Join(lines, "\n")), 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -120,7 +122,7 @@ func TestOddAnswers(t *testing.T) {
 
 // Another agent's messages look like those of pi, but they have no session head of pi.
 func TestNotPi(t *testing.T) {
-	_, err := read("x.jsonl", strings.NewReader(`{"type":"session_start","id":"d1","title":"t","cwd":"/w"}
+	_, err := Opener{}.read("x.jsonl", strings.NewReader(`{"type":"session_start","id":"d1","title":"t","cwd":"/w"}
 {"type":"message","id":"m1","parentId":null,"timestamp":"2026-01-02T03:04:05Z","message":{"role":"user","content":[{"type":"text","text":"q"}]}}
 {"type":"message","id":"m2","parentId":"m1","timestamp":"2026-01-02T03:04:06Z","message":{"role":"assistant","content":[{"type":"text","text":"a"}]}}
 `), 0)
@@ -189,4 +191,8 @@ func TestPiForkKeys(t *testing.T) {
 	if key("1") != key("2") {
 		t.Error("another key with another id")
 	}
+}
+
+func usageText(u llm.Usage) string {
+	return strings.ReplaceAll(fmt.Sprintf("%+v", u), " WebSearches:0 Speed: Region: Tier:}", "}")
 }

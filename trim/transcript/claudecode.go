@@ -16,19 +16,19 @@ import (
 // with the same message.id. A result of a tool is a user line. Each result is there twice, in message.content and in
 // toolUseResult. Only the first was sent.
 
-func isClaudeCode(s shape) bool {
+func isClaudeCode(s Shape) bool {
 	switch s["type"] {
 	case "file-history-snapshot":
-		return s.has("messageId")
+		return s.Has("messageId")
 	case "summary":
-		return s.has("leafUuid")
+		return s.Has("leafUuid")
 	case "user", "assistant", "system", "attachment", "progress":
-		return s.has("uuid", "parentUuid")
+		return s.Has("uuid", "parentUuid")
 	case "":
 		return false
 	}
-	return s.has("sessionId") && !s.has("projectHash") &&
-		(s.has("leafUuid") || s.has("mode") || s.has("permissionMode") || s.has("aiTitle") || s.has("operation"))
+	return s.Has("sessionId") && !s.Has("projectHash") &&
+		(s.Has("leafUuid") || s.Has("mode") || s.Has("permissionMode") || s.Has("aiTitle") || s.Has("operation"))
 }
 
 // claudeLine is a line of the file.
@@ -91,7 +91,7 @@ func newClaudeConversation() *claudeConversation {
 	return &claudeConversation{session: &Session{HidesOutput: true}, index: map[string]int{}}
 }
 
-func readClaudeCode(src *source) ([]*Session, error) {
+func readClaudeCode(src *File) ([]*Session, error) {
 	main := newClaudeConversation()
 	groups := []*claudeConversation{main}
 	agents := map[string]*claudeConversation{}
@@ -127,7 +127,7 @@ func readClaudeCode(src *source) ([]*Session, error) {
 }
 
 // take adds a line.
-func (g *claudeConversation) take(src *source, l *claudeLine) {
+func (g *claudeConversation) take(src *File, l *claudeLine) {
 	if l.UUID == "" { // an answer outside of the tree
 		l.UUID = fmt.Sprint("record ", len(g.records))
 		if n := len(g.records); n > 0 {
@@ -158,10 +158,10 @@ func (g *claudeConversation) take(src *source, l *claudeLine) {
 	switch l.Type {
 	case "user":
 		r.role = llm.User
-		r.parts, r.results = blocks(l.Message.Content)
+		r.parts, r.results = Blocks(l.Message.Content)
 	case "assistant":
 		r.role = llm.Assistant
-		r.parts, _ = blocks(l.Message.Content)
+		r.parts, _ = Blocks(l.Message.Content)
 		r.id, r.model, r.request = l.Message.ID, l.Message.Model, l.Request
 		r.usage = src.usageOf(l.Message.Usage, messagesUsage)
 		r.key = g.answerKey(&r)
@@ -214,7 +214,7 @@ func attachmentText(raw json.RawMessage) string {
 	case "hook_system_message", "hook_non_blocking_error", "hook_cancelled", "command_permissions":
 		return ""
 	}
-	texts := append(texts(a.Content), texts(a.Prompt)...)
+	texts := append(Texts(a.Content), Texts(a.Prompt)...)
 	if a.Snippet != "" {
 		texts = append(texts, a.Snippet)
 	}

@@ -10,9 +10,9 @@ import (
 // Cline writes the messages of the Messages API as one JSON value. Since 3.x it is an object with the session's data,
 // NAME.messages.json. Earlier versions write only the list, api_conversation_history.json.
 
-func isCline(s shape) bool {
-	return s.has("messages[].role") && (s.has("system_prompt") || s.has("sessionId") || s.has("messages[].modelInfo")) ||
-		s.has("[].role") && s.has("[].content")
+func isCline(s Shape) bool {
+	return s.Has("messages[].role") && (s.Has("system_prompt") || s.Has("sessionId") || s.Has("messages[].modelInfo")) ||
+		s.Has("[].role") && s.Has("[].content")
 }
 
 type clineMessage struct {
@@ -44,17 +44,17 @@ func (u clineMetrics) usage() *llm.Usage {
 	})
 }
 
-func readCline(src *source) ([]*Session, error) {
+func readCline(src *File) ([]*Session, error) {
 	s := &Session{}
 	one := decoded(func(m *clineMessage) error {
 		s.clineMessage(src, m)
 		return nil
 	})
 	var prompt string
-	err := src.document(func(key string, raw []byte) error {
+	err := src.Document(func(key string, raw []byte) error {
 		switch key {
 		case "messages":
-			src.elements(raw, one)
+			src.Elements(raw, one)
 		case "sessionId":
 			s.ID = str(raw)
 		case "system_prompt":
@@ -68,9 +68,9 @@ func readCline(src *source) ([]*Session, error) {
 	return []*Session{s}, err
 }
 
-func (s *Session) clineMessage(src *source, c *clineMessage) {
-	t := parseTimestamp(c.Time)
-	parts, results := blocks(c.Content)
+func (s *Session) clineMessage(src *File, c *clineMessage) {
+	t := Timestamp(c.Time)
+	parts, results := Blocks(c.Content)
 	switch c.Role {
 	case "user":
 		s.add(llm.Message{Role: llm.Tool, ID: c.ID, Time: t, Parts: results})

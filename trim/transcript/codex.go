@@ -14,15 +14,15 @@ import (
 // Codex writes a line for each item of the Responses API, {timestamp, type, payload}, and lines with its own events. Its
 // first versions wrote only the item on a line, after a line with the session's data.
 
-func isCodex(s shape) bool {
+func isCodex(s Shape) bool {
 	switch s["type"] {
 	case "session_meta", "response_item", "event_msg", "turn_context", "compacted":
-		return s.has("payload")
+		return s.Has("payload")
 	case "function_call", "function_call_output", "local_shell_call":
-		return s.has("call_id")
+		return s.Has("call_id")
 	case "":
 		return s["record_type"] == "state" ||
-			s.has("id", "timestamp") && s.has("instructions") && !s.has("messages")
+			s.Has("id", "timestamp") && s.Has("instructions") && !s.Has("messages")
 	}
 	return false
 }
@@ -109,7 +109,7 @@ type codexReader struct {
 	short bool // the agent asked for a summary after the newest answer. Its usage may be before or after the summary.
 }
 
-func readCodex(src *source) ([]*Session, error) {
+func readCodex(src *File) ([]*Session, error) {
 	r := &codexReader{s: &Session{byFamily: true}}
 	err := src.lines(codexItem{}, func(line []byte) error {
 		var l codexLine
@@ -218,7 +218,7 @@ func (r *codexReader) message(it *codexItem, raw json.RawMessage) (llm.Message, 
 		return codexWords(it)
 	case "reasoning":
 		part = llm.Part{Kind: llm.Thinking, Raw: string(raw)}
-		part.Text = strings.Join(append(texts(it.Summary), texts(it.Content)...), "\n")
+		part.Text = strings.Join(append(Texts(it.Summary), Texts(it.Content)...), "\n")
 	case "function_call":
 		part.Kind, part.Name, part.Args = llm.ToolCall, it.Name, it.Arguments
 	case "custom_tool_call":
@@ -274,9 +274,9 @@ func codexOutput(raw json.RawMessage) (text string, failed bool) {
 		Success *bool           `json:"success"`
 	}
 	if raw[0] == '{' && decode(raw, &o) == nil {
-		return strings.Join(texts(o.Content), "\n"), o.Success != nil && !*o.Success
+		return strings.Join(Texts(o.Content), "\n"), o.Success != nil && !*o.Success
 	}
-	return strings.Join(texts(raw), "\n"), false
+	return strings.Join(Texts(raw), "\n"), false
 }
 
 // usage sets the usage of the newest answer. The event comes after the answer, before or after the results of its calls. It

@@ -14,8 +14,8 @@ import (
 // Copilot CLI writes a line for each event, {type, data, id, timestamp, parentId}. Events of a sub-agent name the call that
 // started it.
 
-func isCopilot(s shape) bool {
-	if !s.has("data", "id", "timestamp") {
+func isCopilot(s Shape) bool {
+	if !s.Has("data", "id", "timestamp") {
 		return false
 	}
 	kind, _, dotted := strings.Cut(s["type"], ".")
@@ -76,7 +76,7 @@ type copilotData struct {
 	Summary string `json:"summaryContent"`
 }
 
-func readCopilot(src *source) ([]*Session, error) {
+func readCopilot(src *File) ([]*Session, error) {
 	main := &Session{}
 	all := []*Session{main}
 	agents := map[string]*Session{}
@@ -130,7 +130,7 @@ type copilotUsage struct {
 
 // copilotSums gives each answer its part of the sums that a shutdown event has for each model.
 type copilotSums struct {
-	src    *source
+	src    *File
 	billed map[*Session]int // messages before this index have their part
 	seen   map[string]bool  // events by id
 	since  string           // the start of the last sums
@@ -267,7 +267,7 @@ func copilotAnswer(d *copilotData, t time.Time, model string) llm.Message {
 	}
 	m.Parts = append(m.Parts, text(d.Content)...)
 	for _, r := range d.Requests {
-		m.Parts = append(m.Parts, call(r.ID, r.Name, r.Arguments))
+		m.Parts = append(m.Parts, Call(r.ID, r.Name, r.Arguments))
 	}
 	return m
 }

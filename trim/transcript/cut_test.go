@@ -49,7 +49,7 @@ func TestLongLine(t *testing.T) {
 		in := strings.NewReader(file + fmt.Sprintf(line, 2, "next", "0"))
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		all, err := read("x.jsonl", in, int64(len(file)))
+		all, err := Opener{}.read("x.jsonl", in, int64(len(file)))
 		runtime.ReadMemStats(&after)
 		if err != nil || len(all) != 1 || len(all[0].Messages) != 2 {
 			t.Fatalf("%s: %v, %v", name, all, err)

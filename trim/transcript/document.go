@@ -13,30 +13,30 @@ import (
 // A file that is one JSON value is first split by its brackets, and then each piece is decoded. So a damaged message costs
 // only this message, and a file that is cut off keeps the messages before the cut.
 
-// document reads a file that is one JSON object, and calls fn with the value of each member. If the file is an array, it
+// Document reads a file that is one JSON object, and calls fn with the value of each member. If the file is an array, it
 // calls elem with each element instead. elem may be nil.
-func (src *source) document(fn func(key string, raw []byte) error, elem func(raw []byte) error) error {
-	b, err := src.all()
+func (src *File) Document(fn func(key string, raw []byte) error, elem func(raw []byte) error) error {
+	b, err := src.All()
 	if err != nil {
 		return err
 	}
 	b = bytes.TrimSpace(b)
 	if len(b) > 0 && b[0] == '[' && elem != nil {
-		src.elements(b, elem)
+		src.Elements(b, elem)
 		return nil
 	}
 	src.split(b, '{', fn)
 	return nil
 }
 
-// elements calls fn with each element of an array. An element for which fn returns an error is recorded as damage.
-func (src *source) elements(raw []byte, fn func(raw []byte) error) {
+// Elements calls fn with each element of an array. An element for which fn returns an error is recorded as damage.
+func (src *File) Elements(raw []byte, fn func(raw []byte) error) {
 	src.split(raw, '[', func(_ string, raw []byte) error { return fn(raw) })
 }
 
 // split calls fn with each member of an object or each element of an array. A value without an end is passed to fn if it is
 // a member that is an array or object. Otherwise it is damage. If raw does not begin with opening, split does nothing.
-func (src *source) split(raw []byte, opening byte, fn func(key string, raw []byte) error) {
+func (src *File) split(raw []byte, opening byte, fn func(key string, raw []byte) error) {
 	i := space(raw, 0)
 	if i >= len(raw) || raw[i] != opening {
 		return
@@ -158,7 +158,7 @@ func stringEnd(b []byte, i int) int {
 
 // values calls fn with the JSON values of a file. Each value is a line, or one value takes the whole file. It is for
 // formats with both forms.
-func (src *source) values(like any, fn func(raw []byte) error) error {
+func (src *File) values(like any, fn func(raw []byte) error) error {
 	r := src.r
 	head := make([]byte, 4096)
 	n, err := io.ReadFull(r, head)
@@ -170,7 +170,7 @@ func (src *source) values(like any, fn func(raw []byte) error) error {
 	first, _, _ := bytes.Cut(bytes.TrimSpace(head), []byte("\n"))
 	first = bytes.TrimSpace(first)
 	if last := len(first) - 1; last < 3 || first[last] == '{' || first[last] == '[' || first[last] == ',' {
-		b, err := src.all()
+		b, err := src.All()
 		if err != nil {
 			return err
 		}

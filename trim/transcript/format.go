@@ -9,17 +9,17 @@ import (
 
 // The formats, and how a file's format is recognised by the shape of its first JSON values.
 
-// format is one kind of session file.
-type format struct {
-	name  string
-	agent string             // the agent that writes it
-	match func(s shape) bool // reports whether a value with this shape is in the format
-	read  func(src *source) ([]*Session, error)
+// Format is a kind of session file.
+type Format struct {
+	Name  string                                // Session.Format
+	Agent string                                // the agent that writes it, for people
+	Match func(s Shape) bool                    // reports whether a value with this shape is in the format
+	Read  func(f *File) ([]*Session, error)
 }
 
-// formats returns the formats in the order in which they are tried. Formats that are easier to recognise come first.
-func formats() []format {
-	return []format{
+// formats returns the formats of this package in the order in which they are tried. Formats that are easier to recognise come first.
+func formats() []Format {
+	return []Format{
 		{"opencode-export", "opencode", isOpencodeExport, readOpencodeExport},
 		{"opencode-storage", "opencode", isOpencodeSession, readOpencodeStorage},
 		{"codex-rollout", "Codex", isCodex, readCodex},
@@ -28,53 +28,42 @@ func formats() []format {
 		{"gemini-cli-chat", "Gemini CLI", isGemini, readGemini},
 		{"qwen-chat", "Qwen Code", isQwen, readQwen},
 		{"claude-code-jsonl", "Claude Code", isClaudeCode, readClaudeCode},
-		{"mini-swe-agent-traj", "mini-swe-agent", isMini, readMini},
-		{"swe-agent-traj", "SWE-agent", isSWEAgent, readSWEAgent},
-		{"openhands-output", "OpenHands", isOpenHands, readOpenHands},
-		{"claude-trace-requests", "Claude Code", isTrace, readTrace},
 		{"cline-messages", "Cline", isCline, readCline},
 	}
 }
 
+// all returns the formats that Open reads.
+func (o Opener) all() []Format { return append(formats(), o.Formats...) }
+
 // formatNames returns the names of the formats that Open reads. opencode's database has the format "opencode-db".
-func formatNames() []string {
+func (o Opener) formatNames() []string {
 	var names []string
-	for _, f := range formats() {
-		names = append(names, f.name)
+	for _, f := range o.all() {
+		names = append(names, f.Name)
 	}
 	return append(names, opencodeDBFormat)
 }
 
-// AgentOf returns the name, for people, of the agent that writes a format. If the format is not known, it returns the
-// format's name.
-func AgentOf(name string) string {
-	for _, f := range formats() {
-		if f.name == name || name == opencodeDBFormat && f.agent == "opencode" {
-			return f.agent
-		}
-	}
-	return name
-}
-
 // detect returns the format of a file, by its first bytes. ok is false if it is not known.
-func detect(head []byte) (format, bool) {
-	all := formats()
+func (o Opener) detect(head []byte) (format Format, ok bool) {
+	all := o.all()
 	for _, s := range shapes(head, 64) {
 		for _, f := range all {
-			if f.match(s) {
+			if f.Match(s) {
 				return f, true
 			}
 		}
 	}
-	return format{}, false
+	return Format{}, false
 }
 
-// shape describes a JSON value. It maps the paths in the value to the values of short strings. Other values are "". For
+// Shape describes a JSON value. It maps the paths in the value to the values of short strings. Other values are "". For
 // example: "messages[].role" → "user", "payload" → "". Paths are at most six levels deep. If a path occurs several times,
 // the first value is kept.
-type shape map[string]string
+type Shape map[string]string
 
-func (s shape) has(paths ...string) bool {
+// Has reports whether the value has all these paths.
+func (s Shape) Has(paths ...string) bool {
 	for _, p := range paths {
 		if _, ok := s[p]; !ok {
 			return false
@@ -85,14 +74,14 @@ func (s shape) has(paths ...string) bool {
 
 // shapes returns the shapes of the first JSON values in head, at most n. The values follow one another, as in a file of
 // JSON lines. The last one may be cut off. After a damaged value, shapes continues with the next line.
-func shapes(head []byte, n int) []shape {
-	var all []shape
+func shapes(head []byte, n int) []Shape {
+	var all []Shape
 	for len(all) < n {
 		if head = bytes.TrimLeft(head, " \t\r\n\x00"); len(head) == 0 {
 			break
 		}
 		dec := json.NewDecoder(bytes.NewReader(head))
-		s := shape{}
+		s := Shape{}
 		err := s.value(dec, "", 0)
 		if len(s) > 0 {
 			all = append(all, s)
@@ -115,7 +104,7 @@ const (
 )
 
 // value reads one value. If there is an error, the shape has what came before it.
-func (s shape) value(dec *json.Decoder, path string, depth int) error {
+func (s Shape) value(dec *json.Decoder, path string, depth int) error {
 	token, err := dec.Token()
 	if err != nil {
 		return err

@@ -11,8 +11,8 @@ import (
 // messages, {"$set": …} and {"$rewindTo": id}. A message replaces an earlier one with the same id. The calls of an answer
 // and their results are in the answer's "toolCalls".
 
-func isGemini(s shape) bool {
-	return s.has("sessionId", "projectHash")
+func isGemini(s Shape) bool {
+	return s.Has("sessionId", "projectHash")
 }
 
 type geminiHead struct {
@@ -69,7 +69,7 @@ type geminiLine struct {
 	RewindTo string      `json:"$rewindTo"`
 }
 
-func readGemini(src *source) ([]*Session, error) {
+func readGemini(src *File) ([]*Session, error) {
 	s := &Session{}
 	var order []string
 	messages := map[string]geminiMessage{}
@@ -132,7 +132,7 @@ func readGemini(src *source) ([]*Session, error) {
 
 func (s *Session) geminiMessage(g *geminiMessage) {
 	t := parseTime(g.Timestamp)
-	words := strings.Join(texts(g.Content), "\n")
+	words := strings.Join(Texts(g.Content), "\n")
 	switch g.Type {
 	case "user":
 		s.addUser(words, g.ID, t)
@@ -150,7 +150,7 @@ func (s *Session) geminiMessage(g *geminiMessage) {
 	m.Parts = append(m.Parts, text(words)...)
 	results := llm.Message{Role: llm.Tool, ID: g.ID, Time: t}
 	for _, c := range g.Calls {
-		m.Parts = append(m.Parts, call(c.ID, c.Name, c.Args))
+		m.Parts = append(m.Parts, Call(c.ID, c.Name, c.Args))
 		if text, failed, ok := functionResponse(c.Result); ok {
 			results.Parts = append(results.Parts, result(c.ID, text, failed || c.Status == "error"))
 		}

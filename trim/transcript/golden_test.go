@@ -1,8 +1,7 @@
-package transcript
+package transcript_test
 
 import (
 	"flag"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -10,7 +9,8 @@ import (
 
 	"github.com/rogpeppe/go-internal/txtar"
 
-	"github.com/stet-dev/stet/llm"
+	"github.com/stet-dev/stet/test/replaytest"
+	"github.com/stet-dev/stet/trim/transcript"
 )
 
 var update = flag.Bool("update", false, "write what was read into the golden files")
@@ -47,14 +47,14 @@ func TestGolden(t *testing.T) {
 				}
 			}
 			target, _, _ := strings.Cut(files[0].Name, "/")
-			sessions, err := Opener{}.Open(filepath.Join(dir, target))
+			sessions, err := transcript.Opener{}.Open(filepath.Join(dir, target))
 			if err != nil {
 				t.Fatal(err)
 			}
 			var b strings.Builder
 			for _, s := range sessions {
 				seen[s.Format] = true
-				dump(&b, s, dir)
+				replaytest.Dump(&b, s, dir)
 			}
 			if got := b.String(); got != want {
 				if *update {
@@ -68,71 +68,9 @@ func TestGolden(t *testing.T) {
 			}
 		})
 	}
-	for _, f := range formatNames() {
-		if !seen[f] && f != opencodeDBFormat {
+	for _, f := range transcript.FormatNames() {
+		if !seen[f] {
 			t.Errorf("no sample of %s", f)
 		}
 	}
-}
-
-// dump writes a session in a form that can be compared.
-func dump(b *strings.Builder, s *Session, dir string) {
-	file, err := filepath.Rel(dir, s.File)
-	if err != nil {
-		file = s.File
-	}
-	fmt.Fprintf(b, "session %s in %s: %s\n", s.ID, filepath.ToSlash(file), s.Format)
-	fmt.Fprintf(b, "  agent %q model %q dir %q parent %q system %v\n", s.Agent, s.Model, s.Dir, s.Parent, s.HasSystem)
-	if len(s.Starts)+len(s.Carried) > 0 {
-		fmt.Fprintf(b, "  starts %v carried %v\n", s.Starts, s.Carried)
-	}
-	for _, d := range s.Damaged {
-		fmt.Fprintf(b, "  damaged %d: %s\n", d.Line, d.Reason)
-	}
-	for _, a := range s.Answers {
-		if a.Kind != Sent {
-			fmt.Fprintf(b, "  billed: %s %s %s %s\n", a.Kind, a.ID, a.Model, usageText(a.Usage))
-		}
-	}
-	for key, n := range s.UnknownUsage {
-		fmt.Fprintf(b, "  unknown usage %s: %d\n", key, n)
-	}
-	for i := range s.Messages {
-		m := &s.Messages[i]
-		fmt.Fprintf(b, "%d %s", i, m.Role)
-		if m.Local {
-			b.WriteString(" local")
-		}
-		if m.ID != "" {
-			fmt.Fprintf(b, " %s", m.ID)
-		}
-		if m.Model != "" {
-			fmt.Fprintf(b, " %s", m.Model)
-		}
-		if !m.Time.IsZero() {
-			fmt.Fprintf(b, " %s", m.Time.Format("15:04:05.999"))
-		}
-		if u := m.Usage; u != nil {
-			fmt.Fprintf(b, " usage %s", usageText(*u))
-		}
-		b.WriteString("\n")
-		for _, p := range m.Parts {
-			switch p.Kind {
-			case llm.Text:
-				fmt.Fprintf(b, "    text %q\n", p.Text)
-			case llm.Thinking:
-				fmt.Fprintf(b, "    thinking %q raw %d\n", p.Text, len(p.Raw))
-			case llm.ToolCall:
-				fmt.Fprintf(b, "    call %s %s %q\n", p.CallID, p.Name, p.Args)
-			case llm.ToolResult:
-				fmt.Fprintf(b, "    result %s error %v %q\n", p.CallID, p.IsError, p.Text)
-			default:
-				fmt.Fprintf(b, "    opaque %s\n", p.Raw)
-			}
-		}
-	}
-}
-
-func usageText(u llm.Usage) string {
-	return strings.ReplaceAll(fmt.Sprintf("%+v", u), " WebSearches:0 Speed: Region: Tier:}", "}")
 }

@@ -77,7 +77,7 @@ func (s *Session) lastAssistant() *llm.Message {
 
 // parseTimestamp reads a time: an RFC 3339 string, or a number of seconds or milliseconds since 1970. It returns the zero time for
 // anything else.
-func parseTimestamp(raw json.RawMessage) time.Time {
+func Timestamp(raw json.RawMessage) time.Time {
 	if len(raw) == 0 {
 		return time.Time{}
 	}
@@ -164,7 +164,7 @@ func thinking(text string, raw json.RawMessage) llm.Part {
 	return llm.Part{Kind: llm.Thinking, Text: text, Raw: string(raw)}
 }
 
-func call(id, name string, args json.RawMessage) llm.Part {
+func Call(id, name string, args json.RawMessage) llm.Part {
 	return llm.Part{Kind: llm.ToolCall, CallID: id, Name: name, Args: arguments(args)}
 }
 
@@ -192,7 +192,7 @@ type block struct {
 
 // blocks reads the content of a message, which is a string or a list of blocks. It returns the results of tools separately
 // from the other parts.
-func blocks(content json.RawMessage) (parts, results []llm.Part) {
+func Blocks(content json.RawMessage) (parts, results []llm.Part) {
 	if len(content) == 0 {
 		return nil, nil
 	}
@@ -210,11 +210,11 @@ func blocks(content json.RawMessage) (parts, results []llm.Part) {
 		case "thinking", "redacted_thinking":
 			parts = append(parts, thinking(b.Thinking, raw))
 		case "toolCall": // pi
-			parts = append(parts, call(b.ID, b.Name, b.Arguments))
+			parts = append(parts, Call(b.ID, b.Name, b.Arguments))
 		case "tool_use":
-			parts = append(parts, call(b.ID, b.Name, b.Input))
+			parts = append(parts, Call(b.ID, b.Name, b.Input))
 		case "tool_result":
-			results = append(results, resultParts(b.ToolUseID, b.Content, b.IsError)...)
+			results = append(results, ResultParts(b.ToolUseID, b.Content, b.IsError)...)
 		case "":
 		default: // images, documents, server tools
 			parts = append(parts, opaque(raw))
@@ -226,7 +226,7 @@ func blocks(content json.RawMessage) (parts, results []llm.Part) {
 // resultParts reads the content of a tool's result. Its texts become one ToolResult. Images follow it as Opaque parts. If
 // the content is a list of something else than blocks, the result's text is the list as JSON, because it was sent in this
 // form.
-func resultParts(id string, content json.RawMessage, isError bool) []llm.Part {
+func ResultParts(id string, content json.RawMessage, isError bool) []llm.Part {
 	if len(content) > 0 && content[0] == '"' {
 		return []llm.Part{result(id, str(content), isError)}
 	}
@@ -248,7 +248,7 @@ func resultParts(id string, content json.RawMessage, isError bool) []llm.Part {
 
 // texts returns the strings in a value: the value itself, the elements of a list, the texts of blocks, and the content of a
 // file.
-func texts(raw json.RawMessage) []string {
+func Texts(raw json.RawMessage) []string {
 	if len(raw) == 0 {
 		return nil
 	}
@@ -260,7 +260,7 @@ func texts(raw json.RawMessage) []string {
 		}
 	case '[':
 		for _, e := range list(raw) {
-			all = append(all, texts(e)...)
+			all = append(all, Texts(e)...)
 		}
 	case '{':
 		var v struct {
@@ -272,8 +272,8 @@ func texts(raw json.RawMessage) []string {
 			if v.Text != "" {
 				all = append(all, v.Text)
 			}
-			all = append(all, texts(v.Content)...)
-			all = append(all, texts(v.File)...)
+			all = append(all, Texts(v.Content)...)
+			all = append(all, Texts(v.File)...)
 		}
 	}
 	return all

@@ -26,6 +26,9 @@ type Opener struct {
 	// SQLite opens a database file for reading. opencode keeps its sessions in such a file. If SQLite is nil, reading this
 	// file is an error. The caller chooses the driver: this package links none.
 	SQLite func(path string) (*sql.DB, error)
+
+	// Formats are tried after those of this package.
+	Formats []Format
 }
 
 // Open reads the sessions in a file. It recognises the format by the content. path may also be a directory: opencode's
@@ -60,7 +63,7 @@ func (o Opener) each(path string, dir bool, fn func([]*Session, error) error) er
 	switch {
 	case dir && isOpencodeStore(path):
 		for _, p := range opencodeSessionFiles(path) {
-			if err := fn(openFile(p)); err != nil {
+			if err := fn(o.openFile(p)); err != nil {
 				return err
 			}
 		}
@@ -75,7 +78,7 @@ func (o Opener) each(path string, dir bool, fn func([]*Session, error) error) er
 	case isDatabase(path):
 		return o.database(path, fn)
 	}
-	return fn(openFile(path))
+	return fn(o.openFile(path))
 }
 
 // database reads the sessions in an SQLite file.
@@ -114,7 +117,7 @@ func isDatabase(path string) bool {
 	return err == nil && string(b) == magic
 }
 
-func openFile(path string) ([]*Session, error) {
+func (o Opener) openFile(path string) ([]*Session, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("read session: %w", err)
@@ -125,7 +128,7 @@ func openFile(path string) ([]*Session, error) {
 		if info, err := f.Stat(); err == nil {
 			size = info.Size()
 		}
-		return read(path, f, size)
+		return o.read(path, f, size)
 	}
 	const window = 128 << 20 // more than any level of zstd needs by default
 	z, err := zstd.NewReader(f, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(window))
@@ -133,7 +136,7 @@ func openFile(path string) ([]*Session, error) {
 		return nil, fmt.Errorf("read session %s: %w", path, err)
 	}
 	defer z.Close()
-	return read(path, whole{z}, 0)
+	return o.read(path, whole{z}, 0)
 }
 
 // errCut means that the end of a compressed file is missing.
@@ -154,7 +157,7 @@ func (w whole) Read(b []byte) (int, error) {
 func compressed(path string) bool { return strings.EqualFold(filepath.Ext(path), ".zst") }
 
 // read reads the sessions of one file. size is in bytes; 0: not known.
-func read(path string, r io.Reader, size int64) ([]*Session, error) {
+func (o Opener) read(path string, r io.Reader, size int64) ([]*Session, error) {
 	head := make([]byte, headBytes)
 	n, err := io.ReadFull(r, head)
 	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) && (n == 0 || !errors.Is(err, errCut)) {
@@ -164,13 +167,13 @@ func read(path string, r io.Reader, size int64) ([]*Session, error) {
 		return nil, fmt.Errorf("read session %s: %w: the file is empty", path, ErrEmpty)
 	}
 	start := n - len(invisible.SkipMark(head[:n]))
-	f, ok := detect(head[start:n])
+	f, ok := o.detect(head[start:n])
 	if !ok {
 		return nil, fmt.Errorf("read session %s: %w; stet reads %s",
-			path, ErrFormat, strings.Join(formatNames(), ", "))
+			path, ErrFormat, strings.Join(o.formatNames(), ", "))
 	}
-	src := &source{path: path, format: f.name, r: io.MultiReader(bytes.NewReader(head[start:n]), r), size: int(size)}
-	sessions, err := f.read(src)
+	src := &File{path: path, format: f.Name, product: f.Agent, r: io.MultiReader(bytes.NewReader(head[start:n]), r), size: int(size)}
+	sessions, err := f.Read(src)
 	if err != nil {
 		return nil, fmt.Errorf("read session %s: %w", path, err)
 	}

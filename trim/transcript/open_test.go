@@ -110,18 +110,18 @@ func TestOpenMangled(t *testing.T) {
 // TestOpenBrokenDocument cuts a document off at every byte. The messages before the cut are kept, and no message is made
 // that was not there.
 func TestOpenBrokenDocument(t *testing.T) {
-	ar, err := txtar.ParseFile("testdata/golden/mini2.txtar")
+	ar, err := txtar.ParseFile("testdata/golden/opencode-export.txtar")
 	if err != nil {
 		t.Fatal(err)
 	}
 	doc := ar.Files[0].Data
-	whole, err := read("x.json", bytes.NewReader(doc), 0)
+	whole, err := Opener{}.read("x.json", bytes.NewReader(doc), 0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	last := 0
 	for i := range doc {
-		all, err := read("x.json", bytes.NewReader(doc[:i]), 0)
+		all, err := Opener{}.read("x.json", bytes.NewReader(doc[:i]), 0)
 		if err != nil {
 			if !Skipped(err) {
 				t.Fatalf("cut at %d: %v", i, err)
@@ -146,7 +146,7 @@ func TestOpenBrokenDocument(t *testing.T) {
 func TestOpenLongLine(t *testing.T) {
 	long := strings.Repeat("0123456789abcdef", 1<<19) // 8 MB
 	line := `{"timestamp":"2026-01-02T03:00:02Z","type":"response_item","payload":{"type":"function_call_output","call_id":"c","output":"` + long + `"}}`
-	all, err := read("x.jsonl", strings.NewReader(codexHead+"\n"+codexUser+"\n"+line+"\n"+codexUser+"\n"), 0)
+	all, err := Opener{}.read("x.jsonl", strings.NewReader(codexHead+"\n"+codexUser+"\n"+line+"\n"+codexUser+"\n"), 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -166,7 +166,7 @@ func TestOpenCircle(t *testing.T) {
 		line("a", "a"),
 		line("a", "c") + line("b", "a") + line("c", "b") + line("d", "c"),
 	} {
-		all, err := read("x.jsonl", strings.NewReader(file), 0)
+		all, err := Opener{}.read("x.jsonl", strings.NewReader(file), 0)
 		if err != nil || len(all[0].Messages) == 0 {
 			t.Errorf("%v, %v", all, err)
 		}
@@ -186,11 +186,11 @@ func FuzzOpen(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
 		for _, kind := range formats() {
-			if kind.name == "opencode-storage" {
+			if kind.Name == "opencode-storage" {
 				continue // it reads other files
 			}
-			src := &source{path: "x", format: kind.name, r: bytes.NewReader(b)}
-			sessions, err := kind.read(src)
+			src := &File{path: "x", format: kind.Name, r: bytes.NewReader(b)}
+			sessions, err := kind.Read(src)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -201,22 +201,22 @@ func FuzzOpen(f *testing.F) {
 			for _, s := range all {
 				for i, at := range s.Starts {
 					if at <= 0 || at > len(s.Messages) || i > 0 && at <= s.Starts[i-1] {
-						t.Fatalf("%s: starts %v of %d messages", kind.name, s.Starts, len(s.Messages))
+						t.Fatalf("%s: starts %v of %d messages", kind.Name, s.Starts, len(s.Messages))
 					}
 				}
 				for _, i := range s.Carried {
 					if i >= len(s.Messages) || s.Messages[i].Role != llm.Assistant {
-						t.Fatalf("%s: carried %v", kind.name, s.Carried)
+						t.Fatalf("%s: carried %v", kind.Name, s.Carried)
 					}
 				}
 				for i, m := range s.Messages {
 					if len(m.Parts) == 0 || m.Role == "" {
-						t.Fatalf("%s: message %d: %+v", kind.name, i, m)
+						t.Fatalf("%s: message %d: %+v", kind.Name, i, m)
 					}
 				}
 			}
 		}
-		_, _ = read("x", bytes.NewReader(b), 0)
+		_, _ = Opener{}.read("x", bytes.NewReader(b), 0)
 	})
 }
 

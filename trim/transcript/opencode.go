@@ -12,7 +12,7 @@ import (
 // opencode keeps a session as messages, and a message as parts. One assistant message may hold several answers of the
 // model. A "step-finish" part ends each answer. A call and its result are one part.
 
-func isOpencodeExport(s shape) bool { return strings.HasPrefix(s["info.id"], "ses_") }
+func isOpencodeExport(s Shape) bool { return strings.HasPrefix(s["info.id"], "ses_") }
 
 type opencodeInfo struct {
 	ID      string `json:"id"`
@@ -69,9 +69,9 @@ type opencodePart struct {
 	} `json:"state"`
 }
 
-func readOpencodeExport(src *source) ([]*Session, error) {
+func readOpencodeExport(src *File) ([]*Session, error) {
 	r := newOpencode(src)
-	err := src.document(func(key string, raw []byte) error {
+	err := src.Document(func(key string, raw []byte) error {
 		switch key {
 		case "info":
 			var info opencodeInfo
@@ -95,11 +95,11 @@ func readOpencodeExport(src *source) ([]*Session, error) {
 
 // opencodeReader makes messages from opencode's messages.
 type opencodeReader struct {
-	src *source
+	src *File
 	s   *Session
 }
 
-func newOpencode(src *source) *opencodeReader {
+func newOpencode(src *File) *opencodeReader {
 	return &opencodeReader{src: src, s: &Session{newIDs: true}}
 }
 
@@ -108,7 +108,7 @@ func (r *opencodeReader) info(i opencodeInfo) {
 }
 
 func (r *opencodeReader) message(info opencodeMessage, raw []json.RawMessage) {
-	t := parseTimestamp(info.Time.Created)
+	t := Timestamp(info.Time.Created)
 	parts := make([]opencodePart, len(raw))
 	for i := range raw {
 		_ = decode(raw[i], &parts[i]) // a part that cannot be decoded has no type
@@ -164,7 +164,7 @@ func (r *opencodeReader) answers(info opencodeMessage, parts []opencodePart, raw
 		case "reasoning":
 			m.Parts = append(m.Parts, thinking(p.Text, raw[i]))
 		case "tool":
-			m.Parts = append(m.Parts, call(p.CallID, p.Tool, p.State.Input))
+			m.Parts = append(m.Parts, Call(p.CallID, p.Tool, p.State.Input))
 			results.Parts = append(results.Parts, p.result()...)
 		case "step-finish":
 			end(usageIn[opencodeTokens](r.src, p.Tokens))
@@ -252,7 +252,7 @@ func (r *opencodeReader) message2(id, kind string, data []byte) error {
 	if err := decode(data, &m); err != nil {
 		return err
 	}
-	t := parseTimestamp(m.Time.Created)
+	t := Timestamp(m.Time.Created)
 	used := usageIn[opencodeTokens](r.src, m.Tokens)
 	user := llm.Message{Role: llm.User, ID: id, Time: t, Parts: text(m.Text)}
 	switch kind {
@@ -287,9 +287,9 @@ func (r *opencodeReader) message2(id, kind string, data []byte) error {
 			case "reasoning":
 				answer.Parts = append(answer.Parts, thinking(c.Text, raw))
 			case "tool":
-				call := call(cmp.Or(c.CallID, c.ID), cmp.Or(c.Name, c.Tool), c.State.Input)
+				call := Call(cmp.Or(c.CallID, c.ID), cmp.Or(c.Name, c.Tool), c.State.Input)
 				answer.Parts = append(answer.Parts, call)
-				switch words := strings.Join(texts(c.State.Content), "\n"); c.State.Status {
+				switch words := strings.Join(Texts(c.State.Content), "\n"); c.State.Status {
 				case "completed":
 					results.Parts = append(results.Parts, result(call.CallID, cmp.Or(words, c.State.Output), false))
 				case "error":

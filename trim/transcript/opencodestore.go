@@ -25,8 +25,8 @@ import (
 const opencodeDBFormat = "opencode-db"
 
 // isOpencodeSession reports whether a file is one of storage/session.
-func isOpencodeSession(s shape) bool {
-	return strings.HasPrefix(s["id"], "ses_") && (s.has("directory") || s.has("projectID"))
+func isOpencodeSession(s Shape) bool {
+	return strings.HasPrefix(s["id"], "ses_") && (s.Has("directory") || s.Has("projectID"))
 }
 
 // isOpencodeStore reports whether dir is a "storage" directory of opencode.
@@ -52,8 +52,8 @@ func opencodeSessionFiles(dir string) []string {
 }
 
 // readOpencodeStorage reads a session file, and the session's messages and parts in the same storage directory.
-func readOpencodeStorage(src *source) ([]*Session, error) {
-	b, err := src.all()
+func readOpencodeStorage(src *File) ([]*Session, error) {
+	b, err := src.All()
 	if err != nil {
 		return nil, err
 	}
@@ -78,7 +78,7 @@ func readOpencodeStorage(src *source) ([]*Session, error) {
 }
 
 // dir returns the contents of the JSON files in a directory, by name.
-func (src *source) dir(path string) []json.RawMessage {
+func (src *File) dir(path string) []json.RawMessage {
 	if name := filepath.Base(path); !fs.ValidPath(name) || strings.ContainsAny(name, `/\`) {
 		return nil
 	}
@@ -121,7 +121,7 @@ func opencodeDB(db *sql.DB, path string) iter.Seq2[*Session, error] {
 				return
 			}
 			for _, info := range infos {
-				src := &source{path: path, format: opencodeDBFormat}
+				src := &File{path: path, format: opencodeDBFormat, product: "opencode"}
 				s, err := src.opencodeRows(db, info, table == "session_v2")
 				if err != nil {
 					yield(nil, fmt.Errorf("read session %s: session %s: %w", path, info.ID, err))
@@ -168,7 +168,7 @@ func opencodeSessions(db *sql.DB, table string) ([]opencodeInfo, error) {
 }
 
 // opencodeRows reads one session. Its messages are in the tables of one of the versions.
-func (src *source) opencodeRows(db *sql.DB, info opencodeInfo, newer bool) (*Session, error) {
+func (src *File) opencodeRows(db *sql.DB, info opencodeInfo, newer bool) (*Session, error) {
 	r := newOpencode(src)
 	r.info(info)
 	for _, newer := range []bool{newer, !newer} {
@@ -186,7 +186,7 @@ func (src *source) opencodeRows(db *sql.DB, info opencodeInfo, newer bool) (*Ses
 	return r.s, nil
 }
 
-func (src *source) opencodeRows1(db *sql.DB, r *opencodeReader) error {
+func (src *File) opencodeRows1(db *sql.DB, r *opencodeReader) error {
 	parts := map[string][]json.RawMessage{}
 	err := eachRow(db, "part", `SELECT message_id, '', data FROM part WHERE session_id = ? ORDER BY id`, r.s.ID,
 		func(message, _ string, data []byte) { parts[message] = append(parts[message], data) })
@@ -205,7 +205,7 @@ func (src *source) opencodeRows1(db *sql.DB, r *opencodeReader) error {
 		})
 }
 
-func (src *source) opencodeRows2(db *sql.DB, r *opencodeReader) error {
+func (src *File) opencodeRows2(db *sql.DB, r *opencodeReader) error {
 	return eachRow(db, "session_message", `SELECT id, type, data FROM session_message WHERE session_id = ? ORDER BY seq, id`, r.s.ID,
 		func(id, kind string, data []byte) {
 			if err := r.message2(id, kind, data); err != nil {

@@ -12,12 +12,12 @@ import (
 // pi writes a line for each entry, in a tree by parentId. The first versions wrote a list. The branch of the newest entry
 // is the conversation.
 
-func isPi(s shape) bool {
+func isPi(s Shape) bool {
 	switch s["type"] {
 	case "session":
-		return s.has("id", "cwd", "timestamp") && (s.has("version") || s.has("provider"))
+		return s.Has("id", "cwd", "timestamp") && (s.Has("version") || s.Has("provider"))
 	case "message": // other agents write such lines, too
-		return s.has("parentId") && (s.has("message.provider") || s.has("message.toolCallId") || s.has("message.usage.cacheRead"))
+		return s.Has("parentId") && (s.Has("message.provider") || s.Has("message.toolCallId") || s.Has("message.usage.cacheRead"))
 	}
 	return false
 }
@@ -65,7 +65,7 @@ type piMessage struct {
 	Usage      json.RawMessage `json:"usage"`
 }
 
-func readPi(src *source) ([]*Session, error) {
+func readPi(src *File) ([]*Session, error) {
 	s := &Session{newIDs: true} // the ids of entries are not the provider's
 	seen := map[string]bool{}
 	var entries []entry
@@ -102,7 +102,7 @@ func readPi(src *source) ([]*Session, error) {
 	return []*Session{s}, err
 }
 
-func newPiEntry(src *source, l *piLine) entry {
+func newPiEntry(src *File, l *piLine) entry {
 	e := entry{id: l.ID, parent: l.Parent}
 	t := parseTime(l.Timestamp)
 	user := func(s string) llm.Message { return llm.Message{Role: llm.User, ID: l.ID, Time: t, Parts: text(s)} }
@@ -116,25 +116,25 @@ func newPiEntry(src *source, l *piLine) entry {
 	case "branch_summary":
 		e.message = user(l.Summary)
 	case "custom_message":
-		e.message = user(strings.Join(texts(l.Content), "\n"))
+		e.message = user(strings.Join(Texts(l.Content), "\n"))
 	}
 	e.own = usageIn[piUsage](src, l.Usage)
 	return e
 }
 
-func piMessageOf(src *source, p *piMessage, id string, t time.Time) llm.Message {
+func piMessageOf(src *File, p *piMessage, id string, t time.Time) llm.Message {
 	m := llm.Message{ID: id, Time: t}
 	switch p.Role {
 	case "user":
 		m.Role = llm.User
-		m.Parts, _ = blocks(p.Content)
+		m.Parts, _ = Blocks(p.Content)
 	case "assistant":
 		m.Role, m.Model, m.ID = llm.Assistant, p.Model, cmp.Or(p.ResponseID, id)
-		m.Parts, _ = blocks(p.Content)
+		m.Parts, _ = Blocks(p.Content)
 		m.Usage = usageIn[piUsage](src, p.Usage)
 	case "toolResult":
 		m.Role = llm.Tool
-		m.Parts = resultParts(p.ToolCallID, p.Content, p.IsError)
+		m.Parts = ResultParts(p.ToolCallID, p.Content, p.IsError)
 	}
 	return m
 }

@@ -11,8 +11,8 @@ import (
 // Qwen Code writes a line for each record, in a tree by parentUuid. "message" is a Content of generateContent, with role
 // and parts.
 
-func isQwen(s shape) bool {
-	return s.has("uuid", "sessionId") && (s.has("message.parts") || s.has("message.parts[]") || s.has("systemPayload") || s["type"] == "tool_result")
+func isQwen(s Shape) bool {
+	return s.Has("uuid", "sessionId") && (s.Has("message.parts") || s.Has("message.parts[]") || s.Has("systemPayload") || s["type"] == "tool_result")
 }
 
 type qwenLine struct {
@@ -58,7 +58,7 @@ type qwenContent struct {
 	Parts []json.RawMessage `json:"parts"`
 }
 
-func readQwen(src *source) ([]*Session, error) {
+func readQwen(src *File) ([]*Session, error) {
 	s := &Session{}
 	var entries []entry
 	history := map[string][]llm.Message{} // the history in a compression, by its id
@@ -86,7 +86,7 @@ func readQwen(src *source) ([]*Session, error) {
 }
 
 // newQwenEntry reads a record. If the record is a compression, history is the history after it.
-func newQwenEntry(src *source, l *qwenLine) (e entry, history []llm.Message) {
+func newQwenEntry(src *File, l *qwenLine) (e entry, history []llm.Message) {
 	e = entry{id: l.UUID, parent: l.Parent}
 	t := parseTime(l.Timestamp)
 	if l.Type == "system" {
@@ -133,7 +133,7 @@ func qwenMessage(c *qwenContent, id string, t time.Time) llm.Message {
 		}
 		switch {
 		case p.Function != nil:
-			m.Parts = append(m.Parts, call(p.Function.ID, p.Function.Name, p.Function.Args))
+			m.Parts = append(m.Parts, Call(p.Function.ID, p.Function.Name, p.Function.Args))
 		case p.Response != nil:
 			text, failed, _ := functionResponse(raw)
 			m.Role = llm.Tool

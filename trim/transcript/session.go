@@ -24,12 +24,13 @@ var (
 
 // Session is one recorded conversation.
 type Session struct {
-	ID     string
-	File   string // path of the file that it was read from
-	Format string // "claude-code-jsonl", "codex-rollout", …
-	Agent  string // version of the agent, if the file has it
-	Model  string // the model that answered most turns
-	Dir    string // the working directory of the agent: the workspace root
+	ID      string
+	File    string // path of the file that it was read from
+	Format  string // "claude-code-jsonl", "codex-rollout", …
+	Product string // the agent that writes the format, for people: "Claude Code", …
+	Agent   string // version of the agent, if the file has it
+	Model   string // the model that answered most turns
+	Dir     string // the working directory of the agent: the workspace root
 
 	// Parent is set for the conversation of a sub-agent. It is the ID of the conversation that started this one.
 	Parent string

@@ -13,10 +13,11 @@ import (
 	"github.com/stet-dev/stet/llm"
 )
 
-// source is a file that is being read.
-type source struct {
+// File is a file that is being read.
+type File struct {
 	path    string
 	format  string
+	product string // Session.Product
 	r       io.Reader
 	size    int // in bytes; 0: not known
 	damaged []Damage
@@ -25,8 +26,8 @@ type source struct {
 	allKnown     map[string]bool // usage, without its digits, in which the reader knows all members
 }
 
-// all reads the rest of the file.
-func (src *source) all() ([]byte, error) {
+// All reads the rest of the file.
+func (src *File) All() ([]byte, error) {
 	if src.size > 0 && src.size <= mostText {
 		var b bytes.Buffer
 		b.Grow(src.size + bytes.MinRead) // so the buffer need not grow
@@ -49,7 +50,7 @@ func (src *source) all() ([]byte, error) {
 }
 
 // noteCut records that texts of a line were cut.
-func (src *source) noteCut(line, n int) {
+func (src *File) noteCut(line, n int) {
 	if n > 0 {
 		src.damage(line, fmt.Sprintf("a text of more than %d MB is cut: no request can have held it", mostText>>20))
 	}
@@ -57,7 +58,7 @@ func (src *source) noteCut(line, n int) {
 
 // damage records a line that was skipped. It records at most 10,000 lines, so that a completely damaged file does not fill
 // the memory.
-func (src *source) damage(line int, reason string) {
+func (src *File) damage(line int, reason string) {
 	const most = 10_000
 	if len(src.damaged) < most {
 		src.damaged = append(src.damaged, Damage{Line: line, Reason: reason})
@@ -69,7 +70,7 @@ func (src *source) damage(line int, reason string) {
 // the line may be several JSON values without line breaks between them: lines calls fn with each of them. A rest that
 // cannot be read, and any other error, is recorded as damage. A line may have any length. Of a long line only the members of
 // the struct like are read.
-func (src *source) lines(like any, fn func(line []byte) error) error {
+func (src *File) lines(like any, fn func(line []byte) error) error {
 	in := bufio.NewReaderSize(src.r, 1<<20)
 	for n := 1; ; n++ {
 		line, err := in.ReadSlice('\n')
@@ -102,12 +103,12 @@ func (src *source) lines(like any, fn func(line []byte) error) error {
 }
 
 // linesOf calls fn with every line of a file, decoded. Of a long line only the members of T are read.
-func linesOf[T any](src *source, fn func(l *T) error) error {
+func linesOf[T any](src *File, fn func(l *T) error) error {
 	return src.lines(*new(T), decoded(fn))
 }
 
 // elementsOf calls fn with every element of an array, decoded.
-func elementsOf[T any](src *source, raw []byte, fn func(e *T) error) { src.elements(raw, decoded(fn)) }
+func elementsOf[T any](src *File, raw []byte, fn func(e *T) error) { src.Elements(raw, decoded(fn)) }
 
 // decoded returns a function that decodes JSON and calls fn with the value.
 func decoded[T any](fn func(v *T) error) func(raw []byte) error {
@@ -120,7 +121,7 @@ func decoded[T any](fn func(v *T) error) func(raw []byte) error {
 	}
 }
 
-func (src *source) line(n int, line []byte, fn func([]byte) error) {
+func (src *File) line(n int, line []byte, fn func([]byte) error) {
 	err := fn(line)
 	var syntax *json.SyntaxError
 	if err == nil {
@@ -160,7 +161,7 @@ func isTypeError(err error) bool {
 }
 
 // finish completes the sessions read from the file, and drops those without messages.
-func (src *source) finish(sessions []*Session) ([]*Session, error) {
+func (src *File) finish(sessions []*Session) ([]*Session, error) {
 	var kept []*Session
 	for _, s := range sessions {
 		if len(s.Messages) == 0 && len(s.Answers) == 0 {
@@ -169,7 +170,7 @@ func (src *source) finish(sessions []*Session) ([]*Session, error) {
 		if len(kept) == 0 {
 			s.Damaged, s.UnknownUsage = src.damaged, src.unknownUsage
 		}
-		s.File, s.Format = src.path, src.format
+		s.File, s.Format, s.Product = src.path, src.format, src.product
 		s.complete()
 		kept = append(kept, s)
 	}

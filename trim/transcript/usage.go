@@ -25,7 +25,7 @@ var (
 )
 
 // usageOf returns the usage in an object of an API, or nil. It counts the members that the codec does not know.
-func (src *source) usageOf(raw json.RawMessage, api usageAPI) *llm.Usage {
+func (src *File) usageOf(raw json.RawMessage, api usageAPI) *llm.Usage {
 	if len(raw) == 0 || raw[0] != '{' {
 		return nil
 	}
@@ -53,7 +53,7 @@ var wholeNumber = regexp.MustCompile(`(:\s*)(?:"(\d+)(?:\.0+)?"|(\d+)\.0+)(\s*[,
 type agentUsage interface{ usage() *llm.Usage }
 
 // usageIn returns the usage in an object of an agent's own form, or nil.
-func usageIn[T agentUsage](src *source, raw json.RawMessage) *llm.Usage {
+func usageIn[T agentUsage](src *File, raw json.RawMessage) *llm.Usage {
 	var u T
 	if !src.usage(raw, &u) {
 		return nil
@@ -63,7 +63,7 @@ func usageIn[T agentUsage](src *source, raw json.RawMessage) *llm.Usage {
 
 // usage decodes the usage that a file reports. It counts the numbers for which the type of v has no member. It reports
 // whether there is usage.
-func (src *source) usage(raw json.RawMessage, v any) bool {
+func (src *File) usage(raw json.RawMessage, v any) bool {
 	if len(raw) == 0 || raw[0] != '{' {
 		return false
 	}
@@ -87,7 +87,7 @@ func (src *source) usage(raw json.RawMessage, v any) bool {
 }
 
 // unknown counts the numbers in an object that have no member in t. It reports whether there is no such member.
-func (src *source) unknown(raw json.RawMessage, t reflect.Type, path string) (none bool) {
+func (src *File) unknown(raw json.RawMessage, t reflect.Type, path string) (none bool) {
 	var members map[string]json.RawMessage
 	if json.Unmarshal(raw, &members) != nil {
 		return false
@@ -118,7 +118,7 @@ func (src *source) unknown(raw json.RawMessage, t reflect.Type, path string) (no
 }
 
 // count counts a member of usage that is not read.
-func (src *source) count(at string) {
+func (src *File) count(at string) {
 	if src.unknownUsage == nil {
 		src.unknownUsage = map[string]int{}
 	}

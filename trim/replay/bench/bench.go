@@ -40,6 +40,7 @@ type About struct {
 // played is one session under all policies.
 type played struct {
 	file, format string
+	product      string // the agent that recorded it
 	about        About
 	requests     int
 	free         regime // nothing checks what is before thinking
@@ -85,7 +86,7 @@ func Run(ctx context.Context, paths []string, c Config) (*Bench, error) {
 			skipped = append(skipped, replay.NewSkip(path, err))
 		}
 		for _, s := range sessions {
-			p := &played{file: path, format: s.Format, damage: replay.DamageNote(s)}
+			p := &played{file: path, format: s.Format, product: s.Product, damage: replay.DamageNote(s)}
 			if c.About != nil {
 				p.about = c.About(path)
 			}

@@ -96,19 +96,6 @@ func clineCalls(a *act) (string, any, string) {
 	return tool, args, listed(a.path+a.command, result)
 }
 
-// editorCalls is the form of agents that have an editor tool with several commands.
-func editorCalls(run string) callForm {
-	return func(a *act) (string, any, string) {
-		tool, args, result := callFormOf(run, func(a *act) (string, any, string) {
-			return "view", object{"path": a.path, "view_range": []int{a.from, a.from + len(a.shown) - 1}}, "Here's the result of running `cat -n` on " + a.path + ":\n" + a.numbered("%6d\t%s\n")
-		}, "str_replace", "create", "path", "old_str", "new_str", "file_text")(a)
-		if a.op != "run" {
-			args.(object)["command"], tool = tool, "str_replace_editor"
-		}
-		return tool, args, result
-	}
-}
-
 // shellCalls is the form of agents that have only a shell.
 func shellCalls(a *act) (string, any, string) {
 	command := a.command

@@ -13,19 +13,15 @@ type formatWriter func(s *story) map[string]string
 // formats has a function for each format, under the name that package transcript uses. A format without summaries or sub-agents
 // leaves them out.
 var formats = map[string]formatWriter{
-	"claude-code-jsonl":     writeClaude,
-	"claude-trace-requests": writeTrace,
-	"cline-messages":        writeCline,
-	"codex-rollout":         writeCodex,
-	"copilot-cli-events":    writeCopilot,
-	"gemini-cli-chat":       writeGemini,
-	"mini-swe-agent-traj":   writeMini,
-	"opencode-export":       writeOpencode,
-	"opencode-storage":      writeOpencodeStore,
-	"openhands-output":      writeOpenHands,
-	"pi-session":            writePi,
-	"qwen-chat":             writeQwen,
-	"swe-agent-traj":        writeSWE,
+	"claude-code-jsonl":  writeClaude,
+	"cline-messages":     writeCline,
+	"codex-rollout":      writeCodex,
+	"copilot-cli-events": writeCopilot,
+	"gemini-cli-chat":    writeGemini,
+	"opencode-export":    writeOpencode,
+	"opencode-storage":   writeOpencodeStore,
+	"pi-session":         writePi,
+	"qwen-chat":          writeQwen,
 }
 
 func encoded(v any) string {
@@ -113,31 +109,6 @@ func writeClaude(s *story) map[string]string {
 	write(s.beats, false)
 	for _, side := range s.sides {
 		write(side, true)
-	}
-	return map[string]string{"s.jsonl": strings.Join(lines, "\n")}
-}
-
-func writeTrace(s *story) map[string]string {
-	var lines []string
-	var messages []object
-	for i := range s.beats {
-		b := &s.beats[i]
-		switch {
-		case b.summary != "":
-			messages = []object{{"role": "user", "content": b.summary}}
-		case b.user != "":
-			messages = append(messages, object{"role": "user", "content": b.user})
-		default:
-			answer, results := b.blocks(claudeCalls)
-			lines = append(lines, encoded(object{
-				"request":  object{"timestamp": b.at.Unix(), "url": "https://example.com/v1/messages", "body": object{"model": b.model, "max_tokens": 1000, "tools": []any{object{"name": "Read"}}, "messages": messages}},
-				"response": object{"body": b.usage(object{"id": fmt.Sprint("msg_", i), "model": b.model, "role": "assistant", "content": answer})},
-			}))
-			messages = append(messages, object{"role": "assistant", "content": answer})
-			if len(results) > 0 {
-				messages = append(messages, object{"role": "user", "content": results})
-			}
-		}
 	}
 	return map[string]string{"s.jsonl": strings.Join(lines, "\n")}
 }

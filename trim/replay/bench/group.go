@@ -5,7 +5,6 @@ import (
 
 	"github.com/stet-dev/stet/trim"
 	"github.com/stet-dev/stet/trim/replay"
-	"github.com/stet-dev/stet/trim/transcript"
 )
 
 // fill groups what was played.
@@ -76,7 +75,7 @@ func (g *grouping) whole(some []*played) *Group {
 	out.ByAgent, out.ByRepository = make(map[string]*Group), make(map[string]*Group)
 	agents, repositories := make(map[string][]*played), make(map[string][]*played)
 	for _, p := range some {
-		agent := transcript.AgentOf(p.format)
+		agent := p.product
 		agents[agent] = append(agents[agent], p)
 		if name := p.about.Repository; name != "" {
 			repositories[name] = append(repositories[name], p)

@@ -1,4 +1,4 @@
-package transcript
+package formats
 
 import (
 	"cmp"
@@ -9,10 +9,11 @@ import (
 	"strings"
 
 	"github.com/stet-dev/stet/llm"
+	"github.com/stet-dev/stet/llm/openai"
+	"github.com/stet-dev/stet/trim/transcript"
 )
 
-// The agents of research whose files hold messages of the Chat Completions API: mini-swe-agent and SWE-agent. OpenHands has such answers in
-// its events.
+// The agents whose files hold messages of the Chat Completions API: mini-swe-agent and SWE-agent. OpenHands has such answers in its events.
 
 // chatMessage is a message of the Chat Completions API in the form in which the research agents store it, with their own
 // members.
@@ -59,33 +60,36 @@ func (m *chatMessage) parts() []llm.Part {
 		parts = append(parts, llm.Part{Kind: llm.Thinking, Text: m.Reasoning})
 	}
 	if len(m.ThinkBlock) > 0 {
-		p, _ := blocks(m.ThinkBlock)
+		p, _ := transcript.Blocks(m.ThinkBlock)
 		parts = append(parts, p...)
 	}
 	parts = append(parts, m.words()...)
 	for _, c := range m.Calls {
-		parts = append(parts, call(c.ID, c.Function.Name, c.Function.Arguments))
+		parts = append(parts, transcript.Call(c.ID, c.Function.Name, c.Function.Arguments))
 	}
 	return parts
 }
 
 // words returns the parts of the content, which is a string or a list of blocks.
 func (m *chatMessage) words() []llm.Part {
-	parts, _ := blocks(m.Content)
+	parts, _ := transcript.Blocks(m.Content)
 	return parts
 }
 
 // text returns the texts of the content, separated by line feeds.
-func (m *chatMessage) text() string { return strings.Join(texts(m.Content), "\n") }
+func (m *chatMessage) text() string { return strings.Join(transcript.Texts(m.Content), "\n") }
 
 // completeAnswer adds the data of a response to its answer.
-func completeAnswer(src *source, m *llm.Message, r *chatResponse) {
+func completeAnswer(m *llm.Message, r *chatResponse) {
 	if r == nil {
 		return
 	}
-	m.ID, m.Model, m.Usage = r.ID, r.Model, src.usageOf(r.Usage, chatUsage)
+	m.ID, m.Model = r.ID, r.Model
+	if u, err := (openai.Chat{}).UsageOf(r.Usage); err == nil && !u.IsZero() {
+		m.Usage = &u
+	}
 	if m.Time.IsZero() {
-		m.Time = parseTimestamp(r.Created)
+		m.Time = transcript.Timestamp(r.Created)
 	}
 }
 
@@ -125,10 +129,10 @@ func (c *textCalls) answered() string {
 // no tools: the model writes one bash block, and the next user message is the result of the command. The second version
 // calls tools.
 
-func isMini(s shape) bool {
-	return strings.HasPrefix(s["trajectory_format"], "mini-swe-agent") || s.has("info.mini_version") ||
-		s.has("info.config.agent.action_observation_template") ||
-		s.has("messages[].extra") && s.has("messages[].role")
+func isMini(s transcript.Shape) bool {
+	return strings.HasPrefix(s["trajectory_format"], "mini-swe-agent") || s.Has("info.mini_version") ||
+		s.Has("info.config.agent.action_observation_template") ||
+		s.Has("messages[].extra") && s.Has("messages[].role")
 }
 
 type miniInfo struct {
@@ -143,10 +147,10 @@ type miniInfo struct {
 	} `json:"config"`
 }
 
-func readMini(src *source) ([]*Session, error) {
-	s := &Session{}
+func readMini(f *transcript.File) ([]*transcript.Session, error) {
+	s := &transcript.Session{}
 	var calls textCalls
-	err := src.document(func(key string, raw []byte) error {
+	err := f.Document(func(key string, raw []byte) error {
 		switch key {
 		case "info":
 			var info miniInfo
@@ -154,15 +158,15 @@ func readMini(src *source) ([]*Session, error) {
 			s.Agent, s.Dir, s.Model = info.Version, info.Config.Environment.Dir, info.Config.Model.Name
 			return err
 		case "instance_id":
-			s.ID = str(raw)
+			s.ID = stringOf(raw)
 		case "messages":
-			src.elements(raw, func(raw []byte) error {
+			f.Elements(raw, func(raw []byte) error {
 				var m chatMessage
 				if err := decode(raw, &m); err != nil {
 					calls.answered() // the damaged message may be the result of the last command
 					return err
 				}
-				s.miniMessage(src, &m, &calls)
+				addMini(s, &m, &calls)
 				return nil
 			})
 		}
@@ -175,11 +179,11 @@ func readMini(src *source) ([]*Session, error) {
 			}
 		}
 	}
-	return []*Session{s}, err
+	return []*transcript.Session{s}, err
 }
 
-func (s *Session) miniMessage(src *source, c *chatMessage, calls *textCalls) {
-	m := llm.Message{Role: llm.Role(c.Role), Time: parseTimestamp(c.Extra.Timestamp)}
+func addMini(s *transcript.Session, c *chatMessage, calls *textCalls) {
+	m := llm.Message{Role: llm.Role(c.Role), Time: transcript.Timestamp(c.Extra.Timestamp)}
 	switch c.Role {
 	case "system":
 		m.Parts = c.words()
@@ -189,7 +193,7 @@ func (s *Session) miniMessage(src *source, c *chatMessage, calls *textCalls) {
 		if before, command, after, ok := splitCommand(c.text()); ok && len(c.Calls) == 0 {
 			m.Parts = slices.Concat(words(before), []llm.Part{calls.call(command)}, words(after))
 		}
-		completeAnswer(src, &m, c.Extra.Response)
+		completeAnswer(&m, c.Extra.Response)
 	case "tool":
 		m.Parts = []llm.Part{result(c.CallID, c.text(), false)}
 	case "user":
@@ -200,7 +204,7 @@ func (s *Session) miniMessage(src *source, c *chatMessage, calls *textCalls) {
 	default: // "exit" is a note of the agent
 		return
 	}
-	s.add(m)
+	add(s, m)
 }
 
 // words returns a text part, or none for a blank text.
@@ -215,47 +219,31 @@ func words(s string) []llm.Part {
 // "history" holds each message once. Without function calling the model writes its action in the text, and the next user
 // message holds the observation.
 
-func isSWEAgent(s shape) bool {
-	return s.has("trajectory") && s.has("trajectory[]") || s.has("history[].message_type") || s.has("swe_agent_version")
+func isSWEAgent(s transcript.Shape) bool {
+	return s.Has("trajectory") && s.Has("trajectory[]") || s.Has("history[].message_type") || s.Has("swe_agent_version")
 }
 
-func readSWEAgent(src *source) ([]*Session, error) {
-	s := &Session{}
+// sweFile is the part of the object that is read.
+type sweFile struct {
+	History     []chatMessage `json:"history"`
+	Steps       []sweStep     `json:"trajectory"`
+	Environment string        `json:"environment"`
+	Info        struct {
+		Version string `json:"swe_agent_version"`
+	} `json:"info"`
+	Config json.RawMessage `json:"replay_config"`
+}
+
+func readSWEAgent(file *transcript.File) ([]*transcript.Session, error) {
+	var f sweFile
+	err := readAll(file, &f)
+	s := &transcript.Session{ID: f.Environment, Agent: f.Info.Version}
 	w := sweReader{s: s}
-	var steps []sweStep
-	err := src.document(func(key string, raw []byte) error {
-		switch key {
-		case "history":
-			src.elements(raw, func(raw []byte) error {
-				var m chatMessage
-				if err := decode(raw, &m); err != nil {
-					w.calls.answered() // the damaged message may be the result of the last command
-					return err
-				}
-				w.message(&m)
-				return nil
-			})
-		case "trajectory":
-			src.elements(raw, func(raw []byte) error {
-				var st sweStep
-				err := decode(raw, &st)
-				steps = append(steps, st)
-				return err
-			})
-		case "environment":
-			s.ID = str(raw)
-		case "info":
-			var info struct {
-				Version string `json:"swe_agent_version"`
-			}
-			err := decode(raw, &info)
-			s.Agent = info.Version
-			return err
-		case "replay_config":
-			w.config(raw)
-		}
-		return nil
-	}, nil)
+	w.config(f.Config)
+	for i := range f.History {
+		w.message(&f.History[i])
+	}
+	steps := f.Steps
 	if len(s.Messages) == 0 {
 		for _, st := range steps {
 			w.step(st)
@@ -269,7 +257,7 @@ func readSWEAgent(src *source) ([]*Session, error) {
 	for _, st := range steps {
 		s.Dir = cmp.Or(s.Dir, st.State.Dir)
 	}
-	return []*Session{s}, err
+	return []*transcript.Session{s}, err
 }
 
 // sweStep is a step of a trajectory. It is used for a recording without history.
@@ -284,14 +272,14 @@ type sweStep struct {
 }
 
 type sweReader struct {
-	s     *Session
+	s     *transcript.Session
 	model string
 	calls textCalls
 }
 
 // config reads the name of the model from the configuration, which is JSON in a string.
 func (w *sweReader) config(raw json.RawMessage) {
-	if text := str(raw); text != "" {
+	if text := stringOf(raw); text != "" {
 		raw = json.RawMessage(text)
 	}
 	var c struct {
@@ -322,27 +310,30 @@ func (w *sweReader) message(c *chatMessage) {
 		if len(c.CallIDs) > 0 {
 			id = c.CallIDs[0]
 		}
-		m.Parts = resultParts(id, c.Content, false)
+		m.Parts = transcript.ResultParts(id, c.Content, false)
 	case "user":
 		m.Parts = c.words()
 		if id := w.calls.answered(); id != "" {
-			m.Role, m.Parts = llm.Tool, resultParts(id, c.Content, false)
+			m.Role, m.Parts = llm.Tool, transcript.ResultParts(id, c.Content, false)
 		}
 	default:
 		return
 	}
 	if c.Demo {
-		w.s.carry(m)
+		if m.Role == llm.Assistant && len(m.Parts) > 0 {
+			w.s.Carried = append(w.s.Carried, len(w.s.Messages))
+		}
+		add(w.s, m)
 		return
 	}
-	w.s.add(m)
+	add(w.s, m)
 }
 
 func (w *sweReader) step(st sweStep) {
 	if st.Action == "" {
-		w.s.add(llm.Message{Role: llm.Assistant, Parts: text(cmp.Or(st.Thought, st.Response))})
+		add(w.s, llm.Message{Role: llm.Assistant, Parts: text(cmp.Or(st.Thought, st.Response))})
 		return
 	}
-	w.s.add(llm.Message{Role: llm.Assistant, Parts: append(text(st.Thought), w.calls.call(st.Action))})
-	w.s.add(llm.Message{Role: llm.Tool, Parts: []llm.Part{result(w.calls.answered(), st.Observation, false)}})
+	add(w.s, llm.Message{Role: llm.Assistant, Parts: append(text(st.Thought), w.calls.call(st.Action))})
+	add(w.s, llm.Message{Role: llm.Tool, Parts: []llm.Part{result(w.calls.answered(), st.Observation, false)}})
 }

@@ -1,4 +1,4 @@
-package transcript
+package formats
 
 import (
 	"cmp"
@@ -6,14 +6,15 @@ import (
 	"strings"
 
 	"github.com/stet-dev/stet/llm"
+	"github.com/stet-dev/stet/trim/transcript"
 )
 
 // OpenHands writes a line for each task, output.jsonl. "history" has the events of the run: actions, and observations that
 // name the action that caused them. An exported trajectory is only the list of events.
 
-func isOpenHands(s shape) bool {
-	return s.has("instance_id") && (s.has("test_result") || s.has("metadata.agent_class")) ||
-		s.has("[].source") && (s.has("[].action") || s.has("[].observation"))
+func isOpenHands(s transcript.Shape) bool {
+	return s.Has("instance_id") && (s.Has("test_result") || s.Has("metadata.agent_class")) ||
+		s.Has("[].source") && (s.Has("[].action") || s.Has("[].observation"))
 }
 
 type openHandsLine struct {
@@ -60,39 +61,27 @@ type openHandsEvent struct {
 	} `json:"tool_call_metadata"`
 }
 
-func readOpenHands(src *source) ([]*Session, error) {
-	var all []*Session
-	err := src.values(openHandsLine{}, func(raw []byte) error {
-		var l openHandsLine
-		var err error
-		if len(raw) > 0 && raw[0] == '[' {
-			err = decode(raw, &l.History)
-		} else {
-			err = decode(raw, &l)
-		}
-		if err != nil {
-			return err
-		}
-		r := openHandsReader{src: src, s: &Session{ID: l.ID}, model: l.Metadata.LLM.Model, calls: map[int]string{}}
+func readOpenHands(file *transcript.File) ([]*transcript.Session, error) {
+	var all []*transcript.Session
+	err := values(file, func(l *openHandsLine) {
+		r := openHandsReader{s: &transcript.Session{ID: l.ID}, model: l.Metadata.LLM.Model, calls: map[int]string{}}
 		for i := range l.History {
 			r.event(&l.History[i])
 		}
 		all = append(all, r.s)
-		return nil
-	})
+	}, func(l *openHandsLine) any { return &l.History })
 	return all, err
 }
 
 type openHandsReader struct {
-	src      *source
-	s        *Session
+	s        *transcript.Session
 	model    string
 	response string         // id of the answer that the newest actions belong to
 	calls    map[int]string // id of the call that an event made, by the event's number
 }
 
 func (r *openHandsReader) event(e *openHandsEvent) {
-	t := parseTime(e.Timestamp)
+	t := timeOf(e.Timestamp)
 	m := llm.Message{Time: t}
 	switch {
 	case e.Action == "system":
@@ -101,7 +90,7 @@ func (r *openHandsReader) event(e *openHandsEvent) {
 	case e.Action == "message" && e.Source == "user":
 		m.Role, m.Parts = llm.User, text(e.Args.Content)
 	case e.Action == "condensation" && e.Args.Summary != "":
-		r.s.start()
+		start(r.s)
 		m.Role, m.Parts = llm.User, text(e.Args.Summary)
 	case e.Action == "recall" || e.Action == "change_agent_state" || e.Observation == "agent_state_changed":
 		return
@@ -123,7 +112,7 @@ func (r *openHandsReader) event(e *openHandsEvent) {
 		r.observe(e, &m)
 	}
 	if m.Role != "" {
-		r.s.add(m)
+		add(r.s, m)
 	}
 }
 
@@ -144,7 +133,7 @@ func (r *openHandsReader) answer(e *openHandsEvent, m *llm.Message) {
 		return
 	}
 	r.response = e.Call.Response.ID
-	completeAnswer(r.src, m, e.Call.Response)
+	completeAnswer(m, e.Call.Response)
 	m.Model = cmp.Or(m.Model, r.model)
 	m.Role = llm.Assistant
 	m.Parts = e.Call.Response.Choices[0].Message.parts()

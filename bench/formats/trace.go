@@ -1,4 +1,4 @@
-package transcript
+package formats
 
 import (
 	"encoding/json"
@@ -9,15 +9,16 @@ import (
 	"github.com/stet-dev/stet/internal/sse"
 	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/llm/anthropic"
+	"github.com/stet-dev/stet/trim/transcript"
 )
 
 // claude-trace records the requests of the Messages API, one per line: only the body, or {request: {body}, response: {body
 // | body_raw}}. Every request of a conversation repeats the earlier ones. So the longest request is the conversation. The
 // others only add their usage.
 
-func isTrace(s shape) bool {
-	return s.has("messages[].role", "max_tokens") ||
-		s.has("request.body") && s.has("request.url") || s.has("request.body.messages")
+func isTrace(s transcript.Shape) bool {
+	return s.Has("messages[].role", "max_tokens") ||
+		s.Has("request.body") && s.Has("request.url") || s.Has("request.body.messages")
 }
 
 type traceLine struct {
@@ -48,15 +49,15 @@ type conversation struct {
 	order   int
 }
 
-func readTrace(src *source) ([]*Session, error) {
+func readTrace(file *transcript.File) ([]*transcript.Session, error) {
 	all := map[uint64]*conversation{}
-	err := linesOf(src, func(l *traceLine) error {
+	err := values(file, func(l *traceLine) {
 		body := &l.traceBody
 		if l.Request.Body != nil {
 			body = l.Request.Body
 		}
 		if len(body.Messages) == 0 {
-			return nil
+			return
 		}
 		key := firstWords(body)
 		c := all[key]
@@ -66,19 +67,18 @@ func readTrace(src *source) ([]*Session, error) {
 		}
 		var answer *llm.Message
 		if l.Response != nil {
-			answer = traceAnswer(src, l.Response.Body, l.Response.Raw)
+			answer = traceAnswer(l.Response.Body, l.Response.Raw)
 		}
 		if answer != nil {
-			answer.Time = parseTimestamp(l.Request.Timestamp)
+			answer.Time = transcript.Timestamp(l.Request.Timestamp)
 			c.answers[len(body.Messages)] = answer
 			c.all = append(c.all, answer)
 		}
 		if c.longest == nil || len(body.Messages) >= len(c.longest.Messages) {
 			c.longest, c.answer = body, answer
 		}
-		return nil
-	})
-	sessions := make([]*Session, len(all))
+	}, nil)
+	sessions := make([]*transcript.Session, len(all))
 	for _, c := range all {
 		sessions[c.order] = c.session()
 	}
@@ -101,52 +101,52 @@ func firstWords(b *traceBody) uint64 {
 
 // session makes the conversation. A single request without an answer and without tools is left empty, because it is one of
 // the agent's own requests (a quota check, a title). The other answers are billed.
-func (c *conversation) session() *Session {
-	s := &Session{}
+func (c *conversation) session() *transcript.Session {
+	s := &transcript.Session{}
 	c.conversation(s)
 	for _, a := range c.all {
 		if a != c.answer && !slices.ContainsFunc(s.Messages, func(m llm.Message) bool { return m.Usage == a.Usage }) {
-			s.charge(Left, *a)
+			charge(s, transcript.Left, *a)
 		}
 	}
 	return s
 }
 
-func (c *conversation) conversation(s *Session) {
+func (c *conversation) conversation(s *transcript.Session) {
 	b := c.longest
 	if len(b.Messages) == 1 && c.answer == nil && len(b.Tools) == 0 {
 		return
 	}
-	if parts, _ := blocks(b.System); len(parts) > 0 {
-		s.add(llm.Message{Role: llm.System, Parts: parts})
+	if parts, _ := transcript.Blocks(b.System); len(parts) > 0 {
+		add(s, llm.Message{Role: llm.System, Parts: parts})
 	}
 	for i := range b.Messages {
 		m := &b.Messages[i]
-		parts, results := blocks(m.Content)
+		parts, results := transcript.Blocks(m.Content)
 		if m.Role == "assistant" {
 			answer := llm.Message{Role: llm.Assistant, Model: b.Model, Parts: parts}
 			if a := c.answers[i]; a != nil {
 				answer.ID, answer.Usage, answer.Time = a.ID, a.Usage, a.Time
 			}
-			s.add(answer)
+			add(s, answer)
 			continue
 		}
 		role := llm.User
 		if m.Role == "system" {
 			role = llm.System
 		}
-		s.add(llm.Message{Role: llm.Tool, Parts: results})
-		s.add(llm.Message{Role: role, Parts: parts})
+		add(s, llm.Message{Role: llm.Tool, Parts: results})
+		add(s, llm.Message{Role: role, Parts: parts})
 	}
 	if c.answer != nil {
-		s.add(*c.answer)
+		add(s, *c.answer)
 	}
 }
 
 // traceAnswer reads an answer, which is a message or the events of a stream. It returns nil if there is none.
-func traceAnswer(src *source, body json.RawMessage, stream string) *llm.Message {
+func traceAnswer(body json.RawMessage, stream string) *llm.Message {
 	if len(body) > 0 && body[0] == '"' {
-		stream = str(body)
+		stream = stringOf(body)
 	}
 	var answer *llm.Response
 	if stream != "" {
@@ -159,11 +159,9 @@ func traceAnswer(src *source, body json.RawMessage, stream string) *llm.Message 
 		return nil
 	}
 	m := answer.Message
-	m.ID, m.Model, m.Usage = answer.ID, answer.Model, orNil(answer.Usage)
-	meter := anthropic.Messages{}.NewMeter("")
-	_, _ = meter.Write(body) // a Meter returns no error
-	for _, name := range meter.Reading().Unknown {
-		src.count(name)
+	m.ID, m.Model = answer.ID, answer.Model
+	if !answer.Usage.IsZero() {
+		m.Usage = &answer.Usage
 	}
 	if len(m.Parts) == 0 && m.Usage == nil {
 		return nil
