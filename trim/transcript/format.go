@@ -11,9 +11,9 @@ import (
 
 // Format is a kind of session file.
 type Format struct {
-	Name  string                                // Session.Format
-	Agent string                                // the agent that writes it, for people
-	Match func(s Shape) bool                    // reports whether a value with this shape is in the format
+	Name  string             // Session.Format
+	Agent string             // the agent that writes it, for people
+	Match func(s Shape) bool // reports whether a value with this shape is in the format
 	Read  func(f *File) ([]*Session, error)
 }
 
