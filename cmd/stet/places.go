@@ -51,7 +51,9 @@ func (p *program) agentMachine(ctx context.Context, o *config.Config) agents.Mac
 		return p.versions(ctx, []string{path})[0]
 	}
 	if o != nil {
-		m.Upstream = func(found string) string { return o.Routed(config.Upstreams{Messages: found}).Messages }
+		m.Upstream = func(api agents.API, found string) string {
+			return byAPI(o.Routed(foundUpstreams(map[agents.API]string{api: found})))[api]
+		}
 	}
 	return m
 }

@@ -6,7 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/url"
+	"os"
 	"os/signal"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -89,6 +92,10 @@ func (c *proxyCommand) Run(ctx context.Context) (err error) {
 		return c.usage(fmt.Errorf("%s is not a loopback address: everyone who can reach it can use it; "+
 			"if that is what you want, add --insecure-listen-beyond-loopback", o.Listen))
 	}
+	if c.beyond && o.Via == config.ViaConnect {
+		return c.usage(errors.New("other machines would reach everything that this one reaches: leave out --via connect, or --insecure-listen-beyond-loopback"))
+	}
+	c.notThrough(o.Listen)
 	if c.beyond && host != "" {
 		c.allowed = append(c.allowed, host)
 	}
@@ -111,13 +118,9 @@ func (c *proxyCommand) Run(ctx context.Context) (err error) {
 		served.Guard = guarded
 		defer func() { err = errors.Join(err, guarded.Close()) }()
 	}
-	if o.Via == config.ViaConnect {
-		authority, err := c.authority()
-		if err != nil {
-			return errors.Join(err, listener.Close())
-		}
+	if o.Via != config.ViaBaseURL && !c.beyond {
 		served.Agents = proxyserver.HostUpstreams(o, served.Agents)
-		served.Forward = &proxyserver.Forward{Authority: authority, NoProxy: c.noProxy()}
+		served.Forward = c.forward
 	}
 	s, err := c.startProxy(running, o, listener, served)
 	if err != nil {
@@ -136,6 +139,32 @@ func (c *proxyCommand) Run(ctx context.Context) (err error) {
 	slow.Stop()
 	s.Summary().Print(c.err)
 	return err
+}
+
+// forward configures the forward proxy for a CONNECT. The agents that stet setup sends there trust its certificate.
+func (c *proxyCommand) forward() (f proxyserver.Forward, err error) {
+	if f.Authority, err = c.authority(); err != nil {
+		return f, err
+	}
+	f.NoProxy = c.noProxy()
+	all, err := c.lasting()
+	for name, agent := range all {
+		if agent.Trust != "" && err == nil {
+			own, _ := os.ReadFile(agent.Trust) // it is made again
+			_, err = proxyserver.TrustFile(filepath.Dir(agent.Trust), name, f.Authority, own)
+		}
+	}
+	return f, err
+}
+
+// notThrough removes HTTPS_PROXY and its like from the environment where they name the proxy's own address: an agent's shell has them. The
+// proxy must not ask itself.
+func (c *proxyCommand) notThrough(listen string) {
+	for _, name := range httpProxies {
+		if u, err := url.Parse(c.getenv(name)); err == nil && u.Host == listen {
+			_ = os.Unsetenv(name) // a valid name
+		}
+	}
 }
 
 // startProxy starts the proxy on listener. Fields missing in c come from the configuration o.
@@ -185,7 +214,7 @@ func (c *proxyCommand) announce(s *proxyserver.Server, o *config.Config) {
 	c.say("  ANTHROPIC_BASE_URL=%s", s.Base)
 	c.say("  OPENAI_BASE_URL=%s/v1", s.Base)
 	c.say("  GOOGLE_GEMINI_BASE_URL=%s", s.Base)
-	if o.Via == config.ViaConnect {
+	if o.Via == config.ViaConnect { // otherwise only stet setup needs to know
 		c.say("  HTTPS_PROXY=%s", s.Base)
 	}
 	to := func(base, usual string) string {

@@ -48,10 +48,11 @@ always find it.`,
 	return parent
 }
 
+// httpProxies are the variables that name an HTTP proxy.
+var httpProxies = []string{"HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy"}
+
 // serviceVariables are the variables that the proxy needs as a service: where its files are, and the way to the providers.
-var serviceVariables = []string{
-	"XDG_CONFIG_HOME", "XDG_STATE_HOME", "HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "NO_PROXY", "no_proxy", "SSL_CERT_FILE", "SSL_CERT_DIR",
-}
+var serviceVariables = append([]string{"XDG_CONFIG_HOME", "XDG_STATE_HOME", "NO_PROXY", "no_proxy", "SSL_CERT_FILE", "SSL_CERT_DIR"}, httpProxies...)
 
 // sayLogout says so if the service ends at logout.
 func (p *program) sayLogout(s *autostart.Service) {
@@ -79,7 +80,7 @@ func (p *program) service(listen string) (*autostart.Service, error) {
 		s.Name = who.Username
 	}
 	for _, name := range serviceVariables {
-		if v := p.getenv(name); v != "" {
+		if v := p.getenv(name); v != "" && v != "http://"+listen { // an agent's shell may have the proxy's own address
 			s.Env = append(s.Env, name+"="+v)
 		}
 	}

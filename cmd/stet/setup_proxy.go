@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/stet-dev/stet/cmd/stet/internal/agents"
+	"github.com/stet-dev/stet/cmd/stet/internal/config"
+	"github.com/stet-dev/stet/cmd/stet/internal/proxyserver"
 )
 
 // runProxy is stet setup --proxy.
@@ -33,7 +35,7 @@ func (c *setupCommand) runProxy(ctx context.Context) error {
 		}
 		address = o.Listen
 	}
-	done, err := c.agentMachine(ctx, o).AddProxy(c.args[0], "http://"+address, state, c.dry)
+	done, err := c.agentMachine(ctx, o).AddProxy(c.args[0], "http://"+address, state, c.dry, c.trusting(o))
 	switch {
 	case errors.Is(err, agents.ErrNoHome):
 		return misconfigured(err)
@@ -44,16 +46,40 @@ func (c *setupCommand) runProxy(ctx context.Context) error {
 	if s.Address() != "" {
 		c.sayLogout(s)
 	}
-	c.sayHTTPProxy()
+	c.sayHTTPProxy(done.Forward)
 	if !c.dry {
 		c.say("\"stet savings\" shows what it saves, and \"stet setup --proxy %s --remove\" puts back what was there", c.args[0])
 	}
 	return nil
 }
 
-// sayHTTPProxy says what to do if agents would use an HTTP proxy to reach stet.
-func (c *setupCommand) sayHTTPProxy() {
+// trusting returns what makes the file of certificates for an agent that uses the forward proxy; nil: none uses it.
+func (c *setupCommand) trusting(o *config.Config) func(own []byte) (string, error) {
+	if o.Via == config.ViaBaseURL {
+		return nil
+	}
+	return func(own []byte) (string, error) {
+		dir, err := c.stateDir()
+		if err != nil || c.dry {
+			return proxyserver.TrustName(dir, c.args[0]), err
+		}
+		authority, err := c.authority()
+		if err != nil {
+			return "", err
+		}
+		return proxyserver.TrustFile(dir, c.args[0], authority, own)
+	}
+}
+
+// sayHTTPProxy says what to do if agents would use an HTTP proxy to reach stet, or used one instead of stet.
+func (c *setupCommand) sayHTTPProxy(forward bool) {
 	m := c.machine()
+	if forward {
+		if own := cmp.Or(m.Getenv("HTTPS_PROXY"), m.Getenv("https_proxy")); own != "" {
+			c.say("HTTPS_PROXY is set: the service goes through the one that was set when you ran \"stet service install\"; run that again if it is another one")
+		}
+		return
+	}
 	if cmp.Or(m.Getenv("HTTP_PROXY"), m.Getenv("http_proxy")) == "" || strings.Contains(cmp.Or(m.Getenv("NO_PROXY"), m.Getenv("no_proxy")), "127.0.0.1") {
 		return
 	}

@@ -130,16 +130,20 @@ func foundUpstreams(found map[agents.API]string) config.Upstreams {
 	}
 }
 
+// byAPI returns base URLs by their APIs.
+func byAPI(u config.Upstreams) map[agents.API]string {
+	return map[agents.API]string{
+		agents.Messages: u.Messages, agents.Chat: u.Chat, agents.Responses: u.Responses,
+		agents.Gemini: u.Gemini,
+		agents.Vertex: u.Vertex, agents.Azure: u.Azure,
+	}
+}
+
 // checkFound returns an error if one of the base URLs found is invalid and used. A given URL for an API has priority over a found
 // one.
 func checkFound(r *agents.Redirect, given config.Upstreams) error {
-	byAPI := map[agents.API]string{
-		agents.Messages: given.Messages, agents.Chat: given.Chat, agents.Responses: given.Responses,
-		agents.Gemini: given.Gemini,
-		agents.Vertex: given.Vertex, agents.Azure: given.Azure,
-	}
 	for _, api := range agents.APIs() {
-		if byAPI[api] != "" {
+		if byAPI(given)[api] != "" {
 			continue
 		}
 		if err := config.CheckBaseURL(r.Found[api]); err != nil {

@@ -80,7 +80,7 @@ func (c *wrapCommand) open(ctx context.Context, o *config.Config, m agents.Machi
 			if err != nil {
 				return "", err
 			}
-			return proxyserver.TrustFile(dir, authority, own)
+			return proxyserver.TrustFile(dir, "", authority, own)
 		})
 		if err != nil {
 			return nil, err
@@ -120,13 +120,15 @@ func (c *wrapCommand) forwards(o *config.Config, m agents.Machine) bool {
 	case config.ViaBaseURL:
 		return false
 	}
-	if !m.NeedsForward(c.args) {
-		return false
+	host := m.ForwardHost(c.args)
+	if host == "" || proxyserver.Named(c.noProxy(), host) {
+		return false // the agent would go past the forward proxy
 	}
-	// What would lead the agent past the forward proxy, or the tunnels of what it starts nowhere.
-	through, err := http.ProxyFromEnvironment(&http.Request{URL: &url.URL{Scheme: "https", Host: "api.anthropic.com"}})
-	set := cmp.Or(c.getenv("HTTPS_PROXY"), c.getenv("https_proxy")) != ""
-	return err == nil && set == (through != nil) && (through == nil || through.Scheme == "http" || through.Scheme == "https")
+	through, err := http.ProxyFromEnvironment(&http.Request{URL: &url.URL{Scheme: "https", Host: host}})
+	if err == nil && through == nil {
+		return cmp.Or(c.getenv("ALL_PROXY"), c.getenv("all_proxy")) == "" // which tunnels would not use
+	}
+	return err == nil && (through.Scheme == "http" || through.Scheme == "https")
 }
 
 // noProxy returns the person's own list of hosts that are reached without a proxy.

@@ -39,11 +39,15 @@ type Authority struct {
 	leaves  map[string]*tls.Certificate
 }
 
-// NewAuthority makes an authority for hosts. It returns its certificate and its private key as PEM.
-func NewAuthority(hosts []string) ([]byte, error) {
+// NewAuthority makes an authority for hosts. It returns its certificate and its private key as PEM. It takes over the key of last, so that
+// programs which trust that one trust it too, until last ends. last may be nil.
+func NewAuthority(hosts []string, last *Authority) ([]byte, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return nil, err
+	}
+	if last != nil {
+		key = last.key
 	}
 	now := time.Now()
 	_, noIPv4, _ := net.ParseCIDR("0.0.0.0/0")

@@ -5,8 +5,8 @@
 // An opened connection has a certificate of an Authority, which the program must trust. If the program refuses it, its later
 // connections pass as blind tunnels.
 //
-// No tunnel leads to this machine, to private addresses, or to a port without TLS, unless Config.Direct or the person's own HTTP proxy
-// says otherwise. A target that is refused is answered with 403 and the reason.
+// No tunnel leads to this machine, to an address of a private network, or to a port without TLS, unless Config.Direct or the person's own
+// HTTP proxy says otherwise. A name may lead into a private network. A target that is refused is answered with 403 and the reason.
 package connect
 
 import (
@@ -44,7 +44,7 @@ type Config struct {
 
 	// Proxy returns the person's own HTTP proxy for a request; nil: that of the environment.
 	Proxy func(*http.Request) (*url.URL, error)
-	// Direct reports whether the person named a host as one that is reached without a proxy. Then it may have a private address. nil: none.
+	// Direct reports whether the person named a host as one that is reached without a proxy. Then it may have any address. nil: none.
 	Direct  func(host string) bool
 	RootCAs *x509.CertPool // of hosts and of an HTTP proxy with TLS; nil: the system's
 	Logger  *slog.Logger   // nil discards

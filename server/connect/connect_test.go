@@ -114,7 +114,7 @@ func newRig(t *testing.T, model http.Handler) *rig {
 		t.Fatal(err)
 	}
 	through.User = url.UserPassword("me", "secret")
-	text, err := NewAuthority([]string{modelHost})
+	text, err := NewAuthority([]string{modelHost}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -328,7 +328,7 @@ func tryConnect(t *testing.T, proxy *url.URL, target string) (_ net.Conn, status
 
 // SAME-3: targets that are not for TLS or not public are refused with the reason.
 func TestRefusedTargets(t *testing.T) {
-	text, err := NewAuthority([]string{modelHost})
+	text, err := NewAuthority([]string{modelHost}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -349,14 +349,14 @@ func TestRefusedTargets(t *testing.T) {
 		"localhost:8443":         "this machine itself",
 		"[::1]:443":              "this machine itself",
 		"[::ffff:127.0.0.1]:443": "this machine itself",
-		"0.0.0.0:443":            "private address",
+		"0.0.0.0:443":            "this machine itself",
 		"10.1.2.3:443":           "private address",
 		"192.168.1.1:8443":       "private address",
 		"172.20.0.1:443":         "private address",
-		"169.254.169.254:443":    "private address",
+		"169.254.169.254:443":    "has the local address",
 		"100.64.1.1:443":         "private address",
 		"[fd00::1]:443":          "private address",
-		"[fe80::1]:443":          "private address",
+		"[fe80::1]:443":          "has the local address",
 		"203.0.113.1:22":         "port 22 is not a TLS port",
 		"203.0.113.1:80":         "port 80 is not a TLS port",
 		"203.0.113.1:70000":      "the port is not a number",
@@ -426,7 +426,7 @@ func TestCertificatesAreChecked(t *testing.T) {
 
 // SAME-3: the authority signs only for its hosts, and certificates live for a day.
 func TestAuthorityIsConstrained(t *testing.T) {
-	text, err := NewAuthority([]string{modelHost})
+	text, err := NewAuthority([]string{modelHost}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

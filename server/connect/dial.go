@@ -42,7 +42,7 @@ func checkTarget(target string) (host string, port int, err error) {
 		return "", 0, &refusal{fmt.Sprintf("port %d is not a TLS port", port)}
 	}
 	if ip, err := netip.ParseAddr(host); host == "localhost" || err == nil && ip.Unmap().IsLoopback() {
-		return "", 0, &refusal{"this machine itself is reached without a proxy: add it to NO_PROXY"}
+		return "", 0, &refusal{"this machine itself is reached without a proxy: add " + host + " to NO_PROXY"}
 	}
 	return host, port, nil
 }
@@ -50,10 +50,19 @@ func checkTarget(target string) (host string, port int, err error) {
 // nat is the address range of carriers and of some private networks (RFC 6598).
 var nat = netip.MustParsePrefix("100.64.0.0/10")
 
-// private reports whether an address belongs to this machine or to a private network.
-func private(ip netip.Addr) bool {
-	ip = ip.Unmap()
-	return !ip.IsGlobalUnicast() || ip.IsPrivate() || ip.IsLoopback() || ip.IsLinkLocalUnicast() || nat.Contains(ip)
+// notReached returns why a host that has this address is not reached; "": it is. A name may lead into a private network: it is the name of
+// a server there, whose certificate the client checks. An address itself says nothing of the kind.
+func notReached(host string, ip netip.Addr) string {
+	_, notAddress := netip.ParseAddr(host)
+	switch ip = ip.Unmap(); {
+	case ip.IsLoopback(), ip.IsUnspecified():
+		return fmt.Sprintf("%s is this machine itself, at %s", host, ip)
+	case !ip.IsGlobalUnicast(): // the neighbours of one link, and all that is not one machine
+		return fmt.Sprintf("%s has the local address %s", host, ip)
+	case notAddress == nil && (ip.IsPrivate() || nat.Contains(ip)):
+		return fmt.Sprintf("%s is a private address", ip)
+	}
+	return ""
 }
 
 // dial connects to a host for a tunnel: through the person's own HTTP proxy if there is one for it, and else directly.
@@ -73,10 +82,13 @@ func (p *Proxy) dial(ctx context.Context, host string, port int) (net.Conn, erro
 	d := net.Dialer{ControlContext: func(_ context.Context, _, at string, _ syscall.RawConn) error {
 		// Here the name is resolved: it cannot lead to another address after this check.
 		to, err := netip.ParseAddrPort(at)
-		if err == nil && private(to.Addr()) {
-			err = &refusal{fmt.Sprintf("%s is the private address %s: add the host to NO_PROXY", host, to.Addr())}
+		if err != nil {
+			return err
 		}
-		return err
+		if why := notReached(host, to.Addr()); why != "" {
+			return &refusal{why + ": if you want to reach it, add " + host + " to NO_PROXY, and start again"}
+		}
+		return nil
 	}}
 	return d.DialContext(ctx, "tcp", address)
 }

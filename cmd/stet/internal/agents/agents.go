@@ -13,6 +13,9 @@ type agent struct {
 	// redirect changes a command line, whose argument at starts the agent, so that it sends its requests to base. nil: the usual
 	// environment variables are enough.
 	redirect func(m Machine, r *Redirect, at int, base string)
+	// ownHost returns the host of its provider if its requests for a model go there, and would go through a forward proxy; else "". command
+	// begins with its program. nil: it leaves out nothing at a base URL.
+	ownHost func(m Machine, command []string) string
 	// server says how to configure an MCP server; nil: the agent supports none.
 	server *server
 	// lasting says how to send all its runs through the proxy; nil: only a single run can be sent.
@@ -21,10 +24,10 @@ type agent struct {
 
 // agents lists the agents in the order of the help texts.
 var agents = []agent{
-	{name: "claude", programs: []string{"claude", "claude-code"}, redirect: Machine.redirectClaude, server: &server{
+	{name: "claude", programs: []string{"claude", "claude-code"}, redirect: Machine.redirectClaude, ownHost: Machine.claudeOwnHost, server: &server{
 		file: atProject(".mcp.json"), path: []string{"mcpServers", "stet"}, entry: plainServer,
 		note: `to let the agent write with these file tools only, add "permissions": {"deny": ["Edit", "Write", "NotebookEdit"]} to .claude/settings.json`,
-	}, lasting: &lasting{file: Machine.claudeUserFile, values: claudeValues}},
+	}, lasting: &lasting{file: Machine.claudeUserFile, values: claudeValues, env: "env"}},
 	{name: "codex", programs: []string{"codex"}, redirect: Machine.redirectCodex, server: &server{
 		file: Machine.codexFile, path: []string{"mcp_servers", "stet"}, entry: slowServer, toml: true,
 		note: "the server works in the directory in which Codex was started",
@@ -37,7 +40,7 @@ var agents = []agent{
 		note: "a project's file may name another address, which counts before this one",
 	}},
 	{name: "aider", programs: []string{"aider"}},
-	{name: "qwen", programs: []string{"qwen", "qwen-code"}, server: &server{
+	{name: "qwen", programs: []string{"qwen", "qwen-code"}, ownHost: Machine.qwenOwnHost, server: &server{
 		file: atProject(".qwen/settings.json"), path: []string{"mcpServers", "stet"}, entry: qwenServer,
 		note: `to let the agent write with these file tools only, add "tools": {"exclude": ["edit", "write_file"]} to the same file`,
 	}},
@@ -46,7 +49,7 @@ var agents = []agent{
 		note: `to let the agent write with these file tools only, add "tools": {"exclude": ["replace", "write_file"]} to the same file`,
 	}},
 	{name: "continue", programs: []string{"cn"}, redirect: Machine.redirectContinue},
-	{name: "pi", programs: []string{"pi", "pi-coding-agent"}, redirect: Machine.redirectPi, lasting: &lasting{file: Machine.piModelsFile, values: piValues}},
+	{name: "pi", programs: []string{"pi", "pi-coding-agent"}, redirect: Machine.redirectPi, ownHost: Machine.piOwnHost, lasting: &lasting{file: Machine.piModelsFile, values: piValues}},
 	{name: "cline", programs: []string{"cline"}, redirect: Machine.redirectCline, lasting: &lasting{
 		file: func(m Machine) string { return m.clineFile(nil) }, values: clineValues, note: "a Cline that runs in the background may have read the old address: end it",
 	}},

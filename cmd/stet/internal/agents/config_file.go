@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/stet-dev/stet/internal/invisible"
@@ -40,13 +41,16 @@ func (f *configFile) write() (kept string, err error) {
 	return replaceFile(f.name, f.came, slices.Concat(f.mark, f.text), f.existed, false)
 }
 
-// lookup returns the text at a path. A value that is not a string is an error.
+// lookup returns the text at a path, "true" or "false" for a JSON value of that kind. Any other value that is not a string is an error.
 func (f *configFile) lookup(path []string) (string, bool, error) {
 	if f.toml {
 		return lookupTOML(f.text, path)
 	}
 	v, ok, err := jsonc.Lookup(f.text, path)
 	s, is := v.(string)
+	if b, isBool := v.(bool); isBool {
+		s, is = strconv.FormatBool(b), true
+	}
 	if err == nil && ok && !is {
 		err = fmt.Errorf("%s is not a string", strings.Join(path, "."))
 	}
@@ -66,11 +70,12 @@ func (f *configFile) missing(path []string) int {
 	return len(path) - 1
 }
 
-func (f *configFile) set(path []string, value string, there bool) (err error) {
+// set sets a value: a string, or a bool in JSON.
+func (f *configFile) set(path []string, value any, there bool) (err error) {
 	last := len(path) - 1
 	switch {
 	case f.toml:
-		f.text, err = setTOML(f.text, path, value)
+		f.text, err = setTOML(f.text, path, value.(string))
 	case there:
 		f.text, err = jsonc.Replace(f.text, path, value)
 	default:

@@ -2,7 +2,9 @@ package agents
 
 import (
 	"cmp"
+	"net/url"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 )
@@ -28,31 +30,122 @@ func (m Machine) Forward(command []string, base string, trusting func(own []byte
 
 // trust names a file with the certificates of the person's file and the authority's in a variable.
 func (m Machine) trust(r *Redirect, variable, own string, trusting func([]byte) (string, error)) error {
-	var text []byte
-	if own != "" {
-		text, _ = os.ReadFile(m.Absolute(own)) // what cannot be read is no certificate for the agent either
-	}
-	file, err := trusting(text)
+	file, err := m.trustFile(own, trusting)
 	if err == nil {
 		r.set(variable, file)
 	}
 	return err
 }
 
-// NeedsForward reports whether the agent of a command loses something at a base URL, which it keeps behind a forward proxy: Claude
-// Code, if its requests go to its provider's own host.
-func (m Machine) NeedsForward(command []string) bool {
-	a, at := agentOf(command)
-	if a == nil || a.name != "claude" || len(m.Lasting["claude"].Values) > 0 {
-		return false
+// trustFile returns the name of a file with the certificates of the person's file, which may be "", and the authority's.
+func (m Machine) trustFile(own string, trusting func([]byte) (string, error)) (string, error) {
+	var text []byte
+	if own != "" {
+		text, _ = os.ReadFile(m.Absolute(own)) // what cannot be read is no certificate for the agent either
 	}
+	return trusting(text)
+}
+
+// withLoopback returns a NO_PROXY that also has this machine.
+func withLoopback(list string) string {
+	const loopback = "127.0.0.1,localhost"
+	switch {
+	case list == "":
+		return loopback
+	case strings.HasSuffix(","+list, ","+loopback):
+		return list
+	}
+	return list + "," + loopback
+}
+
+// ForwardHost returns the host at which a command's agent asks its model, if the agent leaves out something at a base URL that it keeps
+// behind a forward proxy. It returns "" for all others, and where the agent would go past a forward proxy.
+func (m Machine) ForwardHost(command []string) string {
+	a, at := agentOf(command)
+	if a == nil || len(m.Lasting[a.name].Values) > 0 {
+		return ""
+	}
+	return m.forwardHost(a, command[at:])
+}
+
+// forwardHost is ForwardHost of an agent; command begins with its program.
+func (m Machine) forwardHost(a *agent, command []string) string {
+	if a.ownHost == nil {
+		return ""
+	}
+	if host := a.ownHost(m, command); host != "" && losesAtBaseURL(a.name, m.versionFor(command[0])) {
+		return host
+	}
+	return ""
+}
+
+// claudeOwnHost returns the host of Claude Code's provider if its requests go there. Its settings come before the environment, so they must
+// not lead past a forward proxy. What stet setup --proxy put there does not count.
+func (m Machine) claudeOwnHost(command []string) string {
 	_, asked := m.firstSet("ANTHROPIC_BASE_URL", "ANTHROPIC_API_BASE")
-	env := m.claudeEnv(command[at:])
+	env := m.claudeEnv(command)
+	for _, v := range m.Lasting["claude"].Values {
+		if name := v.Path[len(v.Path)-1]; env[name] == v.Ours {
+			delete(env, name)
+			if v.Was != nil {
+				env[name] = *v.Was
+			}
+		}
+	}
 	for name := range env {
 		switch strings.ToUpper(name) {
 		case "ANTHROPIC_BASE_URL", "HTTPS_PROXY", "NO_PROXY", "NODE_EXTRA_CA_CERTS", "SSL_CERT_FILE":
-			return false // its settings come before the environment, and would lead past stet
+			return ""
 		}
 	}
-	return m.asksProvider(asked, env)
+	if !m.asksProvider(asked, env) {
+		return ""
+	}
+	return claudeHost
+}
+
+// piOwnHost returns the host of Anthropic if pi is configured to ask there.
+func (m Machine) piOwnHost(command []string) string {
+	file := m.piModelsFile()
+	p := piProviders(file)[m.piProvider(command[1:], filepath.Dir(file))]
+	var settings struct{ HTTPProxy string }
+	readJSON(filepath.Join(filepath.Dir(file), "settings.json"), &settings)
+	if p.name != "anthropic" || p.api != Messages || settings.HTTPProxy != "" || !m.goesTo(claudeHost, Messages, cmp.Or(m.expand(p.baseURL), m.Getenv("ANTHROPIC_BASE_URL"))) {
+		return ""
+	}
+	return claudeHost
+}
+
+// qwenOwnHost returns the host of OpenAI if the environment makes Qwen Code ask there, and nothing else in its settings or arguments may.
+func (m Machine) qwenOwnHost(command []string) string {
+	base := m.Getenv("OPENAI_BASE_URL")
+	if base == "" || !m.goesTo(openaiHost, Chat, base) || flagValue(command, "--openai-base-url", "--openaiBaseUrl", "--proxy") != "" {
+		return ""
+	}
+	kind := flagValue(command, "--auth-type", "--authType")
+	for _, dir := range []string{m.BelowHome(), m.Dir} {
+		var s struct {
+			Proxy          string
+			ModelProviders map[string]any
+			Security       struct{ Auth struct{ SelectedType, BaseURL string } }
+		}
+		readJSON(filepath.Join(dir, ".qwen", "settings.json"), &s)
+		if s.Proxy != "" || len(s.ModelProviders) > 0 || s.Security.Auth.BaseURL != "" {
+			return ""
+		}
+		kind = cmp.Or(kind, s.Security.Auth.SelectedType)
+	}
+	if kind != "" && kind != "openai" {
+		return ""
+	}
+	return openaiHost
+}
+
+// goesTo reports whether the requests of an agent that asks at asked end at a host; "" is the provider's own address.
+func (m Machine) goesTo(host string, api API, asked string) bool {
+	if m.Upstream != nil {
+		asked = m.Upstream(api, asked)
+	}
+	u, err := url.Parse(asked)
+	return asked == "" || err == nil && u.Scheme == "https" && strings.EqualFold(strings.TrimSuffix(u.Host, ":443"), host)
 }

@@ -2,7 +2,6 @@ package agents
 
 import (
 	"maps"
-	"net/url"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -19,8 +18,11 @@ type keep struct {
 	name, value string
 }
 
-// claudeHost is the host at which Claude Code does all that it can.
-const claudeHost = "api.anthropic.com"
+// The hosts at which agents do all that they can.
+const (
+	claudeHost = "api.anthropic.com"
+	openaiHost = "api.openai.com"
+)
 
 // claudeKeeps has the oldest versions first. Each row was looked up in first requests of the npm package with one MCP server of 40
 // tools (TestDoctor in test/e2e). Up to 2.1.303 a base URL alone makes it send all tools: 60 in place of 12. The variable of the second
@@ -47,6 +49,15 @@ func versionOf(version string) (at []int) {
 	return at
 }
 
+// versionFor returns the version of a program, or "".
+func (m Machine) versionFor(program string) string {
+	_, version, pinned := strings.Cut(strings.TrimPrefix(program, "@"), "@") // npx @anthropic-ai/claude-code@2.1.300
+	if !pinned && m.Version != nil {
+		version = m.Version(program)
+	}
+	return version
+}
+
 // keepOf returns the row for a version of Claude Code. An unknown version has the newest row.
 func keepOf(version string) keep {
 	at := versionOf(version)
@@ -65,11 +76,7 @@ func (m Machine) claudeKeep(program, asked string, env map[string]string) (k kee
 	if !m.asksProvider(asked, env) {
 		return keep{}, false
 	}
-	_, version, pinned := strings.Cut(strings.TrimPrefix(program, "@"), "@") // npx @anthropic-ai/claude-code@2.1.300
-	if !pinned && m.Version != nil {
-		version = m.Version(program)
-	}
-	k = keepOf(version)
+	k = keepOf(m.versionFor(program))
 	_, set := env[k.name]
 	return k, !set && !slices.ContainsFunc(m.Env, func(s string) bool { return strings.HasPrefix(s, k.name+"=") })
 }
@@ -77,13 +84,7 @@ func (m Machine) claudeKeep(program, asked string, env map[string]string) (k kee
 // asksProvider reports whether the requests of Claude Code end at its provider's own host. asked is the base URL that it would ask without
 // stet; "": the provider's. env has the environment of its settings.
 func (m Machine) asksProvider(asked string, env map[string]string) bool {
-	if m.Upstream != nil {
-		asked = m.Upstream(asked)
-	}
-	if u, err := url.Parse(asked); asked != "" && (err != nil || u.Scheme != "https" || !strings.EqualFold(strings.TrimSuffix(u.Host, ":443"), claudeHost)) {
-		return false
-	}
-	return !slices.ContainsFunc(claudeClouds, func(cloud string) bool {
+	return m.goesTo(claudeHost, Messages, asked) && !slices.ContainsFunc(claudeClouds, func(cloud string) bool {
 		name := "CLAUDE_CODE_USE_" + cloud
 		on, set := env[name]
 		return switchedOn(on) || !set && switchedOn(m.Getenv(name))
@@ -130,6 +131,11 @@ func (m Machine) claudeEnv(args []string) map[string]string {
 
 // redirectClaude completes the redirection of Claude Code by base URL.
 func (m Machine) redirectClaude(r *Redirect, at int, _ string) {
+	if m.Lasting["claude"].Trust != "" { // its settings come before the environment
+		r.Env, r.Found = slices.Clone(m.Env), map[API]string{}
+		r.Notes = append(r.Notes, "Claude Code goes through the forward proxy of the service all the same, by stet setup --proxy: its savings are counted there")
+		return
+	}
 	for _, v := range m.Lasting["claude"].Values {
 		if len(v.APIs) > 0 {
 			r.Notes = append(r.Notes, "Claude Code goes to "+v.Ours+" all the same, by stet setup --proxy: its savings are counted there")
@@ -150,10 +156,14 @@ func (m Machine) keepClaude(r *Redirect, program string, args []string) {
 	}
 }
 
-// keepLasting returns the variable that keeps the own behaviour of an agent in all its runs, with its path in the agent's configuration;
-// nil: none. asked is the base URL that it would ask without stet.
-func (m Machine) keepLasting(name string, f *configFile, asked string, ours []LastingValue) *LastingValue {
-	if name != "claude" {
+// keepLasting returns the setting that keeps the own behaviour of an agent at a base URL in all its runs, with its path in the agent's
+// configuration; nil: none. done has the base URLs, ours what stet has set before.
+func (m Machine) keepLasting(name string, f *configFile, done LastingAgent, ours []LastingValue) *LastingValue {
+	switch name {
+	case "pi":
+		return m.keepPi(f, done, ours)
+	case "claude":
+	default:
 		return nil
 	}
 	env := environment(f.text)
@@ -162,7 +172,7 @@ func (m Machine) keepLasting(name string, f *configFile, asked string, ours []La
 			delete(env, v.Path[1])
 		}
 	}
-	k, ok := m.claudeKeep("claude", asked, env)
+	k, ok := m.claudeKeep("claude", Lasting{name: done}.Asked(name)[Messages], env)
 	if !ok {
 		return nil
 	}

@@ -1,6 +1,7 @@
 package agents
 
 import (
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -9,13 +10,16 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"unicode/utf8"
 )
 
-// lasting says how to send all runs of an agent through the proxy: by base URLs in its own configuration.
+// lasting says how to send all runs of an agent through the proxy: by base URLs in its own configuration, or by the variables for a forward
+// proxy there.
 type lasting struct {
 	file   func(m Machine) string // empty if there is no home directory
 	toml   bool                   // false: JSON, with or without comments
 	values func(m Machine) []baseURL
+	env    string // the object of the file with environment variables that the agent gives itself; empty: there is none
 	note   string // what else the person should know
 }
 
@@ -45,12 +49,31 @@ type Lasting map[string]LastingAgent
 type LastingAgent struct {
 	File   string         `json:"file"`
 	Values []LastingValue `json:"values"`
+	Trust  string         `json:"trust,omitempty"` // the file of certificates that it trusts; empty: it does not use the forward proxy
+	// Before is the text that the file had, "" if there was no file. It is put back if nobody has changed the file since. nil: somebody did.
+	Before *string `json:"before,omitempty"`
+	Wrote  string  `json:"wrote,omitempty"` // hash of the text that stet wrote
 }
 
-// LastingValue is a base URL that stet set, or a variable that keeps the agent's own behaviour. The latter has no APIs.
+// remember records the file as it was before stet changed it from old to f.text.
+func (l *LastingAgent) remember(f *configFile, old []byte, earlier LastingAgent) {
+	l.Before, l.Wrote = earlier.Before, hashOf(f.text)
+	switch text := string(old); {
+	case earlier.Wrote == "" && utf8.ValidString(text):
+		l.Before = &text
+	case earlier.Wrote != hashOf(old):
+		l.Before = nil
+	}
+}
+
+func hashOf(text []byte) string { return fmt.Sprintf("%x", sha256.Sum256(text)) }
+
+// LastingValue is a base URL that stet set, or another setting: one for the forward proxy, or one that keeps the agent's own behaviour.
+// These have no APIs.
 type LastingValue struct {
 	Path []string `json:"path"` // of keys
 	Ours string   `json:"ours"`
+	Bool bool     `json:"bool,omitempty"` // it is the JSON value true
 	Was  *string  `json:"was"`            // the old value; null: none
 	Made int      `json:"made,omitempty"` // how many of the objects above it were also made
 	// Asked is the URL that the agent would use without stet, if it is not the provider of the APIs; the proxy forwards its
@@ -84,6 +107,32 @@ func (l Lasting) write(file string) error {
 		return err
 	}
 	return writeFile(file, append(b, '\n'), 0o600)
+}
+
+// value returns a text as the JSON value that it means.
+func (v LastingValue) value(text string) any {
+	if v.Bool {
+		return text == "true"
+	}
+	return text
+}
+
+// row returns the row of a value that stet sets to ours, with what restore needs to put back what is in the file now.
+func (l LastingAgent) row(f *configFile, path []string, ours string) (row LastingValue, now string, there bool, err error) {
+	row = LastingValue{Path: path, Ours: ours}
+	if now, there, err = f.lookup(path); err != nil {
+		return row, "", false, err
+	}
+	i := slices.IndexFunc(l.Values, func(k LastingValue) bool { return slices.Equal(k.Path, path) && there && k.Ours == now })
+	switch {
+	case i >= 0: // set up again
+		row.Was, row.Made = l.Values[i].Was, l.Values[i].Made
+	case there:
+		row.Was = &now
+	default:
+		row.Made = f.missing(path)
+	}
+	return row, now, there, nil
 }
 
 // Names returns the agents in order.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"os"
 	"slices"
 	"strings"
 )
@@ -17,12 +18,16 @@ type Proxied struct {
 	Left    []string // what was not changed, and why
 	Kept    string   // the copy of the old file; empty if there was none
 	Note    string   // what else the person should know; may be empty
+	Forward bool     // it uses the forward proxy
 }
 
-// AddProxy has an agent ask at base ("http://127.0.0.1:4141") in all of its runs, and notes in the file state what stood there. If the agent
+// AddProxy has an agent ask at base ("http://127.0.0.1:4141") in all of its runs, and notes in the file state what was there. If the agent
 // asked somewhere else than at its provider, its address names it, and Lasting.Asked has where. With dry nothing is written. What else the
-// agent's file holds stays as it is, and a copy of it is kept beside it.
-func (m Machine) AddProxy(name, base, state string, dry bool) (Proxied, error) {
+// agent's file holds stays as it is, and a copy of it is kept next to it.
+//
+// An agent that leaves out something at a base URL uses base as a forward proxy, if its configuration allows that. trusting returns the file
+// with the certificate of that proxy, after certificates that the person has; nil: there is no forward proxy.
+func (m Machine) AddProxy(name, base, state string, dry bool, trusting func(own []byte) (string, error)) (Proxied, error) {
 	a, out, err := m.lastingOf(name)
 	if err != nil {
 		return out, err
@@ -35,22 +40,79 @@ func (m Machine) AddProxy(name, base, state string, dry bool) (Proxied, error) {
 	if before.File != "" && before.File != out.File {
 		return out, fmt.Errorf("%s was sent through the proxy in %s before: take that out first, with --remove", name, before.File)
 	}
-	f, err := readConfig(out.File, a.toml)
+	f, err := readConfig(out.File, a.lasting.toml)
 	if err != nil {
 		return out, err
 	}
 	old := f.text
 	m.Lasting = all
+	forward := trusting != nil && a.lasting.env != "" && m.forwardHost(a, []string{a.programs[0]}) != ""
+	if forward != (before.Trust != "") { // what the other way needed is taken out
+		for _, v := range slices.Backward(before.Values) {
+			err = errors.Join(err, f.restore(v, &out))
+		}
+		before.Values, m.Lasting = nil, nil
+	}
 	done := LastingAgent{File: out.File}
-	values := a.values(m)
+	if forward {
+		err = errors.Join(err, m.addForward(f, a.lasting.env, base, before, &done, &out, trusting))
+	} else {
+		err = errors.Join(err, m.addBaseURLs(f, a, base, before, &done, &out))
+	}
+	if err != nil {
+		return out, fmt.Errorf("%s: %w; nothing was written", out.File, err)
+	}
+	if dry {
+		return out, nil
+	}
+	done.remember(f, old, before)
+	all[name] = done
+	if err := all.write(state); err != nil {
+		return out, err
+	}
+	if !bytes.Equal(old, f.text) {
+		out.Kept, err = f.write()
+	}
+	return out, err
+}
+
+// addForward sets the variables by which an agent uses base as its forward proxy. Agents and what they start read different spellings.
+func (m Machine) addForward(f *configFile, env, base string, before LastingAgent, done *LastingAgent, out *Proxied, trusting func([]byte) (string, error)) error {
+	own := func(names ...string) string { // what the person has there or in the environment
+		for _, name := range names {
+			row, _, _, err := before.row(f, []string{env, name}, "")
+			if err == nil && row.Was != nil {
+				return *row.Was
+			}
+		}
+		_, value := m.firstSet(names...)
+		return value
+	}
+	file, err := m.trustFile(own("NODE_EXTRA_CA_CERTS"), trusting)
+	if err != nil {
+		return err
+	}
+	done.Trust, out.Forward = file, true
+	direct := withLoopback(own("NO_PROXY", "no_proxy"))
+	for _, v := range [][2]string{{"HTTPS_PROXY", base}, {"https_proxy", base}, {"NO_PROXY", direct}, {"no_proxy", direct}, {"NODE_EXTRA_CA_CERTS", file}} {
+		if err := f.put(LastingValue{Path: []string{env, v[0]}, Ours: v[1]}, before, done, out); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// addBaseURLs replaces the base URLs in an agent's configuration by the proxy's address.
+func (m Machine) addBaseURLs(f *configFile, a *agent, base string, before LastingAgent, done *LastingAgent, out *Proxied) error {
+	values := a.lasting.values(m)
 	if len(values) == 0 {
-		return out, fmt.Errorf("%s has no provider that stet knows: configure %s first; nothing was written", out.File, name)
+		return fmt.Errorf("it has no provider that stet knows: configure %s first", a.name)
 	}
 	for _, v := range values {
 		text := f.text
-		row, change, err := m.addBaseURL(f, v, before, name, base)
+		row, change, err := m.addBaseURL(f, v, before, a.name, base)
 		if err != nil {
-			return out, fmt.Errorf("%s: %w; nothing was written", out.File, err)
+			return err
 		}
 		if other := done.asksElsewhere(row); other != "" {
 			f.text = text
@@ -65,36 +127,22 @@ func (m Machine) AddProxy(name, base, state string, dry bool) (Proxied, error) {
 		}
 		done.Values = append(done.Values, row)
 	}
-	if err := m.keepBehaviour(f, name, before, &done, &out); err != nil {
-		return out, fmt.Errorf("%s: %w; nothing was written", out.File, err)
+	if err := m.keepBehaviour(f, a.name, before, done, out); err != nil {
+		return err
 	}
 	for _, v := range before.Values { // a provider that is no longer chosen
 		if len(v.APIs) > 0 && !slices.ContainsFunc(done.Values, func(d LastingValue) bool { return slices.Equal(d.Path, v.Path) }) {
 			done.Values = append(done.Values, v)
 		}
 	}
-	if dry {
-		return out, nil
-	}
-	all[name] = done
-	if err := all.write(state); err != nil {
-		return out, err
-	}
-	if !bytes.Equal(old, f.text) {
-		out.Kept, err = f.write()
-	}
-	return out, err
+	return nil
 }
 
-// keepBehaviour sets the variable that keeps the agent's own behaviour, and takes out one that was set for another version or another upstream.
+// keepBehaviour sets what keeps the agent's own behaviour at a base URL, and takes out what was set for another version or another upstream.
 func (m Machine) keepBehaviour(f *configFile, name string, before LastingAgent, done *LastingAgent, out *Proxied) error {
-	k := m.keepLasting(name, f, Lasting{name: *done}.Asked(name)[Messages], before.Values)
+	k := m.keepLasting(name, f, *done, before.Values)
 	for _, v := range before.Values {
-		if len(v.APIs) > 0 {
-			continue
-		}
-		if k != nil && slices.Equal(v.Path, k.Path) && v.Ours == k.Ours {
-			k.Made = v.Made
+		if len(v.APIs) > 0 || k != nil && slices.Equal(v.Path, k.Path) && v.Ours == k.Ours {
 			continue
 		}
 		if err := f.restore(v, out); err != nil {
@@ -104,13 +152,26 @@ func (m Machine) keepBehaviour(f *configFile, name string, before LastingAgent, 
 	if k == nil {
 		return nil
 	}
-	done.Values = append(done.Values, *k)
-	now, there, err := f.lookup(k.Path)
-	if err != nil || now == k.Ours {
+	return f.put(*k, before, done, out)
+}
+
+// put sets a value, and adds its row to done.
+func (f *configFile) put(v LastingValue, before LastingAgent, done *LastingAgent, out *Proxied) error {
+	row, now, there, err := before.row(f, v.Path, v.Ours)
+	if err != nil {
 		return err
 	}
-	out.Changes = append(out.Changes, fmt.Sprintf("%s = %q", strings.Join(k.Path, "."), k.Ours))
-	return f.set(k.Path, k.Ours, there)
+	row.Bool = v.Bool
+	done.Values = append(done.Values, row)
+	if there && now == v.Ours {
+		return nil
+	}
+	value := fmt.Sprintf("%q", v.Ours)
+	if v.Bool {
+		value = v.Ours
+	}
+	out.Changes = append(out.Changes, strings.Join(v.Path, ".")+" = "+value)
+	return f.set(v.Path, v.value(v.Ours), there)
 }
 
 // restore puts back what a value has replaced. A value that was changed since stays, and the note names it.
@@ -127,7 +188,7 @@ func (f *configFile) restore(v LastingValue, out *Proxied) error {
 		return nil
 	case v.Was != nil:
 		out.Changes = append(out.Changes, fmt.Sprintf("%s = %q", key, *v.Was))
-		return f.set(v.Path, *v.Was, true)
+		return f.set(v.Path, v.value(*v.Was), true)
 	}
 	out.Changes = append(out.Changes, key+" is removed")
 	return f.remove(v.Path, v.Made)
@@ -145,26 +206,21 @@ func (l LastingAgent) asksElsewhere(v LastingValue) string {
 
 // addBaseURL replaces a base URL by the proxy's address. change is empty if the file has that address already.
 func (m Machine) addBaseURL(f *configFile, v baseURL, known LastingAgent, name, base string) (row LastingValue, change string, err error) {
-	now, there, err := f.lookup(v.path)
+	row, now, there, err := known.row(f, v.path, "")
 	if err != nil {
 		return row, "", err
 	}
-	row = LastingValue{Path: v.path, APIs: v.apis}
-	i := slices.IndexFunc(known.Values, func(k LastingValue) bool { return slices.Equal(k.Path, v.path) && there && k.Ours == now })
-	switch {
-	case i >= 0: // set up again
-		row.Was, row.Made = known.Values[i].Was, known.Values[i].Made
-	case there:
-		row.Was = &now
-	default:
-		row.Made = f.missing(v.path)
-	}
+	row.APIs = v.apis
 	asks := v.asks
 	if row.Was != nil {
 		asks = m.expand(*row.Was)
 	}
-	if asks, err = upstreamOf(asks, base); err == nil && i >= 0 {
-		asks, err = upstreamOf(asks, known.Values[i].Ours) // the proxy may have had another address
+	if asks, err = upstreamOf(asks, base); err == nil && there {
+		for _, k := range known.Values { // the proxy may have had another address
+			if slices.Equal(k.Path, v.path) && k.Ours == now && err == nil {
+				asks, err = upstreamOf(asks, k.Ours)
+			}
+		}
 	}
 	if err != nil {
 		return row, "", fmt.Errorf("%s: %w", strings.Join(v.path, "."), err)
@@ -216,7 +272,7 @@ func (m Machine) RemoveProxy(name, state string, dry bool) (Proxied, error) {
 		return out, fmt.Errorf("%s was not sent through the proxy by stet setup", name)
 	}
 	out.File, out.Note = done.File, ""
-	f, err := readConfig(done.File, a.toml)
+	f, err := readConfig(done.File, a.lasting.toml)
 	if err != nil {
 		return out, err
 	}
@@ -229,17 +285,29 @@ func (m Machine) RemoveProxy(name, state string, dry bool) (Proxied, error) {
 	if dry {
 		return out, nil
 	}
-	if !bytes.Equal(old, f.text) {
-		if out.Kept, err = f.write(); err != nil {
-			return out, err
-		}
+	untouched := done.Before != nil && hashOf(old) == done.Wrote
+	switch {
+	case untouched && *done.Before == "":
+		err = os.Remove(done.File)
+	case untouched:
+		f.text = []byte(*done.Before)
+		fallthrough
+	case !bytes.Equal(old, f.text):
+		out.Kept, err = f.write()
+	}
+	if err != nil {
+		return out, err
+	}
+	if done.Trust != "" {
+		_ = os.Remove(done.Trust) // stet uninstall finds it too
 	}
 	delete(all, name)
 	return out, all.write(state)
 }
 
-func (m Machine) lastingOf(name string) (*lasting, Proxied, error) {
-	for _, a := range agents {
+func (m Machine) lastingOf(name string) (*agent, Proxied, error) {
+	for i := range agents {
+		a := &agents[i]
 		if a.name != name || a.lasting == nil {
 			continue
 		}
@@ -247,7 +315,7 @@ func (m Machine) lastingOf(name string) (*lasting, Proxied, error) {
 		if file == "" {
 			return nil, Proxied{}, fmt.Errorf("the configuration of %s: %w", name, ErrNoHome)
 		}
-		return a.lasting, Proxied{File: file, Note: a.lasting.note}, nil
+		return a, Proxied{File: file, Note: a.lasting.note}, nil
 	}
 	return nil, Proxied{}, fmt.Errorf("unknown agent %q", name)
 }
@@ -260,7 +328,7 @@ func (m Machine) ProxyChanged(name string, lasting Lasting) (changed []string, e
 	if !ok || unknown != nil {
 		return nil, nil
 	}
-	f, err := readConfig(done.File, a.toml)
+	f, err := readConfig(done.File, a.lasting.toml)
 	if err != nil {
 		return nil, err
 	}
@@ -272,6 +340,12 @@ func (m Machine) ProxyChanged(name string, lasting Lasting) (changed []string, e
 		if now != v.Ours {
 			changed = append(changed, strings.Join(v.Path, "."))
 		}
+	}
+	if done.Trust != "" {
+		if _, err := os.Stat(done.Trust); err != nil {
+			changed = append(changed, done.Trust)
+		}
+		return changed, nil
 	}
 	var now Proxied
 	if err := m.keepBehaviour(f, name, done, &LastingAgent{Values: done.Values}, &now); err != nil {

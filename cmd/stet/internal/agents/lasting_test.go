@@ -59,14 +59,14 @@ func TestPermanentProxy(t *testing.T) {
 			if tt.after == "" {
 				tt.after = tt.before
 			}
-			if _, err := m.AddProxy(tt.agent, proxyBase, state, true); err != nil {
+			if _, err := m.AddProxy(tt.agent, proxyBase, state, true, nil); err != nil {
 				t.Fatal(err)
 			}
 			if _, err := os.Stat(state); err == nil || text(file) != tt.before {
 				t.Error("a dry run wrote something")
 			}
 			for range 2 { // the second time changes nothing
-				out, err := m.AddProxy(tt.agent, proxyBase, state, false)
+				out, err := m.AddProxy(tt.agent, proxyBase, state, false, nil)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -80,19 +80,165 @@ func TestPermanentProxy(t *testing.T) {
 			if m.Lasting, _ = ReadLasting(state); len(m.Lasting.Names()) != 1 {
 				t.Error(m.Lasting)
 			}
-			if _, err := m.AddProxy(tt.agent, "http://127.0.0.1:5151", state, false); err != nil {
+			if _, err := m.AddProxy(tt.agent, "http://127.0.0.1:5151", state, false, nil); err != nil {
 				t.Fatal(err) // the address of the proxy has changed
 			}
 			if _, err := m.RemoveProxy(tt.agent, state, false); err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(tt.after, text(file)); diff != "" {
+			if diff := cmp.Diff(tt.before, text(file)); diff != "" {
+				t.Error(diff)
+			}
+			if _, err := m.AddProxy(tt.agent, proxyBase, state, false, nil); err != nil {
+				t.Fatal(err)
+			}
+			put(t, file, text(file)+"\n") // somebody else changes the file: only the values are put back
+			if _, err := m.RemoveProxy(tt.agent, state, false); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tt.after+"\n", text(file)); diff != "" {
 				t.Error(diff)
 			}
 			if _, err := m.RemoveProxy(tt.agent, state, false); err == nil || !strings.Contains(err.Error(), "was not sent through the proxy") {
 				t.Error(err)
 			}
 		})
+	}
+}
+
+// Claude Code is sent through the forward proxy for good if it would lose something at a base URL, and else by a base URL. The other way
+// and everything else is put back. (SAME-1)
+func TestPermanentForward(t *testing.T) {
+	for _, tt := range []struct {
+		name, before string
+		env          []string
+		forward      bool
+	}{
+		{"a new file", "", nil, true},
+		{"what is there", `{"env": {"NO_PROXY": "a.test", "NODE_EXTRA_CA_CERTS": "own.pem"}, "model": "m"}`, nil, false},
+		{"others", "{\n  \"env\": {\"A\": \"1\"}, \"x\": 1}", []string{"NO_PROXY=a.test", "NODE_EXTRA_CA_CERTS=own.pem"}, true},
+		{"a gateway", `{"env": {"ANTHROPIC_BASE_URL": "https://gateway.test"}}`, nil, false},
+		{"a gateway in the environment", "", []string{"ANTHROPIC_BASE_URL=https://gateway.test"}, false},
+		{"a cloud", `{"env": {"CLAUDE_CODE_USE_VERTEX": "1"}}`, nil, false},
+		{"another proxy", `{"env": {"https_proxy": "http://proxy.test"}}`, nil, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			home := t.TempDir()
+			m := Machine{Env: append([]string{"HOME=" + home}, tt.env...), Dir: home}
+			file, state := filepath.Join(home, ".claude", "settings.json"), filepath.Join(home, "setup.json")
+			put(t, filepath.Join(home, "own.pem"), "OWN")
+			if tt.before != "" {
+				put(t, file, tt.before)
+			}
+			trust := filepath.Join(home, "trust.pem")
+			trusting := func(own []byte) (string, error) { return trust, os.WriteFile(trust, append(own, " OURS"...), 0o600) }
+			if _, err := m.AddProxy("claude", proxyBase, state, false, nil); err != nil {
+				t.Fatal(err)
+			}
+			for range 2 {
+				out, err := m.AddProxy("claude", proxyBase, state, false, trusting)
+				if err != nil || out.Forward != tt.forward {
+					t.Fatal(err, out)
+				}
+				env := environment([]byte(text(file)))
+				if got := env["HTTPS_PROXY"] == proxyBase && env["https_proxy"] == proxyBase && env["ANTHROPIC_BASE_URL"] == ""; got != tt.forward {
+					t.Error(text(file))
+				}
+				if tt.env != nil && tt.forward && (text(trust) != "OWN OURS" || env["no_proxy"] != "a.test,127.0.0.1,localhost") {
+					t.Errorf("%s %v", text(trust), env)
+				}
+				m.Lasting, _ = ReadLasting(state)
+				if changed, err := m.ProxyChanged("claude", m.Lasting); err != nil || len(changed) > 0 {
+					t.Error(changed, err)
+				}
+				if m.ForwardHost([]string{"claude"}) != "" {
+					t.Error("wrap would use another forward proxy")
+				}
+			}
+			if _, err := m.RemoveProxy("claude", state, false); err != nil || text(file) != tt.before || text(trust) != "" {
+				t.Errorf("%v: %q %q", err, text(file), text(trust))
+			}
+		})
+	}
+}
+
+// pi keeps its message threads at a base URL by a setting, if its version has them and the person has not chosen.
+func TestPermanentThreads(t *testing.T) {
+	for _, tt := range []struct {
+		version, before, during string
+	}{
+		{"1.5.2", "", `"supportsMessageThreads": true`},
+		{"1.5.0", "", ""},
+		{"1.5.2", `{"providers": {"anthropic": {"compat": {"supportsMessageThreads": false}}}}`, `"supportsMessageThreads": false`},
+		{"1.5.2", `{"providers": {"anthropic": {"baseUrl": "https://gateway.test"}}}`, ""},
+	} {
+		home := t.TempDir()
+		m := Machine{Env: []string{"HOME=" + home}, Dir: home, Version: func(string) string { return tt.version }}
+		file, state := filepath.Join(home, ".pi", "agent", "models.json"), filepath.Join(home, "setup.json")
+		if tt.before != "" {
+			put(t, file, tt.before)
+		}
+		for range 2 {
+			if _, err := m.AddProxy("pi", proxyBase, state, false, nil); err != nil {
+				t.Fatal(err)
+			}
+			if got := text(file); !strings.Contains(got, proxyBase) || tt.during == "" && strings.Contains(got, "supports") || !strings.Contains(got, tt.during) {
+				t.Errorf("%+v: %s", tt, got)
+			}
+		}
+		put(t, file, text(file)+" ")
+		if _, err := m.RemoveProxy("pi", state, false); err != nil || strings.Contains(text(file), proxyBase) || strings.Contains(text(file), "supports") != strings.Contains(tt.before, "supports") {
+			t.Errorf("%+v: %v %s", tt, err, text(file))
+		}
+	}
+}
+
+// The forward proxy is the default for the versions of an agent that lose something at a base URL, where the agent asks its provider's host.
+// (SAME-1)
+func TestForwardHost(t *testing.T) {
+	const anthropic, openai = "api.anthropic.com", "api.openai.com"
+	qwen := []string{"OPENAI_BASE_URL=https://api.openai.com/v1"}
+	for _, tt := range []struct {
+		command, version string
+		env              []string
+		file, text       string
+		upstream, want   string
+	}{
+		{command: "claude", want: anthropic},
+		{command: "npx -y @anthropic-ai/claude-code@2.1.300 -p x", want: anthropic},
+		{command: "claude", upstream: "https://gateway.test"},
+		{command: "claude", file: ".claude/settings.json", text: `{"env": {"HTTPS_PROXY": "http://proxy.test"}}`},
+		{command: "codex exec x"},
+		{command: "opencode run"},
+		{command: "sh -c claude"},
+		{command: "pi --model anthropic/claude-sonnet-4-5 -p x", version: "1.5.2", want: anthropic},
+		{command: "pi --model anthropic/claude-sonnet-4-5", version: "1.5.0"},
+		{command: "pi --model openai/gpt-5.5", version: "1.5.2"},
+		{command: "pi", version: "1.5.2"}, // which provider it asks is not known
+		{command: "pi", version: "1.5.2", file: ".pi/agent/settings.json", text: `{"defaultProvider": "anthropic"}`, want: anthropic},
+		{command: "pi", version: "1.5.2", file: ".pi/agent/settings.json", text: `{"defaultProvider": "anthropic", "httpProxy": "http://proxy.test"}`},
+		{command: "pi --provider anthropic", file: ".pi/agent/models.json", text: `{"providers": {"anthropic": {"baseUrl": "https://gateway.test"}}}`},
+		{command: "pi --provider anthropic", version: "1.5.2", upstream: "http://127.0.0.1:1"},
+		{command: "qwen -p x", version: "0.24.4", env: qwen, want: openai},
+		{command: "qwen -p x", version: "0.15.10", env: qwen},
+		{command: "qwen -p x", version: "0.24.4"},
+		{command: "qwen -p x", version: "0.24.4", env: []string{"OPENAI_BASE_URL=https://gateway.test/v1"}},
+		{command: "qwen --openai-base-url https://gateway.test", version: "0.24.4", env: qwen},
+		{command: "qwen --auth-type anthropic", version: "0.24.4", env: qwen},
+		{command: "qwen", version: "0.24.4", env: qwen, file: ".qwen/settings.json", text: `{"modelProviders": {"openai": []}}`},
+		{command: "qwen", version: "0.24.4", env: qwen, file: ".qwen/settings.json", text: `{"security": {"auth": {"selectedType": "openai"}}}`, want: openai},
+	} {
+		home := t.TempDir()
+		m := Machine{Env: append([]string{"HOME=" + home}, tt.env...), Dir: t.TempDir(), Version: func(string) string { return tt.version }}
+		if tt.file != "" {
+			put(t, filepath.Join(home, filepath.FromSlash(tt.file)), tt.text)
+		}
+		if tt.upstream != "" {
+			m.Upstream = func(API, string) string { return tt.upstream }
+		}
+		if got := m.ForwardHost(strings.Fields(tt.command)); got != tt.want {
+			t.Errorf("%+v: %q", tt, got)
+		}
 	}
 }
 
@@ -112,7 +258,7 @@ func TestPermanentProxyIsRefused(t *testing.T) {
 			m := Machine{Env: []string{"HOME=" + home}, Dir: home}
 			file, state := filepath.Join(home, filepath.FromSlash(tt.file)), filepath.Join(home, "setup.json")
 			put(t, file, tt.text)
-			_, err := m.AddProxy(tt.agent, proxyBase, state, false)
+			_, err := m.AddProxy(tt.agent, proxyBase, state, false, nil)
 			if err == nil || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("%v, want %s", err, tt.want)
 			}
@@ -177,7 +323,7 @@ func TestAskedBefore(t *testing.T) {
 			state := filepath.Join(home, "setup.json")
 			put(t, filepath.Join(home, filepath.FromSlash(tt.file)), tt.text)
 			for range 2 {
-				if _, err := m.AddProxy(tt.agent, proxyBase, state, false); err != nil {
+				if _, err := m.AddProxy(tt.agent, proxyBase, state, false, nil); err != nil {
 					t.Fatal(err)
 				}
 				all, err := ReadLasting(state)
@@ -188,7 +334,7 @@ func TestAskedBefore(t *testing.T) {
 					t.Errorf("the agent asks at %s, want %s", got, tt.base)
 				}
 			}
-			if _, err := m.AddProxy(tt.agent, "http://127.0.0.1:5151", state, false); err != nil {
+			if _, err := m.AddProxy(tt.agent, "http://127.0.0.1:5151", state, false, nil); err != nil {
 				t.Fatal(err)
 			}
 			if all, _ := ReadLasting(state); !cmp.Equal(tt.want, all.Asked(tt.agent)) || strings.Contains(text(all[tt.agent].File), proxyBase) {
@@ -205,7 +351,7 @@ func TestProxyForAnotherProvider(t *testing.T) {
 	file, state := filepath.Join(home, ".codex", "config.toml"), filepath.Join(home, "setup.json")
 	add := func() {
 		t.Helper()
-		if _, err := m.AddProxy("codex", proxyBase, state, false); err != nil {
+		if _, err := m.AddProxy("codex", proxyBase, state, false, nil); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -217,7 +363,7 @@ func TestProxyForAnotherProvider(t *testing.T) {
 		t.Errorf("%d addresses of the proxy in\n%s", n, text(file))
 	}
 	elsewhere := Machine{Env: append(m.Env, "CODEX_HOME="+t.TempDir()), Dir: home}
-	if _, err := elsewhere.AddProxy("codex", proxyBase, state, false); err == nil || !strings.Contains(err.Error(), "take that out first") {
+	if _, err := elsewhere.AddProxy("codex", proxyBase, state, false, nil); err == nil || !strings.Contains(err.Error(), "take that out first") {
 		t.Errorf("another file: %v", err)
 	}
 	if _, err := elsewhere.RemoveProxy("codex", state, false); err != nil {
@@ -233,7 +379,7 @@ func TestPermanentProxyWasChanged(t *testing.T) {
 	home := t.TempDir()
 	m := Machine{Env: []string{"HOME=" + home}, Dir: home}
 	file, state := filepath.Join(home, ".claude", "settings.json"), filepath.Join(home, "setup.json")
-	if _, err := m.AddProxy("claude", proxyBase, state, false); err != nil {
+	if _, err := m.AddProxy("claude", proxyBase, state, false, nil); err != nil {
 		t.Fatal(err)
 	}
 	const mine = `{"env": {"ANTHROPIC_BASE_URL": "https://mine.test"}}`
@@ -252,7 +398,7 @@ func TestRedirectOfProxied(t *testing.T) {
 	put(t, filepath.Join(home, ".codex", "config.toml"), "openai_base_url = \"https://gateway.test/v1\"\n")
 	put(t, filepath.Join(home, ".cline", "data", "settings", "providers.json"), `{"lastUsedProvider": "anthropic", "providers": {"anthropic": {"settings": {}}}}`)
 	for _, agent := range ProxyAgents() {
-		if _, err := m.AddProxy(agent, proxyBase, state, false); err != nil {
+		if _, err := m.AddProxy(agent, proxyBase, state, false, nil); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -14,9 +14,9 @@ type Machine struct {
 
 	// Version returns the version that a program prints, or "". nil: no version is known.
 	Version func(program string) string
-	// Upstream returns the base URL to which the proxy sends the requests of an agent that asked at found. "" is the provider's
-	// own, for both. nil: found.
-	Upstream func(found string) string
+	// Upstream returns the base URL to which the proxy sends the requests of an agent that asked at found by an API. "" is the
+	// provider's own, for both. nil: found.
+	Upstream func(api API, found string) string
 }
 
 // Getenv returns the value of a variable, empty when it is not set.

@@ -90,3 +90,18 @@ func readJSON(file string, into any) {
 		_ = jsonc.Unmarshal(b, into)
 	}
 }
+
+// keepPi returns the setting with which pi uses message threads at a base URL too, if its requests end at Anthropic's own host and the
+// person has not chosen; nil: none.
+func (m Machine) keepPi(f *configFile, done LastingAgent, ours []LastingValue) *LastingValue {
+	k := &LastingValue{Path: []string{"providers", "anthropic", "compat", "supportsMessageThreads"}, Ours: "true", Bool: true}
+	now, there, err := f.lookup(k.Path)
+	own := slices.ContainsFunc(ours, func(v LastingValue) bool { return slices.Equal(v.Path, k.Path) && v.Ours == now })
+	redirected := slices.ContainsFunc(done.Values, func(v LastingValue) bool {
+		return slices.Equal(v.Path, []string{"providers", "anthropic", "baseUrl"}) && v.Asked == ""
+	})
+	if err != nil || there && !own || !redirected || !m.goesTo(claudeHost, Messages, "") || !losesAtBaseURL("pi", m.versionFor("pi")) {
+		return nil
+	}
+	return k
+}

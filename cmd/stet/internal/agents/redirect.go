@@ -92,11 +92,7 @@ func (r *Redirect) set(name, value string) {
 // bypassHTTPProxy makes the command connect to the loopback address directly, without the environment's HTTP proxy.
 func (r *Redirect) bypassHTTPProxy() {
 	for _, name := range []string{"NO_PROXY", "no_proxy"} {
-		list := ""
-		if v := (Machine{Env: r.Env}).Getenv(name); v != "" {
-			list = v + ","
-		}
-		r.set(name, list+"127.0.0.1,localhost")
+		r.set(name, withLoopback(Machine{Env: r.Env}.Getenv(name)))
 	}
 }
 

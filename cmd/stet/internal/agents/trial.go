@@ -28,7 +28,7 @@ type trial struct {
 }
 
 // ProviderHosts are the hosts that the agents of trials ask.
-var ProviderHosts = []string{claudeHost, "api.openai.com", "chatgpt.com", "generativelanguage.googleapis.com"}
+var ProviderHosts = []string{claudeHost, openaiHost, "chatgpt.com", "generativelanguage.googleapis.com"}
 
 // Keys that are sent in place of a person's. Their beginnings say which provider they are for.
 const (

@@ -35,14 +35,14 @@ func OpenAuthority(state string) (*connect.Authority, error) {
 	}
 	defer func() { _ = lock.Close() }()
 	text, err := os.ReadFile(file)
-	if err == nil {
-		if a, err := connect.ParseAuthority(text); err == nil && a.Fits(hostNames()) {
-			return a, os.Chmod(file, 0o600)
-		}
-	} else if !errors.Is(err, fs.ErrNotExist) {
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fail(err)
 	}
-	if text, err = connect.NewAuthority(hostNames()); err != nil {
+	last, _ := connect.ParseAuthority(text) // a damaged file is replaced
+	if last != nil && last.Fits(hostNames()) {
+		return last, os.Chmod(file, 0o600)
+	}
+	if text, err = connect.NewAuthority(hostNames(), last); err != nil {
 		return fail(err)
 	}
 	if err := replacePrivate(file, text); err != nil {
@@ -56,18 +56,27 @@ func OpenAuthority(state string) (*connect.Authority, error) {
 }
 
 // TrustFile writes the authority's certificate, after certificates that a person has, into a file in the directory state, and returns its
-// name. It stays there: its name goes by its content.
-func TrustFile(state string, a *connect.Authority, own []byte) (string, error) {
+// name. It stays there. Without a name its name goes by its content.
+func TrustFile(state, name string, a *connect.Authority, own []byte) (string, error) {
 	text := a.Certificate()
-	if len(own) > 0 {
+	switch {
+	case bytes.Contains(own, text):
+		text = own
+	case len(own) > 0:
 		text = slices.Concat(bytes.TrimRight(own, "\n"), []byte("\n"), text)
 	}
-	file := filepath.Join(state, fmt.Sprintf("authority-%x.crt", sha256.Sum256(text)))
+	if name == "" {
+		name = fmt.Sprintf("%x", sha256.Sum256(text))
+	}
+	file := TrustName(state, name)
 	if now, err := os.ReadFile(file); err == nil && bytes.Equal(now, text) {
 		return file, nil
 	}
 	return file, replacePrivate(file, text)
 }
+
+// TrustName returns the name of the file that TrustFile writes.
+func TrustName(state, name string) string { return filepath.Join(state, "authority-"+name+".crt") }
 
 // RemoveAuthority removes the authority of this user, and returns the removed files. There may be none.
 func RemoveAuthority(state string, dry bool) (removed []string, err error) {

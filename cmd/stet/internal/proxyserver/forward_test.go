@@ -46,7 +46,7 @@ func TestAuthorityFile(t *testing.T) {
 	if a, err := OpenAuthority(dir); err != nil || !a.Fits(hostNames()) || string(a.Certificate()) == certs[0] {
 		t.Error("a damaged file is not replaced", err)
 	}
-	other, err := connect.NewAuthority([]string{"other.example.com"})
+	other, err := connect.NewAuthority([]string{"other.example.com"}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,7 +60,7 @@ func TestAuthorityFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	trust, err := TrustFile(dir, a, []byte("the person's own\n\n"))
+	trust, err := TrustFile(dir, "", a, []byte("the person's own\n\n"))
 	if text, _ := os.ReadFile(trust); err != nil || string(text) != "the person's own\n"+string(a.Certificate()) {
 		t.Errorf("%v: %s", err, text)
 	}
@@ -140,16 +140,18 @@ func TestHostUpstreams(t *testing.T) {
 
 // NO_PROXY is understood as other programs understand it.
 func TestDirect(t *testing.T) {
-	named := direct("intern.example, .corp.example,*.lab.example,10.0.0.0/8, 192.0.2.1:8443,")
+	named := func(host string) bool {
+		return Named("intern.example, .corp.example,*.lab.example,10.0.0.0/8, 192.0.2.1:8443,[2001:db8::1]:443 other.example:99,.", host)
+	}
 	for host, want := range map[string]bool{
-		"intern.example": true, "git.intern.example": true, "GIT.corp.example": true, "a.lab.example": true, "10.1.2.3": true, "192.0.2.1": true,
+		"intern.example": true, "git.intern.example": true, "GIT.corp.example": true, "a.lab.example": true, "10.1.2.3": true, "192.0.2.1": true, "2001:db8::1": true, "other.example": true,
 		"xintern.example": false, "example": false, "11.1.2.3": false, "192.0.2.2": false, "": false,
 	} {
 		if named(host) != want {
 			t.Errorf("%q: %t", host, !want)
 		}
 	}
-	if !direct("*")("any.example") || direct("")("any.example") {
+	if !Named("*", "any.example") || Named("", "any.example") {
 		t.Error("* or nothing")
 	}
 }

@@ -124,32 +124,31 @@ func (f Forward) with(model http.Handler) *connect.Proxy {
 	for name, h := range modelHosts {
 		hosts[name] = h.asks
 	}
-	c := connect.Config{Hosts: hosts, Model: model, Authority: f.Authority, Direct: direct(f.NoProxy), Logger: f.Logger}
+	named := func(host string) bool { return Named(f.NoProxy, host) }
+	c := connect.Config{Hosts: hosts, Model: model, Authority: f.Authority, Direct: named, Logger: f.Logger}
 	if f.Upstream != nil {
 		c.Proxy, c.RootCAs = f.Upstream.Proxy, f.Upstream.TLSClientConfig.RootCAs
 	}
 	return connect.New(c)
 }
 
-// direct returns a function that reports whether NO_PROXY names a host.
-func direct(noProxy string) func(host string) bool {
-	return func(host string) bool {
-		ip, notAddress := netip.ParseAddr(host)
-		for entry := range strings.SplitSeq(noProxy, ",") {
-			entry = strings.ToLower(strings.TrimSpace(entry))
-			if name, _, err := net.SplitHostPort(entry); err == nil {
-				entry = name
-			}
-			network, notNetwork := netip.ParsePrefix(entry)
-			name := strings.TrimPrefix(strings.TrimPrefix(entry, "*"), ".")
-			switch {
-			case entry == "":
-			case entry == "*", strings.EqualFold(host, name), strings.HasSuffix(strings.ToLower(host), "."+name):
-				return true
-			case notNetwork == nil && notAddress == nil && network.Contains(ip.Unmap()):
-				return true
-			}
+// Named reports whether a NO_PROXY names a host. Its entries are names, which include the names below them, addresses, networks, each with
+// or without a port, and "*".
+func Named(noProxy, host string) bool {
+	ip, notAddress := netip.ParseAddr(host)
+	for entry := range strings.FieldsFuncSeq(noProxy, func(r rune) bool { return r == ',' || r == ' ' }) {
+		entry = strings.ToLower(entry)
+		if name, _, err := net.SplitHostPort(entry); err == nil {
+			entry = name
 		}
-		return false
+		network, notNetwork := netip.ParsePrefix(entry)
+		name := strings.TrimPrefix(strings.TrimPrefix(strings.Trim(entry, "[]"), "*"), ".")
+		switch {
+		case entry == "*", name != "" && (strings.EqualFold(host, name) || strings.HasSuffix(strings.ToLower(host), "."+name)):
+			return true
+		case notNetwork == nil && notAddress == nil && network.Contains(ip.Unmap()):
+			return true
+		}
 	}
+	return false
 }

@@ -11,6 +11,7 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/stet-dev/stet/cmd/stet/internal/config"
@@ -40,8 +41,8 @@ type Config struct {
 	Transport http.RoundTripper
 	// Agents returns the upstreams of an agent with its own upstreams; nil: no agent has its own.
 	Agents func(name string) (config.Upstreams, error)
-	// Forward makes the listener a forward proxy too; nil: it refuses CONNECT.
-	Forward *Forward
+	// Forward configures the forward proxy that the listener is too. It is called for the first CONNECT. nil: CONNECT is refused.
+	Forward func() (Forward, error)
 	// Say tells the person something.
 	Say func(format string, args ...any)
 }
@@ -55,7 +56,9 @@ type Server struct {
 	Ended chan struct{} // closed when it no longer listens
 
 	settings *config.Config
-	forward  *connect.Proxy // nil: none
+	mu       sync.Mutex
+	forward  *connect.Proxy // nil: there was no CONNECT
+	closed   bool
 	store    *watchedStore
 	logFile  io.Closer
 	err      error // why it ended by itself; valid when Ended is closed
@@ -98,15 +101,19 @@ func Open(ctx context.Context, c Config) (*Server, error) {
 	}
 	handler := c.handler(s.Proxy)
 	if c.Forward != nil {
-		c.Forward.Logger = log
-		s.forward = c.Forward.InProcess(s.Proxy)
 		plain := handler
 		handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if r.Method == http.MethodConnect {
-				s.forward.ServeHTTP(w, r)
+			if r.Method != http.MethodConnect {
+				plain.ServeHTTP(w, r)
 				return
 			}
-			plain.ServeHTTP(w, r)
+			forward, err := s.forwarding(c.Forward)
+			if err != nil {
+				log.Error("no forward proxy", "error", err)
+				http.Error(w, "stet: "+err.Error(), http.StatusInternalServerError)
+				return
+			}
+			forward.ServeHTTP(w, r)
 		})
 	}
 	s.HTTP = &http.Server{
@@ -114,6 +121,24 @@ func Open(ctx context.Context, c Config) (*Server, error) {
 		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 	}
 	return s, nil
+}
+
+// forwarding returns the forward proxy. The first call makes it.
+func (s *Server) forwarding(configured func() (Forward, error)) (*connect.Proxy, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.closed:
+		return nil, errors.New("the proxy is ending")
+	case s.forward == nil:
+		f, err := configured()
+		if err != nil {
+			return nil, err
+		}
+		f.Logger = s.Log
+		s.forward = f.InProcess(s.Proxy)
+	}
+	return s.forward, nil
 }
 
 // handler returns what serves requests: the proxy, and the guard beside it.
@@ -161,8 +186,12 @@ func (s *Server) Close(ctx context.Context, grace time.Duration) error {
 		}
 		<-s.Ended
 	}
-	if s.forward != nil {
-		s.forward.Close()
+	s.mu.Lock()
+	forward := s.forward
+	s.closed = true
+	s.mu.Unlock()
+	if forward != nil {
+		forward.Close()
 	}
 	writing, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeWait)
 	defer cancel()
