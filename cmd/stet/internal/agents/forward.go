@@ -127,7 +127,9 @@ func (m Machine) qwenOwnHost(command []string) string {
 		var s struct {
 			Proxy          string
 			ModelProviders map[string]any
-			Security       struct{ Auth struct{ SelectedType, BaseURL string } }
+			Security       struct {
+				Auth struct{ SelectedType, BaseURL string }
+			}
 		}
 		readJSON(filepath.Join(dir, ".qwen", "settings.json"), &s)
 		if s.Proxy != "" || len(s.ModelProviders) > 0 || s.Security.Auth.BaseURL != "" {
