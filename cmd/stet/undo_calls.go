@@ -129,7 +129,7 @@ func (c *undoCommand) undoTree(ctx context.Context, trail record.Trail, kept *sn
 	}
 	defer func() { err = errors.Join(err, back.Close()) }()
 	c.show(dir, back, all, slices.Sorted(maps.Keys(with)))
-	cmds := all.Refs.BackTo(all.RefsBefore)
+	cmds := c.gitCommands(ctx, dir, &all)
 	if c.preview {
 		c.showRefs(cmds)
 		return nil
@@ -277,6 +277,26 @@ func (c *undoCommand) choose(back *snapshot.Restoration, branches bool) (map[str
 		chosen[s.Path] = c.confirm(fmt.Sprintf("%s was changed since. %s it all the same? %s", workspace.Quote(s.Path), map[bool]string{true: "Remove", false: "Put back"}[s.Want == nil], keeps), "it stays") == nil
 	}
 	return chosen, nil
+}
+
+// gitCommands returns the git commands that put back what calls moved in git, as far as it is there.
+func (c *undoCommand) gitCommands(ctx context.Context, dir string, of *snapshot.Result) [][]string {
+	if len(of.Refs.BackTo(of.RefsBefore)) == 0 {
+		return nil
+	}
+	now, gone := snapshot.RefsOf(ctx, dir, of.RefsBefore.Staged)
+	of.RefsBefore.Staged = slices.DeleteFunc(of.RefsBefore.Staged, func(s snapshot.Staged) bool {
+		if gone[s.Blob] {
+			c.say("%s was staged, and git does not have its content any more", workspace.Quote(string(s.Path)))
+		}
+		return gone[s.Blob]
+	})
+	if of.RefsBefore.Unlisted && of.RefsBefore.Commit != "" {
+		c.say("what was staged is not known: there was too much of it, or a merge had conflicts")
+	} else if !now.SameIndex(of.Refs) {
+		c.say("somebody has staged something else since: the git commands take that back, too")
+	}
+	return of.Refs.BackTo(of.RefsBefore)
 }
 
 // showRefs shows the git commands that put back what calls moved in git.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -21,8 +22,27 @@ type Refs struct {
 	Commit string            `json:"commit,omitempty"` // that is checked out
 	Names  map[string]string `json:"names,omitempty"`  // commits by the names of branches, tags and others
 	Stash  []Stash           `json:"stash,omitempty"`  // the newest last
-	state  string            // stamps of the files that have all this
+	Staged []Staged          `json:"staged,omitempty"` // how the index differs from Commit
+	Up     string            `json:"up,omitempty"`     // from the directory to the top of the work tree: "" or "../../"
+
+	// Unlisted says that the index cannot be put back: it has too many differences, or conflicts of a merge.
+	Unlisted bool `json:"unlisted,omitempty"`
+
+	state, index string // stamps of the files that have all this
 }
+
+// Staged is a path at which the index differs from the commit.
+type Staged struct {
+	Mode string `json:"mode"` // "100644"; "000000": the index does not have it
+	Blob string `json:"blob"`
+	Path []byte `json:"path"` // from the top of the work tree
+}
+
+func (s Staged) equal(o Staged) bool {
+	return s.Mode == o.Mode && s.Blob == o.Blob && bytes.Equal(s.Path, o.Path)
+}
+
+func (s Staged) removed() bool { return s.Mode == "000000" }
 
 // Stash is an entry of the stash.
 type Stash struct {
@@ -30,8 +50,11 @@ type Stash struct {
 	Message string `json:"message"`
 }
 
-// maxRefs is the limit of names. A repository with more is followed without them.
-const maxRefs = 5000
+// Limits of what is listed: names, and differences of the index. A repository with more is followed without them.
+const (
+	maxRefs   = 5000
+	maxStaged = 2000
+)
 
 // refs returns where the branches and the stash are now. It starts git only if a file of git's has changed.
 func (g *git) refs(ctx context.Context) Refs {
@@ -42,10 +65,23 @@ func (g *git) refs(ctx context.Context) Refs {
 	g.mu.Lock()
 	known := g.known
 	g.mu.Unlock()
-	if state == known.state {
-		return known
+	if state != known.state {
+		known = g.names(ctx)
+		known.state = state
 	}
-	r := Refs{state: state, Names: map[string]string{}}
+	if index := stampOfFile(filepath.Join(g.dir, "index")) + known.Commit; index != known.index {
+		known.Staged, known.Unlisted = g.staged(ctx, known.Commit)
+		known.index = index
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.known = known
+	return known
+}
+
+// names returns where the branches and the stash are.
+func (g *git) names(ctx context.Context) Refs {
+	r := Refs{Names: map[string]string{}, Up: strings.Repeat("../", strings.Count(g.prefix, "/"))}
 	if data, err := os.ReadFile(filepath.Join(g.dir, "HEAD")); err == nil {
 		r.Head = strings.TrimPrefix(strings.TrimSpace(string(data)), "ref: ")
 	}
@@ -64,20 +100,54 @@ func (g *git) refs(ctx context.Context) Refs {
 			r.Stash = append(r.Stash, Stash{f[1], message})
 		}
 	}
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.known = r
 	return r
+}
+
+// staged returns how the index differs from a commit.
+func (g *git) staged(ctx context.Context, commit string) (all []Staged, unlisted bool) {
+	if commit == "" {
+		return nil, true
+	}
+	out, err := hardened(ctx, g.top, "diff-index", "--cached", "--raw", "-z", "--no-renames", "--no-abbrev", "--ignore-submodules=dirty", commit, "--").Output()
+	fields := strings.Split(string(out), "\x00")
+	for ; len(fields) > 1 && err == nil; fields = fields[2:] { // ":100644 100644 OLD NEW M", path
+		f := strings.Fields(fields[0])
+		if len(f) < 5 || f[4] == "U" || len(all) == maxStaged {
+			return nil, true
+		}
+		all = append(all, Staged{f[1], f[3], []byte(fields[1])})
+	}
+	return all, err != nil
+}
+
+// RefsOf returns where the branches, the stash and the index of the repository of a directory are, and those contents of other staged paths that git
+// does not have any more, by their names.
+func RefsOf(ctx context.Context, dir string, other []Staged) (now Refs, gone map[string]bool) {
+	g := openGit(ctx, dir)
+	defer g.close()
+	gone = map[string]bool{}
+	for _, s := range other {
+		if !s.removed() && s.Mode != "160000" {
+			if _, err := g.blob(s.Blob); errors.Is(err, ErrGone) {
+				gone[s.Blob] = true
+			}
+		}
+	}
+	return g.refs(ctx), gone
+}
+
+func stampOfFile(name string) string {
+	info, err := os.Lstat(name)
+	if err != nil {
+		return ""
+	}
+	return fmt.Sprintf("%s %d %d\n", name, info.ModTime().UnixNano(), info.Size())
 }
 
 // state returns the stamps of the files in which git keeps its branches and the stash.
 func (g *git) state() string {
 	var b strings.Builder
-	note := func(name string) {
-		if info, err := os.Lstat(name); err == nil {
-			fmt.Fprintf(&b, "%s %d %d\n", name, info.ModTime().UnixNano(), info.Size())
-		}
-	}
+	note := func(name string) { b.WriteString(stampOfFile(name)) }
 	note(filepath.Join(g.dir, "HEAD"))
 	note(filepath.Join(g.dir, "logs", "HEAD"))
 	note(filepath.Join(g.common, "packed-refs"))
@@ -132,8 +202,39 @@ func (r Refs) BackTo(before Refs) [][]string {
 			cmds = append(cmds, []string{"git", "stash", "store", "-m", s.Message, s.Commit})
 		}
 	}
-	if r.Commit != before.Commit && before.Commit != "" {
+	if before.Commit != "" && (r.Commit != before.Commit || !before.Unlisted && !r.SameIndex(before)) {
 		cmds = append(cmds, []string{"git", "read-tree", before.Commit})
+		cmds = append(cmds, before.stage()...)
+	}
+	return cmds
+}
+
+// SameIndex reports whether the indexes differ from their commits in the same way.
+func (r Refs) SameIndex(o Refs) bool {
+	return r.Unlisted == o.Unlisted && slices.EqualFunc(r.Staged, o.Staged, Staged.equal)
+}
+
+// stage returns the git commands that stage what was staged, after the index was made as the commit.
+func (r Refs) stage() (cmds [][]string) {
+	git := []string{"git", "update-index"}
+	if r.Up != "" {
+		git = []string{"git", "-C", r.Up, "update-index"}
+	}
+	for part := range slices.Chunk(r.Staged, 100) {
+		add, remove := append(slices.Clone(git), "--add"), append(slices.Clone(git), "--force-remove", "--")
+		for _, s := range part {
+			if s.removed() {
+				remove = append(remove, string(s.Path))
+			} else {
+				add = append(add, "--cacheinfo", s.Mode+","+s.Blob+","+string(s.Path))
+			}
+		}
+		if len(remove) > len(git)+2 {
+			cmds = append(cmds, remove)
+		}
+		if len(add) > len(git)+1 {
+			cmds = append(cmds, add)
+		}
 	}
 	return cmds
 }
