@@ -135,6 +135,7 @@ func (c *doctorCommand) look(ctx context.Context) {
 	c.agents(ctx, o)
 	if o != nil {
 		c.proxy(ctx, o)
+		c.guarded(ctx, o)
 		c.providers(ctx, o)
 		c.recorded(ctx, o)
 	}

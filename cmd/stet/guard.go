@@ -163,6 +163,11 @@ func (c *guardCommand) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if c.project && !c.remove {
+		if err := c.noteProject(c.dir); err != nil {
+			return err
+		}
+	}
 	c.say("written: %s", edit.File)
 	if kept != "" {
 		c.say("what it held is in %s", kept)
@@ -276,7 +281,7 @@ type guardServer struct {
 	trail   store.Store
 	log     io.Closer
 	stop    context.CancelFunc
-	pruning sync.WaitGroup
+	ticking sync.WaitGroup
 }
 
 // openGuard makes the guard's part of a server.
@@ -302,7 +307,12 @@ func (p *program) openGuard(ctx context.Context, o *config.Config) (_ *guardServ
 	if err != nil {
 		return nil, fmt.Errorf("audit trail: %w", err)
 	}
+	last, now := p.lastAlive(o.Listen), time.Now()
+	if err := p.sayAlive(o.Listen); err != nil {
+		return nil, errors.Join(err, trail.Close())
+	}
 	g := guard.New(guard.Config{
+		Off:   func(ctx context.Context) guard.Off { return p.offSince(ctx, last, now) },
 		Store: kept, Trail: trail, Log: log, Dialects: o.Dialects, Control: workspace.IsControl, Home: p.home(),
 		Rules: func(workspace string) (*policy.Policy, error) {
 			c, err := config.Load(config.Source{Dir: workspace, Workspace: workspace, Home: p.home(), User: p.userConfig(), Getenv: p.getenv})
@@ -315,7 +325,21 @@ func (p *program) openGuard(ctx context.Context, o *config.Config) (_ *guardServ
 	})
 	s := &guardServer{Handler: g.Handler(token, agents.GuardForms()), guard: g, trail: trail, log: logFile}
 	ctx, s.stop = context.WithCancel(context.WithoutCancel(ctx))
-	s.pruning.Go(func() {
+	s.ticking.Go(func() {
+		often := time.NewTicker(aliveEvery)
+		defer often.Stop()
+		for {
+			if err := p.sayAlive(o.Listen); err != nil {
+				log.Warn("guard", "err", err)
+			}
+			select {
+			case <-often.C:
+			case <-ctx.Done():
+				return
+			}
+		}
+	})
+	s.ticking.Go(func() {
 		daily := time.NewTicker(24 * time.Hour)
 		defer daily.Stop()
 		for o.RecordDays > 0 {
@@ -334,7 +358,7 @@ func (p *program) openGuard(ctx context.Context, o *config.Config) (_ *guardServ
 
 func (s *guardServer) Close() error {
 	s.stop()
-	s.pruning.Wait()
+	s.ticking.Wait()
 	return errors.Join(s.guard.Close(), s.trail.Close(), s.log.Close())
 }
 

@@ -129,20 +129,22 @@ func (c *uninstallCommand) Run(ctx context.Context) error {
 	return nil
 }
 
-// removeHooks takes the guard's hooks out of the agents' files for the user. It returns how many had any.
+// removeHooks takes the guard's hooks out of the agents' files, for the user and for projects. It returns how many had any.
 func (c *uninstallCommand) removeHooks() (n int, err error) {
 	for _, name := range agents.GuardedAgents() {
 		agent, _ := agents.GuardOf(name)
-		if is, _ := agent.Installed(c.machine(), ""); !is {
-			continue
-		}
-		edit, eerr := agent.Remove(c.machine(), "")
-		if eerr == nil && !c.dry {
-			_, eerr = edit.Write()
-		}
-		if err = errors.Join(err, eerr); eerr == nil {
-			n++
-			c.say("%s: the guard's hooks are taken out", edit.File)
+		for _, project := range append([]string{""}, c.guardedProjects()...) {
+			if is, _ := agent.Installed(c.machine(), project); !is || project != "" && !agent.Local {
+				continue
+			}
+			edit, eerr := agent.Remove(c.machine(), project)
+			if eerr == nil && !c.dry {
+				_, eerr = edit.Write()
+			}
+			if err = errors.Join(err, eerr); eerr == nil {
+				n++
+				c.say("%s: the guard's hooks are taken out", edit.File)
+			}
 		}
 	}
 	return n, err

@@ -17,6 +17,7 @@ import (
 	"maps"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -71,7 +72,11 @@ type Config struct {
 	Home     string                 // of the person
 	Dialects *dialect.Table         // how agents' tools are called; nil: the default
 	Limit    int64                  // bytes of the Store; 0: see snapshot.Options
-	Log      *slog.Logger
+
+	// Off returns what agents did while no guard ran. It is called once, in the background, and may take its time. nil: it is not known.
+	Off func(ctx context.Context) Off
+
+	Log *slog.Logger
 }
 
 // Guard decides about calls and records what they change. Its methods may be called concurrently.
@@ -82,10 +87,11 @@ type Guard struct {
 	mu       sync.Mutex
 	trees    map[string]*follower // by workspace
 	sessions map[string]*session  // by agent and id
-	running  map[*call]bool       // until what they changed is known
-	ended    []endedOwn           // calls by the name of stet's own tools, which may be others
-	claimed  map[uint64]bool      // entries of the trail that belong to such calls
-	pruned   time.Time            // when the limit of the Store was last reached
+	off      offTime
+	running  map[*call]bool  // until what they changed is known
+	ended    []endedOwn      // calls by the name of stet's own tools, which may be others
+	claimed  map[uint64]bool // entries of the trail that belong to such calls
+	pruned   time.Time       // when the limit of the Store was last reached
 }
 
 // follower is a workspace that is followed.
@@ -131,16 +137,20 @@ func New(c Config) *Guard {
 	if c.Dialects == nil {
 		c.Dialects = dialect.Default()
 	}
-	return &Guard{
+	g := &Guard{
 		Config: c, journal: &record.Journal{Trail: c.Trail, Log: c.Log},
 		trees: map[string]*follower{}, sessions: map[string]*session{}, running: map[*call]bool{}, claimed: map[uint64]bool{},
 	}
+	g.lookBack()
+	return g
 }
 
 // Close records what the calls that run have changed so far, ends all snapshots and writes what is not in the trail yet.
 func (g *Guard) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), closeTime)
 	defer cancel()
+	g.off.stop()
+	<-g.off.known
 	errs := []error{g.finishWhere(ctx, func(*session, *call) bool { return true }), g.settleOwn(ctx, true)}
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -211,10 +221,17 @@ func (g *Guard) Handle(ctx context.Context, e Event) (Answer, error) {
 
 func (g *Guard) start(e Event) Answer {
 	f := g.follow(g.session(e).workspace)
+	var say []string
 	if f.err != nil {
-		return Answer{Say: fmt.Sprintf("stet guard: commands cannot be undone here: %v", f.err)}
+		say = append(say, fmt.Sprintf("commands cannot be undone here: %v", f.err))
 	}
-	return Answer{}
+	if off := g.notice(e.Agent); off != "" {
+		say = append(say, off)
+	}
+	if len(say) == 0 {
+		return Answer{}
+	}
+	return Answer{Say: "stet guard: " + strings.Join(say, "; ")}
 }
 
 // session returns the event's session. Its workspace is the directory in which it began; if that was not seen, the top of the git repository.
@@ -471,6 +488,9 @@ func (g *Guard) after(ctx context.Context, e Event) error {
 	c := s.calls[e.key()]
 	delete(s.calls, e.key())
 	g.mu.Unlock()
+	if c == nil && g.passed(e.Call) {
+		return nil
+	}
 	if c == nil {
 		c = &call{event: e, action: g.Dialects.Action(e.Tool, string(e.Input)), own: ownTool(e.Tool)}
 		if c.own != "" || c.action.Op == dialect.Other && len(e.Input) == 0 || !changes(&c.action) {

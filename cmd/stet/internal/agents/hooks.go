@@ -20,8 +20,9 @@ import (
 
 // Guarded is an agent whose hooks tell the guard of its calls.
 type Guarded struct {
-	Name string // "claude"
-	form guard.Form
+	Name     string // "claude"
+	Sessions string // the agent of its session files, as transcript.Source has it
+	form     guard.Form
 
 	// file returns the agent's file of hooks: for the user (project is ""), or for a project if it is Local.
 	file func(m Machine, project string) string
@@ -52,7 +53,7 @@ type Hooks struct {
 // opencode.ai/docs/plugins.
 var guarded = []Guarded{
 	{
-		Name: "claude", Local: true, CanClose: true,
+		Name: "claude", Sessions: "claude-code", Local: true, CanClose: true,
 		form: hookForm(true),
 		file: func(m Machine, project string) string {
 			if project != "" {
@@ -63,7 +64,7 @@ var guarded = []Guarded{
 		hooks: claudeHooks,
 	},
 	{
-		Name: "codex",
+		Name: "codex", Sessions: "codex",
 		form: hookForm(false),
 		file: func(m Machine, _ string) string {
 			return filepath.Join(cmp.Or(m.Getenv("CODEX_HOME"), filepath.Join(m.Home(), ".codex")), "hooks.json")
@@ -73,7 +74,7 @@ var guarded = []Guarded{
 			"If the guard does not answer, Codex goes on as if there were no guard.",
 	},
 	{
-		Name: "opencode", CanClose: true,
+		Name: "opencode", Sessions: "opencode", CanClose: true,
 		form: guard.Form{Read: readOpencode, Write: writeOpencode},
 		file: func(m Machine, _ string) string {
 			return filepath.Join(cmp.Or(m.Getenv("XDG_CONFIG_HOME"), filepath.Join(m.Home(), ".config")), "opencode", "plugin", "stet-guard.js")
