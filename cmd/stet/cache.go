@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -18,15 +20,16 @@ import (
 // cacheCommand is stet cache.
 type cacheCommand struct {
 	command
-	live bool
-	last int
-	json bool
+	live  bool
+	watch bool
+	last  int
+	json  bool
 }
 
 func newCache(p *program) *cobra.Command {
 	c := &cacheCommand{}
 	cmd := p.runs(&cobra.Command{
-		Use:   "cache [flags] SESSION | --live",
+		Use:   "cache [flags] SESSION | --live | --watch",
 		Short: "Show what the provider's prompt cache saved, and where it broke",
 		Long: `Show what happened in the provider's prompt cache: for each request, how many tokens
 were read from the cache and written to it, and where cached tokens were not read
@@ -44,17 +47,22 @@ the one that the provider's own diagnostics name. The causes:
 
 SESSION is an agent's recorded session with usage. There the place of a break is told
 by how far the cache was read. --live uses the requests that the proxy has recorded.
+--watch says until when the caches of these conversations live, and what the next
+request costs before and after that, again and again until it is interrupted.
 Prices are those of the file that the configuration key "prices" names, then those
 that stet knows.`,
 		Example: `stet cache ~/.claude/projects/p/session.jsonl
 stet cache --live --last 100
+stet cache --watch
 stet cache --json session.jsonl`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			switch {
-			case c.live && len(args) > 0:
-				return usage(cmd, fmt.Errorf("--live takes no SESSION, have %q", args[0]))
-			case !c.live && (len(args) != 1 || args[0] == ""):
-				return usage(cmd, errors.New("want one SESSION, or --live"))
+			case (c.live || c.watch) && len(args) > 0:
+				return usage(cmd, fmt.Errorf("--live and --watch take no SESSION, have %q", args[0]))
+			case c.watch && (c.live || c.json):
+				return usage(cmd, errors.New("--watch goes with neither --live nor --json"))
+			case !c.live && !c.watch && (len(args) != 1 || args[0] == ""):
+				return usage(cmd, errors.New("want one SESSION, or --live, or --watch"))
 			case c.last < 0:
 				return usage(cmd, fmt.Errorf("--last: want a number of requests, 0 is all, not %d", c.last))
 			}
@@ -62,7 +70,8 @@ stet cache --json session.jsonl`,
 		},
 	}, &c.command, c.Run)
 	cmd.Flags().BoolVar(&c.live, "live", false, "use what the proxy has recorded")
-	cmd.Flags().IntVar(&c.last, "last", 1000, "with --live: the newest N requests; 0 is all")
+	cmd.Flags().BoolVar(&c.watch, "watch", false, "show until when the caches of the conversations live, until interrupted")
+	cmd.Flags().IntVar(&c.last, "last", 1000, "of what the proxy has recorded: the newest N requests; 0 is all")
 	cmd.Flags().BoolVar(&c.json, "json", false, "print one JSON object")
 	return cmd
 }
@@ -75,6 +84,9 @@ func (c *cacheCommand) Run(ctx context.Context) error {
 	catalog, err := c.models(o.Prices)
 	if err != nil {
 		return err
+	}
+	if c.watch {
+		return interruptible(ctx, func(ctx context.Context) error { return c.warm(ctx, catalog) })
 	}
 	var account report.Cache
 	if c.live {
@@ -124,18 +136,52 @@ func addRecordings(path string, catalog *prices.Catalog, to *report.Cache) error
 	return nil
 }
 
-// addRecorded adds the account of the proxy's record.
-func (c *cacheCommand) addRecorded(ctx context.Context, catalog *prices.Catalog, to *report.Cache) error {
+// recorded returns the newest requests in the proxy's record.
+func (c *cacheCommand) recorded(ctx context.Context) ([]record.Request, error) {
 	where, err := c.storeThere()
 	if err != nil {
-		return errors.New("nothing is recorded yet: run an agent with stet wrap, or through stet proxy")
+		return nil, errors.New("nothing is recorded yet: run an agent with stet wrap, or through stet proxy")
 	}
 	opened, err := store.Open(ctx, where)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	rows, err := opened.Requests(ctx, record.Query{Limit: c.last})
-	if err = errors.Join(err, opened.Close()); err != nil {
+	return rows, errors.Join(err, opened.Close())
+}
+
+// warm shows the caches of the conversations again and again, on a screen in place of what it showed before.
+func (c *cacheCommand) warm(ctx context.Context, catalog *prices.Catalog) error {
+	const pause = 5 * time.Second
+	tick := time.NewTicker(pause)
+	defer tick.Stop()
+	shown := ""
+	for {
+		rows, err := c.recorded(ctx)
+		if err != nil {
+			return err
+		}
+		var text strings.Builder
+		report.PrintWarm(&text, report.NextRequests(rows, catalog), time.Now())
+		if text.String() != shown {
+			if columns(c.out) > 0 {
+				fmt.Fprint(c.out, "\x1b[H\x1b[2J")
+			}
+			shown = text.String()
+			fmt.Fprint(c.screen(c.out), shown)
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+	}
+}
+
+// addRecorded adds the account of the proxy's record.
+func (c *cacheCommand) addRecorded(ctx context.Context, catalog *prices.Catalog, to *report.Cache) error {
+	rows, err := c.recorded(ctx)
+	if err != nil {
 		return err
 	}
 	to.AddRequests(rows, catalog)

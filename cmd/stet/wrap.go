@@ -13,6 +13,7 @@ import (
 	"github.com/stet-dev/stet/cmd/stet/internal/agents"
 	"github.com/stet-dev/stet/cmd/stet/internal/config"
 	"github.com/stet-dev/stet/cmd/stet/internal/process"
+	"github.com/stet-dev/stet/cmd/stet/internal/report"
 )
 
 // lingering is the time limit for requests that run when their agent has ended.
@@ -110,7 +111,11 @@ func (c *wrapCommand) Run(ctx context.Context) error {
 	if err != nil {
 		return errors.Join(err, closeErr)
 	}
-	w.proxy.Summary().Print(c.err)
+	summary := w.proxy.Summary()
+	if catalog, err := c.models(o.Prices); err == nil {
+		summary.Warm, _ = report.NextRequest(summary.Newest, catalog)
+	}
+	summary.Print(c.err)
 	if closeErr != nil {
 		c.say("%v", closeErr)
 	}

@@ -118,7 +118,7 @@ var table = []row{
 	{"cmd/stet/internal/proxyserver", []string{"server/proxy", "server/connect", "llm/prices", "record", "store", "cmd/stet/internal/config", "cmd/stet/internal/process", "cmd/stet/internal/report"}, "the proxy with its listener, store and log, also as a process that is started again; the forward proxy with its hosts and its authority's file"},
 	{"cmd/stet/internal/toolset", []string{"*", "cmd/stet/internal/config", "cmd/stet/internal/notify", "cmd/stet/internal/socket"}, "the file tools with all that watches over them, for every front end that gives them out"},
 	{"cmd/stet/internal/localagent", []string{"*", "cmd/stet/internal/config", "cmd/stet/internal/demo", "cmd/stet/internal/report", "cmd/stet/internal/toolset"}, "stet's own agent, put together for chat, run, editors and the page"},
-	{"cmd/stet/internal/site", []string{"*", "cmd/stet/internal/config", "cmd/stet/internal/proxyserver", "cmd/stet/internal/signin", "cmd/stet/internal/tokenfile", "cmd/stet/internal/toolset"}, "everything that stet serve has on one port"},
+	{"cmd/stet/internal/site", []string{"*", "cmd/stet/internal/config", "cmd/stet/internal/proxyserver", "cmd/stet/internal/report", "cmd/stet/internal/signin", "cmd/stet/internal/tokenfile", "cmd/stet/internal/toolset"}, "everything that stet serve has on one port"},
 	{"cmd/stet/internal/demo", []string{"*", "cmd/stet/internal/report"}, "shows the parts at work, with scripted models"},
 	{"cmd/stet/internal/*", nil, "mechanisms of the command alone"},
 	{"cmd/stet", []string{"*", "cmd/stet/internal/*"}, "wiring only, and so everything"},

@@ -43,6 +43,8 @@ type Totals struct {
 	// (record.Cache.Moment). Alive counts those whose answer showed that the cache was warm.
 	Moments map[string]int
 	Alive   int
+	// Newest is the newest request of an agent itself, not of a sub-agent, that has usage; the zero value: there is none.
+	Newest record.Request
 	// Bound: a conversation was shortened before thinking that the provider checks. The provider may refuse it
 	// when it is continued without stet.
 	Bound bool
@@ -73,6 +75,9 @@ func (t *Totals) add(row *record.Request, fresh []record.Trim) {
 	t.TokensOff += row.TokensOff
 	t.Tokens += row.Tokens
 	t.Usage = t.Usage.Add(row.Usage)
+	if row.Agent == "" && row.Usage.Prompt() > 0 && row.Time.After(t.Newest.Time) {
+		t.Newest = *row
+	}
 }
 
 // answered counts what a request cost, and the members of its usage that are not known.
@@ -123,6 +128,9 @@ func (t Totals) Add(more Totals) Totals {
 	out.Reads += more.Reads
 	out.Alive += more.Alive
 	out.Bound = out.Bound || more.Bound
+	if more.Newest.Time.After(out.Newest.Time) {
+		out.Newest = more.Newest
+	}
 	return out
 }
 

@@ -23,6 +23,7 @@ import (
 	"log/slog"
 	"net/http"
 	"sync"
+	"time"
 
 	"github.com/stet-dev/stet/files/approval"
 	"github.com/stet-dev/stet/internal/httpguard"
@@ -75,6 +76,9 @@ type Handler struct {
 	// Cost is what a request cost in US dollars, and what it would have cost more with the tokens that were left out of it; false
 	// where the price is not known.
 	Cost func(model string, used record.Usage, leftOut int) (usd, saved float64, known bool)
+	// Next says until when the provider's cache has what follows a request, and what the next request costs in US dollars until then
+	// and after; false: not known.
+	Next func(r record.Request) (until time.Time, within, after float64, known bool)
 	// Window is a model's context window in tokens; 0: unknown.
 	Window func(model string) int
 

@@ -42,6 +42,14 @@ type Request struct {
 	Broke     string    `json:"broke,omitempty"` // where the prompt differed from the one before
 	Limit     int       `json:"limit,omitempty"` // the model's window in tokens
 	Trims     []Trim    `json:"trims"`
+	Next      *Next     `json:"next,omitempty"` // of the agent's own newest request
+}
+
+// Next says until when the provider's cache has a conversation, and what its next request costs in US dollars until then and after.
+type Next struct {
+	Until  time.Time `json:"until"`
+	Within float64   `json:"within"`
+	After  float64   `json:"after"`
 }
 
 // Trim is a text that is left out from this request on.
@@ -115,6 +123,15 @@ func (h *Handler) requests(r *http.Request) (any, error) {
 	all := make([]Request, len(rows))
 	for i, row := range rows {
 		all[i] = h.request(row, of[row.ID])
+	}
+	for i, row := range slices.Backward(rows) {
+		if row.Agent != "" || row.Usage.Prompt() == 0 || h.Next == nil {
+			continue
+		}
+		if until, within, after, known := h.Next(row); known {
+			all[i].Next = &Next{until, within, after}
+		}
+		break
 	}
 	return all, nil
 }

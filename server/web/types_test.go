@@ -19,7 +19,7 @@ var update = flag.Bool("update", false, "write ui/src/api.gen.ts")
 var api = []any{
 	Problem{}, Login{}, LoggedIn{}, Ways{}, Hello{}, Welcome{}, Me{}, Setting{},
 	QueueEvent{}, approval.Question{}, approval.File{}, approval.Closing{}, Content{}, approval.Answer{},
-	Session{}, SessionDetail{}, Rewound{}, Message{}, Part{}, Share{}, Tokens{}, Hit{}, SessionEvent{}, Rewind{}, Fork{}, Went{},
+	Session{}, SessionDetail{}, Rewound{}, Next{}, Message{}, Part{}, Share{}, Tokens{}, Hit{}, SessionEvent{}, Rewind{}, Fork{}, Went{},
 	Conversation{}, Request{}, Trim{}, Savings{}, Sums{}, Point{}, Group{},
 	Files{}, TouchedFile{}, Write{}, OnDisk{}, Undo{}, UndoLook{}, UndoFile{}, record.Entry{}, Verify{}, Verdict{}, Suspended{}, Lift{},
 }

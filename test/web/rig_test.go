@@ -139,6 +139,9 @@ func (h *rig) web() *web.Handler {
 		Cost: func(_ string, u record.Usage, leftOut int) (float64, float64, bool) {
 			return (float64(u.Input)*3 + float64(u.CacheRead)*0.3 + float64(u.CacheWrite)*3.75 + float64(u.Output)*15) / 1e6, float64(leftOut) * 3e-7, true
 		},
+		Next: func(r record.Request) (time.Time, float64, float64, bool) {
+			return r.Time.Add(time.Hour), 0.21, 1.9, true
+		},
 		Window:        func(string) int { return 200_000 },
 		ResumeCommand: func(i session.Info) string { return "stet chat --resume " + i.ID },
 		Settings: func() []web.Setting {

@@ -90,6 +90,7 @@ export async function timeline({ rig, enter, assert }) {
   assert.match(await window.innerText(), /tokens of 200K \(4\d %\)/)
   await window.getByText('read from cache').waitFor()
   await page.getByText('full', { exact: true }).first().waitFor()
+  await page.getByText(/The prompt cache .* next request costs about \$1\.90 instead of \$0\.21/).waitFor()
 }
 
 /** Savings over time, and by agent, model and policy. */

@@ -22,6 +22,7 @@ type Cache struct {
 	Date     string         `json:"prices_date"`
 	Sessions []cacheSession `json:"sessions"`
 	Totals   cacheTotals    `json:"totals"`
+	Next     []Warm         `json:"next,omitempty"` // of the proxy's conversations
 }
 
 type cacheSession struct {
@@ -87,6 +88,7 @@ func (r *Cache) AddRequests(rows []record.Request, c *prices.Catalog) {
 		asked[n] = append(asked[n], askedOf(row, last[n], asked[n]))
 		last[n] = row
 	}
+	r.Next = NextRequests(rows, c)
 	for _, n := range order {
 		r.add(n.conversation, n.agent, replay.Account(asked[n], c.Lookup))
 	}
@@ -168,6 +170,9 @@ func (r *Cache) Print(w io.Writer) {
 		fmt.Fprintf(w, "in all %s\n", Count(len(r.Sessions), "session"))
 		r.Totals.print(w)
 		fmt.Fprintln(w)
+	}
+	if r.Next != nil {
+		PrintWarm(w, r.Next, time.Now())
 	}
 	fmt.Fprintln(w, Faint(fmt.Sprintf("Prices of %s: %s.", r.Date, r.Source)))
 }

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/stet-dev/stet/server/proxy"
 	"github.com/stet-dev/stet/trim"
@@ -16,6 +17,7 @@ type Summary struct {
 	proxy.Totals
 	Policy  trim.Policy
 	Observe bool // the omissions were only planned
+	Warm    Warm // of the newest conversation; the zero value: not known
 }
 
 // Print writes the summary, a few lines that begin with "stet: ".
@@ -53,6 +55,9 @@ func (s Summary) Print(w io.Writer) {
 		fmt.Fprintf(w, "stet: charged %s, saved about %s\n", usd, saved)
 	case s.Unpriced > 0:
 		fmt.Fprintf(w, "stet: charged ?: the price of the model is not known (configuration key \"prices\")\n")
+	}
+	if says := s.Warm.says(time.Now()); says != "" {
+		fmt.Fprintf(w, "stet: %s\n", says)
 	}
 	if len(s.Unknown) > 0 {
 		fmt.Fprintf(w, "stet: the provider also counted what stet does not know, and no price has: %s\n", timesNamed(s.Unknown))

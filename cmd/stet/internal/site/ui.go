@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/stet-dev/stet/cmd/stet/internal/config"
+	"github.com/stet-dev/stet/cmd/stet/internal/report"
 	"github.com/stet-dev/stet/cmd/stet/internal/signin"
 	"github.com/stet-dev/stet/cmd/stet/internal/toolset"
 	"github.com/stet-dev/stet/files/approval"
@@ -43,6 +44,10 @@ func (s *Site) ui(allowed []string) http.Handler {
 		Secret:  s.secret,
 		Refused: s.refused,
 		Cost:    costOf(s.models), Window: func(model string) int { m, _ := s.models.Lookup(model); return m.Window },
+		Next: func(r record.Request) (time.Time, float64, float64, bool) {
+			w, known := report.NextRequest(r, s.models)
+			return w.Until, w.Within, w.After, known
+		},
 		Changes: s.account().Changes,
 		Disk:    s.disk, Undo: s.undo, Lift: s.lift, Compact: s.compact,
 		ResumeCommand: commandToResume, Exports: s.config.Exports,

@@ -151,6 +151,12 @@ export interface Rewound {
   time: string
 }
 
+export interface Next {
+  until: string
+  within: number
+  after: number
+}
+
 export interface Message {
   seq: number
   role: string
@@ -241,6 +247,7 @@ export interface Request {
   broke?: string
   limit?: number
   trims: Trim[]
+  next?: Next
 }
 
 export interface Trim {
