@@ -76,7 +76,7 @@ func (s *planState) grow(d *reading) {
 		if d.verdict.New != "" {
 			s.state.Cold(d.verdict.New, 0)
 		} else {
-			s.state.Cold(trim.Gap, d.forms.begin.upto)
+			s.state.Cold(trim.Gap, d.forms.begin.keep)
 		}
 	}
 	s.state.Add(messages[s.state.Len():]...)

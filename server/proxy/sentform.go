@@ -39,7 +39,8 @@ type begin struct {
 	sent.Known
 	upto  int  // messages that go out as they were sent; those behind Known were sent as they came
 	whole bool // nothing stays as it was sent: all is planned again
-	cold  bool // what is behind upto is planned as at a cold point
+	cold  bool // what is after the first keep messages is planned as at a cold point
+	keep  int
 }
 
 // lookUp finds how a bound conversation was sent.
@@ -126,21 +127,21 @@ func (p *Proxy) choose(x *exchange, d *reading, memory *sent.Memory) {
 	if f.begin.Messages < f.before && d.verdict.Changed {
 		f.begin.cold = true // the client has changed a message
 	}
-	if f.begin.cold = f.begin.cold && !x.body.continues() && !x.compacts; !f.begin.cold {
-		p.further(d)
-	}
+	f.begin.cold = f.begin.cold && !x.body.continues() && !x.compacts
+	p.further(d)
 }
 
-// further adds to the beginning that is known the results after it that went out changed, when they were sent with other messages behind
-// them.
+// further adds to the beginning that is known the results after its answer that went out changed, when they were sent with other messages
+// after them. Those that went out as they are may be in the provider's cache too.
 func (p *Proxy) further(d *reading) {
 	b := &d.forms.begin
-	if b.Form.Empty() || p.recent.goesOn(d) {
-		return
-	}
 	next := b.Messages + 1
 	for next < len(d.request.Messages) && d.request.Messages[next].Role != llm.Assistant {
 		next++
+	}
+	b.keep = next
+	if b.Form.Empty() || p.recent.goesOn(d) {
+		return
 	}
 	edits, _, err := p.forms.Edits(b.Form, d.forms.conversation, next)
 	if n := len(edits); err == nil && n > 0 && edits[n-1].Message >= b.Messages {
@@ -288,7 +289,7 @@ func (p *Proxy) formOf(x *exchange, d *reading, memory *sent.Memory) (b record.B
 			before, err = p.everSent(d, from.Known)
 		}
 		if err != nil || from.cold || !slices.Equal(editsBefore(plan.Edits, from.upto), before.Edits) || p.forms.Later(from.Form, c, from.upto) {
-			from, before, added.From = begin{Known: sent.Known{Messages: from.Messages, Drops: from.Drops}}, new(trim.Plan), 0
+			from, before, added.From = begin{Known: sent.Known{Drops: from.Drops}}, new(trim.Plan), 0
 			added.Epoch = evicts(p.policy) && !d.forms.bound
 		}
 		if d.asks && plan.ClearedCalls != before.ClearedCalls {
@@ -304,7 +305,7 @@ func (p *Proxy) formOf(x *exchange, d *reading, memory *sent.Memory) (b record.B
 	switch {
 	case d.forms.bound:
 		s.From = len(d.request.Messages)
-	case from.Messages == 0 && s.Form.Epoch() == 0: // the beginning of a conversation that was not seen before is planned again in the same way
+	case d.forms.begin.Messages == 0 && s.Form.Epoch() == 0: // the beginning of a conversation that was not seen before is planned again in the same way
 		s.From = d.forms.before
 	}
 	if !d.forms.checks {
