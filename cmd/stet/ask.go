@@ -15,7 +15,7 @@ type agreed struct{}
 
 // Ask implements approval.Approver.
 func (agreed) Ask(_ context.Context, q approval.Question) (approval.Answer, error) {
-	return approval.Answer{Verdict: approval.Approve, Seal: q.Seal, By: "on the command line"}, nil
+	return approval.Answer{Verdict: approval.Approve, Seal: q.Seal, By: approval.LocalPerson()}, nil
 }
 
 // here asks the person at this terminal, and does not offer answers for later calls.
@@ -25,7 +25,7 @@ type here struct{ approval.Approver }
 func (h here) Ask(ctx context.Context, q approval.Question) (approval.Answer, error) {
 	q.Grantable, q.Editable = false, false
 	a, err := h.Approver.Ask(ctx, q)
-	a.By = "at the terminal"
+	a.By = approval.LocalPerson()
 	return a, err
 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -20,6 +21,7 @@ import (
 	"github.com/stet-dev/stet/files/approval"
 	"github.com/stet-dev/stet/files/policy"
 	"github.com/stet-dev/stet/session"
+	"github.com/stet-dev/stet/tool"
 )
 
 // chatCommand is stet chat.
@@ -149,7 +151,7 @@ func (c *chatCommand) Run(ctx context.Context) (err error) {
 	if h.Queue != nil && attended {
 		sub := h.Queue.Subscribe()
 		defer sub.Close()
-		chat.Questions = sub
+		chat.Questions = byTerminal{sub}
 		h.Handler.Timeout = -1 // the person is at the terminal
 	} else if h.Queue != nil {
 		h.Handler.Approver = alone
@@ -161,8 +163,8 @@ func (c *chatCommand) Run(ctx context.Context) (err error) {
 	case errors.Is(err, terminal.ErrInterrupted):
 		return &exitError{code: exitSignal + int(syscall.SIGINT)} // the person knows the reason
 	}
-	if err == nil && alone.asked() {
-		return errAlone
+	if err == nil {
+		err = alone.refused()
 	}
 	return err
 }
@@ -228,26 +230,54 @@ func allowing(patterns []string) (policy.Rule, error) {
 	return r, nil
 }
 
-// unattended refuses what a person would be asked about, and records that it did.
+// unattended refuses what a person would be asked about, and records it.
 type unattended struct {
-	mu    sync.Mutex
-	paths []string
+	mu        sync.Mutex
+	questions []approval.Question
 }
 
 // Ask implements approval.Approver.
 func (n *unattended) Ask(_ context.Context, q approval.Question) (approval.Answer, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.paths = append(n.paths, q.Path)
+	q.Content, q.Diff = nil, tool.Diff{}
+	n.questions = append(n.questions, q)
 	return approval.Answer{}, approval.ErrNoPerson
 }
 
-func (n *unattended) asked() bool {
+// refused returns the error of a run in which something was refused because there was no person to ask; nil: nothing was. It says
+// what, and what to do: --allow helps where no caution made stet ask.
+func (n *unattended) refused() error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	return len(n.paths) > 0
+	var allowed, on []string
+	for _, q := range n.questions {
+		switch {
+		case q.Grantable && !q.Outside():
+			allowed = append(allowed, q.Subject())
+		case len(q.Warnings) > 0:
+			on = append(on, q.Subject()+" ("+q.Warnings[0]+")")
+		default:
+			on = append(on, q.Subject())
+		}
+	}
+	list := func(all []string) string {
+		slices.Sort(all)
+		all = slices.Compact(all)
+		if len(all) > 3 {
+			all = append(all[:3], fmt.Sprintf("%d more", len(all)-3))
+		}
+		return strings.Join(all, ", ")
+	}
+	var words []string
+	if len(allowed) > 0 {
+		words = append(words, "name by --allow what may be written, or run it on a terminal, for "+list(allowed))
+	}
+	if len(on) > 0 {
+		words = append(words, "--allow does not decide on "+list(on)+": run it on a terminal")
+	}
+	if len(words) == 0 {
+		return nil
+	}
+	return &exitError{code: exitAlone, err: errors.New("not everything was done: a person had to decide, and there was none; " + strings.Join(words, "; "))}
 }
-
-// errAlone says that writes were refused because there was no person to ask.
-var errAlone = &exitError{code: exitAlone, err: errors.New("not everything was written: a person had to decide, and there was none; " +
-	"run it on a terminal, or name by --allow what may be written")}

@@ -159,7 +159,7 @@ type byTerminal struct{ *approval.Subscription }
 
 // Answer implements terminal.Source.
 func (b byTerminal) Answer(ctx context.Context, id string, a approval.Answer) error {
-	a.By = "at the terminal"
+	a.By = approval.LocalPerson()
 	return b.Subscription.Answer(ctx, id, a)
 }
 

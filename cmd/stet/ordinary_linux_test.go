@@ -89,7 +89,7 @@ func TestOrdinaryUser(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Error(err)
 	}
-	if out := h.run(t, "audit"); !strings.Contains(out, "a.txt: ok (approved, by person uid 65534)") {
+	if out := h.run(t, "audit"); !strings.Contains(out, "a.txt: ok (approved, by person nobody)") {
 		t.Error(out)
 	}
 	session := strings.TrimSuffix(strings.Fields(h.run(t, "undo"))[1], ",")

@@ -77,7 +77,7 @@ func (c *resumeCommand) resume(ctx context.Context, trail record.Trail, session 
 			continue
 		}
 		h := &approval.Handler{Journal: &record.Journal{Trail: trail}, Root: e.Root}
-		err := h.Resume(ctx, session, "on the command line")
+		err := h.Resume(ctx, session, approval.LocalPerson())
 		if err = errors.Join(err, h.Journal.Close()); err == nil {
 			c.say("session %s may continue in %s", workspace.Quote(session), workspace.Quote(e.Root))
 		}

@@ -99,7 +99,7 @@ func (c *runCommand) Run(ctx context.Context) (err error) {
 	if h.Queue != nil && c.args[0] != "-" && isTerminal(c.in) && isTerminal(c.err) {
 		sub := h.Queue.Subscribe()
 		defer sub.Close()
-		questions = sub
+		questions = byTerminal{sub}
 	} else if h.Queue != nil {
 		h.Handler.Approver = alone
 	}
@@ -154,10 +154,8 @@ func verdict(ctx context.Context, out agent.Outcome, err error, alone *unattende
 		return &exitError{code: exitAlone, err: errors.New("the model refused to continue")}
 	case out.End != agent.Done:
 		return fmt.Errorf("not done: %s", out.End)
-	case alone.asked():
-		return errAlone
 	}
-	return nil
+	return alone.refused()
 }
 
 // cutOffNote says that a resumed session ended before the agent was done, for instance by SIGKILL; "" if it did not.

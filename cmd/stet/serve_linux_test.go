@@ -279,7 +279,7 @@ func TestServeLifts(t *testing.T) {
 	if res := page.do(http.MethodPost, "/api/suspended/lift", web.Lift{Session: all[0].Session}, nil); res.StatusCode != http.StatusConflict {
 		t.Errorf("lifted once more: %s", res.Status)
 	}
-	if out := h.run(t, "audit"); !strings.Contains(out, "by person owner of this server") {
+	if out := h.run(t, "audit"); !strings.Contains(out, "by person "+approval.LocalPerson()) {
 		t.Errorf("the trail: %s", out)
 	}
 }

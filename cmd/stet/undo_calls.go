@@ -15,6 +15,7 @@ import (
 
 	"github.com/stet-dev/stet/cmd/stet/internal/agents"
 	"github.com/stet-dev/stet/cmd/stet/internal/report"
+	"github.com/stet-dev/stet/files/approval"
 	"github.com/stet-dev/stet/files/snapshot"
 	"github.com/stet-dev/stet/files/workspace"
 	"github.com/stet-dev/stet/record"
@@ -159,13 +160,9 @@ func (c *undoCommand) undoTree(ctx context.Context, trail record.Trail, kept *sn
 		}
 		return err
 	}
-	by := "person at the terminal"
-	if c.yes {
-		by = "person on the command line"
-	}
 	e := record.Entry{
 		Kind: record.Changed, Time: time.Now(), Root: dir, Session: guard.UndoClient, Client: guard.UndoClient, Tool: "undo", Bytes: int64(len(did)),
-		Decision: "approved", By: by, Outcome: record.OK, Flags: flags,
+		Decision: "approved", By: "person " + approval.LocalPerson(), Outcome: record.OK, Flags: flags,
 	}
 	var serr error
 	refs.Changes = did

@@ -41,9 +41,9 @@ func (r *run) ask(ctx context.Context, p *tool.Plan, d policy.Decision) (Answer,
 		return a, nil
 	case a.Verdict == Cancel:
 		return Answer{}, &refused{decision: "cancelled", by: person(a), code: tool.Cancelled,
-			message: "The person who was asked cancelled the call. Nothing was written."}
+			message: "The person who was asked cancelled the call. " + r.nothing(p)}
 	}
-	return Answer{}, &refused{decision: "rejected", by: person(a), code: tool.UserRejected, message: rejection(a.Words)}
+	return Answer{}, &refused{decision: "rejected", by: person(a), code: tool.UserRejected, message: rejection(a.Words, r.nothing(p))}
 }
 
 // unanswered returns the end of a call whose question q got no answer, for the reason err. A caller may end the call at the
@@ -52,7 +52,7 @@ func (r *run) unanswered(ctx context.Context, q Question, p *tool.Plan, err erro
 	switch {
 	case q.expired(time.Now()), errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil:
 		return &refused{decision: "timeout", by: "handler", code: tool.Timeout,
-			message: fmt.Sprintf("No person answered within %v. Nothing was written.", r.patience())}
+			message: fmt.Sprintf("No person answered within %v. %s", r.patience(), r.nothing(p))}
 	case ctx.Err() != nil:
 		return err
 	case errors.Is(err, ErrNoPerson):
@@ -125,9 +125,24 @@ func decided(q Question, a Answer) tool.Decision {
 	return d
 }
 
-func rejection(words string) string {
+// nothing says in a sentence what a call that was not done would have done. p may be nil.
+func (r *run) nothing(p *tool.Plan) string {
+	switch {
+	case p == nil && r.t != nil && r.t.Spec().ReadOnly:
+		return "Nothing was read."
+	case p == nil:
+		return "Nothing was written."
+	case p.Has(tool.Outside):
+		return "The tool was not called."
+	case r.writes(p):
+		return "Nothing was written."
+	}
+	return "Nothing was read."
+}
+
+func rejection(words, nothing string) string {
 	if words == "" {
-		return "The person who was asked rejected this. Nothing was written."
+		return "The person who was asked rejected this. " + nothing
 	}
 	return "The person who was asked rejected this, and says: " + words
 }

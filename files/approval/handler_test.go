@@ -464,6 +464,11 @@ func TestDeniedRead(t *testing.T) {
 	if code(t, res, ""); res.Text != "sesame" || q.Write || q.Editable || !q.Diff.Empty() {
 		t.Errorf("%v, asked %+v", res, q)
 	}
+	// A read that is refused wrote nothing anyway.
+	res, _ = h.asked(call("s", "get", "secret/key", ""), approval.Answer{Verdict: approval.Reject})
+	if code(t, res, tool.UserRejected); !strings.Contains(res.Text, "Nothing was read.") {
+		t.Error(res.Text)
+	}
 }
 
 // FILE-11: a suspicious session.

@@ -77,7 +77,7 @@ func (r *run) call(ctx context.Context) (tool.Result, error) {
 	res, err := r.do(ctx)
 	switch {
 	case errors.Is(err, record.ErrFull):
-		res = refusal(r.t, r.c, tool.DiskFull, "The call cannot be recorded, since the file system of stet's state directory is full; make space there. Nothing was written.")
+		res = refusal(r.t, r.c, tool.DiskFull, "The call cannot be recorded, since the file system of stet's state directory is full; make space there. "+r.nothing(nil))
 	case errors.Is(err, record.ErrLost):
 		res = refusal(r.t, r.c, tool.PermissionDenied, lost)
 	case err != nil:
@@ -341,9 +341,9 @@ func (r *run) end(ctx context.Context, p *tool.Plan, err error) (tool.Result, er
 	switch {
 	case errors.As(err, &no):
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
-		no = &refused{decision: "timeout", by: "caller", code: tool.Timeout, message: "The call's time is over. Nothing was written."}
+		no = &refused{decision: "timeout", by: "caller", code: tool.Timeout, message: "The call's time is over. " + r.nothing(p)}
 	case ctx.Err() != nil:
-		no = &refused{decision: "cancelled", by: "caller", code: tool.Cancelled, message: "The call was cancelled. Nothing was written."}
+		no = &refused{decision: "cancelled", by: "caller", code: tool.Cancelled, message: "The call was cancelled. " + r.nothing(p)}
 	default:
 		return tool.Result{}, r.broke(p, err)
 	}

@@ -2,8 +2,9 @@ package approval
 
 import (
 	"fmt"
+	"os"
+	"os/user"
 	"strings"
-
 	"time"
 
 	"github.com/stet-dev/stet/tool"
@@ -68,6 +69,15 @@ func (q Question) Origin() string {
 		out = append(out, "until "+end)
 	}
 	return strings.Join(out, ", ")
+}
+
+// LocalPerson returns the name of the person who runs this process: the user's. It is the name of one who answers at the terminal, on
+// the command line, over the socket of this machine, or with the token of a server's owner.
+func LocalPerson() string {
+	if u, err := user.Current(); err == nil && u.Username != "" {
+		return u.Username
+	}
+	return fmt.Sprintf("uid %d", os.Getuid())
 }
 
 // Deadline is a sentence on when the question expires; "": it does not.

@@ -98,7 +98,7 @@ func TestHiddenCharacters(t *testing.T) {
 		if p := b.plan("write_file", args("path", "new", "content", text)); p.Has(tool.Hidden) != want {
 			t.Errorf("%+q: want %v", text, want)
 		}
-		if name := "n" + strings.TrimRight(text, "\r\n\t"); !strings.Contains(text, "\t") {
+		if name := "n" + strings.TrimRight(text, "\r\n\t") + "x"; !strings.Contains(text, "\t") {
 			if p := b.plan("write_file", args("path", name, "content", "x\n")); p.Has(tool.Hidden) != want {
 				t.Errorf("%+q as a name: want %v", name, want)
 			}

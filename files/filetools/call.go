@@ -155,6 +155,11 @@ func (q *toolCall) failed(err error) (tool.Result, error) {
 	if !ok {
 		return tool.Result{}, err
 	}
+	if f.code == tool.FileNotFound && !f.verbatim && strings.TrimSpace(q.path) != q.path {
+		of := *f
+		f = &of
+		f.message += "; the path begins or ends with a blank or a line end, which may have to be left out"
+	}
 	words := q.def.fail
 	if words == nil {
 		words = failOperation

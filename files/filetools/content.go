@@ -47,7 +47,7 @@ func (q *toolCall) current(ctx context.Context, t *workspace.Target, asked works
 	if !t.Exists() {
 		return &content{}, nil
 	}
-	if err := hold(ctx, writeCopies*min(t.Size, q.root.WriteLimit())); err != nil {
+	if err := hold(ctx, writeCopies, min(t.Size, q.root.WriteLimit())); err != nil {
 		return nil, err
 	}
 	c, err := q.root.ReadAll(ctx, t.Path)
@@ -117,7 +117,7 @@ func (q *toolCall) encodingFor(t *workspace.Target, now *content, keep bool) (wo
 	case q.options.asked || now.large:
 		return asked, nil
 	}
-	return asked, now.unreadable
+	return asked, q.nameEncoding(now.unreadable)
 }
 
 // checkSize refuses what is too large, before a person is asked.
@@ -219,18 +219,18 @@ const (
 // freeBytes is the number of bytes that a call may hold without being counted.
 const freeBytes = 256 << 10
 
-// hold takes n bytes of the memory that the caller allows its calls, and waits a while
-// for them. The caller gives them back when it has sent the result.
-func hold(ctx context.Context, n int64) error {
-	if n <= freeBytes {
+// hold takes the memory for copies of a file of so many bytes out of what the caller allows its calls, and waits a while
+// for it. The caller gives it back when it has sent the result.
+func hold(ctx context.Context, copies, size int64) error {
+	if copies*size <= freeBytes {
 		return nil
 	}
-	err := limits.Take(ctx, n)
+	err := limits.Take(ctx, copies*size)
 	switch {
 	case errors.Is(err, limits.ErrFull):
 		return fail(tool.RateLimited, "too many bytes are held for other calls. Try again in 5.0 s")
 	case errors.Is(err, limits.ErrTooLarge):
-		return fail(tool.FileTooLarge, "the file is larger than what is held in memory; read it in parts by start_line and end_line")
+		return fail(tool.FileTooLarge, fmt.Sprintf("the file has %d bytes, more than are held in memory for one call (%v); read it in parts by start_line and end_line", size, err))
 	}
 	return err
 }

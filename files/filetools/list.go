@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -85,7 +87,7 @@ func mark(k workspace.Kind) string {
 	case workspace.Directory:
 		return "/"
 	case workspace.Link:
-		return "@"
+		return " (link)"
 	case workspace.Special:
 		return " (special)"
 	}
@@ -99,6 +101,7 @@ type listing struct {
 	size      int
 	truncated bool
 	skipped   skipped
+	none      string // added to the note that no file matches; "": there is no such note
 }
 
 // maxListing is the size of a listing, in bytes.
@@ -123,6 +126,9 @@ func (q *toolCall) listed(l *listing, what string) *tool.Plan {
 		data["truncated"] = true
 	}
 	l.skipped.report(data)
+	if len(l.lines) == 0 && l.none != "" {
+		data["notes"] = []string{"the pattern matches no file" + l.none}
+	}
 	return q.doneNow(operation{Success: true, Content: &text, Data: data})
 }
 
@@ -196,7 +202,7 @@ var listFilesTool = &toolDef{
 }
 
 // planListFiles is list_files, which also answers to LS. Directories end in a
-// slash, links in an at sign.
+// slash; of links it says that they are links.
 func planListFiles(ctx context.Context, q *toolCall) (*tool.Plan, error) {
 	t, err := q.inspected()
 	if err != nil {
@@ -232,18 +238,35 @@ func planFindFiles(ctx context.Context, q *toolCall) (*tool.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := listing{limit: q.args.num("limit", 200)}
+	l := listing{limit: q.args.num("limit", 200), none: q.belowPath(q.args.str("pattern"))}
 	err = q.walk(ctx, t.Path, 0, &l.skipped, func(e workspace.Entry) error {
 		name := e.Path.String()
-		if e.Kind == workspace.Directory || !matches(name, t.Path) {
+		switch {
+		case !matches(name, t.Path):
 			return nil
+		case e.Kind == workspace.Directory:
+			l.none = "; it matches the directory " + quoted(name) + "/, which list_files lists"
+			return nil
+		case e.Kind == workspace.Link:
+			return l.add(quoted(name))
 		}
 		return l.add(quoted(name) + mark(e.Kind))
 	})
+	if err == nil && len(l.lines) == 0 {
+		err = q.wrongForm("pattern")
+	}
 	if err != nil {
 		return nil, err
 	}
 	return q.listed(&l, "files"), nil
+}
+
+// belowPath says how a pattern is meant that begins with the path below which it is matched; else "".
+func (q *toolCall) belowPath(pattern string) string {
+	if p := q.canonical; p != "." && strings.HasPrefix(strings.TrimPrefix(pattern, "!"), p+"/") {
+		return "; it is matched below " + quoted(p) + ", so leave that out of it"
+	}
+	return ""
 }
 
 // below is a path relative to a directory above it.
@@ -257,9 +280,13 @@ func below(name string, dir workspace.Path) string {
 const maxGlob = 1000 // bytes
 
 // glob returns what the pattern of an argument matches of the paths below a directory. A pattern that begins with the root, as an
-// absolute path does, is about the whole workspace.
+// absolute path does, is about the whole workspace. One that begins with "!" matches what the rest does not match, neither itself
+// nor a directory above.
 func (q *toolCall) glob(arg string) (matches func(name string, dir workspace.Path) bool, err error) {
-	pattern := q.args.str(arg)
+	pattern, except := strings.CutPrefix(q.args.str(arg), "!")
+	if except && noneOf.MatchString(pattern) {
+		return nil, badArgument(arg, `there is no !(a|b): "!{a,b}" is all but these.`)
+	}
 	rel := q.relative(q.call, pattern)
 	whole := rel != pattern
 	if whole {
@@ -273,9 +300,46 @@ func (q *toolCall) glob(arg string) (matches func(name string, dir workspace.Pat
 		if !whole {
 			name = below(name, dir)
 		}
-		return g.Names(name)
+		if !except {
+			return g.Names(name)
+		}
+		for ; name != "."; name = path.Dir(name) {
+			if g.Names(name) {
+				return false
+			}
+		}
+		return true
 	}, nil
 }
+
+// unsupported are forms of other programs' patterns. A pattern that has one and matches nothing was meant otherwise; the same signs
+// may be in names.
+var unsupported = []struct {
+	form *regexp.Regexp
+	why  string
+}{
+	{regexp.MustCompile(`^!|!\(`), `the pattern has a "!" that is neither its first sign nor in brackets: there is only "!*.go", all but that; "\!" is the sign itself`},
+	{regexp.MustCompile(`[@+?*]\([^()/]*\|[^()/]*\)`), "the pattern has alternatives in parentheses: write {a,b}"},
+	{regexp.MustCompile(`\{[^{},/]+\.\.[^{},/]+\}`), "the pattern has a range in braces: write [1-3] or {1,2,3}"},
+	{regexp.MustCompile(`(^|[^\\])(\\\\)*\\[\pL\pN_]`), `the pattern has a backslash before a letter: names are separated by "/"`},
+	{regexp.MustCompile(`[*?]\.\w+(,\s*|\s+)[^{}]*[*?]`), "the pattern is a list: write {*.go,*.md}"},
+}
+
+// noneOf matches what follows the "!" of !(a|b), another form of other programs. (The name of a directory may be in parentheses.)
+var noneOf = regexp.MustCompile(`^\([^()]*(\||\)[^/])`)
+
+// wrongForm is the failure of a call whose pattern matches nothing, if it has a form that is not supported.
+func (q *toolCall) wrongForm(arg string) error {
+	for _, u := range unsupported {
+		if u.form.MatchString(strings.TrimPrefix(q.args.str(arg), "!")) {
+			return badArgument(arg, "%s.", u.why)
+		}
+	}
+	return nil
+}
+
+// partOfName matches a pattern in which "**" is a part of a name.
+var partOfName = regexp.MustCompile(`/(\*\*[^/*]|[^/]*[^/*]\*\*)|^(\*\*[^/*]|[^/]*[^/*]\*\*)[^/]*/`)
 
 // compileGlob reads a pattern for paths below a directory. The syntax is that of the
 // policy's patterns; "./" begins at the directory too. What it finds is Pattern.Names.
@@ -285,6 +349,8 @@ func compileGlob(pattern string) (policy.Pattern, error) {
 		return policy.Pattern{}, fmt.Errorf("the pattern has more than %d bytes", maxGlob)
 	case slices.Contains(strings.Split(pattern, "/"), ".."):
 		return policy.Pattern{}, errors.New(`the pattern holds "..": it is matched against what is in the directory; name another one by path`)
+	case partOfName.MatchString(pattern):
+		return policy.Pattern{}, errors.New(`the pattern has "**" next to other signs of a name: it is a whole name, as in src/**/*.go`)
 	}
 	parsed, err := policy.ParsePath(pattern)
 	if why := errors.Unwrap(err); why != nil {
@@ -322,6 +388,9 @@ type fileInfo struct {
 // planFileInfo is file_info.
 func planFileInfo(ctx context.Context, q *toolCall) (*tool.Plan, error) {
 	info, err := q.inspected()
+	if errors.Is(err, workspace.ErrNotFound) {
+		return nil, q.deleted(ctx, err)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -342,6 +411,24 @@ func planFileInfo(ctx context.Context, q *toolCall) (*tool.Plan, error) {
 		}
 	}
 	return q.doneNow(operation{Success: true, Data: d}), nil
+}
+
+// deleted is the failure of file_info of a file that is not there. It says so where this session saw the file before.
+func (q *toolCall) deleted(ctx context.Context, notFound error) error {
+	p, err := q.root.Path(q.path)
+	if err != nil {
+		return err
+	}
+	status, err := q.ses.tracker.Check(ctx, p.String(), freshness.In(q.root))
+	if err != nil {
+		return err
+	}
+	if status != freshness.Deleted {
+		return notFound
+	}
+	f := fail(tool.FileNotFound, "the file was removed since this session saw it")
+	f.data = map[string]any{"path": p.String(), "status": status}
+	return f
 }
 
 // describeText looks into a file, if that may be shown. What is too large for that is not looked into.
@@ -372,14 +459,12 @@ func (q *toolCall) describeText(ctx context.Context, info workspace.Info, d *fil
 	}
 	n := countLines(text)
 	d.Lines, d.Encoding = &n, encodingName(enc)
-	switch crlf, lf := strings.Count(text, "\r\n"), strings.Count(text, "\n"); {
-	case lf == 0:
-	case crlf == 0:
-		d.Ends = "lf"
-	case crlf == lf:
-		d.Ends = "crlf"
-	default:
+	switch _, name := lineEnds(text); {
+	case !strings.ContainsAny(text, "\r\n"):
+	case name == "LF" && strings.Contains(text, "\r\n"):
 		d.Ends = "mixed"
+	default:
+		d.Ends = strings.ToLower(name)
 	}
 	return nil
 }

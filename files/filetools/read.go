@@ -6,6 +6,7 @@ import (
 	_ "embed"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -186,6 +187,12 @@ func (q *toolCall) readText(pg *workspace.Page) string {
 	if !pg.Complete() {
 		s.WriteString("\n" + truncated(pg))
 	}
+	if pg.Fallback {
+		fmt.Fprintf(&s, "\n[Bytes that are not valid %s are shown as \ufffd. read_file shows them as characters if it is given the file's encoding.]", pg.Encoding)
+	}
+	if slices.ContainsFunc(pg.Lines, func(l workspace.Line) bool { return strings.Contains(l.Text, "\r") }) {
+		s.WriteString("\n[There are carriage returns (CR) that end no line here.]")
+	}
 	if pg.Unstable {
 		s.WriteString("\n[The file is being written to: these lines may not be of one moment.]")
 	}
@@ -210,7 +217,14 @@ func truncated(pg *workspace.Page) string {
 		next = fmt.Sprintf("start_line=%d and start_column=%d", l.Number, l.More)
 		cut = cut[:len(cut)-1]
 	}
-	s := fmt.Sprintf("[Truncated: Showing first %d of %s lines. Use %s to continue.]", len(pg.Lines), total, next)
+	what, first := fmt.Sprintf("first %d", len(pg.Lines)), pg.Lines[0]
+	switch last := pg.Lines[len(pg.Lines)-1]; {
+	case len(pg.Lines) == 1 && (first.More > 0 || first.Column > 1):
+		what = fmt.Sprintf("a part of line %d", first.Number)
+	case first.Number > 1:
+		what = fmt.Sprintf("lines %d-%d", first.Number, last.Number)
+	}
+	s := fmt.Sprintf("[Truncated: Showing %s of %s lines. Use %s to continue.]", what, total, next)
 	for i, l := range cut {
 		if i == 3 {
 			s += fmt.Sprintf("\n[%d more lines are cut.]", len(cut)-i)
@@ -248,6 +262,9 @@ func readFailure(name string, f *failure) (code, message string) {
 	case tool.BinaryFile:
 		return code, fmt.Sprintf("File '%s' appears to be binary.", name)
 	case tool.InvalidPath:
+		if q := f.cause; q != nil && q.Path == "" {
+			return "INVALID_PARAM", "Invalid path: it is empty."
+		}
 		if f.cause == nil || f.cause.Detail == "" || strings.Contains(f.cause.Detail, "outside") {
 			return "ACCESS_DENIED", "Access denied. Path must be within project root."
 		}

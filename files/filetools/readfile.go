@@ -87,12 +87,14 @@ func (q *toolCall) readWhole(ctx context.Context, p workspace.Path) (*tool.Plan,
 			return q.readStream(s), nil
 		}
 	}
-	if err := hold(ctx, readCopies*info.Size); err != nil {
-		return nil, err
-	}
 	read := q.root.ReadAll
 	if q.call.Large {
 		read = q.root.ReadLarge
+	} else if info.Size > q.root.ReadLimit() { // there is no need for memory to say so
+		info.Size = 0
+	}
+	if err := hold(ctx, readCopies, info.Size); err != nil {
+		return nil, err
 	}
 	c, err := read(ctx, p)
 	if errors.Is(err, workspace.ErrTooLarge) {
@@ -106,7 +108,7 @@ func (q *toolCall) readWhole(ctx context.Context, p workspace.Path) (*tool.Plan,
 	q.canonical = c.Info.Path.String()
 	text, enc, err := decode(c.Data, q.options.encoding)
 	if err != nil {
-		return nil, err
+		return nil, q.nameEncoding(err)
 	}
 	d := readFileData{Version: id(c.Version), Unstable: c.Unstable}
 	n := countLines(text)
@@ -121,9 +123,20 @@ func decode(data []byte, asked workspace.Encoding) (string, workspace.Encoding, 
 	case errors.Is(err, workspace.ErrBinary):
 		err = fail(tool.BinaryFile, "the file is binary")
 	case errors.Is(err, workspace.ErrEncoding):
-		err = fail(tool.EncodingError, "the file is not valid "+enc.String()+"; name its encoding")
+		err = fail(tool.EncodingError, "the file is not valid "+enc.String())
 	}
 	return text, enc, err
+}
+
+// nameEncoding adds to an error in the file's encoding what a call of a tool can do that takes one.
+func (q *toolCall) nameEncoding(err error) error {
+	f, ok := asFailure(err)
+	if !ok || f.code != tool.EncodingError {
+		return err
+	}
+	named := *f
+	named.message += "; give its encoding by the argument encoding"
+	return &named
 }
 
 // A part has at most so many bytes, and lines, however many are asked for: it is
@@ -148,7 +161,7 @@ func (q *toolCall) readPart(ctx context.Context, p workspace.Path, first, last i
 		return nil, f
 	}
 	if err != nil {
-		return nil, err
+		return nil, q.nameEncoding(err)
 	}
 	q.canonical = pg.Info.Path.String()
 	var text strings.Builder
@@ -183,7 +196,7 @@ func (q *toolCall) readDone(info workspace.Info, v workspace.Version, enc worksp
 		case repeat:
 			body, n, d = inMemory(a.text), 0, readFileData{Path: d.Path, Version: d.Version, Unchanged: true}
 		case changed:
-			body, d.Diff = inMemory(a.text), true
+			body, n, d.Diff = inMemory(a.text), 0, true
 		}
 		content, err := body.content(q.call)
 		if err != nil {

@@ -134,7 +134,7 @@ func TestLongLine(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	b.put("one", strings.Repeat("x", 5000))
-	if r := b.read("path", "one"); !strings.Contains(r.Text, "[Truncated: Showing first 1 of 1 lines. Use start_line=1 and start_column=2001 to continue.]") {
+	if r := b.read("path", "one"); !strings.Contains(r.Text, "[Truncated: Showing a part of line 1 of 1 lines. Use start_line=1 and start_column=2001 to continue.]") {
 		t.Error(r.Text)
 	}
 	if o := b.op("read_file", args("path", "min.js")); o.code != tool.FileTooLarge || !strings.Contains(o.Error, "start_line") {

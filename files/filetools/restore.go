@@ -59,7 +59,7 @@ func (q *toolCall) planUndoing(ctx context.Context, writes []pastWrite) (*tool.P
 // program would be lost.
 func (q *toolCall) restoring(ctx context.Context, name string, ws []pastWrite) (restore, error) {
 	first, last := ws[0], ws[len(ws)-1]
-	t, err := q.target(name, first.Before != "")
+	t, err := q.target(name, true)
 	if err != nil {
 		return restore{}, err
 	}
@@ -77,7 +77,7 @@ func (q *toolCall) restoring(ctx context.Context, name string, ws []pastWrite) (
 	if err != nil {
 		return restore{}, err
 	}
-	if q.foreign && now.version == first.Before { // an undo that was cut off has put it back
+	if (q.foreign || now.version == "") && now.version == first.Before { // an undo that was cut off, or another program, has put it back
 		return restore{from: now, to: now}, nil
 	}
 	if now.version != last.After {
@@ -86,6 +86,9 @@ func (q *toolCall) restoring(ctx context.Context, name string, ws []pastWrite) (
 				return restore{}, fail(tool.ConcurrentModification, fmt.Sprintf(
 					"%s was written again by write %d; undo from %d", quoted(name), w.Number, first.Number))
 			}
+		}
+		if now.version == "" {
+			return restore{}, fail(tool.ConcurrentModification, fmt.Sprintf("%s was removed by somebody else after write %d; to have it, write it again", quoted(name), last.Number))
 		}
 		return restore{}, q.notOurs(name, "after write %d", last.Number)
 	}

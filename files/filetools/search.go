@@ -55,6 +55,9 @@ type search struct {
 	size    int    // of re's program
 	needed  string // a text that is in every match; empty: none is known
 	byLine  bool   // a part of the pattern matches at an end of the text only (\A, \z), so that each line has to be matched alone
+	across  bool   // the pattern has a line end, so that a match may go over several lines
+	returns bool   // the pattern has a CR, so that CRLF does not count as LF
+	spaces  bool   // the pattern has a class that has the line end among others, as \s does
 	context int
 	limit   int
 
@@ -62,10 +65,11 @@ type search struct {
 	steps int  // since the search looked whether it has to end
 	over  bool // it has to end
 
-	matches int
-	files   int
-	skipped skipped
-	more    bool
+	matches  int
+	files    int
+	searched int // files, with those in which nothing was found
+	skipped  skipped
+	more     bool
 
 	memory []byte // of the file read last
 }
@@ -117,8 +121,6 @@ func (s *search) compile(args values) error {
 		return badArgument("pattern", "it is empty.")
 	case len(pattern) > maxPattern:
 		return badArgument("pattern", "it has more than %d bytes.", maxPattern)
-	case strings.ContainsAny(pattern, "\n\r") && !args.flag("regexp", false):
-		return badArgument("pattern", "it has a line end; lines are searched one by one.")
 	}
 	if !args.flag("regexp", false) {
 		pattern = regexp.QuoteMeta(pattern)
@@ -138,8 +140,42 @@ func (s *search) compile(args values) error {
 		return badArgument("pattern", "%s.", strings.TrimPrefix(err.Error(), "error parsing regexp: "))
 	}
 	s.needed = policy.RequiredText(s.re)
-	s.byLine = bindsToText(tree)
+	s.byLine, s.across, s.returns = bindsToText(tree), names(tree, '\n'), names(tree, '\r')
+	s.spaces = hasClass(tree, '\n')
+	if s.byLine && s.across {
+		return badArgument("pattern", `\A and \z are the ends of a line here, and the pattern goes over several lines; write ^ and $.`)
+	}
 	return nil
+}
+
+// names reports whether a pattern has a line end, c, on purpose. A class that also has the space, as \s and [^"] do, is about
+// the characters of a line.
+func names(t *syntax.Regexp, c rune) bool {
+	switch t.Op {
+	case syntax.OpAnyChar:
+		return c == '\n'
+	case syntax.OpLiteral:
+		return slices.Contains(t.Rune, c)
+	case syntax.OpCharClass:
+		all := len(t.Rune) == 2 && has(t.Rune, 0) && has(t.Rune, utf8.MaxRune) // [\s\S]
+		return has(t.Rune, c) && !has(t.Rune, ' ') || all && c == '\n'
+	}
+	return slices.ContainsFunc(t.Sub, func(sub *syntax.Regexp) bool { return names(sub, c) })
+}
+
+// hasClass reports whether a pattern has a class with a character.
+func hasClass(t *syntax.Regexp, c rune) bool {
+	return t.Op == syntax.OpCharClass && has(t.Rune, c) || slices.ContainsFunc(t.Sub, func(sub *syntax.Regexp) bool { return hasClass(sub, c) })
+}
+
+// has reports whether a class has a character.
+func has(class []rune, c rune) bool {
+	for i := 0; i+1 < len(class); i += 2 {
+		if class[i] <= c && c <= class[i+1] {
+			return true
+		}
+	}
+	return false
 }
 
 // file searches one file, which open opens. It returns fs.SkipAll when there is enough.
@@ -147,6 +183,7 @@ func (s *search) file(p workspace.Path, named bool, open func() (io.ReadCloser, 
 	if s.steps = maxSteps; s.late(0) {
 		return fs.SkipAll
 	}
+	s.searched++
 	data, err := s.read(open)
 	if err == nil && s.without(data) {
 		return nil
@@ -210,26 +247,35 @@ func (s *search) without(data []byte) bool {
 		utf8.Valid(data) && !workspace.Binary(data) && !s.match(data)
 }
 
+// hit is what matches: lines of a text, counted from 0.
+type hit struct{ first, last int }
+
 // text finds the lines of a text that match.
 func (s *search) text(name, text string) error {
-	text = strings.ReplaceAll(text, "\r\n", "\n")
+	if !s.returns {
+		text = strings.ReplaceAll(text, "\r\n", "\n")
+	}
 	if !strings.Contains(text, s.needed) || !s.byLine && !s.match([]byte(text)) {
 		return nil
 	}
 	lines := splitLines(text)
-	var hits []int
-	for n, l := range lines {
-		if s.over {
-			break
-		}
-		if !s.matchLine(strings.TrimSuffix(l, "\n")) {
-			continue
-		}
+	var hits []hit
+	found := func(h hit) bool {
 		if s.matches+len(hits) == s.limit {
 			s.more = true
-			break
+			return false
 		}
-		hits = append(hits, n)
+		hits = append(hits, h)
+		return true
+	}
+	if s.across {
+		s.eachAcross(text, found)
+	} else {
+		for n, l := range lines {
+			if s.over || s.matchLine(strings.TrimSuffix(l, "\n")) && !found(hit{n, n}) {
+				break
+			}
+		}
 	}
 	if len(hits) > 0 {
 		s.show(name, lines, hits)
@@ -241,43 +287,68 @@ func (s *search) text(name, text string) error {
 	return nil
 }
 
+// eachAcross calls found for each match that may go over several lines, until it returns false. The next match begins in a later
+// line.
+func (s *search) eachAcross(text string, found func(hit) bool) {
+	for line := 0; !s.over && text != ""; {
+		if s.late(len(text)) {
+			return
+		}
+		at := s.find(text)
+		if at == nil || s.over {
+			return
+		}
+		h := hit{first: line + strings.Count(text[:at[0]], "\n")}
+		end := max(at[1]-1, at[0])
+		h.last = h.first + strings.Count(text[at[0]:end], "\n")
+		if !found(h) {
+			return
+		}
+		next := strings.IndexByte(text[end:], '\n')
+		if next < 0 {
+			return
+		}
+		line, text = h.last+1, text[end+next+1:]
+	}
+}
+
 // show writes the lines of a file that match, with those around them.
-func (s *search) show(name string, lines []string, hits []int) {
+func (s *search) show(name string, lines []string, hits []hit) {
 	if s.files > 0 {
 		s.out.WriteByte('\n')
 	}
 	s.files++
 	fmt.Fprintf(&s.out, "%s\n", quoted(name))
 	next := 0
-	for i, n := range hits {
+	for i, h := range hits {
 		if s.out.Len() > maxListing {
 			s.more = true
 			break
 		}
 		s.matches++
-		from, to := max(n-s.context, next), n+s.context
+		from, to := max(h.first-s.context, next), h.last+s.context
 		if i+1 < len(hits) {
-			to = min(to, hits[i+1]-1)
+			to = min(to, hits[i+1].first-1)
 		}
 		if s.context > 0 && from > next && next > 0 {
 			s.out.WriteString("--\n")
 		}
-		for j := from; j <= min(to, len(lines)-1); j++ {
+		for j := from; j <= min(to, len(lines)-1) && s.out.Len() <= 2*maxListing; j++ {
 			sign := byte('-')
-			if j == n {
+			if h.first <= j && j <= h.last {
 				sign = ':'
 			}
 			s.out.WriteString(strconv.Itoa(j + 1))
 			s.out.WriteByte(sign)
 			s.out.WriteByte(' ')
 			at := 0
-			if j == n {
+			if j == h.first && j == h.last {
 				at = s.start(lines[j])
 			}
-			s.out.WriteString(excerpt(strings.TrimSuffix(lines[j], "\n"), at))
+			s.out.WriteString(excerpt(strings.TrimRight(lines[j], "\r\n"), at))
 			s.out.WriteByte('\n')
 		}
-		next = max(to, n) + 1
+		next = max(to, h.last) + 1
 	}
 }
 
@@ -309,6 +380,9 @@ func (s *search) done(err error) (*tool.Plan, error) {
 	if err == nil || err == fs.SkipAll {
 		err = s.ctx.Err()
 	}
+	if err == nil && s.searched == 0 && s.q.args.has("glob") {
+		err = s.q.wrongForm("glob")
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -318,7 +392,35 @@ func (s *search) done(err error) (*tool.Plan, error) {
 		data["truncated"] = true
 	}
 	s.skipped.report(data)
+	if note := s.note(); note != "" {
+		data["notes"] = []string{note}
+	}
 	return s.q.doneNow(operation{Success: true, Content: &text, Data: data}), nil
+}
+
+var (
+	regularSigns = regexp.MustCompile(`\\[bBwWdDsS.(\[]|\.[*+]|\S\|\S|^\^|\$$|\[\^?[^\]]+-[^\]]+\]|\(\?`)
+	grepSigns    = regexp.MustCompile(`\\[|<>]`)
+)
+
+// note says why a search may have found nothing; "": no reason is known.
+func (s *search) note() string {
+	pattern, glob, regular := s.q.args.str("pattern"), s.q.args.str("glob"), s.q.args.flag("regexp", false)
+	switch {
+	case s.matches > 0 || s.more:
+		return ""
+	case s.searched == 0 && s.skipped.count == 0 && glob != "":
+		return "no file was searched: the glob matches none" + s.q.belowPath(glob)
+	case s.searched == 0 && s.skipped.count == 0:
+		return "no file was searched: there is none, or git ignores them; with ignored these are searched too"
+	case !regular && regularSigns.MatchString(pattern):
+		return "the pattern was searched for to the letter; with regexp it is a regular expression"
+	case regular && grepSigns.MatchString(pattern):
+		return `\|, \< and \> are the signs themselves: alternatives are written a|b, and the edge of a word \b`
+	case s.spaces && !s.across:
+		return `\s and other classes match no line end here; where one is meant, write \n`
+	}
+	return ""
 }
 
 // maxProgram is the largest size of a pattern, as programSize counts it. Each instruction takes memory.
@@ -352,7 +454,7 @@ func (s *search) match(text []byte) bool {
 	if !bytes.Contains(text, []byte(s.needed)) {
 		return false
 	}
-	for piece := max(maxSteps/s.size, 4<<10); len(text) > piece; {
+	for piece := max(maxSteps/s.size, 4<<10); len(text) > piece && !s.across; {
 		end := bytes.IndexByte(text[piece:], '\n') + 1
 		if end == 0 {
 			break
@@ -388,16 +490,18 @@ func (s *search) matchLine(line string) bool {
 
 // start returns the byte of a line that matches at which the match begins.
 func (s *search) start(line string) int {
-	var at []int
-	if s.long(len(line)) {
-		at = s.re.FindReaderIndex(&runes{s, strings.NewReader(line)})
-	} else {
-		at = s.re.FindStringIndex(line)
+	if at := s.find(line); at != nil {
+		return at[0]
 	}
-	if at == nil {
-		return 0
+	return 0
+}
+
+// find returns where the first match begins and ends; nil: there is none.
+func (s *search) find(text string) []int {
+	if s.long(len(text)) {
+		return s.re.FindReaderIndex(&runes{s, strings.NewReader(text)})
 	}
-	return at[0]
+	return s.re.FindStringIndex(text)
 }
 
 // long reports whether matching n bytes takes so long that the text has to be read rune by rune, with checks in between.

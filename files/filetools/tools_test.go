@@ -300,7 +300,7 @@ var masks = []struct {
 	{regexp.MustCompile(`"modified":"[^"]+"`), `"modified":"T"`},
 	{regexp.MustCompile(`"version":"([0-9a-f]{4})[0-9a-f]{12}"`), `"version":"$1"`},
 	{regexp.MustCompile(`\d{8}T\d{6}\.\d{6}-[0-9a-f]+\.bak`), `T.bak`},
-	{regexp.MustCompile(`/backups/[^"]*/`), `/backups/D/`},
+	{regexp.MustCompile(`"backups/[^"]*/`), `"backups/D/`},
 }
 
 func (b *bench) mask(s string) string {

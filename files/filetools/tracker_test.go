@@ -297,6 +297,9 @@ func TestDedupeByDifference(t *testing.T) {
 			if !c.short {
 				return
 			}
+			if *o.LinesRead != 0 {
+				t.Errorf("%d lines of the file are not in the difference", *o.LinesRead)
+			}
 			if o := b.op("read_file", `{"path":"a"}`); o.text() != c.after {
 				t.Errorf("insisting: %.100s", o.text())
 			}
@@ -339,7 +342,7 @@ func TestPlainTellsAll(t *testing.T) {
 		{"edit_file", `{"path":"a","edits":[{"old_text":"1","new_text":"I"}]}`,
 			"File written: a\nmerged with what somebody else has changed\n--- asked\n+++ written\n@@ -2,4 +2,4 @@\n 2\n 3\n 4\n-5\n+V\n"},
 		{"write_file", `{"path":"new/b","content":""}`,
-			"Error: File not found: new/b\nthe directory it would be in does not exist; use create_dirs"},
+			"Error: File not found: new/b\nthe directory it would be in does not exist; with create_dirs it is made"},
 		{"edit_file", `{"path":"b","edits":[{"old_text":"1","new_text":"I"}]}`,
 			"Error: File not found: b\nthe file does not exist; use write_file to make it"},
 		{"read_file", `{"path":"b"}`, "Error: File not found: b"},

@@ -15,8 +15,6 @@ import (
 	"github.com/stet-dev/stet/tool"
 )
 
-// The tools that write, write_file and edit_file, and what every write does: it inspects its target, and applies its plan.
-
 // The tools that write, write_file and edit_file, and what every write does: its target, and how it is applied.
 
 var writeFileTool = &toolDef{
@@ -37,8 +35,16 @@ func planWriteFile(ctx context.Context, q *toolCall) (*tool.Plan, error) {
 		mode: workspace.WriteMode{CreateDirs: q.args.flag("create_dirs", false), Backup: q.args.flag("backup", true)},
 	}
 	t, err := q.target(q.path, d.mode.CreateDirs)
+	if errors.Is(err, errNoParent) {
+		return nil, fail(tool.FileNotFound, errNoParent.message+"; with create_dirs it is made")
+	}
 	if err != nil {
 		return nil, err
+	}
+	if !t.Exists() {
+		if err := checkNewName(t); err != nil {
+			return nil, err
+		}
 	}
 	if err := q.checkSize(len(d.text)); err != nil {
 		return nil, err
@@ -50,18 +56,35 @@ func planWriteFile(ctx context.Context, q *toolCall) (*tool.Plan, error) {
 	if err := q.baseOnSeen(&d, &t, now); err != nil {
 		return nil, err
 	}
-	if now.unreadable == nil && allCRLF(now.text) && !strings.Contains(d.text, "\r\n") && strings.Contains(d.text, "\n") {
-		d.text = strings.ReplaceAll(d.text, "\n", "\r\n")
+	if end, name := lineEnds(now.text); now.unreadable == nil && end != "\n" && !strings.Contains(d.text, end) && strings.Contains(d.text, "\n") {
+		d.text = strings.ReplaceAll(d.text, "\n", end)
 		d.asked = d.text
-		d.notes = append(d.notes, "line ends are CRLF, as they were in the file")
+		d.notes = append(d.notes, "line ends are "+name+", as they were in the file")
 	}
 	return q.plan(t, now, d)
 }
 
-// allCRLF reports whether a text has lines, and all of them end in CRLF.
-func allCRLF(text string) bool {
+// checkNewName refuses the name of a new file, or of a directory made for it, with an end that nobody sees.
+func checkNewName(t workspace.Target) error {
+	names := strings.Split(t.Path.String(), "/")
+	for _, name := range names[max(0, len(names)-1-t.NewDirs):] {
+		if strings.TrimSpace(name) != name {
+			return fail(tool.InvalidPath, fmt.Sprintf("the name %q begins or ends with a blank or a line end; leave that out", name))
+		}
+	}
+	return nil
+}
+
+// lineEnds returns the line end that all lines of a text have, with its name; else LF.
+func lineEnds(text string) (end, name string) {
 	n := strings.Count(text, "\n")
-	return n > 0 && strings.Count(text, "\r\n") == n
+	switch {
+	case edit.CRAlone(text):
+		return "\r", "CR"
+	case n > 0 && strings.Count(text, "\r\n") == n:
+		return "\r\n", "CRLF"
+	}
+	return "\n", "LF"
 }
 
 var editFileTool = &toolDef{
@@ -90,18 +113,18 @@ func planEditFile(ctx context.Context, q *toolCall) (*tool.Plan, error) {
 		edits = append(edits, edit.Edit{Old: e.str("old_text"), New: e.str("new_text"), All: e.flag("all", false)})
 	}
 	t, err := q.target(q.path, false)
+	if err == nil && !t.Exists() || errors.Is(err, errNoParent) {
+		return nil, fail(tool.FileNotFound, "the file does not exist; use write_file to make it")
+	}
 	if err != nil {
 		return nil, err
-	}
-	if !t.Exists() {
-		return nil, fail(tool.FileNotFound, "the file does not exist; use write_file to make it")
 	}
 	now, err := q.readToWrite(ctx, &t, false)
 	if err != nil {
 		return nil, err
 	}
 	if now.unreadable != nil {
-		return nil, now.unreadable
+		return nil, q.nameEncoding(now.unreadable)
 	}
 	for i, e := range edits {
 		if now.enc.BOM() && !strings.Contains(now.text, "\ufeff") { // the mark is no part of the text
@@ -150,6 +173,9 @@ func badEdit(err error) error {
 	return f
 }
 
+// errNoParent is the error of target where a directory would have to be made.
+var errNoParent = fail(tool.FileNotFound, "the directory it would be in does not exist")
+
 // target inspects the path of a write, and refuses what cannot be written, before
 // a person is asked. The path of what it returns is canonical: what is approved
 // for it is written to it, also if a link leads elsewhere by then.
@@ -180,7 +206,7 @@ func (q *toolCall) target(name string, createDirs bool) (workspace.Target, error
 	case t.Parent.Kind != workspace.Directory:
 		err = fail(tool.InvalidPath, above+" is a file, not a directory")
 	case t.NewDirs > 0 && !createDirs:
-		err = fail(tool.FileNotFound, "the directory it would be in does not exist; use create_dirs")
+		err = errNoParent
 	case !t.Parent.Writable:
 		err = fail(tool.PermissionDenied, "the directory "+above+" is read-only")
 	case t.Exists() && !t.Writable:
@@ -304,7 +330,7 @@ func (q *toolCall) apply(ctx context.Context, p *tool.Plan, w *pendingWrite) (to
 		out.Notes = append(out.Notes, "the content was edited by a person before it was approved")
 	}
 	n := done.Bytes
-	text := encode(operation{Success: true, BytesWritten: &n, BackupPath: done.Backup, Data: out})
+	text := encode(operation{Success: true, BytesWritten: &n, BackupPath: q.root.InState(done.Backup), Data: out})
 	return q.textResult(text), nil
 }
 

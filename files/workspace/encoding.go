@@ -2,6 +2,7 @@ package workspace
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -120,6 +121,13 @@ func sniff(head []byte, asked Encoding) Encoding {
 // binaryWithin is the number of first bytes that are searched for a NUL.
 const binaryWithin = 8 << 10
 
+// signatures are the first bytes of files that are binary, though there may be no NUL in the part that is searched.
+var signatures = []string{
+	"%PDF-", "PK\x03\x04", "PK\x05\x06", "\x1f\x8b\x08", "BZh91AY&SY", "\xfd7zXZ", "(\xb5/\xfd", "7z\xbc\xaf'\x1c", "Rar!\x1a\x07",
+	"\x89PNG\r\n\x1a\n", "\xff\xd8\xff", "GIF87a", "GIF89a", "ID3\x03", "ID3\x04",
+	"\x7fELF", "\xca\xfe\xba\xbe", "\xfe\xed\xfa", "\xcf\xfa\xed\xfe", "\xd0\xcf\x11\xe0", "wOFF", "wOF2", "!<arch>\n",
+}
+
 // Binary reports whether a file that begins with head is binary.
 func Binary(head []byte) bool { return isBinary(head, sniff(head, Encoding{})) }
 
@@ -128,7 +136,8 @@ func isBinary(head []byte, e Encoding) bool {
 	if strings.HasPrefix(e.name, "utf-16") || strings.HasPrefix(e.name, "utf-32") {
 		return false
 	}
-	return bytes.IndexByte(head[:min(len(head), binaryWithin)], 0) >= 0
+	head = head[:min(len(head), binaryWithin)]
+	return bytes.IndexByte(head, 0) >= 0 || slices.ContainsFunc(signatures, func(s string) bool { return bytes.HasPrefix(head, []byte(s)) })
 }
 
 // coder returns the encoding of x/text, or nil for UTF-8.

@@ -133,6 +133,19 @@ func (r *Root) statePaths() []string {
 // files.
 func (r *Root) Dir() string { return filepath.FromSlash(r.prefixes[0]) }
 
+// ReadLimit is Options.ReadLimit.
+func (r *Root) ReadLimit() int64 { return r.opt.ReadLimit }
+
+// InState returns the path of a file in the state directory, relative to it, with slashes. Where that directory is does not concern
+// an agent.
+func (r *Root) InState(file string) string {
+	rel, err := filepath.Rel(string(r.state.stateDir), file)
+	if file == "" || err != nil {
+		return ""
+	}
+	return filepath.ToSlash(rel)
+}
+
 // WriteLimit returns the limit in the Root's Options, for callers that refuse a larger write before a person is asked.
 func (r *Root) WriteLimit() int64 { return r.opt.WriteLimit }
 

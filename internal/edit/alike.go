@@ -2,9 +2,12 @@ package edit
 
 import (
 	"math/bits"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
 )
 
 // repairs undo mistakes in the whole old text. They are tried in order.
@@ -64,6 +67,7 @@ var lenses = []struct {
 	{"quotes", func(s string) string { return strings.Map(func(r rune) rune { return sameQuote(r) }, s) }},
 	{"dashes", func(s string) string { return strings.Map(func(r rune) rune { return sameDash(r) }, s) }},
 	{"letter case", strings.ToLower},
+	{"composed or decomposed characters", norm.NFC.String},
 	{"invisible characters", func(s string) string {
 		return strings.Map(func(r rune) rune {
 			if invisible(r) {
@@ -72,12 +76,15 @@ var lenses = []struct {
 			return r
 		}, s)
 	}},
-	{"spaces, quotes, dashes or letter case", func(s string) string { return string(appendKey(nil, []byte(s))) }},
+	{"spaces, quotes, dashes, letter case or composed characters", func(s string) string { return string(appendKey(nil, []byte(s))) }},
 }
 
-// appendKey appends a line to dst without letter case, spaces, and the kinds of quotes
-// and dashes.
+// appendKey appends a line to dst without letter case, spaces, the kinds of quotes and dashes, and with composed
+// characters.
 func appendKey(dst, line []byte) []byte {
+	if asciiOnly := !slices.ContainsFunc(line, func(c byte) bool { return c >= utf8.RuneSelf }); !asciiOnly {
+		line = norm.NFC.Bytes(line)
+	}
 	for i := 0; i < len(line); {
 		c := line[i]
 		if c < utf8.RuneSelf {

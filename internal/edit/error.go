@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"golang.org/x/text/unicode/norm"
 )
 
 // Reason is why an edit cannot be made.
@@ -27,6 +29,7 @@ type Error struct {
 	Matches     int   // may be more than Lines: several matches in one line
 	More        bool  // there are more matches than counted
 	Near        []Near
+	After       int // for NotFound: the number, from 1, of an earlier edit that makes the old text; 0: none does
 }
 
 // Near is a place similar to an old text that was not found: the first line that differs.
@@ -35,6 +38,14 @@ type Near struct {
 	Text string // the line without its end, cut to 200 bytes
 	Want string // the line of the old text, cut in the same way
 	Why  string // what differs, in a few words
+}
+
+// differing quotes the line and the old text so that they do not look alike.
+func (n Near) differing() string {
+	if norm.NFKC.String(n.Text) == norm.NFKC.String(n.Want) {
+		return fmt.Sprintf("%+q, not %+q", n.Text, n.Want)
+	}
+	return fmt.Sprintf("%q, not %q", n.Text, n.Want)
 }
 
 // Error returns a message for the author of the edit. It quotes the file's text.
@@ -55,6 +66,9 @@ func (e *Error) Error() string {
 		return s + fmt.Sprintf("the old text occurs %s%d times, in %s; give more of the text around it", more, e.Matches, numbered(e.Lines))
 	}
 	s += "the old text is not in the file"
+	if e.After > 0 {
+		return s + fmt.Sprintf("; the new text of edit %d has it, but every edit is made in the file as it is before the call: make one edit of the two", e.After)
+	}
 	for i, n := range e.Near {
 		if i == 0 {
 			s += "; near: "
@@ -63,7 +77,7 @@ func (e *Error) Error() string {
 		}
 		s += fmt.Sprintf("line %d (%s)", n.Line, n.Why)
 		if n.Text != "" && n.Text != n.Want {
-			s += fmt.Sprintf(": %q, not %q", n.Text, n.Want)
+			s += ": " + n.differing()
 		}
 	}
 	return s

@@ -137,3 +137,20 @@ func BenchmarkApply(b *testing.B) {
 		})
 	}
 }
+
+// Two texts that look alike are quoted so that the difference is seen.
+func TestLookAlike(t *testing.T) {
+	_, err := Apply([]byte("a caf\u00e9 here\n"), []Edit{{Old: "a cafe\u0301 here", New: "x"}})
+	if err == nil || !strings.Contains(err.Error(), `"a caf\u00e9 here", not "a cafe\u0301 here"`) {
+		t.Errorf("%v", err)
+	}
+}
+
+// An old text that only an earlier edit would make is not in the file: the error says what to do.
+func TestEditsThatBuildOnOneAnother(t *testing.T) {
+	_, err := Apply([]byte("one\n"), []Edit{{Old: "one", New: "two\nthree"}, {Old: "two\r\nthree", New: "four"}})
+	var e *Error
+	if !errors.As(err, &e) || e.Edit != 1 || e.Reason != NotFound || e.After != 1 || !strings.Contains(err.Error(), "make one edit of the two") {
+		t.Errorf("%v", err)
+	}
+}

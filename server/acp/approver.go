@@ -27,7 +27,10 @@ var errUndecided = errors.New("the client's answer is no decision")
 
 // Ask implements approval.Approver.
 func (a Approver) Ask(ctx context.Context, q approval.Question) (approval.Answer, error) {
-	t := turnIn(ctx)
+	t, why := turnIn(ctx), "An answer in the editor does not suffice here"
+	if len(q.Warnings) == 0 { // else the note says why
+		why += " (" + q.Why + ")"
+	}
 	if t != nil && q.Relay {
 		if q.Grantable && !q.Outside() && t.session.currentMode() == modeAccept {
 			return approval.Answer{Verdict: approval.Approve, Seal: q.Seal, Relayed: true, By: t.conn.name() + " (accept edits)"}, nil
@@ -37,12 +40,13 @@ func (a Approver) Ask(ctx context.Context, q approval.Question) (approval.Answer
 			return answer, err
 		}
 		t.conn.config.log().Debug("question not answered by the editor", "call", q.CallID, "err", err)
+		why = "The editor gave no answer (" + err.Error() + ")"
 	}
 	if a.Next == nil {
 		return approval.Answer{}, approval.ErrNoPerson
 	}
 	if t != nil {
-		t.showWhereToAnswer(q)
+		t.showWhereToAnswer(q, why)
 	}
 	return a.Next.Ask(ctx, q)
 }
@@ -154,15 +158,9 @@ func (t *turn) callOf(q approval.Question) *shownCall {
 	return c
 }
 
-// showWhereToAnswer shows the person where a question can be answered.
-func (t *turn) showWhereToAnswer(q approval.Question) {
-	why := q.Why
-	if len(q.Warnings) > 0 {
-		why = strings.Join(q.Warnings, "; ")
-	}
-	content := t.shown(q)
-	content = append(content, sdk.ToolContent(sdk.TextBlock(fmt.Sprintf(
-		"An answer in the editor does not suffice here (%s). Run `stet approve` in a terminal and answer there.", why))))
+// showWhereToAnswer shows the person where a question can be answered, and why not in the editor.
+func (t *turn) showWhereToAnswer(q approval.Question, why string) {
+	content := append(t.shown(q), sdk.ToolContent(sdk.TextBlock(why+". Run `stet approve` in a terminal and answer there.")))
 	u := t.asked(q, content)
 	t.conn.update(t.session, sdk.UpdateToolCall(u.ToolCallId, sdk.WithUpdateStatus(sdk.ToolCallStatusPending),
 		sdk.WithUpdateContent(content), sdk.WithUpdateLocations(u.Locations)))

@@ -104,43 +104,69 @@ func TestAllowForSession(t *testing.T) {
 	}
 }
 
-// A write to a control file cannot be allowed in the editor. In every mode the question waits in the queue, and the editor shows
-// that.
-func TestControlFile(t *testing.T) {
-	r := newRig(t, script([]llm.Part{using("c1", "write_file", `{"path":".envrc","content":"x\n"}`)}))
-	events := r.queue.Subscribe()
-	defer events.Close()
-	e := &editor{decide: choose(sdk.PermissionOptionKindAllowOnce)}
-	r.connect(e)
-	id := r.begin(e)
-	if _, err := e.SetSessionMode(t.Context(), sdk.SetSessionModeRequest{SessionId: id, ModeId: "accept-edits"}); err != nil {
-		t.Fatal(err)
-	}
-	answered := make(chan error, 1)
-	go func() {
-		ev, err := events.Next(t.Context())
-		if err == nil {
-			err = r.queue.Answer(ev.Opened.ID, approval.Answer{Verdict: approval.Approve, Seal: ev.Opened.Seal})
-		}
-		answered <- err
-	}()
-	r.say(e, id, "go")
-	if err := <-answered; err != nil {
-		t.Fatal(err)
-	}
-	if r.read(".envrc") != "x\n" || len(e.asked) != 0 {
-		t.Errorf("asked %d times in the editor", len(e.asked))
-	}
-	told := false
-	for _, u := range e.seenSoFar() {
-		if u.ToolCallUpdate != nil {
-			for _, c := range u.ToolCallUpdate.Content {
-				told = told || c.Content != nil && strings.Contains(c.Content.Content.Text.Text, "stet approve")
+// A write to a control file cannot be allowed in the editor, in any mode, and another write may get no answer there. The question
+// then waits in the queue, and the editor shows where and why.
+func TestAnsweredElsewhere(t *testing.T) {
+	for name, c := range map[string]struct {
+		decide func(context.Context, sdk.RequestPermissionRequest) sdk.RequestPermissionOutcome
+		mode   sdk.SessionModeId
+		asked  int
+		says   string
+	}{
+		".envrc": {choose(sdk.PermissionOptionKindAllowOnce), "accept-edits", 0, "An answer in the editor does not suffice here. Run `stet approve`"},
+		"a.txt": {func(context.Context, sdk.RequestPermissionRequest) sdk.RequestPermissionOutcome {
+			return sdk.NewRequestPermissionOutcomeSelected("no such option")
+		}, "", 1, "The editor gave no answer (the client's answer is no decision). Run `stet approve`"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t, script([]llm.Part{using("c1", "write_file", `{"path":"`+name+`","content":"x\n"}`)}))
+			events := r.queue.Subscribe()
+			defer events.Close()
+			e := &editor{decide: c.decide}
+			r.connect(e)
+			id := r.begin(e)
+			if c.mode != "" {
+				if _, err := e.SetSessionMode(t.Context(), sdk.SetSessionModeRequest{SessionId: id, ModeId: c.mode}); err != nil {
+					t.Fatal(err)
+				}
 			}
-		}
-	}
-	if !told {
-		t.Error("the editor does not say where to answer")
+			answered := make(chan error, 1)
+			go func() {
+				ev, err := events.Next(t.Context())
+				if err == nil {
+					err = r.queue.Answer(ev.Opened.ID, approval.Answer{Verdict: approval.Approve, Seal: ev.Opened.Seal})
+				}
+				answered <- err
+			}()
+			r.say(e, id, "go")
+			if err := <-answered; err != nil {
+				t.Fatal(err)
+			}
+			if r.read(name) != "x\n" || len(e.asked) != c.asked {
+				t.Errorf("asked %d times in the editor", len(e.asked))
+			}
+			told := false
+			for _, u := range e.seenSoFar() {
+				if u.ToolCallUpdate == nil {
+					continue
+				}
+				notes := 0
+				for _, c := range u.ToolCallUpdate.Content {
+					if c.Content != nil {
+						notes += strings.Count(c.Content.Content.Text.Text, "makes something run")
+					}
+				}
+				if notes > 1 {
+					t.Errorf("one note is shown %d times", notes)
+				}
+				for _, shown := range u.ToolCallUpdate.Content {
+					told = told || shown.Content != nil && strings.HasPrefix(shown.Content.Content.Text.Text, c.says)
+				}
+			}
+			if !told {
+				t.Error("the editor does not say where to answer, and why")
+			}
+		})
 	}
 }
 

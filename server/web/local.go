@@ -8,10 +8,12 @@ import (
 	"net/http"
 	"os"
 	"time"
+
+	"github.com/stet-dev/stet/files/approval"
 )
 
 // ServeLocal serves the API to programs of the same user, over a unix socket, until ctx ends. They need no login: they answer as
-// "uid N", and may not see what is for admins. The socket must be in a directory of mode 0700, which other users cannot reach. If the
+// approval.LocalPerson, and may not see what is for admins. The socket must be in a directory of mode 0700, which other users cannot reach. If the
 // system tells the user at the other end, that is also checked. The end of ctx is not an error.
 //
 // An agent that runs as the same user and may run programs can reach the socket, too. The queue does not protect against such an
@@ -57,7 +59,7 @@ func (h *Handler) local(w http.ResponseWriter, r *http.Request) {
 		h.fail(w, r, problem{http.StatusForbidden, err.Error()})
 		return
 	}
-	name := fmt.Sprintf("uid %d", os.Getuid())
+	name := approval.LocalPerson()
 	by := caller{person: Person{ID: name, Name: name}}
 	h.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), callerKey{}, by)))
 }

@@ -60,7 +60,7 @@ func (s *Site) openKeys() (err error) {
 		return err
 	}
 	s.keys = tokenfile.NewKeyring(s.config.Tools.State, s.Log)
-	if s.PersonToken, err = s.keys.Make("owner of this server", gateway.Admins, ""); err != nil {
+	if s.PersonToken, err = s.keys.Make(approval.LocalPerson(), gateway.Admins, ""); err != nil {
 		return err
 	}
 	s.AgentToken, err = s.keys.Make("agent of this machine", gateway.Agents, "")

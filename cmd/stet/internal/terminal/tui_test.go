@@ -518,7 +518,7 @@ func TestOverSocket(t *testing.T) {
 	p.types("e")
 	p.expect("(y/N)")
 	p.types("y")
-	if got := a.wait(t); got.Verdict != approval.Edit || string(got.Content) != "same\nnew\nmore" || !strings.HasPrefix(got.By, "uid ") {
+	if got := a.wait(t); got.Verdict != approval.Edit || string(got.Content) != "same\nnew\nmore" || got.By != approval.LocalPerson() {
 		t.Errorf("%+v", got)
 	}
 	p.expect("edited and approved")
