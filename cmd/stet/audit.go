@@ -12,6 +12,7 @@ import (
 	"github.com/stet-dev/stet/cmd/stet/internal/config"
 	"github.com/stet-dev/stet/cmd/stet/internal/report"
 	"github.com/stet-dev/stet/cmd/stet/internal/toolset"
+	"github.com/stet-dev/stet/files/approval"
 	"github.com/stet-dev/stet/record"
 	"github.com/stet-dev/stet/store"
 )
@@ -166,7 +167,7 @@ func (c *auditAcceptCommand) Run(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("audit trail: %w", err)
 	}
-	e, err := trail.AcceptLoss(ctx, "on the command line")
+	e, err := trail.AcceptLoss(ctx, approval.LocalPerson())
 	switch {
 	case err != nil:
 	case e.Seq == 0:
@@ -214,7 +215,7 @@ func (c *auditPruneCommand) Run(ctx context.Context) error {
 		return c.usage(fmt.Errorf("--days: want more than %d, not %d: kept-days is %d, and undo needs the trail for longer", settings.KeptDays, c.days, settings.KeptDays))
 	}
 	return c.withTrail(ctx, func(trail store.Store) error {
-		n, err := trail.PruneTrail(ctx, time.Now().AddDate(0, 0, -c.days), toolset.NewestEntries, "person on the command line")
+		n, err := trail.PruneTrail(ctx, time.Now().AddDate(0, 0, -c.days), toolset.NewestEntries, "person "+approval.LocalPerson())
 		if err == nil {
 			c.say("removed: %d", n)
 		}

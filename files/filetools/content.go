@@ -140,7 +140,7 @@ func reencode(old *content, text string, enc workspace.Encoding, edits []edit.Ed
 		return enc.Encode(text)
 	}
 	var pieces []workspace.Piece
-	if r, err := edit.Apply([]byte(old.text), edits); err == nil && string(r.Data) == text {
+	if r, err := applyEdits(old.text, edits); err == nil && string(r.Data) == text {
 		for _, s := range r.Spans {
 			pieces = append(pieces, workspace.Piece{Start: s.Start, End: s.End, New: text[s.NewStart:s.NewEnd]})
 		}

@@ -79,7 +79,7 @@ func checkNewName(t workspace.Target) error {
 func lineEnds(text string) (end, name string) {
 	n := strings.Count(text, "\n")
 	switch {
-	case edit.CRAlone(text):
+	case crAlone(text):
 		return "\r", "CR"
 	case n > 0 && strings.Count(text, "\r\n") == n:
 		return "\r\n", "CRLF"
@@ -136,41 +136,21 @@ func planEditFile(ctx context.Context, q *toolCall) (*tool.Plan, error) {
 	if stale != nil {
 		d.baseOn(now, tool.Stale)
 	}
-	r, err := edit.Apply([]byte(d.base.text), edits)
+	r, err := applyEdits(d.base.text, edits)
 	if err != nil && d.base.version != now.version {
 		// The text is not in what the session saw, which may know it from elsewhere.
 		d.baseOn(now, tool.Stale)
-		r, err = edit.Apply([]byte(now.text), edits)
+		r, err = applyEdits(now.text, edits)
 	}
 	if err != nil && stale != nil {
 		return nil, stale
 	}
 	if err != nil {
-		return nil, badEdit(err)
+		return nil, badEdit(err, edits)
 	}
 	d.text = string(r.Data)
 	d.asked = d.text
 	return q.plan(t, now, d)
-}
-
-// reasons are the words for the reasons why an edit cannot be made.
-var reasons = map[edit.Reason]string{
-	edit.NotFound: "not_found", edit.Ambiguous: "ambiguous", edit.Overlap: "overlap",
-	edit.EmptyOld: "empty", edit.NoChange: "no_change",
-}
-
-// badEdit words an edit that cannot be made.
-func badEdit(err error) error {
-	var e *edit.Error
-	if !errors.As(err, &e) {
-		return err
-	}
-	f := fail(tool.InvalidArgument, e.Error())
-	f.data = map[string]any{"edit": e.Edit + 1, "reason": reasons[e.Reason]}
-	if len(e.Lines) > 0 {
-		f.data["lines"] = e.Lines
-	}
-	return f
 }
 
 // errNoParent is the error of target where a directory would have to be made.

@@ -2,7 +2,6 @@ package edit
 
 import (
 	"math/bits"
-	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -82,9 +81,7 @@ var lenses = []struct {
 // appendKey appends a line to dst without letter case, spaces, the kinds of quotes and dashes, and with composed
 // characters.
 func appendKey(dst, line []byte) []byte {
-	if asciiOnly := !slices.ContainsFunc(line, func(c byte) bool { return c >= utf8.RuneSelf }); !asciiOnly {
-		line = norm.NFC.Bytes(line)
-	}
+	line = norm.NFC.Bytes(line)
 	for i := 0; i < len(line); {
 		c := line[i]
 		if c < utf8.RuneSelf {

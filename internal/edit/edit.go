@@ -7,8 +7,6 @@
 // line end, it takes the line end of its line. Lines at the start and the end that old and new text share are not replaced, so
 // their line ends stay. An edit that changes only line ends writes them as given.
 //
-// In a file whose lines all end in a CR alone, "\n" in a text means CR.
-//
 // Files are bytes: UTF-8, with or without a byte order mark, or another encoding that the caller has decoded. The passed data is
 // never changed.
 package edit
@@ -45,38 +43,6 @@ type Span struct {
 // Apply makes the edits. Every error is an *Error. Without edits the result is
 // a copy.
 func Apply(data []byte, edits []Edit) (Result, error) {
-	if alone, ok := forCR(data, edits); ok {
-		r, err := apply(bytes.ReplaceAll(data, []byte("\r"), []byte("\n")), alone)
-		r.Data = bytes.ReplaceAll(r.Data, []byte("\n"), []byte("\r"))
-		return r, err
-	}
-	return apply(data, edits)
-}
-
-// CRAlone reports whether the lines of a file end in a CR alone: it has no LF.
-func CRAlone[T string | []byte](data T) bool {
-	s := []byte(data)
-	return bytes.IndexByte(s, '\r') >= 0 && bytes.IndexByte(s, '\n') < 0
-}
-
-// forCR returns the edits with LF line ends, if the lines of data end in a CR alone. ok is false if they do not, or if an edit
-// changes line ends only.
-func forCR(data []byte, edits []Edit) (alone []Edit, ok bool) {
-	if !CRAlone(data) {
-		return nil, false
-	}
-	lf := strings.NewReplacer("\r\n", "\n", "\r", "\n")
-	for _, e := range edits {
-		old, made := lf.Replace(e.Old), lf.Replace(e.New)
-		if old == made && e.Old != e.New {
-			return nil, false
-		}
-		alone = append(alone, Edit{Old: old, New: made, All: e.All})
-	}
-	return alone, true
-}
-
-func apply(data []byte, edits []Edit) (Result, error) {
 	f := newFile(data)
 	if len(edits) >= manyEdits {
 		f.index = suffixarray.New(f.flat)
@@ -87,9 +53,6 @@ func apply(data []byte, edits []Edit) (Result, error) {
 		found, err := f.locate(e)
 		if err != nil {
 			err.Edit = i
-			if err.Reason == NotFound {
-				err.After = madeBy(edits[:i], e.Old)
-			}
 			return Result{}, err
 		}
 		for j := range found {
@@ -111,16 +74,6 @@ func apply(data []byte, edits []Edit) (Result, error) {
 		}
 	}
 	return f.splice(edits, all)
-}
-
-// madeBy returns the number, from 1, of the last edit whose new text has the old text of another one; 0: none has.
-func madeBy(edits []Edit, old string) int {
-	for i, e := range slices.Backward(edits) {
-		if strings.Contains(unify(e.New), unify(old)) {
-			return i + 1
-		}
-	}
-	return 0
 }
 
 // match is a place of an old text, in bytes of the file.

@@ -29,7 +29,6 @@ type Error struct {
 	Matches     int   // may be more than Lines: several matches in one line
 	More        bool  // there are more matches than counted
 	Near        []Near
-	After       int // for NotFound: the number, from 1, of an earlier edit that makes the old text; 0: none does
 }
 
 // Near is a place similar to an old text that was not found: the first line that differs.
@@ -66,9 +65,6 @@ func (e *Error) Error() string {
 		return s + fmt.Sprintf("the old text occurs %s%d times, in %s; give more of the text around it", more, e.Matches, numbered(e.Lines))
 	}
 	s += "the old text is not in the file"
-	if e.After > 0 {
-		return s + fmt.Sprintf("; the new text of edit %d has it, but every edit is made in the file as it is before the call: make one edit of the two", e.After)
-	}
 	for i, n := range e.Near {
 		if i == 0 {
 			s += "; near: "

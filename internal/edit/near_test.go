@@ -145,12 +145,3 @@ func TestLookAlike(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
-
-// An old text that only an earlier edit would make is not in the file: the error says what to do.
-func TestEditsThatBuildOnOneAnother(t *testing.T) {
-	_, err := Apply([]byte("one\n"), []Edit{{Old: "one", New: "two\nthree"}, {Old: "two\r\nthree", New: "four"}})
-	var e *Error
-	if !errors.As(err, &e) || e.Edit != 1 || e.Reason != NotFound || e.After != 1 || !strings.Contains(err.Error(), "make one edit of the two") {
-		t.Errorf("%v", err)
-	}
-}
