@@ -35,6 +35,7 @@ func drawEvicting(t *rapid.T) *Engine {
 	c := Config{
 		Policy:    rapid.SampledFrom([]Policy{Lossless, Adaptive, Bold}).Draw(t, "policy"),
 		KeepShell: rapid.IntRange(1, 3).Draw(t, "outputs kept"), Idle: rapid.IntRange(1, 6).Draw(t, "idle"),
+		LineNumbers: rapid.SampledFrom([]LineNumbers{"", SparseNumbers}).Draw(t, "numbers"),
 	}
 	if rapid.Bool().Draw(t, "priced") {
 		c.Price = Price{0.1, 1.25}

@@ -69,6 +69,9 @@ type Config struct {
 	// and texts that were written after the whole. 0 is 30, negative never.
 	Idle int
 
+	// LineNumbers says which lines of reads keep their numbers, for agents that edit by text.
+	LineNumbers LineNumbers
+
 	// Price is what the provider bills cached tokens at. The account of what
 	// omissions save goes by it. A warm break also does: where no price is known, by that of a cache of an hour.
 	Price Price

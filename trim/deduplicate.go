@@ -135,7 +135,7 @@ func (st *State) deduplicateRead(res *toolResult, sent *decision) {
 	if sent.changed() {
 		replaced = st.replacedIn(res, sent)
 	}
-	why := Repeat
+	why := Repeat // where sections differ, the reason that keeps least of them is the result's
 	for i := range res.reads {
 		r := &res.reads[i]
 		whole := 0
@@ -145,7 +145,7 @@ func (st *State) deduplicateRead(res *toolResult, sent *decision) {
 			case !ok:
 				continue
 			case c.partial:
-				why = Partial
+				why = c.why
 			default:
 				whole++
 			}
@@ -156,7 +156,7 @@ func (st *State) deduplicateRead(res *toolResult, sent *decision) {
 		}
 	}
 	switch {
-	case len(all) == 0:
+	case len(all) == 0 && !(sent.changed() && sent.why == Numbers):
 	case sent != nil:
 		st.plan.replaceResult(res, sent.text, pathsOf(all), sent.why)
 	default:
@@ -170,6 +170,7 @@ type replacement struct {
 	section *dialect.Section
 	text    string // a placeholder, or the section without some of its lines
 	partial bool   // the latter
+	why     Reason // of partial
 	path    string
 }
 
@@ -181,7 +182,8 @@ func (st *State) deduplicateSection(res *toolResult, r *fileRead, s *dialect.Sec
 		return replacement{}, false
 	}
 	f := st.ledger.file(r.key)
-	switch again := f.askedAgain(spanOf(s), res.call); {
+	again := f.askedAgain(spanOf(s), res.call)
+	switch {
 	case as != nil && as.whole:
 		st.hideRepeat(res, s, f)
 		return replacement{section: s, path: r.path}, true
@@ -200,6 +202,11 @@ func (st *State) deduplicateSection(res *toolResult, r *fileRead, s *dialect.Sec
 	}
 	f.showSection(st.sourceOf(res), s, nil)
 	f.tell(res.call.action.Row, s)
+	if sent == nil && !again {
+		if text, ok := res.thinRead(s); ok {
+			return replacement{section: s, text: text, partial: true, why: Numbers, path: r.path}, true
+		}
+	}
 	return replacement{}, false
 }
 

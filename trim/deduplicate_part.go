@@ -20,7 +20,7 @@ func (st *State) partialRepeat(res *toolResult, r *fileRead, s *dialect.Section,
 	if rows == nil {
 		return replacement{}, false
 	}
-	t := torn{text: res.text, section: s, rows: rows, file: f, name: r.path, seam: seam}
+	t := torn{text: res.text, section: s, rows: rows, file: f, name: r.path, seam: seam, sparse: res.sparse}
 	if s.Said != f.said[res.call.action.Row] {
 		t.total = s.Total
 	}
@@ -33,7 +33,7 @@ func (st *State) partialRepeat(res *toolResult, r *fileRead, s *dialect.Section,
 	}
 	res.pointTo(runs)
 	st.hidePart(res, s, f, replaced)
-	return replacement{section: s, text: text, path: r.path, partial: true}, true
+	return replacement{section: s, text: text, path: r.path, partial: true, why: Partial}, true
 }
 
 // hidePart records that pointers stand for some lines of a section: half-open ranges of indexes.
@@ -54,6 +54,7 @@ type torn struct {
 	name    string
 	total   int // as in pointer
 	seam    int
+	sparse  bool // line numbers that can be counted are left out of the lines that stay
 }
 
 // shorten returns the text of the section with a pointer in place of each stretch of
@@ -63,7 +64,7 @@ func (t *torn) shorten(runs []run) (string, []span) {
 	var replaced []span
 	s, rows := t.section, t.rows
 	unchanged := t.text[s.Start:s.End]
-	at := s.Start
+	next := 0 // the row after those that are written
 	for _, stretch := range t.stretches(runs) {
 		first, end := stretch[0].from, stretch[len(stretch)-1].to
 		line := (&pointer{name: t.name, file: t.file, first: s.First, runs: stretch, total: t.total, ask: len(replaced) == 0}).String()
@@ -73,12 +74,12 @@ func (t *torn) shorten(runs []run) (string, []span) {
 		if len(replaced) == 0 {
 			b.Grow(len(unchanged) - (rows[end] - rows[first]) + len(line) + len(escapedBreak)) // later pointers make it shorter
 		}
-		b.WriteString(t.text[at:rows[first]])
+		b.WriteString(t.rest(next, first))
 		b.WriteString(line)
-		at = rows[end]
-		for _, end := range []string{"\n", escapedBreak} {
-			if strings.HasSuffix(t.text[rows[first]:at], end) {
-				b.WriteString(end)
+		next = end
+		for _, lineEnd := range []string{"\n", escapedBreak} {
+			if strings.HasSuffix(t.text[rows[first]:rows[end]], lineEnd) {
+				b.WriteString(lineEnd)
 			}
 		}
 		replaced = append(replaced, span{first, end})
@@ -86,11 +87,27 @@ func (t *torn) shorten(runs []run) (string, []span) {
 	if len(replaced) == 0 {
 		return unchanged, nil
 	}
-	b.WriteString(t.text[at:s.End])
+	b.WriteString(t.rest(next, len(rows)-1))
 	if saved := len(unchanged) - b.Len(); saved < worth && lineCount(runs) < len(s.Lines) {
 		return unchanged, nil
 	}
 	return b.String(), replaced
+}
+
+// rest returns what the rows from up to to say, and what the section has before its first row and after its last.
+func (t *torn) rest(from, to int) string {
+	s, rows := t.section, t.rows
+	text := t.text[rows[from]:rows[to]]
+	if t.sparse {
+		text = thin(t.text, s, rows, from, to)
+	}
+	if from == 0 {
+		text = t.text[s.Start:rows[0]] + text
+	}
+	if to == len(rows)-1 {
+		text += t.text[rows[to]:s.End]
+	}
+	return text
 }
 
 // stretches puts runs that touch together, takes off the lines that are shown again

@@ -20,6 +20,7 @@
 //     give way to a pointer, a placeholder that names their source. The decision
 //     depends on what came before alone, so it is the same in every later
 //     request, and the provider's prompt cache stays valid.
+//   - Line numbers that can be counted leave new reads (numbers.go), if the configuration says so.
 //   - At a cold point (see [Point]) an eviction scan chooses results that leave
 //     (evict.go). Then everything that stays is deduplicated again in order, so
 //     that no pointer names a source that has left.

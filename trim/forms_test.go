@@ -67,6 +67,32 @@ func (w *world) sight(t *rapid.T, name string) (exposure, request) {
 	return x, request{form, args, text}
 }
 
+// numberedOrCounted reports whether a text has line k of the exposure with its number, or as many lines after a number, or after a pointer, as
+// the line has.
+func numberedOrCounted(text, form string, x exposure, k int) bool {
+	n := 0 // the number of the last line
+	for line := range strings.Lines(text) {
+		line = strings.TrimSuffix(line, "\n")
+		if n > 0 {
+			n++
+		}
+		if n == x.first+k && line == x.lines[k] {
+			return true
+		}
+		for j, shown := range x.lines {
+			if line == fmt.Sprintf(form, x.first+j, shown) {
+				if n = x.first + j; j == k {
+					return true
+				}
+			}
+		}
+		if own := ownLine.FindStringSubmatch(line); own != nil {
+			n, _ = strconv.Atoi(own[3])
+		}
+	}
+	return false
+}
+
 // visible reports whether the result still shows line k of the exposure.
 func visible(m llm.Message, x exposure, k int) bool {
 	text := "\n" + m.Parts[0].Text + "\n"
@@ -78,7 +104,7 @@ func visible(m llm.Message, x exposure, k int) bool {
 		text = "\n" + envelope.Data.Content + "\n"
 	}
 	if x.path != outputName && x.form != "exec_command" {
-		return strings.Contains(text, fmt.Sprintf("\n"+forms[cmp.Or(x.form, "filesystem-read")]+"\n", x.first+k, x.lines[k]))
+		return numberedOrCounted(text, forms[cmp.Or(x.form, "filesystem-read")], x, k)
 	}
 	if _, output, ok := strings.Cut(text, "\nOutput:\n"); ok {
 		text = output

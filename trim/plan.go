@@ -53,6 +53,7 @@ const (
 	Repeat   Reason = "repeat"   // all its lines stand above
 	Partial  Reason = "partial"  // some of its lines stand above
 	Output   Reason = "output"   // an output whose lines stand above, or in its normal form
+	Numbers  Reason = "numbers"  // only line numbers that can be counted
 	Restored Reason = "restored" // not shortened: an agent's own stub was replaced by the text it is about
 )
 

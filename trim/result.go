@@ -27,6 +27,7 @@ type toolResult struct {
 	placeholder bool // the text is a placeholder and nothing else
 	marked      bool // the text holds what looks like the beginning of a placeholder
 	pointers    []foundPointer
+	sparse      bool // line numbers may be left out
 	locked      bool // it has no place in the body, or stays whole: it cannot be shortened
 
 	eviction eviction // of the last cold point
@@ -67,6 +68,7 @@ func (st *State) addResult(at PartRef, p *llm.Part, when time.Time) {
 		}
 	}
 	res.locked = st.engine.config.InPlace && !p.Span.Valid() || st.messages < st.whole
+	res.sparse = st.engine.config.sparse() && c.action.EditsByText() && p.Head == "" && !res.locked
 	if res.marked = strings.Contains(p.Text, mark); res.marked {
 		res.pointers = findPointers(p.Text)
 	}

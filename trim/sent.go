@@ -145,7 +145,7 @@ func (st *State) repeat(res *toolResult, g *given) {
 		}
 	}
 	switch text.why {
-	case "", Repeat, Partial, Output, Restored:
+	case "", Repeat, Partial, Output, Numbers, Restored:
 	default:
 		e.text, e.why, e.paths = text.text, text.why, res.paths()
 	}

@@ -24,7 +24,8 @@ func drawAny(t *rapid.T) *Engine {
 	c := Config{
 		Policy:    rapid.SampledFrom([]Policy{Lossless, Adaptive, Bold}).Draw(t, "policy"),
 		KeepShell: rapid.IntRange(1, 3).Draw(t, "outputs kept"), Idle: rapid.IntRange(1, 6).Draw(t, "idle"),
-		Price: rapid.SampledFrom([]Price{{}, {0.1, 1.25}, {0.5, 0.51}}).Draw(t, "price"),
+		Price:       rapid.SampledFrom([]Price{{}, {0.1, 1.25}, {0.5, 0.51}}).Draw(t, "price"),
+		LineNumbers: rapid.SampledFrom([]LineNumbers{"", SparseNumbers}).Draw(t, "numbers"),
 	}
 	if rapid.Bool().Draw(t, "checked") {
 		c.ChecksThinking, c.Clears = true, rapid.Bool().Draw(t, "clears")

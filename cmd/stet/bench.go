@@ -102,6 +102,10 @@ func benchPolicies() []bench.Policy {
 		if ours, err := bench.Ours(trim.Config{Policy: p}); err == nil && p != trim.Off {
 			all = append(all, ours)
 		}
+		if sparse, err := bench.Ours(trim.Config{Policy: p, LineNumbers: trim.SparseNumbers}); err == nil && p == trim.Adaptive {
+			sparse.Name += "-sparse"
+			all = append(all, sparse)
+		}
 	}
 	return all
 }

@@ -269,7 +269,7 @@ func TestNothingIsRefused(t *testing.T) {
 		},
 		"without stet in between": func(s *strict) {
 			a, p := s.session(checked), s.proxy()
-			a.rounds(2, p) // nothing is shortened by then
+			a.rounds(1, p) // nothing is shortened by then
 			a.rounds(8, s.model)
 			a.rounds(8, p)
 			synctest.Wait()

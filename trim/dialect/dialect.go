@@ -64,6 +64,9 @@ type Action struct {
 	effects  *effects  // of Command, once it was asked for them
 }
 
+// EditsByText reports whether the agent that made a read names text in its edits, and no line numbers.
+func (a *Action) EditsByText() bool { return a.row != nil && a.row.EditsByText }
+
 // Result is what a call's result says.
 type Result struct {
 	Failed    bool      // the call failed as a whole

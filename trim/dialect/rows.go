@@ -9,7 +9,7 @@ var ownRows = []Row{
 	{
 		Name: "stet/Read", Tools: []string{"Read"}, Op: "read", Lacks: []string{"file_path", "filepath"}, Has: []string{"path"},
 		Path: []string{"path"}, Offset: "start_line", Base: 1, Limit: "limit", Most: 500, Also: []string{"start_column"},
-		Formats: []string{"envelope", "numbered"},
+		Formats: []string{"envelope", "numbered"}, EditsByText: true,
 	},
 	{
 		Name: "stet/filesystem-read", Tools: []string{"filesystem-read"}, Op: "read",
@@ -53,8 +53,8 @@ var claudeRows = []Row{
 	{
 		Name: "claude-code/Read", Tools: []string{"Read", "View"}, Op: "read", Has: []string{"file_path"},
 		Path: []string{"file_path"}, Offset: "offset", Base: 1, Limit: "limit", Most: 2000, Also: []string{"pages"},
-		Formats: []string{"pieces"},
-		Errors:  []string{"<system-reminder>Warning"},
+		Formats: []string{"pieces"}, EditsByText: true,
+		Errors: []string{"<system-reminder>Warning"},
 	},
 	{
 		Name: "claude-code/Edit", Tools: []string{"Edit"}, Op: "edit", Has: []string{"file_path", "new_string"},
@@ -120,7 +120,7 @@ var opencodeRows = []Row{
 	{
 		Name: "opencode/read", Tools: []string{"read"}, Op: "read", Has: []string{"filePath"},
 		Path: []string{"filePath"}, Offset: "offset", Base: 1, Limit: "limit", Most: 2000,
-		Formats: []string{"opencode"},
+		Formats: []string{"opencode"}, EditsByText: true,
 	},
 	{
 		Name: "opencode/edit", Tools: []string{"edit"}, Op: "edit", Has: []string{"filePath"},
@@ -170,7 +170,7 @@ var codexRows = []Row{
 	},
 	{
 		Name: "codex/read_file", Tools: []string{"read_file"}, Op: "read", Has: []string{"file_path", "mode"}, Path: []string{"file_path"},
-		Offset: "offset", Base: 1, Limit: "limit", Most: 2000, Also: []string{"indentation"}, Formats: []string{"window"},
+		Offset: "offset", Base: 1, Limit: "limit", Most: 2000, Also: []string{"indentation"}, Formats: []string{"window"}, EditsByText: true,
 	},
 	{
 		Name: "codex/list_dir", Tools: []string{"list_dir"}, Op: "list", Path: []string{"dir_path", "path"}, Also: []string{"offset", "limit", "depth"},
@@ -273,7 +273,7 @@ var editorRows = []Row{
 	},
 	{
 		Name: "copilot-cli/view", Tools: []string{"view"}, Op: "read", Has: []string{"path"},
-		Path: []string{"path"}, Range: "view_range", Also: []string{"forceReadLargeFiles"}, Formats: []string{"bare"},
+		Path: []string{"path"}, Range: "view_range", Also: []string{"forceReadLargeFiles"}, Formats: []string{"bare"}, EditsByText: true,
 		Errors: []string{"Path does not exist", "view_range out of bounds"},
 	},
 	{

@@ -42,7 +42,9 @@ type Row struct {
 	Limit  string `toml:"limit"`
 	Range  string `toml:"range"`
 	Tail   string `toml:"tail"`
-	Most   int    `toml:"most"` // lines that a read without a limit shows at most; 0 = all
+	// EditsByText says that the agent's edits name text and no line numbers: line numbers that can be counted may be left out.
+	EditsByText bool `toml:"edits-by-text"`
+	Most        int  `toml:"most"` // lines that a read without a limit shows at most; 0 = all
 
 	Command []string `toml:"command"` // shell: a command line, or an array of words
 	Opaque  bool     `toml:"opaque"`  // shell: the command is in no language of a POSIX shell, and may do anything

@@ -31,6 +31,7 @@ type Config struct {
 	KeepShell   int
 	BySize      bool
 	ByContent   bool
+	LineNumbers trim.LineNumbers
 	Lang        string
 	Placeholder string
 	ProjectRoot string
@@ -224,7 +225,7 @@ func (c *Config) History(root string) trim.Config {
 	}
 	return trim.Config{
 		Policy: c.Policy, Root: cmp.Or(root, c.ProjectRoot), KeepReads: all(c.Keep), KeepShell: all(c.KeepShell),
-		BySize: c.BySize, ByContent: c.ByContent, Language: c.Lang, Placeholder: c.Placeholder, Dialects: c.Dialects,
+		BySize: c.BySize, ByContent: c.ByContent, LineNumbers: c.LineNumbers, Language: c.Lang, Placeholder: c.Placeholder, Dialects: c.Dialects,
 	}
 }
 

@@ -110,6 +110,13 @@ var keys = []key{
 		field: func(c *Config) any { return &c.ByContent },
 	},
 	{
+		Name: "line-numbers", Type: text, Default: "auto", Values: []string{"auto", string(trim.AllNumbers), string(trim.SparseNumbers)},
+		Help: "which lines of reads keep their line numbers: all, sparse (every tenth line), or auto (sparse under bold)",
+		Doc: "which lines of reads keep their line numbers: `all`, `sparse` (every tenth line, for agents whose edits name text), or `auto`: " +
+			"`sparse` under `bold`, and else `all`",
+		field: func(c *Config) any { return &c.LineNumbers },
+	},
+	{
 		Name: "lang", Type: text, Default: "en", Values: []string{"en", "zh"},
 		Help:  "language of the placeholder, the line instead of what was left out: en or zh",
 		field: func(c *Config) any { return &c.Lang },
@@ -398,6 +405,8 @@ func (k key) assign(c *Config, v any) (err error) {
 		*to = v.(bool)
 	case *trim.Policy:
 		*to, err = trim.ParsePolicy(v.(string))
+	case *trim.LineNumbers:
+		*to = trim.LineNumbers(strings.TrimPrefix(v.(string), "auto"))
 	case *[]policy.Rule:
 		*to, err = parseRules(v)
 	case *notify.Config:

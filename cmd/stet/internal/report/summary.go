@@ -114,7 +114,7 @@ func LeftOut(shortened map[string]int) string {
 		reason trim.Reason
 		noun   string
 	}{
-		{trim.Repeat, "repeat"}, {trim.Partial, "partial repeat"}, {trim.Output, "command output"},
+		{trim.Repeat, "repeat"}, {trim.Partial, "partial repeat"}, {trim.Output, "command output"}, {trim.Numbers, "line numbering"},
 		{trim.Replaced, "replaced result"},
 		{trim.Command, "old command output"}, {trim.Arguments, "old edit's argument"}, {trim.Idle, "idle read"},
 		{trim.Older, "older read"}, {trim.Terminal, "older command output"},

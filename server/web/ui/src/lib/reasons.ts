@@ -6,6 +6,7 @@ const reasons: Record<string, string> = {
   restored: 'an agent’s own placeholder gave way to the text',
   partial: 'only the lines that are not in view were kept',
   output: 'the output of a command, shortened',
+  numbers: 'line numbers that can be counted',
   replaced: 'a newer listing or plan follows',
   command: 'the output of an old command',
   arguments: 'a text that an old call was made with',
