@@ -308,7 +308,7 @@ func (p *program) openGuard(ctx context.Context, o *config.Config) (_ *guardServ
 		return nil, fmt.Errorf("audit trail: %w", err)
 	}
 	last, now := p.lastAlive(o.Listen), time.Now()
-	if err := p.sayAlive(o.Listen); err != nil {
+	if err := p.sayAlive(o.Listen, now); err != nil {
 		return nil, errors.Join(err, trail.Close())
 	}
 	g := guard.New(guard.Config{
@@ -329,7 +329,7 @@ func (p *program) openGuard(ctx context.Context, o *config.Config) (_ *guardServ
 		often := time.NewTicker(aliveEvery)
 		defer often.Stop()
 		for {
-			if err := p.sayAlive(o.Listen); err != nil {
+			if err := p.sayAlive(o.Listen, g.Oldest()); err != nil {
 				log.Warn("guard", "err", err)
 			}
 			select {

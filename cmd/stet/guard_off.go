@@ -45,13 +45,13 @@ func (p *program) lastAlive(listen string) time.Time {
 	return info.ModTime()
 }
 
-func (p *program) sayAlive(listen string) error {
+// sayAlive notes that the guard knows all calls up to a time.
+func (p *program) sayAlive(listen string, to time.Time) error {
 	name, err := p.aliveFile(listen)
 	if err != nil {
 		return err
 	}
-	now := time.Now()
-	if err = os.Chtimes(name, now, now); errors.Is(err, fs.ErrNotExist) {
+	if err = os.Chtimes(name, to, to); errors.Is(err, fs.ErrNotExist) {
 		err = os.WriteFile(name, nil, 0o600)
 	}
 	return err
@@ -69,7 +69,7 @@ func (p *program) offSince(ctx context.Context, last, now time.Time) guard.Off {
 		of := p.guardedDirs(agent)
 		for _, s := range sources {
 			if s.Agent == agent.Sessions && len(of) > 0 {
-				off.Calls = append(off.Calls, callsSince(ctx, name, s.Path, last, of)...)
+				off.Calls = append(off.Calls, callsSince(ctx, agent, s.Path, last.Add(-guard.OffMargin), of)...)
 			}
 		}
 	}
@@ -89,8 +89,9 @@ func (p *program) guardedDirs(agent agents.Guarded) (dirs []string) {
 	return dirs
 }
 
-// callsSince reads an agent's calls from its session files that have changed since a time.
-func callsSince(ctx context.Context, name, path string, since time.Time, dirs []string) (calls []guard.Passed) {
+// callsSince reads an agent's calls from its session files that have changed since a time, without those that the agent has refused because no guard
+// answered.
+func callsSince(ctx context.Context, agent agents.Guarded, path string, since time.Time, dirs []string) (calls []guard.Passed) {
 	var files []string
 	_ = filepath.WalkDir(path, func(file string, d fs.DirEntry, err error) error { // what cannot be read is not known
 		if err != nil || ctx.Err() != nil {
@@ -112,11 +113,19 @@ func callsSince(ctx context.Context, name, path string, since time.Time, dirs []
 			if !slices.ContainsFunc(dirs, func(dir string) bool { return snapshot.Contains(dir, s.Dir) || filepath.Dir(dir) == dir }) {
 				continue
 			}
+			refused := map[string]bool{}
 			for _, m := range s.Messages {
 				for _, part := range m.Parts {
-					if part.Kind == llm.ToolCall && m.Time.After(since) && !m.Local {
+					if part.Kind == llm.ToolResult && agent.Refusal != "" && strings.Contains(part.Text, agent.Refusal) {
+						refused[part.CallID] = true
+					}
+				}
+			}
+			for _, m := range s.Messages {
+				for _, part := range m.Parts {
+					if part.Kind == llm.ToolCall && m.Time.After(since) && !m.Local && !refused[part.CallID] {
 						calls = append(calls, guard.Passed{Time: m.Time, Event: guard.Event{
-							Agent: name, Session: s.ID, Call: part.CallID, Tool: part.Name, Input: json.RawMessage(part.Args), Dir: s.Dir,
+							Agent: agent.Name, Session: s.ID, Call: part.CallID, Tool: part.Name, Input: json.RawMessage(part.Args), Dir: s.Dir,
 						}})
 					}
 				}
@@ -173,6 +182,17 @@ func (c *doctorCommand) guarded(ctx context.Context, o *config.Config) {
 	}
 	if len(names) == 0 {
 		return
+	}
+	for _, name := range names {
+		agent, _ := agents.GuardOf(name)
+		events, err := agent.Untrusted(c.machine())
+		switch {
+		case err != nil:
+			c.found(checkWarning, "guard", "", "whether %s trusts the guard's hooks is not known: %v", name, err)
+		case len(events) > 0:
+			c.found(checkWarning, "guard", "start "+name+" in a terminal, and say yes to its question about hooks",
+				"%s skips these hooks of the guard without a word, because it does not trust them: %s", name, strings.Join(events, ", "))
+		}
 	}
 	who := strings.Join(names, ", ")
 	switch last := c.lastAlive(o.Listen); {

@@ -62,7 +62,7 @@ func TestOffSince(t *testing.T) {
 	if _, said := r.stet("doctor"); !strings.Contains(said, "no guard has ever run") {
 		t.Error(said)
 	}
-	if err := r.p.sayAlive("127.0.0.1:1"); err != nil {
+	if err := r.p.sayAlive("127.0.0.1:1", now); err != nil {
 		t.Fatal(err)
 	}
 	if _, said := r.stet("doctor"); !strings.Contains(said, "the guard is off since") {

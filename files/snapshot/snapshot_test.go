@@ -2,6 +2,7 @@ package snapshot
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -229,4 +230,35 @@ func TestLinksThatLeave(t *testing.T) {
 		t.Errorf("outside: %q, %v", text, err)
 	}
 	run(t, tree, "echo x >> d/b.txt") // through the link: outside, and no change of the tree
+}
+
+// A tree with too many files is not followed, and that is said: its table would need too much memory. Files that are gone do not count. (GRD-5)
+func TestTooManyFiles(t *testing.T) {
+	dir := t.TempDir()
+	sh(t, dir, "mkdir d; for i in 1 2 3 4 5 6 7 8; do echo $i > d/$i; done")
+	for most, want := range map[int]error{7: ErrTooMany, 8: nil} {
+		store, err := OpenStore(t.TempDir())
+		if err != nil {
+			t.Fatal(err)
+		}
+		tree, err := Open(dir, store, Options{Files: most})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer tree.Close()
+		<-tree.Ready()
+		if _, err := tree.Begin(t.Context()); !errors.Is(err, want) || !errors.Is(tree.Broken(), want) {
+			t.Error(most, err, tree.Broken())
+		}
+		if want == nil {
+			r := run(t, tree, "rm -r d; mkdir e; for i in 1 2 3 4 5 6; do echo $i > e/$i; done; echo x > y")
+			if len(r.Changes) != 17 || tree.files != 7 {
+				t.Error(len(r.Changes), tree.files)
+			}
+			undo(t, tree, store, r.Changes)
+			if _, err := tree.Begin(t.Context()); err != nil || tree.files != 8 {
+				t.Error(err, tree.files)
+			}
+		}
+	}
 }

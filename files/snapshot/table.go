@@ -196,8 +196,19 @@ func (u *update) read(d *dir) error {
 		d.closed = d.closed || !d.seen
 		return nil
 	}
+	was := len(d.files)
 	u.merge(d, at, there, now, rules != d.rules)
 	d.seen, d.closed = true, false
+	return u.count(len(d.files) - was)
+}
+
+// count adds to the number of files in the table.
+func (u *update) count(more int) error {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.t.files += more; u.t.files > u.t.most {
+		return ErrTooMany
+	}
 	return nil
 }
 
@@ -368,6 +379,7 @@ func (u *update) dir(parent, old *dir, p string, f found, again bool) *dir {
 // gone reports a directory that is not there any more, with all below it.
 func (u *update) gone(d *dir) {
 	u.missing(d, nil)
+	_ = u.count(-len(d.files))
 	u.tell(Change{d.path, &Node{Mode: d.stamp.mode}, nil})
 }
 

@@ -51,6 +51,8 @@ type Tree struct {
 
 	mu     sync.Mutex // held during an update
 	root   *dir
+	files  int // in the table
+	most   int // of them
 	watch  *watcher
 	refs   Refs
 	calls  map[*Call]bool // begun, and not ended
@@ -60,6 +62,7 @@ type Tree struct {
 // Options are the options of Open. The zero value is usable.
 type Options struct {
 	Limit   int64 // bytes that the Store may have on disk; 0: DefaultLimit
+	Files   int   // that the Tree may have; 0: DefaultFiles
 	NoWatch bool  // read the tree at each call, even where directories can be watched
 	NoGit   bool  // keep each content in the Store
 	Log     *slog.Logger
@@ -70,6 +73,12 @@ const DefaultLimit = 2 << 30
 
 // ErrTooWide says that a directory is no project: a home, or the root of a file system. No snapshot is taken of it.
 var ErrTooWide = errors.New("is a home directory or the root of a file system")
+
+// ErrTooMany says that a directory has more files than a Tree may have in memory.
+var ErrTooMany = errors.New("the workspace has too many files")
+
+// DefaultFiles is how many files a Tree has at most. A million take about 150 MB of memory.
+const DefaultFiles = 1_500_000
 
 // Open begins to follow the tree below a directory. The first snapshot is taken in the background: see Ready.
 func Open(name string, store *Store, o Options) (*Tree, error) {
@@ -94,6 +103,9 @@ func Open(name string, store *Store, o Options) (*Tree, error) {
 	t := &Tree{
 		Dir: top, store: store, log: o.Log, at: at, dev: self.Dev, limit: o.Limit,
 		first: make(chan struct{}), root: new(dir), calls: map[*Call]bool{}, links: links{targets: map[[32]byte]string{}},
+	}
+	if t.most = o.Files; t.most <= 0 {
+		t.most = DefaultFiles
 	}
 	if t.limit <= 0 {
 		t.limit = DefaultLimit

@@ -99,6 +99,7 @@ type follower struct {
 	tree *snapshot.Tree
 	err  error // why it is not
 	used time.Time
+	rest time.Time // until then it is not tried again
 }
 
 // session is a session of an agent.
@@ -294,6 +295,9 @@ func (g *Guard) follow(workspace string) *follower {
 	return f
 }
 
+// restTime is how long a workspace that is too large is not read again.
+const restTime = time.Hour
+
 // followerOf returns the follower of a workspace, and the trees that are followed no more.
 func (g *Guard) followerOf(workspace string) (f *follower, old []*snapshot.Tree) {
 	g.mu.Lock()
@@ -302,10 +306,15 @@ func (g *Guard) followerOf(workspace string) (f *follower, old []*snapshot.Tree)
 	if f != nil && f.tree != nil {
 		if err := f.tree.Broken(); err != nil {
 			g.Log.Info("guard: the workspace is read again", "workspace", workspace, "err", err)
-			old, f = append(old, f.tree), nil
+			old = append(old, f.tree)
+			f = nil
+			if errors.Is(err, snapshot.ErrTooMany) { // reading it again at each call would take long
+				f = &follower{err: err, rest: time.Now().Add(restTime)}
+				g.trees[workspace] = f
+			}
 		}
 	}
-	if f == nil || f.err != nil {
+	if f == nil || f.err != nil && time.Now().After(f.rest) {
 		f = &follower{}
 		f.tree, f.err = snapshot.Open(workspace, g.Store, snapshot.Options{Limit: g.Limit, Log: g.Log})
 		g.trees[workspace] = f

@@ -16,7 +16,23 @@ import (
 // Off is a time in which no guard ran.
 type Off struct {
 	From, To time.Time
-	Calls    []Passed // the agents' calls in it, as far as their own files have them
+	Calls    []Passed // the agents' calls from OffMargin before From on, as far as their own files have them
+}
+
+// OffMargin is how long before the time in which no guard ran a call may have begun that is not in the trail because of it.
+const OffMargin = 2 * time.Minute
+
+// Oldest returns when the oldest call began that runs; now if none does. If the guard is killed, that is when its knowledge ends.
+func (g *Guard) Oldest() time.Time {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	oldest := time.Now()
+	for c := range g.running {
+		if c.began.Before(oldest) {
+			oldest = c.began
+		}
+	}
+	return oldest
 }
 
 // Passed is a call that ran without a guard.
@@ -59,7 +75,7 @@ func (g *Guard) lookBack() {
 
 // record writes entries about calls that ran without a guard: those that may have changed something, and that the trail does not have.
 func (g *Guard) record(ctx context.Context, off Off) error {
-	seen, err := g.Trail.Entries(ctx, record.TrailQuery{From: off.From.Add(-time.Minute), Kinds: []record.Kind{record.Call, record.Changed}})
+	seen, err := g.Trail.Entries(ctx, record.TrailQuery{From: off.From.Add(-2 * OffMargin), Kinds: []record.Kind{record.Call, record.Changed}})
 	if err != nil {
 		return err
 	}
@@ -71,7 +87,7 @@ func (g *Guard) record(ctx context.Context, off Off) error {
 	var entries []record.Entry
 	for _, p := range off.Calls {
 		c := &call{event: p.Event, action: g.Dialects.Action(p.Tool, string(p.Input))}
-		if known[p.Call] || p.Time.Before(off.From) || p.Time.After(off.To) || ownTool(p.Tool) != "" || !changes(&c.action) {
+		if known[p.Call] || p.Time.Before(off.From.Add(-OffMargin)) || p.Time.After(off.To) || ownTool(p.Tool) != "" || !changes(&c.action) {
 			continue
 		}
 		known[p.Call], ids[p.Call] = true, true

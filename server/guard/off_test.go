@@ -30,12 +30,12 @@ func TestOff(t *testing.T) {
 	g := New(Config{Store: store, Trail: trail, Off: func(context.Context) Off {
 		return Off{now.Add(-time.Hour), now, []Passed{
 			call("before", "Bash", "rm x", 2*time.Hour), call("recorded", "Bash", "rm x", time.Hour), call("rm", "Bash", "rm x", time.Minute), call("look", "Bash", "git status", time.Minute),
-			call("own", "mcp__stet__write_file", "", time.Minute), call("write", "Write", "", time.Second), call("later", "Bash", "rm x", -time.Minute), call("rm", "Bash", "rm x", time.Minute),
+			call("open", "Bash", "rm x", time.Hour+OffMargin/2), call("own", "mcp__stet__write_file", "", time.Minute), call("write", "Write", "", time.Second), call("later", "Bash", "rm x", -time.Minute), call("rm", "Bash", "rm x", time.Minute),
 		}}
 	}})
 	for i, want := range []bool{true, false} {
 		a, err := g.Handle(t.Context(), Event{Kind: Started, Agent: "claude", Session: fmt.Sprint(i), Dir: dir})
-		if err != nil || strings.Contains(a.Say, "(1h0m0s); what these calls did then cannot be undone: claude Bash ×1, claude Write ×1") != want {
+		if err != nil || strings.Contains(a.Say, "(1h0m0s); what these calls did then cannot be undone: claude Bash ×2, claude Write ×1") != want {
 			t.Error(i, a, err)
 		}
 	}
@@ -54,7 +54,7 @@ func TestOff(t *testing.T) {
 	for _, e := range all {
 		got = append(got, e.Tool+" "+e.CallID)
 	}
-	if want := " recorded, Bash rm, Write write, off "; strings.Join(got, ", ") != want {
+	if want := " recorded, Bash rm, Bash open, Write write, off "; strings.Join(got, ", ") != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }

@@ -1,113 +1,521 @@
 package e2e
 
 import (
+	"crypto/sha256"
+	"encoding/json"
 	"fmt"
+	"io/fs"
+	"math/rand/v2"
 	"net"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
+	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/llm/llmtest"
+	"github.com/stet-dev/stet/record"
 )
+
+// guarded is a real agent with the guard's hooks, a scripted model and a workspace.
+type guarded struct {
+	t          *testing.T
+	a          agent
+	home, repo string
+	listen     string // of the guard
+	env        []string
+	model      *llmtest.Server
+	guard      *process
+}
+
+const deniedCommand = "git push origin main"
+
+// newGuarded installs the guard for an agent, and starts it.
+func newGuarded(t *testing.T, a agent, model func(repo string) llmtest.Config, flags ...string) *guarded {
+	g := &guarded{t: t, a: a}
+	g.home, g.repo = places(t, a)
+	var err error
+	if g.model, err = llmtest.Start(model(g.repo)); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = g.model.Close() })
+	free, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	g.listen = free.Addr().String()
+	_ = free.Close()
+	write(t, filepath.Join(g.home, ".config/stet/config.toml"), fmt.Sprintf("listen = %q\n\n[[rule]]\ncommands = [\"git push\"]\ndo = \"deny\"\n\n[[rule]]\ntools = [\"write_file\"]\ndo = \"allow\"\n", g.listen))
+	g.env = append(environment(g.home), a.configure(t, g.home, g.model.URL)...)
+	if exit, said := g.stet(append([]string{"guard", a.name, "--yes"}, flags...)...); exit != 0 {
+		t.Fatal(said)
+	}
+	g.start()
+	return g
+}
+
+// start starts the guard. Its process id is in a file, by which a command of the agent can kill it.
+func (g *guarded) start() {
+	g.guard = startProcess(g.t, g.home, "--listen", g.listen)
+	write(g.t, filepath.Join(g.repo, ".git", "guard.pid"), fmt.Sprint(g.guard.cmd.Process.Pid))
+}
+
+func (g *guarded) stet(args ...string) (int, string) {
+	g.t.Helper()
+	return run(g.t, g.repo, g.env, append([]string{os.Getenv(envStet)}, args...))
+}
+
+// run runs the agent with a prompt, and more arguments in front of it.
+func (g *guarded) run(prompt string, flags ...string) {
+	g.t.Helper()
+	if exit, said := g.try(prompt, flags...); exit != 0 {
+		g.t.Errorf("the agent ended with %d: %s", exit, said)
+	}
+}
+
+// try is run, and returns how the agent ended and what it said.
+func (g *guarded) try(prompt string, flags ...string) (exit int, said string) {
+	g.t.Helper()
+	command := g.a.command(g.home, prompt, false)
+	switch g.a.name {
+	case "codex":
+		g.trust()
+	case "claude":
+		command = slices.Insert(command, 1, flags...)
+	}
+	return run(g.t, g.repo, g.env, command)
+}
+
+// trust says yes to Codex's question about hooks, as a person does in its dialog. Before that, doctor says that Codex skips them.
+func (g *guarded) trust() {
+	g.t.Helper()
+	skips := func(want bool) {
+		if _, said := g.stet("doctor"); strings.Contains(said, "codex skips these hooks") != want {
+			g.t.Errorf("does Codex skip the hooks: want %t, %s", want, said)
+		}
+	}
+	skips(true)
+	file, config := filepath.Join(g.home, ".codex/hooks.json"), filepath.Join(g.home, ".codex/config.toml")
+	var all struct {
+		Hooks map[string][]struct {
+			Hooks []struct {
+				Command string
+				Timeout int
+			}
+		}
+	}
+	if err := json.Unmarshal([]byte(read(g.t, filepath.Dir(file), "hooks.json")), &all); err != nil {
+		g.t.Fatal(err)
+	}
+	text := read(g.t, filepath.Dir(config), "config.toml")
+	for event, entries := range all.Hooks {
+		name := map[string]string{"SessionStart": "session_start", "PreToolUse": "pre_tool_use", "PostToolUse": "post_tool_use", "Stop": "stop"}[event]
+		h := entries[0].Hooks[0]
+		sum := sha256.Sum256(fmt.Appendf(nil, `{"event_name":%q,"hooks":[{"async":false,"command":%q,"timeout":%d,"type":"command"}]}`, name, h.Command, h.Timeout))
+		text += fmt.Sprintf("[hooks.state.\"%s:%s:0:0\"]\ntrusted_hash = \"sha256:%x\"\n", file, name, sum)
+	}
+	write(g.t, config, text)
+	skips(false)
+}
+
+// told reports whether the model has read a text in the last request.
+func (g *guarded) told(text string) bool {
+	return slices.ContainsFunc(g.model.Requests(), func(r llmtest.Request) bool { return strings.Contains(string(r.Body), text) })
+}
+
+// trail returns the entries of the agent's calls, as "kind tool", and those that changed something.
+func (g *guarded) trail() (all, changed []record.Entry) {
+	g.t.Helper()
+	_, text := g.stet("audit", "--json", "--last", "0")
+	for line := range strings.Lines(text) {
+		var e record.Entry
+		if err := json.Unmarshal([]byte(line), &e); err != nil {
+			g.t.Fatalf("%v: %s", err, line)
+		}
+		all = append(all, e)
+		if e.Kind == record.Changed && e.Client == g.a.name {
+			changed = append(changed, e)
+		}
+	}
+	return all, changed
+}
+
+// undoAll takes back n calls, one after the other, and checks that the workspace is as in the beginning.
+func (g *guarded) undoAll(n int) {
+	g.t.Helper()
+	for range n {
+		if exit, said := g.stet("undo", "--last", "--yes"); exit != 0 {
+			g.t.Errorf("undo: %s", said)
+		}
+	}
+	g.clean()
+}
+
+func (g *guarded) clean() {
+	g.t.Helper()
+	if left := git(g.t, g.repo, "status", "--short"); left != "" {
+		g.t.Errorf("the workspace is not as it was:\n%s", left)
+	}
+}
+
+func (g *guarded) has(name string) bool {
+	_, err := os.Lstat(filepath.Join(g.repo, name))
+	return err == nil
+}
+
+// guardedClaude is Claude Code without rules of its own for what the guard's tests do.
+func guardedClaude(flags ...string) agent {
+	a := claudeCode("2.1.332")
+	command := a.command
+	a.command = func(home, prompt string, again bool) []string {
+		c := command(home, prompt, again)
+		if len(flags) > 0 {
+			i := slices.Index(c, "--allowedTools")
+			c = slices.Replace(c, i, i+2, flags...)
+		}
+		return c
+	}
+	return a
+}
+
+func scripted(turns ...llmtest.Turn) func(string) llmtest.Config {
+	return func(repo string) llmtest.Config {
+		return llmtest.Config{Script: llmtest.Script{Root: repo, Turns: turns}}
+	}
+}
+
+const removes = "find garden -delete && echo gone > leftover"
 
 // TestGuard installs the guard for real agents, lets each remove a directory and change a file with its own tools, and takes it back. A rule denies
 // a command, and the model reads why. (GRD-1, GRD-3)
 func TestGuard(t *testing.T) {
 	need(t)
-	t.Run("claude", func(t *testing.T) {
-		t.Parallel()
-		guardAgent(t, "claude", agent{
-			name: "claude", wire: "messages",
-			configure: func(_ *testing.T, _, base string) []string {
-				return []string{"ANTHROPIC_BASE_URL=" + base, "ANTHROPIC_API_KEY=sk-ant-dummy", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1", "DISABLE_AUTOUPDATER=1"}
-			},
-			command: func(_, prompt string, _ bool) []string {
-				return []string{filepath.Join(claudeDir("2.1.332"), "claude"), "-p", prompt, "--allowedTools", "Bash,Write,Edit"}
-			},
-		})
-	})
-	for _, name := range []string{"codex", "opencode"} {
-		i := slices.IndexFunc(agents, func(a agent) bool { return strings.HasPrefix(a.name, name) })
-		if i < 0 {
-			t.Errorf("there is no agent %s", name)
-			continue
-		}
+	rows := map[string]agent{
+		"claude -p": guardedClaude(), "claude auto mode": guardedClaude("--permission-mode", "auto"), "claude bypass": guardedClaude("--dangerously-skip-permissions"), "codex exec": codex,
+		"opencode run": opencode("messages", "anthropic", bound),
+	}
+	for name, a := range rows {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			guardAgent(t, name, agents[i])
+			g := newGuarded(t, a, scripted(
+				llmtest.Say("I look.", llmtest.Shell("git status --short")), llmtest.Say("I remove it.", llmtest.Shell(removes)),
+				llmtest.Say("I publish it.", llmtest.Shell(deniedCommand)), llmtest.Say("I write.", llmtest.Write("NOTES.md", "# Notes\n")), llmtest.Say("Done."),
+			))
+			g.env = append(g.env, "IS_SANDBOX=1") // Claude Code wants to know before it skips permissions as root
+			// In auto mode the provider checks commands, which the scripted model does not: they are refused, and edits pass.
+			auto := name == "claude auto mode"
+			if exit, said := g.try("Clean up."); exit != 0 && !auto {
+				t.Errorf("the agent ended with %d: %s", exit, said)
+			}
+			if !g.told("policy denies this") {
+				t.Error("the model did not read why a command was denied")
+			}
+			if g.has("garden") != auto || !g.has("NOTES.md") {
+				t.Error("the agent has not done its work")
+			}
+			want := map[bool]int{true: 1, false: 2}[auto]
+			all, changed := g.trail()
+			if len(changed) != want || len(all) != 4 {
+				t.Error(all)
+			}
+			g.undoAll(want)
+			if exit, said := g.stet("guard", a.name, "--remove", "--yes"); exit != 0 {
+				t.Error(said)
+			}
 		})
 	}
 }
 
-const deniedCommand = "git push origin main"
-
-func guardAgent(t *testing.T, name string, a agent) {
-	home, repo := places(t, a)
-	model, err := llmtest.Start(llmtest.Config{Script: llmtest.Script{Root: repo, Turns: []llmtest.Turn{
-		llmtest.Say("I look.", llmtest.Shell("git status --short")),
-		llmtest.Say("I remove it.", llmtest.Shell("find garden -delete && echo gone > leftover")),
-		llmtest.Say("I publish it.", llmtest.Shell(deniedCommand)),
-		llmtest.Say("I write.", llmtest.Write("NOTES.md", "# Notes\n")),
-		llmtest.Say("Done."),
-	}}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = model.Close() })
-	free, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	listen := free.Addr().String()
-	_ = free.Close()
-	config := filepath.Join(home, ".config", "stet", "config.toml")
-	if err := os.MkdirAll(filepath.Dir(config), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	rules := fmt.Sprintf("listen = %q\n\n[[rule]]\ncommands = [\"git push\"]\ndo = \"deny\"\n", listen)
-	if err := os.WriteFile(config, []byte(rules), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	env := append(environment(home), a.configure(t, home, model.URL)...)
-	stet := func(args ...string) (int, string) {
-		t.Helper()
-		return run(t, repo, env, append([]string{os.Getenv(envStet)}, args...))
-	}
-	if exit, said := stet("guard", name, "--yes"); exit != 0 {
-		t.Fatal(said)
-	}
-	startProcess(t, home, "--listen", listen)
-	command := a.command(home, "Clean up.", false)
-	if name == "codex" { // a person would trust the hooks in its dialog
-		command = slices.Insert(command, slices.Index(command, "exec")+1, "--dangerously-bypass-hook-trust")
-	}
-	exit, said := run(t, repo, env, command)
-	if exit != 0 {
-		t.Errorf("the agent ended with %d: %s", exit, said)
-	}
-	denied := false
-	for _, r := range model.Requests() {
-		denied = denied || strings.Contains(string(r.Body), "policy denies this")
-	}
-	if !denied {
-		t.Error("the model did not read why a command was denied")
-	}
-	if _, err := os.Stat(filepath.Join(repo, "garden")); err == nil {
-		t.Error("the agent has not removed the directory")
-	}
-	_, trail := stet("audit", "--json", "--last", "0")
-	t.Logf("%s", trail)
-	for range 2 { // the file, then the directory
-		if exit, said := stet("undo", "--last", "--yes"); exit != 0 {
-			t.Errorf("undo: %s", said)
+// Claude Code in a terminal: the person sees nothing of the guard, and what was done is taken back. (GRD-3)
+func TestGuardInteractive(t *testing.T) {
+	need(t)
+	g := newGuarded(t, guardedClaude(), scripted(llmtest.Say("I remove it.", llmtest.Shell(removes)), llmtest.Say("Done.")))
+	write(t, filepath.Join(g.home, ".claude.json"), fmt.Sprintf(
+		`{"hasCompletedOnboarding": true, "theme": "dark", "customApiKeyResponses": {"approved": ["sk-ant-dummy"]}, "projects": {%q: {"hasTrustDialogAccepted": true, "allowedTools": []}}}`, g.repo))
+	command := g.a.command(g.home, "Clean up.", false)
+	n := len(command) - 2 // the prompt comes first, and without -p
+	command = slices.Insert(command[:n], 1, "Clean up.", "--permission-mode", "manual")
+	term := startOnTerminal(t, g.repo, append(g.env, "TERM=xterm-256color"), command)
+	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(100 * time.Millisecond) {
+		if _, changed := g.trail(); len(changed) == 1 {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("no call was recorded; the terminal shows %q", term.shown())
 		}
 	}
-	if left := git(t, repo, "status", "--short"); left != "" {
-		t.Errorf("after the undo the workspace is not as it was:\n%s\nthe agent said %s", left, said)
+	term.end()
+	g.undoAll(1)
+}
+
+// Two sub-agents of Claude Code and the main one work at the same time. Each has its own entries, which name the others, and an undo of all of them gives
+// everything back. (GRD-3, GRD-4)
+func TestGuardSubAgents(t *testing.T) {
+	need(t)
+	say := func(parts ...llm.Part) (llm.Response, error) {
+		return llm.Response{Message: llm.Message{Role: llm.Assistant, Parts: parts}}, nil
 	}
-	if exit, said := stet("guard", name, "--remove", "--yes"); exit != 0 {
+	call := func(name, args string) llm.Part { return llm.Part{Kind: llm.ToolCall, Name: name, Args: args} }
+	g := newGuarded(t, guardedClaude("--allowedTools", "Bash,Write,Edit,Agent,Task"), func(string) llmtest.Config {
+		return llmtest.Config{Lax: true, Handler: func(req *llm.Request) (llm.Response, error) {
+			prompt, calls := "", 0
+			for _, m := range req.Messages {
+				for _, p := range m.Parts {
+					if p.Kind == llm.Text && m.Role == llm.User && prompt == "" && strings.Contains(p.Text, "task: ") {
+						_, prompt, _ = strings.Cut(p.Text, "task: ")
+					}
+					if p.Kind == llm.ToolCall {
+						calls++
+					}
+				}
+			}
+			sub, _, _ := strings.Cut(prompt, " ")
+			switch {
+			case prompt == "" || !offers(req, "Bash"):
+			case strings.HasPrefix(sub, "all") && calls == 0:
+				agent := "Agent"
+				if !offers(req, agent) {
+					agent = "Task"
+				}
+				return say(call(agent, `{"description":"one","prompt":"task: one ","subagent_type":"general-purpose"}`), call(agent, `{"description":"two","prompt":"task: two ","subagent_type":"general-purpose"}`))
+			case strings.HasPrefix(sub, "all") && calls == 2:
+				return say(call("Bash", `{"command":"sleep 1; echo main > main"}`))
+			case (sub == "one" || sub == "two") && calls == 0:
+				return say(call("Bash", `{"command":"echo `+sub+` > `+sub+`; sleep 1; rm -f garden/`+sub+`"}`))
+			}
+			return say(llm.Part{Kind: llm.Text, Text: "Done."})
+		}}
+	})
+	g.run("task: all of it")
+	all, changed := g.trail()
+	subs := map[string]bool{}
+	for _, e := range changed {
+		for _, f := range e.Flags {
+			if id, ok := strings.CutPrefix(f, "sub-agent "); ok {
+				subs[id] = true
+			}
+		}
+	}
+	flags := fmt.Sprint(changed)
+	if len(subs) != 2 || !strings.Contains(flags, "at the same time: ") || !g.has("one") || !g.has("two") || !g.has("main") {
+		t.Errorf("%d sub-agents: %v", len(subs), all)
+	}
+	if exit, said := g.stet("undo", changed[0].Session, "--yes"); exit != 0 {
 		t.Error(said)
+	}
+	g.clean()
+}
+
+// The guard is killed in the middle of a call: the agent goes on, or with --closed its next calls are denied. The next guard finds the calls in the agent's
+// session files, and doctor and the next session say so. (GRD-2)
+func TestGuardKilled(t *testing.T) {
+	need(t)
+	for name, c := range map[string]struct {
+		a      agent
+		flags  []string
+		closed bool
+	}{
+		"claude": {a: guardedClaude()}, "claude closed": {guardedClaude(), []string{"--closed"}, true}, "codex": {a: codex},
+		"opencode closed": {opencode("messages", "anthropic", bound), []string{"--closed"}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			g := newGuarded(t, c.a, func(repo string) llmtest.Config {
+				return llmtest.Config{Script: llmtest.Script{Root: repo, Turns: []llmtest.Turn{
+					llmtest.Say("I remove it.", llmtest.Shell("kill -9 $(cat "+filepath.Join(repo, ".git", "guard.pid")+"); "+removes)),
+					llmtest.Say("I go on.", llmtest.Shell("echo later > later")), llmtest.Say("Done."),
+				}}}
+			}, c.flags...)
+			g.run("Clean up.")
+			g.guard.end(syscall.SIGKILL)
+			if g.has("garden") || g.has("later") == c.closed {
+				t.Errorf("closed %t: the second call ran: %t", c.closed, g.has("later"))
+			}
+			if all, _ := g.trail(); len(all) > 0 {
+				t.Error(all)
+			}
+			if _, said := g.stet("doctor"); !strings.Contains(said, "the guard is off since") {
+				t.Error(said)
+			}
+			g.start()
+			want := map[bool]int{true: 1, false: 2}[c.closed]
+			var said string
+			for deadline := time.Now().Add(time.Minute); !strings.Contains(said, "the guard was off from"); time.Sleep(100 * time.Millisecond) {
+				if _, said = g.stet("doctor"); time.Now().After(deadline) {
+					t.Fatal(said)
+				}
+			}
+			all, _ := g.trail()
+			found := 0
+			for _, e := range all {
+				if strings.Contains(strings.Join(e.Flags, " "), "this call cannot be undone") {
+					found++
+				}
+			}
+			if found != want {
+				t.Errorf("%d calls are found: %v", found, all)
+			}
+		})
+	}
+}
+
+// The guard's program is gone, which Codex's hooks run: Codex goes on as without a guard, and doctor says so. (GRD-2)
+func TestGuardProgramGone(t *testing.T) {
+	need(t)
+	g := newGuarded(t, codex, scripted(llmtest.Say("I remove it.", llmtest.Shell(removes)), llmtest.Say("Done.")))
+	file := filepath.Join(g.home, ".codex/hooks.json")
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, file, strings.ReplaceAll(string(text), os.Getenv(envStet), filepath.Join(g.home, "gone", "stet")))
+	g.run("Clean up.")
+	if all, _ := g.trail(); g.has("garden") || len(all) > 0 {
+		t.Error(all)
+	}
+}
+
+// A call of an MCP server is recorded and taken back. One of stet's own tools is one record; and another server of that name is none of stet's. (GRD-3)
+func TestGuardMCP(t *testing.T) {
+	need(t)
+	for _, c := range []struct {
+		server, store string
+		guard         int // entries of the guard that changed something
+	}{{"files", "elsewhere", 1}, {"files", "", 0}, {"stet", "", 0}, {"stet", "elsewhere", 1}} {
+		t.Run(c.server+" "+c.store, func(t *testing.T) {
+			t.Parallel()
+			name := "mcp__" + c.server + "__write_file"
+			g := newGuarded(t, guardedClaude("--allowedTools", name), scripted(
+				llmtest.Say("I write.", llmtest.Call(name, `{"path":"NOTES.md","content":"# Notes\n"}`)), llmtest.Say("Done.")))
+			env := map[string]string{"HOME": g.home, "XDG_STATE_HOME": filepath.Join(g.home, ".local/state"), "XDG_CONFIG_HOME": filepath.Join(g.home, ".config")}
+			if c.store != "" { // its entries are in no trail that the guard knows
+				env["XDG_STATE_HOME"] = filepath.Join(g.home, c.store)
+			}
+			servers, err := json.Marshal(map[string]any{"mcpServers": map[string]any{c.server: map[string]any{"command": os.Getenv(envStet), "args": []string{"mcp", "--root", g.repo}, "env": env}}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			file := filepath.Join(g.home, "servers.json")
+			write(t, file, string(servers))
+			g.run("Write.", "--mcp-config", file)
+			if !g.has("NOTES.md") {
+				t.Fatal("nothing was written")
+			}
+			g.guard.end(syscall.SIGTERM) // what waits is decided
+			_, changed := g.trail()
+			if len(changed) != c.guard {
+				t.Error(changed)
+			}
+			g.undoAll(1)
+		})
+	}
+}
+
+// randomCommand returns commands that make, change, move and remove files, directories and links.
+func randomCommand(rng *rand.Rand, n int) string {
+	path := func() string {
+		parts := []string{"garden"}[:rng.IntN(2)]
+		for range 1 + rng.IntN(3) {
+			parts = append(parts, string(rune('a'+rng.IntN(5))))
+		}
+		return strings.Join(parts, "/")
+	}
+	var all []string
+	for range 1 + rng.IntN(5) {
+		p, q := path(), path()
+		n++
+		all = append(all, []string{
+			fmt.Sprintf("mkdir -p $(dirname %s) && printf 'text %d\\n' > %s", p, n, p), fmt.Sprintf("printf 'more %d\\n' >> %s", n, p), "rm -rf " + p, "mv " + p + " " + q,
+			"chmod 7" + []string{"00", "55", "44"}[rng.IntN(3)] + " " + p, "ln -s ../b " + p, "ln " + p + " " + q, "mkdir -p " + p, "cp -r " + p + " " + q, "find . -mindepth 1 -not -path './.git*' -delete", "git checkout -q . ",
+			"sed -i s/text/changed/ $(find . -path ./.git -prune -o -type f -print)",
+		}[rng.IntN(12)])
+	}
+	return strings.Join(all, "; ")
+}
+
+// scene has the names, modes, links and contents of a tree without git's own.
+func scene(t *testing.T, dir string) string {
+	t.Helper()
+	var b strings.Builder
+	err := filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.Name() == ".git" || d.Name() == "person.txt" {
+			if d.IsDir() {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		link, _ := os.Readlink(name)
+		text := []byte(nil)
+		if info.Mode().IsRegular() {
+			if text, err = os.ReadFile(name); err != nil {
+				return err
+			}
+		}
+		fmt.Fprintf(&b, "%s %v %s %q\n", strings.TrimPrefix(name, dir), info.Mode(), link, text)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// A hundred random sequences of commands, run by the Bash of Claude Code through its hooks, are taken back one by one, and some are done again in
+// between. A person's file stays. (GRD-3)
+func TestGuardRandom(t *testing.T) {
+	need(t)
+	if os.Getenv("STET_SOAK") == "" {
+		t.Skip("set STET_SOAK")
+	}
+	const calls = 100
+	rng := rand.New(rand.NewPCG(1, 2))
+	snaps := t.TempDir()
+	var turns []llmtest.Turn
+	for i := range calls {
+		turns = append(turns, llmtest.Say(fmt.Sprint("Step ", i), llmtest.Shell(fmt.Sprintf("(%s) 2>/dev/null; cp -a . %s/%d", randomCommand(rng, i*10), snaps, i))))
+	}
+	g := newGuarded(t, guardedClaude("--dangerously-skip-permissions"), scripted(append(turns, llmtest.Say("Done."))...))
+	g.env = append(g.env, "IS_SANDBOX=1")
+	states := []string{scene(t, g.repo)}
+	g.run("Work.")
+	for i := range calls {
+		dir := filepath.Join(snaps, fmt.Sprint(i))
+		if _, err := os.Stat(dir); err != nil {
+			t.Fatalf("the agent has not run call %d", i)
+		}
+		states = append(states, scene(t, dir))
+	}
+	write(t, filepath.Join(g.repo, "person.txt"), "mine")
+	for i := calls - 1; i >= 0; i-- {
+		after, want := states[i+1], states[i]
+		if after == want {
+			continue // it changed nothing
+		}
+		if exit, said := g.stet("undo", "--last", "--yes"); exit != 0 || scene(t, g.repo) != want {
+			t.Fatalf("step %d: exit code %d, %s\ngot\n%s\nwant\n%s", i, exit, said, scene(t, g.repo), want)
+		}
+		if i%7 > 0 {
+			continue
+		}
+		all, _ := g.trail()
+		if exit, said := g.stet("undo", fmt.Sprint(all[len(all)-1].Seq), "--yes"); exit != 0 || scene(t, g.repo) != after {
+			t.Fatalf("step %d again: exit code %d, %s\ngot\n%s\nwant\n%s", i, exit, said, scene(t, g.repo), after)
+		}
+		if exit, said := g.stet("undo", "--last", "--yes"); exit != 0 || scene(t, g.repo) != want {
+			t.Fatalf("step %d, taken back again: exit code %d, %s", i, exit, said)
+		}
+	}
+	if text := read(t, g.repo, "person.txt"); text != "mine" {
+		t.Error(text)
 	}
 }

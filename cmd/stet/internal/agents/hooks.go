@@ -36,7 +36,10 @@ type Guarded struct {
 
 	// CanClose says that the agent refuses a call if the hook fails.
 	CanClose bool
-	Note     string // what the person has to do or to know
+	Refusal  string // a part of what the model reads then
+
+	asksTrust bool   // the agent runs a hook only after its person has said so
+	Note      string // what the person has to do or to know
 }
 
 // Hooks is what the installed hooks need.
@@ -53,7 +56,7 @@ type Hooks struct {
 // opencode.ai/docs/plugins.
 var guarded = []Guarded{
 	{
-		Name: "claude", Sessions: "claude-code", Local: true, CanClose: true,
+		Name: "claude", Sessions: "claude-code", Local: true, CanClose: true, Refusal: `onFailure is "block"`,
 		form: hookForm(true),
 		file: func(m Machine, project string) string {
 			if project != "" {
@@ -64,7 +67,7 @@ var guarded = []Guarded{
 		hooks: claudeHooks,
 	},
 	{
-		Name: "codex", Sessions: "codex",
+		Name: "codex", Sessions: "codex", asksTrust: true,
 		form: hookForm(false),
 		file: func(m Machine, _ string) string {
 			return filepath.Join(cmp.Or(m.Getenv("CODEX_HOME"), filepath.Join(m.Home(), ".codex")), "hooks.json")
@@ -74,7 +77,7 @@ var guarded = []Guarded{
 			"If the guard does not answer, Codex goes on as if there were no guard.",
 	},
 	{
-		Name: "opencode", Sessions: "opencode", CanClose: true,
+		Name: "opencode", Sessions: "opencode", CanClose: true, Refusal: "stet guard does not answer",
 		form: guard.Form{Read: readOpencode, Write: writeOpencode},
 		file: func(m Machine, _ string) string {
 			return filepath.Join(cmp.Or(m.Getenv("XDG_CONFIG_HOME"), filepath.Join(m.Home(), ".config")), "opencode", "plugin", "stet-guard.js")

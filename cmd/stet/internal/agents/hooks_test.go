@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/stet-dev/stet/internal/jsonc"
 )
 
 // Installing and removing the hooks leaves every other byte of the agent's file as it was, at any position.
@@ -105,4 +107,51 @@ func TestHooksBetweenOthers(t *testing.T) {
 	if strings.Contains(string(e.New), "/guard/") || !strings.Contains(string(e.New), `"first"`) {
 		t.Errorf("left: %s", e.New)
 	}
+}
+
+// Codex trusts a hook by its position and by a hash, which is as Codex 0.171.0 makes it.
+func TestTrust(t *testing.T) {
+	entry := map[string]any{"hooks": []any{map[string]any{"type": "command", "command": "'/tmp/gstet' hook codex PreToolUse", "timeout": float64(30)}}}
+	if got := trustHash("pre_tool_use", entry); got != "sha256:12c972d5ee236ed5ee4f6bd5c1df302017e1c6af0ba29df8ed234edced93375d" {
+		t.Error(got)
+	}
+	g, _ := GuardOf("codex")
+	home := t.TempDir()
+	m := Machine{Env: []string{"HOME=" + home}, Dir: home}
+	e, err := g.Install(m, "", Hooks{Program: "/opt/stet"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(filepath.Dir(e.File), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := e.Write(); err != nil {
+		t.Fatal(err)
+	}
+	untrusted := func(want int) {
+		t.Helper()
+		if events, err := g.Untrusted(m); err != nil || len(events) != want {
+			t.Error(events, err)
+		}
+	}
+	untrusted(4)
+	config := ""
+	for event, name := range map[string]string{"SessionStart": "session_start", "PreToolUse": "pre_tool_use", "PostToolUse": "post_tool_use", "Stop": "stop"} {
+		list, _, err := jsonc.Lookup(e.New, []string{"hooks", event})
+		if err != nil {
+			t.Fatal(err)
+		}
+		v := list.([]any)[0]
+		config += "[hooks.state.\"" + e.File + ":" + name + ":0:0\"]\ntrusted_hash = \"" + trustHash(name, v) + "\"\n"
+	}
+	file := filepath.Join(filepath.Dir(e.File), "config.toml")
+	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	untrusted(0)
+	text := strings.Replace(string(e.New), `"Stop": [`, `"Stop": [{"hooks": [{"type": "command", "command": "first"}]},`, 1)
+	if err := os.WriteFile(e.File, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	untrusted(1)
 }
