@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // Link names an entry of the chain. A chain alone cannot show that its end is missing. A person can note the newest link
@@ -225,3 +226,6 @@ func (w *walk) follow(e Entry) string {
 	}
 	return ""
 }
+
+// stored returns t as every store keeps it: in UTC, with microseconds.
+func stored(t time.Time) time.Time { return t.UTC().Truncate(time.Microsecond) }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/stet-dev/stet/record"
+	"github.com/stet-dev/stet/test/recordtest"
 )
 
 // The comment of Chain defines the encoding. Another program computed these hashes by that definition.
@@ -35,7 +36,7 @@ func TestStrayOutcome(t *testing.T) {
 		{{Kind: record.Call}, {Kind: record.Outcome, Intent: 1}},
 		{{Kind: record.Intent}, {Kind: record.Outcome, Intent: 1}, {Kind: record.Outcome, Intent: 1}},
 	} {
-		var m record.Memory
+		var m recordtest.Memory
 		if _, err := m.Log(t.Context(), stray...); err != nil {
 			t.Fatal(err)
 		}
@@ -78,7 +79,7 @@ func TestForgedTrail(t *testing.T) {
 		"of another trail": {slices.Concat(honest[:2], other[2:]), 3},
 		"the end":          {slices.Concat(honest[:3], other[3:]), 4},
 	} {
-		v, err := record.Verify(t.Context(), forged{new(record.Memory), c.entries})
+		v, err := record.Verify(t.Context(), forged{new(recordtest.Memory), c.entries})
 		switch {
 		case err != nil || (v.Broken == nil) != (c.broken == 0):
 			t.Errorf("%s: %+v, %v", name, v, err)

@@ -1,8 +1,6 @@
 package record
 
 import (
-	"context"
-	"slices"
 	"time"
 )
 
@@ -39,88 +37,4 @@ func (p *SentPlace) Add(before SentPlace) {
 type Refusal struct {
 	Account uint64 // a hash; see package proxy
 	Time    time.Time
-}
-
-// Refuses implements Store.
-func (m *Memory) Refuses(ctx context.Context, account uint64) (bool, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	_, refuses := m.refusals[account]
-	return refuses, m.usable(ctx)
-}
-
-// sentPlaceBytes is the approximate size of a place in a store, in bytes.
-const sentPlaceBytes = 64
-
-// SentForms implements Store.
-func (m *Memory) SentForms(ctx context.Context, places []uint64) (at []SentPlace, forms []SentForm, err error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if err := m.usable(ctx); err != nil {
-		return nil, nil, err
-	}
-	seen := map[uint64]bool{}
-	for _, p := range m.places {
-		if !slices.Contains(places, p.Place) {
-			continue
-		}
-		at = append(at, p)
-		for id := p.Form; id != 0 && !seen[id]; id = m.forms[id].Parent {
-			f, ok := m.forms[id]
-			if !ok {
-				break
-			}
-			seen[id] = true
-			f.Edits = slices.Clone(f.Edits)
-			forms = append(forms, f)
-		}
-	}
-	slices.SortStableFunc(at, func(a, b SentPlace) int { return b.Time.Compare(a.Time) })
-	return at, forms, nil
-}
-
-// putForms stores the forms and places of b.
-func (m *Memory) putForms(b Batch) {
-	if m.forms == nil {
-		m.forms = map[uint64]SentForm{}
-	}
-	for _, f := range b.Forms {
-		if _, ok := m.forms[f.ID]; !ok {
-			f.Edits = slices.Clone(f.Edits)
-			m.forms[f.ID] = f
-		}
-	}
-	for _, p := range b.Places {
-		p.Time = stored(p.Time)
-		m.places = slices.DeleteFunc(m.places, func(q SentPlace) bool {
-			same := q.Place == p.Place && q.Key == p.Key
-			if same {
-				p.Add(q)
-			}
-			return same
-		})
-		m.places = append(m.places, p)
-	}
-}
-
-// pruneForms removes places older than since, and the oldest places until the rest takes at most limit bytes (0: no limit).
-// It also removes forms that no place needs.
-func (m *Memory) pruneForms(since time.Time, limit int64) {
-	slices.SortStableFunc(m.places, func(a, b SentPlace) int { return b.Time.Compare(a.Time) })
-	size := int64(0)
-	m.places = slices.DeleteFunc(m.places, func(p SentPlace) bool {
-		size += sentPlaceBytes + int64(len(m.forms[p.Form].Edits))
-		return p.Time.Before(since) || limit > 0 && size > limit
-	})
-	used := map[uint64]SentForm{}
-	for _, p := range m.places {
-		for id := p.Form; id != 0; id = m.forms[id].Parent {
-			f, ok := m.forms[id]
-			if _, done := used[id]; done || !ok {
-				break
-			}
-			used[id] = f
-		}
-	}
-	m.forms = used
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/stet-dev/stet/record"
+	"github.com/stet-dev/stet/test/recordtest"
 )
 
 func paths(t *testing.T, trail record.Trail) (out []string) {
@@ -36,7 +37,7 @@ func want(t *testing.T, trail record.Trail, want ...string) {
 // FILE-11: reads are audited in batches of at most a second.
 func TestJournalBatches(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var m record.Memory
+		var m recordtest.Memory
 		j := &record.Journal{Trail: &m}
 		start := time.Now()
 		later(t, j, "a")
@@ -63,7 +64,7 @@ func TestJournalBatches(t *testing.T) {
 // Many entries are written without the delay. The caller that adds them does not wait for the trail.
 func TestJournalHurries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var m record.Memory
+		var m recordtest.Memory
 		j := &record.Journal{Trail: &m, Delay: time.Hour}
 		for range 249 {
 			later(t, j, "a")
@@ -84,7 +85,7 @@ func TestJournalHurries(t *testing.T) {
 // FILE-11: Now writes its entry at once, and after the entries that waited.
 func TestJournalNow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var m record.Memory
+		var m recordtest.Memory
 		j := &record.Journal{Trail: &m}
 		later(t, j, "a")
 		e, err := j.Now(t.Context(), record.Entry{Kind: record.Intent, Path: "b"})
@@ -108,7 +109,7 @@ func TestJournalNow(t *testing.T) {
 
 // flaky is a trail that cannot be written while full or lost is set.
 type flaky struct {
-	record.Memory
+	recordtest.Memory
 	full atomic.Bool
 	lost atomic.Bool
 }

@@ -7,7 +7,7 @@
 // known agent a client seems to be. They hold names and sizes of tools. From a call's arguments they hold the paths of the
 // files only.
 //
-// [Memory] keeps all of it in memory. The drivers are in store/*. Package recordtest has the suites that every driver
+// The drivers are in store/*. Package recordtest keeps all of it in memory, and has the suites that every driver
 // passes.
 package record
 

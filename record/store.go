@@ -2,8 +2,15 @@ package record
 
 import (
 	"context"
+	"errors"
 	"time"
 )
+
+// ErrClosed is returned by every call on a closed store or trail.
+var ErrClosed = errors.New("record store is closed")
+
+// ErrFull says that a store has no space: its disk is full, or the user's quota on it. Nothing was stored.
+var ErrFull = errors.New("no space left for stet's record")
 
 // Batch is a set of rows that are appended together.
 type Batch struct {

@@ -2,7 +2,6 @@ package record
 
 import (
 	"context"
-	"slices"
 	"time"
 )
 
@@ -91,60 +90,6 @@ func (e Entry) Durable() bool {
 		return true
 	}
 	return false
-}
-
-func (q TrailQuery) chooses(e Entry) bool {
-	switch {
-	case e.Seq <= q.After, !q.From.IsZero() && e.Time.Before(q.From), !q.To.IsZero() && !e.Time.Before(q.To):
-		return false
-	case q.Root != "" && q.Root != e.Root, q.Session != "" && q.Session != e.Session:
-		return false
-	case q.CallID != "" && (q.CallID != e.CallID || e.Request == ""):
-		return false
-	}
-	return len(q.Kinds) == 0 || slices.Contains(q.Kinds, e.Kind)
-}
-
-// Log implements Trail.
-func (m *Memory) Log(ctx context.Context, entries ...Entry) ([]Entry, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if err := m.usable(ctx); err != nil {
-		return nil, err
-	}
-	var last Link
-	if n := len(m.trail); n > 0 {
-		last = m.trail[n-1].Link()
-	}
-	chained := Chain(last, entries)
-	for _, e := range chained {
-		e.Flags = slices.Clone(e.Flags)
-		m.trail = append(m.trail, e)
-	}
-	return chained, nil
-}
-
-// Entries implements Trail.
-func (m *Memory) Entries(ctx context.Context, q TrailQuery) ([]Entry, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if err := m.usable(ctx); err != nil {
-		return nil, err
-	}
-	var out []Entry
-	for _, e := range m.trail {
-		if q.chooses(e) {
-			e.Flags = slices.Clone(e.Flags)
-			out = append(out, e)
-		}
-	}
-	if q.Last {
-		return newest(out, q.Limit), nil
-	}
-	if q.Limit > 0 && len(out) > q.Limit {
-		out = slices.Clone(out[:q.Limit])
-	}
-	return out, nil
 }
 
 // Suspended returns the Suspend entries of the sessions that are still suspended, the oldest first.

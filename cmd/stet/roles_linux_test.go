@@ -36,7 +36,7 @@ func TestServeRoles(t *testing.T) {
 	if res := boss.do(http.MethodGet, "/api/audit", nil, nil); res.StatusCode != http.StatusOK {
 		t.Errorf("the trail, to an admin: %s", res.Status)
 	}
-	for _, scope := range []string{"host", "approver", "admin", "person"} {
+	for _, scope := range []string{"host", "approver", "admin"} {
 		for path, body := range map[string]string{"/v1/workspaces": "", "/mcp": beginMCP, "/mcp/elsewhere": beginMCP} {
 			method := http.MethodGet
 			if body != "" {

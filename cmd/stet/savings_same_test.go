@@ -19,6 +19,7 @@ import (
 	"github.com/stet-dev/stet/server/proxy"
 	"github.com/stet-dev/stet/server/web"
 	"github.com/stet-dev/stet/session"
+	"github.com/stet-dev/stet/test/recordtest"
 	"github.com/stet-dev/stet/test/webtest"
 	"github.com/stet-dev/stet/trim"
 	"github.com/stet-dev/stet/trim/replay"
@@ -48,7 +49,7 @@ func TestSameForTheSameTraffic(t *testing.T) {
 				_, _ = fmt.Fprintf(w, c.answer, prompts[len(prompts)-1])
 			}))
 			defer up.Close()
-			var rows record.Memory
+			var rows recordtest.Memory
 			p, err := proxy.New(proxy.Config{
 				Upstreams: proxy.Upstreams{Messages: up.URL, Gemini: up.URL}, Store: &rows, History: trim.Config{Policy: trim.KeepLatest, KeepReads: 1},
 			})

@@ -53,7 +53,7 @@ func holds(t *testing.T, file, want string) {
 func TestServeMCPToUI(t *testing.T) {
 	h := newHome(t)
 	s := h.serve(t, "--root", h.tree)
-	desk := login(t, s.base, h.token(t, "desk", "person"))
+	desk := login(t, s.base, h.token(t, "desk", "admin"))
 	client, err := newClient(nil).Connect(t.Context(), &mcp.StreamableClientTransport{
 		Endpoint: s.base + "/mcp", MaxRetries: -1, HTTPClient: &http.Client{Transport: bearer(s.agent)},
 	}, nil)
@@ -178,7 +178,7 @@ func TestServeShows(t *testing.T) {
 func TestServeRevoked(t *testing.T) {
 	h := newHome(t)
 	s := h.serve(t, "--root", h.tree)
-	desk := login(t, s.base, h.token(t, "desk", "person"))
+	desk := login(t, s.base, h.token(t, "desk", "admin"))
 	builder := h.token(t, "builder", "agent")
 	asks := func(method, path, body string) int {
 		r, err := http.NewRequestWithContext(t.Context(), method, s.base+path, strings.NewReader(body))
@@ -372,7 +372,7 @@ func written(t *testing.T, p *page, call <-chan result, there *home, content str
 func TestServeHost(t *testing.T) {
 	h, there := newHome(t), newHome(t)
 	s := h.serve(t, "--root", h.tree)
-	desk := login(t, s.base, h.token(t, "desk", "person"))
+	desk := login(t, s.base, h.token(t, "desk", "admin"))
 	there.hosting(t, s.base, h.token(t, "laptop", "host"))
 	written(t, desk, writes(t.Context(), agentAt(t, s.base, s.agent), "new\n"), there, "new\n")
 	for _, side := range []*home{h, there} {
@@ -390,7 +390,7 @@ func TestServeHost(t *testing.T) {
 func TestServeHostKilled(t *testing.T) {
 	h, there := newHome(t), newHome(t)
 	s := h.serve(t, "--root", h.tree)
-	desk := login(t, s.base, h.token(t, "desk", "person"))
+	desk := login(t, s.base, h.token(t, "desk", "admin"))
 	laptop := h.token(t, "laptop", "host")
 	host := there.hosting(t, s.base, laptop)
 	a := agentAt(t, s.base, s.agent)
@@ -425,7 +425,7 @@ func TestServeKilled(t *testing.T) {
 	s := h.serve(t, "--root", h.tree)
 	j.lead(s)
 	builder, laptop := h.token(t, "builder", "agent"), h.token(t, "laptop", "host")
-	desk := h.token(t, "desk", "person")
+	desk := h.token(t, "desk", "admin")
 	host := there.hosting(t, j.url, laptop)
 	a := agentAt(t, j.url, builder)
 	call := writes(t.Context(), a, "new\n")

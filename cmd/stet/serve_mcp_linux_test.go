@@ -56,7 +56,7 @@ func ask(t *testing.T, method, url, body string, headers ...string) (int, string
 func TestServeMCPElsewhere(t *testing.T) {
 	h, there := newHome(t), newHome(t)
 	s := h.serve(t, "--root", h.tree, "--workspace", "here", "--rate", "0")
-	desk := login(t, s.base, h.token(t, "desk", "person"))
+	desk := login(t, s.base, h.token(t, "desk", "admin"))
 	laptop := h.token(t, "laptop", "host")
 	host := there.hosting(t, s.base, laptop)
 	write(t, filepath.Join(there.tree, "there.txt"), "elsewhere\n")
@@ -130,7 +130,7 @@ func TestServeMCPRefuses(t *testing.T) {
 		}
 		return strings.TrimSpace(string(out))
 	}()
-	person := h.token(t, "desk", "person")
+	person := h.token(t, "desk", "admin")
 	const begin = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}`
 	post := func(path, token string, headers ...string) (int, string) {
 		return ask(t, http.MethodPost, s.base+path, begin, append(headers,

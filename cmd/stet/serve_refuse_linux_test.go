@@ -23,7 +23,7 @@ type endpoint struct {
 }
 
 var endpoints = []endpoint{
-	{"the UI", "person", http.MethodPost, "/api/login", `{"token":"TOKEN"}`, nil, 200},
+	{"the UI", "admin", http.MethodPost, "/api/login", `{"token":"TOKEN"}`, nil, 200},
 	{"MCP", "agent", http.MethodPost, "/mcp", beginMCP, []string{"Content-Type", "application/json", "Accept", "application/json, text/event-stream"}, 200},
 	{"MCP elsewhere", "agent", http.MethodPost, "/mcp/nowhere", beginMCP, nil, 503},
 	{"plain HTTP", "agent", http.MethodGet, "/v1/workspaces", "", nil, 200},
@@ -92,11 +92,11 @@ func TestServeRefuses(t *testing.T) {
 		}
 		return strings.TrimSpace(string(out))
 	}
-	good := map[string]string{"person": s.person, "agent": s.agent}
+	good := map[string]string{"admin": s.person, "agent": s.agent}
 	bad := map[string]map[string]string{} // by scope, then by the error
 	host := made("create", "laptop", "--scope", "host")
 	narrow := made("create", "narrow", "--scope", "agent", "--workspace", "elsewhere")
-	for scope, other := range map[string]string{"person": "agent", "agent": "person"} {
+	for scope, other := range map[string]string{"admin": "agent", "agent": "admin"} {
 		late := made("create", "late-"+scope, "--scope", scope, "--expires", "1ms")
 		lost := made("create", "lost-"+scope, "--scope", scope)
 		made("revoke", "lost-"+scope)
@@ -226,7 +226,7 @@ func TestServeRefusesLarge(t *testing.T) {
 func TestServeRefusalsAreRecorded(t *testing.T) {
 	for _, e := range endpoints {
 		t.Run(e.name, func(t *testing.T) {
-			if e.scope == "person" {
+			if e.scope == "admin" {
 				t.Skip("the UI has a limit of its own, and tells of each") // see TestGuessing
 			}
 			h := newHome(t)

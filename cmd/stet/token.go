@@ -70,8 +70,7 @@ decides.
 
 The scopes are roles: agent makes calls, host has a workspace, approver answers questions,
 and admin also sees and changes what is stored: sessions, requests, the audit trail, undo.
-"person" is an older name for admin. Give an agent's token no other scope: the agent could
-approve its own writes.`,
+Give an agent's token no other scope: the agent could approve its own writes.`,
 		Args: oneArg("NAME"),
 	}, &c.command, c.Run)
 	f := cmd.Flags()

@@ -9,6 +9,7 @@ import (
 	"github.com/stet-dev/stet/files/approval"
 	"github.com/stet-dev/stet/files/policy"
 	"github.com/stet-dev/stet/record"
+	"github.com/stet-dev/stet/test/recordtest"
 	"github.com/stet-dev/stet/tool"
 )
 
@@ -39,7 +40,7 @@ func Example() {
 		log.Fatal(err)
 	}
 	defer os.Remove(file.Name())
-	tools, trail := new(tool.Set), new(record.Memory)
+	tools, trail := new(tool.Set), new(recordtest.Memory)
 	if err := tools.Add(greeter{file.Name()}); err != nil {
 		log.Fatal(err)
 	}

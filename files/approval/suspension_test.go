@@ -14,6 +14,7 @@ import (
 	"github.com/stet-dev/stet/files/approval"
 	"github.com/stet-dev/stet/files/policy"
 	"github.com/stet-dev/stet/record"
+	"github.com/stet-dev/stet/test/recordtest"
 	"github.com/stet-dev/stet/tool"
 )
 
@@ -64,7 +65,7 @@ func TestSuspendedAtOnce(t *testing.T) {
 
 // refusingTrail is a trail that refuses suspensions for a while.
 type refusingTrail struct {
-	*record.Memory
+	*recordtest.Memory
 	full atomic.Bool
 }
 
@@ -134,7 +135,7 @@ func TestSuspendedWhileAsked(t *testing.T) {
 
 // endingTrail ends a session while it is asked about the session.
 type endingTrail struct {
-	*record.Memory
+	*recordtest.Memory
 	end func(session string)
 }
 

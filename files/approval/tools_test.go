@@ -19,6 +19,7 @@ import (
 	"github.com/stet-dev/stet/internal/diff"
 	"github.com/stet-dev/stet/internal/merge3"
 	"github.com/stet-dev/stet/record"
+	"github.com/stet-dev/stet/test/recordtest"
 	"github.com/stet-dev/stet/tool"
 )
 
@@ -147,12 +148,12 @@ type rig struct {
 	dir   string
 	put   *fileTool
 	queue *approval.Queue
-	trail *record.Memory
+	trail *recordtest.Memory
 }
 
 func newRig(t testing.TB) *rig {
 	t.Helper()
-	h := &rig{t: t, dir: t.TempDir(), queue: new(approval.Queue), trail: new(record.Memory)}
+	h := &rig{t: t, dir: t.TempDir(), queue: new(approval.Queue), trail: new(recordtest.Memory)}
 	root, err := workspace.Open(h.dir, workspace.Options{State: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)

@@ -13,6 +13,7 @@ import (
 	"github.com/stet-dev/stet/files/policy"
 	"github.com/stet-dev/stet/files/workspace"
 	"github.com/stet-dev/stet/record"
+	"github.com/stet-dev/stet/test/recordtest"
 	"github.com/stet-dev/stet/tool"
 )
 
@@ -28,7 +29,7 @@ func (p person) Ask(_ context.Context, q approval.Question) (approval.Answer, er
 // The tools run behind the handler that asks and records. What the person decides happens. (FILE-6, FILE-11, FILE-15, TRK-12)
 func TestBehindTheHandler(t *testing.T) {
 	b := newBench(t, Config{Dedupe: &Dedupe{}}, workspace.Options{})
-	var trail record.Memory
+	var trail recordtest.Memory
 	var answer person
 	var asked []approval.Question
 	h := &approval.Handler{
@@ -181,7 +182,7 @@ func TestFailuresDoNotShowContent(t *testing.T) {
 	b := newBench(t, Config{}, workspace.Options{})
 	b.put("secret/k", "token=abc\n")
 	b.put("asked/k", "token=abc\n")
-	var trail record.Memory
+	var trail recordtest.Memory
 	h := &approval.Handler{
 		Tools: &b.set, Journal: &record.Journal{Trail: &trail}, Rate: -1,
 		Policy: &policy.Policy{Rules: []policy.Rule{

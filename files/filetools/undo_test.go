@@ -12,6 +12,7 @@ import (
 	"github.com/stet-dev/stet/files/approval"
 	"github.com/stet-dev/stet/files/workspace"
 	"github.com/stet-dev/stet/record"
+	"github.com/stet-dev/stet/test/recordtest"
 	"github.com/stet-dev/stet/tool"
 )
 
@@ -127,7 +128,7 @@ func TestUndoIsNotEdited(t *testing.T) {
 // FILE-12)
 func TestUndoOfTheTrailRemovesDirs(t *testing.T) {
 	b := newBench(t, Config{}, workspace.Options{})
-	var trail record.Memory
+	var trail recordtest.Memory
 	h := &approval.Handler{Tools: &b.set, Journal: &record.Journal{Trail: &trail}, Rate: -1, Approver: person(func(approval.Question) approval.Answer {
 		return approval.Answer{Verdict: approval.Approve}
 	})}
@@ -211,7 +212,7 @@ func TestUndoAtOnce(t *testing.T) {
 	for name, old := range map[string]string{"changed": "old\n", "made": "", "one of two": "old\n"} {
 		for _, foreign := range []bool{true, false} {
 			b := newBench(t, Config{}, workspace.Options{})
-			var trail record.Memory
+			var trail recordtest.Memory
 			waiting := make(chan struct{}, most)
 			decide := make(chan struct{})
 			h := &approval.Handler{Tools: &b.set, Journal: &record.Journal{Trail: &trail}, Rate: -1, Approver: person(func(q approval.Question) approval.Answer {

@@ -13,10 +13,11 @@ import (
 	"github.com/stet-dev/stet/files/approval"
 	"github.com/stet-dev/stet/record"
 	"github.com/stet-dev/stet/server/gateway/wire"
+	"github.com/stet-dev/stet/test/recordtest"
 )
 
 // recorded returns the entries of a trail as text.
-func recorded(t testing.TB, h *Hub, trail *record.Memory) (lines []string) {
+func recorded(t testing.TB, h *Hub, trail *recordtest.Memory) (lines []string) {
 	t.Helper()
 	if err := h.config.Journal.Flush(ctx); err != nil {
 		t.Fatal(err)
@@ -35,7 +36,7 @@ func recorded(t testing.TB, h *Hub, trail *record.Memory) (lines []string) {
 // The trail has what the gateway refuses and ends, with the token and the reason. The host's decisions are in the host's trail.
 // (FILE-11)
 func TestRefusalsAreRecorded(t *testing.T) {
-	trail := new(record.Memory)
+	trail := new(recordtest.Memory)
 	bubble(t, Config{Journal: &record.Journal{Trail: trail}, Limits: Limits{Rate: 4, Content: 10}, Away: -1}, func(t *testing.T, h *Hub, _ *logged) {
 		defer h.config.Journal.Close()
 		host := rawHost(t, h, wire.CanCancel, wire.CanParts)
@@ -102,7 +103,7 @@ func TestRefusalsAreRecorded(t *testing.T) {
 
 // Requests without a token are recorded once a minute, with their number. (FILE-11)
 func TestRequestsWithoutTokenDoNotFillTheTrail(t *testing.T) {
-	trail := new(record.Memory)
+	trail := new(recordtest.Memory)
 	h, _ := newHub(t, Config{Journal: &record.Journal{Trail: trail}})
 	t.Cleanup(func() { _ = h.config.Journal.Close() })
 	url := serveHub(t, h)

@@ -7,13 +7,14 @@ import (
 	"github.com/stet-dev/stet/files/approval"
 	"github.com/stet-dev/stet/files/policy"
 	"github.com/stet-dev/stet/record"
+	"github.com/stet-dev/stet/test/recordtest"
 	"github.com/stet-dev/stet/tool"
 )
 
 // An agent reads and writes on another machine's workspace, and a person at the
 // gateway decides on the write. (FILE-3, FILE-4, FILE-6)
 func TestReadAndWrite(t *testing.T) {
-	queue, trail := new(approval.Queue), new(record.Memory)
+	queue, trail := new(approval.Queue), new(recordtest.Memory)
 	journal := &record.Journal{Trail: trail}
 	t.Cleanup(func() { _ = journal.Close() })
 	hub, _ := newHub(t, Config{Queue: queue, Journal: journal})

@@ -17,6 +17,7 @@ import (
 	"github.com/stet-dev/stet/internal/limits"
 	"github.com/stet-dev/stet/record"
 	"github.com/stet-dev/stet/server/gateway/wire"
+	"github.com/stet-dev/stet/test/recordtest"
 	"github.com/stet-dev/stet/tool"
 )
 
@@ -188,7 +189,7 @@ func TestKeptCallsAreBounded(t *testing.T) {
 
 // A token for one workspace is refused at another one, and the trail records it. (FILE-11)
 func TestPlainHTTPElsewhere(t *testing.T) {
-	trail := new(record.Memory)
+	trail := new(recordtest.Memory)
 	bubble(t, Config{Journal: &record.Journal{Trail: trail}, Authority: narrow{}}, func(t *testing.T, h *Hub, _ *logged) {
 		defer h.config.Journal.Close()
 		r := httptest.NewRequest("POST", "http://127.0.0.1/v1/sessions/s/tools/read_file?workspace=w", strings.NewReader("{}"))

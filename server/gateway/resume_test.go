@@ -14,6 +14,7 @@ import (
 	"github.com/stet-dev/stet/files/policy"
 	"github.com/stet-dev/stet/record"
 	"github.com/stet-dev/stet/server/gateway/wire"
+	"github.com/stet-dev/stet/test/recordtest"
 	"github.com/stet-dev/stet/tool"
 )
 
@@ -449,7 +450,7 @@ func TestQueueRoom(t *testing.T) {
 // The gateway's trail records the decisions of its people, with their names. The host's clock does not matter. (FILE-5, FILE-6,
 // FILE-11)
 func TestDecisionsAreRecorded(t *testing.T) {
-	queue, trail := new(approval.Queue), new(record.Memory)
+	queue, trail := new(approval.Queue), new(recordtest.Memory)
 	bubble(t, Config{Queue: queue, Journal: &record.Journal{Trail: trail}}, func(t *testing.T, h *Hub, _ *logged) {
 		defer h.config.Journal.Close()
 		host := rawHost(t, h, wire.CanCancel)

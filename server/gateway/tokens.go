@@ -69,7 +69,7 @@ func (t *Tokens) Create(n NewToken, now time.Time) (Token, string, error) {
 		return Token{}, "", fmt.Errorf("a token has a scope, or several: %s", strings.Join(scopes, ", "))
 	}
 	for _, s := range n.Scopes {
-		if !slices.Contains(scopes, s) && s != Persons {
+		if !slices.Contains(scopes, s) {
 			return Token{}, "", fmt.Errorf("there is no scope %q: there are %s", s, strings.Join(scopes, ", "))
 		}
 	}
@@ -253,9 +253,9 @@ func (i Identity) May(role string) bool {
 	case Agents, Hosts:
 		return has(role)
 	case Persons, Approvers:
-		return has(Approvers, Admins, Persons) && i.Workspace == ""
+		return has(Approvers, Admins) && i.Workspace == ""
 	case Admins:
-		return has(Admins, Persons) && i.Workspace == ""
+		return has(Admins) && i.Workspace == ""
 	}
 	return false
 }
@@ -298,7 +298,7 @@ const (
 	Hosts     = wire.Host  // may be the host of a workspace
 	Approvers = "approver" // may answer questions
 	Admins    = "admin"    // may answer questions, and see and change stored data
-	// Persons is the role in which approvers and admins connect to the gateway. As a scope it is an older name for Admins.
+	// Persons is the role in which approvers and admins connect to the gateway.
 	Persons = wire.Person
 )
 

@@ -16,13 +16,14 @@ import (
 	"github.com/stet-dev/stet/files/policy"
 	"github.com/stet-dev/stet/files/snapshot"
 	"github.com/stet-dev/stet/record"
+	"github.com/stet-dev/stet/test/recordtest"
 )
 
 type rig struct {
 	*Guard
 	t     *testing.T
 	dir   string
-	trail *record.Memory
+	trail *recordtest.Memory
 	store *snapshot.Store
 	n     int
 }
@@ -33,7 +34,7 @@ func newRig(t *testing.T, rules ...policy.Rule) *rig {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &rig{t: t, dir: t.TempDir(), trail: new(record.Memory), store: store}
+	r := &rig{t: t, dir: t.TempDir(), trail: new(recordtest.Memory), store: store}
 	if r.dir, err = filepath.EvalSymlinks(r.dir); err != nil {
 		t.Fatal(err)
 	}

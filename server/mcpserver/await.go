@@ -21,8 +21,8 @@ func awaitSpec() tool.Spec {
 	}
 }
 
-// await answers await_result. The argument "pending" has the value that the call was answered with. The older name of the
-// argument, "id", is accepted too. The result is kept, so await_result can be called again. If the client cancels await_result,
+// await answers await_result. The argument "pending" has the value that the call was answered with. The
+// result is kept, so await_result can be called again. If the client cancels await_result,
 // the call that it waits for continues.
 func (s *Server) await(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 	place := requestIn(ctx)
@@ -36,16 +36,12 @@ func (s *Server) await(ctx context.Context, req *mcp.CallToolRequest) (*mcp.Call
 		return failure(tool.InvalidArgument, "the arguments are not a JSON object"), nil
 	}
 	for name := range fields {
-		if name != "pending" && name != "id" {
+		if name != "pending" {
 			return failure(tool.InvalidArgument, "unknown argument "+quoted(name)), nil
 		}
 	}
-	value := fields["pending"]
-	if value == nil {
-		value = fields["id"]
-	}
 	var id string
-	if err := json.Unmarshal(value, &id); err != nil || id == "" {
+	if err := json.Unmarshal(fields["pending"], &id); err != nil || id == "" {
 		return failure(tool.InvalidArgument, `"pending" has to be what the call answered as "pending"`), nil
 	}
 	r := s.calls.find(s.session(req), func(r *activeCall) bool { return r.isDetached() && r.id == id })

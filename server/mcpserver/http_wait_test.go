@@ -137,7 +137,7 @@ func tenMinutes(t *testing.T, revision string, hears bool) {
 		if text != `{"success":true}` {
 			id = pendingID(t, r)
 		}
-		params = &mcp.CallToolParams{Name: awaitName, Arguments: map[string]any{"id": id /* the older name */}}
+		params = &mcp.CallToolParams{Name: awaitName, Arguments: map[string]any{"pending": id}}
 	}
 	if took := time.Since(begun); took < 10*time.Minute || took > 11*time.Minute {
 		t.Errorf("it took %v", took)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/stet-dev/stet/record"
+	"github.com/stet-dev/stet/test/recordtest"
 )
 
 // The key and the upstream distinguish accounts.
@@ -31,7 +32,7 @@ func TestAccountOf(t *testing.T) {
 
 // Forgotten accounts are looked up in the store again.
 func TestAccountsAreBounded(t *testing.T) {
-	a := accounts{store: new(record.Memory)}
+	a := accounts{store: new(recordtest.Memory)}
 	if err := a.store.Append(t.Context(), record.Batch{Refusals: []record.Refusal{{Account: 7, Time: time.Now()}}}); err != nil {
 		t.Fatal(err)
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/llm/llmtest"
 	"github.com/stet-dev/stet/record"
+	"github.com/stet-dev/stet/test/recordtest"
 	"github.com/stet-dev/stet/trim"
 )
 
@@ -241,7 +242,7 @@ func TestClearsNotBeforeServerTools(t *testing.T) {
 }
 
 // turnless is a store that has lost all turns, and the cold points with them.
-type turnless struct{ *record.Memory }
+type turnless struct{ *recordtest.Memory }
 
 func (turnless) Turns(context.Context, int) ([]record.Turn, error) { return nil, nil }
 
@@ -254,7 +255,7 @@ func TestClearsStay(t *testing.T) {
 		"finish":      func(c *Config) { c.History.Policy = trim.Finish },
 		"off":         func(c *Config) { c.History.Policy = trim.Off },
 		"observe":     func(c *Config) { c.Observe = true },
-		"no turns":    func(c *Config) { c.Store = turnless{c.Store.(*record.Memory)} },
+		"no turns":    func(c *Config) { c.Store = turnless{c.Store.(*recordtest.Memory)} },
 		"other rules": func(c *Config) { c.History.KeepReads = 3 },
 	} {
 		t.Run(name, func(t *testing.T) {

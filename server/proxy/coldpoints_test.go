@@ -53,7 +53,7 @@ func (k talk) body() []byte {
 
 // batches is a store that also keeps every batch it was given.
 type batches struct {
-	record.Memory
+	recordtest.Memory
 	mu  sync.Mutex
 	all []record.Batch
 }
@@ -167,7 +167,7 @@ func TestColdPoints(t *testing.T) {
 // A cold point stays a cold point in all requests that continue from it: later requests, a repeated one, and forks. What was sent
 // at the cold point is sent again. Counting tokens sees the same request.
 func TestColdPointsStay(t *testing.T) {
-	store := new(record.Memory)
+	store := new(recordtest.Memory)
 	with := func(c *Config) { c.Store = store }
 	p := newProxy(t, with)
 	at := noon
@@ -284,7 +284,7 @@ func TestManaged(t *testing.T) {
 
 // TestRecall checks what is read back from a full store, and what is removed from it.
 func TestRecall(t *testing.T) {
-	store := new(record.Memory)
+	store := new(recordtest.Memory)
 	req, err := newProxy(t).endpoints.messages.codec.Decode(talk{rounds: 5}.body())
 	if err != nil {
 		t.Fatal(err)
@@ -325,7 +325,7 @@ func TestRecallAccount(t *testing.T) {
 		turn := recordtest.FullTurn(0, noon)
 		turn.Model, turn.Tools, turn.System, turn.Account = req.Model, prefix.Tools(req), c.System, account
 		turn.Prefix = c.End() ^ cachestate.Key{Model: turn.Model, Tools: turn.Tools, System: turn.System}.Hash()
-		store := new(record.Memory)
+		store := new(recordtest.Memory)
 		if err := store.Append(t.Context(), record.Batch{Turns: []record.Turn{turn}}); err != nil {
 			t.Fatal(err)
 		}

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/stet-dev/stet/llm"
-	"github.com/stet-dev/stet/record"
+	"github.com/stet-dev/stet/test/recordtest"
 	"github.com/stet-dev/stet/trim"
 )
 
@@ -152,7 +152,7 @@ func TestGoneBackToColdPoint(t *testing.T) {
 func TestGoneBackRestart(t *testing.T) {
 	for _, to := range []int{31, 41} {
 		t.Run(fmt.Sprint(to), func(t *testing.T) {
-			store := new(record.Memory)
+			store := new(recordtest.Memory)
 			k := newLong(t, func(c *Config) { c.Store = store })
 			k.at = k.at.Add(20 * time.Minute)
 			k.steps(3, 10)
@@ -173,7 +173,7 @@ func TestForks(t *testing.T) {
 	for _, seed := range []uint64{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 68, 114, 116, 118, 238, 256} {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			r := rand.New(rand.NewPCG(seed, 1))
-			store := new(record.Memory)
+			store := new(recordtest.Memory)
 			k := newTrial(t, 5*time.Minute, func(c *Config) { c.Store = store })
 			k.marked, k.forks, k.said = true, true, []llm.Message{words(llm.User, "go")}
 			var forks [][]llm.Message
@@ -214,7 +214,7 @@ func TestGoneBackRestartChanged(t *testing.T) {
 		{"the first message", func(k *trial) { k.said[0] = words(llm.User, "Go on.") }},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			store := new(record.Memory)
+			store := new(recordtest.Memory)
 			k := newLong(t, func(c *Config) { c.Store = store })
 			test.change(k)
 			k.at = k.at.Add(20 * time.Minute)
@@ -233,7 +233,7 @@ func TestGoneBackRestartChanged(t *testing.T) {
 // A conversation that goes on through another process with the same store, and comes back, is sent in the form in which it was
 // sent last.
 func TestThroughAnotherProcess(t *testing.T) {
-	store := new(record.Memory)
+	store := new(recordtest.Memory)
 	k := newLong(t, func(c *Config) { c.Store = store })
 	other := newProxy(t, func(c *Config) { c.History.Policy, c.Store = trim.Adaptive, store })
 	other.recall.begin()

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/record"
+	"github.com/stet-dev/stet/test/recordtest"
 	"github.com/stet-dev/stet/trim"
 )
 
@@ -204,7 +205,7 @@ func TestChangedInPlace(t *testing.T) {
 
 // The same holds after a restart: the new process knows at which messages the cold points are after the change.
 func TestChangedRestart(t *testing.T) {
-	store := new(record.Memory)
+	store := new(recordtest.Memory)
 	k := newLong(t, func(c *Config) { c.Store = store })
 	k.at = k.at.Add(20 * time.Minute)
 	k.steps(4, 10)

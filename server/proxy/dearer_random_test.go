@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/stet-dev/stet/llm"
-	"github.com/stet-dev/stet/record"
+	"github.com/stet-dev/stet/test/recordtest"
 	"github.com/stet-dev/stet/trim"
 )
 
@@ -27,14 +27,14 @@ type randomSession struct {
 	*trial
 	*rand.Rand
 	config func(*Config)
-	store  *record.Memory
+	store  *recordtest.Memory
 	forks  []fork
 	other  *Proxy // with the same store
 	did    []string
 }
 
 func newRandomSession(t *testing.T, seed uint64) *randomSession {
-	a := &randomSession{Rand: rand.New(rand.NewPCG(seed, 7)), store: new(record.Memory)}
+	a := &randomSession{Rand: rand.New(rand.NewPCG(seed, 7)), store: new(recordtest.Memory)}
 	a.config = func(c *Config) { c.History.Policy = trim.Adaptive; c.Store = a.store }
 	a.trial = newTrial(t, 5*time.Minute, a.config)
 	a.proxy = newProxy(t, a.config)

@@ -16,6 +16,7 @@ import (
 	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/llm/anthropic"
 	"github.com/stet-dev/stet/record"
+	"github.com/stet-dev/stet/test/recordtest"
 	"github.com/stet-dev/stet/trim"
 )
 
@@ -94,7 +95,7 @@ func TestDoubt(t *testing.T) {
 				_, _ = io.WriteString(w, "{}")
 			}))
 			defer up.Close()
-			store := new(record.Memory)
+			store := new(recordtest.Memory)
 			var log bytes.Buffer
 			p, err := New(Config{
 				Upstreams: Upstreams{Messages: up.URL}, History: trim.Config{Policy: trim.KeepLatest, KeepReads: 1},
@@ -137,7 +138,7 @@ func TestDoubt(t *testing.T) {
 
 // badStore fails with err, if that is set.
 type badStore struct {
-	record.Memory
+	recordtest.Memory
 	err  error
 	hold chan struct{}
 }

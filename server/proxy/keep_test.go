@@ -9,12 +9,13 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/stet-dev/stet/record"
+	"github.com/stet-dev/stet/test/recordtest"
 )
 
 // A clock that jumps ahead by a year does not delete the record. stet only believes a time if there is a row that is a day older.
 func TestKeepAfterClockJump(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var m record.Memory
+		var m recordtest.Memory
 		counts, err := newMetrics(prometheus.NewRegistry())
 		if err != nil {
 			t.Fatal(err)

@@ -10,6 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/stet-dev/stet/record"
+	"github.com/stet-dev/stet/test/recordtest"
 )
 
 // The rows that wait to be written are bounded in bytes. The newest row stays, because it contains the forms before it.
@@ -28,7 +29,7 @@ func TestLateIsBounded(t *testing.T) {
 }
 
 // slowStore needs exactly as long for a write as a request waits for it.
-type slowStore struct{ record.Memory }
+type slowStore struct{ recordtest.Memory }
 
 func (s *slowStore) Append(ctx context.Context, b record.Batch) error {
 	time.Sleep(maxNow)

@@ -17,6 +17,7 @@ import (
 
 	"github.com/stet-dev/stet/record"
 	"github.com/stet-dev/stet/server/proxy"
+	"github.com/stet-dev/stet/test/recordtest"
 	"github.com/stet-dev/stet/trim"
 )
 
@@ -28,7 +29,7 @@ type rig struct {
 	proxy  *proxy.Proxy
 	url    string // of the proxy
 	client *http.Client
-	store  *record.Memory
+	store  *recordtest.Memory
 	log    *logBuffer
 }
 
@@ -37,7 +38,7 @@ func newRig(t *testing.T, upstream http.Handler, change ...func(*proxy.Config)) 
 	t.Helper()
 	back := httptest.NewServer(upstream)
 	t.Cleanup(back.Close)
-	r := &rig{t: t, store: new(record.Memory), log: new(logBuffer)}
+	r := &rig{t: t, store: new(recordtest.Memory), log: new(logBuffer)}
 	c := proxy.Config{
 		Upstreams: proxy.Upstreams{Messages: back.URL, Chat: back.URL + "/v1", Responses: back.URL + "/v1", Gemini: back.URL},
 		History:   trim.Config{Policy: trim.KeepLatest, KeepReads: 1},

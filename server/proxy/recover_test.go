@@ -17,6 +17,7 @@ import (
 
 	"github.com/stet-dev/stet/llm/llmtest"
 	"github.com/stet-dev/stet/record"
+	"github.com/stet-dev/stet/test/recordtest"
 	"github.com/stet-dev/stet/trim"
 )
 
@@ -43,7 +44,7 @@ func TestStoreIsLost(t *testing.T) {
 				if deduplicates := policy == trim.Lossless || policy == trim.Adaptive || policy == trim.Bold; deduplicates && before == 0 {
 					t.Error("nothing was shortened")
 				}
-				s.store = new(record.Memory)
+				s.store = new(recordtest.Memory)
 				a.rounds(9, s.proxy())
 				if after, _ := s.shortened(); after < before {
 					t.Errorf("%d results were shortened, then %d", before, after)
@@ -64,7 +65,7 @@ func TestStoreIsLostAndPolicy(t *testing.T) {
 			s.rush = true
 			a := s.session("claude-opus-5-5")
 			a.rounds(9, s.proxy())
-			s.store, s.config.History.Policy = new(record.Memory), policy
+			s.store, s.config.History.Policy = new(recordtest.Memory), policy
 			a.rounds(3, s.proxy())
 			synctest.Wait()
 			a.rounds(3, s.proxy())
@@ -83,7 +84,7 @@ func TestThinkingIsDropped(t *testing.T) {
 			s.rush = true
 			a := s.session("claude-opus-5-5")
 			a.rounds(9, s.proxy())
-			s.store, s.config.History.Policy = new(record.Memory), trim.Finish // no form is known, and finish computes none
+			s.store, s.config.History.Policy = new(recordtest.Memory), trim.Finish // no form is known, and finish computes none
 			p := s.proxy()
 			if stream != "" {
 				a.extra = stream
@@ -117,7 +118,7 @@ func TestRefusalIsCompressed(t *testing.T) {
 		s.rush = true
 		a := s.session("claude-opus-5-5")
 		a.rounds(9, s.proxy())
-		s.store, s.config.History.Policy = new(record.Memory), trim.Finish
+		s.store, s.config.History.Policy = new(recordtest.Memory), trim.Finish
 		s.before = func(r *http.Request) *http.Response {
 			w := httptest.NewRecorder()
 			s.model.ServeHTTP(w, r)
@@ -148,7 +149,7 @@ func TestOwnErrorIsPassed(t *testing.T) {
 			a := s.session("claude-opus-5-5")
 			a.rounds(9, s.model)
 			f := &refuser{message: message}
-			c.Store, c.Transport, c.Upstreams = new(record.Memory), f, Upstreams{Messages: "http://model.test"}
+			c.Store, c.Transport, c.Upstreams = new(recordtest.Memory), f, Upstreams{Messages: "http://model.test"}
 			p, err := New(c)
 			if err != nil {
 				t.Fatal(err)
@@ -189,7 +190,7 @@ func TestRecordOfAcceptedForm(t *testing.T) {
 			synctest.Wait()
 			s.config.History.Policy, s.config.KeepResults = trim.Adaptive, true // a refused request clears no new results
 			if refused {
-				s.store = new(record.Memory)
+				s.store = new(recordtest.Memory)
 			}
 			p := s.proxy()
 			pause()
@@ -281,7 +282,7 @@ func TestOrderOfTries(t *testing.T) {
 		}, []string{original, shortened, original + drops}},
 		"thinking was dropped before": {func(s *strict, a *session) {
 			a.rounds(9, s.proxy())
-			s.store, s.config.History.Policy = new(record.Memory), trim.Finish
+			s.store, s.config.History.Policy = new(recordtest.Memory), trim.Finish
 			a.rounds(1, s.proxy())
 		}, []string{original + drops}},
 	} {

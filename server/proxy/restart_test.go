@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/stet-dev/stet/record"
+	"github.com/stet-dev/stet/test/recordtest"
 )
 
 // upstream answers every request with the same usage, and keeps the last body.
@@ -36,7 +37,7 @@ func (u *upstream) RoundTrip(r *http.Request) (*http.Response, error) {
 // another proxy with the same store. If the store is lost, the bytes are those of a conversation without cold points.
 func TestRestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store, up := new(record.Memory), &upstream{usage: `{"input_tokens":10,"cache_read_input_tokens":0,"cache_creation_input_tokens":9000,"output_tokens":5}`}
+		store, up := new(recordtest.Memory), &upstream{usage: `{"input_tokens":10,"cache_read_input_tokens":0,"cache_creation_input_tokens":9000,"output_tokens":5}`}
 		start := func(store record.Store) *Proxy {
 			p, err := New(Config{Store: store, Transport: up})
 			if err != nil {

@@ -11,11 +11,12 @@ import (
 
 	"github.com/stet-dev/stet/llm/llmtest"
 	"github.com/stet-dev/stet/record"
+	"github.com/stet-dev/stet/test/recordtest"
 )
 
 // countingStore takes its time for each write, and counts those that say how a request was sent.
 type countingStore struct {
-	record.Memory
+	recordtest.Memory
 	writes atomic.Int32
 }
 

@@ -19,12 +19,13 @@ import (
 	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/llm/llmtest"
 	"github.com/stet-dev/stet/record"
+	"github.com/stet-dev/stet/test/recordtest"
 	"github.com/stet-dev/stet/trim"
 )
 
 // cutStore refuses the writes of a killed process.
 type cutStore struct {
-	*record.Memory
+	*recordtest.Memory
 	killed atomic.Bool
 }
 

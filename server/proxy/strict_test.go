@@ -17,6 +17,7 @@ import (
 	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/llm/llmtest"
 	"github.com/stet-dev/stet/record"
+	"github.com/stet-dev/stet/test/recordtest"
 	"github.com/stet-dev/stet/trim"
 )
 
@@ -24,7 +25,7 @@ import (
 type strict struct {
 	t       *testing.T
 	model   *llmtest.Server
-	store   *record.Memory
+	store   *recordtest.Memory
 	config  Config
 	proxies []*Proxy
 	quiet   bool                                     // the model does not think
@@ -40,7 +41,7 @@ type strict struct {
 func strictly(t *testing.T, test func(s *strict)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		s := &strict{t: t, store: new(record.Memory)}
+		s := &strict{t: t, store: new(recordtest.Memory)}
 		var err error
 		s.model, err = llmtest.Start(llmtest.Config{Listener: new(llmtest.Memory), Handler: s.answer})
 		if err != nil {

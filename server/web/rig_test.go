@@ -13,15 +13,15 @@ import (
 	"testing"
 
 	"github.com/stet-dev/stet/files/approval"
-	"github.com/stet-dev/stet/record"
 	"github.com/stet-dev/stet/session"
+	"github.com/stet-dev/stet/test/recordtest"
 	"github.com/stet-dev/stet/test/webtest"
 )
 
 // rig is a handler with everything behind it in memory, on a real server.
 type rig struct {
 	*Handler
-	records record.Memory
+	records recordtest.Memory
 	server  *httptest.Server
 }
 

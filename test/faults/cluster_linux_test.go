@@ -185,7 +185,7 @@ func (c *cluster) state(n int) string { return filepath.Join(c.dir, fmt.Sprint("
 // makeTokens makes the tokens, which each server accepts.
 func (c *cluster) makeTokens() {
 	c.t.Helper()
-	for scope, to := range map[string]*string{"agent": &c.token.agent, "person": &c.token.person, "host": &c.token.host} {
+	for scope, to := range map[string]*string{"agent": &c.token.agent, "admin": &c.token.person, "host": &c.token.host} {
 		cmd := exec.Command(stet, "token", "create", scope, "--scope", scope)
 		cmd.Env = c.env(0)
 		out, err := cmd.Output()

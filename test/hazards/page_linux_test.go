@@ -71,7 +71,7 @@ func TestImpostorOfServe(t *testing.T) {
 		rounds = 50
 	}
 	w := newWorld(t)
-	lasting, err := w.command("token", "create", "desk", "--scope", "person").Output()
+	lasting, err := w.command("token", "create", "desk", "--scope", "admin").Output()
 	if err != nil {
 		t.Fatal(err)
 	}

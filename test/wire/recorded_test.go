@@ -22,6 +22,7 @@ import (
 	"github.com/stet-dev/stet/llm/llmtest"
 	"github.com/stet-dev/stet/record"
 	"github.com/stet-dev/stet/server/proxy"
+	"github.com/stet-dev/stet/test/recordtest"
 	"github.com/stet-dev/stet/tool"
 	"github.com/stet-dev/stet/trim"
 	"github.com/stet-dev/stet/trim/transcript"
@@ -118,7 +119,7 @@ func (r *replayed) disturb() {
 		}
 		r.running[i] = r.start()
 	case n < 5 && r.loses:
-		r.store = new(record.Memory)
+		r.store = new(recordtest.Memory)
 		r.running[i] = r.start()
 	case n == 5 && r.changes:
 		r.config.History.Policy = trim.Policies()[r.rand.IntN(len(trim.Policies()))]
@@ -314,7 +315,7 @@ func playAll(t *testing.T, policy trim.Policy, set setting, before, after func(*
 	for n, s := range recordings(t) {
 		t.Run(fmt.Sprintf("%s/%s/%d", policy, s.Format, n), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				r := &replayed{t: t, rand: rand.New(rand.NewPCG(1, uint64(n))), store: new(record.Memory), setting: set}
+				r := &replayed{t: t, rand: rand.New(rand.NewPCG(1, uint64(n))), store: new(recordtest.Memory), setting: set}
 				r.config.History = trim.Config{Policy: policy}
 				before(r)
 				var err error

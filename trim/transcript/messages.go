@@ -134,15 +134,6 @@ func arguments(raw json.RawMessage) string {
 	return compact(raw)
 }
 
-// object returns a JSON object with one string member.
-func object(key, value string) string {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	_ = enc.Encode(map[string]string{key: value}) // encoding a map of strings never fails
-	return strings.TrimSuffix(b.String(), "\n")
-}
-
 // list returns the elements of a JSON array, or nil.
 func list(raw json.RawMessage) []json.RawMessage {
 	var l []json.RawMessage

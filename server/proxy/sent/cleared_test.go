@@ -3,13 +3,13 @@ package sent
 import (
 	"testing"
 
-	"github.com/stet-dev/stet/record"
+	"github.com/stet-dev/stet/test/recordtest"
 )
 
 // WIRE-2: a form records for how many calls results were cleared, also after a restart. A request that clears no more calls adds
 // nothing to the form.
 func TestClearedIsRemembered(t *testing.T) {
-	store := new(record.Memory)
+	store := new(recordtest.Memory)
 	m := NewMemory(store)
 	c := talk(9, "")
 	first := (*Form)(nil).Extend(c, Added{From: 0, Edits: []Edit{cut(1, "left out")}, Cleared: 2})

@@ -13,6 +13,7 @@ import (
 	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/record"
 	"github.com/stet-dev/stet/server/proxy/prefix"
+	"github.com/stet-dev/stet/test/recordtest"
 )
 
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
@@ -75,7 +76,7 @@ func edits(t *testing.T, m *Memory, c *Conversation) (known Known, out []Edit) {
 // The sent form is found by the signature of its answer, in this process and, through the store, in another one. Only parts with
 // the same place and text are edited (WIRE-2).
 func TestFindBySignature(t *testing.T) {
-	store := new(record.Memory)
+	store := new(recordtest.Memory)
 	m := NewMemory(store)
 	c := talk(2, "one")
 	first := (*Form)(nil).Extend(c, Added{From: 0, Edits: []Edit{cut(1, "left out")}, Cleared: 0})
@@ -139,7 +140,7 @@ func TestSeveralForms(t *testing.T) {
 
 // A store's rows cannot be read without the conversation.
 func TestSealed(t *testing.T) {
-	store := new(record.Memory)
+	store := new(recordtest.Memory)
 	c := talk(2, "one")
 	ask(t, NewMemory(store), (*Form)(nil).Extend(c, Added{From: 0, Edits: []Edit{cut(1, "a secret file")}, Cleared: 0}), c, "one", noon)
 	places, forms, err := store.SentForms(t.Context(), []uint64{ofRequest(c.chain.Last())})
@@ -158,7 +159,7 @@ func TestSealed(t *testing.T) {
 	if _, err := unpack(forms[0].Edits); err != nil {
 		t.Fatal(err)
 	}
-	damaged := new(record.Memory)
+	damaged := new(recordtest.Memory)
 	if err := damaged.Append(t.Context(), record.Batch{Forms: forms, Places: places}); err != nil {
 		t.Fatal(err)
 	}
@@ -174,7 +175,7 @@ func TestSealed(t *testing.T) {
 
 // If the store fails, Memory's forms remain.
 func TestStoreFails(t *testing.T) {
-	store := new(record.Memory)
+	store := new(recordtest.Memory)
 	m := NewMemory(store)
 	c := talk(2, "one")
 	form := (*Form)(nil).Extend(c, Added{From: 0, Edits: []Edit{cut(1, "left out")}, Cleared: 0})
@@ -189,7 +190,7 @@ func TestStoreFails(t *testing.T) {
 
 // The form that was accepted last is the most likely, even if the clock was set back meanwhile.
 func TestClockPutBack(t *testing.T) {
-	store := new(record.Memory)
+	store := new(recordtest.Memory)
 	m := NewMemory(store)
 	c := talk(2, "")
 	refused := (*Form)(nil).Extend(c, Added{From: 0, Edits: []Edit{cut(1, "left out")}, Cleared: 0})
@@ -211,7 +212,7 @@ func TestClockPutBack(t *testing.T) {
 
 // A form with a missing part in the store does not hide other forms.
 func TestPartMissing(t *testing.T) {
-	store := new(record.Memory)
+	store := new(recordtest.Memory)
 	c := talk(2, "one")
 	form := (*Form)(nil).Extend(c, Added{From: 0, Edits: []Edit{cut(1, "left out")}, Cleared: 0})
 	ask(t, NewMemory(store), form, c, "one", noon)
@@ -227,7 +228,7 @@ func TestPartMissing(t *testing.T) {
 
 // Memory is bounded; removed forms are in the store.
 func TestBounded(t *testing.T) {
-	store := new(record.Memory)
+	store := new(recordtest.Memory)
 	m := NewMemory(store)
 	long := strings.Repeat("x", maxMemory/50)
 	c := talk(2, "one")
