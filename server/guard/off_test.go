@@ -9,6 +9,7 @@ import (
 
 	"github.com/stet-dev/stet/files/snapshot"
 	"github.com/stet-dev/stet/record"
+	"github.com/stet-dev/stet/test/recordtest"
 )
 
 // The calls that ran while no guard did are in the trail, but for those that only look, those that were recorded, and those of stet's own tools. Each
@@ -16,7 +17,7 @@ import (
 func TestOff(t *testing.T) {
 	dir := t.TempDir()
 	now := time.Now()
-	trail := new(record.Memory)
+	trail := new(recordtest.Memory)
 	if _, err := trail.Log(t.Context(), record.Entry{Kind: record.Changed, Time: now.Add(-time.Hour), CallID: "recorded"}); err != nil {
 		t.Fatal(err)
 	}
