@@ -51,7 +51,7 @@ func (e *Engine) Clears() bool {
 // clear has the provider clear more results, with what a scan has chosen, if it is worth it. warm says that the provider's
 // cache holds what was sent: then all behind the first of them is written to it again.
 func (st *State) clear(scan *evictionScan, warm bool) {
-	sent := st.plan.clone()
+	sent := st.plan.Clone()
 	sent.sort()
 	st.asSent(sent)
 	n, gain := st.clearable(scan, sent, warm)
@@ -234,7 +234,7 @@ func (p *Plan) Uncleared() *Plan {
 	if p == nil || p.ClearedCalls == 0 {
 		return p
 	}
-	c := p.clone()
+	c := p.Clone()
 	c.Cleared, c.ClearedCalls, c.Saved = nil, 0, 0
 	for _, o := range p.Omissions {
 		c.Saved += o.Before - o.After

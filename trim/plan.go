@@ -105,8 +105,8 @@ func (p *Plan) sort() {
 	})
 }
 
-// clone returns a copy that later decisions do not change.
-func (p *Plan) clone() *Plan {
+// Clone returns a copy with edits and omissions of its own.
+func (p *Plan) Clone() *Plan {
 	c := *p
 	c.Edits, c.Omissions = slices.Clone(p.Edits), slices.Clone(p.Omissions)
 	return &c

@@ -143,7 +143,7 @@ func (st *State) Plan() *Plan {
 	case KeepLatest:
 		return st.keepLatest()
 	default:
-		p := st.plan.clone()
+		p := st.plan.Clone()
 		st.asSent(p)
 		return p
 	}

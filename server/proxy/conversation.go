@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/stet-dev/stet/internal/limits"
 	"github.com/stet-dev/stet/record"
 	"github.com/stet-dev/stet/server/proxy/cachestate"
 	"github.com/stet-dev/stet/trim"
@@ -41,6 +42,7 @@ type conversation struct {
 
 // partOf returns a key that differs for a call's result and for its arguments.
 func partOf(callID string, r trim.Reason) string {
+	callID = limits.Clip(callID, limits.Name)
 	if r == trim.Arguments {
 		return callID + "\x00arguments"
 	}

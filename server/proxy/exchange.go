@@ -126,11 +126,13 @@ func (p *Proxy) account(x *exchange) {
 			Request: row.ID, Time: row.Time, Conversation: row.Conversation, CallID: t.CallID, Paths: t.Paths,
 			Reason: string(t.Reason), Before: t.Before, After: t.After, Observe: row.Observe,
 		})
-		limits.Cut(&trims[len(trims)-1])
 	}
 	turns := p.settle(x, wallClock())
 	p.metrics.account(row, trims)
 	fresh := p.conversations.leave(x.conversation, row, trims)
+	for i := range fresh {
+		limits.Cut(&fresh[i])
+	}
 	rows := p.conversations.newToolUse(x.conversation, row, x.tools)
 	rows.Requests, rows.Trims, rows.Turns = []record.Request{*row}, fresh, turns
 	p.writer.add(rows)

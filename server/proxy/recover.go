@@ -15,9 +15,9 @@ import (
 	"github.com/stet-dev/stet/trim"
 )
 
-// A provider that checks what stands before thinking may refuse a request if its sent form is unknown or known
+// A provider that checks what stands before thinking may refuse a request if its sent edits are unknown or known
 // wrongly. Then the request is sent again in another form, before the client gets an answer. The last try uses the first form
-// again, and asks the provider to drop thinking that is bound to something else. Later requests of the conversation must ask for
+// again, and asks the provider to drop thinking that was signed after something else. Later requests of the conversation must ask for
 // the same, because the provider does not remember it.
 
 const (
@@ -36,10 +36,10 @@ type recovery struct {
 type candidate struct {
 	name string // for logs and metrics
 	plan func() (*trim.Plan, error)
-	from begin // the sent form that the plan continues
+	from begin // how the messages that the plan continues were sent
 }
 
-// recoveryOf lists the other ways to send a bound request.
+// recoveryOf lists the other ways to send a request with signed thinking.
 func (p *Proxy) recoveryOf(x *exchange, d *reading) *recovery {
 	planIs := func(plan *trim.Plan) func() (*trim.Plan, error) {
 		return func() (*trim.Plan, error) { return plan, nil }
@@ -61,7 +61,7 @@ func (p *Proxy) recoveryOf(x *exchange, d *reading) *recovery {
 	return c
 }
 
-// recovers reports whether a refusal of a bound request is handled here. Under every policy the store may have been lost, so that it
+// recovers reports whether a refusal of signed thinking is handled here. Under every policy the store may have been lost, so that it
 // is not known that the conversation was shortened. With Observe an error is the client's own, unless that is known.
 func (p *Proxy) recovers(d *reading) bool {
 	return !p.config.Observe || !d.forms.likeliest().Form.Empty()
@@ -149,7 +149,7 @@ func (p *Proxy) next(x *exchange) string {
 	return ""
 }
 
-// drop restores the first body of a request, and adds the option to drop thinking that is bound to something else. It returns
+// drop restores the first body of a request, and adds the option to drop thinking that was signed after something else. It returns
 // the name of this candidate; "": it is not possible.
 func (p *Proxy) drop(x *exchange) string {
 	if x.body.dropping || x.recovery.reading.api != record.Messages {
@@ -250,13 +250,13 @@ func (p *Proxy) recovered(x *exchange, how string, status int) {
 		"model", x.row.Model, "form", how, "status", status)
 }
 
-// keepDropping adds the option to drop bound thinking to a request, if an earlier request of its conversation needed it.
+// keepDropping adds the option to drop signed thinking to a request, if an earlier request of its conversation needed it.
 func (p *Proxy) keepDropping(x *exchange, from sent.Known) {
 	if !from.Drops {
 		return
 	}
 	if err := x.body.dropBound(&p.buffers); err != nil {
-		p.log.Warn("thinking that is bound to something else is not dropped", "conversation", x.row.Conversation, "error", err)
+		p.log.Warn("thinking that was signed after something else is not dropped", "conversation", x.row.Conversation, "error", err)
 	}
 }
 

@@ -27,11 +27,13 @@ type sentForms struct {
 	checks       bool               // the provider checks what stands before thinking
 	bound        bool               // checks holds, and the conversation has thinking: what was sent must not change
 	conversation *sent.Conversation // the messages; nil: they are not known
-	known        []sent.Known       // of a bound conversation, the likeliest first; empty: nothing is known
+	known        []sent.Known       // where thinking is signed, the likeliest first; empty: nothing is known
 	formless     bool               // the conversation is bound and known, but no form of it
 	unsure       bool               // the store did not answer fully: another process may have sent more than is known
 	before       int                // number of messages sent before: those before the last message of the model
 	begin        begin
+	repeated     *trim.Plan // what everSent returned last; nil: nothing
+	repeats      sent.Known // for these
 }
 
 // begin says how a request goes on from what was sent before. The zero value is for a request of which nothing is known.
@@ -43,7 +45,7 @@ type begin struct {
 	keep  int
 }
 
-// lookUp finds how a bound conversation was sent.
+// lookUp finds how a conversation with signed thinking was sent.
 func (p *Proxy) lookUp(x *exchange, d *reading) {
 	if d.request == nil || d.request.Chained {
 		return
@@ -120,7 +122,7 @@ func (p *Proxy) choose(x *exchange, d *reading, memory *sent.Memory) {
 		return
 	}
 	if !alive(found[0]) {
-		if i := slices.IndexFunc(found, alive); i > 0 { // a fork has sent a common beginning anew
+		if i := slices.IndexFunc(found, alive); i > 0 && !(found[0].Loaded && p.alike(d, found[0], found[i])) { // a fork has sent a common beginning anew
 			f.begin = begin{Known: found[i], upto: found[i].Messages, cold: true}
 		}
 	}
@@ -129,6 +131,13 @@ func (p *Proxy) choose(x *exchange, d *reading, memory *sent.Memory) {
 	}
 	f.begin.cold = f.begin.cold && !x.body.continues() && !x.compacts
 	p.further(d)
+}
+
+// alike reports whether what is known of b was sent in the same way as the beginning of a.
+func (p *Proxy) alike(d *reading, a, b sent.Known) bool {
+	long, _, err := p.forms.Edits(a.Form, d.forms.conversation, b.Messages)
+	short, _, again := p.forms.Edits(b.Form, d.forms.conversation, b.Messages)
+	return err == nil && again == nil && slices.Equal(long, short)
 }
 
 // further adds to the beginning that is known the results after its answer that went out changed, when they were sent with other messages
@@ -221,13 +230,17 @@ func (f *sentForms) likeliest() (known sent.Known) {
 func (p *Proxy) asSent(d *reading, known sent.Known) (*trim.Plan, error) {
 	plan, err := p.everSent(d, known)
 	if err == nil && !known.Same {
+		plan = plan.Clone()
 		plan.Restore(d.request.Messages)
 	}
 	return plan, err
 }
 
-// everSent is asSent, with all edits.
+// everSent is asSent, with all edits. Its plan must not be changed.
 func (p *Proxy) everSent(d *reading, known sent.Known) (*trim.Plan, error) {
+	if d.forms.repeated != nil && d.forms.repeats == known {
+		return d.forms.repeated, nil
+	}
 	edits, cleared, err := p.forms.Edits(known.Form, d.forms.conversation, known.Messages)
 	if err != nil {
 		return nil, err
@@ -248,6 +261,7 @@ func (p *Proxy) everSent(d *reading, known sent.Known) (*trim.Plan, error) {
 		})
 		plan.Saved += before - len(e.Text)
 	}
+	d.forms.repeated, d.forms.repeats = plan, known
 	return plan, nil
 }
 

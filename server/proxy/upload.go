@@ -19,7 +19,7 @@ type upload struct {
 	came     []byte       // a whole body as it came, compressed
 	patched  []byte       // sent upstream instead of head; nil: head is sent
 	rest     atomic.Int64 // bytes that were streamed after head
-	dropping bool         // the request asks the provider to drop bound thinking, which needs a header
+	dropping bool         // the request asks the provider to drop signed thinking, which needs a header
 	clearing bool         // it asks the provider to clear old results, which needs a header too
 	outgoing *outgoing    // a whole body that is being sent; nil: not yet
 	borrowed []*lease     // buffers to return at the end; the first holds a whole body
@@ -152,7 +152,7 @@ func (u *upload) patch(codec llm.Codec, view []byte, req *llm.Request, edits []l
 	return err
 }
 
-// dropBound adds the option to drop thinking that is bound to something else.
+// dropBound adds the option to drop thinking that was signed after something else.
 func (u *upload) dropBound(pool *buffers) error {
 	if u.dropping || !u.whole {
 		return nil

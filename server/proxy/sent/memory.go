@@ -31,8 +31,9 @@ type Memory struct {
 // placed is a place with one of the forms in which its messages were sent.
 type placed struct {
 	record.SentPlace
-	form *Form
-	at   *list.Element
+	form   *Form
+	at     *list.Element
+	loaded bool // from the store, which knows the first use of some places alone
 }
 
 // NewMemory returns an empty Memory.
@@ -47,13 +48,14 @@ type Known struct {
 	Signed   bool      // a signature identified it
 	Same     bool      // the messages are those that were sent; otherwise the client may have changed some of them
 	Bound    bool      // there was thinking in these messages, or directly after them
-	Drops    bool      // they were sent with a request to drop thinking that is bound to other content
+	Drops    bool      // they were sent with a request to drop thinking that was signed after other content
 	Time     time.Time // they were sent, or answered, last
+	Loaded   bool      // another process may have sent them later too
 }
 
 // known returns what a place says about the messages before it.
 func (p *placed) known(messages int, signed, same bool) Known {
-	return Known{Messages: messages, Form: p.form, Signed: signed, Same: same, Bound: p.Bound || signed, Drops: p.Drops, Time: p.Time}
+	return Known{Messages: messages, Form: p.form, Signed: signed, Same: same, Bound: p.Bound || signed, Drops: p.Drops, Time: p.Time, Loaded: p.loaded}
 }
 
 // AnyKey is the key of Under for all keys.
@@ -62,7 +64,7 @@ const AnyKey = 0
 // LookUp asks the store for the places of a request, once, unless memory knows its newest answer, or nothing before that answer can have
 // been changed. fresh: the store is asked in any case. An error says that the lookup was incomplete.
 func (m *Memory) LookUp(ctx context.Context, c *Conversation, fresh bool) error {
-	answers := c.answers()
+	answers := c.answers
 	if m.store == nil || len(answers) == 0 || !fresh && (c.lookedUp || len(answers) == 1 && c.chain.Answer > 0 || m.has(c, answers[0])) {
 		return nil
 	}
@@ -74,7 +76,7 @@ func (m *Memory) LookUp(ctx context.Context, c *Conversation, fresh bool) error 
 func (m *Memory) Under(c *Conversation, key uint64) (found []Known) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for _, i := range c.answers() {
+	for _, i := range c.answers {
 		for _, p := range m.places[c.placeBefore(i)] {
 			if key != AnyKey && p.Key != key {
 				continue
@@ -90,16 +92,6 @@ func (m *Memory) Under(c *Conversation, key uint64) (found []Known) {
 	return found
 }
 
-// answers returns the indexes of the model's messages, the last one first.
-func (c *Conversation) answers() (answers []int) {
-	for i := len(c.messages) - 1; i > c.chain.Skip; i-- {
-		if c.messages[i].Role == llm.Assistant {
-			answers = append(answers, i)
-		}
-	}
-	return answers
-}
-
 // has reports whether memory knows the place of an answer.
 func (m *Memory) has(c *Conversation, answer int) bool {
 	m.mu.Lock()
@@ -113,8 +105,8 @@ func (m *Memory) Used(s *Sent, at time.Time) {
 	defer m.mu.Unlock()
 	for _, place := range s.covered {
 		for _, p := range m.places[place] {
-			if p.Key == s.Key && s.Form.adds(p.form) && at.After(p.Time) {
-				p.Time = at
+			if p.Key == s.Key && s.Form.Epoch() == p.form.Epoch() && at.After(p.Time) {
+				p.Time, p.loaded = at, false
 			}
 		}
 	}
@@ -123,7 +115,7 @@ func (m *Memory) Used(s *Sent, at time.Time) {
 // Find returns the forms in which the beginning of a request may have been sent, the most likely first. They are the forms of the
 // last known answer in it; none if no answer is known. An error says that the lookup was incomplete.
 func (m *Memory) Find(ctx context.Context, c *Conversation) ([]Known, error) {
-	answers := c.answers()
+	answers := c.answers
 	if len(answers) == 0 {
 		return nil, nil
 	}
@@ -223,7 +215,7 @@ func (m *Memory) load(ctx context.Context, c *Conversation, answers []int) error
 	c.lookedUp = true
 	at, rows, err := m.store.SentForms(ctx, all)
 	if err != nil {
-		return fmt.Errorf("look up sent forms: %w", err)
+		return fmt.Errorf("look up sent edits: %w", err)
 	}
 	if len(at) == 0 {
 		return nil
@@ -250,7 +242,7 @@ func (m *Memory) load(ctx context.Context, c *Conversation, answers []int) error
 			err = broken // the other places still count
 			continue
 		}
-		m.put(p, form)
+		m.put(p, form, true)
 	}
 	return err
 }
@@ -272,21 +264,21 @@ func chained(id uint64, rows map[uint64]record.SentForm, made map[uint64]*Form) 
 		if err != nil {
 			return nil, err
 		}
-		parent = &Form{id: row.ID, parent: parent, edits: edits, size: int64(len(row.Edits)), stored: true}
+		parent = (&Form{id: row.ID, parent: parent, edits: edits, size: int64(len(row.Edits)), stored: true}).inEpoch()
 		made[row.ID] = parent
 	}
 	return parent, nil
 }
 
 // put adds a place. The caller holds the lock.
-func (m *Memory) put(p record.SentPlace, form *Form) {
+func (m *Memory) put(p record.SentPlace, form *Form, loaded bool) {
 	same := m.places[p.Place]
 	for i, old := range same {
 		if old.Key != p.Key {
 			continue
 		}
 		if p.Add(old.SentPlace); p.Form == old.Form {
-			form = old.form
+			form, loaded = old.form, loaded && old.loaded
 		}
 		same = slices.Delete(slices.Clone(same), i, i+1)
 		m.order.Remove(old.at)
@@ -294,7 +286,7 @@ func (m *Memory) put(p record.SentPlace, form *Form) {
 		m.size -= placeSize
 		break
 	}
-	n := &placed{SentPlace: p, form: form}
+	n := &placed{SentPlace: p, form: form, loaded: loaded}
 	n.at = m.order.PushFront(n)
 	m.retain(form)
 	m.size += placeSize
@@ -404,7 +396,7 @@ func (m *Memory) Later(f *Form, c *Conversation, n int) bool {
 type Sent struct {
 	Form  *Form
 	Bound bool   // it contains thinking
-	Drops bool   // it asks to drop thinking that is bound to other content
+	Drops bool   // it asks to drop thinking that was signed after other content
 	Key   uint64 // of the cache; 0: thinking is checked, and each form has its own place
 	From  int    // the places of the answers from this message on are written too
 
@@ -424,7 +416,7 @@ func (m *Memory) Note(s *Sent, c *Conversation, now time.Time) (b record.Batch, 
 		s.before = append(signed, request)
 	}
 	f := s.Form
-	for _, i := range c.answers() {
+	for _, i := range c.answers {
 		place := c.placeBefore(i)
 		s.covered = append(s.covered, place)
 		if i >= s.From {
@@ -433,52 +425,55 @@ func (m *Memory) Note(s *Sent, c *Conversation, now time.Time) (b record.Batch, 
 	}
 	b.Places = append(b.Places, m.note(s, s.place, now))
 	s.covered = append(s.covered, s.place)
-	forms, keys := []*Form{}, map[uint64]*llm.Part{}
+	var forms []*Form
 	for ; f != nil && !f.stored; f = f.parent {
 		forms = append(forms, f)
 	}
-	if len(forms) > 0 {
-		for _, at := range c.listed() {
-			keys[at.key], keys[at.key^clearedMark] = c.at(at), c.at(at)
-		}
-	}
 	for _, f := range slices.Backward(forms) {
-		row, err := f.row(keys)
-		if err != nil {
+		if err := f.pack(c); err != nil {
 			return record.Batch{}, func() {} // it cannot be stored, but memory has it
 		}
-		b.Forms = append(b.Forms, row)
+		b.Forms = append(b.Forms, record.SentForm{ID: f.id, Parent: f.parent.identity(), Edits: f.packed})
 	}
 	return b, func() {
 		m.mu.Lock()
 		defer m.mu.Unlock()
 		for _, f := range forms {
-			f.stored = true
+			f.stored, f.packed = true, nil
 		}
 	}
 }
 
-// row returns a form in its stored form.
-func (f *Form) row(parts map[uint64]*llm.Part) (record.SentForm, error) {
-	row := record.SentForm{ID: f.id, Parent: f.parent.identity()}
-	for _, key := range f.sorted() {
-		v := f.edits[key]
-		if v.plain != nil {
-			row.Edits = pack(row.Edits, key, v.plain)
-			continue
-		}
-		if v.sealed == nil {
-			p := parts[key]
-			if p == nil {
-				return row, errSealed
-			}
-			if err := v.seal(p); err != nil {
-				return row, err
-			}
-		}
-		row.Edits = pack(row.Edits, key, v.sealed)
+// pack makes the edits of a form ready to be stored. c has the parts that they replace.
+func (f *Form) pack(c *Conversation) error {
+	if f.packed != nil {
+		return nil
 	}
-	return row, nil
+	var packed []byte
+	left := len(f.edits)
+	for key, v := range f.edits {
+		if v.plain != nil {
+			packed, left = pack(packed, key, v.plain), left-1
+		}
+	}
+	for _, at := range c.listed() {
+		for _, key := range []uint64{at.key, at.key ^ clearedMark} {
+			v, ok := f.edits[key]
+			if !ok {
+				continue
+			}
+			sealed, err := v.seal(c.at(at))
+			if err != nil {
+				return err
+			}
+			packed, left = pack(packed, key, sealed), left-1
+		}
+	}
+	if left > 0 {
+		return errSealed
+	}
+	f.packed = packed
+	return nil
 }
 
 // Answered records that the answer to a request made thinking with this signature. It returns the rows to store.
@@ -520,6 +515,6 @@ func (m *Memory) note(s *Sent, place uint64, now time.Time) record.SentPlace {
 			p.Time = other.Time.Add(time.Microsecond)
 		}
 	}
-	m.put(p, s.Form)
+	m.put(p, s.Form, false)
 	return p
 }

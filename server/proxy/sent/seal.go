@@ -12,25 +12,36 @@ import (
 	"github.com/stet-dev/stet/llm"
 )
 
-var errSealed = errors.New("a sent form cannot be read")
+var errSealed = errors.New("sent edits cannot be read")
 
 // sealer encrypts with a key made from the text of a part.
 func sealer(p *llm.Part) (cipher.AEAD, error) {
-	key := sha256.Sum256([]byte("stet sent form\x00" + p.CallID + "\x00" + original(p)))
-	block, err := aes.NewCipher(key[:])
+	h := sha256.New()
+	var chunk [512]byte // so the text is not copied whole
+	for _, text := range []string{"stet sent form\x00", p.CallID, "\x00", original(p)} {
+		for len(text) > 0 {
+			n := copy(chunk[:], text)
+			h.Write(chunk[:n])
+			text = text[n:]
+		}
+	}
+	block, err := aes.NewCipher(h.Sum(nil))
 	if err != nil {
 		return nil, err
 	}
 	return cipher.NewGCMWithRandomNonce(block)
 }
 
-func (v *value) seal(p *llm.Part) error {
+// seal returns the text and the reason of v, encrypted for who has the part that it replaces.
+func (v *value) seal(p *llm.Part) ([]byte, error) {
+	if v.sealed != nil {
+		return v.sealed, nil
+	}
 	aead, err := sealer(p)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	v.sealed = aead.Seal(nil, nil, []byte(v.reason+"\x00"+v.text), nil)
-	return nil
+	return aead.Seal(nil, nil, []byte(v.reason+"\x00"+v.text), nil), nil
 }
 
 func (v *value) open(p *llm.Part) error {

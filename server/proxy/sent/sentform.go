@@ -42,10 +42,12 @@ type Form struct {
 	parent *Form
 	edits  map[uint64]value // only of this form, by the key of the part
 	size   int64            // bytes of edits
+	epoch  uint64           // the id of the form that began its epoch; 0: there is none
 
 	// Memory's lock guards these.
-	users  int  // places and forms that refer to it
-	stored bool // it is in a store
+	users  int    // places and forms that refer to it
+	stored bool   // it is in a store
+	packed []byte // its edits as they are stored; nil: not made, or stored
 }
 
 // value is the replacement of a part.
@@ -75,6 +77,7 @@ func (f *Form) adds(other *Form) bool {
 type Conversation struct {
 	messages []llm.Message
 	chain    *prefix.Chain // of them
+	answers  []int         // indexes of the model's messages, the last one first
 	parts    []part        // their parts; nil: not listed yet
 	before   []part        // parts of the first same messages, which are those of an earlier request
 	same     int
@@ -85,7 +88,12 @@ type Conversation struct {
 // Of returns the conversation of messages. It must be used by one goroutine. Its first same messages are those of before, which may be
 // nil if same is 0.
 func Of(messages []llm.Message, chain *prefix.Chain, before *Conversation, same int) *Conversation {
-	c := &Conversation{messages: messages, chain: chain}
+	c := &Conversation{messages: messages, chain: chain, answers: make([]int, 0, len(messages)/2)}
+	for i := len(messages) - 1; i > chain.Skip; i-- {
+		if messages[i].Role == llm.Assistant {
+			c.answers = append(c.answers, i)
+		}
+	}
 	if before != nil {
 		c.before, c.same = before.parts, same
 	}
@@ -183,19 +191,19 @@ func (f *Form) Extend(c *Conversation, a Added) *Form {
 		return f
 	}
 	next := &Form{parent: f, edits: make(map[uint64]value, len(edits))}
-	at := map[[2]int]uint64{}
-	for _, p := range c.listed() {
-		at[[2]int{p.message, p.part}] = p.key
-	}
+	parts := c.listed()
 	var h prefix.Hasher
 	if f != nil {
 		h.Number(f.id)
 	}
 	for _, e := range edits {
-		key, ok := at[[2]int{e.Message, e.Part}]
+		i, ok := slices.BinarySearchFunc(parts, e.Edit, func(p part, e llm.Edit) int {
+			return cmp.Or(cmp.Compare(p.message, e.Message), cmp.Compare(p.part, e.Part))
+		})
 		if !ok || e.Message < from {
 			continue
 		}
+		key := parts[i].key
 		next.edits[key] = value{text: e.Text, reason: e.Reason}
 		next.size += int64(len(e.Text)+len(e.Reason)) + 64
 		h.Number(key)
@@ -218,18 +226,25 @@ func (f *Form) Extend(c *Conversation, a Added) *Form {
 		h.Text(string(a.Balance))
 	}
 	next.id = max(1, h.Sum64())
-	return next
+	return next.inEpoch()
 }
 
 // Epoch returns the number of the cold point at which a form was begun; 0: there was none. All requests of an epoch are alike in their
 // common messages.
 func (f *Form) Epoch() uint64 {
-	for ; f != nil; f = f.parent {
-		if _, begins := f.edits[epochMark]; begins {
-			return f.id
-		}
+	if f == nil {
+		return 0
 	}
-	return 0
+	return f.epoch
+}
+
+// inEpoch returns f, whose id, parent and edits are set, with its epoch.
+func (f *Form) inEpoch() *Form {
+	f.epoch = f.parent.Epoch()
+	if _, begins := f.edits[epochMark]; begins {
+		f.epoch = f.id
+	}
+	return f
 }
 
 // Balance returns the account of the engine that was stored last with a form; nil: there is none.
@@ -292,16 +307,6 @@ func (c *Conversation) places(i int) (signed []uint64, request uint64) {
 
 // placeBefore returns the place of the answer in message i, by the messages before it.
 func (c *Conversation) placeBefore(i int) uint64 { return ofRequest(c.chain.Links[i-c.chain.Skip-1]) }
-
-// sorted returns the keys of a form's own edits.
-func (f *Form) sorted() []uint64 {
-	keys := make([]uint64, 0, len(f.edits))
-	for key := range f.edits {
-		keys = append(keys, key)
-	}
-	slices.Sort(keys)
-	return keys
-}
 
 // newestFirst compares places by time, the newest first.
 func newestFirst(a, b record.SentPlace) int {
