@@ -22,6 +22,7 @@ import (
 
 	"github.com/stet-dev/stet/cmd/stet/internal/config"
 	"github.com/stet-dev/stet/cmd/stet/internal/proxyserver"
+	"github.com/stet-dev/stet/cmd/stet/internal/site"
 	"github.com/stet-dev/stet/internal/limits"
 	"github.com/stet-dev/stet/server/gateway"
 	"github.com/stet-dev/stet/server/gateway/nats"
@@ -242,13 +243,9 @@ func (s *busTLS) open() (*tls.Config, error) {
 	}
 	c := &tls.Config{MinVersion: tls.VersionTLS12}
 	if s.ca != "" {
-		b, err := os.ReadFile(s.ca)
-		if err != nil {
-			return nil, fmt.Errorf("--bus-ca: %w", err)
-		}
 		c.RootCAs = x509.NewCertPool()
-		if !c.RootCAs.AppendCertsFromPEM(b) {
-			return nil, fmt.Errorf("--bus-ca: %s has no certificate in it", s.ca)
+		if err := site.AddCertificates(c.RootCAs, s.ca); err != nil {
+			return nil, fmt.Errorf("--bus-ca: %w", err)
 		}
 	}
 	if s.cert != "" {

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
@@ -184,15 +183,9 @@ func (c *hostCommand) secure(address string) (*tls.Config, error) {
 	}
 	t := new(tls.Config)
 	if c.ca != "" {
-		b, err := os.ReadFile(c.absolute(c.ca))
-		if err != nil {
+		t.RootCAs = systemCertificates()
+		if err := site.AddCertificates(t.RootCAs, c.absolute(c.ca)); err != nil {
 			return nil, misconfigured(fmt.Errorf("--ca: %w", err))
-		}
-		if t.RootCAs, err = x509.SystemCertPool(); err != nil {
-			t.RootCAs = x509.NewCertPool() // the system has none
-		}
-		if !t.RootCAs.AppendCertsFromPEM(b) {
-			return nil, misconfigured(fmt.Errorf("--ca: %s has no certificate in it", c.ca))
 		}
 	}
 	switch {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
@@ -15,6 +16,7 @@ import (
 	"github.com/stet-dev/stet/cmd/stet/internal/agents"
 	"github.com/stet-dev/stet/cmd/stet/internal/config"
 	"github.com/stet-dev/stet/cmd/stet/internal/process"
+	"github.com/stet-dev/stet/cmd/stet/internal/site"
 	"github.com/stet-dev/stet/cmd/stet/internal/toolset"
 )
 
@@ -56,6 +58,30 @@ func (p *program) agentMachine(ctx context.Context, o *config.Config) agents.Mac
 		}
 	}
 	return m
+}
+
+// systemCertificates returns the authorities of the system, or none.
+func systemCertificates() *x509.CertPool {
+	if pool, err := x509.SystemCertPool(); err == nil {
+		return pool
+	}
+	return x509.NewCertPool()
+}
+
+// roots returns the authorities of the system, and those that a person gives agents: the authority of a company's proxy that opens TLS is one.
+// nil: the person gives none.
+func (p *program) roots() (pool *x509.CertPool) {
+	for _, name := range []string{"NODE_EXTRA_CA_CERTS", "CODEX_CA_CERTIFICATE"} {
+		file := p.getenv(name)
+		if file == "" {
+			continue
+		}
+		if pool == nil {
+			pool = systemCertificates()
+		}
+		_ = site.AddCertificates(pool, p.absolute(file)) // agents say what is wrong with it
+	}
+	return pool
 }
 
 // setupFile records which agents always go through the proxy.

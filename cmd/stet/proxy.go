@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"net/url"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -95,7 +94,6 @@ func (c *proxyCommand) Run(ctx context.Context) (err error) {
 	if c.beyond && o.Via == config.ViaConnect {
 		return c.usage(errors.New("other machines would reach everything that this one reaches: leave out --via connect, or --insecure-listen-beyond-loopback"))
 	}
-	c.notThrough(o.Listen)
 	if c.beyond && host != "" {
 		c.allowed = append(c.allowed, host)
 	}
@@ -110,7 +108,7 @@ func (c *proxyCommand) Run(ctx context.Context) (err error) {
 		}
 	}
 	o.Route(config.Upstreams{})
-	served := proxyserver.Config{Hosts: c.allowed, Agents: c.agentUpstreams(o)}
+	served := proxyserver.Config{Itself: o.Listen, Hosts: c.allowed, Agents: c.agentUpstreams(o)}
 	guarded, err := c.openGuard(running, o)
 	if err != nil {
 		c.say("agents are not guarded: %v", err) // the proxy serves all the same
@@ -120,7 +118,7 @@ func (c *proxyCommand) Run(ctx context.Context) (err error) {
 	}
 	if o.Via != config.ViaBaseURL && !c.beyond {
 		served.Agents = proxyserver.HostUpstreams(o, served.Agents)
-		served.Forward = c.forward
+		served.Forward = func() (proxyserver.Forward, error) { return c.forward(o.Listen) }
 	}
 	s, err := c.startProxy(running, o, listener, served)
 	if err != nil {
@@ -142,11 +140,11 @@ func (c *proxyCommand) Run(ctx context.Context) (err error) {
 }
 
 // forward configures the forward proxy for a CONNECT. The agents that stet setup sends there trust its certificate.
-func (c *proxyCommand) forward() (f proxyserver.Forward, err error) {
+func (c *proxyCommand) forward(itself string) (f proxyserver.Forward, err error) {
 	if f.Authority, err = c.authority(); err != nil {
 		return f, err
 	}
-	f.NoProxy = c.noProxy()
+	f.Itself, f.NoProxy, f.Roots = itself, c.noProxy(), c.roots()
 	all, err := c.lasting()
 	for name, agent := range all {
 		if agent.Trust != "" && err == nil {
@@ -155,16 +153,6 @@ func (c *proxyCommand) forward() (f proxyserver.Forward, err error) {
 		}
 	}
 	return f, err
-}
-
-// notThrough removes HTTPS_PROXY and its like from the environment where they name the proxy's own address: an agent's shell has them. The
-// proxy must not ask itself.
-func (c *proxyCommand) notThrough(listen string) {
-	for _, name := range httpProxies {
-		if u, err := url.Parse(c.getenv(name)); err == nil && u.Host == listen {
-			_ = os.Unsetenv(name) // a valid name
-		}
-	}
 }
 
 // startProxy starts the proxy on listener. Fields missing in c come from the configuration o.
@@ -184,7 +172,7 @@ func (p *program) startProxy(ctx context.Context, o *config.Config, listener net
 
 // proxyConfig returns c completed from the configuration o.
 func (p *program) proxyConfig(o *config.Config, c proxyserver.Config) (_ proxyserver.Config, err error) {
-	c.Settings, c.Store, c.Log, c.Say = o, p.storeOf(o), p.logFile(o.Log), p.say
+	c.Settings, c.Store, c.Log, c.Say, c.Roots = o, p.storeOf(o), p.logFile(o.Log), p.say, p.roots()
 	c.Models, err = p.models(o.Prices)
 	return c, err
 }

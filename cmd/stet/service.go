@@ -52,7 +52,7 @@ always find it.`,
 var httpProxies = []string{"HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy"}
 
 // serviceVariables are the variables that the proxy needs as a service: where its files are, and the way to the providers.
-var serviceVariables = append([]string{"XDG_CONFIG_HOME", "XDG_STATE_HOME", "NO_PROXY", "no_proxy", "SSL_CERT_FILE", "SSL_CERT_DIR"}, httpProxies...)
+var serviceVariables = append([]string{"XDG_CONFIG_HOME", "XDG_STATE_HOME", "NO_PROXY", "no_proxy", "SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS", "CODEX_CA_CERTIFICATE"}, httpProxies...)
 
 // sayLogout says so if the service ends at logout.
 func (p *program) sayLogout(s *autostart.Service) {

@@ -98,7 +98,7 @@ func (c *wrapCommand) open(ctx context.Context, o *config.Config, m agents.Machi
 	}
 	if authority != nil {
 		log, _, _ := config.OpenLog(c.logFile(o.Log)) // the proxy has opened it, and said so if it cannot
-		w.forward = proxyserver.Forward{Authority: authority, NoProxy: c.noProxy(), Logger: log}.To(listener.Addr().String())
+		w.forward = proxyserver.Forward{Authority: authority, NoProxy: c.noProxy(), Roots: c.roots(), Logger: log}.To(listener.Addr().String())
 		w.server = &http.Server{Handler: w.forward, ReadHeaderTimeout: 30 * time.Second}
 		go func() { _ = w.server.Serve(w.at[1]) }() // it ends with Close
 	}
@@ -324,7 +324,7 @@ func (c *wrappedCommand) outlive(o *config.Config, s *proxyserver.Server, agent 
 		if err == nil {
 			front, err := inherited(4)
 			if err == nil {
-				forward := proxyserver.Forward{Authority: authority, NoProxy: c.noProxy(), Logger: s.Log}.InProcess(s.Proxy)
+				forward := proxyserver.Forward{Authority: authority, NoProxy: c.noProxy(), Roots: c.roots(), Logger: s.Log}.InProcess(s.Proxy)
 				defer forward.Close()
 				server := &http.Server{Handler: forward, ReadHeaderTimeout: 30 * time.Second}
 				defer func() { _ = server.Close() }()

@@ -16,6 +16,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"net/url"
 	"strings"
 	"sync"
@@ -489,5 +490,95 @@ func TestStrangersPass(t *testing.T) {
 	}
 	if _, said := ask(t, r.client(t, r.trusted, true), http.MethodPost, "https://"+modelHost+"/v1/ask", http.Header{}, nil); said != "model" {
 		t.Errorf("%q", said)
+	}
+}
+
+// SAME-3: a name may lead into a private network, but not to this machine or to its neighbours; an address says nothing of a name.
+func TestNamesInPrivateNetworks(t *testing.T) {
+	for at, want := range map[string]string{
+		"git.corp.example 10.1.2.3": "", "git.corp.example 192.168.0.9": "", "git.corp.example fd00::1": "", "git.corp.example 100.64.1.1": "", "example.com 203.0.113.1": "",
+		"203.0.113.1 203.0.113.1": "", "10.1.2.3 10.1.2.3": "private address", "::ffff:10.1.2.3 ::ffff:10.1.2.3": "private address",
+		"rebound.example 127.0.0.1": "this machine itself", "rebound.example ::ffff:127.0.0.1": "this machine itself", "rebound.example 0.0.0.0": "this machine itself",
+		"rebound.example 169.254.169.254": "has the local address", "rebound.example fe80::1": "has the local address", "rebound.example 224.0.0.1": "has the local address",
+	} {
+		host, ip, _ := strings.Cut(at, " ")
+		if why := notReached(host, netip.MustParseAddr(ip)); (why == "") != (want == "") || !strings.Contains(why, want) {
+			t.Errorf("%s: %q", at, why)
+		}
+	}
+}
+
+// SAME-3: a handler of a request for a model that panics or never answers closes no tunnel, and no other request on its connection.
+func TestModelPathFails(t *testing.T) {
+	stuck := make(chan struct{})
+	r := newRig(t, http.HandlerFunc(func(_ http.ResponseWriter, q *http.Request) {
+		if q.URL.RawQuery == "panic" {
+			panic(http.ErrAbortHandler)
+		}
+		close(stuck)
+		<-q.Context().Done()
+	}))
+	later := time.Now().Add(time.Hour)
+	middle, rest := make(chan struct{}), make(chan struct{})
+	r.serve(t, otherHost, r.signer.sign(t, otherHost, later), http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
+		_, _ = io.WriteString(w, "first ")
+		_ = http.NewResponseController(w).Flush()
+		close(middle)
+		<-rest
+		_, _ = io.WriteString(w, "second")
+	}))
+	r.serve(t, modelHost, r.signer.sign(t, modelHost, later), http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "host") }))
+	said := make(chan string, 1)
+	tunnelled, asking := r.client(t, r.trusted, true), r.client(t, r.trusted, true)
+	go func() {
+		resp, err := tunnelled.Get("https://" + otherHost + "/clone")
+		if err != nil {
+			said <- err.Error()
+			return
+		}
+		defer resp.Body.Close()
+		b, err := io.ReadAll(resp.Body)
+		said <- fmt.Sprint(string(b), " ", err)
+	}()
+	<-middle
+	if resp, err := asking.Post("https://"+modelHost+"/v1/ask?panic", "", nil); err == nil {
+		t.Error(resp.Status)
+	}
+	waiting, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	go func() {
+		q, _ := http.NewRequestWithContext(waiting, http.MethodPost, "https://"+modelHost+"/v1/ask?stuck", nil)
+		_, _ = asking.Do(q) // it ends with the test
+	}()
+	<-stuck
+	if _, got := ask(t, asking, http.MethodGet, "https://"+modelHost+"/api/hello", http.Header{}, nil); got != "host" {
+		t.Error(got)
+	}
+	close(rest)
+	if got := <-said; got != "first second <nil>" {
+		t.Error(got)
+	}
+}
+
+// A renewed authority has the same key: who trusts the one before trusts its certificates.
+func TestRenewedAuthority(t *testing.T) {
+	var all [2]*Authority
+	for i := range all {
+		text, err := NewAuthority([]string{modelHost}, all[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if all[i], err = ParseAuthority(text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	pool := x509.NewCertPool()
+	pool.AddCert(all[0].cert)
+	leaf, err := all[1].leaf(modelHost)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := leaf.Leaf.Verify(x509.VerifyOptions{DNSName: modelHost, Roots: pool}); err != nil || all[0].cert.Equal(all[1].cert) {
+		t.Error(err)
 	}
 }

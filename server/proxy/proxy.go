@@ -120,7 +120,7 @@ func New(c Config) (*Proxy, error) {
 		c.Metrics.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{})) // the registry is empty, so this cannot fail
 	}
 	if c.Transport == nil {
-		c.Transport = newTransport()
+		c.Transport = NewTransport()
 	}
 	if c.History.Logger == nil {
 		c.History.Logger = c.Logger
@@ -166,8 +166,8 @@ func New(c Config) (*Proxy, error) {
 	return p, nil
 }
 
-// newTransport returns a transport without a limit on the time of an answer, because models may think long. It does not decompress bodies.
-func newTransport() *http.Transport {
+// NewTransport returns a transport without a limit on the time of an answer, because models may think long. It does not decompress bodies.
+func NewTransport() *http.Transport {
 	return &http.Transport{
 		Proxy:                 http.ProxyFromEnvironment,
 		DialContext:           (&net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second}).DialContext,

@@ -104,6 +104,25 @@ func TestConnect(t *testing.T) {
 	}
 }
 
+// TestSetupForward runs a session of Claude Code that "stet setup --proxy" has sent through the forward proxy of a "stet proxy": it is as
+// without stet. (SAME-1)
+func TestSetupForward(t *testing.T) {
+	need(t)
+	a := claudeCode("2.1.332")
+	straight := session(t, a, direct)
+	o := session(t, a, func(t *testing.T, home, model string) (string, []string) {
+		at := strings.TrimPrefix(startProxy(t, home, "--upstream", model), "http://")
+		exit, said := run(t, t.TempDir(), append(environment(home), "STET_LISTEN="+at), []string{os.Getenv(envStet), "setup", "--proxy", "claude", "--force"})
+		if exit != 0 || !strings.Contains(said, "env.HTTPS_PROXY") {
+			t.Fatalf("%d %s", exit, said)
+		}
+		return providerHosts["messages"], nil
+	})
+	same(t, straight, o)
+	placeholders(t, straight, o)
+	stored(t, straight, o)
+}
+
 // marks counts the placeholders in each turn.
 func marks(o outcome) (all []int) {
 	for _, r := range o.turns() {
@@ -112,16 +131,17 @@ func marks(o outcome) (all []int) {
 	return all
 }
 
-// wrappedProxies returns the processes that serve the proxy of a stet wrap with this home.
-func wrappedProxies(home string) (pids []int) {
+// stetProcesses returns the processes of "stet NAME" with this home: "wrap", or "wrapped", its proxy.
+func stetProcesses(home, name string) (pids []int) {
 	names, _ := filepath.Glob("/proc/[0-9]*/cmdline") // it shows the processes outside of the namespace
-	for _, name := range names {
-		command, _ := os.ReadFile(name)
-		environ, _ := os.ReadFile(filepath.Join(filepath.Dir(name), "environ"))
-		if !bytes.HasSuffix(command, []byte("\x00wrapped\x00")) || !bytes.Contains(environ, []byte("HOME="+home+"\x00")) {
+	for _, file := range names {
+		command, _ := os.ReadFile(file)
+		environ, _ := os.ReadFile(filepath.Join(filepath.Dir(file), "environ"))
+		words := strings.Split(string(command), "\x00")
+		if len(words) < 2 || filepath.Base(words[0]) != "stet" || words[1] != name || !bytes.Contains(environ, []byte("HOME="+home+"\x00")) {
 			continue
 		}
-		status, _ := os.ReadFile(filepath.Join(filepath.Dir(name), "status"))
+		status, _ := os.ReadFile(filepath.Join(filepath.Dir(file), "status"))
 		_, rest, _ := strings.Cut(string(status), "NSpid:")
 		line, _, _ := strings.Cut(rest, "\n")
 		if f := strings.Fields(line); len(f) > 0 {
@@ -138,39 +158,76 @@ func signalAll(pids []int, s syscall.Signal) {
 	}
 }
 
-// TestKills kills the proxy in the middle of answers. No session of an agent ends by it (SAME-2).
+// TestKills kills the proxy of wrap, or wrap itself, in the middle of answers. No session of an agent ends by it (SAME-2).
 func TestKills(t *testing.T) {
 	need(t)
-	kills := 4
+	kills := 2
 	if os.Getenv("STET_SOAK") != "" {
 		kills = 50
 	}
 	for _, a := range []agent{claudeCode("2.1.332"), codex, opencode("messages", "anthropic", bound)} {
-		for name, way := range map[string]route{"base-url": wrapWith("--via", "base-url"), "connect": connected(a)} {
-			t.Run(a.name+"/"+name, func(t *testing.T) {
+		ways := []route{wrapWith("--via", "base-url"), connected(a)}
+		for _, victim := range []string{"wrapped", "wrap"} {
+			t.Run(a.name+"/"+victim, func(t *testing.T) {
 				t.Parallel()
 				straight := session(t, a, direct)
-				for killed, sessions := 0, 0; killed < kills; sessions++ {
+				killed, sessions := 0, 0
+				for ; killed < kills || sessions < len(ways); sessions++ {
 					var k *killer
-					o := session(t, a, func(t *testing.T, home, model string) (string, []string) {
-						k = newKiller(t, home, model, 2)
-						return way(t, home, k.url)
+					o := session(t, outliving(a), func(t *testing.T, home, model string) (string, []string) {
+						k = newKiller(t, home, model, victim, 2)
+						base, before := ways[sessions%len(ways)](t, home, k.url)
+						return base, append(keepOn(t, home), before...)
 					})
 					killed += k.count()
-					t.Logf("session %d: %d kills, exit codes %v", sessions, k.count(), o.exit)
+					t.Logf("session %d: %d kills, %d in all", sessions, k.count(), killed)
 					if k.count() == 0 {
-						t.Fatal("nothing was killed")
+						t.Fatalf("nothing was killed: %v %s", o.exit, o.output)
 					}
 					if !slices.Equal(o.exit, straight.exit) || o.diff != straight.diff {
 						t.Fatalf("exit codes %v, without stet %v; after %d kills:\n%s\n%s", o.exit, straight.exit, k.count(), o.output, o.diff)
 					}
 				}
+				t.Logf("%d kills of stet %s in %d sessions of %s, none of which ended by it", killed, victim, sessions, a.name)
 			})
 		}
 	}
 }
 
-// killer passes requests on, and kills the proxy with kill -9 in the middle of each nth answer.
+// keepOn returns a command that runs the command after it, and ends when the agent of outliving has ended, with its exit code.
+func keepOn(t *testing.T, home string) []string {
+	file := filepath.Join(home, "keep-on.sh")
+	write(t, file, `rm -f "$HOME/code"
+"$@" >>"$HOME/said" 2>&1
+while [ ! -e "$HOME/code" ]; do sleep 0.1; done
+cat "$HOME/said"
+exit "$(cat "$HOME/code")"
+`)
+	return []string{"sh", file}
+}
+
+// outliving is an agent that writes its exit code into the file "code" of its home.
+func outliving(a agent) agent {
+	command := a.command
+	a.command = func(home, prompt string, again bool) []string {
+		args := command(home, prompt, again)
+		if args == nil {
+			return nil
+		}
+		program, err := exec.LookPath(args[0])
+		if err != nil {
+			return args // it is said when it runs
+		}
+		file := filepath.Join(home, "programs", filepath.Base(args[0]))
+		_ = os.MkdirAll(filepath.Dir(file), 0o700)
+		text := fmt.Sprintf("#!/bin/sh\n%q \"$@\"\necho $? >\"$HOME/code.new\"\nmv \"$HOME/code.new\" \"$HOME/code\"\n", program)
+		_ = os.WriteFile(file, []byte(text), 0o700) // without it nothing runs
+		return append([]string{file}, args[1:]...)
+	}
+	return a
+}
+
+// killer passes requests on, and kills processes of stet with kill -9 in the middle of each nth answer.
 type killer struct {
 	url string
 
@@ -178,7 +235,7 @@ type killer struct {
 	asked, kills int
 }
 
-func newKiller(t *testing.T, home, model string, nth int) *killer {
+func newKiller(t *testing.T, home, model, victim string, nth int) *killer {
 	t.Helper()
 	upstream, err := url.Parse(model)
 	if err != nil {
@@ -190,10 +247,11 @@ func newKiller(t *testing.T, home, model string, nth int) *killer {
 		defer k.mu.Unlock()
 		if k.asked++; k.asked%nth == 0 && r.Request.Method == http.MethodPost {
 			r.Body = &killing{r.Body, func() {
-				signalAll(wrappedProxies(home), syscall.SIGKILL)
+				pids := stetProcesses(home, victim) // a stet wrap is gone after the first time
+				signalAll(pids, syscall.SIGKILL)
 				k.mu.Lock()
 				defer k.mu.Unlock()
-				k.kills++
+				k.kills += len(pids)
 			}}
 		}
 		return nil
@@ -251,10 +309,10 @@ func TestToolsBehindForwardProxy(t *testing.T) {
 			if strings.HasSuffix(r.URL.Path, "/git-upload-pack") {
 				w = &injecting{ResponseWriter: w, inject: func() {
 					once.Do(func() {
-						first = wrappedProxies(home)
+						first = stetProcesses(home, "wrapped")
 						signalAll(first, syscall.SIGKILL)
 						for range 1000 { // until another one has taken its place
-							if second = wrappedProxies(home); len(second) > 0 && !slices.Equal(first, second) {
+							if second = stetProcesses(home, "wrapped"); len(second) > 0 && !slices.Equal(first, second) {
 								break
 							}
 							time.Sleep(10 * time.Millisecond)

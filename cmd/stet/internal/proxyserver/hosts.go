@@ -2,6 +2,7 @@ package proxyserver
 
 import (
 	"context"
+	"crypto/x509"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -80,7 +81,9 @@ func toProxy(r *http.Request) {
 type Forward struct {
 	Authority *connect.Authority
 	NoProxy   string // the person's own NO_PROXY
+	Itself    string // as in Config
 	Logger    *slog.Logger
+	Roots     *x509.CertPool // certificates of the hosts; nil: the system's
 	// Upstream reaches all hosts, through its proxy and with its root certificates; nil: as the environment says.
 	Upstream *http.Transport
 }
@@ -125,7 +128,7 @@ func (f Forward) with(model http.Handler) *connect.Proxy {
 		hosts[name] = h.asks
 	}
 	named := func(host string) bool { return Named(f.NoProxy, host) }
-	c := connect.Config{Hosts: hosts, Model: model, Authority: f.Authority, Direct: named, Logger: f.Logger}
+	c := connect.Config{Hosts: hosts, Model: model, Authority: f.Authority, Direct: named, Logger: f.Logger, RootCAs: f.Roots, Proxy: notThrough(f.Itself)}
 	if f.Upstream != nil {
 		c.Proxy, c.RootCAs = f.Upstream.Proxy, f.Upstream.TLSClientConfig.RootCAs
 	}

@@ -4,12 +4,15 @@ package proxyserver
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"net"
 	"net/http"
+	"net/url"
 	"strings"
 	"sync"
 	"time"
@@ -37,8 +40,10 @@ type Config struct {
 	Log      string   // file of the log; empty: none
 	Models   *prices.Catalog
 	Guard    http.Handler // of the paths below /guard/; nil: none
-	// Transport reaches the upstreams; nil: the proxy's own.
+	// Transport reaches the upstreams; nil: the proxy's own, with the root certificates Roots; nil: the system's.
 	Transport http.RoundTripper
+	Roots     *x509.CertPool
+	Itself    string // HOST:PORT of this proxy, where HTTPS_PROXY may name it; empty: it does not
 	// Agents returns the upstreams of an agent with its own upstreams; nil: no agent has its own.
 	Agents func(name string) (config.Upstreams, error)
 	// Forward configures the forward proxy that the listener is too. It is called for the first CONNECT. nil: CONNECT is refused.
@@ -77,6 +82,11 @@ func Open(ctx context.Context, c Config) (*Server, error) {
 		RefuseThreads: o.Threads == config.RefuseThreads, KeepResults: !o.Clear, Transport: c.Transport,
 		AllowedHosts: c.Hosts, Logger: log, Memory: int64(requestShare * float64(o.ProxyMemory<<20)),
 		Keep: proxy.Keep{For: time.Duration(o.RecordDays) * 24 * time.Hour},
+	}
+	if c.Transport == nil {
+		t := proxy.NewTransport()
+		t.Proxy, t.TLSClientConfig = notThrough(c.Itself), &tls.Config{RootCAs: c.Roots}
+		pc.Transport = t
 	}
 	if c.Agents != nil {
 		pc.Agents = func(name string) (proxy.Upstreams, error) {
@@ -121,6 +131,17 @@ func Open(ctx context.Context, c Config) (*Server, error) {
 		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 	}
 	return s, nil
+}
+
+// notThrough is http.ProxyFromEnvironment for the proxy at an address: an agent's shell names it as the HTTP proxy, but it must not ask itself.
+func notThrough(itself string) func(*http.Request) (*url.URL, error) {
+	return func(r *http.Request) (*url.URL, error) {
+		u, err := http.ProxyFromEnvironment(r)
+		if u != nil && u.Host == itself {
+			return nil, nil
+		}
+		return u, err
+	}
 }
 
 // forwarding returns the forward proxy. The first call makes it.

@@ -26,23 +26,21 @@ func (s *Site) openTLS() (*tls.Config, error) {
 	if c.ClientCA == "" {
 		return t, nil
 	}
-	if s.signers, err = readSigners(c.ClientCA); err != nil {
+	s.signers = x509.NewCertPool()
+	if err = AddCertificates(s.signers, c.ClientCA); err != nil {
 		return nil, fmt.Errorf("--client-ca: %w", err)
 	}
 	t.ClientAuth, t.ClientCAs = tls.RequestClientCert, s.signers
 	return t, nil
 }
 
-func readSigners(file string) (*x509.CertPool, error) {
+// AddCertificates adds the certificates of a PEM file to a pool.
+func AddCertificates(pool *x509.CertPool, file string) error {
 	b, err := os.ReadFile(file)
-	if err != nil {
-		return nil, err
+	if err == nil && !pool.AppendCertsFromPEM(b) {
+		err = fmt.Errorf("%s has no certificate in it", file)
 	}
-	pool := x509.NewCertPool()
-	if !pool.AppendCertsFromPEM(b) {
-		return nil, fmt.Errorf("%s has no certificate in it", file)
-	}
-	return pool, nil
+	return err
 }
 
 // certified adds the token for a client certificate to a request without a token. A token in the request has priority. It verifies
