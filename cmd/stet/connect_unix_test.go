@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -112,5 +113,32 @@ func TestProxyForwards(t *testing.T) {
 	}
 	if said := printed(t, nil, "proxy", "--via", "connect", "--insecure-listen-beyond-loopback"); !strings.Contains(said, "other machines would reach everything that this one reaches") {
 		t.Error(said)
+	}
+}
+
+// A request of Codex with an account of ChatGPT goes from chatgpt.com through the proxy: one that a program of the agent sends, over HTTP/2
+// and HTTP/1.1. What chatgpt.com is asked otherwise passes. (SAME-3)
+func TestChatGPTHost(t *testing.T) {
+	t.Parallel()
+	if _, err := exec.LookPath("curl"); err != nil {
+		t.Skip(err)
+	}
+	asked := make(chan string, 2)
+	model := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked <- r.URL.Path
+		fmt.Fprint(w, `{"output":[]}`)
+	}))
+	defer model.Close()
+	for _, version := range []string{"--http2", "--http1.1"} {
+		said := printed(t, nil, "wrap", "--via=connect", "--upstream", model.URL, "--", "sh", "-c",
+			`curl -sS `+version+` --cacert "$CODEX_CA_CERTIFICATE" -H 'Content-Type: application/json' -d '{"model":"m","input":[]}' -w ' %{http_connect} %{http_version}' https://chatgpt.com/backend-api/codex/responses`)
+		select {
+		case path := <-asked:
+			if path != "/v1/responses" || !strings.Contains(said, `{"output":[]} 200`) {
+				t.Errorf("%s: %s", path, said)
+			}
+		default:
+			t.Error(said)
+		}
 	}
 }

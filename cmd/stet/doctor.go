@@ -178,7 +178,7 @@ func (c *doctorCommand) thisProgram() {
 }
 
 // npmLauncher reports whether path is the launcher of npm's package, which starts the program self. The package's own program is
-// beside or below it.
+// next to it or below it.
 func npmLauncher(path, self string) bool {
 	file, err := filepath.EvalSymlinks(path)
 	if err != nil || filepath.Base(file) != "stet.js" {

@@ -31,14 +31,15 @@ func newSetup(p *program) *cobra.Command {
 		Short: "Give an agent the file tools, or send it through the proxy for good",
 		Long: `File tools: print the lines by which an agent starts "stet mcp", and the file that
 they belong in. Nothing is written without --write. With it stet adds these lines,
-leaves the rest of the file as it is, and keeps a copy of the old file beside it. An
+leaves the rest of the file as it is, and keeps a copy of the old file next to it. An
 entry called stet that is there already is not changed; stet says what differs in it.
 The file is that of the project in the working directory; Codex has one for all
 projects.
 
 Proxy: with --proxy, write into the agent's own configuration that its requests go
-through stet's proxy, in every project and however the agent is started. --remove
-puts back what was there. These agents can be sent there:
+through stet's proxy, in every project and however the agent is started. Claude Code
+uses it as its forward proxy, so that it loses nothing (via = "base-url" in stet's
+configuration: by a base URL). --remove puts back what was there. These agents can be sent there:
 ` + strings.Join(agents.ProxyAgents(), ", ") + `.
 Run "stet service install" first: then the system starts the proxy whenever an agent
 needs it. While no proxy runs, the agent cannot ask its model.`,

@@ -53,7 +53,8 @@ Cline do not read these variables; stet configures them for this one run, withou
 changing their files.
 
 With --via connect the agent asks its provider's own host, and reaches it through a
-forward proxy of stet: so it holds nothing back. That is the default for Claude Code.
+forward proxy of stet: so it holds nothing back. That is the default for the agents
+that lose something at a base URL: Claude Code, pi and Qwen Code.
 If the proxy dies, another one takes its place, and the agent asks again.
 
 ` + policiesHelp,

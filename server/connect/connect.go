@@ -191,7 +191,7 @@ func (p *Proxy) tunnel(client, upstream net.Conn, sent []byte) {
 	var copies sync.WaitGroup
 	copies.Go(func() {
 		if _, err := upstream.Write(sent); err == nil {
-			_, _ = io.Copy(upstream, client) // either end may break off; the other one is then told
+			_, _ = io.Copy(upstream, client) // either end may break off; the other one then sees its end
 		}
 		closeWrite(upstream)
 	})

@@ -29,7 +29,7 @@ func (m Machine) clineFile(args []string) string {
 const clineFileVariable = "CLINE_PROVIDER_SETTINGS_PATH"
 
 // redirectCline redirects Cline. Cline reads base URLs only from its file of providers, so it gets a copy of that file with other
-// URLs. A background process of Cline may have read the old URLs, so the agent is told to ask the model itself.
+// URLs. A background process of Cline may have read the old URLs, so the agent gets a flag to ask the model itself.
 //
 // Cline renews the logins in that file. A renewed login in the copy would be lost when the copy is removed. So a file with a login
 // is left alone.

@@ -69,8 +69,8 @@ var continueAPIs = map[string][]API{
 	"openai":    {Chat, Responses},
 }
 
-// continueRedirected returns the configuration with other base URLs, and the original URLs. If models use one API at two places,
-// only the models at the first place are redirected.
+// continueRedirected returns the configuration with other base URLs, and the original URLs. If models use one API at two addresses,
+// only the models at the first one are redirected.
 func continueRedirected(config []byte, base string) ([]byte, map[API]string, error) {
 	var doc yaml.Node
 	if err := yaml.Unmarshal(config, &doc); err != nil {

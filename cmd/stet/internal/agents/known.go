@@ -19,7 +19,7 @@ type known struct {
 	since  []int    // only of this version and newer ones; nil: of all
 	before []int    // only of versions before this one; nil: of all
 	ways   []string // nil: all
-	what   []string // Difference.What; a "*" at the end stands for any rest
+	what   []string // Difference.What; a "*" at the end means any rest
 	reason string
 	keep   string // how the agent sends it all the same; "": it cannot
 }

@@ -35,7 +35,7 @@ func inOrder(found map[string]provider, chosen string) []provider {
 }
 
 // redirectProviders calls set to give each provider another base URL. Each API has one upstream: that of the first provider that
-// uses it. Other providers that use the same API at another place are not changed.
+// uses it. Other providers that use the same API at another address are not changed.
 func (r *Redirect) redirectProviders(agent string, all []provider, base string, set func(p provider, baseURL string)) {
 	taken := map[API]string{}
 	for _, p := range all {

@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 )
 
-// replaceFile replaces a file's text atomically, and keeps the old text in a copy beside it. A link stays a link. It returns the
+// replaceFile replaces a file's text atomically, and keeps the old text in a copy next to it. A link stays a link. It returns the
 // name of the copy.
 func replaceFile(file string, old, now []byte, existed, private bool) (kept string, err error) {
 	mode := fs.FileMode(0o644)

@@ -56,7 +56,7 @@ func (m Machine) Server(name, command string) (Setup, error) {
 	return out, err
 }
 
-// AddServer adds that text to the agent's configuration. The rest of the file does not change, and a copy is kept beside it. An
+// AddServer adds that text to the agent's configuration. The rest of the file does not change, and a copy is kept next to it. An
 // existing entry is not changed: if it differs, AddServer returns an error and writes nothing.
 func (m Machine) AddServer(name, command string) (Setup, error) {
 	s, out, err := m.serverOf(name)

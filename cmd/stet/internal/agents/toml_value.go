@@ -16,15 +16,15 @@ import (
 // errByHand says that a value has a form that is not edited here, for example a table on one line.
 var errByHand = errors.New("it is written in a way that stet does not edit: change it by hand")
 
-// tomlPlace is the place of a table's key in a TOML text.
-type tomlPlace struct {
+// tomlSpan is the span of a table's key in a TOML text.
+type tomlSpan struct {
 	header     int // end of the line with the table's header; -1: the text has no such line
 	from, upTo int // the value, if found
 	found      bool
 }
 
-// placeOf finds the key at a path.
-func placeOf(text []byte, path []string) (at tomlPlace, err error) {
+// spanOf finds the key at a path.
+func spanOf(text []byte, path []string) (at tomlSpan, err error) {
 	at.header = -1
 	table := path[:len(path)-1]
 	if len(table) == 0 {
@@ -83,7 +83,7 @@ func lookupTOML(text []byte, path []string) (value string, ok bool, err error) {
 
 // setTOML sets a key to a text. All other bytes stay.
 func setTOML(text []byte, path []string, value string) ([]byte, error) {
-	at, err := placeOf(text, path)
+	at, err := spanOf(text, path)
 	if err != nil {
 		return nil, err
 	}
@@ -105,7 +105,7 @@ func setTOML(text []byte, path []string, value string) ([]byte, error) {
 
 // removeTOML removes the line of a key. All other bytes stay.
 func removeTOML(text []byte, path []string) ([]byte, error) {
-	at, err := placeOf(text, path)
+	at, err := spanOf(text, path)
 	if err != nil {
 		return nil, err
 	}

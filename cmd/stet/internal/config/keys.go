@@ -137,8 +137,8 @@ var keys = []key{
 	{
 		Name: "via", Type: text, Default: viaAuto, Values: []string{viaAuto, ViaBaseURL, ViaConnect}, UserOnly: true,
 		Help: "how agents reach the proxy: base-url, connect (a forward proxy for HTTPS), or auto",
-		Doc: "how agents reach the proxy: by a base URL, or by `connect`, a forward proxy for HTTPS ([wrap.md](wrap.md#the-forward-proxy)); with `auto`, `wrap` takes `connect` " +
-			"for agents that lose something at a base URL",
+		Doc: "how agents reach the proxy: by a base URL, or by `connect`, a forward proxy for HTTPS ([wrap.md](wrap.md#the-forward-proxy)); with `auto`, `wrap` and `setup` " +
+			"take `connect` for agents that lose something at a base URL",
 		field: func(c *Config) any { return &c.Via },
 	},
 	{

@@ -162,7 +162,7 @@ func (s *Server) forwarding(configured func() (Forward, error)) (*connect.Proxy,
 	return s.forward, nil
 }
 
-// handler returns what serves requests: the proxy, and the guard beside it.
+// handler returns what serves requests: the proxy, and the guard next to it.
 func (c Config) handler(p *proxy.Proxy) http.Handler {
 	if c.Guard == nil {
 		return p
