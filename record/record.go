@@ -40,6 +40,7 @@ type Request struct {
 	API          string // Messages, CountTokens, Chat, Responses or GenerateContent
 	Model        string // as the request named it
 	Upstream     string // host (and port) that answered
+	Project      string // the directory that the agent works in, as it names it; empty: it is not known
 
 	Status  int    // HTTP status that the client got; 0 if the client went away before
 	Policy  string // the trimming policy

@@ -17,6 +17,8 @@ type Plan struct {
 	Cleared      []Omission
 	ClearedCalls int
 
+	Root string // the workspace that the conversation names, or that of the Config; "": it is not known
+
 	Stats
 }
 

@@ -137,16 +137,18 @@ func (st *State) addText(role llm.Role, text string) {
 // Plan returns what is left out of the request made of all messages added.
 // The plan is the caller's to keep.
 func (st *State) Plan() *Plan {
+	var p *Plan
 	switch st.engine.config.Policy {
 	case Off, Finish:
-		return &Plan{Stats: Stats{Reads: st.plan.Reads}}
+		p = &Plan{Stats: Stats{Reads: st.plan.Reads}}
 	case KeepLatest:
-		return st.keepLatest()
+		p = st.keepLatest()
 	default:
-		p := st.plan.Clone()
+		p = st.plan.Clone()
 		st.asSent(p)
-		return p
 	}
+	p.Root = st.keys.root
+	return p
 }
 
 // Log logs p, the plan of all messages added (TRIM-14).

@@ -201,7 +201,7 @@ func (p *Proxy) within(d *reading, full, behind *trim.Plan) (*trim.Plan, error) 
 	}
 	plan := &trim.Plan{
 		Edits: slices.Clone(behind.Edits), Omissions: slices.Clone(behind.Omissions),
-		Cleared: full.Cleared, ClearedCalls: full.ClearedCalls, Stats: full.Stats,
+		Cleared: full.Cleared, ClearedCalls: full.ClearedCalls, Root: full.Root, Stats: full.Stats,
 	}
 	plan.Saved += behind.Saved
 	if behind.ClearedCalls > plan.ClearedCalls {
@@ -287,6 +287,7 @@ func (p *Proxy) report(x *exchange, d *reading) {
 		x.compared = x.sent.Compare(d.request)
 	}
 	x.row.Reads, x.row.Repeats, x.row.Dangling = plan.Reads, plan.Repeats, plan.Dangling
+	x.row.Project = shortCopy(plan.Root)
 	plan = plan.Seen()
 	x.omissions = plan.Omissions
 	p.guarded(x, func() {

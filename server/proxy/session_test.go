@@ -50,7 +50,7 @@ func newAgent(t *testing.T, i int, script llmtest.Script, change ...func(*proxy.
 		Tools: []tool.Spec{{Name: "Read", Description: "reads a file", Schema: []byte(`{"type":"object","properties":{` +
 			`"file_path":{"type":"string"},"offset":{"type":"integer"},"limit":{"type":"integer"}},"required":["file_path"]}`)}},
 		Messages: []llm.Message{
-			{Role: llm.System, Parts: []llm.Part{{Text: "You are a test. Working directory: /home/me/project. " + system}}},
+			{Role: llm.System, Parts: []llm.Part{{Text: "You are a test. Working directory: /home/me/project\n" + system}}},
 			{Role: llm.User, Parts: []llm.Part{{Text: "look at a.go"}}},
 		},
 	}
@@ -133,7 +133,7 @@ func TestSession(t *testing.T) {
 					t.Fatalf("%d rows", len(rows))
 				}
 				for _, row := range rows {
-					if row.Conversation != rows[0].Conversation || row.Usage.Prompt() == 0 || row.Passed != "" || row.Cut {
+					if row.Conversation != rows[0].Conversation || row.Usage.Prompt() == 0 || row.Passed != "" || row.Cut || row.Project != "/home/me/project" {
 						t.Errorf("row %+v", row)
 					}
 				}

@@ -18,6 +18,8 @@ type Savings struct {
 	Client []Group `json:"client"`
 	Model  []Group `json:"model"`
 	Policy []Group `json:"policy"`
+	// Project has the directories that agents work in, as they name them.
+	Project []Group `json:"project"`
 }
 
 // Sums are sums over requests.
@@ -71,7 +73,7 @@ func (h *Handler) savings(r *http.Request) (any, error) {
 	}
 	zone := time.FixedZone("", ahead*60)
 	out := Savings{Times: []Point{}}
-	client, model, policy := map[string]*Sums{}, map[string]*Sums{}, map[string]*Sums{}
+	client, model, policy, project := map[string]*Sums{}, map[string]*Sums{}, map[string]*Sums{}, map[string]*Sums{}
 	if len(rows) > 0 {
 		first, last := rows[0].Time.In(zone), rows[len(rows)-1].Time.In(zone)
 		out.Hourly = last.Sub(first) <= 48*time.Hour
@@ -92,11 +94,12 @@ func (h *Handler) savings(r *http.Request) (any, error) {
 		}
 		for _, s := range []*Sums{
 			&out.Total, &out.Times[at].Sums, named(client, cmp.Or(row.Client, "unknown")), named(model, row.Model), named(policy, how),
+			named(project, cmp.Or(row.Project, "unknown")),
 		} {
 			s.add(row, usd, saved, known)
 		}
 	}
-	out.Client, out.Model, out.Policy = groups(client), groups(model), groups(policy)
+	out.Client, out.Model, out.Policy, out.Project = groups(client), groups(model), groups(policy), groups(project)
 	return out, nil
 }
 

@@ -15,7 +15,7 @@ var (
 			{"reads", &r.Reads}, {"repeats", &r.Repeats}, {"dangling", &r.Dangling}, {"trimmed", &r.Trimmed}, {"added_ns", &r.Added},
 			{"gap_ns", &c.Gap}, {"lifetime_ns", &c.Lifetime}, {"moment", &c.Moment}, {"alive", &c.Alive}, {"broke", &c.Broke},
 			{"broke_at", &c.BrokeAt}, {"tool_set", &r.ToolSet}, {"web_searches", &u.WebSearches}, {"speed", &u.Speed}, {"region", &u.Region},
-			{"tier", &u.Tier},
+			{"tier", &u.Tier}, {"project", &r.Project},
 		}
 	})
 	Trims = mapping("trims", func(t *record.Trim) []column {

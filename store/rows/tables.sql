@@ -42,7 +42,8 @@ CREATE TABLE requests (
 	web_searches   INTEGER NOT NULL,
 	speed          TEXT    NOT NULL,
 	region         TEXT    NOT NULL,
-	tier           TEXT    NOT NULL
+	tier           TEXT    NOT NULL,
+	project        TEXT    NOT NULL
 ) STRICT;
 CREATE INDEX requests_by_time ON requests (time_us);
 CREATE INDEX requests_by_conversation ON requests (conversation, time_us);

@@ -58,7 +58,7 @@ func Full(id, conversation string, at time.Time) record.Request {
 		BytesIn: 1 << 33, BytesOut: 1<<33 - 1, TokensOff: 9000, Tokens: 8000,
 		Usage: record.Usage{Input: 1, CacheRead: 2, CacheWrite: 3, CacheWrite1h: 4, Output: 5, Reasoning: 6, WebSearches: 7, Speed: "fast", Region: "us", Tier: "flex"},
 		Reads: 7, Repeats: 3, Dangling: 1, Trimmed: 2, Added: 1234567 * time.Nanosecond,
-		ToolSet: 1<<64 - 5,
+		ToolSet: 1<<64 - 5, Project: "/home/me/garden",
 		Cache: record.Cache{
 			Gap: 301 * time.Second, Lifetime: 5 * time.Minute, Moment: "gap", Alive: true,
 			Broke: record.BrokeMessage, BrokeAt: 12,

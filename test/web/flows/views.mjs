@@ -103,6 +103,8 @@ export async function savings({ rig, enter, assert }) {
   await page.getByRole('rowheader', { name: 'example-agent' }).waitFor()
   await page.getByRole('button', { name: 'model' }).click()
   await page.getByRole('rowheader', { name: 'example-large' }).waitFor()
+  await page.getByRole('button', { name: 'project' }).click()
+  await page.getByRole('rowheader', { name: '/home/me/garden' }).waitFor()
   await page.getByRole('button', { name: 'policy' }).click()
   await page.getByRole('rowheader', { name: 'lossless' }).waitFor()
   await page.getByRole('button', { name: 'time', exact: true }).click()

@@ -265,6 +265,7 @@ export interface Savings {
   client: Group[]
   model: Group[]
   policy: Group[]
+  project: Group[]
 }
 
 export interface Sums {
