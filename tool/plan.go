@@ -77,6 +77,13 @@ const (
 	Large      Note = "large"       // too large to be shown whole
 	NewDirs    Note = "directories" // directories are created with it
 
+	// Of a call of an agent's own tool:
+	Away       Note = "away"       // outside of the workspace
+	Deletes    Note = "deletes"    // a command that deletes directories, or throws away changes
+	Overwrites Note = "overwrites" // a command that replaces what others may have fetched: a forced push
+	Fetched    Note = "fetched"    // a command that may run what it gets from the network
+	Stet       Note = "stet"       // it runs stet, or reaches stet's state or hooks
+
 	// Instructions: agents take what the file says for instructions.
 	Instructions Note = "instructions"
 

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os/signal"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -36,11 +37,11 @@ func newApprove(p *program) *cobra.Command {
 		Long: `Show what agents want to write, one question after the other, and take your
 answers: approve it, for this session or a pattern of paths too, edit it first,
 or reject it with words for the agent. It goes on until you quit, or the server
-("stet mcp") ends. On a terminal each answer is one key, and ? says what the keys
-do; otherwise each answer is a line.
+("stet mcp", or the proxy with "stet guard") ends. On a terminal each answer is one
+key, and ? says what the keys do; otherwise each answer is a line.
 
-Where several servers are running they are listed; say which by its number or
-by --root.`,
+Where several servers are running, the questions of all are shown. A number or --root
+chooses one.`,
 		Example: `# In a second terminal, next to the agent
 stet approve
 
@@ -78,16 +79,22 @@ func (c *approveCommand) Run(ctx context.Context) error {
 	defer signal.Stop(signals)
 	ctx, stop := process.UntilSignal(ctx, signals)
 	defer stop()
-	server, err := c.find(ctx, state)
+	servers, err := c.find(ctx, state)
 	if err != nil {
 		if ctx.Err() != nil {
 			return nil // Ctrl-C during the wait
 		}
 		return err
 	}
-	defer server.Client.Close()
-	c.say("approving for %s (process %d)", workspace.Quote(server.Client.Root), server.PID)
-	err = c.dialog().Approve(ctx, server.Client)
+	defer closeAll(servers)
+	for _, s := range servers {
+		c.say("approving for %s (process %d)", named(s), s.PID)
+	}
+	if len(servers) == 1 {
+		err = c.dialog().Approve(ctx, servers[0].Client)
+	} else {
+		err = c.approveAll(ctx, servers)
+	}
 	switch {
 	case ctx.Err() != nil, errors.Is(err, terminal.ErrInterrupted):
 		return nil // Ctrl-C is the usual way to leave
@@ -102,13 +109,39 @@ func (c *approveCommand) Run(ctx context.Context) error {
 	return err
 }
 
-// find connects to the server that the flags choose.
-func (c *approveCommand) find(ctx context.Context, state string) (socket.Server, error) {
-	none := socket.Server{}
+// approveAll answers the questions of several servers, until all have ended.
+func (c *approveCommand) approveAll(ctx context.Context, servers []socket.Server) error {
+	ctx, stop := context.WithCancel(ctx)
+	var mirrors, all sync.WaitGroup
+	defer all.Wait()
+	defer stop()
+	joined := new(approval.Queue)
+	questions := joined.Subscribe()
+	defer questions.Close()
+	for _, s := range servers {
+		mirrors.Go(func() { _ = socket.Mirror(ctx, s.Client, joined) }) // its end is seen below
+	}
+	all.Go(func() {
+		mirrors.Wait()
+		_ = questions.Close() // all servers have ended
+	})
+	return c.dialog().Approve(ctx, questions)
+}
+
+// named names the questions of a server.
+func named(s socket.Server) string {
+	if s.Client.Root == "" {
+		return "agents' own tools"
+	}
+	return workspace.Quote(s.Client.Root)
+}
+
+// find connects to the servers that the flags choose.
+func (c *approveCommand) find(ctx context.Context, state string) ([]socket.Server, error) {
 	for said := false; ; {
 		all, err := socket.Dial(ctx, state)
 		if err != nil && len(all) == 0 {
-			return none, err
+			return nil, err
 		}
 		if err != nil && !said {
 			c.say("%v", err)
@@ -121,21 +154,16 @@ func (c *approveCommand) find(ctx context.Context, state string) (socket.Server,
 				others = append(others, s)
 			}
 		}
-		if len(meant) == 1 {
-			closeAll(others)
-			return meant[0], nil
-		}
-		defer closeAll(all)
-		if len(meant) > 1 {
-			c.list(meant)
-			return none, c.usage(errors.New("several servers are running: name one by its number, as in \"stet approve NUMBER\", or by --root"))
+		closeAll(others)
+		if len(meant) > 0 {
+			return meant, nil
 		}
 		if !c.wait {
 			if len(all) > 0 {
 				c.list(all)
-				return none, errors.New("no such server is running: choose one of those that are listed")
+				return nil, errors.New("no such server is running: choose one of those that are listed")
 			}
-			return none, errors.New("no server is running: an agent starts one (stet mcp); --wait waits for it")
+			return nil, errors.New("no server is running: an agent starts one (stet mcp); --wait waits for it")
 		}
 		if !said {
 			c.say("no server is running yet; waiting (Ctrl-C ends)")
@@ -143,7 +171,7 @@ func (c *approveCommand) find(ctx context.Context, state string) (socket.Server,
 		}
 		select {
 		case <-ctx.Done():
-			return none, ctx.Err()
+			return nil, ctx.Err()
 		case <-time.After(200 * time.Millisecond):
 		}
 	}
@@ -151,12 +179,12 @@ func (c *approveCommand) find(ctx context.Context, state string) (socket.Server,
 
 func (c *approveCommand) list(all []socket.Server) {
 	for _, s := range all {
-		fmt.Fprintf(c.err, "%8d  %s\n", s.PID, workspace.Quote(s.Client.Root))
+		fmt.Fprintf(c.err, "%8d  %s\n", s.PID, named(s))
 	}
 }
 
 func closeAll(all []socket.Server) {
 	for _, s := range all {
-		_ = s.Client.Close() // no request was sent to it
+		_ = s.Client.Close() // it returns no error
 	}
 }

@@ -21,12 +21,15 @@ import (
 
 	"github.com/stet-dev/stet/cmd/stet/internal/agents"
 	"github.com/stet-dev/stet/cmd/stet/internal/config"
+	"github.com/stet-dev/stet/cmd/stet/internal/socket"
+	"github.com/stet-dev/stet/files/approval"
 	"github.com/stet-dev/stet/files/policy"
 	"github.com/stet-dev/stet/files/snapshot"
 	"github.com/stet-dev/stet/files/workspace"
 	"github.com/stet-dev/stet/internal/diff"
 	"github.com/stet-dev/stet/record"
 	"github.com/stet-dev/stet/server/guard"
+	"github.com/stet-dev/stet/server/web"
 	"github.com/stet-dev/stet/store"
 )
 
@@ -145,7 +148,9 @@ func (c *guardCommand) Run(ctx context.Context) error {
 		if self, err = os.Executable(); err != nil {
 			return err
 		}
-		edit, err = agent.Install(m, project, agents.Hooks{URL: guardURL(o.Listen), Token: token, Program: ownPath(self), Closed: c.closed})
+		edit, err = agent.Install(m, project, agents.Hooks{
+			URL: guardURL(o.Listen), Token: token, Program: ownPath(self), Closed: c.closed, Wait: seconds(o.AskWait), Pause: seconds(o.AskPause),
+		})
 	}
 	switch {
 	case errors.Is(err, agents.ErrNoHome):
@@ -274,7 +279,10 @@ func (c *guardCommand) lastSeen(ctx context.Context) error {
 	return errors.Join(err, trail.Close())
 }
 
-// guardServer is the guard as a part of the proxy's server.
+func seconds(n int) time.Duration { return time.Duration(n) * time.Second }
+
+// guardServer is the guard as a part of the proxy's server. People answer its questions over a socket of the state directory: by "stet approve", and
+// on the page of "stet serve".
 type guardServer struct {
 	http.Handler
 	guard   *guard.Guard
@@ -311,8 +319,19 @@ func (p *program) openGuard(ctx context.Context, o *config.Config) (_ *guardServ
 	if err := p.sayAlive(o.Listen, now); err != nil {
 		return nil, errors.Join(err, trail.Close())
 	}
+	state, err := p.stateDir()
+	if err != nil {
+		return nil, errors.Join(err, trail.Close())
+	}
+	listener, err := socket.ListenGuard(state)
+	if err != nil {
+		return nil, errors.Join(err, trail.Close())
+	}
+	queue := new(approval.Queue)
 	g := guard.New(guard.Config{
-		Off:   func(ctx context.Context) guard.Off { return p.offSince(ctx, last, now) },
+		Off:      func(ctx context.Context) guard.Off { return p.offSince(ctx, last, now) },
+		Approver: queue, Wait: seconds(o.AskWait), Pause: seconds(o.AskPause),
+		Own: append(agents.HookFiles(p.machine()), snapshot.Resolve(state), filepath.Dir(p.userConfig())), Hooks: agents.IsHookFile,
 		Store: kept, Trail: trail, Log: log, Dialects: o.Dialects, Control: workspace.IsControl, Home: p.home(),
 		Rules: func(workspace string) (*policy.Policy, error) {
 			c, err := config.Load(config.Source{Dir: workspace, Workspace: workspace, Home: p.home(), User: p.userConfig(), Getenv: p.getenv})
@@ -339,6 +358,14 @@ func (p *program) openGuard(ctx context.Context, o *config.Config) (_ *guardServ
 			}
 		}
 	})
+	page := &web.Handler{Queue: queue, Version: version(), Log: log}
+	s.ticking.Go(func() {
+		defer listener.Remove()
+		if err := page.ServeLocal(ctx, listener); err != nil {
+			log.Error("guard: questions", "err", err)
+		}
+	})
+	s.ticking.Go(func() { o.Notify.Follow(ctx, queue, true, log) })
 	s.ticking.Go(func() {
 		daily := time.NewTicker(24 * time.Hour)
 		defer daily.Stop()
@@ -357,12 +384,13 @@ func (p *program) openGuard(ctx context.Context, o *config.Config) (_ *guardServ
 }
 
 func (s *guardServer) Close() error {
+	s.guard.Withdraw()
 	s.stop()
 	s.ticking.Wait()
 	return errors.Join(s.guard.Close(), s.trail.Close(), s.log.Close())
 }
 
-// hookWait is how long a hook waits for the guard. It is below the time that the agents give it.
+// hookWait is how long a hook waits for the guard, besides the wait for a person. It is below the time that the agents give it.
 const hookWait = 25 * time.Second
 
 // runHook is stet hook AGENT EVENT: it hands an agent's event to the guard and prints the answer. An agent takes anything else on standard output for
@@ -376,7 +404,7 @@ func (p *program) runHook(ctx context.Context, agent, event string) error {
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, hookWait)
+	ctx, cancel := context.WithTimeout(ctx, hookWait+seconds(max(o.AskWait, o.AskPause)))
 	defer cancel()
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, guardURL(o.Listen)+"/"+agent+"/"+event, p.in)
 	if err != nil {

@@ -114,6 +114,7 @@ func (c *proxyCommand) Run(ctx context.Context) (err error) {
 		c.say("agents are not guarded: %v", err) // the proxy serves all the same
 	} else {
 		served.Guard = guarded
+		defer context.AfterFunc(running, guarded.guard.Withdraw)() // otherwise the end would wait for a person
 		defer func() { err = errors.Join(err, guarded.Close()) }()
 	}
 	if o.Via != config.ViaBaseURL && !c.beyond {

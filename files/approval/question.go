@@ -48,6 +48,15 @@ type Question struct {
 	Content  []byte      `json:"content,omitempty" jsonschema:"base64: what an edit begins with"` // for Edit; must not be changed
 	Editable bool        `json:"editable,omitempty"`
 
+	// Native: an agent's own tool does it, and the agent may ask in its own dialog too. Diff has a command whole, or the arguments of a tool
+	// of unknown effect.
+	Native   bool   `json:"native,omitempty"`
+	Command  string `json:"command,omitempty" max:"4096" jsonschema:"the beginning of what a shell would run"`
+	Dir      string `json:"dir,omitempty" max:"4096" jsonschema:"where it would run"`
+	About    string `json:"about,omitempty" max:"4096" jsonschema:"the session's title"`
+	SubAgent string `json:"sub_agent,omitempty" max:"4096"`
+	Scope    string `json:"scope,omitempty" max:"16384" jsonschema:"what the answer session covers; none: all writes of the session, or the tool"`
+
 	Why       string `json:"why" max:"16384"` // why the person is asked: "default", "control file"
 	Grantable bool   `json:"grantable,omitempty" jsonschema:"session and pattern are answers"`
 	Relay     bool   `json:"relay,omitempty"` // an answer relayed by the client is accepted
@@ -99,7 +108,7 @@ func ActionOf(write bool, before, after string) Action {
 
 // Complete computes the fields that follow from the others. A Handler and a Queue do it for their questions.
 func (q *Question) Complete() {
-	if q.Action = ActionOf(q.Write, q.Before, q.After); q.Outside() {
+	if q.Action = ActionOf(q.Write, q.Before, q.After); q.Outside() || q.Command != "" {
 		q.Action = Run
 	}
 	q.Files = slices.Clone(q.Files)
@@ -108,7 +117,7 @@ func (q *Question) Complete() {
 	}
 	q.Warnings = q.warnings()
 	q.Editable = q.Editable && utf8.Valid(q.Content)
-	if q.Diff.Empty() || q.Outside() {
+	if q.Diff.Empty() || q.Action == Run {
 		return
 	}
 	q.Added, q.Removed = 0, 0
@@ -140,6 +149,9 @@ func (q Question) bytes() int64 {
 // Outside reports whether the question is about a tool that is not stet's own. Then it names no file, and Diff has the call's
 // arguments. ForSession then covers this tool.
 func (q Question) Outside() bool { return slices.Contains(q.Notes, tool.Outside) }
+
+// Patterns reports whether ForPattern is an answer.
+func (q Question) Patterns() bool { return q.Grantable && !q.Outside() && !q.Native }
 
 // Verdict is a person's decision.
 type Verdict string
@@ -204,6 +216,9 @@ func (q Question) Check(a Answer) error {
 	if a.Relayed && !q.Relay {
 		return errors.New("an answer through the client does not suffice here: answer by `stet approve`")
 	}
+	if a.Verdict == ForPattern && q.Native {
+		return errors.New("there is no pattern for a tool of the agent's own")
+	}
 	if a.Verdict == ForPattern {
 		p, err := policy.ParsePattern(a.Pattern)
 		if err != nil {
@@ -232,10 +247,21 @@ func (q Question) covers(a Answer, other Question) bool {
 		return false
 	}
 	a.Seal = other.Seal
-	if q.Outside() != other.Outside() || q.Outside() && q.Tool != other.Tool {
+	switch {
+	case q.Native != other.Native, q.Outside() != other.Outside(), q.Outside() && q.Tool != other.Tool:
 		return false
+	case q.Native:
+		return q.Covered() == other.Covered() && q.Root == other.Root && q.Session == other.Session && other.Check(a) == nil
 	}
 	return other.Root == q.Root && other.Session == q.Session && other.Write == q.Write && other.Check(a) == nil
+}
+
+// Covered names the calls that ForSession covers, of an agent's own tool.
+func (q Question) Covered() string {
+	if q.Command != "" {
+		return q.Scope + "\x00" + q.Diff.Other
+	}
+	return q.Scope
 }
 
 func (q Question) expired(now time.Time) bool { return !q.Expires.IsZero() && !now.Before(q.Expires) }

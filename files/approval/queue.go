@@ -1,6 +1,7 @@
 package approval
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -58,6 +59,8 @@ type Closing struct {
 	Text string    `json:"text" max:"4096" jsonschema:"for people"`
 	Path string    `json:"path,omitempty" max:"4096"`
 	At   time.Time `json:"at,omitzero"`
+
+	Native bool `json:"-"` // as of the question
 }
 
 const (
@@ -85,6 +88,12 @@ func (q *Queue) reserve(question Question) (release func(), err error) {
 
 // Ask implements Approver. It waits until a front end calls Answer.
 func (q *Queue) Ask(ctx context.Context, question Question) (Answer, error) {
+	question.ID = newID()
+	return q.AskAs(ctx, question)
+}
+
+// AskAs is Ask for a question that has its ID in another queue already. It must come from a program of stet.
+func (q *Queue) AskAs(ctx context.Context, question Question) (Answer, error) {
 	if question.Diff.Empty() && len(question.Content) > 0 && utf8.Valid(question.Content) {
 		// The file was not text: the new text is shown.
 		question.Diff.Files = []tool.FileDiff{tool.CompareTexts(question.Path, "", string(question.Content))}
@@ -96,13 +105,12 @@ func (q *Queue) Ask(ctx context.Context, question Question) (Answer, error) {
 	}
 	defer release()
 	w := &waiting{question, make(chan Answer, 1)}
-	w.question.ID = newID()
 	q.mu.Lock()
 	limit := q.Limit
 	if limit == 0 {
 		limit = defaultLimit
 	}
-	if len(q.open) >= limit {
+	if len(q.open) >= limit || q.find(question.ID) >= 0 {
 		q.mu.Unlock()
 		return Answer{}, ErrFull
 	}
@@ -178,7 +186,7 @@ func (q *Queue) answer(i int, a Answer) {
 // close removes a question, and remembers how it ended. The caller holds mu.
 func (q *Queue) close(i int, c Closing) {
 	w := q.open[i]
-	c.Text, c.Path, c.At = c.String(), w.question.Path, time.Now()
+	c.Text, c.Path, c.At, c.Native = c.String(), cmp.Or(w.question.Path, w.question.Command), time.Now(), w.question.Native
 	q.shrink(w)
 	q.open = slices.Delete(q.open, i, i+1)
 	if q.closed = append(q.closed, c); len(q.closed) > 2*keepClosed {

@@ -15,7 +15,10 @@ import (
 
 // Title says in one line who wants to do what.
 func (q Question) Title() string {
-	if q.Outside() {
+	switch {
+	case q.Native:
+		return q.Client + " wants to " + q.Does()
+	case q.Outside():
 		return q.Tool + " wants to be called"
 	}
 	return q.Tool + " wants to " + q.Does()
@@ -24,6 +27,8 @@ func (q Question) Title() string {
 // Does says what the call would do, after "wants to".
 func (q Question) Does() string {
 	switch {
+	case q.Command != "":
+		return "run " + q.Command
 	case q.Outside():
 		return "run " + q.Tool
 	case !q.Write:
@@ -47,6 +52,9 @@ func (f File) Does() string {
 
 // Subject names the file of the question, or the tool where it names no file.
 func (q Question) Subject() string {
+	if q.Command != "" {
+		return q.Command
+	}
 	if q.Outside() || q.Path == "" {
 		return q.Tool
 	}
@@ -59,8 +67,17 @@ func (q Question) Origin() string {
 	if q.Client != "" {
 		out = append(out, q.Client)
 	}
+	if q.SubAgent != "" {
+		out = append(out, "its sub-agent "+q.SubAgent)
+	}
 	if q.Session != "" {
 		out = append(out, "session "+q.Session)
+	}
+	if q.About != "" {
+		out = append(out, fmt.Sprintf("about %q", q.About))
+	}
+	if q.Dir != "" {
+		out = append(out, "in "+quoted(q.Dir))
 	}
 	if q.Why != "" && q.Why != "default" {
 		out = append(out, "asked because of: "+q.Why)
@@ -83,6 +100,9 @@ func LocalPerson() string {
 // Deadline is a sentence on when the question expires; "": it does not.
 func (q Question) Deadline() string {
 	if end := q.until(); end != "" {
+		if q.Native {
+			return "It can be answered here until " + end + "."
+		}
 		return "Without an answer until " + end + " it is not done."
 	}
 	return ""
@@ -139,7 +159,23 @@ var cautions = map[tool.Note]string{
 	tool.Large:        "too large to be shown whole",
 	tool.NewDirs:      "directories are created for it",
 	tool.Instructions: "agents take what this file says for instructions",
+	tool.Away:         "this is outside of the workspace",
+	tool.Deletes:      "this deletes files, or throws away changes",
+	tool.Overwrites:   "this replaces what others may have fetched already",
+	tool.Fetched:      "this may run what it gets from the network",
+	tool.Stet:         "this runs stet itself, or reaches its state or its hooks: with that, an agent could answer its own questions",
 	tool.Outside:      "this is not one of stet's own tools: what it does is not confined to the workspace, and cannot be undone here",
+}
+
+// ForSessionMeans says what the answer for the session covers.
+func (q Question) ForSessionMeans() string {
+	switch {
+	case q.Scope != "":
+		return q.Scope
+	case q.Outside():
+		return "this tool, with any arguments"
+	}
+	return "all writes of this session"
 }
 
 // warnings returns what the person should know before deciding, the notes first.

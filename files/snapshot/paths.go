@@ -1,6 +1,12 @@
 package snapshot
 
-import "path/filepath"
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"unicode/utf8"
+)
 
 // Contains reports whether a path is a directory, or in it. Both are absolute, and nothing is looked up.
 func Contains(dir, p string) bool {
@@ -26,4 +32,17 @@ func Resolve(p string) string {
 func Glob(pattern string) []string {
 	found, _ := filepath.Glob(pattern)
 	return found
+}
+
+// Text returns the text of a file of at most that many bytes, and "" where there is no file. ok is false for anything else.
+func Text(path string, most int64) (text string, ok bool) {
+	info, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", true
+	}
+	if err != nil || !info.Mode().IsRegular() || info.Size() > most {
+		return "", false
+	}
+	b, err := os.ReadFile(path)
+	return string(b), err == nil && utf8.Valid(b)
 }

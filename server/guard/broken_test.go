@@ -98,7 +98,7 @@ func TestInMidCall(t *testing.T) {
 		r.write("c", "")
 		e.Kind, e.Session, e.Dir = After, "s", r.dir
 		h := r.Handler("secret", map[string]Form{"agent": {
-			Read: func(string, []byte) (Event, error) { return e, nil }, Write: func(Event, Answer) []byte { return nil },
+			Read: func(string, string, []byte) (Event, error) { return e, nil }, Write: func(Event, Answer) []byte { return nil },
 		}})
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()

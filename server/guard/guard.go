@@ -21,9 +21,12 @@ import (
 	"sync"
 	"time"
 
+	"github.com/stet-dev/stet/files/approval"
 	"github.com/stet-dev/stet/files/policy"
 	"github.com/stet-dev/stet/files/snapshot"
+	"github.com/stet-dev/stet/internal/title"
 	"github.com/stet-dev/stet/record"
+	"github.com/stet-dev/stet/tool"
 	"github.com/stet-dev/stet/trim/dialect"
 )
 
@@ -32,11 +35,14 @@ type Kind uint8
 
 // The kinds.
 const (
-	Other   Kind = iota // nothing to do
-	Started             // a session begins, or goes on
-	Before              // a call is about to run
-	After               // a call has ended
-	Stopped             // the agent has ended its turn or its session: no call of it runs
+	Other    Kind = iota // nothing to do
+	Started              // a session begins, or goes on
+	Before               // a call is about to run
+	After                // a call has ended
+	Stopped              // the agent has ended its turn or its session: no call of it runs
+	Asking               // the agent asks its person about a call
+	Settled              // the person has answered at the agent; Failed: with a no
+	Prompted             // the person has said something to the agent
 )
 
 // Event is what an agent's hook tells.
@@ -51,14 +57,20 @@ type Event struct {
 	Dir      string          // the agent's working directory, absolute
 	Failed   bool            // After: the call failed
 	Closed   bool            // Before: the call is denied if its changes cannot be known
+	Prompt   string          // Prompted: what the person said
+
+	Dialog Dialog        // Before, Asking: how the agent asks its person
+	Edits  bool          // Asking: the agent takes changed arguments
+	Most   time.Duration // how long the agent waits for its hook; 0: as long as it takes
 }
 
 // Answer is what the agent's hook gets.
 type Answer struct {
-	Action  policy.Action // what the rules say; with Decided only
-	Decided bool          // a rule matched
-	Reason  string        // why it is denied or asked, for the model and the person
-	Say     string        // what the person should know, at the session's start
+	Action  policy.Action   // what the rules say; with Decided only
+	Decided bool            // a rule matched
+	Reason  string          // why it is denied or asked, for the model and the person
+	Say     string          // what the person should know, at the session's start
+	Input   json.RawMessage // the arguments that the call is to have; nil: its own
 }
 
 // Config configures a Guard.
@@ -68,6 +80,11 @@ type Config struct {
 
 	// Rules returns the person's rules and those of the project, for a workspace.
 	Rules    func(workspace string) (*policy.Policy, error)
+	Approver approval.Approver      // asks a person; nil: only the agents ask
+	Wait     time.Duration          // how long a call waits for a person where its agent cannot ask; 0: DefaultWait
+	Pause    time.Duration          // how long a dialog that comes after the hook waits; 0: DefaultPause
+	Own      []string               // files and directories with which an agent could answer its own questions, absolute
+	Hooks    func(path string) bool // whether a file has hooks of an agent, by its absolute path; nil: none
 	Control  func(path string) bool // whether a file makes something run, by its path in the workspace: no rule allows to write to it
 	Home     string                 // of the person
 	Dialects *dialect.Table         // how agents' tools are called; nil: the default
@@ -105,7 +122,10 @@ type follower struct {
 // session is a session of an agent.
 type session struct {
 	workspace string
+	about     string // its title, from the first prompt
 	calls     map[string]*call
+	asks      map[*ask]bool   // the questions that are open
+	grants    map[string]bool // what a person allowed for the session: see approval.Question.Covered
 	seen      time.Time
 }
 
@@ -114,6 +134,7 @@ type call struct {
 	event  Event
 	action dialect.Action
 	by     policy.Decision
+	notes  []tool.Note
 	snap   *snapshot.Call // nil: no snapshot was taken
 	tree   *snapshot.Tree // of snap
 	began  time.Time
@@ -121,6 +142,15 @@ type call struct {
 	with   []string // the calls that ran at the same time
 	own    string   // the name of stet's own tool, if the call has its name
 	lost   error    // why
+
+	decision, who string // of a person; "": the rules or the agent decided
+	ended         string // the outcome of a call that did not run
+	unseen        bool   // it was not seen to begin
+}
+
+// cancel marks a call that was not allowed at the agent, as far as the guard can see.
+func (c *call) cancel() {
+	c.decision, c.who, c.ended = "cancelled", "the agent", string(tool.Cancelled)
 }
 
 // Limits of what agents may have at once. The oldest goes first.
@@ -199,7 +229,7 @@ func (g *Guard) Prune(before time.Time) (removed int, err error) {
 	return g.Store.Prune(before, cmp.Or(g.Limit, snapshot.DefaultLimit)/10*9, live)
 }
 
-// Handle takes an event and returns what the agent's hook is to answer.
+// Handle takes an event and returns what the agent's hook is to answer. If ctx ends, a question is withdrawn.
 func (g *Guard) Handle(ctx context.Context, e Event) (Answer, error) {
 	if !filepath.IsAbs(e.Dir) {
 		return Answer{}, fmt.Errorf("the working directory %q is not absolute", e.Dir)
@@ -207,17 +237,40 @@ func (g *Guard) Handle(ctx context.Context, e Event) (Answer, error) {
 	if err := g.settleOwn(ctx, false); err != nil {
 		return Answer{}, err
 	}
+	if e.Kind == Asking {
+		return g.asking(ctx, e)
+	}
+	g.elsewhere(g.session(e), e)
+	if e.Kind == Before {
+		return g.before(ctx, e)
+	}
+	ctx, cancel := lasts(ctx)
+	defer cancel()
 	switch e.Kind {
 	case Started:
 		return g.start(e), nil
-	case Before:
-		return g.before(ctx, e)
 	case After:
 		return Answer{}, g.after(ctx, e)
 	case Stopped:
 		return Answer{}, g.end(ctx, e)
+	case Prompted:
+		s := g.session(e)
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		if s.about == "" {
+			s.about = title.Of(e.Prompt)
+		}
 	}
 	return Answer{}, nil
+}
+
+// handleTime is how long an event may take, without the wait for a person.
+const handleTime = 5 * time.Minute
+
+// lasts returns a context for what is recorded: an agent that is ended in the middle of a call closes the connection, and what the call has changed is
+// recorded all the same.
+func lasts(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.WithoutCancel(ctx), handleTime)
 }
 
 func (g *Guard) start(e Event) Answer {
@@ -255,7 +308,7 @@ func (g *Guard) sessionOf(e Event) (s, old *session, open []*call) {
 	id := e.Agent + "\x00" + e.Session
 	s = g.sessions[id]
 	if s == nil {
-		s = &session{workspace: snapshot.Resolve(e.Dir), calls: map[string]*call{}}
+		s = &session{workspace: snapshot.Resolve(e.Dir), calls: map[string]*call{}, asks: map[*ask]bool{}}
 		if e.Kind != Started {
 			s.workspace = snapshot.Top(s.workspace)
 		}
@@ -332,7 +385,7 @@ func (e Event) key() string { return e.SubAgent + "\x00" + e.Call }
 func (g *Guard) before(ctx context.Context, e Event) (Answer, error) {
 	s := g.session(e)
 	action := g.Dialects.Action(e.Tool, string(e.Input))
-	d, decided, err := g.decide(s.workspace, e, &action)
+	d, notes, decided, err := g.decide(s.workspace, e, &action)
 	answer := Answer{Action: d.Action, Decided: decided, Reason: d.Why}
 	if err != nil { // an agent can write to a project's rules: that must not end the guard
 		d, decided = policy.Decision{Action: policy.Ask, Rule: "unreadable rules"}, changes(&action)
@@ -341,12 +394,18 @@ func (g *Guard) before(ctx context.Context, e Event) (Answer, error) {
 	} else if decided && d.Action == policy.Ask {
 		answer.Reason = fmt.Sprintf("stet: %s asks about this", d.Rule)
 	}
-	c := &call{event: e, action: action, by: d, began: time.Now(), own: ownTool(e.Tool)}
+	c := &call{event: e, action: action, by: d, notes: notes, began: time.Now(), own: ownTool(e.Tool)}
 	if !decided {
-		c.by.Rule = ""
+		c.by = policy.Decision{Action: policy.Allow}
 	}
+	if decided && d.Action == policy.Ask && e.Dialog != Beside && c.own == "" {
+		answer = g.hold(ctx, s, c)
+		decided, d.Action = answer.Decided, answer.Action
+	}
+	ctx, cancel := lasts(ctx)
+	defer cancel()
 	if decided && d.Action == policy.Deny {
-		return answer, g.log(s, c, "permission_denied")
+		return answer, g.log(s, c, cmp.Or(map[string]string{"rejected": string(tool.UserRejected), "timeout": string(tool.Timeout)}[c.decision], "permission_denied"))
 	}
 	if c.own != "" { // it asks by itself
 		answer, c.by = Answer{}, policy.Decision{}
@@ -545,6 +604,9 @@ func (g *Guard) write(ctx context.Context, s *session, c *call, r snapshot.Resul
 	if c.event.Failed {
 		outcome = record.Broke
 	}
+	if c.ended != "" { // what changed meanwhile is not the call's
+		return g.log(s, c, c.ended)
+	}
 	moved := len(r.Refs.BackTo(r.RefsBefore)) > 0
 	if len(r.Changes) == 0 && !moved {
 		return g.log(s, c, outcome)
@@ -600,6 +662,12 @@ func (g *Guard) entry(s *session, c *call, outcome string) record.Entry {
 	if c.by.Rule != "" {
 		e.By = "policy " + c.by.Rule
 		e.Decision = map[policy.Action]string{policy.Allow: "allowed", policy.Ask: "asked", policy.Deny: "denied"}[c.by.Action]
+	}
+	if c.who != "" {
+		e.Decision, e.By = c.decision, c.who
+	}
+	for _, n := range c.notes {
+		e.Flags = append(e.Flags, string(n))
 	}
 	if c.event.SubAgent != "" {
 		e.Flags = append(e.Flags, "sub-agent "+c.event.SubAgent)

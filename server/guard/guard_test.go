@@ -26,6 +26,8 @@ type rig struct {
 	trail *recordtest.Memory
 	store *snapshot.Store
 	n     int
+
+	dialog Dialog
 }
 
 func newRig(t *testing.T, rules ...policy.Rule) *rig {
@@ -34,7 +36,7 @@ func newRig(t *testing.T, rules ...policy.Rule) *rig {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &rig{t: t, dir: t.TempDir(), trail: new(recordtest.Memory), store: store}
+	r := &rig{t: t, dir: t.TempDir(), trail: new(recordtest.Memory), store: store, dialog: Beside}
 	if r.dir, err = filepath.EvalSymlinks(r.dir); err != nil {
 		t.Fatal(err)
 	}
@@ -60,7 +62,7 @@ func (r *rig) write(name, text string) {
 
 func (r *rig) handle(e Event) Answer {
 	r.t.Helper()
-	e.Agent, e.Session, e.Dir = "agent", "s", r.dir
+	e.Agent, e.Session, e.Dir, e.Dialog = "agent", "s", r.dir, r.dialog
 	a, err := r.Handle(r.t.Context(), e)
 	if err != nil {
 		r.t.Fatal(err)
@@ -283,7 +285,7 @@ func TestNoSnapshot(t *testing.T) {
 func TestHandler(t *testing.T) {
 	r := newRig(t)
 	form := Form{
-		Read: func(event string, body []byte) (Event, error) {
+		Read: func(event, _ string, body []byte) (Event, error) {
 			if event != "before" {
 				return Event{}, errors.New("no such event")
 			}

@@ -1,25 +1,20 @@
 package guard
 
 import (
-	"context"
 	"crypto/subtle"
 	"io"
 	"net/http"
 	"strings"
-	"time"
 )
 
 // Form is how the hooks of an agent speak.
 type Form struct {
-	// Read reads what a hook was given: the name of the event, and its JSON.
-	Read func(event string, body []byte) (Event, error)
+	// Read reads what a hook was given: the name of the event, and its JSON. entry is the header Stet-Entry: how the agent was started.
+	Read func(event, entry string, body []byte) (Event, error)
 
 	// Write returns what the hook prints. nil: nothing.
 	Write func(Event, Answer) []byte
 }
-
-// handleTime is how long an event may take.
-const handleTime = 5 * time.Minute
 
 // maxEvent is the limit of what a hook sends, in bytes: a call may write a large file.
 const maxEvent = 32 << 20
@@ -43,16 +38,13 @@ func (g *Guard) Handler(token string, forms map[string]Form) http.Handler {
 			http.Error(w, err.Error(), http.StatusRequestEntityTooLarge)
 			return
 		}
-		e, err := form.Read(r.PathValue("event"), body)
+		e, err := form.Read(r.PathValue("event"), r.Header.Get("Stet-Entry"), body)
 		if err != nil {
 			http.Error(w, err.Error(), http.StatusBadRequest)
 			return
 		}
 		e.Agent, e.Closed = r.PathValue("agent"), r.URL.Query().Has("closed")
-		// An agent that is ended in the middle of a call closes the connection, and what the call has changed is recorded all the same.
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), handleTime)
-		defer cancel()
-		answer, err := g.Handle(ctx, e)
+		answer, err := g.Handle(r.Context(), e)
 		if err != nil {
 			g.Log.Error("guard", "event", r.PathValue("event"), "err", err)
 			http.Error(w, err.Error(), http.StatusInternalServerError)

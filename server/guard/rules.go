@@ -9,33 +9,39 @@ import (
 	"github.com/stet-dev/stet/trim/dialect"
 )
 
-// decide returns what the rules say about a call. decided is false if no rule matches.
-func (g *Guard) decide(workspace string, e Event, a *dialect.Action) (d policy.Decision, decided bool, err error) {
+// decide returns what the rules say about a call, and the cautions. decided is false if no rule matches.
+func (g *Guard) decide(workspace string, e Event, a *dialect.Action) (d policy.Decision, notes []tool.Note, decided bool, err error) {
+	notes = g.cautions(workspace, e, a)
 	p, err := g.Rules(workspace)
-	if err != nil || p == nil {
-		return policy.Decision{}, false, err
+	if err != nil {
+		return policy.Decision{}, notes, false, err
 	}
+	if p != nil {
+		d, decided = g.ruled(p, workspace, e, a)
+	}
+	d, decided = careful(p, notes, d, decided)
+	return d, notes, decided, nil
+}
+
+func (g *Guard) ruled(p *policy.Policy, workspace string, e Event, a *dialect.Action) (d policy.Decision, decided bool) {
 	if a.Op == dialect.Shell {
-		d, decided = ruleShell(p, workspace, e.Tool, g.line(e, a))
-		return d, decided, nil
+		return ruleShell(p, workspace, e.Tool, g.line(e, a))
 	}
 	r := policy.Request{Tool: e.Tool, Write: changes(a)}
 	if len(a.Targets) == 0 {
-		d, decided = p.Ruled(r)
-		return d, decided, nil
+		return p.Ruled(r)
 	}
 	var all []policy.Request
 	for _, t := range a.Targets {
 		all = append(all, place(workspace, absolute(e.Dir, t.Path))...)
 	}
-	d, decided = join(len(all), func(i int) (policy.Decision, bool) {
+	return join(len(all), func(i int) (policy.Decision, bool) {
 		all[i].Tool, all[i].Write = r.Tool, r.Write
 		if g.Control != nil && g.Control(all[i].Path) {
 			all[i].Notes = append(all[i].Notes, tool.Control)
 		}
 		return p.Ruled(all[i])
 	})
-	return d, decided, nil
 }
 
 // line takes the command line of an agent's shell apart.

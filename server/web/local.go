@@ -60,6 +60,6 @@ func (h *Handler) local(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	name := approval.LocalPerson()
-	by := caller{person: Person{ID: name, Name: name}}
+	by := caller{person: Person{ID: name, Name: name}, local: true}
 	h.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), callerKey{}, by)))
 }

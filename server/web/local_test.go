@@ -87,16 +87,16 @@ func TestLocal(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if a := <-early; string(a.Content) != "three\xff\n" || a.By != approval.LocalPerson() || a.Relayed {
+	if a := <-early; string(a.Content) != "three\xff\n" || a.By != approval.LocalPerson()+": the king" || a.Relayed {
 		t.Errorf("answer %+v", a)
 	}
 	for _, c := range []*Client{desk, lab} {
-		if e := next(c).Closed; e == nil || e.ID != q.ID || e.How != "edit" || e.By != approval.LocalPerson() {
+		if e := next(c).Closed; e == nil || e.ID != q.ID || e.How != "edit" || e.By != approval.LocalPerson()+": the king" {
 			t.Errorf("closed: %+v", e)
 		}
 	}
 	err = lab.Answer(t.Context(), q.ID, approval.Answer{Verdict: approval.Reject})
-	if !errors.Is(err, approval.ErrAnswered) || !strings.Contains(err.Error(), "edited and approved by "+approval.LocalPerson()) {
+	if !errors.Is(err, approval.ErrAnswered) || !strings.Contains(err.Error(), "edited and approved by "+approval.LocalPerson()+": the king") {
 		t.Errorf("lab is late: %v", err)
 	}
 	if err := lab.Answer(t.Context(), "nonsense", approval.Answer{Verdict: approval.Reject}); !errors.Is(err, approval.ErrUnknown) {

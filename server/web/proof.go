@@ -63,6 +63,7 @@ func proves(mac string, key []byte, parts ...string) bool {
 type caller struct {
 	person  Person
 	channel *channel
+	local   bool // a program of this user, over a socket of this machine
 }
 
 type callerKey struct{}
@@ -173,7 +174,7 @@ func (h *Handler) prove(w http.ResponseWriter, r *http.Request) (http.ResponseWr
 		return w, caller{}, invalid("the body is not the one that the page sent")
 	}
 	r.Body = io.NopCloser(bytes.NewReader(body))
-	return w, caller{person, c}, nil
+	return w, caller{person: person, channel: c}, nil
 }
 
 // Limits of a request's body in bytes. A person's body has space for the largest text that can be written, with its escapes.

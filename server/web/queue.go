@@ -2,6 +2,7 @@ package web
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
 
 	"github.com/stet-dev/stet/files/approval"
@@ -27,18 +28,32 @@ type QueueEvent struct {
 // mostEnded is the number of ended questions in a snapshot.
 const mostEnded = 200
 
-func (h *Handler) questions(_ *http.Request) (any, error) {
-	snapshot, sub := h.watch()
+func (h *Handler) questions(r *http.Request) (any, error) {
+	snapshot, sub := h.watch(r)
 	_ = sub.Close()
 	return snapshot, nil
 }
 
+// decidesNative reports whether a person may see and answer questions about agents' own tools. Whoever edits such a command runs a program as the
+// user of this server, so that is for admins alone.
+func decidesNative(r *http.Request) bool {
+	c := callerOf(r.Context())
+	return c.local || c.person.Admin
+}
+
 // watch returns a snapshot of the queue, and a subscription that continues it.
-func (h *Handler) watch() (QueueEvent, *approval.Subscription) {
+func (h *Handler) watch(r *http.Request) (QueueEvent, *approval.Subscription) {
 	open, ended, sub := h.Queue.Watch(mostEnded)
-	snapshot := QueueEvent{Open: []*approval.Question{}, Ended: append([]approval.Closing{}, ended...)}
+	snapshot := QueueEvent{Open: []*approval.Question{}, Ended: []approval.Closing{}}
 	for _, q := range open {
-		snapshot.Open = append(snapshot.Open, q.Brief())
+		if !q.Native || decidesNative(r) {
+			snapshot.Open = append(snapshot.Open, q.Brief())
+		}
+	}
+	for _, c := range ended {
+		if !c.Native || decidesNative(r) {
+			snapshot.Ended = append(snapshot.Ended, c)
+		}
 	}
 	return snapshot, sub
 }
@@ -46,6 +61,9 @@ func (h *Handler) watch() (QueueEvent, *approval.Subscription) {
 // find returns the open question that a request names.
 func (h *Handler) find(r *http.Request) (approval.Question, error) {
 	q, err := h.Queue.Find(r.PathValue("id"))
+	if err == nil && q.Native && !decidesNative(r) {
+		err = fmt.Errorf("question %q: %w", q.ID, approval.ErrUnknown)
+	}
 	if err != nil {
 		err = problem{http.StatusNotFound, err.Error()}
 	}
@@ -71,7 +89,15 @@ func (h *Handler) content(r *http.Request) (any, error) {
 }
 
 func (h *Handler) answer(r *http.Request, a approval.Answer) (any, error) {
-	a.By, a.Relayed = who(r.Context()), false // the page does not choose these
+	by := who(r.Context())
+	if callerOf(r.Context()).local && a.By != "" { // another process of this user names the person on its page
+		by += ": " + a.By
+	}
+	a.By = by
+	a.Relayed = false // the page does not choose it
+	if _, err := h.find(r); err != nil && !decidesNative(r) {
+		return nil, err
+	}
 	err := h.Queue.Answer(r.PathValue("id"), a)
 	if err != nil && !errors.Is(err, approval.ErrAnswered) && !errors.Is(err, approval.ErrUnknown) {
 		err = invalid("%v", err)

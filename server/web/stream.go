@@ -107,9 +107,9 @@ func (h *Handler) events(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return nil // the page has gone
 	}
-	snapshot, sub := h.watch()
+	snapshot, sub := h.watch(r)
 	defer func() { _ = sub.Close() }()
-	n := news{h: h, sub: sub}
+	n := news{h: h, sub: sub, native: decidesNative(r)}
 	n.stored(r.Context()) // data stored until now is not reported
 	if s.send(0, snapshot) != nil {
 		return nil
@@ -123,6 +123,7 @@ type news struct {
 	h      *Handler
 	sub    *approval.Subscription
 	look   time.Time // time of the next check of the store
+	native bool      // questions about agents' own tools are among the events
 	number int64     // the store's number at the last check
 }
 
@@ -133,6 +134,8 @@ func (n *news) next(ctx context.Context) (QueueEvent, error) {
 		e, err := n.sub.Next(waiting)
 		stop()
 		switch {
+		case err == nil && !n.native && (e.Opened != nil && e.Opened.Native || e.Closed != nil && e.Closed.Native):
+			continue
 		case err == nil && e.Opened != nil:
 			return QueueEvent{Opened: e.Opened.Brief()}, nil
 		case err == nil:

@@ -112,7 +112,7 @@ func (g *guarded) trust() {
 	}
 	text := read(g.t, filepath.Dir(config), "config.toml")
 	for event, entries := range all.Hooks {
-		name := map[string]string{"SessionStart": "session_start", "PreToolUse": "pre_tool_use", "PostToolUse": "post_tool_use", "Stop": "stop"}[event]
+		name := map[string]string{"SessionStart": "session_start", "UserPromptSubmit": "user_prompt_submit", "PermissionRequest": "permission_request", "PreToolUse": "pre_tool_use", "PostToolUse": "post_tool_use", "Stop": "stop"}[event]
 		h := entries[0].Hooks[0]
 		sum := sha256.Sum256(fmt.Appendf(nil, `{"event_name":%q,"hooks":[{"async":false,"command":%q,"timeout":%d,"type":"command"}]}`, name, h.Command, h.Timeout))
 		text += fmt.Sprintf("[hooks.state.\"%s:%s:0:0\"]\ntrusted_hash = \"sha256:%x\"\n", file, name, sum)

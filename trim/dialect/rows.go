@@ -166,7 +166,7 @@ var codexRows = []Row{
 		Also: []string{"yield_time_ms", "max_tokens", "terminate"},
 	},
 	{
-		Name: "codex/apply_patch", Tools: []string{"apply_patch"}, Op: "edit", Patch: []string{"input", "patch", "patchText"}, Dir: []string{"workdir"},
+		Name: "codex/apply_patch", Tools: []string{"apply_patch"}, Op: "edit", Patch: []string{"input", "patch", "patchText", "command"}, Dir: []string{"workdir"},
 	},
 	{
 		Name: "codex/read_file", Tools: []string{"read_file"}, Op: "read", Has: []string{"file_path", "mode"}, Path: []string{"file_path"},

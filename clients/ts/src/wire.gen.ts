@@ -176,6 +176,16 @@ export interface Question {
   /** base64: what an edit begins with */
   content?: string
   editable?: boolean
+  native?: boolean
+  /** the beginning of what a shell would run */
+  command?: string
+  /** where it would run */
+  dir?: string
+  /** the session's title */
+  about?: string
+  sub_agent?: string
+  /** what the answer session covers; none: all writes of the session, or the tool */
+  scope?: string
   why: string
   /** session and pattern are answers */
   grantable?: boolean

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -48,6 +49,23 @@ type Hooks struct {
 	Token   string
 	Program string // path of stet
 	Closed  bool   // refuse calls if the guard does not answer
+
+	Wait  time.Duration // how long a call waits for a person where the agent cannot ask
+	Pause time.Duration // how long a dialog that comes after the hook waits
+}
+
+// timeout returns how long an agent is to wait for the hook of an event, in seconds: a little longer than the guard waits for a person.
+func (h Hooks) timeout(event string, beside bool) int {
+	wait := time.Duration(0)
+	switch {
+	case event == "PreToolUse":
+		wait = h.Wait
+	case event == "PermissionRequest" && beside:
+		wait = 24 * time.Hour
+	case event == "PermissionRequest":
+		wait = h.Pause
+	}
+	return hookTimeout + int(wait/time.Second)
 }
 
 // guarded are the agents that the guard knows.
@@ -103,6 +121,23 @@ func GuardOf(name string) (Guarded, bool) {
 	return guarded[i], true
 }
 
+// HookFiles returns the files of a person with hooks of the agents that the guard knows.
+func HookFiles(m Machine) (files []string) {
+	for _, g := range guarded {
+		files = append(files, g.file(m, ""))
+	}
+	return files
+}
+
+// hookDirs are the directories in which agents look for hooks and for plugins.
+var hookDirs = []string{".claude/settings", ".codex/hooks", ".codex/config", ".opencode/plugin", "opencode/plugin", ".gemini/settings", ".qwen/settings", ".github/hooks/", ".copilot/hooks/", ".pi/"}
+
+// IsHookFile reports whether an absolute path is that of a file with agents' hooks, of a person or a project.
+func IsHookFile(path string) bool {
+	path = filepath.ToSlash(path)
+	return slices.ContainsFunc(hookDirs, func(dir string) bool { return strings.Contains(path, "/"+dir) })
+}
+
 // GuardForms returns how the hooks of all agents speak.
 func GuardForms() map[string]guard.Form {
 	forms := map[string]guard.Form{}
@@ -112,24 +147,27 @@ func GuardForms() map[string]guard.Form {
 	return forms
 }
 
-// hookTimeout is how long an agent waits for the guard, in seconds. It is below what each agent waits by itself.
+// hookTimeout is how long an agent waits for the guard, in seconds, where no person is asked.
 const hookTimeout = 30
 
-var hookEvents = []string{"SessionStart", "PreToolUse", "PostToolUse", "PostToolUseFailure", "Stop", "SubagentStop", "SessionEnd"}
+var hookEvents = []string{
+	"SessionStart", "UserPromptSubmit", "PreToolUse", "PermissionRequest", "PostToolUse", "PostToolUseFailure", "Stop", "SubagentStop", "SessionEnd",
+}
 
 func claudeHooks(h Hooks) map[string]any {
 	all := map[string]any{}
 	for _, event := range hookEvents {
 		hook := map[string]any{
-			"type": "http", "url": h.URL + "/claude/" + event, "timeout": hookTimeout,
-			"headers": map[string]any{"Authorization": "Bearer " + h.Token},
+			"type": "http", "url": h.URL + "/claude/" + event, "timeout": h.timeout(event, true),
+			"headers":        map[string]any{"Authorization": "Bearer " + h.Token, "Stet-Entry": "$CLAUDE_CODE_ENTRYPOINT"},
+			"allowedEnvVars": []any{"CLAUDE_CODE_ENTRYPOINT"},
 		}
 		if h.Closed && event == "PreToolUse" {
 			hook["onFailure"] = "block"
 			hook["url"] = h.URL + "/claude/" + event + "?closed"
 		}
 		entry := map[string]any{"hooks": []any{hook}}
-		if strings.Contains(event, "ToolUse") {
+		if strings.Contains(event, "ToolUse") || event == "PermissionRequest" {
 			entry["matcher"] = "*"
 		}
 		all[event] = entry
@@ -140,10 +178,9 @@ func claudeHooks(h Hooks) map[string]any {
 // codexHooks are commands: Codex has no others.
 func codexHooks(h Hooks) map[string]any {
 	all := map[string]any{}
-	for _, event := range []string{"SessionStart", "PreToolUse", "PostToolUse", "Stop"} {
-		all[event] = map[string]any{"hooks": []any{map[string]any{
-			"type": "command", "command": ShellWord(h.Program) + " hook codex " + event, "timeout": hookTimeout,
-		}}}
+	for _, event := range []string{"SessionStart", "UserPromptSubmit", "PreToolUse", "PermissionRequest", "PostToolUse", "Stop"} {
+		hook := map[string]any{"type": "command", "command": ShellWord(h.Program) + " hook codex " + event, "timeout": h.timeout(event, false)}
+		all[event] = map[string]any{"hooks": []any{hook}}
 	}
 	return all
 }
@@ -298,45 +335,61 @@ type hookInput struct {
 	Input     json.RawMessage `json:"tool_input"`
 	CallID    string          `json:"tool_use_id"`
 	SubAgent  string          `json:"agent_id"`
+	Prompt    string          `json:"prompt"`
 }
 
-// hookForm is how the hooks of Claude Code speak, and those of Codex. Codex runs a call whose hook says anything but a denial.
-func hookForm(all bool) guard.Form {
-	kinds := map[string]guard.Kind{
-		"SessionStart": guard.Started, "PreToolUse": guard.Before, "PostToolUse": guard.After, "PostToolUseFailure": guard.After,
-		"Stop": guard.Stopped, "SubagentStop": guard.Stopped, "SessionEnd": guard.Stopped,
-	}
+// hookKinds are the events of Claude Code and Codex.
+var hookKinds = map[string]guard.Kind{
+	"SessionStart": guard.Started, "UserPromptSubmit": guard.Prompted, "PreToolUse": guard.Before, "PermissionRequest": guard.Asking,
+	"PostToolUse": guard.After, "PostToolUseFailure": guard.After, "Stop": guard.Stopped, "SubagentStop": guard.Stopped, "SessionEnd": guard.Stopped,
+}
+
+// hookForm is how the hooks of Claude Code speak, and those of Codex. Claude Code asks next to its hooks, unless it runs without a person (with
+// -p, or from an SDK). Codex asks after them, and runs a call whose hook before it says anything but a denial.
+func hookForm(claude bool) guard.Form {
 	return guard.Form{
-		Read: func(event string, body []byte) (guard.Event, error) {
+		Read: func(event, entry string, body []byte) (guard.Event, error) {
 			var in hookInput
 			if err := json.Unmarshal(body, &in); err != nil {
 				return guard.Event{}, fmt.Errorf("hook %s: %w", event, err)
 			}
-			if kinds[event] == guard.Other {
-				return guard.Event{}, fmt.Errorf("there is no event %q", event)
+			e := guard.Event{
+				Kind: hookKinds[event], Session: in.SessionID, SubAgent: in.SubAgent, Call: in.CallID, Tool: in.Tool, Input: in.Input, Dir: in.Cwd,
+				Prompt: in.Prompt, Failed: event == "PostToolUseFailure",
 			}
-			return guard.Event{
-				Kind: kinds[event], Session: in.SessionID, SubAgent: in.SubAgent, Call: in.CallID, Tool: in.Tool, Input: in.Input, Dir: in.Cwd,
-				Failed: event == "PostToolUseFailure",
-			}, nil
+			switch {
+			case e.Kind == guard.Other:
+				return guard.Event{}, fmt.Errorf("there is no event %q", event)
+			case claude && !strings.HasPrefix(entry, "sdk"):
+				e.Dialog = guard.Beside
+			case !claude && e.Kind == guard.Asking:
+				e.Dialog = guard.AfterHook
+			}
+			e.Edits = claude && e.Kind == guard.Asking
+			return e, nil
 		},
 		Write: func(e guard.Event, a guard.Answer) []byte {
 			out := map[string]any{}
 			switch {
-			case a.Decided && (all || a.Action != policy.Allow):
-				do := a.Action.String()
-				if !all && a.Action == policy.Ask {
-					do, a.Reason = "deny", a.Reason+"; it cannot be asked here"
+			case a.Decided && e.Kind == guard.Asking:
+				decision := map[string]any{"behavior": a.Action.String()}
+				if a.Reason != "" {
+					decision["message"] = a.Reason
 				}
+				if a.Input != nil {
+					decision["updatedInput"] = a.Input
+				}
+				out["hookSpecificOutput"] = map[string]any{"hookEventName": "PermissionRequest", "decision": decision}
+			case a.Decided && (claude || a.Action == policy.Deny):
 				out["hookSpecificOutput"] = map[string]any{
-					"hookEventName": "PreToolUse", "permissionDecision": do, "permissionDecisionReason": a.Reason,
+					"hookEventName": "PreToolUse", "permissionDecision": a.Action.String(), "permissionDecisionReason": a.Reason,
 				}
-			case a.Say != "" && all:
+			case a.Say != "" && claude:
 				out["systemMessage"] = a.Say
-			case !all:
+			case !claude:
 				return nil
 			}
-			b, _ := json.Marshal(out) // strings alone
+			b, _ := json.Marshal(out) // strings, and JSON that was read
 			return b
 		},
 	}
@@ -349,10 +402,14 @@ type opencodeInput struct {
 	Tool    string          `json:"tool"`
 	Args    json.RawMessage `json:"args"`
 	Dir     string          `json:"dir"`
+	Prompt  string          `json:"prompt"`
 }
 
-func readOpencode(event string, body []byte) (guard.Event, error) {
-	kinds := map[string]guard.Kind{"start": guard.Started, "before": guard.Before, "after": guard.After, "idle": guard.Stopped}
+func readOpencode(event, _ string, body []byte) (guard.Event, error) {
+	kinds := map[string]guard.Kind{
+		"start": guard.Started, "prompt": guard.Prompted, "before": guard.Before, "ask": guard.Asking, "answered": guard.Settled, "rejected": guard.Settled,
+		"after": guard.After, "idle": guard.Stopped,
+	}
 	var in opencodeInput
 	if err := json.Unmarshal(body, &in); err != nil {
 		return guard.Event{}, err
@@ -360,17 +417,24 @@ func readOpencode(event string, body []byte) (guard.Event, error) {
 	if kinds[event] == guard.Other {
 		return guard.Event{}, errors.New("there is no event " + event)
 	}
-	return guard.Event{Kind: kinds[event], Session: in.Session, Call: in.Call, Tool: in.Tool, Input: in.Args, Dir: in.Dir}, nil
+	e := guard.Event{
+		Kind: kinds[event], Session: in.Session, Call: in.Call, Tool: in.Tool, Input: in.Args, Dir: in.Dir, Prompt: in.Prompt, Failed: event == "rejected",
+	}
+	if e.Kind == guard.Asking {
+		e.Dialog = guard.Beside
+	}
+	return e, nil
 }
 
-func writeOpencode(_ guard.Event, a guard.Answer) []byte {
-	if !a.Decided || a.Action == policy.Allow {
-		return []byte("{}")
+func writeOpencode(e guard.Event, a guard.Answer) []byte {
+	out := map[string]string{}
+	switch {
+	case a.Decided && a.Action == policy.Deny:
+		out["deny"] = a.Reason
+	case a.Decided && a.Action == policy.Allow && e.Kind == guard.Asking:
+		out["allow"] = "once"
 	}
-	if a.Action == policy.Ask {
-		a.Reason += "; it cannot be asked here"
-	}
-	b, _ := json.Marshal(map[string]string{"deny": a.Reason})
+	b, _ := json.Marshal(out)
 	return b
 }
 
@@ -381,12 +445,12 @@ func opencodePlugin(h Hooks) string {
 	return pluginMark + `
 const url = ` + quoted(h.URL+"/opencode/") + `, token = ` + quoted(h.Token) + `
 const closed = ` + fmt.Sprint(h.Closed) + `
-export const StetGuard = async ({ directory }) => {
-  const tell = async (event, what) => {
+export const StetGuard = async ({ client, directory }) => {
+  const tell = async (event, what, seconds = ` + fmt.Sprint(hookTimeout) + `) => {
     try {
       const r = await fetch(url + event + (closed ? "?closed" : ""), {
         method: "POST", headers: { authorization: "Bearer " + token }, body: JSON.stringify({ dir: directory, ...what }),
-        signal: AbortSignal.timeout(` + fmt.Sprint(hookTimeout*1000) + `),
+        signal: AbortSignal.timeout(seconds * 1000),
       })
       if (!r.ok) throw new Error(await r.text())
       return await r.json()
@@ -395,17 +459,37 @@ export const StetGuard = async ({ directory }) => {
       return {}
     }
   }
+  const asked = new Map() // the calls that opencode asks its person about
+  const ask = async (p) => {
+    const what = { session: p.sessionID, call: p.tool?.callID, tool: p.permission, args: p.metadata }
+    asked.set(p.id, what)
+    const answer = await tell("ask", what, 86400)
+    if (!asked.has(p.id)) return
+    const body = answer.allow ? { reply: "once" } : answer.deny ? { reply: "reject", message: answer.deny } : undefined
+    if (body) await client._client.post({ url: "/permission/" + p.id + "/reply", body, headers: { "content-type": "application/json" } })
+  }
   await tell("start", {})
   return {
+    "chat.message": async (input, output) => {
+      const text = output.parts.filter((p) => p.type === "text").map((p) => p.text).join("\n")
+      await tell("prompt", { session: input.sessionID, prompt: text })
+    },
     "tool.execute.before": async (input, output) => {
-      const answer = await tell("before", { session: input.sessionID, call: input.callID, tool: input.tool, args: output.args })
+      const answer = await tell("before", { session: input.sessionID, call: input.callID, tool: input.tool, args: output.args }, ` + fmt.Sprint(h.timeout("PreToolUse", true)) + `)
       if (answer.deny) throw new Error(answer.deny)
     },
     "tool.execute.after": async (input) => {
       await tell("after", { session: input.sessionID, call: input.callID, tool: input.tool })
     },
     event: async ({ event }) => {
-      if (event.type === "session.idle") await tell("idle", { session: event.properties.sessionID })
+      const p = event.properties
+      if (event.type === "session.idle") await tell("idle", { session: p.sessionID })
+      if (event.type === "permission.asked") ask(p) // beside opencode's own dialog
+      if (event.type === "permission.replied") {
+        const what = asked.get(p.requestID ?? p.permissionID)
+        asked.delete(p.requestID ?? p.permissionID)
+        if (what) await tell((p.reply ?? p.response) === "reject" ? "rejected" : "answered", what)
+      }
     },
   }
 }

@@ -134,9 +134,9 @@ func TestTrust(t *testing.T) {
 			t.Error(events, err)
 		}
 	}
-	untrusted(4)
+	untrusted(6)
 	config := ""
-	for event, name := range map[string]string{"SessionStart": "session_start", "PreToolUse": "pre_tool_use", "PostToolUse": "post_tool_use", "Stop": "stop"} {
+	for event, name := range map[string]string{"SessionStart": "session_start", "UserPromptSubmit": "user_prompt_submit", "PermissionRequest": "permission_request", "PreToolUse": "pre_tool_use", "PostToolUse": "post_tool_use", "Stop": "stop"} {
 		list, _, err := jsonc.Lookup(e.New, []string{"hooks", event})
 		if err != nil {
 			t.Fatal(err)

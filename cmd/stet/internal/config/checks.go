@@ -50,6 +50,16 @@ func enoughMemory(v any) error {
 	return nil
 }
 
+// seconds validates how long a call waits for a person.
+func seconds(key string) func(any) error {
+	return func(v any) error {
+		if n := v.(int); n < 1 || n > 3600 {
+			return fmt.Errorf("%s is a number of seconds from 1 to 3600, not %d", key, n)
+		}
+		return nil
+	}
+}
+
 // CheckAuditDays validates a value of audit-days.
 func CheckAuditDays(days int) error {
 	if days != 0 && days < LeastAuditDays {

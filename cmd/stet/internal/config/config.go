@@ -46,6 +46,8 @@ type Config struct {
 	Store       string // empty: the file in the state directory
 	ProxyMemory int    // megabytes
 	AuditDays   int
+	AskWait     int // seconds
+	AskPause    int // seconds
 	Prices      string
 	Log         string
 	Listen      string

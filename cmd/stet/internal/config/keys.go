@@ -189,6 +189,16 @@ var keys = []key{
 		field: func(c *Config) any { return &c.AuditDays }, valid: func(v any) error { return CheckAuditDays(v.(int)) },
 	},
 	{
+		Name: "ask-wait", Type: Number, Default: 600, UserOnly: true,
+		Doc:   "how many seconds a call of an agent's own tool waits for a person where the agent cannot ask, before it is denied; after a change run `stet guard AGENT` again",
+		field: func(c *Config) any { return &c.AskWait }, valid: seconds("ask-wait"),
+	},
+	{
+		Name: "ask-pause", Type: Number, Default: 30, UserOnly: true,
+		Doc:   "how many seconds an agent whose dialog comes after its hooks (Codex) lets stet ask first; after a change run `stet guard AGENT` again",
+		field: func(c *Config) any { return &c.AskPause }, valid: seconds("ask-pause"),
+	},
+	{
 		Name: "listen", Type: text, Default: "127.0.0.1:4141", UserOnly: true,
 		Help:  "address to listen on, HOST:PORT; port 0 takes a free port",
 		Doc:   "address that `stet proxy` and `stet serve` listen on, `HOST:PORT`; port 0 takes a free port",

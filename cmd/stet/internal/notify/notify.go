@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/url"
+	"strings"
 	"sync"
 	"time"
 
@@ -66,13 +67,14 @@ type message struct {
 // most is the number of open questions that are reported to a person. Another one is reported when one of these has ended.
 const most = 5
 
-// Follow reports the events of a queue until ctx ends.
-func (c Config) Follow(ctx context.Context, q *approval.Queue, log *slog.Logger) {
+// Follow reports the events of a queue until ctx ends: of questions about agents' own tools, or of the others. (A page also has those of the process
+// that guards agents, which reports them itself.)
+func (c Config) Follow(ctx context.Context, q *approval.Queue, native bool, log *slog.Logger) {
 	to := c.targets()
 	if len(to) == 0 {
 		return
 	}
-	f := &follower{content: c.Content, queue: q, to: to, reported: map[string]message{}, log: log}
+	f := &follower{content: c.Content, queue: q, native: native, to: to, reported: map[string]message{}, log: log}
 	for ctx.Err() == nil {
 		sub := q.Subscribe()
 		err := f.follow(ctx, sub)
@@ -91,6 +93,7 @@ func (c Config) Follow(ctx context.Context, q *approval.Queue, log *slog.Logger)
 // follower is the state of Follow.
 type follower struct {
 	content  bool
+	native   bool
 	queue    *approval.Queue
 	to       []target
 	reported map[string]message // the open questions that were reported, by ID
@@ -115,11 +118,11 @@ func (f *follower) follow(ctx context.Context, sub *approval.Subscription) error
 // opened reports a question, unless it has ended or enough questions are reported.
 func (f *follower) opened(ctx context.Context, q approval.Question) {
 	q, err := f.queue.Find(q.ID)
-	if _, before := f.reported[q.ID]; err != nil || before || len(f.reported) >= most {
+	if _, before := f.reported[q.ID]; err != nil || before || q.Native != f.native || len(f.reported) >= most {
 		return
 	}
 	m := message{
-		Event: "opened", Question: q.ID, Text: wants(q), Workspace: q.Root, Session: q.Session, Client: q.Client,
+		Event: "opened", Question: q.ID, Text: wants(q, f.content), Workspace: q.Root, Session: q.Session, Client: q.Client,
 		Tool: q.Tool, Path: q.Path, Expires: q.Expires,
 	}
 	if f.content {
@@ -162,8 +165,12 @@ func (f *follower) send(ctx context.Context, m message) {
 }
 
 // wants returns the text about a question.
-func wants(q approval.Question) string {
-	text := fmt.Sprintf("%s wants to %s", cmp.Or(q.Client, "an agent"), q.Does())
+func wants(q approval.Question, content bool) string {
+	does := q.Does()
+	if q.Command != "" && !content { // a command may hold a password
+		does = "run a command: " + strings.Fields(q.Command)[0] + " …"
+	}
+	text := fmt.Sprintf("%s wants to %s", cmp.Or(q.Client, "an agent"), does)
 	if q.Added+q.Removed > 0 {
 		text += fmt.Sprintf(", +%d −%d lines", q.Added, q.Removed)
 	}

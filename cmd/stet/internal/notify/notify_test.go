@@ -58,7 +58,7 @@ func follow(t *testing.T, c Config) *rig {
 	r := &rig{queue: new(approval.Queue), logs: new(logs), ended: make(chan struct{}), stop: stop}
 	go func() {
 		defer close(r.ended)
-		c.Follow(ctx, r.queue, slog.New(slog.NewTextHandler(r.logs, nil)))
+		c.Follow(ctx, r.queue, false, slog.New(slog.NewTextHandler(r.logs, nil)))
 	}()
 	t.Cleanup(func() {
 		stop()

@@ -11,6 +11,7 @@ import (
 
 	"github.com/stet-dev/stet/cmd/stet/internal/config"
 	"github.com/stet-dev/stet/cmd/stet/internal/proxyserver"
+	"github.com/stet-dev/stet/cmd/stet/internal/socket"
 	"github.com/stet-dev/stet/cmd/stet/internal/tokenfile"
 	"github.com/stet-dev/stet/cmd/stet/internal/toolset"
 	"github.com/stet-dev/stet/files/approval"
@@ -110,6 +111,7 @@ func (s *Site) openHub(ctx context.Context) (err error) {
 	}
 	streams, stop := context.WithCancel(context.WithoutCancel(ctx))
 	s.streams = stop
+	s.guards.Go(func() { socket.MirrorGuards(streams, s.config.Tools.State, s.Queue, s.Log) })
 	s.Server.HTTP = &http.Server{
 		Handler:           gateway.OneSlash(c.Proxies.after(s.routes(streams, c.Hosts))),
 		ReadHeaderTimeout: 30 * time.Second, IdleTimeout: 5 * time.Minute, MaxHeaderBytes: 64 << 10,
@@ -128,7 +130,7 @@ func (s *Site) openTrail(ctx context.Context) (err error) {
 	s.journal = &record.Journal{Trail: s.trail, Log: s.Log}
 	keeping, stop := context.WithCancel(context.WithoutCancel(ctx))
 	s.unkeep = stop
-	s.keeping.Go(func() { s.config.Tools.Notify.Follow(keeping, s.Queue, s.Log) })
+	s.keeping.Go(func() { s.config.Tools.Notify.Follow(keeping, s.Queue, false, s.Log) })
 	s.keeping.Go(func() { toolset.KeepTrail(keeping, s.trail, s.config.Tools.AuditDays, s.Log) })
 	return nil
 }

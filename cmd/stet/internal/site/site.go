@@ -92,6 +92,7 @@ type Site struct {
 	join    context.CancelFunc // ends the host of the local workspace
 	streams context.CancelFunc // ends the UI's event streams
 	joined  sync.WaitGroup
+	guards  sync.WaitGroup // the goroutine that asks the questions about agents' own tools here, too
 }
 
 // account returns the store of the audit trail and of requests.
@@ -236,6 +237,7 @@ func (s *Site) Close(ctx context.Context) error {
 		errs = append(errs, s.hub.Close())
 	}
 	s.streams()
+	s.guards.Wait()
 	if s.remotes != nil {
 		errs = append(errs, s.remotes.close())
 	}

@@ -22,6 +22,9 @@ import (
 const (
 	dirName = "approve"
 	suffix  = ".sock"
+
+	// guardSuffix ends the names of sockets with questions about agents' own tools.
+	guardSuffix = ".guard" + suffix
 )
 
 // Listener is the listening socket of a server.
@@ -35,7 +38,12 @@ func (l *Listener) Remove() { _ = os.Remove(l.file) }
 
 // Listen makes the socket of this process. The file gets its final name after the socket listens. So a file that refuses
 // connections belongs to a process that has ended.
-func Listen(state string) (*Listener, error) {
+func Listen(state string) (*Listener, error) { return listen(state, suffix) }
+
+// ListenGuard makes the socket of a process that asks about agents' own tools.
+func ListenGuard(state string) (*Listener, error) { return listen(state, guardSuffix) }
+
+func listen(state, suffix string) (*Listener, error) {
 	dir := filepath.Join(state, dirName)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("socket for approvals: %w", err)
@@ -71,12 +79,17 @@ func Listen(state string) (*Listener, error) {
 // Server is a connected server.
 type Server struct {
 	PID    int
+	name   string
 	Client *web.Client
 }
 
 // Dial connects to all servers that wait for answers, in the order of their sockets' names, and removes the sockets of ended
 // processes. It may return some servers together with an error about the others.
 func Dial(ctx context.Context, state string) ([]Server, error) {
+	return dialWhere(ctx, state, func(string) bool { return true })
+}
+
+func dialWhere(ctx context.Context, state string, which func(name string) bool) ([]Server, error) {
 	dir := filepath.Join(state, dirName)
 	names, err := removeStale(dir)
 	if err != nil {
@@ -85,6 +98,9 @@ func Dial(ctx context.Context, state string) ([]Server, error) {
 	var all []Server
 	var failed []error
 	for _, name := range names {
+		if !which(name) {
+			continue
+		}
 		greeted, cancel := context.WithTimeout(ctx, 2*time.Second)
 		c, err := web.NewClient(greeted, func(ctx context.Context) (net.Conn, error) { return dial(ctx, dir, name) })
 		cancel()
@@ -98,7 +114,7 @@ func Dial(ctx context.Context, state string) ([]Server, error) {
 			failed = append(failed, fmt.Errorf("process %d: %w", pidOf(name), err))
 			continue
 		}
-		all = append(all, Server{pidOf(name), c})
+		all = append(all, Server{pidOf(name), name, c})
 	}
 	return all, errors.Join(failed...)
 }

@@ -111,6 +111,8 @@ func (c *decision) chosen(key string) step {
 		switch {
 		case c.q.Outside():
 			return step{err: errors.New("there is no path for a pattern: s is for this tool in this session")}
+		case c.q.Native:
+			return step{err: errors.New("there is no pattern for a tool of the agent's own")}
 		case !c.q.Grantable:
 			return c.decide(approval.Answer{Verdict: approval.ForPattern}) // the error says why not
 		}
@@ -181,7 +183,7 @@ func (c *decision) choices() string {
 	if q.Grantable {
 		keys = append(keys, "[s]ession")
 	}
-	if q.Grantable && !q.Outside() { // the call of an outside tool has no path
+	if q.Patterns() {
 		keys = append(keys, "[p]attern")
 	}
 	if q.Editable && c.editor {
@@ -200,10 +202,11 @@ func (c *decision) choices() string {
 // meanings returns an explanation of each choice, one per line.
 func (c *decision) meanings() string {
 	all := []string{"a  approve this once"}
-	if c.q.Grantable && c.q.Outside() {
-		all = append(all, "s  approve this tool for the rest of the session")
-	} else if c.q.Grantable {
-		all = append(all, "s  approve all writes of this session", "p  approve all writes of this session to paths like this")
+	if c.q.Grantable {
+		all = append(all, "s  for the rest of the session, approve "+c.q.ForSessionMeans())
+	}
+	if c.q.Patterns() {
+		all = append(all, "p  approve all writes of this session to paths like this")
 	}
 	if c.q.Editable && c.editor {
 		all = append(all, "e  change the text first, in an editor")

@@ -106,7 +106,7 @@ func Open(ctx context.Context, dir string, o Options) (_ *Set, err error) {
 		return s, nil
 	}
 	s.Queue = new(approval.Queue)
-	s.serving.Go(func() { o.Notify.Follow(serving, s.Queue, s.Log) })
+	s.serving.Go(func() { o.Notify.Follow(serving, s.Queue, false, s.Log) })
 	s.Handler.Approver = mcpserver.Relay{Next: s.Queue}
 	listener, err := socket.Listen(o.State)
 	if err != nil {

@@ -75,6 +75,12 @@ export interface Question {
   notes?: string[]
   content?: string
   editable?: boolean
+  native?: boolean
+  command?: string
+  dir?: string
+  about?: string
+  sub_agent?: string
+  scope?: string
   why: string
   grantable?: boolean
   relay?: boolean

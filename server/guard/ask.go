@@ -1,0 +1,288 @@
+package guard
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/stet-dev/stet/files/approval"
+	"github.com/stet-dev/stet/files/policy"
+	"github.com/stet-dev/stet/tool"
+	"github.com/stet-dev/stet/trim/dialect"
+)
+
+// Dialog says how an agent asks its person.
+type Dialog uint8
+
+// The dialogs.
+const (
+	NoDialog  Dialog = iota // it cannot ask: the guard holds the call while the queue asks, and denies it if no answer comes in time
+	Beside                  // it shows a dialog of its own at the same time; the first answer wins
+	AfterHook               // it shows a dialog of its own if the guard says nothing
+)
+
+// Default waits for a person.
+const (
+	DefaultWait  = 10 * time.Minute // of a call whose agent cannot ask
+	DefaultPause = 30 * time.Second // of a dialog that comes after the hook
+)
+
+// maxAsks is how many questions of a session may be open at once.
+const maxAsks = 100
+
+// Why a question ended without an answer in the queue.
+var (
+	errElsewhere = errors.New("answered at the agent")
+	errPassed    = errors.New("the agent has gone on")
+	errEnds      = errors.New("stet ends")
+)
+
+// ask is an open question.
+type ask struct {
+	call   *call
+	cancel context.CancelCauseFunc
+}
+
+// put asks the queue about a call and waits. An error says why there is no answer; title then names the question.
+func (g *Guard) put(ctx context.Context, s *session, c *call, wait time.Duration) (answer Answer, title string, err error) {
+	q := g.question(s, c, c.notes)
+	if q.Grantable && g.granted(s, q) {
+		c.decision, c.who = "approved for the session", "person, before"
+		return Answer{Decided: true, Action: policy.Allow}, "", nil
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	if wait > 0 {
+		q.Expires = q.Asked.Add(wait)
+		var stop context.CancelFunc
+		ctx, stop = context.WithDeadline(ctx, q.Expires)
+		defer stop()
+	}
+	a := &ask{c, cancel}
+	g.mu.Lock()
+	full := len(s.asks) >= maxAsks
+	if !full {
+		s.asks[a] = true
+	}
+	g.mu.Unlock()
+	if full {
+		return Answer{}, "", approval.ErrFull
+	}
+	given, err := g.Approver.Ask(ctx, q)
+	g.mu.Lock()
+	delete(s.asks, a)
+	g.mu.Unlock()
+	if err != nil {
+		if cause := context.Cause(ctx); cause != nil {
+			err = cause
+		}
+		return Answer{}, q.Title(), err
+	}
+	answer, err = decided(q, c.event, &c.action, given)
+	if err != nil {
+		return Answer{}, q.Title(), err
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	c.who = "person"
+	if given.By != "" {
+		c.who += " " + given.By
+	}
+	switch {
+	case answer.Action == policy.Deny:
+		c.decision = "rejected"
+	case given.Verdict == approval.Edit:
+		c.decision = "edited"
+	case given.Verdict == approval.ForSession:
+		c.decision = "approved for the session"
+		if s.grants == nil {
+			s.grants = map[string]bool{}
+		}
+		if len(s.grants) < maxGrants {
+			s.grants[q.Covered()] = true
+		}
+	default:
+		c.decision = "approved"
+	}
+	return answer, "", nil
+}
+
+// maxGrants is how many answers for the session are remembered. Later ones count once.
+const maxGrants = 1000
+
+func (g *Guard) granted(s *session, q approval.Question) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return s.grants[q.Covered()]
+}
+
+// hold asks about a call whose agent cannot ask, before it runs. The answer is to deny it, or it has no decision: then the agent's own rules decide.
+func (g *Guard) hold(ctx context.Context, s *session, c *call) Answer {
+	if g.Approver == nil {
+		return Answer{Decided: true, Action: policy.Deny, Reason: fmt.Sprintf("stet: %s asks about this, and there is no person to ask", c.by.Rule)}
+	}
+	wait := g.wait(c.event)
+	answer, title, err := g.put(ctx, s, c, wait)
+	switch {
+	case err == nil && answer.Action == policy.Allow:
+		return Answer{Input: answer.Input}
+	case err == nil:
+		return answer
+	}
+	c.decision, c.who = "timeout", "guard"
+	return Answer{Decided: true, Action: policy.Deny, Reason: unanswered(title, c.by.Rule, wait, err)}
+}
+
+// unanswered says to the model why a call without an answer is denied.
+func unanswered(title, rule string, wait time.Duration, err error) string {
+	if errors.Is(err, approval.ErrFull) {
+		return "stet: too many questions wait for a person already. Wait for their answers."
+	}
+	if !errors.Is(err, context.DeadlineExceeded) {
+		return fmt.Sprintf("stet: the question %q was not answered: %v", title, err)
+	}
+	return fmt.Sprintf("stet: nobody answered the question %q within %v (asked because of: %s). Nothing was done; it can be tried again when a person is there.", title, wait, rule)
+}
+
+// wait returns how long an event may wait for a person.
+func (g *Guard) wait(e Event) time.Duration {
+	wait := g.Wait
+	if wait == 0 {
+		wait = DefaultWait
+	}
+	if e.Dialog == AfterHook {
+		if wait = g.Pause; wait == 0 {
+			wait = DefaultPause
+		}
+	}
+	if e.Most > 0 {
+		wait = min(wait, e.Most)
+	}
+	return wait
+}
+
+// asking puts a question into the queue that the agent asks its person about. Without an answer the agent's own dialog decides, if it has one.
+func (g *Guard) asking(ctx context.Context, e Event) (Answer, error) {
+	s := g.session(e)
+	c := g.askedCall(s, e)
+	if g.Approver == nil {
+		return Answer{}, nil
+	}
+	wait := g.wait(e)
+	if e.Dialog == Beside {
+		wait = e.Most // the dialog waits, too
+	}
+	answer, title, err := g.put(ctx, s, c, wait)
+	recording := context.WithoutCancel(ctx)
+	switch {
+	case err == nil && answer.Action == policy.Allow:
+		g.renew(recording, s, c)
+		return answer, nil
+	case err == nil:
+		return answer, g.drop(recording, s, c, string(tool.UserRejected))
+	case errors.Is(err, errElsewhere):
+		return Answer{}, nil // after records it
+	case errors.Is(err, errPassed):
+		return Answer{}, g.drop(recording, s, c, string(tool.Cancelled))
+	case ctx.Err() != nil: // a No at the agent, or the agent has ended
+		g.mu.Lock()
+		c.cancel()
+		g.mu.Unlock()
+		return Answer{}, g.drop(recording, s, c, string(tool.Cancelled))
+	case e.Dialog != NoDialog:
+		return Answer{}, nil
+	}
+	c.decision, c.who = "timeout", "guard"
+	return Answer{Decided: true, Action: policy.Deny, Reason: unanswered(title, "the agent's own rules", wait, err)}, g.drop(recording, s, c, string(tool.Timeout))
+}
+
+// askedCall returns the call that a question is about: agents do not name it. A call that was not seen to begin is made up.
+func (g *Guard) askedCall(s *session, e Event) *call {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	var found *call
+	for _, c := range s.calls {
+		same := e.Call != "" && c.event.Call == e.Call || e.Call == "" && c.event.Tool == e.Tool && bytes.Equal(c.event.Input, e.Input)
+		if same && c.event.SubAgent == e.SubAgent && (found == nil || c.began.After(found.began)) {
+			found = c
+		}
+	}
+	if found != nil {
+		found.event.Edits = e.Edits && found.by.Action != policy.Ask // an agent may drop changed arguments where a hook has asked
+		return found
+	}
+	c := &call{event: e, action: g.Dialects.Action(e.Tool, string(e.Input)), began: time.Now(), unseen: true}
+	c.notes = g.cautions(s.workspace, e, &c.action)
+	return c
+}
+
+// renew takes the snapshot of a call again: what a person changed while it waited is not the call's.
+func (g *Guard) renew(ctx context.Context, s *session, c *call) {
+	if c.snap == nil {
+		return
+	}
+	_, _ = c.snap.End(ctx) // what it says of the changes until now is not of the call
+	fresh, err := c.tree.Begin(ctx, g.named(c.event, &c.action)...)
+	g.mu.Lock()
+	c.snap, c.lost = fresh, err
+	shared := len(c.with) > 0
+	ended := s.calls[c.event.key()] != c
+	g.mu.Unlock()
+	switch {
+	case ended && fresh != nil:
+		_, err = fresh.End(ctx)
+	case shared && fresh != nil:
+		fresh.Share()
+	}
+	g.warn(err)
+}
+
+// drop records a call that does not run.
+func (g *Guard) drop(ctx context.Context, s *session, c *call, outcome string) error {
+	g.mu.Lock()
+	c.ended = outcome
+	mine := c.unseen || s.calls[c.event.key()] == c
+	if mine && !c.unseen {
+		delete(s.calls, c.event.key())
+	}
+	g.mu.Unlock()
+	if !mine {
+		return nil // it was recorded meanwhile
+	}
+	return g.finish(ctx, s, c)
+}
+
+// elsewhere ends the open questions that an event shows to be answered at the agent: its call has ended, or the agent has gone on without it.
+func (g *Guard) elsewhere(s *session, e Event) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for a := range s.asks {
+		of := a.call.event
+		if of.SubAgent != e.SubAgent && (e.Kind != Stopped || e.SubAgent != "") {
+			continue
+		}
+		same := e.Call != "" && of.Call == e.Call || (e.Call == "" || of.Call == "") && of.Tool == e.Tool && (len(e.Input) == 0 || bytes.Equal(of.Input, e.Input))
+		switch {
+		case same && (e.Kind == After || e.Kind == Settled && !e.Failed):
+			a.call.decision, a.call.who = "approved", "the person at the agent"
+			a.cancel(errElsewhere)
+		case e.Kind == Stopped, e.Kind == Prompted, same && e.Kind == Settled,
+			e.Kind == Before && !same && changes(&a.call.action) && a.call.action.Op != dialect.Agent:
+			a.call.cancel()
+			a.cancel(errPassed)
+		}
+	}
+}
+
+// Withdraw ends all open questions, because the guard is about to end: the agents' own dialogs go on.
+func (g *Guard) Withdraw() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, s := range g.sessions {
+		for a := range s.asks {
+			a.cancel(errEnds)
+		}
+	}
+}

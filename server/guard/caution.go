@@ -1,0 +1,142 @@
+package guard
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/stet-dev/stet/files/policy"
+	"github.com/stet-dev/stet/files/snapshot"
+	"github.com/stet-dev/stet/tool"
+	"github.com/stet-dev/stet/trim/dialect"
+)
+
+// commandCautions are commands that a person should look at twice. A rule or a grant for the session may still allow them, except those of stet itself.
+var commandCautions = []struct {
+	note     tool.Note
+	commands []string
+}{
+	{tool.Deletes, []string{"rm -r", "find -delete", "git clean -f", "git reset --hard", "git checkout --force", "git stash drop", "git stash clear", "shred", "dd", "mkfs*"}},
+	{tool.Overwrites, []string{"git push --force", "git push --force-with-lease", "git push --mirror", "git push --delete"}},
+	{tool.Stet, []string{"stet approve", "stet undo", "stet guard", "stet service", "stet uninstall", "stet config", "stet token", "stet hook"}},
+}
+
+// fetchers get something from the network; runners run what they are given.
+var (
+	fetchers = []string{"curl", "wget", "fetch"}
+	runners  = []string{"sh", "bash", "zsh", "dash", "ksh", "fish", "source", ".", "eval", "python", "python3", "perl", "ruby", "node"}
+)
+
+// cautions returns what a person should know of a call before they decide. Rules and grants do not remove the note Stet, nor, if the call shows or
+// writes such a file, Secret.
+func (g *Guard) cautions(workspace string, e Event, a *dialect.Action) (notes []tool.Note) {
+	add := func(more ...tool.Note) {
+		for _, n := range more {
+			if !slices.Contains(notes, n) {
+				notes = append(notes, n)
+			}
+		}
+	}
+	writes := changes(a)
+	if a.Op == dialect.Shell || a.Command != "" {
+		l := g.line(e, a)
+		for _, c := range commandCautions {
+			p := policy.Policy{Rules: []policy.Rule{{Do: policy.Ask}}}
+			for _, text := range c.commands {
+				pattern, err := policy.ParseCommand(text)
+				if err == nil { // the table is fixed
+					p.Rules[0].Commands = append(p.Rules[0].Commands, pattern)
+				}
+			}
+			for _, one := range l.Commands {
+				if _, ok := ruleCommand(&p, workspace, e.Tool, l.Dirs, one); ok && one.Words != nil && one.Words[0][0] != "" {
+					add(c.note)
+				}
+			}
+		}
+		runs := func(programs []string) bool {
+			return slices.ContainsFunc(l.Commands, func(c dialect.LineCommand) bool {
+				return slices.ContainsFunc(c.Words, func(w []string) bool {
+					return len(w) > 0 && slices.Contains(programs, w[0][strings.LastIndexByte(w[0], '/')+1:])
+				})
+			})
+		}
+		if runs(fetchers) && runs(runners) {
+			add(tool.Fetched)
+		}
+		if slices.ContainsFunc(g.Own, func(own string) bool { return strings.Contains(a.Command, own) }) {
+			add(tool.Stet)
+		}
+		for _, c := range l.Commands {
+			for _, name := range slices.Concat(c.Names, c.Reads) {
+				for _, dir := range l.Dirs {
+					if p := absolute(dir, name); len(snapshot.Glob(literal(p))) > 0 {
+						add(g.ofPath(workspace, p, false)...)
+					}
+				}
+			}
+			for _, name := range c.Wrote {
+				for _, dir := range l.Dirs {
+					add(g.ofPath(workspace, absolute(dir, name), true)...)
+				}
+			}
+		}
+	}
+	for _, t := range a.Targets {
+		add(g.ofPath(workspace, absolute(e.Dir, t.Path), writes)...)
+	}
+	return notes
+}
+
+// literal returns a pattern that matches one path alone.
+func literal(path string) string {
+	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`).Replace(path)
+}
+
+// ofPath returns the cautions about a file that a call names.
+func (g *Guard) ofPath(workspace, path string, write bool) (notes []tool.Note) {
+	for _, r := range place(workspace, path) {
+		if slices.Contains(r.Notes, tool.Outside) {
+			notes = append(notes, tool.Away)
+		} else if write {
+			notes = append(notes, policy.NotesOf(r.Path)...)
+			if g.Control != nil && g.Control(r.Path) {
+				notes = append(notes, tool.Control)
+			}
+		}
+		if !write && policy.Secret(r.Path) {
+			notes = append(notes, tool.Secret)
+		}
+	}
+	for _, p := range []string{path, snapshot.Resolve(path)} {
+		for _, own := range g.Own {
+			if snapshot.Contains(own, p) {
+				notes = append(notes, tool.Stet)
+			}
+		}
+		if write && g.Hooks != nil && g.Hooks(p) {
+			notes = append(notes, tool.Stet)
+		}
+	}
+	return notes
+}
+
+// careful returns the decision about a call that is asked about whatever the rules allow: it runs stet itself, or it shows what is in a file that
+// may be a secret.
+func careful(p *policy.Policy, notes []tool.Note, d policy.Decision, decided bool) (policy.Decision, bool) {
+	if decided && d.Action == policy.Deny {
+		return d, true
+	}
+	secrets := policy.Ask
+	if p != nil {
+		secrets = p.Secrets
+	}
+	switch {
+	case slices.Contains(notes, tool.Stet):
+		return policy.Decision{Action: policy.Ask, Rule: "stet's own commands and files"}, true
+	case !slices.Contains(notes, tool.Secret), secrets == policy.Allow:
+		return d, decided
+	case secrets == policy.Deny:
+		return policy.Decision{Action: policy.Deny, Rule: policy.ForSecret, Why: "the file may hold keys or passwords, which no agent is shown here"}, true
+	}
+	return policy.Decision{Action: policy.Ask, Rule: policy.ForSecret}, true
+}
