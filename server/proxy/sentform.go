@@ -122,7 +122,7 @@ func (p *Proxy) choose(x *exchange, d *reading, memory *sent.Memory) {
 		return
 	}
 	if !alive(found[0]) {
-		if i := slices.IndexFunc(found, alive); i > 0 && !(found[0].Loaded && p.alike(d, found[0], found[i])) { // a fork has sent a common beginning anew
+		if i := slices.IndexFunc(found, alive); i > 0 && found[i].Form.Epoch() != found[0].Form.Epoch() && !(found[0].Loaded && p.alike(d, found[0], found[i])) { // a fork has sent a common beginning anew
 			f.begin = begin{Known: found[i], upto: found[i].Messages, cold: true}
 		}
 	}

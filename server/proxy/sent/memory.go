@@ -72,7 +72,7 @@ func (m *Memory) LookUp(ctx context.Context, c *Conversation, fresh bool) error 
 }
 
 // Under returns in which forms the beginnings of a request were sent under a cache key, the longest beginning first: for each epoch the
-// longest. It searches memory alone: see LookUp.
+// longest, and shorter ones that were sent later. It searches memory alone: see LookUp.
 func (m *Memory) Under(c *Conversation, key uint64) (found []Known) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -82,7 +82,7 @@ func (m *Memory) Under(c *Conversation, key uint64) (found []Known) {
 				continue
 			}
 			epoch := p.form.Epoch()
-			if !slices.ContainsFunc(found, func(k Known) bool { return k.Form.Epoch() == epoch }) {
+			if !slices.ContainsFunc(found, func(k Known) bool { return k.Form.Epoch() == epoch && !p.Time.After(k.Time) }) {
 				m.order.MoveToFront(p.at)
 				found = append(found, p.known(i, false, true))
 			}
