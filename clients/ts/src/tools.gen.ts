@@ -294,7 +294,7 @@ export const fileTools: Record<keyof FileTools, Tool> = {
   },
   find_files: {
     "name": "find_files",
-    "description": "Find files by glob (**, *, ?, [a-z], {a,b}). A pattern without a slash matches names in any directory.",
+    "description": "Find files by glob (**, *, ?, [a-z], {a,b}; \"!\" first: all but these). A pattern without a slash matches names in any directory.",
     "schema": {
       "type": "object",
       "properties": {
@@ -322,7 +322,7 @@ export const fileTools: Record<keyof FileTools, Tool> = {
   },
   search_text: {
     "name": "search_text",
-    "description": "Search the text of files line by line. Results are grouped by file: \"12:\" is a match, \"11-\" a line around it.",
+    "description": "Search the text of files line by line; a pattern with a line end goes over lines. Results are grouped by file: \"12:\" is a match, \"11-\" a line around it.",
     "schema": {
       "type": "object",
       "properties": {
