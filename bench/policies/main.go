@@ -1,7 +1,7 @@
 // Policies compares stet's policies with those of other tools and with bounds, on recorded sessions. It prints what "stet bench --json"
 // prints for stet's own.
 //
-//	cd bench && go run ./policies PATH... | go run ./tables
+//	cd bench && go run ./policies [-ours] PATH... | go run ./tables
 package main
 
 import (
@@ -9,6 +9,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 
@@ -16,14 +17,16 @@ import (
 
 	"github.com/stet-dev/stet/bench/formats"
 	"github.com/stet-dev/stet/bench/others"
-	"github.com/stet-dev/stet/trim"
 	"github.com/stet-dev/stet/trim/replay"
 	"github.com/stet-dev/stet/trim/replay/bench"
 	"github.com/stet-dev/stet/trim/transcript"
 )
 
+var ours = flag.Bool("ours", false, "only the policies of stet")
+
 func main() {
-	if err := run(os.Args[1:]); err != nil {
+	flag.Parse()
+	if err := run(flag.Args()); err != nil {
 		fmt.Fprintln(os.Stderr, "policies:", err)
 		os.Exit(1)
 	}
@@ -33,21 +36,17 @@ func run(paths []string) error {
 	if len(paths) == 0 {
 		return errors.New("name session files, or directories of them")
 	}
-	var policies []bench.Policy
-	for _, p := range trim.Policies() {
-		if p == trim.Off {
-			continue
-		}
-		ours, err := bench.Ours(trim.Config{Policy: p})
-		if err != nil {
-			return err
-		}
-		policies = append(policies, ours)
+	policies, err := bench.Stet()
+	if err != nil {
+		return err
+	}
+	if !*ours {
+		policies = append(policies, others.Policies()...)
 	}
 	readOnly := func(path string) (*sql.DB, error) { return sql.Open("sqlite", "file:"+path+"?mode=ro") }
 	b, err := bench.Run(context.Background(), paths, bench.Config{
 		Config:   replay.Config{Open: transcript.Opener{SQLite: readOnly, Formats: formats.All()}},
-		Policies: append(policies, others.Policies()...), About: bench.NewIndex(os.Open).Of,
+		Policies: policies, About: bench.NewIndex(os.Open).Of,
 	})
 	if err != nil {
 		return err

@@ -32,6 +32,8 @@ func run(in io.Reader, out io.Writer) error {
 	if err := json.NewDecoder(in).Decode(&b); err != nil {
 		return fmt.Errorf("read the output of stet bench --json: %w", err)
 	}
+	fmt.Fprintf(out, "The whole bill of all %d sessions.\n", b.Sessions)
+	table(out, bills(b.Policies))
 	g := &b.Group
 	if some := b.ByStratum["representative"]; some != nil {
 		g = some
@@ -59,6 +61,26 @@ func table(out io.Writer, rows [][]string) {
 			fmt.Fprintln(out, strings.Repeat("|---", len(row))+"|")
 		}
 	}
+}
+
+// bills is the first table: the whole bill with the lifetimes that were recorded, after recall.
+func bills(policies []bench.Figures) [][]string {
+	rows := [][]string{{"policy", "whole bill", "95 % of draws", "median session", "sessions dearer", "at any request", "recalled", "edits lost", "dangling"}}
+	add := func(name string, f *bench.Figures) {
+		rows = append(rows, []string{
+			name, signed(f.RelBill[bench.RecordedRule]), signed(f.BillInterval[0]) + " to " + signed(f.BillInterval[1]), signed(f.MedianBill),
+			fmt.Sprint(f.Dearer), fmt.Sprint(f.DearerAtAny), portion(f.Recalled, f.Unshown), fmt.Sprint(f.EditsLost), fmt.Sprint(f.Dangling),
+		})
+	}
+	for i := range policies {
+		if f := &policies[i]; f.Name != "off" && !strings.HasPrefix(f.Name, "bound-") {
+			add(code(f.Name), f)
+			if f.Bound != nil {
+				add(code(f.Name)+", checked", f.Bound)
+			}
+		}
+	}
+	return rows
 }
 
 // costs is the table of the cost of the input before recall.

@@ -97,15 +97,9 @@ func (c *benchCommand) Run(ctx context.Context) error {
 
 // benchPolicies are the compared policies. The module bench compares those of other tools too.
 func benchPolicies() []bench.Policy {
-	var all []bench.Policy
-	for _, p := range trim.Policies() {
-		if ours, err := bench.Ours(trim.Config{Policy: p}); err == nil && p != trim.Off {
-			all = append(all, ours)
-		}
-		if sparse, err := bench.Ours(trim.Config{Policy: p, LineNumbers: trim.SparseNumbers}); err == nil && p == trim.Adaptive {
-			sparse.Name += "-sparse"
-			all = append(all, sparse)
-		}
+	all, err := bench.Stet()
+	if err != nil {
+		panic(fmt.Errorf("the policies have no settings that could be wrong: %w", err))
 	}
 	return all
 }

@@ -14,18 +14,20 @@ type charge struct {
 	sender  *Sender // nil: nothing was recalled yet
 	rules   []Rule
 	cost    map[string]float64
-	by      []float64    // by request: the cost under the first rule
+	by      [][]float64  // by rule and request: the cost
 	leftOut map[int]bool // parts that were left out; true: the request shows their text nowhere else
 	recalls int
 }
 
 func newCharge(rules []Rule) *charge {
-	return &charge{rules: rules, cost: make(map[string]float64, len(rules)), leftOut: make(map[int]bool)}
+	return &charge{rules: rules, cost: make(map[string]float64, len(rules)), by: make([][]float64, len(rules)), leftOut: make(map[int]bool)}
 }
 
 // add prices request i, which sender has just sent, and sends it once more for each part that its answer recalls.
 func (c *charge) add(i int, sender *Sender, sent Sent, omissions []check.Omission, recalled []int) {
-	c.by = append(c.by, 0)
+	for n := range c.by {
+		c.by[n] = append(c.by[n], 0)
+	}
 	counts := sender.replay.billed(i)
 	for _, o := range omissions {
 		if !counts {
@@ -64,8 +66,6 @@ func (c *charge) bill(s Sent, output float64) {
 	for n, rule := range c.rules {
 		cost := s.Bills[n].cost(rule.Rule) + output
 		c.cost[rule.Name] += cost
-		if n == 0 {
-			c.by[len(c.by)-1] += cost
-		}
+		c.by[n][len(c.by[n])-1] += cost
 	}
 }

@@ -98,6 +98,7 @@ type Outcome struct {
 	// these calls: for each, one more request, its output, and the text again.
 	LeftOut, Unshown, Recalled int
 	Charged                    map[string]float64
+	ByRequest                  map[string][]float64 // Charged of each request
 
 	// RecalledByName and ChargedByName are Recalled and Charged by the stricter count of package check, which also counts names.
 	RecalledByName int
@@ -159,6 +160,7 @@ func (r *Replay) UnderEach(ctx context.Context, policy Policy, rules []Rule, mea
 			}
 			maps.Copy(out[n].Cost, o.Cost)
 			maps.Copy(out[n].Charged, o.Charged)
+			maps.Copy(out[n].ByRequest, o.ByRequest)
 			maps.Copy(out[n].ChargedByName, o.ChargedByName)
 			for _, rule := range g.rules {
 				out[n].LostByRule[rule.Name] = o.Edits.Lost
@@ -253,7 +255,13 @@ func (b *billing) send(i int, omissions []check.Omission, reasons []trim.Reason,
 func (b *billing) outcome() Outcome {
 	out := b.out
 	out.LeftOut, out.Unshown = len(b.charge.leftOut), b.charge.unshown()
-	out.Recalled, out.Charged, out.charged = b.charge.recalls, b.charge.cost, b.charge.by
+	out.Recalled, out.Charged, out.ByRequest = b.charge.recalls, b.charge.cost, make(map[string][]float64, len(b.rules))
+	for n, rule := range b.rules {
+		out.ByRequest[rule.Name] = b.charge.by[n]
+	}
+	if len(b.rules) > 0 {
+		out.charged = b.charge.by[0]
+	}
 	out.RecalledByName, out.ChargedByName = b.byName.recalls, b.byName.cost
 	return out
 }

@@ -90,9 +90,9 @@ func (g *grouping) whole(some []*played) *Group {
 	d := newDraws(some)
 	for i := range out.Policies {
 		f := &out.Policies[i]
-		f.Interval = d.intervals(some, i, g, freeRegime)
+		d.fill(f, some, i, g, freeRegime)
 		if f.Bound != nil {
-			f.Bound.Interval = d.intervals(some, i, g, boundRegime)
+			d.fill(f.Bound, some, i, g, boundRegime)
 		}
 	}
 	return out
@@ -139,6 +139,7 @@ func (g *grouping) figures(some []*played, i int, regime func(*played) *regime) 
 		g.price(&f, some, i, rule.Name, n == 0, regime)
 	}
 	f.Rel = f.RelByRule[g.rules[0].Name]
+	f.bills(some, i, regime)
 	return f
 }
 
@@ -177,6 +178,44 @@ func (g *grouping) price(f *Figures, some []*played, i int, rule string, isFirst
 	f.RelByName[rule] = change(off, f.byName[rule])
 	f.WithoutDearest[rule] = change(off-dearest, f.charged[rule]-dearestCharged)
 	f.RelBill[rule] = change(offBill, bill)
+}
+
+// bills fills in what the whole bills of the sessions say one by one.
+func (f *Figures) bills(some []*played, i int, regime func(*played) *regime) {
+	var each []float64
+	for _, p := range some {
+		billed := billedSizes(regime(p))
+		off, with := p.bill(&billed[0]), p.bill(&billed[i])
+		each = append(each, change(off, with))
+		if isDearer(off, with) {
+			f.Dearer++
+		}
+		if dearerAtAny(&billed[0], &billed[i]) {
+			f.DearerAtAny++
+		}
+	}
+	if len(each) > 0 {
+		f.MedianBill = median(each)
+	}
+}
+
+// bill is the whole bill of the session under RecordedRule, after recall.
+func (p *played) bill(o *replay.Outcome) float64 { return charged(o)[RecordedRule] + p.answers }
+
+// isDearer reports whether a cost is above that without a policy, by more than sums are inexact.
+func isDearer(off, with float64) bool { return with > off*(1+1e-9) }
+
+// dearerAtAny reports whether a session has cost more than without a policy after any of its requests.
+func dearerAtAny(off, with *replay.Outcome) bool {
+	var a, b float64
+	before := off.ByRequest[RecordedRule]
+	for i, cost := range with.ByRequest[RecordedRule] {
+		a, b = a+before[i], b+cost
+		if isDearer(a, b) {
+			return true
+		}
+	}
+	return false
 }
 
 func newFigures(p *Policy, rules []replay.Rule) Figures {

@@ -48,31 +48,41 @@ func newDraws(some []*played) draws {
 	return d
 }
 
-// intervals returns, by rule, where the change of cost under policy i lies in 95 of 100 draws, after recall; nil where
-// there is one session alone.
-func (d *draws) intervals(some []*played, i int, g *grouping, regime func(*played) *regime) map[string][2]float64 {
+// fill fills in the intervals of policy i: of the cost by rule, and of the whole bill. If there is one session alone, there are none.
+func (d *draws) fill(f *Figures, some []*played, i int, g *grouping, regime func(*played) *regime) {
 	if d.samples == nil {
-		return nil
+		return
 	}
-	out := make(map[string][2]float64)
+	f.Interval = make(map[string][2]float64)
 	for _, rule := range g.rules {
-		off, with := make([]float64, d.clusters), make([]float64, d.clusters)
-		for n, p := range some {
+		f.Interval[rule.Name] = d.interval(some, func(p *played) (off, with float64) {
 			sized := g.sizes(regime(p))
-			off[d.cluster[n]] += sized[0].Cost[rule.Name]
-			with[d.cluster[n]] += charged(&sized[i])[rule.Name]
-		}
-		rels := make([]float64, 0, len(d.samples))
-		for _, sample := range d.samples {
-			var a, b float64
-			for _, c := range sample {
-				a, b = a+off[c], b+with[c]
-			}
-			rels = append(rels, change(a, b))
-		}
-		slices.Sort(rels)
-		n := len(rels)
-		out[rule.Name] = [2]float64{rels[n*25/1000], rels[n*975/1000-1]}
+			return sized[0].Cost[rule.Name], charged(&sized[i])[rule.Name]
+		})
 	}
-	return out
+	f.BillInterval = d.interval(some, func(p *played) (off, with float64) {
+		billed := billedSizes(regime(p))
+		return p.bill(&billed[0]), p.bill(&billed[i])
+	})
+}
+
+// interval returns where the change of a cost lies in 95 of 100 draws.
+func (d *draws) interval(some []*played, cost func(*played) (off, with float64)) [2]float64 {
+	off, with := make([]float64, d.clusters), make([]float64, d.clusters)
+	for n, p := range some {
+		a, b := cost(p)
+		off[d.cluster[n]] += a
+		with[d.cluster[n]] += b
+	}
+	rels := make([]float64, 0, len(d.samples))
+	for _, sample := range d.samples {
+		var a, b float64
+		for _, c := range sample {
+			a, b = a+off[c], b+with[c]
+		}
+		rels = append(rels, change(a, b))
+	}
+	slices.Sort(rels)
+	n := len(rels)
+	return [2]float64{rels[n*25/1000], rels[n*975/1000-1]}
 }

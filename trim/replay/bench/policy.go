@@ -37,6 +37,26 @@ func (p *Policy) whereChecked() Policy {
 	return Policy{Begin: begin, WholeSize: p.WholeSize, idle: begin == nil}
 }
 
+// Stet returns stet's own policies but off, and the default one with sparse line numbers.
+func Stet() (all []Policy, err error) {
+	for _, p := range trim.Policies() {
+		for _, numbers := range []trim.LineNumbers{"", trim.SparseNumbers} {
+			if p == trim.Off || numbers != "" && p != trim.Adaptive {
+				continue
+			}
+			ours, err := Ours(trim.Config{Policy: p, LineNumbers: numbers})
+			if err != nil {
+				return nil, err
+			}
+			if numbers != "" {
+				ours.Name += "-" + string(numbers)
+			}
+			all = append(all, ours)
+		}
+	}
+	return all, nil
+}
+
 // Ours returns the policy of package trim with this configuration.
 func Ours(c trim.Config) (Policy, error) {
 	e, err := trim.New(c)

@@ -12,7 +12,9 @@ import (
 	"github.com/stet-dev/stet/llm/tokens"
 	"github.com/stet-dev/stet/record"
 	"github.com/stet-dev/stet/trim"
+	"github.com/stet-dev/stet/trim/dialect"
 	"github.com/stet-dev/stet/trim/replay"
+	"github.com/stet-dev/stet/trim/replay/check"
 	"github.com/stet-dev/stet/trim/transcript"
 )
 
@@ -30,6 +32,7 @@ type cacheSession struct {
 	Agent    string         `json:"agent,omitempty"`
 	Requests []cacheRequest `json:"requests"`
 	Totals   cacheTotals    `json:"totals"`
+	Unread   []check.Unread `json:"unread,omitempty"` // of a recorded session
 }
 
 type cacheRequest struct {
@@ -70,7 +73,10 @@ type cacheBreak struct {
 // AddRecording adds the account of a recorded session, if it contains usage.
 func (r *Cache) AddRecording(s *transcript.Session, c *prices.Catalog) {
 	counter := &tokens.Memo{Counter: tokens.EstimateFor(s.Model)}
-	r.add(s.ID, "", replay.Account(replay.BilledRequests(s, counter), c.Lookup))
+	n := len(r.Sessions)
+	if r.add(s.ID, "", replay.Account(replay.BilledRequests(s, counter), c.Lookup)); len(r.Sessions) > n {
+		r.Sessions[n].Unread = check.UnreadTools(s, dialect.Default())
+	}
 }
 
 // AddRequests adds the account of each conversation and sub-agent in the requests that the proxy recorded.
@@ -192,6 +198,9 @@ func (s *cacheSession) print(w io.Writer) {
 		fmt.Fprintln(w, line)
 	}
 	s.Totals.print(w)
+	for _, u := range s.Unread {
+		fmt.Fprintf(w, "reads by %s: stet does not know the form of %s of %s\n", u.Tool, Grouped(u.Unread), Count(u.Reads, "result"))
+	}
 }
 
 // where returns where the prefix broke.
