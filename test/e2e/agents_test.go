@@ -227,6 +227,33 @@ var gemini = agent{
 	},
 }
 
+// providerHosts are the hosts that agents ask without a base URL, by wire format.
+var providerHosts = map[string]string{
+	"messages": "https://api.anthropic.com", "responses": "https://api.openai.com", "chat": "https://api.openai.com",
+	"gemini": "https://generativelanguage.googleapis.com",
+}
+
+// claudeCode is a version of Claude Code.
+func claudeCode(version string) agent {
+	return agent{
+		name: "claude", wire: "messages",
+		configure: func(_ *testing.T, _, base string) []string {
+			env := []string{"ANTHROPIC_API_KEY=sk-ant-dummy", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1", "DISABLE_AUTOUPDATER=1"}
+			if base != providerHosts["messages"] {
+				env = append(env, "ANTHROPIC_BASE_URL="+base)
+			}
+			return env
+		},
+		command: func(_, prompt string, again bool) []string {
+			args := []string{filepath.Join(claudeDir(version), "claude"), "--model", bound, "--allowedTools", "Read,Edit,Write,Bash"}
+			if again {
+				args = append(args, "--continue")
+			}
+			return append(args, "-p", prompt)
+		},
+	}
+}
+
 func write(t *testing.T, path, content string) {
 	t.Helper()
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {

@@ -34,37 +34,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// providerHosts are the hosts that agents ask without a base URL, by wire format.
-var providerHosts = map[string]string{
-	"messages": "https://api.anthropic.com", "responses": "https://api.openai.com", "chat": "https://api.openai.com",
-	"gemini": "https://generativelanguage.googleapis.com",
-}
-
 // connected runs the agent, configured for its provider's own host, under "stet wrap" with the forward proxy.
 func connected(a agent) route {
 	return func(_ *testing.T, _, model string) (string, []string) {
 		return providerHosts[a.wire], []string{os.Getenv(envStet), "wrap", "--via", "connect", "--upstream", model, "--"}
-	}
-}
-
-// claudeCode is a version of Claude Code.
-func claudeCode(version string) agent {
-	return agent{
-		name: "claude", wire: "messages",
-		configure: func(_ *testing.T, _, base string) []string {
-			env := []string{"ANTHROPIC_API_KEY=sk-ant-dummy", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1", "DISABLE_AUTOUPDATER=1"}
-			if base != providerHosts["messages"] {
-				env = append(env, "ANTHROPIC_BASE_URL="+base)
-			}
-			return env
-		},
-		command: func(_, prompt string, again bool) []string {
-			args := []string{filepath.Join(claudeDir(version), "claude"), "--model", bound, "--allowedTools", "Read,Edit,Write,Bash"}
-			if again {
-				args = append(args, "--continue")
-			}
-			return append(args, "-p", prompt)
-		},
 	}
 }
 

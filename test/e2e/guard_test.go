@@ -229,28 +229,6 @@ func TestGuard(t *testing.T) {
 	}
 }
 
-// Claude Code in a terminal: the person sees nothing of the guard, and what was done is taken back. (GRD-3)
-func TestGuardInteractive(t *testing.T) {
-	need(t)
-	g := newGuarded(t, guardedClaude(), scripted(llmtest.Say("I remove it.", llmtest.Shell(removes)), llmtest.Say("Done.")))
-	write(t, filepath.Join(g.home, ".claude.json"), fmt.Sprintf(
-		`{"hasCompletedOnboarding": true, "theme": "dark", "customApiKeyResponses": {"approved": ["sk-ant-dummy"]}, "projects": {%q: {"hasTrustDialogAccepted": true, "allowedTools": []}}}`, g.repo))
-	command := g.a.command(g.home, "Clean up.", false)
-	n := len(command) - 2 // the prompt comes first, and without -p
-	command = slices.Insert(command[:n], 1, "Clean up.", "--permission-mode", "manual")
-	term := startOnTerminal(t, g.repo, append(g.env, "TERM=xterm-256color"), command)
-	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(100 * time.Millisecond) {
-		if _, changed := g.trail(); len(changed) == 1 {
-			break
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("no call was recorded; the terminal shows %q", term.shown())
-		}
-	}
-	term.end()
-	g.undoAll(1)
-}
-
 // Two sub-agents of Claude Code and the main one work at the same time. Each has its own entries, which name the others, and an undo of all of them gives
 // everything back. (GRD-3, GRD-4)
 func TestGuardSubAgents(t *testing.T) {
