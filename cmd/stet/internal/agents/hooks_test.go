@@ -109,7 +109,7 @@ func TestHooksBetweenOthers(t *testing.T) {
 	}
 }
 
-// Codex trusts a hook by its position and by a hash, which is as Codex 0.171.0 makes it.
+// Codex trusts a hook by its position and by a hash, which is as Codex 0.169.0 makes it.
 func TestTrust(t *testing.T) {
 	entry := map[string]any{"hooks": []any{map[string]any{"type": "command", "command": "'/tmp/gstet' hook codex PreToolUse", "timeout": float64(30)}}}
 	if got := trustHash("pre_tool_use", entry); got != "sha256:12c972d5ee236ed5ee4f6bd5c1df302017e1c6af0ba29df8ed234edced93375d" {
