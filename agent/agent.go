@@ -140,6 +140,7 @@ func (a *Agent) setUp() error {
 		a.checks = ok && of.ChecksThinking() && prices.ChecksThinking(a.Name)
 		c := a.Engine
 		c.ChecksThinking = a.checks
+		c.BillsThinking = ok && of.ChecksThinking() && a.model.BillsThinking() // of the API that the check is of
 		if c.Root == "" {
 			c.Root = a.Dir
 		}

@@ -38,6 +38,9 @@ func (r *Request) patches(edits []Edit) ([]rawjson.Patch, error) {
 		if p.Kind == ToolCall && isObject(strings.TrimSpace(p.Args)) && !isObject(e.Text) {
 			return nil, fmt.Errorf("edit message %d part %d: the arguments are no JSON object", e.Message, e.Part)
 		}
+		if p.Kind == Thinking && e.Text != "" {
+			return nil, fmt.Errorf("edit message %d part %d: thinking is removed whole", e.Message, e.Part)
+		}
 		out = append(out, rawjson.Patch{Span: rawjson.Span(p.Span), Text: p.InPlace(e.Text)})
 	}
 	slices.SortFunc(out, func(a, b rawjson.Patch) int { return cmp.Compare(a.Span.Start, b.Span.Start) })

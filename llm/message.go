@@ -28,15 +28,15 @@ type Kind uint8
 
 const (
 	Text       Kind = iota // plain text, in Part.Text
-	Thinking               // the model's reasoning; opaque, never changed
+	Thinking               // the model's reasoning; opaque: it is only removed as a whole
 	ToolCall               // a call: CallID, Name, Args
 	ToolResult             // a call's result: CallID, Text, IsError
 	Opaque                 // anything else (images, documents, server tools), never changed
 )
 
 // Span is the place of a part's editable value in the body that it was decoded from, as byte offsets. The value is a JSON string literal
-// with its quotes, or the arguments of a call if they are a JSON object. The zero Span means that the part cannot be
-// edited in place.
+// with its quotes, or the arguments of a call if they are a JSON object. Of thinking it is the whole part and the comma behind it, up to the
+// next part of the message. The zero Span means that the part cannot be edited in place.
 type Span struct{ Start, End int }
 
 // Valid reports whether s is a place in a body.
@@ -52,7 +52,7 @@ type Part struct {
 	ByCode  bool   // ToolCall: the caller is code that runs at the provider and reads the result; the model does not see the result
 	IsError bool   // ToolResult: the wire format's own error flag (is_error, messageStatus "error")
 	Raw     string // Opaque, Thinking: the part's JSON as received
-	Span    Span   // of Text (Text, ToolResult) or Args (ToolCall) in the body, if it is one value there
+	Span    Span   // of Text (Text, ToolResult) or Args (ToolCall) in the body, if it is one value there; of Thinking: see Span
 	Head    string // ToolResult: the beginning of Text, in separate values before Span; edits do not change it
 }
 

@@ -1,6 +1,10 @@
 package llm
 
-import "github.com/stet-dev/stet/tool"
+import (
+	"slices"
+
+	"github.com/stet-dev/stet/tool"
+)
 
 // Request is one request to a model.
 type Request struct {
@@ -45,7 +49,8 @@ type Response struct {
 	Usage      Usage
 }
 
-// Edit replaces the text of one part of a request: a tool result, the arguments of a call, or another part with a valid Span.
+// Edit replaces the text of one part of a request: a tool result, the arguments of a call, or another part with a valid Span. An edit
+// of thinking removes it; its Text is empty.
 type Edit struct {
 	Message, Part int    // indexes into Request.Messages and Message.Parts
 	Text          string // of a call: its new Args, which must be a JSON object if the old ones were
@@ -58,16 +63,25 @@ func Apply(messages []Message, edits []Edit) []Message {
 	}
 	out := append([]Message(nil), messages...)
 	copied := make(map[int]bool, len(edits))
+	var removed []Edit
 	for _, e := range edits {
 		if !copied[e.Message] {
 			copied[e.Message] = true
 			out[e.Message].Parts = append([]Part(nil), out[e.Message].Parts...)
 		}
-		if p := &out[e.Message].Parts[e.Part]; p.Kind == ToolCall {
+		switch p := &out[e.Message].Parts[e.Part]; p.Kind {
+		case ToolCall:
 			p.Args = e.Text
-		} else {
+		case Thinking:
+			removed = append(removed, e)
+		default:
 			p.Text = e.Text
 		}
+	}
+	slices.SortFunc(removed, func(a, b Edit) int { return b.Part - a.Part }) // the last of a message first
+	for _, e := range removed {
+		m := &out[e.Message]
+		m.Parts = slices.Delete(m.Parts, e.Part, e.Part+1)
 	}
 	return out
 }

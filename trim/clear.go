@@ -52,7 +52,7 @@ func (e *Engine) Clears() bool {
 // cache holds what was sent: then all behind the first of them is written to it again.
 func (st *State) clear(scan *evictionScan, warm bool) {
 	sent := st.plan.Clone()
-	sent.sort()
+	sent.Sort()
 	st.asSent(sent)
 	n, gain := st.clearable(scan, sent, warm)
 	st.evictFirst(st.cleared)
@@ -63,7 +63,7 @@ func (st *State) clear(scan *evictionScan, warm bool) {
 	st.evictFirst(n)
 	st.cleared = n
 	st.planAgain(st.messages)
-	st.plan.sort()
+	st.plan.Sort()
 	same := slices.Equal(editsBehind(sent.Edits, st.clearedTo(n)), editsBehind(st.plan.Edits, st.clearedTo(n)))
 	if !same || warm && !st.paysBreak(&plan, gain) {
 		st.results, st.plan, st.ledger, st.cleared = results, plan, ledger, cleared
@@ -196,7 +196,7 @@ func (st *State) asSent(p *Plan) {
 	for _, s := range st.behindCleared {
 		kept.Edits, kept.Omissions = append(kept.Edits, s.edit), append(kept.Omissions, s.omission)
 	}
-	kept.sort()
+	kept.Sort()
 	p.Edits, p.Omissions = kept.Edits, kept.Omissions
 	p.ClearedCalls = st.results[st.cleared-1].calls
 }
@@ -259,6 +259,6 @@ func (p *Plan) Seen() *Plan {
 			seen.Edits, seen.Omissions = append(seen.Edits, e), append(seen.Omissions, p.Omissions[i])
 		}
 	}
-	seen.sort()
+	seen.Sort()
 	return seen
 }

@@ -51,7 +51,12 @@ func (st *State) Cold(why Cause, keep int) {
 		return
 	}
 	st.account.cold, st.account.unanswered = true, true
-	if st.account.balance >= 0 {
-		st.evict(keep)
+	if st.account.balance < 0 {
+		return
 	}
+	st.leaveThinking(keep)
+	if c := &st.engine.config; c.ChecksThinking && !c.Clears && len(st.thoughts.all) > 0 {
+		return // nothing else that was sent may change
+	}
+	st.evict(keep)
 }

@@ -78,14 +78,17 @@ type Config struct {
 
 	// ChecksThinking says that the provider refuses a request in which something
 	// before a block of thinking has changed. Then keep-latest omits nothing more once
-	// the first block of thinking was made. Points count nevertheless: they are the
-	// caller's decision.
+	// the first block of thinking was made, and only thinking leaves at a cold point, but for Clears.
 	ChecksThinking bool
 
 	// Clears says that the provider can clear the results of the oldest calls of tools itself, so that nothing changes before
 	// thinking. Where thinking is checked, cold points under adaptive and bold, and warm breaks, make use of that (Plan.Cleared), and
 	// evict nothing.
 	Clears bool
+
+	// BillsThinking says that the provider keeps the thinking of earlier turns in the prompt and bills it. Then it leaves at cold
+	// points under adaptive and bold.
+	BillsThinking bool
 
 	// NoBreaks: there are no warm breaks. The provider keeps the conversation itself, so that what was sent
 	// cannot change.

@@ -52,7 +52,7 @@ func (st *State) planBy(scan *evictionScan, keep int) {
 	if scan.replacedTexts() {
 		st.moveSources()
 	}
-	st.plan.sort()
+	st.plan.Sort()
 }
 
 // moveSources counts again how many bytes of the request stand before each source, after texts have left in front of it.

@@ -22,7 +22,7 @@ type Plan struct {
 	Stats
 }
 
-// Omission is one result, or the arguments of one call, that was replaced, and
+// Omission is one result, or the arguments of one call, that was replaced, or thinking that was removed, and
 // why.
 type Omission struct {
 	Message, Part int
@@ -37,7 +37,7 @@ type Stats struct {
 	Reads    int // successful reads, one per file of a batch
 	Repeats  int // reads whose lines were all in view already
 	Dangling int // placeholders of content that is nowhere in the request (TRIM-16)
-	Saved    int // bytes of text left out, net of the placeholders
+	Saved    int // bytes of text left out, net of the placeholders; without thinking, whose size is not known
 	Breaks   int // warm breaks so far, after each of them the plan changed what had been sent, or the provider clears more (bold)
 }
 
@@ -66,13 +66,14 @@ const (
 	Command   Reason = "command"   // the output of an old command, search or the like
 	Arguments Reason = "arguments" // a text in the arguments of an old call
 	Idle      Reason = "idle"      // an old read of a file that was not touched for long
+	Thinking  Reason = "thinking"  // thinking of an earlier turn, without a placeholder
 	Cleared   Reason = "cleared"   // one of the oldest results, which the provider clears itself
 )
 
 // Evicts reports whether the text had been sent whole before.
 func (r Reason) Evicts() bool {
 	switch r {
-	case Replaced, Command, Arguments, Idle, Cleared:
+	case Replaced, Command, Arguments, Idle, Thinking, Cleared:
 		return true
 	}
 	return false
@@ -97,8 +98,8 @@ func (p *Plan) replace(at PartRef, callID string, before int, text string, paths
 	p.Saved += before - len(text)
 }
 
-// sort brings a plan into the order of the messages.
-func (p *Plan) sort() {
+// Sort brings a plan into the order of the messages.
+func (p *Plan) Sort() {
 	slices.SortFunc(p.Edits, func(a, b llm.Edit) int {
 		return cmp.Or(cmp.Compare(a.Message, b.Message), cmp.Compare(a.Part, b.Part))
 	})

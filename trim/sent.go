@@ -63,10 +63,10 @@ func (e *Engine) Resume(messages []llm.Message, s Sent) *State {
 		st.take(s.Balance)
 	}
 	st.Add(messages[at:s.Messages]...)
-	st.plan.sort()
+	st.plan.Sort()
 	to := st.clearedTo(st.cleared)
 	for i, e := range s.Edits {
-		if e.Message <= to {
+		if e.Message <= to && s.Reasons[i] != Thinking {
 			o := Omission{Message: e.Message, Part: e.Part, Reason: s.Reasons[i], After: len(e.Text)}
 			o.CallID, o.Before = st.textOf(messages, PartRef{e.Message, e.Part})
 			st.behindCleared = append(st.behindCleared, sentEdit{e, o})

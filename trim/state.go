@@ -38,7 +38,8 @@ type State struct {
 	cleared       int        // results at the beginning that the provider clears
 	behindCleared []sentEdit // how some of them were sent
 	unknownResult int        // the first message with the result of a call that was not recognised; math.MaxInt: there is none
-	thinkingFrom  int        // results before the first message of the model with thinking, plus 1; 0: there is none yet
+	thoughts      thoughts
+	thinkingFrom  int // results before the first message of the model with thinking, plus 1; 0: there is none yet
 }
 
 // NewState returns an empty conversation.
@@ -75,6 +76,7 @@ func (st *State) Add(messages ...llm.Message) {
 			if m.Role == llm.Assistant {
 				st.turn(m)
 			}
+			st.thoughts.add(m, st.messages, st.engine.config.InPlace, st.given)
 			st.addMessage(m, when)
 			if m.Role == llm.Assistant {
 				st.considerBreak()
@@ -146,6 +148,7 @@ func (st *State) Plan() *Plan {
 	default:
 		p = st.plan.Clone()
 		st.asSent(p)
+		st.withoutThinking(p)
 	}
 	p.Root = st.keys.root
 	return p

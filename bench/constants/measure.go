@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/stet-dev/stet/bench/formats"
+	"github.com/stet-dev/stet/llm/prices"
 	"github.com/stet-dev/stet/trim"
 	"github.com/stet-dev/stet/trim/replay"
 	"github.com/stet-dev/stet/trim/transcript"
@@ -24,6 +25,7 @@ type row struct {
 var rows = map[string]row{
 	"lossless":             {trim.Lossless, false, false},
 	"adaptive":             {trim.Adaptive, false, false},
+	"adaptive, checked":    {trim.Adaptive, true, true},
 	"bold":                 {trim.Bold, false, false},
 	"bold, checked":        {trim.Bold, true, true},
 	"bold, nothing leaves": {trim.Bold, true, false},
@@ -51,7 +53,6 @@ func measure(ctx context.Context, row row, paths []string) (map[string]cost, err
 	if err != nil {
 		return nil, err
 	}
-	rules := replay.Rules()[:1]
 	out := make(map[string]cost)
 	var mu sync.Mutex
 	var workers sync.WaitGroup
@@ -68,6 +69,14 @@ func measure(ctx context.Context, row row, paths []string) (map[string]cost, err
 			workers.Go(func() {
 				defer func() { <-turn }()
 				r := replay.New(s, &replay.Config{})
+				if len(r.Requests) == 0 {
+					return
+				}
+				if m, ok := r.Reported(); ok {
+					r.Measure = m
+				}
+				rules := []replay.Rule{{Rule: r.OwnRule(prices.Rules()[0]), Recorded: true}}
+				answers := r.AnswerCost()
 				off, err := r.Under(ctx, nil, rules)
 				if err != nil {
 					return
@@ -79,7 +88,7 @@ func measure(ctx context.Context, row row, paths []string) (map[string]cost, err
 				mu.Lock()
 				defer mu.Unlock()
 				sum := out[repositories[path]]
-				sum.add(cost{off.Cost[rules[0].Name], with.Charged[rules[0].Name], with.Edits.Lost})
+				sum.add(cost{off.Cost[rules[0].Name] + answers, with.Charged[rules[0].Name] + answers, with.Edits.Lost})
 				out[repositories[path]] = sum
 			})
 		}

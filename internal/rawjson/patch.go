@@ -1,20 +1,28 @@
 package rawjson
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 )
 
-var errObject = errors.New("not a JSON object")
+var (
+	errObject  = errors.New("not a JSON object")
+	errElement = errors.New("not an object with the comma behind it")
+)
 
-// Patch replaces the string literal at Span by the string Text, or the object at Span by the object Text.
+// Patch replaces the string literal at Span by the string Text, or the object at Span by the object Text. If Text is empty
+// and Span is an object with the comma behind it, up to the next element of an array, the object is removed.
 type Patch struct {
 	Span Span
 	Text string
 }
 
+// removes reports whether p removes an object.
+func (p *Patch) removes(body []byte) bool { return p.Text == "" && body[p.Span.Start] == '{' }
+
 // AppendPatched appends body with the patches to dst; every other byte stays. The patches must be in order, and each must cover
-// exactly one string literal or object of body. Otherwise dst is returned unchanged, with an error. The structure of an object's
+// exactly one string literal or object of body, or what it removes. Otherwise dst is returned unchanged, with an error. The structure of an object's
 // text is checked, but not the inside of its strings.
 func AppendPatched(dst, body []byte, patches []Patch) ([]byte, error) {
 	size, at := len(body), 0
@@ -48,6 +56,10 @@ func check(body []byte, at int, patch Patch) error {
 		return fmt.Errorf("patch bytes %d to %d of %d: no such place", p.Start, p.End, len(body))
 	case p.Start < at:
 		return fmt.Errorf("patch bytes %d to %d: out of order", p.Start, p.End)
+	case patch.removes(body):
+		if !isElement(p.Of(body)) {
+			return fmt.Errorf("patch bytes %d to %d: %w", p.Start, p.End, errElement)
+		}
 	case body[p.Start] == '{':
 		if !isObject(body[:p.End], p.Start) || !isObject([]byte(patch.Text), 0) {
 			return fmt.Errorf("patch bytes %d to %d: %w", p.Start, p.End, errObject)
@@ -56,6 +68,12 @@ func check(body []byte, at int, patch Patch) error {
 		return fmt.Errorf("patch bytes %d to %d: %w", p.Start, p.End, errString)
 	}
 	return nil
+}
+
+// isElement reports whether text is exactly one object and the comma behind it.
+func isElement(text []byte) bool {
+	object, comma := bytes.CutSuffix(bytes.TrimRight(text, " \t\r\n"), []byte(","))
+	return comma && isObject(bytes.TrimRight(object, " \t\r\n"), 0)
 }
 
 // isObject reports whether body from start on is exactly one object.

@@ -79,6 +79,20 @@ func FuzzPatch(f *testing.F) {
 	})
 }
 
+// An element of an array is removed with the comma behind it.
+func TestPatchRemoves(t *testing.T) {
+	body := []byte(`[{"a":1} , {"b":"x"},{"c":3}]`)
+	out, err := AppendPatched(nil, body, []Patch{{Span{1, 11}, ""}, {Span{11, 21}, ""}})
+	if err != nil || string(out) != `[{"c":3}]` {
+		t.Errorf("%s, %v", out, err)
+	}
+	for _, at := range []Span{{1, 8}, {11, 20}, {1, 12}, {1, 21}, {21, 28}, {21, 29}} {
+		if out, err := AppendPatched(nil, body, []Patch{{at, ""}}); err == nil {
+			t.Errorf("%v: %s", at, out)
+		}
+	}
+}
+
 func TestPatchRefuses(t *testing.T) {
 	body := []byte(`{"a":"b\"c","d":"e"}`)
 	a, e := Span{5, 11}, Span{16, 19}

@@ -23,9 +23,12 @@ func (Messages) DecodeAfter(body []byte, earlier *llm.Request, earlierBody []byt
 }
 
 // decoder reads one body.
-type decoder struct{ llm.Decoder }
+type decoder struct {
+	llm.Decoder
+	before rawjson.Span // the block before in the same list, if it is thinking; else zero
+}
 
-func newDecoder(body []byte) *decoder { return &decoder{llm.NewDecoder(body)} }
+func newDecoder(body []byte) *decoder { return &decoder{Decoder: llm.NewDecoder(body)} }
 
 const (
 	reqMessages = iota
@@ -151,7 +154,7 @@ func (d *decoder) message(s *rawjson.Scanner) {
 			if listed || !content.IsZero() {
 				d.Fail(errors.New("message content is there twice"))
 			}
-			listed = true
+			listed, d.before = true, rawjson.Span{}
 			for s.Enter('['); s.Next() && d.Err() == nil; {
 				d.part(s, "")
 			}

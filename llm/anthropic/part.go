@@ -36,6 +36,10 @@ func (d *decoder) part(s *rawjson.Scanner, role llm.Role) {
 		d.Fail(s.Err())
 		return
 	}
+	if !d.before.IsZero() { // a block of thinking may be removed if another one follows
+		d.Parts[len(d.Parts)-1].Span = llm.Span{Start: d.before.Start, End: whole.Start}
+		d.before = rawjson.Span{}
+	}
 	var p llm.Part
 	switch string(rawjson.Word(d.Body, f[keyType])) {
 	case "text":
@@ -62,11 +66,12 @@ func (d *decoder) part(s *rawjson.Scanner, role llm.Role) {
 		p.Kind = llm.Thinking
 		p.Text = d.String(f[keyThinking])
 		p.Raw = d.Raw(whole)
+		d.before = whole
 	default:
 		p.Kind = llm.Opaque
 	}
 	if role == llm.System && p.Kind != llm.Text {
-		p = llm.Part{Kind: llm.Opaque}
+		p, d.before = llm.Part{Kind: llm.Opaque}, rawjson.Span{}
 	}
 	if p.Kind == llm.Opaque {
 		p.Raw = d.Raw(whole)

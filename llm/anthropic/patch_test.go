@@ -20,8 +20,11 @@ func TestPatch(t *testing.T) {
 	if n := codectest.Patch(t, Messages{}, []byte(sample), req, codectest.IsAny); n != 10 {
 		t.Errorf("%d texts", n)
 	}
+	if n := codectest.RemoveThinking(t, Messages{}, []byte(sample), req); n != 2 {
+		t.Errorf("%d blocks of thinking", n)
+	}
 	dst := []byte("kept")
-	for _, edits := range [][]llm.Edit{{{Message: 99}}, {{Message: 2, Part: 0}}, {{Message: 2, Part: 2, Text: "[]"}}, {{Message: 1, Part: 0}, {Message: 1, Part: 0}}} {
+	for _, edits := range [][]llm.Edit{{{Message: 99}}, {{Message: 2, Part: 0, Text: "hm"}}, {{Message: 2, Part: 2, Text: "[]"}}, {{Message: 1, Part: 0}, {Message: 1, Part: 0}}} {
 		if out, err := (Messages{}).Patch(dst, []byte(sample), req, edits); err == nil || string(out) != "kept" {
 			t.Errorf("%v: %q, %v", edits, out, err)
 		}

@@ -170,6 +170,14 @@ func (c *Catalog) Lookup(name string) (Model, bool) {
 // editing" of the Messages API).
 func (m *Model) ClearsResults() bool { return m.Provider == "anthropic" }
 
+// forgetful are the beginnings of the names of models whose provider leaves out the thinking of earlier turns itself.
+var forgetful = []string{"claude-v1", "claude-2", "claude-3", "claude-haiku-4-5", "claude-opus-4-0", "claude-opus-4-1", "claude-opus-4-5", "claude-sonnet-4-0", "claude-sonnet-4-5"}
+
+// BillsThinking reports whether the model's provider is known to keep the thinking of earlier turns in the prompt, and to bill it.
+func (m *Model) BillsThinking() bool {
+	return m.Provider == "anthropic" && !slices.ContainsFunc(forgetful, func(name string) bool { return strings.HasPrefix(m.ID, name) })
+}
+
 // ChecksThinking reports whether the provider of a model must be taken to check what
 // comes before a block of thinking: it is known to, or it is not known not to.
 // A model is known by its exact name, in any of the forms that Lookup takes: a name that

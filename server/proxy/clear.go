@@ -106,3 +106,8 @@ func (p *Proxy) checkCleared(x *exchange) {
 		p.clearsNothing(x)
 	}
 }
+
+// forgetsThinking reports whether thinking of earlier turns may leave a request.
+func (p *Proxy) forgetsThinking(d *reading) bool {
+	return !p.unchanged && p.policy.Clears() && d.request != nil && d.request.Thread == "" && p.rules.of(d.api, d.model).billsThinking
+}

@@ -30,16 +30,18 @@ type terms struct {
 	checks bool // the provider checks what stands before thinking
 	kept   bool // the provider stores the conversation, so sent messages cannot change
 	clears bool // the provider may be asked to clear results
+
+	thinking bool // the provider bills the thinking of earlier turns
 }
 
-// of returns the engine for a request to a model. It uses the checks, kept and clears of asked. A window or a price in the
-// configuration applies to all models. If the provider checks thinking, all models share an engine, so a conversation is sent to
-// the next model in the same form.
+// of returns the engine for a request to a model. It uses the checks, kept, clears and thinking of asked. A window or a price in the
+// configuration applies to all models. If the provider checks thinking, a plan does not depend on the price: a conversation is
+// often sent to several models.
 func (e *engines) of(api, model string, caching *llm.Caching, asked terms) (*trim.Engine, error) {
 	k := e.rules.of(api, model)
-	t := terms{window: k.window, price: trim.Price{Read: k.Read, Write: k.Write}, checks: asked.checks, kept: asked.kept, clears: asked.clears}
+	t := terms{window: k.window, price: trim.Price{Read: k.Read, Write: k.Write}, checks: asked.checks, kept: asked.kept, clears: asked.clears, thinking: asked.thinking}
 	if t.checks {
-		t.window, t.price = 0, trim.Price{}
+		t.price = trim.Price{}
 	} else if api == record.Messages && caching.Lifetime >= time.Hour {
 		hour, _ := prices.RuleNamed(prices.Anthropic1h) // this rule always exists
 		t.price.Write = max(t.price.Write, hour.Write)
@@ -56,7 +58,7 @@ func (e *engines) of(api, model string, caching *llm.Caching, asked terms) (*tri
 		return made, nil
 	}
 	c := e.config
-	c.Window, c.Price, c.ChecksThinking, c.Clears, c.NoBreaks = t.window, t.price, t.checks, t.clears, t.kept
+	c.Window, c.Price, c.ChecksThinking, c.Clears, c.NoBreaks, c.BillsThinking = t.window, t.price, t.checks, t.clears, t.kept, t.thinking
 	made, err := trim.New(c)
 	if err != nil {
 		return nil, err

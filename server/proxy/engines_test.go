@@ -34,7 +34,7 @@ func TestEngines(t *testing.T) {
 		{"no markers", record.Responses, "gpt-5.6-sol", 24 * time.Hour, Config{}, terms{window: 1_050_000, price: read5}},
 		{"unknown", record.Chat, "m", 0, Config{}, terms{window: 0, price: trim.Price{Read: 0.1, Write: 1}}},
 		{"one's own", record.Chat, "own-model", 0, Config{Prices: catalog}, terms{window: 5000, price: trim.Price{Read: 0.5, Write: 1.5}}},
-		{"thinking is checked", record.Messages, "claude-opus-5-5", time.Hour, Config{}, terms{checks: true}},
+		{"thinking is checked", record.Messages, "claude-opus-5-5", time.Hour, Config{}, terms{window: 1_000_000, checks: true}},
 		{"said", record.Messages, "claude-opus-4-6", 0, Config{History: trim.Config{Window: 9, Price: trim.Price{Read: 1, Write: 1}}}, terms{window: 9, price: trim.Price{Read: 1, Write: 1}}},
 	} {
 		t.Run(test.name, func(t *testing.T) {

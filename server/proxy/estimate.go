@@ -42,16 +42,27 @@ func (c *counters) estimate(model string, req *llm.Request, plan *trim.Plan) (of
 		for i := range m.Parts {
 			part := &m.Parts[i]
 			off += counter.Count(part.Text) + counter.Count(part.Name) + counter.Count(part.Args)
+			if part.Kind == llm.Thinking {
+				off += hiddenThinking(part)
+			}
 		}
 	}
 	sent = off
 	for _, e := range plan.Edits {
 		part := &req.Messages[e.Message].Parts[e.Part]
 		was := part.Text
-		if part.Kind == llm.ToolCall {
+		switch part.Kind {
+		case llm.ToolCall:
 			was = part.Args
+		case llm.Thinking:
+			sent -= hiddenThinking(part)
 		}
 		sent -= counter.Count(was) - counter.Count(e.Text)
 	}
 	return off, sent
+}
+
+// hiddenThinking estimates the tokens of thinking that the part does not show.
+func hiddenThinking(p *llm.Part) int {
+	return max(0, trim.ThinkingSize(p)-len(p.Text)) * 10 / 36
 }

@@ -55,7 +55,7 @@ func (p *Proxy) prepare(x *exchange, h http.Header, why cause) {
 		p.guarded(x, func() {
 			d.asks = p.mayClear(x, &d, h)
 			d.clears = d.asks && !p.unchanged && p.policy.Clears() && !anthropic.OffersServerTools(x.body.head)
-			d.asked.Clears = d.clears
+			d.asked.Leaves = d.clears || p.forgetsThinking(&d)
 		})
 	}
 	why = p.decide(x, &d, why)
@@ -209,13 +209,18 @@ func (p *Proxy) within(d *reading, full, behind *trim.Plan) (*trim.Plan, error) 
 	}
 	head := d.forms.begin.upto
 	for i, e := range full.Edits {
-		if m := &req.Messages[e.Message]; e.Message >= head && editable(m.Role, &m.Parts[e.Part]) {
+		m := &req.Messages[e.Message]
+		now := e.Message >= head || full.Omissions[i].Reason == trim.Thinking && !slices.Contains(behind.Edits, e)
+		if now && editable(m.Role, &m.Parts[e.Part]) {
 			plan.Edits = append(plan.Edits, e)
 			plan.Omissions = append(plan.Omissions, full.Omissions[i])
 		} else {
-			plan.Saved -= full.Omissions[i].Before - full.Omissions[i].After
+			if full.Omissions[i].Reason != trim.Thinking {
+				plan.Saved -= full.Omissions[i].Before - full.Omissions[i].After
+			}
 		}
 	}
+	plan.Sort()
 	return plan, nil
 }
 
@@ -250,7 +255,7 @@ func editable(role llm.Role, p *llm.Part) bool {
 	switch p.Kind {
 	case llm.ToolResult:
 		return role == llm.Tool && p.Span.Valid()
-	case llm.ToolCall:
+	case llm.ToolCall, llm.Thinking:
 		return role == llm.Assistant && p.Span.Valid()
 	}
 	return false

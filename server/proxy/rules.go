@@ -29,6 +29,8 @@ type rule struct {
 	provider string // as prices.Model.Provider; "": not known
 	checks   bool   // the provider checks what stands before thinking, and refuses a request if it changed
 	mayCheck bool   // the name of the model does not say whether the provider checks
+
+	billsThinking bool // the provider keeps the thinking of earlier turns in the prompt, and bills it
 }
 
 // of returns the rule of a model. If the model is not known, or its provider is not known to have a cache, it returns the rule of the
@@ -54,7 +56,7 @@ func (r *rules) lookUp(api, model string) rule {
 		find, checks = r.catalog.Lookup, r.catalog.ChecksThinking
 	}
 	m, _ := find(model)
-	found := rule{Rule: m.Rule(), window: m.Window, provider: m.Provider}
+	found := rule{Rule: m.Rule(), window: m.Window, provider: m.Provider, billsThinking: api == record.Messages && m.BillsThinking()}
 	named := strings.Contains(strings.ToLower(model), "claude") || m.Thinking == prices.ThinkingChecked
 	switch {
 	case api == record.GenerateContent || !checks(model):

@@ -252,14 +252,19 @@ func (p *Proxy) everSent(d *reading, known sent.Known) (*trim.Plan, error) {
 	for _, e := range edits {
 		part := &d.request.Messages[e.Message].Parts[e.Part]
 		before := len(part.Text)
-		if part.Kind == llm.ToolCall {
+		switch part.Kind {
+		case llm.ToolCall:
 			before = len(part.Args)
+		case llm.Thinking:
+			before = trim.ThinkingSize(part)
 		}
 		plan.Edits = append(plan.Edits, e.Edit)
 		plan.Omissions = append(plan.Omissions, trim.Omission{
 			Message: e.Message, Part: e.Part, CallID: part.CallID, Reason: trim.Reason(e.Reason), Before: before, After: len(e.Text),
 		})
-		plan.Saved += before - len(e.Text)
+		if part.Kind != llm.Thinking {
+			plan.Saved += before - len(e.Text)
+		}
 	}
 	d.forms.repeated, d.forms.repeats = plan, known
 	return plan, nil
@@ -268,7 +273,7 @@ func (p *Proxy) everSent(d *reading, known sent.Known) (*trim.Plan, error) {
 // engineOf returns the engine for a request.
 func (p *Proxy) engineOf(x *exchange, d *reading) (*trim.Engine, error) {
 	return p.engines.of(d.api, d.model, &d.request.Caching, terms{
-		checks: d.forms.checks, kept: x.body.turn != nil, clears: d.clears,
+		checks: d.forms.checks, kept: x.body.turn != nil, clears: d.clears, thinking: p.rules.of(d.api, d.model).billsThinking,
 	})
 }
 
@@ -293,6 +298,7 @@ func (p *Proxy) formOf(x *exchange, d *reading, memory *sent.Memory) (b record.B
 		from = begin{whole: from.whole}
 	}
 	added := sent.Added{From: from.upto, Epoch: evicts(p.policy) && (from.whole || from.cold), Balance: d.balance}
+	anew := false // what was sent is sent otherwise
 	changed := plan != nil && (x.body.patched != nil || d.asks && plan.ClearedCalls > 0 || memory == p.shadow)
 	if !changed {
 		plan = new(trim.Plan)
@@ -304,7 +310,7 @@ func (p *Proxy) formOf(x *exchange, d *reading, memory *sent.Memory) (b record.B
 		}
 		if err != nil || from.cold || !slices.Equal(editsBefore(plan.Edits, from.upto), before.Edits) || p.forms.Later(from.Form, c, from.upto) {
 			from, before, added.From = begin{Known: sent.Known{Drops: from.Drops}}, new(trim.Plan), 0
-			added.Epoch = evicts(p.policy) && !d.forms.bound
+			added.Epoch, anew = evicts(p.policy) && !d.forms.bound, true
 		}
 		if d.asks && plan.ClearedCalls != before.ClearedCalls {
 			added.Cleared = plan.ClearedCalls
@@ -317,6 +323,8 @@ func (p *Proxy) formOf(x *exchange, d *reading, memory *sent.Memory) (b record.B
 	}
 	s := &sent.Sent{Form: from.Form.Extend(c, added), Bound: d.forms.bound, Drops: from.Drops, From: from.Messages + 1}
 	switch {
+	case d.forms.bound && anew: // thinking has left: a fork goes on in the form that the provider's cache holds
+		s.From, s.Anew = 1, true
 	case d.forms.bound:
 		s.From = len(d.request.Messages)
 	case d.forms.begin.Messages == 0 && s.Form.Epoch() == 0: // the beginning of a conversation that was not seen before is planned again in the same way

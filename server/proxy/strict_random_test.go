@@ -203,6 +203,9 @@ func (b *boundSession) hear(messages []json.RawMessage, answer string) []json.Ra
 			results = append(results, fmt.Sprintf(`{"type":"tool_result","tool_use_id":%q,"content":%q}`, call.ID, resultOf(call.Name, string(call.Input), len(messages))))
 		}
 	}
+	if results == nil {
+		return append(messages, json.RawMessage(`{"role":"user","content":"Go on."}`))
+	}
 	return append(messages, json.RawMessage(`{"role":"user","content":[`+strings.Join(results, ",")+`]}`))
 }
 
@@ -243,7 +246,13 @@ func (b *boundSession) does(req *llm.Request) (llm.Response, error) {
 	if b.quiet {
 		parts = parts[1:]
 	}
-	for i := range 1 + r.IntN(3) {
+	if r.IntN(4) == 0 && !b.quiet {
+		parts = slices.Insert(parts, 1, llm.Part{Kind: llm.Opaque, Raw: `{"type":"redacted_thinking","data":"x"}`})
+	}
+	for i := range r.IntN(4) { // without a call, the loop of tools ends
+		if r.IntN(4) == 0 && !b.quiet {
+			parts = append(parts, llm.Part{Kind: llm.Thinking, Text: "and then"})
+		}
 		c := llm.Part{Kind: llm.ToolCall, CallID: fmt.Sprintf("c%d_%d_%d", n, i, r.IntN(1000))}
 		file := fmt.Sprintf("/home/me/project/%c.go", 'a'+r.IntN(3))
 		switch r.IntN(6) {
@@ -320,7 +329,7 @@ func (b *boundSession) all() map[string]func() {
 			}
 		},
 		"model": func() {
-			b.now.model = []string{"claude-opus-5-5", "claude-fable-5-1", "claude-sonnet-4-5", "my-own-model"}[b.IntN(4)]
+			b.now.model = []string{"claude-opus-5-5", "claude-fable-5-1", "claude-sonnet-4-5", "claude-opus-5", "my-own-model"}[b.IntN(5)]
 		},
 		"tools":   func() { b.now.deferred = b.IntN(20) },
 		"strip":   func() { b.now.strips = !b.now.strips },

@@ -9,16 +9,18 @@ import (
 	"github.com/stet-dev/stet/llm"
 )
 
-// verify proves that patched equals body, except that the literals of the edited parts are replaced by the texts of the edits.
+// verify proves that patched equals body, except that the literals of the edited parts are replaced by the texts of the edits, and
+// removed thinking is gone.
 func verify(body, patched []byte, req *llm.Request, edits []llm.Edit) error {
 	type place struct {
 		llm.Span
 		text string
+		gone bool // the part is removed
 	}
 	places := make([]place, len(edits))
 	for i, e := range edits {
 		part := &req.Messages[e.Message].Parts[e.Part]
-		places[i] = place{part.Span, part.InPlace(e.Text)}
+		places[i] = place{part.Span, part.InPlace(e.Text), part.Kind == llm.Thinking}
 	}
 	slices.SortFunc(places, func(a, b place) int { return a.Start - b.Start })
 	done := 0 // bytes of body that are checked
@@ -32,6 +34,13 @@ func verify(body, patched []byte, req *llm.Request, edits []llm.Edit) error {
 			return fmt.Errorf("bytes %d to %d differ", done, at.Start)
 		}
 		rest = rest[len(same):]
+		if at.gone {
+			if block, ok := bytes.CutSuffix(bytes.TrimSpace(body[at.Start:at.End]), []byte(",")); !ok || !json.Valid(block) {
+				return fmt.Errorf("bytes %d to %d are not one block", at.Start, at.End)
+			}
+			done = at.End
+			continue
+		}
 		literal := literalOf(rest)
 		if body[at.Start] == '{' { // the arguments of a call are a JSON object, not a string
 			literal = rest[:min(len(rest), len(at.text))]

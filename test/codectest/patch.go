@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -109,7 +110,7 @@ func Patch(t testing.TB, c llm.Codec, body []byte, req *llm.Request, pick func(l
 	want := map[string]string{}
 	for i, m := range req.Messages {
 		for j, p := range m.Parts {
-			if pick(m, p) && p.Span.Valid() {
+			if pick(m, p) && p.Span.Valid() && p.Kind != llm.Thinking {
 				text, was := fmt.Sprintf("[left out \"%d.%d\"]\n\\", i, j), strings.TrimPrefix(p.Text, p.Head)
 				if p.Kind == llm.ToolCall {
 					text, was = arguments(text, p.Args, body[p.Span.Start] == '{')
@@ -148,6 +149,36 @@ func Patch(t testing.TB, c llm.Codec, body []byte, req *llm.Request, pick func(l
 	return len(edits)
 }
 
+// RemoveThinking removes every block of thinking that can be removed, and checks the result. It returns their number.
+func RemoveThinking(t testing.TB, c llm.Codec, body []byte, req *llm.Request) int {
+	t.Helper()
+	var edits []llm.Edit
+	for i, m := range req.Messages {
+		for j, p := range m.Parts {
+			if p.Kind == llm.Thinking && p.Span.Valid() {
+				edits = append(edits, llm.Edit{Message: i, Part: j})
+			}
+		}
+	}
+	out, err := c.Patch(nil, body, req, edits)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := c.Decode(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, err := c.Decode(body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, want := Spanless(again).Messages, llm.Apply(Spanless(before).Messages, edits)
+	if !reflect.DeepEqual(got, want) {
+		t.Fatalf("without thinking:\n%+v\nwant\n%+v", got, want)
+	}
+	return len(edits)
+}
+
 // IsResult selects the results of tools.
 func IsResult(_ llm.Message, p llm.Part) bool { return p.Kind == llm.ToolResult }
 
@@ -176,6 +207,7 @@ func Fuzz(f *testing.F, c llm.Codec, samples ...string) {
 			return // Decode accepts invalid JSON in strings that it does not read
 		}
 		Patch(t, c, body, req, IsAny)
+		RemoveThinking(t, c, body, req)
 		if req.Chained {
 			return
 		}

@@ -25,6 +25,10 @@ type Setting struct {
 	Fixed int                 // tokens of tools and system prompt that are not in the messages
 	Count func(*llm.Part) int // tokens of a part
 	Price trim.Price          // of the cache; zero: there is none
+
+	// As in trim.Config, of the model:
+	Window        int // 0: not known
+	BillsThinking bool
 }
 
 // Planner decides what the requests of one context to one model leave out.
@@ -60,7 +64,7 @@ type Omission struct {
 
 // Ours returns the policy of package trim with this configuration. An empty
 // Root becomes the directory of the session, and a zero Price that of the cache; not where thinking is checked, since
-// a proxy plans alike for all prices there.
+// a proxy plans alike for all prices there. A zero Window becomes that of the model, and BillsThinking is the model's.
 func Ours(c trim.Config) (Policy, error) {
 	e, err := trim.New(c)
 	if err != nil {
@@ -77,15 +81,15 @@ func Ours(c trim.Config) (Policy, error) {
 		if c.Price == (trim.Price{}) && !c.ChecksThinking {
 			c.Price = s.Price
 		}
+		if c.Window == 0 {
+			c.Window = s.Window
+		}
+		c.BillsThinking = s.BillsThinking
 		e, err := trim.New(c)
 		if err != nil {
 			panic(fmt.Errorf("the same configuration was good before: %w", err))
 		}
-		plans := ours{e.NewState()}
-		if c.ChecksThinking && !e.Clears() { // nothing that was sent is left out
-			return plans
-		}
-		return oursByCache{plans}
+		return ours{e.NewState()}
 	}, nil
 }
 
@@ -94,10 +98,7 @@ type ours struct{ state *trim.State }
 
 func (o ours) Add(m *llm.Message) { o.state.Add(*m) }
 
-// oursByCache also takes cold points.
-type oursByCache struct{ ours }
-
-func (o oursByCache) Cold(why trim.Cause) { o.state.Cold(why, 0) }
+func (o ours) Cold(why trim.Cause) { o.state.Cold(why, 0) }
 
 func (o ours) Plan() Plan {
 	p := o.state.Plan().Seen()
@@ -112,7 +113,7 @@ func (o ours) Plan() Plan {
 // is elsewhere in the request.
 func isPointer(why trim.Reason) bool {
 	switch why {
-	case trim.Terminal, trim.Restored, trim.Replaced, trim.Command, trim.Arguments, trim.Idle, trim.Cleared:
+	case trim.Terminal, trim.Restored, trim.Replaced, trim.Command, trim.Arguments, trim.Idle, trim.Thinking, trim.Cleared:
 		return false
 	}
 	return true

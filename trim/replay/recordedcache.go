@@ -72,12 +72,12 @@ func (r *Replay) upToShare(i int, share float64, m *Measure) (fixed, part int) {
 	q := &r.Requests[i]
 	all := m.Fixed
 	for part := r.Begin(q); part < r.End(q); part++ {
-		all += m.Scaled(part, r.Counted(part))
+		all += m.Whole(part, r.Counted(part))
 	}
 	left := int(share * float64(all))
 	fixed, part = min(m.Fixed, left), r.Begin(q)
 	for left -= m.Fixed; part < r.End(q); part++ {
-		if left -= m.Scaled(part, r.Counted(part)); left < 0 {
+		if left -= m.Whole(part, r.Counted(part)); left < 0 {
 			break
 		}
 	}

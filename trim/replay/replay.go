@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"slices"
@@ -246,7 +247,7 @@ func (b *billing) send(i int, omissions []check.Omission, reasons []trim.Reason,
 		o := &omissions[n]
 		s := b.sender
 		before, after := s.replay.blocks[o.Part].tokens, s.placeholder(o).tokens
-		b.out.Omitted[reasons[n]] += int64(s.measure.Scaled(o.Part, before) - s.measure.Scaled(o.Part, after))
+		b.out.Omitted[reasons[n]] += int64(s.measure.Whole(o.Part, before) - s.measure.Scaled(o.Part, after))
 	}
 	b.charge.add(i, b.sender, sent, omissions, recalled)
 	b.byName.add(i, b.sender, sent, omissions, byName)
@@ -305,7 +306,10 @@ func (p *planners) plan(q *check.Request, points []coldPoint) []check.Omission {
 	}
 	of := p.byModel[q.Model]
 	if of == nil {
-		of = &planner{p.policy(Setting{p.replay.Session.Dir, p.replay.Fixed, p.replay.count, p.price}), q.From}
+		m, _ := p.replay.lookup(cmp.Or(q.Model, p.replay.Session.Model))
+		of = &planner{p.policy(Setting{
+			Dir: p.replay.Session.Dir, Fixed: p.replay.Fixed, Count: p.replay.count, Price: p.price, Window: m.Window, BillsThinking: m.BillsThinking(),
+		}), q.From}
 		p.byModel[q.Model] = of
 	}
 	for {

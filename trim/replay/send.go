@@ -113,15 +113,17 @@ func (s *Sender) send(i int, omissions []check.Omission, again bool) Sent {
 	s.from, s.root = q.From, root
 
 	blocks := slices.Clone(r.blocks[r.Begin(q):r.End(q)])
-	for i := range omissions {
-		blocks[omissions[i].Part-r.Begin(q)] = s.placeholder(&omissions[i])
-	}
+	next := 0
 	for i := range blocks {
-		at := r.Begin(q) + i
+		at, size := r.Begin(q)+i, s.measure.Whole
+		if next < len(omissions) && omissions[next].Part == at {
+			blocks[i], size = s.placeholder(&omissions[next]), s.measure.Scaled
+			next++
+		}
 		if s.Free != nil {
 			blocks[i].tokens = max(0, blocks[i].tokens-s.Free[at])
 		}
-		blocks[i].tokens = s.measure.Scaled(at, blocks[i].tokens)
+		blocks[i].tokens = size(at, blocks[i].tokens)
 	}
 	for n := len(s.recalled) - 1; n >= 0; n-- {
 		c := &s.recalled[n]
@@ -169,7 +171,7 @@ const recallCall = 80
 // then on, the requests of the context hold that call and what was asked for.
 func (s *Sender) Recall(i int, part int, omissions []check.Omission) Sent {
 	r := s.replay
-	tokens := s.measure.Scaled(part, r.blocks[part].tokens) + recallCall
+	tokens := s.measure.Whole(part, r.blocks[part].tokens) + recallCall
 	hash := join(r.blocks[part].hash, uint64(len(s.recalled)+1))
 	s.recalled = append(s.recalled, recalled{block{hash, tokens}, r.End(&r.Requests[i])})
 	return s.send(i, omissions, true)

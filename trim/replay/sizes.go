@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/stet-dev/stet/llm"
@@ -70,8 +71,9 @@ func (s Size) Off() (float64, bool) {
 type Measure struct {
 	Fixed int // tokens of tools and system prompt that are not recorded
 
-	scale  []float64 // by part: tokens for each that was counted; nil: one
-	hidden []int     // by part: tokens next to these
+	scale    []float64 // by part: tokens for each that was counted; nil: one
+	hidden   []int     // by part: tokens next to these
+	thinking []int     // by part: tokens of thinking that is not recorded; they leave with the part
 }
 
 // Scaled returns the tokens of a part of whose text, or of the placeholder in its place, so many
@@ -83,10 +85,20 @@ func (m *Measure) Scaled(part, counted int) int {
 	return int(float64(counted)*m.scale[part]+0.5) + m.hidden[part]
 }
 
+// Whole is Scaled of a part that is sent as it was recorded.
+func (m *Measure) Whole(part, counted int) int {
+	n := m.Scaled(part, counted)
+	if m.thinking != nil {
+		n += m.thinking[part]
+	}
+	return n
+}
+
 // Reported returns the sizes that the provider reported, as
 // far as it did. A counted token of text becomes as many as the session's requests
 // grew by for each (tokens.Calibration). If a request grew by more, the rest is not
-// recorded (mostly reasoning that is not shown): it is added to the first part that
+// recorded (mostly reasoning that is not shown). It counts as that of the recorded blocks of thinking, if the model's provider bills
+// these, as far as the answer had as much output beside its text. The rest is added to the first part that
 // came with the request, and no policy can leave it out. If a request grew by less,
 // the text that came with it counts for less. What the first request held beyond
 // its text are tools and system prompt. It is false where fewer than four in five
@@ -109,7 +121,7 @@ func (r *Replay) Reported() (m Measure, ok bool) {
 		}
 	}
 	slope := c.Slope()
-	m = Measure{r.Fixed, slices.Repeat([]float64{slope}, len(r.Parts)), make([]int, len(r.Parts))}
+	m = Measure{r.Fixed, slices.Repeat([]float64{slope}, len(r.Parts)), make([]int, len(r.Parts)), make([]int, len(r.Parts))}
 	if len(steps) > 0 && steps[0].isFirst {
 		m.Fixed = max(0, steps[0].grown-int(slope*float64(steps[0].text)))
 	}
@@ -120,7 +132,12 @@ func (r *Replay) Reported() (m Measure, ok bool) {
 		}
 		grown, text := s.size-total, int(slope*float64(s.text))
 		if grown >= text {
-			m.hidden[s.from] = grown - text
+			hidden := grown - text
+			if part := r.thinkingIn(&s); part >= 0 {
+				m.thinking[part] = max(0, min(hidden, s.output-int(slope*float64(s.answer))))
+				hidden -= m.thinking[part]
+			}
+			m.hidden[s.from] = hidden
 		} else if text > 0 {
 			const least = 0.3 // of a text's tokens, however little was reported
 			for part := s.from; part < s.to; part++ {
@@ -128,7 +145,7 @@ func (r *Replay) Reported() (m Measure, ok bool) {
 			}
 		}
 		for part := s.from; part < s.to; part++ {
-			total += m.Scaled(part, r.Counted(part))
+			total += m.Whole(part, r.Counted(part))
 		}
 	}
 	return m, true
@@ -141,6 +158,24 @@ type step struct {
 	text        int // their counted tokens
 	size, grown int // the reported size, and what it grew by
 	isFirst     bool
+
+	output, answer int // the output that was reported of the answers in it, and the counted tokens of these
+}
+
+// thinkingIn returns the first block of thinking in a step, if the provider bills it in later requests; -1: there is none.
+func (r *Replay) thinkingIn(s *step) int {
+	for part := s.from; part < s.to; part++ {
+		if p := r.Parts[part]; p.Kind == llm.Thinking && r.billsThinking(p.Message.Model) {
+			return part
+		}
+	}
+	return -1
+}
+
+// billsThinking reports whether the provider of a model bills the thinking of earlier turns.
+func (r *Replay) billsThinking(model string) bool {
+	m, ok := r.lookup(cmp.Or(model, r.Session.Model))
+	return ok && m.BillsThinking()
 }
 
 func growth(r *Replay) []step {
@@ -158,11 +193,25 @@ func growth(r *Replay) []step {
 		s.grown = s.size - before
 		for part := s.from; part < s.to; part++ {
 			s.text += r.Counted(part)
+			if m := r.Parts[part].Message; m.Role == llm.Assistant {
+				s.answer += r.Counted(part)
+				if part == s.from || r.Parts[part-1].Message != m {
+					s.output += outputOf(m)
+				}
+			}
 		}
 		out = append(out, s)
 		last, before = s.to, s.size
 	}
 	return out
+}
+
+// outputOf returns the tokens of output that were reported of a message of the model.
+func outputOf(m *llm.Message) int {
+	if m.Usage == nil {
+		return 0
+	}
+	return m.Usage.Output
 }
 
 // reportedSize returns the tokens that were reported of request i; 0: none were.

@@ -74,7 +74,7 @@ type Request struct {
 	Lifetime     time.Duration // how long the request asks the provider to keep the prompt, or the provider's default
 	Vouched      bool          // the provider keeps the prompt no longer than that
 	Bound        bool          // the provider checks its thinking: nothing that was sent may change
-	Clears       bool          // although it is bound, it may be a cold point: the provider clears results itself
+	Leaves       bool          // although it is bound, it may be a cold point: thinking may leave, or the provider clears results itself
 }
 
 // Verdict says what is believed of the cache at a request, and how the request is planned. It is never changed: Continued returns a

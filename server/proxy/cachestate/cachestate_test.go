@@ -86,7 +86,7 @@ func TestJudgeBound(t *testing.T) {
 	if v := s.Judge(later); v.New != "" {
 		t.Errorf("after a pause: %+v", v)
 	}
-	later.Clears = true
+	later.Leaves = true
 	if cleared, _, _ := s.sends(later, nil, record.Usage{}); cleared.New != trim.Gap {
 		t.Errorf("cleared: %+v", cleared)
 	}

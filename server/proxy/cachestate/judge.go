@@ -24,7 +24,7 @@ func (s *State) Judge(r Request) Verdict {
 	if v.Cache.Idle <= v.Cache.Lifetime { // reading renews the lifetime of the part that is read
 		v.Cache.Leaves = max(r.Lifetime, v.Cache.Lifetime)
 	}
-	if cold != "" && !owes && s.config.Evicts && r.Chain.Answered() && (!r.Bound || r.Clears) {
+	if cold != "" && !owes && s.config.Evicts && r.Chain.Answered() && (!r.Bound || r.Leaves) {
 		v.New = cold
 	}
 	return v

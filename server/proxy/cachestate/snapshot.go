@@ -32,7 +32,7 @@ type Snapshot struct {
 type edit struct {
 	message, part int
 	text          uint64 // hash of the sent text
-	saved         int    // saved bytes of text
+	saved         int    // saved bytes of text, as prefix.TextSize counts it
 }
 
 // snapshotOf returns the snapshot of a request that is sent. plan says what was left out; nil: nothing.
@@ -46,6 +46,9 @@ func snapshotOf(r *Request, key Key, plan *trim.Plan) *Snapshot {
 	}
 	for i, e := range plan.Edits {
 		saved := plan.Omissions[i].Before - plan.Omissions[i].After
+		if plan.Omissions[i].Reason == trim.Thinking {
+			saved = 0 // no size counts it
+		}
 		n.edits = append(n.edits, edit{e.Message, e.Part, xxh3.HashString(e.Text), saved})
 	}
 	return n

@@ -399,6 +399,7 @@ type Sent struct {
 	Drops bool   // it asks to drop thinking that was signed after other content
 	Key   uint64 // of the cache; 0: thinking is checked, and each form has its own place
 	From  int    // the places of the answers from this message on are written too
+	Anew  bool   // so are those of the signatures in these answers
 
 	place   uint64   // the place of its answer
 	before  []uint64 // places of the last answer in it
@@ -419,8 +420,15 @@ func (m *Memory) Note(s *Sent, c *Conversation, now time.Time) (b record.Batch, 
 	for _, i := range c.answers {
 		place := c.placeBefore(i)
 		s.covered = append(s.covered, place)
-		if i >= s.From {
-			b.Places = append(b.Places, m.note(s, place, now))
+		if i < s.From {
+			continue
+		}
+		b.Places = append(b.Places, m.note(s, place, now))
+		if s.Anew {
+			signed, _ := c.places(i)
+			for _, place := range signed {
+				b.Places = append(b.Places, m.note(s, place, now))
+			}
 		}
 	}
 	b.Places = append(b.Places, m.note(s, s.place, now))

@@ -123,7 +123,7 @@ func (c *Conversation) listed() []part {
 // at returns the part at a place in the conversation.
 func (c *Conversation) at(p part) *llm.Part { return &c.messages[p.message].Parts[p.part] }
 
-// part is the place of a result, or of a call's arguments, in a request.
+// part is the place of a result, of a call's arguments, or of thinking that can be removed, in a request.
 type part struct {
 	key           uint64 // different for each occurrence of a repeated part
 	hash          uint64 // the same for all of them
@@ -151,7 +151,7 @@ func partsOf(messages []llm.Message, before []part, same int) []part {
 	for i := from; i < len(messages); i++ {
 		for j := range messages[i].Parts {
 			p := &messages[i].Parts[j]
-			if p.Kind != llm.ToolResult && p.Kind != llm.ToolCall {
+			if p.Kind != llm.ToolResult && p.Kind != llm.ToolCall && !(p.Kind == llm.Thinking && p.Span.Valid()) {
 				continue
 			}
 			h.Reset()
@@ -166,10 +166,13 @@ func partsOf(messages []llm.Message, before []part, same int) []part {
 	return out
 }
 
-// original returns the text that an edit replaces; arguments are normalised.
+// original returns the text that an edit replaces; arguments are normalised. Of thinking it is the signature.
 func original(p *llm.Part) string {
-	if p.Kind == llm.ToolCall {
+	switch p.Kind {
+	case llm.ToolCall:
 		return prefix.Arguments(p.Args)
+	case llm.Thinking:
+		return signature(p.Raw)
 	}
 	return p.Text
 }
