@@ -6,10 +6,7 @@ import (
 	"fmt"
 )
 
-var (
-	errObject  = errors.New("not a JSON object")
-	errElement = errors.New("not an object with the comma behind it")
-)
+var errObject = errors.New("not a JSON object")
 
 // Patch replaces the string literal at Span by the string Text, or the object at Span by the object Text. If Text is empty
 // and Span is an object with the comma behind it, up to the next element of an array, the object is removed.
@@ -17,9 +14,6 @@ type Patch struct {
 	Span Span
 	Text string
 }
-
-// removes reports whether p removes an object.
-func (p *Patch) removes(body []byte) bool { return p.Text == "" && body[p.Span.Start] == '{' }
 
 // AppendPatched appends body with the patches to dst; every other byte stays. The patches must be in order, and each must cover
 // exactly one string literal or object of body, or what it removes. Otherwise dst is returned unchanged, with an error. The structure of an object's
@@ -56,9 +50,9 @@ func check(body []byte, at int, patch Patch) error {
 		return fmt.Errorf("patch bytes %d to %d of %d: no such place", p.Start, p.End, len(body))
 	case p.Start < at:
 		return fmt.Errorf("patch bytes %d to %d: out of order", p.Start, p.End)
-	case patch.removes(body):
+	case patch.Text == "" && body[p.Start] == '{':
 		if !isElement(p.Of(body)) {
-			return fmt.Errorf("patch bytes %d to %d: %w", p.Start, p.End, errElement)
+			return fmt.Errorf("patch bytes %d to %d: not an object with the comma behind it", p.Start, p.End)
 		}
 	case body[p.Start] == '{':
 		if !isObject(body[:p.End], p.Start) || !isObject([]byte(patch.Text), 0) {
