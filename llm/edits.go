@@ -20,6 +20,12 @@ func (InPlace) Patch(dst, body []byte, req *Request, edits []Edit) ([]byte, erro
 	if err != nil {
 		return dst, err
 	}
+	for i := range patches {
+		p := &patches[i]
+		if p.Text == "" && p.Span.End <= len(body) && body[p.Span.Start] == '{' && !isElement(string(p.Span.Of(body))) {
+			return dst, fmt.Errorf("edit bytes %d to %d: not an object with the comma behind it", p.Span.Start, p.Span.End)
+		}
+	}
 	return rawjson.AppendPatched(dst, body, patches)
 }
 
@@ -50,6 +56,12 @@ func (r *Request) patches(edits []Edit) ([]rawjson.Patch, error) {
 		}
 	}
 	return out, nil
+}
+
+// isElement reports whether s is a JSON object and the comma behind it.
+func isElement(s string) bool {
+	object, comma := strings.CutSuffix(strings.TrimSpace(s), ",")
+	return comma && isObject(strings.TrimSpace(object))
 }
 
 // isObject reports whether s is a JSON object in UTF-8, without surrounding space.

@@ -48,6 +48,29 @@ func TestPatchArguments(t *testing.T) {
 	}
 }
 
+// Thinking is removed with the comma behind it, and only so.
+func TestPatchRemoves(t *testing.T) {
+	body := []byte(`[{"a":1} , {"b":"x"},{"c":3}]`)
+	patch := func(spans ...Span) (string, error) {
+		r := &Request{Messages: []Message{{Role: Assistant}}}
+		var edits []Edit
+		for i, at := range spans {
+			r.Messages[0].Parts = append(r.Messages[0].Parts, Part{Kind: Thinking, Span: at})
+			edits = append(edits, Edit{0, i, ""})
+		}
+		out, err := InPlace{}.Patch(nil, body, r, edits)
+		return string(out), err
+	}
+	if out, err := patch(Span{1, 11}, Span{11, 21}); err != nil || out != `[{"c":3}]` {
+		t.Errorf("%s, %v", out, err)
+	}
+	for _, at := range []Span{{1, 8}, {11, 20}, {1, 12}, {1, 21}, {21, 28}, {21, 29}} {
+		if out, err := patch(at); err == nil {
+			t.Errorf("%v: %s", at, out)
+		}
+	}
+}
+
 func TestApplyArguments(t *testing.T) {
 	stored := []Message{{Role: Assistant, Parts: []Part{{Kind: ToolCall, Text: "t", Args: "{}"}}}}
 	got := Apply(stored, []Edit{{0, 0, `{"a":1}`}})[0].Parts[0]

@@ -2,6 +2,7 @@ package trim
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stet-dev/stet/llm"
@@ -93,6 +94,58 @@ func TestKeepLatestChecksThinking(t *testing.T) {
 		e := newEngine(t, Config{Policy: KeepLatest, KeepReads: 1, ChecksThinking: test.checks})
 		if got := edited(e.Plan(c.messages)); !slices.Equal(got, test.want) {
 			t.Errorf("checks %v: messages %v changed, want %v", test.checks, got, test.want)
+		}
+	}
+}
+
+// Thinking of earlier turns leaves at a cold point, from the start; that of the newest turns and of a loop of tools that has not ended
+// stays. What has left stays away, and a state that is made from what was sent goes on
+// alike. Nothing leaves under lossless, or if the provider does not bill it.
+func TestThinkingOfEarlierTurns(t *testing.T) {
+	turns := func(n, text int) []llm.Message {
+		messages := []llm.Message{{Role: llm.User, Parts: []llm.Part{{Text: "go on"}}}}
+		for range n {
+			messages = append(messages,
+				llm.Message{Role: llm.Assistant, Parts: []llm.Part{{Kind: llm.Thinking, Text: strings.Repeat("hm ", text)}, {Text: "done"}}},
+				llm.Message{Role: llm.User, Parts: []llm.Part{{Text: "and now?"}}})
+		}
+		return messages
+	}
+	cold := func(c Config, messages []llm.Message) *State {
+		st := newEngine(t, c).NewState()
+		st.Add(messages...)
+		st.Cold(Gap, 0)
+		return st
+	}
+	working := append(turns(4, 10), llm.Message{Role: llm.Assistant, Parts: []llm.Part{{Kind: llm.Thinking, Text: "hm"}, {Kind: llm.ToolCall, CallID: "c", Name: "Bash", Args: "{}"}}})
+	for _, test := range []struct {
+		config   Config
+		messages []llm.Message
+		want     []int
+	}{
+		{Config{BillsThinking: true}, turns(5, 10), []int{1, 3, 5}},
+		{Config{BillsThinking: true, ChecksThinking: true}, turns(5, 10), []int{1, 3, 5}},
+		{Config{BillsThinking: true}, working, []int{1, 3, 5}},
+		{Config{BillsThinking: true}, turns(2, 10), nil},
+		{Config{BillsThinking: true, Policy: Lossless}, turns(5, 10), nil},
+		{Config{}, turns(5, 10), nil},
+	} {
+		st := cold(test.config, test.messages)
+		p := st.Plan()
+		if got := edited(p); !slices.Equal(got, test.want) {
+			t.Errorf("%+v: thinking of messages %v left, want %v", test.config, got, test.want)
+		}
+		sent := Sent{Messages: len(test.messages), Edits: p.Edits, Balance: st.Balance()}
+		for _, o := range p.Omissions {
+			sent.Reasons = append(sent.Reasons, o.Reason)
+		}
+		more := append(slices.Clone(test.messages), turns(3, 10)[1:]...)
+		again := newEngine(t, test.config).Resume(more, sent)
+		for _, st := range []*State{st, again} {
+			st.Add(more[len(test.messages):]...)
+			if got := edited(st.Plan()); !slices.Equal(got, test.want) {
+				t.Errorf("%+v: later, thinking of messages %v left, want %v", test.config, got, test.want)
+			}
 		}
 	}
 }

@@ -1,7 +1,6 @@
 package rawjson
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 )
@@ -16,7 +15,7 @@ type Patch struct {
 }
 
 // AppendPatched appends body with the patches to dst; every other byte stays. The patches must be in order, and each must cover
-// exactly one string literal or object of body, or what it removes. Otherwise dst is returned unchanged, with an error. The structure of an object's
+// exactly one string literal or object of body, or what it removes, which is not checked. Otherwise dst is returned unchanged, with an error. The structure of an object's
 // text is checked, but not the inside of its strings.
 func AppendPatched(dst, body []byte, patches []Patch) ([]byte, error) {
 	size, at := len(body), 0
@@ -50,10 +49,7 @@ func check(body []byte, at int, patch Patch) error {
 		return fmt.Errorf("patch bytes %d to %d of %d: no such place", p.Start, p.End, len(body))
 	case p.Start < at:
 		return fmt.Errorf("patch bytes %d to %d: out of order", p.Start, p.End)
-	case patch.Text == "" && body[p.Start] == '{':
-		if !isElement(p.Of(body)) {
-			return fmt.Errorf("patch bytes %d to %d: not an object with the comma behind it", p.Start, p.End)
-		}
+	case patch.Text == "" && body[p.Start] == '{' && body[p.End-1] != '}':
 	case body[p.Start] == '{':
 		if !isObject(body[:p.End], p.Start) || !isObject([]byte(patch.Text), 0) {
 			return fmt.Errorf("patch bytes %d to %d: %w", p.Start, p.End, errObject)
@@ -62,12 +58,6 @@ func check(body []byte, at int, patch Patch) error {
 		return fmt.Errorf("patch bytes %d to %d: %w", p.Start, p.End, errString)
 	}
 	return nil
-}
-
-// isElement reports whether text is exactly one object and the comma behind it.
-func isElement(text []byte) bool {
-	object, comma := bytes.CutSuffix(bytes.TrimRight(text, " \t\r\n"), []byte(","))
-	return comma && isObject(bytes.TrimRight(object, " \t\r\n"), 0)
 }
 
 // isObject reports whether body from start on is exactly one object.
