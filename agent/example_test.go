@@ -73,8 +73,8 @@ func Example() {
 	}
 	defer root.Close()
 	model := llmtest.New(llmtest.Script{Turns: []llmtest.Turn{ // in place of a real one
-		llmtest.Say("I read it.", llmtest.Call("read_file", `{"path":"greeting.txt"}`)),
-		llmtest.Say("I change it.", llmtest.Call("edit_file", `{"path":"greeting.txt","edits":[{"old_text":"hello","new_text":"good morning"}]}`)),
+		llmtest.Say("I read it.", llmtest.ReadLines("greeting.txt", 1, 1)),
+		llmtest.Say("I change it.", llmtest.Edit("greeting.txt", "hello", "good morning")),
 		llmtest.Say("The greeting is polite now."),
 	}})
 	defer model.Close()
@@ -100,8 +100,8 @@ func Example() {
 	}
 	fmt.Println(out.Text)
 	// Output:
-	// read_file {"path":"greeting.txt"}
-	// edit_file {"path":"greeting.txt","edits":[{"old_text":"hello","new_text":"good morning"}]}
+	// Read {"limit":1,"path":"greeting.txt","start_line":1}
+	// edit_file {"edits":[{"new_text":"good morning","old_text":"hello"}],"path":"greeting.txt"}
 	// The greeting is polite now.
 }
 
@@ -147,4 +147,63 @@ func Example_trimming() {
 	// Output:
 	// [stet: a.txt lines 1-100 unchanged: shown above by call_1 (lines 1-100). Ask again for the full text.]
 	// true true
+}
+
+// A conversation goes on after its process has ended, and from an earlier point.
+func Example_resume() {
+	dir, state, remove := tempDirs()
+	defer remove()
+	root, tools, handler, err := openTools(dir, state)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer root.Close()
+	model := llmtest.New(llmtest.Script{
+		Root: dir, // paths are absolute: the tools take those that lead into the workspace
+		Turns: []llmtest.Turn{
+			llmtest.Say("", llmtest.Write("note.txt", "one\n")), llmtest.Say("It is written."),
+			llmtest.Say("", llmtest.Read("note.txt")), llmtest.Say("It says one."),
+		},
+	})
+	defer model.Close()
+	a := &agent.Agent{
+		Model: endpoint.Client{API: anthropic.API, Config: endpoint.Config{BaseURL: model.URL, Key: "key"}},
+		Name:  "scripted", Dir: dir, Tools: handler, Files: tools, Store: new(session.Memory),
+	}
+	ctx := context.Background()
+	c, err := a.New(ctx)
+	if err != nil {
+		log.Fatal(err)
+	}
+	say := func(c *agent.Conversation, text string) {
+		out, err := c.Run(ctx, []llm.Part{{Text: text}}, nil)
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(out.Text)
+	}
+	say(c, "Write a note.")
+
+	again, err := a.Resume(ctx, c.ID()) // in another process, with the same Store
+	if err != nil {
+		log.Fatal(err)
+	}
+	say(again, "What does it say?")
+
+	// Back to the answer after the note was written. Nothing stored is deleted, and no file is changed.
+	if err := again.Rewind(ctx, again.State().Marks[3]); err != nil {
+		log.Fatal(err)
+	}
+	for _, m := range again.State().Messages {
+		for _, p := range m.Parts {
+			fmt.Println(m.Role, p.Kind)
+		}
+	}
+	// Output:
+	// It is written.
+	// It says one.
+	// user text
+	// assistant tool call
+	// tool tool result
+	// assistant text
 }

@@ -112,8 +112,8 @@ func TestInWords(t *testing.T) { // CTX-3
 		p := llm.InWords(c[0], c[1])
 		got = append(got, fmt.Sprint(p.Kind, p.Text))
 	}
-	want := []string{"0No.", "0[left out: a part of type refusal that this model's API has no word for]",
-		"0[left out: a part that this model's API has no word for]", "0[left out: a part of type x that this model's API has no word for]"}
+	want := []string{"textNo.", "text[left out: a part of type refusal that this model's API has no word for]",
+		"text[left out: a part that this model's API has no word for]", "text[left out: a part of type x that this model's API has no word for]"}
 	if !slices.Equal(got, want) {
 		t.Errorf("%q", got)
 	}

@@ -7,6 +7,7 @@
 package llm
 
 import (
+	"strconv"
 	"strings"
 	"time"
 )
@@ -33,6 +34,14 @@ const (
 	ToolResult             // a call's result: CallID, Text, IsError
 	Opaque                 // anything else (images, documents, server tools), never changed
 )
+
+// String returns the kind in words.
+func (k Kind) String() string {
+	if names := [...]string{"text", "thinking", "tool call", "tool result", "opaque"}; int(k) < len(names) {
+		return names[k]
+	}
+	return "kind " + strconv.Itoa(int(k))
+}
 
 // Span is the place of a part's editable value in the body that it was decoded from, as byte offsets. The value is a JSON string literal
 // with its quotes, or the arguments of a call if they are a JSON object. Of thinking it is the whole part and the comma behind it, up to the

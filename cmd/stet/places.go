@@ -121,6 +121,9 @@ func (p *program) config(cmd *cobra.Command, dir, workspace string) (*config.Con
 	case err != nil:
 		return nil, misconfigured(err)
 	}
+	for _, wrong := range config.Misspelt(p.env) {
+		p.say("%s", wrong)
+	}
 	return c, nil
 }
 

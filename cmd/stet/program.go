@@ -80,6 +80,7 @@ stet savings`,
 	root.SetOut(p.out)
 	root.SetErr(p.err)
 	root.SetFlagErrorFunc(badFlag)
+	root.SetVersionTemplate(versionLine())
 	root.AddCommand(newWrap(p), newWrapped(p), newProxy(p), newSavings(p), newDemo(p), newVersion(p), newMCP(p), newApprove(p), newAudit(p),
 		newUndo(p), newGuard(p), newResume(p), newSessions(p), newSetup(p), newService(p), newDoctor(p), newConfig(p), newUninstall(p), newDebug(p), newChat(p), newRun(p), newACP(p), newServe(p), newHost(p),
 		newToken(p), newTokens(p), newBench(p), newCache(p), newTools(p), newModel(p), newMigrate(p))

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -121,7 +122,7 @@ func (c *setupCommand) Run(ctx context.Context) error {
 // ownCommand returns the command with which an agent should start this program: only its name if that finds it.
 func ownCommand() string {
 	self, err := os.Executable()
-	if err != nil || ownPath(self) != self {
+	if err != nil || onPath(self) != "" {
 		return "stet"
 	}
 	return self
@@ -129,7 +130,10 @@ func ownCommand() string {
 
 // ownPath returns a path at which the system finds this program, whose file is self. The path stays the same when another version
 // is installed.
-func ownPath(self string) string {
+func ownPath(self string) string { return cmp.Or(onPath(self), self) }
+
+// onPath returns the path at which the system finds the file self by the name stet; "": it does not.
+func onPath(self string) string {
 	if found, err := exec.LookPath("stet"); err == nil && filepath.IsAbs(found) {
 		a, errA := os.Stat(found)
 		b, errB := os.Stat(self)
@@ -137,5 +141,5 @@ func ownPath(self string) string {
 			return found
 		}
 	}
-	return self
+	return ""
 }

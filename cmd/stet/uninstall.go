@@ -75,6 +75,9 @@ func (c *uninstallCommand) Run(ctx context.Context) error {
 		for _, change := range done.Changes {
 			c.say("%s: %s", done.File, change)
 		}
+		if done.Kept != "" {
+			c.say("%s: what it held before is in %s", done.File, done.Kept)
+		}
 		if done.Note != "" {
 			c.say("%s: %s", done.File, done.Note)
 		}

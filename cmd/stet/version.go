@@ -38,6 +38,11 @@ func longVersion() string {
 	return strings.TrimRight(fmt.Sprintf("%s (commit %s, %s", version(), hash[:7], day), ", ") + ")"
 }
 
+// versionLine is what "stet version" and "stet --version" print.
+func versionLine() string {
+	return fmt.Sprintf("stet %s %s %s/%s\n", longVersion(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+}
+
 // revision returns the hash of the commit, and its day; empty where they are not known.
 func revision() (hash, day string) {
 	hash, day = commit, date
@@ -63,6 +68,6 @@ func newVersion(p *program) *cobra.Command {
 }
 
 func (c *versionCommand) Run(context.Context) error {
-	_, err := fmt.Fprintf(c.out, "stet %s %s %s/%s\n", longVersion(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	_, err := fmt.Fprint(c.out, versionLine())
 	return err
 }

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"fmt"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"testing"
 )
 
@@ -14,7 +16,11 @@ func TestReleaseVersion(t *testing.T) {
 		t.Fatalf("%v: %s", err, out)
 	}
 	out, err := exec.Command(bin, "--version").Output()
-	if want := "stet version 1.2.3 (commit 0123456, 2026-01-05)\n"; err != nil || string(out) != want {
+	if want := fmt.Sprintf("stet 1.2.3 (commit 0123456, 2026-01-05) %s %s/%s\n", runtime.Version(), runtime.GOOS, runtime.GOARCH); err != nil || string(out) != want {
 		t.Errorf("%q, %v; want %q", out, err, want)
+	}
+	same, err := exec.Command(bin, "version").Output()
+	if err != nil || string(same) != string(out) {
+		t.Errorf("stet version prints %q, %v; --version %q", same, err, out)
 	}
 }

@@ -115,7 +115,7 @@ func (s *Server) answer(wire *wire, req *llm.Request, body []byte, given *llm.Re
 	if given != nil {
 		a.Response, step, side = *given, Step(req), true
 	} else if s.cfg.Handler == nil {
-		a.Response, step, side = s.cfg.Script.answer(req, wire.idPrefix)
+		a.Response, step, side = s.cfg.Script.answer(req, wire.idPrefix, body)
 		a.ID = fmt.Sprintf("s%02d", step)
 	} else {
 		resp, err := s.cfg.Handler(req)

@@ -1,6 +1,7 @@
 package llmtest
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"path"
@@ -151,6 +152,8 @@ func fileArguments(args map[string]any, a Action, root, name string, s schema) {
 	case OpRead:
 		switch {
 		case a.First == 0:
+		case s.has("start_line") && s.has("limit"):
+			args["start_line"], args["limit"] = a.First, a.Last-a.First+1
 		case s.has("start_line"):
 			args["start_line"], args["end_line"] = a.First, a.Last
 		case s.has("offset"):
@@ -164,12 +167,65 @@ func fileArguments(args map[string]any, a Action, root, name string, s schema) {
 		args[s.first("content", "new_text")] = a.Content
 	case OpEdit:
 		if s.has("edits") {
-			args["edits"] = []any{map[string]any{"old_string": a.Old, "new_string": a.New}}
+			one := s
+			if items := s.Properties["edits"].Items; items != nil {
+				one = *items
+			}
+			args["edits"] = []any{map[string]any{
+				one.first("old_string", "oldString", "old_text"): a.Old, one.first("new_string", "newString", "new_text"): a.New,
+			}}
 			return
 		}
 		args[s.first("old_string", "oldString", "old_text")] = a.Old
 		args[s.first("new_string", "newString", "new_text")] = a.New
 	}
+}
+
+// geminiJSON returns the answer to a request in the Gemini format that asks for JSON, as an agent does that chooses its model by
+// asking one. ok is false if the request asks for something else.
+func geminiJSON(body []byte) (text string, ok bool) {
+	var asks struct {
+		GenerationConfig struct {
+			ResponseMimeType   string
+			ResponseSchema     *example
+			ResponseJSONSchema *example `json:"responseJsonSchema"`
+		}
+	}
+	if !bytes.Contains(body, []byte("generationConfig")) || json.Unmarshal(body, &asks) != nil || asks.GenerationConfig.ResponseMimeType != "application/json" {
+		return "", false
+	}
+	s := asks.GenerationConfig.ResponseJSONSchema
+	if s == nil {
+		s = asks.GenerationConfig.ResponseSchema
+	}
+	return encode(s.value()), true
+}
+
+// example has the fields of a JSON Schema from which a value is made.
+type example struct {
+	Type       any
+	Enum       []any
+	Properties map[string]*example
+}
+
+// value returns a value that fits the schema; an object without one.
+func (e *example) value() any {
+	switch {
+	case e == nil:
+		return map[string]any{}
+	case len(e.Enum) > 0:
+		return e.Enum[0]
+	case len(e.Properties) == 0:
+		if typ, ok := e.Type.(string); ok {
+			return zero(strings.ToLower(typ))
+		}
+		return zero(nil)
+	}
+	all := map[string]any{}
+	for name, p := range e.Properties {
+		all[name] = p.value()
+	}
+	return all
 }
 
 // zero returns a value for a required argument that the script does not set.

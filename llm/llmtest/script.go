@@ -130,7 +130,10 @@ func (s Script) step(req *llm.Request) int {
 }
 
 // answer returns the scripted response to req. side reports whether req is outside the conversation.
-func (s Script) answer(req *llm.Request, prefix string) (resp llm.Response, step int, side bool) {
+func (s Script) answer(req *llm.Request, prefix string, body []byte) (resp llm.Response, step int, side bool) {
+	if text, ok := geminiJSON(body); ok {
+		return llm.Response{Message: llm.Message{Role: llm.Assistant, Parts: []llm.Part{{Text: text}}}}, s.step(req), true
+	}
 	step = s.step(req)
 	turn := Turn{Text: s.End}
 	if turn.Text == "" {

@@ -195,12 +195,12 @@ func TestSideRequests(t *testing.T) {
 		return req
 	}
 	for _, req := range []*llm.Request{say("Hello"), say("Your task is to create a detailed summary of the conversation so far.", "read")} {
-		resp, _, side := s.answer(req, "call")
+		resp, _, side := s.answer(req, "call", nil)
 		if !side || len(resp.Message.Parts) != 1 || resp.Message.Parts[0].Text != "A title" {
 			t.Errorf("%q is answered with %+v", req.Messages[0].Parts[0].Text, resp.Message)
 		}
 	}
-	if _, _, side := s.answer(say("Hello", "read"), "call"); side {
+	if _, _, side := s.answer(say("Hello", "read"), "call", nil); side {
 		t.Error("a request with tools is beside the conversation")
 	}
 }

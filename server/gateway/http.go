@@ -25,8 +25,28 @@ func (h *Hub) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET "+path, h.socket)
 	h.routes(mux)
-	return OneSlash(httpguard.LimitPauses(h.Guard(mux), httpguard.Pause))
+	all := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		own, pattern := mux.Handler(r)
+		if pattern != "" {
+			mux.ServeHTTP(w, r)
+			return
+		}
+		none := &statusOnly{header: w.Header(), status: http.StatusOK}
+		own.ServeHTTP(none, r)
+		fail(w, none.status, string(tool.InvalidArgument), "there is nothing at "+r.Method+" "+r.URL.Path+"; GET /v1/openapi.json says what there is")
+	})
+	return OneSlash(httpguard.LimitPauses(h.Guard(all), httpguard.Pause))
 }
+
+// statusOnly takes an answer without its body.
+type statusOnly struct {
+	header http.Header
+	status int
+}
+
+func (s *statusOnly) Header() http.Header         { return s.header }
+func (s *statusOnly) WriteHeader(status int)      { s.status = status }
+func (s *statusOnly) Write(b []byte) (int, error) { return len(b), nil }
 
 // Guard refuses requests to next that may come from another site's web page, and records that. Other handlers on the port use it too.
 func (h *Hub) Guard(next http.Handler) http.Handler {

@@ -273,5 +273,8 @@ func TestSlashes(t *testing.T) {
 		if w.Code != status {
 			t.Errorf("%s: %d %s", path, w.Code, w.Body)
 		}
+		if !json.Valid(w.Body.Bytes()) { // also where there is nothing
+			t.Errorf("%s: %q is no JSON", path, w.Body)
+		}
 	}
 }

@@ -301,3 +301,11 @@ func TestLimitKeys(t *testing.T) {
 		t.Error("a project sets write-limit")
 	}
 }
+
+// A variable that is almost one of a setting is named, with the setting's.
+func TestMisspelt(t *testing.T) {
+	got := Misspelt([]string{"STET_POLCY=off", "STET_POLICY=off", "STET_TOKEN=x", "STET_UPSTREAM_MESAGES=u", "PATH=/bin", "STET_E2E=1"})
+	if len(got) != 2 || !strings.Contains(got[0], "STET_POLCY is not known, and sets nothing: did you mean STET_POLICY?") || !strings.Contains(got[1], "STET_UPSTREAM_MESSAGES") {
+		t.Errorf("%q", got)
+	}
+}

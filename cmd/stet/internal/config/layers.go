@@ -87,6 +87,22 @@ func readEnvironment(getenv func(string) string) (layer, error) {
 	return l, nil
 }
 
+// Misspelt returns a sentence for each variable that is almost one of a setting; env has NAME=VALUE.
+func Misspelt(env []string) (all []string) {
+	for _, e := range env {
+		name, _, _ := strings.Cut(e, "=")
+		key, ours := strings.CutPrefix(name, "STET_")
+		key = strings.ToLower(strings.ReplaceAll(key, "_", "-"))
+		if _, known := keyOf(key); !ours || known || name == "STET_TOKEN" {
+			continue
+		}
+		if near := nearKeys(key, false); near != "" {
+			all = append(all, fmt.Sprintf("the variable %s is not known, and sets nothing: did you mean %s?", name, variable(strings.Split(near, " or ")[0])))
+		}
+	}
+	return all
+}
+
 // variable returns the name of a key's environment variable.
 func variable(key string) string {
 	return "STET_" + strings.ToUpper(strings.ReplaceAll(key, "-", "_"))

@@ -26,6 +26,9 @@ func (s Summary) Print(w io.Writer) {
 		fmt.Fprintf(w, "stet: %s\n", s.nothing())
 		return
 	}
+	if s.Errors > 0 {
+		fmt.Fprintf(w, "stet: %s failed; the agent has the provider's words\n", Count(s.Errors, "request"))
+	}
 	seen := fmt.Sprintf("%s, %s of files", Count(s.Requests, "request"), Count(s.Reads, "read"))
 	left := LeftOut(s.Shortened)
 	switch {
@@ -34,18 +37,18 @@ func (s Summary) Print(w io.Writer) {
 	case left == "" && s.Policy == trim.Finish:
 		fmt.Fprintf(w, "stet: %s; policy finish leaves nothing new out\n", seen)
 	case left == "":
-		fmt.Fprintf(w, "stet: nothing to save: %s\n", seen)
+		fmt.Fprintf(w, "stet: nothing to save: %s: %s\n", seen, s.why())
 	default:
 		verb := "left out"
 		if s.Observe {
 			verb = "would be left out (observe: nothing was)"
 		}
 		fmt.Fprintf(w, "stet: %s; %s %s\n", seen, left, verb)
-		fmt.Fprintf(w, "stet: estimated prompt tokens %s without stet, %s with: %s\n",
+		fmt.Fprintf(w, "stet: estimated from the length of the texts: %s prompt tokens without stet, %s with: %s\n",
 			Grouped(s.TokensOff), Grouped(s.Tokens), Change(s.TokensOff, s.Tokens))
 	}
 	if prompt := s.Usage.Prompt(); prompt > 0 {
-		fmt.Fprintf(w, "stet: the provider counted %s prompt tokens (%s from its cache) and %s of output\n",
+		fmt.Fprintf(w, "stet: the provider counted %s prompt tokens as sent (%s from its cache) and %s of output\n",
 			Grouped(prompt), Grouped(s.Usage.CacheRead), Grouped(s.Usage.Output))
 	}
 	switch usd, saved := inDollars(s.USD), inDollars(s.Saved); {
@@ -65,12 +68,22 @@ func (s Summary) Print(w io.Writer) {
 	if s.Bound {
 		fmt.Fprintln(w, "stet: a session was shortened, and the provider checks that it stays so: continue it with stet (--policy finish shortens nothing new)")
 	}
-	if s.Errors > 0 {
-		fmt.Fprintf(w, "stet: %s failed\n", Count(s.Errors, "request"))
-	}
 	if passed := passedOn(s.Passed); passed != "" {
 		fmt.Fprintf(w, "stet: passed on untouched: %s\n", passed)
 	}
+}
+
+// why says why nothing was left out.
+func (s Summary) why() string {
+	switch {
+	case s.Errors == s.Requests:
+		return "no request was answered"
+	case s.Requests < 3:
+		return "too few requests for anything to be sent again"
+	case s.Reads == 0:
+		return "no tool result that stet knows was long enough and came again"
+	}
+	return "no read or output came again while the conversation had it"
 }
 
 // timesNamed lists names with how often each came.

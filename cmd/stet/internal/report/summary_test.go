@@ -26,25 +26,26 @@ func TestSummary(t *testing.T) {
 		},
 		{
 			"repeats", Summary{Totals: proxy.Totals{Requests: 2, Reads: 3, Shortened: map[string]int{"repeat": 1, "restored": 4}, TokensOff: 200, Tokens: 100}},
-			"stet: 2 requests, 3 reads of files; 1 repeat left out\nstet: estimated prompt tokens 200 without stet, 100 with: -50.0 %\n",
+			"stet: 2 requests, 3 reads of files; 1 repeat left out\nstet: estimated from the length of the texts: 200 prompt tokens without stet, 100 with: -50.0 %\n",
 		},
 		{
 			"observed", Summary{Observe: true, Totals: proxy.Totals{Requests: 2, Shortened: map[string]int{"older": 2, "terminal": 1}, TokensOff: 2, Tokens: 2}},
 			"stet: 2 requests, 0 reads of files; 2 older reads and 1 older command output would be left out (observe: nothing was)\n" +
-				"stet: estimated prompt tokens 2 without stet, 2 with: 0 %\n",
+				"stet: estimated from the length of the texts: 2 prompt tokens without stet, 2 with: 0 %\n",
 		},
 		{"off", Summary{Policy: trim.Off, Totals: proxy.Totals{Requests: 1}}, "stet: 1 request, 0 reads of files; policy off leaves nothing out\n"},
 		{"finish", Summary{Policy: trim.Finish, Totals: proxy.Totals{Requests: 1}}, "stet: 1 request, 0 reads of files; policy finish leaves nothing new out\n"},
 		{
 			"to be continued", Summary{Totals: proxy.Totals{Requests: 2, Bound: true, Shortened: map[string]int{"repeat": 1}, TokensOff: 2, Tokens: 1}},
-			"stet: 2 requests, 0 reads of files; 1 repeat left out\nstet: estimated prompt tokens 2 without stet, 1 with: -50.0 %\n" +
+			"stet: 2 requests, 0 reads of files; 1 repeat left out\nstet: estimated from the length of the texts: 2 prompt tokens without stet, 1 with: -50.0 %\n" +
 				"stet: a session was shortened, and the provider checks that it stays so: continue it with stet (--policy finish shortens nothing new)\n",
 		},
 		{
 			"passed on", Summary{Totals: proxy.Totals{
 				Requests: 9, Errors: 1, Passed: map[string]int{"chained": 1, "encoded": 2, "malformed": 1, "patch": 1},
 			}},
-			"stet: nothing to save: 9 requests, 0 reads of files\nstet: 1 request failed\n" +
+			"stet: 1 request failed; the agent has the provider's words\n" +
+				"stet: nothing to save: 9 requests, 0 reads of files: no tool result that stet knows was long enough and came again\n" +
 				"stet: passed on untouched: 2 requests not understood, 1 request of a conversation that the provider stores, 2 requests with a compressed body\n",
 		},
 	} {

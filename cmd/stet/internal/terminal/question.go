@@ -10,6 +10,9 @@ import (
 // maxLine is the number of bytes of a line that are shown before the person asks for the rest.
 const maxLine = 400
 
+// longDiff is the number of lines of a difference after which title and warnings are repeated.
+const longDiff = 15
+
 // question returns the lines of a question, with at most that many lines of its diff; -1: all of them. unseen is a sentence
 // on what is not shown, or "".
 func (pt painter) question(q approval.Question, most int) (lines []string, unseen string) {
@@ -27,11 +30,15 @@ func (pt painter) question(q approval.Question, most int) (lines []string, unsee
 		}
 		lines = append(lines, pt.text("", "  "+f.Does()))
 	}
+	var warnings []string
 	for _, w := range q.Warnings {
-		lines = append(lines, pt.text(yellow, "! "+w))
+		warnings = append(warnings, pt.text(yellow, "! "+w))
 	}
 	diff, missingDiff := pt.diff(q.Diff.Text(), most)
-	lines, missing = append(lines, diff...), append(missing, missingDiff...)
+	lines, missing = append(append(lines, warnings...), diff...), append(missing, missingDiff...)
+	if len(diff) > longDiff { // what stood above it may be out of sight
+		lines = append(append(lines, pt.text(bold, q.Title())), warnings...)
+	}
 	if q.Partial() {
 		missing = append(missing, "what is too large to be shown")
 	}
