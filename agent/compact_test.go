@@ -30,7 +30,7 @@ func (n *noted) Ask(_ context.Context, q approval.Question) (approval.Answer, er
 }
 
 // long is a rig whose model reads one file after another until the window is full: `files` files of 3,000 tokens each, in a window
-// of 21,700. Then it edits plan.txt, which it read before, and ends. summary answers the requests for a summary.
+// of 22,000. Then it edits plan.txt, which it read before, and ends. summary answers the requests for a summary.
 func long(t *testing.T, wire string, files int, summary handler) (*rig, *noted) {
 	step := 0
 	r := newRig(t, wire, llmtest.Script{}, func(req *llm.Request) (llm.Response, error) {
@@ -53,7 +53,7 @@ func long(t *testing.T, wire string, files int, summary handler) (*rig, *noted) 
 		}
 		return say("All is done.")
 	}, func(a *agent.Agent) {
-		a.Limits = agent.Limits{Window: 21_700}
+		a.Limits = agent.Limits{Window: 22_000}
 		a.MaxTokens = 1000
 	})
 	n := new(noted)

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stet-dev/stet/files/approval"
 	"github.com/stet-dev/stet/record"
 	"github.com/stet-dev/stet/store/sqlite"
 )
@@ -50,7 +51,7 @@ func TestAuditAcceptAndPrune(t *testing.T) {
 	run(exitFailed, "the audit trail is gone", "audit", "--verify")
 	run(0, "noted in entry 1: the entries up to 3 are gone", "audit", "accept")
 	run(0, "entry 1 says that the entries up to 3 were lost", "audit", "--verify")
-	run(0, "loss, up to entry 3 (accepted, by person on the command line)", "audit")
+	run(0, "loss, up to entry 3 (accepted, by person "+approval.LocalPerson()+")", "audit")
 
 	home = t.TempDir()
 	p.env, p.dir = []string{"HOME=" + home, "XDG_STATE_HOME=" + home}, home
@@ -62,5 +63,5 @@ func TestAuditAcceptAndPrune(t *testing.T) {
 	run(0, "removed: 2000", "audit", "prune", "--days", "90") // all but the newest 10,000
 	run(0, "the entries up to 2000:", "audit", "--verify")
 	run(0, "10001 entries hold together", "audit", "--verify")
-	run(0, "prune, up to entry 2000 (allowed, by person on the command line) [2000 removed]", "audit", "--last", "1")
+	run(0, "prune, up to entry 2000 (allowed, by person "+approval.LocalPerson()+") [2000 removed]", "audit", "--last", "1")
 }
