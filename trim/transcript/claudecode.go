@@ -136,7 +136,7 @@ func (g *claudeConversation) take(src *File, l *claudeLine) {
 	}
 	if at, twice := g.index[l.UUID]; twice {
 		if old := g.records[at].usage; old != nil {
-			if u := src.usageOf(l.Message.Usage, messagesUsage); u != nil && Fuller(*u, *old) {
+			if u := src.usageOf(l.Message.Usage); u != nil && Fuller(*u, *old) {
 				g.records[at].usage = u
 			}
 		}
@@ -163,7 +163,7 @@ func (g *claudeConversation) take(src *File, l *claudeLine) {
 		r.role = llm.Assistant
 		r.parts, _ = Blocks(l.Message.Content)
 		r.id, r.model, r.request = l.Message.ID, l.Message.Model, l.Request
-		r.usage = src.usageOf(l.Message.Usage, messagesUsage)
+		r.usage = src.usageOf(l.Message.Usage)
 		r.key = g.answerKey(&r)
 		// The agent wrote such a message itself: no request was answered.
 		r.local = l.APIError || r.model == "<synthetic>"

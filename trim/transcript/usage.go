@@ -8,34 +8,22 @@ import (
 
 	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/llm/anthropic"
-	"github.com/stet-dev/stet/llm/openai"
 )
 
-// The usage that files report. An object of an API is read by the API's codec. The agents' own forms are structs.
+// The usage that files report. An object of the Messages API is read by the API's codec. The agents' own forms are structs.
 
-// usageAPI is how the usage object of an API is read, and which of its members the codec does not know.
-type usageAPI struct {
-	of      func(raw []byte) (llm.Usage, error)
-	unknown func(raw []byte) []string
-}
-
-var (
-	messagesUsage = usageAPI{anthropic.Messages{}.UsageOf, anthropic.UnknownUsage}
-	chatUsage     = usageAPI{openai.Chat{}.UsageOf, openai.UnknownUsage}
-)
-
-// usageOf returns the usage in an object of an API, or nil. It counts the members that the codec does not know.
-func (src *File) usageOf(raw json.RawMessage, api usageAPI) *llm.Usage {
+// usageOf returns the usage in an object of the Messages API, or nil. It counts the members that the codec does not know.
+func (src *File) usageOf(raw json.RawMessage) *llm.Usage {
 	if len(raw) == 0 || raw[0] != '{' {
 		return nil
 	}
 	raw = wholeNumber.ReplaceAll(raw, []byte("$1$2$3$4"))
-	u, err := api.of(raw)
+	u, err := anthropic.Messages{}.UsageOf(raw)
 	if err != nil {
 		src.count(err.Error())
 		return nil
 	}
-	for _, name := range api.unknown(raw) {
+	for _, name := range anthropic.UnknownUsage(raw) {
 		src.count(name)
 	}
 	return orNil(u)
