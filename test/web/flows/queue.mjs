@@ -272,7 +272,7 @@ export async function outside({ rig, enter, assert, axe }) {
   assert.equal(await button(page, /^Pattern|^Edit/).count(), 0)
   assert.deepEqual(await axe(page), [])
   await button(page, /^Session/).click()
-  await page.getByText('runs deploy from now on').waitFor()
+  await page.getByText('runs deploy in this session from now on').waitFor()
   await page.getByRole('button', { name: 'Approve all of it' }).click()
   assert.equal(await verdict, 'session')
 }
