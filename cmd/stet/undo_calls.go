@@ -242,7 +242,7 @@ func stepLine(s snapshot.Step) string {
 	return name + " " + what
 }
 
-// choose asks the person what to put back. It asks about each path that somebody has changed since. If there is nothing to put back, and
+// choose asks the person what to put back. It asks about each path that was changed after the call. If there is nothing to put back, and
 // branches is false, it returns an error.
 func (c *undoCommand) choose(back *snapshot.Restoration, branches bool) (map[string]bool, error) {
 	chosen, conflicts := map[string]bool{}, []snapshot.Step(nil)

@@ -136,7 +136,7 @@ func TestUndoOfBranches(t *testing.T) {
 	if code == 0 || !strings.Contains(said, "git update-ref refs/heads/kept ") || !strings.Contains(said, "--yes is about files alone") {
 		t.Error(code, said)
 	}
-	// The printed commands work. After somebody else has moved the branch, they fail.
+	// The printed commands work. They fail if the branch was moved in between.
 	i := strings.Index(said, "git update-ref")
 	line := said[i : i+strings.IndexByte(said[i:], '\n')]
 	r.sh("git branch kept; if " + line + "; then exit 1; fi; git branch -q -D kept; " + line + "; git rev-parse kept")

@@ -64,7 +64,7 @@ func planWriteFile(ctx context.Context, q *toolCall) (*tool.Plan, error) {
 	return q.plan(t, now, d)
 }
 
-// checkNewName refuses the name of a new file, or of a directory made for it, with an end that nobody sees.
+// checkNewName refuses a name with a blank or a line end at its end, for a new file and for a directory that is made for it.
 func checkNewName(t workspace.Target) error {
 	names := strings.Split(t.Path.String(), "/")
 	for _, name := range names[max(0, len(names)-1-t.NewDirs):] {

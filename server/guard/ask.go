@@ -214,7 +214,7 @@ func (g *Guard) askedCall(s *session, e Event) *call {
 		return found
 	}
 	c := &call{event: e, action: g.Dialects.Action(e.Tool, string(e.Input)), began: time.Now(), unseen: true}
-	c.notes = g.cautions(s.workspace, e, &c.action)
+	c.notes = g.cautions(s.workspace, e, &c.action, g.line(e, &c.action))
 	return c
 }
 

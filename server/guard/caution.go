@@ -3,6 +3,7 @@ package guard
 import (
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/stet-dev/stet/files/policy"
 	"github.com/stet-dev/stet/files/snapshot"
@@ -11,13 +12,31 @@ import (
 )
 
 // commandCautions are commands that a person should look at twice. A rule or a grant for the session may still allow them, except those of stet itself.
-var commandCautions = []struct {
+var commandCautions = sync.OnceValue(func() []caution {
+	return []caution{
+		{tool.Deletes, asksAbout("rm -r", "find -delete", "git clean -f", "git reset --hard", "git checkout --force", "git stash drop", "git stash clear", "shred", "dd", "mkfs*")},
+		{tool.Overwrites, asksAbout("git push --force", "git push --force-with-lease", "git push --mirror", "git push --delete")},
+		{tool.Stet, asksAbout("stet approve", "stet undo", "stet guard", "stet service", "stet uninstall", "stet config", "stet token", "stet hook")},
+	}
+})
+
+// caution is a note about some commands: those that the policy asks about.
+type caution struct {
 	note     tool.Note
-	commands []string
-}{
-	{tool.Deletes, []string{"rm -r", "find -delete", "git clean -f", "git reset --hard", "git checkout --force", "git stash drop", "git stash clear", "shred", "dd", "mkfs*"}},
-	{tool.Overwrites, []string{"git push --force", "git push --force-with-lease", "git push --mirror", "git push --delete"}},
-	{tool.Stet, []string{"stet approve", "stet undo", "stet guard", "stet service", "stet uninstall", "stet config", "stet token", "stet hook"}},
+	commands policy.Policy
+}
+
+// asksAbout returns a policy that asks about commands.
+func asksAbout(commands ...string) policy.Policy {
+	rule := policy.Rule{Do: policy.Ask}
+	for _, text := range commands {
+		pattern, err := policy.ParseCommand(text)
+		if err != nil {
+			panic(err) // the table is fixed
+		}
+		rule.Commands = append(rule.Commands, pattern)
+	}
+	return policy.Policy{Rules: []policy.Rule{rule}}
 }
 
 // fetchers get something from the network; runners run what they are given.
@@ -26,9 +45,9 @@ var (
 	runners  = []string{"sh", "bash", "zsh", "dash", "ksh", "fish", "source", ".", "eval", "python", "python3", "perl", "ruby", "node"}
 )
 
-// cautions returns what a person should know of a call before they decide. Rules and grants do not remove the note Stet, nor, if the call shows or
-// writes such a file, Secret.
-func (g *Guard) cautions(workspace string, e Event, a *dialect.Action) (notes []tool.Note) {
+// cautions returns what a person should know of a call before they decide. l is its command line; nil: it has none. Rules and grants do not
+// remove the note Stet, nor, if the call shows or writes such a file, Secret.
+func (g *Guard) cautions(workspace string, e Event, a *dialect.Action, l *dialect.Line) (notes []tool.Note) {
 	add := func(more ...tool.Note) {
 		for _, n := range more {
 			if !slices.Contains(notes, n) {
@@ -37,18 +56,10 @@ func (g *Guard) cautions(workspace string, e Event, a *dialect.Action) (notes []
 		}
 	}
 	writes := changes(a)
-	if a.Op == dialect.Shell || a.Command != "" {
-		l := g.line(e, a)
-		for _, c := range commandCautions {
-			p := policy.Policy{Rules: []policy.Rule{{Do: policy.Ask}}}
-			for _, text := range c.commands {
-				pattern, err := policy.ParseCommand(text)
-				if err == nil { // the table is fixed
-					p.Rules[0].Commands = append(p.Rules[0].Commands, pattern)
-				}
-			}
+	if l != nil {
+		for _, c := range commandCautions() {
 			for _, one := range l.Commands {
-				if _, ok := ruleCommand(&p, workspace, e.Tool, l.Dirs, one); ok && one.Words != nil && one.Words[0][0] != "" {
+				if _, ok := ruleCommand(&c.commands, workspace, e.Tool, l.Dirs, one); ok && one.Words != nil && one.Words[0][0] != "" {
 					add(c.note)
 				}
 			}

@@ -66,7 +66,7 @@ func TestUndoDuringCall(t *testing.T) {
 	}
 }
 
-// While somebody restores, no command's changes are looked at.
+// While an undo writes files, the guard does not read what a command has changed.
 func TestHold(t *testing.T) {
 	r := newRig(t)
 	e, _ := r.before("touch c")

@@ -11,21 +11,22 @@ import (
 
 // decide returns what the rules say about a call, and the cautions. decided is false if no rule matches.
 func (g *Guard) decide(workspace string, e Event, a *dialect.Action) (d policy.Decision, notes []tool.Note, decided bool, err error) {
-	notes = g.cautions(workspace, e, a)
+	l := g.line(e, a)
+	notes = g.cautions(workspace, e, a, l)
 	p, err := g.Rules(workspace)
 	if err != nil {
 		return policy.Decision{}, notes, false, err
 	}
 	if p != nil {
-		d, decided = g.ruled(p, workspace, e, a)
+		d, decided = g.ruled(p, workspace, e, a, l)
 	}
 	d, decided = careful(p, notes, d, decided)
 	return d, notes, decided, nil
 }
 
-func (g *Guard) ruled(p *policy.Policy, workspace string, e Event, a *dialect.Action) (d policy.Decision, decided bool) {
+func (g *Guard) ruled(p *policy.Policy, workspace string, e Event, a *dialect.Action, l *dialect.Line) (d policy.Decision, decided bool) {
 	if a.Op == dialect.Shell {
-		return ruleShell(p, workspace, e.Tool, g.line(e, a))
+		return ruleShell(p, workspace, e.Tool, l)
 	}
 	r := policy.Request{Tool: e.Tool, Write: changes(a)}
 	if len(a.Targets) == 0 {
@@ -44,8 +45,11 @@ func (g *Guard) ruled(p *policy.Policy, workspace string, e Event, a *dialect.Ac
 	})
 }
 
-// line takes the command line of an agent's shell apart.
+// line takes the command line of a call apart; nil: it has none.
 func (g *Guard) line(e Event, a *dialect.Action) *dialect.Line {
+	if a.Op != dialect.Shell && a.Command == "" {
+		return nil
+	}
 	return dialect.ParseLine(a.Command, dialect.Place{Dir: e.Dir, Home: g.Home, Glob: snapshot.Glob})
 }
 

@@ -77,7 +77,7 @@ type Handler struct {
 	// where the price is not known.
 	Cost func(model string, used record.Usage, leftOut int) (usd, saved float64, known bool)
 	// Next says until when the provider's cache has what follows a request, and what the next request costs in US dollars until then
-	// and after; false: not known.
+	// and after; false: it is not known, or the difference is too small to be said.
 	Next func(r record.Request) (until time.Time, within, after float64, known bool)
 	// Window is a model's context window in tokens; 0: unknown.
 	Window func(model string) int

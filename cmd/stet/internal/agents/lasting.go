@@ -50,7 +50,7 @@ type LastingAgent struct {
 	File   string         `json:"file"`
 	Values []LastingValue `json:"values"`
 	Trust  string         `json:"trust,omitempty"` // the file of certificates that it trusts; empty: it does not use the forward proxy
-	// Before is the text that the file had, "" if there was no file. It is put back if nobody has changed the file since. nil: somebody did.
+	// Before is the text that the file had, "" if there was no file. It is put back if the file is still as stet wrote it. nil: the file was changed in between.
 	Before *string `json:"before,omitempty"`
 	Wrote  string  `json:"wrote,omitempty"` // hash of the text that stet wrote
 }

@@ -92,7 +92,7 @@ func TestPermanentProxy(t *testing.T) {
 			if _, err := m.AddProxy(tt.agent, proxyBase, state, false, nil); err != nil {
 				t.Fatal(err)
 			}
-			put(t, file, text(file)+"\n") // somebody else changes the file: only the values are put back
+			put(t, file, text(file)+"\n") // the file is not as stet wrote it: only the values are put back
 			if _, err := m.RemoveProxy(tt.agent, state, false); err != nil {
 				t.Fatal(err)
 			}

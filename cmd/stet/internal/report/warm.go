@@ -22,8 +22,8 @@ type Warm struct {
 	After        float64   `json:"after"`
 }
 
-// dear is the least difference in US dollars that is worth a line.
-const dear = 0.05
+// Matters reports whether the end of the cache costs enough to be said: 5 cents.
+func (w Warm) Matters() bool { return w.After-w.Within >= 0.05 }
 
 // NextRequest returns what follows the request r of a conversation. It is false if the price or the cache's lifetime is not known, or if
 // nothing is in the cache. The lifetime is counted from when r arrived: providers begin anew when a request reads the cache.
@@ -63,7 +63,7 @@ func NextRequests(rows []record.Request, c *prices.Catalog) []Warm {
 
 // says is a sentence for people at a time. It is empty if the cache's end costs next to nothing.
 func (w Warm) says(now time.Time) string {
-	if w.After-w.Within < dear {
+	if !w.Matters() {
 		return ""
 	}
 	at := w.Until.Local().Format("15:04")

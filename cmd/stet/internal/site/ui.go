@@ -46,7 +46,7 @@ func (s *Site) ui(allowed []string) http.Handler {
 		Cost:    costOf(s.models), Window: func(model string) int { m, _ := s.models.Lookup(model); return m.Window },
 		Next: func(r record.Request) (time.Time, float64, float64, bool) {
 			w, known := report.NextRequest(r, s.models)
-			return w.Until, w.Within, w.After, known
+			return w.Until, w.Within, w.After, known && w.Matters()
 		},
 		Changes: s.account().Changes,
 		Disk:    s.disk, Undo: s.undo, Lift: s.lift, Compact: s.compact,
