@@ -32,6 +32,14 @@ type Omission struct {
 	Before, After int // bytes of its text
 }
 
+// Text returns how many bytes of text are saved, as Stats.Saved counts them. Thinking is no text.
+func (o Omission) Text() int {
+	if o.Reason == Thinking {
+		return 0
+	}
+	return o.Before - o.After
+}
+
 // Stats counts what a plan saw and did.
 type Stats struct {
 	Reads    int // successful reads, one per file of a batch

@@ -215,9 +215,7 @@ func (p *Proxy) within(d *reading, full, behind *trim.Plan) (*trim.Plan, error) 
 			plan.Edits = append(plan.Edits, e)
 			plan.Omissions = append(plan.Omissions, full.Omissions[i])
 		} else {
-			if full.Omissions[i].Reason != trim.Thinking {
-				plan.Saved -= full.Omissions[i].Before - full.Omissions[i].After
-			}
+			plan.Saved -= full.Omissions[i].Text()
 		}
 	}
 	plan.Sort()

@@ -259,12 +259,11 @@ func (p *Proxy) everSent(d *reading, known sent.Known) (*trim.Plan, error) {
 			before = trim.ThinkingSize(part)
 		}
 		plan.Edits = append(plan.Edits, e.Edit)
-		plan.Omissions = append(plan.Omissions, trim.Omission{
+		o := trim.Omission{
 			Message: e.Message, Part: e.Part, CallID: part.CallID, Reason: trim.Reason(e.Reason), Before: before, After: len(e.Text),
-		})
-		if part.Kind != llm.Thinking {
-			plan.Saved += before - len(e.Text)
 		}
+		plan.Omissions = append(plan.Omissions, o)
+		plan.Saved += o.Text()
 	}
 	d.forms.repeated, d.forms.repeats = plan, known
 	return plan, nil

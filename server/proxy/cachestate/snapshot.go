@@ -45,11 +45,7 @@ func snapshotOf(r *Request, key Key, plan *trim.Plan) *Snapshot {
 		return n
 	}
 	for i, e := range plan.Edits {
-		saved := plan.Omissions[i].Before - plan.Omissions[i].After
-		if plan.Omissions[i].Reason == trim.Thinking {
-			saved = 0 // no size counts it
-		}
-		n.edits = append(n.edits, edit{e.Message, e.Part, xxh3.HashString(e.Text), saved})
+		n.edits = append(n.edits, edit{e.Message, e.Part, xxh3.HashString(e.Text), plan.Omissions[i].Text()})
 	}
 	return n
 }
