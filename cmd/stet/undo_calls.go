@@ -208,6 +208,9 @@ func (c *undoCommand) show(dir string, back *snapshot.Restoration, of snapshot.R
 	if of.Partial {
 		c.say("the first snapshot was not done when the call began: only the files that it named are known")
 	}
+	if of.Refs.Gone(of.RefsBefore) {
+		c.say("the repository was removed or damaged: what git itself had does not come back")
+	}
 	c.say("what happened outside of this directory, in databases that were in use, and by processes that still run, is not undone")
 }
 

@@ -21,6 +21,9 @@ type Node struct {
 	// Same is equal in all names of one file that has several.
 	Same string `json:"same,omitempty"`
 
+	// Twin is another name of the file that the command has left: the path is made a name of it again.
+	Twin string `json:"twin,omitempty"`
+
 	// Stamp identifies a file whose content is not kept: it is equal as long as nobody writes to the file.
 	Stamp string `json:"stamp,omitempty"`
 

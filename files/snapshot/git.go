@@ -35,7 +35,11 @@ type git struct {
 	head  string // the commit whose files are known; "": none
 	known Refs
 	cat   *catFile
+	rest  time.Time // until then no object is asked for: git did not answer
 }
+
+// gitTime is how long git may take for an answer. An agent can put a pipe in the place of any file of a repository, at which git waits.
+const gitTime = 20 * time.Second
 
 // hardened returns the command that runs git without hooks, monitors, locks, and without fetching what a partial clone lacks.
 func hardened(ctx context.Context, dir string, args ...string) *exec.Cmd {
@@ -65,11 +69,16 @@ func Top(dir string) string {
 	}
 }
 
+// ask returns what a command of git prints.
+func ask(ctx context.Context, dir string, args ...string) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, gitTime)
+	defer cancel()
+	return hardened(ctx, dir, args...).Output()
+}
+
 // openGit returns the repository of a directory, or nil if there is none, or git is not there or refuses it.
 func openGit(ctx context.Context, dir string) *git {
-	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
-	defer cancel()
-	out, err := hardened(ctx, dir, "rev-parse", "--show-toplevel", "--absolute-git-dir", "--git-common-dir", "--show-prefix", "--show-object-format").Output()
+	out, err := ask(ctx, dir, "rev-parse", "--show-toplevel", "--absolute-git-dir", "--git-common-dir", "--show-prefix", "--show-object-format")
 	lines := strings.Split(string(out), "\n")
 	if err != nil || len(lines) < 5 {
 		return nil
@@ -84,14 +93,37 @@ func openGit(ctx context.Context, dir string) *git {
 	return g
 }
 
-// follow takes a commit for the one whose files are known; "": none.
-func (g *git) follow(commit string) {
+// follow takes a commit for the one whose files are known; "": none. It returns which blobs git may now remove at any time, because the commit does
+// not have them where the one before had them. nil: none of them.
+func (g *git) follow(ctx context.Context, commit string) (gone func(blob [32]byte) bool) {
 	if g == nil {
-		return
+		return nil
 	}
 	g.mu.Lock()
-	defer g.mu.Unlock()
+	before := g.head
 	g.head = commit
+	g.mu.Unlock()
+	if before == "" || before == commit {
+		return nil
+	}
+	all := func([32]byte) bool { return true }
+	if commit == "" { // the repository is gone, or damaged
+		return all
+	}
+	out, err := ask(ctx, g.top, "diff-tree", "-r", "--raw", "-z", "--no-renames", "--no-abbrev", before, commit, "--")
+	if err != nil {
+		return all
+	}
+	old := map[[32]byte]bool{}
+	for field := range strings.SplitSeq(string(out), "\x00") { // ":100644 100644 OLD NEW M", path
+		if f := strings.Fields(field); len(f) == 5 && strings.HasPrefix(field, ":") {
+			var sum [32]byte
+			if _, err := hex.Decode(sum[:], []byte(f[2])); err == nil {
+				old[sum] = true
+			}
+		}
+	}
+	return func(blob [32]byte) bool { return old[blob] }
 }
 
 // gitTree has the blobs of one directory of the commit, by name.
@@ -170,12 +202,21 @@ type catFile struct {
 // object asks for an object by a name of git. It starts the process again once if it has ended.
 func (g *git) object(name string, limit int64) (kind string, data []byte, err error) {
 	for range 2 {
+		if time.Now().Before(g.rest) {
+			return "", nil, errors.New("git does not answer")
+		}
 		if g.cat == nil {
 			if g.cat, err = startCat(g.top); err != nil {
 				return "", nil, err
 			}
 		}
-		if kind, data, err = g.cat.ask(name, limit); err == nil || errors.Is(err, ErrGone) {
+		began, cat := time.Now(), g.cat
+		late := time.AfterFunc(gitTime, func() { cat.cmd.Process.Kill() })
+		kind, data, err = cat.ask(name, limit)
+		if late.Stop(); time.Since(began) > gitTime {
+			g.rest = time.Now().Add(time.Minute)
+		}
+		if err == nil || errors.Is(err, ErrGone) {
 			return kind, data, err
 		}
 		g.cat.close()

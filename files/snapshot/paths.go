@@ -2,9 +2,11 @@ package snapshot
 
 import (
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 	"unicode/utf8"
 )
 
@@ -36,13 +38,22 @@ func Glob(pattern string) []string {
 
 // Text returns the text of a file of at most that many bytes, and "" where there is no file. ok is false for anything else.
 func Text(path string, most int64) (text string, ok bool) {
-	info, err := os.Stat(path)
+	b, err := readRegular(path, most)
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", true
 	}
-	if err != nil || !info.Mode().IsRegular() || info.Size() > most {
-		return "", false
-	}
-	b, err := os.ReadFile(path)
 	return string(b), err == nil && utf8.Valid(b)
+}
+
+// readRegular returns the content of a regular file of at most that many bytes. It never waits: not for a pipe, either.
+func readRegular(name string, most int64) ([]byte, error) {
+	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() || info.Size() > most {
+		return nil, errors.Join(err, errUnsteady)
+	}
+	return io.ReadAll(io.LimitReader(f, most))
 }

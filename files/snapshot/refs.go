@@ -82,18 +82,17 @@ func (g *git) refs(ctx context.Context) Refs {
 // names returns where the branches and the stash are.
 func (g *git) names(ctx context.Context) Refs {
 	r := Refs{Names: map[string]string{}, Up: strings.Repeat("../", strings.Count(g.prefix, "/"))}
-	if data, err := os.ReadFile(filepath.Join(g.dir, "HEAD")); err == nil {
-		r.Head = strings.TrimPrefix(strings.TrimSpace(string(data)), "ref: ")
-	}
-	out, _ := hardened(ctx, g.top, "rev-parse", "--verify", "--quiet", "HEAD^{commit}").Output()
+	head, _ := readRegular(filepath.Join(g.dir, "HEAD"), 64<<10)
+	r.Head = strings.TrimPrefix(strings.TrimSpace(string(head)), "ref: ")
+	out, _ := ask(ctx, g.top, "rev-parse", "--verify", "--quiet", "HEAD^{commit}")
 	r.Commit = strings.TrimSpace(string(out))
-	out, _ = hardened(ctx, g.top, "for-each-ref", fmt.Sprintf("--count=%d", maxRefs), "--format=%(objectname) %(refname)").Output()
+	out, _ = ask(ctx, g.top, "for-each-ref", fmt.Sprintf("--count=%d", maxRefs), "--format=%(objectname) %(refname)")
 	for line := range strings.Lines(string(out)) {
 		if commit, name, ok := strings.Cut(strings.TrimSpace(line), " "); ok && name != "refs/stash" {
 			r.Names[name] = commit
 		}
 	}
-	log, _ := os.ReadFile(filepath.Join(g.common, "logs", "refs", "stash"))
+	log, _ := readRegular(filepath.Join(g.common, "logs", "refs", "stash"), 16<<20)
 	for line := range bytes.Lines(log) { // old name, new name, who and when, tab, message
 		who, message, _ := strings.Cut(strings.TrimSpace(string(line)), "\t")
 		if f := strings.Fields(who); len(f) > 1 {
@@ -108,7 +107,7 @@ func (g *git) staged(ctx context.Context, commit string) (all []Staged, unlisted
 	if commit == "" {
 		return nil, true
 	}
-	out, err := hardened(ctx, g.top, "diff-index", "--cached", "--raw", "-z", "--no-renames", "--no-abbrev", "--ignore-submodules=dirty", commit, "--").Output()
+	out, err := ask(ctx, g.top, "diff-index", "--cached", "--raw", "-z", "--no-renames", "--no-abbrev", "--ignore-submodules=dirty", commit, "--")
 	fields := strings.Split(string(out), "\x00")
 	for ; len(fields) > 1 && err == nil; fields = fields[2:] { // ":100644 100644 OLD NEW M", path
 		f := strings.Fields(fields[0])
@@ -151,6 +150,9 @@ func (g *git) state() string {
 	note(filepath.Join(g.dir, "HEAD"))
 	note(filepath.Join(g.dir, "logs", "HEAD"))
 	note(filepath.Join(g.common, "packed-refs"))
+	note(filepath.Join(g.common, "reftable", "tables.list"))
+	note(filepath.Join(g.common, "objects"))
+	note(filepath.Join(g.common, "objects", "pack"))
 	note(filepath.Join(g.common, "logs", "refs", "stash"))
 	n := 0
 	filepath.WalkDir(filepath.Join(g.common, "refs"), func(name string, _ fs.DirEntry, err error) error {
@@ -168,14 +170,14 @@ func (g *git) exclude() *gitignore.Rules {
 	if g == nil {
 		return nil
 	}
-	data, _ := os.ReadFile(filepath.Join(g.common, "info", "exclude"))
+	data, _ := readRegular(filepath.Join(g.common, "info", "exclude"), 1<<20)
 	return gitignore.Add(nil, "", data)
 }
 
 // BackTo returns the git commands that put back what a command moved from before to r. They change branches, the stash and the index,
-// and no file. Git refuses to move a branch that is not as the command left it.
+// and no file. Git refuses to move a branch that is not as the command left it. Where the repository is gone, there are none.
 func (r Refs) BackTo(before Refs) [][]string {
-	if before.Commit == "" && before.Names == nil {
+	if before.Commit == "" && before.Names == nil || r.Gone(before) {
 		return nil
 	}
 	var cmds [][]string
@@ -208,6 +210,9 @@ func (r Refs) BackTo(before Refs) [][]string {
 	}
 	return cmds
 }
+
+// Gone reports whether the repository that was there before has no HEAD any more.
+func (r Refs) Gone(before Refs) bool { return r.Head == "" && before.Head != "" }
 
 // SameIndex reports whether the indexes differ from their commits in the same way.
 func (r Refs) SameIndex(o Refs) bool {

@@ -73,6 +73,9 @@ func Prepare(ctx context.Context, dir string, store *Store, cs Changes) (_ *Rest
 			return nil, errors.Join(err, r.Close())
 		}
 		now, _, _ := lookAt(r.at, c.Path)
+		if now != nil && c.After != nil && now.Same == c.After.Same {
+			now.Twin = c.After.Twin
+		}
 		s := Step{Path: c.Path, Now: now, Want: c.Before}
 		switch {
 		case now.is(c.Before):
@@ -182,10 +185,21 @@ func (r *Restoration) Apply(ctx context.Context, chosen func(Step) bool) (Change
 			from[p] = true
 		}
 	}
-	// Directories must be open for writing before anything in them changes, and get their permissions last.
-	for _, s := range steps {
-		if s.sameKind() && s.Now.isDir() && s.Now.Mode&0o700 != 0o700 {
+	// Directories must be open for writing before anything in them changes, and get their permissions last. A file that must not be read
+	// cannot be compared.
+	shut := map[string]fs.FileMode{}
+	for i := range steps {
+		s := &steps[i]
+		switch {
+		case !s.sameKind():
+		case s.Now.isDir() && s.Now.Mode&0o700 != 0o700:
 			r.root.Chmod(s.Path, s.Now.Mode.Perm()|0o700)
+		case s.Now.Mode.IsRegular() && s.Now.Sum == "" && s.Now.Mode&0o400 == 0 && s.from == "":
+			if r.root.Chmod(s.Path, s.Now.Mode.Perm()|0o400) == nil {
+				if now, _, _ := lookAt(r.at, s.Path); now != nil && now.Size == s.Now.Size {
+					shut[s.Path], s.Now = s.Now.Mode, now
+				}
+			}
 		}
 	}
 	for _, s := range slices.Backward(steps) { // what is in a directory comes after it
@@ -193,6 +207,9 @@ func (r *Restoration) Apply(ctx context.Context, chosen func(Step) bool) (Change
 			a.clear(s)
 		}
 	}
+	slices.SortStableFunc(steps, func(s, o Step) int { // a name of another file comes when that file is as it was
+		return cmp.Compare(min(1, len(s.twin())), min(1, len(o.twin())))
+	})
 	for _, s := range steps {
 		switch {
 		case s.from != "":
@@ -201,6 +218,7 @@ func (r *Restoration) Apply(ctx context.Context, chosen func(Step) bool) (Change
 			a.try(s, s.Want, r.make)
 		}
 	}
+	slices.SortFunc(steps, func(s, o Step) int { return strings.Compare(s.Path, o.Path) })
 	for _, s := range slices.Backward(steps) {
 		if from[s.Path] && s.Now.isDir() {
 			a.clear(s)
@@ -211,6 +229,16 @@ func (r *Restoration) Apply(ctx context.Context, chosen func(Step) bool) (Change
 		if s.Want.isDir() && (s.sameKind() || a.did.has(s.Path)) {
 			a.try(s, s.Want, func(s Step) error { return r.chmod(s.Path, s.Want.Mode) })
 		}
+	}
+	for p, mode := range shut {
+		c, done := a.did[p]
+		if !done {
+			r.chmod(p, mode)
+			continue
+		}
+		before := *c.Before
+		before.Mode = mode
+		a.did[p] = Change{p, &before, c.After}
 	}
 	if a.failed > len(a.errs) {
 		a.errs = append(a.errs, fmt.Errorf("and %d more failed", a.failed-len(a.errs)))
@@ -233,6 +261,15 @@ func (a *applying) try(s Step, to *Node, do func(Step) error) {
 	if err == nil {
 		err = do(s)
 	}
+	if errors.Is(err, fs.ErrPermission) {
+		if lock := a.unlock(path.Dir(s.Path)); lock != nil {
+			if err = do(s); err == nil {
+				err = lock()
+			} else {
+				lock()
+			}
+		}
+	}
 	switch {
 	case err == nil:
 		a.did.add(Change{s.Path, s.Now, to}) // s.Now does not count if there was an earlier change
@@ -243,6 +280,15 @@ func (a *applying) try(s Step, to *Node, do func(Step) error) {
 	default:
 		a.failed++
 	}
+}
+
+// unlock lets this process write to a directory, which forbids it, until the returned function is called; nil: that is not what is wrong.
+func (a *applying) unlock(p string) (lock func() error) {
+	now, _, _ := lookAt(a.at, p)
+	if !now.isDir() || now.Mode&0o300 == 0o300 || a.root.Chmod(p, now.Mode.Perm()|0o700) != nil {
+		return nil
+	}
+	return func() error { return a.chmod(p, now.Mode) }
 }
 
 // clear removes what is at a path and cannot become what shall be there.
@@ -298,6 +344,14 @@ func (r *Restoration) rename(from, to string) error {
 		return errChanged
 	}
 	return r.root.Rename(from, to) // there are no links in this file system
+}
+
+// twin returns another name of the file that shall be at the path; "": there is none.
+func (s Step) twin() string {
+	if s.Want == nil || !validPath(s.Want.Twin) {
+		return ""
+	}
+	return s.Want.Twin
 }
 
 func (n *Node) isDir() bool { return n != nil && n.Mode.IsDir() }
@@ -389,6 +443,16 @@ func (r *Restoration) make(s Step) error {
 	}
 	if s.Want.Mode&fs.ModeSymlink != 0 {
 		return at.Symlink(s.Want.Link, name)
+	}
+	if twin, _, _ := lookAt(r.at, s.twin()); s.twin() != "" && twin.Equal(s.Want) && (now == nil || now.Same == "" || now.Same != twin.Same) {
+		if now != nil {
+			if err := r.remove(s); err != nil {
+				return err
+			}
+		}
+		if now = nil; r.root.Link(s.twin(), s.Path) == nil {
+			return nil
+		}
 	}
 	if now != nil && now.Sum == s.Want.Sum && now.Same == s.Want.Same {
 		return r.chmod(s.Path, s.Want.Mode)

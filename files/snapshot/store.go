@@ -79,8 +79,8 @@ func (s *Store) Put(data []byte) (sum string, err error) {
 
 func (s *Store) put(h [32]byte, data []byte) error {
 	name, now := s.name(h), time.Now()
-	if os.Chtimes(name, now, now) == nil { // it is there; the newest use decides what is removed first
-		return nil
+	if info, err := os.Lstat(name); err == nil && info.Size() > 0 && os.Chtimes(name, now, now) == nil {
+		return nil // it is there; the newest use decides what is removed first. (After a crash of the system a file may be empty.)
 	}
 	packed := s.enc.EncodeAll(data, nil)
 	if err := writeFile(name, packed); err != nil {

@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/stet-dev/stet/internal/atomicfile"
@@ -38,8 +39,17 @@ func (s stamp) String() string {
 // again without another time.
 const tick = 20 * time.Millisecond
 
+// slowTick is the tick of file systems that write whole seconds.
+const slowTick = 2*time.Second + tick
+
 // racy reports whether the name was changed so short a time ago that it may change without another stamp.
-func (s stamp) racy(now int64) bool { return now-max(s.mtime, s.ctime) < int64(tick) }
+func (s stamp) racy(now int64) bool {
+	last := max(s.mtime, s.ctime)
+	if last%int64(time.Second) == 0 {
+		return now-last < int64(slowTick)
+	}
+	return now-last < int64(tick)
+}
 
 // file is a row of the table: a name that is not a directory. There may be a million, so it is small.
 type file struct {
@@ -51,7 +61,7 @@ type file struct {
 	racy  bool // the stamp proves nothing
 	named bool // it has several names
 
-	missed bool // the Store could not take the content: it is tried again
+	missed bool // the content is to be kept again: the Store could not take it, or git may remove it
 }
 
 // where says where the content of a file is kept.
@@ -79,6 +89,14 @@ type dir struct {
 	watched bool
 	seen    bool // it was read
 	closed  bool // it could not be read before: what appears in it was there, and is no change
+}
+
+// each calls do for a directory and all below it.
+func (d *dir) each(do func(*dir)) {
+	do(d)
+	for _, s := range d.subs {
+		s.each(do)
+	}
 }
 
 // update reads the tree again and brings the table up to date. It calls changed for each difference, from several goroutines
@@ -426,7 +444,7 @@ func openBelow(root *atomicfile.Dir, p string) (*atomicfile.Dir, error) {
 		return root.Find(".")
 	}
 	at, err := root.Find(p)
-	if !errors.Is(err, errors.ErrUnsupported) {
+	if !errors.Is(err, errors.ErrUnsupported) && !errors.Is(err, syscall.ENAMETOOLONG) {
 		return at, err
 	}
 	at = nil

@@ -141,8 +141,7 @@ func (t *Tree) begin(ctx context.Context) {
 	defer close(t.first)
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.refs = t.git.refs(ctx)
-	t.git.follow(t.refs.Commit)
+	t.lookAtGit(ctx)
 	t.root.stale = true
 	t.firstErr = t.update(ctx, true, func(Change) {})
 }
@@ -303,7 +302,42 @@ func (c *Call) End(ctx context.Context) (Result, error) {
 			r.Changes[p] = change
 		}
 	}
+	t.twins(r.Changes)
 	return r, nil
+}
+
+// twins finds the other names of the files that had or have several, for which a name came or went.
+func (t *Tree) twins(cs Changes) {
+	wanted := map[string][]*Node{} // by Node.Same
+	for p, c := range cs {
+		for _, n := range []*Node{c.Before, c.After} {
+			if n != nil && n.Same != "" && (c.Before == nil || c.After == nil || c.Before.Same != c.After.Same) {
+				n2 := *n
+				wanted[n.Same] = append(wanted[n.Same], &n2)
+				if n == c.Before {
+					c.Before = &n2
+				} else {
+					c.After = &n2
+				}
+			}
+		}
+		cs[p] = c
+	}
+	if len(wanted) == 0 {
+		return
+	}
+	t.root.each(func(d *dir) {
+		for i := range d.files {
+			same := strconv.FormatUint(d.files[i].stamp.ino, 10)
+			p := path.Join(d.path, d.files[i].name)
+			if c, changed := cs[p]; wanted[same] == nil || changed && (c.Before == nil || c.Before.Same != same) {
+				continue // the number may be used again by another file
+			}
+			for _, n := range wanted[same] {
+				n.Twin = p
+			}
+		}
+	})
 }
 
 // again brings the table up to date and adds what changed to the open calls. The caller holds mu.
@@ -314,12 +348,27 @@ func (t *Tree) again(ctx context.Context) error {
 	if t.firstErr != nil {
 		return fmt.Errorf("first snapshot: %w", t.firstErr)
 	}
-	t.refs = t.git.refs(ctx)
-	t.git.follow(t.refs.Commit)
+	t.lookAtGit(ctx)
 	all := t.watch.sync()
 	return t.update(ctx, all, func(c Change) {
 		for call := range t.calls {
 			call.changes.add(c)
+		}
+	})
+}
+
+// lookAtGit finds out what git has checked out. The files whose content git may not have any more are to be kept in the Store.
+func (t *Tree) lookAtGit(ctx context.Context) {
+	t.refs = t.git.refs(ctx)
+	gone := t.git.follow(ctx, t.refs.Commit)
+	if gone == nil {
+		return
+	}
+	t.root.each(func(d *dir) {
+		for i := range d.files {
+			if f := &d.files[i]; f.where == inGit && gone(f.sum) {
+				f.missed, d.stale = true, true
+			}
 		}
 	})
 }
@@ -530,17 +579,12 @@ func (t *Tree) Live() map[[32]byte]bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	live := map[[32]byte]bool{}
-	var add func(*dir)
-	add = func(d *dir) {
+	t.root.each(func(d *dir) {
 		for i := range d.files {
 			if d.files[i].where == inStore {
 				live[d.files[i].sum] = true
 			}
 		}
-		for _, s := range d.subs {
-			add(s)
-		}
-	}
-	add(t.root)
+	})
 	return live
 }

@@ -105,7 +105,7 @@ func (w *watcher) mark(events []byte) (lost bool) {
 			delete(w.dirs, e.Wd)
 			d.watched = false
 		}
-		if d != nil && !bytes.HasPrefix(name, []byte(".git\x00")) {
+		if d != nil && (e.Mask&unix.IN_ISDIR == 0 || !bytes.HasPrefix(name, []byte(".git\x00"))) {
 			d.stale = true
 		}
 	}
