@@ -12,6 +12,7 @@
 package record
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/stet-dev/stet/llm"
@@ -35,12 +36,16 @@ type Request struct {
 	Time time.Time // when the request arrived; stores keep microseconds, in UTC
 
 	Conversation string // the agent's name for the session, or else the writer's name for the conversation; never empty
-	Agent        string // the agent's name for the sub-agent; empty: the main agent
-	Client       string // which agent the client seems to be; a guess; may be empty
-	API          string // Messages, CountTokens, Chat, Responses or GenerateContent
-	Model        string // as the request named it
-	Upstream     string // host (and port) that answered
-	Project      string // the directory that the agent works in, as it names it; empty: it is not known
+	// Root is the conversation that this one is a part of: it was forked from it, or is a sub-agent of it. Empty: it is none of both.
+	Root string
+	// Holdout is the conversation's group in the holdout: HeldOut, Treated or empty. It is the same for all requests of a Root.
+	Holdout  string
+	Agent    string // the agent's name for the sub-agent; empty: the main agent
+	Client   string // which agent the client seems to be; a guess; may be empty
+	API      string // Messages, CountTokens, Chat, Responses or GenerateContent
+	Model    string // as the request named it
+	Upstream string // host (and port) that answered
+	Project  string // the directory that the agent works in, as it names it; empty: it is not known
 
 	Status  int    // HTTP status that the client got; 0 if the client went away before
 	Policy  string // the trimming policy
@@ -68,6 +73,15 @@ type Request struct {
 
 	Cache Cache
 }
+
+// The values of [Request.Holdout]. It is empty if there was no holdout when the conversation began, or the agent does not name it.
+const (
+	HeldOut = "held out" // nothing is left out of the conversation
+	Treated = "treated"
+)
+
+// Tree is the conversation at the root: Root, or else Conversation.
+func (r *Request) Tree() string { return cmp.Or(r.Root, r.Conversation) }
 
 // Cache is what is known about the provider's prompt cache at a request.
 type Cache struct {

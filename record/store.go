@@ -23,12 +23,13 @@ type Batch struct {
 
 	ToolSets  []ToolSet
 	ToolCalls []ToolCalls
+	Notes     []Note
 }
 
 // Empty reports whether b has no rows.
 func (b Batch) Empty() bool {
 	return len(b.Requests) == 0 && len(b.Trims) == 0 && len(b.Turns) == 0 && len(b.Forms) == 0 && len(b.Places) == 0 &&
-		len(b.Refusals) == 0 && len(b.ToolSets) == 0 && len(b.ToolCalls) == 0
+		len(b.Refusals) == 0 && len(b.ToolSets) == 0 && len(b.ToolCalls) == 0 && len(b.Notes) == 0
 }
 
 // Query selects rows. The zero value selects all.
@@ -66,6 +67,7 @@ type Store interface {
 	//   - A Refusal (key: Account) replaces the stored one.
 	//   - A ToolSet (key: ID) is dropped.
 	//   - ToolCalls (key: Conversation, Agent and Tool) replace the stored ones. The larger Calls stays.
+	//   - A Note (key: Kind and Key) replaces the stored one.
 	Append(ctx context.Context, b Batch) error
 
 	Requests(ctx context.Context, q Query) ([]Request, error)
@@ -85,6 +87,9 @@ type Store interface {
 
 	// Tools returns the sets of tools, in no order, and the calls that were counted at or after since.
 	Tools(ctx context.Context, since time.Time) ([]ToolSet, []ToolCalls, error)
+
+	// Notes returns the notes of a kind that were not taken back, the oldest first.
+	Notes(ctx context.Context, kind string) ([]Note, error)
 
 	// Prune removes the rows that exceed l. It returns the number of removed requests.
 	Prune(ctx context.Context, l Limits) (removed int, err error)

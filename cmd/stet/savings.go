@@ -158,12 +158,10 @@ func (c *savingsCommand) throughStet(ctx context.Context) (*replay.Through, erro
 // passed returns the requests of a record as replay wants them.
 func passed(rows []record.Request) *replay.Through {
 	var all []replay.Passed
-	for _, r := range rows {
-		p := replay.Passed{Session: r.Conversation, Time: r.Time, Usage: r.Usage}
-		if !r.Observe {
-			p.LeftOut = r.TokensOff - r.Tokens
-		}
-		all = append(all, p)
+	var chains record.Chains
+	for i := range rows {
+		r := &rows[i]
+		all = append(all, replay.Passed{Session: r.Conversation, Time: r.Time, Usage: r.Usage, Whole: r.Without(chains.Next(r))})
 	}
 	return replay.NewThrough(all)
 }

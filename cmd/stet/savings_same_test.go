@@ -69,9 +69,9 @@ func TestSameForTheSameTraffic(t *testing.T) {
 				Queue: new(approval.Queue), Records: &rows, Trail: &rows, Sessions: &session.Hub{Store: new(session.Memory)},
 				Authenticate: func(string) (web.Person, bool) { return web.Person{ID: "1", Name: "desk", Admin: true}, true },
 				Holds:        func(string) (web.Person, bool) { return web.Person{ID: "1", Name: "desk", Admin: true}, true },
-				Cost: func(model string, u record.Usage, leftOut int) (float64, float64, bool) {
+				Cost: func(model string, u, whole record.Usage) (float64, float64, bool) {
 					m, _ := prices.Lookup(model)
-					return m.Bill(u, leftOut)
+					return m.Bill(u, whole)
 				},
 			}
 			server := httptest.NewServer(h)

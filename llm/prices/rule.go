@@ -102,19 +102,10 @@ func (m Model) Cost(u llm.Usage) (usd float64, known bool) {
 	return p.tokens(u)/1e6 + float64(u.WebSearches)*p.Search/1000, true
 }
 
-// Bill returns what one request cost, and what it would have cost more with the tokens that were left out of its prompt: read from the
-// provider's cache, or plain where it read none from there. It is false where Cost is.
-func (m Model) Bill(u llm.Usage, leftOut int) (usd, saved float64, known bool) {
+// Bill returns what one request cost, and what it would have cost more with the usage whole, which it would have had if nothing had been
+// left out. It is false where Cost is.
+func (m Model) Bill(u, whole llm.Usage) (usd, saved float64, known bool) {
 	usd, known = m.Cost(u)
-	if !known || u.Prompt() == 0 {
-		return usd, 0, known
-	}
-	whole := u
-	if u.CacheRead > 0 {
-		whole.CacheRead += leftOut
-	} else {
-		whole.Input += leftOut
-	}
 	more, _ := m.Cost(whole)
 	return usd, more - usd, known
 }

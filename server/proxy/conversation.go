@@ -29,6 +29,7 @@ type conversation struct {
 	hasAnswer bool
 
 	inFlight  int
+	last      *record.Request // the newest one with usage; it does not change
 	asked     bool            // it has a request that does more than count tokens
 	reads     int             // the most reads that one request had
 	shortened map[string]bool // by partOf: results whose Trim is recorded

@@ -138,6 +138,18 @@ func (t *conversations) leave(v *conversation, row *record.Request, trims []reco
 	return fresh
 }
 
+// before returns the request before row in the conversation v, which may be nil, and remembers row for the next one.
+func (t *conversations) before(v *conversation, row *record.Request) (last *record.Request) {
+	if v == nil || row.API == record.CountTokens || row.Usage.Prompt() == 0 {
+		return nil
+	}
+	now := *row
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	last, v.last = v.last, &now
+	return last
+}
+
 // answered counts what a request cost, and what of its usage is not known.
 func (t *conversations) answered(b bill, unknown []string) {
 	t.mu.Lock()

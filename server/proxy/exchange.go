@@ -109,11 +109,11 @@ func (p *Proxy) account(x *exchange) {
 		row.BytesOut = 0
 	}
 	complete := false
+	var read llm.Reading
 	if x.meter != nil {
-		read := x.meter.Reading()
+		read = x.meter.Reading()
 		row.Usage, complete = read.Usage, read.StopReason != ""
 		limits.Cut(&row.Usage)
-		p.conversations.answered(p.rules.bill(row), read.Unknown)
 		p.countDropped(x)
 	}
 	// Clients may hang up once they know that the answer is complete.
@@ -128,6 +128,9 @@ func (p *Proxy) account(x *exchange) {
 		})
 	}
 	turns := p.settle(x, wallClock())
+	if x.meter != nil {
+		p.conversations.answered(p.rules.bill(row, p.conversations.before(x.conversation, row)), read.Unknown)
+	}
 	p.metrics.account(row, trims)
 	fresh := p.conversations.leave(x.conversation, row, trims)
 	for i := range fresh {

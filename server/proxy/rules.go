@@ -71,23 +71,20 @@ func (r *rules) lookUp(api, model string) rule {
 	return found
 }
 
-// bill is what a request cost, and what it would have cost more if nothing had been left out. known: the price is known.
+// bill is what a request cost, and what it would have cost more if nothing had been left out. known: the price is known. last is the
+// request before it in the conversation, or nil.
 type bill struct {
 	usd, saved float64
 	known      bool
 }
 
-func (r *rules) bill(row *record.Request) (b bill) {
+func (r *rules) bill(row, last *record.Request) (b bill) {
 	find := prices.Lookup
 	if r.catalog != nil {
 		find = r.catalog.Lookup
 	}
 	m, _ := find(row.Model)
-	leftOut := row.TokensOff - row.Tokens
-	if row.Observe {
-		leftOut = 0
-	}
-	b.usd, b.saved, b.known = m.Bill(row.Usage, leftOut)
+	b.usd, b.saved, b.known = m.Bill(row.Usage, row.Without(last))
 	return b
 }
 

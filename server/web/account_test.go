@@ -32,8 +32,8 @@ func (h *rig) fill(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h.Cost = func(model string, u record.Usage, leftOut int) (float64, float64, bool) {
-		return float64(2*u.Input + u.CacheRead + u.CacheWrite), float64(leftOut), model == "m1"
+	h.Cost = func(model string, u, whole record.Usage) (float64, float64, bool) {
+		return float64(2*u.Input + u.CacheRead + u.CacheWrite), float64(whole.Prompt() - u.Prompt()), model == "m1"
 	}
 }
 

@@ -73,9 +73,9 @@ type Handler struct {
 	// what they show. It is asked for every second while a page is open.
 	Changes func(ctx context.Context) (int64, error)
 
-	// Cost is what a request cost in US dollars, and what it would have cost more with the tokens that were left out of it; false
-	// where the price is not known.
-	Cost func(model string, used record.Usage, leftOut int) (usd, saved float64, known bool)
+	// Cost is what a request cost in US dollars, and what it would have cost more with the usage whole, which it would have had if nothing
+	// had been left out; false where the price is not known.
+	Cost func(model string, used, whole record.Usage) (usd, saved float64, known bool)
 	// Next says until when the provider's cache has what follows a request, and what the next request costs in US dollars until then
 	// and after; false: it is not known, or the difference is too small to be said.
 	Next func(r record.Request) (until time.Time, within, after float64, known bool)

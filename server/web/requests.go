@@ -145,7 +145,7 @@ func (h *Handler) request(r record.Request, trims []Trim) Request {
 	if trims == nil {
 		out.Trims = []Trim{}
 	}
-	if usd, _, known := h.cost(r); known {
+	if usd, _, known := h.cost(&r, nil); known {
 		out.USD = &usd
 	}
 	if h.Window != nil {

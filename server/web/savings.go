@@ -80,11 +80,13 @@ func (h *Handler) savings(r *http.Request) (any, error) {
 		out.Times = points(first, last, out.Hourly)
 	}
 	at := 0
-	for _, row := range rows {
+	var chains record.Chains
+	for i := range rows {
+		row := &rows[i]
 		if row.API == record.CountTokens {
 			continue
 		}
-		usd, saved, known := h.cost(row)
+		usd, saved, known := h.cost(row, chains.Next(row))
 		for at+1 < len(out.Times) && !row.Time.Before(out.Times[at+1].Start) {
 			at++
 		}
@@ -96,23 +98,20 @@ func (h *Handler) savings(r *http.Request) (any, error) {
 			&out.Total, &out.Times[at].Sums, named(client, cmp.Or(row.Client, "unknown")), named(model, row.Model), named(policy, how),
 			named(project, cmp.Or(row.Project, "unknown")),
 		} {
-			s.add(row, usd, saved, known)
+			s.add(*row, usd, saved, known)
 		}
 	}
 	out.Client, out.Model, out.Policy, out.Project = groups(client), groups(model), groups(policy), groups(project)
 	return out, nil
 }
 
-// cost returns the cost of a request, and the additional cost that the left-out tokens would have had. A failed request cost nothing.
-func (h *Handler) cost(r record.Request) (usd, saved float64, known bool) {
+// cost returns the cost of a request, and what it would have cost more if nothing had been left out. last is the request before it in
+// its conversation, or nil. A failed request cost nothing.
+func (h *Handler) cost(r, last *record.Request) (usd, saved float64, known bool) {
 	if h.Cost == nil {
 		return 0, 0, false
 	}
-	leftOut := r.TokensOff - r.Tokens
-	if r.Observe {
-		leftOut = 0
-	}
-	return h.Cost(r.Model, r.Usage, leftOut)
+	return h.Cost(r.Model, r.Usage, r.Without(last))
 }
 
 // points returns the starts of the days or hours from first to last.

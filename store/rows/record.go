@@ -7,7 +7,7 @@ var (
 	Requests = mapping("requests", func(r *record.Request) []column {
 		u, c := &r.Usage, &r.Cache
 		return []column{
-			{"id", &r.ID}, {"time_us", &r.Time}, {"conversation", &r.Conversation}, {"agent", &r.Agent}, {"client", &r.Client},
+			{"id", &r.ID}, {"time_us", &r.Time}, {"conversation", &r.Conversation}, {"root", &r.Root}, {"holdout", &r.Holdout}, {"agent", &r.Agent}, {"client", &r.Client},
 			{"api", &r.API}, {"model", &r.Model}, {"upstream", &r.Upstream}, {"status", &r.Status}, {"policy", &r.Policy},
 			{"observe", &r.Observe}, {"passed", &r.Passed}, {"cut", &r.Cut}, {"bytes_in", &r.BytesIn}, {"bytes_out", &r.BytesOut},
 			{"tokens_off", &r.TokensOff}, {"tokens", &r.Tokens}, {"input", &u.Input}, {"cache_read", &u.CacheRead},
@@ -45,6 +45,9 @@ var (
 	})
 	ToolCalls = mapping("tool_calls", func(c *record.ToolCalls) []column {
 		return []column{{"conversation", &c.Conversation}, {"agent", &c.Agent}, {"tool", &c.Tool}, {"time_us", &c.Time}, {"calls", &c.Calls}}
+	})
+	Notes = mapping("notes", func(n *record.Note) []column {
+		return []column{{"kind", &n.Kind}, {"key", &n.Key}, {"text", &n.Text}, {"time_us", &n.Time}}
 	})
 	Trail = mapping("trail", func(e *record.Entry) []column {
 		return []column{

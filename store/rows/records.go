@@ -40,6 +40,7 @@ var (
 	putToolSet   = ToolSets.Insert() + " ON CONFLICT (id) DO NOTHING"
 	putToolCalls = ToolCalls.Insert() + " ON CONFLICT (conversation, agent, tool) DO UPDATE SET time_us = excluded.time_us, " +
 		larger("tool_calls", "calls")
+	putNote = Notes.Insert() + " ON CONFLICT (kind, key) DO UPDATE SET text = excluded.text, time_us = excluded.time_us"
 )
 
 // Append implements record.Store. The batch is one transaction. Writing the same batch twice has the effect of writing it once.
@@ -50,7 +51,7 @@ func (s *Records) Append(ctx context.Context, b record.Batch) error {
 	all := []Statement{
 		put(Requests, putRequest, b.Requests), put(Trims, putTrim, b.Trims),
 		put(Turns, putTurn, b.Turns), put(Forms, putForm, b.Forms), put(Places, putPlace, b.Places), put(Refusals, putRefusal, b.Refusals),
-		put(ToolSets, putToolSet, b.ToolSets), put(ToolCalls, putToolCalls, b.ToolCalls),
+		put(ToolSets, putToolSet, b.ToolSets), put(ToolCalls, putToolCalls, b.ToolCalls), put(Notes, putNote, b.Notes),
 	}
 	if lock := s.db.Dialect().Appending; lock != "" {
 		all = slices.Insert(all, 0, call(lock)) // so pruning cannot remove a form that a place names
@@ -97,6 +98,12 @@ func (s *Records) Tools(ctx context.Context, since time.Time) ([]record.ToolSet,
 	return sets, calls, s.explain("read", err)
 }
 
+// Notes implements record.Store.
+func (s *Records) Notes(ctx context.Context, kind string) ([]record.Note, error) {
+	out, err := fetch(ctx, s.db, Notes.Read, "SELECT "+Notes.Columns+" FROM notes WHERE kind = ? AND text <> '' ORDER BY time_us, key", kind)
+	return out, s.explain("read", err)
+}
+
 // Prune implements record.Store. It is one transaction.
 func (s *Records) Prune(ctx context.Context, l record.Limits) (removed int, err error) {
 	err = s.db.Transact(ctx, false, func(tx Conn) (err error) {
@@ -134,6 +141,7 @@ func prune(ctx context.Context, tx Conn, l record.Limits) (removed int, err erro
 		return 0, err
 	}
 	return int(n), tx.Send(ctx, call("DELETE FROM trims WHERE time_us < ?", first), call("DELETE FROM refusals WHERE time_us < ?", since),
+		call("DELETE FROM notes WHERE time_us < ?", since),
 		call("DELETE FROM tool_calls WHERE time_us < ?", first),
 		call("DELETE FROM tool_sets WHERE id NOT IN (SELECT tool_set FROM requests)"))
 }

@@ -33,6 +33,7 @@ var Tables = []Table{
 	{Name: "refusals", Order: "account", Columns: Refusals.Columns, Key: "account", Shrinks: true},
 	{Name: "tool_sets", Order: "id", Columns: ToolSets.Columns, Key: "id", Shrinks: true},
 	{Name: "tool_calls", Order: "seq", Columns: ToolCalls.Columns, Key: "conversation, agent, tool", Shrinks: true},
+	{Name: "notes", Order: "kind, key", Columns: Notes.Columns, Key: "kind, key", Shrinks: true},
 	{Name: "trail", Order: "seq", Columns: Trail.Columns},
 }
 

@@ -7,6 +7,8 @@ CREATE TABLE requests (
 	id             TEXT    NOT NULL UNIQUE,
 	time_us        INTEGER NOT NULL,
 	conversation   TEXT    NOT NULL,
+	root           TEXT    NOT NULL,
+	holdout        TEXT    NOT NULL,
 	agent          TEXT    NOT NULL,
 	client         TEXT    NOT NULL,
 	api            TEXT    NOT NULL,
@@ -116,6 +118,15 @@ CREATE TABLE refusals (
 	account INTEGER NOT NULL PRIMARY KEY,
 	time_us INTEGER NOT NULL
 ) STRICT;
+
+-- Small values that processes share. A note with an empty text was taken back.
+CREATE TABLE notes (
+	kind    TEXT    NOT NULL,
+	key     TEXT    NOT NULL,
+	text    TEXT    NOT NULL,
+	time_us INTEGER NOT NULL,
+	PRIMARY KEY (kind, key)
+) STRICT, WITHOUT ROWID;
 
 CREATE TABLE trail (
 	seq      INTEGER NOT NULL PRIMARY KEY,

@@ -22,6 +22,7 @@ type Memory struct {
 	places   []record.SentPlace
 	refusals map[uint64]time.Time // by account
 
+	notes     map[[2]string]record.Note // by kind and key
 	toolSets  map[uint64][]record.OfferedTool
 	toolCalls map[toolUser]record.ToolCalls
 
@@ -68,6 +69,13 @@ func (m *Memory) Append(ctx context.Context, b record.Batch) error {
 			m.refusals = map[uint64]time.Time{}
 		}
 		m.refusals[r.Account] = stored(r.Time)
+	}
+	for _, n := range b.Notes {
+		if m.notes == nil {
+			m.notes = map[[2]string]record.Note{}
+		}
+		n.Time = stored(n.Time)
+		m.notes[[2]string{n.Kind, n.Key}] = n
 	}
 	m.putTools(b)
 	slices.SortStableFunc(m.requests, func(a, b record.Request) int { return a.Time.Compare(b.Time) })
@@ -129,6 +137,19 @@ func (m *Memory) Refuses(ctx context.Context, account uint64) (bool, error) {
 	defer m.mu.Unlock()
 	_, refuses := m.refusals[account]
 	return refuses, m.usable(ctx)
+}
+
+// Notes implements record.Store.
+func (m *Memory) Notes(ctx context.Context, kind string) (out []record.Note, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, n := range m.notes {
+		if n.Kind == kind && n.Text != "" {
+			out = append(out, n)
+		}
+	}
+	slices.SortFunc(out, func(a, b record.Note) int { return cmp.Or(a.Time.Compare(b.Time), cmp.Compare(a.Key, b.Key)) })
+	return out, m.usable(ctx)
 }
 
 // SentForms implements record.Store.
@@ -246,6 +267,7 @@ func (m *Memory) Prune(ctx context.Context, l record.Limits) (removed int, err e
 	m.turns = slices.DeleteFunc(m.turns, func(t record.Turn) bool { return t.Time.Before(l.Since) })
 	m.pruneForms(l.Since, l.FormBytes)
 	maps.DeleteFunc(m.refusals, func(_ uint64, at time.Time) bool { return at.Before(l.Since) })
+	maps.DeleteFunc(m.notes, func(_ [2]string, n record.Note) bool { return n.Time.Before(l.Since) })
 	m.pruneTools(since)
 	return before - len(m.requests), nil
 }

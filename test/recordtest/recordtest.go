@@ -31,6 +31,7 @@ func Run(t *testing.T, open func(t *testing.T) record.Store) {
 		{"sent forms", forms},
 		{"refusals", refusals},
 		{"tools", tools},
+		{"notes", notes},
 		{"prune", prune},
 		{"concurrent", concurrent},
 		{"ownership", ownership},
@@ -52,7 +53,7 @@ func Run(t *testing.T, open func(t *testing.T) record.Store) {
 // Full returns a request in which no field is zero.
 func Full(id, conversation string, at time.Time) record.Request {
 	return record.Request{
-		ID: id, Time: at, Conversation: conversation, Agent: "agent-7", Client: "some-agent",
+		ID: id, Time: at, Conversation: conversation, Root: "c0", Holdout: record.HeldOut, Agent: "agent-7", Client: "some-agent",
 		API: record.Messages, Model: "model-a", Upstream: "api.example.com:8443",
 		Status: 200, Policy: "lossless", Observe: true, Passed: "chained", Cut: true,
 		BytesIn: 1 << 33, BytesOut: 1<<33 - 1, TokensOff: 9000, Tokens: 8000,

@@ -57,3 +57,26 @@ func tools(t *testing.T, s record.Store) {
 	same(t, sets, map[uint64][]record.OfferedTool{high: offered})
 	same(t, left, all[1:])
 }
+
+func notes(t *testing.T, s record.Store) {
+	note := func(kind, key, text string, after time.Duration) record.Note {
+		return record.Note{Kind: kind, Key: key, Text: text, Time: Start.Add(after)}
+	}
+	check := func(want ...record.Note) {
+		t.Helper()
+		got, err := s.Notes(t.Context(), record.NoteStop)
+		must(t, err)
+		if len(got)+len(want) > 0 {
+			same(t, got, want)
+		}
+	}
+	put := func(notes ...record.Note) { must(t, s.Append(t.Context(), record.Batch{Notes: notes})) }
+	check()
+	put(note(record.NoteStop, "b", "{}", time.Second), note(record.NoteStop, "a", "{}", 2*time.Second), note(record.NoteMeter, "a", "{}", 0))
+	check(note(record.NoteStop, "b", "{}", time.Second), note(record.NoteStop, "a", "{}", 2*time.Second))
+	put(note(record.NoteStop, "b", `{"by":"x"}`, 3*time.Second), note(record.NoteStop, "a", "", 3*time.Second))
+	check(note(record.NoteStop, "b", `{"by":"x"}`, 3*time.Second))
+	_, err := s.Prune(t.Context(), record.Limits{Since: Start.Add(4 * time.Second)})
+	must(t, err)
+	check()
+}

@@ -136,8 +136,8 @@ func (h *rig) web() *web.Handler {
 		Disk:    h.disk,
 		Undo:    h.undo,
 		Lift:    h.handler.Resume,
-		Cost: func(_ string, u record.Usage, leftOut int) (float64, float64, bool) {
-			return (float64(u.Input)*3 + float64(u.CacheRead)*0.3 + float64(u.CacheWrite)*3.75 + float64(u.Output)*15) / 1e6, float64(leftOut) * 3e-7, true
+		Cost: func(_ string, u, whole record.Usage) (float64, float64, bool) {
+			return (float64(u.Input)*3 + float64(u.CacheRead)*0.3 + float64(u.CacheWrite)*3.75 + float64(u.Output)*15) / 1e6, float64(whole.Prompt()-u.Prompt()) * 3e-7, true
 		},
 		Next: func(r record.Request) (time.Time, float64, float64, bool) {
 			return r.Time.Add(time.Hour), 0.21, 1.9, true

@@ -74,7 +74,7 @@ func (r *Replay) bill(ctx context.Context, c trim.Config, through map[int]Passed
 		}
 		if p, ok := through[i]; ok {
 			m, _ := r.lookup(b.Model)
-			_, b.Saved, _ = m.Bill(p.Usage, p.LeftOut)
+			_, b.Saved, _ = m.Bill(p.Usage, p.Whole)
 		}
 		if replayed && b.Priced && len(through) == 0 {
 			prompt, without := off.sizes[request], off.sizes[request]

@@ -19,14 +19,14 @@ type Passed struct {
 	Session string // the agent's name for it, or another one
 	Time    time.Time
 	Usage   llm.Usage
-	LeftOut int // tokens that the prompt had fewer
+	Whole   llm.Usage // as it would have been if nothing had been left out
 }
 
 // NewThrough returns a Through for requests.
 func NewThrough(all []Passed) *Through {
 	t := &Through{map[int][]Passed{}, map[string]bool{}}
 	for _, p := range all {
-		t.sessions[p.Session] = t.sessions[p.Session] || p.LeftOut > 0
+		t.sessions[p.Session] = t.sessions[p.Session] || p.Whole != p.Usage
 		if n := p.Usage.Prompt(); n > 0 {
 			t.bySize[n] = append(t.bySize[n], p)
 		}
@@ -64,7 +64,7 @@ func (t *Through) session(s *transcript.Session) map[int]Passed {
 	for i := range s.Answers {
 		if p, ok := t.of(s.ID, &s.Answers[i]); ok {
 			found[i], s.Answers[i].Usage = p, p.Usage
-			shortened = shortened || p.LeftOut != 0
+			shortened = shortened || p.Whole != p.Usage
 		}
 	}
 	if !shortened {

@@ -104,10 +104,10 @@ func (s *Site) refused(_ context.Context, address string) {
 }
 
 // costOf returns a function that prices requests, if the model's prices are known.
-func costOf(c *prices.Catalog) func(string, record.Usage, int) (float64, float64, bool) {
-	return func(model string, used record.Usage, leftOut int) (usd, saved float64, known bool) {
+func costOf(c *prices.Catalog) func(string, record.Usage, record.Usage) (float64, float64, bool) {
+	return func(model string, used, whole record.Usage) (usd, saved float64, known bool) {
 		m, _ := c.Lookup(model)
-		return m.Bill(used, leftOut)
+		return m.Bill(used, whole)
 	}
 }
 

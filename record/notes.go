@@ -1,0 +1,43 @@
+package record
+
+import "time"
+
+// Note is a small value that the processes with one store share.
+type Note struct {
+	Kind string // NoteMeter, NoteCap or NoteStop
+	Key  string
+	Text string    // JSON; empty: the note is taken back
+	Time time.Time // stores keep microseconds, in UTC
+}
+
+// The kinds of notes.
+const (
+	// NoteMeter says how much of a subscription is used: a Meter. The key is of the provider, the account and the limit.
+	NoteMeter = "meter"
+	// NoteCap says that a person's limit is nearly or fully spent: a Cap. The key is of the limit and of what it limits.
+	NoteCap = "cap"
+	// NoteStop says that a person has stopped a conversation, with all that belongs to it. The key is Request.Tree.
+	NoteStop = "stop"
+)
+
+// Meter says how much of a limit of a subscription is used, as the provider says it. It is of the whole account.
+type Meter struct {
+	Provider string    `json:"provider"`
+	Limit    string    `json:"limit"` // "5h", "7d", or as the provider names it
+	Used     float64   `json:"used"`  // of 1
+	Reset    time.Time `json:"reset,omitzero"`
+}
+
+// Cap is the state of a person's limit.
+type Cap struct {
+	Scope        string  `json:"scope"` // "conversation", "tree" or "day"
+	Conversation string  `json:"conversation,omitempty"`
+	Agent        string  `json:"agent,omitempty"`
+	Client       string  `json:"client,omitempty"`
+	Limit        string  `json:"limit"` // as the person gave it
+	Spent        string  `json:"spent"` // in the same unit
+	Share        float64 `json:"share"` // of 1
+	Refused      int     `json:"refused,omitempty"`
+	// Over is what the loop of tools that ran when the limit was reached has spent since then.
+	Over string `json:"over,omitempty"`
+}
