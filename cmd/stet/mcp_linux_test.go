@@ -79,7 +79,7 @@ func TestMCPWithAPersonAtATerminal(t *testing.T) {
 	if err := unix.IoctlSetWinsize(int(term.side.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Col: 100, Row: 20}); err != nil {
 		t.Fatal(err)
 	}
-	approve := h.stet("approve", "--wait")
+	approve := h.stet("approve")
 	approve.Env = append(approve.Env, "TERM=xterm-256color")
 	approve.Stdin, approve.Stdout, approve.Stderr = term.side, term.side, term.side
 	approve.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
@@ -107,10 +107,14 @@ func TestMCPWithAPersonAtATerminal(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Error(err)
 	}
-	if err := approve.Wait(); err != nil { // it ends with the server
+	for !strings.Contains(shown(), "has ended: ") { // it stays when the server ends
+		time.Sleep(5 * time.Millisecond)
+	}
+	_, _ = io.WriteString(term.keyboard, "q")
+	if err := approve.Wait(); err != nil {
 		t.Error("stet approve: ", err)
 	}
-	if text := term.text(); !strings.Contains(text, "+two") || !strings.Contains(text, "the server has ended") || strings.Contains(text, "input has ended") {
+	if text := term.text(); !strings.Contains(text, "+two") || !strings.Contains(text, "approved: edit_file a.txt") || strings.Contains(text, "input has ended") {
 		t.Errorf("the terminal shows %q", text)
 	}
 	if out := h.run(t, "audit"); !strings.Contains(out, "edit_file  a.txt: ok (approved, by person") {

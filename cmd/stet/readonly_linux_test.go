@@ -58,7 +58,7 @@ func TestReadOnlyState(t *testing.T) {
 				{"audit --verify", says("nothing is recorded yet", trail)},
 				{"undo", says("nothing is recorded yet", trail)},
 				{"resume", says("nothing is recorded yet", trail)},
-				{"approve", "no server is running"},
+				{"approve 1", "process 1 does not ask here"},
 				{"sessions list", says("no session is stored yet", trail)},
 				{"sessions show latest", says("no session is stored yet", trail)},
 				{"sessions fork latest 2", says("no session is stored yet", trail)},

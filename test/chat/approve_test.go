@@ -66,7 +66,7 @@ func (term *terminal) asked() {
 func TestApproveKeys(t *testing.T) {
 	term := open(t, 80, 30)
 	term.agentBeside("one.txt", "two.txt", "three.txt")
-	term.run("stet approve --wait")
+	term.run("stet approve")
 	term.wait("write_file wants to write", "[q]uit >")
 	term.types("?")
 	term.wait("r  reject, with a message for the agent")
@@ -132,7 +132,7 @@ func TestApproveEnds(t *testing.T) {
 		{func() { term.signal("TERM") }, 0},
 		{func() { term.signal("HUP") }, 0},
 	} {
-		term.run("stet approve --wait")
+		term.run("stet approve")
 		term.wait("write_file wants to write one.txt", "[q]uit >")
 		how.end()
 		term.restored(how.code)

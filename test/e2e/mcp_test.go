@@ -215,7 +215,7 @@ type person struct {
 	done          chan error
 }
 
-// startPerson starts "stet approve" in repo. It must start before the agent.
+// startPerson starts "stet approve" in repo.
 func startPerson(t *testing.T, repo string, env []string) *person {
 	t.Helper()
 	p := &person{cmd: exec.Command(os.Getenv(envStet), "approve", "--wait", "--root", repo), done: make(chan error, 1)}
@@ -253,14 +253,17 @@ func startPerson(t *testing.T, repo string, env []string) *person {
 		p.second = step(ask, "r")
 		step("a message for the agent?", words)
 		if err == nil {
-			_, err = shown.WriteTo(&bytes.Buffer{}) // the output ends when the server ends
+			_, err = keys.Write([]byte("q\n"))
+		}
+		if err == nil {
+			_, err = shown.WriteTo(&bytes.Buffer{})
 		}
 		p.done <- errors.Join(err, keys.Close())
 	}()
 	return p
 }
 
-// leave waits for the end of "stet approve", which ends after the server.
+// leave waits for the end of "stet approve".
 func (p *person) leave(t *testing.T) {
 	t.Helper()
 	stuck := time.AfterFunc(time.Minute, func() { _ = p.cmd.Process.Kill() })

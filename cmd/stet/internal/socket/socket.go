@@ -83,12 +83,8 @@ type Server struct {
 	Client *web.Client
 }
 
-// Dial connects to all servers that wait for answers, in the order of their sockets' names, and removes the sockets of ended
-// processes. It may return some servers together with an error about the others.
-func Dial(ctx context.Context, state string) ([]Server, error) {
-	return dialWhere(ctx, state, func(string) bool { return true })
-}
-
+// dialWhere connects to the servers that wait for answers and whose sockets have such a name, in the order of these names, and removes the sockets
+// of ended processes. It may return some servers together with an error about the others.
 func dialWhere(ctx context.Context, state string, which func(name string) bool) ([]Server, error) {
 	dir := filepath.Join(state, dirName)
 	names, err := removeStale(dir)

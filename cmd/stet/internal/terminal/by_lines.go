@@ -89,7 +89,7 @@ func (l *lineScreen) draw() {
 	}
 	if !l.wants() {
 		if !l.waiting && l.waits && !l.quitting {
-			l.printf("waiting for questions (Ctrl-C ends)\n")
+			l.printf("waiting for questions (q ends)\n")
 			l.waiting = true
 		}
 		return
@@ -118,7 +118,7 @@ func (l *lineScreen) printf(format string, args ...any) {
 	_, _ = fmt.Fprintf(l.Out, format, args...) // if the terminal is closed, the next read fails
 }
 
-// read begins to read a line; if none is an answer, it waits for the end of the input.
+// read begins to read a line; if none is an answer, it waits for the end of the input or a q.
 func (l *lineScreen) read(ctx context.Context) {
 	wants := l.wants()
 	if l.reading != nil && l.lines != wants {
@@ -135,7 +135,7 @@ func (l *lineScreen) read(ctx context.Context) {
 		if wants {
 			typed.text, typed.err = l.in.line(ctx)
 		} else {
-			typed.err = l.in.end(ctx)
+			typed.err = l.in.end(ctx, l.waits)
 		}
 		reading <- typed
 	}()
@@ -152,6 +152,10 @@ func (l *lineScreen) stopReading() {
 
 // typed processes a line.
 func (l *lineScreen) typed(line string) {
+	if !l.wants() { // it is one that ends the wait
+		l.quit()
+		return
+	}
 	if l.list == nil {
 		l.answerLine(line)
 		return

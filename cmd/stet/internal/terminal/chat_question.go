@@ -46,7 +46,10 @@ func (m *chat) takeEvents() tea.Cmd {
 	if m.width == 0 || m.inbox == nil {
 		return nil
 	}
-	events, err := m.inbox.take()
+	events, said, err := m.inbox.take()
+	for _, line := range said {
+		m.note(note{text: line})
+	}
 	for _, e := range events {
 		m.question(e)
 	}
@@ -93,12 +96,14 @@ func (m *chat) question(e approval.Event) {
 
 // questionClosed processes the closing of a question, here or elsewhere.
 func (m *chat) questionClosed(c approval.Closing) {
-	if m.asked.find(c.ID) < 0 { // it was answered here
+	i := m.asked.find(c.ID)
+	if i < 0 { // it was answered here
 		if m.covering == c.ID && c.ID != "" {
 			m.isCovered()
 		}
 		return
 	}
+	subject := calledOn(m.asked[i])
 	m.asked.remove(c.ID)
 	if m.covering != "" {
 		m.covered++
@@ -107,7 +112,7 @@ func (m *chat) questionClosed(c approval.Closing) {
 		return
 	}
 	m.deciding = nil
-	m.note(note{text: "no longer open: " + c.String()})
+	m.note(note{text: "no longer open: " + subject + ": " + c.String()})
 	if m.input.Value() != "" || m.Talk == nil {
 		m.closedWhileTyping = c.String() // what was typed must not answer the next question
 		return
@@ -384,7 +389,7 @@ func (m *chat) answered(q approval.Question, a approval.Answer, err error) tea.C
 	switch {
 	case err == nil:
 		m.answeredAny = true
-		m.note(note{text: approval.Closing{How: string(a.Verdict)}.String() + ": " + q.Subject()})
+		m.note(note{text: approval.Closing{How: string(a.Verdict)}.String() + ": " + calledOn(q)})
 	case errors.Is(err, approval.ErrAnswered), errors.Is(err, approval.ErrUnknown), errors.Is(err, approval.ErrClosed):
 		m.note(note{err.Error(), true})
 	default:

@@ -27,6 +27,9 @@ type Dialog struct {
 	// writes there.
 	Screen sync.Locker
 
+	// Said has lines for the person that are no questions. Approve shows them. nil: there are none.
+	Said <-chan string
+
 	in *input
 }
 
@@ -43,6 +46,7 @@ type Source interface {
 // answer, and otherwise not an error. If a question is answered elsewhere, its prompt ends.
 func (d *Dialog) Approve(ctx context.Context, src Source) error {
 	box := newInbox(src)
+	box.from = d.Said
 	defer box.begin(ctx)()
 	_, err := d.ask(ctx, box, false, true)
 	return err
@@ -152,10 +156,12 @@ func (s *single) Answer(_ context.Context, _ string, a approval.Answer) error {
 // inbox keeps the events of a source until a chat takes them. So a chat that ends loses none.
 type inbox struct {
 	src  Source
+	from <-chan string // lines for the person; nil: none
 	more chan struct{} // has an element if there may be something new
 
 	mu     sync.Mutex
 	events []approval.Event
+	said   []string
 	err    error  // the source has ended
 	reset  func() // resets the terminal; nil: its mode was not changed
 }
@@ -165,9 +171,21 @@ func newInbox(src Source) *inbox { return &inbox{src: src, more: make(chan struc
 // begin takes events from the source until it or ctx ends. end stops this, and waits until it has stopped.
 func (b *inbox) begin(ctx context.Context) (end func()) {
 	ctx, cancel := context.WithCancel(ctx)
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
+	var done sync.WaitGroup
+	done.Go(func() {
+		for {
+			select {
+			case line := <-b.from:
+				b.mu.Lock()
+				b.said = append(b.said, line)
+				b.mu.Unlock()
+				b.notify()
+			case <-ctx.Done():
+				return
+			}
+		}
+	})
+	done.Go(func() {
 		defer func() {
 			if r := recover(); r != nil {
 				b.mu.Lock()
@@ -194,8 +212,8 @@ func (b *inbox) begin(ctx context.Context) (end func()) {
 				return
 			}
 		}
-	}()
-	return func() { cancel(); <-done }
+	})
+	return func() { cancel(); done.Wait() }
 }
 
 // notify says that there may be something new.
@@ -206,13 +224,13 @@ func (b *inbox) notify() {
 	}
 }
 
-// take returns the events that have come, and the error with which the source has ended.
-func (b *inbox) take() ([]approval.Event, error) {
+// take returns the events and lines that have come, and the error with which the source has ended.
+func (b *inbox) take() (events []approval.Event, said []string, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	events := b.events
-	b.events = nil
-	return events, b.err
+	events, said = b.events, b.said
+	b.events, b.said = nil, nil
+	return events, said, b.err
 }
 
 // wait waits until there is a question to take, or the source has ended. It reports false if ctx ends before.

@@ -87,9 +87,12 @@ func (in *input) read(ctx context.Context) (chunk, error) {
 }
 
 // end waits for the end of the input or of ctx, and returns its error. It keeps lines that arrive meanwhile for the method
-// line. While there are such lines, end does not report the end of the input.
-func (in *input) end(ctx context.Context) error {
+// line. While there are such lines, end does not report the end of the input. With quits, a first line q ends the wait without an error.
+func (in *input) end(ctx context.Context, quits bool) error {
 	for in.err == nil && len(in.rest) <= maxTyped {
+		if first, _, whole := bytes.Cut(in.rest, []byte("\n")); quits && whole && string(bytes.TrimSpace(first)) == "q" {
+			return nil
+		}
 		c, err := in.read(ctx)
 		if err != nil {
 			return err

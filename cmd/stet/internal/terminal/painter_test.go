@@ -1,6 +1,14 @@
 package terminal
 
-import "testing"
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stet-dev/stet/files/approval"
+	"github.com/stet-dev/stet/tool"
+)
 
 // hazards: escape sequences, newlines and bidirectional characters are shown as escapes.
 func TestVisible(t *testing.T) {
@@ -21,6 +29,27 @@ func TestVisible(t *testing.T) {
 	} {
 		if got := (painter{}).visible("", test.in); got != test.want {
 			t.Errorf("%q: %s, want %s", test.in, got, test.want)
+		}
+	}
+}
+
+// After a long difference, or many files, the last lines of a question are its title and its cautions again.
+func TestCautionsStayInSight(t *testing.T) {
+	long := tool.Diff{Other: strings.Repeat("+line\n", 40)}
+	var files []approval.File
+	for i := range 20 {
+		files = append(files, approval.File{Path: fmt.Sprint(i, ".go"), Before: "a", After: "b", Action: approval.Change})
+	}
+	for name, q := range map[string]approval.Question{
+		"a long difference": {Tool: "write_file", Path: "a.go", Write: true, Diff: long, Warnings: []string{"be careful"}},
+		"many files":        {Tool: "edit_files", Write: true, Files: files, Warnings: []string{"be careful"}},
+		"both, cut":         {Tool: "edit_files", Write: true, Files: files, Diff: long, Warnings: []string{"be careful"}},
+	} {
+		for _, most := range []int{-1, 18} {
+			lines, _ := painter{}.question(q, most)
+			if want := []string{q.Title(), "! be careful"}; !slices.Equal(lines[len(lines)-2:], want) {
+				t.Errorf("%s, %d: it ends with %q, want %q", name, most, lines[len(lines)-2:], want)
+			}
 		}
 	}
 }

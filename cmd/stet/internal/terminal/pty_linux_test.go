@@ -264,7 +264,7 @@ func TestKeysDuring(t *testing.T) {
 	})
 	p.expect("[q]uit >")
 	p.press("a")
-	p.expect("approved: src/a.go")
+	p.expect("approved: edit_file src/a.go")
 	p.expect("wants to write")
 	p.expect("[q]uit >")
 	p.press("c")

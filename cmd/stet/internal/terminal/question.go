@@ -10,7 +10,7 @@ import (
 // maxLine is the number of bytes of a line that are shown before the person asks for the rest.
 const maxLine = 400
 
-// longDiff is the number of lines of a difference after which title and warnings are repeated.
+// longDiff is the number of lines of files and of a difference after which title and warnings are repeated.
 const longDiff = 15
 
 // question returns the lines of a question, with at most that many lines of its diff; -1: all of them. unseen is a sentence
@@ -36,7 +36,7 @@ func (pt painter) question(q approval.Question, most int) (lines []string, unsee
 	}
 	diff, missingDiff := pt.diff(q.Diff.Text(), most)
 	lines, missing = append(append(lines, warnings...), diff...), append(missing, missingDiff...)
-	if len(diff) > longDiff { // what stood above it may be out of sight
+	if len(lines)-len(warnings) > longDiff { // what stood above it may be out of sight
 		lines = append(append(lines, pt.text(bold, q.Title())), warnings...)
 	}
 	if q.Partial() {
@@ -46,6 +46,14 @@ func (pt painter) question(q approval.Question, most int) (lines []string, unsee
 		unseen = "Not shown: " + strings.Join(missing, ", ")
 	}
 	return lines, unseen
+}
+
+// calledOn names the tool and the file of a question, or the command.
+func calledOn(q approval.Question) string {
+	if s := q.Subject(); s != q.Tool {
+		return strings.TrimSpace(q.Tool + " " + s)
+	}
+	return q.Tool
 }
 
 // pathText returns a path. It has quotes if its ends would not be clear without them.

@@ -284,7 +284,7 @@ func TestEditor(t *testing.T) {
 		p.expect(" >")
 		cancel()
 		<-a.done
-		p.expect("no longer open: withdrawn")
+		p.expect("no longer open: edit_file src/a.go: withdrawn")
 		p.types("")
 		p.expect("waiting")
 	}
@@ -331,7 +331,7 @@ func TestAnsweredElsewhere(t *testing.T) {
 		t.Fatal(err)
 	}
 	first.wait(t)
-	p.expect("no longer open: rejected by lab")
+	p.expect("no longer open: edit_file src/a.go: rejected by lab")
 	p.types("a") // meant for the first question
 	p.expect("write other.go")
 	p.expect(" >")
