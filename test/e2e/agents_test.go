@@ -17,8 +17,8 @@ type agent struct {
 	// command returns the command line for a prompt, in a new conversation, or in the latest one if again is set. It returns nil
 	// if the agent cannot continue a conversation without a terminal.
 	command func(home, prompt string, again bool) []string
-	// soak says that the agent is tested only with STET_SOAK. Another agent of the list has the same client, or this agent is in
-	// the list with another format.
+	// soak says that the agent is tested only with STET_SOAK: another agent of the list has the same client, this agent is in the
+	// list with another format, or its start is slow.
 	soak bool
 }
 
@@ -45,6 +45,14 @@ var agents = []agent{
 	soaking(cline("chat", "openai-compatible", "scripted")),
 	soaking(cline("responses", "openai-native", "gpt-5")),
 	gemini,
+}
+
+// skip skips the test of an agent that is tested only with STET_SOAK.
+func (a agent) skip(t *testing.T) {
+	t.Helper()
+	if a.soak && os.Getenv("STET_SOAK") == "" {
+		t.Skip("with STET_SOAK=1 alone")
+	}
 }
 
 func soaking(a agent) agent {

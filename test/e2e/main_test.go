@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -37,7 +38,7 @@ func TestMain(m *testing.M) {
 		}
 		os.Setenv("PATH", os.Getenv(envAgents)+string(os.PathListSeparator)+os.Getenv("PATH"))
 		watchSources()
-		os.Exit(m.Run())
+		os.Exit(runAll(m))
 	}
 	runtime.LockOSThread() // the child ends with the thread that started it
 	env, err := prepare()
@@ -59,6 +60,23 @@ func TestMain(m *testing.M) {
 		}
 	}
 	skipAll(m, fmt.Sprintf("no network namespace here (%v): run as root, or allow user namespaces", err))
+}
+
+// made are the directories of the runs.
+var made struct {
+	sync.Mutex
+	dirs []string
+}
+
+// runAll runs the tests, and removes what they leave if all of them pass.
+func runAll(m *testing.M) int {
+	code := m.Run()
+	if code == 0 {
+		for _, dir := range made.dirs {
+			_ = os.RemoveAll(dir) // tidy removes what an agent still writes
+		}
+	}
+	return code
 }
 
 // skipAll makes every test skip with the reason why. With STET_E2E=require that is a failure.

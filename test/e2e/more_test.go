@@ -45,7 +45,7 @@ func TestKeepLatest(t *testing.T) {
 	for _, a := range []agent{codex, continueCLI("chat", "openai", "scripted")} {
 		t.Run(a.name+"/"+a.wire, func(t *testing.T) {
 			t.Parallel()
-			straight := session(t, a, direct)
+			straight := straight(t, a)
 			with := session(t, a, wrapWith("--policy", "keep-latest", "--keep", "1"))
 			same(t, straight, with)
 			stored(t, straight, with)
@@ -81,7 +81,7 @@ func TestObserve(t *testing.T) {
 func TestTwoAtOnce(t *testing.T) {
 	need(t)
 	t.Parallel()
-	straight := session(t, codex, direct)
+	straight := straight(t, codex)
 	model := llmtest.New(script("")) // paths are relative, because codex reads with commands
 	t.Cleanup(func() { _ = model.Close() })
 	proxy := startProxy(t, t.TempDir(), "--upstream", model.URL)
@@ -117,8 +117,8 @@ func TestTwoAtOnce(t *testing.T) {
 func TestCodexSocket(t *testing.T) {
 	need(t)
 	t.Parallel()
-	straight := session(t, codexSocket, direct)
-	with := session(t, codexSocket, wrap)
+	straight := straight(t, codexSocket)
+	with := wrapped(t, codexSocket)
 	same(t, straight, with)
 	placeholders(t, straight, with)
 	stored(t, straight, with)

@@ -115,7 +115,7 @@ func TestPermanentProxy(t *testing.T) {
 	} {
 		t.Run(a.name, func(t *testing.T) {
 			t.Parallel()
-			straight := session(t, a, direct)
+			straight := straight(t, a)
 			proxied := a
 			proxied.configure = func(t *testing.T, home, base string) []string {
 				env := a.configure(t, home, base)

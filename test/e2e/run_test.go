@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -118,6 +119,34 @@ func session(t *testing.T, a agent, through route, faults ...llmtest.Fault) outc
 	return sessionOf(t, a, llmtest.NewAccount, through, nil, faults...)
 }
 
+// straights and wraps have the sessions that several tests compare with, by agent and format: an agent of several seconds of
+// processor time a start runs them once.
+var straights, wraps sync.Map
+
+// straight returns the agent's session directly with the model.
+func straight(t *testing.T, a agent) outcome { return shared(t, &straights, a, direct) }
+
+// wrapped returns the agent's session under "stet wrap".
+func wrapped(t *testing.T, a agent) outcome { return shared(t, &wraps, a, wrap) }
+
+// shared returns the session of sessions, or runs it there.
+func shared(t *testing.T, sessions *sync.Map, a agent, through route) outcome {
+	t.Helper()
+	type entry struct {
+		sync.Mutex
+		*outcome
+	}
+	found, _ := sessions.LoadOrStore(a.name+" "+a.wire, &entry{})
+	e := found.(*entry)
+	e.Lock()
+	defer e.Unlock()
+	if e.outcome == nil { // a session that failed is run again, by the next test
+		o := session(t, a, through)
+		e.outcome = &o
+	}
+	return *e.outcome
+}
+
 // sessionOf is session with a given kind of account. Before each prompt except the first it calls between, which may be nil.
 func sessionOf(t *testing.T, a agent, account llmtest.Account, through route, between func(), faults ...llmtest.Fault) outcome {
 	t.Helper()
@@ -154,19 +183,20 @@ func sessionOf(t *testing.T, a agent, account llmtest.Account, through route, be
 	return out
 }
 
-// places makes a home and a workspace for a run of the agent.
+// places makes a home and a workspace for a run of the agent. They stay until all tests have passed.
 func places(t *testing.T, a agent) (home, repo string) {
 	t.Helper()
 	dir, err := os.MkdirTemp(os.Getenv(envRuns), a.name+"-"+a.wire+"-")
 	if err != nil {
 		t.Fatal(err)
 	}
+	made.Lock()
+	made.dirs = append(made.dirs, dir)
+	made.Unlock()
 	t.Cleanup(func() {
 		if t.Failed() {
 			t.Logf("what the agent left is in %s", dir)
-			return
 		}
-		_ = os.RemoveAll(dir)
 	})
 	home, repo = filepath.Join(dir, "home"), filepath.Join(dir, "project")
 	workspace(t, repo)

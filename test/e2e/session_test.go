@@ -24,11 +24,9 @@ func TestAgents(t *testing.T) {
 	need(t)
 	for _, a := range agents {
 		t.Run(a.name+"/"+a.wire, func(t *testing.T) {
-			if a.soak && os.Getenv("STET_SOAK") == "" {
-				t.Skip("with STET_SOAK=1 alone")
-			}
+			a.skip(t)
 			t.Parallel()
-			straight := session(t, a, direct)
+			straight := straight(t, a)
 			exit, turns := []int{0, 0}, len(script("").Turns)
 			if a.command("", "", true) == nil {
 				exit, turns = []int{0}, turnLast
@@ -41,7 +39,7 @@ func TestAgents(t *testing.T) {
 					t.Errorf("the agent speaks %s, not %s", r.Wire, a.wire)
 				}
 			}
-			wrapped := session(t, a, wrap)
+			wrapped := wrapped(t, a)
 			same(t, straight, wrapped)
 			placeholders(t, straight, wrapped)
 			stored(t, straight, wrapped)
