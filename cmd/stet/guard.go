@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -406,20 +405,7 @@ func (p *program) runHook(ctx context.Context, agent, event string) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, hookWait+seconds(max(o.AskWait, o.AskPause)))
 	defer cancel()
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, guardURL(o.Listen)+"/"+agent+"/"+event, p.in)
-	if err != nil {
-		return err
-	}
-	r.Header.Set("Authorization", "Bearer "+token)
-	resp, err := (&http.Client{Transport: &http.Transport{}}).Do(r) // without the proxy of the environment
-	if err != nil {
-		return fmt.Errorf("the guard does not answer: %w", err)
-	}
-	defer resp.Body.Close()
-	body, err := io.ReadAll(io.LimitReader(resp.Body, 1<<20))
-	if err == nil && resp.StatusCode != http.StatusOK {
-		err = fmt.Errorf("the guard: %s", cmp.Or(strings.TrimSpace(string(body)), resp.Status))
-	}
+	body, err := askGuard(ctx, guardURL(o.Listen)+"/"+agent+"/"+event, token, p.in)
 	if err == nil {
 		_, err = p.out.Write(body)
 	}

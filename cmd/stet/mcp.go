@@ -78,6 +78,7 @@ func (c *mcpCommand) Run(ctx context.Context) error {
 		return err
 	}
 	o.Policy.Unattended = c.unwatched
+	o.Seen = c.seenByAgent(settings.Listen)
 	if c.results != "json" && c.results != "plain" {
 		return c.usage(fmt.Errorf("--results: %q is not json or plain", c.results))
 	}

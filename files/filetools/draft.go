@@ -185,9 +185,13 @@ func (q *toolCall) replanned(ctx context.Context, base *content, approved []byte
 // baseOnSeen bases the draft on what the client session last saw of the file. Where
 // that is not known the base is what the file holds now. It is an error when what
 // was seen is not kept any more.
-func (q *toolCall) baseOnSeen(d *draft, t *workspace.Target, now *content) error {
+func (q *toolCall) baseOnSeen(ctx context.Context, d *draft, t *workspace.Target, now *content) error {
 	name := t.Path.String()
 	f, ok := q.ses.tracker.File(name, t.Stamp)
+	if t.Exists() && (f.Version != now.version || !f.Whole) {
+		q.learn(ctx, name)
+		f, ok = q.ses.tracker.File(name, t.Stamp)
+	}
 	switch {
 	case !ok, !t.Exists() && f.Path != name: // in another case it may be another file
 		d.baseOn(now, tool.Unread)

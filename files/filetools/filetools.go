@@ -25,6 +25,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/stet-dev/stet/files/freshness"
 	"github.com/stet-dev/stet/files/workspace"
 	"github.com/stet-dev/stet/tool"
 )
@@ -50,6 +51,10 @@ type Config struct {
 	// Dedupe answers a repeated read with one line. Nil: every read is
 	// answered in full.
 	Dedupe *Dedupe
+
+	// Elsewhere returns what the client session of a call did to a file (an absolute path) with other tools than these, the oldest first. It is
+	// asked before a write of a file that the session does not know as it is. Nil: nothing is known.
+	Elsewhere func(ctx context.Context, c tool.Call, file string) []freshness.Observation
 
 	// Sessions is the number of client sessions that are remembered; 0: 1000. The
 	// one that was used least recently is forgotten: then it has read nothing.

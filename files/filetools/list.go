@@ -433,6 +433,7 @@ func (q *toolCall) deleted(ctx context.Context, notFound error) error {
 
 // describeText looks into a file, if that may be shown. What is too large for that is not looked into.
 func (q *toolCall) describeText(ctx context.Context, info workspace.Info, d *fileInfo) error {
+	q.learn(ctx, q.canonical)
 	status, err := q.ses.tracker.Check(ctx, q.canonical, freshness.In(q.root))
 	if err != nil {
 		return err

@@ -1,12 +1,17 @@
 package filetools
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stet-dev/stet/files/approval"
+	"github.com/stet-dev/stet/files/freshness"
 	"github.com/stet-dev/stet/files/policy"
 	"github.com/stet-dev/stet/files/workspace"
 	"github.com/stet-dev/stet/tool"
@@ -180,5 +185,69 @@ func TestResolvedInErrors(t *testing.T) {
 		if r := b.read("path", c.path, "start_line", c.line); r.Error == nil || r.Error.Code != c.code || r.Context.Resolved != c.want {
 			t.Errorf("%s %d: %+v", c.path, c.line, r)
 		}
+	}
+}
+
+// What the agent's own tools have read and edited counts: a write is not called unread because of that, and what somebody else has changed since is
+// noticed. It may be reported again with each call. (GRD-3)
+func TestSeenElsewhere(t *testing.T) {
+	version := func(text string) workspace.Version { return workspace.VersionOf([]byte(text)) }
+	var seen []freshness.Observation
+	var b *bench
+	for name, c := range map[string]struct {
+		script string // R: a read with another tool, P: of the first line, E: an edit, W: a write, D: a removal; r, w: with stet's tools; s: by somebody else
+		want   string
+	}{
+		"never": {"", "unread"}, "read": {"R", ""}, "a part": {"P", "part_read"}, "both parts": {"PR", ""}, "edited": {"RE", ""}, "edited twice": {"REE", ""}, "edited unread": {"E", "part_read"},
+		"written": {"W", ""}, "a part edited": {"PE", "part_read"}, "stet read": {"rE", ""}, "stet read and wrote": {"rwE", ""}, "then stet": {"REwE", ""}, "read again": {"RErR", ""},
+		"changed since": {"Rs", "concurrent_modification"}, "changed and read": {"RsR", ""}, "changed since the edit": {"REs", "concurrent_modification"}, "removed": {"RDs", "unread"}, "stale": {"rs", "merged"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			seen = nil
+			b = newBench(t, Config{Elsewhere: func(_ context.Context, c tool.Call, file string) []freshness.Observation {
+				if c.Name != "write_file" || file != filepath.Join(b.root.Dir(), "a") {
+					t.Error(c, file)
+				}
+				return slices.Clone(seen)
+			}}, workspace.Options{})
+			text := "1\n2\n"
+			b.put("a", text)
+			for i, what := range c.script {
+				o := freshness.Observation{Kind: freshness.Read, Version: version(text), Time: time.Now()}
+				switch what {
+				case 'r':
+					b.op("read_file", `{"path":"a"}`)
+				case 'w':
+					text = fmt.Sprint("w", i, "\n2\n")
+					if o := b.op("write_file", args("path", "a", "content", text)); !o.Success {
+						t.Fatal(o)
+					}
+				case 'P':
+					o.Lines = freshness.Range{First: 1, Last: 1}
+				case 'E', 'W', 's':
+					before := version(text)
+					text = fmt.Sprint("x", i, "\n2\n")
+					b.put("a", text)
+					o = freshness.Observation{Kind: freshness.Edited, Version: version(text), From: before, Part: what == 'E', Time: time.Now()}
+				case 'D':
+					o = freshness.Observation{Kind: freshness.Edited, Gone: true, Time: time.Now()}
+				}
+				if strings.ContainsRune("RPEWD", what) {
+					seen = append(seen, o)
+				}
+			}
+			p, got := b.plan("write_file", args("path", "a", "content", text+"new\n")), ""
+			for _, n := range []tool.Note{tool.Unread, tool.PartRead, tool.Stale, tool.Merged} {
+				if p.Has(n) {
+					got += string(n)
+				}
+			}
+			if p.Done != nil {
+				got = string(p.Result().Code)
+			}
+			if got != c.want {
+				t.Errorf("got %q, want %q", got, c.want)
+			}
+		})
 	}
 }

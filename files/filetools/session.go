@@ -1,7 +1,9 @@
 package filetools
 
 import (
+	"context"
 	"fmt"
+	"path/filepath"
 	"sync"
 	"time"
 
@@ -301,6 +303,17 @@ func (q *toolCall) edited(path string, v workspace.Version, info workspace.Info,
 	q.ses.tracker.Observe(freshness.Observation{
 		Kind: freshness.Edited, Path: path, Version: v, Stamp: info.Stamp, Part: part, Time: at,
 	})
+}
+
+// learn records what the session did to a file with other tools.
+func (q *toolCall) learn(ctx context.Context, path string) {
+	if q.cfg.Elsewhere == nil {
+		return
+	}
+	for _, o := range q.cfg.Elsewhere(ctx, q.call, filepath.Join(q.root.Dir(), filepath.FromSlash(path))) {
+		o.Path = path
+		q.ses.tracker.Learn(o)
+	}
 }
 
 // removed records that a file does not exist any more, and that the session knows.

@@ -53,7 +53,7 @@ func planWriteFile(ctx context.Context, q *toolCall) (*tool.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := q.baseOnSeen(&d, &t, now); err != nil {
+	if err := q.baseOnSeen(ctx, &d, &t, now); err != nil {
 		return nil, err
 	}
 	if end, name := lineEnds(now.text); now.unreadable == nil && end != "\n" && !strings.Contains(d.text, end) && strings.Contains(d.text, "\n") {
@@ -132,7 +132,7 @@ func planEditFile(ctx context.Context, q *toolCall) (*tool.Plan, error) {
 		}
 	}
 	d := draft{isEdit: true, edits: edits, mode: workspace.WriteMode{Backup: true}}
-	stale := q.baseOnSeen(&d, &t, now)
+	stale := q.baseOnSeen(ctx, &d, &t, now)
 	if stale != nil {
 		d.baseOn(now, tool.Stale)
 	}

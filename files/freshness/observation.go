@@ -44,9 +44,13 @@ type Observation struct {
 	Stamp   workspace.Stamp   `json:"stamp,omitzero"`
 	Gone    bool              `json:"gone,omitempty"`
 
-	Lines Range     `json:"lines,omitzero"` // that a Read showed
-	Part  bool      `json:"part,omitempty"` // after an Edited, the session does not know all of the file; a Reported said that it changed, not how
-	Time  time.Time `json:"time"`           // when it was looked at: not later than Stamp was taken
+	Lines Range `json:"lines,omitzero"` // that a Read showed
+	Part  bool  `json:"part,omitempty"` // after an Edited, the session does not know all of the file; a Reported said that it changed, not how
+
+	// From is the version that an Edited with Part replaced: if the session knew all of that, it knows all of the new one.
+	From workspace.Version `json:"from,omitempty"`
+
+	Time time.Time `json:"time"` // when it was looked at: not later than Stamp was taken
 }
 
 // Range is lines First to Last of a file, counted from 1. A Last of 0 is the

@@ -111,8 +111,9 @@ func (s *State) edited(f *File, o Observation) {
 		s.drop(f)
 		return
 	}
+	knew := o.From != "" && f.Whole && f.Version == o.From
 	s.touch(f, o)
-	f.Reads, f.Shown, f.Whole = 0, nil, !o.Part
+	f.Reads, f.Shown, f.Whole = 0, nil, knew || !o.Part
 	f.EditedAt = o.Time
 }
 

@@ -92,6 +92,18 @@ func (t *Tracker) Observe(o Observation) {
 	}
 }
 
+// Learn adds what the session did to a file by other means, as it was reported later and perhaps more than once. What is older than the session's last
+// access counts only as far as it is about the version that the session knows.
+func (t *Tracker) Learn(o Observation) {
+	if f, known := t.File(o.Path, o.Stamp); known && !o.Time.After(f.Access) {
+		if o.Kind != Read || o.Version != f.Version || f.Covers(o.Version, o.Lines) {
+			return
+		}
+		o.Time = f.Access
+	}
+	t.Observe(o)
+}
+
 // Watch calls see with every observation from now on, in their order. nil ends it.
 // see must not call the tracker.
 func (t *Tracker) Watch(see func(Observation)) {

@@ -220,8 +220,11 @@ func (r *Restoration) Apply(ctx context.Context, chosen func(Step) bool) (Change
 	}
 	slices.SortFunc(steps, func(s, o Step) int { return strings.Compare(s.Path, o.Path) })
 	for _, s := range slices.Backward(steps) {
-		if from[s.Path] && s.Now.isDir() {
-			a.clear(s)
+		if !from[s.Path] || !s.Now.isDir() || s.Want.isDir() {
+			continue
+		}
+		if a.clear(s); s.Want != nil && a.did.has(s.Path) {
+			a.try(s, s.Want, r.make)
 		}
 	}
 	a.ctx = context.WithoutCancel(ctx) // no directory is left open

@@ -28,6 +28,7 @@ func TestMovedWithoutContent(t *testing.T) {
 	}{
 		{"mv big moved", true}, {"mv node_modules nm2", true}, {"mkdir d; mv big d/e; mv node_modules d/", true},
 		{"chmod 600 big; chmod -R go-rwx node_modules", true}, {"mv big moved; chmod 600 moved", true},
+		{"mv node_modules nm2; echo x > node_modules", true}, {"mkdir d; mv big d/e; rm -r .gitignore; mv d .gitignore", true},
 		{"cp big copy; rm big", false}, {"cp -p big copy; rm big", false},
 	} {
 		t.Run(c.script, func(t *testing.T) {

@@ -56,6 +56,7 @@ type Event struct {
 	Input    json.RawMessage // the call's arguments
 	Dir      string          // the agent's working directory, absolute
 	Failed   bool            // After: the call failed
+	Output   string          // After: what the call has shown
 	Closed   bool            // Before: the call is denied if its changes cannot be known
 	Prompt   string          // Prompted: what the person said
 
@@ -124,8 +125,9 @@ type session struct {
 	workspace string
 	about     string // its title, from the first prompt
 	calls     map[string]*call
-	asks      map[*ask]bool   // the questions that are open
-	grants    map[string]bool // what a person allowed for the session: see approval.Question.Covered
+	asks      map[*ask]bool     // the questions that are open
+	grants    map[string]bool   // what a person allowed for the session: see approval.Question.Covered
+	files     map[string][]Seen // what it has read and edited: see saw
 	seen      time.Time
 }
 
@@ -562,6 +564,9 @@ func (g *Guard) after(ctx context.Context, e Event) error {
 	if c == nil {
 		c = &call{event: e, action: g.Dialects.Action(e.Tool, string(e.Input)), own: ownTool(e.Tool)}
 		if c.own != "" || c.action.Op == dialect.Other && len(e.Input) == 0 || !changes(&c.action) {
+			if c.action.Op == dialect.Read && !e.Failed {
+				g.read(s, e, &c.action)
+			}
 			return nil // it was recorded before it ran
 		}
 		c.lost = errors.New("the guard did not see this call begin, or it had to end its record early")
@@ -593,6 +598,7 @@ func (g *Guard) finish(ctx context.Context, s *session, c *call) error {
 	}
 	g.mu.Unlock()
 	if c.own == "" {
+		g.edited(s, c, r.Changes)
 		err = errors.Join(err, g.write(ctx, s, c, r))
 	}
 	return err

@@ -19,13 +19,24 @@ type Form struct {
 // maxEvent is the limit of what a hook sends, in bytes: a call may write a large file.
 const maxEvent = 32 << 20
 
-// Handler serves the hooks of agents: POST /guard/AGENT/EVENT with the token. "?closed" sets Event.Closed. An answer of 200 has the agent's own form, and may be empty.
+// Handler serves the hooks of agents, with the token: POST /guard/AGENT/EVENT; and POST /guard/seen, which answers a SeenQuery. "?closed" sets Event.Closed. An answer of 200 has the agent's own form, and may be empty.
 func (g *Guard) Handler(token string, forms map[string]Form) http.Handler {
 	mux := http.NewServeMux()
-	mux.HandleFunc("POST /guard/{agent}/{event}", func(w http.ResponseWriter, r *http.Request) {
+	known := func(w http.ResponseWriter, r *http.Request) bool {
 		given, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
-		if subtle.ConstantTimeCompare([]byte(given), []byte(token)) != 1 {
+		ok := subtle.ConstantTimeCompare([]byte(given), []byte(token)) == 1
+		if !ok {
 			http.Error(w, `wrong token: run "stet guard AGENT" again`, http.StatusUnauthorized)
+		}
+		return ok
+	}
+	mux.HandleFunc("POST /guard/seen", func(w http.ResponseWriter, r *http.Request) {
+		if known(w, r) {
+			g.serveSeen(w, r)
+		}
+	})
+	mux.HandleFunc("POST /guard/{agent}/{event}", func(w http.ResponseWriter, r *http.Request) {
+		if !known(w, r) {
 			return
 		}
 		form, ok := forms[r.PathValue("agent")]

@@ -335,6 +335,7 @@ type hookInput struct {
 	Input     json.RawMessage `json:"tool_input"`
 	CallID    string          `json:"tool_use_id"`
 	SubAgent  string          `json:"agent_id"`
+	Response  json.RawMessage `json:"tool_response"`
 	Prompt    string          `json:"prompt"`
 }
 
@@ -355,7 +356,7 @@ func hookForm(claude bool) guard.Form {
 			}
 			e := guard.Event{
 				Kind: hookKinds[event], Session: in.SessionID, SubAgent: in.SubAgent, Call: in.CallID, Tool: in.Tool, Input: in.Input, Dir: in.Cwd,
-				Prompt: in.Prompt, Failed: event == "PostToolUseFailure",
+				Prompt: in.Prompt, Failed: event == "PostToolUseFailure", Output: guard.Longest(in.Response),
 			}
 			switch {
 			case e.Kind == guard.Other:
@@ -403,6 +404,7 @@ type opencodeInput struct {
 	Args    json.RawMessage `json:"args"`
 	Dir     string          `json:"dir"`
 	Prompt  string          `json:"prompt"`
+	Output  string          `json:"output"`
 }
 
 func readOpencode(event, _ string, body []byte) (guard.Event, error) {
@@ -418,7 +420,7 @@ func readOpencode(event, _ string, body []byte) (guard.Event, error) {
 		return guard.Event{}, errors.New("there is no event " + event)
 	}
 	e := guard.Event{
-		Kind: kinds[event], Session: in.Session, Call: in.Call, Tool: in.Tool, Input: in.Args, Dir: in.Dir, Prompt: in.Prompt, Failed: event == "rejected",
+		Kind: kinds[event], Session: in.Session, Call: in.Call, Tool: in.Tool, Input: in.Args, Dir: in.Dir, Prompt: in.Prompt, Failed: event == "rejected", Output: in.Output,
 	}
 	if e.Kind == guard.Asking {
 		e.Dialog = guard.Beside
@@ -478,8 +480,8 @@ export const StetGuard = async ({ client, directory }) => {
       const answer = await tell("before", { session: input.sessionID, call: input.callID, tool: input.tool, args: output.args }, ` + fmt.Sprint(h.timeout("PreToolUse", true)) + `)
       if (answer.deny) throw new Error(answer.deny)
     },
-    "tool.execute.after": async (input) => {
-      await tell("after", { session: input.sessionID, call: input.callID, tool: input.tool })
+    "tool.execute.after": async (input, output) => {
+      await tell("after", { session: input.sessionID, call: input.callID, tool: input.tool, args: input.args, output: output?.output })
     },
     event: async ({ event }) => {
       const p = event.properties

@@ -17,6 +17,7 @@ import (
 	"github.com/stet-dev/stet/cmd/stet/internal/socket"
 	"github.com/stet-dev/stet/files/approval"
 	"github.com/stet-dev/stet/files/filetools"
+	"github.com/stet-dev/stet/files/freshness"
 	"github.com/stet-dev/stet/files/policy"
 	"github.com/stet-dev/stet/files/workspace"
 	"github.com/stet-dev/stet/internal/limits"
@@ -44,6 +45,9 @@ type Options struct {
 	Log     *slog.Logger
 	LogFile io.Closer // closed with the set; may be nil
 	Version string    // version of the program
+
+	// Seen returns what an agent did to a file with its own tools: see filetools.Config.Elsewhere.
+	Seen func(ctx context.Context, c tool.Call, file string) []freshness.Observation
 
 	// Elsewhere says that the caller sets the approver. Then no socket for answers is made.
 	Elsewhere bool
@@ -136,7 +140,7 @@ func (s *Set) openTree(ctx context.Context, dir string, o Options) (err error) {
 		return err
 	}
 	c := filetools.Config{
-		Root: s.Root, Hidden: o.Policy.Hides, ShowSecrets: o.Policy.Secrets == policy.Allow, Relative: o.Relative, Log: s.Log,
+		Root: s.Root, Hidden: o.Policy.Hides, ShowSecrets: o.Policy.Secrets == policy.Allow, Relative: o.Relative, Log: s.Log, Elsewhere: o.Seen,
 	}
 	if o.Dedupe {
 		c.Dedupe = &filetools.Dedupe{Count: tokens.Estimate{}.Count}

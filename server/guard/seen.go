@@ -1,0 +1,199 @@
+package guard
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/stet-dev/stet/files/snapshot"
+	"github.com/stet-dev/stet/trim/dialect"
+)
+
+// This file has what sessions have read and edited with their agents' own tools. stet's own tools ask for it, so that they do not call a file unread
+// that the agent's own tool has read.
+
+// Seen is what a session did to a file. In JSON it is a freshness.Observation.
+type Seen struct {
+	Kind    string    `json:"kind"` // "read" or "edited"
+	Version string    `json:"version,omitempty"`
+	From    string    `json:"from,omitempty"` // edited: the version before
+	Gone    bool      `json:"gone,omitempty"`
+	Part    bool      `json:"part,omitempty"` // edited: of the new version only what was changed is known
+	Lines   lines     `json:"lines,omitzero"` // read: which were shown; the zero value: all
+	Time    time.Time `json:"time"`
+}
+
+type lines struct {
+	First int `json:"first,omitempty"`
+	Last  int `json:"last,omitempty"`
+}
+
+// Limits of what is remembered of a session: files, observations of one, and the size of a file whose reading is noticed, in bytes.
+const (
+	maxSeenFiles = 2000
+	maxSeenOf    = 50
+	maxSeenSize  = 8 << 20
+)
+
+// saw remembers an observation. Its file is named by the sub-agent and the absolute path.
+func (g *Guard) saw(s *session, subAgent, path string, o Seen) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if s.files == nil {
+		s.files = map[string][]Seen{}
+	}
+	o.Time = time.Now()
+	key := subAgent + "\x00" + path
+	all := append(s.files[key], o)
+	s.files[key] = all[max(0, len(all)-maxSeenOf):]
+	oldest(s.files, maxSeenFiles, func(all []Seen) time.Time { return all[len(all)-1].Time })
+}
+
+// read remembers what a call has shown of files. The agent may have cut its output, so only lines that are in it count.
+func (g *Guard) read(s *session, e Event, a *dialect.Action) {
+	for _, t := range a.Targets {
+		path := snapshot.Resolve(absolute(e.Dir, t.Path))
+		text, ok := snapshot.Text(path, maxSeenSize)
+		if !ok || e.Output == "" {
+			continue
+		}
+		if l, ok := shownLines(text, e.Output, t.First, t.Last); ok {
+			g.saw(s, e.SubAgent, path, Seen{Kind: "read", Version: fmt.Sprintf("%x", sha256.Sum256([]byte(text))), Lines: l})
+		}
+	}
+}
+
+// shownLines returns which lines of a text an output has, in their order, of those from first to last (0: from the first, to the last one).
+func shownLines(text, output string, first, last int) (l lines, ok bool) {
+	all := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
+	l.First, l.Last = max(first, 1), max(first, 1)-1
+	if last == 0 || last > len(all) {
+		last = len(all)
+	}
+	for _, line := range all[min(l.First-1, len(all)):max(last, min(l.First-1, len(all)))] {
+		line = strings.TrimSuffix(line, "\r")
+		at := strings.Index(output, line)
+		if at < 0 {
+			break
+		}
+		output = output[at+len(line):]
+		l.Last++
+	}
+	if l == (lines{1, len(all)}) {
+		return lines{}, true
+	}
+	return l, l.Last >= l.First
+}
+
+// edited remembers what a call of an editing tool has changed.
+func (g *Guard) edited(s *session, c *call, cs snapshot.Changes) {
+	if c.action.Op != dialect.Edit && c.action.Op != dialect.Write {
+		return // what a command has changed, the session has not seen
+	}
+	whole := ""
+	if c.action.Op == dialect.Write {
+		whole = fmt.Sprintf("%x", sha256.Sum256([]byte(c.action.Content)))
+	}
+	for _, t := range c.action.Targets {
+		path := snapshot.Resolve(absolute(c.event.Dir, t.Path))
+		rel, inside := relative(c.tree.Dir, c.tree.Dir, path)
+		ch, changed := cs[rel]
+		if !inside || !changed {
+			continue
+		}
+		o := Seen{Kind: "edited", Gone: ch.After == nil}
+		if ch.After != nil {
+			o.Version, o.Part = ch.After.Sum, ch.Before != nil && ch.After.Sum != whole
+		}
+		if ch.Before != nil {
+			o.From = ch.Before.Sum
+		}
+		g.saw(s, c.event.SubAgent, path, o)
+	}
+}
+
+// Longest returns the longest text in JSON: what a tool has shown, in the form of its answer that a hook is given.
+func Longest(answer json.RawMessage) string {
+	var v any
+	if json.Unmarshal(answer, &v) != nil {
+		return ""
+	}
+	var longest func(any) string
+	longer := func(a string, v any) string {
+		if b := longest(v); len(b) > len(a) {
+			return b
+		}
+		return a
+	}
+	longest = func(v any) (text string) {
+		switch v := v.(type) {
+		case string:
+			return v
+		case []any:
+			for _, one := range v {
+				text = longer(text, one)
+			}
+		case map[string]any:
+			for _, one := range v {
+				text = longer(text, one)
+			}
+		}
+		return text
+	}
+	return longest(v)
+}
+
+// SeenQuery asks what the session of a call of stet's own tools, which runs now, did to a file.
+type SeenQuery struct {
+	Tool      string          `json:"tool"`
+	Arguments json.RawMessage `json:"arguments"`
+	File      string          `json:"file"` // absolute
+}
+
+// Seen answers a SeenQuery. The call is found by its tool and arguments; where several sessions run the same call now, nothing is known.
+func (g *Guard) Seen(q SeenQuery) []Seen {
+	var want any
+	if json.Unmarshal(q.Arguments, &want) != nil {
+		return nil
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	var all []Seen
+	found := map[string]bool{}
+	for id, s := range g.sessions {
+		for _, c := range s.calls {
+			var is any
+			if c.own != q.Tool || json.Unmarshal(c.event.Input, &is) != nil || !reflect.DeepEqual(is, want) {
+				continue
+			}
+			found[id+"\x00"+c.event.SubAgent] = true
+			all = slices.Clone(s.files[c.event.SubAgent+"\x00"+snapshot.Resolve(filepath.Clean(q.File))])
+		}
+	}
+	if len(found) != 1 {
+		return nil
+	}
+	return all
+}
+
+// serveSeen answers POST /guard/seen.
+func (g *Guard) serveSeen(w http.ResponseWriter, r *http.Request) {
+	var q SeenQuery
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxEvent))
+	if err == nil {
+		err = json.Unmarshal(body, &q)
+	}
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(g.Seen(q))
+}
