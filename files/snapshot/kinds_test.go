@@ -193,6 +193,22 @@ func TestSmallThings(t *testing.T) {
 	}
 }
 
+// A file gets a second name in another directory, and is changed through it: no watch tells of that where the first name is. (GRD-3)
+func TestSecondName(t *testing.T) {
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "d/a"), "one\n")
+	write(t, filepath.Join(dir, "e/x"), "x\n")
+	tree, store := open(t, dir, Options{})
+	run(t, tree, "ln d/a e/b")
+	for _, script := range []string{"echo more >> e/b", "echo new > d/a", "rm d/a", "sed -i s/o/u/ e/b"} {
+		before := listing(t, dir)
+		r := run(t, tree, script)
+		if undo(t, tree, store, r.Changes); listing(t, dir) != before {
+			t.Errorf("%s: got\n%s\nwant\n%s", script, listing(t, dir), before)
+		}
+	}
+}
+
 // On a file system that writes whole seconds, a file that was written a moment ago may change without another stamp.
 func TestRacy(t *testing.T) {
 	second := int64(time.Second)

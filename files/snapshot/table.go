@@ -104,13 +104,33 @@ func (d *dir) each(do func(*dir)) {
 func (t *Tree) update(ctx context.Context, all bool, changed func(Change)) error {
 	u := &update{t: t, ctx: ctx, all: all, changed: changed}
 	u.wake.L = &u.mu
-	u.pending = append(u.pending, t.root)
-	var workers sync.WaitGroup
-	for range updateWorkers {
-		workers.Go(u.work)
+	for {
+		u.pending, u.linked = append(u.pending, t.root), map[uint64]bool{}
+		var workers sync.WaitGroup
+		for range updateWorkers {
+			workers.Go(u.work)
+		}
+		workers.Wait()
+		if all || u.err != nil || !u.others() {
+			return u.err
+		}
 	}
-	workers.Wait()
-	return u.err
+}
+
+// others marks the directories that have other names of the files which have got another name: no watch tells of that there. It reports
+// whether there are any.
+func (u *update) others() (any bool) {
+	if len(u.linked) == 0 {
+		return false
+	}
+	u.t.root.each(func(d *dir) {
+		for i := range d.files {
+			if f := &d.files[i]; !f.named && u.linked[f.stamp.ino] && !d.stale {
+				d.stale, any = true, true
+			}
+		}
+	})
+	return any
 }
 
 // updateWorkers is how many directories are read at once. More than two gain nothing.
@@ -125,6 +145,7 @@ type update struct {
 	mu      sync.Mutex
 	wake    sync.Cond
 	pending []*dir
+	linked  map[uint64]bool // inodes that have got another name
 	busy    int
 	err     error
 
@@ -323,6 +344,11 @@ func (u *update) merge(d *dir, at *atomicfile.Dir, there []found, now int64, aga
 			continue
 		}
 		row := file{name: f.name, stamp: s, racy: s.racy(now), named: f.Links > 1}
+		if row.named && (!was || !old.named) {
+			u.mu.Lock()
+			u.linked[s.ino] = true
+			u.mu.Unlock()
+		}
 		if was {
 			row.name = old.name // one string for both
 			u.t.budget.giveBack(old)

@@ -48,7 +48,7 @@ func newGuarded(t *testing.T, a agent, model func(repo string) llmtest.Config, f
 	}
 	g.listen = free.Addr().String()
 	_ = free.Close()
-	write(t, filepath.Join(g.home, ".config/stet/config.toml"), fmt.Sprintf("listen = %q\n\n[[rule]]\ncommands = [\"git push\"]\ndo = \"deny\"\n\n[[rule]]\ntools = [\"write_file\"]\ndo = \"allow\"\n", g.listen))
+	write(t, filepath.Join(g.home, ".config/stet/config.toml"), fmt.Sprintf("listen = %q\n\n[[rule]]\ncommands = [\"git push\"]\ndo = \"deny\"\n\n[[rule]]\npaths = [\"locked/**\"]\ndo = \"deny\"\n\n[[rule]]\ntools = [\"write_file\"]\ndo = \"allow\"\n", g.listen))
 	g.env = append(environment(g.home), a.configure(t, g.home, g.model.URL)...)
 	if exit, said := g.stet(append([]string{"guard", a.name, "--yes"}, flags...)...); exit != 0 {
 		t.Fatal(said)
@@ -121,9 +121,14 @@ func (g *guarded) trust() {
 	skips(false)
 }
 
-// told reports whether the model has read a text in the last request.
-func (g *guarded) told(text string) bool {
-	return slices.ContainsFunc(g.model.Requests(), func(r llmtest.Request) bool { return strings.Contains(string(r.Body), text) })
+func (g *guarded) told(text string) bool { return g.times(text) > 0 }
+
+// times returns how often the model has read a text in one request.
+func (g *guarded) times(text string) (n int) {
+	for _, r := range g.model.Requests() {
+		n = max(n, strings.Count(string(r.Body), text))
+	}
+	return n
 }
 
 // trail returns the entries of the agent's calls, as "kind tool", and those that changed something.
@@ -202,7 +207,8 @@ func TestGuard(t *testing.T) {
 			t.Parallel()
 			g := newGuarded(t, a, scripted(
 				llmtest.Say("I look.", llmtest.Shell("git status --short")), llmtest.Say("I remove it.", llmtest.Shell(removes)),
-				llmtest.Say("I publish it.", llmtest.Shell(deniedCommand)), llmtest.Say("I write.", llmtest.Write("NOTES.md", "# Notes\n")), llmtest.Say("Done."),
+				llmtest.Say("I publish it.", llmtest.Shell(deniedCommand)), llmtest.Say("I write where I must not.", llmtest.Write("locked/x.md", "x\n")), llmtest.Say("I write.", llmtest.Write("NOTES.md", "# Notes\n")),
+				llmtest.Say("I read.", llmtest.Read("README.md")), llmtest.Say("I edit.", llmtest.Edit("README.md", "# Garden", "# Edited")), llmtest.Say("Done."),
 			))
 			g.env = append(g.env, "IS_SANDBOX=1") // Claude Code wants to know before it skips permissions as root
 			// In auto mode the provider checks commands, which the scripted model does not: they are refused, and edits pass.
@@ -210,16 +216,18 @@ func TestGuard(t *testing.T) {
 			if exit, said := g.try("Clean up."); exit != 0 && !auto {
 				t.Errorf("the agent ended with %d: %s", exit, said)
 			}
-			if !g.told("policy denies this") {
-				t.Error("the model did not read why a command was denied")
+			if n := g.times("policy denies this"); n < 2 {
+				t.Errorf("the model read %d times why a command or a patch was denied", n)
 			}
-			if g.has("garden") != auto || !g.has("NOTES.md") {
-				t.Error("the agent has not done its work")
+			if g.has("garden") != auto || !g.has("NOTES.md") || !strings.Contains(read(t, g.repo, "README.md"), "# Edited") || g.has("locked") {
+				t.Error("the agent has not done its work, or what it must not do")
 			}
-			want := map[bool]int{true: 1, false: 2}[auto]
+			want := map[bool]int{true: 2, false: 3}[auto]
 			all, changed := g.trail()
-			if len(changed) != want || len(all) != 4 {
-				t.Error(all)
+			if len(changed) != want || len(all) != 7 {
+				for _, e := range all {
+					t.Errorf("%s %s %q, %s by %s: %s %q", e.Kind, e.Tool, e.Path, e.Decision, e.By, e.Outcome, e.Flags)
+				}
 			}
 			g.undoAll(want)
 			if exit, said := g.stet("guard", a.name, "--remove", "--yes"); exit != 0 {
