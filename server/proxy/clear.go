@@ -67,9 +67,6 @@ func (p *Proxy) askToClear(x *exchange, d *reading) {
 // sendWhole sends a refused request again, without the option to clear results. Servers that do not know the option give different
 // error messages. So the error is not read: if the request is accepted now, the option was the reason, and the account is remembered.
 func (p *Proxy) sendWhole(r *http.Request, x *exchange) (*http.Response, error) {
-	if x.background != nil {
-		<-x.background
-	}
 	d := x.recovery.reading
 	d.asks, d.clears, d.verdict = false, false, d.verdict.Continued()
 	d.plan = d.plan.Uncleared()
@@ -80,7 +77,6 @@ func (p *Proxy) sendWhole(r *http.Request, x *exchange) (*http.Response, error) 
 		x.sent = p.cache.Commit(d.asked, d.verdict, d.plan.Seen())
 	}
 	p.recent.give(d.now, planState{})
-	p.report(x, d)
 	again := r.Clone(r.Context())
 	x.body.send(again)
 	resp, err := plainAnswers{p.config.Transport}.RoundTrip(again)

@@ -213,6 +213,7 @@ func TestUnanswered(t *testing.T) {
 		row: record.Request{API: record.Messages, Time: noon.Add(time.Hour), Status: 529},
 	}
 	p.prepare(x, nil, planned)
+	p.reports(x)
 	<-x.background
 	if x.row.Cache.Moment != string(trim.Gap) || p.settle(x, noon.Add(time.Hour)) != nil {
 		t.Errorf("%+v", x.row.Cache)

@@ -45,7 +45,8 @@ type exchange struct {
 	compared     cachestate.Comparison
 	omissions    []trim.Omission // what was left out, or would have been
 	stored       <-chan struct{} // closed when the rows that later requests need are stored; nil: there is nothing to wait for
-	background   chan struct{}   // closed when the background work for the request ends; nil: there is none
+	reading      *reading        // what was planned; nil: the request goes untouched
+	background   chan struct{}   // closed when the background work for the request ends; nil: it has not begun, or there is none
 	form         *sent.Sent      // the form sent upstream; nil: it is not remembered
 	shadow       *sent.Sent      // the form in which it would have gone with Config.Observe off; nil: none
 	recovery     *recovery       // what to do if the provider refuses the request's thinking; nil: nothing
@@ -78,6 +79,7 @@ func (p *Proxy) newExchange(to endpoint, r *http.Request) *exchange {
 
 // finish writes the row of x once the answer is complete and no background work is left.
 func (p *Proxy) finish(x *exchange) {
+	p.reports(x)
 	if x.background == nil {
 		p.account(x)
 		return

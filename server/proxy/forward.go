@@ -66,6 +66,7 @@ func (p *Proxy) watch(resp *http.Response) error {
 	x := resp.Request.Context().Value(exchangeKey{}).(*exchange)
 	x.row.Status = resp.StatusCode
 	p.writer.wait(x.stored)
+	p.reports(x)
 	if x.codec == nil || resp.StatusCode == http.StatusSwitchingProtocols {
 		return nil
 	}

@@ -38,7 +38,7 @@ func FuzzBody(f *testing.F) {
 			}
 			was := bytes.Clone(body)
 			p.prepare(x, http.Header{}, planned)
-			if x.background != nil {
+			if p.reports(x); x.background != nil {
 				<-x.background
 			}
 			p.conversations.leave(x.conversation, &x.row, nil)

@@ -39,8 +39,7 @@ type reading struct {
 	compacts bool // the provider is to replace the conversation by a summary
 }
 
-// prepare decides what is sent upstream for a body. why is the reason, found earlier, not to plan the body; planned: no reason. Token
-// counting runs in the background. So does planning if the body may not be changed.
+// prepare decides what is sent upstream for a body. why is the reason, found earlier, not to plan the body; planned: no reason.
 func (p *Proxy) prepare(x *exchange, h http.Header, why cause) {
 	begin := time.Now()
 	d := reading{compacts: x.compacts}
@@ -64,13 +63,7 @@ func (p *Proxy) prepare(x *exchange, h http.Header, why cause) {
 		p.passed(x, why)
 		return
 	}
-	x.background = make(chan struct{})
-	p.work.Add(1) // the request is already counted, so Add does not race with Wait
-	go func() {
-		defer p.work.Done()
-		defer close(x.background)
-		p.report(x, &d)
-	}()
+	x.reading = &d
 }
 
 // decide decides how a request goes upstream, once its conversation is found, and records that. It returns the
@@ -259,8 +252,22 @@ func editable(role llm.Role, p *llm.Part) bool {
 	return false
 }
 
-// report does the work that can wait until the request has gone out. It makes the plan that an unchanged request would have had,
-// compares the request with the previous one, and counts tokens.
+// reports begins the background work for a request that was answered, or that will not be: token counting, and planning if the body
+// may not be changed. Before the answer this work would slow the request down.
+func (p *Proxy) reports(x *exchange) {
+	if x.reading == nil || x.background != nil {
+		return
+	}
+	x.background = make(chan struct{})
+	p.work.Add(1) // the request is already counted, so Add does not race with Wait
+	go func() {
+		defer p.work.Done()
+		defer close(x.background)
+		p.report(x, x.reading)
+	}()
+}
+
+// report makes the plan that an unchanged request would have had, compares the request with the previous one, and counts tokens.
 func (p *Proxy) report(x *exchange, d *reading) {
 	plan := d.plan
 	if plan == nil {

@@ -65,6 +65,7 @@ func BenchmarkPrepare(b *testing.B) {
 				if i%len(bodies) > 0 {
 					added = append(added, x.row.Added)
 				}
+				p.reports(x)
 				<-x.background
 				p.settle(x, time.Now())
 				p.conversations.leave(x.conversation, &x.row, nil)

@@ -124,7 +124,7 @@ func prepareAt(t interface{ Fatalf(string, ...any) }, p *Proxy, to endpoint, bod
 		row: record.Request{Conversation: "unknown", API: to.api, Time: at, Status: 200},
 	}
 	p.prepare(x, http.Header{}, planned)
-	if x.background != nil {
+	if p.reports(x); x.background != nil {
 		<-x.background
 	}
 	if x.row.Passed == string(panicked) || x.row.Passed == string(misfit) {

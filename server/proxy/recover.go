@@ -92,9 +92,6 @@ func (p *Proxy) recover(r *http.Request, first *http.Response) (*http.Response, 
 	if !bound {
 		return first, nil
 	}
-	if x.background != nil {
-		<-x.background
-	}
 	for try := 2; try <= maxTries; try++ {
 		how := ""
 		if try < maxTries {
@@ -191,7 +188,7 @@ func (p *Proxy) goAs(x *exchange, d *reading, plan *trim.Plan, from begin) cause
 	d.forms.begin = from
 	p.goesOut(x, d, judged)
 	p.askToClear(x, d)
-	p.report(x, d)
+	x.reading = d
 	p.writer.wait(x.stored)
 	return planned
 }

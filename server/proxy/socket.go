@@ -294,6 +294,7 @@ func (s *socket) answer(text []byte) *exchange {
 		t.begun = true
 		x.row.Status = http.StatusOK
 		p.writer.wait(x.stored)
+		p.reports(x)
 		if x.meter = x.codec.NewMeter(eventStream); !t.doubted {
 			x.assembly = x.assemble(eventStream)
 		}
