@@ -12,8 +12,9 @@ type Codec interface {
 	Decode(body []byte) (*Request, error)
 
 	// DecodeAfter is like Decode, but faster for a body that begins like an earlier one. earlier is the result of Decode or
-	// DecodeAfter for earlierBody. The result equals that of Decode, but shares memory with earlier: neither may be changed.
-	DecodeAfter(body []byte, earlier *Request, earlierBody []byte) (*Request, error)
+	// DecodeAfter for earlierBody. same is a number of first bytes in which both bodies are known to be equal. The result equals that of
+	// Decode, but shares memory with earlier: neither may be changed.
+	DecodeAfter(body []byte, earlier *Request, earlierBody []byte, same int) (*Request, error)
 
 	// Encode writes a request. Equal requests give equal bytes.
 	Encode(req *Request) ([]byte, error)

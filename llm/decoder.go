@@ -39,12 +39,12 @@ func NewDecoder(body []byte) Decoder { return Decoder{Decoder: rawjson.NewDecode
 
 // Resume returns where to go on decoding after the messages that the body shares with an earlier one, which go to Builder.Before. It
 // returns nil if there are none.
-func (d *Decoder) Resume(earlier *Request, earlierBody []byte) *rawjson.Scanner {
+func (d *Decoder) Resume(earlier *Request, earlierBody []byte, same int) *rawjson.Scanner {
 	if earlier == nil || earlier.Layout == nil {
 		return nil
 	}
 	d.Earlier = *earlier.Layout
-	s, walk, ok := d.Earlier.Walked.Resume(d.Body, earlierBody)
+	s, walk, ok := d.Earlier.Walked.Resume(d.Body, earlierBody, same)
 	if !ok {
 		return nil
 	}

@@ -64,9 +64,9 @@ func (w *Walk) Cut(s *Scanner, messages, parts int) {
 }
 
 // Resume returns a Scanner of body at the last seam of w up to which body equals earlier, the body of w. It also returns the walk
-// up to there. It returns false if there is no such seam. w does not change.
-func (w *Walk) Resume(body, earlier []byte) (Scanner, Walk, bool) {
-	same := common(body, earlier)
+// up to there. It returns false if there is no such seam. w does not change. same is a number of first bytes that are known to be equal.
+func (w *Walk) Resume(body, earlier []byte, same int) (Scanner, Walk, bool) {
+	same += common(body[same:], earlier[same:])
 	n := sort.Search(len(w.Seams), func(i int) bool { return w.Seams[i].At > same })
 	if n == 0 {
 		return Scanner{}, Walk{}, false

@@ -43,7 +43,7 @@ func TestWalk(t *testing.T) {
 		}
 		if found && d.Err() == nil && len(w.Seams) > 0 {
 			again := NewDecoder(d.Body)
-			s, walk, ok := w.Resume(again.Body, d.Body)
+			s, walk, ok := w.Resume(again.Body, d.Body, 0)
 			var g [2]Span
 			if !ok || !again.Walk(&walk, &s, "list", []string{"a", "b"}, g[:], func(s *Scanner) {
 				if s.Next() {

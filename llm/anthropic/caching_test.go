@@ -38,7 +38,7 @@ func TestClears(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		after, err := Messages{}.DecodeAfter([]byte(long), before, []byte(short))
+		after, err := Messages{}.DecodeAfter([]byte(long), before, []byte(short), 0)
 		if err != nil {
 			t.Fatal(err)
 		}

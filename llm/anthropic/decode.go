@@ -10,12 +10,12 @@ import (
 )
 
 // Decode implements llm.Codec.
-func (c Messages) Decode(body []byte) (*llm.Request, error) { return c.DecodeAfter(body, nil, nil) }
+func (c Messages) Decode(body []byte) (*llm.Request, error) { return c.DecodeAfter(body, nil, nil, 0) }
 
 // DecodeAfter implements llm.Codec.
-func (Messages) DecodeAfter(body []byte, earlier *llm.Request, earlierBody []byte) (*llm.Request, error) {
+func (Messages) DecodeAfter(body []byte, earlier *llm.Request, earlierBody []byte, same int) (*llm.Request, error) {
 	d := newDecoder(body)
-	req, err := d.request(earlier, earlierBody)
+	req, err := d.request(earlier, earlierBody, same)
 	if err != nil {
 		return nil, fmt.Errorf("messages request: %w", err)
 	}
@@ -46,9 +46,9 @@ const (
 
 var reqKeys = [reqKeyCount]string{"messages", "model", "system", "tools", "max_tokens", "stream", "metadata", "cache_control", "context_management", "thread"}
 
-func (d *decoder) request(earlier *llm.Request, earlierBody []byte) (*llm.Request, error) {
+func (d *decoder) request(earlier *llm.Request, earlierBody []byte, same int) (*llm.Request, error) {
 	var f [reqKeyCount]rawjson.Span
-	if found := d.Walk(&d.Walked, d.Resume(earlier, earlierBody), reqKeys[reqMessages], reqKeys[:], f[:], d.messages); d.Err() != nil {
+	if found := d.Walk(&d.Walked, d.Resume(earlier, earlierBody, same), reqKeys[reqMessages], reqKeys[:], f[:], d.messages); d.Err() != nil {
 		return nil, d.Err()
 	} else if !found || !f[reqMessages].IsZero() {
 		return nil, errors.New("no messages, or two")

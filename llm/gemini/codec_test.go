@@ -133,7 +133,7 @@ func TestDecodeCounted(t *testing.T) {
 	} {
 		body := []byte(around[0] + sample + around[1])
 		want, _ := GenerateContent{}.Decode([]byte(sample))
-		req, err := GenerateContent{}.DecodeAfter(body, want, []byte(sample))
+		req, err := GenerateContent{}.DecodeAfter(body, want, []byte(sample), 0)
 		if err != nil {
 			t.Fatal(err)
 		}

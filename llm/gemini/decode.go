@@ -23,13 +23,13 @@ func newDecoder(body []byte) *decoder { return &decoder{Decoder: llm.NewDecoder(
 
 // Decode implements llm.Codec. Model and Stream stay empty, because they are in the path.
 func (c GenerateContent) Decode(body []byte) (*llm.Request, error) {
-	return c.DecodeAfter(body, nil, nil)
+	return c.DecodeAfter(body, nil, nil, 0)
 }
 
 // DecodeAfter implements llm.Codec.
-func (GenerateContent) DecodeAfter(body []byte, earlier *llm.Request, earlierBody []byte) (*llm.Request, error) {
+func (GenerateContent) DecodeAfter(body []byte, earlier *llm.Request, earlierBody []byte, same int) (*llm.Request, error) {
 	d := newDecoder(body)
-	req, err := d.request(earlier, earlierBody)
+	req, err := d.request(earlier, earlierBody, same)
 	if err != nil {
 		return nil, fmt.Errorf("gemini request: %w", err)
 	}
@@ -56,9 +56,9 @@ var reqKeys = [reqKeyCount]string{
 	"cachedContent", "cached_content", "generateContentRequest", "generate_content_request",
 }
 
-func (d *decoder) request(earlier *llm.Request, earlierBody []byte) (*llm.Request, error) {
+func (d *decoder) request(earlier *llm.Request, earlierBody []byte, same int) (*llm.Request, error) {
 	var f [reqKeyCount]rawjson.Span
-	found := d.Walk(&d.Walked, d.resume(earlier, earlierBody), reqKeys[reqContents], reqKeys[:], f[:], d.contents)
+	found := d.Walk(&d.Walked, d.resume(earlier, earlierBody, same), reqKeys[reqContents], reqKeys[:], f[:], d.contents)
 	if d.Err() != nil {
 		return nil, d.Err()
 	}
@@ -85,7 +85,7 @@ func (d *decoder) countedRequest(at rawjson.Span) (*llm.Request, error) {
 		return nil, errors.New("the request to be counted is no object")
 	}
 	in := &decoder{Decoder: llm.Decoder{Decoder: rawjson.NewDecoderAt(d.Body, at)}, counted: true}
-	req, err := in.request(nil, nil)
+	req, err := in.request(nil, nil, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -102,8 +102,8 @@ func either(a, b rawjson.Span) rawjson.Span {
 }
 
 // resume is Resume, and sets the calls from the messages in Before.
-func (d *decoder) resume(earlier *llm.Request, earlierBody []byte) *rawjson.Scanner {
-	s := d.Resume(earlier, earlierBody)
+func (d *decoder) resume(earlier *llm.Request, earlierBody []byte, same int) *rawjson.Scanner {
+	s := d.Resume(earlier, earlierBody, same)
 	for _, m := range d.Before {
 		if m.Role == llm.Assistant {
 			d.setOpen(m.Parts)

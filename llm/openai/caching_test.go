@@ -37,7 +37,7 @@ func TestClears(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		after, err := Responses{}.DecodeAfter([]byte(long), before, []byte(short))
+		after, err := Responses{}.DecodeAfter([]byte(long), before, []byte(short), 0)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -48,21 +48,21 @@ var chatKeys = [chatKeyCount]string{
 }
 
 // Decode implements llm.Codec.
-func (c Chat) Decode(body []byte) (*llm.Request, error) { return c.DecodeAfter(body, nil, nil) }
+func (c Chat) Decode(body []byte) (*llm.Request, error) { return c.DecodeAfter(body, nil, nil, 0) }
 
 // DecodeAfter implements llm.Codec.
-func (Chat) DecodeAfter(body []byte, earlier *llm.Request, earlierBody []byte) (*llm.Request, error) {
+func (Chat) DecodeAfter(body []byte, earlier *llm.Request, earlierBody []byte, same int) (*llm.Request, error) {
 	d := newDecoder(body)
-	req, err := d.chat(earlier, earlierBody)
+	req, err := d.chat(earlier, earlierBody, same)
 	if err != nil {
 		return nil, fmt.Errorf("chat request: %w", err)
 	}
 	return req, nil
 }
 
-func (d *decoder) chat(earlier *llm.Request, earlierBody []byte) (*llm.Request, error) {
+func (d *decoder) chat(earlier *llm.Request, earlierBody []byte, same int) (*llm.Request, error) {
 	var f [chatKeyCount]rawjson.Span
-	if found := d.Walk(&d.Walked, d.Resume(earlier, earlierBody), chatKeys[chatMessages], chatKeys[:], f[:], d.chatMessages); d.Err() != nil {
+	if found := d.Walk(&d.Walked, d.Resume(earlier, earlierBody, same), chatKeys[chatMessages], chatKeys[:], f[:], d.chatMessages); d.Err() != nil {
 		return nil, d.Err()
 	} else if !found || !f[chatMessages].IsZero() {
 		return nil, errors.New("no messages, or two")

@@ -53,21 +53,21 @@ var resKeys = [resKeyCount]string{
 }
 
 // Decode implements llm.Codec.
-func (c Responses) Decode(body []byte) (*llm.Request, error) { return c.DecodeAfter(body, nil, nil) }
+func (c Responses) Decode(body []byte) (*llm.Request, error) { return c.DecodeAfter(body, nil, nil, 0) }
 
 // DecodeAfter implements llm.Codec.
-func (Responses) DecodeAfter(body []byte, earlier *llm.Request, earlierBody []byte) (*llm.Request, error) {
+func (Responses) DecodeAfter(body []byte, earlier *llm.Request, earlierBody []byte, same int) (*llm.Request, error) {
 	d := newDecoder(body)
-	req, err := d.responses(earlier, earlierBody)
+	req, err := d.responses(earlier, earlierBody, same)
 	if err != nil {
 		return nil, fmt.Errorf("responses request: %w", err)
 	}
 	return req, nil
 }
 
-func (d *decoder) responses(earlier *llm.Request, earlierBody []byte) (*llm.Request, error) {
+func (d *decoder) responses(earlier *llm.Request, earlierBody []byte, same int) (*llm.Request, error) {
 	var f [resKeyCount]rawjson.Span
-	found := d.Walk(&d.Walked, d.Resume(earlier, earlierBody), resKeys[resInput], resKeys[:], f[:], d.items)
+	found := d.Walk(&d.Walked, d.Resume(earlier, earlierBody, same), resKeys[resInput], resKeys[:], f[:], d.items)
 	if d.Err() != nil {
 		return nil, d.Err()
 	}

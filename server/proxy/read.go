@@ -38,9 +38,10 @@ func (p *Proxy) decode(x *exchange, d *reading) cause {
 // read decodes the body that is planned. If the body continues a held one, only the new part is decoded.
 func (p *Proxy) read(x *exchange, d *reading) cause {
 	var err error
-	if d.base = p.recent.find(d.api, d.view.b); d.base != nil {
+	same := 0
+	if d.base, same = p.recent.find(d.api, d.view.b); d.base != nil {
 		defer d.base.body.drop(&p.buffers)
-		d.request, err = x.codec.DecodeAfter(d.view.b, d.base.request, d.base.body.b)
+		d.request, err = x.codec.DecodeAfter(d.view.b, d.base.request, d.base.body.b, same)
 	} else {
 		d.request, err = x.codec.Decode(d.view.b)
 	}

@@ -124,10 +124,10 @@ func (h *heldRequest) common(body []byte) int {
 
 // find returns the newest held request that body continues. If there is none, it returns the request that body seems to fork from: the one
 // with the longest equal part, which must cover most of its messages. Otherwise it returns nil. The caller drops the body of the result.
-func (r *recent) find(api string, body []byte) *heldRequest {
+// same is the number of first bytes in which both bodies are known to be equal.
+func (r *recent) find(api string, body []byte) (found *heldRequest, same int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	var found *heldRequest
 	longest := 0
 	for i := range slices.Backward(r.entries) {
 		e := &r.entries[i]
@@ -141,10 +141,14 @@ func (r *recent) find(api string, body []byte) *heldRequest {
 			}
 		}
 	}
-	if found != nil {
-		found.body.hold()
+	if found == nil {
+		return nil, 0
 	}
-	return found
+	found.body.hold()
+	if n := found.first; bytes.Equal(found.body.b[:n], body[:n]) {
+		same = longest
+	}
+	return found, same
 }
 
 // add holds h. If h continues before, h replaces it. before may be nil.
