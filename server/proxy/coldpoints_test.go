@@ -283,9 +283,20 @@ func TestManaged(t *testing.T) {
 	}
 }
 
+// sentBefore returns a store in which an earlier process wrote how it sent a request.
+func sentBefore(t *testing.T, body []byte) *recordtest.Memory {
+	store := new(recordtest.Memory)
+	p := newProxy(t, func(c *Config) { c.Store = store })
+	send(t, p, p.endpoints.messages, body, noon, record.Usage{})
+	if err := p.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return store
+}
+
 // TestRecall checks what is read back from a full store, and what is removed from it.
 func TestRecall(t *testing.T) {
-	store := new(recordtest.Memory)
+	store := sentBefore(t, talk{rounds: 5}.body())
 	req, err := newProxy(t).endpoints.messages.codec.Decode(talk{rounds: 5}.body())
 	if err != nil {
 		t.Fatal(err)
@@ -326,7 +337,7 @@ func TestRecallAccount(t *testing.T) {
 		turn := recordtest.FullTurn(0, noon)
 		turn.Model, turn.Tools, turn.System, turn.Account = req.Model, prefix.Tools(req), c.System, account
 		turn.Prefix = c.End() ^ cachestate.Key{Model: turn.Model, Tools: turn.Tools, System: turn.System}.Hash()
-		store := new(recordtest.Memory)
+		store := sentBefore(t, talk{rounds: 20}.body())
 		if err := store.Append(t.Context(), record.Batch{Turns: []record.Turn{turn}}); err != nil {
 			t.Fatal(err)
 		}

@@ -30,22 +30,36 @@ func (c *counters) of(model string) *tokens.Memo {
 	return memo
 }
 
-// estimate estimates the tokens of a request as it came (off), and as planned (sent).
-func (c *counters) estimate(model string, req *llm.Request, plan *trim.Plan) (off, sent int) {
-	counter := c.of(model)
-	for i := range req.Tools {
-		tool := &req.Tools[i]
-		n := counter.Count(tool.Name) + counter.Count(tool.Description) + counter.Count(string(tool.Schema))
-		off += n
+// counted counts the tokens of the messages of a request. If it continues a held request, only the new messages are counted.
+func (c *counters) counted(d *reading) (n int) {
+	counter, all := c.of(d.model), d.request.Messages
+	if h := d.base; h != nil && d.common == len(h.request.Messages) && h.request.Model == d.request.Model {
+		if n = int(h.tokens.Load()); n > 0 {
+			all = all[d.common:]
+		}
 	}
-	for _, m := range req.Messages {
+	for _, m := range all {
 		for i := range m.Parts {
 			part := &m.Parts[i]
-			off += counter.Count(part.Text) + counter.Count(part.Name) + counter.Count(part.Args)
+			n += counter.Count(part.Text) + counter.Count(part.Name) + counter.Count(part.Args)
 			if part.Kind == llm.Thinking {
-				off += hiddenThinking(part)
+				n += hiddenThinking(part)
 			}
 		}
+	}
+	if d.now != nil {
+		d.now.tokens.Store(int64(n))
+	}
+	return n
+}
+
+// estimate estimates the tokens of a request as it came (off), and as planned (sent).
+func (c *counters) estimate(d *reading, plan *trim.Plan) (off, sent int) {
+	counter, req := c.of(d.model), d.request
+	off = c.counted(d)
+	for i := range req.Tools {
+		tool := &req.Tools[i]
+		off += counter.Count(tool.Name) + counter.Count(tool.Description) + counter.Count(string(tool.Schema))
 	}
 	sent = off
 	for _, e := range plan.Edits {

@@ -301,7 +301,7 @@ func (p *Proxy) report(x *exchange, d *reading) {
 	plan = plan.Seen()
 	x.omissions = plan.Omissions
 	p.guarded(x, func() {
-		x.row.TokensOff, x.row.Tokens = p.counters.estimate(d.model, d.request, plan)
+		x.row.TokensOff, x.row.Tokens = p.counters.estimate(d, plan)
 		x.tools = p.counters.toolUseOf(d.model, d.request)
 		x.row.ToolSet = x.tools.offered.ID
 	})

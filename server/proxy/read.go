@@ -68,7 +68,7 @@ func (p *Proxy) findConversation(x *exchange, d *reading, h http.Header) {
 	}
 	p.link(x, d, req)
 	d.asked = p.cacheRequest(x, req, &d.chain)
-	if d.request != nil && !req.Chained {
+	if d.request != nil && !req.Chained && p.maybeSent(x, d) {
 		p.recall.catchUp(&d.asked)
 	}
 	if key == "" && (d.request == nil || req.Chained || x.api == record.CountTokens) {

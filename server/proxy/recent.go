@@ -6,6 +6,7 @@ import (
 	"iter"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/server/proxy/prefix"
@@ -66,10 +67,11 @@ type heldRequest struct {
 	body    *lease
 	request *llm.Request
 	chain   prefix.Chain
-	first   int // offset in the body of the first text of its messages
-	most    int // end of a text with about three quarters of the messages before it; 0: no such text
-	texts   int // bytes of all texts and arguments
-	last    int // end of the last text, without the newest messages, which lose their cache markers later
+	first   int          // offset in the body of the first text of its messages
+	most    int          // end of a text with about three quarters of the messages before it; 0: no such text
+	texts   int          // bytes of all texts and arguments
+	last    int          // end of the last text, without the newest messages, which lose their cache markers later
+	tokens  atomic.Int64 // of all messages, estimated; 0: not counted yet
 
 	// The lock of recent guards these.
 	plan  planState          // of all its messages; without a state while another request uses that

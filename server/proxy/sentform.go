@@ -45,16 +45,32 @@ type begin struct {
 	keep  int
 }
 
+// maybeSent reports whether some process may have sent the beginning of a request. It asks the store for places of the beginning,
+// which are stored for every request that may go out changed. So what is asked next about an unknown conversation need not be asked.
+func (p *Proxy) maybeSent(x *exchange, d *reading) bool {
+	d.forms.conversation = sent.Of(d.request.Messages, &d.chain, p.recent.partsOf(d.base), d.common)
+	if !evicts(p.policy) || p.unchanged || cachestate.FirstThinking(d.request) >= 0 {
+		return true
+	}
+	ctx, cancel := context.WithTimeout(p.base, maxLookUp)
+	defer cancel()
+	if err := p.forms.LookUp(ctx, d.forms.conversation, false); err != nil {
+		d.forms.unsure = true
+		p.log.Warn("how a conversation was sent is not known for certain", "conversation", x.row.Conversation, "error", err)
+		return false // the store would not answer the next question either
+	}
+	return p.forms.Knows(d.forms.conversation)
+}
+
 // lookUp finds how a conversation with signed thinking was sent.
 func (p *Proxy) lookUp(x *exchange, d *reading) {
 	if d.request == nil || d.request.Chained {
 		return
 	}
-	messages := d.request.Messages
-	if len(d.chain.Links)+d.chain.Skip != len(messages) {
+	if messages := d.request.Messages; d.forms.conversation == nil { // finding the conversation failed
 		d.chain = prefix.ChainOf(messages, nil, 0)
+		d.forms.conversation = sent.Of(messages, &d.chain, nil, 0)
 	}
-	d.forms.conversation = sent.Of(messages, &d.chain, p.recent.partsOf(d.base), d.common)
 	d.forms.before = d.forms.conversation.Last()
 	rule := p.rules.of(d.api, d.model)
 	judged := d.asked.Decoded != nil // false: finding the conversation failed
@@ -111,6 +127,8 @@ func (p *Proxy) choose(x *exchange, d *reading, memory *sent.Memory) {
 	}
 	if err != nil {
 		p.log.Warn("how a conversation was sent is not known for certain", "conversation", x.row.Conversation, "error", err)
+	}
+	if err != nil || f.unsure {
 		d.verdict = d.verdict.Continued()
 	}
 	if len(found) == 0 {

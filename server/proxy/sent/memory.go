@@ -65,7 +65,7 @@ const AnyKey = 0
 // been changed. fresh: the store is asked in any case. An error says that the lookup was incomplete.
 func (m *Memory) LookUp(ctx context.Context, c *Conversation, fresh bool) error {
 	answers := c.answers
-	if m.store == nil || len(answers) == 0 || !fresh && (c.lookedUp || len(answers) == 1 && c.chain.Answer > 0 || m.has(c, answers[0])) {
+	if m.store == nil || len(answers) == 0 || !fresh && (c.lookedUp || len(answers) == 1 && c.chain.Answer > 0 || m.has(c, answers[:1])) {
 		return nil
 	}
 	return m.load(ctx, c, answers)
@@ -92,11 +92,14 @@ func (m *Memory) Under(c *Conversation, key uint64) (found []Known) {
 	return found
 }
 
-// has reports whether memory knows the place of an answer.
-func (m *Memory) has(c *Conversation, answer int) bool {
+// Knows reports whether memory knows how the messages before an answer in a request were sent.
+func (m *Memory) Knows(c *Conversation) bool { return m.has(c, c.answers) }
+
+// has reports whether memory knows the place of one of these answers.
+func (m *Memory) has(c *Conversation, answers []int) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return len(m.places[c.placeBefore(answer)]) > 0
+	return slices.ContainsFunc(answers, func(i int) bool { return len(m.places[c.placeBefore(i)]) > 0 })
 }
 
 // Used records that a request was sent or answered: the provider's cache has all of its beginnings again that were sent alike.
@@ -120,7 +123,7 @@ func (m *Memory) Find(ctx context.Context, c *Conversation) ([]Known, error) {
 		return nil, nil
 	}
 	found := m.find(c, answers)
-	if m.store == nil || len(found) > 0 && found[0].Signed && found[0].Messages == answers[0] {
+	if m.store == nil || c.lookedUp || len(found) > 0 && found[0].Signed && found[0].Messages == answers[0] {
 		return found, nil
 	}
 	if signed, _ := c.places(answers[0]); len(signed) == 0 && len(found) == 1 && found[0].Messages == answers[0] {
