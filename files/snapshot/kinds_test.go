@@ -1,11 +1,15 @@
 package snapshot
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"errors"
+	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -77,10 +81,34 @@ func TestKinds(t *testing.T) {
 	}
 }
 
-// listing has the names, modes, links and contents of a tree, and which names are one file; without git's own directories.
+// listing has the names, modes, links and contents of a tree, and how many names a file has; without git's own directories.
 func listing(t testing.TB, dir string) string {
 	t.Helper()
-	return sh(t, dir, `find . -name .git -type d -prune -o -path ./o -prune -o -path '*.git/*' -prune -o ! -type f -printf '%p %m %y %l\n' -o -type f -printf '%p %m %n ' -execdir sha256sum -- {} \; | LC_ALL=C sort`)
+	var b strings.Builder
+	err := filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() && (d.Name() == ".git" || d.Name() == "o") {
+			return cmp.Or(err, fs.SkipDir)
+		}
+		info, err := os.Lstat(name)
+		if err != nil {
+			return err
+		}
+		link, _ := os.Readlink(name)
+		fmt.Fprintf(&b, "%q %v %q", name[len(dir):], info.Mode(), link)
+		if info.Mode().IsRegular() {
+			data, err := os.ReadFile(name)
+			if err != nil && !errors.Is(err, fs.ErrPermission) {
+				return err
+			}
+			fmt.Fprintf(&b, " %d %x", reflect.ValueOf(info.Sys()).Elem().FieldByName("Nlink").Uint(), sha256.Sum256(data))
+		}
+		b.WriteString("\n")
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
 }
 
 // What git has of the files goes with the repository: a later command's undo still has all of them. (GRD-3)
