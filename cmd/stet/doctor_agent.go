@@ -16,6 +16,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/stet-dev/stet/cmd/stet/internal/agents"
+	"github.com/stet-dev/stet/cmd/stet/internal/config"
 	"github.com/stet-dev/stet/cmd/stet/internal/process"
 )
 
@@ -95,7 +96,7 @@ func (c *doctorCommand) compare(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	o.Record, o.Observe = false, false
+	o.Record, o.Observe, o.Holdout, o.Limits = false, false, 0, config.Limits{}
 	t := &trialRuns{doctorCommand: c, name: c.args[0], dir: dir, settings: o}
 	result, err := t.all(ctx)
 	if err != nil {

@@ -174,6 +174,9 @@ func (p *program) startProxy(ctx context.Context, o *config.Config, listener net
 // proxyConfig returns c completed from the configuration o.
 func (p *program) proxyConfig(o *config.Config, c proxyserver.Config) (_ proxyserver.Config, err error) {
 	c.Settings, c.Store, c.Log, c.Say, c.Roots = o, p.storeOf(o), p.logFile(o.Log), p.say, p.roots()
+	if c.State, err = p.stateDir(); err != nil && o.Holdout > 0 {
+		return c, err
+	}
 	c.Models, err = p.models(o.Prices)
 	return c, err
 }

@@ -30,6 +30,7 @@ const (
 	misfit     cause = "patch"
 	panicked   cause = "panic"
 	incomplete cause = "incomplete"
+	held       cause = "holdout"
 )
 
 // exchange is a request and its answer on their way through the proxy.
@@ -55,6 +56,8 @@ type exchange struct {
 	tools        toolUse         // tools that the request offers, and calls in it
 	clearing     clearing        // what the provider is asked to clear
 	stopped      bool            // it did not go upstream
+	refusal      *failure        // why a person does not want it to go upstream; nil: it may
+	over         bool            // it goes on in a loop of tools though a cap is reached
 	ended        bool            // the answer was read to its end
 	broken       bool            // the upstream ended the answer early
 }
@@ -133,6 +136,7 @@ func (p *Proxy) account(x *exchange) {
 	if x.meter != nil {
 		p.conversations.answered(p.rules.bill(row, p.conversations.before(x.conversation, row)), read.Unknown)
 	}
+	p.caps.spent(x)
 	p.metrics.account(row, trims)
 	fresh := p.conversations.leave(x.conversation, row, trims)
 	for i := range fresh {

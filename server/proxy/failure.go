@@ -37,6 +37,17 @@ func (f failure) write(w http.ResponseWriter, api string) {
 	_, _ = w.Write(append(text, '\n')) // a client that is gone needs no answer
 }
 
+// event returns f as an event of the Responses API's WebSocket; lane may be empty.
+func (f failure) event(lane string) []byte {
+	text, _ := json.Marshal(struct { // strings and numbers always marshal
+		Type   string         `json:"type"`
+		Status int            `json:"status"`
+		Error  map[string]any `json:"error"`
+		Lane   string         `json:"stream_id,omitempty"`
+	}{"error", f.status, map[string]any{"type": f.kind, "code": f.code, "message": f.message, "param": nil}, lane})
+	return text
+}
+
 func forbidden(message string) failure {
 	return failure{status: http.StatusForbidden, kind: "permission_error", code: "forbidden", message: "stet: " + message}
 }

@@ -67,6 +67,7 @@ func (p *Proxy) watch(resp *http.Response) error {
 	x.row.Status = resp.StatusCode
 	p.writer.wait(x.stored)
 	p.reports(x)
+	p.meters.hear(x.endpoint, resp.Request.Header, resp.Header)
 	if x.codec == nil || resp.StatusCode == http.StatusSwitchingProtocols {
 		return nil
 	}

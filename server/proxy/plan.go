@@ -49,6 +49,12 @@ func (p *Proxy) prepare(x *exchange, h http.Header, why cause) {
 	if !p.guarded(x, func() { p.findConversation(x, &d, h) }) {
 		why = cmp.Or(why, panicked)
 	}
+	if p.guarded(x, func() { x.refusal = p.admit(x, &d, h) }); x.refusal != nil {
+		return
+	}
+	if why == planned && x.row.Holdout == record.HeldOut {
+		why, x.row.Policy = held, string(trim.Off)
+	}
 	p.guarded(x, func() { p.lookUp(x, &d) })
 	if why == planned {
 		p.guarded(x, func() {
@@ -69,7 +75,7 @@ func (p *Proxy) prepare(x *exchange, h http.Header, why cause) {
 // decide decides how a request goes upstream, once its conversation is found, and records that. It returns the
 // reason why the request goes untouched; planned: it does not.
 func (p *Proxy) decide(x *exchange, d *reading, why cause) cause {
-	if why == planned || why == managed {
+	if why == planned || why == managed || why == held {
 		if !p.guarded(x, func() { d.verdict = p.cache.Judge(d.asked) }) {
 			why, d.asked.Decoded = panicked, nil
 		}
@@ -89,7 +95,7 @@ func (p *Proxy) decide(x *exchange, d *reading, why cause) cause {
 		if d.forms.bound && !x.body.continues() && p.recovers(d) { // a request to a provider that stores the conversation is not sent again
 			x.recovery = p.recoveryOf(x, d)
 		}
-		p.goesOut(x, d, why == planned && d.asked.Decoded != nil && x.api != record.CountTokens)
+		p.goesOut(x, d, (why == planned || why == held) && d.asked.Decoded != nil && x.api != record.CountTokens)
 		p.askToClear(x, d)
 	})
 	return why
@@ -116,7 +122,7 @@ func (p *Proxy) passed(x *exchange, why cause) {
 	x.row.Passed = string(why)
 	p.metrics.passed.WithLabelValues(x.row.Passed).Inc()
 	level := p.log.Debug
-	if why != chained && why != threaded && (x.conversation == nil || p.conversations.firstWarning(x.conversation, why)) {
+	if why != chained && why != threaded && why != held && (x.conversation == nil || p.conversations.firstWarning(x.conversation, why)) {
 		level = p.log.Warn
 	}
 	in, _ := x.body.sizes()

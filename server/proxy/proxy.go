@@ -54,6 +54,13 @@ type Config struct {
 	// AllowedHosts are names that a request's Host may have besides the loopback's, with or without a port.
 	AllowedHosts []string
 
+	// Holdout reports whether nothing is to be left out of the conversation with this name, of its sub-agents and of what is forked from
+	// it, for life. It gives the same answer in every process. Only conversations that agents name are asked for. nil: there is no holdout.
+	Holdout func(conversation string) bool
+	Caps    Caps // of what may be spent; the zero value: there are none
+	// Tell reports to a person that a cap is nearly or fully spent. No request waits for it; Close does. nil: nobody is there.
+	Tell func(text string)
+
 	Store     record.Store         // where requests are recorded; nil: nowhere. Close does not close it
 	Keep      Keep                 // how much is recorded
 	Logger    *slog.Logger         // nil discards
@@ -79,6 +86,9 @@ type Proxy struct {
 	unchanged     bool         // no body is ever changed
 	recent        *recent
 	continued     *threads.Store // conversations that the provider stores
+	trees         trees
+	caps          caps
+	meters        meters
 	writer        *writer
 	metrics       *metrics
 	buffers       buffers
@@ -163,6 +173,13 @@ func New(c Config) (*Proxy, error) {
 		p.recall.begin() // before a request waits for it
 	}()
 	p.writer = newWriter(c.Store, c.Keep, c.Logger, p.metrics)
+	p.trees.store, p.trees.holdout, p.trees.kept = c.Store, c.Holdout, c.Holdout != nil || c.Caps != (Caps{})
+	p.caps.Caps, p.caps.store, p.caps.rules, p.caps.log, p.caps.tell, p.caps.write = c.Caps, c.Store, known, c.Logger, func(text string) {
+		if c.Tell != nil {
+			p.work.Go(func() { c.Tell(text) }) // a request is under way, so this is no race with Wait
+		}
+	}, p.writer.add
+	p.meters.write = p.writer.add
 	return p, nil
 }
 

@@ -79,7 +79,10 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			x.stop(w, f)
 			return
 		}
-		p.prepare(x, r.Header, why)
+		if p.prepare(x, r.Header, why); x.refusal != nil {
+			x.stop(w, *x.refusal)
+			return
+		}
 		if x.row.Passed == string(threaded) && p.config.RefuseThreads && !p.unchanged {
 			x.stop(w, noThreads()) // nothing known here can be used to shorten the new messages
 			return

@@ -85,6 +85,7 @@ func (p *Proxy) bridge(w http.ResponseWriter, r *http.Request, target endpoint) 
 		return
 	}
 	defer func() { _ = upstream.CloseNow() }()
+	p.meters.hear(target, r.Header, resp.Header)
 	passHeader(w.Header(), resp.Header)
 	o := &websocket.AcceptOptions{InsecureSkipVerify: true} // the origin is already checked
 	if name := upstream.Subprotocol(); name != "" {
@@ -186,7 +187,11 @@ func (s *socket) ask(ctx context.Context, r io.Reader) error {
 		return s.upstream.Write(ctx, websocket.MessageText, text)
 	}
 	x.body.whole = true
-	p.prepare(x, s.request.Header, planned)
+	if p.prepare(x, s.request.Header, planned); x.refusal != nil {
+		defer p.finish(x)
+		x.row.Status, x.stopped, x.ended = x.refusal.status, true, true
+		return s.client.Write(ctx, websocket.MessageText, x.refusal.event(said.Lane))
+	}
 	sent, buffers := x.body.text(), slices.Clone(x.body.borrowed)
 	for _, b := range buffers { // the answer may end the request before its text is fully written
 		b.hold()
@@ -276,6 +281,9 @@ func (s *socket) doubt() {
 // answer shows an event to the request that it belongs to. It returns the exchange if this event ends it, or nil.
 func (s *socket) answer(text []byte) *exchange {
 	said := openai.ReadSocketEvent(text)
+	if said.Type == meterEvent {
+		s.proxy.meters.event(s.to, s.request.Header, text)
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	at := slices.IndexFunc(s.waiting, func(t *socketTurn) bool { return t.lane == said.Lane })

@@ -70,7 +70,7 @@ func newWriter(store record.Store, keep Keep, log *slog.Logger, m *metrics) *wri
 
 // rowsOf counts the rows of a batch that have a place in the queue.
 func rowsOf(b record.Batch) int {
-	return len(b.Requests) + len(b.Trims) + len(b.Turns) + len(b.Forms) + len(b.Places) + len(b.ToolSets) + len(b.ToolCalls)
+	return len(b.Requests) + len(b.Trims) + len(b.Turns) + len(b.Forms) + len(b.Places) + len(b.ToolSets) + len(b.ToolCalls) + len(b.Notes)
 }
 
 // add queues rows. If too many rows wait already, the new ones are dropped and counted.
@@ -94,6 +94,7 @@ func (w *writer) queueUp(b record.Batch, kept func()) {
 		}
 		w.queue.ToolSets = append(w.queue.ToolSets, b.ToolSets...)
 		w.queue.ToolCalls = append(w.queue.ToolCalls, b.ToolCalls...)
+		w.queue.Notes = append(w.queue.Notes, b.Notes...)
 	}
 	w.mu.Unlock()
 	if full {

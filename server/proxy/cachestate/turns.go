@@ -234,6 +234,22 @@ func (s *State) Unknown(r *Request) (n int) {
 	return n
 }
 
+// Forked returns the name of a conversation whose answered request this one begins with; empty: there is none.
+func (s *State) Forked(r *Request) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if r.Decoded == nil || r.Chain == nil {
+		return ""
+	}
+	salt := s.salt(r.Decoded)
+	for i := len(r.Chain.Links) - 1; i >= r.Chain.Answer; i-- {
+		if same := s.turns[r.Chain.Links[i]^salt]; len(same) > 0 {
+			return same[0].Conversation
+		}
+	}
+	return ""
+}
+
 // Named returns the name of another process's conversation that a request continues. It is empty if there is none, or if another
 // request already continues it.
 func (s *State) Named(r *Request) string {

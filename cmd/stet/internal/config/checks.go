@@ -121,3 +121,11 @@ func checkStore(v any) error {
 	}
 	return errors.New("store is a URL that begins with postgres://, with special characters percent-encoded; without it a file is used")
 }
+
+// checkHoldout checks the key holdout.
+func checkHoldout(v any) error {
+	if n := v.(int); n != 0 && (n < 2 || n > 100) {
+		return errors.New("holdout is one of how many conversations: 2 to 100, or 0 for none")
+	}
+	return nil
+}

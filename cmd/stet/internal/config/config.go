@@ -43,6 +43,8 @@ type Config struct {
 
 	Record      bool
 	RecordDays  int
+	Holdout     int
+	Limits      Limits
 	Store       string // empty: the file in the state directory
 	ProxyMemory int    // megabytes
 	AuditDays   int

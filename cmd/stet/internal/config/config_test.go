@@ -309,3 +309,33 @@ func TestMisspelt(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 }
+
+func TestLimits(t *testing.T) {
+	const said = "holdout = 5\n[limits]\nconversation = \"$2.50\"\nday = \"2000000 tokens\"\nhard = true\n"
+	c := newPlace(t, said).load(t)
+	want := Limits{Conversation: Amount{USD: 2.5}, Day: Amount{Tokens: 2_000_000}, Hard: true}
+	if diff := cmp.Diff(want, c.Limits); diff != "" || c.Holdout != 5 {
+		t.Error(c.Holdout, diff)
+	}
+	b, err := c.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again, err := Decode(b); err != nil || again.Limits != want {
+		t.Errorf("in another process: %+v, %v", again, err)
+	}
+	for text, words := range map[string]string{
+		"holdout = 1\n":                             "2 to 100, or 0 for none",
+		"[limits]\nday = 5\n":                       `as "$5" or "2000000 tokens"`,
+		"[limits]\nday = \"5\"\n":                   `as "$5" or "2000000 tokens"`,
+		"[limits]\nday = \"$-5\"\n":                 `as "$5" or "2000000 tokens"`,
+		"[limits]\nweek = \"$5\"\n":                 `unknown key "limits.week"`,
+		"[limits]\nconversation = \"0 tokens\"\n":   `as "$5" or "2000000 tokens"`,
+		"[limits]\nconversation = \"$NaN\"\n":       `as "$5" or "2000000 tokens"`,
+		"[limits]\nconversation = \"1e3 tokens\"\n": `as "$5" or "2000000 tokens"`,
+	} {
+		if _, err := Load(newPlace(t, text).Source); err == nil || !strings.Contains(err.Error(), words) {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}

@@ -60,6 +60,7 @@ const elicitOrdinary = "ordinary"
 const (
 	ruleKey   = "rule"
 	notifyKey = "notify"
+	limitsKey = "limits"
 	mcpKey    = "mcp"
 )
 
@@ -170,6 +171,19 @@ var keys = []key{
 		Help:  "how many days the record is kept; 0 is for ever",
 		Doc:   "how many days that record is kept; 0 is for ever",
 		field: func(c *Config) any { return &c.RecordDays }, valid: atLeast0("record-days is a number of days, 0 (for ever) or more"),
+	},
+	{
+		Name: "holdout", Type: Number, Default: 0, DefaultText: "0: none", UserOnly: true,
+		Doc: "one of so many conversations (2 to 100) goes to the model as it came, with its sub-agents and forks, for life, so that `stet savings --live` can " +
+			"say whether stet changes how your agents work; 0 is none. Only conversations that their agent names take part",
+		field: func(c *Config) any { return &c.Holdout }, valid: checkHoldout,
+	},
+	{
+		Name: limitsKey, Type: table, DefaultText: "none", UserOnly: true,
+		Doc: "what may be spent: `conversation` (by one, and by each sub-agent for itself), `tree` (by a conversation with its sub-agents) and `day` (by all), in dollars " +
+			"(`\"$5\"`) or tokens (`\"2000000 tokens\"`). A note comes at 80 %; at 100 % the next turn of a person is refused, and with `hard = true` also the next request in a " +
+			"loop of tools; in your file only ([proxy.md](proxy.md#limits-of-what-is-spent))",
+		field: func(c *Config) any { return &c.Limits },
 	},
 	{
 		Name: "store", Type: text, Default: "", DefaultText: "the file `stet.db` in the state directory", UserOnly: true,
@@ -421,6 +435,8 @@ func (k key) assign(c *Config, v any) (err error) {
 		*to, err = parseRules(v)
 	case *notify.Config:
 		*to, err = parseNotify(v)
+	case *Limits:
+		*to, err = parseLimits(v)
 	case *[]MCPServer:
 		*to, err = parseMCP(v)
 	case **dialect.Table:

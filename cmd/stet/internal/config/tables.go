@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"math"
 	"net/url"
+	"strconv"
 	"strings"
 
 	"github.com/pelletier/go-toml/v2"
@@ -52,6 +54,54 @@ func parseNotify(v any) (notify.Config, error) {
 		return notify.Config{}, errors.New("ntfy and webhook are strings, command is an array of strings, content is true or false")
 	}
 	return file.Notify, file.Notify.Check()
+}
+
+// Limits says what may be spent: the table [limits].
+type Limits struct {
+	Conversation Amount `toml:"conversation"`
+	Tree         Amount `toml:"tree"`
+	Day          Amount `toml:"day"`
+	Hard         bool   `toml:"hard"`
+}
+
+// Amount is a limit in US dollars or in tokens; the zero value is none.
+type Amount struct {
+	USD    float64
+	Tokens int
+}
+
+// UnmarshalText reads "$5" or "2000000 tokens".
+func (a *Amount) UnmarshalText(b []byte) (err error) {
+	text := strings.TrimSpace(string(b))
+	if dollars, ok := strings.CutPrefix(text, "$"); ok {
+		a.USD, err = strconv.ParseFloat(strings.TrimSpace(dollars), 64)
+		if err == nil && (!(a.USD > 0) || math.IsInf(a.USD, 0)) {
+			err = errors.New("not above 0")
+		}
+	} else if tokens, ok := strings.CutSuffix(text, "tokens"); ok {
+		a.Tokens, err = strconv.Atoi(strings.TrimSpace(tokens))
+		if err == nil && a.Tokens <= 0 {
+			err = errors.New("not above 0")
+		}
+	} else {
+		err = errors.New("no unit")
+	}
+	if err != nil {
+		return fmt.Errorf("limit %q: want dollars, as in \"$5\", or tokens, as in \"2000000 tokens\"", text)
+	}
+	return nil
+}
+
+// parseLimits reads the table [limits].
+func parseLimits(v any) (Limits, error) {
+	var file struct{ Limits Limits }
+	switch unknown, err := decodeTables(limitsKey, v, &file); {
+	case unknown != "":
+		return Limits{}, &unknownMember{unknown, "it may have conversation, tree, day and hard"}
+	case err != nil:
+		return Limits{}, errors.New(`conversation, tree and day are strings, as "$5" or "2000000 tokens"; hard is true or false`)
+	}
+	return file.Limits, nil
 }
 
 // MCPServer is a server whose tools stet's own agent has, in chat and run.

@@ -50,7 +50,7 @@ func (c Config) Check() error {
 
 // message describes an event. A webhook and a command get it as JSON.
 type message struct {
-	Event     string    `json:"event"`    // "opened" or "closed"
+	Event     string    `json:"event"`    // "opened", "closed" or "limit"
 	Question  string    `json:"question"` // its ID
 	Text      string    `json:"text"`     // for people, without control characters
 	Workspace string    `json:"workspace,omitempty"`
@@ -66,6 +66,23 @@ type message struct {
 
 // most is the number of open questions that are reported to a person. Another one is reported when one of these has ended.
 const most = 5
+
+// Teller returns a function that sends a sentence to a person, and waits for it; nil: there is nobody.
+func (c Config) Teller(log *slog.Logger) func(text string) {
+	to := c.targets()
+	if len(to) == 0 {
+		return nil
+	}
+	return func(text string) {
+		ctx, cancel := context.WithTimeout(context.Background(), sendTimeout)
+		defer cancel()
+		for _, t := range to {
+			if err := t.send(ctx, message{Event: "limit", Text: plain(text)}); err != nil {
+				log.Warn("the note of a limit was not sent", "by", t.name, "error", err)
+			}
+		}
+	}
+}
 
 // Follow reports the events of a queue until ctx ends: of questions about agents' own tools, or of the others. (A page also has those of the process
 // that guards agents, which reports them itself.)

@@ -39,6 +39,7 @@ type Config struct {
 	Store    string   // address of the store of requests, as in store.Open; empty: no home for one
 	Log      string   // file of the log; empty: none
 	Models   *prices.Catalog
+	State    string       // the state directory, with the key of the holdout; empty: there is no holdout
 	Guard    http.Handler // of the paths below /guard/; nil: none
 	// Transport reaches the upstreams; nil: the proxy's own, with the root certificates Roots; nil: the system's.
 	Transport http.RoundTripper
@@ -92,6 +93,13 @@ func Open(ctx context.Context, c Config) (*Server, error) {
 		pc.Agents = func(name string) (proxy.Upstreams, error) {
 			u, err := c.Agents(name)
 			return proxy.Upstreams(u), err
+		}
+	}
+	pc.Caps = proxy.Caps{Conversation: proxy.Amount(o.Limits.Conversation), Tree: proxy.Amount(o.Limits.Tree), Day: proxy.Amount(o.Limits.Day), Hard: o.Limits.Hard}
+	pc.Tell = o.Notify.Teller(log)
+	if o.Holdout > 0 && c.State != "" {
+		if pc.Holdout, err = holdout(c.State, o.Holdout); err != nil {
+			return nil, errors.Join(err, logFile.Close())
 		}
 	}
 	if o.RecordDays == 0 {
