@@ -235,6 +235,25 @@ var gemini = agent{
 	},
 }
 
+// copilot is a version of GitHub Copilot CLI, with a provider of one's own: GitHub's models need a login.
+func copilot(version string) agent {
+	return agent{
+		name: "copilot", wire: "chat",
+		configure: func(_ *testing.T, _, base string) []string {
+			return []string{
+				"COPILOT_PROVIDER_BASE_URL=" + base + "/v1", "COPILOT_PROVIDER_TYPE=openai", "COPILOT_PROVIDER_API_KEY=" + key, "COPILOT_MODEL=gpt-5.5", "COPILOT_OFFLINE=true",
+			}
+		},
+		command: func(_, prompt string, again bool) []string {
+			args := []string{filepath.Join(os.Getenv(envOthers), "copilot@"+version, "node_modules", ".bin", "copilot"), "--allow-all-tools", "--no-auto-update"}
+			if again {
+				args = append(args, "--continue")
+			}
+			return append(args, "-p", prompt)
+		},
+	}
+}
+
 // providerHosts are the hosts that agents ask without a base URL, by wire format.
 var providerHosts = map[string]string{
 	"messages": "https://api.anthropic.com", "responses": "https://api.openai.com", "chat": "https://api.openai.com",

@@ -44,7 +44,8 @@ func connected(a agent) route {
 // connectAgents are the agents of npm, each with the clients that it has.
 var connectAgents = []agent{
 	claudeCode("2.1.332"), codex, codexSocket, opencode("messages", "anthropic", bound), opencode("responses", "openai", "gpt-5.5"), qwen("chat", "openai"),
-	pi("messages", "anthropic", bound), gemini,
+	pi("messages", "anthropic", bound), gemini, soaking(cline("messages", "anthropic", "claude-sonnet-4-5")), soaking(continueCLI("messages", "anthropic", bound)),
+	soaking(continueCLI("responses", "openai", "gpt-5")), soaking(copilot("1.0.102")),
 }
 
 // TestConnect runs the same session of each agent directly, at a base URL and through the forward proxy. Turns, exit codes and changes are the
@@ -53,6 +54,12 @@ func TestConnect(t *testing.T) {
 	need(t)
 	for _, a := range connectAgents {
 		t.Run(a.name+"/"+a.wire, func(t *testing.T) {
+			if a.soak && os.Getenv("STET_SOAK") == "" && os.Getenv("STET_AGENTS") != "all" {
+				t.Skip("with STET_SOAK=1 or make agents ALL=1 alone")
+			}
+			if a.name == "copilot" && os.Getenv("STET_AGENTS") != "all" {
+				t.Skip("make agents ALL=1 installs it")
+			}
 			t.Parallel()
 			straight := straight(t, a)
 			if len(straight.turns()) == 0 || straight.exit[0] != 0 {
