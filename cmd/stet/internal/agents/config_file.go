@@ -41,6 +41,20 @@ func (f *configFile) write() (kept string, err error) {
 	return replaceFile(f.name, f.came, slices.Concat(f.mark, f.text), f.existed, false)
 }
 
+// emptyWith reports whether a file would configure nothing with this text, and can be removed: a link stays, and comments are something.
+func (f *configFile) emptyWith(text []byte) bool {
+	info, err := os.Lstat(f.name)
+	return err == nil && info.Mode().IsRegular() && slices.Contains([]string{"", "{}"}, strings.Join(strings.Fields(string(text)), ""))
+}
+
+// writeRest writes a file from which something was taken out. One with nothing left is removed.
+func (f *configFile) writeRest() (kept string, err error) {
+	if f.emptyWith(f.text) {
+		return "", os.Remove(f.name)
+	}
+	return f.write()
+}
+
 // lookup returns the text at a path, "true" or "false" for a JSON value of that kind. Any other value that is not a string is an error.
 func (f *configFile) lookup(path []string) (string, bool, error) {
 	if f.toml {

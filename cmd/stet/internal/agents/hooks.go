@@ -292,9 +292,8 @@ func (g Guarded) Remove(m Machine, project string) (Edit, error) {
 			return Edit{}, err
 		}
 	}
-	var root map[string]any
-	if jsonc.Unmarshal(text, &root) == nil && len(root) == 0 && string(text) != string(f.text) {
-		text = nil // stet has made the file
+	if f.emptyWith(text) && string(text) != string(f.text) {
+		text = nil
 	}
 	if e.New = append(slices.Clip(f.mark), text...); len(text) == 0 {
 		e.New = nil

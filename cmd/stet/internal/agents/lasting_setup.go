@@ -291,9 +291,9 @@ func (m Machine) RemoveProxy(name, state string, dry bool) (Proxied, error) {
 		err = os.Remove(done.File)
 	case untouched:
 		f.text = []byte(*done.Before)
-		fallthrough
-	case !bytes.Equal(old, f.text):
 		out.Kept, err = f.write()
+	case !bytes.Equal(old, f.text):
+		out.Kept, err = f.writeRest()
 	}
 	if err != nil {
 		return out, err

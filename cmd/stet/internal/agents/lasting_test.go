@@ -96,7 +96,11 @@ func TestPermanentProxy(t *testing.T) {
 			if _, err := m.RemoveProxy(tt.agent, state, false); err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(tt.after+"\n", text(file)); diff != "" {
+			want := tt.after + "\n"
+			if tt.before == "" {
+				want = "" // with nothing left it is removed
+			}
+			if diff := cmp.Diff(want, text(file)); diff != "" {
 				t.Error(diff)
 			}
 			if _, err := m.RemoveProxy(tt.agent, state, false); err == nil || !strings.Contains(err.Error(), "was not sent through the proxy") {

@@ -76,7 +76,7 @@ func (m Machine) AddServer(name, command string) (Setup, error) {
 		return out, nil
 	}
 	f.text, out.Changed = now, true
-	out.Added = AddedServer{Agent: name, File: out.File, New: !f.existed, Made: made}
+	out.Added = AddedServer{Agent: name, File: out.File, Made: made}
 	out.Kept, err = f.write()
 	return out, err
 }

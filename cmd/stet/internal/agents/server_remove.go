@@ -17,7 +17,6 @@ import (
 type AddedServer struct {
 	Agent string `json:"agent"`
 	File  string `json:"file"`
-	New   bool   `json:"new,omitempty"`  // the file did not exist before
 	Made  int    `json:"made,omitempty"` // how many of the objects above the entry were also made
 }
 
@@ -62,7 +61,7 @@ func writeServers(state string, all []AddedServer) error {
 }
 
 // RemoveServer removes an entry from the agent's file and from the file state. An entry that was changed since stays, and the note
-// names it. A file that AddServer made is removed if it has nothing else. With dry, nothing is written.
+// names it. A file with nothing else is removed. With dry, nothing is written.
 func (m Machine) RemoveServer(added AddedServer, state string, dry bool) (Proxied, error) {
 	out := Proxied{File: added.File}
 	s, _, err := m.serverOf(added.Agent)
@@ -95,15 +94,10 @@ func (m Machine) RemoveServer(added AddedServer, state string, dry bool) (Proxie
 	if dry {
 		return out, nil
 	}
-	switch {
-	case len(out.Changes) == 0:
-	case added.New && slices.Contains([]string{"", "{}"}, strings.Join(strings.Fields(string(f.text)), "")):
-		err = os.Remove(added.File)
-	default:
-		out.Kept, err = f.write()
-	}
-	if err != nil {
-		return out, err
+	if len(out.Changes) > 0 {
+		if out.Kept, err = f.writeRest(); err != nil {
+			return out, err
+		}
 	}
 	all, err := ReadServers(state)
 	if err != nil {
