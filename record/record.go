@@ -87,7 +87,7 @@ func (r *Request) Tree() string { return cmp.Or(r.Root, r.Conversation) }
 type Cache struct {
 	Gap      time.Duration // time since the last answer in the conversation; 0 for its first request
 	Lifetime time.Duration // assumed lifetime of the cache, by the request's own markers or the provider's default
-	Moment   string        // why stet assumed that the cache was cold ("gap", "model", "tools", …); empty: it did not
+	Moment   string        // why stet assumed that the cache was cold ("gap", "guess", "model", …); empty: it did not
 	// Alive says that Moment is not empty, but the provider's answer showed that the cache was still there.
 	Alive bool
 

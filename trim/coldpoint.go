@@ -1,6 +1,10 @@
 package trim
 
-import "github.com/stet-dev/stet/llm"
+import (
+	"slices"
+
+	"github.com/stet-dev/stet/llm"
+)
 
 // Point is a cold point of a conversation: the provider's cache holds nothing of the
 // first After messages, so they may be planned again. What follows them is not taken
@@ -16,6 +20,7 @@ type Cause string
 // The causes of cold points.
 const (
 	Gap        Cause = "gap"        // more time has passed than the cache lives
+	Guess      Cause = "guess"      // the same, but only an earlier pause showed how long it lives
 	Model      Cause = "model"      // another model is asked
 	Tools      Cause = "tools"      // tools or system text are others
 	Resume     Cause = "resume"     // a stored session goes on
@@ -54,9 +59,39 @@ func (st *State) Cold(why Cause, keep int) {
 	if st.account.balance < 0 {
 		return
 	}
+	if why == Guess {
+		st.guess(keep)
+		return
+	}
+	st.evictAll(keep)
+}
+
+// evictAll evicts what may leave, thinking with it.
+func (st *State) evictAll(keep int) {
 	st.leaveThinking(keep)
 	if c := &st.engine.config; c.ChecksThinking && !c.Clears && len(st.thoughts.all) > 0 {
 		return // nothing else that was sent may change
 	}
 	st.evict(keep)
+}
+
+// guess evicts at a cold point that is a guess. If the cache is alive, all that follows the first change is written again. So nothing
+// leaves if that would cost more than the conversation has saved so far, and the account pays for it at once.
+func (st *State) guess(keep int) {
+	st.account.cold, st.account.unanswered = false, false
+	before := *st
+	before.results, before.thoughts.all = slices.Clone(st.results), slices.Clone(st.thoughts.all)
+	sent := st.Plan().Seen().Edits
+	st.evictAll(keep)
+	now := st.Plan().Seen().Edits
+	if slices.Equal(sent, now) {
+		return
+	}
+	from := firstChange(sent, now)
+	cost := st.price().Wastes(float64(st.shownFrom(from) + st.thoughts.shownFrom(from)))
+	if cost > st.account.balance {
+		*st = before
+		return
+	}
+	st.account.balance -= cost
 }

@@ -76,6 +76,8 @@ func (f *coldPointFinder) request(i int) {
 	case !f.gone.rule.Cached():
 	case ok && !f.gone.after(pause):
 		why = ""
+	case ok && !f.gone.certainly(pause):
+		why = trim.Guess
 	case ok:
 	case f.known[f.head]:
 		why = trim.Model

@@ -98,8 +98,13 @@ func (g *gone) after(pause time.Duration) bool {
 	if pause <= max(g.rule.Lifetime, g.lifetime) {
 		return false
 	}
+	return g.certainly(pause) || g.cooled > 0 && pause >= g.cooled
+}
+
+// certainly reports whether the cache is gone after such a pause by the word of its provider.
+func (g *gone) certainly(pause time.Duration) bool {
 	vouched := g.rule.Breakpoints > 0
-	return !g.rule.Recorded || vouched || pause > time.Hour || g.cooled > 0 && pause >= g.cooled
+	return !g.rule.Recorded || vouched || pause > time.Hour
 }
 
 // learn takes what the answer to a request showed that was sent after a pause.

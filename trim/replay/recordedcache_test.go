@@ -126,7 +126,7 @@ func TestRecordedColdPoints(t *testing.T) {
 		"vouched":         {prices.Anthropic5m, []time.Duration{6 * m, 3 * m}, []int{0, 100}, []string{"gap 4"}},
 		"vouched, alive":  {prices.Anthropic5m, []time.Duration{8 * m, 6 * m, 10 * m}, []int{100, 100, 0}, []string{"gap 4", "gap 8"}},
 		"unvouched":       {prices.OpenAI, []time.Duration{12 * m, 30 * m}, []int{100, 100}, nil},
-		"seen to go":      {prices.OpenAI, []time.Duration{12 * m, 13 * m, 11 * m}, []int{0, 0, 100}, []string{"gap 6"}},
+		"seen to go":      {prices.OpenAI, []time.Duration{12 * m, 13 * m, 11 * m}, []int{0, 0, 100}, []string{"guess 6"}},
 		"for an hour":     {prices.OpenAI, []time.Duration{61 * m}, []int{0}, []string{"gap 4"}},
 		"dropped early":   {prices.Anthropic5m, []time.Duration{m, m}, []int{0, 100}, nil},
 		"half of it read": {prices.OpenAI, []time.Duration{12 * m, 13 * m}, []int{60, 100}, nil},

@@ -75,6 +75,23 @@ func TestJudge(t *testing.T) {
 	}
 }
 
+// Once a cache was seen to go after a pause, a pause as long is a guess, where no lifetime is vouched for.
+func TestGuess(t *testing.T) {
+	s := newState()
+	ask := func(rounds int, after time.Duration) trim.Cause {
+		r := talk{rounds: rounds, unmarked: true}.at(noon.Add(after))
+		v := s.Judge(r)
+		w := s.Commit(r, v, nil)
+		usage := record.Usage{Input: 10, CacheWrite: 9_000}
+		s.Settle(w, Answer{Time: r.Time, Usage: usage, Compared: w.Compare(r.Decoded), Price: trim.Price{Read: 0.1, Write: 1}, MinTokens: 1024})
+		return v.New
+	}
+	got := []trim.Cause{ask(20, 0), ask(21, 12*time.Minute), ask(22, 22*time.Minute), ask(23, 35*time.Minute), ask(24, 3*time.Hour)}
+	if diff := cmp.Diff([]trim.Cause{"", "", "", trim.Guess, trim.Gap}, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
 // A bound request is no cold point, unless the provider clears results itself.
 func TestJudgeBound(t *testing.T) {
 	s := newState()

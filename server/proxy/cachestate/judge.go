@@ -80,8 +80,10 @@ func (s *State) believe(v *Verdict, r *Request, from beginnings) (cold trim.Caus
 		return trim.Tools
 	case state == nil, b.Idle > b.Lifetime && from.any != nil && from.any.Model != own.Model:
 		return trim.Model
-	case b.Idle > b.Lifetime && b.Cold:
+	case b.Idle > b.Lifetime && b.Certain:
 		return trim.Gap
+	case b.Idle > b.Lifetime && b.Cold:
+		return trim.Guess
 	}
 	return ""
 }

@@ -65,6 +65,7 @@ type generator struct {
 	s     story
 	files map[string][]string
 	clock time.Time
+	used  map[string]time.Time // by model: the latest time of its answers
 	calls int
 	size  int // approximate number of tokens so far
 }
@@ -78,7 +79,7 @@ var styles = []string{
 
 // generate invents a story of this shape.
 func generate(t *rapid.T, s shape) *story {
-	w := &generator{shape: s, t: t, files: make(map[string][]string), clock: time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC), size: 15_000}
+	w := &generator{shape: s, t: t, files: make(map[string][]string), used: make(map[string]time.Time), clock: time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC), size: 15_000}
 	if w.model == "" {
 		w.model = "claude-sonnet-4-5"
 	}
@@ -137,11 +138,31 @@ func (w *generator) answer(n int) beat {
 	b.at = w.tick(rapid.IntRange(0, 40).Draw(w.t, "thinks"))
 	if !w.silent {
 		b.used, b.read = w.size, w.size*rapid.IntRange(0, 10).Draw(w.t, "cached")/10
+		if w.outlived(b.model) {
+			b.read = 0
+		}
 	}
 	for _, a := range b.acts {
 		w.size += len(strings.Join(a.shown, "\n")+a.old+a.new)/3 + 40
 	}
 	return b
+}
+
+// outlived notes that a model answers, and reports whether no cache lives so long by the word of its provider.
+func (w *generator) outlived(model string) bool {
+	last, known := w.used[model]
+	latest := w.clock
+	for _, at := range w.used {
+		if at.After(latest) {
+			latest = at
+		}
+	}
+	w.used[model] = latest
+	longest := time.Hour
+	if strings.HasPrefix(model, "claude") {
+		longest = 5 * time.Minute
+	}
+	return known && latest.Sub(last) > longest
 }
 
 // tick advances the clock by some seconds, or by much more.

@@ -246,7 +246,7 @@ const partDropped replay.Part = "dropped"
 
 // coldParts has the part for each cold point of a record.
 var coldParts = map[string]replay.Part{
-	string(trim.Gap): replay.PartGap, string(trim.Model): replay.PartModel,
+	string(trim.Gap): replay.PartGap, string(trim.Guess): replay.PartGap, string(trim.Model): replay.PartModel,
 	string(trim.Tools): replay.PartTools, string(trim.Compaction): replay.PartContext,
 }
 
