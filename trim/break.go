@@ -38,9 +38,12 @@ const (
 // considerBreak makes a warm break where it pays.
 func (st *State) considerBreak() {
 	c := &st.engine.config
+	if c.NoBreaks || st.breaksForThinking() {
+		return
+	}
 	size := st.bytes - st.plan.Saved
 	clears := st.engine.Clears()
-	if c.Policy != Bold || c.ChecksThinking && !clears || c.NoBreaks || size-st.weighed < weighEvery {
+	if c.Policy != Bold || c.ChecksThinking && !clears || size-st.weighed < weighEvery {
 		return
 	}
 	st.weighed = size

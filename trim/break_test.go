@@ -261,3 +261,69 @@ func TestBreakKeepsOut(t *testing.T) {
 		}
 	}
 }
+
+// A warm break for thinking makes no conversation dearer at any message, under adaptive, whether or not thinking is checked. Only
+// thinking leaves, and what has left stays away.
+func TestThinkingBreaks(t *testing.T) {
+	for _, checked := range []bool{false, true} {
+		breaks := 0
+		for seed := range uint64(40) {
+			r := rand.New(rand.NewPCG(seed, 2))
+			c, price := longWork(r), Price{0.1, []float64{1, 1.25, 2}[r.IntN(3)]}
+			much := 1 + r.IntN(8000)
+			for i := range c.messages {
+				if m := &c.messages[i]; m.Role == llm.Assistant {
+					m.Parts = append([]llm.Part{{Kind: llm.Thinking, Text: long("thought", r.IntN(much))}}, m.Parts...)
+				}
+			}
+			breaks += thinkingBreaks(t, seed, withAnswers(c.messages), Config{Price: price, BillsThinking: true, ChecksThinking: checked, Clears: checked})
+		}
+		t.Logf("checked %v: %d breaks", checked, breaks)
+		if breaks < 20 {
+			t.Errorf("checked %v: %d breaks: the test shows little", checked, breaks)
+		}
+	}
+}
+
+// withAnswers ends the loop of tools after every third result.
+func withAnswers(messages []llm.Message) (out []llm.Message) {
+	n := 0
+	for _, m := range messages {
+		out = append(out, m)
+		if m.Role == llm.Tool {
+			if n++; n%3 == 0 {
+				out = append(out, llm.Message{Role: llm.Assistant, Parts: []llm.Part{{Text: "done"}}}, llm.Message{Role: llm.User, Parts: []llm.Part{{Text: "go on"}}})
+			}
+		}
+	}
+	return out
+}
+
+// thinkingBreaks checks one conversation, and returns its number of breaks.
+func thinkingBreaks(t *testing.T, seed uint64, messages []llm.Message, c Config) int {
+	t.Helper()
+	st := newEngine(t, c).NewState()
+	var before, beforeOff []llm.Message
+	plan := new(Plan)
+	cost, off := 0., 0.
+	for i := range messages {
+		if messages[i].Role != llm.Assistant {
+			continue
+		}
+		st.Grow(messages[:i], nil)
+		next := st.Plan()
+		now := llm.Apply(messages[:i], next.Edits)
+		cost += priceOf(now, before, c.Price)
+		off += priceOf(messages[:i], beforeOff, c.Price)
+		if cost > off*(1+1e-9) {
+			t.Fatalf("seed %d: at message %d the conversation has cost %.0f, and without stet %.0f", seed, i, cost, off)
+		}
+		for _, e := range plan.Edits {
+			if !slices.Contains(next.Edits, e) {
+				t.Fatalf("seed %d: at message %d %v was sent otherwise than before", seed, i, e)
+			}
+		}
+		before, beforeOff, plan = now, messages[:i], next
+	}
+	return plan.Breaks
+}

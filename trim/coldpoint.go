@@ -2,6 +2,7 @@ package trim
 
 import (
 	"slices"
+	"time"
 
 	"github.com/stet-dev/stet/llm"
 )
@@ -20,12 +21,37 @@ type Cause string
 // The causes of cold points.
 const (
 	Gap        Cause = "gap"        // more time has passed than the cache lives
-	Guess      Cause = "guess"      // the same, but only an earlier pause showed how long it lives
+	Guess      Cause = "guess"      // the same, but only one earlier pause showed how long it lives
 	Model      Cause = "model"      // another model is asked
 	Tools      Cause = "tools"      // tools or system text are others
 	Resume     Cause = "resume"     // a stored session goes on
 	Compaction Cause = "compaction" // the agent began a new context
 )
+
+// Ended has the two shortest pauses after which a conversation's cache was gone; 0: none.
+type Ended [2]time.Duration
+
+// Add notes a pause after which the cache was gone.
+func (e *Ended) Add(pause time.Duration) {
+	switch {
+	case e[0] == 0 || pause < e[0]:
+		e[0], e[1] = pause, e[0]
+	case e[1] == 0 || pause < e[1]:
+		e[1] = pause
+	}
+}
+
+// After says what a pause means where a provider vouches for no lifetime: a Gap if the cache has ended twice after such a pause or
+// a shorter one, a Guess if once, "" if never.
+func (e *Ended) After(pause time.Duration) Cause {
+	switch {
+	case e[1] > 0 && pause >= e[1]:
+		return Gap
+	case e[0] > 0 && pause >= e[0]:
+		return Guess
+	}
+	return ""
+}
 
 // PartRef names a part of a message: a result, or a call and its arguments.
 type PartRef struct{ Message, Part int }

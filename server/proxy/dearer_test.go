@@ -243,7 +243,7 @@ func TestNeverDearer(t *testing.T) {
 }
 
 // TRIM-17: if nothing says for sure how long the cache lives, the first pause that it does not outlive is only observed. The
-// later ones are cold points.
+// second is a guess, at which this conversation has saved too little to have anything leave. The later ones are cold points.
 func TestPauseThatTheCacheDoesNotOutlive(t *testing.T) {
 	k := newTrial(t, 5*time.Minute)
 	k.said = []llm.Message{words(llm.User, "go")}
@@ -360,7 +360,7 @@ func TestShortestPauseCounts(t *testing.T) {
 	for i := 6; i <= 24; i += 6 {
 		coldPoints = append(coldPoints, k.rows[i].Cache.Moment)
 	}
-	if got := fmt.Sprint(coldPoints); got != "[  gap gap]" {
+	if got := fmt.Sprint(coldPoints); got != "[  gap guess]" {
 		t.Errorf("%q", got)
 	}
 }

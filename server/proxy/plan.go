@@ -174,7 +174,7 @@ func (p *Proxy) planOf(x *exchange, d *reading) (*trim.Plan, error) {
 	breaks := now.state.Balance().Breaks
 	now.grow(d)
 	full := now.state.Plan()
-	if full.Breaks > breaks && !engine.Clears() {
+	if full.Breaks > breaks && !engine.Clears() && !d.forms.bound { // a bound conversation has only thinking leave
 		b.whole = true
 	}
 	if b.whole && !engine.Clears() {

@@ -122,6 +122,16 @@ func TestThinkingLeaves(t *testing.T) {
 				s.config.History.Policy, s.config.KeepResults = trim.Bold, true
 				a.rounds(1, s.proxy())
 			}, 16},
+			"much thinking, without a pause": {func(s *strict, a *session) { // it leaves at a warm break
+				s.does = func(req *llm.Request) (llm.Response, error) {
+					r, err := s.ends(req)
+					r.Message.Parts[0].Text = strings.Repeat(r.Message.Parts[0].Text, 8)
+					return r, err
+				}
+				a.rounds(60, s.proxy())
+				synctest.Wait()
+				a.rounds(1, s.proxy())
+			}, 90},
 			"under lossless": {func(s *strict, a *session) {
 				s.config.History.Policy = trim.Lossless
 				p := s.proxy()

@@ -74,11 +74,8 @@ func (f *coldPointFinder) request(i int) {
 	why := trim.Gap
 	switch {
 	case !f.gone.rule.Cached():
-	case ok && !f.gone.after(pause):
-		why = ""
-	case ok && !f.gone.certainly(pause):
-		why = trim.Guess
 	case ok:
+		why = f.gone.after(pause)
 	case f.known[f.head]:
 		why = trim.Model
 	case !begins: // the first tool of the context has just been called

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/stet-dev/stet/llm/prices"
+	"github.com/stet-dev/stet/trim"
 )
 
 // The cache that a session really used: its rule, and what the recorded usage shows of it.
@@ -89,22 +90,20 @@ func (r *Replay) upToShare(i int, share float64, m *Measure) (fixed, part int) {
 // that vouches for no lifetime may keep a cache for up to an hour, unless the session has seen one go
 // sooner; and a cache that has outlived a pause lives for that long.
 type gone struct {
-	rule             Rule
-	lifetime, cooled time.Duration // as the session has shown so far; 0: it has not
+	rule     Rule
+	lifetime time.Duration // as the session has shown so far; 0: it has not
+	ended    trim.Ended
 }
 
-// after reports whether the cache is taken to be gone after a pause.
-func (g *gone) after(pause time.Duration) bool {
-	if pause <= max(g.rule.Lifetime, g.lifetime) {
-		return false
+// after returns whether the cache is taken to be gone after a pause: a gap, a guess, or "".
+func (g *gone) after(pause time.Duration) trim.Cause {
+	switch vouched := g.rule.Breakpoints > 0; {
+	case pause <= max(g.rule.Lifetime, g.lifetime):
+		return ""
+	case !g.rule.Recorded || vouched || pause > time.Hour:
+		return trim.Gap
 	}
-	return g.certainly(pause) || g.cooled > 0 && pause >= g.cooled
-}
-
-// certainly reports whether the cache is gone after such a pause by the word of its provider.
-func (g *gone) certainly(pause time.Duration) bool {
-	vouched := g.rule.Breakpoints > 0
-	return !g.rule.Recorded || vouched || pause > time.Hour
+	return g.ended.After(pause)
 }
 
 // learn takes what the answer to a request showed that was sent after a pause.
@@ -115,8 +114,8 @@ func (g *gone) learn(pause time.Duration, s cacheShown) {
 	switch {
 	case s.alive:
 		g.lifetime = pause
-	case s.cold && (g.cooled == 0 || pause < g.cooled):
-		g.cooled = pause
+	case s.cold:
+		g.ended.Add(pause)
 	}
 }
 

@@ -91,7 +91,7 @@ type Verdict struct {
 func (v *Verdict) Key() uint64 { return v.at.key.Hash() }
 
 // Gone reports whether the provider's cache is assumed to have lost at a time what it read or wrote last at another one.
-func (v *Verdict) Gone(used, now time.Time) bool { return v.end.gone(now.Sub(used)) }
+func (v *Verdict) Gone(used, now time.Time) bool { return v.end.gone(now.Sub(used)) != "" }
 
 // Belief is the believed age of the cache at a request.
 type Belief struct {

@@ -75,7 +75,7 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-// Once a cache was seen to go after a pause, a pause as long is a guess, where no lifetime is vouched for.
+// Where no lifetime is vouched for, a pause is a guess if the cache was once seen to go after one as long, and a gap after two.
 func TestGuess(t *testing.T) {
 	s := newState()
 	ask := func(rounds int, after time.Duration) trim.Cause {
@@ -86,8 +86,8 @@ func TestGuess(t *testing.T) {
 		s.Settle(w, Answer{Time: r.Time, Usage: usage, Compared: w.Compare(r.Decoded), Price: trim.Price{Read: 0.1, Write: 1}, MinTokens: 1024})
 		return v.New
 	}
-	got := []trim.Cause{ask(20, 0), ask(21, 12*time.Minute), ask(22, 22*time.Minute), ask(23, 35*time.Minute), ask(24, 3*time.Hour)}
-	if diff := cmp.Diff([]trim.Cause{"", "", "", trim.Guess, trim.Gap}, got); diff != "" {
+	got := []trim.Cause{ask(20, 0), ask(21, 12*time.Minute), ask(22, 24*time.Minute), ask(23, 35*time.Minute), ask(24, 48*time.Minute), ask(25, 3*time.Hour)}
+	if diff := cmp.Diff([]trim.Cause{"", "", trim.Guess, "", trim.Gap, trim.Gap}, got); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -70,8 +70,9 @@ func (s *State) believe(v *Verdict, r *Request, from beginnings) (cold trim.Caus
 			v.at.before = state.newest
 		}
 	}
-	v.end = expiry{b.Lifetime, l.cooled, r.Vouched}
-	b.Certain, b.Cold = v.end.ends(b.Idle), v.end.gone(b.Idle)
+	v.end = expiry{b.Lifetime, l.ended, r.Vouched}
+	gone := v.end.gone(b.Idle)
+	b.Certain, b.Cold = v.end.ends(b.Idle), gone != ""
 	if t, _ := s.longest(r, v.at.key); state != nil && (t == nil || t.Time.Before(state.last)) {
 		v.Changed = r.Chain.Answered()
 	}
@@ -80,10 +81,6 @@ func (s *State) believe(v *Verdict, r *Request, from beginnings) (cold trim.Caus
 		return trim.Tools
 	case state == nil, b.Idle > b.Lifetime && from.any != nil && from.any.Model != own.Model:
 		return trim.Model
-	case b.Idle > b.Lifetime && b.Certain:
-		return trim.Gap
-	case b.Idle > b.Lifetime && b.Cold:
-		return trim.Guess
 	}
-	return ""
+	return gone
 }

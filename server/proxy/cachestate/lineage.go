@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/stet-dev/stet/server/proxy/prefix"
+	"github.com/stet-dev/stet/trim"
 )
 
 // Key is a cache key: what identifies a provider's cache besides the messages. Each key has its own cache.
@@ -41,7 +42,7 @@ type lineage struct {
 	newest   *Snapshot         // nil: it came in another process
 	keys     map[Key]*keyState //
 	lifetime time.Duration     // longest observed lifetime of the cache; 0: none
-	cooled   time.Duration     // shortest pause after which the cache was gone; 0: none
+	ended    trim.Ended        // shortest pauses after which the cache was gone
 	survived PrefixChange      // changes that the cache survived
 	account  int               // record.Turn.Account
 }
@@ -118,8 +119,9 @@ func (l *lineage) keyOf(own Key, from beginnings) (Key, PrefixChange) {
 
 // expiry says after which pause a cache is gone.
 type expiry struct {
-	lifetime, cooled time.Duration
-	vouched          bool
+	lifetime time.Duration
+	ended    trim.Ended
+	vouched  bool
 }
 
 // ends reports whether the cache is certainly gone after a pause.
@@ -127,8 +129,14 @@ func (e expiry) ends(pause time.Duration) bool {
 	return pause > e.lifetime && (e.vouched || pause > time.Hour)
 }
 
-// gone reports whether the cache is assumed to be gone after a pause. A provider without a guaranteed lifetime may keep a cache
-// much longer than it says. So the cache must have been observed to be gone once.
-func (e expiry) gone(pause time.Duration) bool {
-	return e.ends(pause) || pause > e.lifetime && e.cooled > 0 && pause >= e.cooled
+// gone returns whether the cache is assumed to be gone after a pause: a gap, a guess, or "". A provider without a guaranteed lifetime
+// may keep a cache much longer than it says. So the cache must have been observed to be gone once.
+func (e expiry) gone(pause time.Duration) trim.Cause {
+	switch {
+	case pause <= e.lifetime:
+		return ""
+	case e.ends(pause):
+		return trim.Gap
+	}
+	return e.ended.After(pause)
 }

@@ -47,8 +47,8 @@ func (w *Sent) charge(a Answer) (alive bool) {
 			l.lifetime = max(l.lifetime, belief.Idle)
 		}
 	case seen == shownCold, belief.Cold:
-		if late && !belief.Certain && (l.cooled == 0 || belief.Idle < l.cooled) {
-			l.cooled = belief.Idle
+		if late && !belief.Certain {
+			l.ended.Add(belief.Idle)
 		}
 		again, uncached = 0, cold
 	}
