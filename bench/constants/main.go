@@ -6,8 +6,8 @@
 //	cd bench && go run ./constants PATH...
 //	cd bench && go run ./constants -assumptions PATH...
 //
-// A value is tried in a copy of the source (go build -overlay), so the checkout is not changed. The figure is the cost of the
-// input after recall, with a cache of five minutes. It is given in per cent of the cost of the same sessions without a policy.
+// A value is tried in a copy of the source (go build -overlay), so the checkout is not changed. The figure is the whole bill at
+// recorded lifetimes, after recall, in per cent of that of the same sessions without a policy.
 package main
 
 import (
@@ -47,6 +47,8 @@ var constants = []constant{
 	{"least written text that leaves, bytes (large)", "trim/evict.go", "const large = %s\n", []string{"1 << 10", "512", "2 << 10"}, "bold"},
 	{"part of the turns in which a break pays (payback)", "trim/break.go", "\tpayback = %s\n", []string{"10", "5", "20"}, "bold"},
 	{"chance that what the rules let leave is needed again (evictedAgain)", "trim/break.go", "\tevictedAgain = %s\n", []string{"0.03", "0.015", "0.06"}, "bold"},
+	{"the same, where only thinking leaves (thinkingPayback)", "trim/break_thinking.go", "const thinkingPayback = %s\n", []string{"5", "2", "10"}, "adaptive"},
+	{"newest turns with thinking that keep it (thinkingTurns)", "trim/thinking.go", "const thinkingTurns = %s\n", []string{"2", "1", "3", "5"}, "adaptive"},
 	{"share of the cost that a break may risk (risk)", "trim/break.go", "\trisk = %s\n", []string{"0.02", "0.01", "0.04"}, "bold"},
 	{"bytes between considering breaks (weighEvery)", "trim/break.go", "\tweighEvery = %s\n", []string{"20 << 10", "10 << 10", "40 << 10"}, "bold"},
 	{"least that the provider clears, bytes (worthClearing)", "trim/clear.go", "\tworthClearing = %s\n", []string{"4 << 10", "2 << 10", "16 << 10"}, "bold, checked"},
@@ -59,7 +61,6 @@ var constants = []constant{
 var assumptions = []constant{
 	{"tools and system text are in the cache even where nothing else is (with `*min(1, hit)` they are not)", "trim/replay/cache.go", "\tread := fixed%s + p.upTo(", []string{"", "*min(1, hit)"}, ""},
 	{"tokens of tools and system text, where none are recorded", "trim/replay/config.go", "const defaultOverhead = %s\n", []string{"15000", "31000"}, ""},
-	{"characters in ten tokens", "trim/replay/config.go", "*10 + 18) / %s\n", []string{"36", "28"}, ""},
 	{"bytes from which on a repeated line is a recall", "trim/replay/check/recall.go", "const minQuote = %s\n", []string{"24", "12", "48"}, ""},
 	{"tokens of a call that recalls", "trim/replay/send.go", "const recallCall = %s\n", []string{"80", "500"}, ""},
 	{"price of its output, in tokens of input", "trim/replay/recall.go", "const outputPrice = %s\n", []string{"5", "8"}, ""},

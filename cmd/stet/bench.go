@@ -34,7 +34,7 @@ cost under each kind of cache, the edits whose old text is not in the request an
 the placeholders that point at nothing, and the session that became most expensive.
 PATH is a session file or a directory of them. Nothing is sent anywhere.
 
-Tokens are estimated at 3.6 characters a token, with 15,000 for tools and system prompt
+Tokens are estimated from the text, with 15,000 for tools and system prompt
 if a recording has none. Costs are in plain input tokens, and relative to the same
 sessions without a policy. Under "own" each session has the cache that its recorded
 usage shows; under "recorded" that cache lives as the usage says. If an index.json

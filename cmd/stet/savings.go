@@ -46,7 +46,7 @@ Each request counts on its own day, in your time zone. --since and --until leave
 the requests of other days.
 
 Where the recording has the tokens that the provider charged for, the bill goes by
-them. Elsewhere it is estimated at 3.6 characters a token, with 15,000 tokens for
+them. Elsewhere it is estimated from the text, with 15,000 tokens for
 tools and system prompt. Every answer that was charged is in it, also on branches that
 you left; copies of it in other sessions are not. Where a recording shows more output
 than it reports, the difference is estimated (≈) and in the total. A session that ran

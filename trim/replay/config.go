@@ -2,7 +2,6 @@ package replay
 
 import (
 	"time"
-	"unicode/utf8"
 
 	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/llm/prices"
@@ -22,7 +21,7 @@ type Config struct {
 	Through *Through
 	// Since and Until bound the time of the answers that Savings bills: Since ≤ time < Until. Zero is open.
 	Since, Until time.Time
-	Counter      tokens.Counter // of a part's text; nil is Visible{}
+	Counter      tokens.Counter // of a part's text; nil is the estimate for the session's model (tokens.EstimateFor)
 	Overhead     int            // tokens of tools and system prompt where none is recorded; 0 is 15,000, negative none
 
 	// Models finds a model by name: its cache, and its prices in dollars. nil is prices.Lookup.
@@ -41,18 +40,10 @@ type Config struct {
 // that were looked at it was 10,000 to 25,000 tokens.
 const defaultOverhead = 15000
 
-// Visible counts text at 3.6 characters a token, the measure that the
-// project's figures are given in. Characters are Unicode code points.
-type Visible struct{}
-
-// Count implements tokens.Counter.
-func (Visible) Count(text string) int {
-	return (utf8.RuneCountInString(text)*10 + 18) / 36
-}
-
-func (c *Config) counter() tokens.Counter {
+// counter returns what counts the text of a session with this model.
+func (c *Config) counter(model string) tokens.Counter {
 	if c.Counter == nil {
-		return Visible{}
+		return tokens.EstimateFor(model)
 	}
 	return c.Counter
 }

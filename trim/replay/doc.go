@@ -14,8 +14,8 @@
 //	                   → Outcome               one session under one policy (replay.go)
 //	                   → Report                all sessions (savings.go)
 //
-// What is counted is the visible content of each request, at 3.6 characters a
-// token, and 15,000 tokens for the tools and the system prompt where the
+// What is counted is the visible content of each request, by package tokens' estimate
+// for the model, and 15,000 tokens for the tools and the system prompt where the
 // recording has none. Those are priced as a prefix that is cached already. The
 // answers themselves (output tokens) cost the same with and without a policy and
 // are left out. Costs are in plain input tokens: 1 is the price of one input token

@@ -34,7 +34,7 @@ type Replay struct {
 func New(s *transcript.Session, c *Config) *Replay {
 	r := &Replay{
 		Recording: check.NewRecording(s), Measure: Measure{Fixed: c.overhead(s.HasSystem)},
-		counter: c.counter(), lookup: c.lookup(), exact: c.ExactCache, hash: newHasher(),
+		counter: c.counter(s.Model), lookup: c.lookup(), exact: c.ExactCache, hash: newHasher(),
 	}
 	if s.Answers == nil {
 		s.Bill()

@@ -189,14 +189,6 @@ func TestDeterministic(t *testing.T) {
 	}
 }
 
-func TestVisible(t *testing.T) {
-	for n, want := range map[int]int{0: 0, 1: 0, 2: 1, 36: 10, 360: 100} {
-		if got := (Visible{}).Count(strings.Repeat("я", n)); got != want {
-			t.Errorf("%d characters: %d tokens, want %d", n, got, want)
-		}
-	}
-}
-
 // The report's JSON has exactly the documented keys.
 func TestReport(t *testing.T) {
 	dir := t.TempDir()
