@@ -229,3 +229,15 @@ func TestRandomSessions(t *testing.T) {
 		})
 	}
 }
+
+// Random sessions in which another process sends a conversation on were dearer when the store was asked too early or too late.
+func TestRandomSessionsThrough(t *testing.T) {
+	for _, seed := range []uint64{56486654, 2941441162, 2941441333} {
+		a := newRandomSession(t, seed)
+		a.does(30, "pause fork turn through restart edit")
+		if a.dearest > 0 {
+			t.Errorf("seed %d: %+.2f %% at worst: %s", seed, 100*a.dearest, strings.Join(a.did, ", "))
+		}
+		_ = a.proxy.Close(t.Context())
+	}
+}

@@ -115,10 +115,9 @@ func (p *Proxy) choose(x *exchange, d *reading, memory *sent.Memory) {
 	ctx, cancel := context.WithTimeout(p.base, maxLookUp)
 	defer cancel()
 	alive := func(k sent.Known) bool { return !d.verdict.Gone(k.Time, d.asked.Time) }
-	before := memory.Under(f.conversation, key)
 	err := memory.LookUp(ctx, f.conversation, d.verdict.New != "")
 	found := memory.Under(f.conversation, key)
-	if d.verdict.New != "" && slices.ContainsFunc(found, func(k sent.Known) bool { return alive(k) && !slices.Contains(before, k) }) {
+	if d.verdict.New != "" && slices.ContainsFunc(found, func(k sent.Known) bool { return k.News && alive(k) }) {
 		d.verdict = d.verdict.Continued() // another process has sent the conversation meanwhile
 	}
 	if len(found) == 0 {

@@ -51,6 +51,7 @@ type Known struct {
 	Drops    bool      // they were sent with a request to drop thinking that was signed after other content
 	Time     time.Time // they were sent, or answered, last
 	Loaded   bool      // another process may have sent them later too
+	News     bool      // memory did not know this before the store was asked for this request
 }
 
 // known returns what a place says about the messages before it.
@@ -84,7 +85,9 @@ func (m *Memory) Under(c *Conversation, key uint64) (found []Known) {
 			epoch := p.form.Epoch()
 			if !slices.ContainsFunc(found, func(k Known) bool { return k.Form.Epoch() == epoch && !p.Time.After(k.Time) }) {
 				m.order.MoveToFront(p.at)
-				found = append(found, p.known(i, false, true))
+				known := p.known(i, false, true)
+				known.News = c.news[p.SentPlace]
+				found = append(found, known)
 			}
 			break
 		}
@@ -228,6 +231,9 @@ func (m *Memory) load(ctx context.Context, c *Conversation, answers []int) error
 		byID[f.ID] = f
 	}
 	forms := map[uint64]*Form{}
+	if c.news == nil {
+		c.news = map[record.SentPlace]bool{}
+	}
 	slices.SortStableFunc(at, func(a, b record.SentPlace) int {
 		if exact[a.Place] != exact[b.Place] { // the place that is added last is kept longest
 			if exact[a.Place] {
@@ -245,7 +251,9 @@ func (m *Memory) load(ctx context.Context, c *Conversation, answers []int) error
 			err = broken // the other places still count
 			continue
 		}
-		m.put(p, form, true)
+		if now, news := m.put(p, form, true); news {
+			c.news[now] = true
+		}
 	}
 	return err
 }
@@ -273,9 +281,10 @@ func chained(id uint64, rows map[uint64]record.SentForm, made map[uint64]*Form) 
 	return parent, nil
 }
 
-// put adds a place. The caller holds the lock.
-func (m *Memory) put(p record.SentPlace, form *Form, loaded bool) {
+// put adds a place. It returns what is known of it now, and whether that is news. The caller holds the lock.
+func (m *Memory) put(p record.SentPlace, form *Form, loaded bool) (now record.SentPlace, news bool) {
 	same := m.places[p.Place]
+	known := record.SentPlace{}
 	for i, old := range same {
 		if old.Key != p.Key {
 			continue
@@ -283,6 +292,7 @@ func (m *Memory) put(p record.SentPlace, form *Form, loaded bool) {
 		if p.Add(old.SentPlace); p.Form == old.Form {
 			form, loaded = old.form, loaded && old.loaded
 		}
+		known = old.SentPlace
 		same = slices.Delete(slices.Clone(same), i, i+1)
 		m.order.Remove(old.at)
 		m.release(old.form)
@@ -299,6 +309,7 @@ func (m *Memory) put(p record.SentPlace, form *Form, loaded bool) {
 	for m.size > maxMemory {
 		m.drop(m.order.Back().Value.(*placed))
 	}
+	return p, p != known
 }
 
 // drop forgets a place. The caller holds the lock.

@@ -82,7 +82,8 @@ type Conversation struct {
 	before   []part        // parts of the first same messages, which are those of an earlier request
 	same     int
 
-	lookedUp bool // the store was asked for its places
+	lookedUp bool                      // the store was asked for its places
+	news     map[record.SentPlace]bool // what it said that memory did not know
 }
 
 // Of returns the conversation of messages. It must be used by one goroutine. Its first same messages are those of before, which may be
