@@ -65,10 +65,6 @@ type Agent struct {
 	// told. After two more repetitions the Run ends. 0: 3.
 	Repeats int
 
-	// Tasks is the sub-agent that does the tasks of the tool [TaskTool]. Each task has its own session and window. nil:
-	// there is no such tool. The sub-agent's own Tasks should be nil, so that tasks do not start tasks.
-	Tasks *Agent
-
 	Client string       // the caller of the tools in the audit trail; "": "stet"
 	Log    *slog.Logger // nil: nothing is logged
 
@@ -167,14 +163,10 @@ func (a *Agent) log() *slog.Logger {
 
 // specs returns the tools that a request offers.
 func (a *Agent) specs() []tool.Spec {
-	var all []tool.Spec
-	if a.Tools != nil {
-		all = a.Tools.Specs()
+	if a.Tools == nil {
+		return nil
 	}
-	if a.Tasks != nil {
-		all = append(all[:len(all):len(all)], taskSpec)
-	}
-	return all
+	return a.Tools.Specs()
 }
 
 // lifetime returns how long the provider keeps its cache.
@@ -185,11 +177,11 @@ func (a *Agent) lifetime() time.Duration {
 	return 5 * time.Minute
 }
 
-// With returns a copy of a with other tools. The copy is for separate conversations. It has the sub-agent of a.
+// With returns a copy of a with other tools. The copy is for separate conversations.
 func (a *Agent) With(tools tool.Caller) *Agent {
 	return &Agent{
 		Model: a.Model, Name: a.Name, Tools: tools, Store: a.Store, Dir: a.Dir, Files: a.Files,
 		Prompt: a.Prompt, Engine: a.Engine, Limits: a.Limits, MaxTokens: a.MaxTokens, MaxTurns: a.MaxTurns,
-		Parallel: a.Parallel, Repeats: a.Repeats, Tasks: a.Tasks, Client: a.Client, Log: a.Log,
+		Parallel: a.Parallel, Repeats: a.Repeats, Client: a.Client, Log: a.Log,
 	}
 }

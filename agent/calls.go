@@ -129,7 +129,7 @@ func (r *run) start(ctx context.Context, calls []llm.Part, cut bool, results cha
 	}
 }
 
-// started registers the call, which decides its place in the order, and returns the function that runs it. If the tool
+// started registers the call, which decides its turn in the order, and returns the function that runs it. If the tool
 // panics here, only this call fails.
 func (r *run) started(call llm.Part) (do work) {
 	defer func() {
@@ -138,9 +138,6 @@ func (r *run) started(call llm.Part) (do work) {
 			do = func(context.Context) (tool.Result, error) { return tool.Result{}, broke }
 		}
 	}()
-	if r.isTask(call) {
-		return func(ctx context.Context) (tool.Result, error) { return r.task(ctx, call) }
-	}
 	c := tool.Call{
 		ID: call.CallID, Session: r.clientSession(), Client: cmp.Or(r.a.Client, "stet"), Name: call.Name,
 		Arguments: json.RawMessage(cmp.Or(strings.TrimSpace(call.Args), "{}")),
@@ -161,11 +158,7 @@ func (c *Conversation) clientSession() string {
 
 // settled runs a call. An error of the tool becomes a result, so that the model sees it.
 func (r *run) settled(ctx context.Context, call llm.Part, do work) tool.Result {
-	patience := grace
-	if r.isTask(call) {
-		patience += storing // it stores its conversation
-	}
-	res, err := do.within(ctx, patience)
+	res, err := do.within(ctx, grace)
 	switch {
 	case err == nil:
 		return res

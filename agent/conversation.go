@@ -29,7 +29,7 @@ type Conversation struct {
 	mu           sync.Mutex
 	ses          *session.Session // nil until the first message is stored
 	client       string           // the client session of its tools: the first session of a chain of compactions
-	before       bill             // usage and cost of earlier sessions of the chain, and of tasks
+	before       bill             // usage and cost of earlier sessions of the chain
 	tally        tally            // usage and cost of this session
 	meter        tokens.Meter     // guarded by Agent.mu
 	fitted       *fitted          // nil: all stored messages are sent
@@ -134,11 +134,6 @@ func (c *Conversation) readChain(ctx context.Context, st session.State) error {
 	c.client = st.ID
 	seen := map[string]bool{}
 	for {
-		tasks, err := billOfTasks(ctx, c.a.Store, st.ID)
-		if err != nil {
-			return err
-		}
-		c.before = c.before.plus(tasks)
 		if seen[st.ID] = true; st.From.Relation != session.Compacted || seen[st.From.Session] {
 			return nil
 		}

@@ -1,15 +1,12 @@
 package agent
 
 import (
-	"context"
-
 	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/llm/prices"
 	"github.com/stet-dev/stet/session"
 )
 
-// bill is what requests used and cost. Every request is stored and counted in one session. A request of a task is in the
-// session of the task.
+// bill is what requests used and cost. Every request is stored and counted in one session.
 type bill struct {
 	used     llm.Usage
 	usd      float64
@@ -51,8 +48,8 @@ func billOf(st session.State) bill {
 	return t.bill
 }
 
-// Spent returns what the conversation has used and cost. It includes earlier sessions of the chain, tasks, and requests
-// that were rewound.
+// Spent returns what the conversation has used and cost. It includes earlier sessions of the chain, and requests that were
+// rewound.
 func (c *Conversation) Spent() Spent {
 	st := c.State()
 	c.mu.Lock()
@@ -63,30 +60,4 @@ func (c *Conversation) Spent() Spent {
 		b.unpriced = !c.a.model.Priced()
 	}
 	return Spent{Usage: b.used, USD: b.usd, Known: !b.unpriced}
-}
-
-// billOfTasks returns the bill of the tasks of a session. It includes compactions and tasks of these tasks.
-func billOfTasks(ctx context.Context, store session.Store, id string) (bill, error) {
-	var all bill
-	seen := map[string]bool{id: true}
-	for left := []string{id}; len(left) > 0; left = left[1:] {
-		from, err := store.List(ctx, session.Query{Parent: left[0]})
-		if err != nil {
-			return all, err
-		}
-		for _, s := range from {
-			goesOn := s.From.Relation == session.Compacted && left[0] != id
-			if seen[s.ID] || s.From.Relation != session.Started && !goesOn {
-				continue
-			}
-			ses, err := session.Resume(ctx, store, s.ID)
-			if err != nil {
-				return all, err
-			}
-			all = all.plus(billOf(ses.State()))
-			seen[s.ID] = true
-			left = append(left, s.ID)
-		}
-	}
-	return all, nil
 }

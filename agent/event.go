@@ -41,7 +41,6 @@ type Event struct {
 	Paths   []string
 	Text    string
 	To      string
-	Task    string // the session of the sub-agent that sent the event; "": this conversation
 	Err     error
 }
 
@@ -51,7 +50,7 @@ type Outcome struct {
 	Stop  llm.Stop  // why the last answer ended
 	Text  string    // of the last answer
 	Turns int       // requests that were answered
-	Usage llm.Usage // of all requests, including those for summaries and of tasks
+	Usage llm.Usage // of all requests, including those for summaries
 }
 
 // End says why a Run ended.
@@ -77,7 +76,7 @@ type Fill struct {
 	Left   int // tokens left out by trimming
 }
 
-// Spent is what a conversation has used, including its tasks.
+// Spent is what a conversation has used.
 type Spent struct {
 	Usage llm.Usage
 	USD   float64

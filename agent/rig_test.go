@@ -166,7 +166,7 @@ func (r *rig) try(ctx context.Context, c *agent.Conversation, prompt string) (ag
 	}
 	return c.Run(ctx, parts, func(e agent.Event) {
 		r.events = append(r.events, e)
-		if e.Kind == agent.Asking && e.Task == "" {
+		if e.Kind == agent.Asking {
 			// The plan made step by step equals the plan made at once.
 			if f := c.Fill(); !reflect.DeepEqual(f, e.Fill) {
 				r.t.Errorf("the request is filled by %+v; planned at once, by %+v", e.Fill, f)

@@ -18,8 +18,6 @@ type run struct {
 	loops loopDetector
 	cut   int // answers in a row that were cut off or empty
 
-	byTasks llm.Usage // usage of tasks; guarded by Conversation.mu
-
 	telling sync.Mutex
 	each    func(Event)
 }
@@ -44,9 +42,6 @@ func (c *Conversation) Run(ctx context.Context, said []llm.Part, each func(Event
 	defer c.leave()
 	r := &run{Conversation: c, each: each, loops: loopDetector{limit: cmp.Or(c.a.Repeats, 3)}}
 	err := r.work(ctx, said)
-	c.mu.Lock()
-	r.out.Usage = r.out.Usage.Add(r.byTasks)
-	c.mu.Unlock()
 	if err != nil {
 		r.out.End = Failed
 	}

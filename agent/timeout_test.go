@@ -7,7 +7,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/tool"
 )
 
@@ -39,25 +38,6 @@ func TestPatience(t *testing.T) {
 				}
 				time.Sleep(10 * time.Hour) // until the work has ended
 			})
-		})
-	}
-}
-
-// A task has time to store its messages.
-func TestPatienceWithTasks(t *testing.T) {
-	r := &run{Conversation: &Conversation{a: &Agent{Tasks: new(Agent)}}}
-	for name, want := range map[string]string{TaskTool: "stored", "read_file": unsure} {
-		synctest.Test(t, func(t *testing.T) {
-			ctx, cancel := context.WithCancel(t.Context())
-			cancel()
-			got := r.settled(ctx, llm.Part{Kind: llm.ToolCall, Name: name}, func(context.Context) (tool.Result, error) {
-				time.Sleep(storing)
-				return tool.Result{Text: "stored"}, nil
-			})
-			if got.Text != want {
-				t.Errorf("%s: %q", name, got.Text)
-			}
-			time.Sleep(storing)
 		})
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"flag"
+	"fmt"
 	"io"
 	"os"
 	"slices"
@@ -50,10 +51,10 @@ func TestReadsVersion1(t *testing.T) {
 		t.Fatal(err)
 	}
 	read, err := session.ReadJSON(bytes.NewReader(raw))
-	if err != nil || len(read) != 1 || read[0].ID != "0190" || len(read[0].Skipped) > 0 {
+	if err != nil || read.ID != "0190" {
 		t.Fatal(read, err)
 	}
-	events := read[0].Events
+	events := read.Events
 	want := sessiontest.Bodies()
 	want = append(want, session.Message{Role: llm.User, Parts: []llm.Part{{Text: "\xff\x00 ü"}}})
 	if len(events) != len(want) {
@@ -137,19 +138,19 @@ func TestJSON(t *testing.T) {
 	if err := session.WriteJSON(&out, h.ID(), events); err != nil {
 		t.Fatal(err)
 	}
-	all, err := session.ReadJSON(io.MultiReader(strings.NewReader("\ufeff"), bytes.NewReader(out.Bytes())))
-	if err != nil || len(all) != 1 || all[0].ID != h.ID() || len(all[0].Skipped) > 0 {
-		t.Fatal(all, err)
+	id := h.ID()
+	read, err := session.ReadJSON(io.MultiReader(strings.NewReader("\ufeff"), bytes.NewReader(out.Bytes())))
+	if err != nil || read.ID != id {
+		t.Fatal(read, err)
 	}
-	read, id := all[0], h.ID()
-	if _, err := session.Restore(t.Context(), &to, read); err != nil {
+	if err := session.Restore(t.Context(), &to, read); err != nil {
 		t.Fatal(err)
 	}
 	stored, _, err := to.Events(t.Context(), id, 0)
 	if d := cmp.Diff(events, stored); err != nil || d != "" {
 		t.Error(err, d)
 	}
-	if _, err := session.Restore(t.Context(), &to, read); !errors.Is(err, session.ErrImported) {
+	if err := session.Restore(t.Context(), &to, read); !errors.Is(err, session.ErrImported) {
 		t.Errorf("again: %v", err)
 	}
 
@@ -161,20 +162,59 @@ func TestJSON(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if last, err := session.Restore(t.Context(), &to, session.Exported{ID: id, Events: events}); err != nil || last != uint64(len(events)) {
-		t.Errorf("%d, %v", last, err)
+	if err := session.Restore(t.Context(), &to, session.Exported{ID: id, Events: events}); err != nil {
+		t.Error(err)
 	}
 	stored, _, err = to.Events(t.Context(), id, 0)
 	if d := cmp.Diff(events, stored); err != nil || d != "" {
 		t.Error(err, d)
 	}
-	if _, err := session.Restore(t.Context(), &to, read); !errors.Is(err, session.ErrImported) {
+	if err := session.Restore(t.Context(), &to, read); !errors.Is(err, session.ErrImported) {
 		t.Errorf("an older one: %v", err)
 	}
 	other := slices.Clone(events)
 	other[len(other)-1].Body = session.Title("otherwise")
-	if _, err := session.Restore(t.Context(), &to, session.Exported{ID: id, Events: other}); err == nil || errors.Is(err, session.ErrImported) {
+	if err := session.Restore(t.Context(), &to, session.Exported{ID: id, Events: other}); err == nil || errors.Is(err, session.ErrImported) {
 		t.Errorf("another one: %v", err)
+	}
+}
+
+// What cannot be read ends an export, and the error names the line.
+func TestReadDamaged(t *testing.T) {
+	events := []session.Event{{Seq: 1, Time: sessiontest.Start, Version: 1, Body: session.Opening{Dir: "/p"}}}
+	for n := uint64(2); n <= 4; n++ {
+		events = append(events, session.Event{Seq: n, Time: sessiontest.Start, Version: 1, Body: session.Title(fmt.Sprint(n))})
+	}
+	var out bytes.Buffer
+	if err := session.WriteJSON(&out, "a", events); err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.SplitAfter(out.String(), "\n") // the ID, the events, and nothing
+	for name, test := range map[string]struct {
+		text string
+		read int
+		why  string
+	}{
+		"cut off":      {out.String()[:out.Len()-9], 3, "line 5: unexpected end of JSON input"},
+		"a lost line":  {lines[0] + lines[1] + lines[3] + lines[4], 1, "line 3: it is not event 2 of the session"},
+		"a line twice": {lines[0] + lines[1] + lines[2] + lines[2], 2, "line 4: it is not event 3 of the session"},
+		"not UTF-8":    {lines[0] + lines[1] + "{\"seq\":2,\"\xff\":1}\n", 1, "line 3: it is not UTF-8"},
+		"not JSON":     {lines[0] + "\n\n{]\n", 0, "line 4: "},
+		"no event":     {lines[0] + `{"seq":1}`, 0, "line 2: "},
+		"no ID":        {`{"stet_session":"a b"}`, 0, `line 1: "a b" is no ID of a session`},
+	} {
+		x, err := session.ReadJSON(strings.NewReader(test.text))
+		if err == nil || errors.Is(err, session.ErrExport) || !strings.HasPrefix(err.Error(), test.why) || len(x.Events) != test.read {
+			t.Errorf("%s: %d events, %v", name, len(x.Events), err)
+		}
+	}
+	for _, other := range []string{"", "[]", `{"type":"user"}`, lines[1]} {
+		if _, err := session.ReadJSON(strings.NewReader(other)); !errors.Is(err, session.ErrExport) {
+			t.Errorf("%q: %v", other, err)
+		}
+	}
+	if err := session.Restore(t.Context(), new(session.Memory), session.Exported{ID: "b"}); err == nil {
+		t.Error("a session without events")
 	}
 }
 

@@ -22,8 +22,7 @@ import (
 type acpCommand struct {
 	command
 	agentFlags
-	within    string // --root: the directory that sessions may work in; empty: any
-	elsewhere bool   // --approve-elsewhere
+	within string // --root: the directory that sessions may work in; empty: any
 }
 
 func newACP(p *program) *cobra.Command {
@@ -48,7 +47,6 @@ to stet.`,
 	addAgentFlags(f, &c.agentFlags)
 	root := f.Lookup("root")
 	root.Usage, root.DefValue = "refuse sessions in directories that are not below this one", ""
-	f.BoolVar(&c.elsewhere, "approve-elsewhere", false, "accept no answer from the editor: all changes wait for \"stet approve\"")
 	return cmd
 }
 
@@ -83,7 +81,7 @@ func (c *acpCommand) Run(ctx context.Context) (err error) {
 		Open: func(ctx context.Context, dir string) (*acp.Workspace, error) {
 			return c.openWorkspace(ctx, dir)
 		},
-		Store: sessions, Relays: !c.elsewhere && !c.unwatched, Version: version(), Log: log,
+		Store: sessions, Relays: !c.unwatched, Version: version(), Log: log,
 		Ready: func() error { return c.modelReady() },
 		Image: c.image(), Environ: c.environForOthers(),
 	}, c.in, c.out)
@@ -129,13 +127,11 @@ func (c *acpCommand) openWorkspace(ctx context.Context, dir string) (*acp.Worksp
 	if h.Queue != nil {
 		h.Handler.Approver = acp.Approver{Next: h.Queue}
 	}
-	if !c.elsewhere {
-		all, err := policy.ParsePattern("*")
-		if err != nil {
-			return nil, errors.Join(err, h.Close())
-		}
-		h.Handler.Policy.Relay = []policy.Pattern{all} // it does not hold if a caution made stet ask
+	all, err := policy.ParsePattern("*")
+	if err != nil {
+		return nil, errors.Join(err, h.Close())
 	}
+	h.Handler.Policy.Relay = []policy.Pattern{all} // it does not hold if a caution made stet ask
 	return &acp.Workspace{
 		Agent: h.Agent, Close: h.Close, Text: textOf(h.Root), With: h.Handler.With,
 		End: h.End,

@@ -17,7 +17,6 @@ type agentFlags struct {
 	root      string
 	named     bool // the root is not the default, although no flag names it
 	window    int
-	tasks     bool
 	unwatched bool // --write-without-asking
 	servers   bool // the agent gets the tools of the MCP servers in the configuration; no flag
 }
@@ -29,7 +28,6 @@ const leastWindow = 4096
 func addAgentFlags(f *pflag.FlagSet, a *agentFlags) {
 	f.StringVar(&a.root, "root", ".", "the directory that the agent works in")
 	f.IntVar(&a.window, "window", 0, "the model's context window in tokens; 0 takes what stet knows of the model")
-	f.BoolVar(&a.tasks, "tasks", false, "let the model give parts of the task to other agents (sub-agents)")
 	f.BoolVar(&a.unwatched, "write-without-asking", false, "write without asking, for tests and temporary directories; control files (which make something run) are refused")
 	config.AddFlags(f, "model", "base-url", "api", "policy", "project-notes", "rate", "log", "store")
 	f.Lookup("policy").Usage = "what may be left out of requests: off, keep-latest, lossless, adaptive, bold (\"stet help wrap\" explains them)"
@@ -61,7 +59,7 @@ func (c *command) openAgent(ctx context.Context, f agentFlags) (*localagent.Agen
 	}
 	tools.Policy.Unattended = f.unwatched
 	o := localagent.Options{
-		Settings: settings, Model: model, Dir: root, Tools: tools, Window: f.window, Tasks: f.tasks, Getenv: c.getenv, Say: c.say,
+		Settings: settings, Model: model, Dir: root, Tools: tools, Window: f.window, Getenv: c.getenv, Say: c.say,
 	}
 	if f.servers {
 		o.Servers = &mcpclient.Config{Version: version(), Environ: c.environForOthers()}

@@ -2,14 +2,12 @@ package main
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/stet-dev/stet/llm"
-	"github.com/stet-dev/stet/trim/transcript"
 )
 
 // The calls of guarded agents since the guard ran last are read from their session files; those of projects that are not guarded are not.
@@ -30,18 +28,19 @@ func TestOffSince(t *testing.T) {
 	now := time.Now()
 	for _, dir := range []string{r.dir, "/elsewhere"} {
 		var b bytes.Buffer
-		s := &transcript.Session{ID: filepath.Base(dir), Dir: dir}
+		name := filepath.Base(dir)
 		for _, ago := range []time.Duration{2 * time.Hour, time.Minute} {
-			id := "toolu_" + filepath.Base(dir) + ago.String()
-			s.Messages = append(s.Messages,
-				llm.Message{Role: llm.User, Time: now.Add(-ago), Parts: []llm.Part{{Kind: llm.Text, Text: "do it"}}},
-				llm.Message{Role: llm.Assistant, Time: now.Add(-ago), Parts: []llm.Part{{Kind: llm.ToolCall, CallID: id, Name: "Bash", Args: `{"command":"rm x"}`}}},
-				llm.Message{Role: llm.Tool, Time: now.Add(-ago), Parts: []llm.Part{{Kind: llm.ToolResult, CallID: id, Text: "ok"}}})
+			id, at := "toolu_"+name+ago.String(), now.Add(-ago).Format(time.RFC3339Nano)
+			for _, m := range []string{
+				`{"role":"assistant","model":"m","content":[{"type":"tool_use","id":"` + id + `","name":"Bash","input":{"command":"rm x"}}]}`,
+				`{"role":"user","content":[{"type":"tool_result","tool_use_id":"` + id + `","content":"ok"}]}`,
+			} {
+				role := m[len(`{"role":"`):strings.Index(m, `",`)]
+				fmt.Fprintf(&b, `{"parentUuid":null,"isSidechain":false,"cwd":%q,"sessionId":%q,"type":%q,"uuid":%q,"timestamp":%q,"message":%s}`+"\n",
+					dir, name, role, id+role, at, m)
+			}
 		}
-		if err := transcript.WriteClaudeCode(&b, s); err != nil {
-			t.Fatal(err)
-		}
-		write(filepath.Join(home, ".claude/projects/"+filepath.Base(dir), s.ID+".jsonl"), b.Bytes())
+		write(filepath.Join(home, ".claude/projects/"+name, name+".jsonl"), b.Bytes())
 	}
 	if off := r.p.offSince(t.Context(), now.Add(-time.Hour), now); len(off.Calls) != 0 {
 		t.Error("no agent is guarded, and these are reported:", off.Calls)

@@ -116,26 +116,3 @@ func TestServeQuotas(t *testing.T) {
 		}
 	}
 }
-
-// Each message of a batch counts. A refused batch counts as one request.
-func TestServeQuotaOfBatches(t *testing.T) {
-	h := newHome(t)
-	s := h.serve(t, "--root", h.tree, "--token-requests", "6")
-	call := func(n int) string {
-		return `[` + strings.TrimSuffix(strings.Repeat(`{"jsonrpc":"2.0","id":1,"method":"ping"},`, n), ",") + `]`
-	}
-	headers := []string{"Authorization", "Bearer " + s.agent, "Content-Type", "application/json", "Accept", "application/json, text/event-stream"}
-	for i, c := range []struct {
-		n, status int
-		says      string
-	}{
-		{7, http.StatusRequestEntityTooLarge, "the batch has 7 messages, and this token's quota is 6 requests a minute"},
-		{3, http.StatusOK, ""},
-		{3, http.StatusTooManyRequests, "the batch has 3 messages"}, // the first message counted as one request
-	} {
-		status, text := ask(t, http.MethodPost, s.base+"/mcp", " \n"+call(c.n), headers...)
-		if c.status != http.StatusOK && (status != c.status || !strings.Contains(text, c.says)) || c.status == http.StatusOK && (status == http.StatusTooManyRequests || status == http.StatusRequestEntityTooLarge) {
-			t.Errorf("%d: %d %s", i, status, text)
-		}
-	}
-}

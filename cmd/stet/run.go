@@ -46,8 +46,8 @@ With --json each line is an object with a "type":
   note             "text": a remark for a person
   outcome          "status", "exit", "session", "text", "turns", "usage", "usd", "error"
 The last line is the outcome. Its status is done, failed, alone (a person had to decide
-and there was none, or the model refused) or interrupted. Objects of a sub-agent have
-"task". Bytes that are not UTF-8 appear as U+FFFD.
+and there was none, or the model refused) or interrupted. Bytes that are
+not UTF-8 appear as U+FFFD.
 
 Exit codes: 0 done, 1 failure, 2 a wrong command line or configuration, 3 a person had to
 decide and there was none, or the model refused, 130 interrupted.`,

@@ -91,7 +91,7 @@ stet serve --demo`,
 	flags.Lookup("model").Usage = "the model that writes summaries of sessions on the web page; \"scripted\" needs no key"
 	flags.Lookup("base-url").Usage = "base URL of that model's endpoint (default the provider's own)"
 	flags.BoolVar(&c.beyond, "insecure-listen-beyond-loopback", false, "listen on an address that other machines can reach")
-	flags.BoolVar(&c.demo, "demo", false, "show example data: a workspace, and two agents with scripted models")
+	flags.BoolVar(&c.demo, "demo", false, "show example data: a workspace, and an agent with a scripted model")
 	flags.DurationVar(&c.lasts, "for", 0, "stop after this time, such as 30s or 5m; 0 is never")
 	flags.StringSliceVar(&c.allowed, "allow-host", nil, "a further host name that is allowed in the Host header of requests, besides localhost")
 	flags.StringSliceVar(&c.trusted, "trust-proxy", nil, "address or network (10.0.0.0/8) of a proxy in front of this server, whose X-Forwarded-For is believed")
@@ -182,7 +182,7 @@ func (c *serveCommand) openShow() (*demo.Show, error) {
 	return show, nil
 }
 
-// forShow returns what the demo's agents use.
+// forShow returns what the demo's agent uses.
 func (c *serveCommand) forShow(s *site.Site, dir string) demo.Site {
 	return demo.Site{
 		ModelURL: s.Server.Base + "/p/" + url.PathEscape(s.AgentToken), Handler: s.Tools.Handler, Files: s.Tools.Files, Queue: s.Queue,

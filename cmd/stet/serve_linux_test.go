@@ -143,8 +143,8 @@ func TestServeShows(t *testing.T) {
 	if want := "stet chat --resume " + one.ID + " --root '" + h.tree + "'"; one.Resume != want {
 		t.Errorf("resume by %q, want %q", one.Resume, want)
 	}
-	res = page.do(http.MethodGet, at+"/export?format=claude-code", nil, nil)
-	if text, _ := io.ReadAll(res.Body); res.StatusCode != 200 || !strings.Contains(string(text), `"sessionId"`) {
+	res = page.do(http.MethodGet, at+"/export?format=json", nil, nil)
+	if text, _ := io.ReadAll(res.Body); res.StatusCode != 200 || !strings.Contains(string(text), `"stet_session"`) {
 		t.Errorf("%s: %s", res.Status, text)
 	}
 	var went web.Went

@@ -23,9 +23,6 @@ var exporters = map[string]func(io.Writer, session.State, []session.Event) error
 		return session.WriteJSON(w, st.ID, events)
 	},
 	"markdown": func(w io.Writer, st session.State, _ []session.Event) error { return session.WriteMarkdown(w, st) },
-	"claude-code": func(w io.Writer, st session.State, _ []session.Event) error {
-		return transcript.WriteClaudeCode(w, &transcript.Session{ID: st.ID, Dir: st.Dir, Messages: st.Messages})
-	},
 }
 
 // sessionsExportCommand is stet sessions export.
@@ -40,23 +37,23 @@ func newSessionsExport(p *program) *cobra.Command {
 		Use:   "export SESSION [flags]",
 		Short: "Write a session to a file or to the standard output",
 		Long: `Write a session to a file or to the standard output. "json" has all events, also those
-that were rewound, byte for byte; "stet sessions import" reads it. "markdown" and
-"claude-code" (the JSON lines of Claude Code's sessions) have the conversation in force.`,
+that were rewound, byte for byte; "stet sessions import" reads it. "markdown" has the
+conversation in force.`,
 		Example: `stet sessions export latest --format markdown
 stet sessions export 0199 --output session.jsonl`,
 		Args: nArgs(1, 1, "a session"),
 	}, &c.command, c.Run)
 	f := cmd.Flags()
-	f.StringVar(&c.format, "format", "json", "format of the output: json, markdown or claude-code")
+	f.StringVar(&c.format, "format", "json", "format of the output: json or markdown")
 	f.StringVarP(&c.output, "output", "o", "", "write to this file, which must not exist (default standard output)")
-	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions([]string{"json", "markdown", "claude-code"}, cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions([]string{"json", "markdown"}, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
 
 func (c *sessionsExportCommand) Run(ctx context.Context) error {
 	write := exporters[c.format]
 	if write == nil {
-		return c.usage(fmt.Errorf("--format: want json, markdown or claude-code, not %q", c.format))
+		return c.usage(fmt.Errorf("--format: want json or markdown, not %q", c.format))
 	}
 	return c.withState(ctx, c.args[0], func(st session.State, events []session.Event) error {
 		if c.output == "" {
@@ -100,8 +97,8 @@ func newSessionsImport(p *program) *cobra.Command {
 		Long: `Import sessions of other agents, in every format that "stet savings" reads, and sessions
 that "stet sessions export" wrote as json. PATH is a file or a directory. A session that
 was imported before is not imported again; new events of an exported session are added.
-The files stay as they are. A line that cannot be read is named and skipped; where it is
-one of an exported session, the exit code is 1.`,
+The files stay as they are. A line that cannot be read is named and skipped. An exported
+session ends before such a line, and the exit code is 1.`,
 		Example: `stet sessions import ~/.claude/projects
 stet sessions import session.jsonl --json`,
 		Args: nArgs(1, -1, "a file or a directory"),
@@ -166,38 +163,26 @@ func (c *sessionsImportCommand) recorded(ctx context.Context, s *transcript.Sess
 	return c.report(id, s.File, len(s.Damaged), err)
 }
 
-// exported imports the sessions of a file that stet exported. If the file is not one, the error is reason.
+// exported imports the session of a file that stet exported, up to the first line that cannot be read. If the file is not an
+// export, the error is reason.
 func (c *sessionsImportCommand) exported(ctx context.Context, path string, reason error) error {
 	f, err := os.Open(path)
 	if err != nil {
 		return reason
 	}
 	defer f.Close()
-	read, err := session.ReadJSON(f)
-	if errors.Is(err, session.ErrExport) {
+	x, damaged := session.ReadJSON(f)
+	if errors.Is(damaged, session.ErrExport) {
 		return reason
 	}
-	all := []error{err}
-	for i := range read {
-		x := &read[i]
-		for _, l := range x.Skipped[:min(len(x.Skipped), shownLines)] {
-			c.say("%s: session %s: %s", workspace.Quote(path), x.ID, l)
-		}
-		if n := len(x.Skipped) - shownLines; n > 0 {
-			c.say("%s: session %s: and %s more", workspace.Quote(path), x.ID, report.Count(n, "line"))
-		}
-		_, err := session.Restore(ctx, c.store, *x)
-		lines, events := x.Lost()
-		if all = append(all, c.report(x.ID, path, lines, err)); err == nil && lines+events > 0 {
-			all = append(all, fmt.Errorf("%s: session %s is not whole: lines that could not be used: %d, events missing between others: %d; the rest is imported",
-				workspace.Quote(path), x.ID, lines, events))
-		}
+	if damaged != nil {
+		damaged = fmt.Errorf("%s: %w; what is before it is imported: %s", workspace.Quote(path), damaged, report.Count(len(x.Events), "event"))
 	}
-	return errors.Join(all...)
+	if len(x.Events) == 0 && damaged != nil {
+		return damaged
+	}
+	return errors.Join(damaged, c.report(x.ID, path, 0, session.Restore(ctx, c.store, x)))
 }
-
-// shownLines limits how many skipped lines of an export are named.
-const shownLines = 20
 
 // report prints the result for a session.
 func (c *sessionsImportCommand) report(id, path string, damaged int, err error) error {

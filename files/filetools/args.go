@@ -17,8 +17,6 @@ import (
 
 // The arguments of a tool: one table makes their schema and checks them. A content may come in parts instead of an argument.
 
-// The arguments of a tool: one table makes their schema and checks them. A content may come in parts instead.
-
 // param is one argument of a tool: its schema is made from it, and it is checked by it.
 type param struct {
 	name     string

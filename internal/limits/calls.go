@@ -88,13 +88,13 @@ func (r *Rates) Take(session, token string, now time.Time) (wait time.Duration, 
 		if l == nil {
 			continue
 		}
-		if wait := l.wait(now, 1); wait > 0 {
+		if wait := l.wait(now); wait > 0 {
 			return wait, l.refuse()
 		}
 	}
 	limited[0] = r.sessions.rate(session, now, math.MaxInt)
 	for _, l := range limited {
-		before = max(before, l.count(now, 1))
+		before = max(before, l.count(now))
 	}
 	return 0, before
 }

@@ -27,24 +27,21 @@ func NewRate(perMinute int) *Rate {
 
 // Take counts an event if it returns wait 0. Otherwise the event is above the limit, and may be tried again after wait. before is
 // the number of events refused directly before it.
-func (r *Rate) Take(now time.Time) (wait time.Duration, before int) { return r.TakeAll(now, 1) }
-
-// TakeAll is Take for n events: all of them count, or none. n must not be above the limit of a minute.
-func (r *Rate) TakeAll(now time.Time, n int) (wait time.Duration, before int) {
+func (r *Rate) Take(now time.Time) (wait time.Duration, before int) {
 	if r == nil {
 		return 0, 0
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if wait = r.wait(now, n); wait > 0 {
+	if wait = r.wait(now); wait > 0 {
 		return wait, r.refuse()
 	}
-	return 0, r.count(now, n)
+	return 0, r.count(now)
 }
 
-// wait returns how long n events have to wait. It looks at an event once, when its minute is over. The callers of wait, count and
+// wait returns how long an event has to wait. It looks at an event once, when its minute is over. The callers of wait, count and
 // refuse hold mu, or are alone.
-func (r *Rate) wait(now time.Time, n int) time.Duration {
+func (r *Rate) wait(now time.Time) time.Duration {
 	if r.born.IsZero() {
 		r.born = now
 	}
@@ -55,16 +52,14 @@ func (r *Rate) wait(now time.Time, n int) time.Duration {
 	for len(r.times) > 0 && r.times[0] <= at-time.Minute {
 		r.times = r.times[1:]
 	}
-	if over := len(r.times) + n - r.most; over > 0 {
+	if over := len(r.times) + 1 - r.most; over > 0 {
 		return r.times[over-1] + time.Minute - at
 	}
 	return 0
 }
 
-func (r *Rate) count(now time.Time, n int) (before int) {
-	for range n {
-		r.times = append(r.times, now.Sub(r.born))
-	}
+func (r *Rate) count(now time.Time) (before int) {
+	r.times = append(r.times, now.Sub(r.born))
 	before, r.refused = r.refused, 0
 	return before
 }
@@ -103,7 +98,7 @@ func (k *Keyed) rate(key string, now time.Time, most int) *Rate {
 	if len(k.of) >= most || now.Sub(k.swept) > time.Minute {
 		k.swept = now
 		maps.DeleteFunc(k.of, func(_ string, r *Rate) bool {
-			r.wait(now, 0)
+			r.wait(now)
 			return len(r.times) == 0
 		})
 	}

@@ -1,7 +1,6 @@
 package rpclines
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -10,24 +9,12 @@ import (
 	"github.com/stet-dev/stet/internal/rawjson"
 )
 
-// Oversize says what in a message, or in a batch of messages, is too long; "": nothing. Names have at most limits.Name bytes, paths
+// Oversize says what in a message is too long; "": nothing. Names have at most limits.Name bytes, paths
 // limits.Path, and lists limits.List entries. The whole has at most most bytes besides payloads: payload has, for a method, the member of
 // its parameters that has no limit here; a result has none either. What is not JSON is not looked at.
 func Oversize(body []byte, most int, payload map[string]string) string {
 	m := measured{around: len(body), payload: payload}
-	if first := bytes.TrimLeft(body, " \t\r\n"); len(first) > 0 && first[0] == '[' {
-		s, n := rawjson.New(body), 0
-		for s.Enter('['); s.Next(); n++ {
-			if at := s.Skip(); s.Err() == nil && n < limits.List {
-				m.message(at.Of(body))
-			}
-		}
-		if n > limits.List {
-			return fmt.Sprintf("the batch has %d messages, at most %d", n, limits.List)
-		}
-	} else {
-		m.message(body)
-	}
+	m.message(body)
 	if m.around > most {
 		return fmt.Sprintf("the message has %d bytes besides its payload, at most %d", m.around, most)
 	}

@@ -144,16 +144,12 @@ func (t *turn) asked(q approval.Question, content []sdk.ToolCallContent) sdk.Too
 
 // callOf returns the call that a question is about.
 func (t *turn) callOf(q approval.Question) *shownCall {
-	task := q.Session
-	if task == t.session.tools {
-		task = ""
-	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	c, ok := t.calls[key(task, q.CallID)]
+	c, ok := t.calls[q.CallID]
 	if !ok {
-		c = &shownCall{id: t.session.callName(task, q.CallID), args: arguments{Path: q.Path}}
-		t.calls[key(task, q.CallID)] = c
+		c = &shownCall{id: t.session.callName(q.CallID), args: arguments{Path: q.Path}}
+		t.calls[q.CallID] = c
 	}
 	return c
 }

@@ -9,7 +9,6 @@ import (
 
 	sdk "github.com/coder/acp-go-sdk"
 
-	"github.com/stet-dev/stet/agent"
 	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/tool"
 )
@@ -23,16 +22,15 @@ type display struct {
 
 // displays has the known tools. Another tool is shown by its name.
 var displays = map[string]display{
-	"Read":         {kind: sdk.ToolKindRead, verb: "Read", file: true},
-	"read_file":    {kind: sdk.ToolKindRead, verb: "Read", file: true},
-	"file_info":    {kind: sdk.ToolKindRead, verb: "Look at"},
-	"list_files":   {kind: sdk.ToolKindSearch, verb: "List"},
-	"find_files":   {kind: sdk.ToolKindSearch, verb: "Find"},
-	"search_text":  {kind: sdk.ToolKindSearch, verb: "Search for"},
-	"write_file":   {kind: sdk.ToolKindEdit, verb: "Write"},
-	"edit_file":    {kind: sdk.ToolKindEdit, verb: "Edit"},
-	"undo":         {kind: sdk.ToolKindEdit, verb: "Undo"},
-	agent.TaskTool: {kind: sdk.ToolKindThink, verb: "Task:"},
+	"Read":        {kind: sdk.ToolKindRead, verb: "Read", file: true},
+	"read_file":   {kind: sdk.ToolKindRead, verb: "Read", file: true},
+	"file_info":   {kind: sdk.ToolKindRead, verb: "Look at"},
+	"list_files":  {kind: sdk.ToolKindSearch, verb: "List"},
+	"find_files":  {kind: sdk.ToolKindSearch, verb: "Find"},
+	"search_text": {kind: sdk.ToolKindSearch, verb: "Search for"},
+	"write_file":  {kind: sdk.ToolKindEdit, verb: "Write"},
+	"edit_file":   {kind: sdk.ToolKindEdit, verb: "Edit"},
+	"undo":        {kind: sdk.ToolKindEdit, verb: "Undo"},
 }
 
 func displayOf(tool string) display {
@@ -46,7 +44,6 @@ func displayOf(tool string) display {
 type arguments struct {
 	Path      string `json:"path"`
 	Pattern   string `json:"pattern"`
-	Prompt    string `json:"prompt"`
 	Content   string `json:"content"`
 	StartLine int    `json:"start_line"`
 	Edits     []struct {
@@ -70,8 +67,6 @@ func title(call llm.Part, a arguments) string {
 		if a.Path != "" && a.Path != "." {
 			about += " in " + a.Path
 		}
-	case a.Prompt != "":
-		about = a.Prompt
 	case a.StartLine > 1:
 		about += fmt.Sprintf(":%d", a.StartLine)
 	}

@@ -44,7 +44,7 @@ var ErrDirectory = errors.New("not a workspace")
 
 // Workspace is an open directory with its agent.
 type Workspace struct {
-	// Agent is the agent of this workspace alone, with its sub-agents. Serve replaces their Tools and Client.
+	// Agent is the agent of this workspace alone. Serve replaces its Tools and Client.
 	Agent *agent.Agent
 
 	// Text returns the decoded text of a file on disk. path is the path in the workspace. Nil: the editor's buffers are not read.

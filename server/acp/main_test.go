@@ -49,7 +49,6 @@ type rig struct {
 	queue  *approval.Queue
 	policy *policy.Policy
 	answer func(*llm.Request) (llm.Response, error)
-	tasks  bool // the agent has sub-agents
 }
 
 // newRig creates a workspace. files are pairs of a name and a text.
@@ -115,9 +114,6 @@ func (r *rig) open(_ context.Context, dir string) (*acp.Workspace, error) {
 	a := &agent.Agent{
 		Model: endpoint.Client{API: openai.ChatAPI, Config: endpoint.Config{BaseURL: "http://model.test", Model: "m", HTTP: &http.Client{Transport: transport}}},
 		Name:  "m", Tools: handler, Store: r.config.Store, Dir: dir, Files: tools,
-	}
-	if r.tasks {
-		a = &agent.Agent{Model: a.Model, Name: a.Name, Tools: a.Tools, Store: a.Store, Dir: a.Dir, Files: a.Files, Tasks: a}
 	}
 	return &acp.Workspace{
 		Agent: a,

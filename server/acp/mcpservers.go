@@ -79,12 +79,5 @@ func (s *session) agent(ctx context.Context, tell func(string)) (*agent.Agent, e
 	for _, t := range troubles {
 		tell(mcpclient.Missing(t))
 	}
-	more := func(a *agent.Agent) *agent.Agent {
-		return a.With(&sessionTools{next: s.space.With(set), text: s.space.Text})
-	}
-	out := more(s.space.Agent)
-	if sub := s.space.Agent.Tasks; sub != nil {
-		out.Tasks = more(sub)
-	}
-	return out, nil
+	return s.space.Agent.With(&sessionTools{next: s.space.With(set), text: s.space.Text}), nil
 }

@@ -46,8 +46,8 @@ func (c *connection) work(ctx context.Context, t *turn, blocks []sdk.ContentBloc
 		return llm.Usage{}, "", err
 	}
 	ctx = context.WithValue(ctx, turnKey{}, t)
-	if name, rest, ok := commandIn(blocks); ok {
-		return llm.Usage{}, sdk.StopReasonEndTurn, commands[name].do(ctx, t, rest)
+	if focus, ok := compactIn(blocks); ok {
+		return llm.Usage{}, sdk.StopReasonEndTurn, t.compact(ctx, focus)
 	}
 	said, err := c.parts(t.session, blocks)
 	if err != nil {

@@ -57,7 +57,7 @@ func (r *replayed) message(m llm.Message) {
 }
 
 func (r *replayed) begins(call llm.Part) {
-	c := &shownCall{id: r.session.callName("", call.CallID), args: argumentsOf(call.Args)}
+	c := &shownCall{id: r.session.callName(call.CallID), args: argumentsOf(call.Args)}
 	r.open[call.CallID] = c
 	r.add(started(r.session, c.id, call, c.args, sdk.ToolCallStatusPending))
 }

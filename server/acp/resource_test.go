@@ -69,13 +69,12 @@ func TestParts(t *testing.T) {
 	}
 }
 
-func TestCommandIn(t *testing.T) {
+func TestCompactIn(t *testing.T) {
 	for said, want := range map[string]string{
-		"/compact": "compact|", " /compact  keep the plan ": "compact|keep the plan", "/cost": "cost|", "/etc/passwd is what?": "", "cost": "", "/": "",
+		"/compact": "|", " /compact  keep the plan ": "|keep the plan", "/etc/passwd is what?": "", "compact": "", "/": "", "/compacted": "",
 	} {
-		name, rest, ok := commandIn([]sdk.ContentBlock{sdk.TextBlock(said)})
-		if got := name + "|" + rest; ok != (want != "") || ok && got != want {
-			t.Errorf("%q: %q, %v", said, got, ok)
+		if focus, ok := compactIn([]sdk.ContentBlock{sdk.TextBlock(said)}); ok != (want != "") || ok && "|"+focus != want {
+			t.Errorf("%q: %q, %v", said, focus, ok)
 		}
 	}
 }

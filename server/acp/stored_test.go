@@ -74,8 +74,8 @@ func TestLoadCompacted(t *testing.T) {
 	}
 }
 
-// session/resume shows no old messages. Commands are answered without the model.
-func TestResumeAndCommands(t *testing.T) {
+// session/resume shows no old messages. The command is answered without the model.
+func TestResumeAndCommand(t *testing.T) {
 	r := newRig(t, script())
 	e := &editor{}
 	r.connect(e)
@@ -89,10 +89,7 @@ func TestResumeAndCommands(t *testing.T) {
 	if _, err := e.ResumeSession(t.Context(), sdk.ResumeSessionRequest{SessionId: id, Cwd: r.dir}); err != nil {
 		t.Fatal(err)
 	}
-	r.say(e, id, "/context")
-	r.say(e, id, "/cost")
-	said, _, person := texts(e.seenSoFar()[before:])
-	if person != "" || !strings.Contains(said, "tokens are in use") || !strings.Contains(said, "written by the model") {
+	if said, _, person := texts(e.seenSoFar()[before:]); said+person != "" {
 		t.Errorf("%q, %q", said, person)
 	}
 	all, _, _ := texts(e.seenSoFar())

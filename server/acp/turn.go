@@ -19,7 +19,7 @@ type turn struct {
 	session *session
 
 	mu     sync.Mutex
-	calls  map[string]*shownCall // calls that have not ended, by key
+	calls  map[string]*shownCall // calls that have not ended, by the id that the model gave
 	window int                   // tokens; 0: unknown
 }
 
@@ -41,24 +41,17 @@ type shownCall struct {
 	outside bool // a call of an MCP server: asked shows its arguments, and not its result
 }
 
-// key returns the key of a call. task is the session of the sub-agent that made the call, or "".
-func key(task, call string) string { return task + "/" + call }
-
 // event sends an event of the agent to the client. Only one goroutine calls it at a time.
 func (t *turn) event(e agent.Event) {
 	switch e.Kind {
 	case agent.Asking:
-		if e.Task == "" {
-			t.window = e.Fill.Window
-		}
+		t.window = e.Fill.Window
 	case agent.Piece:
 		t.piece(e)
 	case agent.Answered:
-		if e.Task == "" {
-			t.usage(e.Usage)
-		}
+		t.usage(e.Usage)
 	case agent.CallBegins:
-		t.begins(e.Task, e.Call, sdk.ToolCallStatusInProgress)
+		t.begins(e.Call, sdk.ToolCallStatusInProgress)
 	case agent.CallEnds:
 		t.ends(e)
 	case agent.Changed:
@@ -78,14 +71,14 @@ func (t *turn) event(e agent.Event) {
 	}
 }
 
-// piece sends a piece of the model's answer to the client. The text of sub-agents is not sent: it is for the agent.
+// piece sends a piece of the model's answer to the client.
 func (t *turn) piece(e agent.Event) {
 	switch p := e.Piece; {
 	case p.Kind == llm.CallDone:
-		t.begins(e.Task, p.Call, sdk.ToolCallStatusPending)
+		t.begins(p.Call, sdk.ToolCallStatusPending)
 	case p.Kind == llm.Retrying:
 		t.note(fmt.Sprintf("%v; trying again in %v.", p.Err, p.Wait))
-	case e.Task != "" || p.Text == "":
+	case p.Text == "":
 	case p.Kind == llm.TextDelta:
 		t.say(p.Text)
 	case p.Kind == llm.ThinkingDelta:
@@ -119,12 +112,12 @@ func (s *session) conversation() *agent.Conversation {
 }
 
 // begins shows a call, or its new status.
-func (t *turn) begins(task string, call llm.Part, status sdk.ToolCallStatus) {
+func (t *turn) begins(call llm.Part, status sdk.ToolCallStatus) {
 	t.mu.Lock()
-	c, known := t.calls[key(task, call.CallID)]
+	c, known := t.calls[call.CallID]
 	if !known {
-		c = &shownCall{id: t.session.callName(task, call.CallID), args: argumentsOf(call.Args)}
-		t.calls[key(task, call.CallID)] = c
+		c = &shownCall{id: t.session.callName(call.CallID), args: argumentsOf(call.Args)}
+		t.calls[call.CallID] = c
 	}
 	t.mu.Unlock()
 	if known {
@@ -148,10 +141,10 @@ func started(s *session, id sdk.ToolCallId, call llm.Part, a arguments, status s
 
 // ends shows the result of a call.
 func (t *turn) ends(e agent.Event) {
-	t.begins(e.Task, e.Call, sdk.ToolCallStatusInProgress) // shows the call if it was not shown before
+	t.begins(e.Call, sdk.ToolCallStatusInProgress) // shows the call if it was not shown before
 	t.mu.Lock()
-	c := t.calls[key(e.Task, e.Call.CallID)]
-	delete(t.calls, key(e.Task, e.Call.CallID))
+	c := t.calls[e.Call.CallID]
+	delete(t.calls, e.Call.CallID)
 	asked, outside := c.asked, c.outside
 	t.mu.Unlock()
 	status, content := sdk.ToolCallStatusCompleted, resultContent(t.session, c.args, e.Result.Text, e.Result.Failed())
@@ -188,11 +181,7 @@ func (t *turn) over() {
 
 // callName returns the id of a call for the client. Some endpoints number the calls of each answer from the start. So a number is
 // added to an id that was used before.
-func (s *session) callName(task, call string) sdk.ToolCallId {
-	name := call
-	if task != "" {
-		name = key(task, call)
-	}
+func (s *session) callName(name string) sdk.ToolCallId {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.named == nil {

@@ -48,15 +48,10 @@ func (c *connection) space(ctx context.Context, dir string) (*space, error) {
 	}
 }
 
-// wrapTools puts sessionTools in front of the tools of an agent and of its sub-agents.
+// wrapTools puts sessionTools in front of the tools of an agent.
 func (c *connection) wrapTools(w *Workspace) {
-	for a := w.Agent; a != nil; a = a.Tasks {
-		a.Client = c.name()
-		if a.Tools != nil {
-			a.Tools = &sessionTools{next: a.Tools, text: w.Text}
-		}
-		if a.Tasks == a {
-			break
-		}
+	w.Agent.Client = c.name()
+	if w.Agent.Tools != nil {
+		w.Agent.Tools = &sessionTools{next: w.Agent.Tools, text: w.Text}
 	}
 }

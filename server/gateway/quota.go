@@ -1,12 +1,7 @@
 package gateway
 
 import (
-	"bufio"
-	"bytes"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"strconv"
 	"sync"
@@ -136,77 +131,8 @@ func (q *Quotas) Begin(w http.ResponseWriter, r *http.Request, who Identity) (re
 		return release, nil
 	}
 	over = err.(*OverQuota) // Take returns no other error
-	over.inform(w)
+	if over.Wait > 0 {
+		w.Header().Set("Retry-After", strconv.Itoa(int((over.Wait+time.Second-1)/time.Second)))
+	}
 	return nil, over
-}
-
-// maxBatch is the size limit of a counted batch of messages, in bytes.
-const maxBatch = 4 << 20
-
-// Batch counts the messages of an HTTP request that is a JSON-RPC batch: either all or none. It skips the first message, which
-// Begin has counted. It does not read the body of other requests. The error is an *OverQuota, or an error of reading the body.
-func (q *Quotas) Batch(w http.ResponseWriter, r *http.Request, who Identity) error {
-	limit := q.limit(who).PerMinute
-	if limit == 0 || r.Body == nil || r.Body == http.NoBody {
-		return nil
-	}
-	in := bufio.NewReader(r.Body)
-	first, err := in.ReadByte()
-	for err == nil && (first == ' ' || first == '\t' || first == '\r' || first == '\n') {
-		first, err = in.ReadByte()
-	}
-	if err == nil {
-		err = in.UnreadByte()
-	}
-	own := struct {
-		io.Reader
-		io.Closer
-	}{in, r.Body}
-	switch {
-	case errors.Is(err, io.EOF):
-		r.Body = http.NoBody
-		return nil
-	case err != nil:
-		return err
-	case first != '[':
-		r.Body = own
-		return nil
-	}
-	all, err := io.ReadAll(http.MaxBytesReader(w, own, maxBatch))
-	var large *http.MaxBytesError
-	if errors.As(err, &large) {
-		return &OverQuota{why: fmt.Sprintf("a batch has %d bytes at most where requests are counted: send its messages one by one", maxBatch)}
-	}
-	if err != nil {
-		return err
-	}
-	r.Body = io.NopCloser(bytes.NewReader(all))
-	var messages []json.RawMessage
-	if json.Unmarshal(all, &messages) != nil || len(messages) < 2 {
-		return nil // the handler refuses invalid JSON
-	}
-	if len(messages) > limit {
-		return &OverQuota{why: fmt.Sprintf("the batch has %d messages, and this token's quota is %d requests a minute", len(messages), limit)}
-	}
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	u := q.of[who.ID]
-	if u == nil {
-		return errors.New("a batch is counted after its request")
-	}
-	wait, _ := u.rate.TakeAll(time.Now(), len(messages)-1)
-	if wait == 0 {
-		return nil
-	}
-	over := &OverQuota{Wait: wait, why: fmt.Sprintf(
-		"the batch has %d messages, and this token's quota is %d requests a minute: try again in %.1f s", len(messages), limit, wait.Seconds())}
-	over.inform(w)
-	return over
-}
-
-// inform sets the answer's header that says when to retry.
-func (o *OverQuota) inform(w http.ResponseWriter) {
-	if o.Wait > 0 {
-		w.Header().Set("Retry-After", strconv.Itoa(int((o.Wait+time.Second-1)/time.Second)))
-	}
 }

@@ -79,6 +79,8 @@ func (s *Server) body(w http.ResponseWriter, r *http.Request) (body []byte, stat
 		return nil, http.StatusRequestTimeout, fmt.Sprintf("no byte of the body arrived for %v", httpguard.Pause)
 	case err != nil:
 		return nil, http.StatusBadRequest, "the body was not read"
+	case bytes.HasPrefix(bytes.TrimLeft(body, " \t\r\n"), []byte("[")):
+		return nil, http.StatusBadRequest, "this is a batch: send its messages one by one"
 	}
 	return body, http.StatusRequestEntityTooLarge, oversize(body)
 }

@@ -1,6 +1,6 @@
 // Package mcpserver offers the tools of a tool.Caller to MCP clients, over stdio and over streamable HTTP. It supports the
-// protocol revisions 2024-11-05, 2025-03-26, 2025-06-18 and 2025-11-25, and 2026-07-28, which has no sessions. Over stdio, a line has one
-// message: the batches of the first two revisions are refused.
+// protocol revisions 2024-11-05, 2025-03-26, 2025-06-18 and 2025-11-25, and 2026-07-28, which has no sessions. A line or
+// a request over HTTP has one message: the batches of the first two revisions are refused.
 //
 // # Results
 //

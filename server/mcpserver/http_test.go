@@ -360,6 +360,9 @@ func TestBody(t *testing.T) {
 	if status, _, _, err := post(url, "{", nil); err != nil || status != 400 {
 		t.Errorf("half a body: %d %v", status, err)
 	}
+	if status, body, _, err := post(url, " ["+initialize+"]", nil); err != nil || status != 400 || !strings.Contains(string(body), "one by one") {
+		t.Errorf("a batch: %d %s %v", status, body, err)
+	}
 }
 
 // A large write is accepted: the limit is above the limit of the file tools (FILE-8), also if JSON needs several bytes for each

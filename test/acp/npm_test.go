@@ -75,7 +75,7 @@ func TestNPMClient(t *testing.T) {
 	if r.Name != "stet" || r.Version != 1 || r.Exit != 0 || r.Stop != "end_turn" || r.Cancelled != "cancelled" {
 		t.Errorf("%+v", r)
 	}
-	if !slices.Equal(r.Modes, []string{"ask", "accept-edits", "read-only"}) || !slices.Equal(r.Commands, []string{"compact", "context", "cost"}) {
+	if !slices.Equal(r.Modes, []string{"ask", "accept-edits", "read-only"}) || !slices.Equal(r.Commands, []string{"compact"}) {
 		t.Errorf("modes %v, commands %v", r.Modes, r.Commands)
 	}
 	// The file was changed once. After that the editor's buffer differs from the file on the disk, and the second edit is refused

@@ -1,5 +1,5 @@
 // Package demo has demonstrations that need no key: a small session between a scripted agent and a scripted model ("stet demo"),
-// two working agents in a browser ("stet serve --demo"), and the scripted model of stet's own agent. The models and their calls are
+// a working agent and a question in a browser ("stet serve --demo"), and the scripted model of stet's own agent. The models and their calls are
 // scripted; requests, proxy, tools and files are real.
 package demo
 

@@ -6,39 +6,18 @@ import (
 	"github.com/stet-dev/stet/llm/llmtest"
 )
 
-// Tasks of the two agents of stet serve --demo.
-const (
-	firstTask  = "Let spring begin with the beans, and say in the README how to see the calendar."
-	secondTask = "Rain and mulch should count when the beds are watered."
-)
+// showTask is the task of the agent of stet serve --demo.
+const showTask = "Rain and mulch should count when the beds are watered."
 
-// firstScript has the answers of the first agent's model: it reads files several times, as agents do, and changes two.
-func firstScript() llmtest.Script {
-	const beds, season, readme = "beds.py", "season.py", "README.md"
-	return llmtest.Script{
-		Turns: []llmtest.Turn{
-			llmtest.Say("I look at the beds.", llmtest.Read(beds)),
-			llmtest.Say("And at the calendar.", llmtest.Read(season)),
-			llmtest.Say("Do the names agree? I look at the beds once more.", llmtest.Read(beds)),
-			llmtest.Say("They do. I put the beans into March first.",
-				replacing(season, `"March": ["lettuce", "rocket", "beans"],`, `"March": ["beans", "lettuce", "rocket"],`)),
-			llmtest.Say("I check the file after the edit.", llmtest.Read(season)),
-			llmtest.Say("Now the README.", llmtest.Read(readme)),
-			llmtest.Say("It gets a line.", replacing(readme,
-				"- `season.py` says what is sown when.", "- `season.py` says what is sown when: `python3 season.py` shows the calendar.")),
-			llmtest.Say("And a last look at the beds, which are unchanged.", llmtest.Read(beds)),
-		},
-		End: "March begins with the beans now, and the README says how to see the calendar.",
-	}
-}
-
-// secondScript has the answers of the second agent's model. A person is asked about each of its writes. No write needs the one
-// before it.
-func secondScript() llmtest.Script {
+// showScript has the answers of the agent's model: it reads files several times, as agents do, and then changes some. A person is
+// asked about each of its writes. No write needs the one before it.
+func showScript() llmtest.Script {
 	const beds, season = "beds.py", "season.py"
 	return llmtest.Script{
 		Turns: []llmtest.Turn{
 			llmtest.Say("I look at how the beds are watered.", llmtest.Read(beds)),
+			llmtest.Say("And at the calendar.", llmtest.Read(season)),
+			llmtest.Say("Do the names agree? I look at the beds once more.", llmtest.Read(beds)),
 			llmtest.Say("Mulch keeps a part of the water in the bed, and rain counts for the rows that it falls on.", replacing(beds,
 				"WATER_LEVEL = 5", "WATER_LEVEL = 5  # litres that a row keeps of 1 mm of rain\nMULCH_KEEPS = 0.25",
 				"    litres: float\n\n    def water", "    litres: float\n    mulched: bool = False\n\n    def water",
@@ -48,7 +27,7 @@ func secondScript() llmtest.Script {
 				`    Bed("tomatoes", rows=3, litres=5.5),`, `    Bed("tomatoes", rows=3, litres=5.5, mulched=True),`)),
 			llmtest.Say("I write down how it is reckoned.", llmtest.Write("WATER.md",
 				"# Water\n\nA bed takes its litres a day for each row, less what the rain brings. Mulch\nkeeps a quarter of that in the ground.\n")),
-			llmtest.Say("I look at the calendar too.", llmtest.Read(season)),
+			llmtest.Say("I look at the calendar once more.", llmtest.Read(season)),
 			llmtest.Say("And the calendar can say which beds of the month are mulched.", replacing(season,
 				"def check() -> list[str]:", "def mulched(month: str) -> list[str]:\n"+
 					"    \"\"\"List the plants of a month whose beds are mulched.\"\"\"\n"+

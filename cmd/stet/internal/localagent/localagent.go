@@ -28,8 +28,7 @@ type Options struct {
 	Model    Model
 	Dir      string // the directory that it works in
 	Tools    toolset.Options
-	Window   int  // the model's context window in tokens; 0: the known window of the model
-	Tasks    bool // the model may give tasks to agents with windows of their own
+	Window   int // the model's context window in tokens; 0: the known window of the model
 	Getenv   func(string) string
 	// Servers says how to start the configured MCP servers; nil: they are not started.
 	Servers *mcpclient.Config
@@ -88,16 +87,10 @@ func Open(ctx context.Context, o Options) (_ *Agent, err error) {
 	if o.Settings.Compact == 0 {
 		limits.Compact = -1
 	}
-	agentWith := func(tasks *agent.Agent) *agent.Agent {
-		return &agent.Agent{
-			Model: model, Name: o.Model.Name, Tools: tools, Store: a.Store, Dir: o.Dir, Files: a.Files, Engine: engine,
-			Prompt: agent.Prompt{Variables: given},
-			Limits: limits, Counter: exact.ForModel(o.Model.Name), Tasks: tasks, Log: a.Log,
-		}
-	}
-	a.Agent = agentWith(nil)
-	if o.Tasks {
-		a.Agent = agentWith(a.Agent)
+	a.Agent = &agent.Agent{
+		Model: model, Name: o.Model.Name, Tools: tools, Store: a.Store, Dir: o.Dir, Files: a.Files, Engine: engine,
+		Prompt: agent.Prompt{Variables: given},
+		Limits: limits, Counter: exact.ForModel(o.Model.Name), Log: a.Log,
 	}
 	return a, nil
 }

@@ -1,11 +1,9 @@
 package localagent
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/stet-dev/stet/cmd/stet/internal/report"
@@ -17,7 +15,7 @@ import (
 	"github.com/stet-dev/stet/tool"
 )
 
-// UndoSince undoes all writes of a conversation and its tasks since a time, or none, and returns a description. The person who
+// UndoSince undoes all writes of a conversation since a time, or none, and returns a description. The person who
 // decides about writes decides about this.
 func (h *Agent) UndoSince(ctx context.Context, info session.Info, since time.Time) (string, error) {
 	client, err := h.clientSession(ctx, info)
@@ -27,7 +25,7 @@ func (h *Agent) UndoSince(ctx context.Context, info session.Info, since time.Tim
 	if err := h.Handler.Journal.Flush(ctx); err != nil {
 		return "", err
 	}
-	all, err := h.writesOf(ctx, client)
+	all, err := record.Writes(ctx, h.Trail, client, 0)
 	if err != nil {
 		return "", err
 	}
@@ -49,41 +47,6 @@ func (h *Agent) UndoSince(ctx context.Context, info session.Info, since time.Tim
 		return "no file was written since then", nil
 	}
 	return fmt.Sprintf("undone: %s", report.Count(done, "write")), nil
-}
-
-// writesOf returns the writes of a conversation and its tasks, the oldest first.
-func (h *Agent) writesOf(ctx context.Context, client string) ([]record.Write, error) {
-	var all []record.Write
-	seen := map[string]bool{client: true}
-	add := func(client string) error {
-		writes, err := record.Writes(ctx, h.Trail, client, 0)
-		all = append(all, writes...)
-		return err
-	}
-	if err := add(client); err != nil {
-		return nil, err
-	}
-	for left := []string{client}; len(left) > 0; left = left[1:] {
-		from, err := h.Store.List(ctx, session.Query{Parent: left[0]})
-		if err != nil {
-			return nil, err
-		}
-		for _, s := range from {
-			task := s.From.Relation == session.Started
-			if seen[s.ID] || !task && s.From.Relation != session.Compacted {
-				continue
-			}
-			seen[s.ID] = true
-			left = append(left, s.ID)
-			if task { // a task has its own client session
-				if err := add(s.ID); err != nil {
-					return nil, err
-				}
-			}
-		}
-	}
-	slices.SortFunc(all, func(a, b record.Write) int { return cmp.Compare(a.Seq, b.Seq) })
-	return all, nil
 }
 
 // clientSession returns the client session of a conversation's calls: the first session of its chain of compactions.

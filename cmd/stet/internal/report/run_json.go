@@ -17,10 +17,7 @@ type RunJSON struct {
 }
 
 // write writes a line, its type first.
-func (r *RunJSON) write(kind, task string, f fields) {
-	if task != "" {
-		f["task"] = task
-	}
+func (r *RunJSON) write(kind string, f fields) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
@@ -35,20 +32,19 @@ func (r *RunJSON) write(kind, task string, f fields) {
 type fields map[string]any
 
 // Note writes a message for a person.
-func (r *RunJSON) Note(text string) { r.write("note", "", fields{"text": text}) }
+func (r *RunJSON) Note(text string) { r.write("note", fields{"text": text}) }
 
 // Tell writes an event.
 func (r *RunJSON) Tell(e agent.Event) {
-	write := func(kind string, o fields) { r.write(kind, e.Task, o) }
 	switch e.Kind {
 	case agent.Asking:
-		write("asking", fields{"session": r.Talk.ID(), "used": e.Fill.Used, "window": e.Fill.Window})
+		r.write("asking", fields{"session": r.Talk.ID(), "used": e.Fill.Used, "window": e.Fill.Window})
 	case agent.Piece:
-		r.piece(e)
+		r.piece(e.Piece)
 	case agent.Answered:
-		write("answer", fields{"text": textIn(e.Message), "usage": jsonUsageOf(e.Usage)})
+		r.write("answer", fields{"text": textIn(e.Message), "usage": jsonUsageOf(e.Usage)})
 	case agent.CallBegins:
-		write("call", fields{"id": e.Call.CallID, "name": e.Call.Name, "arguments": arguments(e.Call.Args)})
+		r.write("call", fields{"id": e.Call.CallID, "name": e.Call.Name, "arguments": arguments(e.Call.Args)})
 	case agent.CallEnds:
 		o := fields{
 			"id": e.Call.CallID, "name": e.Call.Name, "ok": !e.Result.Failed() && e.Err == nil, "text": e.Result.Text,
@@ -60,32 +56,32 @@ func (r *RunJSON) Tell(e agent.Event) {
 		if e.Err != nil {
 			o["error"] = e.Err.Error()
 		}
-		write("result", o)
+		r.write("result", o)
 	case agent.Changed:
-		write("changed", fields{"paths": e.Paths})
+		r.write("changed", fields{"paths": e.Paths})
 	case agent.Compacted:
-		write("compacted", fields{"session": e.To})
+		r.write("compacted", fields{"session": e.To})
 	case agent.Warned:
-		write("note", fields{"text": "the window is nearly full", "used": e.Fill.Used, "window": e.Fill.Window})
+		r.write("note", fields{"text": "the window is nearly full", "used": e.Fill.Used, "window": e.Fill.Window})
 	case agent.Compacting:
-		write("note", fields{"text": "the conversation is being summed up"})
+		r.write("note", fields{"text": "the conversation is being summed up"})
 	case agent.NotCompacted:
-		write("note", fields{"text": "not summed up: " + e.Err.Error()})
+		r.write("note", fields{"text": "not summed up: " + e.Err.Error()})
 	case agent.Reminded:
-		write("note", fields{"text": e.Text})
+		r.write("note", fields{"text": e.Text})
 	}
 }
 
-func (r *RunJSON) piece(e agent.Event) {
-	switch p := e.Piece; p.Kind {
+func (r *RunJSON) piece(p llm.Event) {
+	switch p.Kind {
 	case llm.TextDelta:
-		r.write("text", e.Task, fields{"text": p.Text})
+		r.write("text", fields{"text": p.Text})
 	case llm.ThinkingDelta:
 		if p.Text != "" {
-			r.write("thinking", e.Task, fields{"text": p.Text})
+			r.write("thinking", fields{"text": p.Text})
 		}
 	case llm.Retrying:
-		r.write("note", e.Task, fields{"text": "asked again: " + p.Err.Error(), "wait_ms": p.Wait.Milliseconds()})
+		r.write("note", fields{"text": "asked again: " + p.Err.Error(), "wait_ms": p.Wait.Milliseconds()})
 	}
 }
 
@@ -132,5 +128,5 @@ func (r *RunJSON) End(out agent.Outcome, status string, code int, err error) {
 	if err != nil {
 		o["error"] = err.Error()
 	}
-	r.write("outcome", "", o)
+	r.write("outcome", o)
 }

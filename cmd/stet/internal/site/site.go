@@ -135,27 +135,16 @@ func (s *Site) agents(next http.Handler) http.Handler {
 	})
 }
 
-// within serves an MCP request if the quota of its token allows it; otherwise it answers with an error. Each message of a batch
-// counts.
+// within serves an MCP request if the quota of its token allows it; otherwise it answers with an error.
 func within(hub *gateway.Hub, quotas *gateway.Quotas, w http.ResponseWriter, r *http.Request, who gateway.Identity, next http.Handler) {
-	refuse := func(over *gateway.OverQuota) {
-		hub.Refused(r, "over the quota of its token")
-		http.Error(w, over.Error(), over.Status())
-	}
 	release, over := quotas.Begin(w, r, who)
 	if over != nil {
-		refuse(over)
+		hub.Refused(r, "over the quota of its token")
+		http.Error(w, over.Error(), over.Status())
 		return
 	}
 	defer release()
-	switch err := quotas.Batch(w, r, who); {
-	case errors.As(err, &over):
-		refuse(over)
-	case err != nil:
-		http.Error(w, "the body was not read: "+err.Error(), http.StatusBadRequest)
-	default:
-		next.ServeHTTP(w, r)
-	}
+	next.ServeHTTP(w, r)
 }
 
 // refuseToken answers a request whose token is not valid for it; err says why.

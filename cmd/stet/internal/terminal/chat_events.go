@@ -24,14 +24,10 @@ type partialAnswer struct {
 type runningCall struct {
 	call  llm.Part
 	since time.Time
-	task  string
 }
 
 // showEvent shows an event of the agent.
 func (m *chat) showEvent(e agent.Event) {
-	if e.Task != "" && e.Kind != agent.CallBegins && e.Kind != agent.CallEnds {
-		return // the output of a sub-agent is for its parent agent
-	}
 	switch e.Kind {
 	case agent.Asking:
 		m.fill = e.Fill
@@ -41,7 +37,7 @@ func (m *chat) showEvent(e agent.Event) {
 		m.finish()
 	case agent.CallBegins:
 		m.finish()
-		m.calls = append(m.calls, runningCall{e.Call, time.Now(), e.Task})
+		m.calls = append(m.calls, runningCall{e.Call, time.Now()})
 	case agent.CallEnds:
 		m.callEnded(e)
 	case agent.Changed:
@@ -136,19 +132,13 @@ func (m *chat) finish() {
 }
 
 func (m *chat) callEnded(e agent.Event) {
-	m.calls = slices.DeleteFunc(m.calls, func(r runningCall) bool { return r.call.CallID == e.Call.CallID && r.task == e.Task })
+	m.calls = slices.DeleteFunc(m.calls, func(r runningCall) bool { return r.call.CallID == e.Call.CallID })
 	text, failed := e.Result.Text, e.Result.Failed()
 	if e.Err != nil {
 		text, failed = e.Err.Error(), true
 	}
 	m.print(blockCall, func(columns int) []string {
-		lines := m.call(e.Call, text, failed, durationText(e.Took), columns, false)
-		if e.Task != "" {
-			for i := range lines {
-				lines[i] = clip("  "+lines[i], columns)
-			}
-		}
-		return lines
+		return m.call(e.Call, text, failed, durationText(e.Took), columns, false)
 	})
 }
 
@@ -169,11 +159,7 @@ func (m *chat) working(most int) []string {
 		out = []string{clip(m.line(dim, fmt.Sprintf("○ %s (%s)", s.call, approval.Bytes(int64(len(s.text))))), m.columns())}
 	}
 	for _, r := range m.calls {
-		mark := "○ "
-		if r.task != "" {
-			mark = "  ○ "
-		}
-		out = append(out, clip(m.line("", mark+callWords(r.call.Name, r.call.Args)), m.columns()))
+		out = append(out, clip(m.line("", "○ "+callWords(r.call.Name, r.call.Args)), m.columns()))
 	}
 	if over := len(out) - max(most, 0); over > 0 {
 		out = out[over:]

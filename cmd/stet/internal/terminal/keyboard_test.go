@@ -80,7 +80,6 @@ func TestLines(t *testing.T) {
 	l.Tell(agent.Event{Kind: agent.Piece, Piece: llm.Event{Kind: llm.TextDelta, Text: "two"}})
 	l.Tell(agent.Event{Kind: agent.Answered})
 	l.Tell(agent.Event{Kind: agent.CallEnds, Call: llm.Part{Name: "read_file", Args: `{"path":"a\u001b.go"}`}})
-	l.Tell(agent.Event{Kind: agent.Piece, Piece: llm.Event{Kind: llm.TextDelta, Text: "of a sub-agent"}, Task: "t"})
 	l.Tell(agent.Event{Kind: agent.Changed, Paths: []string{"b.go"}})
 	if out.String() != "one \x1btwo\n" {
 		t.Errorf("said: %q", out.String())

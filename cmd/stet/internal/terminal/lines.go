@@ -33,7 +33,7 @@ type Lines struct {
 func (l *Lines) Tell(e agent.Event) {
 	pt := painter{l.Color}
 	switch {
-	case e.Kind == agent.Piece && e.Piece.Kind == llm.TextDelta && e.Task == "":
+	case e.Kind == agent.Piece && e.Piece.Kind == llm.TextDelta:
 		l.write(e.Piece.Text)
 	case e.Kind == agent.Piece && e.Piece.Kind == llm.Retrying:
 		l.note(fmt.Sprintf("%v; again in %v", e.Piece.Err, e.Piece.Wait.Round(time.Second)))
