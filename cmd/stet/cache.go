@@ -136,18 +136,19 @@ func addRecordings(path string, catalog *prices.Catalog, to *report.Cache) error
 	return nil
 }
 
-// recorded returns the newest requests in the proxy's record.
-func (c *cacheCommand) recorded(ctx context.Context) ([]record.Request, error) {
+// recorded returns the newest requests in the proxy's record, and how much of subscriptions is used.
+func (c *cacheCommand) recorded(ctx context.Context) ([]record.Request, []record.Meter, error) {
 	where, err := c.storeThere()
 	if err != nil {
-		return nil, errors.New("nothing is recorded yet: run an agent with stet wrap, or through stet proxy")
+		return nil, nil, errors.New("nothing is recorded yet: run an agent with stet wrap, or through stet proxy")
 	}
 	opened, err := store.Open(ctx, where)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	rows, err := opened.Requests(ctx, record.Query{Limit: c.last})
-	return rows, errors.Join(err, opened.Close())
+	meters, metersErr := opened.Notes(ctx, record.NoteMeter)
+	return rows, report.Meters(meters), errors.Join(err, metersErr, opened.Close())
 }
 
 // warm shows the caches of the conversations again and again, on a screen in place of what it showed before.
@@ -157,12 +158,13 @@ func (c *cacheCommand) warm(ctx context.Context, catalog *prices.Catalog) error 
 	defer tick.Stop()
 	shown := ""
 	for {
-		rows, err := c.recorded(ctx)
+		rows, meters, err := c.recorded(ctx)
 		if err != nil {
 			return err
 		}
 		var text strings.Builder
 		report.PrintWarm(&text, report.NextRequests(rows, catalog), time.Now())
+		report.PrintMeters(&text, meters, time.Now())
 		if text.String() != shown {
 			if columns(c.out) > 0 {
 				fmt.Fprint(c.out, "\x1b[H\x1b[2J")
@@ -180,10 +182,11 @@ func (c *cacheCommand) warm(ctx context.Context, catalog *prices.Catalog) error 
 
 // addRecorded adds the account of the proxy's record.
 func (c *cacheCommand) addRecorded(ctx context.Context, catalog *prices.Catalog, to *report.Cache) error {
-	rows, err := c.recorded(ctx)
+	rows, meters, err := c.recorded(ctx)
 	if err != nil {
 		return err
 	}
+	to.Meters = meters
 	to.AddRequests(rows, catalog)
 	if len(to.Sessions) == 0 {
 		return errors.New("no recorded request has usage: run an agent with stet wrap, or through stet proxy")

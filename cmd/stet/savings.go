@@ -28,6 +28,7 @@ import (
 type savingsCommand struct {
 	command
 	json         bool
+	own, waste   bool // --live, --habits
 	by           []string
 	since, until string
 }
@@ -35,7 +36,7 @@ type savingsCommand struct {
 func newSavings(p *program) *cobra.Command {
 	c := &savingsCommand{}
 	cmd := p.runs(&cobra.Command{
-		Use:   "savings [flags] [PATH...]",
+		Use:   "savings [flags] [PATH... | --live]",
 		Short: "Show what your sessions cost, without stet and with it",
 		Long: `Replay recorded sessions request by request, and show in dollars what they cost
 without stet and with it: the whole bill, by day or month, project, model, agent and
@@ -54,10 +55,18 @@ through stet was charged the price "with"; its price "without" is the estimate. 
 means that the price of exactly this model is not known: stet takes no other model's.
 The configuration key "prices" adds prices.
 
+--live shows two numbers for the requests that went through stet: what was left out of
+them, priced by what the provider counted, and, with holdout = N in the configuration,
+how conversations with stet differ from those without, with an interval of 95 %.
+--habits shows what costs more than any text: cold resumes, other models in
+mid-session, system texts or tools that change, and tools that are never used.
+
 --json also has tokens, and costs in plain input tokens under each kind of cache: 1 is
 the price of a token that is neither read from a cache nor written to it.`,
 		Example: `stet savings
 stet savings --since 2026-11-01 --by project,model
+stet savings --live
+stet savings --habits --since 2026-11-01
 stet savings --json PATH...
 stet savings --policy keep-latest --keep 3 ~/.codex/sessions`,
 	}, &c.command, c.Run)
@@ -65,6 +74,8 @@ stet savings --policy keep-latest --keep 3 ~/.codex/sessions`,
 	cmd.Flags().StringSliceVar(&c.by, "by", nil, "group only by these: "+strings.Join(replay.Groupings(), ", "))
 	cmd.Flags().StringVar(&c.since, "since", "", "only requests of this day (YYYY-MM-DD) and later")
 	cmd.Flags().StringVar(&c.until, "until", "", "only requests of this day (YYYY-MM-DD) and earlier")
+	cmd.Flags().BoolVar(&c.own, "live", false, "show what stet did for the requests that the proxy has recorded")
+	cmd.Flags().BoolVar(&c.waste, "habits", false, "show what costs money again and again, with examples and advice")
 	cmd.Flags().BoolVar(&c.json, "json", false, "print one JSON object")
 	return cmd
 }
@@ -89,6 +100,21 @@ func (c *savingsCommand) Run(ctx context.Context) error {
 	}
 	if !until.IsZero() {
 		until = until.AddDate(0, 0, 1)
+	}
+	if c.own && (len(c.args) > 0 || c.waste || len(c.by) > 0) {
+		return c.usage(errors.New("--live takes no PATH, and goes with neither --habits nor --by"))
+	}
+	if c.own || c.waste {
+		catalog, err := c.models(o.Prices)
+		if err != nil {
+			return err
+		}
+		return interruptible(ctx, func(ctx context.Context) error {
+			if c.own {
+				return c.live(ctx, catalog, since, until)
+			}
+			return c.habits(ctx, catalog, since, until)
+		})
 	}
 	return interruptible(ctx, func(ctx context.Context) error {
 		paths, err := c.sessionPaths(c.args)

@@ -48,6 +48,9 @@ func (c *setupCommand) runProxy(ctx context.Context) error {
 	}
 	c.sayHTTPProxy(done.Forward)
 	if !c.dry {
+		if o.Holdout == 0 {
+			c.say("with holdout = 5 in stet's configuration one of five conversations goes without stet, and \"stet savings --live\" shows whether stet changes how the agent works")
+		}
 		c.say("\"stet savings\" shows what it saves, and \"stet setup --proxy %s --remove\" puts back what was there", c.args[0])
 	}
 	return nil

@@ -240,7 +240,7 @@ func (of *entry) replay(ctx context.Context, path string, s *transcript.Session,
 		return err
 	}
 	of.row = Row{
-		File: path, Format: s.Format, ID: s.ID, Agent: s.Product, Title: titleOf(s), Model: s.Model,
+		File: path, Format: s.Format, ID: s.ID, Agent: s.Product, Title: TitleOf(s), Model: s.Model,
 		Started: started(s), Sums: emptySums(policy),
 	}
 	switch {
@@ -278,8 +278,8 @@ func (r *Row) price(ctx context.Context, of *Replay, c Config, through map[int]P
 	return nil
 }
 
-// titleOf returns what the first person's message is about.
-func titleOf(s *transcript.Session) string {
+// TitleOf returns what the first person's message is about.
+func TitleOf(s *transcript.Session) string {
 	for _, m := range s.Messages {
 		if m.Role != llm.User || m.Local {
 			continue

@@ -25,6 +25,7 @@ type Cache struct {
 	Sessions []cacheSession `json:"sessions"`
 	Totals   cacheTotals    `json:"totals"`
 	Next     []Warm         `json:"next,omitempty"` // of the proxy's conversations
+	Meters   []record.Meter `json:"meters,omitempty"`
 }
 
 type cacheSession struct {
@@ -98,6 +99,17 @@ func (r *Cache) AddRequests(rows []record.Request, c *prices.Catalog) {
 	for _, n := range order {
 		r.add(n.conversation, n.agent, replay.Account(asked[n], c.Lookup))
 	}
+}
+
+// Within leaves out the requests of other times; zero times are open.
+func (r *Cache) Within(since, until time.Time) {
+	for i := range r.Sessions {
+		s := &r.Sessions[i]
+		s.Requests = slices.DeleteFunc(s.Requests, func(q cacheRequest) bool {
+			return q.Time.Before(since) || !until.IsZero() && !q.Time.Before(until)
+		})
+	}
+	r.Sessions = slices.DeleteFunc(r.Sessions, func(s cacheSession) bool { return len(s.Requests) == 0 })
 }
 
 // add adds the account of a session, or of a sub-agent in it, if it has requests.
@@ -177,9 +189,11 @@ func (r *Cache) Print(w io.Writer) {
 		r.Totals.print(w)
 		fmt.Fprintln(w)
 	}
+	printAdvice(w, r.Totals.Breaks)
 	if r.Next != nil {
 		PrintWarm(w, r.Next, time.Now())
 	}
+	PrintMeters(w, r.Meters, time.Now())
 	fmt.Fprintln(w, Faint(fmt.Sprintf("Prices of %s: %s.", r.Date, r.Source)))
 }
 

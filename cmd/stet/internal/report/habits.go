@@ -1,0 +1,183 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	"github.com/stet-dev/stet/llm"
+	"github.com/stet-dev/stet/llm/prices"
+	"github.com/stet-dev/stet/record"
+	"github.com/stet-dev/stet/trim/replay"
+)
+
+// Habits is the output of `stet savings --habits --json`: what costs more than any text that could be left out.
+type Habits struct {
+	Sessions int     `json:"sessions"`
+	USD      float64 `json:"usd"` // of all requests with a known price
+	Habits   []Habit `json:"habits"`
+}
+
+// Habit is something that costs money again and again.
+type Habit struct {
+	Name     string    `json:"name"`
+	USD      float64   `json:"usd"`
+	Count    int       `json:"count"` // of requests
+	Advice   string    `json:"advice"`
+	Examples []Example `json:"examples"` // the two most expensive
+}
+
+// Example is a request that a person can look at: "stet cache SESSION", or the page.
+type Example struct {
+	Session string    `json:"session"`
+	Open    string    `json:"open"` // a command
+	Title   string    `json:"title,omitempty"`
+	Request int       `json:"request,omitempty"` // its number in the session
+	Time    time.Time `json:"time,omitzero"`
+	USD     float64   `json:"usd"`
+}
+
+// advice says for each place at which the prompt cache broke who caused it, and what stops it.
+var advice = map[replay.Part]string{
+	replay.PartGap:     "go on before the cache ends (stet cache --watch says when), or begin a new conversation instead of resuming a long one",
+	replay.PartModel:   "choose the model at the start of a conversation: each model has a cache of its own",
+	replay.PartTools:   "the agent changed its tools: do not connect or remove MCP servers, or change the permission mode, in the middle of a conversation",
+	replay.PartSystem:  "the agent changed its system text: take clocks, git status and what else changes out of instructions and output styles",
+	replay.PartHead:    "the agent changed tools or system text: do not connect MCP servers in mid-conversation, and take clocks and git status out of instructions",
+	replay.PartMessage: "the agent changed an earlier message: a rewind, an edit of the history, or its own clearing of old results",
+	replay.PartContext: "the agent began a new context: a compaction; begin a new conversation for a new task",
+	replay.PartStet:    "stet left out what had been sent; the policy lossless or keep-latest does it less",
+	replay.PartMarker:  "the agent sets its cache markers too far apart: many calls of tools in one answer",
+	"settings":         "a setting changed: keep the effort, the thinking budget and the service tier of a conversation as they are",
+	partDropped:        "the provider's cause: it dropped a cache that should have lived; no setting stops it",
+}
+
+// habits names what counts as a habit, by the place at which the cache broke.
+var habits = map[replay.Part]string{
+	replay.PartGap: "cold resumes", replay.PartModel: "another model in mid-session",
+	replay.PartTools: changedHead, replay.PartSystem: changedHead, replay.PartHead: changedHead,
+}
+
+const (
+	changedHead = "system text or tools that change"
+	unusedTools = "tools that were never used"
+)
+
+// HabitsOf adds up the account of the prompt caches of recorded sessions and of the proxy's record. titles names sessions, and open
+// says how to look at one.
+func HabitsOf(account *Cache, titles, open map[string]string) *Habits {
+	out := &Habits{Sessions: len(account.Sessions), Habits: []Habit{}}
+	for i := range account.Sessions {
+		s := &account.Sessions[i]
+		for _, r := range s.Requests {
+			out.USD += r.Cost
+			part := replay.Part(r.Broke)
+			if name := habits[part]; name != "" && r.Extra > 0 {
+				if name == changedHead {
+					part = replay.PartHead
+				}
+				out.add(name, advice[part], Example{s.ID, cmp.Or(open[s.ID], "stet cache --live"), titles[s.ID], r.Number, r.Time, r.Extra})
+			}
+		}
+	}
+	return out
+}
+
+// add adds a request to a habit.
+func (h *Habits) add(name, advice string, e Example) {
+	i := slices.IndexFunc(h.Habits, func(have Habit) bool { return have.Name == name })
+	if i < 0 {
+		i = len(h.Habits)
+		h.Habits = append(h.Habits, Habit{Name: name, Advice: advice})
+	}
+	at := &h.Habits[i]
+	at.USD += e.USD
+	at.Count++
+	same := slices.IndexFunc(at.Examples, func(have Example) bool { return have.Session == e.Session })
+	if same >= 0 && at.Examples[same].USD >= e.USD {
+		return
+	}
+	if same >= 0 {
+		at.Examples = slices.Delete(at.Examples, same, same+1)
+	}
+	at.Examples = append(at.Examples, e)
+	slices.SortStableFunc(at.Examples, func(a, b Example) int { return cmp.Compare(b.USD, a.USD) })
+	at.Examples = at.Examples[:min(len(at.Examples), 2)]
+}
+
+// AddTools adds the tools that agents offered in requests and never called in any of their conversations. Their text is priced as the rest of the
+// prompt was: read from the cache where that was read.
+func (h *Habits) AddTools(rows []record.Request, sets []record.ToolSet, calls []record.ToolCalls, c *prices.Catalog) {
+	unused := map[string]map[string]bool{} // by agent
+	for _, a := range ToolsOf(rows, sets, calls).Agents {
+		unused[a.Agent] = map[string]bool{}
+		for _, s := range a.Servers {
+			for _, t := range s.Tools {
+				unused[a.Agent][t.Tool] = t.Calls == 0
+			}
+		}
+	}
+	offered := map[uint64][]record.OfferedTool{}
+	for _, s := range sets {
+		offered[s.ID] = s.Tools
+	}
+	for i := range rows {
+		r := &rows[i]
+		tokens := 0
+		for _, t := range offered[r.ToolSet] {
+			if unused[cmp.Or(r.Client, "unknown agent")][t.Name] {
+				tokens += t.Tokens
+			}
+		}
+		less := without(r.Usage, tokens)
+		m, _ := c.Lookup(r.Model)
+		if _, cost, known := m.Bill(less, r.Usage); known && cost > 0 {
+			h.add(unusedTools, "remove them, or their MCP server, from the agent's configuration (stet tools names them)",
+				Example{Session: r.Conversation, Open: "stet tools", Time: r.Time, USD: cost})
+		}
+	}
+}
+
+// without is u with so many tokens less in the beginning of the prompt, which is what is read from the cache.
+func without(u llm.Usage, tokens int) llm.Usage {
+	for _, part := range []*int{&u.CacheRead, &u.CacheWrite, &u.Input} {
+		n := min(tokens, *part)
+		*part, tokens = *part-n, tokens-n
+	}
+	u.CacheWrite1h = min(u.CacheWrite1h, u.CacheWrite)
+	return u
+}
+
+// Print writes the habits for people, the most expensive first.
+func (h *Habits) Print(w io.Writer) {
+	fmt.Fprintf(w, "%s, %s in all\n", Count(h.Sessions, "session"), inDollars(h.USD))
+	if len(h.Habits) == 0 {
+		fmt.Fprintln(w, "no cold resumes, model switches, changing system texts or unused tools that cost anything")
+	}
+	for _, habit := range h.sorted() {
+		fmt.Fprintf(w, "\n%s: %s in %s\n", Bold(habit.Name), inDollars(habit.USD), Count(habit.Count, "request"))
+		fmt.Fprintf(w, "  %s\n", habit.Advice)
+		for _, e := range habit.Examples {
+			what := cmp.Or(OneLine(e.Title), e.Session)
+			fmt.Fprintln(w, Faint(fmt.Sprintf("  %s  %s  %s: %s", e.Time.Local().Format("01-02 15:04"), inDollars(e.USD), Cropped(what, 60), e.Open)))
+		}
+	}
+	fmt.Fprintln(w, Faint("\nAt list prices. Nothing is added to prompts; these are habits of people and agents."))
+}
+
+func (h *Habits) sorted() []Habit {
+	return slices.SortedStableFunc(slices.Values(h.Habits), func(a, b Habit) int { return cmp.Compare(b.USD, a.USD) })
+}
+
+// printAdvice writes what stops each kind of break.
+func printAdvice(w io.Writer, breaks []cacheBreak) {
+	said := map[string]bool{}
+	for _, b := range breaks {
+		if text := advice[replay.Part(b.Broke)]; text != "" && !said[b.Broke] {
+			said[b.Broke] = true
+			fmt.Fprintln(w, Faint(fmt.Sprintf("%s: %s", b.Broke, text)))
+		}
+	}
+}

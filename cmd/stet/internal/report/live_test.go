@@ -1,0 +1,212 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stet-dev/stet/llm/prices"
+	"github.com/stet-dev/stet/record"
+	"github.com/stet-dev/stet/trim/replay"
+)
+
+// traffic makes conversations whose costs have a heavy tail, as real ones have: a few are many times the usual one. One of five is held
+// out; the others cost a request effect more.
+func traffic(random *rand.Rand, n int, effect float64) (treated, held []sums) {
+	for range n {
+		requests := 1 + int(20*math.Exp(1.2*random.NormFloat64()))
+		each := 0.02 * math.Exp(0.8*random.NormFloat64())
+		s := sums{conversations: 1, requests: requests, priced: requests, output: 300 * requests}
+		for range min(requests, 50) {
+			if random.IntN(100) == 0 {
+				s.errors++
+			}
+		}
+		if s.usd = each * float64(requests); random.IntN(5) == 0 {
+			held = append(held, s)
+		} else {
+			s.usd *= 1 + effect
+			treated = append(treated, s)
+		}
+	}
+	return treated, held
+}
+
+const theCost = 2 // the index of the cost of a request in figures
+
+// LIVE-1: over simulated traffic with a known effect the interval covers it in 95 of 100 runs, as far as chance goes. With 2,000
+// conversations an effect of 30 % is found in 80 of 100. No effect is called none. STET_SOAK runs it 100 times.
+func TestInterval(t *testing.T) {
+	runs, slack := 20, 3 // where 95 of 100 are right, 16 of 20 or more have a chance of 0.997, and so have 89 of 100
+	if os.Getenv("STET_SOAK") != "" {
+		runs, slack = 100, 6
+	}
+	for _, c := range []struct {
+		conversations int
+		effect        float64
+	}{{400, 0}, {400, -0.3}, {2000, -0.3}, {2000, 0}} {
+		covers, found, none := 0, 0, 0
+		for run := range runs {
+			treated, held := traffic(rand.New(rand.NewPCG(uint64(run), 7)), c.conversations, c.effect)
+			d := differences(treated, held)[theCost]
+			if d.Low <= c.effect && c.effect <= d.High {
+				covers++
+			}
+			if d.Distinguishable {
+				found++
+			} else if strings.HasPrefix(d.says(true), "not yet distinguishable [") {
+				none++
+			}
+		}
+		t.Logf("%d conversations, effect %+.0f %%: the interval covers it in %d of %d runs, and excludes 0 in %d", c.conversations, 100*c.effect, covers, runs, found)
+		right := runs * 95 / 100
+		if covers < right-slack || found+none != runs || c.effect == 0 && none < right-slack || c.conversations == 2000 && c.effect != 0 && found < runs*80/100 {
+			t.Errorf("%d conversations, effect %v: covered %d, found %d, called none %d", c.conversations, c.effect, covers, found, none)
+		}
+	}
+}
+
+func TestDifferencesOfFew(t *testing.T) {
+	treated, held := traffic(rand.New(rand.NewPCG(1, 1)), 60, -0.9)
+	held = held[:min(len(held), fewest-1)]
+	for _, d := range differences(treated, held) {
+		if d.Distinguishable || d.Low != 0 || d.High != 0 || d.Change != 0 {
+			t.Errorf("%+v", d)
+		}
+	}
+}
+
+// LIVE-1: the two numbers of live traffic, from recorded requests. Sub-agents and forks count with the conversation that they belong to.
+func TestLive(t *testing.T) {
+	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+	catalog, err := prices.Embedded()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var rows []record.Request
+	row := func(conversation, holdout string, status int) *record.Request {
+		rows = append(rows, record.Request{
+			ID: fmt.Sprint(len(rows)), Time: now.Add(time.Duration(len(rows)) * time.Minute), Conversation: conversation, Holdout: holdout, API: record.Messages,
+			Model: "claude-sonnet-4-5", Status: status, TokensOff: 150_000, Tokens: 100_000,
+			Usage: record.Usage{Input: 100_000, Output: 1000},
+		})
+		return &rows[len(rows)-1]
+	}
+	for i := range 25 {
+		row(fmt.Sprint("t", i), record.Treated, 200)
+		row("", record.Treated, 200).Conversation = fmt.Sprint("t", i)
+		r := row("sub", record.Treated, 500)
+		r.Root, r.Usage = fmt.Sprint("t", i), record.Usage{}
+		h := row(fmt.Sprint("h", i), record.HeldOut, 200)
+		h.TokensOff, h.Tokens, h.Usage.Input = 0, 0, 150_000
+	}
+	row("", "", 200).Model = "a model without a price"
+	rows[len(rows)-1].Conversation = "x"
+	meters := []record.Note{{Text: `{"provider":"anthropic","limit":"5h","used":0.42,"reset":"2026-11-20T15:00:00Z"}`}, {Text: "?"}}
+	caps := []record.Note{{Text: `{"scope":"day","limit":"$5.00","spent":"$6.20","share":1.24,"over":"$1.20","refused":2}`}}
+	l := LiveOf(rows, meters, caps, catalog)
+	if l.Conversations != 51 || l.Requests != 76 || l.Unpriced != 1 || math.Abs(l.Without-l.USD-50*0.05*3) > 1e-9 || l.Output != 75_000 {
+		t.Errorf("%+v", l)
+	}
+	if h := l.Holdout; h.Treated != (Group{25, 75, 0, 50_000, h.Treated.USD, 25}) || h.HeldOut.Conversations != 25 || !h.Differences[theCost].Distinguishable {
+		t.Errorf("%+v", l.Holdout)
+	}
+	var b strings.Builder
+	l.Print(&b, now)
+	for _, want := range []string{
+		"51 conversations, 76 requests through stet", "saved $7.50: $27.38 were charged, $34.87 without stet", "for 1,000 tokens of output: saved $0.1000, charged $0.37",
+		"not in it: 1 request of a model whose price is not known", "errors in 100 requests                     33.3          0.0  +33.33 [+33.33, +33.33]",
+		"subscription, anthropic, limit 5h: 42 % used by the whole account, until 2026-11-20",
+		"limit of $5.00 for a day: $6.20 spent, $1.20 of it by a loop of tools after the limit was reached, 2 requests refused",
+	} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("no %q in:\n%s", want, b.String())
+		}
+	}
+	b.Reset()
+	l = LiveOf(rows[:8], nil, nil, catalog)
+	if l.Print(&b, now); !strings.Contains(b.String(), "too few conversations to compare: both groups need 20") || strings.Contains(b.String(), "%]") {
+		t.Error(b.String())
+	}
+}
+
+// What costs again and again comes from the account of the caches, and from the tools that were never called.
+func TestHabits(t *testing.T) {
+	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+	catalog, err := prices.Embedded()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var rows []record.Request
+	for i, broke := range []string{"", "", record.BrokeModel, record.BrokeSystem, ""} {
+		r := record.Request{
+			ID: fmt.Sprint(i), Time: now.Add(time.Duration(i) * time.Minute), Conversation: "c", Client: "claude-code", API: record.Messages, Model: "claude-sonnet-4-5",
+			Status: 200, ToolSet: 1, Usage: record.Usage{CacheWrite: 100_000, Output: 10}, Cache: record.Cache{Broke: broke, Gap: time.Minute, Lifetime: 5 * time.Minute},
+		}
+		switch i {
+		case 0:
+			r.Cache.Gap = 0
+		case 1:
+			r.Cache.Gap = time.Hour
+		case 4:
+			r.Usage = record.Usage{CacheRead: 100_000, CacheWrite: 100}
+		}
+		rows = append(rows, r)
+	}
+	var account Cache
+	account.AddRequests(rows, catalog)
+	h := HabitsOf(&account, map[string]string{"c": "Water the beds"}, nil)
+	h.AddTools(rows, []record.ToolSet{{ID: 1, Tools: []record.OfferedTool{{Name: "Read", Tokens: 500}, {Name: "mcp__x__never", Tokens: 1000}}}},
+		[]record.ToolCalls{{Conversation: "c", Tool: "Read", Calls: 3}}, catalog)
+	got := map[string]float64{}
+	for _, habit := range h.Habits {
+		got[habit.Name] = habit.USD
+		if len(habit.Examples) != 1 || habit.Examples[0].Session != "c" || habit.Advice == "" {
+			t.Errorf("%+v", habit)
+		}
+	}
+	lost := 100_000 * (3.75 - 0.3) / 1e6
+	never := 1000 * (4*3.75 + 0.3) / 1e6
+	want := map[string]float64{"cold resumes": lost, "another model in mid-session": lost, changedHead: lost, unusedTools: never}
+	for name, usd := range want {
+		if math.Abs(got[name]-usd) > 1e-9 {
+			t.Errorf("%s: %v, want %v", name, got[name], usd)
+		}
+	}
+	if len(got) != len(want) {
+		t.Errorf("%v", got)
+	}
+	var b strings.Builder
+	h.Print(&b)
+	for _, want := range []string{"cold resumes", ": $0.34 in 1 request", "Water the beds: stet cache --live", "remove them, or their MCP server"} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("no %q in:\n%s", want, b.String())
+		}
+	}
+	b.Reset()
+	account.Sum(catalog)
+	account.Print(&b)
+	for _, want := range []string{"gap: go on before the cache ends", "model: choose the model at the start", "system: the agent changed its system text: take clocks"} {
+		if !strings.Contains(b.String(), want) { // LIVE-2
+			t.Errorf("no %q in:\n%s", want, b.String())
+		}
+	}
+}
+
+// LIVE-2: what the provider causes is said to be its cause, and every place at which a cache may break has advice.
+func TestAdvice(t *testing.T) {
+	if !strings.HasPrefix(advice[partDropped], "the provider's cause") {
+		t.Error(advice[partDropped])
+	}
+	for _, broke := range []string{
+		record.BrokeModel, record.BrokeTools, record.BrokeSystem, record.BrokeMessage, record.BrokeStet, record.BrokeMarker, record.BrokeContext, record.BrokeSettings,
+	} {
+		if advice[replay.Part(broke)] == "" {
+			t.Errorf("%s has no advice", broke)
+		}
+	}
+}
