@@ -145,7 +145,7 @@ func (l Live) Print(w io.Writer, now time.Time) {
 	l.Holdout.print(w)
 	PrintMeters(w, l.Meters, now)
 	for i := range l.Caps {
-		fmt.Fprintln(w, CapSays(&l.Caps[i]))
+		fmt.Fprintln(w, capSays(&l.Caps[i]))
 	}
 }
 
@@ -212,8 +212,8 @@ func PrintMeters(w io.Writer, all []record.Meter, now time.Time) {
 	}
 }
 
-// CapSays is a sentence on a person's limit.
-func CapSays(c *record.Cap) string {
+// capSays is a sentence on a person's limit.
+func capSays(c *record.Cap) string {
 	what := map[string]string{"conversation": "a conversation", "tree": "a conversation with its sub-agents", "day": "a day"}[c.Scope]
 	said := fmt.Sprintf("limit of %s for %s: %s spent", c.Limit, what, c.Spent)
 	if c.Scope != "day" {
