@@ -63,6 +63,11 @@ type Closing struct {
 	Native bool `json:"-"` // as of the question
 }
 
+// Ended is the cause with which the context of a question ends that needs no answer here any more. It says how it ended, for people.
+type Ended string
+
+func (e Ended) Error() string { return string(e) }
+
 const (
 	defaultLimit = 1000
 	defaultBytes = 64 << 20
@@ -133,7 +138,11 @@ func (q *Queue) AskAs(ctx context.Context, question Question) (Answer, error) {
 	if errors.Is(context.Cause(ctx), context.DeadlineExceeded) || question.expired(time.Now()) {
 		how = "expired"
 	}
-	q.close(i, Closing{ID: w.question.ID, How: how})
+	c := Closing{ID: w.question.ID, How: how}
+	if ended, ok := errors.AsType[Ended](context.Cause(ctx)); ok {
+		c.Text = string(ended)
+	}
+	q.close(i, c)
 	return Answer{}, ctx.Err()
 }
 

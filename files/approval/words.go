@@ -196,6 +196,9 @@ func (q Question) warnings() []string {
 
 // String says how the question ended.
 func (c Closing) String() string {
+	if c.Text != "" {
+		return c.Text
+	}
 	how := map[string]string{
 		string(Approve): "approved", string(ForSession): "approved for the session", string(ForPattern): "approved by pattern",
 		string(Edit): "edited and approved", string(Reject): "rejected", string(Cancel): "cancelled",

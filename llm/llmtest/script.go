@@ -164,7 +164,7 @@ func (s Script) answer(req *llm.Request, prefix string, body []byte) (resp llm.R
 
 var summaryPhrases = []string{
 	"create a detailed summary", "summarize the conversation", "summarise the conversation",
-	"summarize our conversation", "generate a title", "title for this conversation", "checkpoint compaction",
+	"summarize our conversation", "generate a title", "title for this conversation", "single-line task title", "checkpoint compaction",
 }
 
 // asksForSummary reports whether the last message of req is the agent's own request for a title or a summary.

@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/stet-dev/stet/files/approval"
@@ -34,9 +36,10 @@ const maxAsks = 100
 
 // Why a question ended without an answer in the queue.
 var (
-	errElsewhere = errors.New("answered at the agent")
-	errPassed    = errors.New("the agent has gone on")
-	errEnds      = errors.New("stet ends")
+	errElsewhere = approval.Ended("approved at the agent")
+	errRefused   = approval.Ended("rejected at the agent")
+	errPassed    = approval.Ended("the agent has gone on without it: a no there, or it was interrupted")
+	errEnds      = approval.Ended("stet ends")
 )
 
 // ask is an open question.
@@ -52,8 +55,10 @@ func (g *Guard) put(ctx context.Context, s *session, c *call, wait time.Duration
 		c.decision, c.who = "approved for the session", "person, before"
 		return Answer{Decided: true, Action: policy.Allow}, "", nil
 	}
-	ctx, cancel := context.WithCancelCause(ctx)
+	agent := ctx
+	ctx, cancel := context.WithCancelCause(context.WithoutCancel(agent))
 	defer cancel(nil)
+	defer context.AfterFunc(agent, func() { cancel(errPassed) })()
 	if wait > 0 {
 		q.Expires = q.Asked.Add(wait)
 		var stop context.CancelFunc
@@ -185,12 +190,12 @@ func (g *Guard) asking(ctx context.Context, e Event) (Answer, error) {
 	case errors.Is(err, errElsewhere):
 		return Answer{}, nil // after records it
 	case errors.Is(err, errPassed):
-		return Answer{}, g.drop(recording, s, c, string(tool.Cancelled))
-	case ctx.Err() != nil: // a No at the agent, or the agent has ended
 		g.mu.Lock()
 		c.cancel()
 		g.mu.Unlock()
 		return Answer{}, g.drop(recording, s, c, string(tool.Cancelled))
+	case errors.Is(err, errRefused):
+		return Answer{}, g.drop(recording, s, c, string(tool.UserRejected))
 	case e.Dialog != NoDialog:
 		return Answer{}, nil
 	}
@@ -200,11 +205,12 @@ func (g *Guard) asking(ctx context.Context, e Event) (Answer, error) {
 
 // askedCall returns the call that a question is about: agents do not name it. A call that was not seen to begin is made up.
 func (g *Guard) askedCall(s *session, e Event) *call {
+	action := g.Dialects.Action(e.Tool, string(e.Input))
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	var found *call
 	for _, c := range s.calls {
-		same := e.Call != "" && c.event.Call == e.Call || e.Call == "" && c.event.Tool == e.Tool && bytes.Equal(c.event.Input, e.Input)
+		same := e.Call != "" && c.event.Call == e.Call || e.Call == "" && c.like(&action, e)
 		if same && c.event.SubAgent == e.SubAgent && (found == nil || c.began.After(found.began)) {
 			found = c
 		}
@@ -213,9 +219,22 @@ func (g *Guard) askedCall(s *session, e Event) *call {
 		found.event.Edits = e.Edits && found.by.Action != policy.Ask // an agent may drop changed arguments where a hook has asked
 		return found
 	}
-	c := &call{event: e, action: g.Dialects.Action(e.Tool, string(e.Input)), began: time.Now(), unseen: true}
+	c := &call{event: e, action: action, began: time.Now(), unseen: true}
 	c.notes = g.cautions(s.workspace, e, &c.action, g.line(e, &c.action))
 	return c
+}
+
+// like reports whether an event without an id is about the call. Codex adds a reason to a command about which it asks, and ends a patch otherwise.
+func (c *call) like(a *dialect.Action, e Event) bool {
+	of := &c.action
+	switch {
+	case c.event.Tool != e.Tool:
+		return false
+	case bytes.Equal(c.event.Input, e.Input), a.Command != "" && a.Command == of.Command, len(a.Edits) > 0 && slices.Equal(a.Edits, of.Edits):
+		return true
+	}
+	return len(a.Targets) > 0 && slices.Equal(a.Targets, of.Targets) && len(a.Edits)+len(of.Edits) == 0 && a.Content != "" &&
+		strings.TrimRight(a.Content, "\n") == strings.TrimRight(of.Content, "\n")
 }
 
 // renew takes the snapshot of a call again: what a person changed while it waited is not the call's.
@@ -268,9 +287,11 @@ func (g *Guard) elsewhere(s *session, e Event) {
 		case same && (e.Kind == After || e.Kind == Settled && !e.Failed):
 			a.call.decision, a.call.who = "approved", "the person at the agent"
 			a.cancel(errElsewhere)
-		case e.Kind == Stopped, e.Kind == Prompted, same && e.Kind == Settled,
+		case same && e.Kind == Settled:
+			a.call.decision, a.call.who = "rejected", "the person at the agent"
+			a.cancel(errRefused)
+		case e.Kind == Stopped, e.Kind == Prompted,
 			e.Kind == Before && !same && changes(&a.call.action) && a.call.action.Op != dialect.Agent:
-			a.call.cancel()
 			a.cancel(errPassed)
 		}
 	}

@@ -145,7 +145,7 @@ func TestAnsweredElsewhere(t *testing.T) {
 		"call ended":   {Event{Kind: After, Call: "c1", Tool: "Bash"}, "approved"},
 		"call failed":  {Event{Kind: After, Call: "c1", Tool: "Bash", Failed: true}, "approved"},
 		"yes":          {Event{Kind: Settled, Call: "c1"}, ""},
-		"no":           {Event{Kind: Settled, Call: "c1", Failed: true}, "cancelled"},
+		"no":           {Event{Kind: Settled, Call: "c1", Failed: true}, "rejected"},
 		"turn ended":   {Event{Kind: Stopped}, "cancelled"},
 		"prompted":     {Event{Kind: Prompted}, "cancelled"},
 		"next call":    {Event{Kind: Before, Call: "c9", Tool: "Bash", Input: shell("touch z")}, "cancelled"},

@@ -74,7 +74,7 @@ func opencode(wire, provider, model string) agent {
 			"permission": {"edit": "allow", "bash": "allow", "webfetch": "deny"},
 			"provider": {"`+provider+`": {`+settings+`}}
 		}`)
-		return []string{"OPENCODE_DISABLE_AUTOUPDATE=1", "OPENCODE_DISABLE_MODELS_FETCH=1", "OPENCODE_DISABLE_LSP_DOWNLOAD=1"}
+		return []string{"OPENCODE_DISABLE_AUTOUPDATE=1", "OPENCODE_DISABLE_MODELS_FETCH=1", "OPENCODE_DISABLE_LSP_DOWNLOAD=1", "npm_config_fetch_retries=0"}
 	}
 	command := func(_, prompt string, again bool) []string {
 		args := []string{"opencode", "run", "--model", provider + "/" + model}

@@ -81,13 +81,103 @@ func (s *screen) expect(text string) {
 	waits(s.t, "the screen shows "+text, func() bool { return strings.Contains(s.shows(), text) })
 }
 
+// asking is a real agent in a terminal, and a person with "stet approve" in another one.
+type asking struct {
+	*guarded
+	person, agent *screen
+	dialog        string // what the agent's terminal shows while it asks
+}
+
+// newAsking starts both. The guard asks about "git push". command is that of the agent.
+func newAsking(t *testing.T, a agent, dialog string, command []string, turns ...llmtest.Turn) *asking {
+	t.Helper()
+	r := &asking{guarded: newGuarded(t, a, scripted(turns...)), dialog: dialog}
+	r.configure("")
+	if a.name == "codex" {
+		r.trust()
+	}
+	r.approve()
+	r.agent = openScreen(t, r.repo, r.env, command)
+	return r
+}
+
+// configure writes the person's configuration, which the guard reads when it starts. more comes first.
+func (r *asking) configure(more string) {
+	r.t.Helper()
+	write(r.t, filepath.Join(r.home, ".config/stet/config.toml"), fmt.Sprintf("listen = %q\n%s\n[[rule]]\ncommands = [\"git push\"]\ndo = \"ask\"\n\n[[rule]]\ntools = [\"write_file\"]\ndo = \"allow\"\n", r.listen, more))
+}
+
+// approve opens the person's terminal. Their editor changes each command.
+func (r *asking) approve() {
+	r.t.Helper()
+	editor := filepath.Join(r.home, "editor")
+	write(r.t, editor, "#!/bin/sh\nprintf 'touch edited' > \"$1\"\n")
+	if err := os.Chmod(editor, 0o755); err != nil {
+		r.t.Fatal(err)
+	}
+	r.person = openScreen(r.t, r.repo, append(slices.Clone(r.env), "EDITOR="+editor), []string{os.Getenv(envStet), "approve", "--wait"})
+}
+
+// asks waits for a question, and for the agent's dialog next to it.
+func (r *asking) asks(text string) {
+	r.t.Helper()
+	waits(r.t, "a question about "+text, func() bool {
+		shown := r.person.shows()
+		at := strings.LastIndex(shown, text)
+		return at >= 0 && strings.Contains(shown[at:], "[q]uit >")
+	})
+	r.agent.expect(r.dialog)
+}
+
+// rejects answers the question with words, which the model reads.
+func (r *asking) rejects(words string) {
+	r.t.Helper()
+	r.person.keys("r")
+	r.person.expect("a message for the agent?")
+	r.person.keys(words, "Enter")
+	waits(r.t, "the model reads the words", func() bool { return r.told(words) })
+}
+
+// ends waits until a question has ended elsewhere, and has the person's terminal go on.
+func (r *asking) ends(how string) {
+	r.t.Helper()
+	waits(r.t, "the question ends", func() bool {
+		shown := strings.TrimSpace(r.person.shows())
+		return strings.HasSuffix(shown, "Enter goes on") && strings.Contains(shown, "no longer open: "+how)
+	})
+	r.person.keys("Enter")
+}
+
+// there waits for a file.
+func (r *asking) there(name string) {
+	r.t.Helper()
+	waits(r.t, name+" is there", func() bool { return r.has(name) })
+}
+
+// decided checks the trail: each path or command, and who decided.
+func (r *asking) decided(want ...string) {
+	r.t.Helper()
+	_, trail := r.stet("audit", "--last", "0")
+	for _, w := range want {
+		what, how, _ := strings.Cut(w, ": ")
+		if !slices.ContainsFunc(strings.Split(trail, "\n"), func(line string) bool { return strings.Contains(line, " "+what+": ") && strings.Contains(line, how) }) {
+			r.t.Errorf("the trail does not say %q:\n%s", w, trail)
+		}
+	}
+	if testing.Verbose() {
+		r.t.Log(trail)
+	}
+}
+
 // TestAsk lets a person decide about the native calls of real agents in a second terminal, while the agent shows its own dialog. (GRD-1)
 func TestAsk(t *testing.T) {
 	need(t)
-	t.Run("claude", func(t *testing.T) {
-		t.Parallel()
-		askClaude(t)
-	})
+	for name, ask := range map[string]func(*testing.T){"claude": askClaude, "codex": askCodex, "opencode": askOpencode} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ask(t)
+		})
+	}
 }
 
 // claudeInteractive is Claude Code with a person at its terminal.
@@ -96,13 +186,24 @@ var claudeInteractive = agent{
 	configure: func(t *testing.T, home, base string) []string {
 		write(t, filepath.Join(home, ".claude.json"), `{"hasCompletedOnboarding": true, "theme": "dark",
 			"customApiKeyResponses": {"approved": ["sk-ant-dummy"], "rejected": []},
-			"projects": {"`+filepath.Join(filepath.Dir(home), "project")+`": {"hasTrustDialogAccepted": true, "hasCompletedProjectOnboarding": true}}}`)
+			"projects": {"`+project(home)+`": {"hasTrustDialogAccepted": true, "hasCompletedProjectOnboarding": true}}}`)
+		write(t, filepath.Join(home, "servers.json"), `{"mcpServers": {"files": `+filesServer(home)+`}}`)
 		return []string{"ANTHROPIC_BASE_URL=" + base, "ANTHROPIC_API_KEY=sk-ant-dummy", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1", "DISABLE_AUTOUPDATER=1"}
 	},
 }
 
+// project is the workspace of a home: see places.
+func project(home string) string { return filepath.Join(filepath.Dir(home), "project") }
+
+// filesServer is an MCP server that is not known to be stet's: its entries are in a trail of its own.
+func filesServer(home string) string {
+	return fmt.Sprintf(`{"command": %q, "args": ["mcp", "--root", %q], "env": {"HOME": %q, "XDG_STATE_HOME": %q, "XDG_CONFIG_HOME": %q}}`,
+		os.Getenv(envStet), project(home), home, filepath.Join(home, "elsewhere"), filepath.Join(home, ".config"))
+}
+
 func askClaude(t *testing.T) {
-	r := newGuarded(t, claudeInteractive, scripted(
+	command := []string{filepath.Join(claudeDir("2.1.332"), "claude"), "--permission-mode", "default"}
+	r := newAsking(t, claudeInteractive, "Esc to cancel", command,
 		llmtest.Say("One.", llmtest.Shell("touch one")),
 		llmtest.Say("Two.", llmtest.Shell("touch two")),
 		llmtest.Say("Three.", llmtest.Shell("touch three")),
@@ -112,102 +213,232 @@ func askClaude(t *testing.T) {
 		llmtest.Say("Seven.", llmtest.Shell("git push origin main")),
 		llmtest.Say("Eight.", llmtest.Shell("touch eight")),
 		llmtest.Say("All done."),
-	))
-	write(t, filepath.Join(r.home, ".config/stet/config.toml"), fmt.Sprintf("listen = %q\n\n[[rule]]\ncommands = [\"git push\"]\ndo = \"ask\"\n", r.listen))
-	editor := filepath.Join(r.home, "editor")
-	write(t, editor, "#!/bin/sh\nprintf 'touch edited' > \"$1\"\n")
-	if err := os.Chmod(editor, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	person := openScreen(t, r.repo, append(slices.Clone(r.env), "EDITOR="+editor), []string{os.Getenv(envStet), "approve"})
-	claude := openScreen(t, r.repo, r.env, []string{filepath.Join(claudeDir("2.1.332"), "claude"), "--permission-mode", "default"})
-	there := func(name string) bool { _, err := os.Stat(filepath.Join(r.repo, name)); return err == nil }
-	asked := func(text string) {
-		t.Helper()
-		waits(t, "a question about "+text, func() bool {
-			shown := person.shows()
-			at := strings.LastIndex(shown, text)
-			return at >= 0 && strings.Contains(shown[at:], "[q]uit >")
-		})
-		claude.expect("Esc to cancel")
-	}
+	)
+	r.agent.expect("for shortcuts")
+	r.agent.keys("Water the garden")
+	r.agent.keys("Enter")
+	r.asks("claude wants to run touch one")
+	r.person.expect(`about "Water the garden"`)
+	r.person.keys("a")
+	r.agent.expect("Allowed by PermissionRequest hook")
+	r.there("one")
 
-	withdrawn := func() { // the person answered in the agent's dialog
-		t.Helper()
-		waits(t, "the question is withdrawn", func() bool { return strings.HasSuffix(strings.TrimSpace(person.shows()), "Enter goes on") })
-		person.keys("Enter")
-	}
+	r.asks("claude wants to run touch two")
+	r.rejects("ask the gardener first")
+	r.agent.expect("Denied by PermissionRequest hook")
 
-	claude.expect("for shortcuts")
-	claude.keys("Water the garden")
-	claude.keys("Enter")
-	asked("claude wants to run touch one")
-	person.expect(`about "Water the garden"`)
-	person.keys("a")
-	claude.expect("Allowed by PermissionRequest hook")
-	waits(t, "one is there", func() bool { return there("one") })
+	r.asks("claude wants to run touch three")
+	r.person.keys("e")
+	r.person.expect("(y/N)")
+	r.person.keys("y")
+	r.there("edited")
 
-	asked("claude wants to run touch two")
-	person.keys("r")
-	person.expect("a message for the agent?")
-	person.keys("ask the gardener first", "Enter")
-	claude.expect("Denied by PermissionRequest hook")
-	waits(t, "the model reads the words", func() bool { return r.told("ask the gardener first") })
+	r.asks("claude wants to write four")
+	r.person.expect("+4")
+	r.agent.keys("Enter") // Yes, in the agent's dialog
+	r.there("four")
+	r.ends("approved at the agent")
 
-	asked("claude wants to run touch three")
-	person.keys("e")
-	person.expect("(y/N)")
-	person.keys("y")
-	waits(t, "the changed command runs", func() bool { return there("edited") })
+	r.asks("claude wants to write " + bedsFile)
+	r.person.expect("+" + newLevel)
+	r.agent.keys("3") // No
+	r.agent.keys("Enter")
+	r.ends("the agent has gone on without it")
+	r.agent.keys("go on", "Enter")
 
-	asked("claude wants to write four")
-	person.expect("+4")
-	claude.keys("Enter") // Yes, in the agent's dialog
-	waits(t, "four is there", func() bool { return there("four") })
-	withdrawn()
+	r.asks("claude wants to run touch six")
+	r.atOnce("wants to run git push", "Enter")
+	r.there("six")
 
-	asked("claude wants to write " + bedsFile)
-	person.expect("+" + newLevel)
-	claude.keys("3") // No
-	claude.keys("Enter")
-	withdrawn()
-	claude.keys("go on", "Enter")
+	r.asks("claude wants to run git push origin main")
+	r.person.expect("rule 1")
+	r.rejects("not today")
 
-	asked("claude wants to run touch six")
-	claude.keys("Enter")
-	person.keys("a") // both at once: one counts
-	waits(t, "six is there", func() bool { return there("six") })
-	waits(t, "it is over", func() bool {
-		shown := strings.TrimSpace(person.shows())
-		if strings.HasSuffix(shown, "Enter goes on") {
-			person.keys("Enter")
-		}
-		return strings.Contains(shown, "wants to run git push")
-	})
-
-	asked("claude wants to run git push origin main")
-	person.expect("rule 1")
-	person.keys("r")
-	person.expect("a message for the agent?")
-	person.keys("not today", "Enter")
-	waits(t, "the model reads the words", func() bool { return r.told("not today") })
-
-	asked("claude wants to run touch eight")
+	r.asks("claude wants to run touch eight")
 	r.guard.end(syscall.SIGKILL)
-	claude.keys("Enter") // the agent's own dialog goes on
-	waits(t, "eight is there", func() bool { return there("eight") })
+	r.agent.keys("Enter") // the agent's own dialog goes on
+	r.there("eight")
 
-	exit, trail := r.stet("audit", "--last", "0")
-	if exit != 0 {
-		t.Error(trail)
-	}
-	t.Log(trail)
+	r.decided("one: approved, by person", "-: rejected, by person", "edited: edited, by person", "four: approved, by the person at the agent", bedsFile+": cancelled, by the agent", "six: approved, by ")
 	for _, name := range []string{"two", "three"} {
-		if there(name) {
+		if r.has(name) {
 			t.Errorf("%s was denied, and is there", name)
 		}
 	}
 	if git(t, r.repo, "diff", "--stat") != "" {
 		t.Error("an edit that was denied in the terminal is there")
+	}
+}
+
+// atOnce answers with a yes in both terminals at once: one counts. Then comes the next question.
+func (r *asking) atOnce(next string, yes ...string) {
+	r.t.Helper()
+	r.agent.keys(yes...)
+	r.person.keys("a")
+	waits(r.t, "it is over", func() bool {
+		shown := strings.TrimSpace(r.person.shows())
+		if strings.HasSuffix(shown, "Enter goes on") {
+			r.person.keys("Enter")
+		}
+		return strings.Contains(shown, next)
+	})
+}
+
+// codexInteractive asks about all that leaves its sandbox, which only reads.
+var codexInteractive = agent{
+	name: "codex", wire: "responses",
+	configure: func(t *testing.T, home, base string) []string {
+		env := codex.configure(t, home, base)
+		file := filepath.Join(home, ".codex/config.toml")
+		write(t, file, "approval_policy = \"on-request\"\nsandbox_mode = \"read-only\"\n"+read(t, filepath.Dir(file), "config.toml")+
+			fmt.Sprintf("[projects.%q]\ntrust_level = \"trusted\"\n[notice.model_migrations]\n\"gpt-5.5\" = \"gpt-6-sol\"\n", project(home)))
+		return env
+	},
+}
+
+// Codex's dialog waits for the hook, and comes if nobody has answered.
+func askCodex(t *testing.T) {
+	leaves := func(command string) llmtest.Action {
+		return llmtest.Call("exec_command", fmt.Sprintf(`{"cmd":%q,"sandbox_permissions":"require_escalated","justification":"May I?"}`, command))
+	}
+	const dialog = "Press enter to confirm"
+	r := newAsking(t, codexInteractive, "Running hook", []string{"codex", "--no-daemon", "Water the garden"},
+		llmtest.Say("One.", leaves("touch one")),
+		llmtest.Say("Two.", leaves("touch two")),
+		llmtest.Say("Three.", llmtest.Write("three", "3\n")),
+		llmtest.Say("Four.", llmtest.Edit(bedsFile, oldLevel, newLevel)),
+		llmtest.Say("Five.", leaves("git push origin main")),
+		llmtest.Say("Six.", leaves("touch six")),
+		llmtest.Say("Seven.", leaves("touch seven")),
+		llmtest.Say("Eight.", llmtest.Write("eight", "8\n")),
+		llmtest.Say("All done."),
+	)
+	r.asks("codex wants to run touch one")
+	r.person.keys("a")
+	r.there("one")
+
+	r.asks("codex wants to run touch two")
+	r.rejects("ask the gardener first")
+
+	r.asks("codex wants to write three")
+	r.person.expect("+3")
+	r.person.keys("a")
+	r.there("three")
+
+	r.asks("codex wants to write " + bedsFile)
+	r.rejects("the level stays")
+
+	r.asks("codex wants to run git push origin main") // a rule asks before Codex does
+	r.person.expect("rule 1")
+	r.rejects("not today")
+
+	r.asks("codex wants to run touch six")
+	r.guard.end(syscall.SIGKILL)
+	r.agent.expect(dialog)
+	r.agent.keys("y")
+	r.there("six")
+
+	r.configure("ask-pause = 1\n")
+	r.start()
+	r.approve()
+	r.agent.expect(dialog) // nobody answers in time
+	r.agent.keys("y")
+	r.there("seven")
+	r.agent.expect("eight")
+	r.agent.expect(dialog)
+	r.agent.keys("Escape") // No
+	r.agent.expect("Conversation interrupted")
+
+	r.decided("one: approved, by person", "-: rejected, by person", "three: approved, by person", bedsFile+": rejected, by person", "seven: allowed, by the agent")
+	for _, name := range []string{"two", "eight"} {
+		if r.has(name) {
+			t.Errorf("%s was denied, and is there", name)
+		}
+	}
+	if git(t, r.repo, "diff", "--stat") != "" {
+		t.Error("an edit that was denied is there")
+	}
+}
+
+// opencodeInteractive asks about all that it does.
+func opencodeInteractive() agent {
+	a := opencode("messages", "anthropic", bound)
+	configure := a.configure
+	a.configure = func(t *testing.T, home, base string) []string {
+		env := configure(t, home, base)
+		dir := filepath.Join(home, ".config/opencode")
+		text := strings.Replace(read(t, dir, "opencode.json"), `"edit": "allow", "bash": "allow"`, `"*": "ask"`, 1)
+		server := fmt.Sprintf(`"mcp": {"files": {"type": "local", "command": ["env", "XDG_STATE_HOME=%s", %q, "mcp", "--root", %q]}}, "provider"`, filepath.Join(home, "elsewhere"), os.Getenv(envStet), project(home))
+		write(t, filepath.Join(dir, "opencode.json"), strings.Replace(text, `"provider"`, server, 1))
+		return env
+	}
+	return a
+}
+
+func askOpencode(t *testing.T) {
+	r := newAsking(t, opencodeInteractive(), "Allow once", []string{"opencode", "--model", "anthropic/" + bound, "--prompt", "Water the garden"},
+		llmtest.Say("One.", llmtest.Shell("touch one")),
+		llmtest.Say("Two.", llmtest.Shell("touch two")),
+		llmtest.Say("Three.", llmtest.Write("three", "3\n")),
+		llmtest.Say("Four.", llmtest.Edit(bedsFile, oldLevel, newLevel)),
+		llmtest.Say("Five.", llmtest.Call("files_write_file", `{"path":"five","content":"5\n"}`)),
+		llmtest.Say("Six.", llmtest.Shell("touch six")),
+		llmtest.Say("Seven.", llmtest.Shell("git push origin main")),
+		llmtest.Say("Eight.", llmtest.Write("eight", "8\n")),
+		llmtest.Say("Nine.", llmtest.Shell("touch nine")),
+		llmtest.Say("All done."),
+	)
+	r.asks("opencode wants to run touch one")
+	r.person.expect(`about "Water the garden"`)
+	r.person.keys("a")
+	r.there("one")
+
+	r.asks("opencode wants to run touch two")
+	r.rejects("ask the gardener first")
+
+	r.asks("opencode wants to write three")
+	r.person.expect("+3")
+	r.agent.keys("Enter") // Allow once
+	r.there("three")
+	r.ends("approved at the agent")
+
+	r.asks("opencode wants to write " + bedsFile)
+	r.person.expect("+" + newLevel)
+	r.person.keys("a")
+	waits(t, "the edit is there", func() bool { return git(t, r.repo, "diff", "--stat") != "" })
+
+	r.asks("opencode wants to write five")
+	r.person.keys("a")
+	r.there("five")
+
+	r.asks("opencode wants to run touch six")
+	r.dialog = "" // a rule asks while opencode shows that the call runs
+	r.atOnce("wants to run git push", "Enter")
+	r.there("six")
+
+	r.asks("opencode wants to run git push origin main")
+	r.person.expect("rule 1")
+	r.rejects("not today")
+
+	r.dialog = "Allow once"
+	r.asks("opencode wants to write eight")
+	r.agent.keys("Right", "Right", "Enter") // Reject
+	r.ends("rejected at the agent")
+	waits(t, "the dialog closes", func() bool { return !strings.Contains(r.agent.shows(), "Reject") })
+	r.agent.keys("go on")
+	r.agent.expect("go on")
+	r.agent.keys("Enter")
+
+	r.asks("opencode wants to run touch nine")
+	r.guard.end(syscall.SIGKILL)
+	r.agent.keys("Enter")
+	r.there("nine")
+
+	r.decided("one: approved, by person", "-: rejected, by person", "three: approved, by the person at the agent", bedsFile+": approved, by person",
+		"five: approved, by person", "six: approved, by ", "eight: rejected, by the person at the agent")
+	for _, name := range []string{"two", "eight"} {
+		if r.has(name) {
+			t.Errorf("%s was denied, and is there", name)
+		}
 	}
 }

@@ -208,7 +208,7 @@ func ended(c approval.Closing) string {
 	case "expired":
 		return "No answer in time, so it is not done"
 	case "withdrawn":
-		return "No longer asked"
+		return "No longer asked, " + plain(c.String())
 	}
 	return "Answered, " + plain(c.String())
 }

@@ -26,7 +26,7 @@ func MirrorGuards(ctx context.Context, state string, to *approval.Queue, log *sl
 			}
 		}
 	})
-	open := map[string]context.CancelFunc{}
+	open := map[string]context.CancelCauseFunc{}
 	for {
 		e, err := from.Next(ctx)
 		if err != nil {
@@ -34,7 +34,7 @@ func MirrorGuards(ctx context.Context, state string, to *approval.Queue, log *sl
 		}
 		if e.Closed != nil {
 			if end := open[e.Closed.ID]; end != nil {
-				end()
+				end(approval.Ended(e.Closed.Text))
 				delete(open, e.Closed.ID)
 			}
 			continue
@@ -43,10 +43,10 @@ func MirrorGuards(ctx context.Context, state string, to *approval.Queue, log *sl
 		if open[q.ID] != nil {
 			continue
 		}
-		one, end := context.WithCancel(ctx)
+		one, end := context.WithCancelCause(ctx)
 		open[q.ID] = end
 		running.Go(func() {
-			defer end()
+			defer end(nil)
 			if q.Editable {
 				q.Content, _ = from.Content(one, q.ID) // without it, it cannot be edited
 			}
