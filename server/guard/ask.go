@@ -224,7 +224,7 @@ func (g *Guard) askedCall(s *session, e Event) *call {
 	return c
 }
 
-// like reports whether an event without an id is about the call. Codex adds a reason to a command about which it asks, and ends a patch otherwise.
+// like reports whether an event without an id is about the call. An agent may add a reason to a command about which it asks, or end a patch otherwise.
 func (c *call) like(a *dialect.Action, e Event) bool {
 	of := &c.action
 	switch {

@@ -26,6 +26,7 @@ const (
 	envAgents = "STET_E2E_AGENTS" // the directory of the agents' commands
 	envStet   = "STET_E2E_STET"   // the stet binary
 	envSDKs   = "STET_E2E_SDKS"   // the directory of the scripts for the SDKs
+	envWeb    = "STET_E2E_WEB"    // the directory of playwright-core; "": it is not there
 	envRuns   = "STET_E2E_RUNS"   // the directory of temporary homes and workspaces
 	envOthers = "STET_E2E_OTHERS" // a directory for each version that was installed for ALL=1
 )
@@ -106,6 +107,12 @@ func prepare() ([]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("install the SDKs: %w", err)
 	}
+	web, err := npm.Install("../web/npm", "web")
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "without a browser: %v\n", err)
+	} else {
+		web = filepath.Join(web, "node_modules")
+	}
 	cache, err := npm.Cache()
 	if err != nil {
 		return nil, err
@@ -131,6 +138,7 @@ func prepare() ([]string, error) {
 	}
 	return []string{
 		envAgents + "=" + filepath.Join(agents, "node_modules", ".bin"), envSDKs + "=" + sdks,
+		envWeb + "=" + web,
 		envOthers + "=" + others,
 		envStet + "=" + stet, envRuns + "=" + runs,
 	}, nil

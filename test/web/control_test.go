@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/stet-dev/stet/files/approval"
 	"github.com/stet-dev/stet/record"
@@ -113,6 +114,26 @@ func (h *rig) control() http.Handler {
 			Notes: []tool.Note{tool.Outside}, Diff: tool.Diff{Other: "{\n  \"to\": \"<b>stage</b>\u202e\"\n}"}, Seal: "seal",
 		})
 		reply(w, a.Verdict, err)
+	})
+	m.HandleFunc("POST /native", func(w http.ResponseWriter, r *http.Request) { // an agent asks about a command of its own, or one of a flood; returns the answer
+		var in struct{ Command string }
+		err := json.NewDecoder(r.Body).Decode(&in)
+		var a approval.Answer
+		if err == nil {
+			a, err = h.queue.Ask(r.Context(), approval.Question{
+				Asked: time.Now(), Root: project, Session: "s1", Client: "claude", Tool: "Bash", Write: true, Native: true, Command: in.Command, Dir: project,
+				About: "Water the garden", Notes: []tool.Note{tool.Deletes}, Diff: tool.Diff{Other: in.Command}, Content: []byte(in.Command), Editable: true, Seal: "seal",
+				Why: "the agent's own rules",
+			})
+		}
+		reply(w, map[string]string{"verdict": string(a.Verdict), "words": a.Words, "by": a.By}, err)
+	})
+	m.HandleFunc("GET /open", func(w http.ResponseWriter, _ *http.Request) { // the open questions: ID by subject
+		ids := map[string]string{}
+		for _, q := range h.queue.Open() {
+			ids[q.Subject()] = q.ID
+		}
+		reply(w, ids, nil)
 	})
 	m.HandleFunc("POST /bend", func(w http.ResponseWriter, r *http.Request) { // another program changes the trail
 		db, err := sql.Open("sqlite", h.file)

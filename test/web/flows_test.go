@@ -6,7 +6,7 @@ import "testing"
 func TestQueue(t *testing.T) {
 	for _, name := range []string{
 		"approve", "reject", "rejectByKeys", "manyLines", "hunks", "edit", "discard", "pattern", "badPattern", "session", "people", "reconnect", "missed", "late", "tabs",
-		"large", "hostile", "hostileEditor", "longLine", "phone", "keyboard", "keys", "outside", "habit", "withdrawn",
+		"large", "hostile", "hostileEditor", "longLine", "phone", "keyboard", "keys", "outside", "habit", "withdrawn", "native", "link", "flood",
 		"impostor", "impostorAtBegin", "restart", "noSubtle",
 	} {
 		t.Run(name, func(t *testing.T) { flow(t, "queue", name) })

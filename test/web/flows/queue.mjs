@@ -530,3 +530,76 @@ export async function rejectByKeys({ rig, enter, assert }) {
   assert.equal(code, 'user_rejected')
   assert.match(JSON.parse(text).error, /No:\s*use docs\./)
 }
+
+/** A command of an agent's own is answered on a phone, light and dark, by touch and by the keyboard alone. Only an admin sees it. (GRD-1) */
+export async function native({ rig, enter, assert, axe }) {
+  const long = 'rm -rf build/output/of/a/very/long/path/that/does/not/fit && echo done'
+  for (const [width, colorScheme] of [[390, 'light'], [390, 'dark'], [320, 'light'], [320, 'dark']]) {
+    const page = await enter('owner', { viewport: { width, height: 844 }, hasTouch: true, isMobile: true, colorScheme })
+    const asked = rig.native(long)
+    await item(page, 'rm -rf').tap()
+    await ready(page)
+    await page.getByText('this deletes files').waitFor()
+    await page.getByText('Water the garden').first().waitFor()
+    const wider = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)
+    assert.ok(wider <= 0, `${width} ${colorScheme}: the page is ${wider} px wider than the screen`)
+    assert.deepEqual(await axe(page), [])
+    for (const b of await page.locator('.answers button').all()) {
+      const box = await b.boundingBox()
+      assert.ok(box.height >= 40 && box.y + box.height <= 844, `${width}: a button is too small, or out of sight`)
+    }
+    await button(page, /^Approve/).tap()
+    assert.deepEqual(await asked, { verdict: 'approve', words: '', by: 'owner' })
+    await page.context().close()
+  }
+  const other = await enter('lab')
+  const page = await enter('owner')
+  const asked = rig.native('touch two')
+  await ready(page)
+  assert.equal(await item(other, 'touch two').count(), 0)
+  await page.keyboard.press('r')
+  await page.getByRole('textbox').waitFor()
+  await page.keyboard.type('ask the gardener first')
+  await page.keyboard.press('Control+Enter')
+  assert.deepEqual(await asked, { verdict: 'reject', words: 'ask the gardener first', by: 'owner' })
+}
+
+/** The link in a message holds no right: a preview that fetches it decides nothing, and who opens it signs in. An old and a wrong link say so. (GRD-1) */
+export async function link({ rig, enter, assert }) {
+  const asked = rig.native('touch one')
+  await rig.opened(1)
+  const id = (await rig.open())['touch one']
+  const api = `${rig.base}/api/questions/${id}`
+  for (const [method, at, want] of [['GET', `${rig.base}/`, 200], ['GET', api, 401], ['GET', api + '/answer', 401], ['POST', api + '/answer', 401]]) {
+    const answer = await fetch(at, { method, body: method === 'POST' ? '{"verdict":"approve","seal":"seal"}' : undefined })
+    assert.ok(answer.status === want || (want === 401 && answer.status >= 400), `${method} ${at}: ${answer.status}`)
+  }
+  const page = await enter(null)
+  await page.goto(`${rig.base}/#/queue/${id}`)
+  await page.getByRole('textbox').fill('token-of-owner')
+  await page.keyboard.press('Enter')
+  await ready(page)
+  assert.equal(Object.keys(await rig.open()).length, 1, 'a link has decided')
+  const other = await enter('lab')
+  await other.goto(`${rig.base}/#/queue/${id}`)
+  await other.getByText('no such question').first().waitFor()
+  await button(page, /^Approve/).click()
+  assert.equal((await asked).verdict, 'approve')
+  await page.goto(`${rig.base}/#/queue/${id}`)
+  await page.getByText('approved by owner').first().waitFor()
+  await page.goto(`${rig.base}/#/queue/wrong`)
+  await page.getByText('no such question').first().waitFor()
+}
+
+/** A flood of 500 questions: the page shows them, and the first can still be answered. (GRD-1) */
+export async function flood({ rig, enter, assert }) {
+  const all = Array.from({ length: 500 }, (_, i) => rig.native(`touch file-${i}.`).catch(() => {}))
+  await rig.opened(500)
+  const page = await enter('owner')
+  await page.getByText('500 open').waitFor()
+  await item(page, 'touch file-0.').click()
+  await ready(page)
+  await button(page, /^Approve/).click()
+  assert.equal((await all[0]).verdict, 'approve')
+  await page.getByText('499 open').waitFor()
+}

@@ -33,6 +33,9 @@ const rig = {
   opened: (n) => tell('POST', '/opened', { n }),
   answer: () => tell('POST', '/answer'),
   outside: () => tell('POST', '/outside'),
+  native: (command) => tell('POST', '/native', { command }),
+  /** open returns the IDs of the open questions, by what they are about. */
+  open: () => tell('GET', '/open'),
   bend: () => tell('POST', '/bend'),
   elsewhere: (text) => tell('POST', '/elsewhere', { text }),
   say: (text) => tell('POST', '/say', { text }),

@@ -1,15 +1,19 @@
 package agents
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/stet-dev/stet/internal/jsonc"
+	"github.com/stet-dev/stet/server/guard"
 )
 
 // Installing and removing the hooks leaves every other byte of the agent's file as it was, at any position.
@@ -72,6 +76,40 @@ func TestHooks(t *testing.T) {
 				t.Errorf("%s: %s", name, diff)
 			}
 		}
+	}
+}
+
+// Agents wait for their hooks a little longer than the guard for a person, and docs/guard.md says how long that is. (GRD-1)
+func TestWaits(t *testing.T) {
+	docs, err := os.ReadFile("../../../../docs/guard.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := Hooks{Wait: guard.DefaultWait, Pause: guard.DefaultPause}
+	seconds := func(hooks map[string]any, event string) time.Duration {
+		entry := hooks[event].(map[string]any)["hooks"].([]any)[0].(map[string]any)
+		return time.Duration(entry["timeout"].(int)-hookTimeout) * time.Second
+	}
+	wait := fmt.Sprintf("| `ask-wait` (%d s), then the call is denied |", guard.DefaultWait/time.Second)
+	dialog := "| as long as its dialog is open, a day at most |"
+	for _, row := range []struct {
+		agent, says string
+		waits, want time.Duration
+	}{
+		{"| Claude Code |", dialog, seconds(claudeHooks(h), "PermissionRequest"), 24 * time.Hour},
+		{"| Claude Code, `-p` and SDKs |", wait, seconds(claudeHooks(h), "PreToolUse"), guard.DefaultWait},
+		{"| Codex |", fmt.Sprintf("| `ask-pause` (%d s), then its dialog comes |", guard.DefaultPause/time.Second), seconds(codexHooks(h), "PermissionRequest"), guard.DefaultPause},
+		{"| Codex, also `exec` |", wait, seconds(codexHooks(h), "PreToolUse"), guard.DefaultWait},
+		{"| opencode |", dialog, 24 * time.Hour, 24 * time.Hour}, // see below
+		{"| opencode, also `run` |", wait, time.Duration(h.timeout("PreToolUse", true)-hookTimeout) * time.Second, guard.DefaultWait},
+	} {
+		found := slices.ContainsFunc(strings.Split(string(docs), "\n"), func(l string) bool { return strings.HasPrefix(l, row.agent) && strings.HasSuffix(l, row.says) })
+		if !found || row.waits != row.want {
+			t.Errorf("%s waits %v: docs/guard.md has no row that ends with %s", row.agent, row.waits, row.says)
+		}
+	}
+	if text := opencodePlugin(h); !strings.Contains(text, `tell("ask", what, 86400)`) || !strings.Contains(text, fmt.Sprint(h.timeout("PreToolUse", true))) {
+		t.Error("opencode's plugin waits otherwise")
 	}
 }
 

@@ -232,11 +232,12 @@ func TestNotify(t *testing.T) {
 		}
 	}
 	for text, words := range map[string]string{
-		"[notify]\nntfy = \"secret\"\n":              "ntfy: want a URL that begins with https:// or http://",
-		"[notify]\nntfy = \"https://secret\"\n":      "ntfy: want the URL of a topic",
-		"[notify]\nwebhook = [\"https://secret\"]\n": "ntfy and webhook are strings",
-		"[notify]\nslack = \"https://secret\"\n":     `unknown key "notify.slack": it may have ntfy, webhook, command and content`,
-		"notify = \"https://secret/x\"\n":            "notify: want a table, [notify]",
+		"[notify]\nntfy = \"secret\"\n":                             "ntfy: want a URL that begins with https:// or http://",
+		"[notify]\nntfy = \"https://secret\"\n":                     "ntfy: want the URL of a topic",
+		"[notify]\nwebhook = [\"https://secret\"]\n":                "ntfy, webhook and link are strings",
+		"[notify]\nslack = \"https://secret\"\n":                    `unknown key "notify.slack": it may have ntfy, webhook, command, link and content`,
+		"[notify]\nlink = \"https://stet.example/?token=secret\"\n": "link: want the address of the page alone",
+		"notify = \"https://secret/x\"\n":                           "notify: want a table, [notify]",
 	} {
 		_, err := Load(newPlace(t, text).Source)
 		if err == nil || !strings.Contains(err.Error(), words) || strings.Contains(err.Error(), "secret") {

@@ -49,9 +49,9 @@ func parseNotify(v any) (notify.Config, error) {
 	var file struct{ Notify notify.Config }
 	switch unknown, err := decodeTables(notifyKey, v, &file); {
 	case unknown != "":
-		return notify.Config{}, &unknownMember{unknown, "it may have ntfy, webhook, command and content"}
+		return notify.Config{}, &unknownMember{unknown, "it may have ntfy, webhook, command, link and content"}
 	case err != nil:
-		return notify.Config{}, errors.New("ntfy and webhook are strings, command is an array of strings, content is true or false")
+		return notify.Config{}, errors.New("ntfy, webhook and link are strings, command is an array of strings, content is true or false")
 	}
 	return file.Notify, file.Notify.Check()
 }

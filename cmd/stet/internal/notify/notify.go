@@ -2,7 +2,8 @@
 // program. [Config.Follow] follows a queue of questions without answering them. The queue never waits for it.
 //
 // A message says who wants to do what to which file. It contains the content of the write only if the person configured that. An
-// address may contain a secret, such as a password or a topic's name, so it is not in logs and errors.
+// address may contain a secret, such as a password or a topic's name, so it is not in logs and errors. A message decides nothing: its link names
+// a question on the page, where who opens it signs in.
 package notify
 
 import (
@@ -25,12 +26,13 @@ type Config struct {
 	Ntfy    string   `toml:"ntfy"`    // the URL of a topic
 	Webhook string   `toml:"webhook"` // a URL that gets each event as JSON
 	Command []string `toml:"command"` // a program that gets the text as its last argument, and the event as JSON on standard input
+	Link    string   `toml:"link"`    // the address of the page: a message names the question's place there. It holds no right
 	Content bool     `toml:"content"` // also send the content of the write
 }
 
 // Check validates the configuration. Its errors do not contain the addresses.
 func (c Config) Check() error {
-	for name, address := range map[string]string{"ntfy": c.Ntfy, "webhook": c.Webhook} {
+	for name, address := range map[string]string{"ntfy": c.Ntfy, "webhook": c.Webhook, "link": c.Link} {
 		if address == "" {
 			continue
 		}
@@ -40,6 +42,9 @@ func (c Config) Check() error {
 		}
 		if name == "ntfy" && len(u.Path) < 2 {
 			return errors.New("ntfy: want the URL of a topic, as https://ntfy.sh/TOPIC")
+		}
+		if name == "link" && (u.User != nil || u.RawQuery != "" || u.Fragment != "") {
+			return errors.New("link: want the address of the page alone, as https://stet.example; who opens it signs in there")
 		}
 	}
 	if len(c.Command) > 0 && c.Command[0] == "" {
@@ -59,6 +64,7 @@ type message struct {
 	Tool      string    `json:"tool"`
 	Path      string    `json:"path,omitempty"`
 	Expires   time.Time `json:"expires,omitzero"` // without an answer until then the answer is no
+	Link      string    `json:"link,omitempty"`   // the question on the page, for who is signed in there
 	How       string    `json:"how,omitempty"`    // of "closed": the verdict, "expired" or "withdrawn"
 	By        string    `json:"by,omitempty"`     // who answered
 	Diff      string    `json:"diff,omitempty"`   // if Content is set
@@ -91,7 +97,7 @@ func (c Config) Follow(ctx context.Context, q *approval.Queue, native bool, log 
 	if len(to) == 0 {
 		return
 	}
-	f := &follower{content: c.Content, queue: q, native: native, to: to, reported: map[string]message{}, log: log}
+	f := &follower{content: c.Content, link: c.Link, queue: q, native: native, to: to, reported: map[string]message{}, log: log}
 	for ctx.Err() == nil {
 		sub := q.Subscribe()
 		err := f.follow(ctx, sub)
@@ -110,6 +116,7 @@ func (c Config) Follow(ctx context.Context, q *approval.Queue, native bool, log 
 // follower is the state of Follow.
 type follower struct {
 	content  bool
+	link     string
 	native   bool
 	queue    *approval.Queue
 	to       []target
@@ -142,6 +149,9 @@ func (f *follower) opened(ctx context.Context, q approval.Question) {
 		Event: "opened", Question: q.ID, Text: wants(q, f.content), Workspace: q.Root, Session: q.Session, Client: q.Client,
 		Tool: q.Tool, Path: q.Path, Expires: q.Expires,
 	}
+	if f.link != "" {
+		m.Link = strings.TrimSuffix(f.link, "/") + "/#/queue/" + q.ID
+	}
 	if f.content {
 		m.Diff = q.Diff.Text()
 	}
@@ -156,7 +166,7 @@ func (f *follower) closed(ctx context.Context, c approval.Closing) {
 		return
 	}
 	delete(f.reported, c.ID)
-	m.Event, m.How, m.By, m.Diff = "closed", c.How, c.By, ""
+	m.Event, m.How, m.By, m.Diff, m.Link = "closed", c.How, c.By, "", ""
 	m.Text = ended(c) + ": " + about(m.Client, m.Tool, m.Path)
 	f.send(ctx, m)
 	if len(f.reported) == most-1 {

@@ -32,12 +32,12 @@ func (c Config) targets() []target {
 	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	if c.Ntfy != "" {
 		all = append(all, target{"ntfy", func(ctx context.Context, m message) error {
-			return post(ctx, client, c.Ntfy, "text/plain; charset=utf-8", ntfyText(m))
+			return post(ctx, client, c.Ntfy, "text/plain; charset=utf-8", m.Link, ntfyText(m))
 		}})
 	}
 	if c.Webhook != "" {
 		all = append(all, target{"webhook", func(ctx context.Context, m message) error {
-			return post(ctx, client, c.Webhook, "application/json", asJSON(m))
+			return post(ctx, client, c.Webhook, "application/json", "", asJSON(m))
 		}})
 	}
 	if len(c.Command) > 0 {
@@ -46,14 +46,17 @@ func (c Config) targets() []target {
 	return all
 }
 
-// post sends a body. Its errors do not contain the address.
-func post(ctx context.Context, client *http.Client, address, kind string, body []byte) error {
+// post sends a body. click is a link, or "". Its errors do not contain the address.
+func post(ctx context.Context, client *http.Client, address, kind, click string, body []byte) error {
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, address, bytes.NewReader(body))
 	if err != nil {
 		return errors.New("the address is not valid")
 	}
 	r.Header.Set("Content-Type", kind)
 	r.Header.Set("Title", "stet") // for ntfy; other servers ignore it
+	if click != "" {
+		r.Header.Set("Click", click) // what a tap on the message opens
+	}
 	answer, err := client.Do(r)
 	if err != nil {
 		var whole *url.Error
