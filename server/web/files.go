@@ -80,7 +80,7 @@ type known struct {
 // touched returns the files in the trail, the one touched last first.
 func (h *Handler) touched(ctx context.Context) ([]*known, error) {
 	entries, err := h.Trail.Entries(ctx, record.TrailQuery{
-		Kinds: []record.Kind{record.Call, record.Outcome}, Limit: maxEntries, Last: true,
+		Kinds: []record.Kind{record.Call, record.Outcome, record.Changed}, Limit: maxEntries, Last: true,
 	})
 	if err != nil {
 		return nil, err
@@ -110,6 +110,9 @@ func (f *known) add(e record.Entry) {
 		f.Sessions = append(f.Sessions, e.Session)
 	}
 	switch {
+	case e.Kind == record.Changed: // by an agent's own tool, which may have failed after it
+		f.Writes++
+		f.seen = false
 	case e.Outcome == "concurrent_modification":
 		f.Conflicts++
 	case e.Outcome != record.OK:

@@ -48,7 +48,7 @@ type rig struct {
 // project is the root of the workspace in the trail.
 const project = "/home/me/project"
 
-// tokens are the tokens of three people. owner is an admin.
+// tokens are the tokens of three people. All but lab are admins.
 var tokens = map[string]string{"token-of-desk": "desk", "token-of-lab": "lab", "token-of-owner": "owner"}
 
 func newRig(t *testing.T) *rig {
@@ -128,9 +128,9 @@ func (h *rig) web() *web.Handler {
 		Queue: h.queue, Sessions: h.hub, Records: h.store, Trail: h.store, Version: "0.0.0",
 		Authenticate: func(token string) (web.Person, bool) {
 			name, ok := tokens[token]
-			return web.Person{ID: name, Name: name, Admin: name == "owner"}, ok
+			return web.Person{ID: name, Name: name, Admin: name != "lab"}, ok
 		},
-		Holds:   func(id string) (web.Person, bool) { return web.Person{ID: id, Name: id, Admin: id == "owner"}, true },
+		Holds:   func(id string) (web.Person, bool) { return web.Person{ID: id, Name: id, Admin: id != "lab"}, true },
 		Secret:  bytes.Repeat([]byte{7}, 32),
 		Changes: h.store.Changes,
 		Disk:    h.disk,

@@ -34,6 +34,7 @@ const rig = {
   answer: () => tell('POST', '/answer'),
   outside: () => tell('POST', '/outside'),
   native: (command) => tell('POST', '/native', { command }),
+  entry: (entry) => tell('POST', '/entry', entry),
   /** open returns the IDs of the open questions, by what they are about. */
   open: () => tell('GET', '/open'),
   bend: () => tell('POST', '/bend'),

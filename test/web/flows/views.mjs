@@ -248,3 +248,19 @@ export async function empty({ rig, enter, assert }) {
     await has('stet wrap -- claude')
   }
 }
+
+/** Calls of agents' own tools stand next to those of stet's: what each changed, who decided, and how it is taken back. (GRD-1) */
+export async function native({ rig, enter }) {
+  const call = { session: 'native-1', client: 'claude', tool: 'Bash' }
+  await rig.entry({ ...call, kind: 'changed', path: 'garden/beds.py', bytes: 1, after: 'list', decision: 'approved', by: 'person owner', outcome: 'ok' })
+  await rig.entry({ ...call, kind: 'changed', bytes: 3, after: 'list', decision: 'allowed', by: 'the agent', outcome: 'ok' })
+  await rig.entry({ ...call, kind: 'call', decision: 'rejected', by: 'person owner', outcome: 'user_rejected' })
+  const page = await enter('owner')
+  await page.goto(`${rig.base}/#/files`)
+  await page.getByText('beds.py').first().waitFor()
+  await page.goto(`${rig.base}/#/audit/native-1`)
+  for (const text of ['changed 1 path', 'changed 3 paths', 'approved by person owner', 'rejected by person owner', 'stet undo native-1']) {
+    await page.getByText(text).first().waitFor()
+  }
+  await page.getByRole('button', { name: 'Take back' }).first().waitFor()
+}
