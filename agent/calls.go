@@ -3,9 +3,11 @@ package agent
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
 	"runtime/debug"
 	"strings"
 	"sync"
@@ -15,6 +17,8 @@ import (
 	"github.com/stet-dev/stet/session"
 	"github.com/stet-dev/stet/tool"
 )
+
+// The calls of an answer: they run at once, within a time after an interruption, and repetitions are noticed.
 
 // done is a call with its result.
 type done struct {
@@ -98,12 +102,12 @@ func (r *run) witness(ctx context.Context, waiting chan<- chan struct{}) func(to
 // start starts the calls in order, at most Agent.Parallel at once, and waits for all of them. It sends exactly one result
 // for each call.
 func (r *run) start(ctx context.Context, calls []llm.Part, cut bool, results chan<- done) {
-	room := make(chan struct{}, cmp.Or(r.a.Parallel, 8))
+	slots := make(chan struct{}, cmp.Or(r.a.Parallel, 8))
 	var running sync.WaitGroup
 	defer running.Wait()
 	for i, call := range calls {
 		select {
-		case room <- struct{}{}:
+		case slots <- struct{}{}:
 		case <-ctx.Done():
 		}
 		switch {
@@ -115,13 +119,13 @@ func (r *run) start(ctx context.Context, calls []llm.Part, cut bool, results cha
 			continue
 		case !isObject(call.Args):
 			results <- done{call: call, result: failed(call, tool.InvalidArgument, noObject(call.Args))}
-			<-room
+			<-slots
 			continue
 		}
 		r.tell(Event{Kind: CallBegins, Call: call})
 		do := r.started(call)
 		running.Go(func() {
-			defer func() { <-room }()
+			defer func() { <-slots }()
 			began := time.Now()
 			res := r.settled(ctx, call, do)
 			results <- done{call: call, result: res, took: time.Since(began)}
@@ -183,3 +187,91 @@ func result(d done) session.Message {
 		Kind: llm.ToolResult, CallID: d.call.CallID, Text: d.result.Text, IsError: d.result.Failed(),
 	})
 }
+
+// grace is how long a call may take after its context has ended. After that, a tool that ignores its context is no longer
+// waited for.
+const grace = 500 * time.Millisecond
+
+// panicked is a panic in a tool.
+type panicked struct {
+	value any
+	stack string
+}
+
+func (p *panicked) Error() string { return fmt.Sprintf("panic: %v", p.value) }
+
+// errNothing is the error of a tool that ended its goroutine.
+var errNothing = errors.New("it ended without a result")
+
+// within runs the work and waits for its end. After ctx has ended, it waits for at most patience. Then it returns the error
+// of ctx, and it is not known whether the work was done. A panic becomes an error of type *panicked.
+func (w work) within(ctx context.Context, patience time.Duration) (tool.Result, error) {
+	type outcome struct {
+		result tool.Result
+		err    error
+	}
+	came := make(chan outcome, 1)
+	go func() {
+		o := outcome{err: errNothing}
+		defer func() {
+			if v := recover(); v != nil {
+				o.err = &panicked{v, string(debug.Stack())}
+			}
+			came <- o
+		}()
+		o.result, o.err = w(ctx)
+	}()
+	select {
+	case o := <-came:
+		return o.result, o.err
+	case <-ctx.Done():
+	}
+	late := time.NewTimer(patience)
+	defer late.Stop()
+	select {
+	case o := <-came:
+		return o.result, o.err
+	case <-late.C:
+		return tool.Result{}, ctx.Err()
+	}
+}
+
+// loopDetector detects that a model repeats itself: the same calls have the same results, without a new result in between.
+type loopDetector struct {
+	limit int // repetitions before the model is warned
+	seen  map[[32]byte]bool
+	count map[[32]byte]int // repetitions since the last new result
+	worst int
+}
+
+// took matches the duration in a result. A result that differs only in it is not new.
+var took = regexp.MustCompile(`"time_ms":\s*[0-9]+`)
+
+// moreRepeats is the number of repetitions that are allowed after the model was warned.
+const moreRepeats = 2
+
+// see records the calls of one answer. It reports whether to warn the model.
+func (g *loopDetector) see(all []done) (remind bool) {
+	if g.seen == nil {
+		g.seen, g.count = map[[32]byte]bool{}, map[[32]byte]int{}
+	}
+	keys := make([][32]byte, len(all))
+	news := false
+	for i, d := range all {
+		keys[i] = sha256.Sum256([]byte(d.call.Name + "\x00" + d.call.Args + "\x00" + took.ReplaceAllString(d.result.Text, "")))
+		news = news || !g.seen[keys[i]]
+		g.seen[keys[i]] = true
+	}
+	if news {
+		clear(g.count)
+		g.worst = 0
+	}
+	for _, k := range keys {
+		g.count[k]++
+		g.worst = max(g.worst, g.count[k])
+	}
+	return g.worst == g.limit
+}
+
+// looping reports whether the model was warned and has continued to repeat itself.
+func (g *loopDetector) looping() bool { return g.worst >= g.limit+moreRepeats }

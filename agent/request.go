@@ -138,7 +138,7 @@ func (a *Agent) breaks(st session.State, all []llm.Message) []trim.Point {
 	var out []trim.Point
 	var last *llm.Message // the previous answer
 	lifetime := a.lifetime()
-	bound := false // there is signed thinking before this place
+	bound := false // there is signed thinking before this message
 	moment := func(i int, model string) {
 		switch {
 		case bound:

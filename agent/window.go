@@ -9,6 +9,8 @@ import (
 	"github.com/stet-dev/stet/llm/tokens"
 )
 
+// The model's window: how much of it is used, and when it is tried to use less.
+
 // window returns the number of tokens that the model accepts, for prompt and answer together.
 func (a *Agent) window() int {
 	return cmp.Or(a.Limits.Window, a.model.Window, 128_000)
@@ -19,9 +21,9 @@ func (a *Agent) output() int {
 	return min(cmp.Or(a.MaxTokens, 8192), max(a.window()/4, 1))
 }
 
-// answerRoom returns the number of tokens that an answer has at least, however long the prompt is: all that MaxTokens asks for,
+// leastAnswer returns the number of tokens that an answer has at least, however long the prompt is: all that MaxTokens asks for,
 // otherwise 6 % of the window.
-func (a *Agent) answerRoom() int {
+func (a *Agent) leastAnswer() int {
 	if a.MaxTokens > 0 {
 		return a.output()
 	}
@@ -30,7 +32,7 @@ func (a *Agent) answerRoom() int {
 
 // answerLimit returns the largest number of tokens of the answer to a prompt of this size.
 func (a *Agent) answerLimit(size int) int {
-	return max(min(a.output(), a.window()-size-a.reserve()), a.answerRoom())
+	return max(min(a.output(), a.window()-size-a.reserve()), a.leastAnswer())
 }
 
 // reserve returns the tokens that are kept free besides the answer. The estimate of a prompt is off by about as much.
@@ -39,7 +41,7 @@ func (a *Agent) reserve() int {
 }
 
 // maxPrompt returns the largest size of a prompt, in tokens, with capacity for an answer.
-func (a *Agent) maxPrompt() int { return a.window() - a.answerRoom() - a.reserve() }
+func (a *Agent) maxPrompt() int { return a.window() - a.leastAnswer() - a.reserve() }
 
 // limit returns the size of the prompt, in tokens, at which the conversation is compacted.
 func (a *Agent) limit() int {
@@ -104,4 +106,55 @@ func (c *Conversation) fill(b built) Fill {
 		f.Tools -= s.Tokens
 	}
 	return f
+}
+
+// backoff prevents repeated compactions without effect. It is guarded by Conversation.turn.
+type backoff struct {
+	failures int // failed compactions in a row
+	until    int // prompt size from which on compaction is tried again; 0: any size
+	narrow   int // size limit below the model's window, learned from a request that was too long; 0: none
+	refused  int // requests in a row that the model refused as too long
+}
+
+// growth is a divisor of the window. After two failures, or a compaction without effect, the conversation must grow by this
+// part of the window before the next attempt.
+const growth = 10 // a tenth
+
+// free reports whether a prompt of this size may be compacted.
+func (b *backoff) free(size int) bool { return size >= b.until }
+
+// failed records that a prompt of this size could not be compacted.
+func (b *backoff) failed(size, window int) {
+	if b.failures++; b.failures >= 2 {
+		b.until = size + window/growth
+	}
+}
+
+// compacted records that a conversation was compacted to this size. If the size is still above the limit, another
+// compaction would not help at once.
+func (b *backoff) compacted(size, limit, window int) {
+	b.failures, b.until = 0, 0
+	if size >= limit {
+		b.until = size + window/growth
+	}
+}
+
+// reset allows the next compaction. It is called when a person asks for one.
+func (b *backoff) reset() { b.failures, b.until = 0, 0 }
+
+// narrowed returns the limit, or the limit that was learned from the model if that is smaller.
+func (r *run) narrowed(limit int) int {
+	if r.backoff.narrow == 0 {
+		return limit
+	}
+	return min(limit, r.backoff.narrow)
+}
+
+// narrow records that the model refused a request of this size as too long. It reports whether to try a shorter request.
+func (r *run) narrow(b built) bool {
+	if r.backoff.refused++; r.backoff.refused > 3 {
+		return false
+	}
+	r.backoff.narrow = b.size * 3 / 4
+	return r.backoff.narrow > 0
 }

@@ -15,7 +15,7 @@ type Decoder struct {
 	Shared  int    // number of parts in Builder.Before
 }
 
-// Layout has the places of a request's parts in its body. A codec uses it to decode a body that begins alike, see [Codec]. It does not
+// Layout has the spans of a request's parts in its body. A codec uses it to decode a body that begins alike, see [Codec]. It does not
 // hold the body.
 type Layout struct {
 	Walked        rawjson.Walk // of the messages
@@ -28,7 +28,7 @@ type Layout struct {
 	Summarized int
 }
 
-// Marker is a cache marker at a place in a body. Part is the index of its part, or a negative number that the codec chooses.
+// Marker is a cache marker in a body. Part is the index of its part, or a negative number that the codec chooses.
 type Marker struct {
 	At   rawjson.Span
 	Part int
@@ -78,7 +78,7 @@ func (d *Decoder) Summary() {
 }
 
 // Same compares the bytes at was in the earlier body with those at is. If they are equal, ok is true, and move is the
-// distance between the places.
+// distance between the spans.
 func (d *Decoder) Same(was, is rawjson.Span, earlierBody []byte) (move int, ok bool) {
 	return is.Start - was.Start, !was.IsZero() && bytes.Equal(was.Of(earlierBody), is.Of(d.Body))
 }
@@ -101,8 +101,8 @@ func (d *Decoder) Finish(req *Request) (*Request, error) {
 
 // AddText adds a part for the string at span.
 func (d *Decoder) AddText(at rawjson.Span) {
-	text, place := d.Text(at)
-	d.Add(Part{Text: text, Span: Span(place)})
+	text, span := d.Text(at)
+	d.Add(Part{Text: text, Span: Span(span)})
 }
 
 // ByCode reports whether the caller of a call, an object at span, is not the model itself.

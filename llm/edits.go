@@ -23,13 +23,13 @@ func (InPlace) Patch(dst, body []byte, req *Request, edits []Edit) ([]byte, erro
 	for i := range patches {
 		p := &patches[i]
 		if p.Text == "" && p.Span.End <= len(body) && body[p.Span.Start] == '{' && !isElement(string(p.Span.Of(body))) {
-			return dst, fmt.Errorf("edit bytes %d to %d: not an object with the comma behind it", p.Span.Start, p.Span.End)
+			return dst, fmt.Errorf("edit bytes %d to %d: not an object with the comma after it", p.Span.Start, p.Span.End)
 		}
 	}
 	return rawjson.AppendPatched(dst, body, patches)
 }
 
-// patches returns the edits in the order of their places in the body that r was decoded from.
+// patches returns the edits in the order of their spans in the body that r was decoded from.
 func (r *Request) patches(edits []Edit) ([]rawjson.Patch, error) {
 	out := make([]rawjson.Patch, 0, len(edits))
 	for _, e := range edits {
@@ -58,7 +58,7 @@ func (r *Request) patches(edits []Edit) ([]rawjson.Patch, error) {
 	return out, nil
 }
 
-// isElement reports whether s is a JSON object and the comma behind it.
+// isElement reports whether s is a JSON object and the comma after it.
 func isElement(s string) bool {
 	object, comma := strings.CutSuffix(strings.TrimSpace(s), ",")
 	return comma && isObject(strings.TrimSpace(object))

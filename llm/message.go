@@ -1,7 +1,7 @@
 // Package llm defines the data of a conversation with a model: messages made of parts, the request, the response, and its
 // usage.
 //
-// The types have three uses. A [Codec] decodes a provider's request body into a [Request]. Its parts remember their places in the
+// The types have three uses. A [Codec] decodes a provider's request body into a [Request]. Its parts remember their spans in the
 // body, so that some of them can be replaced and every other byte stays the same. The reader of recorded sessions (package
 // transcript) makes messages without a body. An agent builds messages itself, and a codec encodes them.
 package llm
@@ -43,12 +43,12 @@ func (k Kind) String() string {
 	return "kind " + strconv.Itoa(int(k))
 }
 
-// Span is the place of a part's editable value in the body that it was decoded from, as byte offsets. The value is a JSON string literal
-// with its quotes, or the arguments of a call if they are a JSON object. Of thinking it is the whole part and the comma behind it, up to the
+// Span is where a part's editable value is in the body that it was decoded from, as byte offsets. The value is a JSON string literal
+// with its quotes, or the arguments of a call if they are a JSON object. Of thinking it is the whole part and the comma after it, up to the
 // next part of the message. The zero Span means that the part cannot be edited in place.
 type Span struct{ Start, End int }
 
-// Valid reports whether s is a place in a body.
+// Valid reports whether s is in a body.
 func (s Span) Valid() bool { return s.End > s.Start }
 
 // Part is one piece of a message.

@@ -45,7 +45,7 @@ type Opening struct {
 	Carried uint64 // number of events after this one that were copied from there
 }
 
-// Link is a place in another session, and the relation to it.
+// Link is an event of another session, and the relation to it.
 type Link struct {
 	Session  string
 	Seq      uint64

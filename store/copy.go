@@ -20,7 +20,7 @@ type Copied struct {
 	Sum       string // SHA-256 of the table; set when it is known to be the same in both
 }
 
-// Copy copies all records from one place to another. Each place is a file or a database. Then Copy compares a hash of each table.
+// Copy copies all records from one store to another. Each store is a file or a database. Then Copy compares a hash of each table.
 // from is only read. Records that are written to from during the copy may be missing in the copy. to must be new or empty, or
 // have an unfinished copy, which is then continued. to cannot be opened in any other way before the copy is complete. report, if it
 // is not nil, is called with the progress.

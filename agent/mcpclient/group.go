@@ -100,12 +100,12 @@ func (g *Group) Close() {
 // later one.
 func (g *Group) collect() *tool.Set {
 	set := new(tool.Set)
-	room := bounds{maxTools, maxSpecs}
+	left := bounds{maxTools, maxSpecs}
 	for _, c := range g.clients {
 		if c == nil {
 			continue
 		}
-		tools, err := room.take(c)
+		tools, err := left.take(c)
 		if err != nil {
 			g.troubles = append(g.troubles, err)
 		}

@@ -30,7 +30,7 @@ func (t *Tools) session(name string) *session {
 	defer t.mu.Unlock()
 	s := t.sessions[name]
 	if s == nil {
-		t.makeRoom()
+		t.forgetOldest()
 		s = &session{encodings: map[string]workspace.Encoding{}}
 		s.tracker.Now = t.cfg.Now
 		s.tracker.Stamp = t.stamp
@@ -42,8 +42,8 @@ func (t *Tools) session(name string) *session {
 	return s
 }
 
-// makeRoom forgets the session that was used least recently, if there are too many.
-func (t *Tools) makeRoom() {
+// forgetOldest forgets the session that was used least recently, if there are too many.
+func (t *Tools) forgetOldest() {
 	if len(t.sessions) < t.cfg.Sessions {
 		return
 	}

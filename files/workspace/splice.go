@@ -155,7 +155,7 @@ func (e Encoding) shift(line []byte) (now string, tail int) {
 	return now, tail
 }
 
-// encodeShifted returns the bytes of a text that stands between bytes under the escape sequence was and bytes under now.
+// encodeShifted returns the bytes of a text that is between bytes under the escape sequence was and bytes under now.
 func (e Encoding) encodeShifted(text, was, now string) ([]byte, error) {
 	b, err := e.WithBOM(false).Encode(text)
 	if err != nil || was == "" && now == "" {

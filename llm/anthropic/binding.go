@@ -59,7 +59,7 @@ func has(object []byte, name string) bool {
 	return found
 }
 
-// appendMember appends body to dst, with one more member in the object at the given place.
+// appendMember appends body to dst, with one more member in the object at the given span.
 func appendMember(dst, body []byte, object rawjson.Span, member string) []byte {
 	inside := bytes.TrimSpace(body[object.Start+1 : object.End-1])
 	dst = append(dst, body[:object.End-1]...)

@@ -24,7 +24,7 @@ type block struct {
 	compacted []byte   // an object whose members replace its own
 }
 
-// newBlock returns the block that begins at a place in data.
+// newBlock returns the block that begins at an offset of data.
 func newBlock(data []byte, index int, at rawjson.Span) (*block, error) {
 	b := &block{index: index, start: bytes.Clone(at.Of(data))}
 	if !json.Valid(b.start) { // the block is stored; invalid JSON would break every later request
@@ -90,15 +90,15 @@ func (b *block) add(data []byte, at rawjson.Span) (kind llm.Kind, text string, e
 	if !ok {
 		return 0, "", errDelta
 	}
-	place := member(of.member)
-	if text, err = words(data, place); err != nil {
+	span := member(of.member)
+	if text, err = words(data, span); err != nil {
 		return 0, "", err
 	}
 	if len(b.text) > 0 && b.kind != of.kind {
 		return 0, "", errors.New("deltas of two kinds")
 	}
 	b.kind = of.kind
-	if b.text = append(b.text, text...); strings.ContainsRune(text, utf8.RuneError) && bytes.Contains(place.Of(data), []byte(`\u`)) {
+	if b.text = append(b.text, text...); strings.ContainsRune(text, utf8.RuneError) && bytes.Contains(span.Of(data), []byte(`\u`)) {
 		err = errHalf
 	}
 	return of.kind, text, err

@@ -96,7 +96,7 @@ func (d *decoder) reuseMarkers(move, part int, pick func(m llm.Marker) bool) {
 	}
 }
 
-// reuseSystem reuses the earlier system text if it has the same bytes. The places of its parts are moved.
+// reuseSystem reuses the earlier system text if it has the same bytes. The spans of its parts are moved.
 func (d *decoder) reuseSystem(earlier *llm.Request, earlierBody []byte) bool {
 	move, ok := d.Same(d.Earlier.System, d.System, earlierBody)
 	if !ok {

@@ -46,8 +46,8 @@ func (d *decoder) part(s *rawjson.Scanner, role llm.Role) {
 		if f[keyText].IsZero() {
 			d.FailAt(whole, "text block without text")
 		}
-		text, place := d.Text(f[keyText])
-		p.Text, p.Span = text, llm.Span(place)
+		text, span := d.Text(f[keyText])
+		p.Text, p.Span = text, llm.Span(span)
 	case "tool_use":
 		p.Kind = llm.ToolCall
 		p.CallID = d.String(f[keyID])
@@ -88,8 +88,8 @@ func (d *decoder) part(s *rawjson.Scanner, role llm.Role) {
 func (d *decoder) result(p *llm.Part, at rawjson.Span) {
 	switch at.KindOf(d.Body) {
 	case 0, '"', '[':
-		text, place := d.Joined(at, "text")
-		p.Text, p.Span = text, llm.Span(place)
+		text, span := d.Joined(at, "text")
+		p.Text, p.Span = text, llm.Span(span)
 	default:
 		d.FailAt(at, "tool result is neither text nor blocks")
 	}

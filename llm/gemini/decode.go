@@ -93,7 +93,7 @@ func (d *decoder) countedRequest(at rawjson.Span) (*llm.Request, error) {
 	return req, nil
 }
 
-// either returns the place of a member that has two possible names.
+// either returns the span of a member that has two possible names.
 func either(a, b rawjson.Span) rawjson.Span {
 	if a.IsZero() {
 		return b

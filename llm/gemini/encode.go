@@ -12,7 +12,7 @@ import (
 //   - Local messages and thinking of other APIs are left out.
 //   - A system message at the beginning becomes the system instruction. A later one becomes a user message.
 //   - Model and Stream are left out, because they are not in the body.
-//   - Signatures are kept only on thoughts, because a [llm.Request] has no place for the signatures of calls. So the body is for
+//   - Signatures are kept only on thoughts, because a [llm.Request] has no field for the signatures of calls. So the body is for
 //     models that do not check signatures.
 //
 // A Chained request cannot be encoded.

@@ -136,11 +136,11 @@ func (d *decoder) output(p *llm.Part, at rawjson.Span) {
 		p.Text = d.Raw(at) // also if its keys are written with escapes
 		return
 	}
-	text, place := d.Text(said)
-	p.Text, p.Span = text, llm.Span(place)
+	text, span := d.Text(said)
+	p.Text, p.Span = text, llm.Span(span)
 }
 
-// only returns the place of an object's value if the object has one member. Otherwise it returns the zero Span.
+// only returns the span of an object's value if the object has one member. Otherwise it returns the zero Span.
 func (d *decoder) only(at rawjson.Span) rawjson.Span {
 	var value rawjson.Span
 	n := 0

@@ -69,7 +69,7 @@ func (s *Server) serveAnswer(w http.ResponseWriter, r *http.Request, wire *wire,
 	}
 	if s.cfg.Gateway && wire.Name == openai.ChatAPI.Name {
 		var why *refusal
-		if bound, why = behindGateway(s.cfg.Account, body); why != nil {
+		if bound, why = checkGateway(s.cfg.Account, body); why != nil {
 			writeJSON(w, http.StatusBadRequest, why.gatewayBody())
 			return
 		}

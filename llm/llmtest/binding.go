@@ -52,7 +52,7 @@ type messagesRequest struct {
 type binding struct {
 	prefix  prefix // of the answer
 	changed []object
-	told    bool // the answer reports what happened to blocks
+	reports bool // the answer reports what happened to blocks
 	asked   messagesRequest
 
 	cleared       int // calls whose results the server cleared
@@ -108,9 +108,9 @@ func check(account Account, h http.Header, body []byte) (*binding, *refusal) {
 // bound reads the messages and checks every block of thinking.
 func (req *messagesRequest) bound(account Account, betas string) (*binding, *refusal) {
 	behavior, set := req.Thinking.Binding["prefix_mismatch_behavior"]
-	b := &binding{told: strings.Contains(betas, BindingBeta), asked: *req}
+	b := &binding{reports: strings.Contains(betas, BindingBeta), asked: *req}
 	switch {
-	case len(req.Thinking.Binding) > 0 && !b.told:
+	case len(req.Thinking.Binding) > 0 && !b.reports:
 		return nil, refuse("thinking.%s.block_binding: Extra inputs are not permitted", req.Thinking.Type)
 	case set && behavior != "error" && behavior != "drop_block":
 		return nil, refuse("thinking.%s.block_binding.prefix_mismatch_behavior: Input should be 'error' or 'drop_block'", req.Thinking.Type)
@@ -148,7 +148,7 @@ func (req *messagesRequest) bound(account Account, betas string) (*binding, *ref
 	return b, nil
 }
 
-// thinking checks a block of thinking at a place.
+// thinking checks a block of thinking.
 func (b *binding) thinking(p *prefix, block object, at string, enforced, drop bool) *refusal {
 	field := signed(block)
 	signature, ok := block[field].(string)
@@ -179,7 +179,7 @@ func (b *binding) thinking(p *prefix, block object, at string, enforced, drop bo
 		return nil // the model's next thinking does not depend on it
 	default:
 		setting := ""
-		if !b.told {
+		if !b.reports {
 			setting = "That setting requires the `" + BindingBeta + "` value in the `anthropic-beta` header. "
 		}
 		return refuse("%s. The block is bound to a different conversation. Remove the block, or set "+
@@ -191,7 +191,7 @@ func (b *binding) thinking(p *prefix, block object, at string, enforced, drop bo
 
 // fields adds the report about the request's blocks to an answer.
 func (b *binding) fields(out object) {
-	if b != nil && b.told {
+	if b != nil && b.reports {
 		out["input_transformations"] = append([]object{}, b.changed...)
 	}
 }

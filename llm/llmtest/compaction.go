@@ -54,7 +54,7 @@ func (req *messagesRequest) mismanaged(betas string) *refusal {
 	return nil
 }
 
-// compacted adds a compaction block at this place.
+// compacted adds a compaction block.
 func (p *prefix) compacted(block object, at string, first bool, betas string) *refusal {
 	signature, ok := block["signature"].(string)
 	if !ok { // a compaction at a threshold

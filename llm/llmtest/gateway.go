@@ -13,8 +13,8 @@ import (
 // blocks. So the provider's check also applies to the gateway's clients. OpenRouter documents the member on its page "Reasoning
 // tokens", and provider errors on its page "Errors".
 
-// behindGateway checks a request of Chat Completions as the provider of a gateway does.
-func behindGateway(account Account, body []byte) (*binding, *refusal) {
+// checkGateway checks a request of Chat Completions as the provider of a gateway does.
+func checkGateway(account Account, body []byte) (*binding, *refusal) {
 	d := json.NewDecoder(bytes.NewReader(body))
 	d.UseNumber()
 	var req messagesRequest

@@ -13,7 +13,7 @@ type turn struct {
 	blocks []placed
 }
 
-// placed is a block with its place in the request.
+// placed is a block with where it is in the request.
 type placed struct {
 	object
 	at string

@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// prefix describes the content before a place in a request: the top-level instructions, the tools and the messages, without cache
+// prefix describes the content before a block of a request: the top-level instructions, the tools and the messages, without cache
 // markers and thinking. It also has the last block of thinking. So the check detects a change before a block of thinking, and a
 // block that is missing between two others. It does not detect that the first blocks are missing, or the last ones, or all.
 type prefix struct {
@@ -21,7 +21,7 @@ type prefix struct {
 	head     [sha256.Size]byte // of instructions and tools
 	sum      [sha256.Size]byte // of everything except thinking
 	last     string            // the Own of the previous block of thinking; "": none
-	role     string            // of the message at this place
+	role     string            // of the message that is open
 	deferred map[string]object // tools that no block has referred to yet
 }
 
@@ -50,7 +50,7 @@ func before(model string, system any, tools []object) *prefix {
 	return p
 }
 
-// add adds a value at this place. The order of keys does not matter. A key with a null value counts as missing.
+// add adds a value. The order of keys does not matter. A key with a null value counts as missing.
 func (p *prefix) add(v any) {
 	text, err := json.Marshal(v)
 	if err != nil { // a call that a test made invalid on purpose
@@ -70,7 +70,7 @@ func (p *prefix) add(v any) {
 	p.sum = sha256.Sum256(append(p.sum[:], text...))
 }
 
-// block adds a block of a message. A deferred tool counts from the place where it is first named.
+// block adds a block of a message. A deferred tool counts from where it is first named.
 func (p *prefix) block(b object) {
 	p.add(b)
 	if len(p.deferred) == 0 {
@@ -96,7 +96,7 @@ func (p *prefix) beginMessage(role string) {
 	}
 }
 
-// seal returns the seal for a block of thinking at this place.
+// seal returns the seal for a block of thinking here.
 func (p *prefix) seal() seal {
 	s := seal{Model: p.model, Before: p.last}
 	if records(p.model) {
@@ -105,7 +105,7 @@ func (p *prefix) seal() seal {
 	return s
 }
 
-// differs returns, in the provider's words, why a block with this seal is invalid at this place; "": it is valid.
+// differs returns, in the provider's words, why a block with this seal is invalid here; "": it is valid.
 func (p *prefix) differs(s seal) string {
 	switch {
 	case s.Prefix == "" || s.Prefix == hex.EncodeToString(p.sum[:8]) && (p.last == "" || s.Before == p.last):
@@ -136,7 +136,7 @@ func (p *prefix) replace(s seal) {
 	}
 }
 
-// compaction returns the seal for a compaction of everything before this place.
+// compaction returns the seal for a compaction of everything so far.
 func (p *prefix) compaction() seal {
 	return seal{Model: p.model, Before: p.last, System: hex.EncodeToString(p.head[:8]), Prefix: hex.EncodeToString(p.sum[:]), Role: p.role}
 }

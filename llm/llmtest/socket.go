@@ -25,7 +25,7 @@ type responses struct {
 	items map[string][]json.RawMessage
 }
 
-// chain is a request's place in its conversation. It is nil for other APIs.
+// chain says where a request is in its conversation. It is nil for other APIs.
 type chain struct {
 	items  []json.RawMessage
 	stored bool

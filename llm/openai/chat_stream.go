@@ -207,7 +207,7 @@ func (r *chatReader) called(data []byte, index int, id string, at rawjson.Span) 
 	return nil
 }
 
-// find returns the place of the call that a delta belongs to. Some endpoints do not number their calls, or give all the same number.
+// find returns the index of the call that a delta belongs to. Some endpoints do not number their calls, or give all the same number.
 // Then another id, or a name without an id, begins another call.
 func (r *chatReader) find(index int, id, name string) int {
 	for n := len(r.calls) - 1; n >= 0; n-- {

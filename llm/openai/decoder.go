@@ -50,8 +50,8 @@ func (d *decoder) result(callID string, at rawjson.Span, failed bool) {
 	p := llm.Part{Kind: llm.ToolResult, CallID: callID, IsError: failed}
 	switch at.KindOf(d.Body) {
 	case 0, '"', '[':
-		text, head, place := d.Headed(at, textTypes...)
-		p.Text, p.Head, p.Span = text, head, llm.Span(place)
+		text, head, span := d.Headed(at, textTypes...)
+		p.Text, p.Head, p.Span = text, head, llm.Span(span)
 	case '{': // an output of another format
 		p.Text = d.Raw(at)
 	default:
@@ -78,6 +78,6 @@ func (d *decoder) args(p *llm.Part, at rawjson.Span) {
 		p.Args, p.Span = d.Raw(at), llm.Span(at)
 		return
 	}
-	text, place := d.Text(at)
-	p.Args, p.Span = text, llm.Span(place)
+	text, span := d.Text(at)
+	p.Args, p.Span = text, llm.Span(span)
 }

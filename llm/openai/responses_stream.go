@@ -69,7 +69,7 @@ func (r *responsesReader) Event(name, data []byte) error {
 		err = r.delta(data, f[2], f[4], llm.ThinkingDelta)
 	case "response.reasoning_summary_part.added":
 		if n, _ := rawjson.Int(data, f[9]); n > 0 { // the parts of a summary are joined the same way
-			r.emit(llm.Event{Kind: llm.ThinkingDelta, Index: r.place(r.item(data, f[2])), Text: "\n"})
+			r.emit(llm.Event{Kind: llm.ThinkingDelta, Index: r.indexOf(r.item(data, f[2])), Text: "\n"})
 		}
 	case "response.function_call_arguments.delta", "response.custom_tool_call_input.delta":
 		err = r.delta(data, f[2], f[4], llm.CallDelta)
@@ -117,8 +117,8 @@ func (r *responsesReader) item(data []byte, at rawjson.Span) *streamedItem {
 	return r.items[i]
 }
 
-// place returns the index of the item's first part in the answer, as far as it is known. Items arrive one after another.
-func (r *responsesReader) place(it *streamedItem) int {
+// indexOf returns the index of the item's first part in the answer, as far as it is known. Items arrive one after another.
+func (r *responsesReader) indexOf(it *streamedItem) int {
 	n := 0
 	for _, other := range r.items {
 		if other == it {
@@ -138,7 +138,7 @@ func (r *responsesReader) added(data []byte, index, at rawjson.Span) error {
 	if len(parts) == 1 && parts[0].Kind == llm.ToolCall {
 		p := parts[0]
 		it.parts = []llm.Part{{Kind: llm.ToolCall, CallID: p.CallID, Name: p.Name}}
-		r.emit(llm.Event{Kind: llm.CallDelta, Index: r.place(it), Call: it.parts[0]})
+		r.emit(llm.Event{Kind: llm.CallDelta, Index: r.indexOf(it), Call: it.parts[0]})
 	}
 	return nil
 }
@@ -161,7 +161,7 @@ func (r *responsesReader) text(data []byte, index, content, at rawjson.Span) err
 		it.texts = append(it.texts, nil)
 	}
 	it.texts[n] = append(it.texts[n], words...)
-	r.emit(llm.Event{Kind: llm.TextDelta, Index: r.place(it) + n, Text: words})
+	r.emit(llm.Event{Kind: llm.TextDelta, Index: r.indexOf(it) + n, Text: words})
 	return nil
 }
 
@@ -172,7 +172,7 @@ func (r *responsesReader) delta(data []byte, index, at rawjson.Span, kind llm.Ev
 		return err
 	}
 	it := r.item(data, index)
-	e := llm.Event{Kind: kind, Index: r.place(it), Text: words}
+	e := llm.Event{Kind: kind, Index: r.indexOf(it), Text: words}
 	if kind == llm.CallDelta && len(it.parts) == 1 {
 		e.Call = it.parts[0]
 	}
@@ -199,11 +199,11 @@ func (r *responsesReader) finished(data []byte, index, at rawjson.Span) error {
 			others = append(others, other.parts...)
 		}
 	}
-	place := r.place(it)
+	first := r.indexOf(it)
 	for i, p := range parts {
 		if p.Kind == llm.ToolCall {
-			parts[i] = llm.Sendable(p, r.id, place+i, others)
-			r.emit(llm.Event{Kind: llm.CallDone, Index: place + i, Call: parts[i]})
+			parts[i] = llm.Sendable(p, r.id, first+i, others)
+			r.emit(llm.Event{Kind: llm.CallDone, Index: first + i, Call: parts[i]})
 		}
 		others = append(others, parts[i])
 	}

@@ -2,6 +2,9 @@ package acp
 
 import (
 	"context"
+	"net/url"
+	"path"
+	"path/filepath"
 	"strings"
 
 	sdk "github.com/coder/acp-go-sdk"
@@ -9,6 +12,8 @@ import (
 	"github.com/stet-dev/stet/agent"
 	"github.com/stet-dev/stet/llm"
 )
+
+// A prompt is one turn: its blocks become the parts of a message, or it is a command.
 
 // prompt answers session/prompt. It is one turn.
 func (c *connection) prompt(ctx context.Context, p sdk.PromptRequest) (sdk.PromptResponse, error) {
@@ -140,4 +145,89 @@ func (c *connection) image(b *sdk.ContentBlockImage) (llm.Part, error) {
 		}
 	}
 	return llm.Part{}, wrong("the model does not take this image (%s)", plain(b.MimeType))
+}
+
+// compactCommand is the prompt that the program answers itself, and not the agent. What follows it says what the summary should keep.
+const compactCommand = "/compact"
+
+// commandsUpdate returns the update that sends the list of commands to the client.
+func commandsUpdate() sdk.SessionUpdate {
+	return sdk.SessionUpdate{AvailableCommandsUpdate: &sdk.SessionAvailableCommandsUpdate{AvailableCommands: []sdk.AvailableCommand{{
+		Name: strings.TrimPrefix(compactCommand, "/"), Description: "Replace the conversation by a summary of it",
+		Input: &sdk.AvailableCommandInput{Unstructured: &sdk.UnstructuredCommandInput{Hint: "what the summary should keep above all"}},
+	}}}}
+}
+
+// compactIn reports whether a prompt is the command, and returns what follows it.
+func compactIn(blocks []sdk.ContentBlock) (focus string, ok bool) {
+	if len(blocks) != 1 || blocks[0].Text == nil {
+		return "", false
+	}
+	name, focus, _ := strings.Cut(strings.TrimSpace(blocks[0].Text.Text), " ")
+	return strings.TrimSpace(focus), name == compactCommand
+}
+
+// compact replaces the conversation by a summary.
+func (t *turn) compact(ctx context.Context, focus string) error {
+	if t.session.conversation().ID() == "" {
+		t.say("There is nothing to summarize yet.")
+		return nil
+	}
+	conv, err := t.session.begin(ctx, t.note)
+	if err != nil {
+		return err
+	}
+	if err := conv.Compact(ctx, focus, t.event); err != nil {
+		return err
+	}
+	t.say("The conversation goes on with a summary.")
+	return nil
+}
+
+// named returns the model's name for a resource: its path if it is a file in the workspace, or else its URI. It keeps the
+// fragment, because editors put line numbers there.
+func named(s *session, uri string) string {
+	u, err := url.Parse(uri)
+	if err != nil || u.Scheme != "file" || u.Host != "" && u.Host != "localhost" {
+		return uri
+	}
+	name := s.relative(filepath.FromSlash(u.Path))
+	if u.Fragment != "" {
+		name += "#" + u.Fragment
+	}
+	return name
+}
+
+// linkTo returns a link to a resource, for the model.
+func linkTo(s *session, name, uri string) string {
+	at := named(s, uri)
+	if name == "" || name == at || name == path.Base(at) {
+		return "[" + at + "]"
+	}
+	return "[" + name + "](" + at + ")"
+}
+
+// embedded returns a resource with its text, for the model. An end tag in the text is escaped.
+func embedded(s *session, uri, text string) string {
+	text = strings.ReplaceAll(text, "</resource>", `<\/resource>`)
+	return "<resource name=\"" + strings.ReplaceAll(named(s, uri), `"`, "%22") + "\">\n" + strings.TrimSuffix(text, "\n") + "\n</resource>"
+}
+
+// relative returns a path in the form that the tools use. It is relative if it is in the workspace, by the directory's real name
+// or by the name that the client uses.
+func (s *session) relative(name string) string {
+	for _, dir := range []string{s.dir, s.space.Agent.Dir} {
+		if rel, err := filepath.Rel(dir, name); err == nil && filepath.IsLocal(rel) {
+			return filepath.ToSlash(rel)
+		}
+	}
+	return name
+}
+
+// absolute converts a path of the tools to the form that the client uses.
+func (s *session) absolute(name string) string {
+	if name = s.relative(filepath.FromSlash(name)); filepath.IsAbs(name) {
+		return filepath.Clean(name)
+	}
+	return filepath.Join(s.dir, filepath.FromSlash(name))
 }

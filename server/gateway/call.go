@@ -18,7 +18,7 @@ import (
 const internalError tool.Code = "internal_error"
 
 // usualTimeout and usualApproval are the time limits of a call that names none. settling is how long a host may take to report the
-// result of a call that it was told to end.
+// result of a call that it was asked to end.
 const (
 	usualTimeout  = 30 * time.Second
 	usualApproval = 600 * time.Second
@@ -62,7 +62,7 @@ type call struct {
 	since   time.Time
 	waiting bool    // waits for a person
 	asked   func()  // counts the end of its question; nil: it has none
-	why     *reason // why the call was told to end; nil: it was not
+	why     *reason // why the host was asked to end the call; nil: it was not
 
 	up, down stream       // the content to the host, and from the host
 	held     []*wire.Part // parts that came before the call was sent
@@ -96,7 +96,7 @@ type callState byte
 const (
 	queued callState = iota // waits for its slot
 	sent
-	ending // the host was told to end the call
+	ending // the host was asked to end the call
 	finished
 )
 
@@ -357,7 +357,7 @@ func (c *call) wait(waiting bool) bool {
 	return true
 }
 
-// ask counts the call as an open question of its token. If the token has too many, the call is told to end and ask returns false.
+// ask counts the call as an open question of its token. If the token has too many, the host is asked to end the call and ask returns false.
 func (c *call) ask() bool {
 	asked, ok := c.h.config.Tokens.Ask(c.account)
 	if !ok {
@@ -383,7 +383,7 @@ func (c *call) admit() {
 	}
 }
 
-// finish ends the call with the host's result. If the call was told to end and the host did not do it, the result has the code of
+// finish ends the call with the host's result. If the host was asked to end the call and did not do it, the result has the code of
 // that reason. Otherwise the host's result counts.
 func (c *call) finish(r *wire.ToolResult) {
 	c.mu.Lock()

@@ -125,7 +125,7 @@ func (s *socket) frameBytes() (release func()) { return s.held }
 
 func (s *socket) limit(bytes int) { s.ws.SetReadLimit(int64(bytes)) }
 
-// countedReader reads a frame. It takes capacity for its bytes before it reads them, except for a small frame. A frame that stands still ends
+// countedReader reads a frame. It takes capacity for its bytes before it reads them, except for a small frame. A frame that stops arriving ends
 // the connection.
 type countedReader struct {
 	io.Reader

@@ -21,7 +21,7 @@ type hostPeer struct {
 
 	mu     sync.Mutex
 	away   bool              // has no connection
-	leaves bool              // is told to move to another hub
+	moves  bool              // is to move to another hub
 	routes map[string]*route // the calls that the host has
 	asking map[string]asking // questions to the gateway's people, by the host's id
 }
@@ -31,7 +31,7 @@ type route struct {
 	to       string        // address on the bus
 	waiting  bool          // waits for a person
 	patience time.Duration // of a person, for one question
-	over     bool          // it is told to end: no person is asked any more
+	over     bool          // it is to end: no person is asked any more
 }
 
 // asking is an open question of a host.
@@ -53,7 +53,7 @@ const codeTaken = "workspace_taken"
 const moveTime = time.Second
 
 // begin takes the workspace. It replaces a host with the same token, and a host that has lost its connection to another hub. If
-// another host has the workspace, the host is refused for good. If that is not known, the host is told to try again later.
+// another host has the workspace, the host is refused for good. If that is not known, the host is asked to try again later.
 func (p *hostPeer) begin() (err error) {
 	h := p.h
 	begun := time.Now()
@@ -74,7 +74,7 @@ func (p *hostPeer) begin() (err error) {
 			h.wantsBack(p)
 		}
 	}
-	if err != nil { // an error of the bus, which may be temporary: the host is told to try again
+	if err != nil { // an error of the bus, which may be temporary: the host is asked to try again
 		h.log.Error("bus", "workspace", p.workspace(), "err", err)
 		return &wire.Error{Code: string(tool.HostUnavailable), Message: "the gateway cannot take the workspace now: its bus does not work"}
 	}
@@ -139,7 +139,7 @@ func (p *hostPeer) deliver(m Message) {
 		return
 	case *wire.ToolCall:
 		p.mu.Lock()
-		away := p.away || p.leaves
+		away := p.away || p.moves
 		if !away {
 			p.routes[f.CallID] = &route{to: m.From, patience: seconds(f.ApprovalTimeoutSeconds, usualApproval)}
 		}
@@ -280,7 +280,7 @@ func (p *hostPeer) ended() {
 // leave tells the host to move to another hub, once its calls are over or ctx ends.
 func (p *hostPeer) leave(ctx context.Context) {
 	p.mu.Lock()
-	p.leaves = true
+	p.moves = true
 	p.mu.Unlock()
 	for busy := true; busy && ctx.Err() == nil; {
 		p.mu.Lock()

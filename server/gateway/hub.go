@@ -11,9 +11,9 @@
 //
 // # A call
 //
-// Hub.start begins a call from agentPeer, rest or [Remote]. The call waits until the scheduler admits it (scheduler.go). Then it is
+// Hub.start begins a call from agentPeer, rest or [Remote]. The call waits until the scheduler admits it (calls.go). Then it is
 // sent over the [Bus] to the hub that has the host. The result returns the same way, and the call's done receives it. The call's
-// clock (30 s) stops while a person is asked, and another clock runs (600 s). When the time is over, the host is told to end the
+// clock (30 s) stops while a person is asked, and another clock runs (600 s). When the time is over, the host is asked to end the
 // call, and the host's answer counts. If the host did not do the call, the result says so. If it did, the call is a success. If the
 // host does not answer, the result says that this is not known.
 //

@@ -191,7 +191,7 @@ func (p *hostPeer) beginAsking(questions *approval.Queue, f *wire.Approval) {
 	})
 }
 
-// askNoMore withdraws the questions of a call that is told to end, and lets it ask no further ones.
+// askNoMore withdraws the questions of a call that its host is asked to end, and lets it ask no further ones.
 func (p *hostPeer) askNoMore(f *wire.Cancel) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -18,6 +18,8 @@ import (
 	"github.com/stet-dev/stet/tool"
 )
 
+// A call is begun, waited for, and answered, by its own request or by a later one.
+
 // firstProgress is the time after which a running call sends its first progress. Some clients give up on a response without a
 // first byte.
 const firstProgress = time.Second
@@ -28,9 +30,9 @@ const maxSilence = 25 * time.Second
 // call answers a tools/call for one of the Caller's tools.
 func (s *Server) call(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 	if req.Params.RequestState != "" {
-		place := requestIn(ctx)
-		place.begin()
-		place.leave()
+		turn := requestIn(ctx)
+		turn.begin()
+		turn.leave()
 		return s.resume(ctx, req)
 	}
 	r, err := s.begin(ctx, req)
@@ -56,14 +58,14 @@ func (s *Server) begin(ctx context.Context, req *mcp.CallToolRequest) (*activeCa
 	}
 	lease := limits.NewLease(s.memory.Of(session), s.config.Memory)
 	context.AfterFunc(ctx, lease.Release) // when the answer is written
-	place := requestIn(ctx)
+	turn := requestIn(ctx)
 	// The values of ctx are kept: the SDK uses them to find the stream for this call's notifications.
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	r := &activeCall{call: call, user: userOf(req), cancel: cancel, onAsk: place.leave}
+	r := &activeCall{call: call, user: userOf(req), cancel: cancel, onAsk: turn.leave}
 	s.calls.add(r)
 	stopped := context.AfterFunc(s.base, cancel)
 	run := tool.Start(s.config.Caller, call)
-	place.begin()
+	turn.begin()
 	go func() {
 		defer s.gate.leave()
 		defer stopped()
@@ -250,4 +252,46 @@ func clientOf(req *mcp.CallToolRequest) string {
 		return c
 	}, name))
 	return string(clean[:min(len(clean), 100)])
+}
+
+const awaitName = "await_result"
+
+// awaitSpec has a short description, because every request of an agent contains it.
+func awaitSpec() tool.Spec {
+	return tool.Spec{
+		Name:        awaitName,
+		Description: "Wait for a call that answered \"pending\"; gives its result.",
+		Schema:      json.RawMessage(`{"type":"object","properties":{"pending":{"type":"string"}},"required":["pending"],"additionalProperties":false}`),
+		ReadOnly:    true,
+	}
+}
+
+// await answers await_result. The argument "pending" has the value that the call was answered with. The
+// result is kept, so await_result can be called again. If the client cancels await_result,
+// the call that it waits for continues.
+func (s *Server) await(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+	turn := requestIn(ctx)
+	turn.begin()
+	turn.leave() // it only waits
+	if req.Params.RequestState != "" {
+		return s.resume(ctx, req)
+	}
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(argumentsOf(req), &fields); err != nil {
+		return failure(tool.InvalidArgument, "the arguments are not a JSON object"), nil
+	}
+	for name := range fields {
+		if name != "pending" {
+			return failure(tool.InvalidArgument, "unknown argument "+quoted(name)), nil
+		}
+	}
+	var id string
+	if err := json.Unmarshal(fields["pending"], &id); err != nil || id == "" {
+		return failure(tool.InvalidArgument, `"pending" has to be what the call answered as "pending"`), nil
+	}
+	r := s.calls.find(s.session(req), func(r *activeCall) bool { return r.isDetached() && r.id == id })
+	if r == nil {
+		return failure(tool.InvalidArgument, "no call is pending under the id "+quoted(id)), nil
+	}
+	return s.follow(ctx, req, r, false)
 }

@@ -1,7 +1,9 @@
 package mcpserver
 
 import (
+	"bytes"
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"io"
 	"sync"
@@ -10,8 +12,55 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/stet-dev/stet/internal/rawjson"
 	"github.com/stet-dev/stet/internal/rpclines"
 )
+
+// MCP over stdio: requests begin in order, and only if the client reads its answers.
+
+// finishTime is how long earlier requests may take after the end of input, if no answer is sent in that time.
+const finishTime = 10 * time.Second
+
+// Serve serves one MCP client over in and out, with one message on each line. It returns at the end of in, when ctx is done, or
+// when writing to out fails, which is an error. Requests before the end of in are still answered, but no person is asked for them
+// after it. Serve waits for a client that does not read for the time grace at most. Serve closes neither in nor out. A Read or
+// Write that is blocked at the end stays blocked in its goroutine.
+func (s *Server) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
+	if !s.gate.enter() {
+		return ErrClosed
+	}
+	defer s.gate.leave()
+	stopping, stop := context.WithCancel(ctx) // done when the caller or Close ends the session
+	defer stop()
+	defer context.AfterFunc(s.base, stop)()
+	running, fail := context.WithCancel(stopping) // also done when the client is lost
+	defer fail()
+
+	w := &lineWriter{out: out, limits: s.limits, fail: fail}
+	c := newConnection(s, running, in, w)
+	session, err := s.mcp.Connect(context.WithValue(ctx, connectionKey{}, c), c, nil)
+	if err != nil {
+		return err
+	}
+	var helping sync.WaitGroup
+	over := make(chan struct{})
+	helping.Go(func() { w.watch(c.inputEnded, stopping.Done(), over) })
+	err = session.Wait()
+	s.calls.endSession(s.config.Session)
+	s.end(s.config.Session)
+	w.flush()
+	close(over)
+	helping.Wait()
+	switch failed := w.failed(); {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case s.base.Err() != nil:
+		return ErrClosed
+	case failed != nil:
+		return failed
+	}
+	return err
+}
 
 // connection is the SDK's transport over stdio, and its connection. It adds what the SDK's connection does not have:
 //
@@ -173,7 +222,7 @@ func (r *clientRequest) wait(ctx context.Context) error {
 	}
 	w := r.c.out
 	err := w.wait(ctx, func() bool {
-		if !w.hasRoom() && r.method != "initialize" { // the SDK blocks all other requests during "initialize"
+		if !w.hasCapacity() && r.method != "initialize" { // the SDK blocks all other requests during "initialize"
 			return false
 		}
 		w.atWork++
@@ -262,7 +311,7 @@ func (c *connection) respond(ctx context.Context, m *jsonrpc.Response) error {
 	}
 	c.mu.Unlock()
 	if refused && !cancelled {
-		_ = c.out.wait(c.running, c.out.hasRoom) // an error is returned when the response is written
+		_ = c.out.wait(c.running, c.out.hasCapacity) // an error is returned when the response is written
 	}
 	var err error
 	if !cancelled || m.Error == nil {
@@ -309,4 +358,43 @@ func (c *connection) isOpen() bool {
 func (c *connection) Close() error {
 	c.once.Do(func() { close(c.closed) })
 	return c.Connection.Close()
+}
+
+// longText is the length, in bytes, from which this package encodes the text of a result itself, once. The SDK would encode the
+// text and then process it four more times, each time together with the JSON around it.
+const longText = 16 << 10
+
+// setAside replaces a long text in a result by a random word, which does not occur elsewhere. writeResponse replaces the word by
+// the text.
+func (r *clientRequest) setAside(result mcp.Result) mcp.Result {
+	call, _ := result.(*mcp.CallToolResult)
+	if r == nil || call == nil || len(call.Content) != 1 {
+		return result
+	}
+	content, ok := call.Content[0].(*mcp.TextContent)
+	if !ok || len(content.Text) < longText {
+		return result
+	}
+	r.c.mu.Lock()
+	defer r.c.mu.Unlock()
+	r.text, r.word = content.Text, rand.Text()
+	short := *call // the original may be delivered again
+	short.Content = []mcp.Content{&mcp.TextContent{Text: r.word}}
+	return &short
+}
+
+// writeResponse writes a response. If word is not empty, it replaces word by text, which setAside has removed.
+func (c *connection) writeResponse(ctx context.Context, m *jsonrpc.Response, text, word string) error {
+	if word == "" || m.Error != nil {
+		return c.Connection.Write(ctx, m)
+	}
+	line, err := jsonrpc.EncodeMessage(m)
+	if err != nil {
+		return err
+	}
+	before, after, _ := bytes.Cut(line, []byte(word))
+	line = make([]byte, 0, len(line)+len(text)+len(text)/8)
+	line = append(rawjson.AppendText(append(line, before...), text), after...)
+	c.out.put(append(line, '\n'))
+	return c.out.failed()
 }

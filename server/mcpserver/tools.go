@@ -59,16 +59,16 @@ func (s *Server) add(spec tool.Spec, handler mcp.ToolHandler) error {
 // them with empty lists.
 func (s *Server) receive(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
-		place := arrive(ctx, method)
-		if place != nil {
-			if err := place.wait(ctx); err != nil {
+		turn := arrive(ctx, method)
+		if turn != nil {
+			if err := turn.wait(ctx); err != nil {
 				return nil, err
 			}
 			if method != callMethod { // call and await decide when the next request may begin
-				place.begin()
+				turn.begin()
 			}
-			defer place.begin()
-			ctx = context.WithValue(ctx, requestKey{}, place)
+			defer turn.begin()
+			ctx = context.WithValue(ctx, requestKey{}, turn)
 		}
 		if r, ok := req.(*mcp.CallToolRequest); ok && r.Params != nil {
 			if name, ok := s.config.Aliases[r.Params.Name]; ok {
@@ -83,7 +83,7 @@ func (s *Server) receive(next mcp.MethodHandler) mcp.MethodHandler {
 			s.initialized(ctx, req.GetSession())
 		}
 		result, err := next(ctx, method, req)
-		return place.setAside(result), err
+		return turn.setAside(result), err
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 	"github.com/stet-dev/stet/record"
 )
 
-// Anchor is a place apart from the trail that says how far the trail has reached.
+// Anchor is apart from the trail, and says how far the trail has reached.
 type Anchor interface {
 	// Noted returns the link in the anchor; the zero Link: there is none. The error is record.ErrLost if the anchor or the database
 	// is known to be another one than before. lock is Dialect.ForUpdate if no other process may write to the trail before the end

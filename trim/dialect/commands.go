@@ -267,7 +267,7 @@ func scriptMay(words []string, may func(script string) bool) bool {
 // sedWrites reports whether a program of sed writes to a file or runs a command: by the commands w, W and e, or the flags w and e
 // of a replacement.
 func sedWrites(script string) bool {
-	behind := func(i int, end byte) int { // the next end, and one more
+	after := func(i int, end byte) int { // the next end, and one more
 		for ; i < len(script) && script[i] != end; i++ {
 			if script[i] == '\\' {
 				i++
@@ -278,11 +278,11 @@ func sedWrites(script string) bool {
 	for i := 0; i < len(script); {
 		switch c := script[i]; {
 		case c == '/': // an address
-			i = behind(i+1, '/')
+			i = after(i+1, '/')
 		case c == '\\' && i+1 < len(script):
-			i = behind(i+2, script[i+1])
+			i = after(i+2, script[i+1])
 		case (c == 's' || c == 'y') && i+1 < len(script):
-			for i = behind(behind(i+2, script[i+1]), script[i+1]); i < len(script) && strings.IndexByte(";}\n", script[i]) < 0; i++ {
+			for i = after(after(i+2, script[i+1]), script[i+1]); i < len(script) && strings.IndexByte(";}\n", script[i]) < 0; i++ {
 				if c == 's' && (script[i] == 'w' || script[i] == 'e') {
 					return true
 				}
@@ -290,7 +290,7 @@ func sedWrites(script string) bool {
 		case c == 'w' || c == 'W' || c == 'e':
 			return true
 		case strings.IndexByte("aicrR", c) >= 0: // a text, or a file that is read
-			i = behind(i+1, '\n')
+			i = after(i+1, '\n')
 		case strings.IndexByte("btT:", c) >= 0: // a label
 			for i < len(script) && script[i] != ';' && script[i] != '\n' {
 				i++

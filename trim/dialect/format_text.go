@@ -269,13 +269,13 @@ func readOpencode(in *reading) (Result, bool) {
 	note := strings.TrimLeft(body[n.size:], "\n")
 	s.First, s.Lines, s.Cut = n.first, n.lines, n.clip
 	_, head, _ := strings.Cut(text[:i], "</path>")
-	behind := ""
+	after := ""
 	if j := strings.LastIndex(body, end); j >= 0 && j+1 >= n.size {
 		s.End = i + len(open) + j + len(end)
-		behind, note = text[s.End:], strings.TrimLeft(body[n.size:max(n.size, j)], "\n")
+		after, note = text[s.End:], strings.TrimLeft(body[n.size:max(n.size, j)], "\n")
 	}
 	note, more, _ := strings.Cut(note, "\n")
-	s.Beside = joinNotes(except(head, "<type>file</type>"), more, behind)
+	s.Beside = joinNotes(except(head, "<type>file</type>"), more, after)
 	switch {
 	case strings.HasPrefix(note, "(End of file"):
 		s.Total = numberAfter(note, "total ")

@@ -152,8 +152,8 @@ func readNumbered(s, sep string) (numberedLines, bool) {
 	return r, len(r.lines) > 0
 }
 
-// read reads the run that s begins with. The lines are stored after room, in its capacity; nil makes enough for all lines of s.
-func (r *numberedLines) read(s string, room []string) {
+// read reads the run that s begins with. The lines are stored after space, in its capacity; nil makes enough for all lines of s.
+func (r *numberedLines) read(s string, space []string) {
 	if r.sep == "" {
 		return
 	}
@@ -177,10 +177,10 @@ func (r *numberedLines) read(s string, room []string) {
 			return
 		}
 		if len(r.lines) == 0 {
-			if r.first = n; room == nil {
-				room = make([]string, 0, strings.Count(s[r.size:], "\n")+1)
+			if r.first = n; space == nil {
+				space = make([]string, 0, strings.Count(s[r.size:], "\n")+1)
 			}
-			r.lines = room[len(room):]
+			r.lines = space[len(space):]
 		}
 		r.add(n, text, end, s)
 	}

@@ -51,7 +51,7 @@ func Root(text string) string {
 	root, best := "", noRank
 	for at := range absolutePaths(text) {
 		rank := rootRank(text[max(0, at-96):at])
-		if _, behind, _ := strings.Cut(text[at:], " "); strings.HasPrefix(behind, rootBehind) {
+		if _, after, _ := strings.Cut(text[at:], " "); strings.HasPrefix(after, rootBehind) {
 			rank = 0
 		}
 		if rank < best && !strings.HasPrefix(text[at:], "/path/to/") { // an example

@@ -116,7 +116,7 @@ func (p anchor) next(line string, paths []string, parted bool) (anchor, bool) {
 	return anchor{}, false
 }
 
-// beside returns the anchor that a line begins with if it has the number behind p's, and the path of the same file in another
+// beside returns the anchor that a line begins with if it has the number after p's, and the path of the same file in another
 // form. Searches print such lines one below the other only where they are so in a file.
 func (p anchor) beside(line string) (anchor, bool) {
 	for q := range anchors(line) {

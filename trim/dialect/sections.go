@@ -97,7 +97,7 @@ type sectionHead struct {
 // way.
 func sectionHeads(text string) []sectionHead {
 	var heads []sectionHead
-	var room []string // for the lines of all sections
+	var space []string // for the lines of all sections
 	for at := 0; at < len(text) && len(heads) < 1000 && (len(heads) > 0 || at <= 4096); {
 		start, head := at, marked(text[at:])
 		i := strings.IndexByte(text[at:], '\n')
@@ -110,10 +110,10 @@ func sectionHeads(text string) []sectionHead {
 		h := sectionHead{at: start}
 		if strings.HasPrefix(text[start:], fileMark) {
 			h.lines.sep = separator(text[at:])
-			h.lines.read(text[at:], room)
+			h.lines.read(text[at:], space)
 			if at += h.lines.size; h.lines.size > 0 {
-				room = h.lines.lines
-				h.lines.lines = slices.Clip(room)
+				space = h.lines.lines
+				h.lines.lines = slices.Clip(space)
 			}
 		}
 		heads = append(heads, h)
@@ -272,10 +272,10 @@ func readMany(in *reading) (Result, bool) {
 		}
 		s := Section{Path: t.Path, Start: heads[i].start, End: end}
 		if dashes {
-			body, behind, _ := strings.Cut(text[heads[i].body:end], "\n--- End of content ---")
+			body, after, _ := strings.Cut(text[heads[i].body:end], "\n--- End of content ---")
 			body = strings.TrimSuffix(body, "\n") // one of the two after a file may be its own
 			s.content(strings.TrimSuffix(body, "\n"), Target{}, nil)
-			s.Said, s.Final, s.Beside = 0, FinalUnknown, strings.TrimSpace(behind)
+			s.Said, s.Final, s.Beside = 0, FinalUnknown, strings.TrimSpace(after)
 		} else {
 			body := strings.TrimSuffix(text[heads[i].body:end], "\n---\n")
 			if s.Failed = strings.HasPrefix(body, " Error - "); !s.Failed {

@@ -42,13 +42,13 @@ var (
 
 // Times and sizes that are the same for every Bus.
 const (
-	lease      = 3 * time.Second  // how long a process counts as running after it renewed its lease
-	patience   = 3 * time.Second  // how long Send waits for an answer
-	answerTime = time.Second      // how long one request to the buckets waits: servers that choose a leader may never answer it
-	pieceBytes = 512 << 10        // size of a piece of a message; NATS takes 1 MB unless it is configured
-	roomTime   = 30 * time.Second // how long Send waits until fewer bytes are on their way
-	flying     = 4 << 20          // the limit of this process's bytes on their way at once, small enough to be answered in time
-	backlog    = 256              // messages of an address that are taken but not yet delivered
+	lease        = 3 * time.Second  // how long a process counts as running after it renewed its lease
+	patience     = 3 * time.Second  // how long Send waits for an answer
+	answerTime   = time.Second      // how long one request to the buckets waits: servers that choose a leader may never answer it
+	pieceBytes   = 512 << 10        // size of a piece of a message; NATS takes 1 MB unless it is configured
+	capacityTime = 30 * time.Second // how long Send waits until fewer bytes are on their way
+	flying       = 4 << 20          // the limit of this process's bytes on their way at once, small enough to be answered in time
+	backlog      = 256              // messages of an address that are taken but not yet delivered
 )
 
 // Config says how a Bus connects. The zero value of each field is the default.

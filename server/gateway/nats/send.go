@@ -49,7 +49,7 @@ func (b *Bus) Send(address string, m gateway.Message) error {
 
 func (b *Bus) send(address, from string, body []byte) error {
 	size := min(int64(len(body))+1024, flying)
-	waiting, stop := context.WithTimeout(b.ctx, roomTime)
+	waiting, stop := context.WithTimeout(b.ctx, capacityTime)
 	err := b.inFlight.Acquire(waiting, size)
 	stop()
 	if err != nil {
@@ -235,7 +235,7 @@ func (o *owned) keep(message string, piece []byte, now time.Time) {
 	if !begun {
 		oldest := message
 		for name, other := range o.pieces {
-			if now.Sub(other.last) > roomTime {
+			if now.Sub(other.last) > capacityTime {
 				delete(o.pieces, name)
 			} else if oldest == message || other.last.Before(o.pieces[oldest].last) {
 				oldest = name

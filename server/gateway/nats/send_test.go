@@ -16,7 +16,7 @@ func TestKeepPieces(t *testing.T) {
 	if _, first := o.pieces["0"]; first || len(o.pieces) != backlog {
 		t.Errorf("%d are kept, the oldest: %v", len(o.pieces), first)
 	}
-	later := begin.Add(roomTime + time.Second)
+	later := begin.Add(capacityTime + time.Second)
 	o.keep("1", []byte("b"), later)
 	o.keep("new", []byte("a"), later)
 	if len(o.pieces) != 2 || string(o.pieces["1"].body) != "ab" {

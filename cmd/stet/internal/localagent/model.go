@@ -2,8 +2,11 @@ package localagent
 
 import (
 	"cmp"
+	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/stet-dev/stet/cmd/stet/internal/config"
 	"github.com/stet-dev/stet/cmd/stet/internal/demo"
@@ -13,6 +16,8 @@ import (
 	"github.com/stet-dev/stet/llm/openai"
 	"github.com/stet-dev/stet/llm/prices"
 )
+
+// The model of the agent: chosen by the settings, and opened.
 
 // Model names the model and its endpoint.
 type Model struct {
@@ -66,4 +71,17 @@ func (m Model) Open(getenv func(string) string) (_ llm.Model, stop func(), err e
 		api = openai.ResponsesAPI
 	}
 	return advising{Model: endpoint.Client{API: api, Config: at}, name: m.Name, at: at.BaseURL, variable: variable, keyed: key != ""}, func() {}, nil
+}
+
+// images are the kinds of images that models take.
+var images = []string{"image/png", "image/jpeg", "image/gif", "image/webp"}
+
+// Image makes a part of an image; false if models do not accept it. Every codec writes the image as its API has it.
+func (m Model) Image(mime, data string) (llm.Part, bool) {
+	if _, err := base64.StdEncoding.DecodeString(data); err != nil || !slices.Contains(images, mime) {
+		return llm.Part{}, false
+	}
+	type object = map[string]any
+	raw, err := json.Marshal(object{"type": "image", "source": object{"type": "base64", "media_type": mime, "data": data}})
+	return llm.Part{Kind: llm.Opaque, Raw: string(raw)}, err == nil
 }

@@ -4,10 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
 	"sync"
 	"time"
+
+	"github.com/gofrs/flock"
 
 	"github.com/stet-dev/stet/cmd/stet/internal/config"
 	"github.com/stet-dev/stet/cmd/stet/internal/proxyserver"
@@ -179,4 +185,44 @@ func (s *Site) joinHub(ctx context.Context) {
 	case <-ended:
 	case <-ctx.Done():
 	}
+}
+
+// WorkspaceName returns the name of a workspace: the given one, or one made from the directory's name.
+func WorkspaceName(given, root string) (string, error) {
+	name := given
+	if name == "" {
+		name = strings.Trim(strings.Map(func(c rune) rune {
+			if !strings.ContainsRune(nameLetters, c) {
+				return '-'
+			}
+			return c
+		}, filepath.Base(root)), "-")
+		if name = name[:min(len(name), 64)]; name == "" {
+			name = "workspace"
+		}
+	}
+	if len(name) > 64 || strings.ContainsFunc(name, func(c rune) bool { return !strings.ContainsRune(nameLetters, c) }) {
+		return "", fmt.Errorf("--workspace: want up to 64 letters, digits, dots, - and _, not %q", name)
+	}
+	return name, nil
+}
+
+const nameLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-"
+
+// lockSite locks the state directory for this stet serve. A second one would ask other people, with other tokens, about the same
+// files. The lock ends with the process, also if it is killed.
+func lockSite(state string) (io.Closer, error) {
+	if err := os.MkdirAll(state, 0o700); err != nil {
+		return nil, &config.Error{Err: config.StateError(err)}
+	}
+	lock := flock.New(filepath.Join(state, "serve-lock"), flock.SetPermissions(0o600))
+	mine, err := lock.TryLock()
+	switch {
+	case err != nil:
+		return nil, &config.Error{Err: config.StateError(err)}
+	case !mine:
+		return nil, fmt.Errorf("another stet serve is running with the state directory %s: stop it, "+
+			"give it this workspace by \"stet host\", or set XDG_STATE_HOME to another directory", state)
+	}
+	return lock, nil
 }
