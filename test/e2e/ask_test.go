@@ -186,11 +186,22 @@ func (r *asking) decided(want ...string) {
 	}
 }
 
+// takesLong skips a test that is not for every run: opencode needs a minute to start in a terminal.
+func takesLong(t *testing.T) {
+	t.Helper()
+	if os.Getenv("STET_SOAK") == "" && os.Getenv("STET_AGENTS") != "all" {
+		t.Skip("set STET_SOAK")
+	}
+}
+
 // TestAsk lets a person decide about the native calls of real agents in a second terminal, while the agent shows its own dialog. (GRD-1)
 func TestAsk(t *testing.T) {
 	need(t)
 	for name, ask := range map[string]func(*testing.T){"claude": askClaude, "codex": askCodex, "opencode": askOpencode} {
 		t.Run(name, func(t *testing.T) {
+			if name == "opencode" {
+				takesLong(t)
+			}
 			t.Parallel()
 			ask(t)
 		})
@@ -304,6 +315,7 @@ func (r *asking) atOnce(next string, yes ...string) {
 // Where a rule asks, Claude Code asks also in the modes in which it asks nobody. (GRD-1)
 func TestAskModes(t *testing.T) {
 	need(t)
+	takesLong(t)
 	for _, mode := range []string{"auto", "bypassPermissions"} {
 		t.Run(mode, func(t *testing.T) {
 			t.Parallel()
