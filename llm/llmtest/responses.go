@@ -3,6 +3,7 @@ package llmtest
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"github.com/stet-dev/stet/llm"
 )
@@ -56,10 +57,14 @@ func responsesItem(a answer, i int, custom map[string]bool) object {
 			"call_id": p.CallID, "name": p.Name, "input": p.Args,
 		}
 	case p.Kind == llm.ToolCall:
-		return object{
+		item := object{
 			"type": "function_call", "id": "fc_" + id, "status": "completed",
 			"call_id": p.CallID, "name": p.Name, "arguments": p.Args,
 		}
+		if space, name, ok := strings.Cut(p.Name, "/"); ok { // as Codex names the tools of MCP servers
+			item["namespace"], item["name"] = space, name
+		}
+		return item
 	}
 	return object{
 		"type": "message", "id": "msg_" + id, "status": "completed", "role": "assistant",

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"path/filepath"
 	"reflect"
@@ -119,35 +120,30 @@ func (g *Guard) edited(s *session, c *call, cs snapshot.Changes) {
 	}
 }
 
-// Longest returns the longest text in JSON: what a tool has shown, in the form of its answer that a hook is given.
-func Longest(answer json.RawMessage) string {
+// Texts returns the texts in JSON, one below the other: what a tool has shown, in the form of its answer that a hook is given.
+func Texts(answer json.RawMessage) string {
 	var v any
 	if json.Unmarshal(answer, &v) != nil {
 		return ""
 	}
-	var longest func(any) string
-	longer := func(a string, v any) string {
-		if b := longest(v); len(b) > len(a) {
-			return b
-		}
-		return a
-	}
-	longest = func(v any) (text string) {
+	var all []string
+	var add func(any)
+	add = func(v any) {
 		switch v := v.(type) {
 		case string:
-			return v
+			all = append(all, v)
 		case []any:
 			for _, one := range v {
-				text = longer(text, one)
+				add(one)
 			}
 		case map[string]any:
-			for _, one := range v {
-				text = longer(text, one)
+			for _, key := range slices.Sorted(maps.Keys(v)) {
+				add(v[key])
 			}
 		}
-		return text
 	}
-	return longest(v)
+	add(v)
+	return strings.Join(all, "\n")
 }
 
 // SeenQuery asks what the session of a call of stet's own tools, which runs now, did to a file.

@@ -50,6 +50,12 @@ func newGuarded(t *testing.T, a agent, model func(repo string) llmtest.Config, f
 	_ = free.Close()
 	write(t, filepath.Join(g.home, ".config/stet/config.toml"), fmt.Sprintf("listen = %q\n\n[[rule]]\ncommands = [\"git push\"]\ndo = \"deny\"\n\n[[rule]]\npaths = [\"locked/**\"]\ndo = \"deny\"\n\n[[rule]]\ntools = [\"write_file\"]\ndo = \"allow\"\n", g.listen))
 	g.env = append(environment(g.home), a.configure(t, g.home, g.model.URL)...)
+	if a.name == "opencode" { // otherwise it asks a package registry for its plugin types, and without a network waits a minute or two
+		write(t, filepath.Join(g.home, ".config/opencode/package-lock.json"), `{"packages": {"": {"dependencies": {"@opencode-ai/plugin": "*"}}}}`)
+		if err := os.MkdirAll(filepath.Join(g.home, ".config/opencode/node_modules"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
 	if exit, said := g.stet(append([]string{"guard", a.name, "--yes"}, flags...)...); exit != 0 {
 		t.Fatal(said)
 	}
@@ -364,40 +370,87 @@ func TestGuardProgramGone(t *testing.T) {
 	}
 }
 
-// A call of an MCP server is recorded and taken back. One of stet's own tools is one record; and another server of that name is none of stet's. (GRD-3)
+// A call of an MCP server is recorded and taken back. One of stet's own tools is one record; and another server of that name is none of stet's. What the
+// agent has read with its own tools counts as read for stet's. (GRD-3)
 func TestGuardMCP(t *testing.T) {
 	need(t)
+	claude, open := guardedClaude("--allowedTools", "Read,mcp__files__write_file,mcp__stet__write_file"), opencode("messages", "anthropic", bound)
 	for _, c := range []struct {
+		a             agent
 		server, store string
-		guard         int // entries of the guard that changed something
-	}{{"files", "elsewhere", 1}, {"files", "", 0}, {"stet", "", 0}, {"stet", "elsewhere", 1}} {
-		t.Run(c.server+" "+c.store, func(t *testing.T) {
+		guard         int    // entries of the guard that changed something
+		file          string // that is written
+	}{
+		{claude, "files", "elsewhere", 1, "NOTES.md"}, {claude, "files", "", 0, "NOTES.md"}, {claude, "stet", "", 0, "NOTES.md"}, {claude, "stet", "elsewhere", 1, "NOTES.md"}, {claude, "stet", "", 0, "README.md"},
+		{codex, "files", "elsewhere", 1, "NOTES.md"}, {codex, "stet", "", 0, "README.md"}, {open, "files", "elsewhere", 1, "NOTES.md"}, {open, "stet", "", 0, "README.md"},
+	} {
+		t.Run(c.a.name+" "+c.server+" "+c.store+" "+c.file, func(t *testing.T) {
 			t.Parallel()
 			name := "mcp__" + c.server + "__write_file"
-			g := newGuarded(t, guardedClaude("--allowedTools", name), scripted(
-				llmtest.Say("I write.", llmtest.Call(name, `{"path":"NOTES.md","content":"# Notes\n"}`)), llmtest.Say("Done.")))
+			switch c.a.name {
+			case "opencode":
+				name = c.server + "_write_file"
+			case "codex":
+				name = "mcp__" + c.server + "/write_file"
+			}
+			g := newGuarded(t, c.a, scripted(
+				llmtest.Say("I read.", llmtest.Read("README.md")), llmtest.Say("I write.", llmtest.Call(name, `{"path":"`+c.file+`","content":"# Notes\n"}`)),
+				llmtest.Say("I write where I must not.", llmtest.Call(name, `{"path":"locked/x.md","content":"x\n"}`)), llmtest.Say("Done.")))
 			env := map[string]string{"HOME": g.home, "XDG_STATE_HOME": filepath.Join(g.home, ".local/state"), "XDG_CONFIG_HOME": filepath.Join(g.home, ".config")}
 			if c.store != "" { // its entries are in no trail that the guard knows
 				env["XDG_STATE_HOME"] = filepath.Join(g.home, c.store)
 			}
-			servers, err := json.Marshal(map[string]any{"mcpServers": map[string]any{c.server: map[string]any{"command": os.Getenv(envStet), "args": []string{"mcp", "--root", g.repo}, "env": env}}})
-			if err != nil {
-				t.Fatal(err)
+			command := []string{os.Getenv(envStet), "mcp", "--root", g.repo}
+			var flags []string
+			switch c.a.name {
+			case "claude":
+				file := filepath.Join(g.home, "servers.json")
+				writeJSON(t, file, map[string]any{"mcpServers": map[string]any{c.server: map[string]any{"command": command[0], "args": command[1:], "env": env}}})
+				flags = []string{"--mcp-config", file}
+			case "codex":
+				text := fmt.Sprintf("\n[mcp_servers.%s]\ncommand = %q\nargs = [%q, %q, %q]\n[mcp_servers.%[1]s.env]\n", c.server, command[0], command[1], command[2], command[3])
+				for k, v := range env {
+					text += fmt.Sprintf("%s = %q\n", k, v)
+				}
+				file := filepath.Join(g.home, ".codex/config.toml")
+				write(t, file, read(t, filepath.Dir(file), "config.toml")+text)
+			case "opencode":
+				file := filepath.Join(g.home, ".config/opencode/opencode.json")
+				var all map[string]any
+				if err := json.Unmarshal([]byte(read(t, filepath.Dir(file), "opencode.json")), &all); err != nil {
+					t.Fatal(err)
+				}
+				all["mcp"] = map[string]any{c.server: map[string]any{"type": "local", "command": command, "enabled": true, "environment": env}}
+				writeJSON(t, file, all)
 			}
-			file := filepath.Join(g.home, "servers.json")
-			write(t, file, string(servers))
-			g.run("Write.", "--mcp-config", file)
-			if !g.has("NOTES.md") {
+			before := read(t, g.repo, "README.md")
+			g.run("Write.", flags...)
+			if read(t, g.repo, c.file) != "# Notes\n" {
 				t.Fatal("nothing was written")
 			}
+			if !g.told("policy denies this") || g.has("locked") {
+				t.Error("the model did not read why a call was denied")
+			}
 			g.guard.end(syscall.SIGTERM) // what waits is decided
-			_, changed := g.trail()
-			if len(changed) != c.guard {
-				t.Error(changed)
+			all, changed := g.trail()
+			if len(changed) != c.guard || slices.ContainsFunc(all, func(e record.Entry) bool { return slices.Contains(e.Flags, "unread") }) {
+				t.Error(all)
 			}
 			g.undoAll(1)
+			if read(t, g.repo, "README.md") != before {
+				t.Error("README.md is not as it was")
+			}
 		})
 	}
+}
+
+func writeJSON(t *testing.T, file string, v any) {
+	t.Helper()
+	text, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, file, string(text))
 }
 
 // randomCommand returns commands that make, change, move and remove files, directories and links.

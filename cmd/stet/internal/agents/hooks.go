@@ -355,7 +355,7 @@ func hookForm(claude bool) guard.Form {
 			}
 			e := guard.Event{
 				Kind: hookKinds[event], Session: in.SessionID, SubAgent: in.SubAgent, Call: in.CallID, Tool: in.Tool, Input: in.Input, Dir: in.Cwd,
-				Prompt: in.Prompt, Failed: event == "PostToolUseFailure", Output: guard.Longest(in.Response),
+				Prompt: in.Prompt, Failed: event == "PostToolUseFailure", Output: guard.Texts(in.Response),
 			}
 			switch {
 			case e.Kind == guard.Other:
