@@ -5,12 +5,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"math/rand/v2"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stet-dev/stet/files/policy"
 	"github.com/stet-dev/stet/files/snapshot"
@@ -136,6 +138,44 @@ func TestLimitOfKept(t *testing.T) {
 	}
 	if r.changed()[0] != "gone" {
 		t.Error("the limit was not reached")
+	}
+}
+
+// What is older than record-days goes, but not what a followed workspace needs to undo its next call.
+func TestOldGoes(t *testing.T) {
+	r := newRig(t)
+	dir := t.TempDir()
+	store, err := snapshot.OpenStore(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Store, r.store = store, store
+	clear(r.trees)
+	e, _ := r.before("rewrite")
+	r.write("a.txt", "second\n")
+	e.Kind = After
+	r.handle(e)
+	old := time.Now().AddDate(0, 0, -40)
+	err = filepath.WalkDir(dir, func(name string, _ fs.DirEntry, err error) error { return errors.Join(err, os.Chtimes(name, old, old)) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n, err := r.Prune(time.Now().AddDate(0, 0, -30)); err != nil || n != 2 { // what it held before, and the list of changes
+		t.Error(n, err)
+	}
+	if got := fmt.Sprint(r.changed()); got != "[gone]" {
+		t.Error(got)
+	}
+	e, _ = r.before("rm a.txt")
+	if err := os.Remove(filepath.Join(r.dir, "a.txt")); err != nil {
+		t.Fatal(err)
+	}
+	e.Kind = After
+	r.handle(e)
+	last := r.entries()
+	res, err := snapshot.Load(store, last[len(last)-1].After)
+	if err != nil || !store.Has(res.Changes["a.txt"].Before.Sum) {
+		t.Error(err, res.Changes)
 	}
 }
 

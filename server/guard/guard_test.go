@@ -264,8 +264,11 @@ func TestNoSnapshot(t *testing.T) {
 			}
 		}
 		clear(r.trees)
-		if a, err := r.Handle(t.Context(), e); err != nil || !strings.Contains(a.Say, "cannot be undone here") {
-			t.Error(a, err)
+		for _, e.Dir = range []string{r.dir, "/", filepath.Dir(r.dir)} {
+			e.Session = e.Dir
+			if a, err := r.Handle(t.Context(), e); err != nil || !strings.Contains(a.Say, "cannot be undone here") {
+				t.Error(e.Dir, a, err)
+			}
 		}
 		a := r.handle(Event{Kind: Before, Call: "x", Tool: "Bash", Input: shell("touch x"), Closed: closed})
 		if denied := a.Decided && a.Action == policy.Deny; denied != closed {
