@@ -42,7 +42,7 @@ func BenchmarkCall(b *testing.B) {
 		n = v
 	}
 	dir := wideTree(b, n)
-	for name, o := range map[string]Options{"watched": {}, "walked": {NoWatch: true}} {
+	for name, o := range map[string]Options{"watched": {}, "walked": {NoWatch: true}, "watched without git": {NoGit: true}, "walked without git": {NoWatch: true, NoGit: true}} {
 		b.Run(name, func(b *testing.B) {
 			start := time.Now()
 			tree, store := open(b, dir, o)

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/stet-dev/stet/internal/atomicfile"
 )
 
 // Unusual names, kinds of files and repositories: a command is taken back, byte for byte, and done again; what was done before is in the first line. (GRD-3)
@@ -246,6 +248,28 @@ func TestRacy(t *testing.T) {
 	}{{second, 2 * second, true}, {second, 4 * second, false}, {second + 1, second + int64(tick), true}, {second + 1, 2 * second, false}, {5 * second, 2 * second, true}} {
 		if got := (stamp{mtime: 1, ctime: c.changed}).racy(c.now); got != c.want {
 			t.Error(c, got)
+		}
+	}
+}
+
+// Where letter case does not matter, a file that got another spelling is one file under both names: it is not removed.
+func TestRespelled(t *testing.T) {
+	dir := t.TempDir()
+	sh(t, dir, "echo x > name; echo x > other; mkdir d; ln other linked")
+	at, err := atomicfile.OpenDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer at.Close()
+	node := func(p string) *Node { n, _, _ := lookAt(at, p); return n }
+	r := &Restoration{Steps: []Step{
+		{Path: "D", Now: node("d"), Want: node("d"), Why: Done}, {Path: "LINKED", Now: node("linked"), Want: node("linked"), Why: Done}, {Path: "NAME", Now: node("name"), Want: node("name"), Why: Done},
+		{Path: "OTHER", Now: node("name"), Want: node("name"), Why: Done}, {Path: "d", Now: node("d")}, {Path: "linked", Now: node("linked")}, {Path: "name", Now: node("name")}, {Path: "other", Now: node("other")},
+	}}
+	r.respelled()
+	for i, want := range []Why{Done, Fits, Done, Fits} {
+		if s := r.Steps[4+i]; s.Why != want {
+			t.Error(s.Path, s.Why)
 		}
 	}
 }

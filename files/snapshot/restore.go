@@ -87,8 +87,28 @@ func Prepare(ctx context.Context, dir string, store *Store, cs Changes) (_ *Rest
 		}
 		r.Steps = append(r.Steps, s)
 	}
+	r.respelled()
 	r.moved(cs)
 	return r, nil
+}
+
+// respelled finds names of which a command has changed only the letter case, on a file system that knows no case: both names lead to one file,
+// which must not be removed. It keeps its new spelling.
+func (r *Restoration) respelled() {
+	there := map[string]*Node{}
+	for _, s := range r.Steps {
+		if s.Want != nil && s.Now != nil {
+			there[strings.ToLower(s.Path)] = s.Now
+		}
+	}
+	for i := range r.Steps {
+		s := &r.Steps[i]
+		if s.Want == nil && s.Now != nil && s.Now.Same == "" {
+			if n := there[strings.ToLower(s.Path)]; n != nil && n.now == s.Now.now && n.Equal(s.Now) {
+				s.Why = Done
+			}
+		}
+	}
 }
 
 // moved looks for the contents that are not kept: a command that has renamed a file has not destroyed its content.
