@@ -186,6 +186,8 @@ func (h *Handler) mux() *http.ServeMux {
 		"GET /api/conversations":          recorded(h.conversations),
 		"GET /api/requests":               recorded(h.requests),
 		"GET /api/savings":                recorded(h.savings),
+		"GET /api/running":                recorded(h.spending),
+		"POST /api/running/stop":          recorded(posted(h.stop)),
 		"GET /api/files":                  trail(h.files),
 		"GET /api/files/disk":             needs("a look at the files", func() bool { return h.Trail != nil && h.Disk != nil })(h.disk),
 		"POST /api/undo":                  undo(posted(h.undo)),

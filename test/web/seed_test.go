@@ -138,5 +138,9 @@ func (names seeded) requests() record.Batch {
 			}
 		}
 	}
+	b.Notes = []record.Note{
+		{Kind: record.NoteMeter, Key: "a", Text: `{"provider":"anthropic","limit":"5h","used":0.42}`, Time: now},
+		{Kind: record.NoteCap, Key: "day", Text: `{"scope":"day","limit":"$5.00","spent":"$4.20","share":0.84,"over":"$0.10","refused":2}`, Time: now},
+	}
 	return b
 }

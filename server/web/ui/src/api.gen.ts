@@ -293,6 +293,51 @@ export interface Group extends Sums {
   name: string
 }
 
+export interface Spending {
+  running: Running[]
+  caps: Cap[]
+  meters: Meter[]
+}
+
+export interface Running {
+  id: string
+  client?: string
+  project?: string
+  model: string
+  first: string
+  last: string
+  agents: number
+  requests: number
+  usd: number
+  per_minute: number
+  unpriced: number
+  stopped: boolean
+}
+
+export interface Cap {
+  scope: string
+  conversation?: string
+  agent?: string
+  client?: string
+  limit: string
+  spent: string
+  share: number
+  refused?: number
+  over?: string
+}
+
+export interface Meter {
+  provider: string
+  limit: string
+  used: number
+  reset?: string
+}
+
+export interface Stop {
+  id: string
+  go: boolean
+}
+
 export interface Files {
   files: TouchedFile[]
   writes: Write[]
