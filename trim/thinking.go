@@ -9,8 +9,9 @@ import "github.com/stet-dev/stet/llm"
 // A turn leaves whole or not at all: messages of the model that follow one another are one message to the provider, and thinking
 // must not begin in the middle of it.
 
-// thinkingTurns is how many of the newest turns with thinking keep it.
-const thinkingTurns = 2
+// thinkingTurns is how many of the newest turns with thinking keep it: as many as under the provider's own strategy
+// (clear_thinking_20251015), where a client does not ask for another number.
+const thinkingTurns = 1
 
 // thought is a block of thinking.
 type thought struct {

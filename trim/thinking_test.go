@@ -123,10 +123,10 @@ func TestThinkingOfEarlierTurns(t *testing.T) {
 		messages []llm.Message
 		want     []int
 	}{
-		{Config{BillsThinking: true}, turns(5, 10), []int{1, 3, 5}},
-		{Config{BillsThinking: true, ChecksThinking: true}, turns(5, 10), []int{1, 3, 5}},
-		{Config{BillsThinking: true}, working, []int{1, 3, 5}},
-		{Config{BillsThinking: true}, turns(2, 10), nil},
+		{Config{BillsThinking: true}, turns(5, 10), []int{1, 3, 5, 7}},
+		{Config{BillsThinking: true, ChecksThinking: true}, turns(5, 10), []int{1, 3, 5, 7}},
+		{Config{BillsThinking: true}, working, []int{1, 3, 5, 7}},
+		{Config{BillsThinking: true}, turns(1, 10), nil},
 		{Config{BillsThinking: true, Policy: Lossless}, turns(5, 10), nil},
 		{Config{}, turns(5, 10), nil},
 	} {

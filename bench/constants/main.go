@@ -3,7 +3,7 @@
 // measures it on that repository, for each repository in turn. With -assumptions it tries other values of what the replay
 // assumes. It prints a table in Markdown.
 //
-//	cd bench && go run ./constants PATH...
+//	cd bench && go run ./constants [-only NAME] PATH...
 //	cd bench && go run ./constants -assumptions PATH...
 //
 // A value is tried in a copy of the source (go build -overlay), so the checkout is not changed. The figure is the whole bill at
@@ -48,7 +48,7 @@ var constants = []constant{
 	{"part of the turns in which a break pays (payback)", "trim/break.go", "\tpayback = %s\n", []string{"10", "5", "20"}, "bold"},
 	{"chance that what the rules let leave is needed again (evictedAgain)", "trim/break.go", "\tevictedAgain = %s\n", []string{"0.03", "0.015", "0.06"}, "bold"},
 	{"the same, where only thinking leaves (thinkingPayback)", "trim/break_thinking.go", "const thinkingPayback = %s\n", []string{"5", "2", "10"}, "adaptive"},
-	{"newest turns with thinking that keep it (thinkingTurns)", "trim/thinking.go", "const thinkingTurns = %s\n", []string{"2", "1", "3", "5"}, "adaptive"},
+	{"newest turns with thinking that keep it (thinkingTurns)", "trim/thinking.go", "const thinkingTurns = %s\n", []string{"1", "2", "3", "5"}, "adaptive"},
 	{"share of the cost that a break may risk (risk)", "trim/break.go", "\trisk = %s\n", []string{"0.02", "0.01", "0.04"}, "bold"},
 	{"bytes between considering breaks (weighEvery)", "trim/break.go", "\tweighEvery = %s\n", []string{"20 << 10", "10 << 10", "40 << 10"}, "bold"},
 	{"least that the provider clears, bytes (worthClearing)", "trim/clear.go", "\tworthClearing = %s\n", []string{"4 << 10", "2 << 10", "16 << 10"}, "bold, checked"},
@@ -67,9 +67,11 @@ var assumptions = []constant{
 }
 
 func main() {
+	only := flag.String("only", "", "try only the constants whose name has this in it")
 	once := flag.String("once", "", "print the costs of this row alone, as JSON")
 	assumed := flag.Bool("assumptions", false, "try what the replay assumes, and not the constants of package trim")
 	flag.Parse()
+	constants = slices.DeleteFunc(constants, func(c constant) bool { return !strings.Contains(c.name, *only) })
 	if err := run(*once, *assumed, flag.Args()); err != nil {
 		fmt.Fprintln(os.Stderr, "constants:", err)
 		os.Exit(1)

@@ -73,7 +73,7 @@ func TestThinkingLeaves(t *testing.T) {
 				a.rounds(12, p)
 				pause()
 				a.rounds(3, p)
-			}, 16},
+			}, 19},
 			"in a loop of tools": {func(s *strict, a *session) { // whose thinking stays, however far it goes back
 				p := s.proxy()
 				a.rounds(11, p)
@@ -87,7 +87,7 @@ func TestThinkingLeaves(t *testing.T) {
 				a.rounds(1, p)
 				synctest.Wait()
 				a.rounds(5, s.proxy())
-			}, 16},
+			}, 19},
 			"pauses and restarts": {func(s *strict, a *session) {
 				for range 4 {
 					p := s.proxy()
@@ -98,7 +98,7 @@ func TestThinkingLeaves(t *testing.T) {
 					}
 				}
 				a.rounds(1, s.proxy())
-			}, 36},
+			}, 39},
 			"a fork": {func(s *strict, a *session) {
 				p := s.proxy()
 				a.rounds(12, p)
@@ -121,7 +121,7 @@ func TestThinkingLeaves(t *testing.T) {
 				synctest.Wait()
 				s.config.History.Policy, s.config.KeepResults = trim.Bold, true
 				a.rounds(1, s.proxy())
-			}, 16},
+			}, 19},
 			"much thinking, without a pause": {func(s *strict, a *session) { // it leaves at a warm break
 				s.does = func(req *llm.Request) (llm.Response, error) {
 					r, err := s.ends(req)
@@ -131,7 +131,7 @@ func TestThinkingLeaves(t *testing.T) {
 				a.rounds(60, s.proxy())
 				synctest.Wait()
 				a.rounds(1, s.proxy())
-			}, 90},
+			}, 94},
 			"under lossless": {func(s *strict, a *session) {
 				s.config.History.Policy = trim.Lossless
 				p := s.proxy()
@@ -149,6 +149,9 @@ func TestThinkingLeaves(t *testing.T) {
 					want := test.left
 					if name == "a fork" && model == "claude-opus-5-5" {
 						want-- // where thinking is checked, that of the last answer was never sent without it
+					}
+					if strings.HasPrefix(name, "much") && model == "claude-opus-5-5" {
+						want += 5 // it leaves later, when the dearer cache is paid for
 					}
 					if model == "claude-sonnet-4-5" { // its provider does without it in any case
 						want = 0

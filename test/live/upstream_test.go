@@ -22,6 +22,7 @@ type upstream struct {
 	seed   maphash.Seed
 	used   map[uint64]cached // beginnings of requests, by model
 	cost   float64           // in input tokens without a cache
+	text   int               // bytes of text in all requests
 }
 
 // cached is an entry of the cache.
@@ -89,6 +90,7 @@ func (u *upstream) bill(data []byte) (string, error) {
 		for _, b := range m.Content {
 			text := strings.Join([]string{b.Type, m.Role, b.ID, b.ToolUseID, b.Name, string(b.Input), b.Text, b.Content}, "\x00")
 			chain = append(chain, maphash.Comparable(u.seed, [2]uint64{chain[len(chain)-1], maphash.String(u.seed, text)}))
+			u.text += len(b.Input) + len(b.Text) + len(b.Content)
 			all += visible(b.Name) + visible(string(b.Input)) + visible(b.Text) + visible(b.Content)
 			if warm = warm && alive(); warm {
 				hit = all
@@ -114,5 +116,5 @@ func (u *upstream) bill(data []byte) (string, error) {
 		req.Model, hit, all-hit, written[5*time.Minute], written[time.Hour]), nil
 }
 
-// visible counts tokens like package replay: 3.6 characters a token.
+// visible counts tokens: 3.6 characters a token.
 func visible(text string) int { return (utf8.RuneCountInString(text)*10 + 18) / 36 }
