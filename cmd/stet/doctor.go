@@ -139,6 +139,7 @@ func (c *doctorCommand) look(ctx context.Context) {
 		c.providers(ctx, o)
 		c.recorded(ctx, o)
 	}
+	c.reads(ctx, o)
 }
 
 func (c *doctorCommand) print(w io.Writer) {

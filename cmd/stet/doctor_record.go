@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"net/http"
 	"os"
 	"slices"
@@ -14,6 +15,9 @@ import (
 	"github.com/stet-dev/stet/cmd/stet/internal/config"
 	"github.com/stet-dev/stet/record"
 	"github.com/stet-dev/stet/store"
+	"github.com/stet-dev/stet/trim/dialect"
+	sessioncheck "github.com/stet-dev/stet/trim/replay/check"
+	"github.com/stet-dev/stet/trim/transcript"
 )
 
 // recorded checks what the proxy recorded in the last days.
@@ -151,4 +155,49 @@ func (c *doctorCommand) tellRecorded(f *recordedFacts) {
 			f.passed["thread"], f.passed["chained"])
 	}
 	c.found(state, "threads", do, "%s", threads)
+}
+
+// readFiles is of how many of the newest session files doctor looks at the reads.
+const readFiles = 20
+
+// reads checks whether stet knows the forms in which agents' tools show files, in the newest sessions of the last days. There is
+// no such check without sessions.
+func (c *doctorCommand) reads(ctx context.Context, o *config.Config) {
+	table := dialect.Default()
+	if o != nil && o.Dialects != nil {
+		table = o.Dialects
+	}
+	ctx, cancel := context.WithTimeout(ctx, checkTime)
+	defer cancel()
+	changed := make(map[string]time.Time)
+	for _, s := range transcript.Find(c.home(), c.getenv) {
+		for _, file := range sessionFiles(ctx, s.Path, time.Now().AddDate(0, 0, -recordedDays)) {
+			if info, err := os.Stat(file); err == nil {
+				changed[file] = info.ModTime()
+			}
+		}
+	}
+	files := slices.SortedFunc(maps.Keys(changed), func(a, b string) int { return changed[b].Compare(changed[a]) })
+	n, unknown := 0, make(map[string]int)
+	_ = transcript.Opener{SQLite: openReadOnly}.Walk(files[:min(readFiles, len(files))], func(_ string, sessions []*transcript.Session, _ error) error {
+		for _, s := range sessions {
+			n++
+			for _, u := range sessioncheck.UnreadTools(s, table) {
+				unknown[fmt.Sprintf("%s of %s", u.Tool, s.Product)] += u.Unread
+			}
+		}
+		return ctx.Err()
+	})
+	var names []string
+	for _, name := range slices.Sorted(maps.Keys(unknown)) {
+		names = append(names, fmt.Sprintf("%s (%d)", name, unknown[name]))
+	}
+	switch {
+	case n == 0:
+	case len(names) > 0:
+		c.found(checkWarning, "reads", "\"stet cache SESSION\" shows it for a session; nothing is left out of these results when they are new",
+			"results in a form that stet does not know: %s", strings.Join(names, ", "))
+	default:
+		c.found(checkOK, "reads", "", "the form of all reads is known in the newest %d sessions", n)
+	}
 }

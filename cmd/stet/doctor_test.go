@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"database/sql"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -54,6 +55,32 @@ func TestDoctorDatabase(t *testing.T) {
 		}
 		if after, err := os.ReadFile(p.trailFile()); err != nil || !bytes.Equal(after, before) {
 			t.Errorf("%q: the database was changed (%v)", test.change, err)
+		}
+	}
+}
+
+// Doctor names the tools whose reads have a form that stet does not know, in the newest sessions of agents.
+func TestDoctorReads(t *testing.T) {
+	p := place(t, "STET_UPSTREAM=http://127.0.0.1:9", "PATH=")
+	dir := filepath.Join(p.home(), ".claude", "projects", "garden")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for form, says := range map[string]string{"%6d\tline %d\n": "the form of all reads is known", "line %[2]d as nobody shows it\n": "does not know: Read of Claude Code (1)"} {
+		text := ""
+		for i := range 40 {
+			text += fmt.Sprintf(form, i+1, i)
+		}
+		session := `{"type":"user","uuid":"1","sessionId":"s","message":{"role":"user","content":"look"}}` + "\n" +
+			`{"type":"assistant","uuid":"2","parentUuid":"1","sessionId":"s","message":{"id":"m","role":"assistant","content":[{"type":"tool_use","id":"c","name":"Read","input":{"file_path":"/garden/a.txt"}}]}}` + "\n" +
+			fmt.Sprintf(`{"type":"user","uuid":"3","parentUuid":"2","sessionId":"s","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"c","content":%q}]}}`, text) + "\n"
+		if err := os.WriteFile(filepath.Join(dir, "s.jsonl"), []byte(session), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		var out bytes.Buffer
+		p.out, p.err = &out, &out
+		if p.run(t.Context(), []string{"doctor"}); !strings.Contains(out.String(), says) {
+			t.Errorf("%q is missing: %s", says, &out)
 		}
 	}
 }

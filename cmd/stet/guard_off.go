@@ -89,10 +89,8 @@ func (p *program) guardedDirs(agent agents.Guarded) (dirs []string) {
 	return dirs
 }
 
-// callsSince reads an agent's calls from its session files that have changed since a time, without those that the agent has refused because no guard
-// answered.
-func callsSince(ctx context.Context, agent agents.Guarded, path string, since time.Time, dirs []string) (calls []guard.Passed) {
-	var files []string
+// sessionFiles returns the files at a place of sessions, or below it, that have changed since a time.
+func sessionFiles(ctx context.Context, path string, since time.Time) (files []string) {
 	_ = filepath.WalkDir(path, func(file string, d fs.DirEntry, err error) error { // what cannot be read is not known
 		if err != nil || ctx.Err() != nil {
 			return ctx.Err()
@@ -108,6 +106,13 @@ func callsSince(ctx context.Context, agent agents.Guarded, path string, since ti
 		}
 		return nil
 	})
+	return files
+}
+
+// callsSince reads an agent's calls from its session files that have changed since a time, without those that the agent has refused because no guard
+// answered.
+func callsSince(ctx context.Context, agent agents.Guarded, path string, since time.Time, dirs []string) (calls []guard.Passed) {
+	files := sessionFiles(ctx, path, since)
 	_ = transcript.Opener{SQLite: openReadOnly}.Walk(files, func(_ string, sessions []*transcript.Session, err error) error {
 		for _, s := range sessions {
 			if !slices.ContainsFunc(dirs, func(dir string) bool { return snapshot.Contains(dir, s.Dir) || filepath.Dir(dir) == dir }) {
