@@ -15,6 +15,7 @@ import (
 
 	"github.com/stet-dev/stet/agent"
 	"github.com/stet-dev/stet/cmd/stet/internal/demo"
+	"github.com/stet-dev/stet/llm/llmtest"
 	"github.com/stet-dev/stet/tool"
 )
 
@@ -97,6 +98,34 @@ func TestMCPServers(t *testing.T) {
 	}
 	if said := toolsInWords(h); !strings.HasPrefix(said, "has tools for files, and 11 of MCP servers\nMCP server gone: ") {
 		t.Error(said)
+	}
+}
+
+// What stet run says about writes that nobody could approve is true: --allow is named where it would have helped, and else the reason
+// why not.
+func TestRunNamesWhatHelps(t *testing.T) {
+	for name, c := range map[string]struct {
+		path  string
+		flags []string
+		want  string
+	}{
+		"nothing is allowed": {"new.txt", nil, "name by --allow what may be written, or run it on a terminal, for new.txt"},
+		"never read":         {"a.txt", []string{"--allow", "*.txt"}, "--allow does not decide on a.txt (the agent never read this file: it does not know what it overwrites): run it on a terminal"},
+		"a control file":     {".envrc", []string{"--allow", "**"}, "--allow does not decide on .envrc (this file makes something run, or says what may): run it on a terminal"},
+		"allowed":            {"new.txt", []string{"--allow", "*.txt"}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			home, dir := t.TempDir(), t.TempDir()
+			write(t, filepath.Join(dir, "a.txt"), "one\n")
+			m := llmtest.New(llmtest.Script{Turns: []llmtest.Turn{llmtest.Say("I write.", llmtest.Write(c.path, "two\n")), llmtest.Say("Done.")}})
+			defer m.Close()
+			args := append([]string{"run", "--model", "gpt-5", "--api", "chat", "--base-url", m.URL + "/v1", "--root", dir}, c.flags...)
+			var said strings.Builder
+			p := &program{in: strings.NewReader(""), out: io.Discard, err: &said, env: []string{"HOME=" + home, "OPENAI_API_KEY=x"}, dir: dir}
+			if code := p.run(t.Context(), append(args, "write it")); (code == 0) != (c.want == "") || !strings.Contains(said.String(), c.want) {
+				t.Errorf("code %d, want %q: %s", code, c.want, said.String())
+			}
+		})
 	}
 }
 

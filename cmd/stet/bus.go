@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
@@ -108,7 +109,10 @@ func (f *busFlags) open(ctx context.Context, state string, say func(string, ...a
 			return nil, nil, &config.Error{Err: err}
 		}
 	} else {
-		s, err := f.startServer(state, c.Log)
+		quiet := &natsLog{log: c.Log}
+		quiet.waits.Store(len(f.peers) > 0)
+		defer func() { err = quiet.begun(err) }()
+		s, err := f.startServer(state, quiet)
 		if err != nil {
 			return nil, nil, fmt.Errorf("--bus embed: %w", err)
 		}
@@ -170,7 +174,7 @@ func awaitCopies(ctx context.Context, s *server.Server, log *slog.Logger) {
 }
 
 // startServer starts the NATS server of this process. Only this process can connect to it as a client.
-func (f *busFlags) startServer(state string, log *slog.Logger) (*server.Server, error) {
+func (f *busFlags) startServer(state string, log *natsLog) (*server.Server, error) {
 	o := &server.Options{
 		ServerName: "stet-" + nuid.Next(), DontListen: true, JetStream: true, StoreDir: filepath.Join(state, "bus"),
 		NoLog: true, NoSigs: true, JetStreamMaxMemory: 64 << 20, JetStreamMaxStore: 256 << 20,
@@ -209,7 +213,7 @@ func (f *busFlags) startServer(state string, log *slog.Logger) (*server.Server, 
 	if err != nil {
 		return nil, err
 	}
-	s.SetLogger(&natsLog{log: log}, false, false)
+	s.SetLogger(log, false, false)
 	s.Start()
 	if !s.ReadyForConnections(20 * time.Second) {
 		s.Shutdown()
@@ -288,10 +292,21 @@ func (s *busTLS) mutual() (*tls.Config, error) {
 	return c, nil
 }
 
-// natsLog logs the messages of this process's NATS server.
+// natsLog logs the messages of this process's NATS server. While it waits for the others, one that does not answer yet is no error.
 type natsLog struct {
 	log     *slog.Logger
 	trouble limits.Repeats
+	waits   atomic.Bool
+	last    atomic.Pointer[string] // what was not logged last
+}
+
+// begun ends the wait. The error with which it ended gets what was not logged.
+func (l *natsLog) begun(err error) error {
+	l.waits.Store(false)
+	if last := l.last.Load(); err != nil && last != nil {
+		return fmt.Errorf("%w; %s", err, *last)
+	}
+	return err
 }
 
 func (l *natsLog) Errorf(format string, args ...any) { l.say(format, args) }
@@ -302,6 +317,11 @@ func (l *natsLog) Debugf(string, ...any)             {}
 func (l *natsLog) Tracef(string, ...any)             {}
 
 func (l *natsLog) say(format string, args []any) {
+	if l.waits.Load() && strings.Contains(format, "trying to connect to route") {
+		text := fmt.Sprintf(format, args...)
+		l.last.Store(&text)
+		return
+	}
 	if left, ok := l.trouble.Say(format); ok { // repeated messages differ only in a port or a number
 		l.log.Error("nats: "+fmt.Sprintf(format, args...), "repeated", left)
 	}

@@ -176,7 +176,7 @@ func begin(ctx context.Context, h *localagent.Agent, resume string) (*agent.Conv
 	}
 	c, err := h.Resume(ctx, resume)
 	if resume == "latest" && errors.Is(err, session.ErrNotFound) {
-		return nil, errors.New("no session was stored in this directory yet: there is none to continue")
+		return nil, errors.New("no session was stored in this directory yet: leave --continue out to begin one")
 	}
 	return c, err
 }

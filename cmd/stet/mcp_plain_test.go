@@ -3,6 +3,7 @@
 package main
 
 import (
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -12,8 +13,9 @@ import (
 // TRK-12: with --results plain the results are plain text, in the specification's words.
 func TestMCPPlainResults(t *testing.T) {
 	h := newHome(t)
+	write(t, filepath.Join(h.tree, "large.txt"), strings.Repeat("x", 1<<20+1))
 	s, err := newClient(nil).Connect(t.Context(), &mcp.CommandTransport{
-		Command: h.stet("mcp", "--root", h.tree, "--write-without-asking", "--results", "plain", "--dedupe"),
+		Command: h.stet("mcp", "--root", h.tree, "--write-without-asking", "--results", "plain", "--dedupe", "--read-limit", "1", "--write-limit", "1"),
 	}, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -30,6 +32,8 @@ func TestMCPPlainResults(t *testing.T) {
 		{"read_file", `{"path":"none"}`, "Error: File not found: none"},
 		{"read_file", `{"path":"../none"}`, "Error: invalid_path: "},
 		{"LS", `{}`, "new.txt"},
+		{"read_file", `{"path":"large.txt"}`, "Error: file_too_large: read large.txt: 1048577 bytes, the limit is 1048576"},
+		{"write_file", `{"path":"b.txt","content":"` + strings.Repeat("x", 1<<20+1) + `"}`, "Error: file_too_large: write b.txt: 1048577 bytes, the limit is 1048576"},
 	} {
 		got := callOnce(t, s, c.tool, c.args)
 		if got != c.want && !(strings.HasSuffix(c.want, ": ") || c.tool == "LS") || !strings.Contains(got, c.want) || strings.HasPrefix(got, "{") {

@@ -74,7 +74,7 @@ func (c *runCommand) Run(ctx context.Context) (err error) {
 		task = string(b)
 	}
 	if strings.TrimSpace(task) == "" {
-		return c.usage(errors.New("the task is empty"))
+		return c.usage(errors.New("the task is empty: say what to do, or - to read it from standard input"))
 	}
 	ctx, stop := process.UntilEndedLast(ctx)
 	defer stop()
@@ -151,11 +151,18 @@ func verdict(ctx context.Context, out agent.Outcome, err error, alone *unattende
 	case err != nil:
 		return err
 	case out.End == agent.Refused:
-		return &exitError{code: exitAlone, err: errors.New("the model refused to continue")}
+		return &exitError{code: exitAlone, err: errors.New("the model refused to continue: say the task in other words, or name another model (--model)")}
 	case out.End != agent.Done:
-		return fmt.Errorf("not done: %s", out.End)
+		return fmt.Errorf("not done: %s; --resume latest goes on from here", ended[out.End])
 	}
 	return alone.refused()
+}
+
+// ended says why an agent stopped before it was done.
+var ended = map[agent.End]string{
+	agent.Turns:   "the agent asked the model as often as it may for one task",
+	agent.Looping: "the same calls had the same results again and again",
+	agent.CutOff:  "the model's answers were cut off or empty several times in a row",
 }
 
 // cutOffNote says that a resumed session ended before the agent was done, for instance by SIGKILL; "" if it did not.

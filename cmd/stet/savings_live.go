@@ -72,7 +72,8 @@ func (c *savingsCommand) habits(ctx context.Context, catalog *prices.Catalog, si
 			if n := len(account.Sessions); titles[s.ID] == "" {
 				account.AddRecording(s, catalog)
 				if len(account.Sessions) > n {
-					titles[s.ID], open[s.ID] = replay.TitleOf(s), "stet cache "+path
+					titles[s.ID], _ = replay.TitlesOf(s)
+					open[s.ID] = "stet cache " + path
 				}
 			}
 		}

@@ -32,6 +32,11 @@ func TestServeCluster(t *testing.T) {
 	up := make([]*serving, 3)
 	for i, b := range nodes {
 		up[i] = b.serving(t)
+		b.mu.Lock()
+		if said := b.said.String(); strings.Contains(said, "ERROR") || !strings.Contains(said, "waiting for the servers at") {
+			t.Errorf("a normal start says: %s", said)
+		}
+		b.mu.Unlock()
 	}
 	write(t, filepath.Join(homes[1].tree, "far.txt"), "from the second\n")
 	call := func(tool, body string) (int, string) {

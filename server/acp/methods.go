@@ -38,7 +38,7 @@ func (c *connection) handle(ctx context.Context, method string, params json.RawM
 	case !known:
 		return nil, sdk.NewMethodNotFound(method)
 	case !initialized && method != sdk.AgentMethodInitialize:
-		return nil, worded(sdk.NewInvalidRequest, "say initialize first")
+		return nil, worded(sdk.NewInvalidRequest, "call initialize first")
 	}
 	result, err := answer(c, ctx, params)
 	if err != nil {

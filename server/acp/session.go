@@ -105,7 +105,7 @@ func (s *session) enter(ctx context.Context) (context.Context, func(), error) {
 	defer s.mu.Unlock()
 	if s.turn != nil {
 		cancel()
-		return nil, nil, worded(sdk.NewInvalidRequest, "the session answers another prompt")
+		return nil, nil, worded(sdk.NewInvalidRequest, "the session answers another prompt: wait for its end, or send session/cancel")
 	}
 	s.turn = cancel
 	if p, ok := ctx.Value(promptKey{}).(*promptStart); ok {
@@ -201,7 +201,7 @@ func (c *connection) open(s *session, o offer) error {
 		return context.Canceled
 	case ok && was.busy():
 		c.mu.Unlock()
-		return worded(sdk.NewInvalidRequest, "the session answers a prompt")
+		return worded(sdk.NewInvalidRequest, "the session answers a prompt: wait for its end, or send session/cancel")
 	}
 	c.accept(s, o)
 	c.sessions[s.id] = s

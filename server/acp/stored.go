@@ -60,7 +60,7 @@ func (c *connection) reopen(ctx context.Context, id, cwd string) (*session, []st
 	}
 	i := slices.IndexFunc(found, func(i stored.Info) bool { return i.ID == id && id != "" })
 	if i < 0 {
-		return nil, nil, &sdk.RequestError{Code: notFound, Message: fmt.Sprintf("there is no session %q", id)}
+		return nil, nil, &sdk.RequestError{Code: notFound, Message: fmt.Sprintf("there is no session %q: session/list names those that are stored", id)}
 	}
 	w, err := c.space(ctx, cwd)
 	if err != nil {

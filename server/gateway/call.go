@@ -392,7 +392,11 @@ func (c *call) finish(r *wire.ToolResult) {
 	c.mu.Unlock()
 	switch {
 	case why != nil && why.code != tool.Cancelled && r.Error == string(tool.Cancelled):
-		c.fail(why.code, why.words+" Nothing was written.")
+		nothing := " Nothing was written."
+		if c.spec.ReadOnly {
+			nothing = " Nothing was read."
+		}
+		c.fail(why.code, why.words+nothing)
 	case broken && why != nil:
 		c.fail(why.code, why.words)
 	case broken:

@@ -51,6 +51,13 @@ func TestTimeout(t *testing.T) {
 		host.result(call.CallID, `{"success":true}`)
 		f.wait(t, "", `{"success":true}`)
 
+		// Nothing is said of writing where a call only reads.
+		f = begin(ctx, h.Caller("w"), tool.Call{Name: "read_file"})
+		call = want[*wire.ToolCall](host)
+		want[*wire.Cancel](host)
+		host.send(&wire.ToolResult{CallID: call.CallID, Error: "cancelled"})
+		f.wait(t, tool.Timeout, "timeout: The call took longer than 30s. Nothing was read.")
+
 		// The host does not answer.
 		f = begin(ctx, h.Caller("w"), tool.Call{Name: "write_file"})
 		want[*wire.ToolCall](host)

@@ -41,6 +41,7 @@ type Row struct {
 	ID      string    `json:"id,omitempty"`
 	Agent   string    `json:"agent"`           // as people write it
 	Title   string    `json:"title,omitempty"` // from the first prompt
+	Then    string    `json:"then,omitempty"`  // from the next one that says something else
 	Model   string    `json:"model,omitempty"` // that answered most
 	Started time.Time `json:"started,omitzero"`
 	// ThroughStet says that stet shortened the requests when the session was recorded: it was
@@ -239,8 +240,9 @@ func (of *entry) replay(ctx context.Context, path string, s *transcript.Session,
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
+	about, then := TitlesOf(s)
 	of.row = Row{
-		File: path, Format: s.Format, ID: s.ID, Agent: s.Product, Title: TitleOf(s), Model: s.Model,
+		File: path, Format: s.Format, ID: s.ID, Agent: s.Product, Title: about, Then: then, Model: s.Model,
 		Started: started(s), Sums: emptySums(policy),
 	}
 	switch {
@@ -278,19 +280,23 @@ func (r *Row) price(ctx context.Context, of *Replay, c Config, through map[int]P
 	return nil
 }
 
-// TitleOf returns what the first person's message is about.
-func TitleOf(s *transcript.Session) string {
+// TitlesOf returns what the person's first message is about, and the next one that is about something else.
+func TitlesOf(s *transcript.Session) (first, then string) {
 	for _, m := range s.Messages {
 		if m.Role != llm.User || m.Local {
 			continue
 		}
 		for _, p := range m.Parts {
-			if t := title.Of(p.Text); p.Kind == llm.Text && t != "" {
-				return t
+			switch t := title.Of(p.Text); {
+			case p.Kind != llm.Text || t == "" || t == first:
+			case first == "":
+				first = t
+			default:
+				return first, t
 			}
 		}
 	}
-	return ""
+	return first, ""
 }
 
 // started returns the time of the first message that has one.

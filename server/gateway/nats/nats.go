@@ -102,7 +102,9 @@ func Open(ctx context.Context, c Config) (*Bus, error) {
 		nats.PingInterval(2 * time.Second), nats.MaxPingsOutstanding(2),
 		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { b.log.Error("nats", "err", err) }),
 		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
-			b.log.Warn("nats: the connection is lost; connecting again", "err", err)
+			if b.ctx.Err() == nil { // else it is closed
+				b.log.Warn("nats: the connection is lost; connecting again", "err", err)
+			}
 		}),
 		nats.ReconnectHandler(func(*nats.Conn) { b.log.Info("nats: connected again") }),
 	}

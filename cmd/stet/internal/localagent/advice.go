@@ -54,7 +54,7 @@ func (a advising) advise(err error) error {
 	case errors.Is(err, llm.ErrAuth) && !a.keyed:
 		return fmt.Errorf("%w; no key was sent: set %s", err, a.variable)
 	case errors.Is(err, llm.ErrAuth):
-		return fmt.Errorf("%w; the key was that of %s", err, a.variable)
+		return fmt.Errorf("%w; the key was that of %s: is it for this endpoint (--base-url), and still valid?", err, a.variable)
 	case errors.As(err, &said) && said.Status == http.StatusNotFound:
 		return fmt.Errorf("%w; is there a model %q (--model) at %s (--base-url)?", err, a.name, a.base())
 	case errors.As(err, &network) && network.Op == "dial":

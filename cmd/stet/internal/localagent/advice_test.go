@@ -22,7 +22,7 @@ func TestAdvice(t *testing.T) {
 		want string
 	}{
 		{a, refused, "; no key was sent: set SOME_KEY"},
-		{keyed, refused, "; the key was that of SOME_KEY"},
+		{keyed, refused, "; the key was that of SOME_KEY: is it for this endpoint (--base-url), and still valid?"},
 		{a, &llm.Error{Host: "h", Status: 404, Kind: llm.ErrInvalid}, `; is there a model "m" (--model) at http://127.0.0.1:1/v1 (--base-url)?`},
 		{a, fmt.Errorf("no response: %w", &net.OpError{Op: "dial", Err: errors.New("refused")}), "; is there an endpoint at http://127.0.0.1:1/v1 (--base-url), and can it be reached?"},
 		{a, llm.ErrTooLong, ""},

@@ -204,19 +204,31 @@ func formatRows(b *bench.Bench) [][]string {
 	return rows
 }
 
-// benchNotes describes how the figures were made, and how reliable they are.
+// benchNotes says what each column means, how the figures were made, and how reliable they are.
 func benchNotes(w io.Writer, b *bench.Bench) {
-	fmt.Fprintf(w, "The whole bill: input and answers in per cent of off, under %s, after recall; where it lies in 95 %% of draws of the repositories; the sessions that cost more "+
-		"than without stet, at their end and after any request. Checked: the provider checks what is before thinking.\n", bench.RecordedRule)
-	fmt.Fprintf(w, "The other tables: per cent of off; costs in plain input tokens, median and worst of the sessions under %s.\n", prices.Anthropic5m)
-	fmt.Fprintf(w, "Under %s each session has the cache that its usage shows, or its provider's: %s.\n", bench.OwnRule, ownCaches(b))
-	fmt.Fprintf(w, "Under %s that cache lives as the usage says, whatever the clock says; plans are for what a proxy can know before a request.\n", bench.RecordedRule)
-	fmt.Fprintln(w, "Edits: those whose old text stood in the request; now in view, in pieces, or lost. A replayed agent does not react.")
-	fmt.Fprintf(w, "Recall: cost under %s with the calls by which the agent would have asked again for what its answers repeat; recalled: part of what was left out without a pointer. "+
-		"By name: also for what they name, which counts too much.\n", prices.Anthropic5m)
-	fmt.Fprintf(w, "Bill: after recall under %s, of the whole bill: by the sizes that %s of %s reported, and the answers. "+
-		"95 %% of draws of the repositories, and without the dearest session: after recall under %s.\n",
-		bench.RecordedRule, Grouped(b.ReportedSessions), Count(b.Sessions, "session"), prices.Anthropic5m)
+	fmt.Fprintln(w, Bold("what the columns mean; per cent are of off, except in shares"))
+	for _, l := range [][2]string{
+		{"bill", fmt.Sprintf("the whole bill: input and answers, by the sizes that %s of %s reported, under recorded, after recall", Grouped(b.ReportedSessions), Count(b.Sessions, "session"))},
+		{"95 % of draws", "where the figure lies in 95 % of draws of the repositories: in the first tables of bill, in the others of recall"},
+		{"median, worst", "of the sessions: in the first tables of their bills, in the others of 5m"},
+		{"dearer, at any request", "sessions that cost more than without stet: at their end, and after any request"},
+		{"checked", "the same where the provider checks what is before thinking"},
+		{"tokens", "of all requests"},
+		{"5m, 1h, openai, none", "what the input costs under the cache rule of that name, in plain input tokens"},
+		{"own", "under the cache that a session's usage shows, or its provider's: " + ownCaches(b)},
+		{"recorded", "under that cache, which lives as the usage says, whatever the clock says; plans are for what a proxy can know before a request"},
+		{"recall", "5m with the calls by which the agent would have asked again for what its answers repeat"},
+		{"recalled", "the share of what was left out without a pointer for which it would have asked again"},
+		{"by name", "recall that also counts what its answers only name, which is too much"},
+		{"without dearest", "recall without the session that costs most"},
+		{"supported, split, lost", "edits whose old text was in the request: now in view, in pieces, or not there. A replayed agent does not react"},
+		{"dangling", "pointers to something that is not whole in the same request"},
+		{"peak", "tokens of the largest request"},
+		{"read, simulated", "tokens that the provider reported as read from its cache, and that the rule reads"},
+		{"within 5 %", "the share of requests for which both differ by at most that; the others were hits or misses in one of the two alone"},
+	} {
+		fmt.Fprintf(w, "  %-23s %s\n", l[0], l[1])
+	}
 	if c := b.Counting; c.Requests > 0 {
 		fmt.Fprintf(w, "Size of a request before it is sent: off by %.2f %% (median), %.2f %% (p90) of what was then reported, %s.\n",
 			100*c.Median, 100*c.P90, Count(c.Requests, "request"))

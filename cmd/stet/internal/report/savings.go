@@ -141,6 +141,10 @@ func (s savingsTable) sessions(rows []replay.Row) {
 		name = "by session, most saved"
 	}
 	s.head(name)
+	titles := map[string]int{}
+	for i := range rows {
+		titles[rows[i].Title]++
+	}
 	for i := range rows[:min(len(rows), sessionsShown)] {
 		r := &rows[i]
 		if r.Error != "" {
@@ -149,6 +153,9 @@ func (s savingsTable) sessions(rows []replay.Row) {
 		}
 		s.row(sessionName(r), replay.Group{Requests: r.Requests, Unpriced: r.Unpriced, USD: r.USD})
 		task := cmp.Or(OneLine(r.Title), tail(r.File, 60))
+		if titles[r.Title] > 1 && r.Title != "" {
+			task = Cropped(task, 50) + " · " + cmp.Or(OneLine(r.Then), "session "+r.ID)
+		}
 		if s.width > 0 {
 			task = Cropped(task, max(8, s.width-2))
 		}

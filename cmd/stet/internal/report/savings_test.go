@@ -2,6 +2,7 @@ package report
 
 import (
 	"bytes"
+	"cmp"
 	"strings"
 	"testing"
 	"time"
@@ -43,6 +44,22 @@ func TestSavingsWidth(t *testing.T) {
 			if !strings.Contains(b.String(), want) {
 				t.Errorf("at %d columns %q is missing:\n%s", width, want, b.String())
 			}
+		}
+	}
+}
+
+// Sessions that begin with the same words are told apart by the next prompt, or else by their names.
+func TestSavingsTitles(t *testing.T) {
+	var rep replay.Report
+	for _, row := range []replay.Row{{ID: "one", Then: "rename the flag"}, {ID: "two", Then: "add a test"}, {ID: "three"}, {ID: "four", Title: "alone", Then: "more"}} {
+		row.Title, row.Sums = cmp.Or(row.Title, "what is here?"), replay.Sums{Requests: 1}
+		rep.Sessions = append(rep.Sessions, row)
+	}
+	var b bytes.Buffer
+	Savings(colorprofile.NewWriter(&b, nil), 0, rep, nil)
+	for _, want := range []string{"  what is here? · rename the flag\n", "  what is here? · add a test\n", "  what is here? · session three\n", "  alone\n"} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("%q is missing:\n%s", want, b.String())
 		}
 	}
 }
