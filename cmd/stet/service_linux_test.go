@@ -1,17 +1,24 @@
 package main
 
 import (
+	"crypto/tls"
+	"crypto/x509"
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
+	"net/url"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/stet-dev/stet/cmd/stet/internal/proxyserver"
 )
 
-// systemd listens, and starts the proxy at the first request. The proxy uses that socket, whatever address is configured.
+// systemd listens, and starts the proxy at the first request. The proxy uses that socket, whatever address is configured, also as a forward proxy.
 func TestSocketActivation(t *testing.T) {
 	activate, err := exec.LookPath("systemd-socket-activate")
 	if err != nil {
@@ -29,8 +36,21 @@ func TestSocketActivation(t *testing.T) {
 	if err := free.Close(); err != nil {
 		t.Fatal(err)
 	}
+	asked := make(chan string, 1)
+	model := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked <- r.URL.Path
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, "{}")
+	}))
+	defer model.Close()
+	authority, err := proxyserver.OpenAuthority(filepath.Join(h.dir, "state", "stet"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	trusted := x509.NewCertPool()
+	trusted.AppendCertsFromPEM(authority.Certificate())
 	proxy := h.stet("proxy", "--listen", "127.0.0.1:1")
-	cmd := exec.CommandContext(t.Context(), activate, "--listen="+address, proxy.Path, "proxy", "--listen", "127.0.0.1:1")
+	cmd := exec.CommandContext(t.Context(), activate, "--listen="+address, proxy.Path, "proxy", "--listen", "127.0.0.1:1", "--upstream", model.URL)
 	for _, v := range proxy.Env { // systemd passes on no other variables
 		name, _, _ := strings.Cut(v, "=")
 		cmd.Args = append(cmd.Args[:2:2], append([]string{"--setenv=" + name}, cmd.Args[2:]...)...)
@@ -48,19 +68,27 @@ func TestSocketActivation(t *testing.T) {
 			t.Log(said.String())
 		}
 	})
-	var answer []byte
+	through := &http.Client{Transport: &http.Transport{
+		Proxy: http.ProxyURL(&url.URL{Scheme: "http", Host: address}), TLSClientConfig: &tls.Config{RootCAs: trusted},
+	}}
+	defer through.CloseIdleConnections()
+	var resp *http.Response
 	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
-		resp, err := http.Get("http://" + address + "/healthz")
-		if err != nil {
-			continue
-		}
-		answer, err = io.ReadAll(resp.Body)
-		_ = resp.Body.Close()
-		if err == nil {
+		// The first bytes are a CONNECT: the proxy starts by it.
+		if resp, err = through.Post("https://api.anthropic.com/v1/messages", "application/json", strings.NewReader(`{"model":"m","max_tokens":9,"messages":[]}`)); err == nil {
+			_ = resp.Body.Close()
 			break
 		}
 	}
-	if string(answer) != "ok\n" {
-		t.Errorf("the answer is %q", answer)
+	if err != nil || resp.StatusCode != http.StatusOK || <-asked != "/v1/messages" {
+		t.Fatal(err, resp)
+	}
+	resp, err = http.Get("http://" + address + "/healthz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if answer, err := io.ReadAll(resp.Body); string(answer) != "ok\n" {
+		t.Errorf("the answer is %q: %v", answer, err)
 	}
 }

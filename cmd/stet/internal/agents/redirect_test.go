@@ -539,3 +539,39 @@ func TestRedirectCopilot(t *testing.T) {
 		t.Errorf("GitHub's models: %q", r.Notes)
 	}
 }
+
+// Behind the forward proxy SSL_CERT_FILE stays as it is, because it replaces the system's certificates for all that the agent starts. Codex,
+// which reads it, gets its certificates and the authority in a variable of its own. (SAME-3)
+func TestForwardKeepsTheSystemsCertificates(t *testing.T) {
+	own := filepath.Join(t.TempDir(), "company.pem")
+	put(t, own, "a company's\n")
+	for _, c := range []struct{ agent, set, node, codex string }{
+		{"claude", "", "authority", ""},
+		{"claude", own, "authority", ""},
+		{"codex", "", "", "authority"},
+		{"codex", own, "", "a company's\nauthority"},
+		{"sh", own, "authority", "a company's\nauthority"}, // it may start any of them
+	} {
+		m := Machine{Env: []string{"HOME=" + t.TempDir()}}
+		if c.set != "" {
+			m.Env = append(m.Env, "SSL_CERT_FILE="+c.set)
+		}
+		r, err := m.Forward([]string{c.agent}, "http://127.0.0.1:4141", func(text []byte) (string, error) {
+			file := filepath.Join(t.TempDir(), "trusted.pem")
+			return file, os.WriteFile(file, append(text, "authority"...), 0o600)
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := Machine{Env: r.Env}
+		if is := got.Getenv("SSL_CERT_FILE"); is != c.set {
+			t.Errorf("%s: SSL_CERT_FILE=%q became %q", c.agent, c.set, is)
+		}
+		for variable, want := range map[string]string{"NODE_EXTRA_CA_CERTS": c.node, "CODEX_CA_CERTIFICATE": c.codex} {
+			text, _ := os.ReadFile(got.Getenv(variable)) // none has nothing
+			if string(text) != want {
+				t.Errorf("%s with SSL_CERT_FILE=%q: %s has %q, want %q", c.agent, c.set, variable, text, want)
+			}
+		}
+	}
+}
