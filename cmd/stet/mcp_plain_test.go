@@ -14,8 +14,9 @@ import (
 func TestMCPPlainResults(t *testing.T) {
 	h := newHome(t)
 	write(t, filepath.Join(h.tree, "large.txt"), strings.Repeat("x", 1<<20+1))
+	write(t, filepath.Join(h.dir, ".config/stet/config.toml"), "read-limit = 1\nwrite-limit = 1\n")
 	s, err := newClient(nil).Connect(t.Context(), &mcp.CommandTransport{
-		Command: h.stet("mcp", "--root", h.tree, "--write-without-asking", "--results", "plain", "--dedupe", "--read-limit", "1", "--write-limit", "1"),
+		Command: h.stet("mcp", "--root", h.tree, "--write-without-asking", "--results", "plain", "--dedupe"),
 	}, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -32,12 +33,12 @@ func TestMCPPlainResults(t *testing.T) {
 		{"read_file", `{"path":"none"}`, "Error: File not found: none"},
 		{"read_file", `{"path":"../none"}`, "Error: invalid_path: "},
 		{"LS", `{}`, "new.txt"},
-		{"read_file", `{"path":"large.txt"}`, "Error: file_too_large: read large.txt: 1048577 bytes, the limit is 1048576"},
-		{"write_file", `{"path":"b.txt","content":"` + strings.Repeat("x", 1<<20+1) + `"}`, "Error: file_too_large: write b.txt: 1048577 bytes, the limit is 1048576"},
+		{"read_file", `{"path":"large.txt"}`, "Error: file_too_large: read large.txt: too large: 1048577 bytes, the limit is 1048576; read it in parts by start_line and end_line"},
+		{"write_file", `{"path":"b.txt","content":"` + strings.Repeat("x", 1<<20+1) + `"}`, "Error: file_too_large: 1048577 bytes, the limit is 1048576"},
 	} {
 		got := callOnce(t, s, c.tool, c.args)
 		if got != c.want && !(strings.HasSuffix(c.want, ": ") || c.tool == "LS") || !strings.Contains(got, c.want) || strings.HasPrefix(got, "{") {
-			t.Errorf("%s %s: %q, want %q", c.tool, c.args, got, c.want)
+			t.Errorf("%s %.200s: %q, want %q", c.tool, c.args, got, c.want)
 		}
 	}
 }
