@@ -417,11 +417,12 @@ func askCodex(t *testing.T) {
 	r.asks("codex wants to run touch six")
 	r.guard.end(syscall.SIGKILL)
 	r.agent.expect(dialog)
+	r.configure("ask-pause = 1\n")
+	r.start() // before the next call
 	r.agent.keys("y")
 	r.there("six")
 
-	r.configure("ask-pause = 1\n")
-	r.start()
+	r.agent.expect("Seven.")
 	r.agent.expect(dialog) // nobody answers in time
 	r.agent.keys("y")
 	r.there("seven")
