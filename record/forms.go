@@ -22,7 +22,7 @@ type SentPlace struct {
 
 	// Once one of these is stored for a place and a key, it stays set.
 	Bound bool // the messages have thinking, or the answer to them has
-	Drops bool // the provider was asked to drop thinking that is bound to something else
+	Drops bool // the provider was asked to drop thinking that was signed after something else
 }
 
 // Add merges into p an earlier record of the same place and key. The form of the newer one counts.

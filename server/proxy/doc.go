@@ -4,14 +4,14 @@
 // # The way of a request
 //
 //   - serve.go rejects requests that are not allowed. route.go finds the API and the upstream.
-//   - upload.go reads the body, if budget.go has room for it.
-//   - read.go decodes the body and finds its conversation (conversation.go, conversations.go). recent.go
+//   - upload.go reads the body, if buffer.go has room for it.
+//   - read.go decodes the body and finds its conversation (conversations.go). recent.go
 //     holds the newest requests, so that only the new part of a body is read and planned.
 //   - thread.go rebuilds the whole conversation of a request that carries only its new messages.
 //   - cache.go asks package cachestate for a verdict on the provider's cache. It says whether the request is a cold point.
-//   - sentform.go looks up how the conversation was sent, and decides what of it is repeated.
-//   - plan.go plans the new messages, and at a cold point all of them, with the engine of the model (engines.go). It continues from the
-//     engine's state after the previous request, or makes that again from what was sent (planstate.go). upload.go patches the body; verify.go proves that nothing else changed.
+//   - sent.go looks up how the conversation was sent, and decides what of it is repeated.
+//   - plan.go plans the new messages, and at a cold point all of them, with the engine of the model (models.go). It continues from the
+//     engine's state after the previous request, or makes that again from what was sent (recent.go). upload.go patches the body; it proves that nothing else changed.
 //   - forward.go sends the request upstream, passes the answer back, and reads the usage in it.
 //   - recover.go sends a request again in another form if the provider refuses it because of its thinking.
 //   - exchange.go makes the row of the request, and writer.go stores it. The cache state is then settled with the
@@ -22,7 +22,7 @@
 // In a body nothing changes but recognised tool results and arguments of recognised calls. On any doubt nothing new is
 // changed. Doubts are: the body is not valid or too large; the request continues a conversation that the provider
 // stores and this proxy does not hold; a plan or a patch fails. The row says why (record.Request.Passed; type cause).
-// Messages before checked thinking are sent as they were sent before, even on a doubt (sentform.go): the provider would refuse
+// Messages before checked thinking are sent as they were sent before, even on a doubt (sent.go): the provider would refuse
 // the client's original.
 //
 // Messages are sent again in the form in which they were sent before, unless the cache is cold. A change would make the provider

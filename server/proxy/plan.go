@@ -31,7 +31,7 @@ type reading struct {
 	asked   cachestate.Request
 	verdict cachestate.Verdict
 	plan    *trim.Plan // the plan that the request goes out with; nil: it goes out unchanged
-	forms   sentForms
+	forms   sentEdits
 	balance []byte // the engine's account, as it is stored
 	asks    bool   // the provider may be asked to clear the results that it was asked to clear before
 	clears  bool   // it may be asked to clear more results
@@ -174,7 +174,7 @@ func (p *Proxy) planOf(x *exchange, d *reading) (*trim.Plan, error) {
 	breaks := now.state.Balance().Breaks
 	now.grow(d)
 	full := now.state.Plan()
-	if full.Breaks > breaks && !engine.Clears() && !d.forms.bound { // a bound conversation has only thinking leave
+	if full.Breaks > breaks && !engine.Clears() && !d.forms.bound { // with signed thinking, only thinking leaves
 		b.whole = true
 	}
 	if b.whole && !engine.Clears() {

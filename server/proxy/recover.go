@@ -50,7 +50,7 @@ func (p *Proxy) recoveryOf(x *exchange, d *reading) *recovery {
 		c.first.plan = planIs(d.plan)
 	}
 	for _, known := range d.forms.known {
-		c.others = append(c.others, candidate{"sent form", func() (*trim.Plan, error) { return p.asSent(d, known) }, begin{Known: known, upto: d.forms.before}})
+		c.others = append(c.others, candidate{"sent edits", func() (*trim.Plan, error) { return p.asSent(d, known) }, begin{Known: known, upto: d.forms.before}})
 	}
 	// A process that has not stored the form may have sent messages after the newest known form.
 	if known := d.forms.likeliest(); known.Messages < d.forms.before && !d.forms.formless && !p.unchanged {

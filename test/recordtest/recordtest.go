@@ -28,7 +28,7 @@ func Run(t *testing.T, open func(t *testing.T) record.Store) {
 		{"order and limit", order},
 		{"appending twice", twice},
 		{"turns", turns},
-		{"sent forms", forms},
+		{"sent edits", forms},
 		{"refusals", refusals},
 		{"tools", tools},
 		{"notes", notes},

@@ -343,7 +343,7 @@ func playAll(t *testing.T, policy trim.Policy, set setting, before, after func(*
 	}
 }
 
-// WIRE-1: no request of a recorded session with bound thinking fails through a proxy that is restarted at random turns.
+// WIRE-1: no request of a recorded session with signed thinking fails through a proxy that is restarted at random turns.
 func TestRecorded(t *testing.T) { replay(t, setting{policies: trim.Policies(), proxies: 1}) }
 
 var adaptive = []trim.Policy{trim.Adaptive}

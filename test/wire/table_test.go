@@ -95,17 +95,17 @@ func conditions(policy trim.Policy) []condition {
 			case 9:
 				r.again(syscall.SIGTERM, string(policy))
 			}
-		}, breaks: 2},
+		}},
 		{name: "policy finish", at: func(r *run, turn int) {
 			if turn == 6 {
 				r.again(syscall.SIGTERM, string(trim.Finish))
 			}
-		}, breaks: 1},
+		}},
 		{name: "observe", at: func(r *run, turn int) {
 			if turn == 6 {
 				r.again(syscall.SIGTERM, string(policy)+" --observe")
 			}
-		}, breaks: 1},
+		}},
 	}
 }
 

@@ -18,7 +18,7 @@ var errSealed = errors.New("sent edits cannot be read")
 func sealer(p *llm.Part) (cipher.AEAD, error) {
 	h := sha256.New()
 	var chunk [512]byte // so the text is not copied whole
-	for _, text := range []string{"stet sent form\x00", p.CallID, "\x00", original(p)} {
+	for _, text := range []string{"stet sent edits\x00", p.CallID, "\x00", original(p)} {
 		for len(text) > 0 {
 			n := copy(chunk[:], text)
 			h.Write(chunk[:n])

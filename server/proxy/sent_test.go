@@ -93,7 +93,7 @@ func TestOtherPoliciesAtRandom(t *testing.T) {
 	}
 }
 
-// A session goes on in its sent form although its turns were removed from the store: the sent forms are kept apart from the
+// A session goes on with its sent edits although its turns were removed from the store: the sent edits are kept apart from the
 // turns.
 func TestTurnsAreForgotten(t *testing.T) {
 	for _, policy := range trim.Policies() {

@@ -22,8 +22,8 @@ import (
 // maxLookUp is how long a request waits for the store to return how its conversation was sent.
 const maxLookUp = 2 * time.Second
 
-// sentForms holds what is known of how the beginning of a request was sent.
-type sentForms struct {
+// sentEdits holds what is known of how the beginning of a request was sent.
+type sentEdits struct {
 	checks       bool               // the provider checks what stands before thinking
 	bound        bool               // checks holds, and the conversation has thinking: what was sent must not change
 	conversation *sent.Conversation // the messages; nil: they are not known
@@ -232,7 +232,7 @@ func (p *Proxy) goesOut(x *exchange, d *reading, judged bool) {
 }
 
 // likeliest returns the first known form. Without one it returns the zero value: the messages as they came.
-func (f *sentForms) likeliest() (known sent.Known) {
+func (f *sentEdits) likeliest() (known sent.Known) {
 	if len(f.known) > 0 {
 		known = f.known[0]
 	}

@@ -73,7 +73,7 @@ func edits(t *testing.T, m *Memory, c *Conversation) (known Known, out []Edit) {
 	return found[0], out
 }
 
-// The sent form is found by the signature of its answer, in this process and, through the store, in another one. Only parts with
+// The sent edits are found by the signature of its answer, in this process and, through the store, in another one. Only parts with
 // the same place and text are edited (WIRE-2).
 func TestFindBySignature(t *testing.T) {
 	store := new(recordtest.Memory)
