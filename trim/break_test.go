@@ -87,7 +87,7 @@ func breaksCostLittle(t *testing.T, seed uint64, checked bool) int {
 		if c.messages[i].Role != llm.Assistant {
 			continue
 		}
-		st.Grow(c.messages[:i], nil)
+		st.Add(c.messages[st.Len():i]...)
 		next := st.Plan()
 		now := llm.Apply(c.messages[:i], next.Seen().Edits)
 		cost += priceOf(now, before, price)
@@ -105,7 +105,7 @@ func breaksCostLittle(t *testing.T, seed uint64, checked bool) int {
 		before, beforeOff, plan = now, c.messages[:i], next
 	}
 	whole := e.Plan(c.messages)
-	st.Grow(c.messages, nil)
+	st.Add(c.messages[st.Len():]...)
 	if diff := cmp.Diff(whole, st.Plan()); diff != "" {
 		t.Fatalf("seed %d: planned at once and step by step (-, +):\n%s", seed, diff)
 	}
@@ -136,7 +136,7 @@ func TestBreakCountsAllThatChanges(t *testing.T) {
 		if c.messages[i].Role != llm.Assistant {
 			continue
 		}
-		st.Grow(c.messages[:i], nil)
+		st.Add(c.messages[st.Len():i]...)
 		now := llm.Apply(c.messages[:i], st.Plan().Edits)
 		cost += priceOf(now, before, price)
 		off += priceOf(c.messages[:i], beforeOff, price)
@@ -310,7 +310,7 @@ func thinkingBreaks(t *testing.T, seed uint64, messages []llm.Message, c Config)
 		if messages[i].Role != llm.Assistant {
 			continue
 		}
-		st.Grow(messages[:i], nil)
+		st.Add(messages[st.Len():i]...)
 		next := st.Plan()
 		now := llm.Apply(messages[:i], next.Edits)
 		cost += priceOf(now, before, c.Price)

@@ -3,8 +3,6 @@ package trim
 import (
 	"slices"
 	"time"
-
-	"github.com/stet-dev/stet/llm"
 )
 
 // Point is a cold point of a conversation: the provider's cache holds nothing of the
@@ -55,21 +53,6 @@ func (e *Ended) After(pause time.Duration) Cause {
 
 // PartRef names a part of a message: a result, or a call and its arguments.
 type PartRef struct{ Message, Part int }
-
-// Grow adds the messages that are not added yet, and takes the points among them. The
-// messages must begin with those that are added. A cold point has no effect where it
-// stands behind the last message, among the messages that are added already, or
-// before the point that precedes it.
-func (st *State) Grow(messages []llm.Message, points []Point) {
-	for _, p := range points {
-		if p.After <= st.messages || p.After > len(messages) {
-			continue
-		}
-		st.Add(messages[st.messages:p.After]...)
-		st.Cold(p.Why, 0)
-	}
-	st.Add(messages[st.messages:]...)
-}
 
 // KeepWhole says that the first n messages always stay as they are. It counts for messages that are not added yet.
 func (st *State) KeepWhole(n int) { st.whole = n }

@@ -56,10 +56,16 @@ func (e *Engine) deduplicates() bool {
 
 // Plan decides what is left out of a request made of messages, and logs it
 // (TRIM-14). The messages are not changed (TRIM-1). The points are those of the
-// conversation so far, in order. A point after the last message has no effect.
+// conversation so far, in order. A point has no effect if it is after the last message or not after the point before it.
 func (e *Engine) Plan(messages []llm.Message, points ...Point) *Plan {
 	st := e.NewState()
-	st.Grow(messages, points)
+	for _, p := range points {
+		if p.After > st.messages && p.After <= len(messages) {
+			st.Add(messages[st.messages:p.After]...)
+			st.Cold(p.Why, 0)
+		}
+	}
+	st.Add(messages[st.messages:]...)
 	p := st.Plan()
 	st.Log(p)
 	return p

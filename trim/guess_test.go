@@ -21,7 +21,7 @@ func TestWrongGuesses(t *testing.T) {
 			if c.messages[i].Role != llm.Assistant {
 				continue
 			}
-			st.Grow(c.messages[:i], nil)
+			st.Add(c.messages[st.Len():i]...)
 			if r.IntN(20) == 0 {
 				st.Cold(Guess, 0)
 			}
