@@ -174,13 +174,14 @@ func (r *asking) there(name string) {
 // decided checks the trail: each path or command, and who decided.
 func (r *asking) decided(want ...string) {
 	r.t.Helper()
-	_, trail := r.stet("audit", "--last", "0")
-	for _, w := range want {
-		what, how, _ := strings.Cut(w, ": ")
-		if !slices.ContainsFunc(strings.Split(trail, "\n"), func(line string) bool { return strings.Contains(line, " "+what+": ") && strings.Contains(line, how) }) {
-			r.t.Errorf("the trail does not say %q:\n%s", w, trail)
-		}
-	}
+	var trail string
+	waits(r.t, fmt.Sprintf("the trail says %q", want), func() bool { // an entry is written shortly after the answer
+		_, trail = r.stet("audit", "--last", "0")
+		return !slices.ContainsFunc(want, func(w string) bool {
+			what, how, _ := strings.Cut(w, ": ")
+			return !slices.ContainsFunc(strings.Split(trail, "\n"), func(line string) bool { return strings.Contains(line, " "+what+": ") && strings.Contains(line, how) })
+		})
+	})
 	if testing.Verbose() {
 		r.t.Log(trail)
 	}

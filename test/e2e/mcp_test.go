@@ -140,7 +140,7 @@ func callsTools(named string) func(*llm.Request) (llm.Response, error) {
 				return call(fmt.Sprintf(named, c.tool), c.args)
 			}
 			if id := pending(done[i]); id != "" {
-				return call(wanted[0], `{"id":"`+id+`"}`)
+				return call(wanted[0], `{"pending":"`+id+`"}`)
 			}
 		}
 		return say("All is done.")
@@ -218,7 +218,7 @@ type person struct {
 // startPerson starts "stet approve" in repo.
 func startPerson(t *testing.T, repo string, env []string) *person {
 	t.Helper()
-	p := &person{cmd: exec.Command(os.Getenv(envStet), "approve", "--wait", "--root", repo), done: make(chan error, 1)}
+	p := &person{cmd: exec.Command(os.Getenv(envStet), "approve", "--root", repo), done: make(chan error, 1)}
 	p.cmd.Dir, p.cmd.Env = repo, env
 	keys, err := p.cmd.StdinPipe()
 	if err != nil {
