@@ -23,7 +23,6 @@ func (s *sums) add(o sums) {
 	s.requests += o.requests
 	s.priced += o.priced
 	s.unpriced += o.unpriced
-	s.unpriced += o.unpriced
 	s.output += o.output
 	s.errors += o.errors
 	s.usd += o.usd

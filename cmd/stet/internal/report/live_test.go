@@ -132,6 +132,12 @@ func TestLive(t *testing.T) {
 	if l.Print(&b, now); !strings.Contains(b.String(), "too few conversations to compare: both groups need 20") || strings.Contains(b.String(), "%]") {
 		t.Error(b.String())
 	}
+	for range 2 { // in a group that has this conversation already
+		row("t0", record.Treated, 200).Model = "a model without a price"
+	}
+	if h := LiveOf(rows, nil, nil, catalog).Holdout; h.Treated.Unpriced != 2 || h.Treated.Conversations != 25 {
+		t.Errorf("%+v", h.Treated)
+	}
 }
 
 // What costs again and again comes from the account of the caches, and from the tools that were never called.
