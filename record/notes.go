@@ -1,6 +1,9 @@
 package record
 
-import "time"
+import (
+	"encoding/json"
+	"time"
+)
 
 // Note is a small value that the processes with one store share.
 type Note struct {
@@ -19,6 +22,18 @@ const (
 	// NoteStop says that a person has stopped a conversation, with all that belongs to it. The key is Request.Tree.
 	NoteStop = "stop"
 )
+
+// Values returns the values of the notes since a time, without those that another version wrote in another form.
+func Values[T any](notes []Note, since time.Time) []T {
+	all := []T{}
+	for _, n := range notes {
+		var v T
+		if !n.Time.Before(since) && json.Unmarshal([]byte(n.Text), &v) == nil {
+			all = append(all, v)
+		}
+	}
+	return all
+}
 
 // Meter says how much of a limit of a subscription is used, as the provider says it. It is of the whole account.
 type Meter struct {
@@ -40,4 +55,15 @@ type Cap struct {
 	Refused      int     `json:"refused,omitempty"`
 	// Over is what the loop of tools that ran when the limit was reached has spent since then.
 	Over string `json:"over,omitempty"`
+}
+
+// Of says what is limited, for people.
+func (c *Cap) Of() string {
+	switch c.Scope {
+	case "day":
+		return "a day"
+	case "tree":
+		return "a conversation with its sub-agents"
+	}
+	return "a conversation"
 }

@@ -101,8 +101,7 @@ func TestMCPServers(t *testing.T) {
 	}
 }
 
-// What stet run says about writes that nobody could approve is true: --allow is named where it would have helped, and else the reason
-// why not.
+// If nobody could approve a write, stet run names --allow where that would have helped. Otherwise it names the reason.
 func TestRunNamesWhatHelps(t *testing.T) {
 	for name, c := range map[string]struct {
 		path  string

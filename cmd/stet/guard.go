@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -21,6 +20,7 @@ import (
 	"github.com/stet-dev/stet/cmd/stet/internal/agents"
 	"github.com/stet-dev/stet/cmd/stet/internal/config"
 	"github.com/stet-dev/stet/cmd/stet/internal/socket"
+	"github.com/stet-dev/stet/cmd/stet/internal/tokenfile"
 	"github.com/stet-dev/stet/files/approval"
 	"github.com/stet-dev/stet/files/policy"
 	"github.com/stet-dev/stet/files/snapshot"
@@ -98,23 +98,15 @@ func (p *program) guardToken() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return "", config.StateError(err)
-	}
 	name := filepath.Join(dir, "token")
-	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err == nil {
-		_, err = f.WriteString(rand.Text())
-		err = errors.Join(err, f.Close())
+	token, err := tokenfile.Once(name, []byte(rand.Text()))
+	switch {
+	case err != nil:
+		return "", config.StateError(err)
+	case len(token) < 20:
+		return "", fmt.Errorf("%s holds no token: remove it, and run \"stet guard\" for each agent again", name)
 	}
-	if err != nil && !errors.Is(err, fs.ErrExist) {
-		return "", err
-	}
-	token, err := os.ReadFile(name)
-	if err == nil && len(token) < 20 {
-		err = fmt.Errorf("%s holds no token: remove it, and run \"stet guard\" for each agent again", name)
-	}
-	return string(token), err
+	return string(token), nil
 }
 
 // guardURL returns the address of the guard, which the proxy serves.

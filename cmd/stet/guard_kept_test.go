@@ -29,7 +29,7 @@ func TestGuardInstall(t *testing.T) {
 			t.Errorf("%s holds %q, %v", name, text, err)
 		}
 	}
-	for _, args := range [][]string{{"guard", "claude"}, {"guard", "claude", "--dry-run"}} { // nobody agrees
+	for _, args := range [][]string{{"guard", "claude"}, {"guard", "claude", "--dry-run"}} { // without a yes nothing is installed
 		r.p.in = strings.NewReader("")
 		code, said := r.stet(args...)
 		if !strings.Contains(said, "+") || !strings.Contains(said, "PreToolUse") || !strings.Contains(said, "/guard/claude/") || (code == 0) != (len(args) == 3) {

@@ -188,8 +188,8 @@ func TestResolvedInErrors(t *testing.T) {
 	}
 }
 
-// What the agent's own tools have read and edited counts: a write is not called unread because of that, and what somebody else has changed since is
-// noticed. It may be reported again with each call. (GRD-3)
+// A file that the agent has read or edited with its own tools counts as read. A change that somebody else made after that is noticed. The same reads may
+// be reported again with each call. (GRD-3)
 func TestSeenElsewhere(t *testing.T) {
 	version := func(text string) workspace.Version { return workspace.VersionOf([]byte(text)) }
 	var seen []freshness.Observation

@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"github.com/stet-dev/stet/files/approval"
+	"github.com/stet-dev/stet/files/freshness"
 	"github.com/stet-dev/stet/files/policy"
 	"github.com/stet-dev/stet/files/snapshot"
 	"github.com/stet-dev/stet/internal/title"
@@ -125,9 +126,9 @@ type session struct {
 	workspace string
 	about     string // its title, from the first prompt
 	calls     map[string]*call
-	asks      map[*ask]bool     // the questions that are open
-	grants    map[string]bool   // what a person allowed for the session: see approval.Question.Covered
-	files     map[string][]Seen // what it has read and edited: see saw
+	asks      map[*ask]bool                      // the questions that are open
+	grants    map[string]bool                    // what a person allowed for the session: see approval.Question.Covered
+	files     map[string][]freshness.Observation // what it has read and edited: see saw
 	seen      time.Time
 }
 

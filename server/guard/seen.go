@@ -1,9 +1,7 @@
 package guard
 
 import (
-	"crypto/sha256"
 	"encoding/json"
-	"fmt"
 	"io"
 	"maps"
 	"net/http"
@@ -13,28 +11,14 @@ import (
 	"strings"
 	"time"
 
+	"github.com/stet-dev/stet/files/freshness"
 	"github.com/stet-dev/stet/files/snapshot"
+	"github.com/stet-dev/stet/files/workspace"
 	"github.com/stet-dev/stet/trim/dialect"
 )
 
 // This file has what sessions have read and edited with their agents' own tools. stet's own tools ask for it, so that they do not call a file unread
 // that the agent's own tool has read.
-
-// Seen is what a session did to a file. In JSON it is a freshness.Observation.
-type Seen struct {
-	Kind    string    `json:"kind"` // "read" or "edited"
-	Version string    `json:"version,omitempty"`
-	From    string    `json:"from,omitempty"` // edited: the version before
-	Gone    bool      `json:"gone,omitempty"`
-	Part    bool      `json:"part,omitempty"` // edited: of the new version only what was changed is known
-	Lines   lines     `json:"lines,omitzero"` // read: which were shown; the zero value: all
-	Time    time.Time `json:"time"`
-}
-
-type lines struct {
-	First int `json:"first,omitempty"`
-	Last  int `json:"last,omitempty"`
-}
 
 // Limits of what is remembered of a session: files, observations of one, and the size of a file whose reading is noticed, in bytes.
 const (
@@ -43,18 +27,18 @@ const (
 	maxSeenSize  = 8 << 20
 )
 
-// saw remembers an observation. Its file is named by the sub-agent and the absolute path.
-func (g *Guard) saw(s *session, subAgent, path string, o Seen) {
+// saw remembers an observation. Its file is named by the sub-agent and the absolute path, and not in Path.
+func (g *Guard) saw(s *session, subAgent, path string, o freshness.Observation) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if s.files == nil {
-		s.files = map[string][]Seen{}
+		s.files = map[string][]freshness.Observation{}
 	}
 	o.Time = time.Now()
 	key := subAgent + "\x00" + path
 	all := append(s.files[key], o)
 	s.files[key] = all[max(0, len(all)-maxSeenOf):]
-	oldest(s.files, maxSeenFiles, func(all []Seen) time.Time { return all[len(all)-1].Time })
+	oldest(s.files, maxSeenFiles, func(all []freshness.Observation) time.Time { return all[len(all)-1].Time })
 }
 
 // read remembers what a call has shown of files. The agent may have cut its output, so only lines that are in it count.
@@ -66,13 +50,13 @@ func (g *Guard) read(s *session, e Event, a *dialect.Action) {
 			continue
 		}
 		if l, ok := shownLines(text, e.Output, t.First, t.Last); ok {
-			g.saw(s, e.SubAgent, path, Seen{Kind: "read", Version: fmt.Sprintf("%x", sha256.Sum256([]byte(text))), Lines: l})
+			g.saw(s, e.SubAgent, path, freshness.Observation{Kind: freshness.Read, Version: workspace.VersionOf([]byte(text)), Lines: l})
 		}
 	}
 }
 
 // shownLines returns which lines of a text an output has, in their order, of those from first to last (0: from the first, to the last one).
-func shownLines(text, output string, first, last int) (l lines, ok bool) {
+func shownLines(text, output string, first, last int) (l freshness.Range, ok bool) {
 	all := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
 	l.First, l.Last = max(first, 1), max(first, 1)-1
 	if last == 0 || last > len(all) {
@@ -87,8 +71,8 @@ func shownLines(text, output string, first, last int) (l lines, ok bool) {
 		output = output[at+len(line):]
 		l.Last++
 	}
-	if l == (lines{1, len(all)}) {
-		return lines{}, true
+	if l == (freshness.Range{First: 1, Last: len(all)}) {
+		return freshness.Range{}, true
 	}
 	return l, l.Last >= l.First
 }
@@ -98,9 +82,9 @@ func (g *Guard) edited(s *session, c *call, cs snapshot.Changes) {
 	if c.action.Op != dialect.Edit && c.action.Op != dialect.Write {
 		return // what a command has changed, the session has not seen
 	}
-	whole := ""
+	var whole workspace.Version
 	if c.action.Op == dialect.Write {
-		whole = fmt.Sprintf("%x", sha256.Sum256([]byte(c.action.Content)))
+		whole = workspace.VersionOf([]byte(c.action.Content))
 	}
 	for _, t := range c.action.Targets {
 		path := snapshot.Resolve(absolute(c.event.Dir, t.Path))
@@ -109,12 +93,13 @@ func (g *Guard) edited(s *session, c *call, cs snapshot.Changes) {
 		if !inside || !changed {
 			continue
 		}
-		o := Seen{Kind: "edited", Gone: ch.After == nil}
+		o := freshness.Observation{Kind: freshness.Edited, Gone: ch.After == nil}
 		if ch.After != nil {
-			o.Version, o.Part = ch.After.Sum, ch.Before != nil && ch.After.Sum != whole
+			o.Version = workspace.Version(ch.After.Sum)
+			o.Part = ch.Before != nil && o.Version != whole
 		}
 		if ch.Before != nil {
-			o.From = ch.Before.Sum
+			o.From = workspace.Version(ch.Before.Sum)
 		}
 		g.saw(s, c.event.SubAgent, path, o)
 	}
@@ -154,14 +139,14 @@ type SeenQuery struct {
 }
 
 // Seen answers a SeenQuery. The call is found by its tool and arguments; where several sessions run the same call now, nothing is known.
-func (g *Guard) Seen(q SeenQuery) []Seen {
+func (g *Guard) Seen(q SeenQuery) []freshness.Observation {
 	var want any
 	if json.Unmarshal(q.Arguments, &want) != nil {
 		return nil
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	var all []Seen
+	var all []freshness.Observation
 	found := map[string]bool{}
 	for id, s := range g.sessions {
 		for _, c := range s.calls {

@@ -29,6 +29,9 @@ type Caps struct {
 	Hard bool
 }
 
+// none reports whether nothing is limited.
+func (c Caps) none() bool { return c == Caps{Hard: c.Hard} }
+
 const (
 	nearly   = 0.8              // the share of a cap from which on a person is told
 	capsAge  = 5 * time.Second  // how old what is known of other processes may be
@@ -101,7 +104,7 @@ func (c *caps) amount(row *record.Request) Amount {
 
 // check returns why a request is refused; empty: it is not. turn: it begins a turn of a person.
 func (c *caps) check(ctx context.Context, x *exchange, turn bool) string {
-	if c.Caps == (Caps{Hard: c.Hard}) {
+	if c.none() {
 		return ""
 	}
 	row := &x.row
@@ -128,7 +131,7 @@ func (c *caps) check(ctx context.Context, x *exchange, turn bool) string {
 
 // spent adds an answered request.
 func (c *caps) spent(x *exchange) {
-	if c.Caps == (Caps{Hard: c.Hard}) || x.conversation == nil {
+	if c.none() || x.conversation == nil {
 		return
 	}
 	row, cost := &x.row, c.amount(&x.row)
@@ -242,9 +245,7 @@ func (c *caps) note(s scope, row *record.Request, change func(*record.Cap)) {
 	if !c.told[s.key+state] {
 		c.told[s.key+state] = true
 		c.log.Log(context.Background(), level, "a limit is "+state+" spent", "limit", s.name, "of", n.Limit, "spent", n.Spent, "conversation", row.Conversation)
-		c.tell(fmt.Sprintf("the limit of %s for %s is %s spent: %s (%s)", n.Limit, map[string]string{
-			"conversation": "a conversation", "tree": "a conversation with its sub-agents", scopeDay: "a day",
-		}[s.name], state, n.Spent, cmp.Or(row.Client, "an agent")))
+		c.tell(fmt.Sprintf("the limit of %s for %s is %s spent: %s (%s)", n.Limit, n.Of(), state, n.Spent, cmp.Or(row.Client, "an agent")))
 	}
 	text, _ := json.Marshal(n) // strings and numbers always marshal
 	c.write(record.Batch{Notes: []record.Note{{Kind: record.NoteCap, Key: strings.ReplaceAll(key, "\x00", " "), Text: string(text), Time: time.Now()}}})

@@ -33,9 +33,10 @@ func (m *meters) hear(to endpoint, asked, h http.Header) {
 	for name := range h {
 		lower := strings.ToLower(name)
 		if limit, ok := between(lower, "anthropic-ratelimit-unified-", "-utilization"); ok {
+			base := name[:len(name)-len("-utilization")]
 			used, err := strconv.ParseFloat(h.Get(name), 64)
 			if err == nil {
-				m.set(to, asked, record.Meter{Provider: "anthropic", Limit: limit, Used: used, Reset: seconds(h.Get(strings.TrimSuffix(name, name[len(name)-len("-utilization"):]) + "-Reset"))})
+				m.set(to, asked, record.Meter{Provider: "anthropic", Limit: limit, Used: used, Reset: seconds(h.Get(base + "-Reset"))})
 			}
 		}
 		if family, ok := between(lower, "x-", "-used-percent"); ok {
@@ -91,7 +92,7 @@ func (m *meters) set(to endpoint, asked http.Header, now record.Meter) {
 	m.write(record.Batch{Notes: []record.Note{{Kind: record.NoteMeter, Key: key, Text: string(b), Time: time.Now()}}})
 }
 
-// between returns what stands between a prefix and a suffix of s.
+// between returns what is between a prefix and a suffix of s.
 func between(s, prefix, suffix string) (string, bool) {
 	rest, ok := strings.CutPrefix(s, prefix)
 	if !ok || len(rest) <= len(suffix) || !strings.HasSuffix(rest, suffix) {

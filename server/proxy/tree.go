@@ -42,27 +42,23 @@ func (t *trees) join(ctx context.Context, x *exchange, h http.Header, forked fun
 	if v == nil {
 		return
 	}
-	t.mu.Lock()
-	at, ok := t.known[v.id]
-	t.mu.Unlock()
-	if !ok {
-		ctx, cancel := context.WithTimeout(ctx, maxLookUp)
-		defer cancel()
-		parent := shortCopy(h.Get("X-Parent-Session-Id"))
-		if parent == "" && t.kept {
-			parent = forked()
+	ctx, cancel := context.WithTimeout(ctx, maxLookUp)
+	defer cancel()
+	at := t.find(ctx, v.id, v.key != "", func() string {
+		if parent := shortCopy(h.Get("X-Parent-Session-Id")); parent != "" || !t.kept {
+			return parent
 		}
-		at = t.find(ctx, v.id, parent, v.key != "")
-	}
+		return forked()
+	})
 	if at.root != v.id {
 		x.row.Root = at.root
 	}
 	x.row.Holdout = at.holdout
 }
 
-// find returns the tree of a conversation. One that is stored stays where it is, for life. A new one is in the tree of parent, or the
-// root of a new tree. named: the agent gives it a name.
-func (t *trees) find(ctx context.Context, conversation, parent string, named bool) tree {
+// find returns the tree of a conversation. One that is stored stays where it is, for life. A new one is in the tree of its parent, or the
+// root of a new tree. named: the agent gives it a name. parent is called for one that this process does not know; "": it has none.
+func (t *trees) find(ctx context.Context, conversation string, named bool, parent func() string) tree {
 	t.mu.Lock()
 	at, ok := t.known[conversation]
 	t.mu.Unlock()
@@ -74,12 +70,10 @@ func (t *trees) find(ctx context.Context, conversation, parent string, named boo
 			at, ok = tree{rows[0].Tree(), rows[0].Holdout}, true
 		}
 	}
-	switch {
-	case ok:
-	case parent != "" && parent != conversation:
-		at = t.find(ctx, parent, "", named)
-	default:
-		if at.root = conversation; named && t.holdout != nil {
+	if !ok {
+		if from := parent(); from != "" && from != conversation {
+			at = t.find(ctx, from, named, func() string { return "" })
+		} else if at.root = conversation; named && t.holdout != nil {
 			at.holdout = record.Treated
 			if t.holdout(conversation) {
 				at.holdout = record.HeldOut

@@ -90,7 +90,7 @@ func (h *Handler) spending(r *http.Request) (any, error) {
 			s.PerMinute += usd / recent.Minutes()
 		}
 	}
-	out := Spending{Running: []Running{}, Caps: noted[record.Cap](notes[1], now.Add(-24*time.Hour)), Meters: noted[record.Meter](notes[2], now.Add(-7*24*time.Hour))}
+	out := Spending{Running: []Running{}, Caps: record.Values[record.Cap](notes[1], now.Add(-24*time.Hour)), Meters: record.Values[record.Meter](notes[2], now.Add(-7*24*time.Hour))}
 	for _, s := range by {
 		if s.Agents = len(s.agents); s.Stopped || now.Sub(s.Last) < runs {
 			out.Running = append(out.Running, s.Running)
@@ -98,18 +98,6 @@ func (h *Handler) spending(r *http.Request) (any, error) {
 	}
 	slices.SortFunc(out.Running, func(a, b Running) int { return cmp.Or(b.Last.Compare(a.Last), cmp.Compare(a.ID, b.ID)) })
 	return out, nil
-}
-
-// noted returns the values of the notes since a time.
-func noted[T any](notes []record.Note, since time.Time) []T {
-	all := []T{}
-	for _, n := range notes {
-		var v T
-		if n.Time.After(since) && json.Unmarshal([]byte(n.Text), &v) == nil {
-			all = append(all, v)
-		}
-	}
-	return all
 }
 
 func (h *Handler) stop(r *http.Request, in Stop) (any, error) {

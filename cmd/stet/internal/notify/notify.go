@@ -73,7 +73,7 @@ type message struct {
 // most is the number of open questions that are reported to a person. Another one is reported when one of these has ended.
 const most = 5
 
-// Teller returns a function that sends a sentence to a person, and waits for it; nil: there is nobody.
+// Teller returns a function that sends a sentence to a person, and returns after that. It is nil if no recipient is configured.
 func (c Config) Teller(log *slog.Logger) func(text string) {
 	to := c.targets()
 	if len(to) == 0 {

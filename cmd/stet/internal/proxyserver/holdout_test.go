@@ -35,7 +35,7 @@ func TestHoldout(t *testing.T) {
 	if chosen < 1850 || chosen > 2150 || differ < 2500 { // 2000 and 3200 are expected; 150 are almost 4 standard deviations
 		t.Errorf("%d of 10000 are chosen, %d differ", chosen, differ)
 	}
-	if err := os.WriteFile(filepath.Join(dir, holdoutFile), []byte("short"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "holdout-key"), []byte("short"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := holdout(dir, 5); err == nil {

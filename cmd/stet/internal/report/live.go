@@ -1,7 +1,6 @@
 package report
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
@@ -91,7 +90,7 @@ func LiveOf(rows []record.Request, meters, caps []record.Note, c *prices.Catalog
 	if len(treated)+len(held) > 0 {
 		out.Holdout = &Holdout{groupOf(treated), groupOf(held), differences(treated, held)}
 	}
-	out.Meters, out.Caps = Meters(meters), read[record.Cap](caps)
+	out.Meters, out.Caps = Meters(meters), record.Values[record.Cap](caps, time.Time{})
 	return out
 }
 
@@ -112,18 +111,6 @@ func units(group map[string]*sums) []sums {
 func groupOf(all []sums) Group {
 	s := total(all)
 	return Group{s.conversations, s.requests, s.unpriced, s.output, s.usd, s.errors}
-}
-
-// read returns the values of notes, without those that another version wrote in another form.
-func read[T any](notes []record.Note) []T {
-	var all []T
-	for _, n := range notes {
-		var v T
-		if json.Unmarshal([]byte(n.Text), &v) == nil {
-			all = append(all, v)
-		}
-	}
-	return all
 }
 
 // Print writes the figures for people.
@@ -195,7 +182,9 @@ func (d *Difference) says(enough bool) string {
 }
 
 // Meters returns the meters in notes.
-func Meters(notes []record.Note) []record.Meter { return read[record.Meter](notes) }
+func Meters(notes []record.Note) []record.Meter {
+	return record.Values[record.Meter](notes, time.Time{})
+}
 
 // PrintMeters writes how much of a subscription is used.
 func PrintMeters(w io.Writer, all []record.Meter, now time.Time) {
@@ -214,8 +203,7 @@ func PrintMeters(w io.Writer, all []record.Meter, now time.Time) {
 
 // capSays is a sentence on a person's limit.
 func capSays(c *record.Cap) string {
-	what := map[string]string{"conversation": "a conversation", "tree": "a conversation with its sub-agents", "day": "a day"}[c.Scope]
-	said := fmt.Sprintf("limit of %s for %s: %s spent", c.Limit, what, c.Spent)
+	said := fmt.Sprintf("limit of %s for %s: %s spent", c.Limit, c.Of(), c.Spent)
 	if c.Scope != "day" {
 		said += " by " + c.Conversation
 	}

@@ -19,7 +19,8 @@ const lookEvery = 500 * time.Millisecond
 // Joined is one source of the questions of several servers: of those that run, and of those that start later. An answer goes to the server that
 // asked. See Join.
 type Joined struct {
-	Said chan string // one line for each server that comes or ends; somebody has to read it
+	// Said has one line for each server that comes or ends. The caller reads all of them. Nil: no lines are wanted.
+	Said chan string
 
 	state, suffix string
 	meant         func(Server) bool
@@ -32,10 +33,14 @@ type Joined struct {
 }
 
 // Join joins the servers with this state directory for which meant is true. Look and Run connect to them.
-func Join(state string, meant func(Server) bool) *Joined { return join(state, suffix, meant) }
+func Join(state string, meant func(Server) bool) *Joined {
+	j := join(state, suffix, meant)
+	j.Said = make(chan string)
+	return j
+}
 
 func join(state, suffix string, meant func(Server) bool) *Joined {
-	return &Joined{Said: make(chan string), state: state, suffix: suffix, meant: meant, events: make(chan approval.Event),
+	return &Joined{state: state, suffix: suffix, meant: meant, events: make(chan approval.Event),
 		known: map[string]bool{}, open: map[string]*web.Client{}}
 }
 
@@ -140,6 +145,9 @@ func (j *Joined) send(ctx context.Context, e approval.Event) {
 
 // Say puts a line into Said.
 func (j *Joined) Say(ctx context.Context, text string) {
+	if j.Said == nil {
+		return
+	}
 	select {
 	case j.Said <- text:
 	case <-ctx.Done():

@@ -17,15 +17,6 @@ func MirrorGuards(ctx context.Context, state string, to *approval.Queue, log *sl
 	running.Go(func() {
 		from.Run(ctx, true, func(err error) { log.Warn("questions about agents' own tools", "err", err) })
 	})
-	running.Go(func() {
-		for {
-			select {
-			case <-from.Said:
-			case <-ctx.Done():
-				return
-			}
-		}
-	})
 	open := map[string]context.CancelCauseFunc{}
 	for {
 		e, err := from.Next(ctx)

@@ -1,4 +1,5 @@
-// Package tokenfile stores the gateway's tokens in a file of the state directory, and decides which tokens a server accepts.
+// Package tokenfile stores the gateway's tokens in a file of the state directory, and decides which tokens a server accepts. It also has the files
+// of secrets that are made once.
 package tokenfile
 
 import (
@@ -93,23 +94,55 @@ func replace(file string, b []byte) (err error) {
 	return os.Rename(f.Name(), file)
 }
 
-// loginFile has the secret for the keys of UI logins, with mode 0600. Deleting it ends all logins.
-const loginFile = "web-secret"
+const (
+	loginFile   = "web-secret"  // the secret for the keys of UI logins. Deleting it ends all logins
+	holdoutFile = "holdout-key" // the key by which conversations of the holdout are chosen. With another key others would be chosen
+)
 
-// LoginSecret reads that file, and makes it if there is none. The caller has the lock of the state directory.
+// HoldoutKey reads the key of the holdout, and makes it if there is none.
+func HoldoutKey(state string) ([]byte, error) {
+	return key(state, holdoutFile, "holdout", "the holdout begins anew")
+}
+
+// LoginSecret reads that file, and makes it if there is none.
 func LoginSecret(state string) ([]byte, error) {
-	file := filepath.Join(state, loginFile)
-	b, err := os.ReadFile(file)
-	if errors.Is(err, fs.ErrNotExist) {
-		b = make([]byte, 32)
-		_, _ = rand.Read(b) // Read does not fail
-		err = replace(file, b)
-	}
-	switch {
+	return key(state, loginFile, "logins", "log in again")
+}
+
+// key reads a file of 32 random bytes, and makes it if there is none. what and then are for the error about a damaged file.
+func key(state, name, what, then string) ([]byte, error) {
+	file := filepath.Join(state, name)
+	fresh := make([]byte, 32)
+	_, _ = rand.Read(fresh) // Read does not fail
+	switch b, err := Once(file, fresh); {
 	case err != nil:
-		return nil, config.StateError(err)
-	case len(b) != 32:
-		return nil, fmt.Errorf("logins: %s is damaged: delete it, and log in again", file)
+		return nil, fmt.Errorf("%s: %w", what, config.StateError(err))
+	case len(b) != len(fresh):
+		return nil, fmt.Errorf("%s: %s is damaged: delete it, and %s", what, file, then)
+	default:
+		return b, nil
 	}
-	return b, nil
+}
+
+// Once reads the file of a secret. If there is none, it is made with this content and mode 0600, and its directory with mode 0700. No process sees it
+// unfinished, and all get the same content.
+func Once(file string, fresh []byte) ([]byte, error) {
+	b, err := os.ReadFile(file)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return b, err
+	}
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		return nil, err
+	}
+	made := file + "-" + rand.Text()
+	if err := replace(made, fresh); err != nil {
+		return nil, err
+	}
+	defer func() { _ = os.Remove(made) }() // after a rename it is not there
+	if err := os.Link(made, file); err != nil && !errors.Is(err, fs.ErrExist) {
+		if err := os.Rename(made, file); err != nil { // a file system without links
+			return nil, err
+		}
+	}
+	return os.ReadFile(file)
 }
