@@ -4,8 +4,9 @@
 // new each time an owner takes the address. A message goes to a subject that contains this token. So a message for a new owner
 // never reaches the old owner.
 //
-// Each process has one lease in a second bucket, whose entries expire. It renews the lease three times in that time. A process that
-// could not renew its lease refuses messages, because another process may own its addresses now.
+// Each process has one lease in a second bucket, whose entries expire. It renews the lease three times in that time. A process whose
+// lease has ended refuses messages, because another process may own its addresses now. When the lease is renewed after that, each
+// address refuses messages until the process has claimed it again.
 //
 // Send waits until the owner's process has said that it took the message. So every failure is reported, and the bytes on their way
 // are bounded. A message is sent once. If no answer comes, it is not known whether the message was taken; then Send returns
@@ -77,14 +78,21 @@ type Bus struct {
 
 	mu      sync.Mutex
 	until   time.Time            // when the lease ends unless it is renewed
+	lapses  int                  // how often the lease has ended before it was renewed
 	owned   map[string]*owned    // by address
 	claimed map[string]bool      // tokens of addresses that are being taken
 	known   map[string]owner     // found owners, by address
 	late    time.Time            // until when messages may arrive for addresses that were given back
-	silent  map[string]time.Time // tokens of owners that did not answer, and until when nothing is sent to them
+	heard   map[string]answering // tokens of owners, and how they answered
 }
 
 var _ gateway.Bus = (*Bus)(nil)
+
+// answering is how an owner answered the messages of this process.
+type answering struct {
+	last   time.Time // of the last answer
+	silent time.Time // until when nothing is sent, because a message got no answer
+}
 
 // Open connects a Bus, and waits for the server until ctx ends.
 func Open(ctx context.Context, c Config) (*Bus, error) {
@@ -93,7 +101,7 @@ func Open(ctx context.Context, c Config) (*Bus, error) {
 	}
 	b := &Bus{
 		log: c.Log, process: nuid.Next(), inFlight: semaphore.NewWeighted(flying),
-		owned: map[string]*owned{}, claimed: map[string]bool{}, known: map[string]owner{}, silent: map[string]time.Time{},
+		owned: map[string]*owned{}, claimed: map[string]bool{}, known: map[string]owner{}, heard: map[string]answering{},
 	}
 	b.ctx, b.stop = context.WithCancel(context.Background())
 	options := []nats.Option{
@@ -171,7 +179,8 @@ func (b *Bus) tryBuckets(ctx context.Context, js jetstream.JetStream, replicas i
 	if b.addresses, err = open("stet-addresses", 0); err != nil {
 		return err
 	}
-	return b.renew(trying)
+	_, err = b.renew(trying)
+	return err
 }
 
 // keepLease renews the lease of this process until the Bus closes.
@@ -184,35 +193,38 @@ func (b *Bus) keepLease() {
 			return
 		case <-tick.C:
 		}
-		lost := !b.alive()
 		renewing, cancel := context.WithTimeout(b.ctx, lease/3)
-		err := b.renew(renewing)
+		lapsed, err := b.renew(renewing)
 		cancel()
 		if err != nil {
 			b.log.Warn("nats: the lease of this process is not renewed", "err", err)
-		} else if lost {
+		} else if lapsed {
 			b.running.Go(b.reclaim)
 		}
 	}
 }
 
-// renew renews the lease. The lease time counts from before the request.
-func (b *Bus) renew(ctx context.Context) error {
+// renew renews the lease. The lease time counts from before the request. lapsed says that the lease had ended before: another
+// process may own the addresses of this one, and owns refuses each until it is claimed again.
+func (b *Bus) renew(ctx context.Context) (lapsed bool, err error) {
 	from := time.Now()
 	if _, err := b.leases.Put(ctx, b.process, nil); err != nil {
-		return err
+		return false, err
 	}
 	b.mu.Lock()
+	defer b.mu.Unlock()
+	if lapsed = !time.Now().Before(b.until); lapsed {
+		b.lapses++
+	}
 	b.until = from.Add(lease)
-	b.mu.Unlock()
-	return nil
+	return lapsed, nil
 }
 
-// alive reports whether the lease of this process is valid.
-func (b *Bus) alive() bool {
+// owns reports whether this process owns an address now: the lease is valid, and has not ended since the address was claimed.
+func (b *Bus) owns(o *owned) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return time.Now().Before(b.until)
+	return b.owned[o.address] == o && o.claimed == b.lapses && time.Now().Before(b.until)
 }
 
 // Close gives all addresses back. It ends the connection when no more messages for them can be on their way. If a message got no

@@ -309,6 +309,9 @@ func TestFence(t *testing.T) {
 	if m := <-atNew; wire.CallOf(m.Frame) != "3" {
 		t.Errorf("%+v", m)
 	}
+	if err := old.Close(); err != nil { // waits for deliveries
+		t.Error(err)
+	}
 	select {
 	case m := <-atOld:
 		t.Errorf("the old owner has %+v", m)

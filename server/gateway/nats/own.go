@@ -29,6 +29,7 @@ type owned struct {
 	address string
 	owner   owner
 	sub     *nats.Subscription
+	claimed int // Bus.lapses when the address was claimed last; Bus.mu guards it
 	queue   chan gateway.Message
 	done    chan struct{} // closed when the address is given back
 	lost    func()
@@ -80,6 +81,9 @@ func (b *Bus) claim(o *owned, again bool) error {
 	}()
 	key, entry := token(o.address), encode(o.owner)
 	for {
+		b.mu.Lock()
+		lapses := b.lapses
+		b.mu.Unlock()
 		err := b.tryClaim(ctx, o, key, entry)
 		switch {
 		case err == nil:
@@ -88,8 +92,11 @@ func (b *Bus) claim(o *owned, again bool) error {
 			if again && b.owned[o.address] != o {
 				return errGivenBack
 			}
-			b.owned[o.address] = o
+			b.owned[o.address], o.claimed = o, max(o.claimed, lapses)
 			b.known[o.address] = o.owner
+			if lapses != b.lapses { // the lease ended meanwhile
+				b.running.Go(func() { b.regain(o) })
+			}
 			return nil
 		case errors.Is(err, gateway.ErrTaken), ctx.Err() != nil:
 			return err

@@ -127,11 +127,9 @@ func (b *Bus) lookUp(ctx context.Context, key string) (jetstream.KeyValueEntry, 
 
 // sendTo sends a message to an owner, and waits until the owner has taken it.
 func (b *Bus) sendTo(o owner, from string, body []byte) error {
+	begin := time.Now()
 	b.mu.Lock()
-	silent := time.Now().Before(b.silent[o.Token])
-	if !silent {
-		delete(b.silent, o.Token)
-	}
+	silent := begin.Before(b.heard[o.Token].silent)
 	b.mu.Unlock()
 	if silent {
 		return errors.New("its owner did not answer a moment ago, and nothing was sent: try again later")
@@ -157,13 +155,17 @@ func (b *Bus) sendTo(o owner, from string, body []byte) error {
 	case errors.Is(err, nats.ErrNoResponders):
 		return gateway.ErrNoOwner
 	case errors.Is(err, nats.ErrTimeout), errors.Is(err, context.DeadlineExceeded):
-		b.mu.Lock()
-		b.silent[o.Token] = time.Now().Add(lease)
-		b.mu.Unlock()
+		b.missed(o, begin)
 		return ErrSilent
 	case err != nil:
 		return unsent(err)
 	}
+	b.mu.Lock()
+	if len(b.heard) > 1<<16 {
+		clear(b.heard)
+	}
+	b.heard[o.Token] = answering{last: time.Now()}
+	b.mu.Unlock()
 	switch why := answer.Header.Get(errorHeader); why {
 	case "":
 		return nil
@@ -171,6 +173,16 @@ func (b *Bus) sendTo(o owner, from string, body []byte) error {
 		return gateway.ErrNoOwner
 	default:
 		return fmt.Errorf("the message was not taken: %s", why)
+	}
+}
+
+// missed records that a message that was sent at begin got no answer. An owner that has answered a later message is not silent: this
+// answer was lost.
+func (b *Bus) missed(o owner, begin time.Time) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if a := b.heard[o.Token]; !a.last.After(begin) {
+		b.heard[o.Token] = answering{a.last, time.Now().Add(lease)}
 	}
 }
 
@@ -191,9 +203,7 @@ func (o *owned) take(in *nats.Msg) {
 		return
 	}
 	why := ""
-	if !o.b.alive() {
-		why = notOwner
-	} else if o.ended() {
+	if !o.b.owns(o) {
 		why = notOwner
 	} else if len(in.Header) > 0 { // without a header the message only asks whether the owner is running
 		body := in.Data
@@ -265,9 +275,8 @@ func (o *owned) put(m gateway.Message) bool {
 func (b *Bus) putHere(address string, m gateway.Message) bool {
 	b.mu.Lock()
 	o := b.owned[address]
-	mine := o != nil && b.known[address] == o.owner // after the lease has ended, not before the address is taken again
 	b.mu.Unlock()
-	if !mine || !b.alive() || !o.taking.TryLock() {
+	if o == nil || !b.owns(o) || !o.taking.TryLock() {
 		return false
 	}
 	defer o.taking.Unlock()
@@ -276,15 +285,6 @@ func (b *Bus) putHere(address string, m gateway.Message) bool {
 	}
 	select {
 	case o.queue <- m:
-		return true
-	default:
-		return false
-	}
-}
-
-func (o *owned) ended() bool {
-	select {
-	case <-o.done:
 		return true
 	default:
 		return false
