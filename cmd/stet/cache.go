@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/stet-dev/stet/cmd/stet/internal/config"
 	"github.com/stet-dev/stet/cmd/stet/internal/report"
 	"github.com/stet-dev/stet/llm/prices"
 	"github.com/stet-dev/stet/record"
@@ -192,4 +193,25 @@ func (c *cacheCommand) addRecorded(ctx context.Context, catalog *prices.Catalog,
 		return errors.New("no recorded request has usage: run an agent with stet wrap, or through stet proxy")
 	}
 	return nil
+}
+
+// coldCosts returns what says that a session's prompt cache has ended, and what its next request costs, if that is known and matters.
+func (p *program) coldCosts(records record.Store, o *config.Config) func(context.Context, string) string {
+	catalog, err := p.models(o.Prices)
+	if err != nil {
+		return nil // the proxy says it
+	}
+	return func(ctx context.Context, session string) string {
+		rows, err := records.Requests(ctx, record.Query{Conversation: session, Limit: 100})
+		if err != nil {
+			return ""
+		}
+		now := time.Now()
+		for _, next := range report.NextRequests(rows, catalog) {
+			if now.After(next.Until) {
+				return next.Says(now)
+			}
+		}
+		return ""
+	}
 }

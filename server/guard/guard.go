@@ -71,7 +71,7 @@ type Answer struct {
 	Action  policy.Action   // what the rules say; with Decided only
 	Decided bool            // a rule matched
 	Reason  string          // why it is denied or asked, for the model and the person
-	Say     string          // what the person should know, at the session's start
+	Say     string          // what the person should know, when the session starts or gets a prompt
 	Input   json.RawMessage // the arguments that the call is to have; nil: its own
 }
 
@@ -94,6 +94,9 @@ type Config struct {
 
 	// Off returns what agents did while no guard ran. It is called once, in the background, and may take its time. nil: it is not known.
 	Off func(ctx context.Context) Off
+
+	// Costs returns a sentence if the next request of a session costs much more than it had to; "": it does not, or that is not known. nil: never known.
+	Costs func(ctx context.Context, session string) string
 
 	Log *slog.Logger
 }
@@ -125,6 +128,7 @@ type follower struct {
 type session struct {
 	workspace string
 	about     string // its title, from the first prompt
+	costs     string // what was last said of its next request
 	calls     map[string]*call
 	asks      map[*ask]bool                      // the questions that are open
 	grants    map[string]bool                    // what a person allowed for the session: see approval.Question.Covered
@@ -251,7 +255,7 @@ func (g *Guard) Handle(ctx context.Context, e Event) (Answer, error) {
 	defer cancel()
 	switch e.Kind {
 	case Started:
-		return g.start(e), nil
+		return g.start(ctx, e), nil
 	case After:
 		return Answer{}, g.after(ctx, e)
 	case Stopped:
@@ -259,10 +263,11 @@ func (g *Guard) Handle(ctx context.Context, e Event) (Answer, error) {
 	case Prompted:
 		s := g.session(e)
 		g.mu.Lock()
-		defer g.mu.Unlock()
 		if s.about == "" {
 			s.about = title.Of(e.Prompt)
 		}
+		g.mu.Unlock()
+		return saying(g.costs(ctx, e)), nil
 	}
 	return Answer{}, nil
 }
@@ -276,7 +281,7 @@ func lasts(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithoutCancel(ctx), handleTime)
 }
 
-func (g *Guard) start(e Event) Answer {
+func (g *Guard) start(ctx context.Context, e Event) Answer {
 	f := g.follow(g.session(e).workspace)
 	var say []string
 	if f.err != nil {
@@ -285,10 +290,18 @@ func (g *Guard) start(e Event) Answer {
 	if off := g.notice(e.Agent); off != "" {
 		say = append(say, off)
 	}
-	if len(say) == 0 {
-		return Answer{}
+	if costs := g.costs(ctx, e); costs != "" {
+		say = append(say, costs)
 	}
-	return Answer{Say: "stet guard: " + strings.Join(say, "; ")}
+	return saying(say...)
+}
+
+// saying is an answer with what a person should know.
+func saying(what ...string) Answer {
+	if text := strings.Join(what, "; "); text != "" {
+		return Answer{Say: "stet guard: " + text}
+	}
+	return Answer{}
 }
 
 // session returns the event's session. Its workspace is the directory in which it began; if that was not seen, the top of the git repository.

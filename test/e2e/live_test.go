@@ -8,8 +8,11 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stet-dev/stet/llm/llmtest"
+	"github.com/stet-dev/stet/record"
+	"github.com/stet-dev/stet/store"
 )
 
 // LIVE-1, LIVE-3: real agents work through stet, one after another, with one record. "stet savings --live" then shows what was left out,
@@ -82,6 +85,54 @@ func TestLiveDay(t *testing.T) {
 	for _, c := range live.Caps { // Codex opens another socket, and tries once again
 		if c.Refused == 0 || c.Refused > 2 {
 			t.Errorf("%s: %d requests were refused", c.Client, c.Refused)
+		}
+	}
+}
+
+// LIVE-2: Claude Code's person reads what the next request costs before it, and once: when a session goes on whose prompt cache has ended, and
+// with the first prompt after that.
+func TestColdCacheIsSaid(t *testing.T) {
+	need(t)
+	const session = "5b9bd0a6-7f7c-4d5c-9a57-3a9e0d1f6b11"
+	for _, atStart := range []bool{true, false} {
+		g := newGuarded(t, claudeInteractive, scripted(llmtest.Say("The garden is watered."), llmtest.Say("The beds are weeded.")))
+		records, err := store.Open(t.Context(), filepath.Join(g.home, ".local/state/stet/stet.db"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = records.Close() }()
+		ends := func() {
+			t.Helper()
+			row := record.Request{
+				ID: "earlier", Time: time.Now().Add(-3 * time.Hour), Conversation: session, Client: "claude-code", API: record.Messages, Model: "claude-sonnet-4-5", Status: 200,
+				Usage: record.Usage{CacheRead: 160_000, CacheWrite: 2_000, CacheWrite1h: 2_000, Output: 500}, Cache: record.Cache{Lifetime: time.Hour},
+			}
+			if err := records.Append(t.Context(), record.Batch{Requests: []record.Request{row}}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		said, says := "UserPromptSubmit says: ", "stet guard: the prompt cache ended at "
+		if atStart {
+			said = "SessionStart:startup says: "
+			ends()
+		}
+		agent := openScreen(t, g.repo, g.env, []string{filepath.Join(claudeDir("2.1.332"), "claude"), "--permission-mode", "default", "--session-id", session})
+		agent.expect("for shortcuts")
+		if atStart {
+			agent.expect(said + says)
+			if n := len(g.model.Requests()); n > 0 {
+				t.Errorf("the model was asked %d times before the person said anything", n)
+			}
+		} else {
+			ends()
+		}
+		for _, c := range [][2]string{{"Water the garden", "The garden is watered."}, {"Weed the beds", "The beds are weeded."}} {
+			agent.keys(c[0])
+			agent.keys("Enter")
+			agent.expect(c[1])
+		}
+		if shown := agent.shows(); strings.Count(shown, says) != 1 || !strings.Contains(shown, said+says) || !strings.Contains(shown, ": the next request costs about $") {
+			t.Errorf("start %t: the screen shows\n%s", atStart, shown)
 		}
 	}
 }

@@ -68,6 +68,11 @@ func (h Hooks) timeout(event string, beside bool) int {
 	return hookTimeout + int(wait/time.Second)
 }
 
+// command is a hook that runs stet.
+func (h Hooks) command(agent, event string, beside bool) map[string]any {
+	return map[string]any{"type": "command", "command": ShellWord(h.Program) + " hook " + agent + " " + event, "timeout": h.timeout(event, beside)}
+}
+
 // guarded are the agents that the guard knows.
 //
 // Sources, each held by a test that runs the agent: code.claude.com/docs/en/hooks; openai/codex codex-rs/hooks;
@@ -162,6 +167,9 @@ func claudeHooks(h Hooks) map[string]any {
 			"headers":        map[string]any{"Authorization": "Bearer " + h.Token, "Stet-Entry": "$CLAUDE_CODE_ENTRYPOINT"},
 			"allowedEnvVars": []any{"CLAUDE_CODE_ENTRYPOINT"},
 		}
+		if event == "SessionStart" { // Claude Code runs only commands there
+			hook = h.command("claude", event, true)
+		}
 		if h.Closed && event == "PreToolUse" {
 			hook["onFailure"] = "block"
 			hook["url"] = h.URL + "/claude/" + event + "?closed"
@@ -179,8 +187,7 @@ func claudeHooks(h Hooks) map[string]any {
 func codexHooks(h Hooks) map[string]any {
 	all := map[string]any{}
 	for _, event := range []string{"SessionStart", "UserPromptSubmit", "PreToolUse", "PermissionRequest", "PostToolUse", "Stop"} {
-		hook := map[string]any{"type": "command", "command": ShellWord(h.Program) + " hook codex " + event, "timeout": h.timeout(event, false)}
-		all[event] = map[string]any{"hooks": []any{hook}}
+		all[event] = map[string]any{"hooks": []any{h.command("codex", event, false)}}
 	}
 	return all
 }

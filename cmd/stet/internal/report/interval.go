@@ -7,9 +7,9 @@ import (
 )
 
 const (
-	resamples       = 1000
-	fewest          = 20      // conversations that a group needs
-	lowest, highest = 25, 975 // of 1,000: 95 %
+	resamples = 1000
+	fewest    = 20  // conversations that a group needs
+	level     = 950 // of 1,000: 95 %
 )
 
 // sums is what conversations have in common, added up.
@@ -33,8 +33,9 @@ type Difference struct {
 	What    string  `json:"what"`
 	Treated float64 `json:"treated"`
 	HeldOut float64 `json:"held_out"`
-	// Change is Treated / HeldOut - 1, and for errors Treated - HeldOut. Low and High bound it with 95 % by a studentized
-	// bootstrap over conversations. All three are 0 if there are too few conversations.
+	// Change is Treated / HeldOut - 1, and for errors Treated - HeldOut. Low and High bound it with 95 % by a symmetric studentized
+	// bootstrap over conversations: where a few conversations cost most of the sum, an interval with equal tails is too narrow. All three
+	// are 0 if there are too few conversations.
 	Change float64 `json:"change"`
 	Low    float64 `json:"low"`
 	High   float64 `json:"high"`
@@ -110,7 +111,7 @@ func differences(treated, held []sums) []Difference {
 	random := rand.New(rand.NewPCG(1, 2))
 	a, b := partsOf(treated), partsOf(held)
 	x, y := whole(a), whole(b)
-	var spread [len(figures)][]float64 // of the differences of resamples from the real one, in standard errors
+	var spread [len(figures)][]float64 // how far resamples are from the real difference, in standard errors
 	if min(len(treated), len(held)) >= fewest {
 		for range resamples {
 			u, v := again(random, a), again(random, b)
@@ -122,7 +123,7 @@ func differences(treated, held []sums) []Difference {
 				case sigma == 0:
 					spread[k] = append(spread[k], 0)
 				default:
-					spread[k] = append(spread[k], (d-real)/sigma)
+					spread[k] = append(spread[k], math.Abs(d-real)/sigma)
 				}
 			}
 		}
@@ -135,7 +136,9 @@ func differences(treated, held []sums) []Difference {
 		real, sigma, ok := compare(&x[k], &y[k], f.absolute)
 		if t := spread[k]; ok && len(t) == resamples {
 			slices.Sort(t)
-			d.Change, d.Low, d.High = real, real-t[highest]*sigma, real-t[lowest]*sigma
+			few := 1 + 1.21/float64(min(len(treated), len(held))-1) // Student's factor at 95 % for the smaller group
+			margin := t[level] * sigma * few
+			d.Change, d.Low, d.High = real, real-margin, real+margin
 			d.Distinguishable = d.Low > 0 || d.High < 0
 			if !f.absolute {
 				d.Change, d.Low, d.High = math.Expm1(d.Change), math.Expm1(d.Low), math.Expm1(d.High)

@@ -59,7 +59,7 @@ func (s Summary) Print(w io.Writer) {
 	case s.Unpriced > 0:
 		fmt.Fprintf(w, "stet: charged ?: the price of the model is not known (configuration key \"prices\")\n")
 	}
-	if says := s.Warm.says(time.Now()); says != "" {
+	if says := s.Warm.Says(time.Now()); says != "" {
 		fmt.Fprintf(w, "stet: %s\n", says)
 	}
 	if len(s.Unknown) > 0 {

@@ -61,8 +61,8 @@ func NextRequests(rows []record.Request, c *prices.Catalog) []Warm {
 	return all
 }
 
-// says is a sentence for people at a time. It is empty if the cache's end costs next to nothing.
-func (w Warm) says(now time.Time) string {
+// Says is a sentence for people at a time. It is empty if the cache's end costs next to nothing.
+func (w Warm) Says(now time.Time) string {
 	if !w.Matters() {
 		return ""
 	}
@@ -80,7 +80,7 @@ func (w Warm) says(now time.Time) string {
 func PrintWarm(w io.Writer, all []Warm, now time.Time) {
 	n := 0
 	for _, c := range all {
-		says := c.says(now)
+		says := c.Says(now)
 		if says == "" {
 			continue
 		}

@@ -30,18 +30,18 @@ func TestNextRequest(t *testing.T) {
 		t.Errorf("an hour: %+v", w)
 	}
 	want := "the prompt cache is warm until 14:32; then the next request costs about $1.90 instead of $0.11"
-	if says := w.says(at.Add(time.Minute)); says != want {
+	if says := w.Says(at.Add(time.Minute)); says != want {
 		t.Errorf("says %q", says)
 	}
-	if says := w.says(at.Add(2 * time.Hour)); says != "the prompt cache ended at 14:32: the next request costs about $1.90 instead of $0.11" {
+	if says := w.Says(at.Add(2 * time.Hour)); says != "the prompt cache ended at 14:32: the next request costs about $1.90 instead of $0.11" {
 		t.Errorf("after: %q", says)
 	}
 	small, none, unknown := r, r, r
 	small.Usage = record.Usage{CacheRead: 2000, Output: 10}
 	none.Usage = record.Usage{Input: 190_000}
 	unknown.Model = "a-model-of-nobody"
-	if w, _ := NextRequest(small, c); w.says(at) != "" {
-		t.Errorf("a small one: %q", w.says(at))
+	if w, _ := NextRequest(small, c); w.Says(at) != "" {
+		t.Errorf("a small one: %q", w.Says(at))
 	}
 	for _, r := range []record.Request{none, unknown} {
 		if w, ok := NextRequest(r, c); ok {
