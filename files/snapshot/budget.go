@@ -62,24 +62,29 @@ const (
 	fromSmall
 )
 
-// take reports whether there is room for an ignored file, and takes it.
-func (b *budget) take(name string, size int64) (paid, bool) {
+// take takes capacity for an ignored file, in the place of what it had taken before. free: there is none.
+func (b *budget) take(old file, name string, size int64) paid {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	b.back(old)
 	switch {
 	case precious(name) && b.precious+size <= maxPrecious:
 		b.precious += size
-		return fromPrecious, true
+		return fromPrecious
 	case size <= maxSmall && b.small+size <= maxIgnored && b.files < maxFiles:
 		b.small, b.files = b.small+size, b.files+1
-		return fromSmall, true
+		return fromSmall
 	}
-	return free, false
+	return free
 }
 
 func (b *budget) giveBack(f file) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	b.back(f)
+}
+
+func (b *budget) back(f file) {
 	switch f.paid {
 	case fromPrecious:
 		b.precious -= f.stamp.size

@@ -115,6 +115,7 @@ func listing(t testing.TB, dir string) string {
 
 // What git has of the files goes with the repository: a later command's undo still has all of them. (GRD-3)
 func TestRepositoryGoes(t *testing.T) {
+	t.Parallel()
 	for _, first := range []string{
 		"rm -rf .git", "rm -rf .git; git init -q .", "rm -rf .git; git init -q .; git add .; git commit -qm new", "rm -rf .git/objects", "rm .git/HEAD", "mv .git ../$$",
 		"git checkout -q --orphan new; git add .; git commit -qm new; git branch -D $(git branch | grep -v '*'); git reflog expire --expire=now --all; git gc -q --prune=now",
@@ -135,6 +136,86 @@ func TestRepositoryGoes(t *testing.T) {
 			if _, left := undo(t, tree, store, r.Changes); picture(t, dir) != before {
 				t.Errorf("%s: left %v", first, left)
 			}
+		}
+	}
+}
+
+// A content that git had and the Store has now is the same content, however the file's times are: after the repository went, a file counts as changed
+// only if it is; and at the limit of the Store no file is lost that was kept. (GRD-3)
+func TestSameContentElsewhere(t *testing.T) {
+	t.Parallel()
+	ahead := time.Now().Add(time.Hour)
+	for i, c := range []struct{ before, script, want string }{
+		{"", "touch src/*; rm -rf .git", ""},
+		{"", "rm -rf .git; git init -q; touch src/*", ""},
+		{"", "touch src/*; rm -rf .git; git init -q; git add .; git commit -qm new", ""},
+		{"", "touch src/*; git rm -rq --cached src; git commit -qm less; git reflog expire --expire=now --all; git gc -q --prune=now", ""},
+		{"rm -rf .git", "touch src/*; git init -q; git add .; git commit -qm new", ""},
+		{"", "chmod 600 src/a; echo new > src/b", "src/a src/b"},
+		{"rm -rf .git", "chmod 600 src/a; echo new > src/b", "src/a src/b"},
+		{"", "echo more > src/a; git commit -qam two", "src/a"},
+	} {
+		all := []Options{{}, {Limit: 1}, {NoWatch: true}}
+		if os.Getenv("STET_SOAK") == "" {
+			all = all[i%2 : i%2+1]
+		}
+		for _, o := range all {
+			dir := t.TempDir()
+			write(t, filepath.Join(dir, "src/a"), "a\n")
+			write(t, filepath.Join(dir, "src/b"), "b\n")
+			sh(t, dir, "git init -q; git add .; git commit -qm one")
+			for _, name := range []string{"src/a", "src/b"} {
+				if err := os.Chtimes(filepath.Join(dir, name), ahead, ahead); err != nil {
+					t.Fatal(err)
+				}
+			}
+			tree, store := open(t, dir, o)
+			if o.Limit == 1 { // it is full now
+				if _, err := store.Put([]byte("x")); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if c.before != "" {
+				run(t, tree, c.before)
+			}
+			before := picture(t, dir)
+			r := run(t, tree, c.script)
+			var got []string
+			for _, change := range r.Changes.Sorted() {
+				got = append(got, change.Path)
+			}
+			if strings.Join(got, " ") != c.want {
+				t.Errorf("%+v: %s; %s: changed are %v", o, c.before, c.script, got)
+			}
+			if o.Limit == 1 && c.before != "" { // what git had is gone with git, and the Store is full
+				continue
+			}
+			if _, left := undo(t, tree, store, r.Changes); picture(t, dir) != before || len(left) > 0 {
+				t.Errorf("%+v: %s; %s: left %v", o, c.before, c.script, left)
+			}
+		}
+	}
+}
+
+// Two calls run at once, and one of them removes the repository: what the other has changed before can be undone. (GRD-3)
+func TestRepositoryGoesAtOnce(t *testing.T) {
+	t.Parallel()
+	for _, o := range []Options{{}, {NoWatch: true}} {
+		dir := project(t)
+		tree, store := open(t, dir, o)
+		before := picture(t, dir)
+		first, err := tree.Begin(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		sh(t, dir, "rm -rf src")
+		run(t, tree, "rm -rf .git")
+		r, err := first.End(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, left := undo(t, tree, store, r.Changes); picture(t, dir) != before {
+			t.Errorf("left %v", left)
 		}
 	}
 }

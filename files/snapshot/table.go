@@ -42,9 +42,10 @@ const tick = 20 * time.Millisecond
 // slowTick is the tick of file systems that write whole seconds.
 const slowTick = 2*time.Second + tick
 
-// racy reports whether the name was changed so short a time ago that it may change without another stamp.
+// racy reports whether the name was changed so short a time ago that it may change without another stamp. Programs can set mtime, so it counts only
+// where there is no ctime.
 func (s stamp) racy(now int64) bool {
-	last := max(s.mtime, s.ctime)
+	last := cmp.Or(s.ctime, s.mtime)
 	if last%int64(time.Second) == 0 {
 		return now-last < int64(slowTick)
 	}
@@ -351,15 +352,18 @@ func (u *update) merge(d *dir, at *atomicfile.Dir, there []found, now int64, aga
 		}
 		if was {
 			row.name = old.name // one string for both
-			u.t.budget.giveBack(old)
 		}
-		u.t.keep(&row, at, d, tree)
+		same := u.t.keep(&row, old, at, d, tree)
 		files = append(files, row)
 		var before *Node
+		after := u.t.node(&row)
 		if was {
 			before = u.t.node(&old)
 		}
-		if c := (Change{p, before, u.t.node(&row)}); !known && !c.Before.Equal(c.After) && (was || !d.closed) {
+		if same { // git and the Store have different names for it
+			before.Sum, before.blob = after.Sum, after.blob
+		}
+		if c := (Change{p, before, after}); !known && !c.Before.Equal(c.After) && (was || !d.closed) {
 			u.tell(c)
 		}
 	}

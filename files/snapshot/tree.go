@@ -295,13 +295,7 @@ func (c *Call) End(ctx context.Context) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	r := Result{Changes: Changes{}, Shared: c.shared, RefsBefore: c.refs, Refs: t.refs}
-	for p, change := range c.changes {
-		change.Before, change.After = t.settle(change.Before), t.settle(change.After)
-		if !change.Before.Equal(change.After) {
-			r.Changes[p] = change
-		}
-	}
+	r := Result{Changes: c.changes, Shared: c.shared, RefsBefore: c.refs, Refs: t.refs}
 	t.twins(r.Changes)
 	return r, nil
 }
@@ -351,6 +345,10 @@ func (t *Tree) again(ctx context.Context) error {
 	t.lookAtGit(ctx)
 	all := t.watch.sync()
 	return t.update(ctx, all, func(c Change) {
+		if len(t.calls) == 0 {
+			return
+		}
+		c.Before, c.After = t.settle(c.Before), t.settle(c.After)
 		for call := range t.calls {
 			call.changes.add(c)
 		}
@@ -490,48 +488,71 @@ func readSteady(f *os.File) ([]byte, stamp, error) {
 	return data, stampOf(after), nil
 }
 
-// keep makes sure that the content of a new or changed row is kept, as far as it is worth keeping, and writes into the row where.
-func (t *Tree) keep(row *file, at *atomicfile.Dir, d *dir, tree func() gitTree) {
+// keep makes sure that the content of a new or changed row is kept, as far as it is worth keeping, and writes into the row where. old is the row before,
+// if there was one. same says that both have the same content, even if it is kept elsewhere now.
+func (t *Tree) keep(row *file, old file, at *atomicfile.Dir, d *dir, tree func() gitTree) (same bool) {
 	switch {
 	case row.stamp.mode&fs.ModeSymlink != 0:
+		t.budget.giveBack(old)
 		if target, err := at.Readlink(row.name); err == nil {
 			row.sum, row.where = t.links.add(target), asLink
 		}
-		return
+		return false
 	case !row.stamp.mode.IsRegular(), d.class == bulk, row.stamp.size > maxContent:
-		return
+		t.budget.giveBack(old)
+		return false
 	}
 	blob, tracked := tree()[row.name]
-	if !tracked && t.classOf(d, path.Join(d.path, row.name), false) == ignored {
-		paid, ok := t.budget.take(row.name, row.stamp.size)
-		if !ok {
-			return
-		}
-		row.paid = paid
+	if tracked || t.classOf(d, path.Join(d.path, row.name), false) != ignored {
+		t.budget.giveBack(old)
+	} else if row.paid = t.budget.take(old, row.name, row.stamp.size); row.paid == free {
+		return false
 	}
-	if t.store.Used() > t.limit && !tracked {
-		t.log.Warn("snapshot: the limit on disk is reached; a file is not kept", "file", path.Join(d.path, row.name))
-		row.missed = true
-		return
+	full := t.store.Used() > t.limit && !tracked
+	if full && old.where == nowhere {
+		t.full(row, d)
+		return false
 	}
 	data, s, err := readFile(at, row.name)
 	if err != nil {
 		t.log.Debug("snapshot: a file is not kept", "file", path.Join(d.path, row.name), "err", err)
-		return
+		return false
 	}
 	row.racy = row.racy || s != row.stamp // it was changed in between
 	row.stamp = s
-	if tracked && t.git.sum(data) == blob {
+	var sum, gitSum [32]byte
+	if tracked || old.where == inGit {
+		gitSum = t.git.sum(data)
+	}
+	inCommit := tracked && gitSum == blob
+	if !inCommit || old.where == inStore {
+		sum = sha256.Sum256(data)
+	}
+	same = old.where == inStore && old.sum == sum || old.where == inGit && old.sum == gitSum
+	switch {
+	case inCommit:
 		row.sum, row.where = blob, inGit
-		return
+		return same
+	case full && !same:
+		t.full(row, d)
+		return false
+	case full:
+		row.sum, row.where, row.missed = old.sum, old.where, old.where == inGit
+		return true
 	}
-	row.sum = sha256.Sum256(data)
-	if err := t.store.put(row.sum, data); err != nil {
+	if err := t.store.put(sum, data); err != nil {
 		t.log.Warn("snapshot: a file is not kept", "file", path.Join(d.path, row.name), "err", err)
-		row.sum, row.missed = [32]byte{}, true
-		return
+		row.missed = true
+		return false
 	}
-	row.where = inStore
+	row.sum, row.where = sum, inStore
+	return same
+}
+
+// full notes that the limit of the Store is reached, and a row is not kept.
+func (t *Tree) full(row *file, d *dir) {
+	t.log.Warn("snapshot: the limit on disk is reached; a file is not kept", "file", path.Join(d.path, row.name))
+	row.missed = true
 }
 
 // rule brings the ignore rules of a directory up to date.
