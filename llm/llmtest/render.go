@@ -172,12 +172,12 @@ func fileArguments(args map[string]any, a Action, root, name string, s schema) {
 				one = *items
 			}
 			args["edits"] = []any{map[string]any{
-				one.first("old_string", "oldString", "old_text"): a.Old, one.first("new_string", "newString", "new_text"): a.New,
+				one.first("old_string", "oldString", "oldText", "old_text"): a.Old, one.first("new_string", "newString", "newText", "new_text"): a.New,
 			}}
 			return
 		}
-		args[s.first("old_string", "oldString", "old_text")] = a.Old
-		args[s.first("new_string", "newString", "new_text")] = a.New
+		args[s.first("old_string", "oldString", "oldText", "old_text")] = a.Old
+		args[s.first("new_string", "newString", "newText", "new_text")] = a.New
 	}
 }
 

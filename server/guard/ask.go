@@ -3,6 +3,7 @@ package guard
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -123,7 +124,8 @@ func (g *Guard) granted(s *session, q approval.Question) bool {
 	return s.grants[q.Covered()]
 }
 
-// hold asks about a call whose agent cannot ask, before it runs. The answer is to deny it, or it has no decision: then the agent's own rules decide.
+// hold asks about a call before it runs. The answer is to deny it, or that the agent's own dialog is to ask, or it has no decision: then the agent's own
+// rules decide.
 func (g *Guard) hold(ctx context.Context, s *session, c *call) Answer {
 	if g.Approver == nil {
 		return Answer{Decided: true, Action: policy.Deny, Reason: fmt.Sprintf("stet: %s asks about this, and there is no person to ask", c.by.Rule)}
@@ -132,12 +134,40 @@ func (g *Guard) hold(ctx context.Context, s *session, c *call) Answer {
 	answer, title, err := g.put(ctx, s, c, wait)
 	switch {
 	case err == nil && answer.Action == policy.Allow:
+		g.change(c, answer.Input)
 		return Answer{Input: answer.Input}
 	case err == nil:
 		return answer
+	case c.event.Dialog == AfterHook: // without a person there the agent denies it, with these words
+		return Answer{Decided: true, Action: policy.Ask, Reason: unanswered(title, c.by.Rule, wait, err)}
 	}
 	c.decision, c.who = "timeout", "guard"
 	return Answer{Decided: true, Action: policy.Deny, Reason: unanswered(title, c.by.Rule, wait, err)}
+}
+
+// change gives a call the arguments that a person has changed; nil: they have not.
+func (g *Guard) change(c *call, input json.RawMessage) {
+	if input == nil {
+		return
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	c.event.Input = input
+	c.action = g.Dialects.Action(c.event.Tool, string(input))
+}
+
+// takeApproved reports whether a person has approved a call just before its agent told that it begins, and gives it their decision. nil: something else
+// happened, so that the approval counts no more.
+func (g *Guard) takeApproved(s *session, c *call) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	a := s.approved
+	s.approved = nil
+	if a == nil || c == nil || a.event.SubAgent != c.event.SubAgent || !a.like(&c.action, c.event) {
+		return false
+	}
+	c.decision, c.who = a.decision, a.who
+	return true
 }
 
 // unanswered says to the model why a call without an answer is denied.
@@ -183,6 +213,12 @@ func (g *Guard) asking(ctx context.Context, e Event) (Answer, error) {
 	recording := context.WithoutCancel(ctx)
 	switch {
 	case err == nil && answer.Action == policy.Allow:
+		if c.unseen {
+			g.change(c, answer.Input)
+			g.mu.Lock()
+			s.approved = c
+			g.mu.Unlock()
+		}
 		g.renew(recording, s, c)
 		return answer, nil
 	case err == nil:

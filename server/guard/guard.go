@@ -131,6 +131,7 @@ type session struct {
 	costs     string // what was last said of its next request
 	calls     map[string]*call
 	asks      map[*ask]bool                      // the questions that are open
+	approved  *call                              // by a person, before its agent has told that it begins
 	grants    map[string]bool                    // what a person allowed for the session: see approval.Question.Covered
 	files     map[string][]freshness.Observation // what it has read and edited: see saw
 	seen      time.Time
@@ -251,6 +252,7 @@ func (g *Guard) Handle(ctx context.Context, e Event) (Answer, error) {
 	if e.Kind == Before {
 		return g.before(ctx, e)
 	}
+	g.takeApproved(g.session(e), nil)
 	ctx, cancel := lasts(ctx)
 	defer cancel()
 	switch e.Kind {
@@ -395,7 +397,13 @@ func (g *Guard) followerOf(workspace string) (f *follower, old []*snapshot.Tree)
 	return f, old
 }
 
-func (e Event) key() string { return e.SubAgent + "\x00" + e.Call }
+// key names a call of a session. Calls without an id are told apart by their tools.
+func (e Event) key() string {
+	if e.Call == "" {
+		return e.SubAgent + "\x00\x00" + e.Tool
+	}
+	return e.SubAgent + "\x00" + e.Call
+}
 
 // before decides about a call and prepares for it.
 func (g *Guard) before(ctx context.Context, e Event) (Answer, error) {
@@ -414,8 +422,12 @@ func (g *Guard) before(ctx context.Context, e Event) (Answer, error) {
 	if !decided {
 		c.by = policy.Decision{Action: policy.Allow}
 	}
-	if decided && d.Action == policy.Ask && e.Dialog != Beside && c.own == "" {
+	switch approved := g.takeApproved(s, c); {
+	case approved && (!decided || d.Action == policy.Ask):
+		answer, decided = Answer{}, false
+	case decided && d.Action == policy.Ask && e.Dialog != Beside && c.own == "":
 		answer = g.hold(ctx, s, c)
+		action = c.action
 		decided, d.Action = answer.Decided, answer.Action
 	}
 	ctx, cancel := lasts(ctx)

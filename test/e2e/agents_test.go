@@ -19,7 +19,8 @@ type agent struct {
 	command func(home, prompt string, again bool) []string
 	// soak says that the agent is tested only with STET_SOAK: another agent of the list has the same client, this agent is in the
 	// list with another format, or its start is slow.
-	soak bool
+	soak    bool
+	version string // that only ALL=1 installs; "": it is always there
 }
 
 // key is a dummy: the scripted model does not check it.
@@ -47,12 +48,33 @@ var agents = []agent{
 	gemini,
 }
 
-// skip skips the test of an agent that is tested only with STET_SOAK.
+// skip skips the test of an agent that is tested only with STET_SOAK, or only with STET_AGENTS=all.
 func (a agent) skip(t *testing.T) {
 	t.Helper()
 	if a.soak && os.Getenv("STET_SOAK") == "" {
 		t.Skip("with STET_SOAK=1 alone")
 	}
+	if a.version != "" && os.Getenv(envOthers) == "" {
+		t.Skip("with STET_AGENTS=all alone")
+	}
+}
+
+// newer is an agent at a version that only ALL=1 installs, with the Node that it needs.
+func newer(a agent, version string) agent {
+	configure, command := a.configure, a.command
+	bin := func() string { return filepath.Join(os.Getenv(envOthers), a.name+"@"+version, "node_modules", ".bin") }
+	a.version = version
+	a.configure = func(t *testing.T, home, base string) []string {
+		return append(configure(t, home, base), "PATH="+bin()+string(os.PathListSeparator)+os.Getenv("PATH"))
+	}
+	a.command = func(home, prompt string, again bool) []string {
+		args := command(home, prompt, again)
+		if len(args) > 0 {
+			args[0] = filepath.Join(bin(), args[0])
+		}
+		return args
+	}
+	return a
 }
 
 func soaking(a agent) agent {
@@ -237,7 +259,7 @@ var gemini = agent{
 
 // copilot is a version of GitHub Copilot CLI, with a provider of one's own: GitHub's models need a login.
 func copilot(version string) agent {
-	return agent{
+	return newer(agent{
 		name: "copilot", wire: "chat",
 		configure: func(_ *testing.T, _, base string) []string {
 			return []string{
@@ -245,13 +267,13 @@ func copilot(version string) agent {
 			}
 		},
 		command: func(_, prompt string, again bool) []string {
-			args := []string{filepath.Join(os.Getenv(envOthers), "copilot@"+version, "node_modules", ".bin", "copilot"), "--allow-all-tools", "--no-auto-update"}
+			args := []string{"copilot", "--allow-all-tools", "--no-auto-update"}
 			if again {
 				args = append(args, "--continue")
 			}
 			return append(args, "-p", prompt)
 		},
-	}
+	}, version)
 }
 
 // providerHosts are the hosts that agents ask without a base URL, by wire format.

@@ -207,9 +207,15 @@ func TestGuard(t *testing.T) {
 	rows := map[string]agent{
 		"claude -p": guardedClaude(), "claude auto mode": guardedClaude("--permission-mode", "auto"), "claude bypass": guardedClaude("--dangerously-skip-permissions"), "codex exec": codex,
 		"opencode run": opencode("messages", "anthropic", bound),
+		"qwen":         qwen("chat", "openai"), "gemini": gemini, "pi": pi("messages", "anthropic", bound), "copilot": copilot("1.0.102"),
+		"qwen 0.24.4": newer(qwen("chat", "openai"), "0.24.4"), "pi 1.5.2": newer(pi("messages", "anthropic", bound), "1.5.2"),
 	}
 	for name, a := range rows {
 		t.Run(name, func(t *testing.T) {
+			if name == "qwen" || name == "gemini" {
+				takesLong(t)
+			}
+			a.skip(t)
 			t.Parallel()
 			g := newGuarded(t, a, scripted(
 				llmtest.Say("I look.", llmtest.Shell("git status --short")), llmtest.Say("I remove it.", llmtest.Shell(removes)),

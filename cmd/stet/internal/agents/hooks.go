@@ -3,7 +3,6 @@ package agents
 import (
 	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -14,23 +13,25 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/stet-dev/stet/files/policy"
 	"github.com/stet-dev/stet/internal/jsonc"
 	"github.com/stet-dev/stet/server/guard"
 )
 
 // Guarded is an agent whose hooks tell the guard of its calls.
 type Guarded struct {
-	Name     string // "claude"
-	Sessions string // the agent of its session files, as transcript.Source has it
-	form     guard.Form
+	Name     string     // "claude"
+	Sessions string     // the agent of its session files, as transcript.Source has it
+	speech   *speech    // of its hooks; nil: it has a plugin
+	form     guard.Form // of its plugin
 
 	// file returns the agent's file of hooks: for the user (project is ""), or for a project if it is Local.
 	file func(m Machine, project string) string
 
-	// hooks are the entries by event; nil: the file is a plugin.
-	hooks  func(h Hooks) map[string]any
+	// plugin returns the text of a file that is stet's alone; nil: the hooks are in a file with other settings.
 	plugin func(h Hooks) string
+	mark   string // which is in each such file
+	// closedMark is in it if it fails closed.
+	closedMark string
 
 	// Local says that the agent has a file of hooks for a project that people do not commit.
 	Local bool
@@ -54,59 +55,55 @@ type Hooks struct {
 	Pause time.Duration // how long a dialog that comes after the hook waits
 }
 
-// timeout returns how long an agent is to wait for the hook of an event, in seconds: a little longer than the guard waits for a person.
-func (h Hooks) timeout(event string, beside bool) int {
-	wait := time.Duration(0)
-	switch {
-	case event == "PreToolUse":
-		wait = h.Wait
-	case event == "PermissionRequest" && beside:
-		wait = 24 * time.Hour
-	case event == "PermissionRequest":
-		wait = h.Pause
-	}
-	return hookTimeout + int(wait/time.Second)
-}
-
-// command is a hook that runs stet.
-func (h Hooks) command(agent, event string, beside bool) map[string]any {
-	return map[string]any{"type": "command", "command": ShellWord(h.Program) + " hook " + agent + " " + event, "timeout": h.timeout(event, beside)}
-}
-
 // guarded are the agents that the guard knows.
 //
 // Sources, each held by a test that runs the agent: code.claude.com/docs/en/hooks; openai/codex codex-rs/hooks;
 // opencode.ai/docs/plugins.
 var guarded = []Guarded{
 	{
-		Name: "claude", Sessions: "claude-code", Local: true, CanClose: true, Refusal: `onFailure is "block"`,
-		form: hookForm(true),
+		Name: "claude", Sessions: "claude-code", Local: true, CanClose: true, Refusal: `onFailure is "block"`, speech: &claudeSpeech,
 		file: func(m Machine, project string) string {
 			if project != "" {
 				return filepath.Join(project, ".claude", "settings.local.json")
 			}
-			return filepath.Join(cmp.Or(m.Getenv("CLAUDE_CONFIG_DIR"), filepath.Join(m.Home(), ".claude")), "settings.json")
+			return fileIn("CLAUDE_CONFIG_DIR", ".claude", "settings.json")(m, "")
 		},
-		hooks: claudeHooks,
 	},
 	{
-		Name: "codex", Sessions: "codex", asksTrust: true,
-		form: hookForm(false),
-		file: func(m Machine, _ string) string {
-			return filepath.Join(cmp.Or(m.Getenv("CODEX_HOME"), filepath.Join(m.Home(), ".codex")), "hooks.json")
-		},
-		hooks: codexHooks,
+		Name: "codex", Sessions: "codex", asksTrust: true, speech: &codexSpeech, file: fileIn("CODEX_HOME", ".codex", "hooks.json"),
 		Note: "Codex asks at its next start whether it should trust these hooks: say yes. Until then it skips them without a word. " +
 			"If the guard does not answer, Codex goes on as if there were no guard.",
 	},
 	{
 		Name: "opencode", Sessions: "opencode", CanClose: true, Refusal: "stet guard does not answer",
-		form: guard.Form{Read: readOpencode, Write: writeOpencode},
-		file: func(m Machine, _ string) string {
-			return filepath.Join(cmp.Or(m.Getenv("XDG_CONFIG_HOME"), filepath.Join(m.Home(), ".config")), "opencode", "plugin", "stet-guard.js")
-		},
-		plugin: opencodePlugin,
+		file: fileIn("XDG_CONFIG_HOME", ".config", "opencode", "plugin", "stet-guard.js"), plugin: plugin("opencode", opencodePlugin), mark: pluginMark, closedMark: pluginClosed, form: pluginForm,
 	},
+	{
+		Name: "qwen", Sessions: "qwen", speech: &qwenSpeech, file: fileIn("QWEN_HOME", ".qwen", "settings.json"),
+		Note: "If the guard does not answer within 60 s, Qwen Code goes on as if there were no guard.",
+	},
+	{
+		Name: "gemini", speech: &geminiSpeech,
+		file: func(m Machine, _ string) string {
+			return filepath.Join(cmp.Or(m.Getenv("GEMINI_CLI_HOME"), m.Home()), ".gemini", "settings.json")
+		},
+		Note: "If the guard does not answer, Gemini CLI goes on as if there were no guard.",
+	},
+	{
+		Name: "copilot", CanClose: true, Refusal: "hook errored", speech: &copilotSpeech,
+		file: fileIn("COPILOT_HOME", ".copilot", "hooks", "stet-guard.json"), plugin: copilotFile, mark: " hook copilot ", closedMark: "?closed",
+	},
+	{
+		Name: "pi", Sessions: "pi", CanClose: true, Refusal: "stet guard does not answer",
+		file: fileIn("PI_CODING_AGENT_DIR", ".pi/agent", "extensions", "stet-guard.js"), plugin: plugin("pi", piPlugin), mark: pluginMark, closedMark: pluginClosed, form: pluginForm,
+	},
+}
+
+// fileIn returns the place of a file in the directory that a variable names, or else in one of the person's home.
+func fileIn(variable, dir string, name ...string) func(Machine, string) string {
+	return func(m Machine, _ string) string {
+		return filepath.Join(append([]string{cmp.Or(m.Getenv(variable), filepath.Join(m.Home(), dir))}, name...)...)
+	}
 }
 
 // GuardedAgents returns the names of the agents that the guard knows.
@@ -147,50 +144,15 @@ func IsHookFile(path string) bool {
 func GuardForms() map[string]guard.Form {
 	forms := map[string]guard.Form{}
 	for _, g := range guarded {
-		forms[g.Name] = g.form
+		if forms[g.Name] = g.form; g.speech != nil {
+			forms[g.Name] = g.speech.form()
+		}
 	}
 	return forms
 }
 
-// hookTimeout is how long an agent waits for the guard, in seconds, where no person is asked.
-const hookTimeout = 30
-
-var hookEvents = []string{
-	"SessionStart", "UserPromptSubmit", "PreToolUse", "PermissionRequest", "PostToolUse", "PostToolUseFailure", "Stop", "SubagentStop", "SessionEnd",
-}
-
-func claudeHooks(h Hooks) map[string]any {
-	all := map[string]any{}
-	for _, event := range hookEvents {
-		hook := map[string]any{
-			"type": "http", "url": h.URL + "/claude/" + event, "timeout": h.timeout(event, true),
-			"headers":        map[string]any{"Authorization": "Bearer " + h.Token, "Stet-Entry": "$CLAUDE_CODE_ENTRYPOINT"},
-			"allowedEnvVars": []any{"CLAUDE_CODE_ENTRYPOINT"},
-		}
-		if event == "SessionStart" { // Claude Code runs only commands there
-			hook = h.command("claude", event, true)
-		}
-		if h.Closed && event == "PreToolUse" {
-			hook["onFailure"] = "block"
-			hook["url"] = h.URL + "/claude/" + event + "?closed"
-		}
-		entry := map[string]any{"hooks": []any{hook}}
-		if strings.Contains(event, "ToolUse") || event == "PermissionRequest" {
-			entry["matcher"] = "*"
-		}
-		all[event] = entry
-	}
-	return all
-}
-
-// codexHooks are commands: Codex has no others.
-func codexHooks(h Hooks) map[string]any {
-	all := map[string]any{}
-	for _, event := range []string{"SessionStart", "UserPromptSubmit", "PreToolUse", "PermissionRequest", "PostToolUse", "Stop"} {
-		all[event] = map[string]any{"hooks": []any{h.command("codex", event, false)}}
-	}
-	return all
-}
+// hookTimeout is how long an agent waits for the guard where no person is asked.
+const hookTimeout = 30 * time.Second
 
 // ShellWord returns a word as a shell reads it. What cannot be printed is escaped as bash and zsh read it.
 func ShellWord(w string) string {
@@ -246,7 +208,7 @@ func (g Guarded) Install(m Machine, project string, h Hooks) (Edit, error) {
 		e.New, e.private = []byte(g.plugin(h)), true
 		return e, nil
 	}
-	entries := g.hooks(h)
+	entries := g.speech.hooks(h, g.speech)
 	for _, event := range hookEvents {
 		if entry, ok := entries[event]; ok && err == nil {
 			e.New, err = jsonc.Append(e.New, []string{"hooks", event}, entry)
@@ -270,7 +232,7 @@ func (g Guarded) Remove(m Machine, project string) (Edit, error) {
 	}
 	e := Edit{File: f.name, Old: f.came, existed: f.existed}
 	if g.plugin != nil {
-		if f.existed && !strings.Contains(string(f.came), pluginMark) {
+		if f.existed && !strings.Contains(string(f.came), g.mark) {
 			return Edit{}, fmt.Errorf("%s is not stet's: move it away first; nothing was written", f.name)
 		}
 		return e, nil
@@ -321,9 +283,9 @@ func (g Guarded) Installed(m Machine, project string) (is, closed bool) {
 		return false, false
 	}
 	if g.plugin != nil {
-		return strings.Contains(string(f.text), pluginMark), strings.Contains(string(f.text), "const closed = true")
+		return strings.Contains(string(f.text), g.mark), strings.Contains(string(f.text), g.closedMark)
 	}
-	v, _, _ := jsonc.Lookup(f.text, []string{"hooks", "PreToolUse"})
+	v, _, _ := jsonc.Lookup(f.text, []string{"hooks", g.speech.event(guard.Before)})
 	list, _ := v.([]any)
 	i := slices.IndexFunc(list, g.ours)
 	if i < 0 {
@@ -331,175 +293,4 @@ func (g Guarded) Installed(m Machine, project string) (is, closed bool) {
 	}
 	text, _ := json.Marshal(list[i])
 	return true, strings.Contains(string(text), `"onFailure":"block"`)
-}
-
-// hookInput is what the hooks of Claude Code and Codex are given.
-type hookInput struct {
-	SessionID string          `json:"session_id"`
-	Cwd       string          `json:"cwd"`
-	Tool      string          `json:"tool_name"`
-	Input     json.RawMessage `json:"tool_input"`
-	CallID    string          `json:"tool_use_id"`
-	SubAgent  string          `json:"agent_id"`
-	Response  json.RawMessage `json:"tool_response"`
-	Prompt    string          `json:"prompt"`
-}
-
-// hookKinds are the events of Claude Code and Codex.
-var hookKinds = map[string]guard.Kind{
-	"SessionStart": guard.Started, "UserPromptSubmit": guard.Prompted, "PreToolUse": guard.Before, "PermissionRequest": guard.Asking,
-	"PostToolUse": guard.After, "PostToolUseFailure": guard.After, "Stop": guard.Stopped, "SubagentStop": guard.Stopped, "SessionEnd": guard.Stopped,
-}
-
-// hookForm is how the hooks of Claude Code speak, and those of Codex. Claude Code asks next to its hooks, unless it runs without a person (with
-// -p, or from an SDK). Codex asks after them, and runs a call whose hook before it says anything but a denial.
-func hookForm(claude bool) guard.Form {
-	return guard.Form{
-		Read: func(event, entry string, body []byte) (guard.Event, error) {
-			var in hookInput
-			if err := json.Unmarshal(body, &in); err != nil {
-				return guard.Event{}, fmt.Errorf("hook %s: %w", event, err)
-			}
-			e := guard.Event{
-				Kind: hookKinds[event], Session: in.SessionID, SubAgent: in.SubAgent, Call: in.CallID, Tool: in.Tool, Input: in.Input, Dir: in.Cwd,
-				Prompt: in.Prompt, Failed: event == "PostToolUseFailure", Output: guard.Texts(in.Response),
-			}
-			switch {
-			case e.Kind == guard.Other:
-				return guard.Event{}, fmt.Errorf("there is no event %q", event)
-			case claude && !strings.HasPrefix(entry, "sdk"):
-				e.Dialog = guard.Beside
-			case !claude && e.Kind == guard.Asking:
-				e.Dialog = guard.AfterHook
-			}
-			e.Edits = claude && e.Kind == guard.Asking
-			return e, nil
-		},
-		Write: func(e guard.Event, a guard.Answer) []byte {
-			out := map[string]any{}
-			switch {
-			case a.Decided && e.Kind == guard.Asking:
-				decision := map[string]any{"behavior": a.Action.String()}
-				if a.Reason != "" {
-					decision["message"] = a.Reason
-				}
-				if a.Input != nil {
-					decision["updatedInput"] = a.Input
-				}
-				out["hookSpecificOutput"] = map[string]any{"hookEventName": "PermissionRequest", "decision": decision}
-			case a.Decided && (claude || a.Action == policy.Deny):
-				out["hookSpecificOutput"] = map[string]any{
-					"hookEventName": "PreToolUse", "permissionDecision": a.Action.String(), "permissionDecisionReason": a.Reason,
-				}
-			case a.Say != "" && claude:
-				out["systemMessage"] = a.Say
-			case !claude:
-				return nil
-			}
-			b, _ := json.Marshal(out) // strings, and JSON that was read
-			return b
-		},
-	}
-}
-
-// opencodeInput is what the plugin sends.
-type opencodeInput struct {
-	Session string          `json:"session"`
-	Call    string          `json:"call"`
-	Tool    string          `json:"tool"`
-	Args    json.RawMessage `json:"args"`
-	Dir     string          `json:"dir"`
-	Prompt  string          `json:"prompt"`
-	Output  string          `json:"output"`
-}
-
-func readOpencode(event, _ string, body []byte) (guard.Event, error) {
-	kinds := map[string]guard.Kind{
-		"start": guard.Started, "prompt": guard.Prompted, "before": guard.Before, "ask": guard.Asking, "answered": guard.Settled, "rejected": guard.Settled,
-		"after": guard.After, "idle": guard.Stopped,
-	}
-	var in opencodeInput
-	if err := json.Unmarshal(body, &in); err != nil {
-		return guard.Event{}, err
-	}
-	if kinds[event] == guard.Other {
-		return guard.Event{}, errors.New("there is no event " + event)
-	}
-	e := guard.Event{
-		Kind: kinds[event], Session: in.Session, Call: in.Call, Tool: in.Tool, Input: in.Args, Dir: in.Dir, Prompt: in.Prompt, Failed: event == "rejected", Output: in.Output,
-	}
-	if e.Kind == guard.Asking {
-		e.Dialog = guard.Beside
-	}
-	return e, nil
-}
-
-func writeOpencode(e guard.Event, a guard.Answer) []byte {
-	out := map[string]string{}
-	switch {
-	case a.Decided && a.Action == policy.Deny:
-		out["deny"] = a.Reason
-	case a.Decided && a.Action == policy.Allow && e.Kind == guard.Asking:
-		out["allow"] = "once"
-	}
-	b, _ := json.Marshal(out)
-	return b
-}
-
-const pluginMark = "// stet guard: tells stet of each call. \"stet guard opencode --remove\" removes this file."
-
-func opencodePlugin(h Hooks) string {
-	quoted := func(s string) string { b, _ := json.Marshal(s); return string(b) }
-	return pluginMark + `
-const url = ` + quoted(h.URL+"/opencode/") + `, token = ` + quoted(h.Token) + `
-const closed = ` + fmt.Sprint(h.Closed) + `
-export const StetGuard = async ({ client, directory }) => {
-  const tell = async (event, what, seconds = ` + fmt.Sprint(hookTimeout) + `) => {
-    try {
-      const r = await fetch(url + event + (closed ? "?closed" : ""), {
-        method: "POST", headers: { authorization: "Bearer " + token }, body: JSON.stringify({ dir: directory, ...what }),
-        signal: AbortSignal.timeout(seconds * 1000),
-      })
-      if (!r.ok) throw new Error(await r.text())
-      return await r.json()
-    } catch (e) {
-      if (closed && event === "before") return { deny: "stet guard does not answer: " + e.message }
-      return {}
-    }
-  }
-  const asked = new Map() // the calls that opencode asks its person about
-  const ask = async (p) => {
-    const what = { session: p.sessionID, call: p.tool?.callID, tool: p.permission, args: p.metadata }
-    asked.set(p.id, what)
-    const answer = await tell("ask", what, 86400)
-    if (!asked.has(p.id)) return
-    const body = answer.allow ? { reply: "once" } : answer.deny ? { reply: "reject", message: answer.deny } : undefined
-    if (body) await client._client.post({ url: "/permission/" + p.id + "/reply", body, headers: { "content-type": "application/json" } })
-  }
-  await tell("start", {})
-  return {
-    "chat.message": async (input, output) => {
-      const text = output.parts.filter((p) => p.type === "text").map((p) => p.text).join("\n")
-      await tell("prompt", { session: input.sessionID, prompt: text })
-    },
-    "tool.execute.before": async (input, output) => {
-      const answer = await tell("before", { session: input.sessionID, call: input.callID, tool: input.tool, args: output.args }, ` + fmt.Sprint(h.timeout("PreToolUse", true)) + `)
-      if (answer.deny) throw new Error(answer.deny)
-    },
-    "tool.execute.after": async (input, output) => {
-      await tell("after", { session: input.sessionID, call: input.callID, tool: input.tool, args: input.args, output: output?.output })
-    },
-    event: async ({ event }) => {
-      const p = event.properties
-      if (event.type === "session.idle") await tell("idle", { session: p.sessionID })
-      if (event.type === "permission.asked") ask(p) // beside opencode's own dialog
-      if (event.type === "permission.replied") {
-        const what = asked.get(p.requestID ?? p.permissionID)
-        asked.delete(p.requestID ?? p.permissionID)
-        if (what) await tell((p.reply ?? p.response) === "reject" ? "rejected" : "answered", what)
-      }
-    },
-  }
-}
-`
 }
