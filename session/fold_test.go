@@ -221,18 +221,6 @@ func TestSubscriptionWaits(t *testing.T) {
 	})
 }
 
-func BenchmarkFold(b *testing.B) {
-	events := []session.Event{{Seq: 1, Body: session.Opening{}}}
-	for n := range 10_000 {
-		events = append(events, session.Event{Seq: uint64(n) + 2, Body: sessiontest.Text(llm.User, "a message")})
-	}
-	for b.Loop() {
-		if st := session.FoldEvents("s", events); len(st.Messages) != 10_000 {
-			b.Fatal(len(st.Messages))
-		}
-	}
-}
-
 // Rewound says that there is no message after the last rewind or fork.
 func TestRewound(t *testing.T) {
 	said := session.Message{Role: llm.User, Parts: []llm.Part{{Text: "words"}}}

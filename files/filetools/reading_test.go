@@ -288,37 +288,3 @@ func TestSessionsAreBounded(t *testing.T) {
 		t.Error("a session that ended is remembered")
 	}
 }
-
-func BenchmarkRead1KB(b *testing.B) {
-	w := newBench(b, Config{}, workspace.Options{})
-	w.put("a.go", strings.Repeat("0123456789abcdefghijklmnopqrst\n", 33))
-	old := time.Now().Add(-time.Hour)
-	if err := os.Chtimes(w.file("a.go"), old, old); err != nil {
-		b.Fatal(err)
-	}
-	for _, name := range []string{"Read", "read_file"} {
-		b.Run(name, func(b *testing.B) {
-			x, _ := w.set.Get(name)
-			c := tool.Call{Session: "one", Arguments: json.RawMessage(`{"path":"a.go"}`)}
-			b.ReportAllocs()
-			for b.Loop() {
-				if p, err := x.Plan(b.Context(), c); err != nil || p.Result().Failed() {
-					b.Fatal(err)
-				}
-			}
-		})
-	}
-}
-
-func BenchmarkEdit4KB(b *testing.B) {
-	w := newBench(b, Config{}, workspace.Options{})
-	w.put("a.go", strings.Repeat("0123456789abcdefghijklmnopqrst\n", 132)+"x0\n")
-	w.t = b
-	texts := []string{"x0", "x1"}
-	for i := 0; b.Loop(); i++ {
-		r := w.call("edit_file", args("path", "a.go", "edits", []any{map[string]any{"old_text": texts[i%2], "new_text": texts[(i+1)%2]}}))
-		if r.Failed() {
-			b.Fatal(r.Text)
-		}
-	}
-}

@@ -146,14 +146,3 @@ func expression(pattern string) *regexp.Regexp {
 	b.WriteString("$")
 	return regexp.MustCompile(b.String())
 }
-
-func BenchmarkDecide(b *testing.B) {
-	p := policy.Policy{Rules: []policy.Rule{{Paths: []policy.Pattern{pattern(b, "secrets/**"), pattern(b, "*.{pem,key}")}, Do: policy.Deny}}}
-	r := policy.Request{Tool: "read_file", Path: "internal/deep/down/file.go"}
-	b.ReportAllocs()
-	for b.Loop() {
-		if p.Decide(r).Action != policy.Allow {
-			b.Fatal("denied")
-		}
-	}
-}

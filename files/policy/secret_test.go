@@ -84,9 +84,3 @@ func TestSecretsAreAsked(t *testing.T) {
 		t.Errorf("outside: %+v", d)
 	}
 }
-
-func BenchmarkSecret(b *testing.B) {
-	for b.Loop() {
-		policy.Secret("internal/config/some_ordinary_file_test.go")
-	}
-}

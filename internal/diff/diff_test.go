@@ -290,14 +290,3 @@ func FuzzTexts(f *testing.F) {
 		check(t, old, new)
 	})
 }
-
-func BenchmarkLines(b *testing.B) {
-	for _, tt := range hard(5_000_000) {
-		b.Run(strings.ReplaceAll(tt.name, " ", "-"), func(b *testing.B) {
-			b.SetBytes(int64(len(tt.old) + len(tt.new)))
-			for b.Loop() {
-				Lines(tt.old, tt.new, Options{}).Unified("a", "b")
-			}
-		})
-	}
-}

@@ -11,27 +11,6 @@ import (
 	"testing"
 )
 
-func BenchmarkManyEdits(b *testing.B) {
-	for _, n := range []int{1000, 10_000} {
-		for _, end := range []string{"\n", "\r\n"} {
-			b.Run(fmt.Sprintf("%d%q", n, end), func(b *testing.B) {
-				var text strings.Builder
-				edits := make([]Edit, n)
-				for i := range n {
-					fmt.Fprintf(&text, "line %06d of the file%s", i, end)
-					edits[i] = Edit{Old: fmt.Sprintf("line %06d", i), New: fmt.Sprintf("row %06d", i)}
-				}
-				data := []byte(text.String())
-				for b.Loop() {
-					if _, err := Apply(data, edits); err != nil {
-						b.Fatal(err)
-					}
-				}
-			})
-		}
-	}
-}
-
 // TestIndexFindsTheSame: an index finds the same places as a search without it.
 func TestIndexFindsTheSame(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))

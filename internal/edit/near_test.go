@@ -2,8 +2,6 @@ package edit
 
 import (
 	"errors"
-	"fmt"
-	"math/rand/v2"
 	"strings"
 	"testing"
 )
@@ -93,49 +91,6 @@ func FuzzNear(f *testing.F) {
 			}
 		}
 	})
-}
-
-func BenchmarkApply(b *testing.B) {
-	r := rand.New(rand.NewPCG(5, 5))
-	var text strings.Builder
-	for i := 0; text.Len() < 5_000_000; i++ {
-		fmt.Fprintf(&text, "\tline%d := call(%d, \"%x\")\n", i, r.IntN(1000), r.Uint64())
-	}
-	lf := text.String()
-	crlf := strings.ReplaceAll(lf, "\n", "\r\n")
-	braces := strings.Repeat("}\n", 2_500_000)
-	end := lf[len(lf)-200:]
-	hundred := make([]Edit, 100)
-	for i := range hundred {
-		hundred[i] = Edit{Old: fmt.Sprintf("line%d := ", i*900), New: "x"}
-	}
-	tests := []struct {
-		name, data string
-		edits      []Edit
-	}{
-		{"one", lf, []Edit{{Old: end, New: "x\n"}}},
-		{"one-CRLF", crlf, []Edit{{Old: end, New: "x\n"}}},
-		{"hundred", lf, hundred},
-		{"all", lf, []Edit{{Old: "call", New: "invoke", All: true}}},
-		{"all-CRLF", crlf, []Edit{{Old: ")\n", New: ")\n\n", All: true}}},
-		{"all-in-one-line", strings.Repeat("a", 5_000_000), []Edit{{Old: "a", New: "b\n", All: true}}},
-		{"not-found-indented", lf, []Edit{{Old: strings.ReplaceAll(end, "\t", "    "), New: "x"}}},
-		{"not-found", lf, []Edit{{Old: "line77777 = invoke(\"x\")", New: "x"}}},
-		{"not-found-braces", braces, []Edit{{Old: "}\n}\n\n}\n}x", New: "x"}}},
-		{"ambiguous", strings.Repeat("a", 5_000_000), []Edit{{Old: strings.Repeat("a", 1000), New: "x"}}},
-	}
-	for _, tt := range tests {
-		b.Run(tt.name, func(b *testing.B) {
-			data := []byte(tt.data)
-			b.SetBytes(int64(len(data)))
-			for b.Loop() {
-				_, err := Apply(data, tt.edits)
-				if want := strings.HasPrefix(tt.name, "not-found") || tt.name == "ambiguous"; (err != nil) != want {
-					b.Fatal(err)
-				}
-			}
-		})
-	}
 }
 
 // Two texts that look alike are quoted so that the difference is seen.

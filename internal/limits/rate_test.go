@@ -94,14 +94,6 @@ func TestRateIsExact(t *testing.T) {
 	}
 }
 
-func BenchmarkRate(b *testing.B) {
-	r, now := NewRate(1_000_000), time.Now()
-	for b.Loop() {
-		now = now.Add(70 * time.Microsecond) // 857,000 in a minute
-		r.Take(now)
-	}
-}
-
 // Whatever names the sessions of a token have, the token has ten times the calls of one session in any minute. Refused calls take
 // no memory, and no number of names makes a session's calls be forgotten. (FILE-10)
 func TestRates(t *testing.T) {

@@ -181,14 +181,3 @@ func FuzzMerge(f *testing.F) {
 		}
 	})
 }
-
-func BenchmarkMerge(b *testing.B) {
-	for _, tt := range hard(5_000_000) {
-		b.Run(strings.ReplaceAll(tt.name, " ", "-"), func(b *testing.B) {
-			b.SetBytes(int64(len(tt.base) + len(tt.ours) + len(tt.theirs)))
-			for b.Loop() {
-				Merge(tt.base, tt.ours, tt.theirs, Options{})
-			}
-		})
-	}
-}

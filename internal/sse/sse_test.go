@@ -130,20 +130,3 @@ func TestTapIsBounded(t *testing.T) {
 		t.Errorf("called %v, holds %d", called, cap(tap.whole))
 	}
 }
-
-func BenchmarkParser(b *testing.B) {
-	var stream []byte
-	for i := range 1000 {
-		stream = fmt.Appendf(stream, "event: content_block_delta\ndata: %s\n\n", fmt.Sprintf(`{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"word %d"}}`, i))
-	}
-	b.SetBytes(int64(len(stream)))
-	b.ReportAllocs()
-	p := Parser{Event: func(_, _ []byte) {}}
-	for b.Loop() {
-		for rest := stream; len(rest) > 0; {
-			n := min(len(rest), 4<<10)
-			p.Write(rest[:n])
-			rest = rest[n:]
-		}
-	}
-}

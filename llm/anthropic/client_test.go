@@ -40,8 +40,6 @@ func TestRecorded(t *testing.T) { // CTX-11
 	modeltest.Recorded(t, adapter, os.DirFS("testdata"), "*.txtar", write)
 }
 
-func BenchmarkFirstToken(b *testing.B) { modeltest.BenchmarkFirstToken(b, adapter) }
-
 // TestOverTCP asks a model over real connections. A request whose connection was reset is tried again.
 func TestOverTCP(t *testing.T) { // CTX-11
 	server := llmtest.New(llmtest.Script{})

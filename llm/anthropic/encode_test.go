@@ -16,8 +16,6 @@ func TestCodec(t *testing.T) {
 	})
 }
 
-func BenchmarkDecode(b *testing.B) { codectest.BenchmarkDecode(b, Messages{}) }
-
 func TestEncodeOnTheWire(t *testing.T) {
 	req := &llm.Request{Model: "m", Messages: []llm.Message{
 		{Role: llm.System, Parts: []llm.Part{{Text: "s1"}}},

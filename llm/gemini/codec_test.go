@@ -50,8 +50,6 @@ func TestCodec(t *testing.T) {
 	})
 }
 
-func BenchmarkDecode(b *testing.B) { codectest.BenchmarkDecode(b, GenerateContent{}) }
-
 func FuzzDecode(f *testing.F) {
 	codectest.Fuzz(f, GenerateContent{}, sample,
 		`{"contents":[{"role":"user","parts":[{"functionResponse":{"name":"t","response":{"output":"a\ud800"}}}]}]}`,

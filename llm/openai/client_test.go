@@ -39,7 +39,3 @@ func TestRecorded(t *testing.T) { // CTX-11
 	modeltest.Recorded(t, chat, os.DirFS("testdata"), "chat/*.txtar", write)
 	modeltest.Recorded(t, responses, os.DirFS("testdata"), "responses/*.txtar", write)
 }
-
-func BenchmarkChatFirstToken(b *testing.B) { modeltest.BenchmarkFirstToken(b, chat) }
-
-func BenchmarkResponsesFirstToken(b *testing.B) { modeltest.BenchmarkFirstToken(b, responses) }

@@ -22,11 +22,6 @@ func TestCodecResponses(t *testing.T) {
 	})
 }
 
-func BenchmarkDecode(b *testing.B) {
-	b.Run("chat", func(b *testing.B) { codectest.BenchmarkDecode(b, Chat{}) })
-	b.Run("responses", func(b *testing.B) { codectest.BenchmarkDecode(b, Responses{}) })
-}
-
 var onTheWire = &llm.Request{Model: "m", Stream: true, Messages: []llm.Message{
 	{Role: llm.System, Parts: []llm.Part{{Text: "s"}}},
 	{Role: llm.User, Local: true, Parts: []llm.Part{{Text: "progress"}}}, // CTX-3

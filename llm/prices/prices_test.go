@@ -300,10 +300,3 @@ func FuzzLookup(f *testing.F) {
 		}
 	})
 }
-
-func BenchmarkLookup(b *testing.B) {
-	Lookup("gpt-5")
-	for b.Loop() {
-		Lookup("us.anthropic.claude-sonnet-4-5-20250929-v1:0")
-	}
-}

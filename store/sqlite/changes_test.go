@@ -93,39 +93,3 @@ func TestHubFollowsAnotherProcess(t *testing.T) {
 		}
 	}
 }
-
-// BenchmarkChanges measures one check for changes while nothing is written. An open page makes such checks.
-func BenchmarkChanges(b *testing.B) {
-	s, err := sqlite.Open(b.Context(), filepath.Join(b.TempDir(), "stet.db"))
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer func() { _ = s.Close() }()
-	for b.Loop() {
-		if _, err := s.Changes(b.Context()); err != nil {
-			b.Fatal(err)
-		}
-	}
-}
-
-// BenchmarkIdleFollower measures one check of a followed session while nothing is written.
-func BenchmarkIdleFollower(b *testing.B) {
-	s, err := sqlite.OpenSessions(b.Context(), filepath.Join(b.TempDir(), "stet.db"))
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer func() { _ = s.Close() }()
-	bodies := make([]session.Body, 1000)
-	for i := range bodies {
-		bodies[i] = sessiontest.Text(llm.User, "x")
-	}
-	h, err := session.Create(b.Context(), s, session.Opening{}, bodies...)
-	if err != nil {
-		b.Fatal(err)
-	}
-	for b.Loop() {
-		if found, _, err := s.Events(b.Context(), h.ID(), 1001); err != nil || len(found) > 0 {
-			b.Fatal(found, err)
-		}
-	}
-}

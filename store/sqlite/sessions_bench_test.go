@@ -76,26 +76,6 @@ func BenchmarkSessionAppend(b *testing.B) {
 	}
 }
 
-// BenchmarkSessionResume reads and folds 10,000 messages of 2 KB.
-func BenchmarkSessionResume(b *testing.B) {
-	s := openSessions(b, filepath.Join(b.TempDir(), "stet.db"))
-	defer s.Close()
-	bodies := make([]session.Body, 10_000)
-	for i := range bodies {
-		bodies[i] = sessiontest.Text(llm.User, text2K)
-	}
-	h, err := session.Create(b.Context(), s, session.Opening{}, bodies...)
-	if err != nil {
-		b.Fatal(err)
-	}
-	for b.Loop() {
-		again, err := session.Resume(b.Context(), s, h.ID())
-		if err != nil || len(again.State().Messages) != len(bodies) {
-			b.Fatal(err)
-		}
-	}
-}
-
 // BenchmarkSessionSearch searches words in the recorded sessions. The sessions are copied, with a tenth of the long words
 // changed, until there are 40 MB of them, or 1 GB with STET_SOAK.
 func BenchmarkSessionSearch(b *testing.B) {

@@ -256,17 +256,3 @@ func open(t testing.TB, path string) *sqlite.Store {
 	}
 	return s
 }
-
-func BenchmarkAppend(b *testing.B) {
-	s, err := sqlite.Open(b.Context(), filepath.Join(b.TempDir(), "stet.db"))
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer s.Close()
-	for i := 0; b.Loop(); i++ {
-		row := recordtest.Full(fmt.Sprint(i), "c", recordtest.Start)
-		if err := s.Append(b.Context(), record.Batch{Requests: []record.Request{row}}); err != nil {
-			b.Fatal(err)
-		}
-	}
-}

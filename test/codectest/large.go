@@ -40,26 +40,7 @@ func encode(t testing.TB, c llm.Codec, req *llm.Request) []byte {
 	return body
 }
 
-// BenchmarkDecode decodes conversations of two sizes, and one with many small messages.
-func BenchmarkDecode(b *testing.B, c llm.Codec) {
-	for _, size := range []struct {
-		name         string
-		rounds, size int
-	}{{"1MB", 160, 6000}, {"4MB", 640, 6000}, {"1MB-10000-messages", 5000, 10}} {
-		body := conversation(b, c, size.rounds, size.size)
-		b.Run(size.name, func(b *testing.B) {
-			b.SetBytes(int64(len(body)))
-			b.ReportAllocs()
-			for b.Loop() {
-				if _, err := c.Decode(body); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
-	}
-}
-
-// A long conversation can be decoded, and so can one large text. The benchmark measures the time.
+// A long conversation can be decoded, and so can one large text.
 func large(t *testing.T, f Format) {
 	req, err := f.Codec.Decode(conversation(t, f.Codec, 5000, 10))
 	if err != nil || len(req.Messages) != 10002 {

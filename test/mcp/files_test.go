@@ -79,16 +79,6 @@ func treeServer(dir string, o workspace.Options, p *policy.Policy, queue *approv
 	}, nil
 }
 
-// serveTree runs the server that TestMain starts for the benchmarks.
-func serveTree(dir string) error {
-	s, closeAll, err := treeServer(dir, workspace.Options{}, &policy.Policy{Unattended: true, Unread: policy.Allow}, nil)
-	if err != nil {
-		return err
-	}
-	defer closeAll()
-	return s.Serve(context.Background(), os.Stdin, os.Stdout)
-}
-
 func (x *tree) put(t testing.TB, name, content string) {
 	t.Helper()
 	if err := os.WriteFile(filepath.Join(x.dir, name), []byte(content), 0o644); err != nil {

@@ -192,10 +192,3 @@ func BenchmarkCount(b *testing.B) {
 		})
 	}
 }
-
-func BenchmarkLoad(b *testing.B) {
-	for b.Loop() {
-		v := Vocabulary{data: o200kData, split: splitCased}
-		v.load()
-	}
-}

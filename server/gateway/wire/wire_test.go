@@ -303,14 +303,3 @@ func FuzzDecode(f *testing.F) {
 		}
 	})
 }
-
-func BenchmarkDecodeResult(b *testing.B) {
-	body := encode(b, &ToolResult{CallID: "session/call", Result: json.RawMessage(`{"content":"` + strings.Repeat("x\\n", 21<<10) + `"}`)})
-	b.SetBytes(int64(len(body)))
-	b.ReportAllocs()
-	for b.Loop() {
-		if _, err := Decode(body); err != nil {
-			b.Fatal(err)
-		}
-	}
-}
