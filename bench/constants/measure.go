@@ -76,7 +76,6 @@ func measure(ctx context.Context, row row, paths []string) (map[string]cost, err
 					r.Measure = m
 				}
 				rules := []replay.Rule{{Rule: r.OwnRule(prices.Rules()[0]), Recorded: true}}
-				answers := r.AnswerCost()
 				off, err := r.Under(ctx, nil, rules)
 				if err != nil {
 					return
@@ -88,7 +87,7 @@ func measure(ctx context.Context, row row, paths []string) (map[string]cost, err
 				mu.Lock()
 				defer mu.Unlock()
 				sum := out[repositories[path]]
-				sum.add(cost{off.Cost[rules[0].Name] + answers, with.Charged[rules[0].Name] + answers, with.Edits.Lost})
+				sum.add(cost{off.Bill[rules[0].Name], with.Bill[rules[0].Name], with.Edits.Lost})
 				out[repositories[path]] = sum
 			})
 		}

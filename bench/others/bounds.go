@@ -48,7 +48,7 @@ func bounded(ctx context.Context, r *replay.Replay, releases []release, rules []
 	}
 	sender := r.NewSender(caches...)
 	sender.Free = make([]int, len(r.Parts))
-	out := replay.Outcome{Cost: make(map[string]float64)}
+	out := replay.NewOutcome()
 	for i := range r.Requests {
 		if err := ctx.Err(); err != nil {
 			return replay.Outcome{}, err
@@ -56,7 +56,7 @@ func bounded(ctx context.Context, r *replay.Replay, releases []release, rules []
 		for ; len(releases) > 0 && releases[0].Request <= i; releases = releases[1:] {
 			sender.Free[releases[0].Part] += releases[0].Tokens
 		}
-		out.Add(sender.Send(i, nil), rules)
+		r.Add(&out, i, sender.Send(i, nil), rules)
 	}
 	out.Edits.Supported = r.Index().EditCount()
 	return out, nil

@@ -65,10 +65,10 @@ func table(out io.Writer, rows [][]string) {
 
 // bills is the first table: the whole bill with the lifetimes that were recorded, after recall.
 func bills(policies []bench.Figures) [][]string {
-	rows := [][]string{{"policy", "whole bill", "95 % of draws", "median session", "sessions dearer", "at any request", "recalled", "edits lost", "dangling"}}
+	rows := [][]string{{"policy", "whole bill", "in dollars", "95 % of draws", "median session", "sessions dearer", "at any request", "recalled", "edits lost", "dangling"}}
 	add := func(name string, f *bench.Figures) {
 		rows = append(rows, []string{
-			name, signed(f.RelBill[bench.RecordedRule]), signed(f.BillInterval[0]) + " to " + signed(f.BillInterval[1]), signed(f.MedianBill),
+			name, signed(f.RelBill[bench.RecordedRule]), signed(f.RelUSD), signed(f.BillInterval[0]) + " to " + signed(f.BillInterval[1]), signed(f.MedianBill),
 			fmt.Sprint(f.Dearer), fmt.Sprint(f.DearerAtAny), portion(f.Recalled, f.Unshown), fmt.Sprint(f.EditsLost), fmt.Sprint(f.Dangling),
 		})
 	}

@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -69,7 +70,8 @@ func (r *Replay) bill(ctx context.Context, c trim.Config, through map[int]Passed
 		}
 		b := r.price(a)
 		if b.Priced {
-			b.Unreported = float64(r.hiddenOutput(a)) * r.at(b, 0).Output
+			p := r.rate(a, a.Usage.Prompt())
+			b.Unreported = float64(r.hiddenOutput(a)) * p.output * p.usd
 			sum.Estimated = sum.Estimated || a.Usage.IsZero()
 		}
 		if p, ok := through[i]; ok {
@@ -77,22 +79,14 @@ func (r *Replay) bill(ctx context.Context, c trim.Config, through map[int]Passed
 			_, b.Saved, _ = m.Bill(p.Usage, p.Whole)
 		}
 		if replayed && b.Priced && len(through) == 0 {
-			prompt, without := off.sizes[request], off.sizes[request]
-			if n := a.Usage.Prompt(); n > 0 {
-				prompt, without = n, n
-			}
-			shorter := off.sizes[request] - with.sizes[request]
-			if throughStet {
-				without += shorter
-			}
-			before, after := r.at(b, without), r.at(b, without-shorter)
+			before, after, asked := off.usd[request], with.usd[request], with.usdAsked[request]
 			if a.Usage.IsZero() {
-				b.Unreported += off.byRequest[request] * r.at(b, prompt).Input
+				b.Unreported = before
 			}
-			b.Saved = off.byRequest[request]*before.Input - with.charged[request]*after.Input + float64(a.Usage.Output)*(before.Output-after.Output)
-			sum.Recalled += (with.charged[request] - with.byRequest[request]) * after.Input
+			b.Saved = before - asked
+			sum.Recalled += asked - after
 			if with.wasCold[request] && r.shownAt(request).alive {
-				sum.WrongGuess += max(0, with.byRequest[request]-off.byRequest[request]) * after.Input
+				sum.WrongGuess += max(0, after-before)
 			}
 		}
 		priced = priced || b.Priced
@@ -121,39 +115,13 @@ func (d *Dollars) total(all []Billed, throughStet bool) {
 	}
 }
 
-// at returns the prices of a token in an answer with a prompt of so many tokens: dearer ones past the model's limit.
-func (r *Replay) at(b Billed, prompt int) prices.USD {
-	m, _ := r.lookup(b.Model)
-	p, _ := m.At(b.Usage, prompt)
-	return prices.USD{Input: p.Input / 1e6, Output: p.Output / 1e6}
-}
-
 // price prices an answer by its usage.
 func (r *Replay) price(a *transcript.Answer) Billed {
-	b := Billed{Time: a.Time, Model: a.Model, Dir: a.Dir, Kind: a.Kind, Usage: a.Usage, key: a.Key}
-	if b.Model == "" {
-		b.Model = r.Session.Model
-	}
+	b := Billed{Time: a.Time, Model: cmp.Or(a.Model, r.Session.Model), Dir: a.Dir, Kind: a.Kind, Usage: a.Usage, key: a.Key}
 	m, _ := r.lookup(b.Model)
 	b.Family = m.Family
 	b.Reported, b.Priced = m.Cost(a.Usage)
 	return b
-}
-
-// hiddenOutput returns about how many tokens of an answer are not in its usage. The usage that was at the start of the
-// stream has less than half of the tokens that the answer shows.
-func (r *Replay) hiddenOutput(a *transcript.Answer) int {
-	n := 0
-	for i := range a.Parts {
-		n += r.count(&a.Parts[i])
-	}
-	switch {
-	case a.Usage.IsZero():
-		return n
-	case r.Session.HidesOutput && n > 2*a.Usage.Output:
-		return n - a.Usage.Output
-	}
-	return 0
 }
 
 // Dollars is what the requests of a session cost: input, answers and thinking, at the
@@ -189,35 +157,6 @@ func (d *Dollars) add(o Dollars) {
 	d.Recalled += o.Recalled
 	d.WrongGuess += o.WrongGuess
 	d.Estimated = d.Estimated || o.Estimated
-}
-
-// AnswerCost returns what the answers cost, thinking with them, in plain input tokens of the models that
-// gave them: by the tokens that the provider reported, or else those of their texts.
-func (r *Replay) AnswerCost() (cost float64) {
-	for i := range r.Requests {
-		price := float64(outputPrice)
-		m, ok := r.lookup(r.Requests[i].Model)
-		if !ok {
-			m, ok = r.lookup(r.Session.Model)
-		}
-		if ok && m.USD.Input > 0 && m.USD.Output > 0 {
-			price = m.USD.Output / m.USD.Input
-		}
-		n := r.answerTokens(i)
-		if u := r.Usage(i); u != nil && u.Output > 0 {
-			n = u.Output
-		}
-		cost += float64(n) * price
-	}
-	return cost
-}
-
-func (r *Replay) answerTokens(i int) (n int) {
-	to := r.Requests[i].To
-	for part := r.First[to]; part < r.First[to+1]; part++ {
-		n += r.Counted(part)
-	}
-	return n
 }
 
 func (r *Replay) hasThinking() bool {

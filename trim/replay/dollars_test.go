@@ -47,7 +47,7 @@ func TestDollarsEstimated(t *testing.T) {
 	}
 	answers := 0
 	for i := range r.Requests {
-		answers += r.answerTokens(i)
+		answers += r.output(i)
 	}
 	want := off.Cost[rule.Name]*3e-6 + float64(answers)*15e-6
 	if !d.Estimated || !replaytest.Near(d.Without, want) || d.Saved() <= 0 || d.Recalled != 0 || d.WrongGuess != 0 {
@@ -135,4 +135,46 @@ func lines(n, count int) (text string) {
 		text += "checked package number " + string(rune('a'+n)) + string(rune('0'+i%10)) + string(rune('0'+i/10)) + "\n"
 	}
 	return text
+}
+
+// A request whose prompt is past the model's limit costs more in the whole bill, and so does its answer. One that is below the limit
+// because of the policy does not.
+func TestLongPromptsCostMore(t *testing.T) {
+	s := &transcript.Session{ID: "s", File: "s", Dir: "/home/me/project", Model: "claude-sonnet-4-5"}
+	s.Messages = append(s.Messages, replaytest.Text(llm.User, 40, 0))
+	for i := range 4 {
+		s.Messages = append(s.Messages, replaytest.Read(i+1, time.Duration(i+1)*time.Minute, 1, 300)...)
+	}
+	s.Messages = append(s.Messages, replaytest.Text(llm.Assistant, 10, 5*time.Minute))
+	r := New(s, &Config{Counter: replaytest.Bytes{}, Overhead: 170_000})
+	none, _ := prices.RuleNamed(prices.None)
+	rules := []Rule{{Rule: none}}
+	off, err := r.Under(t.Context(), nil, rules)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sender, whole, answers, long := r.NewSender(Cache{Rule: none}), 0., 0., 0
+	for i := range r.Requests {
+		input, output := float64(sender.Send(i, nil).Tokens), 5*float64(r.output(i))
+		answers += output
+		if input > 200_000 {
+			long++
+			input, output = 2*input, 1.5*output
+		}
+		whole += input + output
+	}
+	if long != 2 || !replaytest.Near(off.Bill[none.Name], whole) || !replaytest.Near(off.USD[none.Name], whole*3e-6) {
+		t.Errorf("%d long prompts: %v, $%v; want %v", long, off.Bill, off.USD, whole)
+	}
+	policy, err := Ours(trim.Config{Policy: trim.Lossless})
+	if err != nil {
+		t.Fatal(err)
+	}
+	with, err := r.Under(t.Context(), policy, rules)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := with.Cost[none.Name] + answers; with.Peak > 200_000 || !replaytest.Near(with.Bill[none.Name], want) {
+		t.Errorf("%v, want %v; the longest prompt has %d tokens", with.Bill, want, with.Peak)
+	}
 }

@@ -26,7 +26,7 @@ type Replay struct {
 	exact   bool // the caches are simulated exactly
 	hash    hasher
 	blocks  []block      // by part, as it was recorded
-	answers map[int]bool // messages that are billed with this session; the others are copies
+	answers map[int]int  // by message that is billed with this session: its index in Session.Answers; the others are copies
 	index   *check.Index // made when it is first asked for
 }
 
@@ -39,9 +39,9 @@ func New(s *transcript.Session, c *Config) *Replay {
 	if s.Answers == nil {
 		s.Bill()
 	}
-	r.answers = make(map[int]bool, len(s.Answers))
+	r.answers = make(map[int]int, len(s.Answers))
 	for i := range s.Answers {
-		r.answers[s.Answers[i].Message] = true
+		r.answers[s.Answers[i].Message] = i
 	}
 	for _, p := range r.Parts {
 		r.blocks = append(r.blocks, r.block(p.Message.Role, p.Part))
@@ -51,7 +51,10 @@ func New(s *transcript.Session, c *Config) *Replay {
 
 // billed reports whether request i is billed with this session. The copy of a request that is billed with another
 // session counts in no figure.
-func (r *Replay) billed(i int) bool { return r.answers[r.Requests[i].To] }
+func (r *Replay) billed(i int) bool {
+	_, ok := r.answers[r.Requests[i].To]
+	return ok
+}
 
 // Index returns the lines of the session.
 func (r *Replay) Index() *check.Index {
@@ -99,7 +102,12 @@ type Outcome struct {
 	// these calls: for each, one more request, its output, and the text again.
 	LeftOut, Unshown, Recalled int
 	Charged                    map[string]float64
-	ByRequest                  map[string][]float64 // Charged of each request
+
+	// Bill is the whole bill, after recall: Charged, with what long prompts cost more, and the answers. ByRequest is
+	// the same of each request, and USD in dollars, of the requests whose price is known.
+	Bill      map[string]float64
+	ByRequest map[string][]float64
+	USD       map[string]float64
 
 	// RecalledByName and ChargedByName are Recalled and Charged by the stricter count of package check, which also counts names.
 	RecalledByName int
@@ -109,10 +117,9 @@ type Outcome struct {
 	// away counts in each request.
 	Omitted map[trim.Reason]int64
 
-	byRequest []float64 // the cost of each under the first rule
-	charged   []float64 // the same of Charged
-	sizes     []int     // the tokens of each
-	wasCold   []bool    // by request: it was planned as one that finds nothing in the cache
+	usd      []float64 // by request: what it costs in dollars under the first rule
+	usdAsked []float64 // the same after recall
+	wasCold  []bool    // by request: it was planned as one that finds nothing in the cache
 }
 
 // Under sends the session through a policy and prices it by every rule. It stops with the context's error.
@@ -161,7 +168,9 @@ func (r *Replay) UnderEach(ctx context.Context, policy Policy, rules []Rule, mea
 			}
 			maps.Copy(out[n].Cost, o.Cost)
 			maps.Copy(out[n].Charged, o.Charged)
+			maps.Copy(out[n].Bill, o.Bill)
 			maps.Copy(out[n].ByRequest, o.ByRequest)
+			maps.Copy(out[n].USD, o.USD)
 			maps.Copy(out[n].ChargedByName, o.ChargedByName)
 			for _, rule := range g.rules {
 				out[n].LostByRule[rule.Name] = o.Edits.Lost
@@ -221,10 +230,9 @@ type billing struct {
 }
 
 func (r *Replay) newBilling(m *Measure, rules []Rule, caches []Cache) *billing {
-	return &billing{
-		sender: r.newSender(m, caches), rules: rules, charge: newCharge(rules), byName: newCharge(rules),
-		out: Outcome{Cost: make(map[string]float64, len(rules)), Omitted: make(map[trim.Reason]int64)},
-	}
+	b := &billing{sender: r.newSender(m, caches), rules: rules, charge: newCharge(rules), byName: newCharge(rules), out: NewOutcome()}
+	b.out.Omitted = make(map[trim.Reason]int64)
+	return b
 }
 
 // send prices request i. reasons has a reason for each omission.
@@ -233,13 +241,8 @@ func (b *billing) send(i int, omissions []check.Omission, reasons []trim.Reason,
 	if sent.Changed && !isCold {
 		b.out.Changed++
 	}
-	if b.sender.replay.billed(i) {
-		b.out.Add(sent, b.rules)
-	}
-	if len(b.rules) > 0 {
-		b.out.byRequest = append(b.out.byRequest, sent.Bills[0].cost(b.rules[0].Rule))
-	}
-	b.out.wasCold, b.out.sizes = append(b.out.wasCold, isCold), append(b.out.sizes, sent.Tokens)
+	b.sender.replay.Add(&b.out, i, sent, b.rules)
+	b.out.wasCold = append(b.out.wasCold, isCold)
 	for n := range omissions {
 		if !b.sender.replay.billed(i) {
 			break
@@ -256,24 +259,46 @@ func (b *billing) send(i int, omissions []check.Omission, reasons []trim.Reason,
 func (b *billing) outcome() Outcome {
 	out := b.out
 	out.LeftOut, out.Unshown = len(b.charge.leftOut), b.charge.unshown()
-	out.Recalled, out.Charged, out.ByRequest = b.charge.recalls, b.charge.cost, make(map[string][]float64, len(b.rules))
+	out.Recalled, out.Charged = b.charge.recalls, b.charge.cost
+	out.Bill, out.USD, out.ByRequest = make(map[string]float64), make(map[string]float64), make(map[string][]float64)
 	for n, rule := range b.rules {
-		out.ByRequest[rule.Name] = b.charge.by[n]
-	}
-	if len(b.rules) > 0 {
-		out.charged = b.charge.by[0]
+		for _, w := range b.charge.bill[n] {
+			out.Bill[rule.Name] += w.tokens
+			out.USD[rule.Name] += w.usd
+			out.ByRequest[rule.Name] = append(out.ByRequest[rule.Name], w.tokens)
+			if n == 0 {
+				out.usdAsked = append(out.usdAsked, w.usd)
+			}
+		}
 	}
 	out.RecalledByName, out.ChargedByName = b.byName.recalls, b.byName.cost
 	return out
 }
 
-// Add adds a request, billed by a cache for each rule.
-func (o *Outcome) Add(s Sent, rules []Rule) {
+// NewOutcome returns an outcome without requests.
+func NewOutcome() Outcome {
+	return Outcome{Cost: make(map[string]float64), Bill: make(map[string]float64), USD: make(map[string]float64)}
+}
+
+// Add adds request i to an outcome, as it was billed by a cache for each rule. The copy of a request that is billed with another session does not count.
+func (r *Replay) Add(o *Outcome, i int, s Sent, rules []Rule) {
+	if !r.billed(i) {
+		o.usd = append(o.usd, 0)
+		return
+	}
 	o.Requests++
 	o.Tokens += int64(s.Tokens)
 	o.Peak = max(o.Peak, s.Tokens)
-	for i, rule := range rules {
-		o.Cost[rule.Name] += s.Bills[i].cost(rule.Rule)
+	p, output := r.rateOf(i, s.Tokens), r.output(i)
+	for n, rule := range rules {
+		cost := s.Bills[n].cost(rule.Rule)
+		w := p.whole(cost, output)
+		o.Cost[rule.Name] += cost
+		o.Bill[rule.Name] += w.tokens
+		o.USD[rule.Name] += w.usd
+		if n == 0 {
+			o.usd = append(o.usd, w.usd)
+		}
 	}
 }
 

@@ -42,10 +42,11 @@ type Group struct {
 	Requests int       `json:"requests"`
 	Policies []Figures `json:"policies"`
 
-	// ReportedSessions counts the sessions whose bill goes by the sizes that the provider reported, and Head is
-	// how many tokens tools and system text have in the middle one of them. Answers is what the answers of all sessions cost,
+	// ReportedSessions counts the sessions whose bill goes by the sizes that the provider reported, PricedSessions those
+	// whose bill is known in dollars, and Head is how many tokens tools and system text have in the middle one of them. Answers is what the answers of all sessions cost,
 	// thinking with them, in plain input tokens.
 	ReportedSessions int     `json:"reported_sessions"`
+	PricedSessions   int     `json:"priced_sessions"`
 	Head             int     `json:"head"`
 	Answers          float64 `json:"answers"`
 
@@ -99,14 +100,19 @@ type Figures struct {
 	// Omitted is what the requests did without, in tokens by reason: a text that stays away counts in each request.
 	Omitted map[trim.Reason]int64 `json:"omitted,omitempty"`
 
-	// RelBill is RelRecall of the whole bill: the requests by the sizes that the provider reported, where it did, and the
-	// answers. WithoutDearest is RelRecall without the session that costs most. Interval is where RelRecall
+	// RelBill is RelRecall of the whole bill: the requests by the sizes that the provider reported, where it did, with what long
+	// prompts cost more, and the answers. WithoutDearest is RelRecall without the session that costs most. Interval is where RelRecall
 	// lies in 95 of 100 draws of the repositories (of the sessions, where all are from one); not in the smallest groups.
 	RelBill        map[string]float64    `json:"rel_bill"`
 	WithoutDearest map[string]float64    `json:"without_dearest"`
 	Interval       map[string][2]float64 `json:"interval,omitempty"`
 
-	// The whole bill under RecordedRule, after recall: where its change lies in 95 of 100 draws of the repositories, that of the
+	// USD is the whole bill under RecordedRule, after recall, in dollars, of the requests whose model has a known price, and RelUSD the
+	// change against off. A session counts by what it cost, and not by its tokens.
+	USD    float64 `json:"usd"`
+	RelUSD float64 `json:"rel_usd"`
+
+	// The whole bill under RecordedRule, after recall, in plain input tokens: where its change lies in 95 of 100 draws of the repositories, that of the
 	// median session, and how many sessions are dearer than without stet: at their end, and after any of their requests.
 	BillInterval [2]float64 `json:"bill_interval"`
 	MedianBill   float64    `json:"median_bill"`

@@ -105,6 +105,9 @@ func (g *grouping) group(some []*played) *Group {
 	for _, p := range some {
 		out.Requests += p.requests
 		out.Answers += p.answers
+		if billedSizes(&p.free)[0].USD[RecordedRule] > 0 {
+			out.PricedSessions++
+		}
 		if p.free.reported != nil {
 			out.ReportedSessions++
 			heads = append(heads, float64(p.head))
@@ -167,8 +170,8 @@ func (g *grouping) price(f *Figures, some []*played, i int, rule string, isFirst
 			dearest, dearestCharged = without, after
 		}
 		off += without
-		offBill += billed[0].Cost[rule] + p.answers
-		bill += charged(&billed[i])[rule] + p.answers
+		offBill += billed[0].Bill[rule]
+		bill += billed[i].Bill[rule]
 		each, eachCharged = append(each, rel), append(eachCharged, relCharged)
 	}
 	if isFirst && len(each) > 0 {
@@ -183,9 +186,12 @@ func (g *grouping) price(f *Figures, some []*played, i int, rule string, isFirst
 // bills fills in what the whole bills of the sessions say one by one.
 func (f *Figures) bills(some []*played, i int, regime func(*played) *regime) {
 	var each []float64
+	offUSD := 0.0
 	for _, p := range some {
 		billed := billedSizes(regime(p))
-		off, with := p.bill(&billed[0]), p.bill(&billed[i])
+		off, with := billed[0].Bill[RecordedRule], billed[i].Bill[RecordedRule]
+		offUSD += billed[0].USD[RecordedRule]
+		f.USD += billed[i].USD[RecordedRule]
 		each = append(each, change(off, with))
 		if isDearer(off, with) {
 			f.Dearer++
@@ -194,13 +200,10 @@ func (f *Figures) bills(some []*played, i int, regime func(*played) *regime) {
 			f.DearerAtAny++
 		}
 	}
-	if len(each) > 0 {
+	if f.RelUSD = change(offUSD, f.USD); len(each) > 0 {
 		f.MedianBill = median(each)
 	}
 }
-
-// bill is the whole bill of the session under RecordedRule, after recall.
-func (p *played) bill(o *replay.Outcome) float64 { return charged(o)[RecordedRule] + p.answers }
 
 // isDearer reports whether a cost is above that without a policy, by more than sums are inexact.
 func isDearer(off, with float64) bool { return with > off*(1+1e-9) }

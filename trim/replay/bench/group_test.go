@@ -12,12 +12,15 @@ import (
 
 const fiveMinutes = prices.Anthropic5m
 
-// pricedSession returns a session of a repository. It costs off without a policy, with with one, and ten more after recall.
+// pricedSession returns a session of a repository. Its input costs off without a policy, with with one, and ten more after recall.
 func pricedSession(repository string, off, with, answers float64) *played {
-	cost := func(v float64) map[string]float64 { return map[string]float64{fiveMinutes: v} }
+	cost := func(v float64) map[string]float64 { return map[string]float64{fiveMinutes: v, RecordedRule: v} }
 	return &played{
 		file: repository + "/s", about: About{Repository: repository}, answers: answers,
-		free: regime{counted: []replay.Outcome{{Cost: cost(off)}, {Cost: cost(with), Charged: cost(with + 10)}}},
+		free: regime{counted: []replay.Outcome{
+			{Cost: cost(off), Bill: cost(off + answers), USD: cost(0.01 * (off + answers))},
+			{Cost: cost(with), Charged: cost(with + 10), Bill: cost(with + 10 + answers), USD: cost(0.01 * (with + 10 + answers))},
+		}},
 	}
 }
 
@@ -33,6 +36,9 @@ func TestBill(t *testing.T) {
 	f := pricedGroup(one, two)
 	if want := (80.+10+100+440+10)/(100+100+500) - 1; !replaytest.Near(f.RelBill[fiveMinutes], want) {
 		t.Errorf("bill %v, want %v", f.RelBill, want)
+	}
+	if off := 700.; !replaytest.Near(f.RelUSD, f.RelBill[fiveMinutes]) || !replaytest.Near(f.USD, 0.01*off*(1+f.RelUSD)) {
+		t.Errorf("$%v, %v", f.USD, f.RelUSD)
 	}
 	if want := (80.+10+200+10)/400 - 1; !replaytest.Near(f.RelRecall[fiveMinutes], want) {
 		t.Errorf("after recall %v, want %v", f.RelRecall, want)

@@ -62,7 +62,7 @@ func (d *draws) fill(f *Figures, some []*played, i int, g *grouping, regime func
 	}
 	f.BillInterval = d.interval(some, func(p *played) (off, with float64) {
 		billed := billedSizes(regime(p))
-		return p.bill(&billed[0]), p.bill(&billed[i])
+		return billed[0].Bill[RecordedRule], billed[i].Bill[RecordedRule]
 	})
 }
 

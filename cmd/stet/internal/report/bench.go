@@ -79,10 +79,10 @@ func cacheRows(b *bench.Bench) [][]string {
 
 // billRows returns the first table: what each policy changes of the whole bill, and the same if thinking is checked.
 func billRows(g *bench.Group) [][]string {
-	rows := [][]string{{"policy", "bill", "95 % of draws", "median", "dearer", "at any request", "recalled", "lost", "dangling"}}
+	rows := [][]string{{"policy", "bill", "dollars", "95 % of draws", "median", "dearer", "at any request", "recalled", "lost", "dangling"}}
 	add := func(name string, f *bench.Figures) {
 		rows = append(rows, []string{
-			name, signed(f.RelBill[bench.RecordedRule]), interval(f.BillInterval), signed(f.MedianBill), Grouped(f.Dearer), Grouped(f.DearerAtAny),
+			name, signed(f.RelBill[bench.RecordedRule]), signed(f.RelUSD), interval(f.BillInterval), signed(f.MedianBill), Grouped(f.Dearer), Grouped(f.DearerAtAny),
 			portion(f.Recalled, f.Unshown), Grouped(f.EditsLost), Grouped(f.Dangling),
 		})
 	}
@@ -209,6 +209,7 @@ func benchNotes(w io.Writer, b *bench.Bench) {
 	fmt.Fprintln(w, Bold("what the columns mean; per cent are of off, except in shares"))
 	for _, l := range [][2]string{
 		{"bill", fmt.Sprintf("the whole bill: input and answers, by the sizes that %s of %s reported, under recorded, after recall", Grouped(b.ReportedSessions), Count(b.Sessions, "session"))},
+		{"dollars", fmt.Sprintf("the same in dollars, of the requests whose price is known, in %s of %s: a session counts by what it cost", Grouped(b.PricedSessions), Count(b.Sessions, "session"))},
 		{"95 % of draws", "where the figure lies in 95 % of draws of the repositories: in the first tables of bill, in the others of recall"},
 		{"median, worst", "of the sessions: in the first tables of their bills, in the others of 5m"},
 		{"dearer, at any request", "sessions that cost more than without stet: at their end, and after any request"},
