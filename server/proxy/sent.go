@@ -82,6 +82,7 @@ func (p *Proxy) lookUp(x *exchange, d *reading) {
 	defer cancel()
 	var err error
 	if d.forms.known, err = p.forms.Find(ctx, d.forms.conversation); err != nil {
+		p.writer.fellSilent()
 		d.forms.unsure = true
 		p.log.Warn("how a conversation was sent is not known for certain", "conversation", x.row.Conversation, "error", err)
 	}
@@ -100,7 +101,8 @@ func (p *Proxy) choose(x *exchange, d *reading, memory *sent.Memory) {
 	}
 	if f.bound {
 		f.begin = begin{Known: f.likeliest(), upto: f.before}
-		if f.unsure && len(f.known) > 0 || f.formless { // another process may have sent the later messages by the same rules
+		// Another process may have sent the later messages by the same rules. If it did while the store was silent, its rows come late.
+		if len(f.known) > 0 && (f.unsure || p.writer.silentSince(f.begin.Time)) || f.formless {
 			f.begin.upto = f.begin.Messages
 		}
 		return

@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -158,12 +159,17 @@ type heldStore struct {
 	record.Store
 	mu   sync.Mutex
 	over chan struct{} // closed when the store answers again; nil: it answers
+	late chan struct{} // the same for writes
 }
 
 func (h *heldStore) wait(ctx context.Context) error {
 	h.mu.Lock()
 	over := h.over
 	h.mu.Unlock()
+	return waitFor(ctx, over)
+}
+
+func waitFor(ctx context.Context, over chan struct{}) error {
 	if over == nil {
 		return nil
 	}
@@ -189,7 +195,7 @@ func (h *heldStore) SentForms(ctx context.Context, places []uint64) ([]record.Se
 }
 
 func (h *heldStore) Append(ctx context.Context, b record.Batch) error {
-	if err := h.wait(ctx); err != nil {
+	if err := cmp.Or(h.wait(ctx), waitFor(ctx, h.late)); err != nil {
 		return err
 	}
 	return h.Store.Append(ctx, b)
@@ -230,6 +236,41 @@ func TestStoreIsHeld(t *testing.T) {
 			}
 		})
 	}
+}
+
+// The store that three processes share answers again, and what they sent meanwhile is not stored yet. The conversation goes on at once, each
+// time with a process that does not know the messages before (WIRE-1, WIRE-2).
+func TestRowsComeLate(t *testing.T) {
+	strictly(t, func(s *strict) {
+		s.rush = true
+		held := &heldStore{Store: s.store}
+		a, all := s.session("claude-opus-5-5"), []*Proxy{s.proxy(), s.proxy(), s.proxy()}
+		for _, p := range all {
+			p.forms, p.writer.store = sent.NewMemory(held), held
+		}
+		for i := range 9 {
+			a.rounds(1, all[i%3])
+		}
+		over := make(chan struct{})
+		held.late = make(chan struct{})
+		held.hold(over)
+		for i := range 6 {
+			a.rounds(1, all[i%3])
+			time.Sleep(10 * time.Second)
+		}
+		held.hold(nil)
+		close(over)
+		for i := range 3 {
+			a.rounds(1, all[i])
+		}
+		close(held.late)
+		for i := range 6 {
+			a.rounds(1, all[i%3])
+		}
+		if repeats, _ := s.shortened(); s.refused() > 0 || repeats == 0 {
+			t.Errorf("%d requests were refused; %d results were shortened", s.refused(), repeats)
+		}
+	})
 }
 
 // The signature of an answer is stored before the client gets the answer, because a proxy may be killed at any time. It tells

@@ -44,6 +44,7 @@ type writer struct {
 	failures limits.Repeats // limits the log lines about failed writes
 	lost     int            // requests not recorded since the last log line; used by the goroutine only
 	hangs    atomic.Bool    // a write that a request waits for takes too long
+	silent   atomic.Int64   // when the store was last found not to answer in time, as time.Time.UnixNano; 0: never
 
 	more    chan struct{} // holds a token when the queue is not empty
 	ending  chan struct{}
@@ -124,12 +125,15 @@ func (w *writer) writeNow(b record.Batch, kept, done func()) <-chan struct{} {
 		switch {
 		case err != nil:
 			w.log.Debug("turns are not written before their answers", "error", err) // a failure of the queued writes is logged as an error
+			w.fellSilent()
 			w.later(lateWrite{b, kept})
 		case kept != nil:
 			kept()
 		}
 		close(written)
-		w.hangs.Store(false) // after close: see wait
+		if w.hangs.Swap(false) { // after close: see wait
+			w.fellSilent()
+		}
 		if err == nil {
 			w.writeLate()
 		}
@@ -163,6 +167,19 @@ func (w *writer) dropLate() {
 	}
 }
 
+// fellSilent records that the store did not answer in time until now. w may be nil.
+func (w *writer) fellSilent() {
+	if w != nil {
+		w.silent.Store(time.Now().UnixNano())
+	}
+}
+
+// silentSince reports whether the store did not answer at some time after t. What other processes sent meanwhile is stored late or not at
+// all. w may be nil.
+func (w *writer) silentSince(t time.Time) bool {
+	return w != nil && (w.hangs.Load() || w.silent.Load() > t.UnixNano())
+}
+
 // writeLate writes the late rows. Other processes read there how conversations were sent.
 func (w *writer) writeLate() {
 	w.mu.Lock()
@@ -177,6 +194,7 @@ func (w *writer) writeLate() {
 			w.mu.Unlock()
 			return
 		}
+		w.fellSilent()
 		if l.kept != nil {
 			l.kept()
 		}
@@ -194,6 +212,7 @@ func (w *writer) wait(written <-chan struct{}) {
 	case <-written:
 	case <-late.C:
 		w.hangs.Store(true)
+		w.fellSilent()
 		select {
 		case <-written: // it was written just now, and no one else would clear the mark
 			w.hangs.Store(false)
