@@ -49,6 +49,8 @@ type caps struct {
 	tell  func(text string)
 	write func(record.Batch)
 
+	reading sync.Mutex // held while the store is asked
+
 	mu     sync.Mutex
 	sums   map[string]Amount    // by the key of a scope
 	loaded map[string]bool      // conversations whose stored rows are in sums
@@ -108,9 +110,9 @@ func (c *caps) check(ctx context.Context, x *exchange, turn bool) string {
 		return ""
 	}
 	row := &x.row
+	c.load(ctx, row)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.load(ctx, row)
 	for _, s := range c.scopes(row, row.Time) {
 		if share := c.sums[s.key].of(s.limit); share < 1 {
 			continue
@@ -182,44 +184,68 @@ func (c *caps) begin() {
 	}
 }
 
-// load reads what is not known yet: what this conversation has spent earlier, and from time to time what other processes have spent. If
-// the store does not answer, what this process has spent counts alone.
+// load reads what is not known yet: what this conversation has spent earlier, and from time to time what other processes have spent. No
+// other request waits for the store meanwhile, but those of a conversation that is not known either. If the store does not answer, what
+// this process has spent counts alone.
 func (c *caps) load(ctx context.Context, row *record.Request) {
-	if c.begin(); c.store == nil {
+	now := time.Now()
+	c.mu.Lock()
+	c.begin()
+	since, known := c.read, c.loaded[row.Conversation]
+	old := now.Sub(since) >= capsAge
+	if old {
+		c.read = now
+	}
+	c.mu.Unlock()
+	if c.store == nil || known && !old {
 		return
 	}
+	c.reading.Lock()
+	defer c.reading.Unlock()
 	ctx, cancel := context.WithTimeout(ctx, maxLookUp)
 	defer cancel()
-	now := time.Now()
-	if now.Sub(c.read) >= capsAge {
-		y, m, d := now.Date()
-		from := time.Date(y, m, d, 0, 0, 0, 0, time.Local)
-		if since := c.read.Add(-overlap); since.After(from) {
-			from = since
-		}
-		rows, err := c.store.Requests(ctx, record.Query{From: from})
-		for i := range rows {
-			if _, known := c.seen[rows[i].ID]; !known {
-				c.add(&rows[i], c.loaded[rows[i].Conversation])
-			}
-		}
-		if c.read = now; err != nil {
-			c.log.Warn("what other processes have spent is not known", "error", err)
-		}
-		for id, at := range c.seen {
-			if now.Sub(at) > 4*overlap && at.Before(from) {
-				delete(c.seen, id)
-			}
+	if old {
+		c.loadDay(ctx, now, since)
+	}
+	c.mu.Lock()
+	known = c.loaded[row.Conversation]
+	c.mu.Unlock()
+	if known {
+		return
+	}
+	rows, err := c.store.Requests(ctx, record.Query{Conversation: row.Conversation})
+	if err != nil {
+		c.log.Warn("what a conversation has spent earlier is not known", "conversation", row.Conversation, "error", err)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.loaded[row.Conversation] = true
+	for i := range rows {
+		c.add(&rows[i], true)
+	}
+}
+
+// loadDay reads what was spent today by others since a time.
+func (c *caps) loadDay(ctx context.Context, now, since time.Time) {
+	y, m, d := now.Date()
+	from := time.Date(y, m, d, 0, 0, 0, 0, time.Local)
+	if since = since.Add(-overlap); since.After(from) {
+		from = since
+	}
+	rows, err := c.store.Requests(ctx, record.Query{From: from})
+	if err != nil {
+		c.log.Warn("what other processes have spent is not known", "error", err)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for i := range rows {
+		if _, known := c.seen[rows[i].ID]; !known {
+			c.add(&rows[i], c.loaded[rows[i].Conversation])
 		}
 	}
-	if !c.loaded[row.Conversation] {
-		c.loaded[row.Conversation] = true
-		rows, err := c.store.Requests(ctx, record.Query{Conversation: row.Conversation})
-		if err != nil {
-			c.log.Warn("what a conversation has spent earlier is not known", "conversation", row.Conversation, "error", err)
-		}
-		for i := range rows {
-			c.add(&rows[i], true)
+	for id, at := range c.seen {
+		if now.Sub(at) > 4*overlap && at.Before(from) {
+			delete(c.seen, id)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package proxy_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -102,8 +103,8 @@ func TestCap(t *testing.T) {
 	if len(all) != 1 || all[0].Over != "2200 tokens" || all[0].Refused != 2 || all[0].Spent != "5500 tokens" || all[0].Client != "claude-code" {
 		t.Errorf("%+v", all)
 	}
-	if len(told) != 1 || !strings.Contains(told[0], "fully spent") {
-		t.Errorf("told %q", told)
+	if len(told) != 1 || !strings.Contains(told[0], "fully spent") || r.proxy.Totals().Limits[told[0]] != 1 {
+		t.Errorf("told %q, in the totals %v", told, r.proxy.Totals().Limits)
 	}
 	if up.answered.Load() != 6 {
 		t.Errorf("%d requests went out", up.answered.Load())
@@ -317,6 +318,25 @@ func TestHoldout(t *testing.T) {
 	}
 }
 
+// meters closes the proxy and returns the limits of subscriptions that it has noted, by provider and limit.
+func (r *rig) meters() map[string]record.Meter {
+	r.t.Helper()
+	r.close()
+	notes, err := r.store.Notes(r.t.Context(), record.NoteMeter)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	got := map[string]record.Meter{}
+	for _, n := range notes {
+		var m record.Meter
+		if err := json.Unmarshal([]byte(n.Text), &m); err != nil || strings.Contains(n.Key+n.Text, "secret") {
+			r.t.Errorf("%+v: %v", n, err)
+		}
+		got[m.Provider+" "+m.Limit] = m
+	}
+	return got
+}
+
 // The limits of a subscription are noted as the provider says them, by account.
 func TestMeters(t *testing.T) {
 	up := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -336,19 +356,7 @@ func TestMeters(t *testing.T) {
 			t.Fatal(status)
 		}
 	}
-	r.close()
-	notes, err := r.store.Notes(t.Context(), record.NoteMeter)
-	if err != nil {
-		t.Fatal(err)
-	}
-	got := map[string]record.Meter{}
-	for _, n := range notes {
-		var m record.Meter
-		if err := json.Unmarshal([]byte(n.Text), &m); err != nil || strings.Contains(n.Key+n.Text, "secret") {
-			t.Errorf("%+v: %v", n, err)
-		}
-		got[m.Provider+" "+m.Limit] = m
-	}
+	got := r.meters()
 	reset := time.Unix(1795000000, 0).UTC()
 	want := map[string]record.Meter{
 		"anthropic 5h": {Provider: "anthropic", Limit: "5h", Used: 0.42, Reset: reset},
@@ -357,5 +365,76 @@ func TestMeters(t *testing.T) {
 	}
 	if fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("%v, want %v", got, want)
+	}
+}
+
+// Over a socket the provider says the limits of a subscription in an event, which passes on as it came.
+func TestMetersOfASocket(t *testing.T) {
+	r := newRig(t, echo(t, func(*http.Request) {}))
+	c := r.open(&websocket.DialOptions{HTTPHeader: http.Header{"Authorization": {"Bearer secret"}}})
+	for _, event := range []string{
+		`{"type":"codex.rate_limits","plan_type":"plus","rate_limits":{"allowed":true,"primary":{"used_percent":31.5,"window_minutes":300,"reset_at":1795000300},"secondary":{"used_percent":7,"window_minutes":10080}}}`,
+		`{"type":"codex.rate_limits","rate_limits":{"primary":{"used_percent":"?"}}}`,
+		`{"type":"codex.rate_limits"}`,
+	} {
+		if err := c.Write(t.Context(), websocket.MessageText, []byte(event)); err != nil {
+			t.Fatal(err)
+		}
+		if _, got, err := c.Read(t.Context()); err != nil || string(got) != event {
+			t.Errorf("%s, %v", got, err)
+		}
+	}
+	_ = c.Close(websocket.StatusNormalClosure, "")
+	want := map[string]record.Meter{
+		"codex 5h": {Provider: "codex", Limit: "5h", Used: 0.315, Reset: time.Unix(1795000300, 0).UTC()},
+		"codex 7d": {Provider: "codex", Limit: "7d", Used: 0.07},
+	}
+	if got := r.meters(); fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+}
+
+// unanswered is a store that does not say what the conversation "two" has spent before it may.
+type unanswered struct {
+	record.Store
+	asked, may chan struct{}
+}
+
+func (u *unanswered) Requests(ctx context.Context, q record.Query) ([]record.Request, error) {
+	if q.Conversation == "two" && q.Limit == 0 {
+		close(u.asked)
+		<-u.may
+	}
+	return u.Store.Requests(ctx, q)
+}
+
+// LIVE-3: while the store is asked what a conversation has spent, others go on, and then its cap holds.
+func TestCapsWaitForNoOtherConversation(t *testing.T) {
+	store := &unanswered{new(recordtest.Memory), make(chan struct{}), make(chan struct{})}
+	row := recordtest.Full("earlier", "two", time.Now().Add(-48*time.Hour))
+	row.Agent, row.Root = "", ""
+	if err := store.Append(t.Context(), record.Batch{Requests: []record.Request{row}}); err != nil {
+		t.Fatal(err)
+	}
+	r := newRig(t, &spending{}, func(c *proxy.Config) {
+		c.Store, c.Caps.Conversation = store, proxy.Amount{Tokens: 3}
+	})
+	ask := func(session string) int {
+		status, _ := r.post("/v1/messages", newTurn, "X-Claude-Code-Session-Id", session)
+		return status
+	}
+	if status := ask("one"); status != 200 {
+		t.Fatal(status)
+	}
+	r.counted(1)
+	two := make(chan int)
+	go func() { two <- ask("two") }()
+	<-store.asked
+	if status := ask("one"); status != 402 {
+		t.Error(status)
+	}
+	close(store.may)
+	if status := <-two; status != 402 {
+		t.Error(status)
 	}
 }

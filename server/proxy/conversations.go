@@ -236,6 +236,15 @@ func (t *conversations) through(path string) {
 	t.totals.through(path)
 }
 
+// limit counts a sentence that is said of a limit.
+func (t *conversations) limit(text string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if len(t.totals.Limits) < maxThrough {
+		increase(&t.totals.Limits, text)
+	}
+}
+
 // firstWarning reports whether this is the first warning of v for this cause, and marks the cause as warned.
 func (t *conversations) firstWarning(v *conversation, why cause) bool {
 	t.mu.Lock()

@@ -56,6 +56,8 @@ type Totals struct {
 	// (record.Cache.Moment). Alive counts those whose answer showed that the cache was warm.
 	Moments map[string]int
 	Alive   int
+	// Limits are the sentences that were said of Caps, with how often: at most maxThrough of them.
+	Limits map[string]int
 	// Newest is the newest request of an agent itself, not of a sub-agent, that has usage; the zero value: there is none.
 	Newest record.Request
 	// Bound: a conversation was shortened before thinking that the provider checks. The provider may refuse it
@@ -120,7 +122,7 @@ func (t Totals) Add(more Totals) Totals {
 	out := t.clone()
 	for _, m := range []struct{ to, from *map[string]int }{
 		{&out.ByAPI, &more.ByAPI}, {&out.Passed, &more.Passed}, {&out.Through, &more.Through}, {&out.Unknown, &more.Unknown},
-		{&out.Shortened, &more.Shortened}, {&out.Moments, &more.Moments},
+		{&out.Shortened, &more.Shortened}, {&out.Moments, &more.Moments}, {&out.Limits, &more.Limits},
 	} {
 		for key, n := range *m.from {
 			if *m.to == nil {
@@ -151,7 +153,7 @@ func (t *Totals) clone() Totals {
 	out := *t
 	out.ByAPI, out.Passed = maps.Clone(t.ByAPI), maps.Clone(t.Passed)
 	out.Moments, out.Unknown = maps.Clone(t.Moments), maps.Clone(t.Unknown)
-	out.Through, out.Shortened = maps.Clone(t.Through), maps.Clone(t.Shortened)
+	out.Through, out.Shortened, out.Limits = maps.Clone(t.Through), maps.Clone(t.Shortened), maps.Clone(t.Limits)
 	return out
 }
 

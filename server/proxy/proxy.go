@@ -175,6 +175,7 @@ func New(c Config) (*Proxy, error) {
 	p.writer = newWriter(c.Store, c.Keep, c.Logger, p.metrics)
 	p.trees.store, p.trees.holdout, p.trees.kept = c.Store, c.Holdout, c.Holdout != nil || !c.Caps.none()
 	p.caps.Caps, p.caps.store, p.caps.rules, p.caps.log, p.caps.tell, p.caps.write = c.Caps, c.Store, known, c.Logger, func(text string) {
+		p.conversations.limit(text)
 		if c.Tell != nil {
 			p.work.Go(func() { c.Tell(text) }) // a request is under way, so this is no race with Wait
 		}

@@ -89,20 +89,30 @@ func (t *trees) find(ctx context.Context, conversation string, named bool, paren
 	return at
 }
 
-// stopped reports whether a person has stopped the tree.
+// stopped reports whether a person has stopped the tree. Of several requests at once one asks the store.
 func (t *trees) stopped(ctx context.Context, root string) bool {
+	now := time.Now()
 	t.mu.Lock()
-	defer t.mu.Unlock()
-	if now := time.Now(); t.store != nil && now.Sub(t.read) >= stopsAge {
+	old := t.store != nil && now.Sub(t.read) >= stopsAge
+	if old {
 		t.read = now
+	}
+	t.mu.Unlock()
+	var stops map[string]bool
+	if old {
 		ctx, cancel := context.WithTimeout(ctx, maxStopsRead)
 		defer cancel()
 		if notes, err := t.store.Notes(ctx, record.NoteStop); err == nil {
-			t.stops = map[string]bool{}
+			stops = map[string]bool{}
 			for _, n := range notes {
-				t.stops[n.Key] = true
+				stops[n.Key] = true
 			}
 		}
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if stops != nil {
+		t.stops = stops
 	}
 	return t.stops[root]
 }

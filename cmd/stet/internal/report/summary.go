@@ -59,6 +59,9 @@ func (s Summary) Print(w io.Writer) {
 	case s.Unpriced > 0:
 		fmt.Fprintf(w, "stet: charged ?: the price of the model is not known (configuration key \"prices\")\n")
 	}
+	for _, text := range slices.Sorted(maps.Keys(s.Limits)) {
+		fmt.Fprintf(w, "stet: %s\n", text)
+	}
 	if says := s.Warm.Says(time.Now()); says != "" {
 		fmt.Fprintf(w, "stet: %s\n", says)
 	}

@@ -36,6 +36,10 @@ func TestSummary(t *testing.T) {
 		{"off", Summary{Policy: trim.Off, Totals: proxy.Totals{Requests: 1}}, "stet: 1 request, 0 reads of files; policy off leaves nothing out\n"},
 		{"finish", Summary{Policy: trim.Finish, Totals: proxy.Totals{Requests: 1}}, "stet: 1 request, 0 reads of files; policy finish leaves nothing new out\n"},
 		{
+			"limits", Summary{Policy: trim.Off, Totals: proxy.Totals{Requests: 1, Limits: map[string]int{"the limit of $5.00 for a day is nearly spent: $4.10 (codex)": 2}}}, // LIVE-3
+			"stet: 1 request, 0 reads of files; policy off leaves nothing out\nstet: the limit of $5.00 for a day is nearly spent: $4.10 (codex)\n",
+		},
+		{
 			"to be continued", Summary{Totals: proxy.Totals{Requests: 2, Bound: true, Shortened: map[string]int{"repeat": 1}, TokensOff: 2, Tokens: 1}},
 			"stet: 2 requests, 0 reads of files; 1 repeat left out\nstet: estimated from the length of the texts: 2 prompt tokens without stet, 1 with: -50.0 %\n" +
 				"stet: a session was shortened, and the provider checks that it stays so: continue it with stet (--policy finish shortens nothing new)\n",
