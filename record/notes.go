@@ -23,8 +23,14 @@ const (
 	NoteStop = "stop"
 )
 
-// Values returns the values of the notes since a time, without those that another version wrote in another form.
-func Values[T any](notes []Note, since time.Time) []T {
+// Caps returns the states of limits in notes that are not older than a day: a conversation that ended earlier is over.
+func Caps(notes []Note, now time.Time) []Cap { return values[Cap](notes, now.AddDate(0, 0, -1)) }
+
+// Meters returns the meters in notes that are not older than a week, the longest time of a subscription's limit.
+func Meters(notes []Note, now time.Time) []Meter { return values[Meter](notes, now.AddDate(0, 0, -7)) }
+
+// values returns the values of the notes since a time, without those that another version wrote in another form.
+func values[T any](notes []Note, since time.Time) []T {
 	all := []T{}
 	for _, n := range notes {
 		var v T

@@ -149,7 +149,7 @@ func (c *cacheCommand) recorded(ctx context.Context) ([]record.Request, []record
 	}
 	rows, err := opened.Requests(ctx, record.Query{Limit: c.last})
 	meters, metersErr := opened.Notes(ctx, record.NoteMeter)
-	return rows, report.Meters(meters), errors.Join(err, metersErr, opened.Close())
+	return rows, record.Meters(meters, time.Now()), errors.Join(err, metersErr, opened.Close())
 }
 
 // warm shows the caches of the conversations again and again, on a screen in place of what it showed before.

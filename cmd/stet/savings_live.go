@@ -45,7 +45,7 @@ func (c *savingsCommand) live(ctx context.Context, catalog *prices.Catalog, sinc
 	if err != nil {
 		return err
 	}
-	l := report.LiveOf(r.rows, r.meters, r.caps, catalog)
+	l := report.LiveOf(r.rows, record.Meters(r.meters, time.Now()), record.Caps(r.caps, time.Now()), catalog)
 	if l.Requests == 0 {
 		return errors.New("no request with usage is recorded in this time: run an agent with stet wrap, or through stet proxy")
 	}

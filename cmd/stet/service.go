@@ -23,6 +23,7 @@ import (
 // serviceCommand is stet service.
 type serviceCommand struct {
 	command
+	dry bool
 }
 
 func newService(p *program) *cobra.Command {
@@ -40,6 +41,7 @@ always find it.`,
 		Use: "install", Short: "Install the service for your user, and start it", Example: "stet service install", Args: noArgs,
 	}, &install.command, install.install)
 	config.AddFlags(cmd.Flags(), "listen")
+	cmd.Flags().BoolVar(&install.dry, "dry-run", false, "only say what would be written")
 	remove := &serviceCommand{}
 	status := &serviceCommand{}
 	parent.AddCommand(cmd,
@@ -112,6 +114,13 @@ func (c *serviceCommand) install(ctx context.Context) error {
 		return c.usage(errors.New("the service needs a port that stays the same: name one with --listen"))
 	case s.Address() != s.Listen && answers(ctx, s.Listen):
 		return fmt.Errorf("something answers at %s already: end the \"stet proxy\" that runs there, or choose another port with --listen", s.Listen)
+	}
+	if c.dry {
+		files, err := s.Files()
+		for _, f := range files {
+			c.say("%s would be written", f)
+		}
+		return err
 	}
 	files, err := s.Install(ctx)
 	if err != nil {

@@ -93,43 +93,33 @@ func (c *uninstallCommand) Run(ctx context.Context) error {
 	if failed != nil {
 		return failed // the service stays: an agent may still use it
 	}
-	signed, err := proxyserver.RemoveAuthority(dir, c.dry)
-	for _, f := range signed {
-		if c.dry {
-			c.say("%s would be removed", f)
-		} else {
-			c.say("removed: %s", f)
-		}
-	}
-	if err != nil {
-		return err
-	}
-	if c.dry {
+	removed, err := proxyserver.RemoveAuthority(dir, c.dry)
+	if err == nil && c.dry {
 		if at := s.Address(); at != "" {
-			c.say("the service at http://%s would be removed", at)
+			removed = append(removed, "the service at http://"+at)
 		}
-		if c.state {
-			c.say("%s would be removed", dir)
+	} else if err == nil {
+		var files []string
+		files, err = s.Remove(ctx)
+		removed = append(removed, files...)
+	}
+	if _, missing := os.Stat(dir); err == nil && c.state && missing == nil {
+		removed = append(removed, dir)
+		if !c.dry {
+			err = os.RemoveAll(dir)
 		}
-		return nil
 	}
-	removed, err := s.Remove(ctx)
-	for _, f := range removed {
-		c.say("removed: %s", f)
-	}
-	if err != nil {
-		return err
-	}
-	if c.state {
-		if err := os.RemoveAll(dir); err != nil {
-			return err
+	for _, what := range removed {
+		if c.dry {
+			c.say("%s would be removed", what)
+		} else {
+			c.say("removed: %s", what)
 		}
-		c.say("removed: %s", dir)
 	}
-	if len(lasting)+len(servers)+guarded+len(signed)+len(removed) == 0 && !c.state {
-		c.say("there was nothing to remove")
+	if err == nil && len(lasting)+len(servers)+guarded+len(removed) == 0 {
+		c.say("nothing of stet is set up here: there is nothing to remove")
 	}
-	return nil
+	return err
 }
 
 // removeHooks takes the guard's hooks out of the agents' files, for the user and for projects. It returns how many had any.

@@ -90,7 +90,7 @@ func (h *Handler) spending(r *http.Request) (any, error) {
 			s.PerMinute += usd / recent.Minutes()
 		}
 	}
-	out := Spending{Running: []Running{}, Caps: record.Values[record.Cap](notes[1], now.Add(-24*time.Hour)), Meters: record.Values[record.Meter](notes[2], now.Add(-7*24*time.Hour))}
+	out := Spending{Running: []Running{}, Caps: record.Caps(notes[1], now), Meters: record.Meters(notes[2], now)}
 	for _, s := range by {
 		if s.Agents = len(s.agents); s.Stopped || now.Sub(s.Last) < runs {
 			out.Running = append(out.Running, s.Running)

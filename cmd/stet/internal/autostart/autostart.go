@@ -129,6 +129,15 @@ func (s *Service) stop() [][]string {
 	return [][]string{{"schtasks", "/End", "/TN", "stet"}, {"schtasks", "/Delete", "/TN", "stet", "/F"}}
 }
 
+// Files returns the paths of the service's files, which may not be there.
+func (s *Service) Files() (paths []string, err error) {
+	files, err := s.files()
+	for _, f := range files {
+		paths = append(paths, f.path)
+	}
+	return paths, err
+}
+
 // Install writes the service's files and registers them. It returns the files. If that fails, it removes them again.
 func (s *Service) Install(ctx context.Context) (written []string, err error) {
 	files, err := s.files()

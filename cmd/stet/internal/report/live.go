@@ -44,8 +44,8 @@ type Group struct {
 	Errors        int     `json:"errors"` // requests with a status of 400 and above, or without an answer
 }
 
-// LiveOf adds up recorded requests, which are in the order of time, and reads the notes of meters and caps.
-func LiveOf(rows []record.Request, meters, caps []record.Note, c *prices.Catalog) Live {
+// LiveOf adds up recorded requests, which are in the order of time; the meters and caps are shown with them.
+func LiveOf(rows []record.Request, meters []record.Meter, caps []record.Cap, c *prices.Catalog) Live {
 	var out Live
 	var chains record.Chains
 	groups := map[string]map[string]*sums{record.Treated: {}, record.HeldOut: {}}
@@ -90,7 +90,7 @@ func LiveOf(rows []record.Request, meters, caps []record.Note, c *prices.Catalog
 	if len(treated)+len(held) > 0 {
 		out.Holdout = &Holdout{groupOf(treated), groupOf(held), differences(treated, held)}
 	}
-	out.Meters, out.Caps = Meters(meters), record.Values[record.Cap](caps, time.Time{})
+	out.Meters, out.Caps = meters, caps
 	return out
 }
 
@@ -179,11 +179,6 @@ func (d *Difference) says(enough bool) string {
 		return "not yet distinguishable " + interval
 	}
 	return point + " " + interval
-}
-
-// Meters returns the meters in notes.
-func Meters(notes []record.Note) []record.Meter {
-	return record.Values[record.Meter](notes, time.Time{})
 }
 
 // PrintMeters writes how much of a subscription is used.

@@ -115,9 +115,18 @@ func TestLive(t *testing.T) {
 	}
 	row("", "", 200).Model = "a model without a price"
 	rows[len(rows)-1].Conversation = "x"
-	meters := []record.Note{{Text: `{"provider":"anthropic","limit":"5h","used":0.42,"reset":"2026-11-20T15:00:00Z"}`}, {Text: "?"}}
-	caps := []record.Note{{Text: `{"scope":"day","limit":"$5.00","spent":"$6.20","share":1.24,"over":"$1.20","refused":2}`}}
+	meters := record.Meters([]record.Note{
+		{Time: now.AddDate(0, 0, -6), Text: `{"provider":"anthropic","limit":"5h","used":0.42,"reset":"2026-11-20T15:00:00Z"}`}, {Time: now, Text: "?"},
+		{Time: now.AddDate(0, 0, -8), Text: `{"provider":"anthropic","limit":"7d","used":0.5}`},
+	}, now)
+	caps := record.Caps([]record.Note{
+		{Time: now, Text: `{"scope":"day","limit":"$5.00","spent":"$6.20","share":1.24,"over":"$1.20","refused":2}`},
+		{Time: now.Add(-25 * time.Hour), Text: `{"scope":"day","limit":"$5.00","spent":"$4.99","share":0.998}`}, // LIVE-3: one rule for the page and the terminal
+	}, now)
 	l := LiveOf(rows, meters, caps, catalog)
+	if len(l.Caps) != 1 || len(l.Meters) != 1 {
+		t.Errorf("%+v, %+v", l.Caps, l.Meters)
+	}
 	if l.Conversations != 51 || l.Requests != 76 || l.Unpriced != 1 || math.Abs(l.Without-l.USD-50*0.05*3) > 1e-9 || l.Output != 75_000 {
 		t.Errorf("%+v", l)
 	}
