@@ -16,6 +16,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/http/httputil"
 	"net/netip"
 	"net/url"
 	"strings"
@@ -257,6 +258,48 @@ func TestWebSockets(t *testing.T) {
 			t.Errorf("%s: %s %v", path, text, err)
 		}
 		_ = c.CloseNow()
+	}
+}
+
+// TestAnswerBeforeBody has an answer that begins while the request is being sent. The request arrives whole, and the answer is whole, for a
+// model behind a reverse proxy too (SAME-2).
+func TestAnswerBeforeBody(t *testing.T) {
+	echo := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		c := http.NewResponseController(w)
+		_ = c.EnableFullDuplex() // otherwise the server would read the body before it answers
+		_, _ = io.WriteString(w, "begins ")
+		_ = c.Flush()
+		n, err := io.Copy(io.Discard, r.Body)
+		_, _ = fmt.Fprint(w, n, " ", err)
+	})
+	behind := httptest.NewServer(echo)
+	defer behind.Close()
+	to, err := url.Parse(behind.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := newRig(t, &httputil.ReverseProxy{FlushInterval: -1, Rewrite: func(q *httputil.ProxyRequest) { q.SetURL(to) }})
+	r.serve(t, modelHost, r.signer.sign(t, modelHost, time.Now().Add(time.Hour)), echo)
+	half := strings.Repeat("x", 1<<20)
+	for _, two := range []bool{false, true} {
+		for _, path := range []string{"/v1/ask", "/v1/other"} {
+			rest, send := io.Pipe()
+			c := r.client(t, r.trusted, two)
+			c.Timeout = time.Minute // instead of the whole package's
+			res, err := c.Post("https://"+modelHost+path, "text/plain", io.MultiReader(strings.NewReader(half), rest))
+			if err != nil {
+				t.Fatal(err)
+			}
+			go func() { // now that the answer has begun
+				_, err := io.WriteString(send, half)
+				_ = send.CloseWithError(err)
+			}()
+			answer, err := io.ReadAll(res.Body)
+			_, _ = res.Body.Close(), rest.Close()
+			if want := fmt.Sprint("begins ", 2*len(half), " <nil>"); err != nil || string(answer) != want {
+				t.Errorf("%s, HTTP/2 %t: %q, %v; want %q", path, two, answer, err, want)
+			}
+		}
 	}
 }
 

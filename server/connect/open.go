@@ -134,6 +134,9 @@ func (p *Proxy) serveOpened(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer p.work.Done()
+	// The server would close the request's body when the answer begins. A transport that still reads it, if only to see its end, would take
+	// that for a failed request, and break the answer off.
+	_ = http.NewResponseController(w).EnableFullDuplex() // the server of opened connections can
 	host, _ := r.Context().Value(hostKey{}).(string)
 	model := p.config.Hosts[host]
 	if model == nil {

@@ -237,7 +237,10 @@ func newKiller(t *testing.T, home, model, victim string, nth int) *killer {
 		}
 		return nil
 	}}
-	s := httptest.NewServer(forward)
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_ = http.NewResponseController(w).EnableFullDuplex() // otherwise an answer may end when it begins before its request's end is read
+		forward.ServeHTTP(w, r)
+	}))
 	t.Cleanup(s.Close)
 	k.url = s.URL
 	return k
