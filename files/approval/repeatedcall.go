@@ -106,7 +106,7 @@ func (r *run) earlier(ctx context.Context) (res tool.Result, over bool, err erro
 	}
 	h := readEarlier(entries)
 	if h.request != r.request {
-		return r.repeat(repeated, nil, tool.InvalidArgument, "This call_id was used before in this session, for another call. Nothing was done: use another call_id.")
+		return r.repeat(repeated, nil, tool.InvalidArgument, "This call_id was used before in this session, for another call. Nothing was done: make this one as a new call, with an id of its own.")
 	}
 	if len(h.open) > 0 && !h.unclear {
 		if err := r.checkFiles(ctx, &h); err != nil {
@@ -118,12 +118,12 @@ func (r *run) earlier(ctx context.Context) (res tool.Result, over bool, err erro
 	case h.unclear:
 		return r.repeat(unclear, h.open, tool.ConcurrentModification, fmt.Sprintf(
 			"This call was begun before, at %s, and how it ended is not recorded. The file is neither as it was before the call nor as the call would have left it. "+
-				"Whether the call was done is not known, and nothing was written now: read the file, and use another call_id for what is still to be done.", at))
+				"Whether the call was done is not known, and nothing was written now: read the file, and make a new call for what is still to be done.", at))
 	case len(h.done) > 0:
 		return r.doneBefore(h.done, at)
 	case h.code != "":
 		return r.repeat(repeated, nil, tool.Code(h.code), fmt.Sprintf(
-			"This call was made before, at %s, and ended so: %s. Nothing was written, then or now: use another call_id to make the call again.", at, h.code))
+			"This call was made before, at %s, and ended so: %s. Nothing was written, then or now: make a new call if it is still to be done.", at, h.code))
 	}
 	return tool.Result{}, false, nil
 }

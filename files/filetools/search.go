@@ -210,7 +210,7 @@ func (s *search) read(open func() (io.ReadCloser, workspace.Info, error)) ([]byt
 	}
 	defer f.Close()
 	if info.Size > maxSearched {
-		return nil, fail(tool.FileTooLarge, fmt.Sprintf("%d bytes, files of up to %d are searched", info.Size, maxSearched))
+		return nil, fail(tool.FileTooLarge, fmt.Sprintf("the file has %d bytes, and files of up to %d are searched; read it in parts by start_line and end_line", info.Size, maxSearched))
 	}
 	data := slices.Grow(s.memory[:0], 64<<10)
 	for looked := false; len(data) <= maxSearched; {
@@ -235,7 +235,7 @@ func (s *search) read(open func() (io.ReadCloser, workspace.Info, error)) ([]byt
 	}
 	s.memory = data
 	if len(data) > maxSearched {
-		return nil, fail(tool.FileTooLarge, fmt.Sprintf("files of up to %d bytes are searched", maxSearched))
+		return nil, fail(tool.FileTooLarge, fmt.Sprintf("files of up to %d bytes are searched; read this one in parts by start_line and end_line", maxSearched))
 	}
 	return data, nil
 }
