@@ -2,6 +2,7 @@ package llm
 
 import (
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 )
@@ -34,5 +35,12 @@ func TestErrorText(t *testing.T) {
 	}
 	if got, want := (&Error{Host: "h"}).Error(), "h: in the answer"; got != want {
 		t.Errorf("%s", got)
+	}
+}
+
+// A Kind prints as a word.
+func TestKindPrints(t *testing.T) {
+	if got := fmt.Sprint(Text, ToolCall, Kind(99)); got != "text tool call kind 99" {
+		t.Error(got)
 	}
 }

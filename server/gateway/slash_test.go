@@ -1,8 +1,10 @@
 package gateway
 
 import (
+	"encoding/json"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 )
 
@@ -26,6 +28,21 @@ func TestOneSlash(t *testing.T) {
 		OneSlash(mux).ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
 		if w.Code != http.StatusOK || name != want {
 			t.Errorf("%s: %d, session %q, want %q", path, w.Code, name, want)
+		}
+	}
+}
+
+// A path or a method that is not served gets an error in the form of all others, which names the document of what there is.
+func TestNothingThere(t *testing.T) {
+	h := new(Hub)
+	for _, c := range []struct {
+		method, path string
+		status       int
+	}{{"GET", "/v1/nosuch", 404}, {"POST", "/v1/workspaces", 405}} {
+		w := httptest.NewRecorder()
+		h.Handler().ServeHTTP(w, httptest.NewRequest(c.method, "http://127.0.0.1"+c.path, nil))
+		if w.Code != c.status || !json.Valid(w.Body.Bytes()) || !strings.Contains(w.Body.String(), "there is nothing at "+c.method+" "+c.path+"; GET /v1/openapi.json says what there is") {
+			t.Errorf("%s %s: %d %s", c.method, c.path, w.Code, w.Body)
 		}
 	}
 }

@@ -136,3 +136,93 @@ func TestColdCacheIsSaid(t *testing.T) {
 		}
 	}
 }
+
+// LIVE-1: with a holdout, real agents work until both groups can be compared. The held out conversations go out as they came, with all their requests,
+// and the same work costs less in the others.
+func TestHoldoutDay(t *testing.T) {
+	if os.Getenv("STET_SOAK") == "" {
+		t.Skip("STET_SOAK is not set")
+	}
+	need(t)
+	home := t.TempDir()
+	write(t, filepath.Join(home, ".config/stet/config.toml"), "holdout = 2\n")
+	var work []func()
+	for _, a := range []agent{claudeCode("2.1.332"), codex} {
+		own, repo := places(t, a)
+		model, err := llmtest.Start(llmtest.Config{Script: script(repo)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = model.Close() }()
+		proxy := startProcess(t, home, "--upstream", model.URL)
+		defer proxy.end(syscall.SIGTERM)
+		env := append(environment(own), a.configure(t, own, proxy.url)...)
+		work = append(work, func() {
+			git(t, repo, "checkout", "-q", ".")
+			if exit, said := run(t, repo, env, a.command(own, prompts[0], false)); exit != 0 {
+				t.Fatalf("%s: exit code %d: %s", a.name, exit, said)
+			}
+		})
+	}
+	type group struct{ Conversations, Requests, Errors int }
+	var live struct {
+		Holdout struct {
+			Treated     group
+			HeldOut     group `json:"held_out"`
+			Differences []struct {
+				What            string
+				Treated         float64
+				HeldOut         float64 `json:"held_out"`
+				Low, High       float64
+				Distinguishable bool
+			}
+		}
+	}
+	for n := 0; min(live.Holdout.Treated.Conversations, live.Holdout.HeldOut.Conversations) < 20; n++ {
+		if n == 100 {
+			t.Fatalf("after %d sessions the groups are too small: %+v", n, live)
+		}
+		work[n%len(work)]()
+		if n < 38 {
+			continue // both groups cannot be large enough
+		}
+		cmd := exec.Command(os.Getenv(envStet), "savings", "--live", "--json")
+		cmd.Env, cmd.Dir = environment(home), home
+		out, err := cmd.Output()
+		if err == nil {
+			err = json.Unmarshal(out, &live)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Logf("%+v", live)
+	records, err := store.Open(t.Context(), filepath.Join(home, ".local/state/stet/stet.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = records.Close() }()
+	rows, err := records.Requests(t.Context(), record.Query{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	groups := map[string]string{}
+	for i := range rows {
+		r := &rows[i]
+		if before, known := groups[r.Tree()]; known && before != r.Holdout {
+			t.Errorf("%s is in the groups %q and %q", r.Tree(), before, r.Holdout)
+		}
+		groups[r.Tree()] = r.Holdout
+		if r.Holdout == record.HeldOut && (r.Trimmed > 0 || r.BytesIn != r.BytesOut) {
+			t.Errorf("something was left out of a held out request: %+v", r)
+		}
+	}
+	for _, d := range live.Holdout.Differences {
+		switch {
+		case d.What == "cost of a request" && (d.Treated >= d.HeldOut || d.Low > d.High):
+			t.Errorf("%+v", d)
+		case d.What == "requests of a conversation" && d.Distinguishable: // the script asks for the same
+			t.Errorf("%+v", d)
+		}
+	}
+}
