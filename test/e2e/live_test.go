@@ -89,51 +89,77 @@ func TestLiveDay(t *testing.T) {
 	}
 }
 
-// LIVE-2: Claude Code's person reads what the next request costs before it, and once: when a session goes on whose prompt cache has ended, and
-// with the first prompt after that.
+// says is the beginning of what a person reads of a prompt cache that has ended.
+const says = "stet guard: the prompt cache ended at "
+
+// cacheEnds records a request of a session whose prompt cache has ended since.
+func cacheEnds(t *testing.T, g *guarded, session, model string) {
+	t.Helper()
+	records, err := store.Open(t.Context(), filepath.Join(g.home, ".local/state/stet/stet.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = records.Close() }()
+	row := record.Request{
+		ID: "earlier", Time: time.Now().Add(-3 * time.Hour), Conversation: session, API: record.Messages, Model: model, Status: 200,
+		Usage: record.Usage{CacheRead: 160_000, CacheWrite: 2_000, CacheWrite1h: 2_000, Output: 500}, Cache: record.Cache{Lifetime: time.Hour},
+	}
+	if err := records.Append(t.Context(), record.Batch{Requests: []record.Request{row}}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// LIVE-2: the person reads what the next request costs before it, and once: when a session goes on whose prompt cache has ended, and with the first
+// prompt after that. STET_SOAK adds the prompt, and Codex.
 func TestColdCacheIsSaid(t *testing.T) {
 	need(t)
 	const session = "5b9bd0a6-7f7c-4d5c-9a57-3a9e0d1f6b11"
+	turns := scripted(llmtest.Say("The garden is watered."), llmtest.Say("The beds are weeded."))
 	for _, atStart := range []bool{true, false} {
-		g := newGuarded(t, claudeInteractive, scripted(llmtest.Say("The garden is watered."), llmtest.Say("The beds are weeded.")))
-		records, err := store.Open(t.Context(), filepath.Join(g.home, ".local/state/stet/stet.db"))
-		if err != nil {
-			t.Fatal(err)
+		if !atStart && os.Getenv("STET_SOAK") == "" {
+			return
 		}
-		defer func() { _ = records.Close() }()
-		ends := func() {
-			t.Helper()
-			row := record.Request{
-				ID: "earlier", Time: time.Now().Add(-3 * time.Hour), Conversation: session, Client: "claude-code", API: record.Messages, Model: "claude-sonnet-4-5", Status: 200,
-				Usage: record.Usage{CacheRead: 160_000, CacheWrite: 2_000, CacheWrite1h: 2_000, Output: 500}, Cache: record.Cache{Lifetime: time.Hour},
-			}
-			if err := records.Append(t.Context(), record.Batch{Requests: []record.Request{row}}); err != nil {
-				t.Fatal(err)
-			}
-		}
-		said, says := "UserPromptSubmit says: ", "stet guard: the prompt cache ended at "
+		g := newGuarded(t, claudeInteractive, turns)
+		said := "UserPromptSubmit says: " + says
 		if atStart {
-			said = "SessionStart:startup says: "
-			ends()
+			said = "SessionStart:startup says: " + says
+			cacheEnds(t, g, session, "claude-sonnet-4-5")
 		}
 		agent := openScreen(t, g.repo, g.env, []string{filepath.Join(claudeDir("2.1.332"), "claude"), "--permission-mode", "default", "--session-id", session})
 		agent.expect("for shortcuts")
 		if atStart {
-			agent.expect(said + says)
+			agent.expect(said)
 			if n := len(g.model.Requests()); n > 0 {
 				t.Errorf("the model was asked %d times before the person said anything", n)
 			}
 		} else {
-			ends()
+			cacheEnds(t, g, session, "claude-sonnet-4-5")
 		}
 		for _, c := range [][2]string{{"Water the garden", "The garden is watered."}, {"Weed the beds", "The beds are weeded."}} {
 			agent.keys(c[0])
 			agent.keys("Enter")
 			agent.expect(c[1])
 		}
-		if shown := agent.shows(); strings.Count(shown, says) != 1 || !strings.Contains(shown, said+says) || !strings.Contains(shown, ": the next request costs about $") {
+		if shown := agent.shows(); strings.Count(shown, says) != 1 || !strings.Contains(shown, said) || !strings.Contains(shown, ": the next request costs about $") {
 			t.Errorf("start %t: the screen shows\n%s", atStart, shown)
 		}
+	}
+	g := newGuarded(t, codexInteractive, turns)
+	g.trust()
+	agent := openScreen(t, g.repo, g.env, []string{"codex", "--no-daemon", "Water the garden"})
+	agent.expect("The garden is watered.")
+	files, err := filepath.Glob(filepath.Join(g.home, ".codex/sessions/*/*/*/*.jsonl"))
+	if err != nil || len(files) != 1 {
+		t.Fatal(files, err)
+	}
+	name := strings.TrimSuffix(filepath.Base(files[0]), ".jsonl")
+	cacheEnds(t, g, name[len(name)-36:], "gpt-5.5")
+	agent.keys("Weed the beds")
+	agent.expect("Weed the beds")
+	agent.keys("Enter")
+	agent.expect("The beds are weeded.")
+	if shown := agent.shows(); strings.Count(shown, says) != 1 {
+		t.Errorf("Codex: the screen shows\n%s", shown)
 	}
 }
 

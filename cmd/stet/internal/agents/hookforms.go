@@ -51,7 +51,7 @@ var codexSpeech = speech{
 		"PostToolUse": guard.After, "Stop": guard.Stopped,
 	},
 	print: func(e guard.Event, a guard.Answer) any {
-		if !a.Decided || e.Kind == guard.Before && a.Action != policy.Deny {
+		if e.Kind == guard.Before && a.Action != policy.Deny || !a.Decided && a.Say == "" {
 			return nil
 		}
 		return printClaude(e, a)
