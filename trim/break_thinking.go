@@ -3,8 +3,8 @@ package trim
 // A warm break for thinking alone is made under adaptive too. It takes nothing away that an agent could ask for again. So it may
 // pay for itself later than other breaks. But it risks nothing: its price must have been saved before.
 
-// thinkingPayback is payback of such a break: a fifth of the turns so far.
-const thinkingPayback = 5
+// thinkingPayback is payback of such a break: half of the turns so far.
+const thinkingPayback = 2
 
 // breaksForThinking has thinking of earlier turns leave where that pays though the provider's cache holds it. It reports whether it did.
 func (st *State) breaksForThinking() bool {

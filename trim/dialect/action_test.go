@@ -2,6 +2,7 @@ package dialect
 
 import (
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -137,6 +138,20 @@ func TestAction(t *testing.T) {
 	}
 }
 
+// The result of a script that shows all that its command returned says whether the command failed.
+func TestScriptSaysExitCode(t *testing.T) {
+	a := Default().Action("exec", "const r = await tools.exec_command({cmd:\"go test ./a\"}); text(JSON.stringify(r))")
+	for text, failed := range map[string]bool{
+		"Script completed\nWall time 0.3 seconds\nOutput:\n\n{\"chunk_id\":\"d\",\"exit_code\":1,\"output\":\"FAIL\\n\"}": true,
+		"Script completed\nWall time 0.3 seconds\nOutput:\n\n{\"chunk_id\":\"d\",\"exit_code\":0,\"output\":\"ok\\n\"}":   false,
+		"Script completed\nWall time 0.3 seconds\nOutput:\n\n{\"session_id\":7,\"output\":\"\"}":                          false,
+	} {
+		if r := Default().Result(a, text, false); r.Failed != failed {
+			t.Errorf("%q: failed %v", text, r.Failed)
+		}
+	}
+}
+
 // stet cannot know what a command in another language does, so it counts as one that may change something. Once is set for a tool
 // that shows an output only once.
 func TestOpaqueAndOnce(t *testing.T) {
@@ -147,6 +162,7 @@ func TestOpaqueAndOnce(t *testing.T) {
 	}{
 		"PowerShell":  {`{"command":"ls"}`, "ls", false, true},
 		"exec":        {"text(1)", "text(1)", false, true},
+		"exec ":       {"text((await tools.write_stdin({session_id:7,chars:''})).output)", "text((await tools.write_stdin({session_id:7,chars:''})).output)", true, true},
 		"write_stdin": {`{"session_id":7,"chars":"y\n"}`, "y\n", true, true},
 		"write_bash":  {`{"shellId":"0","input":"y"}`, "y", true, true},
 		"read_bash":   {`{"shellId":"0","delay":5}`, `{"shellId":"0","delay":5}`, true, false},
@@ -154,7 +170,7 @@ func TestOpaqueAndOnce(t *testing.T) {
 		"wait":        {`{"cell_id":"1"}`, `{"cell_id":"1"}`, true, false},
 		"Bash":        {`{"command":"ls"}`, "ls", false, false},
 	} {
-		a := Default().Action(name, tt.args)
+		a := Default().Action(strings.TrimSpace(name), tt.args)
 		if a.Command != tt.command || a.Once != tt.once || !a.MayShowFiles("ok") && name != "Bash" {
 			t.Errorf("%s: command %q, once %v, may show files %v", name, a.Command, a.Once, a.MayShowFiles("ok"))
 		}

@@ -32,6 +32,7 @@ func (t *Table) action(name, args string, at base) Action {
 	out := Action{Op: r.op, Row: r.Name, Once: r.Once, row: r}
 	if r.Opaque {
 		out.effects = &effects{changes, anything}
+		out.Once = out.Once || strings.Contains(args, pollCall)
 	}
 	if !readable && r.op != Output && r.op != Agent {
 		return r.free(out, args)
@@ -421,6 +422,9 @@ func scriptCall(script string) (string, bool) {
 	}
 	return arguments, true
 }
+
+// pollCall is how a script of Codex's exec asks what a command that runs has printed since. It is printed once.
+const pollCall = "tools.write_stdin("
 
 func word(s string) bool {
 	for i := range len(s) {

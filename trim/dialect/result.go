@@ -292,6 +292,9 @@ func failed(in *reading) bool {
 	op := in.action.Op
 	if in.shell() {
 		code, ok := exitCode(text)
+		if !ok {
+			code, ok = scriptExitCode(text)
+		}
 		return ok && code != 0 || strings.HasPrefix(text, "Error executing tool") || strings.HasPrefix(text, "<tool_use_error>")
 	}
 	if op == Edit || op == Write {

@@ -295,3 +295,16 @@ func exitCode(text string) (int, bool) {
 	}
 	return 0, false
 }
+
+// scriptExitCode returns the exit code of the command that a script of Codex's exec ran, if the script shows all that the command's
+// tool returned: text(JSON.stringify(r)).
+func scriptExitCode(text string) (int, bool) {
+	if !strings.HasPrefix(text, "Script completed") {
+		return 0, false
+	}
+	o, ok := object(strings.TrimSpace(shellOutput(text).body))
+	if !ok {
+		return 0, false
+	}
+	return exitMember(o)
+}
