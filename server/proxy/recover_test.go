@@ -183,6 +183,9 @@ func TestSessionBegunWithoutStet(t *testing.T) {
 // in a session whose form was always known (WIRE-2).
 func TestRecordOfAcceptedForm(t *testing.T) {
 	var all [2][]record.Request
+	// The recorded cold points. A new store does not know the answer before, so the first pause is none to it, and the second one is.
+	// The usage after the first pause that is known shows that the cache outlived it: it is a cold point no more.
+	moments := [2][]string{{"gap true", " false", " false"}, {" false", "gap true", " false"}}
 	for i, refused := range []bool{false, true} {
 		strictly(t, func(s *strict) {
 			a := s.session("claude-opus-5-5")
@@ -207,11 +210,18 @@ func TestRecordOfAcceptedForm(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			var told []string
 			for _, r := range rows[len(rows)-6:] {
+				if r.API == "messages" {
+					told = append(told, fmt.Sprint(r.Cache.Moment, " ", r.Cache.Alive))
+				}
 				r.ID, r.Added, r.Conversation = "", 0, ""
 				r.Cache.Gap, r.Cache.Lifetime = 0, 0      // a new store does not know the answer before, nor how long the cache lived
-				r.Cache.Moment, r.Cache.Alive = "", false // and what was refused goes on without a cold point
+				r.Cache.Moment, r.Cache.Alive = "", false // told has them
 				all[i] = append(all[i], r)
+			}
+			if !slices.Equal(told, moments[i]) {
+				t.Errorf("refused %v: cold points %q, want %q", refused, told, moments[i])
 			}
 			// Two requests of the same time may be recorded in any order.
 			slices.SortFunc(all[i], func(a, b record.Request) int {
