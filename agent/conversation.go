@@ -6,7 +6,8 @@ import (
 	"fmt"
 	"sync"
 
-	"github.com/stet-dev/stet/internal/ctxlock"
+	"golang.org/x/sync/semaphore"
+
 	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/llm/tokens"
 	"github.com/stet-dev/stet/session"
@@ -19,7 +20,7 @@ type Conversation struct {
 	system  []llm.Message // the system messages; they never change
 	opening session.Opening
 
-	turn ctxlock.Lock // held by methods that change the conversation
+	turn *semaphore.Weighted // held by methods that change the conversation
 
 	// Guarded by turn.
 	plan     planned // of the last request
@@ -83,7 +84,7 @@ func (c *Conversation) learn(ctx context.Context) error {
 
 func (a *Agent) conversation(ses *session.Session) *Conversation {
 	c := &Conversation{
-		a: a, turn: ctxlock.New(), ses: ses, system: a.Prompt.messages(),
+		a: a, turn: semaphore.NewWeighted(1), ses: ses, system: a.Prompt.messages(),
 		opening: session.Opening{Dir: a.Dir},
 	}
 	c.meter.Calibration = &a.calibration
@@ -207,11 +208,11 @@ func (c *Conversation) Fork(ctx context.Context, at uint64) (*Conversation, erro
 }
 
 func (c *Conversation) enter(ctx context.Context) error {
-	if err := c.turn.Lock(ctx); err != nil {
+	if err := c.turn.Acquire(ctx, 1); err != nil {
 		return err
 	}
 	c.answered = false
 	return nil
 }
 
-func (c *Conversation) leave() { c.turn.Unlock() }
+func (c *Conversation) leave() { c.turn.Release(1) }

@@ -36,20 +36,9 @@ func (b Batch) Empty() bool {
 type Query struct {
 	From, To     time.Time // From ≤ time < To; zero is open
 	Conversation string
-	Mode         Mode
 	// Limit selects the newest rows; 0: all.
 	Limit int
 }
-
-// Mode selects between requests to which the plan was applied and requests for which it was only made.
-type Mode uint8
-
-// The modes.
-const (
-	All      Mode = iota
-	Applied       // Observe is false
-	Observed      // Observe is true
-)
 
 // Store keeps the rows. All methods may be called concurrently. Several processes may have the same store open at once.
 //

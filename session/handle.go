@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"golang.org/x/sync/semaphore"
 
-	"github.com/stet-dev/stet/internal/ctxlock"
 	"github.com/stet-dev/stet/llm"
 )
 
@@ -18,14 +18,14 @@ import (
 type Session struct {
 	id    string
 	store Store
-	turn  ctxlock.Lock // held while events are added
+	turn  *semaphore.Weighted // held while events are added
 
 	mu   sync.Mutex
 	fold Fold
 }
 
 func handle(store Store, id string) *Session {
-	s := &Session{id: id, store: store, turn: ctxlock.New()}
+	s := &Session{id: id, store: store, turn: semaphore.NewWeighted(1)}
 	s.fold.state.ID = id
 	return s
 }
@@ -71,10 +71,10 @@ func (s *Session) State() State {
 // Append adds events. They are durable when it returns nil. ErrStale means that another handle, in this or another process, was faster.
 // Then call Refresh, check the state, and append again. ErrCompacted means that another session continues this one.
 func (s *Session) Append(ctx context.Context, bodies ...Body) error {
-	if err := s.turn.Lock(ctx); err != nil {
+	if err := s.turn.Acquire(ctx, 1); err != nil {
 		return err
 	}
-	defer s.turn.Unlock()
+	defer s.turn.Release(1)
 	if next := s.State().Next; next != "" && !slices.ContainsFunc(bodies, reopens) {
 		return fmt.Errorf("append to session %s: %w; session %s goes on", s.id, ErrCompacted, next)
 	}
@@ -97,10 +97,10 @@ func (s *Session) Rewind(ctx context.Context, to uint64) error {
 
 // Refresh reads new events of other handles.
 func (s *Session) Refresh(ctx context.Context) error {
-	if err := s.turn.Lock(ctx); err != nil {
+	if err := s.turn.Acquire(ctx, 1); err != nil {
 		return err
 	}
-	defer s.turn.Unlock()
+	defer s.turn.Release(1)
 	found, damaged, err := s.store.Events(ctx, s.id, s.State().Last)
 	if err != nil {
 		return err
@@ -145,10 +145,10 @@ func (s *Session) Fork(ctx context.Context, at uint64) (*Session, error) {
 // attached again. The new session has the same title. Without a title, the first prompt becomes the title, because all summaries
 // begin with the same words. Both sessions are written together or not at all.
 func (s *Session) Compact(ctx context.Context, taken ...Body) (*Session, error) {
-	if err := s.turn.Lock(ctx); err != nil {
+	if err := s.turn.Acquire(ctx, 1); err != nil {
 		return nil, err
 	}
-	defer s.turn.Unlock()
+	defer s.turn.Release(1)
 	st := s.State()
 	if st.Next != "" {
 		return nil, fmt.Errorf("compact session %s: %w; session %s goes on", s.id, ErrCompacted, st.Next)

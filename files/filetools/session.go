@@ -98,10 +98,6 @@ func (s *session) setEncoding(path string, e workspace.Encoding) {
 type Dedupe struct {
 	Budget int                   // tokens; 0: 50,000
 	Count  func(text string) int // tokens of a text; nil: a third of its bytes
-
-	// NoDiff answers in full a read of a file that changed a little, instead
-	// of with what changed.
-	NoDiff bool
 }
 
 // tokens counts the tokens of a text.
@@ -269,7 +265,7 @@ func (q *toolCall) shown(s showing) answer {
 // the file; else "".
 func (q *toolCall) difference(old *view, s showing, since int) string {
 	v, lines, whole := s.version, s.lines, freshness.Range{First: 1}
-	if q.cfg.Dedupe.NoDiff || old.version == v || lines != whole && lines != (freshness.Range{}) || !old.covers(whole, since) {
+	if old.version == v || lines != whole && lines != (freshness.Range{}) || !old.covers(whole, since) {
 		return ""
 	}
 	before, err := q.root.Kept(old.version)

@@ -282,7 +282,6 @@ func TestDedupeByDifference(t *testing.T) {
 		short  bool
 	}{
 		{"a little", Dedupe{}, after, true},
-		{"not allowed", Dedupe{NoDiff: true}, after, false},
 		{"a lot", Dedupe{}, strings.ToUpper(before), false},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -22,9 +22,9 @@ import (
 	"time"
 
 	"github.com/gofrs/flock"
+	"golang.org/x/sync/semaphore"
 
 	"github.com/stet-dev/stet/internal/atomicfile"
-	"github.com/stet-dev/stet/internal/ctxlock"
 )
 
 // state is the package's data outside of the tree: the versions, the locks of files, and the owner. The owner's record is
@@ -34,7 +34,7 @@ type state struct {
 	tree     string // the real path of the root
 	versions *versions
 
-	locks [lockCount]ctxlock.Lock // locks of this process; each is taken before its lock file
+	locks [lockCount]*semaphore.Weighted // locks of this process; each is taken before its lock file
 
 	ownerOnce sync.Once
 	owner     *owner
@@ -80,7 +80,7 @@ func openState(o Options, tree string) (*state, error) {
 	}
 	s.versions = openVersions(s.stateDir, o)
 	for i := range s.locks {
-		s.locks[i] = ctxlock.New()
+		s.locks[i] = semaphore.NewWeighted(1)
 	}
 	return s, nil
 }
@@ -123,7 +123,7 @@ func (s *state) lock(ctx context.Context, dir atomicfile.Stat, name string) (fun
 	h := fnv.New32a()
 	fmt.Fprintf(h, "%d %d %s", dir.Dev, dir.Ino, fold(name))
 	n := h.Sum32() % lockCount
-	if err := s.locks[n].Lock(ctx); err != nil {
+	if err := s.locks[n].Acquire(ctx, 1); err != nil {
 		return nil, err
 	}
 	fl := flock.New(s.path("locks", fmt.Sprintf("%02x", n)), flock.SetPermissions(0o600))
@@ -132,12 +132,12 @@ func (s *state) lock(ctx context.Context, dir atomicfile.Stat, name string) (fun
 		err = errors.New("the file's lock cannot be had")
 	}
 	if err != nil {
-		s.locks[n].Unlock()
+		s.locks[n].Release(1)
 		return nil, s.fault("lock the file", err)
 	}
 	return func() {
 		_ = fl.Close()
-		s.locks[n].Unlock()
+		s.locks[n].Release(1)
 	}, nil
 }
 

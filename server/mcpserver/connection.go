@@ -11,19 +11,28 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"golang.org/x/sync/semaphore"
 
 	"github.com/stet-dev/stet/internal/rawjson"
 	"github.com/stet-dev/stet/internal/rpclines"
 )
 
-// MCP over stdio: requests begin in order, and only if the client reads its answers.
+// MCP over stdio: requests begin in order, so many at once.
+
+// What the server holds for a client, besides its calls.
+const (
+	maxAtWork   = 64      // requests that have begun, and are neither answered nor waiting for a person
+	maxWaiting  = 8 << 20 // bytes of requests that are read but have not begun
+	requestCost = 4 << 10 // is added to the size of a waiting request, in bytes
+)
 
 // finishTime is how long earlier requests may take after the end of input, if no answer is sent in that time.
 const finishTime = 10 * time.Second
 
 // Serve serves one MCP client over in and out, with one message on each line. It returns at the end of in, when ctx is done, or
 // when writing to out fails, which is an error. Requests before the end of in are still answered, but no person is asked for them
-// after it. Serve waits for a client that does not read for the time grace at most. Serve closes neither in nor out. A Read or
+// after it. After the end of in,
+// a client that reads nothing for the time grace ends the session. Serve closes neither in nor out. A Read or
 // Write that is blocked at the end stays blocked in its goroutine.
 func (s *Server) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	if !s.gate.enter() {
@@ -36,22 +45,15 @@ func (s *Server) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	running, fail := context.WithCancel(stopping) // also done when the client is lost
 	defer fail()
 
-	w := &lineWriter{out: out, limits: s.limits, fail: fail}
-	c := newConnection(s, running, in, w)
+	c := newConnection(s, running, in, out, fail)
 	session, err := s.mcp.Connect(context.WithValue(ctx, connectionKey{}, c), c, nil)
 	if err != nil {
 		return err
 	}
-	var helping sync.WaitGroup
-	over := make(chan struct{})
-	helping.Go(func() { w.watch(c.inputEnded, stopping.Done(), over) })
 	err = session.Wait()
 	s.calls.endSession(s.config.Session)
 	s.end(s.config.Session)
-	w.flush()
-	close(over)
-	helping.Wait()
-	switch failed := w.failed(); {
+	switch failed := c.out.failed(); {
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case s.base.Err() != nil:
@@ -65,7 +67,7 @@ func (s *Server) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 // connection is the SDK's transport over stdio, and its connection. It adds what the SDK's connection does not have:
 //
 //   - Requests begin in the order in which they were read. The SDK starts a goroutine for each.
-//   - A request begins only if the client reads its answers (clientLimits). If too many requests wait, no more are read.
+//   - So many requests run at once (maxAtWork), until the client has read their answers. If too many wait, no more are read.
 //   - A request that the client has cancelled is not answered.
 //   - At the end of input, the session ends after all earlier requests are answered.
 type connection struct {
@@ -74,7 +76,9 @@ type connection struct {
 	running        context.Context // done when the session must end
 	in             *lineReader
 	out            *lineWriter
-	inputEnded     chan struct{} // closed when input has ended
+	inputEnded     chan struct{}       // closed when input has ended
+	atWork         *semaphore.Weighted // of maxAtWork
+	waiting        *semaphore.Weighted // of maxWaiting
 
 	once   sync.Once
 	closed chan struct{}
@@ -87,11 +91,13 @@ type connection struct {
 	responding int // number of responses that are being written; their ids may be used again
 }
 
-func newConnection(s *Server, running context.Context, in io.Reader, out *lineWriter) *connection {
+func newConnection(s *Server, running context.Context, in io.Reader, out io.Writer, fail func()) *connection {
 	c := &connection{
-		server: s, running: running, in: &lineReader{ctx: running, in: rpclines.NewReader(in, s.config.MaxMessage), out: out}, out: out,
-		inputEnded: make(chan struct{}), closed: make(chan struct{}), open: map[jsonrpc.ID]*clientRequest{},
+		server: s, running: running, inputEnded: make(chan struct{}), closed: make(chan struct{}), open: map[jsonrpc.ID]*clientRequest{},
+		atWork: semaphore.NewWeighted(maxAtWork), waiting: semaphore.NewWeighted(maxWaiting),
 	}
+	c.out = newLineWriter(running, out, c.inputEnded, fail)
+	c.in = &lineReader{ctx: running, in: rpclines.NewReader(in, s.config.MaxMessage), out: c.out}
 	return c
 }
 
@@ -107,7 +113,7 @@ func (c *connection) Connect(ctx context.Context) (_ mcp.Connection, err error) 
 type clientRequest struct {
 	c         *connection
 	method    string
-	size      int             // bytes that count against limits.waiting while it waits
+	size      int64           // bytes that count against maxWaiting while it waits
 	arrived   chan struct{}   // closed when it has its turn, or is answered
 	before    <-chan struct{} // the channel begun of the request before it
 	begun     chan struct{}   // closed when the next request may begin
@@ -116,10 +122,8 @@ type clientRequest struct {
 	// protected by c.mu
 	cancelled  bool   // by the client
 	text, word string // a long text of the result, and the word that replaces it: see setAside
-
-	// protected by the mu of the writer
-	waits bool // it is counted in waiting
-	works bool // it is counted in atWork
+	waits      bool   // it holds size of waiting
+	works      bool   // it holds one of atWork
 }
 
 const listenMethod = "subscriptions/listen" // a request without an answer while the client listens
@@ -129,7 +133,6 @@ func (c *connection) Read(context.Context) (jsonrpc.Message, error) {
 	if err := c.awaitArrival(); err != nil {
 		return c.ended(err)
 	}
-	c.out.waitToRead(c.running, func() bool { return c.out.waiting < c.out.limits.waiting })
 	for {
 		m, err := c.Connection.Read(c.running)
 		if err != nil {
@@ -140,27 +143,32 @@ func (c *connection) Read(context.Context) (jsonrpc.Message, error) {
 		case !ok:
 		case r.Method == "notifications/cancelled":
 			c.cancelled(r.Params)
-		case r.IsCall() && r.Method != listenMethod && !c.enter(r):
-			c.in.refuse(json.RawMessage("null"), rpclines.InvalidRequest, "the id is that of another request, which has no response yet")
-			continue // the SDK would send no answer
+		case r.IsCall() && r.Method != listenMethod:
+			size := min(int64(len(r.Params))+requestCost, maxWaiting)
+			if err := c.waiting.Acquire(c.running, size); err != nil {
+				return c.ended(err)
+			}
+			if !c.enter(r, size) {
+				c.waiting.Release(size)
+				c.in.refuse(json.RawMessage("null"), rpclines.InvalidRequest, "the id is that of another request, which has no response yet")
+				continue // the SDK would send no answer
+			}
 		}
 		return m, nil
 	}
 }
 
 // enter registers a request before the SDK gets it. It returns false if another request with the same id has no response yet.
-func (c *connection) enter(m *jsonrpc.Request) bool {
+func (c *connection) enter(m *jsonrpc.Request, size int64) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.open[m.ID] != nil {
 		return false
 	}
 	r := &clientRequest{
-		c: c, method: m.Method, size: len(m.Params) + requestCost,
-		arrived: make(chan struct{}), begun: make(chan struct{}), waits: true,
+		c: c, method: m.Method, size: size, arrived: make(chan struct{}), begun: make(chan struct{}), waits: true,
 	}
 	c.open[m.ID], c.arriving = r, r
-	c.out.count(func() { c.out.waiting += r.size })
 	return true
 }
 
@@ -212,7 +220,7 @@ func arrive(ctx context.Context, method string) *clientRequest {
 	return r
 }
 
-// wait waits until it is the request's turn and there is capacity for its answer. If it returns nil, the caller must call begin.
+// wait waits until it is the request's turn and it may be at work. If it returns nil, the caller must call begin.
 func (r *clientRequest) wait(ctx context.Context) error {
 	if r == nil {
 		return nil
@@ -220,20 +228,28 @@ func (r *clientRequest) wait(ctx context.Context) error {
 	if r.before != nil {
 		<-r.before // when the session ends, this channel is closed soon
 	}
-	w := r.c.out
-	err := w.wait(ctx, func() bool {
-		if !w.hasCapacity() && r.method != "initialize" { // the SDK blocks all other requests during "initialize"
-			return false
+	works := r.method != "initialize" // the SDK blocks all other requests meanwhile
+	if works {
+		if err := r.c.atWork.Acquire(ctx, 1); err != nil {
+			r.begin()
+			return err
 		}
-		w.atWork++
-		w.waiting -= r.size
-		r.waits, r.works = false, true
-		return true
-	})
-	if err != nil {
-		r.begin()
 	}
-	return err
+	r.hold(false, works)
+	return nil
+}
+
+// hold sets what the request holds, and releases the rest.
+func (r *clientRequest) hold(waits, works bool) {
+	r.c.mu.Lock()
+	defer r.c.mu.Unlock()
+	if r.waits && !waits {
+		r.c.waiting.Release(r.size)
+	}
+	if r.works && !works {
+		r.c.atWork.Release(1)
+	}
+	r.waits, r.works = waits, works
 }
 
 // begin lets the next request in the order begin.
@@ -243,22 +259,11 @@ func (r *clientRequest) begin() {
 	}
 }
 
-// leave stops counting the request, so that another one can begin. It is called when the request is answered, or waits for a
-// person.
+// leave lets another request begin. It is called when the request is answered, or waits for a person.
 func (r *clientRequest) leave() {
-	if r == nil {
-		return
+	if r != nil {
+		r.hold(false, false)
 	}
-	w := r.c.out
-	w.count(func() {
-		if r.waits {
-			w.waiting -= r.size
-		}
-		if r.works {
-			w.atWork--
-		}
-		r.waits, r.works = false, false
-	})
 }
 
 // cancelled records that the client has cancelled a request.
@@ -282,40 +287,31 @@ func (c *connection) cancelled(params json.RawMessage) {
 
 // Write implements mcp.Connection.
 func (c *connection) Write(ctx context.Context, m jsonrpc.Message) error {
-	switch m := m.(type) {
-	case *jsonrpc.Request:
-		if m.Method == "notifications/progress" && c.out.isFull() {
-			return nil // the client would read it too late
-		}
-	case *jsonrpc.Response:
+	if m, ok := m.(*jsonrpc.Response); ok {
 		return c.respond(ctx, m)
 	}
-	return c.Connection.Write(ctx, m)
+	return c.out.inTurn(func() error { return c.Connection.Write(ctx, m) })
 }
 
-// respond writes a response. If the SDK has refused the request before it could begin, respond waits here for capacity.
+// respond writes a response, and waits until the client has read it.
 func (c *connection) respond(ctx context.Context, m *jsonrpc.Response) error {
 	c.mu.Lock()
 	r := c.open[m.ID]
 	cancelled := r != nil && r.cancelled
-	refused := r != nil && r == c.arriving
 	text, word := "", ""
 	if r != nil {
 		text, word = r.text, r.word
 	}
 	delete(c.open, m.ID)
 	c.responding++
-	if refused {
+	if r != nil && r == c.arriving { // the SDK has refused it
 		c.arriving = nil
 		close(r.arrived)
 	}
 	c.mu.Unlock()
-	if refused && !cancelled {
-		_ = c.out.wait(c.running, c.out.hasCapacity) // an error is returned when the response is written
-	}
 	var err error
 	if !cancelled || m.Error == nil {
-		err = c.writeResponse(ctx, m, text, word)
+		err = c.out.inTurn(func() error { return c.writeResponse(ctx, m, text, word) })
 	}
 	r.leave()
 	c.mu.Lock()
@@ -330,11 +326,11 @@ func (c *connection) ended(err error) (jsonrpc.Message, error) {
 	close(c.inputEnded)
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
-	seen, since := 0, time.Now()
+	seen, since := int64(0), time.Now()
 	for c.isOpen() && time.Since(since) < finishTime {
 		c.server.calls.cancelAsking(c.server.config.Session)
-		if progress, _ := c.out.state(); progress != seen {
-			seen, since = progress, time.Now()
+		if written := c.out.written.Load(); written != seen {
+			seen, since = written, time.Now()
 		}
 		select {
 		case <-tick.C:
@@ -395,6 +391,5 @@ func (c *connection) writeResponse(ctx context.Context, m *jsonrpc.Response, tex
 	before, after, _ := bytes.Cut(line, []byte(word))
 	line = make([]byte, 0, len(line)+len(text)+len(text)/8)
 	line = append(rawjson.AppendText(append(line, before...), text), after...)
-	c.out.put(append(line, '\n'))
-	return c.out.failed()
+	return c.out.write(append(line, '\n'))
 }

@@ -15,7 +15,7 @@
 // # stdio
 //
 // Serve uses the SDK's transport. A lineReader in front of it refuses lines that are not messages. A lineWriter after it writes
-// without blocking the callers. A connection keeps requests in order and limits their number.
+// one line at a time, and ends the session of a client that does not read. A connection keeps requests in order and limits their number.
 //
 // # When a person is asked
 //

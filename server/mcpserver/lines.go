@@ -10,9 +10,11 @@ import (
 	"io"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"golang.org/x/sync/semaphore"
 
 	"github.com/stet-dev/stet/internal/rpclines"
 )
@@ -76,242 +78,118 @@ func undecodable(m rpclines.Message) string {
 	return ""
 }
 
-// refuse answers a line that is not passed on. It may block until the client has read more.
+// refuse answers a line that is not passed on. It waits until the client has read the answer.
 func (r *lineReader) refuse(id json.RawMessage, code int, why string) {
-	r.out.waitToRead(r.ctx, func() bool { return r.out.unread < r.out.limits.unread+r.out.limits.waiting })
 	message, _ := json.Marshal(why) // a string always can be
-	r.out.put(fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":%s}}`+"\n", id, code, message))
+	line := fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":%s}}`+"\n", id, code, message)
+	_ = r.out.inTurn(func() error { return r.out.write(line) }) // failed returns the error
 }
 
-// clientLimits limit what the server holds for a client. They are soft limits: the last request or answer may exceed them.
-type clientLimits struct {
-	unread  int // bytes that the client has not read; answers of running requests may exceed it
-	atWork  int // requests that have begun, and are neither answered nor waiting for a person
-	waiting int // bytes of requests that are read but have not begun
-}
-
-var defaultLimits = clientLimits{unread: 32 << 20, atWork: 64, waiting: 32 << 20}
-
-// requestCost is added to the size of a waiting request, in bytes.
-const requestCost = 4 << 10
-
-// stuckTime is how long a client may read nothing while the server reads nothing from it, because limits are reached. Then the
-// session ends.
+// stuckTime is how long a client may read nothing, although an answer is waiting. Then the session ends.
 const stuckTime = time.Minute
 
-// grace is how long a client may read nothing at the end of the session, although answers are waiting.
+// grace is stuckTime after the end of input.
 const grace = 2 * time.Second
 
-// pieceSize is the size of one write, in bytes. Progress of the client is measured in pieces.
+// pieceSize is the size of one write, in bytes. The client has to read each piece in time.
 const pieceSize = 256 << 10
 
 // errUnread is the error of a session whose client does not read.
 var errUnread = errors.New("the client does not read its answers")
 
-// lineWriter writes complete lines to a client, in the order of the calls of put. put does not block. lineWriter also counts what
-// the server holds for the client: see clientLimits.
+// lineWriter writes complete lines to a client, one at a time. A goroutine of its own calls Write of the client's writer, which may
+// block for ever.
 type lineWriter struct {
-	out    io.Writer
-	fail   func() // called once, after the first error
-	limits clientLimits
+	ctx        context.Context // done when the session must end: then nothing is written
+	fail       func()          // ends the session; called after an error
+	inputEnded <-chan struct{}
+	pieces     chan []byte
+	taken      chan error // the result of each piece; of capacity 1
 
-	mu       sync.Mutex
-	lines    [][]byte
-	unread   int // bytes that the client has not read
-	atWork   int
-	waiting  int
-	writing  bool          // a goroutine is running drain
-	progress int           // changes when the client reads something, or when unread becomes more than 0
-	err      error         // the first error; after it nothing is written
-	changed  chan struct{} // closed at the next change; nil: no goroutine is waiting
+	turn    *semaphore.Weighted // held while a line is written: the SDK has a mutex there, behind which a goroutine cannot end
+	written atomic.Int64        // pieces that the client has read
+
+	mu  sync.Mutex
+	err error // the first error; after it nothing is written
 }
 
-// put adds a line. The writer owns its bytes from then on.
-func (w *lineWriter) put(line []byte) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.err != nil {
-		return
-	}
-	if w.unread == 0 {
-		w.progress++
-	}
-	w.lines = append(w.lines, line)
-	w.unread += len(line)
-	if !w.writing {
-		w.writing = true
-		go w.drain()
-	}
-}
-
-// drain writes until no lines are left.
-func (w *lineWriter) drain() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for len(w.lines) > 0 && w.err == nil {
-		line := w.lines[0]
-		w.lines[0], w.lines = nil, w.lines[1:]
-		w.write(line)
-	}
-	w.writing = false
-	w.wake()
-}
-
-// write writes a line in pieces. The caller holds mu. write releases mu while it writes.
-func (w *lineWriter) write(line []byte) {
-	for len(line) > 0 && w.err == nil {
-		part := line[:min(len(line), pieceSize)]
-		w.mu.Unlock()
-		_, err := w.out.Write(part)
-		w.mu.Lock()
-		line = line[len(part):]
-		w.unread -= len(part)
-		w.progress++
-		if err != nil {
-			w.end(err)
+func newLineWriter(ctx context.Context, out io.Writer, inputEnded <-chan struct{}, fail func()) *lineWriter {
+	w := &lineWriter{ctx: ctx, fail: fail, inputEnded: inputEnded, pieces: make(chan []byte), taken: make(chan error, 1), turn: semaphore.NewWeighted(1)}
+	go func() {
+		for {
+			select {
+			case p := <-w.pieces:
+				_, err := out.Write(p)
+				w.taken <- err
+			case <-ctx.Done():
+				return
+			}
 		}
-		w.wake()
-	}
+	}()
+	return w
 }
 
-// end sets the error, after which nothing is written. The caller holds mu.
-func (w *lineWriter) end(err error) {
-	if w.err == nil {
-		w.err, w.lines = err, nil
-		w.wake()
+// inTurn calls f, which writes a line, when no other line is being written.
+func (w *lineWriter) inTurn(f func() error) error {
+	if err := w.turn.Acquire(w.ctx, 1); err != nil {
+		return err
+	}
+	defer w.turn.Release(1)
+	return f()
+}
+
+// write writes a line. The writer owns its bytes from then on. It must be called in turn.
+func (w *lineWriter) write(line []byte) error {
+	err := w.failed()
+	for len(line) > 0 && err == nil {
+		n := min(len(line), pieceSize)
+		err = w.piece(line[:n])
+		line = line[n:]
+	}
+	if err != nil {
+		w.mu.Lock()
+		w.err = cmp.Or(w.err, err)
+		w.mu.Unlock()
 		w.fail()
 	}
+	return err
 }
 
-// wake wakes the goroutines that wait for a change. The caller holds mu.
-func (w *lineWriter) wake() {
-	if w.changed != nil {
-		close(w.changed)
-		w.changed = nil
+// piece writes a piece of a line, and waits until the client has read it.
+func (w *lineWriter) piece(p []byte) error {
+	select {
+	case w.pieces <- p:
+	case <-w.ctx.Done():
+		return w.ctx.Err()
 	}
-}
-
-// count calls update with mu held. update changes the counters.
-func (w *lineWriter) count(update func()) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	update()
-	w.wake()
-}
-
-// wait waits until condition returns true. condition is called with mu held, and may change the counters. The error is that of
-// ctx or that of the writer.
-func (w *lineWriter) wait(ctx context.Context, condition func() bool) error {
-	w.mu.Lock()
-	defer w.mu.Unlock()
+	patience, inputEnded := time.NewTimer(stuckTime), w.inputEnded
+	defer patience.Stop()
 	for {
-		switch {
-		case ctx.Err() != nil:
-			return ctx.Err()
-		case w.err != nil:
-			return w.err
-		case condition():
-			return nil
-		}
-		if w.changed == nil {
-			w.changed = make(chan struct{})
-		}
-		changed := w.changed
-		w.mu.Unlock()
 		select {
-		case <-changed:
-		case <-ctx.Done():
-		}
-		w.mu.Lock()
-	}
-}
-
-// waitToRead is wait for a goroutine that reads from the client. If the client reads nothing for stuckTime, the session ends.
-func (w *lineWriter) waitToRead(ctx context.Context, condition func() bool) {
-	for {
-		before, _ := w.state()
-		limited, cancel := context.WithTimeout(ctx, stuckTime)
-		err := w.wait(limited, condition)
-		cancel()
-		if err == nil || w.failed() != nil || ctx.Err() != nil {
-			return
-		}
-		if now, _ := w.state(); now == before {
-			w.giveUp()
-			return
+		case err := <-w.taken:
+			w.written.Add(1)
+			return err
+		case <-inputEnded:
+			inputEnded = nil
+			patience.Reset(grace)
+		case <-patience.C:
+			return errUnread
+		case <-w.ctx.Done():
+			return w.ctx.Err()
 		}
 	}
 }
 
-// hasCapacity reports whether another request may begin. The caller holds mu.
-func (w *lineWriter) hasCapacity() bool {
-	return w.unread < w.limits.unread && w.atWork < w.limits.atWork
-}
-
-// isFull reports whether so many bytes are unread that progress messages are useless for the client.
-func (w *lineWriter) isFull() bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.unread >= w.limits.unread
-}
-
-// failed returns the error of the writer; nil if it still writes.
+// failed returns the first error of the writer; nil: there was none.
 func (w *lineWriter) failed() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.err
 }
 
-// state returns the progress of the client, and whether the client has bytes left to read.
-func (w *lineWriter) state() (progress int, owed bool) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.progress, w.unread > 0
-}
-
-// watch ends the session if the client does not read at the end. After inputEnded is closed, the client may read nothing for the
-// time grace at most. After stop is closed, it has the time grace for everything. watch returns when over is closed, or earlier.
-func (w *lineWriter) watch(inputEnded, stop, over <-chan struct{}) {
-	select {
-	case <-inputEnded:
-	case <-stop:
-	case <-over:
-		return
-	}
-	for stopped := false; ; {
-		before, _ := w.state()
-		select {
-		case <-over:
-			return
-		case <-stop:
-			stopped, stop = true, nil
-		case <-time.After(grace):
-			if now, owed := w.state(); stopped || owed && now == before {
-				w.giveUp()
-				return
-			}
-		}
-	}
-}
-
-func (w *lineWriter) giveUp() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.end(errUnread)
-}
-
-// flush waits until the client has read everything, or until the writer has an error.
-func (w *lineWriter) flush() {
-	_ = w.wait(context.Background(), func() bool { return w.unread == 0 && !w.writing }) // failed returns the error
-}
-
-// Write is put for the SDK, which keeps the bytes. So it makes a copy.
+// Write is write for the SDK, which keeps the bytes. So it makes a copy.
 func (w *lineWriter) Write(line []byte) (int, error) {
-	if err := w.failed(); err != nil {
-		return 0, err
-	}
-	w.put(bytes.Clone(line))
-	return len(line), nil
+	return len(line), w.write(bytes.Clone(line))
 }
 
 // Close implements io.Closer. It does nothing: the owner of the output closes it.

@@ -80,7 +80,6 @@ var ErrClosed = errors.New("mcp server is closed")
 type Server struct {
 	config Config
 	log    *slog.Logger
-	limits clientLimits // of Serve
 	mcp    *mcp.Server
 	calls  callTable
 	memory *limits.Family // of Config.Memory, for each client session
@@ -102,7 +101,7 @@ func New(config Config) (*Server, error) {
 		}
 	}
 	config.fill()
-	s := &Server{config: config, log: config.Logger, limits: defaultLimits}
+	s := &Server{config: config, log: config.Logger}
 	s.base, s.stop = context.WithCancel(context.Background())
 	s.calls.keep, s.calls.log = config.Keep, config.Logger
 	s.memory = limits.NewFamily(limits.Token, max(config.Memory.Limit()*2/3, 1))

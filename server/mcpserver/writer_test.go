@@ -8,15 +8,13 @@ import (
 	"io"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/stet-dev/stet/tool"
 )
-
-// smallLimits are small limits. A few answers with pieceSize bytes each reach them.
-var smallLimits = clientLimits{unread: 8 * pieceSize, atWork: 16, waiting: 8 * pieceSize}
 
 var aPiece = fixed(strings.Repeat("x", pieceSize-100))
 
@@ -38,7 +36,6 @@ func newManualClient(t *testing.T, c tool.Caller) *manualClient {
 	in, w := io.Pipe()
 	r, out := io.Pipe()
 	ctx, cancel := context.WithCancel(context.Background())
-	k.s.limits = smallLimits
 	k.in, k.out, k.lines, k.stop = w, r, bufio.NewReader(r), cancel
 	go func() { k.served <- k.s.Serve(ctx, in, out) }()
 	t.Cleanup(func() { // read what the server still writes
@@ -128,49 +125,25 @@ func (h *recordingCaller) calls() (begun []string, ended int) {
 	return h.begun, h.ended
 }
 
-// A client that sends everything before it reads does not block. The server reads everything it sends, also cancellations, and
-// executes the calls.
+// A client that sends everything before it reads does not block. So many calls begin, in order, before it reads; a cancelled call
+// does not begin.
 func TestSendBeforeRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := &recordingCaller{fixed: "done"}
 		k := newManualClient(t, h)
-		for i := range 3000 {
-			k.get(100+i, "")
-		}
-		k.get(7, "hang")
-		k.send(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7}}`)
-		waitIdle()
-		if begun, ended := h.calls(); len(begun) != 3001 || ended != 1 {
-			t.Errorf("%d begun, %d cancelled", len(begun), ended)
-		}
-		k.answered(100, 3000)
-		k.in.Close()
-		if err := <-k.served; err != nil {
-			t.Error(err)
-		}
-	})
-}
-
-// A call waits if too many bytes of answers are unread, or if too many calls are running. Waiting calls begin in order. A
-// cancelled call does not begin.
-func TestCallsWaitForReader(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		h := &recordingCaller{fixed: aPiece}
-		k := newManualClient(t, h)
-		const calls = 60
+		const calls = 1000
 		for i := range calls {
 			k.get(100+i, "")
 		}
 		k.get(7, "never")
 		k.send(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7}}`)
 		waitIdle()
-		begun, _ := h.calls()
-		if n := len(begun); n < smallLimits.unread/pieceSize || n > smallLimits.unread/pieceSize+smallLimits.atWork {
-			t.Errorf("%d calls are begun", n)
+		if begun, _ := h.calls(); len(begun) != maxAtWork {
+			t.Errorf("%d are begun", len(begun))
 		}
 		k.answered(100, calls)
 		waitIdle()
-		begun, _ = h.calls()
+		begun, _ := h.calls()
 		for i, got := range begun {
 			if want := fmt.Sprintf(`{"n":%d,"x":""}`, 100+i); got != want {
 				t.Fatalf("call %d is %s", i, got)
@@ -191,14 +164,14 @@ func TestCallsAtWork(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := &recordingCaller{fixed: "done"}
 		k := newManualClient(t, h)
-		for i := range smallLimits.atWork + 5 {
+		for i := range maxAtWork + 5 {
 			k.get(100+i, "hang")
 		}
 		waitIdle()
-		if begun, _ := h.calls(); len(begun) != smallLimits.atWork {
+		if begun, _ := h.calls(); len(begun) != maxAtWork {
 			t.Errorf("%d at work", len(begun))
 		}
-		for i := range smallLimits.atWork + 5 {
+		for i := range maxAtWork + 5 {
 			k.send(fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%d}}`, 100+i))
 		}
 		k.get(7, "")
@@ -210,27 +183,27 @@ func TestCallsAtWork(t *testing.T) {
 	})
 }
 
-// The number of waiting calls is limited. When the limit is reached, the server reads nothing until the client reads.
+// The bytes of waiting calls are limited. When the limit is reached, the server reads nothing until the client reads.
 func TestReadingStops(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		k := newManualClient(t, aPiece)
-		const calls = 40
-		var mu sync.Mutex
-		sent := 0
+		k := newManualClient(t, fixed("done"))
+		const calls = maxAtWork + 12
+		const most = maxAtWork + maxWaiting/(1<<20) // with a megabyte each
+		var sent atomic.Int64
 		go func() {
+			pad := ""
 			for i := range calls {
-				k.get(100+i, strings.Repeat("y", pieceSize-requestCost))
-				mu.Lock()
-				sent++
-				mu.Unlock()
+				if i == maxAtWork {
+					pad = strings.Repeat("y", 1<<20-requestCost)
+				}
+				k.get(100+i, pad)
+				sent.Add(1)
 			}
 		}()
 		waitIdle()
-		mu.Lock()
-		if sent < (smallLimits.unread+smallLimits.waiting)/pieceSize || sent > (smallLimits.unread+smallLimits.waiting)/pieceSize+smallLimits.atWork+2 {
-			t.Errorf("%d are read", sent)
+		if n := sent.Load(); n < most || n > most+2 {
+			t.Errorf("%d are read", n)
 		}
-		mu.Unlock()
 		k.answered(100, calls)
 		k.in.Close()
 		if err := <-k.served; err != nil {
@@ -290,7 +263,7 @@ func TestEndReadSlowly(t *testing.T) {
 	})
 }
 
-// The client fills all limits and reads nothing. After some time the server ends the session.
+// The client sends without end and reads nothing. After some time the server ends the session.
 func TestClientNeverReads(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		k := newManualClient(t, aPiece)
@@ -320,43 +293,4 @@ func TestWriterFails(t *testing.T) {
 			t.Error(err)
 		}
 	})
-}
-
-// Lines are written completely. The lines of one goroutine keep their order.
-func TestLineWriter(t *testing.T) {
-	r, w := io.Pipe()
-	o := &lineWriter{out: w, fail: func() { t.Error("it failed") }}
-	const writers, lines = 8, 2000
-	var all sync.WaitGroup
-	for i := range writers {
-		all.Go(func() {
-			for n := range lines {
-				line := fmt.Appendf(nil, "%d %d %s\n", i, n, strings.Repeat("x", n*17%500))
-				if n%3 > 0 {
-					o.put(line)
-				} else if _, err := o.Write(line); err != nil {
-					t.Error(err)
-				}
-			}
-		})
-	}
-	go func() {
-		all.Wait()
-		o.flush()
-		w.Close()
-	}()
-	var next [writers]int
-	for in := bufio.NewScanner(r); in.Scan(); {
-		var i, n int
-		var x string
-		if _, err := fmt.Sscan(in.Text()+" .", &i, &n, &x); err != nil || next[i] != n || strings.Trim(x, "x.") != "" || n*17%500 > 0 && len(x) != n*17%500 {
-			t.Fatalf("%v: %q after %d", err, in.Text(), next[i])
-		}
-		next[i]++
-	}
-	for i, n := range next {
-		if n != lines {
-			t.Errorf("%d lines of writer %d", n, i)
-		}
-	}
 }

@@ -126,7 +126,7 @@ func TestObserve(t *testing.T) {
 	if !row.Observe || row.Trimmed != 3 || row.Tokens >= row.TokensOff || row.BytesOut != row.BytesIn || row.Policy != "keep-latest" {
 		t.Errorf("row %+v", row)
 	}
-	trims, err := r.store.Trims(t.Context(), record.Query{Mode: record.Observed})
+	trims, err := r.store.Trims(t.Context(), record.Query{})
 	if err != nil || len(trims) != 3 {
 		t.Errorf("trims %+v, %v", trims, err)
 	}

@@ -33,12 +33,6 @@ func Where(q record.Query) *Condition {
 	if q.Conversation != "" {
 		c.Add("conversation = ?", q.Conversation)
 	}
-	switch q.Mode {
-	case record.Applied:
-		c.Add("observe = 0")
-	case record.Observed:
-		c.Add("observe = 1")
-	}
 	return c
 }
 

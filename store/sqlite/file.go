@@ -10,7 +10,8 @@ import (
 	"path/filepath"
 	"sync/atomic"
 
-	"github.com/stet-dev/stet/internal/ctxlock"
+	"golang.org/x/sync/semaphore"
+
 	"github.com/stet-dev/stet/store/rows"
 )
 
@@ -113,18 +114,18 @@ func (f *file) Dialect() rows.Dialect {
 // writer is the one connection on which this process writes with some durability. Its statements are prepared once.
 type writer struct {
 	db   *sql.DB
-	lock ctxlock.Lock
+	lock *semaphore.Weighted
 	conn *sql.Conn
 	kept map[string]*sql.Stmt
 }
 
-func newWriter() writer { return writer{lock: ctxlock.New()} }
+func newWriter() writer { return writer{lock: semaphore.NewWeighted(1)} }
 
 func (w *writer) transact(ctx context.Context, do func(rows.Conn) error) (err error) {
-	if err := w.lock.Lock(ctx); err != nil {
+	if err := w.lock.Acquire(ctx, 1); err != nil {
 		return err
 	}
-	defer w.lock.Unlock()
+	defer w.lock.Release(1)
 	if w.conn == nil {
 		if w.conn, err = w.db.Conn(ctx); err != nil {
 			return err
@@ -165,8 +166,8 @@ func (w *writer) close() error {
 	if w.db == nil {
 		return nil
 	}
-	_ = w.lock.Lock(context.Background()) // this context does not end
-	defer w.lock.Unlock()
+	_ = w.lock.Acquire(context.Background(), 1) // this context does not end
+	defer w.lock.Release(1)
 	return errors.Join(w.drop(), w.db.Close())
 }
 

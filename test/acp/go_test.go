@@ -20,8 +20,6 @@ type editor struct {
 	*sdk.ClientSideConnection
 	t       *testing.T
 	choices []sdk.PermissionOptionKind // in their order
-	buffers map[string]string
-	onAsk   func()
 
 	mu      sync.Mutex
 	updates []sdk.SessionUpdate
@@ -38,21 +36,10 @@ func (e *editor) SessionUpdate(_ context.Context, n sdk.SessionNotification) err
 func (e *editor) RequestPermission(_ context.Context, p sdk.RequestPermissionRequest) (sdk.RequestPermissionResponse, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if len(e.asked) == len(e.choices) {
-		e.onAsk()
-		return sdk.RequestPermissionResponse{Outcome: sdk.NewRequestPermissionOutcomeCancelled()}, nil
-	}
 	choice := e.choices[len(e.asked)]
 	e.asked = append(e.asked, p)
 	i := slices.IndexFunc(p.Options, func(o sdk.PermissionOption) bool { return o.Kind == choice })
 	return sdk.RequestPermissionResponse{Outcome: sdk.NewRequestPermissionOutcomeSelected(p.Options[i].OptionId)}, nil
-}
-
-func (e *editor) ReadTextFile(_ context.Context, p sdk.ReadTextFileRequest) (sdk.ReadTextFileResponse, error) {
-	if text, ok := e.buffers[p.Path]; ok {
-		return sdk.ReadTextFileResponse{Content: text}, nil
-	}
-	return sdk.ReadTextFileResponse{}, sdk.NewInvalidParams("not open")
 }
 
 // start runs stet acp for e. hangUp closes its input, and checks that it then ends without an error and without output on
@@ -90,9 +77,8 @@ func (p place) start(e *editor, args ...string) (hangUp func()) {
 	})
 	p.t.Cleanup(hangUp)
 	if _, err := e.Initialize(p.t.Context(), sdk.InitializeRequest{
-		ProtocolVersion:    sdk.ProtocolVersionNumber,
-		ClientInfo:         &sdk.Implementation{Name: "test editor", Version: "1"},
-		ClientCapabilities: sdk.ClientCapabilities{Fs: sdk.FileSystemCapabilities{ReadTextFile: e.buffers != nil}},
+		ProtocolVersion: sdk.ProtocolVersionNumber,
+		ClientInfo:      &sdk.Implementation{Name: "test editor", Version: "1"},
 	}); err != nil {
 		p.t.Fatalf("%v: %s", err, said.String())
 	}
@@ -205,54 +191,6 @@ func TestScripted(t *testing.T) {
 	}
 	if out := p.command("sessions", "list"); !strings.Contains(out, string(id)[:8]) {
 		t.Error(out)
-	}
-}
-
-// A session/cancel comes while the model is asked, and another one while the person is asked.
-func TestCancel(t *testing.T) {
-	t.Parallel()
-	p := newPlace(t)
-	asked, hold := make(chan struct{}, 1), make(chan struct{})
-	m := held(t, asked, hold)
-	defer close(hold)
-	e := &editor{}
-	p.start(e, "--model", "m", "--base-url", m.URL)
-	id := p.begin(e)
-	go func() {
-		<-asked
-		_ = e.Cancel(context.WithoutCancel(t.Context()), sdk.CancelNotification{SessionId: id})
-	}()
-	if stop := e.say(id, "go"); stop != sdk.StopReasonCancelled {
-		t.Error(stop)
-	}
-
-	p.write("a.txt", "one\ntwo\nthree\n")
-	e = &editor{}
-	e.onAsk = func() { _ = e.Cancel(context.WithoutCancel(t.Context()), sdk.CancelNotification{SessionId: id}) }
-	p.start(e, "--model", "m", "--base-url", model(t, nil).URL)
-	id = p.begin(e)
-	if stop := e.say(id, "go"); stop != sdk.StopReasonCancelled {
-		t.Error(stop)
-	}
-	if got := p.read("a.txt"); got != "one\ntwo\nthree\n" {
-		t.Errorf("%q", got)
-	}
-}
-
-// If a buffer of the editor is not saved, the model is told, and its edits are refused.
-func TestUnsaved(t *testing.T) {
-	t.Parallel()
-	p, m := newPlace(t), model(t, nil)
-	p.write("a.txt", "one\ntwo\nthree\n")
-	e := &editor{buffers: map[string]string{filepath.Join(p.dir, "a.txt"): "one\ntwo\nthree\nfour\n"}}
-	p.start(e, "--model", "m", "--base-url", m.URL)
-	e.say(p.begin(e), "louder, please")
-	if got := p.read("a.txt"); got != "one\ntwo\nthree\n" || len(e.asked) > 0 {
-		t.Errorf("%q", got)
-	}
-	requests := m.Requests()
-	if body := string(requests[len(requests)-1].Body); !strings.Contains(body, "+four") || !strings.Contains(body, "concurrent_modification") {
-		t.Error(body)
 	}
 }
 

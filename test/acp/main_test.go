@@ -8,7 +8,6 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/llm/llmtest"
 	"github.com/stet-dev/stet/test/npm"
 )
@@ -113,17 +112,6 @@ func model(t *testing.T, wrap func(llmtest.Config) llmtest.Config) *llmtest.Serv
 	}
 	t.Cleanup(func() { _ = s.Close() })
 	return s
-}
-
-// held starts a model that waits for hold before it answers.
-func held(t *testing.T, asked chan<- struct{}, hold <-chan struct{}) *llmtest.Server {
-	return model(t, func(llmtest.Config) llmtest.Config {
-		return llmtest.Config{Handler: func(*llm.Request) (llm.Response, error) {
-			asked <- struct{}{}
-			<-hold
-			return llm.Response{Message: llm.Message{Role: llm.Assistant, Parts: []llm.Part{{Text: "late"}}}}, nil
-		}}
-	})
 }
 
 // packages are the SDKs and programs from npm.

@@ -92,7 +92,7 @@ func (m *Memory) Requests(ctx context.Context, q record.Query) ([]record.Request
 	}
 	var out []record.Request
 	for _, r := range m.requests {
-		if chooses(q, r.Time, r.Conversation, r.Observe) {
+		if chooses(q, r.Time, r.Conversation) {
 			out = append(out, r)
 		}
 	}
@@ -108,7 +108,7 @@ func (m *Memory) Trims(ctx context.Context, q record.Query) ([]record.Trim, erro
 	}
 	var out []record.Trim
 	for _, t := range m.trims {
-		if chooses(q, t.Time, t.Conversation, t.Observe) {
+		if chooses(q, t.Time, t.Conversation) {
 			t.Paths = clonePaths(t.Paths)
 			out = append(out, t)
 		}
@@ -384,14 +384,9 @@ func (m *Memory) Entries(ctx context.Context, q record.TrailQuery) ([]record.Ent
 	return out, nil
 }
 
-func chooses(q record.Query, at time.Time, conversation string, observe bool) bool {
-	switch {
-	case !q.From.IsZero() && at.Before(q.From), !q.To.IsZero() && !at.Before(q.To):
-		return false
-	case q.Conversation != "" && q.Conversation != conversation:
-		return false
-	}
-	return q.Mode == record.All || (q.Mode == record.Observed) == observe
+func chooses(q record.Query, at time.Time, conversation string) bool {
+	return (q.From.IsZero() || !at.Before(q.From)) && (q.To.IsZero() || at.Before(q.To)) &&
+		(q.Conversation == "" || q.Conversation == conversation)
 }
 
 func newest[T any](rows []T, limit int) []T {
