@@ -22,7 +22,7 @@ import (
 // What the server holds for a client, besides its calls.
 const (
 	maxAtWork   = 64      // requests that have begun, and are neither answered nor waiting for a person
-	maxWaiting  = 8 << 20 // bytes of requests that are read but have not begun
+	maxWaiting  = 4 << 20 // bytes of requests that are read but have not begun
 	requestCost = 4 << 10 // is added to the size of a waiting request, in bytes
 )
 

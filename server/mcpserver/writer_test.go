@@ -187,7 +187,7 @@ func TestCallsAtWork(t *testing.T) {
 func TestReadingStops(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		k := newManualClient(t, fixed("done"))
-		const calls = maxAtWork + 12
+		const calls = maxAtWork + 7
 		const most = maxAtWork + maxWaiting/(1<<20) // with a megabyte each
 		var sent atomic.Int64
 		go func() {
