@@ -102,9 +102,6 @@ func (a *attempt) send(ctx context.Context) (*http.Response, error) {
 	if key := strings.TrimSpace(string(a.Config.Key)); key != "" {
 		req.Header.Set(a.API.KeyHeader, a.API.KeyPrefix+key)
 	}
-	for name, values := range a.Config.Header {
-		req.Header[http.CanonicalHeaderKey(name)] = values
-	}
 	return a.Config.client().Do(req)
 }
 

@@ -77,7 +77,6 @@ func (c Client) attempts(ctx context.Context, req *llm.Request, stream bool, eac
 			}
 			return res, err
 		}
-		c.Config.logger().LogAttrs(ctx, levelRetry, "model asked again", retryAttrs(c.Config.host(), n, wait, err)...)
 		each(llm.Event{Kind: llm.Retrying, Err: err, Wait: wait})
 		if err := sleep(ctx, wait); err != nil {
 			return nil, err

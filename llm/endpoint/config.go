@@ -22,9 +22,8 @@ type Config struct {
 	// without the version ("https://host", "http://localhost:11434/v1"). A
 	// query is kept; a user and password in it are sent.
 	BaseURL string
-	Key     Secret      // sent in the form that the provider expects; "" sends none
-	Header  http.Header // sent with every request; replaces headers of the same name
-	Model   string      // for requests without a model
+	Key     Secret // sent in the form that the provider expects; "" sends none
+	Model   string // for requests without a model
 
 	// Extra is a JSON object whose members are added to every request body. They replace members of the same name; null removes
 	// a member.
@@ -34,12 +33,9 @@ type Config struct {
 	// because they would send the key elsewhere. It should have no Timeout, because answers may take long.
 	HTTP *http.Client
 
-	Retries  int           // attempts after the first; 0 is 6; negative: none
-	Patience time.Duration // the longest pause that an endpoint may ask for before the next attempt; 0 is one minute
-	Idle     time.Duration // the longest silence before and within a stream; 0 is 5 minutes
-	Whole    time.Duration // the longest wait for an answer that is not streamed; 0 is 15 minutes
-
-	Logger *slog.Logger // logs attempts without content; nil discards
+	Retries int           // attempts after the first; 0 is 6; negative: none
+	Idle    time.Duration // the longest silence before and within a stream; 0 is 5 minutes
+	Whole   time.Duration // the longest wait for an answer that is not streamed; 0 is 15 minutes
 }
 
 // String names the endpoint without secrets.
@@ -76,13 +72,6 @@ func (s Secret) check() error {
 }
 
 func (c Config) retries() int { return max(orElse(c.Retries, 6), 0) }
-
-func (c Config) logger() *slog.Logger {
-	if c.Logger == nil {
-		return slog.New(slog.DiscardHandler)
-	}
-	return c.Logger
-}
 
 func (c Config) client() *http.Client {
 	var client http.Client

@@ -105,7 +105,7 @@ func TestIsTemporary(t *testing.T) {
 
 func TestSecret(t *testing.T) {
 	const key = "sk-0123456789"
-	c := Config{BaseURL: "https://me:password@api.test/v1", Key: key, Header: http.Header{"Authorization": {"Bearer " + key}}}
+	c := Config{BaseURL: "https://me:password@api.test/v1", Key: key}
 	marshalled, err := json.Marshal(struct{ Key Secret }{c.Key})
 	if err != nil {
 		t.Fatal(err)

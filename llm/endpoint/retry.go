@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
-	"log/slog"
 	"math/rand/v2"
 	"net"
 	"net/http"
@@ -21,7 +20,8 @@ const (
 	longestStep = 16 * time.Second
 )
 
-const levelRetry = slog.LevelInfo
+// longestPause is the longest pause that an endpoint may ask for before the next attempt.
+const longestPause = time.Minute
 
 // pause returns how long to wait after attempt n, which failed with err, and whether to try again. n counts from 0.
 func (c Config) pause(err error, n int) (time.Duration, bool) {
@@ -30,7 +30,7 @@ func (c Config) pause(err error, n int) (time.Duration, bool) {
 	}
 	var e *llm.Error
 	if errors.As(err, &e) && e.RetryAfter > 0 {
-		if e.RetryAfter > orElse(c.Patience, time.Minute) {
+		if e.RetryAfter > longestPause {
 			return 0, false
 		}
 		return e.RetryAfter + rand.N(e.RetryAfter/10+1), true // never earlier than asked
@@ -90,11 +90,5 @@ func sleep(ctx context.Context, d time.Duration) error {
 		return ctx.Err()
 	case <-t.C:
 		return nil
-	}
-}
-
-func retryAttrs(host string, n int, wait time.Duration, err error) []slog.Attr {
-	return []slog.Attr{
-		slog.String("host", host), slog.Int("attempt", n+1), slog.Duration("wait", wait), slog.String("reason", err.Error()),
 	}
 }

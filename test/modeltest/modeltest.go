@@ -3,9 +3,7 @@
 package modeltest
 
 import (
-	"bytes"
 	"context"
-	"log/slog"
 	"net"
 	"net/http"
 	"regexp"
@@ -71,8 +69,7 @@ const key = "sk-test-0123456789abcdef"
 type rig struct {
 	model  llm.Model
 	server *llmtest.Server
-	log    *bytes.Buffer // all log messages
-	dials  atomic.Int32  // number of connections made
+	dials  atomic.Int32 // number of connections made
 	t      *testing.T
 }
 
@@ -86,14 +83,13 @@ func (a Adapter) play(t *testing.T, handler func(*llm.Request) (llm.Response, er
 		if err != nil {
 			t.Fatal(err)
 		}
-		r := &rig{server: server, log: new(bytes.Buffer), t: t}
+		r := &rig{server: server, t: t}
 		transport := &http.Transport{DialContext: func(ctx context.Context, to, addr string) (net.Conn, error) {
 			r.dials.Add(1)
 			return network.DialContext(ctx, to, addr)
 		}}
 		cfg := endpoint.Config{
 			BaseURL: "http://model.test", Key: key, HTTP: &http.Client{Transport: transport}, Model: "scripted",
-			Logger: slog.New(slog.NewTextHandler(r.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 		}
 		if change != nil {
 			change(&cfg)
