@@ -127,6 +127,9 @@ func TestChatGPTHost(t *testing.T) {
 		fmt.Fprint(w, `{"output":[]}`)
 	}))
 	defer model.Close()
+	if said := printed(t, nil, "wrap", "--via=connect", "--", "sh", "-c", `curl -s -w '%{http_connect}' --proxy "http://${HTTPS_PROXY#*@}" https://chatgpt.com/ || true`); !strings.Contains(said, "407") {
+		t.Errorf("a program without the password: %s", said)
+	}
 	for _, version := range []string{"--http2", "--http1.1"} {
 		said := printed(t, nil, "wrap", "--via=connect", "--upstream", model.URL, "--", "sh", "-c",
 			`curl -sS `+version+` --cacert "$CODEX_CA_CERTIFICATE" -H 'Content-Type: application/json' -d '{"model":"m","input":[]}' -w ' %{http_connect} %{http_version}' https://chatgpt.com/backend-api/codex/responses`)

@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -66,6 +67,7 @@ func (c *wrapCommand) open(ctx context.Context, o *config.Config, m agents.Machi
 		}
 	}()
 	var authority *connect.Authority
+	password := rand.Text() // so that programs of other users cannot use the forward proxy
 	if c.forwards(o, m) {
 		if authority, err = c.authority(); err != nil {
 			return nil, err
@@ -75,7 +77,7 @@ func (c *wrapCommand) open(ctx context.Context, o *config.Config, m agents.Machi
 			return nil, err
 		}
 		w.at = append(w.at, front)
-		w.run, err = m.Forward(c.args, "http://"+front.Addr().String(), func(own []byte) (string, error) {
+		w.run, err = m.Forward(c.args, "http://stet:"+password+"@"+front.Addr().String(), func(own []byte) (string, error) {
 			dir, err := c.stateDir()
 			if err != nil {
 				return "", err
@@ -92,13 +94,13 @@ func (c *wrapCommand) open(ctx context.Context, o *config.Config, m agents.Machi
 		}
 	}
 	o.Route(foundUpstreams(w.run.Found))
-	task := proxyserver.Task{Root: cmp.Or(o.ProjectRoot, c.dir), Forward: authority != nil}
+	task := proxyserver.Task{Root: cmp.Or(o.ProjectRoot, c.dir), Forward: authority != nil, Password: password}
 	if w.proxy, err = c.startWrapped(ctx, o, task, w.at); err != nil {
 		return nil, err
 	}
 	if authority != nil {
 		log, _, _ := config.OpenLog(c.logFile(o.Log)) // the proxy has opened it, and said so if it cannot
-		w.forward = proxyserver.Forward{Authority: authority, NoProxy: c.noProxy(), Roots: c.roots(), Logger: log}.To(listener.Addr().String())
+		w.forward = proxyserver.Forward{Authority: authority, Password: password, NoProxy: c.noProxy(), Roots: c.roots(), Logger: log}.To(listener.Addr().String())
 		w.server = &http.Server{Handler: w.forward, ReadHeaderTimeout: 30 * time.Second}
 		go func() { _ = w.server.Serve(w.at[1]) }() // it ends with Close
 	}
@@ -254,7 +256,7 @@ func (c *wrappedCommand) Run(ctx context.Context) error {
 			coming <- next
 		}
 	}()
-	grace := c.follow(o, s, first, coming, reports)
+	grace := c.follow(s, first, coming, reports)
 	closing, cut := context.WithCancel(ctx)
 	defer cut()
 	go func() {
@@ -291,7 +293,7 @@ func (r *reporter) Write(b []byte) (int, error) {
 }
 
 // follow reports totals and follows orders until the proxy is to end. It returns how long running requests may then take.
-func (c *wrappedCommand) follow(o *config.Config, s *proxyserver.Server, first proxyserver.Order, coming <-chan proxyserver.Order, reports *reporter) time.Duration {
+func (c *wrappedCommand) follow(s *proxyserver.Server, first proxyserver.Order, coming <-chan proxyserver.Order, reports *reporter) time.Duration {
 	last, agent := s.Proxy.Totals(), first.Agent
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
@@ -300,7 +302,7 @@ func (c *wrappedCommand) follow(o *config.Config, s *proxyserver.Server, first p
 		case next, ok := <-coming:
 			switch {
 			case !ok && agent != 0:
-				return c.outlive(o, s, agent, first.Task.Forward)
+				return c.outlive(s, agent, first.Task)
 			case !ok:
 				return 0
 			case next.Agent != 0:
@@ -318,13 +320,13 @@ func (c *wrappedCommand) follow(o *config.Config, s *proxyserver.Server, first p
 }
 
 // outlive serves without the parent as long as the agent lives, also the tunnels.
-func (c *wrappedCommand) outlive(o *config.Config, s *proxyserver.Server, agent int, tunnels bool) time.Duration {
-	if tunnels {
+func (c *wrappedCommand) outlive(s *proxyserver.Server, agent int, task *proxyserver.Task) time.Duration {
+	if task.Forward {
 		authority, err := c.authority()
 		if err == nil {
 			front, err := inherited(4)
 			if err == nil {
-				forward := proxyserver.Forward{Authority: authority, NoProxy: c.noProxy(), Roots: c.roots(), Logger: s.Log}.InProcess(s.Proxy)
+				forward := proxyserver.Forward{Authority: authority, Password: task.Password, NoProxy: c.noProxy(), Roots: c.roots(), Logger: s.Log}.InProcess(s.Proxy)
 				defer forward.Close()
 				server := &http.Server{Handler: forward, ReadHeaderTimeout: 30 * time.Second}
 				defer func() { _ = server.Close() }()

@@ -11,6 +11,7 @@ package connect
 
 import (
 	"context"
+	"crypto/subtle"
 	"crypto/x509"
 	"errors"
 	"fmt"
@@ -42,6 +43,8 @@ type Config struct {
 	Model     http.Handler
 	Authority *Authority
 
+	// Password is the one that clients give in the address of the proxy; empty: they need none.
+	Password string
 	// Proxy returns the person's own HTTP proxy for a request; nil: that of the environment.
 	Proxy func(*http.Request) (*url.URL, error)
 	// Direct reports whether the person named a host as one that is reached without a proxy. Then it may have any address. nil: none.
@@ -90,6 +93,11 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "stet: this address is a proxy for HTTPS and takes only CONNECT", http.StatusMethodNotAllowed)
 		return
 	}
+	if !p.knows(r) {
+		w.Header().Set("Proxy-Authenticate", `Basic realm="stet"`) // some clients give the password only when they are asked
+		http.Error(w, "stet: this proxy serves one agent and its programs: use the HTTPS_PROXY that stet gave them", http.StatusProxyAuthRequired)
+		return
+	}
 	if !p.enter() {
 		http.Error(w, "stet: the proxy is ending, or has too many tunnels", http.StatusServiceUnavailable)
 		return
@@ -117,6 +125,12 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	} else {
 		_ = upstream.Close()
 	}
+}
+
+// knows reports whether a client gives the password.
+func (p *Proxy) knows(r *http.Request) bool {
+	_, given, _ := (&http.Request{Header: http.Header{"Authorization": r.Header["Proxy-Authorization"]}}).BasicAuth()
+	return subtle.ConstantTimeCompare([]byte(given), []byte(p.config.Password)) == 1 || p.config.Password == ""
 }
 
 // enter counts a tunnel, unless the proxy ends or has too many. If it returns true, the caller must call work.Done at the end.

@@ -126,7 +126,7 @@ func newRig(t *testing.T, model http.Handler) *rig {
 	}
 	r.proxy = New(Config{
 		Hosts: map[string]func(*http.Request) bool{modelHost: func(q *http.Request) bool { return q.URL.Path == "/v1/ask" }},
-		Model: model, Authority: authority, Proxy: http.ProxyURL(through), RootCAs: r.signer.pool,
+		Model: model, Authority: authority, Password: "of the clients", Proxy: http.ProxyURL(through), RootCAs: r.signer.pool,
 	})
 	t.Cleanup(r.proxy.Close)
 	front := httptest.NewServer(r.proxy)
@@ -134,6 +134,7 @@ func newRig(t *testing.T, model http.Handler) *rig {
 	if r.url, err = url.Parse(front.URL); err != nil {
 		t.Fatal(err)
 	}
+	r.url.User = url.UserPassword("stet", "of the clients")
 	r.trusted = x509.NewCertPool()
 	r.trusted.AddCert(r.signer.cert)
 	r.trusted.AppendCertsFromPEM(authority.Certificate())
@@ -358,7 +359,8 @@ func tryConnect(t *testing.T, proxy *url.URL, target string) (_ net.Conn, status
 	if err != nil {
 		t.Fatal(err)
 	}
-	fmt.Fprintf(c, "CONNECT %s HTTP/1.1\r\nHost: %s\r\n\r\n", target, target)
+	password, _ := proxy.User.Password()
+	fmt.Fprintf(c, "CONNECT %s HTTP/1.1\r\nHost: %s\r\nProxy-Authorization: Basic %s\r\n\r\n", target, target, base64.StdEncoding.EncodeToString([]byte("stet:"+password)))
 	resp, err := http.ReadResponse(bufio.NewReader(c), &http.Request{Method: http.MethodConnect})
 	if err != nil {
 		t.Fatal(target, err)
@@ -372,6 +374,13 @@ func tryConnect(t *testing.T, proxy *url.URL, target string) (_ net.Conn, status
 
 // SAME-3: targets that are not for TLS or not public are refused with the reason.
 func TestRefusedTargets(t *testing.T) {
+	stranger := *newRig(t, nil).url
+	for _, user := range []*url.Userinfo{nil, url.UserPassword("stet", "another")} { // a program of another user has no password
+		stranger.User = user
+		if _, status, why := tryConnect(t, &stranger, modelHost+":443"); status != http.StatusProxyAuthRequired || !strings.Contains(why, "HTTPS_PROXY that stet gave") {
+			t.Errorf("%v: %d %s", user, status, why)
+		}
+	}
 	text, err := NewAuthority([]string{modelHost}, nil)
 	if err != nil {
 		t.Fatal(err)

@@ -34,6 +34,7 @@ type Task struct {
 	Settings []byte // config.Config.Encode
 	Root     string // the workspace
 	Forward  bool   // there is a forward proxy
+	Password string // of the clients of the forward proxy
 }
 
 // Order is a message to such a process. A process whose orders end has lost its parent. Then it serves as long as the agent lives.

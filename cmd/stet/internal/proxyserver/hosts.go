@@ -80,6 +80,7 @@ func toProxy(r *http.Request) {
 // Forward configures the forward proxy.
 type Forward struct {
 	Authority *connect.Authority
+	Password  string // of its clients; empty: none
 	NoProxy   string // the person's own NO_PROXY
 	Itself    string // as in Config
 	Logger    *slog.Logger
@@ -128,7 +129,7 @@ func (f Forward) with(model http.Handler) *connect.Proxy {
 		hosts[name] = h.asks
 	}
 	named := func(host string) bool { return Named(f.NoProxy, host) }
-	c := connect.Config{Hosts: hosts, Model: model, Authority: f.Authority, Direct: named, Logger: f.Logger, RootCAs: f.Roots, Proxy: notThrough(f.Itself)}
+	c := connect.Config{Hosts: hosts, Model: model, Authority: f.Authority, Password: f.Password, Direct: named, Logger: f.Logger, RootCAs: f.Roots, Proxy: notThrough(f.Itself)}
 	if f.Upstream != nil {
 		c.Proxy, c.RootCAs = f.Upstream.Proxy, f.Upstream.TLSClientConfig.RootCAs
 	}
