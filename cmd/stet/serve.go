@@ -205,7 +205,7 @@ func (c *serveCommand) open(ctx context.Context, o *config.Config, root string, 
 		Calls: c.memory.part(callShare), Answers: c.memory.part(answerShare), QuestionBytes: c.memory.part(questionShare).Limit(),
 		Held:  limits.NewHeld(c.memory.part(heldShare).Limit()),
 		Quota: gateway.Quota{PerMinute: c.requests, Bytes: c.mb << 20},
-		Bus:   bus, Version: version(), Exports: map[string]web.Export{}, Compact: c.compacting,
+		Bus:   bus, Version: version(), Exports: map[string]web.Export{}, Compact: c.compacting, TakeBack: c.takeBack,
 	}
 	if c.cert != "" {
 		all.Cert, all.Key = c.absolute(c.cert), c.absolute(c.key)

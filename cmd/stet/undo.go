@@ -26,6 +26,8 @@ import (
 type undoCommand struct {
 	command
 	yes, last, preview bool
+
+	person string // who undoes; "": who runs this program
 }
 
 func newUndo(p *program) *cobra.Command {

@@ -1,7 +1,11 @@
 package main
 
 import (
+	"bytes"
+	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -20,6 +24,8 @@ import (
 	"github.com/stet-dev/stet/files/workspace"
 	"github.com/stet-dev/stet/record"
 	"github.com/stet-dev/stet/server/guard"
+	"github.com/stet-dev/stet/server/web"
+	"github.com/stet-dev/stet/store"
 )
 
 // undoes is the flag of an entry that took back the one with that number.
@@ -162,7 +168,7 @@ func (c *undoCommand) undoTree(ctx context.Context, trail record.Trail, kept *sn
 	}
 	e := record.Entry{
 		Kind: record.Changed, Time: time.Now(), Root: dir, Session: guard.UndoClient, Client: guard.UndoClient, Tool: "undo", Bytes: int64(len(did)),
-		Decision: "approved", By: "person " + approval.LocalPerson(), Outcome: record.OK, Flags: flags,
+		Decision: "approved", By: "person " + cmp.Or(c.person, approval.LocalPerson()), Outcome: record.OK, Flags: flags,
 	}
 	var serr error
 	refs.Changes = did
@@ -173,6 +179,42 @@ func (c *undoCommand) undoTree(ctx context.Context, trail record.Trail, kept *sn
 		}
 	}
 	return errors.Join(err, serr)
+}
+
+// takeBack takes back what calls of agents' own tools changed, for a person at the page. What would change is shown first, and its hash must come
+// back with the yes. Paths that somebody has changed since stay.
+func (p *program) takeBack(ctx context.Context, in web.TakeBack, person string) (out web.TakenBack, err error) {
+	err = p.withTrail(ctx, func(trail store.Store) error {
+		_, calls, err := standing(ctx, trail)
+		if err != nil {
+			return err
+		}
+		calls = slices.DeleteFunc(calls, func(e record.Entry) bool { return e.Session != in.Session || e.Seq < in.From })
+		if len(calls) == 0 {
+			return errors.New("there is nothing left of that to take back")
+		}
+		look := func(do *undoCommand) (string, error) {
+			var said bytes.Buffer
+			quiet := *p
+			quiet.out, quiet.err = &said, &said
+			do.program, do.person = &quiet, person
+			err := do.undoCalls(ctx, trail, slices.Clone(calls))
+			return said.String(), err
+		}
+		if out.Said, err = look(&undoCommand{preview: true}); err != nil {
+			return err
+		}
+		sum := sha256.Sum256([]byte(out.Said))
+		if out.Seal = hex.EncodeToString(sum[:]); in.Seal == "" {
+			return nil
+		}
+		if in.Seal != out.Seal {
+			return errors.New("the files have changed since this was shown: look again")
+		}
+		out.Said, err = look(&undoCommand{yes: true})
+		return err
+	})
+	return out, err
 }
 
 // mostShown is how many paths are listed.

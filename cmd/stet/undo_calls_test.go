@@ -11,6 +11,7 @@ import (
 
 	"github.com/stet-dev/stet/files/snapshot"
 	"github.com/stet-dev/stet/record"
+	"github.com/stet-dev/stet/server/web"
 	"github.com/stet-dev/stet/store"
 )
 
@@ -102,6 +103,48 @@ func TestUndoHalfway(t *testing.T) {
 	code, said = r.stet("undo", "--last", "--yes")
 	if text, err := os.ReadFile(filepath.Join(r.dir, "d/b")); code != 0 || err != nil || string(text) != "two\n" {
 		t.Fatal(code, said, err)
+	}
+}
+
+// At the page a session's calls are taken back from one of them on. What would change is shown first, and only that is done. (GRD-1, GRD-3)
+func TestTakeBack(t *testing.T) {
+	r := newUndoRig(t)
+	r.call("echo more >> a")   // 1
+	r.call("echo again >> a")  // 2
+	r.call("rm -r d; touch c") // 3
+	has := func(want string) {
+		t.Helper()
+		text, err := os.ReadFile(filepath.Join(r.dir, "a"))
+		if err != nil || string(text) != want {
+			t.Errorf("%q, %v", text, err)
+		}
+	}
+	take := func(in web.TakeBack) (web.TakenBack, error) {
+		in.Session = "s"
+		return r.p.takeBack(t.Context(), in, "anna")
+	}
+	look, err := take(web.TakeBack{From: 2})
+	if err != nil || !strings.Contains(look.Said, "a is put back") || !strings.Contains(look.Said, "c is removed") {
+		t.Fatal(look, err)
+	}
+	has("one\nmore\nagain\n")
+	r.sh("echo mine >> a")
+	if _, err := take(web.TakeBack{From: 2, Seal: look.Seal}); err == nil || !strings.Contains(err.Error(), "look again") {
+		t.Error(err)
+	}
+	r.sh("printf 'one\nmore\nagain\n' > a")
+	if _, err := take(web.TakeBack{From: 2, Seal: look.Seal}); err != nil {
+		t.Fatal(err)
+	}
+	has("one\nmore\n")
+	if _, err := os.Stat(filepath.Join(r.dir, "d/b")); err != nil {
+		t.Error(err)
+	}
+	if _, err := take(web.TakeBack{From: 2}); err == nil {
+		t.Error("it was taken back twice")
+	}
+	if _, said := r.stet("audit", "--last", "0"); !strings.Contains(said, "approved, by person anna") {
+		t.Error(said)
 	}
 }
 

@@ -229,6 +229,9 @@ func (g *Guard) asking(ctx context.Context, e Event) (Answer, error) {
 		g.mu.Lock()
 		c.cancel()
 		g.mu.Unlock()
+		if e.Dialog == Beside && !c.unseen {
+			return Answer{}, nil // the next event says whether it was the person: dismissed
+		}
 		return Answer{}, g.drop(recording, s, c, string(tool.Cancelled))
 	case errors.Is(err, errRefused):
 		return Answer{}, g.drop(recording, s, c, string(tool.UserRejected))
@@ -323,14 +326,26 @@ func (g *Guard) elsewhere(s *session, e Event) {
 		case same && (e.Kind == After || e.Kind == Settled && !e.Failed):
 			a.call.decision, a.call.who = "approved", "the person at the agent"
 			a.cancel(errElsewhere)
-		case same && e.Kind == Settled:
+		case same && e.Kind == Settled, e.Kind == Prompted && of.Dialog == Beside: // who talks to the agent again has closed its dialog
 			a.call.decision, a.call.who = "rejected", "the person at the agent"
 			a.cancel(errRefused)
 		case e.Kind == Stopped, e.Kind == Prompted,
 			e.Kind == Before && !same && changes(&a.call.action) && a.call.action.Op != dialect.Agent:
+			a.call.cancel()
 			a.cancel(errPassed)
 		}
 	}
+}
+
+// dismissed records the calls of a session whose dialog has closed at the agent without an answer, if the person goes on talking to it: they have said no.
+func (g *Guard) dismissed(ctx context.Context, s *session) error {
+	return g.finishWhere(ctx, func(of *session, c *call) bool {
+		no := of == s && c.ended == string(tool.Cancelled)
+		if no {
+			c.decision, c.who, c.ended = "rejected", "the person at the agent", string(tool.UserRejected)
+		}
+		return no
+	})
 }
 
 // Withdraw ends all open questions, because the guard is about to end: the agents' own dialogs go on.

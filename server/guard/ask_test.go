@@ -147,9 +147,10 @@ func TestAnsweredElsewhere(t *testing.T) {
 		"yes":          {Event{Kind: Settled, Call: "c1"}, ""},
 		"no":           {Event{Kind: Settled, Call: "c1", Failed: true}, "rejected"},
 		"turn ended":   {Event{Kind: Stopped}, "cancelled"},
-		"prompted":     {Event{Kind: Prompted}, "cancelled"},
+		"prompted":     {Event{Kind: Prompted}, "rejected"},
 		"next call":    {Event{Kind: Before, Call: "c9", Tool: "Bash", Input: shell("touch z")}, "cancelled"},
 		"disconnected": {Event{}, "cancelled"},
+		"dismissed":    {Event{}, "rejected"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r, queue := asks(t)
@@ -175,6 +176,13 @@ func TestAnsweredElsewhere(t *testing.T) {
 			if how := closed(t, sub).How; how != "withdrawn" {
 				t.Error(how)
 			}
+			if c.event.Kind == Other { // the next event says who has closed it
+				next := Event{Kind: Prompted}
+				if c.decision == "cancelled" {
+					next.Kind = Stopped
+				}
+				r.handle(next)
+			}
 			if err := queue.Answer(q.ID, approval.Answer{Verdict: approval.Approve, Seal: q.Seal}); err == nil {
 				t.Error("a late answer was taken")
 			}
@@ -183,6 +191,47 @@ func TestAnsweredElsewhere(t *testing.T) {
 				t.Errorf("%+v", all)
 			}
 		})
+	}
+}
+
+// An agent may ask before it tells that a call begins. The answer counts for that call, also where a rule asks, and for no other. (GRD-1)
+func TestAskedBefore(t *testing.T) {
+	rule := policy.Rule{Tools: []policy.Pattern{must(policy.ParsePattern("Write"))}, Do: policy.Ask}
+	r, queue := asks(t, rule)
+	r.dialog = AfterHook
+	sub := queue.Subscribe()
+	defer sub.Close()
+	e := Event{Tool: "Write", Input: json.RawMessage(`{"file_path":"` + filepath.ToSlash(filepath.Join(r.dir, "n")) + `","content":"1\n"}`)}
+	answered := func(kind Kind, a approval.Answer) Answer {
+		t.Helper()
+		e.Kind = kind
+		got := r.ask(t.Context(), e)
+		q := opened(t, sub)
+		a.Seal = q.Seal
+		if err := queue.Answer(q.ID, a); err != nil {
+			t.Fatal(err)
+		}
+		closed(t, sub)
+		return <-got
+	}
+	if a := answered(Asking, approval.Answer{Verdict: approval.Reject, Words: "no"}); a.Action != policy.Deny || !strings.Contains(a.Reason, "no") {
+		t.Errorf("%+v", a)
+	}
+	if a := answered(Asking, approval.Answer{Verdict: approval.Approve, By: "anna"}); !a.Decided || a.Action != policy.Allow {
+		t.Errorf("%+v", a)
+	}
+	e.Kind = Before
+	if a := r.handle(e); a.Decided {
+		t.Errorf("asked twice: %+v", a)
+	}
+	e.Kind = After
+	r.handle(e)
+	if a := answered(Before, approval.Answer{Verdict: approval.Reject}); a.Action != policy.Deny {
+		t.Errorf("one answer counted for two calls: %+v", a)
+	}
+	all := r.entries()
+	if len(all) != 3 || all[0].Decision != "rejected" || all[1].Decision != "approved" || all[1].By != "person anna" || all[2].Decision != "rejected" {
+		t.Errorf("%+v", all)
 	}
 }
 

@@ -269,7 +269,7 @@ func (g *Guard) Handle(ctx context.Context, e Event) (Answer, error) {
 			s.about = title.Of(e.Prompt)
 		}
 		g.mu.Unlock()
-		return saying(g.costs(ctx, e)), nil
+		return saying(g.costs(ctx, e)), g.dismissed(ctx, s)
 	}
 	return Answer{}, nil
 }
@@ -624,7 +624,9 @@ func (g *Guard) finish(ctx context.Context, s *session, c *call) error {
 	}
 	g.mu.Unlock()
 	if c.own == "" {
-		g.edited(s, c, r.Changes)
+		if c.tree != nil {
+			g.edited(s, c, r.Changes)
+		}
 		err = errors.Join(err, g.write(ctx, s, c, r))
 	}
 	return err

@@ -16,7 +16,7 @@ import (
 
 // ownTool returns the name of the tool of stet that an agent's name of a tool seems to be; "": none.
 func ownTool(tool string) string {
-	for _, prefix := range []string{"mcp__stet__", "stet__", "stet_"} {
+	for _, prefix := range []string{"mcp__stet__", "stet__", "stet_", "mcp_stet_", "stet-"} {
 		if name, ok := strings.CutPrefix(tool, prefix); ok {
 			return name
 		}

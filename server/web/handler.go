@@ -88,6 +88,8 @@ type Handler struct {
 	// Undo undoes writes, oldest first, for the person of that name. Its questions are of the given client session. It returns
 	// when that is done; it may put a question into Queue before.
 	Undo func(ctx context.Context, writes []record.Write, person, session string) error
+	// TakeBack takes back what calls of agents' own tools changed, for the person of that name, or only shows it.
+	TakeBack func(ctx context.Context, in TakeBack, person string) (TakenBack, error)
 	// Lift lets a suspended client session go on.
 	Lift func(ctx context.Context, session, person string) error
 	// Compact replaces a stored session's conversation by a summary, and returns
@@ -192,6 +194,7 @@ func (h *Handler) mux() *http.ServeMux {
 		"GET /api/files/disk":             needs("a look at the files", func() bool { return h.Trail != nil && h.Disk != nil })(h.disk),
 		"POST /api/undo":                  undo(posted(h.undo)),
 		"POST /api/undo/look":             undo(posted(h.lookAtUndo)),
+		"POST /api/takeback":              needs("taking back calls", func() bool { return h.TakeBack != nil })(posted(h.takeBack)),
 		"GET /api/audit":                  trail(h.audit),
 		"POST /api/audit/verify":          trail(posted(h.verify)),
 		"GET /api/suspended":              h.suspended,

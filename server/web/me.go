@@ -16,6 +16,7 @@ type Me struct {
 	Compact  bool      `json:"compact"`
 	Records  bool      `json:"records"` // requests are recorded
 	Trail    bool      `json:"trail"`   // there is an audit trail
+	TakeBack bool      `json:"take_back"`
 	Formats  []string  `json:"formats"` // that sessions can be exported in
 	Settings []Setting `json:"settings"`
 }
@@ -37,7 +38,7 @@ func (h *Handler) me(r *http.Request) (any, error) {
 		return out, nil // the rest is not for an approver
 	}
 	out.Compact, out.Sessions, out.Live = h.Compact != nil, h.Sessions != nil, h.live()
-	out.Records, out.Trail = h.Records != nil, h.Trail != nil
+	out.Records, out.Trail, out.TakeBack = h.Records != nil, h.Trail != nil, h.TakeBack != nil
 	all := maps.Clone(formats)
 	maps.Copy(all, h.Exports)
 	out.Formats = slices.Sorted(maps.Keys(all))

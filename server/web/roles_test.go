@@ -43,7 +43,7 @@ func TestRoles(t *testing.T) {
 	for _, route := range []string{
 		"GET /api/sessions", "GET /api/search?words=x", "GET /api/sessions/x", "POST /api/sessions/x/rewind", "POST /api/sessions/x/fork",
 		"POST /api/sessions/x/compact", "GET /api/sessions/x/events", "GET /api/sessions/x/export", "GET /api/conversations",
-		"GET /api/requests?conversation=x", "GET /api/savings", "GET /api/files", "GET /api/files/disk", "POST /api/undo", "POST /api/undo/look",
+		"GET /api/requests?conversation=x", "GET /api/savings", "GET /api/files", "GET /api/files/disk", "POST /api/undo", "POST /api/undo/look", "POST /api/takeback",
 		"GET /api/audit", "POST /api/audit/verify", "GET /api/suspended", "POST /api/suspended/lift",
 	} {
 		if status, text := ask(guest, route); status != http.StatusForbidden || !strings.HasSuffix(route, "/events") && !strings.Contains(text, "role admin") {

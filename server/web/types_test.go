@@ -21,7 +21,7 @@ var api = []any{
 	QueueEvent{}, approval.Question{}, approval.File{}, approval.Closing{}, Content{}, approval.Answer{},
 	Session{}, SessionDetail{}, Rewound{}, Next{}, Message{}, Part{}, Share{}, Tokens{}, Hit{}, SessionEvent{}, Rewind{}, Fork{}, Went{},
 	Conversation{}, Request{}, Trim{}, Savings{}, Sums{}, Point{}, Group{}, Spending{}, Running{}, record.Cap{}, record.Meter{}, Stop{},
-	Files{}, TouchedFile{}, Write{}, OnDisk{}, Undo{}, UndoLook{}, UndoFile{}, record.Entry{}, Verify{}, Verdict{}, Suspended{}, Lift{},
+	Files{}, TouchedFile{}, Write{}, OnDisk{}, Undo{}, UndoLook{}, UndoFile{}, TakeBack{}, TakenBack{}, record.Entry{}, Verify{}, Verdict{}, Suspended{}, Lift{},
 }
 
 // The page's types match this package.

@@ -38,6 +38,27 @@ type UndoFile struct {
 	Stop   string          `json:"stop,omitempty"` // why it cannot be undone
 }
 
+// TakeBack is the body of POST /api/takeback: what a session's calls of its agent's own tools changed, from one entry of the trail on, is taken back.
+type TakeBack struct {
+	Session string `json:"session"`
+	From    uint64 `json:"from"`
+	Seal    string `json:"seal,omitempty"` // of what was shown; "": only show it
+}
+
+// TakenBack says what would change, or what was done.
+type TakenBack struct {
+	Said string `json:"said"`
+	Seal string `json:"seal"`
+}
+
+func (h *Handler) takeBack(r *http.Request, in TakeBack) (any, error) {
+	out, err := h.TakeBack(r.Context(), in, who(r.Context()))
+	if err != nil {
+		return nil, problem{http.StatusConflict, err.Error()}
+	}
+	return out, nil
+}
+
 // chosen returns the writes that an undo names, the oldest first, and all writes.
 func (h *Handler) chosen(ctx context.Context, in Undo) (chosen, all []record.Write, err error) {
 	if all, err = record.Writes(ctx, h.Trail, "", 0); err != nil {

@@ -198,9 +198,12 @@ func takesLong(t *testing.T) {
 // TestAsk lets a person decide about the native calls of real agents in a second terminal, while the agent shows its own dialog. (GRD-1)
 func TestAsk(t *testing.T) {
 	need(t)
-	for name, ask := range map[string]func(*testing.T){"claude": askClaude, "codex": askCodex, "opencode": askOpencode} {
+	for name, ask := range map[string]func(*testing.T){
+		"claude": askClaude, "codex": askCodex, "opencode": askOpencode, "qwen": askQwen, "gemini": held(gemini),
+		"pi": held(newer(pi("messages", "anthropic", bound), "1.5.2")), "copilot": held(copilot("1.0.102")),
+	} {
 		t.Run(name, func(t *testing.T) {
-			if name == "opencode" {
+			if name != "claude" && name != "codex" {
 				takesLong(t)
 			}
 			t.Parallel()
@@ -215,8 +218,8 @@ var claudeInteractive = agent{
 	configure: func(t *testing.T, home, base string) []string {
 		write(t, filepath.Join(home, ".claude.json"), `{"hasCompletedOnboarding": true, "theme": "dark",
 			"customApiKeyResponses": {"approved": ["sk-ant-dummy"], "rejected": []},
+			"mcpServers": {"files": `+filesServer(home)+`},
 			"projects": {"`+project(home)+`": {"hasTrustDialogAccepted": true, "hasCompletedProjectOnboarding": true}}}`)
-		write(t, filepath.Join(home, "servers.json"), `{"mcpServers": {"files": `+filesServer(home)+`}}`)
 		return []string{"ANTHROPIC_BASE_URL=" + base, "ANTHROPIC_API_KEY=sk-ant-dummy", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1", "DISABLE_AUTOUPDATER=1"}
 	},
 }
@@ -240,7 +243,14 @@ func askClaude(t *testing.T) {
 		llmtest.Say("Five.", llmtest.Edit(bedsFile, oldLevel, newLevel)),
 		llmtest.Say("Six.", llmtest.Shell("touch six")),
 		llmtest.Say("Seven.", llmtest.Shell("git push origin main")),
-		llmtest.Say("Eight.", llmtest.Shell("touch eight")),
+		llmtest.Say("Eight.", llmtest.Write("eight", "8\n")),
+		llmtest.Say("Nine.", llmtest.Write("nine", "9\n")),
+		llmtest.Say("Ten.", llmtest.Read("README.md")),
+		llmtest.Say("Ten.", llmtest.Edit("README.md", "# Garden", "# Edited")),
+		llmtest.Say("Eleven.", llmtest.Edit(bedsFile, oldLevel, newLevel)),
+		llmtest.Say("Twelve.", llmtest.Call("mcp__files__write_file", `{"path":"twelve","content":"12\n"}`)),
+		llmtest.Say("Thirteen.", llmtest.Call("mcp__files__write_file", `{"path":"thirteen","content":"13\n"}`)),
+		llmtest.Say("Fourteen.", llmtest.Shell("touch fourteen")),
 		llmtest.Say("All done."),
 	)
 	r.agent.expect("for shortcuts")
@@ -251,22 +261,26 @@ func askClaude(t *testing.T) {
 	r.person.keys("a")
 	r.agent.expect("Allowed by PermissionRequest hook")
 	r.there("one")
+	r.happened("Bash", "allowed")
 
 	r.asks("claude wants to run touch two")
 	r.rejects("ask the gardener first")
 	r.agent.expect("Denied by PermissionRequest hook")
+	r.happened("Bash", "denied with words")
 
 	r.asks("claude wants to run touch three")
 	r.person.keys("e")
 	r.person.expect("(y/N)")
 	r.person.keys("y")
 	r.there("edited")
+	r.happened("Bash", "changed")
 
 	r.asks("claude wants to write four")
 	r.person.expect("+4")
 	r.agent.keys("Enter") // Yes, in the agent's dialog
 	r.there("four")
 	r.ends("approved at the agent")
+	r.happened("Write", "a yes in the terminal")
 
 	r.asks("claude wants to write " + bedsFile)
 	r.person.expect("+" + newLevel)
@@ -274,28 +288,65 @@ func askClaude(t *testing.T) {
 	r.agent.keys("Enter")
 	r.ends("the agent has gone on without it")
 	r.says("carry on without it")
+	r.happened("Edit", "a no in the terminal")
 
 	r.asks("claude wants to run touch six")
 	r.atOnce("wants to run git push", "Enter")
 	r.there("six")
+	r.happened("Bash", "two answers at once")
 
 	r.asks("claude wants to run git push origin main")
 	r.person.expect("rule 1")
 	r.rejects("not today")
+	r.happened("Bash", "a rule asks, and its dialog")
 
-	r.asks("claude wants to run touch eight")
+	r.asks("claude wants to write eight")
+	r.rejects("no eighth")
+	r.happened("Write", "denied with words")
+
+	r.asks("claude wants to write nine")
+	r.person.keys("e")
+	r.person.expect("(y/N)")
+	r.person.keys("y")
+	r.there("nine")
+	if read(t, r.repo, "nine") != "touch edited" {
+		t.Error("the changed content was not written")
+	}
+	r.happened("Write", "changed")
+
+	r.asks("claude wants to write README.md")
+	r.person.keys("a")
+	waits(t, "the edit is there", func() bool { return strings.Contains(read(t, r.repo, "README.md"), "# Edited") })
+	r.happened("Edit", "allowed")
+
+	r.asks("claude wants to write " + bedsFile)
+	r.rejects("the level stays")
+	r.happened("Edit", "denied with words")
+
+	r.asks("claude wants to write twelve")
+	r.person.keys("a")
+	r.there("twelve")
+	r.happened("MCP", "allowed")
+
+	r.asks("claude wants to write thirteen")
+	r.rejects("no thirteenth")
+	r.happened("MCP", "denied with words")
+
+	r.asks("claude wants to run touch fourteen")
+	r.decided("one: approved, by person", "-: rejected, by person", "edited: edited, by person", "four: approved, by the person at the agent", bedsFile+": rejected, by the person at the agent",
+		"six: approved, by ", "nine: edited, by person", "README.md: approved, by person", "twelve: approved, by person")
 	r.guard.end(syscall.SIGKILL)
 	r.agent.keys("Enter") // the agent's own dialog goes on
-	r.there("eight")
+	r.there("fourteen")
+	r.happened("Bash", "service killed: the dialog goes on")
 
-	r.decided("one: approved, by person", "-: rejected, by person", "edited: edited, by person", "four: approved, by the person at the agent", bedsFile+": cancelled, by the agent", "six: approved, by ")
-	for _, name := range []string{"two", "three"} {
+	for _, name := range []string{"two", "three", "eight", "thirteen"} {
 		if r.has(name) {
 			t.Errorf("%s was denied, and is there", name)
 		}
 	}
-	if git(t, r.repo, "diff", "--stat") != "" {
-		t.Error("an edit that was denied in the terminal is there")
+	if git(t, r.repo, "diff", "--stat", "--", bedsFile) != "" {
+		t.Error("an edit that was denied is there")
 	}
 }
 
@@ -341,6 +392,7 @@ func TestAskModes(t *testing.T) {
 			r.asks("claude wants to run git push origin three")
 			r.person.keys("a")
 			r.there("three")
+			r.happened("Bash", map[string]string{"auto": "auto mode: a rule asks", "bypassPermissions": "bypass: a rule asks"}[mode])
 		})
 	}
 }
@@ -348,13 +400,20 @@ func TestAskModes(t *testing.T) {
 // Without a person at the agent a call is held while stet's queue asks. Then it is denied, with words that name the question. (GRD-1)
 func TestAskHeadless(t *testing.T) {
 	need(t)
-	for name, a := range map[string]agent{"claude": guardedClaude("--allowedTools", "Read"), "codex": codex, "opencode": opencode("messages", "anthropic", bound)} {
+	for _, a := range []agent{
+		guardedClaude("--allowedTools", "Read"), codex, opencode("messages", "anthropic", bound), pi("messages", "anthropic", bound), gemini,
+		newer(qwen("chat", "openai"), "0.24.4"), copilot("1.0.102"),
+	} {
+		name := a.name
 		t.Run(name, func(t *testing.T) {
+			if a.skip(t); name == "gemini" {
+				takesLong(t)
+			}
 			t.Parallel()
 			r := &asking{guarded: newGuarded(t, a, scripted(
 				llmtest.Say("I publish it.", llmtest.Shell("git push origin main")), llmtest.Say("I write.", llmtest.Write("NOTES.md", "# Notes\n")), llmtest.Say("Done.")))}
 			r.guard.end(syscall.SIGTERM)
-			r.configure("ask-wait = 1\n")
+			r.configure("ask-wait = 1\nask-pause = 1\n")
 			r.start()
 			r.run("Publish it.")
 			if !r.told(`nobody answered the question \"` + name + ` wants to run git push origin main\" within 1s (asked because of: rule 1)`) {
@@ -363,6 +422,7 @@ func TestAskHeadless(t *testing.T) {
 			if own := name == "claude"; r.told(`wants to write NOTES.md (8 bytes), a new file\" within 1s (asked because of: the agent's own rules)`) != own || r.has("NOTES.md") == own {
 				t.Error("what the agent's own rules ask")
 			}
+			r.happened("Bash", "headless: late, denied with words")
 		})
 	}
 }
@@ -399,21 +459,26 @@ func askCodex(t *testing.T) {
 	r.asks("codex wants to run touch one")
 	r.person.keys("a")
 	r.there("one")
+	r.happened("Bash", "allowed")
 
 	r.asks("codex wants to run touch two")
 	r.rejects("ask the gardener first")
+	r.happened("Bash", "denied with words")
 
 	r.asks("codex wants to write three")
 	r.person.expect("+3")
 	r.person.keys("a")
 	r.there("three")
+	r.happened("apply_patch", "allowed")
 
 	r.asks("codex wants to write " + bedsFile)
 	r.rejects("the level stays")
+	r.happened("apply_patch", "denied with words")
 
 	r.asks("codex wants to run git push origin main") // a rule asks before Codex does
 	r.person.expect("rule 1")
 	r.rejects("not today")
+	r.happened("Bash", "a rule asks: held")
 
 	r.asks("codex wants to run touch six")
 	r.guard.end(syscall.SIGKILL)
@@ -422,15 +487,18 @@ func askCodex(t *testing.T) {
 	r.start() // before the next call
 	r.agent.keys("y")
 	r.there("six")
+	r.happened("Bash", "service killed: the dialog goes on")
 
 	r.agent.expect("Seven.")
 	r.agent.expect(dialog) // nobody answers in time
 	r.agent.keys("y")
 	r.there("seven")
+	r.happened("Bash", "late: the dialog comes")
 	r.agent.expect("eight")
 	r.agent.expect(dialog)
 	r.agent.keys("Escape") // No
 	r.agent.expect("Conversation interrupted")
+	r.happened("apply_patch", "a no in the terminal")
 
 	r.decided("one: approved, by person", "-: rejected, by person", "three: approved, by person", bedsFile+": rejected, by person", "seven: allowed, by the agent")
 	for _, name := range []string{"two", "eight"} {
@@ -468,6 +536,9 @@ func askOpencode(t *testing.T) {
 		llmtest.Say("Six.", llmtest.Shell("touch six")),
 		llmtest.Say("Seven.", llmtest.Shell("git push origin main")),
 		llmtest.Say("Eight.", llmtest.Write("eight", "8\n")),
+		llmtest.Say("Edit.", llmtest.Edit("README.md", "# Garden", "# Edited")),
+		llmtest.Say("MCP.", llmtest.Call("files_write_file", `{"path":"ten","content":"10\n"}`)),
+		llmtest.Say("Write.", llmtest.Write("eleven", "11\n")),
 		llmtest.Say("Nine.", llmtest.Shell("touch nine")),
 		llmtest.Say("All done."),
 	)
@@ -475,33 +546,40 @@ func askOpencode(t *testing.T) {
 	r.person.expect(`about "Water the garden"`)
 	r.person.keys("a")
 	r.there("one")
+	r.happened("Bash", "allowed")
 
 	r.asks("opencode wants to run touch two")
 	r.rejects("ask the gardener first")
+	r.happened("Bash", "denied with words")
 
 	r.asks("opencode wants to write three")
 	r.person.expect("+3")
 	r.agent.keys("Enter") // Allow once
 	r.there("three")
 	r.ends("approved at the agent")
+	r.happened("Write", "a yes in the terminal")
 
 	r.asks("opencode wants to write " + bedsFile)
 	r.person.expect("+" + newLevel)
 	r.person.keys("a")
 	waits(t, "the edit is there", func() bool { return git(t, r.repo, "diff", "--stat") != "" })
+	r.happened("Edit", "allowed")
 
 	r.asks("opencode wants to write five")
 	r.person.keys("a")
 	r.there("five")
+	r.happened("MCP", "allowed")
 
 	r.asks("opencode wants to run touch six")
 	r.dialog = "" // a rule asks while opencode shows that the call runs
 	r.atOnce("wants to run git push", "Enter")
 	r.there("six")
+	r.happened("Bash", "two answers at once")
 
 	r.asks("opencode wants to run git push origin main")
 	r.person.expect("rule 1")
 	r.rejects("not today")
+	r.happened("Bash", "a rule asks: held")
 
 	r.dialog = "Allow once"
 	r.asks("opencode wants to write eight")
@@ -509,15 +587,29 @@ func askOpencode(t *testing.T) {
 	r.ends("rejected at the agent")
 	waits(t, "the dialog closes", func() bool { return !strings.Contains(r.agent.shows(), "Reject") })
 	r.says("carry on without it")
+	r.happened("Write", "a no in the terminal")
+
+	r.asks("opencode wants to write README.md")
+	r.rejects("the title stays")
+	r.happened("Edit", "denied with words")
+
+	r.asks("opencode wants to write ten")
+	r.rejects("no tenth")
+	r.happened("MCP", "denied with words")
+
+	r.asks("opencode wants to write eleven")
+	r.rejects("no eleventh")
+	r.happened("Write", "denied with words")
 
 	r.asks("opencode wants to run touch nine")
 	r.guard.end(syscall.SIGKILL)
 	r.agent.keys("Enter")
 	r.there("nine")
+	r.happened("Bash", "service killed: the dialog goes on")
 
 	r.decided("one: approved, by person", "-: rejected, by person", "three: approved, by the person at the agent", bedsFile+": approved, by person",
 		"five: approved, by person", "six: approved, by ", "eight: rejected, by the person at the agent")
-	for _, name := range []string{"two", "eight"} {
+	for _, name := range []string{"two", "eight", "ten", "eleven"} {
 		if r.has(name) {
 			t.Errorf("%s was denied, and is there", name)
 		}

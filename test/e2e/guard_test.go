@@ -63,10 +63,10 @@ func newGuarded(t *testing.T, a agent, model func(repo string) llmtest.Config, f
 	return g
 }
 
-// start starts the guard. Its process id is in a file, by which a command of the agent can kill it.
+// start starts the guard. A command of the agent can kill it by a script: some agents run no "kill" without a number.
 func (g *guarded) start() {
 	g.guard = startProcess(g.t, g.home, "--listen", g.listen)
-	write(g.t, filepath.Join(g.repo, ".git", "guard.pid"), fmt.Sprint(g.guard.cmd.Process.Pid))
+	write(g.t, filepath.Join(g.repo, ".git", "end"), fmt.Sprintf("kill -9 %d\n", g.guard.cmd.Process.Pid))
 }
 
 func (g *guarded) stet(args ...string) (int, string) {
@@ -318,12 +318,17 @@ func TestGuardKilled(t *testing.T) {
 	}{
 		"claude": {a: guardedClaude()}, "claude closed": {guardedClaude(), []string{"--closed"}, true}, "codex": {a: codex},
 		"opencode closed": {opencode("messages", "anthropic", bound), []string{"--closed"}, true},
+		"qwen":            {a: newer(qwen("chat", "openai"), "0.24.4")}, "gemini": {a: gemini}, "copilot": {a: copilot("1.0.102")}, "copilot closed": {copilot("1.0.102"), []string{"--closed"}, true},
+		"pi": {a: newer(pi("messages", "anthropic", bound), "1.5.2")}, "pi closed": {newer(pi("messages", "anthropic", bound), "1.5.2"), []string{"--closed"}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
+			if c.a.skip(t); name == "gemini" {
+				takesLong(t)
+			}
 			t.Parallel()
 			g := newGuarded(t, c.a, func(repo string) llmtest.Config {
 				return llmtest.Config{Script: llmtest.Script{Root: repo, Turns: []llmtest.Turn{
-					llmtest.Say("I remove it.", llmtest.Shell("kill -9 $(cat "+filepath.Join(repo, ".git", "guard.pid")+"); "+removes)),
+					llmtest.Say("I remove it.", llmtest.Shell("sh "+filepath.Join(repo, ".git", "end")+"; "+removes)),
 					llmtest.Say("I go on.", llmtest.Shell("echo later > later")), llmtest.Say("Done."),
 				}}}
 			}, c.flags...)
@@ -338,7 +343,9 @@ func TestGuardKilled(t *testing.T) {
 			if _, said := g.stet("doctor"); !strings.Contains(said, "the guard is off since") {
 				t.Error(said)
 			}
-			g.start()
+			if g.start(); c.a.name == "gemini" || c.a.name == "copilot" {
+				return // their hooks have no ids of calls, by which to find them
+			}
 			want := map[bool]int{true: 1, false: 2}[c.closed]
 			var said string
 			for deadline := time.Now().Add(time.Minute); !strings.Contains(said, "the guard was off from"); time.Sleep(100 * time.Millisecond) {
@@ -381,6 +388,7 @@ func TestGuardProgramGone(t *testing.T) {
 func TestGuardMCP(t *testing.T) {
 	need(t)
 	claude, open := guardedClaude("--allowedTools", "Read,mcp__files__write_file,mcp__stet__write_file"), opencode("messages", "anthropic", bound)
+	newQwen := newer(qwen("chat", "openai"), "0.24.4")
 	for _, c := range []struct {
 		a             agent
 		server, store string
@@ -389,8 +397,13 @@ func TestGuardMCP(t *testing.T) {
 	}{
 		{claude, "files", "elsewhere", 1, "NOTES.md"}, {claude, "files", "", 0, "NOTES.md"}, {claude, "stet", "", 0, "NOTES.md"}, {claude, "stet", "elsewhere", 1, "NOTES.md"}, {claude, "stet", "", 0, "README.md"},
 		{codex, "files", "elsewhere", 1, "NOTES.md"}, {codex, "stet", "", 0, "README.md"}, {open, "files", "elsewhere", 1, "NOTES.md"}, {open, "stet", "", 0, "README.md"},
+		{newQwen, "files", "elsewhere", 1, "NOTES.md"}, {newQwen, "stet", "", 0, "README.md"}, {gemini, "files", "elsewhere", 1, "NOTES.md"}, {gemini, "stet", "", 0, "README.md"},
+		{copilot("1.0.102"), "files", "elsewhere", 1, "NOTES.md"}, {copilot("1.0.102"), "stet", "", 0, "README.md"},
 	} {
 		t.Run(c.a.name+" "+c.server+" "+c.store+" "+c.file, func(t *testing.T) {
+			if c.a.skip(t); c.a.name == "gemini" {
+				takesLong(t)
+			}
 			t.Parallel()
 			name := "mcp__" + c.server + "__write_file"
 			switch c.a.name {
@@ -398,6 +411,10 @@ func TestGuardMCP(t *testing.T) {
 				name = c.server + "_write_file"
 			case "codex":
 				name = "mcp__" + c.server + "/write_file"
+			case "gemini":
+				name = "mcp_" + c.server + "_write_file"
+			case "copilot":
+				name = c.server + "-write_file"
 			}
 			g := newGuarded(t, c.a, scripted(
 				llmtest.Say("I read.", llmtest.Read("README.md")), llmtest.Say("I write.", llmtest.Call(name, `{"path":"`+c.file+`","content":"# Notes\n"}`)),
@@ -407,11 +424,23 @@ func TestGuardMCP(t *testing.T) {
 				env["XDG_STATE_HOME"] = filepath.Join(g.home, c.store)
 			}
 			command := []string{os.Getenv(envStet), "mcp", "--root", g.repo}
+			one := map[string]any{"command": command[0], "args": command[1:], "env": env}
 			var flags []string
 			switch c.a.name {
+			case "qwen", "gemini":
+				file := filepath.Join(g.home, "."+c.a.name, "settings.json")
+				var all map[string]any
+				if err := json.Unmarshal([]byte(read(t, filepath.Dir(file), "settings.json")), &all); err != nil {
+					t.Fatal(err)
+				}
+				one["trust"], all["mcpServers"] = true, map[string]any{c.server: one}
+				writeJSON(t, file, all)
+			case "copilot":
+				one["type"], one["tools"] = "local", []string{"*"}
+				writeJSON(t, filepath.Join(g.home, ".copilot/mcp-config.json"), map[string]any{"mcpServers": map[string]any{c.server: one}})
 			case "claude":
 				file := filepath.Join(g.home, "servers.json")
-				writeJSON(t, file, map[string]any{"mcpServers": map[string]any{c.server: map[string]any{"command": command[0], "args": command[1:], "env": env}}})
+				writeJSON(t, file, map[string]any{"mcpServers": map[string]any{c.server: one}})
 				flags = []string{"--mcp-config", file}
 			case "codex":
 				text := fmt.Sprintf("\n[mcp_servers.%s]\ncommand = %q\nargs = [%q, %q, %q]\n[mcp_servers.%[1]s.env]\n", c.server, command[0], command[1], command[2], command[3])

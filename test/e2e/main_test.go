@@ -72,6 +72,9 @@ var made struct {
 // runAll runs the tests, and removes what they leave if all of them pass.
 func runAll(m *testing.M) int {
 	code := m.Run()
+	if testing.Verbose() {
+		printTable(os.Stdout)
+	}
 	if code == 0 {
 		for _, dir := range made.dirs {
 			_ = os.RemoveAll(dir) // tidy removes what an agent still writes

@@ -1,6 +1,7 @@
 // A person with a phone: opens the page by the link that "stet serve" prints, and does what each line of the input says:
 //   approve COMMAND
 //   reject COMMAND: WORDS
+//   restore AGENT
 // It prints "done" after each.
 import assert from 'node:assert/strict'
 import { createRequire } from 'node:module'
@@ -20,6 +21,11 @@ console.log('open')
 
 for await (const line of createInterface({ input: process.stdin })) {
   const [, verdict, command, words] = line.match(/^(\w+) ([^:]*)(?:: (.*))?$/)
+  if (verdict === 'restore') {
+    await restore(command)
+    console.log('done')
+    continue
+  }
   await page.getByRole('region', { name: 'Open questions' }).getByRole('link', { name: command }).tap()
   await page.locator('.answers button.primary:not([disabled])').waitFor()
   const wider = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)
@@ -36,3 +42,15 @@ for await (const line of createInterface({ input: process.stdin })) {
   console.log('done')
 }
 await browser.close()
+
+/** restore takes back all that the agent's session has changed, from its first call on. */
+async function restore(agent) {
+  await page.getByRole('link', { name: 'Sessions' }).tap()
+  await page.getByText("of agents' own tools").tap()
+  await page.getByRole('link', { name: agent }).tap()
+  await page.getByRole('button', { name: /^Take back from entry/ }).last().tap()
+  const dialog = page.getByRole('dialog')
+  await dialog.getByText('one is removed').waitFor()
+  await dialog.getByRole('button', { name: 'Take back' }).tap()
+  await page.getByRole('status').filter({ hasText: 'undone' }).waitFor()
+}

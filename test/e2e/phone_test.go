@@ -47,6 +47,9 @@ func TestAskPhone(t *testing.T) {
 		t.Error("a dialog is still open, or the answers did not count")
 	}
 	r.decided("one: approved, by person", "-: rejected, by person")
+	if phone("restore claude"); r.has("one") {
+		t.Error("one was not taken back")
+	}
 }
 
 // phone opens the page of stet serve in a browser as small as a phone. The function that it returns has the person there do something.

@@ -55,8 +55,9 @@ type Config struct {
 
 	Bus gateway.Bus // to other processes; nil: none
 
-	Version string
-	Exports map[string]web.Export
+	Version  string
+	Exports  map[string]web.Export
+	TakeBack func(ctx context.Context, in web.TakeBack, person string) (web.TakenBack, error)
 	// Compact returns a function that compacts a stored session; nil if there is no model.
 	Compact func(session.Store) (func(ctx context.Context, id string) (next string, err error), error)
 }

@@ -49,7 +49,7 @@ func (s *Site) ui(allowed []string) http.Handler {
 			return w.Until, w.Within, w.After, known && w.Matters()
 		},
 		Changes: s.account().Changes,
-		Disk:    s.disk, Undo: s.undo, Lift: s.lift, Compact: s.compact,
+		Disk:    s.disk, Undo: s.undo, TakeBack: s.config.TakeBack, Lift: s.lift, Compact: s.compact,
 		ResumeCommand: commandToResume, Exports: s.config.Exports,
 		Version: s.config.Version, Settings: s.settings, Log: s.Log,
 	}

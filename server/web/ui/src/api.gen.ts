@@ -39,6 +39,7 @@ export interface Me {
   compact: boolean
   records: boolean
   trail: boolean
+  take_back: boolean
   formats: string[]
   settings: Setting[]
 }
@@ -393,6 +394,17 @@ export interface UndoFile {
   back: string
   disk: string
   stop?: string
+}
+
+export interface TakeBack {
+  session: string
+  from: number
+  seal?: string
+}
+
+export interface TakenBack {
+  said: string
+  seal: string
 }
 
 export interface Entry {
