@@ -46,7 +46,7 @@ the one that the provider's own diagnostics name. The causes:
   settings  the cache key, the service tier or another setting changed
   dropped   everything was sent again, and the provider had dropped it
 
-SESSION is an agent's recorded session with usage. There the place of a break is told
+SESSION is an agent's recorded session with usage. There a break is found
 by how far the cache was read. --live uses the requests that the proxy has recorded.
 --watch says until when the caches of these conversations live, and what the next
 request costs before and after that, again and again until it is interrupted.

@@ -55,7 +55,7 @@ func benchTables(w io.Writer, t table, b *bench.Bench) {
 			Count(b.Reported.Requests, "request")), policyRows(b.Reported))
 	}
 	if len(b.Cache) > 0 {
-		t(w, "simulated caches beside the recorded ones", cacheRows(b))
+		t(w, "simulated caches next to the recorded ones", cacheRows(b))
 	}
 	benchNotes(w, b)
 }
