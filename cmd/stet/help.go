@@ -49,15 +49,25 @@ var groups = []struct {
 	title    string
 	commands []string
 }{
+	{"Take back what an agent did, and answer its questions:", []string{"guard", "undo", "approve", "audit"}},
 	{"Smaller requests for your agent:", []string{"wrap", "proxy", "savings", "demo", "model", "show"}},
-	{"Safe file tools:", []string{"mcp", "setup", "approve", "audit", "undo", "resume"}},
+	{"Safe file tools:", []string{"mcp", "setup", "resume"}},
 	{"stet's own agent:", []string{"chat", "run", "acp", "sessions"}},
 	{"For several people or machines:", []string{"serve", "host", "token", "migrate"}},
 	{"Measuring:", []string{"tokens", "cache", "tools", "bench"}},
 	{"This installation:", []string{"doctor", "service", "config", "debug", "uninstall", "completion", "help", "version"}},
 }
 
+// otherNames are words by which people look for a command.
+var otherNames = map[string][]string{
+	"audit": {"log", "history"}, "doctor": {"status", "check"}, "savings": {"usage", "cost", "stats"}, "serve": {"web", "page"}, "setup": {"init", "install"},
+	"uninstall": {"remove"},
+}
+
 func groupCommands(root *cobra.Command) {
+	for _, cmd := range root.Commands() {
+		cmd.SuggestFor = otherNames[cmd.Name()]
+	}
 	for _, g := range groups {
 		for _, cmd := range root.Commands() {
 			if !slices.Contains(g.commands, cmd.Name()) {

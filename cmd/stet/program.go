@@ -39,31 +39,32 @@ func (p *program) root() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "stet",
 		Short: "Keep a coding agent's context clean",
-		Long: `stet is a proxy between a coding agent and its model. It makes requests smaller: text
-that the model can already see is replaced by one line, and old outputs are left out
-when the provider's prompt cache has ended anyway. Nothing else changes: not the
-answers, and not the conversation that the agent stores.
+		Long: `stet stands between a coding agent, your files and its model.
+
+The guard takes back what the agent did with its own tools, shell commands too, and lets
+you answer its questions elsewhere. The proxy makes requests smaller: text that the model
+can already see is replaced by one line, and old outputs are left out when the provider's
+prompt cache has ended anyway. Nothing else changes: not the answers, and not the
+conversation that the agent stores.
 
 Exit codes: 0 success, 1 failure, 2 a wrong command line or configuration. "stet
 wrap" ends with the exit code of the agent.`,
 		Example: `# See it work; no key needed
 stet demo
 
-# Run an agent behind the proxy
-stet wrap -- opencode
+# One session with smaller requests; nothing is changed on this machine
+stet wrap -- claude
 
-# Give an agent safe file tools, and decide what it writes
-stet setup opencode --write
-stet approve
-
-# Talk to stet's own agent; --model scripted needs no key
-stet chat --model scripted
-
-# Everything on one port, with a web page for decisions
-stet serve
+# Record what an agent's own tools change, and take back the last call
+stet service install
+stet guard claude
+stet undo --last
 
 # What stet would have saved in the sessions on this machine
-stet savings`,
+stet savings
+
+# Everything on one port, with a web page for decisions
+stet serve`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return nil

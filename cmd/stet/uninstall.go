@@ -22,7 +22,7 @@ func newUninstall(p *program) *cobra.Command {
 	c := &uninstallCommand{}
 	cmd := p.runs(&cobra.Command{
 		Use:   "uninstall [flags]",
-		Short: "Remove what setup and service put on this machine",
+		Short: "Remove what setup, guard and service put on this machine",
 		Long: `Put the agents' configurations back as they were before "stet setup --proxy", take out
 the file tools that "stet setup --write" added and the hooks of "stet guard", and remove
 the service and the authority of the forward proxy. To remove the program itself, remove
@@ -116,8 +116,12 @@ func (c *uninstallCommand) Run(ctx context.Context) error {
 			c.say("removed: %s", what)
 		}
 	}
-	if err == nil && len(lasting)+len(servers)+guarded+len(removed) == 0 {
+	switch {
+	case err != nil:
+	case len(lasting)+len(servers)+guarded+len(removed) == 0:
 		c.say("nothing of stet is set up here: there is nothing to remove")
+	case c.dry:
+		c.say("nothing was changed: without --dry-run this is done")
 	}
 	return err
 }
