@@ -39,7 +39,7 @@ sdk: ## Go SDKs as real clients and peers to compare with, in modules of their o
 e2e: $(SUITES) ## what comes from npm
 
 agents: ## real agents and npm SDKs, without a network; ALL=1 compares the requests of all agents, at npm's newest too, and asks in all terminals
-	$(if $(ALL),STET_AGENTS=all $(GO) test -timeout 60m -count=1 -v -run "TestDoctor|TestConnect|TestAsk|TestGuard" ./test/e2e,$(GO) test -timeout 40m ./test/e2e)
+	$(if $(ALL),STET_AGENTS=all $(GO) test -timeout 60m -count=1 -v -run "TestDoctor|TestConnect|TestAsk|TestGuard|TestSurprises" ./test/e2e,$(GO) test -timeout 40m ./test/e2e)
 
 mcp: ## MCP clients and the conformance suite
 	$(GO) test -timeout 20m ./test/mcp
@@ -151,7 +151,8 @@ soak: ## more of what is random: races, kills, two agents, properties over 10,00
 	STET_SOAK=1 $(GO) test -count=1 -timeout 60m ./server/proxy ./test/agent
 	STET_SOAK=1 $(GO) test -count=1 -timeout 60m -run TestLoad -v ./server/gateway
 	STET_SOAK=1 $(GO) test -count=1 -timeout 20m -run TestLongApproval -v ./test/mcp
-	STET_SOAK=1 $(GO) test -count=1 -timeout 40m -run "TestAgents|TestAsk" ./test/e2e
+	STET_SOAK=1 $(GO) test -count=1 -timeout 60m -run "TestAgents|TestAsk|TestGuard|TestSurprises" ./test/e2e
+	STET_SOAK=1 $(GO) test -count=1 -timeout 60m ./files/snapshot
 	STET_SOAK=1 $(GO) test -count=1 -timeout 90m -run TestKills ./test/e2e
 	STET_SOAK=1 $(GO) test -count=1 -timeout 90m -v ./test/faults
 	STET_FAULTS_CLOCKS=1 STET_FAULTS_RUNS=10 $(GO) test -count=1 -timeout 60m -run 'TestFaults|TestRolling' -v ./test/faults

@@ -74,7 +74,7 @@ func (c *auditCommand) Run(ctx context.Context) error {
 	if c.root != "" {
 		c.root = c.realPath(c.root)
 	}
-	return c.withTrail(ctx, func(trail store.Store) error {
+	return c.withCalls(ctx, func(trail store.Store) error {
 		if c.verify {
 			return c.verifyTrail(ctx, trail, known)
 		}

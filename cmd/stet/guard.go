@@ -171,9 +171,7 @@ func (c *guardCommand) Run(ctx context.Context) error {
 	if c.remove {
 		return nil
 	}
-	if agent.Note != "" {
-		c.say("%s", agent.Note)
-	}
+	c.say("%s", agent.Fails(c.closed))
 	if !answers(ctx, o.Listen) {
 		c.say(`the guard does not answer at %s yet: "stet service install" starts it with the system, "stet proxy" in a terminal`, o.Listen)
 	}
@@ -244,6 +242,9 @@ func (c *guardCommand) status(ctx context.Context) error {
 				fmt.Fprintf(c.out, "%s: not guarded\n", name)
 			}
 		}
+	}
+	if how := c.howToGuard(); how != "" {
+		fmt.Fprintln(c.out, strings.TrimPrefix(how, "; "))
 	}
 	if answers(ctx, o.Listen) {
 		fmt.Fprintf(c.out, "the guard answers at %s\n", o.Listen)

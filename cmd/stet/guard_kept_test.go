@@ -51,6 +51,31 @@ func TestGuardInstall(t *testing.T) {
 	holds(file, before)
 }
 
+// In a new home the commands about what agents did say that no agent is guarded, and how that is done; after the installation they do not. The installation says
+// how each agent goes on if the guard does not answer. (GRD-2)
+func TestGuardNewHome(t *testing.T) {
+	r := newUndoRig(t)
+	says := func(want bool) {
+		t.Helper()
+		for _, args := range [][]string{{"undo"}, {"undo", "--last"}, {"audit"}, {"guard", "status"}} {
+			if _, said := r.stet(args...); strings.Contains(said, `no agent is guarded: "stet guard claude|codex|`) != want {
+				t.Error(args, said)
+			}
+		}
+	}
+	says(true)
+	for _, c := range []struct{ args, says string }{
+		{"claude", "claude goes on as if there were no guard; with --closed its calls are refused"}, {"claude --closed", "calls are refused; versions before 2.1.295 go on"},
+		{"claude --project --closed", "calls are refused; versions before 2.1.295 go on"}, {"codex", "it cannot refuse calls"}, {"opencode", "with --closed its calls are refused"},
+		{"opencode --closed", "calls are refused"}, {"codex --closed", "codex cannot refuse calls when a hook fails: leave --closed out"},
+	} {
+		if _, said := r.stet(append(strings.Fields("guard --yes"), strings.Fields(c.args)...)...); !strings.Contains(said, c.says) {
+			t.Errorf("%s: %s", c.args, said)
+		}
+	}
+	says(false)
+}
+
 // What the guard keeps is readable by its person alone, is in no debug bundle, and goes with uninstall --state. (GRD-3)
 func TestKeptIsPrivate(t *testing.T) {
 	r := newUndoRig(t, "printf 'PASSWORD=correct-horse\n' > .env")

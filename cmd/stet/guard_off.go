@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -87,6 +88,17 @@ func (p *program) guardedDirs(agent agents.Guarded) (dirs []string) {
 		}
 	}
 	return dirs
+}
+
+// howToGuard says how an agent is guarded, after a message that nothing is recorded; "" if one is guarded.
+func (p *program) howToGuard() string {
+	names := agents.GuardedAgents()
+	for _, name := range names {
+		if agent, _ := agents.GuardOf(name); len(p.guardedDirs(agent)) > 0 {
+			return ""
+		}
+	}
+	return fmt.Sprintf("; no agent is guarded: \"stet guard %s\" has stet record what the agent's own tools and its shell change", strings.Join(names, "|"))
 }
 
 // sessionFiles returns the files at a place of sessions, or below it, that have changed since a time.

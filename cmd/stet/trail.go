@@ -47,6 +47,18 @@ func (p *program) storeThere() (string, error) {
 	return where, err
 }
 
+// errNoTrail says that there is no audit trail.
+var errNoTrail = errors.New("nothing is recorded yet")
+
+// withCalls opens the audit trail for do, for a command about what agents did. If there is none, the error says how an agent is guarded.
+func (p *program) withCalls(ctx context.Context, do func(store.Store) error) error {
+	err := p.withTrail(ctx, do)
+	if errors.Is(err, errNoTrail) {
+		err = fmt.Errorf("%w%s", err, p.howToGuard())
+	}
+	return err
+}
+
 // openTrail opens the audit trail, and does not make a missing one.
 func (p *program) openTrail(ctx context.Context) (store.Store, error) {
 	where, err := p.storeThere()
@@ -55,7 +67,7 @@ func (p *program) openTrail(ctx context.Context) (store.Store, error) {
 			return nil, fmt.Errorf("the audit trail is gone: there is no %s, and %s says that there was one; "+
 				"\"stet audit accept\" takes note of that, and begins another", where, filepath.Base(anchor))
 		}
-		return nil, fmt.Errorf("nothing is recorded yet: there is no %s", where)
+		return nil, fmt.Errorf("%w: there is no %s", errNoTrail, where)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("audit trail: %w", err)

@@ -67,7 +67,7 @@ stet undo stdio-7F2KQXNA`,
 func (c *undoCommand) Run(ctx context.Context) error {
 	ctx, stop := process.UntilEnded(ctx)
 	defer stop()
-	return c.withTrail(ctx, func(trail store.Store) error {
+	return c.withCalls(ctx, func(trail store.Store) error {
 		err := c.undo(ctx, trail, c.arg(0))
 		if ctx.Err() != nil {
 			err = errors.Join(context.Cause(ctx), err)
@@ -97,7 +97,7 @@ func (c *undoCommand) undo(ctx context.Context, trail record.Trail, what string)
 			here = func(string) bool { return true }
 		}
 		if what = newest(left, changed, here); what == "" {
-			c.say("there is nothing to undo here")
+			c.say("there is nothing to undo here%s", c.howToGuard())
 			return nil
 		}
 	}
@@ -164,7 +164,7 @@ func chooseWrites(all, left []record.Write, what string) ([]record.Write, error)
 
 func (c *undoCommand) list(left []record.Write, changed []record.Entry) {
 	if len(left)+len(changed) == 0 {
-		c.say("there is nothing to undo")
+		c.say("there is nothing to undo%s", c.howToGuard())
 		return
 	}
 	report.Writes(c.out, toolset.WritesBy(left, func(w record.Write) string { return w.Session }))

@@ -367,22 +367,6 @@ func TestGuardKilled(t *testing.T) {
 	}
 }
 
-// The guard's program is gone, which Codex's hooks run: Codex goes on as without a guard, and doctor says so. (GRD-2)
-func TestGuardProgramGone(t *testing.T) {
-	need(t)
-	g := newGuarded(t, codex, scripted(llmtest.Say("I remove it.", llmtest.Shell(removes)), llmtest.Say("Done.")))
-	file := filepath.Join(g.home, ".codex/hooks.json")
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	write(t, file, strings.ReplaceAll(string(text), os.Getenv(envStet), filepath.Join(g.home, "gone", "stet")))
-	g.run("Clean up.")
-	if all, _ := g.trail(); g.has("garden") || len(all) > 0 {
-		t.Error(all)
-	}
-}
-
 // A call of an MCP server is recorded and taken back. One of stet's own tools is one record; and another server of that name is none of stet's. What the
 // agent has read with its own tools counts as read for stet's. (GRD-3)
 func TestGuardMCP(t *testing.T) {
@@ -405,59 +389,11 @@ func TestGuardMCP(t *testing.T) {
 				takesLong(t)
 			}
 			t.Parallel()
-			name := "mcp__" + c.server + "__write_file"
-			switch c.a.name {
-			case "opencode":
-				name = c.server + "_write_file"
-			case "codex":
-				name = "mcp__" + c.server + "/write_file"
-			case "gemini":
-				name = "mcp_" + c.server + "_write_file"
-			case "copilot":
-				name = c.server + "-write_file"
-			}
+			name := c.a.mcpTool(c.server, "write_file")
 			g := newGuarded(t, c.a, scripted(
 				llmtest.Say("I read.", llmtest.Read("README.md")), llmtest.Say("I write.", llmtest.Call(name, `{"path":"`+c.file+`","content":"# Notes\n"}`)),
 				llmtest.Say("I write where I must not.", llmtest.Call(name, `{"path":"locked/x.md","content":"x\n"}`)), llmtest.Say("Done.")))
-			env := map[string]string{"HOME": g.home, "XDG_STATE_HOME": filepath.Join(g.home, ".local/state"), "XDG_CONFIG_HOME": filepath.Join(g.home, ".config")}
-			if c.store != "" { // its entries are in no trail that the guard knows
-				env["XDG_STATE_HOME"] = filepath.Join(g.home, c.store)
-			}
-			command := []string{os.Getenv(envStet), "mcp", "--root", g.repo}
-			one := map[string]any{"command": command[0], "args": command[1:], "env": env}
-			var flags []string
-			switch c.a.name {
-			case "qwen", "gemini":
-				file := filepath.Join(g.home, "."+c.a.name, "settings.json")
-				var all map[string]any
-				if err := json.Unmarshal([]byte(read(t, filepath.Dir(file), "settings.json")), &all); err != nil {
-					t.Fatal(err)
-				}
-				one["trust"], all["mcpServers"] = true, map[string]any{c.server: one}
-				writeJSON(t, file, all)
-			case "copilot":
-				one["type"], one["tools"] = "local", []string{"*"}
-				writeJSON(t, filepath.Join(g.home, ".copilot/mcp-config.json"), map[string]any{"mcpServers": map[string]any{c.server: one}})
-			case "claude":
-				file := filepath.Join(g.home, "servers.json")
-				writeJSON(t, file, map[string]any{"mcpServers": map[string]any{c.server: one}})
-				flags = []string{"--mcp-config", file}
-			case "codex":
-				text := fmt.Sprintf("\n[mcp_servers.%s]\ncommand = %q\nargs = [%q, %q, %q]\n[mcp_servers.%[1]s.env]\n", c.server, command[0], command[1], command[2], command[3])
-				for k, v := range env {
-					text += fmt.Sprintf("%s = %q\n", k, v)
-				}
-				file := filepath.Join(g.home, ".codex/config.toml")
-				write(t, file, read(t, filepath.Dir(file), "config.toml")+text)
-			case "opencode":
-				file := filepath.Join(g.home, ".config/opencode/opencode.json")
-				var all map[string]any
-				if err := json.Unmarshal([]byte(read(t, filepath.Dir(file), "opencode.json")), &all); err != nil {
-					t.Fatal(err)
-				}
-				all["mcp"] = map[string]any{c.server: map[string]any{"type": "local", "command": command, "enabled": true, "environment": env}}
-				writeJSON(t, file, all)
-			}
+			flags := g.serves(c.server, c.store)
 			before := read(t, g.repo, "README.md")
 			g.run("Write.", flags...)
 			if read(t, g.repo, c.file) != "# Notes\n" {
@@ -477,6 +413,67 @@ func TestGuardMCP(t *testing.T) {
 			}
 		})
 	}
+}
+
+// serves gives the agent stet's own tools as an MCP server with a name. Its state is in a directory of the home; "": where the guard's is. It returns
+// flags for the agent.
+func (g *guarded) serves(name, state string) (flags []string) {
+	t := g.t
+	t.Helper()
+	env := map[string]string{"HOME": g.home, "XDG_STATE_HOME": filepath.Join(g.home, ".local/state"), "XDG_CONFIG_HOME": filepath.Join(g.home, ".config")}
+	if state != "" { // its entries are in no trail that the guard knows
+		env["XDG_STATE_HOME"] = filepath.Join(g.home, state)
+	}
+	command := []string{os.Getenv(envStet), "mcp", "--root", g.repo}
+	one := map[string]any{"command": command[0], "args": command[1:], "env": env}
+	switch g.a.name {
+	case "qwen", "gemini":
+		file := filepath.Join(g.home, "."+g.a.name, "settings.json")
+		var all map[string]any
+		if err := json.Unmarshal([]byte(read(t, filepath.Dir(file), "settings.json")), &all); err != nil {
+			t.Fatal(err)
+		}
+		one["trust"], all["mcpServers"] = true, map[string]any{name: one}
+		writeJSON(t, file, all)
+	case "copilot":
+		one["type"], one["tools"] = "local", []string{"*"}
+		writeJSON(t, filepath.Join(g.home, ".copilot/mcp-config.json"), map[string]any{"mcpServers": map[string]any{name: one}})
+	case "claude":
+		file := filepath.Join(g.home, "servers.json")
+		writeJSON(t, file, map[string]any{"mcpServers": map[string]any{name: one}})
+		flags = []string{"--mcp-config", file}
+	case "codex":
+		text := fmt.Sprintf("\n[mcp_servers.%s]\ncommand = %q\nargs = [%q, %q, %q]\n[mcp_servers.%[1]s.env]\n", name, command[0], command[1], command[2], command[3])
+		for k, v := range env {
+			text += fmt.Sprintf("%s = %q\n", k, v)
+		}
+		file := filepath.Join(g.home, ".codex/config.toml")
+		write(t, file, read(t, filepath.Dir(file), "config.toml")+text)
+	case "opencode":
+		file := filepath.Join(g.home, ".config/opencode/opencode.json")
+		var all map[string]any
+		if err := json.Unmarshal([]byte(read(t, filepath.Dir(file), "opencode.json")), &all); err != nil {
+			t.Fatal(err)
+		}
+		all["mcp"] = map[string]any{name: map[string]any{"type": "local", "command": command, "enabled": true, "environment": env}}
+		writeJSON(t, file, all)
+	}
+	return flags
+}
+
+// mcpTool is the name of a tool of an MCP server, as the agent calls it.
+func (a agent) mcpTool(server, tool string) string {
+	switch a.name {
+	case "opencode":
+		return server + "_" + tool
+	case "codex":
+		return "mcp__" + server + "/" + tool
+	case "gemini":
+		return "mcp_" + server + "_" + tool
+	case "copilot":
+		return server + "-" + tool
+	}
+	return "mcp__" + server + "__" + tool
 }
 
 func writeJSON(t *testing.T, file string, v any) {
@@ -542,6 +539,54 @@ func scene(t *testing.T, dir string) string {
 		t.Fatal(err)
 	}
 	return b.String()
+}
+
+// What users have reported as lost, done by the Bash of Claude Code through its hooks in a project of 2,000 files: each is taken back, byte for byte, with
+// modes and links, as a copy has it. (GRD-3)
+func TestGuardReported(t *testing.T) {
+	need(t)
+	if os.Getenv("STET_SOAK") == "" {
+		t.Skip("set STET_SOAK")
+	}
+	snaps := t.TempDir()
+	scripts := []string{
+		"find src -type f -exec sed -i s/file/changed/ {} +", "gofmt -w src", "chmod -R go-rwx,u+x .", "echo more >> src/d01/f7.txt; git checkout -q .",
+		"(for f in src/*/*; do rm $f; echo x > $f.new; done) & p=$!; while [ ! -e src/d03/f3.txt.new ]; do :; done; kill -9 $p; wait $p || true",
+		"npm install --offline --no-audit --no-fund ./local", "mv src lib; mv other lib/; mkdir src; mv lib/d05 src/", "rm -rf src", "git clean -fdxq -e node_modules",
+		"git reset -q --hard HEAD~1", "rm -rf lib other local",
+	}
+	var turns []llmtest.Turn
+	for i, script := range scripts {
+		turns = append(turns, llmtest.Say(fmt.Sprint("Step ", i), llmtest.Shell(fmt.Sprintf("(%s) >/dev/null 2>&1; cp -a . %s/%d", script, snaps, i))))
+	}
+	g := newGuarded(t, guardedClaude("--dangerously-skip-permissions"), scripted(append(turns, llmtest.Say("Done."))...), "--closed")
+	g.env = append(g.env, "IS_SANDBOX=1")
+	for i := range 2000 {
+		write(t, filepath.Join(g.repo, fmt.Sprintf("src/d%02d/f%d.txt", i/100, i%100+1)), fmt.Sprintf("file %d\n", i))
+	}
+	if exit, said := run(t, g.repo, append(g.env, "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@example.com", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@example.com"), []string{"sh", "-ec", `
+		mkdir other local; printf 'package   a\nfunc  f( ) { }\n' > src/a.go; chmod 755 src/d03/f3.txt; ln -s ../a.go src/d00/link
+		printf '{"name":"app","version":"1.0.0"}' > package.json; printf '{"name":"local","version":"1.0.0","main":"index.js"}' > local/package.json; echo 1 > local/index.js
+		printf 'node_modules/\n*.log\n.env\n' > .gitignore; echo o > other/o; git add .; git commit -qm one; echo changed >> src/d01/f1.txt; git commit -qam two
+		echo mine >> src/d02/f2.txt; echo staged > staged; git add staged; echo untracked > untracked; echo S=1 > .env; echo log > x.log; mkdir empty`}); exit != 0 {
+		t.Fatal(said)
+	}
+	states := []string{scene(t, g.repo)}
+	g.run("Work.")
+	for i := range scripts {
+		states = append(states, scene(t, filepath.Join(snaps, fmt.Sprint(i))))
+	}
+	for i := len(scripts) - 1; i >= 0; i-- {
+		if states[i] == states[i+1] {
+			t.Errorf("%s: nothing was changed", scripts[i])
+			continue
+		}
+		began := time.Now()
+		if exit, said := g.stet("undo", "--last", "--yes"); exit != 0 || scene(t, g.repo) != states[i] {
+			t.Fatalf("%s: exit code %d, %s", scripts[i], exit, said)
+		}
+		t.Logf("taken back in %v: %s", time.Since(began).Round(time.Millisecond), scripts[i])
+	}
 }
 
 // A hundred random sequences of commands, run by the Bash of Claude Code through its hooks, are taken back one by one, and some are done again in

@@ -41,7 +41,7 @@ type Guarded struct {
 	Refusal  string // a part of what the model reads then
 
 	asksTrust bool   // the agent runs a hook only after its person has said so
-	Note      string // what the person has to do or to know
+	since     string // the first version that refuses then; "": all do
 }
 
 // Hooks is what the installed hooks need.
@@ -61,7 +61,7 @@ type Hooks struct {
 // opencode.ai/docs/plugins.
 var guarded = []Guarded{
 	{
-		Name: "claude", Sessions: "claude-code", Local: true, CanClose: true, Refusal: `onFailure is "block"`, speech: &claudeSpeech,
+		Name: "claude", Sessions: "claude-code", Local: true, CanClose: true, Refusal: `onFailure is "block"`, since: "2.1.295", speech: &claudeSpeech,
 		file: func(m Machine, project string) string {
 			if project != "" {
 				return filepath.Join(project, ".claude", "settings.local.json")
@@ -71,8 +71,6 @@ var guarded = []Guarded{
 	},
 	{
 		Name: "codex", Sessions: "codex", asksTrust: true, speech: &codexSpeech, file: fileIn("CODEX_HOME", ".codex", "hooks.json"),
-		Note: "Codex asks at its next start whether it should trust these hooks: say yes. Until then it skips them without a word. " +
-			"If the guard does not answer, Codex goes on as if there were no guard.",
 	},
 	{
 		Name: "opencode", Sessions: "opencode", CanClose: true, Refusal: "stet guard does not answer",
@@ -80,14 +78,12 @@ var guarded = []Guarded{
 	},
 	{
 		Name: "qwen", Sessions: "qwen", speech: &qwenSpeech, file: fileIn("QWEN_HOME", ".qwen", "settings.json"),
-		Note: "If the guard does not answer within 60 s, Qwen Code goes on as if there were no guard.",
 	},
 	{
 		Name: "gemini", speech: &geminiSpeech,
 		file: func(m Machine, _ string) string {
 			return filepath.Join(cmp.Or(m.Getenv("GEMINI_CLI_HOME"), m.Home()), ".gemini", "settings.json")
 		},
-		Note: "If the guard does not answer, Gemini CLI goes on as if there were no guard.",
 	},
 	{
 		Name: "copilot", CanClose: true, Refusal: "hook errored", speech: &copilotSpeech,
@@ -104,6 +100,24 @@ func fileIn(variable, dir string, name ...string) func(Machine, string) string {
 	return func(m Machine, _ string) string {
 		return filepath.Join(append([]string{cmp.Or(m.Getenv(variable), filepath.Join(m.Home(), dir))}, name...)...)
 	}
+}
+
+// Fails says what the person has to do or to know after the installation: how the agent goes on if the guard does not answer.
+func (g Guarded) Fails(closed bool) string {
+	says := ""
+	if g.asksTrust {
+		says = g.Name + " asks at its next start whether it should trust these hooks: say yes. Until then it skips them without a word. "
+	}
+	says += "If the guard does not answer, "
+	switch {
+	case closed && g.since != "":
+		return says + "calls are refused; versions before " + g.since + " go on all the same"
+	case closed:
+		return says + "calls are refused"
+	case g.CanClose:
+		return says + g.Name + " goes on as if there were no guard; with --closed its calls are refused"
+	}
+	return says + g.Name + " goes on as if there were no guard: it cannot refuse calls"
 }
 
 // GuardedAgents returns the names of the agents that the guard knows.
