@@ -551,7 +551,7 @@ func TestGuardReported(t *testing.T) {
 	snaps := t.TempDir()
 	scripts := []string{
 		"find src -type f -exec sed -i s/file/changed/ {} +", "gofmt -w src", "chmod -R go-rwx,u+x .", "echo more >> src/d01/f7.txt; git checkout -q .",
-		"(for f in src/*/*; do rm $f; echo x > $f.new; done) & p=$!; while [ ! -e src/d03/f3.txt.new ]; do :; done; kill -9 $p; wait $p || true",
+		"(for f in src/*/*; do rm $f; echo x > $f.new; done) & p=$!; while [ ! -e src/d00/f3.txt.new ]; do :; done; kill -9 $p; wait $p || true",
 		"npm install --offline --no-audit --no-fund ./local", "mv src lib; mv other lib/; mkdir src; mv lib/d05 src/", "rm -rf src", "git clean -fdxq -e node_modules",
 		"git reset -q --hard HEAD~1", "rm -rf lib other local",
 	}
