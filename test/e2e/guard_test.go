@@ -556,8 +556,9 @@ func TestGuardReported(t *testing.T) {
 		"git reset -q --hard HEAD~1", "rm -rf lib other local",
 	}
 	var turns []llmtest.Turn
-	for i, script := range scripts {
-		turns = append(turns, llmtest.Say(fmt.Sprint("Step ", i), llmtest.Shell(fmt.Sprintf("(%s) >/dev/null 2>&1; cp -a . %s/%d", script, snaps, i))))
+	for i, script := range scripts { // in a file: a command line with paths that cannot be known is asked about, where a rule denies paths
+		write(t, filepath.Join(snaps, fmt.Sprint(i, ".sh")), script)
+		turns = append(turns, llmtest.Say(fmt.Sprint("Step ", i), llmtest.Shell(fmt.Sprintf("sh %s/%[2]d.sh >/dev/null 2>&1; cp -a . %[1]s/%d", snaps, i))))
 	}
 	g := newGuarded(t, guardedClaude("--dangerously-skip-permissions"), scripted(append(turns, llmtest.Say("Done."))...), "--closed")
 	g.env = append(g.env, "IS_SANDBOX=1")
