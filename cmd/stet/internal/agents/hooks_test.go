@@ -81,9 +81,9 @@ func TestHooks(t *testing.T) {
 	}
 }
 
-// Agents wait for their hooks a little longer than the guard for a person, and docs/guard.md says how long that is. (GRD-1)
+// Agents wait for their hooks a little longer than the guard for a person, and docs/answers.md says how long that is. (GRD-1)
 func TestWaits(t *testing.T) {
-	docs, err := os.ReadFile("../../../../docs/guard.md")
+	docs, err := os.ReadFile("../../../../docs/answers.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -107,7 +107,7 @@ func TestWaits(t *testing.T) {
 	} {
 		found := slices.ContainsFunc(strings.Split(string(docs), "\n"), func(l string) bool { return strings.HasPrefix(l, row.agent) && strings.HasSuffix(l, row.says) })
 		if !found || row.waits != row.want {
-			t.Errorf("%s waits %v: docs/guard.md has no row that ends with %s", row.agent, row.waits, row.says)
+			t.Errorf("%s waits %v: docs/answers.md has no row that ends with %s", row.agent, row.waits, row.says)
 		}
 	}
 	if text := plugin("opencode", opencodePlugin)(h); !strings.Contains(text, `tell("ask", what, 86400)`) || !strings.Contains(text, fmt.Sprint(int((hookTimeout+guard.DefaultWait)/time.Second))) {
