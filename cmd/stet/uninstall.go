@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -28,7 +30,9 @@ the file tools that "stet setup --write" added and the hooks of "stet guard", an
 the service and the authority of the forward proxy. To remove the program itself, remove
 the package that it came in.
 
-Records, sessions and the audit trail stay. --state removes them too.`,
+Records, sessions and the audit trail stay. --state removes them too. The configuration
+of stet itself stays, and copies of settings that were changed by hand since: they are
+named.`,
 		Example: `stet uninstall --dry-run
 stet uninstall
 stet uninstall --state --yes`,
@@ -67,16 +71,15 @@ func (c *uninstallCommand) Run(ctx context.Context) error {
 		return err
 	}
 	var failed error
+	touched := map[string]bool{}
 	undone := func(done agents.Proxied, err error) {
 		failed = errors.Join(failed, err)
 		if err != nil {
 			return
 		}
+		touched[done.File] = true
 		for _, change := range done.Changes {
 			c.say("%s: %s", done.File, change)
-		}
-		if done.Kept != "" {
-			c.say("%s: what it held before is in %s", done.File, done.Kept)
 		}
 		if done.Note != "" {
 			c.say("%s: %s", done.File, done.Note)
@@ -88,7 +91,7 @@ func (c *uninstallCommand) Run(ctx context.Context) error {
 	for _, added := range servers {
 		undone(c.machine().RemoveServer(added, c.serversFile(), c.dry))
 	}
-	guarded, err := c.removeHooks()
+	guarded, err := c.removeHooks(touched)
 	failed = errors.Join(failed, err)
 	if failed != nil {
 		return failed // the service stays: an agent may still use it
@@ -116,6 +119,11 @@ func (c *uninstallCommand) Run(ctx context.Context) error {
 			c.say("removed: %s", what)
 		}
 	}
+	for _, file := range slices.Sorted(maps.Keys(touched)) {
+		for _, name := range agents.Copies(file) {
+			c.say("%s has what the file held earlier: remove it when you do not need it", name)
+		}
+	}
 	switch {
 	case err != nil:
 	case len(lasting)+len(servers)+guarded+len(removed) == 0:
@@ -126,8 +134,9 @@ func (c *uninstallCommand) Run(ctx context.Context) error {
 	return err
 }
 
-// removeHooks takes the guard's hooks out of the agents' files, for the user and for projects. It returns how many had any.
-func (c *uninstallCommand) removeHooks() (n int, err error) {
+// removeHooks takes the guard's hooks out of the agents' files, for the user and for projects. It returns how many had any, and adds their
+// names to touched.
+func (c *uninstallCommand) removeHooks(touched map[string]bool) (n int, err error) {
 	for _, name := range agents.GuardedAgents() {
 		agent, _ := agents.GuardOf(name)
 		for _, project := range append([]string{""}, c.guardedProjects()...) {
@@ -139,7 +148,7 @@ func (c *uninstallCommand) removeHooks() (n int, err error) {
 				_, eerr = edit.Write()
 			}
 			if err = errors.Join(err, eerr); eerr == nil {
-				n++
+				n, touched[edit.File] = n+1, true
 				c.say("%s: the guard's hooks are taken out", edit.File)
 			}
 		}

@@ -207,7 +207,9 @@ func (e Edit) Changes() bool { return string(e.Old) != string(e.New) }
 // Write replaces the file, and returns the name of the copy of the old one. If New is empty, it removes the file.
 func (e Edit) Write() (kept string, err error) {
 	if len(e.New) == 0 {
-		return "", os.Remove(e.File)
+		err := os.Remove(e.File)
+		_ = os.Remove(filepath.Dir(e.File)) // a folder that is empty now; any other one stays
+		return "", err
 	}
 	return replaceFile(e.File, e.Old, e.New, e.existed, e.private)
 }

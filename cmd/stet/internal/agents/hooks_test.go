@@ -1,6 +1,7 @@
 package agents
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -194,4 +195,49 @@ func TestTrust(t *testing.T) {
 		t.Fatal(err)
 	}
 	untrusted(1)
+}
+
+// Where hooks are taken out again, a file is byte for byte what it was, and no copy of it stays. A file that its person has changed since keeps the
+// change, and the copy stays.
+func TestFileComesBack(t *testing.T) {
+	const before = "{\n  // mine\n\t\"model\": \"a b\", \"env\": {} }\n\n"
+	for changed, want := range map[string]int{"": 0, "ab": 2} {
+		home := t.TempDir()
+		m := Machine{Env: []string{"HOME=" + home}, Dir: home}
+		file := filepath.Join(home, ".claude", "settings.json")
+		if err := os.Mkdir(filepath.Dir(file), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(before), 0o640); err != nil {
+			t.Fatal(err)
+		}
+		g, _ := GuardOf("claude")
+		install, err := g.Install(m, "", Hooks{URL: "http://127.0.0.1:1/guard", Token: "secret"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := install.Write(); err != nil {
+			t.Fatal(err)
+		}
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if changed != "" {
+			if err := os.WriteFile(file, bytes.Replace(text, []byte("a b"), []byte(changed), 1), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		remove, err := g.Remove(m, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := remove.Write(); err != nil {
+			t.Fatal(err)
+		}
+		text, err = os.ReadFile(file)
+		if same := string(text) == before; err != nil || same != (changed == "") || changed != "" && !bytes.Contains(text, []byte(`"ab"`)) || len(Copies(file)) != want {
+			t.Errorf("changed to %q: %v, %d copies:\n%s", changed, err, len(Copies(file)), text)
+		}
+	}
 }

@@ -1,16 +1,21 @@
 package agents
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"reflect"
+
+	"github.com/stet-dev/stet/internal/jsonc"
 )
 
 // replaceFile replaces a file's text atomically, and keeps the old text in a copy next to it. A link stays a link. It returns the
-// name of the copy.
+// name of the copy. If the new text is that of an earlier copy but for white space, the file gets that copy back, and no other copy is
+// kept: kept is "" then.
 func replaceFile(file string, old, now []byte, existed, private bool) (kept string, err error) {
 	mode := fs.FileMode(0o644)
 	if existed {
@@ -22,6 +27,9 @@ func replaceFile(file string, old, now []byte, existed, private bool) (kept stri
 			return "", err
 		}
 		mode = info.Mode().Perm()
+		if copied := copyOf(file, now); copied != "" {
+			return "", os.Rename(copied, file)
+		}
 		if kept, err = backUp(file, old, mode); err != nil {
 			return "", err
 		}
@@ -32,6 +40,51 @@ func replaceFile(file string, old, now []byte, existed, private bool) (kept stri
 		mode &= 0o700
 	}
 	return kept, writeFile(file, now, mode)
+}
+
+// Copies returns the copies next to a file that were kept when it was replaced.
+func Copies(file string) (names []string) {
+	if real, err := filepath.EvalSymlinks(file); err == nil {
+		file = real
+	}
+	for n := 1; n <= maxCopies; n++ {
+		if name := copyName(file, n); isFile(name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// maxCopies is how many copies of a file are looked at.
+const maxCopies = 100
+
+func copyName(file string, n int) string { return fmt.Sprintf("%s.stet-backup-%d", file, n) }
+
+func isFile(name string) bool {
+	info, err := os.Lstat(name)
+	return err == nil && info.Mode().IsRegular()
+}
+
+// copyOf returns the oldest copy of a file that has this text but for white space; "": none has.
+func copyOf(file string, text []byte) string {
+	for _, name := range Copies(file) {
+		if b, err := os.ReadFile(name); err == nil && sameText(b, text) {
+			return name
+		}
+	}
+	return ""
+}
+
+// sameText reports whether two texts differ in white space at most, and not in a string of JSON.
+func sameText(a, b []byte) bool {
+	if bytes.Equal(bytes.TrimSpace(a), bytes.TrimSpace(b)) {
+		return true
+	}
+	if !bytes.Equal(bytes.Join(bytes.Fields(a), nil), bytes.Join(bytes.Fields(b), nil)) {
+		return false
+	}
+	var x, y any
+	return jsonc.Unmarshal(a, &x) == nil && jsonc.Unmarshal(b, &y) == nil && reflect.DeepEqual(x, y)
 }
 
 // writeFile writes a file atomically.
@@ -54,7 +107,7 @@ func writeFile(file string, text []byte, mode fs.FileMode) error {
 // backUp writes the old text to the first free name.
 func backUp(file string, old []byte, mode fs.FileMode) (string, error) {
 	for n := 1; ; n++ {
-		name := fmt.Sprintf("%s.stet-backup-%d", file, n)
+		name := copyName(file, n)
 		f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 		if errors.Is(err, fs.ErrExist) {
 			continue
