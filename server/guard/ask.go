@@ -124,7 +124,7 @@ func (g *Guard) granted(s *session, q approval.Question) bool {
 	return s.grants[q.Covered()]
 }
 
-// hold asks about a call before it runs. The answer is to deny it, or that the agent's own dialog is to ask, or it has no decision: then the agent's own
+// hold asks about a call before it runs. Deny: the call must not run. Ask: the agent's own dialog opens. No decision: the agent's own
 // rules decide.
 func (g *Guard) hold(ctx context.Context, s *session, c *call) Answer {
 	if g.Approver == nil {

@@ -17,7 +17,7 @@ import (
 	"github.com/stet-dev/stet/internal/rpclines"
 )
 
-// MCP over stdio: requests begin in order, so many at once.
+// MCP over stdio: requests begin in order, at most maxAtWork at a time.
 
 // What the server holds for a client, besides its calls.
 const (
@@ -31,21 +31,20 @@ const finishTime = 10 * time.Second
 
 // Serve serves one MCP client over in and out, with one message on each line. It returns at the end of in, when ctx is done, or
 // when writing to out fails, which is an error. Requests before the end of in are still answered, but no person is asked for them
-// after it. After the end of in,
-// a client that reads nothing for the time grace ends the session. Serve closes neither in nor out. A Read or
-// Write that is blocked at the end stays blocked in its goroutine.
+// after it. After the end of in, a client that reads nothing for twice the time grace ends the session. When ctx is done, or after
+// Close, Serve still writes the lines that are ready, for the time grace at most. Serve closes neither in nor out. A Read or Write
+// that is blocked at the end stays blocked in its goroutine.
 func (s *Server) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	if !s.gate.enter() {
 		return ErrClosed
 	}
 	defer s.gate.leave()
-	stopping, stop := context.WithCancel(ctx) // done when the caller or Close ends the session
+	running, stop := context.WithCancel(ctx) // done when the session must end
 	defer stop()
 	defer context.AfterFunc(s.base, stop)()
-	running, fail := context.WithCancel(stopping) // also done when the client is lost
-	defer fail()
 
-	c := newConnection(s, running, in, out, fail)
+	c := newConnection(s, running, in, out, stop)
+	defer c.out.lose()
 	session, err := s.mcp.Connect(context.WithValue(ctx, connectionKey{}, c), c, nil)
 	if err != nil {
 		return err
@@ -53,6 +52,7 @@ func (s *Server) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	err = session.Wait()
 	s.calls.endSession(s.config.Session)
 	s.end(s.config.Session)
+	_ = c.out.inTurn(context.Background(), func() error { return nil }) // waits until the lines before it are written
 	switch failed := c.out.failed(); {
 	case ctx.Err() != nil:
 		return ctx.Err()
@@ -67,7 +67,7 @@ func (s *Server) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 // connection is the SDK's transport over stdio, and its connection. It adds what the SDK's connection does not have:
 //
 //   - Requests begin in the order in which they were read. The SDK starts a goroutine for each.
-//   - So many requests run at once (maxAtWork), until the client has read their answers. If too many wait, no more are read.
+//   - At most maxAtWork requests run at a time, until the client has read their answers. If too many wait, no more are read.
 //   - A request that the client has cancelled is not answered.
 //   - At the end of input, the session ends after all earlier requests are answered.
 type connection struct {
@@ -290,7 +290,7 @@ func (c *connection) Write(ctx context.Context, m jsonrpc.Message) error {
 	if m, ok := m.(*jsonrpc.Response); ok {
 		return c.respond(ctx, m)
 	}
-	return c.out.inTurn(func() error { return c.Connection.Write(ctx, m) })
+	return c.out.inTurn(ctx, func() error { return c.Connection.Write(ctx, m) })
 }
 
 // respond writes a response, and waits until the client has read it.
@@ -311,7 +311,7 @@ func (c *connection) respond(ctx context.Context, m *jsonrpc.Response) error {
 	c.mu.Unlock()
 	var err error
 	if !cancelled || m.Error == nil {
-		err = c.out.inTurn(func() error { return c.writeResponse(ctx, m, text, word) })
+		err = c.out.inTurn(ctx, func() error { return c.writeResponse(ctx, m, text, word) })
 	}
 	r.leave()
 	c.mu.Lock()
@@ -324,13 +324,14 @@ func (c *connection) respond(ctx context.Context, m *jsonrpc.Response) error {
 // client reads nothing, it waits for finishTime at most.
 func (c *connection) ended(err error) (jsonrpc.Message, error) {
 	close(c.inputEnded)
-	tick := time.NewTicker(5 * time.Millisecond)
+	const step = 5 * time.Millisecond
+	tick := time.NewTicker(step)
 	defer tick.Stop()
-	seen, since := int64(0), time.Now()
-	for c.isOpen() && time.Since(since) < finishTime {
+	seen, quiet := int64(0), time.Duration(0) // in steps: this process may be stopped for a while
+	for ; c.isOpen() && quiet < finishTime; quiet += step {
 		c.server.calls.cancelAsking(c.server.config.Session)
 		if written := c.out.written.Load(); written != seen {
-			seen, since = written, time.Now()
+			seen, quiet = written, 0
 		}
 		select {
 		case <-tick.C:

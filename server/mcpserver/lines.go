@@ -33,7 +33,9 @@ type lineReader struct {
 // Read implements io.Reader.
 func (r *lineReader) Read(p []byte) (int, error) {
 	for len(r.rest) == 0 {
+		r.out.reading.Store(true)
 		m, err := r.in.Next()
+		r.out.reading.Store(false)
 		refused := (*rpclines.Refusal)(nil)
 		switch {
 		case r.ctx.Err() != nil:
@@ -82,13 +84,16 @@ func undecodable(m rpclines.Message) string {
 func (r *lineReader) refuse(id json.RawMessage, code int, why string) {
 	message, _ := json.Marshal(why) // a string always can be
 	line := fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":%s}}`+"\n", id, code, message)
-	_ = r.out.inTurn(func() error { return r.out.write(line) }) // failed returns the error
+	_ = r.out.inTurn(context.Background(), func() error { return r.out.write(line) }) // failed returns the error
 }
 
-// stuckTime is how long a client may read nothing, although an answer is waiting. Then the session ends.
+// stuckTime is how long a client may read nothing of an answer while the server reads nothing of the client: limits are reached, or
+// a refusal is unread. After that and one step of grace the session ends. While the server still reads, the client has any time: it
+// may be stopped for a while.
 const stuckTime = time.Minute
 
-// grace is stuckTime after the end of input.
+// grace is stuckTime after the end of input. It is also how long lines may still be written after Close, or after the context of Serve
+// is done.
 const grace = 2 * time.Second
 
 // pieceSize is the size of one write, in bytes. The client has to read each piece in time.
@@ -100,28 +105,34 @@ var errUnread = errors.New("the client does not read its answers")
 // lineWriter writes complete lines to a client, one at a time. A goroutine of its own calls Write of the client's writer, which may
 // block for ever.
 type lineWriter struct {
-	ctx        context.Context // done when the session must end: then nothing is written
+	ctx        context.Context // done when nothing more is written
+	lose       func()          // ends ctx
 	fail       func()          // ends the session; called after an error
 	inputEnded <-chan struct{}
 	pieces     chan []byte
 	taken      chan error // the result of each piece; of capacity 1
 
-	turn    *semaphore.Weighted // held while a line is written: the SDK has a mutex there, behind which a goroutine cannot end
+	turn    *semaphore.Weighted // held while a line is written: the SDK has a mutex there, and waiting for a mutex cannot be cancelled
 	written atomic.Int64        // pieces that the client has read
+	reading atomic.Bool         // the server is waiting for input, or reading it
 
 	mu  sync.Mutex
 	err error // the first error; after it nothing is written
 }
 
-func newLineWriter(ctx context.Context, out io.Writer, inputEnded <-chan struct{}, fail func()) *lineWriter {
-	w := &lineWriter{ctx: ctx, fail: fail, inputEnded: inputEnded, pieces: make(chan []byte), taken: make(chan error, 1), turn: semaphore.NewWeighted(1)}
+// newLineWriter returns a writer to out. It writes until an error, until lose is called, or until grace after running is done.
+// fail ends running.
+func newLineWriter(running context.Context, out io.Writer, inputEnded <-chan struct{}, fail func()) *lineWriter {
+	w := &lineWriter{fail: fail, inputEnded: inputEnded, pieces: make(chan []byte), taken: make(chan error, 1), turn: semaphore.NewWeighted(1)}
+	w.ctx, w.lose = context.WithCancel(context.WithoutCancel(running))
+	context.AfterFunc(running, func() { time.AfterFunc(grace, w.lose) })
 	go func() {
 		for {
 			select {
 			case p := <-w.pieces:
 				_, err := out.Write(p)
 				w.taken <- err
-			case <-ctx.Done():
+			case <-w.ctx.Done():
 				return
 			}
 		}
@@ -129,9 +140,12 @@ func newLineWriter(ctx context.Context, out io.Writer, inputEnded <-chan struct{
 	return w
 }
 
-// inTurn calls f, which writes a line, when no other line is being written.
-func (w *lineWriter) inTurn(f func() error) error {
-	if err := w.turn.Acquire(w.ctx, 1); err != nil {
+// inTurn calls f, which writes a line, when no other line is being written. If ctx is done before that, f is not called.
+func (w *lineWriter) inTurn(ctx context.Context, f func() error) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(w.ctx, cancel)()
+	if err := w.turn.Acquire(ctx, 1); err != nil {
 		return err
 	}
 	defer w.turn.Release(1)
@@ -155,25 +169,32 @@ func (w *lineWriter) write(line []byte) error {
 	return err
 }
 
-// piece writes a piece of a line, and waits until the client has read it.
+// piece writes a piece of a line, and waits until the client has read it. It counts the time in steps of grace. So if this process
+// was stopped together with the client, the client has one step or more after that.
 func (w *lineWriter) piece(p []byte) error {
 	select {
 	case w.pieces <- p:
 	case <-w.ctx.Done():
 		return w.ctx.Err()
 	}
-	patience, inputEnded := time.NewTimer(stuckTime), w.inputEnded
-	defer patience.Stop()
+	step, quiet, patience, inputEnded := time.NewTimer(grace), time.Duration(0), stuckTime, w.inputEnded
+	defer step.Stop()
 	for {
 		select {
 		case err := <-w.taken:
 			w.written.Add(1)
 			return err
 		case <-inputEnded:
-			inputEnded = nil
-			patience.Reset(grace)
-		case <-patience.C:
-			return errUnread
+			inputEnded, quiet, patience = nil, 0, grace
+			step.Reset(grace)
+		case <-step.C:
+			if quiet += grace; quiet > patience {
+				return errUnread
+			}
+			if w.reading.Load() && inputEnded != nil {
+				quiet = 0
+			}
+			step.Reset(grace)
 		case <-w.ctx.Done():
 			return w.ctx.Err()
 		}

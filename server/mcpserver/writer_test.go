@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -37,7 +38,10 @@ func newManualClient(t *testing.T, c tool.Caller) *manualClient {
 	r, out := io.Pipe()
 	ctx, cancel := context.WithCancel(context.Background())
 	k.in, k.out, k.lines, k.stop = w, r, bufio.NewReader(r), cancel
-	go func() { k.served <- k.s.Serve(ctx, in, out) }()
+	go func() {
+		k.served <- k.s.Serve(ctx, in, out)
+		out.Close()
+	}()
 	t.Cleanup(func() { // read what the server still writes
 		cancel()
 		in.Close()
@@ -212,17 +216,24 @@ func TestReadingStops(t *testing.T) {
 	})
 }
 
+// stops are the ways in which the server's side ends a session.
+var stops = map[string]func(*manualClient){
+	"context": func(k *manualClient) { k.stop() },
+	"close":   func(k *manualClient) { go k.s.Close() },
+	"closed twice": func(k *manualClient) {
+		go k.s.Close()
+		go k.s.Close()
+	},
+	"both": func(k *manualClient) {
+		k.in.Close()
+		k.stop()
+	},
+}
+
 // The end of a session does not wait for a client that does not read its answers, also if calls are waiting.
 func TestEndUnread(t *testing.T) {
-	ends := map[string]func(*manualClient){
-		"end of input": func(k *manualClient) { k.in.Close() },
-		"context":      func(k *manualClient) { k.stop() },
-		"close":        func(k *manualClient) { go k.s.Close() },
-		"both": func(k *manualClient) {
-			k.in.Close()
-			k.stop()
-		},
-	}
+	ends := maps.Clone(stops)
+	ends["end of input"] = func(k *manualClient) { k.in.Close() }
 	for name, end := range ends {
 		for _, calls := range []int{1, 5, 60} {
 			t.Run(fmt.Sprintf("%s %d", name, calls), func(t *testing.T) {
@@ -247,6 +258,37 @@ func TestEndUnread(t *testing.T) {
 	}
 }
 
+// When the server ends a session, the client still gets every line that is ready, complete: the one that it is reading, those that
+// wait for their turn, and a refusal.
+func TestEndWritesLines(t *testing.T) {
+	for name, stop := range stops {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				k := newManualClient(t, fixed(strings.Repeat("x", 3*pieceSize)))
+				const calls = 5
+				for i := range calls {
+					k.get(100+i, "")
+				}
+				waitIdle()
+				k.send("nonsense")
+				if _, err := k.lines.Peek(1); err != nil {
+					t.Fatal(err)
+				}
+				waitIdle()
+				stop(k)
+				synctest.Wait()
+				k.answered(100, calls)
+				if line := k.read(); !strings.Contains(line, `"error"`) {
+					t.Error(line)
+				}
+				if err := <-k.served; !errors.Is(err, context.Canceled) && !errors.Is(err, ErrClosed) {
+					t.Error(err)
+				}
+			})
+		})
+	}
+}
+
 // A client that reads slowly gets all answers after the end of its input.
 func TestEndReadSlowly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -265,32 +307,118 @@ func TestEndReadSlowly(t *testing.T) {
 
 // The client sends without end and reads nothing. After some time the server ends the session.
 func TestClientNeverReads(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		k := newManualClient(t, aPiece)
-		go func() {
-			for i := 0; ; i++ { // until the server reads nothing more
-				if _, err := fmt.Fprintf(k.in, `{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"get"}}`+"\n", i+2); err != nil {
-					return
+	for _, more := range []string{"", "nonsense\n"} {
+		synctest.Test(t, func(t *testing.T) {
+			k := newManualClient(t, aPiece)
+			go func() {
+				for i := 0; ; i++ { // until the server reads nothing more
+					if _, err := fmt.Fprintf(k.in, `{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"get"}}`+"\n%s", i+2, more); err != nil {
+						return
+					}
 				}
-				if _, err := io.WriteString(k.in, "nonsense\n"); err != nil {
-					return
-				}
+			}()
+			begun := time.Now()
+			if err := <-k.served; !errors.Is(err, errUnread) {
+				t.Error(err)
 			}
-		}()
-		if err := <-k.served; !errors.Is(err, errUnread) {
+			if d := time.Since(begun); d != stuckTime+grace {
+				t.Errorf("it took %v", d)
+			}
+		})
+	}
+}
+
+// A client that stops for a long time in the middle of a line keeps its session, while the server can still read what it sends.
+// If the server cannot, the client keeps the session if it reads again when the time has just run out.
+func TestClientIsStopped(t *testing.T) {
+	for name, c := range map[string]struct {
+		more    []string
+		stopped time.Duration
+	}{
+		"an answer":         {nil, 100 * stuckTime},
+		"an unread refusal": {[]string{"nonsense"}, stuckTime + grace/2},
+		"two refusals":      {[]string{"nonsense", "nonsense"}, stuckTime + grace/2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				k := newManualClient(t, fixed(strings.Repeat("x", 3*pieceSize)))
+				const calls = 5
+				for i := range calls {
+					k.get(100+i, "")
+				}
+				waitIdle()
+				go k.send(c.more...)
+				if _, err := k.lines.Peek(1); err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(c.stopped)
+				k.answered(100, calls)
+				for range c.more {
+					k.read()
+				}
+				k.in.Close()
+				if err := <-k.served; err != nil {
+					t.Error(err)
+				}
+			})
+		})
+	}
+}
+
+// A call whose progress waits for its turn ends when the client cancels it, although the client reads nothing. A cancelled
+// request whose answer is being written is written to its end.
+func TestCancelUnread(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := &recordingCaller{fixed: aPiece}
+		k := newManualClient(t, h)
+		k.get(2, "")
+		waitIdle()
+		k.send(`{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"get","arguments":{"x":"hang"},"_meta":{"progressToken":"t"}}}`)
+		time.Sleep(2 * firstProgress)
+		for _, id := range []int{2, 3} {
+			k.send(fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%d}}`, id))
+		}
+		synctest.Wait()
+		if _, ended := h.calls(); ended != 1 {
+			t.Error("the call is still running")
+		}
+		k.answered(2, 1)
+		k.get(4, "")
+		k.answered(4, 1)
+		k.in.Close()
+		if err := <-k.served; err != nil {
 			t.Error(err)
 		}
 	})
 }
 
-// If the client is lost, Serve returns an error.
+// If the client is lost in the middle of an answer, Serve returns an error at once, also while other answers wait, and after the end
+// of input.
 func TestWriterFails(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		k := newManualClient(t, fixed("done"))
-		k.out.Close()
-		k.get(2, "")
-		if err := <-k.served; !errors.Is(err, io.ErrClosedPipe) {
-			t.Error(err)
+	for _, ended := range []bool{false, true} {
+		for _, calls := range []int{1, 5} {
+			synctest.Test(t, func(t *testing.T) {
+				k := newManualClient(t, fixed(strings.Repeat("x", 3*pieceSize)))
+				for i := range calls {
+					k.get(100+i, "")
+				}
+				waitIdle()
+				if ended {
+					k.in.Close()
+				}
+				if _, err := k.lines.Peek(1); err != nil {
+					t.Fatal(err)
+				}
+				synctest.Wait()
+				begun := time.Now()
+				k.out.Close()
+				if err := <-k.served; !errors.Is(err, io.ErrClosedPipe) {
+					t.Error(err)
+				}
+				if d := time.Since(begun); d >= grace {
+					t.Errorf("it took %v", d)
+				}
+			})
 		}
-	})
+	}
 }
