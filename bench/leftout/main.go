@@ -31,7 +31,7 @@ import (
 func main() {
 	policy := flag.String("policy", string(trim.Adaptive), "the policy")
 	checked := flag.Bool("checked", false, "as if the provider checked what is before thinking")
-	sessions := flag.Int("sessions", 30, "so many sessions in which something leaves")
+	sessions := flag.Int("sessions", 30, "so many sessions in which something is left out")
 	seed := flag.Uint64("seed", 1, "of the order in which sessions are taken")
 	flag.Parse()
 	if err := run(os.Stdout, trim.Config{Policy: trim.Policy(*policy), ChecksThinking: *checked, Clears: *checked}, *sessions, *seed, flag.Args()); err != nil {

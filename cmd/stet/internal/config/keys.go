@@ -209,7 +209,7 @@ var keys = []key{
 	},
 	{
 		Name: "ask-pause", Type: Number, Default: 30, UserOnly: true,
-		Doc:   "how many seconds an agent whose dialog comes after its hooks (Codex) lets stet ask first; after a change run `stet guard AGENT` again",
+		Doc:   "how many seconds an agent whose dialog comes after its hooks (Codex, Copilot CLI, and Qwen Code, at most 50 s) lets stet ask first; after a change run `stet guard AGENT` again",
 		field: func(c *Config) any { return &c.AskPause }, valid: seconds("ask-pause"),
 	},
 	{
