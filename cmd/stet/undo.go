@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -27,7 +28,10 @@ type undoCommand struct {
 	command
 	yes, last, preview bool
 
-	person string // who undoes; "": who runs this program
+	person string          // who undoes; "": who runs this program
+	page   bool            // the person is at the page, and has looked at what would change
+	sum    hash.Hash       // of what would be taken back: see seal; nil: it is not wanted
+	chain  *record.Verdict // of the trail, once it was verified
 }
 
 func newUndo(p *program) *cobra.Command {
@@ -126,13 +130,19 @@ func (c *undoCommand) undo(ctx context.Context, trail record.Trail, what string)
 
 // trust warns if the trail was changed: its record of earlier content may be forged, so a person must look.
 func (c *undoCommand) trust(ctx context.Context, trail record.Trail) error {
-	v, err := record.Verify(ctx, trail)
-	if err != nil || v.Broken == nil {
-		return err
+	if c.chain == nil {
+		v, err := record.Verify(ctx, trail)
+		if err != nil {
+			return err
+		}
+		c.chain = &v
 	}
-	broken := fmt.Errorf("the trail is broken at entry %d: %s", v.Broken.Seq, v.Broken.Why)
+	if c.chain.Broken == nil {
+		return nil
+	}
+	broken := fmt.Errorf("the trail is broken at entry %d: %s", c.chain.Broken.Seq, c.chain.Broken.Why)
 	if c.yes {
-		return fmt.Errorf("%w; look at the changes first, without --yes", broken)
+		return fmt.Errorf("%w; look at the changes first, %s", broken, c.either("with \"stet undo\" in a terminal, which asks about them", "without --yes"))
 	}
 	c.say("%v; check carefully what would change", broken)
 	return nil

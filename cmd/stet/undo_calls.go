@@ -135,6 +135,7 @@ func (c *undoCommand) undoTree(ctx context.Context, trail record.Trail, kept *sn
 		return fmt.Errorf("workspace %s: %w", workspace.Quote(dir), err)
 	}
 	defer func() { err = errors.Join(err, back.Close()) }()
+	c.seal(calls, back)
 	c.show(dir, back, all, slices.Sorted(maps.Keys(with)))
 	cmds := c.gitCommands(ctx, dir, &all)
 	if c.preview {
@@ -153,7 +154,7 @@ func (c *undoCommand) undoTree(ctx context.Context, trail record.Trail, kept *sn
 	}
 	if err != nil {
 		flags = nil // the rest can be undone later: what is done already is left out then
-		c.say("not all is undone: repair what the errors name, and run this again")
+		c.say("not all is undone: repair what the errors name, and %s", c.either("look again", "run this again"))
 	}
 	var refs snapshot.Result
 	if moves && err == nil {
@@ -170,6 +171,9 @@ func (c *undoCommand) undoTree(ctx context.Context, trail record.Trail, kept *sn
 		Kind: record.Changed, Time: time.Now(), Root: dir, Session: guard.UndoClient, Client: guard.UndoClient, Tool: "undo", Bytes: int64(len(did)),
 		Decision: "approved", By: "person " + cmp.Or(c.person, approval.LocalPerson()), Outcome: record.OK, Flags: flags,
 	}
+	// What was changed is recorded also if the undo was interrupted.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), logTime)
+	defer cancel()
 	var serr error
 	refs.Changes = did
 	if e.After, serr = refs.Save(kept); serr == nil {
@@ -181,9 +185,50 @@ func (c *undoCommand) undoTree(ctx context.Context, trail record.Trail, kept *sn
 	return errors.Join(err, serr)
 }
 
+// logTime is how long the entry of an undo may take, and takeTime how long a take-back at the page.
+const (
+	logTime  = time.Minute
+	takeTime = 10 * time.Minute
+)
+
+// seal adds what an undo would take back to the hash that a yes at the page must have: the calls, and every path with what it holds.
+func (c *undoCommand) seal(calls []record.Entry, back *snapshot.Restoration) {
+	if c.sum == nil {
+		return
+	}
+	for _, e := range calls {
+		fmt.Fprintf(c.sum, "call %d %q\n", e.Seq, e.After)
+	}
+	for _, s := range back.Steps {
+		fmt.Fprintf(c.sum, "path %q %d %t", s.Path, s.Why, s.Moves)
+		for _, n := range []*snapshot.Node{s.Now, s.Want} {
+			if n != nil {
+				fmt.Fprintf(c.sum, " %v %d %q %q", n.Mode, n.Size, n.Sum, n.Link)
+			} else {
+				fmt.Fprint(c.sum, " none")
+			}
+		}
+		fmt.Fprintln(c.sum)
+	}
+}
+
+// either returns what is said to a person at the page, or to one in a terminal.
+func (c *undoCommand) either(page, terminal string) string {
+	if c.page {
+		return page
+	}
+	return terminal
+}
+
 // takeBack takes back what calls of agents' own tools changed, for a person at the page. What would change is shown first, and its hash must come
-// back with the yes. Paths that somebody has changed since stay.
+// back with the yes. Paths that somebody has changed since stay. A yes is carried out to its end also if the person goes away. With an error, out.Said
+// is what was said of the part that is done; it is empty if nothing was begun.
 func (p *program) takeBack(ctx context.Context, in web.TakeBack, person string) (out web.TakenBack, err error) {
+	if in.Seal != "" {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), takeTime)
+		defer cancel()
+	}
 	err = p.withTrail(ctx, func(trail store.Store) error {
 		_, calls, err := standing(ctx, trail)
 		if err != nil {
@@ -193,25 +238,26 @@ func (p *program) takeBack(ctx context.Context, in web.TakeBack, person string) 
 		if len(calls) == 0 {
 			return errors.New("there is nothing left of that to take back")
 		}
-		look := func(do *undoCommand) (string, error) {
-			var said bytes.Buffer
-			quiet := *p
-			quiet.out, quiet.err = &said, &said
-			do.program, do.person = &quiet, person
-			err := do.undoCalls(ctx, trail, slices.Clone(calls))
-			return said.String(), err
-		}
-		if out.Said, err = look(&undoCommand{preview: true}); err != nil {
+		var said bytes.Buffer
+		quiet := *p
+		quiet.out, quiet.err = &said, &said
+		c := &undoCommand{command: command{program: &quiet}, preview: true, page: true, person: person, sum: sha256.New()}
+		if err := c.undoCalls(ctx, trail, slices.Clone(calls)); err != nil {
 			return err
 		}
-		sum := sha256.Sum256([]byte(out.Said))
-		if out.Seal = hex.EncodeToString(sum[:]); in.Seal == "" {
+		c.sum.Write(said.Bytes())
+		seal := hex.EncodeToString(c.sum.Sum(nil))
+		if in.Seal == "" {
+			out = web.TakenBack{Said: said.String(), Seal: seal}
 			return nil
 		}
-		if in.Seal != out.Seal {
-			return errors.New("the files have changed since this was shown: look again")
+		if in.Seal != seal {
+			return errors.New("what would be taken back has changed since this was shown: look again")
 		}
-		out.Said, err = look(&undoCommand{yes: true})
+		said.Reset()
+		c.preview, c.yes, c.sum = false, true, nil
+		err = c.undoCalls(ctx, trail, calls)
+		out = web.TakenBack{Said: said.String(), Seal: seal}
 		return err
 	})
 	return out, err
@@ -300,7 +346,7 @@ func (c *undoCommand) choose(back *snapshot.Restoration, branches bool) (map[str
 		}
 	}
 	if len(chosen)+len(conflicts) == 0 && !branches {
-		return nil, errors.New("there is nothing to put back; \"stet undo\" lists the calls, and \"stet undo ID\" takes back another one")
+		return nil, errors.New("there is nothing to put back" + c.either("", "; \"stet undo\" lists the calls, and \"stet undo ID\" takes back another one"))
 	}
 	if len(chosen) > 0 && !c.yes {
 		if err := c.confirm(fmt.Sprintf("Undo %s?", report.Count(len(chosen), "change")), "nothing was undone"); err != nil {
@@ -356,7 +402,7 @@ func (c *undoCommand) showRefs(cmds [][]string) {
 func (c *undoCommand) agreeRefs(cmds [][]string) bool {
 	c.showRefs(cmds)
 	if len(cmds) > 0 && c.yes {
-		c.say("they are not run: --yes is about files alone")
+		c.say("they are not run: %s", c.either("the page takes back files alone", "--yes is about files alone"))
 	}
 	return len(cmds) > 0 && !c.yes && c.confirm("Run these commands?", "they are not run") == nil
 }

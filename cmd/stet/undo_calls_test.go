@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -133,6 +134,13 @@ func TestTakeBack(t *testing.T) {
 		t.Error(err)
 	}
 	r.sh("printf 'one\nmore\nagain\n' > a")
+	r.call("echo yet >> a") // 4: the words that were shown would be the same
+	if _, err := take(web.TakeBack{From: 2, Seal: look.Seal}); err == nil || !strings.Contains(err.Error(), "look again") {
+		t.Error("a call that nobody has seen was taken back:", err)
+	}
+	if look, err = take(web.TakeBack{From: 2}); err != nil {
+		t.Fatal(err)
+	}
 	if _, err := take(web.TakeBack{From: 2, Seal: look.Seal}); err != nil {
 		t.Fatal(err)
 	}
@@ -145,6 +153,87 @@ func TestTakeBack(t *testing.T) {
 	}
 	if _, said := r.stet("audit", "--last", "0"); !strings.Contains(said, "approved, by person anna") {
 		t.Error(said)
+	}
+}
+
+// The seal of a take-back is also of the paths that are not shown, because there are many. (GRD-1)
+func TestTakeBackOfManyPaths(t *testing.T) {
+	r := newUndoRig(t)
+	r.call("mkdir m; for i in $(seq 100 199); do echo x > m/$i; done")
+	look, err := r.p.takeBack(t.Context(), web.TakeBack{Session: "s"}, "anna")
+	if err != nil || strings.Contains(look.Said, "m/190") {
+		t.Fatal(look.Said, err)
+	}
+	r.sh("echo mine > m/190")
+	if _, err := r.p.takeBack(t.Context(), web.TakeBack{Session: "s", Seal: look.Seal}, "anna"); err == nil || !strings.Contains(err.Error(), "look again") {
+		t.Error(err)
+	}
+}
+
+// endsWhen is a context that ends as soon as it is asked after something has happened.
+type endsWhen struct {
+	context.Context
+	end      context.CancelFunc
+	happened func() bool
+}
+
+func (e endsWhen) Err() error {
+	if e.happened() {
+		e.end()
+	}
+	return e.Context.Err()
+}
+
+// An undo that is interrupted has recorded what it did, and the rest is undone when it is run again. A yes at the page is carried out to its
+// end also if the person closes the page. (GRD-1, GRD-3)
+func TestUndoInterrupted(t *testing.T) {
+	for _, page := range []bool{false, true} {
+		r := newUndoRig(t)
+		r.call("rm a d/b")
+		is := func(path string) bool {
+			_, err := os.Stat(filepath.Join(r.dir, path))
+			return err == nil
+		}
+		look, err := r.p.takeBack(t.Context(), web.TakeBack{Session: "s"}, "anna")
+		if err != nil {
+			t.Fatal(err)
+		}
+		inner, end := context.WithCancel(t.Context())
+		defer end()
+		ctx := endsWhen{inner, end, func() bool { return is("a") }}
+		if page {
+			end()
+			_, err = r.p.takeBack(inner, web.TakeBack{Session: "s", Seal: look.Seal}, "anna")
+		} else {
+			c := &undoCommand{command: command{program: r.p}, yes: true}
+			err = r.p.withTrail(ctx, func(trail store.Store) error { return c.undo(ctx, trail, "1") })
+		}
+		if !is("a") || is("d/b") != page || (err == nil) != page {
+			t.Fatal(page, err, r.out.String())
+		}
+		if _, said := r.stet("audit", "--last", "0"); strings.Count(said, "approved, by person") != 1 {
+			t.Errorf("page %t: what was undone is not recorded: %s", page, said)
+		}
+		if !page {
+			if code, said := r.stet("undo", "1", "--yes"); code != 0 || !is("d/b") {
+				t.Error(code, said)
+			}
+		}
+	}
+}
+
+// With an error of a take-back the page gets what was said, in words for the page. (GRD-3)
+func TestTakeBackHalfway(t *testing.T) {
+	r := newUndoRig(t)
+	r.call("rm a d/b; touch c")
+	r.sh("rmdir d; ln -s /nowhere d; echo mine > c") // d/b has no place, and c is somebody's
+	look, err := r.p.takeBack(t.Context(), web.TakeBack{Session: "s"}, "anna")
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := r.p.takeBack(t.Context(), web.TakeBack{Session: "s", Seal: look.Seal}, "anna")
+	if err == nil || !strings.Contains(out.Said, "c was changed since, and stays") || !strings.Contains(out.Said, "and look again") || strings.Contains(out.Said, "--yes") {
+		t.Error(out.Said, err)
 	}
 }
 

@@ -88,7 +88,8 @@ type Handler struct {
 	// Undo undoes writes, oldest first, for the person of that name. Its questions are of the given client session. It returns
 	// when that is done; it may put a question into Queue before.
 	Undo func(ctx context.Context, writes []record.Write, person, session string) error
-	// TakeBack takes back what calls of agents' own tools changed, for the person of that name, or only shows it.
+	// TakeBack takes back what calls of agents' own tools changed, for the person of that name, or only shows it. With an error, TakenBack says what was
+	// done all the same. What it has begun goes on when ctx ends.
 	TakeBack func(ctx context.Context, in TakeBack, person string) (TakenBack, error)
 	// Lift lets a suspended client session go on.
 	Lift func(ctx context.Context, session, person string) error

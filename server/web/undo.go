@@ -54,7 +54,7 @@ type TakenBack struct {
 func (h *Handler) takeBack(r *http.Request, in TakeBack) (any, error) {
 	out, err := h.TakeBack(r.Context(), in, who(r.Context()))
 	if err != nil {
-		return nil, problem{http.StatusConflict, err.Error()}
+		return nil, problem{http.StatusConflict, out.Said + err.Error()} // the paths that stayed are in what was said
 	}
 	return out, nil
 }

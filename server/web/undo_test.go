@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -154,4 +155,17 @@ func (b changedTrail) Entries(ctx context.Context, q record.TrailQuery) ([]recor
 		}
 	}
 	return all, err
+}
+
+// If a take-back fails, the page gets what it did all the same, which names the paths that stayed. (GRD-3)
+func TestTakeBackFails(t *testing.T) {
+	h, _ := newRig(t)
+	p := h.enter(t, "A")
+	h.TakeBack = func(context.Context, TakeBack, string) (TakenBack, error) {
+		return TakenBack{Said: "a.go was changed since, and stays\n"}, errors.New("b.go: permission denied")
+	}
+	got := p.post("/api/takeback", TakeBack{Session: "s", Seal: "x"}, http.StatusConflict)
+	if want := "a.go was changed since, and stays\nb.go: permission denied"; got != want {
+		t.Errorf("%q", got)
+	}
 }
