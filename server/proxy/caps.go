@@ -10,6 +10,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/semaphore"
+
 	"github.com/stet-dev/stet/record"
 )
 
@@ -35,6 +37,7 @@ func (c Caps) none() bool { return c == Caps{Hard: c.Hard} }
 const (
 	nearly   = 0.8              // the share of a cap from which on a person is told
 	capsAge  = 5 * time.Second  // how old what is known of other processes may be
+	capsRest = 5 * time.Second  // how long a store that has not answered is not asked
 	overlap  = 30 * time.Minute // a row is stored when its answer ends, but has the time when it began
 	maxSums  = 20_000           // conversations whose spending is held
 	scopeDay = "day"
@@ -49,13 +52,15 @@ type caps struct {
 	tell  func(text string)
 	write func(record.Batch)
 
-	reading sync.Mutex // held while the store is asked
+	reading *semaphore.Weighted // of one: held while the store is asked
 
 	mu     sync.Mutex
 	sums   map[string]Amount    // by the key of a scope
 	loaded map[string]bool      // conversations whose stored rows are in sums
+	early  map[string]bool      // rows in sums of conversations that are not loaded
 	seen   map[string]time.Time // the rows in the sum of their day, of the last hours
-	read   time.Time            // when the store was read
+	read   time.Time            // when the store was read; zero: the day is not known
+	rest   time.Time            // until then the store is not asked
 	told   map[string]bool      // by the key of a scope, and how near the cap is
 	notes  map[string]*record.Cap
 	over   map[string]Amount // what loops have spent since a cap was reached
@@ -141,6 +146,9 @@ func (c *caps) spent(x *exchange) {
 	defer c.mu.Unlock()
 	c.begin()
 	c.add(row, true)
+	if c.store != nil && !c.loaded[row.Conversation] {
+		c.early[row.ID] = true
+	}
 	for _, s := range c.scopes(row, row.Time) {
 		share := c.sums[s.key].of(s.limit)
 		if share < nearly {
@@ -180,64 +188,94 @@ func (c *caps) add(row *record.Request, whole bool) {
 func (c *caps) begin() {
 	if c.sums == nil || len(c.sums) > maxSums {
 		c.sums, c.loaded, c.seen, c.read = map[string]Amount{}, map[string]bool{}, map[string]time.Time{}, time.Time{}
+		c.early = map[string]bool{}
 		c.told, c.notes, c.over = map[string]bool{}, map[string]*record.Cap{}, map[string]Amount{}
 	}
 }
 
 // load reads what is not known yet: what this conversation has spent earlier, and from time to time what other processes have spent. No
-// other request waits for the store meanwhile, but those of a conversation that is not known either. If the store does not answer, what
-// this process has spent counts alone.
+// other request waits for the store meanwhile, but those of a conversation that is not known either. A request waits at most maxLookUp. If the store does
+// not answer, what this process has spent counts alone, and the store is asked again after capsRest.
 func (c *caps) load(ctx context.Context, row *record.Request) {
 	now := time.Now()
-	c.mu.Lock()
-	c.begin()
-	since, known := c.read, c.loaded[row.Conversation]
-	old := now.Sub(since) >= capsAge
-	if old {
-		c.read = now
-	}
-	c.mu.Unlock()
-	if c.store == nil || known && !old {
+	if known, old, _ := c.known(row, now); c.store == nil || known && !old {
 		return
+	} else if known {
+		if !c.reading.TryAcquire(1) {
+			return
+		}
+	} else {
+		wait, cancel := context.WithDeadline(ctx, now.Add(maxLookUp))
+		defer cancel()
+		if c.reading.Acquire(wait, 1) != nil {
+			return
+		}
 	}
-	c.reading.Lock()
-	defer c.reading.Unlock()
-	ctx, cancel := context.WithTimeout(ctx, maxLookUp)
+	defer c.reading.Release(1)
+	// Others count on what is read, also if this request is cancelled.
+	ctx, cancel := context.WithDeadline(context.WithoutCancel(ctx), now.Add(maxLookUp))
 	defer cancel()
+	var err error
+	known, old, since := c.known(row, now)
 	if old {
-		c.loadDay(ctx, now, since)
+		err = c.loadDay(ctx, now, since)
 	}
-	c.mu.Lock()
-	known = c.loaded[row.Conversation]
-	c.mu.Unlock()
-	if known {
+	if err == nil && !known {
+		err = c.loadConversation(ctx, row.Conversation)
+	}
+	if err == nil {
 		return
 	}
-	rows, err := c.store.Requests(ctx, record.Query{Conversation: row.Conversation})
+	c.log.Warn("what a conversation or other processes have spent is not known", "conversation", row.Conversation, "error", err)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.rest = time.Now().Add(capsRest)
+}
+
+// known reports whether a conversation is known, whether what is known of other processes is old, and since when. While the store rests, nothing better
+// can be known.
+func (c *caps) known(row *record.Request, now time.Time) (known, old bool, since time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.begin()
+	if now.Before(c.rest) {
+		return true, false, c.read
+	}
+	return c.loaded[row.Conversation], now.Sub(c.read) >= capsAge, c.read
+}
+
+// loadConversation reads what a conversation has spent.
+func (c *caps) loadConversation(ctx context.Context, conversation string) error {
+	rows, err := c.store.Requests(ctx, record.Query{Conversation: conversation})
 	if err != nil {
-		c.log.Warn("what a conversation has spent earlier is not known", "conversation", row.Conversation, "error", err)
+		return err
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.loaded[row.Conversation] = true
+	c.loaded[conversation] = true
 	for i := range rows {
-		c.add(&rows[i], true)
+		c.add(&rows[i], !c.early[rows[i].ID])
+		delete(c.early, rows[i].ID)
 	}
+	return nil
 }
 
 // loadDay reads what was spent today by others since a time.
-func (c *caps) loadDay(ctx context.Context, now, since time.Time) {
+func (c *caps) loadDay(ctx context.Context, now, since time.Time) error {
 	y, m, d := now.Date()
 	from := time.Date(y, m, d, 0, 0, 0, 0, time.Local)
-	if since = since.Add(-overlap); since.After(from) {
-		from = since
+	if begun := since.Add(-overlap); begun.After(from) {
+		from = begun
 	}
 	rows, err := c.store.Requests(ctx, record.Query{From: from})
 	if err != nil {
-		c.log.Warn("what other processes have spent is not known", "error", err)
+		return err
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.read.Equal(since) { // the sums were not made again meanwhile
+		c.read = now
+	}
 	for i := range rows {
 		if _, known := c.seen[rows[i].ID]; !known {
 			c.add(&rows[i], c.loaded[rows[i].Conversation])
@@ -248,6 +286,7 @@ func (c *caps) loadDay(ctx context.Context, now, since time.Time) {
 			delete(c.seen, id)
 		}
 	}
+	return nil
 }
 
 // note changes what is said of a cap, tells a person the first time that it is nearly and fully spent, and stores it for the page.

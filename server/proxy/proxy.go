@@ -14,6 +14,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"golang.org/x/sync/semaphore"
 
 	"github.com/stet-dev/stet/llm/prices"
 	"github.com/stet-dev/stet/record"
@@ -174,6 +175,7 @@ func New(c Config) (*Proxy, error) {
 	}()
 	p.writer = newWriter(c.Store, c.Keep, c.Logger, p.metrics)
 	p.trees.store, p.trees.holdout, p.trees.kept = c.Store, c.Holdout, c.Holdout != nil || !c.Caps.none()
+	p.caps.reading = semaphore.NewWeighted(1)
 	p.caps.Caps, p.caps.store, p.caps.rules, p.caps.log, p.caps.tell, p.caps.write = c.Caps, c.Store, known, c.Logger, func(text string) {
 		p.conversations.limit(text)
 		if c.Tell != nil {
