@@ -196,13 +196,13 @@ func (c *cacheCommand) addRecorded(ctx context.Context, catalog *prices.Catalog,
 }
 
 // coldCosts returns what says that a session's prompt cache has ended, and what its next request costs, if that is known and matters.
-func (p *program) coldCosts(records record.Store, o *config.Config) func(context.Context, string) string {
+func (p *program) coldCosts(records record.Store, o *config.Config) func(context.Context, string, time.Time) string {
 	catalog, err := p.models(o.Prices)
 	if err != nil {
 		return nil // the proxy says it
 	}
-	return func(ctx context.Context, session string) string {
-		rows, err := records.Requests(ctx, record.Query{Conversation: session, Limit: 100})
+	return func(ctx context.Context, session string, since time.Time) string {
+		rows, err := records.Requests(ctx, record.Query{Conversation: session, From: since, Limit: 100})
 		if err != nil {
 			return ""
 		}

@@ -60,6 +60,7 @@ type Event struct {
 	Output   string          // After: what the call has shown
 	Closed   bool            // Before: the call is denied if its changes cannot be known
 	Prompt   string          // Prompted: what the person said
+	Anew     bool            // Started: the session goes on without what was sent before, or with a summary of it
 
 	Dialog Dialog        // Before, Asking: how the agent asks its person
 	Edits  bool          // Asking: the agent takes changed arguments
@@ -95,8 +96,9 @@ type Config struct {
 	// Off returns what agents did while no guard ran. It is called once, in the background, and may take its time. nil: it is not known.
 	Off func(ctx context.Context) Off
 
-	// Costs returns a sentence if the next request of a session costs much more than it had to; "": it does not, or that is not known. nil: never known.
-	Costs func(ctx context.Context, session string) string
+	// Costs returns a sentence if the next request of a session costs much more than it had to, by its requests since a time, which may be zero;
+	// "": it does not, or that is not known. nil: never known.
+	Costs func(ctx context.Context, session string, since time.Time) string
 
 	Log *slog.Logger
 }
@@ -127,8 +129,9 @@ type follower struct {
 // session is a session of an agent.
 type session struct {
 	workspace string
-	about     string // its title, from the first prompt
-	costs     string // what was last said of its next request
+	about     string    // its title, from the first prompt
+	costs     string    // what was last said of its next request
+	anew      time.Time // when it last began without what was sent before
 	calls     map[string]*call
 	asks      map[*ask]bool                      // the questions that are open
 	approved  *call                              // by a person, before its agent has told that it begins

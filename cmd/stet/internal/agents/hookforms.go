@@ -200,6 +200,7 @@ type hookInput struct {
 	SubAgent  string          `json:"agent_id"`
 	Response  json.RawMessage `json:"tool_response"`
 	Prompt    string          `json:"prompt"`
+	Source    string          `json:"source"` // of a session's start: startup, resume, compact or clear
 
 	CopilotSession string          `json:"sessionId"`
 	CopilotTool    string          `json:"toolName"`
@@ -232,7 +233,7 @@ func (s *speech) read(event, entry string, body []byte) (guard.Event, error) {
 	}
 	e := guard.Event{
 		Kind: kind, Session: in.SessionID, SubAgent: in.SubAgent, Call: cmp.Or(in.ModelID, in.CallID), Tool: in.Tool, Input: in.Input, Dir: in.Cwd,
-		Prompt: in.Prompt, Failed: event == "PostToolUseFailure", Output: guard.Texts(in.Response), Edits: kind == s.edits, Most: s.most,
+		Prompt: in.Prompt, Anew: kind == guard.Started && (in.Source == "compact" || in.Source == "clear"), Failed: event == "PostToolUseFailure", Output: guard.Texts(in.Response), Edits: kind == s.edits, Most: s.most,
 	}
 	if alone := s.ask == guard.Beside && strings.HasPrefix(entry, "sdk"); !alone && (kind == guard.Asking || s.before) {
 		e.Dialog = s.ask

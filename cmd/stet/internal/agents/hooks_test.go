@@ -241,3 +241,14 @@ func TestFileComesBack(t *testing.T) {
 		}
 	}
 }
+
+// After a compaction a session begins again without what was sent before.
+func TestSessionAnew(t *testing.T) {
+	for body, want := range map[string]bool{`{"source":"compact"}`: true, `{"source":"clear"}`: true, `{"source":"resume"}`: false, `{"source":"startup"}`: false, `{}`: false} {
+		for _, s := range []speech{claudeSpeech, codexSpeech, qwenSpeech, geminiSpeech} {
+			if e, err := s.read("SessionStart", "", []byte(body)); err != nil || e.Anew != want {
+				t.Errorf("%s: %s: %t, %v", s.agent, body, e.Anew, err)
+			}
+		}
+	}
+}
