@@ -6,6 +6,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -134,9 +135,9 @@ func (p *Proxy) serveOpened(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer p.work.Done()
-	// The server would close the request's body when the answer begins. A transport that still reads it, if only to see its end, would take
-	// that for a failed request, and break the answer off.
-	_ = http.NewResponseController(w).EnableFullDuplex() // the server of opened connections can
+	if r.ContentLength > 0 {
+		r.Body = &counted{r.Body, r.ContentLength}
+	}
 	host, _ := r.Context().Value(hostKey{}).(string)
 	model := p.config.Hosts[host]
 	if model == nil {
@@ -152,6 +153,24 @@ func (p *Proxy) serveOpened(w http.ResponseWriter, r *http.Request) {
 	// What the host does not say about its answer is not added.
 	w.Header()["Date"], w.Header()["Content-Type"] = nil, nil
 	p.pass.ServeHTTP(w, r)
+}
+
+// counted is a body that knows its end. The server closes a body when its answer begins. A transport that still reads the body then, only to see
+// its end, would take that for a failed request, and break the answer off.
+type counted struct {
+	io.ReadCloser
+	left int64
+}
+
+func (c *counted) Read(b []byte) (n int, err error) {
+	if c.left > 0 {
+		n, err = c.ReadCloser.Read(b)
+		c.left -= int64(n)
+	}
+	if c.left <= 0 {
+		err = io.EOF
+	}
+	return n, err
 }
 
 // forwarding are headers of the client that ReverseProxy removes.

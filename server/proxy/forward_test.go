@@ -11,7 +11,6 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -193,35 +192,6 @@ data: {"type":"message_start","message":{"id":"m","type":"message","role":"assis
 	`"usage":{"input_tokens":11,"cache_read_input_tokens":22,"cache_creation_input_tokens":33,"output_tokens":1}}}
 
 `
-
-// An answer that begins while a request is being sent, and the request, arrive whole.
-func TestAnswerBeforeBody(t *testing.T) {
-	r := newRig(t, http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
-		c := http.NewResponseController(w)
-		_ = c.EnableFullDuplex() // otherwise the server would read the body before it answers
-		_, _ = io.WriteString(w, "begins ")
-		_ = c.Flush()
-		n, err := io.Copy(io.Discard, q.Body)
-		_, _ = fmt.Fprint(w, n, " ", err)
-	}))
-	rest, send := io.Pipe()
-	half := strings.Repeat("x", 1<<20)
-	c := http.Client{Timeout: time.Minute} // instead of the whole package's
-	defer c.CloseIdleConnections()
-	res, err := c.Post(r.url+"/v1/files", "text/plain", io.MultiReader(strings.NewReader(half), rest))
-	if err != nil {
-		t.Fatal(err)
-	}
-	go func() { // now that the answer has begun
-		_, err := io.WriteString(send, half)
-		_ = send.CloseWithError(err)
-	}()
-	answer, err := io.ReadAll(res.Body)
-	_, _ = res.Body.Close(), rest.Close()
-	if want := fmt.Sprint("begins ", 2*len(half), " <nil>"); err != nil || string(answer) != want {
-		t.Errorf("%q, %v; want %q", answer, err, want)
-	}
-}
 
 // If the upstream breaks off in the middle of a stream, the client sees a broken stream.
 func TestUpstreamGone(t *testing.T) {

@@ -267,7 +267,8 @@ func TestRowsComeLate(t *testing.T) {
 		for i := range 6 {
 			a.rounds(1, all[i%3])
 		}
-		if repeats, _ := s.shortened(); s.refused() > 0 || repeats == 0 {
+		// A process that has not met the silence itself may have one request refused, which is sent again. Without the rule seven were.
+		if repeats, _ := s.shortened(); s.refused() > 1 || repeats == 0 {
 			t.Errorf("%d requests were refused; %d results were shortened", s.refused(), repeats)
 		}
 	})

@@ -90,9 +90,6 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
-	// A body that is passed on while it arrives must stay open when the answer begins: the transport would take its close for a failed
-	// request, and break the answer off.
-	_ = http.NewResponseController(w).EnableFullDuplex() // a writer of a test may not be able to
 	p.forwarder.ServeHTTP(w, r)
 }
 
