@@ -324,7 +324,7 @@ func (p *program) openGuard(ctx context.Context, o *config.Config) (_ *guardServ
 		Off:      func(ctx context.Context) guard.Off { return p.offSince(ctx, last, now) },
 		Costs:    p.coldCosts(trail, o),
 		Approver: queue, Wait: seconds(o.AskWait), Pause: seconds(o.AskPause),
-		Own: append(agents.HookFiles(p.machine()), snapshot.Resolve(state), filepath.Dir(p.userConfig())), Hooks: agents.IsHookFile,
+		Own: append(agents.HookFiles(p.machine()), snapshot.Resolve(state), filepath.Dir(p.userConfig())), Hooks: p.machine().IsHookFile,
 		Store: kept, Trail: trail, Log: log, Dialects: o.Dialects, Control: workspace.IsControl, Home: p.home(),
 		Rules: func(workspace string) (*policy.Policy, error) {
 			c, err := config.Load(config.Source{Dir: workspace, Workspace: workspace, Home: p.home(), User: p.userConfig(), Getenv: p.getenv})

@@ -156,18 +156,27 @@ func (g *Guard) change(c *call, input json.RawMessage) {
 	c.action = g.Dialects.Action(c.event.Tool, string(input))
 }
 
-// takeApproved reports whether a person has approved a call just before its agent told that it begins, and gives it their decision. nil: something else
-// happened, so that the approval counts no more.
+// takeApproved reports whether a person has approved a call just before its agent reported that it begins, and gives it their decision. The approval
+// counts for no later call.
 func (g *Guard) takeApproved(s *session, c *call) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	a := s.approved
-	s.approved = nil
-	if a == nil || c == nil || a.event.SubAgent != c.event.SubAgent || !a.like(&c.action, c.event) {
+	a := s.approved[c.event.SubAgent]
+	delete(s.approved, c.event.SubAgent)
+	if a == nil || !a.like(&c.action, c.event) {
 		return false
 	}
 	c.decision, c.who = a.decision, a.who
 	return true
+}
+
+// dropApproved ends the approval of the event's sub-agent: something else happened. At the end of the main agent's turn it ends all.
+func (g *Guard) dropApproved(s *session, e Event) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if delete(s.approved, e.SubAgent); e.Kind == Stopped && e.SubAgent == "" {
+		clear(s.approved)
+	}
 }
 
 // unanswered says to the model why a call without an answer is denied.
@@ -216,7 +225,8 @@ func (g *Guard) asking(ctx context.Context, e Event) (Answer, error) {
 		if c.unseen {
 			g.change(c, answer.Input)
 			g.mu.Lock()
-			s.approved = c
+			s.approved[e.SubAgent] = c
+			oldest(s.approved, maxCalls, func(c *call) time.Time { return c.began })
 			g.mu.Unlock()
 		}
 		g.renew(recording, s, c)
@@ -286,7 +296,7 @@ func (g *Guard) renew(ctx context.Context, s *session, c *call) {
 	g.mu.Lock()
 	c.snap, c.lost = fresh, err
 	shared := len(c.with) > 0
-	ended := s.calls[c.event.key()] != c
+	ended := !slices.Contains(s.calls, c)
 	g.mu.Unlock()
 	switch {
 	case ended && fresh != nil:
@@ -301,10 +311,7 @@ func (g *Guard) renew(ctx context.Context, s *session, c *call) {
 func (g *Guard) drop(ctx context.Context, s *session, c *call, outcome string) error {
 	g.mu.Lock()
 	c.ended = outcome
-	mine := c.unseen || s.calls[c.event.key()] == c
-	if mine && !c.unseen {
-		delete(s.calls, c.event.key())
-	}
+	mine := c.unseen || s.remove(c)
 	g.mu.Unlock()
 	if !mine {
 		return nil // it was recorded meanwhile
@@ -321,7 +328,7 @@ func (g *Guard) elsewhere(s *session, e Event) {
 		if of.SubAgent != e.SubAgent && (e.Kind != Stopped || e.SubAgent != "") {
 			continue
 		}
-		same := e.Call != "" && of.Call == e.Call || (e.Call == "" || of.Call == "") && of.Tool == e.Tool && (len(e.Input) == 0 || bytes.Equal(of.Input, e.Input))
+		same := e.Call != "" && of.Call == e.Call || (e.Call == "" || of.Call == "") && of.Tool == e.Tool && (len(e.Input) == 0 || sameJSON(of.Input, e.Input))
 		switch {
 		case same && (e.Kind == After || e.Kind == Settled && !e.Failed):
 			a.call.decision, a.call.who = "approved", "the person at the agent"
@@ -330,7 +337,7 @@ func (g *Guard) elsewhere(s *session, e Event) {
 			a.call.decision, a.call.who = "rejected", "the person at the agent"
 			a.cancel(errRefused)
 		case e.Kind == Stopped, e.Kind == Prompted,
-			e.Kind == Before && !same && changes(&a.call.action) && a.call.action.Op != dialect.Agent:
+			e.Kind == Before && e.Serial && !same && changes(&a.call.action) && a.call.action.Op != dialect.Agent:
 			a.call.cancel()
 			a.cancel(errPassed)
 		}

@@ -148,7 +148,7 @@ func TestAnsweredElsewhere(t *testing.T) {
 		"no":           {Event{Kind: Settled, Call: "c1", Failed: true}, "rejected"},
 		"turn ended":   {Event{Kind: Stopped}, "cancelled"},
 		"prompted":     {Event{Kind: Prompted}, "rejected"},
-		"next call":    {Event{Kind: Before, Call: "c9", Tool: "Bash", Input: shell("touch z")}, "cancelled"},
+		"next call":    {Event{Kind: Before, Call: "c9", Tool: "Bash", Input: shell("touch z"), Serial: true}, "cancelled"},
 		"disconnected": {Event{}, "cancelled"},
 		"dismissed":    {Event{}, "rejected"},
 	} {
@@ -220,8 +220,9 @@ func TestAskedBefore(t *testing.T) {
 	if a := answered(Asking, approval.Answer{Verdict: approval.Approve, By: "anna"}); !a.Decided || a.Action != policy.Allow {
 		t.Errorf("%+v", a)
 	}
+	r.handle(Event{Kind: After, SubAgent: "explore", Call: "x", Tool: "Bash", Input: shell("ls")}) // another sub-agent's event does not end the approval
 	e.Kind = Before
-	if a := r.handle(e); a.Decided {
+	if a := <-r.ask(t.Context(), e); a.Decided {
 		t.Errorf("asked twice: %+v", a)
 	}
 	e.Kind = After

@@ -8,6 +8,7 @@
 package guard
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -16,6 +17,7 @@ import (
 	"log/slog"
 	"maps"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -52,13 +54,14 @@ type Event struct {
 	Agent    string // the name of its Form
 	Session  string // the agent's own id of the session
 	SubAgent string // "": the main agent
-	Call     string // the agent's own id of the call; "": it has none, and calls are paired by order
+	Call     string // the agent's own id of the call; "": it has none, and calls are paired by their tools and arguments
 	Tool     string
 	Input    json.RawMessage // the call's arguments
 	Dir      string          // the agent's working directory, absolute
 	Failed   bool            // After: the call failed
 	Output   string          // After: what the call has shown
 	Closed   bool            // Before: the call is denied if its changes cannot be known
+	Serial   bool            // Before: the agent runs its changing calls one after the other, so that this one ends those before it
 	Prompt   string          // Prompted: what the person said
 	Anew     bool            // Started: the session goes on without what was sent before, or with a summary of it
 
@@ -129,12 +132,12 @@ type follower struct {
 // session is a session of an agent.
 type session struct {
 	workspace string
-	about     string    // its title, from the first prompt
-	costs     string    // what was last said of its next request
-	anew      time.Time // when it last began without what was sent before
-	calls     map[string]*call
+	about     string                             // its title, from the first prompt
+	costs     string                             // what was last said of its next request
+	anew      time.Time                          // when it last began without what was sent before
+	calls     []*call                            // that run, in the order in which they began
 	asks      map[*ask]bool                      // the questions that are open
-	approved  *call                              // by a person, before its agent has told that it begins
+	approved  map[string]*call                   // by a person, before its agent has reported that it begins; by sub-agent
 	grants    map[string]bool                    // what a person allowed for the session: see approval.Question.Covered
 	files     map[string][]freshness.Observation // what it has read and edited: see saw
 	seen      time.Time
@@ -255,7 +258,7 @@ func (g *Guard) Handle(ctx context.Context, e Event) (Answer, error) {
 	if e.Kind == Before {
 		return g.before(ctx, e)
 	}
-	g.takeApproved(g.session(e), nil)
+	g.dropApproved(g.session(e), e)
 	ctx, cancel := lasts(ctx)
 	defer cancel()
 	switch e.Kind {
@@ -329,14 +332,13 @@ func (g *Guard) sessionOf(e Event) (s, old *session, open []*call) {
 	id := e.Agent + "\x00" + e.Session
 	s = g.sessions[id]
 	if s == nil {
-		s = &session{workspace: snapshot.Resolve(e.Dir), calls: map[string]*call{}, asks: map[*ask]bool{}}
+		s = &session{workspace: snapshot.Resolve(e.Dir), asks: map[*ask]bool{}, approved: map[string]*call{}}
 		if e.Kind != Started {
 			s.workspace = snapshot.Top(s.workspace)
 		}
 		g.sessions[id] = s
 		if old = oldest(g.sessions, maxSessions, func(s *session) time.Time { return s.seen }); old != nil {
-			open = slices.Collect(maps.Values(old.calls))
-			clear(old.calls)
+			open, old.calls = old.calls, nil
 		}
 	}
 	s.seen = time.Now()
@@ -400,12 +402,42 @@ func (g *Guard) followerOf(workspace string) (f *follower, old []*snapshot.Tree)
 	return f, old
 }
 
-// key names a call of a session. Calls without an id are told apart by their tools.
-func (e Event) key() string {
-	if e.Call == "" {
-		return e.SubAgent + "\x00\x00" + e.Tool
+// is reports whether an event is about the call, by the agent's own id; without one, by the tool and the arguments.
+func (c *call) is(e Event) bool {
+	of := c.event
+	return of.SubAgent == e.SubAgent && of.Call == e.Call && (e.Call != "" || of.Tool == e.Tool && sameJSON(of.Input, e.Input))
+}
+
+// sameJSON reports whether two texts are the same, or JSON of the same value.
+func sameJSON(a, b json.RawMessage) bool {
+	var x, y any
+	return bytes.Equal(a, b) || json.Unmarshal(a, &x) == nil && json.Unmarshal(b, &y) == nil && reflect.DeepEqual(x, y)
+}
+
+// remove removes a call from those that run. It reports whether it was there. Guard.mu is held.
+func (s *session) remove(c *call) bool {
+	i := slices.Index(s.calls, c)
+	if i >= 0 {
+		s.calls = slices.Delete(s.calls, i, i+1)
 	}
-	return e.SubAgent + "\x00" + e.Call
+	return i >= 0
+}
+
+// ended removes the call that has ended from those that run; of equal ones the first. An agent without ids may report other arguments at the end of a
+// call than before it: then it is the first call of that tool. nil: none. Guard.mu is held.
+func (s *session) ended(e Event) *call {
+	i := slices.IndexFunc(s.calls, func(c *call) bool { return c.is(e) })
+	if i < 0 && e.Call == "" {
+		i = slices.IndexFunc(s.calls, func(c *call) bool {
+			return c.event.SubAgent == e.SubAgent && c.event.Call == "" && c.event.Tool == e.Tool
+		})
+	}
+	if i < 0 {
+		return nil
+	}
+	c := s.calls[i]
+	s.remove(c)
+	return c
 }
 
 // before decides about a call and prepares for it.
@@ -506,9 +538,12 @@ func (f *follower) wait(ctx context.Context, closed bool) (ready bool) {
 	return false
 }
 
-// overtaken finishes earlier calls of the same agent that have told no end: an agent runs its changing calls one after the other, and some tell no
-// end of a call that they refused themselves.
+// overtaken finishes earlier calls of a serial agent without a reported end: some report none of a call that they refused themselves. Other agents may
+// still run them.
 func (g *Guard) overtaken(ctx context.Context, s *session, e Event) error {
+	if !e.Serial {
+		return nil
+	}
 	return g.finishWhere(ctx, func(of *session, c *call) bool {
 		return of == s && c.event.SubAgent == e.SubAgent && c.action.Op != dialect.Agent // several sub-agents may run at once
 	})
@@ -519,12 +554,13 @@ func (g *Guard) finishWhere(ctx context.Context, which func(*session, *call) boo
 	open := map[*session][]*call{}
 	g.mu.Lock()
 	for _, s := range g.sessions {
-		for k, c := range s.calls {
-			if which(s, c) {
+		s.calls = slices.DeleteFunc(s.calls, func(c *call) bool {
+			gone := which(s, c)
+			if gone {
 				open[s] = append(open[s], c)
-				delete(s.calls, k)
 			}
-		}
+			return gone
+		})
 	}
 	g.mu.Unlock()
 	var errs []error
@@ -584,8 +620,7 @@ func absolute(dir, p string) string {
 func (g *Guard) after(ctx context.Context, e Event) error {
 	s := g.session(e)
 	g.mu.Lock()
-	c := s.calls[e.key()]
-	delete(s.calls, e.key())
+	c := s.ended(e)
 	g.mu.Unlock()
 	if c == nil && g.passed(e.Call) {
 		return nil

@@ -111,7 +111,7 @@ func TestCalls(t *testing.T) {
 	r.handle(look)
 	r.before("touch c")
 	r.write("c", "")
-	r.before("touch d") // c was refused by the agent, or its end is lost
+	r.handle(Event{Kind: Before, Call: "d", Tool: "Bash", Input: shell("touch d"), Serial: true}) // c was refused by the agent, or its end is lost
 	r.write("d", "")
 	r.handle(Event{Kind: Stopped})
 
@@ -135,6 +135,51 @@ func TestCalls(t *testing.T) {
 	}
 	if fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("got  %q\nwant %q", got, want)
+	}
+}
+
+// Calls of an agent that runs them at once: none ends another, with ids or without, also where two are the same. What each removed can be undone. (GRD-3)
+func TestParallel(t *testing.T) {
+	for _, ids := range []bool{true, false} {
+		r := newRig(t)
+		calls := []Event{
+			{Call: "a", Tool: "Bash", Input: shell("sleep 1; rm -r src")}, {Call: "b", Tool: "Bash", Input: json.RawMessage(`{"command": "touch d"}`)},
+			{Call: "c", Tool: "Bash", Input: shell("touch d")},
+		}
+		for i := range calls {
+			if !ids {
+				calls[i].Call = ""
+			}
+			calls[i].Kind = Before
+			r.handle(calls[i])
+		}
+		r.write("d", "")
+		end := func(e Event) {
+			e.Kind = After
+			r.handle(e)
+		}
+		end(calls[1])
+		if err := os.RemoveAll(filepath.Join(r.dir, "src")); err != nil {
+			t.Fatal(err)
+		}
+		end(calls[0])
+		end(calls[2])
+		all := r.entries()
+		if len(all) != 3 {
+			t.Fatalf("ids %t: %+v", ids, all)
+		}
+		for i, e := range all {
+			if e.Kind != record.Changed || !strings.Contains(strings.Join(e.Flags, " "), AtOnce) {
+				t.Fatalf("ids %t: %+v", ids, e)
+			}
+			res, err := snapshot.Load(r.store, e.After)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, removed := res.Changes["src/b.txt"]; removed != (i > 0) {
+				t.Errorf("ids %t: entry %d: %v", ids, i, res.Changes.Sorted())
+			}
+		}
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
-	"time"
 
 	"github.com/stet-dev/stet/files/snapshot"
 	"github.com/stet-dev/stet/record"
@@ -47,8 +46,10 @@ func (g *Guard) begin(s *session, c *call) (first *call) {
 		}
 	}
 	g.running[c] = true
-	s.calls[c.event.key()] = c
-	first = oldest(s.calls, maxCalls, func(c *call) time.Time { return c.began })
+	if s.calls = append(s.calls, c); len(s.calls) > maxCalls {
+		first = s.calls[0]
+		s.remove(first)
+	}
 	g.mu.Unlock()
 	for _, c := range shared {
 		c.snap.Share()

@@ -6,7 +6,6 @@ import (
 	"maps"
 	"net/http"
 	"path/filepath"
-	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -140,18 +139,13 @@ type SeenQuery struct {
 
 // Seen answers a SeenQuery. The call is found by its tool and arguments; where several sessions run the same call now, nothing is known.
 func (g *Guard) Seen(q SeenQuery) []freshness.Observation {
-	var want any
-	if json.Unmarshal(q.Arguments, &want) != nil {
-		return nil
-	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	var all []freshness.Observation
 	found := map[string]bool{}
 	for id, s := range g.sessions {
 		for _, c := range s.calls {
-			var is any
-			if c.own != q.Tool || json.Unmarshal(c.event.Input, &is) != nil || !reflect.DeepEqual(is, want) {
+			if c.own != q.Tool || !sameJSON(c.event.Input, q.Arguments) {
 				continue
 			}
 			found[id+"\x00"+c.event.SubAgent] = true

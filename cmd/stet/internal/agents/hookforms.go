@@ -27,11 +27,14 @@ type speech struct {
 	ask guard.Dialog // how it asks its person: at the event for that
 	// before says that it can be made to ask its person also at the event before a call.
 	before bool
+	serial bool          // it runs its calls that can change something one after the other
 	edits  guard.Kind    // the event at which it takes changed arguments
 	most   time.Duration // how long it waits for a hook at most, whatever is configured; 0: no limit
 
 	hooks func(h Hooks, s *speech) map[string]any // the entries of its file
 	print func(e guard.Event, a guard.Answer) any // what a hook prints; nil: nothing
+
+	rename func(in *hookInput) // gives what it sends the names of the others; nil: it has them
 }
 
 // claudeKinds are the events of Claude Code, of which other agents have some.
@@ -41,7 +44,7 @@ var claudeKinds = map[string]guard.Kind{
 }
 
 // claudeSpeech: Claude Code asks next to its hooks, unless it runs without a person (with -p, or from an SDK).
-var claudeSpeech = speech{agent: "claude", kinds: claudeKinds, ask: guard.Beside, before: true, edits: guard.Asking, hooks: claudeHooks, print: printClaude}
+var claudeSpeech = speech{agent: "claude", kinds: claudeKinds, ask: guard.Beside, before: true, serial: true, edits: guard.Asking, hooks: claudeHooks, print: printClaude}
 
 // codexSpeech: Codex asks after its hooks, and runs a call whose hook before it says anything but a denial.
 var codexSpeech = speech{
@@ -86,7 +89,7 @@ var geminiSpeech = speech{
 
 // copilotSpeech: Copilot CLI has an event for what it asks its person, too, but at all calls, also those that it lets pass without asking.
 var copilotSpeech = speech{
-	agent: "copilot", ask: guard.AfterHook, before: true, edits: guard.Before,
+	agent: "copilot", ask: guard.AfterHook, before: true, edits: guard.Before, rename: (*hookInput).copilot,
 	kinds: map[string]guard.Kind{
 		"sessionStart": guard.Started, "userPromptSubmitted": guard.Prompted, "preToolUse": guard.Before, "postToolUse": guard.After, "agentStop": guard.Stopped,
 		"sessionEnd": guard.Stopped,
@@ -208,13 +211,30 @@ type hookInput struct {
 	CopilotResult  json.RawMessage `json:"toolResult"`
 }
 
-// copilot gives what Copilot CLI sends the names of the others. The arguments of a patch are its text.
+// copilot gives what Copilot CLI sends the names of the others. Arguments may be JSON in a string; those of a patch are its text. Without an id, a
+// session is the one in its directory.
 func (in *hookInput) copilot() {
+	in.CopilotSession = cmp.Or(in.CopilotSession, in.Cwd)
 	in.SessionID, in.Tool, in.Input, in.Response = in.CopilotSession, in.CopilotTool, in.CopilotArgs, in.CopilotResult
 	var text string
-	if json.Unmarshal(in.Input, &text) == nil {
+	if json.Unmarshal(in.Input, &text) != nil {
+		return
+	}
+	var object map[string]json.RawMessage
+	if json.Unmarshal([]byte(text), &object) == nil && object != nil {
+		in.Input = json.RawMessage(text)
+	} else {
 		in.Input, _ = json.Marshal(map[string]string{"input": text}) // strings
 	}
+}
+
+// failed reports whether an agent's answer of a tool says that the call failed: an error, or a kind of result other than success.
+func failed(response json.RawMessage) bool {
+	var r struct {
+		Error      any    `json:"error"`
+		ResultType string `json:"resultType"`
+	}
+	return json.Unmarshal(response, &r) == nil && (r.Error != nil && r.Error != "" || r.ResultType != "" && r.ResultType != "success")
 }
 
 func (s *speech) form() guard.Form { return guard.Form{Read: s.read, Write: s.write} }
@@ -224,16 +244,20 @@ func (s *speech) read(event, entry string, body []byte) (guard.Event, error) {
 	if err := json.Unmarshal(body, &in); err != nil {
 		return guard.Event{}, fmt.Errorf("hook %s: %w", event, err)
 	}
-	if in.CopilotSession != "" {
-		in.copilot()
+	if s.rename != nil {
+		s.rename(&in)
 	}
 	kind := s.kinds[event]
 	if kind == guard.Other {
 		return guard.Event{}, fmt.Errorf("there is no event %q", event)
 	}
+	if kind == guard.Before && in.Tool == "" {
+		return guard.Event{}, fmt.Errorf("hook %s: there is no name of a tool, so no rule can decide", event)
+	}
 	e := guard.Event{
 		Kind: kind, Session: in.SessionID, SubAgent: in.SubAgent, Call: cmp.Or(in.ModelID, in.CallID), Tool: in.Tool, Input: in.Input, Dir: in.Cwd,
-		Prompt: in.Prompt, Anew: kind == guard.Started && (in.Source == "compact" || in.Source == "clear"), Failed: event == "PostToolUseFailure", Output: guard.Texts(in.Response), Edits: kind == s.edits, Most: s.most,
+		Prompt: in.Prompt, Anew: kind == guard.Started && (in.Source == "compact" || in.Source == "clear"), Failed: event == "PostToolUseFailure" || failed(in.Response),
+		Serial: s.serial, Output: guard.Texts(in.Response), Edits: kind == s.edits, Most: s.most,
 	}
 	if alone := s.ask == guard.Beside && strings.HasPrefix(entry, "sdk"); !alone && (kind == guard.Asking || s.before) {
 		e.Dialog = s.ask

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -146,12 +147,29 @@ func HookFiles(m Machine) (files []string) {
 }
 
 // hookDirs are the directories in which agents look for hooks and for plugins.
-var hookDirs = []string{".claude/settings", ".codex/hooks", ".codex/config", ".opencode/plugin", "opencode/plugin", ".gemini/settings", ".qwen/settings", ".github/hooks/", ".copilot/hooks/", ".pi/"}
+var hookDirs = []string{".claude/settings", ".codex/hooks", ".codex/config", ".opencode/plugin", "opencode/plugin", ".gemini/settings", ".qwen/settings", ".github/hooks/",
+	".copilot/hooks/", ".copilot/config", ".pi/extensions", ".pi/settings", ".pi/agent/"}
+
+// hookHomes are the variables that name a directory of an agent instead of the one in the person's home.
+var hookHomes = map[string]string{
+	"CLAUDE_CONFIG_DIR": "/.claude", "CODEX_HOME": "/.codex", "QWEN_HOME": "/.qwen", "COPILOT_HOME": "/.copilot", "PI_CODING_AGENT_DIR": "/.pi/agent",
+}
+
+// extensionHooks are the hooks of an extension.
+var extensionHooks = regexp.MustCompile(`/\.(gemini|qwen)/extensions/[^/]+/hooks(/|$)`)
 
 // IsHookFile reports whether an absolute path is that of a file with agents' hooks, of a person or a project.
-func IsHookFile(path string) bool {
+func (m Machine) IsHookFile(path string) bool {
 	path = filepath.ToSlash(path)
-	return slices.ContainsFunc(hookDirs, func(dir string) bool { return strings.Contains(path, "/"+dir) })
+	for variable, dir := range hookHomes {
+		if home := m.Getenv(variable); home != "" {
+			if below, ok := strings.CutPrefix(path, filepath.ToSlash(filepath.Clean(home))+"/"); ok {
+				path = dir + "/" + below
+				break
+			}
+		}
+	}
+	return extensionHooks.MatchString(path) || slices.ContainsFunc(hookDirs, func(dir string) bool { return strings.Contains(path, "/"+dir) })
 }
 
 // GuardForms returns how the hooks of all agents speak.

@@ -242,6 +242,30 @@ func TestFileComesBack(t *testing.T) {
 	}
 }
 
+// What Copilot CLI sends, also in its older form, is read by its names: a call without a tool is an error, and a failed call is seen as one. (GRD-1)
+func TestReadHooks(t *testing.T) {
+	for _, c := range []struct {
+		s                  *speech
+		event, body        string
+		tool, input        string
+		failed, unreadable bool
+	}{
+		{&copilotSpeech, "preToolUse", `{"cwd":"/w","toolName":"bash","toolArgs":"{\"command\":\"rm x\"}"}`, "bash", `{"command":"rm x"}`, false, false},
+		{&copilotSpeech, "preToolUse", `{"sessionId":"s","cwd":"/w","toolName":"apply_patch","toolArgs":"*** Begin Patch"}`, "apply_patch", `{"input":"*** Begin Patch"}`, false, false},
+		{&copilotSpeech, "preToolUse", `{"cwd":"/w","tool_name":"bash","tool_input":{}}`, "", "", false, true},
+		{&claudeSpeech, "PreToolUse", `{"session_id":"s","cwd":"/w"}`, "", "", false, true},
+		{&copilotSpeech, "postToolUse", `{"cwd":"/w","toolName":"bash","toolArgs":{},"toolResult":{"resultType":"failure"}}`, "bash", "{}", true, false},
+		{&copilotSpeech, "postToolUse", `{"cwd":"/w","toolName":"bash","toolArgs":{},"toolResult":{"resultType":"success"}}`, "bash", "{}", false, false},
+		{&geminiSpeech, "AfterTool", `{"cwd":"/w","tool_name":"replace","tool_input":{},"tool_response":{"llmContent":"x","error":{"message":"no"}}}`, "replace", "{}", true, false},
+		{&geminiSpeech, "AfterTool", `{"cwd":"/w","tool_name":"replace","tool_input":{},"tool_response":{"llmContent":"x"}}`, "replace", "{}", false, false},
+	} {
+		e, err := c.s.read(c.event, "", []byte(c.body))
+		if (err != nil) != c.unreadable || e.Tool != c.tool || string(e.Input) != c.input || e.Failed != c.failed || err == nil && c.s == &copilotSpeech && e.Session == "" {
+			t.Errorf("%s: %+v, %v", c.body, e, err)
+		}
+	}
+}
+
 // After a compaction a session begins again without what was sent before.
 func TestSessionAnew(t *testing.T) {
 	for body, want := range map[string]bool{`{"source":"compact"}`: true, `{"source":"clear"}`: true, `{"source":"resume"}`: false, `{"source":"startup"}`: false, `{}`: false} {
@@ -249,6 +273,20 @@ func TestSessionAnew(t *testing.T) {
 			if e, err := s.read("SessionStart", "", []byte(body)); err != nil || e.Anew != want {
 				t.Errorf("%s: %s: %t, %v", s.agent, body, e.Anew, err)
 			}
+		}
+	}
+}
+
+// Files in which agents look for hooks are known, also in directories that a variable names, and others are not taken for them. (GRD-1)
+func TestIsHookFile(t *testing.T) {
+	m := Machine{Env: []string{"HOME=/h", "COPILOT_HOME=/c", "QWEN_HOME=/q", "PI_CODING_AGENT_DIR=/p"}}
+	for path, want := range map[string]bool{
+		"/h/.gemini/extensions/x/hooks/hooks.json": true, "/h/.gemini/extensions/x/README.md": false, "/h/.copilot/config.json": true, "/c/hooks/a.json": true,
+		"/c/config.json": true, "/q/settings.json": true, "/p/extensions/a.js": true, "/w/.pi/notes.md": false, "/w/.pi/extensions/a.js": true, "/w/.pi/settings.json": true,
+		"/h/.pi/agent/settings.json": true, "/c/notes.md": false,
+	} {
+		if got := m.IsHookFile(path); got != want {
+			t.Errorf("%s: %t", path, got)
 		}
 	}
 }
