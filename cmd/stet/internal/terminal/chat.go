@@ -86,7 +86,7 @@ func (m *chat) show(ctx context.Context) error {
 	m.ctx = ctx
 	var working sync.WaitGroup
 	options := []tea.ProgramOption{
-		tea.WithInput(m.In), tea.WithOutput(m.Out), tea.WithEnvironment(m.Env), tea.WithoutSignalHandler(),
+		tea.WithInput(&keyboard{File: m.In.(*os.File)}), tea.WithOutput(m.Out), tea.WithEnvironment(m.Env), tea.WithoutSignalHandler(),
 	}
 	if !m.color {
 		options = append(options, tea.WithColorProfile(colorprofile.NoTTY))
