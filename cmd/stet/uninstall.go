@@ -121,7 +121,9 @@ func (c *uninstallCommand) Run(ctx context.Context) error {
 	}
 	for _, file := range slices.Sorted(maps.Keys(touched)) {
 		for _, name := range agents.Copies(file) {
-			c.say("%s has what the file held earlier: remove it when you do not need it", name)
+			if !c.dry { // without it some of the copies would be put back
+				c.say("%s has what the file held earlier: remove it when you do not need it", name)
+			}
 		}
 	}
 	switch {

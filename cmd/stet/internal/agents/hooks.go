@@ -226,7 +226,10 @@ func (e Edit) Changes() bool { return string(e.Old) != string(e.New) }
 func (e Edit) Write() (kept string, err error) {
 	if len(e.New) == 0 {
 		err := os.Remove(e.File)
-		_ = os.Remove(filepath.Dir(e.File)) // a folder that is empty now; any other one stays
+		dir := filepath.Dir(e.File)
+		if info, statErr := os.Lstat(dir); statErr == nil && info.IsDir() { // a person's link to a folder stays
+			_ = os.Remove(dir) // if it is empty now; any other one stays
+		}
 		return "", err
 	}
 	return replaceFile(e.File, e.Old, e.New, e.existed, e.private)

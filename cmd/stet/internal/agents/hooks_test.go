@@ -290,3 +290,36 @@ func TestIsHookFile(t *testing.T) {
 		}
 	}
 }
+
+// A folder that a person has linked stays when a plugin is removed, and an empty folder of the plugin goes.
+func TestPluginFolder(t *testing.T) {
+	for _, linked := range []bool{false, true} {
+		home := t.TempDir()
+		m := Machine{Env: []string{"HOME=" + home}, Dir: home}
+		folder := filepath.Join(home, ".config", "opencode", "plugin")
+		if linked {
+			if err := os.MkdirAll(filepath.Dir(folder), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Symlink(t.TempDir(), folder); err != nil {
+				t.Skip("no links here:", err)
+			}
+		}
+		g, _ := GuardOf("opencode")
+		for _, change := range []func() (Edit, error){
+			func() (Edit, error) { return g.Install(m, "", Hooks{URL: "http://127.0.0.1:1/guard", Token: "secret"}) },
+			func() (Edit, error) { return g.Remove(m, "") },
+		} {
+			e, err := change()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := e.Write(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := os.Lstat(folder); (err == nil) != linked {
+			t.Errorf("linked %t: %v", linked, err)
+		}
+	}
+}

@@ -48,8 +48,8 @@ func Copies(file string) (names []string) {
 		file = real
 	}
 	for n := 1; n <= maxCopies; n++ {
-		if name := copyName(file, n); isFile(name) {
-			names = append(names, name)
+		if info, err := os.Lstat(copyName(file, n)); err == nil && info.Mode().IsRegular() {
+			names = append(names, copyName(file, n))
 		}
 	}
 	return names
@@ -59,11 +59,6 @@ func Copies(file string) (names []string) {
 const maxCopies = 100
 
 func copyName(file string, n int) string { return fmt.Sprintf("%s.stet-backup-%d", file, n) }
-
-func isFile(name string) bool {
-	info, err := os.Lstat(name)
-	return err == nil && info.Mode().IsRegular()
-}
 
 // copyOf returns the oldest copy of a file that has this text but for white space; "": none has.
 func copyOf(file string, text []byte) string {
