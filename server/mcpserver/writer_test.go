@@ -258,18 +258,24 @@ func TestEndUnread(t *testing.T) {
 	}
 }
 
+// newLateClient returns a client that has made calls, and has read nothing of their answers. Each has more than two pieces.
+func newLateClient(t *testing.T, calls int) *manualClient {
+	k := newManualClient(t, fixed(strings.Repeat("x", 3*pieceSize)))
+	for i := range calls {
+		k.get(100+i, "")
+	}
+	waitIdle()
+	return k
+}
+
 // When the server ends a session, the client still gets every line that is ready, complete: the one that it is reading, those that
 // wait for their turn, and a refusal.
 func TestEndWritesLines(t *testing.T) {
 	for name, stop := range stops {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				k := newManualClient(t, fixed(strings.Repeat("x", 3*pieceSize)))
 				const calls = 5
-				for i := range calls {
-					k.get(100+i, "")
-				}
-				waitIdle()
+				k := newLateClient(t, calls)
 				k.send("nonsense")
 				if _, err := k.lines.Peek(1); err != nil {
 					t.Fatal(err)
@@ -341,12 +347,8 @@ func TestClientIsStopped(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				k := newManualClient(t, fixed(strings.Repeat("x", 3*pieceSize)))
 				const calls = 5
-				for i := range calls {
-					k.get(100+i, "")
-				}
-				waitIdle()
+				k := newLateClient(t, calls)
 				go k.send(c.more...)
 				if _, err := k.lines.Peek(1); err != nil {
 					t.Fatal(err)

@@ -138,6 +138,53 @@ func (r *asking) rejects(words string) {
 	waits(r.t, "the model reads the words", func() bool { return r.told(words) })
 }
 
+// asksShowing waits for a question, and for texts that it shows.
+func (r *asking) asksShowing(question string, texts []string) {
+	r.t.Helper()
+	r.asks(question)
+	for _, text := range texts {
+		r.person.expect(text)
+	}
+}
+
+// allowed has the person approve a call of a kind, which makes a file.
+func (r *asking) allowed(kind, question, file string, texts ...string) {
+	r.t.Helper()
+	r.asksShowing(question, texts)
+	r.person.keys("a")
+	r.there(file)
+	r.happened(kind, "allowed")
+}
+
+// rejected has the person reject a call of a kind with words.
+func (r *asking) rejected(kind, question, words string, texts ...string) {
+	r.t.Helper()
+	r.asksShowing(question, texts)
+	r.rejects(words)
+	r.happened(kind, "denied with words")
+}
+
+// changed has the person change a call of a kind, which then makes a file.
+func (r *asking) changed(kind, question, file string) {
+	r.t.Helper()
+	r.asks(question)
+	r.person.keys("e")
+	r.person.expect("(y/N)")
+	r.person.keys("y")
+	r.there(file)
+	r.happened(kind, "changed")
+}
+
+// denied checks that the files of denied calls are not there.
+func (r *asking) denied(names ...string) {
+	r.t.Helper()
+	for _, name := range names {
+		if r.has(name) {
+			r.t.Errorf("%s was denied, and is there", name)
+		}
+	}
+}
+
 // ends waits until a question has ended elsewhere, and has the person's terminal go on.
 func (r *asking) ends(how string) {
 	r.t.Helper()
@@ -268,12 +315,7 @@ func askClaude(t *testing.T) {
 	r.agent.expect("Denied by PermissionRequest hook")
 	r.happened("Bash", "denied with words")
 
-	r.asks("claude wants to run touch three")
-	r.person.keys("e")
-	r.person.expect("(y/N)")
-	r.person.keys("y")
-	r.there("edited")
-	r.happened("Bash", "changed")
+	r.changed("Bash", "claude wants to run touch three", "edited")
 
 	r.asks("claude wants to write four")
 	r.person.expect("+4")
@@ -300,37 +342,20 @@ func askClaude(t *testing.T) {
 	r.rejects("not today")
 	r.happened("Bash", "a rule asks, and its dialog")
 
-	r.asks("claude wants to write eight")
-	r.rejects("no eighth")
-	r.happened("Write", "denied with words")
-
-	r.asks("claude wants to write nine")
-	r.person.keys("e")
-	r.person.expect("(y/N)")
-	r.person.keys("y")
-	r.there("nine")
+	r.rejected("Write", "claude wants to write eight", "no eighth")
+	r.changed("Write", "claude wants to write nine", "nine")
 	if read(t, r.repo, "nine") != "touch edited" {
 		t.Error("the changed content was not written")
 	}
-	r.happened("Write", "changed")
 
 	r.asks("claude wants to write README.md")
 	r.person.keys("a")
 	waits(t, "the edit is there", func() bool { return strings.Contains(read(t, r.repo, "README.md"), "# Edited") })
 	r.happened("Edit", "allowed")
 
-	r.asks("claude wants to write " + bedsFile)
-	r.rejects("the level stays")
-	r.happened("Edit", "denied with words")
-
-	r.asks("claude wants to write twelve")
-	r.person.keys("a")
-	r.there("twelve")
-	r.happened("MCP", "allowed")
-
-	r.asks("claude wants to write thirteen")
-	r.rejects("no thirteenth")
-	r.happened("MCP", "denied with words")
+	r.rejected("Edit", "claude wants to write "+bedsFile, "the level stays")
+	r.allowed("MCP", "claude wants to write twelve", "twelve")
+	r.rejected("MCP", "claude wants to write thirteen", "no thirteenth")
 
 	r.asks("claude wants to run touch fourteen")
 	r.decided("one: approved, by person", "-: rejected, by person", "edited: edited, by person", "four: approved, by the person at the agent", bedsFile+": rejected, by the person at the agent",
@@ -340,11 +365,7 @@ func askClaude(t *testing.T) {
 	r.there("fourteen")
 	r.happened("Bash", "service killed: the dialog goes on")
 
-	for _, name := range []string{"two", "three", "eight", "thirteen"} {
-		if r.has(name) {
-			t.Errorf("%s was denied, and is there", name)
-		}
-	}
+	r.denied("two", "three", "eight", "thirteen")
 	if git(t, r.repo, "diff", "--stat", "--", bedsFile) != "" {
 		t.Error("an edit that was denied is there")
 	}
@@ -456,24 +477,10 @@ func askCodex(t *testing.T) {
 		llmtest.Say("Eight.", llmtest.Write("eight", "8\n")),
 		llmtest.Say("All done."),
 	)
-	r.asks("codex wants to run touch one")
-	r.person.keys("a")
-	r.there("one")
-	r.happened("Bash", "allowed")
-
-	r.asks("codex wants to run touch two")
-	r.rejects("ask the gardener first")
-	r.happened("Bash", "denied with words")
-
-	r.asks("codex wants to write three")
-	r.person.expect("+3")
-	r.person.keys("a")
-	r.there("three")
-	r.happened("apply_patch", "allowed")
-
-	r.asks("codex wants to write " + bedsFile)
-	r.rejects("the level stays")
-	r.happened("apply_patch", "denied with words")
+	r.allowed("Bash", "codex wants to run touch one", "one")
+	r.rejected("Bash", "codex wants to run touch two", "ask the gardener first")
+	r.allowed("apply_patch", "codex wants to write three", "three", "+3")
+	r.rejected("apply_patch", "codex wants to write "+bedsFile, "the level stays")
 
 	r.asks("codex wants to run git push origin main") // a rule asks before Codex does
 	r.person.expect("rule 1")
@@ -490,7 +497,7 @@ func askCodex(t *testing.T) {
 	r.happened("Bash", "service killed: the dialog goes on")
 
 	r.agent.expect("Seven.")
-	r.agent.expect(dialog) // nobody answers in time
+	r.agent.expect(dialog) // no answer came in time
 	r.agent.keys("y")
 	r.there("seven")
 	r.happened("Bash", "late: the dialog comes")
@@ -501,11 +508,7 @@ func askCodex(t *testing.T) {
 	r.happened("apply_patch", "a no in the terminal")
 
 	r.decided("one: approved, by person", "-: rejected, by person", "three: approved, by person", bedsFile+": rejected, by person", "seven: allowed, by the agent")
-	for _, name := range []string{"two", "eight"} {
-		if r.has(name) {
-			t.Errorf("%s was denied, and is there", name)
-		}
-	}
+	r.denied("two", "eight")
 	if git(t, r.repo, "diff", "--stat") != "" {
 		t.Error("an edit that was denied is there")
 	}
@@ -542,15 +545,8 @@ func askOpencode(t *testing.T) {
 		llmtest.Say("Nine.", llmtest.Shell("touch nine")),
 		llmtest.Say("All done."),
 	)
-	r.asks("opencode wants to run touch one")
-	r.person.expect(`about "Water the garden"`)
-	r.person.keys("a")
-	r.there("one")
-	r.happened("Bash", "allowed")
-
-	r.asks("opencode wants to run touch two")
-	r.rejects("ask the gardener first")
-	r.happened("Bash", "denied with words")
+	r.allowed("Bash", "opencode wants to run touch one", "one", `about "Water the garden"`)
+	r.rejected("Bash", "opencode wants to run touch two", "ask the gardener first")
 
 	r.asks("opencode wants to write three")
 	r.person.expect("+3")
@@ -565,10 +561,7 @@ func askOpencode(t *testing.T) {
 	waits(t, "the edit is there", func() bool { return git(t, r.repo, "diff", "--stat") != "" })
 	r.happened("Edit", "allowed")
 
-	r.asks("opencode wants to write five")
-	r.person.keys("a")
-	r.there("five")
-	r.happened("MCP", "allowed")
+	r.allowed("MCP", "opencode wants to write five", "five")
 
 	r.asks("opencode wants to run touch six")
 	r.dialog = "" // a rule asks while opencode shows that the call runs
@@ -589,17 +582,9 @@ func askOpencode(t *testing.T) {
 	r.says("carry on without it")
 	r.happened("Write", "a no in the terminal")
 
-	r.asks("opencode wants to write README.md")
-	r.rejects("the title stays")
-	r.happened("Edit", "denied with words")
-
-	r.asks("opencode wants to write ten")
-	r.rejects("no tenth")
-	r.happened("MCP", "denied with words")
-
-	r.asks("opencode wants to write eleven")
-	r.rejects("no eleventh")
-	r.happened("Write", "denied with words")
+	r.rejected("Edit", "opencode wants to write README.md", "the title stays")
+	r.rejected("MCP", "opencode wants to write ten", "no tenth")
+	r.rejected("Write", "opencode wants to write eleven", "no eleventh")
 
 	r.asks("opencode wants to run touch nine")
 	r.guard.end(syscall.SIGKILL)
@@ -609,9 +594,5 @@ func askOpencode(t *testing.T) {
 
 	r.decided("one: approved, by person", "-: rejected, by person", "three: approved, by the person at the agent", bedsFile+": approved, by person",
 		"five: approved, by person", "six: approved, by ", "eight: rejected, by the person at the agent")
-	for _, name := range []string{"two", "eight", "ten", "eleven"} {
-		if r.has(name) {
-			t.Errorf("%s was denied, and is there", name)
-		}
-	}
+	r.denied("two", "eight", "ten", "eleven")
 }

@@ -124,7 +124,7 @@ func decides(how, why string) string {
 }
 
 // What surprises in the hooks of agents, and what the guard is built on: each is as it was when the guard was made for it. The others of
-// the eleven: a late answer that nobody hears of (5) is in TestAsk/claude and TestAnsweredElsewhere, betas that a variable drops (10) in TestDoctor with
+// the eleven: an answer that comes too late (5) is in TestAsk/claude and TestAnsweredElsewhere, and betas that are lost with a variable (10) are in TestDoctor with
 // Claude Code 2.1.300. (GRD-2)
 func TestSurprises(t *testing.T) {
 	need(t)
