@@ -221,10 +221,11 @@ func TestAskedBefore(t *testing.T) {
 		t.Errorf("%+v", a)
 	}
 	r.handle(Event{Kind: After, SubAgent: "explore", Call: "x", Tool: "Bash", Input: shell("ls")}) // another sub-agent's event does not end the approval
-	e.Kind = Before
-	if a := <-r.ask(t.Context(), e); a.Decided {
+	e.Kind, e.Most = Before, time.Nanosecond
+	if a := r.handle(e); a.Decided {
 		t.Errorf("asked twice: %+v", a)
 	}
+	e.Most = 0
 	e.Kind = After
 	r.handle(e)
 	if a := answered(Before, approval.Answer{Verdict: approval.Reject}); a.Action != policy.Deny {

@@ -152,6 +152,9 @@ func TestParallel(t *testing.T) {
 			}
 			calls[i].Kind = Before
 			r.handle(calls[i])
+			if i == 0 {
+				r.write("early", "") // only the first call runs
+			}
 		}
 		r.write("d", "")
 		end := func(e Event) {
@@ -178,6 +181,9 @@ func TestParallel(t *testing.T) {
 			}
 			if _, removed := res.Changes["src/b.txt"]; removed != (i > 0) {
 				t.Errorf("ids %t: entry %d: %v", ids, i, res.Changes.Sorted())
+			}
+			if _, early := res.Changes["early"]; early != (i == 1) {
+				t.Errorf("ids %t: entry %d is of another call: %v", ids, i, res.Changes.Sorted())
 			}
 		}
 	}
