@@ -220,9 +220,9 @@ func (c *undoCommand) either(page, terminal string) string {
 	return terminal
 }
 
-// takeBack takes back what calls of agents' own tools changed, for a person at the page. What would change is shown first, and its hash must come
-// back with the yes. Paths that somebody has changed since stay. A yes is carried out to its end also if the person goes away. With an error, out.Said
-// is what was said of the part that is done; it is empty if nothing was begun.
+// takeBack takes back what calls of agents' own tools changed, for a person at the page. It shows first what would change. The hash of that must
+// come back with the yes. Paths that were changed since then stay as they are. After a yes it goes on to the end, even if the page is closed. With an
+// error, out.Said is what was said of the part that is done; it is empty if nothing was begun.
 func (p *program) takeBack(ctx context.Context, in web.TakeBack, person string) (out web.TakenBack, err error) {
 	if in.Seal != "" {
 		var cancel context.CancelFunc

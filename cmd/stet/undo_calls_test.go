@@ -95,7 +95,7 @@ func (r *undoRig) stet(args ...string) (int, string) {
 func TestUndoHalfway(t *testing.T) {
 	r := newUndoRig(t)
 	r.call("rm a d/b")
-	r.sh("rmdir d; ln -s /nowhere d") // d/b has no place
+	r.sh("rmdir d; ln -s /nowhere d") // d/b cannot be put back
 	code, said := r.stet("undo", "--last", "--yes")
 	if text, err := os.ReadFile(filepath.Join(r.dir, "a")); code == 0 || err != nil || string(text) != "one\n" || !strings.Contains(said, "not all is undone") {
 		t.Fatal(code, said, err)
@@ -226,7 +226,7 @@ func TestUndoInterrupted(t *testing.T) {
 func TestTakeBackHalfway(t *testing.T) {
 	r := newUndoRig(t)
 	r.call("rm a d/b; touch c")
-	r.sh("rmdir d; ln -s /nowhere d; echo mine > c") // d/b has no place, and c is somebody's
+	r.sh("rmdir d; ln -s /nowhere d; echo mine > c") // d/b cannot be put back, and a person has changed c
 	look, err := r.p.takeBack(t.Context(), web.TakeBack{Session: "s"}, "anna")
 	if err != nil {
 		t.Fatal(err)

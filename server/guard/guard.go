@@ -66,7 +66,7 @@ type Event struct {
 	Anew     bool            // Started: the session goes on without what was sent before, or with a summary of it
 
 	Dialog Dialog        // Before, Asking: how the agent asks its person
-	Edits  bool          // Asking: the agent takes changed arguments
+	Edits  bool          // Before, Asking: the agent takes changed arguments
 	Most   time.Duration // how long the agent waits for its hook; 0: as long as it takes
 }
 

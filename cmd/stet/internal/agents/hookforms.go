@@ -37,7 +37,7 @@ type speech struct {
 	rename func(in *hookInput) // gives what it sends the names of the others; nil: it has them
 }
 
-// claudeKinds are the events of Claude Code, of which other agents have some.
+// claudeKinds are the events of Claude Code. Other agents have some of them under the same names.
 var claudeKinds = map[string]guard.Kind{
 	"SessionStart": guard.Started, "UserPromptSubmit": guard.Prompted, "PreToolUse": guard.Before, "PermissionRequest": guard.Asking,
 	"PostToolUse": guard.After, "PostToolUseFailure": guard.After, "Stop": guard.Stopped, "SubagentStop": guard.Stopped, "SessionEnd": guard.Stopped,
@@ -61,7 +61,7 @@ var codexSpeech = speech{
 	},
 }
 
-// qwenSpeech: Qwen Code asks after its hooks, and then tells of a call only once it may run. It ends each hook after 60 s.
+// qwenSpeech: Qwen Code asks after its hooks, and reports a call only when the call may run. It ends each hook after 60 s.
 var qwenSpeech = speech{
 	agent: "qwen", kinds: claudeKinds, ask: guard.AfterHook, before: true, edits: guard.Asking, most: 50 * time.Second,
 	hooks: commandHooks(time.Millisecond), print: printClaude,
@@ -87,7 +87,7 @@ var geminiSpeech = speech{
 	},
 }
 
-// copilotSpeech: Copilot CLI has an event for what it asks its person, too, but at all calls, also those that it lets pass without asking.
+// copilotSpeech: Copilot CLI has an event for its questions, but sends it for each call, also for calls that it would not ask about. So that event is not used.
 var copilotSpeech = speech{
 	agent: "copilot", ask: guard.AfterHook, before: true, edits: guard.Before, rename: (*hookInput).copilot,
 	kinds: map[string]guard.Kind{
@@ -214,8 +214,7 @@ type hookInput struct {
 // copilot gives what Copilot CLI sends the names of the others. Arguments may be JSON in a string; those of a patch are its text. Without an id, a
 // session is the one in its directory.
 func (in *hookInput) copilot() {
-	in.CopilotSession = cmp.Or(in.CopilotSession, in.Cwd)
-	in.SessionID, in.Tool, in.Input, in.Response = in.CopilotSession, in.CopilotTool, in.CopilotArgs, in.CopilotResult
+	in.SessionID, in.Tool, in.Input, in.Response = cmp.Or(in.CopilotSession, in.Cwd), in.CopilotTool, in.CopilotArgs, in.CopilotResult
 	var text string
 	if json.Unmarshal(in.Input, &text) != nil {
 		return
