@@ -8,7 +8,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -284,11 +283,10 @@ func TestClientGoneInBody(t *testing.T) {
 }
 
 func TestUnreachable(t *testing.T) {
-	dead := httptest.NewServer(http.NotFoundHandler())
-	dead.Close()
+	const dead = "http://127.0.0.1:1" // a port that was free a moment ago may be the rig's own
 	for _, api := range apis {
 		r := newRig(t, http.NotFoundHandler(), func(c *proxy.Config) {
-			c.Upstreams = proxy.Upstreams{Messages: dead.URL, Chat: dead.URL, Responses: dead.URL, Gemini: dead.URL}
+			c.Upstreams = proxy.Upstreams{Messages: dead, Chat: dead, Responses: dead, Gemini: dead}
 		})
 		status, header, answer := r.do("POST", api.path, strings.NewReader(api.body), "Authorization", "Bearer sk-secret")
 		var body struct {
@@ -301,7 +299,7 @@ func TestUnreachable(t *testing.T) {
 		if err := json.Unmarshal([]byte(answer), &body); err != nil || status != 502 || header.Get("Content-Type") != "application/json" {
 			t.Fatalf("%d %v %s: %v", status, header, answer, err)
 		}
-		for _, part := range []string{dead.URL, "connection refused", "check the upstream"} {
+		for _, part := range []string{dead, "connection refused", "check the upstream"} {
 			if !strings.Contains(body.Error.Message, part) {
 				t.Errorf("%q does not say %q", body.Error.Message, part)
 			}

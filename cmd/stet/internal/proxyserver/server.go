@@ -15,6 +15,7 @@ import (
 	"net/url"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/stet-dev/stet/cmd/stet/internal/config"
@@ -62,6 +63,7 @@ type Server struct {
 	Ended chan struct{} // closed when it no longer listens
 
 	settings *config.Config
+	address  atomic.Pointer[net.TCPAddr] // where it listens; nil: nowhere yet
 	mu       sync.Mutex
 	forward  *connect.Proxy // nil: there was no CONNECT
 	closed   bool
@@ -87,6 +89,7 @@ func Open(ctx context.Context, c Config) (*Server, error) {
 	if c.Transport == nil {
 		t := proxy.NewTransport()
 		t.Proxy, t.TLSClientConfig = notThrough(c.Itself), &tls.Config{RootCAs: c.Roots}
+		t.DialContext = s.notToItself(t.DialContext)
 		pc.Transport = t
 	}
 	if c.Agents != nil {
@@ -141,6 +144,23 @@ func Open(ctx context.Context, c Config) (*Server, error) {
 	return s, nil
 }
 
+// notToItself is dial for upstreams. It refuses a connection to this server: each request would be sent on to it for ever.
+func (s *Server) notToItself(dial func(ctx context.Context, network, address string) (net.Conn, error)) func(ctx context.Context, network, address string) (net.Conn, error) {
+	return func(ctx context.Context, network, address string) (net.Conn, error) {
+		conn, err := dial(ctx, network, address)
+		if err != nil {
+			return nil, err
+		}
+		from, _ := conn.LocalAddr().(*net.TCPAddr)
+		to, _ := conn.RemoteAddr().(*net.TCPAddr)
+		own := s.address.Load()
+		if own == nil || from == nil || to == nil || to.Port != own.Port || !to.IP.Equal(own.IP) && !(own.IP.IsUnspecified() && to.IP.Equal(from.IP)) {
+			return conn, nil
+		}
+		return nil, errors.Join(fmt.Errorf("%s is this proxy itself: name the address of the model's server as the upstream", address), conn.Close())
+	}
+}
+
 // notThrough is http.ProxyFromEnvironment for the proxy at an address: an agent's shell names it as the HTTP proxy, but it must not ask itself.
 func notThrough(itself string) func(*http.Request) (*url.URL, error) {
 	return func(r *http.Request) (*url.URL, error) {
@@ -191,6 +211,9 @@ func (s *Server) Serve(listener net.Listener) {
 		scheme, serve = "https://", func() error { return s.HTTP.ServeTLS(listener, "", "") }
 	}
 	s.Base = scheme + listener.Addr().String()
+	if address, ok := listener.Addr().(*net.TCPAddr); ok {
+		s.address.Store(address)
+	}
 	go func() {
 		defer close(s.Ended)
 		if err := serve(); !errors.Is(err, http.ErrServerClosed) {

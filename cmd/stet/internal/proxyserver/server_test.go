@@ -3,6 +3,8 @@ package proxyserver
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -112,5 +114,33 @@ func TestReadyNeedsTheRecord(t *testing.T) {
 				t.Errorf("%d %s", w.Code, said)
 			}
 		})
+	}
+}
+
+// A proxy whose upstream is itself says so, and does not send the request on to itself for ever.
+func TestUpstreamIsItself(t *testing.T) {
+	for _, listen := range []string{"127.0.0.1:0", ":0"} {
+		listener, err := net.Listen("tcp", listen)
+		if err != nil {
+			t.Fatal(err)
+		}
+		itself := fmt.Sprintf("http://localhost:%d", listener.Addr().(*net.TCPAddr).Port)
+		s, err := Open(t.Context(), Config{Settings: &config.Config{Policy: trim.Adaptive, Upstream: config.Upstreams{Messages: itself}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.Serve(listener)
+		answer, err := http.Post(itself+"/v1/messages", "application/json", strings.NewReader(`{"model":"m","messages":[{"role":"user","content":"hi"}]}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := io.ReadAll(answer.Body)
+		answer.Body.Close()
+		if n := s.Proxy.Totals().Requests; err != nil || answer.StatusCode != http.StatusBadGateway || n != 1 || !strings.Contains(string(text), "is this proxy itself") {
+			t.Errorf("%s: %d requests, %d %s %v", listen, n, answer.StatusCode, text, err)
+		}
+		if err := s.Close(t.Context(), time.Second); err != nil {
+			t.Error(err)
+		}
 	}
 }
