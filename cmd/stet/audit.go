@@ -5,13 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/stet-dev/stet/cmd/stet/internal/config"
 	"github.com/stet-dev/stet/cmd/stet/internal/report"
-	"github.com/stet-dev/stet/cmd/stet/internal/toolset"
 	"github.com/stet-dev/stet/files/approval"
 	"github.com/stet-dev/stet/record"
 	"github.com/stet-dev/stet/store"
@@ -49,7 +46,7 @@ stet audit --root . --last 0 --json
 stet audit --verify --known 412:5f1e…`,
 		Args: noArgs,
 	}, &c.command, c.Run)
-	cmd.AddCommand(newAuditAccept(p), newAuditPrune(p))
+	cmd.AddCommand(newAuditAccept(p))
 	f := cmd.Flags()
 	f.StringVar(&c.root, "root", "", "only what was done in this workspace")
 	f.StringVar(&c.session, "session", "", "only what this session did")
@@ -178,47 +175,4 @@ func (c *auditAcceptCommand) Run(ctx context.Context) error {
 		c.say("noted in entry %d: the entries up to %d are gone; restart servers that are running", e.Seq, e.Intent)
 	}
 	return errors.Join(err, trail.Close())
-}
-
-// auditPruneCommand is stet audit prune.
-type auditPruneCommand struct {
-	command
-	days int
-}
-
-func newAuditPrune(p *program) *cobra.Command {
-	c := &auditPruneCommand{}
-	cmd := p.runs(&cobra.Command{
-		Use:   "prune [--days N]",
-		Short: "Remove old entries from the audit trail",
-		Long: fmt.Sprintf(`Remove old entries. Servers do this once a day: the key "audit-days" of your
-configuration says how old entries may be (default %d days; 0 keeps them for ever).
-
-The removal is an entry too. It has the number and the hash of the last entry that was
-removed, and --verify follows the chain from there. A broken trail is not pruned. The
-newest %d entries stay, and so do those of suspended sessions. Undo needs %d days.`, config.DefaultAuditDays, toolset.NewestEntries, config.LeastAuditDays),
-		Args: noArgs,
-	}, &c.command, c.Run)
-	cmd.Flags().IntVar(&c.days, "days", config.DefaultAuditDays, "remove entries that are older than N days")
-	return cmd
-}
-
-func (c *auditPruneCommand) Run(ctx context.Context) error {
-	if err := config.CheckAuditDays(c.days); err != nil || c.days == 0 {
-		return c.usage(fmt.Errorf("--days: want %d or more, not %d: undo needs that much", config.LeastAuditDays, c.days))
-	}
-	settings, err := c.userSettings()
-	if err != nil {
-		return err
-	}
-	if c.days <= settings.KeptDays {
-		return c.usage(fmt.Errorf("--days: want more than %d, not %d: kept-days is %d, and undo needs the trail for longer", settings.KeptDays, c.days, settings.KeptDays))
-	}
-	return c.withTrail(ctx, func(trail store.Store) error {
-		n, err := trail.PruneTrail(ctx, time.Now().AddDate(0, 0, -c.days), toolset.NewestEntries, "person "+approval.LocalPerson())
-		if err == nil {
-			c.say("removed: %d", n)
-		}
-		return err
-	})
 }

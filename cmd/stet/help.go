@@ -54,7 +54,7 @@ var groups = []struct {
 	{"Safe file tools:", []string{"mcp", "setup", "resume"}},
 	{"stet's own agent:", []string{"chat", "run", "acp", "sessions"}},
 	{"For several people or machines:", []string{"serve", "host", "token", "migrate"}},
-	{"Measuring:", []string{"tokens", "cache", "tools", "bench"}},
+	{"Measuring:", []string{"tokens", "cache", "bench"}},
 	{"This installation:", []string{"doctor", "service", "config", "debug", "uninstall", "completion", "help", "version"}},
 }
 

@@ -84,7 +84,7 @@ stet serve`,
 	root.SetVersionTemplate(versionLine())
 	root.AddCommand(newWrap(p), newWrapped(p), newProxy(p), newSavings(p), newDemo(p), newVersion(p), newMCP(p), newApprove(p), newAudit(p),
 		newUndo(p), newGuard(p), newResume(p), newSessions(p), newSetup(p), newService(p), newDoctor(p), newConfig(p), newUninstall(p), newDebug(p), newChat(p), newRun(p), newACP(p), newServe(p), newHost(p),
-		newToken(p), newTokens(p), newBench(p), newCache(p), newTools(p), newModel(p), newMigrate(p))
+		newToken(p), newTokens(p), newBench(p), newCache(p), newModel(p), newMigrate(p))
 	addHelp(root)
 	for _, cmd := range root.Commands() {
 		config.CompleteFlags(cmd)

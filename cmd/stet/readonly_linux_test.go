@@ -61,7 +61,6 @@ func TestReadOnlyState(t *testing.T) {
 				{"approve 1", "process 1 does not ask here"},
 				{"sessions list", says("no session is stored yet", trail)},
 				{"sessions show latest", says("no session is stored yet", trail)},
-				{"sessions fork latest 2", says("no session is stored yet", trail)},
 				{"token create two --scope agent", state},
 				{"token revoke one", says(state, "the tokens are not changed")},
 				{"run --root tree --model scripted x", says(state, trail)},

@@ -20,7 +20,7 @@ type resumeCommand struct{ command }
 
 func newResume(p *program) *cobra.Command {
 	c := &resumeCommand{}
-	return completes(p.runs(&cobra.Command{
+	return p.runs(&cobra.Command{
 		Use:   "resume [SESSION]",
 		Short: "Let a suspended session continue",
 		Long: `Let a session continue that was suspended because it kept trying to leave its
@@ -38,7 +38,7 @@ stet audit --session stdio-7F2KQXNA
 # Let it go on
 stet resume stdio-7F2KQXNA`,
 		Args: atMostOneArg,
-	}, &c.command, c.Run), p.suspended)
+	}, &c.command, c.Run)
 }
 
 func (c *resumeCommand) Run(ctx context.Context) error {

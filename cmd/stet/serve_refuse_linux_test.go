@@ -100,10 +100,9 @@ func TestServeRefuses(t *testing.T) {
 		late := made("create", "late-"+scope, "--scope", scope, "--expires", "1ms")
 		lost := made("create", "lost-"+scope, "--scope", scope)
 		made("revoke", "lost-"+scope)
-		old := made("create", "old-"+scope, "--scope", scope)
-		good["a new "+scope] = made("rotate", "old-"+scope, "--grace", "0s")
+		good["a new "+scope] = made("create", "new-"+scope, "--scope", scope)
 		bad[scope] = map[string]string{
-			"unknown": "stet_nobodys", "expired": late, "that was revoked": lost, "that was replaced": old,
+			"unknown": "stet_nobodys", "expired": late, "that was revoked": lost,
 			"of another scope": good[other], "of a host": host, "cut short": good[scope][:len(good[scope])-1], "and more": good[scope] + "x",
 		}
 	}
@@ -113,7 +112,7 @@ func TestServeRefuses(t *testing.T) {
 		return []string{"X-Forwarded-For", "192.0.2." + string(rune('0'+from%10)) + string(rune('0'+from/10%10))}
 	}
 	for _, e := range endpoints {
-		for what, token := range map[string]string{"printed": good[e.scope], "rotated": good["a new "+e.scope]} {
+		for what, token := range map[string]string{"printed": good[e.scope], "made": good["a new "+e.scope]} {
 			if status, text := e.request(t, s.base, token); status != e.in {
 				t.Errorf("%s, a token that was %s: %d %s", e.name, what, status, text)
 			}

@@ -11,9 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/stet-dev/stet/cmd/stet/internal/localagent"
-	"github.com/stet-dev/stet/cmd/stet/internal/process"
 	"github.com/stet-dev/stet/cmd/stet/internal/report"
-	"github.com/stet-dev/stet/cmd/stet/internal/terminal"
 	"github.com/stet-dev/stet/session"
 	"github.com/stet-dev/stet/store"
 )
@@ -33,12 +31,7 @@ stet sessions show latest
 stet sessions export latest --format markdown --output talk.md
 stet sessions import ~/.codex/sessions`,
 	})
-	cmd.AddCommand(newSessionsList(p), newSessionsSearch(p), newSessionsImport(p))
-	for _, one := range []*cobra.Command{
-		newSessionsShow(p), newSessionsExport(p), newSessionsRewind(p), newSessionsFork(p), newSessionsResume(p), newSessionsCompact(p),
-	} {
-		cmd.AddCommand(completes(one, p.storedSessions))
-	}
+	cmd.AddCommand(newSessionsList(p), newSessionsSearch(p), newSessionsImport(p), newSessionsShow(p), newSessionsExport(p), newSessionsRewind(p))
 	return cmd
 }
 
@@ -63,15 +56,6 @@ func (p *program) makingSessions(ctx context.Context, fn func(session.Store) err
 	return errors.Join(fn(sessions), sessions.Close())
 }
 
-// eventNumber parses the number of an event.
-func (c *command) eventNumber(arg string) (uint64, error) {
-	n, err := strconv.ParseUint(arg, 10, 64)
-	if err != nil || n == 0 {
-		return 0, c.usage(fmt.Errorf("want the number of an event, as \"stet sessions show\" has it, not %q", arg))
-	}
-	return n, nil
-}
-
 // withState passes the state and the events of a session to fn, and reports damage.
 func (p *program) withState(ctx context.Context, name string, fn func(session.State, []session.Event) error) error {
 	return p.withSessions(ctx, func(store session.Store) error {
@@ -92,24 +76,6 @@ func (p *program) withState(ctx context.Context, name string, fn func(session.St
 			p.say("session %s: %s", st.ID, d)
 		}
 		return fn(st, events)
-	})
-}
-
-// withSession resumes a session and passes it to fn.
-func (p *program) withSession(ctx context.Context, name string, fn func(*session.Session) error) error {
-	return p.withSessions(ctx, func(store session.Store) error {
-		found, err := localagent.FindSession(ctx, store, name, "")
-		if err != nil {
-			return err
-		}
-		s, err := session.Resume(ctx, store, found.ID)
-		if err != nil {
-			return err
-		}
-		for _, d := range s.State().Damaged {
-			p.say("session %s: %s", s.ID(), d)
-		}
-		return fn(s)
 	})
 }
 
@@ -212,31 +178,17 @@ func (c *sessionsSearchCommand) Run(ctx context.Context) error {
 }
 
 // sessionsShowCommand is stet sessions show.
-type sessionsShowCommand struct {
-	command
-	json bool
-}
+type sessionsShowCommand struct{ command }
 
 func newSessionsShow(p *program) *cobra.Command {
 	c := &sessionsShowCommand{}
-	cmd := p.runs(&cobra.Command{
-		Use:   "show SESSION",
-		Short: "Show a session's conversation, with the numbers that rewind takes",
-		Example: `stet sessions show latest
-stet sessions show 0199 --json`,
-		Args: nArgs(1, 1, "a session"),
+	return p.runs(&cobra.Command{
+		Use: "show SESSION", Short: "Show a session's conversation, with the numbers that rewind takes", Example: "stet sessions show latest", Args: nArgs(1, 1, "a session"),
 	}, &c.command, c.Run)
-	cmd.Flags().BoolVar(&c.json, "json", false, "print one JSON object")
-	return cmd
 }
 
 func (c *sessionsShowCommand) Run(ctx context.Context) error {
-	return c.withState(ctx, c.args[0], func(st session.State, _ []session.Event) error {
-		if c.json {
-			return report.SessionState(c.out, st)
-		}
-		return session.WriteMarkdown(c.out, st)
-	})
+	return c.withState(ctx, c.args[0], func(st session.State, _ []session.Event) error { return session.WriteMarkdown(c.out, st) })
 }
 
 // sessionsRewindCommand is stet sessions rewind.
@@ -256,11 +208,22 @@ deleted: you can go forward again in the same way.`,
 }
 
 func (c *sessionsRewindCommand) Run(ctx context.Context) error {
-	to, err := c.eventNumber(c.args[1])
-	if err != nil {
-		return err
+	to, err := strconv.ParseUint(c.args[1], 10, 64)
+	if err != nil || to == 0 {
+		return c.usage(fmt.Errorf("want the number of an event, as \"stet sessions show\" has it, not %q", c.args[1]))
 	}
-	return c.withSession(ctx, c.args[0], func(s *session.Session) error {
+	return c.withSessions(ctx, func(store session.Store) error {
+		found, err := localagent.FindSession(ctx, store, c.args[0], "")
+		if err != nil {
+			return err
+		}
+		s, err := session.Resume(ctx, store, found.ID)
+		if err != nil {
+			return err
+		}
+		for _, d := range s.State().Damaged {
+			c.say("session %s: %s", s.ID(), d)
+		}
 		last := s.State().Last
 		if to >= last {
 			return fmt.Errorf("session %s has %d events: there is nothing after event %d to take back", s.ID(), last, to)
@@ -271,120 +234,4 @@ func (c *sessionsRewindCommand) Run(ctx context.Context) error {
 		c.say("session %s is now as it was after event %d; \"stet sessions rewind %s %d\" takes that back", s.ID(), to, s.ID(), last)
 		return nil
 	})
-}
-
-// sessionsForkCommand is stet sessions fork.
-type sessionsForkCommand struct{ command }
-
-func newSessionsFork(p *program) *cobra.Command {
-	c := &sessionsForkCommand{}
-	return p.runs(&cobra.Command{
-		Use:   "fork SESSION [EVENT]",
-		Short: "Copy a session up to an event into a new one",
-		Long: `Begin a new session with the conversation of SESSION up to EVENT (without EVENT: all of
-it), and print the new ID. SESSION stays as it is.`,
-		Example: `stet sessions fork latest
-stet sessions fork 0199 12`,
-		Args: nArgs(1, 2, "a session"),
-	}, &c.command, c.Run)
-}
-
-func (c *sessionsForkCommand) Run(ctx context.Context) (err error) {
-	at := uint64(0)
-	if len(c.args) == 2 {
-		if at, err = c.eventNumber(c.args[1]); err != nil {
-			return err
-		}
-	}
-	return c.withSession(ctx, c.args[0], func(s *session.Session) error {
-		fork, err := s.Fork(ctx, at)
-		if err == nil {
-			_, err = fmt.Fprintln(c.out, fork.ID())
-		}
-		return err
-	})
-}
-
-// sessionsCompactCommand is stet sessions compact.
-type sessionsCompactCommand struct {
-	command
-	agentFlags
-	focus string
-}
-
-func newSessionsCompact(p *program) *cobra.Command {
-	c := &sessionsCompactCommand{}
-	cmd := p.runs(&cobra.Command{
-		Use:   "compact SESSION [flags]",
-		Short: "Replace a long session by a summary, in a new session",
-		Long: `Let a model write a summary of a session. The summary begins a new session, whose ID is
-printed; "stet chat --continue" continues it. The old session stays as it is, and takes
-no more messages.`,
-		Example: `stet sessions compact latest --focus "what is left to do"`,
-		Args:    nArgs(1, 1, "a session"),
-	}, &c.command, c.Run)
-	addAgentFlags(cmd.Flags(), &c.agentFlags)
-	cmd.Flags().StringVar(&c.focus, "focus", "", "what is most important for the summary to keep")
-	return cmd
-}
-
-func (c *sessionsCompactCommand) Run(ctx context.Context) (err error) {
-	id, err := c.openSession(ctx, &c.agentFlags)
-	if err != nil {
-		return err
-	}
-	ctx, stop := process.UntilEndedLast(ctx)
-	defer stop()
-	h, err := c.openAgent(ctx, c.agentFlags)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, h.Close()) }()
-	talk, err := h.Resume(ctx, id)
-	if err != nil {
-		return err
-	}
-	if err := talk.Compact(ctx, c.focus, (&terminal.Lines{Out: c.err, Err: c.err}).Tell); err != nil {
-		return err
-	}
-	_, err = fmt.Fprintln(c.out, talk.ID())
-	return err
-}
-
-// openSession finds the session named by the first argument. Unless --root is set, the agent works in the directory of the session.
-func (c *command) openSession(ctx context.Context, f *agentFlags) (id string, err error) {
-	err = c.withSessions(ctx, func(store session.Store) error {
-		found, err := localagent.FindSession(ctx, store, c.args[0], "")
-		if id = found.ID; found.Dir != "" && !c.cmd.Flags().Changed("root") {
-			f.root, f.named = found.Dir, true
-		}
-		return err
-	})
-	return id, err
-}
-
-// sessionsResumeCommand is stet sessions resume.
-type sessionsResumeCommand struct{ chatCommand }
-
-func newSessionsResume(p *program) *cobra.Command {
-	c := &sessionsResumeCommand{}
-	cmd := p.runs(&cobra.Command{
-		Use:   "resume SESSION [flags]",
-		Short: "Continue a session in this terminal",
-		Long: `Continue a session in this terminal, as "stet chat --resume" does, in the directory
-of that session.`,
-		Example: "stet sessions resume latest --model scripted",
-		Args:    nArgs(1, 1, "a session"),
-	}, &c.command, c.Run)
-	addAgentFlags(cmd.Flags(), &c.agentFlags)
-	addAllow(cmd.Flags(), &c.allowed)
-	return cmd
-}
-
-func (c *sessionsResumeCommand) Run(ctx context.Context) (err error) {
-	if c.resume, err = c.openSession(ctx, &c.agentFlags); err != nil {
-		return err
-	}
-	c.args = nil
-	return c.chatCommand.Run(ctx)
 }

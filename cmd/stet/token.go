@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -31,7 +30,7 @@ stet token create builder --scope agent --expires 7d
 # For a person who decides
 stet token create desk --scope approver`,
 	})
-	cmd.AddCommand(newTokenCreate(p), newTokenList(p), newTokenRevoke(p), newTokenRotate(p))
+	cmd.AddCommand(newTokenCreate(p), newTokenList(p), newTokenRevoke(p))
 	return cmd
 }
 
@@ -42,13 +41,6 @@ func (p *program) changeTokens(change func(*gateway.Tokens) error) error {
 		return err
 	}
 	return tokenfile.Change(state, change)
-}
-
-// printToken prints a new token: only its secret goes to standard output.
-func (p *program) printToken(made gateway.Token, secret string) error {
-	p.say("token %s for %s (%s), %s", made.ID, made.Name, strings.Join(made.Scopes, ", "), until(made.Expires))
-	_, err := fmt.Fprintln(p.out, secret)
-	return err
 }
 
 // tokenCreateCommand is stet token create.
@@ -100,7 +92,9 @@ func (c *tokenCreateCommand) Run(context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	return c.printToken(made, secret)
+	c.say("token %s for %s (%s), %s", made.ID, made.Name, strings.Join(made.Scopes, ", "), until(made.Expires))
+	_, err = fmt.Fprintln(c.out, secret) // only the secret goes to standard output
+	return err
 }
 
 // expiry parses an expiry time; the zero time means never.
@@ -214,39 +208,4 @@ func (c *tokenRevokeCommand) Run(context.Context) error {
 		c.say("token %s of %s is revoked", revoked.ID, revoked.Name)
 	}
 	return err
-}
-
-// tokenRotateCommand is stet token rotate.
-type tokenRotateCommand struct {
-	command
-	grace time.Duration
-}
-
-func newTokenRotate(p *program) *cobra.Command {
-	c := &tokenRotateCommand{}
-	cmd := p.runs(&cobra.Command{
-		Use:   "rotate TOKEN",
-		Short: "Replace a token by a new one",
-		Long: `Make a new token like TOKEN (an id or a name), and print it. The old token stays valid
-for as long as --grace says.`,
-		Args: oneArg("TOKEN"),
-	}, &c.command, c.Run)
-	cmd.Flags().DurationVar(&c.grace, "grace", time.Hour, "how long the old token stays valid, such as 30m or 24h")
-	return cmd
-}
-
-func (c *tokenRotateCommand) Run(context.Context) error {
-	if c.grace < 0 {
-		return c.usage(errors.New("--grace: want a time of 0 or more"))
-	}
-	var made gateway.Token
-	var secret string
-	err := c.changeTokens(func(t *gateway.Tokens) (err error) {
-		made, secret, err = t.Rotate(c.args[0], c.grace, time.Now())
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	return c.printToken(made, secret)
 }

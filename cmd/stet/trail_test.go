@@ -12,8 +12,8 @@ import (
 	"github.com/stet-dev/stet/store/sqlite"
 )
 
-// A lost trail is reported until a person accepts the loss. "stet audit prune" removes old entries. (FILE-11)
-func TestAuditAcceptAndPrune(t *testing.T) {
+// A lost trail is reported until a person accepts the loss. (FILE-11)
+func TestAuditAccept(t *testing.T) {
 	home := t.TempDir()
 	var out, errs bytes.Buffer
 	p := &program{out: &out, err: &errs, env: []string{"HOME=" + home, "XDG_STATE_HOME=" + home}, dir: home}
@@ -52,16 +52,4 @@ func TestAuditAcceptAndPrune(t *testing.T) {
 	run(0, "noted in entry 1: the entries up to 3 are gone", "audit", "accept")
 	run(0, "entry 1 says that the entries up to 3 were lost", "audit", "--verify")
 	run(0, "loss, up to entry 3 (accepted, by person "+approval.LocalPerson()+")", "audit")
-
-	home = t.TempDir()
-	p.env, p.dir = []string{"HOME=" + home, "XDG_STATE_HOME=" + home}, home
-	log(12_000, time.Now().AddDate(0, 0, -100))
-	run(exitUsage, "--days: want 31 or more", "audit", "prune", "--days", "30")
-	run(exitUsage, "--days: want 31 or more", "audit", "prune", "--days", "0")
-	run(0, "removed: 0", "audit", "prune")
-	run(0, "removed: 0", "audit", "prune", "--days", "120")
-	run(0, "removed: 2000", "audit", "prune", "--days", "90") // all but the newest 10,000
-	run(0, "the entries up to 2000:", "audit", "--verify")
-	run(0, "10001 entries hold together", "audit", "--verify")
-	run(0, "prune, up to entry 2000 (allowed, by person "+approval.LocalPerson()+") [2000 removed]", "audit", "--last", "1")
 }

@@ -65,7 +65,7 @@ stet undo stdio-7F2KQXNA`,
 	f.BoolVar(&c.yes, "yes", false, "undo without asking")
 	f.BoolVar(&c.last, "last", false, "undo the newest call that is not undone: of the project that you are in, if an agent has worked in it")
 	f.BoolVar(&c.preview, "preview", false, "only show what would change")
-	return completes(cmd, p.undoable)
+	return cmd
 }
 
 func (c *undoCommand) Run(ctx context.Context) error {

@@ -100,30 +100,6 @@ func (t *Tokens) Create(n NewToken, now time.Time) (Token, string, error) {
 	return made, secret, nil
 }
 
-// Rotate makes a new secret for a token. The old secret stays valid for the time grace.
-func (t *Tokens) Rotate(id string, grace time.Duration, now time.Time) (Token, string, error) {
-	i, err := t.find(id)
-	if err != nil {
-		return Token{}, "", err
-	}
-	old := t.Tokens[i]
-	if err := old.check(now); err != nil {
-		return Token{}, "", err
-	}
-	n := NewToken{Name: old.Name, Scopes: old.Scopes, Workspace: old.Workspace, Quota: old.Quota}
-	if !old.Expires.IsZero() {
-		n.Expires = now.Add(old.Expires.Sub(old.Created))
-	}
-	made, secret, err := t.Create(n, now)
-	if err != nil {
-		return Token{}, "", err
-	}
-	if end := now.Add(grace).UTC(); old.Expires.IsZero() || end.Before(old.Expires) {
-		t.Tokens[i].Expires = end
-	}
-	return made, secret, nil
-}
-
 // Revoke ends a token, named by its id or its name, and returns it.
 func (t *Tokens) Revoke(name string, now time.Time) (Token, error) {
 	i, err := t.find(name)

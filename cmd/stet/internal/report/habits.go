@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/stet-dev/stet/llm"
@@ -110,32 +111,30 @@ func (h *Habits) add(name, advice string, e Example) {
 // AddTools adds the tools that agents offered in requests and never called in any of their conversations. Their text is priced as the rest of the
 // prompt was: read from the cache where that was read.
 func (h *Habits) AddTools(rows []record.Request, sets []record.ToolSet, calls []record.ToolCalls, c *prices.Catalog) {
-	unused := map[string]map[string]bool{} // by agent
-	for _, a := range ToolsOf(rows, sets, calls).Agents {
-		unused[a.Agent] = map[string]bool{}
-		for _, s := range a.Servers {
-			for _, t := range s.Tools {
-				unused[a.Agent][t.Tool] = t.Calls == 0
-			}
-		}
-	}
-	offered := map[uint64][]record.OfferedTool{}
+	type tool struct{ client, name string }
+	type user struct{ conversation, agent string }
+	offered, clients, used := map[uint64][]record.OfferedTool{}, map[user]string{}, map[tool]bool{}
 	for _, s := range sets {
 		offered[s.ID] = s.Tools
 	}
 	for i := range rows {
+		clients[user{rows[i].Conversation, rows[i].Agent}] = rows[i].Client
+	}
+	for _, c := range calls {
+		used[tool{clients[user{c.Conversation, c.Agent}], c.Tool}] = true
+	}
+	for i := range rows {
 		r := &rows[i]
-		tokens := 0
+		tokens, names := 0, []string(nil)
 		for _, t := range offered[r.ToolSet] {
-			if unused[cmp.Or(r.Client, "unknown agent")][t.Name] {
-				tokens += t.Tokens
+			if !used[tool{r.Client, t.Name}] {
+				tokens, names = tokens+t.Tokens, append(names, t.Name)
 			}
 		}
-		less := without(r.Usage, tokens)
 		m, _ := c.Lookup(r.Model)
-		if _, cost, known := m.Bill(less, r.Usage); known && cost > 0 {
-			h.add(unusedTools, "remove them, or their MCP server, from the agent's configuration (stet tools names them)",
-				Example{Session: r.Conversation, Open: "stet tools", Time: r.Time, USD: cost})
+		if _, cost, known := m.Bill(without(r.Usage, tokens), r.Usage); known && cost > 0 {
+			h.add(unusedTools, "remove them, or their MCP server, from the agent's configuration; --json names them all",
+				Example{r.Conversation, "stet cache --live", strings.Join(names, ", "), 0, r.Time, cost})
 		}
 	}
 }

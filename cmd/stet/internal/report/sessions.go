@@ -116,50 +116,6 @@ func jsonInfoOf(i session.Info) jsonInfo {
 	}
 }
 
-// SessionState writes the current conversation as one JSON object. The messages are written as they are stored.
-func SessionState(w io.Writer, st session.State) error {
-	type message struct {
-		Event uint64          `json:"event"`
-		Body  json.RawMessage `json:"message"`
-	}
-	type decision struct {
-		Event uint64          `json:"event"`
-		Body  json.RawMessage `json:"approval"`
-	}
-	type damage struct {
-		First uint64 `json:"first"`
-		Last  uint64 `json:"last"`
-		Why   string `json:"why"`
-	}
-	out := struct {
-		jsonInfo
-		Conversation []message  `json:"conversation"`
-		Decisions    []decision `json:"decisions,omitempty"`
-		Damaged      []damage   `json:"damaged,omitempty"`
-	}{jsonInfo: jsonInfoOf(st.Info), Conversation: []message{}}
-	for i, m := range st.Messages {
-		body, err := session.Encode(session.Message(m))
-		if err != nil {
-			return err
-		}
-		out.Conversation = append(out.Conversation, message{st.Marks[i], body})
-	}
-	for i, a := range st.Approvals {
-		body, err := session.Encode(a)
-		if err != nil {
-			return err
-		}
-		out.Decisions = append(out.Decisions, decision{st.Decided[i], body})
-	}
-	for _, d := range st.Damaged {
-		out.Damaged = append(out.Damaged, damage(d))
-	}
-	enc := json.NewEncoder(w)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	return enc.Encode(out)
-}
-
 // Hits writes the messages that hold the words, a line each.
 func Hits(w io.Writer, hits []session.Hit, words []string) {
 	for _, h := range hits {

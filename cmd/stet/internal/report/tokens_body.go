@@ -44,14 +44,14 @@ func CountBody(name string, b []byte, model string) (*Tokens, bool, error) {
 	counter, method := counterFor(model)
 	req.Messages = withoutBlocks(req.Messages)
 	text, others := tokens.CountRequest(req, counter), countBlocks(b, counter)
-	t := &tally{
-		Model: model, Method: method, Estimated: true, API: api, Bytes: len(b), Tokens: text + others.Tokens,
+	t := &Tokens{
+		File: name, Kind: "request", Model: model, Method: method, Estimated: true, API: api, Bytes: len(b), Tokens: text + others.Tokens,
 		Tools: text - tokens.CountMessages(req.Messages, counter), Shares: shares(req.Messages, counter),
 	}
 	if others.Number > 0 {
 		t.Blocks = &others
 	}
-	return &Tokens{File: name, Kind: "request", tally: t}, true, nil
+	return t, true, nil
 }
 
 // codec finds the API: by members that only one API has, then by the content of the messages, then by the maker of the model.
@@ -107,7 +107,7 @@ func CountText(name string, b []byte, model string) (*Tokens, error) {
 		return nil, fmt.Errorf("%s: not a text: it holds zero bytes", name)
 	}
 	counter, method := counterFor(model)
-	return &Tokens{File: name, Kind: "text", tally: &tally{Model: model, Method: method, Estimated: method == "estimate", Bytes: len(b), Tokens: counter.Count(string(b))}}, nil
+	return &Tokens{File: name, Kind: "text", Model: model, Method: method, Estimated: method == "estimate", Bytes: len(b), Tokens: counter.Count(string(b))}, nil
 }
 
 // counterFor returns the best counter for a model and its method. Without a model it is the exact one of o200k_base.
