@@ -155,7 +155,8 @@ func (c *serveCommand) Run(ctx context.Context) (err error) {
 	}
 	if err == nil {
 		if show != nil {
-			show.Tell(c.say)
+			c.say("this is a demo, with a scripted model: the page has a write to decide on, a session, and what was saved")
+			c.say("its files are in %s until it ends; Ctrl-C ends it", show.Dir)
 		}
 		c.report(s)
 		c.wait(running, s)
@@ -171,7 +172,7 @@ func (c *serveCommand) Run(ctx context.Context) (err error) {
 
 // openShow opens the demo, and makes the command use the demo's workspace and environment.
 func (c *serveCommand) openShow() (*demo.Show, error) {
-	show, err := demo.OpenShow()
+	show, err := demo.Open()
 	if err != nil {
 		return nil, err
 	}

@@ -19,7 +19,6 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/stet-dev/stet/cmd/stet/internal/demo"
 	"github.com/stet-dev/stet/llm/llmtest"
 )
 
@@ -127,8 +126,8 @@ func agentMain() {
 	if err != nil {
 		panic(err)
 	}
-	a := demo.NewAgent(os.Getenv("ANTHROPIC_BASE_URL"), root)
-	words, err := a.Run(context.Background())
+	a := newSmallAgent(os.Getenv("ANTHROPIC_BASE_URL"), root)
+	words, err := a.run(context.Background())
 	if err != nil {
 		fmt.Println("agent:", err)
 		os.Exit(9)

@@ -7,63 +7,10 @@ import (
 	"strings"
 )
 
-// atLeast0 returns a check that refuses negative numbers. what describes the number.
-func atLeast0(what string) func(any) error {
-	return func(v any) error {
-		if v.(int) < 0 {
-			return fmt.Errorf("%s, not %d", what, v)
-		}
-		return nil
-	}
-}
-
-// between returns a check that refuses numbers outside of a range. what describes the number.
-func between(what string, least, most int) func(any) error {
-	return func(v any) error {
-		if n := v.(int); n < least || n > most {
-			return fmt.Errorf("%s, %d to %d, not %d", what, least, most, n)
-		}
-		return nil
-	}
-}
-
-func checkCompact(v any) error {
-	if v.(int) == 0 {
-		return nil
-	}
-	return between("compact is percent of the window (0 for never)", 10, 99)(v)
-}
-
 // checkKept requires that the audit trail outlives the versions that it names.
 func (c *Config) checkKept() error {
 	if c.AuditDays != 0 && c.KeptDays >= c.AuditDays {
 		return fmt.Errorf("kept-days is %d and audit-days %d: undo needs the audit trail for longer than the versions", c.KeptDays, c.AuditDays)
-	}
-	return nil
-}
-
-func enoughMemory(v any) error {
-	const least = 64
-	if mb := v.(int); mb < least {
-		return fmt.Errorf("proxy-memory: %d megabytes are not enough: want %d or more", mb, least)
-	}
-	return nil
-}
-
-// seconds validates how long a call waits for a person.
-func seconds(key string) func(any) error {
-	return func(v any) error {
-		if n := v.(int); n < 1 || n > 3600 {
-			return fmt.Errorf("%s is a number of seconds from 1 to 3600, not %d", key, n)
-		}
-		return nil
-	}
-}
-
-// CheckAuditDays validates a value of audit-days.
-func CheckAuditDays(days int) error {
-	if days != 0 && days < LeastAuditDays {
-		return fmt.Errorf("audit-days is a number of days, %d or more, which undo needs, or 0 (for ever), not %d", LeastAuditDays, days)
 	}
 	return nil
 }
@@ -120,12 +67,4 @@ func checkStore(v any) error {
 		return nil
 	}
 	return errors.New("store is a URL that begins with postgres://, with special characters percent-encoded; without it a file is used")
-}
-
-// checkHoldout checks the key holdout.
-func checkHoldout(v any) error {
-	if n := v.(int); n != 0 && (n < 2 || n > 100) {
-		return errors.New("holdout is one of how many conversations: 2 to 100, or 0 for none")
-	}
-	return nil
 }

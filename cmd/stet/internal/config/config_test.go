@@ -326,7 +326,7 @@ func TestLimits(t *testing.T) {
 		t.Errorf("in another process: %+v, %v", again, err)
 	}
 	for text, words := range map[string]string{
-		"holdout = 1\n":                             "2 to 100, or 0 for none",
+		"holdout = 1\n":                             "2 to 100, or 0, not 1",
 		"[limits]\nday = 5\n":                       `as "$5" or "2000000 tokens"`,
 		"[limits]\nday = \"5\"\n":                   `as "$5" or "2000000 tokens"`,
 		"[limits]\nday = \"$-5\"\n":                 `as "$5" or "2000000 tokens"`,

@@ -19,6 +19,8 @@ type key struct {
 	Default     any      // of the Type; nil for tables
 	DefaultText string   // the meaning of an empty default
 	Values      []string // allowed values; nil: see Help
+	Least, Most int      // of a number; Most 0: no limit
+	Zero        bool     // a number may also be 0
 	UserOnly    bool     // a project's file may not set it
 	Help        string   // of the flag
 	Doc         string   // of the page; "" is Help
@@ -74,14 +76,6 @@ const (
 	ViaConnect = "connect"
 )
 
-// How long entries of the audit trail and replaced versions of files are kept. Undo and the outcomes of repeated calls need the
-// entries for longer than the versions.
-const (
-	DefaultAuditDays = 180
-	LeastAuditDays   = 31
-	defaultKeptDays  = 30
-)
-
 // keys is the table. The order is that of the page.
 var keys = []key{
 	{
@@ -93,12 +87,12 @@ var keys = []key{
 	{
 		Name: "keep", Type: Number, Default: 5, Help: "under keep-latest: how many of the newest reads of each file stay whole; 0 is all",
 		Doc:   "under `keep-latest`: how many of the newest reads of each file stay whole; 0 is all",
-		field: func(c *Config) any { return &c.Keep }, valid: atLeast0("keep is a number of reads, 0 or more"),
+		field: func(c *Config) any { return &c.Keep },
 	},
 	{
 		Name: "keep-shell", Type: Number, Default: 5,
 		Doc:   "how many of the newest outputs of commands stay whole under `keep-latest`, and under `adaptive` and `bold` at a cold point; 0 is all",
-		field: func(c *Config) any { return &c.KeepShell }, valid: atLeast0("keep-shell is a number of outputs, 0 (all) or more"),
+		field: func(c *Config) any { return &c.KeepShell },
 	},
 	{
 		Name: "by-size", Type: Bool, Default: false,
@@ -170,13 +164,13 @@ var keys = []key{
 		Name: "record-days", Type: Number, Default: 180, UserOnly: true,
 		Help:  "how many days the record is kept; 0 is for ever",
 		Doc:   "how many days that record is kept; 0 is for ever",
-		field: func(c *Config) any { return &c.RecordDays }, valid: atLeast0("record-days is a number of days, 0 (for ever) or more"),
+		field: func(c *Config) any { return &c.RecordDays },
 	},
 	{
 		Name: "holdout", Type: Number, Default: 0, DefaultText: "0: none", UserOnly: true,
 		Doc: "one of so many conversations (2 to 100) goes to the model as it came, with its sub-agents and forks, for life, so that `stet savings --live` can " +
 			"say whether stet changes how your agents work; 0 is none. Only conversations that their agent names take part",
-		field: func(c *Config) any { return &c.Holdout }, valid: checkHoldout,
+		field: func(c *Config) any { return &c.Holdout }, Least: 2, Most: 100, Zero: true,
 	},
 	{
 		Name: limitsKey, Type: table, DefaultText: "none", UserOnly: true,
@@ -195,22 +189,22 @@ var keys = []key{
 		Name: "proxy-memory", Type: Number, Default: 150, UserOnly: true,
 		Help:  "megabytes of memory that the proxy works with, 64 or more",
 		Doc:   "how many megabytes of memory the proxy works with, 64 or more; with more it knows more conversations at once, and is faster with many large ones",
-		field: func(c *Config) any { return &c.ProxyMemory }, valid: enoughMemory,
+		field: func(c *Config) any { return &c.ProxyMemory }, Least: 64,
 	},
 	{
-		Name: "audit-days", Type: Number, Default: DefaultAuditDays, UserOnly: true,
+		Name: "audit-days", Type: Number, Default: 180, UserOnly: true,
 		Doc:   "how many days entries of the audit trail are kept: 31 or more, or 0 for ever",
-		field: func(c *Config) any { return &c.AuditDays }, valid: func(v any) error { return CheckAuditDays(v.(int)) },
+		field: func(c *Config) any { return &c.AuditDays }, Least: 31, Zero: true, // undo and the outcomes of repeated calls need the entries for so long
 	},
 	{
 		Name: "ask-wait", Type: Number, Default: 600, UserOnly: true,
 		Doc:   "how many seconds a call of an agent's own tool waits for a person where the agent cannot ask, before it is denied; after a change run `stet guard AGENT` again",
-		field: func(c *Config) any { return &c.AskWait }, valid: seconds("ask-wait"),
+		field: func(c *Config) any { return &c.AskWait }, Least: 1, Most: 3600,
 	},
 	{
 		Name: "ask-pause", Type: Number, Default: 30, UserOnly: true,
 		Doc:   "how many seconds an agent whose dialog comes after its hooks (Codex, Copilot CLI, and Qwen Code, at most 50 s) lets stet ask first; after a change run `stet guard AGENT` again",
-		field: func(c *Config) any { return &c.AskPause }, valid: seconds("ask-pause"),
+		field: func(c *Config) any { return &c.AskPause }, Least: 1, Most: 3600,
 	},
 	{
 		Name: "listen", Type: text, Default: "127.0.0.1:4141", UserOnly: true,
@@ -292,32 +286,32 @@ var keys = []key{
 	},
 	{
 		Name: "rate", Type: Number, Default: 100, UserOnly: true, Help: "how many calls a session may make in any 60 seconds, and a token ten times that; 0 is no limit",
-		field: func(c *Config) any { return &c.Rate }, valid: atLeast0("rate is calls a minute, 0 (no limit) or more"),
+		field: func(c *Config) any { return &c.Rate },
 	},
 	{
 		Name: "read-limit", Type: Number, Default: 10, UserOnly: true,
 		Doc:   "how many megabytes a file may have that a tool reads whole, 1 to 1024; a read of some lines has no limit. The gateway gives callers without parts 10 at most",
-		field: func(c *Config) any { return &c.ReadLimit }, valid: between("read-limit is megabytes", 1, 1024),
+		field: func(c *Config) any { return &c.ReadLimit }, Least: 1, Most: 1024,
 	},
 	{
 		Name: "write-limit", Type: Number, Default: 5, UserOnly: true,
 		Doc:   "how many megabytes a write may have, 1 to 1024",
-		field: func(c *Config) any { return &c.WriteLimit }, valid: between("write-limit is megabytes", 1, 1024),
+		field: func(c *Config) any { return &c.WriteLimit }, Least: 1, Most: 1024,
 	},
 	{
 		Name: "parts-limit", Type: Number, Default: 100, UserOnly: true,
 		Doc:   "how many megabytes a content may have that comes or goes in parts over the gateway, 1 to 1024",
-		field: func(c *Config) any { return &c.PartsLimit }, valid: between("parts-limit is megabytes", 1, 1024),
+		field: func(c *Config) any { return &c.PartsLimit }, Least: 1, Most: 1024,
 	},
 	{
 		Name: "kept-megabytes", Type: Number, Default: 512, UserOnly: true,
 		Doc:   "how many megabytes of replaced versions of files are kept, which undo needs, 1 or more; backups may have as many",
-		field: func(c *Config) any { return &c.KeptMegabytes }, valid: between("kept-megabytes is megabytes", 1, 1<<20),
+		field: func(c *Config) any { return &c.KeptMegabytes }, Least: 1, Most: 1 << 20,
 	},
 	{
-		Name: "kept-days", Type: Number, Default: defaultKeptDays, UserOnly: true,
+		Name: "kept-days", Type: Number, Default: 30, UserOnly: true,
 		Doc:   "how many days these versions are kept, 1 or more, and less than `audit-days`",
-		field: func(c *Config) any { return &c.KeptDays }, valid: between("kept-days is a number of days", 1, 36_500),
+		field: func(c *Config) any { return &c.KeptDays }, Least: 1, Most: 36_500,
 	},
 	{
 		Name: "dedupe", Type: Bool, Default: false, UserOnly: true,
@@ -351,7 +345,7 @@ var keys = []key{
 	{
 		Name: "compact", Type: Number, Default: 92, UserOnly: true,
 		Doc:   "at how many percent of the model's window stet's own agent asks for a summary: 10 to 99, or 0 for never by itself; space for an answer is kept in any case",
-		field: func(c *Config) any { return &c.Compact }, valid: checkCompact,
+		field: func(c *Config) any { return &c.Compact }, Least: 10, Most: 99, Zero: true,
 	},
 	{
 		Name: "project-notes", Type: Bool, Default: true,
@@ -405,6 +399,16 @@ func (k key) check(v any) error {
 		if err := k.valid(v); err != nil {
 			return err
 		}
+	}
+	if n, is := v.(int); is && (n < k.Least || k.Most > 0 && n > k.Most) && !(k.Zero && n == 0) {
+		want := fmt.Sprintf("%d or more", k.Least)
+		if k.Most > 0 {
+			want = fmt.Sprintf("%d to %d", k.Least, k.Most)
+		}
+		if k.Zero {
+			want += ", or 0"
+		}
+		return fmt.Errorf("want %s, not %d", want, n)
 	}
 	c := new(Config)
 	if err := k.assign(c, v); err != nil || k.Values == nil {

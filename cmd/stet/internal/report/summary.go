@@ -30,7 +30,7 @@ func (s Summary) Print(w io.Writer) {
 		fmt.Fprintf(w, "stet: %s failed; the agent has the provider's words\n", Count(s.Errors, "request"))
 	}
 	seen := fmt.Sprintf("%s, %s of files", Count(s.Requests, "request"), Count(s.Reads, "read"))
-	left := LeftOut(s.Shortened)
+	left := leftOut(s.Shortened)
 	switch {
 	case left == "" && s.Policy == trim.Off:
 		fmt.Fprintf(w, "stet: %s; policy off leaves nothing out\n", seen)
@@ -122,9 +122,9 @@ func (s Summary) nothing() string {
 	return fmt.Sprintf("no request to a model came through that stet knows, but %s to others: %s", Count(n, "request"), strings.Join(other, ", "))
 }
 
-// LeftOut describes what was shortened: "3 repeats", "5 older reads and 1 older command output"; empty: nothing. It takes
+// leftOut describes what was shortened: "3 repeats", "5 older reads and 1 older command output"; empty: nothing. It takes
 // Totals.Shortened.
-func LeftOut(shortened map[string]int) string {
+func leftOut(shortened map[string]int) string {
 	var parts []string
 	for _, kind := range []struct {
 		reason trim.Reason

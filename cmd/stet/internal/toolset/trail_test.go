@@ -5,7 +5,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stet-dev/stet/cmd/stet/internal/config"
 	"github.com/stet-dev/stet/record"
 	"github.com/stet-dev/stet/store/sqlite"
 )
@@ -28,13 +27,13 @@ func TestTrailAfterClockJump(t *testing.T) {
 		}
 	}
 	now := time.Now()
-	log(NewestEntries+10, now.AddDate(-1, 0, 0))
+	log(newestEntries+10, now.AddDate(-1, 0, 0))
 	log(5, now.Add(-time.Hour))
-	if n, err := pruneTrail(t.Context(), trail, config.DefaultAuditDays); err != nil || n != 0 {
+	if n, err := pruneTrail(t.Context(), trail, 180); err != nil || n != 0 {
 		t.Errorf("an hour after a jump %d were removed, %v", n, err)
 	}
 	log(5, now.Add(-25*time.Hour))
-	if n, err := pruneTrail(t.Context(), trail, config.DefaultAuditDays); err != nil || n != 20 {
+	if n, err := pruneTrail(t.Context(), trail, 180); err != nil || n != 20 {
 		t.Errorf("a day after it %d were removed, %v", n, err)
 	}
 }

@@ -97,9 +97,9 @@ func (s *Set) rollBack(ctx context.Context, session string) error {
 	return errors.Join(failed...)
 }
 
-// NewestEntries is the number of the trail's newest entries that are kept at any age, so that a clock that jumps forward does not
+// newestEntries is the number of the trail's newest entries that are kept at any age, so that a clock that jumps forward does not
 // empty the trail.
-const NewestEntries = 10_000
+const newestEntries = 10_000
 
 // KeepTrail logs where the trail has lost entries. It prunes the trail now and once a day until ctx ends.
 func KeepTrail(ctx context.Context, trail store.Store, days int, log *slog.Logger) {
@@ -136,5 +136,5 @@ func pruneTrail(ctx context.Context, trail store.Store, days int) (removed int, 
 	if err != nil || len(newest) == 0 {
 		return 0, err
 	}
-	return trail.PruneTrail(ctx, newest[0].Time.AddDate(0, 0, -days), NewestEntries, "policy audit-days")
+	return trail.PruneTrail(ctx, newest[0].Time.AddDate(0, 0, -days), newestEntries, "policy audit-days")
 }

@@ -6,12 +6,9 @@ import (
 	"github.com/stet-dev/stet/llm/llmtest"
 )
 
-// showTask is the task of the agent of stet serve --demo.
-const showTask = "Rain and mulch should count when the beds are watered."
-
-// showScript has the answers of the agent's model: it reads files several times, as agents do, and then changes some. A person is
-// asked about each of its writes. No write needs the one before it.
-func showScript() llmtest.Script {
+// script has the answers of the agent's model: it reads files several times, as agents do, and then changes some. No
+// write needs the one before it.
+func script() llmtest.Script {
 	const beds, season = "beds.py", "season.py"
 	return llmtest.Script{
 		Turns: []llmtest.Turn{

@@ -1,4 +1,4 @@
-package demo
+package main
 
 import (
 	"bytes"
@@ -15,28 +15,21 @@ import (
 	"github.com/stet-dev/stet/llm/anthropic"
 )
 
-// Agent is a small agent: it sends its whole conversation to a model, runs the calls of the answer, and sends it again. It does not
+// smallAgent is an agent: it sends its whole conversation to a model, runs the calls of the answer, and sends it again. It does not
 // know that its requests go through a proxy.
-type Agent struct {
+type smallAgent struct {
 	base  string // base URL of the model's endpoint, or of the proxy
 	files *os.Root
 	http  *http.Client
 
 	request llm.Request
-	turns   []turn
-}
-
-// turn is one request as the agent sent it.
-type turn struct {
-	body  []byte
-	calls []string // the calls whose results are new in it: "read_file a.go"
 }
 
 const task = "Look at the two files, and mark the line that matters."
 
-// NewAgent returns an agent that works on files. base is the URL of the model.
-func NewAgent(base string, files *os.Root) *Agent {
-	a := &Agent{base: base, files: files, http: new(http.Client)}
+// newSmallAgent returns an agent that works on files. base is the URL of the model.
+func newSmallAgent(base string, files *os.Root) *smallAgent {
+	a := &smallAgent{base: base, files: files, http: new(http.Client)}
 	a.request = llm.Request{
 		Model:     "scripted",
 		MaxTokens: 1000,
@@ -52,33 +45,29 @@ func NewAgent(base string, files *os.Root) *Agent {
 	return a
 }
 
-// Run works until the model makes no more calls, and returns the model's last text.
-func (a *Agent) Run(ctx context.Context) (string, error) {
-	next := turn{calls: []string{"(the task)"}}
+// run works until the model makes no more calls, and returns the model's last text.
+func (a *smallAgent) run(ctx context.Context) (string, error) {
 	for {
-		var err error
-		if next.body, err = (anthropic.Messages{}).Encode(&a.request); err != nil {
-			return "", err
-		}
-		answer, err := a.send(ctx, next.body)
+		body, err := (anthropic.Messages{}).Encode(&a.request)
 		if err != nil {
 			return "", err
 		}
-		a.turns = append(a.turns, next)
+		answer, err := a.send(ctx, body)
+		if err != nil {
+			return "", err
+		}
 		a.request.Messages = append(a.request.Messages, answer.Message)
 		results := llm.Message{Role: llm.Tool}
-		next = turn{}
 		words := ""
 		for _, p := range answer.Message.Parts {
 			switch p.Kind {
 			case llm.Text:
 				words += p.Text
 			case llm.ToolCall:
-				text, name, err := a.do(p)
+				text, err := a.do(p)
 				if err != nil {
 					text = "Error: " + err.Error()
 				}
-				next.calls = append(next.calls, name)
 				results.Parts = append(results.Parts, llm.Part{Kind: llm.ToolResult, CallID: p.CallID, Text: text, IsError: err != nil})
 			}
 		}
@@ -89,7 +78,7 @@ func (a *Agent) Run(ctx context.Context) (string, error) {
 	}
 }
 
-func (a *Agent) send(ctx context.Context, body []byte) (*llm.Response, error) {
+func (a *smallAgent) send(ctx context.Context, body []byte) (*llm.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, a.base+"/v1/messages", bytes.NewReader(body))
 	if err != nil {
 		return nil, err
@@ -111,10 +100,9 @@ func (a *Agent) send(ctx context.Context, body []byte) (*llm.Response, error) {
 	return (anthropic.Messages{}).DecodeResponse(answer)
 }
 
-// do runs one tool call, and returns a short name of it.
-func (a *Agent) do(call llm.Part) (result, name string, err error) {
+// do runs one tool call.
+func (a *smallAgent) do(call llm.Part) (result string, err error) {
 	var args struct {
-		Command   string `json:"command"`
 		Path      string `json:"path"`
 		StartLine int    `json:"start_line"`
 		EndLine   int    `json:"end_line"`
@@ -122,15 +110,7 @@ func (a *Agent) do(call llm.Part) (result, name string, err error) {
 		New       string `json:"new_string"`
 	}
 	if err := json.Unmarshal([]byte(call.Args), &args); err != nil {
-		return "", call.Name, err
-	}
-	if call.Name == "bash" {
-		text, err := runCommand(args.Command)
-		return text, args.Command, err
-	}
-	name = call.Name + " " + args.Path
-	if args.StartLine > 0 {
-		name += fmt.Sprintf(" %d-%d", args.StartLine, args.EndLine)
+		return "", err
 	}
 	path := filepath.FromSlash(args.Path)
 	if filepath.IsAbs(path) {
@@ -139,27 +119,27 @@ func (a *Agent) do(call llm.Part) (result, name string, err error) {
 			path, err = filepath.Rel(root, path)
 		}
 		if err != nil {
-			return "", name, err
+			return "", err
 		}
 	}
 	text, err := a.files.ReadFile(path)
 	if err != nil {
-		return "", name, err
+		return "", err
 	}
 	if call.Name == "edit_file" {
 		if n := strings.Count(string(text), args.Old); n != 1 {
-			return "", name, fmt.Errorf("the text to replace is there %d times", n)
+			return "", fmt.Errorf("the text to replace is there %d times", n)
 		}
 		changed := strings.Replace(string(text), args.Old, args.New, 1)
 		err := a.files.WriteFile(path, []byte(changed), 0o600)
-		return fileResult(map[string]any{"success": true, "bytes_written": len(changed)}), name, err
+		return fileResult(map[string]any{"success": true, "bytes_written": len(changed)}), err
 	}
 	lines := strings.SplitAfter(string(text), "\n")
 	if args.StartLine > 0 {
 		lines = lines[min(args.StartLine-1, len(lines)):min(args.EndLine, len(lines))]
 	}
 	content := strings.Join(lines, "")
-	return fileResult(map[string]any{"success": true, "content": content, "lines_read": strings.Count(content, "\n")}), name, nil
+	return fileResult(map[string]any{"success": true, "content": content, "lines_read": strings.Count(content, "\n")}), nil
 }
 
 func fileResult(v map[string]any) string {
