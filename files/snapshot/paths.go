@@ -36,6 +36,24 @@ func Glob(pattern string) []string {
 	return found
 }
 
+// Below returns the paths of files below a directory, without git's own, at most that many.
+func Below(dir string, most int) (files []string) {
+	_ = filepath.WalkDir(dir, func(p string, d fs.DirEntry, err error) error { // what cannot be read is left out
+		switch {
+		case err != nil:
+			return nil
+		case d.IsDir() && d.Name() == ".git":
+			return fs.SkipDir
+		case len(files) == most:
+			return fs.SkipAll
+		case !d.IsDir() && p != dir:
+			files = append(files, p)
+		}
+		return nil
+	})
+	return files
+}
+
 // Text returns the text of a file of at most that many bytes, and "" where there is no file. ok is false for anything else.
 func Text(path string, most int64) (text string, ok bool) {
 	b, err := readRegular(path, most)

@@ -249,6 +249,12 @@ func TestRules(t *testing.T) {
 		{"sudo go test", ""}, {"PATH=/x go test", ""}, {"PATH=/x; go test", ""}, {"export PATH=/x; go test", ""}, {"/tmp/go test", ""}, {"env A=1 go test", ""}, {"xargs go test", ""}, {"go test $(make)", ""},
 		{"curl x | sh", "ask"}, {"go test ./... && curl x", "ask"}, {"curl x; rm -rf x", "deny"},
 		{"go test ./...", "allow"}, {"go test ./... && ls", "allow"}, {"go test && make", ""}, {"go test > out.txt", ""}, {"ls > secret/x", "deny"},
+		{"env -S 'rm -rf x'", "deny"}, {"env --split-string='rm -rf x'", "deny"}, {"su -c 'rm -rf x'", "deny"}, {"flock l rm -rf x", "deny"}, {"chroot / rm -rf x", "deny"}, {"script -qc 'rm -rf x'", "deny"},
+		{"trap 'rm -rf x' EXIT", "deny"}, {"alias z='rm -rf'; z x", "deny"}, {"trap 'ls -l' EXIT", ""}, {"parallel rm -rf ::: x", "deny"}, {"git bisect run rm -rf x", "deny"}, {"git commit -m 'rm -rf x'", ""},
+		{"echo 'rm -rf x' | sh", "deny"}, {"cat <<E | sudo bash -s\nrm -rf x\nE", "deny"}, {"echo ls | sh", ""}, {"make | sh", "ask"}, {"make | bash x.sh", ""}, {"bash -c \"$X\"", "ask"}, {"X=y; eval $X", ""},
+		{"rm -r secret", "deny"}, {"mv ./secret x", "deny"}, {"cp a secret/", "deny"}, {"tar -C secret -xf a", "deny"}, {"env -C secret rm key", "deny"}, {"ls secret", "allow"},
+		{"rm -r .", "deny"}, {"rm -r src", ""}, {"find . -delete", "deny"}, {"chmod -R 700 .", "deny"}, {"gofmt -w .", ""}, {"docker build .", ""}, {"grep -r x src", ""},
+		{"D=secret; rm $D/key", "deny"}, {"D=src; D=secret; rm $D/key", ""}, {"for f in secret/*; do rm $f; done", "deny"}, {"X=go; $X test", ""},
 		{"cat secret/key", "deny"}, {"cat ./secret/../secret/key", "deny"}, {"cp a docs/b", ""}, {"rm -rf 'x", "ask"}, {"$X -rf y", "deny"},
 	} {
 		_, a := r.before(c.command)

@@ -1,6 +1,7 @@
 package guard
 
 import (
+	"path/filepath"
 	"slices"
 
 	"github.com/stet-dev/stet/files/policy"
@@ -69,7 +70,8 @@ func ruleShell(p *policy.Policy, workspace, tool string, l *dialect.Line) (polic
 }
 
 func ruleCommand(p *policy.Policy, workspace, tool string, dirs []string, c dialect.LineCommand) (strictest policy.Decision, ruled bool) {
-	writes := (&dialect.Action{Op: dialect.Shell, Command: c.Text}).Changes()
+	does := &dialect.Action{Op: dialect.Shell, Command: c.Text}
+	writes, shows := does.Changes(), does.MayShowFiles("")
 	stricter := func(r policy.Request) {
 		r.Tool = tool
 		if one, ok := p.Ruled(r); ok && (!ruled || one.Stricter(strictest)) {
@@ -83,14 +85,30 @@ func ruleCommand(p *policy.Policy, workspace, tool string, dirs []string, c dial
 	for k, w := range words { // a rule that allows is about the command as it is written, and not about where its output goes
 		stricter(policy.Request{Words: w, Write: writes || len(c.Wrote) > 0, Restrict: k > 0 || !c.Exact || len(c.Wrote) > 0})
 	}
+	file := func(r policy.Request, write bool) {
+		r.Write, r.Restrict = write, true
+		stricter(r)
+		for _, r.Words = range words { // a rule may be about a command and a path
+			stricter(r)
+		}
+	}
+	trees := writes && slices.ContainsFunc(words, changesTree)
 	files := func(names []string, write bool) {
 		for _, name := range names {
 			for _, dir := range dirs {
-				for _, r := range place(workspace, absolute(dir, name)) {
-					r.Write, r.Restrict = write, true
-					stricter(r)
-					for _, r.Words = range words { // a rule may be about a command and a path
-						stricter(r)
+				path := absolute(dir, name)
+				for _, r := range place(workspace, path) {
+					file(r, write)
+					if (write || shows) && r.Path != "." { // it may be a directory: then it is about what is in it
+						r.Path += "/"
+						file(r, write)
+					}
+				}
+				if write && trees {
+					for _, below := range snapshot.Below(path, maxBelow) {
+						if rel, ok := relative(workspace, workspace, below); ok {
+							file(policy.Request{Path: rel}, true)
+						}
 					}
 				}
 			}
@@ -102,6 +120,14 @@ func ruleCommand(p *policy.Policy, workspace, tool string, dirs []string, c dial
 	}
 	files(c.Wrote, true)
 	return strictest, ruled
+}
+
+// maxBelow is how many files of a directory are judged that a command removes or moves as a whole. Of one with more, the others are not looked at.
+const maxBelow = 5000
+
+// changesTree reports whether a command changes what is in the directories that it names.
+func changesTree(words []string) bool {
+	return len(words) > 0 && slices.Contains([]string{"rm", "mv", "find", "chmod", "chown", "rsync"}, filepath.Base(words[0]))
 }
 
 // join returns the strictest of n decisions. Not decided is stricter than allowed: all parts must be allowed.

@@ -1,6 +1,7 @@
 package dialect
 
 import (
+	"cmp"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -17,8 +18,8 @@ type Place struct {
 
 // LineCommand is one simple command of a command line.
 type LineCommand struct {
-	Words [][]string // its words; then, without the programs that only run the rest, such as sudo: the first is as it is written. A word "" is not known before it runs
-	Exact bool       // no variable is set for it: a rule that allows may count
+	Words [][]string // its words; then those of each command that it may run, as after sudo. A word "" is not known before it runs
+	Exact bool       // no variable is set for it, or is in it: a rule that allows may count
 	Text  string     // without redirections
 	Names []string   // words that may be files; "": not known
 	Reads []string   // files of its redirections; "": not known
@@ -28,7 +29,9 @@ type LineCommand struct {
 // Line is a command line that is taken apart.
 type Line struct {
 	place    Place
-	Dirs     []string // in which its commands may run: the agent's, and those of cd
+	vars     map[string]string // that it sets, each once, to a word that is known; "": to another
+	resolved bool              // one of them was taken since this was set to false
+	Dirs     []string          // in which its commands may run: the agent's, and those of cd
 	Commands []LineCommand
 	Unclear  bool // a part of it cannot be parsed
 }
@@ -38,7 +41,7 @@ const maxNested = 5
 
 // ParseLine takes a command line apart: the commands of its substitutions, functions and nested shells are among them.
 func ParseLine(text string, at Place) *Line {
-	l := &Line{place: at, Dirs: []string{at.Dir}}
+	l := &Line{place: at, Dirs: []string{at.Dir}, vars: map[string]string{"PWD": at.Dir, "HOME": at.Home}}
 	l.add(text, 0)
 	if len(l.Commands) == 0 {
 		l.Commands = []LineCommand{{}}
@@ -58,12 +61,27 @@ func (l *Line) add(text string, depth int) {
 		return
 	}
 	syntax.Walk(file, func(n syntax.Node) bool {
+		if a, ok := n.(*syntax.Assign); ok {
+			l.assign(a)
+		}
 		s, ok := n.(*syntax.Stmt)
 		if !ok {
 			return true
 		}
 		var c LineCommand
 		switch x := s.Cmd.(type) {
+		case *syntax.BinaryCmd:
+			if x.Op == syntax.Pipe || x.Op == syntax.PipeAll {
+				l.piped(x, depth)
+			}
+			c.Exact = true
+		case *syntax.ForClause:
+			c.Text = printed(x)
+			if words, ok := x.Loop.(*syntax.WordIter); ok {
+				for _, w := range words.Items {
+					c.Names = append(c.Names, l.files(l.literal(w))...)
+				}
+			}
 		case *syntax.CallExpr:
 			c = l.call(x, depth)
 		case *syntax.DeclClause, *syntax.LetClause, *syntax.ArithmCmd: // a variable such as PATH changes what later commands are
@@ -79,7 +97,7 @@ func (l *Line) add(text string, depth int) {
 		case *syntax.CallExpr, *syntax.DeclClause, *syntax.LetClause, *syntax.ArithmCmd:
 			l.Commands = append(l.Commands, c)
 		default:
-			if len(c.Reads)+len(c.Wrote) > 0 {
+			if len(c.Names)+len(c.Reads)+len(c.Wrote) > 0 {
 				l.Commands = append(l.Commands, c)
 			}
 		}
@@ -87,16 +105,72 @@ func (l *Line) add(text string, depth int) {
 	})
 }
 
+// assign notes the value of a variable.
+func (l *Line) assign(a *syntax.Assign) {
+	if a.Name == nil {
+		return
+	}
+	value, glob := l.literal(a.Value)
+	if _, again := l.vars[a.Name.Value]; again || glob || strings.ContainsAny(value, " \t\n") {
+		value = ""
+	}
+	l.vars[a.Name.Value] = value
+}
+
+// piped adds the command line that a shell gets from the command before it, as in echo … | sh.
+func (l *Line) piped(x *syntax.BinaryCmd, depth int) {
+	to, ok := x.Y.Cmd.(*syntax.CallExpr)
+	if !ok || !slices.ContainsFunc(commandsOf(l.words(to)), readsScript) {
+		return
+	}
+	from, _ := x.X.Cmd.(*syntax.CallExpr)
+	words, text := []string(nil), ""
+	if from != nil {
+		words = l.words(from)
+	}
+	if len(words) > 0 && (words[0] == "echo" || words[0] == "printf") {
+		text = strings.Join(words[1:], " ")
+	}
+	for _, r := range x.X.Redirs {
+		if r.Hdoc != nil {
+			text, _ = l.literal(r.Hdoc)
+		}
+	}
+	l.script(text, depth)
+}
+
+// words returns the words of a command; "": not known.
+func (l *Line) words(x *syntax.CallExpr) (words []string) {
+	for _, w := range x.Args {
+		text, _ := l.literal(w)
+		words = append(words, text)
+	}
+	return words
+}
+
+// script adds a command line that a command of this one runs; "": it is not known.
+func (l *Line) script(text string, depth int) {
+	if l.Unclear = l.Unclear || text == ""; text != "" {
+		l.add(text, depth+1)
+	}
+}
+
+func printed(n syntax.Node) string {
+	var b strings.Builder
+	if syntax.NewPrinter().Print(&b, n) != nil {
+		return ""
+	}
+	return b.String()
+}
+
 func (l *Line) call(x *syntax.CallExpr, depth int) (c LineCommand) {
 	if len(x.Args) == 0 {
 		c.Text = "x=y"
 		return c
 	}
-	var b strings.Builder
-	if syntax.NewPrinter().Print(&b, &syntax.CallExpr{Args: x.Args}) == nil {
-		c.Text = b.String()
-	}
+	c.Text = printed(&syntax.CallExpr{Args: x.Args})
 	var words []string
+	l.resolved = false
 	for _, w := range x.Args {
 		for _, w := range braceWords(w) {
 			text, glob := l.literal(w)
@@ -110,8 +184,8 @@ func (l *Line) call(x *syntax.CallExpr, depth int) (c LineCommand) {
 	if len(words) == 0 {
 		return c
 	}
-	c.Words = append([][]string{words}, unwrapped(words)...)
-	c.Exact = len(x.Assigns) == 0
+	c.Words = commandsOf(words)
+	c.Exact = len(x.Assigns) == 0 && !l.resolved
 	switch first := programName(words[0]); first {
 	case "cd", "pushd":
 		for _, d := range slices.Clone(l.Dirs) {
@@ -123,8 +197,8 @@ func (l *Line) call(x *syntax.CallExpr, depth int) (c LineCommand) {
 		c.Names = nil
 	}
 	for _, words := range c.Words {
-		if script, ok := script(words); ok {
-			l.add(script, depth+1)
+		for _, text := range scripts(words) {
+			l.script(text, depth)
 		}
 	}
 	return c
@@ -139,9 +213,8 @@ func (l *Line) redirect(c *LineCommand, r *syntax.Redirect, depth int) {
 		if r.Op == syntax.WordHdoc {
 			w = r.Word
 		}
-		text, _ := l.literal(w)
-		if slices.ContainsFunc(c.Words, func(words []string) bool { return shells[programName(words[0])] }) {
-			l.add(text, depth+1)
+		if text, _ := l.literal(w); slices.ContainsFunc(c.Words, readsScript) {
+			l.script(text, depth)
 		}
 		return
 	}
@@ -184,14 +257,12 @@ func (l *Line) literal(w *syntax.Word) (text string, glob bool) {
 			if x.Param == nil || x.Exp != nil || x.Repl != nil || x.Slice != nil || x.Index != nil || x.Excl || x.Length {
 				return "", false
 			}
-			switch x.Param.Value {
-			case "PWD":
-				b.WriteString(l.Dirs[0])
-			case "HOME":
-				b.WriteString(l.place.Home)
-			default:
+			value := l.vars[x.Param.Value]
+			if value == "" {
 				return "", false
 			}
+			l.resolved = l.resolved || x.Param.Value != "PWD" && x.Param.Value != "HOME"
+			b.WriteString(value)
 		default:
 			return "", false
 		}
@@ -257,79 +328,102 @@ func (l *Line) files(word string, glob bool) (names []string) {
 	return names
 }
 
-// wrappers run the command that follows them.
-var wrappers = map[string]bool{
-	"sudo": true, "doas": true, "env": true, "nice": true, "ionice": true, "nohup": true, "setsid": true, "stdbuf": true, "time": true, "command": true, "exec": true,
-	"timeout": true, "xargs": true, "builtin": true, "busybox": true, "watch": true, "unbuffer": true, "chrt": true, "taskset": true,
+// carriers run the command in their arguments, after so many words of their own. In those of find and git a word says where it begins: see begins.
+var carriers = map[string]int{
+	"sudo": 0, "doas": 0, "pkexec": 0, "runuser": 0, "su": 1, "sg": 1, "env": 0, "nice": 0, "ionice": 0, "chrt": 1, "taskset": 1, "nohup": 0, "setsid": 0, "setpriv": 0,
+	"unshare": 0, "chroot": 1, "flock": 1, "stdbuf": 0, "unbuffer": 0, "script": 1, "time": 0, "timeout": 1, "gtimeout": 1, "strace": 0, "ltrace": 0, "watch": 0, "entr": 0,
+	"xargs": 0, "parallel": 0, "command": 0, "exec": 0, "builtin": 0, "busybox": 0, "caffeinate": 0, "arch": 0, "systemd-run": 0,
 }
 
-// unwrapped returns the commands that a command runs: that after sudo and the like, with each word with which it may begin, because the word after an
-// option may be the option's value; and those of find -exec.
-func unwrapped(words []string) (all [][]string) {
-	also := func(words []string) {
-		if len(words) > 0 && len(all) < 100 {
-			all = append(append(all, words), unwrapped(words)...)
+var begins = map[string][]string{"find": {"-exec", "-execdir", "-ok", "-okdir"}, "git": {"foreach", "run"}}
+
+// maxRun is how many commands a command may run in its arguments. Of one with more, the others are not looked at.
+const maxRun = 100
+
+// commandsOf returns a command, and those that it runs in its arguments. The word after an option may be its value, so the command may begin there
+// and after it.
+func commandsOf(words []string) [][]string {
+	if len(words) == 0 {
+		return nil
+	}
+	all, program := [][]string{words}, programName(words[0])
+	also := func(rest []string) bool {
+		all = append(all, commandsOf(rest)...)
+		return len(all) < maxRun
+	}
+	for i, w := range words {
+		if slices.Contains(begins[program], w) && !also(words[i+1:]) {
+			return all
 		}
 	}
-	if b := programName(words[0]); b != words[0] {
-		also(append([]string{b}, words[1:]...))
-		return all
-	}
-	if words[0] == "find" {
-		for i, w := range words {
-			if w == "-exec" || w == "-execdir" || w == "-ok" || w == "-okdir" {
-				rest := words[i+1:]
-				if end := slices.IndexFunc(rest, func(w string) bool { return w == ";" || w == "+" }); end >= 0 {
-					rest = rest[:end]
-				}
-				also(rest)
-			}
-		}
-	}
-	if !wrappers[words[0]] {
-		return all
-	}
+	own, runs := carriers[program]
 	option := false
-	for i, w := range words[1:] {
-		switch {
+	for i := 1; i < len(words) && runs; i++ {
+		switch w := words[i]; {
 		case strings.HasPrefix(w, "-"):
 			option = !strings.Contains(w, "=")
-		case strings.Contains(w, "=") || isNumber(w):
-			option = false
-		default:
-			also(words[i+1:])
-			if !option {
-				return all
-			}
-			option = false
+			continue
+		case strings.Contains(w, "="):
+			continue
+		}
+		runs = also(words[i:]) && (option || own > 0)
+		if !option {
+			own--
+		}
+		option = false
+	}
+	return all
+}
+
+// shells take a command line with -c, or read it.
+var shells = map[string]bool{"sh": true, "bash": true, "zsh": true, "dash": true, "ksh": true, "mksh": true, "ash": true, "fish": true}
+
+// texts take command lines as words.
+var texts = map[string]bool{"watch": true, "parallel": true, "trap": true, "alias": true, "su": true, "runuser": true, "sg": true, "flock": true, "script": true}
+
+// scripts returns the command lines that a command is given as words; "": one is not known.
+func scripts(words []string) (all []string) {
+	program := programName(words[0])
+	switch {
+	case program == "eval" && slices.Contains(words, ""):
+		return []string{""}
+	case program == "eval":
+		return []string{strings.Join(words[1:], " ")}
+	case shells[program]:
+		if i := commandOption(words); i > 0 && i < len(words) {
+			return words[i : i+1]
+		}
+	}
+	for i, w := range words[1:] {
+		_, value, _ := strings.Cut(w, "=")
+		split := program == "env" && (strings.HasPrefix(w, "-S") || strings.HasPrefix(w, "--split-string"))
+		switch {
+		case split && value == "" && i+2 < len(words) && !strings.ContainsAny(w, " \t"):
+			all = append(all, words[i+2])
+		case split, texts[program] && strings.ContainsAny(w, " \t\n;|&"):
+			all = append(all, cmp.Or(value, strings.TrimPrefix(w, "-S")))
 		}
 	}
 	return all
 }
 
-// shells take a command line with -c.
-var shells = map[string]bool{"sh": true, "bash": true, "zsh": true, "dash": true, "ksh": true, "ash": true}
-
-// script returns the command line that a command gives to a shell.
-func script(words []string) (text string, ok bool) {
-	if words[0] == "eval" {
-		return strings.Join(words[1:], " "), true
-	}
-	if !shells[words[0]] {
-		return "", false
-	}
+// commandOption returns the index of the command line that a shell is given by -c; 0: it is given none.
+func commandOption(words []string) int {
 	c := slices.IndexFunc(words, func(w string) bool {
 		return strings.HasPrefix(w, "-") && !strings.HasPrefix(w, "--") && strings.Contains(w, "c")
 	})
-	if c < 0 {
-		return "", false
-	}
-	for _, w := range words[c+1:] {
-		if !strings.HasPrefix(w, "-") && !strings.HasPrefix(w, "+") {
-			return w, true
+	for i := c + 1; c > 0 && i < len(words); i++ {
+		if !strings.HasPrefix(words[i], "-") && !strings.HasPrefix(words[i], "+") {
+			return i
 		}
 	}
-	return "", false
+	return 0
+}
+
+// readsScript reports whether a command is a shell that reads its command line.
+func readsScript(words []string) bool {
+	return shells[programName(words[0])] && commandOption(words) == 0 &&
+		(slices.Contains(words, "-s") || !slices.ContainsFunc(words[1:], func(w string) bool { return !strings.HasPrefix(w, "-") }))
 }
 
 // absolute returns a path that may be relative to a directory.
@@ -341,5 +435,3 @@ func absolute(dir, p string) string {
 }
 
 func programName(name string) string { return name[strings.LastIndexByte(name, '/')+1:] }
-
-func isNumber(s string) bool { return s != "" && strings.Trim(s, "0123456789.smhd") == "" }
