@@ -95,6 +95,13 @@ func (g *Guard) cautions(workspace string, e Event, a *dialect.Action, l *dialec
 	for _, t := range a.Targets {
 		add(g.ofPath(workspace, absolute(e.Dir, t.Path), writes)...)
 	}
+	if a.Op == dialect.Other && len(a.Targets) == 0 {
+		for _, path := range mayName(e.Input) {
+			if slices.Contains(g.ofPath(workspace, absolute(e.Dir, path), writes), tool.Stet) {
+				add(tool.Stet)
+			}
+		}
+	}
 	return notes
 }
 

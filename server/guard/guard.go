@@ -596,6 +596,11 @@ func (g *Guard) named(e Event, a *dialect.Action) (paths []string) {
 	for _, t := range a.Targets {
 		paths = append(paths, absolute(e.Dir, t.Path))
 	}
+	if a.Op == dialect.Other && len(a.Targets) == 0 {
+		for _, path := range mayName(e.Input) {
+			paths = append(paths, absolute(e.Dir, path))
+		}
+	}
 	if a.Op == dialect.Shell {
 		l := g.line(e, a)
 		for _, c := range l.Commands {

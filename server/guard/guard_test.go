@@ -272,6 +272,7 @@ func TestRules(t *testing.T) {
 		{"Write", `{"file_path":"alias/x","content":""}`, "deny"},
 		{"Write", `{"file_path":"docs/x","content":""}`, "allow"}, {"Write", `{"file_path":"x","content":""}`, ""},
 		{"Read", `{"file_path":"secret/x"}`, "deny"}, {"NotebookEdit", `{"notebook_path":"x"}`, "deny"},
+		{"mcp__fs__move", `{"source":"src/b.txt","destination":"secret/b"}`, "deny"}, {"mcp__fs__put", `{"items":[{"uri":"file://` + r.dir + `/alias/x","data":"y"}]}`, "deny"}, {"mcp__fs__put", `{"what":"src/x"}`, ""},
 	} {
 		a := r.handle(Event{Kind: Before, Call: c.tool + c.input, Tool: c.tool, Input: json.RawMessage(c.input)})
 		if got := map[bool]string{true: a.Action.String()}[a.Decided]; got != c.want {

@@ -3,6 +3,7 @@ package guard
 import (
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/stet-dev/stet/files/policy"
 	"github.com/stet-dev/stet/files/snapshot"
@@ -31,7 +32,16 @@ func (g *Guard) ruled(p *policy.Policy, workspace string, e Event, a *dialect.Ac
 	}
 	r := policy.Request{Tool: e.Tool, Write: changes(a)}
 	if len(a.Targets) == 0 {
-		return p.Ruled(r)
+		d, decided = p.Ruled(r)
+		for _, path := range mayName(e.Input) {
+			for _, one := range place(workspace, absolute(e.Dir, path)) {
+				one.Tool, one.Write, one.Restrict = r.Tool, r.Write, true
+				if s, ok := p.Ruled(one); ok && (!decided || s.Stricter(d)) {
+					d, decided = s, true
+				}
+			}
+		}
+		return d, decided
 	}
 	var all []policy.Request
 	for _, t := range a.Targets {
@@ -44,6 +54,19 @@ func (g *Guard) ruled(p *policy.Policy, workspace string, e Event, a *dialect.Ac
 		}
 		return p.Ruled(all[i])
 	})
+}
+
+// maxNamed is how many texts in the arguments of a call may be paths. Of one with more, the others are not looked at.
+const maxNamed = 1000
+
+// mayName returns the texts in the arguments of a tool that is not known: each may be a path.
+func mayName(input []byte) (paths []string) {
+	for text := range strings.SplitSeq(Texts(input), "\n") {
+		if text != "" && len(text) < 4096 && len(paths) < maxNamed {
+			paths = append(paths, strings.TrimPrefix(text, "file://"))
+		}
+	}
+	return paths
 }
 
 // line takes the command line of a call apart; nil: it has none.
