@@ -58,6 +58,7 @@ type exchange struct {
 	stopped      bool            // it did not go upstream
 	refusal      *failure        // why a person does not want it to go upstream; nil: it may
 	over         bool            // it goes on in a loop of tools though a cap is reached
+	streams      bool            // the answer is a stream of events
 	ended        bool            // the answer was read to its end
 	broken       bool            // the upstream ended the answer early
 }
@@ -121,8 +122,9 @@ func (p *Proxy) account(x *exchange) {
 		limits.Cut(&row.Usage)
 		p.countDropped(x)
 	}
-	// Clients may hang up once they know that the answer is complete.
-	row.Cut = row.Status != 0 && !x.ended && (x.broken || !complete)
+	// Clients may hang up once they know that the answer is complete. A server between may end a stream properly before that.
+	whole := complete || x.ended && !(x.streams && x.meter != nil)
+	row.Cut = row.Status != 0 && (x.broken && !x.ended || !whole)
 	p.checkCleared(x)
 	row.Trimmed = len(x.omissions)
 	var trims []record.Trim

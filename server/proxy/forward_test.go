@@ -216,6 +216,22 @@ func TestUpstreamGone(t *testing.T) {
 	}
 }
 
+// A stream that a server between ends properly before the provider's last event is cut, and what it does not say is not concluded.
+func TestStreamEndsEarly(t *testing.T) {
+	for _, answer := range []string{"", started} {
+		r := newRig(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "text/event-stream")
+			_, _ = io.WriteString(w, answer)
+		}))
+		if _, _, got := r.do("POST", apis[0].path, strings.NewReader(apis[0].body)); got != answer {
+			t.Errorf("%q", got)
+		}
+		if row := r.row(); !row.Cut || row.Status != 200 {
+			t.Errorf("row %+v", row)
+		}
+	}
+}
+
 // If the client ends its request, the request to the upstream ends too.
 func TestClientGone(t *testing.T) {
 	for _, early := range []bool{true, false} {
