@@ -36,6 +36,9 @@ import (
 
 // connected runs the agent, configured for its provider's own host, under "stet wrap" with the forward proxy.
 func connected(a agent) route {
+	if strings.HasPrefix(a.name, "codex-login") { // stet asks chatgpt.com too
+		return wrapWith("--via", "connect")
+	}
 	return func(_ *testing.T, _, model string) (string, []string) {
 		return providerHosts[a.wire], []string{os.Getenv(envStet), "wrap", "--via", "connect", "--upstream", model, "--"}
 	}
@@ -43,7 +46,7 @@ func connected(a agent) route {
 
 // connectAgents are the agents of npm, each with the clients that it has.
 var connectAgents = []agent{
-	claudeCode("2.1.332"), codex, codexSocket, opencode("messages", "anthropic", bound), opencode("responses", "openai", "gpt-5.5"), qwen("chat", "openai"),
+	claudeCode("2.1.332"), codex, soaking(codexSocket), soaking(codexLogin(false)), codexLogin(true), opencode("messages", "anthropic", bound), opencode("responses", "openai", "gpt-5.5"), qwen("chat", "openai"),
 	pi("messages", "anthropic", bound), gemini, soaking(cline("messages", "anthropic", "claude-sonnet-4-5")), soaking(continueCLI("messages", "anthropic", bound)),
 	soaking(continueCLI("responses", "openai", "gpt-5")), soaking(copilot("1.0.102")),
 }
@@ -76,7 +79,7 @@ func TestConnect(t *testing.T) {
 				t.Errorf("left out at a base URL %v, through the forward proxy %v", a, b)
 			}
 			for _, r := range through.turns() {
-				if r.Socket != (a.name == codexSocket.name) {
+				if r.Socket != strings.HasSuffix(a.name, "-socket") {
 					t.Errorf("turn %d: socket %t", r.Step, r.Socket)
 				}
 			}
@@ -379,8 +382,8 @@ func publicUp() error {
 	return unix.IoctlIfreq(fd, unix.SIOCSIFADDR, public)
 }
 
-// serveTLS serves h at the public address, and returns the file of the authority that signed its certificate.
-func serveTLS(t *testing.T, dir string, h http.Handler) string {
+// certificate returns a certificate for names and addresses, and the file of the authority that signed it.
+func certificate(t *testing.T, dir string, names []string, addresses ...net.IP) (tls.Certificate, string) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -396,13 +399,20 @@ func serveTLS(t *testing.T, dir string, h http.Handler) string {
 	}
 	file := filepath.Join(dir, "server.pem")
 	write(t, file, string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: signed})))
-	// Behind any HTTP proxy npm checks the certificate of an address for the name localhost.
 	der, err := x509.CreateCertificate(rand.Reader, &x509.Certificate{
-		SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: publicAddress}, DNSNames: []string{"localhost"}, IPAddresses: []net.IP{net.ParseIP(publicAddress)}, NotBefore: signer.NotBefore, NotAfter: signer.NotAfter,
+		SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: names[0]}, DNSNames: names, IPAddresses: addresses, NotBefore: signer.NotBefore, NotAfter: signer.NotAfter,
 	}, signer, &key.PublicKey, key)
 	if err != nil {
 		t.Fatal(err)
 	}
+	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, file
+}
+
+// serveTLS serves h at the public address, and returns the file of the authority that signed its certificate.
+func serveTLS(t *testing.T, dir string, h http.Handler) string {
+	t.Helper()
+	// Behind any HTTP proxy npm checks the certificate of an address for the name localhost.
+	cert, file := certificate(t, dir, []string{"localhost"}, net.ParseIP(publicAddress))
 	if err := publicUp(); err != nil {
 		t.Fatal(err)
 	}
@@ -413,7 +423,7 @@ func serveTLS(t *testing.T, dir string, h http.Handler) string {
 	s := httptest.NewUnstartedServer(h)
 	_ = s.Listener.Close()
 	s.Listener, s.EnableHTTP2 = l, true
-	s.TLS = &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}}}
+	s.TLS = &tls.Config{Certificates: []tls.Certificate{cert}}
 	s.StartTLS()
 	t.Cleanup(s.Close)
 	return file

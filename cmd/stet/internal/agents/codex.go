@@ -26,7 +26,7 @@ func (m Machine) redirectCodex(r *Redirect, at int, base string) {
 		r.learn("the base URL of Codex's provider "+c.provider, c.baseURL, Chat, Responses)
 	}
 	if c.baseURL == "" && c.provider == "openai" && m.codexChatGPT() {
-		r.learn("Codex's ChatGPT login", chatGPT, Responses)
+		r.learn("Codex's ChatGPT login", chatGPT, Chat, Responses) // its list of models comes from there too
 	}
 	ours := strconv.Quote(inPlaceOf(r.Found[Responses], base))
 	// An override in the command line comes after ours and would win, so it is changed to the proxy's address.

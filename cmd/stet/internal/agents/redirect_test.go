@@ -234,7 +234,7 @@ func TestRedirectCodexOfChatGPT(t *testing.T) {
 	if diff := cmp.Diff([]string{"codex", "-c", `openai_base_url="` + testBase + `/v1"`}, r.Args); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff(map[API]string{Responses: "https://chatgpt.com/backend-api/codex"}, r.Found); diff != "" {
+	if diff := cmp.Diff(map[API]string{Chat: chatGPT, Responses: "https://chatgpt.com/backend-api/codex"}, r.Found); diff != "" {
 		t.Error(diff)
 	}
 }
