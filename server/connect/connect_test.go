@@ -10,16 +10,21 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/base64"
+	"encoding/pem"
 	"fmt"
 	"io"
 	"log/slog"
 	"math/big"
 	"net"
 	"net/http"
+	"net/http/cgi"
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/netip"
 	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -587,56 +592,91 @@ func TestNamesInPrivateNetworks(t *testing.T) {
 	}
 }
 
-// SAME-3: a handler of a request for a model that panics or never answers closes no tunnel, and no other request on its connection.
+// SAME-3: a handler of a request for a model that panics or never returns breaks no git clone in a tunnel of the same listener, and no other
+// request on its connection.
 func TestModelPathFails(t *testing.T) {
-	stuck := make(chan struct{})
+	gitPath, err := exec.LookPath("git")
+	if err != nil {
+		t.Skip(err)
+	}
+	dir := t.TempDir()
+	git := func(env []string, args ...string) {
+		t.Helper()
+		cmd := exec.Command(gitPath, args...)
+		cmd.Env = append(env, "HOME="+dir, "PATH="+os.Getenv("PATH"), "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("git %v: %v %s", args, err, out)
+		}
+	}
+	origin := filepath.Join(dir, "origin")
+	git(nil, "init", "-q", origin)
+	big := make([]byte, 3<<20)
+	_, _ = rand.Read(big)
+	if err := os.WriteFile(filepath.Join(origin, "big"), big, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	git(nil, "-C", origin, "add", "big")
+	git(nil, "-C", origin, "-c", "user.name=t", "-c", "user.email=t@example.org", "commit", "-qm", "one")
+
+	stuck, end := make(chan struct{}), make(chan struct{})
 	r := newRig(t, http.HandlerFunc(func(_ http.ResponseWriter, q *http.Request) {
 		if q.URL.RawQuery == "panic" {
-			panic(http.ErrAbortHandler)
+			panic("injected")
 		}
 		close(stuck)
-		<-q.Context().Done()
+		<-end // whatever becomes of the request
 	}))
+	t.Cleanup(func() { close(end) })
 	later := time.Now().Add(time.Hour)
-	middle, rest := make(chan struct{}), make(chan struct{})
-	r.serve(t, otherHost, r.signer.sign(t, otherHost, later), http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
-		_, _ = io.WriteString(w, "first ")
-		_ = http.NewResponseController(w).Flush()
-		close(middle)
-		<-rest
-		_, _ = io.WriteString(w, "second")
-	}))
 	r.serve(t, modelHost, r.signer.sign(t, modelHost, later), http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "host") }))
-	said := make(chan string, 1)
-	tunnelled, asking := r.client(t, r.trusted, true), r.client(t, r.trusted, true)
-	go func() {
-		resp, err := tunnelled.Get("https://" + otherHost + "/clone")
-		if err != nil {
-			said <- err.Error()
-			return
+	asking := r.client(t, r.trusted, true)
+	var once sync.Once
+	inject := func() { // in the middle of the clone
+		if resp, err := asking.Post("https://"+modelHost+"/v1/ask?panic", "", nil); err == nil {
+			t.Error(resp.Status)
 		}
-		defer resp.Body.Close()
-		b, err := io.ReadAll(resp.Body)
-		said <- fmt.Sprint(string(b), " ", err)
-	}()
-	<-middle
-	if resp, err := asking.Post("https://"+modelHost+"/v1/ask?panic", "", nil); err == nil {
-		t.Error(resp.Status)
+		q, _ := http.NewRequestWithContext(t.Context(), http.MethodPost, "https://"+modelHost+"/v1/ask?stuck", nil)
+		go func() { _, _ = asking.Do(q) }() // it ends with the test
+		<-stuck
 	}
-	waiting, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	go func() {
-		q, _ := http.NewRequestWithContext(waiting, http.MethodPost, "https://"+modelHost+"/v1/ask?stuck", nil)
-		_, _ = asking.Do(q) // it ends with the test
-	}()
-	<-stuck
+	backend := &cgi.Handler{Path: gitPath, Args: []string{"http-backend"}, Env: []string{"GIT_PROJECT_ROOT=" + dir, "GIT_HTTP_EXPORT_ALL=1", "HOME=" + dir}, Stderr: io.Discard}
+	r.serve(t, otherHost, r.signer.sign(t, otherHost, later), http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
+		if strings.HasSuffix(q.URL.Path, "/git-upload-pack") {
+			w = &interrupted{ResponseWriter: w, after: 1 << 20, do: func() { once.Do(inject) }}
+		}
+		backend.ServeHTTP(w, q)
+	}))
+	authority := filepath.Join(dir, "signer.pem")
+	if err := os.WriteFile(authority, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: r.signer.cert.Raw}), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	git([]string{"HTTPS_PROXY=" + r.url.String(), "GIT_SSL_CAINFO=" + authority}, "clone", "-q", "https://"+otherHost+"/origin", filepath.Join(dir, "copy"))
+	if got, err := os.ReadFile(filepath.Join(dir, "copy", "big")); err != nil || !bytes.Equal(got, big) {
+		t.Error("the clone differs", err)
+	}
+	select {
+	case <-stuck:
+	default:
+		t.Error("nothing was injected")
+	}
 	if _, got := ask(t, asking, http.MethodGet, "https://"+modelHost+"/api/hello", http.Header{}, nil); got != "host" {
 		t.Error(got)
 	}
-	close(rest)
-	if got := <-said; got != "first second <nil>" {
-		t.Error(got)
+}
+
+// interrupted calls do when a number of bytes were written.
+type interrupted struct {
+	http.ResponseWriter
+	after int
+	do    func()
+}
+
+func (w *interrupted) Write(b []byte) (int, error) {
+	n, err := w.ResponseWriter.Write(b)
+	if w.after -= n; w.after < 0 {
+		w.do()
 	}
+	return n, err
 }
 
 // A renewed authority has the same key: who trusts the one before trusts its certificates.

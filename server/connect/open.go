@@ -135,6 +135,7 @@ func (p *Proxy) serveOpened(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer p.work.Done()
+	r = r.WithContext(r.Context()) // the server looks at its own one when it answers
 	if r.ContentLength > 0 {
 		r.Body = &counted{r.Body, r.ContentLength}
 	}
@@ -181,7 +182,8 @@ func newPass(c Config) *httputil.ReverseProxy {
 	transport := func(versions func(*http.Protocols)) *http.Transport {
 		t := &http.Transport{
 			Proxy: c.Proxy, TLSClientConfig: &tls.Config{RootCAs: c.RootCAs}, TLSHandshakeTimeout: 10 * time.Second,
-			DialContext: (&net.Dialer{Timeout: dialTime}).DialContext, IdleConnTimeout: 90 * time.Second, DisableCompression: true, Protocols: new(http.Protocols),
+			DialContext: (&net.Dialer{Timeout: dialTime}).DialContext, IdleConnTimeout: 90 * time.Second, ExpectContinueTimeout: time.Second,
+			DisableCompression: true, Protocols: new(http.Protocols),
 		}
 		versions(t.Protocols)
 		return t
@@ -192,7 +194,7 @@ func newPass(c Config) *httputil.ReverseProxy {
 		Transport: byVersion{one, two}, FlushInterval: -1, ErrorLog: slog.NewLogLogger(c.Logger.Handler(), slog.LevelDebug),
 		Rewrite: func(r *httputil.ProxyRequest) {
 			to := *r.In.URL
-			r.Out.URL, r.Out.Host = &to, r.In.Host
+			r.Out.URL, r.Out.Host, r.Out.Trailer = &to, r.In.Host, r.In.Trailer // trailers come at the end of the body
 			for _, name := range forwarding {
 				if v, ok := r.In.Header[name]; ok {
 					r.Out.Header[name] = v
