@@ -270,6 +270,62 @@ func (b *killing) Read(p []byte) (int, error) {
 	return n, err
 }
 
+// TestNoDoubleRequests sends requests of all sizes through the forward proxy with the HTTP client of Bun, which opencode has in it. Bun sends
+// a request again by itself if its answer breaks off: each must arrive once (SAME-2).
+func TestNoDoubleRequests(t *testing.T) {
+	need(t)
+	requests := 100
+	if os.Getenv("STET_SOAK") != "" {
+		requests = 3000
+	}
+	home := t.TempDir()
+	var mu sync.Mutex
+	arrived := map[string]int{}
+	model := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		mu.Lock()
+		arrived[r.Header.Get("X-Number")]++
+		mu.Unlock()
+		w.Header().Set("Content-Type", "text/event-stream")
+		for range 3 {
+			fmt.Fprint(w, "event: ping\ndata: {\"type\":\"ping\"}\n\n")
+			_ = http.NewResponseController(w).Flush()
+		}
+	}))
+	defer model.Close()
+	write(t, filepath.Join(home, "ask.js"), `
+		const all = +process.argv.at(-1)
+		let next = 0, failed = 0
+		const worker = async () => {
+			for (let n; (n = next++) < all;) {
+				const text = 'x'.repeat([10, 3000, 60000, 300000][n % 4])
+				const body = JSON.stringify({model: 'claude-sonnet-4-5', max_tokens: 9, stream: true, messages: [{role: 'user', content: n + text}]})
+				const res = await fetch('https://api.anthropic.com/v1/messages', {method: 'POST', body, headers: {'X-Number': n, 'X-Api-Key': 'dummy', 'Content-Type': 'application/json'}})
+				if (res.status !== 200 || (await res.text()).split('ping').length !== 7) failed++
+			}
+		}
+		await Promise.all([1, 2, 3, 4].map(worker))
+		console.log('failed', failed)
+	`)
+	program := filepath.Join(filepath.Dir(os.Getenv(envAgents)), "opencode-linux-x64", "bin", "opencode")
+	if _, err := os.Stat(program); err != nil {
+		t.Skip(err)
+	}
+	exit, said := run(t, home, append(environment(home), "BUN_BE_BUN=1"),
+		[]string{os.Getenv(envStet), "wrap", "--via", "connect", "--upstream", model.URL, "--", program, "run", filepath.Join(home, "ask.js"), fmt.Sprint(requests)})
+	if exit != 0 || !strings.Contains(said, "failed 0\n") {
+		t.Errorf("exit code %d: %s", exit, said)
+	}
+	for n, times := range arrived {
+		if times != 1 {
+			t.Errorf("request %s arrived %d times", n, times)
+		}
+	}
+	if len(arrived) != requests {
+		t.Errorf("%d of %d requests arrived", len(arrived), requests)
+	}
+}
+
 // TestToolsBehindForwardProxy runs git, npm, pip and curl from the shell of an agent behind the forward proxy, at a server with TLS. During the clone
 // the proxy dies, its successor is stopped, and the clone is whole (SAME-3).
 func TestToolsBehindForwardProxy(t *testing.T) {
