@@ -120,11 +120,11 @@ type Usage = llm.Usage
 // Turn is a request that was answered. It holds what is needed to recognise and plan later requests that begin with its
 // messages.
 type Turn struct {
-	// Prefix is the key: a hash of Model and of the conversation's messages, up to the model's newest message in the
-	// request. It is the same in every process.
+	// Prefix is a hash of the conversation's messages, up to the model's newest message in the request. It is the same in every
+	// process. With Model, System and Tools it is the key.
 	Prefix       uint64
 	Conversation string    // as Request.Conversation
-	Thread       uint64    // the Prefix of the first turn of the conversation that this one continues or forks; 0: not known
+	Thread       uint64    // the same in all turns of a conversation and of what was forked from it
 	Time         time.Time // when the answer ended; stores keep microseconds, in UTC
 
 	Model         string

@@ -50,7 +50,7 @@ type Store interface {
 	//
 	//   - A Request (key: ID) is dropped.
 	//   - A Trim (key: Request, CallID and Reason) is dropped.
-	//   - A Turn (key: Prefix) replaces the stored one. The newer time stays.
+	//   - A Turn (key: Prefix, Model, System and Tools) replaces the stored one. The newer time stays.
 	//   - A SentForm (key: ID) is dropped.
 	//   - A SentPlace (key: Place and Key) replaces the stored one. See SentPlace.Add.
 	//   - A Refusal (key: Account) replaces the stored one.
@@ -61,11 +61,8 @@ type Store interface {
 
 	Requests(ctx context.Context, q Query) ([]Request, error)
 	Trims(ctx context.Context, q Query) ([]Trim, error)
-	// Turns returns up to limit of the newest turns, the newest first.
-	Turns(ctx context.Context, limit int) ([]Turn, error)
-
-	// TurnsAt returns the turns with one of these prefixes, the newest first.
-	TurnsAt(ctx context.Context, prefixes []uint64) ([]Turn, error)
+	// Turns returns the turns with one of these prefixes, and the newest turns of their threads, in no order. A turn may be returned twice.
+	Turns(ctx context.Context, prefixes []uint64) ([]Turn, error)
 
 	// SentForms returns what is stored for places, the newest first, and the forms that they name. It also returns the
 	// forms that these forms add to.

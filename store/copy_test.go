@@ -118,12 +118,12 @@ func read(t *testing.T, where string) (c contents) {
 	must(t, err)
 	c.Trims, err = s.Trims(ctx, record.Query{})
 	must(t, err)
-	c.Turns, err = s.Turns(ctx, 10*rowsEach)
-	must(t, err)
-	var places []uint64
+	var prefixes, places []uint64
 	for i := range rowsEach {
-		places = append(places, ^uint64(i))
+		prefixes, places = append(prefixes, uint64(i)<<54), append(places, ^uint64(i))
 	}
+	c.Turns, err = s.Turns(ctx, prefixes)
+	must(t, err)
 	var forms []record.SentForm
 	c.Places, forms, err = s.SentForms(ctx, places)
 	must(t, err)

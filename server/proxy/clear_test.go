@@ -244,7 +244,7 @@ func TestClearsNotBeforeServerTools(t *testing.T) {
 // turnless is a store that has lost all turns, and the cold points with them.
 type turnless struct{ *recordtest.Memory }
 
-func (turnless) Turns(context.Context, int) ([]record.Turn, error) { return nil, nil }
+func (turnless) Turns(context.Context, []uint64) ([]record.Turn, error) { return nil, nil }
 
 // WIRE-2: what the provider was asked to clear is cleared in each later request, under every policy, and also if the cold points
 // are lost. Later results do not point to it.

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/stet-dev/stet/record"
-	"github.com/stet-dev/stet/server/proxy/cachestate"
 	"github.com/stet-dev/stet/server/proxy/prefix"
 	"github.com/stet-dev/stet/test/recordtest"
 	"github.com/stet-dev/stet/trim"
@@ -305,7 +304,7 @@ func TestRecall(t *testing.T) {
 	turn := recordtest.FullTurn(0, noon)
 	turn.Model = req.Model
 	turn.Tools, turn.System = prefix.Tools(req), c.System
-	turn.Prefix = c.End() ^ cachestate.Key{Model: turn.Model, Tools: turn.Tools, System: turn.System}.Hash()
+	turn.Prefix = c.End()
 	turn.Account = 0
 	old := recordtest.Full("old", "c", time.Now().Add(-400*24*time.Hour))
 	believed := recordtest.Full("believed", "c", time.Now().Add(-believeAfter-time.Hour)) // the time by which old rows are removed
@@ -336,7 +335,7 @@ func TestRecallAccount(t *testing.T) {
 	for account, coldPoint := range map[int]trim.Cause{0: trim.Gap, -1: ""} {
 		turn := recordtest.FullTurn(0, noon)
 		turn.Model, turn.Tools, turn.System, turn.Account = req.Model, prefix.Tools(req), c.System, account
-		turn.Prefix = c.End() ^ cachestate.Key{Model: turn.Model, Tools: turn.Tools, System: turn.System}.Hash()
+		turn.Prefix = c.End()
 		store := sentBefore(t, talk{rounds: 20}.body())
 		if err := store.Append(t.Context(), record.Batch{Turns: []record.Turn{turn}}); err != nil {
 			t.Fatal(err)

@@ -236,7 +236,6 @@ func TestThroughAnotherProcess(t *testing.T) {
 	store := new(recordtest.Memory)
 	k := newLong(t, func(c *Config) { c.Store = store })
 	other := newProxy(t, func(c *Config) { c.History.Policy, c.Store = trim.Adaptive, store })
-	other.recall.begin()
 	for range 5 {
 		k.at = k.at.Add(20 * time.Minute)
 		k.steps(3, 60)

@@ -80,7 +80,6 @@ type Proxy struct {
 	counters      counters
 	conversations *conversations
 	cache         *cachestate.State
-	recall        *recall
 	forms         *sent.Memory // how conversations were sent
 	shadow        *sent.Memory // with Config.Observe: how they would have been sent; in memory alone
 	accounts      accounts     // accounts that clear no results
@@ -164,15 +163,9 @@ func New(c Config) (*Proxy, error) {
 		Evicts: evicts(p.policy), Unchanged: p.unchanged, Checks: func(api, model string) bool { return known.of(api, model).checks },
 	})
 	p.forms, p.shadow, p.accounts.store = sent.NewMemory(c.Store), sent.NewMemory(nil), c.Store
-	p.recall = &recall{state: p.cache, store: c.Store, log: c.Logger}
 	p.base, p.cancel = context.WithCancel(context.Background())
 	p.ending, p.end = context.WithCancel(p.base)
 	p.forwarder = p.newForwarder()
-	p.work.Add(1)
-	go func() {
-		defer p.work.Done()
-		p.recall.begin() // before a request waits for it
-	}()
 	p.writer = newWriter(c.Store, c.Keep, c.Logger, p.metrics)
 	p.trees.store, p.trees.holdout, p.trees.kept = c.Store, c.Holdout, c.Holdout != nil || !c.Caps.none()
 	p.caps.reading = semaphore.NewWeighted(1)

@@ -69,12 +69,17 @@ func (p *Proxy) findConversation(x *exchange, d *reading, h http.Header) {
 	p.link(x, d, req)
 	d.asked = p.cacheRequest(x, req, &d.chain)
 	if d.request != nil && !req.Chained && p.maybeSent(x, d) {
-		p.recall.catchUp(&d.asked)
+		p.recall(&d.asked)
 	}
 	if key == "" && (d.request == nil || req.Chained || x.api == record.CountTokens) {
 		return // nothing identifies the conversation, or the request only counts tokens for a request that is still to come
 	}
-	x.conversation = p.conversations.enter(key, name, &d.chain, func() string { return p.cache.Named(&d.asked) })
+	x.conversation = p.conversations.enter(key, name, &d.chain, func() string {
+		if name, elsewhere := p.cache.Named(&d.asked); elsewhere {
+			return name
+		}
+		return ""
+	})
 	x.row.Conversation = x.conversation.id
 	d.asked.Name, d.asked.Conversation = x.conversation.id, &x.conversation.cache
 }

@@ -119,7 +119,10 @@ func (t *trees) stopped(ctx context.Context, root string) bool {
 
 // admit finds the tree of a request, and says why the request is refused; nil: it is not.
 func (p *Proxy) admit(x *exchange, d *reading, h http.Header) *failure {
-	p.trees.join(p.base, x, h, func() string { return p.cache.Forked(&d.asked) })
+	p.trees.join(p.base, x, h, func() string {
+		name, _ := p.cache.Named(&d.asked)
+		return name
+	})
 	if x.conversation == nil || x.api == record.CountTokens {
 		return nil
 	}

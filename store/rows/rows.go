@@ -11,7 +11,6 @@
 //	observe, cut, alive, bound, drops   0 or 1
 //	prefix, system, turns.tools, thread, tool_set, tool_sets.id, sent_forms.id,
 //	sent_places.place, form, parent   hashes of 64 bits, as signed numbers
-//	elided                   hashes of 64 bits, 8 bytes each, the lowest first
 //	account                  plain input tokens
 //	bytes_*, before, after   bytes
 //	tokens*, input, cache_*, output, reasoning   tokens
@@ -29,7 +28,7 @@
 //	sessions                 derived from events, for lists
 //
 // requests.id is unique, and so is (trims.request, trims.call_id, trims.reason): a second row with the same values is dropped. A
-// turn replaces the turn with the same prefix. Rows of trail are numbered without gaps and never changed. Only PruneTrail removes
+// turn replaces the turn with the same prefix and cache key. Rows of trail are numbered without gaps and never changed. Only PruneTrail removes
 // rows of trail: the oldest. It adds a row of kind "prune", whose columns intent and before have seq and hash of the last removed
 // row.
 package rows

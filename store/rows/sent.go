@@ -2,6 +2,7 @@ package rows
 
 import (
 	"context"
+	"slices"
 
 	"github.com/stet-dev/stet/record"
 )
@@ -9,9 +10,8 @@ import (
 // What the proxy remembers of conversations: turns, and the forms in which messages were sent.
 
 var (
-	putTurn = Turns.Insert() + ` ON CONFLICT (prefix) DO UPDATE SET ` + larger("turns", "time_us") + `, model = excluded.model,
-		system = excluded.system, tools = excluded.tools, lifetime_ns = excluded.lifetime_ns, account = excluded.account,
-		conversation = excluded.conversation, thread = excluded.thread`
+	putTurn = Turns.Insert() + ` ON CONFLICT (prefix, model, system, tools) DO UPDATE SET ` + larger("turns", "time_us") + `,
+		lifetime_ns = excluded.lifetime_ns, account = excluded.account, conversation = excluded.conversation, thread = excluded.thread`
 	putForm  = Forms.Insert() + " ON CONFLICT (id) DO NOTHING"
 	putPlace = Places.Insert() + " ON CONFLICT (place, key) DO UPDATE SET " + larger("sent_places", "time_us") + ", " +
 		"form = CASE WHEN excluded.time_us < sent_places.time_us THEN sent_places.form ELSE excluded.form END, " +
@@ -20,16 +20,20 @@ var (
 )
 
 // Turns implements record.Store.
-func (s *Records) Turns(ctx context.Context, limit int) (out []record.Turn, err error) {
-	out, err = fetch(ctx, s.db, Turns.Read, "SELECT "+Turns.Columns+" FROM turns ORDER BY time_us DESC LIMIT ?", max(limit, 0))
-	return out, s.explain("read", err)
-}
-
-// TurnsAt implements record.Store.
-func (s *Records) TurnsAt(ctx context.Context, prefixes []uint64) ([]record.Turn, error) {
+func (s *Records) Turns(ctx context.Context, prefixes []uint64) ([]record.Turn, error) {
 	condition, list := s.db.Dialect().Among("prefix", prefixes)
-	out, err := fetch(ctx, s.db, Turns.Read, "SELECT "+Turns.Columns+" FROM turns WHERE "+condition+" ORDER BY time_us DESC", list)
-	return out, s.explain("read", err)
+	out, err := fetch(ctx, s.db, Turns.Read, "SELECT "+Turns.Columns+" FROM turns WHERE "+condition, list)
+	if err != nil || len(out) == 0 {
+		return nil, s.explain("read", err)
+	}
+	var threads []uint64
+	for _, t := range out {
+		threads = append(threads, t.Thread)
+	}
+	slices.Sort(threads)
+	condition, list = s.db.Dialect().Among("thread", slices.Compact(threads))
+	more, err := fetch(ctx, s.db, Turns.Read, "SELECT "+Turns.Columns+" FROM turns WHERE "+condition+" ORDER BY time_us DESC LIMIT 500", list)
+	return append(out, more...), s.explain("read", err)
 }
 
 // SentForms implements record.Store. It reads places before forms, because a form is written before a place that names it.
@@ -60,7 +64,8 @@ func pruneSent(ctx context.Context, tx Conn, l record.Limits, since int64) error
 		return err
 	}
 	if l.Turns > 0 {
-		_, err := tx.Exec(ctx, `DELETE FROM turns WHERE prefix IN (SELECT prefix FROM turns ORDER BY time_us DESC LIMIT 9223372036854775807 OFFSET ?)`, l.Turns)
+		_, err := tx.Exec(ctx, `DELETE FROM turns WHERE (prefix, model, system, tools) IN
+			(SELECT prefix, model, system, tools FROM turns ORDER BY time_us DESC LIMIT 9223372036854775807 OFFSET ?)`, l.Turns)
 		if err != nil {
 			return err
 		}

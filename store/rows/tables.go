@@ -27,7 +27,7 @@ var Tables = []Table{
 	{Name: "events", Order: "place", Columns: "session, seq, time_us, kind, version, sum, body"},
 	{Name: "requests", Order: "seq", Columns: Requests.Columns},
 	{Name: "trims", Order: "seq", Columns: Trims.Columns},
-	{Name: "turns", Order: "prefix", Columns: Turns.Columns, Key: "prefix", Shrinks: true},
+	{Name: "turns", Order: "prefix, model, system, tools", Columns: Turns.Columns, Key: "prefix, model, system, tools", Shrinks: true},
 	{Name: "sent_forms", Order: "id", Columns: Forms.Columns, Key: "id", Shrinks: true},
 	{Name: "sent_places", Order: "place, key", Columns: Places.Columns, Key: "place, key", Shrinks: true},
 	{Name: "refusals", Order: "account", Columns: Refusals.Columns, Key: "account", Shrinks: true},

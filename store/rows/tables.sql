@@ -84,7 +84,7 @@ CREATE TABLE tool_calls (
 
 -- What the proxy remembers of conversations.
 CREATE TABLE turns (
-	prefix       INTEGER NOT NULL PRIMARY KEY,
+	prefix       INTEGER NOT NULL,
 	time_us      INTEGER NOT NULL,
 	model        TEXT    NOT NULL,
 	system       INTEGER NOT NULL,
@@ -92,9 +92,11 @@ CREATE TABLE turns (
 	lifetime_ns  INTEGER NOT NULL,
 	account      INTEGER NOT NULL,
 	conversation TEXT    NOT NULL,
-	thread       INTEGER NOT NULL
-) STRICT;
+	thread       INTEGER NOT NULL,
+	PRIMARY KEY (prefix, model, system, tools)
+) STRICT, WITHOUT ROWID;
 CREATE INDEX turns_by_time ON turns (time_us);
+CREATE INDEX turns_by_thread ON turns (thread, time_us);
 
 -- How requests were changed on their way to the provider, so that they can be sent in the same form again.
 CREATE TABLE sent_forms (

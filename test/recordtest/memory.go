@@ -226,25 +226,19 @@ func (m *Memory) pruneForms(since time.Time, limit int64) {
 }
 
 // Turns implements record.Store.
-func (m *Memory) Turns(ctx context.Context, limit int) ([]record.Turn, error) {
+func (m *Memory) Turns(ctx context.Context, prefixes []uint64) ([]record.Turn, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if err := m.usable(ctx); err != nil {
 		return nil, err
 	}
-	return m.newestTurns(limit), nil
-}
-
-// TurnsAt implements record.Store.
-func (m *Memory) TurnsAt(ctx context.Context, prefixes []uint64) ([]record.Turn, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if err := m.usable(ctx); err != nil {
-		return nil, err
+	threads := map[uint64]bool{}
+	for _, t := range m.turns {
+		if slices.Contains(prefixes, t.Prefix) {
+			threads[t.Thread] = true
+		}
 	}
-	found := slices.DeleteFunc(slices.Clone(m.turns), func(t record.Turn) bool { return !slices.Contains(prefixes, t.Prefix) })
-	slices.SortStableFunc(found, func(a, b record.Turn) int { return b.Time.Compare(a.Time) })
-	return found, nil
+	return slices.DeleteFunc(slices.Clone(m.turns), func(t record.Turn) bool { return !threads[t.Thread] }), nil
 }
 
 // Prune implements record.Store.
@@ -279,10 +273,12 @@ func (m *Memory) newestTurns(limit int) []record.Turn {
 	return all[:min(len(all), max(limit, 0))]
 }
 
-// putTurn stores t. It replaces the turn with the same prefix.
+// putTurn stores t. It replaces the turn with the same key.
 func (m *Memory) putTurn(t record.Turn) {
 	t.Time = stored(t.Time)
-	i := slices.IndexFunc(m.turns, func(u record.Turn) bool { return u.Prefix == t.Prefix })
+	i := slices.IndexFunc(m.turns, func(u record.Turn) bool {
+		return u.Prefix == t.Prefix && u.Model == t.Model && u.System == t.System && u.Tools == t.Tools
+	})
 	if i < 0 {
 		m.turns = append(m.turns, t)
 		return

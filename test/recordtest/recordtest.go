@@ -199,12 +199,7 @@ func ownership(t *testing.T, s record.Store) {
 	turn := FullTurn(1, Start)
 	must(t, s.Append(t.Context(), record.Batch{Turns: []record.Turn{turn}}))
 	for range 2 {
-		newest, err := s.Turns(t.Context(), 1)
-		must(t, err)
-		at, err := s.TurnsAt(t.Context(), []uint64{1})
-		must(t, err)
-		same(t, newest, []record.Turn{FullTurn(1, Start)})
-		same(t, at, []record.Turn{FullTurn(1, Start)})
+		same(t, turnsAt(t, s, 1), []record.Turn{FullTurn(1, Start)})
 	}
 }
 
@@ -213,12 +208,11 @@ func closed(t *testing.T, s record.Store) {
 	must(t, s.Close())
 	_, errRequests := s.Requests(t.Context(), record.Query{})
 	_, errTrims := s.Trims(t.Context(), record.Query{})
-	_, errTurns := s.Turns(t.Context(), 1)
-	_, errTurnsAt := s.TurnsAt(t.Context(), []uint64{1})
+	_, errTurns := s.Turns(t.Context(), []uint64{1})
 	_, _, errTools := s.Tools(t.Context(), time.Time{})
 	_, errPrune := s.Prune(t.Context(), record.Limits{})
 	errAppend := s.Append(t.Context(), record.Batch{Requests: []record.Request{Full("r", "c", Start)}})
-	for i, err := range []error{errRequests, errTrims, errTurns, errTurnsAt, errTools, errPrune, errAppend} {
+	for i, err := range []error{errRequests, errTrims, errTurns, errTools, errPrune, errAppend} {
 		if !errors.Is(err, record.ErrClosed) {
 			t.Errorf("call %d after Close: %v", i, err)
 		}

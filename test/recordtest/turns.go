@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"slices"
 	"testing"
 	"time"
 
@@ -25,45 +26,48 @@ func turns(t *testing.T, s record.Store) {
 			t.Fatalf("the suite leaves %s zero", v.Type().Field(i).Name)
 		}
 	}
-	list := func(limit int) []record.Turn {
-		t.Helper()
-		got, err := s.Turns(t.Context(), limit)
-		must(t, err)
-		return got
-	}
 	minute := func(n int) time.Time { return Start.Add(time.Duration(n) * time.Minute) }
-	if got := list(10); len(got) != 0 {
+	const high = math.MaxUint64
+	if got := turnsAt(t, s, high, 7); len(got) != 0 {
 		t.Errorf("turns of an empty store: %v", got)
 	}
-	elsewhere := FullTurn(math.MaxUint64, Start.In(time.FixedZone("elsewhere", 3600)))
+	elsewhere := FullTurn(high, Start.In(time.FixedZone("elsewhere", 3600)))
 	plain := record.Turn{Prefix: 7, Time: minute(2)}
 	must(t, s.Append(t.Context(), record.Batch{Turns: []record.Turn{elsewhere, plain}}))
-	same(t, list(10), []record.Turn{plain, FullTurn(math.MaxUint64, Start)})
+	same(t, turnsAt(t, s, high, 7, 7), []record.Turn{plain, FullTurn(high, Start)})
 
-	// A turn that is stored again replaces the old one.
-	again, other := FullTurn(math.MaxUint64, minute(3)), FullTurn(7, minute(4))
-	again.Account = 99
+	// A turn that is stored again replaces the old one. Another model, system text or set of tools is another turn.
+	again, other := FullTurn(high, minute(3)), plain
+	again.Account, other.Model, other.Time = 99, "model-b", minute(4)
 	must(t, s.Append(t.Context(), record.Batch{Turns: []record.Turn{again, other}}))
-	same(t, list(10), []record.Turn{other, again})
+	same(t, turnsAt(t, s, high, 7), []record.Turn{other, again, plain})
 
 	// A turn with an older time does not change the stored time.
-	late := FullTurn(7, minute(1))
+	late := again
+	late.Time = minute(1)
 	must(t, s.Append(t.Context(), record.Batch{Turns: []record.Turn{late}}))
-	same(t, list(10), []record.Turn{other, again})
+	same(t, turnsAt(t, s, high), []record.Turn{again})
 
+	// The other turns of a thread come too.
 	var b record.Batch
 	for i := range 5 {
-		b.Turns = append(b.Turns, record.Turn{Prefix: uint64(100 + i), Time: minute(10 + i)})
+		b.Turns = append(b.Turns, record.Turn{Prefix: uint64(100 + i), Time: minute(10 + i), Thread: uint64(1 + i/3)})
 	}
 	must(t, s.Append(t.Context(), b))
-	same(t, list(1), []record.Turn{b.Turns[4]})
-
-	at, err := s.TurnsAt(t.Context(), []uint64{math.MaxUint64, 5, 102, 7, 7})
-	must(t, err)
-	same(t, at, []record.Turn{b.Turns[2], other, again})
-	if none, err := s.TurnsAt(t.Context(), nil); err != nil || len(none) > 0 {
-		t.Errorf("turns of no prefix: %v, %v", none, err)
+	same(t, turnsAt(t, s, 102, 5), []record.Turn{b.Turns[2], b.Turns[1], b.Turns[0]})
+	same(t, turnsAt(t, s, 103), []record.Turn{b.Turns[4], b.Turns[3]})
+	if none := turnsAt(t, s); len(none) > 0 {
+		t.Errorf("turns of no prefix: %v", none)
 	}
+}
+
+// turnsAt returns what is stored at prefixes, the newest first, each turn once.
+func turnsAt(t *testing.T, s record.Store, prefixes ...uint64) []record.Turn {
+	t.Helper()
+	all, err := s.Turns(t.Context(), prefixes)
+	must(t, err)
+	slices.SortFunc(all, func(a, b record.Turn) int { return b.Time.Compare(a.Time) })
+	return slices.Compact(all)
 }
 
 func prune(t *testing.T, s record.Store) {
@@ -96,9 +100,7 @@ func prune(t *testing.T, s record.Store) {
 			len(rows) > 0 && (rows[0].ID != fmt.Sprint("r", test.firstRequest) || trims[0].Request != rows[0].ID) {
 			t.Errorf("%+v: %d requests, %d trims", test.limits, len(rows), len(trims))
 		}
-		left, err := s.Turns(t.Context(), 100)
-		must(t, err)
-		if len(left) != test.turns {
+		if left := turnsAt(t, s, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9); len(left) != test.turns {
 			t.Errorf("%+v: %d turns", test.limits, len(left))
 		}
 	}

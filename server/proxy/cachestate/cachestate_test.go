@@ -263,12 +263,12 @@ func TestTake(t *testing.T) {
 	_, second, _ := s.sends(talk{rounds: 10}.at(noon.Add(time.Hour)), nil, record.Usage{})
 	next := talk{rounds: 11}.at(noon.Add(2 * time.Hour))
 	other := newState()
-	if n := other.Unknown(&next); n != 11 {
-		t.Errorf("%d answers are not known", n)
+	if wanted := other.Wants(&next); len(wanted) != 12 || s.Wants(&next) != nil {
+		t.Errorf("%d turns are wanted", len(wanted))
 	}
-	other.Take(append(second, first...))
-	if name, n := other.Named(&next), other.Unknown(&next); name != "c" || n != 1 {
-		t.Errorf("goes on from %q, %d answers are not known", name, n)
+	other.Take(&next, append(second, first...))
+	if name, elsewhere := other.Named(&next); name != "c" || !elsewhere || other.Wants(&next) != nil {
+		t.Errorf("goes on from %q", name)
 	}
 	here, there := s.Judge(next), other.Judge(next)
 	if here.New != trim.Gap || there.New != here.New || here.Changed || there.Changed {
@@ -277,7 +277,7 @@ func TestTake(t *testing.T) {
 	if diff := cmp.Diff(here.Cache, there.Cache); diff != "" {
 		t.Error(diff)
 	}
-	if s.Named(&next) != "" {
+	if _, elsewhere := s.Named(&next); elsewhere {
 		t.Error("a conversation of this process has the name of an earlier one")
 	}
 }
@@ -287,10 +287,10 @@ func TestForget(t *testing.T) {
 	s := newState()
 	for i := range 2*MaxTurns + 1 {
 		stored := record.Turn{Prefix: uint64(i), Time: noon.Add(time.Duration(i) * time.Second)}
-		s.put(stored.Prefix^Key{}.Hash(), &turn{Turn: stored, lineage: new(lineage)})
+		s.put(&turn{Turn: stored, lineage: new(lineage)})
 	}
 	s.forget()
-	has := func(i uint64) bool { return s.turn(i^Key{}.Hash(), Key{}) != nil }
+	has := func(i uint64) bool { return s.turn(i, Key{}) != nil }
 	if s.count != MaxTurns || len(s.turns) != s.count || has(20) || !has(2*MaxTurns) {
 		t.Errorf("%d turns", s.count)
 	}

@@ -12,9 +12,8 @@ type Sent struct {
 	verdict  Verdict
 	snapshot *Snapshot
 	turn     *turn
-	end      uint64 // key under which the turn is remembered
 
-	// The earlier turn at that key; Rollback restores it.
+	// The earlier turn with its prefix and cache key; Rollback restores it.
 	replaced *turn
 	state    *keyState
 	last     time.Time
@@ -25,25 +24,25 @@ type Sent struct {
 // answer. plan says what is left out of it; nil: nothing.
 func (s *State) Commit(r Request, v Verdict, plan *trim.Plan) *Sent {
 	n := snapshotOf(&r, v.at.key, plan)
-	w := &Sent{verdict: v, snapshot: n, end: r.Chain.End() ^ s.salt(r.Decoded)}
+	w := &Sent{verdict: v, snapshot: n}
 	l, key := v.at.lineage, v.at.key
 	stored := record.Turn{
-		Prefix: w.end ^ key.Hash(), Conversation: r.Name, Time: r.Time,
+		Prefix: r.Chain.End() ^ s.salt(r.Decoded), Conversation: r.Name, Time: r.Time,
 		Model: key.Model, System: key.System, Tools: key.Tools, Lifetime: v.Cache.Leaves,
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if l.id == 0 {
-		l.id = stored.Prefix
+		l.id = stored.Prefix ^ key.Hash()
 	}
 	stored.Thread = l.id
 	w.state, w.last, w.newest = l.keys[key], l.last, l.newest
 	l.last, l.newest = r.Time, n
 	l.set(key, &keyState{last: n.time, lifetime: stored.Lifetime, newest: n})
-	w.replaced = s.turn(w.end, key)
+	w.replaced = s.turn(stored.Prefix, key)
 	w.turn = &turn{Turn: stored, lineage: l, own: n.own}
 	if len(n.links) > 0 {
-		s.put(w.end, w.turn)
+		s.put(w.turn)
 	}
 	if r.Conversation != nil {
 		r.Conversation.newest = l
@@ -66,10 +65,10 @@ func (s *State) Rollback(w *Sent) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	l, key := w.verdict.at.lineage, w.verdict.at.key
-	if s.turn(w.end, key) == w.turn {
-		s.drop(w.end, key)
+	if s.turn(w.turn.Prefix, key) == w.turn {
+		s.drop(w.turn)
 		if w.replaced != nil {
-			s.put(w.end, w.replaced)
+			s.put(w.replaced)
 		}
 	}
 	if k := l.keys[key]; k != nil && k.newest == w.snapshot { // no other request came since

@@ -37,7 +37,7 @@ func (c PrefixChange) matters(survived, habit PrefixChange) bool {
 
 // lineage is a chain of requests with its forks. State's lock guards its fields.
 type lineage struct {
-	id       uint64            // record.Turn.Thread; 0: not known
+	id       uint64            // record.Turn.Thread; 0: none yet
 	last     time.Time         // time of the newest answer, or of a request without an answer yet
 	newest   *Snapshot         // nil: it came in another process
 	keys     map[Key]*keyState //

@@ -12,17 +12,10 @@ import (
 type turn struct {
 	record.Turn
 	lineage *lineage
-	own     Key  // the request's own key; its cache key if it came in another process
-	stored  bool // it came in another process
-	whole   bool // if stored: all turns that it begins with were looked up
+	own     Key // the request's own key; its cache key if it came in another process
 }
 
 func (t *turn) key() Key { return Key{t.Model, t.Tools, t.System} }
-
-// newestFirst compares turns by time, the newest first.
-func newestFirst(a, b *turn) int {
-	return cmp.Or(b.Time.Compare(a.Time), cmp.Compare(a.Prefix, b.Prefix))
-}
 
 // withoutTools separates requests without tools (titles, summaries) from the conversation with the same first messages.
 const withoutTools = 0x5f356495
@@ -88,9 +81,9 @@ func (s *State) longest(r *Request, key Key) (*turn, int) {
 	return nil, 0
 }
 
-// turn returns the turn of a cache key that ends with a hash, or nil. The caller holds the lock.
-func (s *State) turn(end uint64, key Key) *turn {
-	for _, t := range s.turns[end] {
+// turn returns the turn of a cache key with a prefix, or nil. The caller holds the lock.
+func (s *State) turn(prefix uint64, key Key) *turn {
+	for _, t := range s.turns[prefix] {
 		if t.key() == key {
 			return t
 		}
@@ -98,23 +91,23 @@ func (s *State) turn(end uint64, key Key) *turn {
 	return nil
 }
 
-// put stores a turn, and replaces the turn with its hash and cache key. The caller holds the lock.
-func (s *State) put(end uint64, t *turn) {
-	key := t.key()
-	s.drop(end, key)
-	s.turns[end] = append(s.turns[end], t)
+// put stores a turn, and replaces the turn with its prefix and cache key. The caller holds the lock.
+func (s *State) put(t *turn) {
+	s.drop(s.turn(t.Prefix, t.key()))
+	s.turns[t.Prefix] = append(s.turns[t.Prefix], t)
 	s.count++
 }
 
-// drop forgets a turn. The caller holds the lock.
-func (s *State) drop(end uint64, key Key) {
-	t := s.turn(end, key)
+// drop forgets a turn; nil: there is none. The caller holds the lock.
+func (s *State) drop(t *turn) {
 	if t == nil {
 		return
 	}
 	s.count--
-	if s.turns[end] = slices.DeleteFunc(slices.Clone(s.turns[end]), func(other *turn) bool { return other == t }); len(s.turns[end]) == 0 {
-		delete(s.turns, end)
+	if left := slices.DeleteFunc(slices.Clone(s.turns[t.Prefix]), func(other *turn) bool { return other == t }); len(left) > 0 {
+		s.turns[t.Prefix] = left
+	} else {
+		delete(s.turns, t.Prefix)
 	}
 }
 
@@ -127,89 +120,58 @@ func (s *State) forget() {
 	for _, same := range s.turns {
 		all = append(all, same...)
 	}
-	slices.SortFunc(all, newestFirst)
+	slices.SortFunc(all, func(a, b *turn) int { return cmp.Or(b.Time.Compare(a.Time), cmp.Compare(a.Prefix, b.Prefix)) })
 	for _, t := range all[MaxTurns:] {
-		s.drop(t.Prefix^t.key().Hash(), t.key())
+		s.drop(t)
 	}
 }
 
-// Take adds turns of other processes, unless a newer one is known. They come newest first.
-func (s *State) Take(turns []record.Turn) {
+// Wants returns the prefixes (record.Turn.Prefix) of all turns that a request may begin with, if another process may have sent some of
+// its messages: no turn is known, or more than one answer after the longest one. One is the answer to that turn itself.
+func (s *State) Wants(r *Request) (prefixes []uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	lineages := map[any]*lineage{}
-	for _, same := range s.turns {
-		for _, t := range same {
-			lineages[t.lineage.id] = t.lineage
+	c, messages, salt := r.Chain, r.Decoded.Messages[r.Chain.Skip:], s.salt(r.Decoded)
+	unknown, known := 0, false
+	for i := c.Stable - 1; i >= 0 && !known; i-- {
+		if known = len(s.turns[c.Links[i]^salt]) > 0; !known && messages[i].Role == llm.Assistant && (i == 0 || messages[i-1].Role != llm.Assistant) {
+			unknown++
 		}
 	}
-	s.take(turns, lineages)
-}
-
-// Wants returns the prefixes (record.Turn.Prefix) of turns that a request may begin with, if other processes may have sent requests
-// that are not known here.
-func (s *State) Wants(r *Request) (prefixes []uint64) {
-	unknown := s.Unknown(r)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	any := s.beginnings(r).any
-	if unknown <= 1 && (any == nil || !any.stored || any.whole) {
+	if known && unknown <= 1 {
 		return nil
 	}
-	keys := map[uint64]bool{r.Key.Hash(): true}
-	if any != nil {
-		keys[any.key().Hash()] = true
-		for key := range any.lineage.keys {
-			keys[key.Hash()] = true
-		}
-	}
-	c, messages, salt := r.Chain, r.Decoded.Messages[r.Chain.Skip:], s.salt(r.Decoded)
 	for i, link := range c.Links {
 		if i < c.Answer || messages[i].Role == llm.Assistant { // a place where a turn may end (prefix.Chain.End)
-			for key := range keys {
-				prefixes = append(prefixes, link^salt^key)
-			}
+			prefixes = append(prefixes, link^salt)
 		}
 	}
 	return prefixes
 }
 
-// TakeOf adds the turns that a request Wants. They come newest first.
-func (s *State) TakeOf(r *Request, turns []record.Turn) {
+// Take adds the turns of other processes that a request Wants, and the others of their threads.
+func (s *State) Take(r *Request, turns []record.Turn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	lineages, salt := map[any]*lineage{}, s.salt(r.Decoded)
+	lineages, salt := map[uint64]*lineage{}, s.salt(r.Decoded)
 	for _, link := range r.Chain.Links {
 		for _, t := range s.turns[link^salt] {
 			lineages[t.lineage.id] = t.lineage
 		}
 	}
-	s.take(turns, lineages)
-	if any := s.beginnings(r).any; any != nil {
-		any.whole = true
-	}
-}
-
-// take adds turns of other processes. lineages has the lineages that they may belong to, by id. The caller holds the lock.
-func (s *State) take(turns []record.Turn, lineages map[any]*lineage) {
-	delete(lineages, uint64(0))
-	for _, stored := range slices.Backward(turns) { // the oldest first
-		t := &turn{Turn: stored, stored: true}
+	slices.SortFunc(turns, func(a, b record.Turn) int { return a.Time.Compare(b.Time) })
+	for _, stored := range turns {
+		t := &turn{Turn: stored}
 		t.own = t.key()
-		end := stored.Prefix ^ t.own.Hash()
-		if known := s.turn(end, t.own); known != nil && !stored.Time.After(known.Time) {
+		if known := s.turn(stored.Prefix, t.own); known != nil && !stored.Time.After(known.Time) {
 			continue
 		}
-		var of any = stored.Thread
-		if stored.Thread == 0 {
-			of = stored.Conversation
-		}
-		if t.lineage = lineages[of]; t.lineage == nil || of == "" {
+		if t.lineage = lineages[stored.Thread]; t.lineage == nil {
 			t.lineage = &lineage{id: stored.Thread}
-			lineages[of] = t.lineage
+			lineages[stored.Thread] = t.lineage
 		}
 		t.lineage.take(t)
-		s.put(end, t)
+		s.put(t)
 	}
 }
 
@@ -220,49 +182,19 @@ func (s *State) Known(r *Request) bool {
 	return s.beginnings(r).any != nil
 }
 
-// Unknown counts the model's answers in a request after the longest turn that it begins with. One is the answer to that turn. More
-// than one means that another process sent requests, too.
-func (s *State) Unknown(r *Request) (n int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	c, messages, salt := r.Chain, r.Decoded.Messages[r.Chain.Skip:], s.salt(r.Decoded)
-	for i := c.Stable - 1; i >= 0 && len(s.turns[c.Links[i]^salt]) == 0; i-- {
-		if messages[i].Role == llm.Assistant && (i == 0 || messages[i-1].Role != llm.Assistant) {
-			n++
-		}
-	}
-	return n
-}
-
-// Forked returns the name of a conversation whose answered request this one begins with; empty: there is none.
-func (s *State) Forked(r *Request) string {
+// Named returns the name of the conversation whose answered request this one begins with; empty: there is none. elsewhere says that
+// no request of this process has continued it yet.
+func (s *State) Named(r *Request) (name string, elsewhere bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if r.Decoded == nil || r.Chain == nil {
-		return ""
+		return "", false
 	}
 	salt := s.salt(r.Decoded)
 	for i := len(r.Chain.Links) - 1; i >= r.Chain.Answer; i-- {
 		if same := s.turns[r.Chain.Links[i]^salt]; len(same) > 0 {
-			return same[0].Conversation
+			return same[0].Conversation, same[0].lineage.newest == nil
 		}
 	}
-	return ""
-}
-
-// Named returns the name of another process's conversation that a request continues. It is empty if there is none, or if another
-// request already continues it.
-func (s *State) Named(r *Request) string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	c, salt := r.Chain, s.salt(r.Decoded)
-	for i := len(c.Links) - 1; i >= c.Answer; i-- {
-		if same := s.turns[c.Links[i]^salt]; len(same) > 0 {
-			if same[0].lineage.newest == nil {
-				return same[0].Conversation
-			}
-			return ""
-		}
-	}
-	return ""
+	return "", false
 }
