@@ -3,6 +3,7 @@ package others
 import (
 	"cmp"
 	"context"
+	"iter"
 	"slices"
 	"strings"
 
@@ -112,7 +113,7 @@ func repeatedTokens(r *replay.Replay, part int, shown map[string]bool) int {
 	var lines []string
 	for _, text := range r.Index().TextsOnce(part) {
 		before := false
-		for raw, line := range check.BareLines(text) {
+		for raw, line := range bareLines(text) {
 			all += len(raw)
 			if len(strings.TrimSpace(line)) >= short {
 				before = shown[line]
@@ -201,4 +202,23 @@ func eachWord(texts []string, do func(word string)) {
 
 func isWordByte(c byte) bool {
 	return c == '_' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= 0x80
+}
+
+// bareLines yields the lines of a text as they are there, and without line
+// number, patch mark and blanks at the end.
+func bareLines(text string) iter.Seq2[string, string] {
+	return func(yield func(raw, bare string) bool) {
+		patch := check.IsPatch(text)
+		for raw := range strings.Lines(text) {
+			line := check.Clean(raw)
+			if rest, ok := check.BehindNumber(line); ok {
+				line = rest
+			} else if patch && len(line) > 1 && (line[0] == '+' || line[0] == ' ') {
+				line = line[1:]
+			}
+			if !yield(raw, line) {
+				return
+			}
+		}
+	}
 }

@@ -17,6 +17,7 @@ import (
 
 	"github.com/stet-dev/stet/bench/formats"
 	"github.com/stet-dev/stet/bench/others"
+	"github.com/stet-dev/stet/test/replaytest/pointers"
 	"github.com/stet-dev/stet/trim/replay"
 	"github.com/stet-dev/stet/trim/replay/bench"
 	"github.com/stet-dev/stet/trim/transcript"
@@ -45,7 +46,7 @@ func run(paths []string) error {
 	}
 	readOnly := func(path string) (*sql.DB, error) { return sql.Open("sqlite", "file:"+path+"?mode=ro") }
 	b, err := bench.Run(context.Background(), paths, bench.Config{
-		Config:   replay.Config{Open: transcript.Opener{SQLite: readOnly, Formats: formats.All()}},
+		Config:   replay.Config{Open: transcript.Opener{SQLite: readOnly, Formats: formats.All()}, Pointers: pointers.Of},
 		Policies: policies, About: bench.NewIndex(os.Open).Of,
 	})
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"github.com/stet-dev/stet/llm/prices"
 	"github.com/stet-dev/stet/llm/tokens"
 	"github.com/stet-dev/stet/trim"
+	"github.com/stet-dev/stet/trim/replay/check"
 	"github.com/stet-dev/stet/trim/transcript"
 )
 
@@ -34,6 +35,9 @@ type Config struct {
 	// steps and lookback. Without it a request reads the longest prefix that was
 	// sent within the cache's lifetime; the project's figures are made so.
 	ExactCache bool
+
+	// Pointers returns a stricter check of the pointers in a session's requests; nil: none.
+	Pointers func(*check.Index) check.PointerCheck
 }
 
 // defaultOverhead is the size of agents' tools and system prompts. In the requests

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/stet-dev/stet/llm"
+	"github.com/stet-dev/stet/test/replaytest/pointers"
 	"github.com/stet-dev/stet/trim"
 )
 
@@ -39,7 +40,7 @@ const replacedMark = "[stet: left out: the text that this edit replaced.]"
 func danglingWith(t *testing.T, k *talk, texts map[int]string) int {
 	t.Helper()
 	policy := func(Setting) Planner { return &cutLast{of: len(k.Messages) - 1, texts: texts} }
-	r, err := New(&k.Session, &Config{}).play(context.Background(), policy, nil, trim.Price{}, nil, []Measure{{}})
+	r, err := New(&k.Session, &Config{Pointers: pointers.Of}).play(context.Background(), policy, nil, trim.Price{}, nil, []Measure{{}})
 	if err != nil {
 		t.Fatal(err)
 	}

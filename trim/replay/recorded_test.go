@@ -14,6 +14,7 @@ import (
 	"github.com/stet-dev/stet/llm/prices"
 	"github.com/stet-dev/stet/llm/tokens"
 	"github.com/stet-dev/stet/test/replaytest"
+	"github.com/stet-dev/stet/test/replaytest/pointers"
 	"github.com/stet-dev/stet/trim"
 	"github.com/stet-dev/stet/trim/replay/check"
 	"github.com/stet-dev/stet/trim/transcript"
@@ -89,7 +90,7 @@ type replayed struct {
 
 // replayOne replays a session under every price rule, and with the cache that the recording shows.
 func replayOne(tb testing.TB, s *transcript.Session, c trim.Config) replayed {
-	r := New(s, &Config{})
+	r := New(s, &Config{Pointers: pointers.Of})
 	policy, err := Ours(c)
 	if err != nil {
 		tb.Error(err)

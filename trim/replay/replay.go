@@ -20,21 +20,22 @@ type Replay struct {
 	*check.Recording
 	Measure // what its requests are priced by
 
-	shown   []cacheShown // by request; made when it is first asked for
-	counter tokens.Counter
-	lookup  func(name string) (prices.Model, bool)
-	exact   bool // the caches are simulated exactly
-	hash    hasher
-	blocks  []block      // by part, as it was recorded
-	answers map[int]int  // by message that is billed with this session: its index in Session.Answers; the others are copies
-	index   *check.Index // made when it is first asked for
+	shown    []cacheShown // by request; made when it is first asked for
+	counter  tokens.Counter
+	lookup   func(name string) (prices.Model, bool)
+	exact    bool // the caches are simulated exactly
+	pointers func(*check.Index) check.PointerCheck
+	hash     hasher
+	blocks   []block      // by part, as it was recorded
+	answers  map[int]int  // by message that is billed with this session: its index in Session.Answers; the others are copies
+	index    *check.Index // made when it is first asked for
 }
 
 // New prepares a session.
 func New(s *transcript.Session, c *Config) *Replay {
 	r := &Replay{
 		Recording: check.NewRecording(s), Measure: Measure{Fixed: c.overhead(s.HasSystem)},
-		counter: c.counter(s.Model), lookup: c.lookup(), exact: c.ExactCache, hash: newHasher(),
+		counter: c.counter(s.Model), lookup: c.lookup(), exact: c.ExactCache, pointers: c.Pointers, hash: newHasher(),
 	}
 	if s.Answers == nil {
 		s.Bill()
@@ -60,6 +61,9 @@ func (r *Replay) billed(i int) bool {
 func (r *Replay) Index() *check.Index {
 	if r.index == nil {
 		r.index = check.NewIndex(r.Recording)
+		if r.pointers != nil {
+			r.index.Pointers = r.pointers(r.index)
+		}
 	}
 	return r.index
 }

@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/stet-dev/stet/test/replaytest"
+	"github.com/stet-dev/stet/test/replaytest/pointers"
 	"github.com/stet-dev/stet/trim"
 	"github.com/stet-dev/stet/trim/replay"
 	"github.com/stet-dev/stet/trim/transcript"
@@ -82,7 +83,7 @@ func checkPromises(t interface {
 		policies = append(policies, ours)
 	}
 	var p played
-	p.play(context.Background(), replay.New(s, &replay.Config{}), policies, false)
+	p.play(context.Background(), replay.New(s, &replay.Config{Pointers: pointers.Of}), policies, false)
 	for by, outcomes := range map[string][]replay.Outcome{"counted": p.free.counted, "reported": p.free.reported} {
 		for i := range outcomes {
 			o, off := &outcomes[i], &outcomes[0]

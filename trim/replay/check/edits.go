@@ -75,7 +75,7 @@ func (x *Index) showing(l *editLine) []int32 {
 func (v *View) findEdit(old string) (edit, bool) {
 	var e edit
 	for line := range strings.Lines(strings.Trim(old, "\r\n")) {
-		e.want = append(e.want, clean(line))
+		e.want = append(e.want, Clean(line))
 	}
 	for len(e.want) > 0 && e.want[len(e.want)-1] == "" {
 		e.want = e.want[:len(e.want)-1]

@@ -1,7 +1,6 @@
 package check
 
 import (
-	"iter"
 	"slices"
 	"strings"
 
@@ -13,6 +12,8 @@ import (
 // are named by their index in the recording, lines by a number. It serves one
 // goroutine.
 type Index struct {
+	Pointers PointerCheck // nil: it is only checked that the lines of a pointer are somewhere in the request
+
 	rec     *Recording
 	ids     map[string]int32 // lines by their text
 	lines   [][]int32        // by part: the lines it shows, each once
@@ -21,7 +22,6 @@ type Index struct {
 	size    []int            // by line: its bytes
 	content map[int][][]int32
 	within  map[string][]int32 // by line: the parts that show it, also within a longer line; made when it is first asked for
-	counted map[int]*excerpts  // by part; made when they are first asked for
 	names   *names
 	edits   []edit // in the order of the requests
 	stubs   []stub // in the order of the parts
@@ -31,7 +31,7 @@ type Index struct {
 func NewIndex(rec *Recording) *Index {
 	x := &Index{
 		rec: rec, ids: make(map[string]int32), lines: make([][]int32, len(rec.Parts)), texts: make([][]string, len(rec.Parts)),
-		content: make(map[int][][]int32), within: make(map[string][]int32), counted: make(map[int]*excerpts),
+		content: make(map[int][][]int32), within: make(map[string][]int32),
 	}
 	for i, p := range rec.Parts {
 		x.texts[i] = visible(p.Part)
@@ -90,6 +90,9 @@ func (x *Index) findNeeds() {
 	}
 }
 
+// Recording returns the session.
+func (x *Index) Recording() *Recording { return x.rec }
+
 // Texts returns the texts that a part shows.
 func (x *Index) Texts(part int) []string { return x.texts[part] }
 
@@ -104,25 +107,6 @@ func (x *Index) TextsOnce(part int) []string {
 		return texts[:1]
 	}
 	return texts[1:]
-}
-
-// BareLines yields the lines of a text as they are there, and without line
-// number, patch mark and blanks at the end.
-func BareLines(text string) iter.Seq2[string, string] {
-	return func(yield func(raw, bare string) bool) {
-		patch := isPatch(text)
-		for raw := range strings.Lines(text) {
-			line := clean(raw)
-			if rest, ok := behindNumber(line); ok {
-				line = rest
-			} else if patch && len(line) > 1 && (line[0] == '+' || line[0] == ' ') {
-				line = line[1:]
-			}
-			if !yield(raw, line) {
-				return
-			}
-		}
-	}
 }
 
 // known returns the lines of texts that are lines of the session, each once.
@@ -148,9 +132,9 @@ func (x *Index) contentOf(part int) [][]int32 {
 		return lines
 	}
 	var lines [][]int32
-	for _, s := range x.sections(part) {
+	for _, s := range x.Sections(part) {
 		for _, line := range s.Lines {
-			if id, ok := x.ids[clean(line)]; ok {
+			if id, ok := x.ids[Clean(line)]; ok {
 				lines = append(lines, []int32{id})
 			}
 		}
@@ -167,8 +151,8 @@ func (x *Index) contentOf(part int) [][]int32 {
 	return lines
 }
 
-// sections returns what a recorded result shows of files.
-func (x *Index) sections(part int) []dialect.Section {
+// Sections returns what a recorded result shows of files.
+func (x *Index) Sections(part int) []dialect.Section {
 	c, p := x.rec.Call(part), x.rec.Parts[part].Part
 	if c == nil {
 		return nil
@@ -184,8 +168,8 @@ func (x *Index) rowsOf(part int) map[int32]string {
 	for _, rows := range dialect.SearchRows(lines) {
 		for i, start := range rows.Starts {
 			line := lines[rows.From+i]
-			if id, ok := x.ids[clean(line)]; ok {
-				out[id] = clean(line[start:])
+			if id, ok := x.ids[Clean(line)]; ok {
+				out[id] = Clean(line[start:])
 			}
 		}
 	}

@@ -16,20 +16,20 @@ import (
 func visible(p *llm.Part) []string {
 	switch {
 	case p.Kind == llm.ToolCall:
-		return decoded(p.Args)
+		return Decoded(p.Args)
 	case p.Kind == llm.Opaque || strings.TrimSpace(p.Text) == "":
 		return nil
 	}
-	inside := decoded(p.Text)
+	inside := Decoded(p.Text)
 	if len(inside) == 1 && inside[0] == p.Text {
 		return inside
 	}
 	return append([]string{p.Text}, inside...)
 }
 
-// decoded returns the strings in a text that is one JSON value. Any other text is
+// Decoded returns the strings in a text that is one JSON value. Any other text is
 // returned itself, unless it is blank.
-func decoded(text string) []string {
+func Decoded(text string) []string {
 	if strings.TrimSpace(text) == "" {
 		return nil
 	}
@@ -62,10 +62,10 @@ func jsonStrings(out []string, v any) []string {
 // eachLine calls do with every line of a text that is not blank, in each of its
 // forms.
 func eachLine(text string, do func(line string)) {
-	patch := isPatch(text)
+	patch := IsPatch(text)
 	for line := range strings.Lines(text) {
-		if line = clean(line); line != "" {
-			forms(line, patch, do)
+		if line = Clean(line); line != "" {
+			Forms(line, patch, do)
 		}
 	}
 }
@@ -75,7 +75,7 @@ func eachLine(text string, do func(line string)) {
 func underHeadings(text string, do func(line string)) {
 	heading := ""
 	for line := range strings.Lines(text) {
-		line = clean(line)
+		line = Clean(line)
 		n, mark := dialect.LineNumber(line)
 		switch {
 		case n == 0 && line != "--":
@@ -94,41 +94,13 @@ func underHeadings(text string, do func(line string)) {
 	}
 }
 
-// grouped returns the lines of a search with the path of a file once, above its lines.
-func grouped(text string) []string {
-	lines := strings.SplitAfter(text, "\n")
-	var out []string
-	at, inGroup := 0, false
-	add := func(line string, ends bool) {
-		if inGroup && ends {
-			out = append(out, "")
-		}
-		out, inGroup = append(out, clean(line)), false
-	}
-	for _, rows := range append(dialect.SearchRows(lines), dialect.FoundRows{From: len(lines)}) {
-		for ; at < rows.From; at++ {
-			if at < len(lines)-1 || lines[at] != "" {
-				add(lines[at], strings.TrimSpace(lines[at]) != "" && lines[at] != dialect.Parted)
-			}
-		}
-		if rows.Starts != nil {
-			add(rows.Path, true)
-		}
-		for _, start := range rows.Starts {
-			out, inGroup = append(out, clean(lines[at][start:])), true
-			at++
-		}
-	}
-	return out
-}
-
-// isPatch reports whether a text may be a patch or a diff.
-func isPatch(text string) bool {
+// IsPatch reports whether a text may be a patch or a diff.
+func IsPatch(text string) bool {
 	return strings.Contains(text, "@@") || strings.Contains(text, "*** Begin Patch")
 }
 
-// clean returns a line as a terminal shows it in the end, without blanks at its end.
-func clean(line string) string {
+// Clean returns a line as a terminal shows it in the end, without blanks at its end.
+func Clean(line string) string {
 	line = overwritten(strings.TrimRight(line, "\r\n"))
 	line = strings.TrimRight(line, " \t")
 	if strings.IndexByte(line, 0x1b) >= 0 {
@@ -169,11 +141,11 @@ func uncoloured(line string) string {
 	return b.String()
 }
 
-// forms calls do with a line, and with the text after its line number or patch
+// Forms calls do with a line, and with the text after its line number or patch
 // mark.
-func forms(line string, patch bool, do func(string)) {
+func Forms(line string, patch bool, do func(string)) {
 	do(line)
-	if rest, ok := behindNumber(line); ok && rest != "" {
+	if rest, ok := BehindNumber(line); ok && rest != "" {
 		do(rest)
 		if rest[0] == ' ' && len(rest) > 1 {
 			do(rest[1:])
@@ -184,9 +156,9 @@ func forms(line string, patch bool, do func(string)) {
 	}
 }
 
-// behindNumber returns what follows a line number: "  12→text", "12\ttext",
+// BehindNumber returns what follows a line number: "  12→text", "12\ttext",
 // "12: text", "12| text", "12. text"; false where there is none.
-func behindNumber(line string) (string, bool) {
+func BehindNumber(line string) (string, bool) {
 	s := strings.TrimLeft(line, " ")
 	n := 0
 	for n < len(s) && s[n] >= '0' && s[n] <= '9' {
@@ -212,9 +184,9 @@ func inOnePiece(text string, want []string) bool {
 	}
 	var have []string
 	for line := range strings.Lines(text) {
-		have = append(have, clean(line))
+		have = append(have, Clean(line))
 	}
-	patch := isPatch(text)
+	patch := IsPatch(text)
 	for i := 0; i+len(want) <= len(have); i++ {
 		if strings.HasSuffix(have[i], want[0]) && follow(have[i+1:], want[1:], patch) {
 			return true
@@ -225,9 +197,9 @@ func inOnePiece(text string, want []string) bool {
 
 func follow(have, want []string, patch bool) bool {
 	for i, w := range want {
-		rest, numbered := behindNumber(have[i])
+		rest, numbered := BehindNumber(have[i])
 		found := have[i] == w || numbered && rest == w
-		forms(have[i], patch, func(form string) {
+		Forms(have[i], patch, func(form string) {
 			found = found || form == w || i == len(want)-1 && strings.HasPrefix(form, w)
 		})
 		if !found {

@@ -30,7 +30,7 @@ func TestEachLine(t *testing.T) {
 		}
 	}
 	// Each character is written once, whatever it is written over.
-	if got := clean(strings.Repeat("a", 1<<20) + strings.Repeat("\rb", 1<<20)); got != "b"+strings.Repeat("a", 1<<20-1) {
+	if got := Clean(strings.Repeat("a", 1<<20) + strings.Repeat("\rb", 1<<20)); got != "b"+strings.Repeat("a", 1<<20-1) {
 		t.Errorf("%.20q", got)
 	}
 }
@@ -85,7 +85,7 @@ func FuzzLines(f *testing.F) {
 		}
 		var lines []string
 		for line := range strings.Lines(text) {
-			lines = append(lines, clean(line))
+			lines = append(lines, Clean(line))
 		}
 		if len(lines) > 1 && !inOnePiece(text, lines) {
 			t.Errorf("%q does not hold its own lines", text)
@@ -99,7 +99,7 @@ func FuzzLines(f *testing.F) {
 // The strings of a JSON object have a fixed order, which does not depend on the order of a Go map.
 func TestStringsOfAnObjectHaveAnOrder(t *testing.T) {
 	for range 20 {
-		got := decoded(`{"e":"5","b":{"d":"2","c":"1"},"a":"0","f":["6"]}`)
+		got := Decoded(`{"e":"5","b":{"d":"2","c":"1"},"a":"0","f":["6"]}`)
 		if diff := cmp.Diff([]string{"0", "1", "2", "5", "6"}, got); diff != "" {
 			t.Fatal(diff)
 		}

@@ -34,9 +34,9 @@ func (v *View) Recalls(i int) (out []int) {
 			continue
 		}
 		for _, text := range v.x.texts[part] {
-			patch := isPatch(text)
+			patch := IsPatch(text)
 			for line := range strings.Lines(text) {
-				need(v.missing(clean(line), patch))
+				need(v.missing(Clean(line), patch))
 			}
 		}
 	}
@@ -63,7 +63,7 @@ func (v *View) missing(line string, patch bool) []int32 {
 	}
 	var in []int32
 	shown := false
-	forms(line, patch, func(form string) {
+	Forms(line, patch, func(form string) {
 		if id, ok := v.x.ids[form]; ok {
 			shown = shown || v.count[id] > 0 || v.recalled[id]
 			if len(form) >= minQuote && !shown && slices.ContainsFunc(v.x.parts[id], v.isReplaced) {

@@ -46,6 +46,15 @@ func (x *Index) View() *View {
 // text that was not in the request.
 func (v *View) Dangling() int { return len(v.dangling) }
 
+// Begin returns the first part of the context.
+func (v *View) Begin() int { return v.begin }
+
+// Placeholder returns what is in place of a part; ok is false if the part is shown as it was recorded.
+func (v *View) Placeholder(part int) (text string, ok bool) {
+	text, ok = v.replaced[part]
+	return text, ok
+}
+
 // Show goes on to request i of the recording, with what is left out of it in the
 // order of the parts, and checks it.
 func (v *View) Show(i int, omissions []Omission) {
@@ -104,7 +113,7 @@ func (v *View) replace(omissions []Omission, shown int) []Omission {
 			continue
 		}
 		changed = true
-		v.changeTexts(v.visibleAs(part, text), -1)
+		v.changeTexts(v.ShownAs(part, text), -1)
 		v.changePart(part, 1)
 		delete(v.replaced, part)
 	}
@@ -113,7 +122,7 @@ func (v *View) replace(omissions []Omission, shown int) []Omission {
 			continue
 		}
 		v.changePart(o.Part, -1)
-		v.changeTexts(v.visibleAs(o.Part, o.Placeholder), 1)
+		v.changeTexts(v.ShownAs(o.Part, o.Placeholder), 1)
 		v.replaced[o.Part] = o.Placeholder
 	}
 	if changed {
@@ -139,8 +148,8 @@ func (v *View) change(lines, names []int32, by int32) {
 	}
 }
 
-// visibleAs returns the texts that a placeholder shows in place of a part.
-func (v *View) visibleAs(part int, placeholder string) []string {
+// ShownAs returns the texts that a placeholder shows in place of a part.
+func (v *View) ShownAs(part int, placeholder string) []string {
 	if v.x.rec.Parts[part].Kind == llm.ToolCall {
 		return visible(&llm.Part{Kind: llm.ToolCall, Args: placeholder})
 	}
@@ -188,7 +197,7 @@ func (v *View) showsAny(parts []int32) bool {
 // anyPlaceholder reports whether the texts of any placeholder fulfil a condition.
 func (v *View) anyPlaceholder(holds func(texts []string) bool) bool {
 	for part, text := range v.replaced {
-		if part >= v.begin && part < v.end && holds(v.visibleAs(part, text)) {
+		if part >= v.begin && part < v.end && holds(v.ShownAs(part, text)) {
 			return true
 		}
 	}
