@@ -14,7 +14,6 @@ import (
 	"github.com/stet-dev/stet/cmd/stet/internal/report"
 	"github.com/stet-dev/stet/llm/prices"
 	"github.com/stet-dev/stet/record"
-	"github.com/stet-dev/stet/store"
 	"github.com/stet-dev/stet/trim/transcript"
 )
 
@@ -137,21 +136,6 @@ func addRecordings(path string, catalog *prices.Catalog, to *report.Cache) error
 	return nil
 }
 
-// recorded returns the newest requests in the proxy's record, and how much of subscriptions is used.
-func (c *cacheCommand) recorded(ctx context.Context) ([]record.Request, []record.Meter, error) {
-	where, err := c.storeThere()
-	if err != nil {
-		return nil, nil, errors.New("nothing is recorded yet: run an agent with stet wrap, or through stet proxy")
-	}
-	opened, err := store.Open(ctx, where)
-	if err != nil {
-		return nil, nil, err
-	}
-	rows, err := opened.Requests(ctx, record.Query{Limit: c.last})
-	meters, metersErr := opened.Notes(ctx, record.NoteMeter)
-	return rows, record.Meters(meters, time.Now()), errors.Join(err, metersErr, opened.Close())
-}
-
 // warm shows the caches of the conversations again and again, on a screen in place of what it showed before.
 func (c *cacheCommand) warm(ctx context.Context, catalog *prices.Catalog) error {
 	const pause = 5 * time.Second
@@ -159,13 +143,13 @@ func (c *cacheCommand) warm(ctx context.Context, catalog *prices.Catalog) error 
 	defer tick.Stop()
 	shown := ""
 	for {
-		rows, meters, err := c.recorded(ctx)
+		r, err := c.recorded(ctx, record.Query{Limit: c.last})
 		if err != nil {
 			return err
 		}
 		var text strings.Builder
-		report.PrintWarm(&text, report.NextRequests(rows, catalog), time.Now())
-		report.PrintMeters(&text, meters, time.Now())
+		report.PrintWarm(&text, report.NextRequests(r.rows, catalog), time.Now())
+		report.PrintMeters(&text, record.Meters(r.meters, time.Now()), time.Now())
 		if text.String() != shown {
 			if columns(c.out) > 0 {
 				fmt.Fprint(c.out, "\x1b[H\x1b[2J")
@@ -183,12 +167,12 @@ func (c *cacheCommand) warm(ctx context.Context, catalog *prices.Catalog) error 
 
 // addRecorded adds the account of the proxy's record.
 func (c *cacheCommand) addRecorded(ctx context.Context, catalog *prices.Catalog, to *report.Cache) error {
-	rows, meters, err := c.recorded(ctx)
+	r, err := c.recorded(ctx, record.Query{Limit: c.last})
 	if err != nil {
 		return err
 	}
-	to.Meters = meters
-	to.AddRequests(rows, catalog)
+	to.Meters = record.Meters(r.meters, time.Now())
+	to.AddRequests(r.rows, catalog)
 	if len(to.Sessions) == 0 {
 		return errors.New("no recorded request has usage: run an agent with stet wrap, or through stet proxy")
 	}

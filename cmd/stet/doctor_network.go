@@ -4,11 +4,13 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/url"
 	"strings"
+	"sync"
 
 	"github.com/stet-dev/stet/cmd/stet/internal/config"
 )
@@ -86,46 +88,32 @@ func get(ctx context.Context, url string) (status int, text string, err error) {
 // providers sends each provider a request without a key: any answer shows that requests reach it.
 func (c *doctorCommand) providers(ctx context.Context, o *config.Config) {
 	o.Route(config.Upstreams{})
-	type asked struct {
-		name, url string
-		err       error
+	all := [][2]string{ // names and URLs
+		{"messages", below(cmp.Or(o.Upstream.Messages, config.MessagesURL), "/v1/models")},
+		{"chat", below(cmp.Or(o.Upstream.Chat, config.OpenAIURL), "/models")},
+		{"responses", below(cmp.Or(o.Upstream.Responses, config.OpenAIURL), "/models")},
+		{"gemini", below(cmp.Or(o.Upstream.Gemini, config.GeminiURL), "/v1beta/models")},
 	}
-	all := []*asked{
-		{name: "messages", url: below(cmp.Or(o.Upstream.Messages, config.MessagesURL), "/v1/models")},
-		{name: "chat", url: below(cmp.Or(o.Upstream.Chat, config.OpenAIURL), "/models")},
-		{name: "responses", url: below(cmp.Or(o.Upstream.Responses, config.OpenAIURL), "/models")},
-		{name: "gemini", url: below(cmp.Or(o.Upstream.Gemini, config.GeminiURL), "/v1beta/models")},
+	said, failed := make([]string, len(all)), make([]error, len(all))
+	var asking sync.WaitGroup
+	for i, a := range all {
+		asking.Go(func() {
+			said[i] = a[0] + " at " + hostOf(a[1])
+			_, _, failed[i] = get(ctx, a[1])
+		})
 	}
-	done := make(chan struct{})
-	for _, a := range all {
-		go func() {
-			_, _, a.err = get(ctx, a.url)
-			done <- struct{}{}
-		}()
-	}
-	for range all {
-		<-done
-	}
-	var reached, reasons []string
-	failed := map[string][]string{} // by reason
-	for _, a := range all {
-		where := a.name + " at " + hostOf(a.url)
-		if a.err == nil {
+	asking.Wait()
+	var reached, not []string
+	for i, where := range said {
+		if failed[i] != nil {
+			not = append(not, fmt.Sprintf("%s: %v", where, failed[i]))
+		} else {
 			reached = append(reached, where)
-			continue
 		}
-		reason := a.err.Error()
-		if failed[reason] == nil {
-			reasons = append(reasons, reason)
-		}
-		failed[reason] = append(failed[reason], where)
 	}
-	for i, reason := range reasons {
-		reasons[i] = strings.Join(failed[reason], ", ") + ": " + reason
-	}
-	if len(reasons) > 0 {
+	if len(not) > 0 {
 		c.found(checkWarning, "providers", "check the network, HTTPS_PROXY, and the keys upstream-… of the configuration; ignore providers that you do not use",
-			"no answer from %s", strings.Join(reasons, "; "))
+			"no answer from %s", strings.Join(not, "; "))
 		return
 	}
 	c.found(checkOK, "providers", "", "an answer from %s", strings.Join(reached, ", "))

@@ -39,14 +39,13 @@ func (c *doctorCommand) recorded(ctx context.Context, o *config.Config) {
 	if !ok {
 		return
 	}
-	models, err := c.models(o.Prices)
-	if err != nil {
+	if _, err := c.models(o.Prices); err != nil {
 		c.found(checkProblem, "record", "correct the file of prices", "%v", err)
 		return
 	}
 	var f recordedFacts
 	for i := range requests {
-		f.add(&requests[i], models.ChecksThinking)
+		f.add(&requests[i])
 	}
 	c.tellRecorded(&f)
 }
@@ -81,11 +80,11 @@ func (c *doctorCommand) database(ctx context.Context, where string) (requests []
 
 // recordedFacts has doctor's results about recorded requests.
 type recordedFacts struct {
-	requests, refused, failed, checked, prompt, read, own int
-	passed                                                map[string]int
+	requests, refused, failed, prompt, read, own int
+	passed                                       map[string]int
 }
 
-func (f *recordedFacts) add(r *record.Request, checks func(model string) bool) {
+func (f *recordedFacts) add(r *record.Request) {
 	if r.API == record.CountTokens {
 		return
 	}
@@ -97,9 +96,6 @@ func (f *recordedFacts) add(r *record.Request, checks func(model string) bool) {
 		f.refused++
 	case r.Status == 0 || r.Status >= http.StatusInternalServerError:
 		f.failed++
-	}
-	if r.API == record.Messages && checks(r.Model) {
-		f.checked++
 	}
 	if r.Cache.Broke == record.BrokeStet {
 		f.own++
@@ -141,20 +137,6 @@ func (c *doctorCommand) tellRecorded(f *recordedFacts) {
 		}
 		c.found(state, "cache", do, "%.0f %% of the prompts were read from the provider's cache; stet broke it %d times, to send less from then on", share, f.own)
 	}
-	thinking := "not seen yet: no request was to a model that checks the text before its thinking"
-	if f.checked > 0 {
-		thinking = fmt.Sprintf("%d requests were to models that check the text before their thinking: what was sent to them is repeated unchanged", f.checked)
-	}
-	c.found(checkOK, "thinking", "", "%s", thinking)
-	state, do, threads := checkOK, "", "no message thread, and no request that goes on from a stored answer, was passed over"
-	if n := f.passed["thread"] + f.passed["chained"]; n > 0 {
-		if n*20 > f.requests {
-			state, do = checkWarning, "docs/proxy.md says when this happens; nothing is lost by it but what could have been saved"
-		}
-		threads = fmt.Sprintf("%d requests in a message thread and %d that go on from a stored answer passed untouched: what they go on from is not held here",
-			f.passed["thread"], f.passed["chained"])
-	}
-	c.found(state, "threads", do, "%s", threads)
 }
 
 // readFiles is of how many of the newest session files doctor looks at the reads.

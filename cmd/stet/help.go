@@ -10,9 +10,8 @@ import (
 // addHelp adds the help and completion commands. Unlike cobra's own, they fail for an unknown command.
 func addHelp(root *cobra.Command) {
 	help := &cobra.Command{
-		Use:               "help [COMMAND]",
-		Short:             "Show how a command is used",
-		ValidArgsFunction: commandNames,
+		Use:   "help [COMMAND]",
+		Short: "Show how a command is used",
 		RunE: func(_ *cobra.Command, args []string) error {
 			about, rest, err := root.Find(args)
 			if err != nil {
@@ -50,7 +49,7 @@ var groups = []struct {
 	commands []string
 }{
 	{"Take back what an agent did, and answer its questions:", []string{"guard", "undo", "approve", "audit"}},
-	{"Smaller requests for your agent:", []string{"wrap", "proxy", "savings", "demo", "model", "show"}},
+	{"Smaller requests for your agent:", []string{"wrap", "proxy", "savings", "demo", "model"}},
 	{"Safe file tools:", []string{"mcp", "setup", "resume"}},
 	{"stet's own agent:", []string{"chat", "run", "acp", "sessions"}},
 	{"For several people or machines:", []string{"serve", "host", "token", "migrate"}},
@@ -86,17 +85,6 @@ func indentExamples(cmd *cobra.Command) {
 	for _, c := range cmd.Commands() {
 		indentExamples(c)
 	}
-}
-
-// commandNames completes the names of root's commands.
-func commandNames(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-	var names []string
-	for _, c := range cmd.Root().Commands() {
-		if len(args) == 0 && c.IsAvailableCommand() {
-			names = append(names, c.Name())
-		}
-	}
-	return names, cobra.ShellCompDirectiveNoFileComp
 }
 
 // indented indents the non-empty lines of text.

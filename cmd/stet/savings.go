@@ -19,7 +19,6 @@ import (
 	"github.com/stet-dev/stet/cmd/stet/internal/config"
 	"github.com/stet-dev/stet/cmd/stet/internal/report"
 	"github.com/stet-dev/stet/record"
-	"github.com/stet-dev/stet/store"
 	"github.com/stet-dev/stet/trim/replay"
 	"github.com/stet-dev/stet/trim/transcript"
 )
@@ -164,21 +163,13 @@ func day(flag, value string) (time.Time, error) {
 	return at, nil
 }
 
-// throughStet returns the requests in the proxy's record that were answered.
+// throughStet returns the requests in the proxy's record that were answered; nil: there is no record.
 func (c *savingsCommand) throughStet(ctx context.Context) (*replay.Through, error) {
-	where, err := c.storeThere()
-	if err != nil {
-		return nil, nil // there is no record
+	r, err := c.recorded(ctx, record.Query{})
+	if errors.Is(err, errNoRequests) {
+		return nil, nil
 	}
-	opened, err := store.Open(ctx, where)
-	if err != nil {
-		return nil, err
-	}
-	rows, err := opened.Requests(ctx, record.Query{})
-	if err = errors.Join(err, opened.Close()); err != nil {
-		return nil, err
-	}
-	return passed(rows), nil
+	return passed(r.rows), err
 }
 
 // passed returns the requests of a record as replay wants them.

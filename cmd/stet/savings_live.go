@@ -21,27 +21,30 @@ type recorded struct {
 	calls        []record.ToolCalls
 }
 
-// recordedIn reads the proxy's record of a time; zero times are open.
-func (p *program) recordedIn(ctx context.Context, since, until time.Time) (r recorded, err error) {
+// errNoRequests says that the proxy has no record.
+var errNoRequests = errors.New("nothing is recorded yet: run an agent with stet wrap, or through stet proxy")
+
+// recorded reads the proxy's record.
+func (p *program) recorded(ctx context.Context, of record.Query) (r recorded, err error) {
 	where, err := p.storeThere()
 	if err != nil {
-		return r, errors.New("nothing is recorded yet: run an agent with stet wrap, or through stet proxy")
+		return r, errNoRequests
 	}
 	opened, err := store.Open(ctx, where)
 	if err != nil {
 		return r, err
 	}
 	var all [4]error
-	r.rows, all[0] = opened.Requests(ctx, record.Query{From: since, To: until})
+	r.rows, all[0] = opened.Requests(ctx, of)
 	r.meters, all[1] = opened.Notes(ctx, record.NoteMeter)
 	r.caps, all[2] = opened.Notes(ctx, record.NoteCap)
-	r.sets, r.calls, all[3] = opened.Tools(ctx, since)
+	r.sets, r.calls, all[3] = opened.Tools(ctx, of.From)
 	return r, errors.Join(errors.Join(all[:]...), opened.Close())
 }
 
 // live prints what the proxy has recorded of one's own traffic.
 func (c *savingsCommand) live(ctx context.Context, catalog *prices.Catalog, since, until time.Time) error {
-	r, err := c.recordedIn(ctx, since, until)
+	r, err := c.recorded(ctx, record.Query{From: since, To: until})
 	if err != nil {
 		return err
 	}
@@ -83,7 +86,7 @@ func (c *savingsCommand) habits(ctx context.Context, catalog *prices.Catalog, si
 		return err
 	}
 	account.Within(since, until)
-	r, err := c.recordedIn(ctx, since, until)
+	r, err := c.recorded(ctx, record.Query{From: since, To: until})
 	if err != nil && len(account.Sessions) == 0 {
 		return err
 	}

@@ -167,32 +167,6 @@ func TestCommands(t *testing.T) {
 	term.wait("goes on with this")
 }
 
-// Invalid UTF-8 and terminal control sequences are shown as escapes.
-func TestBytes(t *testing.T) {
-	model, err := llmtest.Start(llmtest.Config{Handler: func(req *llm.Request) (llm.Response, error) {
-		last := req.Messages[len(req.Messages)-1]
-		text := "You said: " + last.Parts[0].Text + "\x1b[2J\x1b]0;title\a\u202e and\x00 more"
-		return llm.Response{Message: llm.Message{Role: llm.Assistant, Parts: []llm.Part{{Text: text}}}}, nil
-	}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer model.Close()
-	term := open(t, 80, 16, "NO_COLOR=1")
-	term.chat("--api chat --base-url " + model.URL + "/v1")
-	term.sends("a\xff\xfeb")
-	term.wait(`› a\xff\xfeb`)
-	term.sends("\x1b[200~ c\xe4d\nnext\x1b[201~")
-	term.wait(`› a\xff\xfeb c\xe4d`, "  next")
-	term.types("", "Enter")
-	term.wait("more")
-	term.shows("bytes")
-	requests := model.Requests()
-	if body := string(requests[len(requests)-1].Body); !strings.Contains(body, `a\\xff\\xfeb c\\xe4d\nnext`) {
-		t.Errorf("the model was sent %s", body)
-	}
-}
-
 // kill -9 while a question is open, and the chat is continued.
 func TestKill(t *testing.T) {
 	term := open(t, 80, 40)
@@ -268,21 +242,6 @@ func TestRun(t *testing.T) {
 	term.wait("write_file wants to write", "[q]uit >")
 	term.types("s")
 	term.wait("Done:", "exit 0")
-}
-
-// If a terminal cannot move its cursor, the chat prints lines.
-func TestDumb(t *testing.T) {
-	term := open(t, 80, 30)
-	term.types("clear; TERM=dumb stet chat --model scripted; echo exit $?", "Enter")
-	term.wait(">")
-	term.types("show me", "Enter")
-	term.wait("write_file wants to write", "uit >")
-	term.types("s", "Enter")
-	term.wait("Done:")
-	term.types("/context", "Enter")
-	term.wait("the system prompt")
-	term.types("/quit", "Enter")
-	term.wait("exit 0")
 }
 
 // "/" lists the commands, and "@" lists the files that git does not ignore. Tab and Enter take the selected one.

@@ -34,7 +34,7 @@ var _ Talk = (*agent.Conversation)(nil)
 
 // Chat is a person's conversation with an agent. On a terminal, finished text is printed above a few lines that change. So
 // scrolling, searching and copying in the terminal work, and the text stays when the chat ends or is killed. If In or Out
-// is not a terminal, or its cursor cannot be moved, the chat reads lines and prints lines.
+// is not a terminal, the whole input is one prompt.
 type Chat struct {
 	In     io.Reader
 	Out    io.Writer
@@ -86,7 +86,7 @@ func (m *chat) show(ctx context.Context) error {
 	m.ctx = ctx
 	var working sync.WaitGroup
 	options := []tea.ProgramOption{
-		tea.WithInput(&keyboard{File: m.In.(*os.File)}), tea.WithOutput(m.Out), tea.WithEnvironment(m.Env), tea.WithoutSignalHandler(),
+		tea.WithInput(m.In), tea.WithOutput(m.Out), tea.WithEnvironment(m.Env), tea.WithoutSignalHandler(),
 	}
 	if !m.color {
 		options = append(options, tea.WithColorProfile(colorprofile.NoTTY))

@@ -1,6 +1,7 @@
 package terminal
 
 import (
+	"io"
 	"strings"
 
 	"charm.land/lipgloss/v2"
@@ -63,23 +64,13 @@ func fold(s string, columns int) []string {
 	return strings.Split(lipgloss.Wrap(s, max(columns, 1), ""), "\n")
 }
 
-// chop breaks lines between any two characters, and keeps their spaces. It is used for diffs.
+// chop breaks lines between any two characters, and keeps their spaces. It is used for diffs. A style ends at a break.
 func chop(s string, columns int) []string {
-	columns = max(columns, 1)
-	if ansi.StringWidth(s) <= columns {
-		return []string{s}
-	}
-	var out []string
-	for ansi.StringWidth(s) > columns {
-		head := ansi.Truncate(s, columns, "")
-		out = append(out, head)
-		rest := ansi.TruncateLeft(s, ansi.StringWidth(head), "")
-		if ansi.StringWidth(rest) >= ansi.StringWidth(s) { // no character fits
-			break
-		}
-		s = rest
-	}
-	return append(out, s)
+	var b strings.Builder
+	w := lipgloss.NewWrapWriter(&b)
+	_, _ = io.WriteString(w, ansi.Hardwrap(s, max(columns, 1), true)) // a Builder returns no errors
+	_ = w.Close()
+	return strings.Split(b.String(), "\n")
 }
 
 // clip returns the beginning of a line that fits into that many columns.
