@@ -519,7 +519,7 @@ func TestServeOIDCFlags(t *testing.T) {
 		"--oidc-url: want https":    all(func(m map[string]string) { m["url"] = "http://gateway.example.org" }),
 		"the roles of people are":   all(func(m map[string]string) { m["role"] = "a=agent" }),
 		"without it no person has":  all(func(m map[string]string) { delete(m, "role") }),
-		"needs --oidc-secret FILE":  all(func(m map[string]string) { delete(m, "secret") }),
+		"--oidc-secret FILE and --oidc-url":  all(func(m map[string]string) { delete(m, "secret") }),
 		"no such file":              all(func(m map[string]string) { m["secret"] = filepath.Join(h.dir, "none") }),
 		"is empty":                  all(func(m map[string]string) { m["secret"] = empty }),
 		"needs --oidc-client-id":    all(func(m map[string]string) { delete(m, "client-id") }),

@@ -40,7 +40,7 @@ type serveCommand struct {
 	lasts     time.Duration // 0: until it is asked to end
 	memory    memory
 	bus       busFlags
-	oidc      oidcFlags
+	accounts  site.Accounts
 	requests  int   // requests in a minute, for a token
 	mb        int64 // unanswered megabytes of a token
 }
@@ -84,7 +84,7 @@ stet serve --demo`,
 	flags.StringVar(&c.clientCA, "client-ca", "", "PEM file of certificates: a client with a certificate that one of them signed is an agent or a host, and needs no token")
 	c.memory.add(flags)
 	c.bus.add(flags)
-	c.oidc.add(flags)
+	addAccounts(flags, &c.accounts)
 	flags.IntVar(&c.requests, "token-requests", 0, "how many requests and calls a minute each token may make that has no limit of its own; 0 is no limit")
 	flags.Int64Var(&c.mb, "token-megabytes", 0, "how many megabytes of requests may wait for answers at once, for each token that has no limit of its own; 0 is no limit")
 	config.AddFlags(flags, append(proxyKeys, "listen", "rate", "model", "base-url", "api")...)
@@ -214,8 +214,8 @@ func (c *serveCommand) open(ctx context.Context, o *config.Config, root string, 
 	if c.clientCA != "" {
 		all.ClientCA = c.absolute(c.clientCA)
 	}
-	if all.SignIn, err = c.oidc.config(c.absolute); err != nil {
-		return nil, err
+	if all.Accounts = c.accounts; c.accounts.Issuer != "" {
+		all.Accounts.SecretFile = c.absolute(c.accounts.SecretFile)
 	}
 	for name, write := range exporters {
 		all.Exports[name] = write
@@ -288,7 +288,7 @@ func (c *serveCommand) check(address string) error {
 		err = c.bus.check(c.beyond)
 	}
 	if err == nil {
-		err = c.oidc.check()
+		err = c.accounts.Check()
 	}
 	if err == nil && (c.requests < 0 || c.mb < 0) {
 		err = errors.New("--token-requests, --token-megabytes: want a number of 0 or more")

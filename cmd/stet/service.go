@@ -15,8 +15,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/stet-dev/stet/cmd/stet/internal/autostart"
 	"github.com/stet-dev/stet/cmd/stet/internal/config"
+	"github.com/stet-dev/stet/cmd/stet/internal/process"
 	"github.com/stet-dev/stet/cmd/stet/internal/proxyserver"
 )
 
@@ -57,14 +57,14 @@ var httpProxies = []string{"HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_pro
 var serviceVariables = append([]string{"XDG_CONFIG_HOME", "XDG_STATE_HOME", "NO_PROXY", "no_proxy", "SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS", "CODEX_CA_CERTIFICATE"}, httpProxies...)
 
 // sayLogout says so if the service ends at logout.
-func (p *program) sayLogout(s *autostart.Service) {
+func (p *program) sayLogout(s *process.Service) {
 	if s.System == "linux" && !s.Lingers() {
 		p.say(`the proxy and the guard end when you log out; if agents run after that, say "loginctl enable-linger"`)
 	}
 }
 
 // service returns the proxy as a service of the system, installed or not.
-func (p *program) service(listen string) (*autostart.Service, error) {
+func (p *program) service(listen string) (*process.Service, error) {
 	state, err := p.stateDir()
 	if err != nil {
 		return nil, err
@@ -76,7 +76,7 @@ func (p *program) service(listen string) (*autostart.Service, error) {
 	if port, is := strings.CutPrefix(listen, "localhost:"); is { // systemd accepts only addresses
 		listen = "127.0.0.1:" + port
 	}
-	s := &autostart.Service{System: runtime.GOOS, Program: ownPath(self), Listen: listen, Home: p.home(), State: state, User: os.Getuid()}
+	s := &process.Service{System: runtime.GOOS, Program: ownPath(self), Listen: listen, Home: p.home(), State: state, User: os.Getuid()}
 	s.Config = filepath.Dir(filepath.Dir(p.userConfig()))
 	if who, err := user.Current(); err == nil {
 		s.Name = who.Username
@@ -90,7 +90,7 @@ func (p *program) service(listen string) (*autostart.Service, error) {
 }
 
 // serviceAsConfigured returns the service at the configured address.
-func (c *command) serviceAsConfigured() (*autostart.Service, *config.Config, error) {
+func (c *command) serviceAsConfigured() (*process.Service, *config.Config, error) {
 	o, err := c.settings("")
 	if err != nil {
 		return nil, nil, err

@@ -1,4 +1,4 @@
-// Package process handles a program's signals, and runs another program in the foreground.
+// Package process handles a program's signals, runs another program in the foreground, and makes the system start the proxy.
 package process
 
 import (

@@ -108,8 +108,11 @@ func (s *Site) openHub(ctx context.Context) (err error) {
 	if s.Tools != nil {
 		s.joinHub(ctx)
 	}
-	if err := s.openSignIn(ctx); err != nil {
-		return err
+	if c.Accounts.Issuer != "" {
+		refused := func(r *http.Request, _ string) { s.hub.Refused(r, "a login with an account elsewhere failed") }
+		if s.signIn, err = openSignIn(ctx, c.Accounts, s.Log, refused); err != nil {
+			return &config.Error{Err: err}
+		}
 	}
 	secure, err := s.openTLS()
 	if err != nil {

@@ -16,7 +16,6 @@ import (
 
 	"github.com/stet-dev/stet/cmd/stet/internal/config"
 	"github.com/stet-dev/stet/cmd/stet/internal/proxyserver"
-	"github.com/stet-dev/stet/cmd/stet/internal/signin"
 	"github.com/stet-dev/stet/cmd/stet/internal/tokenfile"
 	"github.com/stet-dev/stet/cmd/stet/internal/toolset"
 	"github.com/stet-dev/stet/files/approval"
@@ -39,13 +38,13 @@ type Config struct {
 	Settings    *config.Config
 	Proxy       proxyserver.Config
 	Tools       toolset.Options
-	Root        string         // directory of the local workspace
-	Name        string         // its name at the gateway
-	NoWorkspace bool           // there is no local workspace, only those of hosts
-	Cert, Key   string         // files for TLS; both or none
-	ClientCA    string         // file of CAs for client certificates; "": no client certificates
-	SignIn      *signin.Config // for people's OpenID Connect logins; nil: they use tokens
-	Quota       gateway.Quota  // default for tokens without a quota
+	Root        string        // directory of the local workspace
+	Name        string        // its name at the gateway
+	NoWorkspace bool          // there is no local workspace, only those of hosts
+	Cert, Key   string        // files for TLS; both or none
+	ClientCA    string        // file of CAs for client certificates; "": no client certificates
+	Accounts    Accounts      // of people, besides tokens
+	Quota       gateway.Quota // default for tokens without a quota
 	Hosts       []string
 	Proxies     Proxies // in front of the server
 
@@ -86,7 +85,7 @@ type Site struct {
 	unkeep  context.CancelFunc
 	models  *prices.Catalog
 	compact func(ctx context.Context, id string) (next string, err error) // nil: no model is configured
-	signIn  *signin.SignIn                                                // nil: people use tokens
+	signIn  *signIn                                                       // nil: people use tokens
 	signers *x509.CertPool                                                // CAs of client certificates; nil: none
 	secret  []byte                                                        // for the keys of logins
 

@@ -9,9 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/stet-dev/stet/cmd/stet/internal/config"
 	"github.com/stet-dev/stet/cmd/stet/internal/report"
-	"github.com/stet-dev/stet/cmd/stet/internal/signin"
 	"github.com/stet-dev/stet/cmd/stet/internal/toolset"
 	"github.com/stet-dev/stet/files/approval"
 	"github.com/stet-dev/stet/files/filetools"
@@ -57,20 +55,6 @@ func (s *Site) ui(allowed []string) http.Handler {
 		h.SignIn = s.signIn
 	}
 	return h
-}
-
-// openSignIn makes the OpenID Connect login.
-func (s *Site) openSignIn(ctx context.Context) (err error) {
-	if s.config.SignIn == nil {
-		return nil
-	}
-	c := *s.config.SignIn
-	c.Log = s.Log
-	c.Refused = func(r *http.Request, why string) { s.hub.Refused(r, "a login with an account elsewhere failed") }
-	if s.signIn, err = signin.Open(ctx, c); err != nil {
-		return &config.Error{Err: err}
-	}
-	return nil
 }
 
 func personOf(who gateway.Identity) web.Person {

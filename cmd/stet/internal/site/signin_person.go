@@ -1,4 +1,4 @@
-package signin
+package site
 
 import (
 	"context"
@@ -17,7 +17,7 @@ import (
 )
 
 // identify returns the person who has come back from the issuer. begun says whether this browser began the login t.
-func (s *SignIn) identify(r *http.Request, t transit, begun bool) (web.Person, error) {
+func (s *signIn) identify(r *http.Request, t transit, begun bool) (web.Person, error) {
 	query := r.URL.Query()
 	switch {
 	case !begun || query.Get("state") != t.State:
@@ -25,7 +25,7 @@ func (s *SignIn) identify(r *http.Request, t transit, begun bool) (web.Person, e
 	case query.Get("error") != "":
 		return web.Person{}, refusal{http.StatusForbidden, fmt.Sprintf("%s refuses the login: %.100q %.300q", s.Name(), query.Get("error"), query.Get("error_description"))}
 	}
-	ctx, cancel := context.WithTimeout(oidc.ClientContext(r.Context(), client), askTime)
+	ctx, cancel := context.WithTimeout(oidc.ClientContext(r.Context(), issuerClient), askTime)
 	defer cancel()
 	p, err := s.discover(ctx)
 	if err != nil {
@@ -39,7 +39,7 @@ func (s *SignIn) identify(r *http.Request, t transit, begun bool) (web.Person, e
 	if raw == "" {
 		return web.Person{}, refusal{http.StatusBadGateway, s.Name() + " sends no ID token: is the scope openid allowed for this client?"}
 	}
-	id, err := p.Verifier(&oidc.Config{ClientID: s.config.ClientID}).Verify(ctx, raw)
+	id, err := p.Verifier(&oidc.Config{ClientID: s.ClientID}).Verify(ctx, raw)
 	if err != nil {
 		return web.Person{}, refusal{http.StatusBadGateway, fmt.Sprintf("the ID token of %s is not good: %.300v", s.Name(), err)}
 	}
@@ -50,7 +50,7 @@ func (s *SignIn) identify(r *http.Request, t transit, begun bool) (web.Person, e
 	if err := id.Claims(&claims); err != nil {
 		return web.Person{}, fmt.Errorf("ID token: %w", err)
 	}
-	if _, ok := claims[s.config.Claim]; !ok && p.UserInfoEndpoint() != "" {
+	if _, ok := claims[s.Claim]; !ok && p.UserInfoEndpoint() != "" {
 		if err := s.addUserInfo(ctx, p, token, id.Subject, claims); err != nil {
 			return web.Person{}, err
 		}
@@ -59,7 +59,7 @@ func (s *SignIn) identify(r *http.Request, t transit, begun bool) (web.Person, e
 }
 
 // addUserInfo adds claims from the issuer's user info endpoint. The ID token's claims have priority.
-func (s *SignIn) addUserInfo(ctx context.Context, p *oidc.Provider, token *oauth2.Token, subject string, claims map[string]any) error {
+func (s *signIn) addUserInfo(ctx context.Context, p *oidc.Provider, token *oauth2.Token, subject string, claims map[string]any) error {
 	info, err := p.UserInfo(ctx, oauth2.StaticTokenSource(token))
 	if err != nil {
 		return fmt.Errorf("user info: %w", err)
@@ -85,16 +85,16 @@ func (s *SignIn) addUserInfo(ctx context.Context, p *oidc.Provider, token *oauth
 }
 
 // personOf returns the person whose account has these claims.
-func (s *SignIn) personOf(subject string, claims map[string]any) (web.Person, error) {
+func (s *signIn) personOf(subject string, claims map[string]any) (web.Person, error) {
 	name := nameOf(subject, claims)
-	claim, ok := claims[s.config.Claim]
+	claim, ok := claims[s.Claim]
 	if !ok {
 		return web.Person{}, refusal{http.StatusForbidden, fmt.Sprintf(
-			"%s says nothing of %q for %s: the claim has to be added to what it tells this client, or another one named by --oidc-claim", s.Name(), s.config.Claim, name)}
+			"%s says nothing of %q for %s: the claim has to be added to what it tells this client, or another one named by --oidc-claim", s.Name(), s.Claim, name)}
 	}
 	groups, ok := groupsOf(claim)
 	if !ok {
-		return web.Person{}, refusal{http.StatusForbidden, fmt.Sprintf("the claim %q of %s is neither a string nor a list of strings", s.config.Claim, name)}
+		return web.Person{}, refusal{http.StatusForbidden, fmt.Sprintf("the claim %q of %s is neither a string nor a list of strings", s.Claim, name)}
 	}
 	if err := limits.Strings(struct {
 		Name   string   `json:"the name"`
@@ -102,7 +102,7 @@ func (s *SignIn) personOf(subject string, claims map[string]any) (web.Person, er
 	}{name, groups}); err != nil {
 		return web.Person{}, refusal{http.StatusForbidden, fmt.Sprintf("of the account that %s names, %v", s.Name(), err)}
 	}
-	role := s.config.roleOf(groups)
+	role := s.roleOf(groups)
 	if role == "" {
 		return web.Person{}, refusal{http.StatusForbidden, fmt.Sprintf(
 			"none of the groups of %s has a role here (%.300q): --oidc-role GROUP=ROLE gives one", name, strings.Join(groups, ", "))}

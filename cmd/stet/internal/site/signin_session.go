@@ -1,4 +1,4 @@
-package signin
+package site
 
 import (
 	"crypto/rand"
@@ -64,11 +64,11 @@ func transitOf(r *http.Request) (t transit, ok bool) {
 	return t, t.State != "" && t.Nonce != "" && t.Verifier != "" && time.Now().Before(t.Until)
 }
 
-// most is the limit of sessions. When it is exceeded, the session with the earliest end is ended.
-const most = 4096
+// mostLogins is the limit of sessions. When it is exceeded, the session with the earliest end is ended.
+const mostLogins = 4096
 
-// session is the session of a person who has logged in.
-type session struct {
+// login is the session of a person who has logged in.
+type login struct {
 	person web.Person
 	until  time.Time
 	enter  time.Time // until when the page may take the session with its cookie; zero: it has taken it
@@ -78,10 +78,10 @@ type session struct {
 // this host, so it can be used only once.
 const enterLasts = 5 * time.Minute
 
-// sessions has the sessions of this process, by the ID of the person. Its zero value is ready to use.
-type sessions struct {
+// logins has the sessions of this process, by the ID of the person. Its zero value is ready to use.
+type logins struct {
 	mu sync.Mutex
-	by map[string]session
+	by map[string]login
 }
 
 // idOf returns the name of a session, which is not secret.
@@ -90,14 +90,14 @@ func idOf(secret string) string {
 	return "oidc-" + hex.EncodeToString(sum[:12])
 }
 
-func (s *sessions) begin(w http.ResponseWriter, p web.Person, lasts time.Duration) {
+func (s *logins) begin(w http.ResponseWriter, p web.Person, lasts time.Duration) {
 	secret := rand.Text() + rand.Text()
 	p.ID = idOf(secret)
 	now := time.Now()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.by == nil {
-		s.by = map[string]session{}
+		s.by = map[string]login{}
 	}
 	first := ""
 	for id, one := range s.by {
@@ -108,15 +108,15 @@ func (s *sessions) begin(w http.ResponseWriter, p web.Person, lasts time.Duratio
 			first = id
 		}
 	}
-	if len(s.by) >= most {
+	if len(s.by) >= mostLogins {
 		delete(s.by, first)
 	}
-	s.by[p.ID] = session{p, now.Add(lasts), now.Add(enterLasts)}
+	s.by[p.ID] = login{p, now.Add(lasts), now.Add(enterLasts)}
 	setCookie(w, sessionCookie, secret, min(lasts, enterLasts))
 }
 
 // Waits reports whether a request has the cookie of a session that the page has not yet taken.
-func (s *SignIn) Waits(r *http.Request) bool {
+func (s *signIn) Waits(r *http.Request) bool {
 	c, err := r.Cookie(sessionCookie)
 	if err != nil {
 		return false
@@ -128,7 +128,7 @@ func (s *SignIn) Waits(r *http.Request) bool {
 }
 
 // Take returns the person whose session cookie a request has, and the end of the session. A session can be taken once.
-func (s *SignIn) Take(r *http.Request) (p web.Person, until time.Time, ok bool) {
+func (s *signIn) Take(r *http.Request) (p web.Person, until time.Time, ok bool) {
 	c, err := r.Cookie(sessionCookie)
 	if err != nil {
 		return p, until, false
@@ -146,7 +146,7 @@ func (s *SignIn) Take(r *http.Request) (p web.Person, until time.Time, ok bool) 
 }
 
 // Holds returns the person of the session with that ID, if it has not ended.
-func (s *SignIn) Holds(id string) (p web.Person, ok bool) {
+func (s *signIn) Holds(id string) (p web.Person, ok bool) {
 	s.sessions.mu.Lock()
 	defer s.sessions.mu.Unlock()
 	one, ok := s.sessions.find(id)
@@ -154,15 +154,15 @@ func (s *SignIn) Holds(id string) (p web.Person, ok bool) {
 }
 
 // find returns the session with that ID, if it has not ended. The caller holds mu.
-func (s *sessions) find(id string) (one session, ok bool) {
+func (s *logins) find(id string) (one login, ok bool) {
 	if one, ok = s.by[id]; !ok || !time.Now().Before(one.until) {
-		return session{}, false
+		return login{}, false
 	}
 	return one, true
 }
 
 // End ends a session, and deletes its cookie.
-func (s *SignIn) End(w http.ResponseWriter, id string) {
+func (s *signIn) End(w http.ResponseWriter, id string) {
 	s.sessions.mu.Lock()
 	delete(s.sessions.by, id)
 	s.sessions.mu.Unlock()

@@ -1,6 +1,4 @@
-// Package autostart makes the system start "stet proxy": systemd when a request comes (socket activation), launchd and the task
-// scheduler of Windows when the person logs in. So the proxy always runs when an agent sends a request to a fixed address.
-package autostart
+package process
 
 import (
 	"context"
@@ -15,7 +13,8 @@ import (
 	"strings"
 )
 
-// Service describes the proxy as a service of the system.
+// Service makes the system start "stet proxy": systemd when a request comes (socket activation), launchd and the task scheduler of Windows when the person
+// logs in. So the proxy always runs when an agent sends a request to a fixed address.
 type Service struct {
 	System  string // as in runtime.GOOS
 	Program string // path of stet

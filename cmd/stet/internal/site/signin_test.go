@@ -1,8 +1,11 @@
-package signin
+package site
 
 import (
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -19,9 +22,13 @@ func TestEndlessAnswer(t *testing.T) {
 			}
 		}
 	}))
-	_, err := Open(t.Context(), Config{
-		Issuer: s.URL, ClientID: "stet", Secret: "secret", URL: "http://localhost:4141", Roles: map[string]string{"a": gateway.Approvers},
-	})
+	secret := filepath.Join(t.TempDir(), "secret")
+	if err := os.WriteFile(secret, []byte("secret"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, err := openSignIn(t.Context(), Accounts{
+		Issuer: s.URL, ClientID: "stet", SecretFile: secret, URL: "http://localhost:4141", Roles: map[string]string{"a": gateway.Approvers},
+	}, slog.New(slog.DiscardHandler), nil)
 	s.Close()
 	const buffered = 32 << 20 // buffered by both systems
 	if err == nil || !strings.Contains(err.Error(), "too large") || read > mostAnswer+buffered {
