@@ -514,17 +514,17 @@ func TestServeOIDCFlags(t *testing.T) {
 		return args
 	}
 	for says, flags := range map[string][]string{
-		"issuer":                    all(func(map[string]string) {}),
-		"--oidc-issuer: want https": all(func(m map[string]string) { m["issuer"] = "http://login.example.org" }),
-		"--oidc-url: want https":    all(func(m map[string]string) { m["url"] = "http://gateway.example.org" }),
-		"the roles of people are":   all(func(m map[string]string) { m["role"] = "a=agent" }),
-		"without it no person has":  all(func(m map[string]string) { delete(m, "role") }),
-		"--oidc-secret FILE and --oidc-url":  all(func(m map[string]string) { delete(m, "secret") }),
-		"no such file":              all(func(m map[string]string) { m["secret"] = filepath.Join(h.dir, "none") }),
-		"is empty":                  all(func(m map[string]string) { m["secret"] = empty }),
-		"needs --oidc-client-id":    all(func(m map[string]string) { delete(m, "client-id") }),
-		"go with --oidc-issuer":     all(func(m map[string]string) { delete(m, "issuer") }),
-		"want a time above 0":       all(func(m map[string]string) { m["session"] = "0s" }),
+		"issuer":                            all(func(map[string]string) {}),
+		"--oidc-issuer: want https":         all(func(m map[string]string) { m["issuer"] = "http://login.example.org" }),
+		"--oidc-url: want https":            all(func(m map[string]string) { m["url"] = "http://gateway.example.org" }),
+		"the roles of people are":           all(func(m map[string]string) { m["role"] = "a=agent" }),
+		"without it no person has":          all(func(m map[string]string) { delete(m, "role") }),
+		"--oidc-secret FILE and --oidc-url": all(func(m map[string]string) { delete(m, "secret") }),
+		"no such file":                      all(func(m map[string]string) { m["secret"] = filepath.Join(h.dir, "none") }),
+		"is empty":                          all(func(m map[string]string) { m["secret"] = empty }),
+		"needs --oidc-client-id":            all(func(m map[string]string) { delete(m, "client-id") }),
+		"go with --oidc-issuer":             all(func(m map[string]string) { delete(m, "issuer") }),
+		"want a time above 0":               all(func(m map[string]string) { m["session"] = "0s" }),
 	} {
 		cmd := newHome(t).stet(append([]string{"serve", "--no-workspace", "--listen", "127.0.0.1:0", "--for", "1ms"}, flags...)...)
 		if out, _ := cmd.CombinedOutput(); cmd.ProcessState.ExitCode() != exitUsage || !strings.Contains(string(out), says) {
