@@ -36,6 +36,8 @@ func (b Batch) Empty() bool {
 type Query struct {
 	From, To     time.Time // From ≤ time < To; zero is open
 	Conversation string
+	// Tree selects the requests of a conversation and of those whose Root it is. It is for Requests alone.
+	Tree string
 	// Limit selects the newest rows; 0: all.
 	Limit int
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"maps"
 	"strings"
 	"sync"
 	"time"
@@ -36,14 +37,16 @@ func (c Caps) none() bool { return c == Caps{Hard: c.Hard} }
 
 const (
 	nearly   = 0.8              // the share of a cap from which on a person is told
-	capsAge  = 5 * time.Second  // how old what is known of other processes may be
+	capsAge  = 5 * time.Second  // how old what is known of other processes may be, unless Caps.Hard is set
 	capsRest = 5 * time.Second  // how long a store that has not answered is not asked
 	overlap  = 30 * time.Minute // a row is stored when its answer ends, but has the time when it began
-	maxSums  = 20_000           // conversations whose spending is held
+	maxSums  = 20_000           // conversations and sub-agents whose spending is held
+	maxNotes = 1000             // notes on caps that a process keeps
 	scopeDay = "day"
 )
 
-// caps adds up what was spent, by this process and by others with the same store, and compares it with Caps.
+// caps adds up what was spent, by this process and by others with the same store, and compares it with Caps. With Caps.Hard what this
+// process has spent is stored, and what others have spent is read, before each request.
 type caps struct {
 	Caps
 	store record.Store
@@ -51,17 +54,17 @@ type caps struct {
 	log   *slog.Logger
 	tell  func(text string)
 	write func(record.Batch)
+	flush func(ctx context.Context) // returns when what was written is stored
 
 	reading *semaphore.Weighted // of one: held while the store is asked
 
 	mu     sync.Mutex
 	sums   map[string]Amount    // by the key of a scope
-	loaded map[string]bool      // conversations whose stored rows are in sums
-	early  map[string]bool      // rows in sums of conversations that are not loaded
-	seen   map[string]time.Time // the rows in the sum of their day, of the last hours
-	read   time.Time            // when the store was read; zero: the day is not known
+	loaded map[string]bool      // trees whose stored rows are in sums
+	seen   map[string]time.Time // the rows in the sums, by the name of the scope and their ID; those of the last hours
+	read   time.Time            // when the store was asked for new rows; zero: today is not known
 	rest   time.Time            // until then the store is not asked
-	told   map[string]bool      // by the key of a scope, and how near the cap is
+	told   map[string]bool      // what was told to a person
 	notes  map[string]*record.Cap
 	over   map[string]Amount // what loops have spent since a cap was reached
 }
@@ -105,10 +108,6 @@ func (a Amount) in(limit Amount) string {
 	return fmt.Sprintf("$%.2f", a.USD)
 }
 
-func (c *caps) amount(row *record.Request) Amount {
-	return Amount{c.rules.bill(row, nil).usd, row.Usage.Prompt() + row.Usage.Output}
-}
-
 // check returns why a request is refused; empty: it is not. turn: it begins a turn of a person.
 func (c *caps) check(ctx context.Context, x *exchange, turn bool) string {
 	if c.none() {
@@ -141,16 +140,17 @@ func (c *caps) spent(x *exchange) {
 	if c.none() || x.conversation == nil {
 		return
 	}
-	row, cost := &x.row, c.amount(&x.row)
+	row := &x.row
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.begin()
-	c.add(row, true)
-	if c.store != nil && !c.loaded[row.Conversation] {
-		c.early[row.ID] = true
-	}
+	cost := c.add(row, true)
 	for _, s := range c.scopes(row, row.Time) {
 		share := c.sums[s.key].of(s.limit)
+		if s.limit.USD > 0 && cost.Tokens > 0 && cost.USD == 0 {
+			c.say(slog.LevelWarn, fmt.Sprintf("requests to %s do not count in the limit of %s for %s, because the price is not known: add it (configuration key \"prices\"), or limit tokens",
+				row.Model, s.limit.in(s.limit), (&record.Cap{Scope: s.name}).Of()))
+		}
 		if share < nearly {
 			continue
 		}
@@ -164,64 +164,73 @@ func (c *caps) spent(x *exchange) {
 	}
 }
 
-// add adds a row to the sums. whole: also to those of its conversation and tree.
-func (c *caps) add(row *record.Request, whole bool) {
-	cost := c.amount(row)
-	if cost.Tokens == 0 {
-		return
-	}
-	if _, twice := c.seen[row.ID]; !twice {
-		c.seen[row.ID] = row.Time
-		key := scopeDay + "\x00" + row.Time.Local().Format(time.DateOnly)
-		c.sums[key] = c.sums[key].plus(cost)
-	}
-	if whole {
-		for _, s := range c.scopes(row, row.Time) {
-			if s.name != scopeDay {
-				c.sums[s.key] = c.sums[s.key].plus(cost)
+// add adds a row to the sums of its scopes, once, and returns what it cost. own: it is of this process. Rows of others count in their
+// tree when the tree is loaded.
+func (c *caps) add(row *record.Request, own bool) Amount {
+	cost := Amount{c.rules.bill(row, nil).usd, row.Usage.Prompt() + row.Usage.Output}
+	for _, s := range c.scopes(row, row.Time) {
+		id := s.name + " " + row.ID
+		if _, twice := c.seen[id]; cost.Tokens > 0 && !twice && (own || s.name == scopeDay || c.loaded[row.Tree()]) {
+			if c.store != nil {
+				c.seen[id] = row.Time
 			}
+			c.sums[s.key] = c.sums[s.key].plus(cost)
 		}
 	}
+	return cost
 }
 
-// begin makes the sums, empty. They are made again if there are too many: the store has them.
+// begin makes the sums. If there are too many, all but those of days are made again: the store has them.
 func (c *caps) begin() {
-	if c.sums == nil || len(c.sums) > maxSums {
-		c.sums, c.loaded, c.seen, c.read = map[string]Amount{}, map[string]bool{}, map[string]time.Time{}, time.Time{}
-		c.early = map[string]bool{}
-		c.told, c.notes, c.over = map[string]bool{}, map[string]*record.Cap{}, map[string]Amount{}
+	if c.sums == nil {
+		c.sums, c.loaded, c.seen, c.told = map[string]Amount{}, map[string]bool{}, map[string]time.Time{}, map[string]bool{}
+	} else if len(c.sums)+len(c.loaded)+len(c.told) <= maxSums {
+		return
 	}
+	c.forget(false)
+	clear(c.loaded)
+	clear(c.told)
+	c.notes, c.over = map[string]*record.Cap{}, map[string]Amount{}
 }
 
-// load reads what is not known yet: what this conversation has spent earlier, and from time to time what other processes have spent. No
-// other request waits for the store meanwhile, but those of a conversation that is not known either. A request waits at most maxLookUp. If the store does
+// forget empties the sums of days, or all others.
+func (c *caps) forget(days bool) {
+	maps.DeleteFunc(c.sums, func(key string, _ Amount) bool { return strings.HasPrefix(key, scopeDay) == days })
+	maps.DeleteFunc(c.seen, func(key string, _ time.Time) bool { return strings.HasPrefix(key, scopeDay) == days })
+}
+
+// load reads what is not known yet: what a tree that is new here has spent, and what other processes have spent since. No other request waits
+// for the store meanwhile, but with Hard, and those of a tree that is not known either. A request waits at most maxLookUp. If the store does
 // not answer, what this process has spent counts alone, and the store is asked again after capsRest.
 func (c *caps) load(ctx context.Context, row *record.Request) {
-	now := time.Now()
-	if known, old, _ := c.known(row, now); c.store == nil || known && !old {
+	arrived := time.Now()
+	known, old, _ := c.known(row, arrived)
+	if c.store == nil || known && !old {
 		return
-	} else if known {
+	}
+	wait, cancel := context.WithDeadline(ctx, arrived.Add(maxLookUp))
+	defer cancel()
+	if c.Hard {
+		c.flush(wait)
+	}
+	if known && !c.Hard {
 		if !c.reading.TryAcquire(1) {
 			return
 		}
-	} else {
-		wait, cancel := context.WithDeadline(ctx, now.Add(maxLookUp))
-		defer cancel()
-		if c.reading.Acquire(wait, 1) != nil {
-			return
-		}
+	} else if c.reading.Acquire(wait, 1) != nil {
+		return
 	}
 	defer c.reading.Release(1)
 	// Others count on what is read, also if this request is cancelled.
-	ctx, cancel := context.WithDeadline(context.WithoutCancel(ctx), now.Add(maxLookUp))
+	ctx, cancel = context.WithDeadline(context.WithoutCancel(ctx), arrived.Add(maxLookUp))
 	defer cancel()
 	var err error
-	known, old, since := c.known(row, now)
+	known, old, since := c.known(row, arrived)
 	if old {
-		err = c.loadDay(ctx, now, since)
+		err = c.loadNew(ctx, since)
 	}
 	if err == nil && !known {
-		err = c.loadConversation(ctx, row.Conversation)
+		err = c.loadRows(ctx, record.Query{Tree: row.Tree()}, func() { c.loaded[row.Tree()] = true })
 	}
 	if err == nil {
 		return
@@ -232,59 +241,47 @@ func (c *caps) load(ctx context.Context, row *record.Request) {
 	c.rest = time.Now().Add(capsRest)
 }
 
-// known reports whether a conversation is known, whether what is known of other processes is old, and since when. While the store rests, nothing better
-// can be known.
-func (c *caps) known(row *record.Request, now time.Time) (known, old bool, since time.Time) {
+// known reports whether the tree of a request is known, whether what is known of other processes is too old for a request that has
+// arrived at a time, and since when it is known. While the store rests, nothing better can be known.
+func (c *caps) known(row *record.Request, arrived time.Time) (known, old bool, since time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.begin()
-	if now.Before(c.rest) {
+	if arrived.Before(c.rest) {
 		return true, false, c.read
 	}
-	return c.loaded[row.Conversation], now.Sub(c.read) >= capsAge, c.read
+	age := arrived.Sub(c.read)
+	return c.loaded[row.Tree()], age >= capsAge || c.Hard && age >= 0, c.read
 }
 
-// loadConversation reads what a conversation has spent.
-func (c *caps) loadConversation(ctx context.Context, conversation string) error {
-	rows, err := c.store.Requests(ctx, record.Query{Conversation: conversation})
-	if err != nil {
-		return err
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.loaded[conversation] = true
-	for i := range rows {
-		c.add(&rows[i], !c.early[rows[i].ID])
-		delete(c.early, rows[i].ID)
-	}
-	return nil
-}
-
-// loadDay reads what was spent today by others since a time.
-func (c *caps) loadDay(ctx context.Context, now, since time.Time) error {
+// loadNew reads what was spent since a time: today, if it was never asked, or if the clock was set back since.
+func (c *caps) loadNew(ctx context.Context, since time.Time) error {
+	now := time.Now()
 	y, m, d := now.Date()
-	from := time.Date(y, m, d, 0, 0, 0, 0, time.Local)
-	if begun := since.Add(-overlap); begun.After(from) {
+	from, back := time.Date(y, m, d, 0, 0, 0, 0, time.Local), since.Round(0).After(now.Add(overlap))
+	if begun := since.Add(-overlap); begun.After(from) && !back {
 		from = begun
 	}
-	rows, err := c.store.Requests(ctx, record.Query{From: from})
+	return c.loadRows(ctx, record.Query{From: from}, func() {
+		c.read = now
+		if back {
+			c.forget(true)
+		}
+		maps.DeleteFunc(c.seen, func(_ string, at time.Time) bool { return now.Sub(at) > 4*overlap && at.Before(from) })
+	})
+}
+
+// loadRows adds the rows of the store that a query selects, after a change.
+func (c *caps) loadRows(ctx context.Context, q record.Query, change func()) error {
+	rows, err := c.store.Requests(ctx, q)
 	if err != nil {
 		return err
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.read.Equal(since) { // the sums were not made again meanwhile
-		c.read = now
-	}
+	change()
 	for i := range rows {
-		if _, known := c.seen[rows[i].ID]; !known {
-			c.add(&rows[i], c.loaded[rows[i].Conversation])
-		}
-	}
-	for id, at := range c.seen {
-		if now.Sub(at) > 4*overlap && at.Before(from) {
-			delete(c.seen, id)
-		}
+		c.add(&rows[i], false)
 	}
 	return nil
 }
@@ -298,7 +295,9 @@ func (c *caps) note(s scope, row *record.Request, change func(*record.Cap)) {
 	n := c.notes[key]
 	if n == nil {
 		n = &record.Cap{Scope: s.name, Limit: s.limit.in(s.limit), Client: row.Client, Conversation: row.Conversation, Agent: row.Agent}
-		c.notes[key] = n
+		if len(c.notes) < maxNotes {
+			c.notes[key] = n
+		}
 	}
 	spent := c.sums[s.key]
 	n.Spent, n.Share = spent.in(s.limit), spent.of(s.limit)
@@ -307,11 +306,21 @@ func (c *caps) note(s scope, row *record.Request, change func(*record.Cap)) {
 	if n.Share >= 1 {
 		state, level = "fully", slog.LevelWarn
 	}
-	if !c.told[s.key+state] {
-		c.told[s.key+state] = true
-		c.log.Log(context.Background(), level, "a limit is "+state+" spent", "limit", s.name, "of", n.Limit, "spent", n.Spent, "conversation", row.Conversation)
-		c.tell(fmt.Sprintf("the limit of %s for %s is %s spent: %s (%s)", n.Limit, n.Of(), state, n.Spent, cmp.Or(row.Client, "an agent")))
+	if told := s.key + state; !c.told[told] {
+		c.told[told] = true
+		c.say(level, fmt.Sprintf("the limit of %s for %s is %s spent: %s (%s)", n.Limit, n.Of(), state, n.Spent, cmp.Or(row.Client, "an agent")))
 	}
-	text, _ := json.Marshal(n) // strings and numbers always marshal
-	c.write(record.Batch{Notes: []record.Note{{Kind: record.NoteCap, Key: strings.ReplaceAll(key, "\x00", " "), Text: string(text), Time: time.Now()}}})
+	if c.notes[key] == n {
+		text, _ := json.Marshal(n) // strings and numbers always marshal
+		c.write(record.Batch{Notes: []record.Note{{Kind: record.NoteCap, Key: strings.ReplaceAll(key, "\x00", " "), Text: string(text), Time: time.Now()}}})
+	}
+}
+
+// say tells a person a sentence, once.
+func (c *caps) say(level slog.Level, text string) {
+	if !c.told[text] {
+		c.told[text] = true
+		c.log.Log(context.Background(), level, text)
+		c.tell(text)
+	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -53,7 +54,7 @@ func inAfternoon(t *testing.T, limits Caps, do func(t *testing.T, c *caps, store
 		}
 		do(t, &caps{
 			Caps: limits, store: store, rules: &rules{catalog: catalog}, log: slog.New(slog.DiscardHandler), tell: func(string) {},
-			write: func(record.Batch) {}, reading: semaphore.NewWeighted(1),
+			write: func(record.Batch) {}, flush: func(context.Context) {}, reading: semaphore.NewWeighted(1),
 		}, store)
 	})
 }
@@ -139,6 +140,95 @@ func TestCapsOfASilentStore(t *testing.T) {
 		time.Sleep(capsRest)
 		if c.turn(t.Context(), "next") {
 			t.Error("the limit does not hold")
+		}
+	})
+}
+
+// LIVE-3: what the conversations of a tree have spent in earlier processes counts, whichever of them goes on first.
+func TestCapsOfATreeAfterARestart(t *testing.T) {
+	inAfternoon(t, Caps{Tree: Amount{Tokens: 2000}}, func(t *testing.T, c *caps, store *moody) {
+		child := spentBy("child", "child", time.Now().Add(-48*time.Hour))
+		child.Root = "other"
+		if err := store.Append(t.Context(), record.Batch{Requests: []record.Request{child}}); err != nil {
+			t.Fatal(err)
+		}
+		next := spentBy("child", "", time.Now())
+		next.Root = "other"
+		if c.check(t.Context(), &exchange{row: next}, true) == "" {
+			t.Error("what the other conversation of the tree has spent does not count")
+		}
+	})
+}
+
+// LIVE-3: the limit of a day begins again at midnight, and after a clock was set back the day that is lived again is read again.
+func TestCapsOverMidnight(t *testing.T) {
+	inAfternoon(t, Caps{Day: Amount{Tokens: 1000}}, func(t *testing.T, c *caps, _ *moody) {
+		if c.turn(t.Context(), "one") {
+			t.Error("not refused in the afternoon")
+		}
+		time.Sleep(10 * time.Hour)
+		if !c.turn(t.Context(), "one") {
+			t.Error("refused on the next day")
+		}
+		c.spent(&exchange{row: spentBy("one", "night", time.Now()), conversation: &conversation{}})
+		if c.turn(t.Context(), "one") {
+			t.Error("not refused in the night")
+		}
+	})
+	inAfternoon(t, Caps{Day: Amount{Tokens: 1000}}, func(t *testing.T, c *caps, _ *moody) {
+		c.begin()
+		for range 2 {
+			c.read = time.Now().Add(24 * time.Hour) // it was tomorrow
+			if err := c.loadNew(t.Context(), c.read); err != nil {
+				t.Fatal(err)
+			}
+			if c.turn(t.Context(), "one") || len(c.sums) != 1 {
+				t.Errorf("what was spent today does not count: %v", c.sums)
+			}
+			for _, a := range c.sums {
+				if a.Tokens != 1100 {
+					t.Errorf("%+v", a)
+				}
+			}
+		}
+	})
+}
+
+// LIVE-3: a client that invents sub-agents takes no more than a limited memory, and the limits of its tree and of the day hold.
+func TestCapsOfInventedAgents(t *testing.T) {
+	inAfternoon(t, Caps{Conversation: Amount{Tokens: 5000}, Tree: Amount{Tokens: 2000}, Day: Amount{Tokens: 2000}}, func(t *testing.T, c *caps, store *moody) {
+		for i := range 2*maxSums + 10 {
+			row := spentBy("tree", fmt.Sprint(i), time.Now())
+			row.Agent = fmt.Sprint("agent-", i)
+			c.spent(&exchange{row: row, conversation: &conversation{}, over: true})
+			if i > 2 {
+				continue
+			}
+			if err := store.Append(t.Context(), record.Batch{Requests: []record.Request{row}}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if n := max(len(c.sums), len(c.loaded), len(c.told), len(c.over)); n > maxSums+10 || len(c.notes) > maxNotes {
+			t.Errorf("%d sums, %d notes are held", n, len(c.notes))
+		}
+		if c.turn(t.Context(), "tree") || c.turn(t.Context(), "next") {
+			t.Error("a limit does not hold")
+		}
+	})
+}
+
+// LIVE-3: a limit in dollars does not count requests without a known price, and a person is told so, once.
+func TestCapsWithoutAPrice(t *testing.T) {
+	inAfternoon(t, Caps{Day: Amount{USD: 1}}, func(t *testing.T, c *caps, _ *moody) {
+		var told []string
+		c.tell = func(text string) { told = append(told, text) }
+		for i := range 3 {
+			row := spentBy("one", fmt.Sprint(i), time.Now())
+			row.Model = "model-of-my-own"
+			c.spent(&exchange{row: row, conversation: &conversation{}})
+		}
+		if len(told) != 1 || !strings.Contains(told[0], "requests to model-of-my-own do not count in the limit of $1.00 for a day") {
+			t.Errorf("told %q", told)
 		}
 	})
 }

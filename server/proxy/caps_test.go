@@ -401,7 +401,7 @@ type unanswered struct {
 }
 
 func (u *unanswered) Requests(ctx context.Context, q record.Query) ([]record.Request, error) {
-	if q.Conversation == "two" && q.Limit == 0 {
+	if q.Tree == "two" {
 		close(u.asked)
 		<-u.may
 	}

@@ -88,6 +88,9 @@ func (p *Proxy) finish(x *exchange) {
 		p.account(x)
 		return
 	}
+	if p.caps.Hard { // what the request cost is known before the client sees its end
+		<-x.background
+	}
 	select {
 	case <-x.background:
 		p.account(x)

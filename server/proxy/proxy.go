@@ -175,6 +175,7 @@ func New(c Config) (*Proxy, error) {
 			p.work.Go(func() { c.Tell(text) }) // a request is under way, so this is no race with Wait
 		}
 	}, p.writer.add
+	p.caps.flush = p.writer.flush
 	p.meters.write = p.writer.add
 	return p, nil
 }

@@ -93,14 +93,17 @@ func (t *trees) find(ctx context.Context, conversation string, named bool, paren
 func (t *trees) stopped(ctx context.Context, root string) bool {
 	now := time.Now()
 	t.mu.Lock()
-	old := t.store != nil && now.Sub(t.read) >= stopsAge
+	old, most := t.store != nil && now.Sub(t.read) >= stopsAge, maxStopsRead
+	if t.read.IsZero() {
+		most = maxLookUp // this process knows of none yet
+	}
 	if old {
 		t.read = now
 	}
 	t.mu.Unlock()
 	var stops map[string]bool
 	if old {
-		ctx, cancel := context.WithTimeout(ctx, maxStopsRead)
+		ctx, cancel := context.WithTimeout(ctx, most)
 		defer cancel()
 		if notes, err := t.store.Notes(ctx, record.NoteStop); err == nil {
 			stops = map[string]bool{}

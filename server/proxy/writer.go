@@ -37,8 +37,9 @@ type writer struct {
 
 	mu      sync.Mutex
 	queue   record.Batch
-	kept    []func() // called when the queue is written
-	failure error    // error of the last write
+	kept    []func()        // called when the queue is written
+	waiting []chan struct{} // closed after the next try to write the queue
+	failure error           // error of the last write
 	late    []lateWrite
 
 	failures limits.Repeats // limits the log lines about failed writes
@@ -47,6 +48,7 @@ type writer struct {
 	silent   atomic.Int64   // when the store was last found not to answer in time, as time.Time.UnixNano; 0: never
 
 	more    chan struct{} // holds a token when the queue is not empty
+	soon    chan struct{} // holds a token when somebody waits for the next write
 	ending  chan struct{}
 	stopped chan struct{}
 }
@@ -64,7 +66,7 @@ func newWriter(store record.Store, keep Keep, log *slog.Logger, m *metrics) *wri
 	}
 	w := &writer{
 		store: store, keep: keep, log: log, metrics: m, failures: limits.Repeats{First: tellAfter},
-		more: make(chan struct{}, 1), ending: make(chan struct{}), stopped: make(chan struct{}),
+		more: make(chan struct{}, 1), soon: make(chan struct{}, 1), ending: make(chan struct{}), stopped: make(chan struct{}),
 	}
 	go w.run()
 	return w
@@ -223,6 +225,28 @@ func (w *writer) wait(written <-chan struct{}) {
 	}
 }
 
+// flush returns after a try to write the rows that are queued now, or when ctx ends.
+func (w *writer) flush(ctx context.Context) {
+	if w == nil {
+		return
+	}
+	done := make(chan struct{})
+	w.mu.Lock()
+	w.waiting = append(w.waiting, done)
+	w.mu.Unlock()
+	for _, token := range []chan struct{}{w.soon, w.more} {
+		select {
+		case token <- struct{}{}:
+		default:
+		}
+	}
+	select {
+	case <-done:
+	case <-w.stopped:
+	case <-ctx.Done():
+	}
+}
+
 // stop writes the queued rows and ends the goroutine. It is called once.
 func (w *writer) stop() {
 	if w == nil {
@@ -261,6 +285,7 @@ func (w *writer) run() {
 		}
 		select { // collect a few rows for one write
 		case <-w.ending:
+		case <-w.soon:
 		case <-time.After(writeDelay):
 		}
 		w.write()
@@ -270,9 +295,12 @@ func (w *writer) run() {
 // write appends all queued rows.
 func (w *writer) write() {
 	w.mu.Lock()
-	b, kept := w.queue, w.kept
-	w.queue, w.kept = record.Batch{}, nil
+	b, kept, waiting := w.queue, w.kept, w.waiting
+	w.queue, w.kept, w.waiting = record.Batch{}, nil, nil
 	w.mu.Unlock()
+	for _, done := range waiting {
+		defer close(done)
+	}
 	if b.Empty() {
 		return
 	}

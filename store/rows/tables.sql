@@ -49,6 +49,7 @@ CREATE TABLE requests (
 ) STRICT;
 CREATE INDEX requests_by_time ON requests (time_us);
 CREATE INDEX requests_by_conversation ON requests (conversation, time_us);
+CREATE INDEX requests_by_root ON requests (root, time_us);
 
 -- What was left out of requests. A call's result and its arguments may both be shortened in one request.
 CREATE TABLE trims (

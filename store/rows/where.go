@@ -33,6 +33,9 @@ func Where(q record.Query) *Condition {
 	if q.Conversation != "" {
 		c.Add("conversation = ?", q.Conversation)
 	}
+	if q.Tree != "" {
+		c.Add("(conversation = ? OR root = ?)", q.Tree, q.Tree)
+	}
 	return c
 }
 

@@ -92,7 +92,7 @@ func (m *Memory) Requests(ctx context.Context, q record.Query) ([]record.Request
 	}
 	var out []record.Request
 	for _, r := range m.requests {
-		if chooses(q, r.Time, r.Conversation) {
+		if chooses(q, r.Time, r.Conversation) && (q.Tree == "" || q.Tree == r.Conversation || q.Tree == r.Root) {
 			out = append(out, r)
 		}
 	}

@@ -134,6 +134,9 @@ func query(t *testing.T, s record.Store) {
 			t.Errorf("%+v: requests %v, trims %v, want %v", test.q, got, gotTrims, test.want)
 		}
 	}
+	if all, c1 := requests(t, s, record.Query{Tree: "c0"}), requests(t, s, record.Query{Tree: "c1", Limit: 2}); len(all) != 6 || len(c1) != 2 || c1[0].ID != "r3" {
+		t.Errorf("trees: %v, %v", all, c1)
+	}
 }
 
 func order(t *testing.T, s record.Store) {
