@@ -43,24 +43,12 @@ has all figures.`,
 		Example: `stet bench ~/.claude/projects
 stet bench --policy adaptive,bold PATH...
 stet bench --json PATH... > bench.json`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return usage(cmd, errors.New("name a PATH: a session file or a directory of them"))
-			}
-			return nil
-		},
+		Args: nArgs(1, -1, "a PATH: a session file or a directory of them"),
 	}, &c.command, c.Run)
 	f := cmd.Flags()
 	f.BoolVar(&c.json, "json", false, "print one JSON object")
 	f.StringSliceVar(&c.policies, "policy", nil, "only these `POLICIES`: names, separated by commas")
 	f.BoolVar(&c.exact, "exact-cache", false, "also simulate the details that providers document of their caches: breakpoints, minimum lengths, steps and lookback")
-	_ = cmd.RegisterFlagCompletionFunc("policy", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-		var names []string
-		for _, policy := range benchPolicies() {
-			names = append(names, policy.Name)
-		}
-		return names, cobra.ShellCompDirectiveNoFileComp
-	})
 	return cmd
 }
 

@@ -36,9 +36,6 @@ type chatCommand struct {
 // chooseSession is --resume without a session.
 const chooseSession = "?"
 
-// mostNames is the limit of the workspace's files that can be completed.
-const mostNames = 50_000
-
 func newChat(p *program) *cobra.Command {
 	c := &chatCommand{}
 	cmd := p.runs(&cobra.Command{
@@ -142,7 +139,6 @@ func (c *chatCommand) Run(ctx context.Context) (err error) {
 			return h.Store.List(ctx, session.Query{Dir: h.Root.Dir(), Open: true, Limit: 200})
 		},
 		Resume: func(ctx context.Context, id string) (terminal.Talk, error) { return h.Resume(ctx, id) },
-		Files:  func(ctx context.Context) ([]string, error) { return h.Files.Names(ctx, mostNames) },
 		Undo: func(ctx context.Context, t terminal.Talk, since time.Time) (string, error) {
 			return h.UndoSince(ctx, t.State().Info, since)
 		},

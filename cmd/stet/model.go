@@ -36,12 +36,7 @@ terminal, with "stet wrap --upstream". Ctrl-C stops it.`,
 
 # In another terminal, with your own agent
 stet wrap --upstream http://127.0.0.1:4242 -- codex exec -m gpt-5.5 "what is here?"`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 1 {
-				return usage(cmd, fmt.Errorf("unexpected argument %q", args[1]))
-			}
-			return nil
-		},
+		Args: atMostOneArg,
 	}, &c.command, c.Run)
 	cmd.Flags().StringVar(&c.listen, "listen", "127.0.0.1:4242", "loopback address to listen on, HOST:PORT; port 0 takes a free port")
 	return cmd

@@ -121,11 +121,7 @@ func (c *sessionsListCommand) Run(ctx context.Context) error {
 		case len(found) == 0:
 			c.say("no session is stored")
 		}
-		all, err := store.List(ctx, session.Query{})
-		if err != nil {
-			return err
-		}
-		report.Sessions(c.out, found, all)
+		report.Sessions(c.out, found)
 		return nil
 	})
 }
@@ -134,7 +130,6 @@ func (c *sessionsListCommand) Run(ctx context.Context) error {
 type sessionsSearchCommand struct {
 	command
 	limit int
-	json  bool
 }
 
 func newSessionsSearch(p *program) *cobra.Command {
@@ -146,12 +141,10 @@ func newSessionsSearch(p *program) *cobra.Command {
 a longer one. The search covers what was said, calls with their arguments, the first
 16 KB of their results, and titles. Quote words that belong together.`,
 		Example: `stet sessions search retry budget
-stet sessions search "exit status 1" --json`,
+stet sessions search "exit status 1"`,
 		Args: nArgs(1, -1, "the words to look for"),
 	}, &c.command, c.Run)
-	f := cmd.Flags()
-	f.IntVar(&c.limit, "limit", 20, "print N messages at most; 0 is all")
-	f.BoolVar(&c.json, "json", false, "print JSON, an object a line")
+	cmd.Flags().IntVar(&c.limit, "limit", 20, "print N messages at most; 0 is all")
 	return cmd
 }
 
@@ -167,8 +160,6 @@ func (c *sessionsSearchCommand) Run(ctx context.Context) error {
 		switch {
 		case err != nil:
 			return err
-		case c.json:
-			return report.HitsJSON(c.out, hits, c.args)
 		case len(hits) == 0:
 			c.say("nothing found")
 		}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -82,8 +81,6 @@ func (p *program) writeNew(path string, write func(io.Writer) error) error {
 // sessionsImportCommand is stet sessions import.
 type sessionsImportCommand struct {
 	command
-	json bool
-
 	store         session.Store
 	added, before int // sessions imported now, and those imported before
 	failed        []error
@@ -91,7 +88,7 @@ type sessionsImportCommand struct {
 
 func newSessionsImport(p *program) *cobra.Command {
 	c := &sessionsImportCommand{}
-	cmd := p.runs(&cobra.Command{
+	return p.runs(&cobra.Command{
 		Use:   "import PATH...",
 		Short: "Import sessions of other agents, and exported ones",
 		Long: `Import sessions of other agents, in every format that "stet savings" reads, and sessions
@@ -100,11 +97,9 @@ was imported before is not imported again; new events of an exported session are
 The files stay as they are. A line that cannot be read is named and skipped. An exported
 session ends before such a line, and the exit code is 1.`,
 		Example: `stet sessions import ~/.claude/projects
-stet sessions import session.jsonl --json`,
+stet sessions import session.jsonl`,
 		Args: nArgs(1, -1, "a file or a directory"),
 	}, &c.command, c.Run)
-	cmd.Flags().BoolVar(&c.json, "json", false, "print JSON, an object a line")
-	return cmd
 }
 
 func (c *sessionsImportCommand) Run(ctx context.Context) error {
@@ -140,9 +135,7 @@ func (c *sessionsImportCommand) bringIn(ctx context.Context, paths []string) err
 	if err != nil {
 		return err
 	}
-	if !c.json {
-		c.say("%s imported, %d there already", report.Count(c.added, "session"), c.before)
-	}
+	c.say("%s imported, %d there already", report.Count(c.added, "session"), c.before)
 	return errors.Join(c.failed...)
 }
 
@@ -194,9 +187,6 @@ func (c *sessionsImportCommand) report(id, path string, damaged int, err error) 
 		return fmt.Errorf("%s: %w", workspace.Quote(path), err)
 	}
 	c.added++
-	if c.json {
-		return json.NewEncoder(c.out).Encode(map[string]any{"id": id, "file": path, "damaged": damaged})
-	}
 	note := ""
 	if damaged > 0 {
 		note = fmt.Sprintf(" (%s could not be read)", report.Count(damaged, "line"))

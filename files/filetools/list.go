@@ -61,27 +61,6 @@ func (t *Tools) visible(ctx context.Context, dir workspace.Path, o workspace.Lis
 	})
 }
 
-// Names returns the paths of at most so many files, as find_files would: without what is
-// hidden, and what git's rules leave out.
-func (t *Tools) Names(ctx context.Context, most int) ([]string, error) {
-	dir, err := t.root.Path(".")
-	if err != nil {
-		return nil, err
-	}
-	var names []string
-	err = t.visible(ctx, dir, workspace.ListOptions{}, func(e workspace.Entry) error {
-		switch {
-		case e.Kind == workspace.Directory:
-			return nil
-		case len(names) == most:
-			return fs.SkipAll
-		}
-		names = append(names, e.Path.String())
-		return nil
-	})
-	return names, err
-}
-
 func mark(k workspace.Kind) string {
 	switch k {
 	case workspace.Directory:

@@ -24,20 +24,3 @@ func TestNamedToolIsListed(t *testing.T) {
 		t.Errorf("%+v", o)
 	}
 }
-
-// Names returns the files that the tools list: no ignored or hidden file, nothing outside of the root, and no more names than
-// asked for.
-func TestNames(t *testing.T) {
-	b := newBench(t, Config{Hidden: func(p string) bool { return p == "secret" || p == "keys" }}, workspace.Options{})
-	b.put(".gitignore", "out/\n*.log\n")
-	for _, name := range []string{"a.txt", "a.log", "d/b.txt", "out/c.txt", "secret", "keys/d.txt"} {
-		b.put(name, "x")
-	}
-	all := []string{".gitignore", "a.txt", "d/b.txt"}
-	for most := range 5 {
-		got, err := b.tools.Names(t.Context(), most)
-		if want := all[:min(most, len(all))]; err != nil || !slices.Equal(got, want) {
-			t.Errorf("%d: %q, %v", most, got, err)
-		}
-	}
-}

@@ -244,18 +244,9 @@ func TestRun(t *testing.T) {
 	term.wait("Done:", "exit 0")
 }
 
-// "/" lists the commands, and "@" lists the files that git does not ignore. Tab and Enter take the selected one.
+// "/" lists the commands. Tab and Enter take the selected one.
 func TestMenus(t *testing.T) {
 	term := open(t, 80, 24)
-	for name, text := range map[string]string{".gitignore": "*.log\n", "src/main.go": "package main\n", "src/main.log": "", "notes.txt": "n\n"} {
-		file := filepath.Join(term.dir, name)
-		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
 	term.chat("")
 	term.types("/")
 	term.wait("❯ /help", "/compact [FOCUS]", "what the session has used and cost")
@@ -274,15 +265,4 @@ func TestMenus(t *testing.T) {
 	term.wait("❯ /context")
 	term.types("", "Enter")
 	term.wait("tokens (", "the system prompt")
-	term.types("see @")
-	term.wait("❯ .gitignore", "  notes.txt", "  src/main.go")
-	if strings.Contains(term.screen(), "main.log") {
-		t.Errorf("an ignored file is offered:\n%s", term.screen())
-	}
-	term.types("mai")
-	term.wait("❯ src/main.go")
-	term.types("", "Tab")
-	term.wait("› see src/main.go")
-	term.types("now", "Enter")
-	term.wait("› see src/main.go now", "write_file wants to write")
 }

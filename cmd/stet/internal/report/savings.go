@@ -187,29 +187,7 @@ func sessionName(r *replay.Row) string {
 
 // printWhy prints what was left out, and what unnecessary omissions cost.
 func printWhy(w io.Writer, t replay.Sums) {
-	var repeats, evictions int64
-	for why, n := range t.Why {
-		switch {
-		case why.Evicts() || why == trim.Older || why == trim.Terminal:
-			evictions += n
-		default:
-			repeats += n
-		}
-	}
-	all := repeats + evictions
-	fmt.Fprintln(w)
-	fmt.Fprintln(w, Faint(fmt.Sprintf("%-58s %14s", "why requests were smaller", "tokens less")))
-	for _, line := range []struct {
-		name string
-		n    int64
-	}{
-		{"repeat: the lines are already in the request", repeats},
-		{"eviction: old text, left out when the cache is cold", evictions},
-	} {
-		if line.n != 0 {
-			fmt.Fprintf(w, "%-58s %14s %5s\n", line.name, Grouped(line.n), share(int(line.n), int(all)))
-		}
-	}
+	fmt.Fprintf(w, "\n%s left out; the agent would ask again for %s\n", Count(t.LeftOut, "text"), Grouped(t.Recalled))
 	if t.Dangling > 0 {
 		fmt.Fprintf(w, "%s whose content is nowhere else in the request\n", Count(t.Dangling, "line"))
 	}
@@ -217,7 +195,6 @@ func printWhy(w io.Writer, t replay.Sums) {
 	if t.USD != nil {
 		recalled, wrong = inDollars(t.USD.Recalled), inDollars(t.USD.WrongGuess)
 	}
-	fmt.Fprintf(w, "%s left out; the agent would ask again for %s\n", Count(t.LeftOut, "text"), Grouped(t.Recalled))
 	fmt.Fprintf(w, "in \"with\": %s for asking again, %s where the cache was not cold\n", recalled, wrong)
 }
 

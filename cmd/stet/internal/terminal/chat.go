@@ -56,9 +56,6 @@ type Chat struct {
 	Resume   func(ctx context.Context, id string) (Talk, error)
 	Choose   bool // begin with the list of sessions
 
-	// Files lists the files that the person may name with @; nil: they are not offered.
-	Files func(ctx context.Context) ([]string, error)
-
 	// Undo undoes the conversation's writes to files since a time, after it has asked the person. It returns a description
 	// of what it did. nil: undoing is not offered.
 	Undo func(ctx context.Context, t Talk, since time.Time) (string, error)

@@ -30,7 +30,6 @@ var keys = []struct{ name, about string }{
 	{"Ctrl-D", "leave"},
 	{"Ctrl-O", "everything in full: thinking, calls, results"},
 	{"/", "the list of commands; Tab completes"},
-	{"@", "the files here; Tab inserts a name"},
 	{"Tab", "answer the open question"},
 }
 

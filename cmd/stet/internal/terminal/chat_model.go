@@ -64,10 +64,7 @@ type chat struct {
 
 	closedWhileTyping string // how the question was closed while its answer was being typed; "": none was
 
-	menu    *menu    // nil: there is no menu
-	files   []string // the last list of files
-	listing bool     // a new list is being made
-
+	menu     *picker // of commands; nil: there is none
 	list     *picker // nil: there is no list
 	full     *pager  // nil: the chat is on the screen
 	quitting bool    // the chat is ending

@@ -74,9 +74,6 @@ func play(t *testing.T, script string) string {
 	var said []session.Body
 	alone := false
 	c := &Chat{Env: []string{"NO_COLOR=1"}, Editor: "true", Model: "a-model", Policy: "asks before it writes"}
-	c.Files = func(context.Context) ([]string, error) {
-		return []string{"README.md", "docs/read me.md", "src/deep/reader.go", "src/main.go", "odd\x1b[2J", "日本.txt"}, nil
-	}
 	for n, line := range strings.Split(strings.TrimSpace(script), "\n") {
 		verb, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
 		args := words(t, rest)
@@ -99,12 +96,7 @@ func play(t *testing.T, script string) string {
 			}
 			s.m = newChat(t.Context(), c)
 			s.m.waits = alone
-			s.m.start = func(f func() then) tea.Cmd {
-				if s.m.listing { // the script provides the results of other work
-					f()()
-				}
-				return nil
-			}
+			s.m.start = func(func() then) tea.Cmd { return nil } // the script provides the results of work
 			s.m.Init()
 		}
 		if !s.screenVerb(verb, args) && !s.eventVerb(verb, args) {
