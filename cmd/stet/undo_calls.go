@@ -285,7 +285,7 @@ func (c *undoCommand) show(dir string, back *snapshot.Restoration, of snapshot.R
 		fmt.Fprintf(c.out, "  and %s more\n", report.Count(n-mostShown, "path"))
 	}
 	if lost > 0 {
-		c.say("%s cannot be put back: their content was not kept (ignored files over the budget, directories of package managers and compilers, files over 128 MB, or a commit that is gone)", report.Count(lost, "path"))
+		c.say("%s cannot be put back: their content was not kept (ignored files over the budget, directories of package managers and compilers, files over 128 MB, files that could not be read, a commit that is gone), or they are pipes, sockets or devices", report.Count(lost, "path"))
 	}
 	for _, name := range with {
 		c.say("%s ran at the same time: some of this may be its doing", workspace.Quote(name))

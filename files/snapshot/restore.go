@@ -53,6 +53,7 @@ type Restoration struct {
 	at    *atomicfile.Dir
 	root  *os.Root
 	store *Store
+	doors doors             // that are open until Close
 	made  map[string]string // paths of files with several names, by Node.Same
 	Steps []Step            // by path
 	Stay  []string          // directories that Apply has left, because somebody else's files are in them
@@ -61,7 +62,7 @@ type Restoration struct {
 // Prepare looks at the tree below a directory, and returns what it takes to put it back as it was before the changes. Close must be
 // called. Nothing is written yet.
 func Prepare(ctx context.Context, dir string, store *Store, cs Changes) (_ *Restoration, err error) {
-	r := &Restoration{dir: dir, store: store, made: map[string]string{}}
+	r := &Restoration{dir: dir, store: store, made: map[string]string{}, doors: doors{dir: dir}}
 	if r.root, err = os.OpenRoot(dir); err != nil {
 		return nil, err
 	}
@@ -72,7 +73,10 @@ func Prepare(ctx context.Context, dir string, store *Store, cs Changes) (_ *Rest
 		if err := ctx.Err(); err != nil {
 			return nil, errors.Join(err, r.Close())
 		}
-		now, _, _ := lookAt(r.at, c.Path)
+		now, _, known := lookAt(r.at, c.Path)
+		if !known && r.doors.open(path.Dir(c.Path)) {
+			now, _, _ = lookAt(r.at, c.Path)
+		}
 		if now != nil && c.After != nil && now.Same == c.After.Same {
 			now.Twin = c.After.Twin
 		}
@@ -185,7 +189,10 @@ func (n *Node) is(w *Node) bool {
 }
 
 // Close releases the directory.
-func (r *Restoration) Close() error { return errors.Join(r.at.Close(), r.root.Close()) }
+func (r *Restoration) Close() error {
+	r.doors.shut()
+	return errors.Join(r.at.Close(), r.root.Close())
+}
 
 // maxErrors is how many errors Apply reports.
 const maxErrors = 10
@@ -250,6 +257,7 @@ func (r *Restoration) Apply(ctx context.Context, chosen func(Step) bool) (Change
 	a.ctx = context.WithoutCancel(ctx) // no directory is left open
 	for _, s := range slices.Backward(steps) {
 		if s.Want.isDir() && (s.sameKind() || a.did.has(s.Path)) {
+			r.doors.leave(s.Path)
 			a.try(s, s.Want, func(s Step) error { return r.chmod(s.Path, s.Want.Mode) })
 		}
 	}
@@ -547,7 +555,7 @@ func (r *Restoration) overwrite(s Step, data []byte) error {
 }
 
 func (r *Restoration) chmod(p string, mode fs.FileMode) error {
-	return r.root.Chmod(p, mode&(fs.ModePerm|fs.ModeSetuid|fs.ModeSetgid|fs.ModeSticky))
+	return r.root.Chmod(p, mode&bits)
 }
 
 // temporary returns a free name for a file that has its final name a moment later.

@@ -138,6 +138,29 @@ func TestForbiddenBefore(t *testing.T) {
 	}
 }
 
+// What a command has done in directories that it closes after that, is put back. The directories stay closed in between.
+func TestClosedByCommand(t *testing.T) {
+	if os.Getuid() == 0 {
+		t.Skip("root may read all")
+	}
+	for name, o := range map[string]Options{"watched": {}, "walked": {NoWatch: true}} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			sh(t, dir, "mkdir -p d/e; echo one > d/f; echo two > d/g; echo three > d/e/h")
+			t.Cleanup(func() { sh(t, dir, "chmod -R 700 .") })
+			tree, store := open(t, dir, o)
+			r := run(t, tree, "echo more > d/f; rm d/g; echo new > d/n; echo more > d/e/h; chmod 000 d/f d/e d")
+			if next := run(t, tree, "echo x > other"); len(r.Changes) != 6 || len(next.Changes) != 1 || sh(t, dir, "stat -c %a d") != "0\n" {
+				t.Error(r.Changes, next.Changes)
+			}
+			undo(t, tree, store, r.Changes)
+			if got := sh(t, dir, "stat -c %a d d/e d/f; cat d/f d/g d/e/h; ls d"); got != "755\n755\n644\none\ntwo\nthree\ne\nf\ng\n" {
+				t.Errorf("%q", got)
+			}
+		})
+	}
+}
+
 // A file that can be written to is put back where its directory cannot.
 func TestReadOnlyDirectory(t *testing.T) {
 	dir := t.TempDir()

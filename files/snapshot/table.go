@@ -103,7 +103,7 @@ func (d *dir) each(do func(*dir)) {
 // update reads the tree again and brings the table up to date. It calls changed for each difference, from several goroutines
 // but one at a time. all is false if only directories that are stale need be read.
 func (t *Tree) update(ctx context.Context, all bool, changed func(Change)) error {
-	u := &update{t: t, ctx: ctx, all: all, changed: changed}
+	u := &update{t: t, ctx: ctx, all: all, changed: changed, doors: doors{dir: t.Dir}}
 	u.wake.L = &u.mu
 	for {
 		u.pending, u.linked = append(u.pending, t.root), map[uint64]bool{}
@@ -112,6 +112,7 @@ func (t *Tree) update(ctx context.Context, all bool, changed func(Change)) error
 			workers.Go(u.work)
 		}
 		workers.Wait()
+		u.shut()
 		if all || u.err != nil || !u.others() {
 			return u.err
 		}
@@ -151,6 +152,22 @@ type update struct {
 	err     error
 
 	report sync.Mutex
+	doors  doors // that are open
+}
+
+// shut closes the directories that were opened for this update.
+func (u *update) shut() {
+	for p, mode := range u.doors.shut() {
+		d := u.t.root
+		for name := range strings.SplitSeq(p, "/") {
+			if d != nil {
+				d = findDir(d.subs, name)
+			}
+		}
+		if d != nil {
+			d.stamp.mode, d.stamp.ctime = mode, -1
+		}
+	}
 }
 
 func (u *update) work() {
@@ -197,9 +214,27 @@ func (u *update) read(d *dir) error {
 	if !u.all && !d.stale {
 		return nil
 	}
+	err := u.readOpen(d)
+	if errors.Is(err, errForbidden) && d.seen && u.doors.open(d.path) {
+		err = u.readOpen(d)
+	}
+	if errors.Is(err, errForbidden) {
+		d.closed = d.closed || !d.seen
+		return nil
+	}
+	return err
+}
+
+var errForbidden = errors.New("permissions forbid to look")
+
+// readOpen is read. errForbidden says that nothing was read.
+func (u *update) readOpen(d *dir) error {
 	at, err := u.t.openDir(d.path)
+	if errors.Is(err, fs.ErrPermission) && d.path != "" {
+		return errForbidden
+	}
 	if err != nil {
-		// It is gone since its parent was read, or must not be read. The next update sees which.
+		// It is gone since its parent was read. The next update sees it.
 		d.closed = d.closed || !d.seen
 		if d.path == "" {
 			return fmt.Errorf("workspace: %w", err)
@@ -233,8 +268,7 @@ func (u *update) read(d *dir) error {
 		d.stamp.ctime = -1
 	}
 	if err != nil || !ok {
-		d.closed = d.closed || !d.seen
-		return nil
+		return errForbidden
 	}
 	was := len(d.files)
 	u.merge(d, at, there, now, rules != d.rules)
