@@ -455,7 +455,9 @@ var codexInteractive = agent{
 		env := codex.configure(t, home, base)
 		file := filepath.Join(home, ".codex/config.toml")
 		write(t, file, "approval_policy = \"on-request\"\nsandbox_mode = \"read-only\"\n"+read(t, filepath.Dir(file), "config.toml")+
-			fmt.Sprintf("[projects.%q]\ntrust_level = \"trusted\"\n[notice.model_migrations]\n\"gpt-5.5\" = \"gpt-6-sol\"\n", project(home)))
+			fmt.Sprintf("[projects.%q]\ntrust_level = \"trusted\"\n[notice.model_migrations]\n\"gpt-5.5\" = \"gpt-6-sol\"\n", project(home))+
+			fmt.Sprintf("[mcp_servers.files]\ncommand = %q\nargs = [\"mcp\", \"--root\", %q]\n[mcp_servers.files.env]\nHOME = %q\nXDG_STATE_HOME = %q\nXDG_CONFIG_HOME = %q\n",
+				os.Getenv(envStet), project(home), home, filepath.Join(home, "elsewhere"), filepath.Join(home, ".config")))
 		return env
 	},
 }
@@ -471,6 +473,8 @@ func askCodex(t *testing.T) {
 		llmtest.Say("Two.", leaves("touch two")),
 		llmtest.Say("Three.", llmtest.Write("three", "3\n")),
 		llmtest.Say("Four.", llmtest.Edit(bedsFile, oldLevel, newLevel)),
+		llmtest.Say("MCP.", llmtest.Call("mcp__files/write_file", `{"path":"m1","content":"1\n"}`)),
+		llmtest.Say("MCP.", llmtest.Call("mcp__files/write_file", `{"path":"m2","content":"2\n"}`)),
 		llmtest.Say("Five.", leaves("git push origin main")),
 		llmtest.Say("Six.", leaves("touch six")),
 		llmtest.Say("Seven.", leaves("touch seven")),
@@ -481,6 +485,9 @@ func askCodex(t *testing.T) {
 	r.rejected("Bash", "codex wants to run touch two", "ask the gardener first")
 	r.allowed("apply_patch", "codex wants to write three", "three", "+3")
 	r.rejected("apply_patch", "codex wants to write "+bedsFile, "the level stays")
+
+	r.allowed("MCP", "codex wants to write m1", "m1")
+	r.rejected("MCP", "codex wants to write m2", "no second")
 
 	r.asks("codex wants to run git push origin main") // a rule asks before Codex does
 	r.person.expect("rule 1")
@@ -508,7 +515,7 @@ func askCodex(t *testing.T) {
 	r.happened("apply_patch", "a no in the terminal")
 
 	r.decided("one: approved, by person", "-: rejected, by person", "three: approved, by person", bedsFile+": rejected, by person", "seven: allowed, by the agent")
-	r.denied("two", "eight")
+	r.denied("two", "eight", "m2")
 	if git(t, r.repo, "diff", "--stat") != "" {
 		t.Error("an edit that was denied is there")
 	}

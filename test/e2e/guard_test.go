@@ -307,6 +307,56 @@ func TestGuardSubAgents(t *testing.T) {
 	g.clean()
 }
 
+// A command of the agent has moved a branch, made another one and stashed a file. Files are taken back, and after a second yes git is where it
+// was. (GRD-3)
+func TestGuardGit(t *testing.T) {
+	need(t)
+	takesLong(t)
+	g := newGuarded(t, guardedClaude("--dangerously-skip-permissions"), scripted(
+		llmtest.Say("I commit it.", llmtest.Shell(`git stash -q; rm -rf garden; echo x > new; git add -A .; git commit -qm agent; git branch other; git stash drop -q; git reset -q --soft HEAD~1`)), llmtest.Say("Done.")))
+	g.env = append(g.env, "IS_SANDBOX=1", "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@example.com", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@example.com")
+	write(t, filepath.Join(g.repo, "README.md"), "# Mine\n")
+	git(t, g.repo, "add", "README.md")
+	state := func() string {
+		return git(t, g.repo, "status", "--short", "--branch") + git(t, g.repo, "for-each-ref") + git(t, g.repo, "stash", "list") + read(t, g.repo, "README.md")
+	}
+	before := state()
+	g.run("Clean up.")
+	if g.has("garden") || state() == before {
+		t.Fatal("the agent has not done its work")
+	}
+	person := openScreen(t, g.repo, g.env, []string{"sh", "-c", os.Getenv(envStet) + " undo --last; cat"})
+	person.expect("[y/N]")
+	if state() == before {
+		t.Error("git was moved without a yes")
+	}
+	person.keys("y", "Enter")
+	person.expect("Run these commands?")
+	person.keys("y", "Enter")
+	person.expect("undone: ")
+	if after := state(); after != before {
+		t.Errorf("got\n%s\nwant\n%s", after, before)
+	}
+}
+
+// opencode runs the commands of one answer at the same time. Both are in the trail and name each other, and an undo of both gives everything back. (GRD-4)
+func TestGuardAtOnce(t *testing.T) {
+	need(t)
+	takesLong(t)
+	g := newGuarded(t, opencode("messages", "anthropic", bound), scripted(
+		llmtest.Say("Both.", llmtest.Shell("touch .git/a; while [ ! -e .git/b ]; do sleep 0.1; done; rm -r garden"), llmtest.Shell("touch .git/b; while [ ! -e .git/a ]; do sleep 0.1; done; echo b > b; sleep 1")),
+		llmtest.Say("Done.")))
+	g.run("Clean up.")
+	all, changed := g.trail()
+	if flags := fmt.Sprint(changed); g.has("garden") || !g.has("b") || len(changed) == 0 || strings.Count(flags, "at the same time: ") != len(changed) {
+		t.Errorf("%v", all)
+	}
+	if exit, said := g.stet("undo", all[0].Session, "--yes"); exit != 0 || !strings.Contains(said, "ran at the same time") {
+		t.Error(said)
+	}
+	g.clean()
+}
+
 // The guard is killed in the middle of a call: the agent goes on, or with --closed its next calls are denied. The next guard finds the calls in the agent's
 // session files, and doctor and the next session say so. (GRD-2)
 func TestGuardKilled(t *testing.T) {
