@@ -83,7 +83,13 @@ func (s *Store) put(h [32]byte, data []byte) error {
 		return nil // it is there; the newest use decides what is removed first. (After a crash of the system a file may be empty.)
 	}
 	packed := s.enc.EncodeAll(data, nil)
-	if err := writeFile(name, packed); err != nil {
+	err := atomicfile.Write(name, packed, 0o600, false)
+	if errors.Is(err, fs.ErrNotExist) {
+		if err = os.MkdirAll(filepath.Dir(name), 0o700); err == nil {
+			err = atomicfile.Write(name, packed, 0o600, false)
+		}
+	}
+	if err != nil {
 		return err
 	}
 	s.mu.Lock()
@@ -92,27 +98,6 @@ func (s *Store) put(h [32]byte, data []byte) error {
 		s.used += int64(len(packed))
 	}
 	return nil
-}
-
-// writeFile makes a private file whole or not at all.
-func writeFile(name string, data []byte) (err error) {
-	tmp, err := os.CreateTemp(filepath.Dir(name), ".new-")
-	if errors.Is(err, fs.ErrNotExist) {
-		if err = os.MkdirAll(filepath.Dir(name), 0o700); err == nil {
-			tmp, err = os.CreateTemp(filepath.Dir(name), ".new-")
-		}
-	}
-	if err != nil {
-		return err
-	}
-	_, err = tmp.Write(data)
-	if err = errors.Join(err, tmp.Close()); err == nil {
-		err = os.Rename(tmp.Name(), name)
-	}
-	if err != nil {
-		err = errors.Join(err, os.Remove(tmp.Name()))
-	}
-	return err
 }
 
 // Get returns a content of at most limit bytes. ErrGone says that it is not there.

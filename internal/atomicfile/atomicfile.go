@@ -16,6 +16,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"path/filepath"
 )
 
 // syncs makes a file or a directory durable. nil: by os.File.Sync.
@@ -60,4 +61,25 @@ func (s Stat) Same(o Stat) bool {
 		return s.Size == o.Size && s.Mtime == o.Mtime && s.Mode == o.Mode
 	}
 	return s.Dev == o.Dev && s.Ino == o.Ino
+}
+
+// Write makes a file with a text and a mode, or replaces one, whole or not at all. Unlike the methods of a Dir it follows links above the name. With
+// durable, the file is on disk when it returns.
+func Write(name string, text []byte, mode fs.FileMode, durable bool) error {
+	t, err := os.CreateTemp(filepath.Dir(name), ".stet-new-*")
+	if err != nil {
+		return err
+	}
+	_, err = t.Write(text)
+	err = errors.Join(err, t.Chmod(mode))
+	if durable {
+		err = errors.Join(err, t.Sync())
+	}
+	if err = errors.Join(err, t.Close()); err == nil {
+		err = os.Rename(t.Name(), name)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(t.Name()))
+	}
+	return nil
 }

@@ -5,6 +5,8 @@
 // a copy of the old text.
 package agents
 
+import "slices"
+
 // agent describes one agent.
 type agent struct {
 	name string
@@ -25,11 +27,11 @@ type agent struct {
 // agents lists the agents in the order of the help texts.
 var agents = []agent{
 	{name: "claude", programs: []string{"claude", "claude-code"}, redirect: Machine.redirectClaude, ownHost: Machine.claudeOwnHost, server: &server{
-		file: atProject(".mcp.json"), path: []string{"mcpServers", "stet"}, entry: plainServer,
+		file: atProject(".mcp.json"), path: []string{"mcpServers", "stet"}, entry: entryWith(nil),
 		note: `to let the agent write with these file tools only, add "permissions": {"deny": ["Edit", "Write", "NotebookEdit"]} to .claude/settings.json`,
 	}, lasting: &lasting{file: Machine.claudeUserFile, values: claudeValues, env: "env"}},
 	{name: "codex", programs: []string{"codex"}, redirect: Machine.redirectCodex, server: &server{
-		file: Machine.codexFile, path: []string{"mcp_servers", "stet"}, entry: slowServer, toml: true,
+		file: Machine.codexFile, path: []string{"mcp_servers", "stet"}, entry: entryWith(map[string]any{"tool_timeout_sec": 660}), toml: true,
 		note: "the server works in the directory in which Codex was started",
 	}, lasting: &lasting{file: Machine.codexFile, toml: true, values: codexValues}},
 	{name: "opencode", programs: []string{"opencode", "opencode-ai"}, redirect: Machine.redirectOpencode, server: &server{
@@ -41,11 +43,11 @@ var agents = []agent{
 	}},
 	{name: "aider", programs: []string{"aider"}},
 	{name: "qwen", programs: []string{"qwen", "qwen-code"}, ownHost: Machine.qwenOwnHost, server: &server{
-		file: atProject(".qwen/settings.json"), path: []string{"mcpServers", "stet"}, entry: qwenServer,
+		file: atProject(".qwen/settings.json"), path: []string{"mcpServers", "stet"}, entry: entryWith(map[string]any{"timeout": 660_000}),
 		note: `to let the agent write with these file tools only, add "tools": {"exclude": ["edit", "write_file"]} to the same file`,
 	}},
 	{name: "gemini", programs: []string{"gemini", "gemini-cli"}, redirect: Machine.redirectGemini, server: &server{
-		file: atProject(".gemini/settings.json"), path: []string{"mcpServers", "stet"}, entry: qwenServer,
+		file: atProject(".gemini/settings.json"), path: []string{"mcpServers", "stet"}, entry: entryWith(map[string]any{"timeout": 660_000}),
 		note: `to let the agent write with these file tools only, add "tools": {"exclude": ["replace", "write_file"]} to the same file`,
 	}},
 	{name: "continue", programs: []string{"cn"}, redirect: Machine.redirectContinue},
@@ -57,17 +59,46 @@ var agents = []agent{
 		file: Machine.copilotServersFile, path: []string{"mcpServers", "stet"}, entry: copilotServer,
 		note: "the server works in the directory in which Copilot CLI was started",
 	}},
-	{name: "vscode", server: &server{file: atProject(".vscode/mcp.json"), path: []string{"servers", "stet"}, entry: vscodeServer}},
-	{name: "zed", server: &server{file: atProject(".zed/settings.json"), path: []string{"context_servers", "stet"}, entry: zedServer}},
-	{name: "cursor", server: &server{file: atProject(".cursor/mcp.json"), path: []string{"mcpServers", "stet"}, entry: folderServer}},
+	{name: "vscode", server: &server{file: atProject(".vscode/mcp.json"), path: []string{"servers", "stet"}, entry: entryWith(map[string]any{"type": "stdio"}, "--root", workspaceFolder)}},
+	{name: "zed", server: &server{file: atProject(".zed/settings.json"), path: []string{"context_servers", "stet"}, entry: entryWith(map[string]any{"source": "custom", "env": map[string]string{}})}},
+	{name: "cursor", server: &server{file: atProject(".cursor/mcp.json"), path: []string{"mcpServers", "stet"}, entry: entryWith(nil, "--root", workspaceFolder)}},
+}
+
+// find returns an agent by its name; nil: there is none.
+func find(name string) *agent {
+	for i := range agents {
+		if agents[i].name == name {
+			return &agents[i]
+		}
+	}
+	return nil
+}
+
+// namesOf returns the names of some of the agents.
+func namesOf(which func(*agent) bool) (names []string) {
+	for i := range agents {
+		if which(&agents[i]) {
+			names = append(names, agents[i].name)
+		}
+	}
+	return names
 }
 
 // Program returns the name of the program that starts an agent.
 func Program(name string) string {
-	for _, a := range agents {
-		if a.name == name && len(a.programs) > 0 {
-			return a.programs[0]
-		}
+	if a := find(name); a != nil && len(a.programs) > 0 {
+		return a.programs[0]
 	}
 	return name
+}
+
+// Programs returns the program names of the agents that stet can send through the proxy.
+func Programs() (names []string) {
+	for _, a := range agents {
+		if len(a.programs) > 0 {
+			names = append(names, a.programs[0])
+		}
+	}
+	slices.Sort(names)
+	return names
 }

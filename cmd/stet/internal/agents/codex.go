@@ -1,9 +1,7 @@
 package agents
 
 import (
-	"cmp"
 	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -56,8 +54,7 @@ func (m Machine) codexConfig(args []string) codexConfig {
 		OpenAIBaseURL string
 		Providers     map[string]any
 	}
-	home := cmp.Or(m.Getenv("CODEX_HOME"), m.BelowHome(".codex"))
-	if b, err := os.ReadFile(filepath.Join(home, "config.toml")); err == nil {
+	if b, err := os.ReadFile(m.codexFile()); err == nil {
 		var m map[string]any
 		if toml.Unmarshal(invisible.SkipMark(b), &m) == nil {
 			file.ModelProvider, _ = m["model_provider"].(string)

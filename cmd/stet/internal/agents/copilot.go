@@ -1,22 +1,11 @@
 package agents
 
-import (
-	"cmp"
-	"path/filepath"
-)
-
 // copilotServersFile is the person's list of MCP servers. A project's lists are read only where the person trusts the directory.
 func (m Machine) copilotServersFile() string {
-	home := cmp.Or(m.Getenv("COPILOT_HOME"), m.BelowHome(".copilot"))
-	if home == "" {
-		return ""
-	}
-	return filepath.Join(home, "mcp-config.json")
+	return m.inHome("COPILOT_HOME", ".copilot", "mcp-config.json")
 }
 
-func copilotServer(command []string) map[string]any {
-	return map[string]any{"type": "local", "command": command[0], "args": command[1:], "tools": []string{"*"}}
-}
+var copilotServer = entryWith(map[string]any{"type": "local", "tools": []string{"*"}})
 
 // redirectCopilot redirects Copilot CLI if it asks a provider with the person's own key. How it asks GitHub's own models is not
 // known here.

@@ -91,8 +91,8 @@ var geminiSpeech = speech{
 var copilotSpeech = speech{
 	agent: "copilot", ask: guard.AfterHook, before: true, edits: guard.Before, rename: (*hookInput).copilot,
 	kinds: map[string]guard.Kind{
-		"sessionStart": guard.Started, "userPromptSubmitted": guard.Prompted, "preToolUse": guard.Before, "postToolUse": guard.After, "agentStop": guard.Stopped,
-		"sessionEnd": guard.Stopped,
+		"sessionStart": guard.Started, "userPromptSubmitted": guard.Prompted, "preToolUse": guard.Before, "postToolUse": guard.After,
+		"postToolUseFailure": guard.After, "agentStop": guard.Stopped, "sessionEnd": guard.Stopped,
 	},
 	print: func(_ guard.Event, a guard.Answer) any {
 		switch {
@@ -255,7 +255,7 @@ func (s *speech) read(event, entry string, body []byte) (guard.Event, error) {
 	}
 	e := guard.Event{
 		Kind: kind, Session: in.SessionID, SubAgent: in.SubAgent, Call: cmp.Or(in.ModelID, in.CallID), Tool: in.Tool, Input: in.Input, Dir: in.Cwd,
-		Prompt: in.Prompt, Anew: kind == guard.Started && (in.Source == "compact" || in.Source == "clear"), Failed: event == "PostToolUseFailure" || failed(in.Response),
+		Prompt: in.Prompt, Anew: kind == guard.Started && (in.Source == "compact" || in.Source == "clear"), Failed: strings.EqualFold(event, "PostToolUseFailure") || failed(in.Response),
 		Serial: s.serial, Output: guard.Texts(in.Response), Edits: kind == s.edits, Most: s.most,
 	}
 	if alone := s.ask == guard.Beside && strings.HasPrefix(entry, "sdk"); !alone && (kind == guard.Asking || s.before) {

@@ -67,7 +67,7 @@ var guarded = []Guarded{
 			if project != "" {
 				return filepath.Join(project, ".claude", "settings.local.json")
 			}
-			return fileIn("CLAUDE_CONFIG_DIR", ".claude", "settings.json")(m, "")
+			return m.claudeUserFile()
 		},
 	},
 	{
@@ -98,9 +98,7 @@ var guarded = []Guarded{
 
 // fileIn returns the place of a file in the directory that a variable names, or else in one of the person's home.
 func fileIn(variable, dir string, name ...string) func(Machine, string) string {
-	return func(m Machine, _ string) string {
-		return filepath.Join(append([]string{cmp.Or(m.Getenv(variable), filepath.Join(m.Home(), dir))}, name...)...)
-	}
+	return func(m Machine, _ string) string { return m.inHome(variable, dir, name...) }
 }
 
 // Fails says what the person has to do or to know after the installation: how the agent goes on if the guard does not answer.
@@ -141,7 +139,9 @@ func GuardOf(name string) (Guarded, bool) {
 // HookFiles returns the files of a person with hooks of the agents that the guard knows.
 func HookFiles(m Machine) (files []string) {
 	for _, g := range guarded {
-		files = append(files, g.file(m, ""))
+		if file := g.file(m, ""); file != "" {
+			files = append(files, file)
+		}
 	}
 	return files
 }

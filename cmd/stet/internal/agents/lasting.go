@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"slices"
 	"unicode/utf8"
+
+	"github.com/stet-dev/stet/internal/atomicfile"
 )
 
 // lasting says how to send all runs of an agent through the proxy: by base URLs in its own configuration, or by the variables for a forward
@@ -33,14 +35,7 @@ type baseURL struct {
 }
 
 // ProxyAgents returns the names of the agents whose every run can be sent through the proxy.
-func ProxyAgents() (names []string) {
-	for _, a := range agents {
-		if a.lasting != nil {
-			names = append(names, a.name)
-		}
-	}
-	return names
-}
+func ProxyAgents() []string { return namesOf(func(a *agent) bool { return a.lasting != nil }) }
 
 // Lasting has the agents whose every run goes through the proxy, by name. It is stored in a file.
 type Lasting map[string]LastingAgent
@@ -84,29 +79,34 @@ type LastingValue struct {
 
 // ReadLasting reads the file. A missing file is empty.
 func ReadLasting(file string) (Lasting, error) {
-	b, err := os.ReadFile(file)
-	if errors.Is(err, fs.ErrNotExist) {
-		return Lasting{}, nil
-	}
 	l := Lasting{}
-	if err == nil {
-		err = json.Unmarshal(b, &l)
-	}
-	if err != nil {
+	if err := readState(file, &l); err != nil {
 		return nil, fmt.Errorf("what stet has set up: %w", err)
 	}
 	return l, nil
 }
 
-func (l Lasting) write(file string) error {
-	b, err := json.MarshalIndent(l, "", "  ")
+// readState reads a file of stet's state. A missing file leaves the value as it is.
+func readState(file string, into any) error {
+	b, err := os.ReadFile(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err == nil {
+		err = json.Unmarshal(b, into)
+	}
+	return err
+}
+
+func writeState(file string, v any) error {
+	b, err := json.MarshalIndent(v, "", "  ")
+	if err == nil {
+		err = os.MkdirAll(filepath.Dir(file), 0o700)
+	}
 	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
-		return err
-	}
-	return writeFile(file, append(b, '\n'), 0o600)
+	return atomicfile.Write(file, append(b, '\n'), 0o600, true)
 }
 
 // value returns a text as the JSON value that it means.
@@ -163,15 +163,4 @@ func (l Lasting) before(agent, base string, path ...string) string {
 		}
 	}
 	return base
-}
-
-// Programs returns the program names of the agents that stet can send through the proxy.
-func Programs() (names []string) {
-	for _, a := range agents {
-		if len(a.programs) > 0 {
-			names = append(names, a.programs[0])
-		}
-	}
-	slices.Sort(names)
-	return names
 }

@@ -1,7 +1,6 @@
 package agents
 
 import (
-	"cmp"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -11,11 +10,7 @@ import (
 
 // claudeUserFile is the person's file, for all projects.
 func (m Machine) claudeUserFile() string {
-	dir := cmp.Or(m.Getenv("CLAUDE_CONFIG_DIR"), m.BelowHome(".claude"))
-	if dir == "" {
-		return ""
-	}
-	return filepath.Join(dir, "settings.json")
+	return m.inHome("CLAUDE_CONFIG_DIR", ".claude", "settings.json")
 }
 
 // claudeValues has one value, because Claude Code's settings override the environment.
@@ -56,15 +51,11 @@ func codexValues(m Machine) []baseURL {
 
 // opencodeUserFile returns the person's file, the one with comments if it exists.
 func (m Machine) opencodeUserFile() string {
-	dir := cmp.Or(m.Getenv("XDG_CONFIG_HOME"), m.BelowHome(".config"))
-	if dir == "" {
-		return ""
-	}
-	commented := filepath.Join(dir, "opencode", "opencode.jsonc")
+	commented := m.inHome("XDG_CONFIG_HOME", ".config", "opencode", "opencode.jsonc")
 	if _, err := os.Stat(commented); err == nil {
 		return commented
 	}
-	return filepath.Join(dir, "opencode", "opencode.json")
+	return strings.TrimSuffix(commented, "c")
 }
 
 // opencodeValues returns the values of opencode's two built-in providers, and of other providers in the person's file. The SDKs of
@@ -102,11 +93,7 @@ func opencodeValues(m Machine) []baseURL {
 
 // piModelsFile is where pi keeps the base URLs of providers.
 func (m Machine) piModelsFile() string {
-	dir := cmp.Or(m.Getenv("PI_CODING_AGENT_DIR"), m.BelowHome(".pi", "agent"))
-	if dir == "" {
-		return ""
-	}
-	return filepath.Join(dir, "models.json")
+	return m.inHome("PI_CODING_AGENT_DIR", ".pi/agent", "models.json")
 }
 
 func piValues(m Machine) []baseURL {

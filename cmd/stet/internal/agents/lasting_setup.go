@@ -67,7 +67,7 @@ func (m Machine) AddProxy(name, base, state string, dry bool, trusting func(own 
 	}
 	done.remember(f, old, before)
 	all[name] = done
-	if err := all.write(state); err != nil {
+	if err := writeState(state, all); err != nil {
 		return out, err
 	}
 	if !bytes.Equal(old, f.text) {
@@ -302,22 +302,19 @@ func (m Machine) RemoveProxy(name, state string, dry bool) (Proxied, error) {
 		_ = os.Remove(done.Trust) // stet uninstall finds it too
 	}
 	delete(all, name)
-	return out, all.write(state)
+	return out, writeState(state, all)
 }
 
 func (m Machine) lastingOf(name string) (*agent, Proxied, error) {
-	for i := range agents {
-		a := &agents[i]
-		if a.name != name || a.lasting == nil {
-			continue
-		}
-		file := a.lasting.file(m)
-		if file == "" {
-			return nil, Proxied{}, fmt.Errorf("the configuration of %s: %w", name, ErrNoHome)
-		}
-		return a, Proxied{File: file, Note: a.lasting.note}, nil
+	a := find(name)
+	if a == nil || a.lasting == nil {
+		return nil, Proxied{}, fmt.Errorf("unknown agent %q", name)
 	}
-	return nil, Proxied{}, fmt.Errorf("unknown agent %q", name)
+	file := a.lasting.file(m)
+	if file == "" {
+		return nil, Proxied{}, fmt.Errorf("the configuration of %s: %w", name, ErrNoHome)
+	}
+	return a, Proxied{File: file, Note: a.lasting.note}, nil
 }
 
 // ProxyChanged returns the values that AddProxy set in an agent's configuration and that have changed since, or that it would set or

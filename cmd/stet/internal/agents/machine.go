@@ -1,6 +1,7 @@
 package agents
 
 import (
+	"cmp"
 	"path/filepath"
 	"strings"
 )
@@ -56,6 +57,15 @@ func (m Machine) BelowHome(names ...string) string {
 		return ""
 	}
 	return filepath.Join(append([]string{home}, names...)...)
+}
+
+// inHome returns a file in the directory that a variable names, or else in a directory of the person's home; "" if there is neither.
+func (m Machine) inHome(variable, dir string, name ...string) string {
+	at := cmp.Or(m.Getenv(variable), m.BelowHome(filepath.FromSlash(dir)))
+	if at == "" {
+		return ""
+	}
+	return filepath.Join(append([]string{at}, name...)...)
 }
 
 // Absolute returns a path relative to the working directory as an absolute path.

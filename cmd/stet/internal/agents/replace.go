@@ -2,7 +2,6 @@ package agents
 
 import (
 	"bytes"
-	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -10,6 +9,7 @@ import (
 	"path/filepath"
 	"reflect"
 
+	"github.com/stet-dev/stet/internal/atomicfile"
 	"github.com/stet-dev/stet/internal/jsonc"
 )
 
@@ -39,7 +39,7 @@ func replaceFile(file string, old, now []byte, existed, private bool) (kept stri
 	if private {
 		mode &= 0o700
 	}
-	return kept, writeFile(file, now, mode)
+	return kept, atomicfile.Write(file, now, mode, true)
 }
 
 // Copies returns the copies next to a file that were kept when it was replaced.
@@ -80,23 +80,6 @@ func sameText(a, b []byte) bool {
 	}
 	var x, y any
 	return jsonc.Unmarshal(a, &x) == nil && jsonc.Unmarshal(b, &y) == nil && reflect.DeepEqual(x, y)
-}
-
-// writeFile writes a file atomically.
-func writeFile(file string, text []byte, mode fs.FileMode) error {
-	t, err := os.CreateTemp(filepath.Dir(file), ".stet-setup-*")
-	if err != nil {
-		return err
-	}
-	_, err = t.Write(text)
-	err = cmp.Or(err, t.Chmod(mode), t.Sync(), t.Close())
-	if err == nil {
-		err = os.Rename(t.Name(), file)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(t.Name()))
-	}
-	return nil
 }
 
 // backUp writes the old text to the first free name.

@@ -2,9 +2,9 @@ package agents
 
 import (
 	"bytes"
-	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 
@@ -27,14 +27,7 @@ type server struct {
 }
 
 // ServerAgents returns the names of the agents that support MCP servers.
-func ServerAgents() (names []string) {
-	for _, a := range agents {
-		if a.server != nil {
-			names = append(names, a.name)
-		}
-	}
-	return names
-}
+func ServerAgents() []string { return namesOf(func(a *agent) bool { return a.server != nil }) }
 
 // Setup is the result of adding an MCP server to an agent's configuration, also for a dry run.
 type Setup struct {
@@ -82,17 +75,15 @@ func (m Machine) AddServer(name, command string) (Setup, error) {
 }
 
 func (m Machine) serverOf(name string) (*server, Setup, error) {
-	for _, a := range agents {
-		if a.name != name || a.server == nil {
-			continue
-		}
-		file := a.server.file(m)
-		if file == "" {
-			return nil, Setup{}, fmt.Errorf("the configuration of %s: %w", name, ErrNoHome)
-		}
-		return a.server, Setup{File: file, Note: a.server.note}, nil
+	a := find(name)
+	if a == nil || a.server == nil {
+		return nil, Setup{}, fmt.Errorf("unknown agent %q", name)
 	}
-	return nil, Setup{}, fmt.Errorf("unknown agent %q", name)
+	file := a.server.file(m)
+	if file == "" {
+		return nil, Setup{}, fmt.Errorf("the configuration of %s: %w", name, ErrNoHome)
+	}
+	return a.server, Setup{File: file, Note: a.server.note}, nil
 }
 
 func (s *server) add(text []byte, command string) ([]byte, error) {
@@ -106,13 +97,7 @@ func atProject(name string) func(Machine) string {
 	return func(m Machine) string { return filepath.Join(m.Dir, filepath.FromSlash(name)) }
 }
 
-func (m Machine) codexFile() string {
-	home := cmp.Or(m.Getenv("CODEX_HOME"), m.BelowHome(".codex"))
-	if home == "" {
-		return ""
-	}
-	return filepath.Join(home, "config.toml")
-}
+func (m Machine) codexFile() string { return m.inHome("CODEX_HOME", ".codex", "config.toml") }
 
 // opencodeProjectFile returns the project's file, the one with comments if it exists.
 func (m Machine) opencodeProjectFile() string {
@@ -126,30 +111,13 @@ func (m Machine) opencodeProjectFile() string {
 // workspaceFolder means the open project, in clients that start their servers in another directory.
 const workspaceFolder = "${workspaceFolder}"
 
-func plainServer(command []string) map[string]any {
-	return map[string]any{"command": command[0], "args": command[1:]}
-}
-
-// slowServer allows calls as much time as a person may take.
-func slowServer(command []string) map[string]any {
-	return map[string]any{"command": command[0], "args": command[1:], "tool_timeout_sec": 660}
-}
-
-// qwenServer is slowServer in milliseconds.
-func qwenServer(command []string) map[string]any {
-	return map[string]any{"command": command[0], "args": command[1:], "timeout": 660_000}
-}
-
-func folderServer(command []string) map[string]any {
-	return map[string]any{"command": command[0], "args": append(command[1:], "--root", workspaceFolder)}
-}
-
-func vscodeServer(command []string) map[string]any {
-	return map[string]any{"type": "stdio", "command": command[0], "args": append(command[1:], "--root", workspaceFolder)}
-}
-
-func zedServer(command []string) map[string]any {
-	return map[string]any{"source": "custom", "command": command[0], "args": command[1:], "env": map[string]string{}}
+// entryWith returns how an entry is written: the command, its arguments with those of args, and more.
+func entryWith(more map[string]any, args ...string) func(command []string) map[string]any {
+	return func(command []string) map[string]any {
+		entry := map[string]any{"command": command[0], "args": append(command[1:len(command):len(command)], args...)}
+		maps.Copy(entry, more)
+		return entry
+	}
 }
 
 func opencodeServer(command []string) map[string]any {

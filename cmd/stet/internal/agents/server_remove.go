@@ -2,11 +2,7 @@ package agents
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -22,14 +18,7 @@ type AddedServer struct {
 
 // ReadServers reads the file that records these entries. A missing file is empty.
 func ReadServers(state string) (all []AddedServer, err error) {
-	b, err := os.ReadFile(state)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err == nil {
-		err = json.Unmarshal(b, &all)
-	}
-	if err != nil {
+	if err := readState(state, &all); err != nil {
 		return nil, fmt.Errorf("where stet has put its file tools: %w", err)
 	}
 	return all, nil
@@ -41,23 +30,12 @@ func NoteServer(state string, added AddedServer) error {
 	if err != nil {
 		return err
 	}
-	return writeServers(state, append(slices.DeleteFunc(all, added.same), added))
+	return writeState(state, append(slices.DeleteFunc(all, added.same), added))
 }
 
 // same reports whether both are entries of one agent in one file.
 func (s AddedServer) same(other AddedServer) bool {
 	return s.Agent == other.Agent && s.File == other.File
-}
-
-func writeServers(state string, all []AddedServer) error {
-	b, err := json.MarshalIndent(all, "", "  ")
-	if err != nil {
-		return err
-	}
-	if err := os.MkdirAll(filepath.Dir(state), 0o700); err != nil {
-		return err
-	}
-	return writeFile(state, append(b, '\n'), 0o600)
 }
 
 // RemoveServer removes an entry from the agent's file and from the file state. An entry that was changed since stays, and the note
@@ -103,7 +81,7 @@ func (m Machine) RemoveServer(added AddedServer, state string, dry bool) (Proxie
 	if err != nil {
 		return out, err
 	}
-	return out, writeServers(state, slices.DeleteFunc(all, added.same))
+	return out, writeState(state, slices.DeleteFunc(all, added.same))
 }
 
 // isOurs reports whether an entry contains everything that setup writes for its command. It may contain more.

@@ -27,7 +27,7 @@ func TestSetupAtDanglingLink(t *testing.T) {
 
 func TestAddTable(t *testing.T) {
 	text := "model = \"m\" # mine\n[mcp_servers.other]\ncommand = \"x\""
-	got, err := addTable([]byte(text), []string{"mcp_servers", "stet"}, slowServer([]string{"/bin/stet", "mcp"}))
+	got, err := addTable([]byte(text), []string{"mcp_servers", "stet"}, entryWith(map[string]any{"tool_timeout_sec": 660})([]string{"/bin/stet", "mcp"}))
 	if err != nil || !strings.HasPrefix(string(got), text+"\n\n[mcp_servers.stet]\n") {
 		t.Fatalf("%v: %s", err, got)
 	}
@@ -35,7 +35,7 @@ func TestAddTable(t *testing.T) {
 	if err := toml.Unmarshal(got, &v); err != nil {
 		t.Fatal(err)
 	}
-	again, err := addTable(got, []string{"mcp_servers", "stet"}, slowServer([]string{"/bin/stet", "mcp"}))
+	again, err := addTable(got, []string{"mcp_servers", "stet"}, entryWith(map[string]any{"tool_timeout_sec": 660})([]string{"/bin/stet", "mcp"}))
 	if err != nil || string(again) != string(got) {
 		t.Errorf("again: %v: %s", err, again)
 	}
@@ -50,12 +50,12 @@ func TestAddTable(t *testing.T) {
 		"[mcp_servers.stet]\ncommand = \"s\"\nargs = [\"mcp\"]": "without tool_timeout_sec; add it by hand",
 		"x = ": "toml:",
 	} {
-		if got, err := addTable([]byte(bad), []string{"mcp_servers", "stet"}, slowServer([]string{"s", "mcp"})); err == nil || !strings.Contains(err.Error(), want) {
+		if got, err := addTable([]byte(bad), []string{"mcp_servers", "stet"}, entryWith(map[string]any{"tool_timeout_sec": 660})([]string{"s", "mcp"})); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v\n%s", bad, err, got)
 		}
 	}
 	for _, fine := range []string{"mcp_servers.other.command = \"x\"\n", "# only a comment", "[mcp_servers]\r\n", "a = 1\r\n[b]\r\n"} {
-		got, err := addTable([]byte(fine), []string{"mcp_servers", "stet"}, slowServer([]string{"s", "mcp"}))
+		got, err := addTable([]byte(fine), []string{"mcp_servers", "stet"}, entryWith(map[string]any{"tool_timeout_sec": 660})([]string{"s", "mcp"}))
 		if err != nil || !strings.HasPrefix(string(got), fine) || strings.Contains(fine, "\r") != strings.Contains(string(got), "[mcp_servers.stet]\r\n") ||
 			strings.Contains(fine, "\r") && strings.Count(string(got), "\r") != strings.Count(string(got), "\n") {
 			t.Errorf("%q: %v: %q", fine, err, got)

@@ -2,10 +2,7 @@ package agents
 
 import (
 	"bytes"
-	"fmt"
-	"reflect"
 	"slices"
-	"strings"
 
 	"github.com/pelletier/go-toml/v2"
 	"github.com/pelletier/go-toml/v2/unstable"
@@ -61,7 +58,7 @@ func removeTable(text []byte, path []string) ([]byte, error) {
 	}
 	removeUpTo(len(text))
 	now = append(now, text[copied:]...)
-	return now, sameWithoutTable(text, now, path)
+	return now, sameBut(text, now, path, nil)
 }
 
 // withoutEmptyLine returns a text without its last line, if that is empty.
@@ -84,29 +81,4 @@ func withoutComments(text []byte) []byte {
 		text = text[:begin]
 	}
 	return text
-}
-
-// sameWithoutTable checks that now equals text except for the table at a path. An empty table above it may be present or missing.
-func sameWithoutTable(text, now []byte, path []string) error {
-	last := len(path) - 1
-	var said [2]map[string]any
-	for i, t := range [][]byte{text, now} {
-		if err := toml.Unmarshal(t, &said[i]); err != nil {
-			return err
-		}
-		above := said[i]
-		for _, key := range path[:last] {
-			above = object(above, key)
-		}
-		if i == 0 {
-			delete(above, path[last])
-		}
-		if len(above) == 0 && last == 1 {
-			delete(said[i], path[0])
-		}
-	}
-	if len(said[0])+len(said[1]) > 0 && !reflect.DeepEqual(said[0], said[1]) {
-		return fmt.Errorf("[%s]: %w", strings.Join(path, "."), errByHand)
-	}
-	return nil
 }

@@ -65,20 +65,10 @@ func lineEnd(text []byte, offset int) int {
 
 // lookupTOML returns the text at a path of keys; ok is false if there is none.
 func lookupTOML(text []byte, path []string) (value string, ok bool, err error) {
-	var at any
-	root := map[string]any{}
-	if err := toml.Unmarshal(text, &root); err != nil {
-		return "", false, err
-	}
-	at = root
-	for _, key := range path {
-		table, _ := at.(map[string]any)
-		if at, ok = table[key]; !ok {
-			return "", false, nil
-		}
-	}
-	value, ok = at.(string)
-	return value, ok, nil
+	last := len(path) - 1
+	table, err := tableAt(text, path[:last])
+	value, ok = table[path[last]].(string)
+	return value, ok, err
 }
 
 // setTOML sets a key to a text. All other bytes stay.
@@ -114,26 +104,36 @@ func removeTOML(text []byte, path []string) ([]byte, error) {
 	}
 	from := bytes.LastIndexByte(text[:at.from], '\n') + 1
 	now := slices.Concat(text[:from], text[lineEnd(text, at.upTo):])
-	return now, sameBut(text, now, path, "")
+	return now, sameBut(text, now, path, nil)
 }
 
-// sameBut checks that two texts have the same content except for one key. In now, that key has the value, or does not exist if
-// value is empty.
-func sameBut(text, now []byte, path []string, value string) error {
-	before, after := map[string]any{}, map[string]any{}
-	if err := toml.Unmarshal(text, &before); err != nil {
-		return err
+// sameBut checks that two texts have the same content except for what is at a path. In now, that has the value, or is not there if the value is nil; then
+// an empty table above it may be there or not.
+func sameBut(text, now []byte, path []string, value any) error {
+	last := len(path) - 1
+	var said [2]map[string]any
+	for i, t := range [][]byte{text, now} {
+		if err := toml.Unmarshal(t, &said[i]); err != nil {
+			return fmt.Errorf("%s: %w", strings.Join(path, "."), errByHand)
+		}
+		if said[i] == nil {
+			said[i] = map[string]any{}
+		}
+		above := said[i]
+		for _, key := range path[:last] {
+			above = object(above, key)
+		}
+		switch {
+		case i == 0 && value == nil:
+			delete(above, path[last])
+		case i == 0:
+			above[path[last]] = value
+		}
+		if len(above) == 0 && last == 1 {
+			delete(said[i], path[0])
+		}
 	}
-	at := before
-	for _, key := range path[:len(path)-1] {
-		at = object(at, key)
-	}
-	if last := path[len(path)-1]; value == "" {
-		delete(at, last)
-	} else {
-		at[last] = value
-	}
-	if toml.Unmarshal(now, &after) != nil || !reflect.DeepEqual(before, after) {
+	if !reflect.DeepEqual(said[0], said[1]) {
 		return fmt.Errorf("%s: %w", strings.Join(path, "."), errByHand)
 	}
 	return nil

@@ -48,13 +48,13 @@ var trials = map[string]trial{
 			}
 			return m.BelowHome(".claude.json")
 		},
-		key: "mcpServers", entry: plainServer,
+		key: "mcpServers", entry: entryWith(nil),
 	},
 	"codex": {
 		command: []string{"exec", "--skip-git-repo-check"},
 		env:     []string{"OPENAI_API_KEY=" + openaiKey, "CODEX_API_KEY=" + openaiKey},
 		files:   map[string]map[string]any{".codex/config.toml": {"analytics": map[string]any{"enabled": false}}},
-		servers: Machine.codexFile, key: "mcp_servers", entry: plainServer,
+		servers: Machine.codexFile, key: "mcp_servers", entry: entryWith(nil),
 	},
 	"opencode": {
 		command: []string{"run", "--model", "anthropic/claude-sonnet-4-5"},
@@ -69,7 +69,7 @@ var trials = map[string]trial{
 			"security": map[string]any{"auth": map[string]any{"selectedType": "gemini-api-key"}}, "privacy": map[string]any{"usageStatisticsEnabled": false},
 			"general": map[string]any{"enableAutoUpdate": false, "enableAutoUpdateNotification": false},
 		}},
-		servers: func(m Machine) string { return m.BelowHome(".gemini", "settings.json") }, key: "mcpServers", entry: plainServer,
+		servers: func(m Machine) string { return m.BelowHome(".gemini", "settings.json") }, key: "mcpServers", entry: entryWith(nil),
 	},
 	"qwen": {
 		command: []string{"--auth-type", "openai", "-p"},
@@ -78,7 +78,7 @@ var trials = map[string]trial{
 			"privacy": map[string]any{"usageStatisticsEnabled": false}, "telemetry": map[string]any{"enabled": false},
 			"general": map[string]any{"disableAutoUpdate": true, "disableUpdateNag": true},
 		}},
-		servers: func(m Machine) string { return m.BelowHome(".qwen", "settings.json") }, key: "mcpServers", entry: plainServer,
+		servers: func(m Machine) string { return m.BelowHome(".qwen", "settings.json") }, key: "mcpServers", entry: entryWith(nil),
 	},
 	"copilot": {
 		command: []string{"--allow-all-tools", "--no-auto-update", "-p"},

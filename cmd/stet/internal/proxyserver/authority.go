@@ -13,6 +13,7 @@ import (
 
 	"github.com/gofrs/flock"
 
+	"github.com/stet-dev/stet/internal/atomicfile"
 	"github.com/stet-dev/stet/server/connect"
 )
 
@@ -45,7 +46,7 @@ func OpenAuthority(state string) (*connect.Authority, error) {
 	if text, err = connect.NewAuthority(hostNames(), last); err != nil {
 		return fail(err)
 	}
-	if err := replacePrivate(file, text); err != nil {
+	if err := atomicfile.Write(file, text, 0o600, true); err != nil {
 		return fail(err)
 	}
 	a, err := connect.ParseAuthority(text)
@@ -72,7 +73,7 @@ func TrustFile(state, name string, a *connect.Authority, own []byte) (string, er
 	if now, err := os.ReadFile(file); err == nil && bytes.Equal(now, text) {
 		return file, nil
 	}
-	return file, replacePrivate(file, text)
+	return file, atomicfile.Write(file, text, 0o600, true)
 }
 
 // TrustName returns the name of the file that TrustFile writes.
@@ -92,20 +93,4 @@ func RemoveAuthority(state string, dry bool) (removed []string, err error) {
 		removed = append(removed, file)
 	}
 	return removed, err
-}
-
-// replacePrivate writes a file that only its owner can read, whole or not at all.
-func replacePrivate(file string, text []byte) error {
-	t, err := os.CreateTemp(filepath.Dir(file), authorityFile+"-*") // with mode 0600
-	if err != nil {
-		return err
-	}
-	_, err = t.Write(text)
-	if err = errors.Join(err, t.Sync(), t.Close()); err == nil {
-		err = os.Rename(t.Name(), file)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(t.Name()))
-	}
-	return nil
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/gofrs/flock"
 
 	"github.com/stet-dev/stet/cmd/stet/internal/config"
+	"github.com/stet-dev/stet/internal/atomicfile"
 	"github.com/stet-dev/stet/server/gateway"
 )
 
@@ -68,30 +69,10 @@ func Change(state string, change func(*gateway.Tokens) error) error {
 	if err != nil {
 		return fmt.Errorf("tokens: %w", err)
 	}
-	if err := replace(file, b); err != nil {
+	if err := atomicfile.Write(file, b, 0o600, true); err != nil {
 		return fmt.Errorf("the tokens are not changed: %w", config.StateError(err))
 	}
 	return nil
-}
-
-// replace replaces a file atomically by a new one with mode 0600.
-func replace(file string, b []byte) (err error) {
-	f, err := os.CreateTemp(filepath.Dir(file), filepath.Base(file)+".*") // with mode 0600
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			_ = os.Remove(f.Name()) // it may already be renamed
-		}
-	}()
-	if _, err = f.Write(b); err == nil {
-		err = f.Sync()
-	}
-	if err = errors.Join(err, f.Close()); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), file)
 }
 
 const (
@@ -135,7 +116,7 @@ func Once(file string, fresh []byte) ([]byte, error) {
 		return nil, err
 	}
 	made := file + "-" + rand.Text()
-	if err := replace(made, fresh); err != nil {
+	if err := atomicfile.Write(made, fresh, 0o600, true); err != nil {
 		return nil, err
 	}
 	defer func() { _ = os.Remove(made) }() // after a rename it is not there
