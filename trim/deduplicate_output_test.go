@@ -116,7 +116,7 @@ func TestTerminal(t *testing.T) {
 		"\x1b[1;32mok\x1b[0m pkg\n":              "ok pkg\n",
 		"\x1b[?25l\x1b[31mno\x1b(B\x1b[m\n":      "no\n",
 		"10 %\r50 %\r100 %\ndone":                "100 %\ndone",
-		"a long state\rshort\n":                  "shortg state\n",
+		"a long state\rshort\n":                  "a long state\rshort\n", // some of it stays
 		"a long state\r\x1b[Kshort\n":            "short\n",
 		"\x1b[2K\rone\x1b[2K\rtwo\n":             "two\n",
 		"\x1b[2K\x1b[1Gone\x1b[2K\x1b[1Gtwo\n":   "two\n",

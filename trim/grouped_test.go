@@ -36,8 +36,6 @@ func TestGrouped(t *testing.T) {
 		{"two files", found("a.go", 8, 20, ":") + found("b.go", 3, 4, ":"), head("a.go") + under(8, 20, ":") + "\n" + head("b.go") + under(3, 4, ":")},
 		{"with the lines around", found("a.go", 9, 9, "-") + found("a.go", 10, 10, ":") + found("a.go", 11, 11, "-") + "--\n" + found("a.go", 20, 30, ":") + "--\n" + found("b.go", 7, 8, "-"),
 			head("a.go") + under(9, 9, "-") + under(10, 10, ":") + under(11, 11, "-") + "--\n" + under(20, 30, ":") + "--\n" + head("b.go") + under(7, 8, "-")},
-		{"around, with whole paths", found("a.go", 9, 9, ":") + "/home/me/" + found("a.go", 10, 10, "-") + found("a.go", 11, 11, "-") + found("a.go", 20, 30, ":"),
-			"/home/me/" + head("a.go") + under(9, 9, ":") + under(10, 11, "-") + under(20, 30, ":")},
 		{"between other lines", "Exit code: 0\nOutput:\n" + found("a.go", 8, 20, ":") + "== and\n" + found("b.go", 3, 9, ":"),
 			"Exit code: 0\nOutput:\n" + head("a.go") + under(8, 20, ":") + "\n== and\n" + head("b.go") + under(3, 9, ":")},
 		{"a drive", strings.ReplaceAll(found("a.go", 8, 20, ":"), hitsDir, `C:\some\directory\`), "C:\\some\\directory\\a.go\n" + under(8, 20, ":")},

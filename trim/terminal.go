@@ -1,6 +1,7 @@
 package trim
 
 import (
+	"regexp"
 	"strings"
 	"unicode/utf8"
 )
@@ -29,9 +30,21 @@ func terminal(text string) string {
 	return out
 }
 
-// lastState returns a line as it stands in the end. A carriage return goes back to the
-// beginning, and what follows takes the place of what was there. A carriage return
-// before the line break stays.
+// The control sequences whose effect is certain: those of colours, and the like, that show nothing; those that erase the line or its
+// rest; and those that go back to its beginning, as a carriage return does.
+var (
+	silentSequence = regexp.MustCompile(`\x1b(?:\[[0-9;:]*m|\(B|\[\?(?:25|2004)[hl])`)
+	knownSequence  = regexp.MustCompile(silentSequence.String() + `|\x1b\[[02]?K|\x1b\[1?G`)
+	shortSequences = strings.NewReplacer("\x1b[0K", eraseRest, "\x1b[1G", "\r", "\x1b[G", "\r")
+)
+
+const (
+	eraseRest = "\x1b[K"
+	eraseLine = "\x1b[2K"
+)
+
+// lastState returns a line as it stands in the end. A carriage return goes back to the beginning, and what follows takes the place of what
+// was there. If that is shorter, some of it stays, and the line is returned as it is. A carriage return before the line break stays.
 func lastState(line string) string {
 	body := strings.TrimSuffix(line, "\n")
 	end := line[len(body):]
@@ -41,81 +54,28 @@ func lastState(line string) string {
 	if !strings.ContainsAny(body, "\r\x1b") {
 		return line
 	}
-	var c cells
-	for body != "" {
-		n := 0
-		if body[0] == 0x1b {
-			n = c.control(body)
-		} else {
-			n = c.put(body)
+	if !utf8.ValidString(body) || len(knownSequence.FindAllString(body, -1)) < strings.Count(body, "\x1b") {
+		return line
+	}
+	state := ""
+	for piece := range strings.SplitSeq(shortSequences.Replace(silentSequence.ReplaceAllString(body, "")), "\r") {
+		now := strings.TrimPrefix(strings.TrimPrefix(piece, eraseLine), eraseRest)
+		if len(now) < len(piece) {
+			state = ""
 		}
-		if n == 0 {
+		now, erased := strings.CutSuffix(strings.TrimSuffix(now, eraseRest), eraseLine)
+		switch {
+		case strings.ContainsFunc(now, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }):
+			return line
+		case erased:
+			state = ""
+		case utf8.RuneCountInString(now) >= utf8.RuneCountInString(state) && !strings.ContainsFunc(state, wide):
+			state = now
+		case now != "":
 			return line
 		}
-		body = body[n:]
 	}
-	return string(c.runes) + end
-}
-
-// cells is a line of a terminal.
-type cells struct {
-	runes []rune
-	at    int  // where the next one is put
-	wide  bool // some of them may take another place than one cell
-}
-
-// control does what the control sequence says that s begins with, and returns its
-// size; 0 if it is not certain what it does.
-func (c *cells) control(s string) int {
-	for _, known := range []struct {
-		sequence string
-		do       func()
-	}{
-		{"\x1b[K", c.erase}, {"\x1b[0K", c.erase}, {"\x1b[2K", c.clear},
-		{"\x1b[G", c.home}, {"\x1b[1G", c.home},
-		{"\x1b(B", nil}, {"\x1b[?25l", nil}, {"\x1b[?25h", nil}, {"\x1b[?2004l", nil}, {"\x1b[?2004h", nil},
-	} {
-		if strings.HasPrefix(s, known.sequence) {
-			if known.do != nil {
-				known.do()
-			}
-			return len(known.sequence)
-		}
-	}
-	if rest, ok := strings.CutPrefix(s, "\x1b["); ok { // a colour
-		if rest = strings.TrimLeft(rest, "0123456789;:"); strings.HasPrefix(rest, "m") {
-			return len(s) - len(rest) + 1
-		}
-	}
-	return 0
-}
-
-func (c *cells) home()  { c.at = 0 }
-func (c *cells) clear() { c.runes, c.wide = c.runes[:0], false }
-func (c *cells) erase() {
-	if c.runes = c.runes[:min(c.at, len(c.runes))]; c.at == 0 {
-		c.wide = false
-	}
-}
-
-// put puts the rune that s begins with, and returns its size; 0 if it is not
-// certain where.
-func (c *cells) put(s string) int {
-	r, n := utf8.DecodeRuneInString(s)
-	switch {
-	case r == '\r':
-		c.home()
-		return n
-	case r < ' ' && r != '\t', r == 0x7f, r == utf8.RuneError, c.at > len(c.runes), c.at < len(c.runes) && (c.wide || wide(r)):
-		return 0
-	case c.at == len(c.runes):
-		c.runes = append(c.runes, r)
-	default:
-		c.runes[c.at] = r
-	}
-	c.at++
-	c.wide = c.wide || wide(r)
-	return n
+	return state + end
 }
 
 // wide reports whether a rune may take another place than one cell.

@@ -253,16 +253,15 @@ func TestGuards(t *testing.T) {
 
 // The output of several commands is split only if all of it is there, unchanged, and at a known position.
 func TestSplitGuards(t *testing.T) {
-	const ruled, ranges, other = "cat a; echo ---; cat b", "sed -n '1,2p;5,6p' a", "sed -n '5,6p' a; sed -n '1,2p' a"
+	const ranges, other = "sed -n '1,2p;5,6p' a", "sed -n '5,6p' a; sed -n '1,2p' a"
 	for _, tt := range []struct {
 		tool, command, text string
 		sections            int
 	}{
-		{"exec_command", ruled, codexHead + "x\n---\ny\n", 2},
-		{"exec_command", ruled, strings.Replace(codexHead, "exited with code 0", "running with session ID 7", 1) + "x\n---\ny\n", 0},
-		{"exec_command", ruled, codexHead + "Total output lines: 9\n\nx\n---\ny\n", 0},
-		{"exec_command", ruled, codexHead + "x\n---\ny\n…9 tokens truncated…\n", 0},
-		{"exec_command", ruled, encoded(map[string]any{"output": "x\n---\ny\n", "metadata": map[string]any{"exit_code": 0}}), 0}, // decoded JSON has no position
+		{"exec_command", ranges, strings.Replace(codexHead, "exited with code 0", "running with session ID 7", 1) + "1\n2\n5\n6\n", 0},
+		{"exec_command", ranges, codexHead + "Total output lines: 9\n\n1\n2\n5\n6\n", 0},
+		{"exec_command", ranges, codexHead + "1\n2\n5\n6\n…9 tokens truncated…\n", 0},
+		{"exec_command", ranges, encoded(map[string]any{"output": "1\n2\n5\n6\n", "metadata": map[string]any{"exit_code": 0}}), 0}, // decoded JSON has no position
 		{"exec_command", ranges, codexHead + "1\n2\n5\n6\n", 2},
 		{"exec_command", ranges, codexHead + "1\n2\n5\n", 2},
 		{"bash", ranges, "1\n2\n5", 0}, // lines may have been trimmed

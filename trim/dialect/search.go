@@ -3,7 +3,6 @@ package dialect
 import (
 	"iter"
 	"path"
-	"slices"
 	"strings"
 )
 
@@ -37,26 +36,19 @@ func SearchRows(lines []string) []FoundRows {
 type finding struct{ lines []string }
 
 // file returns the path that line i begins with, and for this line and those after it that are of the same file how many
-// bytes of each are left out; nil where it begins with no path. Some tools print the paths of the lines next to those that were found
-// in another way: whole, and not from the directory on. Such lines follow each other by number.
+// bytes of each are left out; nil where it begins with no path.
 func (g *finding) file(i int) (path string, starts []int) {
 	last, ok := g.anchor(i)
 	if !ok {
 		return "", nil
 	}
-	paths := []string{last.path}
 	starts = []int{len(last.path) + 1}
 	for j := i + 1; j < len(g.lines); j++ {
 		at := j
 		if g.lines[j] == Parted && j+1 < len(g.lines) {
 			at++
 		}
-		next, ok := last.next(g.lines[at], paths, at > j)
-		if !ok && at == j && len(paths) == 1 {
-			if next, ok = last.beside(g.lines[at]); ok {
-				paths = append(paths, next.path)
-			}
-		}
+		next, ok := last.next(g.lines[at], at > j)
 		if !ok {
 			break
 		}
@@ -66,7 +58,7 @@ func (g *finding) file(i int) (path string, starts []int) {
 		starts = append(starts, len(next.path)+1)
 		last, j = next, at
 	}
-	return slices.MaxFunc(paths, func(a, b string) int { return len(a) - len(b) }), starts
+	return last.path, starts
 }
 
 // anchor is what a search prints in front of a line.
@@ -86,11 +78,7 @@ func (g *finding) anchor(i int) (anchor, bool) {
 			break
 		}
 		if beside.path == "" && i+1 < len(g.lines) {
-			next, ok := p.next(g.lines[i+1], []string{p.path}, false)
-			if !ok {
-				next, ok = p.beside(g.lines[i+1])
-			}
-			if ok && next.line == p.line+1 {
+			if next, ok := p.next(g.lines[i+1], false); ok && next.line == p.line+1 {
 				beside = p
 			}
 		}
@@ -101,34 +89,15 @@ func (g *finding) anchor(i int) (anchor, bool) {
 	return found, found.path != ""
 }
 
-// next returns the anchor that a line begins with if it is a later one of the file with these paths. A line next to one that was found
+// next returns the anchor that a line begins with if it is a later one of the same file. A line next to one that was found
 // has the next number, if no mark parts the two.
-func (p anchor) next(line string, paths []string, parted bool) (anchor, bool) {
-	for _, path := range paths {
-		rest, ok := strings.CutPrefix(line, path)
-		if !ok || rest == "" || rest[0] != ':' && rest[0] != '-' {
-			continue
-		}
-		if n, mark := LineNumber(rest[1:]); mark == rest[0] && n >= p.line && (mark == ':' || parted || n == p.line+1) {
-			return anchor{path, n, mark}, true
-		}
+func (p anchor) next(line string, parted bool) (anchor, bool) {
+	rest, ok := strings.CutPrefix(line, p.path)
+	if !ok || rest == "" || rest[0] != ':' && rest[0] != '-' {
+		return anchor{}, false
 	}
-	return anchor{}, false
-}
-
-// beside returns the anchor that a line begins with if it has the number after p's, and the path of the same file in another
-// form. Searches print such lines one below the other only where they are so in a file.
-func (p anchor) beside(line string) (anchor, bool) {
-	for q := range anchors(line) {
-		long, short := p.path, q.path
-		if len(long) < len(short) {
-			long, short = short, long
-		}
-		if q.line == p.line+1 && (p.mark == '-' || q.mark == '-') && strings.HasSuffix(long, "/"+short) {
-			return q, true
-		}
-	}
-	return anchor{}, false
+	n, mark := LineNumber(rest[1:])
+	return anchor{p.path, n, mark}, mark == rest[0] && n >= p.line && (mark == ':' || parted || n == p.line+1)
 }
 
 // maxPath is how many bytes a path has at most that is looked for, and maxAnchors how many anchors are tried.

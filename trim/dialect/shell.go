@@ -1,7 +1,6 @@
 package dialect
 
 import (
-	"iter"
 	"path"
 	"strconv"
 	"strings"
@@ -12,15 +11,12 @@ import (
 
 // Calls of a shell: which command lines only read files, and which lines of which files they print.
 
-// excerpt is what one command of a shell read prints: lines of a file, or a line of
-// its own.
+// excerpt is what one command of a shell read prints: lines of a file.
 type excerpt struct {
 	path        string
 	first, last int  // the lines asked for; last 0 = to the end
 	tail        int  // the last lines of the file, this many; first is unknown
 	numbered    bool // each line after its number and a tab
-
-	rule string // not a file but this line, printed by echo between files
 }
 
 // shell reads a call of a shell. A command that only reads files is a Read.
@@ -64,7 +60,7 @@ func (r *row) commandLines(out Action, lines []string, dir string) Action {
 	var all []excerpt
 	for _, l := range lines {
 		one := r.commandLine(out, l, dir)
-		if len(one.excerpts) != 1 || one.excerpts[0].rule != "" {
+		if len(one.excerpts) != 1 {
 			if len(lines) == 1 {
 				return one
 			}
@@ -95,7 +91,7 @@ func (r *row) commandLine(out Action, command, dir string) Action {
 // reading makes a Shell that only reads files a Read.
 func (a Action) reading(excerpts []excerpt, dir string) Action {
 	for _, p := range excerpts {
-		if p.rule == "" && device(join(dir, p.path)) {
+		if device(join(dir, p.path)) {
 			return a
 		}
 	}
@@ -103,9 +99,6 @@ func (a Action) reading(excerpts []excerpt, dir string) Action {
 	a.excerpts = excerpts
 	for i := range excerpts {
 		p := &excerpts[i]
-		if p.rule != "" {
-			continue
-		}
 		p.path = join(dir, p.path)
 		a.Targets = append(a.Targets, Target{Path: p.path, First: p.first, Last: p.last})
 	}
@@ -120,11 +113,10 @@ func patches(command string) bool {
 }
 
 // readers are the commands a shell read begins with.
-var readers = map[string]bool{"cat": true, "sed": true, "head": true, "tail": true, "nl": true, "cd": true, "echo": true}
+var readers = map[string]bool{"cat": true, "sed": true, "head": true, "tail": true, "nl": true, "cd": true}
 
 // shellReads returns what a command line prints, if all that it does is to
-// print lines of files whose parts can be distinguished. An echo between them
-// prints a rule. It is strict: variables, globs, substitutions, any other
+// print lines of files whose parts can be distinguished. It is strict: variables, globs, substitutions, any other
 // command and any redirection but 2>/dev/null make it nil.
 func shellReads(command string) []excerpt {
 	command = strings.TrimSpace(command)
@@ -194,11 +186,6 @@ func (p *shellPlan) stmt(s *syntax.Stmt, first bool) bool {
 			p.dir = join(p.dir, words[1])
 			return true
 		}
-		if words[0] == "echo" {
-			rule := strings.Join(words[1:], " ")
-			p.excerpts = append(p.excerpts, excerpt{rule: rule})
-			return rule != "" && !strings.Contains(rule, `\`) && (rule[0] != '-' || strings.HasPrefix(rule, "---"))
-		}
 		return p.add(source(words))
 	}
 	return false
@@ -206,9 +193,7 @@ func (p *shellPlan) stmt(s *syntax.Stmt, first bool) bool {
 
 func (p *shellPlan) add(excerpts []excerpt) bool {
 	for _, x := range excerpts {
-		if x.rule == "" {
-			x.path = join(p.dir, x.path)
-		}
+		x.path = join(p.dir, x.path)
 		p.excerpts = append(p.excerpts, x)
 	}
 	return len(excerpts) > 0
@@ -271,7 +256,7 @@ func pipeline(c *syntax.BinaryCmd) ([]excerpt, bool) {
 		excerpts, ok = pipeline(x)
 	case *syntax.CallExpr:
 		plan := shellPlan{}
-		ok = plan.stmt(c.X, false) && len(plan.excerpts) == 1 && plan.excerpts[0].rule == ""
+		ok = plan.stmt(c.X, false) && len(plan.excerpts) == 1
 		excerpts = plan.excerpts
 	}
 	y, isCall := c.Y.Cmd.(*syntax.CallExpr)
@@ -446,43 +431,21 @@ func (p excerpt) sed(args []string) ([]excerpt, bool) {
 }
 
 // separable reports whether what the excerpts print can be distinguished where each
-// prints all that it was asked for: between two rules at most ranges with both
-// ends, or lines with numbers.
+// prints all that it was asked for: one alone, ranges with both ends, or lines with
+// numbers.
 func separable(excerpts []excerpt) bool {
-	files := 0
-	for run := range runs(excerpts) {
-		files += len(run)
-		for i, p := range run {
-			if len(run) == 1 {
-				break
-			}
-			if p.tail > 0 || p.numbered != run[0].numbered {
-				return false
-			}
-			open := p.last == 0
-			if open && !p.numbered && !(i == len(run)-1 && sameFile(run)) {
-				return false
-			}
+	for i, p := range excerpts {
+		if len(excerpts) == 1 {
+			break
+		}
+		if p.tail > 0 || p.numbered != excerpts[0].numbered {
+			return false
+		}
+		if p.last == 0 && !p.numbered && !(i == len(excerpts)-1 && sameFile(excerpts)) {
+			return false
 		}
 	}
-	return files > 0
-}
-
-// runs yields the excerpts between the rules. There is one more run than rules;
-// it may be empty.
-func runs(excerpts []excerpt) iter.Seq[[]excerpt] {
-	return func(yield func([]excerpt) bool) {
-		begin := 0
-		for i, p := range excerpts {
-			if p.rule != "" {
-				if !yield(excerpts[begin:i]) {
-					return
-				}
-				begin = i + 1
-			}
-		}
-		yield(excerpts[begin:])
-	}
+	return len(excerpts) > 0
 }
 
 func sameFile(excerpts []excerpt) bool {

@@ -15,7 +15,7 @@ func readShell(in *reading) (Result, bool) {
 		o.body, o.cut = o.body[:i], true
 	}
 	if len(excerpts) > 1 {
-		return Result{Sections: splitRuled(excerpts, o)}, true
+		return Result{Sections: split(excerpts, o)}, true
 	}
 	s := Section{Path: excerpts[0].path, End: len(in.text)}
 	s.output(o.body, excerpts[0], o)
@@ -102,106 +102,11 @@ func (s *Section) numbers(body string, p excerpt, o output) {
 	}
 }
 
-// splitRuled separates the outputs of several commands, or returns nil. The
-// lines that echo printed between them must each be there just as often as
-// they were printed.
-func splitRuled(excerpts []excerpt, o output) []Section {
+// split separates the outputs of several commands, or returns nil.
+func split(excerpts []excerpt, o output) []Section {
 	if o.cut || o.at < 0 || complains(o.body) {
 		return nil
 	}
-	var out []Section
-	k := 0
-	rules := make([]string, 0, len(excerpts))
-	for _, p := range excerpts {
-		if p.rule != "" {
-			rules = append(rules, p.rule)
-		}
-	}
-	if !ruledOnce(rules, o.body) {
-		return nil
-	}
-	for run := range runs(excerpts) {
-		part := o
-		if k < len(rules) {
-			// What is before a rule was not trimmed at its end.
-			i := lineAt(o.body, rules[k])
-			if i < 0 {
-				return nil
-			}
-			part.body = o.body[:i]
-			part.exact = o.exact || k > 0
-			rest := o.body[i:]
-			n := strings.IndexByte(rest, '\n') + 1
-			if n == 0 {
-				n = len(rest)
-			}
-			o.at += i + n
-			o.body = rest[n:]
-		}
-		switch {
-		case len(run) == 0:
-			if part.body != "" {
-				return nil
-			}
-		case len(run) == 1:
-			s := Section{Path: run[0].path, Start: part.at, End: part.at + len(part.body)}
-			s.output(part.body, run[0], part)
-			out = append(out, s)
-		default:
-			parts := split(run, part)
-			if parts == nil {
-				return nil
-			}
-			out = append(out, parts...)
-		}
-		k++
-	}
-	return out
-}
-
-// ruledOnce reports whether each rule is a line of body just as often as it
-// is in rules.
-func ruledOnce(rules []string, body string) bool {
-	for _, r := range rules {
-		want, have := 0, 0
-		for _, x := range rules {
-			if x == r {
-				want++
-			}
-		}
-		for rest := body; ; have++ {
-			i := lineAt(rest, r)
-			if i < 0 {
-				break
-			}
-			rest = rest[min(len(rest), i+len(r)+1):]
-		}
-		if have != want {
-			return false
-		}
-	}
-	return true
-}
-
-// lineAt returns where the first line that is rule begins in body, or -1.
-// body begins at a line.
-func lineAt(body, rule string) int {
-	for at := 0; ; {
-		i := strings.Index(body[at:], rule)
-		if i < 0 {
-			return -1
-		}
-		i += at
-		end := i + len(rule)
-		if (i == 0 || body[i-1] == '\n') && (end == len(body) || body[end] == '\n') {
-			return i
-		}
-		at = end
-	}
-}
-
-// split separates the outputs of several commands, or returns nil.
-func split(excerpts []excerpt, o output) []Section {
 	if excerpts[0].numbered {
 		return splitNumbered(excerpts, o)
 	}
