@@ -91,7 +91,7 @@ func repeatedParts(r *replay.Replay) []release {
 			}
 			content := at
 			if a.Op == dialect.List {
-				content = r.Result(at, r.End(q))
+				content = resultOf(r, at, r.End(q))
 			}
 			key := a.Row + " " + a.Targets[0].Path
 			if old, ok := latest[key]; ok {
@@ -101,6 +101,16 @@ func repeatedParts(r *replay.Replay) []release {
 		}
 	}
 	return out
+}
+
+// resultOf returns the first result before end that answers a call, or the call's own index where there is none.
+func resultOf(r *replay.Replay, call, end int) int {
+	for at := call + 1; at < end; at++ {
+		if r.Parts[at].Kind == llm.ToolResult && r.Call(at) == r.Parts[call].Part {
+			return at
+		}
+	}
+	return call
 }
 
 func isTool(p *llm.Part) bool { return p.Kind == llm.ToolResult || p.Kind == llm.ToolCall }

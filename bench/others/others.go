@@ -1,7 +1,12 @@
 // Package others has the policies of other tools, by their documented rules, and bounds that no policy can go below.
 package others
 
-import "github.com/stet-dev/stet/trim/replay/bench"
+import (
+	"context"
+
+	"github.com/stet-dev/stet/trim/replay"
+	"github.com/stet-dev/stet/trim/replay/bench"
+)
 
 // Policies returns them in the order of the tables.
 func Policies() []bench.Policy {
@@ -14,14 +19,10 @@ func Policies() []bench.Policy {
 			Name: "last-10", Begin: LastResults(10),
 			Source: "SWE-agent, LastNObservations with n = 10, as in \"The Complexity Trap\", arXiv 2508.21433",
 		},
-		{
-			Name: "clear-100k", Begin: ClearPast(100_000, 3, 0), WholeSize: true, ByProvider: true,
-			Source: "Anthropic, platform documentation, \"Context editing\": clear_tool_uses_20250919 with its defaults (trigger 100,000 input tokens, keep 3); what was cleared stays so",
-		},
-		{
-			Name: "clear-100k-min-20k", Begin: ClearPast(100_000, 3, 20_000), WholeSize: true, ByProvider: true,
-			Source: "Anthropic, platform documentation, \"Context editing\": clear_tool_uses_20250919 with clear_at_least 20,000",
-		},
+		byProvider("clear-100k", ClearPast(100_000, 3, 0),
+			"Anthropic, platform documentation, \"Context editing\": clear_tool_uses_20250919 with its defaults (trigger 100,000 input tokens, keep 3); what was cleared stays so"),
+		byProvider("clear-100k-min-20k", ClearPast(100_000, 3, 20_000),
+			"Anthropic, platform documentation, \"Context editing\": clear_tool_uses_20250919 with clear_at_least 20,000"),
 		{
 			Name: "outdated-64k", Begin: OutdatedReads(64 << 10),
 			Source: "Cline, MessageBuilder: reads of which a later one shows the same range or the whole file, in batches of 65,536 bytes (pull request 11471)",
@@ -40,5 +41,16 @@ func Policies() []bench.Policy {
 		},
 		LosslessBound("bound-lossless"),
 		ClairvoyantBound("bound-clairvoyant"),
+	}
+}
+
+// byProvider returns a rule that the provider itself applies, by the size of the whole request. It checks what the client sent, which is
+// all of it, so the rule can be used where thinking is checked too.
+func byProvider(name string, begin replay.Policy, source string) bench.Policy {
+	return bench.Policy{
+		Name: name, Source: source, Begin: begin, Checked: begin,
+		Play: func(ctx context.Context, r *replay.Replay, rules []replay.Rule, _ bool) (replay.Outcome, error) {
+			return r.Under(ctx, begin, rules)
+		},
 	}
 }

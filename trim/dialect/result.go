@@ -52,7 +52,6 @@ var formats = map[string]format{
 	"bare":      readBareView,
 	"window":    readWindow,
 	"many":      readMany,
-	"fenced":    readFenced,
 	"listing":   readListing,
 	"shell":     readShell,
 	"commands":  readCommands,

@@ -177,17 +177,12 @@ func (p *Policy) under(ctx context.Context, r *replay.Replay, rules []replay.Rul
 	if p.idle {
 		return make([]replay.Outcome, len(measures)), nil
 	}
-	if p.Play == nil && !p.WholeSize {
+	if p.Play == nil {
 		return r.UnderEach(ctx, p.Begin, rules, measures...)
 	}
 	for _, m := range measures {
 		r.Measure = m
-		var o replay.Outcome
-		if p.Play != nil {
-			o, err = p.Play(ctx, r, rules, exact)
-		} else {
-			o, err = r.Under(ctx, p.Begin, rules)
-		}
+		o, err := p.Play(ctx, r, rules, exact)
 		if err != nil {
 			return nil, err
 		}

@@ -14,15 +14,11 @@ type Policy struct {
 	Source string // the document or source that the rule is from; empty for our own
 	Begin  replay.Policy
 
-	// WholeSize: the rule goes by the size of the whole request, tools and system prompt with it (replay.Setting.Fixed).
-	WholeSize bool
-
 	// Checked is Begin for providers that check what is before thinking. nil: the rule cannot be used there.
 	Checked replay.Policy
-	// ByProvider: the provider itself leaves out what the rule says, and checks what the client sent. Begin is Checked too.
-	ByProvider bool
 
-	// Play plays a session in place of Begin, for a rule that no planner can follow.
+	// Play plays a session in place of Begin and Checked, for a rule that no planner can follow, or one that goes by the size of the whole
+	// request (replay.Setting.Fixed).
 	Play func(ctx context.Context, r *replay.Replay, rules []replay.Rule, exact bool) (replay.Outcome, error)
 
 	idle bool // it does not run, and has no figures
@@ -30,11 +26,7 @@ type Policy struct {
 
 // whereChecked returns the policy as it is where thinking is checked.
 func (p *Policy) whereChecked() Policy {
-	begin := p.Checked
-	if p.ByProvider {
-		begin = p.Begin
-	}
-	return Policy{Begin: begin, WholeSize: p.WholeSize, idle: begin == nil}
+	return Policy{Begin: p.Checked, Play: p.Play, idle: p.Checked == nil}
 }
 
 // Stet returns stet's own policies but off, and the default one with sparse line numbers.

@@ -19,8 +19,7 @@ type Recording struct {
 	First    []int  // by message: the index of its first part; one more entry for the end
 	Requests []Request
 
-	callOf   map[int]int // by result: the call that it answers
-	resultOf map[int]int // by call: the first result that answers it
+	callOf map[int]int // by result: the call that it answers
 }
 
 // Part is one part of a message that was sent.
@@ -91,7 +90,7 @@ func (r *Recording) Usage(i int) *llm.Usage { return r.Session.Messages[r.Reques
 // result then answers a call of the newest message with that id, the first one
 // without a result; if all of them have one, the last.
 func (r *Recording) pair() {
-	r.callOf, r.resultOf = make(map[int]int), make(map[int]int)
+	r.callOf = make(map[int]int)
 	waiting := make(map[string][]int) // calls by id; the last one is never removed
 	for at, part := range r.Parts {
 		id := part.CallID
@@ -109,9 +108,6 @@ func (r *Recording) pair() {
 			if r.callOf[at] = call; len(open) > 1 {
 				waiting[id] = open[1:]
 			}
-			if _, ok := r.resultOf[call]; !ok {
-				r.resultOf[call] = at
-			}
 		}
 	}
 }
@@ -122,13 +118,4 @@ func (r *Recording) Call(result int) *llm.Part {
 		return r.Parts[call].Part
 	}
 	return nil
-}
-
-// Result returns the index of the result that answers a call, or the call's own
-// where none is before end.
-func (r *Recording) Result(call, end int) int {
-	if at, ok := r.resultOf[call]; ok && at < end {
-		return at
-	}
-	return call
 }
