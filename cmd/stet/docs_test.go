@@ -1,6 +1,8 @@
 package main
 
 import (
+	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -67,5 +69,63 @@ func runBlock(t *testing.T, page, block string) {
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Errorf("%s: %v\n%s\n%s", page, err, script, out)
 		}
+	}
+}
+
+var goBlocks = regexp.MustCompile("(?ms)^```go\n(.*?)^```")
+
+// The Go of docs/library.md compiles, and its agent does what the page says.
+func TestLibraryPage(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("../../docs/library.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	programs := map[string]string{} // files of the module that are not there, and those that are in their place
+	blocks := goBlocks.FindAllStringSubmatch(string(text), -1)
+	if len(blocks) != 3 {
+		t.Fatalf("%d blocks of Go: this test knows three", len(blocks))
+	}
+	for i, block := range blocks {
+		code := block[1]
+		switch i {
+		case 0: // lines with imports
+			end := strings.Index(code, "\n)\n") + 3
+			code = "package main\n" + code[:end] + "func _(conversation []llm.Message) error {\n" + code[end:] + "_, _ = messages, plan\nreturn nil\n}\n"
+		case 2: // lines after those of the program
+			code = "package main\nimport (\"context\"; \"github.com/stet-dev/stet/agent\")\nfunc _(ctx context.Context, a *agent.Agent, c *agent.Conversation) error {\n" +
+				code + "_ = other\nreturn err\n}\n"
+		}
+		file := fmt.Sprintf("block%d.go", i)
+		write(t, filepath.Join(dir, file), code)
+		programs[filepath.Join(root, "page", file)] = filepath.Join(dir, file)
+	}
+	overlay, err := json.Marshal(map[string]any{"Replace": programs})
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(dir, "overlay"), string(overlay))
+	program := filepath.Join(dir, "program")
+	build := exec.CommandContext(t.Context(), "go", "build", "-overlay", filepath.Join(dir, "overlay"), "-o", program, "./page")
+	build.Dir = root
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	project, state := filepath.Join(dir, "project"), filepath.Join(dir, "state")
+	write(t, filepath.Join(project, "greeting.txt"), "hello\n")
+	if err := os.Mkdir(state, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	out, err := exec.CommandContext(t.Context(), program, project, state).CombinedOutput()
+	if err != nil || string(out) != "The greeting is polite now.\n" {
+		t.Errorf("%v: %s", err, out)
+	}
+	if got, err := os.ReadFile(filepath.Join(project, "greeting.txt")); err != nil || string(got) != "good morning\n" {
+		t.Errorf("%q, %v", got, err)
 	}
 }

@@ -1,12 +1,16 @@
 package main
 
 import (
+	"encoding/json"
 	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/stet-dev/stet/files/approval"
+	"github.com/stet-dev/stet/record"
 )
 
 // Tokens have a role: an approver answers questions and does not see stored data, an admin does both, and agents and hosts do
@@ -61,5 +65,53 @@ func TestServeRoles(t *testing.T) {
 	<-s.ended
 	if out := h.run(t, "audit", "--json", "--last", "0"); !strings.Contains(out, `"by":"person anna"`) {
 		t.Errorf("the trail does not say who approved: %s", out)
+	}
+}
+
+// One person has one name in the trail, whichever way they answer: on the page with the printed token, over the socket of this machine, and on the
+// command line. Another name is that of another token.
+func TestOnePerson(t *testing.T) {
+	h := newHome(t)
+	s := h.serve(t, "--root", h.tree)
+	asked := func(path string, answer func()) {
+		t.Helper()
+		done := apart(func() (string, error) {
+			_, text := ask(t, http.MethodPost, s.base+"/v1/sessions/s/tools/write_file", `{"path":"`+path+`","content":"x\n"}`, "Authorization", "Bearer "+s.agent)
+			return text, nil
+		})
+		answer()
+		if r := <-done; r.err != nil || !strings.Contains(r.text, `"success":true`) {
+			t.Errorf("%s: %s, %v", path, r.text, r.err)
+		}
+	}
+	byPage := func(path, token string) {
+		page := login(t, s.base, token)
+		asked(path, func() { page.approve(page.question(path)) })
+	}
+	byPage("page.txt", s.person)
+	asked("socket.txt", func() {
+		approve := h.stet("approve")
+		approve.Stdin = strings.NewReader("a\n")
+		if out, err := approve.CombinedOutput(); err != nil {
+			t.Errorf("%v: %s", err, out)
+		}
+	})
+	byPage("desk.txt", h.token(t, "desk", "approver"))
+	h.run(t, "undo", "--yes", strings.Fields(strings.SplitN(h.run(t, "undo"), "\n", 3)[1])[0])
+	by := map[string]string{}
+	for line := range strings.Lines(h.run(t, "audit", "--json", "--last", "0")) {
+		var e record.Entry
+		if err := json.Unmarshal([]byte(line), &e); err != nil {
+			t.Fatal(err)
+		}
+		if e.Kind == record.Intent {
+			by[e.Tool+" "+e.Path] = e.By
+		}
+	}
+	me := "person " + approval.LocalPerson()
+	for call, want := range map[string]string{"write_file page.txt": me, "write_file socket.txt": me, "write_file desk.txt": "person desk", "undo page.txt": me} {
+		if by[call] != want {
+			t.Errorf("%s: by %q, want %q", call, by[call], want)
+		}
 	}
 }

@@ -1,11 +1,13 @@
 package e2e
 
 import (
+	"debug/elf"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -45,6 +47,9 @@ func TestNewcomer(t *testing.T) {
 				t.Logf("%5.1f s  %s", time.Since(started).Seconds(), strings.Join(args, " "))
 			}
 			step("", append([]string{"npm", "install", "--global", "--prefix", home, "--offline", "--no-audit", "--no-fund", "--omit=optional"}, packages...)...)
+			if f, err := elf.Open(program); err != nil || slices.ContainsFunc(f.Progs, func(p *elf.Prog) bool { return p.Type == elf.PT_INTERP }) {
+				t.Errorf("the program is not static: %v", err)
+			}
 			step("ok       program", "stet", "doctor")
 
 			model, proxy := freeAddress(t), freeAddress(t)
