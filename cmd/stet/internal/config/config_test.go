@@ -131,9 +131,9 @@ func TestSettings(t *testing.T) {
 		got[s.Key] = s
 	}
 	for _, want := range []Setting{
-		{"keep", "3", p.User + ", line 1"}, {"keep-shell", "4", "STET_KEEP_SHELL"}, {"record", "false", "--no-record"}, {"policy", "adaptive", "default"},
-		{"log", "a", p.User + ", line 2"}, {"upstream-chat", "https://host/…", p.User + ", line 3"}, {"upstream-messages", MessagesURL, "default"},
-		{"rule", "3", filepath.Join(p.Workspace, ProjectFile) + ", line 1 and " + p.User + ", line 4"}, {"dialect", "those that stet knows", "default"},
+		{"keep", "3", p.User}, {"keep-shell", "4", "STET_KEEP_SHELL"}, {"record", "false", "--no-record"}, {"policy", "adaptive", "default"},
+		{"log", "a", p.User}, {"upstream-chat", "https://host/…", p.User}, {"upstream-messages", MessagesURL, "default"},
+		{"rule", "3", filepath.Join(p.Workspace, ProjectFile) + " and " + p.User}, {"dialect", "those that stet knows", "default"},
 		{"upstream-vertex", "Google's for the location", "default"}, {"upstream-azure", "none", "default"},
 	} {
 		if diff := cmp.Diff(want, got[want.Key]); diff != "" {
@@ -227,7 +227,7 @@ func TestNotify(t *testing.T) {
 		t.Error(diff)
 	}
 	for _, s := range c.Settings() {
-		if s.Key == "notify" && s != (Setting{"notify", "command, content, ntfy", p.User + ", line 1"}) || strings.Contains(s.Value, "secret") {
+		if s.Key == "notify" && s != (Setting{"notify", "command, content, ntfy", p.User}) || strings.Contains(s.Value, "secret") {
 			t.Errorf("%+v", s)
 		}
 	}
@@ -255,14 +255,14 @@ func TestNotify(t *testing.T) {
 func TestErrorLines(t *testing.T) {
 	for text, words := range map[string]string{
 		"keep = 3\n\npolicy = \n":                      ", line 3, column ",
-		"# mine\nkeep = \"x\"\n":                       ", line 2: keep: want a whole number, have x",
-		"keep = 3\npolcy = \"off\"\n":                  `, line 2: unknown key "polcy": did you mean policy?`,
-		"by = 3\n":                                     `, line 1: unknown key "by": did you mean by-size or by-content?`,
-		"something = 3\n":                              `, line 1: unknown key "something": the keys are policy, keep`,
-		"z = 1\na = 2\n":                               `, line 1: unknown key "z"`,
-		"[[rule]]\ndo = \"ask\"\n[[rule]]\npath = 1\n": `, line 4: rule: unknown key "rule.path": a rule has`,
-		"[[dialect]]\ntolls = []\n":                    `, line 2: dialect: unknown key "dialect.tolls": a row has`,
-		"keep = 3\nthreads = \"refsue\"\n":             `, line 2: threads: unknown value "refsue": choose follow or refuse`,
+		"# mine\nkeep = \"x\"\n":                       ": keep: want a whole number, have x",
+		"keep = 3\npolcy = \"off\"\n":                  `: unknown key "polcy": did you mean policy?`,
+		"by = 3\n":                                     `: unknown key "by": did you mean by-size or by-content?`,
+		"something = 3\n":                              `: unknown key "something": the keys are policy, keep`,
+		"z = 1\na = 2\n":                               `: unknown key "a"`,
+		"[[rule]]\ndo = \"ask\"\n[[rule]]\npath = 1\n": `: rule: unknown key "rule.path": a rule has`,
+		"[[dialect]]\ntolls = []\n":                    `: dialect: unknown key "dialect.tolls": a row has`,
+		"keep = 3\nthreads = \"refsue\"\n":             `: threads: unknown value "refsue": choose follow or refuse`,
 	} {
 		p := newPlace(t, text)
 		if _, err := Load(p.Source); err == nil || !strings.HasPrefix(err.Error(), p.User+words) {

@@ -1,7 +1,6 @@
 package config
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -13,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/pelletier/go-toml/v2"
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/stet-dev/stet/internal/invisible"
@@ -23,7 +23,6 @@ type layer struct {
 	name   string         // a file's path; empty for flags and environment
 	values map[string]any // a string, int, bool, []any or map, by key
 	from   map[string]string
-	lines  map[string]int // in a file: see keyLines
 }
 
 // first returns the first layer that has a key.
@@ -134,16 +133,10 @@ func readFile(file string, project bool) (layer, error) {
 		}
 		return l, fmt.Errorf("%s: %w", file, err)
 	}
-	l.lines = keyLines(b)
-	inOrder := func(a, b string) int { return cmp.Compare(l.lines[a], l.lines[b]) }
-	for _, name := range slices.SortedFunc(maps.Keys(l.values), inOrder) {
+	for _, name := range slices.Sorted(maps.Keys(l.values)) {
 		v := l.values[name]
 		if err := checkInFile(name, v, project); err != nil {
-			var unknown *unknownMember
-			if errors.As(err, &unknown) {
-				name = unknown.key
-			}
-			return l, fmt.Errorf("%s: %w", l.at(name), err)
+			return l, fmt.Errorf("%s: %w", file, err)
 		}
 		if n, ok := v.(int64); ok {
 			l.values[name] = int(n)
@@ -213,7 +206,7 @@ func (t Type) parse(s string) (any, error) {
 	}
 }
 
-// Setting is a key, its value as text, and its source: a flag, a variable, a file with the line, or "default".
+// Setting is a key, its value as text, and its source: a flag, a variable, a file, or "default".
 type Setting struct{ Key, Value, From string }
 
 // FromDefault is the source of a value that is set nowhere.
@@ -240,14 +233,14 @@ func (c *Config) setting(k key) Setting {
 		rows, files := 0, []string(nil)
 		for _, l := range c.ruleLayers {
 			if more, ok := l.values[ruleKey].([]any); ok {
-				rows, files = rows+len(more), append(files, l.at(ruleKey))
+				rows, files = rows+len(more), append(files, l.name)
 			}
 		}
 		if rows > 0 {
 			return Setting{k.Name, fmt.Sprint(rows), strings.Join(files, " and ")}
 		}
 	} else if l, ok := first(c.layers, k.Name); ok {
-		from := l.at(k.Name)
+		from := l.name
 		if l.from != nil {
 			from = l.from[k.Name]
 		}
@@ -275,4 +268,15 @@ func hostOf(value string) string {
 		return u.Scheme + "://" + u.Host + "/…"
 	}
 	return u.Scheme + "://" + u.Host + u.Path
+}
+
+// nearKeys returns the keys of a file with names similar to name, compared as cobra compares command names, or none.
+func nearKeys(name string, project bool) string {
+	all := &cobra.Command{SuggestionsMinimumDistance: 2}
+	for _, k := range keys {
+		if !project || !k.UserOnly {
+			all.AddCommand(&cobra.Command{Use: k.Name, Run: func(*cobra.Command, []string) {}})
+		}
+	}
+	return strings.Join(all.SuggestionsFor(name), " or ")
 }

@@ -20,13 +20,8 @@ func parseRules(v any) ([]policy.Rule, error) {
 	if len(rows) == 0 {
 		return nil, nil
 	}
-	var file struct {
-		Rule []policy.Rule `toml:"rule"`
-	}
-	switch unknown, err := decodeTables(ruleKey, rows, &file); {
-	case unknown != "":
-		return nil, &unknownMember{unknown, "a rule has tools, paths, commands, on and do"}
-	case err != nil:
+	rules, err := decode[[]policy.Rule](ruleKey, rows, "a rule has tools, paths, commands, on and do", "")
+	if err != nil {
 		return nil, err
 	}
 	for i, row := range rows {
@@ -40,7 +35,7 @@ func parseRules(v any) ([]policy.Rule, error) {
 			}
 		}
 	}
-	return file.Rule, nil
+	return rules, nil
 }
 
 // loadRules reads the rules of both files. A rule that can match nothing is an error, except a user's rule about another workspace.
@@ -54,7 +49,7 @@ func (c *Config) loadRules(s Source, project, user layer) (err error) {
 	for i, r := range c.ProjectRules {
 		if r.Do == policy.Allow {
 			return fmt.Errorf("%s: rule %d: a project may deny or ask, and allow nothing: "+
-				"allow it in your own configuration", project.at(ruleKey), i+1)
+				"allow it in your own configuration", project.name, i+1)
 		}
 	}
 	return nil
@@ -65,7 +60,7 @@ func (c *Config) loadRules(s Source, project, user layer) (err error) {
 func (c *Config) rulesOf(s Source, l layer, user bool) ([]policy.Rule, error) {
 	rules, err := parseRules(l.values[ruleKey])
 	if err != nil {
-		return nil, fmt.Errorf("%s: rule: %w", l.at(ruleKey), err)
+		return nil, fmt.Errorf("%s: rule: %w", l.name, err)
 	}
 	for i := range rules {
 		r := &rules[i]
@@ -78,7 +73,7 @@ func (c *Config) rulesOf(s Source, l layer, user bool) ([]policy.Rule, error) {
 				}
 			}
 			if err != nil {
-				return nil, fmt.Errorf("%s: rule %d: paths: %w", l.at(ruleKey), i+1, err)
+				return nil, fmt.Errorf("%s: rule %d: paths: %w", l.name, i+1, err)
 			}
 			paths = append(paths, in)
 			if to, ok := s.linked(in); ok && r.Do != policy.Allow {
@@ -87,7 +82,7 @@ func (c *Config) rulesOf(s Source, l layer, user bool) ([]policy.Rule, error) {
 		}
 		r.Paths = paths
 		if *r, err = r.ForTools(c.toolsOfOthers(s, *r)); err != nil {
-			return nil, fmt.Errorf("%s: rule %d: tools: %w", l.at(ruleKey), i+1, err)
+			return nil, fmt.Errorf("%s: rule %d: tools: %w", l.name, i+1, err)
 		}
 	}
 	return rules, nil

@@ -15,45 +15,41 @@ import (
 	"github.com/stet-dev/stet/trim/dialect"
 )
 
-// decodeTables decodes the table or tables of a key into a struct with that key. name is an unknown member's name; empty for
-// another error.
-func decodeTables(key string, value any, into any) (name string, err error) {
+// decode decodes the table or tables of a key. members says which members they may have, and types of which types these are; "": the decoder says it.
+func decode[T any](key string, value any, members, types string) (of T, err error) {
 	b, err := toml.Marshal(map[string]any{key: value})
 	if err != nil {
-		return "", err
+		return of, err
 	}
-	err = toml.NewDecoder(bytes.NewReader(b)).DisallowUnknownFields().Decode(into)
+	var file map[string]T
+	err = toml.NewDecoder(bytes.NewReader(b)).DisallowUnknownFields().Decode(&file)
 	var strict *toml.StrictMissingError
-	if errors.As(err, &strict) && len(strict.Errors) > 0 {
-		return strings.Join(strict.Errors[0].Key(), "."), err
+	switch {
+	case errors.As(err, &strict) && len(strict.Errors) > 0:
+		err = fmt.Errorf("unknown key %q: %s", strings.Join(strict.Errors[0].Key(), "."), members)
+	case err != nil && types != "":
+		err = errors.New(types)
 	}
-	return "", err
+	return file[key], err
 }
 
 // parseDialects adds [[dialect]] tables to the built-in table.
 func parseDialects(rows any) (*dialect.Table, error) {
-	var file struct {
-		Dialect []dialect.Row `toml:"dialect"`
+	all, err := decode[[]dialect.Row]("dialect", rows, "a row has tools, op, path and what else docs/context.md names", "")
+	if err != nil {
+		return nil, err
 	}
-	switch unknown, err := decodeTables("dialect", rows, &file); {
-	case unknown != "":
-		return nil, &unknownMember{unknown, "a row has tools, op, path and what else docs/context.md names"}
-	case err != nil:
-		return nil, fmt.Errorf("a dialect row: %w", err)
-	}
-	return dialect.Default().With(file.Dialect)
+	return dialect.Default().With(all)
 }
 
 // parseNotify reads the table [notify].
 func parseNotify(v any) (notify.Config, error) {
-	var file struct{ Notify notify.Config }
-	switch unknown, err := decodeTables(notifyKey, v, &file); {
-	case unknown != "":
-		return notify.Config{}, &unknownMember{unknown, "it may have ntfy, webhook, command, link and content"}
-	case err != nil:
-		return notify.Config{}, errors.New("ntfy, webhook and link are strings, command is an array of strings, content is true or false")
+	c, err := decode[notify.Config](notifyKey, v, "it may have ntfy, webhook, command, link and content",
+		"ntfy, webhook and link are strings, command is an array of strings, content is true or false")
+	if err == nil {
+		err = c.Check()
 	}
-	return file.Notify, file.Notify.Check()
+	return c, err
 }
 
 // Limits says what may be spent: the table [limits].
@@ -94,14 +90,7 @@ func (a *Amount) UnmarshalText(b []byte) (err error) {
 
 // parseLimits reads the table [limits].
 func parseLimits(v any) (Limits, error) {
-	var file struct{ Limits Limits }
-	switch unknown, err := decodeTables(limitsKey, v, &file); {
-	case unknown != "":
-		return Limits{}, &unknownMember{unknown, "it may have conversation, tree, day and hard"}
-	case err != nil:
-		return Limits{}, errors.New(`conversation, tree and day are strings, as "$5" or "2000000 tokens"; hard is true or false`)
-	}
-	return file.Limits, nil
+	return decode[Limits](limitsKey, v, "it may have conversation, tree, day and hard", `conversation, tree and day are strings, as "$5" or "2000000 tokens"; hard is true or false`)
 }
 
 // MCPServer is a server whose tools stet's own agent has, in chat and run.
@@ -130,17 +119,13 @@ func (s MCPServer) check() error {
 
 // parseMCP reads [[mcp]] tables.
 func parseMCP(rows any) ([]MCPServer, error) {
-	var file struct {
-		MCP []MCPServer `toml:"mcp"`
-	}
-	switch unknown, err := decodeTables(mcpKey, rows, &file); {
-	case unknown != "":
-		return nil, &unknownMember{unknown, "a server has name, and command with env, or url with headers"}
-	case err != nil:
-		return nil, errors.New("name and url are strings, command is an array of strings, env and headers are tables of strings")
+	all, err := decode[[]MCPServer](mcpKey, rows, "a server has name, and command with env, or url with headers",
+		"name and url are strings, command is an array of strings, env and headers are tables of strings")
+	if err != nil {
+		return nil, err
 	}
 	names := map[string]bool{}
-	for _, s := range file.MCP {
+	for _, s := range all {
 		if err := s.check(); err != nil {
 			return nil, err
 		}
@@ -149,5 +134,5 @@ func parseMCP(rows any) ([]MCPServer, error) {
 		}
 		names[s.Name] = true
 	}
-	return file.MCP, nil
+	return all, nil
 }
