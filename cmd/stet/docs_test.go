@@ -1,12 +1,16 @@
 package main
 
 import (
+	"debug/buildinfo"
+	"debug/elf"
 	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime/debug"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -127,5 +131,22 @@ func TestLibraryPage(t *testing.T) {
 	}
 	if got, err := os.ReadFile(filepath.Join(project, "greeting.txt")); err != nil || string(got) != "good morning\n" {
 		t.Errorf("%q, %v", got, err)
+	}
+}
+
+// The program that "make build" makes is static, as README and docs/install.md say.
+func TestStatic(t *testing.T) {
+	const program = "../../bin/stet"
+	info, err := buildinfo.ReadFile(program)
+	if err != nil || !slices.Contains(info.Settings, debug.BuildSetting{Key: "CGO_ENABLED", Value: "0"}) {
+		t.Skip("it was not made by make build: ", err)
+	}
+	f, err := elf.Open(program)
+	if err != nil {
+		t.Skip(err)
+	}
+	defer f.Close()
+	if libraries, err := f.ImportedLibraries(); err == nil && len(libraries) > 0 || slices.ContainsFunc(f.Progs, func(p *elf.Prog) bool { return p.Type == elf.PT_INTERP }) {
+		t.Errorf("it needs %v", libraries)
 	}
 }

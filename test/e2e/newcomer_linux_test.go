@@ -1,13 +1,11 @@
 package e2e
 
 import (
-	"debug/elf"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -47,9 +45,6 @@ func TestNewcomer(t *testing.T) {
 				t.Logf("%5.1f s  %s", time.Since(started).Seconds(), strings.Join(args, " "))
 			}
 			step("", append([]string{"npm", "install", "--global", "--prefix", home, "--offline", "--no-audit", "--no-fund", "--omit=optional"}, packages...)...)
-			if f, err := elf.Open(program); err != nil || slices.ContainsFunc(f.Progs, func(p *elf.Prog) bool { return p.Type == elf.PT_INTERP }) {
-				t.Errorf("the program is not static: %v", err)
-			}
 			step("ok       program", "stet", "doctor")
 
 			model, proxy := freeAddress(t), freeAddress(t)
@@ -74,7 +69,6 @@ func TestNewcomer(t *testing.T) {
 			step("I am a script", append(strings.Fields(a.command), "What is here?")...)
 			step("it goes through the proxy, always", "stet", "doctor")
 			step("the whole bill", "stet", "savings")
-			step("never called", "stet", "tools")
 			step(a.config, "stet", "uninstall")
 			if text, err := os.ReadFile(filepath.Join(home, a.config)); err == nil && (strings.Contains(string(text), proxy) || !strings.HasPrefix(string(text), before)) {
 				t.Errorf("after uninstall the agent's configuration has\n%s", text)
