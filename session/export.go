@@ -29,6 +29,12 @@ type line struct {
 	Body    json.RawMessage `json:"body"`
 }
 
+// Formats write a session in each of the formats for export.
+var Formats = map[string]func(w io.Writer, s State, events []Event) error{
+	"json":     func(w io.Writer, s State, events []Event) error { return WriteJSON(w, s.ID, events) },
+	"markdown": func(w io.Writer, s State, _ []Event) error { return WriteMarkdown(w, s) },
+}
+
 // WriteJSON writes an export. Nothing is lost. ReadJSON reads the result back.
 func WriteJSON(w io.Writer, id string, events []Event) error {
 	out := bufio.NewWriter(w)

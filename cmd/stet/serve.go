@@ -20,7 +20,6 @@ import (
 	"github.com/stet-dev/stet/cmd/stet/internal/site"
 	"github.com/stet-dev/stet/internal/limits"
 	"github.com/stet-dev/stet/server/gateway"
-	"github.com/stet-dev/stet/server/web"
 	"github.com/stet-dev/stet/session"
 )
 
@@ -41,8 +40,6 @@ type serveCommand struct {
 	memory    memory
 	bus       busFlags
 	accounts  site.Accounts
-	requests  int   // requests in a minute, for a token
-	mb        int64 // unanswered megabytes of a token
 }
 
 func newServe(p *program) *cobra.Command {
@@ -85,8 +82,6 @@ stet serve --demo`,
 	c.memory.add(flags)
 	c.bus.add(flags)
 	addAccounts(flags, &c.accounts)
-	flags.IntVar(&c.requests, "token-requests", 0, "how many requests and calls a minute each token may make that has no limit of its own; 0 is no limit")
-	flags.Int64Var(&c.mb, "token-megabytes", 0, "how many megabytes of requests may wait for answers at once, for each token that has no limit of its own; 0 is no limit")
 	config.AddFlags(flags, append(proxyKeys, "listen", "rate", "model", "base-url", "api")...)
 	flags.Lookup("model").Usage = "the model that writes summaries of sessions on the web page; \"scripted\" needs no key"
 	flags.Lookup("base-url").Usage = "base URL of that model's endpoint (default the provider's own)"
@@ -204,9 +199,8 @@ func (c *serveCommand) open(ctx context.Context, o *config.Config, root string, 
 	all := site.Config{
 		Settings: o, Proxy: forwarding, Tools: tools, Root: root, Name: c.name, NoWorkspace: c.none, Hosts: c.allowed, Proxies: c.proxies,
 		Calls: c.memory.part(callShare), Answers: c.memory.part(answerShare), QuestionBytes: c.memory.part(questionShare).Limit(),
-		Held:  limits.NewHeld(c.memory.part(heldShare).Limit()),
-		Quota: gateway.Quota{PerMinute: c.requests, Bytes: c.mb << 20},
-		Bus:   bus, Version: version(), Exports: map[string]web.Export{}, Compact: c.compacting, TakeBack: c.takeBack,
+		Held: limits.NewHeld(c.memory.part(heldShare).Limit()),
+		Bus:  bus, Version: version(), Compact: c.compacting, TakeBack: c.takeBack,
 	}
 	if c.cert != "" {
 		all.Cert, all.Key = c.absolute(c.cert), c.absolute(c.key)
@@ -216,9 +210,6 @@ func (c *serveCommand) open(ctx context.Context, o *config.Config, root string, 
 	}
 	if all.Accounts = c.accounts; c.accounts.Issuer != "" {
 		all.Accounts.SecretFile = c.absolute(c.accounts.SecretFile)
-	}
-	for name, write := range exporters {
-		all.Exports[name] = write
 	}
 	return site.Open(ctx, all)
 }
@@ -289,9 +280,6 @@ func (c *serveCommand) check(address string) error {
 	}
 	if err == nil {
 		err = c.accounts.Check()
-	}
-	if err == nil && (c.requests < 0 || c.mb < 0) {
-		err = errors.New("--token-requests, --token-megabytes: want a number of 0 or more")
 	}
 	if err == nil {
 		c.proxies, err = site.ParseProxies(c.trusted)

@@ -16,14 +16,6 @@ import (
 	"github.com/stet-dev/stet/trim/transcript"
 )
 
-// exporters write a session in each format.
-var exporters = map[string]func(io.Writer, session.State, []session.Event) error{
-	"json": func(w io.Writer, st session.State, events []session.Event) error {
-		return session.WriteJSON(w, st.ID, events)
-	},
-	"markdown": func(w io.Writer, st session.State, _ []session.Event) error { return session.WriteMarkdown(w, st) },
-}
-
 // sessionsExportCommand is stet sessions export.
 type sessionsExportCommand struct {
 	command
@@ -50,7 +42,7 @@ stet sessions export 0199 --output session.jsonl`,
 }
 
 func (c *sessionsExportCommand) Run(ctx context.Context) error {
-	write := exporters[c.format]
+	write := session.Formats[c.format]
 	if write == nil {
 		return c.usage(fmt.Errorf("--format: want json or markdown, not %q", c.format))
 	}

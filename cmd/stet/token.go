@@ -48,7 +48,6 @@ type tokenCreateCommand struct {
 	command
 	token   gateway.NewToken
 	expires string
-	mb      int64 // of the quota
 }
 
 func newTokenCreate(p *program) *cobra.Command {
@@ -68,8 +67,6 @@ Give an agent's token no other scope: the agent could approve its own writes.`,
 	f := cmd.Flags()
 	f.StringSliceVar(&c.token.Scopes, "scope", nil, "role of the token: agent, host, approver or admin; more than one is allowed")
 	f.StringVar(&c.token.Workspace, "workspace", "", "only for this workspace (default all); not for approver and admin, who always decide about all")
-	f.IntVar(&c.token.Quota.PerMinute, "requests", 0, "how many requests and calls a minute the token may make; 0 takes the limit of stet serve --token-requests")
-	f.Int64Var(&c.mb, "megabytes", 0, "how many megabytes of requests may wait for answers at once; 0 takes the limit of stet serve --token-megabytes")
 	f.StringVar(&c.expires, "expires", "90d", "when the token ends: after days or hours (7d, 12h), on a date (2027-01-31), or never")
 	return cmd
 }
@@ -77,7 +74,6 @@ Give an agent's token no other scope: the agent could approve its own writes.`,
 func (c *tokenCreateCommand) Run(context.Context) (err error) {
 	now := time.Now()
 	c.token.Name = c.args[0]
-	c.token.Quota.Bytes = c.mb << 20
 	if c.token.Expires, err = expiry(c.expires, now); err != nil {
 		return c.usage(fmt.Errorf("--expires: %w", err))
 	}
@@ -171,19 +167,9 @@ func (c *tokenListCommand) Run(context.Context) error {
 		if t.Workspace != "" {
 			workspace = "  workspace " + t.Workspace
 		}
-		fmt.Fprintf(c.out, "%s  %-16s  %-18s  %s%s%s\n", t.ID, t.Name, strings.Join(t.Scopes, ","), state, workspace, quotaText(t.Quota))
+		fmt.Fprintf(c.out, "%s  %-16s  %-18s  %s%s\n", t.ID, t.Name, strings.Join(t.Scopes, ","), state, workspace)
 	}
 	return nil
-}
-
-func quotaText(q gateway.Quota) (text string) {
-	if q.PerMinute > 0 {
-		text = fmt.Sprintf("  %d requests a minute", q.PerMinute)
-	}
-	if q.Bytes > 0 {
-		text += fmt.Sprintf("  %d MB at once", q.Bytes>>20)
-	}
-	return text
 }
 
 // tokenRevokeCommand is stet token revoke.

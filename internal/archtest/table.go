@@ -95,7 +95,7 @@ var table = []row{
 	{"server/proxy/sent", []string{"llm", "record", "server/proxy/prefix"}, "how conversations were sent: no wire; a store is handed in"},
 	{"server/proxy/threads", nil, "conversations that a provider keeps too, as raw JSON: no API and no codec"},
 	{"server/connect", nil, "a forward proxy: hands requests for a model to a handler, and knows no API; its table of hosts comes from cmd"},
-	{"server/gateway/wire", []string{"files/approval", "tool"}, "frames on a wire are a format, read by both ends; what they carry is found and not decoded, except questions, which have one JSON everywhere"},
+	{"server/gateway/wire", []string{"files/approval"}, "frames on a wire are a format, read by both ends; what they carry is found and not decoded, except questions, which have one JSON everywhere"},
 	{"server/gateway/*", []string{"server/gateway", "server/gateway/wire"}, "a bus carries frames"},
 	{"server/gateway", []string{"tool", "files/approval", "record", "server/gateway/wire"}, "front ends do not import each other; whose page asks is looked at in one place"},
 	{"server/mcpserver", []string{"tool", "files/approval"}, "the tools over MCP; which page asks is looked at in one place"},

@@ -2,7 +2,6 @@ package gateway
 
 import (
 	"context"
-	"errors"
 	"maps"
 	"slices"
 	"sync"
@@ -142,18 +141,11 @@ func (p *agentPeer) call(f *wire.ToolCall) {
 	c.takesParts = p.can(wire.CanParts)
 	c.requestBytes, p.frameBytes = p.frameBytes, nil
 	c.tell = func(f wire.Frame) { p.pass(id, f) }
-	counted, err := p.h.config.Quotas.Take(p.who, int64(len(f.Arguments)))
-	var over *OverQuota
 	c.done = func(r *wire.ToolResult, release func()) {
-		if counted != nil {
-			counted()
-		}
 		p.forget(id, c)
 		answer(r, release)
 	}
 	switch {
-	case errors.As(err, &over):
-		c.fail(over.Code(), "Not done: "+over.Error()+".")
 	case !p.remember(id, c):
 		c.fail(tool.Cancelled, "The session is over. Nothing was done.")
 	case !c.takeRequestBytes():

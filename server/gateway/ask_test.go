@@ -3,12 +3,9 @@ package gateway
 import (
 	"context"
 	"encoding/json"
-	"slices"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
-	"unicode/utf8"
 
 	"github.com/stet-dev/stet/files/approval"
 	"github.com/stet-dev/stet/files/policy"
@@ -102,79 +99,6 @@ func TestQuestionAboutNoCall(t *testing.T) {
 		}
 		if open := queue.Open(); len(open) != 0 {
 			t.Errorf("%+v", open)
-		}
-	})
-}
-
-// An approval over a WebSocket counts only after the person was shown the whole change, page by page. (FILE-6)
-func TestLargeChangeIsShown(t *testing.T) {
-	queue := &approval.Queue{Bytes: 1 << 30}
-	bubble(t, Config{Queue: queue}, func(t *testing.T, h *Hub, _ *logged) {
-		person := join(t, h, "person-desk")
-		person.hello(wire.Hello{Role: wire.Person})
-		diff := strings.Repeat("größer\n", 2*(4<<20)/9)
-		for _, c := range []struct {
-			name string
-			q    approval.Question
-			text string
-		}{
-			{"a diff", approval.Question{Diff: tool.ParseDiff(diff), Content: []byte("short")}, diff},
-			{"no diff", approval.Question{Path: "a", Content: []byte(diff)}, tool.CompareTexts("a", "", diff).Text()},
-			{"nothing", approval.Question{Notes: []tool.Note{tool.Large}}, ""},
-			{"a diff that fits", approval.Question{Diff: tool.ParseDiff(diff[:(4<<20)/9*9])}, diff[:(4<<20)/9*9]},
-		} {
-			c.q.Seal = "seal"
-			decided := make(chan error, 1)
-			go func() {
-				_, err := queue.Ask(ctx, c.q)
-				decided <- err
-			}()
-			opened := want[*wire.Approval](person)
-			id, paged := opened.ID, slices.Contains(opened.Question.Notes, wire.Paged)
-			if paged != (len(c.text) > 4<<20) || !paged && opened.Question.Diff.Text() != c.text {
-				t.Errorf("%s: notes %v, %d bytes of a diff", c.name, opened.Question.Notes, len(opened.Question.Diff.Text()))
-			}
-			approve := func() *wire.Approval {
-				person.send(&wire.Approval{ID: id, Answer: &approval.Answer{Verdict: "approve", Seal: "seal"}})
-				return want[*wire.Approval](person)
-			}
-			page := func(from int) *wire.Approval {
-				person.send(&wire.Approval{ID: id, Page: &wire.Page{From: from}})
-				return want[*wire.Approval](person)
-			}
-			var shown strings.Builder
-			for paged && shown.Len() < len(c.text) {
-				if r := approve(); r.Done || r.Code != string(tool.InvalidArgument) || !strings.Contains(r.Error, "page by page") {
-					t.Fatalf("%s: approved when %d bytes were shown: %+v", c.name, shown.Len(), r)
-				}
-				if r := page(shown.Len() + 1); r.Page != nil || r.Error == "" {
-					t.Fatalf("%s: a page is left out: %+v", c.name, r)
-				}
-				r := page(shown.Len())
-				if r.Page == nil || r.Page.Bytes != len(c.text) || r.Page.Text == "" || !utf8.ValidString(r.Page.Text) {
-					t.Fatalf("%s: %s", c.name, r.Error)
-				}
-				shown.WriteString(r.Page.Text)
-			}
-			if paged && shown.String() != c.text {
-				t.Errorf("%s: another text is shown", c.name)
-			}
-			if c.text == "" {
-				if r := approve(); r.Done || !strings.Contains(r.Error, "too large to be shown") {
-					t.Errorf("%s: %+v", c.name, r)
-				}
-				person.send(&wire.Approval{ID: id, Answer: &approval.Answer{Verdict: "reject"}})
-				want[*wire.Approval](person)
-			} else {
-				approve()
-			}
-			want[*wire.Approval](person) // it is closed
-			if err := <-decided; err != nil {
-				t.Errorf("%s: %v", c.name, err)
-			}
-			if r := page(0); r.Error == "" {
-				t.Errorf("%s: a page of a question that is closed", c.name)
-			}
 		}
 	})
 }

@@ -182,7 +182,7 @@ func (h *Hub) workspaceFor(who Identity, named string) (string, *wire.ToolResult
 	}
 }
 
-// present handles published events about hosts, and tells agents and people.
+// present handles published events about hosts, and tells agents.
 func (h *Hub) present(m Message) {
 	e, ok := m.Frame.(*wire.Event)
 	if !ok {
@@ -211,7 +211,7 @@ func (h *Hub) askAfter(workspace string) {
 	}
 }
 
-// tellClients sends an event about a workspace to agents and people.
+// tellClients sends an event about a workspace to agents.
 func (h *Hub) tellClients(e *wire.Event) {
 	for _, s := range h.clients.all() {
 		if s.hello.Role != wire.Host {

@@ -75,13 +75,6 @@ func (h *Hub) socket(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	release, over := h.config.Quotas.Begin(w, r, who)
-	if over != nil {
-		h.recordRefusal(who, &wire.Hello{Client: agentOf(r)}, &wire.Error{Code: string(over.Code()), Message: over.Error()})
-		fail(w, over.Status(), string(over.Code()), over.Error())
-		return
-	}
-	release()
 	if !h.enterConnection() {
 		fail(w, http.StatusServiceUnavailable, "host_unavailable", "the gateway is shutting down, or has too many connections")
 		return

@@ -1,13 +1,13 @@
 // Package gateway connects agents with workspaces on other machines, and with the people who decide about their writes.
 //
 // A [Hub] is in the middle. Agents make calls over a WebSocket, over plain HTTP, or in the same process ([Hub.Caller]). A [Host]
-// next to a workspace runs the calls. Its questions go to people at its own terminal, or to people connected to the gateway. Package
-// wire defines the frames.
+// next to a workspace runs the calls. Its questions go to people at its own terminal, or to the gateway's people, who answer on the
+// page. Package wire defines the frames.
 //
 // Three words describe the link between two ends. A connection is a transport: a WebSocket, or a pipe in this process. A session
 // lasts longer than a connection: its frames are counted, and it continues over the next connection. A frame queue holds a
-// session's outgoing frames. Both ends of a session have the same type. At the hub a session has a peer (agentPeer, hostPeer,
-// personPeer). At a client it has a dialer, which connects again.
+// session's outgoing frames. Both ends of a session have the same type. At the hub a session has a peer (agentPeer, hostPeer).
+// At a client it has a dialer, which connects again.
 //
 // # A call
 //
@@ -64,7 +64,6 @@ type Config struct {
 	AllowedHosts []string
 
 	Limits Limits
-	Quotas *Quotas // counts the use of each token, here and in other servers; nil: only here
 	// Memory bounds the bytes of calls and answers that the hub holds. Other parts of this process may share it. nil: a budget of
 	// 96 MB of its own.
 	Memory *limits.Budget
@@ -157,9 +156,6 @@ func New(c Config) (*Hub, error) {
 	}
 	if c.Tokens == nil {
 		c.Tokens = new(limits.Tokens)
-	}
-	if c.Quotas == nil {
-		c.Quotas = new(Quotas)
 	}
 	alone := c.Bus == nil
 	if alone {

@@ -14,7 +14,7 @@ import (
 	"github.com/stet-dev/stet/tool"
 )
 
-// hubSession is the hub's end of the session of an agent, a host or a person.
+// hubSession is the hub's end of the session of an agent or a host.
 type hubSession struct {
 	*session
 	h        *Hub
@@ -34,7 +34,7 @@ type hubSession struct {
 	over       bool
 }
 
-// peer is the hub's side for an agent, a host or a person.
+// peer is the hub's side for an agent or a host.
 type peer interface {
 	begin() error // the session begins; an error refuses it
 	handle(wire.Frame)
@@ -147,7 +147,7 @@ func (h *Hub) check(hello *wire.Hello, who Identity) error {
 	case hello.Version != wire.Version:
 		return &wire.Error{Code: wire.Unsupported, Message: fmt.Sprintf("this gateway does not speak version %d, but version %d", hello.Version, wire.Version)}
 	case !slices.Contains(roles, hello.Role):
-		return &wire.Error{Code: wire.Unsupported, Message: fmt.Sprintf("unknown role %.40q: there are agent, host and person", hello.Role)}
+		return &wire.Error{Code: wire.Unsupported, Message: fmt.Sprintf("unknown role %.40q: there are agent and host", hello.Role)}
 	case !who.May(hello.Role):
 		h.log.Warn("refused", "why", "scope", "role", hello.Role, "token", who.ID)
 		return &wire.Error{Code: wire.Forbidden, Message: who.Refusal(hello.Role, "")}
@@ -291,8 +291,6 @@ func (h *Hub) begin(c connection, disconnect func(), hello *wire.Hello, who Iden
 		s.peer, s.admit = p, p.admit
 	case wire.Host:
 		s.peer = newHostPeer(s)
-	case wire.Person:
-		s.peer = newPersonPeer(s)
 	}
 	s.handle = s.peer.handle
 	if !h.clients.add(s) {

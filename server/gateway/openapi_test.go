@@ -75,7 +75,7 @@ func openAPIDoc(frames map[string]json.RawMessage) doc {
 		"202": doc{"description": "It goes on, with tool_result where it waits for a person: await it by its call_id", "content": doc{
 			"application/json": doc{"schema": doc{"oneOf": []doc{ref("tool_result"), ref("progress")}}},
 		}},
-		"400": body("The request is wrong", "error"), "401": body("No token, or not a good one", "error"), "429": body("Over the quota of the token: come again after Retry-After seconds", "error"),
+		"400": body("The request is wrong", "error"), "401": body("No token, or not a good one", "error"),
 		"403": body("Not for this token, this host name or this origin", "error"),
 	}
 	with := func(more doc) doc {
@@ -96,7 +96,7 @@ func openAPIDoc(frames map[string]json.RawMessage) doc {
 		"paths": doc{
 			"/v1/workspaces": doc{"get": doc{
 				"summary": "The workspaces that have a host, with their tools", "operationId": "workspaces",
-				"responses": doc{"200": body("The list", "workspaces"), "401": results["401"], "429": results["429"], "403": results["403"]},
+				"responses": doc{"200": body("The list", "workspaces"), "401": results["401"], "403": results["403"]},
 			}},
 			"/v1/sessions/{session}/tools/{tool}": doc{"post": doc{
 				"summary": "Make a call; the body is its arguments", "operationId": "call",
@@ -122,7 +122,7 @@ func openAPIDoc(frames map[string]json.RawMessage) doc {
 			},
 			"/v1/sessions/{session}": doc{"delete": doc{
 				"summary": "End a session: its calls, and what it was granted", "operationId": "end",
-				"parameters": []doc{session}, "responses": doc{"204": doc{"description": "Done"}, "401": results["401"], "429": results["429"], "403": results["403"]},
+				"parameters": []doc{session}, "responses": doc{"204": doc{"description": "Done"}, "401": results["401"], "403": results["403"]},
 			}},
 		},
 		"components": doc{

@@ -43,7 +43,7 @@ func (h *Hub) routes(mux *http.ServeMux) {
 		_, _ = w.Write(openAPI) // the client may be gone
 	})
 	mux.HandleFunc("GET /v1/workspaces", r.agent(r.workspaces))
-	mux.HandleFunc("POST /v1/sessions/{session}/tools/{tool}", r.counted(r.begin))
+	mux.HandleFunc("POST /v1/sessions/{session}/tools/{tool}", r.agent(r.begin))
 	mux.HandleFunc("GET /v1/sessions/{session}/calls/{call}", r.agent(r.await))
 	mux.HandleFunc("DELETE /v1/sessions/{session}/calls/{call}", r.agent(r.cancel))
 	mux.HandleFunc("DELETE /v1/sessions/{session}", r.agent(r.end))
@@ -51,14 +51,6 @@ func (h *Hub) routes(mux *http.ServeMux) {
 
 // agent accepts only requests with an agent's token.
 func (r *rest) agent(serve func(http.ResponseWriter, *http.Request, Identity)) http.HandlerFunc {
-	return r.counted(func(w http.ResponseWriter, req *http.Request, who Identity, release func()) {
-		defer release()
-		serve(w, req, who)
-	})
-}
-
-// counted is agent for handlers that release the request's quota themselves.
-func (r *rest) counted(serve func(_ http.ResponseWriter, _ *http.Request, _ Identity, release func())) http.HandlerFunc {
 	return func(w http.ResponseWriter, req *http.Request) {
 		who, ok := r.h.identify(w, req)
 		switch {
@@ -72,12 +64,7 @@ func (r *rest) counted(serve func(_ http.ResponseWriter, _ *http.Request, _ Iden
 		case len(req.PathValue("tool")) > limits.Name:
 			fail(w, http.StatusBadRequest, wire.Malformed, fmt.Sprintf("the name of a tool has %d bytes at most", limits.Name))
 		default:
-			release, over := r.h.config.Quotas.Begin(w, req, who)
-			if over != nil {
-				r.refuse(w, req, who, over.Status(), string(over.Code()), over.Error())
-				return
-			}
-			serve(w, req, who, release)
+			serve(w, req, who)
 		}
 	}
 }
@@ -103,15 +90,8 @@ func (r *rest) workspaces(w http.ResponseWriter, _ *http.Request, who Identity) 
 	_ = answer(w, http.StatusOK, out) // the client may be gone
 }
 
-// begin starts a call. The body has its arguments. They count for the quota until the call has ended, which may be after the
-// answer.
-func (r *rest) begin(w http.ResponseWriter, req *http.Request, who Identity, counted func()) {
-	began := false
-	defer func() {
-		if !began {
-			counted()
-		}
-	}()
+// begin starts a call. The body has its arguments.
+func (r *rest) begin(w http.ResponseWriter, req *http.Request, who Identity) {
 	release, ok := r.takeBodyBytes(w, req, who)
 	if !ok {
 		return
@@ -152,7 +132,7 @@ func (r *rest) begin(w http.ResponseWriter, req *http.Request, who Identity, cou
 		_ = answer(w, http.StatusOK, underID(no, id))
 		return
 	}
-	c := r.newCall(r.h.newCall(f, who, req.PathValue("session"), id, workspace), counted)
+	c := r.newCall(r.h.newCall(f, who, req.PathValue("session"), id, workspace))
 	over, ok := r.calls.add(c, r.h.hosts.repeats(workspace, f.ToolName))
 	for _, s := range over {
 		r.h.leave(s)
@@ -163,13 +143,12 @@ func (r *rest) begin(w http.ResponseWriter, req *http.Request, who Identity, cou
 			req.PathValue("session"), id))
 		return
 	}
-	began = true
 	r.h.start(c.call)
 	r.follow(w, req, c, id, wait)
 }
 
-// newCall returns a call whose result is kept. It calls counted when the call ends.
-func (r *rest) newCall(made *call, counted func()) *restCall {
+// newCall returns a call whose result is kept.
+func (r *rest) newCall(made *call) *restCall {
 	c := &restCall{call: made, done: make(chan struct{}), waiting: make(chan struct{})}
 	made.tell = func(f wire.Frame) {
 		if _, ok := f.(*wire.ToolResult); ok {
@@ -177,7 +156,6 @@ func (r *rest) newCall(made *call, counted func()) *restCall {
 		}
 	}
 	made.done = func(result *wire.ToolResult, release func()) {
-		counted()
 		c.result, c.release = result, release
 		r.calls.expire(c)
 		close(c.done)

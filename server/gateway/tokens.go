@@ -25,7 +25,6 @@ type Token struct {
 	Hash      string    `json:"hash"` // SHA-256 of the token, in hex
 	Scopes    []string  `json:"scopes"`
 	Workspace string    `json:"workspace,omitempty"`
-	Quota     Quota     `json:"quota,omitzero"`
 	Created   time.Time `json:"created"`
 	Expires   time.Time `json:"expires,omitzero"`
 	Revoked   time.Time `json:"revoked,omitzero"`
@@ -55,7 +54,6 @@ type NewToken struct {
 	Scopes    []string // Agents, Hosts, Approvers, Admins
 	Workspace string
 	Expires   time.Time
-	Quota     Quota
 	Secret    string // "": a random one
 	ID        string // "": a random one
 }
@@ -79,9 +77,6 @@ func (t *Tokens) Create(n NewToken, now time.Time) (Token, string, error) {
 	if n.Workspace != "" && slices.ContainsFunc(n.Scopes, func(s string) bool { return s != Agents && s != Hosts }) {
 		return Token{}, "", errors.New("a person decides about all workspaces: a token for one of them is an agent's or a host's")
 	}
-	if err := n.Quota.Check(); err != nil {
-		return Token{}, "", err
-	}
 	if !n.Expires.IsZero() && !n.Expires.After(now) {
 		return Token{}, "", errors.New("the token would have expired already")
 	}
@@ -93,7 +88,7 @@ func (t *Tokens) Create(n NewToken, now time.Time) (Token, string, error) {
 		return Token{}, "", fmt.Errorf("a token has %d characters or more", leastSecret)
 	}
 	made := Token{
-		ID: cmp.Or(n.ID, newID()[:8]), Name: n.Name, Hash: hashOf(secret), Scopes: n.Scopes, Workspace: n.Workspace, Quota: n.Quota,
+		ID: cmp.Or(n.ID, newID()[:8]), Name: n.Name, Hash: hashOf(secret), Scopes: n.Scopes, Workspace: n.Workspace,
 		Created: now.UTC().Truncate(time.Second), Expires: n.Expires.UTC(),
 	}
 	t.Tokens = append(t.Tokens, made)
@@ -177,7 +172,7 @@ func (t *Tokens) Identify(secret string, now time.Time) (Identity, error) {
 // Identity returns the identity of the token, valid or not.
 func (k Token) Identity() Identity {
 	return Identity{
-		ID: k.ID, Name: k.Name, Scopes: k.Scopes, Workspace: k.Workspace, Created: k.Created, Expires: k.Expires, Quota: k.Quota,
+		ID: k.ID, Name: k.Name, Scopes: k.Scopes, Workspace: k.Workspace, Created: k.Created, Expires: k.Expires,
 	}
 }
 
@@ -216,7 +211,6 @@ type Identity struct {
 	Workspace string    // the only workspace that it may reach; "": any
 	Created   time.Time // zero: not known
 	Expires   time.Time // zero: never
-	Quota     Quota     // limits on its requests
 }
 
 // May reports whether the token is for a role. A person decides about all workspaces, so a token for one workspace is not for that
@@ -228,7 +222,7 @@ func (i Identity) May(role string) bool {
 	switch role {
 	case Agents, Hosts:
 		return has(role)
-	case Persons, Approvers:
+	case Approvers:
 		return has(Approvers, Admins) && i.Workspace == ""
 	case Admins:
 		return has(Admins) && i.Workspace == ""
@@ -241,11 +235,7 @@ func (i Identity) May(role string) bool {
 func (i Identity) Refusal(role, workspace string) string {
 	switch {
 	case !i.May(role):
-		scope := role
-		if role == Persons {
-			scope = Approvers
-		}
-		return fmt.Sprintf("this token is not for the role %s: \"stet token create NAME --scope %s\" makes one", role, scope)
+		return fmt.Sprintf("this token is not for the role %s: \"stet token create NAME --scope %[1]s\" makes one", role)
 	case workspace != "" && !i.reaches(workspace):
 		return fmt.Sprintf("this token is for workspace %q alone", i.Workspace)
 	}
@@ -274,13 +264,11 @@ const (
 	Hosts     = wire.Host  // may be the host of a workspace
 	Approvers = "approver" // may answer questions
 	Admins    = "admin"    // may answer questions, and see and change stored data
-	// Persons is the role in which approvers and admins connect to the gateway.
-	Persons = wire.Person
 )
 
 var (
 	scopes = []string{Agents, Hosts, Approvers, Admins}
-	roles  = []string{Agents, Hosts, Persons} // of connections
+	roles  = []string{Agents, Hosts} // of connections
 )
 
 // sessionOf returns the gateway's and its hosts' name for a client session. The name has the token's id, so one token cannot reach

@@ -76,17 +76,16 @@ func TestTokens(t *testing.T) {
 	}
 	// An unknown scope that was written into the table by hand gives no rights.
 	for scope, may := range map[string][]string{
-		Agents: {Agents}, Hosts: {Hosts}, Approvers: {Approvers, Persons}, Admins: {Approvers, Persons, Admins}, Persons: nil,
-		"root": nil,
+		Agents: {Agents}, Hosts: {Hosts}, Approvers: {Approvers}, Admins: {Approvers, Admins}, "root": nil,
 	} {
-		for _, role := range []string{Agents, Hosts, Approvers, Admins, Persons, "root", ""} {
+		for _, role := range []string{Agents, Hosts, Approvers, Admins, "root", ""} {
 			who := Identity{Scopes: []string{scope}}
 			if got, want := who.May(role), slices.Contains(may, role); got != want || (who.Refusal(role, "w") == "") != want {
 				t.Errorf("a token for %q in the role %q: %v, %q", scope, role, got, who.Refusal(role, "w"))
 			}
 		}
 	}
-	if who := (Identity{Scopes: []string{Agents, Admins}, Workspace: "w"}); who.May(Persons) || !who.May(Agents) {
+	if who := (Identity{Scopes: []string{Agents, Admins}, Workspace: "w"}); who.May(Approvers) || !who.May(Agents) {
 		t.Error("a person of one workspace decides about all")
 	}
 	for _, bad := range []string{`{"version":2}`, `[]`, `{`} {

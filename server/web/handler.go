@@ -19,7 +19,6 @@ package web
 import (
 	"context"
 	"crypto/rand"
-	"io"
 	"log/slog"
 	"net/http"
 	"sync"
@@ -98,8 +97,6 @@ type Handler struct {
 	Compact func(ctx context.Context, id string) (next string, err error)
 	// ResumeCommand is what to type to go on with a stored session.
 	ResumeCommand func(i session.Info) string
-	// Exports are formats besides "json" and "markdown".
-	Exports map[string]Export
 
 	Version  string
 	Settings func() []Setting // what the server runs with, to be looked at
@@ -113,9 +110,6 @@ type Handler struct {
 	secret []byte
 	routes http.Handler
 }
-
-// Export writes a session in some format.
-type Export func(w io.Writer, s session.State, events []session.Event) error
 
 // ServeHTTP implements http.Handler.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {

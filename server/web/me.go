@@ -4,6 +4,8 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+
+	"github.com/stet-dev/stet/session"
 )
 
 // Me describes the person and the available views.
@@ -39,9 +41,7 @@ func (h *Handler) me(r *http.Request) (any, error) {
 	}
 	out.Compact, out.Sessions, out.Live = h.Compact != nil, h.Sessions != nil, h.live()
 	out.Records, out.Trail, out.TakeBack = h.Records != nil, h.Trail != nil, h.TakeBack != nil
-	all := maps.Clone(formats)
-	maps.Copy(all, h.Exports)
-	out.Formats = slices.Sorted(maps.Keys(all))
+	out.Formats = slices.Sorted(maps.Keys(session.Formats))
 	if h.Settings != nil {
 		out.Settings = append(out.Settings, h.Settings()...)
 	}

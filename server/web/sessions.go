@@ -2,7 +2,6 @@ package web
 
 import (
 	"context"
-	"io"
 	"net/http"
 	"strings"
 	"time"
@@ -199,25 +198,9 @@ func (h *Handler) session(r *http.Request) (any, error) {
 	return d, nil
 }
 
-// formats are the formats of every server.
-var formats = map[string]Export{
-	"json": func(w io.Writer, s session.State, events []session.Event) error {
-		return session.WriteJSON(w, s.ID, events)
-	},
-	"markdown": func(w io.Writer, s session.State, _ []session.Event) error { return session.WriteMarkdown(w, s) },
-}
-
-// format returns a format by its name, or nil.
-func (h *Handler) format(name string) Export {
-	if f := h.Exports[name]; f != nil {
-		return f
-	}
-	return formats[name]
-}
-
 func (h *Handler) export(w http.ResponseWriter, r *http.Request) error {
 	name := r.URL.Query().Get("format")
-	write := h.format(name)
+	write := session.Formats[name]
 	if write == nil {
 		return invalid("there is no format %q", name)
 	}

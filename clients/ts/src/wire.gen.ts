@@ -8,7 +8,7 @@ export interface Hello {
   type: 'hello'
   /** protocol version: 1 */
   version: number
-  /** of a client: agent, host or person */
+  /** of a client: agent or host */
   role?: string
   /** what the client calls itself, for the audit trail */
   client?: string
@@ -137,14 +137,9 @@ export interface Approval {
   type: 'approval'
   id: string
   call_id?: string
-  workspace?: string
   question?: Question
   answer?: Answer
-  closed?: Closed
-  /** a piece of the diff of a question that has the note paged */
-  page?: Page
   withdrawn?: boolean
-  done?: boolean
   /** for people */
   error?: string
   /** with error: timeout, permission_denied if no person can be asked, rate_limited where too many questions are open, or another code of a failed call */
@@ -229,28 +224,7 @@ export interface Answer {
   relayed?: boolean
 }
 
-export interface Closed {
-  id: string
-  /** the verdict, expired or withdrawn */
-  how: string
-  by?: string
-  /** for people */
-  text: string
-  path?: string
-  at?: string
-}
-
-/** a piece of the diff of a question that has the note paged */
-export interface Page {
-  /** byte at which it begins; a person begins with 0 */
-  from: number
-  /** to a person */
-  text?: string
-  /** to a person: of the whole text */
-  bytes?: number
-}
-
-/** Something happened that is no answer: gateway to agent and person. */
+/** Something happened that is no answer: gateway to agent. */
 export interface Event {
   type: 'event'
   /** host_up, host_down, draining or session_end */

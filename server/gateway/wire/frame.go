@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 
 	"github.com/stet-dev/stet/files/approval"
-	"github.com/stet-dev/stet/tool"
 )
 
 // Version is the version of the protocol.
@@ -16,9 +15,8 @@ type Frame interface{ frame() *shape }
 
 // Roles of a connection.
 const (
-	Agent  = "agent"  // makes calls
-	Host   = "host"   // has a workspace, and runs calls
-	Person = "person" // decides on questions
+	Agent = "agent" // makes calls
+	Host  = "host"  // has a workspace, and runs calls
 )
 
 // Capabilities say what an end of a session understands beyond calls and results. Each end sends only what the other end has named.
@@ -37,7 +35,7 @@ const (
 // that hold from then on.
 type Hello struct {
 	Version      int      `json:"version" jsonschema:"protocol version: 1"`
-	Role         string   `json:"role,omitempty" jsonschema:"of a client: agent, host or person"`
+	Role         string   `json:"role,omitempty" jsonschema:"of a client: agent or host"`
 	Client       string   `json:"client,omitempty" jsonschema:"what the client calls itself, for the audit trail"`
 	Capabilities []string `json:"capabilities,omitempty" jsonschema:"resume, cancel, progress, parts, approval, event, repeat, admit"`
 	Workspace    string   `json:"workspace,omitempty" jsonschema:"of a host: the name it is called by; of an agent: where its calls go"`
@@ -137,34 +135,16 @@ type Taken struct {
 	Seq    int    `json:"seq" jsonschema:"of the last part that was taken: four more may be on their way"`
 }
 
-// Approval is about a question to a person. A host asks the gateway's people with
-// Question, and gets the Answer, or Error, under the same ID. Withdrawn ends the question.
-// People get Question and Closed, and send the Answer. The reply to that has Done if the
-// answer counts, else Error. Code is the code of an Error. If a question has the note
-// Paged, people ask for its text by Page, and get it by Page.
+// Approval is about a question to a person. A host asks the gateway's people with Question, and gets the Answer, or Error with its
+// Code, under the same ID. Withdrawn ends the question.
 type Approval struct {
 	ID        string             `json:"id"`
 	CallID    string             `json:"call_id,omitempty"`
-	Workspace string             `json:"workspace,omitempty"`
 	Question  *approval.Question `json:"question,omitempty"`
 	Answer    *approval.Answer   `json:"answer,omitempty"`
-	Closed    *approval.Closing  `json:"closed,omitempty"`
-	Page      *Page              `json:"page,omitempty" jsonschema:"a piece of the diff of a question that has the note paged"`
 	Withdrawn bool               `json:"withdrawn,omitempty"`
-	Done      bool               `json:"done,omitempty"`
 	Error     string             `json:"error,omitempty" max:"16384" jsonschema:"for people"`
 	Code      string             `json:"code,omitempty" jsonschema:"with error: timeout, permission_denied if no person can be asked, rate_limited where too many questions are open, or another code of a failed call"`
-}
-
-// Paged is the note of a question whose diff is too large for a frame. A person can approve it after asking for all of it, page by
-// page.
-const Paged tool.Note = "paged"
-
-// Page is a piece of a question's diff.
-type Page struct {
-	From  int    `json:"from" jsonschema:"byte at which it begins; a person begins with 0"`
-	Text  string `json:"text,omitempty" max:"-" jsonschema:"to a person"`
-	Bytes int    `json:"bytes,omitempty" jsonschema:"to a person: of the whole text"`
 }
 
 // Events.

@@ -132,7 +132,6 @@ var roles = []struct {
 }{
 	{Agent, "makes calls", []*shape{hello, toolCall, cancel, part, taken, ack, fault}, []*shape{hello, toolResult, progress, part, taken, event, fault, ack}},
 	{Host, "has a workspace, and does the calls", []*shape{hello, toolResult, progress, part, taken, question, fault, ack}, []*shape{hello, toolCall, cancel, progress, part, taken, question, event, fault, ack}},
-	{Person, "decides on questions", []*shape{hello, question, fault, ack}, []*shape{hello, question, event, fault, ack}},
 }
 
 // asyncAPI returns the AsyncAPI document.

@@ -26,7 +26,7 @@ var (
 	part       = shapeOf[Part]("part", "A piece of a large content: of a write towards the host, of a read towards the agent.")
 	taken      = shapeOf[Taken]("taken", "Parts of a content were taken: from where they go to where they come from.")
 	question   = shapeOf[Approval]("approval", "A question to a person, its answer, or its end.")
-	event      = shapeOf[Event]("event", "Something happened that is no answer: gateway to agent and person.")
+	event      = shapeOf[Event]("event", "Something happened that is no answer: gateway to agent.")
 	fault      = shapeOf[Error]("error", "Answers a frame that could not be understood or done.")
 	ack        = shapeOf[Ack]("ack", "How many frames have been received, of a session that can be resumed.")
 )

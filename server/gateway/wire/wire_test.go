@@ -36,14 +36,13 @@ func samples() []Frame {
 		&Part{CallID: "c-1", Seq: 3, Data: []byte("abc"), Last: true},
 		&Taken{CallID: "c-1", Seq: 3},
 		&Approval{
-			ID: "q", CallID: "c-1", Workspace: "w", Withdrawn: true, Done: true, Error: "e", Code: "timeout", Page: &Page{1, "t", 2},
+			ID: "q", CallID: "c-1", Withdrawn: true, Error: "e", Code: "timeout",
 			Question: &approval.Question{
 				ID: "q", Asked: at, Expires: at, Session: "s", Client: "c", CallID: "c-1", Tool: "t", Path: "p", Write: true, Before: "b",
 				After: "a", Size: 1, Diff: words.ParseDiff("d"), Files: []approval.File{{Path: "p", Before: "b", After: "a", Size: 1, Action: "change"}}, Notes: []words.Note{"large"}, Content: []byte("x"), Editable: true,
 				Why: "default", Grantable: true, Relay: true, Again: 2, Seal: "s", Action: "change", Warnings: []string{"w"}, Added: 1, Removed: 2,
 			},
 			Answer: &approval.Answer{Verdict: "edit", Seal: "s", Pattern: "p", Content: []byte("y"), Keep: []int{1}, Words: "w", By: "b", Relayed: true},
-			Closed: &approval.Closing{ID: "q", How: "approve", By: "b", Text: "t", Path: "p", At: at},
 		},
 		&Event{Event: HostUp, Workspace: "w", Session: "s", Tools: []Tool{tool}, Message: "m"},
 		&Error{Code: Malformed, Message: "m", CallID: "c"},

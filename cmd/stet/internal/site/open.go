@@ -96,15 +96,14 @@ func (c *Config) limits() gateway.Limits {
 // openHub makes the gateway, and the handlers of the port.
 func (s *Site) openHub(ctx context.Context) (err error) {
 	c := &s.config
-	s.quotas = &gateway.Quotas{Usual: c.Quota}
 	s.hub, err = gateway.New(gateway.Config{
 		Authority: s.keys, Bus: c.Bus, Queue: s.Queue, Journal: s.journal, AllowedHosts: c.Hosts,
-		Quotas: s.quotas, Limits: c.limits(), Memory: c.Answers, Held: c.Held, Tokens: &s.tokens, Version: c.Version, Log: s.Log,
+		Limits: c.limits(), Memory: c.Answers, Held: c.Held, Tokens: &s.tokens, Version: c.Version, Log: s.Log,
 	})
 	if err != nil {
 		return err
 	}
-	s.remotes = &remotes{hub: s.hub, keys: s.keys, quotas: s.quotas, allowed: c.Hosts, held: c.Held, several: c.Bus != nil, version: c.Version, log: s.Log}
+	s.remotes = &remotes{hub: s.hub, keys: s.keys, allowed: c.Hosts, held: c.Held, several: c.Bus != nil, version: c.Version, log: s.Log}
 	if s.Tools != nil {
 		s.joinHub(ctx)
 	}

@@ -21,7 +21,6 @@ import (
 type remotes struct {
 	hub     *gateway.Hub
 	keys    *tokenfile.Keyring
-	quotas  *gateway.Quotas
 	allowed []string // allowed Host headers
 	held    *limits.Held
 	several bool // several servers form one gateway
@@ -42,18 +41,11 @@ type remote struct {
 
 // ServeHTTP implements http.Handler. The workspace is in the path.
 func (m *remotes) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	name := r.PathValue("workspace")
-	who, err := m.keys.Lets(gateway.Bearer(r), name)
-	if err != nil {
+	if _, err := m.keys.Lets(gateway.Bearer(r), r.PathValue("workspace")); err != nil {
 		m.hub.Refused(r, "an agent's token for this workspace is needed")
 		refuseToken(w, err)
 		return
 	}
-	within(m.hub, m.quotas, w, r, who, http.HandlerFunc(m.serve))
-}
-
-// serve serves an authorised request.
-func (m *remotes) serve(w http.ResponseWriter, r *http.Request) {
 	to, old, err := m.find(r.PathValue("workspace"))
 	if old != nil {
 		_ = old.Close() // Close returns no error; its clients start again

@@ -5,7 +5,6 @@ package site
 import (
 	"context"
 	"crypto/x509"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -38,13 +37,12 @@ type Config struct {
 	Settings    *config.Config
 	Proxy       proxyserver.Config
 	Tools       toolset.Options
-	Root        string        // directory of the local workspace
-	Name        string        // its name at the gateway
-	NoWorkspace bool          // there is no local workspace, only those of hosts
-	Cert, Key   string        // files for TLS; both or none
-	ClientCA    string        // file of CAs for client certificates; "": no client certificates
-	Accounts    Accounts      // of people, besides tokens
-	Quota       gateway.Quota // default for tokens without a quota
+	Root        string   // directory of the local workspace
+	Name        string   // its name at the gateway
+	NoWorkspace bool     // there is no local workspace, only those of hosts
+	Cert, Key   string   // files for TLS; both or none
+	ClientCA    string   // file of CAs for client certificates; "": no client certificates
+	Accounts    Accounts // of people, besides tokens
 	Hosts       []string
 	Proxies     Proxies // in front of the server
 
@@ -55,7 +53,6 @@ type Config struct {
 	Bus gateway.Bus // to other processes; nil: none
 
 	Version  string
-	Exports  map[string]web.Export
 	TakeBack func(ctx context.Context, in web.TakeBack, person string) (web.TakenBack, error)
 	// Compact returns a function that compacts a stored session; nil if there is no model.
 	Compact func(session.Store) (func(ctx context.Context, id string) (next string, err error), error)
@@ -76,8 +73,7 @@ type Site struct {
 	hub     *gateway.Hub
 	remotes *remotes // remote workspaces over MCP
 	keys    *tokenfile.Keyring
-	quotas  *gateway.Quotas // counts the use of each token
-	tokens  limits.Tokens   // the same, of calls and questions, over the gateway and MCP
+	tokens  limits.Tokens // the same, of calls and questions, over the gateway and MCP
 	lock    io.Closer
 	trail   store.Store     // if there is no local workspace, whose tools open it
 	journal *record.Journal // the same
@@ -125,26 +121,14 @@ func (s *Site) routes(streams context.Context, allowed []string) http.Handler {
 // agents accepts only requests with a token for the local workspace. Refused requests are recorded.
 func (s *Site) agents(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		who, err := s.keys.Lets(gateway.Bearer(r), s.config.Name)
+		_, err := s.keys.Lets(gateway.Bearer(r), s.config.Name)
 		if err != nil {
 			s.hub.Refused(r, "an agent's token for this workspace is needed")
 			refuseToken(w, err)
 			return
 		}
-		within(s.hub, s.quotas, w, r, who, next)
+		next.ServeHTTP(w, r)
 	})
-}
-
-// within serves an MCP request if the quota of its token allows it; otherwise it answers with an error.
-func within(hub *gateway.Hub, quotas *gateway.Quotas, w http.ResponseWriter, r *http.Request, who gateway.Identity, next http.Handler) {
-	release, over := quotas.Begin(w, r, who)
-	if over != nil {
-		hub.Refused(r, "over the quota of its token")
-		http.Error(w, over.Error(), over.Status())
-		return
-	}
-	defer release()
-	next.ServeHTTP(w, r)
 }
 
 // refuseToken answers a request whose token is not valid for it; err says why.
@@ -174,17 +158,6 @@ func (s *Site) toProxy(w http.ResponseWriter, r *http.Request) {
 		http.Error(refusal, why, http.StatusForbidden)
 		return
 	}
-	release, over := s.quotas.Begin(w, r, who)
-	if over != nil {
-		s.hub.Refused(r, "over the quota of its token")
-		refusal.Header().Set("Content-Type", "application/json")
-		refusal.WriteHeader(over.Status())
-		_ = json.NewEncoder(refusal).Encode(map[string]any{ // in the providers' format; the client may be gone
-			"type": "error", "error": map[string]string{"type": "rate_limit_error", "message": over.Error()},
-		})
-		return
-	}
-	defer release()
 	http.StripPrefix("/p/"+token, s.Server.Proxy).ServeHTTP(w, r)
 }
 

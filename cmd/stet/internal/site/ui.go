@@ -48,7 +48,7 @@ func (s *Site) ui(allowed []string) http.Handler {
 		},
 		Changes: s.account().Changes,
 		Disk:    s.disk, Undo: s.undo, TakeBack: s.config.TakeBack, Lift: s.lift, Compact: s.compact,
-		ResumeCommand: commandToResume, Exports: s.config.Exports,
+		ResumeCommand: commandToResume,
 		Version: s.config.Version, Settings: s.settings, Log: s.Log,
 	}
 	if s.signIn != nil {
