@@ -71,7 +71,8 @@ func (r *Rate) refuse() (before int) {
 
 // Keyed has a Rate for each key. The zero Keyed allows any number of events.
 type Keyed struct {
-	PerMinute int // of one key; 0 or less: any number
+	PerMinute int   // of one key; 0 or less: any number
+	All       *Rate // of all keys together
 
 	mu    sync.Mutex
 	of    map[string]*Rate
@@ -86,7 +87,11 @@ const manyKeys = 4096
 func (k *Keyed) Take(key string, now time.Time) (wait time.Duration, before int) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	return k.rate(key, now, manyKeys).Take(now)
+	if wait, before = k.rate(key, now, manyKeys).Take(now); wait > 0 {
+		return wait, before
+	}
+	wait, others := k.All.Take(now)
+	return wait, before + others
 }
 
 // rate returns the rate of a key, and makes space for it. The caller holds mu.

@@ -55,7 +55,7 @@ func (st *sessionTools) Start(c tool.Call) func(context.Context) (tool.Result, e
 			never, cancel := context.WithCancel(ctx)
 			cancel()
 			_, _ = work(never) // the call gives up its turn
-			return refused(c, code, why), nil
+			return tool.Result{CallID: c.ID, Text: tool.Failure(code, why), Code: code}, nil
 		}
 		return work(ctx)
 	}
@@ -81,15 +81,6 @@ func (st *sessionTools) refusal(ctx context.Context, t *turn, c tool.Call) (tool
 			"Ask them to save it, then read it again."
 	}
 	return "", ""
-}
-
-// refused returns a failed result in the format of the tools.
-func refused(c tool.Call, code tool.Code, why string) tool.Result {
-	text, err := json.Marshal(map[string]any{"success": false, "error": string(code) + ": " + why})
-	if err != nil {
-		text = []byte(`{"success":false}`) // two strings can always be encoded
-	}
-	return tool.Result{CallID: c.ID, Text: string(text), Code: code}
 }
 
 // maxUnsaved is the maximum length, in bytes, of a diff of unsaved changes that the agent gets.

@@ -9,7 +9,6 @@ import (
 
 	"github.com/coder/websocket"
 
-	"github.com/stet-dev/stet/internal/limits"
 	"github.com/stet-dev/stet/record"
 	"github.com/stet-dev/stet/server/gateway/wire"
 	"github.com/stet-dev/stet/tool"
@@ -120,32 +119,13 @@ func (c *call) pathIn() string {
 	return tool.PathIn(c.f.Arguments)
 }
 
-// seldom limits how often frequent entries are recorded. Without a token a client can make any number of requests.
-type seldom struct {
-	of  limits.Keyed // by kind of entry
-	all *limits.Rate
-}
-
-// manyKinds is the limit of such entries in a minute, over all kinds. Each kind is recorded once a minute.
+// manyKinds is the limit of frequent entries in a minute, over all kinds. Each kind is recorded once a minute. Without a token a client
+// can make any number of requests.
 const manyKinds = 1024
-
-func newSeldom() *seldom {
-	return &seldom{of: limits.Keyed{PerMinute: 1}, all: limits.NewRate(manyKinds)}
-}
-
-// due reports whether an entry of a kind is to be recorded, and how many entries were skipped before it.
-func (s *seldom) due(kind string, now time.Time) (left int, ok bool) {
-	wait, left := s.of.Take(kind, now)
-	if wait > 0 {
-		return 0, false
-	}
-	wait, others := s.all.Take(now)
-	return left + others, wait == 0
-}
 
 // recordSeldom is record for frequent entries. It records one entry a minute for each kind, with the number that was skipped.
 func (h *Hub) recordSeldom(kind string, e record.Entry) {
-	if left, ok := h.seldom.due(kind, time.Now()); ok {
+	if wait, left := h.seldom.Take(kind, time.Now()); wait == 0 {
 		if left > 0 {
 			e.Flags = append(e.Flags, fmt.Sprintf("%d more like the one before were left out", left))
 		}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/stet-dev/stet/files/approval"
+	"github.com/stet-dev/stet/internal/limits"
 	"github.com/stet-dev/stet/record"
 	"github.com/stet-dev/stet/server/gateway/wire"
 	"github.com/stet-dev/stet/test/recordtest"
@@ -118,9 +119,9 @@ func TestRequestsWithoutTokenDoNotFillTheTrail(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 	now := time.Now()
-	s, recorded := newSeldom(), 0
+	s, recorded := &limits.Keyed{PerMinute: 1, All: limits.NewRate(manyKinds)}, 0
 	for i := range 2 * manyKinds {
-		if _, ok := s.due(fmt.Sprint(i), now); ok {
+		if wait, _ := s.Take(fmt.Sprint(i), now); wait == 0 {
 			recorded++
 		}
 	}
@@ -128,12 +129,12 @@ func TestRequestsWithoutTokenDoNotFillTheTrail(t *testing.T) {
 		t.Errorf("%d entries at once", recorded)
 	}
 	now = now.Add(time.Minute)
-	if left, ok := s.due("7", now); !ok || left != manyKinds {
-		t.Errorf("%d, %v", left, ok)
+	if wait, left := s.Take("7", now); wait > 0 || left != manyKinds {
+		t.Errorf("%d, %v", left, wait)
 	}
-	s.due("7", now)
-	if left, ok := s.due("7", now.Add(time.Minute)); !ok || left != 1 {
-		t.Errorf("%d, %v", left, ok)
+	s.Take("7", now)
+	if wait, left := s.Take("7", now.Add(time.Minute)); wait > 0 || left != 1 {
+		t.Errorf("%d, %v", left, wait)
 	}
 }
 

@@ -134,7 +134,7 @@ type Hub struct {
 	buffers buffers
 
 	tokens, workspaces *limits.Family // bytes of calls and answers that are held
-	seldom             *seldom        // limits frequent entries of the audit trail
+	seldom             limits.Keyed   // limits frequent entries of the audit trail, by kind
 
 	mu      sync.Mutex
 	ending  bool // Drain was called
@@ -181,7 +181,7 @@ func New(c Config) (*Hub, error) {
 			seen: map[string]time.Time{}, copies: map[string]context.CancelCauseFunc{}, fresh: make(chan string, 64), early: make(chan struct{}, 1),
 		},
 		tokens: limits.NewFamily(limits.Token, tokenBytes), workspaces: limits.NewFamily(limits.Workspace, workspaceBytes),
-		seldom: newSeldom(),
+		seldom: limits.Keyed{PerMinute: 1, All: limits.NewRate(manyKinds)},
 	}
 	h.base, h.stop = context.WithCancel(context.Background())
 	stop, err := h.bus.Own(h.address, h.result, nil)

@@ -98,12 +98,5 @@ func textResult(text string, failed bool) *mcp.CallToolResult {
 
 // failure returns a failed result of the server itself, in the format of the file tools.
 func failure(code tool.Code, message string) *mcp.CallToolResult {
-	text, err := json.Marshal(struct {
-		Success bool   `json:"success"`
-		Error   string `json:"error"`
-	}{Error: string(code) + ": " + message})
-	if err != nil {
-		panic(err) // strings can always be encoded
-	}
-	return textResult(string(text), true)
+	return textResult(tool.Failure(code, message), true)
 }

@@ -5,10 +5,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
-	"sync"
 	"time"
-
-	"github.com/stet-dev/stet/internal/limits"
 )
 
 // Limits of recorded wrong tokens in any minute: from one address, and from all addresses. Further wrong tokens
@@ -19,30 +16,13 @@ const (
 	badOfAll = 100
 )
 
-// attempts limits the recorded wrong tokens. Its zero value is ready to use.
-type attempts struct {
-	once sync.Once
-	all  *limits.Rate
-	of   limits.Keyed // by address
-}
-
-// fail counts a wrong token from an address. wait is above 0 if there were too many from this address, or from all.
-func (a *attempts) fail(address string) (wait time.Duration) {
-	a.once.Do(func() { a.all, a.of.PerMinute = limits.NewRate(badOfAll), badOfOne })
-	now := time.Now()
-	if wait, _ = a.of.Take(address, now); wait == 0 {
-		wait, _ = a.all.Take(now)
-	}
-	return wait
-}
-
 // check returns the person of a token.
 func (h *Handler) check(r *http.Request, token string) (Person, error) {
 	if person, ok := h.Authenticate(token); ok {
 		return person, nil
 	}
 	address := AddressOf(r)
-	if wait := h.attempts.fail(address); wait > 0 {
+	if wait, _ := h.attempts.Take(address, time.Now()); wait > 0 {
 		return Person{}, tooMany(wait)
 	}
 	h.log().Warn("login refused", "address", address)

@@ -26,6 +26,7 @@ import (
 
 	"github.com/stet-dev/stet/files/approval"
 	"github.com/stet-dev/stet/internal/httpguard"
+	"github.com/stet-dev/stet/internal/limits"
 	"github.com/stet-dev/stet/record"
 	"github.com/stet-dev/stet/session"
 )
@@ -103,7 +104,7 @@ type Handler struct {
 
 	Log *slog.Logger // nil: silence
 
-	attempts attempts
+	attempts limits.Keyed // recorded wrong tokens, by address
 	channels channels
 
 	once   sync.Once
@@ -114,6 +115,7 @@ type Handler struct {
 // ServeHTTP implements http.Handler.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.once.Do(func() {
+		h.attempts.PerMinute, h.attempts.All = badOfOne, limits.NewRate(badOfAll)
 		if h.secret = h.Secret; h.secret == nil {
 			h.secret = make([]byte, 32)
 			_, _ = rand.Read(h.secret) // it never fails
