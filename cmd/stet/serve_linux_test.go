@@ -80,7 +80,7 @@ func TestServeMCPToUI(t *testing.T) {
 
 	var files web.Files
 	waitFor(t, func() bool { desk.get("/api/files", &files); return len(files.Writes) == 1 })
-	undo := desk.undo(web.Undo{Writes: []uint64{files.Writes[0].Seq}})
+	undo := desk.undo(t.Context(), web.Undo{Writes: []uint64{files.Writes[0].Seq}})
 	if q = desk.question("b.txt"); q.Tool != "undo" || q.Action != "remove" || q.Client != "undo for desk" || !strings.HasPrefix(q.Session, "undo-") {
 		t.Errorf("%+v", q)
 	}
@@ -284,7 +284,8 @@ func TestServeLifts(t *testing.T) {
 	}
 }
 
-// A write of another process in another workspace can be undone here, and is left alone if the person rejects the undo. (FILE-11)
+// A write of another process in another workspace can be undone here, and is left alone if the person rejects the undo. It is undone also if the page that began
+// it is closed. (FILE-11)
 func TestServeUndoesElsewhere(t *testing.T) {
 	h := newHome(t)
 	other := filepath.Join(h.dir, "other")
@@ -309,16 +310,30 @@ func TestServeUndoesElsewhere(t *testing.T) {
 			t.Errorf("in the way of the undo: %+v", look)
 		}
 	}
-	for _, verdict := range []string{"reject", "approve"} {
-		undo := page.undo(web.Undo{Session: files.Writes[0].Session})
-		q := page.question(demo.NotesFile)
-		page.post("/api/questions/"+q.ID+"/answer", approval.Answer{Verdict: approval.Verdict(verdict), Seal: q.Seal}, nil)
-		if r := <-undo; r.err != nil || strings.HasPrefix(r.text, "200") != (verdict == "approve") {
-			t.Errorf("%s: %+v", verdict, r)
-		}
-		if _, err := os.Stat(filepath.Join(other, demo.NotesFile)); os.IsNotExist(err) != (verdict == "approve") {
-			t.Errorf("%s: %v", verdict, err)
-		}
+	undo := page.undo(t.Context(), web.Undo{Session: files.Writes[0].Session})
+	q := page.question(demo.NotesFile)
+	page.post("/api/questions/"+q.ID+"/answer", approval.Answer{Verdict: "reject", Seal: q.Seal}, nil)
+	if r := <-undo; r.err != nil || strings.HasPrefix(r.text, "200") {
+		t.Errorf("rejected: %+v", r)
+	}
+	if _, err := os.Stat(filepath.Join(other, demo.NotesFile)); err != nil {
+		t.Error(err)
+	}
+	// The page that began the undo may be closed before the answer.
+	open, closePage := context.WithCancel(t.Context())
+	undo = page.undo(open, web.Undo{Session: files.Writes[0].Session})
+	q = page.question(demo.NotesFile)
+	closePage()
+	if r := <-undo; r.err == nil {
+		t.Errorf("closed: %+v", r)
+	}
+	page.approve(q)
+	waitFor(t, func() bool {
+		page.get("/api/files", &files)
+		return len(files.Writes) == 0
+	})
+	if _, err := os.Stat(filepath.Join(other, demo.NotesFile)); !os.IsNotExist(err) {
+		t.Error(err)
 	}
 	holds(t, filepath.Join(other, "kept.txt"), "kept\n")
 	h.verified(t, 3)

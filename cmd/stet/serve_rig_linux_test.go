@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -188,9 +189,9 @@ func (p *page) try(method, path string, body, into any) (*http.Response, error) 
 }
 
 // undo requests the undo of writes in the background; a person must answer a question first. The result begins with the status.
-func (p *page) undo(u web.Undo) <-chan result {
+func (p *page) undo(ctx context.Context, u web.Undo) <-chan result {
 	return apart(func() (string, error) {
-		res, err := p.try(http.MethodPost, "/api/undo", u, nil)
+		res, err := p.Do(ctx, http.MethodPost, "/api/undo", u)
 		if err != nil {
 			return "", err
 		}

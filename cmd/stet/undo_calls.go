@@ -223,44 +223,39 @@ func (c *undoCommand) either(page, terminal string) string {
 // takeBack takes back what calls of agents' own tools changed, for a person at the page. It shows first what would change. The hash of that must
 // come back with the yes. Paths that were changed since then stay as they are. After a yes it goes on to the end, even if the page is closed. With an
 // error, out.Said is what was said of the part that is done; it is empty if nothing was begun.
-func (p *program) takeBack(ctx context.Context, in web.TakeBack, person string) (out web.TakenBack, err error) {
+func (p *program) takeBack(ctx context.Context, trail store.Store, in web.TakeBack, person string) (out web.TakenBack, err error) {
 	if in.Seal != "" {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), takeTime)
 		defer cancel()
 	}
-	err = p.withTrail(ctx, func(trail store.Store) error {
-		_, calls, err := standing(ctx, trail)
-		if err != nil {
-			return err
-		}
-		calls = slices.DeleteFunc(calls, func(e record.Entry) bool { return e.Session != in.Session || e.Seq < in.From })
-		if len(calls) == 0 {
-			return errors.New("there is nothing left of that to take back")
-		}
-		var said bytes.Buffer
-		quiet := *p
-		quiet.out, quiet.err = &said, &said
-		c := &undoCommand{command: command{program: &quiet}, preview: true, page: true, person: person, sum: sha256.New()}
-		if err := c.undoCalls(ctx, trail, slices.Clone(calls)); err != nil {
-			return err
-		}
-		c.sum.Write(said.Bytes())
-		seal := hex.EncodeToString(c.sum.Sum(nil))
-		if in.Seal == "" {
-			out = web.TakenBack{Said: said.String(), Seal: seal}
-			return nil
-		}
-		if in.Seal != seal {
-			return errors.New("what would be taken back has changed since this was shown: look again")
-		}
+	_, calls, err := standing(ctx, trail)
+	if err != nil {
+		return out, err
+	}
+	calls = slices.DeleteFunc(calls, func(e record.Entry) bool { return e.Session != in.Session || e.Seq < in.From })
+	if len(calls) == 0 {
+		return out, errors.New("there is nothing left of that to take back")
+	}
+	var said bytes.Buffer
+	quiet := *p
+	quiet.out, quiet.err = &said, &said
+	c := &undoCommand{command: command{program: &quiet}, preview: true, page: true, person: person, sum: sha256.New()}
+	if err := c.undoCalls(ctx, trail, slices.Clone(calls)); err != nil {
+		return out, err
+	}
+	c.sum.Write(said.Bytes())
+	seal := hex.EncodeToString(c.sum.Sum(nil))
+	switch in.Seal {
+	case "":
+	case seal:
 		said.Reset()
 		c.preview, c.yes, c.sum = false, true, nil
 		err = c.undoCalls(ctx, trail, calls)
-		out = web.TakenBack{Said: said.String(), Seal: seal}
-		return err
-	})
-	return out, err
+	default:
+		return out, errors.New("what would be taken back has changed since this was shown: look again")
+	}
+	return web.TakenBack{Said: said.String(), Seal: seal}, err
 }
 
 // mostShown is how many paths are listed.

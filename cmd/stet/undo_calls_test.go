@@ -107,6 +107,15 @@ func TestUndoHalfway(t *testing.T) {
 	}
 }
 
+// takeBack takes back for anna at the page.
+func (r *undoRig) takeBack(ctx context.Context, in web.TakeBack) (out web.TakenBack, err error) {
+	err = r.p.withTrail(context.WithoutCancel(ctx), func(trail store.Store) (err error) {
+		out, err = r.p.takeBack(ctx, trail, in, "anna")
+		return err
+	})
+	return out, err
+}
+
 // At the page a session's calls are taken back from one of them on. What would change is shown first, and only that is done. (GRD-1, GRD-3)
 func TestTakeBack(t *testing.T) {
 	r := newUndoRig(t)
@@ -122,7 +131,7 @@ func TestTakeBack(t *testing.T) {
 	}
 	take := func(in web.TakeBack) (web.TakenBack, error) {
 		in.Session = "s"
-		return r.p.takeBack(t.Context(), in, "anna")
+		return r.takeBack(t.Context(), in)
 	}
 	look, err := take(web.TakeBack{From: 2})
 	if err != nil || !strings.Contains(look.Said, "a is put back") || !strings.Contains(look.Said, "c is removed") {
@@ -160,12 +169,12 @@ func TestTakeBack(t *testing.T) {
 func TestTakeBackOfManyPaths(t *testing.T) {
 	r := newUndoRig(t)
 	r.call("mkdir m; for i in $(seq 100 199); do echo x > m/$i; done")
-	look, err := r.p.takeBack(t.Context(), web.TakeBack{Session: "s"}, "anna")
+	look, err := r.takeBack(t.Context(), web.TakeBack{Session: "s"})
 	if err != nil || strings.Contains(look.Said, "m/190") {
 		t.Fatal(look.Said, err)
 	}
 	r.sh("echo mine > m/190")
-	if _, err := r.p.takeBack(t.Context(), web.TakeBack{Session: "s", Seal: look.Seal}, "anna"); err == nil || !strings.Contains(err.Error(), "look again") {
+	if _, err := r.takeBack(t.Context(), web.TakeBack{Session: "s", Seal: look.Seal}); err == nil || !strings.Contains(err.Error(), "look again") {
 		t.Error(err)
 	}
 }
@@ -194,7 +203,7 @@ func TestUndoInterrupted(t *testing.T) {
 			_, err := os.Stat(filepath.Join(r.dir, path))
 			return err == nil
 		}
-		look, err := r.p.takeBack(t.Context(), web.TakeBack{Session: "s"}, "anna")
+		look, err := r.takeBack(t.Context(), web.TakeBack{Session: "s"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -203,7 +212,7 @@ func TestUndoInterrupted(t *testing.T) {
 		ctx := endsWhen{inner, end, func() bool { return is("a") }}
 		if page {
 			end()
-			_, err = r.p.takeBack(inner, web.TakeBack{Session: "s", Seal: look.Seal}, "anna")
+			_, err = r.takeBack(inner, web.TakeBack{Session: "s", Seal: look.Seal})
 		} else {
 			c := &undoCommand{command: command{program: r.p}, yes: true}
 			err = r.p.withTrail(ctx, func(trail store.Store) error { return c.undo(ctx, trail, "1") })
@@ -227,11 +236,11 @@ func TestTakeBackHalfway(t *testing.T) {
 	r := newUndoRig(t)
 	r.call("rm a d/b; touch c")
 	r.sh("rmdir d; ln -s /nowhere d; echo mine > c") // d/b cannot be put back, and a person has changed c
-	look, err := r.p.takeBack(t.Context(), web.TakeBack{Session: "s"}, "anna")
+	look, err := r.takeBack(t.Context(), web.TakeBack{Session: "s"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, err := r.p.takeBack(t.Context(), web.TakeBack{Session: "s", Seal: look.Seal}, "anna")
+	out, err := r.takeBack(t.Context(), web.TakeBack{Session: "s", Seal: look.Seal})
 	if err == nil || !strings.Contains(out.Said, "c was changed since, and stays") || !strings.Contains(out.Said, "and look again") || strings.Contains(out.Said, "--yes") {
 		t.Error(out.Said, err)
 	}

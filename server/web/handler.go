@@ -86,7 +86,7 @@ type Handler struct {
 	// where there is no file. Those that cannot be looked at are not in the answer.
 	Disk func(ctx context.Context, root string, paths []string) (map[string]string, error)
 	// Undo undoes writes, oldest first, for the person of that name. Its questions are of the given client session. It returns
-	// when that is done; it may put a question into Queue before.
+	// when that is done; it may put questions into Queue before. What it has begun goes on when ctx ends.
 	Undo func(ctx context.Context, writes []record.Write, person, session string) error
 	// TakeBack takes back what calls of agents' own tools changed, for the person of that name, or only shows it. With an error, TakenBack says what was
 	// done all the same. What it has begun goes on when ctx ends.

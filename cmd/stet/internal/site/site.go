@@ -53,7 +53,7 @@ type Config struct {
 	Bus gateway.Bus // to other processes; nil: none
 
 	Version  string
-	TakeBack func(ctx context.Context, in web.TakeBack, person string) (web.TakenBack, error)
+	TakeBack func(ctx context.Context, trail store.Store, in web.TakeBack, person string) (web.TakenBack, error)
 	// Compact returns a function that compacts a stored session; nil if there is no model.
 	Compact func(session.Store) (func(ctx context.Context, id string) (next string, err error), error)
 }
@@ -114,7 +114,7 @@ func (s *Site) routes(streams context.Context, allowed []string) http.Handler {
 	mux.Handle("/p/{token}/", s.hub.Guard(http.HandlerFunc(s.toProxy)))
 	mux.Handle("GET /healthz", s.hub.Guard(http.HandlerFunc(healthz)))
 	mux.Handle("GET /readyz", s.hub.Guard(&readiness{site: s}))
-	mux.Handle("/", endedBy(streams, s.ui(allowed)))
+	mux.Handle("/", endedBy(streams, s.ui(streams, allowed)))
 	return mux
 }
 

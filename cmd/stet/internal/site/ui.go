@@ -22,8 +22,8 @@ import (
 	"github.com/stet-dev/stet/tool"
 )
 
-// ui returns the handler for people's browsers.
-func (s *Site) ui(allowed []string) http.Handler {
+// ui returns the handler for people's browsers. An undo that they began ends with serving, not with their page.
+func (s *Site) ui(serving context.Context, allowed []string) http.Handler {
 	h := &web.Handler{
 		Queue: s.Queue, Hosts: allowed, Trail: s.account(), Records: s.account(), Sessions: s.Sessions,
 		Authenticate: func(token string) (web.Person, bool) {
@@ -47,9 +47,15 @@ func (s *Site) ui(allowed []string) http.Handler {
 			return w.Until, w.Within, w.After, known && w.Matters()
 		},
 		Changes: s.account().Changes,
-		Disk:    s.disk, Undo: s.undo, TakeBack: s.config.TakeBack, Lift: s.lift, Compact: s.compact,
+		Disk:    s.disk, Lift: s.lift, Compact: s.compact,
+		Undo: func(_ context.Context, writes []record.Write, person, session string) error {
+			return s.undo(serving, writes, person, session)
+		},
+		TakeBack: func(ctx context.Context, in web.TakeBack, person string) (web.TakenBack, error) {
+			return s.config.TakeBack(ctx, s.account(), in, person)
+		},
 		ResumeCommand: commandToResume,
-		Version: s.config.Version, Settings: s.settings, Log: s.Log,
+		Version:       s.config.Version, Settings: s.settings, Log: s.Log,
 	}
 	if s.signIn != nil {
 		h.SignIn = s.signIn
