@@ -39,7 +39,7 @@ sdk: ## Go SDKs as real clients and peers to compare with, in modules of their o
 e2e: $(SUITES) ## what comes from npm
 
 agents: ## real agents and npm SDKs, without a network; ALL=1 compares the requests of all agents, at npm's newest too, and asks in all terminals
-	$(if $(ALL),STET_AGENTS=all $(GO) test -timeout 60m -count=1 -v -run "TestDoctor|TestConnect|TestAsk|TestGuard|TestSurprises" ./test/e2e,$(GO) test -timeout 40m ./test/e2e)
+	$(if $(ALL),STET_AGENTS=all $(GO) test -timeout 60m -count=1 -v -run "TestDoctor|TestConnect|TestAsk|TestGuard|TestSurprises|TestLiveDay|TestColdCache" ./test/e2e,$(GO) test -timeout 40m ./test/e2e)
 
 mcp: ## MCP clients and the conformance suite
 	$(GO) test -timeout 20m ./test/mcp

@@ -7,7 +7,7 @@ import (
 
 // Note is a small value that the processes with one store share.
 type Note struct {
-	Kind string // NoteMeter, NoteCap or NoteStop
+	Kind string // NoteMeter, NoteCap, NoteStop or NoteAnew
 	Key  string
 	Text string    // JSON; empty: the note is taken back
 	Time time.Time // stores keep microseconds, in UTC
@@ -21,6 +21,8 @@ const (
 	NoteCap = "cap"
 	// NoteStop says that a person has stopped a conversation, with all that belongs to it. The key is Request.Tree.
 	NoteStop = "stop"
+	// NoteAnew says that a session began without what was sent before, as after a compaction. The key is the session.
+	NoteAnew = "anew"
 )
 
 // Caps returns the states of limits in notes that are not older than a day: a conversation that ended earlier is over.

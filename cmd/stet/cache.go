@@ -180,17 +180,30 @@ func (c *cacheCommand) addRecorded(ctx context.Context, catalog *prices.Catalog,
 }
 
 // coldCosts returns what says that a session's prompt cache has ended, and what its next request costs, if that is known and matters.
-func (p *program) coldCosts(records record.Store, o *config.Config) func(context.Context, string, time.Time) string {
+// When a session begins anew is stored, for guards that start later.
+func (p *program) coldCosts(records record.Store, o *config.Config) func(ctx context.Context, session string, anew bool) string {
 	catalog, err := p.models(o.Prices)
 	if err != nil {
 		return nil // the proxy says it
 	}
-	return func(ctx context.Context, session string, since time.Time) string {
-		rows, err := records.Requests(ctx, record.Query{Conversation: session, From: since, Limit: 100})
-		if err != nil {
+	return func(ctx context.Context, session string, anew bool) string {
+		now := time.Now()
+		if anew {
+			// If it cannot be stored, the price of the next request may be said too high, once.
+			_ = records.Append(ctx, record.Batch{Notes: []record.Note{{Kind: record.NoteAnew, Key: session, Text: "{}", Time: now}}})
 			return ""
 		}
-		now := time.Now()
+		notes, err := records.Notes(ctx, record.NoteAnew)
+		q := record.Query{Conversation: session, Limit: 100}
+		for _, n := range notes {
+			if n.Key == session {
+				q.From = n.Time
+			}
+		}
+		rows, rowsErr := records.Requests(ctx, q)
+		if errors.Join(err, rowsErr) != nil {
+			return ""
+		}
 		for _, next := range report.NextRequests(rows, catalog) {
 			if now.After(next.Until) {
 				return next.Says(now)

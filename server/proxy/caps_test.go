@@ -345,6 +345,7 @@ func TestMeters(t *testing.T) {
 			"anthropic-ratelimit-unified-5h-utilization": "0.42", "anthropic-ratelimit-unified-5h-reset": "1795000000",
 			"x-codex-primary-used-percent": "31.5", "x-codex-primary-window-minutes": "300", "x-codex-primary-reset-at": "1795000300",
 			"x-codex-secondary-used-percent": "7", "x-codex-secondary-window-minutes": "10080", "x-codex-other-primary-used-percent": "NaN",
+			"anthropic-ratelimit-unified-1d-utilization": "-0.1", "anthropic-ratelimit-unified-2d-utilization": "1e300", "anthropic-ratelimit-unified-3d-utilization": strings.Repeat("9", 5000),
 		} {
 			h.Set(name, value)
 		}

@@ -73,13 +73,14 @@ func (m *meters) event(to endpoint, asked http.Header, text []byte) {
 	}
 }
 
+// set notes a meter. A share that cannot be is passed over.
 func (m *meters) set(to endpoint, asked http.Header, now record.Meter) {
-	now.Limit = shortCopy(now.Limit)
-	key := fmt.Sprintf("%s %x %s", now.Provider, uint32(accountOf(to, asked)), now.Limit)
-	b, err := json.Marshal(now)
-	if err != nil { // a number that is none
+	if !(now.Used >= 0 && now.Used <= 100) {
 		return
 	}
+	now.Limit = shortCopy(now.Limit)
+	key := fmt.Sprintf("%s %x %s", now.Provider, uint32(accountOf(to, asked)), now.Limit)
+	b, _ := json.Marshal(now) // strings and finite numbers always marshal
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.last[key] == string(b) {

@@ -20,6 +20,9 @@ const (
 	maxStopsRead = 200 * time.Millisecond // time limit for reading them
 )
 
+// parentHeader names the session that a sub-agent's session belongs to.
+const parentHeader = "X-Parent-Session-Id"
+
 // trees finds the root of conversations, and what holds for the whole tree.
 type trees struct {
 	store   record.Store // nil: only this process is known
@@ -45,7 +48,7 @@ func (t *trees) join(ctx context.Context, x *exchange, h http.Header, forked fun
 	ctx, cancel := context.WithTimeout(ctx, maxLookUp)
 	defer cancel()
 	at := t.find(ctx, v.id, v.key != "", func() string {
-		if parent := shortCopy(h.Get("X-Parent-Session-Id")); parent != "" || !t.kept {
+		if parent := shortCopy(h.Get(parentHeader)); parent != "" || !t.kept {
 			return parent
 		}
 		return forked()
@@ -132,7 +135,8 @@ func (p *Proxy) admit(x *exchange, d *reading, h http.Header) *failure {
 	if p.trees.stopped(p.base, x.row.Tree()) {
 		return x.refuse("this conversation was stopped by a person, on stet's page; the page lets it go on")
 	}
-	if why := p.caps.check(p.base, x, x.row.Agent == "" && x.row.Root == "" && begins(d.request)); why != "" {
+	sub := x.row.Agent != "" || h.Get(parentHeader) != "" // a fork that no header names is a person's
+	if why := p.caps.check(p.base, x, !sub && begins(d.request)); why != "" {
 		return x.refuse(why)
 	}
 	return nil

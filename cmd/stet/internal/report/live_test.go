@@ -79,13 +79,50 @@ func TestInterval(t *testing.T) {
 	}
 }
 
+// LIVE-1: of few conversations no difference is said, however large it is.
 func TestDifferencesOfFew(t *testing.T) {
-	treated, held := traffic(rand.New(rand.NewPCG(1, 1)), 60, -0.9)
-	held = held[:min(len(held), fewest-1)]
-	for _, d := range differences(treated, held) {
-		if d.Distinguishable || d.Low != 0 || d.High != 0 || d.Change != 0 {
-			t.Errorf("%+v", d)
+	for _, n := range []int{0, 3, 10, 30, 60} {
+		treated, held := traffic(rand.New(rand.NewPCG(1, 1)), n, -0.9)
+		held = held[:min(len(held), fewest-1)]
+		h := Holdout{groupOf(treated), groupOf(held), differences(treated, held)}
+		for _, d := range h.Differences {
+			if d.Distinguishable || d.Low != 0 || d.High != 0 || d.Change != 0 {
+				t.Errorf("%d: %+v", n, d)
+			}
 		}
+		var b strings.Builder
+		if h.print(&b); strings.Contains(b.String(), "%]") || !strings.Contains(b.String(), "too few conversations to compare") {
+			t.Errorf("%d: %s", n, b.String())
+		}
+	}
+}
+
+// LIVE-1: the sums of one conversation, by hand. A million tokens cost 5 dollars sent plain, 0.50 read from the cache, 6.25 written to it and 25 as
+// output. The second request left out 10,000 tokens that would have been written; in the fourth they would have been read.
+func TestLiveByHand(t *testing.T) {
+	catalog, err := prices.Embedded()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var rows []record.Request
+	for i, r := range []record.Request{
+		{Status: 200, TokensOff: 10_000, Tokens: 10_000, Usage: record.Usage{Input: 100, CacheWrite: 9_900, Output: 200}},
+		{Status: 200, TokensOff: 30_000, Tokens: 20_000, Usage: record.Usage{Input: 100, CacheRead: 10_000, CacheWrite: 9_900, Output: 300}},
+		{Status: 500, TokensOff: 30_500, Tokens: 20_500},
+		{Status: 200, TokensOff: 31_000, Tokens: 21_000, Usage: record.Usage{Input: 100, CacheRead: 20_000, CacheWrite: 900, Output: 100}},
+	} {
+		r.ID, r.Time, r.Conversation, r.API, r.Model = fmt.Sprint(i), time.Unix(int64(i), 0), "c", record.Messages, "claude-opus-4-5"
+		rows = append(rows, r)
+	}
+	charged := (300*5 + 30_000*0.5 + 20_700*6.25 + 600*25) / 1e6
+	without := charged + (10_000*6.25+10_000*0.5)/1e6
+	l := LiveOf(rows, nil, nil, catalog)
+	if math.Abs(l.USD-charged) > 1e-9 || math.Abs(l.Without-without) > 1e-9 || l.Output != 600 || l.Requests != 3 {
+		t.Errorf("%+v, want %v and %v", l, charged, without)
+	}
+	var b strings.Builder
+	if l.Print(&b, time.Now()); !strings.Contains(b.String(), "for 1,000 tokens of output: saved $0.11, charged $0.27") {
+		t.Error(b.String())
 	}
 }
 
