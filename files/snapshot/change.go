@@ -2,30 +2,30 @@ package snapshot
 
 import (
 	"bytes"
-	"encoding/json"
+	"encoding/gob"
+	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
 	"slices"
 	"strings"
-	"unicode/utf8"
 )
 
 // Node is what is at a path. It is a file, a directory, a symbolic link, or something special such as a pipe.
 type Node struct {
-	Mode fs.FileMode `json:"mode"`           // type and permissions
-	Size int64       `json:"size,omitempty"` // bytes of a file
-	Sum  string      `json:"sum,omitempty"`  // SHA-256 of a file's content in hex, which the Store has; "": it is not kept
-	Link string      `json:"link,omitempty"` // where a symbolic link leads
+	Mode fs.FileMode // type and permissions
+	Size int64       // bytes of a file
+	Sum  string      // SHA-256 of a file's content in hex, which the Store has; "": it is not kept
+	Link string      // where a symbolic link leads
 
 	// Same is equal in all names of one file that has several.
-	Same string `json:"same,omitempty"`
+	Same string
 
 	// Twin is another name of the file that the command has left: the path is made a name of it again.
-	Twin string `json:"twin,omitempty"`
+	Twin string
 
 	// Stamp identifies a file whose content is not kept: it is equal as long as nobody writes to the file.
-	Stamp string `json:"stamp,omitempty"`
+	Stamp string
 
 	now  string // the stamp of a file that was just looked at
 	blob string // git's name of the content, until it is copied into the Store
@@ -53,58 +53,9 @@ func (n *Node) Kept() bool {
 
 // Change is what happened to one path. nil means that nothing is there.
 type Change struct {
-	Path   string `json:"path"` // relative to the tree, with slashes
-	Before *Node  `json:"before,omitempty"`
-	After  *Node  `json:"after,omitempty"`
-}
-
-// rawChange is a Change in JSON if a name or the target of a link is not valid UTF-8, which JSON cannot have: the texts are bytes in base64.
-type rawChange struct {
-	Raw    []byte    `json:"raw_path,omitempty"`
-	Links  [2][]byte `json:"raw_links,omitzero"` // before, after
-	Before *Node     `json:"before,omitempty"`
-	After  *Node     `json:"after,omitempty"`
-}
-
-// MarshalJSON keeps the bytes of names.
-func (c Change) MarshalJSON() ([]byte, error) {
-	type plain Change
-	nodes, valid := [2]*Node{c.Before, c.After}, utf8.ValidString(c.Path)
-	for _, n := range nodes {
-		valid = valid && (n == nil || utf8.ValidString(n.Link))
-	}
-	if valid {
-		return json.Marshal(plain(c))
-	}
-	raw := rawChange{Raw: []byte(c.Path)}
-	for i, n := range nodes {
-		if n != nil {
-			n2 := *n
-			raw.Links[i], n2.Link, nodes[i] = []byte(n.Link), "", &n2
-		}
-	}
-	raw.Before, raw.After = nodes[0], nodes[1]
-	return json.Marshal(raw)
-}
-
-// UnmarshalJSON reads what MarshalJSON has written.
-func (c *Change) UnmarshalJSON(text []byte) error {
-	type plain Change
-	err := json.Unmarshal(text, (*plain)(c))
-	if err != nil || c.Path != "" {
-		return err
-	}
-	var raw rawChange
-	if err := json.Unmarshal(text, &raw); err != nil {
-		return err
-	}
-	c.Path = string(raw.Raw)
-	for i, n := range []*Node{c.Before, c.After} {
-		if n != nil {
-			n.Link = string(raw.Links[i])
-		}
-	}
-	return nil
+	Path   string // relative to the tree, with slashes
+	Before *Node
+	After  *Node
 }
 
 // validPath reports whether a path stays below the directory that it is relative to. Its names need not be UTF-8.
@@ -149,41 +100,31 @@ func (cs Changes) Sorted() []Change {
 // maxManifest is the limit of a list of changes, in bytes.
 const maxManifest = 256 << 20
 
-// Save stores the result as lines of JSON: first the result without its changes, then a line for each change. It returns the name of the content.
+// Save stores the result in the format of encoding/gob, which keeps the bytes of names: first the result without its changes, then the changes by path.
+// It returns the name of the content.
 func (r Result) Save(s *Store) (sum string, err error) {
 	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	changes := r.Changes.Sorted()
+	enc, changes := gob.NewEncoder(&b), r.Changes.Sorted()
 	r.Changes = nil
-	if err := enc.Encode(r); err != nil {
+	if err := errors.Join(enc.Encode(r), enc.Encode(changes)); err != nil {
 		return "", err
-	}
-	for _, c := range changes {
-		if err := enc.Encode(c); err != nil {
-			return "", err
-		}
 	}
 	return s.Put(b.Bytes())
 }
 
 // Load reads a result that Save has stored.
-func Load(s *Store, sum string) (Result, error) {
+func Load(s *Store, sum string) (r Result, err error) {
 	data, err := s.Get(sum, maxManifest)
 	if err != nil {
 		return Result{}, err
 	}
-	head, rest, _ := bytes.Cut(data, []byte("\n"))
-	var r Result
-	err = json.Unmarshal(head, &r)
+	var changes []Change
+	dec := gob.NewDecoder(bytes.NewReader(data))
+	err = errors.Join(dec.Decode(&r), dec.Decode(&changes))
 	r.Changes = Changes{}
-	for line := range bytes.Lines(rest) {
-		var c Change
-		if err == nil {
-			err = json.Unmarshal(line, &c)
-		}
-		if err == nil && !validPath(c.Path) {
-			err = fmt.Errorf("%q is no path", c.Path)
+	for _, c := range changes {
+		if !validPath(c.Path) {
+			err = errors.Join(err, fmt.Errorf("%q is no path", c.Path))
 		}
 		r.Changes[c.Path] = c
 	}

@@ -18,24 +18,24 @@ import (
 
 // Refs is where the branches and the stash of a repository are. The zero value is that of a directory without git.
 type Refs struct {
-	Head   string            `json:"head,omitempty"`   // "refs/heads/main", or a commit if no branch is checked out
-	Commit string            `json:"commit,omitempty"` // that is checked out
-	Names  map[string]string `json:"names,omitempty"`  // commits by the names of branches, tags and others
-	Stash  []Stash           `json:"stash,omitempty"`  // the newest last
-	Staged []Staged          `json:"staged,omitempty"` // how the index differs from Commit
-	Up     string            `json:"up,omitempty"`     // from the directory to the top of the work tree: "" or "../../"
+	Head   string            // "refs/heads/main", or a commit if no branch is checked out
+	Commit string            // that is checked out
+	Names  map[string]string // commits by the names of branches, tags and others
+	Stash  []Stash           // the newest last
+	Staged []Staged          // how the index differs from Commit
+	Up     string            // from the directory to the top of the work tree: "" or "../../"
 
 	// Unlisted says that the index cannot be put back: it has too many differences, or conflicts of a merge.
-	Unlisted bool `json:"unlisted,omitempty"`
+	Unlisted bool
 
 	state, index string // stamps of the files that have all this
 }
 
 // Staged is a path at which the index differs from the commit.
 type Staged struct {
-	Mode string `json:"mode"` // "100644"; "000000": the index does not have it
-	Blob string `json:"blob"`
-	Path []byte `json:"path"` // from the top of the work tree
+	Mode string // "100644"; "000000": the index does not have it
+	Blob string
+	Path []byte // from the top of the work tree
 }
 
 func (s Staged) equal(o Staged) bool {
@@ -46,8 +46,8 @@ func (s Staged) removed() bool { return s.Mode == "000000" }
 
 // Stash is an entry of the stash.
 type Stash struct {
-	Commit  string `json:"commit"`
-	Message string `json:"message"`
+	Commit  string
+	Message string
 }
 
 // Limits of what is listed: names, and differences of the index. A repository with more is followed without them.

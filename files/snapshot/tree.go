@@ -197,17 +197,17 @@ type Call struct {
 
 // Result is what a command changed.
 type Result struct {
-	Changes Changes `json:"-"`
+	Changes Changes
 
 	// Shared says that another command ran at the same time, or that a change may be of one.
-	Shared bool `json:"shared,omitempty"`
+	Shared bool
 
 	// Partial says that the first snapshot was not done when the command began: only the changes of named paths are known.
-	Partial bool `json:"partial,omitempty"`
+	Partial bool
 
 	// Of git, after and before.
-	Refs       Refs `json:"refs,omitzero"`
-	RefsBefore Refs `json:"refs_before,omitzero"`
+	Refs       Refs
+	RefsBefore Refs
 }
 
 // Begin prepares for a command. paths are files that the command names, relative to the tree or absolute; they are kept at once if the first snapshot is not

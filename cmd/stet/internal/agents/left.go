@@ -1,10 +1,12 @@
 package agents
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 )
 
 // temporary begins the names of directories for one run of an agent. The process id of stet follows.
@@ -20,4 +22,13 @@ func removeLeft(dir string) {
 			_ = os.RemoveAll(filepath.Join(dir, e.Name())) // another user's directory stays
 		}
 	}
+}
+
+// gone reports whether no process has this id.
+func gone(pid int) bool {
+	if pid <= 0 {
+		return false
+	}
+	p, err := os.FindProcess(pid)
+	return err != nil || errors.Is(p.Signal(syscall.Signal(0)), os.ErrProcessDone)
 }
