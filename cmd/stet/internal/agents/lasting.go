@@ -1,7 +1,6 @@
 package agents
 
 import (
-	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"unicode/utf8"
 
 	"github.com/stet-dev/stet/internal/atomicfile"
 )
@@ -45,23 +43,7 @@ type LastingAgent struct {
 	File   string         `json:"file"`
 	Values []LastingValue `json:"values"`
 	Trust  string         `json:"trust,omitempty"` // the file of certificates that it trusts; empty: it does not use the forward proxy
-	// Before is the text that the file had, "" if there was no file. It is put back if the file is still as stet wrote it. nil: the file was changed in between.
-	Before *string `json:"before,omitempty"`
-	Wrote  string  `json:"wrote,omitempty"` // hash of the text that stet wrote
 }
-
-// remember records the file as it was before stet changed it from old to f.text.
-func (l *LastingAgent) remember(f *configFile, old []byte, earlier LastingAgent) {
-	l.Before, l.Wrote = earlier.Before, hashOf(f.text)
-	switch text := string(old); {
-	case earlier.Wrote == "" && utf8.ValidString(text):
-		l.Before = &text
-	case earlier.Wrote != hashOf(old):
-		l.Before = nil
-	}
-}
-
-func hashOf(text []byte) string { return fmt.Sprintf("%x", sha256.Sum256(text)) }
 
 // LastingValue is a base URL that stet set, or another setting: one for the forward proxy, or one that keeps the agent's own behaviour.
 // These have no APIs.

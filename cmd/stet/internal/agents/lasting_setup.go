@@ -65,7 +65,6 @@ func (m Machine) AddProxy(name, base, state string, dry bool, trusting func(own 
 	if dry {
 		return out, nil
 	}
-	done.remember(f, old, before)
 	all[name] = done
 	if err := writeState(state, all); err != nil {
 		return out, err
@@ -285,14 +284,7 @@ func (m Machine) RemoveProxy(name, state string, dry bool) (Proxied, error) {
 	if dry {
 		return out, nil
 	}
-	untouched := done.Before != nil && hashOf(old) == done.Wrote
-	switch {
-	case untouched && *done.Before == "":
-		err = os.Remove(done.File)
-	case untouched:
-		f.text = []byte(*done.Before)
-		out.Kept, err = f.write()
-	case !bytes.Equal(old, f.text):
+	if !bytes.Equal(old, f.text) {
 		out.Kept, err = f.writeRest()
 	}
 	if err != nil {

@@ -8,13 +8,16 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"strings"
+
+	"github.com/pelletier/go-toml/v2"
 
 	"github.com/stet-dev/stet/internal/atomicfile"
 	"github.com/stet-dev/stet/internal/jsonc"
 )
 
 // replaceFile replaces a file's text atomically, and keeps the old text in a copy next to it. A link stays a link. It returns the
-// name of the copy. If the new text is that of an earlier copy but for white space, the file gets that copy back, and no other copy is
+// name of the copy. If the new text is that of an earlier copy but for white space and quotes, the file gets that copy back, and no other copy is
 // kept: kept is "" then.
 func replaceFile(file string, old, now []byte, existed, private bool) (kept string, err error) {
 	mode := fs.FileMode(0o644)
@@ -60,7 +63,7 @@ const maxCopies = 100
 
 func copyName(file string, n int) string { return fmt.Sprintf("%s.stet-backup-%d", file, n) }
 
-// copyOf returns the oldest copy of a file that has this text but for white space; "": none has.
+// copyOf returns the oldest copy of a file that has this text but for white space and quotes; "": none has.
 func copyOf(file string, text []byte) string {
 	for _, name := range Copies(file) {
 		if b, err := os.ReadFile(name); err == nil && sameText(b, text) {
@@ -70,16 +73,19 @@ func copyOf(file string, text []byte) string {
 	return ""
 }
 
-// sameText reports whether two texts differ in white space at most, and not in a string of JSON.
+// sameText reports whether two texts differ in white space and in the kind of quotes at most, and mean the same in JSON or in TOML.
 func sameText(a, b []byte) bool {
-	if bytes.Equal(bytes.TrimSpace(a), bytes.TrimSpace(b)) {
-		return true
+	plain := func(t []byte) string { return strings.ReplaceAll(string(bytes.Join(bytes.Fields(t), nil)), "'", `"`) }
+	if bytes.Equal(bytes.TrimSpace(a), bytes.TrimSpace(b)) || plain(a) != plain(b) {
+		return plain(a) == plain(b)
 	}
-	if !bytes.Equal(bytes.Join(bytes.Fields(a), nil), bytes.Join(bytes.Fields(b), nil)) {
-		return false
+	for _, unmarshal := range []func([]byte, any) error{jsonc.Unmarshal, toml.Unmarshal} {
+		var x, y map[string]any
+		if unmarshal(a, &x) == nil && unmarshal(b, &y) == nil {
+			return reflect.DeepEqual(x, y)
+		}
 	}
-	var x, y any
-	return jsonc.Unmarshal(a, &x) == nil && jsonc.Unmarshal(b, &y) == nil && reflect.DeepEqual(x, y)
+	return false
 }
 
 // backUp writes the old text to the first free name.
