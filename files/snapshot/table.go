@@ -106,7 +106,8 @@ func (t *Tree) update(ctx context.Context, all bool, changed func(Change)) error
 	u := &update{t: t, ctx: ctx, all: all, changed: changed, doors: doors{dir: t.Dir}}
 	u.wake.L = &u.mu
 	for {
-		u.pending, u.linked = append(u.pending, t.root), map[uint64]bool{}
+		u.linked = map[uint64]bool{}
+		u.push(t.root)
 		var workers sync.WaitGroup
 		for range updateWorkers {
 			workers.Go(u.work)
@@ -198,8 +199,22 @@ func (u *update) work() {
 			u.wake.Broadcast()
 		}
 		if err == nil {
-			u.pending = append(u.pending, d.subs...)
+			for _, s := range d.subs {
+				u.push(s)
+			}
 		}
+	}
+}
+
+// push has a directory read, or those below it that are to be read and have none above them that is: a directory is read after those above it. In a large
+// tree most are not.
+func (u *update) push(d *dir) {
+	if u.all || d.stale {
+		u.pending = append(u.pending, d)
+		return
+	}
+	for _, s := range d.subs {
+		u.push(s)
 	}
 }
 
@@ -211,9 +226,6 @@ func (u *update) tell(c Change) {
 
 // read brings one directory up to date, without the directories below it.
 func (u *update) read(d *dir) error {
-	if !u.all && !d.stale {
-		return nil
-	}
 	err := u.readOpen(d)
 	if errors.Is(err, errForbidden) && d.seen && u.doors.open(d.path) {
 		err = u.readOpen(d)
