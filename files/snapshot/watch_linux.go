@@ -43,7 +43,7 @@ func newWatcher(top string) *watcher {
 	if err != nil {
 		return nil
 	}
-	return &watcher{fd: fd, dirs: map[int32]*dir{}}
+	return &watcher{fd: fd, dirs: map[int32]*dir{}, read: time.Now()}
 }
 
 func (w *watcher) close() {
