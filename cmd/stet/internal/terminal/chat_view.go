@@ -109,28 +109,16 @@ func (m *chat) progress() []string {
 	return append([]string{""}, out...)
 }
 
-// status returns the last line: the fill of the window, the largest part of it, model, cost, policy and session. It omits
-// the parts that do not fit.
+// status returns the last line: the fill of the window, model, cost, policy, the largest part of the window and the session, as far as they fit.
 func (m *chat) status() string {
 	id := m.Talk.ID()
-	parts := []string{m.meter(), m.most(), m.Model, cost(m.Talk.Spent()), m.Policy, id[:min(len(id), 13)]}
-	const between = " · "
-	free := m.columns() + len(between) - 1
-	keep := make([]bool, len(parts))
-	for _, i := range []int{0, 2, 3, 4, 1, 5} { // the most important parts first
-		width := ansi.StringWidth(painter{}.visible("", parts[i])) + len(between) - 1
-		if parts[i] != "" && (width <= free || i == 0) {
-			keep[i] = true
-			free -= width
+	var parts []string
+	for _, part := range []string{m.meter(), m.Model, cost(m.Talk.Spent()), m.Policy, m.most(), id[:min(len(id), 13)]} {
+		if with := append(parts, part); part != "" && (parts == nil || ansi.StringWidth(painter{}.words("", strings.Join(with, " · "))) <= m.columns()) {
+			parts = with
 		}
 	}
-	var out []string
-	for i, part := range parts {
-		if keep[i] {
-			out = append(out, part)
-		}
-	}
-	return clip(m.words(dim, strings.Join(out, between)), m.columns())
+	return clip(m.words(dim, strings.Join(parts, " · ")), m.columns())
 }
 
 // meter returns a bar that shows how full the window is.

@@ -278,47 +278,46 @@ func (c *decision) decide(a approval.Answer) step {
 	return step{answer: a}
 }
 
-// choices lists the keys that the question offers.
-func (c *decision) choices() string {
-	q := c.q
-	keys := []string{"[a]pprove"}
-	if q.Grantable {
-		keys = append(keys, "[s]ession")
-	}
-	if q.Patterns() {
-		keys = append(keys, "[p]attern")
-	}
-	if q.Editable && c.editor {
-		keys = append(keys, "[e]dit")
-	}
-	keys = append(keys, "[r]eject", "[c]ancel", "[v]iew all", "[n]ext")
-	if c.open != nil {
-		if n := c.open(); n > 1 {
-			keys = append(keys, fmt.Sprintf("[l]ist of %d", n))
-		}
-	}
-	keys = append(keys, "[?]", "[q]uit")
-	return strings.Join(keys, " ") + " >"
-}
-
-// meanings returns an explanation of each choice, one per line.
-func (c *decision) meanings() string {
-	all := []string{"a  approve this once"}
+// offered are the choices of the question: how the prompt names each, and what it means.
+func (c *decision) offered() [][2]string {
+	all := [][2]string{{"[a]pprove", "a  approve this once"}}
 	if c.q.Grantable {
-		all = append(all, "s  for the rest of the session, approve "+c.q.ForSessionMeans())
+		all = append(all, [2]string{"[s]ession", "s  for the rest of the session, approve " + c.q.ForSessionMeans()})
 	}
 	if c.q.Patterns() {
-		all = append(all, "p  approve all writes of this session to paths like this")
+		all = append(all, [2]string{"[p]attern", "p  approve all writes of this session to paths like this"})
 	}
 	if c.q.Editable && c.editor {
-		all = append(all, "e  change the text first, in an editor")
+		all = append(all, [2]string{"[e]dit", "e  change the text first, in an editor"})
 	}
-	all = append(all, "r  reject, with a message for the agent if you like", "c  cancel the call", "v  show the whole change",
-		"n  decide later: the next question comes first")
+	all = append(all, [][2]string{
+		{"[r]eject", "r  reject, with a message for the agent if you like"}, {"[c]ancel", "c  cancel the call"}, {"[v]iew all", "v  show the whole change"},
+		{"[n]ext", "n  decide later: the next question comes first"},
+	}...)
 	if c.open != nil {
-		all = append(all, "l  list the open questions, and choose one")
+		name := ""
+		if n := c.open(); n > 1 {
+			name = fmt.Sprintf("[l]ist of %d", n)
+		}
+		all = append(all, [2]string{name, "l  list the open questions, and choose one"})
 	}
-	return strings.Join(append(all, "q  leave; the questions stay open"), "\n")
+	return append(all, [2]string{"[?]", ""}, [2]string{"[q]uit", "q  leave; the questions stay open"})
+}
+
+// choices is the prompt with the keys that the question offers, and meanings explains each, one per line.
+func (c *decision) choices() string { return joined(c.offered(), 0, " ") + " >" }
+
+func (c *decision) meanings() string { return joined(c.offered(), 1, "\n") }
+
+// joined joins the texts at an index that are not empty.
+func joined(all [][2]string, at int, between string) string {
+	var texts []string
+	for _, one := range all {
+		if one[at] != "" {
+			texts = append(texts, one[at])
+		}
+	}
+	return strings.Join(texts, between)
 }
 
 // suggestion returns the suggested pattern for a path.
