@@ -65,8 +65,11 @@ func (c *auditCommand) Run(ctx context.Context) error {
 	if err != nil {
 		return c.usage(err)
 	}
-	if len(known) > 0 && !c.verify {
+	switch {
+	case len(known) > 0 && !c.verify:
 		return c.usage(errors.New("--known is for --verify"))
+	case c.json && c.verify:
+		return c.usage(errors.New("--json is for entries, and --verify says its result in words and by its exit code"))
 	}
 	if c.root != "" {
 		c.root = c.realPath(c.root)
@@ -122,11 +125,7 @@ func (c *auditCommand) verifyTrail(ctx context.Context, trail record.Trail, know
 	if err != nil {
 		return err
 	}
-	if !c.json {
-		report.Verification(c.out, v)
-	} else if err := report.VerificationJSON(c.out, v); err != nil {
-		return err
-	}
+	report.Verification(c.out, v)
 	if v.Broken != nil {
 		return fmt.Errorf("the trail is broken at entry %d: %s", v.Broken.Seq, v.Broken.Why)
 	}

@@ -39,7 +39,7 @@ func (p *program) root() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "stet",
 		Short: "Keep a coding agent's context clean",
-		Long: `stet stands between a coding agent, your files and its model.
+		Long: `stet is between a coding agent, your files and its model.
 
 The guard takes back what the agent did with its own tools, shell commands too, and lets
 you answer its questions elsewhere. The proxy makes requests smaller: text that the model

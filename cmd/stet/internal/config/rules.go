@@ -56,7 +56,7 @@ func (c *Config) loadRules(s Source, project, user layer) (err error) {
 }
 
 // rulesOf reads the rules of one file. A user's file has the rules for all workspaces. A path of another workspace allows nothing in
-// this one. In a rule that denies or asks it also stands for the place of that name below the root, as "/docs" might be meant.
+// this one. In a rule that denies or asks it is also about the file of that name below the root, as "/docs" might be meant.
 func (c *Config) rulesOf(s Source, l layer, user bool) ([]policy.Rule, error) {
 	rules, err := parseRules(l.values[ruleKey])
 	if err != nil {
@@ -141,7 +141,7 @@ func (s Source) inWorkspace(p policy.Pattern) (policy.Pattern, error) {
 	case text != strings.TrimSpace(text) && !strings.HasSuffix(text, `\ `):
 		return p, fmt.Errorf(`%q begins or ends with a space: take it out, or write a backslash in front if the name has one`, text)
 	case strings.HasPrefix(text, "!"):
-		return p, fmt.Errorf(`%q: a rule has no exceptions: for one put a rule with do = "allow" in front; \! stands for the sign in a name`, text)
+		return p, fmt.Errorf(`%q: a rule has no exceptions: for one put a rule with do = "allow" in front; \! is the sign in a name`, text)
 	case strings.HasPrefix(text, "{") && strings.ContainsAny(text, "/~") && absInBraces.MatchString(text):
 		return p, fmt.Errorf("%q: an absolute path is written without braces: write one pattern for each", text)
 	case strings.HasPrefix(text, "/**"), text == "/*", strings.HasPrefix(text, "/*/"):

@@ -2,7 +2,6 @@ package report
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
@@ -73,31 +72,6 @@ func Verification(w io.Writer, v record.Verdict) {
 	for _, e := range v.Open {
 		fmt.Fprintf(w, "write %d to %s has no outcome: it is under way, or was cut off\n", e.Seq, workspace.Quote(e.Path))
 	}
-}
-
-// VerificationJSON writes the same as one JSON object.
-func VerificationJSON(w io.Writer, v record.Verdict) error {
-	report := struct {
-		Entries int      `json:"entries"`
-		Head    string   `json:"head,omitempty"`
-		Pruned  string   `json:"pruned,omitempty"`
-		Broken  uint64   `json:"broken,omitempty"`
-		Why     string   `json:"why,omitempty"`
-		Open    []uint64 `json:"open,omitempty"`
-	}{Entries: v.Entries}
-	if v.Entries > 0 {
-		report.Head = v.Head.String()
-	}
-	if v.Pruned.Seq > 0 {
-		report.Pruned = v.Pruned.String()
-	}
-	if v.Broken != nil {
-		report.Broken, report.Why = v.Broken.Seq, v.Broken.Why
-	}
-	for _, e := range v.Open {
-		report.Open = append(report.Open, e.Seq)
-	}
-	return json.NewEncoder(w).Encode(report)
 }
 
 // Writes writes the writes of each session that can be undone.

@@ -205,7 +205,7 @@ func printUnknown(w io.Writer, rep replay.Report) {
 			inDollars(d.Reported), inDollars(d.Reported+d.Unreported), inDollars(d.Unreported))
 	}
 	if rep.Copies > 0 {
-		fmt.Fprintf(w, "left out: %s that stand in another session, too, and are billed there\n", Count(rep.Copies, "answer"))
+		fmt.Fprintf(w, "left out: %s that are in another session, too, and are billed there\n", Count(rep.Copies, "answer"))
 	}
 	for _, key := range slices.Sorted(maps.Keys(rep.UnknownUsage)) {
 		fmt.Fprintf(w, "not in the bill: usage that stet does not know, %s (%s)\n", key, Count(rep.UnknownUsage[key], "time"))
