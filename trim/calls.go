@@ -25,7 +25,7 @@ type callsOfID struct {
 }
 
 // addCall records a call. The model sees no result of a call that code asked for:
-// such a call does nothing here (WIRE-7).
+// such a call does nothing here.
 func (st *State) addCall(at PartRef, p *llm.Part) {
 	c := &call{
 		id: p.CallID, at: at, args: p.Args,

@@ -8,14 +8,14 @@ import (
 	"github.com/stet-dev/stet/trim/dialect"
 )
 
-// Policy says what may leave a request (TRIM-18).
+// Policy says what may leave a request.
 type Policy string
 
 // The policies. Adaptive is the default.
 const (
 	Off        Policy = "off"         // nothing
 	Finish     Policy = "finish"      // nothing; a proxy sends on as it was what it had shortened before
-	KeepLatest Policy = "keep-latest" // TRIM-2: all but the newest K reads of each file
+	KeepLatest Policy = "keep-latest" // all but the newest K reads of each file
 	Lossless   Policy = "lossless"    // what is in view already is not shown twice
 	Adaptive   Policy = "adaptive"    // lossless, and old outputs at cold points
 	Bold       Policy = "bold"        // adaptive, and idle reads; in long conversations not at cold points alone
@@ -45,7 +45,7 @@ type Config struct {
 	Policy Policy // "" is Adaptive
 
 	// Root is the workspace: an absolute path inside it and a path relative
-	// to it are one file (TRIM-7). Empty: the directory that the agent's own
+	// to it are one file. Empty: the directory that the agent's own
 	// system prompt or first message names, if it does.
 	Root string
 
@@ -53,7 +53,7 @@ type Config struct {
 	KeepShell int // newest outputs of commands that keep-latest (and adaptive, at a cold point) leaves whole; 0 is 5, negative all
 
 	// BySize makes large files keep fewer reads under keep-latest: 3 where
-	// the read is 64 KB or more, 1 from 256 KB (TRIM-15).
+	// the read is 64 KB or more, 1 from 256 KB.
 	BySize bool
 
 	// Window is how many tokens the model takes. A pointer does not name a source
@@ -102,7 +102,7 @@ type Config struct {
 	Placeholder string
 
 	// ByContent also recognises reads by what their result looks like, where
-	// the call is missing or names no file (TRIM-5, the second way). Off by default.
+	// the call is missing or names no file (the second way). Off by default.
 	ByContent bool
 
 	// InPlace: the messages were decoded from a request body that will be

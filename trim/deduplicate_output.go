@@ -59,21 +59,20 @@ func (st *State) deduplicateOutput(res *toolResult, as *decision) {
 	}
 }
 
-// normalOutput returns the normal form of what a command or the like printed, and
-// whether it may show text of files. Then the normal form is the text itself, since
+// normalOutput returns the normal form of what a command or the like printed. If that may show text of files, it is the text itself, since
 // edits are made from it; only what a search found has each path once.
-func normalOutput(a *dialect.Action, text string) (normal string, files bool) {
-	normal = text
+func normalOutput(a *dialect.Action, text string) string {
+	normal := text
 	if a.Op == dialect.Shell {
 		normal = terminal(text)
 	}
-	if files = a.MayShowFiles(normal); files {
+	if a.MayShowFiles(normal) {
 		normal = text
 	}
 	if a.Finds() {
 		normal = grouped(normal)
 	}
-	return normal, files
+	return normal
 }
 
 // argumentText returns the text in the arguments of a call that files and outputs may

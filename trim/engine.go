@@ -54,8 +54,8 @@ func (e *Engine) deduplicates() bool {
 	return e.config.Policy == Lossless || e.config.Policy == Adaptive || e.config.Policy == Bold
 }
 
-// Plan decides what is left out of a request made of messages, and logs it
-// (TRIM-14). The messages are not changed (TRIM-1). The points are those of the
+// Plan decides what is left out of a request made of messages, and logs it.
+// The messages are not changed. The points are those of the
 // conversation so far, in order. A point has no effect if it is after the last message or not after the point before it.
 func (e *Engine) Plan(messages []llm.Message, points ...Point) *Plan {
 	st := e.NewState()
@@ -72,8 +72,8 @@ func (e *Engine) Plan(messages []llm.Message, points ...Point) *Plan {
 }
 
 // Build makes the messages of a request out of a conversation. Local messages and
-// orphans leave (CTX-3, TRIM-13); then the plan is made and applied. It is the
-// one place where requests are built (TRIM-12). The messages given are not
+// orphans leave; then the plan is made and applied. It is the
+// one place where requests are built. The messages given are not
 // changed. The indexes of the plan are those of the messages returned.
 func (e *Engine) Build(messages []llm.Message) ([]llm.Message, *Plan) {
 	messages = Normalize(messages)

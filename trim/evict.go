@@ -223,7 +223,7 @@ func (s *evictionScan) oldOutput(res *toolResult) bool {
 	if !s.policy(Bold) && res.call.action.ByPersons() {
 		return longPast
 	}
-	return !res.sources || longPast || !res.call.action.Quotes(res.text)
+	return longPast || !res.call.action.Quotes(res.text)
 }
 
 // Under bold, texts leave after a part of [Config.Idle]. How long they wait goes by how often a later

@@ -11,14 +11,14 @@ import (
 const newest = 4
 
 // Fit returns the messages of a conversation as a provider accepts them (see
-// [Normalize]), trimmed to budget tokens as c counts them, and their size
-// (CTX-2). Nothing is trimmed that need not be. What has the lowest priority leaves
+// [Normalize]), trimmed to budget tokens as c counts them, and their size.
+// Nothing is trimmed that need not be. What has the lowest priority leaves
 // first, and of that the oldest: results of tools, which leave a placeholder; then
 // messages of the assistant with their calls and results; then the user's. System
 // messages stay, and so do the newest messages with the user's message
 // before them. Where these alone are larger than budget, size is larger too.
 //
-// The messages given are not changed (TRIM-1), and the same ones give the same
+// The messages given are not changed, and the same ones give the same
 // answer. Fit comes before [Engine.Plan], whose pointers then name nothing that was
 // taken out.
 func Fit(messages []llm.Message, budget int, c tokens.Counter) (fitted []llm.Message, size int) {

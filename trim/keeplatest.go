@@ -11,8 +11,8 @@ import (
 
 // keepLatest makes the plan of the policy keep-latest, which is the source document's
 // rule: the newest K reads of each file and the newest N outputs of commands stay
-// whole, older ones become a placeholder (TRIM-2, 13). Failed results stay and do not
-// count (TRIM-3). It is counted from the end, and uses nothing that the other policies
+// whole, older ones become a placeholder. Failed results stay and do not
+// count. It is counted from the end, and uses nothing that the other policies
 // decide.
 func (st *State) keepLatest() *Plan {
 	k := latest{config: &st.engine.config, words: st.engine.words, results: st.results}
@@ -56,7 +56,7 @@ type shownLine struct {
 }
 
 // findOldReads finds the reads that are past the newest K of their file. Newest is
-// by time. Where times are equal or missing it is by position in the history (TRIM-10).
+// by time. Where times are equal or missing it is by position in the history.
 func (k *latest) findOldReads() {
 	byFile := make(map[string][]readRef)
 	for i := range k.results {
@@ -76,7 +76,7 @@ func (k *latest) findOldReads() {
 	}
 }
 
-// shrinks reports whether a placeholder is shorter than what a read shows. What is not longer than its placeholder stays (TRIM-11).
+// shrinks reports whether a placeholder is shorter than what a read shows. What is not longer than its placeholder stays.
 func (k *latest) shrinks(x readRef) bool {
 	res, r := &k.results[x.result], k.read(x)
 	for i := range r.sections {
@@ -104,7 +104,7 @@ func (k *latest) byTime(a, b int) int { return k.results[a].when.Compare(k.resul
 
 func (k *latest) read(x readRef) *fileRead { return &k.results[x.result].reads[x.read] }
 
-// keep is K for a read of so many bytes (TRIM-2, TRIM-15).
+// keep is K for a read of so many bytes.
 func (k *latest) keep(size int) int {
 	n := k.config.KeepReads
 	if n < 0 {
@@ -147,7 +147,7 @@ func (k *latest) replaceOutput(res *toolResult) {
 }
 
 // replaceReads replaces what is old of one result: all of it when every file in it is
-// old, else the sections of the old files where they can be told apart (TRIM-6).
+// old, else the sections of the old files where they can be told apart.
 func (k *latest) replaceReads(i int) {
 	res := &k.results[i]
 	var paths []string

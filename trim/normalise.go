@@ -6,8 +6,8 @@ import (
 	"github.com/stet-dev/stet/llm"
 )
 
-// Normalize returns the messages of a conversation as a provider accepts them
-// (CTX-3, TRIM-13). The messages given are not changed.
+// Normalize returns the messages of a conversation as a provider accepts them.
+// The messages given are not changed.
 //
 //   - Local messages, empty texts, calls without a result and results without a call
 //     leave. A message that nothing but thinking is left of leaves too.

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// keys normalises paths: all names of one file become one key (TRIM-7). Results are
+// keys normalises paths: all names of one file become one key. Results are
 // cached. Without a root, absolute paths stay as they are.
 type keys struct {
 	root  string // cleaned, forward slashes, "" = unknown

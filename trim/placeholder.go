@@ -43,7 +43,7 @@ const (
 	earlierCall = "an earlier call"
 )
 
-// olderZH is the source document's own wording (TRIM-11).
+// olderZH is the source document's own wording.
 const olderZH = "[该文件的历史读取内容已压缩,请参看最新读取结果]"
 
 // isPlaceholder reports whether a text is a placeholder and nothing else.

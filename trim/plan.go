@@ -44,7 +44,7 @@ func (o Omission) Text() int {
 type Stats struct {
 	Reads    int // successful reads, one per file of a batch
 	Repeats  int // reads whose lines were all in view already
-	Dangling int // placeholders of content that is nowhere in the request (TRIM-16)
+	Dangling int // placeholders of content that is nowhere in the request
 	Saved    int // bytes of text left out, net of the placeholders; without thinking, whose size is not known
 	Breaks   int // warm breaks so far, after each of them the plan changed what had been sent, or the provider clears more (bold)
 }

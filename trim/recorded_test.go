@@ -91,7 +91,7 @@ func checkNothingIsLost(t *testing.T, name string, messages, out []llm.Message) 
 				shown := table.Result(actions[was.CallID], was.Text, was.IsError).Sections
 				if len(shown) == 0 { // the output of a command
 					action := actions[was.CallID]
-					normal, _ := normalOutput(&action, was.Text)
+					normal := normalOutput(&action, was.Text)
 					shown = []dialect.Section{{Lines: splitLines(normal)}}
 				}
 				above = append(above, is.Text)

@@ -22,7 +22,6 @@ type toolResult struct {
 	reads    []fileRead // one per file shown; none for a failed result
 	stubKeys []string   // keys of the files that the agent's own stub says were read before
 	normal   string     // text, in the normal form of an output that shows no file
-	sources  bool       // an output that may show text of files
 
 	placeholder bool // the text is a placeholder and nothing else
 	marked      bool // the text holds what looks like the beginning of a placeholder
@@ -82,7 +81,7 @@ func (st *State) addResult(at PartRef, p *llm.Part, when time.Time) {
 		}
 	case dialect.Shell, dialect.Output, dialect.Agent:
 		res.placeholder = isPlaceholder(p.Text)
-		res.normal, res.sources = normalOutput(&c.action, p.Text)
+		res.normal = normalOutput(&c.action, p.Text)
 		if c.action.Op == dialect.Shell && c.action.Changes() && st.engine.deduplicates() {
 			st.named.byCommand(c.action.Command)
 			st.named.byCommand(strings.ReplaceAll(c.args, `\`, " "))

@@ -154,7 +154,7 @@ func (st *State) Plan() *Plan {
 	return p
 }
 
-// Log logs p, the plan of all messages added (TRIM-14).
+// Log logs p, the plan of all messages added.
 func (st *State) Log(p *Plan) {
 	log := st.engine.log
 	if st.pathless > 0 {

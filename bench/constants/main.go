@@ -3,7 +3,7 @@
 // measures it on that repository, for each repository in turn. With -assumptions it tries other values of what the replay
 // assumes. It prints a table in Markdown.
 //
-//	cd bench && go run ./constants [-only NAME] PATH...
+//	cd bench && go run ./constants [-only NAME,NAME] PATH...
 //	cd bench && go run ./constants -assumptions PATH...
 //
 // A value is tried in a copy of the source (go build -overlay), so the checkout is not changed. The figure is the whole bill at
@@ -67,11 +67,14 @@ var assumptions = []constant{
 }
 
 func main() {
-	only := flag.String("only", "", "try only the constants whose name has this in it")
+	only := flag.String("only", "", "try only the constants whose name has one of these in it, separated by commas")
 	once := flag.String("once", "", "print the costs of this row alone, as JSON")
 	assumed := flag.Bool("assumptions", false, "try what the replay assumes, and not the constants of package trim")
 	flag.Parse()
-	constants = slices.DeleteFunc(constants, func(c constant) bool { return !strings.Contains(c.name, *only) })
+	names := strings.Split(*only, ",")
+	constants = slices.DeleteFunc(constants, func(c constant) bool {
+		return !slices.ContainsFunc(names, func(name string) bool { return strings.Contains(c.name, name) })
+	})
 	if err := run(*once, *assumed, flag.Args()); err != nil {
 		fmt.Fprintln(os.Stderr, "constants:", err)
 		os.Exit(1)
