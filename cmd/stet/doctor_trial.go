@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -206,11 +205,9 @@ func (t *trialRuns) byConnect(ctx context.Context, run *trialRun) (func() error,
 		return nil, errors.Join(err, at[1].Close(), s.Close(context.WithoutCancel(ctx), time.Second))
 	}
 	forward := proxyserver.Forward{Authority: authority, Upstream: run.provider.Transport(), Logger: s.Log}.InProcess(s.Proxy)
-	front := &http.Server{Handler: forward, ReadHeaderTimeout: 30 * time.Second}
-	go func() { _ = front.Serve(at[1]) }() // it ends with Close
+	forward.Serve(at[1])
 	return func() error {
-		err := front.Close()
 		forward.Close()
-		return errors.Join(err, s.Close(context.WithoutCancel(ctx), time.Second))
+		return s.Close(context.WithoutCancel(ctx), time.Second)
 	}, nil
 }

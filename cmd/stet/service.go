@@ -4,14 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"os"
 	"os/user"
 	"path/filepath"
 	"runtime"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -180,17 +178,6 @@ func (c *serviceCommand) status(ctx context.Context) error {
 
 // answers reports whether a proxy of stet answers at an address.
 func answers(ctx context.Context, address string) bool {
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
-	defer cancel()
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+"/healthz", nil)
-	if err != nil {
-		return false
-	}
-	resp, err := http.DefaultClient.Do(r)
-	if err != nil {
-		return false
-	}
-	defer func() { _ = resp.Body.Close() }()
-	b, err := io.ReadAll(io.LimitReader(resp.Body, 100))
-	return err == nil && resp.StatusCode == http.StatusOK && strings.TrimSpace(string(b)) == "ok"
+	status, text, err := get(ctx, "http://"+address+"/healthz")
+	return err == nil && status == http.StatusOK && strings.TrimSpace(text) == "ok"
 }

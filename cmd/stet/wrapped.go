@@ -35,7 +35,6 @@ type wrapping struct {
 	run     *agents.Redirect // the agent's command
 	proxy   runningProxy
 	forward *connect.Proxy // nil: the agent asks the proxy at a base URL
-	server  *http.Server   // of forward
 	at      []net.Listener // of the proxy, and of forward
 }
 
@@ -94,15 +93,17 @@ func (c *wrapCommand) open(ctx context.Context, o *config.Config, m agents.Machi
 		}
 	}
 	o.Route(foundUpstreams(w.run.Found))
-	task := proxyserver.Task{Root: cmp.Or(o.ProjectRoot, c.dir), Forward: authority != nil, Password: password}
+	task := proxyserver.Task{Root: cmp.Or(o.ProjectRoot, c.dir), Password: password}
+	if authority != nil {
+		task.Authority = authority.Text()
+	}
 	if w.proxy, err = c.startWrapped(ctx, o, task, w.at); err != nil {
 		return nil, err
 	}
 	if authority != nil {
 		log, _, _ := config.OpenLog(c.logFile(o.Log)) // the proxy has opened it, and said so if it cannot
 		w.forward = proxyserver.Forward{Authority: authority, Password: password, NoProxy: c.noProxy(), Roots: c.roots(), Logger: log}.To(listener.Addr().String())
-		w.server = &http.Server{Handler: w.forward, ReadHeaderTimeout: 30 * time.Second}
-		go func() { _ = w.server.Serve(w.at[1]) }() // it ends with Close
+		w.forward.Serve(w.at[1])
 	}
 	return w, nil
 }
@@ -180,7 +181,7 @@ func (c *wrapCommand) startWrapped(ctx context.Context, o *config.Config, task p
 // serveTask starts the proxy of a task in this process.
 func (p *program) serveTask(ctx context.Context, o *config.Config, task proxyserver.Task, listener net.Listener) (*proxyserver.Server, error) {
 	pc := proxyserver.Config{Root: task.Root}
-	if task.Forward {
+	if task.Authority != nil {
 		pc.Agents = proxyserver.HostUpstreams(o, nil)
 	}
 	return p.startProxy(ctx, o, listener, pc)
@@ -188,9 +189,6 @@ func (p *program) serveTask(ctx context.Context, o *config.Config, task proxyser
 
 // Close ends the proxies.
 func (w *wrapping) Close(ctx context.Context) error {
-	if w.server != nil {
-		_ = w.server.Close() // tunnels are not its connections any more
-	}
 	err := w.proxy.Close(ctx, lingering)
 	if w.forward != nil {
 		w.forward.Close()
@@ -321,17 +319,11 @@ func (c *wrappedCommand) follow(s *proxyserver.Server, first proxyserver.Order, 
 
 // outlive serves without the parent as long as the agent lives, also the tunnels.
 func (c *wrappedCommand) outlive(s *proxyserver.Server, agent int, task *proxyserver.Task) time.Duration {
-	if task.Forward {
-		authority, err := c.authority()
-		if err == nil {
-			front, err := inherited(4)
-			if err == nil {
-				forward := proxyserver.Forward{Authority: authority, Password: task.Password, NoProxy: c.noProxy(), Roots: c.roots(), Logger: s.Log}.InProcess(s.Proxy)
-				defer forward.Close()
-				server := &http.Server{Handler: forward, ReadHeaderTimeout: 30 * time.Second}
-				defer func() { _ = server.Close() }()
-				go func() { _ = server.Serve(front) }() // it ends with Close
-			}
+	if authority, err := connect.ParseAuthority(task.Authority); err == nil {
+		if front, err := inherited(4); err == nil {
+			forward := proxyserver.Forward{Authority: authority, Password: task.Password, NoProxy: c.noProxy(), Roots: c.roots(), Logger: s.Log}.InProcess(s.Proxy)
+			defer forward.Close()
+			forward.Serve(front)
 		}
 	}
 	tick := time.NewTicker(time.Second)

@@ -31,6 +31,7 @@ const keyBlock = "PRIVATE KEY"
 // Authority signs certificates for a few hosts. Its own certificate is limited to these hosts by name constraints, so that its key is of
 // no use for others. It may be used concurrently.
 type Authority struct {
+	text []byte // the certificate and the private key, as PEM
 	cert *x509.Certificate
 	key  *ecdsa.PrivateKey
 
@@ -39,9 +40,9 @@ type Authority struct {
 	leaves  map[string]*tls.Certificate
 }
 
-// NewAuthority makes an authority for hosts. It returns its certificate and its private key as PEM. It takes over the key of last, so that
-// programs which trust that one trust it too, until last ends. last may be nil.
-func NewAuthority(hosts []string, last *Authority) ([]byte, error) {
+// NewAuthority makes an authority for hosts. It takes over the key of last, so that programs which trust that one trust it too, until last
+// ends. last may be nil.
+func NewAuthority(hosts []string, last *Authority) (*Authority, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return nil, err
@@ -68,12 +69,15 @@ func NewAuthority(hosts []string, last *Authority) ([]byte, error) {
 		return nil, err
 	}
 	text := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
-	return append(text, pem.EncodeToMemory(&pem.Block{Type: keyBlock, Bytes: private})...), nil
+	return ParseAuthority(append(text, pem.EncodeToMemory(&pem.Block{Type: keyBlock, Bytes: private})...))
 }
 
-// ParseAuthority reads what NewAuthority returned.
+// Text returns the certificate and the private key as PEM, for ParseAuthority.
+func (a *Authority) Text() []byte { return a.text }
+
+// ParseAuthority reads what Text returned.
 func ParseAuthority(text []byte) (*Authority, error) {
-	a := &Authority{leaves: map[string]*tls.Certificate{}}
+	a := &Authority{text: text, leaves: map[string]*tls.Certificate{}}
 	certBlock, rest := pem.Decode(text)
 	private, _ := pem.Decode(rest)
 	if certBlock == nil || private == nil || private.Type != keyBlock {
@@ -109,12 +113,12 @@ func (a *Authority) Certificate() []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: a.cert.Raw})
 }
 
-// leaf returns a certificate for a host that is valid for at least leafLeft.
+// leaf returns a certificate for a host that is valid now, also after the clock was set, and for at least leafLeft.
 func (a *Authority) leaf(host string) (*tls.Certificate, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	now := time.Now()
-	if c := a.leaves[host]; c != nil && now.Add(leafLeft).Before(c.Leaf.NotAfter) {
+	if c := a.leaves[host]; c != nil && now.After(c.Leaf.NotBefore) && now.Add(leafLeft).Before(c.Leaf.NotAfter) {
 		return c, nil
 	}
 	der, err := x509.CreateCertificate(rand.Reader, &x509.Certificate{

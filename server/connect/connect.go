@@ -66,6 +66,7 @@ type Proxy struct {
 	conns     map[net.Conn]bool // of running tunnels, both ends
 	refused   map[string]string // target: why
 	strangers map[string]bool   // fingerprints of programs that refuse the authority
+	fronts    []*http.Server    // of Serve
 	closing   bool
 	work      sync.WaitGroup
 }
@@ -84,6 +85,15 @@ func New(c Config) *Proxy {
 	p.opened = p.newOpened()
 	p.work.Go(func() { _ = p.opened.Serve(p.queue) }) // it ends with Close
 	return p
+}
+
+// Serve answers the requests that come to a listener, until Close. It does not wait.
+func (p *Proxy) Serve(l net.Listener) {
+	front := &http.Server{Handler: p, ReadHeaderTimeout: 30 * time.Second}
+	p.mu.Lock()
+	p.fronts = append(p.fronts, front)
+	p.mu.Unlock()
+	p.work.Go(func() { _ = front.Serve(l) }) // it ends with Close
 }
 
 // ServeHTTP answers CONNECT, and refuses everything else.
@@ -272,7 +282,9 @@ func (p *Proxy) Close() {
 	p.mu.Unlock()
 	p.end()
 	_ = p.queue.Close()
-	_ = p.opened.Close() // it has only the connections of the queue
+	for _, s := range append(p.fronts, p.opened) {
+		_ = s.Close() // connections that became tunnels are closed already
+	}
 	p.work.Wait()
 	if t, ok := p.pass.Transport.(byVersion); ok {
 		t.one.CloseIdleConnections()

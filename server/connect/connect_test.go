@@ -130,11 +130,7 @@ func newRig(t *testing.T, model http.Handler) *rig {
 		t.Fatal(err)
 	}
 	through.User = url.UserPassword("me", "secret")
-	text, err := NewAuthority([]string{modelHost}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	authority, err := ParseAuthority(text)
+	authority, err := NewAuthority([]string{modelHost}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -413,11 +409,7 @@ func TestRefusedTargets(t *testing.T) {
 			t.Errorf("%v: %d %s", user, status, why)
 		}
 	}
-	text, err := NewAuthority([]string{modelHost}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	authority, err := ParseAuthority(text)
+	authority, err := NewAuthority([]string{modelHost}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -511,11 +503,7 @@ func TestCertificatesAreChecked(t *testing.T) {
 
 // SAME-3: the authority signs only for its hosts, and certificates live for a day.
 func TestAuthorityIsConstrained(t *testing.T) {
-	text, err := NewAuthority([]string{modelHost}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	a, err := ParseAuthority(text)
+	a, err := NewAuthority([]string{modelHost}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -683,11 +671,8 @@ func (w *interrupted) Write(b []byte) (int, error) {
 func TestRenewedAuthority(t *testing.T) {
 	var all [2]*Authority
 	for i := range all {
-		text, err := NewAuthority([]string{modelHost}, all[0])
-		if err != nil {
-			t.Fatal(err)
-		}
-		if all[i], err = ParseAuthority(text); err != nil {
+		var err error
+		if all[i], err = NewAuthority([]string{modelHost}, all[0]); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -190,8 +190,16 @@ func newPass(c Config) *httputil.ReverseProxy {
 	}
 	one := transport(func(v *http.Protocols) { v.SetHTTP1(true) })
 	two := transport(func(v *http.Protocols) { v.SetHTTP1(true); v.SetHTTP2(true) })
+	return Pass(byVersion{one, two}, c.Logger, func(r *http.Request) {}, func(host string, err error) string {
+		return fmt.Sprintf("no answer from https://%s: %v", host, err)
+	})
+}
+
+// Pass returns a handler that sends requests on as they came, with every header. aim says where each goes, and said what the client reads
+// with the status 502 if no answer comes.
+func Pass(t http.RoundTripper, log *slog.Logger, aim func(*http.Request), said func(host string, err error) string) *httputil.ReverseProxy {
 	return &httputil.ReverseProxy{
-		Transport: byVersion{one, two}, FlushInterval: -1, ErrorLog: slog.NewLogLogger(c.Logger.Handler(), slog.LevelDebug),
+		Transport: t, FlushInterval: -1, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 		Rewrite: func(r *httputil.ProxyRequest) {
 			to := *r.In.URL
 			r.Out.URL, r.Out.Host, r.Out.Trailer = &to, r.In.Host, r.In.Trailer // trailers come at the end of the body
@@ -200,11 +208,12 @@ func newPass(c Config) *httputil.ReverseProxy {
 					r.Out.Header[name] = v
 				}
 			}
+			aim(r.Out)
 		},
 		ErrorHandler: func(w http.ResponseWriter, r *http.Request, err error) {
-			c.Logger.Warn("no answer", "host", r.URL.Host, "error", err)
+			log.Warn("no answer", "host", r.URL.Host, "error", err)
 			delete(w.Header(), "Content-Type")
-			http.Error(w, fmt.Sprintf("stet: no answer from https://%s: %v", r.URL.Host, err), http.StatusBadGateway)
+			http.Error(w, "stet: "+said(r.URL.Host, err), http.StatusBadGateway)
 		},
 	}
 }

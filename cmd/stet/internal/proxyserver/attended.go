@@ -31,10 +31,10 @@ var errEarly = errors.New("the proxy does not start")
 
 // Task is what a proxy in a process of its own does. Its listeners are inherited: file 3 for the proxy, file 4 for the forward proxy.
 type Task struct {
-	Settings []byte // config.Config.Encode
-	Root     string // the workspace
-	Forward  bool   // there is a forward proxy
-	Password string // of the clients of the forward proxy
+	Settings  []byte // config.Config.Encode
+	Root      string // the workspace
+	Authority []byte // connect.Authority.Text of the forward proxy; nil: there is none
+	Password  string // of the clients of the forward proxy
 }
 
 // Order is a message to such a process. A process whose orders end has lost its parent. Then it serves as long as the agent lives.

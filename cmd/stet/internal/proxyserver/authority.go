@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -21,39 +22,37 @@ import (
 const authorityFile = "authority.pem"
 
 // OpenAuthority returns the authority of this user, whose file is in the directory state. If there is none that fits, it makes one. Only
-// the owner can read the file.
-func OpenAuthority(state string) (*connect.Authority, error) {
-	fail := func(err error) (*connect.Authority, error) {
-		return nil, fmt.Errorf("authority for the forward proxy: %w", err)
-	}
+// the owner can read the file. If others could, they may know the key, so the new authority has another one.
+func OpenAuthority(state string) (a *connect.Authority, err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("authority for the forward proxy: %w", err)
+		}
+	}()
 	if err := os.MkdirAll(state, 0o700); err != nil {
-		return fail(err)
+		return nil, err
 	}
 	file := filepath.Join(state, authorityFile)
 	lock := flock.New(file + "-lock") // two runs that begin at once must not make two authorities
 	if err := lock.Lock(); err != nil {
-		return fail(err)
+		return nil, err
 	}
 	defer func() { _ = lock.Close() }()
 	text, err := os.ReadFile(file)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fail(err)
+		return nil, err
 	}
 	last, _ := connect.ParseAuthority(text) // a damaged file is replaced
+	if info, err := os.Stat(file); err == nil && info.Mode().Perm()&0o077 != 0 && runtime.GOOS != "windows" {
+		last = nil
+	}
 	if last != nil && last.Fits(hostNames()) {
-		return last, os.Chmod(file, 0o600)
+		return last, nil
 	}
-	if text, err = connect.NewAuthority(hostNames(), last); err != nil {
-		return fail(err)
+	if a, err = connect.NewAuthority(hostNames(), last); err != nil {
+		return nil, err
 	}
-	if err := atomicfile.Write(file, text, 0o600, true); err != nil {
-		return fail(err)
-	}
-	a, err := connect.ParseAuthority(text)
-	if err != nil {
-		return fail(err)
-	}
-	return a, nil
+	return a, atomicfile.Write(file, a.Text(), 0o600, true)
 }
 
 // TrustFile writes the authority's certificate, after certificates that a person has, into a file in the directory state, and returns its

@@ -1,6 +1,7 @@
 package proxyserver
 
 import (
+	"bytes"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -50,7 +51,7 @@ func TestAuthorityFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(file, other, 0o600); err != nil {
+	if err := os.WriteFile(file, other.Text(), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if a, err := OpenAuthority(dir); err != nil || !a.Fits(hostNames()) {
@@ -59,6 +60,18 @@ func TestAuthorityFile(t *testing.T) {
 	a, err := OpenAuthority(dir)
 	if err != nil {
 		t.Fatal(err)
+	}
+	if runtime.GOOS != "windows" {
+		if err := os.Chmod(file, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		open := a
+		if a, err = OpenAuthority(dir); err != nil || bytes.Equal(a.Text(), open.Text()) {
+			t.Error("the key that others could read is still used", err)
+		}
+		if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {
+			t.Error(err, info.Mode())
+		}
 	}
 	trust, err := TrustFile(dir, "", a, []byte("the person's own\n\n"))
 	if text, _ := os.ReadFile(trust); err != nil || string(text) != "the person's own\n"+string(a.Certificate()) {

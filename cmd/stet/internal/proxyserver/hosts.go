@@ -8,7 +8,6 @@ import (
 	"maps"
 	"net"
 	"net/http"
-	"net/http/httputil"
 	"net/netip"
 	"regexp"
 	"slices"
@@ -103,24 +102,10 @@ func (f Forward) To(address string) *connect.Proxy {
 	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return new(net.Dialer).DialContext(ctx, "tcp", address)
 	}
-	return f.with(&httputil.ReverseProxy{
-		Transport:     &http.Transport{DialContext: dial, DisableCompression: true, MaxIdleConnsPerHost: 64, IdleConnTimeout: time.Minute},
-		FlushInterval: -1, ErrorLog: slog.NewLogLogger(f.Logger.Handler(), slog.LevelDebug),
-		Rewrite: func(r *httputil.ProxyRequest) {
-			to := *r.In.URL
-			r.Out.URL = &to
-			toProxy(r.Out)
-			for _, name := range []string{"Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto"} {
-				if v, ok := r.In.Header[name]; ok {
-					r.Out.Header[name] = v
-				}
-			}
-		},
-		ErrorHandler: func(w http.ResponseWriter, r *http.Request, err error) {
-			f.Logger.Warn("the proxy ended during a request", "error", err)
-			http.Error(w, "stet: the proxy ended during the request, and starts again: send it again", http.StatusBadGateway)
-		},
-	})
+	t := &http.Transport{DialContext: dial, DisableCompression: true, MaxIdleConnsPerHost: 64, IdleConnTimeout: time.Minute}
+	return f.with(connect.Pass(t, f.Logger, toProxy, func(string, error) string {
+		return "the proxy ended during the request, and starts again: send it again"
+	}))
 }
 
 func (f Forward) with(model http.Handler) *connect.Proxy {
