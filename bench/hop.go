@@ -37,11 +37,20 @@ func bareProxy(upstream string) error {
 	if err != nil {
 		return err
 	}
-	front := httptest.NewServer(&httputil.ReverseProxy{
+	forward := &httputil.ReverseProxy{
 		Rewrite:       func(r *httputil.ProxyRequest) { r.SetURL(target) },
 		FlushInterval: -1,
 		Transport:     &http.Transport{DisableCompression: true, MaxIdleConnsPerHost: 64},
-	})
+	}
+	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		// Otherwise an answer may break off: it begins, the server closes the body, and the transport has not seen the body's end yet.
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			return // the client is gone
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		forward.ServeHTTP(w, r)
+	}))
 	fmt.Println(front.URL)
 	_, err = io.Copy(io.Discard, os.Stdin) // until the parent process ends
 	return err
