@@ -136,11 +136,11 @@ func TestUpstreamIsItself(t *testing.T) {
 		}
 		text, err := io.ReadAll(answer.Body)
 		answer.Body.Close()
-		if n := s.Proxy.Totals().Requests; err != nil || answer.StatusCode != http.StatusBadGateway || n != 1 || !strings.Contains(string(text), "is this proxy itself") {
-			t.Errorf("%s: %d requests, %d %s %v", listen, n, answer.StatusCode, text, err)
-		}
 		if err := s.Close(t.Context(), time.Second); err != nil {
 			t.Error(err)
+		}
+		if n := s.Proxy.Totals().Requests; err != nil || answer.StatusCode != http.StatusBadGateway || n != 1 || !strings.Contains(string(text), "is this proxy itself") {
+			t.Errorf("%s: %d requests, %d %s %v", listen, n, answer.StatusCode, text, err)
 		}
 	}
 }
