@@ -206,7 +206,7 @@ func (w *wrapping) tell(say func(string, ...any)) {
 	}
 	if w.forward != nil {
 		for _, refused := range w.forward.Refused() {
-			say("no tunnel to %s", refused)
+			say("%s", refused)
 		}
 	}
 }

@@ -64,7 +64,7 @@ type Proxy struct {
 
 	mu        sync.Mutex
 	conns     map[net.Conn]bool // of running tunnels, both ends
-	refused   map[string]string // target: why
+	refused   map[string]string // what did not go through stet: why
 	strangers map[string]bool   // fingerprints of programs that refuse the authority
 	fronts    []*http.Server    // of Serve
 	closing   bool
@@ -162,7 +162,7 @@ func (p *Proxy) refuse(w http.ResponseWriter, target string, err error) {
 		status, why = http.StatusForbidden, refused.why
 		p.mu.Lock()
 		if len(p.refused) < maxRefusals && len(target) < 300 {
-			p.refused[target] = why
+			p.refused["no tunnel to "+target] = why
 		}
 		p.mu.Unlock()
 	}
@@ -170,12 +170,12 @@ func (p *Proxy) refuse(w http.ResponseWriter, target string, err error) {
 	http.Error(w, fmt.Sprintf("stet: no tunnel to %s: %s", target, why), status)
 }
 
-// Refused returns the refused targets with the reasons, in order, for people.
+// Refused returns the targets that were refused and the hosts that programs reached past the authority, with the reasons, in order, for people.
 func (p *Proxy) Refused() (all []string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for _, target := range slices.Sorted(maps.Keys(p.refused)) {
-		all = append(all, target+": "+p.refused[target])
+	for _, what := range slices.Sorted(maps.Keys(p.refused)) {
+		all = append(all, what+": "+p.refused[what])
 	}
 	return all
 }

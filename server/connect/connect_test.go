@@ -560,6 +560,9 @@ func TestStrangersPass(t *testing.T) {
 	if said != "host" {
 		t.Errorf("%q", said)
 	}
+	if all := r.proxy.Refused(); len(all) != 1 || !strings.Contains(all[0], modelHost+" passed without stet: a program does not trust") {
+		t.Errorf("%q", all)
+	}
 	if _, said := ask(t, r.client(t, r.trusted, true), http.MethodPost, "https://"+modelHost+"/v1/ask", http.Header{}, nil); said != "model" {
 		t.Errorf("%q", said)
 	}

@@ -65,6 +65,7 @@ func (p *Proxy) open(client net.Conn, host string) {
 			if len(p.strangers) < maxStrangers {
 				p.strangers[program] = true
 			}
+			p.refused["requests to "+host+" passed without stet"] = "a program does not trust stet's authority, or pins certificates; with --via base-url it may go through stet"
 			p.mu.Unlock()
 			p.config.Logger.Warn("a program does not trust stet's authority: its next connections pass as they are", "host", host, "error", err)
 		}
