@@ -115,6 +115,8 @@ func TestAction(t *testing.T) {
 		{"read_bash", `{"shellId":"0","delay":5}`, Output, "copilot-cli/read_bash", nil},
 		{"write_bash", `{"shellId":"0","input":"y{enter}","delay":5}`, Shell, "copilot-cli/write_bash", nil},
 		// VS Code, pi, the MCP filesystem server.
+		{"read_file", `{"filePath":"/p/a.go","startLine":8,"endLine":27}`, Read, "vscode/read_file", []Target{{"/p/a.go", 8, 27}}},
+		{"replace_string_in_file", `{"filePath":"/p/a.go","oldString":"a","newString":"b"}`, Edit, "vscode/replace_string_in_file", []Target{{"/p/a.go", 0, 0}}},
 		{"read", `{"path":"a.go","offset":8,"limit":20}`, Read, "pi/read", []Target{{"a.go", 8, 27}}},
 		{"edit", `{"path":"a.go","edits":[{"oldText":"a","newText":"b"}]}`, Edit, "pi/edit", []Target{{"a.go", 0, 0}}},
 		{"read_multiple_files", `{"paths":["a.go","b.go"]}`, Read, "mcp-filesystem/read_multiple_files", []Target{{"a.go", 0, 0}, {"b.go", 0, 0}}},

@@ -22,7 +22,8 @@ var unrecorded = []string{
 	"mcp-filesystem/read_text_file", "mcp-filesystem/read_text_file head", "mcp-filesystem/write_file", "opencode/multiedit",
 	"openhands/execute_bash", "stet/Read", "stet/edit_file", "stet/filesystem-create", "stet/filesystem-edit", "stet/filesystem-read",
 	"stet/list_files", "stet/list_files recursive", "stet/read_file", "stet/terminal-execute", "stet/write_file", "swe-agent/edit",
-	"swe-agent/open", "swe-agent/window",
+	"swe-agent/open", "swe-agent/window", "vscode/create_file", "vscode/insert_edit_into_file", "vscode/list_dir", "vscode/read_file",
+	"vscode/replace_string_in_file",
 }
 
 // Each row is for a call in the recorded sessions of both sets, or named as one without. Nearly all reads that succeeded have a result

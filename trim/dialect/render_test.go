@@ -198,6 +198,12 @@ var renderers = []renderer{
 		}
 		return "read", encoded(ranged("path", a, b, "offset", "limit", 0)), text
 	}},
+	{name: "VS Code", row: "vscode/read_file", ranges: true, show: func(f written, a, b int) (string, string, string) {
+		lines, first := cutOut(f.lines, a, b)
+		last := first + len(lines) - 1
+		return "read_file", encoded(map[string]any{"filePath": somePath, "startLine": first, "endLine": last}),
+			fmt.Sprintf("File: `%s`. Lines %d to %d (%d lines total): \n````go\n", somePath, first, last, len(f.lines)) + strings.Join(lines, "\n") + "\n````"
+	}},
 	{name: "MCP filesystem head", row: "mcp-filesystem/read_text_file head", show: func(f written, a, b int) (string, string, string) {
 		return "filesystem_read_text_file", encoded(map[string]any{"path": somePath, "head": 10_000}), f.content()
 	}},

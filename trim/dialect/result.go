@@ -52,6 +52,7 @@ var formats = map[string]format{
 	"bare":      readBareView,
 	"window":    readWindow,
 	"many":      readMany,
+	"fenced":    readFenced,
 	"listing":   readListing,
 	"shell":     readShell,
 	"commands":  readCommands,

@@ -105,6 +105,7 @@ func TestCut(t *testing.T) {
 		{"str_replace_editor", `{"command":"view","path":"a"}`, "<NOTE>This file is too large to display entirely.</NOTE>\n     1 x\n     9 y\n", 0, 0},
 		{"Read", `{"filepath":"a"}`, "Content of a:\nx\ny\n(truncated: 900 lines)", 1, 2},
 		{"read", `{"path":"a"}`, "[Line 1 is 90 KB, exceeds the limit.]", 0, 0},
+		{"read_file", `{"filePath":"a","startLine":1,"endLine":9}`, "File: `a`. Lines 1 to 9 (9 lines total): \n```go\nx\n```", 1, 1},
 		{"Read", `{"path":"a"}`, `{"status":"partial","data":{"content":"   1 | x\n","fallback_encoding":"replace"},"stats":{"total_lines":1}}`, 1, 1},
 		{"filesystem-read", `{"filePath":"a"}`, "📄 a (lines 1-3/3)\nsomething else", 0, 0},
 	} {

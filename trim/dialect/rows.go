@@ -360,6 +360,29 @@ var mcpRows = []Row{
 	},
 }
 
+// vscodeRows are the tools of Copilot in VS Code.
+var vscodeRows = []Row{
+	{
+		Name: "vscode/read_file", Tools: []string{"read_file", "copilot_readFile"}, Op: "read", Has: []string{"filePath"}, Path: []string{"filePath"},
+		Start: "startLine", End: "endLine", Offset: "offset", Base: 1, Limit: "limit", Most: 2000,
+		Also: []string{"startLineNumberBaseOne", "endLineNumberBaseOne"}, Formats: []string{"fenced"},
+	},
+	{
+		Name: "vscode/replace_string_in_file", Tools: []string{"replace_string_in_file"}, Op: "edit", Path: []string{"filePath"},
+		Old: []string{"oldString"}, New: []string{"newString"}, Also: []string{"explanation"},
+	},
+	{
+		Name: "vscode/insert_edit_into_file", Tools: []string{"insert_edit_into_file"}, Op: "edit", Path: []string{"filePath"},
+		Also: []string{"explanation", "code"},
+	},
+	{
+		Name: "vscode/create_file", Tools: []string{"create_file"}, Op: "write", Path: []string{"filePath"}, Content: []string{"content"},
+	},
+	{
+		Name: "vscode/list_dir", Tools: []string{"list_dir"}, Op: "list", Path: []string{"path"},
+	},
+}
+
 // piRows are the tools of pi.
 var piRows = []Row{
 	{

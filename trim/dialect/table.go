@@ -175,7 +175,7 @@ func Default() *Table { return defaultTable() }
 var defaultTable = sync.OnceValue(func() *Table {
 	var rows []Row
 	for _, family := range [][]Row{
-		ownRows, claudeRows, opencodeRows, codexRows, geminiRows, clineRows, continueRows, editorRows, mcpRows, piRows, outputRows,
+		ownRows, claudeRows, opencodeRows, codexRows, geminiRows, clineRows, continueRows, editorRows, mcpRows, vscodeRows, piRows, outputRows,
 	} {
 		rows = append(rows, family...)
 	}
