@@ -118,6 +118,7 @@ func TestTerminal(t *testing.T) {
 		"10 %\r50 %\r100 %\ndone":                "100 %\ndone",
 		"a long state\rshort\n":                  "a long state\rshort\n", // some of it stays
 		"a long state\r\x1b[Kshort\n":            "short\n",
+		"a long state\rshort\x1b[K\n":            "short\n",
 		"\x1b[2K\rone\x1b[2K\rtwo\n":             "two\n",
 		"\x1b[2K\x1b[1Gone\x1b[2K\x1b[1Gtwo\n":   "two\n",
 		"日本語\r\x1b[Kdone\n":                      "done\n",

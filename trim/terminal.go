@@ -44,7 +44,7 @@ const (
 )
 
 // lastState returns a line as it stands in the end. A carriage return goes back to the beginning, and what follows takes the place of what
-// was there. If that is shorter, some of it stays, and the line is returned as it is. A carriage return before the line break stays.
+// was there. If that is shorter and the rest is not erased, some of it stays, and the line is returned as it is. A carriage return before the line break stays.
 func lastState(line string) string {
 	body := strings.TrimSuffix(line, "\n")
 	end := line[len(body):]
@@ -63,13 +63,14 @@ func lastState(line string) string {
 		if len(now) < len(piece) {
 			state = ""
 		}
-		now, erased := strings.CutSuffix(strings.TrimSuffix(now, eraseRest), eraseLine)
+		now, alone := strings.CutSuffix(now, eraseRest)
+		now, erased := strings.CutSuffix(now, eraseLine)
 		switch {
 		case strings.ContainsFunc(now, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }):
 			return line
 		case erased:
 			state = ""
-		case utf8.RuneCountInString(now) >= utf8.RuneCountInString(state) && !strings.ContainsFunc(state, wide):
+		case alone, utf8.RuneCountInString(now) >= utf8.RuneCountInString(state) && !strings.ContainsFunc(state, wide):
 			state = now
 		case now != "":
 			return line
