@@ -67,6 +67,7 @@ func newGuarded(t *testing.T, a agent, model func(repo string) llmtest.Config, f
 func (g *guarded) start() {
 	g.guard = startProcess(g.t, g.home, "--listen", g.listen)
 	write(g.t, filepath.Join(g.repo, ".git", "end"), fmt.Sprintf("kill -9 %d\n", g.guard.cmd.Process.Pid))
+	write(g.t, filepath.Join(g.repo, ".git", "guard.pid"), fmt.Sprint(g.guard.cmd.Process.Pid))
 }
 
 func (g *guarded) stet(args ...string) (int, string) {
