@@ -62,7 +62,7 @@ type Agent struct {
 	Parallel  int            // limit of calls that run at once; 0: 8
 
 	// Repeats is how often the same call may have the same result, without a new result in between, before the model is
-	// told. After two more repetitions the Run ends. 0: 3.
+	// warned. After two more repetitions the Run ends. 0: 3.
 	Repeats int
 
 	Client string       // the caller of the tools in the audit trail; "": "stet"

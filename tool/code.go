@@ -1,9 +1,9 @@
 package tool
 
-// Code names why a file operation failed (FILE-5).
+// Code names why a file operation failed.
 type Code string
 
-// The codes of FILE-5, as used by the file tools and the gateway. The Read tool uses the same codes in upper case; the
+// The codes that are used by the file tools and the gateway. The Read tool uses the same codes in upper case; the
 // specification lists the pairs.
 const (
 	FileNotFound           Code = "file_not_found"

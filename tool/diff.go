@@ -68,7 +68,7 @@ func (d *Diff) UnmarshalText(text []byte) error {
 
 // Memory returns approximately how many bytes of memory the diff takes.
 func (d Diff) Memory() int64 {
-	const perLine = 24 // beside its text
+	const perLine = 24 // besides its text
 	n := int64(2 * len(d.Other))
 	for _, f := range d.Files {
 		for _, h := range f.Hunks {

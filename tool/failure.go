@@ -2,7 +2,7 @@ package tool
 
 import "encoding/json"
 
-// Failure returns the text of a failed FileOperationResult that has only the reason: a JSON object. (FILE-2, FILE-3)
+// Failure returns the text of a failed FileOperationResult that has only the reason: a JSON object.
 func Failure(code Code, message string) string {
 	text, err := json.Marshal(struct {
 		Success bool   `json:"success"`

@@ -25,25 +25,25 @@ type Spec struct {
 type Call struct {
 	ID        string
 	Session   string // the client session: rate limit, grants and undo go by it
-	Account   string // of the caller's token, whose limits count beside the session's; "": it has none
+	Account   string // of the caller's token, whose limits count besides the session's; "": it has none
 	Client    string // who calls, as it calls itself; for the audit trail
 	Name      string
 	Arguments json.RawMessage // a JSON object
 
 	// Staged is the argument "content", where that came in parts; else nil. It
-	// belongs to who made the call. (FILE-9)
+	// belongs to who made the call.
 	Staged Staged
 	// Once says that a write must not be done twice under this ID in this session,
 	// also by another process. The result of a repeated call is what is recorded of
-	// the first one. (FILE-4)
+	// the first one.
 	Once bool
 	// Large says that the caller takes a content as large as one in parts may be.
 	Large bool
 	// Relative says that absolute paths are refused, also those that lead into the
-	// workspace. (FILE-7)
+	// workspace.
 	Relative bool
 	// Patience is how long a person may take for a question about this call; 0: as
-	// long as is usual where it runs. (FILE-4)
+	// long as is usual where it runs.
 	Patience time.Duration
 }
 
@@ -58,7 +58,7 @@ type Staged interface {
 }
 
 // Result is what a call came to. What a model can act on is a Result, with a
-// Code when it failed; what broke is a Go error beside it.
+// Code when it failed; what broke is a Go error next to it.
 type Result struct {
 	CallID string
 	Text   string // what the model gets: a JSON object, or what a tool of others says

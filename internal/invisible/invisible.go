@@ -11,7 +11,7 @@
 //     (Zs), private characters (Co) and unassigned ones (Cn).
 //   - All other characters are Plain.
 //
-// A hidden character counts as plain if a script or an emoji needs it and it cannot carry other information: see Replace.
+// A hidden character counts as plain if a script or an emoji needs it and it cannot carry other information: see replace.
 package invisible
 
 import (
@@ -110,14 +110,25 @@ func HasName(name string) bool {
 	return found
 }
 
-// Replace returns s with every character that is not Plain replaced by f(raw); raw is one character, or one byte that is not UTF-8.
+// Coded returns s with the number of a character in place of every one that could deceive a reader. It keeps spaces, and the characters of keep.
+func Coded(s, keep string) string {
+	return replace(s, func(raw string) string {
+		c, _ := utf8.DecodeRuneInString(raw)
+		if strings.ContainsRune(keep, c) || unicode.Is(unicode.Zs, c) {
+			return raw
+		}
+		return fmt.Sprintf("<U+%04X>", c)
+	})
+}
+
+// replace returns s with every character that is not Plain replaced by f(raw); raw is one character, or one byte that is not UTF-8.
 // Some characters stay, because a reader sees their effect:
 //
 //   - one variation selector 15 or 16 after an emoji or a symbol, or in a keycap,
 //   - a zero-width joiner between two emoji,
 //   - a zero-width joiner or non-joiner between two letters or marks of a script
 //     that is written with them.
-func Replace(s string, f func(raw string) string) string {
+func replace(s string, f func(raw string) string) string {
 	var b strings.Builder
 	done := 0
 	walk(s, func(at int, raw string, _ kind) {
@@ -135,7 +146,7 @@ func Replace(s string, f func(raw string) string) string {
 // Escape returns s on one line, with every character that is not Plain as an escape; tabs stay. The result cannot contain terminal
 // control sequences. mark adds text around each escape; it may be nil.
 func Escape(s string, mark func(string) string) string {
-	return Replace(s, func(raw string) string {
+	return replace(s, func(raw string) string {
 		switch {
 		case raw == "\t":
 			return raw

@@ -8,7 +8,7 @@ import (
 var errObject = errors.New("not a JSON object")
 
 // Patch replaces the string literal at Span by the string Text, or the object at Span by the object Text. If Text is empty
-// and Span is an object with the comma behind it, up to the next element of an array, the object is removed.
+// and Span is an object with the comma after it, up to the next element of an array, the object is removed.
 type Patch struct {
 	Span Span
 	Text string

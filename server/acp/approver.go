@@ -3,10 +3,7 @@ package acp
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	sdk "github.com/coder/acp-go-sdk"
 
@@ -123,7 +120,7 @@ func (t *turn) shown(q approval.Question) []sdk.ToolCallContent {
 	}
 	for _, n := range q.Notes {
 		if n == tool.Hidden {
-			content = append(content, sdk.ToolContent(sdk.TextBlock(fenced("diff", visible(q.Diff.Text())))))
+			content = append(content, sdk.ToolContent(sdk.TextBlock(fenced("diff", invisible.Coded(q.Diff.Text(), "\t\n")))))
 		}
 	}
 	return content
@@ -162,17 +159,6 @@ func (t *turn) showWhereToAnswer(q approval.Question, why string) {
 	u := t.asked(q, content)
 	t.conn.update(t.session, sdk.UpdateToolCall(u.ToolCallId, sdk.WithUpdateStatus(sdk.ToolCallStatusPending),
 		sdk.WithUpdateContent(content), sdk.WithUpdateLocations(u.Locations)))
-}
-
-// visible returns s with an escape in place of every character that could deceive a reader. It keeps tabs and newlines.
-func visible(s string) string {
-	return invisible.Replace(s, func(raw string) string {
-		c, _ := utf8.DecodeRuneInString(raw)
-		if c == '\t' || c == '\n' || unicode.Is(unicode.Zs, c) {
-			return raw
-		}
-		return fmt.Sprintf("<U+%04X>", c)
-	})
 }
 
 // The modes of a session. A mode never allows more than policy does: a change that cannot be granted for a session (control

@@ -18,8 +18,8 @@
 //   - The MCP servers that the editor names for a session are connected while the person types, and end with the session. The
 //     first prompt waits for them. Their effects are not confined and cannot be undone. So a person is asked about each call of a
 //     tool that its server does not declare as read-only, also in the mode "accept edits". If a server is missing, the person is
-//     told, and the agent works without it.
-//   - Additional directories next to the working directory are not opened. The person is told, and the request is not refused.
+//     informed, and the agent works without it.
+//   - Additional directories next to the working directory are not opened. The session reports that, and the request is not refused.
 //
 // The end of input cancels running turns. Requests before the end of input are still answered.
 package acp

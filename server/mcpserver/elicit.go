@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -183,16 +181,16 @@ func messageOf(q approval.Question) (_ string, ok bool) {
 		return "", false
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "Allow it? %s.\n", visible(q.Title()))
+	fmt.Fprintf(&b, "Allow it? %s.\n", invisible.Coded(q.Title(), "\t"))
 	if end := q.Deadline(); end != "" {
 		b.WriteString(end + "\n")
 	}
 	for _, w := range q.Warnings {
-		fmt.Fprintf(&b, "Note: %s\n", visible(w))
+		fmt.Fprintf(&b, "Note: %s\n", invisible.Coded(w, "\t"))
 	}
 	b.WriteByte('\n')
 	for line := range strings.Lines(text) {
-		b.WriteString(visible(strings.TrimSuffix(line, "\n")))
+		b.WriteString(invisible.Coded(strings.TrimSuffix(line, "\n"), "\t"))
 		b.WriteByte('\n')
 	}
 	return b.String(), true
@@ -203,18 +201,7 @@ func subject(q approval.Question) string {
 	if q.Path == "" {
 		return q.Tool
 	}
-	return q.Tool + " " + visible(q.Path)
-}
-
-// visible returns s with an escape in place of every character that could deceive a reader.
-func visible(s string) string {
-	return invisible.Replace(s, func(raw string) string {
-		c, _ := utf8.DecodeRuneInString(raw)
-		if c == '\t' || unicode.Is(unicode.Zs, c) {
-			return raw
-		}
-		return fmt.Sprintf("<U+%04X>", c)
-	})
+	return q.Tool + " " + invisible.Coded(q.Path, "\t")
 }
 
 // quoted returns s for use in a message: in quotes, with visible characters, and shortened.
