@@ -79,19 +79,20 @@ func keyOf(h http.Header) string {
 }
 
 // unread returns the answer for a request whose body could not be read.
-func unread(err error) failure {
+func unread(err error) *failure {
+	var f *failure
 	switch {
 	case errors.Is(err, errClientFull):
-		return failure{status: http.StatusTooManyRequests, kind: "rate_limit_error", code: "too_large_together", retry: retryAfter,
-			message: "stet: " + err.Error() + ": wait for some of them, then try again"}
+		f = failed(http.StatusTooManyRequests, "rate_limit_error", "too_large_together", err.Error()+": wait for some of them, then try again")
 	case errors.Is(err, errAllFull):
-		return failure{status: http.StatusServiceUnavailable, kind: "api_error", code: "too_large_together", retry: retryAfter,
-			message: "stet: " + err.Error() + ": try again soon"}
+		f = failed(http.StatusServiceUnavailable, "api_error", "too_large_together", err.Error()+": try again soon")
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		return failure{status: http.StatusRequestTimeout, kind: "timeout_error", code: "request_timeout",
-			message: "stet: the request's body stood still for " + standstill.String() + ": send it again"}
+		return failed(http.StatusRequestTimeout, "timeout_error", "request_timeout", "the request's body stood still for "+standstill.String()+": send it again")
+	default:
+		return badRequest("the request's body cannot be read: " + err.Error())
 	}
-	return badRequest("the request's body cannot be read: " + err.Error())
+	f.retry = retryAfter
+	return f
 }
 
 // maxPooled is the size in bytes of the largest buffer that is kept for reuse.
@@ -100,7 +101,7 @@ const maxPooled = 8 << 20
 // buffers keeps memory for bodies between requests. Without it the garbage collector would be busy with large bodies.
 type buffers struct{ pool sync.Pool }
 
-// get returns an empty slice with room for size bytes at least.
+// get returns an empty slice with a capacity of size bytes at least.
 func (p *buffers) get(size int) []byte {
 	if kept, ok := p.pool.Get().(*[]byte); ok {
 		if cap(*kept) >= size {

@@ -36,7 +36,7 @@ type Caps struct {
 func (c Caps) none() bool { return c == Caps{Hard: c.Hard} }
 
 const (
-	nearly   = 0.8              // the share of a cap from which on a person is told
+	nearly   = 0.8              // the share of a cap from which on it is reported to a person
 	capsAge  = 5 * time.Second  // how old what is known of other processes may be, unless Caps.Hard is set
 	capsRest = 5 * time.Second  // how long a store that has not answered is not asked
 	overlap  = 30 * time.Minute // a row is stored when its answer ends, but has the time when it began

@@ -14,7 +14,7 @@ import (
 	"github.com/stet-dev/stet/record"
 )
 
-// Some providers check what stands before thinking. They can clear old tool results themselves. The messages sent do not change then, so
+// Some providers check what is before thinking. They can clear old tool results themselves. The messages sent do not change then, so
 // the provider refuses nothing. Under adaptive and bold, requests ask for that from a cold point on (trim.Config.Clears).
 // A server that does not know the option may refuse the request. Then the request is sent again without it, before the client gets an
 // answer, and the account is remembered. The account is also remembered if the answer does not say that results were cleared.

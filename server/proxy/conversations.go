@@ -215,34 +215,11 @@ func (t *conversations) before(v *conversation, row *record.Request) (last *reco
 	return last
 }
 
-// answered counts what a request cost, and what of its usage is not known.
-func (t *conversations) answered(b bill, unknown []string) {
+// count changes the totals.
+func (t *conversations) count(change func(*Totals)) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.totals.answered(b, unknown)
-}
-
-// bind records that a conversation was shortened before thinking that the provider checks.
-func (t *conversations) bind() {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.totals.Bound = true
-}
-
-// through counts a request that belongs to no known API and was passed through.
-func (t *conversations) through(path string) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.totals.through(path)
-}
-
-// limit counts a sentence that is said of a limit.
-func (t *conversations) limit(text string) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if len(t.totals.Limits) < maxThrough {
-		increase(&t.totals.Limits, text)
-	}
+	change(&t.totals)
 }
 
 // firstWarning reports whether this is the first warning of v for this cause, and marks the cause as warned.

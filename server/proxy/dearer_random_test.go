@@ -230,13 +230,19 @@ func TestRandomSessions(t *testing.T) {
 	}
 }
 
-// Random sessions in which another process sends a conversation on were dearer when the store was asked too early or too late.
+// Random sessions that were dearer: another process sent a conversation on and the store was asked too early or too late, or a process
+// read the newest turns of the store and not those of the conversation.
 func TestRandomSessionsThrough(t *testing.T) {
-	for _, seed := range []uint64{56486654, 2941441162, 2941441333} {
-		a := newRandomSession(t, seed)
-		a.does(30, "pause fork turn through restart edit")
+	const through, both, all = "pause fork turn through restart edit", "fork turn pause both delegate restart",
+		"fork turn pause restart model tools delegate edit both through compact again"
+	for _, test := range []struct {
+		seed  uint64
+		kinds string
+	}{{56486654, through}, {2941441162, through}, {2941441333, through}, {98, both}, {98, both}, {28, all}, {28, all}} {
+		a := newRandomSession(t, test.seed)
+		a.does(30, test.kinds)
 		if a.dearest > 0 {
-			t.Errorf("seed %d: %+.2f %% at worst: %s", seed, 100*a.dearest, strings.Join(a.did, ", "))
+			t.Errorf("seed %d: %+.2f %% at worst: %s", test.seed, 100*a.dearest, strings.Join(a.did, ", "))
 		}
 		_ = a.proxy.Close(t.Context())
 	}

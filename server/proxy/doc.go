@@ -4,7 +4,7 @@
 // # The way of a request
 //
 //   - serve.go rejects requests that are not allowed. route.go finds the API and the upstream.
-//   - upload.go reads the body, if buffer.go has room for it.
+//   - upload.go reads the body, if buffer.go has capacity for it.
 //   - read.go decodes the body and finds its conversation (conversations.go). recent.go
 //     holds the newest requests, so that only the new part of a body is read and planned.
 //   - thread.go rebuilds the whole conversation of a request that carries only its new messages.

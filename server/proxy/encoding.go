@@ -64,7 +64,7 @@ func codingOf(encoding string) (c *coding, plain, ok bool) {
 	return &found, false, ok
 }
 
-// decode decompresses a whole body for planning. If that fails or there is no room for the text, the body stays as it came and
+// decode decompresses a whole body for planning. If that fails or there is no capacity for the text, the body stays as it came and
 // the cause says why.
 func (u *upload) decode(c *coding, max int64, budget *bodyBudget) cause {
 	working, err := budget.take(u.client, decodeRoom)

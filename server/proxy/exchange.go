@@ -108,7 +108,7 @@ func (p *Proxy) account(x *exchange) {
 	defer x.body.release(&p.buffers)
 	if x.codec == nil {
 		p.metrics.request(x.api, x.row.Status)
-		p.conversations.through(x.path)
+		p.conversations.count(func(t *Totals) { t.through(x.path) })
 		return
 	}
 	row := &x.row
@@ -139,7 +139,8 @@ func (p *Proxy) account(x *exchange) {
 	}
 	turns := p.settle(x, wallClock())
 	if x.meter != nil {
-		p.conversations.answered(p.rules.bill(row, p.conversations.before(x.conversation, row)), read.Unknown)
+		b := p.rules.bill(row, p.conversations.before(x.conversation, row))
+		p.conversations.count(func(t *Totals) { t.answered(b, read.Unknown) })
 	}
 	p.caps.spent(x)
 	p.metrics.account(row, trims)

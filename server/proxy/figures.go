@@ -117,18 +117,25 @@ func (t *Totals) through(path string) {
 	increase(&t.Through, path)
 }
 
+// limit counts a sentence that is said of a limit.
+func (t *Totals) limit(text string) {
+	if len(t.Limits) < maxThrough {
+		increase(&t.Limits, text)
+	}
+}
+
+func (t *Totals) bind() { t.Bound = true }
+
 // Add returns the sums of t and of the totals of another proxy.
 func (t Totals) Add(more Totals) Totals {
 	out := t.clone()
-	for _, m := range []struct{ to, from *map[string]int }{
-		{&out.ByAPI, &more.ByAPI}, {&out.Passed, &more.Passed}, {&out.Through, &more.Through}, {&out.Unknown, &more.Unknown},
-		{&out.Shortened, &more.Shortened}, {&out.Moments, &more.Moments}, {&out.Limits, &more.Limits},
-	} {
-		for key, n := range *m.from {
-			if *m.to == nil {
-				*m.to = map[string]int{}
+	from := more.byName()
+	for i, to := range out.byName() {
+		for key, n := range *from[i] {
+			if *to == nil {
+				*to = map[string]int{}
 			}
-			(*m.to)[key] += n
+			(*to)[key] += n
 		}
 	}
 	out.Requests += more.Requests
@@ -151,10 +158,15 @@ func (t Totals) Add(more Totals) Totals {
 
 func (t *Totals) clone() Totals {
 	out := *t
-	out.ByAPI, out.Passed = maps.Clone(t.ByAPI), maps.Clone(t.Passed)
-	out.Moments, out.Unknown = maps.Clone(t.Moments), maps.Clone(t.Unknown)
-	out.Through, out.Shortened, out.Limits = maps.Clone(t.Through), maps.Clone(t.Shortened), maps.Clone(t.Limits)
+	for _, m := range out.byName() {
+		*m = maps.Clone(*m)
+	}
 	return out
+}
+
+// byName returns the counts that have names.
+func (t *Totals) byName() []*map[string]int {
+	return []*map[string]int{&t.ByAPI, &t.Passed, &t.Through, &t.Unknown, &t.Shortened, &t.Moments, &t.Limits}
 }
 
 func increase(m *map[string]int, key string) {
@@ -181,8 +193,11 @@ type metrics struct {
 }
 
 func newMetrics(r prometheus.Registerer) (*metrics, error) {
+	var errs []error
 	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
-		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: "stet_" + name, Help: help}, labels)
+		c := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "stet_" + name, Help: help}, labels)
+		errs = append(errs, r.Register(c))
+		return c
 	}
 	m := &metrics{
 		requests: counter("requests_total", "Requests by API and status; status 0: the client went away before.", "api", "status"),
@@ -191,29 +206,17 @@ func newMetrics(r prometheus.Registerer) (*metrics, error) {
 		usage:    counter("usage_tokens_total", "Tokens as the providers reported them.", "api", "kind"),
 		trims:    counter("trims_total", "Results that were shortened in requests, by reason.", "reason"),
 		passed:   counter("passthroughs_total", "Requests that went untouched because of a doubt, by cause.", "cause"),
-		dangling: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "stet_dangling_total", Help: "Lines left in place of content that is nowhere in their request.",
-		}),
-		cut: counter("cut_total", "Answers that broke off.", "api"),
+		dangling: counter("dangling_total", "Lines left in place of content that is nowhere in their request.").WithLabelValues(),
+		cut:      counter("cut_total", "Answers that broke off.", "api"),
 		added: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "stet_added_seconds", Help: "Time that stet took before the request went upstream.",
 			Buckets: prometheus.ExponentialBuckets(0.00005, 4, 9),
 		}, []string{"api"}),
-		lost: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "stet_records_lost_total", Help: "Rows that could not be recorded.",
-		}),
-		refused: counter("bound_refusals_total", "Requests that the provider refused because of what stands before thinking, by the form in which it took them then.", "form"),
-		dropped: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "stet_thinking_dropped_total", Help: "Blocks of thinking that the provider dropped because of what stands before them.",
-		}),
+		lost:    counter("records_lost_total", "Rows that could not be recorded.").WithLabelValues(),
+		refused: counter("bound_refusals_total", "Requests that the provider refused because of what is before thinking, by the form in which it took them then.", "form"),
+		dropped: counter("thinking_dropped_total", "Blocks of thinking that the provider dropped because of what is before them.").WithLabelValues(),
 	}
-	var errs []error
-	for _, c := range []prometheus.Collector{
-		m.requests, m.bytes, m.tokens, m.usage, m.trims, m.passed, m.dangling, m.cut, m.added, m.lost, m.refused, m.dropped,
-	} {
-		errs = append(errs, r.Register(c))
-	}
-	return m, errors.Join(errs...)
+	return m, errors.Join(append(errs, r.Register(m.added))...)
 }
 
 func (m *metrics) request(api string, status int) {

@@ -32,20 +32,18 @@ type meters struct {
 func (m *meters) hear(to endpoint, asked, h http.Header) {
 	for name := range h {
 		lower := strings.ToLower(name)
+		used, err := strconv.ParseFloat(h.Get(name), 64)
+		if err != nil {
+			continue
+		}
 		if limit, ok := between(lower, "anthropic-ratelimit-unified-", "-utilization"); ok {
-			base := name[:len(name)-len("-utilization")]
-			used, err := strconv.ParseFloat(h.Get(name), 64)
-			if err == nil {
-				m.set(to, asked, record.Meter{Provider: "anthropic", Limit: limit, Used: used, Reset: seconds(h.Get(base + "-Reset"))})
-			}
+			reset := h.Get(name[:len(name)-len("-utilization")] + "-Reset")
+			m.set(to, asked, record.Meter{Provider: "anthropic", Limit: limit, Used: used, Reset: seconds(reset)})
 		}
 		if family, ok := between(lower, "x-", "-used-percent"); ok {
 			base := name[:len(name)-len("-used-percent")]
-			used, err := strconv.ParseFloat(h.Get(name), 64)
 			minutes, _ := strconv.Atoi(h.Get(base + "-Window-Minutes"))
-			if err == nil {
-				m.set(to, asked, record.Meter{Provider: "codex", Limit: window(family, minutes), Used: used / 100, Reset: seconds(h.Get(base + "-Reset-At"))})
-			}
+			m.set(to, asked, record.Meter{Provider: "codex", Limit: window(family, minutes), Used: used / 100, Reset: seconds(h.Get(base + "-Reset-At"))})
 		}
 	}
 }

@@ -31,7 +31,7 @@ type rule struct {
 	prices.Rule
 	window   int    // tokens; 0: not known
 	provider string // as prices.Model.Provider; "": not known
-	checks   bool   // the provider checks what stands before thinking, and refuses a request if it changed
+	checks   bool   // the provider checks what is before thinking, and refuses a request if it changed
 	mayCheck bool   // the name of the model does not say whether the provider checks
 
 	billsThinking bool // the provider keeps the thinking of earlier turns in the prompt, and bills it
@@ -121,7 +121,7 @@ type engines struct {
 type terms struct {
 	window int // tokens; 0: not known
 	price  trim.Price
-	checks bool // the provider checks what stands before thinking
+	checks bool // the provider checks what is before thinking
 	kept   bool // the provider stores the conversation, so sent messages cannot change
 	clears bool // the provider may be asked to clear results
 

@@ -25,7 +25,7 @@ var keyForms = []struct{ prefix, owner string }{
 	{"ABSK", "Amazon"}, {"bedrock-api-key-", "Amazon"}, {"AWS4-", "Amazon"},
 }
 
-// openaiMark stands in every key of OpenAI, also in the older ones that begin with "sk-".
+// openaiMark is in every key of OpenAI, also in the older ones that begin with "sk-".
 const openaiMark = "T3BlbkFJ"
 
 // keyHeaders are the headers in which clients send keys, with the provider that alone reads the header; "": several do.
@@ -33,7 +33,7 @@ var keyHeaders = []struct{ name, owner string }{
 	{"Authorization", ""}, {"X-Api-Key", anthropicOwner}, {"X-Goog-Api-Key", googleOwner}, {"Api-Key", "Azure"},
 }
 
-// ownerOf returns whose a key is, or "" if its form does not say it. A scheme ("Bearer") may stand before it.
+// ownerOf returns whose a key is, or "" if its form does not say it. A scheme ("Bearer") may be before it.
 func ownerOf(key string) string {
 	if scheme, rest, ok := strings.Cut(strings.TrimSpace(key), " "); ok && strings.EqualFold(scheme, "Bearer") {
 		key = rest
@@ -64,7 +64,7 @@ func stranger(r *http.Request, owner string) string {
 	for _, h := range keyHeaders {
 		usual := h.owner
 		if h.name == "X-Api-Key" && r.Header.Get("Authorization") != "" {
-			usual = "" // it may be a placeholder beside the key
+			usual = "" // it may be a placeholder next to the key
 		}
 		for _, v := range r.Header.Values(h.name) {
 			if v != "" {

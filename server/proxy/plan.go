@@ -156,21 +156,21 @@ func (p *Proxy) apply(x *exchange, d *reading, plan *trim.Plan) error {
 }
 
 // planOf plans a request. From the engine's plan it keeps the edits that can be made in a body: edits of
-// tool results and of call arguments that stand in the body as one JSON value.
+// tool results and of call arguments that are in the body as one JSON value.
 func (p *Proxy) planOf(x *exchange, d *reading) (*trim.Plan, error) {
 	engine, err := p.engineOf(x, d)
 	if err != nil {
 		return nil, err
 	}
 	b := &d.forms.begin
-	behind, err := p.asSent(d, b.Known)
+	before, err := p.asSent(d, b.Known)
 	if err != nil {
 		return nil, err
 	}
 	if d.forms.bound && p.policy == trim.KeepLatest {
-		return behind, nil
+		return before, nil
 	}
-	now := p.recent.resume(d, engine, behind, p.head(d))
+	now := p.recent.resume(d, engine, before, p.head(d))
 	breaks := now.state.Balance().Breaks
 	now.grow(d)
 	full := now.state.Plan()
@@ -178,9 +178,9 @@ func (p *Proxy) planOf(x *exchange, d *reading) (*trim.Plan, error) {
 		b.whole = true
 	}
 	if b.whole && !engine.Clears() {
-		behind, b.upto = new(trim.Plan), 0
+		before, b.upto = new(trim.Plan), 0
 	}
-	plan, err := p.within(d, full, behind)
+	plan, err := p.within(d, full, before)
 	if err != nil {
 		return nil, err
 	}
@@ -192,24 +192,24 @@ func (p *Proxy) planOf(x *exchange, d *reading) (*trim.Plan, error) {
 	return plan, nil
 }
 
-// within returns the plan for a body: first the edits of messages that were already sent (behind), then the possible edits of full.
-func (p *Proxy) within(d *reading, full, behind *trim.Plan) (*trim.Plan, error) {
+// within returns the plan for a body: first the edits of messages that were already sent (before), then the possible edits of full.
+func (p *Proxy) within(d *reading, full, before *trim.Plan) (*trim.Plan, error) {
 	req := d.request
 	if len(full.Omissions) != len(full.Edits) {
 		return nil, errors.New("a plan has a reason for each edit")
 	}
 	plan := &trim.Plan{
-		Edits: slices.Clone(behind.Edits), Omissions: slices.Clone(behind.Omissions),
+		Edits: slices.Clone(before.Edits), Omissions: slices.Clone(before.Omissions),
 		Cleared: full.Cleared, ClearedCalls: full.ClearedCalls, Root: full.Root, Stats: full.Stats,
 	}
-	plan.Saved += behind.Saved
-	if behind.ClearedCalls > plan.ClearedCalls {
-		plan.Cleared, plan.ClearedCalls = behind.Cleared, behind.ClearedCalls
+	plan.Saved += before.Saved
+	if before.ClearedCalls > plan.ClearedCalls {
+		plan.Cleared, plan.ClearedCalls = before.Cleared, before.ClearedCalls
 	}
 	head := d.forms.begin.upto
 	for i, e := range full.Edits {
 		m := &req.Messages[e.Message]
-		now := e.Message >= head || full.Omissions[i].Reason == trim.Thinking && !slices.Contains(behind.Edits, e)
+		now := e.Message >= head || full.Omissions[i].Reason == trim.Thinking && !slices.Contains(before.Edits, e)
 		if now && editable(m.Role, &m.Parts[e.Part]) {
 			plan.Edits = append(plan.Edits, e)
 			plan.Omissions = append(plan.Omissions, full.Omissions[i])
@@ -228,7 +228,7 @@ const bytesPerToken = 5
 const usualMinimum = 1024
 
 // head is how many of the first messages always stay as they are. Without them the prompt could become too short to be cached.
-// It depends only on what stands before a message, so it is the same in all later requests.
+// It depends only on what is before a message, so it is the same in all later requests.
 func (p *Proxy) head(d *reading) int {
 	if !evicts(p.policy) {
 		return 0

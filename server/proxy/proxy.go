@@ -170,7 +170,7 @@ func New(c Config) (*Proxy, error) {
 	p.trees.store, p.trees.holdout, p.trees.kept = c.Store, c.Holdout, c.Holdout != nil || !c.Caps.none()
 	p.caps.reading = semaphore.NewWeighted(1)
 	p.caps.Caps, p.caps.store, p.caps.rules, p.caps.log, p.caps.tell, p.caps.write = c.Caps, c.Store, known, c.Logger, func(text string) {
-		p.conversations.limit(text)
+		p.conversations.count(func(t *Totals) { t.limit(text) })
 		if c.Tell != nil {
 			p.work.Go(func() { c.Tell(text) }) // a request is under way, so this is no race with Wait
 		}

@@ -85,7 +85,7 @@ func (h *heldRequest) weight() int64 {
 	return int64(cap(h.body.b)) + indexed*int64(h.texts) + perMessage*int64(len(h.request.Messages)) + perRequest
 }
 
-// measure records where the texts of the messages stand in the body, and how long they are.
+// measure records where the texts of the messages are in the body, and how long they are.
 func (h *heldRequest) measure() {
 	all := h.request.Messages
 	for i := range all {
@@ -310,18 +310,18 @@ func (d *reading) planned() []llm.Message {
 	return messages
 }
 
-// resume returns the engine's state after the messages that were sent before. behind has the edits with which they were sent.
-func (r *recent) resume(d *reading, engine *trim.Engine, behind *trim.Plan, head int) planState {
+// resume returns the engine's state after the messages that were sent before. before has the edits with which they were sent.
+func (r *recent) resume(d *reading, engine *trim.Engine, before *trim.Plan, head int) planState {
 	if now := r.take(d, engine); now.state != nil {
 		now.state.KeepWhole(head)
 		return now
 	}
 	b := &d.forms.begin
-	s := trim.Sent{Whole: head, Messages: min(b.upto, len(d.planned())), ClearedCalls: behind.ClearedCalls, Edits: behind.Edits}
+	s := trim.Sent{Whole: head, Messages: min(b.upto, len(d.planned())), ClearedCalls: before.ClearedCalls, Edits: before.Edits}
 	if b.whole {
 		s.Messages = min(b.Messages, len(d.planned()))
 	}
-	for _, o := range behind.Omissions {
+	for _, o := range before.Omissions {
 		s.Reasons = append(s.Reasons, o.Reason)
 	}
 	_ = json.Unmarshal(b.Form.Balance(), &s.Balance) // an account that cannot be read is a new one

@@ -2,7 +2,6 @@ package proxy
 
 import (
 	"bytes"
-	"errors"
 	"io"
 	"net/http"
 	"slices"
@@ -15,7 +14,7 @@ import (
 	"github.com/stet-dev/stet/trim"
 )
 
-// A provider that checks what stands before thinking may refuse a request if its sent edits are unknown or known
+// A provider that checks what is before thinking may refuse a request if its sent edits are unknown or known
 // wrongly. Then the request is sent again in another form, before the client gets an answer. The last try uses the first form
 // again, and asks the provider to drop thinking that was signed after something else. Later requests of the conversation must ask for
 // the same, because the provider does not remember it.
@@ -73,7 +72,7 @@ func (p *Proxy) computed(x *exchange, d *reading, from begin) (*trim.Plan, error
 	return p.planOf(x, d)
 }
 
-// recover sends a refused request again, if it was refused because of what stands before thinking. It returns the first answer that is
+// recover sends a refused request again, if it was refused because of what is before thinking. It returns the first answer that is
 // not such a refusal. If every try is refused, it returns the first refusal unchanged.
 func (p *Proxy) recover(r *http.Request, first *http.Response) (*http.Response, error) {
 	x := r.Context().Value(exchangeKey{}).(*exchange)
@@ -193,11 +192,10 @@ func (p *Proxy) goAs(x *exchange, d *reading, plan *trim.Plan, from begin) cause
 	return planned
 }
 
-// refusesBound reports whether an answer with status 400 refuses thinking because of what stands before it. It reads the
+// refusesBound reports whether an answer with status 400 refuses thinking because of what is before it. It reads the
 // body; the caller can read it again.
 func refusesBound(resp *http.Response) bool {
-	coding, plain, known := codingOf(resp.Header.Get("Content-Encoding"))
-	if resp.StatusCode != http.StatusBadRequest || !known {
+	if resp.StatusCode != http.StatusBadRequest {
 		return false
 	}
 	body, err := io.ReadAll(io.LimitReader(resp.Body, maxBoundError))
@@ -209,22 +207,7 @@ func refusesBound(resp *http.Response) bool {
 		io.Reader
 		io.Closer
 	}{io.MultiReader(bytes.NewReader(body), rest), resp.Body}
-	if err == nil && !plain { // although stet asked for an uncompressed answer
-		if body, err = coding.text(body); err != nil {
-			return false
-		}
-	}
 	return err == nil && anthropic.RefusesBound(body)
-}
-
-// text decompresses the body of an error, up to maxBoundError bytes.
-func (c *coding) text(body []byte) ([]byte, error) {
-	r, err := c.reader(bytes.NewReader(body))
-	if err != nil {
-		return nil, err
-	}
-	text, err := io.ReadAll(io.LimitReader(r, maxBoundError))
-	return text, errors.Join(err, r.Close())
 }
 
 // failing is a reader that always returns an error.
@@ -236,14 +219,14 @@ func (f failing) Read([]byte) (int, error) { return 0, f.err }
 func (p *Proxy) recovered(x *exchange, how string, status int) {
 	if how == "" {
 		p.metrics.refused.WithLabelValues("none").Inc()
-		p.log.Error("the provider refuses thinking, because of what stands before it, in every form that is known", "conversation", x.row.Conversation, "model", x.row.Model)
+		p.log.Error("the provider refuses thinking, because of what is before it, in every form that is known", "conversation", x.row.Conversation, "model", x.row.Model)
 		return
 	}
 	if status < 300 && x.form != nil {
 		x.stored = p.store(record.Batch{Places: p.forms.Taken(x.form, x.body.dropping, time.Now())}, nil)
 	}
 	p.metrics.refused.WithLabelValues(how).Inc()
-	p.log.Warn("the provider refused thinking, because of what stands before it; the request went again", "conversation", x.row.Conversation,
+	p.log.Warn("the provider refused thinking, because of what is before it; the request went again", "conversation", x.row.Conversation,
 		"model", x.row.Model, "form", how, "status", status)
 }
 
@@ -261,7 +244,7 @@ func (p *Proxy) keepDropping(x *exchange, from sent.Known) {
 func (p *Proxy) countDropped(x *exchange) {
 	if n := x.meter.Reading().Dropped; n > 0 {
 		p.metrics.dropped.Add(float64(n))
-		p.log.Warn("the provider dropped thinking, because of what stands before it", "conversation", x.row.Conversation, "model", x.row.Model, "blocks", n)
+		p.log.Warn("the provider dropped thinking, because of what is before it", "conversation", x.row.Conversation, "model", x.row.Model, "blocks", n)
 	}
 }
 

@@ -24,7 +24,7 @@ const maxLookUp = 2 * time.Second
 
 // sentEdits holds what is known of how the beginning of a request was sent.
 type sentEdits struct {
-	checks       bool               // the provider checks what stands before thinking
+	checks       bool               // the provider checks what is before thinking
 	bound        bool               // checks holds, and the conversation has thinking: what was sent must not change
 	conversation *sent.Conversation // the messages; nil: they are not known
 	known        []sent.Known       // where thinking is signed, the likeliest first; empty: nothing is known
@@ -39,7 +39,7 @@ type sentEdits struct {
 // begin says how a request goes on from what was sent before. The zero value is for a request of which nothing is known.
 type begin struct {
 	sent.Known
-	upto  int  // messages that go out as they were sent; those behind Known were sent as they came
+	upto  int  // messages that go out as they were sent; those after Known were sent as they came
 	whole bool // nothing stays as it was sent: all is planned again
 	cold  bool // what is after the first keep messages is planned as at a cold point
 	keep  int
@@ -244,7 +244,7 @@ func (f *sentEdits) likeliest() (known sent.Known) {
 // asSent returns the plan that repeats only the edits with which the messages were sent. It also asks the provider to clear what it
 // was asked to clear before.
 //
-// A client may change what it sent before. Where a pointer names what is certainly gone, its text is whole again: the provider refuses thinking behind
+// A client may change what it sent before. Where a pointer names what is certainly gone, its text is whole again: the provider refuses thinking after
 // such a change in any case, or does not check it.
 func (p *Proxy) asSent(d *reading, known sent.Known) (*trim.Plan, error) {
 	plan, err := p.everSent(d, known)
@@ -362,7 +362,7 @@ func (p *Proxy) formOf(x *exchange, d *reading, memory *sent.Memory) (b record.B
 	}
 	x.form = s
 	if d.api != record.Messages && x.form.Bound && !x.form.Form.Empty() { // here no signature in an answer shows this
-		p.conversations.bind()
+		p.conversations.count((*Totals).bind)
 	}
 	b, kept = memory.Note(x.form, c, x.row.Time)
 	if p.forgets(x) {
@@ -393,7 +393,7 @@ func (p *Proxy) sign(x *exchange, b []byte) {
 		rows.Places = append(rows.Places, p.forms.Answered(x.form, signature, time.Now())...)
 	}
 	if len(rows.Places) > 0 && !x.form.Form.Empty() {
-		p.conversations.bind()
+		p.conversations.count((*Totals).bind)
 	}
 	if !p.forgets(x) {
 		p.writer.wait(p.store(rows, nil))

@@ -21,28 +21,20 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	at, r, unknown := p.agentOf(r)
 	to := at.of(r)
-	if why := p.forbids(r); why != "" {
-		p.metrics.request(to.api, http.StatusForbidden)
-		forbidden(why).write(w, to.format())
+	why := p.forbids(r)
+	if why == nil && p.answersItself(w, r) {
 		return
 	}
-	if r.Method == http.MethodConnect || r.Method == http.MethodTrace {
-		p.metrics.request(to.api, http.StatusMethodNotAllowed)
-		w.Header().Set("Allow", "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS")
-		methodNotAllowed(r.Method).write(w, to.format())
-		return
+	switch {
+	case why != nil:
+	case unknown != nil: // the path names an agent without upstreams of its own
+		why = failed(http.StatusNotFound, "not_found_error", "unknown_agent", unknown.Error())
+	case to.upstream == nil:
+		why = unknownProvider(r.URL.Path, to)
 	}
-	if p.answersItself(w, r) {
-		return
-	}
-	if unknown != nil {
-		p.metrics.request(to.api, http.StatusNotFound)
-		unknownAgent(unknown).write(w, to.format())
-		return
-	}
-	if to.upstream == nil {
-		p.metrics.request(to.api, http.StatusNotFound)
-		unknownProvider(r.URL.Path, to).write(w, to.format())
+	if why != nil {
+		p.metrics.request(to.api, why.status)
+		why.write(w, to.format())
 		return
 	}
 	if to.bedrock {
@@ -82,7 +74,7 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		if p.prepare(x, r.Header, why); x.refusal != nil {
-			x.stop(w, *x.refusal)
+			x.stop(w, x.refusal)
 			return
 		}
 		if x.row.Passed == string(threaded) && p.config.RefuseThreads && !p.unchanged {
@@ -94,15 +86,21 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // stop answers a request with f, without sending it upstream.
-func (x *exchange) stop(w http.ResponseWriter, f failure) {
+func (x *exchange) stop(w http.ResponseWriter, f *failure) {
 	x.row.Status, x.stopped, x.ended = f.status, true, true
 	f.write(w, x.format())
 }
 
-// forbids returns the reason why r may not be served: its Host is not allowed (an attacker can point a name at this machine),
-// or a web page of another origin sent it. It returns "" if r is allowed.
-func (p *Proxy) forbids(r *http.Request) string {
-	return httpguard.Check{Hosts: p.config.AllowedHosts}.Refusal(r)
+// forbids returns why r may not be served; nil: it may. Its Host is not allowed (an attacker can point a name at this machine), a web
+// page of another origin sent it, or its method is not passed on.
+func (p *Proxy) forbids(r *http.Request) *failure {
+	if why := (httpguard.Check{Hosts: p.config.AllowedHosts}).Refusal(r); why != "" {
+		return failed(http.StatusForbidden, "permission_error", "forbidden", why)
+	}
+	if r.Method == http.MethodConnect || r.Method == http.MethodTrace {
+		return failed(http.StatusMethodNotAllowed, "invalid_request_error", "method_not_allowed", r.Method+" is not passed on")
+	}
+	return nil
 }
 
 // answersItself answers a request for one of stet's own endpoints. It reports whether it did.
@@ -145,7 +143,7 @@ type failure struct {
 }
 
 // write sends f in the error format of api.
-func (f failure) write(w http.ResponseWriter, api string) {
+func (f *failure) write(w http.ResponseWriter, api string) {
 	e := llm.ErrorBody{Status: f.status, Type: f.kind, Code: f.code, Message: f.message}
 	if f.detail != "" {
 		e.Details = map[string]any{"error_code": f.detail}
@@ -160,12 +158,15 @@ func (f failure) write(w http.ResponseWriter, api string) {
 	if f.retry != "" {
 		h.Set("Retry-After", f.retry)
 	}
+	if f.status == http.StatusMethodNotAllowed {
+		h.Set("Allow", "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS")
+	}
 	w.WriteHeader(f.status)
 	_, _ = w.Write(append(text, '\n')) // a client that is gone needs no answer
 }
 
 // event returns f as an event of the Responses API's WebSocket; lane may be empty.
-func (f failure) event(lane string) []byte {
+func (f *failure) event(lane string) []byte {
 	text, _ := json.Marshal(struct { // strings and numbers always marshal
 		Type   string         `json:"type"`
 		Status int            `json:"status"`
@@ -175,50 +176,42 @@ func (f failure) event(lane string) []byte {
 	return text
 }
 
-func forbidden(message string) failure {
-	return failure{status: http.StatusForbidden, kind: "permission_error", code: "forbidden", message: "stet: " + message}
+// failed returns an error of stet. message says what to do.
+func failed(status int, kind, code, message string) *failure {
+	return &failure{status: status, kind: kind, code: code, message: "stet: " + message}
 }
 
-func badRequest(message string) failure {
-	return failure{status: http.StatusBadRequest, kind: "invalid_request_error", code: "bad_request", message: "stet: " + message}
+func badRequest(message string) *failure {
+	return failed(http.StatusBadRequest, "invalid_request_error", "bad_request", message)
 }
 
 // noThreads is the answer of a server that keeps no message threads. The client then sends the whole conversation again and
 // uses no more threads.
-func noThreads() failure {
+func noThreads() *failure {
 	f := badRequest("no threads are kept here (capability_rejected: beta_header:message-threads-2026-08-12): send the whole conversation")
 	f.detail = "thread_unsupported_request"
 	return f
 }
 
-func unreachable(upstream, cause string) failure {
-	return failure{status: http.StatusBadGateway, kind: "api_error", code: "upstream_unreachable", message: "stet: no answer from " + upstream + ": " +
-		cause + "; check the upstream's address and that it is up, then try again"}
+func unreachable(upstream, cause string) *failure {
+	return failed(http.StatusBadGateway, "api_error", "upstream_unreachable",
+		"no answer from "+upstream+": "+cause+"; check the upstream's address and that it is up, then try again")
 }
 
-func closing() failure {
-	return failure{status: http.StatusServiceUnavailable, kind: "api_error", code: "closing", message: "stet: the proxy is closing"}
-}
-
-// unknownAgent rejects a request whose path names an agent without upstreams of its own.
-func unknownAgent(err error) failure {
-	return failure{status: http.StatusNotFound, kind: "not_found_error", code: "unknown_agent", message: "stet: " + err.Error()}
+func closing() *failure {
+	return failed(http.StatusServiceUnavailable, "api_error", "closing", "the proxy is closing")
 }
 
 // unknownProvider rejects a request of the endpoint to, whose provider is not known, or which carries the key of another one.
-func unknownProvider(path string, to endpoint) failure {
+func unknownProvider(path string, to endpoint) *failure {
 	advice := "have the agent ask that provider itself"
 	if to.unset != "" {
 		advice = "name its base URL with --" + to.unset + ", or " + advice
 	}
 	if to.stranger != "" {
-		return failure{status: http.StatusNotFound, kind: "not_found_error", code: "other_provider",
-			message: "stet: " + clip(path, 100) + " goes to " + to.owner + ", and the request has a key of " + to.stranger + ", which goes to no other provider: " + advice}
+		return failed(http.StatusNotFound, "not_found_error", "other_provider",
+			clip(path, 100)+" goes to "+to.owner+", and the request has a key of "+to.stranger+", which goes to no other provider: "+advice)
 	}
-	return failure{status: http.StatusNotFound, kind: "not_found_error", code: "unknown_provider",
-		message: "stet: it is not known which provider " + clip(path, 100) + " is for, and no key goes to another one: " + advice}
-}
-
-func methodNotAllowed(method string) failure {
-	return failure{status: http.StatusMethodNotAllowed, kind: "invalid_request_error", code: "method_not_allowed", message: "stet: " + method + " is not passed on"}
+	return failed(http.StatusNotFound, "not_found_error", "unknown_provider",
+		"it is not known which provider "+clip(path, 100)+" is for, and no key goes to another one: "+advice)
 }

@@ -152,7 +152,7 @@ func (s *socket) fromClient(ctx context.Context) error {
 	}
 }
 
-// ask forwards one text message of the client. A request is planned. If there is no room for a message, it is forwarded unplanned while
+// ask forwards one text message of the client. A request is planned. If there is no capacity for a message, it is forwarded unplanned while
 // it is read, at the speed of the upstream.
 func (s *socket) ask(ctx context.Context, r io.Reader) error {
 	p := s.proxy

@@ -13,11 +13,11 @@ import (
 // of its new messages are made in the request. The provider has the older messages as they were sent. If a plan needs another form of
 // them, the request goes untouched. If the earlier answer is not held here, the request also goes untouched.
 
-// messageThreads says where the messages stand in bodies of the Messages API. A thread keeps the
+// messageThreads says where the messages are in bodies of the Messages API. A thread keeps the
 // system text, the tools and everything else that it was created with.
 var messageThreads = threads.Shape{Items: "messages", Keeps: true}
 
-// responseChains says where the items stand in bodies of the Responses API. A request that continues a response has its
+// responseChains says where the items are in bodies of the Responses API. A request that continues a response has its
 // own instructions and tools.
 var responseChains = threads.Shape{Items: "input", Without: []string{"previous_response_id"}, Lone: func(text []byte) []byte {
 	return append(append([]byte(`{"role":"user","content":`), text...), '}')
@@ -29,19 +29,6 @@ func (x *exchange) notHeld() cause {
 		return chained
 	}
 	return threaded
-}
-
-// followResponse loads the conversation that a request of the Responses API continues.
-func (p *Proxy) followResponse(x *exchange, d *reading) cause {
-	switch req := d.request; {
-	case req.Previous != "":
-		return p.viewWhole(x, d, responseChains, req.Previous)
-	case !req.Chained && (x.keeps || openai.Stored(x.body.head)):
-		if turn, err := responseChains.Whole(x.body.head); err == nil {
-			x.body.turn = turn
-		}
-	}
-	return planned
 }
 
 // viewWhole makes the whole conversation the planned body of a request that continues the answer id.
@@ -65,27 +52,28 @@ func (p *Proxy) viewWhole(x *exchange, d *reading, shape threads.Shape, id strin
 	return planned
 }
 
-// follow handles a request's thread. If the request continues a thread, the whole conversation becomes the planned body. If that fails, the
-// cause says why.
+// follow handles a request of a conversation that the provider stores. If the request continues one, the whole conversation becomes the
+// planned body. If that fails, the cause says why.
 func (p *Proxy) follow(x *exchange, d *reading) cause {
-	req := d.request
+	req, shape, begins, goesOn := d.request, messageThreads, d.request.Thread == llm.ThreadCreate, d.request.Thread == llm.ThreadContinue
 	if x.api == record.Responses {
-		return p.followResponse(x, d)
-	}
-	if x.api != record.Messages || p.config.RefuseThreads {
-		if req.Thread == llm.ThreadContinue {
+		shape, goesOn = responseChains, req.Previous != ""
+		begins = !goesOn && !req.Chained && (x.keeps || openai.Stored(x.body.head))
+	} else if x.api != record.Messages || p.config.RefuseThreads {
+		if goesOn {
 			return threaded
 		}
 		return planned
 	}
-	var err error
-	switch req.Thread {
-	case llm.ThreadCreate:
-		if x.body.turn, err = messageThreads.Whole(x.body.head); err != nil {
+	if goesOn {
+		return p.viewWhole(x, d, shape, req.Previous)
+	}
+	if begins {
+		turn, err := shape.Whole(x.body.head)
+		if err != nil && x.api == record.Messages {
 			return malformed
 		}
-	case llm.ThreadContinue:
-		return p.viewWhole(x, d, messageThreads, req.Previous)
+		x.body.turn = turn
 	}
 	return planned
 }

@@ -145,11 +145,10 @@ func (p *Proxy) admit(x *exchange, d *reading, h http.Header) *failure {
 // refuse returns the answer to a request that a person does not want. Agents show its sentence, and do not try again: Claude Code asks
 // again after a 400 and takes a 403 for a login that is over; Codex asks again after all but a 400.
 func (x *exchange) refuse(why string) *failure {
-	f := failure{status: http.StatusBadRequest, kind: "invalid_request_error", code: "stopped_by_stet", message: "stet: " + why}
 	if x.format() == record.Messages {
-		f.status, f.kind = http.StatusPaymentRequired, "billing_error"
+		return failed(http.StatusPaymentRequired, "billing_error", "stopped_by_stet", why)
 	}
-	return &f
+	return failed(http.StatusBadRequest, "invalid_request_error", "stopped_by_stet", why)
 }
 
 // begins reports whether a request begins a turn: its last message is a person's, not the result of a tool with what an agent adds.

@@ -27,8 +27,8 @@ type upload struct {
 	clearing bool         // it asks the provider to clear old results, which needs a header too
 	outgoing *outgoing    // a whole body that is being sent; nil: not yet
 	borrowed []*lease     // buffers to return at the end; the first holds a whole body
-	taken    []func()     // reserved room to release at the end
-	client   string       // the client that the room is reserved for
+	taken    []func()     // reserved capacity to release at the end
+	client   string       // the client that the capacity is reserved for
 
 	turn *threads.Turn // its place in a conversation that the provider stores; nil: there is no such conversation
 }
@@ -70,7 +70,7 @@ func (u *upload) receive(r *http.Request, max int64, pool *buffers, budget *body
 	return u.decode(coding, max, budget), nil
 }
 
-// take reserves room for n bytes of the body.
+// take reserves capacity for n bytes of the body.
 func (u *upload) take(budget *bodyBudget, client string, n int64) error {
 	if n <= 0 {
 		return nil
@@ -82,7 +82,7 @@ func (u *upload) take(budget *bodyBudget, client string, n int64) error {
 	return err
 }
 
-// metered reads a body of unknown length and reserves room for it in steps.
+// metered reads a body of unknown length and reserves capacity for it in steps.
 type metered struct {
 	io.Reader
 	left int64 // bytes left of the last step
@@ -104,7 +104,7 @@ func (m *metered) Read(b []byte) (int, error) {
 // send sets the body of out, which is a copy of the client's request.
 func (u *upload) send(out *http.Request) {
 	if len(u.head) > 0 {
-		out.Header.Del("Expect") // the proxy has already told the client to continue
+		out.Header.Del("Expect") // the proxy has already asked the client to continue
 	}
 	if !u.whole {
 		if out.Body != nil {

@@ -392,7 +392,7 @@ func (k Keep) limits(now time.Time) record.Limits {
 	return l
 }
 
-// maxFormBytes limits the bytes of stored sent edits. A request of a long session takes some hundred bytes, so there is room for
+// maxFormBytes limits the bytes of stored sent edits. A request of a long session takes some hundred bytes, so there is capacity for
 // about a million requests, that is, for months.
 const maxFormBytes = 256 << 20
 

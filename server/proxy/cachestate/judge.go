@@ -1,6 +1,9 @@
 package cachestate
 
 import (
+	"slices"
+
+	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/trim"
 )
 
@@ -57,11 +60,9 @@ func (s *State) believe(v *Verdict, r *Request, from beginnings) (cold trim.Caus
 	v.at.before = l.newest
 	b.Gap = max(0, r.Time.Sub(l.last))
 	v.at.key, b.Changed = l.keyOf(own, from)
-	state := l.keys[v.at.key]
-	if state == nil { // another cache key continued from a key of an earlier process
-		if t, _ := s.longest(r, v.at.key); t != nil {
-			state = t.lineage.keys[v.at.key]
-		}
+	state, longest := l.keys[v.at.key], s.longest(r, v.at.key)
+	if state == nil && longest != nil { // another cache key continued from a key of an earlier process
+		state = longest.lineage.keys[v.at.key]
 	}
 	if state != nil {
 		b.Idle = max(0, r.Time.Sub(state.last))
@@ -73,9 +74,7 @@ func (s *State) believe(v *Verdict, r *Request, from beginnings) (cold trim.Caus
 	v.end = expiry{b.Lifetime, l.ended, r.Vouched}
 	gone := v.end.gone(b.Idle)
 	b.Certain, b.Cold = v.end.ends(b.Idle), gone != ""
-	if t, _ := s.longest(r, v.at.key); state != nil && (t == nil || t.Time.Before(state.last)) {
-		v.Changed = r.Chain.Answered()
-	}
+	v.Changed = state != nil && (longest == nil || longest.Time.Before(state.last)) && r.Chain.Answered()
 	switch {
 	case state == nil && b.Changed != PrefixChange{}:
 		return trim.Tools
@@ -83,4 +82,11 @@ func (s *State) believe(v *Verdict, r *Request, from beginnings) (cold trim.Caus
 		return trim.Model
 	}
 	return gone
+}
+
+// FirstThinking returns the index of the first message with thinking, or -1.
+func FirstThinking(req *llm.Request) int {
+	return slices.IndexFunc(req.Messages, func(m llm.Message) bool {
+		return slices.ContainsFunc(m.Parts, func(p llm.Part) bool { return p.Kind == llm.Thinking })
+	})
 }

@@ -58,8 +58,6 @@ func shared(links []uint64, n *Snapshot) (common int) {
 	return common
 }
 
-func (n *Snapshot) shares(before *Snapshot) int { return shared(n.links, before) }
-
 // Comparison compares a sent request with the one before, with sizes in bytes of text. The zero value is for a request without one
 // before.
 type Comparison struct {
@@ -118,7 +116,7 @@ func (c *Comparison) compare(n, before *Snapshot, req *llm.Request) (kept, commo
 	case before.own.System != n.own.System || before.skip != n.skip:
 		c.Broke = record.BrokeSystem
 	}
-	links := n.shares(before)
+	links := shared(n.links, before)
 	common = n.skip + links
 	kept = n.sameEdits(before, common)
 	parts := 0

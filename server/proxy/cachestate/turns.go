@@ -69,16 +69,15 @@ func (s *State) beginnings(r *Request) (b beginnings) {
 	return b
 }
 
-// longest returns the longest turn of a cache key that a request begins with, and its number of links; nil if there is none. The
-// caller holds the lock.
-func (s *State) longest(r *Request, key Key) (*turn, int) {
+// longest returns the longest turn of a cache key that a request begins with; nil if there is none. The caller holds the lock.
+func (s *State) longest(r *Request, key Key) *turn {
 	salt := s.salt(r.Decoded)
-	for i, link := range slices.Backward(r.Chain.Links) {
+	for _, link := range slices.Backward(r.Chain.Links) {
 		if t := s.turn(link^salt, key); t != nil {
-			return t, i + 1
+			return t
 		}
 	}
-	return nil, 0
+	return nil
 }
 
 // turn returns the turn of a cache key with a prefix, or nil. The caller holds the lock.
@@ -180,6 +179,18 @@ func (s *State) Known(r *Request) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.beginnings(r).any != nil
+}
+
+// Checks reports whether the conversation of a request was ever sent to a provider that checks thinking. Later models do not change
+// that.
+func (s *State) Checks(r *Request) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	checks, salt := s.config.Checks(r.API, r.Key.Model), s.salt(r.Decoded)
+	for i := 0; i < len(r.Chain.Links) && !checks; i++ {
+		checks = slices.ContainsFunc(s.turns[r.Chain.Links[i]^salt], func(t *turn) bool { return s.config.Checks(r.API, t.Model) })
+	}
+	return checks
 }
 
 // Named returns the name of the conversation whose answered request this one begins with; empty: there is none. elsewhere says that

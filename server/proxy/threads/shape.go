@@ -47,7 +47,7 @@ type parsed struct {
 var (
 	errNoItems = errors.New("the body has no list of items, or two")
 	errRest    = errors.New("more than items would change")
-	errLone    = errors.New("the text that stands in place of the list would change")
+	errLone    = errors.New("the text that is in place of the list would change")
 )
 
 // ErrSent is the error for edits that would change an older item from its sent text.

@@ -7,7 +7,7 @@ import (
 	"github.com/stet-dev/stet/internal/rawjson"
 )
 
-// Turn is a request, and the whole request that it stands for. It shares memory with the request's body.
+// Turn is a request, and the whole request that it means. It shares memory with the request's body.
 type Turn struct {
 	// Body is the whole conversation in one body, with the items as the client sees them. For a request with all items it is the
 	// request's own body.
