@@ -18,8 +18,8 @@ type addition struct {
 	rows []Event
 }
 
-// known is a session as it is in the database.
-type known struct {
+// Known is a session as it is in the database.
+type Known struct {
 	Key  int64
 	Info session.Info
 }
@@ -61,11 +61,74 @@ func (s *Sessions) write(jobs []*job[[]addition]) {
 		for _, j := range jobs {
 			j.err = nil
 		}
-		return s.db.Transact(ctx, true, func(tx Conn) error { return s.writeEvents(ctx, tx, jobs, !first) })
+		if first && s.hooks.AppendKnown != nil {
+			if done, err := s.writeKnown(ctx, jobs); done || err != nil {
+				return err
+			}
+		}
+		var now map[string]Known
+		err := s.db.Transact(ctx, true, func(tx Conn) (err error) {
+			now, err = s.writeEvents(ctx, tx, jobs, !first)
+			return err
+		})
+		if err == nil {
+			s.remember(now)
+		}
+		return err
 	})
 	if err != nil {
 		failAll(jobs, s.explain("append to", err))
 	}
+}
+
+// remembered is how many sessions are kept in memory.
+const remembered = 1000
+
+// remember keeps sessions in memory, as they are in the database after a commit. The caller has the right to commit (see group).
+func (s *Sessions) remember(sessions map[string]Known) {
+	if s.hooks.AppendKnown == nil {
+		return
+	}
+	if s.cache == nil || len(s.cache)+len(sessions) > remembered {
+		s.cache = map[string]Known{}
+	}
+	maps.Copy(s.cache, sessions)
+}
+
+// writeKnown writes jobs whose sessions are all in memory. It returns false, and has written nothing, in three cases: a session
+// is not in memory, a job does not fit its session, or another process has added events to a session.
+func (s *Sessions) writeKnown(ctx context.Context, jobs []*job[[]addition]) (bool, error) {
+	sessions := map[string]Known{}
+	var events []Event
+	for _, j := range jobs {
+		for _, a := range j.value {
+			if _, ok := sessions[a.Session]; !ok {
+				k, ok := s.cache[a.Session]
+				if !ok {
+					return false, nil
+				}
+				sessions[a.Session] = k
+			}
+		}
+		mine, err := after(sessions, j.value)
+		if err != nil {
+			return false, nil
+		}
+		maps.Copy(sessions, mine)
+		events = appendRows(events, sessions, j.value)
+	}
+	if len(events) == 0 {
+		return true, nil
+	}
+	var now, was []Known
+	for id, k := range sessions {
+		now, was = append(now, k), append(was, s.cache[id])
+	}
+	done, err := s.hooks.AppendKnown(ctx, now, was, events)
+	if done {
+		s.remember(sessions)
+	}
+	return done, err
 }
 
 // errTaken is the error if another process has created the session in the meantime.
@@ -77,18 +140,19 @@ var (
 	insertEvent   = "INSERT INTO events (session, seq, time_us, kind, version, sum, body) VALUES (?, ?, ?, ?, ?, ?, ?)"
 )
 
-// writeEvents writes the jobs that fit their sessions. interrupted says that an earlier commit of the same jobs may have succeeded.
-func (s *Sessions) writeEvents(ctx context.Context, tx Conn, jobs []*job[[]addition], interrupted bool) error {
+// writeEvents writes the jobs that fit their sessions, and returns the sessions with these events. interrupted says that an
+// earlier commit of the same jobs may have succeeded.
+func (s *Sessions) writeEvents(ctx context.Context, tx Conn, jobs []*job[[]addition], interrupted bool) (map[string]Known, error) {
 	sessions, err := s.lockSessions(ctx, tx, jobs)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	var events []Event
 	changed := map[string]bool{}
 	for _, j := range jobs {
 		if interrupted {
 			if done, err := isStored(ctx, tx, sessions, j.value); err != nil {
-				return err
+				return nil, err
 			} else if done {
 				continue
 			}
@@ -103,16 +167,16 @@ func (s *Sessions) writeEvents(ctx context.Context, tx Conn, jobs []*job[[]addit
 			if k.Key != 0 {
 				changed[id] = true
 			} else if found, err := One(ctx, tx, createSession, Infos.Values(k.Info), &k.Key); err != nil {
-				return err
+				return nil, err
 			} else if !found {
-				return fmt.Errorf("session %s: %w", id, errTaken)
+				return nil, fmt.Errorf("session %s: %w", id, errTaken)
 			}
 			sessions[id] = k
 		}
 		events = appendRows(events, sessions, j.value)
 	}
 	if len(events) == 0 {
-		return nil
+		return sessions, nil
 	}
 	update, insert := Statement{Text: updateSession}, Statement{Text: insertEvent}
 	for id := range changed {
@@ -122,11 +186,11 @@ func (s *Sessions) writeEvents(ctx context.Context, tx Conn, jobs []*job[[]addit
 	for _, e := range events {
 		insert.Args = append(insert.Args, []any{e.Key, int64(e.Seq), e.Micro, e.Kind, e.Version, e.Sum, e.Body})
 	}
-	return tx.Send(ctx, insert, update)
+	return sessions, tx.Send(ctx, insert, update)
 }
 
 // appendRows appends the rows of additions to events. It sets the key of the session and the checksum of each row.
-func appendRows(events []Event, sessions map[string]known, additions []addition) []Event {
+func appendRows(events []Event, sessions map[string]Known, additions []addition) []Event {
 	for _, a := range additions {
 		for _, r := range a.rows {
 			r.Key = sessions[a.Session].Key
@@ -139,8 +203,8 @@ func appendRows(events []Event, sessions map[string]known, additions []addition)
 
 // lockSessions returns the existing sessions that jobs name. No other process can change these sessions before the transaction
 // ends.
-func (s *Sessions) lockSessions(ctx context.Context, tx Conn, jobs []*job[[]addition]) (map[string]known, error) {
-	sessions := map[string]known{}
+func (s *Sessions) lockSessions(ctx context.Context, tx Conn, jobs []*job[[]addition]) (map[string]Known, error) {
+	sessions := map[string]Known{}
 	var ids []any
 	for _, j := range jobs {
 		for _, a := range j.value {
@@ -148,7 +212,7 @@ func (s *Sessions) lockSessions(ctx context.Context, tx Conn, jobs []*job[[]addi
 		}
 	}
 	for some := range slices.Chunk(ids, 1000) { // databases limit the number of arguments
-		found, err := Collect(ctx, tx, func(r Row) (k known, err error) {
+		found, err := Collect(ctx, tx, func(r Row) (k Known, err error) {
 			k.Info, err = Infos.Scan(r, &k.Key)
 			return k, err
 		}, "SELECT key, "+Infos.Columns+" FROM sessions WHERE id IN (?"+strings.Repeat(", ?", len(some)-1)+") ORDER BY id"+s.db.Dialect().ForUpdate, some...)
@@ -164,8 +228,8 @@ func (s *Sessions) lockSessions(ctx context.Context, tx Conn, jobs []*job[[]addi
 
 // after returns the sessions of a job with the job's events added. It returns an error if a session has other events than the job
 // expects.
-func after(sessions map[string]known, job []addition) (map[string]known, error) {
-	mine := map[string]known{}
+func after(sessions map[string]Known, job []addition) (map[string]Known, error) {
+	mine := map[string]Known{}
 	for _, a := range job {
 		k, ok := mine[a.Session]
 		if !ok {
@@ -184,7 +248,7 @@ func after(sessions map[string]known, job []addition) (map[string]known, error) 
 }
 
 // isStored reports whether a job is already in the database: the events of its first batch are there with the same checksums.
-func isStored(ctx context.Context, tx Conn, sessions map[string]known, job []addition) (bool, error) {
+func isStored(ctx context.Context, tx Conn, sessions map[string]Known, job []addition) (bool, error) {
 	if len(job) == 0 {
 		return false, nil
 	}

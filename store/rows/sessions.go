@@ -16,10 +16,14 @@ type Sessions struct {
 	db      Database
 	hooks   SessionHooks
 	appends *group[[]addition]
+	cache   map[string]Known // by session id, as they were after the last commit of this process; used only with the right to commit (see group)
 }
 
 // SessionHooks is what only one of the databases can do. Each field may be nil.
 type SessionHooks struct {
+	// AppendKnown changes sessions and adds events in one statement, if every session in the database is as in was. Otherwise it
+	// writes nothing and returns false.
+	AppendKnown func(ctx context.Context, sessions, was []Known, events []Event) (bool, error)
 	// Salvage calls fn with each event that can be read from a database that is damaged, in the order of arrival. It returns err if
 	// err does not say that the database is damaged.
 	Salvage func(ctx context.Context, err error, fn func(Event) error) error
