@@ -74,21 +74,21 @@ func noteBreak(x *exchange) {
 // If the request was not answered, there are none.
 func (p *Proxy) settle(x *exchange, at time.Time) (turns []record.Turn) {
 	noteBreak(x)
-	if x.sent == nil {
+	if x.pending == nil {
 		return nil
 	}
 	row := &x.row
 	if row.Status < 200 || row.Status >= 300 {
-		p.cache.Rollback(x.sent)
+		p.cache.Rollback(x.pending)
 		return nil
 	}
-	for memory, s := range map[*sent.Memory]*sent.Sent{p.forms: x.form, p.shadow: x.shadow} {
+	for memory, s := range map[*sent.Memory]*sent.Outgoing{p.forms: x.outgoing, p.shadow: x.shadow} {
 		if s != nil {
 			memory.Used(s, at)
 		}
 	}
 	rule := p.rules.of(x.api, row.Model)
-	turns, row.Cache.Alive = p.cache.Settle(x.sent, cachestate.Answer{
+	turns, row.Cache.Alive = p.cache.Settle(x.pending, cachestate.Answer{
 		Time: at, Usage: row.Usage, Compared: x.compared, Omissions: x.omissions,
 		Price: trim.Price{Read: rule.Read, Write: rule.Write}, MinTokens: rule.MinTokens,
 	})

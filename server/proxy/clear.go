@@ -30,7 +30,7 @@ type clearing struct {
 // it. Results that it was asked to clear before are cleared under any policy.
 func (p *Proxy) mayClear(x *exchange, d *reading, h http.Header) bool {
 	more := !p.unchanged && p.policy.Clears()
-	if p.config.KeepResults || d.request == nil || d.api != record.Messages || !d.forms.bound || !more && d.forms.likeliest().Form.Empty() ||
+	if p.config.KeepResults || d.request == nil || d.api != record.Messages || !d.earlier.bound || !more && d.earlier.likeliest().Form.Empty() ||
 		!x.direct || d.request.Thread != "" || x.body.turn != nil || hasServerTools(x.body.head) {
 		return false
 	}
@@ -76,9 +76,9 @@ func (p *Proxy) sendWhole(r *http.Request, x *exchange) (*http.Response, error) 
 	d.plan = d.plan.Uncleared()
 	x.body.patched, x.body.clearing = x.clearing.without, false
 	x.clearing.calls = 0
-	if x.sent != nil {
-		p.cache.Rollback(x.sent)
-		x.sent = p.cache.Commit(d.asked, d.verdict, d.plan.Seen())
+	if x.pending != nil {
+		p.cache.Rollback(x.pending)
+		x.pending = p.cache.Commit(d.asked, d.verdict, d.plan.Seen())
 	}
 	p.recent.give(d.now, planState{})
 	again := r.Clone(r.Context())

@@ -8,14 +8,14 @@
 //   - read.go decodes the body and finds its conversation (conversations.go). recent.go
 //     holds the newest requests, so that only the new part of a body is read and planned.
 //   - thread.go rebuilds the whole conversation of a request that carries only its new messages.
-//   - cache.go asks package cachestate for a verdict on the provider's cache. It says whether the request is a cold point.
-//   - sent.go looks up how the conversation was sent, and decides what of it is repeated.
+//   - tree.go and caps.go say whether the request may go out: stops and limits of a person; the holdout goes out unchanged.
+//   - sent.go looks up how the conversation was sent. clear.go says whether the provider may be asked to clear old results itself.
+//   - cache.go asks package cachestate for a verdict on the provider's cache: is the request a cold point? With it, sent.go chooses what is repeated.
 //   - plan.go plans the new messages, and at a cold point all of them, with the engine of the model (models.go). It continues from the
 //     engine's state after the previous request, or makes that again from what was sent (recent.go). upload.go patches the body; it proves that nothing else changed.
 //   - forward.go sends the request upstream, passes the answer back, and reads the usage in it.
 //   - recover.go sends a request again in another form if the provider refuses it because of its thinking.
-//   - exchange.go makes the row of the request, and writer.go stores it. The cache state is then settled with the
-//     usage in the answer.
+//   - exchange.go makes the row of the request, and settles the cache state with the usage in the answer. writer.go then stores the row.
 //
 // # Guarantees
 //

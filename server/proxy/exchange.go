@@ -39,17 +39,17 @@ type exchange struct {
 	path         string // the client's path
 	row          record.Request
 	body         upload
-	arriving     *httpguard.Body  // the body as it comes from the client; nil: there is none, or it is a socket's
-	keeps        bool             // the provider stores the conversation, even if the request does not ask for it
-	conversation *conversation    // nil if it is not known
-	sent         *cachestate.Sent // nil if the request was not understood, or only counts tokens
+	arriving     *httpguard.Body     // the body as it comes from the client; nil: there is none, or it is a socket's
+	keeps        bool                // the provider stores the conversation, even if the request does not ask for it
+	conversation *conversation       // nil if it is not known
+	pending      *cachestate.Pending // nil if the request was not understood, or only counts tokens
 	compared     cachestate.Comparison
 	omissions    []trim.Omission // what was left out, or would have been
 	stored       <-chan struct{} // closed when the rows that later requests need are stored; nil: there is nothing to wait for
 	reading      *reading        // what was planned; nil: the request goes untouched
 	background   chan struct{}   // closed when the background work for the request ends; nil: it has not begun, or there is none
-	form         *sent.Sent      // the form sent upstream; nil: it is not remembered
-	shadow       *sent.Sent      // the form in which it would have gone with Config.Observe off; nil: none
+	outgoing     *sent.Outgoing  // the form sent upstream; nil: it is not remembered
+	shadow       *sent.Outgoing  // the form in which it would have gone with Config.Observe off; nil: none
 	recovery     *recovery       // what to do if the provider refuses the request's thinking; nil: nothing
 	meter        llm.Meter       // of the answer; nil if it is not read
 	assembly     *llm.Assembly   // puts the answer together until it is whole; nil: it is not put together

@@ -31,7 +31,7 @@ type reading struct {
 	asked   cachestate.Request
 	verdict cachestate.Verdict
 	plan    *trim.Plan // the plan that the request goes out with; nil: it goes out unchanged
-	forms   sentEdits
+	earlier knownEdits
 	balance []byte // the engine's account, as it is stored
 	asks    bool   // the provider may be asked to clear the results that it was asked to clear before
 	clears  bool   // it may be asked to clear more results
@@ -88,11 +88,11 @@ func (p *Proxy) decide(x *exchange, d *reading, why cause) cause {
 		why = p.safely(x, func() cause { return p.change(x, d) })
 	}
 	if d.plan == nil && d.repeats() && why != threaded && why != chained {
-		d.forms.begin.whole, d.forms.begin.cold = false, false
+		d.earlier.begin.whole, d.earlier.begin.cold = false, false
 		why = p.goAsSent(x, d, why)
 	}
 	p.guarded(x, func() {
-		if d.forms.bound && !x.body.continues() && p.recovers(d) { // a request to a provider that stores the conversation is not sent again
+		if d.earlier.bound && !x.body.continues() && p.recovers(d) { // a request to a provider that stores the conversation is not sent again
 			x.recovery = p.recoveryOf(x, d)
 		}
 		p.goesOut(x, d, (why == planned || why == held) && d.asked.Decoded != nil && x.api != record.CountTokens)
@@ -162,19 +162,19 @@ func (p *Proxy) planOf(x *exchange, d *reading) (*trim.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &d.forms.begin
+	b := &d.earlier.begin
 	before, err := p.asSent(d, b.Known)
 	if err != nil {
 		return nil, err
 	}
-	if d.forms.bound && p.policy == trim.KeepLatest {
+	if d.earlier.bound && p.policy == trim.KeepLatest {
 		return before, nil
 	}
 	now := p.recent.resume(d, engine, before, p.head(d))
 	breaks := now.state.Balance().Breaks
 	now.grow(d)
 	full := now.state.Plan()
-	if full.Breaks > breaks && !engine.Clears() && !d.forms.bound { // with signed thinking, only thinking leaves
+	if full.Breaks > breaks && !engine.Clears() && !d.earlier.bound { // with signed thinking, only thinking leaves
 		b.whole = true
 	}
 	if b.whole && !engine.Clears() {
@@ -206,7 +206,7 @@ func (p *Proxy) within(d *reading, full, before *trim.Plan) (*trim.Plan, error) 
 	if before.ClearedCalls > plan.ClearedCalls {
 		plan.Cleared, plan.ClearedCalls = before.Cleared, before.ClearedCalls
 	}
-	head := d.forms.begin.upto
+	head := d.earlier.begin.upto
 	for i, e := range full.Edits {
 		m := &req.Messages[e.Message]
 		now := e.Message >= head || full.Omissions[i].Reason == trim.Thinking && !slices.Contains(before.Edits, e)
@@ -235,7 +235,7 @@ func (p *Proxy) head(d *reading) int {
 	}
 	req := d.request
 	size, least := prefix.ToolsSize(req), bytesPerToken*p.rules.of(d.api, d.model).MinTokens
-	if d.forms.checks { // then the minimum must be the same for all models
+	if d.earlier.checks { // then the minimum must be the same for all models
 		least = bytesPerToken * usualMinimum
 	}
 	for i := range req.Messages {
@@ -299,8 +299,8 @@ func (p *Proxy) report(x *exchange, d *reading) {
 	if x.api == record.CountTokens {
 		return
 	}
-	if x.sent != nil {
-		x.compared = x.sent.Compare(d.request)
+	if x.pending != nil {
+		x.compared = x.pending.Compare(d.request)
 	}
 	x.row.Reads, x.row.Repeats, x.row.Dangling = plan.Reads, plan.Repeats, plan.Dangling
 	x.row.Project = shortCopy(plan.Root)

@@ -205,7 +205,7 @@ func (r *recent) goesOn(d *reading) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	h := d.base
-	return h.plan.formed && h.plan.form.Same(d.forms.begin.Form) && len(h.request.Messages) == d.forms.begin.Messages
+	return h.plan.formed && h.plan.form.Same(d.earlier.begin.Form) && len(h.request.Messages) == d.earlier.begin.Messages
 }
 
 // formed records in which form a request was sent.
@@ -216,7 +216,7 @@ func (r *recent) formed(d *reading, form *sent.Form) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	d.now.plan.form, d.now.plan.formed = form, true
-	d.now.parts = d.forms.conversation.Parts()
+	d.now.parts = d.earlier.conversation.Parts()
 }
 
 // partsOf returns the parts of a held request's messages; nil: they are not known.
@@ -288,7 +288,7 @@ func (s *planState) continues(d *reading, engine *trim.Engine) bool {
 	}
 	switch engine.Policy() {
 	case trim.Lossless, trim.Adaptive, trim.Bold:
-		b := &d.forms.begin
+		b := &d.earlier.begin
 		if s.formed && s.state.Len() == b.upto && s.form.Same(b.Form) {
 			return true
 		}
@@ -316,7 +316,7 @@ func (r *recent) resume(d *reading, engine *trim.Engine, before *trim.Plan, head
 		now.state.KeepWhole(head)
 		return now
 	}
-	b := &d.forms.begin
+	b := &d.earlier.begin
 	s := trim.Sent{Whole: head, Messages: min(b.upto, len(d.planned())), ClearedCalls: before.ClearedCalls, Edits: before.Edits}
 	if b.whole {
 		s.Messages = min(b.Messages, len(d.planned()))
@@ -331,14 +331,14 @@ func (r *recent) resume(d *reading, engine *trim.Engine, before *trim.Plan, head
 // grow adds the new messages of a request.
 func (s *planState) grow(d *reading) {
 	messages := d.planned()
-	if stable := min(d.chain.Skip+d.chain.Stable, len(messages)); d.verdict.New != "" || d.forms.begin.cold {
+	if stable := min(d.chain.Skip+d.chain.Stable, len(messages)); d.verdict.New != "" || d.earlier.begin.cold {
 		s.state.Add(messages[s.state.Len():max(stable, s.state.Len())]...)
 		if d.verdict.New != "" {
 			s.state.Cold(d.verdict.New, 0)
 		} else {
-			s.state.Cold(trim.Gap, d.forms.begin.keep)
+			s.state.Cold(trim.Gap, d.earlier.begin.keep)
 		}
 	}
 	s.state.Add(messages[s.state.Len():]...)
-	s.formed, s.begin, s.cold = false, d.forms.begin, d.verdict.New != "" || d.forms.begin.cold || d.forms.begin.whole
+	s.formed, s.begin, s.cold = false, d.earlier.begin, d.verdict.New != "" || d.earlier.begin.cold || d.earlier.begin.whole
 }

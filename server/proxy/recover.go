@@ -44,15 +44,15 @@ func (p *Proxy) recoveryOf(x *exchange, d *reading) *recovery {
 		return func() (*trim.Plan, error) { return plan, nil }
 	}
 	original := candidate{"original", planIs(new(trim.Plan)), begin{}}
-	c := &recovery{reading: d, first: candidate{"drop_block", original.plan, d.forms.begin}}
+	c := &recovery{reading: d, first: candidate{"drop_block", original.plan, d.earlier.begin}}
 	if d.plan != nil {
 		c.first.plan = planIs(d.plan)
 	}
-	for _, known := range d.forms.known {
-		c.others = append(c.others, candidate{"sent edits", func() (*trim.Plan, error) { return p.asSent(d, known) }, begin{Known: known, upto: d.forms.before}})
+	for _, known := range d.earlier.known {
+		c.others = append(c.others, candidate{"sent edits", func() (*trim.Plan, error) { return p.asSent(d, known) }, begin{Known: known, upto: d.earlier.before}})
 	}
 	// A process that has not stored the form may have sent messages after the newest known form.
-	if known := d.forms.likeliest(); known.Messages < d.forms.before && !d.forms.formless && !p.unchanged {
+	if known := d.earlier.likeliest(); known.Messages < d.earlier.before && !d.earlier.formless && !p.unchanged {
 		from := begin{Known: known, upto: known.Messages}
 		c.others = append(c.others, candidate{"computed", func() (*trim.Plan, error) { return p.computed(x, d, from) }, from})
 	}
@@ -63,12 +63,12 @@ func (p *Proxy) recoveryOf(x *exchange, d *reading) *recovery {
 // recovers reports whether a refusal of signed thinking is handled here. Under every policy the store may have been lost, so that it
 // is not known that the conversation was shortened. With Observe an error is the client's own, unless that is known.
 func (p *Proxy) recovers(d *reading) bool {
-	return !p.config.Observe || !d.forms.likeliest().Form.Empty()
+	return !p.config.Observe || !d.earlier.likeliest().Form.Empty()
 }
 
 // computed plans a request after the messages of the newest known form, or from the beginning.
 func (p *Proxy) computed(x *exchange, d *reading, from begin) (*trim.Plan, error) {
-	d.forms.begin, d.verdict = from, d.verdict.Continued()
+	d.earlier.begin, d.verdict = from, d.verdict.Continued()
 	return p.planOf(x, d)
 }
 
@@ -180,11 +180,11 @@ func (p *Proxy) goAs(x *exchange, d *reading, plan *trim.Plan, from begin) cause
 		x.row.Passed = ""
 	}
 	p.recent.give(d.now, planState{}) // later requests must not continue from the first plan
-	judged := x.sent != nil
+	judged := x.pending != nil
 	if judged {
-		p.cache.Rollback(x.sent)
+		p.cache.Rollback(x.pending)
 	}
-	d.forms.begin = from
+	d.earlier.begin = from
 	p.goesOut(x, d, judged)
 	p.askToClear(x, d)
 	x.reading = d
@@ -222,8 +222,8 @@ func (p *Proxy) recovered(x *exchange, how string, status int) {
 		p.log.Error("the provider refuses thinking, because of what is before it, in every form that is known", "conversation", x.row.Conversation, "model", x.row.Model)
 		return
 	}
-	if status < 300 && x.form != nil {
-		x.stored = p.store(record.Batch{Places: p.forms.Taken(x.form, x.body.dropping, time.Now())}, nil)
+	if status < 300 && x.outgoing != nil {
+		x.stored = p.store(record.Batch{Places: p.forms.Taken(x.outgoing, x.body.dropping, time.Now())}, nil)
 	}
 	p.metrics.refused.WithLabelValues(how).Inc()
 	p.log.Warn("the provider refused thinking, because of what is before it; the request went again", "conversation", x.row.Conversation,

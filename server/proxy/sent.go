@@ -22,8 +22,8 @@ import (
 // maxLookUp is how long a request waits for the store to return how its conversation was sent.
 const maxLookUp = 2 * time.Second
 
-// sentEdits holds what is known of how the beginning of a request was sent.
-type sentEdits struct {
+// knownEdits holds what is known of how the beginning of a request was sent.
+type knownEdits struct {
 	checks       bool               // the provider checks what is before thinking
 	bound        bool               // checks holds, and the conversation has thinking: what was sent must not change
 	conversation *sent.Conversation // the messages; nil: they are not known
@@ -48,18 +48,18 @@ type begin struct {
 // maybeSent reports whether some process may have sent the beginning of a request. It asks the store for places of the beginning,
 // which are stored for every request that may go out changed. So what is asked next about an unknown conversation need not be asked.
 func (p *Proxy) maybeSent(x *exchange, d *reading) bool {
-	d.forms.conversation = sent.Of(d.request.Messages, &d.chain, p.recent.partsOf(d.base), d.common)
+	d.earlier.conversation = sent.Of(d.request.Messages, &d.chain, p.recent.partsOf(d.base), d.common)
 	if !evicts(p.policy) || p.unchanged || cachestate.FirstThinking(d.request) >= 0 {
 		return true
 	}
 	ctx, cancel := context.WithTimeout(p.base, maxLookUp)
 	defer cancel()
-	if err := p.forms.LookUp(ctx, d.forms.conversation, false); err != nil {
-		d.forms.unsure = true
+	if err := p.forms.LookUp(ctx, d.earlier.conversation, false); err != nil {
+		d.earlier.unsure = true
 		p.log.Warn("how a conversation was sent is not known for certain", "conversation", x.row.Conversation, "error", err)
 		return false // the store would not answer the next question either
 	}
-	return p.forms.Knows(d.forms.conversation)
+	return p.forms.Knows(d.earlier.conversation)
 }
 
 // lookUp finds how a conversation with signed thinking was sent.
@@ -67,34 +67,34 @@ func (p *Proxy) lookUp(x *exchange, d *reading) {
 	if d.request == nil || d.request.Chained {
 		return
 	}
-	if messages := d.request.Messages; d.forms.conversation == nil { // finding the conversation failed
+	if messages := d.request.Messages; d.earlier.conversation == nil { // finding the conversation failed
 		d.chain = prefix.ChainOf(messages, nil, 0)
-		d.forms.conversation = sent.Of(messages, &d.chain, nil, 0)
+		d.earlier.conversation = sent.Of(messages, &d.chain, nil, 0)
 	}
-	d.forms.before = d.forms.conversation.Last()
+	d.earlier.before = d.earlier.conversation.Last()
 	rule := p.rules.of(d.api, d.model)
 	judged := d.asked.Decoded != nil // false: finding the conversation failed
-	d.forms.checks = d.api != record.GenerateContent && (rule.checks || rule.mayCheck && handsOn(d.request) || judged && p.cache.Checks(&d.asked))
-	if !d.forms.checks {
+	d.earlier.checks = d.api != record.GenerateContent && (rule.checks || rule.mayCheck && handsOn(d.request) || judged && p.cache.Checks(&d.asked))
+	if !d.earlier.checks {
 		return
 	}
 	ctx, cancel := context.WithTimeout(p.base, maxLookUp)
 	defer cancel()
 	var err error
-	if d.forms.known, err = p.forms.Find(ctx, d.forms.conversation); err != nil {
+	if d.earlier.known, err = p.forms.Find(ctx, d.earlier.conversation); err != nil {
 		p.writer.fellSilent()
-		d.forms.unsure = true
+		d.earlier.unsure = true
 		p.log.Warn("how a conversation was sent is not known for certain", "conversation", x.row.Conversation, "error", err)
 	}
 	// A client may leave its thinking out of some requests and send it again later.
-	d.forms.bound = d.forms.likeliest().Bound || cachestate.FirstThinking(d.request) >= 0
-	d.asked.Bound = d.forms.bound
-	d.forms.formless = judged && len(d.forms.known) == 0 && p.cache.Known(&d.asked)
+	d.earlier.bound = d.earlier.likeliest().Bound || cachestate.FirstThinking(d.request) >= 0
+	d.asked.Bound = d.earlier.bound
+	d.earlier.formless = judged && len(d.earlier.known) == 0 && p.cache.Known(&d.asked)
 }
 
 // choose decides how the request goes on from what was sent before, after the verdict on the cache. memory has what was sent.
 func (p *Proxy) choose(x *exchange, d *reading, memory *sent.Memory) {
-	f := &d.forms
+	f := &d.earlier
 	f.begin = begin{}
 	if f.conversation == nil {
 		return
@@ -154,15 +154,15 @@ func (p *Proxy) choose(x *exchange, d *reading, memory *sent.Memory) {
 
 // alike reports whether what is known of b was sent in the same way as the beginning of a.
 func (p *Proxy) alike(d *reading, a, b sent.Known) bool {
-	long, _, err := p.forms.Edits(a.Form, d.forms.conversation, b.Messages)
-	short, _, again := p.forms.Edits(b.Form, d.forms.conversation, b.Messages)
+	long, _, err := p.forms.Edits(a.Form, d.earlier.conversation, b.Messages)
+	short, _, again := p.forms.Edits(b.Form, d.earlier.conversation, b.Messages)
 	return err == nil && again == nil && slices.Equal(long, short)
 }
 
 // further adds to the beginning that is known the results after its answer that went out changed, when they were sent with other messages
 // after them. Those that went out as they are may be in the provider's cache too.
 func (p *Proxy) further(d *reading) {
-	b := &d.forms.begin
+	b := &d.earlier.begin
 	next := b.Messages + 1
 	for next < len(d.request.Messages) && d.request.Messages[next].Role != llm.Assistant {
 		next++
@@ -171,7 +171,7 @@ func (p *Proxy) further(d *reading) {
 	if b.Form.Empty() || p.recent.goesOn(d) {
 		return
 	}
-	edits, _, err := p.forms.Edits(b.Form, d.forms.conversation, next)
+	edits, _, err := p.forms.Edits(b.Form, d.earlier.conversation, next)
 	if n := len(edits); err == nil && n > 0 && edits[n-1].Message >= b.Messages {
 		b.Messages = edits[n-1].Message + 1
 		b.upto = b.Messages
@@ -180,14 +180,14 @@ func (p *Proxy) further(d *reading) {
 
 // repeats reports whether the first messages of a request must go out as they were sent, even on a doubt.
 func (d *reading) repeats() bool {
-	return d.forms.conversation != nil && (d.forms.bound || !d.forms.begin.Form.Empty())
+	return d.earlier.conversation != nil && (d.earlier.bound || !d.earlier.begin.Form.Empty())
 }
 
 // goAsSent sends a request whose new part must not be shortened. Its beginning goes out in the form in which it was sent. why is the
 // reason. If the request goes untouched instead, goAsSent returns the cause.
 func (p *Proxy) goAsSent(x *exchange, d *reading, why cause) cause {
 	failed := p.safely(x, func() cause {
-		plan, err := p.asSent(d, d.forms.begin.Known)
+		plan, err := p.asSent(d, d.earlier.begin.Known)
 		if err == nil && !plan.Empty() {
 			d.verdict = d.verdict.Continued() // nothing more is left out
 			err = p.apply(x, d, plan)
@@ -214,15 +214,15 @@ func (p *Proxy) goAsSent(x *exchange, d *reading, why cause) cause {
 // queued: a lost row is made again by the same rules. judged says that there is a verdict.
 func (p *Proxy) goesOut(x *exchange, d *reading, judged bool) {
 	b, kept := p.formOf(x, d, p.forms)
-	decides := judged && !p.unchanged && (d.forms.begin.whole && evicts(p.policy) || d.forms.begin.cold)
+	decides := judged && !p.unchanged && (d.earlier.begin.whole && evicts(p.policy) || d.earlier.begin.cold)
 	if judged {
 		x.row.Cache = record.Cache{Gap: d.verdict.Cache.Gap, Lifetime: d.verdict.Cache.Lifetime, Moment: string(d.verdict.New)}
-		x.sent = p.cache.Commit(d.asked, d.verdict, d.plan.Seen())
-		if !p.unchanged && (decides || d.forms.checks) {
-			b.Turns = x.sent.Turns()
+		x.pending = p.cache.Commit(d.asked, d.verdict, d.plan.Seen())
+		if !p.unchanged && (decides || d.earlier.checks) {
+			b.Turns = x.pending.Turns()
 		}
 	}
-	if decides || d.forms.checks {
+	if decides || d.earlier.checks {
 		x.stored = p.store(b, kept)
 	} else {
 		p.writer.queueUp(b, kept)
@@ -230,11 +230,11 @@ func (p *Proxy) goesOut(x *exchange, d *reading, judged bool) {
 	if decides {
 		p.writer.wait(x.stored)
 	}
-	p.keepDropping(x, d.forms.begin.Known)
+	p.keepDropping(x, d.earlier.begin.Known)
 }
 
 // likeliest returns the first known form. Without one it returns the zero value: the messages as they came.
-func (f *sentEdits) likeliest() (known sent.Known) {
+func (f *knownEdits) likeliest() (known sent.Known) {
 	if len(f.known) > 0 {
 		known = f.known[0]
 	}
@@ -257,10 +257,10 @@ func (p *Proxy) asSent(d *reading, known sent.Known) (*trim.Plan, error) {
 
 // everSent is asSent, with all edits. Its plan must not be changed.
 func (p *Proxy) everSent(d *reading, known sent.Known) (*trim.Plan, error) {
-	if d.forms.repeated != nil && d.forms.repeats == known {
-		return d.forms.repeated, nil
+	if d.earlier.repeated != nil && d.earlier.repeats == known {
+		return d.earlier.repeated, nil
 	}
-	edits, cleared, err := p.forms.Edits(known.Form, d.forms.conversation, known.Messages)
+	edits, cleared, err := p.forms.Edits(known.Form, d.earlier.conversation, known.Messages)
 	if err != nil {
 		return nil, err
 	}
@@ -284,14 +284,14 @@ func (p *Proxy) everSent(d *reading, known sent.Known) (*trim.Plan, error) {
 		plan.Omissions = append(plan.Omissions, o)
 		plan.Saved += o.Text()
 	}
-	d.forms.repeated, d.forms.repeats = plan, known
+	d.earlier.repeated, d.earlier.repeats = plan, known
 	return plan, nil
 }
 
 // engineOf returns the engine for a request.
 func (p *Proxy) engineOf(x *exchange, d *reading) (*trim.Engine, error) {
 	return p.engines.of(d.api, d.model, &d.request.Caching, terms{
-		checks: d.forms.checks, kept: x.body.turn != nil, clears: d.clears, thinking: p.rules.of(d.api, d.model).billsThinking,
+		checks: d.earlier.checks, kept: x.body.turn != nil, clears: d.clears, thinking: p.rules.of(d.api, d.model).billsThinking,
 	})
 }
 
@@ -307,11 +307,11 @@ func editsBefore(edits []llm.Edit, n int) []llm.Edit {
 // formOf remembers how a request goes upstream: the form of its beginning, and the edits of its new messages. It returns the rows to
 // be stored, and a function to be called once they are stored; nil: no call is needed.
 func (p *Proxy) formOf(x *exchange, d *reading, memory *sent.Memory) (b record.Batch, kept func()) {
-	c := d.forms.conversation
-	if c == nil || p.policy == trim.KeepLatest && !d.forms.checks { // it plans everything anew
+	c := d.earlier.conversation
+	if c == nil || p.policy == trim.KeepLatest && !d.earlier.checks { // it plans everything anew
 		return b, nil
 	}
-	from, plan := d.forms.begin, d.plan
+	from, plan := d.earlier.begin, d.plan
 	if from.whole {
 		from = begin{whole: from.whole}
 	}
@@ -328,7 +328,7 @@ func (p *Proxy) formOf(x *exchange, d *reading, memory *sent.Memory) (b record.B
 		}
 		if err != nil || from.cold || !slices.Equal(editsBefore(plan.Edits, from.upto), before.Edits) || p.forms.Later(from.Form, c, from.upto) {
 			from, before, added.From = begin{Known: sent.Known{Drops: from.Drops}}, new(trim.Plan), 0
-			added.Epoch, anew = evicts(p.policy) && !d.forms.bound, true
+			added.Epoch, anew = evicts(p.policy) && !d.earlier.bound, true
 		}
 		if d.asks && plan.ClearedCalls != before.ClearedCalls {
 			added.Cleared = plan.ClearedCalls
@@ -339,16 +339,16 @@ func (p *Proxy) formOf(x *exchange, d *reading, memory *sent.Memory) (b record.B
 			}
 		}
 	}
-	s := &sent.Sent{Form: from.Form.Extend(c, added), Bound: d.forms.bound, Drops: from.Drops, From: from.Messages + 1}
+	s := &sent.Outgoing{Form: from.Form.Extend(c, added), Bound: d.earlier.bound, Drops: from.Drops, From: from.Messages + 1}
 	switch {
-	case d.forms.bound && anew: // thinking has left: a fork goes on in the form that the provider's cache holds
+	case d.earlier.bound && anew: // thinking has left: a fork goes on in the form that the provider's cache holds
 		s.From, s.Anew = 1, true
-	case d.forms.bound:
+	case d.earlier.bound:
 		s.From = len(d.request.Messages)
-	case d.forms.begin.Messages == 0 && s.Form.Epoch() == 0: // the beginning of a conversation that was not seen before is planned again in the same way
-		s.From = d.forms.before
+	case d.earlier.begin.Messages == 0 && s.Form.Epoch() == 0: // the beginning of a conversation that was not seen before is planned again in the same way
+		s.From = d.earlier.before
 	}
-	if !d.forms.checks {
+	if !d.earlier.checks {
 		s.Key = d.verdict.Key()
 	}
 	p.recent.formed(d, s.Form)
@@ -360,11 +360,11 @@ func (p *Proxy) formOf(x *exchange, d *reading, memory *sent.Memory) (b record.B
 		x.shadow = s
 		return b, nil
 	}
-	x.form = s
-	if d.api != record.Messages && x.form.Bound && !x.form.Form.Empty() { // here no signature in an answer shows this
+	x.outgoing = s
+	if d.api != record.Messages && x.outgoing.Bound && !x.outgoing.Form.Empty() { // here no signature in an answer shows this
 		p.conversations.count((*Totals).bind)
 	}
-	b, kept = memory.Note(x.form, c, x.row.Time)
+	b, kept = memory.Note(x.outgoing, c, x.row.Time)
 	if p.forgets(x) {
 		return record.Batch{}, nil
 	}
@@ -372,7 +372,9 @@ func (p *Proxy) formOf(x *exchange, d *reading, memory *sent.Memory) (b record.B
 }
 
 // forgets reports whether the form of a request need not be stored: it is sent unchanged, and so are all other requests.
-func (p *Proxy) forgets(x *exchange) bool { return p.unchanged && x.form.Form.Empty() && !x.form.Drops }
+func (p *Proxy) forgets(x *exchange) bool {
+	return p.unchanged && x.outgoing.Form.Empty() && !x.outgoing.Drops
+}
 
 // store writes rows at once. The channel closes when they are written.
 func (p *Proxy) store(b record.Batch, kept func()) <-chan struct{} {
@@ -385,14 +387,14 @@ func (p *Proxy) store(b record.Batch, kept func()) <-chan struct{} {
 
 // sign remembers the signatures in b, a piece of an answer. It does so before the client gets b, because the client can then continue.
 func (p *Proxy) sign(x *exchange, b []byte) {
-	if x.meter == nil || x.form == nil || x.form.Key != 0 || !bytes.Contains(b, []byte("}")) {
+	if x.meter == nil || x.outgoing == nil || x.outgoing.Key != 0 || !bytes.Contains(b, []byte("}")) {
 		return
 	}
 	var rows record.Batch
 	for _, signature := range x.meter.Signatures() {
-		rows.Places = append(rows.Places, p.forms.Answered(x.form, signature, time.Now())...)
+		rows.Places = append(rows.Places, p.forms.Answered(x.outgoing, signature, time.Now())...)
 	}
-	if len(rows.Places) > 0 && !x.form.Form.Empty() {
+	if len(rows.Places) > 0 && !x.outgoing.Form.Empty() {
 		p.conversations.count((*Totals).bind)
 	}
 	if !p.forgets(x) {

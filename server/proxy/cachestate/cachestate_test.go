@@ -300,7 +300,7 @@ func TestForget(t *testing.T) {
 func TestAnyOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s, at := newState(), noon
-		var out []*Sent
+		var out []*Pending
 		var asked []Request
 		for range rapid.IntRange(1, 30).Draw(t, "steps") {
 			at = at.Add(time.Duration(rapid.SampledFrom([]int{1, 30, 400, 4000}).Draw(t, "seconds")) * time.Second)

@@ -7,8 +7,8 @@ import (
 	"github.com/stet-dev/stet/trim"
 )
 
-// Sent is a request that was sent and is not settled yet.
-type Sent struct {
+// Pending is a request that was sent and is not settled yet.
+type Pending struct {
 	verdict  Verdict
 	snapshot *Snapshot
 	turn     *turn
@@ -22,9 +22,9 @@ type Sent struct {
 
 // Commit records a request when it is sent, before its answer, because a request that continues it may come earlier than the
 // answer. plan says what is left out of it; nil: nothing.
-func (s *State) Commit(r Request, v Verdict, plan *trim.Plan) *Sent {
+func (s *State) Commit(r Request, v Verdict, plan *trim.Plan) *Pending {
 	n := snapshotOf(&r, v.at.key, plan)
-	w := &Sent{verdict: v, snapshot: n}
+	w := &Pending{verdict: v, snapshot: n}
 	l, key := v.at.lineage, v.at.key
 	stored := record.Turn{
 		Prefix: r.Chain.End() ^ s.salt(r.Decoded), Conversation: r.Name, Time: r.Time,
@@ -53,7 +53,7 @@ func (s *State) Commit(r Request, v Verdict, plan *trim.Plan) *Sent {
 
 // Turns returns the turn to store for the request, so that another process can continue from it. It returns none for a request
 // without messages.
-func (w *Sent) Turns() []record.Turn {
+func (w *Pending) Turns() []record.Turn {
 	if len(w.snapshot.links) == 0 {
 		return nil
 	}
@@ -61,7 +61,7 @@ func (w *Sent) Turns() []record.Turn {
 }
 
 // Rollback forgets a request that was not answered.
-func (s *State) Rollback(w *Sent) {
+func (s *State) Rollback(w *Pending) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	l, key := w.verdict.at.lineage, w.verdict.at.key

@@ -19,7 +19,7 @@ type Answer struct {
 
 // Settle compares the verdict with the usage in the answer. It reports whether the cache was warm although the request was judged
 // cold, and returns the turns to store.
-func (s *State) Settle(w *Sent, a Answer) (turns []record.Turn, alive bool) {
+func (s *State) Settle(w *Pending, a Answer) (turns []record.Turn, alive bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	l := w.verdict.at.lineage
@@ -31,7 +31,7 @@ func (s *State) Settle(w *Sent, a Answer) (turns []record.Turn, alive bool) {
 
 // charge updates the lineage's account with the provider's counts. Unknown values count as the worse case. (The engine has a
 // separate account: see trim.State.Answered.) The caller holds the lock.
-func (w *Sent) charge(a Answer) (alive bool) {
+func (w *Pending) charge(a Answer) (alive bool) {
 	if a.Usage.Prompt() == 0 {
 		return false
 	}
@@ -76,7 +76,7 @@ const (
 // sight judges by the tokens that were read from the cache. Tools and system text may be cached because of other conversations. If
 // our own change begins soon after them, or no marker leads to the kept part, no more tokens are read from a warm cache. The caller
 // holds the lock.
-func (w *Sent) sight(a Answer) sight {
+func (w *Pending) sight(a Answer) sight {
 	own, kept := a.scale()*float64(a.Compared.preamble), a.scale()*float64(a.Compared.kept)
 	others := own + own/3 + 512 // upper bound of tokens that are read because of other conversations
 	sure := kept > 2*others

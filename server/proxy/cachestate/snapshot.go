@@ -75,7 +75,7 @@ type Comparison struct {
 
 // Compare compares the request, as it was sent, with the one before. Of a request in another process only tools and system text are
 // known.
-func (w *Sent) Compare(req *llm.Request) Comparison {
+func (w *Pending) Compare(req *llm.Request) Comparison {
 	n, before := w.snapshot, w.verdict.at.before
 	var c Comparison
 	kept, common := 0, 0

@@ -44,7 +44,7 @@ func cut(round int, text string) Edit {
 // ask records that a conversation was sent in a form and answered with thinking.
 func ask(t *testing.T, m *Memory, f *Form, c *Conversation, by string, at time.Time) {
 	t.Helper()
-	sent := &Sent{From: len(c.messages), Form: f}
+	sent := &Outgoing{From: len(c.messages), Form: f}
 	b, kept := m.Note(sent, c, at)
 	b.Places = append(b.Places, m.Answered(sent, signatureOf(by, (len(c.messages)-2)/2), at)...)
 	if m.store != nil {
@@ -194,9 +194,9 @@ func TestClockPutBack(t *testing.T) {
 	m := NewMemory(store)
 	c := talk(2, "")
 	refused := (*Form)(nil).Extend(c, Added{From: 0, Edits: []Edit{cut(1, "left out")}, Cleared: 0})
-	sent := &Sent{From: len(c.messages), Form: refused}
+	sent := &Outgoing{From: len(c.messages), Form: refused}
 	b, _ := m.Note(sent, c, noon)
-	sent = &Sent{}
+	sent = &Outgoing{}
 	now := noon.Add(-time.Hour)
 	after, _ := m.Note(sent, c, now)
 	b.Places = append(append(b.Places, after.Places...), m.Taken(sent, false, now)...)

@@ -106,7 +106,7 @@ func (m *Memory) has(c *Conversation, answers []int) bool {
 }
 
 // Used records that a request was sent or answered: the provider's cache has all of its beginnings again that were sent alike.
-func (m *Memory) Used(s *Sent, at time.Time) {
+func (m *Memory) Used(s *Outgoing, at time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, place := range s.covered {
@@ -406,8 +406,8 @@ func (m *Memory) Later(f *Form, c *Conversation, n int) bool {
 	return false
 }
 
-// Sent is a request that is sent upstream in a form.
-type Sent struct {
+// Outgoing is a request that is sent upstream in a form.
+type Outgoing struct {
 	Form  *Form
 	Bound bool   // it contains thinking
 	Drops bool   // it asks to drop thinking that was signed after other content
@@ -422,7 +422,7 @@ type Sent struct {
 
 // Note records how all messages of a request are sent upstream. It returns the rows to store, and a function to call once they are
 // stored.
-func (m *Memory) Note(s *Sent, c *Conversation, now time.Time) (b record.Batch, kept func()) {
+func (m *Memory) Note(s *Outgoing, c *Conversation, now time.Time) (b record.Batch, kept func()) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	s.place, s.before = ofRequest(c.chain.Last()), nil
@@ -499,7 +499,7 @@ func (f *Form) pack(c *Conversation) error {
 }
 
 // Answered records that the answer to a request made thinking with this signature. It returns the rows to store.
-func (m *Memory) Answered(s *Sent, signature string, now time.Time) (rows []record.SentPlace) {
+func (m *Memory) Answered(s *Outgoing, signature string, now time.Time) (rows []record.SentPlace) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if !s.Bound { // the client may leave this thinking out, and send it again later
@@ -515,7 +515,7 @@ func (m *Memory) Answered(s *Sent, signature string, now time.Time) (rows []reco
 // Taken records that the provider accepted a request after it had refused the same messages in another form. drops says that the
 // request asked to drop thinking. A request that continues from the same answer is then sent in the same way. It returns the rows
 // to store.
-func (m *Memory) Taken(s *Sent, drops bool, now time.Time) (rows []record.SentPlace) {
+func (m *Memory) Taken(s *Outgoing, drops bool, now time.Time) (rows []record.SentPlace) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	s.Drops = s.Drops || drops
@@ -527,7 +527,7 @@ func (m *Memory) Taken(s *Sent, drops bool, now time.Time) (rows []record.SentPl
 
 // note records a place of a request. The last sent request is the newest, even within one clock tick or after the clock was set
 // back. The caller holds the lock.
-func (m *Memory) note(s *Sent, place uint64, now time.Time) record.SentPlace {
+func (m *Memory) note(s *Outgoing, place uint64, now time.Time) record.SentPlace {
 	p := record.SentPlace{Place: place, Key: s.Key, Form: s.Form.identity(), Time: now, Bound: s.Bound, Drops: s.Drops}
 	if p.Key == 0 {
 		p.Key = p.Form
