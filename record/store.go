@@ -26,10 +26,16 @@ type Batch struct {
 	Notes     []Note
 }
 
-// Empty reports whether b has no rows.
-func (b Batch) Empty() bool {
-	return len(b.Requests) == 0 && len(b.Trims) == 0 && len(b.Turns) == 0 && len(b.Forms) == 0 && len(b.Places) == 0 &&
-		len(b.Refusals) == 0 && len(b.ToolSets) == 0 && len(b.ToolCalls) == 0 && len(b.Notes) == 0
+// Len returns the number of rows.
+func (b *Batch) Len() int {
+	return len(b.Requests) + len(b.Trims) + len(b.Turns) + len(b.Forms) + len(b.Places) + len(b.Refusals) + len(b.ToolSets) + len(b.ToolCalls) + len(b.Notes)
+}
+
+// Add adds the rows of more.
+func (b *Batch) Add(more Batch) {
+	b.Requests, b.Trims, b.Turns = append(b.Requests, more.Requests...), append(b.Trims, more.Trims...), append(b.Turns, more.Turns...)
+	b.Forms, b.Places, b.Refusals = append(b.Forms, more.Forms...), append(b.Places, more.Places...), append(b.Refusals, more.Refusals...)
+	b.ToolSets, b.ToolCalls, b.Notes = append(b.ToolSets, more.ToolSets...), append(b.ToolCalls, more.ToolCalls...), append(b.Notes, more.Notes...)
 }
 
 // Query selects rows. The zero value selects all.

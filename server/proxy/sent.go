@@ -378,7 +378,7 @@ func (p *Proxy) forgets(x *exchange) bool {
 
 // store writes rows at once. The channel closes when they are written.
 func (p *Proxy) store(b record.Batch, kept func()) <-chan struct{} {
-	if p.writer == nil || b.Empty() {
+	if p.writer == nil || b.Len() == 0 {
 		return nil
 	}
 	p.work.Add(1) // the request is already counted, so Add does not race with Wait

@@ -72,37 +72,25 @@ func newWriter(store record.Store, keep Keep, log *slog.Logger, m *metrics) *wri
 	return w
 }
 
-// rowsOf counts the rows of a batch that have a place in the queue.
-func rowsOf(b record.Batch) int {
-	return len(b.Requests) + len(b.Trims) + len(b.Turns) + len(b.Forms) + len(b.Places) + len(b.ToolSets) + len(b.ToolCalls) + len(b.Notes)
-}
-
 // add queues rows. If too many rows wait already, the new ones are dropped and counted.
 func (w *writer) add(b record.Batch) { w.queueUp(b, nil) }
 
 // queueUp queues rows, as add does. It calls kept, which may be nil, when they are written.
 func (w *writer) queueUp(b record.Batch, kept func()) {
-	if w == nil || b.Empty() {
+	if w == nil || b.Len() == 0 {
 		return
 	}
 	w.mu.Lock()
-	full := rowsOf(w.queue)+rowsOf(b) > maxQueued
+	full := w.queue.Len()+b.Len() > maxQueued
 	if !full {
-		w.queue.Requests = append(w.queue.Requests, b.Requests...)
-		w.queue.Trims = append(w.queue.Trims, b.Trims...)
-		w.queue.Turns = append(w.queue.Turns, b.Turns...)
-		w.queue.Forms = append(w.queue.Forms, b.Forms...)
-		w.queue.Places = append(w.queue.Places, b.Places...)
+		w.queue.Add(b)
 		if kept != nil {
 			w.kept = append(w.kept, kept)
 		}
-		w.queue.ToolSets = append(w.queue.ToolSets, b.ToolSets...)
-		w.queue.ToolCalls = append(w.queue.ToolCalls, b.ToolCalls...)
-		w.queue.Notes = append(w.queue.Notes, b.Notes...)
 	}
 	w.mu.Unlock()
 	if full {
-		w.metrics.lost.Add(float64(rowsOf(b)))
+		w.metrics.lost.Add(float64(b.Len()))
 		return
 	}
 	select {
@@ -161,7 +149,7 @@ func (w *writer) dropLate() {
 		}
 		if len(w.late)-i > maxQueued || bytes > maxLate {
 			for _, l := range w.late[:i+1] {
-				w.metrics.lost.Add(float64(rowsOf(l.rows)))
+				w.metrics.lost.Add(float64(l.rows.Len()))
 			}
 			w.late = slices.Delete(w.late, 0, i+1)
 			return
@@ -301,7 +289,7 @@ func (w *writer) write() {
 	for _, done := range waiting {
 		defer close(done)
 	}
-	if b.Empty() {
+	if b.Len() == 0 {
 		return
 	}
 	var err error
@@ -314,7 +302,7 @@ func (w *writer) write() {
 	w.failure = err
 	w.mu.Unlock()
 	if err != nil {
-		w.metrics.lost.Add(float64(rowsOf(b)))
+		w.metrics.lost.Add(float64(b.Len()))
 		w.lost += len(b.Requests)
 		if _, report := w.failures.Say(""); report {
 			w.log.Error("requests are not recorded", "requests", w.lost, "error", err)

@@ -45,7 +45,7 @@ var (
 
 // Append implements record.Store. The batch is one transaction. Writing the same batch twice has the effect of writing it once.
 func (s *Records) Append(ctx context.Context, b record.Batch) error {
-	if b.Empty() && !s.db.Closed() {
+	if b.Len() == 0 && !s.db.Closed() {
 		return ctx.Err()
 	}
 	all := []Statement{
