@@ -123,6 +123,8 @@ func TestTerminal(t *testing.T) {
 		"\x1b[2K\x1b[1Gone\x1b[2K\x1b[1Gtwo\n":   "two\n",
 		"日本語\r\x1b[Kdone\n":                      "done\n",
 		"██░░ 50 %\r████ 99 %\n":                 "████ 99 %\n",
+		"abcd\re\u0301f\u0301\n":                 "abcd\re\u0301f\u0301\n", // "cd" is still shown
+		"abcd\ra\tb\x1b[K\n":                     "abcd\ra\tb\x1b[K\n",
 		"dos\r\nlines\r\n":                       "dos\r\nlines\r\n",
 		"é1\ré2\n":                               "é2\n",
 		"begin\n" + same + "end\n":               "begin\ndownloading, please wait for it\n[stet: the line above, 12 times in all]\nend\n",

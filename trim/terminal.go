@@ -43,8 +43,9 @@ const (
 	eraseLine = "\x1b[2K"
 )
 
-// lastState returns a line as it stands in the end. A carriage return goes back to the beginning, and what follows takes the place of what
-// was there. If that is shorter and the rest is not erased, some of it stays, and the line is returned as it is. A carriage return before the line break stays.
+// lastState returns what a terminal shows of a line in the end. A carriage return goes back to the beginning, and what follows takes the place of what
+// was there. If that is shorter and the rest is not erased, some of the earlier text is still shown. Then, and where the width of a character is not
+// certain, the line is returned as it is. A carriage return before the line break stays.
 func lastState(line string) string {
 	body := strings.TrimSuffix(line, "\n")
 	end := line[len(body):]
@@ -70,7 +71,7 @@ func lastState(line string) string {
 			return line
 		case erased:
 			state = ""
-		case alone, utf8.RuneCountInString(now) >= utf8.RuneCountInString(state) && !strings.ContainsFunc(state, wide):
+		case state == "", !strings.ContainsFunc(now, wide) && (alone || utf8.RuneCountInString(now) >= utf8.RuneCountInString(state) && !strings.ContainsFunc(state, wide)):
 			state = now
 		case now != "":
 			return line
