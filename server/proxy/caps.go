@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -41,6 +42,7 @@ const (
 	capsRest = 5 * time.Second  // how long a store that has not answered is not asked
 	overlap  = 30 * time.Minute // a row is stored when its answer ends, but has the time when it began
 	maxSums  = 20_000           // conversations and sub-agents whose spending is held
+	maxSeen  = 3 * maxSums      // rows that are known to be in the sums, of each scope
 	maxNotes = 1000             // notes on caps that a process keeps
 	scopeDay = "day"
 )
@@ -54,19 +56,27 @@ type caps struct {
 	log   *slog.Logger
 	tell  func(text string)
 	write func(record.Batch)
-	flush func(ctx context.Context) // returns when what was written is stored
+	flush func(ctx context.Context) error // returns when what was written is stored, or the error of ctx
 
 	reading *semaphore.Weighted // of one: held while the store is asked
 
 	mu     sync.Mutex
-	sums   map[string]Amount    // by the key of a scope
-	loaded map[string]bool      // trees whose stored rows are in sums
-	seen   map[string]time.Time // the rows in the sums, by the name of the scope and their ID; those of the last hours
-	read   time.Time            // when the store was asked for new rows; zero: today is not known
-	rest   time.Time            // until then the store is not asked
-	told   map[string]bool      // what was told to a person
+	sums   map[string]Amount  // by the key of a scope
+	loaded map[string]bool    // trees whose stored rows are in sums
+	seen   map[string]counted // the rows in the sums, by the name of the scope and their ID; those of the last hours
+	read   time.Time          // when the store was asked for new rows; zero: today is not known
+	floor  time.Time          // rows that began before are not read as new ones: which of them are in the sums is not known any more
+	rest   time.Time          // until then the store is not asked
+	noWait time.Time          // until then no request waits until what was written is stored
+	told   map[string]bool    // what was told to a person
 	notes  map[string]*record.Cap
 	over   map[string]Amount // what loops have spent since a cap was reached
+}
+
+// counted is a row in the sums: when it began, and its tree.
+type counted struct {
+	at   time.Time
+	tree string
 }
 
 // scope is a cap with what it limits.
@@ -81,7 +91,7 @@ func (c *caps) scopes(row *record.Request, at time.Time) []scope {
 	for _, s := range []scope{
 		{"conversation", "conversation\x00" + row.Conversation + "\x00" + row.Agent, c.Conversation},
 		{"tree", "tree\x00" + row.Tree(), c.Tree},
-		{scopeDay, scopeDay + "\x00" + at.Local().Format(time.DateOnly), c.Day},
+		{scopeDay, dayOf(at), c.Day},
 	} {
 		if s.limit != (Amount{}) {
 			all = append(all, s)
@@ -89,6 +99,9 @@ func (c *caps) scopes(row *record.Request, at time.Time) []scope {
 	}
 	return all
 }
+
+// dayOf returns the key of the scope of a day.
+func dayOf(at time.Time) string { return scopeDay + "\x00" + at.Local().Format(time.DateOnly) }
 
 func (a Amount) plus(b Amount) Amount { return Amount{a.USD + b.USD, a.Tokens + b.Tokens} }
 
@@ -144,7 +157,7 @@ func (c *caps) spent(x *exchange) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.begin()
-	cost := c.add(row, true)
+	cost := c.add(row, true, true)
 	for _, s := range c.scopes(row, row.Time) {
 		share := c.sums[s.key].of(s.limit)
 		if s.limit.USD > 0 && cost.Tokens > 0 && cost.USD == 0 {
@@ -165,14 +178,18 @@ func (c *caps) spent(x *exchange) {
 }
 
 // add adds a row to the sums of its scopes, once, and returns what it cost. own: it is of this process. Rows of others count in their
-// tree when the tree is loaded.
-func (c *caps) add(row *record.Request, own bool) Amount {
+// tree when the tree is loaded, and in their day if day is set.
+func (c *caps) add(row *record.Request, own, day bool) Amount {
 	cost := Amount{c.rules.bill(row, nil).usd, row.Usage.Prompt() + row.Usage.Output}
 	for _, s := range c.scopes(row, row.Time) {
+		counts := own || c.loaded[row.Tree()]
+		if s.name == scopeDay {
+			counts = day
+		}
 		id := s.name + " " + row.ID
-		if _, twice := c.seen[id]; cost.Tokens > 0 && !twice && (own || s.name == scopeDay || c.loaded[row.Tree()]) {
+		if _, twice := c.seen[id]; cost.Tokens > 0 && !twice && counts {
 			if c.store != nil {
-				c.seen[id] = row.Time
+				c.seen[id] = counted{row.Time, row.Tree()}
 			}
 			c.sums[s.key] = c.sums[s.key].plus(cost)
 		}
@@ -180,44 +197,57 @@ func (c *caps) add(row *record.Request, own bool) Amount {
 	return cost
 }
 
-// begin makes the sums. If there are too many, all but those of days are made again: the store has them.
+// begin makes the sums. If there are too many, all but those of days are made again: the store has them. What is said of today stays.
 func (c *caps) begin() {
 	if c.sums == nil {
-		c.sums, c.loaded, c.seen, c.told = map[string]Amount{}, map[string]bool{}, map[string]time.Time{}, map[string]bool{}
-	} else if len(c.sums)+len(c.loaded)+len(c.told) <= maxSums {
+		c.sums, c.loaded, c.seen, c.told = map[string]Amount{}, map[string]bool{}, map[string]counted{}, map[string]bool{}
+		c.notes, c.over = map[string]*record.Cap{}, map[string]Amount{}
+	}
+	if len(c.sums)+len(c.loaded)+len(c.told)+len(c.over) <= maxSums && len(c.seen) <= maxSeen {
 		return
 	}
 	c.forget(false)
-	clear(c.loaded)
-	clear(c.told)
-	c.notes, c.over = map[string]*record.Cap{}, map[string]Amount{}
+	today := dayOf(time.Now())
+	maps.DeleteFunc(c.told, func(key string, _ bool) bool { return !strings.HasPrefix(key, today) })
+	maps.DeleteFunc(c.notes, func(key string, _ *record.Cap) bool { return !strings.HasPrefix(key, today) })
+	maps.DeleteFunc(c.over, func(loop string, _ Amount) bool { return c.notes[loop] == nil })
+	if len(c.seen) > maxSeen/2 {
+		byTime := slices.SortedFunc(maps.Values(c.seen), func(a, b counted) int { return a.at.Compare(b.at) })
+		c.floor = byTime[len(byTime)/2].at.Add(time.Microsecond) // the unit of times in the store
+		maps.DeleteFunc(c.seen, func(_ string, row counted) bool { return row.at.Before(c.floor) })
+	}
 }
 
-// forget empties the sums of days, or all others.
+// forget empties the sums, those of days only if days is set.
 func (c *caps) forget(days bool) {
-	maps.DeleteFunc(c.sums, func(key string, _ Amount) bool { return strings.HasPrefix(key, scopeDay) == days })
-	maps.DeleteFunc(c.seen, func(key string, _ time.Time) bool { return strings.HasPrefix(key, scopeDay) == days })
+	clear(c.loaded)
+	maps.DeleteFunc(c.sums, func(key string, _ Amount) bool { return days || !strings.HasPrefix(key, scopeDay) })
+	maps.DeleteFunc(c.seen, func(key string, _ counted) bool { return days || !strings.HasPrefix(key, scopeDay) })
 }
 
 // load reads what is not known yet: what a tree that is new here has spent, and what other processes have spent since. No other request waits
-// for the store meanwhile, but with Hard, and those of a tree that is not known either. A request waits at most maxLookUp. If the store does
-// not answer, what this process has spent counts alone, and the store is asked again after capsRest.
+// for the store meanwhile, but with Hard, and those of a tree that is not known either. A request waits at most maxLookUp, at most half of it
+// for a write. If the store does not answer, what this process has spent counts alone, and the store is asked again after capsRest; a write
+// that does not end is not waited for again before that either.
 func (c *caps) load(ctx context.Context, row *record.Request) {
 	arrived := time.Now()
-	known, old, _ := c.known(row, arrived)
+	known, old := c.known(row, arrived)
 	if c.store == nil || known && !old {
 		return
 	}
 	wait, cancel := context.WithDeadline(ctx, arrived.Add(maxLookUp))
 	defer cancel()
 	if c.Hard {
-		c.flush(wait)
+		c.storeOwn(wait, row, arrived)
 	}
 	if known && !c.Hard {
 		if !c.reading.TryAcquire(1) {
 			return
 		}
-	} else if c.reading.Acquire(wait, 1) != nil {
+	} else if err := c.reading.Acquire(wait, 1); err != nil {
+		if ctx.Err() == nil {
+			c.pause(&c.rest, row, err, "what a conversation or other processes have spent is not known")
+		}
 		return
 	}
 	defer c.reading.Release(1)
@@ -225,54 +255,80 @@ func (c *caps) load(ctx context.Context, row *record.Request) {
 	ctx, cancel = context.WithDeadline(context.WithoutCancel(ctx), arrived.Add(maxLookUp))
 	defer cancel()
 	var err error
-	known, old, since := c.known(row, arrived)
-	if old {
-		err = c.loadNew(ctx, since)
+	if known, old = c.known(row, arrived); old {
+		err = c.loadNew(ctx)
+		known, _ = c.known(row, arrived) // no tree is, if the clock was set back
 	}
 	if err == nil && !known {
-		err = c.loadRows(ctx, record.Query{Tree: row.Tree()}, func() { c.loaded[row.Tree()] = true })
+		err = c.loadRows(ctx, record.Query{Tree: row.Tree()}, false, func() { c.loaded[row.Tree()] = true })
 	}
-	if err == nil {
-		return
+	if err != nil {
+		c.pause(&c.rest, row, err, "what a conversation or other processes have spent is not known")
 	}
-	c.log.Warn("what a conversation or other processes have spent is not known", "conversation", row.Conversation, "error", err)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.rest = time.Now().Add(capsRest)
 }
 
-// known reports whether the tree of a request is known, whether what is known of other processes is too old for a request that has
-// arrived at a time, and since when it is known. While the store rests, nothing better can be known.
-func (c *caps) known(row *record.Request, arrived time.Time) (known, old bool, since time.Time) {
+// storeOwn waits until what this process has spent is stored, unless a write has just not ended in time.
+func (c *caps) storeOwn(ctx context.Context, row *record.Request, arrived time.Time) {
+	c.mu.Lock()
+	noWait := arrived.Before(c.noWait)
+	c.mu.Unlock()
+	if noWait {
+		return
+	}
+	part, cancel := context.WithDeadline(ctx, arrived.Add(maxLookUp/2))
+	defer cancel()
+	if err := c.flush(part); err != nil && ctx.Err() == nil {
+		c.pause(&c.noWait, row, err, "what this process has spent is not stored, so other processes do not count it")
+	}
+}
+
+// pause sets a time until which the store is left alone, and logs why. Requests that have waited together are one.
+func (c *caps) pause(until *time.Time, row *record.Request, err error, text string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if now := time.Now(); !now.Before(*until) {
+		*until = now.Add(capsRest)
+		c.log.Warn(text, "conversation", row.Conversation, "error", err)
+	}
+}
+
+// known reports whether the tree of a request is known, and whether what is known of other processes is too old for a request that has
+// arrived at a time. While the store rests, nothing better can be known.
+func (c *caps) known(row *record.Request, arrived time.Time) (known, old bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.begin()
 	if arrived.Before(c.rest) {
-		return true, false, c.read
+		return true, false
 	}
 	age := arrived.Sub(c.read)
-	return c.loaded[row.Tree()], age >= capsAge || c.Hard && age >= 0, c.read
+	return c.loaded[row.Tree()], age >= capsAge || c.Hard && age >= 0
 }
 
-// loadNew reads what was spent since a time: today, if it was never asked, or if the clock was set back since.
-func (c *caps) loadNew(ctx context.Context, since time.Time) error {
+// loadNew reads what was spent since it was asked last. It reads today, if it was never asked, or if the clock was set back since.
+func (c *caps) loadNew(ctx context.Context) error {
 	now := time.Now()
 	y, m, d := now.Date()
-	from, back := time.Date(y, m, d, 0, 0, 0, 0, time.Local), since.Round(0).After(now.Add(overlap))
-	if begun := since.Add(-overlap); begun.After(from) && !back {
-		from = begun
+	from := time.Date(y, m, d, 0, 0, 0, 0, time.Local)
+	c.mu.Lock()
+	back := c.read.Round(0).After(now.Add(overlap))
+	if !back && !c.read.IsZero() {
+		from = c.read.Add(-overlap) // also before midnight: a tree is of more than one day
 	}
-	return c.loadRows(ctx, record.Query{From: from}, func() {
-		c.read = now
-		if back {
+	if !back && c.floor.After(from) {
+		from = c.floor
+	}
+	c.mu.Unlock()
+	return c.loadRows(ctx, record.Query{From: from}, true, func() {
+		if c.read = now; back {
+			c.floor = time.Time{}
 			c.forget(true)
 		}
-		maps.DeleteFunc(c.seen, func(_ string, at time.Time) bool { return now.Sub(at) > 4*overlap && at.Before(from) })
 	})
 }
 
-// loadRows adds the rows of the store that a query selects, after a change.
-func (c *caps) loadRows(ctx context.Context, q record.Query, change func()) error {
+// loadRows adds the rows of the store that a query selects, after a change, in their days only if day is set.
+func (c *caps) loadRows(ctx context.Context, q record.Query, day bool, change func()) error {
 	rows, err := c.store.Requests(ctx, q)
 	if err != nil {
 		return err
@@ -281,8 +337,12 @@ func (c *caps) loadRows(ctx context.Context, q record.Query, change func()) erro
 	defer c.mu.Unlock()
 	change()
 	for i := range rows {
-		c.add(&rows[i], false)
+		c.add(&rows[i], false, day)
 	}
+	// These are not read again, but with a tree that is not loaded.
+	maps.DeleteFunc(c.seen, func(key string, row counted) bool {
+		return c.read.Sub(row.at) > 4*overlap && (strings.HasPrefix(key, scopeDay) || c.loaded[row.tree])
+	})
 	return nil
 }
 

@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/sync/semaphore"
 
 	"github.com/stet-dev/stet/llm/prices"
@@ -18,11 +19,26 @@ import (
 	"github.com/stet-dev/stet/test/recordtest"
 )
 
-// moody is a store that may stay silent, or fail.
+// moody is a store that may stay silent, or fail. If it hangs, it does not write.
 type moody struct {
 	record.Store
-	silent, fails atomic.Bool
-	asked         atomic.Int64
+	silent, fails, hangs, prunes atomic.Bool
+	asked                        atomic.Int64
+}
+
+func (s *moody) Append(ctx context.Context, b record.Batch) error {
+	if s.hangs.Load() {
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	return s.Store.Append(ctx, b)
+}
+
+func (s *moody) Prune(ctx context.Context, l record.Limits) (int, error) {
+	if s.prunes.Load() {
+		<-ctx.Done()
+	}
+	return s.Store.Prune(ctx, l)
 }
 
 func (s *moody) Requests(ctx context.Context, q record.Query) ([]record.Request, error) {
@@ -54,7 +70,7 @@ func inAfternoon(t *testing.T, limits Caps, do func(t *testing.T, c *caps, store
 		}
 		do(t, &caps{
 			Caps: limits, store: store, rules: &rules{catalog: catalog}, log: slog.New(slog.DiscardHandler), tell: func(string) {},
-			write: func(record.Batch) {}, flush: func(context.Context) {}, reading: semaphore.NewWeighted(1),
+			write: func(record.Batch) {}, flush: func(context.Context) error { return nil }, reading: semaphore.NewWeighted(1),
 		}, store)
 	})
 }
@@ -144,6 +160,121 @@ func TestCapsOfASilentStore(t *testing.T) {
 	})
 }
 
+// writes gives c a running writer, and a log that it returns.
+func (c *caps) writes(t *testing.T) (*writer, *strings.Builder) {
+	counts, err := newMetrics(prometheus.NewRegistry())
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := newWriter(c.store, Keep{}, slog.New(slog.DiscardHandler), counts)
+	logged := new(strings.Builder)
+	c.write, c.flush, c.log = w.add, w.flush, slog.New(slog.NewTextHandler(logged, nil))
+	return w, logged
+}
+
+// LIVE-3: with Hard, a store that does not write delays the requests that come at once, and those after a rest. What others have spent
+// counts meanwhile.
+func TestCapsOfAStoreThatDoesNotWrite(t *testing.T) {
+	inAfternoon(t, Caps{Day: Amount{Tokens: 2000}, Hard: true}, func(t *testing.T, c *caps, store *moody) {
+		w, logged := c.writes(t)
+		defer w.stop()
+		store.hangs.Store(true)
+		w.add(record.Batch{Requests: []record.Request{spentBy("one", "mine", time.Now())}})
+		waits := func(limit time.Duration) {
+			t.Helper()
+			if began := time.Now(); !c.turn(t.Context(), "one") || time.Since(began) > limit {
+				t.Errorf("a request waited for %v", time.Since(began))
+			}
+		}
+		for range 3 {
+			waits(maxLookUp / 2)
+			for range 5 {
+				waits(0)
+				time.Sleep(time.Millisecond)
+			}
+			time.Sleep(capsRest)
+		}
+		if n := strings.Count(logged.String(), "is not stored"); n != 3 || strings.Count(logged.String(), "\n") != 3 {
+			t.Errorf("logged %s", logged)
+		}
+		if err := store.Store.Append(t.Context(), record.Batch{Requests: []record.Request{spentBy("two", "other", time.Now())}}); err != nil {
+			t.Fatal(err)
+		}
+		if c.turn(t.Context(), "one") {
+			t.Error("what another process has spent does not count")
+		}
+		store.hangs.Store(false)
+	})
+}
+
+// Nobody who waits for a write waits until old rows are removed.
+func TestWriterFlushesBeforeItPrunes(t *testing.T) {
+	inAfternoon(t, Caps{}, func(t *testing.T, c *caps, store *moody) {
+		w, _ := c.writes(t)
+		store.prunes.Store(true)
+		w.add(record.Batch{Requests: []record.Request{spentBy("one", "mine", time.Now())}})
+		began := time.Now()
+		if err := w.flush(t.Context()); err != nil || time.Since(began) > writeDelay {
+			t.Errorf("%v after %v", err, time.Since(began))
+		}
+		w.stop()
+	})
+}
+
+// LIVE-3: a tree that is read late in the day does not count again in the day.
+func TestCapsOfATreeLateInTheDay(t *testing.T) {
+	inAfternoon(t, Caps{Day: Amount{Tokens: 2000}}, func(t *testing.T, c *caps, _ *moody) {
+		for _, conversation := range []string{"one", "two", "other", "three"} {
+			if !c.turn(t.Context(), conversation) {
+				t.Errorf("%s is refused after 1100 tokens", conversation)
+			}
+			time.Sleep(capsAge)
+		}
+	})
+}
+
+// LIVE-3: what this process has spent in a tree that it has forgotten, or read again after the clock was set back, counts once.
+func TestCapsOfATreeReadAgain(t *testing.T) {
+	inAfternoon(t, Caps{Tree: Amount{Tokens: 2000}}, func(t *testing.T, c *caps, store *moody) {
+		row := spentBy("mine", "mine", time.Now())
+		c.spent(&exchange{row: row, conversation: &conversation{}})
+		if err := store.Append(t.Context(), record.Batch{Requests: []record.Request{row}}); err != nil {
+			t.Fatal(err)
+		}
+		for range 3 {
+			c.turn(t.Context(), "one")
+			time.Sleep(5 * overlap)
+		}
+		for range 2 {
+			if !c.turn(t.Context(), "mine") || !c.turn(t.Context(), "other") {
+				t.Errorf("refused after 1100 tokens: %v", c.sums)
+			}
+			time.Sleep(capsAge)
+			c.turn(t.Context(), "one") // what is older is forgotten
+			c.read = time.Now().Add(24 * time.Hour)
+		}
+	})
+}
+
+// LIVE-3: what another process has spent in a tree before midnight counts after it.
+func TestCapsOfATreeOverMidnight(t *testing.T) {
+	for _, hard := range []bool{true, false} {
+		inAfternoon(t, Caps{Tree: Amount{Tokens: 1000}, Hard: hard}, func(t *testing.T, c *caps, store *moody) {
+			if !c.turn(t.Context(), "one") {
+				t.Error("refused in the afternoon")
+			}
+			time.Sleep(8 * time.Hour)
+			if err := store.Append(t.Context(), record.Batch{Requests: []record.Request{spentBy("one", "evening", time.Now())}}); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(2 * time.Hour)
+			if c.turn(t.Context(), "one") {
+				t.Errorf("hard %t: what was spent before midnight does not count", hard)
+			}
+		})
+	}
+}
+
 // LIVE-3: what the conversations of a tree have spent in earlier processes counts, whichever of them goes on first.
 func TestCapsOfATreeAfterARestart(t *testing.T) {
 	inAfternoon(t, Caps{Tree: Amount{Tokens: 2000}}, func(t *testing.T, c *caps, store *moody) {
@@ -179,7 +310,7 @@ func TestCapsOverMidnight(t *testing.T) {
 		c.begin()
 		for range 2 {
 			c.read = time.Now().Add(24 * time.Hour) // it was tomorrow
-			if err := c.loadNew(t.Context(), c.read); err != nil {
+			if err := c.loadNew(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 			if c.turn(t.Context(), "one") || len(c.sums) != 1 {
@@ -195,26 +326,51 @@ func TestCapsOverMidnight(t *testing.T) {
 }
 
 // LIVE-3: a client that invents sub-agents takes no more than a limited memory, and the limits of its tree and of the day hold.
+// What is noted of the day goes on, and a person is told of it once.
 func TestCapsOfInventedAgents(t *testing.T) {
-	inAfternoon(t, Caps{Conversation: Amount{Tokens: 5000}, Tree: Amount{Tokens: 2000}, Day: Amount{Tokens: 2000}}, func(t *testing.T, c *caps, store *moody) {
-		for i := range 2*maxSums + 10 {
-			row := spentBy("tree", fmt.Sprint(i), time.Now())
-			row.Agent = fmt.Sprint("agent-", i)
-			c.spent(&exchange{row: row, conversation: &conversation{}, over: true})
-			if i > 2 {
-				continue
+	for _, limits := range []Caps{{Conversation: Amount{Tokens: 5000}, Tree: Amount{Tokens: 2000}, Day: Amount{Tokens: 2000}}, {Day: Amount{Tokens: 2000}}} {
+		inAfternoon(t, limits, func(t *testing.T, c *caps, store *moody) {
+			noted, ofDay := map[string]record.Note{}, 0
+			c.write = func(b record.Batch) { noted[b.Notes[0].Key] = b.Notes[0] }
+			c.tell = func(text string) {
+				if strings.Contains(text, "a day is fully") {
+					ofDay++
+				}
 			}
-			if err := store.Append(t.Context(), record.Batch{Requests: []record.Request{row}}); err != nil {
-				t.Fatal(err)
+			store.silent.Store(true)
+			for i := range 3*maxSums + 10 {
+				row := spentBy("tree", fmt.Sprint(i), time.Now())
+				row.Agent = fmt.Sprint("agent-", i)
+				if i%maxSums == 1 { // the same agent is refused again and again
+					row.Agent = "agent-1"
+					c.check(t.Context(), &exchange{row: row}, true)
+				}
+				c.spent(&exchange{row: row, conversation: &conversation{}, over: true})
+				if i > 2 {
+					continue
+				}
+				if err := store.Append(t.Context(), record.Batch{Requests: []record.Request{row}}); err != nil {
+					t.Fatal(err)
+				}
 			}
-		}
-		if n := max(len(c.sums), len(c.loaded), len(c.told), len(c.over)); n > maxSums+10 || len(c.notes) > maxNotes {
-			t.Errorf("%d sums, %d notes are held", n, len(c.notes))
-		}
-		if c.turn(t.Context(), "tree") || c.turn(t.Context(), "next") {
-			t.Error("a limit does not hold")
-		}
-	})
+			if n := max(len(c.sums), len(c.loaded), len(c.told), len(c.over)); n > maxSums+10 || len(c.notes) > maxNotes || len(c.seen) > maxSeen+3 {
+				t.Errorf("%d sums, %d notes, %d rows are held", n, len(c.notes), len(c.seen))
+			}
+			store.silent.Store(false)
+			time.Sleep(capsRest)
+			if c.turn(t.Context(), "tree") || c.turn(t.Context(), "next") {
+				t.Error("a limit does not hold")
+			}
+			today := dayOf(time.Now())
+			if got, want := c.sums[today].Tokens, (3*maxSums+11)*1100; got > want || got < want-1100 {
+				t.Errorf("today has spent %d, want %d", got, want)
+			}
+			note := noted[strings.ReplaceAll(today, "\x00", " ")+" tree agent-1"]
+			if c.Tree == (Amount{}) && (!strings.Contains(note.Text, `"refused":3`) || !strings.Contains(note.Text, `"over":"4400 tokens"`)) || ofDay != 1 {
+				t.Errorf("told %d times, noted %s", ofDay, note.Text)
+			}
+		})
+	}
 }
 
 // LIVE-3: a limit in dollars does not count requests without a known price, and a person is told so, once.

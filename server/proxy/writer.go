@@ -213,10 +213,10 @@ func (w *writer) wait(written <-chan struct{}) {
 	}
 }
 
-// flush returns after a try to write the rows that are queued now, or when ctx ends.
-func (w *writer) flush(ctx context.Context) {
+// flush returns after a try to write the rows that are queued now, or the error of ctx when it ends before.
+func (w *writer) flush(ctx context.Context) error {
 	if w == nil {
-		return
+		return nil
 	}
 	done := make(chan struct{})
 	w.mu.Lock()
@@ -232,7 +232,9 @@ func (w *writer) flush(ctx context.Context) {
 	case <-done:
 	case <-w.stopped:
 	case <-ctx.Done():
+		return ctx.Err()
 	}
+	return nil
 }
 
 // stop writes the queued rows and ends the goroutine. It is called once.
@@ -286,17 +288,20 @@ func (w *writer) write() {
 	b, kept, waiting := w.queue, w.kept, w.waiting
 	w.queue, w.kept, w.waiting = record.Batch{}, nil, nil
 	w.mu.Unlock()
-	for _, done := range waiting {
-		defer close(done)
-	}
-	if b.Len() == 0 {
-		return
-	}
 	var err error
 	for range writeTrials { // appending the same rows twice has no effect
+		if b.Len() == 0 {
+			break
+		}
 		if err = w.append(b); err == nil {
 			break
 		}
+	}
+	for _, done := range waiting {
+		close(done)
+	}
+	if b.Len() == 0 {
+		return
 	}
 	w.mu.Lock()
 	w.failure = err
