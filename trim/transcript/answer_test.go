@@ -139,7 +139,7 @@ func TestFindUnreadable(t *testing.T) {
 	home := t.TempDir()
 	wanted := []string{
 		"/.claude/projects", "/.config/claude/projects", "/.codex/sessions", "/.codex/archived_sessions", "/.local/share/opencode/opencode.db",
-		"/.pi/agent/sessions", "/.copilot/session-state", "/.qwen/projects", "/.cline/data/sessions", "/.cline/data/tasks",
+		"/.local/share/opencode/storage", "/.pi/agent/sessions", "/.copilot/session-state", "/.qwen/projects", "/.cline/data/sessions", "/.cline/data/tasks",
 	}
 	for _, place := range wanted { // links to nothing
 		path := filepath.Join(home, filepath.FromSlash(place))

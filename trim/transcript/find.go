@@ -31,7 +31,7 @@ func locations() []location {
 		{"claude-code", "CLAUDE_CONFIG_DIR", ".claude", []string{"projects"}},
 		{"claude-code", "XDG_CONFIG_HOME", ".config", []string{"claude/projects"}},
 		{"codex", "CODEX_HOME", ".codex", []string{"sessions", "archived_sessions"}},
-		{"opencode", "XDG_DATA_HOME", ".local/share", []string{"opencode/opencode*.db"}},
+		{"opencode", "XDG_DATA_HOME", ".local/share", []string{"opencode/opencode*.db", "opencode/storage"}},
 		{"pi", "PI_CODING_AGENT_DIR", ".pi/agent", []string{"sessions"}},
 		{"copilot-cli", "COPILOT_HOME", ".copilot", []string{"session-state", "history-session-state"}},
 		{"gemini-cli", "", ".gemini", []string{"tmp/*/chats"}},

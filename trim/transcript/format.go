@@ -21,6 +21,7 @@ type Format struct {
 func formats() []Format {
 	return []Format{
 		{"opencode-export", "opencode", isOpencodeExport, readOpencodeExport},
+		{"opencode-storage", "opencode", isOpencodeSession, readOpencodeStorage},
 		{"codex-rollout", "Codex", isCodex, readCodex},
 		{"copilot-cli-events", "Copilot CLI", isCopilot, readCopilot},
 		{"pi-session", "pi", isPi, readPi},

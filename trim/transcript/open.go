@@ -31,21 +31,22 @@ type Opener struct {
 	Formats []Format
 }
 
-// Open reads the sessions in a file. It recognises the format by the content.
+// Open reads the sessions in a file. It recognises the format by the content. path may also be a directory: opencode's
+// "storage".
 //
 // The error is ErrFormat (wrapped) for a file in an unknown format, and ErrEmpty (wrapped) for a file without a readable
 // message. Damaged lines are not an error: Session.Damaged of the first session lists them.
 func (o Opener) Open(path string) ([]*Session, error) {
 	info, err := os.Stat(path)
-	switch {
-	case err != nil:
+	if err != nil {
 		return nil, fmt.Errorf("read session: %w", err)
-	case info.IsDir():
-		return nil, fmt.Errorf("read session %s: %w: a directory", path, ErrFormat)
 	}
 	var all []*Session
-	err = o.each(path, func(sessions []*Session, err error) error {
+	err = o.each(path, info.IsDir(), func(sessions []*Session, err error) error {
 		all = append(all, sessions...)
+		if info.IsDir() && Skipped(err) {
+			return nil // this is one of several files of the directory
+		}
 		return err
 	})
 	if err != nil {
@@ -57,9 +58,24 @@ func (o Opener) Open(path string) ([]*Session, error) {
 	return all, nil
 }
 
-// each calls fn with the sessions of one file, a few at a time.
-func (o Opener) each(path string, fn func([]*Session, error) error) error {
-	if isDatabase(path) {
+// each calls fn with the sessions of one file or directory, a few at a time.
+func (o Opener) each(path string, dir bool, fn func([]*Session, error) error) error {
+	switch {
+	case dir && isOpencodeStore(path):
+		for _, p := range opencodeSessionFiles(path) {
+			if err := fn(o.openFile(p)); err != nil {
+				return err
+			}
+		}
+		return nil
+	case dir:
+		f, err := os.Open(path)
+		if err != nil {
+			return fmt.Errorf("read session: %w", err)
+		}
+		_ = f.Close() // an error of closing does not matter after reading
+		return fmt.Errorf("read session %s: %w: a directory", path, ErrFormat)
+	case isDatabase(path):
 		return o.database(path, fn)
 	}
 	return fn(o.openFile(path))
@@ -166,7 +182,7 @@ func (o Opener) read(path string, r io.Reader, size int64) ([]*Session, error) {
 
 // Walk opens the files in paths, one after the other, and calls fn with the sessions of each. For a directory it opens the
 // files in it and in all its subdirectories. If err is ErrFormat or ErrEmpty (wrapped), the file was skipped, and err has
-// the reason. Any other err is a failure to read this file. For a database with several sessions, fn is called
+// the reason. Any other err is a failure to read this file. For a database or directory with several sessions, fn is called
 // more than once. Walk ends with the first error that fn returns, and returns it.
 //
 // In directories, some files are skipped without a call of fn: files whose names are not those of session files (Likely),
@@ -181,7 +197,7 @@ func (o Opener) Walk(paths []string, fn func(path string, sessions []*Session, e
 		case info.IsDir():
 			err = w.dir(root, fn)
 		default:
-			err = w.file(root, fn)
+			err = w.file(root, false, fn)
 		}
 		if err != nil {
 			return err
@@ -207,6 +223,11 @@ func (w *walk) dir(root string, fn func(string, []*Session, error) error) error 
 		switch {
 		case err != nil:
 			return fn(path, nil, fmt.Errorf("read session: %w", err))
+		case d.IsDir() && isOpencodeStore(path):
+			if err := w.file(path, true, fn); err != nil {
+				return err
+			}
+			return fs.SkipDir
 		case d.IsDir():
 			if path != root && (d.Name() == ".git" || d.Name() == "node_modules") {
 				return fs.SkipDir
@@ -217,9 +238,9 @@ func (w *walk) dir(root string, fn func(string, []*Session, error) error) error 
 		case !d.Type().IsRegular():
 			return fn(path, nil, fmt.Errorf("read session %s: %w: not a regular file", path, ErrFormat))
 		case filepath.Ext(path) != "":
-			return w.file(path, fn)
+			return w.file(path, false, fn)
 		}
-		return w.file(path, func(path string, sessions []*Session, err error) error {
+		return w.file(path, false, func(path string, sessions []*Session, err error) error {
 			if errors.Is(err, ErrFormat) {
 				return nil // for example a licence or a makefile
 			}
@@ -243,14 +264,14 @@ func (w *walk) again(path string) bool {
 	return w.seen[path]
 }
 
-// file calls fn with the sessions of one file. It returns an error of fn. It passes an error of the file to
+// file calls fn with the sessions of one file or directory. It returns an error of fn. It passes an error of the file to
 // fn.
-func (w *walk) file(path string, fn func(string, []*Session, error) error) error {
+func (w *walk) file(path string, dir bool, fn func(string, []*Session, error) error) error {
 	if w.again(path) {
 		return nil
 	}
 	var stop error
-	err := w.each(path, func(sessions []*Session, err error) error {
+	err := w.each(path, dir, func(sessions []*Session, err error) error {
 		file := path
 		if len(sessions) > 0 {
 			file = sessions[0].File

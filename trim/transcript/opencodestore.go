@@ -4,15 +4,106 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
+	"io/fs"
 	"iter"
+	"os"
+	"path/filepath"
+	"sort"
+	"strings"
 )
 
-// opencode's own storage: an SQLite database, opencode.db, with the tables session, message and part. The last two hold the
-// JSON of an export, without the ids, in "data". The order of the ids is the order of time. opencode 2 has session_message instead: one
+// opencode's own storage. Until 1.1 it is a directory "storage" of JSON files:
+//
+//	storage/session/PROJECT/ses_….json
+//	storage/message/ses_…/msg_….json
+//	storage/part/msg_…/prt_….json
+//
+// Since then it is an SQLite database, opencode.db, with the tables session, message and part. The last two hold the same
+// JSON, without the ids, in "data". The order of the ids is the order of time. opencode 2 has session_message instead: one
 // row for each message, with its parts in "data". Its sessions are in session_v2 or, since 1.18, in session. The old tables may be there, too.
-// (Until 1.1 it was a directory of JSON files, which opencode itself has moved into the database since.)
 
 const opencodeDBFormat = "opencode-db"
+
+// isOpencodeSession reports whether a file is one of storage/session.
+func isOpencodeSession(s Shape) bool {
+	return strings.HasPrefix(s["id"], "ses_") && (s.Has("directory") || s.Has("projectID"))
+}
+
+// isOpencodeStore reports whether dir is a "storage" directory of opencode.
+func isOpencodeStore(dir string) bool {
+	for _, sub := range []string{"session", "message", "part"} {
+		if info, err := os.Stat(filepath.Join(dir, sub)); err != nil || !info.IsDir() {
+			return false
+		}
+	}
+	return true
+}
+
+// opencodeSessionFiles lists the session files of a storage directory.
+func opencodeSessionFiles(dir string) []string {
+	var files []string
+	_ = filepath.WalkDir(filepath.Join(dir, "session"), func(path string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() && strings.HasPrefix(d.Name(), "ses_") && strings.HasSuffix(path, ".json") {
+			files = append(files, path)
+		}
+		return nil
+	})
+	return files
+}
+
+// readOpencodeStorage reads a session file, and the session's messages and parts in the same storage directory.
+func readOpencodeStorage(src *File) ([]*Session, error) {
+	b, err := src.All()
+	if err != nil {
+		return nil, err
+	}
+	var info opencodeInfo
+	if err := decode(b, &info); err != nil {
+		src.damage(0, err.Error())
+		return nil, nil
+	}
+	r := newOpencode(src)
+	r.info(info)
+	storage := filepath.Dir(filepath.Dir(filepath.Dir(src.path)))
+	messages := src.dir(filepath.Join(storage, "message", info.ID))
+	for _, raw := range messages {
+		var m opencodeMessage
+		if err := decode(raw, &m); err != nil || m.ID == "" {
+			src.damage(0, fmt.Sprintf("a message that cannot be read: %v", err))
+			continue
+		}
+		r.message(m, src.dir(filepath.Join(storage, "part", m.ID)))
+	}
+	return []*Session{r.s}, nil
+}
+
+// dir returns the contents of the JSON files in a directory, by name.
+func (src *File) dir(path string) []json.RawMessage {
+	if name := filepath.Base(path); !fs.ValidPath(name) || strings.ContainsAny(name, `/\`) {
+		return nil
+	}
+	entries, err := os.ReadDir(path)
+	if err != nil {
+		return nil // a message without parts has no directory
+	}
+	sort.Slice(entries, func(i, j int) bool { return entries[i].Name() < entries[j].Name() })
+	var all []json.RawMessage
+	for _, e := range entries {
+		if e.IsDir() || !strings.HasSuffix(e.Name(), ".json") {
+			continue
+		}
+		b, err := os.ReadFile(filepath.Join(path, e.Name()))
+		if err == nil && !json.Valid(b) {
+			err = fmt.Errorf("%s: not JSON", e.Name())
+		}
+		if err != nil {
+			src.damage(0, err.Error())
+			continue
+		}
+		all = append(all, b)
+	}
+	return all
+}
 
 // opencodeDB reads the sessions of opencode's database, one after the other. path is the value for Session.File. The
 // sequence ends after an error.

@@ -20,6 +20,12 @@ func TestWalk(t *testing.T) {
 	write(t, filepath.Join(dir, "a/main.py"), "print()")
 	write(t, filepath.Join(dir, "a/settings.json"), `{"theme":"dark"}`)
 	write(t, filepath.Join(dir, ".git/rollout.jsonl"), codexHead+"\n"+codexUser)
+	write(t, filepath.Join(dir, "oc/storage/session/p/ses_1.json"), `{"id":"ses_1","directory":"/p"}`)
+	write(t, filepath.Join(dir, "oc/storage/session/p/ses_2.json"), `{"id":"ses_2","directory":"/p"}`)
+	write(t, filepath.Join(dir, "oc/storage/message/ses_1/msg_1.json"), `{"id":"msg_1","role":"user"}`)
+	write(t, filepath.Join(dir, "oc/storage/message/ses_2/msg_2.json"), `{"id":"msg_2","role":"user"}`)
+	write(t, filepath.Join(dir, "oc/storage/part/msg_1/prt_1.json"), `{"type":"text","text":"one"}`)
+	write(t, filepath.Join(dir, "oc/storage/part/msg_2/prt_2.json"), `{"type":"text","text":"two"}`)
 
 	var got []string
 	visit := func(path string, sessions []*Session, err error) error {
@@ -44,7 +50,7 @@ func TestWalk(t *testing.T) {
 	if err := os.Symlink(dir, link); err != nil {
 		t.Fatal(err)
 	}
-	paths := []string{dir, filepath.Join(dir, "gone"), filepath.Join(link, "b/rollout.jsonl"), link}
+	paths := []string{dir, filepath.Join(dir, "gone"), filepath.Join(link, "b/rollout.jsonl"), filepath.Join(dir, "oc"), link}
 	if err := (Opener{}).Walk(paths, visit); err != nil {
 		t.Fatal(err)
 	}
@@ -54,6 +60,8 @@ func TestWalk(t *testing.T) {
 		"a/settings.json: skipped",
 		"b/rollout.jsonl s",
 		"gone: error",
+		"oc/storage/session/p/ses_1.json ses_1",
+		"oc/storage/session/p/ses_2.json ses_2",
 	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got %q, want %q", got, want)
@@ -82,6 +90,7 @@ func TestFind(t *testing.T) {
 		".claude/projects/-home-me/s.jsonl",
 		".codex/sessions/2026/01/02/rollout.jsonl",
 		".local/share/opencode/opencode.db",
+		".local/share/opencode/storage/session/p/ses_1.json",
 		".pi/agent/sessions/x/s.jsonl",
 		".copilot/session-state/x/events.jsonl",
 		".gemini/tmp/abc/chats/session.json",
@@ -96,6 +105,7 @@ func TestFind(t *testing.T) {
 		".claude/projects":                  "claude-code",
 		".codex/sessions":                   "codex",
 		".local/share/opencode/opencode.db": "opencode",
+		".local/share/opencode/storage":     "opencode",
 		".pi/agent/sessions":                "pi",
 		".copilot/session-state":            "copilot-cli",
 		".gemini/tmp/abc/chats":             "gemini-cli",
@@ -118,14 +128,14 @@ func TestFind(t *testing.T) {
 	other := t.TempDir()
 	write(t, filepath.Join(other, "c/projects/x/s.jsonl"), "")
 	write(t, filepath.Join(other, "x/sessions/s.jsonl"), "")
-	write(t, filepath.Join(other, "d/opencode/opencode.db"), "")
+	write(t, filepath.Join(other, "d/opencode/storage/session/p/ses_1.json"), "")
 	env := map[string]string{
 		"CLAUDE_CONFIG_DIR": filepath.Join(other, "c"),
 		"CODEX_HOME":        filepath.Join(other, "x"),
 		"XDG_DATA_HOME":     filepath.Join(other, "d"),
 	}
 	got := found(t, other, Find(t.TempDir(), func(k string) string { return env[k] }))
-	want = map[string]string{"c/projects": "claude-code", "x/sessions": "codex", "d/opencode/opencode.db": "opencode"}
+	want = map[string]string{"c/projects": "claude-code", "x/sessions": "codex", "d/opencode/storage": "opencode"}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}

@@ -19,6 +19,7 @@ var formats = map[string]formatWriter{
 	"copilot-cli-events": writeCopilot,
 	"gemini-cli-chat":    writeGemini,
 	"opencode-export":    writeOpencode,
+	"opencode-storage":   writeOpencodeStore,
 	"pi-session":         writePi,
 	"qwen-chat":          writeQwen,
 }

@@ -2,6 +2,7 @@ package bench
 
 import (
 	"fmt"
+	"path"
 	"strings"
 )
 
@@ -106,4 +107,17 @@ func writeOpencode(s *story) map[string]string {
 		messages = append(messages, object{"info": m.info, "parts": m.parts})
 	}
 	return map[string]string{"s.json": encoded(object{"info": object{"id": "ses_1", "projectID": "p", "directory": "/home/me/project", "version": "1.14.0"}, "messages": messages})}
+}
+
+func writeOpencodeStore(s *story) map[string]string {
+	files := map[string]string{"storage/session/p/ses_1.json": encoded(object{"id": "ses_1", "version": "1.0.1", "projectID": "p", "directory": "/home/me/project", "time": object{"created": 1767322800000}})}
+	for _, m := range s.opencode() {
+		id := m.info["id"].(string)
+		files[path.Join("storage/message/ses_1", id+".json")] = encoded(m.info)
+		for n, part := range m.parts {
+			part["id"], part["messageID"] = fmt.Sprintf("prt_%03d", n), id
+			files[path.Join("storage/part", id, fmt.Sprintf("prt_%03d.json", n))] = encoded(part)
+		}
+	}
+	return files
 }
