@@ -82,8 +82,8 @@ type Store interface {
 	// Tools returns the sets of tools, in no order, and the calls that were counted at or after since.
 	Tools(ctx context.Context, since time.Time) ([]ToolSet, []ToolCalls, error)
 
-	// Notes returns the notes of a kind that were not taken back, the oldest first.
-	Notes(ctx context.Context, kind string) ([]Note, error)
+	// Notes returns the notes of a kind that were not taken back, the oldest first. If keys are given: only those with one of them.
+	Notes(ctx context.Context, kind string, keys ...string) ([]Note, error)
 
 	// Prune removes the rows that exceed l. It returns the number of removed requests.
 	Prune(ctx context.Context, l Limits) (removed int, err error)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"strings"
 	"time"
@@ -179,29 +180,33 @@ func (c *cacheCommand) addRecorded(ctx context.Context, catalog *prices.Catalog,
 	return nil
 }
 
-// coldCosts returns what says that a session's prompt cache has ended, and what its next request costs, if that is known and matters.
+// coldCosts returns guard.Config.Costs: what says that a session's prompt cache has ended, and what its next request costs, if that is known and matters.
 // When a session begins anew is stored, for guards that start later.
-func (p *program) coldCosts(records record.Store, o *config.Config) func(ctx context.Context, session string, anew bool) string {
+func (p *program) coldCosts(records record.Store, o *config.Config, log *slog.Logger) func(ctx context.Context, session string, since time.Time, anew bool) string {
 	catalog, err := p.models(o.Prices)
 	if err != nil {
 		return nil // the proxy says it
 	}
-	return func(ctx context.Context, session string, anew bool) string {
+	return func(ctx context.Context, session string, since time.Time, anew bool) string {
 		now := time.Now()
 		if anew {
-			// If it cannot be stored, the price of the next request may be said too high, once.
-			_ = records.Append(ctx, record.Batch{Notes: []record.Note{{Kind: record.NoteAnew, Key: session, Text: "{}", Time: now}}})
+			err := records.Append(ctx, record.Batch{Notes: []record.Note{{Kind: record.NoteAnew, Key: session, Text: "{}", Time: since}}})
+			if err != nil {
+				log.Warn("guard: a compaction could not be stored: if the guard starts again, it may say a price that is too high, once", "err", err)
+			}
 			return ""
 		}
-		notes, err := records.Notes(ctx, record.NoteAnew)
-		q := record.Query{Conversation: session, Limit: 100}
-		for _, n := range notes {
-			if n.Key == session {
-				q.From = n.Time
+		if since.IsZero() {
+			notes, err := records.Notes(ctx, record.NoteAnew, session)
+			if err != nil {
+				return ""
+			}
+			for _, n := range notes {
+				since = n.Time
 			}
 		}
-		rows, rowsErr := records.Requests(ctx, q)
-		if errors.Join(err, rowsErr) != nil {
+		rows, err := records.Requests(ctx, record.Query{Conversation: session, From: since, Limit: 100})
+		if err != nil {
 			return ""
 		}
 		for _, next := range report.NextRequests(rows, catalog) {

@@ -1,6 +1,9 @@
 package main
 
 import (
+	"context"
+	"errors"
+	"log/slog"
 	"strings"
 	"testing"
 	"time"
@@ -10,8 +13,13 @@ import (
 	"github.com/stet-dev/stet/test/recordtest"
 )
 
-// What the next request of a session costs is known from its newest request, but not from one before a compaction, also after
-// a restart. (LIVE-2)
+// full is a store that cannot be written to.
+type full struct{ record.Store }
+
+func (full) Append(context.Context, record.Batch) error { return errors.New("no space left") }
+
+// What the next request of a session costs is known from its newest request, but not from one before a compaction: in the same guard also if the
+// compaction could not be stored, and after a restart if it was. (LIVE-2)
 func TestCacheColdCosts(t *testing.T) {
 	records := new(recordtest.Memory)
 	row := recordtest.Full("r", "s", time.Now().Add(-2*time.Hour))
@@ -20,10 +28,22 @@ func TestCacheColdCosts(t *testing.T) {
 	if err := records.Append(t.Context(), record.Batch{Requests: []record.Request{row}}); err != nil {
 		t.Fatal(err)
 	}
-	for i, want := range []bool{true, false, false} { // each time in another guard
-		costs := (&program{}).coldCosts(records, &config.Config{})
-		if says := costs(t.Context(), "s", i == 1); strings.Contains(says, "the next request costs about $") != want {
-			t.Errorf("%d: %q", i, says)
+	for i, c := range []struct {
+		store record.Store
+		since time.Time // what the guard knows
+		anew  bool
+		says  bool
+	}{
+		{records, time.Time{}, false, true},
+		{full{records}, time.Now(), true, false},
+		{full{records}, time.Now(), false, false},
+		{records, time.Time{}, false, true},
+		{records, time.Now(), true, false},
+		{records, time.Time{}, false, false},
+	} {
+		costs := (&program{}).coldCosts(c.store, &config.Config{}, slog.New(slog.DiscardHandler)) // each time in another guard
+		if got := costs(t.Context(), "s", c.since, c.anew); strings.Contains(got, "the next request costs about $") != c.says {
+			t.Errorf("%d: %q", i, got)
 		}
 	}
 }

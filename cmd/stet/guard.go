@@ -322,7 +322,7 @@ func (p *program) openGuard(ctx context.Context, o *config.Config) (_ *guardServ
 	queue := new(approval.Queue)
 	g := guard.New(guard.Config{
 		Off:      func(ctx context.Context) guard.Off { return p.offSince(ctx, last, now) },
-		Costs:    p.coldCosts(trail, o),
+		Costs:    p.coldCosts(trail, o, log),
 		Approver: queue, Wait: seconds(o.AskWait), Pause: seconds(o.AskPause),
 		Own: append(agents.HookFiles(p.machine()), snapshot.Resolve(state), filepath.Dir(p.userConfig())), Hooks: p.machine().IsHookFile,
 		Store: kept, Trail: trail, Log: log, Dialects: o.Dialects, Control: workspace.IsControl, Home: p.home(),

@@ -99,9 +99,10 @@ type Config struct {
 	// Off returns what agents did while no guard ran. It is called once, in the background, and may take its time. nil: it is not known.
 	Off func(ctx context.Context) Off
 
-	// Costs returns a sentence if the next request of a session costs much more than it had to; "": it does not, or that is not known. anew:
-	// the session begins without what was sent before, so its earlier requests say nothing of the next one, now and later. nil: never known.
-	Costs func(ctx context.Context, session string, anew bool) string
+	// Costs returns a sentence if the next request of a session costs much more than it had to; "": it does not, or that is not known. since:
+	// when the session last began without what was sent before, so that its earlier requests say nothing of the next one; zero: it did not since this Guard
+	// knows it. anew: it does so now, which later Guards should know. nil: never known.
+	Costs func(ctx context.Context, session string, since time.Time, anew bool) string
 
 	Log *slog.Logger
 }
@@ -134,6 +135,7 @@ type session struct {
 	workspace string
 	about     string                             // its title, from the first prompt
 	costs     string                             // what was last said of its next request
+	anew      time.Time                          // when it last began without what was sent before
 	calls     []*call                            // that run, in the order in which they began
 	asks      map[*ask]bool                      // the questions that are open
 	approved  map[string]*call                   // by a person, before its agent has reported that it begins; by sub-agent

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/stet-dev/stet/record"
@@ -99,8 +100,15 @@ func (s *Records) Tools(ctx context.Context, since time.Time) ([]record.ToolSet,
 }
 
 // Notes implements record.Store.
-func (s *Records) Notes(ctx context.Context, kind string) ([]record.Note, error) {
-	out, err := fetch(ctx, s.db, Notes.Read, "SELECT "+Notes.Columns+" FROM notes WHERE kind = ? AND text <> '' ORDER BY time_us, key", kind)
+func (s *Records) Notes(ctx context.Context, kind string, keys ...string) ([]record.Note, error) {
+	where, args := "kind = ? AND text <> ''", []any{kind}
+	if len(keys) > 0 {
+		where += " AND key IN (?" + strings.Repeat(", ?", len(keys)-1) + ")"
+	}
+	for _, k := range keys {
+		args = append(args, k)
+	}
+	out, err := fetch(ctx, s.db, Notes.Read, "SELECT "+Notes.Columns+" FROM notes WHERE "+where+" ORDER BY time_us, key", args...)
 	return out, s.explain("read", err)
 }
 

@@ -140,11 +140,11 @@ func (m *Memory) Refuses(ctx context.Context, account uint64) (bool, error) {
 }
 
 // Notes implements record.Store.
-func (m *Memory) Notes(ctx context.Context, kind string) (out []record.Note, err error) {
+func (m *Memory) Notes(ctx context.Context, kind string, keys ...string) (out []record.Note, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, n := range m.notes {
-		if n.Kind == kind && n.Text != "" {
+		if n.Kind == kind && n.Text != "" && (len(keys) == 0 || slices.Contains(keys, n.Key)) {
 			out = append(out, n)
 		}
 	}

@@ -74,9 +74,12 @@ func notes(t *testing.T, s record.Store) {
 	check()
 	put(note(record.NoteStop, "b", "{}", time.Second), note(record.NoteStop, "a", "{}", 2*time.Second), note(record.NoteMeter, "a", "{}", 0))
 	check(note(record.NoteStop, "b", "{}", time.Second), note(record.NoteStop, "a", "{}", 2*time.Second))
+	got, err := s.Notes(t.Context(), record.NoteStop, "a", "c")
+	must(t, err)
+	same(t, got, []record.Note{note(record.NoteStop, "a", "{}", 2*time.Second)})
 	put(note(record.NoteStop, "b", `{"by":"x"}`, 3*time.Second), note(record.NoteStop, "a", "", 3*time.Second))
 	check(note(record.NoteStop, "b", `{"by":"x"}`, 3*time.Second))
-	_, err := s.Prune(t.Context(), record.Limits{Since: Start.Add(4 * time.Second)})
+	_, err = s.Prune(t.Context(), record.Limits{Since: Start.Add(4 * time.Second)})
 	must(t, err)
 	check()
 }
