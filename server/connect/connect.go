@@ -87,12 +87,16 @@ func New(c Config) *Proxy {
 	return p
 }
 
-// Serve answers the requests that come to a listener, until Close. It does not wait.
+// Serve answers the requests that come to a listener, until Close. It does not wait. After Close it closes the listener.
 func (p *Proxy) Serve(l net.Listener) {
 	front := &http.Server{Handler: p, ReadHeaderTimeout: 30 * time.Second}
 	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closing {
+		_ = l.Close()
+		return
+	}
 	p.fronts = append(p.fronts, front)
-	p.mu.Unlock()
 	p.work.Go(func() { _ = front.Serve(l) }) // it ends with Close
 }
 
@@ -279,10 +283,11 @@ func (p *Proxy) Close() {
 	for c := range p.conns {
 		_ = c.Close()
 	}
+	servers := append(p.fronts, p.opened)
 	p.mu.Unlock()
 	p.end()
 	_ = p.queue.Close()
-	for _, s := range append(p.fronts, p.opened) {
+	for _, s := range servers {
 		_ = s.Close() // connections that became tunnels are closed already
 	}
 	p.work.Wait()

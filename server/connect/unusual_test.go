@@ -176,3 +176,18 @@ func TestManyStreams(t *testing.T) {
 	}
 	all.Wait()
 }
+
+// A listener that is given to a proxy which was closed is closed, too.
+func TestServeAfterClose(t *testing.T) {
+	p := New(Config{})
+	p.Close()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Serve(l)
+	if _, err := l.Accept(); !errors.Is(err, net.ErrClosed) {
+		t.Error(err)
+	}
+	p.Close()
+}
