@@ -167,6 +167,24 @@ func TestCommands(t *testing.T) {
 	term.wait("goes on with this")
 }
 
+// Terminal control sequences, characters without a width and invalid UTF-8 that a model says are shown as escapes.
+func TestBytes(t *testing.T) {
+	model, err := llmtest.Start(llmtest.Config{Handler: func(req *llm.Request) (llm.Response, error) {
+		last := req.Messages[len(req.Messages)-1]
+		text := "You said: " + last.Parts[0].Text + "\x1b[2J\x1b]0;title\a\u202e and\x00 more\xff."
+		return llm.Response{Message: llm.Message{Role: llm.Assistant, Parts: []llm.Part{{Text: text}}}}, nil
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer model.Close()
+	term := open(t, 80, 16, "NO_COLOR=1")
+	term.chat("--api chat --base-url " + model.URL + "/v1")
+	term.types("hello", "Enter")
+	term.wait("more")
+	term.shows("bytes")
+}
+
 // kill -9 while a question is open, and the chat is continued.
 func TestKill(t *testing.T) {
 	term := open(t, 80, 40)
