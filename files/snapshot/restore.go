@@ -62,7 +62,7 @@ type Restoration struct {
 // Prepare looks at the tree below a directory, and returns what it takes to put it back as it was before the changes. Close must be
 // called. Nothing is written yet.
 func Prepare(ctx context.Context, dir string, store *Store, cs Changes) (_ *Restoration, err error) {
-	r := &Restoration{dir: dir, store: store, made: map[string]string{}, doors: doors{dir: dir}}
+	r := &Restoration{dir: dir, store: store, made: map[string]string{}, doors: doors{dir: dir, store: store}}
 	if r.root, err = os.OpenRoot(dir); err != nil {
 		return nil, err
 	}

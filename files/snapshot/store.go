@@ -23,7 +23,8 @@ import (
 
 // Store keeps contents in a directory of stet's state, each once and compressed:
 //
-//	ab/cdef…   a content, by its SHA-256, as a zstd frame
+//	ab/cdef…     a content, by its SHA-256, as a zstd frame
+//	doors/…/open which directories of workspaces are open for a look: see closeDoors
 //
 // Files have mode 0600, directories 0700. A content is checked against its name when it is read. The methods may be called concurrently.
 type Store struct {
@@ -36,7 +37,7 @@ type Store struct {
 // ErrGone says that a content is not in the store: it was never kept, or was removed because of the limit.
 var ErrGone = errors.New("the content is not kept any more")
 
-// OpenStore opens the store in a directory, and makes it.
+// OpenStore opens the store in a directory, and makes it. It closes directories that a killed process left open: see closeDoors.
 func OpenStore(dir string) (*Store, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
@@ -45,7 +46,9 @@ func OpenStore(dir string) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Store{dir: dir, enc: enc, used: -1}, nil
+	s := &Store{dir: dir, enc: enc, used: -1}
+	s.closeDoors()
+	return s, nil
 }
 
 // Hold keeps other holders of the same store, also in other processes, from going on until release is called, or ctx ends. Who restores holds the store

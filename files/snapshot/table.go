@@ -103,7 +103,7 @@ func (d *dir) each(do func(*dir)) {
 // update reads the tree again and brings the table up to date. It calls changed for each difference, from several goroutines
 // but one at a time. all is false if only directories that are stale need be read.
 func (t *Tree) update(ctx context.Context, all bool, changed func(Change)) error {
-	u := &update{t: t, ctx: ctx, all: all, changed: changed, doors: doors{dir: t.Dir}}
+	u := &update{t: t, ctx: ctx, all: all, changed: changed, doors: doors{dir: t.Dir, store: t.store}}
 	u.wake.L = &u.mu
 	for {
 		u.linked = map[uint64]bool{}
