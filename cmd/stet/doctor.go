@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -125,8 +126,7 @@ func (c *doctorCommand) Run(ctx context.Context) error {
 
 // look makes all checks.
 func (c *doctorCommand) look(ctx context.Context) {
-	self, _ := os.Executable() // it is a word for people
-	c.found(checkOK, "program", "", "stet %s at %s", longVersion(), self)
+	c.thisProgram()
 	o := c.configuration()
 	if o != nil {
 		c.rules(ctx)
@@ -153,6 +153,42 @@ func (c *doctorCommand) print(w io.Writer) {
 
 func (c *doctorCommand) found(state, name, do, format string, args ...any) {
 	c.checks = append(c.checks, check{Name: name, State: state, Found: fmt.Sprintf(format, args...), Do: do})
+}
+
+// thisProgram checks this program, and finds others of its name.
+func (c *doctorCommand) thisProgram() {
+	self, err := os.Executable()
+	if err != nil {
+		c.found(checkWarning, "program", "", "stet %s, at a path that is not known: %v", longVersion(), err)
+		return
+	}
+	own, err := os.Stat(self)
+	var others []string
+	for _, dir := range filepath.SplitList(c.getenv("PATH")) {
+		path := filepath.Join(dir, filepath.Base(self))
+		if info, there := os.Stat(path); there == nil && err == nil && !os.SameFile(own, info) && !info.IsDir() && !npmLauncher(path, self) {
+			others = append(others, path)
+		}
+	}
+	if len(others) > 0 {
+		c.found(checkWarning, "program", "remove the one that you do not want: agents start stet by its name", "stet %s at %s, and another one at %s",
+			longVersion(), self, strings.Join(others, ", "))
+		return
+	}
+	c.found(checkOK, "program", "", "stet %s at %s", longVersion(), self)
+}
+
+// npmLauncher reports whether path is the launcher of npm's package, which starts the program self. The package's own program is
+// next to it or below it.
+func npmLauncher(path, self string) bool {
+	file, err := filepath.EvalSymlinks(path)
+	if err != nil || filepath.Base(file) != "stet.js" {
+		return false
+	}
+	if real, err := filepath.EvalSymlinks(self); err == nil {
+		self = real
+	}
+	return strings.HasPrefix(self, filepath.Dir(filepath.Dir(file)))
 }
 
 // configuration reads the configuration; nil if it cannot be read.

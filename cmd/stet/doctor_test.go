@@ -115,3 +115,39 @@ func TestDoctorRules(t *testing.T) {
 		}
 	}
 }
+
+// npm's launcher does not count as another stet, in either of npm's layouts. A launcher of another installation does.
+func TestNPMLauncher(t *testing.T) {
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := func(name string) string {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, nil, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	launcher := file("lib/@stet-dev/stet/bin/stet.js")
+	link := filepath.Join(dir, "stet")
+	if err := os.Symlink(launcher, link); err != nil {
+		t.Skip(err)
+	}
+	for program, want := range map[string]bool{
+		file("lib/@stet-dev/stet-linux-x64/bin/stet"):                             true,
+		file("lib/@stet-dev/stet/node_modules/@stet-dev/stet-linux-x64/bin/stet"): true,
+		file("other/@stet-dev/stet-linux-x64/bin/stet"):                           false,
+		file("bin/stet"): false,
+	} {
+		if got := npmLauncher(link, program); got != want {
+			t.Errorf("%s: %t", program, got)
+		}
+	}
+	if npmLauncher(file("usr/bin/stet"), launcher) {
+		t.Error("a program is a launcher")
+	}
+}
