@@ -36,22 +36,25 @@ func Glob(pattern string) []string {
 	return found
 }
 
-// Below returns the paths of files below a directory, without git's own, at most that many.
-func Below(dir string, most int) (files []string) {
+// Below returns the paths of files below a directory, without git's objects. It looks at no more than that many files and directories; left is how many of
+// them it did not need, below 0 if there are more.
+func Below(dir string, most int) (files []string, left int) {
 	_ = filepath.WalkDir(dir, func(p string, d fs.DirEntry, err error) error { // what cannot be read is left out
-		switch {
-		case err != nil:
+		if err != nil {
 			return nil
-		case d.IsDir() && d.Name() == ".git":
-			return fs.SkipDir
-		case len(files) == most:
+		}
+		if most--; most < 0 {
 			return fs.SkipAll
-		case !d.IsDir() && p != dir:
+		}
+		if d.IsDir() && d.Name() == "objects" && filepath.Base(filepath.Dir(p)) == ".git" {
+			return fs.SkipDir
+		}
+		if !d.IsDir() && p != dir {
 			files = append(files, p)
 		}
 		return nil
 	})
-	return files
+	return files, most
 }
 
 // Text returns the text of a file of at most that many bytes, and "" where there is no file. ok is false for anything else.

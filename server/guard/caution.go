@@ -58,8 +58,9 @@ func (g *Guard) cautions(workspace string, e Event, a *dialect.Action, l *dialec
 	writes := changes(a)
 	if l != nil {
 		for _, c := range commandCautions() {
+			j := newJudge(&c.commands, workspace, e.Tool, l.Dirs)
 			for _, one := range l.Commands {
-				if _, ok := ruleCommand(&c.commands, workspace, e.Tool, l.Dirs, one); ok && one.Words != nil && one.Words[0][0] != "" {
+				if _, ok := j.command(one); ok && one.Words != nil && one.Words[0][0] != "" {
 					add(c.note)
 				}
 			}
@@ -96,7 +97,11 @@ func (g *Guard) cautions(workspace string, e Event, a *dialect.Action, l *dialec
 		add(g.ofPath(workspace, absolute(e.Dir, t.Path), writes)...)
 	}
 	if a.Op == dialect.Other && len(a.Targets) == 0 {
-		for _, path := range mayName(e.Input) {
+		names, lines, all := mayName(e.Input)
+		if !all && slices.ContainsFunc(g.Own, func(own string) bool { return strings.Contains(Texts(e.Input), own) }) {
+			add(tool.Stet)
+		}
+		for _, path := range slices.Concat(names, lines) {
 			if slices.Contains(g.ofPath(workspace, absolute(e.Dir, path), writes), tool.Stet) {
 				add(tool.Stet)
 			}

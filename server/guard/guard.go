@@ -598,7 +598,8 @@ func (g *Guard) named(e Event, a *dialect.Action) (paths []string) {
 		paths = append(paths, absolute(e.Dir, t.Path))
 	}
 	if a.Op == dialect.Other && len(a.Targets) == 0 {
-		for _, path := range mayName(e.Input) {
+		names, lines, _ := mayName(e.Input)
+		for _, path := range slices.Concat(names, lines) {
 			paths = append(paths, absolute(e.Dir, path))
 		}
 	}

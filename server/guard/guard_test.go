@@ -251,10 +251,32 @@ func TestRules(t *testing.T) {
 		{"go test ./...", "allow"}, {"go test ./... && ls", "allow"}, {"go test && make", ""}, {"go test > out.txt", ""}, {"ls > secret/x", "deny"},
 		{"env -S 'rm -rf x'", "deny"}, {"env --split-string='rm -rf x'", "deny"}, {"su -c 'rm -rf x'", "deny"}, {"flock l rm -rf x", "deny"}, {"chroot / rm -rf x", "deny"}, {"script -qc 'rm -rf x'", "deny"},
 		{"trap 'rm -rf x' EXIT", "deny"}, {"alias z='rm -rf'; z x", "deny"}, {"trap 'ls -l' EXIT", ""}, {"parallel rm -rf ::: x", "deny"}, {"git bisect run rm -rf x", "deny"}, {"git commit -m 'rm -rf x'", ""},
-		{"echo 'rm -rf x' | sh", "deny"}, {"cat <<E | sudo bash -s\nrm -rf x\nE", "deny"}, {"echo ls | sh", ""}, {"make | sh", "ask"}, {"make | bash x.sh", ""}, {"bash -c \"$X\"", "ask"}, {"X=y; eval $X", ""},
+		{"echo 'rm -rf x' | sh", "deny"}, {"cat <<E | sudo bash -s\nrm -rf x\nE", "deny"}, {"echo ls | sh", ""}, {"make | sh", "ask"}, {"make | bash x.sh", ""}, {"bash -c \"$X\"", "ask"}, {"X=y; eval $X", "ask"},
 		{"rm -r secret", "deny"}, {"mv ./secret x", "deny"}, {"cp a secret/", "deny"}, {"tar -C secret -xf a", "deny"}, {"env -C secret rm key", "deny"}, {"ls secret", "allow"},
 		{"rm -r .", "deny"}, {"rm -r src", ""}, {"find . -delete", "deny"}, {"chmod -R 700 .", "deny"}, {"gofmt -w .", ""}, {"docker build .", ""}, {"grep -r x src", ""},
 		{"D=secret; rm $D/key", "deny"}, {"D=src; D=secret; rm $D/key", ""}, {"for f in secret/*; do rm $f; done", "deny"}, {"X=go; $X test", ""},
+		// Variables that may have another value, or none. A value counts next to one that is not known.
+		{"X=ls; for X in rm; do $X -rf y; done", "deny"}, {"X=ls; read X <<< rm; $X -rf y", "deny"}, {"X=ls; printf -v X rm; $X -rf y", "deny"}, {"X=ls; mapfile X <<< rm; $X -rf y", "deny"},
+		{"X=ls; getopts ab X; $X -rf y", "deny"}, {"false && X=ls; $X -rf y", "deny"}, {"X=ls; unset X; $X -rf y", "deny"}, {"X=ls; select X in rm; do $X -rf y; done", "deny"},
+		{"X=ls; read \"$N\" <<< rm; $X -rf y", "deny"}, {"X=ls; declare \"$N=rm\"; $X -rf y", "deny"}, {"X=ls; eval \"$N=rm\"; $X -rf y", "deny"}, {"X=ls; . ./f; $X -rf y", "deny"}, {"X=ls | cat; $X -rf y", "deny"},
+		{"X=ls make; $X -rf y", "deny"}, {"X+=ls; $X -rf y", "deny"}, {"if a; then X=ls; fi; $X -rf y", "deny"}, {"X=ls; bash -c '$X -rf y'", "deny"}, {"if a; then X=ls; fi; Y=$X; $Y -rf y", "deny"},
+		{"X=ls; for X in 'rm -rf y'; do eval $X; done", "ask"}, {"X=ls; for X in 'rm -rf y'; do echo $X | sh; done", "ask"}, {"D=secret; for D in x; do rm $D/key; done", "deny"}, {"X=ls; $X -rf y", ""}, {"X=go; Y=$X; $Y test", ""},
+		// Shells that read what they run.
+		{"echo -n 'rm -rf x' | sh", "deny"}, {"echo -e 'rm -rf x' | sh", "deny"}, {"printf '%s' 'rm -rf x' | sh", "ask"}, {"printf -- 'rm -rf x' | sh", "deny"}, {"echo 'r\\155 -rf x' | sh", "ask"},
+		{"echo 'rm -rf x' | bash -o pipefail", "deny"}, {"echo 'rm -rf x' | bash /dev/stdin", "deny"}, {"bash /dev/stdin <<< 'rm -rf x'", "deny"}, {"echo 'rm -rf x' | (sh)", "deny"}, {"echo 'rm -rf x' | { sh; }", "deny"},
+		{"echo 'rm -rf x' | if true; then sh; fi", "deny"}, {"{ sh; } <<< 'rm -rf x'", "deny"}, {"(bash) <<E\nrm -rf x\nE", "deny"}, {"sh <(echo 'rm -rf x')", "deny"}, {". <(echo 'rm -rf x')", "deny"}, {"source <(make)", "ask"},
+		{"source /dev/stdin <<< 'rm -rf x'", "deny"}, {"bash < <(echo 'rm -rf x')", "deny"}, {"bash < <(make)", "ask"}, {"env -iS 'rm -rf x'", "deny"}, {"env -S'rm -r' -f x", "deny"}, {"bash --rcfile <(echo 'rm -rf x') -i", "deny"},
+		{"bash -c -o pipefail 'rm -rf x'", "deny"}, {"fish --command='rm -rf x'", "deny"}, {"su -c'rm -rf x'", "deny"}, {"make | sudo -s", "ask"}, {"make | su", "ask"}, {"make | tee >(sh)", "ask"}, {"f() { sh; }; make | f", "ask"},
+		{"exec <<< 'rm -rf x'; sh", "deny"}, {"exec 3<<< 'rm -rf x'; bash <&3", "deny"}, {"bash /dev/fd/3", "ask"}, {"tr a b <<E | sh\nls\nE", "ask"}, {"make | $X", "ask"}, {"make | xargs -0 sh -c", "ask"},
+		{"echo ls | bash -o pipefail", ""}, {"bash -o pipefail x.sh", ""}, {"make | bash -o pipefail x.sh", ""}, {"sh < x.sh", ""}, {". ./activate", ""}, {"diff <(make) <(make x)", ""}, {"make | sudo sed -i s/a/b/ x", ""}, {"bash -euo pipefail -c 'ls'", ""},
+		// The directory that a command works in, or that it does not name.
+		{"git restore .", "deny"}, {"git checkout .", "deny"}, {"git checkout HEAD~1 -- .", "deny"}, {"git rm -r .", "deny"}, {"git restore :/", "deny"}, {"git checkout -- '*'", "ask"}, {"git -C src restore ..", "deny"}, {"git restore secret", "deny"},
+		{"git clean -fdx", "ask"}, {"git -C . clean -fd", "ask"}, {"sudo git clean -fdx", "ask"}, {"git reset --hard", "ask"}, {"git stash", "ask"}, {"git apply x", "ask"}, {"git checkout -f", "ask"}, {"find -delete", "ask"}, {"mv . x", "deny"},
+		{"cp -r x/. .", "ask"}, {"cp -a x/. ./", "ask"}, {"tar -xf a -C .", "ask"}, {"tar xf a", "ask"}, {"tar --extract -f a", "ask"}, {"unzip a", "ask"}, {"cp -r . /tmp/x", "ask"}, {"rm -r ..", "deny"}, {"cd src && rm -r ..", "deny"},
+		{"tar -xf a -C src", ""}, {"tar -czf a.tgz src", ""}, {"cp src/b.txt .", ""}, {"cp -r src x", ""}, {"git checkout main", ""}, {"git checkout -b x", ""}, {"git reset a", ""}, {"git stash list", ""}, {"git commit -m clean", ""}, {"git restore src", ""},
+		// Ordinary ones.
+		{"git status", ""}, {"cat a.txt | grep y", ""}, {"npm run build", ""}, {"for f in *.go; do gofmt -l $f; done", ""}, {"git add .", ""}, {"git diff | head", ""}, {"cd src && ls -l | wc -l", ""}, {"N=3; head -n $N a.txt", ""},
+		{"cat a.txt | while read l; do echo $l; done", ""}, {"f() { make; }; f", ""}, {"export A=1; make", ""}, {"cat <<E > x\na\nE", ""}, {"ls | xargs wc -l", ""}, {"npm test 2>&1 | tail -5", ""}, {"rm -r node_modules", ""}, {"python3 - <<E\nprint(1)\nE", ""},
 		{"cat secret/key", "deny"}, {"cat ./secret/../secret/key", "deny"}, {"cp a docs/b", ""}, {"rm -rf 'x", "ask"}, {"$X -rf y", "deny"},
 	} {
 		_, a := r.before(c.command)
@@ -273,6 +295,9 @@ func TestRules(t *testing.T) {
 		{"Write", `{"file_path":"docs/x","content":""}`, "allow"}, {"Write", `{"file_path":"x","content":""}`, ""},
 		{"Read", `{"file_path":"secret/x"}`, "deny"}, {"NotebookEdit", `{"notebook_path":"x"}`, "deny"},
 		{"mcp__fs__move", `{"source":"src/b.txt","destination":"secret/b"}`, "deny"}, {"mcp__fs__put", `{"items":[{"uri":"file://` + r.dir + `/alias/x","data":"y"}]}`, "deny"}, {"mcp__fs__put", `{"what":"src/x"}`, ""},
+		{"mcp__fs__put", `{"content":"` + strings.Repeat(`\n`, 1001) + `","path_to":"secret/x"}`, "deny"}, {"mcp__fs__put", `{"content":"` + strings.Repeat(`a\n`, 1001) + `","path_to":"secret/x"}`, "deny"},
+		{"mcp__fs__put", `{"content":"a\nsecret/key\n","path_to":"src/x"}`, "ask"}, {"mcp__fs__put", `{"content":"` + strings.Repeat(`a\n`, 1001) + `","path_to":"src/x"}`, ""},
+		{"mcp__fs__put", `{"all":["a"` + strings.Repeat(`,"a"`, 1000) + `],"path_to":"secret/x"}`, "ask"},
 	} {
 		a := r.handle(Event{Kind: Before, Call: c.tool + c.input, Tool: c.tool, Input: json.RawMessage(c.input)})
 		if got := map[bool]string{true: a.Action.String()}[a.Decided]; got != c.want {

@@ -1,7 +1,6 @@
 package guard
 
 import (
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -33,13 +32,24 @@ func (g *Guard) ruled(p *policy.Policy, workspace string, e Event, a *dialect.Ac
 	r := policy.Request{Tool: e.Tool, Write: changes(a)}
 	if len(a.Targets) == 0 {
 		d, decided = p.Ruled(r)
-		for _, path := range mayName(e.Input) {
+		stricter := func(s policy.Decision, ok bool) {
+			if ok && (!decided || s.Stricter(d)) {
+				d, decided = s, true
+			}
+		}
+		names, lines, all := mayName(e.Input)
+		for i, path := range slices.Concat(names, lines) {
 			for _, one := range place(workspace, absolute(e.Dir, path)) {
 				one.Tool, one.Write, one.Restrict = r.Tool, r.Write, true
-				if s, ok := p.Ruled(one); ok && (!decided || s.Stricter(d)) {
-					d, decided = s, true
+				if s, ok := p.Ruled(one); ok && i < len(names) {
+					stricter(s, true)
+				} else if ok && s.Action != policy.Allow {
+					stricter(p.RuledUnclear())
 				}
 			}
+		}
+		if !all {
+			stricter(p.RuledUnclear())
 		}
 		return d, decided
 	}
@@ -56,17 +66,26 @@ func (g *Guard) ruled(p *policy.Policy, workspace string, e Event, a *dialect.Ac
 	})
 }
 
-// maxNamed is how many texts in the arguments of a call may be paths. Of one with more, the others are not looked at.
+// maxNamed is how many texts in the arguments of a call may be paths, and as many lines of texts of several lines.
 const maxNamed = 1000
 
-// mayName returns the texts in the arguments of a tool that is not known: each may be a path.
-func mayName(input []byte) (paths []string) {
-	for text := range strings.SplitSeq(Texts(input), "\n") {
-		if text != "" && len(text) < 4096 && len(paths) < maxNamed {
-			paths = append(paths, strings.TrimPrefix(text, "file://"))
+// mayName returns the texts in the arguments of a tool that is not known: each may be a path. Those of several lines may be a list of paths: then these are
+// its lines, of which those after the first maxNamed are not looked at. all is false if there are more texts than maxNamed.
+func mayName(input []byte) (names, lines []string, all bool) {
+	for _, text := range allTexts(input) {
+		list := strings.Contains(text, "\n")
+		for line := range strings.SplitSeq(text, "\n") {
+			switch line = strings.TrimPrefix(line, "file://"); {
+			case line == "" || len(line) >= 4096:
+			case list && len(lines) < maxNamed:
+				lines = append(lines, line)
+			case !list:
+				names = append(names, line)
+			}
 		}
 	}
-	return paths
+	all = len(names) <= maxNamed
+	return names[:min(len(names), maxNamed)], lines, all
 }
 
 // line takes the command line of a call apart; nil: it has none.
@@ -80,7 +99,7 @@ func (g *Guard) line(e Event, a *dialect.Action) *dialect.Line {
 // ruleShell judges each part of a command line, and the files that it names. What cannot be parsed is asked about if there
 // is any rule that could deny it.
 func ruleShell(p *policy.Policy, workspace, tool string, l *dialect.Line) (policy.Decision, bool) {
-	parts := len(l.Commands)
+	parts, j := len(l.Commands), newJudge(p, workspace, tool, l.Dirs)
 	if l.Unclear {
 		parts++
 	}
@@ -88,69 +107,8 @@ func ruleShell(p *policy.Policy, workspace, tool string, l *dialect.Line) (polic
 		if i == len(l.Commands) {
 			return p.RuledUnclear()
 		}
-		return ruleCommand(p, workspace, tool, l.Dirs, l.Commands[i])
+		return j.command(l.Commands[i])
 	})
-}
-
-func ruleCommand(p *policy.Policy, workspace, tool string, dirs []string, c dialect.LineCommand) (strictest policy.Decision, ruled bool) {
-	does := &dialect.Action{Op: dialect.Shell, Command: c.Text}
-	writes, shows := does.Changes(), does.MayShowFiles("")
-	stricter := func(r policy.Request) {
-		r.Tool = tool
-		if one, ok := p.Ruled(r); ok && (!ruled || one.Stricter(strictest)) {
-			strictest, ruled = one, true
-		}
-	}
-	words := c.Words
-	if len(words) == 0 {
-		words = [][]string{{}}
-	}
-	for k, w := range words { // a rule that allows is about the command as it is written, and not about where its output goes
-		stricter(policy.Request{Words: w, Write: writes || len(c.Wrote) > 0, Restrict: k > 0 || !c.Exact || len(c.Wrote) > 0})
-	}
-	file := func(r policy.Request, write bool) {
-		r.Write, r.Restrict = write, true
-		stricter(r)
-		for _, r.Words = range words { // a rule may be about a command and a path
-			stricter(r)
-		}
-	}
-	trees := writes && slices.ContainsFunc(words, changesTree)
-	files := func(names []string, write bool) {
-		for _, name := range names {
-			for _, dir := range dirs {
-				path := absolute(dir, name)
-				for _, r := range place(workspace, path) {
-					file(r, write)
-					if (write || shows) && r.Path != "." { // it may be a directory: then it is about what is in it
-						r.Path += "/"
-						file(r, write)
-					}
-				}
-				if write && trees {
-					for _, below := range snapshot.Below(path, maxBelow) {
-						if rel, ok := relative(workspace, workspace, below); ok {
-							file(policy.Request{Path: rel}, true)
-						}
-					}
-				}
-			}
-		}
-	}
-	files(slices.Concat(c.Names, c.Reads), false)
-	if writes {
-		files(c.Names, true)
-	}
-	files(c.Wrote, true)
-	return strictest, ruled
-}
-
-// maxBelow is how many files of a directory are judged that a command removes or moves as a whole. Of one with more, the others are not looked at.
-const maxBelow = 5000
-
-// changesTree reports whether a command changes what is in the directories that it names.
-func changesTree(words []string) bool {
-	return len(words) > 0 && slices.Contains([]string{"rm", "mv", "find", "chmod", "chown", "rsync"}, filepath.Base(words[0]))
 }
 
 // join returns the strictest of n decisions. Not decided is stricter than allowed: all parts must be allowed.

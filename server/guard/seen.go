@@ -105,12 +105,13 @@ func (g *Guard) edited(s *session, c *call, cs snapshot.Changes) {
 }
 
 // Texts returns the texts in JSON, one below the other: what a tool has shown, in the form of its answer that a hook is given.
-func Texts(answer json.RawMessage) string {
+func Texts(answer json.RawMessage) string { return strings.Join(allTexts(answer), "\n") }
+
+func allTexts(answer json.RawMessage) (all []string) {
 	var v any
 	if json.Unmarshal(answer, &v) != nil {
-		return ""
+		return nil
 	}
-	var all []string
 	var add func(any)
 	add = func(v any) {
 		switch v := v.(type) {
@@ -127,7 +128,7 @@ func Texts(answer json.RawMessage) string {
 		}
 	}
 	add(v)
-	return strings.Join(all, "\n")
+	return all
 }
 
 // SeenQuery asks what the session of a call of stet's own tools, which runs now, did to a file.

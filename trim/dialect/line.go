@@ -1,7 +1,6 @@
 package dialect
 
 import (
-	"cmp"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -30,10 +29,12 @@ type LineCommand struct {
 type Line struct {
 	place    Place
 	vars     map[string]string // that it sets, each once, to a word that is known; "": to another
+	sure     map[string]bool   // those that have this value wherever they are used
 	resolved bool              // one of them was taken since this was set to false
+	doubt    bool              // the same of one that is not sure
 	Dirs     []string          // in which its commands may run: the agent's, and those of cd
 	Commands []LineCommand
-	Unclear  bool // a part of it cannot be parsed
+	Unclear  bool // a part of it cannot be parsed, or is a command that is not known before it runs
 }
 
 // maxNested is how often a command line may be in another, as in sh -c "…".
@@ -60,9 +61,18 @@ func (l *Line) add(text string, depth int) {
 		l.Unclear = true
 		return
 	}
+	l.sure = nil // in a nested command line the variables may be others
+	if depth == 0 {
+		l.sure = l.certain(file, text)
+	}
 	syntax.Walk(file, func(n syntax.Node) bool {
-		if a, ok := n.(*syntax.Assign); ok {
-			l.assign(a)
+		switch x := n.(type) {
+		case *syntax.Assign:
+			l.assign(x)
+		case *syntax.FuncDecl: // what a shell in it reads is not known here
+			l.Unclear = l.Unclear || l.reads(x.Body, false)
+		case *syntax.ProcSubst:
+			l.Unclear = l.Unclear || x.Op == syntax.CmdOut && l.reads(&syntax.Block{Stmts: x.Stmts}, true)
 		}
 		s, ok := n.(*syntax.Stmt)
 		if !ok {
@@ -91,7 +101,7 @@ func (l *Line) add(text string, depth int) {
 			c.Exact = true
 		}
 		for _, r := range s.Redirs {
-			l.redirect(&c, r, depth)
+			l.redirect(&c, s, r, depth)
 		}
 		switch s.Cmd.(type) {
 		case *syntax.CallExpr, *syntax.DeclClause, *syntax.LetClause, *syntax.ArithmCmd:
@@ -103,56 +113,6 @@ func (l *Line) add(text string, depth int) {
 		}
 		return true
 	})
-}
-
-// assign notes the value of a variable.
-func (l *Line) assign(a *syntax.Assign) {
-	if a.Name == nil {
-		return
-	}
-	value, glob := l.literal(a.Value)
-	if _, again := l.vars[a.Name.Value]; again || glob || strings.ContainsAny(value, " \t\n") {
-		value = ""
-	}
-	l.vars[a.Name.Value] = value
-}
-
-// piped adds the command line that a shell gets from the command before it, as in echo … | sh.
-func (l *Line) piped(x *syntax.BinaryCmd, depth int) {
-	to, ok := x.Y.Cmd.(*syntax.CallExpr)
-	if !ok || !slices.ContainsFunc(commandsOf(l.words(to)), readsScript) {
-		return
-	}
-	from, _ := x.X.Cmd.(*syntax.CallExpr)
-	words, text := []string(nil), ""
-	if from != nil {
-		words = l.words(from)
-	}
-	if len(words) > 0 && (words[0] == "echo" || words[0] == "printf") {
-		text = strings.Join(words[1:], " ")
-	}
-	for _, r := range x.X.Redirs {
-		if r.Hdoc != nil {
-			text, _ = l.literal(r.Hdoc)
-		}
-	}
-	l.script(text, depth)
-}
-
-// words returns the words of a command; "": not known.
-func (l *Line) words(x *syntax.CallExpr) (words []string) {
-	for _, w := range x.Args {
-		text, _ := l.literal(w)
-		words = append(words, text)
-	}
-	return words
-}
-
-// script adds a command line that a command of this one runs; "": it is not known.
-func (l *Line) script(text string, depth int) {
-	if l.Unclear = l.Unclear || text == ""; text != "" {
-		l.add(text, depth+1)
-	}
 }
 
 func printed(n syntax.Node) string {
@@ -169,22 +129,32 @@ func (l *Line) call(x *syntax.CallExpr, depth int) (c LineCommand) {
 		return c
 	}
 	c.Text = printed(&syntax.CallExpr{Args: x.Args})
-	var words []string
+	var words, known []string // known: without the values of variables that are not sure
 	l.resolved = false
 	for _, w := range x.Args {
 		for _, w := range braceWords(w) {
+			l.doubt = false
 			text, glob := l.literal(w)
 			if glob && len(words) == 0 && text != "[" {
 				text = "" // a program whose name is found when it runs
 			}
 			words = append(words, text)
 			c.Names = append(c.Names, l.files(text, glob)...)
+			if l.doubt {
+				text = ""
+			}
+			known = append(known, text)
 		}
 	}
 	if len(words) == 0 {
 		return c
 	}
 	c.Words = commandsOf(words)
+	if !slices.Equal(words, known) {
+		c.Words = append(c.Words, commandsOf(known)...)
+	}
+	l.Unclear = l.Unclear || len(c.Words) >= maxRun
+	l.substituted(x, c.Words, depth)
 	c.Exact = len(x.Assigns) == 0 && !l.resolved
 	switch first := programName(words[0]); first {
 	case "cd", "pushd":
@@ -204,19 +174,26 @@ func (l *Line) call(x *syntax.CallExpr, depth int) (c LineCommand) {
 	return c
 }
 
-func (l *Line) redirect(c *LineCommand, r *syntax.Redirect, depth int) {
+func (l *Line) redirect(c *LineCommand, s *syntax.Stmt, r *syntax.Redirect, depth int) {
 	switch r.Op {
-	case syntax.DplIn, syntax.DplOut:
+	case syntax.DplOut:
+		return
+	case syntax.DplIn:
+		l.Unclear = l.Unclear || l.reads(s.Cmd, true)
 		return
 	case syntax.Hdoc, syntax.DashHdoc, syntax.WordHdoc:
 		w := r.Hdoc
 		if r.Op == syntax.WordHdoc {
 			w = r.Word
 		}
-		if text, _ := l.literal(w); slices.ContainsFunc(c.Words, readsScript) {
-			l.script(text, depth)
+		if l.reads(s.Cmd, true) {
+			l.script(l.surely(w), depth)
 		}
 		return
+	case syntax.RdrIn:
+		if from := substitution(r.Word); from != nil && l.reads(s.Cmd, true) {
+			l.script(l.output(from), depth)
+		}
 	}
 	to, glob := l.literal(r.Word)
 	if to == "/dev/null" {
@@ -261,7 +238,9 @@ func (l *Line) literal(w *syntax.Word) (text string, glob bool) {
 			if value == "" {
 				return "", false
 			}
-			l.resolved = l.resolved || x.Param.Value != "PWD" && x.Param.Value != "HOME"
+			if x.Param.Value != "PWD" && x.Param.Value != "HOME" {
+				l.resolved, l.doubt = true, l.doubt || !l.sure[x.Param.Value]
+			}
 			b.WriteString(value)
 		default:
 			return "", false
@@ -337,7 +316,7 @@ var carriers = map[string]int{
 
 var begins = map[string][]string{"find": {"-exec", "-execdir", "-ok", "-okdir"}, "git": {"foreach", "run"}}
 
-// maxRun is how many commands a command may run in its arguments. Of one with more, the others are not looked at.
+// maxRun is how many commands a command may run in its arguments. One with more is not clear.
 const maxRun = 100
 
 // commandsOf returns a command, and those that it runs in its arguments. The word after an option may be its value, so the command may begin there
@@ -373,57 +352,6 @@ func commandsOf(words []string) [][]string {
 		option = false
 	}
 	return all
-}
-
-// shells take a command line with -c, or read it.
-var shells = map[string]bool{"sh": true, "bash": true, "zsh": true, "dash": true, "ksh": true, "mksh": true, "ash": true, "fish": true}
-
-// texts take command lines as words.
-var texts = map[string]bool{"watch": true, "parallel": true, "trap": true, "alias": true, "su": true, "runuser": true, "sg": true, "flock": true, "script": true}
-
-// scripts returns the command lines that a command is given as words; "": one is not known.
-func scripts(words []string) (all []string) {
-	program := programName(words[0])
-	switch {
-	case program == "eval" && slices.Contains(words, ""):
-		return []string{""}
-	case program == "eval":
-		return []string{strings.Join(words[1:], " ")}
-	case shells[program]:
-		if i := commandOption(words); i > 0 && i < len(words) {
-			return words[i : i+1]
-		}
-	}
-	for i, w := range words[1:] {
-		_, value, _ := strings.Cut(w, "=")
-		split := program == "env" && (strings.HasPrefix(w, "-S") || strings.HasPrefix(w, "--split-string"))
-		switch {
-		case split && value == "" && i+2 < len(words) && !strings.ContainsAny(w, " \t"):
-			all = append(all, words[i+2])
-		case split, texts[program] && strings.ContainsAny(w, " \t\n;|&"):
-			all = append(all, cmp.Or(value, strings.TrimPrefix(w, "-S")))
-		}
-	}
-	return all
-}
-
-// commandOption returns the index of the command line that a shell is given by -c; 0: it is given none.
-func commandOption(words []string) int {
-	c := slices.IndexFunc(words, func(w string) bool {
-		return strings.HasPrefix(w, "-") && !strings.HasPrefix(w, "--") && strings.Contains(w, "c")
-	})
-	for i := c + 1; c > 0 && i < len(words); i++ {
-		if !strings.HasPrefix(words[i], "-") && !strings.HasPrefix(words[i], "+") {
-			return i
-		}
-	}
-	return 0
-}
-
-// readsScript reports whether a command is a shell that reads its command line.
-func readsScript(words []string) bool {
-	return shells[programName(words[0])] && commandOption(words) == 0 &&
-		(slices.Contains(words, "-s") || !slices.ContainsFunc(words[1:], func(w string) bool { return !strings.HasPrefix(w, "-") }))
 }
 
 // absolute returns a path that may be relative to a directory.

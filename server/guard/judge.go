@@ -1,0 +1,224 @@
+package guard
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/stet-dev/stet/files/policy"
+	"github.com/stet-dev/stet/files/snapshot"
+	"github.com/stet-dev/stet/trim/dialect"
+)
+
+// maxLooked is how many files and directories are looked at to judge one command line: those that it names, and those that are below. A command line that
+// is about more is not clear.
+const maxLooked = 2000
+
+// judge decides about the commands of one command line, and the files that they are about.
+type judge struct {
+	rules           *policy.Policy
+	workspace, tool string
+	dirs            []string
+	paths           []string // the patterns of the rules that deny or ask
+	left            int      // how many more files may be looked at
+}
+
+func newJudge(p *policy.Policy, workspace, tool string, dirs []string) *judge {
+	j := &judge{rules: p, workspace: workspace, tool: tool, dirs: dirs, left: maxLooked}
+	for _, r := range slices.Concat(p.Rules, p.Project) {
+		for _, path := range r.Paths {
+			if r.Do != policy.Allow {
+				j.paths = append(j.paths, path.String())
+			}
+		}
+	}
+	return j
+}
+
+// command returns the strictest decision about a command.
+func (j *judge) command(c dialect.LineCommand) (strictest policy.Decision, ruled bool) {
+	does := &dialect.Action{Op: dialect.Shell, Command: c.Text}
+	writes, shows := does.Changes(), does.MayShowFiles("")
+	add := func(one policy.Decision, ok bool) {
+		if ok && (!ruled || one.Stricter(strictest)) {
+			strictest, ruled = one, true
+		}
+	}
+	words := c.Words
+	if len(words) == 0 {
+		words = [][]string{{}}
+	}
+	for k, w := range words { // a rule that allows is about the command as it is written, and not about where its output goes
+		add(j.rules.Ruled(policy.Request{Tool: j.tool, Words: w, Write: writes || len(c.Wrote) > 0, Restrict: k > 0 || !c.Exact || len(c.Wrote) > 0}))
+	}
+	file := func(path string, write, certain bool) {
+		r := policy.Request{Tool: j.tool, Path: path, Write: write, Restrict: true}
+		for _, r.Words = range slices.Concat([][]string{nil}, words) { // a rule may be about a command and a path
+			if one, ok := j.rules.Ruled(r); ok && certain {
+				add(one, ok)
+			} else if ok {
+				add(j.rules.RuledUnclear())
+			}
+		}
+	}
+	var trees reach
+	for _, w := range words {
+		trees |= reachOf(w)
+	}
+	files := func(names []string, write bool) {
+		if len(j.paths) == 0 { // they differ only for rules about paths
+			names = names[:min(len(names), 1)]
+		}
+		for _, name := range names {
+			for _, dir := range j.dirs {
+				if j.left--; j.left < 0 {
+					return
+				}
+				path := absolute(dir, name)
+				for _, r := range place(j.workspace, path) {
+					file(r.Path, write, true)
+					if (write || shows) && r.Path != "." { // it may be a directory: then it is about what is in it
+						file(r.Path+"/", write, true)
+					}
+				}
+				if write && trees&(below|perhapsBelow) != 0 {
+					j.below(path, func(rel string) { file(rel, true, trees&below != 0) })
+				}
+			}
+		}
+	}
+	files(slices.Concat(c.Names, c.Reads), false)
+	if writes {
+		files(c.Names, true)
+	}
+	files(c.Wrote, true)
+	if writes && trees&everything != 0 {
+		j.below(j.workspace, func(rel string) { file(rel, true, false) })
+	}
+	if j.left < 0 && len(j.paths) > 0 {
+		add(j.rules.RuledUnclear())
+	}
+	return strictest, ruled
+}
+
+// below calls about for each file of the workspace below a directory, unless no rule can be about one.
+func (j *judge) below(dir string, about func(rel string)) {
+	dir = snapshot.Resolve(dir)
+	if snapshot.Contains(dir, j.workspace) {
+		dir = j.workspace
+	}
+	rel, ok := relative(j.workspace, j.workspace, dir)
+	if !ok || j.left < 0 || !slices.ContainsFunc(j.paths, func(pattern string) bool { return mayBeBelow(pattern, rel) }) {
+		return
+	}
+	var files []string
+	files, j.left = snapshot.Below(dir, j.left)
+	for _, f := range files {
+		if rel, ok := relative(j.workspace, j.workspace, f); ok {
+			about(rel)
+		}
+	}
+}
+
+// mayBeBelow reports whether a pattern may match what is below a directory of the workspace. It may unless another name is at its beginning.
+func mayBeBelow(pattern, dir string) bool {
+	names := strings.Split(strings.Trim(strings.TrimPrefix(pattern, "./"), "/"), "/")
+	if len(names) == 1 && !strings.HasPrefix(pattern, "/") && !strings.HasPrefix(pattern, "./") || dir == "." {
+		return true
+	}
+	special := func(r rune) bool { return r > '~' || strings.ContainsRune(`*?[{\`, r) }
+	for i, name := range strings.Split(dir, "/") {
+		if i == len(names) || strings.ContainsFunc(names[i]+name, special) {
+			return true
+		}
+		if !strings.EqualFold(names[i], name) {
+			return false
+		}
+	}
+	return true
+}
+
+// reach is which files a command may change that are not its words.
+type reach uint8
+
+const (
+	below        reach = 1 << iota // those in the directories that it names
+	perhapsBelow                   // the same, by what it does not say
+	everything                     // perhaps all of the workspace
+)
+
+// reachOf returns the reach of a command that changes something.
+func reachOf(words []string) reach {
+	if len(words) == 0 {
+		return 0
+	}
+	has := func(what func(string) bool) bool { return slices.ContainsFunc(words[1:], what) }
+	begins := func(texts ...string) bool {
+		return has(func(w string) bool {
+			return slices.ContainsFunc(texts, func(text string) bool { return strings.HasPrefix(w, text) })
+		})
+	}
+	letter := func(some string) bool {
+		return has(func(w string) bool {
+			return strings.HasPrefix(w, "-") && !strings.HasPrefix(w, "--") && strings.ContainsAny(w, some)
+		})
+	}
+	switch filepath.Base(words[0]) {
+	case "rm", "mv", "chmod", "chown", "rsync":
+		return below
+	case "find":
+		if len(words) == 1 || words[1] != "" && strings.Contains("-(!", words[1][:1]) { // the directory is where it runs
+			return below | everything
+		}
+		return below
+	case "cp":
+		if letter("rRa") || begins("--r", "--a") {
+			return perhapsBelow
+		}
+	case "tar", "bsdtar", "gtar":
+		switch {
+		case len(words) < 2 || !letter("x") && !begins("--ext", "--get") && (strings.HasPrefix(words[1], "-") || !strings.Contains(words[1], "x")):
+		case slices.Contains(words, "-C") && !slices.Contains(words, ""):
+			return perhapsBelow
+		default:
+			return everything
+		}
+	case "unzip":
+		if !letter("lpt") {
+			return everything
+		}
+	case "patch", "cpio":
+		return everything
+	case "git":
+		return reachOfGit(words, begins, letter)
+	}
+	return 0
+}
+
+func reachOfGit(words []string, begins func(...string) bool, letter func(string) bool) (r reach) {
+	for i := 1; i < len(words); i++ {
+		w, rest := words[i], words[i+1:]
+		switch w {
+		case "restore", "checkout", "switch", "rm", "mv":
+			r |= below
+			pathspec := func(w string) bool { return strings.HasPrefix(w, ":") || strings.ContainsAny(w, "*?[") }
+			if slices.ContainsFunc(rest, pathspec) || begins("--pathspec") || (w == "checkout" || w == "switch") && (letter("f") || begins("--f", "--di")) {
+				r |= everything
+			}
+		case "reset":
+			if begins("--h", "--me", "--k") {
+				r |= everything
+			}
+		case "stash":
+			if len(rest) == 0 || rest[0] != "list" && rest[0] != "show" && rest[0] != "drop" {
+				r |= everything
+			}
+		case "clean", "apply", "am", "read-tree", "checkout-index":
+			r |= everything
+		}
+		if !strings.HasPrefix(w, "-") && !strings.HasPrefix(words[i-1], "-") {
+			break // it is the command of git
+		}
+	}
+	return r
+}
