@@ -1,7 +1,6 @@
 package snapshot
 
 import (
-	"bytes"
 	"encoding/gob"
 	"errors"
 	"io/fs"
@@ -25,17 +24,22 @@ type doors struct {
 	note  doorNote
 }
 
-// doorNote is a directory of the Store in which the file openDoors has a doorList. Who has the doors open holds the directory's lock, which ends with
+// doorNote is a directory of the Store in which the file openDoors lists what is open. Who has the doors open holds the directory's lock, which ends with
 // the process. The zero value is none.
 type doorNote struct {
 	dir    string
+	file   *os.File
+	list   *gob.Encoder
+	err    error // of the first write that failed: nothing more is written
 	unlock func()
 }
 
-// doorList says which directories are open.
-type doorList struct {
-	Dir   string
-	Modes map[string]fs.FileMode
+// door is an entry of the list. The last one of a path counts.
+type door struct {
+	Dir  string // of doors
+	Path string
+	Mode fs.FileMode // before it was opened
+	Left bool        // it stays as it is
 }
 
 const (
@@ -43,27 +47,31 @@ const (
 	openDoors = "open"
 )
 
-// write replaces the list of a note. It makes the note if there is none.
-func (n *doorNote) write(s *Store, l doorList) error {
-	if n.dir == "" {
-		all := filepath.Join(s.dir, doorNotes)
-		if err := os.MkdirAll(all, 0o700); err != nil {
-			return err
-		}
-		dir, err := os.MkdirTemp(all, "")
-		if err != nil {
-			return err
-		}
-		if n.unlock, err = lockNote(dir); err != nil {
-			return err
-		}
-		n.dir = dir
+// add adds to the list of a note. It makes the note if there is none.
+func (n *doorNote) add(s *Store, d door) error {
+	if n.err == nil && n.list == nil {
+		n.err = n.begin(filepath.Join(s.dir, doorNotes))
 	}
-	var b bytes.Buffer
-	if err := gob.NewEncoder(&b).Encode(l); err != nil {
+	if n.err == nil {
+		n.err = n.list.Encode(d)
+	}
+	return n.err
+}
+
+func (n *doorNote) begin(all string) (err error) {
+	if err = os.MkdirAll(all, 0o700); err != nil {
 		return err
 	}
-	return atomicfile.Write(filepath.Join(n.dir, openDoors), b.Bytes(), 0o600, false)
+	if n.dir, err = os.MkdirTemp(all, ""); err != nil {
+		return err
+	}
+	if n.unlock, err = lockNote(n.dir); err != nil {
+		return err
+	}
+	if n.file, err = os.OpenFile(filepath.Join(n.dir, openDoors), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600); err == nil {
+		n.list = gob.NewEncoder(n.file)
+	}
+	return err
 }
 
 // lockNote locks the directory of a note, on systems with such locks.
@@ -90,38 +98,36 @@ func (s *Store) closeDoors() {
 		if n.unlock, err = lockNote(n.dir); err != nil {
 			continue
 		}
-		var l doorList
-		data, err := os.ReadFile(filepath.Join(n.dir, openDoors))
-		if err == nil && gob.NewDecoder(bytes.NewReader(data)).Decode(&l) == nil {
-			err = l.shut()
+		o := doors{modes: map[string]fs.FileMode{}, note: n}
+		if o.note.file, err = os.Open(filepath.Join(n.dir, openDoors)); err == nil {
+			for list := gob.NewDecoder(o.note.file); ; {
+				var d door
+				if list.Decode(&d) != nil {
+					break // the end, or an entry that was cut off: then it was not opened
+				}
+				if o.dir = d.Dir; d.Left {
+					delete(o.modes, d.Path)
+				} else {
+					o.modes[d.Path] = d.Mode
+				}
+			}
 		}
-		n.end(err)
+		o.shut()
 	}
 }
 
 // end releases a note. If its doors could not be closed, it stays.
 func (n *doorNote) end(err error) {
-	if err == nil || errors.Is(err, fs.ErrNotExist) {
+	if n.file != nil {
+		_ = n.file.Close() // it is read only after a kill
+	}
+	if n.dir != "" && (err == nil || errors.Is(err, fs.ErrNotExist)) {
 		_ = os.RemoveAll(n.dir) // if it stays, its doors are closed once more, as long as nobody changes them
 	}
-	n.unlock()
+	if n.unlock != nil {
+		n.unlock()
+	}
 	*n = doorNote{}
-}
-
-// shut closes the directories again, unless somebody has changed them.
-func (l doorList) shut() error {
-	root, err := os.OpenRoot(l.Dir)
-	if err != nil {
-		return err
-	}
-	defer root.Close()
-	var errs []error
-	for _, p := range slices.Backward(slices.Sorted(maps.Keys(l.Modes))) {
-		if info, err := root.Lstat(p); err == nil && info.Mode() == l.Modes[p]|0o500 {
-			errs = append(errs, root.Chmod(p, l.Modes[p]&bits))
-		}
-	}
-	return errors.Join(errs...)
 }
 
 // bits are the parts of a mode that can be set.
@@ -151,7 +157,7 @@ func (o *doors) open(p string) (closed bool) {
 			o.modes = map[string]fs.FileMode{}
 		}
 		o.modes[p] = mode
-		if o.note.write(o.store, doorList{o.dir, o.modes}) != nil || root.Chmod(at, mode&bits|0o500) != nil {
+		if o.note.add(o.store, door{Dir: o.dir, Path: p, Mode: mode}) != nil || root.Chmod(at, mode&bits|0o500) != nil {
 			delete(o.modes, p) // without a note it might stay open
 			break
 		}
@@ -165,10 +171,26 @@ func (o *doors) shut() (were map[string]fs.FileMode) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	were, o.modes = o.modes, nil
-	if o.note.dir != "" {
-		o.note.end(doorList{o.dir, were}.shut())
-	}
+	o.note.end(closeAgain(o.dir, were))
 	return were
+}
+
+func closeAgain(dir string, were map[string]fs.FileMode) error {
+	if len(were) == 0 {
+		return nil
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	var errs []error
+	for _, p := range slices.Backward(slices.Sorted(maps.Keys(were))) {
+		if info, err := root.Lstat(p); err == nil && info.Mode() == were[p]|0o500 {
+			errs = append(errs, root.Chmod(p, were[p]&bits))
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // leave has a directory stay as it is.
@@ -177,6 +199,6 @@ func (o *doors) leave(p string) {
 	defer o.mu.Unlock()
 	if _, open := o.modes[p]; open {
 		delete(o.modes, p)
-		_ = o.note.write(o.store, doorList{o.dir, o.modes}) // the old note closes it, if it still looks as it did
+		_ = o.note.add(o.store, door{Dir: o.dir, Path: p, Left: true}) // without it the next start closes it, if it still looks open
 	}
 }
