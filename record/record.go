@@ -117,6 +117,9 @@ const (
 // Usage is the usage of a request, in tokens.
 type Usage = llm.Usage
 
+// ThreadTurns is the number of the newest turns of a thread that Store.Turns returns.
+const ThreadTurns = 500
+
 // Turn is a request that was answered. It holds what is needed to recognise and plan later requests that begin with its
 // messages.
 type Turn struct {

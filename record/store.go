@@ -69,7 +69,8 @@ type Store interface {
 
 	Requests(ctx context.Context, q Query) ([]Request, error)
 	Trims(ctx context.Context, q Query) ([]Trim, error)
-	// Turns returns the turns with one of these prefixes, and the newest turns of their threads, in no order. A turn may be returned twice.
+	// Turns returns the turns with one of these prefixes, and the newest ThreadTurns of each of their threads, in no order. A turn may be
+	// returned twice.
 	Turns(ctx context.Context, prefixes []uint64) ([]Turn, error)
 
 	// SentForms returns what is stored for places, the newest first, and the forms that they name. It also returns the

@@ -180,7 +180,10 @@ func (c *caps) spent(x *exchange) {
 // add adds a row to the sums of its scopes, once, and returns what it cost. own: it is of this process. Rows of others count in their
 // tree when the tree is loaded, and in their day if day is set.
 func (c *caps) add(row *record.Request, own, day bool) Amount {
-	cost := Amount{c.rules.bill(row, nil).usd, row.Usage.Prompt() + row.Usage.Output}
+	cost := Amount{Tokens: row.Usage.Prompt() + row.Usage.Output}
+	if c.Conversation.USD > 0 || c.Tree.USD > 0 || c.Day.USD > 0 { // a price takes time
+		cost.USD = c.rules.bill(row, nil).usd
+	}
 	for _, s := range c.scopes(row, row.Time) {
 		counts := own || c.loaded[row.Tree()]
 		if s.name == scopeDay {

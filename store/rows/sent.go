@@ -32,7 +32,8 @@ func (s *Records) Turns(ctx context.Context, prefixes []uint64) ([]record.Turn, 
 	}
 	slices.Sort(threads)
 	condition, list = s.db.Dialect().Among("thread", slices.Compact(threads))
-	more, err := fetch(ctx, s.db, Turns.Read, "SELECT "+Turns.Columns+" FROM turns WHERE "+condition+" ORDER BY time_us DESC LIMIT 500", list)
+	more, err := fetch(ctx, s.db, Turns.Read, "SELECT "+Turns.Columns+" FROM (SELECT "+Turns.Columns+", row_number() OVER (PARTITION BY thread "+
+		"ORDER BY time_us DESC) AS nth FROM turns WHERE "+condition+") AS newest WHERE nth <= ?", list, record.ThreadTurns)
 	return append(out, more...), s.explain("read", err)
 }
 

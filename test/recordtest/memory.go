@@ -232,13 +232,16 @@ func (m *Memory) Turns(ctx context.Context, prefixes []uint64) ([]record.Turn, e
 	if err := m.usable(ctx); err != nil {
 		return nil, err
 	}
-	threads := map[uint64]bool{}
+	capacity := map[uint64]int{} // by thread
 	for _, t := range m.turns {
 		if slices.Contains(prefixes, t.Prefix) {
-			threads[t.Thread] = true
+			capacity[t.Thread] = record.ThreadTurns
 		}
 	}
-	return slices.DeleteFunc(slices.Clone(m.turns), func(t record.Turn) bool { return !threads[t.Thread] }), nil
+	return slices.DeleteFunc(m.newestTurns(len(m.turns)), func(t record.Turn) bool {
+		capacity[t.Thread]--
+		return capacity[t.Thread] < 0 && !slices.Contains(prefixes, t.Prefix)
+	}), nil
 }
 
 // Prune implements record.Store.

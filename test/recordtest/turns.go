@@ -56,6 +56,15 @@ func turns(t *testing.T, s record.Store) {
 	must(t, s.Append(t.Context(), b))
 	same(t, turnsAt(t, s, 102, 5), []record.Turn{b.Turns[2], b.Turns[1], b.Turns[0]})
 	same(t, turnsAt(t, s, 103), []record.Turn{b.Turns[4], b.Turns[3]})
+	// A long thread takes no room from another one, whichever of them is newer.
+	var long record.Batch
+	for i := range record.ThreadTurns + 10 {
+		long.Turns = append(long.Turns, record.Turn{Prefix: uint64(1000 + i), Time: minute(20 + i), Thread: 3})
+	}
+	must(t, s.Append(t.Context(), long))
+	want := append(slices.Clone(long.Turns[10:]), long.Turns[4])
+	slices.SortFunc(want, func(a, b record.Turn) int { return b.Time.Compare(a.Time) })
+	same(t, turnsAt(t, s, 1004, 102), append(want, b.Turns[2], b.Turns[1], b.Turns[0]))
 	if none := turnsAt(t, s); len(none) > 0 {
 		t.Errorf("turns of no prefix: %v", none)
 	}
