@@ -58,7 +58,7 @@ func (g *Guard) cautions(workspace string, e Event, a *dialect.Action, l *dialec
 	writes := changes(a)
 	if l != nil {
 		for _, c := range commandCautions() {
-			j := newJudge(&c.commands, workspace, e.Tool, l.Dirs)
+			j := newJudge(&c.commands, workspace, e.Tool, l)
 			for _, one := range l.Commands {
 				if _, ok := j.command(one); ok && one.Words != nil && one.Words[0][0] != "" {
 					add(c.note)
@@ -78,10 +78,14 @@ func (g *Guard) cautions(workspace string, e Event, a *dialect.Action, l *dialec
 		if slices.ContainsFunc(g.Own, func(own string) bool { return strings.Contains(a.Command, own) }) {
 			add(tool.Stet)
 		}
+		left := maxLooked / 4 // of those after these only the name is looked at
 		for _, c := range l.Commands {
 			for _, name := range slices.Concat(c.Names, c.Reads) {
 				for _, dir := range l.Dirs {
-					if p := absolute(dir, name); len(snapshot.Glob(literal(p))) > 0 {
+					p := absolute(dir, name)
+					if left--; left < 0 {
+						add(g.byName(workspace, p)...)
+					} else if len(snapshot.Glob(literal(p))) > 0 {
 						add(g.ofPath(workspace, p, false)...)
 					}
 				}
@@ -139,6 +143,17 @@ func (g *Guard) ofPath(workspace, path string, write bool) (notes []tool.Note) {
 		if write && g.Hooks != nil && g.Hooks(p) {
 			notes = append(notes, tool.Stet)
 		}
+	}
+	return notes
+}
+
+// byName returns the cautions about a file that a call names which rules and grants do not remove, without a look at the disk.
+func (g *Guard) byName(workspace, path string) (notes []tool.Note) {
+	if rel, ok := relative(workspace, workspace, path); ok && policy.Secret(rel) || !ok && policy.Secret(path) {
+		notes = append(notes, tool.Secret)
+	}
+	if slices.ContainsFunc(g.Own, func(own string) bool { return snapshot.Contains(own, path) }) {
+		notes = append(notes, tool.Stet)
 	}
 	return notes
 }

@@ -274,6 +274,7 @@ func TestRules(t *testing.T) {
 		{"git clean -fdx", "ask"}, {"git -C . clean -fd", "ask"}, {"sudo git clean -fdx", "ask"}, {"git reset --hard", "ask"}, {"git stash", "ask"}, {"git apply x", "ask"}, {"git checkout -f", "ask"}, {"find -delete", "ask"}, {"mv . x", "deny"},
 		{"cp -r x/. .", "ask"}, {"cp -a x/. ./", "ask"}, {"tar -xf a -C .", "ask"}, {"tar xf a", "ask"}, {"tar --extract -f a", "ask"}, {"unzip a", "ask"}, {"cp -r . /tmp/x", "ask"}, {"rm -r ..", "deny"}, {"cd src && rm -r ..", "deny"},
 		{"tar -xf a -C src", ""}, {"tar -czf a.tgz src", ""}, {"cp src/b.txt .", ""}, {"cp -r src x", ""}, {"git checkout main", ""}, {"git checkout -b x", ""}, {"git reset a", ""}, {"git stash list", ""}, {"git commit -m clean", ""}, {"git restore src", ""},
+		{"cd a; cd b; cd c; cd d; cd e; rm key", "ask"}, {"cd a; ls; cd a; ls; cd a; ls; cd a; ls; cd a; make", ""},
 		// Ordinary ones.
 		{"git status", ""}, {"cat a.txt | grep y", ""}, {"npm run build", ""}, {"for f in *.go; do gofmt -l $f; done", ""}, {"git add .", ""}, {"git diff | head", ""}, {"cd src && ls -l | wc -l", ""}, {"N=3; head -n $N a.txt", ""},
 		{"cat a.txt | while read l; do echo $l; done", ""}, {"f() { make; }; f", ""}, {"export A=1; make", ""}, {"cat <<E > x\na\nE", ""}, {"ls | xargs wc -l", ""}, {"npm test 2>&1 | tail -5", ""}, {"rm -r node_modules", ""}, {"python3 - <<E\nprint(1)\nE", ""},
@@ -302,6 +303,33 @@ func TestRules(t *testing.T) {
 		a := r.handle(Event{Kind: Before, Call: c.tool + c.input, Tool: c.tool, Input: json.RawMessage(c.input)})
 		if got := map[bool]string{true: a.Action.String()}[a.Decided]; got != c.want {
 			t.Errorf("%s %s: %q, want %q", c.tool, c.input, got, c.want)
+		}
+		r.handle(Event{Kind: Stopped})
+	}
+}
+
+// A command line that is about more files than are looked at is asked about, if there is a rule about paths that may be below. (GRD-1, GRD-5)
+func TestManyFiles(t *testing.T) {
+	r := newRig(t)
+	for i := range maxLooked + 1 {
+		r.write(fmt.Sprint("many/", i), "")
+	}
+	for _, c := range []struct{ path, command, want string }{
+		{"secret/**", "rm -r .", "ask"}, {"secret/**", "rm -r many", ""}, {"/secret/**", "rm -r many", ""}, {"*.pem", "rm -r many", "ask"}, {"many/z/**", "rm -r many", "ask"}, {"Many/**", "rm -r ./many", "deny"},
+		{"./x", "rm -r many", ""}, {"**/x", "rm -r many", "ask"}, {"secret/**", "cat many/*", "ask"}, {"secret/**", "git clean -fdx", "ask"}, {"", "rm -r .", ""}, {"", "cat many/*", ""},
+	} {
+		rules := []policy.Rule{rule(t, policy.Deny, "curl", "", "")}
+		if c.path != "" {
+			path, err := policy.ParsePath(c.path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			rules = append(rules, policy.Rule{Do: policy.Deny, Paths: []policy.Pattern{path}})
+		}
+		r.Rules = func(string) (*policy.Policy, error) { return &policy.Policy{Rules: rules}, nil }
+		_, a := r.before(c.command)
+		if got := map[bool]string{true: a.Action.String()}[a.Decided]; got != c.want {
+			t.Errorf("%s %s: %q, want %q", c.path, c.command, got, c.want)
 		}
 		r.handle(Event{Kind: Stopped})
 	}

@@ -12,7 +12,7 @@ import (
 
 // maxLooked is how many files and directories are looked at to judge one command line: those that it names, and those that are below. A command line that
 // is about more is not clear.
-const maxLooked = 2000
+const maxLooked = 1000
 
 // judge decides about the commands of one command line, and the files that they are about.
 type judge struct {
@@ -20,12 +20,15 @@ type judge struct {
 	workspace, tool string
 	dirs            []string
 	paths           []string // the patterns of the rules that deny or ask
+	both            bool     // a rule may be about a command and a file
 	left            int      // how many more files may be looked at
+	lost            bool     // a command may run in a directory that is not among dirs
 }
 
-func newJudge(p *policy.Policy, workspace, tool string, dirs []string) *judge {
-	j := &judge{rules: p, workspace: workspace, tool: tool, dirs: dirs, left: maxLooked}
+func newJudge(p *policy.Policy, workspace, tool string, l *dialect.Line) *judge {
+	j := &judge{rules: p, workspace: workspace, tool: tool, dirs: l.Dirs, left: maxLooked, lost: l.Lost}
 	for _, r := range slices.Concat(p.Rules, p.Project) {
+		j.both = j.both || len(r.Commands) > 0 && (len(r.Paths) > 0 || r.On != policy.Any)
 		for _, path := range r.Paths {
 			if r.Do != policy.Allow {
 				j.paths = append(j.paths, path.String())
@@ -51,9 +54,12 @@ func (j *judge) command(c dialect.LineCommand) (strictest policy.Decision, ruled
 	for k, w := range words { // a rule that allows is about the command as it is written, and not about where its output goes
 		add(j.rules.Ruled(policy.Request{Tool: j.tool, Words: w, Write: writes || len(c.Wrote) > 0, Restrict: k > 0 || !c.Exact || len(c.Wrote) > 0}))
 	}
-	file := func(path string, write, certain bool) {
-		r := policy.Request{Tool: j.tool, Path: path, Write: write, Restrict: true}
-		for _, r.Words = range slices.Concat([][]string{nil}, words) { // a rule may be about a command and a path
+	file := func(r policy.Request, write, certain bool) {
+		r.Tool, r.Write, r.Restrict = j.tool, write, true
+		for _, r.Words = range slices.Concat([][]string{nil}, words) {
+			if r.Words != nil && !j.both {
+				return
+			}
 			if one, ok := j.rules.Ruled(r); ok && certain {
 				add(one, ok)
 			} else if ok {
@@ -76,13 +82,14 @@ func (j *judge) command(c dialect.LineCommand) (strictest policy.Decision, ruled
 				}
 				path := absolute(dir, name)
 				for _, r := range place(j.workspace, path) {
-					file(r.Path, write, true)
+					file(r, write, true)
 					if (write || shows) && r.Path != "." { // it may be a directory: then it is about what is in it
-						file(r.Path+"/", write, true)
+						r.Path += "/"
+						file(r, write, true)
 					}
 				}
 				if write && trees&(below|perhapsBelow) != 0 {
-					j.below(path, func(rel string) { file(rel, true, trees&below != 0) })
+					j.below(path, func(r policy.Request) { file(r, true, trees&below != 0) })
 				}
 			}
 		}
@@ -93,16 +100,16 @@ func (j *judge) command(c dialect.LineCommand) (strictest policy.Decision, ruled
 	}
 	files(c.Wrote, true)
 	if writes && trees&everything != 0 {
-		j.below(j.workspace, func(rel string) { file(rel, true, false) })
+		j.below(j.workspace, func(r policy.Request) { file(r, true, false) })
 	}
-	if j.left < 0 && len(j.paths) > 0 {
+	if (j.left < 0 || j.lost) && len(j.paths) > 0 {
 		add(j.rules.RuledUnclear())
 	}
 	return strictest, ruled
 }
 
 // below calls about for each file of the workspace below a directory, unless no rule can be about one.
-func (j *judge) below(dir string, about func(rel string)) {
+func (j *judge) below(dir string, about func(policy.Request)) {
 	dir = snapshot.Resolve(dir)
 	if snapshot.Contains(dir, j.workspace) {
 		dir = j.workspace
@@ -115,7 +122,7 @@ func (j *judge) below(dir string, about func(rel string)) {
 	files, j.left = snapshot.Below(dir, j.left)
 	for _, f := range files {
 		if rel, ok := relative(j.workspace, j.workspace, f); ok {
-			about(rel)
+			about(policy.Request{Path: rel})
 		}
 	}
 }

@@ -99,7 +99,7 @@ func (g *Guard) line(e Event, a *dialect.Action) *dialect.Line {
 // ruleShell judges each part of a command line, and the files that it names. What cannot be parsed is asked about if there
 // is any rule that could deny it.
 func ruleShell(p *policy.Policy, workspace, tool string, l *dialect.Line) (policy.Decision, bool) {
-	parts, j := len(l.Commands), newJudge(p, workspace, tool, l.Dirs)
+	parts, j := len(l.Commands), newJudge(p, workspace, tool, l)
 	if l.Unclear {
 		parts++
 	}

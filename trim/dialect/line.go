@@ -33,9 +33,13 @@ type Line struct {
 	resolved bool              // one of them was taken since this was set to false
 	doubt    bool              // the same of one that is not sure
 	Dirs     []string          // in which its commands may run: the agent's, and those of cd
+	Lost     bool              // these are not all
 	Commands []LineCommand
 	Unclear  bool // a part of it cannot be parsed, or is a command that is not known before it runs
 }
+
+// maxDirs is how many directories a command line may run in.
+const maxDirs = 16
 
 // maxNested is how often a command line may be in another, as in sh -c "…".
 const maxNested = 5
@@ -159,8 +163,13 @@ func (l *Line) call(x *syntax.CallExpr, depth int) (c LineCommand) {
 	switch first := programName(words[0]); first {
 	case "cd", "pushd":
 		for _, d := range slices.Clone(l.Dirs) {
-			if len(l.Dirs) < 8 && len(words) > 1 && words[len(words)-1] != "" {
-				l.Dirs = append(l.Dirs, absolute(d, words[len(words)-1]))
+			if len(words) < 2 || words[len(words)-1] == "" {
+				break
+			}
+			if to := absolute(d, words[len(words)-1]); slices.Contains(l.Dirs, to) {
+				continue
+			} else if l.Lost = l.Lost || len(l.Dirs) == maxDirs; !l.Lost {
+				l.Dirs = append(l.Dirs, to)
 			}
 		}
 	case "echo", "printf":
@@ -280,8 +289,8 @@ func quoted(parts []syntax.WordPart) (out []syntax.WordPart) {
 	return out
 }
 
-// maxGlob is how many files a word may stand for. Of a word with more, the others are not looked at.
-const maxGlob = 10_000
+// maxGlob is how many files a word may stand for. Of a word with more, the others are left out: the guard asks about half as many.
+const maxGlob = 2000
 
 // files returns the files that a word may name: as it is, after a sign as in --file=x, if=x, @x or HEAD:x, and those that it stands for.
 func (l *Line) files(word string, glob bool) (names []string) {
