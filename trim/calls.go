@@ -16,12 +16,11 @@ type call struct {
 	editable bool // the arguments can be replaced
 }
 
-// callsOfID are the calls of one id. Most agents use an id once. Some use the same ids again
-// in each turn, or give two calls of a turn the same id.
+// callsOfID are the calls of one id. Most agents use an id once. Some use the same ids again in each turn.
 type callsOfID struct {
-	uses    int     // calls of this id so far
-	message int     // that made the newest of them
-	open    []*call // of that message, not answered yet, in order; the last one stays
+	uses   int   // calls of this id so far
+	newest *call // nil: a message has several, and which one a result answers is not certain, since a result may be missing
+	at     int   // the message of the newest
 }
 
 // addCall records a call. The model sees no result of a call that code asked for:
@@ -34,33 +33,27 @@ func (st *State) addCall(at PartRef, p *llm.Part) {
 	if !p.ByCode {
 		c.action = st.engine.table.Action(p.Name, p.Args)
 	}
-	of := st.calls[c.id]
+	of := st.calls[p.CallID]
 	if of == nil {
 		of = new(callsOfID)
-		st.calls[c.id] = of
+		st.calls[p.CallID] = of
 	}
-	if of.message != at.Message {
-		of.message, of.open = at.Message, nil
+	if of.uses > 0 && of.at == at.Message {
+		c = nil
 	}
-	of.open = append(of.open, c)
+	of.newest, of.at = c, at.Message
 	if of.uses++; of.uses == 2 {
-		st.ledger.forgetCall(c.id)
+		st.ledger.forgetCall(p.CallID)
 	}
 }
 
-// callOf returns the call that a result with this id answers. Results answer the
-// calls of the newest message that used their id, in order. A call that is not known
-// is taken to stand in the message of the result.
+// callOf returns the call that a result with this id answers: that of the newest message that used the id. A call that is not known is taken
+// to be in the message of the result.
 func (st *State) callOf(id string) (c *call, known bool) {
-	of := st.calls[id]
-	if of == nil {
-		return &call{id: id, at: PartRef{Message: st.messages}}, false
+	if of := st.calls[id]; of != nil && of.newest != nil {
+		return of.newest, true
 	}
-	c = of.open[0]
-	if len(of.open) > 1 {
-		of.open = of.open[1:]
-	}
-	return c, true
+	return &call{id: id, at: PartRef{Message: st.messages}}, false
 }
 
 // shortID returns an id as placeholders write it: without what stands behind a

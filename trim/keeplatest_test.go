@@ -422,7 +422,7 @@ func TestShorterThanItsPlaceholder(t *testing.T) {
 	}
 }
 
-// TRIM-5: a result belongs to the call with its id in the newest message before it.
+// TRIM-5: a result belongs to the call with its id in the newest message before it, if that has one call of this id.
 func TestIdsUsedAgain(t *testing.T) {
 	c := &conv{clock: noon}
 	part := func(name string) llm.Part {
@@ -435,18 +435,33 @@ func TestIdsUsedAgain(t *testing.T) {
 	c.add(llm.Assistant, part("never answered.ts"))
 	c.add(llm.Assistant, part("b.ts"))
 	c.add(llm.Tool, llm.Part{Kind: llm.ToolResult, CallID: "call_0", Text: shown("b.ts", 51, 100, 100)})
-	p := lossless(t).Plan(c.messages)
-	for _, r := range p.Omissions {
-		if r.Paths[0] != "a.ts" {
-			t.Errorf("%v", r.Paths)
-		}
+	if p := lossless(t).Plan(c.messages); len(p.Omissions) != 0 {
+		t.Errorf("which result shows a.ts is not certain: %+v", p.Omissions)
 	}
 	c.read("b.ts", 51, 100, 100)
-	if p := lossless(t).Plan(c.messages); len(p.Omissions) != 2 || p.Omissions[1].Paths[0] != "b.ts" {
+	p := lossless(t).Plan(c.messages)
+	if len(p.Omissions) != 1 || p.Omissions[0].Paths[0] != "b.ts" {
 		t.Errorf("the second b.ts is a repeat: %+v", p.Omissions)
 	}
-	if len(p.Edits) != 1 || !strings.Contains(p.Edits[0].Text, "a.ts lines 1-50 unchanged: shown above by an earlier read (lines 1-50)") {
-		t.Errorf("an id of two calls names neither: %+v", p.Edits)
+	if len(p.Edits) != 1 || !strings.Contains(p.Edits[0].Text, "b.ts lines 51-100 unchanged: shown above by an earlier read (lines 51-100)") {
+		t.Errorf("an id of several calls names none: %+v", p.Edits)
+	}
+}
+
+// A result is not taken for that of another call of the same id in the same message. The result of that call may be missing.
+func TestResultOfTwoCalls(t *testing.T) {
+	c := &conv{clock: noon}
+	c.add(llm.Assistant,
+		llm.Part{Kind: llm.ToolCall, CallID: "call_0", Name: "run_shell_command", Args: `{"command":"make test"}`},
+		llm.Part{Kind: llm.ToolCall, CallID: "call_0", Name: "read_file", Args: `{"file_path":"a.ts"}`})
+	c.add(llm.Tool, llm.Part{Kind: llm.ToolResult, CallID: "call_0", Text: strings.Repeat("a line of a.ts\n", 100)})
+	for i := range 8 {
+		c.call("run_shell_command", fmt.Sprintf(`{"command":"make test %d"}`, i), strings.Repeat(fmt.Sprintf("bed %d is watered\n", i), 100))
+	}
+	for _, o := range keep(t).Plan(c.messages).Omissions {
+		if o.Message == 1 {
+			t.Errorf("a read is left out as the output of a command: %+v", o)
+		}
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/http/httptrace"
 	"net/textproto"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -59,10 +60,12 @@ func TestUnusualRequests(t *testing.T) {
 				return q
 			},
 			"a body that is not asked for": func() *http.Request {
-				q, _ := http.NewRequest(http.MethodPost, "https://"+modelHost+"/refused", strings.NewReader(long))
-				if !two { // over HTTP/2 a Go server hides that the client waits
-					q.Header.Set("Expect", "100-continue")
+				if two { // a Go server hides that the client waits; what it has then sent of a long body may cost it the connection
+					q, _ := http.NewRequest(http.MethodPost, "https://"+modelHost+"/refused", strings.NewReader("short"))
+					return q
 				}
+				q, _ := http.NewRequest(http.MethodPost, "https://"+modelHost+"/refused", strings.NewReader(long))
+				q.Header.Set("Expect", "100-continue")
 				return q
 			},
 			"an upgrade that is refused": func() *http.Request {
@@ -97,7 +100,8 @@ func TestUnusualRequests(t *testing.T) {
 				delete(resp.Header, "Date")
 				delete(resp.Header, "Upgrade") // it concerns one connection
 				delete(resp.Header, "Content-Length")
-				said[i] = fmt.Sprint(early, resp.Proto, resp.Status, resp.Header, string(b), err, resp.Trailer)
+				// A proxy may ask for the body itself, and pass on that the host asks for it.
+				said[i] = fmt.Sprint(slices.Compact(early), resp.Proto, resp.Status, resp.Header, string(b), err, resp.Trailer)
 			}
 			if said[0] != said[1] {
 				t.Errorf("%s, HTTP/2 %t: without the proxy\n%s\nwith it\n%s", name, two, said[0], said[1])
