@@ -221,7 +221,7 @@ func (st *State) wholeRepeat(res *toolResult, r *fileRead, s *dialect.Section, f
 		return replacement{}, false
 	}
 	st.hideRepeat(res, s, f)
-	res.pointTo(runs)
+	res.pointTo(runs, []span{{0, len(s.Lines)}})
 	return replacement{section: s, text: line, path: r.path}, true
 }
 
@@ -230,10 +230,10 @@ func (st *State) hideRepeat(res *toolResult, s *dialect.Section, f *file) {
 	f.hide(hiddenLines{span: spanOf(s), text: res.text[s.Start:s.End], message: res.at.Message})
 }
 
-// pointTo notes the results that a pointer in a result names.
-func (res *toolResult) pointTo(runs []run) {
+// pointTo notes the results that pointers in a result name: those of the runs in the ranges of lines that pointers replaced.
+func (res *toolResult) pointTo(runs []run, replaced []span) {
 	for _, r := range runs {
-		if !r.passage.written {
+		if !r.passage.written && slices.ContainsFunc(replaced, func(g span) bool { return g.first < r.to && r.from < g.last }) {
 			res.pointsTo = min(res.pointsTo, r.passage.at.Message)
 		}
 	}

@@ -47,7 +47,7 @@ func (st *State) deduplicateOutput(res *toolResult, as *decision) {
 		if len(runs) > 0 {
 			t := torn{text: text, section: s, rows: rowsOf(text, s), file: f, name: outputName}
 			if sent, replaced = t.shorten(runs); len(replaced) > 0 {
-				res.pointTo(runs)
+				res.pointTo(runs, replaced)
 			}
 		}
 	}

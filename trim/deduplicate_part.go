@@ -31,7 +31,7 @@ func (st *State) partialRepeat(res *toolResult, r *fileRead, s *dialect.Section,
 	if len(replaced) == 0 {
 		return replacement{}, false
 	}
-	res.pointTo(runs)
+	res.pointTo(runs, replaced)
 	st.hidePart(res, s, f, replaced)
 	return replacement{section: s, text: text, path: r.path, partial: true, why: Partial}, true
 }
