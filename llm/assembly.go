@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"strings"
 
 	"github.com/stet-dev/stet/internal/sse"
 )
@@ -37,7 +36,7 @@ type Assembled interface {
 // NewAssembly returns an Assembly for a response with this Content-Type.
 func NewAssembly(contentType string, from Assembled) *Assembly {
 	a := &Assembly{from: from}
-	if strings.Contains(strings.ToLower(contentType), "event-stream") {
+	if sse.IsStream(contentType) {
 		a.stream = &sse.Parser{Event: a.event, Max: maxAssembly}
 	}
 	return a

@@ -22,10 +22,14 @@ type Tap struct {
 // decides.
 func NewTap(contentType string, each func(name, data []byte)) *Tap {
 	t := &Tap{each: each, parser: Parser{Event: each}}
-	ct := strings.ToLower(contentType)
-	t.stream = strings.Contains(ct, "event-stream")
-	t.known = t.stream || strings.Contains(ct, "json")
+	t.stream = IsStream(contentType)
+	t.known = t.stream || strings.Contains(strings.ToLower(contentType), "json")
 	return t
+}
+
+// IsStream reports whether a Content-Type is that of an event stream.
+func IsStream(contentType string) bool {
+	return strings.Contains(strings.ToLower(contentType), "event-stream")
 }
 
 // Write reads all of p and returns no error.

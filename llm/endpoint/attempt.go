@@ -79,7 +79,7 @@ func (a *attempt) exchange(ctx context.Context, w *watch) (*llm.Response, error)
 	if resp.StatusCode/100 != 2 {
 		return nil, a.Config.refused(resp, w)
 	}
-	if strings.Contains(strings.ToLower(resp.Header.Get("Content-Type")), "event-stream") {
+	if sse.IsStream(resp.Header.Get("Content-Type")) {
 		return a.read(w)
 	}
 	return a.readWhole(w, resp.Header.Get("Content-Type"))

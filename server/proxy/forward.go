@@ -9,8 +9,8 @@ import (
 	"net/http/httputil"
 	"os"
 	"runtime/debug"
-	"strings"
 
+	"github.com/stet-dev/stet/internal/sse"
 	"github.com/stet-dev/stet/record"
 )
 
@@ -75,9 +75,8 @@ func (p *Proxy) watch(resp *http.Response) error {
 	resp.Body = &answerBody{body: resp.Body, exchange: x, context: resp.Request.Context(), proxy: p}
 	_, plain, _ := codingOf(resp.Header.Get("Content-Encoding"))
 	if resp.StatusCode < 300 && x.api != record.CountTokens && plain {
-		x.streams = strings.Contains(strings.ToLower(resp.Header.Get("Content-Type")), "event-stream")
-		x.meter = x.codec.NewMeter(resp.Header.Get("Content-Type"))
-		x.assembly = x.assemble(resp.Header.Get("Content-Type"))
+		form := resp.Header.Get("Content-Type")
+		x.streams, x.meter, x.assembly = sse.IsStream(form), x.codec.NewMeter(form), x.assemble(form)
 	}
 	return nil
 }
