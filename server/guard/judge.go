@@ -38,21 +38,30 @@ func newJudge(p *policy.Policy, workspace, tool string, l *dialect.Line) *judge 
 	return j
 }
 
+// strictest is the strictest of decisions about one thing.
+type strictest struct {
+	policy.Decision
+	ruled bool // false: there is none
+}
+
+// add takes a decision into account, if a rule made one.
+func (s *strictest) add(one policy.Decision, ruled bool) {
+	if ruled && (!s.ruled || one.Stricter(s.Decision)) {
+		s.Decision, s.ruled = one, true
+	}
+}
+
 // command returns the strictest decision about a command.
-func (j *judge) command(c dialect.LineCommand) (strictest policy.Decision, ruled bool) {
+func (j *judge) command(c dialect.LineCommand) (policy.Decision, bool) {
+	var all strictest
 	does := &dialect.Action{Op: dialect.Shell, Command: c.Text}
 	writes, shows := does.Changes(), does.MayShowFiles("")
-	add := func(one policy.Decision, ok bool) {
-		if ok && (!ruled || one.Stricter(strictest)) {
-			strictest, ruled = one, true
-		}
-	}
 	words := c.Words
 	if len(words) == 0 {
 		words = [][]string{{}}
 	}
 	for k, w := range words { // a rule that allows is about the command as it is written, and not about where its output goes
-		add(j.rules.Ruled(policy.Request{Tool: j.tool, Words: w, Write: writes || len(c.Wrote) > 0, Restrict: k > 0 || !c.Exact || len(c.Wrote) > 0}))
+		all.add(j.rules.Ruled(policy.Request{Tool: j.tool, Words: w, Write: writes || len(c.Wrote) > 0, Restrict: k > 0 || !c.Exact || len(c.Wrote) > 0}))
 	}
 	file := func(r policy.Request, write, certain bool) {
 		r.Tool, r.Write, r.Restrict = j.tool, write, true
@@ -61,9 +70,9 @@ func (j *judge) command(c dialect.LineCommand) (strictest policy.Decision, ruled
 				return
 			}
 			if one, ok := j.rules.Ruled(r); ok && certain {
-				add(one, ok)
+				all.add(one, true)
 			} else if ok {
-				add(j.rules.RuledUnclear())
+				all.add(j.rules.RuledUnclear())
 			}
 		}
 	}
@@ -103,9 +112,9 @@ func (j *judge) command(c dialect.LineCommand) (strictest policy.Decision, ruled
 		j.below(j.workspace, func(r policy.Request) { file(r, true, false) })
 	}
 	if (j.left < 0 || j.lost) && len(j.paths) > 0 {
-		add(j.rules.RuledUnclear())
+		all.add(j.rules.RuledUnclear())
 	}
-	return strictest, ruled
+	return all.Decision, all.ruled
 }
 
 // below calls about for each file of the workspace below a directory, unless no rule can be about one.

@@ -31,27 +31,23 @@ func (g *Guard) ruled(p *policy.Policy, workspace string, e Event, a *dialect.Ac
 	}
 	r := policy.Request{Tool: e.Tool, Write: changes(a)}
 	if len(a.Targets) == 0 {
-		d, decided = p.Ruled(r)
-		stricter := func(s policy.Decision, ok bool) {
-			if ok && (!decided || s.Stricter(d)) {
-				d, decided = s, true
-			}
-		}
-		names, lines, all := mayName(e.Input)
+		var found strictest
+		found.add(p.Ruled(r))
+		names, lines, whole := mayName(e.Input)
 		for i, path := range slices.Concat(names, lines) {
 			for _, one := range place(workspace, absolute(e.Dir, path)) {
 				one.Tool, one.Write, one.Restrict = r.Tool, r.Write, true
 				if s, ok := p.Ruled(one); ok && i < len(names) {
-					stricter(s, true)
+					found.add(s, true)
 				} else if ok && s.Action != policy.Allow {
-					stricter(p.RuledUnclear())
+					found.add(p.RuledUnclear())
 				}
 			}
 		}
-		if !all {
-			stricter(p.RuledUnclear())
+		if !whole {
+			found.add(p.RuledUnclear())
 		}
-		return d, decided
+		return found.Decision, found.ruled
 	}
 	var all []policy.Request
 	for _, t := range a.Targets {
@@ -69,9 +65,9 @@ func (g *Guard) ruled(p *policy.Policy, workspace string, e Event, a *dialect.Ac
 // maxNamed is how many texts in the arguments of a call may be paths, and as many lines of texts of several lines.
 const maxNamed = 1000
 
-// mayName returns the texts in the arguments of a tool that is not known: each may be a path. Those of several lines may be a list of paths: then these are
-// its lines, of which those after the first maxNamed are not looked at. all is false if there are more texts than maxNamed.
-func mayName(input []byte) (names, lines []string, all bool) {
+// mayName returns what may be a path in the arguments of a tool that is not known. names are the texts of one line. lines are the lines of the other
+// texts, which may be lists of paths. It returns maxNamed of each at most. whole is false if there are more names.
+func mayName(input []byte) (names, lines []string, whole bool) {
 	for _, text := range allTexts(input) {
 		list := strings.Contains(text, "\n")
 		for line := range strings.SplitSeq(text, "\n") {
@@ -84,8 +80,7 @@ func mayName(input []byte) (names, lines []string, all bool) {
 			}
 		}
 	}
-	all = len(names) <= maxNamed
-	return names[:min(len(names), maxNamed)], lines, all
+	return names[:min(len(names), maxNamed)], lines, len(names) <= maxNamed
 }
 
 // line takes the command line of a call apart; nil: it has none.
