@@ -1,6 +1,7 @@
 package dialect
 
 import (
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -11,19 +12,13 @@ import (
 // The variables of a command line: the values that it sets, and whether they are certain where they are used. A value that is not certain counts next to
 // one that is not known.
 
-// setters are commands that set variables which they may be told by another.
+// setters are commands that may set a variable whose name is not in the command line.
 var setters = set("eval source . read mapfile readarray getopts unset")
 
 var mention = regexp.MustCompile(`(\$\{?)?([A-Za-z_]\w*)(\}?)`)
 
 // certain returns the variables of a command line that are set in one place, which always runs, and are nowhere else named but to take their value.
 func (l *Line) certain(file *syntax.File, text string) map[string]bool {
-	named := map[string]int{}
-	for _, m := range mention.FindAllStringSubmatch(text, -1) {
-		if m[1] != "$" && (m[1] != "${" || m[3] != "}") {
-			named[m[2]]++
-		}
-	}
 	sure := map[string]bool{}
 	for _, s := range file.Stmts {
 		x, ok := s.Cmd.(*syntax.CallExpr)
@@ -31,9 +26,19 @@ func (l *Line) certain(file *syntax.File, text string) map[string]bool {
 			continue
 		}
 		for _, a := range x.Assigns {
-			sure[a.Name.Value] = named[a.Name.Value] == 1 && a.Name.Value != "_" && !a.Append && a.Index == nil
+			sure[a.Name.Value] = a.Name.Value != "_" && !a.Append && a.Index == nil
 		}
 	}
+	if len(sure) == 0 { // as in most command lines
+		return nil
+	}
+	named := map[string]int{}
+	for _, m := range mention.FindAllStringSubmatch(text, -1) {
+		if m[1] != "$" && (m[1] != "${" || m[3] != "}") {
+			named[m[2]]++
+		}
+	}
+	maps.DeleteFunc(sure, func(name string, _ bool) bool { return named[name] != 1 })
 	syntax.Walk(file, func(n syntax.Node) bool {
 		switch x := n.(type) {
 		case *syntax.DeclClause:
