@@ -14,8 +14,8 @@ import (
 	"github.com/stet-dev/stet/internal/atomicfile"
 )
 
-// doors are directories that forbid their owner, who is this user, to look into them: a command may have closed them. They are opened for a look, for
-// the owner alone, and closed again. What is open is noted in the Store, so that closeDoors closes it after a kill.
+// doors are directories of this user that even their owner may not read. A command may have made them so. To read such a directory, it is opened for the
+// owner alone, and closed again. The Store has a note of what is open. With it, closeDoors closes directories that a killed process left open.
 type doors struct {
 	dir   string // that they are below
 	store *Store
@@ -88,8 +88,8 @@ func lockNote(dir string) (unlock func(), err error) {
 	return unlock, err
 }
 
-// closeDoors closes the directories that a killed process had opened to look into them, unless somebody has changed them. What cannot be closed now is
-// tried again the next time. A process that runs keeps its own.
+// closeDoors closes the directories that a killed process left open. A directory whose mode somebody has changed since stays as it is, and so do those
+// of a running process. What cannot be closed now is tried again at the next start.
 func (s *Store) closeDoors() {
 	notes, _ := os.ReadDir(filepath.Join(s.dir, doorNotes)) // mostly there are none
 	for _, e := range notes {
@@ -122,7 +122,7 @@ func (n *doorNote) end(err error) {
 		_ = n.file.Close() // it is read only after a kill
 	}
 	if n.dir != "" && (err == nil || errors.Is(err, fs.ErrNotExist)) {
-		_ = os.RemoveAll(n.dir) // if it stays, its doors are closed once more, as long as nobody changes them
+		_ = os.RemoveAll(n.dir) // if it stays, the next start closes its directories again, if they then have the mode of open ones
 	}
 	if n.unlock != nil {
 		n.unlock()
@@ -166,7 +166,7 @@ func (o *doors) open(p string) (closed bool) {
 	return closed
 }
 
-// shut closes the directories again, unless somebody has changed them, and returns what was open.
+// shut closes the directories again, and returns their modes before they were opened. A directory whose mode somebody has changed since stays as it is.
 func (o *doors) shut() (were map[string]fs.FileMode) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// A process that is killed while it looks into closed directories leaves them open. The next one with the same store closes them, but not those of a
-// process that runs, nor what somebody has changed.
+// A process that is killed while it reads closed directories leaves them open. The next process with the same store closes them. Directories of a
+// running process stay open, and so does a directory whose mode somebody has changed.
 func TestKilledWithOpenDoors(t *testing.T) {
 	if dir := os.Getenv("STET_TEST_DOORS"); dir != "" {
 		store, err := OpenStore(filepath.Join(dir, "kept"))

@@ -68,7 +68,7 @@ var table = []row{
 	{"llm/endpoint", []string{"llm"}, "the client of every API; which one is handed in"},
 	{"llm/*", []string{"llm"}, "a codec turns bodies into the words and patches them; no HTTP, so that readers of sessions can use it"},
 
-	{"record", []string{"llm"}, "what is recorded of calls and requests, with their usage; a seam without drivers; 120 for the price of a request with nothing left out, limits and meters, which the command and the page read by one function; 10 for the turns of each thread"},
+	{"record", []string{"llm"}, "what is recorded of calls and requests, with their usage; a seam without drivers"},
 
 	{"files/workspace", nil, "the one door to the disk"},
 	{"files/policy", []string{"tool"}, "decides about a call, does no I/O; a path is looked through for a pattern's text before it is matched"},

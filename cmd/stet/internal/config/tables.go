@@ -15,7 +15,8 @@ import (
 	"github.com/stet-dev/stet/trim/dialect"
 )
 
-// decode decodes the table or tables of a key. members says which members they may have, and types of which types these are; "": the decoder says it.
+// decode reads the table or tables of a key. Its errors end with the caller's words: members lists the members that a table may have, types their
+// types. If types is "", the decoder's own words stay.
 func decode[T any](key string, value any, members, types string) (of T, err error) {
 	b, err := toml.Marshal(map[string]any{key: value})
 	if err != nil {
