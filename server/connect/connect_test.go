@@ -619,15 +619,18 @@ func TestModelPathFails(t *testing.T) {
 	}))
 	t.Cleanup(func() { close(end) })
 	later := time.Now().Add(time.Hour)
-	r.serve(t, modelHost, r.signer.sign(t, modelHost, later), http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "host") }))
+	r.serve(t, modelHost, r.signer.sign(t, modelHost, later), http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
+		_, _ = io.Copy(io.Discard, q.Body)
+		_, _ = io.WriteString(w, "host")
+	}))
 	asking := r.client(t, r.trusted, true)
 	var once sync.Once
 	inject := func() { // in the middle of the clone
 		if resp, err := asking.Post("https://"+modelHost+"/v1/ask?panic", "", nil); err == nil {
 			t.Error(resp.Status)
 		}
-		q, _ := http.NewRequestWithContext(t.Context(), http.MethodPost, "https://"+modelHost+"/v1/ask?stuck", nil)
-		go func() { _, _ = asking.Do(q) }() // it ends with the test
+		q, _ := http.NewRequestWithContext(t.Context(), http.MethodPost, "https://"+modelHost+"/v1/ask?stuck", bytes.NewReader(big)) // nobody reads it
+		go func() { _, _ = asking.Do(q) }()                                                                                          // it ends with the test
 		<-stuck
 	}
 	backend := &cgi.Handler{Path: gitPath, Args: []string{"http-backend"}, Env: []string{"GIT_PROJECT_ROOT=" + dir, "GIT_HTTP_EXPORT_ALL=1", "HOME=" + dir}, Stderr: io.Discard}
@@ -650,7 +653,7 @@ func TestModelPathFails(t *testing.T) {
 	default:
 		t.Error("nothing was injected")
 	}
-	if _, got := ask(t, asking, http.MethodGet, "https://"+modelHost+"/api/hello", http.Header{}, nil); got != "host" {
+	if _, got := ask(t, asking, http.MethodPost, "https://"+modelHost+"/api/hello", http.Header{}, big); got != "host" {
 		t.Error(got)
 	}
 }

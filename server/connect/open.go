@@ -6,7 +6,6 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -114,6 +113,7 @@ func (p *Proxy) newOpened() *http.Server {
 	return &http.Server{
 		Handler: http.HandlerFunc(p.serveOpened), TLSConfig: &tls.Config{NextProtos: protocols}, // so that it speaks HTTP/2
 		ReadHeaderTimeout: 30 * time.Second, IdleTimeout: 5 * time.Minute,
+		HTTP2:       &http.HTTP2Config{MaxReceiveBufferPerConnection: 4<<20 - 1, MaxReceiveBufferPerStream: 256 << 10}, // so that a body that nobody reads leaves room for others
 		BaseContext: func(net.Listener) context.Context { return p.base },
 		ConnContext: func(ctx context.Context, c net.Conn) context.Context {
 			host := ""
@@ -136,9 +136,14 @@ func (p *Proxy) serveOpened(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer p.work.Done()
-	r = r.WithContext(r.Context()) // the server looks at its own one when it answers
-	if r.ContentLength > 0 {
-		r.Body = &counted{r.Body, r.ContentLength}
+	sent := &body{}
+	if r.Body != http.NoBody {
+		sent = &body{ReadCloser: r.Body, left: r.ContentLength}
+		if r.ProtoMajor == 2 {
+			sent.answer = http.NewResponseController(w)
+		}
+		r = r.WithContext(context.WithValue(r.Context(), bodyKey{}, sent)) // the server looks at its own one when it answers
+		r.Body = sent
 	}
 	host, _ := r.Context().Value(hostKey{}).(string)
 	model := p.config.Hosts[host]
@@ -147,32 +152,13 @@ func (p *Proxy) serveOpened(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	r.URL.Scheme, r.URL.Host = "https", host
-	named := strings.ToLower(strings.TrimSuffix(r.Host, ":443"))
-	if named == host && model(r) {
+	if named := strings.ToLower(strings.TrimSuffix(r.Host, ":443")); named == host && model(r) {
 		p.config.Model.ServeHTTP(w, r)
-		return
+	} else {
+		w.Header()["Date"], w.Header()["Content-Type"] = nil, nil // what the host does not say about its answer is not added
+		p.pass.ServeHTTP(w, r)
 	}
-	// What the host does not say about its answer is not added.
-	w.Header()["Date"], w.Header()["Content-Type"] = nil, nil
-	p.pass.ServeHTTP(w, r)
-}
-
-// counted is a body that knows its end. The server closes a body when its answer begins. A transport that still reads the body then, only to see
-// its end, would take that for a failed request, and break the answer off.
-type counted struct {
-	io.ReadCloser
-	left int64
-}
-
-func (c *counted) Read(b []byte) (n int, err error) {
-	if c.left > 0 {
-		n, err = c.ReadCloser.Read(b)
-		c.left -= int64(n)
-	}
-	if c.left <= 0 {
-		err = io.EOF
-	}
-	return n, err
+	sent.rest()
 }
 
 // forwarding are headers of the client that ReverseProxy removes.
@@ -210,6 +196,12 @@ func Pass(t http.RoundTripper, log *slog.Logger, aim func(*http.Request), said f
 				}
 			}
 			aim(r.Out)
+		},
+		ModifyResponse: func(r *http.Response) error {
+			if sent, ok := r.Request.Context().Value(bodyKey{}).(*body); ok && r.StatusCode != http.StatusSwitchingProtocols {
+				r.Body = &answered{r.Body, sent}
+			}
+			return nil
 		},
 		ErrorHandler: func(w http.ResponseWriter, r *http.Request, err error) {
 			log.Warn("no answer", "host", r.URL.Host, "error", err)
