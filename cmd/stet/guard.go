@@ -315,6 +315,10 @@ func (p *program) openGuard(ctx context.Context, o *config.Config) (_ *guardServ
 	if err != nil {
 		return nil, errors.Join(err, trail.Close())
 	}
+	secret, err := tokenfile.LoginSecret(state) // of the page of stet serve, which also has these questions
+	if err != nil {
+		return nil, errors.Join(err, trail.Close())
+	}
 	listener, err := socket.ListenGuard(state)
 	if err != nil {
 		return nil, errors.Join(err, trail.Close())
@@ -358,7 +362,7 @@ func (p *program) openGuard(ctx context.Context, o *config.Config) (_ *guardServ
 			log.Error("guard: questions", "err", err)
 		}
 	})
-	s.ticking.Go(func() { o.Notify.Follow(ctx, queue, true, log) })
+	s.ticking.Go(func() { o.Notify.Follow(ctx, queue, true, secret, log) })
 	s.ticking.Go(func() {
 		daily := time.NewTicker(24 * time.Hour)
 		defer daily.Stop()

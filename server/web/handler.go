@@ -57,6 +57,10 @@ type Handler struct {
 	// a restart, and different for each state directory. Nil: logins end with the process.
 	Secret []byte
 
+	// Buttons says that messages outside of stet have buttons, which answer a question without a login: see approval.Press. Their keys are made
+	// with Secret.
+	Buttons bool
+
 	// Refused gets the address from which a token came that was none. It may be nil.
 	Refused func(ctx context.Context, address string)
 
@@ -151,8 +155,8 @@ func (h *Handler) guarded(next http.Handler) http.Handler {
 	})
 }
 
-// mux has all routes. What is below /api/ needs a person, but for the login and the
-// hello, and an admin where it is about more than questions.
+// mux has all routes. What is below /api/ needs a person, but for the login, the
+// hello and a button, and an admin where it is about more than questions.
 func (h *Handler) mux() *http.ServeMux {
 	stored := needs("a stored session", func() bool { return h.Sessions != nil })
 	recorded := needs("an account of requests", func() bool { return h.Records != nil })
@@ -163,6 +167,8 @@ func (h *Handler) mux() *http.ServeMux {
 	m.Handle("POST /api/login", h.open(login(posted(h.login))))
 	m.Handle("POST /api/hello", h.open(login(posted(h.hello))))
 	m.Handle("GET /api/ways", h.open(h.ways))
+	buttons := needs("a button in a message", func() bool { return h.Buttons })
+	m.Handle("POST /api/questions/{id}/press", h.open(buttons(posted(h.press))))
 	if h.SignIn != nil {
 		m.Handle("/login/", h.SignIn)
 	}

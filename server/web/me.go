@@ -13,6 +13,7 @@ type Me struct {
 	Person   string    `json:"person"`
 	Version  string    `json:"version"`
 	Root     string    `json:"root,omitempty"` // the workspace of the questions, for programs on this machine
+	Buttons  bool      `json:"buttons"`        // messages have buttons that answer questions
 	Sessions bool      `json:"sessions"`       // sessions are stored
 	Live     bool      `json:"live"`           // and can be followed
 	Compact  bool      `json:"compact"`
@@ -32,7 +33,7 @@ type Setting struct {
 
 func (h *Handler) me(r *http.Request) (any, error) {
 	p := callerOf(r.Context()).person
-	out := Me{Person: p.Name, Version: h.Version, Formats: []string{}, Settings: []Setting{}}
+	out := Me{Person: p.Name, Version: h.Version, Buttons: h.Buttons, Formats: []string{}, Settings: []Setting{}}
 	if callerOf(r.Context()).channel == nil {
 		out.Root = h.Root
 	}

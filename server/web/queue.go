@@ -104,3 +104,12 @@ func (h *Handler) answer(r *http.Request, a approval.Answer) (any, error) {
 	}
 	return nothing{}, err
 }
+
+// press answers a question by a button in a message, whose sender has no login.
+func (h *Handler) press(r *http.Request, p approval.Press) (any, error) {
+	err := h.Queue.Press(h.secret, r.PathValue("id"), p)
+	if errors.Is(err, approval.ErrPress) {
+		err = problem{http.StatusForbidden, err.Error()}
+	}
+	return nothing{}, err
+}

@@ -1,7 +1,9 @@
 package web
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -178,4 +180,63 @@ func TestHeartbeat(t *testing.T) {
 			t.Errorf("%d signs of life", n)
 		}
 	})
+}
+
+// A button in a message answers without a login, by POST alone, and only where messages have buttons. A page of another site cannot press it. (GRD-1)
+func TestPress(t *testing.T) {
+	h, _ := newRig(t)
+	h.Secret = []byte("0123456789abcdef0123456789abcdef")
+	id, given := h.ask(t, "s", "a.txt", "", "a\n")
+	q, err := h.Queue.Find(id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	yes, at := q.Button(h.Secret, approval.Approve), "/api/questions/"+id+"/press"
+	press := func(method, at string, p approval.Press, change func(*http.Request)) int {
+		t.Helper()
+		body, err := json.Marshal(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := http.NewRequestWithContext(t.Context(), method, h.server.URL+at, bytes.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if change != nil {
+			change(r)
+		}
+		res, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = res.Body.Close()
+		return res.StatusCode
+	}
+	if got := press(http.MethodPost, at, yes, nil); got != http.StatusNotImplemented {
+		t.Errorf("without buttons: %d", got)
+	}
+	h.Buttons = true
+	forged := q.Button([]byte("other"), approval.Approve)
+	for _, c := range []struct {
+		method, at string
+		p          approval.Press
+		change     func(*http.Request)
+		want       int
+	}{
+		{http.MethodGet, at, yes, nil, http.StatusNotFound},
+		{http.MethodGet, at + "?verdict=approve&key=" + yes.Key, yes, nil, http.StatusNotFound},
+		{http.MethodHead, at, yes, nil, http.StatusNotFound},
+		{http.MethodPost, at, forged, nil, http.StatusForbidden},
+		{http.MethodPost, "/api/questions/wrong/press", yes, nil, http.StatusForbidden},
+		{http.MethodPost, at, yes, func(r *http.Request) { r.Header.Set("Origin", "https://other.example") }, http.StatusForbidden},
+		{http.MethodPost, at, yes, nil, http.StatusOK},
+		{http.MethodPost, at, yes, nil, http.StatusConflict},
+	} {
+		if got := press(c.method, c.at, c.p, c.change); got != c.want {
+			t.Errorf("%s %s: %d, want %d", c.method, c.at, got, c.want)
+		}
+	}
+	if a := <-given; a.Verdict != approval.Approve || a.By != "a button in a message" {
+		t.Errorf("%+v", a)
+	}
 }

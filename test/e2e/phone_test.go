@@ -2,20 +2,24 @@ package e2e
 
 import (
 	"bufio"
+	"encoding/json"
+	"fmt"
 	"io"
-	"net"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/stet-dev/stet/llm/llmtest"
 )
 
 // A command that real Claude Code wants to run is approved on a phone while its terminal shows the dialog, and the dialog closes. A second one is
-// denied with words that the model reads. (GRD-1)
+// denied with words that the model reads. A third is approved by a button of a message, whose link is the page. (GRD-1)
 func TestAskPhone(t *testing.T) {
 	need(t)
 	chromium := ""
@@ -29,9 +33,19 @@ func TestAskPhone(t *testing.T) {
 	}
 	t.Parallel()
 	command := []string{filepath.Join(claudeDir("2.1.332"), "claude"), "--permission-mode", "default", "Water the garden"}
-	r := newAsking(t, claudeInteractive, "Esc to cancel", command,
-		llmtest.Say("One.", llmtest.Shell("touch one")), llmtest.Say("Two.", llmtest.Shell("touch two")), llmtest.Say("All done."))
-	phone := r.phone(chromium)
+	r := &asking{dialog: "Esc to cancel", guarded: newGuarded(t, claudeInteractive, scripted(
+		llmtest.Say("One.", llmtest.Shell("touch one")), llmtest.Say("Two.", llmtest.Shell("touch two")), llmtest.Say("Three.", llmtest.Shell("touch three")),
+		llmtest.Say("All done.")))}
+	messages := make(chan string, 100)
+	ntfy := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, m *http.Request) { messages <- m.Header.Get("Actions") }))
+	t.Cleanup(ntfy.Close)
+	address := freeAddress(t)
+	r.guard.end(syscall.SIGTERM)
+	r.configure(fmt.Sprintf("[notify]\nntfy = %q\nlink = %q\nactions = true\ncontent = true", ntfy.URL+"/topic", "http://"+address))
+	r.start()
+	phone := r.phone(chromium, address)
+	r.approve()
+	r.agent = openScreen(t, r.repo, r.env, command)
 	for _, q := range []struct{ file, does, shows string }{
 		{"one", "approve touch one", "Allowed by PermissionRequest hook"},
 		{"two", "reject touch two: ask the gardener first", "Denied by PermissionRequest hook"},
@@ -42,25 +56,51 @@ func TestAskPhone(t *testing.T) {
 		r.ends(map[bool]string{true: "approved by ", false: "rejected by "}[q.file == "one"])
 	}
 	waits(t, "the model reads the words", func() bool { return r.told("ask the gardener first") })
+	r.asks("touch three")
+	presses(t, messages)
+	r.agent.expect("Allowed by PermissionRequest hook")
+	r.ends("approved by a button in a message")
 	r.agent.expect("All done.")
 	if strings.Contains(r.agent.shows(), r.dialog) || !r.has("one") || r.has("two") {
 		t.Error("a dialog is still open, or the answers did not count")
 	}
-	r.decided("one: approved, by person", "-: rejected, by person")
+	r.decided("one: approved, by person", "-: rejected, by person", "three: approved, by person a button in a message")
 	if phone("restore claude"); r.has("one") {
 		t.Error("one was not taken back")
 	}
 }
 
-// phone opens the page of stet serve in a browser as small as a phone. The function that it returns has the person there do something.
-func (r *asking) phone(chromium string) func(does string) {
-	r.t.Helper()
-	free, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		r.t.Fatal(err)
+// presses waits for the message about the third question, and presses its first button as the app does, twice: the second has no effect.
+func presses(t *testing.T, messages <-chan string) {
+	t.Helper()
+	var buttons []struct{ URL, Method, Body string }
+	for asked := 0; asked < 3; {
+		if actions := <-messages; actions != "" { // otherwise it says how a question ended
+			asked++
+			if err := json.Unmarshal([]byte(actions), &buttons); err != nil {
+				t.Fatal(err)
+			}
+		}
 	}
-	address := free.Addr().String()
-	_ = free.Close()
+	for _, want := range []int{http.StatusOK, http.StatusConflict} {
+		m, err := http.NewRequestWithContext(t.Context(), buttons[0].Method, buttons[0].URL, strings.NewReader(buttons[0].Body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := http.DefaultClient.Do(m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = got.Body.Close()
+		if got.StatusCode != want {
+			t.Errorf("a button: %s", got.Status)
+		}
+	}
+}
+
+// phone opens the page of stet serve in a browser as small as a phone. The function that it returns has the person there do something.
+func (r *asking) phone(chromium, address string) func(does string) {
+	r.t.Helper()
 	serve := openScreen(r.t, r.home, r.env, []string{os.Getenv(envStet), "serve", "--no-workspace", "--listen", address})
 	serve.expect("#token=")
 	link := regexp.MustCompile(`http\S+#token=\S+`).FindString(serve.shows())

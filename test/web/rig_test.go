@@ -130,8 +130,8 @@ func (h *rig) web() *web.Handler {
 			name, ok := tokens[token]
 			return web.Person{ID: name, Name: name, Admin: name != "lab"}, ok
 		},
-		Holds:   func(id string) (web.Person, bool) { return web.Person{ID: id, Name: id, Admin: id != "lab"}, true },
-		Secret:  bytes.Repeat([]byte{7}, 32),
+		Holds:  func(id string) (web.Person, bool) { return web.Person{ID: id, Name: id, Admin: id != "lab"}, true },
+		Secret: bytes.Repeat([]byte{7}, 32), Buttons: true,
 		Changes: h.store.Changes,
 		Disk:    h.disk,
 		Undo:    h.undo,

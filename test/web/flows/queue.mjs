@@ -541,6 +541,7 @@ export async function native({ rig, enter, assert, axe }) {
     await ready(page)
     await page.getByText('this deletes files').waitFor()
     await page.getByText('Water the garden').first().waitFor()
+    await page.getByText('whoever reads the ntfy topic can press them').waitFor()
     const wider = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)
     assert.ok(wider <= 0, `${width} ${colorScheme}: the page is ${wider} px wider than the screen`)
     assert.deepEqual(await axe(page), [])

@@ -235,7 +235,7 @@ func TestNotify(t *testing.T) {
 		"[notify]\nntfy = \"secret\"\n":                             "ntfy: want a URL that begins with https:// or http://",
 		"[notify]\nntfy = \"https://secret\"\n":                     "ntfy: want the URL of a topic",
 		"[notify]\nwebhook = [\"https://secret\"]\n":                "ntfy, webhook and link are strings",
-		"[notify]\nslack = \"https://secret\"\n":                    `unknown key "notify.slack": it may have ntfy, webhook, command, link and content`,
+		"[notify]\nslack = \"https://secret\"\n":                    `unknown key "notify.slack": it may have ntfy, webhook, command, link, content and actions`,
 		"[notify]\nlink = \"https://stet.example/?token=secret\"\n": "link: want the address of the page alone",
 		"notify = \"https://secret/x\"\n":                           "notify: want a table, [notify]",
 	} {

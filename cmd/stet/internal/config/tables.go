@@ -45,8 +45,8 @@ func parseDialects(rows any) (*dialect.Table, error) {
 
 // parseNotify reads the table [notify].
 func parseNotify(v any) (notify.Config, error) {
-	c, err := decode[notify.Config](notifyKey, v, "it may have ntfy, webhook, command, link and content",
-		"ntfy, webhook and link are strings, command is an array of strings, content is true or false")
+	c, err := decode[notify.Config](notifyKey, v, "it may have ntfy, webhook, command, link, content and actions",
+		"ntfy, webhook and link are strings, command is an array of strings, content and actions are true or false")
 	if err == nil {
 		err = c.Check()
 	}

@@ -2,16 +2,18 @@
 // program. [Config.Follow] follows a queue of questions without answering them. The queue never waits for it.
 //
 // A message says who wants to do what to which file. It contains the content of the write only if the person configured that. An
-// address may contain a secret, such as a password or a topic's name, so it is not in logs and errors. A message decides nothing: its link names
-// a question on the page, where who opens it signs in.
+// address may contain a secret, such as a password or a topic's name, so it is not in logs and errors. The link of a message names
+// a question on the page, where who opens it signs in. Only with Actions has a message buttons, which decide at once.
 package notify
 
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"net/url"
 	"strings"
 	"sync"
@@ -28,6 +30,7 @@ type Config struct {
 	Command []string `toml:"command"` // a program that gets the text as its last argument, and the event as JSON on standard input
 	Link    string   `toml:"link"`    // the address of the page: a message names the question's place there. It holds no right
 	Content bool     `toml:"content"` // also send the content of the write
+	Actions bool     `toml:"actions"` // a message to Ntfy has buttons that decide at once, whoever presses them
 }
 
 // Check validates the configuration. Its errors do not contain the addresses.
@@ -47,10 +50,19 @@ func (c Config) Check() error {
 			return errors.New("link: want the address of the page alone, as https://stet.example; who opens it signs in there")
 		}
 	}
+	if c.Actions && (c.Ntfy == "" || !c.Buttons()) {
+		return errors.New("actions: it needs ntfy, and as link an address of the page that begins with https://")
+	}
 	if len(c.Command) > 0 && c.Command[0] == "" {
 		return errors.New("command: want a program and its arguments")
 	}
 	return nil
+}
+
+// Buttons reports whether messages have buttons. Their keys are not to be read on the way, so the page must have TLS, or be on this machine.
+func (c Config) Buttons() bool {
+	u, err := url.Parse(c.Link)
+	return c.Actions && err == nil && (u.Scheme == "https" || net.ParseIP(u.Hostname()).IsLoopback())
 }
 
 // message describes an event. A webhook and a command get it as JSON.
@@ -68,6 +80,18 @@ type message struct {
 	How       string    `json:"how,omitempty"`    // of "closed": the verdict, "expired" or "withdrawn"
 	By        string    `json:"by,omitempty"`     // who answered
 	Diff      string    `json:"diff,omitempty"`   // if Content is set
+
+	buttons []button // for ntfy
+}
+
+// button is an action of ntfy: https://docs.ntfy.sh/publish/#action-buttons.
+type button struct {
+	Action string `json:"action"`
+	Label  string `json:"label"`
+	URL    string `json:"url"`
+	Method string `json:"method"`
+	Body   string `json:"body"`
+	Clear  bool   `json:"clear"` // the message goes once the button was pressed
 }
 
 // most is the number of open questions that are reported to a person. Another one is reported when one of these has ended.
@@ -91,13 +115,14 @@ func (c Config) Teller(log *slog.Logger) func(text string) {
 }
 
 // Follow reports the events of a queue until ctx ends: of questions about agents' own tools, or of the others. (A page also has those of the process
-// that guards agents, which reports them itself.)
-func (c Config) Follow(ctx context.Context, q *approval.Queue, native bool, log *slog.Logger) {
+// that guards agents, which reports them itself.) secret is that of the page where the questions can be answered; nil: they are on no page, and a
+// message has no link and no button.
+func (c Config) Follow(ctx context.Context, q *approval.Queue, native bool, secret []byte, log *slog.Logger) {
 	to := c.targets()
 	if len(to) == 0 {
 		return
 	}
-	f := &follower{content: c.Content, link: c.Link, queue: q, native: native, to: to, reported: map[string]message{}, log: log}
+	f := &follower{Config: c, native: native, secret: secret, queue: q, to: to, reported: map[string]message{}, log: log}
 	for ctx.Err() == nil {
 		sub := q.Subscribe()
 		err := f.follow(ctx, sub)
@@ -115,9 +140,9 @@ func (c Config) Follow(ctx context.Context, q *approval.Queue, native bool, log 
 
 // follower is the state of Follow.
 type follower struct {
-	content  bool
-	link     string
+	Config
 	native   bool
+	secret   []byte
 	queue    *approval.Queue
 	to       []target
 	reported map[string]message // the open questions that were reported, by ID
@@ -146,17 +171,35 @@ func (f *follower) opened(ctx context.Context, q approval.Question) {
 		return
 	}
 	m := message{
-		Event: "opened", Question: q.ID, Text: wants(q, f.content), Workspace: q.Root, Session: q.Session, Client: q.Client,
+		Event: "opened", Question: q.ID, Text: wants(q, f.Content), Workspace: q.Root, Session: q.Session, Client: q.Client,
 		Tool: q.Tool, Path: q.Path, Expires: q.Expires,
 	}
-	if f.link != "" {
-		m.Link = strings.TrimSuffix(f.link, "/") + "/#/queue/" + q.ID
+	if f.Content {
+		m.Diff = lines(q.Diff.Text())
 	}
-	if f.content {
-		m.Diff = q.Diff.Text()
+	if f.secret != nil && f.Link != "" {
+		m.Link = strings.TrimSuffix(f.Link, "/") + "/#/queue/" + q.ID
+		m.buttons = f.buttons(q, m)
 	}
 	f.reported[q.ID] = m
 	f.send(ctx, m)
+}
+
+// buttons returns the buttons of a message. It has one that approves only if the message shows all that is approved, and there is nothing to
+// be careful about.
+func (f *follower) buttons(q approval.Question, m message) (all []button) {
+	if !f.Buttons() {
+		return nil
+	}
+	add := func(label string, v approval.Verdict) {
+		body, _ := json.Marshal(q.Button(f.secret, v)) // strings always marshal
+		all = append(all, button{"http", label, strings.TrimSuffix(f.Link, "/") + "/api/questions/" + q.ID + "/press", "POST", string(body), true})
+	}
+	if _, whole := ntfyText(m); whole && m.Diff != "" && q.Pressable() {
+		add("Approve", approval.Approve)
+	}
+	add("Reject", approval.Reject)
+	return all
 }
 
 // closed reports how a reported question ended, and then reports a waiting one.
@@ -166,7 +209,7 @@ func (f *follower) closed(ctx context.Context, c approval.Closing) {
 		return
 	}
 	delete(f.reported, c.ID)
-	m.Event, m.How, m.By, m.Diff, m.Link = "closed", c.How, c.By, "", ""
+	m.Event, m.How, m.By, m.Diff, m.Link, m.buttons = "closed", c.How, c.By, "", "", nil
 	m.Text = ended(c) + ": " + about(m.Client, m.Tool, m.Path)
 	f.send(ctx, m)
 	if len(f.reported) == most-1 {
@@ -225,3 +268,12 @@ func ended(c approval.Closing) string {
 
 // plain escapes characters that do not print.
 func plain(s string) string { return invisible.Escape(s, nil) }
+
+// lines does the same with each line of a text.
+func lines(s string) string {
+	all := strings.Split(s, "\n")
+	for i, line := range all {
+		all[i] = plain(line)
+	}
+	return strings.Join(all, "\n")
+}

@@ -59,7 +59,7 @@ func follow(t *testing.T, c Config) *rig {
 	r := &rig{queue: new(approval.Queue), logs: new(logs), ended: make(chan struct{}), stop: stop}
 	go func() {
 		defer close(r.ended)
-		c.Follow(ctx, r.queue, false, slog.New(slog.NewTextHandler(r.logs, nil)))
+		c.Follow(ctx, r.queue, false, []byte("secret"), slog.New(slog.NewTextHandler(r.logs, nil)))
 	}()
 	t.Cleanup(func() {
 		stop()
@@ -102,14 +102,14 @@ func (r *rig) answer(t *testing.T, path string, v approval.Verdict) {
 }
 
 // posted is a request that a server got.
-type posted struct{ path, title, kind, click, body string }
+type posted struct{ path, title, kind, click, body, actions string }
 
 // server is a real HTTP server that receives posts and answers with a status.
 func server(t *testing.T, status int) (base string, got <-chan posted) {
 	all := make(chan posted, 100)
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		b, _ := io.ReadAll(r.Body)
-		all <- posted{r.URL.Path, r.Header.Get("Title"), r.Header.Get("Content-Type"), r.Header.Get("Click"), string(b)}
+		all <- posted{r.URL.Path, r.Header.Get("Title"), r.Header.Get("Content-Type"), r.Header.Get("Click"), string(b), r.Header.Get("Actions")}
 		w.WriteHeader(status)
 	}))
 	t.Cleanup(s.Close)
@@ -131,7 +131,7 @@ func TestHTTP(t *testing.T) {
 			t.Error(err)
 		}
 		if c.Ntfy != "" {
-			want := []posted{{"/topic", "stet", "text/plain; charset=utf-8", "", asked}, {"/topic", "stet", "text/plain; charset=utf-8", "", `Answered, approved by desk: agent\x1b[31m, a.txt`}}
+			want := []posted{{"/topic", "stet", "text/plain; charset=utf-8", "", asked, ""}, {"/topic", "stet", "text/plain; charset=utf-8", "", `Answered, approved by desk: agent\x1b[31m, a.txt`, ""}}
 			if diff := cmp.Diff(want, []posted{opened, closed}, cmp.AllowUnexported(posted{})); diff != "" {
 				t.Error(diff)
 			}
@@ -145,7 +145,7 @@ func TestHTTP(t *testing.T) {
 			Event: "opened", Question: first.Question, Text: asked, Workspace: "/home/me/project", Session: "s1", Client: "agent\x1b[31m",
 			Tool: "write_file", Path: "a.txt",
 		}
-		if diff := cmp.Diff(want, first); diff != "" || first.Question == "" {
+		if diff := cmp.Diff(want, first, cmp.AllowUnexported(message{})); diff != "" || first.Question == "" {
 			t.Error(diff)
 		}
 		if last.Event != "closed" || last.How != "approve" || last.By != "desk" || last.Question != first.Question {
@@ -187,6 +187,61 @@ func TestContent(t *testing.T) {
 	r.ask(t.Context(), "a.txt")
 	if body := (<-got).body; !strings.Contains(body, "-old words\n+new words\n") {
 		t.Errorf("%q", body)
+	}
+}
+
+// With actions a message has buttons. The one that approves is there only if the message shows all that it approves, and nothing needs care. (GRD-1)
+func TestButtons(t *testing.T) {
+	base, got := server(t, http.StatusOK)
+	c := Config{Ntfy: base + "/topic", Link: "https://stet.example/", Actions: true, Content: true}
+	for _, q := range []struct {
+		config  Config
+		command string
+		notes   []tool.Note
+		want    string
+	}{
+		{c, "touch one", nil, "Approve Reject"},
+		{c, "touch one", []tool.Note{tool.Deletes}, "Reject"},
+		{c, strings.Repeat("long ", 1000), nil, "Reject"},
+		{Config{Ntfy: c.Ntfy, Link: c.Link, Actions: true}, "touch one", nil, "Reject"},
+		{Config{Ntfy: c.Ntfy, Link: c.Link, Content: true}, "touch one", nil, ""},
+	} {
+		r := follow(t, q.config)
+		answered := make(chan approval.Answer, 1)
+		go func() {
+			a, _ := r.queue.Ask(t.Context(), approval.Question{Command: q.command, Diff: tool.Diff{Other: q.command + "\u202e"}, Notes: q.notes, Grantable: true})
+			answered <- a
+		}()
+		m := <-got
+		var buttons []button
+		if m.actions != "" {
+			if err := json.Unmarshal([]byte(m.actions), &buttons); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var labels []string
+		for _, b := range buttons {
+			labels = append(labels, b.Label)
+			if at := "https://stet.example/api/questions/" + r.queue.Open()[0].ID + "/press"; b.URL != at || b.Method != http.MethodPost || b.Action != "http" {
+				t.Errorf("%+v", b)
+			}
+		}
+		if all := strings.Join(labels, " "); all != q.want || strings.ContainsRune(m.body, '\u202e') {
+			t.Errorf("%s %v: %q, %q", q.command, q.notes, all, m.body)
+		}
+		if len(buttons) == 0 {
+			continue
+		}
+		var p approval.Press
+		if err := json.Unmarshal([]byte(buttons[0].Body), &p); err != nil {
+			t.Fatal(err)
+		}
+		if err := r.queue.Press([]byte("secret"), r.queue.Open()[0].ID, p); err != nil {
+			t.Error(err)
+		}
+		if a, last := <-answered, <-got; a.Verdict != p.Verdict || last.actions != "" || !strings.Contains(last.body, "by a button in a message") {
+			t.Errorf("%+v, %+v", a, last)
+		}
 	}
 }
 
@@ -306,6 +361,7 @@ func TestMany(t *testing.T) {
 func TestCheck(t *testing.T) {
 	for _, c := range []Config{
 		{Ntfy: "ftp://secret/x"}, {Ntfy: "https://secret"}, {Ntfy: "https://ho st/secret"}, {Webhook: "secret"}, {Command: []string{""}},
+		{Actions: true, Link: "https://secret"}, {Actions: true, Ntfy: "https://ntfy.example/secret"}, {Actions: true, Ntfy: "https://ntfy.example/secret", Link: "http://secret"},
 	} {
 		err := c.Check()
 		if err == nil || strings.Contains(err.Error(), "secret") {

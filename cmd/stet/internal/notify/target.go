@@ -32,12 +32,13 @@ func (c Config) targets() []target {
 	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	if c.Ntfy != "" {
 		all = append(all, target{"ntfy", func(ctx context.Context, m message) error {
-			return post(ctx, client, c.Ntfy, "text/plain; charset=utf-8", m.Link, ntfyText(m))
+			text, _ := ntfyText(m)
+			return post(ctx, client, c.Ntfy, "text/plain; charset=utf-8", m, text)
 		}})
 	}
 	if c.Webhook != "" {
 		all = append(all, target{"webhook", func(ctx context.Context, m message) error {
-			return post(ctx, client, c.Webhook, "application/json", "", asJSON(m))
+			return post(ctx, client, c.Webhook, "application/json", message{}, asJSON(m))
 		}})
 	}
 	if len(c.Command) > 0 {
@@ -46,16 +47,20 @@ func (c Config) targets() []target {
 	return all
 }
 
-// post sends a body. click is a link, or "". Its errors do not contain the address.
-func post(ctx context.Context, client *http.Client, address, kind, click string, body []byte) error {
+// post sends a body; m has the link and the buttons that go with it. Its errors do not contain the address.
+func post(ctx context.Context, client *http.Client, address, kind string, m message, body []byte) error {
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, address, bytes.NewReader(body))
 	if err != nil {
 		return errors.New("the address is not valid")
 	}
 	r.Header.Set("Content-Type", kind)
 	r.Header.Set("Title", "stet") // for ntfy; other servers ignore it
-	if click != "" {
-		r.Header.Set("Click", click) // what a tap on the message opens
+	if m.Link != "" {
+		r.Header.Set("Click", m.Link) // what a tap on the message opens
+	}
+	if len(m.buttons) > 0 {
+		actions, _ := json.Marshal(m.buttons) // strings always marshal
+		r.Header.Set("Actions", string(actions))
 	}
 	answer, err := client.Do(r)
 	if err != nil {
@@ -73,16 +78,16 @@ func post(ctx context.Context, client *http.Client, address, kind, click string,
 	return nil
 }
 
-// ntfyText returns a message as a text of bounded length for ntfy.
-func ntfyText(m message) []byte {
-	text := m.Text
+// ntfyText returns a message as a text of bounded length for ntfy. whole says that nothing was cut off.
+func ntfyText(m message) (text []byte, whole bool) {
+	all := m.Text
 	if m.Diff != "" {
-		text += "\n\n" + m.Diff
+		all += "\n\n" + m.Diff
 	}
-	if len(text) > longestNtfy {
-		text = strings.ToValidUTF8(text[:longestNtfy], "") + "\n…"
+	if whole = len(all) <= longestNtfy; !whole {
+		all = strings.ToValidUTF8(all[:longestNtfy], "") + "\n…"
 	}
-	return []byte(text)
+	return []byte(all), whole
 }
 
 func asJSON(m message) []byte {

@@ -138,7 +138,7 @@ func (s *Site) openTrail(ctx context.Context) (err error) {
 	s.journal = &record.Journal{Trail: s.trail, Log: s.Log}
 	keeping, stop := context.WithCancel(context.WithoutCancel(ctx))
 	s.unkeep = stop
-	s.keeping.Go(func() { s.config.Tools.Notify.Follow(keeping, s.Queue, false, s.Log) })
+	s.keeping.Go(func() { s.config.Tools.Notify.Follow(keeping, s.Queue, false, s.secret, s.Log) })
 	s.keeping.Go(func() { toolset.KeepTrail(keeping, s.trail, s.config.Tools.AuditDays, s.Log) })
 	return nil
 }
@@ -147,6 +147,7 @@ func (s *Site) openTrail(ctx context.Context) (err error) {
 // approve".
 func (s *Site) openTools(ctx context.Context) (err error) {
 	options := s.config.Tools
+	options.Secret = s.secret
 	s.config.Tools.LogFile = nil // the set closes it
 	if s.Tools, err = toolset.Open(ctx, s.config.Root, options); err != nil {
 		return err

@@ -39,7 +39,7 @@ func (s *Site) ui(serving context.Context, allowed []string) http.Handler {
 			who, ok := s.keys.Person(id)
 			return personOf(who), ok
 		},
-		Secret:  s.secret,
+		Secret: s.secret, Buttons: s.config.Tools.Notify.Buttons(),
 		Refused: s.refused,
 		Cost:    costOf(s.models), Window: func(model string) int { m, _ := s.models.Lookup(model); return m.Window },
 		Next: func(r record.Request) (time.Time, float64, float64, bool) {

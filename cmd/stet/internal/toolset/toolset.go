@@ -37,7 +37,8 @@ type Options struct {
 	Dedupe    bool
 	Relative  bool // absolute paths are refused
 	Notify    notify.Config
-	AuditDays int // how long entries of the trail are kept; 0: without limit
+	Secret    []byte // of the page that has the questions; nil: there is none
+	AuditDays int    // how long entries of the trail are kept; 0: without limit
 	Limits    Limits
 
 	State   string // the state directory
@@ -110,7 +111,7 @@ func Open(ctx context.Context, dir string, o Options) (_ *Set, err error) {
 		return s, nil
 	}
 	s.Queue = new(approval.Queue)
-	s.serving.Go(func() { o.Notify.Follow(serving, s.Queue, false, s.Log) })
+	s.serving.Go(func() { o.Notify.Follow(serving, s.Queue, false, o.Secret, s.Log) })
 	s.Handler.Approver = mcpserver.Relay{Next: s.Queue}
 	listener, err := socket.Listen(o.State)
 	if err != nil {

@@ -34,6 +34,7 @@ export interface Me {
   person: string
   version: string
   root?: string
+  buttons: boolean
   sessions: boolean
   live: boolean
   compact: boolean
