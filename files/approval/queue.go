@@ -48,7 +48,8 @@ var _ Approver = (*Queue)(nil)
 // waiting is an open question whose call waits for the answer.
 type waiting struct {
 	question Question
-	answer   chan Answer // of capacity 1
+	answer   chan Answer        // of capacity 1
+	forward  func(Answer) error // nil: the question is this queue's own
 }
 
 // Closing says how a question ended, and what it was about.
@@ -94,11 +95,17 @@ func (q *Queue) reserve(question Question) (release func(), err error) {
 // Ask implements Approver. It waits until a front end calls Answer.
 func (q *Queue) Ask(ctx context.Context, question Question) (Answer, error) {
 	question.ID = newID()
-	return q.AskAs(ctx, question)
+	return q.ask(ctx, question, nil)
 }
 
-// AskAs is Ask for a question that has its ID in another queue already. It must come from a program of stet.
-func (q *Queue) AskAs(ctx context.Context, question Question) (Answer, error) {
+// Mirror shows a question of another queue, under its ID, until ctx ends. An answer that fits goes to forward, and decides only if that returns
+// nil: the first answer counts in the other queue.
+func (q *Queue) Mirror(ctx context.Context, question Question, forward func(Answer) error) error {
+	_, err := q.ask(ctx, question, forward)
+	return err
+}
+
+func (q *Queue) ask(ctx context.Context, question Question, forward func(Answer) error) (Answer, error) {
 	if question.Diff.Empty() && len(question.Content) > 0 && utf8.Valid(question.Content) {
 		// The file was not text: the new text is shown.
 		question.Diff.Files = []tool.FileDiff{tool.CompareTexts(question.Path, "", string(question.Content))}
@@ -109,7 +116,7 @@ func (q *Queue) AskAs(ctx context.Context, question Question) (Answer, error) {
 		return Answer{}, err
 	}
 	defer release()
-	w := &waiting{question, make(chan Answer, 1)}
+	w := &waiting{question, make(chan Answer, 1), forward}
 	q.mu.Lock()
 	limit := q.Limit
 	if limit == 0 {
@@ -150,39 +157,48 @@ func (q *Queue) AskAs(ctx context.Context, question Question) (Answer, error) {
 // grant also answers the session's other open questions that it covers. These are closed first.
 func (q *Queue) Answer(id string, a Answer) error {
 	a.Content = slices.Clone(a.Content)
+	forward, err := q.take(id, &a)
+	if err == nil && forward != nil {
+		return forward(a)
+	}
+	return err
+}
+
+// take delivers an answer that fits, unless the question is mirrored: then it returns where the answer goes.
+func (q *Queue) take(id string, a *Answer) (forward func(Answer) error, err error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	i := q.find(id)
 	if i < 0 {
-		return q.notOpen(id)
+		return nil, q.notOpen(id)
 	}
 	asked, now := q.open[i].question, time.Now()
 	if asked.expired(now) {
-		return fmt.Errorf("question %s is %w: expired", id, ErrAnswered)
+		return nil, fmt.Errorf("question %s is %w: expired", id, ErrAnswered)
 	}
-	if err := asked.Check(a); err != nil {
-		return err
+	if err := asked.Check(*a); err != nil {
+		return nil, err
 	}
 	if a.Verdict == Edit && a.Content == nil {
-		kept, err := asked.kept(a.Keep)
-		if err != nil {
-			return err
+		if a.Content, err = asked.kept(a.Keep); err != nil {
+			return nil, err
 		}
-		a.Content = kept
 	}
-	a.Keep = nil
+	if a.Keep = nil; q.open[i].forward != nil {
+		return q.open[i].forward, nil
+	}
 	for i := 0; i < len(q.open); {
 		other := q.open[i].question
-		if other.ID != id && !other.expired(now) && asked.covers(a, other) {
+		if other.ID != id && !other.expired(now) && asked.covers(*a, other) {
 			a.Seal = other.Seal
-			q.answer(i, a)
+			q.answer(i, *a)
 			continue
 		}
 		i++
 	}
 	a.Seal = asked.Seal
-	q.answer(q.find(id), a)
-	return nil
+	q.answer(q.find(id), *a)
+	return nil, nil
 }
 
 // answer delivers an answer. The caller holds mu.

@@ -1,7 +1,6 @@
 package guard
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -86,7 +85,7 @@ func (g *Guard) put(ctx context.Context, s *session, c *call, wait time.Duration
 		}
 		return Answer{}, q.Title(), err
 	}
-	answer, err = decided(q, c.event, &c.action, given)
+	answer, err = g.decided(q, c.event, &c.action, given)
 	if err != nil {
 		return Answer{}, q.Title(), err
 	}
@@ -258,11 +257,17 @@ func (g *Guard) askedCall(s *session, e Event) *call {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	var found *call
-	for _, c := range s.calls {
-		same := e.Call != "" && c.event.Call == e.Call || e.Call == "" && c.like(&action, e)
-		if same && c.event.SubAgent == e.SubAgent && (found == nil || c.began.After(found.began)) {
-			found = c
+	newest := func(is func(*call) bool) {
+		for _, c := range s.calls {
+			if c.event.SubAgent == e.SubAgent && is(c) && (found == nil || c.began.After(found.began)) {
+				found = c
+			}
 		}
+	}
+	if e.Call != "" {
+		newest(func(c *call) bool { return c.event.Call == e.Call })
+	} else if newest(func(c *call) bool { return c.event.Tool == e.Tool && sameJSON(c.event.Input, e.Input) }); found == nil {
+		newest(func(c *call) bool { return c.like(&action, e) })
 	}
 	if found != nil {
 		found.event.Edits = e.Edits && found.by.Action != policy.Ask // an agent may drop changed arguments where a hook has asked
@@ -279,11 +284,13 @@ func (c *call) like(a *dialect.Action, e Event) bool {
 	switch {
 	case c.event.Tool != e.Tool:
 		return false
-	case bytes.Equal(c.event.Input, e.Input), a.Command != "" && a.Command == of.Command, len(a.Edits) > 0 && slices.Equal(a.Edits, of.Edits):
+	case sameJSON(c.event.Input, e.Input):
 		return true
+	case a.Command != "" && a.Op == dialect.Shell:
+		return a.Command == of.Command && slices.Equal(switches(c.event.Input), switches(e.Input))
 	}
-	return len(a.Targets) > 0 && slices.Equal(a.Targets, of.Targets) && len(a.Edits)+len(of.Edits) == 0 && a.Content != "" &&
-		strings.TrimRight(a.Content, "\n") == strings.TrimRight(of.Content, "\n")
+	return len(a.Targets) > 0 && slices.Equal(a.Targets, of.Targets) && slices.Equal(a.Edits, of.Edits) &&
+		(len(a.Edits) > 0 || a.Content != "") && strings.TrimRight(a.Content, "\n") == strings.TrimRight(of.Content, "\n")
 }
 
 // renew takes the snapshot of a call again: what a person changed while it waited is not the call's.

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -15,12 +16,15 @@ import (
 	"github.com/stet-dev/stet/files/approval"
 	"github.com/stet-dev/stet/files/policy"
 	"github.com/stet-dev/stet/files/snapshot"
+	"github.com/stet-dev/stet/internal/invisible"
+	"github.com/stet-dev/stet/internal/limits"
 	"github.com/stet-dev/stet/tool"
 	"github.com/stet-dev/stet/trim/dialect"
 )
 
 const (
 	maxShown   = 1 << 20 // bytes of a file whose difference is shown
+	maxText    = 1 << 18 // bytes of a command or of arguments that are shown
 	maxCommand = 200     // bytes of a command in one line
 )
 
@@ -37,12 +41,19 @@ func (g *Guard) question(s *session, c *call, notes []tool.Note) approval.Questi
 	}
 	sum := sha256.Sum256([]byte("stet native 1\x00" + e.Tool + "\x00" + string(e.Input)))
 	q.Seal = hex.EncodeToString(sum[:])
-	q.Grantable = !slices.ContainsFunc(notes, func(n tool.Note) bool { return slices.Contains(lasting, n) })
 	if g.show(s, e, a, &q); q.Diff.Empty() && q.Command == "" && (q.Write || len(a.Targets) == 0) {
 		q.Notes = append(q.Notes, tool.Outside)
 		q.Diff.Other, q.Scope = indented(e.Input), fmt.Sprintf("%s with any arguments", e.Tool)
 	}
-	if _, err := changed(e, a, q.Content); err != nil || !e.Edits {
+	if invisible.Has(Texts(e.Input)) {
+		q.Notes = append(q.Notes, tool.Hidden)
+	}
+	if len(q.Diff.Other) > maxText || len(q.Path) > limits.Path {
+		q.Notes = append(q.Notes, tool.Large)
+		q.Diff.Other, q.Path, q.Content = limits.Clip(q.Diff.Other, maxText), limits.Clip(q.Path, limits.Path), nil
+	}
+	q.Grantable = !slices.ContainsFunc(q.Notes, func(n tool.Note) bool { return slices.Contains(lasting, n) })
+	if _, err := g.changed(e, a, q.Content); err != nil || !e.Edits {
 		q.Content = nil
 	}
 	q.Editable = len(q.Content) > 0
@@ -59,6 +70,10 @@ func (g *Guard) show(s *session, e Event, a *dialect.Action, q *approval.Questio
 		q.Command, q.Diff.Other = oneLine(a.Command), a.Command
 		q.Content = []byte(a.Command)
 		q.Scope = "this very command in " + e.Dir
+		for _, name := range switches(e.Input) {
+			q.Scope += ", with " + name
+			q.Notes = append(q.Notes, tool.Note("with "+name))
+		}
 		return
 	}
 	if len(a.Targets) == 0 {
@@ -162,28 +177,54 @@ func indented(b []byte) string {
 	return out.String()
 }
 
-// changed returns the call's arguments with the text that a person edited: the command, or the content of a file.
-func changed(e Event, a *dialect.Action, text []byte) (json.RawMessage, error) {
+// switches returns the arguments that are true: they may change how a command runs.
+func switches(input []byte) (names []string) {
+	var in map[string]any
+	_ = json.Unmarshal(input, &in) // other arguments have none
+	for name, v := range in {
+		if v == true {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// changed returns the call's arguments with the text that a person edited: the command, or the content of a file. The result is a call
+// that does just that, whatever other arguments hold the same text.
+func (g *Guard) changed(e Event, a *dialect.Action, text []byte) (json.RawMessage, error) {
 	var in map[string]json.RawMessage
 	if err := json.Unmarshal(e.Input, &in); err != nil {
 		return nil, err
 	}
-	was := a.Command
-	if a.Op == dialect.Write {
-		was = a.Content
+	does := func(a *dialect.Action) string {
+		if a.Op == dialect.Write {
+			return a.Content
+		}
+		return a.Command
 	}
 	for key, v := range in {
 		var s string
-		if json.Unmarshal(v, &s) == nil && s == was && (a.Op == dialect.Write || a.Op == dialect.Shell) && key != "description" {
-			in[key], _ = json.Marshal(string(text)) // a string
-			return json.Marshal(in)
+		if json.Unmarshal(v, &s) != nil || s != does(a) || a.Op != dialect.Write && a.Op != dialect.Shell {
+			continue
+		}
+		other := maps.Clone(in)
+		other[key], _ = json.Marshal(string(text)) // a string
+		out, err := json.Marshal(other)
+		if err != nil {
+			return nil, err
+		}
+		now := g.Dialects.Action(e.Tool, string(out))
+		same := slices.EqualFunc(now.Targets, a.Targets, func(x, y dialect.Target) bool { return x.Path == y.Path })
+		if now.Op == a.Op && same && strings.TrimSpace(does(&now)) == strings.TrimSpace(string(text)) {
+			return out, nil
 		}
 	}
 	return nil, errors.New("this call cannot be changed")
 }
 
 // decided returns what an answer makes of a call.
-func decided(q approval.Question, e Event, a *dialect.Action, given approval.Answer) (Answer, error) {
+func (g *Guard) decided(q approval.Question, e Event, a *dialect.Action, given approval.Answer) (Answer, error) {
 	if err := q.Check(given); err != nil {
 		return Answer{}, err
 	}
@@ -191,7 +232,7 @@ func decided(q approval.Question, e Event, a *dialect.Action, given approval.Ans
 	switch {
 	case given.Verdict == approval.Edit:
 		var err error
-		out.Input, err = changed(e, a, given.Content)
+		out.Input, err = g.changed(e, a, given.Content)
 		return out, err
 	case given.Approves():
 		return out, nil

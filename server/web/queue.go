@@ -90,7 +90,7 @@ func (h *Handler) content(r *http.Request) (any, error) {
 
 func (h *Handler) answer(r *http.Request, a approval.Answer) (any, error) {
 	by := who(r.Context())
-	if callerOf(r.Context()).local && a.By != "" { // another process of this user names the person on its page
+	if callerOf(r.Context()).local && a.By != "" && a.By != by { // another process of this user names the person on its page
 		by += ": " + a.By
 	}
 	a.By = by

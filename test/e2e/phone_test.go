@@ -59,12 +59,12 @@ func TestAskPhone(t *testing.T) {
 	r.asks("touch three")
 	presses(t, messages)
 	r.agent.expect("Allowed by PermissionRequest hook")
-	r.ends("approved by a button in a message")
+	r.ends("a button in a message")
 	r.agent.expect("All done.")
 	if strings.Contains(r.agent.shows(), r.dialog) || !r.has("one") || r.has("two") {
 		t.Error("a dialog is still open, or the answers did not count")
 	}
-	r.decided("one: approved, by person", "-: rejected, by person", "three: approved, by person a button in a message")
+	r.decided("one: approved, by person", "-: rejected, by person", "three: approved, by person")
 	if phone("restore claude"); r.has("one") {
 		t.Error("one was not taken back")
 	}

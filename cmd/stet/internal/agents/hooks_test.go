@@ -2,6 +2,7 @@ package agents
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/stet-dev/stet/files/policy"
 	"github.com/stet-dev/stet/internal/jsonc"
 	"github.com/stet-dev/stet/server/guard"
 )
@@ -320,6 +322,27 @@ func TestPluginFolder(t *testing.T) {
 		}
 		if _, err := os.Lstat(folder); (err == nil) != linked {
 			t.Errorf("linked %t: %v", linked, err)
+		}
+	}
+}
+
+// Each agent's form carries a person's words whole: several lines, quotes, markup, characters that end strings elsewhere, 8,000 bytes. (GRD-1)
+func TestWords(t *testing.T) {
+	words := "no:\n\"use\" 'the' `garden`\r\n</script> $(rm -rf x) \\ \x1b[31m \u2028 \u202e " + strings.Repeat("é", 3900)
+	for name, form := range GuardForms() {
+		said := false
+		for _, kind := range []guard.Kind{guard.Before, guard.Asking} {
+			out := form.Write(guard.Event{Kind: kind, Dialog: guard.NoDialog}, guard.Answer{Decided: true, Action: policy.Deny, Reason: words})
+			var v any
+			if len(out) > 0 {
+				if err := json.Unmarshal(out, &v); err != nil {
+					t.Errorf("%s: %v", name, err)
+				}
+			}
+			said = said || strings.Contains(guard.Texts(out), words)
+		}
+		if !said {
+			t.Errorf("%s: the words are not whole", name)
 		}
 	}
 }

@@ -25,7 +25,7 @@ func MirrorGuards(ctx context.Context, state string, to *approval.Queue, log *sl
 		}
 		if e.Closed != nil {
 			if end := open[e.Closed.ID]; end != nil {
-				end(approval.Ended(e.Closed.Text))
+				end(approval.Ended(e.Closed.String()))
 				delete(open, e.Closed.ID)
 			}
 			continue
@@ -41,8 +41,9 @@ func MirrorGuards(ctx context.Context, state string, to *approval.Queue, log *sl
 			if q.Editable {
 				q.Content, _ = from.Content(one, q.ID) // without it, it cannot be edited
 			}
-			if a, err := to.AskAs(one, q); err == nil {
-				_ = from.Answer(ctx, q.ID, a) // another answer may have come first
+			err := to.Mirror(one, q, func(a approval.Answer) error { return from.Answer(ctx, q.ID, a) })
+			if one.Err() == nil {
+				log.Warn("a question about an agent's own tools is not on the page", "err", err)
 			}
 		})
 	}
