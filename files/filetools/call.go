@@ -3,9 +3,16 @@ package filetools
 import (
 	"context"
 	"embed"
+	"io/fs"
+	"path"
+	"regexp"
+	"strconv"
 	"strings"
 	"time"
 
+	"golang.org/x/text/unicode/norm"
+
+	"github.com/stet-dev/stet/files/workspace"
 	"github.com/stet-dev/stet/tool"
 )
 
@@ -155,10 +162,8 @@ func (q *toolCall) failed(err error) (tool.Result, error) {
 	if !ok {
 		return tool.Result{}, err
 	}
-	if f.code == tool.FileNotFound && !f.verbatim && strings.TrimSpace(q.path) != q.path {
-		of := *f
-		f = &of
-		f.message += "; the path begins or ends with a blank or a line end, which may have to be left out"
+	if f.code == tool.FileNotFound && !f.verbatim {
+		f, _ = asFailure(withAdvice(f, f.code, q.otherName()))
 	}
 	words := q.def.fail
 	if words == nil {
@@ -168,6 +173,50 @@ func (q *toolCall) failed(err error) (tool.Result, error) {
 	r.Code, r.Outside = f.code, f.cause != nil && f.cause.Outside
 	return r, nil
 }
+
+// besidesName is what a path may have that is no part of a name: what people write around it, and numbers of lines.
+var besidesName = regexp.MustCompile("^[\\s\\pC@\"'`]+|[\\s\\pC@*/\"'`]+$|(:\\d+)+(-\\d+)?:?$|#L?\\d+(-L?\\d+)?$")
+
+// otherName says what is there in place of a path that names nothing: without what is no part of the name, or in the same directory
+// with the same letters in another case or form. "": nothing is known.
+func (q *toolCall) otherName() string {
+	p, err := q.root.Path(besidesName.ReplaceAllString(q.path, ""))
+	if err != nil || q.cfg.Hidden(p.String()) {
+		return ""
+	}
+	if t, err := q.root.Inspect(p); err == nil && t.Exists() && p.String() != q.path {
+		return "; there is " + strconv.QuoteToASCII(p.String())
+	}
+	dir, err := q.root.Path(path.Dir(p.String()))
+	if err != nil {
+		return ""
+	}
+	says, n, name := "", 0, plainName(p)
+	err = q.visible(context.Background(), dir, workspace.ListOptions{Ignored: true, Depth: 1}, func(e workspace.Entry) error {
+		switch n++; {
+		case n > maxBeside:
+			return fs.SkipAll
+		case !strings.EqualFold(plainName(e.Path), name):
+		case e.Path.String() != q.path:
+			says = "; there is " + strconv.QuoteToASCII(e.Path.String())
+		case e.Kind == workspace.Link:
+			says = "; it is a link that leads to nothing"
+		}
+		return nil
+	})
+	if err != nil {
+		return ""
+	}
+	return says
+}
+
+// plainName is the last name of a path in one form of its characters, without what cannot be seen around it.
+func plainName(p workspace.Path) string {
+	return norm.NFC.String(strings.TrimFunc(path.Base(p.String()), unseen))
+}
+
+// maxBeside is the number of names in a directory that are compared with one that is not there.
+const maxBeside = 10_000
 
 // refuse is the plan of a call that failed before anything was done.
 func (q *toolCall) refuse(err error) (*tool.Plan, error) {

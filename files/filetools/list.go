@@ -298,10 +298,13 @@ var unsupported = []struct {
 	why  string
 }{
 	{regexp.MustCompile(`^!|!\(`), `the pattern has a "!" that is neither its first sign nor in brackets: there is only "!*.go", all but that; "\!" is the sign itself`},
-	{regexp.MustCompile(`[@+?*]\([^()/]*\|[^()/]*\)`), "the pattern has alternatives in parentheses: write {a,b}"},
+	{regexp.MustCompile(`[@+?*]\([^()/]*\|[^()/]*\)|[*?]\.?\w*\|`), "the pattern has alternatives that are not in braces: write {a,b}"},
+	{regexp.MustCompile(`[@+?]\([^()/]+\)`), "the pattern has a group in parentheses: write {a,b}, or {a,}"},
+	{regexp.MustCompile(`\\[.][\pL\pN]+\$?$|^\^|\.\*.*\$$`), "the pattern is a regular expression; it is a glob here, as *.go"},
+	{regexp.MustCompile(`^(~|\$\w+|\$\{\w+\})/`), "~ and variables are not expanded; the pattern is matched below the workspace"},
 	{regexp.MustCompile(`\{[^{},/]+\.\.[^{},/]+\}`), "the pattern has a range in braces: write [1-3] or {1,2,3}"},
 	{regexp.MustCompile(`(^|[^\\])(\\\\)*\\[\pL\pN_]`), `the pattern has a backslash before a letter: names are separated by "/"`},
-	{regexp.MustCompile(`[*?]\.\w+(,\s*|\s+)[^{}]*[*?]`), "the pattern is a list: write {*.go,*.md}"},
+	{regexp.MustCompile(`[*?]\.\w+([,;]\s*|\s+)[^{}]*[*?]`), "the pattern is a list: write {*.go,*.md}"},
 }
 
 // noneOf matches what follows the "!" of !(a|b), another form of other programs. (The name of a directory may be in parentheses.)
@@ -434,7 +437,9 @@ func (q *toolCall) describeText(ctx context.Context, info workspace.Info, d *fil
 	text, enc, err := decode(c.Data, workspace.Encoding{})
 	if err != nil {
 		code, _ := asFailure(err)
-		d.Binary = code.code == tool.BinaryFile
+		if d.Binary = code.code == tool.BinaryFile; !d.Binary {
+			d.Encoding = "unknown: " + code.message
+		}
 		return nil
 	}
 	n := countLines(text)

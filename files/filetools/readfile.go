@@ -70,7 +70,7 @@ func planReadFile(ctx context.Context, q *toolCall) (*tool.Plan, error) {
 func (q *toolCall) takeEncoding() error {
 	e, err := workspace.FindEncoding(q.args.str("encoding"))
 	if err != nil {
-		return fail(tool.EncodingError, fmt.Sprintf("no encoding called '%s' is known.", quoted(short(q.args.str("encoding")))))
+		return fail(tool.EncodingError, fmt.Sprintf("no encoding called '%s' is known; use a name of IANA, such as utf-16le, windows-1252, gbk or shift_jis", quoted(short(q.args.str("encoding")))))
 	}
 	q.options = readOptions{encoding: e, asked: q.args.has("encoding")}
 	return nil
@@ -97,18 +97,13 @@ func (q *toolCall) readWhole(ctx context.Context, p workspace.Path) (*tool.Plan,
 		return nil, err
 	}
 	c, err := read(ctx, p)
-	if errors.Is(err, workspace.ErrTooLarge) {
-		f, _ := asFailure(err)
-		f.message += "; read it in parts by start_line and end_line"
-		return nil, f
-	}
 	if err != nil {
-		return nil, err
+		return nil, withAdvice(err, tool.FileTooLarge, "; read it in parts by start_line and end_line")
 	}
 	q.canonical = c.Info.Path.String()
 	text, enc, err := decode(c.Data, q.options.encoding)
 	if err != nil {
-		return nil, q.nameEncoding(err)
+		return nil, nameEncoding(err)
 	}
 	d := readFileData{Version: id(c.Version), Unstable: c.Unstable}
 	n := countLines(text)
@@ -129,13 +124,18 @@ func decode(data []byte, asked workspace.Encoding) (string, workspace.Encoding, 
 }
 
 // nameEncoding adds to an error in the file's encoding what a call of a tool can do that takes one.
-func (q *toolCall) nameEncoding(err error) error {
+func nameEncoding(err error) error {
+	return withAdvice(err, tool.EncodingError, "; give its encoding by the argument encoding")
+}
+
+// withAdvice adds to an error with a code what the caller can do; any other error stays.
+func withAdvice(err error, code tool.Code, advice string) error {
 	f, ok := asFailure(err)
-	if !ok || f.code != tool.EncodingError {
+	if !ok || f.code != code {
 		return err
 	}
 	named := *f
-	named.message += "; give its encoding by the argument encoding"
+	named.message += advice
 	return &named
 }
 
@@ -161,7 +161,7 @@ func (q *toolCall) readPart(ctx context.Context, p workspace.Path, first, last i
 		return nil, f
 	}
 	if err != nil {
-		return nil, q.nameEncoding(err)
+		return nil, nameEncoding(err)
 	}
 	q.canonical = pg.Info.Path.String()
 	var text strings.Builder

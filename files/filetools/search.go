@@ -17,6 +17,8 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"golang.org/x/text/unicode/norm"
+
 	"github.com/stet-dev/stet/files/policy"
 	"github.com/stet-dev/stet/files/workspace"
 	"github.com/stet-dev/stet/internal/invisible"
@@ -137,7 +139,7 @@ func (s *search) compile(args values) error {
 		s.re, err = regexp.Compile(flags + pattern)
 	}
 	if err != nil {
-		return badArgument("pattern", "%s.", strings.TrimPrefix(err.Error(), "error parsing regexp: "))
+		return badArgument("pattern", "%s. The syntax is RE2, without look-around and back references.", strings.TrimPrefix(err.Error(), "error parsing regexp: "))
 	}
 	s.needed = policy.RequiredText(s.re)
 	s.byLine, s.across, s.returns = bindsToText(tree), names(tree, '\n'), names(tree, '\r')
@@ -196,7 +198,7 @@ func (s *search) file(p workspace.Path, named bool, open func() (io.ReadCloser, 
 		return s.skipped.file(s.ctx, p.String(), err)
 	}
 	if err != nil {
-		return err
+		return withAdvice(err, tool.EncodingError, "; read_file shows it with the argument encoding")
 	}
 	return s.text(p.String(), text)
 }
@@ -399,7 +401,8 @@ func (s *search) done(err error) (*tool.Plan, error) {
 }
 
 var (
-	regularSigns = regexp.MustCompile(`\\[bBwWdDsS.(\[]|\.[*+]|\S\|\S|^\^|\$$|\[\^?[^\]]+-[^\]]+\]|\(\?`)
+	regularSigns = regexp.MustCompile(`\\[bBwWdDsSnrt.(\[]|\.[*+]|\S\|\S|^\^|\$$|\[\^?[^\]]+-[^\]]+\]|\(\?`)
+	slashes      = regexp.MustCompile(`^/.+/[gimsuy]*$`)
 	grepSigns    = regexp.MustCompile(`\\[|<>]`)
 )
 
@@ -419,6 +422,12 @@ func (s *search) note() string {
 		return `\|, \< and \> are the signs themselves: alternatives are written a|b, and the edge of a word \b`
 	case s.spaces && !s.across:
 		return `\s and other classes match no line end here; where one is meant, write \n`
+	case slashes.MatchString(pattern):
+		return "the slashes around the pattern were searched for too; leave them out, ignore_case is an argument"
+	case s.returns && s.across:
+		return "the pattern has CR LF, which no line end of other files is; LF alone matches both"
+	case norm.NFC.String(pattern) != norm.NFD.String(pattern):
+		return "the pattern has composed or decomposed characters (é is one or two); only this form of them was searched for"
 	}
 	return ""
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"strings"
+	"unicode"
 
 	"github.com/stet-dev/stet/files/workspace"
 	"github.com/stet-dev/stet/internal/diff"
@@ -64,16 +65,19 @@ func planWriteFile(ctx context.Context, q *toolCall) (*tool.Plan, error) {
 	return q.plan(t, now, d)
 }
 
-// checkNewName refuses a name with a blank or a line end at its end, for a new file and for a directory that is made for it.
+// checkNewName refuses a name that begins or ends with a sign that nobody sees, for a new file and for a directory that is made for it.
 func checkNewName(t workspace.Target) error {
 	names := strings.Split(t.Path.String(), "/")
 	for _, name := range names[max(0, len(names)-1-t.NewDirs):] {
-		if strings.TrimSpace(name) != name {
-			return fail(tool.InvalidPath, fmt.Sprintf("the name %q begins or ends with a blank or a line end; leave that out", name))
+		if strings.TrimFunc(name, unseen) != name {
+			return fail(tool.InvalidPath, fmt.Sprintf("the name %q begins or ends with a blank, a line end or an invisible character; leave that out", name))
 		}
 	}
 	return nil
 }
+
+// unseen reports whether a character cannot be seen at the end of a name.
+func unseen(r rune) bool { return unicode.IsSpace(r) || unicode.Is(unicode.Cf, r) }
 
 // lineEnds returns the line end that all lines of a text have, with its name; else LF.
 func lineEnds(text string) (end, name string) {
@@ -124,7 +128,7 @@ func planEditFile(ctx context.Context, q *toolCall) (*tool.Plan, error) {
 		return nil, err
 	}
 	if now.unreadable != nil {
-		return nil, q.nameEncoding(now.unreadable)
+		return nil, nameEncoding(now.unreadable)
 	}
 	for i, e := range edits {
 		if now.enc.BOM() && !strings.Contains(now.text, "\ufeff") { // the mark is no part of the text

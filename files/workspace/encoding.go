@@ -123,7 +123,7 @@ const binaryWithin = 8 << 10
 
 // signatures are the first bytes of files that are binary, though there may be no NUL in the part that is searched.
 var signatures = []string{
-	"%PDF-", "PK\x03\x04", "PK\x05\x06", "\x1f\x8b\x08", "BZh91AY&SY", "\xfd7zXZ", "(\xb5/\xfd", "7z\xbc\xaf'\x1c", "Rar!\x1a\x07",
+	"%PDF-", "PK\x03\x04", "PK\x05\x06", "\x1f\x8b\x08", "BZh91AY&SY", "\xfd7zXZ", "(\xb5/\xfd", "7z\xbc\xaf'\x1c", "Rar!\x1a\x07", "\x04\"M\x18", "\x1f\x9d", "LZIP\x01",
 	"\x89PNG\r\n\x1a\n", "\xff\xd8\xff", "GIF87a", "GIF89a", "ID3\x03", "ID3\x04",
 	"\x7fELF", "\xca\xfe\xba\xbe", "\xfe\xed\xfa", "\xcf\xfa\xed\xfe", "\xd0\xcf\x11\xe0", "wOFF", "wOF2", "!<arch>\n",
 }

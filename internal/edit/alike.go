@@ -1,6 +1,7 @@
 package edit
 
 import (
+	"bytes"
 	"math/bits"
 	"strings"
 	"unicode"
@@ -67,6 +68,8 @@ var lenses = []struct {
 	{"dashes", func(s string) string { return strings.Map(func(r rune) rune { return sameDash(r) }, s) }},
 	{"letter case", strings.ToLower},
 	{"composed or decomposed characters", norm.NFC.String},
+	{"wide or other forms of characters", norm.NFKC.String},
+	{"letters of another alphabet that look the same", latin.Replace},
 	{"invisible characters", func(s string) string {
 		return strings.Map(func(r rune) rune {
 			if invisible(r) {
@@ -75,13 +78,18 @@ var lenses = []struct {
 			return r
 		}, s)
 	}},
-	{"spaces, quotes, dashes, letter case or composed characters", func(s string) string { return string(appendKey(nil, []byte(s))) }},
+	{"spaces, quotes, dashes, letter case or forms of characters", func(s string) string { return string(appendKey(nil, []byte(s))) }},
 }
 
-// appendKey appends a line to dst without letter case, spaces, the kinds of quotes and dashes, and with composed
-// characters.
+// latin replaces the letters of Greek and Cyrillic that look like Latin ones.
+var latin = strings.NewReplacer(strings.Split("ΑAΒBΕEΖZΗHΙIΚKΜMΝNΟOΡPΤTΥYΧXοoνvАAВBЕEКKМMНHОOРPСCТTУYХXІIЈJЅSаaеeоoрpсcуyхxіiјjѕs", "")...)
+
+// appendKey appends a line to dst without letter case, spaces, the kinds of quotes and dashes, and with one form of characters that
+// look alike.
 func appendKey(dst, line []byte) []byte {
-	line = norm.NFC.Bytes(line)
+	if !ascii(line) {
+		line = []byte(latin.Replace(norm.NFKC.String(string(line))))
+	}
 	for i := 0; i < len(line); {
 		c := line[i]
 		if c < utf8.RuneSelf {
@@ -122,6 +130,10 @@ func sameDash(r rune) rune {
 		return '-'
 	}
 	return r
+}
+
+func ascii(line []byte) bool {
+	return bytes.IndexFunc(line, func(r rune) bool { return r >= utf8.RuneSelf }) < 0
 }
 
 func invisible(r rune) bool { return unicode.Is(unicode.Cf, r) }

@@ -32,6 +32,8 @@ func TestNear(t *testing.T) {
 		{"trailing space in the file", "a := 1 \nb := 2\n", "a := 1\nb := 2", 1, "trailing space"},
 		{"quotes", sample, "// It's the end – nearly.", 11, "quotes"},
 		{"dashes", sample, "// It’s the end - nearly.", 11, "dashes"},
+		{"wide", sample, "ｆunc last() error", 12, "wide or other forms of characters"},
+		{"Cyrillic", sample, "func lаst() error", 12, "letters of another alphabet that look the same"},
 		{"letter case", sample, "FMT.Println(", 5, "letter case"},
 		{"spaces inside", sample, "return\n}", 8, "tabs or spaces"},
 		{"space missing", sample, "func last()error {", 12, "spaces"},
