@@ -108,7 +108,7 @@ func (c *approveCommand) Run(ctx context.Context) error {
 	case errors.Is(err, io.EOF) && isTerminal(c.in):
 		return nil // Ctrl-D is another one
 	case errors.Is(err, io.EOF):
-		return errors.New("standard input has ended: no one can answer here")
+		return errors.New("standard input has ended: no one can answer here, and the questions stay open")
 	}
 	return err
 }

@@ -51,7 +51,7 @@ stet audit --verify --known 412:5f1e…`,
 	f.StringVar(&c.root, "root", "", "only what was done in this workspace")
 	f.StringVar(&c.session, "session", "", "only what this session did")
 	f.IntVar(&c.last, "last", 50, "print the newest N entries; 0 is all")
-	f.BoolVar(&c.json, "json", false, "print JSON, an object a line")
+	f.BoolVar(&c.json, "json", false, "print JSON, an object a line; with --verify one object")
 	f.BoolVar(&c.verify, "verify", false, "check that no entry was changed or removed")
 	f.StringSliceVar(&c.known, "known", nil, "with --verify: an entry that must be in the trail, as NUMBER:HASH")
 	return cmd
@@ -65,11 +65,8 @@ func (c *auditCommand) Run(ctx context.Context) error {
 	if err != nil {
 		return c.usage(err)
 	}
-	switch {
-	case len(known) > 0 && !c.verify:
+	if len(known) > 0 && !c.verify {
 		return c.usage(errors.New("--known is for --verify"))
-	case c.json && c.verify:
-		return c.usage(errors.New("--json is for entries, and --verify says its result in words and by its exit code"))
 	}
 	if c.root != "" {
 		c.root = c.realPath(c.root)
@@ -125,7 +122,14 @@ func (c *auditCommand) verifyTrail(ctx context.Context, trail record.Trail, know
 	if err != nil {
 		return err
 	}
-	report.Verification(c.out, v)
+	if c.json {
+		err = report.VerificationJSON(c.out, v)
+	} else {
+		report.Verification(c.out, v)
+	}
+	if err != nil {
+		return err
+	}
 	if v.Broken != nil {
 		return fmt.Errorf("the trail is broken at entry %d: %s", v.Broken.Seq, v.Broken.Why)
 	}

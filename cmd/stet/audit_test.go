@@ -41,6 +41,10 @@ func TestAuditFindsTampering(t *testing.T) {
 	if err := db.Close(); err != nil {
 		t.Fatal(err)
 	}
+	out.Reset()
+	if code := p.run(t.Context(), []string{"audit", "--verify", "--json"}); code != exitFailed || !strings.Contains(out.String(), `"broken":2,"entries":1,`) {
+		t.Errorf("code %d: %s%s", code, &out, &errs)
+	}
 	if code := p.run(t.Context(), []string{"audit", "--verify"}); code != exitFailed || !strings.Contains(errs.String(), "the trail is broken at entry 2") {
 		t.Errorf("code %d: %s%s", code, &out, &errs)
 	}

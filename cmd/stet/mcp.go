@@ -60,7 +60,7 @@ stet mcp --dedupe`,
 	f.BoolVar(&c.unwatched, "write-without-asking", false, "write without asking, for tests and temporary directories; control files (which make something run) are refused")
 	f.StringVar(&c.results, "results", "json", "form of the results: json, or plain (text without JSON)")
 	f.BoolVar(&c.beyond, "insecure-listen-beyond-loopback", false, "with --http: also listen on an address that other machines can reach")
-	f.StringSliceVar(&c.allowed, "allow-host", nil, "with --http: a further host name that is allowed in the Host header of requests, besides localhost")
+	addHosts(f, &c.allowed, "with --http: ")
 	return cmd
 }
 

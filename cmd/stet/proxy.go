@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/stet-dev/stet/cmd/stet/internal/config"
 	"github.com/stet-dev/stet/cmd/stet/internal/process"
@@ -68,8 +69,21 @@ stet proxy --observe`,
 	f := cmd.Flags()
 	config.AddFlags(f, append(proxyKeys, "listen", "via")...)
 	f.BoolVar(&c.beyond, "insecure-listen-beyond-loopback", false, "listen on an address that other machines can reach")
-	f.StringSliceVar(&c.allowed, "allow-host", nil, "a further host name that is allowed in the Host header of requests, besides localhost")
+	addHosts(f, &c.allowed, "")
 	return cmd
+}
+
+// addHosts adds the flag --allow-host, whose values it checks. when begins its help.
+func addHosts(f *pflag.FlagSet, into *[]string, when string) {
+	f.Func("allow-host", when+"a further `name` of a host that is allowed in the Host header of requests, next to localhost", func(given string) error {
+		for _, host := range strings.Split(given, ",") {
+			if host == "" || strings.ContainsAny(host, ":/ ") && net.ParseIP(host) == nil {
+				return fmt.Errorf("want the name or address of a host alone, without a scheme and a port, not %q", host)
+			}
+			*into = append(*into, host)
+		}
+		return nil
+	})
 }
 
 func (c *proxyCommand) Run(ctx context.Context) (err error) {

@@ -88,7 +88,7 @@ stet serve --demo`,
 	flags.BoolVar(&c.beyond, "insecure-listen-beyond-loopback", false, "listen on an address that other machines can reach")
 	flags.BoolVar(&c.demo, "demo", false, "show example data: a workspace, and an agent with a scripted model")
 	flags.DurationVar(&c.lasts, "for", 0, "stop after this time, such as 30s or 5m; 0 is never")
-	flags.StringSliceVar(&c.allowed, "allow-host", nil, "a further host name that is allowed in the Host header of requests, besides localhost")
+	addHosts(flags, &c.allowed, "")
 	flags.StringSliceVar(&c.trusted, "trust-proxy", nil, "address or network (10.0.0.0/8) of a proxy in front of this server, whose X-Forwarded-For is believed")
 	return cmd
 }

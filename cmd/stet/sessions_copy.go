@@ -127,7 +127,11 @@ func (c *sessionsImportCommand) bringIn(ctx context.Context, paths []string) err
 	if err != nil {
 		return err
 	}
-	c.say("%s imported, %d there already", report.Count(c.added, "session"), c.before)
+	if found := c.added + c.before; found > 0 {
+		c.say("%s imported, %d there already", report.Count(c.added, "session"), c.before)
+	} else if len(c.failed) == 0 {
+		return errors.New("no session was found there")
+	}
 	return errors.Join(c.failed...)
 }
 

@@ -1,13 +1,11 @@
 package clients
 
 import (
-	"context"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stet-dev/stet/test/npm"
 )
@@ -25,9 +23,7 @@ func TestTypeScript(t *testing.T) {
 	for _, file := range files {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".test.js"), func(t *testing.T) {
 			t.Parallel()
-			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-			defer cancel()
-			cmd := exec.CommandContext(ctx, "node", append(flags, "--test-reporter=spec", file)...)
+			cmd := exec.CommandContext(t.Context(), "node", append(flags, "--test-reporter=spec", file)...)
 			cmd.Env = append(os.Environ(), "STET_HOUSE="+h.URL, "NODE_NO_WARNINGS=1")
 			out, err := cmd.CombinedOutput()
 			t.Logf("%s", out)

@@ -2,6 +2,7 @@ package demo
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"slices"
 
@@ -19,8 +20,10 @@ func ServeModel(address, dir string, files fs.FS, file string) (server *llmtest.
 		if file, err = readable(files); err != nil {
 			return nil, "", err
 		}
-	} else if _, err := fs.Stat(files, file); err != nil {
+	} else if info, err := fs.Stat(files, file); err != nil {
 		return nil, "", err
+	} else if !info.Mode().IsRegular() {
+		return nil, "", fmt.Errorf("%s is not a file", file)
 	}
 	turns := []llmtest.Turn{
 		llmtest.Say("I read "+file+".", llmtest.Read(file)),

@@ -2,6 +2,7 @@ package report
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
@@ -72,6 +73,15 @@ func Verification(w io.Writer, v record.Verdict) {
 	for _, e := range v.Open {
 		fmt.Fprintf(w, "write %d to %s has no outcome: it is under way, or was cut off\n", e.Seq, workspace.Quote(e.Path))
 	}
+}
+
+// VerificationJSON writes the same as one JSON object.
+func VerificationJSON(w io.Writer, v record.Verdict) error {
+	all := map[string]any{"entries": v.Entries, "head": v.Head.String(), "losses": len(v.Losses), "open": len(v.Open)}
+	if v.Broken != nil {
+		all["broken"], all["why"] = v.Broken.Seq, v.Broken.Why
+	}
+	return json.NewEncoder(w).Encode(all)
 }
 
 // Writes writes the writes of each session that can be undone.

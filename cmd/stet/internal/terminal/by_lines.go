@@ -43,9 +43,6 @@ func (m *chat) askByLines(ctx context.Context, in *input) error {
 				l.printf("the input has ended; the questions stay open\n")
 				return nil
 			case typed.err != nil:
-				if errors.Is(typed.err, io.EOF) {
-					l.printf("the input has ended; the questions stay open\n")
-				}
 				return typed.err
 			}
 			l.prompted = false
