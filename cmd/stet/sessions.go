@@ -28,7 +28,7 @@ SESSION is an ID, the beginning of one, or "latest".`,
 		Example: `stet sessions list
 stet sessions search retry budget
 stet sessions show latest
-stet sessions export latest --format markdown --output talk.md
+stet sessions export latest --format markdown > talk.md
 stet sessions import ~/.codex/sessions`,
 	})
 	cmd.AddCommand(newSessionsList(p), newSessionsSearch(p), newSessionsImport(p), newSessionsShow(p), newSessionsExport(p), newSessionsRewind(p))
