@@ -77,7 +77,7 @@ async function accessible(colorScheme, size, { rig, enter, assert, axe }) {
 export const light = (t) => accessible('light', {}, t)
 export const dark = (t) => accessible('dark', {}, t)
 export const lightPhone = (t) => accessible('light', phone, t)
-export const darkPhone = (t) => accessible('dark', phone, t)
+export const darkPhone = (t) => accessible('dark', smallPhone, t)
 
 /** With short and long names, no view is wider than the screen, no table needs to be scrolled to the side, and no text is cut off. */
 export async function fits({ rig, enter, assert }) {
@@ -155,6 +155,41 @@ async function prepare(rig, enter, names = short) {
   call('write_file', { path: dir + 'docs/uploads.md', content: '# Uploads\n\nAn upload retries five times.\n', create_dirs: true }, sessions[1]).catch(() => {})
   await rig.opened(2)
   return page
+}
+
+/** With the keyboard alone every control of every view is reached, and it can be seen where the focus is. */
+export async function keyboard({ rig, enter, assert }) {
+  const first = await prepare(rig, enter)
+  await first.close()
+  const page = await enter('desk')
+  /** until presses Tab until done returns true of the element with the focus; done runs in the page. */
+  const until = async (what, done, arg) => {
+    for (let i = 0; i < 400; i++) {
+      await page.keyboard.press('Tab')
+      if (await page.evaluate(`(${done})(document.activeElement, ${JSON.stringify(arg)})`)) return
+    }
+    assert.fail(`${what}: not reached by Tab: ${await page.evaluate(() => globalThis.missed?.().join(', '))}`)
+  }
+  const all = async (what) => {
+    await page.evaluate(() => {
+      const seen = new Set()
+      const controls = () => [...document.querySelectorAll('a[href], button, input, select, textarea, summary, [tabindex="0"]')]
+        .filter((e) => !e.disabled && e.tabIndex >= 0 && e.checkVisibility() && !(e.type === 'radio' && !e.checked))
+      const shown = (e) => { const s = getComputedStyle(e); return s.outlineStyle !== 'none' || s.boxShadow !== 'none' }
+      globalThis.see = (e) => { if (shown(e)) seen.add(e) }
+      globalThis.missed = () => controls().filter((e) => !seen.has(e)).map((e) => e.outerHTML.slice(0, 120))
+    })
+    await until(what, '(e) => (see(e), missed().length === 0)')
+  }
+  await page.getByText('retry.go').first().waitFor()
+  await all('the questions')
+  for (const name of ['Sessions', ...Object.keys(there)]) {
+    await until(name, '(e, name) => e.closest("nav") && e.textContent.trim().startsWith(name)', name)
+    await page.keyboard.press('Enter')
+    await main(page).getByRole('heading', { name, level: 1 }).waitFor()
+    await there[name]?.(page)
+    await all(name)
+  }
 }
 
 /** The pictures that the documentation shows. There are more views. */
