@@ -6,7 +6,6 @@ import (
 	"errors"
 	"sync"
 
-	"github.com/stet-dev/stet/internal/title"
 	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/session"
 )
@@ -96,7 +95,7 @@ func (r *run) begin(ctx context.Context, said []llm.Part) (bool, error) {
 		return true, nil
 	}
 	bodies := []session.Body{newMessage(llm.User, parts...)}
-	if t := title.Of(cmp.Or(st.First, textOf(llm.Message{Parts: said}))); st.Title == "" && t != "" {
+	if t := llm.Title(cmp.Or(st.First, textOf(llm.Message{Parts: said}))); st.Title == "" && t != "" {
 		bodies = append(bodies, session.Title(t))
 	}
 	return true, r.append(ctx, bodies...)

@@ -1,16 +1,42 @@
 package llm
 
-import "fmt"
+import (
+	"cmp"
+	"fmt"
+	"maps"
+)
 
-// API is a wire format and what stet knows of it besides its codec. The packages of the codecs have one for each API.
+// The names of the APIs: in records, in keys of the configuration ("upstream-chat") and in what is printed.
+const (
+	Messages  = "messages"
+	Chat      = "chat"
+	Responses = "responses"
+	Gemini    = "gemini"
+)
+
+// The clouds that serve several APIs under paths of their own.
+const (
+	Vertex  = "vertex"
+	Azure   = "azure"
+	Bedrock = "bedrock"
+)
+
+// API is a wire format and what stet knows of it besides its codec. The packages of the codecs have one for each API, and package
+// apis has the table of them.
 type API struct {
-	Name  string // "messages"
-	Path  string // of a request for an answer, with the version: "/v1/messages"; "" if the path names the model
-	Codec Codec
+	Name   string // Messages, Chat, …
+	Path   string // of a request for an answer, with the version: "/v1/messages"; "" if the path names the model
+	Serves string // the path as documents name it; "": Path
+	Codec  Codec
 	// CacheRule is the name of the rule by which the prompt cache bills, for models that have none of their own (prices.RuleNamed).
 	CacheRule string
 	// Error returns the body of an error of this API.
 	Error func(e ErrorBody) any
+
+	// Upstream is the base URL of the API's own provider, whose name is Provider. ListPath is the path of its list of models, below Upstream.
+	Upstream, Provider, ListPath string
+	// URLVariable and KeyVariable are the variables of the environment in which clients of this API find a base URL and a key.
+	URLVariable, KeyVariable string
 
 	// What follows is for the client (package endpoint). It has none for an API without Reader.
 
@@ -25,6 +51,20 @@ type API struct {
 	Header               map[string]string
 	// ChecksThinking means that the provider of this API may refuse changes before thinking: see ThinkingChecker.
 	ChecksThinking bool
+}
+
+// Upstreams are base URLs of endpoints, by the name of an API or of a cloud. One that is missing or empty means the provider's own.
+type Upstreams map[string]string
+
+// Or returns u, with what it lacks taken from next.
+func (u Upstreams) Or(next Upstreams) Upstreams {
+	out := Upstreams{}
+	maps.Copy(out, next)
+	for name, base := range u {
+		out[name] = cmp.Or(base, next[name])
+	}
+	maps.DeleteFunc(out, func(_, base string) bool { return base == "" })
+	return out
 }
 
 // ErrorBody is what the body of an error says. Only Status and Message are required.

@@ -18,15 +18,8 @@ import (
 	"github.com/stet-dev/stet/llm"
 )
 
-// The values of [Request.API].
-const (
-	Messages    = "messages"     // POST /v1/messages
-	CountTokens = "count_tokens" // POST /v1/messages/count_tokens, and /v1beta/models/MODEL:countTokens; it has no usage
-	Chat        = "chat"         // POST /v1/chat/completions
-	Responses   = "responses"    // POST /v1/responses
-
-	GenerateContent = "generate_content" // POST /v1beta/models/MODEL:generateContent, and its streamed form
-)
+// CountTokens is the value of [Request.API] for a request that only counts tokens, of any API. It has no usage.
+const CountTokens = "count_tokens"
 
 // Request is one request to a model's endpoint.
 type Request struct {
@@ -42,7 +35,7 @@ type Request struct {
 	Holdout  string
 	Agent    string // the agent's name for the sub-agent; empty: the main agent
 	Client   string // which agent the client seems to be; a guess; may be empty
-	API      string // Messages, CountTokens, Chat, Responses or GenerateContent
+	API      string // the name of an llm.API, or CountTokens
 	Model    string // as the request named it
 	Upstream string // host (and port) that answered
 	Project  string // the directory that the agent works in, as it names it; empty: it is not known

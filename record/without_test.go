@@ -3,13 +3,14 @@ package record_test
 import (
 	"testing"
 
+	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/record"
 )
 
 // LIVE-1. What was left out is priced where it would have stood: in the cache that was read, in what was written, or in what was sent plain.
 func TestWithout(t *testing.T) {
 	row := func(off, tokens int, u record.Usage) *record.Request {
-		return &record.Request{API: record.Messages, TokensOff: off, Tokens: tokens, Usage: u}
+		return &record.Request{API: llm.Messages, TokensOff: off, Tokens: tokens, Usage: u}
 	}
 	first := row(1500, 1000, record.Usage{Input: 100, CacheWrite: 900, Output: 10})
 	for _, c := range []struct {
@@ -46,10 +47,10 @@ func TestChains(t *testing.T) {
 		return &record.Request{Conversation: conversation, Agent: agent, API: api, Usage: record.Usage{Input: prompt}}
 	}
 	var c record.Chains
-	a := row("a", "", record.Messages, 1)
+	a := row("a", "", llm.Messages, 1)
 	for _, step := range []struct{ now, want *record.Request }{
-		{a, nil}, {row("a", "sub", record.Messages, 1), nil}, {row("a", "", record.CountTokens, 1), a}, {row("a", "", record.Messages, 0), a},
-		{row("a", "", record.Messages, 2), a},
+		{a, nil}, {row("a", "sub", llm.Messages, 1), nil}, {row("a", "", record.CountTokens, 1), a}, {row("a", "", llm.Messages, 0), a},
+		{row("a", "", llm.Messages, 2), a},
 	} {
 		if got := c.Next(step.now); got != step.want {
 			t.Errorf("before %+v: %+v", step.now, got)

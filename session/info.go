@@ -8,7 +8,6 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/stet-dev/stet/internal/title"
 	"github.com/stet-dev/stet/llm"
 )
 
@@ -68,7 +67,7 @@ func (i *Info) message(m Message) {
 		return
 	}
 	for _, p := range m.Parts {
-		if words := oneLine(p.Text, firstWords); p.Kind == llm.Text && title.Of(p.Text) != "" {
+		if words := oneLine(p.Text, firstWords); p.Kind == llm.Text && llm.Title(p.Text) != "" {
 			i.First = words
 			return
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/stet-dev/stet/cmd/stet/internal/proxyserver"
 	"github.com/stet-dev/stet/cmd/stet/internal/toolset"
 	"github.com/stet-dev/stet/files/policy"
+	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/session"
 )
 
@@ -73,7 +74,7 @@ func (c *demoCommand) session(ctx context.Context, o *config.Config) (_ *demo.Re
 	if err != nil {
 		return nil, err
 	}
-	o.Upstream = config.Upstreams{Messages: d.ModelURL()}
+	o.Upstream = llm.Upstreams{llm.Messages: d.ModelURL()}
 	o.Record, o.Observe = false, false
 	s, err := c.startProxy(ctx, o, listener, proxyserver.Config{Root: d.Workspace()})
 	if err != nil {

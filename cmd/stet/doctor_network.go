@@ -13,6 +13,8 @@ import (
 	"sync"
 
 	"github.com/stet-dev/stet/cmd/stet/internal/config"
+	"github.com/stet-dev/stet/llm"
+	"github.com/stet-dev/stet/llm/apis"
 )
 
 // proxy checks the service, and whether a proxy answers at the address that agents are configured for.
@@ -87,12 +89,10 @@ func get(ctx context.Context, url string) (status int, text string, err error) {
 
 // providers sends each provider a request without a key: any answer shows that requests reach it.
 func (c *doctorCommand) providers(ctx context.Context, o *config.Config) {
-	o.Route(config.Upstreams{})
-	all := [][2]string{ // names and URLs
-		{"messages", below(cmp.Or(o.Upstream.Messages, config.MessagesURL), "/v1/models")},
-		{"chat", below(cmp.Or(o.Upstream.Chat, config.OpenAIURL), "/models")},
-		{"responses", below(cmp.Or(o.Upstream.Responses, config.OpenAIURL), "/models")},
-		{"gemini", below(cmp.Or(o.Upstream.Gemini, config.GeminiURL), "/v1beta/models")},
+	o.Route(llm.Upstreams{})
+	var all [][2]string // names and URLs
+	for _, a := range apis.All() {
+		all = append(all, [2]string{a.Name, below(cmp.Or(o.Upstream[a.Name], a.Upstream), a.ListPath)})
 	}
 	said, failed := make([]string, len(all)), make([]error, len(all))
 	var asking sync.WaitGroup

@@ -161,7 +161,7 @@ func (t *trialRuns) byBaseURL(variables bool) func(context.Context, *trialRun) (
 		m := agents.Machine{Env: run.Env, Dir: run.dir, Version: func(string) string { return t.version }}
 		run.Redirect = m.Redirect(run.Args, "http://"+listener.Addr().String())
 		o := *t.settings
-		o.Upstream = foundUpstreams(run.Found)
+		o.Upstream = run.Found
 		s, err := t.startProxy(ctx, &o, listener, proxyserver.Config{Root: run.dir, Transport: run.provider.Transport()})
 		if err != nil {
 			return nil, errors.Join(err, listener.Close())
@@ -192,7 +192,7 @@ func (t *trialRuns) byConnect(ctx context.Context, run *trialRun) (func() error,
 		}
 	}
 	o := *t.settings
-	o.Upstream = config.Upstreams{}
+	o.Upstream = llm.Upstreams{}
 	s, err := t.startProxy(ctx, &o, at[0], proxyserver.Config{Root: run.dir, Transport: run.provider.Transport(), Agents: proxyserver.HostUpstreams(&o, nil)})
 	if err != nil {
 		return nil, errors.Join(err, at[0].Close(), at[1].Close())

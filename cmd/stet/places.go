@@ -18,6 +18,7 @@ import (
 	"github.com/stet-dev/stet/cmd/stet/internal/process"
 	"github.com/stet-dev/stet/cmd/stet/internal/site"
 	"github.com/stet-dev/stet/cmd/stet/internal/toolset"
+	"github.com/stet-dev/stet/llm"
 )
 
 // userConfig returns the path of the user's file, which may not exist.
@@ -53,8 +54,8 @@ func (p *program) agentMachine(ctx context.Context, o *config.Config) agents.Mac
 		return p.versions(ctx, []string{path})[0]
 	}
 	if o != nil {
-		m.Upstream = func(api agents.API, found string) string {
-			return byAPI(o.Routed(foundUpstreams(map[agents.API]string{api: found})))[api]
+		m.Upstream = func(api string, found string) string {
+			return o.Routed(llm.Upstreams{api: found})[api]
 		}
 	}
 	return m

@@ -19,6 +19,8 @@ import (
 	"github.com/stet-dev/stet/cmd/stet/internal/config"
 	"github.com/stet-dev/stet/cmd/stet/internal/process"
 	"github.com/stet-dev/stet/cmd/stet/internal/proxyserver"
+	"github.com/stet-dev/stet/llm"
+	"github.com/stet-dev/stet/llm/apis"
 )
 
 // proxyKeys are the keys that wrap, proxy and serve share.
@@ -122,7 +124,7 @@ func (c *proxyCommand) Run(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	o.Route(config.Upstreams{})
+	o.Route(llm.Upstreams{})
 	served := proxyserver.Config{Itself: o.Listen, Hosts: c.allowed, Agents: c.agentUpstreams(o)}
 	guarded, err := c.openGuard(running, o)
 	if err != nil {
@@ -201,17 +203,17 @@ func (p *program) proxyConfig(o *config.Config, c proxyserver.Config) (_ proxyse
 
 // agentUpstreams returns a function for the upstreams of an agent that had another base URL before "stet setup --proxy". The file
 // is read for each request, because the agent may be set up while the proxy runs.
-func (p *program) agentUpstreams(o *config.Config) func(name string) (config.Upstreams, error) {
-	return func(name string) (config.Upstreams, error) {
+func (p *program) agentUpstreams(o *config.Config) func(name string) (llm.Upstreams, error) {
+	return func(name string) (llm.Upstreams, error) {
 		all, err := p.lasting()
 		if err != nil {
-			return config.Upstreams{}, err
+			return llm.Upstreams{}, err
 		}
 		asked := all.Asked(name)
 		if len(asked) == 0 {
-			return config.Upstreams{}, fmt.Errorf("it is not known where %q asked before it was sent through the proxy: run \"stet setup --proxy\" for it again", name)
+			return llm.Upstreams{}, fmt.Errorf("it is not known where %q asked before it was sent through the proxy: run \"stet setup --proxy\" for it again", name)
 		}
-		return o.Routed(foundUpstreams(asked)), nil
+		return o.Routed(asked), nil
 	}
 }
 
@@ -227,10 +229,11 @@ func (c *proxyCommand) announce(s *proxyserver.Server, o *config.Config) {
 	if o.Via == config.ViaConnect { // otherwise only stet setup needs to know
 		c.say("  HTTPS_PROXY=%s", s.Base)
 	}
-	to := func(base, usual string) string {
-		plain, _, _ := strings.Cut(cmp.Or(base, usual), "?") // a query may hold a key
-		return plain
+	var to []string
+	for _, a := range apis.All() {
+		plain, _, _ := strings.Cut(cmp.Or(o.Upstream[a.Name], a.Upstream), "?") // a query may hold a key
+		to = append(to, a.Name+" to "+plain)
 	}
-	c.say("messages go to %s, chat to %s, responses to %s, gemini to %s",
-		to(o.Upstream.Messages, config.MessagesURL), to(o.Upstream.Chat, config.OpenAIURL), to(o.Upstream.Responses, config.OpenAIURL), to(o.Upstream.Gemini, config.GeminiURL))
+	to[0] = strings.Replace(to[0], " to ", " go to ", 1)
+	c.say("%s", strings.Join(to, ", "))
 }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/stet-dev/stet/files/approval"
+	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/llm/prices"
 	"github.com/stet-dev/stet/record"
 	"github.com/stet-dev/stet/server/proxy"
@@ -51,7 +52,7 @@ func TestSameForTheSameTraffic(t *testing.T) {
 			defer up.Close()
 			var rows recordtest.Memory
 			p, err := proxy.New(proxy.Config{
-				Upstreams: proxy.Upstreams{Messages: up.URL, Gemini: up.URL}, Store: &rows, History: trim.Config{Policy: trim.KeepLatest, KeepReads: 1},
+				Upstreams: llm.Upstreams{llm.Messages: up.URL, llm.Gemini: up.URL}, Store: &rows, History: trim.Config{Policy: trim.KeepLatest, KeepReads: 1},
 			})
 			if err != nil {
 				t.Fatal(err)

@@ -19,6 +19,7 @@ import (
 	"github.com/stet-dev/stet/cmd/stet/internal/proxyserver"
 	"github.com/stet-dev/stet/cmd/stet/internal/site"
 	"github.com/stet-dev/stet/internal/limits"
+	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/server/gateway"
 	"github.com/stet-dev/stet/session"
 )
@@ -130,7 +131,7 @@ func (c *serveCommand) Run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	o.Route(config.Upstreams{})
+	o.Route(llm.Upstreams{})
 	state, err := c.stateDir()
 	if err != nil {
 		return errors.Join(err, listener.Close())

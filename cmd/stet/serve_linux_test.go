@@ -19,6 +19,7 @@ import (
 	"github.com/stet-dev/stet/files/approval"
 	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/llm/llmtest"
+	"github.com/stet-dev/stet/llm/openai"
 	"github.com/stet-dev/stet/server/web"
 	"github.com/stet-dev/stet/test/gatewaytest"
 	"github.com/stet-dev/stet/tool"
@@ -163,7 +164,7 @@ func TestServeShows(t *testing.T) {
 	for name, want := range map[string][2]string{
 		"address": {s.base, ""}, "workspace": {"tree", h.tree}, "state": {filepath.Join(h.dir, "state", "stet"), ""},
 		"policy": {"adaptive", "default"}, "keep": {"7", "STET_KEEP"}, "lang": {"en", "--lang"}, "upstream": {upstream.URL, "--upstream"},
-		"rate": {"100", "default"}, "keep-shell": {"8", own}, "rule": {"2", project + " and " + own}, "record": {"true", "default"}, "upstream-chat": {config.OpenAIURL, "default"},
+		"rate": {"100", "default"}, "keep-shell": {"8", own}, "rule": {"2", project + " and " + own}, "record": {"true", "default"}, "upstream-chat": {openai.ChatAPI.Upstream, "default"},
 	} {
 		if got := in[name]; got.Value != want[0] || got.Note != want[1] {
 			t.Errorf("%s: %+v, want %v", name, got, want)

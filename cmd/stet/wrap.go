@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os/exec"
 	"os/signal"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -14,6 +16,7 @@ import (
 	"github.com/stet-dev/stet/cmd/stet/internal/config"
 	"github.com/stet-dev/stet/cmd/stet/internal/process"
 	"github.com/stet-dev/stet/cmd/stet/internal/report"
+	"github.com/stet-dev/stet/llm"
 )
 
 // lingering is the time limit for requests that run when their agent has ended.
@@ -127,29 +130,11 @@ func (c *wrapCommand) Run(ctx context.Context) error {
 	return nil
 }
 
-// foundUpstreams returns the base URLs in an agent's own configuration.
-func foundUpstreams(found map[agents.API]string) config.Upstreams {
-	return config.Upstreams{
-		Messages: found[agents.Messages], Chat: found[agents.Chat], Responses: found[agents.Responses],
-		Gemini: found[agents.Gemini],
-		Vertex: found[agents.Vertex], Azure: found[agents.Azure],
-	}
-}
-
-// byAPI returns base URLs by their APIs.
-func byAPI(u config.Upstreams) map[agents.API]string {
-	return map[agents.API]string{
-		agents.Messages: u.Messages, agents.Chat: u.Chat, agents.Responses: u.Responses,
-		agents.Gemini: u.Gemini,
-		agents.Vertex: u.Vertex, agents.Azure: u.Azure,
-	}
-}
-
 // checkFound returns an error if one of the base URLs found is invalid and used. A given URL for an API has priority over a found
 // one.
-func checkFound(r *agents.Redirect, given config.Upstreams) error {
-	for _, api := range agents.APIs() {
-		if byAPI(given)[api] != "" {
+func checkFound(r *agents.Redirect, given llm.Upstreams) error {
+	for _, api := range slices.Sorted(maps.Keys(r.Found)) {
+		if given[api] != "" {
 			continue
 		}
 		if err := config.CheckBaseURL(r.Found[api]); err != nil {

@@ -92,7 +92,7 @@ func (c *wrapCommand) open(ctx context.Context, o *config.Config, m agents.Machi
 			return nil, err
 		}
 	}
-	o.Route(foundUpstreams(w.run.Found))
+	o.Route(w.run.Found)
 	task := proxyserver.Task{Root: cmp.Or(o.ProjectRoot, c.dir), Password: password}
 	if authority != nil {
 		task.Authority = authority.Text()

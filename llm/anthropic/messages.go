@@ -16,7 +16,8 @@ type Messages struct{ llm.InPlace }
 
 // API is the Messages API.
 var API = llm.API{
-	Name: "messages", Path: "/v1/messages", Codec: Messages{}, CacheRule: "anthropic-5m", Error: errorBody,
+	Name: llm.Messages, Path: "/v1/messages", Codec: Messages{}, CacheRule: "anthropic-5m", Error: errorBody,
+	Upstream: "https://api.anthropic.com", Provider: "Anthropic", ListPath: "/v1/models", URLVariable: "ANTHROPIC_BASE_URL", KeyVariable: "ANTHROPIC_API_KEY",
 	Reader:    func(emit func(llm.Event)) llm.Reader { return &reader{emit: emit} },
 	KeyHeader: "X-Api-Key", Header: map[string]string{"Anthropic-Version": "2023-06-01"},
 	ChecksThinking: true,

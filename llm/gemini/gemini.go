@@ -21,7 +21,10 @@ import (
 type GenerateContent struct{ llm.InPlace }
 
 // API is the API of the Gemini models. stet has no client for it.
-var API = llm.API{Name: "gemini", Codec: GenerateContent{}, CacheRule: "gemini", Error: errorBody}
+var API = llm.API{
+	Name: llm.Gemini, Serves: "/v1beta/models/…:generateContent", Codec: GenerateContent{}, CacheRule: "gemini", Error: errorBody,
+	Upstream: "https://generativelanguage.googleapis.com", Provider: "Google", ListPath: "/v1beta/models", URLVariable: "GOOGLE_GEMINI_BASE_URL",
+}
 
 // statusNames has the API's name of an HTTP status.
 var statusNames = map[int]string{

@@ -16,7 +16,8 @@ type Chat struct{ llm.InPlace }
 
 // ChatAPI is the API of Chat Completions: OpenAI's own or a compatible one.
 var ChatAPI = llm.API{
-	Name: "chat", Path: "/v1/chat/completions", Codec: Chat{}, CacheRule: "openai", Error: errorBody,
+	Name: llm.Chat, Path: "/v1/chat/completions", Codec: Chat{}, CacheRule: "openai", Error: errorBody,
+	Upstream: "https://api.openai.com/v1", Provider: "OpenAI", ListPath: "/models", URLVariable: "OPENAI_BASE_URL", KeyVariable: "OPENAI_API_KEY",
 	Reader:   func(emit func(llm.Event)) llm.Reader { return &chatReader{emit: emit} },
 	EncodeAt: encodeAt, Based: true, KeyHeader: "Authorization", KeyPrefix: "Bearer ",
 }

@@ -16,7 +16,8 @@ type Responses struct{ llm.InPlace }
 
 // ResponsesAPI is the Responses API.
 var ResponsesAPI = llm.API{
-	Name: "responses", Path: "/v1/responses", Codec: Responses{}, CacheRule: "openai", Error: errorBody,
+	Name: llm.Responses, Path: "/v1/responses", Codec: Responses{}, CacheRule: "openai", Error: errorBody,
+	Upstream: "https://api.openai.com/v1", Provider: "OpenAI", ListPath: "/models", URLVariable: "OPENAI_BASE_URL", KeyVariable: "OPENAI_API_KEY",
 	Reader: func(emit func(llm.Event)) llm.Reader { return &responsesReader{emit: emit} },
 	Based:  true, KeyHeader: "Authorization", KeyPrefix: "Bearer ",
 }

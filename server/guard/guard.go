@@ -27,7 +27,7 @@ import (
 	"github.com/stet-dev/stet/files/freshness"
 	"github.com/stet-dev/stet/files/policy"
 	"github.com/stet-dev/stet/files/snapshot"
-	"github.com/stet-dev/stet/internal/title"
+	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/record"
 	"github.com/stet-dev/stet/tool"
 	"github.com/stet-dev/stet/trim/dialect"
@@ -273,7 +273,7 @@ func (g *Guard) Handle(ctx context.Context, e Event) (Answer, error) {
 		s := g.session(e)
 		g.mu.Lock()
 		if s.about == "" {
-			s.about = title.Of(e.Prompt)
+			s.about = llm.Title(e.Prompt)
 		}
 		g.mu.Unlock()
 		return saying(g.costs(ctx, e)), g.dismissed(ctx, s)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/server/proxy"
 )
 
@@ -19,14 +20,14 @@ func TestAgentRoute(t *testing.T) {
 	gateway := httptest.NewServer(&own)
 	t.Cleanup(gateway.Close)
 	r := newRig(t, &others, func(c *proxy.Config) {
-		c.Agents = func(name string) (proxy.Upstreams, error) {
+		c.Agents = func(name string) (llm.Upstreams, error) {
 			switch name {
 			case "one":
-				return proxy.Upstreams{Messages: gateway.URL + "/gate", Chat: gateway.URL + "/gate/v1", Responses: gateway.URL + "/back"}, nil
+				return llm.Upstreams{llm.Messages: gateway.URL + "/gate", llm.Chat: gateway.URL + "/gate/v1", llm.Responses: gateway.URL + "/back"}, nil
 			case "odd":
-				return proxy.Upstreams{Messages: "gateway"}, nil
+				return llm.Upstreams{llm.Messages: "gateway"}, nil
 			}
-			return proxy.Upstreams{}, errors.New("no such agent")
+			return llm.Upstreams{}, errors.New("no such agent")
 		}
 	})
 	for _, tt := range []struct {

@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/llm/llmtest"
 )
 
@@ -38,7 +39,7 @@ func overHTTP(t *testing.T, test func(t *testing.T, p *Proxy, ask func(text stri
 		p := newProxy(t, func(c *Config) {
 			transport := &http.Transport{DialContext: upstream.DialContext}
 			t.Cleanup(transport.CloseIdleConnections)
-			c.Transport, c.Upstreams, c.MaxBody = transport, Upstreams{Messages: "http://m", Chat: "http://m", Responses: "http://m"}, 1000
+			c.Transport, c.Upstreams, c.MaxBody = transport, llm.Upstreams{llm.Messages: "http://m", llm.Chat: "http://m", llm.Responses: "http://m"}, 1000
 		})
 		front := serve(p)
 		test(t, p, func(text string) (*http.Response, time.Duration) {

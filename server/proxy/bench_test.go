@@ -12,6 +12,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/server/proxy"
 	"github.com/stet-dev/stet/trim"
 )
@@ -61,7 +62,7 @@ func BenchmarkHop(b *testing.B) {
 	})
 	stet := func(b *testing.B, c trim.Config, observe bool, memory int64) http.Handler {
 		p, err := proxy.New(proxy.Config{
-			Upstreams: proxy.Upstreams{Messages: up.URL}, History: c, Observe: observe, Memory: memory,
+			Upstreams: llm.Upstreams{llm.Messages: up.URL}, History: c, Observe: observe, Memory: memory,
 		})
 		if err != nil {
 			b.Fatal(err)
@@ -167,7 +168,7 @@ func BenchmarkConversations(b *testing.B) {
 			}
 		}
 		b.Run(fmt.Sprintf("shared=%v", shared), func(b *testing.B) {
-			p, err := proxy.New(proxy.Config{Upstreams: proxy.Upstreams{Messages: up.URL}, History: trim.Config{Policy: trim.Adaptive}})
+			p, err := proxy.New(proxy.Config{Upstreams: llm.Upstreams{llm.Messages: up.URL}, History: trim.Config{Policy: trim.Adaptive}})
 			if err != nil {
 				b.Fatal(err)
 			}

@@ -47,7 +47,7 @@ func (p *Proxy) lifetimeOf(x *exchange, req *llm.Request) time.Duration {
 
 // vouches reports whether the provider caches the prompt no longer than the cache markers of the request ask for.
 func (p *Proxy) vouches(x *exchange, req *llm.Request) bool {
-	return x.api == record.Messages && len(req.Caching.Breakpoints) > 0 && p.rules.of(x.api, x.row.Model).provider == "anthropic"
+	return x.api == llm.Messages && len(req.Caching.Breakpoints) > 0 && p.rules.of(x.api, x.row.Model).provider == "anthropic"
 }
 
 // missed maps the reasons that providers give for a cache miss to the part of the prompt that changed.

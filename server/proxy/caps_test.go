@@ -15,6 +15,7 @@ import (
 
 	"github.com/coder/websocket"
 
+	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/record"
 	"github.com/stet-dev/stet/server/proxy"
 	"github.com/stet-dev/stet/test/recordtest"
@@ -242,7 +243,7 @@ func TestStop(t *testing.T) {
 func TestCapOnASocket(t *testing.T) {
 	model := reader(t)
 	r := newRig(t, http.NotFoundHandler(), func(c *proxy.Config) {
-		c.Upstreams.Responses, c.Caps.Conversation = model.URL+"/v1", proxy.Amount{Tokens: 1}
+		c.Upstreams[llm.Responses], c.Caps.Conversation = model.URL+"/v1", proxy.Amount{Tokens: 1}
 	})
 	c := r.open(&websocket.DialOptions{HTTPHeader: http.Header{"Session_id": {"s"}}})
 	body := `{"type":"response.create","model":"gpt-5.5","input":[{"role":"user","content":"hello"}]}`

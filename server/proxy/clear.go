@@ -30,7 +30,7 @@ type clearing struct {
 // it. Results that it was asked to clear before are cleared under any policy.
 func (p *Proxy) mayClear(x *exchange, d *reading, h http.Header) bool {
 	more := !p.unchanged && p.policy.Clears()
-	if p.config.KeepResults || d.request == nil || d.api != record.Messages || !d.earlier.bound || !more && d.earlier.likeliest().Form.Empty() ||
+	if p.config.KeepResults || d.request == nil || d.api != llm.Messages || !d.earlier.bound || !more && d.earlier.likeliest().Form.Empty() ||
 		!x.direct || d.request.Thread != "" || x.body.turn != nil || hasServerTools(x.body.head) {
 		return false
 	}

@@ -269,7 +269,7 @@ func TestClearsStay(t *testing.T) {
 				before := len(s.model.Requests())
 				calls := s.clearedCalls(s.model.Requests())[before-1]
 				c := s.config
-				c.Store, c.Transport, c.Upstreams.Messages = s.store, s, "http://model.test"
+				c.Store, c.Transport, c.Upstreams = s.store, s, llm.Upstreams{llm.Messages: "http://model.test"}.Or(c.Upstreams)
 				set(&c)
 				a.answers = 0 // the commands print again what was cleared
 				for range 2 { // the second proxy goes on with what the first one stored

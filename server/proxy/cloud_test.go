@@ -6,14 +6,15 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/record"
 	"github.com/stet-dev/stet/server/proxy"
 )
 
 // clouds sets the upstream of the Messages API for all clouds.
 func clouds(c *proxy.Config) {
-	base := c.Upstreams.Messages
-	c.Upstreams.Vertex, c.Upstreams.Azure, c.Upstreams.Bedrock = base, base, base
+	base := c.Upstreams[llm.Messages]
+	c.Upstreams[llm.Vertex], c.Upstreams[llm.Azure], c.Upstreams[llm.Bedrock] = base, base, base
 }
 
 // Requests on the paths of clouds are planned like others. If the body names no model, the path does.
@@ -27,10 +28,10 @@ func TestClouds(t *testing.T) {
 	}
 	chat += "]}"
 	for _, test := range []struct{ path, body, api, model string }{
-		{"/v1/projects/p/locations/us-east5/publishers/anthropic/models/claude-opus-4-5@20251101:rawPredict", nameless, record.Messages, "claude-opus-4-5@20251101"},
+		{"/v1/projects/p/locations/us-east5/publishers/anthropic/models/claude-opus-4-5@20251101:rawPredict", nameless, llm.Messages, "claude-opus-4-5@20251101"},
 		{"/v1/projects/p/locations/global/publishers/anthropic/models/count-tokens:rawPredict", messages, record.CountTokens, "model-a"},
-		{"/anthropic/v1/messages?beta=true", messages, record.Messages, "model-a"},
-		{"/openai/deployments/fast/chat/completions?api-version=2024-10-21", chat, record.Chat, "fast"},
+		{"/anthropic/v1/messages?beta=true", messages, llm.Messages, "model-a"},
+		{"/openai/deployments/fast/chat/completions?api-version=2024-10-21", chat, llm.Chat, "fast"},
 	} {
 		t.Run(test.path, func(t *testing.T) {
 			up := &recorder{}

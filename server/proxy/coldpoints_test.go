@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/record"
 	"github.com/stet-dev/stet/server/proxy/prefix"
 	"github.com/stet-dev/stet/test/recordtest"
@@ -209,7 +210,7 @@ func TestUnanswered(t *testing.T) {
 	head := talk{rounds: 10}.body()
 	x := &exchange{
 		endpoint: p.endpoints.messages, body: upload{head: head, whole: true, borrowed: []*lease{lend(head)}},
-		row: record.Request{API: record.Messages, Time: noon.Add(time.Hour), Status: 529},
+		row: record.Request{API: llm.Messages, Time: noon.Add(time.Hour), Status: 529},
 	}
 	p.prepare(x, nil, planned)
 	p.reports(x)

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stet-dev/stet/record"
+	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/server/proxy"
 	"github.com/stet-dev/stet/trim"
 )
@@ -23,7 +23,7 @@ func TestCompact(t *testing.T) {
 		}}
 		r := newRig(t, up, func(c *proxy.Config) {
 			c.History = trim.Config{Policy: trim.Adaptive}
-			c.Upstreams.Azure = c.Upstreams.Gemini
+			c.Upstreams[llm.Azure] = c.Upstreams[llm.Gemini]
 		})
 		asked := strings.TrimSuffix(path, "/compact")
 		var items []string
@@ -55,7 +55,7 @@ func TestCompact(t *testing.T) {
 			t.Errorf("%s: the conversation is not the one that was sent:\n%s\n%s", path, input(sent), input(last.body))
 		}
 		rows := r.rows()
-		if row := rows[len(rows)-1]; row.API != record.Responses || row.Trimmed == 0 || row.Usage.Output != 7 {
+		if row := rows[len(rows)-1]; row.API != llm.Responses || row.Trimmed == 0 || row.Usage.Output != 7 {
 			t.Errorf("row %+v", row)
 		}
 	}

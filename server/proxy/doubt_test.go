@@ -98,7 +98,7 @@ func TestDoubt(t *testing.T) {
 			store := new(recordtest.Memory)
 			var log bytes.Buffer
 			p, err := New(Config{
-				Upstreams: Upstreams{Messages: up.URL}, History: trim.Config{Policy: trim.KeepLatest, KeepReads: 1},
+				Upstreams: llm.Upstreams{llm.Messages: up.URL}, History: trim.Config{Policy: trim.KeepLatest, KeepReads: 1},
 				Store: store, Logger: slog.New(slog.NewTextHandler(&log, nil)),
 			})
 			if err != nil {
@@ -172,7 +172,7 @@ func ask(p *Proxy) *httptest.ResponseRecorder {
 func TestStoreFails(t *testing.T) {
 	up := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "{}") }))
 	defer up.Close()
-	p, err := New(Config{Upstreams: Upstreams{Messages: up.URL}, Store: &badStore{err: errors.New("disk full")}})
+	p, err := New(Config{Upstreams: llm.Upstreams{llm.Messages: up.URL}, Store: &badStore{err: errors.New("disk full")}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -211,7 +211,7 @@ func TestStoreHangs(t *testing.T) {
 	up := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "{}") }))
 	defer up.Close()
 	s := &badStore{hold: make(chan struct{})}
-	p, err := New(Config{Upstreams: Upstreams{Messages: up.URL}, Store: s})
+	p, err := New(Config{Upstreams: llm.Upstreams{llm.Messages: up.URL}, Store: s})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -242,7 +242,7 @@ func TestClose(t *testing.T) {
 		<-r.Context().Done()
 	}))
 	defer up.Close()
-	p, err := New(Config{Upstreams: Upstreams{Messages: up.URL}})
+	p, err := New(Config{Upstreams: llm.Upstreams{llm.Messages: up.URL}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,7 +8,6 @@ import (
 
 	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/llm/prices"
-	"github.com/stet-dev/stet/record"
 	"github.com/stet-dev/stet/trim"
 )
 
@@ -28,14 +27,14 @@ func TestEngines(t *testing.T) {
 		config           Config
 		want             terms
 	}{
-		{"known", record.Messages, "claude-opus-4-6", 0, Config{}, terms{window: 1_000_000, price: read5}},
-		{"its newer name", record.Messages, "anthropic/claude-opus-4-6-20260101", 0, Config{}, terms{window: 1_000_000, price: read5}},
-		{"for an hour", record.Messages, "claude-opus-4-6", time.Hour, Config{}, terms{window: 1_000_000, price: trim.Price{Read: 0.1, Write: 2}}},
-		{"no markers", record.Responses, "gpt-5.6-sol", 24 * time.Hour, Config{}, terms{window: 1_050_000, price: read5}},
-		{"unknown", record.Chat, "m", 0, Config{}, terms{window: 0, price: trim.Price{Read: 0.1, Write: 1}}},
-		{"one's own", record.Chat, "own-model", 0, Config{Prices: catalog}, terms{window: 5000, price: trim.Price{Read: 0.5, Write: 1.5}}},
-		{"thinking is checked", record.Messages, "claude-opus-5-5", time.Hour, Config{}, terms{window: 1_000_000, checks: true}},
-		{"said", record.Messages, "claude-opus-4-6", 0, Config{History: trim.Config{Window: 9, Price: trim.Price{Read: 1, Write: 1}}}, terms{window: 9, price: trim.Price{Read: 1, Write: 1}}},
+		{"known", llm.Messages, "claude-opus-4-6", 0, Config{}, terms{window: 1_000_000, price: read5}},
+		{"its newer name", llm.Messages, "anthropic/claude-opus-4-6-20260101", 0, Config{}, terms{window: 1_000_000, price: read5}},
+		{"for an hour", llm.Messages, "claude-opus-4-6", time.Hour, Config{}, terms{window: 1_000_000, price: trim.Price{Read: 0.1, Write: 2}}},
+		{"no markers", llm.Responses, "gpt-5.6-sol", 24 * time.Hour, Config{}, terms{window: 1_050_000, price: read5}},
+		{"unknown", llm.Chat, "m", 0, Config{}, terms{window: 0, price: trim.Price{Read: 0.1, Write: 1}}},
+		{"one's own", llm.Chat, "own-model", 0, Config{Prices: catalog}, terms{window: 5000, price: trim.Price{Read: 0.5, Write: 1.5}}},
+		{"thinking is checked", llm.Messages, "claude-opus-5-5", time.Hour, Config{}, terms{window: 1_000_000, checks: true}},
+		{"said", llm.Messages, "claude-opus-4-6", 0, Config{History: trim.Config{Window: 9, Price: trim.Price{Read: 1, Write: 1}}}, terms{window: 9, price: trim.Price{Read: 1, Write: 1}}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			p := newProxy(t, func(to *Config) { *to = test.config })
@@ -58,7 +57,7 @@ func TestEngines(t *testing.T) {
 func TestEnginesAreFew(t *testing.T) {
 	p := newProxy(t)
 	for i := range 2 * maxRules {
-		if _, err := p.engines.of(record.Chat, fmt.Sprint("m", i, 0), new(llm.Caching), terms{}); err != nil {
+		if _, err := p.engines.of(llm.Chat, fmt.Sprint("m", i, 0), new(llm.Caching), terms{}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"strings"
 
+	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/server/proxy"
 )
 
@@ -20,7 +21,7 @@ func Example() {
 		fmt.Fprint(w, `{"choices":[{"message":{"role":"assistant","content":"Done."},"finish_reason":"stop"}]}`)
 	}))
 	defer provider.Close()
-	p, err := proxy.New(proxy.Config{Upstreams: proxy.Upstreams{Chat: provider.URL + "/v1"}})
+	p, err := proxy.New(proxy.Config{Upstreams: llm.Upstreams{llm.Chat: provider.URL + "/v1"}})
 	if err != nil {
 		fmt.Println(err)
 		return

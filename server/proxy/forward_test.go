@@ -13,7 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/stet-dev/stet/record"
+	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/server/proxy"
 	"github.com/stet-dev/stet/trim"
 )
@@ -302,7 +302,7 @@ func TestUnreachable(t *testing.T) {
 	const dead = "http://127.0.0.1:1" // a port that was free a moment ago may be the rig's own
 	for _, api := range apis {
 		r := newRig(t, http.NotFoundHandler(), func(c *proxy.Config) {
-			c.Upstreams = proxy.Upstreams{Messages: dead, Chat: dead, Responses: dead, Gemini: dead}
+			c.Upstreams = llm.Upstreams{llm.Messages: dead, llm.Chat: dead, llm.Responses: dead, llm.Gemini: dead}
 		})
 		status, header, answer := r.do("POST", api.path, strings.NewReader(api.body), "Authorization", "Bearer sk-secret")
 		var body struct {
@@ -320,14 +320,14 @@ func TestUnreachable(t *testing.T) {
 				t.Errorf("%q does not say %q", body.Error.Message, part)
 			}
 		}
-		if api.api == record.Messages && (body.Type != "error" || body.Error.Type != "api_error") {
+		if api.api == llm.Messages && (body.Type != "error" || body.Error.Type != "api_error") {
 			t.Errorf("shape: %s", answer)
 		}
-		if api.api == record.GenerateContent {
+		if api.api == llm.Gemini {
 			if body.Error.Status != "UNAVAILABLE" || body.Error.Code != 502.0 {
 				t.Errorf("shape: %s", answer)
 			}
-		} else if api.api != record.Messages && (body.Type != "" || body.Error.Code != "upstream_unreachable") {
+		} else if api.api != llm.Messages && (body.Type != "" || body.Error.Code != "upstream_unreachable") {
 			t.Errorf("shape: %s", answer)
 		}
 		if row := r.row(); row.Status != 502 || row.Cut {
@@ -348,7 +348,7 @@ func TestUnreachable(t *testing.T) {
 			conn.Close()
 		}
 	}()
-	r := newRig(t, http.NotFoundHandler(), func(c *proxy.Config) { c.Upstreams.Messages = "http://" + ln.Addr().String() })
+	r := newRig(t, http.NotFoundHandler(), func(c *proxy.Config) { c.Upstreams[llm.Messages] = "http://" + ln.Addr().String() })
 	if status, answer := r.post(apis[0].path, apis[0].body); status != 502 || !strings.Contains(answer, ln.Addr().String()) {
 		t.Errorf("%d %s", status, answer)
 	}

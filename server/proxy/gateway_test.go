@@ -13,6 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/llm/llmtest"
 	"github.com/stet-dev/stet/trim"
 )
@@ -34,7 +35,7 @@ func (s *strict) behindGateway() {
 	if s.model, err = llmtest.Start(llmtest.Config{Listener: new(llmtest.Memory), Handler: s.answer, Gateway: true}); err != nil {
 		s.t.Fatal(err)
 	}
-	s.config.Upstreams.Chat = "http://model.test"
+	s.config.Upstreams = llm.Upstreams{llm.Chat: "http://model.test"}
 }
 
 func (a *gatewaySession) fork() *gatewaySession {
@@ -165,7 +166,7 @@ func TestGatewayBindsResponses(t *testing.T) {
 		t.Run(model, func(t *testing.T) {
 			strictly(t, func(s *strict) {
 				t := s.t
-				s.config.Upstreams.Responses = "http://model.test"
+				s.config.Upstreams = llm.Upstreams{llm.Responses: "http://model.test"}
 				s.config.History.Policy = trim.Adaptive
 				items, p := []json.RawMessage{json.RawMessage(`{"role":"user","content":"go on"}`)}, s.proxy()
 				same, before := 0, []json.RawMessage{}

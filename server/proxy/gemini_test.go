@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/llm/llmtest"
 	"github.com/stet-dev/stet/record"
 	"github.com/stet-dev/stet/server/proxy"
@@ -107,7 +108,7 @@ func TestGemini(t *testing.T) {
 			}
 			defer model.Close()
 			r := newRig(t, http.NotFoundHandler(), func(c *proxy.Config) {
-				c.Upstreams.Gemini, c.History = model.URL, trim.Config{}
+				c.Upstreams[llm.Gemini], c.History = model.URL, trim.Config{}
 			})
 			s := &geminiSession{t: t, rig: r, model: test.model, contents: []json.RawMessage{[]byte(`{"role":"user","parts":[{"text":"Read it."}]}`)}}
 			for s.ask(test.method) {
@@ -151,10 +152,10 @@ func TestGemini(t *testing.T) {
 			for _, row := range rows {
 				saved += row.TokensOff - row.Tokens
 				read += row.Usage.CacheRead
-				if row.Status != 200 || row.Passed != "" || row.Cut || row.Model != test.model || row.Conversation != rows[0].Conversation && row.API == record.GenerateContent {
+				if row.Status != 200 || row.Passed != "" || row.Cut || row.Model != test.model || row.Conversation != rows[0].Conversation && row.API == llm.Gemini {
 					t.Errorf("%+v", row)
 				}
-				if row.API == record.GenerateContent && row.Usage.Input+row.Usage.CacheRead == 0 {
+				if row.API == llm.Gemini && row.Usage.Input+row.Usage.CacheRead == 0 {
 					t.Errorf("no usage: %+v", row)
 				}
 			}
@@ -170,7 +171,7 @@ func TestGemini(t *testing.T) {
 
 // An error is reported in the API's format, without the key.
 func TestGeminiFailures(t *testing.T) {
-	r := newRig(t, http.NotFoundHandler(), func(c *proxy.Config) { c.Upstreams.Gemini = "http://127.0.0.1:1" })
+	r := newRig(t, http.NotFoundHandler(), func(c *proxy.Config) { c.Upstreams[llm.Gemini] = "http://127.0.0.1:1" })
 	for _, test := range []struct {
 		path, header, want string
 		status             int
@@ -205,7 +206,7 @@ func TestGeminiPasses(t *testing.T) {
 		{"/v1internal:streamGenerateContent?alt=sse", `{"model":"m","request":{"contents":[]}}`, "", ""},
 		{"/v1beta/models/m:embedContent", `{"content":{}}`, "", ""},
 		{"/v1beta/cachedContents?key=k", `{"contents":[]}`, "", ""},
-		{"/v1beta/models/m:generateContent", `{"contents":[],"cachedContent":"cachedContents/c"}`, record.GenerateContent, "chained"},
+		{"/v1beta/models/m:generateContent", `{"contents":[],"cachedContent":"cachedContents/c"}`, llm.Gemini, "chained"},
 		{"/v1beta/models/m:countTokens", `{"generateContentRequest":{"contents":{}}}`, record.CountTokens, "malformed"},
 	} {
 		t.Run(test.path, func(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/server/proxy"
 	"github.com/stet-dev/stet/trim"
 )
@@ -85,10 +86,10 @@ func TestBadConfig(t *testing.T) {
 	for says, c := range map[string]proxy.Config{
 		"unknown policy":    {History: trim.Config{Policy: "all"}},
 		"unknown placehold": {History: trim.Config{Language: "xx"}},
-		"upstream for chat": {Upstreams: proxy.Upstreams{Chat: "host/v1"}},
-		"is not a URL":      {Upstreams: proxy.Upstreams{Messages: "http://me:secret@ho st%zz"}},
-		"http:// or https":  {Upstreams: proxy.Upstreams{Responses: "ftp://me:secret@host"}},
-		"user name in it":   {Upstreams: proxy.Upstreams{Messages: "https://me:secret@host"}},
+		"upstream for chat": {Upstreams: llm.Upstreams{llm.Chat: "host/v1"}},
+		"is not a URL":      {Upstreams: llm.Upstreams{llm.Messages: "http://me:secret@ho st%zz"}},
+		"http:// or https":  {Upstreams: llm.Upstreams{llm.Responses: "ftp://me:secret@host"}},
+		"user name in it":   {Upstreams: llm.Upstreams{llm.Messages: "https://me:secret@host"}},
 	} {
 		p, err := proxy.New(c)
 		if err == nil || p != nil || !strings.Contains(err.Error(), says) || strings.Contains(err.Error(), "secret") {

@@ -15,6 +15,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/record"
 	"github.com/stet-dev/stet/server/proxy"
 	"github.com/stet-dev/stet/test/recordtest"
@@ -40,7 +41,7 @@ func newRig(t *testing.T, upstream http.Handler, change ...func(*proxy.Config)) 
 	t.Cleanup(back.Close)
 	r := &rig{t: t, store: new(recordtest.Memory), log: new(logBuffer)}
 	c := proxy.Config{
-		Upstreams: proxy.Upstreams{Messages: back.URL, Chat: back.URL + "/v1", Responses: back.URL + "/v1", Gemini: back.URL},
+		Upstreams: llm.Upstreams{llm.Messages: back.URL, llm.Chat: back.URL + "/v1", llm.Responses: back.URL + "/v1", llm.Gemini: back.URL},
 		History:   trim.Config{Policy: trim.KeepLatest, KeepReads: 1},
 		Store:     r.store,
 		Logger:    slog.New(slog.NewTextHandler(r.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
@@ -193,10 +194,10 @@ func (l *logBuffer) String() string {
 var apis = []struct {
 	api, path, body string
 }{
-	{record.Messages, "/v1/messages", `{"model":"model-a","max_tokens":9,"messages":[{"role":"user","content":"hello"}]}`},
-	{record.Chat, "/v1/chat/completions", `{"model":"model-a","messages":[{"role":"user","content":"hello"}]}`},
-	{record.Responses, "/v1/responses", `{"model":"model-a","input":[{"role":"user","content":[{"type":"input_text","text":"hello"}]}]}`},
-	{record.GenerateContent, "/v1beta/models/model-a:generateContent", `{"contents":[{"role":"user","parts":[{"text":"hello"}]}]}`},
+	{llm.Messages, "/v1/messages", `{"model":"model-a","max_tokens":9,"messages":[{"role":"user","content":"hello"}]}`},
+	{llm.Chat, "/v1/chat/completions", `{"model":"model-a","messages":[{"role":"user","content":"hello"}]}`},
+	{llm.Responses, "/v1/responses", `{"model":"model-a","input":[{"role":"user","content":[{"type":"input_text","text":"hello"}]}]}`},
+	{llm.Gemini, "/v1beta/models/model-a:generateContent", `{"contents":[{"role":"user","parts":[{"text":"hello"}]}]}`},
 }
 
 // content returns a file of so many lines.

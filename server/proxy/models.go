@@ -60,11 +60,11 @@ func (r *rules) lookUp(api, model string) rule {
 		find, checks = r.catalog.Lookup, r.catalog.ChecksThinking
 	}
 	m, _ := find(model)
-	found := rule{Rule: m.Rule(), window: m.Window, provider: m.Provider, billsThinking: api == record.Messages && m.BillsThinking()}
+	found := rule{Rule: m.Rule(), window: m.Window, provider: m.Provider, billsThinking: api == llm.Messages && m.BillsThinking()}
 	named := strings.Contains(strings.ToLower(model), "claude") || m.Thinking == prices.ThinkingChecked
 	switch {
-	case api == record.GenerateContent || !checks(model):
-	case api == record.Messages || named: // gateways serve these models under other APIs too
+	case api == llm.Gemini || !checks(model):
+	case api == llm.Messages || named: // gateways serve these models under other APIs too
 		found.checks = true
 	default:
 		found.mayCheck = true
@@ -136,7 +136,7 @@ func (e *engines) of(api, model string, caching *llm.Caching, asked terms) (*tri
 	t := terms{window: k.window, price: trim.Price{Read: k.Read, Write: k.Write}, checks: asked.checks, kept: asked.kept, clears: asked.clears, thinking: asked.thinking}
 	if t.checks {
 		t.price = trim.Price{}
-	} else if api == record.Messages && caching.Lifetime >= time.Hour {
+	} else if api == llm.Messages && caching.Lifetime >= time.Hour {
 		hour, _ := prices.RuleNamed(prices.Anthropic1h) // this rule always exists
 		t.price.Write = max(t.price.Write, hour.Write)
 	}

@@ -5,6 +5,8 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+
+	"github.com/stet-dev/stet/llm"
 )
 
 // WIRE-6: a key that says whose it is goes to no other provider's default server, on any path. A server that a person chose gets it.
@@ -43,7 +45,7 @@ func TestKeysStayWithTheirProvider(t *testing.T) {
 			}
 			return r
 		}
-		e, err := Upstreams{}.endpoints()
+		e, err := endpointsOf(llm.Upstreams{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -60,7 +62,7 @@ func TestKeysStayWithTheirProvider(t *testing.T) {
 			}
 		}
 		const own = "https://gateway.test"
-		if e, err = (Upstreams{Messages: own, Chat: own, Responses: own, Gemini: own, Vertex: own, Azure: own, Bedrock: own}).endpoints(); err != nil {
+		if e, err = endpointsOf(llm.Upstreams{llm.Messages: own, llm.Chat: own, llm.Responses: own, llm.Gemini: own, llm.Vertex: own, llm.Azure: own, llm.Bedrock: own}); err != nil {
 			t.Fatal(err)
 		}
 		for _, path := range []string{"POST /v1/messages", "POST /v1/chat/completions", "POST /v1/responses", "GET /v1/responses", "POST /v1beta/models/m:generateContent", "POST /openai/v1/responses"} {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/record"
 	"github.com/stet-dev/stet/server/proxy"
 	"github.com/stet-dev/stet/trim"
@@ -135,20 +136,20 @@ func TestObserve(t *testing.T) {
 // Usage is read while the answer passes, streamed or not.
 func TestUsage(t *testing.T) {
 	answers := map[string][2]string{
-		record.Messages: {
+		llm.Messages: {
 			`{"type":"message","role":"assistant","model":"model-a","content":[],"stop_reason":"end_turn","usage":{"input_tokens":11,"cache_read_input_tokens":22,"cache_creation_input_tokens":33,"output_tokens":44}}`,
 			started + "event: message_delta\ndata: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"end_turn\"},\"usage\":{\"output_tokens\":44}}\n\n",
 		},
-		record.Chat: {
+		llm.Chat: {
 			`{"id":"c","model":"model-a","choices":[{"index":0,"finish_reason":"stop","message":{"role":"assistant","content":"hi"}}],"usage":{"prompt_tokens":33,"completion_tokens":44,"total_tokens":77,"prompt_tokens_details":{"cached_tokens":22}}}`,
 			"data: {\"id\":\"c\",\"choices\":[{\"index\":0,\"delta\":{\"content\":\"hi\"}}]}\n\ndata: {\"id\":\"c\",\"choices\":[],\"usage\":{\"prompt_tokens\":33,\"completion_tokens\":44,\"prompt_tokens_details\":{\"cached_tokens\":22}}}\n\ndata: [DONE]\n\n",
 		},
-		record.Responses: {
+		llm.Responses: {
 			`{"id":"r","object":"response","status":"completed","model":"model-a","output":[],"usage":{"input_tokens":33,"input_tokens_details":{"cached_tokens":22},"output_tokens":44}}`,
 			"event: response.completed\ndata: {\"type\":\"response.completed\",\"response\":{\"id\":\"r\",\"object\":\"response\",\"status\":\"completed\",\"model\":\"model-a\",\"output\":[],\"usage\":{\"input_tokens\":33,\"input_tokens_details\":{\"cached_tokens\":22},\"output_tokens\":44}}}\n\n",
 		},
 	}
-	answers[record.GenerateContent] = [2]string{
+	answers[llm.Gemini] = [2]string{
 		`{"candidates":[],"modelVersion":"model-a","usageMetadata":{"promptTokenCount":33,"cachedContentTokenCount":22,"candidatesTokenCount":40,"thoughtsTokenCount":4}}`,
 		"data: {\"usageMetadata\":{\"promptTokenCount\":33,\"cachedContentTokenCount\":22,\"candidatesTokenCount\":40,\"thoughtsTokenCount\":4}}\n\n",
 	}

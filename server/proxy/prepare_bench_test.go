@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/record"
 	"github.com/stet-dev/stet/trim"
 )
@@ -54,7 +55,7 @@ func BenchmarkPrepare(b *testing.B) {
 				head := append(p.buffers.get(len(body)), body...)
 				x := &exchange{
 					endpoint: p.endpoints.messages, body: upload{head: head, whole: true, borrowed: []*lease{lend(head)}},
-					row: record.Request{Conversation: "unknown", API: record.Messages, Time: time.Now(), Status: 200},
+					row: record.Request{Conversation: "unknown", API: llm.Messages, Time: time.Now(), Status: 200},
 				}
 				b.StartTimer()
 				p.prepare(x, http.Header{}, planned)

@@ -16,6 +16,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"golang.org/x/sync/semaphore"
 
+	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/llm/prices"
 	"github.com/stet-dev/stet/record"
 	"github.com/stet-dev/stet/server/proxy/cachestate"
@@ -26,10 +27,10 @@ import (
 
 // Config configures a [Proxy]. The zero value is the default.
 type Config struct {
-	Upstreams Upstreams
+	Upstreams llm.Upstreams
 	// Agents returns the upstreams of an agent that has its own. Such an agent sends requests whose path begins with /stet/NAME. If it
 	// returns an error, the request is refused and does not go to Upstreams. nil: no path is special.
-	Agents func(name string) (Upstreams, error)
+	Agents func(name string) (llm.Upstreams, error)
 
 	// History says what is left out. If its Root is empty, the workspace is learned in each conversation from what the agent
 	// says. If its Window or its Price is zero, each model's own is used.
@@ -138,7 +139,7 @@ func New(c Config) (*Proxy, error) {
 			c.History.Logger = c.Logger.With("observe", true)
 		}
 	}
-	targets, err := c.Upstreams.endpoints()
+	targets, err := endpointsOf(c.Upstreams)
 	if err != nil {
 		return nil, err
 	}

@@ -21,7 +21,7 @@ func (p *Proxy) decode(x *exchange, d *reading) cause {
 	}
 	d.model = shortCopy(d.request.Model)
 	x.row.Model = d.model
-	if d.request.Thread != "" || x.api == record.Responses {
+	if d.request.Thread != "" || x.api == llm.Responses {
 		if why := p.follow(x, d); why != planned {
 			return why
 		}

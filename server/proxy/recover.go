@@ -148,7 +148,7 @@ func (p *Proxy) next(x *exchange) string {
 // drop restores the first body of a request, and adds the option to drop thinking that was signed after something else. It returns
 // the name of this candidate; "": it is not possible.
 func (p *Proxy) drop(x *exchange) string {
-	if x.body.dropping || x.recovery.reading.api != record.Messages {
+	if x.body.dropping || x.recovery.reading.api != llm.Messages {
 		return ""
 	}
 	first := x.recovery.first

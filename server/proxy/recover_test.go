@@ -15,6 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/llm/llmtest"
 	"github.com/stet-dev/stet/record"
 	"github.com/stet-dev/stet/test/recordtest"
@@ -149,7 +150,7 @@ func TestOwnErrorIsPassed(t *testing.T) {
 			a := s.session("claude-opus-5-5")
 			a.rounds(9, s.model)
 			f := &refuser{message: message}
-			c.Store, c.Transport, c.Upstreams = new(recordtest.Memory), f, Upstreams{Messages: "http://model.test"}
+			c.Store, c.Transport, c.Upstreams = new(recordtest.Memory), f, llm.Upstreams{llm.Messages: "http://model.test"}
 			p, err := New(c)
 			if err != nil {
 				t.Fatal(err)
@@ -304,7 +305,7 @@ func TestOrderOfTries(t *testing.T) {
 				test.before(s, a)
 				synctest.Wait()
 				f := &refuser{message: "The block is bound to a different conversation."}
-				p, err := New(Config{Store: s.store, Transport: f, Upstreams: Upstreams{Messages: "http://model.test"}, History: s.config.History})
+				p, err := New(Config{Store: s.store, Transport: f, Upstreams: llm.Upstreams{llm.Messages: "http://model.test"}, History: s.config.History})
 				if err != nil {
 					s.t.Fatal(err)
 				}
@@ -343,7 +344,7 @@ func TestFirstErrorIsPassed(t *testing.T) {
 		} {
 			for _, path := range []string{"/v1/messages", "/v1/messages/count_tokens"} {
 				f := &refuser{message: message}
-				p, err := New(Config{Store: s.store, Transport: f, Upstreams: Upstreams{Messages: "http://model.test"}})
+				p, err := New(Config{Store: s.store, Transport: f, Upstreams: llm.Upstreams{llm.Messages: "http://model.test"}})
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -11,34 +11,18 @@ import (
 	"strings"
 
 	"github.com/stet-dev/stet/llm"
-	"github.com/stet-dev/stet/llm/anthropic"
-	"github.com/stet-dev/stet/llm/gemini"
+	"github.com/stet-dev/stet/llm/apis"
 	"github.com/stet-dev/stet/llm/openai"
 	"github.com/stet-dev/stet/record"
 )
 
-// Upstreams are the base URLs of the endpoints, one for each API and each cloud. docs/proxy.md explains how a path is joined to
-// one. An empty URL means the provider's own.
-type Upstreams struct {
-	Messages  string // "" is https://api.anthropic.com
-	Chat      string // "" is https://api.openai.com/v1
-	Responses string // "" is https://api.openai.com/v1
-	Gemini    string // "" is https://generativelanguage.googleapis.com
-
-	Vertex  string // "" is the host of the location that the path names
-	Azure   string // base URL of the resource, for Azure OpenAI and Foundry; "": not configured
-	Bedrock string // "": not configured
-}
-
 // apiNamed returns the API by its name in records. Requests of another name speak like Chat Completions.
 func apiNamed(name string) llm.API {
-	switch name {
-	case record.Messages, record.CountTokens:
-		return anthropic.API
-	case record.Responses:
-		return openai.ResponsesAPI
-	case record.GenerateContent:
-		return gemini.API
+	if name == record.CountTokens {
+		name = llm.Messages
+	}
+	if api, ok := apis.Named(name); ok {
+		return api
 	}
 	return openai.ChatAPI
 }
@@ -64,7 +48,7 @@ type endpoint struct {
 // format returns the API whose format a request and its answer have.
 func (e endpoint) format() string {
 	if e.api == record.CountTokens {
-		return cmp.Or(e.counts, record.Messages)
+		return cmp.Or(e.counts, llm.Messages)
 	}
 	return e.api
 }
@@ -78,38 +62,38 @@ type endpoints struct {
 	vertex, azure, bedrock *url.URL // nil: not configured
 }
 
-func (u Upstreams) endpoints() (e endpoints, err error) {
-	parse := func(api, base, fallback, owner, key string) endpoint {
-		if base == "" {
-			base = fallback
-		} else {
-			owner, key = "", ""
-		}
+// endpointsOf returns the endpoints for upstreams. docs/proxy.md explains how a path is joined to one.
+func endpointsOf(u llm.Upstreams) (e endpoints, err error) {
+	base := func(name, base string) *url.URL {
 		target, parseErr := parseBase(base)
 		if parseErr != nil && err == nil {
-			err = fmt.Errorf("upstream for %s: %w", api, parseErr)
+			err = fmt.Errorf("upstream for %s: %w", name, parseErr)
 		}
-		return endpoint{api: api, codec: apiNamed(api).Codec, upstream: target, direct: true, owner: owner, unset: key}
+		return target
 	}
-	e.messages = parse(record.Messages, u.Messages, "https://api.anthropic.com", anthropicOwner, "upstream-messages")
-	e.chat = parse(record.Chat, u.Chat, "https://api.openai.com/v1", openaiOwner, "upstream-chat")
-	e.responses = parse(record.Responses, u.Responses, "https://api.openai.com/v1", openaiOwner, "upstream-responses")
-	e.count = e.messages
+	own := func(name, usual string) endpoint {
+		api := apiNamed(name)
+		to := endpoint{api: name, codec: api.Codec, direct: true}
+		if u[name] == "" {
+			to.owner, to.unset = api.Provider, "upstream-"+name
+		}
+		to.upstream = base(name, cmp.Or(u[name], usual, api.Upstream))
+		return to
+	}
+	e.messages, e.chat, e.responses, e.gemini = own(llm.Messages, ""), own(llm.Chat, ""), own(llm.Responses, ""), own(llm.Gemini, "")
+	e.count, e.geminiCount, e.compact = e.messages, e.gemini, e.responses
 	e.count.api = record.CountTokens
-	e.compact = e.responses
+	e.geminiCount.api, e.geminiCount.counts = record.CountTokens, llm.Gemini
 	e.compact.compacts = true
-	e.gemini = parse(record.GenerateContent, u.Gemini, "https://generativelanguage.googleapis.com", googleOwner, "upstream-gemini")
-	e.geminiCount = e.gemini
-	e.geminiCount.api, e.geminiCount.counts = record.CountTokens, record.GenerateContent
-	e.codeAssist = parse(record.GenerateContent, u.Gemini, "https://cloudcode-pa.googleapis.com", googleOwner, "upstream-gemini")
+	e.codeAssist = own(llm.Gemini, "https://cloudcode-pa.googleapis.com")
 	e.codeAssist.codec = nil // passed through
-	cloud := func(name, base string) *url.URL {
-		if base == "" {
+	cloud := func(name, at string) *url.URL {
+		if at == "" {
 			return nil
 		}
-		return parse(name, base, "", "", "").upstream
+		return base(name, at)
 	}
-	e.vertex, e.azure, e.bedrock = cloud("vertex", u.Vertex), cloud("azure", azureResource(u.Azure)), cloud("bedrock", u.Bedrock)
+	e.vertex, e.azure, e.bedrock = cloud(llm.Vertex, u[llm.Vertex]), cloud(llm.Azure, azureResource(u[llm.Azure])), cloud(llm.Bedrock, u[llm.Bedrock])
 	return e, err
 }
 
@@ -267,7 +251,7 @@ func (p *Proxy) agentOf(r *http.Request) (*endpoints, *http.Request, error) {
 	if err != nil {
 		return &p.endpoints, r, err
 	}
-	e, err := upstreams.endpoints()
+	e, err := endpointsOf(upstreams)
 	if err != nil {
 		return &p.endpoints, r, err
 	}

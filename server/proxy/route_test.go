@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/record"
 )
 
@@ -67,18 +68,18 @@ func TestVersioned(t *testing.T) {
 
 // WIRE-6: a request goes to the provider of its API, or nowhere.
 func TestEndpoints(t *testing.T) {
-	e, err := Upstreams{Messages: "http://messages", Chat: "http://chat", Responses: "http://responses", Gemini: "http://gemini"}.endpoints()
+	e, err := endpointsOf(llm.Upstreams{llm.Messages: "http://messages", llm.Chat: "http://chat", llm.Responses: "http://responses", llm.Gemini: "http://gemini"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, test := range []struct{ method, path, header, api, host string }{
-		{"POST", "/v1/messages", "", record.Messages, "messages"},
-		{"POST", "/messages", "", record.Messages, "messages"},
+		{"POST", "/v1/messages", "", llm.Messages, "messages"},
+		{"POST", "/messages", "", llm.Messages, "messages"},
 		{"POST", "/v1/messages/count_tokens", "", record.CountTokens, "messages"},
-		{"POST", "/v1/chat/completions", "X-Api-Key", record.Chat, "chat"},
-		{"POST", "/v1/responses", "", record.Responses, "responses"},
+		{"POST", "/v1/chat/completions", "X-Api-Key", llm.Chat, "chat"},
+		{"POST", "/v1/responses", "", llm.Responses, "responses"},
 		{"GET", "/v1/responses", "", other, "responses"},
-		{"POST", "/v1/responses/compact", "", record.Responses, "responses"},
+		{"POST", "/v1/responses/compact", "", llm.Responses, "responses"},
 		{"GET", "/v1/responses/compact", "", other, "responses"},
 		{"POST", "/v1/threads/t/messages", "", other, "chat"},
 		{"POST", "/v1/messages/", "", other, "messages"},
@@ -89,9 +90,9 @@ func TestEndpoints(t *testing.T) {
 		{"POST", "/v1/embeddings", "X-Goog-Api-Key", other, "gemini"},
 		{"POST", "/v1/embeddings", "Api-Key", other, ""},
 		{"GET", "/v1/models?key=secret", "", other, "gemini"},
-		{"POST", "/v1beta/models/gemini-3-pro:generateContent", "X-Goog-Api-Key", record.GenerateContent, "gemini"},
-		{"POST", "/v1beta/models/gemini-3-pro:streamGenerateContent?alt=sse&key=secret", "", record.GenerateContent, "gemini"},
-		{"POST", "/v1/models/gemini-3-pro:generateContent", "Authorization", record.GenerateContent, "gemini"},
+		{"POST", "/v1beta/models/gemini-3-pro:generateContent", "X-Goog-Api-Key", llm.Gemini, "gemini"},
+		{"POST", "/v1beta/models/gemini-3-pro:streamGenerateContent?alt=sse&key=secret", "", llm.Gemini, "gemini"},
+		{"POST", "/v1/models/gemini-3-pro:generateContent", "Authorization", llm.Gemini, "gemini"},
 		{"POST", "/v1beta/models/gemini-3-pro:countTokens", "", record.CountTokens, "gemini"},
 		{"GET", "/v1beta/models/gemini-3-pro:generateContent", "", other, "gemini"},
 		{"POST", "/v1beta/models/gemini-embedding:embedContent", "", other, "gemini"},
@@ -100,25 +101,25 @@ func TestEndpoints(t *testing.T) {
 		{"POST", "/v1beta/cachedContents", "", other, "gemini"},
 		{"POST", "/upload/v1beta/files", "", other, "gemini"},
 		{"POST", "/v1internal:streamGenerateContent?alt=sse", "Authorization", other, "gemini"},
-		{"POST", "/v1beta1/projects/p/locations/global/publishers/google/models/gemini-3-pro:generateContent", "Authorization", record.GenerateContent, "aiplatform.googleapis.com"},
+		{"POST", "/v1beta1/projects/p/locations/global/publishers/google/models/gemini-3-pro:generateContent", "Authorization", llm.Gemini, "aiplatform.googleapis.com"},
 		{"POST", "/v1/projects/p/locations/us-east5/publishers/google/models/gemini-3-pro:countTokens", "", record.CountTokens, "us-east5-aiplatform.googleapis.com"},
-		{"POST", "/v1/publishers/google/models/gemini-3-pro:streamGenerateContent", "X-Goog-Api-Key", record.GenerateContent, "aiplatform.googleapis.com"},
+		{"POST", "/v1/publishers/google/models/gemini-3-pro:streamGenerateContent", "X-Goog-Api-Key", llm.Gemini, "aiplatform.googleapis.com"},
 		{"POST", "/v1beta1/projects/p/locations/evil.example/publishers/google/models/m:generateContent", "", other, ""},
 		{"POST", "/model/anthropic.claude-opus-4-6-v1:0/invoke", "Authorization", other, ""},
 		{"POST", "/model/anthropic.claude-opus-4-6-v1:0/invoke", "X-Api-Key", other, ""},
 		{"GET", "/inference-profiles?type=SYSTEM_DEFINED", "Authorization", other, ""},
-		{"POST", "/v1/projects/p/locations/us-east5/publishers/anthropic/models/claude-opus-5-5:rawPredict", "Authorization", record.Messages, "us-east5-aiplatform.googleapis.com"},
-		{"POST", "/projects/p/locations/global/publishers/anthropic/models/claude-opus-4-5@20251101:streamRawPredict", "", record.Messages, "aiplatform.googleapis.com"},
+		{"POST", "/v1/projects/p/locations/us-east5/publishers/anthropic/models/claude-opus-5-5:rawPredict", "Authorization", llm.Messages, "us-east5-aiplatform.googleapis.com"},
+		{"POST", "/projects/p/locations/global/publishers/anthropic/models/claude-opus-4-5@20251101:streamRawPredict", "", llm.Messages, "aiplatform.googleapis.com"},
 		{"POST", "/v1/projects/p/locations/eu/publishers/anthropic/models/count-tokens:rawPredict", "", record.CountTokens, "aiplatform.eu.rep.googleapis.com"},
 		{"GET", "/v1/projects/p/locations/eu/publishers/anthropic/models/claude-opus-5-5", "", other, "aiplatform.eu.rep.googleapis.com"},
-		{"POST", "/v1/projects/p/locations/us/publishers/google/models/gemini-3-pro:generateContent", "X-Goog-Api-Key", record.GenerateContent, "aiplatform.us.rep.googleapis.com"},
+		{"POST", "/v1/projects/p/locations/us/publishers/google/models/gemini-3-pro:generateContent", "X-Goog-Api-Key", llm.Gemini, "aiplatform.us.rep.googleapis.com"},
 		{"POST", "/v1/projects/p/locations/evil.example/publishers/anthropic/models/m:rawPredict", "", other, ""},
 		{"POST", "/v1/projects/p/locations/evil.example%2F/publishers/anthropic/models/m:rawPredict", "", other, ""},
 		{"POST", "/v1/projects/p", "", other, ""},
-		{"POST", "/anthropic/v1/messages?beta=true", "X-Api-Key", record.Messages, ""},
-		{"POST", "//v1/messages", "", record.Messages, "messages"},
-		{"POST", "/v1//chat/completions", "", record.Chat, "chat"},
-		{"POST", "/openai/deployments/d/chat/completions", "Api-Key", record.Chat, ""},
+		{"POST", "/anthropic/v1/messages?beta=true", "X-Api-Key", llm.Messages, ""},
+		{"POST", "//v1/messages", "", llm.Messages, "messages"},
+		{"POST", "/v1//chat/completions", "", llm.Chat, "chat"},
+		{"POST", "/openai/deployments/d/chat/completions", "Api-Key", llm.Chat, ""},
 		{"GET", "/v1/models", "", other, "chat"},
 		{"GET", "/v1/models", "Anthropic-Version", other, "messages"},
 		{"GET", "/v1/models", "X-Api-Key", other, "messages"},
@@ -138,29 +139,29 @@ func TestEndpoints(t *testing.T) {
 			t.Errorf("%s %s: %s at %q", test.method, test.path, got.api, host)
 		}
 	}
-	if e, err = (Upstreams{
-		Messages: "http://messages", Chat: "http://chat", Responses: "http://responses",
-		Vertex: "http://vertex/v1", Azure: "http://azure/openai/v1/", Bedrock: "http://bedrock",
-	}).endpoints(); err != nil {
+	if e, err = endpointsOf(llm.Upstreams{
+		llm.Messages: "http://messages", llm.Chat: "http://chat", llm.Responses: "http://responses",
+		llm.Vertex: "http://vertex/v1", llm.Azure: "http://azure/openai/v1/", llm.Bedrock: "http://bedrock",
+	}); err != nil {
 		t.Fatal(err)
 	}
 	for _, test := range []struct{ method, path, api, model, goes string }{
 		{
-			"POST", "/v1/projects/p/locations/us-east5/publishers/anthropic/models/claude-opus-4-5@20251101:streamRawPredict", record.Messages, "claude-opus-4-5@20251101",
+			"POST", "/v1/projects/p/locations/us-east5/publishers/anthropic/models/claude-opus-4-5@20251101:streamRawPredict", llm.Messages, "claude-opus-4-5@20251101",
 			"http://vertex/v1/projects/p/locations/us-east5/publishers/anthropic/models/claude-opus-4-5@20251101:streamRawPredict",
 		},
 		{
 			"POST", "/projects/p/locations/eu/publishers/anthropic/models/count-tokens:rawPredict", record.CountTokens, "",
 			"http://vertex/v1/projects/p/locations/eu/publishers/anthropic/models/count-tokens:rawPredict",
 		},
-		{"POST", "/anthropic/v1/messages?beta=true", record.Messages, "", "http://azure/anthropic/v1/messages?beta=true"},
+		{"POST", "/anthropic/v1/messages?beta=true", llm.Messages, "", "http://azure/anthropic/v1/messages?beta=true"},
 		{"POST", "/anthropic/v1/messages/count_tokens", record.CountTokens, "", "http://azure/anthropic/v1/messages/count_tokens"},
 		{"GET", "/anthropic/v1/models", other, "", "http://azure/anthropic/v1/models"},
-		{"POST", "/openai/deployments/d/chat/completions?api-version=2024-10-21", record.Chat, "d", "http://azure/openai/deployments/d/chat/completions?api-version=2024-10-21"},
+		{"POST", "/openai/deployments/d/chat/completions?api-version=2024-10-21", llm.Chat, "d", "http://azure/openai/deployments/d/chat/completions?api-version=2024-10-21"},
 		{"POST", "/openai/deployments/d/embeddings?api-version=2024-10-21", other, "", "http://azure/openai/deployments/d/embeddings?api-version=2024-10-21"},
-		{"POST", "/openai/v1/chat/completions", record.Chat, "", "http://azure/openai/v1/chat/completions"},
-		{"POST", "/openai/v1/responses?api-version=preview", record.Responses, "", "http://azure/openai/v1/responses?api-version=preview"},
-		{"POST", "/openai/responses?api-version=2025-04-01-preview", record.Responses, "", "http://azure/openai/responses?api-version=2025-04-01-preview"},
+		{"POST", "/openai/v1/chat/completions", llm.Chat, "", "http://azure/openai/v1/chat/completions"},
+		{"POST", "/openai/v1/responses?api-version=preview", llm.Responses, "", "http://azure/openai/v1/responses?api-version=preview"},
+		{"POST", "/openai/responses?api-version=2025-04-01-preview", llm.Responses, "", "http://azure/openai/responses?api-version=2025-04-01-preview"},
 		{"GET", "/openai/v1/responses/r", other, "", "http://azure/openai/v1/responses/r"},
 		{"POST", "/model/anthropic.claude-opus-4-6-v1%3A0/invoke-with-response-stream", other, "", "http://bedrock/model/anthropic.claude-opus-4-6-v1%3A0/invoke-with-response-stream"},
 	} {
@@ -183,7 +184,7 @@ func TestEndpoints(t *testing.T) {
 			t.Errorf("%s: %s", base, got)
 		}
 	}
-	if e, err = (Upstreams{Messages: "http://one/a", Chat: "http://one/b", Responses: "http://one/b"}).endpoints(); err != nil {
+	if e, err = endpointsOf(llm.Upstreams{llm.Messages: "http://one/a", llm.Chat: "http://one/b", llm.Responses: "http://one/b"}); err != nil {
 		t.Fatal(err)
 	}
 	if got := e.of(httptest.NewRequest("POST", "/tokenize", nil)); got.upstream == nil || got.upstream.String() != "http://one/b" {

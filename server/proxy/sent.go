@@ -74,7 +74,7 @@ func (p *Proxy) lookUp(x *exchange, d *reading) {
 	d.earlier.before = d.earlier.conversation.Last()
 	rule := p.rules.of(d.api, d.model)
 	judged := d.asked.Decoded != nil // false: finding the conversation failed
-	d.earlier.checks = d.api != record.GenerateContent && (rule.checks || rule.mayCheck && handsOn(d.request) || judged && p.cache.Checks(&d.asked))
+	d.earlier.checks = d.api != llm.Gemini && (rule.checks || rule.mayCheck && handsOn(d.request) || judged && p.cache.Checks(&d.asked))
 	if !d.earlier.checks {
 		return
 	}
@@ -361,7 +361,7 @@ func (p *Proxy) formOf(x *exchange, d *reading, memory *sent.Memory) (b record.B
 		return b, nil
 	}
 	x.outgoing = s
-	if d.api != record.Messages && x.outgoing.Bound && !x.outgoing.Form.Empty() { // here no signature in an answer shows this
+	if d.api != llm.Messages && x.outgoing.Bound && !x.outgoing.Form.Empty() { // here no signature in an answer shows this
 		p.conversations.count((*Totals).bind)
 	}
 	b, kept = memory.Note(x.outgoing, c, x.row.Time)

@@ -12,15 +12,14 @@ import (
 	"github.com/stet-dev/stet/llm/gemini"
 	"github.com/stet-dev/stet/llm/llmtest"
 	"github.com/stet-dev/stet/llm/openai"
-	"github.com/stet-dev/stet/record"
 	"github.com/stet-dev/stet/server/proxy"
 	"github.com/stet-dev/stet/tool"
 	"github.com/stet-dev/stet/trim"
 )
 
 var codecs = map[string]llm.Codec{
-	record.Messages: anthropic.Messages{}, record.Chat: openai.Chat{}, record.Responses: openai.Responses{},
-	record.GenerateContent: gemini.GenerateContent{},
+	llm.Messages: anthropic.Messages{}, llm.Chat: openai.Chat{}, llm.Responses: openai.Responses{},
+	llm.Gemini: gemini.GenerateContent{},
 }
 
 // agent is a small agent. It does the reads that the model asks for, and keeps its conversation as a list.
@@ -38,11 +37,11 @@ func newAgent(t *testing.T, i int, script llmtest.Script, change ...func(*proxy.
 	model := llmtest.New(script)
 	t.Cleanup(func() { _ = model.Close() })
 	r := newRig(t, http.NotFoundHandler(), append([]func(*proxy.Config){func(c *proxy.Config) {
-		c.Upstreams = proxy.Upstreams{Messages: model.URL, Chat: model.URL + "/v1", Responses: model.URL + "/v1/", Gemini: model.URL + "/v1beta"}
+		c.Upstreams = llm.Upstreams{llm.Messages: model.URL, llm.Chat: model.URL + "/v1", llm.Responses: model.URL + "/v1/", llm.Gemini: model.URL + "/v1beta"}
 	}}, change...)...)
 	a := &agent{rig: r, api: apis[i].api, path: apis[i].path, codec: codecs[apis[i].api], model: model}
 	system := rules
-	if a.api == record.GenerateContent { // the provider's cache only keeps longer prompts
+	if a.api == llm.Gemini { // the provider's cache only keeps longer prompts
 		system = strings.Repeat(rules, 4)
 	}
 	a.req = llm.Request{
@@ -153,7 +152,7 @@ func TestStreams(t *testing.T) {
 			t.Run(fmt.Sprintf("%s, cut after %d", api.api, cut), func(t *testing.T) {
 				a := newAgent(t, i, llmtest.Script{End: "All of it is done, and there are three pieces."})
 				a.req.Stream = true
-				if a.api == record.GenerateContent { // the body does not say that it streams
+				if a.api == llm.Gemini { // the body does not say that it streams
 					a.path = strings.Replace(a.path, ":generateContent", ":streamGenerateContent?alt=sse", 1)
 				}
 				body, err := a.codec.Encode(&a.req)

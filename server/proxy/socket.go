@@ -13,8 +13,8 @@ import (
 
 	"github.com/coder/websocket"
 
+	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/llm/openai"
-	"github.com/stet-dev/stet/record"
 )
 
 // The Responses API can also be used over a WebSocket. A client's message "response.create" is a request with the body of a
@@ -73,14 +73,14 @@ func (p *Proxy) bridge(w http.ResponseWriter, r *http.Request, target endpoint) 
 		}
 		status := http.StatusBadGateway
 		if shake.answer == nil {
-			unreachable(to.Scheme+"://"+to.Host, err.Error()).write(w, record.Responses)
+			unreachable(to.Scheme+"://"+to.Host, err.Error()).write(w, llm.Responses)
 		} else {
 			status = shake.answer.StatusCode
 			passHeader(w.Header(), shake.answer.Header)
 			w.WriteHeader(status)
 			_, _ = w.Write(shake.body) // a client that is gone needs no answer
 		}
-		p.metrics.request(record.Responses, status)
+		p.metrics.request(llm.Responses, status)
 		p.log.Debug("no WebSocket", "upstream", to.Host, "status", status, "error", err)
 		return
 	}

@@ -127,7 +127,7 @@ func TestSocketFollowed(t *testing.T) {
 	for _, way := range []string{"socket", "POST"} {
 		t.Run(way, func(t *testing.T) {
 			model := reader(t)
-			r := newRig(t, nil, func(c *proxy.Config) { c.Upstreams.Responses, c.History = model.URL, trim.Config{} })
+			r := newRig(t, nil, func(c *proxy.Config) { c.Upstreams[llm.Responses], c.History = model.URL, trim.Config{} })
 			var open *websocket.Conn
 			var next func(string) said
 			if way == "socket" {
@@ -182,7 +182,7 @@ func TestSocketFollowed(t *testing.T) {
 // of Codex do (WIRE-4).
 func TestSocketBeginsWithNothing(t *testing.T) {
 	model := reader(t)
-	r := newRig(t, nil, func(c *proxy.Config) { c.Upstreams.Responses, c.History = model.URL, trim.Config{} })
+	r := newRig(t, nil, func(c *proxy.Config) { c.Upstreams[llm.Responses], c.History = model.URL, trim.Config{} })
 	c := r.open(nil)
 	top := `{"type":"response.create","store":false,"model":"model-a","instructions":"` + rules + `",`
 	e := ask(t, c, top+`"generate":false,"input":[]}`)
@@ -205,7 +205,7 @@ func TestSocketBeginsWithNothing(t *testing.T) {
 // too (WIRE-4).
 func TestSocketUnknown(t *testing.T) {
 	model := reader(t)
-	r := newRig(t, nil, func(c *proxy.Config) { c.Upstreams.Responses = model.URL })
+	r := newRig(t, nil, func(c *proxy.Config) { c.Upstreams[llm.Responses] = model.URL })
 	c := r.open(nil)
 	body := `{"type":"response.create", "model":"m","previous_response_id":"resp_x","input":[` + readCall(1) + `,` + readOutput("call_1") + `]}`
 	if e := ask(t, c, body); e.Type != "error" || e.Status != 400 || e.Error.Code != "previous_response_not_found" {
@@ -320,7 +320,7 @@ func TestSocketRefused(t *testing.T) {
 			t.Errorf("the upstream was asked %d times", up.count())
 		}
 	}
-	r := newRig(t, nil, func(c *proxy.Config) { c.Upstreams.Responses = "http://127.0.0.1:1" })
+	r := newRig(t, nil, func(c *proxy.Config) { c.Upstreams[llm.Responses] = "http://127.0.0.1:1" })
 	if _, resp, err := websocket.Dial(t.Context(), r.url+"/v1/responses", nil); err == nil || resp == nil || resp.StatusCode != 502 {
 		t.Errorf("%v %v", resp, err)
 	}
@@ -330,7 +330,7 @@ func TestSocketRefused(t *testing.T) {
 func TestSocketBroken(t *testing.T) {
 	model := reader(t)
 	model.Fail(llmtest.Fault{CutAfter: 3}, llmtest.Fault{Reset: true})
-	r := newRig(t, nil, func(c *proxy.Config) { c.Upstreams.Responses = model.URL })
+	r := newRig(t, nil, func(c *proxy.Config) { c.Upstreams[llm.Responses] = model.URL })
 	for range 2 {
 		c := r.open(nil)
 		_ = c.Write(t.Context(), websocket.MessageText, []byte(`{"type":"response.create","model":"m","input":"hi"}`))
@@ -366,7 +366,7 @@ func TestSocketErrorWithoutLane(t *testing.T) {
 // A proxy that closes lets an answer end, and closes sockets on which no request waits.
 func TestSocketClosing(t *testing.T) {
 	model := reader(t)
-	r := newRig(t, nil, func(c *proxy.Config) { c.Upstreams.Responses = model.URL })
+	r := newRig(t, nil, func(c *proxy.Config) { c.Upstreams[llm.Responses] = model.URL })
 	c := r.open(nil)
 	ask(t, c, `{"type":"response.create","model":"m","input":"hi"}`)
 	ended := make(chan error, 1)
@@ -384,7 +384,7 @@ func TestSocketClosing(t *testing.T) {
 // ends.
 func TestSocketsAtOnce(t *testing.T) {
 	model := reader(t)
-	r := newRig(t, nil, func(c *proxy.Config) { c.Upstreams.Responses, c.MaxBody = model.URL, 1<<20 })
+	r := newRig(t, nil, func(c *proxy.Config) { c.Upstreams[llm.Responses], c.MaxBody = model.URL, 1<<20 })
 	var group sync.WaitGroup
 	for i := range 8 {
 		group.Go(func() {

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/llm/llmtest"
 	"github.com/stet-dev/stet/record"
 	"github.com/stet-dev/stet/test/recordtest"
@@ -56,7 +57,7 @@ func TestStoredBeforeTheAnswer(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			strictly(t, func(s *strict) {
 				store := new(countingStore)
-				p, err := New(Config{Store: store, Transport: s, Upstreams: Upstreams{Messages: "http://model.test"}})
+				p, err := New(Config{Store: store, Transport: s, Upstreams: llm.Upstreams{llm.Messages: "http://model.test"}})
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -120,7 +120,7 @@ type boundSession struct {
 func (b *boundSession) start() (*Proxy, *cutStore) {
 	store := &cutStore{Memory: b.store}
 	c := b.config
-	c.Store, c.Transport, c.Upstreams.Messages = store, b, "http://model.test"
+	c.Store, c.Transport, c.Upstreams = store, b, llm.Upstreams{llm.Messages: "http://model.test"}.Or(c.Upstreams)
 	c.History.Policy = b.policies[b.IntN(len(b.policies))]
 	c.Memory = []int64{0, -1, 1 << 17}[b.IntN(3)]
 	p, err := New(c)

@@ -111,7 +111,7 @@ func (s *strict) of(account llmtest.Account) {
 func (s *strict) proxy() *Proxy {
 	s.t.Helper()
 	c := s.config
-	c.Store, c.Transport, c.Upstreams.Messages = s.store, s, "http://model.test"
+	c.Store, c.Transport, c.Upstreams = s.store, s, llm.Upstreams{llm.Messages: "http://model.test"}.Or(c.Upstreams)
 	p, err := New(c)
 	if err != nil {
 		s.t.Fatal(err)

@@ -4,7 +4,6 @@ import (
 	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/llm/anthropic"
 	"github.com/stet-dev/stet/llm/openai"
-	"github.com/stet-dev/stet/record"
 	"github.com/stet-dev/stet/server/proxy/threads"
 )
 
@@ -25,7 +24,7 @@ var responseChains = threads.Shape{Items: "input", Without: []string{"previous_r
 
 // notHeld returns the cause for a request that continues an answer that is not held here.
 func (x *exchange) notHeld() cause {
-	if x.api == record.Responses {
+	if x.api == llm.Responses {
 		return chained
 	}
 	return threaded
@@ -56,10 +55,10 @@ func (p *Proxy) viewWhole(x *exchange, d *reading, shape threads.Shape, id strin
 // planned body. If that fails, the cause says why.
 func (p *Proxy) follow(x *exchange, d *reading) cause {
 	req, shape, begins, goesOn := d.request, messageThreads, d.request.Thread == llm.ThreadCreate, d.request.Thread == llm.ThreadContinue
-	if x.api == record.Responses {
+	if x.api == llm.Responses {
 		shape, goesOn = responseChains, req.Previous != ""
 		begins = !goesOn && !req.Chained && (x.keeps || openai.Stored(x.body.head))
-	} else if x.api != record.Messages || p.config.RefuseThreads {
+	} else if x.api != llm.Messages || p.config.RefuseThreads {
 		if goesOn {
 			return threaded
 		}
@@ -70,7 +69,7 @@ func (p *Proxy) follow(x *exchange, d *reading) cause {
 	}
 	if begins {
 		turn, err := shape.Whole(x.body.head)
-		if err != nil && x.api == record.Messages {
+		if err != nil && x.api == llm.Messages {
 			return malformed
 		}
 		x.body.turn = turn
@@ -88,7 +87,7 @@ func (x *exchange) assemble(contentType string) *llm.Assembly {
 	if x.body.turn == nil || x.compacts {
 		return nil
 	}
-	if x.api == record.Responses {
+	if x.api == llm.Responses {
 		return openai.NewAssembly(contentType)
 	}
 	return anthropic.NewAssembly(contentType)

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/record"
 	"github.com/stet-dev/stet/server/proxy"
 	"github.com/stet-dev/stet/trim"
@@ -30,7 +31,7 @@ func TestTotals(t *testing.T) {
 	got := r.proxy.Totals()
 	want := proxy.Totals{
 		Requests: 11, Conversations: 3, Unpriced: 11, // no model has a known name
-		ByAPI:     map[string]int{record.Messages: 10, record.Responses: 1, record.CountTokens: 1},
+		ByAPI:     map[string]int{llm.Messages: 10, llm.Responses: 1, record.CountTokens: 1},
 		Passed:    map[string]int{"malformed": 1, "chained": 1},
 		Through:   map[string]int{"/": 1, "/v1/models": 2},
 		Reads:     3 + 3 + 4,

@@ -145,7 +145,7 @@ func (p *Proxy) admit(x *exchange, d *reading, h http.Header) *failure {
 // refuse returns the answer to a request that a person does not want. Agents show its sentence, and do not try again: Claude Code asks
 // again after a 400 and takes a 403 for a login that is over; Codex asks again after all but a 400.
 func (x *exchange) refuse(why string) *failure {
-	if x.format() == record.Messages {
+	if x.format() == llm.Messages {
 		return failed(http.StatusPaymentRequired, "billing_error", "stopped_by_stet", why)
 	}
 	return failed(http.StatusBadRequest, "invalid_request_error", "stopped_by_stet", why)

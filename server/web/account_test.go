@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/record"
 )
 
@@ -17,7 +18,7 @@ func (h *rig) fill(t *testing.T) {
 	now := time.Now()
 	row := func(id, conversation, client, model string, hours int) record.Request {
 		return record.Request{
-			ID: id, Conversation: conversation, Client: client, Model: model, API: record.Chat, Policy: "lossless", Status: 200,
+			ID: id, Conversation: conversation, Client: client, Model: model, API: llm.Chat, Policy: "lossless", Status: 200,
 			Time: now.Add(-time.Duration(hours) * time.Hour), TokensOff: 100, Tokens: 60, Usage: record.Usage{Input: 10, CacheRead: 40, CacheWrite: 10, Output: 5},
 		}
 	}

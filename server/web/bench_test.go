@@ -48,7 +48,7 @@ func BenchmarkPage(b *testing.B) {
 	for i := range 10_000 {
 		at := time.Now().Add(-time.Duration(i) * time.Minute)
 		batch.Requests = append(batch.Requests, record.Request{
-			ID: fmt.Sprint("r", i), Time: at, Conversation: fmt.Sprint("c", i/20), API: record.Messages, Model: "claude-sonnet-4-5", Policy: "adaptive", Status: 200, TokensOff: 100_000, Tokens: 80_000, Usage: record.Usage{Input: 100, CacheRead: 79_000, Output: 500},
+			ID: fmt.Sprint("r", i), Time: at, Conversation: fmt.Sprint("c", i/20), API: llm.Messages, Model: "claude-sonnet-4-5", Policy: "adaptive", Status: 200, TokensOff: 100_000, Tokens: 80_000, Usage: record.Usage{Input: 100, CacheRead: 79_000, Output: 500},
 		})
 		entries = append(entries, record.Entry{Time: at, Session: fmt.Sprint("s", i%100), Tool: "read_file", Path: fmt.Sprintf("src/%d.go", i%500), Decision: "allowed", Outcome: "ok"})
 	}

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/record"
 )
 
@@ -13,7 +14,7 @@ func TestRunning(t *testing.T) {
 	now := time.Now()
 	row := func(id, conversation, root, agent string, ago time.Duration) record.Request {
 		return record.Request{
-			ID: id, Time: now.Add(-ago), Conversation: conversation, Root: root, Agent: agent, Client: "claude-code", Project: "/home/me/garden", API: record.Messages,
+			ID: id, Time: now.Add(-ago), Conversation: conversation, Root: root, Agent: agent, Client: "claude-code", Project: "/home/me/garden", API: llm.Messages,
 			Model: "m1", Status: 200, Usage: record.Usage{Input: 10},
 		}
 	}

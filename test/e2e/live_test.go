@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/llm/llmtest"
 	"github.com/stet-dev/stet/record"
 	"github.com/stet-dev/stet/store"
@@ -113,7 +114,7 @@ func cacheEnds(t *testing.T, g *guarded, session, model string) {
 	}
 	defer func() { _ = records.Close() }()
 	row := record.Request{
-		ID: "earlier", Time: time.Now().Add(-3 * time.Hour), Conversation: session, API: record.Messages, Model: model, Status: 200,
+		ID: "earlier", Time: time.Now().Add(-3 * time.Hour), Conversation: session, API: llm.Messages, Model: model, Status: 200,
 		Usage: record.Usage{CacheRead: 160_000, CacheWrite: 2_000, CacheWrite1h: 2_000, Output: 500}, Cache: record.Cache{Lifetime: time.Hour},
 	}
 	if err := records.Append(t.Context(), record.Batch{Requests: []record.Request{row}}); err != nil {

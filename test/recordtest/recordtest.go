@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/record"
 )
 
@@ -54,7 +55,7 @@ func Run(t *testing.T, open func(t *testing.T) record.Store) {
 func Full(id, conversation string, at time.Time) record.Request {
 	return record.Request{
 		ID: id, Time: at, Conversation: conversation, Root: "c0", Holdout: record.HeldOut, Agent: "agent-7", Client: "some-agent",
-		API: record.Messages, Model: "model-a", Upstream: "api.example.com:8443",
+		API: llm.Messages, Model: "model-a", Upstream: "api.example.com:8443",
 		Status: 200, Policy: "lossless", Observe: true, Passed: "chained", Cut: true,
 		BytesIn: 1 << 33, BytesOut: 1<<33 - 1, TokensOff: 9000, Tokens: 8000,
 		Usage: record.Usage{Input: 1, CacheRead: 2, CacheWrite: 3, CacheWrite1h: 4, Output: 5, Reasoning: 6, WebSearches: 7, Speed: "fast", Region: "us", Tier: "flex"},

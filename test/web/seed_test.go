@@ -126,7 +126,7 @@ func (names seeded) requests() record.Batch {
 			}
 			conversation := fmt.Sprintf("%s-%02d", agent, day)
 			b.Requests = append(b.Requests, record.Request{
-				ID: id, Time: at, Conversation: conversation, Client: agent, API: record.Chat, Model: model, Status: 200, Policy: "lossless",
+				ID: id, Time: at, Conversation: conversation, Client: agent, API: llm.Chat, Model: model, Status: 200, Policy: "lossless",
 				BytesIn: int64(grown * 4), BytesOut: int64(kept * 4), TokensOff: grown, Tokens: kept, Reads: i, Trimmed: i / 2, Project: "/home/me/garden",
 				Usage: record.Usage{Input: kept / 50, CacheRead: read, CacheWrite: kept - read, Output: 400 + 30*i}, Added: 900 * time.Microsecond,
 			})

@@ -98,7 +98,7 @@ func (r *replayed) RoundTrip(req *http.Request) (*http.Response, error) {
 
 func (r *replayed) start() *proxy.Proxy {
 	c := r.config
-	c.Store, c.Transport, c.Upstreams.Messages = r.store, r, "http://model.test"
+	c.Store, c.Transport, c.Upstreams = r.store, r, llm.Upstreams{llm.Messages: "http://model.test"}.Or(c.Upstreams)
 	p, err := proxy.New(c)
 	if err != nil {
 		r.t.Fatal(err)

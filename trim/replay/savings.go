@@ -12,7 +12,6 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/stet-dev/stet/internal/title"
 	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/llm/prices"
 	"github.com/stet-dev/stet/trim"
@@ -287,7 +286,7 @@ func TitlesOf(s *transcript.Session) (first, then string) {
 			continue
 		}
 		for _, p := range m.Parts {
-			switch t := title.Of(p.Text); {
+			switch t := llm.Title(p.Text); {
 			case p.Kind != llm.Text || t == "" || t == first:
 			case first == "":
 				first = t

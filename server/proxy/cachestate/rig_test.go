@@ -47,7 +47,7 @@ func (k talk) at(at time.Time) Request {
 	}
 	c := prefix.ChainOf(req.Messages, nil, 0)
 	return Request{
-		Time: at, API: record.Messages, Key: Key{req.Model, prefix.Tools(req), c.System}, Name: "c", Conversation: k.of,
+		Time: at, API: llm.Messages, Key: Key{req.Model, prefix.Tools(req), c.System}, Name: "c", Conversation: k.of,
 		Decoded: req, Chain: &c, Lifetime: k.lifetime, Vouched: !k.unmarked,
 		Bound: k.thinking && req.Model == strictModel,
 	}

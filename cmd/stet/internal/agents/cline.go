@@ -6,10 +6,12 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+
+	"github.com/stet-dev/stet/llm"
 )
 
 // clineAPIs has the API of each of Cline's providers.
-var clineAPIs = map[string]API{"anthropic": Messages, "openai-native": Responses, "openai-compatible": Chat}
+var clineAPIs = map[string]string{"anthropic": llm.Messages, "openai-native": llm.Responses, "openai-compatible": llm.Chat}
 
 // clineFile returns Cline's file of providers, from the environment and the arguments; empty if there is no home.
 func (m Machine) clineFile(args []string) string {

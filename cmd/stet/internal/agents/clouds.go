@@ -3,6 +3,8 @@ package agents
 import (
 	"slices"
 	"strings"
+
+	"github.com/stet-dev/stet/llm"
 )
 
 // redirectClouds redirects Claude Code, and programs with the same SDKs, when the model is asked through a cloud. The cloud's
@@ -10,7 +12,7 @@ import (
 func (m Machine) redirectClouds(r *Redirect, base string) {
 	const vertexURL = "ANTHROPIC_VERTEX_BASE_URL"
 	vertex := m.Getenv(vertexURL)
-	r.learn(vertexURL, vertex, Vertex)
+	r.learn(vertexURL, vertex, llm.Vertex)
 	r.set(vertexURL, inPlaceOf(vertex, base)) // the agent's settings may choose Vertex AI
 
 	m.redirectFoundry(r, base)
@@ -31,7 +33,7 @@ func (m Machine) redirectFoundry(r *Redirect, base string) {
 	switch {
 	case now == "":
 	case strings.HasSuffix(strings.TrimRight(now, "/"), "/anthropic"):
-		r.learn(source, now, Azure)
+		r.learn(source, now, llm.Azure)
 		r.set(baseURL, base+"/anthropic")
 	default:
 		r.Notes = append(r.Notes, "Claude Code is not redirected where it asks Foundry: "+baseURL+" does not end in /anthropic")

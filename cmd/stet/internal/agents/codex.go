@@ -10,6 +10,7 @@ import (
 	"github.com/pelletier/go-toml/v2"
 
 	"github.com/stet-dev/stet/internal/invisible"
+	"github.com/stet-dev/stet/llm"
 )
 
 // redirectCodex redirects Codex. Codex ignores OPENAI_BASE_URL, but takes configuration as arguments (-c key=value), so its own
@@ -21,12 +22,12 @@ func (m Machine) redirectCodex(r *Redirect, at int, base string) {
 		key = "model_providers." + c.provider + ".base_url"
 	}
 	if c.baseURL != "" {
-		r.learn("the base URL of Codex's provider "+c.provider, c.baseURL, Chat, Responses)
+		r.learn("the base URL of Codex's provider "+c.provider, c.baseURL, llm.Chat, llm.Responses)
 	}
 	if c.baseURL == "" && c.provider == "openai" && m.codexChatGPT() {
-		r.learn("Codex's ChatGPT login", chatGPT, Chat, Responses) // its list of models comes from there too
+		r.learn("Codex's ChatGPT login", chatGPT, llm.Chat, llm.Responses) // its list of models comes from there too
 	}
-	ours := strconv.Quote(inPlaceOf(r.Found[Responses], base))
+	ours := strconv.Quote(inPlaceOf(r.Found[llm.Responses], base))
 	// An override in the command line comes after ours and would win, so it is changed to the proxy's address.
 	for i := at + 1; i < len(r.Args); i++ {
 		if c.baseURL != "" {

@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/stet-dev/stet/llm"
 )
 
 // redirectContinue redirects Continue. Continue reads base URLs only from its configuration file, so it gets a copy of that file
@@ -64,19 +66,19 @@ func (m Machine) continueConfig(args []string) (file string, arg int) {
 }
 
 // continueAPIs has the APIs of each of Continue's providers.
-var continueAPIs = map[string][]API{
-	"anthropic": {Messages},
-	"openai":    {Chat, Responses},
+var continueAPIs = map[string][]string{
+	"anthropic": {llm.Messages},
+	"openai":    {llm.Chat, llm.Responses},
 }
 
 // continueRedirected returns the configuration with other base URLs, and the original URLs. If models use one API at two addresses,
 // only the models at the first one are redirected.
-func continueRedirected(config []byte, base string) ([]byte, map[API]string, error) {
+func continueRedirected(config []byte, base string) ([]byte, llm.Upstreams, error) {
 	var doc yaml.Node
 	if err := yaml.Unmarshal(config, &doc); err != nil {
 		return nil, nil, err
 	}
-	found := map[API]string{}
+	found := llm.Upstreams{}
 	seen := map[string]string{} // base URL by provider
 	changed := 0
 	for _, model := range continueModels(&doc) {

@@ -1,5 +1,7 @@
 package agents
 
+import "github.com/stet-dev/stet/llm"
+
 // copilotServersFile is the person's list of MCP servers. A project's lists are read only where the person trusts the directory.
 func (m Machine) copilotServersFile() string {
 	return m.inHome("COPILOT_HOME", ".copilot", "mcp-config.json")
@@ -18,11 +20,11 @@ func (m Machine) redirectCopilot(r *Redirect, _ int, base string) {
 	}
 	switch m.Getenv("COPILOT_PROVIDER_TYPE") {
 	case "anthropic":
-		r.learn(variable, was, Messages)
+		r.learn(variable, was, llm.Messages)
 	case "azure":
-		r.learn(variable, was, Azure)
+		r.learn(variable, was, llm.Azure)
 	default:
-		r.learn(variable, was, Chat, Responses)
+		r.learn(variable, was, llm.Chat, llm.Responses)
 		base = inPlaceOf(was, base)
 	}
 	r.set(variable, base)

@@ -7,13 +7,15 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/stet-dev/stet/llm"
 )
 
 // Forward makes a command send its HTTPS requests through a forward proxy at base ("http://127.0.0.1:4141"), which opens the TLS of a
 // few hosts. trusting returns the name of a file with the certificate that signs for these, after certificates that the person has. No base
 // URL changes, so the agent behaves as at its provider's own host.
 func (m Machine) Forward(command []string, base string, trusting func(own []byte) (string, error)) (*Redirect, error) {
-	r := &Redirect{Args: slices.Clone(command), Env: slices.Clone(m.Env), Found: map[API]string{}, Source: map[API]string{}}
+	r := &Redirect{Args: slices.Clone(command), Env: slices.Clone(m.Env), Found: llm.Upstreams{}, Source: map[string]string{}}
 	r.set("HTTPS_PROXY", base)
 	r.set("https_proxy", base)
 	r.bypassHTTPProxy()
@@ -110,7 +112,7 @@ func (m Machine) piOwnHost(command []string) string {
 	p := piProviders(file)[m.piProvider(command[1:], filepath.Dir(file))]
 	var settings struct{ HTTPProxy string }
 	readJSON(filepath.Join(filepath.Dir(file), "settings.json"), &settings)
-	if p.name != "anthropic" || p.api != Messages || settings.HTTPProxy != "" || !m.goesTo(claudeHost, Messages, cmp.Or(m.expand(p.baseURL), m.Getenv("ANTHROPIC_BASE_URL"))) {
+	if p.name != "anthropic" || p.api != llm.Messages || settings.HTTPProxy != "" || !m.goesTo(claudeHost, llm.Messages, cmp.Or(m.expand(p.baseURL), m.Getenv("ANTHROPIC_BASE_URL"))) {
 		return ""
 	}
 	return claudeHost
@@ -119,7 +121,7 @@ func (m Machine) piOwnHost(command []string) string {
 // qwenOwnHost returns the host of OpenAI if the environment makes Qwen Code ask there, and nothing else in its settings or arguments may.
 func (m Machine) qwenOwnHost(command []string) string {
 	base := m.Getenv("OPENAI_BASE_URL")
-	if base == "" || !m.goesTo(openaiHost, Chat, base) || flagValue(command, "--openai-base-url", "--openaiBaseUrl", "--proxy") != "" {
+	if base == "" || !m.goesTo(openaiHost, llm.Chat, base) || flagValue(command, "--openai-base-url", "--openaiBaseUrl", "--proxy") != "" {
 		return ""
 	}
 	kind := flagValue(command, "--auth-type", "--authType")
@@ -144,7 +146,7 @@ func (m Machine) qwenOwnHost(command []string) string {
 }
 
 // goesTo reports whether the requests of an agent that asks at asked end at a host; "" is the provider's own address.
-func (m Machine) goesTo(host string, api API, asked string) bool {
+func (m Machine) goesTo(host string, api string, asked string) bool {
 	if m.Upstream != nil {
 		asked = m.Upstream(api, asked)
 	}

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 
 	"github.com/stet-dev/stet/internal/jsonc"
+	"github.com/stet-dev/stet/llm"
 )
 
 // redirectGemini redirects Gemini CLI. If its settings name no login method, Gemini CLI takes GOOGLE_GEMINI_BASE_URL for a server
@@ -16,7 +17,7 @@ func (m Machine) redirectGemini(r *Redirect, _ int, base string) {
 	was := m.Getenv(variable)
 	switch login := m.geminiLogin(); {
 	case login == "gemini-api-key", login == "" && was != "":
-		r.learn(variable, was, Gemini)
+		r.learn(variable, was, llm.Gemini)
 		r.set(variable, base)
 	case login == "":
 		r.Notes = append(r.Notes, `Gemini CLI is not redirected: its settings do not say that it uses a key. `+

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/stet-dev/stet/internal/jsonc"
+	"github.com/stet-dev/stet/llm"
 )
 
 // keep is a variable with which an agent behaves at another base URL as it does at its provider's host.
@@ -84,7 +85,7 @@ func (m Machine) claudeKeep(program, asked string, env map[string]string) (k kee
 // asksProvider reports whether the requests of Claude Code end at its provider's own host. asked is the base URL that it would ask without
 // stet; "": the provider's. env has the environment of its settings.
 func (m Machine) asksProvider(asked string, env map[string]string) bool {
-	return m.goesTo(claudeHost, Messages, asked) && !slices.ContainsFunc(claudeClouds, func(cloud string) bool {
+	return m.goesTo(claudeHost, llm.Messages, asked) && !slices.ContainsFunc(claudeClouds, func(cloud string) bool {
 		name := "CLAUDE_CODE_USE_" + cloud
 		on, set := env[name]
 		return switchedOn(on) || !set && switchedOn(m.Getenv(name))
@@ -132,7 +133,7 @@ func (m Machine) claudeEnv(args []string) map[string]string {
 // redirectClaude completes the redirection of Claude Code by base URL.
 func (m Machine) redirectClaude(r *Redirect, at int, _ string) {
 	if m.Lasting["claude"].Trust != "" { // its settings come before the environment
-		r.Env, r.Found = slices.Clone(m.Env), map[API]string{}
+		r.Env, r.Found = slices.Clone(m.Env), llm.Upstreams{}
 		r.Notes = append(r.Notes, "Claude Code goes through the forward proxy of the service all the same, by stet setup --proxy: its savings are counted there")
 		return
 	}
@@ -150,7 +151,7 @@ func (m Machine) keepClaude(r *Redirect, program string, args []string) {
 	if env["ANTHROPIC_BASE_URL"] != "" {
 		return // its settings come before the environment
 	}
-	if k, ok := m.claudeKeep(program, r.Found[Messages], env); ok {
+	if k, ok := m.claudeKeep(program, r.Found[llm.Messages], env); ok {
 		r.set(k.name, k.value)
 		r.Kept = append(r.Kept, k.name)
 	}
@@ -172,7 +173,7 @@ func (m Machine) keepLasting(name string, f *configFile, done LastingAgent, ours
 			delete(env, v.Path[1])
 		}
 	}
-	k, ok := m.claudeKeep("claude", Lasting{name: done}.Asked(name)[Messages], env)
+	k, ok := m.claudeKeep("claude", Lasting{name: done}.Asked(name)[llm.Messages], env)
 	if !ok {
 		return nil
 	}

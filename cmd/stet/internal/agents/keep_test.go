@@ -70,7 +70,7 @@ func TestRunKeepsBehaviour(t *testing.T) {
 			m := place(t, tt.env...)
 			m.Version = func(string) string { return tt.version }
 			if tt.upstream != "" {
-				m.Upstream = func(API, string) string { return tt.upstream }
+				m.Upstream = func(string, string) string { return tt.upstream }
 			}
 			for file, text := range map[string]string{
 				m.BelowHome(".claude", "settings.json"): tt.user, filepath.Join(m.Dir, ".claude", "settings.json"): tt.project,
@@ -96,7 +96,7 @@ func TestRunKeepsBehaviour(t *testing.T) {
 func TestLastingKeepsBehaviour(t *testing.T) {
 	home := t.TempDir()
 	version, upstream := "2.1.300", ""
-	m := Machine{Env: []string{"HOME=" + home}, Dir: home, Version: func(string) string { return version }, Upstream: func(API, string) string { return upstream }}
+	m := Machine{Env: []string{"HOME=" + home}, Dir: home, Version: func(string) string { return version }, Upstream: func(string, string) string { return upstream }}
 	file, state := filepath.Join(home, ".claude", "settings.json"), filepath.Join(home, "setup.json")
 	const before = "{\n  \"env\": {\n    \"A\": \"1\"\n  }\n}\n"
 	put(t, file, before)

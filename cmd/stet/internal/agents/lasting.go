@@ -11,6 +11,7 @@ import (
 	"slices"
 
 	"github.com/stet-dev/stet/internal/atomicfile"
+	"github.com/stet-dev/stet/llm"
 )
 
 // lasting says how to send all runs of an agent through the proxy: by base URLs in its own configuration, or by the variables for a forward
@@ -26,7 +27,7 @@ type lasting struct {
 // baseURL is a base URL in an agent's configuration.
 type baseURL struct {
 	path []string // of keys
-	apis []API    // the APIs asked at this URL
+	apis []string // the APIs asked at this URL
 	// asks is the URL that the agent uses if the configuration has none; empty: the provider's URL for the API.
 	asks string
 	bare bool // the agent adds the version to the URL
@@ -55,8 +56,8 @@ type LastingValue struct {
 	Made int      `json:"made,omitempty"` // how many of the objects above it were also made
 	// Asked is the URL that the agent would use without stet, if it is not the provider of the APIs; the proxy forwards its
 	// requests there.
-	Asked string `json:"asked,omitempty"`
-	APIs  []API  `json:"apis,omitempty"`
+	Asked string   `json:"asked,omitempty"`
+	APIs  []string `json:"apis,omitempty"`
 }
 
 // ReadLasting reads the file. A missing file is empty.
@@ -121,8 +122,8 @@ func (l LastingAgent) row(f *configFile, path []string, ours string) (row Lastin
 func (l Lasting) Names() []string { return slices.Sorted(maps.Keys(l)) }
 
 // Asked returns the URLs that an agent would use without stet, for the APIs that it does not ask at their provider.
-func (l Lasting) Asked(agent string) map[API]string {
-	asked := map[API]string{}
+func (l Lasting) Asked(agent string) llm.Upstreams {
+	asked := llm.Upstreams{}
 	for _, v := range l[agent].Values {
 		for _, api := range v.APIs {
 			if v.Asked != "" {

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/stet-dev/stet/llm"
 )
 
 // claudeUserFile is the person's file, for all projects.
@@ -16,7 +18,7 @@ func (m Machine) claudeUserFile() string {
 // claudeValues has one value, because Claude Code's settings override the environment.
 func claudeValues(m Machine) []baseURL {
 	const name = "ANTHROPIC_BASE_URL"
-	return []baseURL{{path: []string{"env", name}, apis: []API{Messages}, asks: m.Getenv(name), bare: true}}
+	return []baseURL{{path: []string{"env", name}, apis: []string{llm.Messages}, asks: m.Getenv(name), bare: true}}
 }
 
 // chatGPT is the server that Codex asks with a ChatGPT account.
@@ -42,7 +44,7 @@ func codexValues(m Machine) []baseURL {
 	if c.provider != "openai" {
 		path = []string{"model_providers", c.provider, "base_url"}
 	}
-	v := baseURL{path: path, apis: []API{Chat, Responses}}
+	v := baseURL{path: path, apis: []string{llm.Chat, llm.Responses}}
 	if c.provider == "openai" && m.codexChatGPT() {
 		v.asks = chatGPT
 	}
@@ -69,7 +71,7 @@ func opencodeValues(m Machine) []baseURL {
 		}
 	}
 	readJSON(m.opencodeUserFile(), &file)
-	found := map[string]provider{"anthropic": {name: "anthropic", api: Messages}, "openai": {name: "openai", api: Responses}}
+	found := map[string]provider{"anthropic": {name: "anthropic", api: llm.Messages}, "openai": {name: "openai", api: llm.Responses}}
 	for name, entry := range file.Provider {
 		p := found[name]
 		p.name, p.baseURL = name, entry.Options.BaseURL
@@ -100,7 +102,7 @@ func piValues(m Machine) []baseURL {
 	file := m.piModelsFile()
 	all := providerValues(piProviders(file), m.piProvider(nil, filepath.Dir(file)), func(name string) []string { return []string{"providers", name, "baseUrl"} })
 	for i := range all {
-		all[i].bare = slices.Equal(all[i].apis, []API{Messages})
+		all[i].bare = slices.Equal(all[i].apis, []string{llm.Messages})
 	}
 	return all
 }
@@ -124,9 +126,9 @@ func clineValues(m Machine) []baseURL {
 // providerValues returns the base URLs of providers with a known API, the chosen one first.
 func providerValues(found map[string]provider, chosen string, path func(name string) []string) (all []baseURL) {
 	for _, p := range inOrder(found, chosen) {
-		apis := []API{p.api}
-		if p.api == Responses {
-			apis = []API{Chat, Responses} // other paths of that provider are forwarded to Chat's server
+		apis := []string{p.api}
+		if p.api == llm.Responses {
+			apis = []string{llm.Chat, llm.Responses} // other paths of that provider are forwarded to Chat's server
 		}
 		all = append(all, baseURL{path: path(p.name), apis: apis})
 	}

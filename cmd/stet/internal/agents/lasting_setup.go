@@ -196,7 +196,7 @@ func (f *configFile) restore(v LastingValue, out *Proxied) error {
 // asksElsewhere returns the server that an earlier value uses for an API of v, if it is another server. Each API has one server.
 func (l LastingAgent) asksElsewhere(v LastingValue) string {
 	for _, known := range l.Values {
-		if known.Asked != "" && v.Asked != "" && known.Asked != v.Asked && slices.ContainsFunc(v.APIs, func(a API) bool { return slices.Contains(known.APIs, a) }) {
+		if known.Asked != "" && v.Asked != "" && known.Asked != v.Asked && slices.ContainsFunc(v.APIs, func(a string) bool { return slices.Contains(known.APIs, a) }) {
 			return known.Asked
 		}
 	}

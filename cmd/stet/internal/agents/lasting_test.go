@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/stet-dev/stet/llm"
 )
 
 const proxyBase = "http://127.0.0.1:4141"
@@ -238,7 +240,7 @@ func TestForwardHost(t *testing.T) {
 			put(t, filepath.Join(home, filepath.FromSlash(tt.file)), tt.text)
 		}
 		if tt.upstream != "" {
-			m.Upstream = func(API, string) string { return tt.upstream }
+			m.Upstream = func(string, string) string { return tt.upstream }
 		}
 		if got := m.ForwardHost(strings.Fields(tt.command)); got != tt.want {
 			t.Errorf("%+v: %q", tt, got)
@@ -283,41 +285,41 @@ func TestAskedBefore(t *testing.T) {
 		name, agent, file, text string
 		env                     []string
 		base                    string // the base URL that the agent gets
-		want                    map[API]string
+		want                    llm.Upstreams
 	}{
-		{"the provider", "codex", ".codex/auth.json", `{"OPENAI_API_KEY": "k", "tokens": null}`, nil, proxyBase + "/v1", map[API]string{}},
-		{"a file that is no login", "codex", ".codex/auth.json", `{`, nil, proxyBase + "/v1", map[API]string{}},
+		{"the provider", "codex", ".codex/auth.json", `{"OPENAI_API_KEY": "k", "tokens": null}`, nil, proxyBase + "/v1", llm.Upstreams{}},
+		{"a file that is no login", "codex", ".codex/auth.json", `{`, nil, proxyBase + "/v1", llm.Upstreams{}},
 		{
 			"an account of ChatGPT", "codex", ".codex/auth.json", login, nil, proxyBase + "/stet/codex/v1",
-			map[API]string{Chat: "https://chatgpt.com/backend-api/codex", Responses: "https://chatgpt.com/backend-api/codex"},
+			llm.Upstreams{llm.Chat: "https://chatgpt.com/backend-api/codex", llm.Responses: "https://chatgpt.com/backend-api/codex"},
 		},
 		{
 			"a gateway, with an account", "codex", ".codex/config.toml", `openai_base_url = "` + gateway + `/v1"`, nil, proxyBase + "/stet/codex/v1",
-			map[API]string{Chat: gateway + "/v1", Responses: gateway + "/v1"},
+			llm.Upstreams{llm.Chat: gateway + "/v1", llm.Responses: gateway + "/v1"},
 		},
-		{"the environment", "claude", "x", "", []string{"ANTHROPIC_BASE_URL=" + gateway}, proxyBase + "/stet/claude", map[API]string{Messages: gateway}},
-		{"the proxy in the environment", "claude", "x", "", []string{"ANTHROPIC_BASE_URL=http://localhost:4141"}, proxyBase, map[API]string{}},
+		{"the environment", "claude", "x", "", []string{"ANTHROPIC_BASE_URL=" + gateway}, proxyBase + "/stet/claude", llm.Upstreams{llm.Messages: gateway}},
+		{"the proxy in the environment", "claude", "x", "", []string{"ANTHROPIC_BASE_URL=http://localhost:4141"}, proxyBase, llm.Upstreams{}},
 		{
-			"the proxy by hand", "claude", ".claude/settings.json", `{"env": {"ANTHROPIC_BASE_URL": "http://127.0.0.1:4141/"}}`, nil, proxyBase, map[API]string{},
+			"the proxy by hand", "claude", ".claude/settings.json", `{"env": {"ANTHROPIC_BASE_URL": "http://127.0.0.1:4141/"}}`, nil, proxyBase, llm.Upstreams{},
 		},
 		{
 			"a variable", "opencode", ".config/opencode/opencode.json", `{"provider": {"anthropic": {"options": {"baseURL": "{env:GATE}/v1"}}}}`,
-			[]string{"GATE=" + gateway}, proxyBase + "/stet/opencode/v1", map[API]string{Messages: gateway + "/v1"},
+			[]string{"GATE=" + gateway}, proxyBase + "/stet/opencode/v1", llm.Upstreams{llm.Messages: gateway + "/v1"},
 		},
 		{
 			"other providers, and one more of the same API", "opencode", ".config/opencode/opencode.json",
 			`{"model": "b/m", "provider": {"a": {"npm": "@ai-sdk/openai-compatible", "options": {"baseURL": "http://a.test"}},
 				"b": {"npm": "@ai-sdk/openai-compatible", "options": {"baseURL": "http://b.test"}}, "c": {"npm": "other", "options": {"baseURL": "http://c.test"}}}}`,
-			nil, proxyBase + "/stet/opencode", map[API]string{Chat: "http://b.test"},
+			nil, proxyBase + "/stet/opencode", llm.Upstreams{llm.Chat: "http://b.test"},
 		},
 		{
 			"providers of pi", "pi", ".pi/agent/models.json", `{"providers": {"anthropic": {"baseUrl": "` + gateway + `"}, "x": {"api": "openai-completions", "baseUrl": "http://x.test/v1"}}}`,
-			nil, proxyBase + "/stet/pi", map[API]string{Messages: gateway, Chat: "http://x.test/v1"},
+			nil, proxyBase + "/stet/pi", llm.Upstreams{llm.Messages: gateway, llm.Chat: "http://x.test/v1"},
 		},
 		{
 			"a provider of Cline", "cline", ".cline/data/settings/providers.json",
 			`{"lastUsedProvider": "anthropic", "providers": {"anthropic": {"settings": {"provider": "anthropic"}}, "cline": {"settings": {}}}}`,
-			nil, proxyBase + "/v1", map[API]string{},
+			nil, proxyBase + "/v1", llm.Upstreams{},
 		},
 	}
 	for _, tt := range tests {
@@ -408,7 +410,7 @@ func TestRedirectOfProxied(t *testing.T) {
 	}
 	m.Lasting, _ = ReadLasting(state)
 	r := m.Redirect([]string{"codex", "exec"}, "http://127.0.0.1:9")
-	if diff := cmp.Diff(map[API]string{Chat: "https://gateway.test/v1", Responses: "https://gateway.test/v1"}, r.Found); diff != "" {
+	if diff := cmp.Diff(llm.Upstreams{llm.Chat: "https://gateway.test/v1", llm.Responses: "https://gateway.test/v1"}, r.Found); diff != "" {
 		t.Error(diff)
 	}
 	if want := `openai_base_url="http://127.0.0.1:9/v1"`; len(r.Args) != 4 || r.Args[2] != want {

@@ -17,7 +17,7 @@ type Machine struct {
 	Version func(program string) string
 	// Upstream returns the base URL to which the proxy sends the requests of an agent that asked at found by an API. "" is the
 	// provider's own, for both. nil: found.
-	Upstream func(api API, found string) string
+	Upstream func(api string, found string) string
 }
 
 // Getenv returns the value of a variable, empty when it is not set.

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/stet-dev/stet/internal/jsonc"
+	"github.com/stet-dev/stet/llm"
 )
 
 // redirectOpencode redirects opencode. Its providers need base URLs with /v1, unlike ANTHROPIC_BASE_URL, and a configured provider
@@ -37,17 +38,17 @@ func (m Machine) redirectOpencode(r *Redirect, at int, base string) {
 }
 
 // opencodeAPIs has the API of each provider package.
-var opencodeAPIs = map[string]API{
-	"@ai-sdk/anthropic":         Messages,
-	"@ai-sdk/openai":            Responses,
-	"@ai-sdk/openai-compatible": Chat,
+var opencodeAPIs = map[string]string{
+	"@ai-sdk/anthropic":         llm.Messages,
+	"@ai-sdk/openai":            llm.Responses,
+	"@ai-sdk/openai-compatible": llm.Chat,
 }
 
 // opencodeProviders lists the providers that speak one of the three APIs, in order.
 func (m Machine) opencodeProviders(content map[string]any, model string) []provider {
 	found := map[string]provider{
-		"anthropic": {name: "anthropic", api: Messages},
-		"openai":    {name: "openai", api: Responses},
+		"anthropic": {name: "anthropic", api: llm.Messages},
+		"openai":    {name: "openai", api: llm.Responses},
 	}
 	for _, layer := range append(m.opencodeFiles(), content) {
 		if s, ok := layer["model"].(string); ok && model == "" {

@@ -10,13 +10,14 @@ import (
 	"strings"
 
 	"github.com/stet-dev/stet/internal/jsonc"
+	"github.com/stet-dev/stet/llm"
 )
 
 // piCommands are pi's commands that do not run the agent.
 var piCommands = []string{"install", "remove", "uninstall", "update", "list", "config"}
 
 // piAPIs has the API of each of pi's API names.
-var piAPIs = map[string]API{"anthropic-messages": Messages, "openai-completions": Chat, "openai-responses": Responses}
+var piAPIs = map[string]string{"anthropic-messages": llm.Messages, "openai-completions": llm.Chat, "openai-responses": llm.Responses}
 
 // redirectPi redirects pi. It reads base URLs from its configuration and from extensions, so it gets an extension with other URLs.
 func (m Machine) redirectPi(r *Redirect, at int, base string) {
@@ -33,7 +34,7 @@ func (m Machine) redirectPi(r *Redirect, at int, base string) {
 	var code bytes.Buffer
 	code.WriteString("export default function (pi) {\n")
 	r.redirectProviders("pi", inOrder(found, m.piProvider(args, filepath.Dir(file))), base, func(p provider, baseURL string) {
-		if p.api == Messages {
+		if p.api == llm.Messages {
 			baseURL = base // the client adds a version
 		}
 		name, _ := json.Marshal(p.name)
@@ -49,8 +50,8 @@ func (m Machine) redirectPi(r *Redirect, at int, base string) {
 // piProviders returns pi's two built-in providers, and the providers in its file.
 func piProviders(file string) map[string]provider {
 	found := map[string]provider{
-		"anthropic": {name: "anthropic", api: Messages},
-		"openai":    {name: "openai", api: Responses},
+		"anthropic": {name: "anthropic", api: llm.Messages},
+		"openai":    {name: "openai", api: llm.Responses},
 	}
 	var models struct {
 		Providers map[string]struct{ API, BaseURL string }
@@ -100,7 +101,7 @@ func (m Machine) keepPi(f *configFile, done LastingAgent, ours []LastingValue) *
 	redirected := slices.ContainsFunc(done.Values, func(v LastingValue) bool {
 		return slices.Equal(v.Path, []string{"providers", "anthropic", "baseUrl"}) && v.Asked == ""
 	})
-	if err != nil || there && !own || !redirected || !m.goesTo(claudeHost, Messages, "") || !losesAtBaseURL("pi", m.versionFor("pi")) {
+	if err != nil || there && !own || !redirected || !m.goesTo(claudeHost, llm.Messages, "") || !losesAtBaseURL("pi", m.versionFor("pi")) {
 		return nil
 	}
 	return k

@@ -7,12 +7,14 @@ import (
 	"os"
 	"slices"
 	"strings"
+
+	"github.com/stet-dev/stet/llm"
 )
 
 // provider is a provider in an agent's configuration.
 type provider struct {
 	name    string
-	api     API
+	api     string
 	baseURL string // empty: the environment's or the provider's default
 }
 
@@ -37,7 +39,7 @@ func inOrder(found map[string]provider, chosen string) []provider {
 // redirectProviders calls set to give each provider another base URL. Each API has one upstream: that of the first provider that
 // uses it. Other providers that use the same API at another address are not changed.
 func (r *Redirect) redirectProviders(agent string, all []provider, base string, set func(p provider, baseURL string)) {
-	taken := map[API]string{}
+	taken := llm.Upstreams{}
 	for _, p := range all {
 		if first, ok := taken[p.api]; ok && p.baseURL != first {
 			if p.baseURL != "" {

@@ -4,33 +4,18 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/server/proxy"
 )
-
-// API is a wire format for asking a model, or a cloud with its own paths for them.
-type API string
-
-// The wire formats, and the clouds.
-const (
-	Messages  API = "messages"
-	Chat      API = "chat"
-	Responses API = "responses"
-	Gemini    API = "gemini"
-	Vertex    API = "vertex"
-	Azure     API = "azure"
-)
-
-// APIs returns all of them, in a fixed order.
-func APIs() []API { return []API{Messages, Chat, Responses, Gemini, Vertex, Azure} }
 
 // Redirect is a command whose requests go to another address.
 type Redirect struct {
 	Args []string // the command line, changed if the agent is configured by arguments
 	Env  []string
 	// Found has the configured base URLs that the command would have used.
-	Found map[API]string
+	Found llm.Upstreams
 	// Source says where each URL was found: "OPENAI_BASE_URL", "Codex's configuration".
-	Source map[API]string
+	Source map[string]string
 	Notes  []string // what the person should know before the agent starts
 	Kept   []string // names of variables in Env that keep the agent's own behaviour
 
@@ -40,11 +25,11 @@ type Redirect struct {
 // Redirect makes a command send its requests to base ("http://127.0.0.1:4141").
 // The caller calls Clean when the command has ended.
 func (m Machine) Redirect(command []string, base string) *Redirect {
-	r := &Redirect{Args: slices.Clone(command), Env: slices.Clone(m.Env), Found: map[API]string{}, Source: map[API]string{}}
+	r := &Redirect{Args: slices.Clone(command), Env: slices.Clone(m.Env), Found: llm.Upstreams{}, Source: map[string]string{}}
 	name, anthropic := m.firstSet("ANTHROPIC_BASE_URL", "ANTHROPIC_API_BASE")
-	r.learn(name, anthropic, Messages)
+	r.learn(name, anthropic, llm.Messages)
 	name, openai := m.firstSet("OPENAI_BASE_URL", "OPENAI_API_BASE")
-	r.learn(name, openai, Chat, Responses)
+	r.learn(name, openai, llm.Chat, llm.Responses)
 
 	r.set("ANTHROPIC_BASE_URL", base)
 	if m.Getenv("ANTHROPIC_API_BASE") != "" { // aider's variable, which aider reads before the other one
@@ -73,7 +58,7 @@ func (r *Redirect) Clean() {
 }
 
 // learn records that source names base as the address for these APIs.
-func (r *Redirect) learn(source, base string, apis ...API) {
+func (r *Redirect) learn(source, base string, apis ...string) {
 	for _, api := range apis {
 		r.Source[api] = source
 		delete(r.Found, api)

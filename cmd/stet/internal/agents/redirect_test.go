@@ -10,6 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/stet-dev/stet/llm"
 )
 
 const testBase = "http://127.0.0.1:4141"
@@ -40,22 +42,22 @@ func TestRedirectEnvironment(t *testing.T) {
 		name           string
 		env            []string
 		openai         string
-		found          map[API]string
+		found          llm.Upstreams
 		noProxy, extra string
 	}{
 		{name: "nothing set", openai: testBase + "/v1", noProxy: "127.0.0.1,localhost"},
 		{
 			name: "set already", env: []string{"ANTHROPIC_BASE_URL=https://a.example", "OPENAI_BASE_URL=https://o.example/api/v1", "NO_PROXY=x.example"},
-			openai: testBase + "/v1", found: map[API]string{Messages: "https://a.example", Chat: "https://o.example/api/v1", Responses: "https://o.example/api/v1"},
+			openai: testBase + "/v1", found: llm.Upstreams{llm.Messages: "https://a.example", llm.Chat: "https://o.example/api/v1", llm.Responses: "https://o.example/api/v1"},
 			noProxy: "x.example,127.0.0.1,localhost",
 		},
 		{
 			name: "aider's variable", env: []string{"ANTHROPIC_API_BASE=https://a.example"}, openai: testBase + "/v1",
-			found: map[API]string{Messages: "https://a.example"}, noProxy: "127.0.0.1,localhost", extra: testBase,
+			found: llm.Upstreams{llm.Messages: "https://a.example"}, noProxy: "127.0.0.1,localhost", extra: testBase,
 		},
 		{
 			name: "the older variable, and a base without a version", env: []string{"OPENAI_API_BASE=https://o.example/deep"},
-			openai: testBase, found: map[API]string{Chat: "https://o.example/deep", Responses: "https://o.example/deep"}, noProxy: "127.0.0.1,localhost",
+			openai: testBase, found: llm.Upstreams{llm.Chat: "https://o.example/deep", llm.Responses: "https://o.example/deep"}, noProxy: "127.0.0.1,localhost",
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -80,21 +82,21 @@ func TestRedirectClouds(t *testing.T) {
 		name            string
 		env             []string
 		vertex, foundry string
-		found           map[API]string
+		found           llm.Upstreams
 		note            string
 	}{
 		{name: "nothing set", vertex: testBase + "/v1"},
 		{
 			name: "Vertex through a gateway", env: []string{"CLAUDE_CODE_USE_VERTEX=1", "ANTHROPIC_VERTEX_BASE_URL=https://g.example/vertex"},
-			vertex: testBase, found: map[API]string{Vertex: "https://g.example/vertex"},
+			vertex: testBase, found: llm.Upstreams{llm.Vertex: "https://g.example/vertex"},
 		},
 		{
 			name: "a resource of Foundry", env: []string{"CLAUDE_CODE_USE_FOUNDRY=1", "ANTHROPIC_FOUNDRY_RESOURCE=acme"},
-			vertex: testBase + "/v1", foundry: testBase + "/anthropic", found: map[API]string{Azure: "https://acme.services.ai.azure.com/anthropic"},
+			vertex: testBase + "/v1", foundry: testBase + "/anthropic", found: llm.Upstreams{llm.Azure: "https://acme.services.ai.azure.com/anthropic"},
 		},
 		{
 			name: "a base URL of Foundry", env: []string{"ANTHROPIC_FOUNDRY_BASE_URL=https://g.example/anthropic/"},
-			vertex: testBase + "/v1", foundry: testBase + "/anthropic", found: map[API]string{Azure: "https://g.example/anthropic/"},
+			vertex: testBase + "/v1", foundry: testBase + "/anthropic", found: llm.Upstreams{llm.Azure: "https://g.example/anthropic/"},
 		},
 		{
 			name: "Foundry at a path of another form", env: []string{"ANTHROPIC_FOUNDRY_BASE_URL=https://g.example/foundry"},
@@ -219,8 +221,8 @@ func TestRedirectCodex(t *testing.T) {
 			if diff := cmp.Diff(tt.want, r.Args); diff != "" {
 				t.Errorf("arguments: %s", diff)
 			}
-			if r.Found[Responses] != tt.found {
-				t.Errorf("found %q, want %q", r.Found[Responses], tt.found)
+			if r.Found[llm.Responses] != tt.found {
+				t.Errorf("found %q, want %q", r.Found[llm.Responses], tt.found)
 			}
 		})
 	}
@@ -234,7 +236,7 @@ func TestRedirectCodexOfChatGPT(t *testing.T) {
 	if diff := cmp.Diff([]string{"codex", "-c", `openai_base_url="` + testBase + `/v1"`}, r.Args); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff(map[API]string{Chat: chatGPT, Responses: "https://chatgpt.com/backend-api/codex"}, r.Found); diff != "" {
+	if diff := cmp.Diff(llm.Upstreams{llm.Chat: chatGPT, llm.Responses: "https://chatgpt.com/backend-api/codex"}, r.Found); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -265,7 +267,7 @@ func TestRedirectOpencode(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("content: %s", diff)
 	}
-	if diff := cmp.Diff(map[API]string{Chat: "http://10.0.0.1:8080/v1"}, r.Found); diff != "" {
+	if diff := cmp.Diff(llm.Upstreams{llm.Chat: "http://10.0.0.1:8080/v1"}, r.Found); diff != "" {
 		t.Errorf("found: %s", diff)
 	}
 	if len(r.Notes) != 1 || !strings.Contains(r.Notes[0], "provider other is not redirected") {
@@ -273,8 +275,8 @@ func TestRedirectOpencode(t *testing.T) {
 	}
 
 	r = m.Redirect([]string{"opencode", "run", "-m", "other/m", "x"}, testBase)
-	if r.Found[Chat] != "https://other.example/v1" {
-		t.Errorf("the chosen model's provider does not come first: %q", r.Found[Chat])
+	if r.Found[llm.Chat] != "https://other.example/v1" {
+		t.Errorf("the chosen model's provider does not come first: %q", r.Found[llm.Chat])
 	}
 
 	m.Env = append(m.Env, "OPENCODE_CONFIG_CONTENT=not json")
@@ -307,7 +309,7 @@ func TestRedirectContinue(t *testing.T) {
 	if !strings.Contains(string(b), "https://else.example/v1") {
 		t.Errorf("a model at another place is redirected too:\n%s", b)
 	}
-	want := map[API]string{Chat: "https://o.example/v1", Responses: "https://o.example/v1"}
+	want := llm.Upstreams{llm.Chat: "https://o.example/v1", llm.Responses: "https://o.example/v1"}
 	if diff := cmp.Diff(want, r.Found); diff != "" {
 		t.Errorf("found: %s", diff)
 	}
@@ -362,8 +364,8 @@ func TestRedirectGemini(t *testing.T) {
 			if got := r.variable("GOOGLE_GEMINI_BASE_URL"); got != tt.base {
 				t.Errorf("base URL %q, want %q", got, tt.base)
 			}
-			if r.Found[Gemini] != tt.was {
-				t.Errorf("found %q", r.Found[Gemini])
+			if r.Found[llm.Gemini] != tt.was {
+				t.Errorf("found %q", r.Found[llm.Gemini])
 			}
 			if note := strings.Join(r.Notes, "\n"); (note == "") != (tt.note == "") || !strings.Contains(note, tt.note) {
 				t.Errorf("notes %q", note)
@@ -400,7 +402,7 @@ func TestRedirectPi(t *testing.T) {
 			if len(r.Args) != len(tt.args)+2 || r.Args[1] != "--extension" || !slices.Equal(r.Args[3:], tt.args[1:]) {
 				t.Fatalf("arguments: %q", r.Args)
 			}
-			want := map[API]string{Chat: tt.chat, Responses: "https://o.example/v1"}
+			want := llm.Upstreams{llm.Chat: tt.chat, llm.Responses: "https://o.example/v1"}
 			if diff := cmp.Diff(want, r.Found); diff != "" {
 				t.Errorf("found: %s", diff)
 			}
@@ -443,15 +445,15 @@ func TestRedirectCline(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
 		args  []string
-		found map[API]string
+		found llm.Upstreams
 		want  map[string]string // base URLs
 	}{
 		{
-			"the last used", []string{"cline", "look at it"}, map[API]string{Chat: "http://10.0.0.1:8080/v1"},
+			"the last used", []string{"cline", "look at it"}, llm.Upstreams{llm.Chat: "http://10.0.0.1:8080/v1"},
 			map[string]string{"openai-compatible": testBase + "/v1", "ollama": "http://10.0.0.2"},
 		},
 		{
-			"one of the command line", []string{"cline", "-P", "anthropic", "-k", "key", "look at it"}, map[API]string{Chat: "http://10.0.0.1:8080/v1"},
+			"one of the command line", []string{"cline", "-P", "anthropic", "-k", "key", "look at it"}, llm.Upstreams{llm.Chat: "http://10.0.0.1:8080/v1"},
 			map[string]string{"openai-compatible": testBase + "/v1", "ollama": "http://10.0.0.2", "anthropic": testBase + "/v1"},
 		},
 	} {
@@ -516,15 +518,15 @@ func TestRedirectCline(t *testing.T) {
 func TestRedirectCopilot(t *testing.T) {
 	for kind, tt := range map[string]struct {
 		was, want string
-		found     []API
+		found     []string
 	}{
-		"anthropic": {"https://a.example", testBase, []API{Messages}},
-		"azure":     {"https://acme.openai.azure.com", testBase, []API{Azure}},
-		"openai":    {"https://o.example/v1", testBase + "/v1", []API{Chat, Responses}},
-		"":          {"http://10.0.0.1:8080", testBase, []API{Chat, Responses}},
+		"anthropic": {"https://a.example", testBase, []string{llm.Messages}},
+		"azure":     {"https://acme.openai.azure.com", testBase, []string{llm.Azure}},
+		"openai":    {"https://o.example/v1", testBase + "/v1", []string{llm.Chat, llm.Responses}},
+		"":          {"http://10.0.0.1:8080", testBase, []string{llm.Chat, llm.Responses}},
 	} {
 		r := place(t, "COPILOT_PROVIDER_TYPE="+kind, "COPILOT_PROVIDER_BASE_URL="+tt.was).Redirect([]string{"npx", "@github/copilot", "-p", "x"}, testBase)
-		want := map[API]string{}
+		want := llm.Upstreams{}
 		for _, api := range tt.found {
 			want[api] = tt.was
 		}

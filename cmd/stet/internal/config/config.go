@@ -19,6 +19,8 @@ import (
 
 	"github.com/stet-dev/stet/cmd/stet/internal/notify"
 	"github.com/stet-dev/stet/files/policy"
+	"github.com/stet-dev/stet/llm"
+	"github.com/stet-dev/stet/llm/apis"
 	"github.com/stet-dev/stet/trim"
 	"github.com/stet-dev/stet/trim/dialect"
 )
@@ -55,7 +57,7 @@ type Config struct {
 	Listen      string
 
 	// Upstream says where requests go: by flags and environment; after [Config.Route], by all layers.
-	Upstream Upstreams
+	Upstream llm.Upstreams
 
 	Model        string
 	BaseURL      string
@@ -78,29 +80,20 @@ type Config struct {
 	KeptDays                                         int
 	Compact                                          int // percent; 0: never
 
-	upstream      string    // for every API
-	ownUpstreams  Upstreams // from flags and environment
-	fileUpstreams Upstreams // from the files
-	layers        []layer   // the first layer with a key counts
-	ruleLayers    []layer   // the files with rules
+	upstream      string        // for every API
+	ownUpstreams  llm.Upstreams // from flags and environment
+	fileUpstreams llm.Upstreams // from the files
+	layers        []layer       // the first layer with a key counts
+	ruleLayers    []layer       // the files with rules
 }
 
-// Upstreams has a base URL for each API and cloud; empty: the provider's own.
-type Upstreams struct {
-	Messages, Chat, Responses, Gemini string
-	Vertex, Azure, Bedrock            string
-}
-
-// everywhere returns Upstreams with one base URL for all.
-func everywhere(base string) Upstreams { return Upstreams{base, base, base, base, base, base, base} }
-
-// or returns u, with its empty fields taken from next.
-func (u Upstreams) or(next Upstreams) Upstreams {
-	return Upstreams{
-		cmp.Or(u.Messages, next.Messages), cmp.Or(u.Chat, next.Chat), cmp.Or(u.Responses, next.Responses),
-		cmp.Or(u.Gemini, next.Gemini),
-		cmp.Or(u.Vertex, next.Vertex), cmp.Or(u.Azure, next.Azure), cmp.Or(u.Bedrock, next.Bedrock),
+// everywhere returns upstreams with one base URL for all.
+func everywhere(base string) llm.Upstreams {
+	all := llm.Upstreams{llm.Vertex: base, llm.Azure: base, llm.Bedrock: base}
+	for _, a := range apis.All() {
+		all[a.Name] = base
 	}
+	return all
 }
 
 // Source says where the layers are.
@@ -193,10 +186,10 @@ func (c *Config) fill(layers []layer) error {
 // loadUpstreams separates the upstreams of flags and environment from those of the files, because the agent's own configuration
 // comes between them.
 func (c *Config) loadUpstreams() error {
-	of := func(layers []layer) (Upstreams, error) {
+	of := func(layers []layer) (llm.Upstreams, error) {
 		var only Config
 		err := only.fill(layers)
-		return only.Upstream.or(everywhere(only.upstream)), err
+		return only.Upstream.Or(everywhere(only.upstream)), err
 	}
 	own, files := c.layers[:2], c.layers[2:]
 	var err error
@@ -212,12 +205,12 @@ func (c *Config) loadUpstreams() error {
 
 // Routed returns where the requests of an agent go: first by flags and environment, then by found, the agent's own configuration,
 // then by the files.
-func (c *Config) Routed(found Upstreams) Upstreams {
-	return c.ownUpstreams.or(found).or(c.fileUpstreams)
+func (c *Config) Routed(found llm.Upstreams) llm.Upstreams {
+	return c.ownUpstreams.Or(found).Or(c.fileUpstreams)
 }
 
 // Route sets Upstream for an agent; see Routed.
-func (c *Config) Route(found Upstreams) { c.Upstream = c.Routed(found) }
+func (c *Config) Route(found llm.Upstreams) { c.Upstream = c.Routed(found) }
 
 // History returns the engine's configuration for a workspace; root is empty if it is not known.
 func (c *Config) History(root string) trim.Config {

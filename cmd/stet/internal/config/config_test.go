@@ -11,6 +11,8 @@ import (
 
 	"github.com/stet-dev/stet/cmd/stet/internal/notify"
 	"github.com/stet-dev/stet/files/policy"
+	"github.com/stet-dev/stet/llm"
+	"github.com/stet-dev/stet/llm/anthropic"
 )
 
 func write(t *testing.T, file, text string) {
@@ -95,24 +97,24 @@ func TestProjectRoot(t *testing.T) {
 // empty one, disables the files.
 func TestRoute(t *testing.T) {
 	const files = "upstream = \"http://all\"\nupstream-chat = \"http://chat\"\n"
-	all := func(base, messages, chat string) Upstreams {
-		return Upstreams{Messages: messages, Chat: chat, Responses: base, Gemini: base, Vertex: base, Azure: base, Bedrock: base}
+	all := func(base, messages, chat string) llm.Upstreams {
+		return llm.Upstreams{llm.Messages: messages, llm.Chat: chat, llm.Responses: base, llm.Gemini: base, llm.Vertex: base, llm.Azure: base, llm.Bedrock: base}
 	}
 	for name, test := range map[string]struct {
 		env  string
 		args []string
-		want Upstreams
+		want llm.Upstreams
 	}{
 		"files":    {"", nil, all("http://all", "http://found", "http://chat")},
 		"variable": {"http://env", nil, all("http://env", "http://env", "http://env")},
 		"flag":     {"http://env", []string{"--upstream-chat", "http://flag"}, all("http://env", "http://env", "http://flag")},
-		"silenced": {"", []string{"--upstream", ""}, Upstreams{Messages: "http://found"}},
+		"silenced": {"", []string{"--upstream", ""}, llm.Upstreams{llm.Messages: "http://found"}},
 	} {
 		p := newPlace(t, files)
 		p.env["STET_UPSTREAM"] = test.env
 		p.flags(t, test.args...)
 		c := p.load(t)
-		c.Route(Upstreams{Messages: "http://found"})
+		c.Route(llm.Upstreams{llm.Messages: "http://found"})
 		if diff := cmp.Diff(test.want, c.Upstream); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}
@@ -132,7 +134,7 @@ func TestSettings(t *testing.T) {
 	}
 	for _, want := range []Setting{
 		{"keep", "3", p.User}, {"keep-shell", "4", "STET_KEEP_SHELL"}, {"record", "false", "--no-record"}, {"policy", "adaptive", "default"},
-		{"log", "a", p.User}, {"upstream-chat", "https://host/…", p.User}, {"upstream-messages", MessagesURL, "default"},
+		{"log", "a", p.User}, {"upstream-chat", "https://host/…", p.User}, {"upstream-messages", anthropic.API.Upstream, "default"},
 		{"rule", "3", filepath.Join(p.Workspace, ProjectFile) + " and " + p.User}, {"dialect", "those that stet knows", "default"},
 		{"upstream-vertex", "Google's for the location", "default"}, {"upstream-azure", "none", "default"},
 	} {

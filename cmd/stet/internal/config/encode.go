@@ -3,12 +3,14 @@ package config
 import (
 	"bytes"
 	"encoding/gob"
+
+	"github.com/stet-dev/stet/llm"
 )
 
 // encoded is a Config for another process: the values of its layers, and where its requests go.
 type encoded struct {
 	Values   []map[string]any
-	Upstream Upstreams
+	Upstream llm.Upstreams
 }
 
 // Encode returns the configuration for Decode in another process of the same program, which then does not read the files again. Rules of

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"encoding"
 	"fmt"
 	"slices"
@@ -8,6 +9,8 @@ import (
 
 	"github.com/stet-dev/stet/cmd/stet/internal/notify"
 	"github.com/stet-dev/stet/files/policy"
+	"github.com/stet-dev/stet/llm"
+	"github.com/stet-dev/stet/llm/apis"
 	"github.com/stet-dev/stet/trim"
 	"github.com/stet-dev/stet/trim/dialect"
 )
@@ -41,20 +44,6 @@ const (
 	table  Type = "a table"            // in files only
 )
 
-// Default upstreams, as text for a person. The proxy has its own defaults.
-const (
-	MessagesURL = "https://api.anthropic.com"
-	OpenAIURL   = "https://api.openai.com/v1"
-	GeminiURL   = "https://generativelanguage.googleapis.com"
-)
-
-// Values of the key api.
-const (
-	APIMessages  = "anthropic"
-	APIChat      = "chat"
-	APIResponses = "responses"
-)
-
 // elicitOrdinary is the value of the key elicitation under which an answer through the client counts. It comes from the client, and
 // only maybe from a person.
 const elicitOrdinary = "ordinary"
@@ -77,7 +66,7 @@ const (
 )
 
 // keys is the table. The order is that of the page.
-var keys = []key{
+var keys = slices.Concat([]key{
 	{
 		Name: "policy", Type: text, Default: string(trim.Adaptive), Values: policyNames(),
 		Help:  "what may be left out: off, keep-latest, lossless, adaptive, bold, finish (\"stet help wrap\" explains them)",
@@ -221,20 +210,7 @@ var keys = []key{
 		Help:  "base URL that all requests go to, instead of the providers' own",
 		field: func(c *Config) any { return &c.upstream }, valid: checkUpstream,
 	},
-	upstreamKey("messages", MessagesURL, "base URL for /v1/messages (default "+MessagesURL+")", "base URL for `/v1/messages`",
-		func(u *Upstreams) *string { return &u.Messages }),
-	upstreamKey("chat", OpenAIURL, "base URL for /v1/chat/completions (default "+OpenAIURL+")", "base URL for `/v1/chat/completions`",
-		func(u *Upstreams) *string { return &u.Chat }),
-	upstreamKey("responses", OpenAIURL, "base URL for /v1/responses (default "+OpenAIURL+")", "base URL for `/v1/responses`",
-		func(u *Upstreams) *string { return &u.Responses }),
-	upstreamKey("gemini", GeminiURL, "base URL for /v1beta/models (default "+GeminiURL+")", "base URL for `/v1beta/models/…:generateContent`",
-		func(u *Upstreams) *string { return &u.Gemini }),
-	upstreamKey("vertex", "Google's for the location", "base URL for Vertex AI, /v1/projects (default Google's server for the location in the path)",
-		"base URL for Vertex AI (`/v1/projects/…`)", func(u *Upstreams) *string { return &u.Vertex }),
-	upstreamKey("azure", "none", "base URL of an Azure resource, for /openai and /anthropic (default none: these requests get a 404)",
-		"base URL of an Azure resource, for Azure OpenAI (`/openai/…`) and Foundry (`/anthropic/…`)", func(u *Upstreams) *string { return &u.Azure }),
-	upstreamKey("bedrock", "none", "base URL for Amazon Bedrock, /model; nothing is left out of its requests (default none: they get a 404)",
-		"base URL for Amazon Bedrock (`/model/…`), where nothing is left out", func(u *Upstreams) *string { return &u.Bedrock }),
+}, upstreamKeys(), []key{
 	{
 		Name: "dialect", Type: tables, DefaultText: "those that stet knows",
 		Doc:   "a tool of your agent that stet does not know; in files only",
@@ -337,7 +313,7 @@ var keys = []key{
 	},
 	{
 		Name: "api", Type: text, Default: "", DefaultText: "by the model's name", UserOnly: true,
-		Values: []string{APIMessages, APIChat, APIResponses},
+		Values: clientAPIs(),
 		Help:   "API of the model's endpoint: anthropic, chat or responses (default by the model's name)",
 		Doc:    "the API of the model's endpoint",
 		field:  func(c *Config) any { return &c.API },
@@ -353,14 +329,53 @@ var keys = []key{
 		Doc:   "give stet's own agent the text of the project's `AGENTS.md` or `CLAUDE.md`",
 		field: func(c *Config) any { return &c.ProjectNotes },
 	},
+})
+
+// upstreamKeys returns the rows of the base URLs: one for each API, and one for each cloud.
+func upstreamKeys() (rows []key) {
+	add := func(name, usual, help, doc string) {
+		rows = append(rows, key{
+			Name: "upstream-" + name, Type: text, Default: "", DefaultText: usual, UserOnly: true, Help: help, Doc: doc,
+			field: func(c *Config) any { return upstreamField{c, name} }, valid: checkUpstream,
+		})
+	}
+	for _, a := range apis.All() {
+		path := cmp.Or(a.Serves, a.Path)
+		add(a.Name, a.Upstream, "base URL for "+path+" (default "+a.Upstream+")", "base URL for `"+path+"`")
+	}
+	add(llm.Vertex, "Google's for the location", "base URL for Vertex AI, /v1/projects (default Google's server for the location in the path)",
+		"base URL for Vertex AI (`/v1/projects/…`)")
+	add(llm.Azure, "none", "base URL of an Azure resource, for /openai and /anthropic (default none: these requests get a 404)",
+		"base URL of an Azure resource, for Azure OpenAI (`/openai/…`) and Foundry (`/anthropic/…`)")
+	add(llm.Bedrock, "none", "base URL for Amazon Bedrock, /model; nothing is left out of its requests (default none: they get a 404)",
+		"base URL for Amazon Bedrock (`/model/…`), where nothing is left out")
+	return rows
 }
 
-// upstreamKey returns the row of the base URL for one API or cloud.
-func upstreamKey(name, usual, help, doc string, field func(*Upstreams) *string) key {
-	return key{
-		Name: "upstream-" + name, Type: text, Default: "", DefaultText: usual, UserOnly: true, Help: help, Doc: doc,
-		field: func(c *Config) any { return field(&c.Upstream) }, valid: checkUpstream,
+// upstreamField is a key of Config.Upstream.
+type upstreamField struct {
+	config *Config
+	name   string
+}
+
+func (f upstreamField) set(base string) {
+	if base == "" {
+		return
 	}
+	if f.config.Upstream == nil {
+		f.config.Upstream = llm.Upstreams{}
+	}
+	f.config.Upstream[f.name] = base
+}
+
+// clientAPIs are the names of the APIs that stet's own agent speaks.
+func clientAPIs() (names []string) {
+	for _, a := range apis.All() {
+		if a.Reader != nil {
+			names = append(names, a.Name)
+		}
+	}
+	return names
 }
 
 func policyNames() []string {
@@ -427,6 +442,8 @@ func (k key) assign(c *Config, v any) (err error) {
 	switch to := k.field(c).(type) {
 	case *string:
 		*to = v.(string)
+	case upstreamField:
+		to.set(v.(string))
 	case *int:
 		*to = v.(int)
 	case *bool:

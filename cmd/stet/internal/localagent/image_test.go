@@ -4,7 +4,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stet-dev/stet/cmd/stet/internal/config"
 	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/llm/anthropic"
 	"github.com/stet-dev/stet/llm/openai"
@@ -12,7 +11,7 @@ import (
 
 // An image is written into the request of each wire format, and decoded as a part that is never edited.
 func TestImagePart(t *testing.T) {
-	for api, codec := range map[string]llm.Codec{config.APIMessages: anthropic.Messages{}, config.APIChat: openai.Chat{}, config.APIResponses: openai.Responses{}} {
+	for api, codec := range map[string]llm.Codec{llm.Messages: anthropic.Messages{}, llm.Chat: openai.Chat{}, llm.Responses: openai.Responses{}} {
 		image := Model{Name: "m", Base: "http://127.0.0.1:1", API: api}.Image
 		for _, bad := range [][2]string{{"image/png", "!"}, {"image/svg+xml", "AAAA"}, {"", ""}} {
 			if _, ok := image(bad[0], bad[1]); ok {
@@ -29,7 +28,7 @@ func TestImagePart(t *testing.T) {
 		if err != nil || !strings.Contains(string(body), "AAAA") {
 			t.Fatalf("%s: %s, %v", api, body, err)
 		}
-		if own := map[string]string{config.APIMessages: `"source":{`, config.APIChat: `"image_url":{"url":"data:`, config.APIResponses: `"input_image","image_url":"data:`}; !strings.Contains(string(body), own[api]) {
+		if own := map[string]string{llm.Messages: `"source":{`, llm.Chat: `"image_url":{"url":"data:`, llm.Responses: `"input_image","image_url":"data:`}; !strings.Contains(string(body), own[api]) {
 			t.Errorf("%s: %s", api, body)
 		}
 		req, err := codec.Decode(body)

@@ -11,7 +11,7 @@ import (
 	"github.com/stet-dev/stet/cmd/stet/internal/config"
 	"github.com/stet-dev/stet/cmd/stet/internal/demo"
 	"github.com/stet-dev/stet/llm"
-	"github.com/stet-dev/stet/llm/anthropic"
+	"github.com/stet-dev/stet/llm/apis"
 	"github.com/stet-dev/stet/llm/endpoint"
 	"github.com/stet-dev/stet/llm/openai"
 	"github.com/stet-dev/stet/llm/prices"
@@ -37,11 +37,11 @@ func ChooseModel(c *config.Config) (Model, error) {
 		known, _ := prices.Lookup(m.Name)
 		switch {
 		case known.Provider == "anthropic":
-			m.API = config.APIMessages
+			m.API = llm.Messages
 		case known.Provider == "openai" && m.Base == "":
-			m.API = config.APIResponses
+			m.API = llm.Responses
 		case m.Base != "":
-			m.API = config.APIChat
+			m.API = llm.Chat
 		default:
 			return m, &config.FlagError{Err: fmt.Errorf("--model: %q is not known: give its address (--base-url) and its API (--api)", m.Name)}
 		}
@@ -54,23 +54,16 @@ func (m Model) Open(getenv func(string) string) (_ llm.Model, stop func(), err e
 	if m.Name == demo.ModelName && m.Base == "" {
 		return demo.StartModel()
 	}
-	variable, base, ownBase := "OPENAI_API_KEY", getenv("OPENAI_BASE_URL"), config.OpenAIURL
-	if m.API == config.APIMessages {
-		variable, base, ownBase = "ANTHROPIC_API_KEY", getenv("ANTHROPIC_BASE_URL"), config.MessagesURL
+	api, ok := apis.Named(m.API)
+	if !ok || api.Reader == nil {
+		api = openai.ChatAPI
 	}
-	key := getenv(variable)
+	base, key := getenv(api.URLVariable), getenv(api.KeyVariable)
 	if m.Base == "" && base == "" && key == "" {
-		return nil, nil, fmt.Errorf("no key for the model %s: set %s, or try --model %s", m.Name, variable, demo.ModelName)
+		return nil, nil, fmt.Errorf("no key for the model %s: set %s, or try --model %s", m.Name, api.KeyVariable, demo.ModelName)
 	}
-	at := endpoint.Config{BaseURL: cmp.Or(m.Base, base, ownBase), Key: endpoint.Secret(key), Model: m.Name}
-	api := openai.ChatAPI
-	switch m.API {
-	case config.APIMessages:
-		api = anthropic.API
-	case config.APIResponses:
-		api = openai.ResponsesAPI
-	}
-	return advising{Model: endpoint.Client{API: api, Config: at}, name: m.Name, at: at.BaseURL, variable: variable, keyed: key != ""}, func() {}, nil
+	at := endpoint.Config{BaseURL: cmp.Or(m.Base, base, api.Upstream), Key: endpoint.Secret(key), Model: m.Name}
+	return advising{Model: endpoint.Client{API: api, Config: at}, name: m.Name, at: at.BaseURL, variable: api.KeyVariable, keyed: key != ""}, func() {}, nil
 }
 
 // images are the kinds of images that models take.

@@ -8,7 +8,9 @@ import (
 
 	"github.com/stet-dev/stet/cmd/stet/internal/config"
 	"github.com/stet-dev/stet/llm"
+	"github.com/stet-dev/stet/llm/anthropic"
 	"github.com/stet-dev/stet/llm/endpoint"
+	"github.com/stet-dev/stet/llm/openai"
 )
 
 // Flags, the environment and the model's name decide about the model and its endpoint.
@@ -19,14 +21,14 @@ func TestModel(t *testing.T) {
 		kind      string
 		bad       string
 	}{
-		{args: []string{"--model", "claude-sonnet-4-5"}, env: []string{"ANTHROPIC_API_KEY=k"}, base: config.MessagesURL, kind: "messages"},
-		{args: []string{"--model", "gpt-5"}, env: []string{"OPENAI_API_KEY=k"}, base: config.OpenAIURL, kind: "responses"},
-		{args: []string{"--model", "gpt-5", "--api", "chat"}, env: []string{"OPENAI_API_KEY=k"}, base: config.OpenAIURL, kind: "chat"},
+		{args: []string{"--model", "claude-sonnet-4-5"}, env: []string{"ANTHROPIC_API_KEY=k"}, base: anthropic.API.Upstream, kind: "messages"},
+		{args: []string{"--model", "gpt-5"}, env: []string{"OPENAI_API_KEY=k"}, base: openai.ChatAPI.Upstream, kind: "responses"},
+		{args: []string{"--model", "gpt-5", "--api", "chat"}, env: []string{"OPENAI_API_KEY=k"}, base: openai.ChatAPI.Upstream, kind: "chat"},
 		{env: []string{"STET_MODEL=own", "STET_BASE_URL=http://127.0.0.1:8000/v1"}, base: "http://127.0.0.1:8000/v1", kind: "chat"},
 		{args: []string{"--model", "claude-sonnet-4-5", "--base-url", "http://127.0.0.1:1"}, base: "http://127.0.0.1:1", kind: "messages"},
 		{args: []string{"--model", "own"}, bad: "\"own\" is not known"},
 		{args: []string{"--model", "gpt-5"}, bad: "OPENAI_API_KEY"},
-		{args: []string{"--model", "gpt-5", "--api", "soap"}, bad: `unknown value "soap": choose anthropic`},
+		{args: []string{"--model", "gpt-5", "--api", "soap"}, bad: `unknown value "soap": choose messages`},
 		{bad: "name a model"},
 	} {
 		env := map[string]string{}

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/stet-dev/stet/cmd/stet/internal/config"
+	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/server/connect"
 )
 
@@ -128,10 +129,10 @@ func TestHostUpstreams(t *testing.T) {
 	upstream := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { seen <- r.URL.Path }))
 	defer upstream.Close()
 	h := modelHosts["chatgpt.com"]
-	h.upstreams.Responses = upstream.URL + "/backend-api/codex"
+	h.upstreams = llm.Upstreams{llm.Responses: upstream.URL + "/backend-api/codex"}
 	o := &config.Config{}
-	s, err := Open(t.Context(), Config{Settings: o, Agents: func(name string) (config.Upstreams, error) {
-		if u, err := HostUpstreams(o, nil)(name); err != nil || u.Responses != "https://chatgpt.com/backend-api/codex" {
+	s, err := Open(t.Context(), Config{Settings: o, Agents: func(name string) (llm.Upstreams, error) {
+		if u, err := HostUpstreams(o, nil)(name); err != nil || u[llm.Responses] != "https://chatgpt.com/backend-api/codex" {
 			t.Errorf("%+v %v", u, err)
 		}
 		return h.upstreams, nil

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/stet-dev/stet/cmd/stet/internal/config"
+	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/server/connect"
 )
 
@@ -25,7 +26,7 @@ type modelHost struct {
 	// agent is the name in the path by which the proxy finds the host's upstreams; empty: they are the default ones.
 	agent string
 	// upstreams are those of the agent.
-	upstreams config.Upstreams
+	upstreams llm.Upstreams
 }
 
 // modelHosts are the hosts whose TLS the forward proxy opens. The authority is constrained to them.
@@ -34,7 +35,7 @@ var modelHosts = map[string]modelHost{
 	"api.openai.com":    {paths: regexp.MustCompile(`^/v1/(responses(/compact)?|chat/completions)$`), sockets: true},
 	"chatgpt.com": {
 		paths: regexp.MustCompile(`^/backend-api/codex/responses(/compact)?$`), sockets: true,
-		agent: "@chatgpt", upstreams: config.Upstreams{Responses: "https://chatgpt.com/backend-api/codex"},
+		agent: "@chatgpt", upstreams: llm.Upstreams{llm.Responses: "https://chatgpt.com/backend-api/codex"},
 	},
 	"generativelanguage.googleapis.com": {paths: regexp.MustCompile(`^/v1(alpha|beta)?[0-9]*/models/[^/:]+:(streamGenerateContent|generateContent|countTokens)$`)},
 }
@@ -52,15 +53,15 @@ func (h modelHost) asks(r *http.Request) bool {
 
 // HostUpstreams is a Config.Agents for requests from a forward proxy. It knows the hosts that have upstreams of their own, and asks next for
 // other names; next may be nil.
-func HostUpstreams(o *config.Config, next func(string) (config.Upstreams, error)) func(string) (config.Upstreams, error) {
-	return func(name string) (config.Upstreams, error) {
+func HostUpstreams(o *config.Config, next func(string) (llm.Upstreams, error)) func(string) (llm.Upstreams, error) {
+	return func(name string) (llm.Upstreams, error) {
 		for _, h := range modelHosts {
 			if h.agent == name && name != "" {
 				return o.Routed(h.upstreams), nil
 			}
 		}
 		if next == nil {
-			return config.Upstreams{}, fmt.Errorf("no agent %q is known here", name)
+			return llm.Upstreams{}, fmt.Errorf("no agent %q is known here", name)
 		}
 		return next(name)
 	}

@@ -20,6 +20,7 @@ import (
 
 	"github.com/stet-dev/stet/cmd/stet/internal/config"
 	"github.com/stet-dev/stet/cmd/stet/internal/report"
+	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/llm/prices"
 	"github.com/stet-dev/stet/server/connect"
 	"github.com/stet-dev/stet/server/proxy"
@@ -47,7 +48,7 @@ type Config struct {
 	Roots     *x509.CertPool
 	Itself    string // HOST:PORT of this proxy, where HTTPS_PROXY may name it; empty: it does not
 	// Agents returns the upstreams of an agent with its own upstreams; nil: no agent has its own.
-	Agents func(name string) (config.Upstreams, error)
+	Agents func(name string) (llm.Upstreams, error)
 	// Forward configures the forward proxy that the listener is too. It is called for the first CONNECT. nil: CONNECT is refused.
 	Forward func() (Forward, error)
 	// Say tells the person something.
@@ -81,7 +82,7 @@ func Open(ctx context.Context, c Config) (*Server, error) {
 	s := &Server{store: &watchedStore{}, Log: log, logFile: logFile, settings: c.Settings, Ended: make(chan struct{})}
 	o := c.Settings
 	pc := proxy.Config{
-		Upstreams: proxy.Upstreams(o.Upstream), History: o.History(c.Root), Prices: c.Models, Observe: o.Observe,
+		Upstreams: o.Upstream, History: o.History(c.Root), Prices: c.Models, Observe: o.Observe,
 		RefuseThreads: o.Threads == config.RefuseThreads, KeepResults: !o.Clear, Transport: c.Transport,
 		AllowedHosts: c.Hosts, Logger: log, Memory: int64(requestShare * float64(o.ProxyMemory<<20)),
 		Keep: proxy.Keep{For: time.Duration(o.RecordDays) * 24 * time.Hour},
@@ -93,9 +94,9 @@ func Open(ctx context.Context, c Config) (*Server, error) {
 		pc.Transport = t
 	}
 	if c.Agents != nil {
-		pc.Agents = func(name string) (proxy.Upstreams, error) {
+		pc.Agents = func(name string) (llm.Upstreams, error) {
 			u, err := c.Agents(name)
-			return proxy.Upstreams(u), err
+			return u, err
 		}
 	}
 	pc.Caps = proxy.Caps{Conversation: proxy.Amount(o.Limits.Conversation), Tree: proxy.Amount(o.Limits.Tree), Day: proxy.Amount(o.Limits.Day), Hard: o.Limits.Hard}

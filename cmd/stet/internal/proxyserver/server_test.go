@@ -18,6 +18,7 @@ import (
 	"github.com/gofrs/flock"
 
 	"github.com/stet-dev/stet/cmd/stet/internal/config"
+	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/trim"
 )
 
@@ -68,7 +69,7 @@ func TestThreads(t *testing.T) {
 	for threads, want := range map[string]int{"follow": http.StatusTeapot, config.RefuseThreads: http.StatusBadRequest} {
 		upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) }))
 		defer upstream.Close()
-		s, err := Open(t.Context(), Config{Settings: &config.Config{Policy: trim.Adaptive, Threads: threads, Upstream: config.Upstreams{Messages: upstream.URL}}})
+		s, err := Open(t.Context(), Config{Settings: &config.Config{Policy: trim.Adaptive, Threads: threads, Upstream: llm.Upstreams{llm.Messages: upstream.URL}}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -125,7 +126,7 @@ func TestUpstreamIsItself(t *testing.T) {
 			t.Fatal(err)
 		}
 		itself := fmt.Sprintf("http://localhost:%d", listener.Addr().(*net.TCPAddr).Port)
-		s, err := Open(t.Context(), Config{Settings: &config.Config{Policy: trim.Adaptive, Upstream: config.Upstreams{Messages: itself}}})
+		s, err := Open(t.Context(), Config{Settings: &config.Config{Policy: trim.Adaptive, Upstream: llm.Upstreams{llm.Messages: itself}}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/llm/prices"
 	"github.com/stet-dev/stet/record"
 	"github.com/stet-dev/stet/trim/replay"
@@ -111,7 +112,7 @@ func TestLiveByHand(t *testing.T) {
 		{Status: 500, TokensOff: 30_500, Tokens: 20_500},
 		{Status: 200, TokensOff: 31_000, Tokens: 21_000, Usage: record.Usage{Input: 100, CacheRead: 20_000, CacheWrite: 900, Output: 100}},
 	} {
-		r.ID, r.Time, r.Conversation, r.API, r.Model = fmt.Sprint(i), time.Unix(int64(i), 0), "c", record.Messages, "claude-opus-4-5"
+		r.ID, r.Time, r.Conversation, r.API, r.Model = fmt.Sprint(i), time.Unix(int64(i), 0), "c", llm.Messages, "claude-opus-4-5"
 		rows = append(rows, r)
 	}
 	charged := (300*5 + 30_000*0.5 + 20_700*6.25 + 600*25) / 1e6
@@ -136,7 +137,7 @@ func TestLive(t *testing.T) {
 	var rows []record.Request
 	row := func(conversation, holdout string, status int) *record.Request {
 		rows = append(rows, record.Request{
-			ID: fmt.Sprint(len(rows)), Time: now.Add(time.Duration(len(rows)) * time.Minute), Conversation: conversation, Holdout: holdout, API: record.Messages,
+			ID: fmt.Sprint(len(rows)), Time: now.Add(time.Duration(len(rows)) * time.Minute), Conversation: conversation, Holdout: holdout, API: llm.Messages,
 			Model: "claude-sonnet-4-5", Status: status, TokensOff: 150_000, Tokens: 100_000,
 			Usage: record.Usage{Input: 100_000, Output: 1000},
 		})
@@ -205,7 +206,7 @@ func TestHabits(t *testing.T) {
 	var rows []record.Request
 	for i, broke := range []string{"", "", record.BrokeModel, record.BrokeSystem, ""} {
 		r := record.Request{
-			ID: fmt.Sprint(i), Time: now.Add(time.Duration(i) * time.Minute), Conversation: "c", Client: "claude-code", API: record.Messages, Model: "claude-sonnet-4-5",
+			ID: fmt.Sprint(i), Time: now.Add(time.Duration(i) * time.Minute), Conversation: "c", Client: "claude-code", API: llm.Messages, Model: "claude-sonnet-4-5",
 			Status: 200, ToolSet: 1, Usage: record.Usage{CacheWrite: 100_000, Output: 10}, Cache: record.Cache{Broke: broke, Gap: time.Minute, Lifetime: 5 * time.Minute},
 		}
 		switch i {

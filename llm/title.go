@@ -1,16 +1,17 @@
-// Package title makes the title of a session from a person's first prompt.
-package title
+package llm
+
+// The title of a conversation, from a person's first prompt.
 
 import (
 	"regexp"
 	"strings"
 )
 
-// longest is the limit of a title, in characters.
-const longest = 80
+// longestTitle is the limit of a title, in characters.
+const longestTitle = 80
 
-// context lists the tags of text that agents put before a person's words, or instead of them. Text inside such a tag is left out.
-var context = map[string]bool{
+// contextTags lists the tags of text that agents put before a person's words, or instead of them. Text inside such a tag is left out.
+var contextTags = map[string]bool{
 	"system-reminder": true, "environment_context": true, "environment_details": true, "user_instructions": true,
 	"user_info": true, "instructions": true, "recommended_plugins": true, "skill-context": true, "skills_instructions": true,
 	"permissions": true, "collaboration_mode": true, "turn_aborted": true, "current_datetime": true, "uploaded_files": true,
@@ -19,14 +20,14 @@ var context = map[string]bool{
 	"extremely_important": true, "ide_opened_file": true, "ide_selection": true, "ide_diagnostics": true,
 }
 
-// openings are beginnings of texts that a person did not write.
-var openings = []string{
+// notPrompts are beginnings of texts that a person did not write.
+var notPrompts = []string{
 	"# AGENTS.md instructions for", "Caveat: The messages below", "[Request interrupted by user",
 	"Base directory for this skill: ", "This session is being continued from a previous conversation", "The user opened the file ",
 }
 
-// lead has lines that a tool puts before the task.
-var lead = []string{"Consider the following PR description:", "I've uploaded a ", "Implement the following plan:"}
+// leadLines has lines that a tool puts before the task.
+var leadLines = []string{"Consider the following PR description:", "I've uploaded a ", "Implement the following plan:"}
 
 // slashCommand matches the form in which an agent writes a person's command, such as /review.
 var slashCommand = regexp.MustCompile(`<command-name>(/[^<]+)</command-name>(?:\s*<command-args>([^<]*)</command-args>)?`)
@@ -37,38 +38,38 @@ var housekeeping = map[string]bool{
 	"/effort": true, "/mcp": true, "/mode": true, "/model": true, "/plugin": true, "/resume": true, "/status": true,
 }
 
-// names are lists of tools' names, which an agent adds when it searches for tools.
-var names = regexp.MustCompile(`^[A-Z][A-Za-z]+(\n[A-Z][A-Za-z]+)*$`)
+// toolNames are lists of tools' names, which an agent adds when it searches for tools.
+var toolNames = regexp.MustCompile(`^[A-Z][A-Za-z]+(\n[A-Z][A-Za-z]+)*$`)
 
-var tag = regexp.MustCompile(`^<([A-Za-z][A-Za-z0-9_-]*)(?:\s[^<>]*)?>`)
+var openingTag = regexp.MustCompile(`^<([A-Za-z][A-Za-z0-9_-]*)(?:\s[^<>]*)?>`)
 
-// Of returns the title from a prompt: its first line that a person wrote, cut to 80 characters; "" if there is none.
-func Of(prompt string) string {
-	line := firstLine(strings.ToValidUTF8(prompt, "\uFFFD"))
-	if r := []rune(line); len(r) > longest {
-		line = strings.TrimRight(string(r[:longest-1]), " ") + "…"
+// Title returns the title of a conversation from a prompt: its first line that a person wrote, cut to 80 characters; "" if there is none.
+func Title(prompt string) string {
+	line := promptLine(strings.ToValidUTF8(prompt, "\uFFFD"))
+	if r := []rune(line); len(r) > longestTitle {
+		line = strings.TrimRight(string(r[:longestTitle-1]), " ") + "…"
 	}
 	return line
 }
 
-func firstLine(text string) string {
+func promptLine(text string) string {
 	if m := slashCommand.FindStringSubmatch(text); m != nil && !housekeeping[m[1]] {
 		return strings.Join(strings.Fields(m[1]+" "+m[2]), " ")
 	}
 	for {
 		text = strings.TrimSpace(text)
-		if names.MatchString(text) && strings.ContainsAny(text[1:], "ABCDEFGHIJKLMNOPQRSTUVWXYZ") {
+		if toolNames.MatchString(text) && strings.ContainsAny(text[1:], "ABCDEFGHIJKLMNOPQRSTUVWXYZ") {
 			return ""
 		}
-		for _, o := range openings {
+		for _, o := range notPrompts {
 			if strings.HasPrefix(text, o) {
 				return ""
 			}
 		}
-		if m := tag.FindStringSubmatch(text); m != nil {
+		if m := openingTag.FindStringSubmatch(text); m != nil {
 			text = text[len(m[0]):]
 			inside, after, closed := strings.Cut(text, "</"+m[1]+">")
-			if context[strings.ToLower(m[1])] || closed && !strings.Contains(inside, "\n") { // a field, not a person's text
+			if contextTags[strings.ToLower(m[1])] || closed && !strings.Contains(inside, "\n") { // a field, not a person's text
 				text = after
 			}
 			continue
@@ -82,7 +83,7 @@ func firstLine(text string) string {
 }
 
 func isLead(line string) bool {
-	for _, l := range lead {
+	for _, l := range leadLines {
 		if strings.HasPrefix(line, l) {
 			return true
 		}

@@ -1,11 +1,11 @@
-package title
+package llm
 
 import (
 	"strings"
 	"testing"
 )
 
-func TestOf(t *testing.T) {
+func TestTitle(t *testing.T) {
 	for _, c := range []struct{ prompt, want string }{
 		{"Fix the build.\nIt fails on main.", "Fix the build."},
 		{"\n\n  two   words\t here ", "two words here"},
@@ -30,8 +30,8 @@ func TestOf(t *testing.T) {
 		{"Continue", "Continue"},
 		{"", ""},
 	} {
-		if got := Of(c.prompt); got != c.want {
-			t.Errorf("Of(%q) = %q, want %q", c.prompt, got, c.want)
+		if got := Title(c.prompt); got != c.want {
+			t.Errorf("Title(%q) = %q, want %q", c.prompt, got, c.want)
 		}
 	}
 }
