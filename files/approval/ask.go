@@ -125,28 +125,6 @@ func decided(q Question, a Answer) tool.Decision {
 	return d
 }
 
-// nothing says in a sentence what a call that was not done would have done. p may be nil.
-func (r *run) nothing(p *tool.Plan) string {
-	switch {
-	case p == nil && r.t != nil && r.t.Spec().ReadOnly:
-		return "Nothing was read."
-	case p == nil:
-		return "Nothing was written."
-	case p.Has(tool.Outside):
-		return "The tool was not called."
-	case r.writes(p):
-		return "Nothing was written."
-	}
-	return "Nothing was read."
-}
-
-func rejection(words, nothing string) string {
-	if words == "" {
-		return "The person who was asked rejected this. " + nothing
-	}
-	return "The person who was asked rejected this, and says: " + words
-}
-
 func person(a Answer) string {
 	by := "person"
 	if a.By != "" {

@@ -39,21 +39,21 @@ func (r *run) finish(p *tool.Plan, res tool.Result) (tool.Result, error) {
 		e.Bytes += res.Content.Size
 	}
 	if !res.Failed() || r.s == nil {
-		return res, r.later(e)
+		return res, r.record(e)
 	}
 	what, begun := r.suspect(res)
 	if what == "" {
-		return res, r.later(e)
+		return res, r.record(e)
 	}
 	e.Flags = append(e.Flags, "suspicious")
-	err := r.later(e)
+	err := r.record(e)
 	r.h.alarm(r.s, r.c, what, begun)
 	return res, err
 }
 
-// later gives an entry to the trail. If the call may be repeated under its id, the entry is written before the caller gets the
+// record gives an entry to the trail. If the call may be repeated under its id, the entry is written before the caller gets the
 // result, because the repeated call must end in the same way.
-func (r *run) later(e record.Entry) error {
+func (r *run) record(e record.Entry) error {
 	if r.request != "" {
 		ctx, cancel := context.WithTimeout(context.Background(), 15*time.Second)
 		defer cancel()
@@ -65,16 +65,6 @@ func (r *run) later(e record.Entry) error {
 		return fmt.Errorf("audit trail: %w", err)
 	}
 	return nil
-}
-
-// broke records an internal error, and returns it.
-func (r *run) broke(p *tool.Plan, err error) error {
-	e := r.entry(record.Call, p)
-	e.Outcome = record.Broke
-	if audit := r.h.journal().Later(e); audit != nil {
-		err = errors.Join(err, fmt.Errorf("audit trail: %w", audit))
-	}
-	return err
 }
 
 // files returns the files that a plan writes to.

@@ -152,7 +152,7 @@ func (r *run) checkFiles(ctx context.Context, h *earlierCalls) error {
 		e := r.entry(record.Call, nil)
 		e.Path, e.Before, e.Decision, e.By, e.Outcome = h.open[0].Path, h.open[0].Before, undone, "handler", string(tool.Cancelled)
 		h.open = nil
-		return r.later(e)
+		return r.record(e)
 	case after:
 		h.done, h.open = append(h.done, h.open...), nil
 	default:
@@ -191,7 +191,7 @@ func (r *run) doneBefore(done []record.Entry, at string) (tool.Result, bool, err
 	for _, e := range done {
 		own := r.entry(record.Call, nil)
 		own.Path, own.Before, own.After, own.Outcome = e.Path, e.Before, e.After, record.OK
-		if err := r.later(own); err != nil {
+		if err := r.record(own); err != nil {
 			return tool.Result{}, true, err
 		}
 	}
@@ -205,6 +205,6 @@ func (r *run) repeat(decision string, of []record.Entry, code tool.Code, message
 	if len(of) > 0 {
 		p.Path, p.Before = of[0].Path, of[0].Before
 	}
-	res, err := r.finish(p, refusal(r.t, r.c, code, message))
+	res, err := r.finish(p, (&refused{code: code, message: message}).result(r))
 	return res, true, err
 }

@@ -40,16 +40,6 @@ const (
 	maxMoves = 20
 )
 
-// refused is the error of a step that ends a call without doing it. It becomes the call's result and its entry in the trail.
-type refused struct {
-	decision, by string // for the trail; "": unchanged
-	code         tool.Code
-	message      string // for the model
-	unrecorded   bool
-}
-
-func (e *refused) Error() string { return e.message }
-
 // start gives a call its turn among the calls of its session.
 func (h *Handler) start(c tool.Call, t tool.Tool) *run {
 	r := &run{h: h, t: t, path: tool.PathIn(c.Arguments), decision: "refused", by: "handler"}
@@ -77,9 +67,10 @@ func (r *run) call(ctx context.Context) (tool.Result, error) {
 	res, err := r.do(ctx)
 	switch {
 	case errors.Is(err, record.ErrFull):
-		res = refusal(r.t, r.c, tool.DiskFull, "The call cannot be recorded, since the file system of stet's state directory is full; make space there. "+r.nothing(nil))
+		full := refused{code: tool.DiskFull, message: "The call cannot be recorded, since the file system of stet's state directory is full; make space there. " + r.nothing(nil)}
+		res = full.result(r)
 	case errors.Is(err, record.ErrLost):
-		res = refusal(r.t, r.c, tool.PermissionDenied, lost)
+		res = (&refused{code: tool.PermissionDenied, message: lost}).result(r)
 	case err != nil:
 		return tool.Result{}, fmt.Errorf("%s: %w", r.c.Name, err)
 	}
@@ -345,9 +336,14 @@ func (r *run) end(ctx context.Context, p *tool.Plan, err error) (tool.Result, er
 	case ctx.Err() != nil:
 		no = &refused{decision: "cancelled", by: "caller", code: tool.Cancelled, message: "The call was cancelled. " + r.nothing(p)}
 	default:
-		return tool.Result{}, r.broke(p, err)
+		e := r.entry(record.Call, p)
+		e.Outcome = record.Broke
+		if audit := r.h.journal().Later(e); audit != nil {
+			err = errors.Join(err, fmt.Errorf("audit trail: %w", audit))
+		}
+		return tool.Result{}, err
 	}
-	res := refusal(r.t, r.c, no.code, no.message)
+	res := no.result(r)
 	if no.unrecorded {
 		return res, nil
 	}
@@ -355,30 +351,4 @@ func (r *run) end(ctx context.Context, p *tool.Plan, err error) (tool.Result, er
 		r.decision, r.by = no.decision, no.by
 	}
 	return r.finish(p, res)
-}
-
-// refusal returns a failed result, with the tool's own text if it has one.
-func refusal(t tool.Tool, c tool.Call, code tool.Code, message string) tool.Result {
-	if r, ok := t.(tool.Refuser); ok {
-		return r.Refuse(c, code, message)
-	}
-	return tool.Result{CallID: c.ID, Text: tool.Failure(code, message), Code: code}
-}
-
-func conflict(p *tool.Plan) error {
-	return &refused{code: tool.ConcurrentModification, message: fmt.Sprintf(
-		"%q was changed again and again meanwhile: nothing was written. Read it again and start from there.", p.Path)}
-}
-
-func (r *run) denied(p *tool.Plan, d policy.Decision) error {
-	what := r.c.Name
-	if p.Path != "" {
-		what += fmt.Sprintf(" of %q", p.Path)
-	}
-	return &refused{decision: "denied", by: "policy " + d.Rule, code: tool.PermissionDenied, message: what + " is refused: " + d.Why + "."}
-}
-
-// suspended ends a call of a suspended session.
-func (r *run) suspended() error {
-	return &refused{code: tool.PermissionDenied, message: "This session is suspended: its calls looked like an attempt to get out of the workspace. Ask the person to resume it."}
 }

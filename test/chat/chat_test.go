@@ -261,26 +261,3 @@ func TestRun(t *testing.T) {
 	term.types("s")
 	term.wait("Done:", "exit 0")
 }
-
-// "/" lists the commands. Tab and Enter take the selected one.
-func TestMenus(t *testing.T) {
-	term := open(t, 80, 24)
-	term.chat("")
-	term.types("/")
-	term.wait("❯ /help", "/compact [FOCUS]", "what the session has used and cost")
-	term.resize(30, 12)
-	term.wait("❯ /help")
-	term.resize(80, 24)
-	term.types("cos")
-	term.wait("❯ /cost")
-	term.gone("/compact")
-	term.types("", "Tab")
-	term.wait("› /cost")
-	term.gone("❯ /cost")
-	term.types("", "Enter")
-	term.wait("output 0")
-	term.types("/conte")
-	term.wait("❯ /context")
-	term.types("", "Enter")
-	term.wait("tokens (", "the system prompt")
-}

@@ -29,7 +29,6 @@ var keys = []struct{ name, about string }{
 	{"Ctrl-C", "interrupt the agent; twice: leave"},
 	{"Ctrl-D", "leave"},
 	{"Ctrl-O", "everything in full: thinking, calls, results"},
-	{"/", "the list of commands; Tab completes"},
 	{"Tab", "answer the open question"},
 }
 

@@ -179,7 +179,7 @@ func (m *chat) ctrlC(again bool) tea.Cmd {
 		m.interrupt()
 		m.hint = "Ctrl-C again quits"
 	case m.input.Value() != "":
-		m.empty()
+		m.input.Reset()
 		m.hint = "Ctrl-C again quits"
 	default:
 		m.hint = "Ctrl-C again quits"
@@ -191,9 +191,6 @@ func (m *chat) ctrlC(again bool) tea.Cmd {
 // writeKey processes a key while the person writes a message to the agent.
 func (m *chat) writeKey(k tea.KeyPressMsg, again string) tea.Cmd {
 	name := k.String()
-	if m.menu != nil && m.menuKey(name) {
-		return nil
-	}
 	switch name {
 	case "esc", "alt+esc":
 		return m.escape(name == "alt+esc" || again == "esc")
@@ -202,9 +199,7 @@ func (m *chat) writeKey(k tea.KeyPressMsg, again string) tea.Cmd {
 	case "tab":
 		if len(m.asked) > 0 {
 			m.decide()
-			return nil
 		}
-		m.suggest()
 		return nil
 	case "up", "ctrl+p":
 		if n := len(m.queue); n > 0 && m.input.Value() == "" {
@@ -234,7 +229,6 @@ func (m *chat) edit(k tea.KeyPressMsg) tea.Cmd {
 }
 
 func (m *chat) setInput(text string) {
-	m.menu = nil
 	m.input.SetValue(text)
 	m.input.MoveToEnd()
 }
@@ -268,7 +262,7 @@ func (m *chat) enter() tea.Cmd {
 	if strings.TrimSpace(text) == "" {
 		return nil
 	}
-	m.empty()
+	m.input.Reset()
 	m.said.add(text)
 	if strings.HasPrefix(text, "/") {
 		return m.command(text)

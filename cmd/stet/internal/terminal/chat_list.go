@@ -75,7 +75,7 @@ func (p *picker) view(pt painter, columns, most int) []string {
 // open shows a list. The text in the input filters it.
 func (m *chat) open(p *picker) {
 	m.draft = m.input.Value()
-	m.empty()
+	m.input.Reset()
 	p.narrow("")
 	m.list = p
 	m.hint = "↑↓ choose · type to search · Enter takes it · Esc leaves"
@@ -104,13 +104,11 @@ func (m *chat) decideNext() {
 	}
 }
 
-// filter updates the list or the menu after a change of the input.
+// filter updates the list after a change of the input.
 func (m *chat) filter() {
 	if m.list != nil {
 		m.list.narrow(m.input.Value())
-		return
 	}
-	m.suggest()
 }
 
 func (m *chat) listKey(k tea.KeyPressMsg) tea.Cmd {

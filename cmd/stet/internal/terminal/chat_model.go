@@ -64,7 +64,6 @@ type chat struct {
 
 	closedWhileTyping string // how the question was closed while its answer was being typed; "": none was
 
-	menu     *picker // of commands; nil: there is none
 	list     *picker // nil: there is no list
 	full     *pager  // nil: the chat is on the screen
 	quitting bool    // the chat is ending

@@ -135,7 +135,7 @@ func (m *chat) isCovered() {
 // decide shows the first question.
 func (m *chat) decide() {
 	m.draft = m.input.Value()
-	m.empty()
+	m.input.Reset()
 	m.deciding = &decision{q: m.asked[0], editor: m.Editor != "", open: func() int { return len(m.asked) }}
 	m.unprompted = false
 	m.waitForQuiet()
@@ -277,11 +277,11 @@ func (m *chat) questionKey(k tea.KeyPressMsg) tea.Cmd {
 	switch k.String() {
 	case "enter":
 		line := m.input.Value()
-		m.empty()
+		m.input.Reset()
 		return m.answerLine(line)
 	case "esc", "alt+esc":
 		typed := m.input.Value() != ""
-		m.empty()
+		m.input.Reset()
 		switch {
 		case m.deciding == nil:
 			m.leaveQuestion(true)

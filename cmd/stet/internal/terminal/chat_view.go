@@ -55,8 +55,6 @@ func (m *chat) screen() ([]string, *tea.Cursor) {
 		above = m.list.view(m.painter, m.columns(), max(m.height-m.reserve()-len(input)-len(status)-len(below), 1))
 	case m.deciding != nil || m.closedWhileTyping != "":
 		above = m.questionPrompt()
-	case m.menu != nil:
-		above = m.menu.view(m.painter, m.columns(), max(m.height-m.reserve()-len(input)-len(status)-len(below), 1))
 	default:
 		above = m.progress()
 	}
