@@ -233,7 +233,9 @@ func (p *program) takeBack(ctx context.Context, trail store.Store, in web.TakeBa
 	if err != nil {
 		return out, err
 	}
-	calls = slices.DeleteFunc(calls, func(e record.Entry) bool { return e.Session != in.Session || e.Seq < in.From })
+	calls = slices.DeleteFunc(calls, func(e record.Entry) bool {
+		return e.Session != in.Session || e.Seq < in.From || in.Alone && e.Seq != in.From
+	})
 	if len(calls) == 0 {
 		return out, errors.New("there is nothing left of that to take back")
 	}

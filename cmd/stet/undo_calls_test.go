@@ -137,6 +137,12 @@ func TestTakeBack(t *testing.T) {
 	if err != nil || !strings.Contains(look.Said, "a is put back") || !strings.Contains(look.Said, "c is removed") {
 		t.Fatal(look, err)
 	}
+	if one, err := take(web.TakeBack{From: 1, Alone: true}); err != nil || strings.Contains(one.Said, "c is removed") {
+		t.Error("one call alone:", one, err)
+	}
+	if one, err := take(web.TakeBack{From: 3, Alone: true}); err != nil || !strings.Contains(one.Said, "c is removed") || strings.Contains(one.Said, "a is put back") {
+		t.Error("one call alone:", one, err)
+	}
 	has("one\nmore\nagain\n")
 	r.sh("echo mine >> a")
 	if _, err := take(web.TakeBack{From: 2, Seal: look.Seal}); err == nil || !strings.Contains(err.Error(), "look again") {

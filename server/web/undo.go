@@ -42,6 +42,7 @@ type UndoFile struct {
 type TakeBack struct {
 	Session string `json:"session"`
 	From    uint64 `json:"from"`
+	Alone   bool   `json:"alone,omitempty"` // only what that call changed
 	Seal    string `json:"seal,omitempty"` // of what was shown; "": only show it
 }
 

@@ -400,6 +400,7 @@ export interface UndoFile {
 export interface TakeBack {
   session: string
   from: number
+  alone?: boolean
   seal?: string
 }
 
