@@ -43,7 +43,7 @@ type TakeBack struct {
 	Session string `json:"session"`
 	From    uint64 `json:"from"`
 	Alone   bool   `json:"alone,omitempty"` // only what that call changed
-	Seal    string `json:"seal,omitempty"` // of what was shown; "": only show it
+	Seal    string `json:"seal,omitempty"`  // of what was shown; "": only show it
 }
 
 // TakenBack says what would change, or what was done.
