@@ -15,12 +15,15 @@ type Usage struct {
 	// What the price depends on besides the tokens, in the provider's words; empty: the usual.
 	WebSearches int    // searches that the provider ran; they cost by number
 	Speed       string // SpeedFast
-	Region      string // "us": it had to be answered in the United States
+	Region      string // "us": it had to be answered in the United States; RegionCloud
 	Tier        string // TierBatch, TierFlex, TierPriority
 }
 
 // SpeedFast is the fast mode of Anthropic.
 const SpeedFast = "fast"
+
+// RegionCloud is an endpoint of a cloud for one of its regions, as opposed to its global one.
+const RegionCloud = "cloud region"
 
 // The values of Usage.Tier that have prices of their own. A provider's other word is kept as it is.
 const (

@@ -44,8 +44,43 @@ type Query struct {
 	Conversation string
 	// Tree selects the requests of a conversation and of those whose Root it is. It is for Requests alone.
 	Tree string
-	// Limit selects the newest rows; 0: all.
-	Limit int
+	// Limit selects the newest rows, or the oldest ones if Oldest is set; 0: all.
+	Limit  int
+	Oldest bool
+}
+
+// atOnce is how many requests Each holds.
+const atOnce = 4000
+
+// Each calls fn with each request that q selects, the oldest first. It reads them in parts, so it needs no memory for all of them: fn must
+// copy what it keeps. Limit and Oldest of q have no effect.
+func Each(ctx context.Context, s interface {
+	Requests(ctx context.Context, q Query) ([]Request, error)
+}, q Query, fn func(*Request)) error {
+	q.Oldest, q.Limit = true, atOnce
+	seen := map[string]bool{} // the rows of the time From, which the next part has again
+	for {
+		rows, err := s.Requests(ctx, q)
+		if err != nil {
+			return err
+		}
+		for i := range rows {
+			r := &rows[i]
+			if seen[r.ID] {
+				continue
+			}
+			if !r.Time.Equal(q.From) {
+				clear(seen)
+				q.From = r.Time
+			}
+			seen[r.ID] = true
+			fn(r)
+		}
+		if len(rows) < q.Limit {
+			return nil
+		}
+		q.Limit = atOnce + len(seen)
+	}
 }
 
 // Store keeps the rows. All methods may be called concurrently. Several processes may have the same store open at once.

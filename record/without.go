@@ -1,13 +1,15 @@
 package record
 
+import "hash/maphash"
+
 // Without returns the usage that the request would have had if nothing had been left out of it and of the request before it in the
-// conversation (of the same sub-agent), which is last; nil: not known. The tokens that were left out are estimated, and scaled by what
+// conversation (of the same sub-agent), which has left last; nil: not known. The tokens that were left out are estimated, and scaled by what
 // the provider counted for the rest.
 //
 //   - What the request before had left out too would have been in the provider's cache: it is read, if this request read the cache.
 //   - What is left out for the first time would have been written, or sent plain.
 //   - If stet changed what the cache held, the request would have read all that the request before had left there.
-func (r *Request) Without(last *Request) Usage {
+func (r *Request) Without(last *Left) Usage {
 	u := r.Usage
 	left := r.leftOut()
 	if left == 0 && (last == nil || r.Cache.Broke != BrokeStet) || u.Prompt() == 0 {
@@ -15,7 +17,7 @@ func (r *Request) Without(last *Request) Usage {
 	}
 	before := 0
 	if last != nil {
-		before = min(left, last.leftOut())
+		before = min(left, last.out)
 	} else if u.CacheRead > 0 {
 		before = left
 	}
@@ -23,8 +25,8 @@ func (r *Request) Without(last *Request) Usage {
 	broke := last != nil && r.Cache.Broke == BrokeStet && (r.Cache.Moment == "" || r.Cache.Alive)
 	switch {
 	case broke:
-		u.CacheRead = max(u.CacheRead, min(whole, last.cached()+before))
-	case u.CacheRead > 0 && (last == nil || 2*u.CacheRead >= last.cached()):
+		u.CacheRead = max(u.CacheRead, min(whole, last.cached+before))
+	case u.CacheRead > 0 && (last == nil || 2*u.CacheRead >= last.cached):
 		u.CacheRead += before
 	}
 	fresh := whole - u.CacheRead
@@ -51,22 +53,29 @@ func (r *Request) leftOut() int {
 	return int(float64(left) * min(max(scale, 0.5), 2))
 }
 
-// cached returns the tokens that the request left in the provider's cache.
-func (r *Request) cached() int { return r.Usage.CacheRead + r.Usage.CacheWrite }
+// Left is what a request leaves to the next one of its conversation, in tokens: what was left out of it, and what the provider's cache
+// has of it.
+type Left struct{ out, cached int }
+
+// Leaves returns what the request leaves.
+func (r *Request) Leaves() *Left { return &Left{r.leftOut(), r.Usage.CacheRead + r.Usage.CacheWrite} }
 
 // Chains pairs each request of a list, which is in the order of time, with the request before it in its conversation, of the same
-// sub-agent. The zero value is ready.
-type Chains struct{ last map[[2]string]*Request }
+// sub-agent. The zero value is ready. It takes some 50 bytes for each conversation and sub-agent.
+type Chains struct {
+	seed maphash.Seed
+	last map[uint64]*Left
+}
 
-// Next returns the request before r, or nil, and remembers r. Requests without usage, and those that count tokens, are passed over.
-func (c *Chains) Next(r *Request) (last *Request) {
-	key := [2]string{r.Conversation, r.Agent}
+// Next returns what the request before r has left, or nil, and remembers r. Requests without usage, and those that count tokens, are passed over.
+func (c *Chains) Next(r *Request) (last *Left) {
+	if c.last == nil {
+		c.seed, c.last = maphash.MakeSeed(), map[uint64]*Left{}
+	}
+	key := maphash.Comparable(c.seed, [2]string{r.Conversation, r.Agent})
 	last = c.last[key]
 	if r.API != CountTokens && r.Usage.Prompt() > 0 {
-		if c.last == nil {
-			c.last = map[[2]string]*Request{}
-		}
-		c.last[key] = r
+		c.last[key] = r.Leaves()
 	}
 	return last
 }

@@ -36,7 +36,11 @@ func TestWithout(t *testing.T) {
 		if c.set != nil {
 			c.set(c.now)
 		}
-		if got := c.now.Without(c.last); got != c.want {
+		var last *record.Left
+		if c.last != nil {
+			last = c.last.Leaves()
+		}
+		if got := c.now.Without(last); got != c.want {
 			t.Errorf("%s: %+v, want %+v", c.name, got, c.want)
 		}
 	}
@@ -44,15 +48,15 @@ func TestWithout(t *testing.T) {
 
 func TestChains(t *testing.T) {
 	row := func(conversation, agent, api string, prompt int) *record.Request {
-		return &record.Request{Conversation: conversation, Agent: agent, API: api, Usage: record.Usage{Input: prompt}}
+		return &record.Request{Conversation: conversation, Agent: agent, API: api, Usage: record.Usage{Input: prompt, CacheRead: prompt}}
 	}
 	var c record.Chains
 	a := row("a", "", llm.Messages, 1)
 	for _, step := range []struct{ now, want *record.Request }{
-		{a, nil}, {row("a", "sub", llm.Messages, 1), nil}, {row("a", "", record.CountTokens, 1), a}, {row("a", "", llm.Messages, 0), a},
-		{row("a", "", llm.Messages, 2), a},
+		{a, nil}, {row("a", "sub", llm.Messages, 2), nil}, {row("a", "", record.CountTokens, 3), a}, {row("a", "", llm.Messages, 0), a},
+		{row("a", "", llm.Messages, 4), a},
 	} {
-		if got := c.Next(step.now); got != step.want {
+		if got := c.Next(step.now); (got == nil) != (step.want == nil) || got != nil && *got != *step.want.Leaves() {
 			t.Errorf("before %+v: %+v", step.now, got)
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/stet-dev/stet/cmd/stet/internal/report"
 	"github.com/stet-dev/stet/llm/prices"
 	"github.com/stet-dev/stet/record"
+	"github.com/stet-dev/stet/store"
 	"github.com/stet-dev/stet/trim/transcript"
 )
 
@@ -30,7 +31,7 @@ type cacheCommand struct {
 func newCache(p *program) *cobra.Command {
 	c := &cacheCommand{}
 	cmd := p.runs(&cobra.Command{
-		Use:   "cache [flags] SESSION | --live | --watch",
+		Use:   "cache [flags] SESSION | --live [CONVERSATION] | --watch",
 		Short: "Show what the provider's prompt cache saved, and where it broke",
 		Long: `Show what happened in the provider's prompt cache: for each request, how many tokens
 were read from the cache and written to it, and where cached tokens were not read
@@ -47,7 +48,8 @@ the one that the provider's own diagnostics name. The causes:
   dropped   everything was sent again, and the provider had dropped it
 
 SESSION is an agent's recorded session with usage. There a break is found
-by how far the cache was read. --live uses the requests that the proxy has recorded.
+by how far the cache was read. --live uses the requests that the proxy has recorded,
+of a CONVERSATION with its sub-agents, or of all.
 --watch says until when the caches of these conversations live, and what the next
 request costs before and after that, again and again until it is interrupted.
 Prices are those of the file that the configuration key "prices" names, then those
@@ -58,8 +60,8 @@ stet cache --watch
 stet cache --json session.jsonl`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			switch {
-			case (c.live || c.watch) && len(args) > 0:
-				return usage(cmd, fmt.Errorf("--live and --watch take no SESSION, have %q", args[0]))
+			case c.watch && len(args) > 0 || len(args) > 1:
+				return usage(cmd, fmt.Errorf("want one SESSION or CONVERSATION, and with --watch none, not %q", args))
 			case c.watch && (c.live || c.json):
 				return usage(cmd, errors.New("--watch goes with neither --live nor --json"))
 			case !c.live && !c.watch && (len(args) != 1 || args[0] == ""):
@@ -144,13 +146,13 @@ func (c *cacheCommand) warm(ctx context.Context, catalog *prices.Catalog) error 
 	defer tick.Stop()
 	shown := ""
 	for {
-		r, err := c.recorded(ctx, record.Query{Limit: c.last})
+		rows, meters, err := c.recorded(ctx)
 		if err != nil {
 			return err
 		}
 		var text strings.Builder
-		report.PrintWarm(&text, report.NextRequests(r.rows, catalog), time.Now())
-		report.PrintMeters(&text, record.Meters(r.meters, time.Now()), time.Now())
+		report.PrintWarm(&text, report.NextRequests(rows, catalog), time.Now())
+		report.PrintMeters(&text, meters, time.Now())
 		if text.String() != shown {
 			if columns(c.out) > 0 {
 				fmt.Fprint(c.out, "\x1b[H\x1b[2J")
@@ -166,14 +168,30 @@ func (c *cacheCommand) warm(ctx context.Context, catalog *prices.Catalog) error 
 	}
 }
 
+// recorded returns the requests that the proxy has recorded, and the meters.
+func (c *cacheCommand) recorded(ctx context.Context) (rows []record.Request, meters []record.Meter, err error) {
+	err = c.inRecord(ctx, func(s store.Store) error {
+		var errs [2]error
+		q := record.Query{Limit: c.last}
+		if len(c.args) > 0 {
+			q.Tree = c.args[0]
+		}
+		rows, errs[0] = s.Requests(ctx, q)
+		notes, err := s.Notes(ctx, record.NoteMeter)
+		meters, errs[1] = record.Meters(notes, time.Now()), err
+		return errors.Join(errs[:]...)
+	})
+	return rows, meters, err
+}
+
 // addRecorded adds the account of the proxy's record.
 func (c *cacheCommand) addRecorded(ctx context.Context, catalog *prices.Catalog, to *report.Cache) error {
-	r, err := c.recorded(ctx, record.Query{Limit: c.last})
+	rows, meters, err := c.recorded(ctx)
 	if err != nil {
 		return err
 	}
-	to.Meters = record.Meters(r.meters, time.Now())
-	to.AddRequests(r.rows, catalog)
+	to.Meters = meters
+	to.AddRequests(rows, catalog)
 	if len(to.Sessions) == 0 {
 		return errors.New("no recorded request has usage: run an agent with stet wrap, or through stet proxy")
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/stet-dev/stet/cmd/stet/internal/config"
 	"github.com/stet-dev/stet/cmd/stet/internal/report"
 	"github.com/stet-dev/stet/record"
+	"github.com/stet-dev/stet/store"
 	"github.com/stet-dev/stet/trim/replay"
 	"github.com/stet-dev/stet/trim/transcript"
 )
@@ -164,23 +165,25 @@ func day(flag, value string) (time.Time, error) {
 }
 
 // throughStet returns the requests in the proxy's record that were answered; nil: there is no record.
-func (c *savingsCommand) throughStet(ctx context.Context) (*replay.Through, error) {
-	r, err := c.recorded(ctx, record.Query{})
+func (c *savingsCommand) throughStet(ctx context.Context) (through *replay.Through, err error) {
+	err = c.inRecord(ctx, func(s store.Store) (err error) {
+		through, err = passed(ctx, s)
+		return err
+	})
 	if errors.Is(err, errNoRequests) {
 		return nil, nil
 	}
-	return passed(r.rows), err
+	return through, err
 }
 
 // passed returns the requests of a record as replay wants them.
-func passed(rows []record.Request) *replay.Through {
+func passed(ctx context.Context, s record.Store) (*replay.Through, error) {
 	var all []replay.Passed
 	var chains record.Chains
-	for i := range rows {
-		r := &rows[i]
+	err := record.Each(ctx, s, record.Query{}, func(r *record.Request) {
 		all = append(all, replay.Passed{Session: r.Conversation, Time: r.Time, Usage: r.Usage, Whole: r.Without(chains.Next(r))})
-	}
-	return replay.NewThrough(all)
+	})
+	return replay.NewThrough(all), err
 }
 
 // unread returns an error for session files that could not be read, or nil.

@@ -13,6 +13,10 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/stet-dev/stet/llm"
+	"github.com/stet-dev/stet/record"
+	"github.com/stet-dev/stet/store"
 )
 
 // BenchmarkSavings runs stet savings on sessions that all differ. STET_SESSION_MB is how many MB of them; without it 32.
@@ -37,6 +41,52 @@ func BenchmarkSavings(b *testing.B) {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	b.ReportMetric(float64(m.Sys>>20), "MB-of-memory")
+}
+
+// BenchmarkLive runs stet savings --live, or --habits, on a record of STET_REQUESTS requests; without it 20,000. Each conversation has 20 of them.
+func BenchmarkLive(b *testing.B) {
+	n, err := strconv.Atoi(os.Getenv("STET_REQUESTS"))
+	if err != nil {
+		n = 20_000
+	}
+	home := b.TempDir()
+	s, err := store.Open(b.Context(), filepath.Join(home, ".local/state/stet/stet.db"))
+	if err != nil {
+		b.Fatal(err)
+	}
+	groups := [...]string{record.Treated, record.Treated, record.Treated, record.Treated, record.HeldOut}
+	for i := 0; i < n; {
+		var batch record.Batch
+		for range min(5000, n-i) {
+			c := i/400*20 + i%20 // twenty conversations at once
+			batch.Requests = append(batch.Requests, record.Request{
+				ID: fmt.Sprintf("%032d", i), Time: time.Date(2026, 1, 1, 0, 0, i*10, 0, time.UTC), Conversation: fmt.Sprintf("5b9bd0a6-7f7c-4d5c-%016d", c),
+				Holdout: groups[c%5], Client: "claude-code", API: llm.Messages, Model: "claude-opus-4-6", Upstream: "api.anthropic.com", Project: "/home/me/p",
+				Status: 200, Policy: "lossless", TokensOff: 60_000, Tokens: 50_000, Usage: record.Usage{CacheRead: 40_000, CacheWrite: 5_000 + i%1000, Output: 300},
+				Cache: record.Cache{Gap: time.Minute, Lifetime: 5 * time.Minute},
+			})
+			i++
+		}
+		if err := s.Append(b.Context(), batch); err != nil {
+			b.Fatal(err)
+		}
+	}
+	if err := s.Close(); err != nil {
+		b.Fatal(err)
+	}
+	for _, flag := range []string{"--live", "--habits"} {
+		b.Run(flag, func(b *testing.B) {
+			for b.Loop() {
+				p := &program{in: strings.NewReader(""), out: io.Discard, err: os.Stderr, env: []string{"HOME=" + home}, dir: home}
+				if code := p.run(b.Context(), []string{"savings", flag}); code != 0 {
+					b.Fatal(code)
+				}
+			}
+			var m runtime.MemStats
+			runtime.ReadMemStats(&m)
+			b.ReportMetric(float64(m.Sys>>20), "MB-of-memory")
+		})
+	}
 }
 
 // writeSession writes a session of Claude Code in which files are read and edited, and returns its size.

@@ -9,46 +9,59 @@ import (
 	"github.com/stet-dev/stet/llm/prices"
 	"github.com/stet-dev/stet/record"
 	"github.com/stet-dev/stet/store"
-	"github.com/stet-dev/stet/trim/replay"
 	"github.com/stet-dev/stet/trim/transcript"
 )
-
-// recorded is what the proxy's record has of a time.
-type recorded struct {
-	rows         []record.Request
-	meters, caps []record.Note
-	sets         []record.ToolSet
-	calls        []record.ToolCalls
-}
 
 // errNoRequests says that the proxy has no record.
 var errNoRequests = errors.New("nothing is recorded yet: run an agent with stet wrap, or through stet proxy")
 
-// recorded reads the proxy's record.
-func (p *program) recorded(ctx context.Context, of record.Query) (r recorded, err error) {
+// inRecord calls do with the proxy's record.
+func (p *program) inRecord(ctx context.Context, do func(store.Store) error) error {
 	where, err := p.storeThere()
 	if err != nil {
-		return r, errNoRequests
+		return errNoRequests
 	}
 	opened, err := store.Open(ctx, where)
 	if err != nil {
-		return r, err
+		return err
 	}
-	var all [4]error
-	r.rows, all[0] = opened.Requests(ctx, of)
-	r.meters, all[1] = opened.Notes(ctx, record.NoteMeter)
-	r.caps, all[2] = opened.Notes(ctx, record.NoteCap)
-	r.sets, r.calls, all[3] = opened.Tools(ctx, of.From)
-	return r, errors.Join(errors.Join(all[:]...), opened.Close())
+	return errors.Join(do(opened), opened.Close())
+}
+
+// eachRequest calls fn with each request of a time, the oldest first, and shows on a terminal how far it is.
+func (p *program) eachRequest(ctx context.Context, s store.Store, since, until time.Time, fn func(*record.Request)) error {
+	bar, end := p.newBar(), until
+	if end.IsZero() {
+		end = time.Now()
+	}
+	var first time.Time
+	n := 0
+	err := record.Each(ctx, s, record.Query{From: since, To: until}, func(r *record.Request) {
+		if n++; n == 1 {
+			first = r.Time
+		}
+		fn(r)
+		bar.ShowRequests(n, float64(r.Time.Sub(first))/float64(end.Sub(first)+1))
+	})
+	bar.Clear()
+	return err
 }
 
 // live prints what the proxy has recorded of one's own traffic.
 func (c *savingsCommand) live(ctx context.Context, catalog *prices.Catalog, since, until time.Time) error {
-	r, err := c.recorded(ctx, record.Query{From: since, To: until})
+	sums := report.NewLive(catalog)
+	var meters, caps []record.Note
+	err := c.inRecord(ctx, func(s store.Store) error {
+		var errs [3]error
+		errs[0] = c.eachRequest(ctx, s, since, until, sums.Add)
+		meters, errs[1] = s.Notes(ctx, record.NoteMeter)
+		caps, errs[2] = s.Notes(ctx, record.NoteCap)
+		return errors.Join(errs[:]...)
+	})
 	if err != nil {
 		return err
 	}
-	l := report.LiveOf(r.rows, record.Meters(r.meters, time.Now()), record.Caps(r.caps, time.Now()), catalog)
+	l := sums.Live(record.Meters(meters, time.Now()), record.Caps(caps, time.Now()))
 	if l.Requests == 0 {
 		return errors.New("no request with usage is recorded in this time: run an agent with stet wrap, or through stet proxy")
 	}
@@ -65,40 +78,33 @@ func (c *savingsCommand) habits(ctx context.Context, catalog *prices.Catalog, si
 	if err != nil {
 		return misconfigured(err)
 	}
-	var account report.Cache
-	titles, open := map[string]string{}, map[string]string{}
+	h := report.NewHabits(catalog, since, until)
 	err = transcript.Opener{SQLite: openReadOnly}.Walk(paths, func(path string, sessions []*transcript.Session, err error) error {
 		if err != nil && !transcript.Skipped(err) {
 			c.say("left out: %v", err)
 		}
 		for _, s := range sessions {
-			if n := len(account.Sessions); titles[s.ID] == "" {
-				account.AddRecording(s, catalog)
-				if len(account.Sessions) > n {
-					titles[s.ID], _ = replay.TitlesOf(s)
-					open[s.ID] = "stet cache " + path
-				}
-			}
+			h.AddRecording(s, path)
 		}
 		return ctx.Err()
 	})
 	if err != nil {
 		return err
 	}
-	account.Within(since, until)
-	r, err := c.recorded(ctx, record.Query{From: since, To: until})
-	if err != nil && len(account.Sessions) == 0 {
+	err = c.inRecord(ctx, func(s store.Store) error {
+		sets, calls, err := s.Tools(ctx, since)
+		if err != nil {
+			return err
+		}
+		h.Offered(sets, calls)
+		if err := c.eachRequest(ctx, s, since, until, h.AddRequest); err != nil {
+			return err
+		}
+		return c.eachRequest(ctx, s, since, until, h.AddTools)
+	})
+	if err != nil && (h.Sessions == 0 || !errors.Is(err, errNoRequests)) {
 		return err
 	}
-	var live []record.Request // an agent's own file says the same of a session, and more
-	for _, row := range r.rows {
-		if open[row.Conversation] == "" {
-			live = append(live, row)
-		}
-	}
-	account.AddRequests(live, catalog)
-	h := report.HabitsOf(&account, titles, open)
-	h.AddTools(r.rows, r.sets, r.calls, catalog)
 	if c.json {
 		return c.printJSON(h)
 	}

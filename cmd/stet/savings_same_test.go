@@ -100,11 +100,11 @@ func TestSameForTheSameTraffic(t *testing.T) {
 			if err := os.WriteFile(file, []byte(c.file(time.Now(), prompts)), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			all, err := rows.Requests(t.Context(), record.Query{})
+			through, err := passed(t.Context(), &rows)
 			if err != nil {
 				t.Fatal(err)
 			}
-			rep, err := replay.Savings(t.Context(), []string{file}, replay.Config{Through: passed(all)}, nil)
+			rep, err := replay.Savings(t.Context(), []string{file}, replay.Config{Through: through}, nil)
 			if err != nil || len(rep.Sessions) != 1 || !rep.Sessions[0].ThroughStet || rep.Sessions[0].Agent != agent || rep.Totals.USD == nil {
 				t.Fatalf("%+v, %v", rep, err)
 			}

@@ -140,7 +140,7 @@ func (c *Catalog) Lookup(name string) (Model, bool) {
 	for n, form := range all {
 		if i, ok := c.exact[form]; ok {
 			m := c.models[i]
-			m.Free = strings.HasSuffix(name, ":free")
+			m.Free, m.Regional = strings.HasSuffix(name, ":free"), regional(name)
 			if n >= sure {
 				m.Family = m.ID
 			}
@@ -164,6 +164,12 @@ func (c *Catalog) Lookup(name string) (Model, bool) {
 	m := c.models[best]
 	m.Family = m.ID
 	return m, true
+}
+
+// regional reports whether a name is that of Amazon Bedrock for its regions.
+func regional(name string) bool {
+	i := strings.LastIndex(name, "anthropic.")
+	return i >= 0 && !strings.HasSuffix(name[:i], "global.")
 }
 
 // ClearsResults reports whether the model's provider clears old results of tools itself, when a request asks for it ("Context

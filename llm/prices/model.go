@@ -25,6 +25,8 @@ type Model struct {
 	// begins alike. Window, cache rule and counting of tokens are taken from it; no price is.
 	Family string `json:"-"`
 	Free   bool   `json:"-"` // the name is that of a router's variant that costs nothing
+	// Regional means that the name is that of Amazon Bedrock for its regions, as "eu.anthropic.…", and not for all of them.
+	Regional bool `json:"-"`
 }
 
 // Priced reports whether the price of the model itself is known.

@@ -2,6 +2,7 @@ package prices
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/stet-dev/stet/llm"
@@ -139,21 +140,30 @@ func (p USD) tokens(u llm.Usage) float64 {
 		float64(u.Output)*p.Output
 }
 
+// oneInRegions are the beginnings of the names of Claude models that cost the same at all endpoints of the clouds. From Claude 4.5 on the
+// endpoints for one region cost a tenth more than the global ones, at Amazon and Google.
+var oneInRegions = []string{"claude-2", "claude-3", "claude-opus-4-0", "claude-opus-4-1", "claude-sonnet-4-0"}
+
 // times returns how many times its usual price a request costs for its speed, region and tier. Batches and the flexible tier
 // are half price at the providers that have them.
 func (m Model) times(u llm.Usage) (times float64, known bool) {
 	times = 1
-	for _, t := range []struct {
-		has, word string
-		times     float64
-	}{{u.Speed, llm.SpeedFast, m.Fast}, {u.Region, "us", m.US}} {
-		switch t.has {
-		case "":
-		case t.word:
-			times *= t.times
-		default:
-			return 0, false
+	switch u.Speed {
+	case "":
+	case llm.SpeedFast:
+		times *= m.Fast
+	default:
+		return 0, false
+	}
+	switch {
+	case u.Region == "us":
+		times *= m.US
+	case u.Region == llm.RegionCloud || u.Region == "" && m.Regional:
+		if m.Provider == "anthropic" && !slices.ContainsFunc(oneInRegions, func(name string) bool { return strings.HasPrefix(m.ID, name) }) {
+			times *= 1.1
 		}
+	case u.Region != "":
+		return 0, false
 	}
 	switch u.Tier {
 	case "":

@@ -39,7 +39,7 @@ func (e *endpoints) onVertex(method, path string) (to endpoint, ok bool) {
 	if at == nil {
 		return endpoint{}, false
 	}
-	to = endpoint{api: other, upstream: e.vertex}
+	to = endpoint{api: other, upstream: e.vertex, regional: at[1] != "global"}
 	if to.upstream == nil {
 		to.upstream, to.owner, to.unset = vertexHost(at[1]), googleOwner, "upstream-vertex"
 	}

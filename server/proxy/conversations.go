@@ -33,7 +33,7 @@ type conversation struct {
 	hasAnswer bool
 
 	inFlight  int
-	last      *record.Request // the newest one with usage; it does not change
+	last      *record.Left    // of the newest request with usage
 	asked     bool            // it has a request that does more than count tokens
 	reads     int             // the most reads that one request had
 	shortened map[string]bool // by partOf: results whose Trim is recorded
@@ -203,15 +203,14 @@ func (t *conversations) leave(v *conversation, row *record.Request, trims []reco
 	return fresh
 }
 
-// before returns the request before row in the conversation v, which may be nil, and remembers row for the next one.
-func (t *conversations) before(v *conversation, row *record.Request) (last *record.Request) {
+// before returns what the request before row has left in the conversation v, which may be nil, and remembers row for the next one.
+func (t *conversations) before(v *conversation, row *record.Request) (last *record.Left) {
 	if v == nil || row.API == record.CountTokens || row.Usage.Prompt() == 0 {
 		return nil
 	}
-	now := *row
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	last, v.last = v.last, &now
+	last, v.last = v.last, row.Leaves()
 	return last
 }
 

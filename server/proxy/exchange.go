@@ -122,6 +122,9 @@ func (p *Proxy) account(x *exchange) {
 	if x.meter != nil {
 		read = x.meter.Reading()
 		row.Usage, complete = read.Usage, read.StopReason != ""
+		if x.regional && row.Usage.Region == "" {
+			row.Usage.Region = llm.RegionCloud
+		}
 		limits.Cut(&row.Usage)
 		p.countDropped(x)
 	}

@@ -75,14 +75,14 @@ func (r *rules) lookUp(api, model string) rule {
 	return found
 }
 
-// bill is what a request cost, and what it would have cost more if nothing had been left out. known: the price is known. last is the
-// request before it in the conversation, or nil.
+// bill is what a request cost, and what it would have cost more if nothing had been left out. known: the price is known. last is what the
+// request before it in the conversation has left, or nil.
 type bill struct {
 	usd, saved float64
 	known      bool
 }
 
-func (r *rules) bill(row, last *record.Request) (b bill) {
+func (r *rules) bill(row *record.Request, last *record.Left) (b bill) {
 	find := prices.Lookup
 	if r.catalog != nil {
 		find = r.catalog.Lookup

@@ -39,6 +39,7 @@ type endpoint struct {
 	model    string    // the model that the path names; empty: only the body names it
 	direct   bool      // the path is the API's own, and not one of a cloud
 	compacts bool      // the provider is to replace the conversation by a summary
+	regional bool      // a cloud's endpoint for one region
 	bedrock  bool      // Amazon Bedrock, whose signatures cover the body
 	unset    string    // the configuration key that would set the upstream; empty: it is set, or there is no such key
 	owner    string    // whose the upstream is, if it is a provider's own by default; empty: a person chose it

@@ -105,9 +105,9 @@ func (h *Handler) savings(r *http.Request) (any, error) {
 	return out, nil
 }
 
-// cost returns the cost of a request, and what it would have cost more if nothing had been left out. last is the request before it in
-// its conversation, or nil. A failed request cost nothing.
-func (h *Handler) cost(r, last *record.Request) (usd, saved float64, known bool) {
+// cost returns the cost of a request, and what it would have cost more if nothing had been left out. last is what the request before it in
+// its conversation has left, or nil. A failed request cost nothing.
+func (h *Handler) cost(r *record.Request, last *record.Left) (usd, saved float64, known bool) {
 	if h.Cost == nil {
 		return 0, 0, false
 	}

@@ -78,12 +78,18 @@ func (s *Records) Trims(ctx context.Context, q record.Query) ([]record.Trim, err
 // selected reads the rows of a table that q selects, oldest first.
 func selected[T any](ctx context.Context, db Database, m Mapping[T], q record.Query) ([]T, error) {
 	condition := Where(q)
-	statement := "SELECT " + m.Columns + " FROM " + m.Table + " WHERE " + condition.String() + " ORDER BY time_us DESC, seq DESC"
+	order := " ORDER BY time_us DESC, seq DESC"
+	if q.Oldest {
+		order = " ORDER BY time_us, seq"
+	}
+	statement := "SELECT " + m.Columns + " FROM " + m.Table + " WHERE " + condition.String() + order
 	if q.Limit > 0 {
 		statement += fmt.Sprint(" LIMIT ", q.Limit)
 	}
 	out, err := fetch(ctx, db, m.Read, statement, condition.Args...)
-	slices.Reverse(out)
+	if !q.Oldest {
+		slices.Reverse(out)
+	}
 	return out, err
 }
 

@@ -96,7 +96,7 @@ func (m *Memory) Requests(ctx context.Context, q record.Query) ([]record.Request
 			out = append(out, r)
 		}
 	}
-	return newest(out, q.Limit), nil
+	return limited(out, q), nil
 }
 
 // Trims implements record.Store.
@@ -113,7 +113,7 @@ func (m *Memory) Trims(ctx context.Context, q record.Query) ([]record.Trim, erro
 			out = append(out, t)
 		}
 	}
-	return newest(out, q.Limit), nil
+	return limited(out, q), nil
 }
 
 // Close implements record.Store.
@@ -386,6 +386,13 @@ func (m *Memory) Entries(ctx context.Context, q record.TrailQuery) ([]record.Ent
 func chooses(q record.Query, at time.Time, conversation string) bool {
 	return (q.From.IsZero() || !at.Before(q.From)) && (q.To.IsZero() || at.Before(q.To)) &&
 		(q.Conversation == "" || q.Conversation == conversation)
+}
+
+func limited[T any](rows []T, q record.Query) []T {
+	if q.Oldest && q.Limit > 0 {
+		return slices.Clone(rows[:min(len(rows), q.Limit)])
+	}
+	return newest(rows, q.Limit)
 }
 
 func newest[T any](rows []T, limit int) []T {

@@ -122,6 +122,8 @@ func query(t *testing.T, s record.Store) {
 		{record.Query{Conversation: "c1"}, []string{"r1", "r3", "r5"}},
 		{record.Query{Conversation: "' OR 1=1 --"}, nil},
 		{record.Query{Limit: 2}, []string{"r4", "r5"}},
+		{record.Query{Limit: 2, Oldest: true, From: Start.Add(time.Minute)}, []string{"r1", "r2"}},
+		{record.Query{Oldest: true}, []string{"r0", "r1", "r2", "r3", "r4", "r5"}},
 		{record.Query{Limit: 100}, []string{"r0", "r1", "r2", "r3", "r4", "r5"}},
 	} {
 		var got, gotTrims []string
@@ -148,6 +150,7 @@ func order(t *testing.T, s record.Store) {
 		at("early", -time.Hour), at("a", 0), at("b", 0), at("late", time.Hour),
 	})
 	same(t, requests(t, s, record.Query{Limit: 2}), []record.Request{at("b", 0), at("late", time.Hour)})
+	same(t, requests(t, s, record.Query{Limit: 3, Oldest: true}), []record.Request{at("early", -time.Hour), at("a", 0), at("b", 0)})
 }
 
 func twice(t *testing.T, s record.Store) {

@@ -132,10 +132,10 @@ func (e *Entry) where(before []Entry, rule prices.Rule) (Part, int) {
 		lifetime = e.Lifetime
 	}
 	switch {
+	case lifetime > 0 && e.Gap > lifetime: // what else has changed costs nothing more
+		return PartGap, 0
 	case e.Model != last.Model:
 		return PartModel, 0
-	case lifetime > 0 && e.Gap > lifetime:
-		return PartGap, 0
 	case e.Usage.CacheRead < max(e.Fixed-breakMin, 1):
 		return PartHead, 0
 	}

@@ -62,6 +62,11 @@ const windows = [
   [/^qwen\/qwen3-coder(-next)?$/, 262144],
 ]
 
+// Prices of long prompts that the data lacks (the maker's page on prices, 2025-08: the window of a million tokens).
+const longs = [
+  [/^claude-sonnet-4-0$/, { above: 200000, in: 6, out: 22.5, read: 0.6, write: 7.5, write_1h: 12 }],
+]
+
 // The shortest cacheable prompt where it is not the provider's usual one
 // (the provider's page on prompt caching, 2026-11).
 const minCache = [
@@ -169,7 +174,7 @@ for (const [provider, wanted] of providers) {
       fast: fast.find(([re]) => re.test(id))?.[1],
       us: us.find(([re]) => re.test(id))?.[1],
       priority: priority.find(([re]) => re.test(id))?.[1],
-      long,
+      long: long ?? longs.find(([re]) => re.test(id))?.[1],
       match: match(m.match),
     }))
   }

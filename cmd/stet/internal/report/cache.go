@@ -71,45 +71,42 @@ type cacheBreak struct {
 	Fewer int     `json:"fewer,omitempty"` // as cacheRequest.Fewer, for all breaks
 }
 
+// accountOf returns the account of a recorded session: empty if it has no usage.
+func accountOf(s *transcript.Session, c *prices.Catalog) []replay.Entry {
+	return replay.Account(replay.BilledRequests(s, &tokens.Memo{Counter: tokens.EstimateFor(s.Model)}), c.Lookup)
+}
+
 // AddRecording adds the account of a recorded session, if it contains usage.
 func (r *Cache) AddRecording(s *transcript.Session, c *prices.Catalog) {
-	counter := &tokens.Memo{Counter: tokens.EstimateFor(s.Model)}
 	n := len(r.Sessions)
-	if r.add(s.ID, "", replay.Account(replay.BilledRequests(s, counter), c.Lookup)); len(r.Sessions) > n {
+	if r.add(s.ID, "", accountOf(s, c)); len(r.Sessions) > n {
 		r.Sessions[n].Unread = check.UnreadTools(s, dialect.Default())
 	}
 }
 
+// asker is who sends requests: a conversation, or a sub-agent in it.
+type asker struct{ conversation, agent string }
+
 // AddRequests adds the account of each conversation and sub-agent in the requests that the proxy recorded.
 func (r *Cache) AddRequests(rows []record.Request, c *prices.Catalog) {
-	type name struct{ conversation, agent string }
-	asked := make(map[name][]replay.BilledRequest)
-	last := make(map[name]*record.Request)
-	var order []name
+	chains, entries := map[asker]*chain{}, map[asker][]replay.Entry{}
+	var order []asker
 	for i := range rows {
 		row := &rows[i]
-		n := name{row.Conversation, row.Agent}
-		if asked[n] == nil {
-			order = append(order, n)
+		if row.Usage.Prompt() == 0 {
+			continue
 		}
-		asked[n] = append(asked[n], askedOf(row, last[n], asked[n]))
-		last[n] = row
+		who := asker{row.Conversation, row.Agent}
+		if chains[who] == nil {
+			chains[who] = &chain{}
+			order = append(order, who)
+		}
+		entries[who] = append(entries[who], chains[who].next(row, c))
 	}
 	r.Next = NextRequests(rows, c)
-	for _, n := range order {
-		r.add(n.conversation, n.agent, replay.Account(asked[n], c.Lookup))
+	for _, who := range order {
+		r.add(who.conversation, who.agent, entries[who])
 	}
-}
-
-// Within leaves out the requests of other times; zero times are open.
-func (r *Cache) Within(since, until time.Time) {
-	for i := range r.Sessions {
-		s := &r.Sessions[i]
-		s.Requests = slices.DeleteFunc(s.Requests, func(q cacheRequest) bool {
-			return q.Time.Before(since) || !until.IsZero() && !q.Time.Before(until)
-		})
-	}
-	r.Sessions = slices.DeleteFunc(r.Sessions, func(s cacheSession) bool { return len(s.Requests) == 0 })
 }
 
 // add adds the account of a session, or of a sub-agent in it, if it has requests.
@@ -264,25 +261,69 @@ var coldParts = map[string]replay.Part{
 	string(trim.Tools): replay.PartTools, string(trim.Compaction): replay.PartContext,
 }
 
-// askedOf converts a recorded request for the account. before are the earlier requests of its conversation, last is the newest
-// record, or nil.
-func askedOf(r, last *record.Request, before []replay.BilledRequest) replay.BilledRequest {
+// chain has the newest requests of a conversation or sub-agent, one of each model: agents ask small models beside the conversation.
+type chain struct {
+	number int
+	last   []replay.BilledRequest // the newest one at the end
+	left   []int                  // estimated tokens that were left out of them
+}
+
+// next returns the account of the next request.
+func (c *chain) next(r *record.Request, catalog *prices.Catalog) replay.Entry {
+	c.number++
+	left := r.TokensOff - r.Tokens
+	at := slices.IndexFunc(c.last, func(b replay.BilledRequest) bool { return b.Model == r.Model })
+	before := at
+	switch {
+	case r.Cache.Gap == 0: // stet knows no request that it goes on from
+		before = -1
+	case r.Cache.Broke == record.BrokeModel:
+		before = -1
+		for i := range c.last {
+			if i != at && (before < 0 || c.last[i].Usage.Prompt() > c.last[before].Usage.Prompt()) {
+				before = i
+			}
+		}
+	}
+	asked := make([]replay.BilledRequest, 0, 2)
+	now := askedOf(r, 0, false)
+	if before >= 0 {
+		now = askedOf(r, c.left[before], true)
+		asked = append(asked, c.last[before])
+	}
+	now.Number = c.number
+	if at >= 0 {
+		c.last, c.left = slices.Delete(c.last, at, at+1), slices.Delete(c.left, at, at+1)
+	} else if len(c.last) == maxModels {
+		c.last, c.left = slices.Delete(c.last, 0, 1), slices.Delete(c.left, 0, 1)
+	}
+	c.last, c.left = append(c.last, now), append(c.left, left)
+	all := replay.Account(append(asked, now), catalog.Lookup)
+	return all[len(all)-1]
+}
+
+// maxModels is the number of models of a conversation whose last requests are known.
+const maxModels = 4
+
+// askedOf converts a recorded request for the account. left are the tokens that were left out of the request before it, if that is known.
+func askedOf(r *record.Request, left int, known bool) replay.BilledRequest {
 	a := replay.BilledRequest{
-		Number: len(before) + 1, Time: r.Time, Gap: r.Cache.Gap, Model: r.Model, Usage: llm.Usage(r.Usage), Lifetime: r.Cache.Lifetime,
+		Time: r.Time, Gap: r.Cache.Gap, Model: r.Model, Usage: llm.Usage(r.Usage), Lifetime: r.Cache.Lifetime,
 		Part: replay.Part(r.Cache.Broke), At: r.Cache.BrokeAt,
 	}
+	ended := r.Cache.Gap > r.Cache.Lifetime && !r.Cache.Alive
 	switch {
 	case a.Part == replay.PartStet:
 		// At a cold point the cache was gone before stet changed the request, unless the answer showed that it was warm.
 		if cold := coldParts[r.Cache.Moment]; cold != "" && !r.Cache.Alive {
 			a.Part, a.At = cold, 0
-		} else if last != nil {
-			a.Fewer = max(0, (r.TokensOff-r.Tokens)-(last.TokensOff-last.Tokens))
+		} else if known {
+			a.Fewer = max(0, (r.TokensOff-r.Tokens)-left)
 		}
-	case a.Part != "" || r.Cache.Gap == 0: // it is known, or there is no earlier request
-	case r.Cache.Gap > r.Cache.Lifetime:
-		a.Part = replay.PartGap
-	case len(before) > 0 && before[len(before)-1].Model == r.Model:
+	case r.Cache.Gap == 0: // there is no earlier request
+	case ended && a.Part != replay.PartContext: // what else has changed costs nothing more
+		a.Part, a.At = replay.PartGap, 0
+	case a.Part == "" && known:
 		a.Part = partDropped
 	}
 	return a

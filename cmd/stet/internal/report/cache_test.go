@@ -15,35 +15,39 @@ import (
 // A recorded request says which parts were sent changed. If there are none, tools and system text are not the cause of a break. A
 // change by stet at a cold point breaks nothing, unless the cache was warm.
 func TestAskedOf(t *testing.T) {
-	before := []replay.BilledRequest{{Model: "a"}}
-	last := &record.Request{TokensOff: 900, Tokens: 800}
 	changed := func(moment string, alive bool) record.Request {
 		return record.Request{Model: "a", TokensOff: 1000, Tokens: 500, Cache: record.Cache{
 			Gap: time.Minute, Lifetime: time.Hour, Broke: record.BrokeStet, BrokeAt: 2, Moment: moment, Alive: alive,
 		}}
 	}
+	gone := changed("gap", true)
+	gone.Cache.Gap, gone.Cache.Broke = 2*time.Hour, record.BrokeSystem
 	for _, test := range []struct {
-		row    record.Request
-		before []replay.BilledRequest
-		want   replay.Part
+		row   record.Request
+		known bool
+		want  replay.Part
 	}{
-		{record.Request{Model: "a", Cache: record.Cache{Gap: time.Minute, Lifetime: time.Hour}}, before, partDropped},
-		{record.Request{Model: "a", Cache: record.Cache{Gap: 2 * time.Hour, Lifetime: time.Hour}}, before, replay.PartGap},
-		{record.Request{Model: "a", Cache: record.Cache{Gap: time.Minute, Lifetime: time.Hour, Broke: record.BrokeTools}}, before, replay.PartTools},
-		{record.Request{Model: "b", Cache: record.Cache{Gap: time.Minute, Lifetime: time.Hour}}, before, ""},
-		{record.Request{Model: "a", Cache: record.Cache{}}, nil, ""},
-		{changed("", false), before, replay.PartStet},
-		{changed("gap", false), before, replay.PartGap},
-		{changed("gap", true), before, replay.PartStet},
-		{changed("compaction", false), before, replay.PartContext},
+		{record.Request{Model: "a", Cache: record.Cache{Gap: time.Minute, Lifetime: time.Hour}}, true, partDropped},
+		{record.Request{Model: "a", Cache: record.Cache{Gap: 2 * time.Hour, Lifetime: time.Hour}}, true, replay.PartGap},
+		{record.Request{Model: "a", Cache: record.Cache{Gap: time.Minute, Lifetime: time.Hour, Broke: record.BrokeTools}}, true, replay.PartTools},
+		{record.Request{Model: "a", Cache: record.Cache{Gap: 2 * time.Hour, Lifetime: time.Hour, Broke: record.BrokeTools}}, true, replay.PartGap},
+		{record.Request{Model: "a", Cache: record.Cache{Gap: 2 * time.Hour, Lifetime: time.Hour, Broke: record.BrokeModel}}, true, replay.PartGap},
+		{gone, true, replay.PartSystem}, // the answer showed that the cache lived longer
+		{record.Request{Model: "b", Cache: record.Cache{Gap: time.Minute, Lifetime: time.Hour}}, false, ""},
+		{record.Request{Model: "a", Cache: record.Cache{}}, false, ""},
+		{changed("", false), true, replay.PartStet},
+		{changed("gap", false), true, replay.PartGap},
+		{changed("gap", true), true, replay.PartStet},
+		{changed("compaction", false), true, replay.PartContext},
 	} {
-		want := replay.BilledRequest{
-			Number: len(test.before) + 1, Gap: test.row.Cache.Gap, Model: test.row.Model, Lifetime: test.row.Cache.Lifetime, Part: test.want,
-		}
-		if test.want == replay.PartStet {
+		want := replay.BilledRequest{Gap: test.row.Cache.Gap, Model: test.row.Model, Lifetime: test.row.Cache.Lifetime, Part: test.want}
+		switch test.want {
+		case replay.PartStet:
 			want.At, want.Fewer = 2, 400
+		case replay.PartSystem:
+			want.At = 2
 		}
-		if diff := cmp.Diff(want, askedOf(&test.row, last, test.before)); diff != "" {
+		if diff := cmp.Diff(want, askedOf(&test.row, 100, test.known)); diff != "" {
 			t.Errorf("%+v: %s", test.row.Cache, diff)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/stet-dev/stet/llm/prices"
 	"github.com/stet-dev/stet/record"
 	"github.com/stet-dev/stet/trim/replay"
+	"github.com/stet-dev/stet/trim/transcript"
 )
 
 // Habits is the output of `stet savings --habits --json`: what costs more than any text that could be left out.
@@ -19,6 +20,22 @@ type Habits struct {
 	Sessions int     `json:"sessions"`
 	USD      float64 `json:"usd"` // of all requests with a known price
 	Habits   []Habit `json:"habits"`
+
+	prices       *prices.Catalog
+	since, until time.Time // requests of other times are left out; zero: open
+	recorded     map[string]bool
+	live         map[asker]*chain
+	tools        map[uint64][]record.OfferedTool
+	calls        map[asker][]string
+	used         map[[2]string]bool // by client and tool
+}
+
+// NewHabits returns sums of nothing, for requests of a time.
+func NewHabits(c *prices.Catalog, since, until time.Time) *Habits {
+	return &Habits{
+		Habits: []Habit{}, prices: c, since: since, until: until, recorded: map[string]bool{}, live: map[asker]*chain{},
+		tools: map[uint64][]record.OfferedTool{}, calls: map[asker][]string{}, used: map[[2]string]bool{},
+	}
 }
 
 // Habit is something that costs money again and again.
@@ -66,24 +83,67 @@ const (
 	unusedTools = "tools that were never used"
 )
 
-// HabitsOf adds up the account of the prompt caches of recorded sessions and of the proxy's record. titles names sessions, and open
-// says how to look at one.
-func HabitsOf(account *Cache, titles, open map[string]string) *Habits {
-	out := &Habits{Sessions: len(account.Sessions), Habits: []Habit{}}
-	for i := range account.Sessions {
-		s := &account.Sessions[i]
-		for _, r := range s.Requests {
-			out.USD += r.Cost
-			part := replay.Part(r.Broke)
-			if name := habits[part]; name != "" && r.Extra > 0 {
-				if name == changedHead {
-					part = replay.PartHead
-				}
-				out.add(name, advice[part], Example{s.ID, cmp.Or(open[s.ID], "stet cache --live"), titles[s.ID], r.Number, r.Time, r.Extra})
-			}
-		}
+// AddRecording adds a recorded session, once, which path is the file of.
+func (h *Habits) AddRecording(s *transcript.Session, path string) {
+	if h.recorded[s.ID] {
+		return
 	}
-	return out
+	counted, title := 0, ""
+	for _, e := range accountOf(s, h.prices) {
+		h.recorded[s.ID] = true
+		if e.Time.Before(h.since) || !h.until.IsZero() && !e.Time.Before(h.until) {
+			continue
+		}
+		if counted++; counted == 1 {
+			title, _ = replay.TitlesOf(s)
+		}
+		h.entry(&e, Example{Session: s.ID, Open: "stet cache " + quoted(path), Title: title})
+	}
+	if counted > 0 {
+		h.Sessions++
+	}
+}
+
+// AddRequest adds a request that the proxy recorded. Requests come in the order of time. An agent's own file says the same of a session, and
+// more, so that one counts if both are there.
+func (h *Habits) AddRequest(r *record.Request) {
+	who := asker{r.Conversation, r.Agent}
+	for _, tool := range h.calls[who] {
+		h.used[[2]string{r.Client, tool}] = true
+	}
+	if h.recorded[r.Conversation] || r.API == record.CountTokens || r.Usage.Prompt() == 0 {
+		return
+	}
+	c := h.live[who]
+	if c == nil {
+		c = &chain{}
+		h.live[who] = c
+		h.Sessions++
+	}
+	e := c.next(r, h.prices)
+	h.entry(&e, Example{Session: r.Conversation, Open: "stet cache --live " + quoted(r.Conversation)})
+}
+
+// entry adds what a request has cost because of a habit. at says which session it is of.
+func (h *Habits) entry(e *replay.Entry, at Example) {
+	h.USD += e.Cost
+	name, part := habits[e.Part], e.Part
+	if name == "" || e.Extra <= 0 {
+		return
+	}
+	if name == changedHead {
+		part = replay.PartHead
+	}
+	at.Request, at.Time, at.USD = e.Number, e.Time, e.Extra
+	h.add(name, advice[part], at)
+}
+
+// quoted is a word for a shell.
+func quoted(word string) string {
+	if strings.Trim(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-:") == "" && word != "" {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
 // add adds a request to a habit.
@@ -108,34 +168,33 @@ func (h *Habits) add(name, advice string, e Example) {
 	at.Examples = at.Examples[:min(len(at.Examples), 2)]
 }
 
-// AddTools adds the tools that agents offered in requests and never called in any of their conversations. Their text is priced as the rest of the
-// prompt was: read from the cache where that was read.
-func (h *Habits) AddTools(rows []record.Request, sets []record.ToolSet, calls []record.ToolCalls, c *prices.Catalog) {
-	type tool struct{ client, name string }
-	type user struct{ conversation, agent string }
-	offered, clients, used := map[uint64][]record.OfferedTool{}, map[user]string{}, map[tool]bool{}
+// Offered says which tools are offered and called. It comes before the first request.
+func (h *Habits) Offered(sets []record.ToolSet, calls []record.ToolCalls) {
 	for _, s := range sets {
-		offered[s.ID] = s.Tools
-	}
-	for i := range rows {
-		clients[user{rows[i].Conversation, rows[i].Agent}] = rows[i].Client
+		h.tools[s.ID] = s.Tools
 	}
 	for _, c := range calls {
-		used[tool{clients[user{c.Conversation, c.Agent}], c.Tool}] = true
+		who := asker{c.Conversation, c.Agent}
+		h.calls[who] = append(h.calls[who], c.Tool)
 	}
-	for i := range rows {
-		r := &rows[i]
-		tokens, names := 0, []string(nil)
-		for _, t := range offered[r.ToolSet] {
-			if !used[tool{r.Client, t.Name}] {
-				tokens, names = tokens+t.Tokens, append(names, t.Name)
-			}
+}
+
+// AddTools adds the tools that a request offers and that its agent never called in any of its conversations. It comes after all requests were
+// added. Their text is priced as the rest of the prompt was: read from the cache where that was read.
+func (h *Habits) AddTools(r *record.Request) {
+	tokens, names := 0, []string(nil)
+	for _, t := range h.tools[r.ToolSet] {
+		if !h.used[[2]string{r.Client, t.Name}] {
+			tokens, names = tokens+t.Tokens, append(names, t.Name)
 		}
-		m, _ := c.Lookup(r.Model)
-		if _, cost, known := m.Bill(without(r.Usage, tokens), r.Usage); known && cost > 0 {
-			h.add(unusedTools, "remove them, or their MCP server, from the agent's configuration; --json names them all",
-				Example{r.Conversation, "stet cache --live", strings.Join(names, ", "), 0, r.Time, cost})
-		}
+	}
+	if tokens == 0 {
+		return
+	}
+	m, _ := h.prices.Lookup(r.Model)
+	if _, cost, known := m.Bill(without(r.Usage, tokens), r.Usage); known && cost > 0 {
+		h.add(unusedTools, "remove them, or their MCP server, from the agent's configuration; --json names them all",
+			Example{r.Conversation, "stet cache --live " + quoted(r.Conversation), strings.Join(names, ", "), 0, r.Time, cost})
 	}
 }
 

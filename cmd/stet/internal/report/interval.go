@@ -1,6 +1,8 @@
 package report
 
 import (
+	"hash/fnv"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -10,6 +12,7 @@ const (
 	resamples = 1000
 	fewest    = 20  // conversations that a group needs
 	level     = 950 // of 1,000: 95 %
+	maxUnits  = 1 << 14
 )
 
 // sums is what conversations have in common, added up.
@@ -26,6 +29,62 @@ func (s *sums) add(o sums) {
 	s.output += o.output
 	s.errors += o.errors
 	s.usd += o.usd
+}
+
+// units are the sums of conversations, by a hash of their names. With more than maxUnits of them, several that chance put together are
+// one: a sum over conversations that are independent is as good a unit, and memory and time have a limit.
+type units struct {
+	by   map[uint64]*sums
+	seen map[uint64]bool // the conversations, if they are not the keys of by
+}
+
+func hashed(name string) uint64 {
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(name)) // a hash never fails
+	return h.Sum64()
+}
+
+// add adds a request of a conversation.
+func (u *units) add(name uint64, now sums) {
+	key := name
+	if u.seen != nil {
+		key %= maxUnits / 2
+		if !u.seen[name] {
+			u.seen[name], now.conversations = true, 1
+		}
+	}
+	s := u.by[key]
+	if s == nil {
+		if u.by == nil {
+			u.by = map[uint64]*sums{}
+		}
+		if u.seen == nil {
+			now.conversations = 1
+		}
+		s = &sums{}
+		u.by[key] = s
+	}
+	if s.add(now); u.seen != nil || len(u.by) <= maxUnits {
+		return
+	}
+	conversations := u.by
+	u.by, u.seen = map[uint64]*sums{}, map[uint64]bool{}
+	for name, s := range conversations {
+		u.seen[name] = true
+		if to := u.by[name%(maxUnits/2)]; to != nil {
+			to.add(*s)
+		} else {
+			u.by[name%(maxUnits/2)] = s
+		}
+	}
+}
+
+// all returns the sums, in the same order each time.
+func (u *units) all() (all []sums) {
+	for _, key := range slices.Sorted(maps.Keys(u.by)) {
+		all = append(all, *u.by[key])
+	}
+	return all
 }
 
 // Difference compares the two groups of a holdout in one figure.
@@ -50,8 +109,8 @@ var figures = [...]struct {
 	of       func(*sums) (y, x float64)
 	absolute bool
 }{
-	{"requests of a conversation", func(s *sums) (y, x float64) { return float64(s.requests), 1 }, false},
-	{"output tokens of a conversation", func(s *sums) (y, x float64) { return float64(s.output), 1 }, false},
+	{"requests of a conversation", func(s *sums) (y, x float64) { return float64(s.requests), float64(s.conversations) }, false},
+	{"output tokens of a conversation", func(s *sums) (y, x float64) { return float64(s.output), float64(s.conversations) }, false},
 	{"cost of a request", func(s *sums) (y, x float64) { return s.usd, float64(s.priced) }, false},
 	{theErrors, func(s *sums) (y, x float64) { return 100 * float64(s.errors), float64(s.requests) }, true},
 }

@@ -3,7 +3,6 @@ package report
 import (
 	"fmt"
 	"io"
-	"slices"
 	"time"
 
 	"github.com/stet-dev/stet/llm/prices"
@@ -18,7 +17,10 @@ type Live struct {
 	Requests      int       `json:"requests"` // that were answered with usage
 	Unpriced      int       `json:"unpriced"` // Requests whose price is not known; they are not in the sums
 	Output        int       `json:"output"`   // tokens of the priced ones
-	USD           float64   `json:"usd"`
+	// NoUsage are the answers in which the provider reported no usage, as in streams that were cancelled. It may charge them; they are in no sum.
+	NoUsage int     `json:"no_usage"`
+	Cut     int     `json:"cut"` // those of Requests whose answer ended early: output that came after the last count is not in the sums
+	USD     float64 `json:"usd"`
 	// Without is what the same requests would have cost if nothing had been left out of them.
 	Without float64 `json:"without"`
 
@@ -44,68 +46,67 @@ type Group struct {
 	Errors        int     `json:"errors"` // requests with a status of 400 and above, or without an answer
 }
 
-// LiveOf adds up recorded requests, which are in the order of time; the meters and caps are shown with them.
-func LiveOf(rows []record.Request, meters []record.Meter, caps []record.Cap, c *prices.Catalog) Live {
-	var out Live
-	var chains record.Chains
-	groups := map[string]map[string]*sums{record.Treated: {}, record.HeldOut: {}}
-	seen := map[string]bool{}
-	for i := range rows {
-		r := &rows[i]
-		if r.API == record.CountTokens {
-			continue
-		}
-		now := sums{requests: 1, output: r.Usage.Output}
-		if r.Status == 0 || r.Status >= 400 {
-			now.errors = 1
-		}
-		m, _ := c.Lookup(r.Model)
-		usd, saved, known := m.Bill(r.Usage, r.Without(chains.Next(r)))
-		if known && r.Usage.Prompt() > 0 {
-			now.usd, now.priced = usd, 1
-		}
-		if r.Usage.Prompt() > 0 {
-			out.Requests++
-			if known {
-				out.USD, out.Without, out.Output = out.USD+usd, out.Without+usd+saved, out.Output+r.Usage.Output
-			} else {
-				out.Unpriced++
-				now.unpriced = 1
-			}
-			if out.First.IsZero() {
-				out.First = r.Time
-			}
-			out.Last = r.Time
-			seen[r.Tree()] = true
-		}
-		if group := groups[r.Holdout]; group != nil {
-			if group[r.Tree()] == nil {
-				group[r.Tree()] = &sums{conversations: 1}
-			}
-			group[r.Tree()].add(now)
-		}
+// LiveSums adds up recorded requests.
+type LiveSums struct {
+	live    Live
+	prices  *prices.Catalog
+	chains  record.Chains
+	trees   map[uint64]bool // the conversations that have usage
+	treated units
+	held    units
+}
+
+// NewLive returns sums of nothing.
+func NewLive(c *prices.Catalog) *LiveSums { return &LiveSums{prices: c, trees: map[uint64]bool{}} }
+
+// Add adds a request. Requests come in the order of time.
+func (l *LiveSums) Add(r *record.Request) {
+	if r.API == record.CountTokens {
+		return
 	}
-	out.Conversations = len(seen)
-	treated, held := units(groups[record.Treated]), units(groups[record.HeldOut])
-	if len(treated)+len(held) > 0 {
+	now, tree, out := sums{requests: 1, output: r.Usage.Output}, hashed(r.Tree()), &l.live
+	if r.Status == 0 || r.Status >= 400 {
+		now.errors = 1
+	}
+	m, _ := l.prices.Lookup(r.Model)
+	usd, saved, known := m.Bill(r.Usage, r.Without(l.chains.Next(r)))
+	if r.Usage.Prompt() > 0 {
+		out.Requests++
+		if known {
+			now.usd, now.priced = usd, 1
+			out.USD, out.Without, out.Output = out.USD+usd, out.Without+usd+saved, out.Output+r.Usage.Output
+		} else {
+			out.Unpriced++
+			now.unpriced = 1
+		}
+		if out.First.IsZero() {
+			out.First = r.Time
+		}
+		out.Last = r.Time
+		l.trees[tree] = true
+		if r.Cut {
+			out.Cut++
+		}
+	} else if r.Status >= 200 && r.Status < 300 {
+		out.NoUsage++
+	}
+	switch r.Holdout {
+	case record.Treated:
+		l.treated.add(tree, now)
+	case record.HeldOut:
+		l.held.add(tree, now)
+	}
+}
+
+// Live returns the sums, with the meters and caps that are shown with them.
+func (l *LiveSums) Live(meters []record.Meter, caps []record.Cap) Live {
+	out := l.live
+	out.Conversations = len(l.trees)
+	if treated, held := l.treated.all(), l.held.all(); len(treated)+len(held) > 0 {
 		out.Holdout = &Holdout{groupOf(treated), groupOf(held), differences(treated, held)}
 	}
 	out.Meters, out.Caps = meters, caps
 	return out
-}
-
-// units returns the conversations of a group, in the order of their names.
-func units(group map[string]*sums) []sums {
-	names := make([]string, 0, len(group))
-	for name := range group {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	all := make([]sums, len(names))
-	for i, name := range names {
-		all[i] = *group[name]
-	}
-	return all
 }
 
 func groupOf(all []sums) Group {
@@ -126,6 +127,12 @@ func (l Live) Print(w io.Writer, now time.Time) {
 	}
 	if l.Unpriced > 0 {
 		fmt.Fprintf(w, "not in it: %s of a model whose price is not known\n", Count(l.Unpriced, "request"))
+	}
+	if l.NoUsage > 0 {
+		fmt.Fprintf(w, "not in it: %s without usage, which the provider may charge: most ended early\n", Count(l.NoUsage, "answer"))
+	}
+	if l.Cut > 0 {
+		fmt.Fprintf(w, "%s ended early: what the provider wrote after its last count is not in it\n", Count(l.Cut, "answer"))
 	}
 	fmt.Fprintln(w, Faint("The provider's counts fix the scale. That an agent would have worked otherwise is not in it."))
 	fmt.Fprintln(w)

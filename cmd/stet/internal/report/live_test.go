@@ -117,7 +117,7 @@ func TestLiveByHand(t *testing.T) {
 	}
 	charged := (300*5 + 30_000*0.5 + 20_700*6.25 + 600*25) / 1e6
 	without := charged + (10_000*6.25+10_000*0.5)/1e6
-	l := LiveOf(rows, nil, nil, catalog)
+	l := liveOf(rows, nil, nil, catalog)
 	if math.Abs(l.USD-charged) > 1e-9 || math.Abs(l.Without-without) > 1e-9 || l.Output != 600 || l.Requests != 3 {
 		t.Errorf("%+v, want %v and %v", l, charged, without)
 	}
@@ -125,6 +125,107 @@ func TestLiveByHand(t *testing.T) {
 	if l.Print(&b, time.Now()); !strings.Contains(b.String(), "for 1,000 tokens of output: saved $0.11, charged $0.27") {
 		t.Error(b.String())
 	}
+}
+
+// LIVE-1, BILL-2, BILL-3: each kind of request, with its dollars by hand: prices are those of the providers' pages for a million tokens. left is what was left
+// out, in the same tokens as the provider counts; unpriced and unbilled requests are named, and in no sum.
+func TestLiveKinds(t *testing.T) {
+	catalog, err := prices.Embedded()
+	if err != nil {
+		t.Fatal(err)
+	}
+	const sonnet, opus = "claude-sonnet-4-5", "claude-opus-4-6"
+	type row struct {
+		model string
+		left  int
+		u     record.Usage
+		set   func(*record.Request)
+	}
+	one := func(model string, u record.Usage) []row { return []row{{model, 0, u, nil}} }
+	for _, c := range []struct {
+		name                   string
+		rows                   []row
+		usd, saved             float64 // in millionths of a dollar
+		unpriced, noUsage, cut int
+	}{
+		{name: "plain", rows: one(sonnet, record.Usage{Input: 1000, Output: 100}), usd: 1000*3 + 100*15},
+		{name: "written for an hour", rows: one(sonnet, record.Usage{CacheWrite: 1000, CacheWrite1h: 1000}), usd: 1000 * 6},
+		{name: "written for five minutes and for an hour", rows: one(sonnet, record.Usage{CacheRead: 500, CacheWrite: 1000, CacheWrite1h: 400}), usd: 500*0.3 + 600*3.75 + 400*6},
+		{name: "left out of what is written for an hour", rows: []row{{sonnet, 500, record.Usage{CacheWrite: 1000, CacheWrite1h: 1000}, nil}}, usd: 1000 * 6, saved: 500 * 6},
+		{name: "left out again, of what is read", rows: []row{{sonnet, 500, record.Usage{CacheWrite: 1000}, nil}, {sonnet, 500, record.Usage{CacheRead: 1000, Input: 10}, nil}},
+			usd: 1000*3.75 + 1000*0.3 + 10*3, saved: 500*3.75 + 500*0.3},
+		{name: "a long prompt", rows: one(sonnet, record.Usage{CacheRead: 200_000, Input: 1, Output: 10}), usd: 200_000*0.6 + 6 + 10*22.5},
+		{name: "not yet a long prompt", rows: one(sonnet, record.Usage{CacheRead: 199_999, Input: 1, Output: 10}), usd: 199_999*0.3 + 3 + 10*15},
+		{name: "a prompt that only stet keeps short", rows: []row{{sonnet, 50_000, record.Usage{Input: 190_000, Output: 10}, nil}}, usd: 190_000*3 + 150, saved: 240_000*6 + 225 - 190_000*3 - 150},
+		{name: "a long prompt of Sonnet 4", rows: one("claude-sonnet-4-20250514", record.Usage{Input: 250_000, Output: 2000}), usd: 250_000*6 + 2000*22.5},
+		{name: "Opus 4.6 has no price of long prompts", rows: one(opus, record.Usage{Input: 300_000}), usd: 300_000 * 5},
+		{name: "a long prompt of OpenAI", rows: one("gpt-5.4", record.Usage{CacheRead: 200_000, Input: 100_000, Output: 10}), usd: 200_000*0.5 + 100_000*5 + 10*22.5},
+		{name: "a long prompt of Gemini", rows: one("gemini-2.5-pro", record.Usage{CacheRead: 150_000, Input: 100_000, Output: 10}), usd: 150_000*0.25 + 100_000*2.5 + 10*15},
+		{name: "reasoning is a part of output", rows: one("gpt-5", record.Usage{Input: 1000, Output: 900, Reasoning: 800}), usd: 1000*1.25 + 900*10},
+		{name: "thoughts of Gemini", rows: one("gemini-2.5-flash", record.Usage{Input: 1000, CacheRead: 1000, Output: 900, Reasoning: 800}), usd: 1000*0.3 + 1000*0.03 + 900*2.5},
+		{name: "cached input of OpenAI", rows: one("gpt-5", record.Usage{CacheRead: 1024, Input: 100}), usd: 1024*0.125 + 100*1.25},
+		{name: "cache writes of OpenAI", rows: one("gpt-5.6-terra", record.Usage{CacheRead: 1024, CacheWrite: 512, Input: 100}), usd: 1024*0.2 + 512*2.5 + 100*2},
+		{name: "a sub-agent", rows: []row{{opus, 0, record.Usage{Input: 100}, nil}, {"claude-haiku-4-5", 0, record.Usage{Input: 100, Output: 10}, func(r *record.Request) { r.Agent = "a" }}},
+			usd: 100*5 + 100*1 + 10*5},
+		{name: "a fork begins with what its root has sent", rows: []row{{sonnet, 500, record.Usage{CacheWrite: 1000}, nil}, {sonnet, 500, record.Usage{CacheRead: 1000, CacheWrite: 10}, func(r *record.Request) { r.Conversation, r.Root = "f", "c" }}},
+			usd: 1000*3.75 + 1000*0.3 + 10*3.75, saved: 500*3.75 + 500*0.3},
+		{name: "batch", rows: one(sonnet, record.Usage{Input: 1000, Output: 100, Tier: llm.TierBatch}), usd: (1000*3 + 100*15) / 2},
+		{name: "flex, of what is cached too", rows: one("gpt-5", record.Usage{Input: 1000, CacheRead: 1000, Output: 100, Tier: llm.TierFlex}), usd: (1000*1.25 + 1000*0.125 + 100*10) / 2},
+		{name: "priority", rows: one("gpt-5.5", record.Usage{Input: 1000, CacheRead: 1000, Output: 100, Tier: llm.TierPriority}), usd: 2.5 * (1000*5 + 1000*0.5 + 100*30)},
+		{name: "a tier without a known price", rows: one("grok-4", record.Usage{Input: 1000, Tier: llm.TierFlex}), unpriced: 1},
+		{name: "fast mode", rows: one(opus, record.Usage{Input: 1000, CacheRead: 100, Output: 10, Speed: llm.SpeedFast}), usd: 6 * (1000*5 + 100*0.5 + 10*25)},
+		{name: "in the United States", rows: one(opus, record.Usage{Input: 1000, CacheWrite: 100, CacheWrite1h: 100, Region: "us"}), usd: 1.1 * (1000*5 + 100*10)},
+		{name: "fast, and in the United States", rows: one("claude-opus-4-8", record.Usage{Input: 1000, Speed: llm.SpeedFast, Region: "us"}), usd: 2.2 * 1000 * 5},
+		{name: "Bedrock in a region", rows: one("eu.anthropic.claude-sonnet-4-5-20250929-v1:0", record.Usage{Input: 1000, Output: 100}), usd: 1.1 * (1000*3 + 100*15)},
+		{name: "Bedrock behind a gateway", rows: one("bedrock/us.anthropic.claude-haiku-4-5-20251001-v1:0", record.Usage{Input: 1000}), usd: 1.1 * 1000},
+		{name: "Bedrock, all regions", rows: one("global.anthropic.claude-sonnet-4-5-20250929-v1:0", record.Usage{Input: 1000}), usd: 1000 * 3},
+		{name: "Bedrock, an older model", rows: one("us.anthropic.claude-sonnet-4-20250514-v1:0", record.Usage{Input: 1000}), usd: 1000 * 3},
+		{name: "Vertex in a region", rows: one("claude-opus-4-5@20251101", record.Usage{Input: 1000, Region: llm.RegionCloud}), usd: 1.1 * 1000 * 5},
+		{name: "Vertex, all regions", rows: one("claude-opus-4-5@20251101", record.Usage{Input: 1000}), usd: 1000 * 5},
+		{name: "Gemini in a region", rows: one("gemini-2.5-pro", record.Usage{Input: 1000, Region: llm.RegionCloud}), usd: 1000 * 1.25},
+		{name: "searches of the provider", rows: one(sonnet, record.Usage{Input: 1000, WebSearches: 3}), usd: 1000*3 + 3*10_000},
+		{name: "searches cost the same in a batch", rows: one(sonnet, record.Usage{Input: 1000, WebSearches: 1, Tier: llm.TierBatch}), usd: 1000*1.5 + 10_000},
+		{name: "searches whose price is not known", rows: one("gpt-5.3-codex", record.Usage{Input: 1000, WebSearches: 1}), unpriced: 1},
+		{name: "a free variant", rows: one("qwen/qwen3-coder:free", record.Usage{Input: 1000, Output: 100})},
+		{name: "a model that is not known", rows: one("a-model-of-mine", record.Usage{Input: 1000, Output: 100}), unpriced: 1},
+		{name: "a newer model of a known family", rows: one("claude-sonnet-5-9", record.Usage{Input: 1000}), unpriced: 1},
+		{name: "a model that draws, named like one that does not", rows: one("gemini-2.5-flash-image", record.Usage{Input: 1000, Output: 1290}), unpriced: 1},
+		{name: "names with a date, a window, a vendor", rows: []row{{"claude-sonnet-4-5-20250929", 0, record.Usage{Input: 100}, nil}, {"claude-sonnet-4-5[1m]", 0, record.Usage{Input: 100}, nil},
+			{"anthropic/claude-sonnet-4.5", 0, record.Usage{Input: 100}, nil}, {"openai/gpt-5-2025-08-07", 0, record.Usage{Input: 100}, nil}, {"gpt-4o-2024-05-13", 0, record.Usage{Input: 100}, nil}},
+			usd: 3*100*3 + 100*1.25 + 100*5},
+		{name: "an error and its retry", rows: []row{{sonnet, 500, record.Usage{}, func(r *record.Request) { r.Status = 529 }}, {sonnet, 500, record.Usage{Input: 1000}, nil}}, usd: 1000 * 3, saved: 500 * 3},
+		{name: "a stream that was cancelled before its usage", rows: []row{{"gpt-5", 500, record.Usage{}, func(r *record.Request) { r.Cut = true }}, {"gpt-5", 0, record.Usage{Input: 1000}, nil}}, usd: 1000 * 1.25, noUsage: 1},
+		{name: "a stream that was cancelled after its first usage", rows: []row{{sonnet, 0, record.Usage{Input: 1000, Output: 1}, func(r *record.Request) { r.Cut = true }}}, usd: 1000*3 + 15, cut: 1},
+		{name: "the client went away before an answer", rows: []row{{sonnet, 0, record.Usage{}, func(r *record.Request) { r.Status = 0 }}}},
+		{name: "counting tokens", rows: []row{{sonnet, 0, record.Usage{}, func(r *record.Request) { r.API = record.CountTokens }}}},
+		{name: "only observed", rows: []row{{sonnet, 500, record.Usage{Input: 1000}, func(r *record.Request) { r.Observe = true }}}, usd: 1000 * 3},
+		{name: "stet broke a warm cache", rows: []row{{sonnet, 0, record.Usage{CacheWrite: 10_000}, nil}, {sonnet, 5000, record.Usage{CacheRead: 1000, CacheWrite: 4000}, func(r *record.Request) { r.Cache.Broke = record.BrokeStet }}},
+			usd: 10_000*3.75 + 1000*0.3 + 4000*3.75, saved: 10_000*0.3 - 1000*0.3 - 4000*3.75},
+	} {
+		l := NewLive(catalog)
+		for i, r := range c.rows {
+			row := record.Request{ID: fmt.Sprint(i), Time: time.Unix(int64(i), 0), Conversation: "c", API: llm.Messages, Model: r.model, Status: 200, Usage: r.u}
+			row.Tokens = r.u.Prompt()
+			row.TokensOff = row.Tokens + r.left
+			if r.set != nil {
+				r.set(&row)
+			}
+			l.Add(&row)
+		}
+		got := l.Live(nil, nil)
+		if math.Abs(got.USD*1e6-c.usd) > 1e-6 || math.Abs((got.Without-got.USD)*1e6-c.saved) > 1e-6 || got.Unpriced != c.unpriced || got.NoUsage != c.noUsage || got.Cut != c.cut {
+			t.Errorf("%s: charged %.2f, saved %.2f; want %.2f, %.2f: %+v", c.name, got.USD*1e6, (got.Without-got.USD)*1e6, c.usd, c.saved, got)
+		}
+	}
+}
+
+// liveOf is what the command does with the record.
+func liveOf(rows []record.Request, meters []record.Meter, caps []record.Cap, c *prices.Catalog) Live {
+	l := NewLive(c)
+	for i := range rows {
+		l.Add(&rows[i])
+	}
+	return l.Live(meters, caps)
 }
 
 // LIVE-1: the two numbers of live traffic, from recorded requests. Sub-agents and forks count with the conversation that they belong to.
@@ -161,7 +262,7 @@ func TestLive(t *testing.T) {
 		{Time: now, Text: `{"scope":"day","limit":"$5.00","spent":"$6.20","share":1.24,"over":"$1.20","refused":2}`},
 		{Time: now.Add(-25 * time.Hour), Text: `{"scope":"day","limit":"$5.00","spent":"$4.99","share":0.998}`}, // LIVE-3: one rule for the page and the terminal
 	}, now)
-	l := LiveOf(rows, meters, caps, catalog)
+	l := liveOf(rows, meters, caps, catalog)
 	if len(l.Caps) != 1 || len(l.Meters) != 1 {
 		t.Errorf("%+v, %+v", l.Caps, l.Meters)
 	}
@@ -184,16 +285,29 @@ func TestLive(t *testing.T) {
 		}
 	}
 	b.Reset()
-	l = LiveOf(rows[:8], nil, nil, catalog)
+	l = liveOf(rows[:8], nil, nil, catalog)
 	if l.Print(&b, now); !strings.Contains(b.String(), "too few conversations to compare: both groups need 20") || strings.Contains(b.String(), "%]") {
 		t.Error(b.String())
 	}
 	for range 2 { // in a group that has this conversation already
 		row("t0", record.Treated, 200).Model = "a model without a price"
 	}
-	if h := LiveOf(rows, nil, nil, catalog).Holdout; h.Treated.Unpriced != 2 || h.Treated.Conversations != 25 {
+	if h := liveOf(rows, nil, nil, catalog).Holdout; h.Treated.Unpriced != 2 || h.Treated.Conversations != 25 {
 		t.Errorf("%+v", h.Treated)
 	}
+}
+
+// habitsOf is what the command does with the record.
+func habitsOf(rows []record.Request, sets []record.ToolSet, calls []record.ToolCalls, c *prices.Catalog) *Habits {
+	h := NewHabits(c, time.Time{}, time.Time{})
+	h.Offered(sets, calls)
+	for i := range rows {
+		h.AddRequest(&rows[i])
+	}
+	for i := range rows {
+		h.AddTools(&rows[i])
+	}
+	return h
 }
 
 // What costs again and again comes from the account of the caches, and from the tools that were never called.
@@ -211,18 +325,15 @@ func TestHabits(t *testing.T) {
 		}
 		switch i {
 		case 0:
-			r.Cache.Gap = 0
+			r.Model, r.Cache.Gap = "claude-sonnet-4-0", 0
 		case 1:
-			r.Cache.Gap = time.Hour
+			r.Model, r.Cache.Gap = "claude-sonnet-4-0", time.Hour
 		case 4:
 			r.Usage = record.Usage{CacheRead: 100_000, CacheWrite: 100}
 		}
 		rows = append(rows, r)
 	}
-	var account Cache
-	account.AddRequests(rows, catalog)
-	h := HabitsOf(&account, map[string]string{"c": "Water the beds"}, nil)
-	h.AddTools(rows, []record.ToolSet{{ID: 1, Tools: []record.OfferedTool{{Name: "Read", Tokens: 500}, {Name: "mcp__x__never", Tokens: 1000}}}},
+	h := habitsOf(rows, []record.ToolSet{{ID: 1, Tools: []record.OfferedTool{{Name: "Read", Tokens: 500}, {Name: "mcp__x__never", Tokens: 1000}}}},
 		[]record.ToolCalls{{Conversation: "c", Tool: "Read", Calls: 3}}, catalog)
 	got := map[string]float64{}
 	for _, habit := range h.Habits {
@@ -244,17 +355,78 @@ func TestHabits(t *testing.T) {
 	}
 	var b strings.Builder
 	h.Print(&b)
-	for _, want := range []string{"cold resumes", ": $0.34 in 1 request", "Water the beds: stet cache --live", "remove them, or their MCP server"} {
+	for _, want := range []string{"cold resumes", ": $0.34 in 1 request", "c: stet cache --live c", "remove them, or their MCP server"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("no %q in:\n%s", want, b.String())
 		}
 	}
 	b.Reset()
+	var account Cache
+	account.AddRequests(rows, catalog)
 	account.Sum(catalog)
 	account.Print(&b)
 	for _, want := range []string{"gap: go on before the cache ends", "model: choose the model at the start", "system: the agent changed its system text: take clocks"} {
 		if !strings.Contains(b.String(), want) { // LIVE-2
 			t.Errorf("no %q in:\n%s", want, b.String())
+		}
+	}
+}
+
+// What looks like a habit and is none costs nothing: a small model beside the conversation, a sub-agent of another model, a resume that was warm, a
+// switch and a changed system text after the cache had ended, a first request, and what the provider dropped. The sums of the others are by hand.
+func TestHabitsAreTrue(t *testing.T) {
+	catalog, err := prices.Embedded()
+	if err != nil {
+		t.Fatal(err)
+	}
+	const sonnet, haiku = "claude-sonnet-4-5", "claude-haiku-4-5"
+	lost := func(tokens int) float64 { return float64(tokens) * (3.75 - 0.3) / 1e6 }
+	type row struct {
+		agent, model string
+		gap          time.Duration
+		broke        string
+		u            record.Usage
+	}
+	first := row{"", sonnet, 0, "", record.Usage{CacheWrite: 100_000}}
+	for _, c := range []struct {
+		name string
+		rows []row
+		want map[string]float64
+	}{
+		{"a small model beside it", []row{first, {"", haiku, 0, "", record.Usage{Input: 20_000}}, {"", sonnet, time.Minute, "", record.Usage{CacheRead: 100_000, CacheWrite: 500}}}, nil},
+		{"and then a cold resume of the large one", []row{first, {"", haiku, 0, "", record.Usage{Input: 20_000}}, {"", sonnet, time.Hour, "", record.Usage{CacheWrite: 101_000}}},
+			map[string]float64{"cold resumes": lost(100_000)}},
+		{"a sub-agent", []row{first, {"sub", haiku, 0, "", record.Usage{CacheWrite: 30_000}}, {"", sonnet, time.Minute, "", record.Usage{CacheRead: 100_000}}}, nil},
+		{"a resume that was warm", []row{first, {"", sonnet, time.Hour, "", record.Usage{CacheRead: 100_000, CacheWrite: 500}}}, nil},
+		{"a switch in mid-session, with a small model beside it", []row{first, {"", haiku, 0, "", record.Usage{Input: 2_000}}, {"", "claude-sonnet-4-0", time.Minute, record.BrokeModel, record.Usage{CacheWrite: 101_000}}},
+			map[string]float64{"another model in mid-session": lost(100_000)}},
+		{"a switch after the cache had ended", []row{first, {"", "claude-sonnet-4-0", time.Hour, record.BrokeModel, record.Usage{CacheWrite: 101_000}}},
+			map[string]float64{"cold resumes": lost(100_000)}},
+		{"a clock, and tools that are added", []row{first, {"", sonnet, time.Minute, record.BrokeSystem, record.Usage{CacheRead: 10_000, CacheWrite: 90_000}},
+			{"", sonnet, time.Minute, record.BrokeTools, record.Usage{CacheWrite: 110_000}}}, map[string]float64{changedHead: lost(90_000 + 100_000)}},
+		{"a clock after the cache had ended", []row{first, {"", sonnet, time.Hour, record.BrokeSystem, record.Usage{CacheWrite: 100_000}}}, map[string]float64{"cold resumes": lost(100_000)}},
+		{"the provider dropped it", []row{first, {"", sonnet, time.Minute, "", record.Usage{CacheWrite: 100_000}}}, nil},
+		{"an hour's cache after half an hour", []row{{"", sonnet, 0, "", record.Usage{CacheWrite: 100_000, CacheWrite1h: 100_000}}, {"", sonnet, 30 * time.Minute, "", record.Usage{CacheWrite: 100_000}}}, nil},
+	} {
+		var rows []record.Request
+		for i, r := range c.rows {
+			lifetime := 5 * time.Minute
+			if c.rows[0].u.CacheWrite1h > 0 {
+				lifetime = time.Hour
+			}
+			rows = append(rows, record.Request{
+				ID: fmt.Sprint(i), Time: time.Unix(int64(i), 0), Conversation: "c", Agent: r.agent, API: llm.Messages, Model: r.model, Status: 200, Usage: r.u,
+				Cache: record.Cache{Gap: r.gap, Lifetime: lifetime, Broke: r.broke},
+			})
+		}
+		h := habitsOf(rows, nil, nil, catalog)
+		if len(h.Habits) != len(c.want) {
+			t.Errorf("%s: %+v", c.name, h.Habits)
+		}
+		for _, habit := range h.Habits {
+			if math.Abs(habit.USD-c.want[habit.Name]) > 1e-9 {
+				t.Errorf("%s: %+v, want %v", c.name, habit, c.want)
+			}
 		}
 	}
 }

@@ -35,6 +35,13 @@ func (b *Progress) Show(done replay.Progress) {
 	}
 }
 
+// ShowRequests draws the bar for requests that are read in the order of time: n so far, in a part of the time.
+func (b *Progress) ShowRequests(n int, part float64) {
+	if b != nil {
+		b.draw(min(max(part, 0), 1), Grouped(n)+" requests")
+	}
+}
+
 // draw draws the bar with a part of it full, and a line after it.
 func (b *Progress) draw(part float64, line string) {
 	now := time.Now()
