@@ -79,11 +79,11 @@ func TestProxyForwards(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			at := free.Addr().String()
+			at, named := free.Addr().String(), fmt.Sprintf("http://localhost:%d", free.Addr().(*net.TCPAddr).Port)
 			if err := free.Close(); err != nil {
 				t.Fatal(err)
 			}
-			cmd := stetCommand(t, out, []string{"HTTPS_PROXY=http://" + at, "https_proxy=http://" + at}, append([]string{"proxy", "--listen", at}, tt.flags...)...)
+			cmd := stetCommand(t, out, []string{"HTTPS_PROXY=" + named, "https_proxy=" + named}, append([]string{"proxy", "--listen", at}, tt.flags...)...)
 			if err := cmd.Start(); err != nil {
 				t.Fatal(err)
 			}

@@ -125,7 +125,7 @@ func (c *proxyCommand) Run(ctx context.Context) (err error) {
 		}
 	}
 	o.Route(llm.Upstreams{})
-	served := proxyserver.Config{Itself: o.Listen, Hosts: c.allowed, Agents: c.agentUpstreams(o)}
+	served := proxyserver.Config{Hosts: c.allowed, Agents: c.agentUpstreams(o)}
 	guarded, err := c.openGuard(running, o)
 	if err != nil {
 		c.say("agents are not guarded: %v", err) // the proxy serves all the same
@@ -136,7 +136,7 @@ func (c *proxyCommand) Run(ctx context.Context) (err error) {
 	}
 	if o.Via != config.ViaBaseURL && !c.beyond {
 		served.Agents = proxyserver.HostUpstreams(o, served.Agents)
-		served.Forward = func() (proxyserver.Forward, error) { return c.forward(o.Listen) }
+		served.Forward = c.forward
 	}
 	s, err := c.startProxy(running, o, listener, served)
 	if err != nil {
@@ -158,11 +158,11 @@ func (c *proxyCommand) Run(ctx context.Context) (err error) {
 }
 
 // forward configures the forward proxy for a CONNECT. The agents that stet setup sends there trust its certificate.
-func (c *proxyCommand) forward(itself string) (f proxyserver.Forward, err error) {
+func (c *proxyCommand) forward() (f proxyserver.Forward, err error) {
 	if f.Authority, err = c.authority(); err != nil {
 		return f, err
 	}
-	f.Itself, f.NoProxy, f.Roots = itself, c.noProxy(), c.roots()
+	f.NoProxy, f.Roots = c.noProxy(), c.roots()
 	all, err := c.lasting()
 	for name, agent := range all {
 		if agent.Trust != "" && err == nil {

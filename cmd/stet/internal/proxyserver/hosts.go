@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"net/url"
 	"regexp"
 	"slices"
 	"strings"
@@ -82,11 +83,12 @@ type Forward struct {
 	Authority *connect.Authority
 	Password  string // of its clients; empty: none
 	NoProxy   string // the person's own NO_PROXY
-	Itself    string // as in Config
 	Logger    *slog.Logger
 	Roots     *x509.CertPool // certificates of the hosts; nil: the system's
 	// Upstream reaches all hosts, through its proxy and with its root certificates; nil: as the environment says.
 	Upstream *http.Transport
+
+	proxy func(*http.Request) (*url.URL, error) // the person's own HTTP proxy; nil: that of the environment
 }
 
 // InProcess returns a forward proxy whose requests for a model are served by a handler of this process.
@@ -115,7 +117,7 @@ func (f Forward) with(model http.Handler) *connect.Proxy {
 		hosts[name] = h.asks
 	}
 	named := func(host string) bool { return Named(f.NoProxy, host) }
-	c := connect.Config{Hosts: hosts, Model: model, Authority: f.Authority, Password: f.Password, Direct: named, Logger: f.Logger, RootCAs: f.Roots, Proxy: notThrough(f.Itself)}
+	c := connect.Config{Hosts: hosts, Model: model, Authority: f.Authority, Password: f.Password, Direct: named, Logger: f.Logger, RootCAs: f.Roots, Proxy: f.proxy}
 	if f.Upstream != nil {
 		c.Proxy, c.RootCAs = f.Upstream.Proxy, f.Upstream.TLSClientConfig.RootCAs
 	}

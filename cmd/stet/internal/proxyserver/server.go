@@ -13,6 +13,8 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -46,7 +48,6 @@ type Config struct {
 	// Transport reaches the upstreams; nil: the proxy's own, with the root certificates Roots; nil: the system's.
 	Transport http.RoundTripper
 	Roots     *x509.CertPool
-	Itself    string // HOST:PORT of this proxy, where HTTPS_PROXY may name it; empty: it does not
 	// Agents returns the upstreams of an agent with its own upstreams; nil: no agent has its own.
 	Agents func(name string) (llm.Upstreams, error)
 	// Forward configures the forward proxy that the listener is too. It is called for the first CONNECT. nil: CONNECT is refused.
@@ -89,7 +90,7 @@ func Open(ctx context.Context, c Config) (*Server, error) {
 	}
 	if c.Transport == nil {
 		t := proxy.NewTransport()
-		t.Proxy, t.TLSClientConfig = notThrough(c.Itself), &tls.Config{RootCAs: c.Roots}
+		t.Proxy, t.TLSClientConfig = s.notThroughItself, &tls.Config{RootCAs: c.Roots}
 		t.DialContext = s.notToItself(t.DialContext)
 		pc.Transport = t
 	}
@@ -152,25 +153,38 @@ func (s *Server) notToItself(dial func(ctx context.Context, network, address str
 		if err != nil {
 			return nil, err
 		}
-		from, _ := conn.LocalAddr().(*net.TCPAddr)
-		to, _ := conn.RemoteAddr().(*net.TCPAddr)
-		own := s.address.Load()
-		if own == nil || from == nil || to == nil || to.Port != own.Port || !to.IP.Equal(own.IP) && !(own.IP.IsUnspecified() && to.IP.Equal(from.IP)) {
+		if to, ok := conn.RemoteAddr().(*net.TCPAddr); !ok || !s.listensAt(to.IP, to.Port) {
 			return conn, nil
 		}
 		return nil, errors.Join(fmt.Errorf("%s is this proxy itself: name the address of the model's server as the upstream", address), conn.Close())
 	}
 }
 
-// notThrough is http.ProxyFromEnvironment for the proxy at an address: an agent's shell names it as the HTTP proxy, but it must not ask itself.
-func notThrough(itself string) func(*http.Request) (*url.URL, error) {
-	return func(r *http.Request) (*url.URL, error) {
-		u, err := http.ProxyFromEnvironment(r)
-		if u != nil && u.Host == itself {
-			return nil, nil
-		}
+// notThroughItself is http.ProxyFromEnvironment without this server: an agent's shell may name it as the HTTP proxy.
+func (s *Server) notThroughItself(r *http.Request) (*url.URL, error) {
+	u, err := http.ProxyFromEnvironment(r)
+	own := s.address.Load()
+	if err != nil || u == nil || own == nil || u.Port() != strconv.Itoa(own.Port) {
 		return u, err
 	}
+	all, _ := net.DefaultResolver.LookupIPAddr(r.Context(), u.Hostname()) // a name without an address fails when it is asked
+	if slices.ContainsFunc(all, func(a net.IPAddr) bool { return s.listensAt(a.IP, own.Port) }) {
+		return nil, nil
+	}
+	return u, nil
+}
+
+// listensAt reports whether this server listens at an address.
+func (s *Server) listensAt(ip net.IP, port int) bool {
+	own := s.address.Load()
+	if own == nil || port != own.Port || !own.IP.IsUnspecified() {
+		return own != nil && port == own.Port && ip.Equal(own.IP)
+	}
+	all, _ := net.InterfaceAddrs() // without them the loopback is left
+	return ip.IsLoopback() || slices.ContainsFunc(all, func(a net.Addr) bool {
+		n, ok := a.(*net.IPNet)
+		return ok && n.IP.Equal(ip)
+	})
 }
 
 // forwarding returns the forward proxy. The first call makes it.
@@ -185,7 +199,7 @@ func (s *Server) forwarding(configured func() (Forward, error)) (*connect.Proxy,
 		if err != nil {
 			return nil, err
 		}
-		f.Logger = s.Log
+		f.Logger, f.proxy = s.Log, s.notThroughItself
 		s.forward = f.InProcess(s.Proxy)
 	}
 	return s.forward, nil
