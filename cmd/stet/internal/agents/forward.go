@@ -2,6 +2,10 @@ package agents
 
 import (
 	"cmp"
+	"encoding/asn1"
+	"encoding/pem"
+	"fmt"
+	"io"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -19,33 +23,67 @@ func (m Machine) Forward(command []string, base string, trusting func(own []byte
 	r.set("HTTPS_PROXY", base)
 	r.set("https_proxy", base)
 	r.bypassHTTPProxy()
+	trust := func(name string, own ...string) error {
+		variable, value := m.firstSet(own...)
+		file, note, err := m.trustFile(trusting, variable, value)
+		if note != "" {
+			r.Notes = append(r.Notes, note)
+		}
+		if err == nil {
+			r.set(name, file)
+		}
+		return err
+	}
 	a, _ := agentOf(command)
 	var node, codex error
 	if a == nil || a.name != "codex" {
-		node = m.trust(r, "NODE_EXTRA_CA_CERTS", m.Getenv("NODE_EXTRA_CA_CERTS"), trusting)
+		node = trust("NODE_EXTRA_CA_CERTS", "NODE_EXTRA_CA_CERTS")
 	}
 	if a == nil || a.name == "codex" { // a script may start any of them
-		codex = m.trust(r, "CODEX_CA_CERTIFICATE", cmp.Or(m.Getenv("CODEX_CA_CERTIFICATE"), m.Getenv("SSL_CERT_FILE")), trusting)
+		codex = trust("CODEX_CA_CERTIFICATE", "CODEX_CA_CERTIFICATE", "SSL_CERT_FILE")
 	}
 	return r, cmp.Or(node, codex)
 }
 
-// trust names a file with the certificates of the person's file and the authority's in a variable.
-func (m Machine) trust(r *Redirect, variable, own string, trusting func([]byte) (string, error)) error {
-	file, err := m.trustFile(own, trusting)
-	if err == nil {
-		r.set(variable, file)
+// maxCertificates is how many bytes of a person's file of certificates are read.
+const maxCertificates = 8 << 20
+
+// trustFile returns the name of a file with the certificates of the person's file own, which a variable names, and the authority's. What is no
+// certificate is left out: programs stop reading there, or refuse the whole file. note says what is wrong with own. own may be "".
+func (m Machine) trustFile(trusting func([]byte) (string, error), variable, own string) (file, note string, err error) {
+	var certificates []byte
+	if own != "" {
+		text, err := readMost(m.Absolute(own))
+		for block, rest := pem.Decode(text); block != nil; block, rest = pem.Decode(rest) {
+			if strings.HasSuffix(block.Type, "CERTIFICATE") && asn1Valid(block.Bytes) {
+				certificates = append(certificates, pem.EncodeToMemory(&pem.Block{Type: block.Type, Bytes: block.Bytes})...)
+			}
+		}
+		switch {
+		case err != nil:
+			note = fmt.Sprintf("no certificate comes from %s: %v", variable, err)
+		case certificates == nil:
+			note = fmt.Sprintf("no certificate comes from %s: %s has none in the form PEM", variable, own)
+		}
 	}
-	return err
+	file, err = trusting(certificates)
+	return file, note, err
 }
 
-// trustFile returns the name of a file with the certificates of the person's file, which may be "", and the authority's.
-func (m Machine) trustFile(own string, trusting func([]byte) (string, error)) (string, error) {
-	var text []byte
-	if own != "" {
-		text, _ = os.ReadFile(m.Absolute(own)) // what cannot be read is no certificate for the agent either
+// readMost reads the beginning of a file.
+func readMost(name string) ([]byte, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
 	}
-	return trusting(text)
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, maxCertificates))
+}
+
+// asn1Valid reports whether a text begins with a value of ASN.1, as certificates do.
+func asn1Valid(b []byte) bool {
+	_, err := asn1.Unmarshal(b, &asn1.RawValue{})
+	return err == nil
 }
 
 // withLoopback returns a NO_PROXY that also has this machine.
@@ -54,7 +92,7 @@ func withLoopback(list string) string {
 	switch {
 	case list == "":
 		return loopback
-	case strings.HasSuffix(","+list, ","+loopback):
+	case strings.TrimSpace(list) == "*", strings.HasSuffix(","+list, ","+loopback): // some programs know no "*" in a list
 		return list
 	}
 	return list + "," + loopback

@@ -77,22 +77,26 @@ func (m Machine) AddProxy(name, base, state string, dry bool, trusting func(own 
 
 // addForward sets the variables by which an agent uses base as its forward proxy. Agents and what they start read different spellings.
 func (m Machine) addForward(f *configFile, env, base string, before LastingAgent, done *LastingAgent, out *Proxied, trusting func([]byte) (string, error)) error {
-	own := func(names ...string) string { // what the person has there or in the environment
+	own := func(names ...string) (_, value string) { // what the person has there or in the environment
 		for _, name := range names {
 			row, _, _, err := before.row(f, []string{env, name}, "")
 			if err == nil && row.Was != nil {
-				return *row.Was
+				return name, *row.Was
 			}
 		}
-		_, value := m.firstSet(names...)
-		return value
+		return m.firstSet(names...)
 	}
-	file, err := m.trustFile(own("NODE_EXTRA_CA_CERTS"), trusting)
+	variable, certificates := own("NODE_EXTRA_CA_CERTS")
+	file, note, err := m.trustFile(trusting, variable, certificates)
 	if err != nil {
 		return err
 	}
+	if note != "" {
+		out.Left = append(out.Left, note)
+	}
 	done.Trust, out.Forward = file, true
-	direct := withLoopback(own("NO_PROXY", "no_proxy"))
+	_, list := own("NO_PROXY", "no_proxy")
+	direct := withLoopback(list)
 	for _, v := range [][2]string{{"HTTPS_PROXY", base}, {"https_proxy", base}, {"NO_PROXY", direct}, {"no_proxy", direct}, {"NODE_EXTRA_CA_CERTS", file}} {
 		if err := f.put(LastingValue{Path: []string{env, v[0]}, Ours: v[1]}, before, done, out); err != nil {
 			return err

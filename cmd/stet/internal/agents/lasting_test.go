@@ -132,7 +132,7 @@ func TestPermanentForward(t *testing.T) {
 			home := t.TempDir()
 			m := Machine{Env: append([]string{"HOME=" + home}, tt.env...), Dir: home}
 			file, state := filepath.Join(home, ".claude", "settings.json"), filepath.Join(home, "setup.json")
-			put(t, filepath.Join(home, "own.pem"), "OWN")
+			put(t, filepath.Join(home, "own.pem"), ownCertificate)
 			if tt.before != "" {
 				put(t, file, tt.before)
 			}
@@ -150,7 +150,7 @@ func TestPermanentForward(t *testing.T) {
 				if got := env["HTTPS_PROXY"] == proxyBase && env["https_proxy"] == proxyBase && env["ANTHROPIC_BASE_URL"] == ""; got != tt.forward {
 					t.Error(text(file))
 				}
-				if tt.env != nil && tt.forward && (text(trust) != "OWN OURS" || env["no_proxy"] != "a.test,127.0.0.1,localhost") {
+				if tt.env != nil && tt.forward && (text(trust) != ownCertificate+" OURS" || env["no_proxy"] != "a.test,127.0.0.1,localhost") {
 					t.Errorf("%s %v", text(trust), env)
 				}
 				m.Lasting, _ = ReadLasting(state)

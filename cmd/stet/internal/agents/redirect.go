@@ -76,8 +76,10 @@ func (r *Redirect) set(name, value string) {
 
 // bypassHTTPProxy makes the command connect to the loopback address directly, without the environment's HTTP proxy.
 func (r *Redirect) bypassHTTPProxy() {
-	for _, name := range []string{"NO_PROXY", "no_proxy"} {
-		r.set(name, withLoopback(Machine{Env: r.Env}.Getenv(name)))
+	m := Machine{Env: r.Env}
+	for _, names := range [][]string{{"NO_PROXY", "no_proxy"}, {"no_proxy", "NO_PROXY"}} { // the one that is not set must not take the other's place
+		_, list := m.firstSet(names...)
+		r.set(names[0], withLoopback(list))
 	}
 }
 

@@ -546,13 +546,13 @@ func TestRedirectCopilot(t *testing.T) {
 // which reads it, gets its certificates and the authority in a variable of its own. (SAME-3)
 func TestForwardKeepsTheSystemsCertificates(t *testing.T) {
 	own := filepath.Join(t.TempDir(), "company.pem")
-	put(t, own, "a company's\n")
+	put(t, own, ownCertificate)
 	for _, c := range []struct{ agent, set, node, codex string }{
 		{"claude", "", "authority", ""},
 		{"claude", own, "authority", ""},
 		{"codex", "", "", "authority"},
-		{"codex", own, "", "a company's\nauthority"},
-		{"sh", own, "authority", "a company's\nauthority"}, // it may start any of them
+		{"codex", own, "", ownCertificate + "authority"},
+		{"sh", own, "authority", ownCertificate + "authority"}, // it may start any of them
 	} {
 		m := Machine{Env: []string{"HOME=" + t.TempDir()}}
 		if c.set != "" {
@@ -574,6 +574,50 @@ func TestForwardKeepsTheSystemsCertificates(t *testing.T) {
 			if string(text) != want {
 				t.Errorf("%s with SSL_CERT_FILE=%q: %s has %q, want %q", c.agent, c.set, variable, text, want)
 			}
+		}
+	}
+}
+
+// ownCertificate has the form of a certificate.
+const ownCertificate = "-----BEGIN CERTIFICATE-----\nMAMCAQE=\n-----END CERTIFICATE-----\n"
+
+// A file of certificates that an agent could not use does not take the authority from it, and the person reads what is wrong. (SAME-2)
+func TestForwardWithBadCertificates(t *testing.T) {
+	dir := t.TempDir()
+	good, broken := filepath.Join(dir, "good.pem"), "-----BEGIN CERTIFICATE-----\nno base64\n-----END CERTIFICATE-----\n"
+	for name, content := range map[string]string{
+		"good.pem": ownCertificate, "empty.pem": "", "text.pem": "a company's", "damaged.pem": broken + ownCertificate + "-----BEGIN CERTIFICATE-----\nYWJj\n-----END CERTIFICATE-----\n",
+		"key.pem": strings.ReplaceAll(ownCertificate, "CERTIFICATE", "PRIVATE KEY"),
+	} {
+		put(t, filepath.Join(dir, name), content)
+	}
+	for file, want := range map[string][2]string{ // the certificates, and what the note says
+		good: {ownCertificate, ""}, "damaged.pem": {ownCertificate, ""}, "": {"", ""},
+		"empty.pem": {"", "empty.pem has none in the form PEM"}, "text.pem": {"", "none in the form PEM"}, "key.pem": {"", "none in the form PEM"},
+		"none.pem": {"", "no such file"}, dir: {"", "is a directory"},
+	} {
+		m := Machine{Env: []string{"HOME=" + dir, "NODE_EXTRA_CA_CERTS=" + file}, Dir: dir}
+		var got string
+		r, err := m.Forward([]string{"claude"}, "http://127.0.0.1:4141", func(text []byte) (string, error) { got = string(text); return "trusted", nil })
+		if err != nil || got != want[0] || r.variable("NODE_EXTRA_CA_CERTS") != "trusted" {
+			t.Errorf("%q: %v, %q", file, err, got)
+		}
+		if note := strings.Join(r.Notes, "\n"); (note == "") != (want[1] == "") || !strings.Contains(note, want[1]) {
+			t.Errorf("%q: the note is %q", file, note)
+		}
+	}
+}
+
+// The person's own list of hosts without a proxy is kept in both spellings, in whichever it was.
+func TestNoProxyIsKept(t *testing.T) {
+	const also = ",127.0.0.1,localhost"
+	for env, want := range map[string][2]string{
+		"": {also[1:], also[1:]}, "NO_PROXY=a.test": {"a.test" + also, "a.test" + also}, "no_proxy=a.test,b.test:8443": {"a.test,b.test:8443" + also, "a.test,b.test:8443" + also},
+		"NO_PROXY=a.test no_proxy=10.0.0.0/8": {"a.test" + also, "10.0.0.0/8" + also}, "no_proxy=*": {"*", "*"}, "NO_PROXY=a.test" + also: {"a.test" + also, "a.test" + also},
+	} {
+		r := place(t, strings.Fields(env)...).Redirect([]string{"claude"}, testBase)
+		if got := [2]string{r.variable("NO_PROXY"), r.variable("no_proxy")}; got != want {
+			t.Errorf("%s: %q", env, got)
 		}
 	}
 }
