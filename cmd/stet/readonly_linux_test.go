@@ -23,7 +23,12 @@ func TestReadOnlyState(t *testing.T) {
 				}
 				return empty
 			}
+			claude := filepath.Join(h.dir, "claude")
+			if err := os.WriteFile(claude, []byte("#!/bin/sh\necho at=$ANTHROPIC_BASE_URL through=$HTTPS_PROXY\n"), 0o755); err != nil {
+				t.Fatal(err)
+			}
 			if filled {
+				h.run(t, "wrap", "--", claude)
 				h.run(t, "run", "--model", "scripted", "--root", h.tree, "--allow", "*.txt", "show me")
 				h.run(t, "token", "create", "one", "--scope", "agent")
 			}
@@ -53,6 +58,8 @@ func TestReadOnlyState(t *testing.T) {
 				{"demo", ""},
 				{"wrap -- true", ""},
 				{"wrap --no-record -- true", ""},
+				{"wrap -- " + claude, ""},
+				{"wrap --via connect -- " + claude, says("authority for the forward proxy", "")},
 				{"cache --live", says("nothing is recorded yet", trail)},
 				{"audit", says("nothing is recorded yet", trail)},
 				{"audit --verify", says("nothing is recorded yet", trail)},
@@ -73,6 +80,8 @@ func TestReadOnlyState(t *testing.T) {
 				out, err := cmd.CombinedOutput()
 				text := string(out)
 				switch {
+				case c.args == "wrap -- "+claude && !strings.Contains(text, says("at=http://127.0.0.1", "at= through=http://stet:")):
+					t.Errorf("%s: %s", c.args, text) // without an authority it gets a base URL
 				case strings.Contains(text, "panic"), strings.Contains(text, "is revoked"):
 					t.Errorf("%s: %s", c.args, text)
 				case c.says == "" && err != nil:

@@ -65,47 +65,59 @@ func (c *wrapCommand) open(ctx context.Context, o *config.Config, m agents.Machi
 			w.closeListeners()
 		}
 	}()
+	task := proxyserver.Task{Root: cmp.Or(o.ProjectRoot, c.dir), Password: rand.Text()} // programs of other users cannot use the forward proxy
 	var authority *connect.Authority
-	password := rand.Text() // so that programs of other users cannot use the forward proxy
 	if c.forwards(o, m) {
-		if authority, err = c.authority(); err != nil {
+		authority, err = c.forwarded(ctx, w, m, task.Password)
+		switch {
+		case err == nil:
+			task.Authority = authority.Text()
+		case o.Via == config.ViaConnect:
 			return nil, err
+		default:
+			c.say("%v: the agent gets a base URL in place of the forward proxy", err)
 		}
-		front, err := proxyserver.Listen(ctx, "127.0.0.1:0")
-		if err != nil {
-			return nil, err
-		}
-		w.at = append(w.at, front)
-		w.run, err = m.Forward(c.args, "http://stet:"+password+"@"+front.Addr().String(), func(own []byte) (string, error) {
-			dir, err := c.stateDir()
-			if err != nil {
-				return "", err
-			}
-			return proxyserver.TrustFile(dir, "", authority, own)
-		})
-		if err != nil {
-			return nil, err
-		}
-	} else {
+	}
+	if authority == nil {
 		w.run = m.Redirect(c.args, "http://"+listener.Addr().String())
 		if err := checkFound(w.run, o.Upstream); err != nil {
 			return nil, err
 		}
 	}
 	o.Route(w.run.Found)
-	task := proxyserver.Task{Root: cmp.Or(o.ProjectRoot, c.dir), Password: password}
-	if authority != nil {
-		task.Authority = authority.Text()
-	}
 	if w.proxy, err = c.startWrapped(ctx, o, task, w.at); err != nil {
 		return nil, err
 	}
 	if authority != nil {
 		log, _, _ := config.OpenLog(c.logFile(o.Log)) // the proxy has opened it, and said so if it cannot
-		w.forward = proxyserver.Forward{Authority: authority, Password: password, NoProxy: c.noProxy(), Roots: c.roots(), Logger: log}.To(listener.Addr().String())
+		w.forward = proxyserver.Forward{Authority: authority, Password: task.Password, NoProxy: c.noProxy(), Roots: c.roots(), Logger: log}.To(listener.Addr().String())
 		w.forward.Serve(w.at[1])
 	}
 	return w, nil
+}
+
+// forwarded opens the port of the forward proxy, and prepares the agent's command for it.
+func (c *wrapCommand) forwarded(ctx context.Context, w *wrapping, m agents.Machine, password string) (*connect.Authority, error) {
+	dir, err := c.stateDir()
+	if err != nil {
+		return nil, err
+	}
+	authority, err := proxyserver.OpenAuthority(dir)
+	if err != nil {
+		return nil, err
+	}
+	front, err := proxyserver.Listen(ctx, "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	w.run, err = m.Forward(c.args, "http://stet:"+password+"@"+front.Addr().String(), func(own []byte) (string, error) {
+		return proxyserver.TrustFile(dir, "", authority, own)
+	})
+	if err != nil {
+		return nil, errors.Join(err, front.Close())
+	}
+	w.at = append(w.at, front)
+	return authority, nil
 }
 
 // closeListeners closes the listeners of this process; they may be closed already.

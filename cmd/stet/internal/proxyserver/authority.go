@@ -29,30 +29,42 @@ func OpenAuthority(state string) (a *connect.Authority, err error) {
 			err = fmt.Errorf("authority for the forward proxy: %w", err)
 		}
 	}()
+	file := filepath.Join(state, authorityFile)
+	if last, err := readAuthority(file); err != nil || last != nil && last.Fits(hostNames()) {
+		return last, err
+	}
 	if err := os.MkdirAll(state, 0o700); err != nil {
 		return nil, err
 	}
-	file := filepath.Join(state, authorityFile)
 	lock := flock.New(file + "-lock") // two runs that begin at once must not make two authorities
 	if err := lock.Lock(); err != nil {
 		return nil, err
 	}
 	defer func() { _ = lock.Close() }()
-	text, err := os.ReadFile(file)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, err
-	}
-	last, _ := connect.ParseAuthority(text) // a damaged file is replaced
-	if info, err := os.Stat(file); err == nil && info.Mode().Perm()&0o077 != 0 && runtime.GOOS != "windows" {
-		last = nil
-	}
-	if last != nil && last.Fits(hostNames()) {
-		return last, nil
+	last, err := readAuthority(file)
+	if err != nil || last != nil && last.Fits(hostNames()) {
+		return last, err
 	}
 	if a, err = connect.NewAuthority(hostNames(), last); err != nil {
 		return nil, err
 	}
 	return a, atomicfile.Write(file, a.Text(), 0o600, true)
+}
+
+// readAuthority returns the authority in a file; nil: there is none, or it is damaged, or others than its owner can read it.
+func readAuthority(file string) (*connect.Authority, error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			err = nil
+		}
+		return nil, err
+	}
+	if info, err := os.Stat(file); err == nil && info.Mode().Perm()&0o077 != 0 && runtime.GOOS != "windows" {
+		return nil, nil
+	}
+	a, _ := connect.ParseAuthority(text) // a damaged file is replaced
+	return a, nil
 }
 
 // TrustFile writes the authority's certificate, after certificates that a person has, into a file in the directory state, and returns its
