@@ -64,8 +64,10 @@ type Proxy struct {
 
 	mu        sync.Mutex
 	conns     map[net.Conn]bool // of running tunnels, both ends
+	tunnels   int               // and opened connections
+	most      int               // tunnels
 	refused   map[string]string // what did not go through stet: why
-	strangers map[string]bool   // fingerprints of programs that refuse the authority
+	strangers map[string]bool   // fingerprints of programs: they refuse the authority, or not
 	fronts    []*http.Server    // of Serve
 	closing   bool
 	work      sync.WaitGroup
@@ -79,12 +81,25 @@ func New(c Config) *Proxy {
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
-	p := &Proxy{config: c, queue: newQueue(), conns: map[net.Conn]bool{}, refused: map[string]string{}, strangers: map[string]bool{}}
+	p := &Proxy{config: c, queue: newQueue(), conns: map[net.Conn]bool{}, most: maxTunnels, refused: map[string]string{}, strangers: map[string]bool{}}
 	p.base, p.end = context.WithCancel(context.Background())
 	p.pass = newPass(c)
 	p.opened = p.newOpened()
 	p.work.Go(func() { _ = p.opened.Serve(p.queue) }) // it ends with Close
 	return p
+}
+
+// Renew replaces the authority. Connections that are open go on.
+func (p *Proxy) Renew(a *Authority) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.config.Authority = a
+}
+
+func (p *Proxy) authority() *Authority {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.config.Authority
 }
 
 // Serve answers the requests that come to a listener, until Close. It does not wait. After Close it closes the listener.
@@ -113,32 +128,62 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if !p.enter() {
-		http.Error(w, "stet: the proxy is ending, or has too many tunnels", http.StatusServiceUnavailable)
+		http.Error(w, "stet: the proxy is ending", http.StatusServiceUnavailable)
 		return
 	}
 	defer p.work.Done()
+	if !p.take() {
+		http.Error(w, "stet: the proxy has too many tunnels", http.StatusServiceUnavailable)
+		return
+	}
+	give := sync.OnceFunc(p.give)
+	if p.connect(w, r, give) {
+		give()
+	}
+}
+
+// connect makes the tunnel of a CONNECT. It returns when the tunnel has ended, or false when the connection was opened and will call give at its end.
+func (p *Proxy) connect(w http.ResponseWriter, r *http.Request, give func()) (ended bool) {
 	host, port, err := checkTarget(r.Host)
 	if err != nil {
 		p.refuse(w, r.Host, err)
-		return
+		return true
 	}
-	_, open := p.config.Hosts[strings.ToLower(host)]
-	if open && port == 443 {
-		if client := p.accept(w); client != nil {
-			p.open(client, strings.ToLower(host))
-		}
-		return
+	if name := nameOf(host); p.config.Hosts[name] != nil && port == 443 {
+		client := p.accept(w)
+		return client == nil || p.open(client, name, give)
 	}
 	upstream, err := p.dial(r.Context(), host, port)
 	if err != nil {
 		p.refuse(w, r.Host, err)
-		return
+		return true
 	}
 	if client := p.accept(w); client != nil {
 		p.tunnel(client, upstream, nil)
 	} else {
 		_ = upstream.Close()
 	}
+	return true
+}
+
+// nameOf returns the name of a host as Config.Hosts has it.
+func nameOf(host string) string { return strings.ToLower(strings.TrimSuffix(host, ".")) }
+
+// take counts a tunnel, unless there are too many. If it returns true, the caller must call give at the end.
+func (p *Proxy) take() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.tunnels >= p.most {
+		return false
+	}
+	p.tunnels++
+	return true
+}
+
+func (p *Proxy) give() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.tunnels--
 }
 
 // knows reports whether a client gives the password.
@@ -147,11 +192,11 @@ func (p *Proxy) knows(r *http.Request) bool {
 	return subtle.ConstantTimeCompare([]byte(given), []byte(p.config.Password)) == 1 || p.config.Password == ""
 }
 
-// enter counts a tunnel, unless the proxy ends or has too many. If it returns true, the caller must call work.Done at the end.
+// enter counts work, unless the proxy ends. If it returns true, the caller must call work.Done at the end.
 func (p *Proxy) enter() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.closing || len(p.conns) > 2*maxTunnels {
+	if p.closing {
 		return false
 	}
 	p.work.Add(1)
@@ -164,14 +209,19 @@ func (p *Proxy) refuse(w http.ResponseWriter, target string, err error) {
 	var refused *refusal
 	if errors.As(err, &refused) {
 		status, why = http.StatusForbidden, refused.why
-		p.mu.Lock()
-		if len(p.refused) < maxRefusals && len(target) < 300 {
-			p.refused["no tunnel to "+target] = why
-		}
-		p.mu.Unlock()
+		p.note("no tunnel to "+target, why)
 	}
 	p.config.Logger.Warn("no tunnel", "target", target, "error", why)
 	http.Error(w, fmt.Sprintf("stet: no tunnel to %s: %s", target, why), status)
+}
+
+// note remembers for Refused what did not go through stet.
+func (p *Proxy) note(what, why string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if _, known := p.refused[what]; (known || len(p.refused) < maxRefusals) && len(what) < 300 {
+		p.refused[what] = why
+	}
 }
 
 // Refused returns the targets that were refused and the hosts that programs reached past the authority, with the reasons, in order, for people.

@@ -672,23 +672,3 @@ func (w *interrupted) Write(b []byte) (int, error) {
 	}
 	return n, err
 }
-
-// A renewed authority has the same key: who trusts the one before trusts its certificates.
-func TestRenewedAuthority(t *testing.T) {
-	var all [2]*Authority
-	for i := range all {
-		var err error
-		if all[i], err = NewAuthority([]string{modelHost}, all[0]); err != nil {
-			t.Fatal(err)
-		}
-	}
-	pool := x509.NewCertPool()
-	pool.AddCert(all[0].cert)
-	leaf, err := all[1].leaf(modelHost)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := leaf.Leaf.Verify(x509.VerifyOptions{DNSName: modelHost, Roots: pool}); err != nil || all[0].cert.Equal(all[1].cert) {
-		t.Error(err)
-	}
-}

@@ -7,6 +7,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/netip"
@@ -18,6 +19,9 @@ import (
 
 // dialTime is the time limit for reaching a host, or for the answer of the HTTP proxy that leads there.
 const dialTime = 30 * time.Second
+
+// maxAnswer is how many bytes an HTTP proxy may answer to CONNECT.
+const maxAnswer = 1 << 20
 
 // refusal is the reason why a target is not reached.
 type refusal struct{ why string }
@@ -41,7 +45,7 @@ func checkTarget(target string) (host string, port int, err error) {
 	if port < 1024 && !belowTLS[port] {
 		return "", 0, &refusal{fmt.Sprintf("port %d is not a TLS port", port)}
 	}
-	if ip, err := netip.ParseAddr(host); host == "localhost" || err == nil && ip.Unmap().IsLoopback() {
+	if ip, err := netip.ParseAddr(host); nameOf(host) == "localhost" || err == nil && ip.Unmap().IsLoopback() {
 		return "", 0, &refusal{"this machine itself is reached without a proxy: add " + host + " to NO_PROXY"}
 	}
 	return host, port, nil
@@ -127,12 +131,12 @@ func (p *Proxy) dialThrough(ctx context.Context, proxy *url.URL, address string)
 	if err := ask.Write(conn); err != nil {
 		return nil, fmt.Errorf("HTTPS_PROXY: %w", err)
 	}
-	read := bufio.NewReader(conn)
+	read := bufio.NewReader(io.LimitReader(conn, maxAnswer))
 	answer, err := http.ReadResponse(read, ask)
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("HTTPS_PROXY: %w", err)
-	case answer.StatusCode != http.StatusOK:
+	case answer.StatusCode/100 != 2:
 		return nil, fmt.Errorf("HTTPS_PROXY: the proxy %s answers %q", proxy.Host, answer.Status)
 	case read.Buffered() > 0:
 		return nil, errors.New("HTTPS_PROXY: the host speaks before the client, so it is no TLS")

@@ -26,59 +26,77 @@ var errBlind = errors.New("not opened")
 var protocols = []string{"h2", "http/1.1"}
 
 // open answers the TLS handshake of a client in place of host, and queues the connection for requests. It passes blindly what it cannot
-// open: connections to another name, with another protocol, or of programs that refused the authority before.
-func (p *Proxy) open(client net.Conn, host string) {
+// open: connections to another name, with another protocol, or of programs that refused the authority before. It returns false if the connection
+// goes on after it, and then calls give at its end.
+func (p *Proxy) open(client net.Conn, host string, give func()) (ended bool) {
 	if !p.hold(client) {
-		return
+		return true
 	}
 	heard := &replayed{Conn: client, record: true}
-	program, blind := "", false
-	conn := tls.Server(&opened{replayed: heard, host: host}, &tls.Config{
+	program, blind := "", ""
+	conn := tls.Server(&opened{replayed: heard, host: host, end: give}, &tls.Config{
 		MinVersion: tls.VersionTLS12, NextProtos: protocols,
 		GetConfigForClient: func(hello *tls.ClientHelloInfo) (*tls.Config, error) {
 			program = fingerprint(hello)
-			if blind = p.passesBlindly(hello, host, program); blind {
+			if blind = p.passesBlindly(hello, host, program); blind != "" {
 				return nil, errBlind
 			}
 			heard.record, heard.heard = false, nil
 			return nil, nil
 		},
-		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return p.config.Authority.leaf(host) },
+		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return p.authority().leaf(host) },
 	})
 	ctx, cancel := context.WithTimeout(p.base, firstBytes)
 	defer cancel()
 	err := conn.HandshakeContext(ctx)
+	var remote *net.OpError
 	switch {
-	case blind:
+	case blind != "":
+		p.note("requests to "+host+" passed without stet", blind)
 		p.passBlindly(client, host, heard.heard)
-		return
+		return true
 	case err == nil:
+		p.meet(program, false)
 		p.unhold(client)
 		if p.queue.put(conn) {
-			return
+			return false
 		}
-	default:
-		var remote *net.OpError
-		if errors.As(err, &remote) && remote.Op == "remote error" {
-			p.mu.Lock()
-			if len(p.strangers) < maxStrangers {
-				p.strangers[program] = true
-			}
-			p.refused["requests to "+host+" passed without stet"] = "a program does not trust stet's authority, or pins certificates; with --via base-url it may go through stet"
-			p.mu.Unlock()
-			p.config.Logger.Warn("a program does not trust stet's authority: its next connections pass as they are", "host", host, "error", err)
-		}
+	case errors.As(err, &remote) && remote.Op == "remote error":
+		p.meet(program, true)
+		p.note("requests to "+host+" passed without stet", stranger)
+		p.config.Logger.Warn("a program does not trust stet's authority: its next connections pass as they are", "host", host, "error", err)
 	}
 	p.drop(client)
+	return true
 }
 
-// passesBlindly reports whether a connection is not opened.
-func (p *Proxy) passesBlindly(hello *tls.ClientHelloInfo, host, program string) bool {
+// stranger is why the connections of a program that refuses the authority pass.
+const stranger = "a program does not trust stet's authority, or pins certificates; with --via base-url it may go through stet"
+
+// meet remembers whether a program refuses the authority. The first time counts: an agent that has trusted it once is not passed later, because
+// another program looks like it. Its provider could refuse the conversation that stet has shortened.
+func (p *Proxy) meet(program string, refuses bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if _, known := p.strangers[program]; !known && len(p.strangers) < maxStrangers {
+		p.strangers[program] = refuses
+	}
+}
+
+// passesBlindly returns why a connection is not opened; "": it is.
+func (p *Proxy) passesBlindly(hello *tls.ClientHelloInfo, host, program string) string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	spoken := func(name string) bool { return slices.Contains(protocols, name) }
-	return p.strangers[program] || hello.ServerName != "" && !strings.EqualFold(hello.ServerName, host) ||
-		len(hello.SupportedProtos) > 0 && !slices.ContainsFunc(hello.SupportedProtos, spoken)
+	switch {
+	case p.strangers[program]:
+		return stranger
+	case hello.ServerName != "" && !strings.EqualFold(hello.ServerName, host):
+		return "a program named another host inside of the connection"
+	case len(hello.SupportedProtos) > 0 && !slices.ContainsFunc(hello.SupportedProtos, spoken):
+		return "a program wants another protocol than HTTP"
+	}
+	return ""
 }
 
 // passBlindly makes a blind tunnel of a connection from which sent was already read.
@@ -152,7 +170,7 @@ func (p *Proxy) serveOpened(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	r.URL.Scheme, r.URL.Host = "https", host
-	if named := strings.ToLower(strings.TrimSuffix(r.Host, ":443")); named == host && model(r) {
+	if named := nameOf(strings.TrimSuffix(r.Host, ":443")); named == host && model(r) {
 		p.config.Model.ServeHTTP(w, r)
 	} else {
 		w.Header()["Date"], w.Header()["Content-Type"] = nil, nil // what the host does not say about its answer is not added
@@ -225,6 +243,12 @@ func (t byVersion) RoundTrip(r *http.Request) (*http.Response, error) {
 type opened struct {
 	*replayed
 	host string
+	end  func() // called when it is closed
+}
+
+func (c *opened) Close() error {
+	c.end()
+	return c.replayed.Close()
 }
 
 // replayed is a connection whose first bytes were already read. While it records, it keeps what it reads, and writes nothing.

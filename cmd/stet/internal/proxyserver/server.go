@@ -50,7 +50,7 @@ type Config struct {
 	Roots     *x509.CertPool
 	// Agents returns the upstreams of an agent with its own upstreams; nil: no agent has its own.
 	Agents func(name string) (llm.Upstreams, error)
-	// Forward configures the forward proxy that the listener is too. It is called for the first CONNECT. nil: CONNECT is refused.
+	// Forward configures the forward proxy that the listener is too. It is called for the first CONNECT, and a day later again. nil: CONNECT is refused.
 	Forward func() (Forward, error)
 	// Say tells the person something.
 	Say func(format string, args ...any)
@@ -64,14 +64,15 @@ type Server struct {
 	Log   *slog.Logger
 	Ended chan struct{} // closed when it no longer listens
 
-	settings *config.Config
-	address  atomic.Pointer[net.TCPAddr] // where it listens; nil: nowhere yet
-	mu       sync.Mutex
-	forward  *connect.Proxy // nil: there was no CONNECT
-	closed   bool
-	store    *watchedStore
-	logFile  io.Closer
-	err      error // why it ended by itself; valid when Ended is closed
+	settings   *config.Config
+	address    atomic.Pointer[net.TCPAddr] // where it listens; nil: nowhere yet
+	mu         sync.Mutex
+	forward    *connect.Proxy // nil: there was no CONNECT
+	configured time.Time      // when forward was
+	closed     bool
+	store      *watchedStore
+	logFile    io.Closer
+	err        error // why it ended by itself; valid when Ended is closed
 }
 
 // Open makes a proxy that does not listen yet. HTTP may be replaced before Serve.
@@ -187,21 +188,32 @@ func (s *Server) listensAt(ip net.IP, port int) bool {
 	})
 }
 
+// renewAfter is how old the configuration of the forward proxy may be: its authority ends some time.
+const renewAfter = 24 * time.Hour
+
 // forwarding returns the forward proxy. The first call makes it.
 func (s *Server) forwarding(configured func() (Forward, error)) (*connect.Proxy, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	switch {
-	case s.closed:
+	if s.closed {
 		return nil, errors.New("the proxy is ending")
+	}
+	if s.forward != nil && time.Since(s.configured) < renewAfter {
+		return s.forward, nil
+	}
+	f, err := configured()
+	switch {
+	case err != nil && s.forward == nil:
+		return nil, err
+	case err != nil:
+		s.Log.Error("the authority is not renewed", "error", err)
 	case s.forward == nil:
-		f, err := configured()
-		if err != nil {
-			return nil, err
-		}
 		f.Logger, f.proxy = s.Log, s.notThroughItself
 		s.forward = f.InProcess(s.Proxy)
+	default:
+		s.forward.Renew(f.Authority)
 	}
+	s.configured = time.Now()
 	return s.forward, nil
 }
 
