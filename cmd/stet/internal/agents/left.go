@@ -4,31 +4,45 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
-	"syscall"
+
+	"github.com/gofrs/flock"
 )
 
-// temporary begins the names of directories for one run of an agent. The process id of stet follows.
-const temporary = "stet-wrap-"
+// temporary begins the names of directories for one run of an agent. As long as stet runs it holds a lock on the file lockName there: a process
+// id would say nothing in another container that has the same directory of temporary files.
+const (
+	temporary = "stet-wrap-"
+	lockName  = "lock"
+)
+
+// makeTemporary makes a directory for one run of an agent. remove removes it.
+func makeTemporary() (dir string, remove func(), err error) {
+	if dir, err = os.MkdirTemp("", temporary); err != nil {
+		return "", nil, err
+	}
+	lock := flock.New(filepath.Join(dir, lockName+".new"))
+	if _, err = lock.TryLock(); err == nil {
+		err = os.Rename(lock.Path(), filepath.Join(dir, lockName)) // so that nobody sees it unlocked
+	}
+	remove = func() { _ = errors.Join(lock.Close(), os.RemoveAll(dir)) }
+	if err != nil {
+		remove()
+	}
+	return dir, remove, err
+}
 
 // removeLeft removes directories in dir that killed stet processes left. They may hold keys.
 func removeLeft(dir string) {
 	entries, _ := os.ReadDir(dir) // an unreadable directory has no entries
 	for _, e := range entries {
-		rest, is := strings.CutPrefix(e.Name(), temporary)
-		number, _, _ := strings.Cut(rest, "-")
-		if pid, err := strconv.Atoi(number); is && err == nil && e.IsDir() && gone(pid) {
-			_ = os.RemoveAll(filepath.Join(dir, e.Name())) // another user's directory stays
+		if !e.IsDir() || !strings.HasPrefix(e.Name(), temporary) {
+			continue
+		}
+		at := filepath.Join(dir, e.Name())
+		lock := flock.New(filepath.Join(at, lockName), flock.SetFlag(os.O_RDONLY)) // it is not made: another user's directory stays
+		if mine, err := lock.TryLock(); mine && err == nil {
+			_ = errors.Join(lock.Close(), os.RemoveAll(at))
 		}
 	}
-}
-
-// gone reports whether no process has this id.
-func gone(pid int) bool {
-	if pid <= 0 {
-		return false
-	}
-	p, err := os.FindProcess(pid)
-	return err != nil || errors.Is(p.Signal(syscall.Signal(0)), os.ErrProcessDone)
 }

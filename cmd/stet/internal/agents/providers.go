@@ -59,9 +59,9 @@ func (r *Redirect) redirectProviders(agent string, all []provider, base string, 
 // it returns "" and adds a note.
 func (r *Redirect) temporaryFile(agent, name string, content []byte) string {
 	removeLeft(os.TempDir())
-	dir, err := os.MkdirTemp("", fmt.Sprintf("%s%d-", temporary, os.Getpid()))
+	dir, remove, err := makeTemporary()
 	if err == nil {
-		r.cleanup = append(r.cleanup, func() { _ = os.RemoveAll(dir) })
+		r.cleanup = append(r.cleanup, remove)
 		name = dir + string(os.PathSeparator) + name
 		err = os.WriteFile(name, content, 0o600)
 	}
