@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"net"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -62,6 +64,9 @@ func (c *modelCommand) Run(ctx context.Context) error {
 	running, stop := process.UntilSignal(ctx, signals)
 	defer stop()
 	server, file, err := demo.ServeModel(c.listen, filepath.ToSlash(c.dir), os.DirFS(c.dir), filepath.ToSlash(file))
+	if errors.As(err, new(*net.OpError)) {
+		return proxyserver.ListenError(c.listen, err)
+	}
 	if err != nil {
 		return err
 	}

@@ -116,6 +116,7 @@ func (c *wrapCommand) Run(ctx context.Context) error {
 		return errors.Join(err, closeErr)
 	}
 	summary := w.proxy.Summary()
+	summary.Forward = w.forward != nil
 	if catalog, err := c.models(o.Prices); err == nil {
 		summary.Warm, _ = report.NextRequest(summary.Newest, catalog)
 	}

@@ -30,15 +30,20 @@ func Host(address string) (string, error) {
 // Listen opens a port. Its error says what to do.
 func Listen(ctx context.Context, address string) (net.Listener, error) {
 	l, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
+	return l, ListenError(address, err)
+}
+
+// ListenError adds to the error of opening a port what to do. err may be nil.
+func ListenError(address string, err error) error {
 	switch {
 	case err == nil:
-		return l, nil
+		return nil
 	case errors.Is(err, syscall.EADDRINUSE):
-		return nil, fmt.Errorf("listen on %s: the port is in use, perhaps by another stet: choose another with --listen", address)
+		return fmt.Errorf("listen on %s: the port is in use, perhaps by another stet: choose another with --listen", address)
 	case errors.Is(err, syscall.EACCES):
-		return nil, fmt.Errorf("listen on %s: permission denied: choose a port above 1023 with --listen", address)
+		return fmt.Errorf("listen on %s: permission denied: choose a port above 1023 with --listen", address)
 	case errors.Is(err, syscall.EADDRNOTAVAIL):
-		return nil, fmt.Errorf("listen on %s: this machine does not have this address", address)
+		return fmt.Errorf("listen on %s: this machine does not have this address", address)
 	}
-	return nil, fmt.Errorf("listen on %s: %w", address, err)
+	return fmt.Errorf("listen on %s: %w", address, err)
 }

@@ -17,6 +17,7 @@ type Summary struct {
 	proxy.Totals
 	Policy  trim.Policy
 	Observe bool // the omissions were only planned
+	Forward bool // the agent was to use the forward proxy
 	Warm    Warm // of the newest conversation; the zero value: not known
 }
 
@@ -112,6 +113,8 @@ func (s Summary) nothing() string {
 		n += counted
 	}
 	switch {
+	case n == 0 && s.Forward:
+		return "no request for a model came through: does the agent use HTTPS_PROXY, and ask a host that docs/wrap.md lists?"
 	case n == 0:
 		return "no request came through: does the agent use ANTHROPIC_BASE_URL or OPENAI_BASE_URL?"
 	case len(other) == 0:

@@ -16,6 +16,7 @@ func TestSummary(t *testing.T) {
 		want string
 	}{
 		{"nothing came", Summary{}, "stet: no request came through: does the agent use ANTHROPIC_BASE_URL or OPENAI_BASE_URL?\n"},
+		{"nothing came by the forward proxy", Summary{Forward: true}, "stet: no request for a model came through: does the agent use HTTPS_PROXY, and ask a host that docs/wrap.md lists?\n"},
 		{
 			"other paths", Summary{Totals: proxy.Totals{Through: map[string]int{"/v1/models": 2, "/v1/embeddings": 1}}},
 			"stet: no request to a model came through that stet knows, but 3 requests to others: /v1/embeddings, /v1/models\n",
