@@ -53,9 +53,14 @@ const maxCertificates = 8 << 20
 func (m Machine) trustFile(trusting func([]byte) (string, error), variable, own string) (file, note string, err error) {
 	var certificates []byte
 	if own != "" {
-		text, err := readMost(m.Absolute(own))
+		f, err := os.Open(m.Absolute(own))
+		var text []byte
+		if err == nil {
+			text, err = io.ReadAll(io.LimitReader(f, maxCertificates))
+			_ = f.Close() // it was only read
+		}
 		for block, rest := pem.Decode(text); block != nil; block, rest = pem.Decode(rest) {
-			if strings.HasSuffix(block.Type, "CERTIFICATE") && asn1Valid(block.Bytes) {
+			if _, damaged := asn1.Unmarshal(block.Bytes, &asn1.RawValue{}); damaged == nil && strings.HasSuffix(block.Type, "CERTIFICATE") {
 				certificates = append(certificates, pem.EncodeToMemory(&pem.Block{Type: block.Type, Bytes: block.Bytes})...)
 			}
 		}
@@ -68,22 +73,6 @@ func (m Machine) trustFile(trusting func([]byte) (string, error), variable, own 
 	}
 	file, err = trusting(certificates)
 	return file, note, err
-}
-
-// readMost reads the beginning of a file.
-func readMost(name string) ([]byte, error) {
-	f, err := os.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	return io.ReadAll(io.LimitReader(f, maxCertificates))
-}
-
-// asn1Valid reports whether a text begins with a value of ASN.1, as certificates do.
-func asn1Valid(b []byte) bool {
-	_, err := asn1.Unmarshal(b, &asn1.RawValue{})
-	return err == nil
 }
 
 // withLoopback returns a NO_PROXY that also has this machine.
