@@ -18,7 +18,7 @@ type memory int
 const (
 	usualMemory   memory = 320
 	leastMemory   memory = 200 // enough for one call on the largest file
-	programMemory memory = 30  // of the program itself; the garbage collector's limit does not include it
+	programMemory memory = 40  // of the program itself; the garbage collector's limit does not include it
 )
 
 func (m *memory) add(flags *pflag.FlagSet) {

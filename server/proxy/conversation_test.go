@@ -168,7 +168,7 @@ func TestEstimate(t *testing.T) {
 		n := tokens.EstimateFor(model).Count
 		want := n("write") + n("writes") + n(long) + n(long) + n("write") + n(long+"1") + n(long+"2")
 		less := n(long+"1") - n("{}") + n(long+"2") - n("[line]")
-		if off, sent := c.estimate(&reading{model: model, request: req}, plan); off != want || sent != want-less {
+		if off, sent := estimate(c.of(model), &reading{model: model, request: req}, plan); off != want || sent != want-less {
 			t.Errorf("%s: %d and %d, want %d and %d", model, off, sent, want, want-less)
 		}
 	}

@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"log/slog"
 	"net/http"
 	"strings"
 	"time"
@@ -154,10 +155,12 @@ func (p *Proxy) account(x *exchange) {
 	rows := p.conversations.newToolUse(x.conversation, row, x.tools)
 	rows.Requests, rows.Trims, rows.Turns = []record.Request{*row}, fresh, turns
 	p.writer.add(rows)
-	p.log.Debug("request", "conversation", row.Conversation, "agent", row.Agent, "api", row.API, "model", row.Model,
-		"upstream", row.Upstream, "status", row.Status, "passed", row.Passed, "cut", row.Cut, "trimmed", row.Trimmed,
-		"new", len(fresh), "moment", row.Cache.Moment, "gap", row.Cache.Gap, "broke", row.Cache.Broke, "tokens_off", row.TokensOff, "tokens", row.Tokens, "prompt", row.Usage.Prompt(),
-		"output", row.Usage.Output, "added", row.Added, "took", time.Since(row.Time))
+	if p.log.Enabled(p.base, slog.LevelDebug) {
+		p.log.Debug("request", "conversation", row.Conversation, "agent", row.Agent, "api", row.API, "model", row.Model,
+			"upstream", row.Upstream, "status", row.Status, "passed", row.Passed, "cut", row.Cut, "trimmed", row.Trimmed,
+			"new", len(fresh), "moment", row.Cache.Moment, "gap", row.Cache.Gap, "broke", row.Cache.Broke, "tokens_off", row.TokensOff, "tokens", row.Tokens, "prompt", row.Usage.Prompt(),
+			"output", row.Usage.Output, "added", row.Added, "took", time.Since(row.Time))
+	}
 }
 
 // clients lists the agents that identify themselves, by a header of their own or by the prefix of their User-Agent. The name is

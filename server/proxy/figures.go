@@ -271,9 +271,9 @@ func (c *counters) of(model string) *tokens.Memo {
 	return memo
 }
 
-// counted counts the tokens of the messages of a request. If it continues a held request, only the new messages are counted.
-func (c *counters) counted(d *reading) (n int) {
-	counter, all := c.of(d.model), d.request.Messages
+// tokensOf counts the tokens of the messages of a request. If it continues a held request, only the new messages are counted.
+func tokensOf(counter *tokens.Memo, d *reading) (n int) {
+	all := d.request.Messages
 	if h := d.base; h != nil && d.common == len(h.request.Messages) && h.request.Model == d.request.Model {
 		if n = int(h.tokens.Load()); n > 0 {
 			all = all[d.common:]
@@ -295,9 +295,9 @@ func (c *counters) counted(d *reading) (n int) {
 }
 
 // estimate estimates the tokens of a request as it came (off), and as planned (sent).
-func (c *counters) estimate(d *reading, plan *trim.Plan) (off, sent int) {
-	counter, req := c.of(d.model), d.request
-	off = c.counted(d)
+func estimate(counter *tokens.Memo, d *reading, plan *trim.Plan) (off, sent int) {
+	req := d.request
+	off = tokensOf(counter, d)
 	for i := range req.Tools {
 		tool := &req.Tools[i]
 		off += counter.Count(tool.Name) + counter.Count(tool.Description) + counter.Count(string(tool.Schema))
@@ -329,8 +329,7 @@ type toolUse struct {
 }
 
 // toolUseOf counts the tools of a request.
-func (c *counters) toolUseOf(model string, req *llm.Request) (u toolUse) {
-	counter := c.of(model)
+func toolUseOf(counter *tokens.Memo, req *llm.Request) (u toolUse) {
 	var h prefix.Hasher
 	for i := range req.Tools {
 		t := &req.Tools[i]

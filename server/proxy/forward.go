@@ -9,6 +9,7 @@ import (
 	"net/http/httputil"
 	"os"
 	"runtime/debug"
+	"sync"
 
 	"github.com/stet-dev/stet/internal/sse"
 	"github.com/stet-dev/stet/record"
@@ -22,9 +23,24 @@ func (p *Proxy) newForwarder() *httputil.ReverseProxy {
 		ErrorHandler:   p.fail,
 		Transport:      transport{p},
 		FlushInterval:  -1,
+		BufferPool:     new(copyBuffers),
 		ErrorLog:       log.New(io.Discard, "", 0), // errors are recorded in the row
 	}
 }
+
+// copyBuffers keeps the memory through which answers pass. Without it each answer takes 32 KB, most of what a small request needs.
+type copyBuffers struct{ pool sync.Pool }
+
+func (c *copyBuffers) Get() []byte {
+	if b, ok := c.pool.Get().(*[copySize]byte); ok {
+		return b[:]
+	}
+	return make([]byte, copySize)
+}
+
+func (c *copyBuffers) Put(b []byte) { c.pool.Put((*[copySize]byte)(b)) }
+
+const copySize = 32 << 10 // bytes, as httputil.ReverseProxy takes
 
 // transport is a RoundTripper that handles refused requests and sets the Request of each answer.
 type transport struct{ proxy *Proxy }

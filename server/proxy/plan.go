@@ -307,8 +307,9 @@ func (p *Proxy) report(x *exchange, d *reading) {
 	plan = plan.Seen()
 	x.omissions = plan.Omissions
 	p.guarded(x, func() {
-		x.row.TokensOff, x.row.Tokens = p.counters.estimate(d, plan)
-		x.tools = p.counters.toolUseOf(d.model, d.request)
+		counter := p.counters.of(d.model)
+		x.row.TokensOff, x.row.Tokens = estimate(counter, d, plan)
+		x.tools = toolUseOf(counter, d.request)
 		x.row.ToolSet = x.tools.offered.ID
 	})
 }

@@ -12,7 +12,7 @@ import (
 var Schema string
 
 // SchemaNumber is the number of Schema and of what each database adds to it.
-const SchemaNumber = 3
+const SchemaNumber = 4
 
 // ErrOther is the error of a database with another schema.
 var ErrOther = errors.New("it was made by another version of stet")

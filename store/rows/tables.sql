@@ -49,7 +49,7 @@ CREATE TABLE requests (
 ) STRICT;
 CREATE INDEX requests_by_time ON requests (time_us);
 CREATE INDEX requests_by_conversation ON requests (conversation, time_us);
-CREATE INDEX requests_by_root ON requests (root, time_us);
+CREATE INDEX requests_by_root ON requests (root, time_us) WHERE root <> '';
 
 -- What was left out of requests. A call's result and its arguments may both be shortened in one request.
 CREATE TABLE trims (
@@ -96,7 +96,6 @@ CREATE TABLE turns (
 	thread       INTEGER NOT NULL,
 	PRIMARY KEY (prefix, model, system, tools)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX turns_by_time ON turns (time_us);
 CREATE INDEX turns_by_thread ON turns (thread, time_us);
 
 -- How requests were changed on their way to the provider, so that they can be sent in the same form again.
@@ -114,7 +113,6 @@ CREATE TABLE sent_places (
 	drops   INTEGER NOT NULL,
 	PRIMARY KEY (place, key)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX sent_places_time ON sent_places (time_us);
 
 -- The accounts for which a provider clears no results.
 CREATE TABLE refusals (

@@ -34,7 +34,7 @@ func Where(q record.Query) *Condition {
 		c.Add("conversation = ?", q.Conversation)
 	}
 	if q.Tree != "" {
-		c.Add("(conversation = ? OR root = ?)", q.Tree, q.Tree)
+		c.Add("(conversation = ? OR root <> '' AND root = ?)", q.Tree, q.Tree)
 	}
 	return c
 }

@@ -245,8 +245,12 @@ func (c conn) Send(ctx context.Context, all ...rows.Statement) error {
 		if err != nil {
 			return err
 		}
+		// A row is written in microseconds, so ctx counts between two of them. Otherwise the driver starts a goroutine for each.
 		for _, args := range s.Args {
-			if _, err = st.ExecContext(ctx, args...); err != nil {
+			if err = ctx.Err(); err == nil {
+				_, err = st.ExecContext(context.WithoutCancel(ctx), args...)
+			}
+			if err != nil {
 				break
 			}
 		}

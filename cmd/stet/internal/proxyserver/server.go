@@ -33,7 +33,7 @@ const writeWait = 3 * time.Second
 
 // requestShare is the part of the memory for the newest requests. The rest is for running requests and for garbage between two
 // collections.
-const requestShare = 0.5
+const requestShare = 0.45
 
 // Config configures a Server.
 type Config struct {
