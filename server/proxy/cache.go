@@ -96,20 +96,15 @@ func (p *Proxy) settle(x *exchange, at time.Time) (turns []record.Turn) {
 }
 
 // recall loads the turns of a conversation that another process may have stored.
-func (p *Proxy) recall(r *cachestate.Request) {
+func (p *Proxy) recall(x *exchange, r *cachestate.Request) {
 	if p.config.Store == nil || !r.Chain.Answered() {
 		return
 	}
-	wanted := p.cache.Wants(r)
-	if len(wanted) == 0 {
-		return
+	if wanted := p.cache.Wants(r); len(wanted) > 0 {
+		_ = p.ask(x, func(ctx context.Context) error {
+			turns, err := p.config.Store.Turns(ctx, wanted)
+			p.cache.Take(r, turns)
+			return err
+		})
 	}
-	ctx, cancel := context.WithTimeout(p.base, maxLookUp)
-	defer cancel()
-	turns, err := p.config.Store.Turns(ctx, wanted)
-	if err != nil {
-		p.log.Warn("earlier moments of a conversation are not recalled", "error", err)
-		return
-	}
-	p.cache.Take(r, turns)
 }

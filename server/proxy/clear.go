@@ -6,6 +6,7 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/binary"
+	"errors"
 	"net/http"
 	"sync"
 	"time"
@@ -23,7 +24,6 @@ import (
 type clearing struct {
 	calls   int    // number of calls whose results are to be cleared
 	account uint64 // by accountOf
-	without []byte // the body without the option; nil: the body as the client sent it
 }
 
 // mayClear reports whether the provider may be asked to clear results of a request. New results are cleared only if the policy allows
@@ -59,13 +59,12 @@ func (p *Proxy) askToClear(x *exchange, d *reading) {
 			}
 		}
 	}
-	without := x.body.patched
 	if err := x.body.clear(d.plan.ClearedCalls, all-d.plan.ClearedCalls, &p.buffers); err != nil {
 		p.log.Warn("old results are not cleared", "conversation", x.row.Conversation, "error", err)
 		d.plan = d.plan.Uncleared()
 		return
 	}
-	x.clearing.calls, x.clearing.without = d.plan.ClearedCalls, without
+	x.clearing.calls = d.plan.ClearedCalls
 }
 
 // sendWhole sends a refused request again, without the option to clear results. Servers that do not know the option give different
@@ -73,14 +72,9 @@ func (p *Proxy) askToClear(x *exchange, d *reading) {
 func (p *Proxy) sendWhole(r *http.Request, x *exchange) (*http.Response, error) {
 	d := x.recovery.reading
 	d.asks, d.clears, d.verdict = false, false, d.verdict.Continued()
-	d.plan = d.plan.Uncleared()
-	x.body.patched, x.body.clearing = x.clearing.without, false
-	x.clearing.calls = 0
-	if x.pending != nil {
-		p.cache.Rollback(x.pending)
-		x.pending = p.cache.Commit(d.asked, d.verdict, d.plan.Seen())
+	if why := p.goAs(x, d, d.plan.Uncleared(), d.earlier.begin); why != planned {
+		return nil, errors.New("the request without the option to clear results: " + string(why))
 	}
-	p.recent.give(d.now, planState{})
 	again := r.Clone(r.Context())
 	x.body.send(again)
 	resp, err := plainAnswers{p.config.Transport}.RoundTrip(again)

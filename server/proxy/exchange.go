@@ -57,7 +57,6 @@ type exchange struct {
 	tools        toolUse         // tools that the request offers, and calls in it
 	clearing     clearing        // what the provider is asked to clear
 	stopped      bool            // it did not go upstream
-	refusal      *failure        // why a person does not want it to go upstream; nil: it may
 	over         bool            // it goes on in a loop of tools though a cap is reached
 	streams      bool            // the answer is a stream of events
 	ended        bool            // the answer was read to its end

@@ -39,8 +39,9 @@ type reading struct {
 	compacts bool // the provider is to replace the conversation by a summary
 }
 
-// prepare decides what is sent upstream for a body. why is the reason, found earlier, not to plan the body; planned: no reason.
-func (p *Proxy) prepare(x *exchange, h http.Header, why cause) {
+// prepare decides what is sent upstream for a body. why is the reason, found earlier, not to plan the body; planned: no reason. It returns
+// why a person does not want the request to go upstream; nil: it may.
+func (p *Proxy) prepare(x *exchange, h http.Header, why cause) (refusal *failure) {
 	begin := time.Now()
 	d := reading{compacts: x.compacts}
 	if why == planned {
@@ -49,8 +50,8 @@ func (p *Proxy) prepare(x *exchange, h http.Header, why cause) {
 	if !p.guarded(x, func() { p.findConversation(x, &d, h) }) {
 		why = cmp.Or(why, panicked)
 	}
-	if p.guarded(x, func() { x.refusal = p.admit(x, &d, h) }); x.refusal != nil {
-		return
+	if p.guarded(x, func() { refusal = p.admit(x, &d, h) }); refusal != nil {
+		return refusal
 	}
 	if why == planned && x.row.Holdout == record.HeldOut {
 		why, x.row.Policy = held, string(trim.Off)
@@ -67,9 +68,10 @@ func (p *Proxy) prepare(x *exchange, h http.Header, why cause) {
 	x.row.Added = time.Since(begin)
 	if why != planned {
 		p.passed(x, why)
-		return
+		return nil
 	}
 	x.reading = &d
+	return nil
 }
 
 // decide decides how a request goes upstream, once its conversation is found, and records that. It returns the

@@ -69,7 +69,7 @@ func (p *Proxy) findConversation(x *exchange, d *reading, h http.Header) {
 	p.link(x, d, req)
 	d.asked = p.cacheRequest(x, req, &d.chain)
 	if d.request != nil && !req.Chained && p.maybeSent(x, d) {
-		p.recall(&d.asked)
+		p.recall(x, &d.asked)
 	}
 	if key == "" && (d.request == nil || req.Chained || x.api == record.CountTokens) {
 		return // nothing identifies the conversation, or the request only counts tokens for a request that is still to come

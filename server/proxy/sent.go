@@ -45,6 +45,18 @@ type begin struct {
 	keep  int
 }
 
+// ask asks the store a question about a request's conversation, for at most maxLookUp. An answer that is not full is logged: the request
+// then goes on from what is known.
+func (p *Proxy) ask(x *exchange, question func(ctx context.Context) error) error {
+	ctx, cancel := context.WithTimeout(p.base, maxLookUp)
+	defer cancel()
+	err := question(ctx)
+	if err != nil {
+		p.log.Warn("how a conversation was sent is not known for certain", "conversation", x.row.Conversation, "error", err)
+	}
+	return err
+}
+
 // maybeSent reports whether some process may have sent the beginning of a request. It asks the store for places of the beginning,
 // which are stored for every request that may go out changed. So what is asked next about an unknown conversation need not be asked.
 func (p *Proxy) maybeSent(x *exchange, d *reading) bool {
@@ -52,14 +64,8 @@ func (p *Proxy) maybeSent(x *exchange, d *reading) bool {
 	if !evicts(p.policy) || p.unchanged || cachestate.FirstThinking(d.request) >= 0 {
 		return true
 	}
-	ctx, cancel := context.WithTimeout(p.base, maxLookUp)
-	defer cancel()
-	if err := p.forms.LookUp(ctx, d.earlier.conversation, false); err != nil {
-		d.earlier.unsure = true
-		p.log.Warn("how a conversation was sent is not known for certain", "conversation", x.row.Conversation, "error", err)
-		return false // the store would not answer the next question either
-	}
-	return p.forms.Knows(d.earlier.conversation)
+	d.earlier.unsure = p.ask(x, func(ctx context.Context) error { return p.forms.LookUp(ctx, d.earlier.conversation, false) }) != nil
+	return !d.earlier.unsure && p.forms.Knows(d.earlier.conversation) // else the store would not answer the next question either
 }
 
 // lookUp finds how a conversation with signed thinking was sent.
@@ -78,13 +84,13 @@ func (p *Proxy) lookUp(x *exchange, d *reading) {
 	if !d.earlier.checks {
 		return
 	}
-	ctx, cancel := context.WithTimeout(p.base, maxLookUp)
-	defer cancel()
-	var err error
-	if d.earlier.known, err = p.forms.Find(ctx, d.earlier.conversation); err != nil {
+	err := p.ask(x, func(ctx context.Context) (err error) {
+		d.earlier.known, err = p.forms.Find(ctx, d.earlier.conversation)
+		return err
+	})
+	if err != nil {
 		p.writer.fellSilent()
 		d.earlier.unsure = true
-		p.log.Warn("how a conversation was sent is not known for certain", "conversation", x.row.Conversation, "error", err)
 	}
 	// A client may leave its thinking out of some requests and send it again later.
 	d.earlier.bound = d.earlier.likeliest().Bound || cachestate.FirstThinking(d.request) >= 0
@@ -114,10 +120,8 @@ func (p *Proxy) choose(x *exchange, d *reading, memory *sent.Memory) {
 	if f.checks {
 		key = sent.AnyKey
 	}
-	ctx, cancel := context.WithTimeout(p.base, maxLookUp)
-	defer cancel()
 	alive := func(k sent.Known) bool { return !d.verdict.Gone(k.Time, d.asked.Time) }
-	err := memory.LookUp(ctx, f.conversation, d.verdict.New != "")
+	err := p.ask(x, func(ctx context.Context) error { return memory.LookUp(ctx, f.conversation, d.verdict.New != "") })
 	found := memory.Under(f.conversation, key)
 	if d.verdict.New != "" && slices.ContainsFunc(found, func(k sent.Known) bool { return k.News && alive(k) }) {
 		d.verdict = d.verdict.Continued() // another process has sent the conversation meanwhile
@@ -125,9 +129,6 @@ func (p *Proxy) choose(x *exchange, d *reading, memory *sent.Memory) {
 	if len(found) == 0 {
 		found = memory.Under(f.conversation, sent.AnyKey)
 		found = found[:min(len(found), 1)]
-	}
-	if err != nil {
-		p.log.Warn("how a conversation was sent is not known for certain", "conversation", x.row.Conversation, "error", err)
 	}
 	if err != nil || f.unsure {
 		d.verdict = d.verdict.Continued()
@@ -304,39 +305,61 @@ func editsBefore(edits []llm.Edit, n int) []llm.Edit {
 	return edits[:i]
 }
 
-// formOf remembers how a request goes upstream: the form of its beginning, and the edits of its new messages. It returns the rows to
-// be stored, and a function to be called once they are stored; nil: no call is needed.
+// formOf remembers how a request goes upstream. It returns the rows to be stored, and a function to be called once they are stored; nil: no
+// call is needed.
 func (p *Proxy) formOf(x *exchange, d *reading, memory *sent.Memory) (b record.Batch, kept func()) {
 	c := d.earlier.conversation
 	if c == nil || p.policy == trim.KeepLatest && !d.earlier.checks { // it plans everything anew
 		return b, nil
 	}
-	from, plan := d.earlier.begin, d.plan
-	if from.whole {
-		from = begin{whole: from.whole}
+	s := p.outgoingOf(x, d, memory == p.shadow)
+	p.recent.formed(d, s.Form)
+	switch {
+	case x.api == record.CountTokens:
+		return b, nil
+	case memory == p.shadow:
+		memory.Note(s, c, x.row.Time)
+		x.shadow = s
+		return b, nil
 	}
-	added := sent.Added{From: from.upto, Epoch: evicts(p.policy) && (from.whole || from.cold), Balance: d.balance}
-	anew := false // what was sent is sent otherwise
-	changed := plan != nil && (x.body.patched != nil || d.asks && plan.ClearedCalls > 0 || memory == p.shadow)
+	x.outgoing = s
+	if d.api != llm.Messages && s.Bound && !s.Form.Empty() { // here no signature in an answer shows this
+		p.conversations.count((*Totals).bind)
+	}
+	if b, kept = memory.Note(s, c, x.row.Time); p.forgets(x) {
+		return record.Batch{}, nil
+	}
+	return b, kept
+}
+
+// outgoingOf returns the form in which a request goes upstream: that of its beginning, and the edits of its new messages. shadow: it would
+// have gone so.
+func (p *Proxy) outgoingOf(x *exchange, d *reading, shadow bool) *sent.Outgoing {
+	c, from, plan := d.earlier.conversation, d.earlier.begin, d.plan
+	changed := plan != nil && (x.body.patched != nil || d.asks && plan.ClearedCalls > 0 || shadow)
 	if !changed {
 		plan = new(trim.Plan)
 	}
-	if changed || !x.body.continues() { // else the provider keeps what it stored, whatever is sent
-		before, err := new(trim.Plan), error(nil)
+	going := changed || !x.body.continues() // else the provider keeps what it stored, whatever is sent
+	epoch := from.whole || from.cold
+	anew := false // what was sent is sent otherwise
+	before, err := new(trim.Plan), error(nil)
+	if going && !epoch {
 		if !from.Form.Empty() || d.asks {
 			before, err = p.everSent(d, from.Known)
 		}
-		if err != nil || from.cold || !slices.Equal(editsBefore(plan.Edits, from.upto), before.Edits) || p.forms.Later(from.Form, c, from.upto) {
-			from, before, added.From = begin{Known: sent.Known{Drops: from.Drops}}, new(trim.Plan), 0
-			added.Epoch, anew = evicts(p.policy) && !d.earlier.bound, true
-		}
-		if d.asks && plan.ClearedCalls != before.ClearedCalls {
-			added.Cleared = plan.ClearedCalls
-		}
-		for i, e := range plan.Edits {
-			if e.Message >= added.From {
-				added.Edits = append(added.Edits, sent.Edit{Edit: e, Reason: string(plan.Omissions[i].Reason)})
-			}
+		anew = err != nil || !slices.Equal(editsBefore(plan.Edits, from.upto), before.Edits) || p.forms.Later(from.Form, c, from.upto)
+	}
+	if epoch || anew {
+		from, before = begin{Known: sent.Known{Drops: from.Drops && !from.whole}}, new(trim.Plan)
+	}
+	added := sent.Added{From: from.upto, Epoch: evicts(p.policy) && (epoch || anew && !d.earlier.bound), Balance: d.balance}
+	if going && d.asks && plan.ClearedCalls != before.ClearedCalls {
+		added.Cleared = plan.ClearedCalls
+	}
+	for i, e := range plan.Edits {
+		if going && e.Message >= added.From {
+			added.Edits = append(added.Edits, sent.Edit{Edit: e, Reason: string(plan.Omissions[i].Reason)})
 		}
 	}
 	s := &sent.Outgoing{Form: from.Form.Extend(c, added), Bound: d.earlier.bound, Drops: from.Drops, From: from.Messages + 1}
@@ -351,24 +374,7 @@ func (p *Proxy) formOf(x *exchange, d *reading, memory *sent.Memory) (b record.B
 	if !d.earlier.checks {
 		s.Key = d.verdict.Key()
 	}
-	p.recent.formed(d, s.Form)
-	if x.api == record.CountTokens {
-		return b, nil
-	}
-	if memory != p.forms {
-		memory.Note(s, c, x.row.Time)
-		x.shadow = s
-		return b, nil
-	}
-	x.outgoing = s
-	if d.api != llm.Messages && x.outgoing.Bound && !x.outgoing.Form.Empty() { // here no signature in an answer shows this
-		p.conversations.count((*Totals).bind)
-	}
-	b, kept = memory.Note(x.outgoing, c, x.row.Time)
-	if p.forgets(x) {
-		return record.Batch{}, nil
-	}
-	return b, kept
+	return s
 }
 
 // forgets reports whether the form of a request need not be stored: it is sent unchanged, and so are all other requests.

@@ -62,33 +62,37 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	x.arriving = arriving
 	r = r.WithContext(context.WithValue(ctx, exchangeKey{}, x))
 	defer p.finish(x)
-	if to.codec != nil {
-		why, err := x.body.receive(r, p.config.MaxBody, &p.buffers, &p.budget)
-		if err != nil {
-			x.row.Passed = string(why)
-			f := unread(err)
-			if p.base.Err() != nil {
-				f = closing()
-			}
-			x.stop(w, f)
-			return
-		}
-		if p.prepare(x, r.Header, why); x.refusal != nil {
-			x.stop(w, x.refusal)
-			return
-		}
-		if x.row.Passed == string(threaded) && p.config.RefuseThreads && !p.unchanged {
-			x.stop(w, noThreads()) // nothing known here can be used to shorten the new messages
-			return
-		}
+	if why := p.take(x, r); why != nil {
+		x.stop(why)
+		why.write(w, x.format())
+		return
 	}
 	p.forwarder.ServeHTTP(w, r)
 }
 
-// stop answers a request with f, without sending it upstream.
-func (x *exchange) stop(w http.ResponseWriter, f *failure) {
-	x.row.Status, x.stopped, x.ended = f.status, true, true
-	f.write(w, x.format())
+// stop records that a request does not go upstream, and is answered with f.
+func (x *exchange) stop(f *failure) { x.row.Status, x.stopped, x.ended = f.status, true, true }
+
+// take reads the body of a request for a model, and prepares what goes upstream. It returns why nothing goes; nil: it does.
+func (p *Proxy) take(x *exchange, r *http.Request) *failure {
+	if x.codec == nil {
+		return nil
+	}
+	why, err := x.body.receive(r, p.config.MaxBody, &p.buffers, &p.budget)
+	if err != nil {
+		x.row.Passed = string(why)
+		if p.base.Err() != nil {
+			return closing()
+		}
+		return unread(err)
+	}
+	if refusal := p.prepare(x, r.Header, why); refusal != nil {
+		return refusal
+	}
+	if x.row.Passed == string(threaded) && p.config.RefuseThreads && !p.unchanged {
+		return noThreads() // nothing known here can be used to shorten the new messages
+	}
+	return nil
 }
 
 // forbids returns why r may not be served; nil: it may. Its Host is not allowed (an attacker can point a name at this machine), a web

@@ -187,10 +187,10 @@ func (s *socket) ask(ctx context.Context, r io.Reader) error {
 		return s.upstream.Write(ctx, websocket.MessageText, text)
 	}
 	x.body.whole = true
-	if p.prepare(x, s.request.Header, planned); x.refusal != nil {
+	if refusal := p.prepare(x, s.request.Header, planned); refusal != nil {
 		defer p.finish(x)
-		x.row.Status, x.stopped, x.ended = x.refusal.status, true, true
-		return s.client.Write(ctx, websocket.MessageText, x.refusal.event(said.Lane))
+		x.stop(refusal)
+		return s.client.Write(ctx, websocket.MessageText, refusal.event(said.Lane))
 	}
 	sent, buffers := x.body.text(), slices.Clone(x.body.borrowed)
 	for _, b := range buffers { // the answer may end the request before its text is fully written

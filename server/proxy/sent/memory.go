@@ -149,17 +149,15 @@ func (m *Memory) find(c *Conversation, answers []int) (found []Known) {
 				continue
 			}
 			if len(found) > 0 { // an older answer decides between the forms of a newer one
-				found = likeliest(found, same[0].form)
-				return found
+				return prefer(found, func(f *Form) bool { return f.adds(same[0].form) })
 			}
 			for _, p := range same {
 				m.order.MoveToFront(p.at)
 				found = append(found, p.known(i, true, len(asked) > 0))
 			}
-			if len(found) > 1 { // the signature is not unique
-				slices.SortStableFunc(found, func(a, b Known) int { return rank(a, asked) - rank(b, asked) })
-			}
-			return found
+			return prefer(found, func(f *Form) bool { // the signature may not be unique
+				return slices.ContainsFunc(asked, func(p *placed) bool { return p.form.identity() == f.identity() })
+			})
 		}
 		if len(found) == 0 {
 			for _, p := range asked {
@@ -174,14 +172,6 @@ func (m *Memory) find(c *Conversation, answers []int) (found []Known) {
 	return found
 }
 
-// rank returns 0 for a form in which the request itself was sent, so that it sorts before others.
-func rank(k Known, asked []*placed) int {
-	if slices.ContainsFunc(asked, func(p *placed) bool { return p.form.identity() == k.Form.identity() }) {
-		return 0
-	}
-	return 1
-}
-
 // identity returns the id of a form; 0 for nil.
 func (f *Form) identity() uint64 {
 	if f == nil {
@@ -190,18 +180,17 @@ func (f *Form) identity() uint64 {
 	return f.id
 }
 
-// likeliest sorts forms that add to a form before others.
-func likeliest(found []Known, to *Form) []Known {
-	slices.SortStableFunc(found, func(a, b Known) int {
-		switch x, y := a.Form.adds(to), b.Form.adds(to); {
-		case x == y:
-			return 0
-		case x:
-			return -1
+// prefer moves the forms for which first holds before the others.
+func prefer(found []Known, first func(*Form) bool) (sorted []Known) {
+	var others []Known
+	for _, k := range found {
+		if first(k.Form) {
+			sorted = append(sorted, k)
+		} else {
+			others = append(others, k)
 		}
-		return 1
-	})
-	return found
+	}
+	return append(sorted, others...)
 }
 
 // load loads the places of some answers from the store.
