@@ -181,6 +181,7 @@ func TestCapOfSubAgents(t *testing.T) {
 						t.Error(err)
 						return
 					}
+					_, _ = io.Copy(io.Discard, resp.Body) // at its end what it cost is known
 					_ = resp.Body.Close()
 					if resp.StatusCode == 402 {
 						refused.Add(1)
