@@ -65,11 +65,15 @@ func (s *screen) keys(keys ...string) {
 	}
 }
 
+// patience is how long a test waits for what must come. It is long: opencode alone takes more than a minute to start, and several minutes on a machine
+// with much else to do.
+const patience = 10 * time.Minute
+
 // waits waits until something is so.
 func waits(t *testing.T, what string, is func() bool) {
 	t.Helper()
 	for begun := time.Now(); !is(); time.Sleep(100 * time.Millisecond) {
-		if time.Since(begun) > 2*time.Minute {
+		if time.Since(begun) > patience {
 			t.Fatalf("not in time: %s", what)
 		}
 	}

@@ -54,7 +54,7 @@ async function enter(person = 'desk', options = {}) {
   const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options })
   contexts.push(context)
   const page = await context.newPage()
-  page.setDefaultTimeout(30_000)
+  page.setDefaultTimeout(120_000) // a limit of patience, for a machine with much else to do
   page.complaints = []
   page.on('pageerror', (err) => page.complaints.push(String(err)))
   page.on('console', (m) => {
