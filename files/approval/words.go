@@ -32,9 +32,9 @@ func (q Question) Does() string {
 	case q.Outside():
 		return "run " + q.Tool
 	case !q.Write:
-		return "read " + quoted(q.Path)
+		return "read " + Quoted(q.Path)
 	case len(q.Files) > 0:
-		return fmt.Sprintf("change %d files below %s (%s)", len(q.Files), quoted(q.Path), Bytes(q.Size))
+		return fmt.Sprintf("change %d files below %s (%s)", len(q.Files), Quoted(q.Path), Bytes(q.Size))
 	}
 	return File{q.Path, q.Before, q.After, q.Size, ActionOf(true, q.Before, q.After)}.Does()
 }
@@ -43,11 +43,11 @@ func (q Question) Does() string {
 func (f File) Does() string {
 	switch f.Action {
 	case Remove:
-		return "remove " + quoted(f.Path)
+		return "remove " + Quoted(f.Path)
 	case Create:
-		return fmt.Sprintf("write %s (%s), a new file", quoted(f.Path), Bytes(f.Size))
+		return fmt.Sprintf("write %s (%s), a new file", Quoted(f.Path), Bytes(f.Size))
 	}
-	return fmt.Sprintf("write %s (%s)", quoted(f.Path), Bytes(f.Size))
+	return fmt.Sprintf("write %s (%s)", Quoted(f.Path), Bytes(f.Size))
 }
 
 // Subject names the file of the question, or the tool where it names no file.
@@ -58,7 +58,7 @@ func (q Question) Subject() string {
 	if q.Outside() || q.Path == "" {
 		return q.Tool
 	}
-	return quoted(q.Path)
+	return Quoted(q.Path)
 }
 
 // Origin says who asks, for which reason, and until when.
@@ -77,7 +77,7 @@ func (q Question) Origin() string {
 		out = append(out, fmt.Sprintf("about %q", q.About))
 	}
 	if q.Dir != "" {
-		out = append(out, "in "+quoted(q.Dir))
+		out = append(out, "in "+Quoted(q.Dir))
 	}
 	if q.Why != "" && q.Why != "default" {
 		out = append(out, "asked because of: "+q.Why)
@@ -120,8 +120,8 @@ func (q Question) until() string {
 	}
 }
 
-// quoted returns a path. It has quotes if its ends would not be clear without them.
-func quoted(path string) string {
+// Quoted returns a path. It has quotes if its ends would not be clear without them.
+func Quoted(path string) string {
 	if path == "" || strings.ContainsAny(path, " \"'") {
 		return fmt.Sprintf("%q", path)
 	}

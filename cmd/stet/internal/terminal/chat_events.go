@@ -66,7 +66,7 @@ func (m *chat) showEvent(e agent.Event) {
 func pathTexts(paths []string) []string {
 	out := make([]string, len(paths))
 	for i, p := range paths {
-		out[i] = pathText(p)
+		out[i] = approval.Quoted(p)
 	}
 	return out
 }

@@ -60,14 +60,6 @@ func calledOn(q approval.Question) string {
 	return q.Tool
 }
 
-// pathText returns a path. It has quotes if its ends would not be clear without them.
-func pathText(path string) string {
-	if path == "" || strings.ContainsAny(path, " \"'") {
-		return fmt.Sprintf("%q", path)
-	}
-	return path
-}
-
 // diff returns at most that many lines of a diff. missing describes what is not shown.
 func (pt painter) diff(text string, most int) (lines, missing []string) {
 	if text == "" {

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/stet-dev/stet/files/approval"
 )
 
 // callWords describes a call in one line.
@@ -14,7 +16,7 @@ func callWords(name, args string) string {
 		for _, key := range []string{"path", "file_path", "pattern", "query", "command"} {
 			var s string
 			if json.Unmarshal(in[key], &s) == nil && s != "" {
-				return name + " " + pathText(s)
+				return name + " " + approval.Quoted(s)
 			}
 		}
 		if len(in) == 0 {
