@@ -52,7 +52,7 @@ async function restore(agent) {
   await page.getByRole('button', { name: /^Show what entry/ }).first().tap()
   await dialog.getByText('three is removed').waitFor()
   assert.equal(await dialog.getByText('one is removed').count(), 0, 'another call is shown, too')
-  await dialog.getByRole('button', { name: 'Back' }).tap()
+  await dialog.getByRole('button', { name: 'Back', exact: true }).tap()
   await page.getByRole('button', { name: /^Take back from entry/ }).last().tap()
   await dialog.getByText('one is removed').waitFor()
   await dialog.getByRole('button', { name: 'Take back' }).tap()
