@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -173,6 +174,47 @@ func TestColdCacheIsSaid(t *testing.T) {
 	agent.expect("The beds are weeded.")
 	if shown := agent.shows(); strings.Count(shown, says) != 1 {
 		t.Errorf("Codex: the screen shows\n%s", shown)
+	}
+}
+
+// LIVE-2: Gemini CLI and Qwen Code name no session in their requests, so stet does not know which of them belong to the session of a hook, and a hook
+// cannot say the price of the next one. If a version names it, this test fails.
+func TestSessionIsNotNamed(t *testing.T) {
+	if os.Getenv("STET_SOAK") == "" && os.Getenv(envOthers) == "" {
+		t.Skip("STET_SOAK is not set")
+	}
+	need(t)
+	events := map[string]string{"gemini": "BeforeAgent", "qwen": "UserPromptSubmit"}
+	for _, a := range []agent{gemini, qwen("messages", "anthropic"), qwen("chat", "openai")} {
+		home, repo := places(t, a)
+		model, err := llmtest.Start(llmtest.Config{Script: script(repo)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = model.Close() }()
+		env := append(environment(home), a.configure(t, home, model.URL)...)
+		file, heard, settings := filepath.Join(home, "."+a.name, "settings.json"), filepath.Join(home, "heard.json"), map[string]any{}
+		if err := json.Unmarshal([]byte(read(t, home, "."+a.name+"/settings.json")), &settings); err != nil {
+			t.Fatal(err)
+		}
+		hook := map[string]any{"type": "command", "command": "cat > " + heard + "; echo '{}'"}
+		settings["hooks"] = map[string]any{events[a.name]: []any{map[string]any{"hooks": []any{hook}}}}
+		text, _ := json.Marshal(settings) // maps of strings always marshal
+		write(t, file, string(text))
+		if exit, said := run(t, repo, env, a.command(home, prompts[0], false)); exit != 0 {
+			t.Fatalf("%s: exit code %d: %s", a.name, exit, said)
+		}
+		var hears struct {
+			Session string `json:"session_id"`
+		}
+		if err := json.Unmarshal([]byte(read(t, home, "heard.json")), &hears); err != nil || hears.Session == "" || len(model.Requests()) == 0 {
+			t.Fatalf("%s on %s: %v, %+v", a.name, a.wire, err, hears)
+		}
+		for _, r := range model.Requests() {
+			if strings.Contains(fmt.Sprint(r.Header, string(r.Body)), hears.Session) {
+				t.Errorf("%s on %s names its session in a request: the price of the next one can be said before it", a.name, a.wire)
+			}
+		}
 	}
 }
 

@@ -63,7 +63,7 @@ var advice = map[replay.Part]string{
 	replay.PartModel:   "choose the model at the start of a conversation: each model has a cache of its own",
 	replay.PartTools:   "the agent changed its tools: do not connect or remove MCP servers, or change the permission mode, in the middle of a conversation",
 	replay.PartSystem:  "the agent changed its system text: take clocks, git status and what else changes out of instructions and output styles",
-	replay.PartHead:    "the agent changed tools or system text: do not connect MCP servers in mid-conversation, and take clocks and git status out of instructions",
+	replay.PartHead:    "a recording does not say why: the agent changed tools or system text, or the provider dropped the cache; of requests through stet it is known (stet cache --live)",
 	replay.PartMessage: "the agent changed an earlier message: a rewind, an edit of the history, or its own clearing of old results",
 	replay.PartContext: "the agent began a new context: a compaction; begin a new conversation for a new task",
 	replay.PartStet:    "stet left out what had been sent; the policy lossless or keep-latest does it less",
@@ -75,11 +75,12 @@ var advice = map[replay.Part]string{
 // habits names what counts as a habit, by the place at which the cache broke.
 var habits = map[replay.Part]string{
 	replay.PartGap: "cold resumes", replay.PartModel: "another model in mid-session",
-	replay.PartTools: changedHead, replay.PartSystem: changedHead, replay.PartHead: changedHead,
+	replay.PartTools: changedHead, replay.PartSystem: changedHead, replay.PartHead: lostHead,
 }
 
 const (
 	changedHead = "system text or tools that change"
+	lostHead    = "caches lost in mid-session"
 	unusedTools = "tools that were never used"
 )
 
@@ -127,15 +128,15 @@ func (h *Habits) AddRequest(r *record.Request) {
 // entry adds what a request has cost because of a habit. at says which session it is of.
 func (h *Habits) entry(e *replay.Entry, at Example) {
 	h.USD += e.Cost
-	name, part := habits[e.Part], e.Part
+	name, says := habits[e.Part], advice[e.Part]
 	if name == "" || e.Extra <= 0 {
 		return
 	}
 	if name == changedHead {
-		part = replay.PartHead
+		says = "the agent changed tools or system text: do not connect MCP servers in mid-conversation, and take clocks and git status out of instructions"
 	}
 	at.Request, at.Time, at.USD = e.Number, e.Time, e.Extra
-	h.add(name, advice[part], at)
+	h.add(name, says, at)
 }
 
 // quoted is a word for a shell.
@@ -219,6 +220,9 @@ func (h *Habits) Print(w io.Writer) {
 		fmt.Fprintf(w, "  %s\n", habit.Advice)
 		for _, e := range habit.Examples {
 			what := cmp.Or(OneLine(e.Title), e.Session)
+			if e.Request > 0 {
+				what = fmt.Sprintf("request %d of %s", e.Request, what)
+			}
 			fmt.Fprintln(w, Faint(fmt.Sprintf("  %s  %s  %s: %s", e.Time.Local().Format("01-02 15:04"), inDollars(e.USD), Cropped(what, 60), e.Open)))
 		}
 	}
