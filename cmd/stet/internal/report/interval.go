@@ -71,11 +71,7 @@ func (u *units) add(name uint64, now sums) {
 	u.by, u.seen = map[uint64]*sums{}, map[uint64]bool{}
 	for name, s := range conversations {
 		u.seen[name] = true
-		if to := u.by[name%(maxUnits/2)]; to != nil {
-			to.add(*s)
-		} else {
-			u.by[name%(maxUnits/2)] = s
-		}
+		u.add(name, *s)
 	}
 }
 
@@ -227,11 +223,4 @@ func again(random *rand.Rand, all []part) (sum part) {
 		sum.add(&all[random.IntN(len(all))])
 	}
 	return sum
-}
-
-func total(all []sums) (s sums) {
-	for i := range all {
-		s.add(all[i])
-	}
-	return s
 }

@@ -110,7 +110,10 @@ func (l *LiveSums) Live(meters []record.Meter, caps []record.Cap) Live {
 }
 
 func groupOf(all []sums) Group {
-	s := total(all)
+	var s sums
+	for i := range all {
+		s.add(all[i])
+	}
 	return Group{s.conversations, s.requests, s.unpriced, s.output, s.usd, s.errors}
 }
 
