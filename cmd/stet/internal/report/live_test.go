@@ -103,6 +103,20 @@ func TestInterval(t *testing.T) {
 	}
 }
 
+// LIVE-1: more conversations than there are units are counted, and their sums are whole.
+func TestManyConversations(t *testing.T) {
+	var u units
+	for i := range 2 * maxUnits {
+		for range 1 + i%2 {
+			u.add(hashed(fmt.Sprint("conversation ", i)), sums{requests: 1, usd: 1})
+		}
+	}
+	all := u.all()
+	if s := groupOf(all); s.Conversations != 2*maxUnits || s.Requests != 3*maxUnits || s.USD != 3*maxUnits || len(all) > maxUnits {
+		t.Errorf("%d units: %+v", len(all), s)
+	}
+}
+
 // LIVE-1: of few conversations no difference is said, however large it is.
 func TestDifferencesOfFew(t *testing.T) {
 	for _, n := range []int{0, 3, 10, 30, 60} {
