@@ -1,10 +1,9 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"fmt"
-	"os"
+	"io"
 	"regexp"
 	"runtime"
 	"slices"
@@ -15,13 +14,7 @@ import (
 )
 
 // debugCommand is stet debug bundle.
-type debugCommand struct {
-	command
-	log string
-}
-
-// bundleLog is the limit of a bundle's log in bytes, from its end.
-const bundleLog = 200 << 10
+type debugCommand struct{ command }
 
 // secretLike matches keys, tokens, and passwords in URLs.
 var secretLike = regexp.MustCompile(`\b(?:sk|pk|rk|xox[abp]|gh[pousr]|github_pat|glpat|stet)[-_][A-Za-z0-9_\-]{12,}|\bAIza[A-Za-z0-9_\-]{20,}|\bAKIA[A-Z0-9]{12,}|` +
@@ -30,69 +23,35 @@ var secretLike = regexp.MustCompile(`\b(?:sk|pk|rk|xox[abp]|gh[pousr]|github_pat
 func newDebug(p *program) *cobra.Command {
 	parent := group(&cobra.Command{Use: "debug", Short: "Collect what a bug report needs"})
 	c := &debugCommand{}
-	cmd := p.runs(&cobra.Command{
-		Use:   "bundle [flags]",
+	parent.AddCommand(p.runs(&cobra.Command{
+		Use:   "bundle",
 		Short: "Print the text for a bug report",
-		Long: `Collect what a bug report needs: versions, the configuration without secrets, what
-"stet doctor" finds, and the end of a log. It has no content of sessions or files, no
-key and no token. A log may name files. Read the text before you pass it on.`,
-		Example: `stet debug bundle
-stet debug bundle --log stet.log >report.txt`,
-		Args: noArgs,
-	}, &c.command, c.Run)
-	cmd.Flags().StringVar(&c.log, "log", "", "add the end of this log file, which stet wrote")
-	parent.AddCommand(cmd)
+		Long: `Collect what a bug report needs: versions, the configuration without secrets, and what
+"stet doctor" finds. It has no content of sessions or files, no key and no token. Read
+the text before you pass it on.`,
+		Example: "stet debug bundle >report.txt",
+		Args:    noArgs,
+	}, &c.command, c.Run))
 	return parent
 }
 
-// bundled is a file of a bundle.
-type bundled struct {
-	name, text string
-}
-
 func (c *debugCommand) Run(ctx context.Context) error {
-	files, err := c.collect(ctx)
-	if err != nil {
-		return err
-	}
-	for _, f := range files {
-		if _, err := fmt.Fprintf(c.out, "--- %s\n%s\n", f.name, strings.TrimRight(f.text, "\n")); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (c *debugCommand) collect(ctx context.Context) ([]bundled, error) {
-	files := []bundled{{"version.txt", fmt.Sprintf("stet %s %s %s/%s\n%s\n",
-		longVersion(), runtime.Version(), runtime.GOOS, runtime.GOARCH, time.Now().UTC().Format(time.RFC3339))}}
-
-	var settings, found strings.Builder
+	var b strings.Builder
+	fmt.Fprintf(&b, "--- version.txt\nstet %s %s %s/%s\n%s\n--- configuration.txt\n",
+		longVersion(), runtime.Version(), runtime.GOOS, runtime.GOARCH, time.Now().UTC().Format(time.RFC3339))
 	if o, err := c.settings(""); err != nil {
-		fmt.Fprintln(&settings, err)
+		fmt.Fprintln(&b, err)
 	} else {
 		for _, s := range o.Settings() {
-			fmt.Fprintf(&settings, "%s = %s (%s)\n", s.Key, s.Value, s.From)
+			fmt.Fprintf(&b, "%s = %s (%s)\n", s.Key, s.Value, s.From)
 		}
 	}
+	fmt.Fprintln(&b, "--- doctor.txt")
 	d := &doctorCommand{command: c.command}
 	d.look(ctx)
-	d.print(&found)
-	files = append(files, bundled{"configuration.txt", settings.String()}, bundled{"doctor.txt", found.String()})
-	if c.log != "" {
-		text, err := os.ReadFile(c.absolute(c.log))
-		if err != nil {
-			return nil, err
-		}
-		if len(text) > bundleLog { // only whole lines: a part of a key would not be recognised
-			_, text, _ = bytes.Cut(text[len(text)-bundleLog:], []byte("\n"))
-		}
-		files = append(files, bundled{"log.txt", string(bytes.ToValidUTF8(text, []byte("?")))})
-	}
-	for i := range files {
-		files[i].text = c.redacted(files[i].text)
-	}
-	return files, nil
+	d.print(&b)
+	_, err := io.WriteString(c.out, c.redacted(b.String()))
+	return err
 }
 
 // redacted removes from text the values of environment variables that are named like keys, tokens or passwords, text that looks

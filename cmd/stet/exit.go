@@ -82,42 +82,25 @@ func unknownCommand(cmd *cobra.Command, name string) error {
 }
 
 // noArgs refuses arguments, and says which.
-func noArgs(cmd *cobra.Command, args []string) error {
-	if len(args) > 0 {
-		return usage(cmd, fmt.Errorf("unexpected argument %q", args[0]))
-	}
-	return nil
-}
+var noArgs = nArgs(0, 0, "")
+
+// atMostOneArg refuses a second argument.
+var atMostOneArg = nArgs(0, 1, "")
 
 // oneArg requires one argument.
-func oneArg(name string) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, args []string) error {
-		if len(args) == 0 || args[0] == "" {
-			return usage(cmd, fmt.Errorf("%s is missing", name))
-		}
-		return atMostOneArg(cmd, args)
-	}
-}
+func oneArg(name string) cobra.PositionalArgs { return nArgs(1, 1, name) }
 
-// nArgs requires from least to most arguments, and says which are missing.
+// nArgs requires from least to most arguments, and says which are missing. most -1: any number.
 func nArgs(least, most int, what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		switch {
-		case len(args) < least:
+		case len(args) < least || least == 1 && most == 1 && args[0] == "":
 			return usage(cmd, fmt.Errorf("name %s", what))
 		case most >= 0 && len(args) > most:
 			return usage(cmd, fmt.Errorf("unexpected argument %q", args[most]))
 		}
 		return nil
 	}
-}
-
-// atMostOneArg refuses a second argument.
-func atMostOneArg(cmd *cobra.Command, args []string) error {
-	if len(args) > 1 {
-		return usage(cmd, fmt.Errorf("unexpected argument %q", args[1]))
-	}
-	return nil
 }
 
 func exitCode(err error) int {

@@ -53,7 +53,7 @@ the files are read again for each connection. A connection that is lost is made 
 
 # The person at this machine decides
 stet host --root /home/me/project --token-file token --decide-here http://127.0.0.1:4141`,
-		Args: oneArg("URL"),
+		Args: oneArg("the URL of a gateway"),
 	}, &c.command, c.Run)
 	f := cmd.Flags()
 	f.StringVar(&c.root, "root", ".", "the directory that the tools work in")

@@ -127,6 +127,9 @@ func (c *proxyCommand) Run(ctx context.Context) (err error) {
 	o.Route(llm.Upstreams{})
 	served := proxyserver.Config{Hosts: c.allowed, Agents: c.agentUpstreams(o)}
 	guarded, err := c.openGuard(running, o)
+	if wrong := new(config.Error); errors.As(err, &wrong) {
+		return errors.Join(err, listener.Close())
+	}
 	if err != nil {
 		c.say("agents are not guarded: %v", err) // the proxy serves all the same
 	} else {

@@ -62,7 +62,7 @@ decides.
 The scopes are roles: agent makes calls, host has a workspace, approver answers questions,
 and admin also sees and changes what is stored: sessions, requests, the audit trail, undo.
 Give an agent's token no other scope: the agent could approve its own writes.`,
-		Args: oneArg("NAME"),
+		Args: oneArg("who or what the token is for"),
 	}, &c.command, c.Run)
 	f := cmd.Flags()
 	f.StringSliceVar(&c.token.Scopes, "scope", nil, "role of the token: agent, host, approver or admin; more than one is allowed")
@@ -180,7 +180,7 @@ func newTokenRevoke(p *program) *cobra.Command {
 	return p.runs(&cobra.Command{
 		Use:   "revoke TOKEN",
 		Short: "End a token, by its id or its name",
-		Args:  oneArg("TOKEN"),
+		Args:  oneArg("a token, by its id or its name"),
 	}, &c.command, c.Run)
 }
 

@@ -34,7 +34,7 @@ request it is an estimate: images and other blocks that are not text count by th
 kind, and providers add to the text.`,
 		Example: `stet tokens main.go
 stet tokens --model gpt-4 request.json`,
-		Args: oneArg("FILE, or - for standard input,"),
+		Args: oneArg("a file, or - for standard input"),
 	}, &c.command, c.Run)
 	cmd.Flags().StringVar(&c.model, "model", "", "count the tokens of this model (default the model that the file names, else the vocabulary o200k_base)")
 	cmd.Flags().BoolVar(&c.json, "json", false, "print one JSON object")

@@ -277,10 +277,7 @@ func (q *toolCall) merge(t *workspace.Target, base, now *content, text string, w
 	default:
 		return m.Text, nil
 	}
-	f := q.stale(t, now, fmt.Sprintf("in the same place (%d conflicts)", m.Conflicts))
-	if m.Conflicts == 1 {
-		f = q.stale(t, now, "in the same place (1 conflict)")
-	}
+	f := q.stale(t, now, fmt.Sprintf("in the same place (conflicts: %d)", m.Conflicts))
 	f.data["conflict"] = cut(conflicts(m), maxDiff)
 	return "", f
 }

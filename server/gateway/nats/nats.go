@@ -196,6 +196,9 @@ func (b *Bus) keepLease() {
 		renewing, cancel := context.WithTimeout(b.ctx, lease/3)
 		lapsed, err := b.renew(renewing)
 		cancel()
+		if b.ctx.Err() != nil {
+			return
+		}
 		if err != nil {
 			b.log.Warn("nats: the lease of this process is not renewed", "err", err)
 		} else if lapsed {
