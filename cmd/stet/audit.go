@@ -18,7 +18,7 @@ import (
 type auditCommand struct {
 	command
 	root, session string
-	last          int
+	last          uint32
 	json, verify  bool
 	known         []string
 }
@@ -50,7 +50,7 @@ stet audit --verify --known 412:5f1e…`,
 	f := cmd.Flags()
 	f.StringVar(&c.root, "root", "", "only what was done in this workspace")
 	f.StringVar(&c.session, "session", "", "only what this session did")
-	f.IntVar(&c.last, "last", 50, "print the newest N entries; 0 is all")
+	f.Uint32Var(&c.last, "last", 50, "print the newest N entries; 0 is all")
 	f.BoolVar(&c.json, "json", false, "print JSON, an object a line; with --verify one object")
 	f.BoolVar(&c.verify, "verify", false, "check that no entry was changed or removed")
 	f.StringSliceVar(&c.known, "known", nil, "with --verify: an entry that must be in the trail, as NUMBER:HASH")
@@ -58,9 +58,6 @@ stet audit --verify --known 412:5f1e…`,
 }
 
 func (c *auditCommand) Run(ctx context.Context) error {
-	if c.last < 0 {
-		return c.usage(fmt.Errorf("--last: want a number of entries, 0 is all, not %d", c.last))
-	}
 	known, err := links(c.known)
 	if err != nil {
 		return c.usage(err)
@@ -93,7 +90,7 @@ func links(given []string) ([]record.Link, error) {
 }
 
 func (c *auditCommand) print(ctx context.Context, trail record.Trail) error {
-	entries, err := trail.Entries(ctx, record.TrailQuery{Root: c.root, Session: c.session, Limit: c.last, Last: true})
+	entries, err := trail.Entries(ctx, record.TrailQuery{Root: c.root, Session: c.session, Limit: int(c.last), Last: true})
 	if err != nil {
 		return err
 	}

@@ -24,7 +24,7 @@ type cacheCommand struct {
 	command
 	live  bool
 	watch bool
-	last  int
+	last  uint32
 	json  bool
 }
 
@@ -66,15 +66,13 @@ stet cache --json session.jsonl`,
 				return usage(cmd, errors.New("--watch goes with neither --live nor --json"))
 			case !c.live && !c.watch && (len(args) != 1 || args[0] == ""):
 				return usage(cmd, errors.New("want one SESSION, or --live, or --watch"))
-			case c.last < 0:
-				return usage(cmd, fmt.Errorf("--last: want a number of requests, 0 is all, not %d", c.last))
 			}
 			return nil
 		},
 	}, &c.command, c.Run)
 	cmd.Flags().BoolVar(&c.live, "live", false, "use what the proxy has recorded")
 	cmd.Flags().BoolVar(&c.watch, "watch", false, "show until when the caches of the conversations live, until interrupted")
-	cmd.Flags().IntVar(&c.last, "last", 1000, "of what the proxy has recorded: the newest N requests; 0 is all")
+	cmd.Flags().Uint32Var(&c.last, "last", 1000, "of what the proxy has recorded: the newest N requests; 0 is all")
 	cmd.Flags().BoolVar(&c.json, "json", false, "print one JSON object")
 	return cmd
 }
@@ -172,7 +170,7 @@ func (c *cacheCommand) warm(ctx context.Context, catalog *prices.Catalog) error 
 func (c *cacheCommand) recorded(ctx context.Context) (rows []record.Request, meters []record.Meter, err error) {
 	err = c.inRecord(ctx, func(s store.Store) error {
 		var errs [2]error
-		q := record.Query{Limit: c.last}
+		q := record.Query{Limit: int(c.last)}
 		if len(c.args) > 0 {
 			q.Tree = c.args[0]
 		}

@@ -3,10 +3,8 @@ package main
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/stet-dev/stet/cmd/stet/internal/config"
 )
@@ -15,11 +13,6 @@ import (
 type configCommand struct {
 	command
 	origin bool
-}
-
-// shownKeys are the keys, besides proxyKeys, that are flags of a command.
-var shownKeys = []string{
-	"listen", "via", "rate", "dedupe", "model", "base-url", "api", "project-notes",
 }
 
 func newConfig(p *program) *cobra.Command {
@@ -33,17 +26,11 @@ set, and the defaults for the rest. docs/configuration.md describes each key.`,
 	cmd := p.runs(&cobra.Command{
 		Use: "show [flags]", Short: "Print each key and its value",
 		Long: `Print each key and its value. The paths of URLs and the values of tables may be secrets,
-and are not printed. Flags of other commands that set a key can be given too: the
-values are then those that such a command would use.`,
+and are not printed.`,
 		Example: `stet config show
-stet config show --origin
-stet config show --origin --keep 3 --no-record`, Args: noArgs,
+stet config show --origin`, Args: noArgs,
 	}, &show.command, show.show)
-	cmd.Flags().BoolVar(&show.origin, "origin", false, "say where each value is from: a flag, a variable, a file, or the default")
-	set := pflag.NewFlagSet("", pflag.ContinueOnError)
-	config.AddFlags(set, slices.Concat(proxyKeys, shownKeys)...)
-	set.VisitAll(func(f *pflag.Flag) { f.Hidden = true }) // the help is about this command
-	cmd.Flags().AddFlagSet(set)
+	cmd.Flags().BoolVar(&show.origin, "origin", false, "say where each value is from: a variable, a file, or the default")
 	schema := &configCommand{}
 	parent.AddCommand(cmd, p.runs(&cobra.Command{
 		Use: "schema", Short: "Print a JSON Schema of the configuration file, for editors", Example: "stet config schema > stet.schema.json", Args: noArgs,

@@ -52,7 +52,7 @@ func badFlag(cmd *cobra.Command, err error) error {
 	var invalid *pflag.InvalidValueError
 	if errors.As(err, &invalid) {
 		f := invalid.GetFlag()
-		want := map[string]config.Type{"int": config.Number, "bool": config.Bool, "duration": "a time such as 30s, 5m or 12h"}[f.Value.Type()]
+		want := map[string]config.Type{"int": config.Number, "uint32": "0 (all) or a number", "bool": config.Bool, "duration": "a time such as 30s, 5m or 12h"}[f.Value.Type()]
 		if want != "" {
 			err = fmt.Errorf("--%s: want %s, have %q", f.Name, want, invalid.GetValue())
 		}

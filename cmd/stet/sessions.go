@@ -83,7 +83,7 @@ func (p *program) withState(ctx context.Context, name string, fn func(session.St
 type sessionsListCommand struct {
 	command
 	dir  string
-	last int
+	last uint32
 	json bool
 }
 
@@ -98,16 +98,13 @@ stet sessions list --dir . --last 0 --json`,
 	}, &c.command, c.Run)
 	f := cmd.Flags()
 	f.StringVar(&c.dir, "dir", "", "only sessions of this directory")
-	f.IntVar(&c.last, "last", 20, "print the newest N sessions; 0 is all")
+	f.Uint32Var(&c.last, "last", 20, "print the newest N sessions; 0 is all")
 	f.BoolVar(&c.json, "json", false, "print JSON, an object a line")
 	return cmd
 }
 
 func (c *sessionsListCommand) Run(ctx context.Context) error {
-	if c.last < 0 {
-		return c.usage(fmt.Errorf("--last: want a number of sessions, 0 is all, not %d", c.last))
-	}
-	q := session.Query{Limit: c.last}
+	q := session.Query{Limit: int(c.last)}
 	if c.dir != "" {
 		q.Dir = c.realPath(c.dir)
 	}
@@ -129,7 +126,7 @@ func (c *sessionsListCommand) Run(ctx context.Context) error {
 // sessionsSearchCommand is stet sessions search.
 type sessionsSearchCommand struct {
 	command
-	limit int
+	limit uint32
 }
 
 func newSessionsSearch(p *program) *cobra.Command {
@@ -144,19 +141,16 @@ a longer one. The search covers what was said, calls with their arguments, the f
 stet sessions search "exit status 1"`,
 		Args: nArgs(1, -1, "the words to look for"),
 	}, &c.command, c.Run)
-	cmd.Flags().IntVar(&c.limit, "limit", 20, "print N messages at most; 0 is all")
+	cmd.Flags().Uint32Var(&c.limit, "limit", 20, "print N messages at most; 0 is all")
 	return cmd
 }
 
 func (c *sessionsSearchCommand) Run(ctx context.Context) error {
-	if c.limit < 0 {
-		return c.usage(fmt.Errorf("--limit: want a number of messages, 0 is all, not %d", c.limit))
-	}
 	if strings.TrimSpace(strings.Join(c.args, "")) == "" {
 		return c.usage(errors.New("name the words to look for"))
 	}
 	return c.withSessions(ctx, func(sessions session.Store) error {
-		hits, err := sessions.Search(ctx, c.args, c.limit)
+		hits, err := sessions.Search(ctx, c.args, int(c.limit))
 		switch {
 		case err != nil:
 			return err

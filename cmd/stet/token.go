@@ -67,7 +67,7 @@ Give an agent's token no other scope: the agent could approve its own writes.`,
 	f := cmd.Flags()
 	f.StringSliceVar(&c.token.Scopes, "scope", nil, "role of the token: agent, host, approver or admin; more than one is allowed")
 	f.StringVar(&c.token.Workspace, "workspace", "", "only for this workspace (default all); not for approver and admin, who always decide about all")
-	f.StringVar(&c.expires, "expires", "90d", "when the token ends: after days or hours (7d, 12h), on a date (2027-01-31), or never")
+	f.StringVar(&c.expires, "expires", "90d", "when the token ends: after days or hours (7d, 12h), or never")
 	return cmd
 }
 
@@ -106,10 +106,7 @@ func expiry(s string, now time.Time) (time.Time, error) {
 	if d, err := time.ParseDuration(s); err == nil && d > 0 {
 		return now.Add(d), nil
 	}
-	if t, err := time.ParseInLocation(time.DateOnly, s, time.Local); err == nil && t.After(now) {
-		return t, nil
-	}
-	return time.Time{}, fmt.Errorf("want days or hours (7d, 12h), a date to come (2027-01-31) or never, have %q", s)
+	return time.Time{}, fmt.Errorf("want days or hours (7d, 12h) or never, have %q", s)
 }
 
 func until(t time.Time) string {

@@ -211,11 +211,8 @@ func (s *search) read(open func() (io.ReadCloser, workspace.Info, error)) ([]byt
 		return nil, err
 	}
 	defer f.Close()
-	if info.Size > maxSearched {
-		return nil, fail(tool.FileTooLarge, fmt.Sprintf("the file has %d bytes, and files of up to %d are searched; read it in parts by start_line and end_line", info.Size, maxSearched))
-	}
 	data := slices.Grow(s.memory[:0], 64<<10)
-	for looked := false; len(data) <= maxSearched; {
+	for looked := false; max(info.Size, int64(len(data))) <= maxSearched; {
 		n, err := f.Read(data[len(data):cap(data)])
 		data = data[:len(data)+n]
 		if errors.Is(err, io.EOF) {
@@ -236,8 +233,8 @@ func (s *search) read(open func() (io.ReadCloser, workspace.Info, error)) ([]byt
 		}
 	}
 	s.memory = data
-	if len(data) > maxSearched {
-		return nil, fail(tool.FileTooLarge, fmt.Sprintf("files of up to %d bytes are searched; read this one in parts by start_line and end_line", maxSearched))
+	if size := max(info.Size, int64(len(data))); size > maxSearched {
+		return nil, fail(tool.FileTooLarge, fmt.Sprintf("the file has %d bytes, and files of up to %d are searched; read_file reads it in parts by start_line and end_line", size, maxSearched))
 	}
 	return data, nil
 }
