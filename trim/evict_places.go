@@ -76,6 +76,7 @@ func dependency(root, key string) (dir, pkg string) {
 type namedPlaces struct {
 	words  []string        // paths, not resolved yet
 	files  []string        // named by persons, not resolved yet
+	edited []string        // written to by the agent, not resolved yet
 	places map[string]bool // keys
 }
 
@@ -113,6 +114,9 @@ func (n *namedPlaces) byCommand(text string) {
 // add notes a path. It becomes a place with resolve, when the workspace is known.
 func (n *namedPlaces) add(word string) { n.words = append(n.words, word) }
 
+// byEdit notes a file that the agent writes to.
+func (n *namedPlaces) byEdit(file string) { n.edited = append(n.edited, file) }
+
 // resolve makes places of what was noted.
 func (n *namedPlaces) resolve(keys *keys) {
 	slices.Sort(n.words)
@@ -122,23 +126,29 @@ func (n *namedPlaces) resolve(keys *keys) {
 	for _, word := range n.files {
 		n.places[keys.normalise(word)] = true
 	}
-	n.words, n.files = nil, nil
+	for _, file := range n.edited {
+		key := keys.normalise(file)
+		n.addPlace(keys.root, key)
+		if _, pkg := dependency(keys.root, key); pkg != "" {
+			n.places[pkg] = true
+		}
+	}
+	n.words, n.files, n.edited = nil, nil, nil
 }
 
 // addPlace adds a file or a directory, except one that holds the workspace. With it it
-// adds the directory of a file, and the package or the workspace that it lies in.
+// adds the directory of a file, and the workspace that it lies in. (An agent works on a package of a dependency if it writes there. Commands name
+// a file of it for other reasons.)
 func (n *namedPlaces) addPlace(root, key string) {
 	if key == "" || key == "." || absolute(key) && (strings.Count(key, "/") < 2 || strings.HasPrefix(root, key+"/")) {
 		return
 	}
 	n.places[key] = true
-	dir, pkg := dependency(root, key)
+	dir, _ := dependency(root, key)
 	if above := path.Dir(key); extended(key) && len(above) > len(dir) {
 		n.addPlace(root, above)
 	}
-	if pkg != "" {
-		n.places[pkg] = true
-	} else if parts := strings.SplitN(key, "/", workspaceDepth+2); absolute(key) && len(parts) > workspaceDepth+1 {
+	if parts := strings.SplitN(key, "/", workspaceDepth+2); dir == "" && absolute(key) && len(parts) > workspaceDepth+1 {
 		n.places[strings.Join(parts[:workspaceDepth+1], "/")] = true
 	}
 }

@@ -42,6 +42,7 @@ func TestFilesOfOthers(t *testing.T) {
 		{"built there", "/home/me/lib/src/a.py", run("cd /home/me/lib && make"), false},
 		{"copied to", "/home/me/lib/src/a.py", run("cp b.py /home/me/lib/src/b.py"), false},
 		{"only looked at", "/home/me/lib/src/a.py", run("cd /home/me/lib && grep -rn x . 2>/dev/null | head"), true},
+		{"a command names another file of the dependency", "vendor/x/y/a.py", run("cp vendor/x/z/b.py ."), true},
 		{"edited beside", "/home/me/lib/src/a.py", func(c *conv) {
 			c.call("Edit", `{"file_path":"/home/me/lib/doc/b.md","old_string":"a","new_string":"b"}`, "Edited.")
 		}, false},

@@ -88,7 +88,7 @@ func (st *State) addResult(at PartRef, p *llm.Part, when time.Time) {
 		}
 	case dialect.Edit, dialect.Write:
 		for _, t := range c.action.Targets {
-			st.named.add(t.Path)
+			st.named.byEdit(t.Path)
 		}
 	}
 	st.results = append(st.results, res)

@@ -1,5 +1,5 @@
-// Tables writes the tables of docs/measurements.md, in Markdown, from the output of ../policies or `stet bench --json`. The tables are about the
-// sessions of the stratum "representative", or about all sessions if there is none.
+// Tables writes the tables of docs/measurements.md, in Markdown, from the output of ../policies or `stet bench --json`. All of them are of the whole
+// bill of all sessions with the cache lifetimes that were recorded, after recall, but for that of the input's cost at five minutes.
 //
 //	cd bench && go run ./policies PATH | go run ./tables
 package main
@@ -32,20 +32,14 @@ func run(in io.Reader, out io.Writer) error {
 	if err := json.NewDecoder(in).Decode(&b); err != nil {
 		return fmt.Errorf("read the output of stet bench --json: %w", err)
 	}
-	fmt.Fprintf(out, "The whole bill of all %d sessions.\n", b.Sessions)
-	table(out, bills(b.Policies))
 	g := &b.Group
-	if some := b.ByStratum["representative"]; some != nil {
-		g = some
-	}
 	if len(g.Policies) == 0 || g.Policies[0].EditsSupported+g.Requests == 0 {
 		return fmt.Errorf("there is no session in the output of stet bench")
 	}
-	fmt.Fprintf(out, "%d sessions of %d repositories, %d requests, %d edits. The provider reported the sizes of %d; tools and system text have %d tokens in the middle one.\n",
-		g.Sessions, len(g.ByRepository), g.Requests, g.Policies[0].EditsSupported, g.ReportedSessions, g.Head)
-	table(out, costs(g.Policies))
-	table(out, afterRecall(g.Policies))
-	table(out, whereChecked(g.Policies))
+	fmt.Fprintf(out, "%d sessions of %d repositories, %d requests, %d edits. The provider reported the sizes of %d; %d have a known price, $%.0f without stet. Tools and system text have %d tokens in the middle one.\n",
+		g.Sessions, len(g.ByRepository), g.Requests, g.Policies[0].EditsSupported, g.ReportedSessions, g.PricedSessions, g.Policies[0].USD, g.Head)
+	table(out, bills(g.Policies))
+	table(out, inputs(g.Policies))
 	table(out, places("repository", g.ByRepository))
 	table(out, places("agent", g.ByAgent))
 	table(out, reasons(g))
@@ -83,47 +77,15 @@ func bills(policies []bench.Figures) [][]string {
 	return rows
 }
 
-// costs is the table of the cost of the input before recall.
-func costs(policies []bench.Figures) [][]string {
-	rows := [][]string{{"policy", "tokens", "5 min", "1 h", "own", "recorded", "median session", "dearest session", "edits lost", "dangling"}}
+// inputs is the table of the cost of the input, where a cache lives five minutes.
+func inputs(policies []bench.Figures) [][]string {
+	rows := [][]string{{"policy", "tokens", "before recall", "after recall", "by name", "median session", "dearest session"}}
 	for _, f := range policies[1:] {
-		rows = append(rows, []string{
-			code(f.Name), signed(f.RelTokens), signed(f.Rel), signed(f.RelByRule[prices.Anthropic1h]), signed(f.RelByRule[bench.OwnRule]),
-			signed(f.RelByRule[bench.RecordedRule]), signed(f.MedianSession), signed(dearest(f.WorstByRule)), fmt.Sprint(f.EditsLost), fmt.Sprint(f.Dangling),
-		})
-	}
-	return rows
-}
-
-// dearest returns the highest cost under any price rule.
-func dearest(worst map[string]float64) float64 { return slices.Max(slices.Collect(maps.Values(worst))) }
-
-// afterRecall is the table of the cost of the input, and of the whole bill, after recall.
-func afterRecall(policies []bench.Figures) [][]string {
-	rows := [][]string{{"policy", "5 min", "95 % of draws", "without the dearest", "by name", "recorded", "dearest session", "by name", "whole bill", "recalled", "by name"}}
-	for _, f := range policies[1:] {
+		row := []string{code(f.Name), signed(f.RelTokens), signed(f.Rel), "", "", "", ""}
 		if !strings.HasPrefix(f.Name, "bound-") {
-			rows = append(rows, []string{
-				code(f.Name), signed(f.RelRecall[fiveMinutes]), interval(f), signed(f.WithoutDearest[fiveMinutes]), signed(f.RelByName[fiveMinutes]),
-				signed(f.RelRecall[bench.RecordedRule]), signed(dearest(f.WorstRecall)), signed(dearest(f.WorstByName)), signed(f.RelBill[bench.RecordedRule]),
-				portion(f.Recalled, f.Unshown), portion(f.RecalledByName, f.Unshown),
-			})
+			row = append(row[:3], signed(f.RelRecall[fiveMinutes]), signed(f.RelByName[fiveMinutes]), signed(f.MedianRecall), signed(f.WorstRecall[fiveMinutes]))
 		}
-	}
-	return rows
-}
-
-// whereChecked is the table of the policies that can run if thinking is checked.
-func whereChecked(policies []bench.Figures) [][]string {
-	rows := [][]string{{"policy", "tokens", "5 min", "after recall", "95 % of draws", "without the dearest", "by name", "recorded", "dearest session", "by name", "whole bill", "recalled", "edits lost"}}
-	for _, p := range policies[1:] {
-		if f := p.Bound; f != nil {
-			rows = append(rows, []string{
-				code(f.Name), signed(f.RelTokens), signed(f.Rel), signed(f.RelRecall[fiveMinutes]), interval(*f), signed(f.WithoutDearest[fiveMinutes]),
-				signed(f.RelByName[fiveMinutes]), signed(f.RelRecall[bench.RecordedRule]), signed(dearest(f.WorstRecall)), signed(dearest(f.WorstByName)), signed(f.RelBill[bench.RecordedRule]),
-				fmt.Sprintf("%d of %d", f.Recalled, f.Unshown), fmt.Sprint(f.EditsLost),
-			})
-		}
+		rows = append(rows, row)
 	}
 	return rows
 }
@@ -131,25 +93,27 @@ func whereChecked(policies []bench.Figures) [][]string {
 // compared are the policies of the tables by repository and agent.
 var compared = []string{string(trim.Lossless), string(trim.Adaptive), string(trim.Bold), "clear-100k"}
 
-// places is the table of the cost of the input after recall, by repository or agent.
+// places is the table of the whole bill, by repository or agent.
 func places(of string, groups map[string]*bench.Group) [][]string {
 	head := []string{of, "sessions"}
 	for _, name := range compared {
 		head = append(head, code(name))
 	}
-	rows := [][]string{append(head, "`bold`, by name", "`bold`, thinking checked")}
+	rows := [][]string{append(head, "`adaptive`, checked", "`bold`, checked")}
 	for _, name := range slices.Sorted(maps.Keys(groups)) {
 		g := groups[name]
 		row := []string{name, fmt.Sprint(g.Sessions)}
 		for _, policy := range compared {
-			row = append(row, signed(figures(g, policy).RelRecall[fiveMinutes]))
+			row = append(row, bill(figures(g, policy)))
 		}
-		bold := figures(g, string(trim.Bold))
-		bound := bench.Figures{}
-		if bold.Bound != nil {
-			bound = *bold.Bound
+		for _, policy := range []trim.Policy{trim.Adaptive, trim.Bold} {
+			bound := bench.Figures{}
+			if f := figures(g, string(policy)); f.Bound != nil {
+				bound = *f.Bound
+			}
+			row = append(row, bill(bound))
 		}
-		rows = append(rows, append(row, signed(bold.RelByName[fiveMinutes]), signed(bound.RelRecall[fiveMinutes])))
+		rows = append(rows, row)
 	}
 	return rows
 }
@@ -185,13 +149,7 @@ func reasons(g *bench.Group) [][]string {
 	return rows
 }
 
-func interval(f bench.Figures) string {
-	ends, ok := f.Interval[fiveMinutes]
-	if !ok {
-		return "–"
-	}
-	return signed(ends[0]) + " to " + signed(ends[1])
-}
+func bill(f bench.Figures) string { return signed(f.RelBill[bench.RecordedRule]) }
 
 func code(name string) string { return "`" + name + "`" }
 
