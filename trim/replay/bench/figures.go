@@ -101,11 +101,8 @@ type Figures struct {
 	Omitted map[trim.Reason]int64 `json:"omitted,omitempty"`
 
 	// RelBill is RelRecall of the whole bill: the requests by the sizes that the provider reported, where it did, with what long
-	// prompts cost more, and the answers. WithoutDearest is RelRecall without the session that costs most. Interval is where RelRecall
-	// lies in 95 of 100 draws of the repositories (of the sessions, where all are from one); not in the smallest groups.
-	RelBill        map[string]float64    `json:"rel_bill"`
-	WithoutDearest map[string]float64    `json:"without_dearest"`
-	Interval       map[string][2]float64 `json:"interval,omitempty"`
+	// prompts cost more, and the answers.
+	RelBill map[string]float64 `json:"rel_bill"`
 
 	// USD is the whole bill under RecordedRule, after recall, in dollars, of the requests whose model has a known price, and RelUSD the
 	// change against off. A session counts by what it cost, and not by its tokens.

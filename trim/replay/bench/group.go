@@ -90,9 +90,9 @@ func (g *grouping) whole(some []*played) *Group {
 	d := newDraws(some)
 	for i := range out.Policies {
 		f := &out.Policies[i]
-		d.fill(f, some, i, g, freeRegime)
+		d.fill(f, some, i, freeRegime)
 		if f.Bound != nil {
-			d.fill(f.Bound, some, i, g, boundRegime)
+			d.fill(f.Bound, some, i, boundRegime)
 		}
 	}
 	return out
@@ -148,7 +148,7 @@ func (g *grouping) figures(some []*played, i int, regime func(*played) *regime) 
 
 // price fills in the figures that are relative to off, under a rule.
 func (g *grouping) price(f *Figures, some []*played, i int, rule string, isFirst bool, regime func(*played) *regime) {
-	var off, bill, offBill, dearest, dearestCharged float64
+	var off, bill, offBill float64
 	var each, eachCharged []float64
 	for _, p := range some {
 		sized, billed := g.sizes(regime(p)), billedSizes(regime(p))
@@ -166,9 +166,6 @@ func (g *grouping) price(f *Figures, some []*played, i int, rule string, isFirst
 		if named := change(without, orCost(sized[i].ChargedByName, &sized[i])[rule]); len(each) == 0 || named > f.WorstByName[rule] {
 			f.WorstByName[rule] = named
 		}
-		if without > dearest {
-			dearest, dearestCharged = without, after
-		}
 		off += without
 		offBill += billed[0].Bill[rule]
 		bill += billed[i].Bill[rule]
@@ -179,7 +176,6 @@ func (g *grouping) price(f *Figures, some []*played, i int, rule string, isFirst
 	}
 	f.RelByRule[rule], f.RelRecall[rule] = change(off, f.Cost[rule]), change(off, f.charged[rule])
 	f.RelByName[rule] = change(off, f.byName[rule])
-	f.WithoutDearest[rule] = change(off-dearest, f.charged[rule]-dearestCharged)
 	f.RelBill[rule] = change(offBill, bill)
 }
 
@@ -227,7 +223,7 @@ func newFigures(p *Policy, rules []replay.Rule) Figures {
 		WorstByRule: make(map[string]float64), LostByRule: make(map[string]int),
 		RelRecall: make(map[string]float64), WorstRecall: make(map[string]float64), charged: make(map[string]float64),
 		RelByName: make(map[string]float64), WorstByName: make(map[string]float64), byName: make(map[string]float64), Omitted: make(map[trim.Reason]int64),
-		RelBill: make(map[string]float64), WithoutDearest: make(map[string]float64),
+		RelBill: make(map[string]float64),
 	}
 	for _, rule := range rules {
 		f.Cost[rule.Name], f.WorstByRule[rule.Name], f.LostByRule[rule.Name] = 0, 0, 0

@@ -45,26 +45,18 @@ func TestBill(t *testing.T) {
 	}
 }
 
-// The dearest session is the one with the highest cost, not the one with the highest increase.
-func TestWithoutDearest(t *testing.T) {
-	f := pricedGroup(pricedSession("a", 100, 120, 0), pricedSession("b", 300, 100, 0), pricedSession("c", 100, 90, 0))
-	if want := (130.+100)/200 - 1; !replaytest.Near(f.WithoutDearest[fiveMinutes], want) {
-		t.Errorf("%v, want %v", f.WithoutDearest, want)
-	}
-}
-
 // The interval draws whole repositories with all their sessions. If there is one repository, it draws sessions.
 func TestInterval(t *testing.T) {
 	f := pricedGroup(pricedSession("a", 100, 40, 0), pricedSession("a", 100, 140, 0), pricedSession("b", 100, 90, 0))
-	if got := f.Interval[fiveMinutes]; got != [2]float64{0, 0} { // a: 200 for 200; b: 100 for 100
+	if got := f.BillInterval; got != [2]float64{0, 0} { // a: 200 for 200; b: 100 for 100
 		t.Errorf("%v", got)
 	}
 	f = pricedGroup(pricedSession("a", 100, 40, 0), pricedSession("a", 100, 140, 0))
-	if got := f.Interval[fiveMinutes]; !replaytest.Near(got[0], -0.5) || !replaytest.Near(got[1], 0.5) {
+	if got := f.BillInterval; !replaytest.Near(got[0], -0.5) || !replaytest.Near(got[1], 0.5) {
 		t.Errorf("%v", got)
 	}
-	if f := pricedGroup(pricedSession("a", 100, 40, 0)); f.Interval != nil {
-		t.Errorf("one session: %v", f.Interval)
+	if f := pricedGroup(pricedSession("a", 100, 40, 0)); f.BillInterval != [2]float64{} {
+		t.Errorf("one session: %v", f.BillInterval)
 	}
 }
 

@@ -48,17 +48,10 @@ func newDraws(some []*played) draws {
 	return d
 }
 
-// fill fills in the intervals of policy i: of the cost by rule, and of the whole bill. If there is one session alone, there are none.
-func (d *draws) fill(f *Figures, some []*played, i int, g *grouping, regime func(*played) *regime) {
+// fill fills in the interval of policy i. If there is one session alone, there is none.
+func (d *draws) fill(f *Figures, some []*played, i int, regime func(*played) *regime) {
 	if d.samples == nil {
 		return
-	}
-	f.Interval = make(map[string][2]float64)
-	for _, rule := range g.rules {
-		f.Interval[rule.Name] = d.interval(some, func(p *played) (off, with float64) {
-			sized := g.sizes(regime(p))
-			return sized[0].Cost[rule.Name], charged(&sized[i])[rule.Name]
-		})
 	}
 	f.BillInterval = d.interval(some, func(p *played) (off, with float64) {
 		billed := billedSizes(regime(p))
