@@ -180,7 +180,7 @@ func (s *evictionScan) keepOut(res *toolResult, before eviction) {
 	if now.text == "" && (before.why == Idle || before.why == Command) {
 		now.text, now.why, now.paths = before.text, before.why, before.paths
 	}
-	if now.args == "" && !before.shown && before.why != Replaced {
+	if now.args == "" && !before.shown {
 		now.args, now.paths = before.args, before.paths
 	}
 }

@@ -85,7 +85,7 @@ func checkLeft(t *testing.T, name string, was *llm.Part, trim Omission, is strin
 		if trim.Reason != Arguments || json.Valid([]byte(was.Args)) != json.Valid([]byte(is)) {
 			t.Errorf("%s: the arguments of message %d became %q", name, trim.Message, is)
 		}
-	case trim.Reason == Command || trim.Reason == Idle || trim.Reason == Replaced:
+	case trim.Reason == Command || trim.Reason == Idle:
 		if !recoverable.MatchString(is) {
 			t.Errorf("%s: message %d became %q", name, trim.Message, is)
 		}

@@ -49,44 +49,6 @@ type Stats struct {
 	Breaks   int // warm breaks so far, after each of them the plan changed what had been sent, or the provider clears more (bold)
 }
 
-// Reason says why a text was replaced.
-type Reason string
-
-// The reasons of keep-latest.
-const (
-	Older    Reason = "older"    // newer reads of the file follow
-	Terminal Reason = "terminal" // newer outputs of commands follow
-)
-
-// The reasons of deduplication: the result has just arrived.
-const (
-	Repeat   Reason = "repeat"   // all its lines stand above
-	Partial  Reason = "partial"  // some of its lines stand above
-	Output   Reason = "output"   // an output whose lines stand above, or in its normal form
-	Numbers  Reason = "numbers"  // only line numbers that can be counted
-	Restored Reason = "restored" // not shortened: an agent's own stub was replaced by the text it is about
-)
-
-// The reasons of eviction: the text had been sent before, and left at a cold
-// point.
-const (
-	Replaced  Reason = "replaced"  // a listing or a plan that a newer one follows
-	Command   Reason = "command"   // the output of an old command, search or the like
-	Arguments Reason = "arguments" // a text in the arguments of an old call
-	Idle      Reason = "idle"      // an old read of a file that was not touched for long
-	Thinking  Reason = "thinking"  // thinking of an earlier turn, without a placeholder
-	Cleared   Reason = "cleared"   // one of the oldest results, which the provider clears itself
-)
-
-// Evicts reports whether the text had been sent whole before.
-func (r Reason) Evicts() bool {
-	switch r {
-	case Replaced, Command, Arguments, Idle, Thinking, Cleared:
-		return true
-	}
-	return false
-}
-
 // replaceResult replaces the text of a result.
 func (p *Plan) replaceResult(res *toolResult, text string, paths []string, why Reason) {
 	p.replace(res.at, res.call.id, len(res.text), text, paths, why)

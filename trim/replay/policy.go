@@ -104,17 +104,7 @@ func (o ours) Plan() Plan {
 	p := o.state.Plan().Seen()
 	omissions := make([]Omission, len(p.Edits))
 	for i, e := range p.Edits {
-		omissions[i] = Omission{e, isPointer(p.Omissions[i].Reason), p.Omissions[i].Reason}
+		omissions[i] = Omission{e, p.Omissions[i].Reason.Points(), p.Omissions[i].Reason}
 	}
 	return Plan{omissions, p.Reads, p.Repeats}
-}
-
-// isPointer reports whether the placeholder for this reason says that the text
-// is elsewhere in the request.
-func isPointer(why trim.Reason) bool {
-	switch why {
-	case trim.Terminal, trim.Restored, trim.Replaced, trim.Command, trim.Arguments, trim.Idle, trim.Thinking, trim.Cleared:
-		return false
-	}
-	return true
 }

@@ -129,17 +129,9 @@ func (s Summary) nothing() string {
 // Totals.Shortened.
 func leftOut(shortened map[string]int) string {
 	var parts []string
-	for _, kind := range []struct {
-		reason trim.Reason
-		noun   string
-	}{
-		{trim.Repeat, "repeat"}, {trim.Partial, "partial repeat"}, {trim.Output, "command output"}, {trim.Numbers, "line numbering"},
-		{trim.Replaced, "replaced result"},
-		{trim.Command, "old command output"}, {trim.Arguments, "old edit's argument"}, {trim.Idle, "idle read"},
-		{trim.Older, "older read"}, {trim.Terminal, "older command output"},
-	} {
-		if n := shortened[string(kind.reason)]; n > 0 {
-			parts = append(parts, Count(n, kind.noun))
+	for reason, noun := range trim.Nouns {
+		if n := shortened[string(reason)]; n > 0 {
+			parts = append(parts, Count(n, noun))
 		}
 	}
 	if n := len(parts) - 1; n > 1 {
