@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
 
+	"github.com/stet-dev/stet/internal/limits"
 	"github.com/stet-dev/stet/llm"
 )
 
@@ -77,14 +77,7 @@ func (i *Info) message(m Message) {
 // oneLine returns the beginning of s, at most n bytes, without line breaks and invalid UTF-8.
 func oneLine(s string, n int) string {
 	s = s[:min(len(s), 4*n)]
-	s = strings.Join(strings.Fields(strings.ToValidUTF8(s, "")), " ")
-	if len(s) <= n {
-		return s
-	}
-	for !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return s[:n]
+	return limits.Clip(strings.Join(strings.Fields(strings.ToValidUTF8(s, "")), " "), n)
 }
 
 // chosen reports whether q selects the session. It ignores Limit.

@@ -3,7 +3,8 @@ package tool
 import (
 	"bytes"
 	"encoding/json"
-	"strings"
+
+	"github.com/stet-dev/stet/internal/limits"
 )
 
 // PathIn returns the path in a call's arguments: the member "path", as the call writes it. It returns "" if there is none, and only
@@ -34,9 +35,5 @@ func pathOf(value json.RawMessage) string {
 	if json.Unmarshal(value, &path) != nil {
 		return ""
 	}
-	const most = 4096 // in bytes
-	if len(path) > most {
-		path = strings.ToValidUTF8(path[:most], "") + "…"
-	}
-	return path
+	return limits.Shorten(path, limits.Path)
 }

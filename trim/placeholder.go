@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/stet-dev/stet/internal/limits"
 	"github.com/stet-dev/stet/trim/dialect"
 )
 
@@ -27,7 +28,7 @@ const (
 	unfitPlaceholder    = mark + "result left out to fit the window. Call again if needed.]"
 )
 
-// opening stands in front of a conversation that does not begin with a user's
+// opening is put before a conversation that does not begin with a user's
 // message, which no provider accepts.
 const opening = mark + "the conversation begins with the assistant's own words.]"
 
@@ -51,7 +52,7 @@ func isPlaceholder(text string) bool {
 	return strings.HasPrefix(text, mark) && !strings.Contains(text, "\n")
 }
 
-// repeatedLine is the placeholder of a line that follows itself, so that it stands n
+// repeatedLine is the placeholder of a line that follows itself, so that it is there n
 // times in all.
 func repeatedLine(n int) string { return fmt.Sprintf("%sthe line above, %d times in all]", mark, n) }
 
@@ -112,7 +113,7 @@ func idlePlaceholder(paths []string) string {
 	return mark + plain(strings.Join(paths, ", "), 200) + ": an older read, left out. Read it again if needed.]"
 }
 
-// plain makes s fit to stand in a placeholder: control characters and quotes are
+// plain makes s fit to be in a placeholder: control characters and quotes are
 // replaced, backslashes become slashes, and what is over max bytes is cut.
 func plain(s string, max int) string {
 	s = strings.Map(func(r rune) rune {
@@ -126,20 +127,17 @@ func plain(s string, max int) string {
 		}
 		return r
 	}, s)
-	if len(s) > max {
-		s = strings.ToValidUTF8(s[:max], "") + "…"
-	}
-	return s
+	return limits.Shorten(s, max)
 }
 
-// pointer is a placeholder of lines that stand above. It names their sources:
+// pointer is a placeholder of lines that are above. It names their sources:
 //
 //	[stet: src/a.go lines 8-27 unchanged: shown above by call_1 (lines 1-123). Ask again for the full text.]
 //	[stet: src/a.go lines 1-62 of 62 unchanged: 1-29 shown above by call_1, 30-32 written by call_2, 33-62 shown above by call_1 (lines 31-60 there). Ask again for the full text.]
 //	[stet: copy/a.go lines 1-40 the same: shown above by call_1 (lines 1-40 of src/a.go). Ask again for the full text.]
 //	[stet: output lines 4-90 unchanged: shown above by call_7 (lines 1-87 there). Ask again for the full text.]
 //
-// "unchanged" says that the lines stand in the same file, "the same" that some stand
+// "unchanged" says that the lines are in the same file, "the same" that some are
 // in another one. Lines of an output are those of its normal form, counted from its
 // first line.
 type pointer struct {
@@ -210,7 +208,7 @@ func (p *pointer) lines() span {
 // numbers returns the lines of a run as the file has them now.
 func (p *pointer) numbers(r run) span { return span{p.first + r.from, p.first + r.to - 1} }
 
-// elsewhere reports whether a run stands in another file.
+// elsewhere reports whether a run is in another file.
 func (p *pointer) elsewhere(r run) bool { return r.passage.file != p.file }
 
 // inPlace reports whether a result shows the lines of a run in the same file, under the
@@ -219,7 +217,7 @@ func (p *pointer) inPlace(r run) bool {
 	return !r.passage.written && !p.elsewhere(r) && r.there() == p.numbers(r)
 }
 
-// where tells where in its source a run stands, unless that is plain.
+// where says where in its source a run is, unless that is plain.
 func (p *pointer) where(r run) string {
 	there, of := r.there(), ""
 	if p.elsewhere(r) && r.passage.file.key != outputs {
@@ -255,12 +253,12 @@ func (s *source) name() string {
 	return earlierRead
 }
 
-// foundPointer is a pointer that stands in a text already: in a planned request, or
+// foundPointer is a pointer that is in a text already: in a planned request, or
 // in a session that another process has stored.
 type foundPointer struct {
 	name  string // of the file
 	lines span
-	end   int // offset in the text behind it
+	end   int // offset in the text, after it
 }
 
 // pointerForm is the form that pointer.String writes. A source is a call id, which has no
@@ -276,7 +274,7 @@ var pointerForm = func() *regexp.Regexp {
 		source + `(?:, ` + source + `)*(?:` + regexp.QuoteMeta(askAgain) + `)?\]`)
 }()
 
-// findPointers finds the pointers in a text. Each stands at the beginning of the text or
+// findPointers finds the pointers in a text. Each is at the beginning of the text or
 // of a line, or so in a JSON string, and ends where that line ends.
 func findPointers(text string) []foundPointer {
 	var out []foundPointer

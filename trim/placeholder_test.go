@@ -93,7 +93,7 @@ func FuzzPointers(f *testing.F) {
 			if s.lines.first > s.lines.last || s.end > len(in) {
 				t.Fatalf("%+v", s)
 			}
-			blockBehind(in[s.end:], s.lines.last+1)
+			blockAfter(in[s.end:], s.lines.last+1)
 		}
 	})
 }

@@ -9,7 +9,7 @@ import (
 
 // A result may come with pointers in it: the request was planned before, or the
 // session comes from another process. Such a result is not deduplicated again.
-// What it shows beside its pointers is recorded.
+// What it shows next to its pointers is recorded.
 
 // recordPlanned records a read that holds pointers.
 func (st *State) recordPlanned(res *toolResult) {
@@ -32,20 +32,20 @@ func (st *State) recordPlanned(res *toolResult) {
 		}
 		if k != "" {
 			f := st.ledger.file(k)
-			b := blockBehind(res.text[p.end:], p.lines.last+1)
+			b := blockAfter(res.text[p.end:], p.lines.last+1)
 			f.show(st.sourceOf(res), b.first, b.lines)
 			f.hide(hiddenLines{span: p.lines, message: res.at.Message})
 		}
 	}
 }
 
-// block is lines that stand one below the other, and the number of the first.
+// block is lines that are one below the other, and the number of the first.
 type block struct {
 	first int
 	lines []string
 }
 
-// blocks splits the lines of a section at the pointers among them. The lines behind a
+// blocks splits the lines of a section at the pointers among them. The lines after a
 // pointer are numbered from where it ends. A line that only looks like a pointer is
 // the file's: a pointer stands for lines of this file, from its place on.
 func blocks(s *dialect.Section) []block {
@@ -63,9 +63,9 @@ func blocks(s *dialect.Section) []block {
 	return append(out, block{first, s.Lines[from:]})
 }
 
-// blockBehind returns the numbered lines that a text goes on with behind a pointer: those
+// blockAfter returns the numbered lines that a text goes on with after a pointer: those
 // numbered first and on.
-func blockBehind(text string, first int) block {
+func blockAfter(text string, first int) block {
 	if rest, ok := strings.CutPrefix(text, escapedBreak); ok { // in a JSON string
 		rest, _, _ = strings.Cut(rest, `",`)
 		text = "\n" + strings.NewReplacer(escapedBreak, "\n", `\t`, "\t", `\"`, `"`, `\\`, `\`).Replace(rest)
@@ -82,7 +82,7 @@ func blockBehind(text string, first int) block {
 	return b
 }
 
-// numberedLine returns the line that stands behind number n in a row.
+// numberedLine returns the line that is after number n in a row.
 func numberedLine(row string, n int) (string, bool) {
 	rest, ok := strings.CutPrefix(strings.TrimLeft(row, " L0"), strconv.Itoa(n))
 	if !ok {

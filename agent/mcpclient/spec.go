@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/stet-dev/stet/internal/invisible"
+	"github.com/stet-dev/stet/internal/limits"
 	"github.com/stet-dev/stet/tool"
 )
 
@@ -42,7 +42,7 @@ func specOf(t *mcp.Tool) tool.Spec {
 		about = t.Title
 	}
 	schema, inWords := schemaOf(t.InputSchema)
-	s := tool.Spec{Description: cut(about+inWords, maxAbout), Schema: schema, Destructive: true}
+	s := tool.Spec{Description: limits.Shorten(about+inWords, maxAbout), Schema: schema, Destructive: true}
 	if a := t.Annotations; a != nil {
 		s.ReadOnly = a.ReadOnlyHint
 		s.Destructive = !a.ReadOnlyHint && (a.DestructiveHint == nil || *a.DestructiveHint)
@@ -87,17 +87,6 @@ func schemaOf(schema any) (out json.RawMessage, inWords string) {
 		}
 	}
 	return out, inWords
-}
-
-// cut returns s, or its first n bytes with "…". It does not cut inside a character.
-func cut(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return s[:n] + "…"
 }
 
 // bounds are the numbers of tools and of bytes of descriptions that are still free.

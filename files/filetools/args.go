@@ -11,6 +11,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/stet-dev/stet/internal/limits"
 	"github.com/stet-dev/stet/internal/rawjson"
 	"github.com/stet-dev/stet/tool"
 )
@@ -139,7 +140,7 @@ func (ps params) object(prefix string, raw json.RawMessage) (values, *failure) {
 		full := prefix + name
 		i := slices.IndexFunc(ps, func(p param) bool { return p.name == name })
 		if i < 0 {
-			return nil, badArgument(quoted(short(full)), "no such argument; there are %s.", ps.names())
+			return nil, badArgument(quoted(limits.Shorten(full, 200)), "no such argument; there are %s.", ps.names())
 		}
 		if seen[i] {
 			return nil, badArgument(full, "given twice.")

@@ -53,7 +53,7 @@ func (q *toolCall) current(ctx context.Context, t *workspace.Target, asked works
 	c, err := q.root.ReadAll(ctx, t.Path)
 	switch {
 	case errors.Is(err, workspace.ErrTooLarge) && t.Size > maxReplaced:
-		return nil, fail(tool.FileTooLarge, fmt.Sprintf("%s has %d bytes now, and a file of more than %d is not replaced; write to another path", quoted(short(q.path)), t.Size, maxReplaced))
+		return nil, fail(tool.FileTooLarge, fmt.Sprintf("%s has %d bytes now, and a file of more than %d is not replaced; write to another path", quoted(limits.Shorten(q.path, 200)), t.Size, maxReplaced))
 	case errors.Is(err, workspace.ErrTooLarge):
 		v, verr := q.root.Version(ctx, t.Path)
 		if verr != nil {
@@ -127,7 +127,7 @@ func (q *toolCall) checkSize(n int) error {
 		limit = q.root.PartsLimit()
 	}
 	if int64(n) > limit {
-		return fail(tool.FileTooLarge, fmt.Sprintf("%s would have %d bytes, and a write may have %d; put it into several files", quoted(short(q.path)), n, limit))
+		return fail(tool.FileTooLarge, fmt.Sprintf("%s would have %d bytes, and a write may have %d; put it into several files", quoted(limits.Shorten(q.path, 200)), n, limit))
 	}
 	return nil
 }

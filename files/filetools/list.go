@@ -15,6 +15,7 @@ import (
 	"github.com/stet-dev/stet/files/freshness"
 	"github.com/stet-dev/stet/files/policy"
 	"github.com/stet-dev/stet/files/workspace"
+	"github.com/stet-dev/stet/internal/limits"
 	"github.com/stet-dev/stet/tool"
 )
 
@@ -156,7 +157,7 @@ func (s *skipped) directory(e workspace.Entry) {
 func (s *skipped) add(name, why string) {
 	s.count++
 	if len(s.named) < maxSkipped {
-		s.named = append(s.named, quoted(short(name))+": "+why)
+		s.named = append(s.named, quoted(limits.Shorten(name, 200))+": "+why)
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"github.com/stet-dev/stet/files/freshness"
 	"github.com/stet-dev/stet/files/workspace"
+	"github.com/stet-dev/stet/internal/limits"
 	"github.com/stet-dev/stet/tool"
 )
 
@@ -237,7 +238,7 @@ func truncated(pg *workspace.Page) string {
 
 // failEnvelope is a failed Read: it alone speaks upper case.
 func failEnvelope(q *toolCall, f *failure) string {
-	code, message := readFailure(quoted(short(q.path)), f)
+	code, message := readFailure(quoted(limits.Shorten(q.path, 200)), f)
 	if f.verbatim {
 		message = f.message
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stet-dev/stet/files/freshness"
 	"github.com/stet-dev/stet/files/workspace"
+	"github.com/stet-dev/stet/internal/limits"
 	"github.com/stet-dev/stet/tool"
 )
 
@@ -70,7 +71,7 @@ func planReadFile(ctx context.Context, q *toolCall) (*tool.Plan, error) {
 func (q *toolCall) takeEncoding() error {
 	e, err := workspace.FindEncoding(q.args.str("encoding"))
 	if err != nil {
-		return fail(tool.EncodingError, fmt.Sprintf("no encoding called '%s' is known; use a name of IANA, such as utf-16le, windows-1252, gbk or shift_jis", quoted(short(q.args.str("encoding")))))
+		return fail(tool.EncodingError, fmt.Sprintf("no encoding called '%s' is known; use a name of IANA, such as utf-16le, windows-1252, gbk or shift_jis", quoted(limits.Shorten(q.args.str("encoding"), 200))))
 	}
 	q.options = readOptions{encoding: e, asked: q.args.has("encoding")}
 	return nil

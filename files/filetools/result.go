@@ -9,6 +9,7 @@ import (
 
 	"github.com/stet-dev/stet/files/workspace"
 	"github.com/stet-dev/stet/internal/invisible"
+	"github.com/stet-dev/stet/internal/limits"
 	"github.com/stet-dev/stet/tool"
 )
 
@@ -89,7 +90,7 @@ func failOperation(q *toolCall, f *failure) string {
 			data = map[string]any{}
 		}
 		if _, ok := data["path"]; !ok {
-			data["path"] = short(q.path)
+			data["path"] = limits.Shorten(q.path, 200)
 		}
 	}
 	o := operation{Error: string(f.code) + ": " + f.message}
@@ -117,14 +118,6 @@ func quoted(s string) string {
 	}
 	q := invisible.Quote(s)
 	return q[1 : len(q)-1]
-}
-
-// short keeps a very long argument from filling a result.
-func short(s string) string {
-	if len(s) <= 200 {
-		return s
-	}
-	return strings.ToValidUTF8(s[:200], "") + "…"
 }
 
 // id is the beginning of a version, enough to tell two apart.
@@ -198,7 +191,7 @@ func Plain(r tool.Result) string {
 	}
 	switch {
 	case r.Code == tool.FileNotFound && path != "":
-		return "Error: File not found: " + quoted(short(path)) + o.advice()
+		return "Error: File not found: " + quoted(limits.Shorten(path, 200)) + o.advice()
 	case r.Failed():
 		return "Error: " + o.failure()
 	case o.Status == "partial":

@@ -14,6 +14,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/stet-dev/stet/internal/limits"
 )
 
 // TestKilledWhileWriting is the crash row of the hazards. It kills a process that writes continuously, at random moments.
@@ -37,7 +39,7 @@ func TestKilledWhileWriting(t *testing.T) {
 		got := tr.get("sub/f")
 		var n int
 		if _, err := fmt.Sscanf(got, "version %d\n", &n); err != nil || got != crashText(n) {
-			t.Fatalf("the file is no version: %d bytes, %q", len(got), short(got))
+			t.Fatalf("the file is no version: %d bytes, %q", len(got), limits.Shorten(got, 200))
 		}
 		if n < acknowledged || n > acknowledged+1 {
 			t.Fatalf("version %d was acknowledged, %d is there", acknowledged, n)

@@ -15,6 +15,8 @@ import (
 	"unicode/utf8"
 
 	"pgregory.net/rapid"
+
+	"github.com/stet-dev/stet/internal/limits"
 )
 
 // naive makes a page in the simplest way: it splits the text into all lines, and selects the wanted ones.
@@ -114,7 +116,7 @@ func compare(t *rapid.T, tr *tree, name, text string, q PageRequest) {
 }
 
 func shortLine(l Line) string {
-	return fmt.Sprintf("%d:%d %q (%d) %q %d", l.Number, l.Column, short(l.Text), len(l.Text), l.End, l.More)
+	return fmt.Sprintf("%d:%d %q (%d) %q %d", l.Number, l.Column, limits.Shorten(l.Text, 200), len(l.Text), l.End, l.More)
 }
 
 // TestPageEnds: the end of the file, the empty file, lines past the end. (READ-8)

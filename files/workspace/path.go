@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/stet-dev/stet/internal/limits"
 )
 
 // Path names a file or directory in a workspace. It is relative to the root, with slashes, and cleaned. Only a Root makes
@@ -39,7 +41,7 @@ var (
 // ErrPath. The error says which path to use instead, if there is one. The disk is read only to find that path.
 func (r *Root) Path(s string) (Path, error) {
 	if why := r.illFormed(s); why != "" {
-		return Path{}, fail("open", short(s), ErrPath, why)
+		return Path{}, fail("open", limits.Shorten(s, 200), ErrPath, why)
 	}
 	p := clean(s)
 	for _, form := range []string{s, p.name} { // "./~" is "~"
@@ -96,7 +98,7 @@ func (r *Root) slashes(s string) string {
 
 // refused is the error for a path in another form than Path accepts.
 func (r *Root) refused(s, why string) error {
-	return &Error{Op: "open", Path: short(s), Err: ErrPath, Detail: why, Outside: r.leaves(s)}
+	return &Error{Op: "open", Path: limits.Shorten(s, 200), Err: ErrPath, Detail: why, Outside: r.leaves(s)}
 }
 
 // decoded has what a path may be that is written in another form.
@@ -119,7 +121,7 @@ func (r *Root) leaves(s string) bool {
 // instead says which path to use instead of an absolute path or one with "..". If the path leads outside, it says so in
 // general words.
 func (r *Root) instead(s string) string {
-	if p, err := r.Resolve(s); err == nil && short(p.name) == p.name {
+	if p, err := r.Resolve(s); err == nil && limits.Shorten(p.name, 200) == p.name {
 		return Quote(p.name)
 	}
 	return "a path relative to the workspace"
@@ -212,9 +214,9 @@ func cutRoot(abs, root string) (string, bool) {
 // Resolve reads the disk to find that out. The error does not say what is outside.
 func (r *Root) Resolve(s string) (Path, error) {
 	if why := r.illFormed(s); why != "" {
-		return Path{}, fail("open", short(s), ErrPath, why)
+		return Path{}, fail("open", limits.Shorten(s, 200), ErrPath, why)
 	}
-	outside := &Error{Op: "open", Path: short(s), Err: ErrPath, Detail: "it is outside the workspace", Outside: true}
+	outside := &Error{Op: "open", Path: limits.Shorten(s, 200), Err: ErrPath, Detail: "it is outside the workspace", Outside: true}
 	name := r.slashes(s)
 	if name[0] == '/' || drive.MatchString(name) {
 		rel, ok := r.inside(name)
@@ -231,7 +233,7 @@ func (r *Root) Resolve(s string) (Path, error) {
 	if !hasDotDot(name) {
 		return clean(name), nil
 	}
-	return do(r, "open", short(s), func() (Path, error) {
+	return do(r, "open", limits.Shorten(s, 200), func() (Path, error) {
 		pl, err := r.resolve(name, resolving{dotdot: true})
 		if err == nil {
 			defer pl.close()
@@ -252,12 +254,4 @@ func hasDotDot(s string) bool {
 func clean(s string) Path {
 	c := strings.TrimLeft(path.Clean(s), "/")
 	return Path{name: c, dir: c != "." && (strings.HasSuffix(s, "/") || strings.HasSuffix(s, "/."))}
-}
-
-// short shortens a very long path for an error message.
-func short(s string) string {
-	if len(s) <= 200 {
-		return s
-	}
-	return s[:200] + "…"
 }

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/stet-dev/stet/internal/limits"
 )
 
 // TestPathRules covers FILE-7 and the hazard of unusual path arguments.
@@ -44,9 +46,9 @@ func TestPathRules(t *testing.T) {
 	}
 	for _, in := range bad {
 		_, err := tr.Root.Path(in)
-		wantErr(t, short(in), err, ErrPath)
+		wantErr(t, limits.Shorten(in, 200), err, ErrPath)
 		if err != nil && (strings.ContainsAny(err.Error(), "\n\x00") || len(err.Error()) > 400) {
-			t.Errorf("%q: the error is no clear line: %q", short(in), err)
+			t.Errorf("%q: the error is no clear line: %q", limits.Shorten(in, 200), err)
 		}
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+
+	"github.com/stet-dev/stet/internal/limits"
 )
 
 // Check says from where requests are accepted: programs on this machine, and pages of this server. It refuses requests that another
@@ -30,7 +32,7 @@ func (c Check) Refusal(r *http.Request) string {
 	case r.Host == "":
 		return "the request has no Host header"
 	case name == "" || !loopback(name) && !c.allows(r.Host, name):
-		return fmt.Sprintf("the host name %q is not allowed here: use 127.0.0.1, or start stet with this host allowed", clip(r.Host))
+		return fmt.Sprintf("the host name %q is not allowed here: use 127.0.0.1, or start stet with this host allowed", limits.Shorten(r.Host, 100))
 	}
 	for _, origin := range r.Header.Values("Origin") {
 		if !own(origin, r) {
@@ -80,13 +82,4 @@ func hostname(host string) string {
 		return ""
 	}
 	return name
-}
-
-// clip shortens a text of the request for an error message.
-func clip(s string) string {
-	const most = 100
-	if len(s) > most {
-		return s[:most] + "…"
-	}
-	return s
 }

@@ -94,6 +94,14 @@ func Clip(s string, most int) string {
 	return strings.Clone(strings.ToValidUTF8(s[:most], ""))
 }
 
+// Shorten returns s for people to read: whole, or its first most bytes without a broken character, and "…".
+func Shorten(s string, most int) string {
+	if len(s) <= most {
+		return s
+	}
+	return strings.ToValidUTF8(s[:most], "") + "…"
+}
+
 // URL says what in the URL of a request is too long: a part of its path has at most Name bytes, and a value in its query Path; "":
 // nothing.
 func URL(u *url.URL) string {

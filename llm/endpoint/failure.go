@@ -8,6 +8,7 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/stet-dev/stet/internal/limits"
 	"github.com/stet-dev/stet/llm"
 )
 
@@ -119,11 +120,5 @@ func (c Config) line(text string) string {
 		}
 		return r
 	}, text)
-	const most = 1000
-	if n := 0; len(text) > most {
-		for n = most; text[n]&0xc0 == 0x80; n-- {
-		}
-		text = text[:n] + "…"
-	}
-	return text
+	return limits.Shorten(text, 1000)
 }

@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	sdk "github.com/coder/acp-go-sdk"
 
 	"github.com/stet-dev/stet/internal/diff"
+	"github.com/stet-dev/stet/internal/limits"
 	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/tool"
 )
@@ -160,11 +160,7 @@ func words(text string) []sdk.ToolCallContent {
 		return nil
 	}
 	if len(text) > maxShown {
-		cut := maxShown
-		for !utf8.RuneStart(text[cut]) {
-			cut--
-		}
-		text = text[:cut] + "\n…"
+		text = limits.Clip(text, maxShown) + "\n…"
 	}
 	return []sdk.ToolCallContent{sdk.ToolContent(sdk.TextBlock(fenced("", text)))}
 }

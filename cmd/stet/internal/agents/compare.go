@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/stet-dev/stet/internal/limits"
 	"github.com/stet-dev/stet/llm/llmtest"
 )
 
@@ -218,13 +219,7 @@ func asText(v any) string {
 }
 
 // short returns the beginning of a value.
-func short(v any) string {
-	const most = 80
-	if s := asText(v); len(s) > most {
-		return strings.ToValidUTF8(s[:most], "") + "…"
-	}
-	return asText(v)
-}
+func short(v any) string { return limits.Shorten(asText(v), 80) }
 
 // fromDifference returns a text from a little before it differs from another.
 func fromDifference(s, other string) string {
