@@ -153,6 +153,15 @@ func TestClosedByCommand(t *testing.T) {
 			if next := run(t, tree, "echo x > other"); len(r.Changes) != 6 || len(next.Changes) != 1 || sh(t, dir, "stat -c %a d") != "0\n" {
 				t.Error(r.Changes, next.Changes)
 			}
+			for n := 0; !o.NoWatch; n++ { // files that were written just now are looked at again
+				was := sh(t, dir, "stat -c %z d")
+				if run(t, tree, "echo y >> other"); sh(t, dir, "stat -c %z d") == was {
+					break
+				}
+				if n == 50 {
+					t.Fatal("closed directories that nobody has changed are opened at each call")
+				}
+			}
 			undo(t, tree, store, r.Changes)
 			if got := sh(t, dir, "stat -c %a d d/e d/f; cat d/f d/g d/e/h; ls d"); got != "755\n755\n644\none\ntwo\nthree\ne\nf\ng\n" {
 				t.Errorf("%q", got)

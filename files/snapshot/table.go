@@ -87,6 +87,7 @@ type dir struct {
 	ruled   stamp            // of the .gitignore that rules have
 	class   class
 	stale   bool // something changed in it, as far as a watch has seen; or it was not read yet
+	alone   bool // stale because of its own attributes alone: no name in it has changed
 	watched bool
 	seen    bool // it was read
 	closed  bool // it could not be read before: what appears in it was there, and is no change
@@ -227,6 +228,11 @@ func (u *update) tell(c Change) {
 // read brings one directory up to date, without the directories below it.
 func (u *update) read(d *dir) error {
 	err := u.readOpen(d)
+	alone := d.alone && d.watched && !u.all
+	if d.alone = false; alone && errors.Is(err, errForbidden) {
+		d.stale = false
+		return nil
+	}
 	if errors.Is(err, errForbidden) && d.seen && u.doors.open(d.path) {
 		err = u.readOpen(d)
 	}
@@ -456,14 +462,14 @@ func (u *update) dir(parent, old *dir, p string, f found, again bool) *dir {
 		}
 	}
 	if old.stamp.ino != f.Ino { // another directory of this name
-		old.stamp.ino, old.stale, old.watched = f.Ino, true, false
+		old.stamp.ino, old.stale, old.alone, old.watched = f.Ino, true, false, false
 	}
 	if old.stamp.mode != f.Mode {
 		u.tell(Change{p, &Node{Mode: old.stamp.mode}, &Node{Mode: f.Mode}})
 		old.stamp.mode = f.Mode
 	}
 	if again {
-		old.stale, old.ruled = true, stamp{ctime: -1}
+		old.stale, old.alone, old.ruled = true, false, stamp{ctime: -1}
 		old.class = u.t.classOf(parent, p, true)
 	}
 	old.above = parent.rules

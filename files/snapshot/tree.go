@@ -365,7 +365,7 @@ func (t *Tree) lookAtGit(ctx context.Context) {
 	t.root.each(func(d *dir) {
 		for i := range d.files {
 			if f := &d.files[i]; f.where == inGit && gone(f.sum) {
-				f.missed, d.stale = true, true
+				f.missed, d.stale, d.alone = true, true, false
 			}
 		}
 	})

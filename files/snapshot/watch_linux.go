@@ -106,7 +106,8 @@ func (w *watcher) mark(events []byte) (lost bool) {
 			d.watched = false
 		}
 		if d != nil && (e.Mask&unix.IN_ISDIR == 0 || !bytes.HasPrefix(name, []byte(".git\x00"))) {
-			d.stale = true
+			own := e.Mask&unix.IN_ATTRIB != 0 && e.Len == 0 // of the directory itself, as when it is opened for a look
+			d.stale, d.alone = true, own && (d.alone || !d.stale)
 		}
 	}
 	return lost

@@ -160,22 +160,24 @@ func (g *Guard) change(c *call, input json.RawMessage) {
 func (g *Guard) takeApproved(s *session, c *call) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	a := s.approved[c.event.SubAgent]
-	delete(s.approved, c.event.SubAgent)
-	if a == nil || !a.like(&c.action, c.event) {
+	i := slices.IndexFunc(s.approved, func(a *call) bool { return a.event.SubAgent == c.event.SubAgent && a.like(&c.action, c.event) })
+	if i < 0 {
 		return false
 	}
-	c.decision, c.who = a.decision, a.who
+	c.decision, c.who = s.approved[i].decision, s.approved[i].who
+	s.approved = slices.Delete(s.approved, i, i+1)
 	return true
 }
 
-// dropApproved ends the approval of the event's sub-agent: something else happened. At the end of the main agent's turn it ends all.
+// dropApproved ends approvals of calls that will not begin: the call of the event has ended, its agent's turn has, or the person has spoken.
 func (g *Guard) dropApproved(s *session, e Event) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if delete(s.approved, e.SubAgent); e.Kind == Stopped && e.SubAgent == "" {
-		clear(s.approved)
-	}
+	action := g.Dialects.Action(e.Tool, string(e.Input))
+	s.approved = slices.DeleteFunc(s.approved, func(a *call) bool {
+		mine := a.event.SubAgent == e.SubAgent
+		return mine && e.Kind == After && a.like(&action, e) || e.Kind == Stopped && (mine || e.SubAgent == "") || mine && (e.Kind == Prompted || e.Kind == Started)
+	})
 }
 
 // unanswered says to the model why a call without an answer is denied.
@@ -224,8 +226,9 @@ func (g *Guard) asking(ctx context.Context, e Event) (Answer, error) {
 		if c.unseen {
 			g.change(c, answer.Input)
 			g.mu.Lock()
-			s.approved[e.SubAgent] = c
-			oldest(s.approved, maxCalls, func(c *call) time.Time { return c.began })
+			if s.approved = append(s.approved, c); len(s.approved) > maxCalls {
+				s.approved = s.approved[1:]
+			}
 			g.mu.Unlock()
 		}
 		g.renew(recording, s, c)

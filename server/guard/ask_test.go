@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -234,6 +235,37 @@ func TestAskedBefore(t *testing.T) {
 	all := r.entries()
 	if len(all) != 3 || all[0].Decision != "rejected" || all[1].Decision != "approved" || all[1].By != "person anna" || all[2].Decision != "rejected" {
 		t.Errorf("%+v", all)
+	}
+}
+
+// Two approvals of one agent count for their own calls, in any order, and once. The end of another call ends none of them. (GRD-1)
+func TestTwoApproved(t *testing.T) {
+	r, queue := asks(t, policy.Rule{Tools: []policy.Pattern{must(policy.ParsePattern("Bash"))}, Do: policy.Ask})
+	r.dialog = AfterHook
+	sub := queue.Subscribe()
+	defer sub.Close()
+	for _, command := range []string{"touch one", "touch two"} {
+		got := r.ask(t.Context(), Event{Kind: Asking, SubAgent: "explore", Tool: "Bash", Input: shell(command), Dialog: AfterHook})
+		q := opened(t, sub)
+		if err := queue.Answer(q.ID, approval.Answer{Verdict: approval.Approve, Seal: q.Seal}); err != nil {
+			t.Fatal(err)
+		}
+		closed(t, sub)
+		if a := <-got; a.Action != policy.Allow {
+			t.Fatalf("%s: %+v", command, a)
+		}
+	}
+	r.handle(Event{Kind: After, SubAgent: "explore", Tool: "Read", Input: json.RawMessage(`{"file_path":"a.txt"}`)})
+	begins := func(command string) bool {
+		return !r.handle(Event{Kind: Before, SubAgent: "explore", Tool: "Bash", Input: shell(command), Dialog: AfterHook, Most: time.Nanosecond}).Decided
+	}
+	for command, want := range map[string]bool{"touch one": true, "touch two": true, "touch three": false} {
+		if begins(command) != want || begins(command) {
+			t.Errorf("%s: not asked %v", command, !want)
+		}
+	}
+	if len(r.sessions) != 1 || len(slices.Collect(maps.Values(r.sessions))[0].approved) != 0 {
+		t.Error("an approval is left")
 	}
 }
 

@@ -138,7 +138,7 @@ type session struct {
 	anew      time.Time                          // when it last began without what was sent before
 	calls     []*call                            // that run, in the order in which they began
 	asks      map[*ask]bool                      // the questions that are open
-	approved  map[string]*call                   // by a person, before its agent has reported that it begins; by sub-agent
+	approved  []*call                            // by a person, before its agent has reported that it begins
 	grants    map[string]bool                    // what a person allowed for the session: see approval.Question.Covered
 	files     map[string][]freshness.Observation // what it has read and edited: see saw
 	seen      time.Time
@@ -333,7 +333,7 @@ func (g *Guard) sessionOf(e Event) (s, old *session, open []*call) {
 	id := e.Agent + "\x00" + e.Session
 	s = g.sessions[id]
 	if s == nil {
-		s = &session{workspace: snapshot.Resolve(e.Dir), asks: map[*ask]bool{}, approved: map[string]*call{}}
+		s = &session{workspace: snapshot.Resolve(e.Dir), asks: map[*ask]bool{}}
 		if e.Kind != Started {
 			s.workspace = snapshot.Top(s.workspace)
 		}
