@@ -1,0 +1,146 @@
+package snapshot
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// What happens around a call: rules of git that change in it, other file systems, a store that is full or gone, and what is not promised. Nothing that
+// was not the call's is lost. (GRD-3, GRD-4)
+func TestAround(t *testing.T) {
+	mounted := func(t *testing.T, args ...string) {
+		t.Helper()
+		if out, err := exec.Command("mount", args...).CombinedOutput(); err != nil {
+			t.Skipf("%v: %s", err, out)
+		}
+		t.Cleanup(func() { _ = exec.Command("umount", args[len(args)-1]).Run() })
+	}
+	t.Run("ignore rules change", func(t *testing.T) {
+		dir := t.TempDir()
+		sh(t, dir, "git init -q .; echo one > a.log; echo two > b; git add .; git commit -qm one")
+		tree, store := open(t, dir, Options{})
+		before := listing(t, dir)
+		r := run(t, tree, "echo '*' > .gitignore; echo new > c; rm a.log; echo more > b; echo '*.log' > .gitignore; echo x > d.log")
+		after := listing(t, dir)
+		did, left := undo(t, tree, store, r.Changes)
+		if now := listing(t, dir); now != before || len(left) > 0 {
+			t.Errorf("left %v: %s", left, firstDifference(now, before))
+		}
+		undo(t, tree, store, did)
+		if now := listing(t, dir); now != after {
+			t.Errorf("redone: %s", firstDifference(now, after))
+		}
+	})
+	t.Run("bind mount", func(t *testing.T) {
+		dir, other := t.TempDir(), t.TempDir()
+		sh(t, dir, "mkdir m; echo below > m/x; echo one > f")
+		write(t, filepath.Join(other, "y"), "other\n")
+		mounted(t, "-t", "tmpfs", "-o", "size=1m", "stet", filepath.Join(dir, "m"))
+		write(t, filepath.Join(dir, "m", "y"), "other\n")
+		tree, store := open(t, dir, Options{})
+		r := run(t, tree, "echo changed > m/y; echo two > f")
+		undo(t, tree, store, r.Changes)
+		if got := sh(t, dir, "cat f m/y"); got != "one\nchanged\n" || len(r.Changes) != 1 { // another file system is not followed: GRD-4
+			t.Errorf("%q %v", got, r.Changes)
+		}
+	})
+	t.Run("store is full", func(t *testing.T) {
+		dir, kept := t.TempDir(), t.TempDir()
+		mounted(t, "-t", "tmpfs", "-o", "size=300k", "stet", kept)
+		store, err := OpenStore(filepath.Join(kept, "s"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		sh(t, dir, "head -c 100000 /dev/urandom > a; head -c 900000 /dev/urandom > b; echo c > c")
+		tree, err := Open(dir, store, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer tree.Close()
+		<-tree.Ready()
+		before := listing(t, dir)
+		r := run(t, tree, "rm a b c")
+		_, left := undo(t, tree, store, r.Changes)
+		now := listing(t, dir)
+		for p := range r.Changes { // what is kept comes back whole, and the rest is said
+			if back := strings.Contains(now, `"/`+p+`"`); back == (left[p] != Fits) {
+				t.Errorf("%s: back %v, said %v", p, back, left[p])
+			}
+		}
+		for line := range strings.Lines(now) {
+			if !strings.Contains(before, line) {
+				t.Errorf("not as before: %s", line)
+			}
+		}
+	})
+	t.Run("store is removed", func(t *testing.T) {
+		dir := t.TempDir()
+		sh(t, dir, "echo one > a")
+		tree, store := open(t, dir, Options{NoGit: true})
+		r := run(t, tree, "echo two > a")
+		if err := os.RemoveAll(store.dir); err != nil {
+			t.Fatal(err)
+		}
+		if _, left := undo(t, tree, store, r.Changes); len(left) != 1 || sh(t, dir, "cat a") != "two\n" {
+			t.Errorf("%v", left)
+		}
+		r = run(t, tree, "echo three > a") // it is made again
+		undo(t, tree, store, r.Changes)
+		if got := sh(t, dir, "cat a"); got != "two\n" {
+			t.Errorf("after the store was removed: %q", got)
+		}
+	})
+	t.Run("extended attributes and times", func(t *testing.T) {
+		dir := t.TempDir()
+		sh(t, dir, "echo one > a; touch -d '2030-01-01' a; mkdir d; echo x > d/x; touch -d '1990-01-01' d/x")
+		tree, store := open(t, dir, Options{})
+		r := run(t, tree, "echo two > a; touch -d '2030-01-01' a; echo y > d/x; touch -d '1990-01-01' d/x")
+		undo(t, tree, store, r.Changes)
+		if got := sh(t, dir, "cat a d/x"); got != "one\nx\n" {
+			t.Errorf("%q", got)
+		}
+	})
+	t.Run("two services", func(t *testing.T) {
+		dir := t.TempDir()
+		sh(t, dir, "echo one > a; echo one > b")
+		first, store := open(t, dir, Options{})
+		second, err := Open(dir, store, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer second.Close()
+		<-second.Ready()
+		r := run(t, first, "echo two > a")
+		r2 := run(t, second, "echo three > b")
+		undo(t, second, store, r2.Changes)
+		undo(t, first, store, r.Changes)
+		if got := sh(t, dir, "cat a b"); got != "one\none\n" {
+			t.Errorf("%q", got)
+		}
+	})
+	t.Run("written while the first snapshot runs", func(t *testing.T) {
+		dir := t.TempDir()
+		sh(t, dir, "mkdir d; for i in $(seq 300); do echo $i > d/$i; done")
+		store, err := OpenStore(t.TempDir())
+		if err != nil {
+			t.Fatal(err)
+		}
+		tree, err := Open(dir, store, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer tree.Close()
+		for i := range 300 {
+			write(t, filepath.Join(dir, "d", "300"), strings.Repeat("x", i))
+		}
+		<-tree.Ready()
+		before := listing(t, dir)
+		r := run(t, tree, "rm -r d")
+		if _, left := undo(t, tree, store, r.Changes); listing(t, dir) != before || len(left) > 0 {
+			t.Errorf("left %v: %s", left, firstDifference(listing(t, dir), before))
+		}
+	})
+}
