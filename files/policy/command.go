@@ -42,7 +42,9 @@ func (c *Command) UnmarshalText(text []byte) (err error) {
 
 // begins reports whether a command begins as the pattern says. Of a rule that allows, each word has to be there in its place. Of one that
 // asks or denies, options stand anywhere, and a word that is not known before the command runs may be any.
-func (c Command) begins(do Action, words []string) bool {
+//
+// unsure says that such a word may also be each option.
+func (c Command) begins(do Action, words []string, unsure bool) bool {
 	if do == Allow {
 		if len(words) < len(c.words) {
 			return false
@@ -59,14 +61,18 @@ func (c Command) begins(do Action, words []string) bool {
 		return false
 	}
 	options, rest := splitOptions(words[1:])
+	unsure = unsure && slices.Contains(words, "")
 	for _, p := range c.words[1:] {
 		if text := p.String(); strings.HasPrefix(text, "-") && !strings.Contains(text, "*") {
-			if !hasOption(options, text) {
+			if !unsure && !hasOption(options, text) {
 				return false
 			}
 			continue
 		}
 		i := 0
+		if unsure && words[0] == "" {
+			return true
+		}
 		for i < len(rest) && rest[i].text != "" && !matchWord(p, rest[i].text) {
 			if !rest[i].value {
 				return false
@@ -113,7 +119,7 @@ func hasOption(options []string, want string) bool {
 	long := func(want string) bool {
 		return slices.ContainsFunc(options, func(o string) bool {
 			name, _, _ := strings.Cut(o, "=")
-			return name == want || o == want || len(name) > 4 && strings.HasPrefix(name, "--") && strings.HasPrefix(want, name)
+			return name == want || o == want || len(name) > 2 && strings.HasPrefix(name, "--") && strings.HasPrefix(want, name)
 		})
 	}
 	short := func(letters string) bool {

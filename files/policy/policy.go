@@ -120,6 +120,7 @@ type Request struct {
 	Write    bool     // the call changes something
 	Words    []string // the words of a command that a shell is to run; "": not known before it runs; nil: the call is none
 	Restrict bool     // of an agent's own tool: no rule that allows counts
+	Unsure   bool     // of Words: one that is not known may be an option
 	Notes    []tool.Note
 	Grants   []Rule // what a person allowed this session, the oldest first; a tool.Outside call needs a grant that names the tool
 	NoPerson bool   // there is no person to ask
@@ -278,7 +279,7 @@ func granted(r Request) (Rule, bool) {
 // matches reports whether the rule matches the request. A rule that allows compares exactly. One that asks or denies takes more:
 // see restricts; and if it names a tool for reading or writing, it is about all tools that show or change the same.
 func (rule Rule) matches(r Request) bool {
-	if len(rule.Commands) > 0 && !slices.ContainsFunc(rule.Commands, func(c Command) bool { return r.Words != nil && c.begins(rule.Do, r.Words) }) {
+	if len(rule.Commands) > 0 && !slices.ContainsFunc(rule.Commands, func(c Command) bool { return r.Words != nil && c.begins(rule.Do, r.Words, r.Unsure) }) {
 		return false
 	}
 	does := Effect(0)

@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"syscall"
 	"unicode/utf8"
 )
@@ -30,9 +32,61 @@ func Resolve(p string) string {
 	}
 }
 
-// Glob returns the paths that a pattern of the shell names.
-func Glob(pattern string) []string {
-	found, _ := filepath.Glob(pattern)
+// Resolver resolves paths as Resolve does, and remembers the directories that it has seen. The zero value is usable.
+type Resolver struct{ dirs map[string]string }
+
+// Resolve is Resolve.
+func (r *Resolver) Resolve(p string) string {
+	name, above := filepath.Base(p), filepath.Dir(p)
+	dir, known := r.dirs[above]
+	if !known {
+		if r.dirs == nil {
+			r.dirs = map[string]string{}
+		}
+		dir = Resolve(above)
+		r.dirs[above] = dir
+	}
+	if info, err := os.Lstat(filepath.Join(dir, name)); err == nil && info.Mode()&fs.ModeSymlink == 0 || name == ".." || above == p {
+		return filepath.Join(dir, name)
+	}
+	return Resolve(p)
+}
+
+// Exists reports whether something is at a path.
+func Exists(p string) bool {
+	_, err := os.Lstat(p)
+	return err == nil
+}
+
+// Glob returns the paths that a pattern of the shell names. It looks at no more than *left names, and takes them off; below 0: there are more.
+func Glob(pattern string, left *int) (found []string) {
+	dir, name := filepath.Split(pattern)
+	if !strings.ContainsAny(pattern, `*?[\`) {
+		if *left--; *left < 0 || !Exists(pattern) {
+			return nil
+		}
+		return []string{pattern}
+	}
+	for _, dir := range Glob(filepath.Clean(dir), left) {
+		f, err := os.Open(dir)
+		if err != nil {
+			continue
+		}
+		for *left >= 0 {
+			names, err := f.Readdirnames(min(1000, *left+1))
+			*left -= len(names)
+			for _, n := range names {
+				if ok, err := filepath.Match(name, n); ok && err == nil {
+					found = append(found, filepath.Join(dir, n))
+				}
+			}
+			if err != nil {
+				break
+			}
+		}
+		f.Close()
+	}
+	slices.Sort(found)
 	return found
 }
 

@@ -55,7 +55,7 @@ func (g *Guard) cautions(workspace string, e Event, a *dialect.Action, l *dialec
 			}
 		}
 	}
-	writes := changes(a)
+	writes, links := changes(a), new(snapshot.Resolver)
 	if l != nil {
 		for _, c := range commandCautions() {
 			j := newJudge(&c.commands, workspace, e.Tool, l)
@@ -85,20 +85,20 @@ func (g *Guard) cautions(workspace string, e Event, a *dialect.Action, l *dialec
 					p := absolute(dir, name)
 					if left--; left < 0 {
 						add(g.byName(workspace, p)...)
-					} else if len(snapshot.Glob(literal(p))) > 0 {
-						add(g.ofPath(workspace, p, false)...)
+					} else if snapshot.Exists(p) {
+						add(g.ofPath(links, workspace, p, false)...)
 					}
 				}
 			}
 			for _, name := range c.Wrote {
 				for _, dir := range l.Dirs {
-					add(g.ofPath(workspace, absolute(dir, name), true)...)
+					add(g.ofPath(links, workspace, absolute(dir, name), true)...)
 				}
 			}
 		}
 	}
 	for _, t := range a.Targets {
-		add(g.ofPath(workspace, absolute(e.Dir, t.Path), writes)...)
+		add(g.ofPath(links, workspace, absolute(e.Dir, t.Path), writes)...)
 	}
 	if a.Op == dialect.Other && len(a.Targets) == 0 {
 		names, lines, all := mayName(e.Input)
@@ -106,7 +106,7 @@ func (g *Guard) cautions(workspace string, e Event, a *dialect.Action, l *dialec
 			add(tool.Stet)
 		}
 		for _, path := range slices.Concat(names, lines) {
-			if slices.Contains(g.ofPath(workspace, absolute(e.Dir, path), writes), tool.Stet) {
+			if slices.Contains(g.ofPath(links, workspace, absolute(e.Dir, path), writes), tool.Stet) {
 				add(tool.Stet)
 			}
 		}
@@ -114,14 +114,9 @@ func (g *Guard) cautions(workspace string, e Event, a *dialect.Action, l *dialec
 	return notes
 }
 
-// literal returns a pattern that matches one path alone.
-func literal(path string) string {
-	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`).Replace(path)
-}
-
 // ofPath returns the cautions about a file that a call names.
-func (g *Guard) ofPath(workspace, path string, write bool) (notes []tool.Note) {
-	for _, r := range place(workspace, path) {
+func (g *Guard) ofPath(links *snapshot.Resolver, workspace, path string, write bool) (notes []tool.Note) {
+	for _, r := range place(links, workspace, path) {
 		if slices.Contains(r.Notes, tool.Outside) {
 			notes = append(notes, tool.Away)
 		} else if write {
@@ -134,7 +129,7 @@ func (g *Guard) ofPath(workspace, path string, write bool) (notes []tool.Note) {
 			notes = append(notes, tool.Secret)
 		}
 	}
-	for _, p := range []string{path, snapshot.Resolve(path)} {
+	for _, p := range []string{path, links.Resolve(path)} {
 		for _, own := range g.Own {
 			if snapshot.Contains(own, p) {
 				notes = append(notes, tool.Stet)

@@ -505,7 +505,11 @@ func (g *Guard) snapshot(ctx context.Context, s *session, c *call) {
 		ready := f.wait(ctx, c.event.Closed)
 		g.room()
 		c.tree = f.tree
-		c.snap, c.lost = f.tree.Begin(ctx, g.named(c.event, &c.action)...)
+		var named []string
+		if !ready {
+			named = g.named(c.event, &c.action)
+		}
+		c.snap, c.lost = f.tree.Begin(ctx, named...)
 		if !ready && c.event.Closed && c.lost == nil {
 			_, _ = c.snap.End(ctx) // it has not begun
 			c.snap, c.lost = nil, errors.New("the first snapshot of the workspace is not done yet; try again later")

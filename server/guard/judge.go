@@ -23,10 +23,14 @@ type judge struct {
 	both            bool     // a rule may be about a command and a file
 	left            int      // how many more files may be looked at
 	lost            bool     // a command may run in a directory that is not among dirs
+	links           snapshot.Resolver
 }
 
 func newJudge(p *policy.Policy, workspace, tool string, l *dialect.Line) *judge {
 	j := &judge{rules: p, workspace: workspace, tool: tool, dirs: l.Dirs, left: maxLooked, lost: l.Lost}
+	if l.Many {
+		j.left = -1
+	}
 	for _, r := range slices.Concat(p.Rules, p.Project) {
 		j.both = j.both || len(r.Commands) > 0 && (len(r.Paths) > 0 || r.On != policy.Any)
 		for _, path := range r.Paths {
@@ -63,6 +67,11 @@ func (j *judge) command(c dialect.LineCommand) (policy.Decision, bool) {
 	for k, w := range words { // a rule that allows is about the command as it is written, and not about where its output goes
 		all.add(j.rules.Ruled(policy.Request{Tool: j.tool, Words: w, Write: writes || len(c.Wrote) > 0, Restrict: k > 0 || !c.Exact || len(c.Wrote) > 0}))
 	}
+	if c.Split {
+		for _, w := range words {
+			j.perhaps(&all, policy.Request{Tool: j.tool, Words: w, Write: writes || len(c.Wrote) > 0, Unsure: true})
+		}
+	}
 	file := func(r policy.Request, write, certain bool) {
 		r.Tool, r.Write, r.Restrict = j.tool, write, true
 		for _, r.Words = range slices.Concat([][]string{nil}, words) {
@@ -90,7 +99,7 @@ func (j *judge) command(c dialect.LineCommand) (policy.Decision, bool) {
 					return
 				}
 				path := absolute(dir, name)
-				for _, r := range place(j.workspace, path) {
+				for _, r := range place(&j.links, j.workspace, path) {
 					file(r, write, true)
 					if (write || shows) && r.Path != "." { // it may be a directory: then it is about what is in it
 						r.Path += "/"
@@ -111,10 +120,29 @@ func (j *judge) command(c dialect.LineCommand) (policy.Decision, bool) {
 	if writes && trees&everything != 0 {
 		j.below(j.workspace, func(r policy.Request) { file(r, true, false) })
 	}
-	if (j.left < 0 || j.lost) && len(j.paths) > 0 {
+	names := slices.Concat(c.Names, c.Reads, c.Wrote)
+	relative := slices.ContainsFunc(slices.Concat(names, c.Under), func(name string) bool { return !filepath.IsAbs(name) })
+	lost := j.lost && relative && (writes || shows || len(c.Wrote) > 0)
+	if (j.left < 0 || lost) && len(j.paths) > 0 || slices.ContainsFunc(c.Under, j.mayBeUnder) {
 		all.add(j.rules.RuledUnclear())
 	}
 	return all.Decision, all.ruled
+}
+
+// perhaps asks about a command that may be another than its words say, if a rule is about one.
+func (j *judge) perhaps(all *strictest, r policy.Request) {
+	r.Restrict = true
+	if one, ok := j.rules.Ruled(r); ok && one.Action != policy.Allow {
+		all.add(j.rules.RuledUnclear())
+	}
+}
+
+// mayBeUnder reports whether a rule may be about a file below a directory.
+func (j *judge) mayBeUnder(name string) bool {
+	return slices.ContainsFunc(j.dirs, func(dir string) bool {
+		rel, ok := relative(j.workspace, dir, name)
+		return ok && slices.ContainsFunc(j.paths, func(pattern string) bool { return mayBeBelow(pattern, rel) })
+	})
 }
 
 // below calls about for each file of the workspace below a directory, unless no rule can be about one.

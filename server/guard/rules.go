@@ -35,7 +35,7 @@ func (g *Guard) ruled(p *policy.Policy, workspace string, e Event, a *dialect.Ac
 		found.add(p.Ruled(r))
 		names, lines, whole := mayName(e.Input)
 		for i, path := range slices.Concat(names, lines) {
-			for _, one := range place(workspace, absolute(e.Dir, path)) {
+			for _, one := range place(new(snapshot.Resolver), workspace, absolute(e.Dir, path)) {
 				one.Tool, one.Write, one.Restrict = r.Tool, r.Write, true
 				if s, ok := p.Ruled(one); ok && i < len(names) {
 					found.add(s, true)
@@ -51,7 +51,7 @@ func (g *Guard) ruled(p *policy.Policy, workspace string, e Event, a *dialect.Ac
 	}
 	var all []policy.Request
 	for _, t := range a.Targets {
-		all = append(all, place(workspace, absolute(e.Dir, t.Path))...)
+		all = append(all, place(new(snapshot.Resolver), workspace, absolute(e.Dir, t.Path))...)
 	}
 	return join(len(all), func(i int) (policy.Decision, bool) {
 		all[i].Tool, all[i].Write = r.Tool, r.Write
@@ -95,7 +95,12 @@ func (g *Guard) line(e Event, a *dialect.Action) *dialect.Line {
 // is any rule that could deny it.
 func ruleShell(p *policy.Policy, workspace, tool string, l *dialect.Line) (policy.Decision, bool) {
 	parts, j := len(l.Commands), newJudge(p, workspace, tool, l)
-	if l.Unclear {
+	var hidden strictest
+	l.Perhaps(func(words []string) bool {
+		j.perhaps(&hidden, policy.Request{Tool: tool, Words: words, Write: true})
+		return !hidden.ruled
+	})
+	if l.Unclear || hidden.ruled {
 		parts++
 	}
 	return join(parts, func(i int) (policy.Decision, bool) {
@@ -128,8 +133,8 @@ func join(n int, part func(int) (policy.Decision, bool)) (d policy.Decision, dec
 
 // place returns an absolute path as rules have it, relative to the workspace, or absolute outside of it: as it is written, and with links
 // resolved if that is another.
-func place(workspace, written string) (all []policy.Request) {
-	for _, p := range []string{written, snapshot.Resolve(written)} {
+func place(links *snapshot.Resolver, workspace, written string) (all []policy.Request) {
+	for _, p := range []string{written, links.Resolve(written)} {
 		r := policy.Request{Path: p, Notes: []tool.Note{tool.Outside}}
 		if rel, ok := relative(workspace, workspace, p); ok {
 			r = policy.Request{Path: rel}

@@ -11,8 +11,8 @@ import (
 
 // Place is where a command line runs.
 type Place struct {
-	Dir, Home string                        // absolute: the directory, and that of the person
-	Glob      func(pattern string) []string // the files that a pattern of the shell names
+	Dir, Home string                                   // absolute: the directory, and that of the person
+	Glob      func(pattern string, left *int) []string // the files that a pattern of the shell names: it looks at so many names at most, and takes them off
 }
 
 // LineCommand is one simple command of a command line.
@@ -20,20 +20,29 @@ type LineCommand struct {
 	Words [][]string // its words; then those of each command that it may run, as after sudo. A word "" is not known before it runs
 	Exact bool       // no variable is set for it, or is in it: a rule that allows may count
 	Text  string     // without redirections
-	Names []string   // words that may be files; "": not known
-	Reads []string   // files of its redirections; "": not known
+	Names []string   // words that may be files
+	Reads []string   // files of its redirections
 	Wrote []string
+	Under []string // directories of files that are not known before it runs; "": any
+	Split bool     // of Words: one that is not known may be several, or an option
+	text  string   // what it writes to Wrote; "": not known
 }
 
 // Line is a command line that is taken apart.
 type Line struct {
 	place    Place
-	vars     map[string]string // that it sets, each once, to a word that is known; "": to another
-	sure     map[string]bool   // those that have this value wherever they are used
-	resolved bool              // one of them was taken since this was set to false
-	doubt    bool              // the same of one that is not sure
-	Dirs     []string          // in which its commands may run: the agent's, and those of cd
-	Lost     bool              // these are not all
+	left     int                      // how many names of files are looked at
+	tokens   []string                 // of texts in which commands may be
+	covered  map[string]bool          // variables of loops over words that are known
+	aliases  map[string][]string      // that the line makes
+	listed   map[syntax.Node][]string // commands that read names of files, and the directories of these
+	vars     map[string]string        // that it sets, each once, to a word that is known; "": to another
+	sure     map[string]bool          // those that have this value wherever they are used
+	resolved bool                     // one of them was taken since this was set to false
+	doubt    bool                     // the same of one that is not sure
+	Dirs     []string                 // in which its commands may run: the agent's, and those of cd
+	Lost     bool                     // these are not all
+	Many     bool                     // its patterns may name more files than were looked at
 	Commands []LineCommand
 	Unclear  bool // a part of it cannot be parsed, or is a command that is not known before it runs
 }
@@ -46,8 +55,10 @@ const maxNested = 5
 
 // ParseLine takes a command line apart: the commands of its substitutions, functions and nested shells are among them.
 func ParseLine(text string, at Place) *Line {
-	l := &Line{place: at, Dirs: []string{at.Dir}, vars: map[string]string{"PWD": at.Dir, "HOME": at.Home}}
+	l := &Line{place: at, left: maxNames, Dirs: []string{at.Dir}, vars: map[string]string{"PWD": ".", "OLDPWD": ".", "HOME": at.Home}}
+	l.covered, l.aliases, l.listed = map[string]bool{}, map[string][]string{}, map[syntax.Node][]string{}
 	l.add(text, 0)
+	l.ran()
 	if len(l.Commands) == 0 {
 		l.Commands = []LineCommand{{}}
 	}
@@ -92,14 +103,23 @@ func (l *Line) add(text string, depth int) {
 		case *syntax.ForClause:
 			c.Text = printed(x)
 			if words, ok := x.Loop.(*syntax.WordIter); ok {
+				known := len(words.Items) > 0
 				for _, w := range words.Items {
-					c.Names = append(c.Names, l.files(l.literal(w))...)
+					for _, w := range braceWords(w) {
+						text, glob := l.literal(w)
+						known = known && text != ""
+						c.Names = append(c.Names, l.files(text, glob)...)
+					}
 				}
+				l.covered[words.Name.Value] = known
 			}
 		case *syntax.CallExpr:
 			c = l.call(x, depth)
 		case *syntax.DeclClause, *syntax.LetClause, *syntax.ArithmCmd: // a variable such as PATH changes what later commands are
 			c.Text = "export x=y"
+			l.declared(s)
+		case *syntax.TestClause:
+			l.declared(s)
 		case nil:
 		default:
 			c.Exact = true
@@ -142,8 +162,14 @@ func (l *Line) call(x *syntax.CallExpr, depth int) (c LineCommand) {
 			if glob && len(words) == 0 && text != "[" {
 				text = "" // a program whose name is found when it runs
 			}
+			if c.Split = c.Split || text == "" && l.splits(w); text == "" && len(words) == 0 {
+				text = suffix(w)
+			}
 			words = append(words, text)
 			c.Names = append(c.Names, l.files(text, glob)...)
+			if c.Under = append(c.Under, l.under(words, w)...); glob && strings.Contains(text, "**") { // in some shells at any depth
+				c.Under = append(c.Under, text[:strings.LastIndexByte(text[:strings.Index(text, "**")], '/')+1])
+			}
 			if l.doubt {
 				text = ""
 			}
@@ -153,34 +179,60 @@ func (l *Line) call(x *syntax.CallExpr, depth int) (c LineCommand) {
 	if len(words) == 0 {
 		return c
 	}
-	c.Words = commandsOf(words)
-	if !slices.Equal(words, known) {
-		c.Words = append(c.Words, commandsOf(known)...)
+	if name, ok := strings.CutPrefix(words[0], "="); ok && name != "" { // of zsh: a program by its name
+		words[0], known[0] = name, name
+	}
+	for _, all := range [][]string{words, known, l.unaliased(words)} {
+		if len(c.Words) == 0 || !slices.Equal(all, words) {
+			commands, adds := l.commands(x, all)
+			c.Words, c.Split = append(c.Words, commands...), c.Split || adds
+		}
 	}
 	l.Unclear = l.Unclear || len(c.Words) >= maxRun
+	c.Under = append(c.Under, l.read(x, c.Words)...)
 	l.substituted(x, c.Words, depth)
 	c.Exact = len(x.Assigns) == 0 && !l.resolved
 	switch first := programName(words[0]); first {
 	case "cd", "pushd":
-		for _, d := range slices.Clone(l.Dirs) {
-			if len(words) < 2 || words[len(words)-1] == "" {
-				break
-			}
-			if to := absolute(d, words[len(words)-1]); slices.Contains(l.Dirs, to) {
-				continue
-			} else if l.Lost = l.Lost || len(l.Dirs) == maxDirs; !l.Lost {
-				l.Dirs = append(l.Dirs, to)
-			}
+		if to := words[len(words)-1]; len(words) > 1 && !strings.HasPrefix(to, "+") && to != "-" { // else it is one of those
+			l.enter(to)
 		}
 	case "echo", "printf":
-		c.Names = nil
+		c.text = strings.Join(words[1:], " ")
+		if c.Names = nil; slices.Contains(words, "") {
+			c.text = ""
+		}
+	}
+	for i, w := range words {
+		if to, long := strings.CutPrefix(w, "--chdir="); long || goes[programName(words[0])] && (w == "-C" || w == "--chdir" || w == "--directory") && i+1 < len(words) {
+			if !long {
+				to = words[i+1]
+			}
+			l.enter(to)
+		}
 	}
 	for _, words := range c.Words {
 		for _, text := range scripts(words) {
 			l.script(text, depth)
 		}
+		l.hidden(&c, words)
 	}
 	return c
+}
+
+// goes are programs that work in the directory of their option -C.
+var goes = set("env git make gmake tar bsdtar sudo ninja go")
+
+// enter notes that commands may run in a directory; "": it is not known.
+func (l *Line) enter(to string) {
+	l.Lost = l.Lost || to == ""
+	for _, d := range slices.Clone(l.Dirs) {
+		if to := absolute(d, to); slices.Contains(l.Dirs, to) {
+			continue
+		} else if l.Lost = l.Lost || len(l.Dirs) == maxDirs; !l.Lost {
+			l.Dirs = append(l.Dirs, to)
+		}
+	}
 }
 
 func (l *Line) redirect(c *LineCommand, s *syntax.Stmt, r *syntax.Redirect, depth int) {
@@ -195,9 +247,12 @@ func (l *Line) redirect(c *LineCommand, s *syntax.Stmt, r *syntax.Redirect, dept
 		if r.Op == syntax.WordHdoc {
 			w = r.Word
 		}
+		text := l.surely(w)
 		if l.reads(s.Cmd, true) {
-			l.script(l.surely(w), depth)
+			l.script(text, depth)
 		}
+		c.text = text
+		l.given(c, s.Cmd, text)
 		return
 	case syntax.RdrIn:
 		if from := substitution(r.Word); from != nil && l.reads(s.Cmd, true) {
@@ -208,6 +263,7 @@ func (l *Line) redirect(c *LineCommand, s *syntax.Stmt, r *syntax.Redirect, dept
 	if to == "/dev/null" {
 		return
 	}
+	c.Under = append(c.Under, l.under(nil, r.Word)...)
 	if files := l.files(to, glob); r.Op == syntax.RdrIn {
 		c.Reads = append(c.Reads, files...)
 	} else {
@@ -227,16 +283,24 @@ func (l *Line) literal(w *syntax.Word) (text string, glob bool) {
 		switch x := parts[i].(type) {
 		case *syntax.Lit:
 			s := x.Value
-			if rest, ok := strings.CutPrefix(s, "~"); ok && i == 0 && (rest == "" || rest[0] == '/') {
-				s = l.place.Home + rest
+			if user, rest, _ := strings.Cut(s, "/"); i == 0 && strings.HasPrefix(user, "~") {
+				switch strings.Trim(user, "0123456789") {
+				case "~":
+					s = l.place.Home + s[1:]
+				case "~+", "~-": // one of those in which the line works
+					s = "./" + rest
+				default:
+					return "", false
+				}
 			}
 			glob = glob || strings.ContainsAny(s, "*?[")
 			b.WriteString(strings.ReplaceAll(s, `\`, ""))
 		case *syntax.SglQuoted:
-			if x.Dollar && strings.Contains(x.Value, `\`) {
+			value, err := expand.Literal(nil, &syntax.Word{Parts: []syntax.WordPart{x}})
+			if err != nil {
 				return "", false
 			}
-			b.WriteString(x.Value)
+			b.WriteString(value)
 		case *syntax.DblQuoted:
 			parts = slices.Concat(parts[:i+1], quoted(x.Parts), parts[i+1:])
 		case *syntax.ParamExp:
@@ -247,10 +311,19 @@ func (l *Line) literal(w *syntax.Word) (text string, glob bool) {
 			if value == "" {
 				return "", false
 			}
-			if x.Param.Value != "PWD" && x.Param.Value != "HOME" {
+			if !slices.Contains([]string{"PWD", "OLDPWD", "HOME"}, x.Param.Value) {
 				l.resolved, l.doubt = true, l.doubt || !l.sure[x.Param.Value]
 			}
 			b.WriteString(value)
+		case *syntax.CmdSubst:
+			switch strings.Join(strings.Fields(strings.Trim(printed(&syntax.Block{Stmts: x.Stmts}), "{}; \n")), " ") {
+			case "pwd":
+				b.WriteString(".")
+			case "mktemp", "mktemp -d", "go env GOMODCACHE", "go env GOPATH", "go env GOROOT", "brew --prefix", "npm root -g": // outside, wherever it is
+				b.WriteString("/tmp/mktemp")
+			default:
+				return "", false
+			}
 		default:
 			return "", false
 		}
@@ -289,6 +362,9 @@ func quoted(parts []syntax.WordPart) (out []syntax.WordPart) {
 	return out
 }
 
+// maxNames is how many names of files are looked at for the patterns of a line.
+const maxNames = 10_000
+
 // maxGlob is how many files a word may stand for. Of a word with more, the others are left out: the guard asks about half as many.
 const maxGlob = 2000
 
@@ -308,7 +384,8 @@ func (l *Line) files(word string, glob bool) (names []string) {
 	if glob {
 		for _, n := range slices.Clone(names) {
 			for _, d := range l.Dirs {
-				found := l.place.Glob(absolute(d, n))
+				found := l.place.Glob(absolute(d, n), &l.left)
+				l.Many = l.Many || l.left < 0
 				names = append(names, found[:min(len(found), maxGlob)]...)
 			}
 		}
@@ -349,7 +426,7 @@ func commandsOf(words []string) [][]string {
 	for i := 1; i < len(words) && runs; i++ {
 		switch w := words[i]; {
 		case strings.HasPrefix(w, "-"):
-			option = !strings.Contains(w, "=")
+			option = !strings.Contains(w, "=") && !(len(w) > 2 && w[1] != '-' && strings.ContainsAny(w[len(w)-1:], "0123456789}"))
 			continue
 		case strings.Contains(w, "="):
 			continue
@@ -371,4 +448,6 @@ func absolute(dir, p string) string {
 	return filepath.Join(dir, p)
 }
 
-func programName(name string) string { return name[strings.LastIndexByte(name, '/')+1:] }
+func programName(name string) string {
+	return strings.TrimPrefix(name[strings.LastIndexByte(name, '/')+1:], "=")
+}

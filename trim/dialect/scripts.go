@@ -37,9 +37,76 @@ func (l *Line) reads(n syntax.Node, maybe bool) (found bool) {
 
 // piped adds the command line that a shell gets from the command before it, as in echo … | sh.
 func (l *Line) piped(x *syntax.BinaryCmd, depth int) {
+	from := x.X
+	for {
+		if b, ok := from.Cmd.(*syntax.BinaryCmd); ok {
+			from = b.Y
+			continue
+		}
+		break
+	}
+	text := ""
+	if call, ok := from.Cmd.(*syntax.CallExpr); ok {
+		if words := l.words(call); len(words) > 0 {
+			if listers[programName(words[0])] || words[0] == "git" && slices.Contains(words, "ls-files") {
+				l.listed[x.Y.Cmd] = []string{""}
+			}
+			if words[0] == "find" {
+				l.listed[x.Y.Cmd] = slices.Clone(words[1:max(1, slices.IndexFunc(words, option))])
+			}
+			if slices.Contains([]string{"echo", "printf", "cat"}, words[0]) {
+				text = strings.Join(words[1:], " ")
+			}
+		}
+		for _, r := range from.Redirs {
+			if r.Hdoc != nil {
+				text = l.surely(r.Hdoc)
+			}
+		}
+	}
+	l.given(&LineCommand{}, x.Y, text)
 	if l.reads(x.Y, true) {
 		l.script(l.output(x.X), depth)
 	}
+}
+
+// listers print names of files, which are no options.
+var listers = set("find fd ls rg grep tree locate")
+
+// commands returns a command and those that it runs in its arguments. What xargs adds to theirs is not known, and adds says that it may be options.
+func (l *Line) commands(x *syntax.CallExpr, words []string) (all [][]string, adds bool) {
+	program := programName(words[0])
+	if sign := replaced(program, words); sign != "" {
+		words = slices.Clone(words)
+		for i, w := range words[1:] {
+			if words[i+1] = strings.ReplaceAll(w, sign, "$_"); w == sign && (i == 0 || strings.HasPrefix(words[i], "-")) {
+				words[i+1] = ""
+			}
+		}
+		return commandsOf(words), false
+	}
+	all = commandsOf(words)
+	if adds = program == "xargs" && len(all) > 1 && l.listed[x] == nil; adds {
+		for i := range all {
+			all[i] = append(slices.Clone(all[i]), "")
+		}
+	}
+	return all, adds
+}
+
+// replaced returns the sign for which a command puts what it reads into the arguments of another; "": it has none.
+func replaced(program string, words []string) string {
+	if program == "find" || program == "parallel" {
+		return "{}"
+	}
+	for i, w := range words[1:] {
+		if rest, ok := strings.CutPrefix(w, "-I"); program == "xargs" && ok && rest == "" && i+2 < len(words) {
+			return words[i+2]
+		} else if program == "xargs" && ok && rest != "" {
+			return rest
+		}
+	}
+	return ""
 }
 
 // substituted adds the command lines that a shell gets as <(…), or from a file that another command has opened.
@@ -198,7 +265,7 @@ func readsScript(words []string) bool {
 	switch program := programName(words[0]); {
 	case program == "exec":
 		return len(words) == 1
-	case starters[program]:
+	case starters[program], program == "parallel" && !slices.ContainsFunc(words[1:], func(w string) bool { return !option(w) && w != "" }):
 		return true
 	case program == "sudo", program == "doas":
 		for i, w := range words[1:] {

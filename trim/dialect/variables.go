@@ -61,8 +61,19 @@ func (l *Line) assign(a *syntax.Assign) {
 	if a.Name == nil {
 		return
 	}
+	if a.Array != nil {
+		for _, e := range a.Array.Elems {
+			if e.Value != nil {
+				text, _ := l.literal(e.Value)
+				l.tokens = append(l.tokens, loose(text)...)
+			}
+		}
+	}
 	l.doubt = false
 	value, glob := l.literal(a.Value)
+	l.perhaps(loose(value))
+	l.Unclear = l.Unclear || strings.Contains(value, "$(") || a.Value != nil && substitution(a.Value) != nil
+	l.Lost = l.Lost || a.Name.Value == "CDPATH"
 	if _, again := l.vars[a.Name.Value]; again || glob || strings.ContainsAny(value, " \t\n") {
 		value = ""
 	}
@@ -80,4 +91,108 @@ func (l *Line) surely(w *syntax.Word) string {
 		return ""
 	}
 	return text
+}
+
+// declared looks for commands in the words of declare, let and [[ … ]], which evaluate the index of an array.
+func (l *Line) declared(s *syntax.Stmt) {
+	syntax.Walk(s.Cmd, func(n syntax.Node) bool {
+		if w, ok := n.(*syntax.Word); ok {
+			text, _ := l.literal(w)
+			l.Unclear = l.Unclear || strings.Contains(text, "[") && strings.ContainsAny(text, "`$")
+		}
+		return true
+	})
+}
+
+// unaliased returns a command with the alias of the line that it is in its place.
+func (l *Line) unaliased(words []string) []string {
+	if programName(words[0]) == "alias" {
+		for _, w := range words[1:] {
+			if name, value, ok := strings.Cut(w, "="); ok {
+				l.aliases[name] = strings.Fields(value)
+			}
+			l.Unclear = l.Unclear || w == ""
+		}
+	}
+	for range maxNested {
+		words = slices.Concat(l.alias(words[0]), words[1:])
+	}
+	return words
+}
+
+func (l *Line) alias(name string) []string {
+	if words := l.aliases[name]; len(words) > 0 {
+		return words
+	}
+	return []string{name}
+}
+
+// takers take names of files, after so many words that are none.
+var takers = map[string]int{
+	"rm": 0, "mv": 0, "cp": 0, "ln": 0, "chmod": 1, "chown": 1, "chgrp": 1, "touch": 0, "tee": 0, "truncate": 0, "rsync": 0, "install": 0, "shred": 0, "unlink": 0, "dd": 0, "rmdir": 0,
+	"cat": 0, "head": 0, "tail": 0, "less": 0, "more": 0, "nl": 0, "tac": 0, "sed": 1, "awk": 1, "grep": 1, "egrep": 1, "rg": 1, "xargs": 0, "parallel": 0, "strings": 0, "xxd": 0, "od": 0, "base64": 0,
+}
+
+// under returns where a word of a command may name a file that is not known: a directory, "" for any. words are those of the command up to this one; nil: the
+// word is of a redirection.
+func (l *Line) under(words []string, w *syntax.Word) []string {
+	if len(words) == 1 || len(words) > 1 && words[len(words)-1] != "" {
+		return nil
+	}
+	for i, name := range words {
+		first, takes := takers[programName(name)]
+		for _, w := range words[i+1:] {
+			if !option(w) || w == "" {
+				first--
+			}
+		}
+		if takes && first < 0 {
+			return l.start(w)
+		}
+	}
+	if words == nil {
+		if text, _ := l.literal(w); text == "" {
+			return l.start(w)
+		}
+	}
+	return nil
+}
+
+// read returns the directories of the files that a command gets by xargs or parallel.
+func (l *Line) read(x *syntax.CallExpr, commands [][]string) []string {
+	if name := programName(commands[0][0]); name != "xargs" && name != "parallel" {
+		return nil
+	}
+	if !slices.ContainsFunc(commands[1:], func(words []string) bool {
+		_, takes := takers[programName(words[0])]
+		return takes
+	}) {
+		return nil
+	}
+	if dirs := l.listed[x]; dirs != nil {
+		return dirs
+	}
+	return []string{""}
+}
+
+// start returns the directory in which the file of a word is, as far as it is known.
+func (l *Line) start(w *syntax.Word) []string {
+	parts := w.Parts
+	if len(parts) == 1 {
+		if q, ok := parts[0].(*syntax.DblQuoted); ok {
+			parts = quoted(q.Parts)
+		}
+	}
+	known := ""
+	for i := range parts {
+		text, _ := l.literal(&syntax.Word{Parts: parts[:i+1]})
+		if text == "" {
+			if x, ok := parts[i].(*syntax.ParamExp); ok && x.Param != nil && x.Exp == nil && l.covered[x.Param.Value] {
+				return nil // the loop names it
+			}
+			break
+		}
+		known = text
+	}
+	return []string{known[:strings.LastIndexByte(known, '/')+1]}
 }
