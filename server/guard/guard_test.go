@@ -255,11 +255,11 @@ func TestRules(t *testing.T) {
 		{"rm -r secret", "deny"}, {"mv ./secret x", "deny"}, {"cp a secret/", "deny"}, {"tar -C secret -xf a", "deny"}, {"env -C secret rm key", "deny"}, {"ls secret", "allow"},
 		{"rm -r .", "deny"}, {"rm -r src", ""}, {"find . -delete", "deny"}, {"chmod -R 700 .", "deny"}, {"gofmt -w .", ""}, {"docker build .", ""}, {"grep -r x src", ""},
 		{"D=secret; rm $D/key", "deny"}, {"D=src; D=secret; rm $D/key", "ask"}, {"for f in secret/*; do rm $f; done", "deny"}, {"X=go; $X test", ""},
-		// Variables that may have another value, or none. A value counts next to one that is not known.
-		{"X=ls; for X in rm; do $X -rf y; done", "deny"}, {"X=ls; read X <<< rm; $X -rf y", "deny"}, {"X=ls; printf -v X rm; $X -rf y", "deny"}, {"X=ls; mapfile X <<< rm; $X -rf y", "deny"},
-		{"X=ls; getopts ab X; $X -rf y", "deny"}, {"false && X=ls; $X -rf y", "deny"}, {"X=ls; unset X; $X -rf y", "deny"}, {"X=ls; select X in rm; do $X -rf y; done", "deny"},
-		{"X=ls; read \"$N\" <<< rm; $X -rf y", "deny"}, {"X=ls; declare \"$N=rm\"; $X -rf y", "deny"}, {"X=ls; eval \"$N=rm\"; $X -rf y", "deny"}, {"X=ls; . ./f; $X -rf y", "deny"}, {"X=ls | cat; $X -rf y", "deny"},
-		{"X=ls make; $X -rf y", "deny"}, {"X+=ls; $X -rf y", "deny"}, {"if a; then X=ls; fi; $X -rf y", "deny"}, {"X=ls; bash -c '$X -rf y'", "deny"}, {"if a; then X=ls; fi; Y=$X; $Y -rf y", "deny"},
+		// Variables that may have another value, or none. A value counts, and one that is not known is asked about.
+		{"X=ls; for X in rm; do $X -rf y; done", "ask"}, {"X=ls; read X <<< rm; $X -rf y", "ask"}, {"X=ls; printf -v X rm; $X -rf y", "ask"}, {"X=ls; mapfile X <<< rm; $X -rf y", "ask"},
+		{"X=ls; getopts ab X; $X -rf y", "ask"}, {"false && X=ls; $X -rf y", "ask"}, {"X=ls; unset X; $X -rf y", "ask"}, {"X=ls; select X in rm; do $X -rf y; done", "ask"},
+		{"X=ls; read \"$N\" <<< rm; $X -rf y", "ask"}, {"X=ls; declare \"$N=rm\"; $X -rf y", "ask"}, {"X=ls; eval \"$N=rm\"; $X -rf y", "ask"}, {"X=ls; . ./f; $X -rf y", "ask"}, {"X=ls | cat; $X -rf y", "ask"},
+		{"X=ls make; $X -rf y", "ask"}, {"X+=ls; $X -rf y", "ask"}, {"if a; then X=ls; fi; $X -rf y", "ask"}, {"X=ls; bash -c '$X -rf y'", "ask"}, {"if a; then X=ls; fi; Y=$X; $Y -rf y", "ask"},
 		{"X=ls; for X in 'rm -rf y'; do eval $X; done", "ask"}, {"X=ls; for X in 'rm -rf y'; do echo $X | sh; done", "ask"}, {"D=secret; for D in x; do rm $D/key; done", "deny"}, {"X=ls; $X -rf y", ""}, {"X=go; Y=$X; $Y test", ""},
 		// Shells that read what they run.
 		{"echo -n 'rm -rf x' | sh", "deny"}, {"echo -e 'rm -rf x' | sh", "deny"}, {"printf '%s' 'rm -rf x' | sh", "ask"}, {"printf -- 'rm -rf x' | sh", "deny"}, {"echo 'r\\155 -rf x' | sh", "ask"},

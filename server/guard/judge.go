@@ -67,6 +67,9 @@ func (j *judge) command(c dialect.LineCommand) (policy.Decision, bool) {
 	for k, w := range words { // a rule that allows is about the command as it is written, and not about where its output goes
 		all.add(j.rules.Ruled(policy.Request{Tool: j.tool, Words: w, Write: writes || len(c.Wrote) > 0, Restrict: k > 0 || !c.Exact || len(c.Wrote) > 0}))
 	}
+	for _, w := range c.Maybe {
+		j.perhaps(&all, policy.Request{Tool: j.tool, Words: w, Write: writes || len(c.Wrote) > 0})
+	}
 	if c.Split {
 		for _, w := range words {
 			j.perhaps(&all, policy.Request{Tool: j.tool, Words: w, Write: writes || len(c.Wrote) > 0, Unsure: true})

@@ -94,13 +94,9 @@ func (g *Guard) line(e Event, a *dialect.Action) *dialect.Line {
 // ruleShell judges each part of a command line, and the files that it names. What cannot be parsed is asked about if there
 // is any rule that could deny it.
 func ruleShell(p *policy.Policy, workspace, tool string, l *dialect.Line) (policy.Decision, bool) {
-	parts, j := len(l.Commands), newJudge(p, workspace, tool, l)
-	var hidden strictest
-	l.Perhaps(func(words []string) bool {
-		j.perhaps(&hidden, policy.Request{Tool: tool, Words: words, Write: true})
-		return !hidden.ruled
-	})
-	if l.Unclear || hidden.ruled {
+	hidden, j := lookFor(l), newJudge(p, workspace, tool, l)
+	parts := len(l.Commands)
+	if found := hidden.ruled(j); l.Unclear || found.ruled {
 		parts++
 	}
 	return join(parts, func(i int) (policy.Decision, bool) {

@@ -317,3 +317,9 @@ func awkWrites(script string) bool {
 	both := awkPattern.ReplaceAllString(noTexts, `""`)
 	return awkPrints.MatchString(noTexts) || awkPrints.MatchString(noPatterns) || awkRuns.MatchString(both) || awkRuns.MatchString(noPatterns)
 }
+
+// RunsCommands reports whether a program of sed or awk among the words of a command may run commands or write to files.
+func RunsCommands(words []string) bool {
+	may := map[string]func(string) bool{"sed": sedWrites, "awk": awkWrites}[programName(words[0])]
+	return may != nil && slices.ContainsFunc(words[1:], may)
+}

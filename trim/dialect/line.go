@@ -18,6 +18,7 @@ type Place struct {
 // LineCommand is one simple command of a command line.
 type LineCommand struct {
 	Words [][]string // its words; then those of each command that it may run, as after sudo. A word "" is not known before it runs
+	Maybe [][]string // the same words, if a variable has another value than the line sets
 	Exact bool       // no variable is set for it, or is in it: a rule that allows may count
 	Text  string     // without redirections
 	Names []string   // words that may be files
@@ -25,16 +26,14 @@ type LineCommand struct {
 	Wrote []string
 	Under []string // directories of files that are not known before it runs; "": any
 	Split bool     // of Words: one that is not known may be several, or an option
-	text  string   // what it writes to Wrote; "": not known
+	Says  string   // what it writes to Wrote; "": not known
 }
 
 // Line is a command line that is taken apart.
 type Line struct {
 	place    Place
 	left     int                      // how many names of files are looked at
-	tokens   []string                 // of texts in which commands may be
 	covered  map[string]bool          // variables of loops over words that are known
-	aliases  map[string][]string      // that the line makes
 	listed   map[syntax.Node][]string // commands that read names of files, and the directories of these
 	vars     map[string]string        // that it sets, each once, to a word that is known; "": to another
 	sure     map[string]bool          // those that have this value wherever they are used
@@ -44,7 +43,14 @@ type Line struct {
 	Lost     bool                     // these are not all
 	Many     bool                     // its patterns may name more files than were looked at
 	Commands []LineCommand
-	Unclear  bool // a part of it cannot be parsed, or is a command that is not known before it runs
+	Texts    []Text // that it has, but does not run
+	Unclear  bool   // a part of it cannot be parsed, or is a command that is not known before it runs
+}
+
+// Text is a text in a command line, and the command that reads it; nil: it is the value of a variable.
+type Text struct {
+	Words []string
+	Text  string
 }
 
 // maxDirs is how many directories a command line may run in.
@@ -56,9 +62,8 @@ const maxNested = 5
 // ParseLine takes a command line apart: the commands of its substitutions, functions and nested shells are among them.
 func ParseLine(text string, at Place) *Line {
 	l := &Line{place: at, left: maxNames, Dirs: []string{at.Dir}, vars: map[string]string{"PWD": ".", "OLDPWD": ".", "HOME": at.Home}}
-	l.covered, l.aliases, l.listed = map[string]bool{}, map[string][]string{}, map[syntax.Node][]string{}
+	l.covered, l.listed = map[string]bool{}, map[syntax.Node][]string{}
 	l.add(text, 0)
-	l.ran()
 	if len(l.Commands) == 0 {
 		l.Commands = []LineCommand{{}}
 	}
@@ -182,11 +187,11 @@ func (l *Line) call(x *syntax.CallExpr, depth int) (c LineCommand) {
 	if name, ok := strings.CutPrefix(words[0], "="); ok && name != "" { // of zsh: a program by its name
 		words[0], known[0] = name, name
 	}
-	for _, all := range [][]string{words, known, l.unaliased(words)} {
-		if len(c.Words) == 0 || !slices.Equal(all, words) {
-			commands, adds := l.commands(x, all)
-			c.Words, c.Split = append(c.Words, commands...), c.Split || adds
-		}
+	var adds bool
+	c.Words, adds = l.commands(x, words)
+	c.Split = c.Split || adds
+	if !slices.Equal(known, words) {
+		c.Maybe, _ = l.commands(x, known)
 	}
 	l.Unclear = l.Unclear || len(c.Words) >= maxRun
 	c.Under = append(c.Under, l.read(x, c.Words)...)
@@ -198,9 +203,9 @@ func (l *Line) call(x *syntax.CallExpr, depth int) (c LineCommand) {
 			l.enter(to)
 		}
 	case "echo", "printf":
-		c.text = strings.Join(words[1:], " ")
+		c.Says = strings.Join(words[1:], " ")
 		if c.Names = nil; slices.Contains(words, "") {
-			c.text = ""
+			c.Says = ""
 		}
 	}
 	for i, w := range words {
@@ -211,11 +216,10 @@ func (l *Line) call(x *syntax.CallExpr, depth int) (c LineCommand) {
 			l.enter(to)
 		}
 	}
-	for _, words := range c.Words {
+	for _, words := range slices.Concat(c.Words, c.Maybe) {
 		for _, text := range scripts(words) {
 			l.script(text, depth)
 		}
-		l.hidden(&c, words)
 	}
 	return c
 }
@@ -251,8 +255,8 @@ func (l *Line) redirect(c *LineCommand, s *syntax.Stmt, r *syntax.Redirect, dept
 		if l.reads(s.Cmd, true) {
 			l.script(text, depth)
 		}
-		c.text = text
-		l.given(c, s.Cmd, text)
+		c.Says = text
+		l.given(s.Cmd, text)
 		return
 	case syntax.RdrIn:
 		if from := substitution(r.Word); from != nil && l.reads(s.Cmd, true) {

@@ -64,7 +64,7 @@ func (l *Line) piped(x *syntax.BinaryCmd, depth int) {
 			}
 		}
 	}
-	l.given(&LineCommand{}, x.Y, text)
+	l.given(x.Y, text)
 	if l.reads(x.Y, true) {
 		l.script(l.output(x.X), depth)
 	}
@@ -111,7 +111,7 @@ func replaced(program string, words []string) string {
 
 // substituted adds the command lines that a shell gets as <(…), or from a file that another command has opened.
 func (l *Line) substituted(x *syntax.CallExpr, commands [][]string, depth int) {
-	if !slices.ContainsFunc(commands, func(words []string) bool { return takesScript(programName(words[0])) }) {
+	if !slices.ContainsFunc(commands, func(words []string) bool { return TakesScript(programName(words[0])) }) {
 		return
 	}
 	for _, w := range x.Args {
@@ -255,8 +255,22 @@ func letters(w, some string) bool {
 
 func option(w string) bool { return strings.HasPrefix(w, "-") || strings.HasPrefix(w, "+") }
 
-// takesScript reports whether a program runs the command line in a file.
-func takesScript(program string) bool {
+// Script returns the first operand of a command, which may be a file that it runs; "": there is none, or it runs what it reads.
+func Script(words []string) string {
+	if ok, all := operands(words); ok && !slices.Contains(words, "-") {
+		return all[len(all)-1]
+	}
+	return ""
+}
+
+// Carries reports whether a program runs the command in its arguments, and nothing else that it is given.
+func Carries(program string) bool {
+	_, ok := carriers[program]
+	return ok && !texts[program] && program != "env" && program != "entr"
+}
+
+// TakesScript reports whether a program runs the command line in a file.
+func TakesScript(program string) bool {
 	return shells[program] || program == "source" || program == "."
 }
 
@@ -277,7 +291,7 @@ func readsScript(words []string) bool {
 			}
 		}
 		return false
-	case !takesScript(program), shells[program] && len(commandOptions(words)) > 0:
+	case !TakesScript(program), shells[program] && len(commandOptions(words)) > 0:
 		return false
 	}
 	ok, all := operands(words)
@@ -286,4 +300,21 @@ func readsScript(words []string) bool {
 	}
 	file := all[len(all)-1]
 	return slices.ContainsFunc(words, func(w string) bool { return letters(w, "s") }) || file == "" || strings.HasPrefix(file, "/dev/") || strings.HasPrefix(file, "/proc/")
+}
+
+// given notes the text that commands read; "": it is not known. A program of another language that is not known makes the line unclear.
+func (l *Line) given(n syntax.Node, text string) {
+	if n == nil {
+		return
+	}
+	syntax.Walk(n, func(n syntax.Node) bool {
+		if x, ok := n.(*syntax.CallExpr); ok {
+			words := l.words(x)
+			if len(words) > 0 && text != "" {
+				l.Texts = append(l.Texts, Text{words, text})
+			}
+			l.Unclear = l.Unclear || text == "" && len(words) > 0 && interpreters[programName(words[0])] && (len(words) == 1 || words[1] == "-")
+		}
+		return true
+	})
 }

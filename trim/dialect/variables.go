@@ -62,16 +62,16 @@ func (l *Line) assign(a *syntax.Assign) {
 		return
 	}
 	if a.Array != nil {
+		all := ""
 		for _, e := range a.Array.Elems {
-			if e.Value != nil {
-				text, _ := l.literal(e.Value)
-				l.tokens = append(l.tokens, loose(text)...)
-			}
+			text, _ := l.literal(e.Value)
+			all += " " + text
 		}
+		l.Texts = append(l.Texts, Text{Text: all})
 	}
 	l.doubt = false
 	value, glob := l.literal(a.Value)
-	l.perhaps(loose(value))
+	l.Texts = append(l.Texts, Text{Text: value})
 	l.Unclear = l.Unclear || strings.Contains(value, "$(") || a.Value != nil && substitution(a.Value) != nil
 	l.Lost = l.Lost || a.Name.Value == "CDPATH"
 	if _, again := l.vars[a.Name.Value]; again || glob || strings.ContainsAny(value, " \t\n") {
@@ -104,27 +104,33 @@ func (l *Line) declared(s *syntax.Stmt) {
 	})
 }
 
-// unaliased returns a command with the alias of the line that it is in its place.
-func (l *Line) unaliased(words []string) []string {
-	if programName(words[0]) == "alias" {
-		for _, w := range words[1:] {
-			if name, value, ok := strings.Cut(w, "="); ok {
-				l.aliases[name] = strings.Fields(value)
-			}
-			l.Unclear = l.Unclear || w == ""
+// splits reports whether a word that is not known may be several words, or an option: it is not in quotes, or a list.
+func (l *Line) splits(w *syntax.Word) bool {
+	for _, p := range w.Parts {
+		list := false
+		syntax.Walk(p, func(n syntax.Node) bool {
+			x, ok := n.(*syntax.ParamExp)
+			list = list || ok && (x.Index != nil || x.Param != nil && (x.Param.Value == "@" || x.Param.Value == "*"))
+			return !list
+		})
+		_, quotes := p.(*syntax.DblQuoted)
+		x, simple := p.(*syntax.ParamExp)
+		_, lit := p.(*syntax.Lit)
+		if list || !quotes && !lit && !(simple && x.Param != nil && l.covered[x.Param.Value]) {
+			return true
 		}
 	}
-	for range maxNested {
-		words = slices.Concat(l.alias(words[0]), words[1:])
-	}
-	return words
+	return false
 }
 
-func (l *Line) alias(name string) []string {
-	if words := l.aliases[name]; len(words) > 0 {
-		return words
+// suffix returns the name at the end of a path whose directory is not known; "": there is none.
+func suffix(w *syntax.Word) string {
+	text := printed(w)
+	text = strings.TrimSuffix(text, `"`)
+	if i := strings.LastIndexByte(text, '/'); i >= 0 && !strings.ContainsAny(text[i:], "$`'\\\"*?[{") {
+		return text[i+1:]
 	}
-	return []string{name}
+	return ""
 }
 
 // takers take names of files, after so many words that are none.

@@ -1,0 +1,200 @@
+package guard
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/stet-dev/stet/files/policy"
+	"github.com/stet-dev/stet/trim/dialect"
+)
+
+// What a command line may run without being seen to: commands in the arguments of a program that is not known to leave them alone, in the values of
+// variables, and in programs of other languages.
+
+// Limits of what is looked through. A line with more is unclear.
+const (
+	maxTokens = 50_000 // words of one line
+	maxWindow = 10     // words of a command in a text, of which the others are left out
+)
+
+// inert are programs that run nothing of what they are given, next to those of inert options and subcommands.
+var inert = strings.Fields(`cd pwd pushd popd ls tree mkdir rmdir rm mv cp ln touch chmod chown tee echo printf true false : sleep exit return kill pgrep ps lsof df du free uptime uname
+	which type wc stat file md5sum sha1sum sha256sum basename dirname realpath readlink seq cat head tail rg ag grep egrep fgrep sort uniq cut tr column jq diff cmp nl strings
+	apt apt-get brew dnf yum apk dpkg gh glab set shopt read`)
+
+// talkers are subcommands of git whose arguments are messages, patterns and names; installers' subcommands take names of packages.
+var (
+	talkers   = strings.Fields("commit tag notes log grep show shortlog blame merge stash diff branch revert cherry-pick add status checkout switch restore")
+	packagers = strings.Fields("npm yarn pnpm bun pip pip3 pipx go cargo gem composer uv poetry conda bundle rustup pdm")
+	getters   = strings.Fields("install i add remove uninstall update get ci upgrade")
+	gitCmds   = strings.Fields(`add am annotate apply archive bisect blame branch bugreport bundle cat-file check-attr check-ignore check-mailmap check-ref-format checkout checkout-index cherry cherry-pick
+		citool clean clone column commit commit-graph commit-tree config count-objects credential daemon describe diagnose diff diff-files diff-index diff-tree difftool fast-export fast-import fetch
+		fetch-pack filter-branch fmt-merge-msg for-each-ref for-each-repo format-patch fsck gc get-tar-commit-id grep gui hash-object help hook init instaweb interpret-trailers lfs log ls-files ls-remote ls-tree
+		mailinfo mailsplit maintenance merge merge-base merge-file merge-index merge-tree mergetool mktag mktree multi-pack-index mv name-rev notes pack-objects pack-refs patch-id prune
+		pull push range-diff read-tree rebase reflog remote repack replace request-pull rerere reset restore rev-list rev-parse revert rm send-email send-pack shortlog show show-branch show-index
+		show-ref sparse-checkout stage stash status stripspace submodule subtree switch symbolic-ref tag update-index update-ref update-server-info var verify-commit verify-pack verify-tag version whatchanged
+		worktree write-tree`)
+	gitRuns = regexp.MustCompile(`(?i)^(core\.hookspath|include(if\..*)?\.path)=`)
+)
+
+// languages run a program that is written on the command line, or comes from before the bar.
+var languages = regexp.MustCompile(`^(python|pypy|perl|ruby|node|deno|bun|php|lua|osascript|tclsh|Rscript|julia)[a-z]*[0-9.]*$`)
+
+// acts are what a program of another language does that a rule may be about. aims are files that it opens whose names are not written there.
+var (
+	acts = regexp.MustCompile(`\b(rmtree|rm_rf|rm_r|remove_tree|removedirs|removeSync|fromhex|b64decode|atob|marshal|ctypes|importlib|__import__|child_process|qx)\b` +
+		`|\b(rm|rmdir|unlink)(Sync)?\s*\(|(^|[^.\w])(remove|exec|eval|compile|getattr|Function)\s*\(|\b(system|popen|spawn|shell_exec)\s*\(` +
+		`|\bos\.(remove|unlink|rmdir|exec|spawn)|\bsubprocess\.\w+\(\s*[^\[\s"']|\b(system|exec|unlink|rmdir)\s+[\w"'$@]`)
+	aims      = regexp.MustCompile(`\b(open|Path|writeFile|writeFileSync)\(\s*([A-Za-z_]\w*\s*[^\w\s,)]|f["']|["'][^"'\n]*["']\s*[+%])`)
+	arguments = regexp.MustCompile(`\b(sys|process)\.argv`)
+	inQuotes  = regexp.MustCompile(`"([^"\n]{1,300})"|'([^'\n]{1,300})'`)
+)
+
+func programName(name string) string { return name[strings.LastIndexByte(name, '/')+1:] }
+
+// runsNothing reports whether a program runs nothing of its arguments, and of what it reads.
+func runsNothing(words []string) bool {
+	name, args := programName(words[0]), words[1:]
+	first := slices.IndexFunc(args, func(w string) bool { return !strings.HasPrefix(w, "-") })
+	switch {
+	case name == "sed", name == "awk":
+		return !dialect.RunsCommands(words)
+	case name == "git":
+		return first == 0 && slices.Contains(talkers, args[0]) && !slices.ContainsFunc(args, func(w string) bool { return strings.HasPrefix(w, "-O") || strings.HasPrefix(w, "--open") })
+	case first >= 0 && slices.Contains(getters, args[first]) && slices.Contains(packagers, name):
+		return true
+	}
+	return slices.Contains(inert, name) && !slices.ContainsFunc(args, func(w string) bool { return name == "printf" && strings.HasPrefix(w, "-v") })
+}
+
+// loose returns the words of a text in which a command may be, whatever is between them.
+func loose(text string) []string {
+	return strings.FieldsFunc(text, func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("_./~*-^", r)
+	})
+}
+
+// hidden is what may be in a command line.
+type hidden struct {
+	*dialect.Line
+	words []string // of texts in which a command may begin at each word
+}
+
+// lookFor finds what may be in a command line. It adds files to the commands, and may find the line unclear.
+func lookFor(l *dialect.Line) *hidden {
+	h := &hidden{Line: l}
+	for i := range l.Commands {
+		c := &l.Commands[i]
+		for _, words := range slices.Concat(c.Words, c.Maybe) {
+			h.arguments(c, words)
+		}
+		h.written(c)
+	}
+	for _, t := range l.Texts {
+		switch {
+		case len(t.Words) > 0 && languages.MatchString(programName(t.Words[0])):
+			var c dialect.LineCommand
+			h.code(&c, t.Text)
+			l.Commands = append(l.Commands, dialect.LineCommand{Text: "x", Words: [][]string{t.Words}, Names: c.Names, Under: c.Under})
+		case len(t.Words) == 0, !runsNothing(t.Words), t.Words[0] == "read":
+			h.add(loose(t.Text))
+		}
+	}
+	return h
+}
+
+func (h *hidden) add(words []string) {
+	if h.Unclear = h.Unclear || len(h.words)+len(words) > maxTokens; !h.Unclear {
+		h.words = append(append(h.words, words...), "")
+	}
+}
+
+// ruled returns a decision if a rule may be about one of the commands.
+func (h *hidden) ruled(j *judge) (found strictest) {
+	for i, w := range h.words {
+		if w != "" && !found.ruled {
+			j.perhaps(&found, policy.Request{Tool: j.tool, Words: h.words[i:min(i+maxWindow, len(h.words))], Write: true})
+		}
+	}
+	return found
+}
+
+// arguments looks for commands in the arguments of a command.
+func (h *hidden) arguments(c *dialect.LineCommand, words []string) {
+	program := programName(words[0])
+	switch {
+	case program == "git":
+		h.git(words)
+	case program == "hash" && slices.Contains(words, "-p"), program == "alias" && len(words) > 1: // a name for another command
+		h.Unclear = true
+	case slices.Contains([]string{"test", "[", "unset", "export", "printf", "wait", "read", "set"}, program): // they evaluate what is in the index of an array
+		h.Unclear = h.Unclear || slices.ContainsFunc(words, func(w string) bool { return strings.Contains(w, "[") && strings.ContainsAny(w, "`$") })
+	}
+	if dialect.Carries(program) || runsNothing(words) {
+		return
+	}
+	var all []string
+	if program == "sed" || program == "awk" { // it may write to files
+		c.Names = append(c.Names, loose(strings.Join(words[1:], " "))...)
+	}
+	for _, w := range words[1:] {
+		if all = append(all, loose(w)...); strings.HasPrefix(w, "-") && strings.Contains(w, " ") { // the value of an option of one letter
+			all = append(append(all, ""), loose(w[2:])...)
+		} else if w == "" {
+			all = append(all, "")
+		} else if languages.MatchString(program) && strings.ContainsAny(w, "(; =\n\"'") {
+			h.code(c, w)
+		}
+	}
+	h.add(all)
+}
+
+// git notes what git runs by its settings, and commands that are none of git's own: aliases.
+func (h *hidden) git(words []string) {
+	h.Unclear = h.Unclear || slices.ContainsFunc(words, gitRuns.MatchString)
+	for i := 1; i < len(words); i++ {
+		switch w := words[i]; {
+		case slices.Contains([]string{"-C", "-c", "--git-dir", "--work-tree", "--namespace", "--exec-path"}, w):
+			i++
+		case w == "" || !strings.HasPrefix(w, "-"):
+			h.Unclear = h.Unclear || w != "" && !slices.Contains(gitCmds, w)
+			return
+		}
+	}
+}
+
+// code looks for commands and files in a program of another language.
+func (h *hidden) code(c *dialect.LineCommand, text string) {
+	h.add(loose(text))
+	h.Unclear = h.Unclear || acts.MatchString(text)
+	for _, m := range inQuotes.FindAllStringSubmatch(text, -1) {
+		if name := m[1] + m[2]; len(c.Names) < maxNamed && !strings.ContainsAny(name, " ()%") {
+			c.Names = append(c.Names, name)
+		}
+	}
+	if aims.MatchString(arguments.ReplaceAllString(text, "argv")) {
+		c.Under = append(c.Under, "")
+	}
+}
+
+// written looks for commands in the text that a command writes to a file which the line may run, or makes it unclear.
+func (h *hidden) written(c *dialect.LineCommand) {
+	files := c.Wrote
+	if len(c.Words) > 0 && c.Words[0][0] == "tee" {
+		files = c.Words[0][1:]
+	}
+	for _, name := range files {
+		runs := func(words []string) bool {
+			program, file := programName(words[0]), dialect.Script(words)
+			return program == programName(name) || programName(file) == programName(name) && (languages.MatchString(program) || dialect.TakesScript(program))
+		}
+		if !slices.ContainsFunc(h.Commands, func(c dialect.LineCommand) bool { return slices.ContainsFunc(c.Words, runs) }) {
+			continue
+		}
+		if h.Unclear = h.Unclear || c.Says == ""; !h.Unclear {
+			h.code(&dialect.LineCommand{}, c.Says)
+		}
+	}
+}
