@@ -47,9 +47,9 @@ var (
 	acts = regexp.MustCompile(`\b(rmtree|rm_rf|rm_r|remove_tree|removedirs|removeSync|fromhex|b64decode|atob|marshal|ctypes|importlib|__import__|child_process|qx)\b` +
 		`|\b(rm|rmdir|unlink)(Sync)?\s*\(|(^|[^.\w])(remove|exec|eval|compile|getattr|Function)\s*\(|\b(system|popen|spawn|shell_exec)\s*\(` +
 		`|\bos\.(remove|unlink|rmdir|exec|spawn)|\bsubprocess\.\w+\(\s*[^\[\s"']|\b(system|exec|unlink|rmdir)\s+[\w"'$@]`)
-	aims      = regexp.MustCompile(`\b(open|Path|writeFile|writeFileSync)\(\s*([A-Za-z_]\w*\s*[^\w\s,)]|f["']|["'][^"'\n]*["']\s*[+%])`)
-	arguments = regexp.MustCompile(`\b(sys|process)\.argv`)
-	inQuotes  = regexp.MustCompile(`"([^"\n]{1,300})"|'([^'\n]{1,300})'`)
+	aims     = regexp.MustCompile(`\b(open|Path|writeFile|writeFileSync)\(\s*([A-Za-z_]\w*\s*[^\w\s,)]|f["']|["'][^"'\n]*["']\s*[+%])`)
+	argv     = regexp.MustCompile(`\b(sys|process)\.argv`)
+	inQuotes = regexp.MustCompile(`"([^"\n]{1,300})"|'([^'\n]{1,300})'`)
 )
 
 func programName(name string) string { return name[strings.LastIndexByte(name, '/')+1:] }
@@ -174,7 +174,7 @@ func (h *hidden) code(c *dialect.LineCommand, text string) {
 			c.Names = append(c.Names, name)
 		}
 	}
-	if aims.MatchString(arguments.ReplaceAllString(text, "argv")) {
+	if aims.MatchString(argv.ReplaceAllString(text, "argv")) {
 		c.Under = append(c.Under, "")
 	}
 }
