@@ -63,10 +63,11 @@ type Proxy struct {
 	end    context.CancelFunc
 
 	mu        sync.Mutex
-	conns     map[net.Conn]bool // of running tunnels, both ends
+	conns     map[net.Conn]bool // of running tunnels, both ends, and opened ones
 	tunnels   int               // and opened connections
 	most      int               // tunnels
-	refused   map[string]string // what did not go through stet: why
+	refused   map[string]string // targets: why
+	passed    map[string]string // of Config.Hosts, those that programs reached past the authority: why
 	strangers map[string]bool   // fingerprints of programs: they refuse the authority, or not
 	fronts    []*http.Server    // of Serve
 	closing   bool
@@ -81,7 +82,7 @@ func New(c Config) *Proxy {
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
-	p := &Proxy{config: c, queue: newQueue(), conns: map[net.Conn]bool{}, most: maxTunnels, refused: map[string]string{}, strangers: map[string]bool{}}
+	p := &Proxy{config: c, queue: newQueue(), conns: map[net.Conn]bool{}, most: maxTunnels, refused: map[string]string{}, passed: map[string]string{}, strangers: map[string]bool{}}
 	p.base, p.end = context.WithCancel(context.Background())
 	p.pass = newPass(c)
 	p.opened = p.newOpened()
@@ -209,27 +210,37 @@ func (p *Proxy) refuse(w http.ResponseWriter, target string, err error) {
 	var refused *refusal
 	if errors.As(err, &refused) {
 		status, why = http.StatusForbidden, refused.why
-		p.note("no tunnel to "+target, why)
+		p.noteRefused(target, why)
 	}
 	p.config.Logger.Warn("no tunnel", "target", target, "error", why)
 	http.Error(w, fmt.Sprintf("stet: no tunnel to %s: %s", target, why), status)
 }
 
-// note remembers for Refused what did not go through stet.
-func (p *Proxy) note(what, why string) {
+// noteRefused remembers a target for Refused, unless there are too many.
+func (p *Proxy) noteRefused(target, why string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if _, known := p.refused[what]; (known || len(p.refused) < maxRefusals) && len(what) < 300 {
-		p.refused[what] = why
+	if _, known := p.refused[target]; (known || len(p.refused) < maxRefusals) && len(target) < 300 {
+		p.refused[target] = why
 	}
+}
+
+// notePassed remembers one of Config.Hosts for Refused.
+func (p *Proxy) notePassed(host, why string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.passed[host] = why
 }
 
 // Refused returns the targets that were refused and the hosts that programs reached past the authority, with the reasons, in order, for people.
 func (p *Proxy) Refused() (all []string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for _, what := range slices.Sorted(maps.Keys(p.refused)) {
-		all = append(all, what+": "+p.refused[what])
+	for _, target := range slices.Sorted(maps.Keys(p.refused)) {
+		all = append(all, "no tunnel to "+target+": "+p.refused[target])
+	}
+	for _, host := range slices.Sorted(maps.Keys(p.passed)) {
+		all = append(all, "requests to "+host+" passed without stet: "+p.passed[host])
 	}
 	return all
 }
@@ -330,16 +341,18 @@ func (p *Proxy) drop(conns ...net.Conn) {
 func (p *Proxy) Close() {
 	p.mu.Lock()
 	p.closing = true
-	for c := range p.conns {
-		_ = c.Close()
-	}
 	servers := append(p.fronts, p.opened)
 	p.mu.Unlock()
 	p.end()
 	_ = p.queue.Close()
 	for _, s := range servers {
-		_ = s.Close() // connections that became tunnels are closed already
+		_ = s.Close() // TLS ends in opened connections; a connection that the server takes over only now it leaves open
 	}
+	p.mu.Lock()
+	for c := range p.conns {
+		_ = c.Close()
+	}
+	p.mu.Unlock()
 	p.work.Wait()
 	if t, ok := p.pass.Transport.(byVersion); ok {
 		t.one.CloseIdleConnections()

@@ -34,7 +34,8 @@ func (p *Proxy) open(client net.Conn, host string, give func()) (ended bool) {
 	}
 	heard := &replayed{Conn: client, record: true}
 	program, blind := "", ""
-	conn := tls.Server(&opened{replayed: heard, host: host, end: give}, &tls.Config{
+	own := &opened{replayed: heard, host: host}
+	conn := tls.Server(own, &tls.Config{
 		MinVersion: tls.VersionTLS12, NextProtos: protocols,
 		GetConfigForClient: func(hello *tls.ClientHelloInfo) (*tls.Config, error) {
 			program = fingerprint(hello)
@@ -52,18 +53,26 @@ func (p *Proxy) open(client net.Conn, host string, give func()) (ended bool) {
 	var remote *net.OpError
 	switch {
 	case blind != "":
-		p.note("requests to "+host+" passed without stet", blind)
+		p.notePassed(host, blind)
 		p.passBlindly(client, host, heard.heard)
 		return true
 	case err == nil:
 		p.meet(program, false)
-		p.unhold(client)
+		if !p.enter() {
+			break
+		}
+		own.end = sync.OnceFunc(func() {
+			p.drop(client)
+			give()
+			p.work.Done()
+		})
 		if p.queue.put(conn) {
 			return false
 		}
+		p.work.Done()
 	case errors.As(err, &remote) && remote.Op == "remote error":
 		p.meet(program, true)
-		p.note("requests to "+host+" passed without stet", stranger)
+		p.notePassed(host, stranger)
 		p.config.Logger.Warn("a program does not trust stet's authority: its next connections pass as they are", "host", host, "error", err)
 	}
 	p.drop(client)
@@ -108,13 +117,6 @@ func (p *Proxy) passBlindly(client net.Conn, host string, sent []byte) {
 		return
 	}
 	p.tunnel(client, upstream, sent)
-}
-
-// unhold makes Close leave a connection to the server that it was queued for.
-func (p *Proxy) unhold(c net.Conn) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	delete(p.conns, c)
 }
 
 // fingerprint is the same for all connections of a program to all hosts: it is made of what its TLS library offers.
@@ -243,12 +245,15 @@ func (t byVersion) RoundTrip(r *http.Request) (*http.Response, error) {
 type opened struct {
 	*replayed
 	host string
-	end  func() // called when it is closed
+	end  func() // called after it is closed; nil before it is queued
 }
 
 func (c *opened) Close() error {
-	c.end()
-	return c.replayed.Close()
+	err := c.replayed.Close()
+	if c.end != nil {
+		c.end()
+	}
+	return err
 }
 
 // replayed is a connection whose first bytes were already read. While it records, it keeps what it reads, and writes nothing.
