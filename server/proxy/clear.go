@@ -6,7 +6,6 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/binary"
-	"errors"
 	"net/http"
 	"sync"
 	"time"
@@ -69,11 +68,14 @@ func (p *Proxy) askToClear(x *exchange, d *reading) {
 
 // sendWhole sends a refused request again, without the option to clear results. Servers that do not know the option give different
 // error messages. So the error is not read: if the request is accepted now, the option was the reason, and the account is remembered.
+// If the request cannot be made without the option, sendWhole returns nil.
 func (p *Proxy) sendWhole(r *http.Request, x *exchange) (*http.Response, error) {
 	d := x.recovery.reading
 	d.asks, d.clears, d.verdict = false, false, d.verdict.Continued()
-	if why := p.goAs(x, d, d.plan.Uncleared(), d.earlier.begin); why != planned {
-		return nil, errors.New("the request without the option to clear results: " + string(why))
+	why := p.safely(x, func() cause { return p.goAs(x, d, d.plan.Uncleared(), d.earlier.begin) })
+	if why != planned {
+		p.log.Warn("a refused request does not go again without the option to clear results", "conversation", x.row.Conversation, "cause", string(why))
+		return nil, nil
 	}
 	again := r.Clone(r.Context())
 	x.body.send(again)

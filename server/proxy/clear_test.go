@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
@@ -183,6 +184,52 @@ func TestClearsWhereItIsNotKnown(t *testing.T) {
 			})
 		})
 	}
+}
+
+// WIRE-1: if a refused request cannot be made without the member context_management, the client gets the refusal, whole.
+func TestClearsRefusedForGood(t *testing.T) {
+	strictly(t, func(s *strict) {
+		const refusal = "the provider's own words"
+		refusals := 0
+		s.before = func(r *http.Request) *http.Response {
+			x := r.Context().Value(exchangeKey{}).(*exchange)
+			if x.clearing.calls == 0 || r.URL.Path != "/v1/messages" {
+				return nil
+			}
+			refusals++
+			plan := x.recovery.reading.plan.Clone()
+			plan.Edits = append(plan.Edits, llm.Edit{Text: "one text"}, llm.Edit{Text: "another one there"}) // it cannot be made
+			plan.Omissions = append(plan.Omissions, trim.Omission{}, trim.Omission{})
+			x.recovery.reading.plan = plan
+			return &http.Response{StatusCode: http.StatusUnprocessableEntity, Header: http.Header{}, Body: &closable{Reader: strings.NewReader(refusal)}}
+		}
+		a, p := s.builds(), s.proxy()
+		a.rounds(14, p)
+		pause()
+		w := httptest.NewRecorder()
+		p.ServeHTTP(w, httptest.NewRequestWithContext(s.t.Context(), http.MethodPost, "http://localhost/v1/messages", strings.NewReader(a.body())))
+		if w.Code != http.StatusUnprocessableEntity || w.Body.String() != refusal || refusals != 1 {
+			t.Errorf("%d %s, after %d refusals", w.Code, w.Body, refusals)
+		}
+	})
+}
+
+// closable is a body that cannot be read after it is closed.
+type closable struct {
+	io.Reader
+	closed bool
+}
+
+func (c *closable) Read(b []byte) (int, error) {
+	if c.closed {
+		return 0, io.ErrClosedPipe
+	}
+	return c.Reader.Read(b)
+}
+
+func (c *closable) Close() error {
+	c.closed = true
+	return nil
 }
 
 // Nothing is cleared under other policies, if clearing is turned off, if the proxy only observes, in a conversation with tools of

@@ -82,6 +82,9 @@ func (p *Proxy) recover(r *http.Request, first *http.Response) (*http.Response, 
 	bound := refusesBound(first)
 	if x.clearing.calls > 0 && !bound {
 		resp, err := p.sendWhole(r, x)
+		if resp == nil && err == nil {
+			return first, nil
+		}
 		_ = first.Body.Close()
 		if err != nil || !refused(resp) {
 			return resp, err
