@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 
 	"github.com/gofrs/flock"
@@ -18,12 +19,19 @@ const (
 
 // makeTemporary makes a directory for one run of an agent. remove removes it.
 func makeTemporary() (dir string, remove func(), err error) {
+	var lock *flock.Flock
 	if dir, err = os.MkdirTemp("", temporary); err != nil {
 		return "", nil, err
 	}
-	lock := flock.New(filepath.Join(dir, lockName+".new"))
-	if _, err = lock.TryLock(); err == nil {
-		err = os.Rename(lock.Path(), filepath.Join(dir, lockName)) // so that nobody sees it unlocked
+	name := filepath.Join(dir, lockName)
+	if runtime.GOOS == "windows" { // a file that is open cannot be renamed there, and not be removed by removeLeft either
+		lock = flock.New(name)
+		err = lock.Lock()
+	} else {
+		lock = flock.New(name + ".new")
+		if err = lock.Lock(); err == nil {
+			err = os.Rename(lock.Path(), name) // so that nobody sees it unlocked
+		}
 	}
 	remove = func() { _ = errors.Join(lock.Close(), os.RemoveAll(dir)) }
 	if err != nil {
