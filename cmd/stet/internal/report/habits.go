@@ -52,7 +52,7 @@ type Example struct {
 	Session string    `json:"session"`
 	Open    string    `json:"open"` // a command
 	Title   string    `json:"title,omitempty"`
-	Request int       `json:"request,omitempty"` // its number in the session
+	Request int       `json:"request,omitempty"` // its number in the session; 0: not known
 	Time    time.Time `json:"time,omitzero"`
 	USD     float64   `json:"usd"`
 }
@@ -122,7 +122,10 @@ func (h *Habits) AddRequest(r *record.Request) {
 		h.Sessions++
 	}
 	e := c.next(r, h.prices)
-	h.entry(&e, Example{Session: r.Conversation, Open: "stet cache --live " + quoted(r.Conversation)})
+	if !h.since.IsZero() {
+		e.Number = 0 // the command counts from the first request
+	}
+	h.entry(&e, Example{Session: r.Conversation, Open: "stet cache --live --last 0 " + quoted(r.Conversation)})
 }
 
 // entry adds what a request has cost because of a habit. at says which session it is of.
