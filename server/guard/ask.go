@@ -290,7 +290,7 @@ func (c *call) like(a *dialect.Action, e Event) bool {
 	case sameJSON(c.event.Input, e.Input):
 		return true
 	case a.Command != "" && a.Op == dialect.Shell:
-		return a.Command == of.Command && slices.Equal(switches(c.event.Input), switches(e.Input))
+		return a.Command == of.Command && a.Dir == of.Dir && slices.Equal(switches(c.event.Input), switches(e.Input))
 	}
 	return len(a.Targets) > 0 && slices.Equal(a.Targets, of.Targets) && slices.Equal(a.Edits, of.Edits) &&
 		(len(a.Edits) > 0 || a.Content != "") && strings.TrimRight(a.Content, "\n") == strings.TrimRight(of.Content, "\n")

@@ -425,6 +425,13 @@ func TestCautions(t *testing.T) {
 			t.Errorf("%s: %+v", command, d)
 		}
 	}
+	for dir, want := range map[string]bool{"/home/anna/.local/state/stet": true, "/home/anna/.local/state/stet/guard": true, "/home/anna": false, "src": false} {
+		e := Event{Agent: "agent", Session: "s", Dir: r.dir, Tool: "bash", Input: arguments(map[string]any{"command": "ls | xargs rm; rm stet/x", "workdir": dir})}
+		action := r.Dialects.Action(e.Tool, string(e.Input))
+		if _, notes, _, err := r.decide(r.dir, e, &action); err != nil || slices.Contains(notes, tool.Stet) != want {
+			t.Errorf("in %s: %v, %v", dir, notes, err)
+		}
+	}
 	read, _ := json.Marshal(map[string]string{"file_path": filepath.Join(r.dir, ".env")})
 	e := Event{Agent: "agent", Session: "s", Dir: r.dir, Tool: "Read", Input: read}
 	action := r.Dialects.Action(e.Tool, string(e.Input))

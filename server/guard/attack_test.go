@@ -94,6 +94,19 @@ func TestGrantDoesNotWiden(t *testing.T) {
 			t.Errorf("%v is allowed, too", other)
 		}
 	}
+	for _, name := range []string{"bash", "run_shell_command", "exec_command"} {
+		in := func(dir string) (approval.Question, Event, *call) {
+			key := map[string]string{"bash": "workdir", "run_shell_command": "dir_path", "exec_command": "workdir"}[name]
+			return r.about(name, map[string]any{"command": "git push --tags", key: dir, "description": dir + "."})
+		}
+		q, _, c := in("src")
+		other, e, o := in("docs")
+		_, same, s := in("src")
+		same.Input = append(same.Input, ' ')
+		if q.Dir != filepath.Join(r.dir, "src") || q.Covered() == other.Covered() || c.like(&o.action, e) || !c.like(&s.action, same) {
+			t.Errorf("%s: the directory of the call does not count: %q", name, q.Dir)
+		}
+	}
 	q, _, _ := r.about("mcp__shed__open", map[string]any{"door": "left"})
 	if other, _, _ := r.about("mcp__shed__close", map[string]any{"door": "left"}); other.Covered() == q.Covered() {
 		t.Error("another tool is allowed, too")

@@ -78,6 +78,9 @@ func (g *Guard) cautions(workspace string, e Event, a *dialect.Action, l *dialec
 		if slices.ContainsFunc(g.Own, func(own string) bool { return strings.Contains(a.Command, own) }) {
 			add(tool.Stet)
 		}
+		if a.Dir != "" && slices.Contains(g.ofPath(links, workspace, absolute(e.Dir, a.Dir), false), tool.Stet) {
+			add(tool.Stet)
+		}
 		left := maxLooked / 4 // of those after these only the name is looked at
 		for _, c := range l.Commands {
 			for _, name := range slices.Concat(c.Names, c.Reads) {

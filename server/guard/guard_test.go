@@ -294,6 +294,11 @@ func TestRules(t *testing.T) {
 		{"Write", `{"file_path":"secret/x","content":""}`, "deny"}, {"Write", `{"file_path":"` + r.dir + `/secret/x","content":""}`, "deny"},
 		{"Write", `{"file_path":"alias/x","content":""}`, "deny"},
 		{"Write", `{"file_path":"docs/x","content":""}`, "allow"}, {"Write", `{"file_path":"x","content":""}`, ""},
+		// The directory that a call names counts as one of cd: its agent may heed it or not.
+		{"bash", `{"command":"cp key /tmp/x","workdir":"secret"}`, "deny"}, {"bash", `{"command":"cp key /tmp/x","workdir":"` + r.dir + `/src/../alias"}`, "deny"}, {"bash", `{"command":"cat key","workdir":"secret"}`, "deny"},
+		{"run_shell_command", `{"command":"rm key","dir_path":"secret"}`, "deny"}, {"run_shell_command", `{"command":"rm *","directory":"secret"}`, "deny"}, {"exec_command", `{"cmd":"cp key /tmp/x","workdir":"secret"}`, "deny"},
+		{"bash", `{"command":"rm ../secret/key","workdir":"src"}`, "deny"}, {"bash", `{"command":"rm secret/key","workdir":"/tmp"}`, "deny"}, {"bash", `{"command":"cat secret/key","cwd":"/tmp"}`, "deny"},
+		{"bash", `{"command":"rm key","workdir":"src"}`, ""}, {"bash", `{"command":"cat b.txt","workdir":"src"}`, ""}, {"bash", `{"command":"go test ./...","workdir":"src"}`, "allow"}, {"exec_command", `{"cmd":"cat x","workdir":"docs"}`, "allow"},
 		{"Read", `{"file_path":"secret/x"}`, "deny"}, {"NotebookEdit", `{"notebook_path":"x"}`, "deny"},
 		{"mcp__fs__move", `{"source":"src/b.txt","destination":"secret/b"}`, "deny"}, {"mcp__fs__put", `{"items":[{"uri":"file://` + r.dir + `/alias/x","data":"y"}]}`, "deny"}, {"mcp__fs__put", `{"what":"src/x"}`, ""},
 		{"mcp__fs__put", `{"content":"` + strings.Repeat(`\n`, 1001) + `","path_to":"secret/x"}`, "deny"}, {"mcp__fs__put", `{"content":"` + strings.Repeat(`a\n`, 1001) + `","path_to":"secret/x"}`, "deny"},
@@ -351,7 +356,7 @@ func TestAllowIsNarrow(t *testing.T) {
 		{[]policy.Rule{write}, "Write", `{"file_path":"Makefile","content":""}`, ""}, {[]policy.Rule{write}, "Write", `{"file_path":"CLAUDE.md","content":""}`, ""},
 		{[]policy.Rule{rule(t, policy.Allow, "", "", "Bash")}, "Bash", `{"command":"make"}`, "allow"}, {[]policy.Rule{rule(t, policy.Allow, "make", "", "")}, "Bash", `{"command":"make"}`, "allow"},
 		{[]policy.Rule{write, rule(t, policy.Deny, "git push", "", "")}, "Bash", `{"command":"git push"}`, "deny"},
-		{[]policy.Rule{rule(t, policy.Deny, "rm", "docs/**", "")}, "Bash", `{"command":"rm docs/x"}`, "deny"}, {[]policy.Rule{rule(t, policy.Deny, "rm", "docs/**", "")}, "Bash", `{"command":"rm x; cat docs/x"}`, ""},
+		{[]policy.Rule{rule(t, policy.Deny, "rm", "docs/**", "")}, "Bash", `{"command":"rm docs/x"}`, "deny"}, {[]policy.Rule{read, rule(t, policy.Deny, "sed", "", "")}, "Bash", `{"command":"sed -n 1,2p a.txt"}`, "deny"}, {[]policy.Rule{rule(t, policy.Deny, "rm", "docs/**", "")}, "Bash", `{"command":"rm x; cat docs/x"}`, ""},
 	} {
 		r := newRig(t, c.rules...)
 		r.Control = func(p string) bool { return strings.HasPrefix(p, ".") }

@@ -34,7 +34,7 @@ func (g *Guard) question(s *session, c *call, notes []tool.Note) approval.Questi
 	e, a := c.event, &c.action
 	q := approval.Question{
 		Asked: time.Now(), Root: s.workspace, Session: e.Session, Client: e.Agent, CallID: e.Call, Tool: e.Tool, SubAgent: e.SubAgent, About: s.about,
-		Native: true, Dir: e.Dir, Write: changes(a), Notes: slices.Clone(notes), Why: c.by.Rule,
+		Native: true, Dir: absolute(e.Dir, a.Dir), Write: changes(a), Notes: slices.Clone(notes), Why: c.by.Rule,
 	}
 	if q.Why == "" {
 		q.Why = "the agent's own rules"
@@ -69,7 +69,7 @@ func (g *Guard) show(s *session, e Event, a *dialect.Action, q *approval.Questio
 	if a.Op == dialect.Shell && a.Command != "" {
 		q.Command, q.Diff.Other = oneLine(a.Command), a.Command
 		q.Content = []byte(a.Command)
-		q.Scope = "this very command in " + e.Dir
+		q.Scope = "this very command in " + q.Dir
 		for _, name := range switches(e.Input) {
 			q.Scope += ", with " + name
 			q.Notes = append(q.Notes, tool.Note("with "+name))

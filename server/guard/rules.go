@@ -53,13 +53,21 @@ func (g *Guard) ruled(p *policy.Policy, workspace string, e Event, a *dialect.Ac
 	for _, t := range a.Targets {
 		all = append(all, place(new(snapshot.Resolver), workspace, absolute(e.Dir, t.Path))...)
 	}
-	return join(len(all), func(i int) (policy.Decision, bool) {
+	d, decided = join(len(all), func(i int) (policy.Decision, bool) {
 		all[i].Tool, all[i].Write = r.Tool, r.Write
 		if g.Control != nil && g.Control(all[i].Path) {
 			all[i].Notes = append(all[i].Notes, tool.Control)
 		}
 		return p.Ruled(all[i])
 	})
+	if a.Op != dialect.Read || l == nil {
+		return d, decided
+	}
+	found := strictest{d, decided} // a command that only reads files: rules may be about it, and its agent may not heed the call's directory
+	if one, ok := ruleShell(p, workspace, e.Tool, l); ok && one.Action != policy.Allow {
+		found.add(one, true)
+	}
+	return found.Decision, found.ruled
 }
 
 // maxNamed is how many texts in the arguments of a call may be paths, and as many lines of texts of several lines.
@@ -88,7 +96,7 @@ func (g *Guard) line(e Event, a *dialect.Action) *dialect.Line {
 	if a.Op != dialect.Shell && a.Command == "" {
 		return nil
 	}
-	return dialect.ParseLine(a.Command, dialect.Place{Dir: e.Dir, Home: g.Home, Glob: snapshot.Glob})
+	return dialect.ParseLine(a.Command, dialect.Place{Dir: e.Dir, In: a.Dir, Home: g.Home, Glob: snapshot.Glob})
 }
 
 // ruleShell judges each part of a command line, and the files that it names. What cannot be parsed is asked about if there

@@ -50,6 +50,7 @@ type Action struct {
 	Row     string   // the table's row that recognised it, "claude-code/Read"
 	Targets []Target // Read, List, Edit, Write: the files named; empty where none is known
 	Command string   // Shell, and a Read through a shell: the command line; Output, Agent: the arguments
+	Dir     string   // of Command: the directory that the call names for it, from which Targets are seen; "": none
 	Edits   []Replacement
 	Content string // Write: the whole new content; Output: what the result may repeat; Agent: what is said to it
 

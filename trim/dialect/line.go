@@ -11,7 +11,8 @@ import (
 
 // Place is where a command line runs.
 type Place struct {
-	Dir, Home string                                   // absolute: the directory, and that of the person
+	Dir, Home string                                   // absolute: the agent's directory, and that of the person
+	In        string                                   // the directory that the call names for the line; "": none. An agent may not heed it
 	Glob      func(pattern string, left *int) []string // the files that a pattern of the shell names: it looks at so many names at most, and takes them off
 }
 
@@ -39,7 +40,7 @@ type Line struct {
 	sure     map[string]bool          // those that have this value wherever they are used
 	resolved bool                     // one of them was taken since this was set to false
 	doubt    bool                     // the same of one that is not sure
-	Dirs     []string                 // in which its commands may run: the agent's, and those of cd
+	Dirs     []string                 // in which its commands may run: the agent's, the call's, and those of cd
 	Lost     bool                     // these are not all
 	Many     bool                     // its patterns may name more files than were looked at
 	Commands []LineCommand
@@ -63,6 +64,9 @@ const maxNested = 5
 func ParseLine(text string, at Place) *Line {
 	l := &Line{place: at, left: maxNames, Dirs: []string{at.Dir}, vars: map[string]string{"PWD": ".", "OLDPWD": ".", "HOME": at.Home}}
 	l.covered, l.listed = map[string]bool{}, map[syntax.Node][]string{}
+	if at.In != "" {
+		l.enter(at.In)
+	}
 	l.add(text, 0)
 	if len(l.Commands) == 0 {
 		l.Commands = []LineCommand{{}}

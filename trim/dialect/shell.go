@@ -22,6 +22,7 @@ type excerpt struct {
 // shell reads a call of a shell. A command that only reads files is a Read.
 func (r *row) shell(out Action, a args) Action {
 	dir := a.text(r.Dir...)
+	out.Dir = dir
 	v, ok := a.get(r.Command...)
 	if !ok {
 		return out
