@@ -52,7 +52,7 @@ func (l *Line) piped(x *syntax.BinaryCmd, depth int) {
 				l.listed[x.Y.Cmd] = []string{""}
 			}
 			if words[0] == "find" {
-				l.listed[x.Y.Cmd] = slices.Clone(words[1:max(1, slices.IndexFunc(words, option))])
+				l.listed[x.Y.Cmd] = searched(words[1:])
 			}
 			if slices.Contains([]string{"echo", "printf", "cat"}, words[0]) {
 				text = strings.Join(words[1:], " ")
@@ -68,6 +68,24 @@ func (l *Line) piped(x *syntax.BinaryCmd, depth int) {
 	if l.reads(x.Y, true) {
 		l.script(l.output(x.X), depth)
 	}
+}
+
+// searched returns the directories in which find looks; "": any.
+func searched(args []string) []string {
+	if slices.ContainsFunc(args, func(w string) bool { return strings.HasPrefix(w, "-files0-from") }) {
+		return []string{""}
+	}
+	for len(args) > 0 && option(args[0]) {
+		args = args[1:]
+	}
+	end := slices.IndexFunc(args, func(w string) bool { return option(w) || w == "(" || w == "!" })
+	if end < 0 {
+		end = len(args)
+	}
+	if end == 0 {
+		return []string{"."}
+	}
+	return slices.Clone(args[:end])
 }
 
 // listers print names of files, which are no options.
