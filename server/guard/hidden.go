@@ -19,10 +19,31 @@ const (
 	maxWindow = 10     // words of a command in a text, of which the others are left out
 )
 
-// inert are programs that run nothing of what they are given, next to those of inert options and subcommands.
+// inert are programs that run nothing of what they are given, except by the options of runsBy, next to those of inert subcommands.
 var inert = strings.Fields(`cd pwd pushd popd ls tree mkdir rmdir rm mv cp ln touch chmod chown tee echo printf true false : sleep exit return kill pgrep ps lsof df du free uptime uname
 	which type wc stat file md5sum sha1sum sha256sum basename dirname realpath readlink seq cat head tail rg ag grep egrep fgrep sort uniq cut tr column jq diff cmp nl strings
-	apt apt-get brew dnf yum apk dpkg gh glab set shopt read`)
+	apt apt-get dnf yum apk dpkg set shopt read`)
+
+// runsBy are options of such programs with which they run a command. They may be shortened, and -y and -o written as -yo.
+var runsBy = map[string]*regexp.Regexp{
+	"rg": regexp.MustCompile(`^--(pre|hostname-bin)(=|$)`), "ag": regexp.MustCompile(`^--pag`), "sort": regexp.MustCompile(`^--co`), "printf": regexp.MustCompile(`^-v`),
+	"git": regexp.MustCompile(`^-O|^--op`), "gh": regexp.MustCompile(`^--$`), "glab": regexp.MustCompile(`^--$`),
+	"apt": ofApt, "apt-get": ofApt, "dpkg": regexp.MustCompile(`^--(pre|post|status-l)`), "dnf": ofDnf, "yum": ofDnf,
+}
+
+var (
+	ofApt       = regexp.MustCompile(`^-[^-]*[oc]|^--[oc]`)
+	ofDnf       = regexp.MustCompile(`^-c|^--(set|conf)`)
+	ofPackagers = regexp.MustCompile(`^--?(scr|sh|git(=|$)|node-g|conf|tool|exec|ldfl|vett|py)`)
+)
+
+// quiet are subcommands with which some programs run nothing of what they are given. Others may be names that a person has for a command.
+var quiet = map[string][]string{
+	"git":  talkers,
+	"gh":   strings.Fields("pr issue repo run release workflow auth api browse gist label search status secret variable project cache org ruleset"),
+	"glab": strings.Fields("mr issue repo ci release auth api label variable"),
+	"brew": strings.Fields("install reinstall uninstall remove upgrade update list info search outdated cleanup services tap untap leaves deps doctor link unlink pin"),
+}
 
 // talkers are subcommands of git whose arguments are messages, patterns and names; installers' subcommands take names of packages.
 var (
@@ -36,7 +57,8 @@ var (
 		pull push range-diff read-tree rebase reflog remote repack replace request-pull rerere reset restore rev-list rev-parse revert rm send-email send-pack shortlog show show-branch show-index
 		show-ref sparse-checkout stage stash status stripspace submodule subtree switch symbolic-ref tag update-index update-ref update-server-info var verify-commit verify-pack verify-tag version whatchanged
 		worktree write-tree`)
-	gitRuns = regexp.MustCompile(`(?i)^(core\.hookspath|include(if\..*)?\.path)=`)
+	gitRuns  = regexp.MustCompile(`(?i)^(core\.hookspath|include(if\..*)?\.path)=`)
+	grepRuns = regexp.MustCompile(`^-[a-zA-Z]+O`) // its pager, after other letters
 )
 
 // languages run a program that is written on the command line, or comes from before the bar.
@@ -58,15 +80,20 @@ func programName(name string) string { return name[strings.LastIndexByte(name, '
 func runsNothing(words []string) bool {
 	name, args := programName(words[0]), words[1:]
 	first := slices.IndexFunc(args, func(w string) bool { return !strings.HasPrefix(w, "-") })
+	subcommands, some := quiet[name]
+	by, packages := runsBy[name], slices.Contains(packagers, name)
+	if packages {
+		subcommands, some, by = getters, true, ofPackagers
+	}
 	switch {
 	case name == "sed", name == "awk":
 		return !dialect.RunsCommands(words)
-	case name == "git":
-		return first == 0 && slices.Contains(talkers, args[0]) && !slices.ContainsFunc(args, func(w string) bool { return strings.HasPrefix(w, "-O") || strings.HasPrefix(w, "--open") })
-	case first >= 0 && slices.Contains(getters, args[first]) && slices.Contains(packagers, name):
-		return true
+	case by != nil && slices.ContainsFunc(args, by.MatchString), name == "git" && first > 0:
+		return false
+	case some:
+		return first >= 0 && slices.Contains(subcommands, args[first])
 	}
-	return slices.Contains(inert, name) && !slices.ContainsFunc(args, func(w string) bool { return name == "printf" && strings.HasPrefix(w, "-v") })
+	return slices.Contains(inert, name)
 }
 
 // loose returns the words of a text in which a command may be, whatever is between them.
@@ -159,7 +186,7 @@ func (h *hidden) git(words []string) {
 		case slices.Contains([]string{"-C", "-c", "--git-dir", "--work-tree", "--namespace", "--exec-path"}, w):
 			i++
 		case w == "" || !strings.HasPrefix(w, "-"):
-			h.Unclear = h.Unclear || w != "" && !slices.Contains(gitCmds, w)
+			h.Unclear = h.Unclear || w != "" && !slices.Contains(gitCmds, w) || w == "grep" && slices.ContainsFunc(words[i:], grepRuns.MatchString)
 			return
 		}
 	}

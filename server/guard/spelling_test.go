@@ -107,6 +107,30 @@ func TestSpellings(t *testing.T) {
 	newRig(t).passes(slices.Concat(removesHere, removesElsewhere), rule(t, policy.Deny, "rm -rf", "", ""))
 }
 
+// byOptions run a command by an option or a subcommand of a program that else runs nothing of what it is given.
+var byOptions = []string{
+	`rg --pre rm a x`, `rg --pre=rm a x`, `rg --hostname-bin rm a`, `ag --pager 'rm -rf x' a`, `sort --compress-program=rm x`, `sort --comp rm x`, `cat a.txt | sort --compress-program 'rm x'`, `git grep -nO'rm x' one`, `git grep --op='rm x' one`,
+	`gh alias set --shell z 'rm -rf x' && gh z`, `gh alias set z '!rm x'`, `glab alias set z '!rm x'`, `gh repo clone a/b -- -u 'rm x;'`, `brew ruby -e 'system "rm x"'`,
+	`apt-get -o DPkg::Pre-Invoke::='rm -rf x' install y`, `apt -yo DPkg::Pre-Invoke::='rm x' install y`, `apt-get install y --option DPkg::Pre-Invoke::='rm x'`, `dpkg --pre-invoke='rm x' -i y`,
+	`npm install --script-shell=rm x`, `npm i --script-shell rm x`, `npm ci --git=rm`, `go install -toolexec='rm -rf x' ./...`, `cargo install --config 'build.rustc="rm"' y`,
+}
+
+// An option that names a command is looked at where the other arguments are left alone. (GRD-1)
+func TestCommandsInOptions(t *testing.T) {
+	r := newRig(t)
+	r.passes(byOptions, rule(t, policy.Deny, "rm", "", ""))
+	p := &policy.Policy{Rules: []policy.Rule{rule(t, policy.Deny, "rm", "", "")}}
+	for _, command := range []string{
+		`rg 'rm -rf' src`, `rg --pretty rm src`, `sort --check rm`, `gh pr create --title x --body 'no rm -rf x'`, `gh issue list --search rm`, `git log --grep rm`, `apt-get install -y rm`, `npm install rm`, `pip install -e rm`, `brew install rm`,
+	} {
+		e := Event{Dir: r.dir, Tool: "Bash", Input: shell(command)}
+		a := r.Dialects.Action(e.Tool, string(e.Input))
+		if d, ruled := r.ruled(p, r.dir, e, &a, r.line(e, &a)); ruled {
+			t.Errorf("%s: %+v", command, d)
+		}
+	}
+}
+
 // The command lines of removesHere do remove the directory.
 func TestSpellingsAreTrue(t *testing.T) {
 	if os.Getenv("STET_SOAK") == "" {
