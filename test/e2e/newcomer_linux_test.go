@@ -134,17 +134,6 @@ func TestPermanentProxy(t *testing.T) {
 	}
 }
 
-// freeAddress returns a free address of the loopback.
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = l.Close() }()
-	return l.Addr().String()
-}
-
 // start runs a program until the test ends. If an address is given, start returns after the program answers there.
 func start(t *testing.T, dir string, env []string, address string, args ...string) {
 	t.Helper()

@@ -80,7 +80,7 @@ var keys = slices.Concat([]key{
 	},
 	{
 		Name: "keep-shell", Type: Number, Default: 5,
-		Doc:   "how many of the newest outputs of commands stay whole under `keep-latest`, and under `adaptive` and `bold` at a cold point; 0 is all",
+		Doc:   "how many of the newest outputs of commands stay whole under `keep-latest`, and under `adaptive` and `bold` where what was sent is left out; 0 is all",
 		field: func(c *Config) any { return &c.KeepShell },
 	},
 	{
@@ -314,7 +314,7 @@ var keys = slices.Concat([]key{
 	{
 		Name: "api", Type: text, Default: "", DefaultText: "by the model's name", UserOnly: true,
 		Values: clientAPIs(),
-		Help:   "API of the model's endpoint: anthropic, chat or responses (default by the model's name)",
+		Help:   "API of the model's endpoint: " + strings.Join(clientAPIs(), ", ") + " (default by the model's name)",
 		Doc:    "the API of the model's endpoint",
 		field:  func(c *Config) any { return &c.API },
 	},

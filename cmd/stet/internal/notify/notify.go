@@ -176,6 +176,9 @@ func (f *follower) opened(ctx context.Context, q approval.Question) {
 	}
 	if f.Content {
 		m.Diff = lines(q.Diff.Text())
+		if where := cmp.Or(q.Dir, q.Root); where != "" {
+			m.Text += "\n" + plain("in "+where)
+		}
 	}
 	if f.secret != nil && f.Link != "" {
 		m.Link = strings.TrimSuffix(f.Link, "/") + "/#/queue/" + q.ID

@@ -209,7 +209,7 @@ func TestButtons(t *testing.T) {
 		r := follow(t, q.config)
 		answered := make(chan approval.Answer, 1)
 		go func() {
-			a, _ := r.queue.Ask(t.Context(), approval.Question{Command: q.command, Diff: tool.Diff{Other: q.command + "\u202e"}, Notes: q.notes, Grantable: true})
+			a, _ := r.queue.Ask(t.Context(), approval.Question{Command: q.command, Dir: "/home/me/prod", Diff: tool.Diff{Other: q.command + "\u202e"}, Notes: q.notes, Grantable: true})
 			answered <- a
 		}()
 		m := <-got
@@ -228,6 +228,9 @@ func TestButtons(t *testing.T) {
 		}
 		if all := strings.Join(labels, " "); all != q.want || strings.ContainsRune(m.body, '\u202e') {
 			t.Errorf("%s %v: %q, %q", q.command, q.notes, all, m.body)
+		}
+		if cut := strings.HasPrefix(q.command, "long"); !cut && strings.Contains(m.body, "in /home/me/prod\n") != q.config.Content {
+			t.Errorf("where: %q", m.body)
 		}
 		if len(buttons) == 0 {
 			continue
