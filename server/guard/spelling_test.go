@@ -64,6 +64,7 @@ var removesElsewhere = []string{
 
 // shows show or change secret/key, or may.
 var shows = []string{
+	`export TMPDIR=$PWD/secret; cat $(mktemp -d)/../key`, `export GOPATH=$PWD/secret; cat $(go env GOPATH)/key`, `mktemp() { echo secret; }; cat $(mktemp)/key`, `pwd() { echo secret; }; cat $(pwd)/key`, `cat $(npm root -g)/key`,
 	`cd secret; cat $PWD/key`, `cd secret; cat "$PWD"/key`, `cd secret && cat ~+/key`, `cd secret; cd ..; cat ~-/key`, `cd secret; cd ..; cat $OLDPWD/key`, `cd secret; cd -; cd -; cat key`, `pushd secret; cat key`, `pushd secret; popd; pushd; cat key`, `pushd secret >/dev/null && rm key`,
 	`cd -P secret; cat key`, `cd -- secret; cat key`, `cd ./src/../secret && cat key`, `cd "$(echo secret)"; cat key`, `D=$(echo secret); cd $D; rm key`, `cd $D && cat key`, `CDPATH=.; cd secret; cat key`, `(cd secret; cat key)`, `cd secret || exit; cat < key`, `cd secret; cat $(pwd)/key`, "cat `pwd`/secret/key", `cat $(pwd)/secret/key`,
 	`env -C secret cat key`, `env --chdir=secret cat key`, `git -C secret show HEAD:./key`, `git -C secret rm key`, `git --git-dir=.git --work-tree=secret checkout key`, `make -C secret clean`, `tar -C secret -cf - key`, `tar cf - -C secret key`, `sudo -D secret rm key`, `go -C secret build -o key`,

@@ -103,7 +103,9 @@ func (p *Proxy) recall(x *exchange, r *cachestate.Request) {
 	if wanted := p.cache.Wants(r); len(wanted) > 0 {
 		_ = p.ask(x, func(ctx context.Context) error {
 			turns, err := p.config.Store.Turns(ctx, wanted)
-			p.cache.Take(r, turns)
+			if err == nil { // a part of them could make the conversation look older than it is
+				p.cache.Take(r, turns)
+			}
 			return err
 		})
 	}

@@ -177,7 +177,7 @@ func (p *Proxy) planOf(x *exchange, d *reading) (*trim.Plan, error) {
 	now.grow(d)
 	full := now.state.Plan()
 	if full.Breaks > breaks && !engine.Clears() && !d.earlier.bound { // with signed thinking, only thinking leaves
-		b.whole = true
+		b.whole, now.cold = true, true // so that a request of which only the tokens are counted does not take the break from the one that is sent
 	}
 	if b.whole && !engine.Clears() {
 		before, b.upto = new(trim.Plan), 0

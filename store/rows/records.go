@@ -154,8 +154,11 @@ func prune(ctx context.Context, tx Conn, l record.Limits) (removed int, err erro
 	if err := pruneSent(ctx, tx, l, since); err != nil {
 		return 0, err
 	}
-	return int(n), tx.Send(ctx, call("DELETE FROM trims WHERE time_us < ?", first), call("DELETE FROM refusals WHERE time_us < ?", since),
-		call("DELETE FROM notes WHERE time_us < ?", since),
-		call("DELETE FROM tool_calls WHERE time_us < ?", first),
-		call("DELETE FROM tool_sets WHERE id NOT IN (SELECT tool_set FROM requests)"))
+	for table, before := range map[string]int64{"trims": first, "refusals": since, "notes": since, "tool_calls": first} {
+		if _, err := tx.Exec(ctx, "DELETE FROM "+table+" WHERE time_us < ?", before); err != nil {
+			return 0, err
+		}
+	}
+	_, err = tx.Exec(ctx, "DELETE FROM tool_sets WHERE id NOT IN (SELECT tool_set FROM requests)")
+	return int(n), err
 }

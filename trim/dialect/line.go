@@ -40,6 +40,7 @@ type Line struct {
 	sure     map[string]bool          // those that have this value wherever they are used
 	resolved bool                     // one of them was taken since this was set to false
 	doubt    bool                     // the same of one that is not sure
+	defines  bool                     // functions, whose names may be those of programs
 	Dirs     []string                 // in which its commands may run: the agent's, the call's, and those of cd
 	Lost     bool                     // these are not all
 	Many     bool                     // its patterns may name more files than were looked at
@@ -94,7 +95,7 @@ func (l *Line) add(text string, depth int) {
 		case *syntax.Assign:
 			l.assign(x)
 		case *syntax.FuncDecl: // what a shell in it reads is not known here
-			l.Unclear = l.Unclear || l.reads(x.Body, false)
+			l.Unclear, l.defines = l.Unclear || l.reads(x.Body, false), true
 		case *syntax.ProcSubst:
 			l.Unclear = l.Unclear || x.Op == syntax.CmdOut && l.reads(&syntax.Block{Stmts: x.Stmts}, true)
 		}
@@ -327,9 +328,12 @@ func (l *Line) literal(w *syntax.Word) (text string, glob bool) {
 			switch strings.Join(strings.Fields(strings.Trim(printed(&syntax.Block{Stmts: x.Stmts}), "{}; \n")), " ") {
 			case "pwd":
 				b.WriteString(".")
-			case "mktemp", "mktemp -d", "go env GOMODCACHE", "go env GOPATH", "go env GOROOT", "brew --prefix", "npm root -g": // outside, wherever it is
+			case "mktemp", "mktemp -d": // outside, wherever it is
 				b.WriteString("/tmp/mktemp")
 			default:
+				return "", false
+			}
+			if _, moved := l.vars["TMPDIR"]; moved || l.defines {
 				return "", false
 			}
 		default:
