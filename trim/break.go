@@ -6,11 +6,10 @@ import (
 	"github.com/stet-dev/stet/llm"
 )
 
-// A warm break: under bold, what was sent is left out though the provider's cache holds it. All
+// A warm break: under bold, what was sent may leave though the provider's cache holds it. All
 // that follows is then written to the cache again, which costs more than to read it. So a break
-// is made only where it pays: what is left out is not read in any of the requests to come. Under adaptive there are such breaks too, for
-// what adaptive leaves out at cold points: it is hardly ever needed again. They risk nothing: their price must have been saved before.
-// Where thinking is checked, the provider clears what is left out (see clear.go), under bold.
+// is made only where it pays: what leaves is not read in any of the requests to come. Where thinking
+// is checked, the provider clears what leaves (see clear.go).
 //
 // A break depends on the messages and the cold points alone, as the plan does. It is decided
 // behind a message of the model. So the request that this message belongs to is the
@@ -25,13 +24,6 @@ const (
 	// A session that has gone on for so long mostly goes on for as long again, but the
 	// smaller the part, the less is lost where it ends.
 	payback = 10
-
-	// safePayback is payback of a break for what adaptive leaves out: a quarter.
-	safePayback = 4
-
-	// safeShare is the part of what the conversation has saved that such a break may cost. The rest is for text that the request has and the
-	// messages do not show, such as hidden thinking: it is written again too.
-	safeShare = 0.75
 
 	// risk is the part of what the conversation has cost so far that a break may cost
 	// beyond what was saved. So no session becomes dearer by more than this because of breaks,
@@ -51,28 +43,19 @@ func (st *State) considerBreak() {
 	}
 	size := st.bytes - st.plan.Saved
 	clears := st.engine.Clears()
-	if !c.Policy.Clears() || c.ChecksThinking && !(clears && c.Policy == Bold) || size-st.weighed < weighEvery {
+	if c.Policy != Bold || c.ChecksThinking && !clears || size-st.weighed < weighEvery {
 		return
 	}
 	st.weighed = size
 	if st.account.balance < 0 || st.given != nil {
 		return
 	}
+	scan := newEvictionScan(st, 0)
 	if clears {
-		scan := newEvictionScan(st, 0)
 		scan.chooseAll()
 		st.clear(scan, true)
 		return
 	}
-	if c.Policy != Bold || !st.breaksFor(Bold) {
-		st.breaksFor(Adaptive)
-	}
-}
-
-// breaksFor makes a warm break for what a policy leaves out at cold points, where it pays. It reports whether it did.
-func (st *State) breaksFor(policy Policy) bool {
-	scan := newEvictionScan(st, 0)
-	scan.policy = policy
 	price := st.breakPrice()
 	before := make([]eviction, len(st.results))
 	leaves, from, recalls := 0, st.messages, 0.
@@ -90,30 +73,22 @@ func (st *State) breaksFor(policy Policy) bool {
 			recalls += evictedAgain * st.recallCost(price, float64(n))
 		}
 	}
-	saves := st.savesEach(price, true)
-	if policy == Adaptive {
-		saves *= payback / float64(safePayback)
-	}
-	if saves*float64(leaves)-recalls > price.Wastes(float64(st.shownFrom(from)-leaves)) && st.planBreak(scan, saves, recalls) {
-		return true
+	gain := st.savesEach(price, true)*float64(leaves) - recalls
+	if gain > price.Wastes(float64(st.shownFrom(from)-leaves)) && st.planBreak(scan) {
+		return
 	}
 	for i := range before {
 		st.results[i].eviction = before[i]
 	}
-	return false
 }
 
-// planBreak plans a break with what a scan has chosen. Each byte that is left out saves so much. The plan says what the break costs: what stays may have
-// named as its source what is left out, and is sent whole again; other placeholders may change, further up; and under adaptive, results that had been
-// shortened before save less. Where the break does not pay, nothing has changed, and planBreak reports false.
-func (st *State) planBreak(scan *evictionScan, saves, recalls float64) bool {
+// planBreak plans a break with what a scan has chosen. The plan tells what the break costs: what stays may have
+// named as its source what leaves, and is sent whole again; and other placeholders may change, further up. Where that is
+// too much, nothing has changed, and planBreak reports false.
+func (st *State) planBreak(scan *evictionScan) bool {
 	plan, ledger := st.plan, st.ledger
 	st.planBy(scan, 0)
-	gain := math.Inf(1) // bold counts whole what had been shortened: with the rest alone it makes too few breaks
-	if scan.policy == Adaptive {
-		gain = saves*float64(st.plan.Saved-plan.Saved) - recalls
-	}
-	if st.paysBreak(&plan, gain, scan.policy) {
+	if st.paysBreak(&plan, math.Inf(1)) {
 		return true
 	}
 	st.plan, st.ledger = plan, ledger
@@ -133,21 +108,15 @@ func (st *State) breakPrice() Price {
 	return st.price()
 }
 
-// paysBreak reports whether a break for what a policy leaves out pays that gains so much, in plain input bytes, and may be risked. Then the account
-// pays for it. before is the plan without the break.
-func (st *State) paysBreak(before *Plan, gain float64, policy Policy) bool {
+// paysBreak reports whether a break pays that gains so much, in plain input bytes, and may be risked. Then the account pays
+// for it. before is the plan without the break.
+func (st *State) paysBreak(before *Plan, gain float64) bool {
 	leaves := st.plan.Saved - before.Saved
 	if leaves <= 0 {
 		return false
 	}
-	from := firstChange(before.Edits, st.plan.Edits)
-	cost := st.breakPrice().Wastes(float64(st.shownFrom(from)))
-	most := st.account.balance + risk*st.account.spent
-	if policy == Adaptive {
-		cost += st.breakPrice().Wastes(float64(st.thoughts.shownFrom(from)))
-		most = safeShare * st.account.balance
-	}
-	if cost >= gain || cost > most {
+	cost := st.breakPrice().Wastes(float64(st.shownFrom(firstChange(before.Edits, st.plan.Edits))))
+	if cost >= gain || cost > st.account.balance+risk*st.account.spent {
 		return false
 	}
 	st.plan.Breaks++

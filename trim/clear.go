@@ -65,7 +65,7 @@ func (st *State) clear(scan *evictionScan, warm bool) {
 	st.planAgain(st.messages)
 	st.plan.Sort()
 	same := slices.Equal(editsBehind(sent.Edits, st.clearedTo(n)), editsBehind(st.plan.Edits, st.clearedTo(n)))
-	if !same || warm && !st.paysBreak(&plan, gain, scan.policy) {
+	if !same || warm && !st.paysBreak(&plan, gain) {
 		st.results, st.plan, st.ledger, st.cleared = results, plan, ledger, cleared
 		return
 	}

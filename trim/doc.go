@@ -24,8 +24,8 @@
 //   - At a cold point (see [Point]) an eviction scan chooses results that leave
 //     (evict.go). Then everything that stays is deduplicated again in order, so
 //     that no pointer names a source that has left.
-//   - The same happens at a warm break (break.go): in a long conversation,
-//     where what is left out is worth more than the cache that is lost.
+//   - Under bold the same happens at a warm break (break.go): in a long conversation,
+//     where what leaves is worth more than the cache that is lost.
 //
 // Under keep-latest, decisions are made from the end (keeplatest.go): the newest
 // reads of each file and the newest outputs of commands stay. That changes what

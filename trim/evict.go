@@ -91,7 +91,6 @@ func (st *State) planAgain(keep int) {
 // evictionScan chooses what leaves.
 type evictionScan struct {
 	st      *State
-	policy  Policy          // whose rules it goes by
 	stubbed map[int]bool    // results that the agent's own stubs are about
 	touched map[string]int  // by file: the last turn that read or changed it
 	changed map[string]bool // files that the agent changed
@@ -102,7 +101,7 @@ type evictionScan struct {
 
 func newEvictionScan(st *State, keep int) *evictionScan {
 	s := &evictionScan{
-		st: st, policy: st.engine.config.Policy, keep: keep, stubbed: make(map[int]bool), touched: make(map[string]int), changed: make(map[string]bool),
+		st: st, keep: keep, stubbed: make(map[int]bool), touched: make(map[string]int), changed: make(map[string]bool),
 	}
 	st.named.resolve(st.keys)
 	showing := make(map[string][]int) // by file: the results that show it
@@ -132,9 +131,10 @@ func newEvictionScan(st *State, keep int) *evictionScan {
 	return s
 }
 
-// allows reports whether the policy is p or one that evicts more.
-func (s *evictionScan) allows(p Policy) bool {
-	return s.policy == p || s.policy == Bold || s.policy == Adaptive && p == Lossless
+// policy reports whether the policy is p or one that evicts more.
+func (s *evictionScan) policy(p Policy) bool {
+	now := s.st.engine.config.Policy
+	return now == p || now == Bold || now == Adaptive && p == Lossless
 }
 
 // mayLeave reports whether a result, and the arguments of its call, may leave at all.
@@ -184,7 +184,7 @@ func (s *evictionScan) choose(i int) {
 			res.evictArguments(argument{a.ContentAt, toldPlaceholder})
 		}
 	case a.Op == dialect.Write:
-		if args && s.allows(Bold) && !s.stubbed[i] && s.idleWrite(res) {
+		if args && s.policy(Bold) && !s.stubbed[i] && s.idleWrite(res) {
 			res.evictArguments(argument{a.ContentAt, writtenPlaceholder})
 			res.eviction.paths = []string{a.Targets[0].Path}
 		}
@@ -208,19 +208,19 @@ const reportWait = 2
 // have it again.
 func (s *evictionScan) oldOutput(res *toolResult) bool {
 	c := &s.st.engine.config
-	if !s.allows(Adaptive) || c.KeepShell < 0 || s.outputs <= c.KeepShell {
+	if !s.policy(Adaptive) || c.KeepShell < 0 || s.outputs <= c.KeepShell {
 		return false
 	}
 	age := s.st.turns - res.turn
-	if res.call.action.Op == dialect.Agent && !s.allows(Bold) {
+	if res.call.action.Op == dialect.Agent && !s.policy(Bold) {
 		return c.Idle >= 0 && age >= reportWait*c.Idle
 	}
 	wait := c.Idle
-	if s.allows(Bold) {
+	if s.policy(Bold) {
 		wait /= soon
 	}
 	longPast := c.Idle >= 0 && age >= wait
-	if !s.allows(Bold) && res.call.action.ByPersons() {
+	if !s.policy(Bold) && res.call.action.ByPersons() {
 		return longPast
 	}
 	return longPast || !res.call.action.Quotes(res.text)
@@ -243,11 +243,11 @@ func (s *evictionScan) idle(key string, by int) bool {
 
 // idleRead reports whether all files that a read shows are idle.
 func (s *evictionScan) idleRead(res *toolResult) bool {
-	if len(res.reads) == 0 || res.staying() || !s.allows(Adaptive) {
+	if len(res.reads) == 0 || res.staying() || !s.policy(Adaptive) {
 		return false
 	}
 	for j := range res.reads {
-		if key := res.reads[j].key; !s.outside(key) && !(s.allows(Bold) && s.past(key)) {
+		if key := res.reads[j].key; !s.outside(key) && !(s.policy(Bold) && s.past(key)) {
 			return false
 		}
 	}

@@ -49,7 +49,7 @@ func withoutTexts(args string, texts []argument) (string, bool) {
 // replacedTexts chooses the texts that edits replaced, where every line of them stands in
 // the request beside. It goes by the ledger of the plan that is made already. It reports whether any leave.
 func (s *evictionScan) replacedTexts() (leave bool) {
-	if !s.allows(Adaptive) {
+	if !s.policy(Adaptive) {
 		return false
 	}
 	st := s.st

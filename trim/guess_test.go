@@ -13,7 +13,7 @@ func TestWrongGuesses(t *testing.T) {
 	left := 0
 	for seed := range uint64(30) {
 		r := rand.New(rand.NewPCG(seed, 1))
-		c, price := longWork(r, false), Price{0.1, []float64{1, 1.25, 2}[r.IntN(3)]}
+		c, price := longWork(r), Price{0.1, []float64{1, 1.25, 2}[r.IntN(3)]}
 		st := newEngine(t, Config{Price: price, Idle: 5}).NewState()
 		var before, beforeOff []llm.Message
 		cost, off := 0., 0.
