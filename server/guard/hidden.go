@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 
 	"github.com/stet-dev/stet/files/policy"
@@ -19,22 +20,27 @@ const (
 	maxWindow = 10     // words of a command in a text, of which the others are left out
 )
 
+// pattern returns a function that returns a regular expression. It is compiled at its first use: most programs that start need none.
+func pattern(text string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })
+}
+
 // inert are programs that run nothing of what they are given, except by the options of runsBy, next to those of inert subcommands.
 var inert = strings.Fields(`cd pwd pushd popd ls tree mkdir rmdir rm mv cp ln touch chmod chown tee echo printf true false : sleep exit return kill pgrep ps lsof df du free uptime uname
 	which type wc stat file md5sum sha1sum sha256sum basename dirname realpath readlink seq cat head tail rg ag grep egrep fgrep sort uniq cut tr column jq diff cmp nl strings
 	apt apt-get dnf yum apk dpkg set shopt read`)
 
 // runsBy are options of such programs with which they run a command. They may be shortened, and -y and -o written as -yo.
-var runsBy = map[string]*regexp.Regexp{
-	"rg": regexp.MustCompile(`^--(pre|hostname-bin)(=|$)`), "ag": regexp.MustCompile(`^--pag`), "sort": regexp.MustCompile(`^--co`), "printf": regexp.MustCompile(`^-v`),
-	"git": regexp.MustCompile(`^-O|^--op`), "gh": regexp.MustCompile(`^--$`), "glab": regexp.MustCompile(`^--$`),
-	"apt": ofApt, "apt-get": ofApt, "dpkg": regexp.MustCompile(`^--(pre|post|status-l)`), "dnf": ofDnf, "yum": ofDnf,
+var runsBy = map[string]func() *regexp.Regexp{
+	"rg": pattern(`^--(pre|hostname-bin)(=|$)`), "ag": pattern(`^--pag`), "sort": pattern(`^--co`), "printf": pattern(`^-v`),
+	"git": pattern(`^-O|^--op`), "gh": pattern(`^--$`), "glab": pattern(`^--$`),
+	"apt": ofApt, "apt-get": ofApt, "dpkg": pattern(`^--(pre|post|status-l)`), "dnf": ofDnf, "yum": ofDnf,
 }
 
 var (
-	ofApt       = regexp.MustCompile(`^-[^-]*[oc]|^--[oc]`)
-	ofDnf       = regexp.MustCompile(`^-c|^--(set|conf)`)
-	ofPackagers = regexp.MustCompile(`^--?(scr|sh|git(=|$)|node-g|conf|tool|exec|ldfl|vett|py)`)
+	ofApt       = pattern(`^-[^-]*[oc]|^--[oc]`)
+	ofDnf       = pattern(`^-c|^--(set|conf)`)
+	ofPackagers = pattern(`^--?(scr|sh|git(=|$)|node-g|conf|tool|exec|ldfl|vett|py)`)
 )
 
 // quiet are subcommands with which some programs run nothing of what they are given. Others may be names that a person has for a command.
@@ -57,21 +63,21 @@ var (
 		pull push range-diff read-tree rebase reflog remote repack replace request-pull rerere reset restore rev-list rev-parse revert rm send-email send-pack shortlog show show-branch show-index
 		show-ref sparse-checkout stage stash status stripspace submodule subtree switch symbolic-ref tag update-index update-ref update-server-info var verify-commit verify-pack verify-tag version whatchanged
 		worktree write-tree`)
-	gitRuns  = regexp.MustCompile(`(?i)^(core\.hookspath|include(if\..*)?\.path)=`)
-	grepRuns = regexp.MustCompile(`^-[a-zA-Z]+O`) // its pager, after other letters
+	gitRuns  = pattern(`(?i)^(core\.hookspath|include(if\..*)?\.path)=`)
+	grepRuns = pattern(`^-[a-zA-Z]+O`) // its pager, after other letters
 )
 
 // languages run a program that is written on the command line, or comes from before the bar.
-var languages = regexp.MustCompile(`^(python|pypy|perl|ruby|node|deno|bun|php|lua|osascript|tclsh|Rscript|julia)[a-z]*[0-9.]*$`)
+var languages = pattern(`^(python|pypy|perl|ruby|node|deno|bun|php|lua|osascript|tclsh|Rscript|julia)[a-z]*[0-9.]*$`)
 
 // acts are what a program of another language does that a rule may be about. aims are files that it opens whose names are not written there.
 var (
-	acts = regexp.MustCompile(`\b(rmtree|rm_rf|rm_r|remove_tree|removedirs|removeSync|fromhex|b64decode|atob|marshal|ctypes|importlib|__import__|child_process|qx)\b` +
+	acts = pattern(`\b(rmtree|rm_rf|rm_r|remove_tree|removedirs|removeSync|fromhex|b64decode|atob|marshal|ctypes|importlib|__import__|child_process|qx)\b` +
 		`|\b(rm|rmdir|unlink)(Sync)?\s*\(|(^|[^.\w])(remove|exec|eval|compile|getattr|Function)\s*\(|\b(system|popen|spawn|shell_exec)\s*\(` +
 		`|\bos\.(remove|unlink|rmdir|exec|spawn)|\bsubprocess\.\w+\(\s*[^\[\s"']|\b(system|exec|unlink|rmdir)\s+[\w"'$@]`)
-	aims     = regexp.MustCompile(`\b(open|Path|writeFile|writeFileSync)\(\s*([A-Za-z_]\w*\s*[^\w\s,)]|f["']|["'][^"'\n]*["']\s*[+%])`)
-	argv     = regexp.MustCompile(`\b(sys|process)\.argv`)
-	inQuotes = regexp.MustCompile(`"([^"\n]{1,300})"|'([^'\n]{1,300})'`)
+	aims     = pattern(`\b(open|Path|writeFile|writeFileSync)\(\s*([A-Za-z_]\w*\s*[^\w\s,)]|f["']|["'][^"'\n]*["']\s*[+%])`)
+	argv     = pattern(`\b(sys|process)\.argv`)
+	inQuotes = pattern(`"([^"\n]{1,300})"|'([^'\n]{1,300})'`)
 )
 
 func programName(name string) string { return name[strings.LastIndexByte(name, '/')+1:] }
@@ -88,7 +94,7 @@ func runsNothing(words []string) bool {
 	switch {
 	case name == "sed", name == "awk":
 		return !dialect.RunsCommands(words)
-	case by != nil && slices.ContainsFunc(args, by.MatchString), name == "git" && first > 0:
+	case by != nil && slices.ContainsFunc(args, by().MatchString), name == "git" && first > 0:
 		return false
 	case some:
 		return first >= 0 && slices.Contains(subcommands, args[first])
@@ -121,7 +127,7 @@ func lookFor(l *dialect.Line) *hidden {
 	}
 	for _, t := range l.Texts {
 		switch {
-		case len(t.Words) > 0 && languages.MatchString(programName(t.Words[0])):
+		case len(t.Words) > 0 && languages().MatchString(programName(t.Words[0])):
 			var c dialect.LineCommand
 			h.code(&c, t.Text)
 			l.Commands = append(l.Commands, dialect.LineCommand{Text: "x", Words: [][]string{t.Words}, Names: c.Names, Under: c.Under})
@@ -171,7 +177,7 @@ func (h *hidden) arguments(c *dialect.LineCommand, words []string) {
 			all = append(append(all, ""), loose(w[2:])...)
 		} else if w == "" {
 			all = append(all, "")
-		} else if languages.MatchString(program) && strings.ContainsAny(w, "(; =\n\"'") {
+		} else if languages().MatchString(program) && strings.ContainsAny(w, "(; =\n\"'") {
 			h.code(c, w)
 		}
 	}
@@ -180,13 +186,13 @@ func (h *hidden) arguments(c *dialect.LineCommand, words []string) {
 
 // git notes what git runs by its settings, and commands that are none of git's own: aliases.
 func (h *hidden) git(words []string) {
-	h.Unclear = h.Unclear || slices.ContainsFunc(words, gitRuns.MatchString)
+	h.Unclear = h.Unclear || slices.ContainsFunc(words, gitRuns().MatchString)
 	for i := 1; i < len(words); i++ {
 		switch w := words[i]; {
 		case slices.Contains([]string{"-C", "-c", "--git-dir", "--work-tree", "--namespace", "--exec-path"}, w):
 			i++
 		case w == "" || !strings.HasPrefix(w, "-"):
-			h.Unclear = h.Unclear || w != "" && !slices.Contains(gitCmds, w) || w == "grep" && slices.ContainsFunc(words[i:], grepRuns.MatchString)
+			h.Unclear = h.Unclear || w != "" && !slices.Contains(gitCmds, w) || w == "grep" && slices.ContainsFunc(words[i:], grepRuns().MatchString)
 			return
 		}
 	}
@@ -195,13 +201,13 @@ func (h *hidden) git(words []string) {
 // code looks for commands and files in a program of another language.
 func (h *hidden) code(c *dialect.LineCommand, text string) {
 	h.add(loose(text))
-	h.Unclear = h.Unclear || acts.MatchString(text)
-	for _, m := range inQuotes.FindAllStringSubmatch(text, -1) {
+	h.Unclear = h.Unclear || acts().MatchString(text)
+	for _, m := range inQuotes().FindAllStringSubmatch(text, -1) {
 		if name := m[1] + m[2]; len(c.Names) < maxNamed && !strings.ContainsAny(name, " ()%") {
 			c.Names = append(c.Names, name)
 		}
 	}
-	if aims.MatchString(argv.ReplaceAllString(text, "argv")) {
+	if aims().MatchString(argv().ReplaceAllString(text, "argv")) {
 		c.Under = append(c.Under, "")
 	}
 }
@@ -215,7 +221,7 @@ func (h *hidden) written(c *dialect.LineCommand) {
 	for _, name := range files {
 		runs := func(words []string) bool {
 			program, file := programName(words[0]), dialect.Script(words)
-			return program == programName(name) || programName(file) == programName(name) && (languages.MatchString(program) || dialect.TakesScript(program))
+			return program == programName(name) || programName(file) == programName(name) && (languages().MatchString(program) || dialect.TakesScript(program))
 		}
 		if !slices.ContainsFunc(h.Commands, func(c dialect.LineCommand) bool { return slices.ContainsFunc(c.Words, runs) }) {
 			continue
