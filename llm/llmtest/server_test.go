@@ -371,8 +371,8 @@ func TestOtherPaths(t *testing.T) {
 	if code, _ := do("GET", "/v1/chat/completions", "Upgrade", "websocket", "Connection", "Upgrade"); code != 426 {
 		t.Errorf("WebSocket: %d", code)
 	}
-	if code, _ := do("GET", "/v1/nothing"); code != 404 {
-		t.Errorf("nothing: %d", code)
+	if code, body := do("GET", "/v1/nothing"); code != 404 || !json.Valid([]byte(body)) || !strings.Contains(body, `"error"`) {
+		t.Errorf("nothing: %d %s", code, body)
 	}
 	resp, data, _ := post(t, s.URL+"/v1/messages/count_tokens", encode(t, anthropic.Messages{}, request()))
 	var count struct {

@@ -6,6 +6,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/charmbracelet/colorprofile"
+
+	"github.com/stet-dev/stet/trim/replay/bench"
 )
 
 // On a terminal of any width, no row of a table is wrapped, and no number is missing.
@@ -28,6 +30,29 @@ func TestAlignedTable(t *testing.T) {
 					t.Errorf("%d columns: %q is missing", width, cell)
 				}
 			}
+		}
+	}
+}
+
+// Each column of the tables is explained below them.
+func TestBenchNotes(t *testing.T) {
+	var b strings.Builder
+	Bench(colorprofile.NewWriter(&b, nil), 0, &bench.Bench{Group: bench.Group{Sessions: 1, Requests: 1}})
+	_, notes, found := strings.Cut(b.String(), "what the columns mean")
+	if !found {
+		t.Fatal(b.String())
+	}
+	explained := map[string]bool{}
+	for line := range strings.Lines(notes) {
+		if head, _, ok := strings.Cut(strings.TrimSpace(line), "  "); ok {
+			for _, name := range strings.Split(head, ", ") {
+				explained[name] = true
+			}
+		}
+	}
+	for _, c := range append(billColumns, inputColumns()...) {
+		if !explained[c.head] {
+			t.Errorf("%q is not explained", c.head)
 		}
 	}
 }
