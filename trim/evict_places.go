@@ -137,7 +137,7 @@ func (n *namedPlaces) resolve(keys *keys) {
 }
 
 // addPlace adds a file or a directory, except one that holds the workspace. With it it
-// adds the directory of a file, and the workspace that it lies in. (An agent works on a package of a dependency if it writes there. Commands name
+// adds the directory of a file, and the workspace that it lies in. (An agent works on a package of a dependency if its tools edit files there. Commands name
 // a file of it for other reasons.)
 func (n *namedPlaces) addPlace(root, key string) {
 	if key == "" || key == "." || absolute(key) && (strings.Count(key, "/") < 2 || strings.HasPrefix(root, key+"/")) {

@@ -184,7 +184,8 @@ func (q *Queue) take(id string, a *Answer) (forward func(Answer) error, err erro
 			return nil, err
 		}
 	}
-	if a.Keep = nil; q.open[i].forward != nil {
+	a.Keep = nil
+	if q.open[i].forward != nil {
 		return q.open[i].forward, nil
 	}
 	for i := 0; i < len(q.open); {

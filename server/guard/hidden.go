@@ -139,7 +139,8 @@ func lookFor(l *dialect.Line) *hidden {
 }
 
 func (h *hidden) add(words []string) {
-	if h.Unclear = h.Unclear || len(h.words)+len(words) > maxTokens; !h.Unclear {
+	h.Unclear = h.Unclear || len(h.words)+len(words) > maxTokens
+	if !h.Unclear {
 		h.words = append(append(h.words, words...), "")
 	}
 }
