@@ -231,7 +231,7 @@ func (g *Guard) asking(ctx context.Context, e Event) (Answer, error) {
 			}
 			g.mu.Unlock()
 		}
-		g.renew(recording, s, c)
+		g.renew(ctx, s, c)
 		return answer, nil
 	case err == nil:
 		return answer, g.drop(recording, s, c, string(tool.UserRejected))
@@ -296,13 +296,22 @@ func (c *call) like(a *dialect.Action, e Event) bool {
 		(len(a.Edits) > 0 || a.Content != "") && strings.TrimRight(a.Content, "\n") == strings.TrimRight(of.Content, "\n")
 }
 
-// renew takes the snapshot of a call again: what a person changed while it waited is not the call's.
-func (g *Guard) renew(ctx context.Context, s *session, c *call) {
+// renew takes the snapshot of a call again: what a person changed while it waited is not the call's. If agent is done, the agent has gone on without
+// the answer, because its own dialog has one. The call may run already then, so it keeps the snapshot.
+func (g *Guard) renew(agent context.Context, s *session, c *call) {
 	if c.snap == nil {
 		return
 	}
-	_, _ = c.snap.End(ctx) // what it says of the changes until now is not of the call
+	ctx := context.WithoutCancel(agent)
 	fresh, err := c.tree.Begin(ctx, g.named(c.event, &c.action)...)
+	if agent.Err() != nil {
+		if fresh != nil {
+			_, err = fresh.End(ctx)
+		}
+		g.warn(err)
+		return
+	}
+	_, _ = c.snap.End(ctx) // what it says of the changes until now is not of the call
 	g.mu.Lock()
 	c.snap, c.lost = fresh, err
 	shared := len(c.with) > 0
