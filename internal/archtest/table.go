@@ -38,7 +38,7 @@ var groups = []group{
 // Limits of the whole, in lines and packages (make loc). They are what was there when the limits began, and come down.
 const (
 	maxProduct  = 123370 // 7,355 for the guard and its questions, 2,300 for the forward proxy, 700 for thinking and line numbers that leave, 1,950 for one's own traffic and limits
-	maxTests    = 106940 // 1,100 for the forward proxy and for kills, 5,600 for the guard, its questions and the spellings that its rules judge, 1,100 for one's own traffic and limits
+	maxTests    = 106960 // 1,100 for the forward proxy and for kills, 5,600 for the guard, its questions and the spellings that its rules judge, 1,100 for one's own traffic and limits
 	maxApart    = 16000  // the module bench, suites, and the page's own source
 	maxPackages = 72
 )

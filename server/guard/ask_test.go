@@ -446,3 +446,28 @@ func must[V any](v V, err error) V {
 	}
 	return v
 }
+
+// approver is a person who answers at once.
+type approver func(approval.Question) approval.Answer
+
+func (a approver) Ask(_ context.Context, q approval.Question) (approval.Answer, error) {
+	return a(q), nil
+}
+
+// Answered in the agent's dialog and here at once, the command may run before this answer is there. What it changed is the call's. (GRD-3)
+func TestAnsweredAtOnce(t *testing.T) {
+	r, _ := asks(t)
+	stop, gone := context.WithCancel(t.Context())
+	r.Approver = approver(func(q approval.Question) approval.Answer {
+		r.write("c", "")
+		gone() // the agent does not wait for this answer
+		return approval.Answer{Verdict: approval.Approve, Seal: q.Seal, By: "anna"}
+	})
+	e, _ := r.before("touch c")
+	<-r.ask(stop, Event{Kind: Asking, Tool: e.Tool, Input: e.Input, Dialog: Beside})
+	e.Kind = After
+	r.handle(e)
+	if fmt.Sprint(r.changed()) != "[c]" {
+		t.Error(r.changed())
+	}
+}
