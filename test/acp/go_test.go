@@ -127,7 +127,7 @@ func (e *editor) told() (said string, states map[string][]sdk.ToolCallStatus) {
 // In each of the three wire formats: a read, an edit that is allowed, an edit that is rejected, and the session loaded by another
 // process.
 func TestGoClient(t *testing.T) {
-	for _, api := range []string{"anthropic", "chat", "responses"} {
+	for _, api := range []string{"messages", "chat", "responses"} {
 		t.Run(api, func(t *testing.T) {
 			t.Parallel()
 			p, m := newPlace(t), model(t, nil)

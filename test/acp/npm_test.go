@@ -58,7 +58,7 @@ func TestNPMClient(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.CommandContext(t.Context(), "node", script, modules, p.dir, name, "acp", "--model", "m", "--base-url", m.URL, "--api", "anthropic")
+	cmd := exec.CommandContext(t.Context(), "node", script, modules, p.dir, name, "acp", "--model", "m", "--base-url", m.URL, "--api", "messages")
 	cmd.Env, cmd.Dir = p.env(), p.home
 	out, err := cmd.Output()
 	if err != nil {

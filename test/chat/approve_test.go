@@ -77,7 +77,9 @@ func TestApproveKeys(t *testing.T) {
 	term.wait("Decide on which first?", "❯ write_file")
 	term.resize(80, 30)
 	term.types("three")
-	term.gone("write two.txt")
+	term.until("one file is listed", term.screen, func(s string) bool { // above the list may be the question about any of them
+		return strings.Count(s, "  of some-agent") == 1
+	})
 	term.types("", "Enter")
 	term.gone("Decide on which first?")
 	term.asked()
