@@ -65,7 +65,7 @@ func planWriteFile(ctx context.Context, q *toolCall) (*tool.Plan, error) {
 	return q.plan(t, now, d)
 }
 
-// checkNewName refuses a name that begins or ends with a sign that nobody sees, for a new file and for a directory that is made for it.
+// checkNewName refuses a new file whose name begins or ends with an invisible character. It also checks the directories that are made for the file.
 func checkNewName(t workspace.Target) error {
 	names := strings.Split(t.Path.String(), "/")
 	for _, name := range names[max(0, len(names)-1-t.NewDirs):] {

@@ -88,8 +88,8 @@ func lockNote(dir string) (unlock func(), err error) {
 	return unlock, err
 }
 
-// closeDoors closes the directories that a killed process left open. A directory whose mode somebody has changed since stays as it is, and so do those
-// of a running process. What cannot be closed now is tried again at the next start.
+// closeDoors closes the directories that a killed process left open. It does not touch the directories of a process that runs. If the mode of a
+// directory was changed after it was opened, it keeps the new mode. What cannot be closed now is tried again at the next start.
 func (s *Store) closeDoors() {
 	notes, _ := os.ReadDir(filepath.Join(s.dir, doorNotes)) // mostly there are none
 	for _, e := range notes {
@@ -166,7 +166,8 @@ func (o *doors) open(p string) (closed bool) {
 	return closed
 }
 
-// shut closes the directories again, and returns their modes before they were opened. A directory whose mode somebody has changed since stays as it is.
+// shut closes the directories again, and returns their modes before they were opened. If the mode of a directory was changed after it was opened, it
+// keeps the new mode.
 func (o *doors) shut() (were map[string]fs.FileMode) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

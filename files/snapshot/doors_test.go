@@ -11,7 +11,7 @@ import (
 )
 
 // A process that is killed while it reads closed directories leaves them open. The next process with the same store closes them. Directories of a
-// running process stay open, and so does a directory whose mode somebody has changed.
+// running process stay open. A directory whose mode was changed meanwhile keeps the new mode.
 func TestKilledWithOpenDoors(t *testing.T) {
 	if dir := os.Getenv("STET_TEST_DOORS"); dir != "" {
 		store, err := OpenStore(filepath.Join(dir, "kept"))

@@ -229,7 +229,8 @@ func (u *update) tell(c Change) {
 func (u *update) read(d *dir) error {
 	err := u.readOpen(d)
 	alone := d.alone && d.watched && !u.all
-	if d.alone = false; alone && errors.Is(err, errForbidden) {
+	d.alone = false
+	if alone && errors.Is(err, errForbidden) {
 		d.stale = false
 		return nil
 	}

@@ -173,8 +173,8 @@ func (g *Guard) takeApproved(s *session, c *call) bool {
 func (g *Guard) dropApproved(s *session, e Event) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	action := g.Dialects.Action(e.Tool, string(e.Input))
-	s.approved = slices.DeleteFunc(s.approved, func(a *call) bool {
+	s.approved = slices.DeleteFunc(s.approved, func(a *call) bool { // mostly there are none
+		action := g.Dialects.Action(e.Tool, string(e.Input))
 		mine := a.event.SubAgent == e.SubAgent
 		return mine && e.Kind == After && a.like(&action, e) || e.Kind == Stopped && (mine || e.SubAgent == "") || mine && (e.Kind == Prompted || e.Kind == Started)
 	})
@@ -226,7 +226,8 @@ func (g *Guard) asking(ctx context.Context, e Event) (Answer, error) {
 		if c.unseen {
 			g.change(c, answer.Input)
 			g.mu.Lock()
-			if s.approved = append(s.approved, c); len(s.approved) > maxCalls {
+			s.approved = append(s.approved, c)
+			if len(s.approved) > maxCalls {
 				s.approved = s.approved[1:]
 			}
 			g.mu.Unlock()

@@ -133,12 +133,7 @@ func (g *Guard) ofPath(links *snapshot.Resolver, workspace, path string, write b
 		}
 	}
 	for _, p := range []string{path, links.Resolve(path)} {
-		for _, own := range g.Own {
-			if snapshot.Contains(own, p) {
-				notes = append(notes, tool.Stet)
-			}
-		}
-		if write && g.Hooks != nil && g.Hooks(p) {
+		if g.owns(p) || write && g.Hooks != nil && g.Hooks(p) {
 			notes = append(notes, tool.Stet)
 		}
 	}
@@ -150,10 +145,15 @@ func (g *Guard) byName(workspace, path string) (notes []tool.Note) {
 	if rel, ok := relative(workspace, workspace, path); ok && policy.Secret(rel) || !ok && policy.Secret(path) {
 		notes = append(notes, tool.Secret)
 	}
-	if slices.ContainsFunc(g.Own, func(own string) bool { return snapshot.Contains(own, path) }) {
+	if g.owns(path) {
 		notes = append(notes, tool.Stet)
 	}
 	return notes
+}
+
+// owns reports whether a path is one of stet's own, or below one.
+func (g *Guard) owns(path string) bool {
+	return slices.ContainsFunc(g.Own, func(own string) bool { return snapshot.Contains(own, path) })
 }
 
 // careful returns the decision about a call that is asked about whatever the rules allow: it runs stet itself, or it shows what is in a file that

@@ -227,7 +227,8 @@ func (h *hidden) written(c *dialect.LineCommand) {
 		if !slices.ContainsFunc(h.Commands, func(c dialect.LineCommand) bool { return slices.ContainsFunc(c.Words, runs) }) {
 			continue
 		}
-		if h.Unclear = h.Unclear || c.Says == ""; !h.Unclear {
+		h.Unclear = h.Unclear || c.Says == ""
+		if !h.Unclear {
 			h.code(&dialect.LineCommand{}, c.Says)
 		}
 	}

@@ -60,19 +60,20 @@ func (j *judge) command(c dialect.LineCommand) (policy.Decision, bool) {
 	var all strictest
 	does := &dialect.Action{Op: dialect.Shell, Command: c.Text}
 	writes, shows := does.Changes(), does.MayShowFiles("")
+	changes := writes || len(c.Wrote) > 0
 	words := c.Words
 	if len(words) == 0 {
 		words = [][]string{{}}
 	}
 	for k, w := range words { // a rule that allows is about the command as it is written, and not about where its output goes
-		all.add(j.rules.Ruled(policy.Request{Tool: j.tool, Words: w, Write: writes || len(c.Wrote) > 0, Restrict: k > 0 || !c.Exact || len(c.Wrote) > 0}))
+		all.add(j.rules.Ruled(policy.Request{Tool: j.tool, Words: w, Write: changes, Restrict: k > 0 || !c.Exact || len(c.Wrote) > 0}))
 	}
 	for _, w := range c.Maybe {
-		j.perhaps(&all, policy.Request{Tool: j.tool, Words: w, Write: writes || len(c.Wrote) > 0})
+		j.perhaps(&all, policy.Request{Tool: j.tool, Words: w, Write: changes})
 	}
 	if c.Split {
 		for _, w := range words {
-			j.perhaps(&all, policy.Request{Tool: j.tool, Words: w, Write: writes || len(c.Wrote) > 0, Unsure: true})
+			j.perhaps(&all, policy.Request{Tool: j.tool, Words: w, Write: changes, Unsure: true})
 		}
 	}
 	file := func(r policy.Request, write, certain bool) {
@@ -123,9 +124,8 @@ func (j *judge) command(c dialect.LineCommand) (policy.Decision, bool) {
 	if writes && trees&everything != 0 {
 		j.below(j.workspace, func(r policy.Request) { file(r, true, false) })
 	}
-	names := slices.Concat(c.Names, c.Reads, c.Wrote)
-	relative := slices.ContainsFunc(slices.Concat(names, c.Under), func(name string) bool { return !filepath.IsAbs(name) })
-	lost := j.lost && relative && (writes || shows || len(c.Wrote) > 0)
+	relative := slices.ContainsFunc(slices.Concat(c.Names, c.Reads, c.Wrote, c.Under), func(name string) bool { return !filepath.IsAbs(name) })
+	lost := j.lost && relative && (changes || shows)
 	if (j.left < 0 || lost) && len(j.paths) > 0 || slices.ContainsFunc(c.Under, j.mayBeUnder) {
 		all.add(j.rules.RuledUnclear())
 	}

@@ -148,17 +148,17 @@ func prune(ctx context.Context, tx Conn, l record.Limits) (removed int, err erro
 		first = max(first, since)
 	}
 	n, err := tx.Exec(ctx, "DELETE FROM requests WHERE time_us < ?", first)
-	if err != nil {
-		return 0, err
+	if err == nil {
+		err = pruneSent(ctx, tx, l, since)
 	}
-	if err := pruneSent(ctx, tx, l, since); err != nil {
-		return 0, err
-	}
-	for table, before := range map[string]int64{"trims": first, "refusals": since, "notes": since, "tool_calls": first} {
-		if _, err := tx.Exec(ctx, "DELETE FROM "+table+" WHERE time_us < ?", before); err != nil {
-			return 0, err
+	for _, s := range []Statement{ // each by itself: it may take long, and then ctx can end it
+		call("DELETE FROM trims WHERE time_us < ?", first), call("DELETE FROM refusals WHERE time_us < ?", since),
+		call("DELETE FROM notes WHERE time_us < ?", since), call("DELETE FROM tool_calls WHERE time_us < ?", first),
+		call("DELETE FROM tool_sets WHERE id NOT IN (SELECT tool_set FROM requests)"),
+	} {
+		if err == nil {
+			_, err = tx.Exec(ctx, s.Text, s.Args[0]...)
 		}
 	}
-	_, err = tx.Exec(ctx, "DELETE FROM tool_sets WHERE id NOT IN (SELECT tool_set FROM requests)")
 	return int(n), err
 }

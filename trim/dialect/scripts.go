@@ -37,13 +37,9 @@ func (l *Line) reads(n syntax.Node, maybe bool) (found bool) {
 
 // piped adds the command line that a shell gets from the command before it, as in echo … | sh.
 func (l *Line) piped(x *syntax.BinaryCmd, depth int) {
-	from := x.X
-	for {
-		if b, ok := from.Cmd.(*syntax.BinaryCmd); ok {
-			from = b.Y
-			continue
-		}
-		break
+	from := x.X // the last command before the bar
+	for b, ok := from.Cmd.(*syntax.BinaryCmd); ok; b, ok = from.Cmd.(*syntax.BinaryCmd) {
+		from = b.Y
 	}
 	text := ""
 	if call, ok := from.Cmd.(*syntax.CallExpr); ok {

@@ -30,7 +30,7 @@ func makeTemporary() (dir string, remove func(), err error) {
 	} else {
 		lock = flock.New(name + ".new")
 		if err = lock.Lock(); err == nil {
-			err = os.Rename(lock.Path(), name) // so that nobody sees it unlocked
+			err = os.Rename(lock.Path(), name) // under its own name the file is never there without the lock
 		}
 	}
 	remove = func() { _ = errors.Join(lock.Close(), os.RemoveAll(dir)) }

@@ -29,8 +29,8 @@ var (
 	noVariance = shape{"Pareto, alpha 1.5", func(r *rand.Rand) float64 { return math.Pow(1-r.Float64(), -1/1.5) }}
 )
 
-// traffic makes conversations of which a few are many times the usual one, in requests and in the cost of each. One of five is held
-// out; the others cost a request effect more.
+// traffic makes conversations. A few of them have many times the usual number of requests, and a few many times the usual cost of a request.
+// One of five conversations is held out. In the others each request costs more, by effect.
 func traffic(random *rand.Rand, n int, of shape, effect float64) (treated, held []sums) {
 	for range n {
 		requests := 1 + int(20*of.factor(random))
