@@ -86,11 +86,11 @@ func TestCaching(t *testing.T) {
 	p := h.enter(t, "A")
 	script := ""
 	for name := range assets() {
-		if strings.HasSuffix(name, ".js") {
+		if strings.HasPrefix(name, "/assets/") && strings.HasSuffix(name, ".js") {
 			script = name
 		}
 	}
-	for path, want := range map[string]string{"/": "no-cache", "/favicon.svg": "no-cache", script: "public, max-age=31536000, immutable"} {
+	for path, want := range map[string]string{"/": "no-cache", "/favicon.svg": "no-cache", "/worker.js": "no-cache", script: "public, max-age=31536000, immutable"} {
 		r := p.do(http.MethodGet, path, nil, nil)
 		if r.StatusCode != http.StatusOK || r.Header.Get("Cache-Control") != want || !r.Uncompressed && path == script {
 			t.Errorf("%s: %s, %v", path, r.Status, r.Header)

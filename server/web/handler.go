@@ -61,6 +61,9 @@ type Handler struct {
 	// with Secret.
 	Buttons bool
 
+	// Push sends messages about questions to browsers; nil: nothing does.
+	Push Push
+
 	// Refused gets the address from which a token came that was none. It may be nil.
 	Refused func(ctx context.Context, address string)
 
@@ -133,7 +136,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // markup from text. No other page may frame it.
 const csp = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
 	"font-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; " +
-	"require-trusted-types-for 'script'; trusted-types svelte-trusted-html"
+	"require-trusted-types-for 'script'; trusted-types svelte-trusted-html stet-worker"
 
 // guarded refuses requests that may come from another page, and says what the page may do. A link on another site may open the UI.
 func (h *Handler) guarded(next http.Handler) http.Handler {
@@ -161,6 +164,7 @@ func (h *Handler) mux() *http.ServeMux {
 	stored := needs("a stored session", func() bool { return h.Sessions != nil })
 	recorded := needs("an account of requests", func() bool { return h.Records != nil })
 	trail := needs("an audit trail", func() bool { return h.Trail != nil })
+	push := needs("a message to this browser", func() bool { return h.Push != nil })
 	undo := needs("undoing", func() bool { return h.Undo != nil && h.Trail != nil })
 	m := http.NewServeMux()
 	login := needs("a login", func() bool { return h.Authenticate != nil && h.Holds != nil })
@@ -178,6 +182,9 @@ func (h *Handler) mux() *http.ServeMux {
 		"GET /api/questions/{id}":         h.question,
 		"GET /api/questions/{id}/content": h.content,
 		"POST /api/questions/{id}/answer": posted(h.answer),
+		"GET /api/push":                   push(h.pushKey),
+		"POST /api/push":                  push(posted(h.subscribe)),
+		"POST /api/push/end":              push(h.unsubscribe),
 	} {
 		m.Handle(pattern, h.person(h.answered(serve)))
 	}

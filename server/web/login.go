@@ -107,7 +107,11 @@ func (h *Handler) logout(w http.ResponseWriter, r *http.Request) error {
 	if h.SignIn != nil {
 		h.SignIn.End(w, by.person.ID)
 	}
-	return h.answered(func(*http.Request) (any, error) { return nothing{}, nil })(w, r)
+	out := func(*http.Request) (any, error) { return nothing{}, nil }
+	if h.Push != nil {
+		out = h.unsubscribe
+	}
+	return h.answered(out)(w, r)
 }
 
 // keyOf returns the key of a login. The port is part of it: a program that takes over the port of a server that has moved cannot

@@ -14,6 +14,7 @@ type Me struct {
 	Version  string    `json:"version"`
 	Root     string    `json:"root,omitempty"` // the workspace of the questions, for programs on this machine
 	Buttons  bool      `json:"buttons"`        // messages have buttons that answer questions
+	Push     bool      `json:"push"`           // this server sends messages to browsers
 	Sessions bool      `json:"sessions"`       // sessions are stored
 	Live     bool      `json:"live"`           // and can be followed
 	Compact  bool      `json:"compact"`
@@ -33,7 +34,7 @@ type Setting struct {
 
 func (h *Handler) me(r *http.Request) (any, error) {
 	p := callerOf(r.Context()).person
-	out := Me{Person: p.Name, Version: h.Version, Buttons: h.Buttons, Formats: []string{}, Settings: []Setting{}}
+	out := Me{Person: p.Name, Version: h.Version, Buttons: h.Buttons, Push: h.Push != nil, Formats: []string{}, Settings: []Setting{}}
 	if callerOf(r.Context()).channel == nil {
 		out.Root = h.Root
 	}

@@ -33,7 +33,7 @@ func TestRoles(t *testing.T) {
 		}
 		return res.StatusCode, string(text)
 	}
-	for _, route := range []string{"GET /api/me", "GET /api/questions", "GET /api/questions/x", "GET /api/questions/x/content", "POST /api/questions/x/answer", "GET /api/events"} {
+	for _, route := range []string{"GET /api/me", "GET /api/questions", "GET /api/questions/x", "GET /api/questions/x/content", "POST /api/questions/x/answer", "GET /api/events", "GET /api/push", "POST /api/push/end"} {
 		for _, p := range []*page{guest, desk} {
 			if status, text := ask(p, route); status == http.StatusForbidden || status == http.StatusUnauthorized {
 				t.Errorf("%s: %d %s", route, status, text)

@@ -346,7 +346,7 @@ func TestToolsBehindForwardProxy(t *testing.T) {
 	var once sync.Once
 	clone := &cgi.Handler{Path: gitPath, Args: []string{"http-backend"}, Root: "/git", Env: []string{"GIT_PROJECT_ROOT=" + home, "GIT_HTTP_EXPORT_ALL=1", "HOME=" + home}}
 	var first, second []int
-	server := serveTLS(t, home, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	server := serveTLS(t, home, "443", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
 		case strings.HasPrefix(r.URL.Path, "/git/"):
 			if strings.HasSuffix(r.URL.Path, "/git-upload-pack") {
@@ -464,15 +464,15 @@ func certificate(t *testing.T, dir string, names []string, addresses ...net.IP) 
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, file
 }
 
-// serveTLS serves h at the public address, and returns the file of the authority that signed its certificate.
-func serveTLS(t *testing.T, dir string, h http.Handler) string {
+// serveTLS serves h at a port of the public address, and returns the file of the authority that signed its certificate.
+func serveTLS(t *testing.T, dir, port string, h http.Handler) string {
 	t.Helper()
 	// Behind any HTTP proxy npm checks the certificate of an address for the name localhost.
 	cert, file := certificate(t, dir, []string{"localhost"}, net.ParseIP(publicAddress))
 	if err := publicUp(); err != nil {
 		t.Fatal(err)
 	}
-	l, err := net.Listen("tcp", publicAddress+":443")
+	l, err := net.Listen("tcp", publicAddress+":"+port)
 	if err != nil {
 		t.Fatal(err)
 	}

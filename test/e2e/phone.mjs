@@ -2,6 +2,9 @@
 //   approve COMMAND
 //   reject COMMAND: WORDS
 //   restore AGENT
+//   notify this: SUBSCRIPTION      has this browser notified, where PushManager.subscribe gives the subscription
+//   shows TEXT: MESSAGE            gets a message of the push service, which shows the text, and opens its question
+//   stop this
 // It prints "done" after each.
 import assert from 'node:assert/strict'
 import { createRequire } from 'node:module'
@@ -11,18 +14,21 @@ import { createInterface } from 'node:readline'
 const { chromium } = createRequire(join(process.env.STET_E2E_WEB, 'x'))('playwright-core')
 const [program, link] = process.argv.slice(2)
 
-const browser = await chromium.launch({ executablePath: program, chromiumSandbox: process.getuid?.() !== 0, args: ['--disable-dev-shm-usage'] })
+const browser = await chromium.launch({ executablePath: program, chromiumSandbox: process.getuid?.() !== 0, args: ['--disable-dev-shm-usage', '--ignore-certificate-errors'] })
 const context = await browser.newContext({ viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true, deviceScaleFactor: 2 })
 const page = await context.newPage()
 page.setDefaultTimeout(300_000)
+const { origin } = new URL(link)
+await context.grantPermissions(['notifications'], { origin })
 await page.goto(link)
 await page.getByRole('heading', { name: 'Approvals' }).waitFor()
 console.log('open')
 
 for await (const line of createInterface({ input: process.stdin })) {
   const [, verdict, command, words] = line.match(/^(\w+) ([^:]*)(?:: (.*))?$/)
-  if (verdict === 'restore') {
-    await restore(command)
+  const other = { restore, notify, shows, stop }[verdict]
+  if (other) {
+    await other(command, words)
     console.log('done')
     continue
   }
@@ -57,4 +63,62 @@ async function restore(agent) {
   await dialog.getByText('one is removed').waitFor()
   await dialog.getByRole('button', { name: 'Take back' }).tap()
   await page.getByRole('status').filter({ hasText: 'undone' }).waitFor()
+}
+
+/** notify has this browser notified. Its push service is that of the subscription. */
+async function notify(_, subscription) {
+  await page.evaluate((own) => {
+    PushManager.prototype.subscribe = async (options) => {
+      if (!options.userVisibleOnly || options.applicationServerKey.length !== 87) throw new Error('what is subscribed: ' + JSON.stringify(options))
+      return { ...own, toJSON: () => own }
+    }
+  }, JSON.parse(subscription))
+  await page.getByRole('link', { name: 'Settings' }).tap()
+  await page.getByRole('button', { name: 'Notify this browser' }).tap()
+  await page.getByRole('button', { name: 'Stop notifying' }).waitFor()
+  await back()
+}
+
+/** shows hands a message to the worker, looks at what it shows, and taps on that. */
+async function shows(text, message) {
+  const { question } = JSON.parse(message)
+  const session = await context.newCDPSession(page)
+  const registered = new Promise((done) => session.on('ServiceWorker.workerRegistrationUpdated', (e) => e.registrations[0] && done(e.registrations[0])))
+  await session.send('ServiceWorker.enable')
+  const { registrationId } = await registered
+  await session.send('ServiceWorker.deliverPushMessage', { origin, registrationId, data: message })
+  await page.waitForFunction(
+    async ([tag, text]) => {
+      const all = await (await navigator.serviceWorker.ready).getNotifications()
+      return all.length === 1 && all[0].tag === tag && all[0].body.includes(text)
+    },
+    [question, text],
+  )
+  // A click is an event that only the system can make, and only then a worker may open a window: what it would open is noted.
+  const opened = await context.serviceWorkers()[0].evaluate(async () => {
+    let address
+    clients.openWindow = async (to) => (address = to)
+    const [notification] = await registration.getNotifications()
+    dispatchEvent(new NotificationEvent('notificationclick', { notification }))
+    return address
+  })
+  assert.equal(opened, '/#/queue/' + question)
+  await page.goto(origin + opened)
+  if (text !== 'Answered') await page.locator('.answers button.primary:not([disabled])').waitFor()
+  await back()
+}
+
+/** stop ends the messages, and leaves no worker. */
+async function stop() {
+  await page.getByRole('link', { name: 'Settings' }).tap()
+  await page.getByRole('button', { name: 'Stop notifying' }).tap()
+  await page.getByRole('button', { name: 'Notify this browser' }).waitFor()
+  assert.equal(await page.evaluate(async () => (await navigator.serviceWorker.getRegistrations()).length), 0, 'a worker is left')
+  await back()
+}
+
+/** back goes to the list of questions. */
+async function back() {
+  await page.goto(origin + '/#/queue')
+  await page.getByRole('heading', { name: 'Approvals' }).waitFor()
 }

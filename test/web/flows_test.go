@@ -15,7 +15,7 @@ func TestQueue(t *testing.T) {
 
 // The other views. (FILE-11, FILE-12)
 func TestViews(t *testing.T) {
-	for _, name := range []string{"login", "empty", "sessions", "elsewhere", "timeline", "savings", "undo", "undoStopped", "audit", "native", "hostile", "dark"} {
+	for _, name := range []string{"login", "empty", "sessions", "elsewhere", "timeline", "savings", "undo", "undoStopped", "audit", "native", "hostile", "dark", "push"} {
 		t.Run(name, func(t *testing.T) { flow(t, "views", name) })
 	}
 }

@@ -131,7 +131,7 @@ func (h *rig) web() *web.Handler {
 			return web.Person{ID: name, Name: name, Admin: name != "lab"}, ok
 		},
 		Holds:  func(id string) (web.Person, bool) { return web.Person{ID: id, Name: id, Admin: id != "lab"}, true },
-		Secret: bytes.Repeat([]byte{7}, 32), Buttons: true,
+		Secret: bytes.Repeat([]byte{7}, 32), Buttons: true, Push: unused{},
 		Changes: h.store.Changes,
 		Disk:    h.disk,
 		Undo:    h.undo,
@@ -149,6 +149,13 @@ func (h *rig) web() *web.Handler {
 		},
 	}
 }
+
+// unused is a web.Push that is offered. This page has no https, so nobody is subscribed.
+type unused struct{}
+
+func (unused) Key() (string, error)           { return "", errors.New("a page without https asks for the key") }
+func (unused) Add(_, _, _, _, _ string) error { return errors.New("a page without https subscribes") }
+func (unused) Remove(string) error            { return nil }
 
 // disk returns the contents of files.
 func (h *rig) disk(ctx context.Context, _ string, paths []string) (map[string]string, error) {

@@ -233,6 +233,16 @@ export async function dark({ rig, enter, assert }) {
   assert.equal(await ground(), 'rgb(246, 247, 249)')
 }
 
+/** Where the page has no https, there is no button for messages, but how to get one. (GRD-1) */
+export async function push({ enter, assert }) {
+  const page = await enter('desk')
+  await go(page, 'Settings')
+  await page.getByText('open it by https').waitFor()
+  assert.equal(await page.getByRole('button', { name: 'Notify this browser' }).count(), 0)
+  await page.getByRole('button', { name: 'Log out' }).click()
+  await page.getByLabel('Token').waitFor()
+}
+
 /** A view without data shows a command that makes some. */
 export async function empty({ rig, enter, assert }) {
   for (const size of [{}, { viewport: { width: 390, height: 780 } }]) {

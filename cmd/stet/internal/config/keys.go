@@ -235,7 +235,7 @@ var keys = slices.Concat([]key{
 	{
 		Name: notifyKey, Type: table, DefaultText: "none", UserOnly: true,
 		Doc: "who gets a message that a question waits, and how it ended: `ntfy` (the URL of a topic), `webhook` (a URL that gets JSON), `command` (a program " +
-			"and its arguments; the text is the last one); `link` is the address of the page, where a message then opens its question; `content = true` also says what would be written; `actions = true` gives the messages of `ntfy` buttons that decide at once; in your file only",
+			"and its arguments; the text is the last one); `link` is the address of the page, where a message then opens its question; `content = true` also says what would be written; `actions = true` gives the messages of `ntfy` buttons that decide at once. The button on the page that notifies a browser needs no key; in your file only",
 		field: func(c *Config) any { return &c.Notify },
 	},
 	{

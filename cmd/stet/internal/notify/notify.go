@@ -1,5 +1,5 @@
-// Package notify reports to a person outside of stet that a question waits for them, and how it ended: by ntfy, by a webhook, or by a
-// program. [Config.Follow] follows a queue of questions without answering them. The queue never waits for it.
+// Package notify reports to a person outside of stet that a question waits for them, and how it ended: by ntfy, by a webhook, by a
+// program, or in the browser. [Config.Follow] follows a queue of questions without answering them. The queue never waits for it.
 //
 // A message says who wants to do what to which file. It contains the content of the write only if the person configured that. An
 // address may contain a secret, such as a password or a topic's name, so it is not in logs and errors. The link of a message names
@@ -31,6 +31,7 @@ type Config struct {
 	Link    string   `toml:"link"`    // the address of the page: a message names the question's place there. It holds no right
 	Content bool     `toml:"content"` // also send the content of the write
 	Actions bool     `toml:"actions"` // a message to Ntfy has buttons that decide at once, whoever presses them
+	Push    *Push    `toml:"-"`       // browsers that people have named on the page
 }
 
 // Check validates the configuration. Its errors do not contain the addresses.
@@ -82,6 +83,7 @@ type message struct {
 	Diff      string    `json:"diff,omitempty"`   // if Content is set
 
 	buttons []button // for ntfy
+	native  bool     // about an agent's own tool
 }
 
 // button is an action of ntfy: https://docs.ntfy.sh/publish/#action-buttons.
@@ -172,7 +174,7 @@ func (f *follower) opened(ctx context.Context, q approval.Question) {
 	}
 	m := message{
 		Event: "opened", Question: q.ID, Text: wants(q, f.Content), Workspace: q.Root, Session: q.Session, Client: q.Client,
-		Tool: q.Tool, Path: q.Path, Expires: q.Expires,
+		Tool: q.Tool, Path: q.Path, Expires: q.Expires, native: q.Native,
 	}
 	if f.Content {
 		m.Diff = lines(q.Diff.Text())

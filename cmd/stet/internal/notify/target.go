@@ -28,8 +28,7 @@ type target struct {
 
 func (c Config) targets() []target {
 	var all []target
-	// A redirect could send the message to another host, so it is not followed.
-	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	client := &http.Client{CheckRedirect: stay}
 	if c.Ntfy != "" {
 		all = append(all, target{"ntfy", func(ctx context.Context, m message) error {
 			text, _ := ntfyText(m)
@@ -44,8 +43,14 @@ func (c Config) targets() []target {
 	if len(c.Command) > 0 {
 		all = append(all, target{"command", func(ctx context.Context, m message) error { return run(ctx, c.Command, m) }})
 	}
+	if c.Push != nil {
+		all = append(all, target{"push", c.Push.send})
+	}
 	return all
 }
+
+// stay follows no redirect: it could send the message to another host.
+func stay(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 
 // post sends a body; m has the link and the buttons that go with it. Its errors do not contain the address.
 func post(ctx context.Context, client *http.Client, address, kind string, m message, body []byte) error {
@@ -62,20 +67,25 @@ func post(ctx context.Context, client *http.Client, address, kind string, m mess
 		actions, _ := json.Marshal(m.buttons) // strings always marshal
 		r.Header.Set("Actions", string(actions))
 	}
-	answer, err := client.Do(r)
+	_, err = answered(client.Do(r))
+	return err
+}
+
+// answered returns the status of an answer, and an error if it is none of success. The error does not contain the address.
+func answered(answer *http.Response, err error) (status int, _ error) {
 	if err != nil {
 		var whole *url.Error
 		if errors.As(err, &whole) {
 			err = whole.Err
 		}
-		return err
+		return 0, err
 	}
 	_, _ = io.Copy(io.Discard, io.LimitReader(answer.Body, 64<<10)) // so that the connection can be used again
 	_ = answer.Body.Close()
 	if answer.StatusCode >= 300 {
-		return fmt.Errorf("the server answered %s", answer.Status)
+		err = fmt.Errorf("the server answered %s", answer.Status)
 	}
-	return nil
+	return answer.StatusCode, err
 }
 
 // ntfyText returns a message as a text of bounded length for ntfy. whole says that nothing was cut off.

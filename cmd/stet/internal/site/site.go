@@ -88,7 +88,7 @@ type Site struct {
 	join    context.CancelFunc // ends the host of the local workspace
 	streams context.CancelFunc // ends the UI's event streams
 	joined  sync.WaitGroup
-	guards  sync.WaitGroup // the goroutine that asks the questions about agents' own tools here, too
+	guards  sync.WaitGroup // the goroutines that ask the questions about agents' own tools here, too, and that send messages to browsers
 }
 
 // account returns the store of the audit trail and of requests.

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/stet-dev/stet/cmd/stet/internal/notify"
 	"github.com/stet-dev/stet/cmd/stet/internal/report"
 	"github.com/stet-dev/stet/cmd/stet/internal/toolset"
 	"github.com/stet-dev/stet/files/approval"
@@ -22,8 +23,9 @@ import (
 	"github.com/stet-dev/stet/tool"
 )
 
-// ui returns the handler for people's browsers. An undo that they began ends with serving, not with their page.
+// ui returns the handler for people's browsers, and sends messages to those that want them. An undo that they began ends with serving, not with their page.
 func (s *Site) ui(serving context.Context, allowed []string) http.Handler {
+	push := notify.NewPush(filepath.Join(s.config.Tools.State, "push.json"))
 	h := &web.Handler{
 		Queue: s.Queue, Hosts: allowed, Trail: s.account(), Records: s.account(), Sessions: s.Sessions,
 		Authenticate: func(token string) (web.Person, bool) {
@@ -39,7 +41,7 @@ func (s *Site) ui(serving context.Context, allowed []string) http.Handler {
 			who, ok := s.keys.Person(id)
 			return personOf(who), ok
 		},
-		Secret: s.secret, Buttons: s.config.Tools.Notify.Buttons(),
+		Secret: s.secret, Buttons: s.config.Tools.Notify.Buttons(), Push: push,
 		Refused: s.refused,
 		Cost:    costOf(s.models), Window: func(model string) int { m, _ := s.models.Lookup(model); return m.Window },
 		Next: func(r record.Request) (time.Time, float64, float64, bool) {
@@ -59,6 +61,10 @@ func (s *Site) ui(serving context.Context, allowed []string) http.Handler {
 	}
 	if s.signIn != nil {
 		h.SignIn = s.signIn
+	}
+	push.May = h.Reads
+	for _, native := range []bool{true, false} {
+		s.guards.Go(func() { notify.Config{Push: push}.Follow(serving, s.Queue, native, nil, s.Log) })
 	}
 	return h
 }

@@ -35,6 +35,7 @@ export interface Me {
   version: string
   root?: string
   buttons: boolean
+  push: boolean
   sessions: boolean
   live: boolean
   compact: boolean
@@ -49,6 +50,20 @@ export interface Setting {
   name: string
   value: string
   note?: string
+}
+
+export interface PushKey {
+  key: string
+}
+
+export interface Subscription {
+  endpoint: string
+  keys: SubscriptionKeys
+}
+
+export interface SubscriptionKeys {
+  p256dh: string
+  auth: string
 }
 
 export interface QueueEvent {

@@ -2,7 +2,8 @@
 interface Prefs {
   theme: 'system' | 'light' | 'dark'
   split: boolean
-  notify: boolean
+  notify: boolean // by the page, while it is hidden
+  push: boolean // by the server, while the page is closed
 }
 
 const name = 'stet-prefs'
@@ -15,7 +16,7 @@ function stored(): Partial<Prefs> {
   }
 }
 
-export const prefs = $state<Prefs>({ theme: 'system', split: true, notify: false, ...stored() })
+export const prefs = $state<Prefs>({ theme: 'system', split: true, notify: false, push: false, ...stored() })
 
 /** keep writes down what was chosen, and shows it. It is to be called in an effect. */
 export function keep() {

@@ -52,7 +52,7 @@ function close(ended: Closing[]) {
 }
 
 function notify(q: Question) {
-  if (!prefs.notify || document.visibilityState === 'visible' || Notification.permission !== 'granted') return
+  if (!prefs.notify || prefs.push || document.visibilityState === 'visible' || Notification.permission !== 'granted') return
   new Notification('stet: a question is open', { body: plain(`${q.tool} ${q.path}`.trim()), tag: q.id })
 }
 

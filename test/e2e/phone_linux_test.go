@@ -2,7 +2,10 @@ package e2e
 
 import (
 	"bufio"
+	"crypto/tls"
+	"crypto/x509"
 	"encoding/json"
+	"encoding/pem"
 	"fmt"
 	"io"
 	"net"
@@ -12,15 +15,19 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stet-dev/stet/llm/llmtest"
+	"github.com/stet-dev/stet/test/webtest"
 )
 
 // A command that real Claude Code wants to run is approved on a phone while its terminal shows the dialog, and the dialog closes. A second one is
-// denied with words that the model reads. A third is approved by a button of a message, whose link is the page. (GRD-1)
+// denied with words that the model reads. A third is approved by a button of a message, whose link is the page. Each is also told to the phone's
+// browser, whose worker shows it and opens the question. Of the browser only PushManager.subscribe is replaced. (GRD-1)
 func TestAskPhone(t *testing.T) {
 	need(t)
 	chromium := ""
@@ -40,11 +47,21 @@ func TestAskPhone(t *testing.T) {
 	messages := make(chan string, 100)
 	ntfy := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, m *http.Request) { messages <- m.Header.Get("Actions") }))
 	t.Cleanup(ntfy.Close)
+	service := webtest.NewPushService()
+	authority := serveTLS(t, t.TempDir(), "8443", service)
 	address := freeAddress(t)
 	r.guard.end(syscall.SIGTERM)
-	r.configure(fmt.Sprintf("[notify]\nntfy = %q\nlink = %q\nactions = true\ncontent = true", ntfy.URL+"/topic", "http://"+address))
+	r.configure(fmt.Sprintf("[notify]\nntfy = %q\nlink = %q\nactions = true\ncontent = true", ntfy.URL+"/topic", "https://"+address))
 	r.start()
-	phone := r.phone(chromium, address)
+	phone, page := r.phone(chromium, address, authority)
+	browser, err := json.Marshal(service.Subscribe("phone", "https://"+publicAddress+":8443"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	phone("notify this: " + string(browser))
+	if info, err := os.Stat(filepath.Join(r.home, ".local/state/stet/push.json")); err != nil || info.Mode() != 0o600 {
+		t.Errorf("%v, %v", info, err)
+	}
 	r.approve()
 	r.agent = openScreen(t, r.repo, r.env, command)
 	for _, q := range []struct{ file, does, shows string }{
@@ -52,13 +69,21 @@ func TestAskPhone(t *testing.T) {
 		{"two", "reject touch two: ask the gardener first", "Denied by PermissionRequest hook"},
 	} {
 		r.asks("touch " + q.file)
+		opened := pushed(t, service)
+		if strings.Contains(opened, q.file) {
+			t.Errorf("the message says more than it may: %s", opened)
+		}
+		phone("shows claude wants to run a command: " + opened)
 		phone(q.does)
 		r.agent.expect(q.shows)
 		r.ends(map[bool]string{true: "approved by ", false: "rejected by "}[q.file == "one"])
+		phone("shows Answered: " + pushed(t, service))
 	}
 	waits(t, "the model reads the words", func() bool { return r.told("ask the gardener first") })
 	r.asks("touch three")
-	presses(t, messages)
+	pushed(t, service)
+	phone("stop this")
+	presses(t, page, messages)
 	r.agent.expect("Allowed by PermissionRequest hook")
 	r.ends("a button in a message")
 	r.agent.expect("All done.")
@@ -69,10 +94,28 @@ func TestAskPhone(t *testing.T) {
 	if phone("restore claude"); r.has("one") {
 		t.Error("one was not taken back")
 	}
+	if len(service.Messages) > 0 {
+		t.Errorf("a message came after the end: %+v", <-service.Messages)
+	}
+}
+
+// pushed waits for a message to the browser, and returns its text.
+func pushed(t *testing.T, service *webtest.PushService) string {
+	t.Helper()
+	select {
+	case m := <-service.Messages:
+		if m.Err != nil {
+			t.Fatal(m.Err)
+		}
+		return m.Text
+	case <-time.After(patience):
+		t.Fatal("no message came")
+		return ""
+	}
 }
 
 // presses waits for the message about the third question, and presses its first button as the app does, twice: the second has no effect.
-func presses(t *testing.T, messages <-chan string) {
+func presses(t *testing.T, page *http.Client, messages <-chan string) {
 	t.Helper()
 	var buttons []struct{ URL, Method, Body string }
 	for asked := 0; asked < 3; {
@@ -88,7 +131,7 @@ func presses(t *testing.T, messages <-chan string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := http.DefaultClient.Do(m)
+		got, err := page.Do(m)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -99,10 +142,21 @@ func presses(t *testing.T, messages <-chan string) {
 	}
 }
 
-// phone opens the page of stet serve in a browser as small as a phone. The function that it returns has the person there do something.
-func (r *asking) phone(chromium, address string) func(does string) {
+// phone opens the page of stet serve in a browser as small as a phone. The function that it returns has the person there do something; the client
+// trusts the page's certificate. authority is the file of the authority that stet serve trusts.
+func (r *asking) phone(chromium, address, authority string) (func(does string), *http.Client) {
 	r.t.Helper()
-	serve := openScreen(r.t, r.home, r.env, []string{os.Getenv(envStet), "serve", "--no-workspace", "--listen", address})
+	cert, file := certificate(r.t, r.home, []string{"localhost"}, net.ParseIP("127.0.0.1"))
+	key, err := x509.MarshalPKCS8PrivateKey(cert.PrivateKey)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	write(r.t, filepath.Join(r.home, "cert.pem"), string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: cert.Certificate[0]})))
+	write(r.t, filepath.Join(r.home, "key.pem"), string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: key})))
+	trusted := x509.NewCertPool()
+	trusted.AppendCertsFromPEM([]byte(read(r.t, r.home, filepath.Base(file))))
+	serve := openScreen(r.t, r.home, append(slices.Clone(r.env), "SSL_CERT_FILE="+authority), []string{
+		os.Getenv(envStet), "serve", "--no-workspace", "--listen", address, "--tls-cert", "cert.pem", "--tls-key", "key.pem"})
 	serve.expect("#token=")
 	link := regexp.MustCompile(`http\S+#token=\S+`).FindString(serve.shows())
 	cmd := exec.Command("node", "phone.mjs", chromium, link)
@@ -133,13 +187,14 @@ func (r *asking) phone(chromium, address string) func(does string) {
 		}
 	}
 	says("open")
-	return func(does string) {
+	does := func(does string) {
 		r.t.Helper()
 		if _, err := io.WriteString(in, does+"\n"); err != nil {
 			r.t.Fatal(err)
 		}
 		says("done")
 	}
+	return does, &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: trusted}}}
 }
 
 // freeAddress returns a free address of the loopback.
