@@ -23,6 +23,7 @@ import (
 	"github.com/stet-dev/stet/llm/llmtest"
 	"github.com/stet-dev/stet/llm/openai"
 	"github.com/stet-dev/stet/session"
+	"github.com/stet-dev/stet/test/strictmodel"
 	"github.com/stet-dev/stet/tool"
 )
 
@@ -59,7 +60,7 @@ type rig struct {
 // newRig makes a rig. change may be nil. Otherwise it changes the agent before its first use.
 func newRig(t testing.TB, wire string, script llmtest.Script, answer handler, change func(*agent.Agent)) *rig {
 	t.Helper()
-	server, err := llmtest.Start(llmtest.Config{Script: script, Handler: answer})
+	server, err := strictmodel.Start(llmtest.Config{Script: script, Handler: answer})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/stet-dev/stet/llm/endpoint"
 	"github.com/stet-dev/stet/llm/llmtest"
 	"github.com/stet-dev/stet/session"
+	"github.com/stet-dev/stet/test/strictmodel"
 	"github.com/stet-dev/stet/tool"
 	"github.com/stet-dev/stet/trim"
 )
@@ -75,7 +76,7 @@ func TestBoundThinking(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				network := new(llmtest.Memory)
-				server, err := llmtest.Start(llmtest.Config{Listener: network, Handler: func(req *llm.Request) (llm.Response, error) {
+				server, err := strictmodel.Start(llmtest.Config{Listener: network, Handler: func(req *llm.Request) (llm.Response, error) {
 					parts := []llm.Part{{Kind: llm.Thinking, Text: "hm"}, {Text: "A summary."}}
 					last := req.Messages[len(req.Messages)-1]
 					n := 0

@@ -16,6 +16,7 @@ import (
 	"github.com/stet-dev/stet/agent"
 	"github.com/stet-dev/stet/cmd/stet/internal/demo"
 	"github.com/stet-dev/stet/llm/llmtest"
+	"github.com/stet-dev/stet/test/strictmodel"
 	"github.com/stet-dev/stet/tool"
 )
 
@@ -116,7 +117,7 @@ func TestRunNamesWhatHelps(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			home, dir := t.TempDir(), t.TempDir()
 			write(t, filepath.Join(dir, "a.txt"), "one\n")
-			m := llmtest.New(llmtest.Script{Turns: []llmtest.Turn{llmtest.Say("I write.", llmtest.Write(c.path, "two\n")), llmtest.Say("Done.")}})
+			m := strictmodel.New(llmtest.Script{Turns: []llmtest.Turn{llmtest.Say("I write.", llmtest.Write(c.path, "two\n")), llmtest.Say("Done.")}})
 			defer m.Close()
 			args := append([]string{"run", "--model", "gpt-5", "--api", "chat", "--base-url", m.URL + "/v1", "--root", dir}, c.flags...)
 			var said strings.Builder

@@ -90,7 +90,7 @@ func (t *trialRuns) run(ctx context.Context, w way) (_ *agents.Capture, kept []s
 	t.say("%s, %s ...", t.name, w.name)
 	asked, answer := context.WithCancel(ctx)
 	defer answer()
-	p, err := llmtest.StartProvider(llmtest.Config{Lax: true, Handler: func(r *llm.Request) (llm.Response, error) {
+	p, err := llmtest.StartProvider(llmtest.Config{Handler: func(r *llm.Request) (llm.Response, error) {
 		if len(r.Tools) > 0 {
 			answer()
 		}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/llm/llmtest"
+	"github.com/stet-dev/stet/test/strictmodel"
 )
 
 // stuckModel calls write_file, blocks at its second request until it is killed, and answers later requests with the result of its
@@ -15,7 +16,7 @@ func stuckModel(t *testing.T) (url string, asked <-chan struct{}) {
 	t.Helper()
 	stuck, second := make(chan struct{}), make(chan struct{}, 1)
 	var requests atomic.Int64
-	m, err := llmtest.Start(llmtest.Config{Handler: func(r *llm.Request) (llm.Response, error) {
+	m, err := strictmodel.Start(llmtest.Config{Handler: func(r *llm.Request) (llm.Response, error) {
 		parts := []llm.Part{{Kind: llm.Text, Text: "The call was made."}}
 		switch requests.Add(1) {
 		case 1:

@@ -22,6 +22,7 @@ import (
 	"github.com/stet-dev/stet/llm/openai"
 	"github.com/stet-dev/stet/server/web"
 	"github.com/stet-dev/stet/test/gatewaytest"
+	"github.com/stet-dev/stet/test/strictmodel"
 	"github.com/stet-dev/stet/tool"
 )
 
@@ -102,7 +103,7 @@ func TestServeMCPToUI(t *testing.T) {
 
 // The UI shows requests through the proxy with their price, stored sessions, and the settings without secrets. (CTX-4)
 func TestServeShows(t *testing.T) {
-	upstream, err := llmtest.Start(llmtest.Config{Script: llmtest.Script{Turns: []llmtest.Turn{llmtest.Say("Hello.")}}})
+	upstream, err := strictmodel.Start(llmtest.Config{Script: llmtest.Script{Turns: []llmtest.Turn{llmtest.Say("Hello.")}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -217,7 +218,7 @@ func TestServeRevoked(t *testing.T) {
 // Ctrl-C lets running work end, and accepts nothing new.
 func TestServeDrains(t *testing.T) {
 	asked, goOn := make(chan struct{}), make(chan struct{})
-	upstream, err := llmtest.Start(llmtest.Config{Handler: func(*llm.Request) (llm.Response, error) {
+	upstream, err := strictmodel.Start(llmtest.Config{Handler: func(*llm.Request) (llm.Response, error) {
 		close(asked)
 		<-goOn
 		return llm.Response{Message: llm.Message{Role: llm.Assistant, Parts: []llm.Part{{Text: "At last."}}}}, nil

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stet-dev/stet/llm/llmtest"
 	"github.com/stet-dev/stet/test/gatewaytest"
+	"github.com/stet-dev/stet/test/strictmodel"
 )
 
 // beginMCP opens an MCP session.
@@ -78,7 +79,7 @@ func upgraded(t *testing.T, url string, headers []string) (int, string) {
 // Every endpoint refuses a request without a token, with a token for another use, or with an expired, revoked or replaced token. It
 // also refuses a page of another site and a rebound name, even with the right token.
 func TestServeRefuses(t *testing.T) {
-	upstream, err := llmtest.Start(llmtest.Config{})
+	upstream, err := strictmodel.Start(llmtest.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}

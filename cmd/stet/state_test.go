@@ -10,6 +10,7 @@ import (
 
 	"github.com/stet-dev/stet/llm/llmtest"
 	"github.com/stet-dev/stet/store/sqlite"
+	"github.com/stet-dev/stet/test/strictmodel"
 )
 
 // The result of the run is printed although it cannot be stored.
@@ -25,7 +26,7 @@ func TestAccountLockedAtEnd(t *testing.T) {
 	}
 	write(t, filepath.Join(p.dir, "a.txt"), strings.Repeat("a line of twenty and more\n", 9))
 	write(t, filepath.Join(p.dir, "b.txt"), "b\n")
-	model, err := llmtest.Start(llmtest.Config{Script: llmtest.Script{Turns: []llmtest.Turn{llmtest.Say("I read.", llmtest.Read("a.txt"))}, End: "Done."}})
+	model, err := strictmodel.Start(llmtest.Config{Script: llmtest.Script{Turns: []llmtest.Turn{llmtest.Say("I read.", llmtest.Read("a.txt"))}, End: "Done."}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/stet-dev/stet/llm/llmtest"
+	"github.com/stet-dev/stet/test/strictmodel"
 )
 
 // programs are extra programs that the tests can run.
@@ -70,7 +71,7 @@ func TestScripts(t *testing.T) {
 
 // startModel starts a scripted model and puts its URL into MODEL.
 func startModel(ts *testscript.TestScript, _ bool, args []string) {
-	m, err := llmtest.Start(llmtest.Config{Script: twoFiles(ts.ReadFile("a.txt"))})
+	m, err := strictmodel.Start(llmtest.Config{Script: twoFiles(ts.ReadFile("a.txt"))})
 	ts.Check(err)
 	ts.Defer(func() { _ = m.Close() })
 	ts.Setenv("MODEL", m.URL)

@@ -15,6 +15,7 @@ import (
 	"github.com/stet-dev/stet/llm/endpoint"
 	"github.com/stet-dev/stet/llm/llmtest"
 	"github.com/stet-dev/stet/test/modeltest"
+	"github.com/stet-dev/stet/test/strictmodel"
 )
 
 var adapter = modeltest.Adapter{
@@ -42,7 +43,7 @@ func TestRecorded(t *testing.T) { // CTX-11
 
 // TestOverTCP asks a model over real connections. A request whose connection was reset is tried again.
 func TestOverTCP(t *testing.T) { // CTX-11
-	server := llmtest.New(llmtest.Script{})
+	server := strictmodel.New(llmtest.Script{})
 	defer server.Close()
 	transport := &http.Transport{}
 	defer transport.CloseIdleConnections()
@@ -73,7 +74,7 @@ func TestProxyFromEnvironment(t *testing.T) { // CTX-11
 		}
 		return
 	}
-	server := llmtest.New(llmtest.Script{})
+	server := strictmodel.New(llmtest.Script{})
 	defer server.Close()
 	again := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestProxyFromEnvironment$", "-test.count=1")
 	again.Env = append(os.Environ(), "STET_TEST_PROXIED=1", "HTTP_PROXY="+server.URL, "http_proxy="+server.URL, "NO_PROXY=", "no_proxy=")

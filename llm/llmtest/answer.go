@@ -9,7 +9,6 @@ import (
 
 	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/llm/gemini"
-	"github.com/stet-dev/stet/llm/openai"
 )
 
 // created is the time in every answer. It is constant, so that two runs of a script give the same bytes.
@@ -22,16 +21,13 @@ func (s *Server) serveAnswer(w http.ResponseWriter, r *http.Request, wire *wire,
 		writeJSON(w, http.StatusBadRequest, wire.failure(400, "read "+FaultHeader+": "+err.Error()))
 		return
 	}
-	var thread *threadTurn
-	if wire == messagesWire {
-		var why *refusal
-		if thread, why = s.threads.enter(s.now(), r.Header, body); why != nil {
-			why.write(w)
-			return
-		}
-		defer thread.leave()
-		body = thread.whole(body)
+	ruled, refusal := s.enter(wire, r, body)
+	if refusal != nil {
+		refusal.write(w)
+		return
 	}
+	defer ruled.Leave()
+	body = ruled.Body()
 	var at *chain
 	if wire == responsesWire {
 		var why *responseError
@@ -59,38 +55,22 @@ func (s *Server) serveAnswer(w http.ResponseWriter, r *http.Request, wire *wire,
 		fail(w, wire, fault)
 		return
 	}
-	var bound *binding
-	if !s.cfg.Lax && wire == messagesWire {
-		var why *refusal
-		if bound, why = check(s.cfg.Account, r.Header, body); why != nil {
-			why.write(w)
-			return
-		}
+	shown, given, refusal := ruled.Check(req)
+	switch {
+	case refusal != nil:
+		refusal.write(w)
+		return
+	case pathed && method == gemini.CountTokens:
+		writeJSON(w, http.StatusOK, []byte(encode(object{"totalTokens": PromptTokens(req)})))
+		return
 	}
-	if s.cfg.Gateway && wire.Name == openai.ChatAPI.Name {
-		var why *refusal
-		if bound, why = checkGateway(s.cfg.Account, body); why != nil {
-			writeJSON(w, http.StatusBadRequest, why.gatewayBody())
-			return
-		}
-	}
-	if pathed {
-		if refusal := geminiRefusal(model, method, body); refusal != "" {
-			writeJSON(w, http.StatusBadRequest, wire.failure(400, refusal))
-			return
-		}
-		if method == gemini.CountTokens {
-			writeJSON(w, http.StatusOK, geminiCount(req))
-			return
-		}
-	}
-	a, err := s.answer(wire, bound.shown(req), body, bound.summary(), update)
+	a, err := s.answer(wire, shown, body, given, update)
 	if err != nil {
 		fail(w, wire, asFault(err))
 		return
 	}
-	a.binding, a.array = bound, pathed && r.URL.Query().Get("alt") != "sse"
-	thread.keep(s.now(), &a, fault)
+	a.ruled, a.array = ruled, pathed && r.URL.Query().Get("alt") != "sse"
+	ruled.Keep(&a.Response, fault.CutAfter <= 0 && fault.ErrorAfter <= 0 && fault.Bad == "")
 	s.responses.keep(at, &a, nil)
 	if req.Stream {
 		stream(w, r, wire, a, fault)
@@ -167,15 +147,16 @@ func (s *Server) countTokens(w http.ResponseWriter, r *http.Request, body []byte
 		return
 	}
 	update(func(r *Request) { r.Decoded = req })
-	if !s.cfg.Lax {
-		bound, why := check(s.cfg.Account, r.Header, body)
-		if why != nil {
-			why.write(w)
-			return
-		}
-		req = bound.shown(req)
+	ruled, why := s.enter(wire, r, body)
+	if why == nil {
+		defer ruled.Leave()
+		req, _, why = ruled.Check(req)
 	}
-	writeJSON(w, http.StatusOK, []byte(encode(object{"input_tokens": tokens(len(promptText(req)))})))
+	if why != nil {
+		why.write(w)
+		return
+	}
+	writeJSON(w, http.StatusOK, []byte(encode(object{"input_tokens": PromptTokens(req)})))
 }
 
 func (s *Server) modelNames() []string {
@@ -205,4 +186,16 @@ func (s *Server) models(anthropic bool) []byte {
 		panic(err) // the values are all made here
 	}
 	return b
+}
+
+// geminiModels lists the models in the format of the Gemini API.
+func (s *Server) geminiModels() []byte {
+	models := []any{}
+	for _, name := range s.modelNames() {
+		models = append(models, object{
+			"name": "models/" + name, "displayName": name, "inputTokenLimit": 1_048_576, "outputTokenLimit": 65_536,
+			"supportedGenerationMethods": []string{"generateContent", "countTokens"},
+		})
+	}
+	return []byte(encode(object{"models": models}))
 }

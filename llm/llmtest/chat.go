@@ -44,9 +44,7 @@ func chatWhole(a answer) []byte {
 	if a.thinks && thought != "" {
 		msg["reasoning_content"] = thought
 	}
-	if details := a.binding.details(a.Message.Parts); details != nil {
-		msg[detailsKey] = details
-	}
+	a.ruled.Begin(msg, a.Message.Parts)
 	out := chatEnvelope(a, "chat.completion")
 	out["choices"] = []any{object{"index": 0, "message": msg, "logprobs": nil, "finish_reason": a.stop("tool_calls", "stop")}}
 	out["usage"] = chatUsage(a.Usage)
@@ -68,8 +66,9 @@ func chatEvents(a answer) []event {
 		send([]any{object{"index": 0, "delta": d, "logprobs": nil, "finish_reason": nil}}, nil)
 	}
 	delta(object{"role": "assistant", "content": ""})
-	if details := a.binding.details(a.Message.Parts); details != nil {
-		delta(object{detailsKey: details})
+	first := object{}
+	if a.ruled.Begin(first, a.Message.Parts); len(first) > 0 {
+		delta(first)
 	}
 	calls := 0
 	for _, p := range a.Message.Parts {

@@ -9,10 +9,10 @@ import (
 	"github.com/stet-dev/stet/llm"
 )
 
-// checksSignatures matches the models that sign calls and require the signatures back: generations 3 and later. Earlier models give
+// ChecksSignatures matches the models that sign calls and require the signatures back: generations 3 and later. Earlier models give
 // their calls no ids.
 var (
-	checksSignatures = regexp.MustCompile(`^gemini-([3-9]|[1-9][0-9])\b`)
+	ChecksSignatures = regexp.MustCompile(`^gemini-([3-9]|[1-9][0-9])\b`)
 	givesNoIDs       = regexp.MustCompile(`^gemini-[12]\b`)
 )
 
@@ -31,8 +31,8 @@ func geminiUsage(u llm.Usage) object {
 	return out
 }
 
-// geminiSignature returns the signature of a single call. The order of keys in the arguments does not matter.
-func geminiSignature(name string, args []byte) string {
+// GeminiSignature returns the signature of a single call. The order of keys in the arguments does not matter.
+func GeminiSignature(name string, args []byte) string {
 	var v any
 	if json.Unmarshal(args, &v) == nil {
 		if sorted, err := json.Marshal(v); err == nil {
@@ -45,7 +45,7 @@ func geminiSignature(name string, args []byte) string {
 
 // geminiParts returns the parts of an answer in the wire format. The first call has the signature of the thinking.
 func geminiParts(a answer) []any {
-	signs := checksSignatures.MatchString(a.Model)
+	signs := ChecksSignatures.MatchString(a.Model)
 	out := []any{}
 	for _, p := range a.Message.Parts {
 		switch {
@@ -60,7 +60,7 @@ func geminiParts(a answer) []any {
 				call["id"] = p.CallID
 			}
 			if signs {
-				part["thoughtSignature"], signs = geminiSignature(p.Name, []byte(p.Args)), false
+				part["thoughtSignature"], signs = GeminiSignature(p.Name, []byte(p.Args)), false
 			}
 			out = append(out, part)
 		default:

@@ -26,7 +26,8 @@ func messagesUsage(a answer) object {
 	}
 }
 
-func messagesBlock(p llm.Part) object {
+// MessagesBlock returns a part of an answer in the format of the Messages API.
+func MessagesBlock(p llm.Part) object {
 	if p.Raw != "" {
 		return rawObject(p.Raw)
 	}
@@ -44,17 +45,17 @@ func messagesEnvelope(a answer) object {
 		"id": "msg_" + a.ID, "type": "message", "role": "assistant", "model": a.Model,
 		"content": []any{}, "stop_reason": nil, "stop_sequence": nil,
 	}
-	a.binding.fields(out)
+	a.ruled.Begin(out, a.Message.Parts)
 	return out
 }
 
 func messagesWhole(a answer) []byte {
 	out := messagesEnvelope(a)
-	if blocks := a.binding.blocks(a.Message.Parts); len(blocks) > 0 {
+	if blocks := a.ruled.Blocks(a.Message.Parts); len(blocks) > 0 {
 		out["content"] = blocks
 	}
 	out["stop_reason"], out["usage"] = a.stop("tool_use", "end_turn"), messagesUsage(a)
-	a.binding.managed(out)
+	a.ruled.End(out)
 	return []byte(encode(out))
 }
 
@@ -71,7 +72,7 @@ func messagesEvents(a answer) []event {
 	started["output_tokens"] = 1
 	first["usage"] = started
 	send("message_start", object{"message": first})
-	blocks := a.binding.blocks(a.Message.Parts)
+	blocks := a.ruled.Blocks(a.Message.Parts)
 	for i, p := range a.Message.Parts {
 		block := blocks[i]
 		delta := func(d object) { send("content_block_delta", object{"index": i, "delta": d}) }
@@ -110,7 +111,7 @@ func messagesEvents(a answer) []event {
 		"delta": object{"stop_reason": a.stop("tool_use", "end_turn"), "stop_sequence": nil},
 		"usage": object{"output_tokens": usage["output_tokens"]},
 	}
-	a.binding.managed(end)
+	a.ruled.End(end)
 	send("message_delta", end)
 	send("message_stop", object{})
 	return out

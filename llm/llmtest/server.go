@@ -2,12 +2,7 @@
 // Completions and Responses (OpenAI), and generateContent (Gemini), streamed and not. It reports usage, simulates a prompt
 // cache, and fails on demand. A [Script] or a handler gives the answers. Received requests are kept byte for byte.
 //
-// Unless [Config].Lax is set, the Messages API refuses what the provider refuses:
-//   - blocks in a wrong order (order.go)
-//   - thinking that belongs to another conversation (prefix.go, binding.go, models.go)
-//   - invalid requests for the server's own edits (compaction.go)
-//
-// A signature contains all data for the check (seal.go), so the servers of one test accept each other's signatures.
+// The server accepts every request that the codecs can read. Package test/strictmodel has [Rules] that refuse what the providers refuse.
 package llmtest
 
 import (
@@ -36,16 +31,8 @@ type Config struct {
 	Listener net.Listener
 	// Reasoning adds the model's thinking to Chat Completions, as compatible endpoints do ("reasoning_content").
 	Reasoning bool
-	// Account is the kind of account for the Messages API; "" is NewAccount.
-	Account Account
-	// Gateway makes Chat Completions behave like a gateway to a provider of the Messages API that binds thinking (gateway.go).
-	Gateway bool
-	// Lax makes the Messages API accept every readable request: no thinking is checked, and blocks may come in any order. Otherwise the
-	// server refuses what the provider refuses for the model's name. An unknown name counts as one of the newest
-	// models. count_tokens refuses the same.
-	Lax bool
-	// Now is the clock for message threads; nil is time.Now.
-	Now func() time.Time
+	// Rules refuse requests; nil: every request that the codec can read is accepted.
+	Rules Rules
 	// NoSockets answers requests for a WebSocket with 426.
 	NoSockets bool
 	// Models are the names that /v1/models lists; nil lists "scripted".
@@ -77,7 +64,6 @@ type Server struct {
 	done  chan struct{} // closed when Serve has returned
 	cache prefixCache
 
-	threads   threads
 	responses responses
 
 	mu       sync.Mutex

@@ -19,6 +19,7 @@ import (
 	"github.com/stet-dev/stet/llm/gemini"
 	"github.com/stet-dev/stet/llm/llmtest"
 	"github.com/stet-dev/stet/llm/openai"
+	"github.com/stet-dev/stet/test/strictmodel"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -61,7 +62,7 @@ func request(messages ...llm.Message) *llm.Request {
 
 func start(t *testing.T, cfg llmtest.Config) *llmtest.Server {
 	t.Helper()
-	s, err := llmtest.Start(cfg)
+	s, err := strictmodel.Start(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}

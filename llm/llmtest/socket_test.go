@@ -13,6 +13,7 @@ import (
 
 	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/llm/llmtest"
+	"github.com/stet-dev/stet/test/strictmodel"
 )
 
 // socketRig is a model with WebSockets to it. The model answers with the texts that it received.
@@ -31,7 +32,7 @@ type socketAnswer struct {
 
 func newSocketRig(t *testing.T) *socketRig {
 	t.Helper()
-	server, err := llmtest.Start(llmtest.Config{Handler: func(req *llm.Request) (llm.Response, error) {
+	server, err := strictmodel.Start(llmtest.Config{Handler: func(req *llm.Request) (llm.Response, error) {
 		var words []string
 		for _, m := range req.Messages {
 			for _, p := range m.Parts {

@@ -52,6 +52,9 @@ func (c *prefixCache) usage(req *llm.Request, answer llm.Message) llm.Usage {
 
 func tokens(bytes int) int { return (bytes + 3) / 4 }
 
+// PromptTokens counts the tokens of everything that the model reads.
+func PromptTokens(req *llm.Request) int { return tokens(len(promptText(req))) }
+
 // promptText returns everything that the model reads, in the order in which caches hash it: tools, system, messages.
 func promptText(req *llm.Request) string {
 	var b strings.Builder
@@ -62,7 +65,7 @@ func promptText(req *llm.Request) string {
 	for _, m := range req.Messages {
 		b.WriteString("\x00" + string(m.Role))
 		for _, p := range m.Parts {
-			if m.Role == llm.System && accounts(p.Text) {
+			if m.Role == llm.System && Accounts(p.Text) {
 				continue
 			}
 			b.WriteString("\x00" + p.Name + p.CallID + p.Args + p.Text)
@@ -73,6 +76,10 @@ func promptText(req *llm.Request) string {
 	}
 	return b.String()
 }
+
+// Accounts reports whether a block of the system text is the provider's accounting header. It differs in each request and is no part of the
+// prompt: neither the cache nor the check of thinking counts it, or no request of such a client could read the cache.
+func Accounts(text string) bool { return strings.HasPrefix(text, "x-anthropic-billing-header:") }
 
 func commonPrefix(a, b string) int {
 	n := min(len(a), len(b))

@@ -53,7 +53,7 @@ type answer struct {
 	body    []byte   // body of the request
 	created int64    // seconds since 1970
 	thinks  bool     // Chat Completions contain thinking too
-	binding *binding // nil: the server is lax, or the format has no binding
+	ruled   Exchange // not nil for Messages and Chat Completions
 	array   bool     // the stream is one JSON array instead of events
 }
 

@@ -27,6 +27,7 @@ import (
 	"github.com/stet-dev/stet/llm/openai"
 	"github.com/stet-dev/stet/server/acp"
 	"github.com/stet-dev/stet/session"
+	"github.com/stet-dev/stet/test/strictmodel"
 	"github.com/stet-dev/stet/tool"
 )
 
@@ -93,7 +94,7 @@ func (r *rig) open(_ context.Context, dir string) (*acp.Workspace, error) {
 		return nil, acp.ErrDirectory
 	}
 	network := new(llmtest.Memory)
-	server, err := llmtest.Start(llmtest.Config{Handler: r.answer, Listener: network, Reasoning: true})
+	server, err := strictmodel.Start(llmtest.Config{Handler: r.answer, Listener: network, Reasoning: true})
 	if err != nil {
 		return nil, err
 	}

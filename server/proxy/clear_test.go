@@ -17,6 +17,7 @@ import (
 	"github.com/stet-dev/stet/llm/llmtest"
 	"github.com/stet-dev/stet/record"
 	"github.com/stet-dev/stet/test/recordtest"
+	"github.com/stet-dev/stet/test/strictmodel"
 	"github.com/stet-dev/stet/trim"
 )
 
@@ -43,7 +44,7 @@ func (s *strict) clearedCalls(requests []llmtest.Request) (out []int) {
 				}
 			}
 		}
-		if (calls > 0) != strings.Contains(strings.Join(r.Header.Values("Anthropic-Beta"), ","), llmtest.ManagingBeta) {
+		if (calls > 0) != strings.Contains(strings.Join(r.Header.Values("Anthropic-Beta"), ","), strictmodel.ManagingBeta) {
 			s.t.Errorf("%d calls are cleared, with the header %q", calls, r.Header.Values("Anthropic-Beta"))
 		}
 		out = append(out, calls)

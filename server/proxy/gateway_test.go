@@ -15,6 +15,7 @@ import (
 
 	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/llm/llmtest"
+	"github.com/stet-dev/stet/test/strictmodel"
 	"github.com/stet-dev/stet/trim"
 )
 
@@ -32,7 +33,7 @@ func (s *strict) behindGateway() {
 	s.t.Helper()
 	_ = s.model.Close() // the model got no requests
 	var err error
-	if s.model, err = llmtest.Start(llmtest.Config{Listener: new(llmtest.Memory), Handler: s.answer, Gateway: true}); err != nil {
+	if s.model, err = strictmodel.Start(llmtest.Config{Listener: new(llmtest.Memory), Handler: s.answer, Rules: &strictmodel.Rules{Gateway: true}}); err != nil {
 		s.t.Fatal(err)
 	}
 	s.config.Upstreams = llm.Upstreams{llm.Chat: "http://model.test"}

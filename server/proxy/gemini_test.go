@@ -14,6 +14,7 @@ import (
 	"github.com/stet-dev/stet/llm/llmtest"
 	"github.com/stet-dev/stet/record"
 	"github.com/stet-dev/stet/server/proxy"
+	"github.com/stet-dev/stet/test/strictmodel"
 	"github.com/stet-dev/stet/trim"
 )
 
@@ -102,7 +103,7 @@ func TestGemini(t *testing.T) {
 			for range 4 {
 				turns = append(turns, llmtest.Say("I read it.", llmtest.Read("/home/me/project/a.go"), llmtest.Read("/home/me/project/a.go")))
 			}
-			model, err := llmtest.Start(llmtest.Config{Script: llmtest.Script{Turns: turns}})
+			model, err := strictmodel.Start(llmtest.Config{Script: llmtest.Script{Turns: turns}})
 			if err != nil {
 				t.Fatal(err)
 			}

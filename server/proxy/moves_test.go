@@ -13,6 +13,7 @@ import (
 	"github.com/stet-dev/stet/llm/llmtest"
 	"github.com/stet-dev/stet/record"
 	"github.com/stet-dev/stet/test/recordtest"
+	"github.com/stet-dev/stet/test/strictmodel"
 )
 
 // A result that was left out at a cold point stays left out in every process with the same store, also if the conversation moves to
@@ -74,7 +75,7 @@ func testMovesUnchecked(t *testing.T, threads int) {
 			return p
 		}
 		s.model.Close()
-		lax, err := llmtest.Start(llmtest.Config{Listener: new(llmtest.Memory), Handler: s.answer})
+		lax, err := strictmodel.Start(llmtest.Config{Listener: new(llmtest.Memory), Handler: s.answer})
 		if err != nil {
 			t.Fatal(err)
 		}

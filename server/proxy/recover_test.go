@@ -16,9 +16,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/stet-dev/stet/llm"
-	"github.com/stet-dev/stet/llm/llmtest"
 	"github.com/stet-dev/stet/record"
 	"github.com/stet-dev/stet/test/recordtest"
+	"github.com/stet-dev/stet/test/strictmodel"
 	"github.com/stet-dev/stet/trim"
 )
 
@@ -339,8 +339,8 @@ func TestFirstErrorIsPassed(t *testing.T) {
 		a := s.session("claude-opus-5-5")
 		a.rounds(9, s.proxy())
 		for message, want := range map[string][]string{
-			bound: {llmtest.ManagingBeta, llmtest.ManagingBeta, llmtest.ManagingBeta + ",thinking-binding-controls-2026-08-01"},
-			other: {llmtest.ManagingBeta},
+			bound: {strictmodel.ManagingBeta, strictmodel.ManagingBeta, strictmodel.ManagingBeta + ",thinking-binding-controls-2026-08-01"},
+			other: {strictmodel.ManagingBeta},
 		} {
 			for _, path := range []string{"/v1/messages", "/v1/messages/count_tokens"} {
 				f := &refuser{message: message}
@@ -350,7 +350,7 @@ func TestFirstErrorIsPassed(t *testing.T) {
 				}
 				w := httptest.NewRecorder()
 				r := httptest.NewRequestWithContext(s.t.Context(), http.MethodPost, "http://localhost"+path, strings.NewReader(a.body()))
-				r.Header.Set("Anthropic-Beta", llmtest.ManagingBeta)
+				r.Header.Set("Anthropic-Beta", strictmodel.ManagingBeta)
 				p.ServeHTTP(w, r)
 				if w.Code != http.StatusBadRequest || w.Body.String() != `{"type":"error", "error":{"type":"invalid_request_error","message":"1 `+message+`"}}` {
 					t.Errorf("%d %s", w.Code, w.Body)

@@ -10,9 +10,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/stet-dev/stet/llm/llmtest"
 	"github.com/stet-dev/stet/record"
 	"github.com/stet-dev/stet/server/proxy/sent"
+	"github.com/stet-dev/stet/test/strictmodel"
 	"github.com/stet-dev/stet/trim"
 )
 
@@ -335,7 +335,7 @@ func TestNewMessagesArePlannedOnce(t *testing.T) {
 // stays so.
 func TestPointerWhoseSourceIsGone(t *testing.T) {
 	strictly(t, func(s *strict) {
-		s.of(llmtest.OldAccount)
+		s.of(strictmodel.OldAccount)
 		s.config.History.Policy = trim.Adaptive
 		a, p := s.session("claude-opus-5-5"), s.proxy()
 		a.rounds(5, p)

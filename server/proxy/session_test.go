@@ -13,6 +13,7 @@ import (
 	"github.com/stet-dev/stet/llm/llmtest"
 	"github.com/stet-dev/stet/llm/openai"
 	"github.com/stet-dev/stet/server/proxy"
+	"github.com/stet-dev/stet/test/strictmodel"
 	"github.com/stet-dev/stet/tool"
 	"github.com/stet-dev/stet/trim"
 )
@@ -34,7 +35,7 @@ type agent struct {
 
 func newAgent(t *testing.T, i int, script llmtest.Script, change ...func(*proxy.Config)) *agent {
 	t.Helper()
-	model := llmtest.New(script)
+	model := strictmodel.New(script)
 	t.Cleanup(func() { _ = model.Close() })
 	r := newRig(t, http.NotFoundHandler(), append([]func(*proxy.Config){func(c *proxy.Config) {
 		c.Upstreams = llm.Upstreams{llm.Messages: model.URL, llm.Chat: model.URL + "/v1", llm.Responses: model.URL + "/v1/", llm.Gemini: model.URL + "/v1beta"}

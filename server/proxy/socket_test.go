@@ -20,6 +20,7 @@ import (
 	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/llm/llmtest"
 	"github.com/stet-dev/stet/server/proxy"
+	"github.com/stet-dev/stet/test/strictmodel"
 	"github.com/stet-dev/stet/trim"
 )
 
@@ -88,7 +89,7 @@ func readOutput(id string) string {
 // reader starts a scripted model that reads one file again and again.
 func reader(t *testing.T) *llmtest.Server {
 	t.Helper()
-	s, err := llmtest.Start(llmtest.Config{Handler: func(req *llm.Request) (llm.Response, error) {
+	s, err := strictmodel.Start(llmtest.Config{Handler: func(req *llm.Request) (llm.Response, error) {
 		return llm.Response{Message: llm.Message{Role: llm.Assistant, Parts: []llm.Part{
 			{Kind: llm.ToolCall, Name: "Read", Args: `{"file_path":"/home/me/project/a.go"}`, CallID: fmt.Sprintf("call_%d", len(req.Messages))},
 		}}}, nil

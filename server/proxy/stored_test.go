@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"github.com/stet-dev/stet/llm"
-	"github.com/stet-dev/stet/llm/llmtest"
 	"github.com/stet-dev/stet/record"
 	"github.com/stet-dev/stet/test/recordtest"
+	"github.com/stet-dev/stet/test/strictmodel"
 )
 
 // countingStore takes its time for each write, and counts those that say how a request was sent.
@@ -68,7 +68,7 @@ func TestStoredBeforeTheAnswer(t *testing.T) {
 				time.Sleep(time.Minute)
 				before := store.written()
 				r := httptest.NewRequest(http.MethodPost, "http://localhost/v1/messages", strings.NewReader(a.body()))
-				r.Header.Set("Anthropic-Beta", llmtest.ManagingBeta)
+				r.Header.Set("Anthropic-Beta", strictmodel.ManagingBeta)
 				w := &watching{httptest.NewRecorder(), store, -1, -1}
 				p.ServeHTTP(w, r)
 				if w.Code != http.StatusOK || !strings.Contains(w.Body.String(), "signature") {

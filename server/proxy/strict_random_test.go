@@ -17,9 +17,9 @@ import (
 	"time"
 
 	"github.com/stet-dev/stet/llm"
-	"github.com/stet-dev/stet/llm/llmtest"
 	"github.com/stet-dev/stet/record"
 	"github.com/stet-dev/stet/test/recordtest"
+	"github.com/stet-dev/stet/test/strictmodel"
 	"github.com/stet-dev/stet/trim"
 )
 
@@ -144,7 +144,7 @@ func (b *boundSession) RoundTrip(r *http.Request) (*http.Response, error) {
 func (b *boundSession) post(h http.Handler, path, body string) (int, string) {
 	w := httptest.NewRecorder()
 	r := httptest.NewRequestWithContext(b.t.Context(), http.MethodPost, "http://localhost"+path, strings.NewReader(body))
-	r.Header.Set("Anthropic-Beta", llmtest.ManagingBeta)
+	r.Header.Set("Anthropic-Beta", strictmodel.ManagingBeta)
 	h.ServeHTTP(w, r)
 	return w.Code, w.Body.String()
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/stet-dev/stet/llm/llmtest"
 	"github.com/stet-dev/stet/record"
 	"github.com/stet-dev/stet/test/recordtest"
+	"github.com/stet-dev/stet/test/strictmodel"
 	"github.com/stet-dev/stet/trim"
 )
 
@@ -25,6 +26,7 @@ import (
 type strict struct {
 	t       *testing.T
 	model   *llmtest.Server
+	rules   *strictmodel.Rules // of the model
 	store   *recordtest.Memory
 	config  Config
 	proxies []*Proxy
@@ -43,7 +45,8 @@ func strictly(t *testing.T, test func(s *strict)) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &strict{t: t, store: new(recordtest.Memory)}
 		var err error
-		s.model, err = llmtest.Start(llmtest.Config{Listener: new(llmtest.Memory), Handler: s.answer})
+		s.rules = new(strictmodel.Rules)
+		s.model, err = llmtest.Start(llmtest.Config{Listener: new(llmtest.Memory), Handler: s.answer, Rules: s.rules})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -98,11 +101,12 @@ func (s *strict) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // of replaces the provider by one for another kind of account.
-func (s *strict) of(account llmtest.Account) {
+func (s *strict) of(account strictmodel.Account) {
 	s.t.Helper()
 	_ = s.model.Close() // it got no requests
 	var err error
-	if s.model, err = llmtest.Start(llmtest.Config{Listener: new(llmtest.Memory), Handler: s.answer, Account: account}); err != nil {
+	s.rules = &strictmodel.Rules{Account: account}
+	if s.model, err = llmtest.Start(llmtest.Config{Listener: new(llmtest.Memory), Handler: s.answer, Rules: s.rules}); err != nil {
 		s.t.Fatal(err)
 	}
 }
@@ -165,7 +169,7 @@ func (a *session) rounds(n int, h http.Handler) {
 			w := httptest.NewRecorder()
 			r := httptest.NewRequestWithContext(a.s.t.Context(), http.MethodPost, "http://localhost"+path, strings.NewReader(a.body()))
 			if !a.plain {
-				r.Header.Set("Anthropic-Beta", llmtest.ManagingBeta+a.betas)
+				r.Header.Set("Anthropic-Beta", strictmodel.ManagingBeta+a.betas)
 			}
 			if a.key != "" {
 				r.Header.Set("X-Api-Key", a.key)
@@ -484,7 +488,7 @@ func TestUncheckedIsEvicted(t *testing.T) {
 func testUncheckedIsEvicted(t *testing.T, s *strict, ids bool) {
 	s.ids = ids
 	s.model.Close()
-	lax, err := llmtest.Start(llmtest.Config{Listener: new(llmtest.Memory), Handler: s.answer})
+	lax, err := strictmodel.Start(llmtest.Config{Listener: new(llmtest.Memory), Handler: s.answer})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/stet-dev/stet/llm"
-	"github.com/stet-dev/stet/llm/llmtest"
+	"github.com/stet-dev/stet/test/strictmodel"
 	"github.com/stet-dev/stet/trim"
 )
 
@@ -142,7 +142,7 @@ func TestThinkingLeaves(t *testing.T) {
 		} {
 			t.Run(model+"/"+name, func(t *testing.T) {
 				strictly(t, func(s *strict) {
-					s.of(llmtest.NewAccount)
+					s.of(strictmodel.NewAccount)
 					s.does = s.ends
 					a := s.session(model)
 					test.play(s, a)

@@ -17,6 +17,7 @@ import (
 	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/llm/anthropic"
 	"github.com/stet-dev/stet/llm/llmtest"
+	"github.com/stet-dev/stet/test/strictmodel"
 	"github.com/stet-dev/stet/trim"
 )
 
@@ -81,7 +82,7 @@ func (a *threadClient) ask(h http.Handler) bool {
 	for range 3 {
 		body := a.body()
 		r := httptest.NewRequestWithContext(a.s.t.Context(), http.MethodPost, "http://localhost/v1/messages", strings.NewReader(body))
-		r.Header.Set("Anthropic-Beta", llmtest.ThreadsBeta+",other-2026-01-01")
+		r.Header.Set("Anthropic-Beta", strictmodel.ThreadsBeta+",other-2026-01-01")
 		if a.name != "" {
 			r.Header.Set("X-Claude-Code-Session-Id", a.name)
 		}
@@ -288,13 +289,13 @@ func TestThreadsAreFollowed(t *testing.T) {
 			a.marks = true
 			p := s.proxy()
 			rounds(a, p, 15)
-			s.model.ForgetThreads()
+			s.rules.ForgetThreads()
 			rounds(a, p, 10)
 		}, map[string]int{"thread_not_found": 1}},
 		{"five idle minutes", func(s *strict, a *threadClient) {
 			p := s.proxy()
 			rounds(a, p, 10)
-			time.Sleep(llmtest.ThreadIdle)
+			time.Sleep(strictmodel.ThreadIdle)
 			rounds(a, p, 10)
 			time.Sleep(2 * time.Hour)
 			rounds(a, p, 10)
@@ -303,7 +304,7 @@ func TestThreadsAreFollowed(t *testing.T) {
 			p := s.proxy()
 			for range 5 {
 				rounds(a, p, 5)
-				s.model.ForgetThreads()
+				s.rules.ForgetThreads()
 			}
 			rounds(a, p, 5)
 		}, map[string]int{"thread_not_found": 5}},
@@ -338,14 +339,14 @@ func TestThreadsAreFollowed(t *testing.T) {
 			synctest.Wait()
 			p := s.proxy() // what this proxy does not hold passes
 			rounds(a, p, 5)
-			s.model.ForgetThreads()
+			s.rules.ForgetThreads()
 			rounds(a, p, 12)
 		}, map[string]int{"thread_not_found": 1}},
 		{"begun without stet", func(s *strict, a *threadClient) {
 			rounds(a, s.model, 10)
 			p := s.proxy()
 			rounds(a, p, 5)
-			s.model.ForgetThreads()
+			s.rules.ForgetThreads()
 			rounds(a, p, 12)
 		}, map[string]int{"thread_not_found": 1}},
 		{"no more threads", func(s *strict, a *threadClient) {
@@ -408,9 +409,9 @@ func TestRandomThreads(t *testing.T) {
 					a := clients[rng.IntN(len(clients))]
 					switch rng.IntN(20) {
 					case 0:
-						time.Sleep(llmtest.ThreadIdle + time.Second)
+						time.Sleep(strictmodel.ThreadIdle + time.Second)
 					case 1:
-						s.model.ForgetThreads()
+						s.rules.ForgetThreads()
 					case 2:
 						s.model.Fail(llmtest.Fault{Status: 529})
 					case 3:
@@ -479,7 +480,7 @@ func TestThreadsInDoubt(t *testing.T) {
 					rounds(3)
 					p.endpoints.messages.codec = anthropic.Messages{}
 					rounds(4)
-					s.model.ForgetThreads()
+					s.rules.ForgetThreads()
 					rounds(12)
 					if a.saved <= 0 {
 						t.Error("nothing was saved")

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stet-dev/stet/llm/llmtest"
 	"github.com/stet-dev/stet/test/npm"
+	"github.com/stet-dev/stet/test/strictmodel"
 )
 
 var built string // the directory of the binary; empty: none was built
@@ -106,7 +107,7 @@ func model(t *testing.T, wrap func(llmtest.Config) llmtest.Config) *llmtest.Serv
 	if wrap != nil {
 		c = wrap(c)
 	}
-	s, err := llmtest.Start(c)
+	s, err := strictmodel.Start(c)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -22,6 +22,7 @@ import (
 	"github.com/stet-dev/stet/llm/llmtest"
 	"github.com/stet-dev/stet/session"
 	"github.com/stet-dev/stet/store/sqlite"
+	"github.com/stet-dev/stet/test/strictmodel"
 	"github.com/stet-dev/stet/tool"
 )
 
@@ -63,7 +64,7 @@ func newAgent(dir string, store session.Store) (*agent.Agent, error) {
 		return nil, err
 	}
 	network := new(llmtest.Memory)
-	if _, err := llmtest.Start(llmtest.Config{Handler: next, Listener: network}); err != nil {
+	if _, err := strictmodel.Start(llmtest.Config{Handler: next, Listener: network}); err != nil {
 		return nil, err
 	}
 	return &agent.Agent{

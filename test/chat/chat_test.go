@@ -9,6 +9,7 @@ import (
 
 	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/llm/llmtest"
+	"github.com/stet-dev/stet/test/strictmodel"
 )
 
 // A person types a prompt, approves a diff, rejects one with words, looks at the use of the window, and leaves.
@@ -169,7 +170,7 @@ func TestCommands(t *testing.T) {
 
 // Terminal control sequences, characters without a width and invalid UTF-8 that a model says are shown as escapes.
 func TestBytes(t *testing.T) {
-	model, err := llmtest.Start(llmtest.Config{Handler: func(req *llm.Request) (llm.Response, error) {
+	model, err := strictmodel.Start(llmtest.Config{Handler: func(req *llm.Request) (llm.Response, error) {
 		last := req.Messages[len(req.Messages)-1]
 		text := "You said: " + last.Parts[0].Text + "\x1b[2J\x1b]0;title\a\u202e and\x00 more\xff."
 		return llm.Response{Message: llm.Message{Role: llm.Assistant, Parts: []llm.Part{{Text: text}}}}, nil
@@ -218,7 +219,7 @@ func TestKill(t *testing.T) {
 // A person interrupts a turn, types a message that waits, and leaves with Ctrl-C twice.
 func TestInterrupt(t *testing.T) {
 	goOn := make(chan struct{})
-	model, err := llmtest.Start(llmtest.Config{Handler: func(req *llm.Request) (llm.Response, error) {
+	model, err := strictmodel.Start(llmtest.Config{Handler: func(req *llm.Request) (llm.Response, error) {
 		last := req.Messages[len(req.Messages)-1]
 		text := last.Parts[len(last.Parts)-1].Text
 		if strings.HasPrefix(text, "wait") {

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/stet-dev/stet/llm/llmtest"
+	"github.com/stet-dev/stet/test/strictmodel"
 )
 
 // TestAider runs aider with the same edit twice: directly with the model, and under "stet wrap". aider has no tools, so nothing
@@ -23,7 +24,7 @@ func TestAider(t *testing.T) {
 		t.Run(wire, func(t *testing.T) {
 			play := func(through route) (exit int, diff, output string, received []llmtest.Request) {
 				home, repo := places(t, agent{name: "aider", wire: wire})
-				model := llmtest.New(llmtest.Script{Root: repo, Turns: []llmtest.Turn{llmtest.Say(edit)}})
+				model := strictmodel.New(llmtest.Script{Root: repo, Turns: []llmtest.Turn{llmtest.Say(edit)}})
 				t.Cleanup(func() { _ = model.Close() })
 				base, before := through(t, home, model.URL)
 				env := append(environment(home), a.key+"="+key, a.base+"="+base+a.version, "LITELLM_LOCAL_MODEL_COST_MAP=True")

@@ -48,7 +48,7 @@ func asSubAgent(repo, dir string, commands ...string) llmtest.Config {
 	}
 	all = append(all, [2]string{"Write", file("w.md") + `,"content":"w\n"}`}, [2]string{"Edit", file("old.md") + `,"old_string":"old","new_string":"new"}`},
 		[2]string{"mcp__files__write_file", fmt.Sprintf(`{"path":%q,"content":"m\n"}`, dir+"m.md")})
-	return llmtest.Config{Lax: true, Handler: func(req *llm.Request) (llm.Response, error) {
+	return llmtest.Config{Handler: func(req *llm.Request) (llm.Response, error) {
 		calls, sub, main := 0, false, false
 		for _, m := range req.Messages {
 			for _, p := range m.Parts {

@@ -259,7 +259,7 @@ func TestGuardSubAgents(t *testing.T) {
 	}
 	call := func(name, args string) llm.Part { return llm.Part{Kind: llm.ToolCall, Name: name, Args: args} }
 	g := newGuarded(t, guardedClaude("--allowedTools", "Bash,Write,Edit,Agent,Task"), func(string) llmtest.Config {
-		return llmtest.Config{Lax: true, Handler: func(req *llm.Request) (llm.Response, error) {
+		return llmtest.Config{Handler: func(req *llm.Request) (llm.Response, error) {
 			prompt, calls := "", 0
 			for _, m := range req.Messages {
 				for _, p := range m.Parts {

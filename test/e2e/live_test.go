@@ -15,6 +15,7 @@ import (
 	"github.com/stet-dev/stet/llm/llmtest"
 	"github.com/stet-dev/stet/record"
 	"github.com/stet-dev/stet/store"
+	"github.com/stet-dev/stet/test/strictmodel"
 )
 
 // LIVE-1, LIVE-3: real agents work through stet, one after another, with one record. "stet savings --live" then shows what was left out,
@@ -35,7 +36,7 @@ func TestLiveDay(t *testing.T) {
 	requests := 0
 	for _, a := range all {
 		own, repo := places(t, a)
-		model, err := llmtest.Start(llmtest.Config{Script: script(repo)})
+		model, err := strictmodel.Start(llmtest.Config{Script: script(repo)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -187,7 +188,7 @@ func TestSessionIsNotNamed(t *testing.T) {
 	events := map[string]string{"gemini": "BeforeAgent", "qwen": "UserPromptSubmit"}
 	for _, a := range []agent{gemini, qwen("messages", "anthropic"), qwen("chat", "openai")} {
 		home, repo := places(t, a)
-		model, err := llmtest.Start(llmtest.Config{Script: script(repo)})
+		model, err := strictmodel.Start(llmtest.Config{Script: script(repo)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -230,7 +231,7 @@ func TestHoldoutDay(t *testing.T) {
 	var work []func()
 	for _, a := range []agent{claudeCode("2.1.332"), codex} {
 		own, repo := places(t, a)
-		model, err := llmtest.Start(llmtest.Config{Script: script(repo)})
+		model, err := strictmodel.Start(llmtest.Config{Script: script(repo)})
 		if err != nil {
 			t.Fatal(err)
 		}

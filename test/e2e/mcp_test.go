@@ -17,6 +17,7 @@ import (
 
 	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/llm/llmtest"
+	"github.com/stet-dev/stet/test/strictmodel"
 	"github.com/stet-dev/stet/tool"
 )
 
@@ -51,7 +52,7 @@ func TestFileToolsOverMCP(t *testing.T) {
 		t.Run(a.name+"/"+a.wire, func(t *testing.T) {
 			t.Parallel()
 			home, repo := places(t, a.agent)
-			model, err := llmtest.Start(llmtest.Config{Handler: callsTools(a.named)})
+			model, err := strictmodel.Start(llmtest.Config{Handler: callsTools(a.named)})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/stet-dev/stet/llm/llmtest"
+	"github.com/stet-dev/stet/test/strictmodel"
 )
 
 // Errors of the model reach the agent unchanged: with stet and without it, the agent tries again as often, and ends in the same
@@ -82,7 +83,7 @@ func TestTwoAtOnce(t *testing.T) {
 	need(t)
 	t.Parallel()
 	straight := straight(t, codex)
-	model := llmtest.New(script("")) // paths are relative, because codex reads with commands
+	model := strictmodel.New(script("")) // paths are relative, because codex reads with commands
 	t.Cleanup(func() { _ = model.Close() })
 	proxy := startProxy(t, t.TempDir(), "--upstream", model.URL)
 	outcomes := make([]outcome, 2)

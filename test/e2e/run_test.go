@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/stet-dev/stet/llm/llmtest"
+	"github.com/stet-dev/stet/test/strictmodel"
 )
 
 // The workspace has one file that is long enough to be replaced by a placeholder, and a small one.
@@ -116,7 +117,7 @@ func (o outcome) refused() (n int) {
 // faults say.
 func session(t *testing.T, a agent, through route, faults ...llmtest.Fault) outcome {
 	t.Helper()
-	return sessionOf(t, a, llmtest.NewAccount, through, nil, faults...)
+	return sessionOf(t, a, strictmodel.NewAccount, through, nil, faults...)
 }
 
 // straights and wraps have the sessions that several tests compare with, by agent and format: an agent of several seconds of
@@ -148,10 +149,10 @@ func shared(t *testing.T, sessions *sync.Map, a agent, through route) outcome {
 }
 
 // sessionOf is session with a given kind of account. Before each prompt except the first it calls between, which may be nil.
-func sessionOf(t *testing.T, a agent, account llmtest.Account, through route, between func(), faults ...llmtest.Fault) outcome {
+func sessionOf(t *testing.T, a agent, account strictmodel.Account, through route, between func(), faults ...llmtest.Fault) outcome {
 	t.Helper()
 	home, repo := places(t, a)
-	model, err := llmtest.Start(llmtest.Config{Script: script(repo), Account: account})
+	model, err := strictmodel.Start(llmtest.Config{Script: script(repo), Rules: &strictmodel.Rules{Account: account}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/stet-dev/stet/llm/llmtest"
+	"github.com/stet-dev/stet/test/strictmodel"
 )
 
 var sdkScript = llmtest.Script{Turns: []llmtest.Turn{
@@ -39,7 +40,7 @@ func TestSDKs(t *testing.T) {
 	for _, name := range []string{"openai-chat", "openai-responses", "anthropic", "ai"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			model := llmtest.New(sdkScript)
+			model := strictmodel.New(sdkScript)
 			t.Cleanup(func() { _ = model.Close() })
 			script := filepath.Join(os.Getenv(envSDKs), name+".mjs")
 			straight := node(t, model.URL, script)

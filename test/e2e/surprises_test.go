@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/stet-dev/stet/llm/llmtest"
+	"github.com/stet-dev/stet/test/strictmodel"
 )
 
 // hooked is an agent with a hook that is no part of stet: a shell command before each call.
@@ -68,7 +69,7 @@ func (h hooked) run(t *testing.T) {
 	if h.write {
 		does = llmtest.Write("ran", "x\n")
 	}
-	model, err := llmtest.Start(llmtest.Config{Script: llmtest.Script{Root: repo, Turns: []llmtest.Turn{llmtest.Say("I do it.", does), llmtest.Say("Done.")}}})
+	model, err := strictmodel.Start(llmtest.Config{Script: llmtest.Script{Root: repo, Turns: []llmtest.Turn{llmtest.Say("I do it.", does), llmtest.Say("Done.")}}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"text/tabwriter"
 
-	"github.com/stet-dev/stet/llm/llmtest"
+	"github.com/stet-dev/stet/test/strictmodel"
 	"github.com/stet-dev/stet/trim"
 )
 
@@ -46,7 +46,7 @@ func TestTable(t *testing.T) {
 	rows := map[string]string{}
 	t.Run("rows", func(t *testing.T) {
 		for i, a := range agents {
-			for _, account := range []llmtest.Account{llmtest.NewAccount, llmtest.OldAccount} {
+			for _, account := range []strictmodel.Account{strictmodel.NewAccount, strictmodel.OldAccount} {
 				todo := rowsOf(a, account)
 				if len(todo) == 0 {
 					continue
@@ -87,8 +87,8 @@ type row struct {
 
 // rowsOf returns the rows of an agent to run. Without STET_TABLE=all these are two rows of the agent that sends thinking back,
 // which TestAgents does not run.
-func rowsOf(a agent, account llmtest.Account) (out []row) {
-	if account == llmtest.OldAccount && a.wire != "messages" {
+func rowsOf(a agent, account strictmodel.Account) (out []row) {
+	if account == strictmodel.OldAccount && a.wire != "messages" {
 		return nil // the accounts differ only in what the Messages API refuses
 	}
 	if os.Getenv("STET_TABLE") == "all" {
@@ -104,14 +104,14 @@ func rowsOf(a agent, account llmtest.Account) (out []row) {
 	if a.name != "opencode" || a.wire != "messages" {
 		return nil
 	}
-	if account == llmtest.OldAccount {
+	if account == strictmodel.OldAccount {
 		return []row{{trim.Adaptive, events[0]}}
 	}
 	return []row{{trim.Adaptive, events[2]}}
 }
 
 // throughEvent runs a session through "stet proxy". Between the prompts the event happens.
-func throughEvent(t *testing.T, a agent, account llmtest.Account, policy trim.Policy, e event) outcome {
+func throughEvent(t *testing.T, a agent, account strictmodel.Account, policy trim.Policy, e event) outcome {
 	t.Helper()
 	var front *tap
 	var between func()

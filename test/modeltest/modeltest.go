@@ -15,6 +15,7 @@ import (
 	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/llm/endpoint"
 	"github.com/stet-dev/stet/llm/llmtest"
+	"github.com/stet-dev/stet/test/strictmodel"
 )
 
 // Adapter has the properties of a model's client that the suite needs.
@@ -79,7 +80,7 @@ func (a Adapter) play(t *testing.T, handler func(*llm.Request) (llm.Response, er
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		var network llmtest.Memory
-		server, err := llmtest.Start(llmtest.Config{Script: script, Handler: handler, Listener: &network, Reasoning: true})
+		server, err := strictmodel.Start(llmtest.Config{Script: script, Handler: handler, Listener: &network, Reasoning: true})
 		if err != nil {
 			t.Fatal(err)
 		}

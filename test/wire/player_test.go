@@ -13,6 +13,7 @@ import (
 	"github.com/stet-dev/stet/llm/endpoint"
 	"github.com/stet-dev/stet/llm/llmtest"
 	"github.com/stet-dev/stet/llm/openai"
+	"github.com/stet-dev/stet/test/strictmodel"
 	"github.com/stet-dev/stet/tool"
 )
 
@@ -157,9 +158,9 @@ func script() llmtest.Script {
 }
 
 // model starts the scripted model.
-func model(t *testing.T, account llmtest.Account) *llmtest.Server {
+func model(t *testing.T, account strictmodel.Account) *llmtest.Server {
 	t.Helper()
-	m, err := llmtest.Start(llmtest.Config{Script: script(), Account: account})
+	m, err := strictmodel.Start(llmtest.Config{Script: script(), Rules: &strictmodel.Rules{Account: account}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -23,6 +23,7 @@ import (
 	"github.com/stet-dev/stet/record"
 	"github.com/stet-dev/stet/server/proxy"
 	"github.com/stet-dev/stet/test/recordtest"
+	"github.com/stet-dev/stet/test/strictmodel"
 	"github.com/stet-dev/stet/tool"
 	"github.com/stet-dev/stet/trim"
 	"github.com/stet-dev/stet/trim/transcript"
@@ -60,7 +61,7 @@ type setting struct {
 	proxies  int  // number of proxies with one store
 	changes  bool // the policy changes at random turns
 	loses    bool // the store is lost at random turns
-	account  llmtest.Account
+	account  strictmodel.Account
 }
 
 // replayed is a recorded session, played as one whose thinking is bound. The model thinks, and then repeats the recorded answer.
@@ -319,7 +320,7 @@ func playAll(t *testing.T, policy trim.Policy, set setting, before, after func(*
 				r.config.History = trim.Config{Policy: policy}
 				before(r)
 				var err error
-				r.model, err = llmtest.Start(llmtest.Config{Listener: new(llmtest.Memory), Account: set.account, Handler: func(*llm.Request) (llm.Response, error) {
+				r.model, err = strictmodel.Start(llmtest.Config{Listener: new(llmtest.Memory), Rules: &strictmodel.Rules{Account: set.account}, Handler: func(*llm.Request) (llm.Response, error) {
 					return llm.Response{Message: r.next}, nil
 				}})
 				if err != nil {

@@ -16,6 +16,7 @@ import (
 	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/llm/llmtest"
 	"github.com/stet-dev/stet/llm/openai"
+	"github.com/stet-dev/stet/test/strictmodel"
 )
 
 // onSocket is a player that uses a WebSocket, as Codex does. A request has only what is new after the answer before. The first
@@ -127,7 +128,7 @@ func (p *onSocket) turn(t *testing.T, base string, sent func()) bool {
 // nothing, and gets earlier messages again in the same form (WIRE-4).
 func TestSocketsKilled(t *testing.T) {
 	play := func(policy string) (files string, requests []llmtest.Request, lost int) {
-		m := model(t, llmtest.NewAccount)
+		m := model(t, strictmodel.NewAccount)
 		base, home := m.URL, t.TempDir()
 		var proxy *process
 		if policy != "" {

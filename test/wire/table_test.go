@@ -15,6 +15,7 @@ import (
 	"github.com/stet-dev/stet/llm/llmtest"
 	"github.com/stet-dev/stet/record"
 	"github.com/stet-dev/stet/store"
+	"github.com/stet-dev/stet/test/strictmodel"
 	"github.com/stet-dev/stet/trim"
 )
 
@@ -168,7 +169,7 @@ func breaks(requests []llmtest.Request) (n int) {
 }
 
 // play plays the session under a condition.
-func play(t *testing.T, store string, api int, account llmtest.Account, policy string, c condition) result {
+func play(t *testing.T, store string, api int, account strictmodel.Account, policy string, c condition) result {
 	t.Helper()
 	r := &run{t: t, model: model(t, account), policy: policy, home: t.TempDir(), store: store, players: []*player{newPlayer(api)}}
 	if policy != "" {
@@ -249,7 +250,7 @@ func table(t *testing.T, conditions func(trim.Policy) []condition, database func
 	rows := map[string]string{}
 	t.Run("rows", func(t *testing.T) {
 		for api := range apis {
-			accounts := []llmtest.Account{llmtest.NewAccount, llmtest.OldAccount}
+			accounts := []strictmodel.Account{strictmodel.NewAccount, strictmodel.OldAccount}
 			if apis[api].Name != "messages" {
 				accounts = accounts[:1] // the accounts differ only in a check of the Messages API
 			}
@@ -282,7 +283,7 @@ func table(t *testing.T, conditions func(trim.Policy) []condition, database func
 							if with.breaks > straight.breaks+c.breaks && !rewrites {
 								t.Errorf("%d requests do not go on from one before, without stet %d", with.breaks, straight.breaks)
 							}
-							if with.refused > c.refused || account == llmtest.OldAccount && with.refused > 0 {
+							if with.refused > c.refused || account == strictmodel.OldAccount && with.refused > 0 {
 								t.Errorf("%d requests were refused", with.refused)
 							}
 							mu.Lock()

@@ -12,7 +12,7 @@ import (
 
 	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/llm/anthropic"
-	"github.com/stet-dev/stet/llm/llmtest"
+	"github.com/stet-dev/stet/test/strictmodel"
 	"github.com/stet-dev/stet/trim"
 )
 
@@ -67,7 +67,7 @@ func (h *thread) ask(r *replayed) bool {
 		}
 		w := httptest.NewRecorder()
 		to := httptest.NewRequestWithContext(r.t.Context(), http.MethodPost, "http://localhost/v1/messages", strings.NewReader(string(body)))
-		to.Header.Set("Anthropic-Beta", llmtest.ThreadsBeta)
+		to.Header.Set("Anthropic-Beta", strictmodel.ThreadsBeta)
 		r.running[r.turns%len(r.running)].ServeHTTP(w, to)
 		if w.Code == http.StatusNotFound && h.previous != "" && strings.Contains(w.Body.String(), "thread_not_found") {
 			h.previous = ""

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/stet-dev/stet/llm/llmtest"
+	"github.com/stet-dev/stet/test/strictmodel"
 )
 
 const (
@@ -83,7 +84,7 @@ func TestSDKs(t *testing.T) {
 		}
 		return
 	}
-	model, err := llmtest.Start(llmtest.Config{Script: script})
+	model, err := strictmodel.Start(llmtest.Config{Script: script})
 	if err != nil {
 		t.Fatal(err)
 	}

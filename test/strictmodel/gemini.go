@@ -1,12 +1,12 @@
-package llmtest
+package strictmodel
 
 import (
 	"encoding/json"
 	"fmt"
 	"slices"
 
-	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/llm/gemini"
+	"github.com/stet-dev/stet/llm/llmtest"
 )
 
 // geminiContent is a content of a request, with the fields that the provider's rules use.
@@ -85,7 +85,7 @@ func geminiRefusal(model string, method gemini.Method, body []byte) string {
 	if last := req.Contents[len(req.Contents)-1]; last.calls() > 0 {
 		return "Please ensure that the number of function response parts is equal to the number of function call parts of the function call turn."
 	}
-	if checksSignatures.MatchString(model) {
+	if llmtest.ChecksSignatures.MatchString(model) {
 		return geminiSigned(req.Contents)
 	}
 	return ""
@@ -141,7 +141,7 @@ func geminiSigned(contents []geminiContent) string {
 			if f == nil {
 				continue
 			}
-			switch want := geminiSignature(f.Name, f.Args); {
+			switch want := llmtest.GeminiSignature(f.Name, f.Args); {
 			case p.ThoughtSignature == "":
 				return fmt.Sprintf("Function call is missing a thought_signature in functionCall parts. This is required for tools to work correctly, "+
 					"and missing thought_signature may lead to degraded model performance. Additional data, function call `default_api:%s`, position %d.", f.Name, j+1)
@@ -152,21 +152,4 @@ func geminiSigned(contents []geminiContent) string {
 		}
 	}
 	return ""
-}
-
-// geminiModels lists the models in the format of this provider.
-func (s *Server) geminiModels() []byte {
-	models := []any{}
-	for _, name := range s.modelNames() {
-		models = append(models, object{
-			"name": "models/" + name, "displayName": name, "inputTokenLimit": 1_048_576, "outputTokenLimit": 65_536,
-			"supportedGenerationMethods": []string{"generateContent", "countTokens"},
-		})
-	}
-	return []byte(encode(object{"models": models}))
-}
-
-// geminiCount returns the answer to countTokens.
-func geminiCount(req *llm.Request) []byte {
-	return []byte(encode(object{"totalTokens": tokens(len(promptText(req)))}))
 }

@@ -1,4 +1,4 @@
-package llmtest_test
+package strictmodel_test
 
 import (
 	"encoding/json"
@@ -10,6 +10,7 @@ import (
 
 	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/llm/llmtest"
+	"github.com/stet-dev/stet/test/strictmodel"
 )
 
 // provider is a strict server whose model thinks, and calls a tool in every second answer.
@@ -18,9 +19,9 @@ type provider struct {
 	*llmtest.Server
 }
 
-func startProvider(t *testing.T, account llmtest.Account) provider {
+func startProvider(t *testing.T, account strictmodel.Account) provider {
 	t.Helper()
-	server, err := llmtest.Start(llmtest.Config{Account: account, Handler: func(req *llm.Request) (llm.Response, error) {
+	server, err := strictmodel.Start(llmtest.Config{Rules: &strictmodel.Rules{Account: account}, Handler: func(req *llm.Request) (llm.Response, error) {
 		n := 0
 		for _, m := range req.Messages {
 			if m.Role == llm.Assistant {
@@ -234,32 +235,32 @@ func TestMismatch(t *testing.T) {
 		`{"path":"messages.6.content.0","reason":"prefix_binding_mismatch","type":"KIND"},{"path":"messages.6.content.1","reason":"prefix_binding_mismatch","type":"KIND"}]`
 	dropped, allowed := strings.ReplaceAll(all, "KIND", "thinking_dropped"), strings.ReplaceAll(all, "KIND", "thinking_mismatch_allowed")
 	for _, row := range []struct {
-		account         llmtest.Account
+		account         strictmodel.Account
 		model, behavior string
 		beta, edited    bool
 		want            string // the answer's input_transformations, or a part of the error 400
 		status          int
 	}{
-		{llmtest.NewAccount, opus, unset, false, false, "null", 200},
-		{llmtest.NewAccount, opus, unset, true, false, "[]", 200},
-		{llmtest.NewAccount, opus, unset, false, true, "That setting requires the `thinking-binding-controls-2026-08-01` value in the `anthropic-beta` header. Content before this block differs", 400},
-		{llmtest.NewAccount, opus, unset, true, true, "to \"drop_block\". Content before this block differs", 400},
-		{llmtest.NewAccount, opus, failing, true, true, moved, 400},
-		{llmtest.NewAccount, opus, dropping, true, true, dropped, 200},
-		{llmtest.NewAccount, opus, dropping, false, true, "block_binding: Extra inputs are not permitted", 400},
-		{llmtest.NewAccount, opus, odd, true, false, "Input should be 'error' or 'drop_block'", 400},
-		{llmtest.OldAccount, opus, unset, false, true, "null", 200},
-		{llmtest.OldAccount, opus, unset, true, true, allowed, 200},
-		{llmtest.OldAccount, opus, failing, true, true, moved, 400},
-		{llmtest.OldAccount, opus, dropping, true, true, dropped, 200},
-		{llmtest.NewAccount, "claude-sonnet-5", unset, true, true, "[]", 200},
-		{llmtest.NewAccount, "claude-sonnet-4-5", failing, true, true, "[]", 200},
-		{llmtest.NewAccount, "claude-mythos-5-1", unset, true, true, "[]", 200},
-		{llmtest.NewAccount, "claude-haiku-5-5", unset, false, true, moved, 400},
-		{llmtest.NewAccount, "us.anthropic.claude-opus-4-6-v1:0", unset, false, true, "null", 200},
-		{llmtest.NewAccount, "claude-opus-5-20260701", unset, false, true, "null", 200},
-		{llmtest.NewAccount, "claude-opus-5-6", unset, false, true, moved, 400},
-		{llmtest.NewAccount, "a-model-of-tomorrow", unset, false, true, moved, 400},
+		{strictmodel.NewAccount, opus, unset, false, false, "null", 200},
+		{strictmodel.NewAccount, opus, unset, true, false, "[]", 200},
+		{strictmodel.NewAccount, opus, unset, false, true, "That setting requires the `thinking-binding-controls-2026-08-01` value in the `anthropic-beta` header. Content before this block differs", 400},
+		{strictmodel.NewAccount, opus, unset, true, true, "to \"drop_block\". Content before this block differs", 400},
+		{strictmodel.NewAccount, opus, failing, true, true, moved, 400},
+		{strictmodel.NewAccount, opus, dropping, true, true, dropped, 200},
+		{strictmodel.NewAccount, opus, dropping, false, true, "block_binding: Extra inputs are not permitted", 400},
+		{strictmodel.NewAccount, opus, odd, true, false, "Input should be 'error' or 'drop_block'", 400},
+		{strictmodel.OldAccount, opus, unset, false, true, "null", 200},
+		{strictmodel.OldAccount, opus, unset, true, true, allowed, 200},
+		{strictmodel.OldAccount, opus, failing, true, true, moved, 400},
+		{strictmodel.OldAccount, opus, dropping, true, true, dropped, 200},
+		{strictmodel.NewAccount, "claude-sonnet-5", unset, true, true, "[]", 200},
+		{strictmodel.NewAccount, "claude-sonnet-4-5", failing, true, true, "[]", 200},
+		{strictmodel.NewAccount, "claude-mythos-5-1", unset, true, true, "[]", 200},
+		{strictmodel.NewAccount, "claude-haiku-5-5", unset, false, true, moved, 400},
+		{strictmodel.NewAccount, "us.anthropic.claude-opus-4-6-v1:0", unset, false, true, "null", 200},
+		{strictmodel.NewAccount, "claude-opus-5-20260701", unset, false, true, "null", 200},
+		{strictmodel.NewAccount, "claude-opus-5-6", unset, false, true, moved, 400},
+		{strictmodel.NewAccount, "a-model-of-tomorrow", unset, false, true, moved, 400},
 	} {
 		t.Run(fmt.Sprintf("%s %s %s beta=%v edited=%v", row.account, row.model, row.behavior, row.beta, row.edited), func(t *testing.T) {
 			p := startProvider(t, row.account)
@@ -271,7 +272,7 @@ func TestMismatch(t *testing.T) {
 				body = strings.Replace(body, `"max_tokens":9`, `"max_tokens":9,"thinking":{"type":"adaptive","block_binding":{"prefix_mismatch_behavior":`+row.behavior+`}}`, 1)
 			}
 			if row.beta {
-				betas = "other-beta," + llmtest.BindingBeta
+				betas = "other-beta," + strictmodel.BindingBeta
 			}
 			for _, path := range []string{"/v1/messages", "/v1/messages/count_tokens"} {
 				status, text := p.post(path, body, betas)
@@ -319,7 +320,7 @@ func TestDroppedOnce(t *testing.T) {
 	c.head = strings.Replace(c.head, `"max_tokens":9`, `"max_tokens":9,"thinking":{"type":"adaptive","block_binding":{"prefix_mismatch_behavior":"drop_block"}}`, 1)
 	c.messages[2] = strings.Replace(c.messages[2], "a long result", "a result", 1)
 	for range 3 {
-		answer := p.ask(c.body(), llmtest.BindingBeta)
+		answer := p.ask(c.body(), strictmodel.BindingBeta)
 		text, _ := json.Marshal(answer["input_transformations"])
 		if n := strings.Count(string(text), "thinking_dropped"); n != 4 {
 			t.Errorf("%d blocks are dropped: %s", n, text)
@@ -344,13 +345,13 @@ func TestModelsThatCannotRead(t *testing.T) {
 		{opus, fable, true}, {opus, mythos, true}, {fable, mythos, true}, {mythos, fable, true}, {haiku, opus, true}, {haiku, "claude-sonnet-5", true},
 		{fable, opus, false}, {mythos, opus, false}, {opus, opus5, false}, {opus, "claude-sonnet-5", false}, {fable, opus5, false}, {opus, sonnet, false}, {opus5, haiku, false},
 	} {
-		p := startProvider(t, llmtest.OldAccount)
+		p := startProvider(t, strictmodel.OldAccount)
 		c := p.talk(row.from)
 		body := strings.Replace(c.body(), row.from, row.to, 1)
 		if status, text := p.post("/v1/messages", body, ""); status != 200 || strings.Contains(text, "input_transformations") {
 			t.Errorf("%s to %s: %d %s", row.from, row.to, status, text)
 		}
-		_, text := p.post("/v1/messages", body, llmtest.BindingBeta)
+		_, text := p.post("/v1/messages", body, strictmodel.BindingBeta)
 		if n := strings.Count(text, `"reason":"model_binding_mismatch"`); n != map[bool]int{true: 0, false: 6}[row.reads] {
 			t.Errorf("%s to %s: %d blocks are dropped", row.from, row.to, n)
 		}
@@ -409,17 +410,17 @@ func TestServerEdits(t *testing.T) {
 		return strings.Replace(c.body(), `"max_tokens":9`, `"max_tokens":9,`+extra, 1)
 	}
 	clear := `{"type":"clear_tool_uses_20250919","trigger":{"type":"tool_uses","value":1},"keep":{"type":"tool_uses","value":1}}`
-	answer := p.ask(with(`"context_management":{"edits":[{"type":"clear_thinking_20251015","keep":"all"},`+clear+`]}`), llmtest.ManagingBeta)
+	answer := p.ask(with(`"context_management":{"edits":[{"type":"clear_thinking_20251015","keep":"all"},`+clear+`]}`), strictmodel.ManagingBeta)
 	edits, _ := json.Marshal(answer["context_management"])
 	if !strings.Contains(string(edits), `"cleared_tool_uses":1`) {
 		t.Errorf("applied %s", edits)
 	}
 	for name, row := range map[string]struct{ body, betas, says string }{
 		"no beta":                  {with(`"context_management":{"edits":[` + clear + `]}`), "", "context_management: Extra inputs are not permitted"},
-		"thinking is not first":    {with(`"context_management":{"edits":[` + clear + `,{"type":"clear_thinking_20251015"}]}`), llmtest.ManagingBeta, "must be the first strategy"},
-		"threshold without a beta": {with(`"context_management":{"edits":[{"type":"compact_20260112"}]}`), llmtest.ManagingBeta, "Input tag 'compact_20260112'"},
+		"thinking is not first":    {with(`"context_management":{"edits":[` + clear + `,{"type":"clear_thinking_20251015"}]}`), strictmodel.ManagingBeta, "must be the first strategy"},
+		"threshold without a beta": {with(`"context_management":{"edits":[{"type":"compact_20260112"}]}`), strictmodel.ManagingBeta, "Input tag 'compact_20260112'"},
 		"demand without a beta":    {with(`"compaction":{"type":"summarize"}`), "", "compaction: Extra inputs are not permitted"},
-		"demand beside edits":      {with(`"compaction":{"type":"summarize"},"context_management":{"edits":[` + clear + `]}`), llmtest.DemandBeta + "," + llmtest.ManagingBeta, "cannot be combined"},
+		"demand beside edits":      {with(`"compaction":{"type":"summarize"},"context_management":{"edits":[` + clear + `]}`), strictmodel.DemandBeta + "," + strictmodel.ManagingBeta, "cannot be combined"},
 	} {
 		if status, text := p.post("/v1/messages", row.body, row.betas); status != 400 || !strings.Contains(text, row.says) {
 			t.Errorf("%s: %d %s", name, status, text)
@@ -428,20 +429,20 @@ func TestServerEdits(t *testing.T) {
 
 	// On demand: the block replaces messages 0 to 2. The thinking of the remaining turns stays valid.
 	old := talk{strings.Replace(c.head, `"max_tokens":9`, `"max_tokens":9,"compaction":{"type":"summarize"}`, 1), c.messages[:3]}
-	summary := p.ask(old.body(), llmtest.DemandBeta)
+	summary := p.ask(old.body(), strictmodel.DemandBeta)
 	if summary["stop_reason"] != "compaction" {
 		t.Fatalf("the answer to a request for a compaction: %v", summary)
 	}
 	kept := talk{c.head, append([]string{asMessage(summary)}, c.messages[3:]...)}
-	if status, text := p.post("/v1/messages", kept.body(), llmtest.DemandBeta); status != 200 {
+	if status, text := p.post("/v1/messages", kept.body(), strictmodel.DemandBeta); status != 200 {
 		t.Errorf("after a compaction: %d %s", status, text)
 	}
 	for name, row := range map[string]struct{ body, betas, says string }{
-		"a changed summary":     {strings.Replace(kept.body(), "What was said", "What is said", 1), llmtest.DemandBeta, "compaction_content_mismatch"},
-		"no beta":               {kept.body(), "", "`signature` requires anthropic-beta: " + llmtest.DemandBeta},
-		"not first":             {talk{c.head, append([]string{c.messages[0]}, kept.messages...)}.body(), llmtest.DemandBeta, "compaction_block_misplaced"},
-		"a kept result changed": {strings.Replace(kept.body(), `"three"`, `"3"`, 1), llmtest.DemandBeta, moved},
-		"a tool more":           {strings.Replace(kept.body(), `"tools":[`, `"tools":[{"name":"more","input_schema":{}},`, 1), llmtest.DemandBeta, moved},
+		"a changed summary":     {strings.Replace(kept.body(), "What was said", "What is said", 1), strictmodel.DemandBeta, "compaction_content_mismatch"},
+		"no beta":               {kept.body(), "", "`signature` requires anthropic-beta: " + strictmodel.DemandBeta},
+		"not first":             {talk{c.head, append([]string{c.messages[0]}, kept.messages...)}.body(), strictmodel.DemandBeta, "compaction_block_misplaced"},
+		"a kept result changed": {strings.Replace(kept.body(), `"three"`, `"3"`, 1), strictmodel.DemandBeta, moved},
+		"a tool more":           {strings.Replace(kept.body(), `"tools":[`, `"tools":[{"name":"more","input_schema":{}},`, 1), strictmodel.DemandBeta, moved},
 	} {
 		if status, text := p.post("/v1/messages", row.body, row.betas); status != 400 || !strings.Contains(unquoted(text), row.says) {
 			t.Errorf("compaction, %s: %d %s", name, status, text)
@@ -451,7 +452,7 @@ func TestServerEdits(t *testing.T) {
 
 // A server compacts at a threshold. The content before the block is not checked, and may be left out.
 func TestCompactionAtAThreshold(t *testing.T) {
-	server, err := llmtest.Start(llmtest.Config{Handler: func(*llm.Request) (llm.Response, error) {
+	server, err := strictmodel.Start(llmtest.Config{Handler: func(*llm.Request) (llm.Response, error) {
 		return llm.Response{Message: llm.Message{Role: llm.Assistant, Parts: []llm.Part{
 			{Kind: llm.Opaque, Raw: `{"type":"compaction","content":"much was said"}`}, {Kind: llm.Thinking, Text: "hm"}, {Text: "well"},
 		}}}, nil
@@ -462,7 +463,7 @@ func TestCompactionAtAThreshold(t *testing.T) {
 	defer server.Close()
 	p := provider{t, server}
 	c := talk{`{"model":"` + opus + `","max_tokens":9,"context_management":{"edits":[{"type":"compact_20260112"}]}`, []string{`{"role":"user","content":"one"}`}}
-	c.messages = append(c.messages, asMessage(p.ask(c.body(), llmtest.ThresholdBeta)), `{"role":"user","content":"two"}`)
+	c.messages = append(c.messages, asMessage(p.ask(c.body(), strictmodel.ThresholdBeta)), `{"role":"user","content":"two"}`)
 	for name, row := range map[string]struct {
 		c    talk
 		says string
@@ -473,15 +474,15 @@ func TestCompactionAtAThreshold(t *testing.T) {
 		"the summary edited": {talk{c.head, []string{strings.Replace(c.messages[1], "much", "little", 1), c.messages[2]}}, moved},
 		"no strategy":        {talk{strings.Replace(c.head, "compact_20260112", "clear_tool_uses_20250919", 1), c.messages}, "`compaction` blocks require a `compact_20260112` strategy"},
 	} {
-		if status, text := p.post("/v1/messages", row.c.body(), llmtest.ThresholdBeta); (row.says == "") != (status == 200) || !strings.Contains(text, row.says) {
+		if status, text := p.post("/v1/messages", row.c.body(), strictmodel.ThresholdBeta); (row.says == "") != (status == 200) || !strings.Contains(text, row.says) {
 			t.Errorf("%s: %d %s", name, status, text)
 		}
 	}
 }
 
-// A lax server accepts requests that a strict one refuses.
-func TestLax(t *testing.T) {
-	server, err := llmtest.Start(llmtest.Config{Lax: true})
+// A server without rules accepts requests that the rules refuse.
+func TestNoRules(t *testing.T) {
+	server, err := llmtest.Start(llmtest.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package llmtest
+package strictmodel
 
 import (
 	"bytes"
@@ -10,6 +10,7 @@ import (
 
 	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/llm/anthropic"
+	"github.com/stet-dev/stet/llm/llmtest"
 )
 
 // Account is the kind of account that a server simulates for the Messages API.
@@ -78,9 +79,12 @@ func (r *refusal) body() []byte {
 	return []byte(encode(anthropic.API.Error(body)))
 }
 
-// write sends the refusal.
-func (r *refusal) write(w http.ResponseWriter) {
-	writeJSON(w, cmp.Or(r.status, http.StatusBadRequest), r.body())
+// answer returns the refusal as the server sends it; nil for nil.
+func (r *refusal) answer() *llmtest.Refusal {
+	if r == nil {
+		return nil
+	}
+	return &llmtest.Refusal{Status: cmp.Or(r.status, http.StatusBadRequest), Body: r.body()}
 }
 
 func refuse(format string, args ...any) *refusal {
@@ -191,23 +195,17 @@ func (b *binding) thinking(p *prefix, block object, at string, enforced, drop bo
 
 // fields adds the report about the request's blocks to an answer.
 func (b *binding) fields(out object) {
-	if b != nil && b.reports {
+	if b.reports {
 		out["input_transformations"] = append([]object{}, b.changed...)
 	}
 }
 
 // blocks returns the parts of an answer in the wire format, with signed thinking.
 func (b *binding) blocks(parts []llm.Part) (out []object) {
-	if b == nil {
-		for _, part := range parts {
-			out = append(out, messagesBlock(part))
-		}
-		return out
-	}
 	p := b.prefix
 	p.beginMessage("assistant")
 	for _, part := range parts {
-		block := messagesBlock(part)
+		block := llmtest.MessagesBlock(part)
 		switch at := signed(block); {
 		case at != "":
 			s := p.seal()

@@ -1,4 +1,4 @@
-package llmtest_test
+package strictmodel_test
 
 import (
 	"encoding/json"
@@ -11,19 +11,23 @@ import (
 
 	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/llm/llmtest"
+	"github.com/stet-dev/stet/test/strictmodel"
 )
 
 // threadRig is a client of a server with a fixed clock.
 type threadRig struct {
 	t      *testing.T
 	server *llmtest.Server
+	rules  *strictmodel.Rules
 	now    time.Time
 	during func() // called once while the model answers
 }
 
 func newThreadRig(t *testing.T) *threadRig {
 	r := &threadRig{t: t, now: time.Unix(1_790_000_000, 0)}
-	r.server = start(t, llmtest.Config{Now: func() time.Time { return r.now }, Handler: func(req *llm.Request) (llm.Response, error) {
+	r.rules = &strictmodel.Rules{Now: func() time.Time { return r.now }}
+	var err error
+	r.server, err = llmtest.Start(llmtest.Config{Rules: r.rules, Handler: func(req *llm.Request) (llm.Response, error) {
 		if f := r.during; f != nil {
 			r.during = nil
 			f()
@@ -40,6 +44,13 @@ func newThreadRig(t *testing.T) *threadRig {
 			{Kind: llm.Thinking, Text: "hm"}, {Text: strings.Join(texts, ",") + fmt.Sprint(" tools:", len(req.Tools))},
 		}}}, nil
 	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = r.server.Close()
+		http.DefaultClient.CloseIdleConnections()
+	})
 	return r
 }
 
@@ -57,7 +68,7 @@ type threadAnswer struct {
 func (r *threadRig) post(members string, betas ...string) threadAnswer {
 	r.t.Helper()
 	if betas == nil {
-		betas = []string{llmtest.ThreadsBeta}
+		betas = []string{strictmodel.ThreadsBeta}
 	}
 	req, _ := http.NewRequestWithContext(r.t.Context(), http.MethodPost, r.server.URL+"/v1/messages", strings.NewReader(`{"max_tokens":9,`+members+`}`))
 	req.Header.Set("Anthropic-Beta", strings.Join(betas, ","))
@@ -143,7 +154,7 @@ func TestThreadRules(t *testing.T) {
 			return r.post(threadHead + threadContinue(first) + said("two"))
 		}, threadAnswer{status: 200, text: "Help.,one,0,1,2,3,4,two tools:1"}},
 		{"it may be gone at any time; then all is sent again with create", func(r *threadRig, first string) threadAnswer {
-			r.server.ForgetThreads()
+			r.rules.ForgetThreads()
 			if gone := r.post(threadHead + threadContinue(first) + said("two")); gone.code != "thread_not_found" || gone.status != 404 {
 				r.t.Errorf("%+v", gone)
 			}
@@ -171,7 +182,7 @@ func TestThreadRules(t *testing.T) {
 		{"the order of keys does not count", differing(`"thinking":{"type":"adaptive"},"tool_choice":{"type":"auto"}`, `"tool_choice": {"type":"auto"},"thinking":{"type" : "adaptive"}`),
 			threadAnswer{status: 200, text: "Help.,one,two tools:1"}},
 		{"the set of betas is fixed", func(r *threadRig, first string) threadAnswer {
-			return r.post(threadHead+threadContinue(first)+said("two"), llmtest.ThreadsBeta, "other-1")
+			return r.post(threadHead+threadContinue(first)+said("two"), strictmodel.ThreadsBeta, "other-1")
 		}, threadAnswer{status: 400, code: "thread_fingerprint_mismatch"}},
 		{"a thread needs the beta header", func(r *threadRig, first string) threadAnswer {
 			return r.post(threadHead+threadCreate+said("one"), "other-1")

@@ -1,4 +1,4 @@
-package llmtest
+package strictmodel
 
 import (
 	"bytes"
@@ -10,7 +10,9 @@ import (
 	"sync"
 	"time"
 
+	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/llm/anthropic"
+	"github.com/stet-dev/stet/llm/llmtest"
 )
 
 // Message threads, as in the page "Message threads" of the Messages API, with the errors that its SDK names. A request
@@ -160,7 +162,7 @@ func (t *threadTurn) whole(body []byte) []byte {
 }
 
 // keep gives the answer an id and holds the conversation under it, unless a fault cuts off the answer.
-func (t *threadTurn) keep(now time.Time, a *answer, fault Fault) {
+func (t *threadTurn) keep(now time.Time, a *llm.Response, blocks []object, whole bool) {
 	if t == nil {
 		return
 	}
@@ -171,10 +173,10 @@ func (t *threadTurn) keep(now time.Time, a *answer, fault Fault) {
 	if t.before != nil {
 		t.before.continued = true
 	}
-	if fault.CutAfter > 0 || fault.ErrorAfter > 0 || fault.Bad != "" {
+	if !whole {
 		return
 	}
-	messages := append(t.messages[:len(t.messages):len(t.messages)], json.RawMessage(encode(object{"role": "assistant", "content": a.binding.blocks(a.Message.Parts)})))
+	messages := append(t.messages[:len(t.messages):len(t.messages)], json.RawMessage(encode(object{"role": "assistant", "content": blocks})))
 	for i, m := range messages {
 		messages[i] = unmarked(m)
 	}
@@ -200,16 +202,16 @@ func (t *threadTurn) leave() {
 }
 
 // ForgetThreads forgets every conversation, because a real thread may also disappear at any time.
-func (s *Server) ForgetThreads() {
-	s.threads.mu.Lock()
-	defer s.threads.mu.Unlock()
-	s.threads.byID, s.threads.order = nil, nil
+func (r *Rules) ForgetThreads() {
+	r.threads.mu.Lock()
+	defer r.threads.mu.Unlock()
+	r.threads.byID, r.threads.order = nil, nil
 }
 
 // now returns the time for message threads.
-func (s *Server) now() time.Time {
-	if s.cfg.Now != nil {
-		return s.cfg.Now()
+func (r *Rules) now() time.Time {
+	if r.Now != nil {
+		return r.Now()
 	}
 	return time.Now()
 }
@@ -239,10 +241,6 @@ func plainly(value json.RawMessage) string {
 	return encode(v)
 }
 
-// accounts reports whether a block of the system text is the provider's accounting header. It differs in each request and is no part of the
-// prompt: neither the cache nor the check of thinking counts it, or no request of such a client could read the cache.
-func accounts(text string) bool { return strings.HasPrefix(text, "x-anthropic-billing-header:") }
-
 // accounting reports whether a system text is only the provider's accounting header.
 func accounting(system json.RawMessage) bool {
 	var blocks []struct{ Text string }
@@ -250,7 +248,7 @@ func accounting(system json.RawMessage) bool {
 		return false
 	}
 	for _, b := range blocks {
-		if !accounts(b.Text) {
+		if !llmtest.Accounts(b.Text) {
 			return false
 		}
 	}

@@ -1,4 +1,4 @@
-package llmtest
+package strictmodel
 
 import (
 	"fmt"
@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/stet-dev/stet/llm"
+	"github.com/stet-dev/stet/llm/llmtest"
 )
 
 // The provider can change a conversation itself: it clears results and thinking ("Context editing"), or replaces old
@@ -79,7 +80,7 @@ func (p *prefix) compacted(block object, at string, first bool, betas string) *r
 
 // summary returns the answer to a request for a compaction; nil: the request asks for none.
 func (b *binding) summary() *llm.Response {
-	if b == nil || b.asked.Compaction == nil {
+	if b.asked.Compaction == nil {
 		return nil
 	}
 	text := fmt.Sprintf("What was said in %d messages.", len(b.asked.Messages))
@@ -95,9 +96,6 @@ const clearedText = "[Old tool result content cleared]"
 
 // shown returns the request as the model sees it: without the results that the server clears.
 func (b *binding) shown(req *llm.Request) *llm.Request {
-	if b == nil {
-		return req
-	}
 	var calls []string // their ids, in order
 	for i := range req.Messages {
 		for _, p := range req.Messages[i].Parts {
@@ -106,7 +104,7 @@ func (b *binding) shown(req *llm.Request) *llm.Request {
 			}
 		}
 	}
-	whole := tokens(len(promptText(req)))
+	whole := llmtest.PromptTokens(req)
 	for _, e := range b.asked.Managing.Edits {
 		if e["type"] != clearsTools {
 			continue
@@ -131,13 +129,13 @@ func (b *binding) shown(req *llm.Request) *llm.Request {
 			}
 		}
 	}
-	b.clearedTokens = whole - tokens(len(promptText(&out)))
+	b.clearedTokens = whole - llmtest.PromptTokens(&out)
 	return &out
 }
 
 // managed adds the applied edits to the end of an answer.
 func (b *binding) managed(out object) {
-	if b == nil || len(b.asked.Managing.Edits) == 0 {
+	if len(b.asked.Managing.Edits) == 0 {
 		return
 	}
 	applied := []object{}

@@ -1,4 +1,4 @@
-package llmtest
+package strictmodel
 
 import (
 	"bytes"
@@ -10,6 +10,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/stet-dev/stet/llm/llmtest"
 )
 
 // prefix describes the content before a block of a request: the top-level instructions, the tools and the messages, without cache
@@ -31,7 +33,7 @@ func before(model string, system any, tools []object) *prefix {
 	p.add(slices.DeleteFunc(blocksOf(system), func(b any) bool {
 		block, _ := b.(object)
 		text, _ := block["text"].(string)
-		return accounts(text)
+		return llmtest.Accounts(text)
 	}))
 	p.system = hex.EncodeToString(p.sum[:8])
 	name := func(t object) string { s, _ := t["name"].(string); return s }

@@ -1,11 +1,13 @@
-package llmtest
+package strictmodel
 
 import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"net/http"
 
 	"github.com/stet-dev/stet/llm"
+	"github.com/stet-dev/stet/llm/llmtest"
 )
 
 // A gateway accepts Chat Completions from its clients and sends Messages to the model's provider. It passes thinking and its
@@ -46,18 +48,18 @@ func checkGateway(account Account, body []byte) (*binding, *refusal) {
 
 const detailsKey = "reasoning_details"
 
-// gatewayBody returns the refusal in the form in which a gateway passes it on.
-func (r *refusal) gatewayBody() []byte {
-	return []byte(encode(object{"error": object{
+// gatewayAnswer returns the refusal in the form in which a gateway passes it on; nil for nil.
+func (r *refusal) gatewayAnswer() *llmtest.Refusal {
+	if r == nil {
+		return nil
+	}
+	return &llmtest.Refusal{Status: http.StatusBadRequest, Body: []byte(encode(object{"error": object{
 		"message": "Provider returned error", "code": 400, "metadata": object{"provider_name": "Anthropic", "raw": string(r.body())},
-	}}))
+	}}))}
 }
 
 // details returns the thinking of an answer in the form in which a gateway passes it on.
 func (b *binding) details(parts []llm.Part) (out []any) {
-	if b == nil {
-		return nil
-	}
 	for _, block := range b.blocks(parts) {
 		if block["type"] == "thinking" {
 			out = append(out, object{
