@@ -34,18 +34,18 @@ func ClairvoyantBound(name string) bench.Policy {
 type release struct{ Request, Part, Tokens int }
 
 // playBound plays a session as a bound bills it.
-func playBound(releases func(*replay.Replay) []release) func(context.Context, *replay.Replay, []replay.Rule, bool) (replay.Outcome, error) {
-	return func(ctx context.Context, r *replay.Replay, rules []replay.Rule, exact bool) (replay.Outcome, error) {
-		return bounded(ctx, r, releases(r), rules, exact)
+func playBound(releases func(*replay.Replay) []release) func(context.Context, *replay.Replay, []replay.Rule) (replay.Outcome, error) {
+	return func(ctx context.Context, r *replay.Replay, rules []replay.Rule) (replay.Outcome, error) {
+		return bounded(ctx, r, releases(r), rules)
 	}
 }
 
 // bounded bills the session without what is released.
-func bounded(ctx context.Context, r *replay.Replay, releases []release, rules []replay.Rule, exact bool) (replay.Outcome, error) {
+func bounded(ctx context.Context, r *replay.Replay, releases []release, rules []replay.Rule) (replay.Outcome, error) {
 	slices.SortStableFunc(releases, func(a, b release) int { return cmp.Compare(a.Request, b.Request) })
 	var caches []replay.Cache
 	for _, rule := range rules {
-		caches = append(caches, replay.Cache{Rule: rule.Rule, Exact: exact && !rule.Recorded, Recorded: rule.Recorded})
+		caches = append(caches, replay.Cache{Rule: rule.Rule, Recorded: rule.Recorded})
 	}
 	sender := r.NewSender(caches...)
 	sender.Free = make([]int, len(r.Parts))

@@ -21,7 +21,7 @@ func boundOf(t *testing.T, s *transcript.Session, p bench.Policy) (off, bound re
 	if err != nil {
 		t.Fatal(err)
 	}
-	if bound, err = p.Play(context.Background(), r, replay.Rules(), false); err != nil {
+	if bound, err = p.Play(context.Background(), r, replay.Rules()); err != nil {
 		t.Fatal(err)
 	}
 	return off, bound

@@ -49,7 +49,7 @@ func Policies() []bench.Policy {
 func byProvider(name string, begin replay.Policy, source string) bench.Policy {
 	return bench.Policy{
 		Name: name, Source: source, Begin: begin, Checked: begin,
-		Play: func(ctx context.Context, r *replay.Replay, rules []replay.Rule, _ bool) (replay.Outcome, error) {
+		Play: func(ctx context.Context, r *replay.Replay, rules []replay.Rule) (replay.Outcome, error) {
 			return r.Under(ctx, begin, rules)
 		},
 	}

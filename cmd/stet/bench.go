@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -20,7 +19,7 @@ import (
 // benchCommand is stet bench.
 type benchCommand struct {
 	command
-	json, exact bool
+	json     bool
 	policies    []string
 }
 
@@ -48,7 +47,6 @@ stet bench --json PATH... > bench.json`,
 	f := cmd.Flags()
 	f.BoolVar(&c.json, "json", false, "print one JSON object")
 	f.StringSliceVar(&c.policies, "policy", nil, "only these `POLICIES`: names, separated by commas")
-	f.BoolVar(&c.exact, "exact-cache", false, "also simulate the details that providers document of their caches: breakpoints, minimum lengths, steps and lookback")
 	return cmd
 }
 
@@ -64,7 +62,7 @@ func (c *benchCommand) Run(ctx context.Context) error {
 		}
 		bar := c.newProgress(ctx, paths)
 		b, err := bench.Run(ctx, paths, bench.Config{
-			Config:   replay.Config{Open: transcript.Opener{SQLite: openReadOnly}, ExactCache: c.exact},
+			Config:   replay.Config{Open: transcript.Opener{SQLite: openReadOnly}},
 			Policies: policies, About: bench.NewIndex(os.Open).Of, Progress: bar.Show,
 		})
 		bar.Clear()
@@ -79,7 +77,7 @@ func (c *benchCommand) Run(ctx context.Context) error {
 		if err != nil || b.Sessions > 0 {
 			return err
 		}
-		return cmp.Or(unread(b.Skipped), errors.New("no sessions found"))
+		return cmp.Or(unread(b.Skipped), errNoSessions)
 	})
 }
 

@@ -24,6 +24,9 @@ import (
 	"github.com/stet-dev/stet/trim/transcript"
 )
 
+// errNoSessions says that no PATH has a session.
+var errNoSessions = errors.New("no sessions found: name a file or a directory in which an agent keeps its sessions, for example ~/.claude/projects")
+
 // savingsCommand is stet savings.
 type savingsCommand struct {
 	command
@@ -144,8 +147,11 @@ func (c *savingsCommand) Run(ctx context.Context) error {
 			report.Savings(c.screen(c.out), columns(c.out), rep, c.by)
 		}
 		if err == nil && len(rep.Sessions) == 0 {
+			dated := !since.IsZero() || !until.IsZero()
 			if err = unread(rep.Skipped); err == nil && len(c.args) == 0 {
 				c.say("work with an agent first, or name a PATH")
+			} else if err == nil && (!dated || len(rep.Skipped) > 0) {
+				err = errNoSessions
 			}
 		}
 		return err

@@ -79,6 +79,7 @@ func (c *savingsCommand) habits(ctx context.Context, catalog *prices.Catalog, si
 		return misconfigured(err)
 	}
 	h := report.NewHabits(catalog, since, until)
+	found := 0
 	err = transcript.Opener{SQLite: openReadOnly}.Walk(paths, func(path string, sessions []*transcript.Session, err error) error {
 		if err != nil && !transcript.Skipped(err) {
 			c.say("left out: %v", err)
@@ -86,10 +87,14 @@ func (c *savingsCommand) habits(ctx context.Context, catalog *prices.Catalog, si
 		for _, s := range sessions {
 			h.AddRecording(s, path)
 		}
+		found += len(sessions)
 		return ctx.Err()
 	})
 	if err != nil {
 		return err
+	}
+	if len(c.args) > 0 && found == 0 {
+		return errNoSessions
 	}
 	err = c.inRecord(ctx, func(s store.Store) error {
 		sets, calls, err := s.Tools(ctx, since)

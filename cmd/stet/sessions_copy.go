@@ -108,7 +108,7 @@ func (c *sessionsImportCommand) bringIn(ctx context.Context, paths []string) err
 	if found := c.added + c.before; found > 0 {
 		c.say("%s imported, %d there already", report.Count(c.added, "session"), c.before)
 	} else if len(c.failed) == 0 {
-		return errors.New("no session was found there")
+		return errNoSessions
 	}
 	return errors.Join(c.failed...)
 }

@@ -31,11 +31,6 @@ type Config struct {
 	// OneRule prices sessions under the first price rule alone, which takes a third of the time.
 	OneRule bool
 
-	// ExactCache simulates the caches with the rules' breakpoints, least lengths,
-	// steps and lookback. Without it a request reads the longest prefix that was
-	// sent within the cache's lifetime; the project's figures are made so.
-	ExactCache bool
-
 	// Pointers returns a stricter check of the pointers in a session's requests; nil: none.
 	Pointers func(*check.Index) check.PointerCheck
 }

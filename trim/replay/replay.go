@@ -23,7 +23,6 @@ type Replay struct {
 	shown    []cacheShown // by request; made when it is first asked for
 	counter  tokens.Counter
 	lookup   func(name string) (prices.Model, bool)
-	exact    bool // the caches are simulated exactly
 	pointers func(*check.Index) check.PointerCheck
 	hash     hasher
 	blocks   []block      // by part, as it was recorded
@@ -35,7 +34,7 @@ type Replay struct {
 func New(s *transcript.Session, c *Config) *Replay {
 	r := &Replay{
 		Recording: check.NewRecording(s), Measure: Measure{Fixed: c.overhead(s.HasSystem)},
-		counter: c.counter(s.Model), lookup: c.lookup(), exact: c.ExactCache, pointers: c.Pointers, hash: newHasher(),
+		counter: c.counter(s.Model), lookup: c.lookup(), pointers: c.Pointers, hash: newHasher(),
 	}
 	if s.Answers == nil {
 		s.Bill()
@@ -189,7 +188,7 @@ func (r *Replay) UnderEach(ctx context.Context, policy Policy, rules []Rule, mea
 func (r *Replay) play(ctx context.Context, policy Policy, rules []Rule, price trim.Price, points []coldPoint, measures []Measure) ([]Outcome, error) {
 	var caches []Cache
 	for _, rule := range rules {
-		caches = append(caches, Cache{Rule: rule.Rule, Exact: r.exact && !rule.Recorded, Recorded: rule.Recorded})
+		caches = append(caches, Cache{Rule: rule.Rule, Recorded: rule.Recorded})
 	}
 	view := r.Index().View()
 	plans := planners{replay: r, policy: policy, price: price, from: -1}

@@ -93,7 +93,7 @@ func Run(ctx context.Context, paths []string, c Config) (*Bench, error) {
 			sizes.add(s)
 			all = append(all, p)
 			jobs <- func() {
-				p.play(ctx, replay.New(s, &c.Config), policies, c.ExactCache)
+				p.play(ctx, replay.New(s, &c.Config), policies)
 				requests.Add(int64(p.requests))
 			}
 		}
@@ -124,7 +124,7 @@ func Run(ctx context.Context, paths []string, c Config) (*Bench, error) {
 }
 
 // play replays one session under all policies.
-func (p *played) play(ctx context.Context, r *replay.Replay, policies []Policy, exact bool) {
+func (p *played) play(ctx context.Context, r *replay.Replay, policies []Policy) {
 	if p.requests = len(r.Requests); p.requests == 0 {
 		return
 	}
@@ -142,9 +142,9 @@ func (p *played) play(ctx context.Context, r *replay.Replay, policies []Policy, 
 		checked = append(checked, policy.whereChecked())
 	}
 	p.answers = r.AnswerCost()
-	off := under(ctx, r, policies[:1], rules, exact, measures)
-	p.free = off.and(under(ctx, r, policies[1:], rules, exact, measures))
-	p.bound = off.and(under(ctx, r, checked, rules, exact, measures))
+	off := under(ctx, r, policies[:1], rules, measures)
+	p.free = off.and(under(ctx, r, policies[1:], rules, measures))
+	p.bound = off.and(under(ctx, r, checked, rules, measures))
 	if len(measures) > 1 {
 		r.Measure = measures[1]
 		p.head, p.cache = r.Fixed, checkCache(r)
@@ -157,10 +157,10 @@ func (r regime) and(o regime) regime {
 }
 
 // under sends the session through each policy. It returns nothing where the context ends.
-func under(ctx context.Context, r *replay.Replay, policies []Policy, rules []replay.Rule, exact bool, measures []replay.Measure) (out regime) {
+func under(ctx context.Context, r *replay.Replay, policies []Policy, rules []replay.Rule, measures []replay.Measure) (out regime) {
 	counted := r.Measure
 	for _, p := range policies {
-		each, err := p.under(ctx, r, rules, exact, measures)
+		each, err := p.under(ctx, r, rules, measures)
 		r.Measure = counted
 		if err != nil {
 			return regime{}
@@ -173,7 +173,7 @@ func under(ctx context.Context, r *replay.Replay, policies []Policy, rules []rep
 }
 
 // under sends the session through the policy, and returns the outcome for each measure. It changes r's measure.
-func (p *Policy) under(ctx context.Context, r *replay.Replay, rules []replay.Rule, exact bool, measures []replay.Measure) (out []replay.Outcome, err error) {
+func (p *Policy) under(ctx context.Context, r *replay.Replay, rules []replay.Rule, measures []replay.Measure) (out []replay.Outcome, err error) {
 	if p.idle {
 		return make([]replay.Outcome, len(measures)), nil
 	}
@@ -182,7 +182,7 @@ func (p *Policy) under(ctx context.Context, r *replay.Replay, rules []replay.Rul
 	}
 	for _, m := range measures {
 		r.Measure = m
-		o, err := p.Play(ctx, r, rules, exact)
+		o, err := p.Play(ctx, r, rules)
 		if err != nil {
 			return nil, err
 		}

@@ -19,7 +19,7 @@ type Policy struct {
 
 	// Play plays a session in place of Begin and Checked, for a rule that no planner can follow, or one that goes by the size of the whole
 	// request (replay.Setting.Fixed).
-	Play func(ctx context.Context, r *replay.Replay, rules []replay.Rule, exact bool) (replay.Outcome, error)
+	Play func(ctx context.Context, r *replay.Replay, rules []replay.Rule) (replay.Outcome, error)
 
 	idle bool // it does not run, and has no figures
 }
