@@ -145,7 +145,8 @@ func (h *rig) web() *web.Handler {
 		Window:        func(string) int { return 200_000 },
 		ResumeCommand: func(i session.Info) string { return "stet chat --resume " + i.ID },
 		Settings: func() []web.Setting {
-			return []web.Setting{{Name: "workspace", Value: project}, {Name: "approvals expire after", Value: "10 min"}}
+			return []web.Setting{{Name: "workspace", Value: project}, {Name: "approvals expire after", Value: "10 min"},
+				{Name: "upstream-messages", Value: "https://messages.models.example.com/organisation/development", Note: "STET_UPSTREAM_MESSAGES"}}
 		},
 	}
 }

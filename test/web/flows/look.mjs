@@ -39,6 +39,14 @@ async function accessible(colorScheme, size, { rig, enter, assert, axe }) {
     await check(name)
   }
   await go(page, 'Approvals')
+  await rig.write('a.go', 'package a\n\nvar n = m\n')
+  const code = rig.call('write_file', { path: 'a.go', content: 'package a\n\nvar n = 25 // times\n' })
+  await page.getByRole('link', { name: /a\.go/ }).click()
+  await ready(page)
+  await page.locator('mark.comment').waitFor()
+  await check('a change in a line of code')
+  await page.locator('.answers').getByRole('button', { name: /^Approve/ }).click()
+  await code
   const call = rig.call('write_file', { path: 'a.txt', content: `${colorScheme}\nb\n\u202e` })
   await page.getByRole('link', { name: /a\.txt/ }).click()
   await ready(page)
@@ -54,7 +62,7 @@ async function accessible(colorScheme, size, { rig, enter, assert, axe }) {
   await call
   await rig.write('a.txt', 'by somebody else\n')
   await go(page, 'Files')
-  await page.getByRole('button', { name: /^Undo write/ }).click()
+  await page.getByRole('button', { name: /^Undo write/ }).first().click()
   await page.getByText('On disk it has changed.').waitFor()
   await check('an undo')
   await page.keyboard.press('Escape')
@@ -88,7 +96,7 @@ export async function fits({ rig, enter, assert }) {
     const check = async (what) => {
       const wider = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)
       assert.ok(wider <= 0, `${what} is ${wider} px wider than the screen`)
-      const cut = await page.locator('.scroll, .list, .page, .question > header').evaluateAll((all) =>
+      const cut = await page.locator('.scroll, .list, .page, .switch, .question > header').evaluateAll((all) =>
         all.filter((e) => e.scrollWidth > e.clientWidth).map((e) => `${e.className}: ${e.scrollWidth} in ${e.clientWidth} px`),
       )
       assert.deepEqual(cut, [], what)

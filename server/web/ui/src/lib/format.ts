@@ -26,6 +26,12 @@ export function usd(n: number): string {
   return n < 0.01 ? '< $0.01' : '$' + n.toFixed(n < 100 ? 2 : 0)
 }
 
+/** usdMark is dollars at an axis whose marks are a step apart, with the digits that tell them apart. */
+export function usdMark(n: number, step: number): string {
+  const digits = [0, 2, 3, 4, 5].find((d) => Math.abs(step - Number(step.toFixed(d))) < step / 100) ?? 6
+  return n === 0 ? '$0' : '$' + n.toFixed(digits)
+}
+
 export function plural(n: number, noun: string): string {
   return n === 1 ? `1 ${noun}` : `${integer.format(n)} ${noun}s`
 }

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import table from './invisible.json'
-import { bytes, change, left, short } from './format'
+import { bytes, change, left, short, usdMark } from './format'
 import { suggested } from './pattern'
 import { hash, keyOf, mac } from './proof'
 import { Events } from './sse'
@@ -71,4 +71,12 @@ test('a MAC is the same with a key of the browser and with its bytes', async () 
   expect(await mac(key, 'request', 'ü')).toBe(want)
   expect(await mac(bytes, 'request', 'ü')).toBe(want)
   expect(hash('')).toBe('47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU')
+})
+
+test('marks of an axis of dollars differ', () => {
+  const marks = (step: number) => [0, 1, 2].map((n) => usdMark(n * step, step))
+  expect(marks(0.0025)).toEqual(['$0', '$0.0025', '$0.0050'])
+  expect(marks(0.2)).toEqual(['$0', '$0.20', '$0.40'])
+  expect(marks(2.5)).toEqual(['$0', '$2.50', '$5.00'])
+  expect(marks(50)).toEqual(['$0', '$50', '$100'])
 })
