@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -101,6 +102,20 @@ func nArgs(least, most int, what string) cobra.PositionalArgs {
 		}
 		return nil
 	}
+}
+
+// agentArg checks that a command line names one of these agents, and nothing else.
+func agentArg(cmd *cobra.Command, args, names []string) error {
+	known := strings.Join(names, ", ")
+	switch {
+	case len(args) == 0:
+		return usage(cmd, fmt.Errorf("which agent? choose one of %s", known))
+	case len(args) > 1:
+		return usage(cmd, fmt.Errorf("unexpected argument %q", args[1]))
+	case !slices.Contains(names, args[0]):
+		return usage(cmd, fmt.Errorf("unknown agent %q: choose one of %s", args[0], known))
+	}
+	return nil
 }
 
 func exitCode(err error) int {

@@ -58,10 +58,7 @@ stet guard status
 stet guard claude --remove`,
 		ValidArgs: names,
 		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) != 1 || !slices.Contains(names, args[0]) {
-				return usage(cmd, fmt.Errorf("which agent? choose one of %s", strings.Join(names, ", ")))
-			}
-			return nil
+			return agentArg(cmd, args, names)
 		},
 	}, &c.command, c.Run)
 	f := cmd.Flags()

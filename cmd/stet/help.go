@@ -39,6 +39,9 @@ func addHelp(root *cobra.Command) {
 				}
 				return cmd.Help()
 			}
+			for _, shell := range cmd.Commands() {
+				shell.Args = noArgs
+			}
 		}
 	}
 }

@@ -102,10 +102,16 @@ func (c *savingsCommand) Run(ctx context.Context) error {
 		return err
 	}
 	if !until.IsZero() {
+		if until.Before(since) {
+			return c.usage(fmt.Errorf("--until %s is before --since %s", c.until, c.since))
+		}
 		until = until.AddDate(0, 0, 1)
 	}
 	if c.own && (len(c.args) > 0 || c.waste || len(c.by) > 0) {
 		return c.usage(errors.New("--live takes no PATH, and goes with neither --habits nor --by"))
+	}
+	if c.waste && len(c.by) > 0 {
+		return c.usage(errors.New("--habits does not go with --by"))
 	}
 	if c.own || c.waste {
 		catalog, err := c.models(o.Prices)

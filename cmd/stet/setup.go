@@ -50,24 +50,20 @@ stet setup --proxy codex
 stet setup --proxy codex --remove`,
 		ValidArgs: names,
 		Args: func(cmd *cobra.Command, args []string) error {
+			known := names
+			if c.proxy {
+				known = agents.ProxyAgents()
+			}
 			switch {
-			case len(args) == 0 && c.proxy:
-				return usage(cmd, fmt.Errorf("which agent? choose one of %s", strings.Join(agents.ProxyAgents(), ", ")))
-			case len(args) == 0:
-				return usage(cmd, fmt.Errorf("which agent? choose one of %s", strings.Join(names, ", ")))
-			case len(args) > 1:
-				return usage(cmd, fmt.Errorf("unexpected argument %q", args[1]))
-			case c.proxy && !slices.Contains(agents.ProxyAgents(), args[0]):
+			case c.proxy && len(args) == 1 && !slices.Contains(known, args[0]):
 				return usage(cmd, fmt.Errorf("%q cannot be sent through the proxy for good: choose one of %s, or start it with \"stet wrap\"",
-					args[0], strings.Join(agents.ProxyAgents(), ", ")))
+					args[0], strings.Join(known, ", ")))
 			case !c.proxy && (c.remove || c.dry || c.forced):
 				return usage(cmd, errors.New("--remove, --dry-run and --force belong to --proxy"))
 			case c.proxy && c.write:
 				return usage(cmd, errors.New("--proxy writes by itself: leave --write out"))
-			case !c.proxy && !slices.Contains(names, args[0]):
-				return usage(cmd, fmt.Errorf("unknown agent %q: choose one of %s", args[0], strings.Join(names, ", ")))
 			}
-			return nil
+			return agentArg(cmd, args, known)
 		},
 	}, &c.command, c.Run)
 	f := cmd.Flags()

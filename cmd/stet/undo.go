@@ -59,7 +59,12 @@ stet undo 412
 
 # All that a session wrote
 stet undo stdio-7F2KQXNA`,
-		Args: atMostOneArg,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if c.last && len(args) > 0 {
+				return usage(cmd, fmt.Errorf("--last chooses the call itself: leave it out, or leave out %q", args[0]))
+			}
+			return atMostOneArg(cmd, args)
+		},
 	}, &c.command, c.Run)
 	f := cmd.Flags()
 	f.BoolVar(&c.yes, "yes", false, "undo without asking")

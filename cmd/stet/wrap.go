@@ -67,7 +67,7 @@ stet wrap --observe -- opencode
 stet wrap --upstream http://127.0.0.1:11434/v1 -- qwen`,
 		DisableFlagsInUseLine: true,
 		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 {
+			if len(args) == 0 || args[0] == "" {
 				return usage(cmd, errors.New("no command to run: put it after --"))
 			}
 			return nil

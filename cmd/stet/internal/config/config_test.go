@@ -257,7 +257,7 @@ func TestNotify(t *testing.T) {
 func TestErrorLines(t *testing.T) {
 	for text, words := range map[string]string{
 		"keep = 3\n\npolicy = \n":                      ", line 3, column ",
-		"# mine\nkeep = \"x\"\n":                       ": keep: want a whole number, have x",
+		"# mine\nkeep = \"x\"\n":                       ": keep: want a whole number, have \"x\"",
 		"keep = 3\npolcy = \"off\"\n":                  `: unknown key "polcy": did you mean policy?`,
 		"by = 3\n":                                     `: unknown key "by": did you mean by-size or by-content?`,
 		"something = 3\n":                              `: unknown key "something": the keys are policy, keep`,

@@ -164,6 +164,9 @@ func checkInFile(name string, v any, project bool) error {
 		return fmt.Errorf("%s: want %s, [%s]", name, k.Type, name)
 	}
 	if !k.Type.holds(v) {
+		if s, ok := v.(string); ok {
+			v = strconv.Quote(s)
+		}
 		return fmt.Errorf("%s: want %s, have %v", name, k.Type, v)
 	}
 	if project && name == ruleKey {
