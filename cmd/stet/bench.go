@@ -20,7 +20,7 @@ import (
 type benchCommand struct {
 	command
 	json     bool
-	policies    []string
+	policies []string
 }
 
 func newBench(p *program) *cobra.Command {
