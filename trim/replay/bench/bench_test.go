@@ -73,7 +73,7 @@ func TestBench(t *testing.T) {
 	}
 	var last replay.Progress
 	c := Config{
-		Policies: append(ourPolicies(t), Policy{Name: "bound", Play: func(context.Context, *replay.Replay, []replay.Rule, bool) (replay.Outcome, error) {
+		Policies: append(ourPolicies(t), Policy{Name: "bound", Play: func(context.Context, *replay.Replay, []replay.Rule) (replay.Outcome, error) {
 			return replay.Outcome{}, nil
 		}}),
 		About: func(file string) About {

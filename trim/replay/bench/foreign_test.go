@@ -83,7 +83,7 @@ func checkPromises(t interface {
 		policies = append(policies, ours)
 	}
 	var p played
-	p.play(context.Background(), replay.New(s, &replay.Config{Pointers: pointers.Of}), policies, false)
+	p.play(context.Background(), replay.New(s, &replay.Config{Pointers: pointers.Of}), policies)
 	for by, outcomes := range map[string][]replay.Outcome{"counted": p.free.counted, "reported": p.free.reported} {
 		for i := range outcomes {
 			o, off := &outcomes[i], &outcomes[0]

@@ -74,7 +74,7 @@ func TestThinkingIsChecked(t *testing.T) {
 	s := replaytest.Reading(6)
 	s.Messages = append(s.Messages, replaytest.Text(llm.User, 40, 8*60e9), replaytest.Text(llm.Assistant, 10, 9*60e9))
 	p := played{}
-	p.play(t.Context(), replay.New(s, &replay.Config{}), []Policy{{Name: "off"}, adaptive, {Name: "latest", Begin: latest}, {Name: "by the provider", Begin: latest, Checked: latest}}, false)
+	p.play(t.Context(), replay.New(s, &replay.Config{}), []Policy{{Name: "off"}, adaptive, {Name: "latest", Begin: latest}, {Name: "by the provider", Begin: latest, Checked: latest}})
 	free, bound := p.free.counted, p.bound.counted
 	if free[1].Changed != bound[1].Changed || bound[1].Tokens >= bound[0].Tokens || bound[1].Tokens < free[1].Tokens {
 		t.Errorf("free %+v, bound %+v", free[1], bound[1])
