@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -81,39 +82,20 @@ func (c *benchCommand) Run(ctx context.Context) error {
 	})
 }
 
-// benchPolicies are the compared policies. The module bench compares those of other tools too.
-func benchPolicies() []bench.Policy {
-	all, err := bench.Stet()
-	if err != nil {
-		panic(fmt.Errorf("the policies have no settings that could be wrong: %w", err))
-	}
-	return all
-}
-
-// chosenPolicies returns the policies of these names in the order of the table; without names, all.
+// chosenPolicies returns the policies of these names, in the order of the table; without names, all. off is always compared.
 func chosenPolicies(names []string) ([]bench.Policy, error) {
-	all := benchPolicies()
-	if len(names) == 0 {
-		return all, nil
+	all, err := bench.Stet()
+	if err != nil || len(names) == 0 {
+		return all, err
 	}
-	asked := make(map[string]bool)
-	for _, name := range names {
-		asked[name] = true
-	}
-	delete(asked, string(trim.Off)) // it is always included
-	var chosen []bench.Policy
 	known := []string{string(trim.Off)}
 	for _, p := range all {
 		known = append(known, p.Name)
-		if asked[p.Name] {
-			chosen = append(chosen, p)
-			delete(asked, p.Name)
-		}
 	}
 	for _, name := range names {
-		if asked[name] {
+		if !slices.Contains(known, name) {
 			return nil, fmt.Errorf("unknown policy %q: choose from %s", name, strings.Join(known, ", "))
 		}
 	}
-	return chosen, nil
+	return slices.DeleteFunc(all, func(p bench.Policy) bool { return !slices.Contains(names, p.Name) }), nil
 }

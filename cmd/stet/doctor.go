@@ -9,7 +9,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -75,13 +74,11 @@ stet doctor claude
 stet doctor codex --mine --yes`,
 		ValidArgs: names,
 		Args: func(cmd *cobra.Command, args []string) error {
-			switch {
-			case len(args) > 1:
-				return usage(cmd, fmt.Errorf("unexpected argument %q", args[1]))
-			case len(args) == 0 && (c.yes || c.mine):
+			if len(args) > 0 {
+				return agentArg(cmd, args, names)
+			}
+			if c.yes || c.mine {
 				return usage(cmd, errors.New("--yes and --mine belong to an agent: name it"))
-			case len(args) == 1 && !slices.Contains(names, args[0]):
-				return usage(cmd, fmt.Errorf("the requests of %q cannot be compared: choose one of %s", args[0], strings.Join(names, ", ")))
 			}
 			return nil
 		},

@@ -43,35 +43,31 @@ stet resume stdio-7F2KQXNA`,
 
 func (c *resumeCommand) Run(ctx context.Context) error {
 	return c.withTrail(ctx, func(trail store.Store) error {
-		if len(c.args) == 0 {
-			return c.list(ctx, trail)
+		left, err := record.Suspended(ctx, trail)
+		if err != nil {
+			return err
 		}
-		return c.resume(ctx, trail, c.args[0])
+		if len(c.args) == 0 {
+			c.list(left)
+			return nil
+		}
+		return c.resume(ctx, trail, left, c.args[0])
 	})
 }
 
-func (c *resumeCommand) list(ctx context.Context, trail record.Trail) error {
-	left, err := record.Suspended(ctx, trail)
-	if err != nil {
-		return err
-	}
+// list prints the suspended sessions.
+func (c *resumeCommand) list(left []record.Entry) {
 	if len(left) == 0 {
 		c.say("no session is suspended")
-		return nil
 	}
 	for _, e := range left {
 		fmt.Fprintf(c.out, "%s  session %s, %s, in %s [%s]\n", e.Time.Local().Format(time.DateTime), workspace.Quote(e.Session),
 			workspace.Quote(e.Client), workspace.Quote(e.Root), workspace.Quote(strings.Join(e.Flags, ", ")))
 	}
-	return nil
 }
 
-// resume resumes a session in any process.
-func (c *resumeCommand) resume(ctx context.Context, trail record.Trail, session string) error {
-	left, err := record.Suspended(ctx, trail)
-	if err != nil {
-		return err
-	}
+// resume resumes a session in any process; left are the suspended ones.
+func (c *resumeCommand) resume(ctx context.Context, trail record.Trail, left []record.Entry, session string) error {
 	for _, e := range left {
 		if e.Session != session {
 			continue

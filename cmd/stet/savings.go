@@ -107,17 +107,14 @@ func (c *savingsCommand) Run(ctx context.Context) error {
 		}
 		until = until.AddDate(0, 0, 1)
 	}
-	if c.own && (len(c.args) > 0 || c.waste || len(c.by) > 0) {
-		return c.usage(errors.New("--live takes no PATH, and goes with neither --habits nor --by"))
+	if c.own && (len(c.args) > 0 || c.waste) || (c.own || c.waste) && len(c.by) > 0 {
+		return c.usage(errors.New("--live, --habits and --by do not go together, and --live takes no PATH"))
 	}
-	if c.waste && len(c.by) > 0 {
-		return c.usage(errors.New("--habits does not go with --by"))
+	catalog, err := c.models(o.Prices)
+	if err != nil {
+		return err
 	}
 	if c.own || c.waste {
-		catalog, err := c.models(o.Prices)
-		if err != nil {
-			return err
-		}
 		return interruptible(ctx, func(ctx context.Context) error {
 			if c.own {
 				return c.live(ctx, catalog, since, until)
@@ -129,10 +126,6 @@ func (c *savingsCommand) Run(ctx context.Context) error {
 		paths, err := c.sessionPaths(c.args)
 		if err != nil {
 			return misconfigured(err)
-		}
-		catalog, err := c.models(o.Prices)
-		if err != nil {
-			return err
 		}
 		through, err := c.throughStet(ctx)
 		if err != nil {
