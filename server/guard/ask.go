@@ -1,6 +1,7 @@
 package guard
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -52,7 +53,7 @@ type ask struct {
 func (g *Guard) put(ctx context.Context, s *session, c *call, wait time.Duration) (answer Answer, title string, err error) {
 	q := g.question(s, c, c.notes)
 	if q.Grantable && g.granted(s, q) {
-		c.decision, c.who = "approved for the session", "person, before"
+		c.decision, c.who, c.agreed = "approved for the session", "person, before", c.event.Input
 		return Answer{Decided: true, Action: policy.Allow}, "", nil
 	}
 	agent := ctx
@@ -91,9 +92,9 @@ func (g *Guard) put(ctx context.Context, s *session, c *call, wait time.Duration
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	c.who = "person"
-	if given.By != "" {
-		c.who += " " + given.By
+	c.who = strings.TrimSpace("person " + given.By)
+	if c.agreed = c.event.Input; answer.Input != nil {
+		c.agreed = answer.Input
 	}
 	switch {
 	case answer.Action == policy.Deny:
@@ -155,8 +156,8 @@ func (g *Guard) change(c *call, input json.RawMessage) {
 	c.action = g.Dialects.Action(c.event.Tool, string(input))
 }
 
-// takeApproved reports whether a person has approved a call just before its agent reported that it begins, and gives it their decision. The approval
-// counts for no later call.
+// takeApproved reports whether a person has approved a call just before its agent reported that it begins, or ends, and gives it their decision. The
+// approval counts for no later call.
 func (g *Guard) takeApproved(s *session, c *call) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -164,19 +165,18 @@ func (g *Guard) takeApproved(s *session, c *call) bool {
 	if i < 0 {
 		return false
 	}
-	c.decision, c.who = s.approved[i].decision, s.approved[i].who
+	c.decision, c.who, c.agreed = s.approved[i].decision, s.approved[i].who, s.approved[i].agreed
 	s.approved = slices.Delete(s.approved, i, i+1)
 	return true
 }
 
-// dropApproved ends approvals of calls that will not begin: the call of the event has ended, its agent's turn has, or the person has spoken.
+// dropApproved ends approvals of calls that will not begin: the agent's turn has ended, or the person has spoken.
 func (g *Guard) dropApproved(s *session, e Event) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	s.approved = slices.DeleteFunc(s.approved, func(a *call) bool { // mostly there are none
-		action := g.Dialects.Action(e.Tool, string(e.Input))
+	s.approved = slices.DeleteFunc(s.approved, func(a *call) bool {
 		mine := a.event.SubAgent == e.SubAgent
-		return mine && e.Kind == After && a.like(&action, e) || e.Kind == Stopped && (mine || e.SubAgent == "") || mine && (e.Kind == Prompted || e.Kind == Started)
+		return e.Kind == Stopped && (mine || e.SubAgent == "") || mine && (e.Kind == Prompted || e.Kind == Started)
 	})
 }
 
@@ -193,14 +193,9 @@ func unanswered(title, rule string, wait time.Duration, err error) string {
 
 // wait returns how long an event may wait for a person.
 func (g *Guard) wait(e Event) time.Duration {
-	wait := g.Wait
-	if wait == 0 {
-		wait = DefaultWait
-	}
+	wait := cmp.Or(g.Wait, DefaultWait)
 	if e.Dialog == AfterHook {
-		if wait = g.Pause; wait == 0 {
-			wait = DefaultPause
-		}
+		wait = cmp.Or(g.Pause, DefaultPause)
 	}
 	if e.Most > 0 {
 		wait = min(wait, e.Most)

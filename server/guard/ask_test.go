@@ -103,8 +103,11 @@ func TestAsk(t *testing.T) {
 			}
 			if c.action == policy.Allow {
 				r.write("c", "")
-				e.Kind = After
-				r.handle(e)
+				ended := e
+				if ended.Kind = After; c.input != "" {
+					ended.Input = json.RawMessage(c.input)
+				}
+				r.handle(ended)
 				if c.give.Verdict == approval.ForSession {
 					e, _ = r.before("touch c")
 					if a := <-r.ask(t.Context(), asking); a.Action != policy.Allow {
@@ -234,6 +237,52 @@ func TestAskedBefore(t *testing.T) {
 	}
 	all := r.entries()
 	if len(all) != 3 || all[0].Decision != "rejected" || all[1].Decision != "approved" || all[1].By != "person anna" || all[2].Decision != "rejected" {
+		t.Errorf("%+v", all)
+	}
+}
+
+// A call that another hook has changed after a person approved it is flagged; one that the agent only reports in other words is not. If the person was
+// asked about what the hook had made of the call, the answer is the call's. (GRD-1)
+func TestOtherInput(t *testing.T) {
+	rule := policy.Rule{Commands: []policy.Command{must(policy.ParseCommand("touch"))}, Do: policy.Ask}
+	for _, c := range []struct{ name, ran, flag string }{
+		{"same", `{"command":"touch c"}`, ""},
+		{"with a description", `{"description":"makes c", "command":"touch c"}`, ""},
+		{"not reported", ``, ""},
+		{"another command", `{"command":"touch d"}`, string(otherInput)},
+		{"another switch", `{"command":"touch c","background":true}`, string(otherInput)},
+	} {
+		r, queue := asks(t, rule)
+		sub := queue.Subscribe()
+		e := Event{Kind: Before, Call: "c1", Tool: "Bash", Input: shell("touch c")}
+		got := r.ask(t.Context(), e)
+		q := opened(t, sub)
+		if err := queue.Answer(q.ID, approval.Answer{Verdict: approval.Approve, By: "anna", Seal: q.Seal}); err != nil {
+			t.Fatal(err)
+		}
+		<-got
+		r.write("made", "")
+		e.Kind, e.Input = After, json.RawMessage(c.ran)
+		r.handle(e)
+		if all := r.entries(); len(all) != 1 || all[0].By != "person anna" || strings.Join(all[0].Flags, "") != c.flag {
+			t.Errorf("%s: %+v", c.name, all)
+		}
+		_ = sub.Close()
+	}
+	r, queue := asks(t)
+	sub := queue.Subscribe()
+	defer sub.Close()
+	e, _ := r.before("touch c")
+	got := r.ask(t.Context(), Event{Kind: Asking, Tool: "Bash", Input: shell("touch d"), Dialog: Beside})
+	q := opened(t, sub)
+	if err := queue.Answer(q.ID, approval.Answer{Verdict: approval.Approve, By: "anna", Seal: q.Seal}); err != nil {
+		t.Fatal(err)
+	}
+	<-got
+	r.write("d", "")
+	e.Kind, e.Input = After, shell("touch d")
+	r.handle(e)
+	if all := r.entries(); len(all) != 1 || all[0].By != "person anna" || len(all[0].Flags) > 0 || all[0].CallID != e.Call {
 		t.Errorf("%+v", all)
 	}
 }

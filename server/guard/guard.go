@@ -158,9 +158,10 @@ type call struct {
 	own    string   // the name of stet's own tool, if the call has its name
 	lost   error    // why
 
-	decision, who string // of a person; "": the rules or the agent decided
-	ended         string // the outcome of a call that did not run
-	unseen        bool   // it was not seen to begin
+	decision, who string          // of a person; "": the rules or the agent decided
+	agreed        json.RawMessage // the arguments that a person has approved; nil: none
+	ended         string          // the outcome of a call that did not run
+	unseen        bool            // it was not seen to begin
 }
 
 // cancel marks a call that was not allowed at the agent, as far as the guard can see.
@@ -296,17 +297,12 @@ func (g *Guard) start(ctx context.Context, e Event) Answer {
 	if f.err != nil {
 		say = append(say, fmt.Sprintf("commands cannot be undone here: %v", f.err))
 	}
-	if off := g.notice(e.Agent); off != "" {
-		say = append(say, off)
-	}
-	if costs := g.costs(ctx, e); costs != "" {
-		say = append(say, costs)
-	}
-	return saying(say...)
+	return saying(append(say, g.notice(e.Agent), g.costs(ctx, e))...)
 }
 
 // saying is an answer with what a person should know.
 func saying(what ...string) Answer {
+	what = slices.DeleteFunc(what, func(s string) bool { return s == "" })
 	if text := strings.Join(what, "; "); text != "" {
 		return Answer{Say: "stet guard: " + text}
 	}
@@ -586,12 +582,10 @@ func (g *Guard) finishAll(ctx context.Context, s *session, calls []*call) error 
 // changes reports whether a call can change something: all calls can that are not known to only look.
 func changes(a *dialect.Action) bool {
 	switch a.Op {
-	case dialect.Read, dialect.List:
+	case dialect.Read, dialect.List, dialect.Output:
 		return false
 	case dialect.Shell:
 		return a.Changes()
-	case dialect.Output:
-		return false
 	}
 	return true
 }
@@ -630,14 +624,25 @@ func absolute(dir, p string) string {
 // after records what a call has changed.
 func (g *Guard) after(ctx context.Context, e Event) error {
 	s := g.session(e)
+	ran := &call{event: e, action: g.Dialects.Action(e.Tool, string(e.Input)), own: ownTool(e.Tool)}
+	approved := g.takeApproved(s, ran)
 	g.mu.Lock()
 	c := s.ended(e)
 	g.mu.Unlock()
 	if c == nil && g.passed(e.Call) {
 		return nil
 	}
+	switch {
+	case c != nil && approved && c.who == "": // the question was about arguments that another hook had changed
+		c.decision, c.who = ran.decision, ran.who
+	case c != nil && c.agreed != nil && len(e.Input) > 0:
+		agreed := call{event: Event{Tool: e.Tool, Input: c.agreed}, action: g.Dialects.Action(e.Tool, string(c.agreed))}
+		if !agreed.like(&ran.action, e) {
+			c.notes = append(c.notes, otherInput)
+		}
+	}
 	if c == nil {
-		c = &call{event: e, action: g.Dialects.Action(e.Tool, string(e.Input)), own: ownTool(e.Tool)}
+		c = ran
 		if c.own != "" || c.action.Op == dialect.Other && len(e.Input) == 0 || !changes(&c.action) {
 			if c.action.Op == dialect.Read && !e.Failed {
 				g.read(s, e, &c.action)
@@ -649,6 +654,9 @@ func (g *Guard) after(ctx context.Context, e Event) error {
 	c.event.Failed = e.Failed
 	return g.finish(ctx, s, c)
 }
+
+// otherInput is noted of a call that ran with other arguments than a person has approved: another hook has changed them.
+const otherInput tool.Note = "ran with other arguments than were approved: another hook changed them"
 
 // end finishes the calls of a session of which no end was told: they were interrupted.
 func (g *Guard) end(ctx context.Context, e Event) error {

@@ -236,6 +236,9 @@ func (r *asking) decided(want ...string) {
 	if testing.Verbose() {
 		r.t.Log(trail)
 	}
+	if strings.Contains(trail, "ran with other arguments") {
+		r.t.Error("no other hook has changed a call")
+	}
 }
 
 // takesLong skips a test that is not for every run: opencode needs a minute to start in a terminal.
