@@ -23,16 +23,13 @@ type PushKey struct {
 	Key string `json:"key"`
 }
 
-// Subscription is a browser's own account of where it gets messages: PushSubscription.toJSON.
+// Subscription is a browser's own account of where it gets messages, and how they are encrypted, in base64url: PushSubscription.toJSON.
 type Subscription struct {
-	Endpoint string           `json:"endpoint" max:"2048"`
-	Keys     SubscriptionKeys `json:"keys"`
-}
-
-// SubscriptionKeys are the browser's public key and the secret with which messages are encrypted, in base64url.
-type SubscriptionKeys struct {
-	P256dh string `json:"p256dh"`
-	Auth   string `json:"auth"`
+	Endpoint string `json:"endpoint" max:"2048"`
+	Keys     struct {
+		P256dh string `json:"p256dh"` // a public key
+		Auth   string `json:"auth"`   // a secret
+	} `json:"keys"`
 }
 
 // check returns an error unless messages can be sent there: to the https address of another machine, with valid keys. A name's address is checked

@@ -17,7 +17,7 @@ var update = flag.Bool("update", false, "write ui/src/api.gen.ts")
 
 // api has the types of the API: requests, answers, and the types in them.
 var api = []any{
-	Problem{}, Login{}, LoggedIn{}, Ways{}, Hello{}, Welcome{}, Me{}, Setting{}, PushKey{}, Subscription{}, SubscriptionKeys{},
+	Problem{}, Login{}, LoggedIn{}, Ways{}, Hello{}, Welcome{}, Me{}, Setting{}, PushKey{},
 	QueueEvent{}, approval.Question{}, approval.File{}, approval.Closing{}, Content{}, approval.Answer{},
 	Session{}, SessionDetail{}, Rewound{}, Next{}, Message{}, Part{}, Share{}, Tokens{}, Hit{}, SessionEvent{}, Rewind{}, Fork{}, Went{},
 	Conversation{}, Request{}, Trim{}, Savings{}, Sums{}, Point{}, Group{}, Spending{}, Running{}, record.Cap{}, record.Meter{}, Stop{},

@@ -56,16 +56,6 @@ export interface PushKey {
   key: string
 }
 
-export interface Subscription {
-  endpoint: string
-  keys: SubscriptionKeys
-}
-
-export interface SubscriptionKeys {
-  p256dh: string
-  auth: string
-}
-
 export interface QueueEvent {
   open?: Question[]
   ended?: Closing[]
