@@ -58,7 +58,7 @@ func TestSignalWhileClosing(t *testing.T) {
 	tmp := filepath.Join(place, "tmp")
 	write(t, filepath.Join(tmp, "x"), "")
 	write(t, filepath.Join(place, "config.yaml"), "models:\n  - provider: openai\n    apiBase: "+model+"/v1\n    apiKey: secret\n")
-	write(t, filepath.Join(place, "cn"), "#!/bin/sh\nls \"$TMPDIR\" > seen\nask \"$OPENAI_BASE_URL\" &\nwhile [ ! -e go ]; do sleep 0.01; done\nexit 5\n")
+	write(t, filepath.Join(place, "cn"), "#!/bin/sh\nls \"$TMPDIR\" > seen\nenv -i \"$(command -v ask)\" \"$OPENAI_BASE_URL\" &\nwhile [ ! -e go ]; do sleep 0.01; done\nexit 5\n")
 	if err := os.Chmod(filepath.Join(place, "cn"), 0o700); err != nil {
 		t.Fatal(err)
 	}

@@ -7,11 +7,14 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
 	"syscall"
 	"testing"
+
+	"github.com/stet-dev/stet/cmd/stet/internal/process"
 )
 
 // childrenOf returns the processes whose parent is pid.
@@ -92,6 +95,35 @@ func TestKilledWrap(t *testing.T) {
 				stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", proxy.Load()))
 				return err != nil || strings.Contains(string(stat), ") Z ") // ended, and maybe no one has asked for its exit code
 			})
+		})
+	}
+}
+
+// SAME-2: a process that the agent started and that outlives it has its way to the model until it ends, and then the proxy ends too.
+func TestProcessOutlivesAgent(t *testing.T) {
+	for _, way := range ways {
+		t.Run(way, func(t *testing.T) {
+			t.Parallel()
+			model, w, dir := dying(t, func(int64) bool { return false }), &killedWrap{}, t.TempDir()
+			w.out = filepath.Join(dir, "out")
+			out, err := os.Create(w.out)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer out.Close()
+			cmd := stetCommand(t, out, nil, "wrap", way, "--upstream", model.URL, "--", "sh", "-c", "(while [ ! -e go ]; do sleep 0.01; done; stubborn 5) >answers 2>&1 & exit 3")
+			cmd.Dir = dir
+			_ = cmd.Run() // its exit code says more
+			if code := cmd.ProcessState.ExitCode(); code != 3 || !strings.Contains(w.said(), "stet: the proxy stays for what the agent started") {
+				t.Errorf("exit code %d: %s", code, w.said())
+			}
+			write(t, filepath.Join(dir, "go"), "")
+			waitFor(t, func() bool {
+				answers, _ := os.ReadFile(filepath.Join(dir, "answers"))
+				return string(answers) == "answers 5 retries false\n"
+			})
+			home := slices.IndexFunc(cmd.Env, func(s string) bool { return strings.HasPrefix(s, "HOME="+os.TempDir()) })
+			waitFor(t, func() bool { return len(process.Users(cmd.Env[home])) == 0 })
 		})
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"os/exec"
 	"reflect"
 	"runtime"
+	"strings"
 	"sync"
 	"time"
 
@@ -36,7 +37,14 @@ type wrapping struct {
 	proxy   runningProxy
 	forward *connect.Proxy // nil: the agent asks the proxy at a base URL
 	at      []net.Listener // of the proxy, and of forward
+	users   []int          // processes for which the proxy stays
 }
+
+// How long wrap waits for the processes that the agent started, and how often it looks.
+const (
+	usersEnd = 500 * time.Millisecond
+	usersGap = 50 * time.Millisecond
+)
 
 // runningProxy is a proxy, in this process or in another one.
 type runningProxy interface {
@@ -120,6 +128,9 @@ func (c *wrapCommand) forwarded(ctx context.Context, w *wrapping, m agents.Machi
 	return authority, nil
 }
 
+// address returns the address that the agent has in its environment.
+func (w *wrapping) address() string { return w.at[len(w.at)-1].Addr().String() }
+
 // closeListeners closes the listeners of this process; they may be closed already.
 func (w *wrapping) closeListeners() {
 	for _, l := range w.at {
@@ -199,9 +210,18 @@ func (p *program) serveTask(ctx context.Context, o *config.Config, task proxyser
 	return p.startProxy(ctx, o, listener, pc)
 }
 
-// Close ends the proxies.
-func (w *wrapping) Close(ctx context.Context) error {
-	err := w.proxy.Close(ctx, lingering)
+// Close ends the proxies. If the agent has started processes that still have the address of one, the proxy's own process stays for them.
+func (w *wrapping) Close(ctx context.Context) (err error) {
+	a, apart := w.proxy.(*proxyserver.Attended)
+	for range usersEnd / usersGap {
+		if w.users = process.Users(w.address()); len(w.users) == 0 {
+			break
+		}
+		time.Sleep(usersGap)
+	}
+	if !apart || len(w.users) == 0 || !a.Leave(ctx) {
+		w.users, err = nil, w.proxy.Close(ctx, lingering)
+	}
 	if w.forward != nil {
 		w.forward.Close()
 	}
@@ -215,6 +235,9 @@ func (w *wrapping) tell(say func(string, ...any)) {
 		if n, said := a.Deaths(); n > 0 {
 			say("the proxy ended by itself and was started again, %s: %s", report.Count(n, "time"), said)
 		}
+	}
+	if len(w.users) > 0 {
+		say("the proxy stays for what the agent started and still runs, and ends with it: processes %s", strings.Trim(fmt.Sprint(w.users), "[]"))
 	}
 	if w.forward != nil {
 		for _, refused := range w.forward.Refused() {
@@ -317,6 +340,10 @@ func (c *wrappedCommand) follow(s *proxyserver.Server, first proxyserver.Order, 
 				return 0
 			case next.Agent != 0:
 				agent = next.Agent
+			case next.Stay:
+				now := s.Proxy.Totals()
+				_ = reports.send(proxyserver.Said{Totals: &now, Stays: true})
+				return c.outlive(s, agent, first.Task)
 			case next.Close != nil:
 				return *next.Close
 			}
@@ -329,18 +356,20 @@ func (c *wrappedCommand) follow(s *proxyserver.Server, first proxyserver.Order, 
 	}
 }
 
-// outlive serves without the parent as long as the agent lives, also the tunnels.
+// outlive serves without the parent, also the tunnels, as long as the agent lives or a process has the address.
 func (c *wrappedCommand) outlive(s *proxyserver.Server, agent int, task *proxyserver.Task) time.Duration {
+	address := strings.TrimPrefix(s.Base, "http://")
 	if authority, err := connect.ParseAuthority(task.Authority); err == nil {
 		if front, err := inherited(4); err == nil {
 			forward := proxyserver.Forward{Authority: authority, Password: task.Password, NoProxy: c.noProxy(), Roots: c.roots(), Logger: s.Log}.InProcess(s.Proxy)
 			defer forward.Close()
 			forward.Serve(front)
+			address = front.Addr().String()
 		}
 	}
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
-	for process.Alive(agent) {
+	for process.Alive(agent) || len(process.Users(address)) > 0 {
 		<-tick.C
 	}
 	return lingering

@@ -34,7 +34,10 @@ func (m Machine) Forward(command []string, base string, trusting func(own []byte
 		}
 		return err
 	}
-	a, _ := agentOf(command)
+	a, at := agentOf(command)
+	if a != nil && a.name == "codex" { // a process of its own, for all its later sessions too, would ask the model: with another proxy, or with this one when it has ended
+		r.Args = slices.Insert(r.Args, at+1, "-c", "features.daemon_auto_start=false")
+	}
 	var node, codex error
 	if a == nil || a.name != "codex" {
 		node = trust("NODE_EXTRA_CA_CERTS", "NODE_EXTRA_CA_CERTS")

@@ -3,10 +3,14 @@
 package process
 
 import (
+	"bytes"
 	"errors"
+	"fmt"
 	"net"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"strconv"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -52,10 +56,27 @@ func Group(cmd *exec.Cmd) {
 // Apart makes a command's process outlive the signals of the terminal.
 func Apart(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
 
-// Alive reports whether a process exists.
+// Alive reports whether a process runs. On Linux a process that has ended does not run, also if nobody has asked for its exit code: in a container
+// there may be nobody.
 func Alive(pid int) bool {
+	if stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid)); err == nil {
+		return !bytes.HasPrefix(stat[bytes.LastIndexByte(stat, ')')+1:], []byte(" Z"))
+	}
 	err := syscall.Kill(pid, 0)
 	return err == nil || errors.Is(err, syscall.EPERM)
+}
+
+// Users returns the processes of this user, besides this one, that have a text in their environment. They are known on Linux alone.
+func Users(text string) (pids []int) {
+	files, _ := filepath.Glob("/proc/[0-9]*/environ")
+	for _, file := range files {
+		environ, _ := os.ReadFile(file) // other users' processes cannot be read, and some have just ended
+		pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(file)))
+		if bytes.Contains(environ, []byte(text)) && pid != os.Getpid() {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
 }
 
 // HandOver returns a file by which a child process inherits a listener, or nil where that is not possible. Unlike the listener's method

@@ -37,17 +37,20 @@ type Task struct {
 	Password  string // of the clients of the forward proxy
 }
 
-// Order is a message to such a process. A process whose orders end has lost its parent. Then it serves as long as the agent lives.
+// Order is a message to such a process. A process whose orders end has lost its parent. Then it serves as long as the agent lives, or a
+// process that the agent started.
 type Order struct {
 	Task  *Task          `json:",omitempty"`
 	Agent int            `json:",omitempty"` // the agent's process id
 	Close *time.Duration `json:",omitempty"` // end; running requests may take so long
+	Stay  bool           `json:",omitempty"` // serve on without the parent, as long as a process has the address of the proxy
 	Cut   bool           `json:",omitempty"` // end at once
 }
 
 // Said is a message from such a process.
 type Said struct {
 	Ready  bool          `json:",omitempty"` // it listens
+	Stays  bool          `json:",omitempty"` // it follows Order.Stay; this is its last message
 	Totals *proxy.Totals `json:",omitempty"` // of this process, so far
 	Print  string        `json:",omitempty"` // what a person reads on standard error
 	Failed string        `json:",omitempty"` // what went wrong at its end
@@ -64,6 +67,7 @@ type Attended struct {
 	ready    chan error // the outcome of the first process
 	done     chan struct{}
 	hurry    chan struct{} // closed when it ends
+	stays    chan struct{} // closed when the process serves on without this one
 
 	mu      sync.Mutex
 	started bool // the first process was ready
@@ -83,7 +87,7 @@ type Attended struct {
 func Attend(ctx context.Context, command func() *exec.Cmd, task Task, o *config.Config, stderr io.Writer, files ...*os.File) (*Attended, error) {
 	a := &Attended{
 		command: command, files: files, task: task, settings: o, stderr: stderr,
-		ready: make(chan error, 1), done: make(chan struct{}), hurry: make(chan struct{}),
+		ready: make(chan error, 1), done: make(chan struct{}), hurry: make(chan struct{}), stays: make(chan struct{}),
 	}
 	go a.run()
 	select {
@@ -178,6 +182,9 @@ func (a *Attended) hear(s Said) {
 	if s.Print != "" && a.agent == 0 { // the terminal is the agent's afterwards
 		_, _ = io.WriteString(a.stderr, s.Print)
 	}
+	if s.Stays {
+		close(a.stays)
+	}
 	first := s.Ready && !a.started
 	a.started = a.started || s.Ready
 	a.mu.Unlock()
@@ -224,15 +231,34 @@ func (a *Attended) Deaths() (n int, said string) {
 	return a.deaths, line
 }
 
-// Close ends the process, as Server.Close ends a server.
-func (a *Attended) Close(ctx context.Context, grace time.Duration) error {
+// end gives the process its last order. From now on no other one takes its place.
+func (a *Attended) end(o Order) {
 	a.mu.Lock()
+	defer a.mu.Unlock()
 	if !a.ending {
 		a.ending = true
 		close(a.hurry)
-		a.order(Order{Close: &grace})
 	}
-	a.mu.Unlock()
+	a.order(o)
+}
+
+// Leave lets the process serve on when this one ends. It reports false if the process has ended, or does not answer before ctx ends.
+// Then Close must be called.
+func (a *Attended) Leave(ctx context.Context) bool {
+	a.end(Order{Stay: true})
+	select {
+	case <-a.stays:
+		return true
+	case <-a.done:
+	case <-ctx.Done():
+	case <-time.After(killAfter):
+	}
+	return false
+}
+
+// Close ends the process, as Server.Close ends a server.
+func (a *Attended) Close(ctx context.Context, grace time.Duration) error {
+	a.end(Order{Close: &grace})
 	kill := time.NewTimer(grace + killAfter)
 	defer kill.Stop()
 	cut := ctx.Done()
