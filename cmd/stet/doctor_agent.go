@@ -107,7 +107,11 @@ func (c *doctorCommand) compare(ctx context.Context) (err error) {
 	} else {
 		result.print(c.out)
 	}
-	if n := result.unexpected(); err == nil && n > 0 {
+	n := 0
+	for _, w := range result.Ways {
+		n += w.unexpected()
+	}
+	if err == nil && n > 0 {
 		err = fmt.Errorf("stet does not know %d of the differences of %s %s: report them, with the output of --json", n, result.Agent, result.Version)
 	}
 	return err
@@ -132,12 +136,10 @@ type wayRow struct {
 }
 
 // unexpected counts the differences without a reason.
-func (r *comparison) unexpected() (n int) {
-	for _, w := range r.Ways {
-		for _, d := range w.Differences {
-			if d.Reason == "" {
-				n++
-			}
+func (w *wayRow) unexpected() (n int) {
+	for _, d := range w.Differences {
+		if d.Reason == "" {
+			n++
 		}
 	}
 	return n

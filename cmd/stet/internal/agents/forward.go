@@ -22,7 +22,11 @@ func (m Machine) Forward(command []string, base string, trusting func(own []byte
 	r := &Redirect{Args: slices.Clone(command), Env: slices.Clone(m.Env), Found: llm.Upstreams{}, Source: map[string]string{}}
 	r.set("HTTPS_PROXY", base)
 	r.set("https_proxy", base)
-	r.bypassHTTPProxy()
+	direct := loopback
+	if _, own := m.firstSet("HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"); own == "" { // otherwise that proxy may be the way to them
+		direct += "," + privateNetworks
+	}
+	r.bypassHTTPProxy(direct)
 	trust := func(name string, own ...string) error {
 		variable, value := m.firstSet(own...)
 		file, note, err := m.trustFile(trusting, variable, value)
@@ -78,16 +82,21 @@ func (m Machine) trustFile(trusting func([]byte) (string, error), variable, own 
 	return file, note, err
 }
 
-// withLoopback returns a NO_PROXY that also has this machine.
-func withLoopback(list string) string {
-	const loopback = "127.0.0.1,localhost"
+// What an agent and the programs that it starts reach without a proxy, in the form of NO_PROXY. A proxy of stet refuses these addresses.
+const (
+	loopback        = "127.0.0.1,localhost,::1" // some programs refuse a list with "[::1]"
+	privateNetworks = "10.0.0.0/8,172.16.0.0/12,192.168.0.0/16"
+)
+
+// withDirect returns a NO_PROXY that also has the entries of direct.
+func withDirect(list, direct string) string {
 	switch {
 	case list == "":
-		return loopback
-	case strings.TrimSpace(list) == "*", strings.HasSuffix(","+list, ","+loopback): // some programs know no "*" in a list
+		return direct
+	case strings.TrimSpace(list) == "*", strings.HasSuffix(","+list, ","+direct): // some programs know no "*" in a list
 		return list
 	}
-	return list + "," + loopback
+	return list + "," + direct
 }
 
 // ForwardHost returns the host at which a command's agent asks its model, if the agent leaves out something at a base URL that it keeps

@@ -96,7 +96,7 @@ func (m Machine) addForward(f *configFile, env, base string, before LastingAgent
 	}
 	done.Trust, out.Forward = file, true
 	_, list := own("NO_PROXY", "no_proxy")
-	direct := withLoopback(list)
+	direct := withDirect(list, loopback)
 	for _, v := range [][2]string{{"HTTPS_PROXY", base}, {"https_proxy", base}, {"NO_PROXY", direct}, {"no_proxy", direct}, {"NODE_EXTRA_CA_CERTS", file}} {
 		if err := f.put(LastingValue{Path: []string{env, v[0]}, Ours: v[1]}, before, done, out); err != nil {
 			return err

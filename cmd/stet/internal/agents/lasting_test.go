@@ -150,7 +150,7 @@ func TestPermanentForward(t *testing.T) {
 				if got := env["HTTPS_PROXY"] == proxyBase && env["https_proxy"] == proxyBase && env["ANTHROPIC_BASE_URL"] == ""; got != tt.forward {
 					t.Error(text(file))
 				}
-				if tt.env != nil && tt.forward && (text(trust) != ownCertificate+" OURS" || env["no_proxy"] != "a.test,127.0.0.1,localhost") {
+				if tt.env != nil && tt.forward && (text(trust) != ownCertificate+" OURS" || env["no_proxy"] != "a.test,127.0.0.1,localhost,::1") {
 					t.Errorf("%s %v", text(trust), env)
 				}
 				m.Lasting, _ = ReadLasting(state)

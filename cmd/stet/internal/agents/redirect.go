@@ -38,7 +38,7 @@ func (m Machine) Redirect(command []string, base string) *Redirect {
 	r.set("OPENAI_BASE_URL", inPlaceOf(openai, base))
 	r.set("OPENAI_API_BASE", inPlaceOf(openai, base))
 	m.redirectClouds(r, base)
-	r.bypassHTTPProxy()
+	r.bypassHTTPProxy(loopback)
 
 	switch a, at := agentOf(command); {
 	case a == nil: // a script or a shell may start it
@@ -74,12 +74,12 @@ func (r *Redirect) set(name, value string) {
 	r.Env = append(r.Env, name+"="+value)
 }
 
-// bypassHTTPProxy makes the command connect to the loopback address directly, without the environment's HTTP proxy.
-func (r *Redirect) bypassHTTPProxy() {
+// bypassHTTPProxy makes the command connect directly to what a list names, without the environment's HTTP proxy.
+func (r *Redirect) bypassHTTPProxy(direct string) {
 	m := Machine{Env: r.Env}
 	for _, names := range [][]string{{"NO_PROXY", "no_proxy"}, {"no_proxy", "NO_PROXY"}} { // the one that is not set must not take the other's place
 		_, list := m.firstSet(names...)
-		r.set(names[0], withLoopback(list))
+		r.set(names[0], withDirect(list, direct))
 	}
 }
 

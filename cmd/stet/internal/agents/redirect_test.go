@@ -45,19 +45,19 @@ func TestRedirectEnvironment(t *testing.T) {
 		found          llm.Upstreams
 		noProxy, extra string
 	}{
-		{name: "nothing set", openai: testBase + "/v1", noProxy: "127.0.0.1,localhost"},
+		{name: "nothing set", openai: testBase + "/v1", noProxy: "127.0.0.1,localhost,::1"},
 		{
 			name: "set already", env: []string{"ANTHROPIC_BASE_URL=https://a.example", "OPENAI_BASE_URL=https://o.example/api/v1", "NO_PROXY=x.example"},
 			openai: testBase + "/v1", found: llm.Upstreams{llm.Messages: "https://a.example", llm.Chat: "https://o.example/api/v1", llm.Responses: "https://o.example/api/v1"},
-			noProxy: "x.example,127.0.0.1,localhost",
+			noProxy: "x.example,127.0.0.1,localhost,::1",
 		},
 		{
 			name: "aider's variable", env: []string{"ANTHROPIC_API_BASE=https://a.example"}, openai: testBase + "/v1",
-			found: llm.Upstreams{llm.Messages: "https://a.example"}, noProxy: "127.0.0.1,localhost", extra: testBase,
+			found: llm.Upstreams{llm.Messages: "https://a.example"}, noProxy: "127.0.0.1,localhost,::1", extra: testBase,
 		},
 		{
 			name: "the older variable, and a base without a version", env: []string{"OPENAI_API_BASE=https://o.example/deep"},
-			openai: testBase, found: llm.Upstreams{llm.Chat: "https://o.example/deep", llm.Responses: "https://o.example/deep"}, noProxy: "127.0.0.1,localhost",
+			openai: testBase, found: llm.Upstreams{llm.Chat: "https://o.example/deep", llm.Responses: "https://o.example/deep"}, noProxy: "127.0.0.1,localhost,::1",
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -610,7 +610,7 @@ func TestForwardWithBadCertificates(t *testing.T) {
 
 // The person's own list of hosts without a proxy is kept in both spellings, in whichever it was.
 func TestNoProxyIsKept(t *testing.T) {
-	const also = ",127.0.0.1,localhost"
+	const also = ",127.0.0.1,localhost,::1"
 	for env, want := range map[string][2]string{
 		"": {also[1:], also[1:]}, "NO_PROXY=a.test": {"a.test" + also, "a.test" + also}, "no_proxy=a.test,b.test:8443": {"a.test,b.test:8443" + also, "a.test,b.test:8443" + also},
 		"NO_PROXY=a.test no_proxy=10.0.0.0/8": {"a.test" + also, "10.0.0.0/8" + also}, "no_proxy=*": {"*", "*"}, "NO_PROXY=a.test" + also: {"a.test" + also, "a.test" + also},
@@ -618,6 +618,16 @@ func TestNoProxyIsKept(t *testing.T) {
 		r := place(t, strings.Fields(env)...).Redirect([]string{"claude"}, testBase)
 		if got := [2]string{r.variable("NO_PROXY"), r.variable("no_proxy")}; got != want {
 			t.Errorf("%s: %q", env, got)
+		}
+	}
+	// Behind the forward proxy, which refuses private addresses, they are reached directly, unless the person's own proxy may lead there.
+	for env, want := range map[string]string{"NO_PROXY=a.test": "a.test" + also + "," + privateNetworks, "NO_PROXY=a.test https_proxy=http://p.test": "a.test" + also} {
+		r, err := place(t, strings.Fields(env)...).Forward([]string{"codex"}, testBase, func([]byte) (string, error) { return "certificates", nil })
+		if err != nil || r.variable("NO_PROXY") != want || r.variable("no_proxy") != want {
+			t.Errorf("%s: %v, %q, %q", env, err, r.variable("NO_PROXY"), r.variable("no_proxy"))
+		}
+		if args := strings.Join(r.Args, " "); args != "codex -c features.daemon_auto_start=false" {
+			t.Errorf("Codex may ask by a process that outlives it: %s", args)
 		}
 	}
 }
