@@ -49,6 +49,13 @@ type Query struct {
 	Oldest bool
 }
 
+// Cursor is a place in the order in which a store has numbered its requests.
+type Cursor struct {
+	Last  int64 // all requests up to this number were returned
+	Newer int64 // the newest number at the time At. Smaller ones may be stored a little later
+	At    time.Time
+}
+
 // atOnce is how many requests Each holds.
 const atOnce = 4000
 
@@ -103,6 +110,9 @@ type Store interface {
 	Append(ctx context.Context, b Batch) error
 
 	Requests(ctx context.Context, q Query) ([]Request, error)
+	// Arrived returns the requests that were stored since another call has returned a cursor, in no order, and a cursor for the next call.
+	// A request may be returned by several calls. The zero cursor is the end of what is stored.
+	Arrived(ctx context.Context, since Cursor) ([]Request, Cursor, error)
 	Trims(ctx context.Context, q Query) ([]Trim, error)
 	// Turns returns the turns with one of these prefixes, and the newest ThreadTurns of each of their threads, in no order. A turn may be
 	// returned twice.

@@ -40,15 +40,19 @@ const (
 	nearly   = 0.8              // the share of a cap from which on it is reported to a person
 	capsAge  = 5 * time.Second  // how old what is known of other processes may be, unless Caps.Hard is set
 	capsRest = 5 * time.Second  // how long a store that has not answered is not asked
-	overlap  = 30 * time.Minute // a row is stored when its answer ends, but has the time when it began
+	seenAge  = 10 * time.Minute // how long a row is known to be in the sums after it was counted or read; a row arrives again for a shorter time
 	maxSums  = 20_000           // conversations and sub-agents whose spending is held
 	maxSeen  = 3 * maxSums      // rows that are known to be in the sums, of each scope
 	maxNotes = 1000             // notes on caps that a process keeps
 	scopeDay = "day"
 )
 
-// caps adds up what was spent, by this process and by others with the same store, and compares it with Caps. With Caps.Hard what this
-// process has spent is stored, and what others have spent is read, before each request.
+// caps adds up what was spent, by this process and by others with the same store, and compares it with Caps.
+//
+// With Caps.Hard what this process has spent is stored, and then what others have spent is read, before each request. So of an agent that
+// waits for its answers a process does not know more than one request: when the next one is let through, the one before is stored, and each
+// read that begins later returns it. Of all requests that are let through, take the one whose read was the last. It found less than the
+// limit, and each agent has at most one request that this read did not find. So a limit is exceeded by at most one request of each agent.
 type caps struct {
 	Caps
 	store record.Store
@@ -59,13 +63,15 @@ type caps struct {
 	flush func(ctx context.Context) error // returns when what was written is stored, or the error of ctx
 
 	reading *semaphore.Weighted // of one: held while the store is asked
+	cursor  record.Cursor       // of the rows that were read; for the holder of reading
 
 	mu     sync.Mutex
 	sums   map[string]Amount  // by the key of a scope
 	loaded map[string]bool    // trees whose stored rows are in sums
-	seen   map[string]counted // the rows in the sums, by the name of the scope and their ID; those of the last hours
-	read   time.Time          // when the store was asked for new rows; zero: today is not known
-	floor  time.Time          // rows that began before are not read as new ones: which of them are in the sums is not known any more
+	seen   map[string]counted // the rows in the sums, by the name of the scope and their ID; those that may arrive again
+	read   time.Time          // when the store was asked for new rows; zero: never
+	since  time.Time          // the begin of the day of that read
+	floor  time.Time          // new rows that began before do not count: which of them are in the sums is not known any more
 	rest   time.Time          // until then the store is not asked
 	noWait time.Time          // until then no request waits until what was written is stored
 	told   map[string]bool    // what was told to a person
@@ -73,7 +79,7 @@ type caps struct {
 	over   map[string]Amount // what loops have spent since a cap was reached
 }
 
-// counted is a row in the sums: when it began, and its tree.
+// counted is a row in the sums: when it was last counted or read, and its tree.
 type counted struct {
 	at   time.Time
 	tree string
@@ -190,10 +196,14 @@ func (c *caps) add(row *record.Request, own, day bool) Amount {
 			counts = day
 		}
 		id := s.name + " " + row.ID
-		if _, twice := c.seen[id]; cost.Tokens > 0 && !twice && counts {
-			if c.store != nil {
-				c.seen[id] = counted{row.Time, row.Tree()}
-			}
+		_, twice := c.seen[id]
+		if cost.Tokens == 0 || !twice && !counts {
+			continue
+		}
+		if c.store != nil {
+			c.seen[id] = counted{time.Now(), row.Tree()}
+		}
+		if !twice {
 			c.sums[s.key] = c.sums[s.key].plus(cost)
 		}
 	}
@@ -243,6 +253,7 @@ func (c *caps) load(ctx context.Context, row *record.Request) {
 	if c.Hard {
 		c.storeOwn(wait, row, arrived)
 	}
+	asks := time.Now() // with Hard, a read of another request that began before is too old
 	if known && !c.Hard {
 		if !c.reading.TryAcquire(1) {
 			return
@@ -258,12 +269,12 @@ func (c *caps) load(ctx context.Context, row *record.Request) {
 	ctx, cancel = context.WithDeadline(context.WithoutCancel(ctx), arrived.Add(maxLookUp))
 	defer cancel()
 	var err error
-	if known, old = c.known(row, arrived); old {
+	if known, old = c.known(row, asks); old {
 		err = c.loadNew(ctx)
-		known, _ = c.known(row, arrived) // no tree is, if the clock was set back
+		known, _ = c.known(row, asks) // no tree is, if the clock was set back
 	}
 	if err == nil && !known {
-		err = c.loadRows(ctx, record.Query{Tree: row.Tree()}, false, func() { c.loaded[row.Tree()] = true })
+		err = c.loadTree(ctx, row.Tree())
 	}
 	if err != nil {
 		c.pause(&c.rest, row, err, "what a conversation or other processes have spent is not known")
@@ -295,58 +306,68 @@ func (c *caps) pause(until *time.Time, row *record.Request, err error, text stri
 	}
 }
 
-// known reports whether the tree of a request is known, and whether what is known of other processes is too old for a request that has
-// arrived at a time. While the store rests, nothing better can be known.
-func (c *caps) known(row *record.Request, arrived time.Time) (known, old bool) {
+// known reports whether the tree of a request is known, and whether what is known of other processes is too old for a request that asks
+// for it at a time. While the store rests, nothing better can be known.
+func (c *caps) known(row *record.Request, asks time.Time) (known, old bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.begin()
-	if arrived.Before(c.rest) {
+	if asks.Before(c.rest) {
 		return true, false
 	}
-	age := arrived.Sub(c.read)
+	age := asks.Sub(c.read)
 	return c.loaded[row.Tree()], age >= capsAge || c.Hard && age >= 0
 }
 
-// loadNew reads what was spent since it was asked last. It reads today, if it was never asked, or if the clock was set back since.
+// loadNew reads what was stored since it was asked last. It reads today, if it was never asked, or if the clock was set back since to a day
+// that is not known.
 func (c *caps) loadNew(ctx context.Context) error {
 	now := time.Now()
 	y, m, d := now.Date()
-	from := time.Date(y, m, d, 0, 0, 0, 0, time.Local)
+	today := time.Date(y, m, d, 0, 0, 0, 0, time.Local)
 	c.mu.Lock()
-	back := c.read.Round(0).After(now.Add(overlap))
-	if !back && !c.read.IsZero() {
-		from = c.read.Add(-overlap) // also before midnight: a tree is of more than one day
-	}
-	if !back && c.floor.After(from) {
-		from = c.floor
-	}
+	first, back := c.read.IsZero(), today.Before(c.since)
 	c.mu.Unlock()
-	return c.loadRows(ctx, record.Query{From: from}, true, func() {
-		if c.read = now; back {
-			c.floor = time.Time{}
-			c.forget(true)
-		}
-	})
-}
-
-// loadRows adds the rows of the store that a query selects, after a change, in their days only if day is set.
-func (c *caps) loadRows(ctx context.Context, q record.Query, day bool, change func()) error {
-	rows, err := c.store.Requests(ctx, q)
+	rows, cursor, err := c.store.Arrived(ctx, c.cursor)
+	if err == nil && (first || back) {
+		rows, err = c.store.Requests(ctx, record.Query{From: today})
+	}
 	if err != nil {
 		return err
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	change()
+	if c.read, c.cursor, c.since = now, cursor, today; back {
+		c.floor = time.Time{}
+		c.forget(true)
+	}
+	rows = slices.DeleteFunc(rows, func(row record.Request) bool { return row.Time.Before(c.floor) })
+	c.addRows(rows, true)
+	return nil
+}
+
+// loadTree reads what a tree has spent.
+func (c *caps) loadTree(ctx context.Context, tree string) error {
+	rows, err := c.store.Requests(ctx, record.Query{Tree: tree})
+	if err != nil {
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.loaded[tree] = true
+	c.addRows(rows, false)
+	return nil
+}
+
+// addRows adds rows of the store, in their days only if day is set. The caller holds c.mu.
+func (c *caps) addRows(rows []record.Request, day bool) {
 	for i := range rows {
 		c.add(&rows[i], false, day)
 	}
-	// These are not read again, but with a tree that is not loaded.
+	// These do not arrive again, and are not read again but with a tree that is not loaded.
 	maps.DeleteFunc(c.seen, func(key string, row counted) bool {
-		return c.read.Sub(row.at) > 4*overlap && (strings.HasPrefix(key, scopeDay) || c.loaded[row.tree])
+		return c.read.Sub(row.at) > seenAge && (strings.HasPrefix(key, scopeDay) || c.loaded[row.tree])
 	})
-	return nil
 }
 
 // note changes what is said of a cap, tells a person the first time that it is nearly and fully spent, and stores it for the page.

@@ -42,17 +42,28 @@ func (s *moody) Prune(ctx context.Context, l record.Limits) (int, error) {
 }
 
 func (s *moody) Requests(ctx context.Context, q record.Query) ([]record.Request, error) {
+	if err := s.read(ctx); err != nil {
+		return nil, err
+	}
+	return s.Store.Requests(ctx, q)
+}
+
+func (s *moody) Arrived(ctx context.Context, since record.Cursor) ([]record.Request, record.Cursor, error) {
+	if err := s.read(ctx); err != nil {
+		return nil, since, err
+	}
+	return s.Store.Arrived(ctx, since)
+}
+
+func (s *moody) read(ctx context.Context) error {
 	s.asked.Add(1)
 	if s.silent.Load() {
 		<-ctx.Done()
 	}
 	if s.fails.Load() {
-		return nil, errors.New("the disk is gone")
+		return errors.New("the disk is gone")
 	}
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	return s.Store.Requests(ctx, q)
+	return ctx.Err()
 }
 
 // inAfternoon runs a test in the middle of a day, on which a conversation has spent 1,100 tokens in the morning.
@@ -207,6 +218,35 @@ func TestCapsOfAStoreThatDoesNotWrite(t *testing.T) {
 	})
 }
 
+// LIVE-3: with Hard, a request reads what others have spent after its own process has stored what it has spent. What another request of this
+// process has read before is not enough: others may have spent more since, and may not have known of this process.
+func TestCapsAreReadAfterOwnRowsAreStored(t *testing.T) {
+	inAfternoon(t, Caps{Day: Amount{Tokens: 2000}, Hard: true}, func(t *testing.T, c *caps, store *moody) {
+		first, may := true, make(chan struct{})
+		c.flush = func(context.Context) error {
+			if first {
+				first = false
+				<-may
+			}
+			return nil
+		}
+		allowed := make(chan bool)
+		go func() { allowed <- c.turn(t.Context(), "one") }()
+		time.Sleep(time.Millisecond)
+		if !c.turn(t.Context(), "two") {
+			t.Error("refused after 1100 tokens of 2000")
+		}
+		time.Sleep(time.Millisecond)
+		if err := store.Append(t.Context(), record.Batch{Requests: []record.Request{spentBy("three", "of another process", time.Now())}}); err != nil {
+			t.Fatal(err)
+		}
+		close(may)
+		if <-allowed {
+			t.Error("what another process has spent does not count")
+		}
+	})
+}
+
 // Nobody who waits for a write waits until old rows are removed.
 func TestWriterFlushesBeforeItPrunes(t *testing.T) {
 	inAfternoon(t, Caps{}, func(t *testing.T, c *caps, store *moody) {
@@ -243,7 +283,7 @@ func TestCapsOfATreeReadAgain(t *testing.T) {
 		}
 		for range 3 {
 			c.turn(t.Context(), "one")
-			time.Sleep(5 * overlap)
+			time.Sleep(15 * seenAge)
 		}
 		for range 2 {
 			if !c.turn(t.Context(), "mine") || !c.turn(t.Context(), "other") {
@@ -251,7 +291,7 @@ func TestCapsOfATreeReadAgain(t *testing.T) {
 			}
 			time.Sleep(capsAge)
 			c.turn(t.Context(), "one") // what is older is forgotten
-			c.read = time.Now().Add(24 * time.Hour)
+			c.since = time.Now().Add(24 * time.Hour)
 		}
 	})
 }
@@ -309,7 +349,7 @@ func TestCapsOverMidnight(t *testing.T) {
 	inAfternoon(t, Caps{Day: Amount{Tokens: 1000}}, func(t *testing.T, c *caps, _ *moody) {
 		c.begin()
 		for range 2 {
-			c.read = time.Now().Add(24 * time.Hour) // it was tomorrow
+			c.since = time.Now().Add(24 * time.Hour) // it was tomorrow
 			if err := c.loadNew(t.Context()); err != nil {
 				t.Fatal(err)
 			}

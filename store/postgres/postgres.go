@@ -190,6 +190,7 @@ func (d *database) Dialect() rows.Dialect {
 		ForUpdate: " FOR UPDATE",
 		Appending: fmt.Sprintf("SELECT pg_advisory_xact_lock_shared(%d)", 0x7072756e),
 		Pruning:   fmt.Sprintf("SELECT pg_advisory_xact_lock(%d)", 0x7072756e),
+		Late:      time.Minute, // longer than any append takes
 	}
 }
 

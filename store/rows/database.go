@@ -3,6 +3,7 @@ package rows
 import (
 	"context"
 	"fmt"
+	"time"
 )
 
 // Row is a row of a result. The rows of [database/sql] and of pgx implement it.
@@ -56,6 +57,8 @@ type Dialect struct {
 	ForUpdate string
 	// Appending and Pruning are statements that make an append wait for pruning to end, and the other way round; or empty.
 	Appending, Pruning string
+	// Late is how long after a higher number a row with a lower one may become visible. 0: rows are numbered in the order of commits.
+	Late time.Duration
 }
 
 // Collect returns all rows of a result. scan reads one of them.

@@ -69,6 +69,25 @@ func (s *Records) Requests(ctx context.Context, q record.Query) ([]record.Reques
 	return out, s.explain("read", err)
 }
 
+// Arrived implements record.Store.
+func (s *Records) Arrived(ctx context.Context, since record.Cursor) (out []record.Request, next record.Cursor, err error) {
+	now, last := time.Now(), int64(0)
+	err = s.db.Repeat(ctx, func(ctx context.Context, _ bool) error {
+		_, err := One(ctx, s.db, "SELECT coalesce(max(seq), 0) FROM requests", nil, &last)
+		return err
+	})
+	if since.At.IsZero() {
+		since = record.Cursor{Last: last, Newer: last, At: now}
+	}
+	if err == nil {
+		out, err = fetch(ctx, s.db, Requests.Read, "SELECT "+Requests.Columns+" FROM requests WHERE seq > ?", since.Last)
+	}
+	if now.Sub(since.At) >= s.db.Dialect().Late {
+		since = record.Cursor{Last: since.Newer, Newer: last, At: now}
+	}
+	return out, since, s.explain("read", err)
+}
+
 // Trims implements record.Store.
 func (s *Records) Trims(ctx context.Context, q record.Query) ([]record.Trim, error) {
 	out, err := selected(ctx, s.db, Trims, q)

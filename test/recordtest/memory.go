@@ -15,6 +15,7 @@ import (
 type Memory struct {
 	mu       sync.Mutex
 	requests []record.Request
+	arrived  []record.Request // in the order of arrival
 	trims    []record.Trim
 	trail    []record.Entry
 	turns    []record.Turn
@@ -49,7 +50,7 @@ func (m *Memory) Append(ctx context.Context, b record.Batch) error {
 		if key := [3]string{"\x00request", r.ID}; !m.seen[key] {
 			m.seen[key] = true
 			r.Time = stored(r.Time)
-			m.requests = append(m.requests, r)
+			m.requests, m.arrived = append(m.requests, r), append(m.arrived, r)
 		}
 	}
 	for _, t := range b.Trims {
@@ -97,6 +98,20 @@ func (m *Memory) Requests(ctx context.Context, q record.Query) ([]record.Request
 		}
 	}
 	return limited(out, q), nil
+}
+
+// Arrived implements record.Store.
+func (m *Memory) Arrived(ctx context.Context, since record.Cursor) ([]record.Request, record.Cursor, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if err := m.usable(ctx); err != nil {
+		return nil, since, err
+	}
+	next := record.Cursor{Last: int64(len(m.arrived)), At: time.Now()}
+	if since.At.IsZero() {
+		return nil, next, nil
+	}
+	return slices.Clone(m.arrived[since.Last:]), next, nil
 }
 
 // Trims implements record.Store.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -27,6 +28,7 @@ func Run(t *testing.T, open func(t *testing.T) record.Store) {
 		{"every field comes back", fields},
 		{"query", query},
 		{"order and limit", order},
+		{"arrival", arrived},
 		{"appending twice", twice},
 		{"turns", turns},
 		{"sent edits", forms},
@@ -140,6 +142,44 @@ func query(t *testing.T, s record.Store) {
 	if all, c1 := requests(t, s, record.Query{Tree: "c0"}), requests(t, s, record.Query{Tree: "c1", Limit: 2}); len(all) != 6 || len(c1) != 2 || c1[0].ID != "r3" {
 		t.Errorf("trees: %v, %v", all, c1)
 	}
+}
+
+// arrived: a request arrives when it is stored, also if it began long ago. None is missed, and in time none is returned again.
+func arrived(t *testing.T, s record.Store) {
+	next := func(c record.Cursor, want ...string) record.Cursor {
+		t.Helper()
+		rows, c, err := s.Arrived(t.Context(), c)
+		must(t, err)
+		for _, id := range want {
+			if !slices.ContainsFunc(rows, func(r record.Request) bool { return r.ID == id }) {
+				t.Errorf("%s is not among the %d that arrived", id, len(rows))
+			}
+		}
+		if len(want) == 0 && len(rows) > 0 {
+			t.Errorf("%d arrived", len(rows))
+		}
+		return c
+	}
+	older := func(c record.Cursor) record.Cursor {
+		c.At = c.At.Add(-time.Hour)
+		return c
+	}
+	put := func(id string, d time.Duration) {
+		must(t, s.Append(t.Context(), record.Batch{Requests: []record.Request{Full(id, "c", Start.Add(d))}}))
+	}
+	empty := next(record.Cursor{})
+	put("a", 0)
+	put("old", -time.Hour)
+	_, c, err := s.Arrived(t.Context(), older(next(empty, "a", "old")))
+	must(t, err)
+	_, c, err = s.Arrived(t.Context(), older(c))
+	must(t, err)
+	next(c)
+	put("older", -2*time.Hour)
+	put("b", time.Minute)
+	next(c, "older", "b")
+	next(empty, "a", "old", "older", "b")
+	next(record.Cursor{})
 }
 
 func order(t *testing.T, s record.Store) {
