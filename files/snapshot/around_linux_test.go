@@ -47,6 +47,17 @@ func TestAround(t *testing.T) {
 			t.Errorf("%q %v", got, r.Changes)
 		}
 	})
+	t.Run("a file that is mounted", func(t *testing.T) { // it is put back in place: no other file can have its name
+		dir, other := t.TempDir(), t.TempDir()
+		sh(t, other, "echo one > f")
+		sh(t, dir, "echo below > f")
+		mounted(t, "--bind", filepath.Join(other, "f"), filepath.Join(dir, "f"))
+		tree, store := open(t, dir, Options{NoWatch: true})
+		r := run(t, tree, "echo more > f")
+		if _, left := undo(t, tree, store, r.Changes); sh(t, dir, "cat f "+other+"/f") != "one\none\n" || len(r.Changes) != 1 {
+			t.Error(r.Changes, left)
+		}
+	})
 	t.Run("store is full", func(t *testing.T) {
 		dir, kept := t.TempDir(), t.TempDir()
 		mounted(t, "-t", "tmpfs", "-o", "size=300k", "stet", kept)

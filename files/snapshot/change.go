@@ -36,19 +36,12 @@ func (n *Node) Equal(o *Node) bool {
 	if n == nil || o == nil {
 		return n == o
 	}
-	if n.Mode != o.Mode || n.Link != o.Link {
-		return false
-	}
-	return n.Sum == o.Sum && n.blob == o.blob && n.Size == o.Size && n.Stamp == o.Stamp
+	return n.Mode == o.Mode && n.Link == o.Link && n.Sum == o.Sum && n.blob == o.blob && n.Size == o.Size && n.Stamp == o.Stamp
 }
 
 // Kept reports whether the node can be made again: only files need a kept content, and special files are not made.
 func (n *Node) Kept() bool {
-	switch {
-	case n == nil, n.Mode.IsDir(), n.Mode&fs.ModeSymlink != 0:
-		return true
-	}
-	return n.Mode.IsRegular() && n.Sum != ""
+	return n == nil || n.Mode.IsDir() || n.Mode&fs.ModeSymlink != 0 || n.Mode.IsRegular() && n.Sum != ""
 }
 
 // Change is what happened to one path. nil means that nothing is there.

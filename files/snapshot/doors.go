@@ -14,8 +14,8 @@ import (
 	"github.com/stet-dev/stet/internal/atomicfile"
 )
 
-// doors are directories of this user that even their owner may not read. A command may have made them so. To read such a directory, it is opened for the
-// owner alone, and closed again. The Store has a note of what is open. With it, closeDoors closes directories that a killed process left open.
+// doors are directories of this user that their owner may not read, or not write to. A command may have made them so. To look into such a directory or to
+// put something back there, it is opened for the owner alone, and closed again. The Store has a note of what is open. With it, closeDoors closes directories that a killed process left open.
 type doors struct {
 	dir   string // that they are below
 	store *Store
@@ -133,8 +133,8 @@ func (n *doorNote) end(err error) {
 // bits are the parts of a mode that can be set.
 const bits = fs.ModePerm | fs.ModeSetuid | fs.ModeSetgid | fs.ModeSticky
 
-// open opens the directories at a path and above it. It reports whether one was closed.
-func (o *doors) open(p string) (closed bool) {
+// open opens the directories at a path and above it that do not give their owner the permissions need. It reports whether there was one.
+func (o *doors) open(p string, need fs.FileMode) (closed bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	root, err := os.OpenRoot(o.dir)
@@ -150,14 +150,14 @@ func (o *doors) open(p string) (closed bool) {
 			break
 		}
 		mode, p := info.Mode(), filepath.ToSlash(at)
-		if !mode.IsDir() || mode&0o500 == 0o500 || at == "." {
+		if !mode.IsDir() || mode&need == need {
 			continue
 		}
 		if o.modes == nil {
 			o.modes = map[string]fs.FileMode{}
 		}
 		o.modes[p] = mode
-		if o.note.add(o.store, door{Dir: o.dir, Path: p, Mode: mode}) != nil || root.Chmod(at, mode&bits|0o500) != nil {
+		if o.note.add(o.store, door{Dir: o.dir, Path: p, Mode: mode}) != nil || root.Chmod(at, mode&bits|0o700) != nil {
 			delete(o.modes, p) // without a note it might stay open
 			break
 		}
@@ -187,7 +187,7 @@ func closeAgain(dir string, were map[string]fs.FileMode) error {
 	defer root.Close()
 	var errs []error
 	for _, p := range slices.Backward(slices.Sorted(maps.Keys(were))) {
-		if info, err := root.Lstat(p); err == nil && info.Mode() == were[p]|0o500 {
+		if info, err := root.Lstat(p); err == nil && info.Mode() == were[p]|0o700 {
 			errs = append(errs, root.Chmod(p, were[p]&bits))
 		}
 	}

@@ -20,7 +20,7 @@ func TestKilledWithOpenDoors(t *testing.T) {
 		}
 		o := doors{dir: filepath.Join(dir, "work"), store: store}
 		for _, p := range []string{"d/e", "changed"} {
-			if !o.open(p) {
+			if !o.open(p, 0o500) {
 				t.Fatal("nothing was closed: ", p)
 			}
 		}
@@ -62,7 +62,7 @@ func TestKilledWithOpenDoors(t *testing.T) {
 		}
 	}
 	next()
-	modes("while it runs", "2500\n700\n2500\n")
+	modes("while it runs", "2700\n700\n2700\n")
 	sh(t, dir, "chmod 750 work/changed")
 	if err := cmd.Process.Signal(syscall.SIGKILL); err != nil {
 		t.Fatal(err)

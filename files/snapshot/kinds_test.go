@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -83,12 +84,15 @@ func TestKinds(t *testing.T) {
 	}
 }
 
-// listing has the names, modes, links and contents of a tree, and how many names a file has; without git's own directories.
-func listing(t testing.TB, dir string) string {
+// listing is a picture with how many names a file has, and with what is only listed.
+func listing(t testing.TB, dir string) string { return describe(t, dir, true, ".git", "o") }
+
+// describe has the names, modes, links and contents of a tree, without directories of some names.
+func describe(t testing.TB, dir string, names bool, skip ...string) string {
 	t.Helper()
 	var b strings.Builder
 	err := filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() && (d.Name() == ".git" || d.Name() == "o") {
+		if err != nil || d.IsDir() && slices.Contains(skip, d.Name()) {
 			return cmp.Or(err, fs.SkipDir)
 		}
 		info, err := os.Lstat(name)
@@ -102,7 +106,10 @@ func listing(t testing.TB, dir string) string {
 			if err != nil && !errors.Is(err, fs.ErrPermission) {
 				return err
 			}
-			fmt.Fprintf(&b, " %d %x", reflect.ValueOf(info.Sys()).Elem().FieldByName("Nlink").Uint(), sha256.Sum256(data))
+			fmt.Fprintf(&b, " %.40q %x", data, sha256.Sum256(data))
+			if names {
+				fmt.Fprint(&b, " ", reflect.ValueOf(info.Sys()).Elem().FieldByName("Nlink").Uint())
+			}
 		}
 		b.WriteString("\n")
 		return nil

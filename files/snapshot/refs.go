@@ -149,11 +149,9 @@ func (g *git) state() string {
 	note := func(name string) { b.WriteString(stampOfFile(name)) }
 	note(filepath.Join(g.dir, "HEAD"))
 	note(filepath.Join(g.dir, "logs", "HEAD"))
-	note(filepath.Join(g.common, "packed-refs"))
-	note(filepath.Join(g.common, "reftable", "tables.list"))
-	note(filepath.Join(g.common, "objects"))
-	note(filepath.Join(g.common, "objects", "pack"))
-	note(filepath.Join(g.common, "logs", "refs", "stash"))
+	for _, name := range []string{"packed-refs", "reftable/tables.list", "objects", "objects/pack", "logs/refs/stash"} {
+		note(filepath.Join(g.common, name))
+	}
 	n := 0
 	filepath.WalkDir(filepath.Join(g.common, "refs"), func(name string, _ fs.DirEntry, err error) error {
 		if n++; err != nil || n > maxRefs {

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 
 	"github.com/stet-dev/stet/internal/atomicfile"
 )
@@ -54,7 +55,7 @@ type Restoration struct {
 	root  *os.Root
 	store *Store
 	doors doors             // that are open until Close
-	made  map[string]string // paths of files with several names, by Node.Same
+	made  map[string]string // paths of files with several names, by Node.group
 	Steps []Step            // by path
 	Stay  []string          // directories that Apply has left, because somebody else's files are in them
 }
@@ -74,7 +75,7 @@ func Prepare(ctx context.Context, dir string, store *Store, cs Changes) (_ *Rest
 			return nil, errors.Join(err, r.Close())
 		}
 		now, _, known := lookAt(r.at, c.Path)
-		if !known && r.doors.open(path.Dir(c.Path)) {
+		if !known && r.doors.open(path.Dir(c.Path), 0o500) {
 			now, _, _ = lookAt(r.at, c.Path)
 		}
 		if now != nil && c.After != nil && now.Same == c.After.Same {
@@ -84,9 +85,10 @@ func Prepare(ctx context.Context, dir string, store *Store, cs Changes) (_ *Rest
 		switch {
 		case now.is(c.Before):
 			s.Why = Done
+			r.made[c.Before.group()] = c.Path
 		case !c.Before.Kept() || c.Before != nil && c.Before.Mode.IsRegular() && !store.Has(c.Before.Sum):
 			s.Why = Lost
-		case !now.is(c.After):
+		case !now.is(c.After) && !c.halfway(now):
 			s.Why = Changed
 		}
 		r.Steps = append(r.Steps, s)
@@ -94,6 +96,20 @@ func Prepare(ctx context.Context, dir string, store *Store, cs Changes) (_ *Rest
 	r.respelled()
 	r.moved(cs)
 	return r, nil
+}
+
+// halfway reports whether a path is as a restoration leaves it that was ended in the middle, so that the next one goes on: it opens what it has to look
+// into, closes its directories last, and takes away what is of another kind before it puts back what was there.
+func (c Change) halfway(now *Node) bool {
+	if c.Before == nil || now == nil {
+		return c.Before != nil && c.After != nil && c.Before.Mode.Type() != c.After.Mode.Type()
+	}
+	for _, n := range []*Node{c.Before, c.After} {
+		if n.isDir() && now.Mode == n.Mode|0o700 || n != nil && n.Stamp != "" && now.Mode == n.Mode|0o400 && now.content() == n.content() {
+			return true
+		}
+	}
+	return false
 }
 
 // respelled finds names of which a command has changed only the letter case, on a file system that knows no case: both names lead to one file,
@@ -164,6 +180,15 @@ func (n *Node) content() string {
 	return fmt.Sprint(mtime, " ", ino, " ", n.Size)
 }
 
+// group is equal in all nodes of one file with several names; "": it has one. An inode's number may be used again by another file, so they have all else
+// in common, too.
+func (n *Node) group() string {
+	if n == nil || n.Same == "" {
+		return ""
+	}
+	return fmt.Sprint(n.Same, " ", n.Mode, " ", n.Sum)
+}
+
 // isStill reports whether n, which was just looked at, is the file w with the same content and mode. Unlike is, it does not look at the time
 // of the last change of the name: nothing is removed because of it.
 func (n *Node) isStill(w *Node) bool {
@@ -200,6 +225,7 @@ const maxErrors = 10
 // Apply puts back the steps that the function chosen accepts; steps that are Done, Lost or Only are never done. It returns what it changed, which undoes
 // the restoration. A step that fails does not stop the others. It is not among the changes.
 func (r *Restoration) Apply(ctx context.Context, chosen func(Step) bool) (Changes, error) {
+	r.sweep()
 	a := applying{Restoration: r, ctx: ctx, did: Changes{}}
 	var steps []Step
 	from := map[string]bool{} // files that are moved back, and the directories above them: they go last
@@ -212,21 +238,14 @@ func (r *Restoration) Apply(ctx context.Context, chosen func(Step) bool) (Change
 			from[p] = true
 		}
 	}
-	// Directories must be open for writing before anything in them changes, and get their permissions last. A file that must not be read
-	// cannot be compared.
-	shut := map[string]fs.FileMode{}
+	shut := map[string]fs.FileMode{} // files that must not be read: they are opened, since they could not be compared
 	for i := range steps {
 		s := &steps[i]
-		switch {
-		case !s.sameKind():
-		case s.Now.isDir() && s.Now.Mode&0o700 != 0o700:
-			r.root.Chmod(s.Path, s.Now.Mode.Perm()|0o700)
-		case s.Now.Mode.IsRegular() && s.Now.Sum == "" && s.Now.Mode&0o400 == 0 && s.from == "":
-			if r.root.Chmod(s.Path, s.Now.Mode.Perm()|0o400) == nil {
-				if now, _, _ := lookAt(r.at, s.Path); now != nil && now.Size == s.Now.Size {
-					shut[s.Path], s.Now = s.Now.Mode, now
-				}
-			}
+		if !s.sameKind() || !s.Now.Mode.IsRegular() || s.Now.Sum != "" || s.Now.Mode&0o400 != 0 || s.from != "" || r.chmod(s.Path, s.Now.Mode|0o400) != nil {
+			continue
+		}
+		if now, _, _ := lookAt(r.at, s.Path); now != nil && now.Size == s.Now.Size {
+			shut[s.Path], s.Now = s.Now.Mode, now
 		}
 	}
 	for _, s := range slices.Backward(steps) { // what is in a directory comes after it
@@ -292,14 +311,8 @@ func (a *applying) try(s Step, to *Node, do func(Step) error) {
 	if err == nil {
 		err = do(s)
 	}
-	if errors.Is(err, fs.ErrPermission) {
-		if lock := a.unlock(path.Dir(s.Path)); lock != nil {
-			if err = do(s); err == nil {
-				err = lock()
-			} else {
-				lock()
-			}
-		}
+	if errors.Is(err, fs.ErrPermission) && a.doors.open(path.Dir(s.Path), 0o700) {
+		err = do(s)
 	}
 	switch {
 	case err == nil:
@@ -311,15 +324,6 @@ func (a *applying) try(s Step, to *Node, do func(Step) error) {
 	default:
 		a.failed++
 	}
-}
-
-// unlock lets this process write to a directory, which forbids it, until the returned function is called; nil: that is not what is wrong.
-func (a *applying) unlock(p string) (lock func() error) {
-	now, _, _ := lookAt(a.at, p)
-	if !now.isDir() || now.Mode&0o300 == 0o300 || a.root.Chmod(p, now.Mode.Perm()|0o700) != nil {
-		return nil
-	}
-	return func() error { return a.chmod(p, now.Mode) }
 }
 
 // clear removes what is at a path and cannot become what shall be there.
@@ -438,8 +442,7 @@ func (r *Restoration) accept(s Step) atomicfile.Accept {
 			}
 			return nil
 		}
-		data, st, err := readSteady(old)
-		if err != nil || int64(len(data)) != st.size || sumOf(data) != s.Now.Sum {
+		if data, _, err := readSteady(old); err != nil || sumOf(data) != s.Now.Sum {
 			return errChanged
 		}
 		return nil
@@ -455,8 +458,8 @@ func (r *Restoration) make(s Step) error {
 	defer at.Close()
 	name := path.Base(s.Path)
 	now, _, _ := lookAt(r.at, s.Path)
-	if s.Want.isDir() {
-		return at.Mkdir(name, 0o700)
+	if s.Want.isDir() { // if this is the end, it is nearly as it was: see halfway
+		return errors.Join(at.Mkdir(name, 0o700), r.chmod(s.Path, s.Want.Mode|0o700))
 	}
 	if now.Equal(s.Want) && now.Same == s.Want.Same {
 		return nil
@@ -466,47 +469,47 @@ func (r *Restoration) make(s Step) error {
 			return err
 		}
 	}
-	if now != nil && (!now.Mode.IsRegular() || !s.Want.Mode.IsRegular()) {
-		if err := r.remove(s); err != nil {
-			return err
+	away := func() error {
+		if now == nil {
+			return nil
 		}
 		now = nil
+		return r.remove(s)
+	}
+	if now != nil && (!now.Mode.IsRegular() || !s.Want.Mode.IsRegular()) {
+		if err := away(); err != nil {
+			return err
+		}
 	}
 	if s.Want.Mode&fs.ModeSymlink != 0 {
 		return at.Symlink(s.Want.Link, name)
 	}
-	if twin, _, _ := lookAt(r.at, s.twin()); s.twin() != "" && twin.Equal(s.Want) && (now == nil || now.Same == "" || now.Same != twin.Same) {
-		if now != nil {
-			if err := r.remove(s); err != nil {
-				return err
-			}
+	key := s.Want.group()
+	for _, other := range []string{s.twin(), r.made[key]} {
+		o, _, _ := lookAt(r.at, other)
+		if key == "" || !o.Equal(s.Want) || now != nil && now.Same != "" && now.Same == o.Same {
+			continue
 		}
-		if now = nil; r.root.Link(s.twin(), s.Path) == nil {
+		if err := away(); err != nil {
+			return err
+		}
+		if r.root.Link(other, s.Path) == nil {
 			return nil
 		}
 	}
 	if now != nil && now.Sum == s.Want.Sum && now.Same == s.Want.Same {
 		return r.chmod(s.Path, s.Want.Mode)
 	}
-	key := ""
-	if s.Want.Same != "" { // an inode's number may be used again by another file: names of one file have all in common
-		key = fmt.Sprint(s.Want.Same, " ", s.Want.Mode, " ", s.Want.Sum)
-	}
-	if other := r.made[key]; other != "" && now == nil {
-		return r.root.Link(other, s.Path)
-	}
 	data, err := r.store.Get(s.Want.Sum, maxContent)
 	if err != nil {
 		return err
 	}
-	if key != "" {
-		if now != nil && now.Same == s.Want.Same {
-			r.made[key] = s.Path
-			return r.overwrite(s, data)
-		}
+	if key != "" && now != nil && now.Same == s.Want.Same {
+		r.made[key] = s.Path
+		return r.overwrite(s, data)
 	}
 	aside := temporary()
-	tmp, err := atomicfile.NewTemp(at, aside, 0o600)
+	tmp, err := atomicfile.NewTemp(at, aside, unfinished)
 	if errors.Is(err, fs.ErrPermission) && now != nil {
 		return r.overwrite(s, data) // the directory must not be written to; the file may be
 	}
@@ -521,11 +524,13 @@ func (r *Restoration) make(s Step) error {
 		return err
 	}
 	if now != nil {
-		err = tmp.Over(name, r.accept(s))
+		if err = tmp.Over(name, r.accept(s)); errors.Is(err, syscall.EBUSY) {
+			return r.overwrite(s, data) // something is mounted there
+		}
 	} else {
 		err = tmp.Place(name)
 	}
-	if err == nil && key != "" {
+	if err == nil {
 		r.made[key] = s.Path
 	}
 	return err
@@ -558,5 +563,38 @@ func (r *Restoration) chmod(p string, mode fs.FileMode) error {
 	return r.root.Chmod(p, mode&bits)
 }
 
-// temporary returns a free name for a file that has its final name a moment later.
-func temporary() string { return ".stet-undo-" + rand.Text()[:12] }
+// Files that have their final names a moment later. Until they are written, they have a mode that others hardly have.
+const (
+	asidePrefix = ".stet-undo-"
+	unfinished  = 0o200
+)
+
+// temporary returns a free name for such a file.
+func temporary() string { return asidePrefix + rand.Text()[:12] }
+
+// sweep removes such files of a restoration that was killed, next to the steps: what is half written, and what is kept. Anything else stays, since it may be
+// what somebody wrote in that moment.
+func (r *Restoration) sweep() {
+	seen := map[string]bool{}
+	for _, s := range r.Steps {
+		dir := path.Dir(s.Path)
+		if seen[dir] {
+			continue
+		}
+		seen[dir] = true
+		at, err := openBelow(r.at, dir)
+		if err != nil {
+			continue
+		}
+		all, _ := names(at)
+		for _, name := range all {
+			if !strings.HasPrefix(name, asidePrefix) {
+				continue
+			}
+			if n, _, _ := lookAt(at, name); n != nil && n.Mode.IsRegular() && (n.Mode == unfinished || r.store.Has(n.Sum)) {
+				_ = at.Remove(name) // if it stays, it is only in the way
+			}
+		}
+		at.Close()
+	}
+}

@@ -1,7 +1,10 @@
 package snapshot
 
 import (
+	"context"
+	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"testing"
 )
@@ -167,6 +170,67 @@ func TestClosedByCommand(t *testing.T) {
 				t.Errorf("%q", got)
 			}
 		})
+	}
+}
+
+// endsAt is a context that ends the process, as far as a test can, at the nth step of a restoration.
+type endsAt struct {
+	context.Context
+	n *int
+}
+
+func (e endsAt) Err() error {
+	if *e.n--; *e.n < 0 {
+		panic("killed")
+	}
+	return nil
+}
+
+// A restoration that is killed at any step is finished by the next one, in which nothing counts as changed by somebody else. (GRD-3)
+func TestKilledInTheMiddle(t *testing.T) {
+	const first = `mkdir -p d/deep e s; echo 1 > d/1; echo 2 > d/deep/2; ln d/1 e/hard; echo 3 > e/3; echo f > f; ln -s f l; echo p > p; mkdir g; echo 4 > g/4; echo s > s/s
+		chmod 500 d/deep; chmod 2775 e; chmod 1777 s; chmod 600 p`
+	const script = `chmod 700 d/deep; rm -r d; echo changed > e/hard; rm e/3; chmod 555 e; rm f; mkdir f; echo new > f/new; rm l; echo L > l; rm -r g; echo now > g; echo more > p; chmod 000 p; echo n > n; chmod 700 s`
+	for at := 0; ; at++ {
+		dir := t.TempDir()
+		t.Cleanup(func() { exec.Command("chmod", "-R", "u+rwx", dir).Run() })
+		sh(t, dir, first)
+		tree, store := open(t, dir, Options{})
+		before := listing(t, dir)
+		r := run(t, tree, script)
+		killed := func() (killed bool) {
+			defer func() { killed = recover() != nil }()
+			back, err := Prepare(t.Context(), dir, store, r.Changes)
+			if err != nil {
+				t.Error(err)
+				return false
+			}
+			n := at
+			_, err = back.Apply(endsAt{t.Context(), &n}, func(s Step) bool { return s.Why == Fits })
+			if err = errors.Join(err, back.Close()); err != nil {
+				t.Error(err)
+			}
+			return false
+		}()
+		write(t, filepath.Join(dir, asidePrefix+"KEPT"), "3\n")
+		write(t, filepath.Join(dir, asidePrefix+"HALF"), "chan")
+		write(t, filepath.Join(dir, asidePrefix+"MINE"), "somebody wrote this\n")
+		sh(t, dir, "chmod 200 "+asidePrefix+"HALF")
+		_, left := undo(t, tree, store, r.Changes)
+		for p, why := range left {
+			if why != Done {
+				t.Errorf("killed at step %d: %s is left: %v", at, p, why)
+			}
+		}
+		if got := sh(t, dir, "ls -A "+asidePrefix+"*; rm "+asidePrefix+"*"); got != asidePrefix+"MINE\n" {
+			t.Errorf("killed at step %d: %q", at, got)
+		}
+		if now := listing(t, dir); now != before {
+			t.Fatalf("killed at step %d: got\n%s\nwant\n%s", at, now, before)
+		}
+		if !killed {
+			break
+		}
 	}
 }
 

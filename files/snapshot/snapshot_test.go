@@ -1,10 +1,7 @@
 package snapshot
 
 import (
-	"cmp"
 	"errors"
-	"fmt"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -86,36 +83,7 @@ func undo(t testing.TB, tree *Tree, store *Store, cs Changes) (did Changes, left
 }
 
 // picture has names, types, permissions, links and contents, without what is only listed.
-func picture(t testing.TB, dir string) string {
-	t.Helper()
-	var b strings.Builder
-	err := filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {
-		if err != nil || d.Name() == ".git" || d.Name() == "node_modules" {
-			return cmp.Or(err, fs.SkipDir)
-		}
-		info, err := d.Info()
-		if err != nil {
-			return err
-		}
-		fmt.Fprint(&b, name[len(dir):], " ", info.Mode(), " ")
-		if info.Mode().IsRegular() {
-			data, err := os.ReadFile(name)
-			if err != nil {
-				return err
-			}
-			fmt.Fprintf(&b, "%q", data)
-		} else if info.Mode().Type() == fs.ModeSymlink {
-			target, _ := os.Readlink(name)
-			fmt.Fprint(&b, target)
-		}
-		b.WriteString("\n")
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b.String()
-}
+func picture(t testing.TB, dir string) string { return describe(t, dir, false, ".git", "node_modules") }
 
 func project(t testing.TB) string {
 	dir := t.TempDir()

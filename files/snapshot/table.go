@@ -234,7 +234,7 @@ func (u *update) read(d *dir) error {
 		d.stale = false
 		return nil
 	}
-	if errors.Is(err, errForbidden) && d.seen && u.doors.open(d.path) {
+	if errors.Is(err, errForbidden) && d.seen && u.doors.open(d.path, 0o500) {
 		err = u.readOpen(d)
 	}
 	if errors.Is(err, errForbidden) {
@@ -248,7 +248,7 @@ var errForbidden = errors.New("permissions forbid to look")
 
 // readOpen is read. errForbidden says that nothing was read.
 func (u *update) readOpen(d *dir) error {
-	at, err := u.t.openDir(d.path)
+	at, err := openBelow(u.t.at, d.path)
 	if errors.Is(err, fs.ErrPermission) && d.path != "" {
 		return errForbidden
 	}
@@ -281,8 +281,8 @@ func (u *update) readOpen(d *dir) error {
 	if rules == d.rules && u.unchanged(d, at, stampOf(self)) {
 		return nil
 	}
-	names, err := u.names(d, at, stampOf(self))
-	there, ok := look(at, names)
+	all, err := names(at)
+	there, ok := look(at, all)
 	if d.stamp = stampOf(self); d.stamp.racy(now) || err != nil || !ok {
 		d.stamp.ctime = -1
 	}
@@ -342,33 +342,18 @@ func look(at *atomicfile.Dir, names []string) (there []found, ok bool) {
 	return there, true
 }
 
-// names returns the sorted names in a directory. If no name came or went, they are those of the table.
-func (u *update) names(d *dir, at *atomicfile.Dir, self stamp) ([]string, error) {
-	if d.stamp.ctime == self.ctime && d.stamp.mtime == self.mtime && d.stamp.ino == self.ino {
-		names := make([]string, 0, len(d.files)+len(d.subs))
-		for i := range d.files {
-			names = append(names, d.files[i].name)
-		}
-		for _, s := range d.subs {
-			names = append(names, s.name)
-		}
-		slices.Sort(names)
-		return names, nil
-	}
+// names returns the sorted names in a directory; none if it was removed.
+func names(at *atomicfile.Dir) (all []string, err error) {
 	f, err := at.List()
-	if errors.Is(err, fs.ErrNotExist) { // the directory was removed
-		return nil, nil
+	if err == nil {
+		all, err = f.Readdirnames(-1)
+		f.Close()
 	}
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	names, err := f.Readdirnames(-1)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
-	slices.Sort(names)
-	return names, err
+	slices.Sort(all)
+	return all, err
 }
 
 // found is a name that is in a directory now.
@@ -504,11 +489,10 @@ func (t *Tree) node(f *file) *Node {
 }
 
 func findFile(files []file, name string) (file, bool) {
-	i, ok := slices.BinarySearchFunc(files, name, func(f file, name string) int { return cmp.Compare(f.name, name) })
-	if !ok {
-		return file{}, false
+	if i, ok := slices.BinarySearchFunc(files, name, func(f file, name string) int { return cmp.Compare(f.name, name) }); ok {
+		return files[i], true
 	}
-	return files[i], true
+	return file{}, false
 }
 
 func findDir(dirs []*dir, name string) *dir {
@@ -519,9 +503,7 @@ func findDir(dirs []*dir, name string) *dir {
 	return dirs[i]
 }
 
-// openDir opens a directory of the tree. No link is followed.
-func (t *Tree) openDir(p string) (*atomicfile.Dir, error) { return openBelow(t.at, p) }
-
+// openBelow opens a directory of a tree. No link is followed.
 func openBelow(root *atomicfile.Dir, p string) (*atomicfile.Dir, error) {
 	if p == "" || p == "." {
 		return root.Find(".")

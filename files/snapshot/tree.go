@@ -258,18 +258,13 @@ func (t *Tree) early(p string, into map[string]*Node) {
 	if n == nil || !n.Mode.IsDir() {
 		return
 	}
-	at, err := t.openDir(p)
+	at, err := openBelow(t.at, p)
 	if err != nil {
 		return
 	}
 	defer at.Close()
-	f, err := at.List()
-	if err != nil {
-		return
-	}
-	defer f.Close()
-	names, _ := f.Readdirnames(maxEarly)
-	for _, name := range names {
+	all, _ := names(at)
+	for _, name := range all {
 		if name != ".git" && len(into) < maxEarly {
 			t.early(path.Join(p, name), into)
 		}
@@ -476,13 +471,9 @@ func readSteady(f *os.File) ([]byte, stamp, error) {
 		return nil, stamp{}, errors.Join(err, errUnsteady)
 	}
 	data := make([]byte, before.Size)
-	if n, err := io.ReadFull(f, data); err != nil && !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, io.EOF) {
-		return nil, stamp{}, err
-	} else if int64(n) != before.Size {
-		return nil, stamp{}, errUnsteady
-	}
+	_, rerr := io.ReadFull(f, data)
 	after, err := atomicfile.StatFile(f)
-	if err != nil || stampOf(after) != stampOf(before) {
+	if err = errors.Join(err, rerr); err != nil || stampOf(after) != stampOf(before) {
 		return nil, stamp{}, errors.Join(err, errUnsteady)
 	}
 	return data, stampOf(after), nil
