@@ -80,11 +80,9 @@ var (
 	inQuotes = pattern(`"([^"\n]{1,300})"|'([^'\n]{1,300})'`)
 )
 
-func programName(name string) string { return name[strings.LastIndexByte(name, '/')+1:] }
-
 // runsNothing reports whether a program runs nothing of its arguments, and of what it reads.
 func runsNothing(words []string) bool {
-	name, args := programName(words[0]), words[1:]
+	name, args := dialect.ProgramName(words[0]), words[1:]
 	first := slices.IndexFunc(args, func(w string) bool { return !strings.HasPrefix(w, "-") })
 	subcommands, some := quiet[name]
 	by, packages := runsBy[name], slices.Contains(packagers, name)
@@ -127,7 +125,7 @@ func lookFor(l *dialect.Line) *hidden {
 	}
 	for _, t := range l.Texts {
 		switch {
-		case len(t.Words) > 0 && languages().MatchString(programName(t.Words[0])):
+		case len(t.Words) > 0 && languages().MatchString(dialect.ProgramName(t.Words[0])):
 			var c dialect.LineCommand
 			h.code(&c, t.Text)
 			l.Commands = append(l.Commands, dialect.LineCommand{Text: "x", Words: [][]string{t.Words}, Names: c.Names, Under: c.Under})
@@ -157,7 +155,7 @@ func (h *hidden) ruled(j *judge) (found strictest) {
 
 // arguments looks for commands in the arguments of a command.
 func (h *hidden) arguments(c *dialect.LineCommand, words []string) {
-	program := programName(words[0])
+	program := dialect.ProgramName(words[0])
 	switch {
 	case program == "git":
 		h.git(words)
@@ -221,8 +219,8 @@ func (h *hidden) written(c *dialect.LineCommand) {
 	}
 	for _, name := range files {
 		runs := func(words []string) bool {
-			program, file := programName(words[0]), dialect.Script(words)
-			return program == programName(name) || programName(file) == programName(name) && (languages().MatchString(program) || dialect.TakesScript(program))
+			program, file := dialect.ProgramName(words[0]), dialect.Script(words)
+			return program == dialect.ProgramName(name) || dialect.ProgramName(file) == dialect.ProgramName(name) && (languages().MatchString(program) || dialect.TakesScript(program))
 		}
 		if !slices.ContainsFunc(h.Commands, func(c dialect.LineCommand) bool { return slices.ContainsFunc(c.Words, runs) }) {
 			continue

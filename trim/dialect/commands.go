@@ -320,6 +320,6 @@ func awkWrites(script string) bool {
 
 // RunsCommands reports whether a program of sed or awk among the words of a command may run commands or write to files.
 func RunsCommands(words []string) bool {
-	may := map[string]func(string) bool{"sed": sedWrites, "awk": awkWrites}[programName(words[0])]
+	may := map[string]func(string) bool{"sed": sedWrites, "awk": awkWrites}[ProgramName(words[0])]
 	return may != nil && slices.ContainsFunc(words[1:], may)
 }

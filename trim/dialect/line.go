@@ -202,7 +202,7 @@ func (l *Line) call(x *syntax.CallExpr, depth int) (c LineCommand) {
 	c.Under = append(c.Under, l.read(x, c.Words)...)
 	l.substituted(x, c.Words, depth)
 	c.Exact = len(x.Assigns) == 0 && !l.resolved
-	switch first := programName(words[0]); first {
+	switch first := ProgramName(words[0]); first {
 	case "cd", "pushd":
 		if to := words[len(words)-1]; len(words) > 1 && !strings.HasPrefix(to, "+") && to != "-" { // else it is one of those
 			l.enter(to)
@@ -214,7 +214,7 @@ func (l *Line) call(x *syntax.CallExpr, depth int) (c LineCommand) {
 		}
 	}
 	for i, w := range words {
-		if to, long := strings.CutPrefix(w, "--chdir="); long || goes[programName(words[0])] && (w == "-C" || w == "--chdir" || w == "--directory") && i+1 < len(words) {
+		if to, long := strings.CutPrefix(w, "--chdir="); long || goes[ProgramName(words[0])] && (w == "-C" || w == "--chdir" || w == "--directory") && i+1 < len(words) {
 			if !long {
 				to = words[i+1]
 			}
@@ -423,7 +423,7 @@ func commandsOf(words []string) [][]string {
 	if len(words) == 0 {
 		return nil
 	}
-	all, program := [][]string{words}, programName(words[0])
+	all, program := [][]string{words}, ProgramName(words[0])
 	also := func(rest []string) bool {
 		all = append(all, commandsOf(rest)...)
 		return len(all) < maxRun
@@ -460,6 +460,7 @@ func absolute(dir, p string) string {
 	return filepath.Join(dir, p)
 }
 
-func programName(name string) string {
+// ProgramName returns the name of a program from its path, also as zsh writes one: "=ls".
+func ProgramName(name string) string {
 	return strings.TrimPrefix(name[strings.LastIndexByte(name, '/')+1:], "=")
 }

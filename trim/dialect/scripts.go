@@ -44,7 +44,7 @@ func (l *Line) piped(x *syntax.BinaryCmd, depth int) {
 	text := ""
 	if call, ok := from.Cmd.(*syntax.CallExpr); ok {
 		if words := l.words(call); len(words) > 0 {
-			if listers[programName(words[0])] || words[0] == "git" && slices.Contains(words, "ls-files") {
+			if listers[ProgramName(words[0])] || words[0] == "git" && slices.Contains(words, "ls-files") {
 				l.listed[x.Y.Cmd] = []string{""}
 			}
 			if words[0] == "find" {
@@ -89,7 +89,7 @@ var listers = set("find fd ls rg grep tree locate")
 
 // commands returns a command and those that it runs in its arguments. What xargs adds to theirs is not known, and adds says that it may be options.
 func (l *Line) commands(x *syntax.CallExpr, words []string) (all [][]string, adds bool) {
-	program := programName(words[0])
+	program := ProgramName(words[0])
 	if sign := replaced(program, words); sign != "" {
 		words = slices.Clone(words)
 		for i, w := range words[1:] {
@@ -125,7 +125,7 @@ func replaced(program string, words []string) string {
 
 // substituted adds the command lines that a shell gets as <(…), or from a file that another command has opened.
 func (l *Line) substituted(x *syntax.CallExpr, commands [][]string, depth int) {
-	if !slices.ContainsFunc(commands, func(words []string) bool { return TakesScript(programName(words[0])) }) {
+	if !slices.ContainsFunc(commands, func(words []string) bool { return TakesScript(ProgramName(words[0])) }) {
 		return
 	}
 	for _, w := range x.Args {
@@ -202,7 +202,7 @@ func (l *Line) script(text string, depth int) {
 
 // scripts returns the command lines that a command is given as words; "": one is not known.
 func scripts(words []string) (all []string) {
-	program := programName(words[0])
+	program := ProgramName(words[0])
 	switch {
 	case program == "eval" && slices.Contains(words, ""):
 		return []string{""}
@@ -290,7 +290,7 @@ func TakesScript(program string) bool {
 
 // readsScript reports whether a command is a shell that reads its command line, or gives its input to the commands after it.
 func readsScript(words []string) bool {
-	switch program := programName(words[0]); {
+	switch program := ProgramName(words[0]); {
 	case program == "exec":
 		return len(words) == 1
 	case starters[program], program == "parallel" && !slices.ContainsFunc(words[1:], func(w string) bool { return !option(w) && w != "" }):
@@ -327,7 +327,7 @@ func (l *Line) given(n syntax.Node, text string) {
 			if len(words) > 0 && text != "" {
 				l.Texts = append(l.Texts, Text{words, text})
 			}
-			l.Unclear = l.Unclear || text == "" && len(words) > 0 && interpreters[programName(words[0])] && (len(words) == 1 || words[1] == "-")
+			l.Unclear = l.Unclear || text == "" && len(words) > 0 && interpreters[ProgramName(words[0])] && (len(words) == 1 || words[1] == "-")
 		}
 		return true
 	})

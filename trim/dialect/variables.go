@@ -45,7 +45,7 @@ func (l *Line) certain(file *syntax.File, text string) map[string]bool {
 			clear(sure)
 		case *syntax.CallExpr:
 			if slices.ContainsFunc(commandsOf(l.words(x)), func(words []string) bool {
-				program := programName(words[0])
+				program := ProgramName(words[0])
 				return setters[program] || program == "printf" && slices.ContainsFunc(words, func(w string) bool { return w == "" || strings.HasPrefix(w, "-v") })
 			}) {
 				clear(sure)
@@ -146,7 +146,7 @@ func (l *Line) under(words []string, w *syntax.Word) []string {
 		return nil
 	}
 	for i, name := range words {
-		first, takes := takers[programName(name)]
+		first, takes := takers[ProgramName(name)]
 		for _, w := range words[i+1:] {
 			if !option(w) || w == "" {
 				first--
@@ -166,11 +166,11 @@ func (l *Line) under(words []string, w *syntax.Word) []string {
 
 // read returns the directories of the files that a command gets by xargs or parallel.
 func (l *Line) read(x *syntax.CallExpr, commands [][]string) []string {
-	if name := programName(commands[0][0]); name != "xargs" && name != "parallel" {
+	if name := ProgramName(commands[0][0]); name != "xargs" && name != "parallel" {
 		return nil
 	}
 	if !slices.ContainsFunc(commands[1:], func(words []string) bool {
-		_, takes := takers[programName(words[0])]
+		_, takes := takers[ProgramName(words[0])]
 		return takes
 	}) {
 		return nil
