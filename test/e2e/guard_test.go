@@ -63,6 +63,11 @@ func newGuarded(t *testing.T, a agent, model func(repo string) llmtest.Config, f
 	return g
 }
 
+// noRules takes the rules away: where a rule denies paths, a command whose paths cannot be known is asked about.
+func (g *guarded) noRules() {
+	write(g.t, filepath.Join(g.home, ".config/stet/config.toml"), fmt.Sprintf("listen = %q\n", g.listen))
+}
+
 // start starts the guard. A command of the agent can kill it by a script: some agents run no "kill" without a number.
 func (g *guarded) start() {
 	g.guard = startProcess(g.t, g.home, "--listen", g.listen)
@@ -607,12 +612,12 @@ func TestGuardReported(t *testing.T) {
 		"git reset -q --hard HEAD~1", "rm -rf lib other local",
 	}
 	var turns []llmtest.Turn
-	for i, script := range scripts { // in a file: a command line with paths that cannot be known is asked about, where a rule denies paths
-		write(t, filepath.Join(snaps, fmt.Sprint(i, ".sh")), script)
-		turns = append(turns, llmtest.Say(fmt.Sprint("Step ", i), llmtest.Shell(fmt.Sprintf("sh %s/%[2]d.sh >/dev/null 2>&1; cp -a . %[1]s/%d", snaps, i))))
+	for i, script := range scripts {
+		turns = append(turns, llmtest.Say(fmt.Sprint("Step ", i), llmtest.Shell(fmt.Sprintf("{ %s; } >/dev/null 2>&1; cp -a . %s/%d", script, snaps, i))))
 	}
 	g := newGuarded(t, guardedClaude("--dangerously-skip-permissions"), scripted(append(turns, llmtest.Say("Done."))...), "--closed")
 	g.env = append(g.env, "IS_SANDBOX=1")
+	g.noRules()
 	for i := range 2000 {
 		write(t, filepath.Join(g.repo, fmt.Sprintf("src/d%02d/f%d.txt", i/100, i%100+1)), fmt.Sprintf("file %d\n", i))
 	}
@@ -657,6 +662,7 @@ func TestGuardRandom(t *testing.T) {
 	}
 	g := newGuarded(t, guardedClaude("--dangerously-skip-permissions"), scripted(append(turns, llmtest.Say("Done."))...))
 	g.env = append(g.env, "IS_SANDBOX=1")
+	g.noRules()
 	states := []string{scene(t, g.repo)}
 	g.run("Work.")
 	for i := range calls {
