@@ -116,12 +116,12 @@ func (c *undoCommand) undo(ctx context.Context, trail record.Trail, what string)
 			return err
 		}
 	}
-	if c.preview {
-		return c.usage(errors.New("--preview is for what an agent did with its own tools: of a write you see the change, and decide"))
-	}
-	chosen, err := chooseWrites(all, left, what)
+	chosen, err := chooseWrites(all, left, calls, what)
 	if err != nil {
 		return err
+	}
+	if c.preview {
+		return c.usage(errors.New("--preview is for what an agent did with its own tools: of a write you see the change, and decide"))
 	}
 	if err := c.trust(ctx, trail); err != nil {
 		return err
@@ -153,8 +153,8 @@ func (c *undoCommand) trust(ctx context.Context, trail record.Trail) error {
 	return nil
 }
 
-// chooseWrites returns the writes of a session, or the write of a number.
-func chooseWrites(all, left []record.Write, what string) ([]record.Write, error) {
+// chooseWrites returns the writes of a session, or the write of a number. The error says whether there are such writes or calls that are undone already.
+func chooseWrites(all, left []record.Write, calls []record.Entry, what string) ([]record.Write, error) {
 	id, err := strconv.ParseUint(what, 10, 64)
 	means := func(w record.Write) bool { return w.Session == what }
 	if err == nil {
@@ -169,10 +169,8 @@ func chooseWrites(all, left []record.Write, what string) ([]record.Write, error)
 	if len(chosen) > 0 {
 		return chosen, nil
 	}
-	for _, w := range all {
-		if means(w) {
-			return nil, fmt.Errorf("%s: there is nothing left to undo", what)
-		}
+	if slices.ContainsFunc(all, means) || len(chooseCalls(calls, what)) > 0 {
+		return nil, fmt.Errorf("%s: there is nothing left to undo", what)
 	}
 	return nil, fmt.Errorf("%s: there is no such session and no such write; \"stet undo\" lists what can be undone", workspace.Quote(what))
 }

@@ -314,6 +314,9 @@ func TestUndoLastOfProject(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(r.dir, "other")); err != nil {
 		t.Error("another project was changed:", err)
 	}
+	if code, said := r.stet("undo", "--preview", "1"); code == 0 || !strings.Contains(said, "1: there is nothing left to undo") {
+		t.Error("a call that is undone already:", code, said)
+	}
 	_ = first.Close()
 }
 

@@ -105,9 +105,9 @@ func fileIn(variable, dir string, name ...string) func(Machine, string) string {
 func (g Guarded) Fails(closed bool) string {
 	says := ""
 	if g.asksTrust {
-		says = g.Name + " asks at its next start whether it should trust these hooks: say yes. Until then it skips them without a word. "
+		says = g.Name + " asks at its next start whether it should trust these hooks: say yes; until then it skips them without a word; "
 	}
-	says += "If the guard does not answer, "
+	says += "if the guard does not answer, "
 	switch {
 	case closed && g.since != "":
 		return says + "calls are refused; versions before " + g.since + " go on all the same"
