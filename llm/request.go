@@ -3,6 +3,7 @@ package llm
 import (
 	"slices"
 
+	"github.com/stet-dev/stet/internal/rawjson"
 	"github.com/stet-dev/stet/tool"
 )
 
@@ -39,6 +40,19 @@ const (
 	ThreadCreate   = "create"
 	ThreadContinue = "continue"
 )
+
+// WriteTool writes the name, the description and the schema of a tool as members of an open object. The schema is the member
+// with the name parameters.
+func WriteTool(w *rawjson.Writer, t tool.Spec, parameters string) {
+	w.Member("name", t.Name)
+	if t.Description != "" {
+		w.Member("description", t.Description)
+	}
+	if len(t.Schema) > 0 {
+		w.Key(parameters)
+		w.Raw(string(t.Schema), "schema of tool "+t.Name)
+	}
+}
 
 // Response is the answer of a model.
 type Response struct {

@@ -82,6 +82,19 @@ func (w *Writer) Raw(value, what string) {
 	}
 }
 
+// Object writes text if it is a JSON object. Other text becomes the member "input" of one.
+func (w *Writer) Object(text string) {
+	if IsObject(text) {
+		w.Raw(text, "")
+		return
+	}
+	w.Open('{')
+	if text != "" {
+		w.Member("input", text)
+	}
+	w.Close('}')
+}
+
 // Text writes the object {"type": kind, "text": text}.
 func (w *Writer) Text(kind, text string) {
 	w.Open('{')

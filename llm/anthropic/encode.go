@@ -135,14 +135,9 @@ func writeTools(w *rawjson.Writer, req *llm.Request, m *marks) {
 	w.Open('[')
 	for i, t := range req.Tools {
 		w.Open('{')
-		w.Member("name", t.Name)
-		if t.Description != "" {
-			w.Member("description", t.Description)
-		}
-		w.Key("input_schema")
-		if len(t.Schema) > 0 {
-			w.Raw(string(t.Schema), "schema of tool "+t.Name)
-		} else {
+		llm.WriteTool(w, t, "input_schema")
+		if len(t.Schema) == 0 {
+			w.Key("input_schema")
 			w.Raw(`{"type":"object"}`, "")
 		}
 		m.writeTool(w, i, len(req.Tools))
@@ -209,7 +204,7 @@ func writeParts(w *rawjson.Writer, i int, parts []llm.Part, m *marks) {
 			w.Member("id", p.CallID)
 			w.Member("name", p.Name)
 			w.Key("input")
-			writeInput(w, p.Args)
+			w.Object(p.Args)
 		case llm.ToolResult:
 			w.Open('{')
 			w.Member("type", "tool_result")
@@ -229,17 +224,4 @@ func writeParts(w *rawjson.Writer, i int, parts []llm.Part, m *marks) {
 		m.write(w, i, j)
 		w.Close('}')
 	}
-}
-
-// writeInput writes the arguments of a call. They must be an object; other arguments are put into one.
-func writeInput(w *rawjson.Writer, args string) {
-	if rawjson.IsObject(args) {
-		w.Raw(args, "arguments")
-		return
-	}
-	w.Open('{')
-	if args != "" {
-		w.Member("input", args)
-	}
-	w.Close('}')
 }

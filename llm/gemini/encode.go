@@ -65,14 +65,7 @@ func (w *writer) tools(req *llm.Request) {
 	w.Open('[')
 	for _, t := range req.Tools {
 		w.Open('{')
-		w.Member("name", t.Name)
-		if t.Description != "" {
-			w.Member("description", t.Description)
-		}
-		if len(t.Schema) > 0 {
-			w.Key("parametersJsonSchema")
-			w.Raw(string(t.Schema), "schema of tool "+t.Name)
-		}
+		llm.WriteTool(&w.Writer, t, "parametersJsonSchema")
 		w.Close('}')
 	}
 	w.Close(']')
@@ -141,7 +134,7 @@ func (w *writer) part(p llm.Part) {
 		w.Member("id", p.CallID)
 		w.Member("name", p.Name)
 		w.Key("args")
-		w.args(p.Args)
+		w.Object(p.Args)
 		w.Close('}')
 		w.Close('}')
 	case llm.ToolResult:
@@ -165,19 +158,6 @@ func (w *writer) part(p llm.Part) {
 		w.Member("text", p.Text)
 		w.Close('}')
 	}
-}
-
-// args writes the arguments of a call. They must be an object; other arguments are put into one.
-func (w *writer) args(args string) {
-	if rawjson.IsObject(args) {
-		w.Raw(args, "arguments")
-		return
-	}
-	w.Open('{')
-	if args != "" {
-		w.Member("input", args)
-	}
-	w.Close('}')
 }
 
 // isThought reports whether raw is a thought in the format of this API.

@@ -40,7 +40,7 @@ func encodeChat(req *llm.Request, limit string) ([]byte, error) {
 			w.Member("type", "function")
 			w.Key("function")
 			w.Open('{')
-			writeFunction(&w, t.Name, t.Description, t.Schema)
+			llm.WriteTool(&w, t, "parameters")
 			w.Close('}')
 			w.Close('}')
 		}
@@ -83,17 +83,6 @@ func writeHead(w *rawjson.Writer, req *llm.Request, limit string) {
 	}
 	if req.SessionKey != "" {
 		w.Member("prompt_cache_key", req.SessionKey)
-	}
-}
-
-func writeFunction(w *rawjson.Writer, name, description string, schema []byte) {
-	w.Member("name", name)
-	if description != "" {
-		w.Member("description", description)
-	}
-	if len(schema) > 0 {
-		w.Key("parameters")
-		w.Raw(string(schema), "schema of tool "+name)
 	}
 }
 

@@ -30,7 +30,7 @@ func (Responses) Encode(req *llm.Request) ([]byte, error) {
 		for _, t := range req.Tools {
 			w.Open('{')
 			w.Member("type", "function")
-			writeFunction(&w, t.Name, t.Description, t.Schema)
+			llm.WriteTool(&w, t, "parameters")
 			w.Close('}')
 		}
 		w.Close(']')
