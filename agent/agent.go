@@ -25,6 +25,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -137,28 +138,21 @@ func (a *Agent) setUp() error {
 		c := a.Engine
 		c.ChecksThinking = a.checks
 		c.BillsThinking = ok && of.ChecksThinking() && a.model.BillsThinking() // of the API that the check is of
-		if c.Root == "" {
-			c.Root = a.Dir
-		}
+		c.Root = cmp.Or(c.Root, a.Dir)
 		if c.Window == 0 {
 			c.Window = a.window()
 		}
 		if rule := a.model.Rule(); c.Price == (trim.Price{}) && a.model.ID != "" {
 			c.Price = trim.Price{Read: rule.Read, Write: rule.Write}
 		}
-		if c.Logger == nil {
-			c.Logger = a.Log
-		}
+		c.Logger = cmp.Or(c.Logger, a.Log)
 		a.engine, a.broken = trim.New(c)
 	})
 	return a.broken
 }
 
 func (a *Agent) log() *slog.Logger {
-	if a.Log == nil {
-		return slog.New(slog.DiscardHandler)
-	}
-	return a.Log
+	return cmp.Or(a.Log, slog.New(slog.DiscardHandler))
 }
 
 // specs returns the tools that a request offers.

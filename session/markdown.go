@@ -2,6 +2,7 @@ package session
 
 import (
 	"bufio"
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -36,10 +37,7 @@ type markdown struct{ *bufio.Writer }
 func (m markdown) printf(format string, args ...any) { _, _ = fmt.Fprintf(m, format, args...) }
 
 func (m markdown) head(s State) {
-	title := s.Title
-	if title == "" {
-		title = s.First
-	}
+	title := cmp.Or(s.Title, s.First)
 	if title = oneLine(plain(title), firstWords); title == "" {
 		title = "Session " + s.ID
 	}

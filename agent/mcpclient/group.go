@@ -1,6 +1,7 @@
 package mcpclient
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -21,10 +22,7 @@ type Config struct {
 }
 
 func (c Config) log() *slog.Logger {
-	if c.Log == nil {
-		return slog.New(slog.DiscardHandler)
-	}
-	return c.Log
+	return cmp.Or(c.Log, slog.New(slog.DiscardHandler))
 }
 
 // Group is a set of MCP servers with their tools. Its methods may be called concurrently.

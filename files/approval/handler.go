@@ -98,24 +98,15 @@ func (h *Handler) Apply(ctx context.Context, c tool.Call, p *tool.Plan, by strin
 }
 
 func (h *Handler) policy() *policy.Policy {
-	if h.Policy == nil {
-		return &policy.Policy{}
-	}
-	return h.Policy
+	return cmp.Or(h.Policy, &policy.Policy{})
 }
 
 func (h *Handler) journal() *record.Journal {
-	if h.Journal == nil {
-		return &record.Journal{}
-	}
-	return h.Journal
+	return cmp.Or(h.Journal, &record.Journal{})
 }
 
 func (h *Handler) log() *slog.Logger {
-	if h.Log == nil {
-		return slog.New(slog.DiscardHandler)
-	}
-	return h.Log
+	return cmp.Or(h.Log, slog.New(slog.DiscardHandler))
 }
 
 // patience returns how long a person may take for a question about the call; below 0: without limit.

@@ -78,10 +78,7 @@ const (
 // reserve takes the memory that a question needs while it is open.
 func (q *Queue) reserve(question Question) (release func(), err error) {
 	q.once.Do(func() {
-		limit := q.Bytes
-		if limit == 0 {
-			limit = defaultBytes
-		}
+		limit := cmp.Or(q.Bytes, defaultBytes)
 		q.all = limits.NewBudget(limits.Process, limit)
 		q.workspaces = limits.NewFamily(limits.Workspace, max(limit*3/4, 1))
 	})
@@ -118,10 +115,7 @@ func (q *Queue) ask(ctx context.Context, question Question, forward func(Answer)
 	defer release()
 	w := &waiting{question, make(chan Answer, 1), forward}
 	q.mu.Lock()
-	limit := q.Limit
-	if limit == 0 {
-		limit = defaultLimit
-	}
+	limit := cmp.Or(q.Limit, defaultLimit)
 	if len(q.open) >= limit || q.find(question.ID) >= 0 {
 		q.mu.Unlock()
 		return Answer{}, ErrFull

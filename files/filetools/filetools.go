@@ -19,6 +19,7 @@
 package filetools
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -80,15 +81,11 @@ func New(c Config) (*Tools, error) {
 	if c.Root == nil {
 		return nil, errors.New("filetools: no workspace")
 	}
-	if c.Sessions == 0 {
-		c.Sessions = 1000
-	}
+	c.Sessions = cmp.Or(c.Sessions, 1000)
 	if c.Now == nil {
 		c.Now = time.Now
 	}
-	if c.Log == nil {
-		c.Log = slog.New(slog.DiscardHandler)
-	}
+	c.Log = cmp.Or(c.Log, slog.New(slog.DiscardHandler))
 	if c.Hidden == nil {
 		c.Hidden = func(string) bool { return false }
 	}

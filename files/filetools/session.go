@@ -1,6 +1,7 @@
 package filetools
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"path/filepath"
@@ -112,10 +113,7 @@ func (d *Dedupe) tokens(text string) int {
 }
 
 func (d *Dedupe) budget() int {
-	if d.Budget == 0 {
-		return 50_000
-	}
-	return d.Budget
+	return cmp.Or(d.Budget, 50_000)
 }
 
 // paramFull is the argument that the line names.

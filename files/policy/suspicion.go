@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"time"
@@ -59,9 +60,7 @@ func count(times *[]time.Time, limit int, within time.Duration, now time.Time) b
 	if limit < 0 {
 		return false
 	}
-	if limit == 0 {
-		limit = 5
-	}
+	limit = cmp.Or(limit, 5)
 	*times = append(slices.DeleteFunc(*times, func(t time.Time) bool { return now.Sub(t) >= within }), now)
 	if len(*times) < limit {
 		return false

@@ -2,6 +2,7 @@ package workspace
 
 import (
 	"bytes"
+	"cmp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -25,10 +26,7 @@ func (e Encoding) BOM() bool { return e.bom }
 
 // String returns the encoding's name, in lower case.
 func (e Encoding) String() string {
-	if e.name == "" {
-		return "utf-8"
-	}
-	return e.name
+	return cmp.Or(e.name, "utf-8")
 }
 
 // WithBOM returns the encoding with or without a byte-order mark.

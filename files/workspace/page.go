@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -55,9 +56,7 @@ func (q PageRequest) withDefaults(limit int64) (PageRequest, error) {
 		return q, because(ErrRange, "lines and columns count from 1")
 	}
 	set := func(v *int, d int) {
-		if *v == 0 {
-			*v = d
-		}
+		*v = cmp.Or(*v, d)
 	}
 	set(&q.Line, 1)
 	set(&q.Lines, 500)

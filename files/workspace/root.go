@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"cmp"
 	"errors"
 	"io/fs"
 	"log/slog"
@@ -39,23 +40,15 @@ const mb = 1 << 20
 
 func (o Options) withDefaults() Options {
 	set := func(v *int64, d int64) {
-		if *v == 0 {
-			*v = d
-		}
+		*v = cmp.Or(*v, d)
 	}
 	set(&o.ReadLimit, 10*mb)
 	set(&o.WriteLimit, 5*mb)
 	set(&o.PartsLimit, 100*mb)
 	set(&o.KeepBytes, 512*mb)
-	if o.KeepAge == 0 {
-		o.KeepAge = 30 * 24 * time.Hour
-	}
-	if o.CountTime == 0 {
-		o.CountTime = 2 * time.Second
-	}
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
+	o.KeepAge = cmp.Or(o.KeepAge, 30*24*time.Hour)
+	o.CountTime = cmp.Or(o.CountTime, 2*time.Second)
+	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	return o
 }
 

@@ -1,6 +1,7 @@
 package limits
 
 import (
+	"cmp"
 	"sync"
 	"time"
 )
@@ -33,10 +34,7 @@ func (f *Repeats) Say(text string) (left int, ok bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.count == 0 || text != f.text {
-		f.gap = f.First
-		if f.gap == 0 {
-			f.gap = firstGap
-		}
+		f.gap = cmp.Or(f.First, firstGap)
 		f.text, f.began, f.next, f.count, f.hidden = text, now, now.Add(f.gap), 1, 0
 		return 0, true
 	}

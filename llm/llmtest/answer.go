@@ -1,6 +1,7 @@
 package llmtest
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"hash/fnv"
@@ -116,9 +117,7 @@ func (s *Server) answer(wire *wire, req *llm.Request, body []byte, given *llm.Re
 		_, _ = h.Write(body)
 		a.ID = fmt.Sprintf("%016x", h.Sum64())
 	}
-	if a.Model == "" {
-		a.Model = req.Model
-	}
+	a.Model = cmp.Or(a.Model, req.Model)
 	if a.Usage.IsZero() {
 		a.Usage = s.cache.usage(req, a.Message)
 	}

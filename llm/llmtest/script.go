@@ -1,6 +1,7 @@
 package llmtest
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"strconv"
@@ -100,10 +101,7 @@ func Step(req *llm.Request) int {
 		}
 		last = m.Role
 	}
-	if step == 0 {
-		return runs
-	}
-	return step
+	return cmp.Or(step, runs)
 }
 
 // step returns the index of the turn that req asks for. It also counts turns without calls, which the user answered by another prompt.
@@ -135,18 +133,12 @@ func (s Script) answer(req *llm.Request, prefix string, body []byte) (resp llm.R
 		return llm.Response{Message: llm.Message{Role: llm.Assistant, Parts: []llm.Part{{Text: text}}}}, s.step(req), true
 	}
 	step = s.step(req)
-	turn := Turn{Text: s.End}
-	if turn.Text == "" {
-		turn.Text = "Done."
-	}
+	turn := Turn{Text: cmp.Or(s.End, "Done.")}
 	if step < len(s.Turns) {
 		turn = s.Turns[step]
 	}
 	if asksForSummary(req) || (len(turn.Do) > 0 && len(offered(req)) == 0) {
-		turn, side = Turn{Text: s.Side}, true
-		if turn.Text == "" {
-			turn.Text = "A scripted session"
-		}
+		turn, side = Turn{Text: cmp.Or(s.Side, "A scripted session")}, true
 	}
 	msg := llm.Message{Role: llm.Assistant}
 	if turn.Thinking != "" {

@@ -6,6 +6,7 @@
 package llmtest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -82,12 +83,8 @@ func New(script Script) *Server {
 
 // Start starts a server.
 func Start(cfg Config) (*Server, error) {
-	if cfg.Addr == "" {
-		cfg.Addr = "127.0.0.1:0"
-	}
-	if cfg.Logger == nil {
-		cfg.Logger = slog.New(slog.DiscardHandler)
-	}
+	cfg.Addr = cmp.Or(cfg.Addr, "127.0.0.1:0")
+	cfg.Logger = cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler))
 	l := cfg.Listener
 	if l == nil {
 		var err error

@@ -1,6 +1,7 @@
 package tokens
 
 import (
+	"cmp"
 	"hash/maphash"
 	"sync"
 )
@@ -71,10 +72,7 @@ func (m *Memo) put(key memoKey, n int) {
 // keep stores n. When the map is full, it becomes the old map, and the entries of the previous old map that were not used since are
 // dropped.
 func (m *Memo) keep(key memoKey, n int) {
-	limit := m.Entries
-	if limit == 0 {
-		limit = 1 << 16
-	}
+	limit := cmp.Or(m.Entries, 1<<16)
 	if len(m.now) >= limit {
 		m.old, m.now = m.now, make(map[memoKey]int)
 	}

@@ -1,6 +1,7 @@
 package acp
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -69,10 +70,7 @@ type Workspace struct {
 }
 
 func (c *Config) log() *slog.Logger {
-	if c.Log == nil {
-		return slog.New(slog.DiscardHandler)
-	}
-	return c.Log
+	return cmp.Or(c.Log, slog.New(slog.DiscardHandler))
 }
 
 func (c *Config) ready() error {

@@ -1,6 +1,7 @@
 package acp
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -143,10 +144,7 @@ func (c *connection) listSessions(ctx context.Context, p sdk.ListSessionsRequest
 func info(i stored.Info) sdk.SessionInfo {
 	updated := i.Updated.UTC().Format(time.RFC3339)
 	s := sdk.SessionInfo{SessionId: sdk.SessionId(i.ID), Cwd: i.Dir, UpdatedAt: &updated}
-	title := i.Title
-	if title == "" {
-		title = i.First
-	}
+	title := cmp.Or(i.Title, i.First)
 	if title != "" {
 		s.Title = &title
 	}

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net"
@@ -20,9 +21,7 @@ import (
 // record adds an entry to the trail.
 func (h *Hub) record(e record.Entry) {
 	e.Kind, e.Time = record.Call, time.Now()
-	if e.By == "" {
-		e.By = "gateway"
-	}
+	e.By = cmp.Or(e.By, "gateway")
 	if err := h.config.Journal.Later(e); err != nil {
 		h.log.Error("audit trail", "err", err)
 	}

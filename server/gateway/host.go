@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -56,12 +57,8 @@ const hostMemory = 96 << 20
 func (h *Host) Run(ctx context.Context) error { return h.run(ctx, h.dial) }
 
 func (h *Host) run(ctx context.Context, dial func(context.Context) (connection, error)) error {
-	if h.Log == nil {
-		h.Log = slog.New(slog.DiscardHandler)
-	}
-	if h.Client == "" {
-		h.Client = "stet"
-	}
+	h.Log = cmp.Or(h.Log, slog.New(slog.DiscardHandler))
+	h.Client = cmp.Or(h.Client, "stet")
 	if h.Memory == nil {
 		h.Memory = limits.NewBudget(limits.Process, hostMemory)
 	}

@@ -34,6 +34,7 @@
 package gateway
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -97,9 +98,7 @@ const (
 
 func (l *Limits) fill() {
 	set := func(n *int, to int) {
-		if *n == 0 {
-			*n = to
-		}
+		*n = cmp.Or(*n, to)
 	}
 	set(&l.Frame, 16<<20)
 	set(&l.Bytes, 32<<20)
@@ -145,9 +144,7 @@ type Hub struct {
 // New returns a Hub.
 func New(c Config) (*Hub, error) {
 	c.Limits.fill()
-	if c.Away == 0 {
-		c.Away = 30 * time.Second
-	}
+	c.Away = cmp.Or(c.Away, 30*time.Second)
 	if c.Memory == nil {
 		c.Memory = limits.NewBudget(limits.Process, 96<<20)
 	}
@@ -161,9 +158,7 @@ func New(c Config) (*Hub, error) {
 	if alone {
 		c.Bus = new(Local)
 	}
-	if c.Log == nil {
-		c.Log = slog.New(slog.DiscardHandler)
-	}
+	c.Log = cmp.Or(c.Log, slog.New(slog.DiscardHandler))
 	if c.Journal == nil {
 		c.Journal = new(record.Journal)
 	}

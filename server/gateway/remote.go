@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -39,10 +40,7 @@ func (r *Remote) Call(ctx context.Context, c tool.Call) (tool.Result, error) {
 	if id == "" {
 		id = newID()
 	}
-	session := c.Session
-	if session == "" {
-		session = "gateway-here"
-	}
+	session := cmp.Or(c.Session, "gateway-here")
 	done := make(chan *wire.ToolResult, 1)
 	call := &call{
 		h: r.h, to: r.workspace, account: c.Account,

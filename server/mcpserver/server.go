@@ -1,6 +1,7 @@
 package mcpserver
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
@@ -124,9 +125,7 @@ func (c *Config) fill() {
 	if c.Session == "" {
 		c.Session = "stdio-" + shortID()
 	}
-	if c.Wait == 0 {
-		c.Wait = defaultWait
-	}
+	c.Wait = cmp.Or(c.Wait, defaultWait)
 	if c.Progress <= 0 {
 		c.Progress = 15 * time.Second
 	}
@@ -142,9 +141,7 @@ func (c *Config) fill() {
 	if c.HTTP.Held == nil {
 		c.HTTP.Held = limits.NewHeld(0)
 	}
-	if c.Logger == nil {
-		c.Logger = slog.New(slog.DiscardHandler)
-	}
+	c.Logger = cmp.Or(c.Logger, slog.New(slog.DiscardHandler))
 }
 
 // Close cancels all calls, ends all sessions and waits for both. It may be called more than once.

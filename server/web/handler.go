@@ -17,6 +17,7 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"log/slog"
@@ -224,8 +225,5 @@ func (h *Handler) mux() *http.ServeMux {
 }
 
 func (h *Handler) log() *slog.Logger {
-	if h.Log == nil {
-		return slog.New(slog.DiscardHandler)
-	}
-	return h.Log
+	return cmp.Or(h.Log, slog.New(slog.DiscardHandler))
 }

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"strings"
@@ -120,10 +121,7 @@ func (h *Handler) sessions(r *http.Request) (any, error) {
 }
 
 func listed(i session.Info) Session {
-	title := i.Title
-	if title == "" {
-		title = i.First
-	}
+	title := cmp.Or(i.Title, i.First)
 	return Session{
 		i.ID, i.Dir, title, i.Model, i.Source, i.From.Session, string(i.From.Relation), i.Next, i.Created, i.Updated, i.Last, i.Count,
 	}

@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/stet-dev/stet/llm"
@@ -75,15 +76,11 @@ func Ours(c trim.Config) (Policy, error) {
 	}
 	return func(s Setting) Planner {
 		c := c
-		if c.Root == "" {
-			c.Root = s.Dir
-		}
+		c.Root = cmp.Or(c.Root, s.Dir)
 		if c.Price == (trim.Price{}) && !c.ChecksThinking {
 			c.Price = s.Price
 		}
-		if c.Window == 0 {
-			c.Window = s.Window
-		}
+		c.Window = cmp.Or(c.Window, s.Window)
 		c.BillsThinking = s.BillsThinking
 		e, err := trim.New(c)
 		if err != nil {

@@ -14,6 +14,7 @@
 package nats
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"encoding/base64"
@@ -96,9 +97,7 @@ type answering struct {
 
 // Open connects a Bus, and waits for the server until ctx ends.
 func Open(ctx context.Context, c Config) (*Bus, error) {
-	if c.Log == nil {
-		c.Log = slog.New(slog.DiscardHandler)
-	}
+	c.Log = cmp.Or(c.Log, slog.New(slog.DiscardHandler))
 	b := &Bus{
 		log: c.Log, process: nuid.Next(), inFlight: semaphore.NewWeighted(flying),
 		owned: map[string]*owned{}, claimed: map[string]bool{}, known: map[string]owner{}, heard: map[string]answering{},
