@@ -49,7 +49,7 @@ stet approve --root /home/me/project`,
 
 func (c *approveCommand) Run(ctx context.Context) error {
 	pid, dir := 0, "" // of the servers that are meant; 0 and "": of any
-	if arg := c.arg(0); len(c.args) == 1 {
+	if arg := c.arg(); len(c.args) == 1 {
 		n, err := strconv.Atoi(arg)
 		if err != nil || n <= 0 {
 			return c.usage(fmt.Errorf("%q is not the number of a process: want the number of a running \"stet mcp\", as \"stet approve\" lists it", arg))

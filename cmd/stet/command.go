@@ -28,10 +28,10 @@ func (p *program) runs(cmd *cobra.Command, c *command, do func(context.Context) 
 	return cmd
 }
 
-// arg returns the argument at i, empty where there are fewer.
-func (c *command) arg(i int) string {
-	if i < len(c.args) {
-		return c.args[i]
+// arg returns the first argument, empty where there is none.
+func (c *command) arg() string {
+	if len(c.args) > 0 {
+		return c.args[0]
 	}
 	return ""
 }

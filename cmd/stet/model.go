@@ -52,10 +52,10 @@ func (c *modelCommand) Run(ctx context.Context) error {
 	if !proxyserver.Loopback(host) {
 		return c.usage(fmt.Errorf("%s is not a loopback address: the scripted model is for this machine alone", c.listen))
 	}
-	file := c.arg(0)
+	file := c.arg()
 	if file != "" {
 		if file, err = filepath.Rel(c.dir, c.absolute(file)); err != nil || !filepath.IsLocal(file) {
-			return c.usage(fmt.Errorf("%s is not below the working directory", c.arg(0)))
+			return c.usage(fmt.Errorf("%s is not below the working directory", c.arg()))
 		}
 	}
 	defer process.OutliveReader()()

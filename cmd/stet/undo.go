@@ -77,7 +77,7 @@ func (c *undoCommand) Run(ctx context.Context) error {
 	ctx, stop := process.UntilEnded(ctx)
 	defer stop()
 	return c.withCalls(ctx, func(trail store.Store) error {
-		err := c.undo(ctx, trail, c.arg(0))
+		err := c.undo(ctx, trail, c.arg())
 		if ctx.Err() != nil {
 			err = errors.Join(context.Cause(ctx), err)
 		}

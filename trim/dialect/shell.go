@@ -130,8 +130,8 @@ func shellReads(command string) []excerpt {
 		return nil
 	}
 	var p shellPlan
-	for i, s := range file.Stmts {
-		if !p.stmt(s, i == 0) {
+	for _, s := range file.Stmts {
+		if !p.stmt(s) {
 			return nil
 		}
 	}
@@ -157,7 +157,7 @@ type shellPlan struct {
 	excerpts []excerpt
 }
 
-func (p *shellPlan) stmt(s *syntax.Stmt, first bool) bool {
+func (p *shellPlan) stmt(s *syntax.Stmt) bool {
 	if s.Negated || s.Background || s.Coprocess || s.Disown {
 		return false
 	}
@@ -170,7 +170,7 @@ func (p *shellPlan) stmt(s *syntax.Stmt, first bool) bool {
 	case *syntax.BinaryCmd:
 		switch c.Op {
 		case syntax.AndStmt:
-			return p.stmt(c.X, first) && p.stmt(c.Y, false)
+			return p.stmt(c.X) && p.stmt(c.Y)
 		case syntax.Pipe:
 			excerpts, ok := pipeline(c)
 			return ok && p.add(excerpts)
@@ -257,7 +257,7 @@ func pipeline(c *syntax.BinaryCmd) ([]excerpt, bool) {
 		excerpts, ok = pipeline(x)
 	case *syntax.CallExpr:
 		plan := shellPlan{}
-		ok = plan.stmt(c.X, false) && len(plan.excerpts) == 1
+		ok = plan.stmt(c.X) && len(plan.excerpts) == 1
 		excerpts = plan.excerpts
 	}
 	y, isCall := c.Y.Cmd.(*syntax.CallExpr)
