@@ -23,7 +23,8 @@ const (
 	authorityLeft = 60 * 24 * time.Hour
 	leafLife      = 24 * time.Hour
 	leafLeft      = 12 * time.Hour
-	skew          = time.Hour // certificates begin earlier, for clocks that are slow
+	skew          = time.Hour          // certificates begin earlier, for clocks that are slow
+	setBack       = 7 * 24 * time.Hour // an authority begins so much earlier: the clock may be set back while an agent runs that trusts it
 )
 
 const keyBlock = "PRIVATE KEY"
@@ -55,7 +56,7 @@ func NewAuthority(hosts []string, last *Authority) (*Authority, error) {
 	_, noIPv6, _ := net.ParseCIDR("::/0")
 	own := &x509.Certificate{
 		SerialNumber: serial(), Subject: pkix.Name{CommonName: "stet, for the agents of one user", Organization: []string{"stet"}},
-		NotBefore: now.Add(-skew), NotAfter: now.Add(authorityLife),
+		NotBefore: now.Add(-setBack), NotAfter: now.Add(authorityLife),
 		IsCA: true, BasicConstraintsValid: true, MaxPathLenZero: true,
 		KeyUsage: x509.KeyUsageCertSign, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
 		PermittedDNSDomainsCritical: true, PermittedDNSDomains: hosts, ExcludedIPRanges: []*net.IPNet{noIPv4, noIPv6},

@@ -270,6 +270,9 @@ func TestSessionOfWeeks(t *testing.T) {
 		}
 		pool := x509.NewCertPool()
 		pool.AddCert(a.cert)
+		if _, err := a.cert.Verify(x509.VerifyOptions{Roots: pool, CurrentTime: time.Now().Add(-72 * time.Hour)}); err != nil {
+			t.Errorf("after the clock was set back: %v", err)
+		}
 		now := a
 		for day := range 360 {
 			if !now.Fits([]string{modelHost}) {
