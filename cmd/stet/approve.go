@@ -37,10 +37,7 @@ The questions of all servers are shown ("stet mcp", and the proxy with "stet gua
 and of those that start later. It goes on until you press q. The number of a process
 chooses one server, and ends with it; --root chooses those of one workspace.`,
 		Example: `# In a second terminal, before or after the agent is started
-stet approve
-
-# One workspace
-stet approve --root /home/me/project`,
+stet approve`,
 		Args: atMostOneArg,
 	}, &c.command, c.Run)
 	cmd.Flags().StringVar(&c.root, "root", "", "answer the questions of the servers with this workspace")

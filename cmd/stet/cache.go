@@ -56,8 +56,7 @@ Prices are those of the file that the configuration key "prices" names, then tho
 that stet knows.`,
 		Example: `stet cache ~/.claude/projects/p/session.jsonl
 stet cache --live --last 100
-stet cache --watch
-stet cache --json session.jsonl`,
+stet cache --watch`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			switch {
 			case c.watch && len(args) > 0 || len(args) > 1:
@@ -102,7 +101,7 @@ func (c *cacheCommand) Run(ctx context.Context) error {
 	if c.json {
 		return c.printJSON(account)
 	}
-	account.Print(c.screen(c.out))
+	account.Print(c.screen(c.out), columns(c.out))
 	return nil
 }
 

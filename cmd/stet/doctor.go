@@ -69,7 +69,6 @@ place of that one, and so starts them.
 The exit code is 1 if there is a problem, or a difference that stet does not know.
 Warnings alone end with 0.`,
 		Example: `stet doctor
-stet doctor --json
 stet doctor claude
 stet doctor codex --mine --yes`,
 		ValidArgs: names,

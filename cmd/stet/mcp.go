@@ -47,10 +47,7 @@ Agents start this command themselves; "stet setup" configures them.`,
 stet mcp --root /home/me/project
 
 # For clients that speak HTTP; the token is printed
-stet mcp --http 127.0.0.1:4142
-
-# Repeated reads of what was just shown become one line
-stet mcp --dedupe`,
+stet mcp --http 127.0.0.1:4142`,
 		Args: noArgs,
 	}, &c.command, c.Run)
 	f := cmd.Flags()

@@ -69,8 +69,6 @@ the price of a token that is neither read from a cache nor written to it.`,
 		Example: `stet savings
 stet savings --since 2026-11-01 --by project,model
 stet savings --live
-stet savings --habits --since 2026-11-01
-stet savings --json PATH...
 stet savings --policy keep-latest --keep 3 ~/.codex/sessions`,
 	}, &c.command, c.Run)
 	config.AddFlags(cmd.Flags(), "policy", "keep")
@@ -114,15 +112,13 @@ func (c *savingsCommand) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if c.own || c.waste {
-		return interruptible(ctx, func(ctx context.Context) error {
-			if c.own {
-				return c.live(ctx, catalog, since, until)
-			}
-			return c.habits(ctx, catalog, since, until)
-		})
-	}
 	return interruptible(ctx, func(ctx context.Context) error {
+		switch {
+		case c.own:
+			return c.live(ctx, catalog, since, until)
+		case c.waste:
+			return c.habits(ctx, catalog, since, until)
+		}
 		paths, err := c.sessionPaths(c.args)
 		if err != nil {
 			return misconfigured(err)
@@ -146,10 +142,9 @@ func (c *savingsCommand) Run(ctx context.Context) error {
 			report.Savings(c.screen(c.out), columns(c.out), rep, c.by)
 		}
 		if err == nil && len(rep.Sessions) == 0 {
-			dated := !since.IsZero() || !until.IsZero()
 			if err = unread(rep.Skipped); err == nil && len(c.args) == 0 {
 				c.say("work with an agent first, or name a PATH")
-			} else if err == nil && (!dated || len(rep.Skipped) > 0) {
+			} else if err == nil && (since.IsZero() && until.IsZero() || len(rep.Skipped) > 0) {
 				err = errNoSessions
 			}
 		}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/stet-dev/stet/llm"
@@ -175,10 +176,10 @@ func (r *Cache) Sum(c *prices.Catalog) {
 	r.Totals.sort()
 }
 
-// Print writes the account for people.
-func (r *Cache) Print(w io.Writer) {
+// Print writes the account for people. width is the screen's number of columns; 0: any.
+func (r *Cache) Print(w io.Writer, width int) {
 	for _, s := range r.Sessions {
-		s.print(w)
+		s.print(w, width)
 		fmt.Fprintln(w)
 	}
 	if len(r.Sessions) > 1 {
@@ -194,20 +195,20 @@ func (r *Cache) Print(w io.Writer) {
 	fmt.Fprintln(w, Faint(fmt.Sprintf("Prices of %s: %s.", r.Date, r.Source)))
 }
 
-func (s *cacheSession) print(w io.Writer) {
+func (s *cacheSession) print(w io.Writer, width int) {
 	name := s.ID
 	if s.Agent != "" {
 		name += ", agent " + s.Agent
 	}
-	fmt.Fprintf(w, "session %s\n", Bold(name))
-	fmt.Fprintln(w, Faint(fmt.Sprintf("%5s %-14s %10s %10s %10s %10s %10s  %-16s", "#", "sent", "read", "written", "plain", "cost", "lost", "broke at")))
+	rows := [][]string{{"#", "sent", "read", "written", "plain", "cost", "lost", "broke at"}}
 	for _, r := range s.Requests {
-		line := fmt.Sprintf("%5d %-14s %10s %10s %10s %10s", r.Number, clock(r.Time), Grouped(r.Read), Grouped(r.Written), Grouped(r.Plain), dollars(r.Cost))
+		row := []string{strconv.Itoa(r.Number), clock(r.Time), Grouped(r.Read), Grouped(r.Written), Grouped(r.Plain), dollars(r.Cost), "", ""}
 		if r.Lost > 0 {
-			line += fmt.Sprintf(" %10s  %s, +%s%s", Grouped(r.Lost), r.where(), dollars(r.Extra), fewer(r.Fewer))
+			row[6], row[7] = Grouped(r.Lost), r.where()+", +"+dollars(r.Extra)+fewer(r.Fewer)
 		}
-		fmt.Fprintln(w, line)
+		rows = append(rows, row)
 	}
+	alignedTable(width)(w, "session "+name, rows)
 	s.Totals.print(w)
 	for _, u := range s.Unread {
 		fmt.Fprintf(w, "reads by %s: stet does not know the form of %s of %s\n", u.Tool, Grouped(u.Unread), Count(u.Reads, "result"))

@@ -4,7 +4,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
+	"github.com/charmbracelet/colorprofile"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/stet-dev/stet/llm/prices"
@@ -76,10 +78,21 @@ func TestCacheOfRequests(t *testing.T) {
 	c.AddRequests(rows, catalog)
 	c.Sum(catalog)
 	var out strings.Builder
-	c.Print(&out)
+	c.Print(&out, 0)
 	for _, want := range []string{"stet 4, +$", "; 30,000 tokens fewer from then on\n", "  message, +$", "  stet             1 break, "} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("%q is missing in\n%s", want, &out)
 		}
+	}
+	out.Reset()
+	c.Sessions[0].print(colorprofile.NewWriter(&out, nil), 60) // a narrow terminal: columns go on below
+	table, _, _ := strings.Cut(out.String(), "3 requests, ")
+	for line := range strings.Lines(table) {
+		if n := utf8.RuneCountInString(line) - 1; n > 60 {
+			t.Errorf("a line has %d columns: %s", n, line)
+		}
+	}
+	if strings.Count(table, "#") < 2 {
+		t.Error(table)
 	}
 }

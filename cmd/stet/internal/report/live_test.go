@@ -411,7 +411,7 @@ func TestHabits(t *testing.T) {
 	var account Cache
 	account.AddRequests(rows, catalog)
 	account.Sum(catalog)
-	account.Print(&b)
+	account.Print(&b, 0)
 	for _, want := range []string{"gap: go on before the cache ends", "model: choose the model at the start", "system: the agent changed its system text: take clocks"} {
 		if !strings.Contains(b.String(), want) { // LIVE-2
 			t.Errorf("no %q in:\n%s", want, b.String())

@@ -80,7 +80,8 @@ func grouped(rep replay.Report) (by []string) {
 // savingsTable prints rows of a name and figures.
 type savingsTable struct {
 	w           io.Writer
-	name, width int // columns of the name, and of the screen
+	name, width int  // columns of the name, and of the screen
+	narrow      bool // the figures are below the name and the share
 }
 
 // figureColumns are the columns of a row's figures, the blank before each of them included.
@@ -91,15 +92,27 @@ func newSavingsTable(w io.Writer, width int, rows []replay.Row) savingsTable {
 	for i := range rows {
 		widest = max(widest, len([]rune(sessionName(&rows[i]))))
 	}
-	if width > 0 {
-		widest = min(widest, max(8, width-figureColumns))
+	narrow := width > 0 && width < figureColumns+8
+	if narrow {
+		widest = max(8, width-8)
+	} else if width > 0 {
+		widest = min(widest, width-figureColumns)
 	}
-	return savingsTable{w, widest, width}
+	return savingsTable{w, widest, width, narrow}
 }
 
 func (s savingsTable) head(name string) {
 	fmt.Fprintln(s.w)
-	fmt.Fprintln(s.w, Faint(strings.TrimRight(fmt.Sprintf("%-*s %8s %9s %9s %9s", s.name, Cropped(name, s.name), "requests", "without", "with", "saved"), " ")))
+	s.line(name, fmt.Sprintf("%8s %9s %9s %9s", "requests", "without", "with", "saved"), "", Faint)
+}
+
+// line prints a name, its figures, and the share of them.
+func (s savingsTable) line(name, figures, share string, style func(string) string) {
+	line := fmt.Sprintf("%-*s %s %s", s.name, name, figures, share)
+	if s.narrow {
+		line = fmt.Sprintf("%-*s %s\n%s", s.name, name, share, figures)
+	}
+	fmt.Fprintln(s.w, style(strings.TrimRight(line, " ")))
 }
 
 // row prints a group. A price that is not known is a question mark, also next to those that are.
@@ -114,8 +127,7 @@ func (s savingsTable) row(name string, g replay.Group) {
 	if len(name) > s.name { // the end of a directory tells more
 		name = tail(name, s.name)
 	}
-	line := fmt.Sprintf("%-*s %8s %9s %9s %9s %s", s.name, name, Grouped(g.Requests), without, with, saved, share)
-	fmt.Fprintln(s.w, strings.TrimRight(line, " "))
+	s.line(name, fmt.Sprintf("%8s %9s %9s %9s", Grouped(g.Requests), without, with, saved), share, func(line string) string { return line })
 }
 
 // savedShare returns what is saved of the bill, in per cent.

@@ -32,11 +32,11 @@ func TestSavingsWidth(t *testing.T) {
 		replay.ByDay:   {{Name: "date unknown", Requests: 3702, USD: rep.Totals.USD}},
 		replay.ByAgent: {{Name: "agent a", Requests: 1, Unpriced: 1, USD: rep.Totals.USD}, {Name: strings.Repeat("agent", 30), Requests: 3701, Unpriced: 3701}},
 	}
-	for _, width := range []int{0, 60, 80, 200} {
+	for _, width := range []int{0, 40, 60, 80, 200} {
 		var b bytes.Buffer
 		Savings(colorprofile.NewWriter(&b, nil), width, rep, nil)
 		for line := range strings.Lines(b.String()) {
-			if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > max(width, 80) && width > 0 {
+			if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > max(width, 80) && width > 0 || width == 40 && n > 40 && strings.Contains(line, "  ") {
 				t.Errorf("at %d columns a line has %d: %s", width, n, line)
 			}
 		}
