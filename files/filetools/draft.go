@@ -174,7 +174,7 @@ func (q *toolCall) replanned(ctx context.Context, base *content, approved []byte
 		// the call means the file as it is now.
 		return q.def.plan(ctx, q)
 	}
-	d.text, d.base, d.notes = string(approved), base, nil
+	d.text, d.base = string(approved), base
 	p, err := q.plan(t, now, d)
 	if err == nil && d.isEdit && len(base.data) > 0 && bytes.HasPrefix(now.data, base.data) {
 		p.Grown = string(base.version)

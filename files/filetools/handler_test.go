@@ -260,3 +260,29 @@ func TestExecutableWhileAsked(t *testing.T) {
 		})
 	}
 }
+
+// A write that is planned again, because the file has changed while a person decided, says each of its notes once.
+func TestNotesOnce(t *testing.T) {
+	b := newBench(t, Config{}, workspace.Options{})
+	b.put("a", "one\r\ntwo\r\nthree\r\n")
+	asked := 0
+	h := &approval.Handler{Tools: &b.set, Rate: -1, Policy: &policy.Policy{}, Approver: person(func(q approval.Question) approval.Answer {
+		if asked++; asked < 3 {
+			b.put("a", b.get("a")+"four\r\n")
+		}
+		return approval.Answer{Verdict: approval.Approve, Seal: q.Seal}
+	})}
+	var said string
+	for _, c := range [][2]string{{"read_file", `{"path":"a"}`}, {"write_file", `{"path":"a","content":"1\ntwo\nthree\n"}`}} {
+		r, err := h.Call(t.Context(), tool.Call{ID: c[0], Session: "one", Name: c[0], Arguments: json.RawMessage(c[1])})
+		if err != nil {
+			t.Fatal(err)
+		}
+		said = r.Text
+	}
+	for _, note := range []string{"line ends are CRLF", "merged with"} {
+		if n := strings.Count(said, note); n != 1 || asked != 3 {
+			t.Errorf("asked %d times, and said %d times %q: %s", asked, n, note, said)
+		}
+	}
+}
