@@ -46,6 +46,7 @@ func (k *keys) normalise(p string) string {
 	if k.root == "" {
 		return c
 	}
+	c = k.respell(c)
 	if !absolute(c) {
 		if !strings.HasPrefix(c, "../") && c != ".." {
 			return c
@@ -57,6 +58,32 @@ func (k *keys) normalise(p string) string {
 	}
 	if rel, ok := strings.CutPrefix(c, strings.TrimSuffix(k.root, "/")+"/"); ok {
 		return rel
+	}
+	return c
+}
+
+// respell returns a clean path as the root is spelled: "~/a" below the home directory that the root is in, "/tmp/a" as "/private/tmp/a"
+// on a Mac, and "/c/a" as "C:/a" on Windows. There the letter case of the root's own names does not count.
+func (k *keys) respell(c string) string {
+	parts := strings.SplitN(k.root, "/", 4)
+	rest, atHome := strings.CutPrefix(c, "~/")
+	switch {
+	case atHome && len(parts) > 3 && (parts[1] == "home" || parts[1] == "Users"):
+		c = strings.Join(parts[:3], "/") + "/" + rest
+	case atHome && strings.HasPrefix(k.root, "/root/"):
+		c = "/root/" + rest
+	case strings.HasPrefix(k.root, "/private/") && (strings.HasPrefix(c, "/tmp/") || strings.HasPrefix(c, "/var/")):
+		c = "/private" + c
+	}
+	if n := len(k.root); drive(k.root) {
+		for _, mount := range []string{"/mnt/", "/cygdrive/", "/"} {
+			if rest, ok := strings.CutPrefix(c, mount+strings.ToLower(k.root[:1])+"/"); ok {
+				c = k.root[:3] + rest
+			}
+		}
+		if len(c) >= n && strings.EqualFold(c[:n], k.root) {
+			c = k.root + c[n:]
+		}
 	}
 	return c
 }
