@@ -74,7 +74,7 @@ func dependency(root, key string) (dir, pkg string) {
 // system text named, that the agent wrote to or named in a command that may change
 // something, and the files that a person named.
 type namedPlaces struct {
-	words  []string        // paths, not resolved yet
+	words  []string        // paths, not resolved yet: the workspace may not be known
 	files  []string        // named by persons, not resolved yet
 	edited []string        // written to by the agent, not resolved yet
 	places map[string]bool // keys
@@ -83,7 +83,7 @@ type namedPlaces struct {
 // bySystem notes what a system text names.
 func (n *namedPlaces) bySystem(text string) {
 	for word := range dialect.Paths(text) {
-		n.add(strings.Clone(word))
+		n.words = append(n.words, strings.Clone(word))
 	}
 }
 
@@ -106,13 +106,34 @@ var temporary = []string{"/tmp/", "/private/tmp/", "/var/folders/", "/dev/"}
 func (n *namedPlaces) byCommand(text string) {
 	for word := range dialect.Paths(text) {
 		if !slices.ContainsFunc(temporary, func(dir string) bool { return strings.HasPrefix(word, dir) }) {
-			n.add(strings.Clone(word))
+			n.words = append(n.words, strings.Clone(word))
 		}
 	}
 }
 
-// add notes a path. It becomes a place with resolve, when the workspace is known.
-func (n *namedPlaces) add(word string) { n.words = append(n.words, word) }
+// byShell notes what a command line may write to below a directory of dependencies. A program that it runs there is only run.
+func (n *namedPlaces) byShell(text string) {
+	dir := ""
+	for command := range strings.FieldsFuncSeq(text, func(r rune) bool { return strings.ContainsRune("\n;&|", r) }) {
+		command = strings.TrimSpace(command)
+		program, args, _ := strings.Cut(command, " ")
+		switch program {
+		case "cd":
+			dir = args
+			continue
+		case "cp":
+			command = args[strings.LastIndexByte(args, ' ')+1:]
+		case "node", "python", "python3", "bash", "sh":
+			program = args
+		}
+		for word := range dialect.Paths(dir + " " + command) {
+			inside := slices.ContainsFunc(dependencies, func(d string) bool { return strings.Contains("/"+word+"/", d) })
+			if inside && !strings.HasPrefix(strings.TrimLeft(program, `"'`), word) && (&dialect.Action{Op: dialect.Shell, Command: command}).Changes() {
+				n.byEdit(strings.Clone(word))
+			}
+		}
+	}
+}
 
 // byEdit notes a file that the agent writes to.
 func (n *namedPlaces) byEdit(file string) { n.edited = append(n.edited, file) }

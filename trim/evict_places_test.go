@@ -27,6 +27,7 @@ func TestFilesOfOthers(t *testing.T) {
 		{"beside the workspace", "/home/me/.cache/work/lib/a.py", nil, true},
 		{"in the workspace", root + "/src/a.py", nil, false},
 		{"in the workspace, relative", "src/a.py", nil, false},
+		{"in the workspace, from the home directory", "~/.cache/work/project/src/a.py", nil, false},
 		{"a dependency", "vendor/x/y/a.py", nil, true},
 		{"a dependency, absolute", root + "/web/node_modules/@x/y/a.js", nil, true},
 		{"another directory that the system text names", "/home/me/lib/src/a.py", system("Additional working directories: /home/me/lib"), false},
@@ -43,6 +44,9 @@ func TestFilesOfOthers(t *testing.T) {
 		{"copied to", "/home/me/lib/src/a.py", run("cp b.py /home/me/lib/src/b.py"), false},
 		{"only looked at", "/home/me/lib/src/a.py", run("cd /home/me/lib && grep -rn x . 2>/dev/null | head"), true},
 		{"a command names another file of the dependency", "vendor/x/y/a.py", run("cp vendor/x/z/b.py ."), true},
+		{"a command edits another file of the dependency", "vendor/x/y/a.py", run("sed -i s/a/b/ vendor/x/z/b.py && make"), false},
+		{"a command goes there and edits", "vendor/x/y/a.py", run("cd vendor/x/z && cat > b.py <<END\na\nEND"), false},
+		{"a command goes there, looks, and edits elsewhere", "vendor/x/y/a.py", run("cd vendor/x/z && cat b.py; cd /home/me && touch c.py"), true},
 		{"edited beside", "/home/me/lib/src/a.py", func(c *conv) {
 			c.call("Edit", `{"file_path":"/home/me/lib/doc/b.md","old_string":"a","new_string":"b"}`, "Edited.")
 		}, false},

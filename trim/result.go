@@ -84,6 +84,7 @@ func (st *State) addResult(at PartRef, p *llm.Part, when time.Time) {
 		res.normal = normalOutput(&c.action, p.Text)
 		if c.action.Op == dialect.Shell && c.action.Changes() && st.engine.deduplicates() {
 			st.named.byCommand(c.action.Command)
+			st.named.byShell(c.action.Command)
 			st.named.byCommand(strings.ReplaceAll(c.args, `\`, " "))
 		}
 	case dialect.Edit, dialect.Write:
