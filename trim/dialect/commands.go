@@ -29,10 +29,11 @@ var searchers = set("rg ag grep egrep fgrep")
 var containers = set("docker podman kubectl")
 
 // quoters print files as they are, next to the sieves.
-var quoters = set(`bat batcat diff xxd od paste comm join strings zcat patch colordiff delta eval gofmt goimports prettier Get-Content gc`)
+var quoters = set(`bat batcat diff xxd od paste comm join strings zcat patch colordiff delta eval gofmt goimports prettier Get-Content gc
+	hexdump dd expand gcat ghead gtail gsed gawk clang-format rustfmt yq xmllint glow pygmentize highlight jj vim nvim ex ed unzip ack Select-String`)
 
 // interpreters run a program. One that is written on the command line may print files.
-var interpreters = set(`python python2 python3 node deno perl ruby php osascript`)
+var interpreters = set(`python python2 python3 node deno perl ruby php osascript lua luajit Rscript julia fish nu script`)
 
 // builders build, test, check and install: they print what they did, and of
 // files what is wrong there. They count in whichever directory they are.

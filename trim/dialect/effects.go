@@ -173,9 +173,9 @@ func quietWords(args []*syntax.Word) []string {
 	return words
 }
 
-// commandName returns the name that a command counts under: ./gradlew and .venv/bin/pytest count as builders do.
+// commandName returns the name that a command counts under: ./gradlew and .venv/bin/pytest count as builders do, and /bin/cat as cat.
 func commandName(word string) string {
-	if i := strings.LastIndexByte(word, '/'); i >= 0 && builders[word[i+1:]] {
+	if i := strings.LastIndexByte(word, '/'); i >= 0 && (builders[word[i+1:]] || word[:i] == "/bin" || word[:i] == "/usr/bin") {
 		return word[i+1:]
 	}
 	return word
@@ -297,6 +297,9 @@ var windowsShells = set("powershell powershell.exe pwsh pwsh.exe cmd cmd.exe")
 func typesFile(words []string) bool {
 	heads := words[:1]
 	if windowsShells[strings.ToLower(words[0])] {
+		if slices.Contains(words, unknown) {
+			return true
+		}
 		words = strings.Fields(strings.Join(words[1:], " "))
 		heads = words
 	}
@@ -322,11 +325,11 @@ func programGiven(words []string) bool {
 		switch {
 		case strings.HasPrefix(w, "--"):
 		case strings.HasPrefix(w, "-"):
-			if w == "-" || strings.ContainsAny(w, "cenp") {
+			if w == "-" || strings.ContainsAny(w, "cenpr") {
 				return true
 			}
 		default:
-			return w == unknown
+			return w == unknown || w == "eval"
 		}
 	}
 	return true
@@ -361,7 +364,7 @@ func inner(name string, words []string) ([]string, bool) {
 			words = words[1:]
 		}
 		words = words[min(1, len(words)):]
-	case "uv", "poetry", "pipenv", "pdm", "bundle":
+	case "uv", "poetry", "pipenv", "pdm", "bundle", "conda":
 		if len(words) == 0 || words[0] != "run" && words[0] != "exec" {
 			return nil, false
 		}

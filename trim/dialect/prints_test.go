@@ -36,6 +36,10 @@ func TestMayShowFiles(t *testing.T) {
 	for command, want := range map[string]bool{
 		`type src\app.ts`: true, "type src/app.ts | Select-Object -First 40": true, "TYPE app.ts": true, `Get-Content -Path src\app.ts -TotalCount 90`: true,
 		"powershell.exe -NoProfile -Command Get-Content app.ts": true, `pwsh -c "cd src; (gc app.ts)[4..9]"`: true, `cmd /c type app.ts`: true,
+		`cmd.exe /c "type src\app.ts"`: true, "/bin/cat a.go": true, "/usr/bin/sed -n 1,9p a.go": true, "hexdump -C a": true, "vim -es -c %p -c q a.go": true,
+		"php -r 'echo file_get_contents(\"a\");'": true, "deno eval 'read()'": true, "lua -e 'read()'": true, "Rscript -e 'readLines(\"a\")'": true,
+		"fish -c 'cat a.go'": true, "nu -c 'open a.go'": true, "conda run cat a.go": true, "clang-format a.c": true, "unzip -p a.zip a.go": true,
+		"php artisan migrate": false, "deno run a.ts": false, "Rscript a.R": false, "/usr/bin/make test": false, "conda install x": false,
 		"type go": false, "type -a python3": false, "cmd /c dir src": false, "echo type a.ts": false, "powershell": false, "gcc a.c": false,
 	} {
 		if a := (Action{Op: Shell, Command: command}); a.Quotes("ok") != want || want && !a.MayShowFiles("ok") {
