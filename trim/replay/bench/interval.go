@@ -48,24 +48,16 @@ func newDraws(some []*played) draws {
 	return d
 }
 
-// fill fills in the interval of policy i. If there is one session alone, there is none.
+// fill fills in the interval of policy i: where the change of the bill lies in 95 of 100 draws. If there is one session alone, there is none.
 func (d *draws) fill(f *Figures, some []*played, i int, regime func(*played) *regime) {
 	if d.samples == nil {
 		return
 	}
-	f.BillInterval = d.interval(some, func(p *played) (off, with float64) {
-		billed := billedSizes(regime(p))
-		return billed[0].Bill[RecordedRule], billed[i].Bill[RecordedRule]
-	})
-}
-
-// interval returns where the change of a cost lies in 95 of 100 draws.
-func (d *draws) interval(some []*played, cost func(*played) (off, with float64)) [2]float64 {
 	off, with := make([]float64, d.clusters), make([]float64, d.clusters)
 	for n, p := range some {
-		a, b := cost(p)
-		off[d.cluster[n]] += a
-		with[d.cluster[n]] += b
+		billed := billedSizes(regime(p))
+		off[d.cluster[n]] += billed[0].Bill[RecordedRule]
+		with[d.cluster[n]] += billed[i].Bill[RecordedRule]
 	}
 	rels := make([]float64, 0, len(d.samples))
 	for _, sample := range d.samples {
@@ -77,5 +69,5 @@ func (d *draws) interval(some []*played, cost func(*played) (off, with float64))
 	}
 	slices.Sort(rels)
 	n := len(rels)
-	return [2]float64{rels[n*25/1000], rels[n*975/1000-1]}
+	f.BillInterval = [2]float64{rels[n*25/1000], rels[n*975/1000-1]}
 }
