@@ -48,6 +48,9 @@ var png = object{"type": "image", "source": object{"type": "base64", "media_type
 
 // blocks returns the content of an answer and of its results, in the form of the Messages API.
 func (b *beat) blocks(h callForm) (answer, results []any) {
+	if b.thought != "" {
+		answer = append(answer, object{"type": "thinking", "thinking": b.thought, "signature": "c2lnbmVk"})
+	}
 	if b.words != "" {
 		answer = append(answer, typed("text", b.words))
 	}

@@ -14,12 +14,15 @@ type story struct {
 	model string // of the first answer
 	beats []beat
 	sides [][]beat // sub-agents
+
+	windows bool // the project is on a drive of Windows
 }
 
 // beat is one of these: words of a user, an answer with calls and their results, or a summary after which the agent continues.
 type beat struct {
 	at      time.Time // zero: no time is recorded
 	user    string
+	thought string // the thinking of an answer
 	words   string // the text of an answer
 	acts    []act
 	model   string // the model that answered
@@ -56,6 +59,8 @@ type shape struct {
 	models                     int    // number of models that take turns; 0 means one
 	model                      string // the name of the model
 	gaps                       bool   // pauses that caches do not outlive
+	spelled, windows           bool   // paths in several spellings; the same on Windows
+	thinks                     bool   // answers begin with thinking; the models that take turns are of several kinds
 }
 
 // generator invents a story.
@@ -67,7 +72,8 @@ type generator struct {
 	clock time.Time
 	used  map[string]time.Time // by model: the latest time of its answers
 	calls int
-	size  int // approximate number of tokens so far
+	file  string // that the last act was about
+	size  int    // approximate number of tokens so far
 }
 
 // styles are forms of lines in files: code, text in other scripts, lines with numbers, lines of patches, lines like stet's own
@@ -83,7 +89,7 @@ func generate(t *rapid.T, s shape) *story {
 	if w.model == "" {
 		w.model = "claude-sonnet-4-5"
 	}
-	w.s.model = w.model
+	w.s.model, w.s.windows = w.model, w.windows
 	for _, name := range []string{"garden.go", "beds/beans.go", "beds/peas.md"} {
 		blank := rapid.IntRange(0, 9).Draw(t, "blank") // one of five lines is blank, if this is below 5
 		style := rapid.SampledFrom(styles).Draw(t, "style")
@@ -126,6 +132,12 @@ func (w *generator) answer(n int) beat {
 	b := beat{model: w.model}
 	if w.models > 1 {
 		b.model = fmt.Sprintf("%s-%d", w.model, n%w.models)
+		if w.thinks {
+			b.model = []string{"claude-opus-4-6", "claude-haiku-4-5", "claude-opus-5-5"}[n/3%w.models]
+		}
+	}
+	if w.thinks && rapid.IntRange(0, 2).Draw(w.t, "thinks about it") > 0 {
+		b.thought = strings.Repeat(fmt.Sprintf("What of row %d? ", n), rapid.IntRange(1, 300).Draw(w.t, "thought"))
 	}
 	for range rapid.SampledFrom([]int{0, 1, 1, 1, 2, 3}).Draw(w.t, "calls") {
 		if !w.mute {
@@ -145,6 +157,7 @@ func (w *generator) answer(n int) beat {
 	for _, a := range b.acts {
 		w.size += len(strings.Join(a.shown, "\n")+a.old+a.new)/3 + 40
 	}
+	w.size += len(b.thought) / 4
 	return b
 }
 
@@ -184,6 +197,10 @@ func (w *generator) tick(seconds int) time.Time {
 func (w *generator) act() act {
 	w.calls++
 	a := act{id: fmt.Sprint("call_", w.calls), path: rapid.SampledFrom([]string{"garden.go", "beds/beans.go", "beds/peas.md"}).Draw(w.t, "file")}
+	if stays := w.spelled || w.windows; stays && w.file != "" && rapid.IntRange(0, 30).Draw(w.t, "another file") > 0 {
+		a.path = w.file // so that no other file is touched for long
+	}
+	w.file = a.path
 	if w.twice && w.calls > 1 && rapid.IntRange(0, 3).Draw(w.t, "again") == 0 {
 		a.id = fmt.Sprint("call_", rapid.IntRange(1, w.calls-1).Draw(w.t, "id"))
 	}
@@ -200,7 +217,26 @@ func (w *generator) act() act {
 	default:
 		w.read(&a)
 	}
+	if w.spelled || w.windows {
+		spelled := w.spell(a.path, a.op == "run")
+		a.command, a.path = strings.ReplaceAll(a.command, a.path, spelled), spelled
+	}
 	return a
+}
+
+// spell returns one of the spellings of a path.
+func (w *generator) spell(path string, inShell bool) string {
+	roots := []string{"", "./", "/home/me/project/", "~/project/", "/home/me/project/beds/../"}
+	if w.windows {
+		roots = []string{"", `C:\Users\me\project\`, `c:\Users\Me\project\`, "C:/Users/me/project/", "/c/Users/me/project/", "~/project/"}
+	}
+	path = rapid.SampledFrom(roots).Draw(w.t, "spelled") + path
+	if w.windows && !inShell && strings.Contains(path, `\`) {
+		path = strings.ReplaceAll(path, "/", `\`)
+	} else if inShell {
+		path = strings.ReplaceAll(path, `\`, "/")
+	}
+	return path
 }
 
 func (w *generator) read(a *act) {
