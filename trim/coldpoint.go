@@ -75,9 +75,12 @@ func (st *State) Cold(why Cause, keep int) {
 	st.evictAll(keep)
 }
 
-// evictAll evicts what may leave, thinking with it.
+// evictAll evicts what may leave, thinking of earlier turns with it.
 func (st *State) evictAll(keep int) {
-	st.leaveThinking(keep)
+	if st.engine.forgetsThinking() {
+		n, _ := st.thoughts.leaving(keep)
+		st.thoughts.leave(n)
+	}
 	if c := &st.engine.config; c.ChecksThinking && !c.Clears && len(st.thoughts.all) > 0 {
 		return // nothing else that was sent may change
 	}

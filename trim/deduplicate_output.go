@@ -24,7 +24,8 @@ func (st *State) deduplicateOutput(res *toolResult, as *decision) {
 		st.showDiffs(res, res.text)
 		return
 	}
-	again := last.seenBy(res.call) && (last.shortened || last.normal && res.text != res.normal)
+	seen := last.message < res.call.at.Message // the calls of one message are made before any of them is answered
+	again := seen && (last.shortened || last.normal && res.text != res.normal)
 	stays := as == asIs || as == nil && (again || res.locked || res.shown.Failed)
 	text := res.normal
 	if stays {

@@ -184,7 +184,8 @@ func (s *evictionScan) choose(i int) {
 			res.evictArguments(argument{a.ContentAt, toldPlaceholder})
 		}
 	case a.Op == dialect.Write:
-		if args && s.policy(Bold) && !s.stubbed[i] && s.idleWrite(res) {
+		large := len(a.Targets) == 1 && len(a.Content) >= large
+		if args && s.policy(Bold) && !s.stubbed[i] && large && s.idle(s.st.keys.key(a.Targets[0].Path), 1) {
 			res.evictArguments(argument{a.ContentAt, writtenPlaceholder})
 			res.eviction.paths = []string{a.Targets[0].Path}
 		}
@@ -265,10 +266,3 @@ func (s *evictionScan) past(key string) bool {
 // large is how many bytes a text that the agent wrote itself has at least to leave: the
 // agent may need it.
 const large = 1 << 10
-
-// idleWrite reports whether a text that was written to a file is large, and the file was
-// not touched for long (bold).
-func (s *evictionScan) idleWrite(res *toolResult) bool {
-	a := &res.call.action
-	return len(a.Targets) == 1 && len(a.Content) >= large && s.idle(s.st.keys.key(a.Targets[0].Path), 1)
-}

@@ -80,13 +80,6 @@ type namedPlaces struct {
 	places map[string]bool // keys
 }
 
-// bySystem notes what a system text names.
-func (n *namedPlaces) bySystem(text string) {
-	for word := range dialect.Paths(text) {
-		n.words = append(n.words, strings.Clone(word))
-	}
-}
-
 // byPerson notes the files that a person's text names. A person who names a directory
 // mostly says where to look.
 func (n *namedPlaces) byPerson(text string) {

@@ -50,10 +50,6 @@ type answer struct {
 	message   int  // of the result
 }
 
-// seenBy reports whether the model had the answer when it made a call. The calls of
-// one message are made before any of them is answered.
-func (a answer) seenBy(c *call) bool { return a.message < c.at.Message }
-
 func newLedger() ledger {
 	return ledger{files: make(map[string]*file), answers: make(map[string]answer)}
 }

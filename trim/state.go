@@ -3,6 +3,7 @@ package trim
 import (
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/stet-dev/stet/llm"
@@ -126,7 +127,9 @@ func (st *State) addText(role llm.Role, text string) {
 	if st.engine.deduplicates() {
 		switch role {
 		case llm.System:
-			st.named.bySystem(text)
+			for word := range dialect.Paths(text) {
+				st.named.words = append(st.named.words, strings.Clone(word))
+			}
 		case llm.User:
 			st.named.byPerson(text)
 		}

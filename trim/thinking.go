@@ -115,14 +115,6 @@ func (e *Engine) forgetsThinking() bool {
 	return e.config.BillsThinking && e.config.Policy.Clears()
 }
 
-// leaveThinking has the thinking of earlier turns leave at a cold point.
-func (st *State) leaveThinking(keep int) {
-	if st.engine.forgetsThinking() {
-		n, _ := st.thoughts.leaving(keep)
-		st.thoughts.leave(n)
-	}
-}
-
 // withoutThinking adds to a plan the thinking that has left.
 func (st *State) withoutThinking(p *Plan) {
 	n := len(p.Edits)

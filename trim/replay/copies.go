@@ -30,10 +30,6 @@ type billedOnce struct {
 	usage      llm.Usage
 }
 
-func newCopies() *copies {
-	return &copies{at: map[[16]byte]*link{}, forkedOf: map[string]string{}, roots: map[string]bool{}}
-}
-
 // root returns the session that all sessions of a family come from, as far as it is known.
 func (c *copies) root(session string) string {
 	for range 1000 { // files may name each other in a circle

@@ -106,7 +106,7 @@ func Savings(ctx context.Context, paths []string, c Config, progress func(Progre
 	workers.SetLimit(runtime.GOMAXPROCS(0)) // so few sessions are in memory at once
 	var mu sync.Mutex
 	var done Progress
-	once := newCopies()
+	once := &copies{at: map[[16]byte]*link{}, forkedOf: map[string]string{}, roots: map[string]bool{}}
 	err = c.Open.Walk(paths, func(path string, sessions []*transcript.Session, err error) error {
 		if err := ctx.Err(); err != nil {
 			return err

@@ -195,8 +195,8 @@ func growth(r *Replay) []step {
 			s.text += r.Counted(part)
 			if m := r.Parts[part].Message; m.Role == llm.Assistant {
 				s.answer += r.Counted(part)
-				if part == s.from || r.Parts[part-1].Message != m {
-					s.output += outputOf(m)
+				if m.Usage != nil && (part == s.from || r.Parts[part-1].Message != m) {
+					s.output += m.Usage.Output
 				}
 			}
 		}
@@ -204,14 +204,6 @@ func growth(r *Replay) []step {
 		last, before = s.to, s.size
 	}
 	return out
-}
-
-// outputOf returns the tokens of output that were reported of a message of the model.
-func outputOf(m *llm.Message) int {
-	if m.Usage == nil {
-		return 0
-	}
-	return m.Usage.Output
 }
 
 // reportedSize returns the tokens that were reported of request i; 0: none were.

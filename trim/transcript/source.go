@@ -149,15 +149,11 @@ func (src *File) line(n int, line []byte, fn func([]byte) error) {
 // decode reads JSON into v. A member with an unexpected type stays zero, so that small changes of a format do not lose a
 // whole line.
 func decode(b []byte, v any) error {
-	if err := json.Unmarshal(b, v); err != nil && !isTypeError(err) {
+	var unexpected *json.UnmarshalTypeError
+	if err := json.Unmarshal(b, v); err != nil && !errors.As(err, &unexpected) {
 		return err
 	}
 	return nil
-}
-
-func isTypeError(err error) bool {
-	var t *json.UnmarshalTypeError
-	return errors.As(err, &t)
 }
 
 // finish completes the sessions read from the file, and drops those without messages.
@@ -202,13 +198,7 @@ func (s *Session) complete() {
 		}
 	}
 	if s.ID == "" {
-		s.ID = baseName(s.File)
+		s.ID, _, _ = strings.Cut(s.File[strings.LastIndexAny(s.File, `/\`)+1:], ".")
 	}
 	s.Bill()
-}
-
-func baseName(path string) string {
-	path = path[strings.LastIndexAny(path, `/\`)+1:]
-	name, _, _ := strings.Cut(path, ".")
-	return name
 }

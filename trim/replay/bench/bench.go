@@ -77,7 +77,7 @@ func Run(ctx context.Context, paths []string, c Config) (*Bench, error) {
 	}
 	var done replay.Progress
 	var requests atomic.Int64
-	sizes := newCounting()
+	sizes := &counting{models: make(map[string]*tokens.Calibration)}
 	err := c.Open.Walk(paths, func(path string, sessions []*transcript.Session, err error) error {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -197,10 +197,6 @@ type counting struct {
 	counter tokens.Memo
 	models  map[string]*tokens.Calibration
 	errs    []float64
-}
-
-func newCounting() *counting {
-	return &counting{models: make(map[string]*tokens.Calibration)}
 }
 
 func (c *counting) add(s *transcript.Session) {
