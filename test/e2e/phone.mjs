@@ -103,6 +103,8 @@ async function shows(text, message) {
     return address
   })
   assert.equal(opened, '/#/queue/' + question)
+  // It is closed before the next one with its tag comes, which would be closed in its place.
+  await page.waitForFunction(async () => (await (await navigator.serviceWorker.ready).getNotifications()).length === 0)
   await page.goto(origin + opened)
   if (text !== 'Answered') await page.locator('.answers button.primary:not([disabled])').waitFor()
   await back()
