@@ -40,6 +40,7 @@ const (
 	nearly   = 0.8              // the share of a cap from which on it is reported to a person
 	capsAge  = 5 * time.Second  // how old what is known of other processes may be, unless Caps.Hard is set
 	capsRest = 5 * time.Second  // how long a store that has not answered is not asked
+	hardWait = 10 * time.Second // how long a request waits for the store if Caps.Hard is set; otherwise it is maxLookUp
 	seenAge  = 10 * time.Minute // how long a row is known to be in the sums after it was counted or read; a row arrives again for a shorter time
 	maxSums  = 20_000           // conversations and sub-agents whose spending is held
 	maxSeen  = 3 * maxSums      // rows that are known to be in the sums, of each scope
@@ -239,8 +240,8 @@ func (c *caps) forget(days bool) {
 }
 
 // load reads what is not known yet: what a tree that is new here has spent, and what other processes have spent since. No other request waits
-// for the store meanwhile, but with Hard, and those of a tree that is not known either. A request waits at most maxLookUp, at most half of it
-// for a write. If the store does not answer, what this process has spent counts alone, and the store is asked again after capsRest; a write
+// for the store meanwhile, but with Hard, and those of a tree that is not known either. A request waits at most maxLookUp or hardWait, at most
+// half of it for a write. If the store does not answer, what this process has spent counts alone, and the store is asked again after capsRest; a write
 // that does not end is not waited for again before that either.
 func (c *caps) load(ctx context.Context, row *record.Request) {
 	arrived := time.Now()
@@ -248,11 +249,13 @@ func (c *caps) load(ctx context.Context, row *record.Request) {
 	if c.store == nil || known && !old {
 		return
 	}
-	wait, cancel := context.WithDeadline(ctx, arrived.Add(maxLookUp))
-	defer cancel()
+	until := arrived.Add(maxLookUp)
 	if c.Hard {
-		c.storeOwn(wait, row, arrived)
+		until = arrived.Add(hardWait)
+		c.storeOwn(ctx, row, arrived)
 	}
+	wait, cancel := context.WithDeadline(ctx, until)
+	defer cancel()
 	asks := time.Now() // with Hard, a read of another request that began before is too old
 	if known && !c.Hard {
 		if !c.reading.TryAcquire(1) {
@@ -266,7 +269,7 @@ func (c *caps) load(ctx context.Context, row *record.Request) {
 	}
 	defer c.reading.Release(1)
 	// Others count on what is read, also if this request is cancelled.
-	ctx, cancel = context.WithDeadline(context.WithoutCancel(ctx), arrived.Add(maxLookUp))
+	ctx, cancel = context.WithDeadline(context.WithoutCancel(ctx), until)
 	defer cancel()
 	var err error
 	if known, old = c.known(row, asks); old {
@@ -289,7 +292,7 @@ func (c *caps) storeOwn(ctx context.Context, row *record.Request, arrived time.T
 	if noWait {
 		return
 	}
-	part, cancel := context.WithDeadline(ctx, arrived.Add(maxLookUp/2))
+	part, cancel := context.WithDeadline(ctx, arrived.Add(hardWait/2))
 	defer cancel()
 	if err := c.flush(part); err != nil && ctx.Err() == nil {
 		c.pause(&c.noWait, row, err, "what this process has spent is not stored, so other processes do not count it")

@@ -198,7 +198,7 @@ func TestCapsOfAStoreThatDoesNotWrite(t *testing.T) {
 			}
 		}
 		for range 3 {
-			waits(maxLookUp / 2)
+			waits(hardWait / 2)
 			for range 5 {
 				waits(0)
 				time.Sleep(time.Millisecond)
