@@ -82,7 +82,7 @@ func TestSameForTheSameTraffic(t *testing.T) {
 				t.Fatal(err)
 			}
 			var shown web.Savings
-			req, err := page.Request(t.Context(), http.MethodGet, "/api/savings?days=1&offset=0", nil)
+			req, err := page.Request(t.Context(), http.MethodGet, "/api/savings?days=1", nil)
 			if err != nil {
 				t.Fatal(err)
 			}

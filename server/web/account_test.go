@@ -43,7 +43,7 @@ func TestSavings(t *testing.T) {
 	h, _ := newRig(t)
 	h.fill(t)
 	p := h.enter(t, "A")
-	s := get[Savings](p, "/api/savings?days=30&offset=60")
+	s := get[Savings](p, "/api/savings?days=30&zone=Europe/Berlin")
 	want := Sums{Requests: 4, Failed: 1, TokensOff: 400, Tokens: 240, Used: Tokens{Input: 40, CacheRead: 160, CacheWrite: 40, Output: 20}, USD: 210, Saved: 120, Unpriced: 1}
 	if s.Total != want {
 		t.Errorf("total %+v, want %+v", s.Total, want)
@@ -67,8 +67,44 @@ func TestSavings(t *testing.T) {
 	if s := get[Savings](p, "/api/savings?days=1"); s.Total.Requests != 2 || len(s.Times) < 1 || len(s.Times) > 3 {
 		t.Errorf("a day: %+v", s)
 	}
-	if r := p.do(http.MethodGet, "/api/savings?days=x", nil, nil); r.StatusCode != http.StatusBadRequest {
-		t.Errorf("days=x: %s", r.Status)
+	for _, wrong := range []string{"days=x", "zone=Mars/North"} {
+		if r := p.do(http.MethodGet, "/api/savings?"+wrong, nil, nil); r.StatusCode != http.StatusBadRequest {
+			t.Errorf("%s: %s", wrong, r.Status)
+		}
+	}
+}
+
+// A day goes from midnight to midnight, also where the clock is changed, or where a day has no midnight.
+func TestDaysWhereTheClockChanges(t *testing.T) {
+	for zone, days := range map[string][]string{
+		"Europe/Berlin": {"2026-10-23T22:00:00Z", "2026-10-24T22:00:00Z", "2026-10-25T23:00:00Z", "2026-10-26T23:00:00Z"},
+		"Africa/Cairo":  {"2026-04-22T22:00:00Z", "2026-04-23T22:00:00Z", "2026-04-24T21:00:00Z", "2026-04-25T21:00:00Z"},
+	} {
+		in, err := time.LoadLocation(zone)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var starts []time.Time
+		for _, day := range days {
+			at, err := time.Parse(time.RFC3339, day)
+			if err != nil {
+				t.Fatal(err)
+			}
+			starts = append(starts, at.In(in))
+		}
+		all := points(starts[0].Add(3*time.Hour), starts[3].Add(time.Minute), false)
+		if len(all) != len(starts) {
+			t.Fatalf("%s: %v", zone, all)
+		}
+		for i := range starts {
+			// The second day in Cairo has no midnight: Go may take an hour before or after.
+			if d := all[i].Start.Sub(starts[i]); d != 0 && (zone != "Africa/Cairo" || i != 1 || d.Abs() > time.Hour) {
+				t.Errorf("%s: day %d begins at %v, want %v", zone, i, all[i].Start, starts[i])
+			}
+		}
+		if hours := points(starts[1].Add(30*time.Minute), starts[2], true); len(hours) != 1+int(starts[2].Sub(starts[1])/time.Hour) || !hours[0].Start.Equal(starts[1]) {
+			t.Errorf("%s: hours %v", zone, hours)
+		}
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"slices"
 	"time"
+	_ "time/tzdata" // the rules of time zones, where the machine has none
 
 	"github.com/stet-dev/stet/record"
 )
@@ -67,11 +68,10 @@ func (h *Handler) savings(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	ahead, err := number(r, "offset", 0) // minutes by which the person's clock is behind UTC
+	zone, err := time.LoadLocation(r.URL.Query().Get("zone")) // the person's; "": UTC
 	if err != nil {
-		return nil, err
+		return nil, invalid("zone: %v", err)
 	}
-	zone := time.FixedZone("", ahead*60)
 	out := Savings{Times: []Point{}}
 	client, model, policy, project := map[string]*Sums{}, map[string]*Sums{}, map[string]*Sums{}, map[string]*Sums{}
 	if len(rows) > 0 {
@@ -115,15 +115,15 @@ func (h *Handler) cost(r *record.Request, last *record.Left) (usd, saved float64
 }
 
 // points returns the starts of the days or hours from first to last.
-func points(first, last time.Time, hourly bool) []Point {
+func points(first, last time.Time, hourly bool) (all []Point) {
 	y, m, d := first.Date()
-	start, next := time.Date(y, m, d, 0, 0, 0, 0, first.Location()), func(t time.Time) time.Time { return t.AddDate(0, 0, 1) }
+	start := func(n int) time.Time { return time.Date(y, m, d+n, 0, 0, 0, 0, first.Location()) } // a day has 23 to 25 hours
 	if hourly {
-		start, next = start.Add(time.Duration(first.Hour())*time.Hour), func(t time.Time) time.Time { return t.Add(time.Hour) }
+		hour := first.Add(-time.Duration(first.Minute()) * time.Minute).Truncate(time.Minute)
+		start = func(n int) time.Time { return hour.Add(time.Duration(n) * time.Hour) }
 	}
-	var all []Point
-	for t := start; !t.After(last); t = next(t) {
-		all = append(all, Point{Start: t})
+	for n := 0; !start(n).After(last); n++ {
+		all = append(all, Point{Start: start(n)})
 	}
 	return all
 }
