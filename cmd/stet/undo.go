@@ -103,7 +103,7 @@ func (c *undoCommand) undo(ctx context.Context, trail record.Trail, what string)
 		// In a project that an agent has worked in, only that project counts.
 		here := func(root string) bool { return snapshot.Contains(root, snapshot.Resolve(c.dir)) }
 		if !slices.ContainsFunc(all, func(w record.Write) bool { return here(w.Root) }) && !slices.ContainsFunc(calls, func(e record.Entry) bool { return here(e.Root) }) {
-			here = func(string) bool { return true }
+			here = func(string) bool { return !c.yes } // a yes that is given before the question is for this project alone
 		}
 		if what = newest(left, changed, here); what == "" {
 			c.say("there is nothing to undo here%s", c.howToGuard())

@@ -311,6 +311,10 @@ func TestUndoLastOfProject(t *testing.T) {
 			t.Error(i, code, said)
 		}
 	}
+	r.p.dir = t.TempDir()
+	if code, said := r.stet("undo", "--last", "--yes"); code != 0 || !strings.Contains(said, "nothing to undo here") {
+		t.Error("in a project without an agent:", code, said)
+	}
 	if _, err := os.Stat(filepath.Join(r.dir, "other")); err != nil {
 		t.Error("another project was changed:", err)
 	}

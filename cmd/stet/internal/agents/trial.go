@@ -117,9 +117,9 @@ func (m Machine) Trial(name, dir string, p *llmtest.Provider, server []string, p
 	ca := filepath.Join(home, "authority.pem")
 	out := &Trial{Command: append(append([]string{path}, t.command...), prompt), Dir: filepath.Join(dir, "empty"), Env: append(m.bare(home), t.env...)}
 	for value, names := range map[string][]string{
-		p.URL:                 {"HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "ALL_PROXY"},
-		ca:                    {"NODE_EXTRA_CA_CERTS", "CODEX_CA_CERTIFICATE", "SSL_CERT_FILE"},
-		"127.0.0.1,localhost": {"NO_PROXY", "no_proxy"},
+		p.URL:    {"HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "ALL_PROXY"},
+		ca:       {"NODE_EXTRA_CA_CERTS", "CODEX_CA_CERTIFICATE", "SSL_CERT_FILE"},
+		loopback: {"NO_PROXY", "no_proxy"},
 	} {
 		for _, name := range names {
 			out.Env = append(out.Env, name+"="+value)
