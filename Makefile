@@ -81,16 +81,6 @@ loc: ## lines of Go for each package, without tests, without the module bench; t
 	  d = $$2; sub(/\/[^\/]*$$/, "", d); n[d] += $$1; if (d ~ /^($(SUITEDIRS))$$/) suites += $$1; else product += $$1 } \
 	  END { for (d in n) printf "%7d %s\n", n[d], d; printf "%7d product\n%7d test suites\n%7d all\n", product, suites, product + suites }' | sort -rn
 
-# What gosec reports and is right here, everywhere:
-# G103 unsafe     texts are read without a copy, in rawjson and server/gateway/remote.go
-# G115 overflow   sizes and positions in texts that are limited to less than 2 GB; hashes; sequences in SQLite
-# G204 commands   the programs that a person names: wrap, an MCP server, $EDITOR
-# G304, G703 paths  the files that a person names, and stet's own; agents' paths go through os.Root in workspace
-# G404 random     waits between attempts; secrets are of crypto/rand
-# and in one place:
-# G101 a prefix that is no secret; G301 agents' configurations in projects, which others may read;
-# G302 a directory, which needs its x; G602 lists of one length; G705 JSON, which no browser takes for a page;
-# G104 a hash, whose writes never fail. What only tests use is left out.
 site: build ## the documentation as a static site, in bin/site; needs Python and the internet once
 	python3 -m venv bin/site-venv
 	bin/site-venv/bin/pip install --quiet --requirement site/requirements.txt
@@ -100,10 +90,22 @@ map: ## which test proves which requirement (docs/requirements.md); fails where 
 	@$(GO) test -count=1 ./internal/archtest -run 'TestRequirements$$' -v | sed -n 's/^    requirements_test.go:[0-9]*: //p'
 	@$(GO) test ./internal/archtest -run 'TestRequirements$$' >/dev/null
 
+# What gosec reports and is right here, everywhere:
+# G103 unsafe     texts are read without a copy, in rawjson and server/gateway/remote.go
+# G115 overflow   sizes and positions in texts that are limited to less than 2 GB; hashes; sequences in SQLite
+# G204 commands   the programs that a person names: wrap, an MCP server, $EDITOR
+# G304, G703 paths  the files that a person names, and stet's own; agents' paths go through os.Root in workspace
+# G404 random     waits between attempts; secrets are of crypto/rand
+# and in one place:
+# G101 a prefix that is no secret; G104 a hash, whose writes never fail; G202 the name of a table, from a list here;
+# G301 agents' configurations in projects, and the directory of services, which others may read; G302 a directory, which needs its x;
+# G401, G505 the names that git gives to contents; G407 a key that encrypts one text alone; G602 lists of one length;
+# G704 the service's own address; G705 JSON, which no browser takes for a page; G710 addresses of the configuration.
+# What only tests and releases use is left out.
 audit: ## known vulnerabilities, and gosec; it says what it could not look at
 	@if $(GO) run $(GOSEC) -version >/dev/null 2>&1; then \
-	  $(GO) run $(GOSEC) -quiet -exclude-dir=test -exclude-dir=bench -exclude=G103,G115,G204,G304,G404,G703 \
-	    -exclude-rules='server/gateway/http.go:G101;cmd/stet/internal/agents/replace.go:G301;cmd/stet/internal/socket/socket.go:G302;llm/openai/usage.go:G602;server/gateway/http.go:G705;trim/replay/send.go:G104' ./... \
+	  $(GO) run $(GOSEC) -quiet -exclude-dir=test -exclude-dir=bench -exclude-dir=release -exclude=G103,G115,G204,G304,G404,G703 \
+	    -exclude-rules='server/gateway/http.go:G101;cmd/stet/internal/agents/replace.go:G301;cmd/stet/internal/socket/socket.go:G302;llm/openai/usage.go:G602;server/gateway/http.go:G705;trim/replay/send.go:G104;server/proxy/sent/seal.go:G407;cmd/stet/guard_seen.go:G704;files/snapshot/git.go:G401,G505;trim/transcript/opencodestore.go:G202;cmd/stet/internal/site/signin.go:G710;cmd/stet/internal/process/service.go:G301' ./... \
 	    && echo "audit: gosec found nothing"; \
 	else echo "audit: gosec was skipped: $(GOSEC) cannot be had"; fi
 	@if out=$$($(GO) run $(GOVULNCHECK) ./... 2>&1); then echo "audit: govulncheck found nothing"; \

@@ -211,7 +211,7 @@ func (g *git) object(name string, limit int64) (kind string, data []byte, err er
 			}
 		}
 		began, cat := time.Now(), g.cat
-		late := time.AfterFunc(gitTime, func() { cat.cmd.Process.Kill() })
+		late := time.AfterFunc(gitTime, func() { _ = cat.cmd.Process.Kill() })
 		kind, data, err = cat.ask(name, limit)
 		if late.Stop(); time.Since(began) > gitTime {
 			g.rest = time.Now().Add(time.Minute)
@@ -269,9 +269,9 @@ func (c *catFile) ask(name string, limit int64) (kind string, data []byte, err e
 }
 
 func (c *catFile) close() {
-	c.in.Close()
-	c.cmd.Process.Kill()
-	c.cmd.Wait()
+	_ = c.in.Close()
+	_ = c.cmd.Process.Kill()
+	_ = c.cmd.Wait()
 }
 
 func (g *git) close() {

@@ -84,7 +84,7 @@ func Glob(pattern string, left *int) (found []string) {
 				break
 			}
 		}
-		f.Close()
+		_ = f.Close()
 	}
 	slices.Sort(found)
 	return found

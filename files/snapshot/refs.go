@@ -153,7 +153,7 @@ func (g *git) state() string {
 		note(filepath.Join(g.common, name))
 	}
 	n := 0
-	filepath.WalkDir(filepath.Join(g.common, "refs"), func(name string, _ fs.DirEntry, err error) error {
+	_ = filepath.WalkDir(filepath.Join(g.common, "refs"), func(name string, _ fs.DirEntry, err error) error {
 		if n++; err != nil || n > maxRefs {
 			return fs.SkipAll
 		}

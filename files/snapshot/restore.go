@@ -283,7 +283,7 @@ func (r *Restoration) Apply(ctx context.Context, chosen func(Step) bool) (Change
 	for p, mode := range shut {
 		c, done := a.did[p]
 		if !done {
-			r.chmod(p, mode)
+			_ = r.chmod(p, mode) // it was possible before
 			continue
 		}
 		before := *c.Before
@@ -595,6 +595,6 @@ func (r *Restoration) sweep() {
 				_ = at.Remove(name) // if it stays, it is only in the way
 			}
 		}
-		at.Close()
+		_ = at.Close()
 	}
 }

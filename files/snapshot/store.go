@@ -61,7 +61,7 @@ func (s *Store) Hold(ctx context.Context) (release func()) {
 	for {
 		unlock, err := at.TryLock()
 		if err == nil {
-			return func() { unlock(); at.Close() }
+			return func() { unlock(); _ = at.Close() }
 		}
 		select {
 		case <-time.After(5 * time.Millisecond):
@@ -69,7 +69,7 @@ func (s *Store) Hold(ctx context.Context) (release func()) {
 			err = ctx.Err()
 		}
 		if !errors.Is(err, atomicfile.ErrLocked) { // there are no locks here
-			return func() { at.Close() }
+			return func() { _ = at.Close() }
 		}
 	}
 }
@@ -218,7 +218,7 @@ func (s *Store) objects() []object {
 			if o.sum, ok = parseSum(d.Name() + f.Name()); ok {
 				all = append(all, o)
 			} else if time.Since(o.used) > time.Hour {
-				os.Remove(filepath.Join(s.dir, d.Name(), f.Name()))
+				_ = os.Remove(filepath.Join(s.dir, d.Name(), f.Name()))
 			}
 		}
 	}

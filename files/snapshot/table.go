@@ -347,7 +347,7 @@ func names(at *atomicfile.Dir) (all []string, err error) {
 	f, err := at.List()
 	if err == nil {
 		all, err = f.Readdirnames(-1)
-		f.Close()
+		_ = f.Close()
 	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil

@@ -455,7 +455,7 @@ func readFile(at *atomicfile.Dir, name string) ([]byte, stamp, error) {
 			return nil, stamp{}, err
 		}
 		data, s, err := readSteady(f)
-		if f.Close(); err == nil {
+		if _ = f.Close(); err == nil {
 			return data, s, nil
 		}
 		if !errors.Is(err, errUnsteady) {

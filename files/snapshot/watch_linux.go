@@ -48,7 +48,7 @@ func newWatcher(top string) *watcher {
 
 func (w *watcher) close() {
 	if w != nil {
-		unix.Close(w.fd)
+		_ = unix.Close(w.fd)
 	}
 }
 

@@ -181,7 +181,7 @@ func (h *Hub) share() {
 		})
 		h.shareEvents(events, open)
 		stop()
-		sub.Close()
+		_ = sub.Close()
 		for id := range open { // questions that were closed while there was no subscription
 			if _, err := h.config.Queue.Find(id); err != nil {
 				h.shareEvent(approval.Event{Closed: &approval.Closing{ID: id}}, open)
