@@ -98,14 +98,14 @@ func Prepare(ctx context.Context, dir string, store *Store, cs Changes) (_ *Rest
 	return r, nil
 }
 
-// halfway reports whether a path is as a restoration leaves it that was ended in the middle, so that the next one goes on: it opens what it has to look
-// into, closes its directories last, and takes away what is of another kind before it puts back what was there.
+// halfway reports whether a path is in a state between, which a killed restoration leaves: a directory or file whose mode was opened, or nothing where
+// something of another kind was removed. The next restoration goes on from there.
 func (c Change) halfway(now *Node) bool {
 	if c.Before == nil || now == nil {
 		return c.Before != nil && c.After != nil && c.Before.Mode.Type() != c.After.Mode.Type()
 	}
 	for _, n := range []*Node{c.Before, c.After} {
-		if n.isDir() && now.Mode == n.Mode|0o700 || n != nil && n.Stamp != "" && now.Mode == n.Mode|0o400 && now.content() == n.content() {
+		if n.isDir() && now.Mode == n.Mode|0o700 || n != nil && n.Stamp != "" && now.Mode != n.Mode && now.Mode == n.Mode|0o400 && now.content() == n.content() {
 			return true
 		}
 	}
@@ -148,7 +148,9 @@ func (r *Restoration) moved(cs Changes) {
 		switch at, ok := created[id]; {
 		case id != "" && s.Now.content() == id: // another mode
 			s.from, s.Why = s.Path, Fits
-			if !s.Now.isStill(after) {
+			if after == nil && s.Now.Mode == s.Want.Mode { // moved back by a restoration that was killed
+				s.Why = Done
+			} else if !s.Now.isStill(after) {
 				s.Why = Changed
 			}
 		case id != "" && ok && s.Now == nil && after == nil:
@@ -459,7 +461,10 @@ func (r *Restoration) make(s Step) error {
 	name := path.Base(s.Path)
 	now, _, _ := lookAt(r.at, s.Path)
 	if s.Want.isDir() { // if this is the end, it is nearly as it was: see halfway
-		return errors.Join(at.Mkdir(name, 0o700), r.chmod(s.Path, s.Want.Mode|0o700))
+		if err := at.Mkdir(name, 0o700); err != nil {
+			return err // what is there now is somebody else's
+		}
+		return r.chmod(s.Path, s.Want.Mode|0o700)
 	}
 	if now.Equal(s.Want) && now.Same == s.Want.Same {
 		return nil
@@ -563,7 +568,7 @@ func (r *Restoration) chmod(p string, mode fs.FileMode) error {
 	return r.root.Chmod(p, mode&bits)
 }
 
-// Files that have their final names a moment later. Until they are written, they have a mode that others hardly have.
+// Files that have their final names a moment later. Until they are written, they have a mode that files of people and programs do not have.
 const (
 	asidePrefix = ".stet-undo-"
 	unfinished  = 0o200

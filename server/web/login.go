@@ -107,11 +107,10 @@ func (h *Handler) logout(w http.ResponseWriter, r *http.Request) error {
 	if h.SignIn != nil {
 		h.SignIn.End(w, by.person.ID)
 	}
-	out := func(*http.Request) (any, error) { return nothing{}, nil }
 	if h.Push != nil {
-		out = h.unsubscribe
+		_ = h.Push.Remove(by.channel.login) // if it fails, the next message finds that the login has ended
 	}
-	return h.answered(out)(w, r)
+	return h.answered(func(*http.Request) (any, error) { return nothing{}, nil })(w, r)
 }
 
 // keyOf returns the key of a login. The port is part of it: a program that takes over the port of a server that has moved cannot

@@ -68,9 +68,9 @@ func (h *Handler) savings(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	zone, err := time.LoadLocation(r.URL.Query().Get("zone")) // the person's; "": UTC
+	zone, err := time.LoadLocation(r.URL.Query().Get("zone")) // the person's
 	if err != nil {
-		return nil, invalid("zone: %v", err)
+		zone = time.UTC // a browser may know zones that this program does not
 	}
 	out := Savings{Times: []Point{}}
 	client, model, policy, project := map[string]*Sums{}, map[string]*Sums{}, map[string]*Sums{}, map[string]*Sums{}

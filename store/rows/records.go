@@ -76,6 +76,9 @@ func (s *Records) Arrived(ctx context.Context, since record.Cursor) (out []recor
 		_, err := One(ctx, s.db, "SELECT coalesce(max(seq), 0) FROM requests", nil, &last)
 		return err
 	})
+	if last < since.Last {
+		since.Last, since.Newer = 0, 0 // pruning has removed all rows, and numbers began anew
+	}
 	if since.At.IsZero() {
 		since = record.Cursor{Last: last, Newer: last, At: now}
 	}

@@ -59,7 +59,8 @@ func TestAskPhone(t *testing.T) {
 		t.Fatal(err)
 	}
 	phone("notify this: " + string(browser))
-	if info, err := os.Stat(filepath.Join(r.home, ".local/state/stet/push.json")); err != nil || info.Mode() != 0o600 {
+	_, port, _ := strings.Cut(address, ":")
+	if info, err := os.Stat(filepath.Join(r.home, ".local/state/stet/push-"+port+".json")); err != nil || info.Mode() != 0o600 {
 		t.Errorf("%v, %v", info, err)
 	}
 	r.approve()

@@ -180,6 +180,10 @@ func arrived(t *testing.T, s record.Store) {
 	next(c, "older", "b")
 	next(empty, "a", "old", "older", "b")
 	next(record.Cursor{})
+	_, err = s.Prune(t.Context(), record.Limits{Since: Start.Add(time.Hour)})
+	must(t, err)
+	put("anew", 2*time.Hour)
+	next(c, "anew")
 }
 
 func order(t *testing.T, s record.Store) {

@@ -23,7 +23,7 @@ func (m Machine) Forward(command []string, base string, trusting func(own []byte
 	r.set("HTTPS_PROXY", base)
 	r.set("https_proxy", base)
 	direct := loopback
-	if _, own := m.firstSet("HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"); own == "" { // otherwise that proxy may be the way to them
+	if _, own := m.firstSet("HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy", "HTTP_PROXY", "http_proxy"); own == "" { // otherwise that proxy may be the way to them
 		direct += "," + privateNetworks
 	}
 	r.bypassHTTPProxy(direct)

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"syscall"
 
@@ -66,13 +67,14 @@ func Alive(pid int) bool {
 	return err == nil || errors.Is(err, syscall.EPERM)
 }
 
-// Users returns the processes of this user, besides this one, that have a text in their environment. They are known on Linux alone.
-func Users(text string) (pids []int) {
+// Users returns the processes of this user, besides this one, that have an address with a port in their environment. They are known on Linux alone.
+func Users(address string) (pids []int) {
+	whole := regexp.MustCompile(regexp.QuoteMeta(address) + `(\D|$)`)
 	files, _ := filepath.Glob("/proc/[0-9]*/environ")
 	for _, file := range files {
 		environ, _ := os.ReadFile(file) // other users' processes cannot be read, and some have just ended
 		pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(file)))
-		if bytes.Contains(environ, []byte(text)) && pid != os.Getpid() {
+		if whole.Match(environ) && pid != os.Getpid() {
 			pids = append(pids, pid)
 		}
 	}

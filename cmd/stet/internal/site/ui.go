@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"path/filepath"
 	"strings"
@@ -25,7 +26,8 @@ import (
 
 // ui returns the handler for people's browsers, and sends messages to those that want them. An undo that they began ends with serving, not with their page.
 func (s *Site) ui(serving context.Context, allowed []string) http.Handler {
-	push := notify.NewPush(filepath.Join(s.config.Tools.State, "push.json"))
+	_, port, _ := net.SplitHostPort(s.config.Settings.Listen) // a page at another port has other logins
+	push := notify.NewPush(filepath.Join(s.config.Tools.State, "push-"+port+".json"))
 	h := &web.Handler{
 		Queue: s.Queue, Hosts: allowed, Trail: s.account(), Records: s.account(), Sessions: s.Sessions,
 		Authenticate: func(token string) (web.Person, bool) {
