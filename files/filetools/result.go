@@ -169,6 +169,10 @@ type result struct {
 		Truncated bool
 		Notes     []string
 		Asked     string `json:"asked_to_written"`
+		Version   string
+		Skipped   int
+		Named     []string `json:"skipped_files"`
+		Conflict  string
 	}
 	Context struct {
 		Params struct{ Path string } `json:"params_input"`
@@ -177,9 +181,9 @@ type result struct {
 
 // Plain returns a result of a file tool as plain text: the content that was
 // read, "File written: PATH", "Error: File not found: PATH", or "Error: " and
-// what is wrong. Lines after the first one say what else the model has to know of a
-// write. Results that are none of these stay JSON, as those of file_info and undo
-// do.
+// what is wrong. Lines after it say what else the model has to know: notes, what was
+// skipped, what is in conflict. Results that are none of these stay JSON, as those of
+// file_info and undo do.
 func Plain(r tool.Result) string {
 	var o result
 	if err := json.Unmarshal([]byte(r.Text), &o); err != nil || !o.Success && o.Status == "" && !r.Failed() {
@@ -193,7 +197,7 @@ func Plain(r tool.Result) string {
 	case r.Code == tool.FileNotFound && path != "":
 		return "Error: File not found: " + quoted(limits.Shorten(path, 200)) + o.advice()
 	case r.Failed():
-		return "Error: " + o.failure()
+		return strings.TrimSuffix("Error: "+o.failure()+"\n"+o.Data.Conflict, "\n")
 	case o.Status == "partial":
 		return o.Data.Content + o.Text
 	case o.Status != "" && o.Data.Content == "":
@@ -202,10 +206,8 @@ func Plain(r tool.Result) string {
 		return o.Data.Content
 	case o.Content != nil && o.Data.Next > 0:
 		return fmt.Sprintf("%s\n[Truncated. Use start_line=%d to continue.]", *o.Content, o.Data.Next)
-	case o.Content != nil && o.Data.Truncated:
-		return *o.Content + "\n[Truncated.]"
 	case o.Content != nil:
-		return *o.Content
+		return o.content()
 	case o.Written != nil && path != "":
 		lines := append([]string{"File written: " + quoted(path)}, o.Data.Notes...)
 		if o.Data.Asked != "" {
@@ -214,6 +216,31 @@ func Plain(r tool.Result) string {
 		return strings.Join(lines, "\n")
 	}
 	return r.Text
+}
+
+// content is the content, with lines about what it does not show. An empty one is the
+// content of an empty file, which has a version, or says that nothing was found.
+func (o *result) content() string {
+	text, lines := *o.Content, o.Data.Notes
+	if o.Data.Truncated {
+		text += "\n[Truncated.]"
+	}
+	for _, name := range o.Data.Named {
+		lines = append(lines, "Skipped: "+name)
+	}
+	if n := o.Data.Skipped - len(o.Data.Named); n > 0 {
+		lines = append(lines, fmt.Sprintf("Skipped: %d that are not named here, as files that are no text", n))
+	}
+	if text == "" && o.Data.Version == "" {
+		lines = append([]string{"Nothing found."}, lines...)
+	}
+	for _, line := range lines {
+		if text != "" && !strings.HasSuffix(text, "\n") {
+			text += "\n"
+		}
+		text += "[" + line + "]"
+	}
+	return text
 }
 
 // advice is what a failed write says besides that the file is not there: what is missing,

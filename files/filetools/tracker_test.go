@@ -331,12 +331,20 @@ func TestMissingFileIsKnownByItsNameAlone(t *testing.T) {
 	}
 }
 
-// The plain text of a result also says what a write did in addition to the request, and what an undo did. (TRK-12)
+// The plain text of a result also says what a write did in addition to the request, what an undo did, that nothing was found
+// and why, what was skipped, and what is in conflict. (TRK-12)
 func TestPlainTellsAll(t *testing.T) {
 	b := newBench(t, Config{}, workspace.Options{})
 	b.put("a", "1\n2\n3\n4\n5\n")
 	b.op("read_file", `{"path":"a"}`)
 	b.put("a", "1\n2\n3\n4\nV\n")
+	b.put("d/c", "1\n2\n")
+	b.put("empty", "")
+	b.put(".env", "KEY=1\n")
+	b.put("binary", "\x00")
+	b.op("read_file", `{"path":"d/c"}`)
+	b.put("d/c", "1\nII\n")
+	const skipped = "[Skipped: .env: it may hold keys or passwords; to read it, name it]\n[Skipped: 1 that are not named here, as files that are no text]"
 	for _, c := range []struct{ name, args, want string }{
 		{"edit_file", `{"path":"a","edits":[{"old_text":"1","new_text":"I"}]}`,
 			"File written: a\nmerged with what somebody else has changed\n--- asked\n+++ written\n@@ -2,4 +2,4 @@\n 2\n 3\n 4\n-5\n+V\n"},
@@ -346,6 +354,15 @@ func TestPlainTellsAll(t *testing.T) {
 			"Error: File not found: b\nthe file does not exist; use write_file to make it"},
 		{"read_file", `{"path":"b"}`, "Error: File not found: b"},
 		{"Read", `{"path":"b"}`, "Error: File not found: b"},
+		{"read_file", `{"path":"empty"}`, ""},
+		{"list_files", `{"path":"d"}`, "d/c"},
+		{"find_files", `{"pattern":"*.go"}`, "[Nothing found.]"},
+		{"find_files", `{"pattern":"d"}`, "[Nothing found.]\n[the pattern matches no file; it matches the directory d/, which list_files lists]"},
+		{"search_text", `{"pattern":"a\\b"}`, "[Nothing found.]\n[the pattern was searched for to the letter; with regexp it is a regular expression]\n" + skipped},
+		{"search_text", `{"pattern":"II"}`, "d/c\n2: II\n" + skipped},
+		{"search_text", `{"pattern":"1","glob":"*.go"}`, "[Nothing found.]\n[no file was searched: the glob matches none]"},
+		{"write_file", `{"path":"d/c","content":"1\nzwei\n"}`, "Error: concurrent_modification: the file was changed by somebody else since it was read, " +
+			"in the same place (conflicts: 1); read it again\n1\n<<<<<<< this write\nzwei\n=======\nII\n>>>>>>> on disk"},
 	} {
 		if got := Plain(b.call(c.name, c.args)); got != c.want {
 			t.Errorf("%s %s: %q, want %q", c.name, c.args, got, c.want)
