@@ -148,7 +148,7 @@ func (r *Restoration) moved(cs Changes) {
 		switch at, ok := created[id]; {
 		case id != "" && s.Now.content() == id: // another mode
 			s.from, s.Why = s.Path, Fits
-			if after == nil && s.Now.Mode == s.Want.Mode { // moved back by a restoration that was killed
+			if s.Now.Mode == s.Want.Mode { // put back by a restoration that was killed
 				s.Why = Done
 			} else if !s.Now.isStill(after) {
 				s.Why = Changed

@@ -60,6 +60,11 @@ func TestMovedWithoutContent(t *testing.T) {
 			if _, left := undo(t, tree, store, r.Changes); c.back && (look() != before || len(left) > 0) {
 				t.Errorf("undone again: %s, %v", look(), left)
 			}
+			for p, why := range func() map[string]Why { _, left := undo(t, tree, store, r.Changes); return left }() {
+				if c.back && why != Done { // as after an undo that was killed
+					t.Errorf("a second undo: %s: %v", p, why)
+				}
+			}
 		})
 	}
 }
@@ -230,6 +235,22 @@ func TestKilledInTheMiddle(t *testing.T) {
 		}
 		if !killed {
 			break
+		}
+	}
+}
+
+// What somebody made, while a person was asked, where a directory would be put back, keeps its mode.
+func TestMadeMeanwhile(t *testing.T) {
+	for _, make := range []string{"mkdir -m 700 d", "touch d; chmod 600 d"} {
+		dir := t.TempDir()
+		sh(t, dir, "mkdir -m 755 d")
+		tree, store := open(t, dir, Options{})
+		r := run(t, tree, "rmdir d")
+		if _, _, err := back(t, tree, store, r.Changes, func() { sh(t, dir, make) }); err == nil {
+			t.Errorf("%s: no error", make)
+		}
+		if info, err := os.Stat(filepath.Join(dir, "d")); err != nil || info.Mode().Perm()&0o077 != 0 {
+			t.Errorf("%s: %v, %v", make, info.Mode(), err)
 		}
 	}
 }
