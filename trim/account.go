@@ -1,6 +1,10 @@
 package trim
 
-import "github.com/stet-dev/stet/llm"
+import (
+	"cmp"
+
+	"github.com/stet-dev/stet/llm"
+)
 
 // Price is what a token costs that the provider's cache holds, and one that is
 // written to it, relative to a plain one. The zero Price is unknown: then 0.1 and
@@ -34,12 +38,7 @@ type account struct {
 	firstPrompt int     // tokens; 0: not known
 }
 
-func (st *State) price() Price {
-	if p := st.engine.config.Price; p != (Price{}) {
-		return p
-	}
-	return Price{0.1, 1.25}
-}
+func (st *State) price() Price { return cmp.Or(st.engine.config.Price, Price{0.1, 1.25}) }
 
 // countRequest adds to the account what a request made of all messages added
 // saves. It is called for requests that were answered alone, so that the account depends on the

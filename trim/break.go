@@ -1,6 +1,7 @@
 package trim
 
 import (
+	"cmp"
 	"math"
 
 	"github.com/stet-dev/stet/llm"
@@ -74,25 +75,19 @@ func (st *State) considerBreak() {
 		}
 	}
 	gain := st.savesEach(price, true)*float64(leaves) - recalls
-	if gain > price.Wastes(float64(st.shownFrom(from)-leaves)) && st.planBreak(scan) {
-		return
+	if gain > price.Wastes(float64(st.shownFrom(from)-leaves)) {
+		// The plan tells what the break costs: what stays may have named as its source what leaves, and is sent whole again; and other
+		// placeholders may change, further up.
+		plan, ledger := st.plan, st.ledger
+		st.planBy(scan, 0)
+		if st.paysBreak(&plan, math.Inf(1)) {
+			return
+		}
+		st.plan, st.ledger = plan, ledger
 	}
 	for i := range before {
 		st.results[i].eviction = before[i]
 	}
-}
-
-// planBreak plans a break with what a scan has chosen. The plan tells what the break costs: what stays may have
-// named as its source what leaves, and is sent whole again; and other placeholders may change, further up. Where that is
-// too much, nothing has changed, and planBreak reports false.
-func (st *State) planBreak(scan *evictionScan) bool {
-	plan, ledger := st.plan, st.ledger
-	st.planBy(scan, 0)
-	if st.paysBreak(&plan, math.Inf(1)) {
-		return true
-	}
-	st.plan, st.ledger = plan, ledger
-	return false
 }
 
 // dearest is the price of a cache that lives for an hour.
@@ -100,13 +95,7 @@ var dearest = Price{0.1, 2}
 
 // breakPrice is the price by which a warm break is judged. Where none is known, it is the one by which a break costs most. (Where
 // thinking is checked, a proxy tells none: it plans alike for all models and lifetimes.)
-func (st *State) breakPrice() Price {
-	c := &st.engine.config
-	if c.Price == (Price{}) {
-		return dearest
-	}
-	return st.price()
-}
+func (st *State) breakPrice() Price { return cmp.Or(st.engine.config.Price, dearest) }
 
 // paysBreak reports whether a break pays that gains so much, in plain input bytes, and may be risked. Then the account pays
 // for it. before is the plan without the break.

@@ -51,7 +51,8 @@ func priceOf(request, before []llm.Message, p Price) (cost float64) {
 	return cost
 }
 
-func size(m *llm.Message) (n int) {
+func size(m *llm.Message) int {
+	n := around(m)
 	for i := range m.Parts {
 		n += len(m.Parts[i].Text) + len(m.Parts[i].Args)
 	}
@@ -262,9 +263,10 @@ func TestBreakKeepsOut(t *testing.T) {
 	}
 }
 
-// A warm break for thinking makes no conversation dearer at any message, under adaptive, whether or not thinking is checked. Only
-// thinking leaves, and what has left stays away.
+// A warm break for thinking makes no conversation dearer at any message, under adaptive, whether or not thinking is checked, and
+// whatever else is written again: images, frames of calls. Only thinking leaves, and what has left stays away.
 func TestThinkingBreaks(t *testing.T) {
+	image := llm.Part{Kind: llm.Opaque, Raw: strings.Repeat("i", 8000)}
 	for _, checked := range []bool{false, true} {
 		breaks := 0
 		for seed := range uint64(40) {
@@ -274,6 +276,8 @@ func TestThinkingBreaks(t *testing.T) {
 			for i := range c.messages {
 				if m := &c.messages[i]; m.Role == llm.Assistant {
 					m.Parts = append([]llm.Part{{Kind: llm.Thinking, Text: long("thought", r.IntN(much))}}, m.Parts...)
+				} else if m.Role == llm.Tool && seed%2 == 0 {
+					m.Parts = append(m.Parts, image)
 				}
 			}
 			breaks += thinkingBreaks(t, seed, withAnswers(c.messages), Config{Price: price, BillsThinking: true, ChecksThinking: checked, Clears: checked})

@@ -1,5 +1,12 @@
 package trim
 
+import (
+	"slices"
+
+	"github.com/stet-dev/stet/llm"
+	"github.com/stet-dev/stet/llm/tokens"
+)
+
 // A warm break for thinking alone is made under adaptive too. It takes nothing away that an agent could ask for again. So it may
 // pay for itself later than other breaks. But it risks nothing: its price must have been saved before.
 
@@ -15,9 +22,9 @@ func (st *State) breaksForThinking() bool {
 	if leaves < weighEvery {
 		return false
 	}
-	first := st.thoughts.firstShown()
+	first := slices.IndexFunc(st.thoughts.all, func(b thought) bool { return !b.left })
 	price := st.breakPrice()
-	cost := price.Wastes(float64(st.shownFrom(first) + st.thoughts.shownFrom(first) - leaves))
+	cost := price.Wastes(float64(st.writtenFrom(st.thoughts.all[first].at.Message) - leaves))
 	gain := price.Read * float64(st.turns) / thinkingPayback * float64(leaves)
 	if cost >= gain || cost > st.account.balance {
 		return false
@@ -28,12 +35,26 @@ func (st *State) breaksForThinking() bool {
 	return true
 }
 
-// firstShown is the message of the first block of thinking that has not left.
-func (t *thoughts) firstShown() int {
-	for i := range t.all {
-		if !t.all[i].left {
-			return t.all[i].at.Message
+// writtenFrom is about how many bytes are written again if a request changes at a message: text, thinking, and what is around them.
+func (st *State) writtenFrom(message int) int {
+	bytes := st.shownFrom(message)
+	for _, n := range st.around[message:] {
+		bytes += n
+	}
+	for i := range st.thoughts.all {
+		if b := &st.thoughts.all[i]; !b.left && b.at.Message >= message {
+			bytes += b.bytes
 		}
 	}
-	return 0
+	return bytes
+}
+
+// around is about how many bytes a message has besides its text: images, the names of tools, and what stands around calls and results.
+func around(m *llm.Message) int {
+	bare := llm.Message{Local: m.Local, Parts: make([]llm.Part, len(m.Parts))}
+	for i := range m.Parts {
+		p := &m.Parts[i]
+		bare.Parts[i] = llm.Part{Kind: p.Kind, Name: p.Name, Raw: p.Raw}
+	}
+	return tokens.CountMessage(&bare, tokens.Estimate{}) * bytesPerToken
 }

@@ -100,7 +100,7 @@ func (st *State) guess(keep int) {
 		return
 	}
 	from := firstChange(sent, now)
-	cost := st.price().Wastes(float64(st.shownFrom(from) + st.thoughts.shownFrom(from)))
+	cost := st.price().Wastes(float64(st.writtenFrom(from)))
 	if cost > st.account.balance {
 		*st = before
 		return

@@ -31,6 +31,7 @@ type State struct {
 	account account
 	weighed int   // bytes of the request when a warm break was considered last
 	starts  []int // by message: bytes of text before it
+	around  []int // by message: see around
 	named   namedPlaces
 
 	given         *given     // how the messages that are added were sent before; nil: they are new
@@ -72,7 +73,7 @@ func (st *State) Add(messages ...llm.Message) {
 		} else if when.After(st.clock) {
 			st.clock = when
 		}
-		st.starts = append(st.starts, st.bytes)
+		st.starts, st.around = append(st.starts, st.bytes), append(st.around, around(m))
 		if !m.Local {
 			if m.Role == llm.Assistant {
 				st.turn(m)

@@ -93,16 +93,6 @@ func (t *thoughts) leaving(keep int) (n, bytes int) {
 	return n, bytes
 }
 
-// shownFrom is how many bytes of thinking the request has from a message on.
-func (t *thoughts) shownFrom(message int) (bytes int) {
-	for i := range t.all {
-		if b := &t.all[i]; !b.left && b.at.Message >= message {
-			bytes += b.bytes
-		}
-	}
-	return bytes
-}
-
 // leave has the first n blocks leave.
 func (t *thoughts) leave(n int) {
 	for i := range t.all[:n] {

@@ -26,7 +26,7 @@ var groups = []group{
 	{"llm", 11380, "a conversation's words, the codecs of wire formats and the table of them, counting, prices, the scripted model; 170 for that table, for regions, and for the title of a conversation, which was in internal"},
 	{"record", 1298, "what is recorded of requests and calls: the audit trail, usage; a seam without drivers; 120 for the price of a request with nothing left out, limits and meters, which the command and the page read by one function; 10 for the turns of each thread; 30 for reading the record in parts, 8 for reading it by arrival"},
 	{"files", 17620, "the agent's hands: paths, versions, tools, rules, approval; 3,350 for undoing what agents do with their own tools, in directories that they closed too; 50 for buttons in messages, 60 for a limit on the names that a pattern looks at, 60 for hints where nothing is found"},
-	{"trim", 20447, "what is left out of a request, recorded sessions, and what that saves; 90 for dollars and long-context prices; 320 for what a command line runs or opens without saying so"},
+	{"trim", 20445, "what is left out of a request, recorded sessions, and what that saves; 90 for dollars and long-context prices; 320 for what a command line runs or opens without saying so"},
 	{"session", 2100, "stored conversations"},
 	{"agent", 3040, "the loop: message, model, tools"},
 	{"server", 27768, "the fronts; none imports another; 105 for messages to browsers; 2,635 for the guard and its questions, 700 for the forward proxy, 700 for limits, the holdout and subscriptions' meters"},
