@@ -201,11 +201,12 @@ func (p *param) value(name string, raw json.RawMessage) (any, *failure) {
 	}
 	switch p.typ {
 	case "string":
-		var s string
-		if json.Unmarshal(raw, &s) != nil || raw[0] != '"' {
+		if raw[0] != '"' {
 			return nil, wrong()
 		}
-		if loneSurrogate(raw) {
+		d := rawjson.NewDecoder(raw)
+		s, exact := d.Text(rawjson.Span{End: len(raw)})
+		if exact.IsZero() {
 			return nil, badArgument(name, "has half of a surrogate pair.")
 		}
 		return s, nil
@@ -266,40 +267,6 @@ func (p *param) array(name string, raw json.RawMessage, wrong func() *failure) (
 		list[i] = v
 	}
 	return list, nil
-}
-
-// loneSurrogate reports whether a JSON string has half of a surrogate pair, which
-// encoding/json would replace without an error.
-func loneSurrogate(raw []byte) bool {
-	for i := 0; i < len(raw); i++ {
-		if raw[i] != '\\' {
-			continue
-		}
-		i++
-		if raw[i] != 'u' {
-			continue
-		}
-		c := hex4(raw[i+1:])
-		i += 4
-		switch {
-		case c >= 0xd800 && c < 0xdc00:
-			if i+6 >= len(raw) || raw[i+1] != '\\' || raw[i+2] != 'u' {
-				return true
-			}
-			if low := hex4(raw[i+3:]); low < 0xdc00 || low > 0xdfff {
-				return true
-			}
-			i += 6
-		case c >= 0xdc00 && c <= 0xdfff:
-			return true
-		}
-	}
-	return false
-}
-
-func hex4(b []byte) uint64 {
-	n, _ := strconv.ParseUint(string(b[:min(4, len(b))]), 16, 32)
-	return n
 }
 
 // Stage begins a content that comes in parts, for tool.Call.Staged. The parts are

@@ -72,6 +72,7 @@ type toolCall struct {
 	canonical string // the path of the file that was found, else ""
 	options   readOptions
 	foreign   bool   // an undo of writes that the session did not make
+	excepts   bool   // a pattern with "!" in front has left out a file
 	onFailed  func() // called when a failure is handed to the caller; may be nil
 	after     string // the session's call before, if that was answered with one line: see session.line
 }

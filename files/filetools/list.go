@@ -225,15 +225,15 @@ func planFindFiles(ctx context.Context, q *toolCall) (*tool.Plan, error) {
 		case !matches(name, t.Path):
 			return nil
 		case e.Kind == workspace.Directory:
-			l.none = "; it matches the directory " + quoted(name) + "/, which list_files lists"
+			l.none = matchesDirectory(name)
 			return nil
 		case e.Kind == workspace.Link:
 			return l.add(quoted(name))
 		}
 		return l.add(quoted(name) + mark(e.Kind))
 	})
-	if err == nil && len(l.lines) == 0 {
-		err = q.wrongForm("pattern")
+	if err == nil {
+		err = q.wrongForm("pattern", len(l.lines) == 0)
 	}
 	if err != nil {
 		return nil, err
@@ -241,10 +241,18 @@ func planFindFiles(ctx context.Context, q *toolCall) (*tool.Plan, error) {
 	return q.listed(&l, "files"), nil
 }
 
-// belowPath says how a pattern is meant that begins with the path below which it is matched; else "".
+// matchesDirectory is added to the note that a pattern matches no file.
+func matchesDirectory(name string) string {
+	return "; it matches the directory " + quoted(name) + "/: give it as path"
+}
+
+// belowPath says how a pattern is meant that begins with the path below which it is matched, or with a slash; else "".
 func (q *toolCall) belowPath(pattern string) string {
-	if p := q.canonical; p != "." && strings.HasPrefix(strings.TrimPrefix(pattern, "!"), p+"/") {
+	switch p := q.canonical; {
+	case p != "." && strings.HasPrefix(strings.TrimPrefix(pattern, "!"), p+"/"):
 		return "; it is matched below " + quoted(p) + ", so leave that out of it"
+	case pattern[0] == '/' && q.relative(q.call, pattern) == pattern:
+		return "; its first / is the directory that path names, not the root of the disk"
 	}
 	return ""
 }
@@ -285,6 +293,7 @@ func (q *toolCall) glob(arg string) (matches func(name string, dir workspace.Pat
 		}
 		for ; name != "."; name = path.Dir(name) {
 			if g.Names(name) {
+				q.excepts = true
 				return false
 			}
 		}
@@ -299,22 +308,27 @@ var unsupported = []struct {
 	why  string
 }{
 	{regexp.MustCompile(`^!|!\(`), `the pattern has a "!" that is neither its first sign nor in brackets: there is only "!*.go", all but that; "\!" is the sign itself`},
-	{regexp.MustCompile(`[@+?*]\([^()/]*\|[^()/]*\)|[*?]\.?\w*\|`), "the pattern has alternatives that are not in braces: write {a,b}"},
+	{regexp.MustCompile(`(^|[^\\])\|`), "the pattern has alternatives that are not in braces: write {a,b}"},
 	{regexp.MustCompile(`[@+?]\([^()/]+\)`), "the pattern has a group in parentheses: write {a,b}, or {a,}"},
 	{regexp.MustCompile(`\\[.][\pL\pN]+\$?$|^\^|\.\*.*\$$`), "the pattern is a regular expression; it is a glob here, as *.go"},
+	{regexp.MustCompile(`^[\s"'` + "`" + `]|[\s"'` + "`" + `]$`), "the pattern begins or ends with a blank, a line end or a quote, which is matched too: leave it out"},
 	{regexp.MustCompile(`^(~|\$\w+|\$\{\w+\})/`), "~ and variables are not expanded; the pattern is matched below the workspace"},
 	{regexp.MustCompile(`\{[^{},/]+\.\.[^{},/]+\}`), "the pattern has a range in braces: write [1-3] or {1,2,3}"},
 	{regexp.MustCompile(`(^|[^\\])(\\\\)*\\[\pL\pN_]`), `the pattern has a backslash before a letter: names are separated by "/"`},
-	{regexp.MustCompile(`[*?]\.\w+([,;]\s*|\s+)[^{}]*[*?]`), "the pattern is a list: write {*.go,*.md}"},
+	{regexp.MustCompile(`[*?]\.\w+([,;]\s*|\s+)[^{}]*[*?]|^[^{}]*\.\w+[,;]\s*[^{}]*\.\w+$`), "the pattern is a list: write {*.go,*.md}"},
 }
+
+// never are forms that are refused whatever they match, which is not what was meant.
+var never = regexp.MustCompile(`\[:\^?\w+:\]|(^|[^\\])\{,*\}|^\{(,[^{}]*|[^{}]*,)\}$`)
 
 // noneOf matches what follows the "!" of !(a|b), another form of other programs. (The name of a directory may be in parentheses.)
 var noneOf = regexp.MustCompile(`^\([^()]*(\||\)[^/])`)
 
-// wrongForm is the failure of a call whose pattern matches nothing, if it has a form that is not supported.
-func (q *toolCall) wrongForm(arg string) error {
+// wrongForm is the failure of a call whose pattern matches nothing, or excepts nothing, if it has a form that is not supported.
+func (q *toolCall) wrongForm(arg string, nothing bool) error {
+	pattern, except := strings.CutPrefix(q.args.str(arg), "!")
 	for _, u := range unsupported {
-		if u.form.MatchString(strings.TrimPrefix(q.args.str(arg), "!")) {
+		if (nothing || except && !q.excepts) && u.form.MatchString(pattern) {
 			return badArgument(arg, "%s.", u.why)
 		}
 	}
@@ -332,6 +346,8 @@ func compileGlob(pattern string) (policy.Pattern, error) {
 		return policy.Pattern{}, fmt.Errorf("the pattern has more than %d bytes", maxGlob)
 	case slices.Contains(strings.Split(pattern, "/"), ".."):
 		return policy.Pattern{}, errors.New(`the pattern holds "..": it is matched against what is in the directory; name another one by path`)
+	case never.MatchString(pattern):
+		return policy.Pattern{}, errors.New(`the pattern has empty braces or a class as [:alpha:], which match too much: write {a,b}, [a-z], or "\{" for the sign itself`)
 	case partOfName.MatchString(pattern):
 		return policy.Pattern{}, errors.New(`the pattern has "**" next to other signs of a name: it is a whole name, as in src/**/*.go`)
 	}

@@ -42,6 +42,11 @@ func (q *toolCall) planUndoing(ctx context.Context, writes []pastWrite) (*tool.P
 	for _, name := range names {
 		q.path = name
 		r, err := q.restoring(ctx, name, by[name])
+		if f, ok := asFailure(err); ok && len(names) > 1 && !q.foreign {
+			all := *f // f may be one for all calls
+			all.message += ". Nothing was undone: undo the writes to other files by number"
+			err = &all
+		}
 		if err != nil {
 			return nil, err
 		}

@@ -198,10 +198,8 @@ func Plain(r tool.Result) string {
 		return "Error: File not found: " + quoted(limits.Shorten(path, 200)) + o.advice()
 	case r.Failed():
 		return strings.TrimSuffix("Error: "+o.failure()+"\n"+o.Data.Conflict, "\n")
-	case o.Status == "partial":
+	case o.Status == "partial" || o.Status != "" && o.Data.Content == "":
 		return o.Data.Content + o.Text
-	case o.Status != "" && o.Data.Content == "":
-		return o.Text
 	case o.Status != "":
 		return o.Data.Content
 	case o.Content != nil && o.Data.Next > 0:

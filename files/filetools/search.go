@@ -2,6 +2,7 @@ package filetools
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	_ "embed"
 	"errors"
@@ -72,6 +73,7 @@ type search struct {
 	searched int // files, with those in which nothing was found
 	skipped  skipped
 	more     bool
+	none     string // added to the note that the glob matches no file
 
 	memory []byte // of the file read last
 }
@@ -103,10 +105,15 @@ func planSearchText(ctx context.Context, q *toolCall) (*tool.Plan, error) {
 	}
 	err = q.walk(ctx, t.Path, 0, &s.skipped, func(e workspace.Entry) error {
 		name := e.Path.String()
-		if e.Kind != workspace.File || !matches(name, t.Path) {
+		switch {
+		case !matches(name, t.Path):
 			return nil
-		}
-		if q.secret(name) {
+		case e.Kind == workspace.Directory && q.args.has("glob"):
+			s.none = matchesDirectory(name)
+			return nil
+		case e.Kind != workspace.File:
+			return nil
+		case q.secret(name):
 			s.skipped.add(name, "it may hold keys or passwords; to read it, name it")
 			return nil
 		}
@@ -379,8 +386,8 @@ func (s *search) done(err error) (*tool.Plan, error) {
 	if err == nil || err == fs.SkipAll {
 		err = s.ctx.Err()
 	}
-	if err == nil && s.searched == 0 && s.q.args.has("glob") {
-		err = s.q.wrongForm("glob")
+	if err == nil && s.q.args.has("glob") {
+		err = s.q.wrongForm("glob", s.searched == 0)
 	}
 	if err != nil {
 		return nil, err
@@ -410,7 +417,7 @@ func (s *search) note() string {
 	case s.matches > 0 || s.more:
 		return ""
 	case s.searched == 0 && s.skipped.count == 0 && glob != "":
-		return "no file was searched: the glob matches none" + s.q.belowPath(glob)
+		return "no file was searched: the glob matches none" + cmp.Or(s.none, s.q.belowPath(glob))
 	case s.searched == 0 && s.skipped.count == 0:
 		return "no file was searched: there is none, or git ignores them; with ignored these are searched too"
 	case !regular && regularSigns.MatchString(pattern):

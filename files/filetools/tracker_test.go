@@ -357,7 +357,7 @@ func TestPlainTellsAll(t *testing.T) {
 		{"read_file", `{"path":"empty"}`, ""},
 		{"list_files", `{"path":"d"}`, "d/c"},
 		{"find_files", `{"pattern":"*.go"}`, "[Nothing found.]"},
-		{"find_files", `{"pattern":"d"}`, "[Nothing found.]\n[the pattern matches no file; it matches the directory d/, which list_files lists]"},
+		{"find_files", `{"pattern":"d"}`, "[Nothing found.]\n[the pattern matches no file; it matches the directory d/: give it as path]"},
 		{"search_text", `{"pattern":"a\\b"}`, "[Nothing found.]\n[the pattern was searched for to the letter; with regexp it is a regular expression]\n" + skipped},
 		{"search_text", `{"pattern":"II"}`, "d/c\n2: II\n" + skipped},
 		{"search_text", `{"pattern":"1","glob":"*.go"}`, "[Nothing found.]\n[no file was searched: the glob matches none]"},

@@ -71,9 +71,14 @@ func planUndo(ctx context.Context, q *toolCall) (*tool.Plan, error) {
 	if given > 1 {
 		return nil, badArgument("arguments", "give one of write, from and all.")
 	}
+	var numbers []int
+	for _, w := range all {
+		numbers = append(numbers, w.Number)
+	}
 	for name, n := range map[string]int{"write": one, "from": from} {
-		if n > 0 && !slices.ContainsFunc(all, func(w pastWrite) bool { return w.Number == n }) {
-			return nil, badArgument(name, "there is no write %d; this session has made %d.", n, len(all))
+		if n > 0 && !slices.Contains(numbers, n) {
+			return nil, badArgument(name, "there is no write %d; this session has made %d, the last ones are %v; undo without arguments lists all.",
+				n, len(all), numbers[max(0, len(numbers)-10):])
 		}
 	}
 	var chosen []pastWrite
@@ -81,7 +86,7 @@ func planUndo(ctx context.Context, q *toolCall) (*tool.Plan, error) {
 	case given == 0:
 		return q.listWrites(all), nil
 	case one > 0:
-		i := slices.IndexFunc(all, func(w pastWrite) bool { return w.Number == one })
+		i := slices.Index(numbers, one)
 		if all[i].Undone {
 			return nil, badArgument("write", "write %d is undone already.", one)
 		}

@@ -57,10 +57,14 @@ func planWriteFile(ctx context.Context, q *toolCall) (*tool.Plan, error) {
 	if err := q.baseOnSeen(ctx, &d, &t, now); err != nil {
 		return nil, err
 	}
-	if end, name := lineEnds(now.text); now.unreadable == nil && end != "\n" && !strings.Contains(d.text, end) && strings.Contains(d.text, "\n") {
+	switch end, name := lineEnds(now.text); {
+	case now.unreadable != nil || !strings.Contains(d.text, "\n"):
+	case end != "\n" && !strings.Contains(d.text, end):
 		d.text = strings.ReplaceAll(d.text, "\n", end)
 		d.asked = d.text
 		d.notes = append(d.notes, "line ends are "+name+", as they were in the file")
+	case end == "\n" && strings.Contains(now.text, "\r\n") && !strings.Contains(d.text, "\r\n"):
+		d.notes = append(d.notes, "line ends are LF now; they were LF and CRLF in the file")
 	}
 	return q.plan(t, now, d)
 }
