@@ -213,13 +213,12 @@ func (p *program) serveTask(ctx context.Context, o *config.Config, task proxyser
 // Close ends the proxies. If the agent has started processes that still have the address of one, the proxy's own process stays for them.
 func (w *wrapping) Close(ctx context.Context) (err error) {
 	a, apart := w.proxy.(*proxyserver.Attended)
-	for range usersEnd / usersGap {
+	for end := time.Now().Add(usersEnd); apart && time.Now().Before(end); time.Sleep(usersGap) {
 		if w.users = process.Users(w.address()); len(w.users) == 0 {
 			break
 		}
-		time.Sleep(usersGap)
 	}
-	if !apart || len(w.users) == 0 || !a.Leave(ctx) {
+	if len(w.users) == 0 || !a.Leave(ctx) {
 		w.users, err = nil, w.proxy.Close(ctx, lingering)
 	}
 	if w.forward != nil {

@@ -462,7 +462,7 @@ func (r *Restoration) make(s Step) error {
 	now, _, _ := lookAt(r.at, s.Path)
 	if s.Want.isDir() { // if this is the end, it is nearly as it was: see halfway
 		if err := at.Mkdir(name, 0o700); err != nil {
-			return err // what is there now is somebody else's
+			return err // something was made here meanwhile: its mode must stay
 		}
 		return r.chmod(s.Path, s.Want.Mode|0o700)
 	}
@@ -578,7 +578,7 @@ const (
 func temporary() string { return asidePrefix + rand.Text()[:12] }
 
 // sweep removes such files of a restoration that was killed, next to the steps: what is half written, and what is kept. Anything else stays, since it may be
-// what somebody wrote in that moment.
+// a file that a person or another program has just written.
 func (r *Restoration) sweep() {
 	seen := map[string]bool{}
 	for _, s := range r.Steps {

@@ -191,7 +191,7 @@ func (e endsAt) Err() error {
 	return nil
 }
 
-// A restoration that is killed at any step is finished by the next one, in which nothing counts as changed by somebody else. (GRD-3)
+// If a restoration is killed at any step, the next one finishes it. It reports no conflict. (GRD-3)
 func TestKilledInTheMiddle(t *testing.T) {
 	const first = `mkdir -p d/deep e s; echo 1 > d/1; echo 2 > d/deep/2; ln d/1 e/hard; echo 3 > e/3; echo f > f; ln -s f l; echo p > p; mkdir g; echo 4 > g/4; echo s > s/s
 		chmod 500 d/deep; chmod 2775 e; chmod 1777 s; chmod 600 p`
@@ -239,7 +239,7 @@ func TestKilledInTheMiddle(t *testing.T) {
 	}
 }
 
-// What somebody made, while a person was asked, where a directory would be put back, keeps its mode.
+// While a person is asked about an undo, somebody may make a file or directory at a path that the undo would make. Its mode stays.
 func TestMadeMeanwhile(t *testing.T) {
 	for _, make := range []string{"mkdir -m 700 d", "touch d; chmod 600 d"} {
 		dir := t.TempDir()

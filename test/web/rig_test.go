@@ -151,7 +151,7 @@ func (h *rig) web() *web.Handler {
 	}
 }
 
-// unused is a web.Push that is offered. This page has no https, so nobody is subscribed.
+// unused is a web.Push that is never called: a browser can subscribe only over https, and this page has none.
 type unused struct{}
 
 func (unused) Key() (string, error)           { return "", errors.New("a page without https asks for the key") }

@@ -323,7 +323,7 @@ func TestPushPublicOnly(t *testing.T) {
 	}
 }
 
-// Nothing is kept before somebody wants messages.
+// The file is not made before a browser is subscribed.
 func TestPushUnused(t *testing.T) {
 	r := newPushRig(t)
 	_, answer := r.asks(t, approval.Question{Client: "agent", Tool: "write_file", Path: "a.go", Write: true})

@@ -57,8 +57,8 @@ func Group(cmd *exec.Cmd) {
 // Apart makes a command's process outlive the signals of the terminal.
 func Apart(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
 
-// Alive reports whether a process runs. On Linux a process that has ended does not run, also if nobody has asked for its exit code: in a container
-// there may be nobody.
+// Alive reports whether a process runs. A process that has ended stays in the list of processes until its parent has read its exit code; in a
+// container there may be no parent that does. On Linux such a process (a zombie) does not count as running.
 func Alive(pid int) bool {
 	if stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid)); err == nil {
 		return !bytes.HasPrefix(stat[bytes.LastIndexByte(stat, ')')+1:], []byte(" Z"))
