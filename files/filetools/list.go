@@ -318,9 +318,6 @@ var unsupported = []struct {
 	{regexp.MustCompile(`[*?]\.\w+([,;]\s*|\s+)[^{}]*[*?]|^[^{}]*\.\w+[,;]\s*[^{}]*\.\w+$`), "the pattern is a list: write {*.go,*.md}"},
 }
 
-// never are forms that are refused whatever they match, which is not what was meant.
-var never = regexp.MustCompile(`\[:\^?\w+:\]|(^|[^\\])\{,*\}|^\{(,[^{}]*|[^{}]*,)\}$`)
-
 // noneOf matches what follows the "!" of !(a|b), another form of other programs. (The name of a directory may be in parentheses.)
 var noneOf = regexp.MustCompile(`^\([^()]*(\||\)[^/])`)
 
@@ -346,8 +343,6 @@ func compileGlob(pattern string) (policy.Pattern, error) {
 		return policy.Pattern{}, fmt.Errorf("the pattern has more than %d bytes", maxGlob)
 	case slices.Contains(strings.Split(pattern, "/"), ".."):
 		return policy.Pattern{}, errors.New(`the pattern holds "..": it is matched against what is in the directory; name another one by path`)
-	case never.MatchString(pattern):
-		return policy.Pattern{}, errors.New(`the pattern has empty braces or a class as [:alpha:], which match too much: write {a,b}, [a-z], or "\{" for the sign itself`)
 	case partOfName.MatchString(pattern):
 		return policy.Pattern{}, errors.New(`the pattern has "**" next to other signs of a name: it is a whole name, as in src/**/*.go`)
 	}

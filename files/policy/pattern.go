@@ -42,6 +42,9 @@ const (
 	maxAlternatives = 64
 )
 
+// tooMuch are forms that match every file, or other names than they seem to.
+var tooMuch = regexp.MustCompile(`\[:\^?\w+:\]|(^|[^\\])\{,*\}|^\{(,[^{}]*|[^{}]*,)\}$`)
+
 // ParsePattern reads a pattern.
 func ParsePattern(s string) (Pattern, error) {
 	fail := func(why error) (Pattern, error) { return Pattern{}, fmt.Errorf("pattern %q: %w", s, why) }
@@ -52,6 +55,8 @@ func ParsePattern(s string) (Pattern, error) {
 		return Pattern{}, fmt.Errorf("pattern of %d bytes: at most %d", len(s), maxPattern)
 	case !utf8.ValidString(s):
 		return fail(errors.New("is not valid UTF-8"))
+	case tooMuch.MatchString(s):
+		return fail(errors.New(`has empty braces or a class as [:alpha:], which match too much: write {a,b}, [a-z], or "\{" for the sign itself`))
 	}
 	p := Pattern{text: s}
 	var err error

@@ -58,6 +58,20 @@ func TestRulePaths(t *testing.T) {
 	}
 }
 
+// A pattern that would match every file, or others than it seems to, is refused with a reason. One of them may be a name, with a backslash.
+func TestPatternsThatMatchTooMuch(t *testing.T) {
+	for _, pattern := range []string{"{}", "{,}", "a/{}", "{,a}", "{a,}", "{}/**", "a{,,}b", "[[:alpha:]]*", "[:^digit:]"} {
+		if _, err := policy.ParsePath(pattern); err == nil || !strings.Contains(err.Error(), "match too much") {
+			t.Errorf("%s: %v", pattern, err)
+		}
+	}
+	for _, pattern := range []string{`\{\}`, "{a,b}", "a{,b}", "{,a}b", "app/[slug]/**", "[a:]"} {
+		if _, err := policy.ParsePath(pattern); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // A rule that denies and names one tool for reading or writing is about all tools that show or change the same.
 func TestRuleTools(t *testing.T) {
 	for _, c := range []struct{ tools, on, denied, not string }{

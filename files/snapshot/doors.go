@@ -133,7 +133,8 @@ func (n *doorNote) end(err error) {
 // bits are the parts of a mode that can be set.
 const bits = fs.ModePerm | fs.ModeSetuid | fs.ModeSetgid | fs.ModeSticky
 
-// open opens the directories at a path and above it that do not give their owner the permissions need. It reports whether there was one.
+// open opens the directory at a path if it does not give its owner the permissions need, and those above it that he may not look into. It reports
+// whether there was one.
 func (o *doors) open(p string, need fs.FileMode) (closed bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -149,16 +150,19 @@ func (o *doors) open(p string, need fs.FileMode) (closed bool) {
 		if err != nil {
 			break
 		}
-		mode, p := info.Mode(), filepath.ToSlash(at)
-		if !mode.IsDir() || mode&need == need {
+		mode, name, wants := info.Mode(), filepath.ToSlash(at), fs.FileMode(0o500)
+		if name == p {
+			wants = need
+		}
+		if !mode.IsDir() || mode&wants == wants {
 			continue
 		}
 		if o.modes == nil {
 			o.modes = map[string]fs.FileMode{}
 		}
-		o.modes[p] = mode
-		if o.note.add(o.store, door{Dir: o.dir, Path: p, Mode: mode}) != nil || root.Chmod(at, mode&bits|0o700) != nil {
-			delete(o.modes, p) // without a note it might stay open
+		o.modes[name] = mode
+		if o.note.add(o.store, door{Dir: o.dir, Path: name, Mode: mode}) != nil || root.Chmod(at, mode&bits|0o700) != nil {
+			delete(o.modes, name) // without a note it might stay open
 			break
 		}
 		closed = true

@@ -474,20 +474,12 @@ func (r *Restoration) make(s Step) error {
 			return err
 		}
 	}
-	away := func() error {
-		if now == nil {
-			return nil
-		}
-		now = nil
-		return r.remove(s)
-	}
-	if now != nil && (!now.Mode.IsRegular() || !s.Want.Mode.IsRegular()) {
-		if err := away(); err != nil {
+	aside := temporary()
+	if s.Want.Mode&fs.ModeSymlink != 0 {
+		if err := at.Symlink(s.Want.Link, aside); err != nil {
 			return err
 		}
-	}
-	if s.Want.Mode&fs.ModeSymlink != 0 {
-		return at.Symlink(s.Want.Link, name)
+		return r.place(at, aside, s, now)
 	}
 	key := s.Want.group()
 	for _, other := range []string{s.twin(), r.made[key]} {
@@ -495,11 +487,8 @@ func (r *Restoration) make(s Step) error {
 		if key == "" || !o.Equal(s.Want) || now != nil && now.Same != "" && now.Same == o.Same {
 			continue
 		}
-		if err := away(); err != nil {
-			return err
-		}
-		if r.root.Link(other, s.Path) == nil {
-			return nil
+		if r.root.Link(other, path.Join(path.Dir(s.Path), aside)) == nil {
+			return r.place(at, aside, s, now)
 		}
 	}
 	if now != nil && now.Sum == s.Want.Sum && now.Same == s.Want.Same {
@@ -513,9 +502,8 @@ func (r *Restoration) make(s Step) error {
 		r.made[key] = s.Path
 		return r.overwrite(s, data)
 	}
-	aside := temporary()
 	tmp, err := atomicfile.NewTemp(at, aside, unfinished)
-	if errors.Is(err, fs.ErrPermission) && now != nil {
+	if errors.Is(err, fs.ErrPermission) && now != nil && now.Mode.IsRegular() {
 		return r.overwrite(s, data) // the directory must not be written to; the file may be
 	}
 	if err != nil {
@@ -528,15 +516,49 @@ func (r *Restoration) make(s Step) error {
 	if err := r.chmod(path.Join(path.Dir(s.Path), aside), s.Want.Mode); err != nil {
 		return err
 	}
-	if now != nil {
+	switch {
+	case now == nil:
+		err = tmp.Place(name)
+	case !now.Mode.IsRegular():
+		err = r.place(at, aside, s, now)
+	default:
 		if err = tmp.Over(name, r.accept(s)); errors.Is(err, syscall.EBUSY) {
 			return r.overwrite(s, data) // something is mounted there
 		}
-	} else {
-		err = tmp.Place(name)
 	}
 	if err == nil {
 		r.made[key] = s.Path
+	}
+	return err
+}
+
+// place gives what was made aside the name of a step, where now is; nil: nothing is. If that is not what was looked at, it stays. The name always exists, on
+// systems that can exchange two: the process may be killed at any time.
+func (r *Restoration) place(at *atomicfile.Dir, aside string, s Step, now *Node) error {
+	name := path.Base(s.Path)
+	var err error
+	if now != nil {
+		err = at.Exchange(aside, name)
+	}
+	switch {
+	case now == nil:
+		err = at.RenameNew(aside, name)
+	case errors.Is(err, errors.ErrUnsupported):
+		if err = r.remove(s); err == nil {
+			err = at.RenameNew(aside, name)
+		}
+	case err == nil:
+		was, _, _ := lookAt(at, aside)
+		if was.Equal(s.Now) || was.isStill(s.Now) {
+			return at.Remove(aside)
+		}
+		if err = at.Exchange(aside, name); err != nil {
+			return errors.Join(errChanged, err) // it may be the only copy
+		}
+		err = errChanged
+	}
+	if err != nil {
+		_ = at.Remove(aside) // if it stays, it is only in the way
 	}
 	return err
 }
@@ -577,8 +599,8 @@ const (
 // temporary returns a free name for such a file.
 func temporary() string { return asidePrefix + rand.Text()[:12] }
 
-// sweep removes such files of a restoration that was killed, next to the steps: what is half written, and what is kept. Anything else stays, since it may be
-// a file that a person or another program has just written.
+// sweep removes such files of a restoration that was killed, next to the steps: what is half written, what is kept, and links and pipes. Anything else stays, since it may
+// be a file that a person or another program has just written.
 func (r *Restoration) sweep() {
 	seen := map[string]bool{}
 	for _, s := range r.Steps {
@@ -596,7 +618,7 @@ func (r *Restoration) sweep() {
 			if !strings.HasPrefix(name, asidePrefix) {
 				continue
 			}
-			if n, _, _ := lookAt(at, name); n != nil && n.Mode.IsRegular() && (n.Mode == unfinished || r.store.Has(n.Sum)) {
+			if n, _, _ := lookAt(at, name); n != nil && !n.isDir() && (!n.Mode.IsRegular() || n.Mode == unfinished || r.store.Has(n.Sum)) {
 				_ = at.Remove(name) // if it stays, it is only in the way
 			}
 		}

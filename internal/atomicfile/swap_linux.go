@@ -22,7 +22,7 @@ func (d *Dir) create(name string, perm fs.FileMode) (*os.File, error) {
 
 // exchange is Over with one renameat2. Then it checks the replaced file.
 func (t *Temp) exchange(name string, accept Accept) error {
-	if err := t.swap(name); err != nil {
+	if err := t.dir.Exchange(t.name, name); err != nil {
 		return err
 	}
 	err := t.dir.look(t.name, t.name, accept)
@@ -37,15 +37,16 @@ func (t *Temp) exchange(name string, accept Accept) error {
 	return err
 }
 
-func (t *Temp) swap(name string) error {
-	err := unix.Renameat2(t.dir.fd, t.name, t.dir.fd, name, unix.RENAME_EXCHANGE)
+// Exchange gives each of two names, of any kind, what the other one has. errors.ErrUnsupported says that the system cannot.
+func (d *Dir) Exchange(one, other string) error {
+	err := unix.Renameat2(d.fd, one, d.fd, other, unix.RENAME_EXCHANGE)
 	switch err {
 	case nil:
 		return nil
 	case unix.EINVAL, unix.ENOSYS, unix.ENOTSUP:
 		return errors.ErrUnsupported
 	}
-	return t.dir.fail("exchange", name, err)
+	return d.fail("exchange", other, err)
 }
 
 // putBack exchanges again after the wrong file was replaced. Another program may rename files to name meanwhile. Such a file is the
@@ -69,7 +70,7 @@ func (t *Temp) putBack(name string) error {
 		case !now.Same(there):
 			return nil // another program has replaced it
 		}
-		if err := t.swap(name); err != nil {
+		if err := t.dir.Exchange(t.name, name); err != nil {
 			if errors.Is(err, fs.ErrNotExist) {
 				return nil
 			}

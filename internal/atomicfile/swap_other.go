@@ -37,3 +37,6 @@ func (d *Dir) RenameNew(from, to string) error {
 	}
 	return d.root.Rename(from, to)
 }
+
+// Exchange returns errors.ErrUnsupported.
+func (d *Dir) Exchange(string, string) error { return errors.ErrUnsupported }
