@@ -52,8 +52,8 @@ type ask struct {
 // put asks the queue about a call and waits. An error says why there is no answer; title then names the question.
 func (g *Guard) put(ctx context.Context, s *session, c *call, wait time.Duration) (answer Answer, title string, err error) {
 	q := g.question(s, c, c.notes)
-	if q.Grantable && g.granted(s, q) {
-		c.decision, c.who, c.agreed = "approved for the session", "person, before", c.event.Input
+	if who := g.granted(s, q); q.Grantable && who != "" {
+		c.decision, c.who, c.agreed = "approved for the session", who, c.event.Input
 		return Answer{Decided: true, Action: policy.Allow}, "", nil
 	}
 	agent := ctx
@@ -104,10 +104,10 @@ func (g *Guard) put(ctx context.Context, s *session, c *call, wait time.Duration
 	case given.Verdict == approval.ForSession:
 		c.decision = "approved for the session"
 		if s.grants == nil {
-			s.grants = map[string]bool{}
+			s.grants = map[string]string{}
 		}
 		if len(s.grants) < maxGrants {
-			s.grants[q.Covered()] = true
+			s.grants[q.Covered()] = c.who
 		}
 	default:
 		c.decision = "approved"
@@ -118,7 +118,8 @@ func (g *Guard) put(ctx context.Context, s *session, c *call, wait time.Duration
 // maxGrants is how many answers for the session are remembered. Later ones count once.
 const maxGrants = 1000
 
-func (g *Guard) granted(s *session, q approval.Question) bool {
+// granted returns who has allowed such calls for the session; "": nobody.
+func (g *Guard) granted(s *session, q approval.Question) (who string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return s.grants[q.Covered()]
@@ -334,6 +335,15 @@ func (g *Guard) drop(ctx context.Context, s *session, c *call, outcome string) e
 	return g.finish(ctx, s, c)
 }
 
+// atAgent is noted of a call about which the person has decided in the agent's own dialog.
+const atAgent tool.Note = "decided at the agent"
+
+// decidedThere notes a decision in the agent's own dialog. It is that of the user as whom the agent and this process run.
+func (c *call) decidedThere(decision string) {
+	c.decision, c.who = decision, "person "+approval.LocalPerson()
+	c.notes = append(c.notes, atAgent)
+}
+
 // elsewhere ends the open questions that an event shows to be answered at the agent: its call has ended, or the agent has gone on without it.
 func (g *Guard) elsewhere(s *session, e Event) {
 	g.mu.Lock()
@@ -346,10 +356,10 @@ func (g *Guard) elsewhere(s *session, e Event) {
 		same := e.Call != "" && of.Call == e.Call || (e.Call == "" || of.Call == "") && of.Tool == e.Tool && (len(e.Input) == 0 || sameJSON(of.Input, e.Input))
 		switch {
 		case same && (e.Kind == After || e.Kind == Settled && !e.Failed):
-			a.call.decision, a.call.who = "approved", "the person at the agent"
+			a.call.decidedThere("approved")
 			a.cancel(errElsewhere)
 		case same && e.Kind == Settled, e.Kind == Prompted && of.Dialog == Beside: // who talks to the agent again has closed its dialog
-			a.call.decision, a.call.who = "rejected", "the person at the agent"
+			a.call.decidedThere("rejected")
 			a.cancel(errRefused)
 		case e.Kind == Stopped, e.Kind == Prompted,
 			e.Kind == Before && e.Serial && !same && changes(&a.call.action) && a.call.action.Op != dialect.Agent:
@@ -364,7 +374,8 @@ func (g *Guard) dismissed(ctx context.Context, s *session) error {
 	return g.finishWhere(ctx, func(of *session, c *call) bool {
 		no := of == s && c.ended == string(tool.Cancelled)
 		if no {
-			c.decision, c.who, c.ended = "rejected", "the person at the agent", string(tool.UserRejected)
+			c.decidedThere("rejected")
+			c.ended = string(tool.UserRejected)
 		}
 		return no
 	})

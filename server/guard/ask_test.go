@@ -191,7 +191,13 @@ func TestAnsweredElsewhere(t *testing.T) {
 				t.Error("a late answer was taken")
 			}
 			all := r.entries()
-			if c.decision != "" && !slices.ContainsFunc(all, func(e record.Entry) bool { return e.Decision == c.decision && e.CallID == "c1" }) {
+			by := "person " + approval.LocalPerson() // a person has one name, wherever they decide
+			if c.decision == "cancelled" {
+				by = "the agent"
+			}
+			if c.decision != "" && !slices.ContainsFunc(all, func(e record.Entry) bool {
+				return e.Decision == c.decision && e.CallID == "c1" && e.By == by && slices.Contains(e.Flags, string(atAgent)) == (by != "the agent")
+			}) {
 				t.Errorf("%+v", all)
 			}
 		})

@@ -139,7 +139,7 @@ type session struct {
 	calls     []*call                            // that run, in the order in which they began
 	asks      map[*ask]bool                      // the questions that are open
 	approved  []*call                            // by a person, before its agent has reported that it begins
-	grants    map[string]bool                    // what a person allowed for the session: see approval.Question.Covered
+	grants    map[string]string                  // who allowed what for the session: see approval.Question.Covered
 	files     map[string][]freshness.Observation // what it has read and edited: see saw
 	seen      time.Time
 }
@@ -655,8 +655,9 @@ func (g *Guard) after(ctx context.Context, e Event) error {
 	return g.finish(ctx, s, c)
 }
 
-// otherInput is noted of a call that ran with other arguments than a person has approved: another hook has changed them.
-const otherInput tool.Note = "ran with other arguments than were approved: another hook changed them"
+// otherInput is noted of a call that ran with other arguments than a person has approved. Mostly another hook has changed them, but an agent may also
+// report the arguments of an MCP tool otherwise than they were.
+const otherInput tool.Note = "ran with other arguments than were approved: another hook may have changed them"
 
 // end finishes the calls of a session of which no end was told: they were interrupted.
 func (g *Guard) end(ctx context.Context, e Event) error {
