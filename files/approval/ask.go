@@ -1,6 +1,7 @@
 package approval
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -109,18 +110,13 @@ func (r *run) approved(q Question, a Answer) {
 
 // decided returns an answer to q in the form for a witness.
 func decided(q Question, a Answer) tool.Decision {
-	d := tool.Decision{CallID: q.CallID, Tool: q.Tool, Path: q.Path, Verdict: "approved", By: person(a), Words: a.Words}
+	verdicts := map[Verdict]string{Edit: "edited", Reject: "rejected", Cancel: "cancelled"}
+	d := tool.Decision{CallID: q.CallID, Tool: q.Tool, Path: q.Path, Verdict: cmp.Or(verdicts[a.Verdict], "approved"), By: person(a), Words: a.Words}
 	switch a.Verdict {
-	case Edit:
-		d.Verdict = "edited"
 	case ForSession:
 		d.Grant = "*"
 	case ForPattern:
 		d.Grant = a.Pattern
-	case Reject:
-		d.Verdict = "rejected"
-	case Cancel:
-		d.Verdict = "cancelled"
 	}
 	return d
 }

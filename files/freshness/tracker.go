@@ -126,44 +126,31 @@ func (t *Tracker) Restore(all []Observation) {
 	t.state = *Fold(all)
 }
 
-// File returns what is known of a file; see State.File.
-func (t *Tracker) File(path string, stamp workspace.Stamp) (File, bool) {
+// locked reads the state while nobody changes it.
+func locked[T any](t *Tracker, read func(*State) T) (out T) {
 	if t == nil {
-		return File{}, false
+		return out
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.state.File(path, stamp)
+	return read(&t.state)
+}
+
+// File returns what is known of a file; see State.File.
+func (t *Tracker) File(path string, stamp workspace.Stamp) (f File, known bool) {
+	f = locked(t, func(s *State) File { f, known = s.File(path, stamp); return f })
+	return f, known
 }
 
 // Files lists all files, the one accessed last first.
-func (t *Tracker) Files() []File {
-	if t == nil {
-		return nil
-	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.state.Files()
-}
+func (t *Tracker) Files() []File { return locked(t, (*State).Files) }
 
 // Conflicts lists the files that other programs changed; see State.Conflicts.
-func (t *Tracker) Conflicts() []string {
-	if t == nil {
-		return nil
-	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.state.Conflicts()
-}
+func (t *Tracker) Conflicts() []string { return locked(t, (*State).Conflicts) }
 
 // Important lists the most important files; see State.Important.
 func (t *Tracker) Important(o Selection) []string {
-	if t == nil {
-		return nil
-	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.state.Important(o)
+	return locked(t, func(s *State) []string { return s.Important(o) })
 }
 
 // Sight is what a look at the disk finds.

@@ -133,8 +133,7 @@ func (n *doorNote) end(err error) {
 // bits are the parts of a mode that can be set.
 const bits = fs.ModePerm | fs.ModeSetuid | fs.ModeSetgid | fs.ModeSticky
 
-// open opens the directory at a path if it does not give its owner the permissions need, and those above it that he may not look into. It reports
-// whether there was one.
+// open opens the directory at a path if its owner lacks the permissions need, and those above it that he may not look into. It reports whether there was one.
 func (o *doors) open(p string, need fs.FileMode) (closed bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

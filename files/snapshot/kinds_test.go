@@ -51,6 +51,7 @@ func TestKinds(t *testing.T) {
 		{"a tag of the same name as the branch", "git init -q .; git branch -m x; echo x > x; git add .; git commit -qm one; git tag HEAD", "rm x"},
 		{"no commit yet", "git init -q .; echo x > x; git add x; echo y > y", "git rm -qf --cached x; rm x y"},
 		{"read-only directory", "mkdir d; echo x > d/x; chmod 500 d", "chmod 700 d; rm d/x; echo y > d/y; chmod 500 d"},
+		{"file in a read-only directory", "mkdir d; echo one > d/x; chmod 500 d", "echo two > d/x"},
 		{"same size, old time", "echo one > a; touch -d '2001-01-01' a; echo one > b", "echo two > a; touch -d '2001-01-01' a; cp -p a b; touch -r . b"},
 	} {
 		for name, o := range map[string]Options{"": {}, " without git": {NoGit: true}, " walked": {NoWatch: true}} {

@@ -535,30 +535,20 @@ func (r *Restoration) make(s Step) error {
 // place gives what was made aside the name of a step, where now is; nil: nothing is. If that is not what was looked at, it stays. The name always exists, on
 // systems that can exchange two: the process may be killed at any time.
 func (r *Restoration) place(at *atomicfile.Dir, aside string, s Step, now *Node) error {
+	defer at.Remove(aside) // if it stays, it is only in the way
 	name := path.Base(s.Path)
-	var err error
-	if now != nil {
-		err = at.Exchange(aside, name)
+	if now == nil {
+		return at.RenameNew(aside, name)
 	}
-	switch {
-	case now == nil:
-		err = at.RenameNew(aside, name)
-	case errors.Is(err, errors.ErrUnsupported):
+	err := at.Exchange(aside, name)
+	if err == nil {
+		if was, _, _ := lookAt(at, aside); !was.Equal(s.Now) && !was.isStill(s.Now) {
+			err = errors.Join(errChanged, at.Exchange(aside, name))
+		}
+	} else if errors.Is(err, errors.ErrUnsupported) {
 		if err = r.remove(s); err == nil {
 			err = at.RenameNew(aside, name)
 		}
-	case err == nil:
-		was, _, _ := lookAt(at, aside)
-		if was.Equal(s.Now) || was.isStill(s.Now) {
-			return at.Remove(aside)
-		}
-		if err = at.Exchange(aside, name); err != nil {
-			return errors.Join(errChanged, err) // it may be the only copy
-		}
-		err = errChanged
-	}
-	if err != nil {
-		_ = at.Remove(aside) // if it stays, it is only in the way
 	}
 	return err
 }

@@ -3,11 +3,9 @@ package snapshot
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"testing"
 )
 
@@ -241,62 +239,6 @@ func TestKilledInTheMiddle(t *testing.T) {
 	}
 }
 
-// What is replaced by another link, by a file or by a hard link always has something at its name: a kill at any time loses none. (GRD-3)
-func TestNamesAreAlwaysThere(t *testing.T) {
-	if runtime.GOOS != "linux" {
-		t.Skip("only Linux exchanges two names")
-	}
-	dir := t.TempDir()
-	sh(t, dir, "mkdir l f h; echo x > x; ln x x2; for i in $(seq 60); do ln -s old l/$i; ln -s old f/$i; ln x h/$i; done")
-	tree, store := open(t, dir, Options{})
-	before := listing(t, dir)
-	r := run(t, tree, "for i in $(seq 60); do ln -sfn new l/$i; rm f/$i; echo $i > f/$i; rm h/$i; echo other > h/$i; done")
-	ctx, stop := context.WithCancel(t.Context())
-	gone := make(chan string)
-	go func() {
-		missing := ""
-		for i := 0; ctx.Err() == nil; i++ {
-			for _, d := range []string{"l", "f", "h"} {
-				name := fmt.Sprintf("%s/%d", d, i%60+1)
-				if _, err := os.Lstat(filepath.Join(dir, name)); err != nil {
-					missing = name
-				}
-			}
-		}
-		gone <- missing
-	}()
-	_, left := undo(t, tree, store, r.Changes)
-	stop()
-	if name := <-gone; name != "" {
-		t.Errorf("%s was missing for a moment", name)
-	}
-	if now := listing(t, dir); now != before || len(left) > 0 {
-		t.Errorf("left %v, got\n%s\nwant\n%s", left, now, before)
-	}
-}
-
-// A directory above a closed one is opened only if nobody may look into it: one that is closed for writing alone keeps its mode all the time.
-func TestOpenedNoMoreThanNeeded(t *testing.T) {
-	dir := t.TempDir()
-	sh(t, dir, "mkdir -p a/b/c; chmod 300 a/b/c; chmod 100 a/b; chmod 500 a")
-	t.Cleanup(func() { exec.Command("chmod", "-R", "u+rwx", dir).Run() })
-	store, err := OpenStore(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	o := doors{dir: dir, store: store}
-	if !o.open("a/b/c", 0o700) {
-		t.Error("nothing was closed")
-	}
-	if got := sh(t, dir, "stat -c %a a a/b a/b/c"); got != "500\n700\n700\n" {
-		t.Errorf("open: %q", got)
-	}
-	o.shut()
-	if got := sh(t, dir, "stat -c %a a; chmod 700 a; stat -c %a a/b; chmod 700 a/b; stat -c %a a/b/c"); got != "500\n100\n300\n" {
-		t.Errorf("closed again: %q", got)
-	}
-}
-
 // While a person is asked about an undo, somebody may make a file or directory at a path that the undo would make. Its mode stays.
 func TestMadeMeanwhile(t *testing.T) {
 	for _, make := range []string{"mkdir -m 700 d", "touch d; chmod 600 d"} {
@@ -310,19 +252,5 @@ func TestMadeMeanwhile(t *testing.T) {
 		if info, err := os.Stat(filepath.Join(dir, "d")); err != nil || info.Mode().Perm()&0o077 != 0 {
 			t.Errorf("%s: %v, %v", make, info.Mode(), err)
 		}
-	}
-}
-
-// A file that can be written to is put back where its directory cannot.
-func TestReadOnlyDirectory(t *testing.T) {
-	dir := t.TempDir()
-	write(t, filepath.Join(dir, "d/x"), "one\n")
-	sh(t, dir, "chmod 500 d")
-	t.Cleanup(func() { os.Chmod(filepath.Join(dir, "d"), 0o700) })
-	tree, store := open(t, dir, Options{})
-	r := run(t, tree, "echo two > d/x")
-	undo(t, tree, store, r.Changes)
-	if got := sh(t, dir, "cat d/x"); got != "one\n" {
-		t.Errorf("got %q", got)
 	}
 }

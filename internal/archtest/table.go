@@ -110,7 +110,7 @@ var table = []row{
 
 	{"cmd/stet/internal/config", []string{"llm", "llm/apis", "trim/dialect", "trim", "files/policy", "cmd/stet/internal/notify"}, "one table of all settings; their values are of these packages' types, and each API has one"},
 	{"cmd/stet/internal/agents", []string{"server/guard", "files/policy", "server/proxy", "llm", "llm/llmtest"}, "agents' configuration files are edited as JSON with comments; the proxy says which form of a base URL it takes; a scripted model answers an agent whose requests are compared"},
-	{"cmd/stet/internal/notify", []string{"files/approval"}, "tells a person outside about questions: looks on at a queue, over HTTP and by a program"},
+	{"cmd/stet/internal/notify", []string{"files/approval", "server/web"}, "tells a person outside about questions: looks on at a queue, over HTTP and by a program; the page has the rule for addresses of push services"},
 	{"cmd/stet/internal/socket", []string{"files/approval", "files/workspace", "server/web"}, "where servers and those who answer find each other on this machine; they speak the page's API, and name workspaces"},
 	{"cmd/stet/internal/tokenfile", []string{"server/gateway", "cmd/stet/internal/config"}, "the gateway's tokens, kept in a file"},
 	{"cmd/stet/internal/terminal", []string{"agent", "files/approval", "session", "llm"}, "chat and dialogs on a terminal; what is said is llm's; what is not seen is an escape"},

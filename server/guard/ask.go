@@ -52,7 +52,10 @@ type ask struct {
 // put asks the queue about a call and waits. An error says why there is no answer; title then names the question.
 func (g *Guard) put(ctx context.Context, s *session, c *call, wait time.Duration) (answer Answer, title string, err error) {
 	q := g.question(s, c, c.notes)
-	if who := g.granted(s, q); q.Grantable && who != "" {
+	g.mu.Lock()
+	who := s.grants[q.Covered()]
+	g.mu.Unlock()
+	if q.Grantable && who != "" {
 		c.decision, c.who, c.agreed = "approved for the session", who, c.event.Input
 		return Answer{Decided: true, Action: policy.Allow}, "", nil
 	}
@@ -103,9 +106,6 @@ func (g *Guard) put(ctx context.Context, s *session, c *call, wait time.Duration
 		c.decision = "edited"
 	case given.Verdict == approval.ForSession:
 		c.decision = "approved for the session"
-		if s.grants == nil {
-			s.grants = map[string]string{}
-		}
 		if len(s.grants) < maxGrants {
 			s.grants[q.Covered()] = c.who
 		}
@@ -117,13 +117,6 @@ func (g *Guard) put(ctx context.Context, s *session, c *call, wait time.Duration
 
 // maxGrants is how many answers for the session are remembered. Later ones count once.
 const maxGrants = 1000
-
-// granted returns who has allowed such calls for the session; "": nobody.
-func (g *Guard) granted(s *session, q approval.Question) (who string) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return s.grants[q.Covered()]
-}
 
 // hold asks about a call before it runs. Deny: the call must not run. Ask: the agent's own dialog opens. No decision: the agent's own
 // rules decide.

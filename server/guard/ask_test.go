@@ -40,31 +40,25 @@ func (r *rig) ask(ctx context.Context, e Event) <-chan Answer {
 	return done
 }
 
-// opened returns the next question.
-func opened(t *testing.T, sub *approval.Subscription) approval.Question {
+// event returns the next event of a kind.
+func event(t *testing.T, sub *approval.Subscription, is func(approval.Event) bool) approval.Event {
 	t.Helper()
 	for {
-		e, err := sub.Next(t.Context())
-		if err != nil {
+		if e, err := sub.Next(t.Context()); err != nil {
 			t.Fatal(err)
-		}
-		if e.Opened != nil {
-			return *e.Opened
+		} else if is(e) {
+			return e
 		}
 	}
 }
 
+// opened returns the next question.
+func opened(t *testing.T, sub *approval.Subscription) approval.Question {
+	return *event(t, sub, func(e approval.Event) bool { return e.Opened != nil }).Opened
+}
+
 func closed(t *testing.T, sub *approval.Subscription) approval.Closing {
-	t.Helper()
-	for {
-		e, err := sub.Next(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		if e.Closed != nil {
-			return *e.Closed
-		}
-	}
+	return *event(t, sub, func(e approval.Event) bool { return e.Closed != nil }).Closed
 }
 
 // The answer of a person goes to the agent, and the trail says who decided. (GRD-1)

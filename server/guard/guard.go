@@ -329,7 +329,7 @@ func (g *Guard) sessionOf(e Event) (s, old *session, open []*call) {
 	id := e.Agent + "\x00" + e.Session
 	s = g.sessions[id]
 	if s == nil {
-		s = &session{workspace: snapshot.Resolve(e.Dir), asks: map[*ask]bool{}}
+		s = &session{workspace: snapshot.Resolve(e.Dir), asks: map[*ask]bool{}, grants: map[string]string{}}
 		if e.Kind != Started {
 			s.workspace = snapshot.Top(s.workspace)
 		}
@@ -655,8 +655,7 @@ func (g *Guard) after(ctx context.Context, e Event) error {
 	return g.finish(ctx, s, c)
 }
 
-// otherInput is noted of a call that ran with other arguments than a person has approved. Mostly another hook has changed them, but an agent may also
-// report the arguments of an MCP tool otherwise than they were.
+// otherInput is noted of a call that ran with other arguments than a person has approved, as far as its agent has reported them truly.
 const otherInput tool.Note = "ran with other arguments than were approved: another hook may have changed them"
 
 // end finishes the calls of a session of which no end was told: they were interrupted.

@@ -3,6 +3,7 @@ package web
 import (
 	"maps"
 	"net/http"
+	"net/netip"
 	"strings"
 	"sync"
 	"testing"
@@ -104,19 +105,17 @@ func TestSubscribeRefused(t *testing.T) {
 	}
 	same := func(map[string]string) {}
 	for name, body := range map[string]any{
-		"no address":         with("", same),
-		"http":               with("http://push.example/x", same),
-		"this machine":       with("https://localhost/x", same),
-		"the loopback":       with("https://127.0.0.1:4141/x", same),
-		"the loopback as v6": with("https://[::1]/x", same),
-		"a private network":  with("https://192.168.1.1/x", same),
-		"a login":            with("https://me:secret@push.example/x", same),
-		"a long address":     with("https://push.example/"+strings.Repeat("x", 2048), same),
-		"no key":             with("https://push.example/x", func(k map[string]string) { k["p256dh"] = "" }),
-		"no point":           with("https://push.example/x", func(k map[string]string) { k["p256dh"] = encode(append([]byte{4}, make([]byte, 64)...)) }),
-		"a long key":         with("https://push.example/x", func(k map[string]string) { k["p256dh"] = strings.Repeat("A", 300) }),
-		"a short secret":     with("https://push.example/x", func(k map[string]string) { k["auth"] = "AAAA" }),
-		"no object":          "x",
+		"no address":       with("", same),
+		"http":             with("http://push.example/x", same),
+		"this machine":     with("https://localhost/x", same),
+		"private by NAT64": with("https://[64:ff9b::10.0.0.1]/x", same),
+		"a login":          with("https://me:secret@push.example/x", same),
+		"a long address":   with("https://push.example/"+strings.Repeat("x", 2048), same),
+		"no key":           with("https://push.example/x", func(k map[string]string) { k["p256dh"] = "" }),
+		"no point":         with("https://push.example/x", func(k map[string]string) { k["p256dh"] = encode(append([]byte{4}, make([]byte, 64)...)) }),
+		"a long key":       with("https://push.example/x", func(k map[string]string) { k["p256dh"] = strings.Repeat("A", 300) }),
+		"a short secret":   with("https://push.example/x", func(k map[string]string) { k["auth"] = "AAAA" }),
+		"no object":        "x",
 	} {
 		if said := desk.post("/api/push", body, http.StatusBadRequest); said == "" || strings.Contains(said, "secret@") {
 			t.Errorf("%s: %q", name, said)
@@ -128,6 +127,21 @@ func TestSubscribeRefused(t *testing.T) {
 	for route, body := range map[string]any{"/api/push": good, "/api/push/end": struct{}{}} {
 		if r := desk.do(http.MethodPost, route, body, func(r *http.Request) { r.Header.Del(proofHeader) }); r.StatusCode != http.StatusUnauthorized {
 			t.Errorf("%s without a login: %s", route, r.Status)
+		}
+	}
+}
+
+// An address that leads to a private one inside another form of address is private, too.
+func TestPublic(t *testing.T) {
+	for public, all := range map[bool]string{
+		true: "8.8.8.8 ::ffff:8.8.8.8 2606:4700::1111 64:ff9b::8.8.8.8 2002:808:808::1",
+		false: "127.0.0.1 10.1.2.3 192.168.1.1 ::ffff:10.1.2.3 100.64.0.1 169.254.169.254 0.0.0.0 224.0.0.1 255.255.255.255 :: ::1 fe80::1%eth0 fd00::1 fec0::1 ff02::1 " +
+			"64:ff9b::10.1.2.3 64:ff9b::127.0.0.1 64:ff9b::100.64.0.1 64:ff9b:1::8.8.8.8 2002:a01:203::1 2002:7f00:1::1 ::10.1.2.3 2001:0:808:808::1",
+	} {
+		for text := range strings.FieldsSeq(all) {
+			if ip := netip.MustParseAddr(text); Public(ip) != public {
+				t.Errorf("%s: public is %t", ip, !public)
+			}
 		}
 	}
 }

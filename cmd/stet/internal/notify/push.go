@@ -22,6 +22,7 @@ import (
 
 	"github.com/stet-dev/stet/internal/atomicfile"
 	"github.com/stet-dev/stet/internal/limits"
+	"github.com/stet-dev/stet/server/web"
 )
 
 // Push sends messages to the browsers that people have named on the page: web push (RFC 8030), encrypted for the browser (RFC 8291) and signed with
@@ -80,16 +81,13 @@ func (o outside) RoundTrip(r *http.Request) (*http.Response, error) {
 	return o.direct.RoundTrip(r)
 }
 
-// carriers is the address range of carriers and of some private networks (RFC 6598).
-var carriers = netip.MustParsePrefix("100.64.0.0/10")
-
 // onlyPublic refuses a connection to another address. The name is resolved here, so it cannot lead elsewhere after this check.
 func onlyPublic(_ context.Context, _, address string, _ syscall.RawConn) error {
 	to, err := netip.ParseAddrPort(address)
 	if err != nil {
 		return err
 	}
-	if ip := to.Addr().Unmap(); !ip.IsGlobalUnicast() || ip.IsPrivate() || carriers.Contains(ip) {
+	if !web.Public(to.Addr()) {
 		return errors.New("the push service has no public address")
 	}
 	return nil
