@@ -133,15 +133,26 @@ func (p *Proxy) dialThrough(ctx context.Context, proxy *url.URL, address string)
 	}
 	read := bufio.NewReader(io.LimitReader(conn, maxAnswer))
 	answer, err := http.ReadResponse(read, ask)
+	if err != nil {
+		return nil, fmt.Errorf("HTTPS_PROXY: %w", err)
+	}
+	err = ProxyRefuses(ctx, proxy, ask, answer)
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("HTTPS_PROXY: %w", err)
-	case answer.StatusCode/100 != 2:
-		return nil, fmt.Errorf("HTTPS_PROXY: the proxy %s answers %q", proxy.Host, answer.Status)
+		return nil, err
 	case read.Buffered() > 0:
 		return nil, errors.New("HTTPS_PROXY: the host speaks before the client, so it is no TLS")
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	}
 	return conn, nil
+}
+
+// ProxyRefuses returns the error for the answer of the person's own HTTP proxy to CONNECT. It is a http.Transport.OnProxyConnectResponse: a
+// transport itself would say only the words of the status, and not whose they are.
+func ProxyRefuses(_ context.Context, proxy *url.URL, _ *http.Request, answer *http.Response) error {
+	if answer.StatusCode/100 == 2 {
+		return nil
+	}
+	return fmt.Errorf("HTTPS_PROXY: the proxy %s answers %q", proxy.Host, answer.Status)
 }

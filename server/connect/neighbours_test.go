@@ -162,7 +162,9 @@ func TestOnceTrusted(t *testing.T) {
 // The person's own HTTP proxy may speak TLS, ask for a password, refuse, or be none.
 func TestOwnProxies(t *testing.T) {
 	r := newRig(t, nil)
-	r.serve(t, otherHost, r.signer.sign(t, otherHost, time.Now().Add(time.Hour)), says("host"))
+	for _, host := range []string{otherHost, modelHost} {
+		r.serve(t, host, r.signer.sign(t, host, time.Now().Add(time.Hour)), says("host"))
+	}
 	answering := func(answer string) string {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
@@ -182,9 +184,7 @@ func TestOwnProxies(t *testing.T) {
 		}()
 		return "http://" + l.Addr().String()
 	}
-	secured := httptest.NewUnstartedServer(nil)
-	secured.TLS = &tls.Config{Certificates: []tls.Certificate{r.signer.sign(t, "localhost", time.Now().Add(time.Hour))}}
-	secured.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
+	leads := http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
 		if user, password, _ := (&http.Request{Header: http.Header{"Authorization": q.Header["Proxy-Authorization"]}}).BasicAuth(); user != "m e" || password != "se:cr@t" {
 			http.Error(w, "who are you?", http.StatusProxyAuthRequired)
 			return
@@ -204,11 +204,20 @@ func TestOwnProxies(t *testing.T) {
 		_, _ = io.Copy(from, to)
 		_ = from.Close()
 	})
+	secured := httptest.NewUnstartedServer(leads)
+	secured.TLS = &tls.Config{Certificates: []tls.Certificate{r.signer.sign(t, "localhost", time.Now().Add(time.Hour))}}
 	secured.StartTLS()
 	defer secured.Close()
 	at := strings.Replace(secured.Listener.Addr().String(), "127.0.0.1", "localhost", 1)
+	six := httptest.NewUnstartedServer(leads)
+	if l, err := net.Listen("tcp", "[::1]:0"); err == nil { // otherwise this machine has no IPv6
+		six.Listener = l
+	}
+	six.Start()
+	defer six.Close()
 	for proxy, want := range map[string]string{
 		"https://m%20e:se%3Acr%40t@" + at:                                             "host",
+		"http://m%20e:se%3Acr%40t@" + six.Listener.Addr().String():                    "host",
 		"https://me:wrong@" + at:                                                      `answers "407 Proxy Authentication Required"`,
 		"https://" + secured.Listener.Addr().String():                                 "certificate",
 		answering("HTTP/1.1 403 Not That Host\r\nContent-Length: 0\r\n\r\n"):          `answers "403 Not That Host"`,
@@ -222,10 +231,13 @@ func TestOwnProxies(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p := New(Config{Proxy: http.ProxyURL(u), RootCAs: r.signer.pool})
+		p := New(Config{
+			Proxy: http.ProxyURL(u), RootCAs: r.signer.pool, Authority: r.proxy.authority(),
+			Hosts: map[string]func(*http.Request) bool{modelHost: func(*http.Request) bool { return false }},
+		})
 		front := httptest.NewServer(p)
 		through, _ := url.Parse(front.URL)
-		c := &http.Client{Transport: &http.Transport{Proxy: http.ProxyURL(through), TLSClientConfig: &tls.Config{RootCAs: r.signer.pool}}}
+		c := &http.Client{Transport: &http.Transport{Proxy: http.ProxyURL(through), TLSClientConfig: &tls.Config{RootCAs: r.trusted}}}
 		got := ""
 		if resp, err := c.Get("https://" + otherHost + "/"); err == nil {
 			b, _ := io.ReadAll(resp.Body)
@@ -236,6 +248,9 @@ func TestOwnProxies(t *testing.T) {
 		}
 		if !strings.Contains(got, want) || strings.Contains(got, "wrong") {
 			t.Errorf("%.80s: %.300q, want %q", proxy, got, want)
+		}
+		if resp, said := ask(t, c, http.MethodGet, "https://"+modelHost+"/", http.Header{}, nil); strings.Contains(want, "answers") && (resp.StatusCode != http.StatusBadGateway || !strings.Contains(said, want)) {
+			t.Errorf("%.80s, for a request that passes: %s %q, want %q", proxy, resp.Status, said, want)
 		}
 		c.CloseIdleConnections()
 		front.Close()

@@ -190,7 +190,7 @@ func newPass(c Config) *httputil.ReverseProxy {
 		t := &http.Transport{
 			Proxy: c.Proxy, TLSClientConfig: &tls.Config{RootCAs: c.RootCAs}, TLSHandshakeTimeout: 10 * time.Second,
 			DialContext: (&net.Dialer{Timeout: dialTime}).DialContext, IdleConnTimeout: 90 * time.Second, ExpectContinueTimeout: time.Second,
-			DisableCompression: true, Protocols: new(http.Protocols),
+			DisableCompression: true, Protocols: new(http.Protocols), OnProxyConnectResponse: ProxyRefuses,
 		}
 		versions(t.Protocols)
 		return t

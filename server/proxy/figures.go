@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"cmp"
 	"errors"
 	"maps"
 	"strconv"
@@ -31,6 +32,8 @@ type Totals struct {
 	ByAPI         map[string]int // the same by record.Request.API, and also record.CountTokens
 	Conversations int            // conversations of these Requests
 	Errors        int            // Requests with a status of 400 and above, or without an answer
+	Refused       int            // requests of every kind that stet answered with an error of its own
+	Why           string         // the newest of these errors
 
 	// Passed counts the Requests without a plan, by cause (docs/proxy.md lists them). All but the "incomplete" went untouched.
 	Passed map[string]int
@@ -124,6 +127,15 @@ func (t *Totals) limit(text string) {
 	}
 }
 
+// counted returns an error with which stet answers a request, and counts it.
+func (p *Proxy) counted(f *failure) *failure {
+	p.conversations.count(func(t *Totals) {
+		t.Refused++
+		t.Why = strings.TrimPrefix(f.message, "stet: ")
+	})
+	return f
+}
+
 func (t *Totals) bind() { t.Bound = true }
 
 // Add returns the sums of t and of the totals of another proxy.
@@ -141,6 +153,8 @@ func (t Totals) Add(more Totals) Totals {
 	out.Requests += more.Requests
 	out.Conversations += more.Conversations
 	out.Errors += more.Errors
+	out.Refused += more.Refused
+	out.Why = cmp.Or(more.Why, out.Why)
 	out.TokensOff += more.TokensOff
 	out.Tokens += more.Tokens
 	out.Usage = out.Usage.Add(more.Usage)

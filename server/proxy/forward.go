@@ -154,5 +154,5 @@ func (p *Proxy) fail(w http.ResponseWriter, r *http.Request, err error) {
 	}
 	x.row.Status = f.status
 	p.log.Warn("no answer from the upstream", "upstream", x.upstream.Host, "api", x.api, "error", err)
-	f.write(w, x.format())
+	p.counted(f).write(w, x.format())
 }

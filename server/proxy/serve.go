@@ -34,7 +34,7 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	if why != nil {
 		p.metrics.request(to.api, why.status)
-		why.write(w, to.format())
+		p.counted(why).write(w, to.format())
 		return
 	}
 	if to.bedrock {
@@ -43,7 +43,7 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		})
 	}
 	if !p.enter() {
-		closing().write(w, to.format())
+		p.counted(closing()).write(w, to.format())
 		return
 	}
 	defer p.work.Done()
@@ -64,7 +64,7 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer p.finish(x)
 	if why := p.take(x, r); why != nil {
 		x.stop(why)
-		why.write(w, x.format())
+		p.counted(why).write(w, x.format())
 		return
 	}
 	p.forwarder.ServeHTTP(w, r)

@@ -73,7 +73,7 @@ func (p *Proxy) bridge(w http.ResponseWriter, r *http.Request, target endpoint) 
 		}
 		status := http.StatusBadGateway
 		if shake.answer == nil {
-			unreachable(to.Scheme+"://"+to.Host, err.Error()).write(w, llm.Responses)
+			p.counted(unreachable(to.Scheme+"://"+to.Host, err.Error())).write(w, llm.Responses)
 		} else {
 			status = shake.answer.StatusCode
 			passHeader(w.Header(), shake.answer.Header)
@@ -190,7 +190,7 @@ func (s *socket) ask(ctx context.Context, r io.Reader) error {
 	if refusal := p.prepare(x, s.request.Header, planned); refusal != nil {
 		defer p.finish(x)
 		x.stop(refusal)
-		return s.client.Write(ctx, websocket.MessageText, refusal.event(said.Lane))
+		return s.client.Write(ctx, websocket.MessageText, s.proxy.counted(refusal).event(said.Lane))
 	}
 	sent, buffers := x.body.text(), slices.Clone(x.body.borrowed)
 	for _, b := range buffers { // the answer may end the request before its text is fully written

@@ -2,9 +2,12 @@ package proxy_test
 
 import (
 	"fmt"
+	"net/http"
 	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/coder/websocket"
 
 	"github.com/stet-dev/stet/llm"
 	"github.com/stet-dev/stet/record"
@@ -64,5 +67,37 @@ func TestTotalsBounded(t *testing.T) {
 		if len(path) > 210 {
 			t.Errorf("a path of %d bytes", len(path))
 		}
+	}
+}
+
+// What stet answers with an error of its own is counted apart from the errors of providers, with the newest reason.
+func TestTotalsOfOwnErrors(t *testing.T) {
+	r := newRig(t, &recorder{answer: func(w http.ResponseWriter, q *http.Request) {
+		if q.URL.Path == "/v1/responses" {
+			panic(http.ErrAbortHandler)
+		}
+		http.Error(w, "busy", http.StatusServiceUnavailable)
+	}})
+	for _, step := range []struct {
+		path    string
+		refused int
+		why     string
+	}{
+		{"/v1/messages", 0, ""},
+		{"/v1/responses", 1, "no answer from http://"},
+		{"/v1/unknown", 1, "no answer from http://"}, // the upstream answers it
+	} {
+		r.post(step.path, conversation("task", 1))
+		if got := r.proxy.Totals(); got.Refused != step.refused || !strings.HasPrefix(got.Why, step.why) {
+			t.Errorf("%s: %d %q", step.path, got.Refused, got.Why)
+		}
+	}
+	if _, _, err := websocket.Dial(t.Context(), r.url+"/v1/responses", nil); err == nil {
+		t.Error("a WebSocket was opened")
+	}
+	r.do("POST", "/v1/messages", nil, "Host", "other.example")
+	r.close()
+	if got := r.proxy.Totals(); got.Requests != 2 || got.Errors != 2 || got.Refused != 3 || !strings.HasSuffix(got.Why, "start stet with this host allowed") {
+		t.Errorf("%+v", got)
 	}
 }

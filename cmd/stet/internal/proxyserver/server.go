@@ -92,7 +92,7 @@ func Open(ctx context.Context, c Config) (*Server, error) {
 	if c.Transport == nil {
 		t := proxy.NewTransport()
 		t.Proxy, t.TLSClientConfig = s.notThroughItself, &tls.Config{RootCAs: c.Roots}
-		t.DialContext = s.notToItself(t.DialContext)
+		t.DialContext, t.OnProxyConnectResponse = s.notToItself(t.DialContext), connect.ProxyRefuses
 		pc.Transport = t
 	}
 	if c.Agents != nil {

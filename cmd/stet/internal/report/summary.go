@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/stet-dev/stet/internal/invisible"
 	"github.com/stet-dev/stet/server/proxy"
 	"github.com/stet-dev/stet/trim"
 )
@@ -23,57 +24,65 @@ type Summary struct {
 
 // Print writes the summary, a few lines that begin with "stet: ".
 func (s Summary) Print(w io.Writer) {
+	say := func(format string, args ...any) {
+		fmt.Fprintln(w, invisible.Escape(fmt.Sprintf("stet: "+format, args...), nil))
+	}
+	if s.Refused > 0 {
+		say("%s got no answer from a provider: %s", Count(s.Refused, "request"), s.Why)
+	}
 	if s.Requests == 0 {
-		fmt.Fprintf(w, "stet: %s\n", s.nothing())
+		if nothing := s.nothing(); nothing != "" {
+			say("%s", nothing)
+		}
 		return
 	}
 	if s.Errors > 0 {
-		fmt.Fprintf(w, "stet: %s failed; the agent has the provider's words\n", Count(s.Errors, "request"))
+		say("%s failed; the agent has the reason", Count(s.Errors, "request"))
 	}
 	seen := fmt.Sprintf("%s, %s of files", Count(s.Requests, "request"), Count(s.Reads, "read"))
 	left := leftOut(s.Shortened)
 	switch {
 	case left == "" && s.Policy == trim.Off:
-		fmt.Fprintf(w, "stet: %s; policy off leaves nothing out\n", seen)
+		say("%s; policy off leaves nothing out", seen)
 	case left == "" && s.Policy == trim.Finish:
-		fmt.Fprintf(w, "stet: %s; policy finish leaves nothing new out\n", seen)
+		say("%s; policy finish leaves nothing new out", seen)
 	case left == "":
-		fmt.Fprintf(w, "stet: nothing to save: %s: %s\n", seen, s.why())
+		say("nothing to save: %s: %s", seen, s.why())
 	default:
 		verb := "left out"
 		if s.Observe {
 			verb = "would be left out (observe: nothing was)"
 		}
-		fmt.Fprintf(w, "stet: %s; %s %s\n", seen, left, verb)
-		fmt.Fprintf(w, "stet: estimated from the length of the texts: %s prompt tokens without stet, %s with: %s\n",
+		say("%s; %s %s", seen, left, verb)
+		say("estimated from the length of the texts: %s prompt tokens without stet, %s with: %s",
 			Grouped(s.TokensOff), Grouped(s.Tokens), Change(s.TokensOff, s.Tokens))
 	}
 	if prompt := s.Usage.Prompt(); prompt > 0 {
-		fmt.Fprintf(w, "stet: the provider counted %s prompt tokens as sent (%s from its cache) and %s of output\n",
+		say("the provider counted %s prompt tokens as sent (%s from its cache) and %s of output",
 			Grouped(prompt), Grouped(s.Usage.CacheRead), Grouped(s.Usage.Output))
 	}
 	switch usd, saved := inDollars(s.USD), inDollars(s.Saved); {
 	case s.USD > 0 && s.Unpriced > 0:
-		fmt.Fprintf(w, "stet: charged %s, saved about %s; and ? for %s whose price is not known\n", usd, saved, Count(s.Unpriced, "request"))
+		say("charged %s, saved about %s; and ? for %s whose price is not known", usd, saved, Count(s.Unpriced, "request"))
 	case s.USD > 0:
-		fmt.Fprintf(w, "stet: charged %s, saved about %s\n", usd, saved)
+		say("charged %s, saved about %s", usd, saved)
 	case s.Unpriced > 0:
-		fmt.Fprintf(w, "stet: charged ?: the price of the model is not known (configuration key \"prices\")\n")
+		say("charged ?: the price of the model is not known (configuration key \"prices\")")
 	}
 	for _, text := range slices.Sorted(maps.Keys(s.Limits)) {
-		fmt.Fprintf(w, "stet: %s\n", text)
+		say("%s", text)
 	}
 	if says := s.Warm.Says(time.Now()); says != "" {
-		fmt.Fprintf(w, "stet: %s\n", says)
+		say("%s", says)
 	}
 	if len(s.Unknown) > 0 {
-		fmt.Fprintf(w, "stet: the provider also counted what stet does not know, and no price has: %s\n", timesNamed(s.Unknown))
+		say("the provider also counted what stet does not know, and no price has: %s", timesNamed(s.Unknown))
 	}
 	if s.Bound {
-		fmt.Fprintln(w, "stet: a session was shortened, and the provider checks that it stays so: continue it with stet (--policy finish shortens nothing new)")
+		say("a session was shortened, and the provider checks that it stays so: continue it with stet (--policy finish shortens nothing new)")
 	}
 	if passed := passedOn(s.Passed); passed != "" {
-		fmt.Fprintf(w, "stet: passed on untouched: %s\n", passed)
+		say("passed on untouched: %s", passed)
 	}
 }
 
@@ -81,7 +90,7 @@ func (s Summary) Print(w io.Writer) {
 func (s Summary) why() string {
 	switch {
 	case s.Errors == s.Requests:
-		return "no request was answered"
+		return "no request succeeded"
 	case s.Requests < 3:
 		return "too few requests for anything to be sent again"
 	case s.Reads == 0:
@@ -99,7 +108,7 @@ func timesNamed(all map[string]int) string {
 	return strings.Join(parts, ", ")
 }
 
-// nothing describes the requests if there was none to a model.
+// nothing describes the requests if there was none to a model; "": it is said already.
 func (s Summary) nothing() string {
 	var other []string
 	n := 0
@@ -113,6 +122,8 @@ func (s Summary) nothing() string {
 		n += counted
 	}
 	switch {
+	case n == 0 && s.Refused > 0:
+		return ""
 	case n == 0 && s.Forward:
 		return "no request for a model came through: does the agent use HTTPS_PROXY, and ask a host that docs/wrap.md lists?"
 	case n == 0:

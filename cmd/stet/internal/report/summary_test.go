@@ -18,6 +18,15 @@ func TestSummary(t *testing.T) {
 		{"nothing came", Summary{}, "stet: no request came through: does the agent use ANTHROPIC_BASE_URL or OPENAI_BASE_URL?\n"},
 		{"nothing came by the forward proxy", Summary{Forward: true}, "stet: no request for a model came through: does the agent use HTTPS_PROXY, and ask a host that docs/wrap.md lists?\n"},
 		{
+			"refused by stet", Summary{Totals: proxy.Totals{Refused: 2, Why: "which provider /\x1b[2J is for is not known"}}, // no text of a request controls the terminal
+			"stet: 2 requests got no answer from a provider: which provider /\\x1b[2J is for is not known\n",
+		},
+		{
+			"no answer", Summary{Totals: proxy.Totals{Requests: 1, Errors: 1, Refused: 1, Why: "no answer from https://model.example"}},
+			"stet: 1 request got no answer from a provider: no answer from https://model.example\n" +
+				"stet: 1 request failed; the agent has the reason\nstet: nothing to save: 1 request, 0 reads of files: no request succeeded\n",
+		},
+		{
 			"other paths", Summary{Totals: proxy.Totals{Through: map[string]int{"/v1/models": 2, "/v1/embeddings": 1}}},
 			"stet: no request to a model came through that stet knows, but 3 requests to others: /v1/embeddings, /v1/models\n",
 		},
@@ -49,7 +58,7 @@ func TestSummary(t *testing.T) {
 			"passed on", Summary{Totals: proxy.Totals{
 				Requests: 9, Errors: 1, Passed: map[string]int{"chained": 1, "encoded": 2, "malformed": 1, "patch": 1},
 			}},
-			"stet: 1 request failed; the agent has the provider's words\n" +
+			"stet: 1 request failed; the agent has the reason\n" +
 				"stet: nothing to save: 9 requests, 0 reads of files: no tool result that stet knows was long enough and came again\n" +
 				"stet: passed on untouched: 2 requests not understood, 1 request of a conversation that the provider stores, 2 requests with a compressed body\n",
 		},
