@@ -116,8 +116,8 @@ func (f Forward) with(model http.Handler) *connect.Proxy {
 	for name, h := range modelHosts {
 		hosts[name] = h.asks
 	}
-	named := func(host string) bool { return Named(f.NoProxy, host) }
-	c := connect.Config{Hosts: hosts, Model: model, Authority: f.Authority, Password: f.Password, Direct: named, Logger: f.Logger, RootCAs: f.Roots, Proxy: f.proxy}
+	c := connect.Config{Hosts: hosts, Model: model, Authority: f.Authority, Password: f.Password, Logger: f.Logger, RootCAs: f.Roots, Proxy: f.proxy}
+	c.Direct = func(host string) bool { return Named(f.NoProxy, host) }
 	if f.Upstream != nil {
 		c.Proxy, c.RootCAs = f.Upstream.Proxy, f.Upstream.TLSClientConfig.RootCAs
 	}

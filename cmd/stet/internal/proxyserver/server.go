@@ -86,7 +86,7 @@ func Open(ctx context.Context, c Config) (*Server, error) {
 	pc := proxy.Config{
 		Upstreams: o.Upstream, History: o.History(c.Root), Prices: c.Models, Observe: o.Observe,
 		RefuseThreads: o.Threads == config.RefuseThreads, KeepResults: !o.Clear, Transport: c.Transport,
-		AllowedHosts: c.Hosts, Logger: log, Memory: int64(requestShare * float64(o.ProxyMemory<<20)),
+		AllowedHosts: c.Hosts, Agents: c.Agents, Logger: log, Memory: int64(requestShare * float64(o.ProxyMemory<<20)),
 		Keep: proxy.Keep{For: time.Duration(o.RecordDays) * 24 * time.Hour},
 	}
 	if c.Transport == nil {
@@ -94,12 +94,6 @@ func Open(ctx context.Context, c Config) (*Server, error) {
 		t.Proxy, t.TLSClientConfig = s.notThroughItself, &tls.Config{RootCAs: c.Roots}
 		t.DialContext, t.OnProxyConnectResponse = s.notToItself(t.DialContext), connect.ProxyRefuses
 		pc.Transport = t
-	}
-	if c.Agents != nil {
-		pc.Agents = func(name string) (llm.Upstreams, error) {
-			u, err := c.Agents(name)
-			return u, err
-		}
 	}
 	pc.Caps = proxy.Caps{Conversation: proxy.Amount(o.Limits.Conversation), Tree: proxy.Amount(o.Limits.Tree), Day: proxy.Amount(o.Limits.Day), Hard: o.Limits.Hard}
 	pc.Tell = o.Notify.Teller(log)

@@ -29,11 +29,10 @@ func (s Summary) Print(w io.Writer) {
 	}
 	if s.Refused > 0 {
 		say("%s got no answer from a provider: %s", Count(s.Refused, "request"), s.Why)
+	} else if s.Requests == 0 {
+		say("%s", s.nothing())
 	}
 	if s.Requests == 0 {
-		if nothing := s.nothing(); nothing != "" {
-			say("%s", nothing)
-		}
 		return
 	}
 	if s.Errors > 0 {
@@ -108,7 +107,7 @@ func timesNamed(all map[string]int) string {
 	return strings.Join(parts, ", ")
 }
 
-// nothing describes the requests if there was none to a model; "": it is said already.
+// nothing describes the requests if there was none to a model.
 func (s Summary) nothing() string {
 	var other []string
 	n := 0
@@ -122,8 +121,6 @@ func (s Summary) nothing() string {
 		n += counted
 	}
 	switch {
-	case n == 0 && s.Refused > 0:
-		return ""
 	case n == 0 && s.Forward:
 		return "no request for a model came through: does the agent use HTTPS_PROXY, and ask a host that docs/wrap.md lists?"
 	case n == 0:
