@@ -27,8 +27,6 @@ const (
 	setBack       = 7 * 24 * time.Hour // an authority begins so much earlier: the clock may be set back while an agent runs that trusts it
 )
 
-const keyBlock = "PRIVATE KEY"
-
 // Authority signs certificates for a few hosts. Its own certificate is limited to these hosts by name constraints, so that its key is of
 // no use for others. It may be used concurrently.
 type Authority struct {
@@ -70,7 +68,7 @@ func NewAuthority(hosts []string, last *Authority) (*Authority, error) {
 		return nil, err
 	}
 	text := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
-	return ParseAuthority(append(text, pem.EncodeToMemory(&pem.Block{Type: keyBlock, Bytes: private})...))
+	return ParseAuthority(append(text, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private})...))
 }
 
 // Text returns the certificate and the private key as PEM, for ParseAuthority.
@@ -81,7 +79,7 @@ func ParseAuthority(text []byte) (*Authority, error) {
 	a := &Authority{text: text, leaves: map[string]*tls.Certificate{}}
 	certBlock, rest := pem.Decode(text)
 	private, _ := pem.Decode(rest)
-	if certBlock == nil || private == nil || private.Type != keyBlock {
+	if certBlock == nil || private == nil || private.Type != "PRIVATE KEY" {
 		return nil, errors.New("it does not hold a certificate and its key")
 	}
 	var err error

@@ -66,8 +66,7 @@ type Proxy struct {
 	conns     map[net.Conn]bool // of running tunnels, both ends, and opened ones
 	tunnels   int               // and opened connections
 	most      int               // tunnels
-	refused   map[string]string // targets: why
-	passed    map[string]string // of Config.Hosts, those that programs reached past the authority: why
+	noted     map[string]string // what did not go through stet: why
 	strangers map[string]bool   // fingerprints of programs: they refuse the authority, or not
 	fronts    []*http.Server    // of Serve
 	closing   bool
@@ -82,7 +81,7 @@ func New(c Config) *Proxy {
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
-	p := &Proxy{config: c, queue: newQueue(), conns: map[net.Conn]bool{}, most: maxTunnels, refused: map[string]string{}, passed: map[string]string{}, strangers: map[string]bool{}}
+	p := &Proxy{config: c, queue: newQueue(), conns: map[net.Conn]bool{}, most: maxTunnels, noted: map[string]string{}, strangers: map[string]bool{}}
 	p.base, p.end = context.WithCancel(context.Background())
 	p.pass = newPass(c)
 	p.opened = p.newOpened()
@@ -207,40 +206,34 @@ func (p *Proxy) enter() bool {
 // refuse answers a CONNECT that leads nowhere, with the reason.
 func (p *Proxy) refuse(w http.ResponseWriter, target string, err error) {
 	status, why := http.StatusBadGateway, err.Error()
-	var refused *refusal
-	if errors.As(err, &refused) {
+	if refused, ok := errors.AsType[*refusal](err); ok {
 		status, why = http.StatusForbidden, refused.why
-		p.noteRefused(target, why)
+		p.note("no tunnel to "+target, why, maxRefusals)
 	}
 	p.config.Logger.Warn("no tunnel", "target", target, "error", why)
 	http.Error(w, fmt.Sprintf("stet: no tunnel to %s: %s", target, why), status)
 }
 
-// noteRefused remembers a target for Refused, unless there are too many.
-func (p *Proxy) noteRefused(target, why string) {
+// note remembers what did not go through stet, for Refused, unless it has so many notes that most says.
+func (p *Proxy) note(what, why string, most int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if _, known := p.refused[target]; (known || len(p.refused) < maxRefusals) && len(target) < 300 {
-		p.refused[target] = why
+	if _, known := p.noted[what]; (known || len(p.noted) < most) && len(what) < 300 {
+		p.noted[what] = why
 	}
 }
 
-// notePassed remembers one of Config.Hosts for Refused.
+// notePassed remembers that programs reached one of Config.Hosts past the authority.
 func (p *Proxy) notePassed(host, why string) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.passed[host] = why
+	p.note("requests to "+host+" passed without stet", why, maxRefusals+len(p.config.Hosts))
 }
 
 // Refused returns the targets that were refused and the hosts that programs reached past the authority, with the reasons, in order, for people.
 func (p *Proxy) Refused() (all []string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for _, target := range slices.Sorted(maps.Keys(p.refused)) {
-		all = append(all, "no tunnel to "+target+": "+p.refused[target])
-	}
-	for _, host := range slices.Sorted(maps.Keys(p.passed)) {
-		all = append(all, "requests to "+host+" passed without stet: "+p.passed[host])
+	for _, what := range slices.Sorted(maps.Keys(p.noted)) {
+		all = append(all, what+": "+p.noted[what])
 	}
 	return all
 }
@@ -354,8 +347,7 @@ func (p *Proxy) Close() {
 	}
 	p.mu.Unlock()
 	p.work.Wait()
-	if t, ok := p.pass.Transport.(byVersion); ok {
-		t.one.CloseIdleConnections()
-		t.two.CloseIdleConnections()
-	}
+	transports := p.pass.Transport.(byVersion) // as newPass has made it
+	transports.one.CloseIdleConnections()
+	transports.two.CloseIdleConnections()
 }

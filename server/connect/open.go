@@ -19,9 +19,6 @@ import (
 // maxStrangers is how many programs are remembered that refuse the authority.
 const maxStrangers = 256
 
-// errBlind ends a handshake that is not answered: the connection becomes a blind tunnel.
-var errBlind = errors.New("not opened")
-
 // protocols are those that an opened connection may speak.
 var protocols = []string{"h2", "http/1.1"}
 
@@ -40,7 +37,7 @@ func (p *Proxy) open(client net.Conn, host string, give func()) (ended bool) {
 		GetConfigForClient: func(hello *tls.ClientHelloInfo) (*tls.Config, error) {
 			program = fingerprint(hello)
 			if blind = p.passesBlindly(hello, host, program); blind != "" {
-				return nil, errBlind
+				return nil, errors.New("not opened") // it becomes a blind tunnel
 			}
 			heard.record, heard.heard = false, nil
 			return nil, nil
@@ -136,13 +133,7 @@ func (p *Proxy) newOpened() *http.Server {
 		HTTP2:       &http.HTTP2Config{MaxReceiveBufferPerConnection: 4<<20 - 1, MaxReceiveBufferPerStream: 256 << 10}, // so that a body that nobody reads leaves room for others
 		BaseContext: func(net.Listener) context.Context { return p.base },
 		ConnContext: func(ctx context.Context, c net.Conn) context.Context {
-			host := ""
-			if t, ok := c.(*tls.Conn); ok {
-				if o, ok := t.NetConn().(*opened); ok {
-					host = o.host
-				}
-			}
-			return context.WithValue(ctx, hostKey{}, host)
+			return context.WithValue(ctx, hostKey{}, c.(*tls.Conn).NetConn().(*opened).host) // as open has queued it
 		},
 		ErrorLog: slog.NewLogLogger(p.config.Logger.Handler(), slog.LevelDebug),
 	}
@@ -165,14 +156,9 @@ func (p *Proxy) serveOpened(w http.ResponseWriter, r *http.Request) {
 		r = r.WithContext(context.WithValue(r.Context(), bodyKey{}, sent)) // the server looks at its own one when it answers
 		r.Body = sent
 	}
-	host, _ := r.Context().Value(hostKey{}).(string)
-	model := p.config.Hosts[host]
-	if model == nil {
-		http.Error(w, "stet: unknown host", http.StatusMisdirectedRequest)
-		return
-	}
+	host := r.Context().Value(hostKey{}).(string)
 	r.URL.Scheme, r.URL.Host = "https", host
-	if named := nameOf(strings.TrimSuffix(r.Host, ":443")); named == host && model(r) {
+	if named := nameOf(strings.TrimSuffix(r.Host, ":443")); named == host && p.config.Hosts[host](r) {
 		p.config.Model.ServeHTTP(w, r)
 	} else {
 		w.Header()["Date"], w.Header()["Content-Type"] = nil, nil // what the host does not say about its answer is not added
@@ -286,10 +272,8 @@ func (c *replayed) Write(b []byte) (int, error) {
 
 // CloseWrite ends the direction to the client.
 func (c *replayed) CloseWrite() error {
-	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
-		return half.CloseWrite()
-	}
-	return c.Close()
+	closeWrite(c.Conn)
+	return nil
 }
 
 // queue is a listener for connections that were accepted elsewhere.
