@@ -39,11 +39,6 @@ func (n *Node) Equal(o *Node) bool {
 	return n.Mode == o.Mode && n.Link == o.Link && n.Sum == o.Sum && n.blob == o.blob && n.Size == o.Size && n.Stamp == o.Stamp
 }
 
-// Kept reports whether the node can be made again: only files need a kept content, and special files are not made.
-func (n *Node) Kept() bool {
-	return n == nil || n.Mode.IsDir() || n.Mode&fs.ModeSymlink != 0 || n.Mode.IsRegular() && n.Sum != ""
-}
-
 // Change is what happened to one path. nil means that nothing is there.
 type Change struct {
 	Path   string // relative to the tree, with slashes

@@ -14,8 +14,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/stet-dev/stet/internal/atomicfile"
 )
 
 // Unusual names, kinds of files and repositories: a command is taken back, byte for byte, and done again; what was done before is in the first line. (GRD-3)
@@ -341,24 +339,19 @@ func TestRacy(t *testing.T) {
 	}
 }
 
-// Where letter case does not matter, a file that got another spelling is one file under both names: it is not removed.
+// Where letter case does not matter, a name that has another spelling is put back with its own, and no file is lost.
 func TestRespelled(t *testing.T) {
-	dir := t.TempDir()
-	sh(t, dir, "echo x > name; echo x > other; mkdir d; ln other linked")
-	at, err := atomicfile.OpenDir(dir)
-	if err != nil {
-		t.Fatal(err)
+	if dir := t.TempDir(); sh(t, dir, "echo x > a; cat A 2>/dev/null || true") == "" {
+		t.Skip("this file system knows letter case")
 	}
-	defer at.Close()
-	node := func(p string) *Node { n, _, _ := lookAt(at, p); return n }
-	r := &Restoration{Steps: []Step{
-		{Path: "D", Now: node("d"), Want: node("d"), Why: Done}, {Path: "LINKED", Now: node("linked"), Want: node("linked"), Why: Done}, {Path: "NAME", Now: node("name"), Want: node("name"), Why: Done},
-		{Path: "OTHER", Now: node("name"), Want: node("name"), Why: Done}, {Path: "d", Now: node("d")}, {Path: "linked", Now: node("linked")}, {Path: "name", Now: node("name")}, {Path: "other", Now: node("other")},
-	}}
-	r.respelled()
-	for i, want := range []Why{Done, Fits, Done, Fits} {
-		if s := r.Steps[4+i]; s.Why != want {
-			t.Error(s.Path, s.Why)
+	for _, script := range []string{"mv Name t; mv t NAME; mv Dir t; mv t dir", "rm Name; echo y > name", "rm Name; echo x > NAME", "rm Name; mkdir NAME; echo y > NAME/x", "rm -r Dir; mkdir dir; echo 3 > dir/a"} {
+		dir := t.TempDir()
+		sh(t, dir, "echo x > Name; mkdir Dir; echo 1 > Dir/a")
+		tree, store := open(t, dir, Options{})
+		before := listing(t, dir)
+		r := run(t, tree, script)
+		if _, left := undo(t, tree, store, r.Changes); listing(t, dir) != before || len(left) > 0 {
+			t.Errorf("%s: left %v: %s", script, left, firstDifference(listing(t, dir), before))
 		}
 	}
 }

@@ -14,6 +14,8 @@ import (
 	"strings"
 	"syscall"
 
+	"golang.org/x/text/unicode/norm"
+
 	"github.com/stet-dev/stet/internal/atomicfile"
 )
 
@@ -86,14 +88,14 @@ func Prepare(ctx context.Context, dir string, store *Store, cs Changes) (_ *Rest
 		case now.is(c.Before):
 			s.Why = Done
 			r.made[c.Before.group()] = c.Path
-		case !c.Before.Kept() || c.Before != nil && c.Before.Mode.IsRegular() && !store.Has(c.Before.Sum):
+		case !r.kept(c.Before):
 			s.Why = Lost
 		case !now.is(c.After) && !c.halfway(now):
 			s.Why = Changed
 		}
 		r.Steps = append(r.Steps, s)
 	}
-	r.respelled()
+	r.respelled(cs)
 	r.moved(cs)
 	return r, nil
 }
@@ -112,23 +114,26 @@ func (c Change) halfway(now *Node) bool {
 	return false
 }
 
-// respelled finds names of which a command has changed only the letter case, on a file system that knows no case: both names lead to one file,
-// which must not be removed. It keeps its new spelling.
-func (r *Restoration) respelled() {
-	there := map[string]*Node{}
+// respelled finds names that lead to a file only because the file system knows no letter case: the command has removed the file, and has made another one whose
+// name differs in case or composition alone. Where that one is removed, the old name is free.
+func (r *Restoration) respelled(cs Changes) {
+	fold := func(p string) string { return norm.NFC.String(strings.ToLower(p)) }
+	made := map[string]*Node{}
 	for _, s := range r.Steps {
-		if s.Want != nil && s.Now != nil {
-			there[strings.ToLower(s.Path)] = s.Now
+		if s.Want == nil && s.Why == Fits {
+			made[fold(s.Path)] = s.Now
 		}
 	}
-	for i := range r.Steps {
-		s := &r.Steps[i]
-		if s.Want == nil && s.Now != nil && s.Now.Same == "" {
-			if n := there[strings.ToLower(s.Path)]; n != nil && n.now == s.Now.now && n.Equal(s.Now) {
-				s.Why = Done
-			}
+	for i, s := range r.Steps {
+		if n := made[fold(s.Path)]; n != nil && s.Now != nil && n.now == s.Now.now && n.Same == "" && cs[s.Path].After == nil {
+			r.Steps[i].Now, r.Steps[i].Why = nil, map[bool]Why{false: Lost}[r.kept(s.Want)]
 		}
 	}
+}
+
+// kept reports whether a node can be made again: only files need a content, and special files are not made.
+func (r *Restoration) kept(n *Node) bool {
+	return n == nil || n.Mode.IsDir() || n.Mode&fs.ModeSymlink != 0 || n.Mode.IsRegular() && r.store.Has(n.Sum)
 }
 
 // moved looks for the contents that are not kept: a command that has renamed a file has not destroyed its content.
@@ -377,10 +382,11 @@ func (r *Restoration) rename(from, to string) error {
 	if err == nil {
 		return r.root.Remove(from)
 	}
-	if _, there := r.root.Lstat(to); there == nil {
+	old, gone := r.root.Lstat(from)
+	if now, free := r.root.Lstat(to); free == nil && (gone != nil || !os.SameFile(old, now)) {
 		return errChanged
 	}
-	return r.root.Rename(from, to) // there are no links in this file system
+	return r.root.Rename(from, to) // there are no links in this file system, or only the letter case differs
 }
 
 // twin returns another name of the file that shall be at the path; "": there is none.

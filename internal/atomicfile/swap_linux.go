@@ -111,6 +111,9 @@ func (d *Dir) RenameNew(from, to string) error {
 		if err = unix.Linkat(d.fd, from, d.fd, to, 0); err == nil {
 			return d.Remove(from)
 		}
+		if _, there := d.Stat(to); err == unix.EPERM && errors.Is(there, fs.ErrNotExist) { // a file system without links
+			return d.rename(from, to)
+		}
 	}
 	return d.fail("rename", to, err)
 }
