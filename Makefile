@@ -3,7 +3,7 @@
 # chromium and PostgreSQL, for real agents, SDKs, a terminal, a browser and a database.
 
 GO          ?= go
-SUITES      ?= agents mcp acp chat clients web
+SUITES      ?= agents web mcp chat clients acp
 STATICCHECK ?= honnef.co/go/tools/cmd/staticcheck@v0.8.2
 GOSEC       ?= github.com/securego/gosec/v2/cmd/gosec@v2.30.0
 GOVULNCHECK ?= golang.org/x/vuln/cmd/govulncheck@v1.9.0
@@ -26,10 +26,12 @@ cluster: build ## three servers that are one gateway, on this machine; STORE=pos
 build:
 	CGO_ENABLED=0 $(GO) build -o bin/stet ./cmd/stet
 
-test: unit sdk e2e ## every test
+# Two suites run beside each other, since most of them wait for a part of their time. The longest come first.
+test: ## every test
+	@$(MAKE) --no-print-directory -j2 $(filter agents,$(SUITES)) unit $(filter-out agents,$(SUITES)) sdk
 
 unit:
-	$(GO) test $(UNIT)
+	$(GO) test -timeout 20m $(UNIT)
 
 sdk: ## Go SDKs as real clients and peers to compare with, in modules of their own
 	cd test/sdk/go && $(GO) test ./...

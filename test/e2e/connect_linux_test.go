@@ -46,7 +46,7 @@ func connected(a agent) route {
 
 // connectAgents are the agents of npm, each with the clients that it has.
 var connectAgents = []agent{
-	claudeCode("2.1.332"), codex, soaking(codexSocket), soaking(codexLogin(false)), codexLogin(true), opencode("messages", "anthropic", bound), opencode("responses", "openai", "gpt-5.5"), qwen("chat", "openai"),
+	claudeCode("2.1.332"), codex, soaking(codexSocket), soaking(codexLogin(false)), codexLogin(true), opencode("messages", "anthropic", bound), soaking(opencode("responses", "openai", "gpt-5.5")), qwen("chat", "openai"),
 	pi("messages", "anthropic", bound), gemini, soaking(cline("messages", "anthropic", "claude-sonnet-4-5")), soaking(continueCLI("messages", "anthropic", bound)),
 	soaking(continueCLI("responses", "openai", "gpt-5")), soaking(copilot("1.0.102")),
 }

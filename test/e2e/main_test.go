@@ -175,10 +175,11 @@ func watchSources() {
 	})
 }
 
-// need skips the test if agents cannot run here.
+// need skips the test if agents cannot run here. Otherwise the test runs beside others: each has its own home, workspace and model.
 func need(t *testing.T) {
 	t.Helper()
 	if why := os.Getenv(envSkip); why != "" {
 		t.Skip(why)
 	}
+	t.Parallel()
 }

@@ -66,7 +66,6 @@ func TestKeepLatest(t *testing.T) {
 // With --observe nothing is left out, and at the end the command says what would have been left out.
 func TestObserve(t *testing.T) {
 	need(t)
-	t.Parallel()
 	o := session(t, codex, wrapWith("--observe"))
 	for _, r := range o.turns() {
 		if strings.Contains(string(r.Body), mark) {
@@ -81,7 +80,6 @@ func TestObserve(t *testing.T) {
 // Two conversations through one proxy at the same time do not mix: each model sees only the placeholders of its own conversation.
 func TestTwoAtOnce(t *testing.T) {
 	need(t)
-	t.Parallel()
 	straight := straight(t, codex)
 	model := strictmodel.New(script("")) // paths are relative, because codex reads with commands
 	t.Cleanup(func() { _ = model.Close() })
@@ -117,7 +115,6 @@ func TestTwoAtOnce(t *testing.T) {
 // Codex over a WebSocket makes the same changes with stet as without, and sends less (WIRE-4).
 func TestCodexSocket(t *testing.T) {
 	need(t)
-	t.Parallel()
 	straight := straight(t, codexSocket)
 	with := wrapped(t, codexSocket)
 	same(t, straight, with)

@@ -39,7 +39,6 @@ func TestAskPhone(t *testing.T) {
 	if chromium == "" || os.Getenv(envWeb) == "" {
 		t.Skip("chromium or playwright-core is not installed")
 	}
-	t.Parallel()
 	command := []string{filepath.Join(claudeDir("2.1.332"), "claude"), "--permission-mode", "default", "Water the garden"}
 	r := &asking{dialog: "Esc to cancel", guarded: newGuarded(t, claudeInteractive, scripted(
 		llmtest.Say("One.", llmtest.Shell("touch one")), llmtest.Say("Two.", llmtest.Shell("touch two")), llmtest.Say("Three.", llmtest.Shell("touch three")),

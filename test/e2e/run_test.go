@@ -207,7 +207,7 @@ func places(t *testing.T, a agent) (home, repo string) {
 // run runs a command to its end, and ends everything that the command started.
 func run(t *testing.T, dir string, env, args []string) (exit int, output string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
 	cmd.Dir, cmd.Env = dir, env

@@ -13,6 +13,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/gofrs/flock"
 )
 
 // Required reports whether a test that cannot run is a failure.
@@ -41,7 +43,7 @@ func Cache() (string, error) {
 }
 
 // Install installs the packages of from/package-lock.json in the directory name of the cache, unless they are there. It returns
-// that directory, which contains node_modules. Only one process at a time may install a name.
+// that directory, which contains node_modules. If another process is installing the same name, Install waits for it.
 func Install(from, name string) (string, error) {
 	if err := off(); err != nil {
 		return "", err
@@ -56,12 +58,17 @@ func Install(from, name string) (string, error) {
 		return "", err
 	}
 	dir := filepath.Join(cache, name)
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return "", err
+	}
+	installing := flock.New(dir + ".installing")
+	if err := installing.Lock(); err != nil {
+		return "", err
+	}
+	defer func() { _ = installing.Unlock() }()   // it ends with the process too
 	done := filepath.Join(dir, "installed.lock") // a copy that is written last
 	if have, err := os.ReadFile(done); err == nil && string(have) == string(lock) {
 		return dir, nil
-	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return "", err
 	}
 	for _, name := range []string{"package.json", "package-lock.json"} {
 		data, err := os.ReadFile(filepath.Join(from, name))
